@@ -1,0 +1,62 @@
+/* archive.c - what all three commands ask of an archive and say of it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "archive.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "values.h"
+
+szgpu_status inspect_archive(const void *archive, size_t archive_bytes, szgpu_info *info) {
+  memset(info, 0, sizeof *info);
+  info->struct_bytes = sizeof *info;
+  return szgpu_inspect(archive, archive_bytes, info);
+}
+
+int inspect_whole_archive(const struct report *report, const char *name, const void *archive,
+                          size_t archive_bytes, szgpu_info *info) {
+  szgpu_status status = inspect_archive(archive, archive_bytes, info);
+  if (status == SZGPU_OK && info->archive_bytes > archive_bytes) status = SZGPU_TRUNCATED;
+  if (status == SZGPU_OK && info->archive_bytes < archive_bytes) status = SZGPU_TRAILING_BYTES;
+  return status == SZGPU_OK ? CODE_OK : report_status(report, name, status, NULL);
+}
+
+double archive_ratio(const szgpu_info *info) {
+  return info->archive_bytes ? (double)info->field_bytes / (double)info->archive_bytes : 0;
+}
+
+double gigabytes_per_second(uint64_t byte_count, double seconds) {
+  return seconds > 0 ? (double)byte_count * 1e-9 / seconds : 0;
+}
+
+void json_info(struct json *json, const szgpu_info *info) {
+  char fill_bits[24];
+  json_text(json, "dtype", words_for_dtype(info->shape.dtype));
+  json_open(json, "dims", '[');
+  for (int axis = 0; axis < info->shape.ndim; axis++)
+    json_count(json, NULL, info->shape.dims[axis]);
+  json_close(json, ']');
+  json_text(json, "mode", words_for_mode(info->mode));
+  json_real(json, "bound", info->bound);
+  json_real(json, "absolute_bound", info->absolute_bound);
+  json_real(json, "step", info->step);
+  json_real(json, "value_range", info->value_range);
+  json_bool(json, "has_fill", info->has_fill != 0);
+  if (info->has_fill) {
+    snprintf(fill_bits, sizeof fill_bits, "0x%0*" PRIx64, (int)(2 * dtype_bytes(info->shape.dtype)),
+             info->fill_bits);
+    json_real(json, "fill", info->fill);
+    json_text(json, "fill_bits", fill_bits);
+  }
+  json_bool(json, "from_npy", (info->source & SZGPU_SOURCE_NPY) != 0);
+  json_bool(json, "fortran_order", (info->source & SZGPU_SOURCE_FORTRAN) != 0);
+  json_bool(json, "big_endian", (info->source & SZGPU_SOURCE_BIG_ENDIAN) != 0);
+  json_count(json, "format_version", info->format_version);
+  json_text(json, "layout", "linear");
+  json_count(json, "frame_rows", info->frame_rows);
+  json_count(json, "frames", info->frame_count);
+  json_count(json, "field_bytes", info->field_bytes);
+  json_count(json, "archive_bytes", info->archive_bytes);
+  json_real(json, "ratio", archive_ratio(info));
+}

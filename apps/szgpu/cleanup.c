@@ -1,0 +1,71 @@
+/* cleanup.c - no temporary file outlives the process, however it ends.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "cleanup.h"
+
+#include "report.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A signal handler can reach nothing else. */
+static char watched_path[PATH_MAX];
+static volatile sig_atomic_t is_watching;
+static char mapping_sentence[PATH_MAX + 128];
+
+static void remove_watched(void) {
+  if (is_watching) unlink(watched_path);
+}
+
+static void end_by_signal(int signal_number) {
+  remove_watched();
+  raise(signal_number); /* SA_RESETHAND: the default action, as the parent expects */
+}
+
+static void end_by_lost_mapping(int signal_number) {
+  remove_watched();
+  if (mapping_sentence[0] == '\0') {
+    raise(signal_number);
+    return;
+  }
+  ssize_t const ignored = write(STDERR_FILENO, mapping_sentence, strlen(mapping_sentence));
+  (void)ignored;
+  _exit(CODE_IO);
+}
+
+void cleanup_install(void) {
+  static int const endings[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT};
+  struct sigaction action = {.sa_handler = end_by_signal, .sa_flags = (int)SA_RESETHAND};
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    struct sigaction before;
+    bool const is_ignored = /* as nohup does */
+        sigaction(endings[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+    if (!is_ignored) sigaction(endings[i], &action, NULL);
+  }
+  action.sa_handler = end_by_lost_mapping;
+  sigaction(SIGBUS, &action, NULL);
+  signal(SIGXFSZ, SIG_IGN); /* past the file size limit write() says EFBIG */
+}
+
+_Bool cleanup_watch_file(const char *path) {
+  is_watching = 0;
+  size_t const path_bytes = strlen(path) + 1;
+  if (path_bytes > sizeof watched_path) return false;
+  memcpy(watched_path, path, path_bytes);
+  is_watching = 1;
+  return true;
+}
+
+void cleanup_forget_file(void) { is_watching = 0; }
+
+void cleanup_watch_mapping(const char *name) {
+  snprintf(mapping_sentence, sizeof mapping_sentence,
+           "szgpu: %s: cannot be read any more, it has become shorter or its disk has failed; "
+           "run again when nothing writes to it\n",
+           name);
+}

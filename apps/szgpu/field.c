@@ -1,0 +1,204 @@
+/* field.c - the values of a raw or .npy file: shape, type and native byte order.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "field.h"
+
+#include "npy.h"
+#include "values.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+bool has_extension(const char *name, const char *extension) {
+  size_t const name_chars = strlen(name), extension_chars = strlen(extension);
+  return name_chars > extension_chars &&
+         strcasecmp(name + name_chars - extension_chars, extension) == 0;
+}
+
+bool host_is_big_endian(void) {
+  static uint16_t const one = 1;
+  unsigned char first_byte;
+  memcpy(&first_byte, &one, 1);
+  return first_byte == 0;
+}
+
+void swap_bytes(void *to, const void *from, uint64_t value_count, szgpu_dtype dtype) {
+  unsigned char *target = to;
+  const unsigned char *source = from;
+  size_t const value_bytes = dtype_bytes(dtype);
+  for (uint64_t i = 0; i < value_count; i++, target += value_bytes, source += value_bytes) {
+    unsigned char value[sizeof(double)];
+    for (size_t k = 0; k < value_bytes; k++) value[k] = source[value_bytes - 1 - k];
+    memcpy(target, value, value_bytes);
+  }
+}
+
+static void reverse_dims(szgpu_shape *shape) {
+  for (int axis = 0; axis < shape->ndim / 2; axis++) {
+    uint64_t const dim = shape->dims[axis];
+    shape->dims[axis] = shape->dims[shape->ndim - 1 - axis];
+    shape->dims[shape->ndim - 1 - axis] = dim;
+  }
+}
+
+/* The last token of the name, split at '_' and '.', that is dims and fits the size exactly. */
+static bool find_dims_in_name(const char *name, uint64_t byte_count, szgpu_shape *shape) {
+  const char *slash = strrchr(name, '/');
+  const char *first = slash ? slash + 1 : name;
+  const char *end = first + strlen(first);
+  while (end > first) {
+    const char *token = end;
+    while (token > first && token[-1] != '_' && token[-1] != '.') token--;
+    szgpu_shape found = {.dtype = shape->dtype};
+    uint64_t found_bytes;
+    if (read_dims(token, (size_t)(end - token), &found) == DIMS_OK &&
+        shape_bytes(&found, &found_bytes) && found_bytes == byte_count) {
+      *shape = found;
+      return true;
+    }
+    end = token > first ? token - 1 : first;
+  }
+  return false;
+}
+
+static int refuse_size(const struct report *report, const struct field *field, const char *name) {
+  uint64_t wanted_bytes;
+  struct words const dims = words_for_dims(&field->shape);
+  if (!shape_bytes(&field->shape, &wanted_bytes))
+    return report_failure(report, CODE_USAGE, name,
+                          "cannot hold %s %s values, whose size is over 64 bits; give smaller dims",
+                          dims.text, words_for_dtype(field->shape.dtype));
+  return report_failure(
+      report, CODE_USAGE, name,
+      "has %" PRIu64 " bytes of values, but %s %s values are %" PRIu64 " bytes; %s",
+      field->byte_count, dims.text, words_for_dtype(field->shape.dtype), wanted_bytes,
+      field->source & SZGPU_SOURCE_NPY ? "write the file again, or correct -d"
+                                       : "correct -d or -t");
+}
+
+static int read_npy(const struct report *report, const struct options *options,
+                    const struct input *input, struct field *field) {
+  const char *name = shown_input(input->name);
+  struct npy npy;
+  const char *fault = npy_read_header(input->bytes, input->byte_count, &npy);
+  if (fault) return report_failure(report, CODE_USAGE, name, "%s", fault);
+  if (options && options->has_dtype && options->shape.dtype != npy.shape.dtype)
+    return report_failure(report, CODE_USAGE, name,
+                          "holds %s values by its header and %s by -t; leave -t out",
+                          words_for_dtype(npy.shape.dtype), words_for_dtype(options->shape.dtype));
+  field->shape = npy.shape;
+  field->shape_origin = "header";
+  if (options && options->has_dims) {
+    field->shape = options->shape;
+    field->shape.dtype = npy.shape.dtype;
+    field->shape_origin = "-d";
+  }
+  if (npy.is_fortran) reverse_dims(&field->shape);
+  field->source = SZGPU_SOURCE_NPY | (npy.is_fortran ? SZGPU_SOURCE_FORTRAN : 0u) |
+                  (npy.is_big_endian ? SZGPU_SOURCE_BIG_ENDIAN : 0u);
+  field->values = input->bytes + npy.header_bytes;
+  field->byte_count = input->byte_count - npy.header_bytes;
+  return CODE_OK;
+}
+
+static int read_raw(const struct report *report, const struct options *options,
+                    const struct input *input, struct field *field) {
+  const char *name = shown_input(input->name);
+  bool const is_f32 = has_extension(input->name, ".f32");
+  bool const is_f64 = has_extension(input->name, ".f64") || has_extension(input->name, ".d64");
+  if (!options->has_dtype && !is_f32 && !is_f64)
+    return report_failure(report, CODE_USAGE, name,
+                          "is of unknown type; give it with -t f32 or -t f64");
+  field->shape.dtype = options->has_dtype ? options->shape.dtype : is_f64 ? SZGPU_F64 : SZGPU_F32;
+  field->values = input->bytes;
+  field->byte_count = input->byte_count;
+  if (field->byte_count == 0)
+    return report_failure(report, CODE_USAGE, name, "is empty; there is nothing to compress");
+  if (options->has_dims) {
+    szgpu_dtype const dtype = field->shape.dtype;
+    field->shape = options->shape;
+    field->shape.dtype = dtype;
+    field->shape_origin = "-d";
+  } else if (field->byte_count % dtype_bytes(field->shape.dtype) != 0) {
+    return report_failure(report, CODE_USAGE, name,
+                          "has %" PRIu64
+                          " bytes, which is no whole number of %s values; "
+                          "correct the file or -t",
+                          field->byte_count, words_for_dtype(field->shape.dtype));
+  } else if (find_dims_in_name(input->name, field->byte_count, &field->shape)) {
+    field->shape_origin = "name";
+  } else {
+    field->shape.ndim = 1;
+    field->shape.dims[0] = field->byte_count / dtype_bytes(field->shape.dtype);
+    field->shape_origin = "guess";
+  }
+  return CODE_OK;
+}
+
+/* The library wants aligned native values and the file is not ours to change: a copy is the one
+ * way, and the file's bytes are let go after it. Swapped values of a pipe lie in a read buffer and
+ * are copied too: rare enough. */
+static int make_native(const struct report *report, struct input *input, struct field *field) {
+  bool const is_big_endian = (field->source & SZGPU_SOURCE_BIG_ENDIAN) != 0;
+  bool const is_swapped = is_big_endian != host_is_big_endian();
+  bool const is_aligned = (uintptr_t)field->values % dtype_bytes(field->shape.dtype) == 0;
+  if (!is_swapped && is_aligned) return CODE_OK;
+  field->copy = memory_take(field->byte_count);
+  if (!field->copy.bytes)
+    return report_out_of_memory(report, shown_input(input->name), "a copy in native byte order",
+                                field->byte_count);
+  if (is_swapped)
+    swap_bytes(field->copy.bytes, field->values, shape_values(&field->shape), field->shape.dtype);
+  else
+    memcpy(field->copy.bytes, field->values, (size_t)field->byte_count);
+  field->values = field->copy.bytes;
+  input_unload(input);
+  return CODE_OK;
+}
+
+int field_read(const struct report *report, const struct options *options, struct input *input,
+               struct field *field) {
+  *field = (struct field){.shape_origin = ""};
+  bool const is_npy = has_extension(input->name, ".npy") ||
+                      (!options->has_dtype && npy_begins(input->bytes, input->byte_count));
+  int const code =
+      is_npy ? read_npy(report, options, input, field) : read_raw(report, options, input, field);
+  if (code != CODE_OK) return code;
+  uint64_t wanted_bytes;
+  if (!shape_bytes(&field->shape, &wanted_bytes) || wanted_bytes != field->byte_count)
+    return refuse_size(report, field, shown_input(input->name));
+  return make_native(report, input, field);
+}
+
+int field_read_original(const struct report *report, const szgpu_info *info, struct input *input,
+                        struct field *field) {
+  const char *name = shown_input(input->name);
+  *field = (struct field){.values = input->bytes,
+                          .byte_count = input->byte_count,
+                          .shape = info->shape,
+                          .shape_origin = ""};
+  if (has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count)) {
+    int const code = read_npy(report, NULL, input, field);
+    if (code != CODE_OK) return code;
+    bool const has_other_order =
+        ((field->source ^ info->source) & SZGPU_SOURCE_FORTRAN) != 0 && field->shape.ndim > 1;
+    if (has_other_order)
+      return report_failure(report, CODE_USAGE, name,
+                            "is not in the archive's order (C or Fortran); name the file that "
+                            "was compressed");
+  }
+  if (field->byte_count != info->field_bytes || field->shape.dtype != info->shape.dtype)
+    return report_failure(report, CODE_USAGE, name,
+                          "has %" PRIu64 " bytes of %s values, but the archive holds %" PRIu64
+                          " of %s; name the file that was compressed",
+                          field->byte_count, words_for_dtype(field->shape.dtype), info->field_bytes,
+                          words_for_dtype(info->shape.dtype));
+  field->shape = info->shape;
+  return make_native(report, input, field);
+}
+
+void field_release(struct field *field) {
+  memory_give_back(&field->copy);
+  field->values = NULL;
+}

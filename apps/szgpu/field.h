@@ -1,0 +1,35 @@
+/* field.h - the values of a raw or .npy file: shape, type and native byte order.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_APP_FIELD_H
+#define SZGPU_APP_FIELD_H
+
+#include "input.h"
+#include "memory.h"
+#include "options.h"
+
+struct field {
+  const void *values;
+  uint64_t byte_count;
+  szgpu_shape shape;        /* slowest axis first, as the values lie */
+  uint32_t source;          /* SZGPU_SOURCE_* */
+  const char *shape_origin; /* "-d", "header", "name" or "guess" */
+  struct memory copy;       /* only where the file's values are swapped or not aligned */
+};
+
+/* input is loaded and must outlive the field, which may unload it. Returns an exit code, after the
+ * sentence where it is not CODE_OK. */
+int field_read(const struct report *report, const struct options *options, struct input *input,
+               struct field *field);
+/* A file that should hold the original of an archive: its values must be of the same type, number
+ * and order. */
+int field_read_original(const struct report *report, const szgpu_info *info, struct input *input,
+                        struct field *field);
+void field_release(struct field *field);
+
+bool has_extension(const char *name, const char *extension); /* ".npy", in either case */
+bool host_is_big_endian(void);
+/* In place where from == to. */
+void swap_bytes(void *to, const void *from, uint64_t value_count, szgpu_dtype dtype);
+
+#endif

@@ -1,0 +1,103 @@
+/* input.c - a file's bytes: mapped where it can be, read otherwise; never changed.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "input.h"
+
+#include "cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { FIRST_READ_BYTES = 1 << 16, LARGEST_READ_BYTES = 1 << 30 };
+
+int input_open(const struct report *report, const char *name, struct input *input) {
+  *input = (struct input)INPUT_NONE;
+  input->name = name;
+  bool const is_stdin = strcmp(name, "-") == 0;
+  input->descriptor = is_stdin ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+  if (input->descriptor < 0) return report_errno(report, name, "read", errno);
+  if (fstat(input->descriptor, &input->status) != 0) {
+    int const error_number = errno;
+    input_close(input);
+    return report_errno(report, shown_input(name), "read", error_number);
+  }
+  if (S_ISDIR(input->status.st_mode)) {
+    input_close(input);
+    return report_failure(report, CODE_IO, shown_input(name), "is a folder; name the files in it");
+  }
+  return CODE_OK;
+}
+
+static bool map_file(struct input *input) {
+  off_t const size = input->status.st_size;
+  if (!S_ISREG(input->status.st_mode) || size <= 0 || (uintmax_t)size > PTRDIFF_MAX) return false;
+  if (input->descriptor == STDIN_FILENO && lseek(STDIN_FILENO, 0, SEEK_CUR) != 0)
+    return false; /* "szgpu - < file" goes on from where the descriptor stands */
+  void *const bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, input->descriptor, 0);
+  if (bytes == MAP_FAILED) return false;
+  input->bytes = bytes;
+  input->byte_count = (size_t)size;
+  input->is_mapped = true;
+  cleanup_watch_mapping(shown_input(input->name));
+  return true;
+}
+
+/* A pipe, a device, a file of /proc: read to the end into a buffer that doubles. */
+static int read_all(const struct report *report, struct input *input) {
+  size_t capacity = FIRST_READ_BYTES, used = 0;
+  if (S_ISREG(input->status.st_mode) && input->status.st_size > 0 &&
+      (uintmax_t)input->status.st_size < PTRDIFF_MAX)
+    capacity = (size_t)input->status.st_size + 1; /* the last read finds the end */
+  unsigned char *bytes = NULL;
+  for (;;) {
+    if (!bytes || used == capacity) {
+      size_t const wanted = bytes ? capacity * 2 : capacity;
+      unsigned char *const larger = wanted >= capacity ? realloc(bytes, wanted) : NULL;
+      if (!larger) {
+        free(bytes);
+        return report_out_of_memory(report, shown_input(input->name), "reading it", wanted);
+      }
+      bytes = larger;
+      capacity = wanted;
+    }
+    size_t const room = capacity - used;
+    ssize_t const got = read(input->descriptor, bytes + used,
+                             room < LARGEST_READ_BYTES ? room : LARGEST_READ_BYTES);
+    if (got == 0) break;
+    if (got < 0 && errno != EINTR) {
+      int const error_number = errno;
+      free(bytes);
+      return report_errno(report, shown_input(input->name), "read", error_number);
+    }
+    used += got > 0 ? (size_t)got : 0;
+  }
+  unsigned char *const trimmed = realloc(bytes, used ? used : 1);
+  input->bytes = trimmed ? trimmed : bytes;
+  input->byte_count = used;
+  return CODE_OK;
+}
+
+int input_load(const struct report *report, struct input *input) {
+  return map_file(input) ? CODE_OK : read_all(report, input);
+}
+
+void input_unload(struct input *input) {
+  if (input->is_mapped)
+    munmap((void *)(uintptr_t)input->bytes, input->byte_count);
+  else
+    free((void *)(uintptr_t)input->bytes);
+  input->bytes = NULL;
+  input->byte_count = 0;
+  input->is_mapped = false;
+}
+
+void input_close(struct input *input) {
+  input_unload(input);
+  if (input->descriptor >= 0 && input->descriptor != STDIN_FILENO) close(input->descriptor);
+  *input = (struct input)INPUT_NONE;
+}

@@ -1,0 +1,31 @@
+/* input.h - a file's bytes: mapped where it can be, read otherwise; never changed.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_APP_INPUT_H
+#define SZGPU_APP_INPUT_H
+
+#include "report.h"
+
+#include <stddef.h>
+#include <sys/stat.h>
+
+struct input {
+  const char *name; /* "-": standard input */
+  int descriptor;   /* -1: not open */
+  struct stat status;
+  const unsigned char *bytes;
+  size_t byte_count;
+  bool is_mapped;
+};
+
+#define INPUT_NONE \
+  { .descriptor = -1 }
+
+/* Both return an exit code, after the sentence where it is not CODE_OK. */
+int input_open(const struct report *report, const char *name, struct input *input);
+int input_load(const struct report *report, struct input *input);
+/* Lets the bytes go; the rest stays. */
+void input_unload(struct input *input);
+void input_close(struct input *input);
+
+#endif

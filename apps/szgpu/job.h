@@ -1,0 +1,24 @@
+/* job.h - what is done to one file of the command line.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_APP_JOB_H
+#define SZGPU_APP_JOB_H
+
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+
+struct job {
+  const struct options *options;
+  struct progress *progress;
+  szgpu_ctx *ctx; /* NULL for -l */
+  struct report report;
+};
+
+/* job->report.file is the file. Each returns an exit code, after the sentence where it is not
+ * CODE_OK. */
+int compress_file(const struct job *job);
+int restore_file(const struct job *job);
+int list_file(const struct job *job);
+
+#endif

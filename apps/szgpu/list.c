@@ -1,0 +1,182 @@
+/* list.c - szgpu -l: what an archive says of itself, from its headers alone.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "archive.h"
+#include "input.h"
+#include "job.h"
+#include "json.h"
+#include "values.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { FIRST_FRAMES = 3 }; /* shown without -v */
+
+struct listing {
+  const struct job *job;
+  const char *name;
+  struct input archive;
+  szgpu_info info;
+};
+
+static szgpu_status inspect_frame(const struct listing *work, uint64_t index,
+                                  szgpu_frame_info *frame) {
+  memset(frame, 0, sizeof *frame);
+  frame->struct_bytes = sizeof *frame;
+  return szgpu_inspect_frame(work->archive.bytes, work->archive.byte_count, index, frame);
+}
+
+static szgpu_status inspect_section(const struct listing *work, uint64_t frame, uint32_t index,
+                                    szgpu_section_info *section) {
+  memset(section, 0, sizeof *section);
+  section->struct_bytes = sizeof *section;
+  return szgpu_inspect_section(work->archive.bytes, work->archive.byte_count, frame, index,
+                               section);
+}
+
+/* All of them, before a word is printed. */
+static szgpu_status check_headers(const struct listing *work) {
+  szgpu_status status = SZGPU_OK;
+  for (uint64_t i = 0; i < work->info.frame_count && status == SZGPU_OK; i++) {
+    szgpu_frame_info frame;
+    status = inspect_frame(work, i, &frame);
+    for (uint32_t k = 0; status == SZGPU_OK && k < frame.section_count; k++) {
+      szgpu_section_info section;
+      status = inspect_section(work, i, k, &section);
+    }
+  }
+  return status;
+}
+
+static const char *words_for_source(uint32_t source) {
+  if (!(source & SZGPU_SOURCE_NPY)) return "";
+  switch (source & (SZGPU_SOURCE_FORTRAN | SZGPU_SOURCE_BIG_ENDIAN)) {
+    case SZGPU_SOURCE_FORTRAN:
+      return ", from .npy in Fortran order";
+    case SZGPU_SOURCE_BIG_ENDIAN:
+      return ", from .npy, big-endian";
+    case SZGPU_SOURCE_FORTRAN | SZGPU_SOURCE_BIG_ENDIAN:
+      return ", from .npy in Fortran order, big-endian";
+    default:
+      return ", from .npy";
+  }
+}
+
+static void print_header(const struct listing *work) {
+  FILE *out = work->job->report.out;
+  const szgpu_info *info = &work->info;
+  print_name(out, work->name);
+  fprintf(out, "\n  field    %s %s%s\n", words_for_dtype(info->shape.dtype),
+          words_for_dims(&info->shape).text, words_for_source(info->source));
+  fprintf(out, "  size     %s -> %s, ratio %.2f\n", words_for_bytes(info->field_bytes).text,
+          words_for_bytes(info->archive_bytes).text, archive_ratio(info));
+  fprintf(out, "  bound    %s %g, absolute %g", words_for_mode(info->mode), info->bound,
+          info->absolute_bound);
+  if (info->step > 0) fprintf(out, ", step %g", info->step);
+  if (!isnan(info->value_range)) fprintf(out, ", range %g", info->value_range);
+  fputc('\n', out);
+  if (info->has_fill)
+    fprintf(out, "  fill     %g (0x%0*" PRIx64 ")\n", info->fill,
+            (int)(2 * dtype_bytes(info->shape.dtype)), info->fill_bits);
+  fprintf(
+      out,
+      "  format   version %" PRIu32 ", linear layout, %" PRIu64 " frame%s of %" PRIu64 " rows\n",
+      info->format_version, info->frame_count, info->frame_count == 1 ? "" : "s", info->frame_rows);
+}
+
+static szgpu_status print_frame(const struct listing *work, uint64_t index) {
+  FILE *out = work->job->report.out;
+  szgpu_frame_info frame;
+  szgpu_status status = inspect_frame(work, index, &frame);
+  if (status != SZGPU_OK) return status;
+  fprintf(out, "  frame %" PRIu64 ": rows %" PRIu64 ":%" PRIu64 ", %s", index, frame.first_row,
+          frame.first_row + frame.row_count, frame.kind);
+  if (frame.axes[0]) fprintf(out, " along %s", frame.axes);
+  if (frame.radius) fprintf(out, ", radius %" PRIu32, frame.radius);
+  fprintf(out, ", %" PRIu64 " bytes\n", frame.frame_bytes);
+  for (uint32_t k = 0; k < frame.section_count; k++) {
+    szgpu_section_info section;
+    status = inspect_section(work, index, k, &section);
+    if (status != SZGPU_OK) return status;
+    fprintf(out, "    %-16s %-6s %14" PRIu64 " of %14" PRIu64 " bytes at %" PRIu64 "\n",
+            section.name, section.codec, section.stored_bytes, section.raw_bytes, section.offset);
+  }
+  return SZGPU_OK;
+}
+
+static szgpu_status print_text(const struct listing *work) {
+  FILE *out = work->job->report.out;
+  bool const is_long = work->info.frame_count > FIRST_FRAMES + 1 && !work->job->report.is_verbose;
+  uint64_t const shown_frames = is_long ? FIRST_FRAMES : work->info.frame_count;
+  szgpu_status status = SZGPU_OK;
+  print_header(work);
+  for (uint64_t i = 0; i < shown_frames && status == SZGPU_OK; i++) status = print_frame(work, i);
+  if (is_long)
+    fprintf(out, "  and %" PRIu64 " more frames; -v shows them\n",
+            work->info.frame_count - shown_frames);
+  return status;
+}
+
+static szgpu_status json_frame(const struct listing *work, struct json *json, uint64_t index) {
+  szgpu_frame_info frame;
+  szgpu_status status = inspect_frame(work, index, &frame);
+  if (status != SZGPU_OK) return status;
+  json_open(json, NULL, '{');
+  json_text(json, "kind", frame.kind);
+  json_text(json, "axes", frame.axes);
+  json_count(json, "radius", frame.radius);
+  json_count(json, "first_row", frame.first_row);
+  json_count(json, "row_count", frame.row_count);
+  json_count(json, "frame_bytes", frame.frame_bytes);
+  json_open(json, "sections", '[');
+  for (uint32_t k = 0; k < frame.section_count; k++) {
+    szgpu_section_info section;
+    status = inspect_section(work, index, k, &section);
+    if (status != SZGPU_OK) return status;
+    json_open(json, NULL, '{');
+    json_text(json, "name", section.name);
+    json_text(json, "codec", section.codec);
+    json_count(json, "offset", section.offset);
+    json_count(json, "stored_bytes", section.stored_bytes);
+    json_count(json, "raw_bytes", section.raw_bytes);
+    json_close(json, '}');
+  }
+  json_close(json, ']');
+  json_close(json, '}');
+  return SZGPU_OK;
+}
+
+static szgpu_status print_json(const struct listing *work) {
+  szgpu_status status = SZGPU_OK;
+  struct json json = json_begin(work->job->report.out);
+  json_text(&json, "command", "list");
+  json_text(&json, "input", work->job->report.file);
+  json_info(&json, &work->info);
+  json_open(&json, "frame_list", '[');
+  for (uint64_t i = 0; i < work->info.frame_count && status == SZGPU_OK; i++)
+    status = json_frame(work, &json, i);
+  json_close(&json, ']');
+  json_count(&json, "exit_code", CODE_OK);
+  json_end(&json);
+  return status;
+}
+
+int list_file(const struct job *job) {
+  const struct report *report = &job->report;
+  struct listing work = {.job = job, .name = shown_input(report->file), .archive = INPUT_NONE};
+  szgpu_status status = SZGPU_OK;
+  int code = input_open(report, report->file, &work.archive);
+  if (code == CODE_OK) code = input_load(report, &work.archive);
+  if (code == CODE_OK)
+    code = inspect_whole_archive(report, work.name, work.archive.bytes, work.archive.byte_count,
+                                 &work.info);
+  if (code == CODE_OK) {
+    status = check_headers(&work);
+    if (status == SZGPU_OK && !report->is_quiet)
+      status = report->is_json ? print_json(&work) : print_text(&work);
+    if (status != SZGPU_OK) code = report_status(report, work.name, status, NULL);
+  }
+  input_close(&work.archive);
+  return code;
+}

@@ -1,0 +1,81 @@
+/* main.c - the szgpu command: every file of the command line in turn.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "cleanup.h"
+#include "job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A closed standard descriptor must not become that of an output file. What stands in for it
+ * fails when used. */
+static void hold_standard_descriptors(void) {
+  static int const flags[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+  for (int descriptor = 0; descriptor < 3; descriptor++)
+    if (fcntl(descriptor, F_GETFD) == -1 && errno == EBADF) {
+      int const opened = open("/dev/null", flags[descriptor]); /* the lowest free one: descriptor */
+      if (opened != descriptor) _exit(CODE_IO);
+    }
+}
+
+static int create_ctx(const struct options *options, struct progress *progress, szgpu_ctx **ctx) {
+  szgpu_options library = options->library;
+  struct report const report = options_report(options);
+  if (progress->is_wanted) {
+    library.progress = progress_tick;
+    library.progress_user = progress;
+  }
+  szgpu_status const status = szgpu_create(ctx, &library);
+  if (status == SZGPU_OK) return CODE_OK;
+  if (status == SZGPU_UNSUPPORTED && library.backend == SZGPU_BACKEND_CUDA)
+    return report_failure(&report, CODE_RESOURCE, report.file,
+                          "this build has no CUDA; use -b cpu");
+  return report_status(&report, report.file, status, NULL);
+}
+
+static int run_files(struct job *job) {
+  const struct options *options = job->options;
+  int worst = CODE_OK;
+  for (int i = 0; i < options->file_count; i++) {
+    job->report.file = options->files[i];
+    int const code = options->command == COMMAND_COMPRESS  ? compress_file(job)
+                     : options->command == COMMAND_RESTORE ? restore_file(job)
+                                                           : list_file(job);
+    if (code > worst) worst = code;
+  }
+  return worst;
+}
+
+/* What was printed may still be in the buffer, and its disk full. */
+static int flush_report(FILE *out) {
+  struct report const after_files = {.file = NULL};
+  errno = 0;
+  if (fflush(out) == 0 && !ferror(out)) return CODE_OK;
+  return report_errno(&after_files, "standard output", "written", errno ? errno : EIO);
+}
+
+int main(int argc, char **argv) {
+  static char stderr_buffer[BUFSIZ];
+  struct options options;
+  int code;
+  hold_standard_descriptors();
+  setvbuf(stderr, stderr_buffer, _IOLBF, sizeof stderr_buffer); /* a sentence is one write */
+  if (!options_read(argc, argv, &options, &code)) {
+    int const flushed = flush_report(stdout);
+    return code > flushed ? code : flushed;
+  }
+  cleanup_install();
+  struct progress progress = {.is_wanted =
+                                  !options.is_quiet && !options.is_json && isatty(STDERR_FILENO)};
+  struct job job = {.options = &options, .progress = &progress, .report = options_report(&options)};
+  code = options.command == COMMAND_LIST ? CODE_OK : create_ctx(&options, &progress, &job.ctx);
+  if (code == CODE_OK) {
+    code = run_files(&job);
+    szgpu_destroy(job.ctx);
+  }
+  int const flushed = flush_report(job.report.out);
+  return code > flushed ? code : flushed;
+}

@@ -1,0 +1,42 @@
+/* memory.c - large buffers whose pages are taken when first written, and given back at once.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+static size_t whole_pages(size_t byte_count) {
+  size_t const page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  return (byte_count + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+struct memory memory_take(uint64_t byte_count) {
+  struct memory memory = {NULL, 0};
+  if (byte_count > PTRDIFF_MAX / 2) return memory;
+  size_t const wanted = byte_count ? (size_t)byte_count : 1;
+  void *const bytes =
+      mmap(NULL, whole_pages(wanted), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (bytes == MAP_FAILED) return memory;
+#ifdef MADV_HUGEPAGE
+  madvise(bytes, whole_pages(wanted), MADV_HUGEPAGE); /* fewer page faults; no harm if refused */
+#endif
+  memory.bytes = bytes;
+  memory.byte_count = wanted;
+  return memory;
+}
+
+void memory_trim(struct memory *memory, size_t byte_count) {
+  size_t const kept = whole_pages(byte_count ? byte_count : 1);
+  size_t const held = whole_pages(memory->byte_count);
+  if (memory->bytes && kept < held) {
+    munmap(memory->bytes + kept, held - kept);
+    memory->byte_count = kept;
+  }
+}
+
+void memory_give_back(struct memory *memory) {
+  if (memory->bytes) munmap(memory->bytes, whole_pages(memory->byte_count));
+  *memory = (struct memory){NULL, 0};
+}

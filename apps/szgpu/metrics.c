@@ -1,0 +1,94 @@
+/* metrics.c - how far a restored field is from its original, counted without the library.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "metrics.h"
+
+#include "values.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct pair {
+  long double original, restored;
+  uint64_t original_bits, restored_bits;
+};
+
+/* memcpy: an original inside a mapped file may not be aligned. */
+static struct pair load_pair(szgpu_dtype dtype, const void *original, const void *restored,
+                             uint64_t index) {
+  struct pair pair;
+  if (dtype == SZGPU_F64) {
+    double value[2];
+    memcpy(&value[0], (const char *)original + index * sizeof(double), sizeof(double));
+    memcpy(&value[1], (const char *)restored + index * sizeof(double), sizeof(double));
+    memcpy(&pair.original_bits, &value[0], sizeof(uint64_t));
+    memcpy(&pair.restored_bits, &value[1], sizeof(uint64_t));
+    pair.original = value[0];
+    pair.restored = value[1];
+  } else {
+    float value[2];
+    uint32_t bits[2];
+    memcpy(&value[0], (const char *)original + index * sizeof(float), sizeof(float));
+    memcpy(&value[1], (const char *)restored + index * sizeof(float), sizeof(float));
+    memcpy(bits, value, sizeof bits);
+    pair.original_bits = bits[0];
+    pair.restored_bits = bits[1];
+    pair.original = value[0];
+    pair.restored = value[1];
+  }
+  return pair;
+}
+
+/* error is |a - b| rounded to long double; where that is the bound, what rounding took decides. */
+static bool is_over(long double error, long double bound, long double a, long double b) {
+  if (error != bound) return !(error < bound); /* NaN is over */
+  long double const high = a > b ? a : b, low = a > b ? b : a;
+  long double const back = high - error; /* two-sum: high - low == error + (rest of both) */
+  long double const rest = (high - (back + error)) + (back - low);
+  return rest > 0;
+}
+
+struct metrics metrics_take(const szgpu_info *info, const void *original, const void *restored,
+                            uint64_t value_count) {
+  struct metrics metrics = {0, 0, 0, INFINITY};
+  long double max_error = 0, square_sum = 0, least = INFINITY, most = -INFINITY;
+  uint64_t finite_count = 0;
+  for (uint64_t i = 0; i < value_count; i++) {
+    struct pair const pair = load_pair(info->shape.dtype, original, restored, i);
+    bool const has_same_bits = pair.original_bits == pair.restored_bits;
+    bool const is_finite = isfinite(pair.original) && isfinite(pair.restored);
+    long double error = has_same_bits ? 0 : fabsl(pair.original - pair.restored);
+    if (isnan(error)) error = INFINITY;
+    if (!has_same_bits && is_over(error, info->absolute_bound, pair.original, pair.restored))
+      metrics.values_over_bound++;
+    if (error > max_error) max_error = error;
+    if (is_finite) {
+      finite_count++;
+      square_sum += error * error;
+    }
+    if (isfinite(pair.original) && !(info->has_fill && pair.original_bits == info->fill_bits)) {
+      least = pair.original < least ? pair.original : least;
+      most = pair.original > most ? pair.original : most;
+    }
+  }
+  long double const range = isnan(info->value_range) ? most - least : info->value_range;
+  metrics.max_error = (double)max_error;
+  if (max_error > 0) metrics.max_error_over_bound = (double)(max_error / info->absolute_bound);
+  if (square_sum > 0)
+    metrics.psnr =
+        (double)(20 * log10l(range) - 10 * log10l(square_sum / (long double)finite_count));
+  return metrics;
+}
+
+void metrics_print(const struct metrics *metrics, FILE *out) {
+  fprintf(out, "  max error/bound %.3f  PSNR %.1f dB", metrics->max_error_over_bound,
+          metrics->psnr);
+}
+
+void metrics_print_json(const struct metrics *metrics, struct json *json) {
+  json_real(json, "max_error", metrics->max_error);
+  json_real(json, "max_error_over_bound", metrics->max_error_over_bound);
+  json_real(json, "psnr", metrics->psnr);
+  json_count(json, "values_over_bound", metrics->values_over_bound);
+}

@@ -1,0 +1,24 @@
+/* metrics.h - how far a restored field is from its original, counted without the library.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_APP_METRICS_H
+#define SZGPU_APP_METRICS_H
+
+#include "szgpu.h"
+
+#include "json.h"
+
+struct metrics {
+  uint64_t values_over_bound; /* differing NaNs among them */
+  double max_error;
+  double max_error_over_bound; /* 0 where max_error is */
+  double psnr;                 /* dB over the values finite in both; Inf: no error */
+};
+
+/* info is of the archive that restored came from; both hold value_count values. */
+struct metrics metrics_take(const szgpu_info *info, const void *original, const void *restored,
+                            uint64_t value_count);
+void metrics_print(const struct metrics *metrics, FILE *out);
+void metrics_print_json(const struct metrics *metrics, struct json *json);
+
+#endif

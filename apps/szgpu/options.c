@@ -1,0 +1,341 @@
+/* options.c - the command line as one struct.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "options.h"
+
+#include "help.h"
+#include "report.h"
+#include "values.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  OPTION_FRAME = 256, /* above every character */
+  OPTION_ZSTD,
+  OPTION_FILL,
+  OPTION_DECODER,
+  OPTION_LAYOUT,
+  OPTION_SLAB,
+  OPTION_COMPARE,
+  OPTION_JSON,
+  OPTION_HELP,
+  OPTION_VERSION,
+  OPTION_END
+};
+
+enum { EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST };
+enum { MOST_THREADS = 4096, DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
+
+struct spelling {
+  int option;
+  const char *shown;
+  unsigned commands; /* that have a use for it */
+};
+
+static const struct spelling spellings[] = {
+    {'e', "-e", COMMAND_COMPRESS},
+    {'m', "-m", COMMAND_COMPRESS},
+    {'t', "-t", COMMAND_COMPRESS},
+    {'d', "-d", COMMAND_COMPRESS},
+    {'V', "--verify", COMMAND_COMPRESS},
+    {OPTION_FRAME, "--frame", COMMAND_COMPRESS},
+    {OPTION_ZSTD, "--zstd", COMMAND_COMPRESS},
+    {OPTION_FILL, "--fill", COMMAND_COMPRESS},
+    {OPTION_LAYOUT, "--layout", COMMAND_COMPRESS},
+    {OPTION_SLAB, "--slab", COMMAND_RESTORE},
+    {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
+    {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
+};
+
+static const char short_options[] = ":zxle:m:t:d:b:j:o:fqvVh";
+
+static const struct option long_options[] = {
+    {"verify", no_argument, NULL, 'V'},
+    {"frame", required_argument, NULL, OPTION_FRAME},
+    {"zstd", optional_argument, NULL, OPTION_ZSTD},
+    {"fill", required_argument, NULL, OPTION_FILL},
+    {"decoder", required_argument, NULL, OPTION_DECODER},
+    {"layout", required_argument, NULL, OPTION_LAYOUT},
+    {"slab", required_argument, NULL, OPTION_SLAB},
+    {"compare", required_argument, NULL, OPTION_COMPARE},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+struct choice {
+  const char *name;
+  int value; /* NOT_LANDED: a feature of the design that this version does not have */
+};
+
+enum { NOT_LANDED = -1 };
+
+static const struct choice modes[] = {{"rel", SZGPU_MODE_REL},
+                                      {"abs", SZGPU_MODE_ABS},
+                                      {"psnr", SZGPU_MODE_PSNR},
+                                      {"lossless", NOT_LANDED},
+                                      {NULL, 0}};
+static const struct choice dtypes[] = {{"f32", SZGPU_F32}, {"f64", SZGPU_F64}, {NULL, 0}};
+static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
+                                         {"cpu", SZGPU_BACKEND_CPU},
+                                         {"cuda", SZGPU_BACKEND_CUDA},
+                                         {NULL, 0}};
+static const struct choice layouts[] = {
+    {"linear", SZGPU_LAYOUT_LINEAR}, {"tile", NOT_LANDED}, {NULL, 0}};
+static const struct choice decoders[] = {
+    {"auto", SZGPU_DECODER_AUTO}, {"serial", SZGPU_DECODER_SERIAL}, {"table", SZGPU_DECODER_TABLE},
+    {"gap-array", NOT_LANDED},    {"self-sync", NOT_LANDED},        {"chunked", NOT_LANDED},
+    {"all-offsets", NOT_LANDED},  {"hierarchical", NOT_LANDED},     {NULL, 0}};
+
+/* Keeps the first fault for the end, when the files are known. */
+static bool refuse(struct options *options, const char *option, const char *value,
+                   const char *sentence) {
+  if (options->fault[0] == '\0')
+    snprintf(options->fault, sizeof options->fault, "%s%s%.100s %s", option, value ? " " : "",
+             value ? value : "", sentence);
+  return false;
+}
+
+/* Sets *value; false when text is none of the choices. */
+static bool choose(struct options *options, const struct choice *choices, const char *option,
+                   const char *text, int *value) {
+  char sentence[256] = "is not known; choose from";
+  for (const struct choice *choice = choices; choice->name; choice++) {
+    if (strcmp(choice->name, text) == 0) {
+      *value = choice->value;
+      if (choice->value != NOT_LANDED) return true;
+      return refuse(options, option, text,
+                    "has not landed in this version yet; see szgpu --help for "
+                    "what has");
+    }
+    if (choice->value != NOT_LANDED) {
+      size_t const used = strlen(sentence);
+      snprintf(sentence + used, sizeof sentence - used, " %s", choice->name);
+    }
+  }
+  return refuse(options, option, text, sentence);
+}
+
+static bool read_bound(const char *text, struct options *options) {
+  double bound;
+  if (!read_real(text, &bound))
+    return refuse(options, "-e", text, "is not a number; give the bound as in -e 1e-4");
+  if (!isfinite(bound) || bound <= 0)
+    return refuse(options, "-e", text,
+                  "is not a finite number above zero; give the bound as in -e 1e-4");
+  options->params.bound = bound;
+  options->has_bound = true;
+  return true;
+}
+
+static bool read_number(struct options *options, const char *option, const char *text,
+                        uint64_t least, uint64_t most, uint64_t *number) {
+  char sentence[128];
+  if (read_count(text, number) && *number >= least && *number <= most) return true;
+  if (most == UINT64_MAX)
+    snprintf(sentence, sizeof sentence, "is not a number of rows; give a whole number above zero");
+  else
+    snprintf(sentence, sizeof sentence, "is out of range; give a whole number from %d to %d",
+             (int)least, (int)most);
+  return refuse(options, option, text, sentence);
+}
+
+static bool read_slab_option(const char *text, struct options *options) {
+  options->has_slab = true;
+  if (!read_slab(text, &options->slab_first_row, &options->slab_end_row))
+    return refuse(options, "--slab", text,
+                  "is not a range of rows; give first:end, as in --slab 10:20");
+  if (options->slab_first_row >= options->slab_end_row)
+    return refuse(options, "--slab", text,
+                  "has no rows; the end is the row after the last one wanted");
+  return true;
+}
+
+static bool read_zstd(const char *level, struct options *options) {
+  uint64_t number = DEFAULT_ZSTD_LEVEL;
+  if (level && !read_number(options, "--zstd", level, 1, MOST_ZSTD_LEVEL, &number)) return false;
+  options->params.zstd_level = (int)number;
+  return true;
+}
+
+static bool read_command(enum command command, struct options *options) {
+  if (options->command != COMMAND_NONE && options->command != command)
+    return refuse(options, "-z, -x and -l", NULL, "cannot be used together; give one of them");
+  options->command = command;
+  return true;
+}
+
+/* Options that take a value. */
+static bool read_value(int option, const char *text, struct options *options) {
+  int chosen = 0;
+  uint64_t number = 0;
+  bool is_good = true;
+  switch (option) {
+    case 'e':
+      return read_bound(text, options);
+    case 'm':
+      is_good = choose(options, modes, "-m", text, &chosen);
+      options->params.mode = (szgpu_mode)chosen;
+      return is_good;
+    case 't':
+      is_good = choose(options, dtypes, "-t", text, &chosen);
+      options->shape.dtype = (szgpu_dtype)chosen;
+      options->has_dtype = true;
+      return is_good;
+    case 'b':
+      is_good = choose(options, backends, "-b", text, &chosen);
+      options->library.backend = (szgpu_backend)chosen;
+      return is_good;
+    case OPTION_LAYOUT:
+      is_good = choose(options, layouts, "--layout", text, &chosen);
+      options->params.layout = (szgpu_layout)chosen;
+      return is_good;
+    case OPTION_DECODER:
+      is_good = choose(options, decoders, "--decoder", text, &chosen);
+      options->library.decoder = (szgpu_decoder)chosen;
+      return is_good;
+    case 'j':
+      is_good = read_number(options, "-j", text, 0, MOST_THREADS, &number);
+      options->library.threads = (int)number;
+      return is_good;
+    case OPTION_FRAME:
+      return read_number(options, "--frame", text, 1, UINT64_MAX, &options->params.frame_rows);
+    case OPTION_FILL:
+      options->params.has_fill = 1;
+      return read_real(text, &options->params.fill) ||
+             refuse(options, "--fill", text,
+                    "is not a number; give it as in --fill -9999 or --fill nan");
+    case OPTION_SLAB:
+      return read_slab_option(text, options);
+    default:
+      return false;
+  }
+}
+
+static bool read_option(int option, char *text, struct options *options) {
+  switch (option) {
+    case 'z':
+      return read_command(COMMAND_COMPRESS, options);
+    case 'x':
+      return read_command(COMMAND_RESTORE, options);
+    case 'l':
+      return read_command(COMMAND_LIST, options);
+    case 'd': {
+      enum dims_fault const fault = read_dims(text, strlen(text), &options->shape);
+      options->has_dims = true;
+      return fault == DIMS_OK || refuse(options, "-d", text, words_for_dims_fault(fault));
+    }
+    case 'o':
+      options->output = text;
+      return true;
+    case OPTION_COMPARE:
+      options->original = text;
+      return true;
+    case OPTION_ZSTD:
+      return read_zstd(text, options);
+    case 'f':
+      return options->is_forced = true;
+    case 'q':
+      return options->is_quiet = true;
+    case 'v':
+      return options->is_verbose = true;
+    case 'V':
+      return options->is_verified = true;
+    case OPTION_JSON:
+      return options->is_json = true;
+    default:
+      return read_value(option, text, options);
+  }
+}
+
+static bool refuse_unknown(struct options *options, int answer, char **argv) {
+  char short_name[3] = {'-', (char)optopt, '\0'};
+  bool const is_short = optopt > 0 && optopt <= CHAR_MAX;
+  const char *name = argv[optind - 1];
+  if (is_short && !(optopt == 'V' && strncmp(name, "--", 2) == 0)) name = short_name;
+  if (answer == ':') return refuse(options, name, NULL, "needs a value; see szgpu --help");
+  if (optopt != 0 && strncmp(name, "--", 2) == 0)
+    return refuse(options, name, NULL, "takes no value; leave the value out");
+  return refuse(options, name, NULL, "is not an option; see szgpu --help");
+}
+
+static bool check_together(struct options *options, const bool *is_given) {
+  if (options->command == COMMAND_NONE)
+    return refuse(options, "no mode", NULL, "was given; use -z, -x or -l, or see szgpu --help");
+  for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+    if (is_given[spellings[i].option] && !(spellings[i].commands & options->command)) {
+      char sentence[128];
+      snprintf(sentence, sizeof sentence, "has no use with %s; leave it out%s",
+               options->command == COMMAND_COMPRESS  ? "-z"
+               : options->command == COMMAND_RESTORE ? "-x"
+                                                     : "-l",
+               spellings[i].option == 'V' ? " or use --compare with -x" : "");
+      return refuse(options, spellings[i].shown, NULL, sentence);
+    }
+  if (options->file_count == 0)
+    return refuse(options, "no file", NULL,
+                  "was given; name at least one, or - for standard input");
+  if (options->command == COMMAND_COMPRESS && !options->has_bound)
+    return refuse(options, "no bound", NULL, "was given; give one, as in -e 1e-4");
+  if (options->output && options->file_count > 1)
+    return refuse(options, "-o", NULL, "names the output of one file; give the files one by one");
+  int stdin_uses = options->original && strcmp(options->original, "-") == 0;
+  for (int i = 0; i < options->file_count; i++) stdin_uses += strcmp(options->files[i], "-") == 0;
+  if (stdin_uses > 1)
+    return refuse(options, "-", NULL,
+                  "is given more than once; standard input can be read only once");
+  return true;
+}
+
+struct report options_report(const struct options *options) {
+  return (struct report){
+      .out = options_use_stdout(options) ? stderr : stdout,
+      .file = options->file_count == 1 ? options->files[0] : NULL,
+      .is_json = options->is_json,
+      .is_quiet = options->is_quiet,
+      .is_verbose = options->is_verbose,
+  };
+}
+
+bool options_read(int argc, char **argv, struct options *options, int *exit_code) {
+  bool is_given[OPTION_END] = {false};
+  *options = (struct options){.params = SZGPU_PARAMS_DEFAULTS, .library = SZGPU_OPTIONS_DEFAULTS};
+  opterr = 0; /* the sentences are ours */
+  for (;;) {
+    int const option = getopt_long(argc, argv, short_options, long_options, NULL);
+    if (option == -1) break;
+    if (option == 'h' || option == OPTION_HELP || option == OPTION_VERSION) {
+      if (option == OPTION_VERSION)
+        printf("szgpu %s\n", szgpu_version());
+      else
+        fputs(help_text, stdout);
+      *exit_code = CODE_OK;
+      return false;
+    }
+    if (option == '?' || option == ':') {
+      refuse_unknown(options, option, argv);
+      continue;
+    }
+    is_given[option] = true;
+    read_option(option, optarg, options);
+  }
+  options->files = argv + optind;
+  options->file_count = argc - optind;
+  if (options->fault[0] == '\0' && check_together(options, is_given)) return true;
+  struct report const report = options_report(options);
+  *exit_code = report_failure(&report, CODE_USAGE, report.file, "%s", options->fault);
+  return false;
+}
+
+bool options_use_stdout(const struct options *options) {
+  if (options->command == COMMAND_LIST) return false;
+  if (options->output) return strcmp(options->output, "-") == 0;
+  for (int i = 0; i < options->file_count; i++)
+    if (strcmp(options->files[i], "-") == 0) return true;
+  return false;
+}

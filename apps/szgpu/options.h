@@ -1,0 +1,41 @@
+/* options.h - the command line as one struct.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_APP_OPTIONS_H
+#define SZGPU_APP_OPTIONS_H
+
+#include "report.h"
+#include "szgpu.h"
+
+#include <stdbool.h>
+
+enum command {
+  COMMAND_NONE = 0,
+  COMMAND_COMPRESS = 1, /* -z */
+  COMMAND_RESTORE = 2,  /* -x */
+  COMMAND_LIST = 4      /* -l */
+};
+
+struct options {
+  enum command command;
+  szgpu_params params;
+  szgpu_options library;
+  const char *output;   /* -o; NULL: named after the input */
+  const char *original; /* --compare; NULL: none */
+  bool has_dtype, has_dims, has_slab, has_bound;
+  szgpu_shape shape;                     /* -t and -d */
+  uint64_t slab_first_row, slab_end_row; /* end UINT64_MAX: all the rest */
+  bool is_forced, is_quiet, is_verbose, is_json, is_verified;
+  char **files;
+  int file_count;
+  char fault[512]; /* the first thing wrong with the command line; "": nothing */
+};
+
+/* False: the run is over (help, version or a usage error) and *exit_code says how. */
+bool options_read(int argc, char **argv, struct options *options, int *exit_code);
+/* For what concerns the whole run: names the file if there is but one. */
+struct report options_report(const struct options *options);
+/* The data of some file go to standard output. */
+bool options_use_stdout(const struct options *options);
+
+#endif

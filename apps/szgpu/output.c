@@ -1,0 +1,185 @@
+/* output.c - a file that appears whole under its name or not at all.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "output.h"
+
+#include "cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  LARGEST_WRITE_BYTES = 1 << 30, /* Linux writes at most 2 GiB - 4 KiB a call */
+  SUFFIX_CHARS = 6,
+  LONGEST_KEPT_CHARS = 200, /* of a name: NAME_MAX is 255 */
+  MOST_ATTEMPTS = 100
+};
+
+static int refuse_existing(const struct report *report, const char *name) {
+  return report_failure(report, CODE_IO, name, "already exists; use -f to overwrite");
+}
+
+static int refuse_terminal(const struct report *report, const char *name) {
+  return report_failure(report, CODE_USAGE, shown_output(name),
+                        "is a terminal, and the data are binary; use -o FILE, or -f to write "
+                        "them all the same");
+}
+
+/* Sets *is_direct where name is a device or a pipe, to be written to as it stands. */
+static int check_name(const struct report *report, const char *name, bool is_forced,
+                      const struct taken_file *taken, size_t taken_count, bool *is_direct) {
+  struct stat status;
+  *is_direct = false;
+  if (stat(name, &status) != 0) {
+    bool const is_dangling_link = lstat(name, &status) == 0;
+    return is_dangling_link && !is_forced ? refuse_existing(report, name) : CODE_OK;
+  }
+  for (size_t i = 0; i < taken_count; i++)
+    if (S_ISREG(status.st_mode) && status.st_dev == taken[i].status->st_dev &&
+        status.st_ino == taken[i].status->st_ino)
+      return report_failure(report, CODE_IO, name,
+                            "is the same file as the input %s; name "
+                            "another output with -o",
+                            taken[i].name);
+  if (S_ISDIR(status.st_mode))
+    return report_failure(report, CODE_IO, name, "is a folder; name a file with -o");
+  *is_direct = !S_ISREG(status.st_mode);
+  /* overwriting a disk is overwriting */
+  return (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) && !is_forced
+             ? refuse_existing(report, name)
+             : CODE_OK;
+}
+
+static void make_suffix(char *suffix) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+  static uint64_t state;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  state += (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15u + (uint64_t)getpid() * 0xbf58476d1ce4e5b9u;
+  uint64_t bits = (state ^ state >> 31) * 0x94d049bb133111ebu;
+  bits ^= bits >> 29;
+  for (int i = 0; i < SUFFIX_CHARS; i++, bits /= sizeof letters - 1)
+    suffix[i] = letters[bits % (sizeof letters - 1)];
+}
+
+/* Beside its target, so that a rename suffices: DIR/.NAME.XXXXXX. The name is watched before the
+ * file is made, so that no signal finds it unwatched; mkstemp could not do that. */
+static int open_temporary(const struct report *report, struct output *output) {
+  const char *slash = strrchr(output->name, '/');
+  int const folder_chars = slash ? (int)(slash + 1 - output->name) : 0;
+  size_t const capacity = strlen(output->name) + SUFFIX_CHARS + 3;
+  output->temporary = malloc(capacity);
+  if (!output->temporary) return report_out_of_memory(report, output->name, "its name", capacity);
+  int const head_chars =
+      snprintf(output->temporary, capacity, "%.*s.%.*s.", folder_chars, output->name,
+               (int)LONGEST_KEPT_CHARS, output->name + folder_chars);
+  char *const suffix = output->temporary + head_chars;
+  suffix[SUFFIX_CHARS] = '\0';
+  for (int attempt = 0; output->descriptor < 0; attempt++) {
+    make_suffix(suffix);
+    if (!cleanup_watch_file(output->temporary))
+      return report_errno(report, output->name, "written", ENAMETOOLONG);
+    output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int const error_number = errno;
+    if (output->descriptor >= 0) break;
+    cleanup_forget_file();
+    if (error_number == EEXIST && attempt < MOST_ATTEMPTS) continue;
+    free(output->temporary);
+    output->temporary = NULL;
+    return report_errno(report, output->name, "written", error_number);
+  }
+  return CODE_OK;
+}
+
+int output_open(const struct report *report, const char *name, bool is_forced,
+                const struct taken_file *taken, size_t taken_count, struct output *output) {
+  *output = (struct output)OUTPUT_NONE;
+  output->name = name;
+  output->is_forced = is_forced;
+  bool is_direct;
+  if (strcmp(name, "-") == 0) {
+    if (isatty(STDOUT_FILENO) && !is_forced) return refuse_terminal(report, name);
+    output->descriptor = STDOUT_FILENO;
+    return CODE_OK;
+  }
+  int const code = check_name(report, name, is_forced, taken, taken_count, &is_direct);
+  if (code != CODE_OK) return code;
+  if (!is_direct) return open_temporary(report, output);
+  output->descriptor = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (output->descriptor < 0) return report_errno(report, name, "written", errno);
+  if (isatty(output->descriptor) && !is_forced) {
+    output_close(output);
+    return refuse_terminal(report, name);
+  }
+  return CODE_OK;
+}
+
+int output_write(const struct report *report, struct output *output, const void *bytes,
+                 size_t byte_count) {
+  const unsigned char *rest = bytes;
+  while (byte_count > 0) {
+    size_t const piece = byte_count < LARGEST_WRITE_BYTES ? byte_count : LARGEST_WRITE_BYTES;
+    ssize_t const written = write(output->descriptor, rest, piece);
+    if (written < 0 && errno != EINTR)
+      return report_errno(report, shown_output(output->name), "written", errno);
+    if (written > 0) {
+      rest += written;
+      byte_count -= (size_t)written;
+    }
+  }
+  return CODE_OK;
+}
+
+/* Without -f the name must still be free: link() refuses a taken one; where there are no hard
+ * links an empty file claims the name first. Returns 0 or an errno. */
+static int take_name(const struct output *output) {
+  if (!output->is_forced) {
+    if (link(output->temporary, output->name) == 0) {
+      unlink(output->temporary);
+      return 0;
+    }
+    int const claim =
+        errno == EEXIST ? -1 : open(output->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (claim < 0) return errno;
+    close(claim);
+  }
+  if (rename(output->temporary, output->name) == 0) return 0;
+  int const error_number = errno;
+  if (!output->is_forced) unlink(output->name); /* the empty claim */
+  return error_number;
+}
+
+int output_commit(const struct report *report, struct output *output) {
+  if (!output->temporary) {
+    bool const is_stdout = output->descriptor == STDOUT_FILENO;
+    int const closed = is_stdout ? 0 : close(output->descriptor);
+    output->descriptor = -1;
+    return closed == 0 ? CODE_OK : report_errno(report, output->name, "written", errno);
+  }
+  bool const is_synced = fsync(output->descriptor) == 0 || errno == EINVAL || errno == ENOSYS;
+  int error_number = is_synced ? 0 : errno;
+  if (close(output->descriptor) != 0 && error_number == 0) error_number = errno;
+  output->descriptor = -1;
+  if (error_number == 0) error_number = take_name(output);
+  if (error_number == EEXIST) return refuse_existing(report, output->name);
+  if (error_number != 0) return report_errno(report, output->name, "written", error_number);
+  cleanup_forget_file();
+  free(output->temporary);
+  output->temporary = NULL;
+  return CODE_OK;
+}
+
+void output_close(struct output *output) {
+  if (output->descriptor >= 0 && output->descriptor != STDOUT_FILENO) close(output->descriptor);
+  if (output->temporary) {
+    unlink(output->temporary);
+    cleanup_forget_file();
+    free(output->temporary);
+  }
+  *output = (struct output)OUTPUT_NONE;
+}

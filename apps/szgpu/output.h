@@ -1,0 +1,39 @@
+/* output.h - a file that appears whole under its name or not at all.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_APP_OUTPUT_H
+#define SZGPU_APP_OUTPUT_H
+
+#include "report.h"
+
+#include <stddef.h>
+#include <sys/stat.h>
+
+struct output {
+  const char *name; /* "-": standard output */
+  char *temporary;  /* NULL: written straight to name, a device or a pipe */
+  int descriptor;   /* -1: not open */
+  bool is_forced;
+};
+
+#define OUTPUT_NONE \
+  { .descriptor = -1 }
+
+/* A file that the output must not be: it is being read. */
+struct taken_file {
+  const char *name;
+  const struct stat *status;
+};
+
+/* Opens it, after refusing a name that is taken. Every call returns an exit code, after the
+ * sentence where it is not CODE_OK. */
+int output_open(const struct report *report, const char *name, bool is_forced,
+                const struct taken_file *taken, size_t taken_count, struct output *output);
+int output_write(const struct report *report, struct output *output, const void *bytes,
+                 size_t byte_count);
+/* Gives the file its name. */
+int output_commit(const struct report *report, struct output *output);
+/* Without a commit before it nothing is left. */
+void output_close(struct output *output);
+
+#endif

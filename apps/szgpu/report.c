@@ -1,0 +1,146 @@
+/* report.c - one sentence per failure with its exit code, and the words reports share.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "report.h"
+
+#include "json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+struct answer {
+  enum exit_code code;
+  const char *remedy;
+};
+
+/* What each status means to a user of the command line. */
+static const struct answer answers[] = {
+    [SZGPU_OK] = {CODE_OK, "nothing to do"},
+    [SZGPU_BAD_ARGUMENT] = {CODE_USAGE, "see szgpu --help"},
+    [SZGPU_BAD_SHAPE] = {CODE_USAGE, "give other dims with -d"},
+    [SZGPU_BAD_BOUND] = {CODE_USAGE, "give -e a finite number above zero"},
+    [SZGPU_UNSUPPORTED] = {CODE_RESOURCE, "use a build of szgpu that has it"},
+    [SZGPU_OUT_OF_MEMORY] = {CODE_RESOURCE, "free some memory or use a larger machine"},
+    [SZGPU_CAPACITY] = {CODE_RESOURCE, "please report this, it should not happen"},
+    [SZGPU_NOT_AN_ARCHIVE] = {CODE_ARCHIVE, "name a file that szgpu -z has made"},
+    [SZGPU_NEWER_VERSION] = {CODE_ARCHIVE, "read it with a newer szgpu"},
+    [SZGPU_TRUNCATED] = {CODE_ARCHIVE, "copy it again from where it is whole"},
+    [SZGPU_TRAILING_BYTES] = {CODE_ARCHIVE, "copy it again, by itself"},
+    [SZGPU_BAD_CHECKSUM] = {CODE_ARCHIVE, "copy it again from where it is whole"},
+    [SZGPU_BAD_DATA] = {CODE_ARCHIVE, "make it again from the original"},
+    [SZGPU_CANCELLED] = {CODE_USAGE, "run it again"},
+    [SZGPU_NO_DEVICE] = {CODE_RESOURCE, "use -b cpu"},
+    [SZGPU_DEVICE_ERROR] = {CODE_RESOURCE, "use -b cpu"},
+};
+
+static struct answer answer_to(szgpu_status status) {
+  size_t const answer_count = sizeof answers / sizeof answers[0];
+  if ((size_t)status < answer_count && answers[status].remedy) return answers[status];
+  return (struct answer){CODE_RESOURCE, "please report this, it should not happen"};
+}
+
+void print_name(FILE *out, const char *name) {
+  for (const char *c = name; *c; c++) fputc((unsigned char)*c < 32 || *c == 127 ? '?' : *c, out);
+}
+
+int report_failure(const struct report *report, enum exit_code code, const char *name,
+                   const char *format, ...) {
+  char sentence[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(sentence, sizeof sentence, format, arguments);
+  va_end(arguments);
+
+  fputs("szgpu: ", stderr);
+  if (name) {
+    print_name(stderr, name);
+    fputs(": ", stderr);
+  }
+  print_name(stderr, sentence);
+  fputc('\n', stderr);
+
+  if (report->is_json && !report->is_quiet && report->file) {
+    struct json json = json_begin(report->out);
+    json_text(&json, "input", report->file);
+    json_text(&json, "error", sentence);
+    json_count(&json, "exit_code", code);
+    json_end(&json);
+  }
+  return code;
+}
+
+int report_status(const struct report *report, const char *name, szgpu_status status,
+                  const szgpu_ctx *ctx) {
+  struct answer const answer = answer_to(status);
+  const char *detail = ctx ? szgpu_last_error(ctx) : "";
+  size_t detail_chars = strlen(detail);
+  while (detail_chars > 0 && detail[detail_chars - 1] == '.') detail_chars--;
+  if (detail_chars == 0)
+    return report_failure(report, answer.code, name, "%s; %s", szgpu_status_text(status),
+                          answer.remedy);
+  return report_failure(report, answer.code, name, "%s (%.*s); %s", szgpu_status_text(status),
+                        (int)detail_chars, detail, answer.remedy);
+}
+
+int report_errno(const struct report *report, const char *name, const char *what,
+                 int error_number) {
+  const char *remedy = "check the file and its folder";
+  if (error_number == ENOSPC || error_number == EDQUOT)
+    remedy = "free some space or name another folder with -o";
+  else if (error_number == EFBIG)
+    remedy = "raise the limit on file sizes or name another folder with -o";
+  else if (error_number == ENOENT || error_number == ENOTDIR)
+    remedy = "check the name";
+  else if (error_number == EACCES || error_number == EPERM)
+    remedy = "check the permissions";
+  return report_failure(report, CODE_IO, name, "cannot be %s: %s; %s", what, strerror(error_number),
+                        remedy);
+}
+
+int report_out_of_memory(const struct report *report, const char *name, const char *what,
+                         uint64_t wanted_bytes) {
+  return report_failure(report, CODE_RESOURCE, name, "out of memory: %s needs %s; %s", what,
+                        words_for_bytes(wanted_bytes).text, answers[SZGPU_OUT_OF_MEMORY].remedy);
+}
+
+const char *shown_input(const char *name) {
+  return strcmp(name, "-") == 0 ? "standard input" : name;
+}
+
+const char *shown_output(const char *name) {
+  return strcmp(name, "-") == 0 ? "standard output" : name;
+}
+
+struct words words_for_bytes(uint64_t byte_count) {
+  static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+  struct words words;
+  if (byte_count < 1000) {
+    snprintf(words.text, sizeof words.text, "%" PRIu64 " B", byte_count);
+    return words;
+  }
+  double amount = (double)byte_count / 1e3;
+  size_t unit = 0;
+  while (amount >= 999.995) { /* it would print as 1000.00 */
+    amount /= 1e3;
+    unit++;
+  }
+  snprintf(words.text, sizeof words.text, "%.2f %s", amount, units[unit]);
+  return words;
+}
+
+struct words words_for_dims(const szgpu_shape *shape) {
+  struct words words = {""};
+  size_t used = 0;
+  for (int axis = 0; axis < shape->ndim && used < sizeof words.text; axis++)
+    used += (size_t)snprintf(words.text + used, sizeof words.text - used, "%s%" PRIu64,
+                             axis ? "x" : "", shape->dims[axis]);
+  return words;
+}
+
+const char *words_for_dtype(szgpu_dtype dtype) { return dtype == SZGPU_F64 ? "f64" : "f32"; }
+
+const char *words_for_mode(szgpu_mode mode) {
+  return mode == SZGPU_MODE_ABS ? "abs" : mode == SZGPU_MODE_PSNR ? "psnr" : "rel";
+}

@@ -1,0 +1,59 @@
+/* report.h - one sentence per failure with its exit code, and the words reports share.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_APP_REPORT_H
+#define SZGPU_APP_REPORT_H
+
+#include "szgpu.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum exit_code {
+  CODE_OK = 0,
+  CODE_USAGE = 1,
+  CODE_IO = 2,
+  CODE_ARCHIVE = 3,
+  CODE_BOUND = 4,
+  CODE_RESOURCE = 5
+};
+
+struct report {
+  FILE *out;        /* stdout, or stderr when data go to stdout */
+  const char *file; /* as named on the command line; NULL before the first */
+  bool is_json, is_quiet, is_verbose;
+};
+
+#if defined(__GNUC__)
+#define REPORT_FORMAT(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define REPORT_FORMAT(format_index, first)
+#endif
+
+/* Prints "szgpu: NAME: <format>" to stderr (NAME: may be NULL) and, with --json and a file at
+ * hand, an object with the same sentence to report->out. Returns code. */
+int report_failure(const struct report *report, enum exit_code code, const char *name,
+                   const char *format, ...) REPORT_FORMAT(4, 5);
+/* The sentence for a failed library call; ctx may be NULL. Returns the exit code. */
+int report_status(const struct report *report, const char *name, szgpu_status status,
+                  const szgpu_ctx *ctx);
+/* "cannot be WHAT: strerror; remedy", CODE_IO. */
+int report_errno(const struct report *report, const char *name, const char *what, int error_number);
+int report_out_of_memory(const struct report *report, const char *name, const char *what,
+                         uint64_t wanted_bytes);
+
+/* "-" becomes "standard input" or "standard output". */
+const char *shown_input(const char *name);
+const char *shown_output(const char *name);
+/* A name on one line: control characters become '?'. */
+void print_name(FILE *out, const char *name);
+
+struct words {
+  char text[128];
+};
+struct words words_for_bytes(uint64_t byte_count);     /* "4.19 MB" */
+struct words words_for_dims(const szgpu_shape *shape); /* "100x500x500" */
+const char *words_for_dtype(szgpu_dtype dtype);        /* "f32" */
+const char *words_for_mode(szgpu_mode mode);           /* "rel" */
+
+#endif

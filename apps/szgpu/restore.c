@@ -1,0 +1,247 @@
+/* restore.c - szgpu -x: an archive in, its field or some rows of it out.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "archive.h"
+#include "field.h"
+#include "input.h"
+#include "job.h"
+#include "memory.h"
+#include "metrics.h"
+#include "npy.h"
+#include "output.h"
+#include "values.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct restoration {
+  const struct job *job;
+  const char *name; /* of the archive, as shown */
+  struct input archive, original;
+  struct output output;
+  struct field original_field;
+  struct memory field;
+  szgpu_info info;
+  szgpu_shape shape; /* of what is restored: the field or a slab of it */
+  uint64_t first_row, field_bytes;
+  struct metrics metrics; /* under --compare */
+  double seconds;
+};
+
+/* NULL when there is no memory or, with *has_suffix false, no name. */
+static char *default_output(const char *archive, bool *has_suffix) {
+  *has_suffix = true;
+  if (strcmp(archive, "-") == 0) return strdup("-");
+  size_t const kept_chars = strlen(archive) - (has_extension(archive, ".szg") ? 4 : 0);
+  *has_suffix = has_extension(archive, ".szg") && archive[kept_chars - 1] != '/';
+  return *has_suffix ? strndup(archive, kept_chars) : NULL;
+}
+
+/* A name decides; without one of the user's, what was compressed does. */
+static bool output_is_npy(const struct restoration *work) {
+  const char *chosen = work->job->options->output;
+  if (chosen && strcmp(chosen, "-") != 0) return has_extension(chosen, ".npy");
+  return (work->info.source & SZGPU_SOURCE_NPY) != 0 || has_extension(work->output.name, ".npy");
+}
+
+static int choose_rows(struct restoration *work) {
+  const struct options *options = work->job->options;
+  work->shape = work->info.shape;
+  if (options->has_slab) {
+    uint64_t const row_count = work->info.shape.dims[0];
+    uint64_t const end_row =
+        options->slab_end_row == UINT64_MAX ? row_count : options->slab_end_row;
+    if (end_row > row_count || options->slab_first_row >= end_row)
+      return report_failure(&work->job->report, CODE_USAGE, work->name,
+                            "has %" PRIu64
+                            " rows, and --slab asks for others; give a range "
+                            "within 0:%" PRIu64,
+                            row_count, row_count);
+    work->first_row = options->slab_first_row;
+    work->shape.dims[0] = end_row - options->slab_first_row;
+  }
+  return shape_bytes(&work->shape, &work->field_bytes)
+             ? CODE_OK
+             : report_status(&work->job->report, work->name, SZGPU_BAD_DATA, NULL);
+}
+
+static int open_files(struct restoration *work) {
+  const struct options *options = work->job->options;
+  const struct report *report = &work->job->report;
+  struct taken_file taken[2];
+  size_t taken_count = 0;
+  int code = input_open(report, report->file, &work->archive);
+  if (code != CODE_OK) return code;
+  taken[taken_count++] = (struct taken_file){work->name, &work->archive.status};
+  if (options->original) {
+    code = input_open(report, options->original, &work->original);
+    if (code != CODE_OK) return code;
+    taken[taken_count++] =
+        (struct taken_file){shown_input(options->original), &work->original.status};
+  }
+  return output_open(report, work->output.name, options->is_forced, taken, taken_count,
+                     &work->output);
+}
+
+static int load_files(struct restoration *work) {
+  const struct report *report = &work->job->report;
+  int code = input_load(report, &work->archive);
+  if (code == CODE_OK)
+    code = inspect_whole_archive(report, work->name, work->archive.bytes, work->archive.byte_count,
+                                 &work->info);
+  if (code == CODE_OK) code = choose_rows(work);
+  if (code == CODE_OK && work->job->options->original) {
+    code = input_load(report, &work->original);
+    if (code == CODE_OK)
+      code = field_read_original(report, &work->info, &work->original, &work->original_field);
+  }
+  return code;
+}
+
+static int restore_values(struct restoration *work) {
+  const struct job *job = work->job;
+  const struct report *report = &job->report;
+  szgpu_status status;
+  work->field = memory_take(work->field_bytes);
+  if (!work->field.bytes)
+    return report_out_of_memory(report, work->name, "the restored field", work->field_bytes);
+  progress_begin(job->progress, "restoring", work->name);
+  if (job->options->has_slab)
+    status = szgpu_decompress_slab(job->ctx, work->archive.bytes, work->archive.byte_count,
+                                   work->first_row, work->shape.dims[0], work->field.bytes,
+                                   (size_t)work->field_bytes);
+  else
+    status = szgpu_decompress(job->ctx, work->archive.bytes, work->archive.byte_count,
+                              work->field.bytes, (size_t)work->field_bytes);
+  work->seconds = progress_end(job->progress);
+  if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
+  if (job->options->original) {
+    uint64_t const row_bytes = work->field_bytes / work->shape.dims[0];
+    const char *original = (const char *)work->original_field.values + work->first_row * row_bytes;
+    work->metrics =
+        metrics_take(&work->info, original, work->field.bytes, shape_values(&work->shape));
+  }
+  return CODE_OK;
+}
+
+/* The header numpy would have written for what lies in memory: for Fortran order its shape is the
+ * reverse of the archive's dims, so that a slab of dims[0] is one of the last axis. */
+static int write_npy_header(struct restoration *work, bool is_big_endian) {
+  unsigned char header[NPY_HEADER_CAPACITY];
+  struct npy npy = {.shape = work->shape, .is_big_endian = is_big_endian};
+  npy.is_fortran = (work->info.source & SZGPU_SOURCE_FORTRAN) != 0;
+  for (int axis = 0; npy.is_fortran && axis < npy.shape.ndim; axis++)
+    npy.shape.dims[axis] = work->shape.dims[npy.shape.ndim - 1 - axis];
+  size_t const header_bytes = npy_write_header(&npy, header);
+  return output_write(&work->job->report, &work->output, header, header_bytes);
+}
+
+static int write_field(struct restoration *work) {
+  const struct report *report = &work->job->report;
+  bool const is_npy = output_is_npy(work);
+  bool const is_big_endian = is_npy && (work->info.source & SZGPU_SOURCE_BIG_ENDIAN) != 0;
+  int code = is_npy ? write_npy_header(work, is_big_endian) : CODE_OK;
+  if (code != CODE_OK) return code;
+  if (is_big_endian != host_is_big_endian())
+    swap_bytes(work->field.bytes, work->field.bytes, shape_values(&work->shape), work->shape.dtype);
+  code = output_write(report, &work->output, work->field.bytes, (size_t)work->field_bytes);
+  return code == CODE_OK ? output_commit(report, &work->output) : code;
+}
+
+static void print_line(const struct restoration *work) {
+  FILE *out = work->job->report.out;
+  const szgpu_info *info = &work->info;
+  print_name(out, work->name);
+  fputs(" -> ", out);
+  print_name(out, shown_output(work->output.name));
+  fprintf(out, "  ratio %.2f  %s -> %s", archive_ratio(info),
+          words_for_bytes(info->archive_bytes).text, words_for_bytes(work->field_bytes).text);
+  if (work->job->options->has_slab)
+    fprintf(out, " (rows %" PRIu64 ":%" PRIu64 " of %" PRIu64 ")", work->first_row,
+            work->first_row + work->shape.dims[0], info->shape.dims[0]);
+  fprintf(out, "  bound %.3g  %.3g GB/s", info->absolute_bound,
+          gigabytes_per_second(work->field_bytes, work->seconds));
+  if (work->job->options->original) metrics_print(&work->metrics, out);
+  fputc('\n', out);
+  if (work->job->report.is_verbose)
+    fprintf(out, "  %s %s, %s %g, frames %" PRIu64 ", %.3g s\n", words_for_dtype(info->shape.dtype),
+            words_for_dims(&work->shape).text, words_for_mode(info->mode), info->bound,
+            info->frame_count, work->seconds);
+}
+
+static void print_json(const struct restoration *work) {
+  const szgpu_info *info = &work->info;
+  bool const is_over = work->job->options->original && work->metrics.values_over_bound > 0;
+  struct json json = json_begin(work->job->report.out);
+  json_text(&json, "command", "restore");
+  json_text(&json, "input", work->job->report.file);
+  json_text(&json, "output", work->output.name);
+  json_info(&json, info);
+  if (work->job->options->has_slab) {
+    json_count(&json, "first_row", work->first_row);
+    json_count(&json, "row_count", work->shape.dims[0]);
+  }
+  json_count(&json, "restored_bytes", work->field_bytes);
+  json_real(&json, "seconds", work->seconds);
+  json_real(&json, "gb_per_s", gigabytes_per_second(work->field_bytes, work->seconds));
+  if (work->job->options->original) {
+    json_text(&json, "original", work->job->options->original);
+    metrics_print_json(&work->metrics, &json);
+  }
+  json_count(&json, "exit_code", is_over ? CODE_BOUND : CODE_OK);
+  json_end(&json);
+}
+
+/* The field is written even when it is over the bound: which of the two files is wrong is for the
+ * user to find. */
+static int print_result(const struct restoration *work) {
+  struct report report = work->job->report;
+  if (!report.is_quiet && report.is_json)
+    print_json(work);
+  else if (!report.is_quiet)
+    print_line(work);
+  if (!work->job->options->original || work->metrics.values_over_bound == 0) return CODE_OK;
+  report.is_json = false; /* this file has its object */
+  return report_failure(&report, CODE_BOUND, work->name,
+                        "differs from %s by more than the bound at %" PRIu64 " of %" PRIu64
+                        " values, by up to %.3g times it; check that it is the original",
+                        work->job->options->original, work->metrics.values_over_bound,
+                        shape_values(&work->shape), work->metrics.max_error_over_bound);
+}
+
+static int run(struct restoration *work) {
+  int code = open_files(work);
+  if (code == CODE_OK) code = load_files(work);
+  if (code == CODE_OK) code = restore_values(work);
+  if (code == CODE_OK) code = write_field(work);
+  if (code == CODE_OK) code = print_result(work);
+  return code;
+}
+
+int restore_file(const struct job *job) {
+  const char *archive_name = job->report.file;
+  bool has_suffix = true;
+  char *output_name = job->options->output ? strdup(job->options->output)
+                                           : default_output(archive_name, &has_suffix);
+  if (!has_suffix)
+    return report_failure(&job->report, CODE_USAGE, archive_name,
+                          "does not end in .szg; name the output with -o");
+  if (!output_name)
+    return report_out_of_memory(&job->report, archive_name, "its name", strlen(archive_name));
+  struct restoration work = {.job = job,
+                             .name = shown_input(archive_name),
+                             .archive = INPUT_NONE,
+                             .original = INPUT_NONE,
+                             .output = OUTPUT_NONE};
+  work.output.name = output_name;
+  int const code = run(&work);
+  memory_give_back(&work.field);
+  field_release(&work.original_field);
+  input_close(&work.original);
+  input_close(&work.archive);
+  output_close(&work.output);
+  free(output_name);
+  return code;
+}

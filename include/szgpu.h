@@ -1,0 +1,242 @@
+/* szgpu.h - error-bounded lossy compression of scientific floating-point fields.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The guarantee: after szgpu_decompress, every value differs from the original by at most the
+ * bound the archive states, in exact arithmetic, or has the original's very bits. It holds for
+ * every input: NaN, infinities, -0, denormals, fill values and bounds near the spacing of values.
+ *
+ * Every function returns a status; results go through pointers. Nothing prints, exits or aborts.
+ * After an error the outputs are undefined, the ctx stays usable and szgpu_last_error says more.
+ * A ctx is used by one thread at a time; any number of ctxs may live side by side.
+ * C11, and C++17 as it stands.
+ */
+#ifndef SZGPU_H
+#define SZGPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SZGPU_VERSION_MAJOR 0
+#define SZGPU_VERSION_MINOR 1
+#define SZGPU_VERSION_PATCH 0
+#define SZGPU_VERSION_STRING "0.1.0"
+
+#if defined(__GNUC__)
+#define SZGPU_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define SZGPU_MUST_CHECK
+#endif
+#if defined(__GNUC__) && defined(SZGPU_BUILDING_SHARED)
+#define SZGPU_API __attribute__((visibility("default")))
+#else
+#define SZGPU_API
+#endif
+
+/* name, text. The values are pinned: new ones go at the end. */
+#define SZGPU_STATUS_LIST(X)                                                                   \
+  X(SZGPU_OK, "no error")                                                                      \
+  X(SZGPU_BAD_ARGUMENT, "an argument is missing or outside its range")                         \
+  X(SZGPU_BAD_SHAPE, "the shape is not 1 to 4 positive dims of a known type that fit 64 bits") \
+  X(SZGPU_BAD_BOUND, "the error bound is not a finite positive number")                        \
+  X(SZGPU_UNSUPPORTED, "this build does not have what was asked for")                          \
+  X(SZGPU_OUT_OF_MEMORY, "out of memory")                                                      \
+  X(SZGPU_CAPACITY, "the output buffer is too small")                                          \
+  X(SZGPU_NOT_AN_ARCHIVE, "the data do not begin as an szgpu archive does")                    \
+  X(SZGPU_NEWER_VERSION, "the archive was written by a newer format version")                  \
+  X(SZGPU_TRUNCATED, "the archive ends before its own size says")                              \
+  X(SZGPU_TRAILING_BYTES, "there are bytes after the end of the archive")                      \
+  X(SZGPU_BAD_CHECKSUM, "a checksum does not match: the archive is damaged")                   \
+  X(SZGPU_BAD_DATA, "the archive contradicts itself")                                          \
+  X(SZGPU_CANCELLED, "the progress callback asked to stop")                                    \
+  X(SZGPU_NO_DEVICE, "no usable GPU")                                                          \
+  X(SZGPU_DEVICE_ERROR, "the GPU reported an error")
+
+#define SZGPU_STATUS_ENUMERATOR(name, text) name,
+typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
+#undef SZGPU_STATUS_ENUMERATOR
+
+typedef enum szgpu_dtype { SZGPU_F32 = 0, SZGPU_F64 = 1 } szgpu_dtype;
+
+/* What params.bound means.
+ * REL: the absolute bound is bound * (max - min) over the values that are finite and not fill.
+ * ABS: the absolute bound itself.  PSNR: a target in dB. */
+typedef enum szgpu_mode {
+  SZGPU_MODE_REL = 0,
+  SZGPU_MODE_ABS = 1,
+  SZGPU_MODE_PSNR = 2
+} szgpu_mode;
+
+typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0 } szgpu_layout;
+
+typedef enum szgpu_backend {
+  SZGPU_BACKEND_AUTO = 0,
+  SZGPU_BACKEND_CPU = 1,
+  SZGPU_BACKEND_CUDA = 2
+} szgpu_backend;
+
+/* How Huffman codes are read back; every decoder gives the same field. */
+typedef enum szgpu_decoder {
+  SZGPU_DECODER_AUTO = 0,
+  SZGPU_DECODER_SERIAL = 1, /* one bit at a time, checks all side data: the oracle */
+  SZGPU_DECODER_TABLE = 2   /* wide-table lookups, threads over tiles */
+} szgpu_decoder;
+
+/* dims: slowest axis first, as numpy prints a shape; entries from ndim on are ignored.
+ * A 4-D field is a batch of 3-D ones. */
+typedef struct szgpu_shape {
+  szgpu_dtype dtype;
+  int ndim;
+  uint64_t dims[4];
+} szgpu_shape;
+
+/* params.source: how the caller's file held the field. The library stores these bits and gives
+ * them back; it does not act on them. */
+enum {
+  SZGPU_SOURCE_NPY = 1,       /* from a .npy file */
+  SZGPU_SOURCE_FORTRAN = 2,   /* dims are the reverse of the .npy header's shape */
+  SZGPU_SOURCE_BIG_ENDIAN = 4 /* values were big-endian in the file */
+};
+
+/* Start from SZGPU_PARAMS_DEFAULTS; struct_bytes lets the struct grow in later versions. */
+typedef struct szgpu_params {
+  size_t struct_bytes;
+  szgpu_mode mode;
+  szgpu_layout layout;
+  double bound;        /* see szgpu_mode; finite and > 0 */
+  uint64_t frame_rows; /* rows of the slowest axis longer than 1 in a frame, rounded up to whole
+                          tiles; 0: the whole field up to 2^30 values */
+  uint32_t radius;     /* deltas in (-radius, radius) get a code; 2..32768, 0: chosen by cost */
+  uint32_t source;     /* SZGPU_SOURCE_* */
+  int zstd_level;      /* 0: no zstd; 1..19: sections go through zstd where it pays */
+  int has_fill;        /* 1: fill is the fill value; 0: one of the known ones, if present */
+  double fill;         /* rounded to the field's type */
+} szgpu_params;
+
+#define SZGPU_PARAMS_DEFAULTS                                                     \
+  {                                                                               \
+    sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_LINEAR, 1e-4, 0, 0, 0, 0, 0, 0.0 \
+  }
+
+/* Called from time to time, in the calling thread, with values done and in all.
+ * Nonzero stops the work: the call returns SZGPU_CANCELLED. */
+typedef int (*szgpu_progress)(void *user, uint64_t done_values, uint64_t total_values);
+
+struct CUstream_st; /* cudaStream_t is a pointer to it */
+
+typedef struct szgpu_options {
+  size_t struct_bytes;
+  szgpu_backend backend;
+  int device;                 /* CUDA device index */
+  int threads;                /* CPU threads; 0: all cores */
+  szgpu_decoder decoder;
+  struct CUstream_st *stream; /* CUDA stream; NULL: one of the ctx's own */
+  szgpu_progress progress;    /* may be NULL */
+  void *progress_user;
+} szgpu_options;
+
+#define SZGPU_OPTIONS_DEFAULTS                                                              \
+  {                                                                                         \
+    sizeof(szgpu_options), SZGPU_BACKEND_AUTO, 0, 0, SZGPU_DECODER_AUTO, NULL, NULL, NULL   \
+  }
+
+typedef struct szgpu_ctx szgpu_ctx;
+
+/* options may be NULL: the defaults. On error *ctx is NULL. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options);
+SZGPU_API void szgpu_destroy(szgpu_ctx *ctx); /* NULL is fine */
+
+SZGPU_API const char *szgpu_status_text(szgpu_status status);
+/* One sentence on the last failure of this ctx, "" if none. Lives until the next call. */
+SZGPU_API const char *szgpu_last_error(const szgpu_ctx *ctx);
+SZGPU_API const char *szgpu_version(void);
+
+/* What a compression with these may need: bytes of memory besides field and archive, and the
+ * largest archive. Either pointer may be NULL. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params,
+                                                     const szgpu_shape *shape,
+                                                     size_t *workspace_bytes,
+                                                     size_t *max_archive_bytes);
+/* Takes that memory now, so that later calls of this size need not. Optional. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params,
+                                                      const szgpu_shape *shape);
+
+/* field: shape's values, native byte order, x (the last dim) fastest. *archive_bytes gets the size
+ * used. Archives are a function of field, params and format version: the same bytes for any
+ * number of threads and any backend (zstd sections also depend on libzstd's version).
+ * SZGPU_CAPACITY: capacity was too small; szgpu_bounds says what always suffices. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params,
+                                                       const szgpu_shape *shape, const void *field,
+                                                       void *archive, size_t capacity,
+                                                       size_t *archive_bytes);
+
+/* field_bytes must be the exact size of the field (see szgpu_inspect). */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive,
+                                                         size_t archive_bytes, void *field,
+                                                         size_t field_bytes);
+/* Rows first_row .. first_row + row_count - 1 of dims[0] only. field_bytes: exactly theirs. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive,
+                                                              size_t archive_bytes,
+                                                              uint64_t first_row,
+                                                              uint64_t row_count, void *field,
+                                                              size_t field_bytes);
+
+/* What an archive says of itself. */
+typedef struct szgpu_info {
+  size_t struct_bytes; /* set by the caller to sizeof(szgpu_info) */
+  szgpu_shape shape;
+  szgpu_mode mode;
+  szgpu_layout layout;
+  uint32_t format_version;
+  uint32_t source;         /* SZGPU_SOURCE_* */
+  double bound;            /* as asked for, in the mode's unit */
+  double absolute_bound;   /* what holds for every value */
+  double step;             /* distance of quantization levels; 0: constant or raw field */
+  double value_range;      /* max - min of the finite values that are not fill; NaN: not taken */
+  int has_fill;
+  double fill;
+  uint64_t fill_bits;      /* the fill value's bit pattern, right-aligned */
+  uint64_t frame_rows;
+  uint64_t frame_count;
+  uint64_t field_bytes;
+  uint64_t archive_bytes;
+} szgpu_info;
+
+/* One frame and one section of it, for listings. */
+typedef struct szgpu_frame_info {
+  size_t struct_bytes;
+  const char *kind; /* "linear", "constant" or "raw" */
+  const char *axes; /* differenced axes, e.g. "zyx"; "" where there are none */
+  uint32_t radius;
+  uint64_t first_row, row_count; /* of the slowest axis longer than 1 */
+  uint64_t frame_bytes;
+  uint32_t section_count;
+} szgpu_frame_info;
+
+typedef struct szgpu_section_info {
+  size_t struct_bytes;
+  const char *name;
+  const char *codec; /* "stored" or "zstd" */
+  uint64_t offset, stored_bytes, raw_bytes;
+} szgpu_section_info;
+
+/* Reads the header only: archive_bytes may be less than the archive as long as the header is
+ * there. info->archive_bytes is the size the archive should have. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes,
+                                                      szgpu_info *info);
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_frame(const void *archive,
+                                                            size_t archive_bytes, uint64_t frame,
+                                                            szgpu_frame_info *info);
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_section(const void *archive,
+                                                              size_t archive_bytes, uint64_t frame,
+                                                              uint32_t section,
+                                                              szgpu_section_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# check_style.sh - checks what CONTRIBUTING.md asks of the text and a machine can see.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Prints each line that breaks a rule, under the rule; exits 1 if there was one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+failed=0
+rule() { # the rule, then what breaks it: nothing is fine
+  [ -n "$2" ] || return 0
+  printf '%s\n%s\n\n' "$1" "$2" | sed '2,$s/^/  /'
+  failed=1
+}
+search() { # grep that finds nothing without failing
+  grep -nE "$@" || true
+}
+
+mapfile -t library < <(find src include -type f | sort)
+mapfile -t code < <(find src include apps bench test datasets \
+  -type f -regex '.*\.\(c\|h\|inc\|cu\|cuh\)' | sort)
+mapfile -t scripts < <(find scripts test .ci bench datasets -type f \
+  \( -name '*.sh' -o -name '*.py' -o -path '.ci/run' \) | sort)
+mapfile -t cmake < <(find . -path ./build -prune -o \( -name CMakeLists.txt -o -name "*.cmake" \) -print | sort)
+texts=("${code[@]}" "${scripts[@]}" "${cmake[@]}" CMakePresets.json ./*.md)
+
+# --- Includes form a line -----------------------------------------------------------------------
+
+# Prints each #include "..." of src/ that its stage may not have.
+includes_out_of_line() {
+  awk '
+    function stage_of(path, parts) { return split(path, parts, "/") > 1 ? parts[1] : "" }
+    /^[ \t]*#[ \t]*include[ \t]+"/ {
+      split($0, quoted, "\"")
+      included = quoted[2]
+      file = FILENAME
+      sub(/^src\//, "", file)
+      own = stage_of(file)
+      other = stage_of(included)
+      name = included
+      sub(/.*\//, "", name)
+      ok = 0
+      if (included == "szgpu.h") ok = 1
+      else if (included ~ /\.\./) ok = 0
+      else if (other == "") ok = own != ""
+      else if (other == own || other == "core") ok = 1
+      else if (own == "") ok = other == "pipeline" || other == "container"
+      else if (own == "core") ok = 0
+      else if (own == "pipeline") ok = 1
+      else if (included == "container/format.h") ok = 1
+      else if (own == "predict") ok = included == "quant/quant_core.h"
+      else if (own == "fused") ok = name ~ /_core\.h$/
+      if (!ok) print FILENAME ":" FNR ": " $0
+    }' "$@"
+}
+mapfile -t sources < <(printf '%s\n' "${library[@]}" | grep '^src/')
+rule "Includes form a line: core, then the stages, then pipeline, then szgpu.c." \
+  "$(includes_out_of_line "${sources[@]}")"
+rule "apps/ sees the public header and nothing from src/." \
+  "$(find apps -type f -name '*.[ch]' -exec grep -nE '#\s*include\s+"' {} + |
+    grep -vE '"(szgpu\.h|[a-z0-9_]+\.h)"' || true)"
+rule "src/ includes its own headers by \"\"." "$(search '#\s*include\s+<(szgpu|[a-z]+/)' \
+  "${sources[@]}" | grep -vE '<(sys|arpa|linux)/' || true)"
+
+# --- What the library may not do ----------------------------------------------------------------
+
+forbidden='v?f?printf|puts|putchar|fputs|perror|exit|_Exit|abort|(secure_)?getenv|setenv|signal'
+rule "src/ prints nothing, ends nothing and reads no environment." \
+  "$(search "(^|[^_[:alnum:]])($forbidden) *\(|\b(stdout|stderr)\b" "${sources[@]}")"
+rule "No fast-math, anywhere." \
+  "$(search -e '-Ofast|fast-math|use_fast_math|-funsafe-math|-fassociative-math|GCC optimize' \
+    "${code[@]}" "${cmake[@]}" CMakePresets.json | grep -vE 'MATCHES|[Nn]o fast-math' || true)"
+rule "#ifdef in src/ only in szgpu.c, hd.h, the dispatch header and around OpenMP." \
+  "$(search '^\s*#\s*(if|ifdef)\b' "${sources[@]}" |
+    grep -vE '^src/(szgpu\.c|core/(hd|dispatch|threads)\.[ch]):' || true)"
+
+# --- The text -----------------------------------------------------------------------------------
+
+# The first line names the file; in a script it is the second.
+misnamed() {
+  local file name line
+  for file in "$@"; do
+    name=$(basename "$file")
+    line=$(sed -n '1{/^#!/n;p;q}' "$file")
+    case $line in
+      "/* $name - "* | "# $name - "* | "\"\"\"$name - "*) ;;
+      *) echo "$file: $line" ;;
+    esac
+  done
+}
+rule "The first line is a comment that names the file and says its job." \
+  "$(misnamed "${code[@]}" "${scripts[@]}" "${cmake[@]}")"
+rule "The licence follows near the top: SPDX-License-Identifier." \
+  "$(for file in "${code[@]}"; do
+    head -n 3 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || echo "$file"
+  done)"
+rule "Nothing is left for later: it is done, or it is an issue." \
+  "$(search -w 'TO[D]O|FIX[M]E|HA[C]K|X[X]X' "${texts[@]}")"
+rule "Lines of C and CMake end at 100 columns." "$(search '.{101}' "${code[@]}" "${cmake[@]}")"
+rule "No tabs, no blanks at the end of a line." \
+  "$(search -e $'\t' -e ' +$' "${code[@]}" "${scripts[@]}" "${cmake[@]}")"
+
+# --- The documents ------------------------------------------------------------------------------
+
+shown=$(awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md | grep -v '^#include\|^$')
+real=$(sed -n '/example begins/,/example ends/{/example \(begins\|ends\)/!p}' \
+  test/install/consumer/consumer.c)
+[ "$shown" = "$real" ] ||
+  rule "README.md's C example is the one that test/install/consumer/consumer.c runs." \
+    "$(diff <(echo "$shown") <(echo "$real") || true)"
+
+exit "$failed"

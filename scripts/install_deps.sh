@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# install_deps.sh - installs what is missing to build szgpu, and with "test" also to test it.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Looks for the thing itself first, so that a compiler or a library that came some other way is
+# used as it is. What is missing comes from apt-get, as root or by sudo.
+set -euo pipefail
+
+purpose=${1:-build}
+missing=()
+
+need() { # package, then a command that succeeds where nothing is missing
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+have() { command -v "$1"; }
+compiles() { printf '#include <%s>\n' "$2" | "$1" -fsyntax-only -x "$3" -; }
+
+need gcc have cc
+need libc6-dev compiles cc stdio.h c
+need make have make
+need cmake have cmake
+need pkg-config have pkg-config
+need libzstd-dev pkg-config --exists libzstd
+need libxxhash-dev pkg-config --exists libxxhash
+if [ "$purpose" = test ]; then
+  need g++ compiles c++ cstddef c++
+  need libcmocka-dev pkg-config --exists cmocka
+  need python3-numpy /usr/bin/python3 -c 'import numpy'
+  need zstd have zstd
+fi
+
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "install_deps.sh: missing here: ${missing[*]} (Debian's names); there is no apt-get to" \
+    "install them with, so install them in your system's way and run this again." >&2
+  exit 1
+fi
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "install_deps.sh: missing here: ${missing[*]}; as root run" \
+      "'apt-get install ${missing[*]}' and then this again." >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "Installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt_get() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q \
+    -o DPkg::Lock::Timeout=120 "$@" >>"$log" 2>&1 </dev/null
+}
+# An old list of packages may do; it is renewed where it does not.
+if ! apt_get install --no-install-recommends "${missing[@]}"; then
+  if ! { apt_get update && apt_get install --no-install-recommends "${missing[@]}"; }; then
+    tail -n 20 "$log" >&2
+    echo "install_deps.sh: apt-get could not install ${missing[*]}; mend what it says above and" \
+      "run this again." >&2
+    exit 1
+  fi
+fi

@@ -1,0 +1,215 @@
+/* container.c - the archive's headers.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "container/container.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "container/checksum.h"
+#include "core/bytes.h"
+
+enum { CHECKSUM_BYTES = 8 };
+
+const char *szg_section_name(uint32_t kind) {
+  static const char *const names[] = {
+#define NAME_OF_SECTION(name, text) text,
+      SZG_SECTION_LIST(NAME_OF_SECTION)
+#undef NAME_OF_SECTION
+  };
+  return names[kind];
+}
+
+bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) {
+  uint64_t table_bytes;
+  if (!szg_mul_checked(frame_count, 8, &table_bytes)) return false;
+  if (!szg_add_checked(table_bytes, SZG_HEADER_BYTES + CHECKSUM_BYTES + SZG_ALIGNMENT, header_bytes))
+    return false;
+  *header_bytes = szg_align_up(SZG_HEADER_BYTES + table_bytes + CHECKSUM_BYTES, SZG_ALIGNMENT);
+  return true;
+}
+
+void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes) {
+  uint64_t header_bytes = 0;
+  bool const fits = szg_header_bytes(header->frame_count, &header_bytes);
+  assert(fits);
+  (void)fits;
+  memset(bytes, 0, header_bytes);
+  memcpy(bytes, SZG_MAGIC, SZG_MAGIC_BYTES);
+  szg_store_u32(bytes + 8, SZG_FORMAT_VERSION);
+  szg_store_u32(bytes + 12, header->has_fill ? SZG_FLAG_FILL : 0);
+  bytes[16] = (uint8_t)header->shape.dtype;
+  bytes[17] = (uint8_t)header->shape.ndim;
+  bytes[18] = (uint8_t)header->mode;
+  bytes[19] = (uint8_t)header->layout;
+  szg_store_u32(bytes + 20, header->source);
+  for (int i = 0; i < SZG_MAX_DIMS; i++)
+    szg_store_u64(bytes + 24 + 8 * i, i < header->shape.ndim ? header->shape.dims[i] : 1);
+  szg_store_f64(bytes + 56, header->bound);
+  szg_store_f64(bytes + 64, header->absolute_bound);
+  szg_store_f64(bytes + 72, header->step);
+  szg_store_f64(bytes + 80, header->value_range);
+  szg_store_u64(bytes + 88, header->has_fill ? header->fill_bits : 0);
+  szg_store_u64(bytes + 96, header->frame_rows);
+  szg_store_u64(bytes + 104, header->frame_count);
+  szg_store_u64(bytes + 112, header->archive_bytes);
+  szg_store_u32(bytes + 120, header->arithmetic);
+  for (uint64_t i = 0; i < header->frame_count; i++)
+    szg_store_u64(bytes + SZG_HEADER_BYTES + 8 * i, frame_bytes[i]);
+  uint8_t *const checksum = bytes + header_bytes - CHECKSUM_BYTES;
+  szg_store_u64(checksum, szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES));
+}
+
+uint64_t szg_header_frame_bytes(const uint8_t *bytes, uint64_t frame) {
+  return szg_load_u64(bytes + SZG_HEADER_BYTES + 8 * frame);
+}
+
+static void load_header(const uint8_t *bytes, szg_header *header) {
+  *header = (szg_header){
+      .shape = {.dtype = (szgpu_dtype)bytes[16], .ndim = bytes[17]},
+      .mode = (szgpu_mode)bytes[18],
+      .layout = (szgpu_layout)bytes[19],
+      .format_version = szg_load_u32(bytes + 8),
+      .source = szg_load_u32(bytes + 20),
+      .arithmetic = szg_load_u32(bytes + 120),
+      .has_fill = szg_load_u32(bytes + 12) & SZG_FLAG_FILL,
+      .fill_bits = szg_load_u64(bytes + 88),
+      .bound = szg_load_f64(bytes + 56),
+      .absolute_bound = szg_load_f64(bytes + 64),
+      .step = szg_load_f64(bytes + 72),
+      .value_range = szg_load_f64(bytes + 80),
+      .frame_rows = szg_load_u64(bytes + 96),
+      .frame_count = szg_load_u64(bytes + 104),
+      .archive_bytes = szg_load_u64(bytes + 112),
+  };
+  for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
+}
+
+static bool is_finite_and_not_negative(double x) { return x >= 0.0 && x <= 0x1.fffffffffffffp1023; }
+
+/* Fields that must agree with each other, once the checksum says they are as written. */
+static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
+  bool const is_f32 = header->shape.dtype == SZGPU_F32;
+  uint32_t const first_arithmetic = is_f32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
+  bool sound = header->shape.dtype == SZGPU_F32 || header->shape.dtype == SZGPU_F64;
+  sound &= header->arithmetic - first_arithmetic <= 1; /* the type's two */
+  sound &= header->shape.ndim >= 1 && header->shape.ndim <= SZG_MAX_DIMS;
+  sound &= header->mode <= SZGPU_MODE_PSNR && header->layout == SZGPU_LAYOUT_LINEAR;
+  sound &= (szg_load_u32(bytes + 12) & ~(uint32_t)SZG_FLAG_FILL) == 0;
+  sound &= szg_load_u32(bytes + 124) == 0;
+  sound &= header->has_fill || header->fill_bits == 0;
+  sound &= !is_f32 || header->fill_bits <= UINT32_MAX;
+  for (int i = header->shape.ndim; sound && i < SZG_MAX_DIMS; i++)
+    sound = header->shape.dims[i] == 1;
+  sound &= header->bound > 0.0 && is_finite_and_not_negative(header->bound);
+  sound &= is_finite_and_not_negative(header->absolute_bound);
+  sound &= is_finite_and_not_negative(header->step);
+  sound &= is_finite_and_not_negative(header->value_range);
+  if (header->arithmetic == SZG_ARITHMETIC_F32 && header->step > 0.0)
+    sound &= header->step >= 0x1p-126 && header->step <= 0x1p126 &&
+             (double)(float)header->step == header->step;
+  return sound;
+}
+
+szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes, szg_header *header) {
+  SZG_REQUIRE(available_bytes > 0, SZGPU_TRUNCATED);
+  uint64_t const magic_bytes = szg_min_u64(available_bytes, SZG_MAGIC_BYTES);
+  SZG_REQUIRE(memcmp(bytes, SZG_MAGIC, magic_bytes) == 0, SZGPU_NOT_AN_ARCHIVE);
+  SZG_REQUIRE(available_bytes >= 12, SZGPU_TRUNCATED);
+  uint32_t const version = szg_load_u32(bytes + 8);
+  SZG_REQUIRE(version <= SZG_FORMAT_VERSION, SZGPU_NEWER_VERSION);
+  SZG_REQUIRE(version > 0, SZGPU_BAD_DATA);
+  SZG_REQUIRE(available_bytes >= SZG_HEADER_BYTES, SZGPU_TRUNCATED);
+  load_header(bytes, header);
+  uint64_t header_bytes;
+  SZG_REQUIRE(szg_header_bytes(header->frame_count, &header_bytes), SZGPU_BAD_DATA);
+  SZG_REQUIRE(available_bytes >= header_bytes, SZGPU_TRUNCATED);
+  uint64_t const checksum = szg_load_u64(bytes + header_bytes - CHECKSUM_BYTES);
+  SZG_REQUIRE(checksum == szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES),
+              SZGPU_BAD_CHECKSUM);
+  SZG_REQUIRE(header_is_sound(bytes, header), SZGPU_BAD_DATA);
+  uint64_t end = header_bytes;
+  for (uint64_t i = 0; i < header->frame_count; i++) {
+    uint64_t const frame_bytes = szg_header_frame_bytes(bytes, i);
+    SZG_REQUIRE(frame_bytes % SZG_ALIGNMENT == 0, SZGPU_BAD_DATA);
+    SZG_REQUIRE(szg_add_checked(end, frame_bytes, &end), SZGPU_BAD_DATA);
+  }
+  SZG_REQUIRE(end == header->archive_bytes, SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+uint64_t szg_frame_header_bytes(uint32_t section_count) {
+  return SZG_FRAME_HEADER_BYTES + (uint64_t)section_count * SZG_SECTION_ENTRY_BYTES + CHECKSUM_BYTES;
+}
+static_assert((SZG_FRAME_HEADER_BYTES + CHECKSUM_BYTES) % SZG_ALIGNMENT == 0, "sections are aligned");
+static_assert(SZG_SECTION_ENTRY_BYTES % SZG_ALIGNMENT == 0, "sections are aligned");
+
+void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes) {
+  uint64_t const header_bytes = szg_frame_header_bytes(frame->section_count);
+  memset(bytes, 0, header_bytes);
+  bytes[0] = (uint8_t)frame->kind;
+  bytes[1] = (uint8_t)frame->axes;
+  bytes[2] = (uint8_t)frame->escape_bytes;
+  szg_store_u32(bytes + 4, frame->radius);
+  szg_store_u64(bytes + 8, frame->index);
+  szg_store_u64(bytes + 16, frame->value_count);
+  szg_store_u64(bytes + 24, frame->constant_bits);
+  szg_store_u32(bytes + 32, frame->section_count);
+  uint8_t *entry = bytes + SZG_FRAME_HEADER_BYTES;
+  for (uint32_t i = 0; i < frame->section_count; i++, entry += SZG_SECTION_ENTRY_BYTES) {
+    szg_store_u32(entry, frame->sections[i].kind);
+    szg_store_u32(entry + 4, frame->sections[i].codec);
+    szg_store_u64(entry + 8, frame->sections[i].raw_bytes);
+    szg_store_u64(entry + 16, frame->sections[i].stored_bytes);
+    szg_store_u64(entry + 24, frame->sections[i].checksum);
+  }
+  szg_store_u64(entry, szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES));
+}
+
+/* The section table: kinds in order, sizes that fill the frame exactly. */
+static bool sections_are_sound(const szg_frame_header *frame, uint64_t frame_bytes) {
+  uint64_t end = szg_frame_header_bytes(frame->section_count);
+  for (uint32_t i = 0; i < frame->section_count; i++) {
+    const szg_section *const section = &frame->sections[i];
+    if (section->kind >= SZG_SECTION_KIND_COUNT || section->codec > SZG_CODEC_ZSTD) return false;
+    if (i > 0 && section->kind <= frame->sections[i - 1].kind) return false;
+    if (section->codec == SZG_CODEC_STORED && section->stored_bytes != section->raw_bytes)
+      return false;
+    if (section->stored_bytes > frame_bytes) return false;
+    end += szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
+    if (end > frame_bytes) return false;
+  }
+  return end == frame_bytes;
+}
+
+szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
+                                   uint64_t available_bytes, szg_frame_header *frame) {
+  SZG_REQUIRE(frame_bytes >= SZG_FRAME_HEADER_BYTES + CHECKSUM_BYTES, SZGPU_BAD_DATA);
+  SZG_REQUIRE(available_bytes >= SZG_FRAME_HEADER_BYTES, SZGPU_TRUNCATED);
+  *frame = (szg_frame_header){
+      .kind = bytes[0],
+      .axes = bytes[1],
+      .escape_bytes = bytes[2],
+      .radius = szg_load_u32(bytes + 4),
+      .index = szg_load_u64(bytes + 8),
+      .value_count = szg_load_u64(bytes + 16),
+      .constant_bits = szg_load_u64(bytes + 24),
+      .section_count = szg_load_u32(bytes + 32),
+  };
+  /* A count beyond the kinds there are can only be damage: it is not what a checksum covered. */
+  SZG_REQUIRE(frame->section_count <= SZG_SECTION_KIND_COUNT, SZGPU_BAD_CHECKSUM);
+  uint64_t const header_bytes = szg_frame_header_bytes(frame->section_count);
+  SZG_REQUIRE(header_bytes <= frame_bytes, SZGPU_BAD_CHECKSUM);
+  SZG_REQUIRE(header_bytes <= available_bytes, SZGPU_TRUNCATED);
+  const uint8_t *entry = bytes + SZG_FRAME_HEADER_BYTES;
+  for (uint32_t i = 0; i < frame->section_count; i++, entry += SZG_SECTION_ENTRY_BYTES)
+    frame->sections[i] = (szg_section){szg_load_u32(entry), szg_load_u32(entry + 4),
+                                       szg_load_u64(entry + 8), szg_load_u64(entry + 16),
+                                       szg_load_u64(entry + 24)};
+  SZG_REQUIRE(szg_load_u64(entry) == szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES),
+              SZGPU_BAD_CHECKSUM);
+  SZG_REQUIRE(bytes[3] == 0 && szg_load_u32(bytes + 36) == 0, SZGPU_BAD_DATA);
+  SZG_REQUIRE(frame->kind < SZG_FRAME_KIND_COUNT, SZGPU_BAD_DATA);
+  SZG_REQUIRE(sections_are_sound(frame, frame_bytes), SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}

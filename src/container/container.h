@@ -1,0 +1,71 @@
+/* container.h - the archive's headers: written field by field, read with every field checked.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_CONTAINER_H
+#define SZG_CONTAINER_H
+
+#include <stdbool.h>
+
+#include "container/format.h"
+#include "core/status.h"
+
+typedef struct szg_header {
+  szgpu_shape shape;
+  szgpu_mode mode;
+  szgpu_layout layout;
+  uint32_t format_version;
+  uint32_t source;
+  uint32_t arithmetic;
+  bool has_fill;
+  uint64_t fill_bits;
+  double bound, absolute_bound, step, value_range;
+  uint64_t frame_rows, frame_count;
+  uint64_t archive_bytes;
+} szg_header;
+
+typedef struct szg_section {
+  uint32_t kind;  /* SZG_SECTION_* */
+  uint32_t codec; /* SZG_CODEC_* */
+  uint64_t raw_bytes;
+  uint64_t stored_bytes;
+  uint64_t checksum; /* tree, over the stored bytes and the zeros up to the alignment */
+} szg_section;
+
+typedef struct szg_frame_header {
+  uint32_t kind; /* SZG_FRAME_* */
+  uint32_t axes;
+  uint32_t escape_bytes;
+  uint32_t radius;
+  uint64_t index;
+  uint64_t value_count;
+  uint64_t constant_bits;
+  uint32_t section_count;
+  szg_section sections[SZG_SECTION_KIND_COUNT];
+} szg_frame_header;
+
+/* What listings and errors call a kind of section. */
+const char *szg_section_name(uint32_t kind);
+
+/* Header, frame table, padding and checksum. False when that overflows. */
+bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) SZG_CHECKED;
+
+/* bytes: szg_header_bytes; frame_bytes is written as the frame table. */
+void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes);
+
+/* Reads and checks the header of an archive of which available_bytes are here; those may end after
+ * the header. */
+szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes,
+                             szg_header *header) SZG_CHECKED;
+
+/* Bytes of frame `frame`, as the checked header's table says. */
+uint64_t szg_header_frame_bytes(const uint8_t *bytes, uint64_t frame);
+
+uint64_t szg_frame_header_bytes(uint32_t section_count);
+void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes);
+
+/* Reads and checks a frame's header: the frame is frame_bytes long, of which available_bytes are
+ * here. Checks it against itself, not against the field's shape. */
+szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
+                                   uint64_t available_bytes, szg_frame_header *frame) SZG_CHECKED;
+
+#endif

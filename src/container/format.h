@@ -1,0 +1,140 @@
+/* format.h - every constant that reaches the bytes of an archive; docs/format.md is its prose.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_FORMAT_H
+#define SZG_FORMAT_H
+
+#include <assert.h>
+#include <stdint.h>
+
+/* 0x89 catches 7-bit transfer, CR LF catches text mode, 0x1A stops `type` (as PNG does). */
+#define SZG_MAGIC "\x89SZG\r\n\x1a\n"
+
+enum {
+  SZG_MAGIC_BYTES = 8,
+  SZG_FORMAT_VERSION = 1,
+  SZG_HEADER_BYTES = 128,       /* fixed part; the frame table and a checksum follow */
+  SZG_FRAME_HEADER_BYTES = 40,  /* the section table and a checksum follow */
+  SZG_SECTION_ENTRY_BYTES = 32,
+  SZG_ALIGNMENT = 16,           /* headers and sections start at multiples of this */
+  SZG_MAX_DIMS = 4,
+  SZG_CHECKSUM_BLOCK_BYTES = 16384, /* a leaf of the checksum tree */
+  SZG_ZSTD_PIECE_BYTES = 1 << 20,   /* a section under zstd is one zstd frame per piece */
+  SZG_ZSTD_MIN_GAIN = 64            /* zstd is kept when it saves over 1/64 of the section */
+};
+
+/* The default frame: whole slabs of rows up to this many values. */
+#define SZG_DEFAULT_FRAME_VALUES ((uint64_t)1 << 30)
+
+/* Tiles hold at most 4096 values in each dimensionality, so that a tile is also the unit of every
+ * side table. Shapes by measurement: docs/predict.md. */
+enum {
+  SZG_TILE_VALUES = 4096,
+  SZG_TILE_3D_X = 32, SZG_TILE_3D_Y = 8, SZG_TILE_3D_Z = 16,
+  SZG_TILE_2D_X = 64, SZG_TILE_2D_Y = 64,
+  SZG_TILE_1D_X = 4096
+};
+
+/* Codes. */
+enum {
+  SZG_ESCAPE_SYMBOL = 0,      /* delta d of (-radius, radius) is symbol d + radius */
+  SZG_MIN_RADIUS = 2,
+  SZG_MAX_RADIUS = 32768,     /* 65,536 symbols: u16 codes */
+  SZG_MAX_SYMBOLS = 2 * SZG_MAX_RADIUS,
+  SZG_MAX_CODE_BITS = 16      /* so that a gap is below 16 and fits 4 bits */
+};
+
+/* The linear layout: 32-bit words filled from the most significant bit. */
+enum {
+  SZG_SUBSEQUENCE_BITS = 256,  /* 4-bit gaps: 1.6 % of the bitstream */
+  SZG_SUBSEQUENCE_WORDS = SZG_SUBSEQUENCE_BITS / 32,
+  SZG_SEQUENCE_SUBSEQUENCES = 128,
+  SZG_SEQUENCE_BITS = SZG_SUBSEQUENCE_BITS * SZG_SEQUENCE_SUBSEQUENCES
+};
+static_assert(SZG_MAX_CODE_BITS <= 16, "a gap must fit 4 bits");
+static_assert(SZG_SEQUENCE_BITS <= 65535, "codes starting in a sequence must fit 16 bits");
+static_assert(SZG_TILE_VALUES * (SZG_MAX_CODE_BITS - 1) <= 65535, "tile bits must fit 16 bits");
+
+/* Axes to difference along: a set, one bit an axis. */
+enum { SZG_AXIS_X = 1, SZG_AXIS_Y = 2, SZG_AXIS_Z = 4, SZG_AXES_ALL = 7 };
+
+/* Tiles sampled for the choice of axes and radius: number floor((2 i + 1) T / (2 S)) of T. */
+enum { SZG_SAMPLED_TILES = 32 };
+
+/* Kinds of frame. */
+enum {
+  SZG_FRAME_LINEAR = 0,   /* codes in the linear layout */
+  SZG_FRAME_CONSTANT = 1, /* one value, besides exact and fill values */
+  SZG_FRAME_RAW = 2,      /* the values themselves, byte plane after byte plane */
+  SZG_FRAME_KIND_COUNT
+};
+
+/* Sections, in the order in which a frame has them. name, what it is called in listings */
+#define SZG_SECTION_LIST(X)                      \
+  X(SZG_SECTION_CODEBOOK, "codebook")            \
+  X(SZG_SECTION_TILE_BITS, "tile bits")          \
+  X(SZG_SECTION_BITSTREAM, "bitstream")          \
+  X(SZG_SECTION_GAPS, "gap array")               \
+  X(SZG_SECTION_SEQUENCE_CODES, "sequence codes") \
+  X(SZG_SECTION_ESCAPE_COUNTS, "escape counts")  \
+  X(SZG_SECTION_ESCAPES, "escapes")              \
+  X(SZG_SECTION_EXACT_COUNTS, "exact counts")    \
+  X(SZG_SECTION_EXACT_MASK, "exact mask")        \
+  X(SZG_SECTION_EXACT_VALUES, "exact values")    \
+  X(SZG_SECTION_FILL_COUNTS, "fill counts")      \
+  X(SZG_SECTION_FILL_MASK, "fill mask")          \
+  X(SZG_SECTION_RAW, "raw values")
+
+#define SZG_SECTION_ENUMERATOR(name, text) name,
+enum { SZG_SECTION_LIST(SZG_SECTION_ENUMERATOR) SZG_SECTION_KIND_COUNT };
+#undef SZG_SECTION_ENUMERATOR
+
+enum { SZG_CODEC_STORED = 0, SZG_CODEC_ZSTD = 1 };
+
+/* How values meet the lattice; the header names it. */
+enum {
+  SZG_ARITHMETIC_F32 = 0,       /* f32 values, f32 arithmetic, 32-bit lattice */
+  SZG_ARITHMETIC_F32_CLOSE = 1, /* f32 values, f64 arithmetic, 32-bit lattice */
+  SZG_ARITHMETIC_F64 = 2,       /* f64 values and arithmetic, 32-bit lattice */
+  SZG_ARITHMETIC_F64_WIDE = 3,  /* f64 values and arithmetic, 64-bit lattice */
+  SZG_ARITHMETIC_COUNT
+};
+
+/* A value can be quantized when |x / step| is below 2^30 (2^62 on the 64-bit lattice). */
+#define SZG_LATTICE_LIMIT 0x1p30
+#define SZG_LATTICE_LIMIT_WIDE 0x1p62
+
+/* Header flags. */
+enum { SZG_FLAG_FILL = 1 };
+
+/* The values that climate, ocean and weather codes use for "nothing here", as bit patterns: a fill
+ * value is told by its bits. Where the caller names none, the first of the list that the field
+ * holds is its fill value. All are NaN or at least SZG_FILL_LEAST in magnitude, so that a pass over
+ * ordinary values is not slowed by them; -9999 and the like must be named. */
+#define SZG_KNOWN_FILLS_F32                                                             \
+  {                                                                                     \
+    0x60AD78ECu /* 1e20, CMIP */, 0x7CF00000u /* 9.96921e36, netCDF default */,         \
+        0xF7F684DFu /* -1e34, Ferret */, 0x7B4097CEu /* 1e36, CESM */,                  \
+        0x7149F2CAu /* 1e30 */, 0x799A130Cu /* 1e35 */, 0x58635FA9u /* 1e15, GEOS */,   \
+        0xFF7FFFFFu /* -FLT_MAX, GIS */, 0x7FC00000u /* NaN */, 0xFFC00000u /* -NaN */  \
+  }
+#define SZG_KNOWN_FILLS_F64                                                             \
+  {                                                                                     \
+    0x4415AF1D78B58C40u /* 1e20 */, 0x479E000000000000u /* 9.96921e36 */,               \
+        0xC6FED09BEAD87C03u /* -1e34 */, 0x476812F9CF7920E3u /* 1e36 */,                \
+        0x46293E5939A08CEAu /* 1e30 */, 0x4733426172C74D82u /* 1e35 */,                 \
+        0x430C6BF526340000u /* 1e15 */, 0xC7EFFFFFE0000000u /* -FLT_MAX */,             \
+        0x4415AF1D80000000u /* 1e20 from f32 */,                                        \
+        0xC6FED09BE0000000u /* -1e34 from f32 */,                                       \
+        0x476812F9C0000000u /* 1e36 from f32 */,                                        \
+        0x46293E5940000000u /* 1e30 from f32 */,                                        \
+        0x4733426180000000u /* 1e35 from f32 */,                                        \
+        0x430C6BF520000000u /* 1e15 from f32 */, 0x7FF8000000000000u /* NaN */,         \
+        0xFFF8000000000000u /* -NaN */                                                  \
+  }
+#define SZG_MAX_KNOWN_FILLS 16
+/* The least magnitude among them, as bits: 0x1.c6bf52p+49 and its double form. */
+#define SZG_FILL_LEAST_F32 0x58635FA9u
+#define SZG_FILL_LEAST_F64 0x430C6BF520000000u
+
+#endif

@@ -1,0 +1,86 @@
+/* bytes.h - little-endian loads and stores, checked arithmetic on sizes, small integer helpers.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_BYTES_H
+#define SZG_BYTES_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/status.h"
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fields are copied as they lie in memory");
+
+static inline uint16_t szg_load_u16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+
+static inline uint32_t szg_load_u32(const uint8_t *p) {
+  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t szg_load_u64(const uint8_t *p) {
+  return szg_load_u32(p) | (uint64_t)szg_load_u32(p + 4) << 32;
+}
+
+static inline void szg_store_u16(uint8_t *p, uint16_t v) {
+  p[0] = (uint8_t)v;
+  p[1] = (uint8_t)(v >> 8);
+}
+
+static inline void szg_store_u32(uint8_t *p, uint32_t v) {
+  szg_store_u16(p, (uint16_t)v);
+  szg_store_u16(p + 2, (uint16_t)(v >> 16));
+}
+
+static inline void szg_store_u64(uint8_t *p, uint64_t v) {
+  szg_store_u32(p, (uint32_t)v);
+  szg_store_u32(p + 4, (uint32_t)(v >> 32));
+}
+
+static inline double szg_load_f64(const uint8_t *p) {
+  uint64_t const bits = szg_load_u64(p);
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static inline void szg_store_f64(uint8_t *p, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  szg_store_u64(p, bits);
+}
+
+/* The low `width` (1..8) bytes of v. */
+static inline void szg_store_narrow(uint8_t *p, uint64_t v, unsigned width) {
+  for (unsigned i = 0; i < width; i++) p[i] = (uint8_t)(v >> 8 * i);
+}
+
+/* `width` (1..8) bytes, the sign extended. */
+static inline int64_t szg_load_narrow(const uint8_t *p, unsigned width) {
+  uint64_t v = 0;
+  for (unsigned i = 0; i < width; i++) v |= (uint64_t)p[i] << 8 * i;
+  unsigned const unused_bits = 64 - 8 * width;
+  uint64_t const sign = (uint64_t)1 << (8 * width - 1);
+  return unused_bits ? (int64_t)((v ^ sign) - sign) : (int64_t)v;
+}
+
+static inline uint64_t szg_div_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+static inline uint64_t szg_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static inline uint64_t szg_align_up(uint64_t bytes, uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/* False when the result does not fit; *result is then undefined. */
+static inline SZG_CHECKED bool szg_mul_checked(uint64_t a, uint64_t b, uint64_t *result) {
+  return !__builtin_mul_overflow(a, b, result);
+}
+
+static inline SZG_CHECKED bool szg_add_checked(uint64_t a, uint64_t b, uint64_t *result) {
+  return !__builtin_add_overflow(a, b, result);
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* dispatch.h - SZG_HOT: a hot loop compiled for several instruction sets, chosen when it is loaded.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * No instruction set changes a result: contraction is off and every operation is correctly
+ * rounded. Sanitizers and resolvers that run before them do not mix, hence the exception.
+ */
+#ifndef SZG_DISPATCH_H
+#define SZG_DISPATCH_H
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SZG_HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define SZG_HOT
+#endif
+
+#define SZG_INLINE static inline __attribute__((always_inline))
+
+#endif

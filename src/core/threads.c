@@ -1,0 +1,80 @@
+/* threads.c - the parallel loop, by OpenMP where the build has it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "core/threads.h"
+
+#include <fenv.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#else
+static int omp_get_num_procs(void) { return 1; }
+static int omp_get_thread_num(void) { return 0; }
+#endif
+
+/* What the workers share. */
+typedef struct parts_loop {
+  szg_threads *threads;
+  uint64_t part_count;
+  uint64_t loop_values;
+  szg_part_function function;
+  void *job;
+  uint64_t next_part;  /* atomic: the next one to do */
+  uint64_t done_parts; /* atomic */
+  bool stop;           /* atomic: no further part need begin */
+  uint64_t failed_part;
+  szgpu_status status; /* of failed_part; both inside the critical section */
+} parts_loop;
+
+int szg_core_count(void) { return omp_get_num_procs(); }
+
+static void note_failure(parts_loop *loop, uint64_t part, szgpu_status status) {
+#pragma omp critical(szg_parts_failure)
+  if (loop->status == SZGPU_OK || part < loop->failed_part) {
+    loop->status = status;
+    loop->failed_part = part;
+  }
+  __atomic_store_n(&loop->stop, true, __ATOMIC_RELAXED);
+}
+
+/* Only the calling thread reports, so that a caller's callback meets no foreign thread. */
+static void report_progress(parts_loop *loop, uint64_t part) {
+  szg_threads const *const threads = loop->threads;
+  uint64_t const done_parts = __atomic_load_n(&loop->done_parts, __ATOMIC_RELAXED);
+  uint64_t const done_values = (uint64_t)((double)loop->loop_values * ((double)done_parts / (double)loop->part_count));
+  if (threads->progress(threads->progress_user, threads->done_values + done_values,
+                        threads->total_values) != 0)
+    note_failure(loop, part, SZGPU_CANCELLED);
+}
+
+static void run_worker(parts_loop *loop, int worker) {
+  fenv_t callers_environment;
+  fegetenv(&callers_environment);
+  fesetenv(FE_DFL_ENV); /* to nearest, denormals kept, nothing trapped */
+  /* Parts begin in order, so when one fails every lower one has begun and will have its say. */
+  while (!__atomic_load_n(&loop->stop, __ATOMIC_RELAXED)) {
+    uint64_t const part = __atomic_fetch_add(&loop->next_part, 1, __ATOMIC_RELAXED);
+    if (part >= loop->part_count) break;
+    szgpu_status const status = loop->function(loop->job, part, worker);
+    if (status != SZGPU_OK) note_failure(loop, part, status);
+    __atomic_fetch_add(&loop->done_parts, 1, __ATOMIC_RELAXED);
+    if (worker == 0 && loop->threads->progress && loop->loop_values) report_progress(loop, part);
+  }
+  fesetenv(&callers_environment);
+}
+
+szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t loop_values,
+                           szg_part_function function, void *job) {
+  parts_loop loop = {.threads = threads, .part_count = part_count, .loop_values = loop_values,
+                     .function = function, .job = job};
+  int const worker_count =
+      part_count < (uint64_t)threads->count ? (int)part_count : threads->count;
+  if (worker_count <= 1) {
+    run_worker(&loop, 0);
+  } else {
+#pragma omp parallel num_threads(worker_count)
+    run_worker(&loop, omp_get_thread_num());
+  }
+  if (loop.status == SZGPU_OK) threads->done_values += loop_values;
+  return loop.status;
+}

@@ -1,0 +1,99 @@
+/* decode_serial.c - the oracle: codes read one bit at a time, all side data checked.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <string.h>
+
+#include "core/bytes.h"
+#include "huffman/huffman.h"
+
+void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *index) {
+  memset(index, 0, sizeof *index);
+  for (uint32_t s = 0; s < book->symbol_count; s++)
+    if (book->lengths[s]) index->code_counts[book->lengths[s]]++;
+  uint32_t code = 0, place = 0;
+  for (int length = 1; length <= SZG_MAX_CODE_BITS; length++) {
+    code <<= 1;
+    index->first_codes[length] = code;
+    index->first_symbols[length] = place;
+    code += index->code_counts[length];
+    place += index->code_counts[length];
+  }
+  uint32_t next_places[SZG_MAX_CODE_BITS + 1];
+  memcpy(next_places, index->first_symbols, sizeof next_places);
+  uint32_t const zero = book->symbol_count / 2;
+  for (uint32_t s = 0; s < book->symbol_count; s++) {
+    uint32_t const length = book->lengths[s];
+    if (!length) continue;
+    if (s == zero) {
+      uint32_t const rank = next_places[length] - index->first_symbols[length];
+      index->mask = (index->first_codes[length] + rank) << (SZG_MAX_CODE_BITS - length);
+    }
+    index->symbols[next_places[length]++] = (uint16_t)s;
+  }
+}
+
+static uint32_t bit_at(const szg_linear_input *input, uint64_t position) {
+  uint32_t const word = szg_load_u32(input->words + position / 32 * 4);
+  return word >> (31 - position % 32) & 1;
+}
+
+/* The code at *position, which moves past it. False: no code there. */
+static bool read_code(const szg_canonical_index *index, const szg_linear_input *input,
+                      uint64_t *position, uint16_t *symbol) {
+  uint32_t code = 0;
+  for (int length = 1; length <= SZG_MAX_CODE_BITS && *position < input->bit_count; length++) {
+    uint32_t const mask_bit = index->mask >> (SZG_MAX_CODE_BITS - length) & 1;
+    code = code << 1 | (bit_at(input, (*position)++) ^ mask_bit);
+    uint32_t const rank = code - index->first_codes[length];
+    if (code >= index->first_codes[length] && rank < index->code_counts[length]) {
+      *symbol = index->symbols[index->first_symbols[length] + rank];
+      return true;
+    }
+  }
+  return false;
+}
+
+szgpu_status szg_decode_serial(const szg_canonical_index *index, const szg_linear_input *input,
+                               const szg_code_run *runs, size_t run_count) {
+  for (size_t i = 0; i < run_count; i++) {
+    uint64_t position = runs[i].first_bit;
+    for (uint32_t c = 0; c < runs[i].code_count; c++)
+      SZG_REQUIRE(read_code(index, input, &position, &runs[i].codes[c]), SZGPU_BAD_DATA);
+    SZG_REQUIRE(position == runs[i].first_bit + runs[i].bit_count, SZGPU_BAD_DATA);
+  }
+  return SZGPU_OK;
+}
+
+/* Checks the gaps of the subsequences before `end` whose first code begins at `position`. */
+static bool gaps_agree(const szg_linear_input *input, uint64_t *subsequence, uint64_t end,
+                       uint64_t position) {
+  for (; *subsequence < end && *subsequence * SZG_SUBSEQUENCE_BITS <= position; (*subsequence)++) {
+    uint64_t const gap = position - *subsequence * SZG_SUBSEQUENCE_BITS;
+    unsigned const stored = input->gaps[*subsequence / 2] >> *subsequence % 2 * 4 & 15;
+    if (gap != stored) return false;
+  }
+  return true;
+}
+
+szgpu_status szg_linear_verify(const szg_canonical_index *index, const szg_linear_input *input) {
+  uint64_t const subsequence_count = szg_subsequence_count(input->bit_count);
+  uint64_t const sequence_count = szg_sequence_count(input->bit_count);
+  uint64_t position = 0, subsequence = 0, code_in_all = 0;
+  for (uint64_t sequence = 0; sequence < sequence_count; sequence++) {
+    uint64_t const end = (sequence + 1) * SZG_SEQUENCE_BITS;
+    uint32_t codes = 0;
+    for (; position < end && code_in_all < input->code_count; codes++, code_in_all++) {
+      uint16_t symbol;
+      SZG_REQUIRE(gaps_agree(input, &subsequence, subsequence_count, position), SZGPU_BAD_DATA);
+      SZG_REQUIRE(read_code(index, input, &position, &symbol), SZGPU_BAD_DATA);
+    }
+    SZG_REQUIRE(codes == szg_load_u16(input->sequence_codes + 2 * sequence), SZGPU_BAD_DATA);
+  }
+  SZG_REQUIRE(code_in_all == input->code_count && position == input->bit_count, SZGPU_BAD_DATA);
+  SZG_REQUIRE(gaps_agree(input, &subsequence, subsequence_count, position), SZGPU_BAD_DATA);
+  if (subsequence_count % 2)
+    SZG_REQUIRE(input->gaps[subsequence_count / 2] >> 4 == 0, SZGPU_BAD_DATA);
+  for (; position < input->word_bytes * 8; position++)
+    SZG_REQUIRE(!bit_at(input, position), SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}

@@ -1,0 +1,156 @@
+/* huffman.h - codes to bits and back: histogram, codebook, the linear layout, its decoders.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Codes are u16 symbols below symbol_count = 2 * radius. They come in tiles (see predict/tiles.h):
+ * here a tile is no more than a run of codes whose length in codes and bits is known.
+ */
+#ifndef SZG_HUFFMAN_H
+#define SZG_HUFFMAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "container/format.h"
+#include "core/status.h"
+
+/* ---- histogram ---- */
+
+enum { SZG_HISTOGRAM_COPIES = 4 }; /* equal neighbours count in different words */
+
+/* Adds to counts, SZG_HISTOGRAM_COPIES tables of symbol_count. */
+void szg_histogram_add(const uint16_t *codes, size_t code_count, uint32_t symbol_count,
+                       uint32_t *counts);
+
+/* ---- codebook ---- */
+
+/* Code of each symbol, right-aligned; length 0: the symbol does not occur. */
+typedef struct szg_codebook {
+  uint32_t symbol_count;
+  uint8_t lengths[SZG_MAX_SYMBOLS];
+  uint16_t codes[SZG_MAX_SYMBOLS];
+} szg_codebook;
+
+/* Memory that building needs besides the book. */
+typedef struct szg_codebook_work {
+  uint32_t leaves[2][SZG_MAX_SYMBOLS]; /* symbols by (count, symbol), and the sort's other half */
+  uint64_t weights[2][2 * SZG_MAX_SYMBOLS];
+  uint64_t is_package[SZG_MAX_CODE_BITS][2 * SZG_MAX_SYMBOLS / 64]; /* one bit an item */
+} szg_codebook_work;
+
+/* Optimal code lengths of at most SZG_MAX_CODE_BITS for counts[symbol_count], then the codes. */
+void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, szg_codebook *book,
+                        szg_codebook_work *work);
+
+enum { SZG_CODEBOOK_MAX_BYTES = 6 + SZG_MAX_SYMBOLS };
+/* The book as its section holds it; returns the bytes written (at most SZG_CODEBOOK_MAX_BYTES). */
+size_t szg_codebook_write(const szg_codebook *book, uint8_t *bytes);
+/* SZGPU_BAD_DATA: not one that szg_codebook_write writes, or not a prefix code. */
+szgpu_status szg_codebook_read(const uint8_t *bytes, size_t byte_count, uint32_t symbol_count,
+                               szg_codebook *book) SZG_CHECKED;
+
+/* ---- the linear layout ---- */
+
+/* Bits that these codes take. */
+uint64_t szg_linear_bits(const szg_codebook *book, const uint16_t *codes, size_t code_count);
+
+/* For the encoder: length << 16 | code of each symbol. */
+void szg_encoder_table(const szg_codebook *book, uint32_t *table);
+
+/* A run of codes written at a bit position. Words at its two ends may be shared with neighbouring
+ * runs: their bits come back in head and tail, to be merged with szg_linear_merge. */
+typedef struct szg_linear_run {
+  uint64_t first_bit;
+  uint64_t first_code;
+  uint32_t head_bits, tail_bits; /* contents of the first and of the last, partial word */
+  uint64_t head_word, tail_word; /* their places; head_word == tail_word: both are in head_bits */
+  bool has_head, has_tail;
+} szg_linear_run;
+
+/* Where the encoder puts the bits of a frame. */
+typedef struct szg_linear_stream {
+  uint8_t *words;           /* the bitstream: little-endian u32 words, first bit highest */
+  uint64_t bit_count;
+  uint8_t *gaps;            /* one byte per subsequence, to be packed */
+  uint64_t *sequence_codes; /* index of the first code that begins in each sequence */
+} szg_linear_stream;
+
+/* Encodes code_count codes as run->first_bit and run->first_code say. */
+void szg_linear_encode(const uint32_t *table, const uint16_t *codes, size_t code_count,
+                       szg_linear_run *run, szg_linear_stream *stream);
+
+/* Puts the runs' shared words in place; runs in order. */
+void szg_linear_merge(const szg_linear_run *runs, size_t run_count, szg_linear_stream *stream);
+
+/* Two gaps a byte, the first in the low half. */
+void szg_gaps_pack(const uint8_t *gaps, uint64_t gap_count, uint8_t *packed);
+
+static inline uint64_t szg_subsequence_count(uint64_t bit_count) {
+  return (bit_count + SZG_SUBSEQUENCE_BITS - 1) / SZG_SUBSEQUENCE_BITS;
+}
+static inline uint64_t szg_sequence_count(uint64_t bit_count) {
+  return (bit_count + SZG_SEQUENCE_BITS - 1) / SZG_SEQUENCE_BITS;
+}
+
+/* ---- decoders: all give the same codes ---- */
+
+/* The linear layout of one frame as read; section sizes are already checked against bit_count. */
+typedef struct szg_linear_input {
+  const uint8_t *words;
+  uint64_t word_bytes;
+  uint64_t bit_count;
+  uint64_t code_count;
+  const uint8_t *gaps;
+  const uint8_t *sequence_codes;
+} szg_linear_input;
+
+/* One tile to decode. */
+typedef struct szg_code_run {
+  uint64_t first_bit, bit_count;
+  uint32_t code_count;
+  uint16_t *codes;
+} szg_code_run;
+
+/* The canonical book by length: what the serial decoder walks. */
+typedef struct szg_canonical_index {
+  uint32_t first_codes[SZG_MAX_CODE_BITS + 1];  /* of each length, before the mask */
+  uint32_t code_counts[SZG_MAX_CODE_BITS + 1];
+  uint32_t first_symbols[SZG_MAX_CODE_BITS + 1]; /* place in symbols */
+  uint32_t mask;                                 /* SZG_MAX_CODE_BITS bits, left-aligned */
+  uint16_t symbols[SZG_MAX_SYMBOLS];             /* by (length, symbol) */
+} szg_canonical_index;
+
+void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *index);
+
+/* The oracle: one bit at a time down the canonical book. SZGPU_BAD_DATA: bits that are no code, or
+ * a run that does not end where its bit_count says. */
+szgpu_status szg_decode_serial(const szg_canonical_index *index, const szg_linear_input *input,
+                               const szg_code_run *runs, size_t run_count) SZG_CHECKED;
+
+/* Walks the whole stream and checks the gap array, the sequences' code counts and the unused bits.
+ * SZGPU_BAD_DATA: one of them is wrong. */
+szgpu_status szg_linear_verify(const szg_canonical_index *index,
+                               const szg_linear_input *input) SZG_CHECKED;
+
+/* The lookup table of the table decoder. */
+enum {
+  SZG_TABLE_BITS = 11,         /* 16 KiB: half of the usual first-level cache */
+  SZG_TABLE_ENTRIES = 1 << SZG_TABLE_BITS,
+  SZG_TABLE_SYMBOLS = 3,       /* at most, of one lookup */
+  SZG_TABLE_LONG_BITS = SZG_MAX_CODE_BITS - SZG_TABLE_BITS
+};
+typedef struct szg_decode_table {
+  const szg_codebook *book;
+  /* Three u16 symbols from the low end, then their number, then their bits in all. Number 0: the
+   * code is longer; the low 16 bits are the place of its group in long_codes. */
+  uint64_t entries[SZG_TABLE_ENTRIES];
+  uint32_t long_codes[SZG_MAX_SYMBOLS]; /* length << 16 | symbol; length 0: no code */
+} szg_decode_table;
+
+void szg_decode_table_build(const szg_codebook *book, szg_decode_table *table);
+
+/* Several runs at once, by wide lookups. Same statuses as szg_decode_serial. */
+szgpu_status szg_decode_runs(const szg_decode_table *table, const szg_linear_input *input,
+                             const szg_code_run *runs, size_t run_count) SZG_CHECKED;
+
+#endif

@@ -1,0 +1,124 @@
+/* compress.c - a field to an archive: start reading here.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   field --range--> bound and step --frame by frame--> codes and outliers --> sections --> archive
+ */
+#include <math.h>
+
+#include "pipeline/compress_frame.h"
+#include "pipeline/pipeline.h"
+
+/* Passes over the values that progress counts: to codes, to bits. */
+enum { PROGRESS_PASSES = 2 };
+
+static void carve(szg_arena *arena, const szg_grid *grid, uint64_t frame_rows, int thread_count,
+                  szg_compress_plan *plan) {
+  szg_grid const frame_grid = szg_grid_of_rows(grid, frame_rows);
+  szg_compress_plan_carve(arena, &frame_grid, szg_div_up(grid->row_extent, frame_rows),
+                          thread_count, plan);
+}
+
+/* Measures the plan, gets the memory, carves the plan. */
+static szgpu_status make_plan(szgpu_ctx *ctx, const szg_grid *grid, uint64_t frame_rows,
+                              szg_compress_plan *plan) {
+  szg_arena arena = {0};
+  carve(&arena, grid, frame_rows, ctx->threads.count, plan);
+  SZG_TRY(szg_arena_open(ctx, &arena, &arena));
+  carve(&arena, grid, frame_rows, ctx->threads.count, plan);
+  return SZGPU_OK;
+}
+
+static szgpu_status derive_bound(szgpu_ctx *ctx, const szgpu_params *params, szgpu_dtype dtype,
+                                 const szg_grid *grid, const void *field, szg_bound_plan *bound) {
+  uint64_t const named_fill = szg_bits_of_value(dtype, params->fill);
+  szg_range range;
+  SZG_TRY(szg_range_take(&ctx->threads, dtype, field, grid->value_count,
+                         params->has_fill ? &named_fill : NULL, &range));
+  return szg_bound_derive(&ctx->threads, dtype, field, grid->value_count, params->mode,
+                          params->bound, &range, bound);
+}
+
+static szg_header make_header(const szgpu_params *params, const szgpu_shape *shape,
+                              const szg_grid *grid, uint64_t frame_rows,
+                              const szg_bound_plan *bound) {
+  return (szg_header){
+      .shape = *shape,
+      .mode = params->mode,
+      .layout = params->layout,
+      .source = params->source,
+      .arithmetic = bound->quantizer.arithmetic,
+      .has_fill = bound->quantizer.has_fill,
+      .fill_bits = bound->quantizer.fill_bits,
+      .bound = params->bound,
+      .absolute_bound = bound->quantizer.bound,
+      .step = bound->quantizer.step,
+      .value_range = bound->value_range,
+      .frame_rows = frame_rows,
+      .frame_count = szg_div_up(grid->row_extent, frame_rows),
+  };
+}
+
+szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                              const szg_grid *grid, const void *field, void *archive,
+                              uint64_t capacity, uint64_t *archive_bytes) {
+  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  size_t const value_bytes = szg_dtype_bytes(shape->dtype);
+  ctx->threads.done_values = 0;
+  ctx->threads.total_values = grid->value_count * PROGRESS_PASSES;
+  szg_compress_plan plan;
+  SZG_TRY(make_plan(ctx, grid, frame_rows, &plan));
+  szg_bound_plan bound;
+  SZG_TRY(derive_bound(ctx, params, shape->dtype, grid, field, &bound));
+  szg_header header = make_header(params, shape, grid, frame_rows, &bound);
+
+  uint64_t header_bytes;
+  SZG_REQUIRE(szg_header_bytes(header.frame_count, &header_bytes), SZGPU_BAD_SHAPE);
+  if (capacity < header_bytes)
+    return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
+                    (unsigned long long)header_bytes);
+  szg_writer writer = {.ctx = ctx, .zstd_level = params->zstd_level, .archive = archive,
+                       .capacity = capacity, .used_bytes = header_bytes};
+  for (uint64_t frame = 0; frame < header.frame_count; frame++) {
+    uint64_t const first_row = frame * frame_rows;
+    uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);
+    szg_frame_job job = {
+        .ctx = ctx,
+        .dtype = shape->dtype,
+        .bound = &bound,
+        .grid = szg_grid_of_rows(grid, row_count),
+        .values = (const uint8_t *)field + first_row * grid->row_values * value_bytes,
+        .plan = &plan,
+    };
+    SZG_TRY(szg_compress_frame(&job, params->radius, frame, &writer, &plan.frame_bytes[frame]));
+  }
+  header.archive_bytes = writer.used_bytes;
+  szg_header_write(&header, plan.frame_bytes, archive);
+  *archive_bytes = writer.used_bytes;
+  return SZGPU_OK;
+}
+
+szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
+                                     const szgpu_shape *shape, const szg_grid *grid,
+                                     uint64_t *workspace_bytes, uint64_t *archive_bytes) {
+  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  szg_arena arena = {0};
+  szg_compress_plan plan;
+  carve(&arena, grid, frame_rows, ctx->threads.count, &plan);
+  /* Outlier lists are given up once they outgrow the frame's values; they grow by halves. */
+  size_t const value_bytes = szg_dtype_bytes(shape->dtype);
+  uint64_t const frame_bytes = frame_rows * grid->row_values * value_bytes;
+  uint64_t const scratch_bytes = params->zstd_level ? frame_bytes + frame_bytes / 64 : 0;
+  SZG_REQUIRE(!arena.overflowed, SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(szg_add_checked(arena.used_bytes, frame_bytes + frame_bytes / 2, workspace_bytes) &&
+                  szg_add_checked(*workspace_bytes, scratch_bytes, workspace_bytes),
+              SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(szg_max_archive_bytes(grid, value_bytes, szg_div_up(grid->row_extent, frame_rows),
+                                    archive_bytes), SZGPU_BAD_SHAPE);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
+                                      const szg_grid *grid) {
+  szg_compress_plan plan;
+  return make_plan(ctx, grid, szg_frame_rows(grid, params->frame_rows), &plan);
+}

@@ -1,0 +1,31 @@
+/* compress_frame.h - one frame: values to sections.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_COMPRESS_FRAME_H
+#define SZG_COMPRESS_FRAME_H
+
+#include "pipeline/plan.h"
+#include "pipeline/writer.h"
+#include "quant/bound.h"
+
+/* One frame at work; also what the parts of its loops share. */
+typedef struct szg_frame_job {
+  szgpu_ctx *ctx;
+  szgpu_dtype dtype;
+  const szg_bound_plan *bound;
+  szg_grid grid;             /* of the frame */
+  const void *values;
+  uint64_t raw_bytes;        /* of the values */
+  szg_compress_plan *plan;
+  uint64_t part_count;
+  szg_choice choice;
+  uint64_t list_bytes;       /* atomic: of all outlier lists so far */
+  uint64_t bit_count;        /* of the stream */
+  szg_linear_stream stream;
+} szg_frame_job;
+
+/* Compresses job's values as the writer's next frame. asked_radius: 0, or the radius to take. */
+szgpu_status szg_compress_frame(szg_frame_job *job, uint32_t asked_radius, uint64_t frame_index,
+                                szg_writer *writer, uint64_t *frame_bytes) SZG_CHECKED;
+
+#endif

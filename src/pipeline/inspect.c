@@ -1,0 +1,88 @@
+/* inspect.c - what an archive says of itself, from its headers alone.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "pipeline/pipeline.h"
+#include "quant/quant_core.h"
+
+static const char *const frame_kinds[] = {"linear", "constant", "raw"};
+static_assert(sizeof frame_kinds / sizeof *frame_kinds == SZG_FRAME_KIND_COUNT, "one name a kind");
+
+static const char *const axes_names[] = {"", "x", "y", "yx", "z", "zx", "zy", "zyx"};
+
+szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info *info) {
+  SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+  szg_opened opened;
+  SZG_TRY(szg_open(archive, archive_bytes, &opened));
+  const szg_header *const header = &opened.header;
+  *info = (szgpu_info){
+      .struct_bytes = info->struct_bytes,
+      .shape = header->shape,
+      .mode = header->mode,
+      .layout = header->layout,
+      .format_version = header->format_version,
+      .source = header->source,
+      .bound = header->bound,
+      .absolute_bound = header->absolute_bound,
+      .step = header->step,
+      .value_range = header->value_range,
+      .has_fill = header->has_fill,
+      .fill = header->has_fill ? szg_value_of_bits(header->shape.dtype, header->fill_bits) : 0.0,
+      .fill_bits = header->fill_bits,
+      .frame_rows = header->frame_rows,
+      .frame_count = header->frame_count,
+      .field_bytes = opened.grid.value_count * szg_dtype_bytes(header->shape.dtype),
+      .archive_bytes = header->archive_bytes,
+  };
+  return SZGPU_OK;
+}
+
+/* Opens the archive and one frame's header. */
+static szgpu_status open_frame(const void *archive, size_t archive_bytes, uint64_t frame,
+                               szg_opened *opened, uint64_t *offset, szg_frame_header *header) {
+  SZG_TRY(szg_open(archive, archive_bytes, opened));
+  SZG_REQUIRE(frame < opened->header.frame_count, SZGPU_BAD_ARGUMENT);
+  *offset = szg_frame_offset(opened, frame);
+  return szg_open_frame(opened, frame, *offset, header);
+}
+
+szgpu_status szgpu_inspect_frame(const void *archive, size_t archive_bytes, uint64_t frame,
+                                 szgpu_frame_info *info) {
+  SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+  szg_opened opened;
+  szg_frame_header header;
+  uint64_t offset;
+  SZG_TRY(open_frame(archive, archive_bytes, frame, &opened, &offset, &header));
+  *info = (szgpu_frame_info){
+      .struct_bytes = info->struct_bytes,
+      .kind = frame_kinds[header.kind],
+      .axes = axes_names[header.axes],
+      .radius = header.radius,
+      .first_row = frame * opened.header.frame_rows,
+      .row_count = szg_frame_row_count(&opened, frame),
+      .frame_bytes = szg_header_frame_bytes(archive, frame),
+      .section_count = header.section_count,
+  };
+  return SZGPU_OK;
+}
+
+szgpu_status szgpu_inspect_section(const void *archive, size_t archive_bytes, uint64_t frame,
+                                   uint32_t section, szgpu_section_info *info) {
+  SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+  szg_opened opened;
+  szg_frame_header header;
+  uint64_t offset;
+  SZG_TRY(open_frame(archive, archive_bytes, frame, &opened, &offset, &header));
+  SZG_REQUIRE(section < header.section_count, SZGPU_BAD_ARGUMENT);
+  offset += szg_frame_header_bytes(header.section_count);
+  for (uint32_t i = 0; i < section; i++)
+    offset += szg_align_up(header.sections[i].stored_bytes, SZG_ALIGNMENT);
+  *info = (szgpu_section_info){
+      .struct_bytes = info->struct_bytes,
+      .name = szg_section_name(header.sections[section].kind),
+      .codec = header.sections[section].codec == SZG_CODEC_ZSTD ? "zstd" : "stored",
+      .offset = offset,
+      .stored_bytes = header.sections[section].stored_bytes,
+      .raw_bytes = header.sections[section].raw_bytes,
+  };
+  return SZGPU_OK;
+}

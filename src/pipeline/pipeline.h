@@ -1,0 +1,46 @@
+/* pipeline.h - a field to an archive and back, on the CPU: what szgpu.c calls.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_PIPELINE_H
+#define SZG_PIPELINE_H
+
+#include "container/container.h"
+#include "pipeline/context.h"
+#include "predict/tiles.h"
+
+/* Arguments are checked already: params complete, shape turned into grid. */
+szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                              const szg_grid *grid, const void *field, void *archive,
+                              uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
+
+/* What szg_compress_cpu may take besides field and archive, the outliers' worst case included. */
+szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
+                                     const szgpu_shape *shape, const szg_grid *grid,
+                                     uint64_t *workspace_bytes, uint64_t *archive_bytes) SZG_CHECKED;
+szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
+                                      const szg_grid *grid) SZG_CHECKED;
+
+/* An archive's header and what follows from it. */
+typedef struct szg_opened {
+  const uint8_t *bytes;
+  uint64_t available_bytes;
+  szg_header header;
+  szg_grid grid;
+} szg_opened;
+
+/* Reads and checks the header, also against the shape. */
+szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_opened *opened) SZG_CHECKED;
+
+/* Where frame `frame` begins in the archive, and its rows of the slowest axis longer than 1. */
+uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame);
+uint64_t szg_frame_row_count(const szg_opened *opened, uint64_t frame);
+
+/* Reads and checks a frame's header, also against the shape. */
+szgpu_status szg_open_frame(const szg_opened *opened, uint64_t frame, uint64_t offset,
+                            szg_frame_header *header) SZG_CHECKED;
+
+/* Restores rows first_row .. first_row + row_count - 1 of the slowest axis longer than 1. */
+szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64_t first_row,
+                                uint64_t row_count, void *field) SZG_CHECKED;
+
+#endif

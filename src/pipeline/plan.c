@@ -1,0 +1,51 @@
+/* plan.c - the layout of a compression's workspace.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "pipeline/plan.h"
+
+#include "container/container.h"
+
+void szg_compress_plan_carve(szg_arena *arena, const szg_grid *frame_grid, uint64_t frame_count,
+                             int thread_count, szg_compress_plan *plan) {
+  uint64_t const value_count = frame_grid->value_count, tile_count = frame_grid->tile_count;
+  uint64_t const part_count = szg_div_up(tile_count, SZG_PART_TILES);
+  uint64_t const most_bits = value_count * SZG_MAX_CODE_BITS;
+  plan->frame_bytes = szg_arena_take(arena, frame_count, sizeof *plan->frame_bytes);
+  plan->codes = szg_arena_take(arena, value_count, sizeof *plan->codes);
+  plan->counts.escapes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
+  plan->counts.exact_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
+  plan->counts.exact_values = szg_arena_take(arena, tile_count, sizeof(uint16_t));
+  plan->counts.fill_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
+  plan->tile_bits = szg_arena_take(arena, tile_count, sizeof *plan->tile_bits);
+  plan->lists = szg_arena_take(arena, part_count, sizeof *plan->lists);
+  plan->runs = szg_arena_take(arena, part_count, sizeof *plan->runs);
+  plan->gaps = szg_arena_take(arena, szg_subsequence_count(most_bits), sizeof *plan->gaps);
+  plan->sequence_codes =
+      szg_arena_take(arena, szg_sequence_count(most_bits), sizeof *plan->sequence_codes);
+  plan->encoder_table = szg_arena_take(arena, SZG_MAX_SYMBOLS, sizeof *plan->encoder_table);
+  plan->book_bytes = szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
+  plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
+  plan->book_work = szg_arena_take(arena, 1, sizeof *plan->book_work);
+  plan->choice_work = szg_arena_take(arena, 1, sizeof *plan->choice_work);
+  plan->workers = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->workers);
+  for (int i = 0; i < thread_count; i++) {
+    uint32_t *const histogram =
+        szg_arena_take(arena, SZG_HISTOGRAM_COPIES * SZG_MAX_SYMBOLS, sizeof *histogram);
+    uint64_t *const totals = szg_arena_take(arena, SZG_MAX_SYMBOLS, sizeof *totals);
+    if (!plan->workers) continue; /* measuring */
+    plan->workers[i].histogram = histogram;
+    plan->workers[i].totals = totals;
+  }
+}
+
+bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,
+                           uint64_t *archive_bytes) {
+  uint64_t header_bytes, frame_headers_bytes, field_bytes;
+  uint64_t const per_frame = szg_frame_header_bytes(SZG_SECTION_KIND_COUNT) +
+                             SZG_SECTION_KIND_COUNT * SZG_ALIGNMENT;
+  return szg_header_bytes(frame_count, &header_bytes) &&
+         szg_mul_checked(frame_count, per_frame, &frame_headers_bytes) &&
+         szg_mul_checked(grid->value_count, value_bytes, &field_bytes) &&
+         szg_add_checked(header_bytes, frame_headers_bytes, archive_bytes) &&
+         szg_add_checked(*archive_bytes, field_bytes, archive_bytes);
+}

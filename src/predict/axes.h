@@ -1,0 +1,43 @@
+/* axes.h - along which axes to difference, and how large a radius: chosen by cost on a sample.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * At loose bounds a difference along an axis adds the quantization noise of two values, and fewer
+ * axes can win; at tight ones more of them do. The cost is an estimate of coded bits in integer
+ * arithmetic, so that every backend chooses alike.
+ */
+#ifndef SZG_AXES_H
+#define SZG_AXES_H
+
+#include "core/threads.h"
+#include "predict/lorenzo.h"
+
+enum {
+  SZG_COST_RADIUS = 512, /* smaller deltas have a class each, larger ones share it by width */
+  SZG_COST_CLASSES = 2 * SZG_COST_RADIUS + 65,
+  SZG_AXES_SETS = 7
+};
+
+/* Memory for the choice. */
+typedef struct szg_choice_work {
+  szg_tile_work sample[SZG_SAMPLED_TILES];
+  szg_tile tiles[SZG_SAMPLED_TILES];
+  uint64_t costs[SZG_AXES_SETS + 1];   /* by set; UINT64_MAX: not a choice */
+  uint32_t classes[SZG_AXES_SETS + 1][SZG_COST_CLASSES];
+  uint32_t deltas[SZG_MAX_SYMBOLS];    /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */
+  uint32_t wide_deltas[65];            /* counts of larger ones by the bytes they take */
+} szg_choice_work;
+
+typedef struct szg_choice {
+  uint32_t axes;   /* SZG_AXIS_* */
+  uint32_t radius;
+} szg_choice;
+
+/* asked_radius: 0, or the radius to take. */
+szgpu_status szg_choose(szg_threads *threads, const szg_quantizer *quantizer, const szg_grid *grid,
+                        const void *frame_values, uint32_t asked_radius, szg_choice_work *work,
+                        szg_choice *choice) SZG_CHECKED;
+
+/* floor(2^16 * log2(x)) to within a few units, by integer squaring; x > 0. */
+uint64_t szg_log2_fixed(uint64_t x);
+
+#endif

@@ -1,0 +1,160 @@
+/* lorenzo.c - values of a tile to codes and back, on the CPU.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "predict/lorenzo.h"
+
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/dispatch.h"
+
+#define VALUE float
+#define BITS uint32_t
+#define POINT int32_t
+#define LATTICE szg_lattice_f32
+#define RESTORE szg_restore_f32
+#define WITHIN szg_within_f32
+#define SUFFIX f32
+#include "predict/quantize.inc"
+
+#define VALUE float
+#define BITS uint32_t
+#define POINT int32_t
+#define LATTICE szg_lattice_f32_close
+#define RESTORE szg_restore_f32_close
+#define WITHIN szg_within_f32_close
+#define SUFFIX f32_close
+#include "predict/quantize.inc"
+
+#define VALUE double
+#define BITS uint64_t
+#define POINT int32_t
+#define LATTICE szg_lattice_f64
+#define RESTORE szg_restore_f64
+#define WITHIN szg_within_f64
+#define SUFFIX f64
+#include "predict/quantize.inc"
+
+#define VALUE double
+#define BITS uint64_t
+#define POINT int64_t
+#define LATTICE szg_lattice_f64_wide
+#define RESTORE szg_restore_f64_wide
+#define WITHIN szg_within_f64
+#define SUFFIX f64_wide
+#include "predict/quantize.inc"
+
+#define POINT int32_t
+#define UPOINT uint32_t
+#define SUFFIX narrow
+#include "predict/difference.inc"
+
+#define POINT int64_t
+#define UPOINT uint64_t
+#define SUFFIX wide
+#include "predict/difference.inc"
+
+void szg_tile_quantize(const szg_quantizer *k, const szg_tile *tile, const void *frame_values,
+                       szg_tile_work *work) {
+  switch (k->arithmetic) {
+    case SZG_ARITHMETIC_F32:
+      work->has_marks =
+          quantize_tile_f32(k, tile, frame_values, work->lattice.narrow, work->marks);
+      break;
+    case SZG_ARITHMETIC_F32_CLOSE:
+      work->has_marks =
+          quantize_tile_f32_close(k, tile, frame_values, work->lattice.narrow, work->marks);
+      break;
+    case SZG_ARITHMETIC_F64:
+      work->has_marks =
+          quantize_tile_f64(k, tile, frame_values, work->lattice.narrow, work->marks);
+      break;
+    default:
+      work->has_marks =
+          quantize_tile_f64_wide(k, tile, frame_values, work->lattice.wide, work->marks);
+  }
+}
+
+/* f32 converts to f64 without a change, so one comparison serves both types. */
+void szg_tile_mark_constant(const szg_quantizer *k, szgpu_dtype dtype, uint64_t constant_bits,
+                            const szg_tile *tile, const void *frame_values, szg_tile_work *work) {
+  double const constant = szg_value_of_bits(dtype, constant_bits);
+  size_t const width = szg_dtype_bytes(dtype);
+  uint8_t *mark = work->marks;
+  work->has_marks = false;
+  for (uint32_t z = 0; z < tile->z_extent; z++)
+    for (uint32_t y = 0; y < tile->y_extent; y++) {
+      const uint8_t *value = (const uint8_t *)frame_values +
+                             width * (tile->first_value + z * tile->z_stride + y * tile->y_stride);
+      for (uint32_t x = 0; x < tile->x_extent; x++, value += width, mark++) {
+        uint64_t const bits = dtype == SZGPU_F32 ? szg_load_u32(value) : szg_load_u64(value);
+        bool const is_coded = szg_value_of_bits(dtype, bits) == constant; /* false for NaN */
+        *mark = is_coded ? SZG_MARK_CODED : SZG_MARK_EXACT;
+        if (k->has_fill && bits == k->fill_bits) *mark = SZG_MARK_FILL;
+        work->has_marks |= *mark != SZG_MARK_CODED;
+      }
+    }
+}
+
+void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work) {
+  if (is_wide)
+    difference_tile_wide(tile, axes, (const uint64_t *)work->lattice.wide,
+                         (uint64_t *)work->deltas.wide);
+  else
+    difference_tile_narrow(tile, axes, (const uint32_t *)work->lattice.narrow,
+                           (uint32_t *)work->deltas.narrow);
+}
+
+uint32_t szg_tile_code(bool is_wide, const szg_tile *tile, uint32_t radius,
+                       const szg_tile_work *work, uint16_t *codes, int64_t *escapes) {
+  uint32_t const count = tile->value_count;
+  uint32_t const escape_count = is_wide ? code_tile_wide(count, radius, work->deltas.wide, codes)
+                                        : code_tile_narrow(count, radius, work->deltas.narrow, codes);
+  for (uint32_t i = 0, found = 0; found < escape_count; i++)
+    if (codes[i] == SZG_ESCAPE_SYMBOL)
+      escapes[found++] = is_wide ? work->deltas.wide[i] : work->deltas.narrow[i];
+  return escape_count;
+}
+
+bool szg_tile_uncode(bool is_wide, const szg_tile *tile, uint32_t radius, const uint16_t *codes,
+                     const uint8_t *escapes, uint32_t escape_count, unsigned escape_bytes,
+                     szg_tile_work *work) {
+  uint32_t const count = tile->value_count;
+  uint32_t const found_count = is_wide
+                                   ? uncode_tile_wide(count, radius, codes, work->deltas.wide)
+                                   : uncode_tile_narrow(count, radius, codes, work->deltas.narrow);
+  if (found_count != escape_count) return false;
+  for (uint32_t i = 0, found = 0; found < escape_count; i++) {
+    if (codes[i] != SZG_ESCAPE_SYMBOL) continue;
+    int64_t const delta = szg_load_narrow(escapes + (size_t)escape_bytes * found++, escape_bytes);
+    if (is_wide)
+      work->deltas.wide[i] = delta;
+    else
+      work->deltas.narrow[i] = (int32_t)(uint32_t)(uint64_t)delta;
+  }
+  return true;
+}
+
+void szg_tile_sum(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work) {
+  if (is_wide)
+    sum_tile_wide(tile, axes, (uint64_t *)work->deltas.wide);
+  else
+    sum_tile_narrow(tile, axes, (uint32_t *)work->deltas.narrow);
+}
+
+void szg_tile_restore(const szg_quantizer *k, const szg_tile *tile, const szg_tile_work *work,
+                      void *frame_values) {
+  switch (k->arithmetic) {
+    case SZG_ARITHMETIC_F32:
+      restore_tile_f32(k, tile, work->deltas.narrow, frame_values);
+      break;
+    case SZG_ARITHMETIC_F32_CLOSE:
+      restore_tile_f32_close(k, tile, work->deltas.narrow, frame_values);
+      break;
+    case SZG_ARITHMETIC_F64:
+      restore_tile_f64(k, tile, work->deltas.narrow, frame_values);
+      break;
+    default:
+      restore_tile_f64_wide(k, tile, work->deltas.wide, frame_values);
+  }
+}

@@ -1,0 +1,67 @@
+/* lorenzo.h - values of a tile to differences of lattice points, to codes, and back.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lorenzo prediction (Ibarria et al., 2003) on quantized values (cuSZ's dual quantization), local
+ * to a tile: what lies outside is 0. Along a set S of axes the whole tile is differenced; along
+ * each other axis only the values whose coordinates on all axes of S are 0, so that no part of a
+ * tile goes unpredicted. Differences wrap in 32 bits (64 on the wide lattice): integers make the
+ * inverse exact in any order.
+ */
+#ifndef SZG_LORENZO_H
+#define SZG_LORENZO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "container/format.h"
+#include "predict/tiles.h"
+#include "quant/quant_core.h"
+
+/* What becomes of a value. EXACT: kept bit for bit. FILL: the fill value. */
+enum { SZG_MARK_CODED = 0, SZG_MARK_EXACT = 1, SZG_MARK_FILL = 2 };
+
+/* One tile at work, in code order; one per worker. */
+typedef struct szg_tile_work {
+  union {
+    int32_t narrow[SZG_TILE_VALUES];
+    int64_t wide[SZG_TILE_VALUES];
+  } lattice, deltas;
+  uint8_t marks[SZG_TILE_VALUES]; /* SZG_MARK_*; valid if has_marks */
+  bool has_marks;
+} szg_tile_work;
+
+/* Quantizes the tile of the frame at frame_values into work->lattice and work->marks. A value that
+ * has no lattice point, or is fill, takes the previous one's of its tile row (0 at its start). */
+void szg_tile_quantize(const szg_quantizer *quantizer, const szg_tile *tile,
+                       const void *frame_values, szg_tile_work *work);
+
+/* Marks alone, for a field whose every other value equals the constant as a number. */
+void szg_tile_mark_constant(const szg_quantizer *quantizer, szgpu_dtype dtype, uint64_t constant_bits,
+                            const szg_tile *tile, const void *frame_values, szg_tile_work *work);
+
+/* work->lattice to work->deltas, along the axes of S; the lattice is left as it was. */
+void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work);
+
+/* work->deltas to symbols: delta + radius, or the escape. Returns how many escapes; their deltas
+ * go to escapes in order (room for a whole tile), as int64. */
+uint32_t szg_tile_code(bool is_wide, const szg_tile *tile, uint32_t radius,
+                       const szg_tile_work *work, uint16_t *codes, int64_t *escapes);
+
+/* The inverse of szg_tile_code: `escapes` has the tile's own, escape_bytes wide each. False when
+ * the codes hold another number of escapes than escape_count. */
+bool szg_tile_uncode(bool is_wide, const szg_tile *tile, uint32_t radius, const uint16_t *codes,
+                     const uint8_t *escapes, uint32_t escape_count, unsigned escape_bytes,
+                     szg_tile_work *work);
+
+/* The inverse of szg_tile_difference, in place: work->deltas become lattice points. */
+void szg_tile_sum(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work);
+
+/* Lattice points in work->deltas to values of the frame. */
+void szg_tile_restore(const szg_quantizer *quantizer, const szg_tile *tile,
+                      const szg_tile_work *work, void *frame_values);
+
+static inline bool szg_is_wide(uint32_t arithmetic) {
+  return arithmetic == SZG_ARITHMETIC_F64_WIDE;
+}
+
+#endif

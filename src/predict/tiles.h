@@ -1,0 +1,50 @@
+/* tiles.h - how a field is cut into frames and a frame into tiles: pure arithmetic on shapes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Axes of extent 1 are dropped first. What remains has up to three axes (x fastest), of which a
+ * fourth is a batch. Tiles come x fastest, then y, z, batch; inside a tile values come x fastest.
+ * That is code order. Tiles at the upper edges are smaller, never padded.
+ */
+#ifndef SZG_TILES_H
+#define SZG_TILES_H
+
+#include <stdint.h>
+
+#include "szgpu.h"
+
+/* A field, or one frame of it. Extents in values. */
+typedef struct szg_grid {
+  uint64_t batch_extent, z_extent, y_extent, x_extent;
+  uint32_t tile_z, tile_y, tile_x;          /* extents of a full tile */
+  uint64_t z_tiles, y_tiles, x_tiles;       /* tiles along each axis */
+  uint64_t tile_count, value_count;
+  uint64_t row_extent;  /* rows of the slowest axis longer than 1 */
+  uint64_t row_values;  /* values in one of those rows */
+  uint32_t row_quantum; /* frames hold a multiple of this many rows */
+} szg_grid;
+
+typedef struct szg_tile {
+  uint64_t first_value;              /* offset of its origin in the grid */
+  uint64_t first_code;               /* values of the tiles before it */
+  uint32_t z_extent, y_extent, x_extent; /* real extents */
+  uint32_t value_count;
+  uint64_t z_stride, y_stride;       /* in values, in the grid */
+} szg_tile;
+
+/* SZGPU_BAD_SHAPE: ndim not 1..4, a zero dim, or more bytes than 64 bits (or size_t) can say. */
+szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) SZGPU_MUST_CHECK;
+
+/* The grid of rows first_row .. first_row + row_count - 1. */
+szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
+
+/* Rows a frame holds when asked for `asked` (0: the default). */
+uint64_t szg_frame_rows(const szg_grid *whole, uint64_t asked);
+
+szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index);
+
+/* Which axes there are to difference along: SZG_AXIS_* of those that tiles extend over. */
+uint32_t szg_grid_axes(const szg_grid *grid);
+
+size_t szg_dtype_bytes(szgpu_dtype dtype);
+
+#endif

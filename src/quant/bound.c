@@ -1,0 +1,264 @@
+/* bound.c - the range pass, the modes, and the step with its margin.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "quant/bound.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/dispatch.h"
+
+enum {
+  SZG_RANGE_BLOCK = 2048,         /* values looked at as one; 16 KiB of f64 */
+  SZG_RANGE_PART_VALUES = 1 << 18 /* values in a part of the parallel loop */
+};
+
+typedef struct szg_known_fills {
+  uint64_t bits[SZG_MAX_KNOWN_FILLS];
+  int count;
+} szg_known_fills;
+
+static szg_known_fills known_fills(szgpu_dtype dtype) {
+  static const uint32_t fills_f32[] = SZG_KNOWN_FILLS_F32;
+  static const uint64_t fills_f64[] = SZG_KNOWN_FILLS_F64;
+  static_assert(sizeof fills_f32 / sizeof *fills_f32 <= SZG_MAX_KNOWN_FILLS, "list too long");
+  static_assert(sizeof fills_f64 / sizeof *fills_f64 <= SZG_MAX_KNOWN_FILLS, "list too long");
+  szg_known_fills known = {{0}, 0};
+  if (dtype == SZGPU_F32) {
+    known.count = sizeof fills_f32 / sizeof *fills_f32;
+    for (int i = 0; i < known.count; i++) known.bits[i] = fills_f32[i];
+  } else {
+    known.count = sizeof fills_f64 / sizeof *fills_f64;
+    for (int i = 0; i < known.count; i++) known.bits[i] = fills_f64[i];
+  }
+  return known;
+}
+
+/* Position in the list, or -1. */
+static int szg_known_fill(const szg_known_fills *known, uint64_t bits) {
+  for (int i = 0; i < known->count; i++)
+    if (known->bits[i] == bits) return i;
+  return -1;
+}
+
+/* What one part of the field contributes. */
+typedef struct szg_extremes {
+  double least, greatest; /* least > greatest: none */
+  uint32_t fills_seen;    /* one bit per known fill */
+} szg_extremes;
+
+static void szg_extremes_include(szg_extremes *extremes, double low, double high) {
+  if (low < extremes->least) extremes->least = low;
+  if (high > extremes->greatest) extremes->greatest = high;
+}
+
+#define VALUE float
+#define BITS uint32_t
+#define KEY int32_t
+#define KEY_MAX INT32_MAX
+#define KEY_MIN INT32_MIN
+#define SIGNLESS UINT32_C(0x7FFFFFFF)
+#define INFINITY_BITS UINT32_C(0x7F800000)
+#define LEAST_FILL_MAGNITUDE SZG_FILL_LEAST_F32
+#define SUFFIX f32
+#include "quant/range.inc"
+
+#define VALUE double
+#define BITS uint64_t
+#define KEY int64_t
+#define KEY_MAX INT64_MAX
+#define KEY_MIN INT64_MIN
+#define SIGNLESS UINT64_C(0x7FFFFFFFFFFFFFFF)
+#define INFINITY_BITS UINT64_C(0x7FF0000000000000)
+#define LEAST_FILL_MAGNITUDE SZG_FILL_LEAST_F64
+#define SUFFIX f64
+#include "quant/range.inc"
+
+/* One loop serves both passes: extremes when range_so_far is NULL, else the greatest magnitude up
+ * to limit. Minimum and maximum do not mind which worker saw what. */
+typedef struct range_job {
+  szgpu_dtype dtype;
+  const void *values;
+  uint64_t value_count;
+  const uint64_t *named_fill;
+  szg_known_fills known;
+  const szg_range *range_so_far;
+  double limit;
+  szg_extremes by_worker[SZG_MAX_THREADS];
+} range_job;
+
+static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
+  range_job *const job = job_pointer;
+  szg_extremes *const extremes = &job->by_worker[worker];
+  uint64_t const start = part * SZG_RANGE_PART_VALUES;
+  size_t const count = (size_t)szg_min_u64(SZG_RANGE_PART_VALUES, job->value_count - start);
+  const float *const values_f32 = job->dtype == SZGPU_F32 ? (const float *)job->values + start : NULL;
+  const double *const values_f64 = job->dtype == SZGPU_F64 ? (const double *)job->values + start : NULL;
+  if (job->range_so_far) {
+    double const greatest =
+        values_f32 ? greatest_up_to_f32(values_f32, count, job->limit, job->range_so_far)
+                   : greatest_up_to_f64(values_f64, count, job->limit, job->range_so_far);
+    szg_extremes_include(extremes, greatest, greatest);
+  } else if (values_f32) {
+    range_of_values_f32(values_f32, count, &job->known, job->named_fill, extremes);
+  } else {
+    range_of_values_f64(values_f64, count, &job->known, job->named_fill, extremes);
+  }
+  return SZGPU_OK;
+}
+
+/* Runs the pass and puts the workers' results together in by_worker[0]. */
+static szgpu_status run_range_pass(szg_threads *threads, range_job *job) {
+  for (int i = 0; i < threads->count; i++)
+    job->by_worker[i] = (szg_extremes){INFINITY, -INFINITY, 0};
+  uint64_t const part_count = szg_div_up(job->value_count, SZG_RANGE_PART_VALUES);
+  SZG_TRY(szg_for_parts(threads, part_count, 0, range_part, job));
+  for (int i = 1; i < threads->count; i++) {
+    szg_extremes_include(&job->by_worker[0], job->by_worker[i].least, job->by_worker[i].greatest);
+    job->by_worker[0].fills_seen |= job->by_worker[i].fills_seen;
+  }
+  return SZGPU_OK;
+}
+
+szgpu_status szg_range_take(szg_threads *threads, szgpu_dtype dtype, const void *values,
+                            uint64_t value_count, const uint64_t *named_fill, szg_range *range) {
+  range_job job = {.dtype = dtype, .values = values, .value_count = value_count,
+                   .named_fill = named_fill, .known = known_fills(dtype)};
+  SZG_TRY(run_range_pass(threads, &job));
+  szg_extremes *const total = &job.by_worker[0];
+  *range = (szg_range){.has_fill = named_fill != NULL, .fill_bits = named_fill ? *named_fill : 0};
+  for (int i = 0; i < job.known.count; i++) {
+    if (!(total->fills_seen >> i & 1)) continue;
+    double const value = szg_value_of_bits(dtype, job.known.bits[i]);
+    if (!range->has_fill) {
+      range->has_fill = true;
+      range->fill_bits = job.known.bits[i];
+    } else if (isfinite(value)) {
+      szg_extremes_include(total, value, value); /* only the first of the list is the fill */
+    }
+  }
+  range->has_values = total->least <= total->greatest;
+  if (range->has_values) {
+    range->least = total->least + 0.0; /* -0 becomes +0 */
+    range->greatest = total->greatest + 0.0;
+  }
+  return SZGPU_OK;
+}
+
+/* The next double toward zero; x finite and positive. */
+static double step_down(double x) {
+  uint64_t const bits = szg_bits_f64(x) - 1;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* x >= 0 rounded toward zero to f32. */
+static float float_toward_zero(double x) {
+  float y = x > FLT_MAX ? FLT_MAX : (float)x;
+  if ((double)y > x) {
+    uint32_t const bits = szg_bits_f32(y) - 1;
+    memcpy(&y, &bits, sizeof y);
+  }
+  return y;
+}
+
+/* 10^(-decibels / 20) to about 1e-15, by operations that are the same everywhere: libm's pow is
+ * not. 2^n by bits, the rest by the series of the exponential over |t| <= ln(2) / 2. */
+static double amplitude_of_decibels(double decibels) {
+  double const exponent = -decibels * (3.321928094887362 / 20.0); /* log2(10) / 20 */
+  double const whole = rint(exponent);
+  if (whole < -1020.0) return 0.0;
+  if (whole > 1020.0) return DBL_MAX;
+  double const t = (exponent - whole) * 0.6931471805599453;
+  double sum = 1.0, term = 1.0;
+  for (int i = 1; i <= 18; i++) {
+    term = term * t / (double)i;
+    sum = sum + term;
+  }
+  uint64_t const power_bits = (uint64_t)((int64_t)whole + 1023) << 52;
+  double power;
+  memcpy(&power, &power_bits, sizeof power);
+  return sum * power;
+}
+
+/* factor * (greatest - least), at most the exact product: two roundings, two steps down. Halved
+ * where the difference would overflow. */
+static double scaled_range(double factor, double least, double greatest) {
+  double const half_range = greatest * 0.5 - least * 0.5;
+  double const range = greatest - least;
+  double const product = range <= DBL_MAX ? factor * range : (factor * half_range) * 2.0;
+  if (!(product <= DBL_MAX)) return DBL_MAX;
+  double lowered = product;
+  for (int i = 0; i < 2 && lowered > 0.0; i++) lowered = step_down(lowered);
+  return lowered;
+}
+
+szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,
+                                 uint64_t fill_bits) {
+  szg_quantizer k = {.arithmetic = arithmetic, .has_fill = has_fill, .fill_bits = fill_bits,
+                     .bound = bound, .step = step, .inverse = step > 0.0 ? 1.0 / step : 0.0};
+  if (arithmetic == SZG_ARITHMETIC_F32) {
+    k.bound_f32 = float_toward_zero(bound);
+    k.step_f32 = (float)step;
+    k.inverse_f32 = step > 0.0 ? 1.0f / (float)step : 0.0f;
+  }
+  return k;
+}
+
+/* The step is twice what the bound leaves after the margin, rounded down. greatest: X, the largest
+ * magnitude that is to be coded. docs/guarantees.md has the derivation. */
+static void derive_step(szgpu_dtype dtype, double bound, double greatest, szg_bound_plan *plan) {
+  double const unit = dtype == SZGPU_F32 ? 0x1p-24 : 0x1p-53;
+  double margin = 4.0 * unit * greatest;
+  uint32_t arithmetic = SZG_ARITHMETIC_F64; /* the wide lattice is decided below, by the step */
+  if (dtype == SZGPU_F32)
+    arithmetic = bound >= 80.0 * unit * greatest ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F32_CLOSE;
+  double const step_f32 = float_toward_zero(2.0 * (bound - margin));
+  if (arithmetic == SZG_ARITHMETIC_F32 && !(step_f32 >= 0x1p-126 && step_f32 <= 0x1p126))
+    arithmetic = SZG_ARITHMETIC_F32_CLOSE;
+  if (arithmetic == SZG_ARITHMETIC_F32_CLOSE) margin = (1.0 + 0x1p-10) * unit * greatest;
+  double step = arithmetic == SZG_ARITHMETIC_F32 ? step_f32 : bound - margin;
+  if (arithmetic != SZG_ARITHMETIC_F32) {
+    if (step > 0.0) step = step_down(step);
+    step = step <= DBL_MAX / 2 ? 2.0 * step : DBL_MAX;
+  }
+  if (arithmetic == SZG_ARITHMETIC_F64 && greatest / 0x1p30 >= step)
+    arithmetic = SZG_ARITHMETIC_F64_WIDE;
+  plan->is_hopeless = !(step > 0.0 && 1.0 / step <= DBL_MAX);
+  plan->quantizer.arithmetic = arithmetic;
+  plan->quantizer.step = plan->is_hopeless ? 0.0 : step;
+}
+
+szgpu_status szg_bound_derive(szg_threads *threads, szgpu_dtype dtype, const void *values,
+                              uint64_t value_count, szgpu_mode mode, double asked,
+                              const szg_range *range, szg_bound_plan *plan) {
+  SZG_REQUIRE(asked > 0.0 && asked <= DBL_MAX, SZGPU_BAD_BOUND);
+  *plan = (szg_bound_plan){0};
+  szg_quantizer *const quantizer = &plan->quantizer;
+  quantizer->arithmetic = dtype == SZGPU_F32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
+  double const least = range->least, greatest = range->greatest; /* 0 without values */
+  plan->is_constant = least == greatest;
+  plan->constant_bits = szg_bits_of_value(dtype, least);
+  plan->value_range = greatest - least <= DBL_MAX ? greatest - least : DBL_MAX;
+  double bound = asked;
+  if (mode == SZGPU_MODE_REL) bound = scaled_range(asked, least, greatest);
+  if (mode == SZGPU_MODE_PSNR) /* uniform noise of a step of 2 b: mean square b^2 / 3 */
+    bound = scaled_range(1.7320508075688772 * amplitude_of_decibels(asked), least, greatest);
+  double const greatest_magnitude = fabs(least) > fabs(greatest) ? fabs(least) : fabs(greatest);
+  if (!plan->is_constant) {
+    /* Beyond this a bound is under the spacing of the values, which are then kept exactly. */
+    double const meaning_limit = bound * (dtype == SZGPU_F32 ? 0x1p23 : 0x1p50);
+    double magnitude = greatest_magnitude;
+    if (magnitude > meaning_limit) {
+      range_job job = {.dtype = dtype, .values = values, .value_count = value_count,
+                       .range_so_far = range, .limit = meaning_limit};
+      SZG_TRY(run_range_pass(threads, &job));
+      magnitude = job.by_worker[0].greatest;
+    }
+    derive_step(dtype, bound, magnitude, plan);
+  }
+  *quantizer = szg_quantizer_make(quantizer->arithmetic, bound, quantizer->step, range->has_fill,
+                                  range->fill_bits);
+  return SZGPU_OK;
+}

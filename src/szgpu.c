@@ -1,0 +1,179 @@
+/* szgpu.c - the public entry points: arguments checked, a backend picked, the pipeline called.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "szgpu.h"
+
+#include <fenv.h>
+#include <float.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pipeline/pipeline.h"
+
+enum { MOST_ZSTD_LEVEL = 19 };
+
+const char *szgpu_version(void) { return SZGPU_VERSION_STRING; }
+
+const char *szgpu_status_text(szgpu_status status) {
+  static const char *const texts[] = {
+#define TEXT_OF_STATUS(name, text) text,
+      SZGPU_STATUS_LIST(TEXT_OF_STATUS)
+#undef TEXT_OF_STATUS
+  };
+  size_t const count = sizeof texts / sizeof *texts;
+  return (size_t)status < count ? texts[status] : "unknown status";
+}
+
+szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(ctx->error, sizeof ctx->error, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {
+  uint64_t const bytes = measured->used_bytes + SZG_ARENA_ALIGNMENT;
+  if (measured->overflowed || szg_buffer_reset(&ctx->arena, bytes) != SZGPU_OK)
+    return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "a workspace of %llu bytes is needed",
+                    (unsigned long long)bytes);
+  uint8_t *const base = ctx->arena.bytes;
+  size_t const misalignment = (uintptr_t)base % SZG_ARENA_ALIGNMENT;
+  size_t const skip = misalignment ? SZG_ARENA_ALIGNMENT - misalignment : 0;
+  *arena = (szg_arena){.base = base + skip, .capacity_bytes = bytes - skip};
+  return SZGPU_OK;
+}
+
+szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
+  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
+  *ctx = NULL;
+  szgpu_options const defaults = SZGPU_OPTIONS_DEFAULTS;
+  if (!options) options = &defaults;
+  SZG_REQUIRE(options->struct_bytes >= sizeof *options, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(options->threads >= 0 && options->threads <= SZG_MAX_THREADS, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(options->decoder <= SZGPU_DECODER_TABLE, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(options->backend <= SZGPU_BACKEND_CUDA, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(options->backend != SZGPU_BACKEND_CUDA, SZGPU_UNSUPPORTED);
+  szgpu_ctx *const made = szg_allocate_zeroed(sizeof *made);
+  SZG_REQUIRE(made, SZGPU_OUT_OF_MEMORY);
+  made->options = *options;
+  int const cores = szg_core_count();
+  made->threads.count = options->threads ? options->threads
+                        : cores < SZG_MAX_THREADS ? cores : SZG_MAX_THREADS;
+  made->threads.progress = options->progress;
+  made->threads.progress_user = options->progress_user;
+  *ctx = made;
+  return SZGPU_OK;
+}
+
+void szgpu_destroy(szgpu_ctx *ctx) {
+  if (!ctx) return;
+  szg_buffer_release(&ctx->arena);
+  szg_buffer_release(&ctx->packed);
+  szg_buffer_release(&ctx->leaves);
+  szg_buffer_release(&ctx->slab);
+  for (int i = 0; i < SZG_SECTION_KIND_COUNT; i++) szg_buffer_release(&ctx->sections[i]);
+  szg_free(ctx);
+}
+
+const char *szgpu_last_error(const szgpu_ctx *ctx) { return ctx ? ctx->error : ""; }
+
+static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
+                                  const szgpu_shape *shape, szg_grid *grid) {
+  SZG_REQUIRE(ctx && params && shape, SZGPU_BAD_ARGUMENT);
+  ctx->error[0] = '\0';
+  SZG_REQUIRE(params->struct_bytes >= sizeof *params, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(params->mode <= SZGPU_MODE_PSNR, SZGPU_BAD_ARGUMENT);
+  if (params->layout != SZGPU_LAYOUT_LINEAR)
+    return szg_fail(ctx, SZGPU_UNSUPPORTED, "layout %d", (int)params->layout);
+  if (!(params->bound > 0.0 && params->bound <= DBL_MAX))
+    return szg_fail(ctx, SZGPU_BAD_BOUND, "it is %g", params->bound);
+  SZG_REQUIRE(params->radius == 0 || (params->radius >= SZG_MIN_RADIUS &&
+                                      params->radius <= SZG_MAX_RADIUS), SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(params->zstd_level >= 0 && params->zstd_level <= MOST_ZSTD_LEVEL,
+              SZGPU_BAD_ARGUMENT);
+  return szg_grid_of_shape(shape, grid);
+}
+
+szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                          size_t *workspace_bytes, size_t *max_archive_bytes) {
+  szg_grid grid;
+  SZG_TRY(check_request(ctx, params, shape, &grid));
+  uint64_t workspace, archive;
+  SZG_TRY(szg_compress_bounds_cpu(ctx, params, shape, &grid, &workspace, &archive));
+  if (workspace_bytes) *workspace_bytes = workspace;
+  if (max_archive_bytes) *max_archive_bytes = archive;
+  return SZGPU_OK;
+}
+
+szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
+  szg_grid grid;
+  SZG_TRY(check_request(ctx, params, shape, &grid));
+  return szg_compress_reserve_cpu(ctx, params, &grid);
+}
+
+szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                            const void *field, void *archive, size_t capacity,
+                            size_t *archive_bytes) {
+  szg_grid grid;
+  SZG_TRY(check_request(ctx, params, shape, &grid));
+  SZG_REQUIRE(field && archive && archive_bytes, SZGPU_BAD_ARGUMENT);
+  fenv_t callers_environment;
+  fegetenv(&callers_environment);
+  fesetenv(FE_DFL_ENV);
+  uint64_t used_bytes = 0;
+  szgpu_status const status =
+      szg_compress_cpu(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
+  fesetenv(&callers_environment);
+  *archive_bytes = used_bytes;
+  return status;
+}
+
+/* Restores rows of dims[0]; UINT64_MAX rows: all of them. */
+static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                                    uint64_t first_row, uint64_t row_count, void *field,
+                                    size_t field_bytes) {
+  SZG_REQUIRE(ctx && archive && field, SZGPU_BAD_ARGUMENT);
+  ctx->error[0] = '\0';
+  szg_opened opened;
+  SZG_TRY(szg_open(archive, archive_bytes, &opened));
+  uint64_t const stated_bytes = opened.header.archive_bytes;
+  if (archive_bytes != stated_bytes)
+    return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
+                    "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
+                    (unsigned long long)stated_bytes);
+  uint64_t const extent = opened.header.shape.dims[0];
+  bool const is_whole = row_count == UINT64_MAX;
+  if (!is_whole && (row_count == 0 || row_count > extent || first_row > extent - row_count))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the slowest axis has rows 0 to %llu",
+                    (unsigned long long)(extent - 1));
+  /* With dims[0] == 1 its one row is everything; otherwise it is the grid's slowest axis. */
+  if (is_whole || extent == 1) {
+    first_row = 0;
+    row_count = opened.grid.row_extent;
+  }
+  uint64_t const needed_bytes =
+      row_count * opened.grid.row_values * szg_dtype_bytes(opened.header.shape.dtype);
+  if (field_bytes != needed_bytes)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",
+                    (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
+  fenv_t callers_environment;
+  fegetenv(&callers_environment);
+  fesetenv(FE_DFL_ENV);
+  szgpu_status const status = szg_decompress_cpu(ctx, &opened, first_row, row_count, field);
+  fesetenv(&callers_environment);
+  return status;
+}
+
+szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                              void *field, size_t field_bytes) {
+  return decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes);
+}
+
+szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                                   uint64_t first_row, uint64_t row_count, void *field,
+                                   size_t field_bytes) {
+  SZG_REQUIRE(row_count != UINT64_MAX, SZGPU_BAD_ARGUMENT);
+  return decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field, field_bytes);
+}

@@ -1,0 +1,448 @@
+"""cases_files.py - what goes in comes out: names, shapes, pipes, .npy, slabs, whole outputs.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import io
+import os
+import signal
+import stat
+import subprocess
+import time
+
+import numpy as np
+
+from harness import CliTest, wave
+
+BOUND = ["-m", "abs", "-e", "1e-3"]
+NOTE = "no shape given, so its {} values were taken as one row; give it with -d"
+
+
+class Names(CliTest):
+    def test_an_archive_is_named_after_its_field_and_back(self):
+        name = self.field("dir.f32_10x20.f32")
+        self.succeed("-z", *BOUND, name)
+        os.remove(self.path(name))
+        self.succeed("-x", name + ".szg")
+        self.assertEqual(sorted(os.listdir(self.folder)), [name, name + ".szg"])
+        self.assert_within(wave(200), np.frombuffer(self.read(name), "<f4"), 1e-3)
+
+    def test_outputs_lie_beside_their_inputs(self):
+        os.mkdir(self.path("sub"))
+        self.field("sub/a_10x20.f32")
+        self.succeed("-z", *BOUND, "sub/a_10x20.f32")
+        self.assertEqual(sorted(os.listdir(self.path("sub"))), ["a_10x20.f32", "a_10x20.f32.szg"])
+
+    def test_options_and_files_may_be_mixed_and_flags_joined(self):
+        name = self.field()
+        self.succeed(name, "-zfq", "-e1e-3", "-mabs", "--frame=10", "-o", "out")
+        self.succeed("out", "--decoder=serial", "-xo", "back", "--slab", "0:3", "-j1")
+        self.assertEqual(len(self.read("back")), 240)
+
+    def test_two_dashes_end_the_options(self):
+        self.field("-e.f32")
+        self.succeed("-z", *BOUND, "-d", "10x20", "--", "-e.f32")
+        self.assertIn("-e.f32.szg", os.listdir(self.folder))
+
+    def test_a_name_that_is_not_utf8(self):
+        name = os.fsdecode(b"caf\xe9_10x20.f32")
+        self.field(name)
+        told = self.succeed_json("-z", *BOUND, name)
+        self.assertEqual(os.fsencode(told["input"]), b"caf\xe9_10x20.f32")
+
+    def test_the_longest_name_there_is(self):
+        name = "a" * 247 + ".f32"
+        self.field(name)
+        self.succeed("-z", *BOUND, "-d", "200", name)
+        self.assertIn(name + ".szg", os.listdir(self.folder))
+
+
+class Shapes(CliTest):
+    def dims_of(self, name, *options, count=200, dtype="<f4"):
+        self.field(name, (count,), dtype)
+        result = self.succeed("-z", "-f", *BOUND, *options, name)
+        note = f"szgpu: {name}: {NOTE.format(count)}\n"
+        self.assertIn(result.err, ("", note))
+        told = self.succeed_json("-l", name + ".szg")
+        return told["dims"], result.err == note
+
+    def test_the_option_comes_first(self):
+        self.assertEqual(self.dims_of("a_10x20.f32", "-d", "2x100"), ([2, 100], False))
+
+    def test_the_name_comes_next(self):
+        self.assertEqual(self.dims_of("a_10x20.f32"), ([10, 20], False))
+        self.assertEqual(self.dims_of("a_200.f32"), ([200], False))
+        self.assertEqual(self.dims_of("a.5x2x4x5.f32"), ([5, 2, 4, 5], False))
+        self.assertEqual(self.dims_of("10x20.f32"), ([10, 20], False))
+        self.assertEqual(self.dims_of("u_10x20.f64", dtype="<f8"), ([10, 20], False))
+        self.assertEqual(self.dims_of("u_10x20.d64", dtype="<f8"), ([10, 20], False))
+
+    def test_the_last_token_that_fits_counts(self):
+        self.assertEqual(self.dims_of("a_20x10_10x20_007.f32"), ([10, 20], False))
+
+    def test_dims_that_do_not_fit_are_not_taken_from_the_name(self):
+        for name in ("a_10x21.f32", "a_10x20b.f32", "a_0x200.f32", "a_1x1x1x1x200.f32", "a_x.f32",
+                     "a_99999999999999999999x1.f32", "a-10x20.f32"):
+            with self.subTest(name):
+                self.assertEqual(self.dims_of(name), ([200], True))
+
+    def test_the_note_is_not_for_quiet_runs(self):
+        self.assertEqual(self.dims_of("a.f32"), ([200], True))
+        self.assertEqual(self.dims_of("b.f32", "-q"), ([200], False))
+
+    def test_the_type_of_the_option_comes_first(self):
+        self.field("a.f32", (200,), "<f8")
+        self.succeed("-z", "-q", *BOUND, "-t", "f64", "a.f32")
+        self.assertEqual(self.succeed_json("-l", "a.f32.szg")["dtype"], "f64")
+
+
+class Pipes(CliTest):
+    def test_a_field_through_two_pipes(self):
+        field = wave(10, 20).tobytes()
+        made = self.succeed("-z", *BOUND, "-t", "f32", "-d", "10x20", "-", stdin=field, binary=True)
+        self.assertRegex(made.err, r"\Astandard input -> standard output  ratio [^\n]+\n\Z")
+        back = self.succeed("-x", "-q", "-", stdin=made.out, binary=True)
+        self.assertEqual(back.err, "")
+        self.assert_within(wave(200), np.frombuffer(back.out, "<f4"), 1e-3)
+
+    def test_an_npy_file_through_two_pipes(self):
+        file = io.BytesIO()
+        np.save(file, np.asfortranarray(wave(10, 20)))
+        made = self.succeed("-z", *BOUND, "-", stdin=file.getvalue(), binary=True)
+        back = self.succeed("-x", "-", stdin=made.out, binary=True)
+        restored = np.load(io.BytesIO(back.out))
+        self.assertTrue(restored.flags.f_contiguous)
+        self.assert_within(wave(10, 20), restored, 1e-3)
+
+    def test_a_pipe_of_unknown_type(self):
+        self.assert_refused(["-z", *BOUND, "-"], 1, "standard input: is of unknown type; give it "
+                            "with -t f32 or -t f64", stdin=bytes(16))
+
+    def test_a_pipe_without_dims_is_one_row(self):
+        result = self.succeed("-z", *BOUND, "-t", "f32", "-o", "a.szg", "-", stdin=bytes(800))
+        self.assertEqual(result.err, f"szgpu: standard input: {NOTE.format(200)}\n")
+        self.assertRegex(result.out, r"\Astandard input -> a\.szg  ")
+
+    def test_output_to_a_named_pipe_and_to_a_device(self):
+        name = self.field()
+        os.mkfifo(self.path("fifo"))
+        process = self.start("-z", *BOUND, "-o", "fifo", name)
+        content = self.read("fifo")
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.succeed("-z", *BOUND, "-o", "/dev/null", name)
+        self.succeed("-z", "-q", *BOUND, name)
+        self.assertEqual(content, self.read(name + ".szg"))
+
+    def test_standard_input_from_the_middle_of_a_file(self):
+        self.write("f", bytes(100) + wave(10, 20).tobytes())
+        with open(self.path("f"), "rb", buffering=0) as file:
+            file.seek(100)
+            process = self.start("-z", *BOUND, "-t", "f32", "-d", "10x20", "-o", "out", "-",
+                                 stdin=file)
+            process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.succeed("-x", "-q", "-o", "back", "out")
+        self.assert_within(wave(200), np.frombuffer(self.read("back"), "<f4"), 1e-3)
+
+    def test_binary_data_are_not_written_to_a_terminal(self):
+        name = self.field()
+        ours, theirs = os.openpty()
+        self.addCleanup(os.close, ours)
+        for arguments in (["-o", "-"], ["-o", os.ttyname(theirs)]):
+            process = self.start("-z", *BOUND, *arguments, name, stdout=theirs)
+            _, err = process.communicate(timeout=60)
+            shown = "standard output" if arguments[1] == "-" else arguments[1]
+            self.assertEqual((process.returncode, err.decode()), (1, f"szgpu: {shown}: is a "
+                             "terminal, and the data are binary; use -o FILE, or -f to write them "
+                             "all the same\n"))
+        os.close(theirs)
+
+
+class Whole(CliTest):
+    """An output is whole or not there."""
+
+    def test_f_overwrites(self):
+        name = self.field()
+        self.write(name + ".szg", b"old")
+        self.succeed("-zf", *BOUND, name)
+        self.succeed("-xf", name + ".szg")
+        self.assertEqual(sorted(os.listdir(self.folder)), [name, name + ".szg"])
+
+    def test_a_failure_with_f_leaves_the_old_output(self):
+        self.write("bad.szg", bytes(200))
+        self.write("out", b"old")
+        self.assertEqual(self.run_szgpu("-xf", "-o", "out", "bad.szg").code, 3)
+        self.assertEqual(self.read("out"), b"old")
+
+    def test_the_mode_of_an_output_follows_the_umask(self):
+        name = self.field()
+        self.succeed("-z", *BOUND, name, preexec_fn=lambda: os.umask(0o027))
+        self.assertEqual(stat.S_IMODE(os.stat(self.path(name + ".szg")).st_mode), 0o640)
+
+    def test_signals_leave_no_temporary_file(self):
+        # The temporary file is there from the start; the pipe holds the work until the signal.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                process = self.start("-z", *BOUND, "-t", "f32", "-o", "out", "-",
+                                     stdin=subprocess.PIPE)
+                self.wait_for(lambda: os.listdir(self.folder))
+                made, = os.listdir(self.folder)
+                self.assertRegex(made, r"\A\.out\.[a-z0-9]{6}\Z")
+                process.send_signal(number)
+                process.communicate(timeout=60)
+                self.assertEqual(process.returncode, -number)
+                self.assertEqual(os.listdir(self.folder), [])
+
+    def test_an_output_that_appears_during_the_work_is_not_overwritten(self):
+        process = self.start("-z", *BOUND, "-t", "f32", "-d", "200", "-o", "out", "-",
+                             stdin=subprocess.PIPE)
+        self.wait_for(lambda: os.listdir(self.folder))
+        self.write("out", b"mine")
+        out, err = process.communicate(bytes(800), timeout=60)
+        self.assertEqual((process.returncode, out, err),
+                         (2, b"", b"szgpu: out: already exists; use -f to overwrite\n"))
+        self.assertEqual(os.listdir(self.folder), ["out"])
+        self.assertEqual(self.read("out"), b"mine")
+
+    def test_an_input_that_gets_shorter_is_told(self):
+        with open(self.path("a.f32"), "wb") as file:
+            file.truncate(1 << 20)
+        # The named pipe holds the work after the input was opened and before it was mapped; a
+        # shorter file then is a file of that size or an error, never a crash.
+        os.mkfifo(self.path("fifo"))
+        process = self.start("-z", *BOUND, "-d", "262144", "-o", "fifo", "a.f32")
+        time.sleep(0.2)
+        os.truncate(self.path("a.f32"), 0)
+        with open(self.path("fifo"), "rb") as file:
+            file.read()
+        _, err = process.communicate(timeout=60)
+        self.assertIn(process.returncode, (1, 2))
+        self.assertRegex(err.decode(), r"\Aszgpu: a\.f32: [^\n]+; [^\n]+\n\Z")
+
+    def test_the_input_is_untouched(self):
+        name = self.field()
+        os.chmod(self.path(name), 0o444)
+        before = self.snapshot()[name]
+        self.succeed("-zV", *BOUND, name)
+        self.succeed("-x", "-o", "back", "--compare", name, name + ".szg")
+        self.assertEqual(self.snapshot()[name], before)
+
+
+class Npy(CliTest):
+    def there_and_back(self, array, *options, name="a.npy"):
+        np.save(self.path(name), array)
+        original = self.read(name)
+        self.succeed("-z", "-V", *BOUND, *options, name)
+        self.assertEqual(self.read(name), original)
+        self.succeed("-x", "-o", "back.npy", "--compare", name, name + ".szg")
+        restored = np.load(self.path("back.npy"))
+        self.assertEqual(restored.dtype.str, array.dtype.str)
+        self.assert_within(array, restored, 1e-3)
+        return restored
+
+    def test_c_order(self):
+        for dims in ((200,), (10, 20), (5, 4, 10), (2, 5, 4, 5), (1,), (1, 1, 200)):
+            for dtype in ("<f4", "<f8", ">f4", ">f8"):
+                with self.subTest((dims, dtype)):
+                    array = wave(*dims, dtype=dtype)
+                    restored = self.there_and_back(array, "-f")
+                    self.assertEqual(restored.shape, array.shape)
+                    self.assertTrue(restored.flags.c_contiguous)
+                    os.remove(self.path("back.npy"))
+
+    def test_fortran_order(self):
+        for dims in ((10, 20), (5, 4, 10), (2, 5, 4, 5)):
+            for dtype in ("<f4", ">f8"):
+                with self.subTest((dims, dtype)):
+                    array = np.asfortranarray(wave(*dims, dtype=dtype))
+                    restored = self.there_and_back(array, "-f")
+                    self.assertEqual(restored.shape, array.shape)
+                    self.assertTrue(restored.flags.f_contiguous)
+                    self.assertEqual(self.succeed_json("-l", "a.npy.szg")["dims"],
+                                     list(reversed(dims)))
+                    os.remove(self.path("back.npy"))
+
+    def test_values_that_must_come_back_bit_for_bit(self):
+        array = wave(10, 20, dtype=">f8")
+        array[3, :4] = [np.nan, np.inf, -np.inf, 1e300]
+        restored = self.there_and_back(array.copy(order="F"))
+        self.assertEqual(restored[3, :4].tobytes(), array[3, :4].tobytes())
+
+    def assert_within(self, original, restored, bound):
+        finite = np.isfinite(original)
+        super().assert_within(original[finite], restored[finite], bound)
+
+    def test_an_array_without_dims_comes_back_with_one(self):
+        self.assertEqual(self.there_and_back(np.float32(3.5)).shape, (1,))
+
+    def test_a_header_is_what_numpy_writes_and_aligned(self):
+        self.there_and_back(wave(10, 20))
+        content = self.read("back.npy")
+        self.assertEqual(len(content), 128 + 800)
+        self.assertEqual(content[:8], b"\x93NUMPY\x01\x00")
+        self.assertEqual(content[127:128], b"\n")
+        self.assertEqual(content[10:].split(b"}")[0],
+                         b"{'descr': '<f4', 'fortran_order': False, 'shape': (10, 20), ")
+
+    def test_versions_2_and_3_are_read(self):
+        for version in ((2, 0), (3, 0)):
+            with self.subTest(version), open(self.path("v.npy"), "wb") as file:
+                np.lib.format.write_array(file, wave(10, 20), version=version)
+            self.succeed("-zf", *BOUND, "v.npy")
+            self.succeed("-x", "-o", f"back{version[0]}.npy", "v.npy.szg")
+            self.assert_within(wave(10, 20), np.load(self.path(f"back{version[0]}.npy")), 1e-3)
+
+    def test_values_that_are_not_aligned_in_the_file(self):
+        text = b"{'shape': (200L,), 'fortran_order': False, 'descr': \"<f8\"}"
+        self.write("a.npy", npy_file(text, wave(200, dtype="<f8").tobytes()))
+        self.succeed("-zV", *BOUND, "a.npy")
+        self.succeed("-x", "-o", "b.npy", "--compare", "a.npy", "a.npy.szg")
+        self.assertEqual(np.load(self.path("b.npy")).shape, (200,))
+
+    def test_the_default_name_gives_npy_and_another_name_raw(self):
+        np.save(self.path("a.npy"), np.asfortranarray(wave(10, 20, dtype=">f4")))
+        self.succeed("-z", *BOUND, "-o", "a.szg", "a.npy")
+        self.succeed("-x", "a.szg")
+        restored = np.load(self.path("a"))
+        self.succeed("-x", "-o", "a.raw", "a.szg")
+        raw = np.frombuffer(self.read("a.raw"), "<f4").reshape(20, 10).T
+        self.assertTrue(np.array_equal(raw, restored))
+
+    def test_a_raw_field_is_restored_as_npy_by_name(self):
+        name = self.archive()
+        self.succeed("-x", "-o", "b.npy", name)
+        self.assertEqual(np.load(self.path("b.npy")).shape, (10, 20))
+
+    def test_d_gives_an_npy_file_another_shape(self):
+        self.assertEqual(self.reshaped(wave(10, 20), "4x50"), (4, 50))
+        self.assertEqual(self.reshaped(np.asfortranarray(wave(10, 20)), "4x50"), (4, 50))
+
+    def reshaped(self, array, dims):
+        np.save(self.path("a.npy"), array)
+        self.succeed("-zf", *BOUND, "-d", dims, "a.npy")
+        self.succeed("-xf", "-o", "b.npy", "a.npy.szg")
+        restored = np.load(self.path("b.npy"))
+        order = "C" if array.flags.c_contiguous else "F"
+        self.assert_within(array.reshape(restored.shape, order=order), restored, 1e-3)
+        return restored.shape
+
+
+def npy_file(text, values, version=1):
+    size = len(text).to_bytes(2 if version == 1 else 4, "little")
+    return b"\x93NUMPY" + bytes([version, 0]) + size + text + values
+
+
+class NpyRefusals(CliTest):
+    def refused(self, content, sentence, *options):
+        self.write("a.npy", content)
+        self.assert_refused(["-z", *BOUND, *options, "a.npy"], 1, f"a.npy: {sentence}")
+
+    def refused_array(self, array, sentence):
+        file = io.BytesIO()
+        np.save(file, array)
+        self.refused(file.getvalue(), sentence)
+
+    def test_values_of_other_types(self):
+        for dtype in ("f2", "i4", "c8", "u1", "S5", "M8[s]"):
+            with self.subTest(dtype):
+                self.refused_array(np.zeros(4, dtype), "holds values that are not floats of 4 or 8 "
+                                   "bytes; convert them with numpy's astype")
+
+    def test_records(self):
+        self.refused_array(np.zeros(4, [("a", "f4")]), "holds records, not numbers; save one field "
+                           "of them as an array of its own")
+
+    def test_no_values(self):
+        self.refused_array(np.zeros((3, 0), "f4"), "has no values; there is nothing to compress")
+
+    def test_more_than_4_dims(self):
+        self.refused_array(np.zeros((1, 2, 1, 2, 1), "f4"), "has more than 4 dims; join some with "
+                           "numpy's reshape")
+
+    def test_dims_over_64_bits(self):
+        text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }"
+        self.refused(npy_file(text % 2**64, bytes(16)), "has a dim that is over 64 bits; write it "
+                     "again with numpy.save")
+        self.refused(npy_file(text % 2**63, bytes(16)), "cannot hold 9223372036854775808 f32 "
+                     "values, whose size is over 64 bits; give smaller dims")
+
+    def test_values_that_are_missing_or_too_many(self):
+        text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
+        for value_bytes in (0, 15, 17, 32):
+            with self.subTest(value_bytes):
+                self.refused(npy_file(text, bytes(value_bytes)), f"has {value_bytes} bytes of "
+                             "values, but 4 f32 values are 16 bytes; write the file again, or "
+                             "correct -d")
+
+    def test_a_type_that_contradicts_the_option(self):
+        text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
+        self.refused(npy_file(text, bytes(16)), "holds f32 values by its header and f64 by -t; "
+                     "leave -t out", "-t", "f64")
+
+    def test_a_file_without_the_header(self):
+        self.refused(bytes(800), "has no .npy header; rename it and use -t if its values are raw")
+
+    def test_a_version_of_the_future(self):
+        self.refused(npy_file(b"{}", bytes(16), version=4), "has a .npy version that is not known; "
+                     "write it again with numpy.save")
+
+    def test_damaged_headers(self):
+        good = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
+        damaged = [
+            b"", b"{", b"}", b"{}", good[:-1], good + b"x", good * 2, good[1:], b"[" + good,
+            b"{'descr': '<f4', 'fortran_order': False, }",
+            b"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (4,), }",
+            b"{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }",
+            b"{'descr': '<f4', 'fortran_order': False, 'shape': (4), }",
+            b"{'descr': '<f4', 'fortran_order': False, 'shape': 4, }",
+            b"{'descr': '<f4', 'fortran_order': False, 'shape': (-4,), }",
+            b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,, ), }",
+            b"{'descr': '<f4', 'fortran_order': False, 'shape': (4 4), }",
+            b"{'descr': '<f4' 'fortran_order': False, 'shape': (4,), }",
+            b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'more': 1, }",
+            b"{'descr': <f4', 'fortran_order': False, 'shape': (4,), }",
+            b"{'descr': " + b"'" + b"f" * 500 + b"', 'fortran_order': False, 'shape': (4,)}",
+            b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), \0}",
+        ]
+        for text in damaged:
+            with self.subTest(text):
+                self.refused(npy_file(text, bytes(16)), "has a damaged .npy header; write it again "
+                             "with numpy.save")
+
+    def test_a_header_cut_anywhere(self):
+        whole = npy_file(b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", b"")
+        for kept_bytes in range(6, len(whole), 3):
+            self.refused(whole[:kept_bytes], "has a damaged .npy header; write it again with "
+                         "numpy.save")
+
+    def test_a_header_that_claims_4_gigabytes(self):
+        content = b"\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr': '<f4'"
+        self.refused(content, "has a damaged .npy header; write it again with numpy.save")
+
+
+class Slabs(CliTest):
+    def test_rows_of_a_raw_field(self):
+        name = self.archive("a_40x20.f32", "--frame", "16", dims=(40, 20))
+        self.succeed("-x", "-o", "whole", name)
+        whole = np.frombuffer(self.read("whole"), "<f4").reshape(40, 20)
+        for text, rows in (("0:1", slice(0, 1)), ("3:17", slice(3, 17)), ("39:40", slice(39, 40)),
+                           ("30:", slice(30, 40)), (":5", slice(0, 5)), ("0:40", slice(0, 40))):
+            with self.subTest(text):
+                result = self.succeed("-xf", "-o", "slab", "--slab", text, "--compare",
+                                      "a_40x20.f32", name)
+                self.assertIn(f" (rows {rows.start}:{rows.stop} of 40)  ", result.out)
+                self.assertEqual(self.read("slab"), whole[rows].tobytes())
+
+    def test_rows_of_npy_files(self):
+        for order in "CF":
+            for dtype in ("<f4", ">f8"):
+                with self.subTest((order, dtype)):
+                    array = np.array(wave(6, 7, 8, dtype=dtype), order=order)
+                    np.save(self.path("a.npy"), array)
+                    self.succeed("-zf", *BOUND, "a.npy")
+                    self.succeed("-xf", "-o", "b.npy", "--slab", "2:5", "a.npy.szg")
+                    slab = np.load(self.path("b.npy"))
+                    wanted = array[2:5] if order == "C" else array[:, :, 2:5]
+                    self.assertEqual(slab.dtype.str, dtype)
+                    self.assertEqual(slab.shape, wanted.shape)
+                    self.assert_within(wanted, slab, 1e-3)

@@ -1,0 +1,442 @@
+"""cases_refusals.py - bad input: one sentence, the exit code, no output, the input untouched.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import os
+import resource
+import struct
+import subprocess
+
+import numpy as np
+
+from harness import CliTest, wave
+
+DIMS_HELP = "write the dims slowest first, as in -d 100x500x500"
+BOUND_HELP = "give the bound as in -e 1e-4"
+
+
+class Values(CliTest):
+    """Values of options that cannot be."""
+
+    def refused(self, *options, sentence):
+        name = self.field()
+        self.assert_refused(["-z", *options, name], 1, f"{name}: {sentence}")
+
+    def test_a_bound_of_zero(self):
+        self.refused("-e", "0", sentence=f"-e 0 is not a finite number above zero; {BOUND_HELP}")
+
+    def test_a_negative_bound(self):
+        self.refused("-e", "-1", sentence=f"-e -1 is not a finite number above zero; {BOUND_HELP}")
+
+    def test_a_bound_of_nan(self):
+        self.refused("-e", "nan",
+                     sentence=f"-e nan is not a finite number above zero; {BOUND_HELP}")
+
+    def test_an_infinite_bound(self):
+        self.refused("-e1e999",
+                     sentence=f"-e 1e999 is not a finite number above zero; {BOUND_HELP}")
+
+    def test_a_bound_that_is_no_number(self):
+        for text in ("", "x", "1e-3x", " 1", "1 "):
+            with self.subTest(text):
+                self.refused("-e", text, sentence=f"-e {text} is not a number; {BOUND_HELP}")
+
+    def test_no_bound(self):
+        self.refused(sentence="no bound was given; give one, as in -e 1e-4")
+
+    def test_more_than_4_dims(self):
+        self.refused("-e", "1e-3", "-d", "1x2x5x4x5",
+                     sentence="-d 1x2x5x4x5 has more than 4 dims; join or drop some")
+
+    def test_a_dim_of_zero(self):
+        self.refused("-e", "1e-3", "-d", "10x0x20",
+                     sentence="-d 10x0x20 has a dim of zero; give dims of at least 1")
+
+    def test_dims_whose_product_overflows(self):
+        for dims in ("4294967296x4294967296x4", "18446744073709551616", "4611686018427387904"):
+            with self.subTest(dims):
+                self.refused("-e", "1e-3", "-d", dims,
+                             sentence=f"-d {dims} is more than 64 bits can count; give smaller dims")
+
+    def test_dims_that_are_no_dims(self):
+        for dims in ("", "x", "10x", "x10", "10,20", "-10x20", "10x20 ", "0x10z", "1e2"):
+            with self.subTest(dims):
+                self.refused("-e", "1e-3", "-d", dims,
+                             sentence=f"-d {dims} is not a shape; {DIMS_HELP}")
+
+    def test_an_unknown_type(self):
+        self.refused("-e", "1e-3", "-t", "f16", sentence="-t f16 is not known; choose from f32 f64")
+
+    def test_an_unknown_mode(self):
+        self.refused("-e", "1e-3", "-m", "pw",
+                     sentence="-m pw is not known; choose from rel abs psnr")
+
+    def test_an_unknown_decoder(self):
+        self.refused("-e", "1e-3", "--decoder=x",
+                     sentence="--decoder x is not known; choose from auto serial table")
+
+    def test_threads_out_of_range(self):
+        for text in ("-1", "x", "5000", "18446744073709551616"):
+            with self.subTest(text):
+                self.refused("-e", "1e-3", "-j", text, sentence=f"-j {text} is out of range; "
+                             "give a whole number from 0 to 4096")
+
+    def test_a_zstd_level_out_of_range(self):
+        for text in ("0", "20", "x", ""):
+            with self.subTest(text):
+                self.refused("-e", "1e-3", f"--zstd={text}", sentence=f"--zstd {text} is out of "
+                             "range; give a whole number from 1 to 19")
+
+    def test_frames_of_no_rows(self):
+        self.refused("-e", "1e-3", "--frame", "0", sentence="--frame 0 is not a number of rows; "
+                     "give a whole number above zero")
+
+    def test_a_fill_value_that_is_no_number(self):
+        self.refused("-e", "1e-3", "--fill", "none", sentence="--fill none is not a number; "
+                     "give it as in --fill -9999 or --fill nan")
+
+    def test_a_fill_value_that_an_f32_cannot_be(self):
+        self.refused("-e", "1e-3", "--fill", "1e300",
+                     sentence="holds f32 values, and --fill 1e+300 is not one; correct it")
+
+    def test_only_the_first_fault_is_told(self):
+        self.refused("-e", "0", "-d", "0", "-m", "x",
+                     sentence=f"-e 0 is not a finite number above zero; {BOUND_HELP}")
+
+
+class Features(CliTest):
+    """What this version does not have."""
+
+    def test_features_that_have_not_landed(self):
+        name = self.field()
+        for option, value in (("-m", "lossless"), ("--layout", "tile"), ("--decoder", "gap-array"),
+                              ("--decoder", "self-sync"), ("--decoder", "chunked"),
+                              ("--decoder", "all-offsets"), ("--decoder", "hierarchical")):
+            with self.subTest(value):
+                self.assert_refused(
+                    ["-z", "-e", "1e-3", option, value, name], 1,
+                    f"{name}: {option} {value} has not landed in this version yet; "
+                    "see szgpu --help for what has")
+
+    def test_hdf5_has_not_landed(self):
+        self.write("a.h5", b"\x89HDF\r\n\x1a\n")
+        self.assert_refused(["-z", "-e", "1e-3", "a.h5"], 1,
+                            "a.h5: is an HDF5 file, and reading those has not landed in this "
+                            "version yet; save the field as .npy")
+
+    def test_cuda_is_not_in_this_build(self):
+        name = self.archive()
+        sentence = f"{name}: this build has no CUDA; use -b cpu"
+        self.assert_refused(["-x", "-b", "cuda", name], 5, sentence)
+
+
+class Usage(CliTest):
+    def test_no_mode(self):
+        name = self.field()
+        sentence = "no mode was given; use -z, -x or -l, or see szgpu --help"
+        self.assert_refused([name], 1, f"{name}: {sentence}")
+        self.assert_refused([], 1, sentence)
+
+    def test_two_modes(self):
+        name = self.field()
+        sentence = f"{name}: -z, -x and -l cannot be used together; give one of them"
+        self.assert_refused(["-z", "-x", name], 1, sentence)
+        self.assert_refused(["-xl", name], 1, sentence)
+
+    def test_no_file(self):
+        self.assert_refused(["-z", "-e", "1e-3"], 1,
+                            "no file was given; name at least one, or - for standard input")
+
+    def test_unknown_options(self):
+        self.assert_refused(["-zk"], 1, "-k is not an option; see szgpu --help")
+        self.assert_refused(["--fast"], 1, "--fast is not an option; see szgpu --help")
+        self.assert_refused(["--fast=1"], 1, "--fast=1 is not an option; see szgpu --help")
+
+    def test_options_without_their_value(self):
+        self.assert_refused(["-z", "-e"], 1, "-e needs a value; see szgpu --help")
+        self.assert_refused(["-z", "--frame"], 1, "--frame needs a value; see szgpu --help")
+
+    def test_a_value_for_an_option_that_takes_none(self):
+        self.assert_refused(["--json=1"], 1, "--json=1 takes no value; leave the value out")
+
+    def test_options_of_another_mode(self):
+        name = self.archive()
+        self.assert_refused(["-x", "-e", "1", name], 1,
+                            f"{name}: -e has no use with -x; leave it out")
+        self.assert_refused(["-l", "-o", "x", name], 1,
+                            f"{name}: -o has no use with -l; leave it out")
+        self.assert_refused(["-x", "-V", name], 1,
+                            f"{name}: --verify has no use with -x; leave it out or use --compare "
+                            "with -x")
+
+    def test_one_output_for_several_files(self):
+        self.field("a.f32"), self.field("b.f32")
+        self.assert_refused(["-z", "-e", "1", "-o", "c", "a.f32", "b.f32"], 1,
+                            "-o names the output of one file; give the files one by one")
+
+    def test_standard_input_twice(self):
+        self.assert_refused(["-l", "-", "-"], 1, "- is given more than once; standard input can "
+                            "be read only once")
+
+    def test_slabs_that_are_none(self):
+        name = self.archive()
+        for text in ("3", "a:b", "3-4", "-1:2", "1:2:3", ""):
+            with self.subTest(text):
+                self.assert_refused(["-x", f"--slab={text}", "-o", "s", name], 1,
+                                    f"{name}: --slab {text} is not a range of rows; "
+                                    "give first:end, as in --slab 10:20")
+        self.assert_refused(["-x", "--slab", "4:4", "-o", "s", name], 1, f"{name}: --slab 4:4 has "
+                            "no rows; the end is the row after the last one wanted")
+
+    def test_slabs_outside_the_field(self):
+        name = self.archive()
+        for text in ("0:11", "10:", "10:11", "3:18446744073709551614"):
+            with self.subTest(text):
+                self.assert_refused(["-x", "--slab", text, "-o", "s", name], 1,
+                                    f"{name}: has 10 rows, and --slab asks for others; "
+                                    "give a range within 0:10")
+
+
+class Inputs(CliTest):
+    def test_a_size_that_is_not_dims_times_type(self):
+        name = self.field()
+        self.assert_refused(["-z", "-e", "1e-3", "-d", "10x21", name], 1,
+                            f"{name}: has 800 bytes of values, but 10x21 f32 values are 840 "
+                            "bytes; correct -d or -t")
+        self.assert_refused(["-z", "-e", "1e-3", "-d", "10x20", "-t", "f64", name], 1,
+                            f"{name}: has 800 bytes of values, but 10x20 f64 values are 1600 "
+                            "bytes; correct -d or -t")
+
+    def test_dims_that_overflow_only_as_f64(self):
+        name = self.field("a.f64", (4,), "<f8")
+        self.assert_refused(["-z", "-e", "1e-3", "-d", "2305843009213693952x1", name], 1,
+                            f"{name}: cannot hold 2305843009213693952x1 f64 values, whose size is "
+                            "over 64 bits; give smaller dims")
+
+    def test_a_size_that_is_no_whole_number_of_values(self):
+        self.write("a.f64", bytes(20))
+        self.assert_refused(["-z", "-e", "1e-3", "a.f64"], 1,
+                            "a.f64: has 20 bytes, which is no whole number of f64 values; correct "
+                            "the file or -t")
+
+    def test_a_type_that_nothing_tells(self):
+        for name in ("field", "field.dat", ".f32"):
+            with self.subTest(name):
+                self.field(name)
+                self.assert_refused(["-z", "-e", "1e-3", name], 1, f"{name}: is of unknown type; "
+                                    "give it with -t f32 or -t f64")
+
+    def test_an_empty_file(self):
+        self.write("a.f32", b"")
+        self.assert_refused(["-z", "-e", "1e-3", "a.f32"], 1,
+                            "a.f32: is empty; there is nothing to compress")
+
+    def test_a_file_that_is_not_there(self):
+        self.assert_refused(["-z", "-e", "1e-3", "a.f32"], 2, "a.f32: cannot be read: "
+                            "No such file or directory; check the name")
+
+    def test_a_folder(self):
+        os.mkdir(self.path("a.f32"))
+        self.assert_refused(["-z", "-e", "1e-3", "a.f32"], 2,
+                            "a.f32: is a folder; name the files in it")
+
+    def test_a_file_that_cannot_be_read(self):
+        # Fails for root too: address 0 of the reader itself.
+        self.assert_refused(["-z", "-e", "1e-3", "-t", "f32", "-o", "a.szg", "/proc/self/mem"], 2,
+                            "/proc/self/mem: cannot be read: Input/output error; check the file "
+                            "and its folder")
+
+    def test_compressing_an_archive_again(self):
+        name = self.archive()
+        self.assert_refused(["-z", "-e", "1e-3", name], 1, f"{name}: already ends in .szg; use -x "
+                            "to restore it, or -f to compress it again")
+
+    def test_restoring_a_name_without_szg(self):
+        name = self.field()
+        self.assert_refused(["-x", name], 1,
+                            f"{name}: does not end in .szg; name the output with -o")
+
+
+class Archives(CliTest):
+    """Archives that are not what szgpu has written, for -x, for -l and with --slab."""
+
+    def refused(self, content, sentence):
+        self.write("bad.szg", content)
+        self.assert_refused(["-x", "bad.szg"], 3, f"bad.szg: {sentence}")
+        self.assert_refused(["-l", "bad.szg"], 3, f"bad.szg: {sentence}")
+        self.assert_refused(["-x", "--slab", "0:1", "bad.szg"], 3, f"bad.szg: {sentence}")
+
+    def test_another_file(self):
+        self.refused(b"no archive, but a text that is long enough to be one" * 4,
+                     "the data do not begin as an szgpu archive does; name a file that szgpu -z "
+                     "has made")
+
+    def test_an_archive_of_a_newer_version(self):
+        content = bytearray(self.read(self.archive()))
+        content[8:12] = struct.pack("<I", 2)
+        self.refused(bytes(content), "the archive was written by a newer format version; read it "
+                     "with a newer szgpu")
+
+    def test_trailing_bytes(self):
+        self.refused(self.read(self.archive()) + b"\0",
+                     "there are bytes after the end of the archive; copy it again, by itself")
+
+    def test_sections_that_reach_past_the_file(self):
+        content = self.read(self.archive())
+        for kept_bytes in (len(content) - 1, len(content) // 2, 40, 8, 1, 0):
+            with self.subTest(kept_bytes):
+                self.refused(content[:kept_bytes], "the archive ends before its own size says; "
+                             "copy it again from where it is whole")
+
+    def test_a_damaged_header(self):
+        content = bytearray(self.read(self.archive()))
+        content[24] ^= 1
+        self.refused(bytes(content), "a checksum does not match: the archive is damaged; copy it "
+                     "again from where it is whole")
+
+    def test_a_damaged_section(self):
+        content = bytearray(self.read(self.archive()))
+        content[-1] ^= 1
+        self.write("bad.szg", bytes(content))
+        before = self.snapshot()
+        result = self.run_szgpu("-x", "bad.szg")
+        self.assertRegex(result.err, r"^szgpu: bad\.szg: a checksum does not match: the archive is "
+                         r"damaged( \([^\n]*\))?; copy it again from where it is whole\n$")
+        self.assertEqual((result.code, result.out), (3, ""))
+        self.assertEqual(self.snapshot(), before)
+
+
+class Outputs(CliTest):
+    def test_an_output_that_exists(self):
+        name = self.field()
+        self.write("out.szg", b"mine")
+        for target in ("out.szg", name + ".szg"):
+            self.write(target, b"mine")
+            self.assert_refused(["-z", "-e", "1e-3", "-o", target, name], 2,
+                                f"{target}: already exists; use -f to overwrite")
+        self.assert_refused(["-z", "-e", "1e-3", name], 2,
+                            f"{name}.szg: already exists; use -f to overwrite")
+
+    def test_a_restored_field_that_exists(self):
+        name = self.archive()
+        self.assert_refused(["-x", name], 2,
+                            "wave_10x20.f32: already exists; use -f to overwrite")
+
+    def test_a_link_to_nothing_is_an_output_that_exists(self):
+        name = self.field()
+        os.symlink("nothing", self.path("out.szg"))
+        self.assert_refused(["-z", "-e", "1e-3", "-o", "out.szg", name], 2,
+                            "out.szg: already exists; use -f to overwrite")
+
+    def test_an_output_that_is_the_input(self):
+        name = self.field()
+        os.link(self.path(name), self.path("alias"))
+        for target in (name, "./" + name, "alias"):
+            self.assert_refused(["-zf", "-e", "1e-3", "-o", target, name], 2,
+                                f"{target}: is the same file as the input {name}; "
+                                "name another output with -o")
+
+    def test_an_output_that_is_the_original_of_compare(self):
+        name = self.archive()
+        self.assert_refused(["-xf", "--compare", "wave_10x20.f32", name], 2,
+                            "wave_10x20.f32: is the same file as the input wave_10x20.f32; "
+                            "name another output with -o")
+
+    def test_an_output_that_is_a_folder(self):
+        name = self.field()
+        os.mkdir(self.path("out"))
+        self.assert_refused(["-zf", "-e", "1e-3", "-o", "out", name], 2,
+                            "out: is a folder; name a file with -o")
+
+    def test_an_output_in_no_folder(self):
+        name = self.field()
+        self.assert_refused(["-z", "-e", "1e-3", "-o", "no/out", name], 2, "no/out: cannot be "
+                            "written: No such file or directory; check the name")
+
+    def test_a_full_disk(self):
+        name = self.field()
+        full = "cannot be written: No space left on device; free some space or name another " \
+               "folder with -o"
+        self.assert_refused(["-zf", "-e", "1e-3", "-o", "/dev/full", name], 2, f"/dev/full: {full}")
+        archive = self.archive("b_10x20.f32")
+        self.assert_refused(["-xf", "-o", "/dev/full", archive], 2, f"/dev/full: {full}")
+
+    def test_a_full_disk_leaves_no_part_of_a_file(self):
+        # A limit on the size of files fails a write half-way, as a full disk does, for any user.
+        self.write("noise.f32", np.random.default_rng(1).normal(size=50000).astype("<f4").tobytes())
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+        self.assert_refused(["-z", "-e", "1e-6", "noise.f32"], 2, "noise.f32.szg: cannot be "
+                            "written: File too large; raise the limit on file sizes or name "
+                            "another folder with -o", preexec_fn=limit)
+
+    def test_a_full_standard_output(self):
+        name = self.field()
+        full = "szgpu: standard output: cannot be written: No space left on device; free some " \
+               "space or name another folder with -o\n"
+        with open("/dev/full", "wb") as device:
+            for arguments in (["-z", "-e", "1e-3", "-o", "-", name], ["-z", "-e", "1e-3", name]):
+                process = self.start(*arguments, stdout=device)
+                _, err = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, err.decode()), (2, full))
+
+    def test_a_closed_standard_output_does_not_become_the_output_file(self):
+        name = self.field()
+        process = self.start("-z", "-e", "1e-3", name, preexec_fn=lambda: os.close(1))
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 2)
+        self.assertIn(b"szgpu: standard output: cannot be written", err)
+        self.succeed("-x", "-q", "-o", "back", name + ".szg")
+
+    def run_with_little_memory(self, *arguments, stdin):
+        """The limit comes when the output's temporary file shows that work begins: 16 MB more."""
+        # The search for leaks at the end of a sanitized run needs memory of its own.
+        environment = self.environment("allocator_may_return_null=1:detect_leaks=0")
+        process = self.start(*arguments, stdin=subprocess.PIPE, env=environment)
+        self.wait_for(lambda: any(name.startswith(".out.") for name in os.listdir(self.folder)))
+        with open(f"/proc/{process.pid}/statm") as file:
+            address_bytes = int(file.read().split()[0]) * resource.getpagesize()
+        most = address_bytes + (16 << 20)
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (most, most))
+        out, err = process.communicate(stdin, timeout=60)
+        return process.returncode, out.decode(), err.decode()
+
+    def test_memory_for_an_input_that_is_not_there(self):
+        code, out, err = self.run_with_little_memory(
+            "-z", "-e", "1e-3", "-t", "f32", "-o", "out", "-", stdin=bytes(64 << 20))
+        self.assertEqual((code, out), (5, ""), err)
+        self.assertRegex(err, r"\Aszgpu: standard input: out of memory: reading it needs "
+                         r"[0-9.]+ MB; free some memory or use a larger machine\n\Z")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_memory_for_a_field_that_is_not_there(self):
+        self.write("zeros.f32", bytes(64 << 20))
+        self.succeed("-z", "-q", "-e", "1e-3", "zeros.f32")
+        content = self.read("zeros.f32.szg")
+        before = self.snapshot()
+        code, out, err = self.run_with_little_memory("-x", "-o", "out", "-", stdin=content)
+        self.assertEqual((code, out, err), (5, "", "szgpu: standard input: out of memory: the "
+                         "restored field needs 67.11 MB; free some memory or use a larger "
+                         "machine\n"))
+        self.assertEqual(self.snapshot(), before)
+
+
+class SeveralFiles(CliTest):
+    def test_each_file_has_its_line_and_the_worst_code_is_returned(self):
+        self.field("a.f32")
+        self.write("b.f32", b"odd")
+        self.field("c.f32")
+        result = self.run_szgpu("-z", "-e", "1e-3", "-d", "10x20", "a.f32", "missing.f32", "b.f32",
+                                "c.f32")
+        self.assertEqual(result.code, 2)
+        self.assertRegex(result.out, r"\Aa\.f32 -> a\.f32\.szg  [^\n]+\nc\.f32 -> c\.f32\.szg  "
+                         r"[^\n]+\n\Z")
+        self.assertEqual(result.err, "szgpu: missing.f32: cannot be read: No such file or "
+                         "directory; check the name\nszgpu: b.f32: has 3 bytes of values, but "
+                         "10x20 f32 values are 800 bytes; correct -d or -t\n")
+        self.assertEqual(sorted(os.listdir(self.folder)),
+                         ["a.f32", "a.f32.szg", "b.f32", "c.f32", "c.f32.szg"])
+
+    def test_a_bad_archive_outranks_a_missing_one(self):
+        self.write("bad.szg", bytes(200))
+        self.assertEqual(self.run_szgpu("-l", "bad.szg", "missing.szg").code, 3)
+        self.assertEqual(self.run_szgpu("-l", "missing.szg", "bad.szg").code, 3)

@@ -1,0 +1,235 @@
+"""cases_reports.py - what szgpu says: lines, listings, JSON, figures, help, the progress bar.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import json
+import os
+import re
+
+import numpy as np
+
+from harness import CliTest, wave
+
+NUMBER = r"[0-9.]+(e[+-]?[0-9]+)?"
+
+
+class Lines(CliTest):
+    def test_compressing_prints_one_line(self):
+        result = self.succeed("-z", "-e", "1e-3", self.field())
+        self.assertEqual(result.err, "")
+        self.assertRegex(result.out, rf"\Awave_10x20\.f32 -> wave_10x20\.f32\.szg  ratio {NUMBER}  "
+                         rf"800 B -> {NUMBER} k?B  bound {NUMBER}  {NUMBER} GB/s\n\Z")
+
+    def test_verifying_adds_the_figures(self):
+        result = self.succeed("-z", "-V", "-e", "1e-3", self.field())
+        self.assertRegex(result.out, rf"\A[^\n]+ GB/s  max error/bound {NUMBER}  PSNR "
+                         rf"({NUMBER}|inf) dB\n\Z")
+
+    def test_restoring_prints_one_line(self):
+        name = self.archive()
+        result = self.succeed("-x", "-o", "back", name)
+        self.assertEqual(result.err, "")
+        self.assertRegex(result.out, rf"\Awave_10x20\.f32\.szg -> back  ratio {NUMBER}  {NUMBER} k?B"
+                         rf" -> 800 B  bound {NUMBER}  {NUMBER} GB/s\n\Z")
+
+    def test_quiet_prints_nothing(self):
+        name = self.field("a.f32")
+        for arguments in (["-zV", name], ["-x", "--compare", name, "-o", "b", "a.f32.szg"],
+                          ["-l", "a.f32.szg"]):
+            options = ["-e", "1e-3"] if arguments[0] == "-zV" else []
+            result = self.succeed("-q", *options, *arguments)
+            self.assertEqual((result.out, result.err), ("", ""))
+
+    def test_verbose_prints_a_second_line(self):
+        result = self.succeed("-zv", "-e", "1e-3", self.field())
+        self.assertRegex(result.out, r"\A[^\n]+\n  f32 10x20, shape from name, rel 0\.001, "
+                         r"range [^\n]+\n\Z")
+
+    def test_control_characters_of_a_name_are_not_printed(self):
+        self.field("a\nb\033[31m.f32")
+        result = self.run_szgpu("-z", "-e", "1e-3", "-d", "3", "a\nb\033[31m.f32")
+        self.assertEqual(result.err, "szgpu: a?b?[31m.f32: has 800 bytes of values, but 3 f32 "
+                         "values are 12 bytes; correct -d or -t\n")
+
+    def test_the_version(self):
+        result = self.succeed("--version")
+        self.assertRegex(result.out, r"\Aszgpu [0-9]+\.[0-9]+\.[0-9]+\n\Z")
+
+    def test_the_help_fits_a_terminal_and_names_every_option(self):
+        text = self.succeed("--help").out
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.assertLessEqual(text.count("\n"), 48)
+        for option in ("-z", "-x", "-l", "-e", "-m", "-d", "-t", "-b", "-j", "-o", "-f", "-q", "-v",
+                       "-V", "--verify", "--compare", "--slab", "--frame", "--zstd", "--fill",
+                       "--decoder", "--layout", "--json", "--help", "--version"):
+            self.assertRegex(text, rf"(?<![\w-]){option}\b")
+        self.assertEqual(self.succeed("-h").out, text)
+
+
+class Json(CliTest):
+    def test_compressing_tells_numbers(self):
+        told = self.succeed_json("-zV", "-e", "1e-3", "--fill", "-9999", self.field())
+        self.assertEqual((told["command"], told["input"], told["output"]),
+                         ("compress", "wave_10x20.f32", "wave_10x20.f32.szg"))
+        self.assertEqual((told["dtype"], told["dims"], told["shape_from"]),
+                         ("f32", [10, 20], "name"))
+        self.assertEqual((told["mode"], told["bound"]), ("rel", 1e-3))
+        self.assertEqual((told["has_fill"], told["fill"], told["fill_bits"]),
+                         (True, -9999, "0xc61c3c00"))
+        self.assertEqual((told["field_bytes"], told["archive_bytes"]),
+                         (800, os.path.getsize(self.path("wave_10x20.f32.szg"))))
+        self.assertAlmostEqual(told["ratio"], 800 / told["archive_bytes"])
+        self.assertGreater(told["seconds"], 0)
+        self.assertAlmostEqual(told["gb_per_s"], 800e-9 / told["seconds"])
+        self.assertEqual((told["values_over_bound"], told["exit_code"]), (0, 0))
+        self.assertLessEqual(told["max_error_over_bound"], 1)
+
+    def test_the_figures_are_those_of_numpy(self):
+        original = np.random.default_rng(2).normal(size=(40, 50)).astype("<f4")
+        self.write("n_40x50.f32", original.tobytes())
+        self.succeed("-z", "-q", "-e", "1e-2", "n_40x50.f32")
+        told = self.succeed_json("-x", "-o", "back", "--compare", "n_40x50.f32", "n_40x50.f32.szg")
+        restored = np.frombuffer(self.read("back"), "<f4").reshape(40, 50)
+        error = np.abs(original.astype("f8") - restored.astype("f8"))
+        value_range = float(original.max()) - float(original.min())
+        self.assertEqual(told["max_error"], error.max())
+        self.assertAlmostEqual(told["max_error_over_bound"], error.max() / told["absolute_bound"])
+        if error.max() > 0:
+            self.assertAlmostEqual(told["psnr"], 20 * np.log10(value_range) -
+                                   10 * np.log10((error ** 2).mean()), 6)
+        self.assertAlmostEqual(told["absolute_bound"], 1e-2 * value_range)
+
+    def test_restoring_tells_numbers(self):
+        name = self.archive()
+        told = self.succeed_json("-x", "-o", "back", "--slab", "2:5", name)
+        self.assertEqual((told["command"], told["output"], told["first_row"], told["row_count"],
+                          told["restored_bytes"]), ("restore", "back", 2, 3, 240))
+
+    def test_every_file_has_an_object(self):
+        self.field("a.f32"), self.write("b.f32", b"odd")
+        result = self.run_szgpu("-zq", "-e", "1", "--json", "b.f32")
+        self.assertEqual((result.code, result.out), (1, ""))
+        result = self.run_szgpu("-z", "-e", "1", "--json", "a.f32", "b.f32")
+        first, second = map(json.loads, result.out.splitlines())
+        self.assertEqual((first["input"], first["exit_code"]), ("a.f32", 0))
+        self.assertEqual(second, {"input": "b.f32", "exit_code": 1, "error": "has 3 bytes, which "
+                                  "is no whole number of f32 values; correct the file or -t"})
+
+    def test_numbers_that_json_has_not_are_null(self):
+        self.write("c.f32", np.full(100, 7, "<f4").tobytes())
+        told = self.succeed_json("-zV", "-e", "1e-3", "-d", "100", "c.f32")
+        self.assertEqual((told["max_error"], told["max_error_over_bound"], told["psnr"]),
+                         (0, 0, None))
+        self.write("n.f32", np.full(100, np.nan, "<f4").tobytes())
+        self.succeed_json("-zV", "-e", "1e-3", "-d", "100", "n.f32")
+
+
+class Listings(CliTest):
+    def test_a_listing_names_the_field_the_bound_and_the_sections(self):
+        out = self.succeed("-l", self.archive()).out
+        self.assertRegex(out, r"\Awave_10x20\.f32\.szg\n  field    f32 10x20\n  size     800 B -> "
+                         r"[^\n]+, ratio [0-9.]+\n  bound    rel 0\.001, absolute [^\n]+\n")
+        self.assertRegex(out, r"\n  format   version 1, linear layout, 1 frame of [0-9]+ rows\n")
+        self.assertRegex(out, r"\n  frame 0: rows 0:10, [^\n]+ bytes\n    [^\n]+ of +[0-9]+ bytes at "
+                         r"[0-9]+\n")
+
+    def test_many_frames_are_counted_and_v_shows_them(self):
+        name = self.archive("a_128x64.f32", "--frame", "1", dims=(128, 64))
+        count = self.succeed_json("-l", name)["frames"]
+        short, long = self.succeed("-l", name).out, self.succeed("-lv", name).out
+        self.assertEqual(long.count("\n  frame "), count)
+        if count > 4:
+            self.assertEqual(short.count("\n  frame "), 3)
+            self.assertTrue(short.endswith(f"\n  and {count - 3} more frames; -v shows them\n"))
+
+    def test_json_has_every_section(self):
+        name = self.archive("a_128x64.f32", "--frame", "1", "--zstd", dims=(128, 64))
+        told = self.succeed_json("-l", name)
+        self.assertEqual(told["archive_bytes"], os.path.getsize(self.path(name)))
+        self.assertEqual(len(told["frame_list"]), told["frames"])
+        self.assertEqual(sum(frame["row_count"] for frame in told["frame_list"]), 128)
+        for frame in told["frame_list"]:
+            self.assertEqual(set(frame), {"kind", "axes", "radius", "first_row", "row_count",
+                                          "frame_bytes", "sections"})
+            for section in frame["sections"]:
+                self.assertIn(section["codec"], ("stored", "zstd"))
+                self.assertLessEqual(section["offset"] + section["stored_bytes"],
+                                     told["archive_bytes"])
+
+    def test_a_listing_of_standard_input(self):
+        content = self.read(self.archive())
+        self.assertTrue(self.succeed("-l", "-", stdin=content).out.startswith("standard input\n"))
+
+    def test_the_source_is_told(self):
+        np.save(self.path("a.npy"), np.asfortranarray(wave(4, 5, dtype=">f8")))
+        self.succeed("-z", "-e", "1e-3", "a.npy")
+        self.assertIn("\n  field    f64 5x4, from .npy in Fortran order, big-endian\n",
+                      self.succeed("-l", "a.npy.szg").out)
+
+
+class Compare(CliTest):
+    def test_another_field_is_over_the_bound(self):
+        name = self.archive()
+        other = wave(10, 20)
+        other[2, 3] += 1
+        self.write("other.f32", other.tobytes())
+        result = self.run_szgpu("-x", "-o", "back", "--compare", "other.f32", name)
+        self.assertEqual(result.code, 4)
+        self.assertRegex(result.err, r"\Aszgpu: wave_10x20\.f32\.szg: differs from other\.f32 by more "
+                         rf"than the bound at 1 of 200 values, by up to {NUMBER} times it; check "
+                         r"that it is the original\n\Z")
+        self.assertEqual(len(self.read("back")), 800)
+
+    def test_a_slab_is_compared_with_its_rows_only(self):
+        name = self.archive()
+        other = wave(10, 20)
+        other[2, 3] = np.nan
+        self.write("other.f32", other.tobytes())
+        for rows, code in (("0:2", 0), ("2:3", 4), ("3:10", 0)):
+            result = self.run_szgpu("-xfq", "-o", "b", "--slab", rows, "--compare", "other.f32", name)
+            self.assertEqual(result.code, code)
+
+    def test_json_has_one_object_for_a_field_over_the_bound(self):
+        name = self.archive()
+        self.write("other.f32", bytes(800))
+        result = self.run_szgpu("-x", "--json", "-o", "b", "--compare", "other.f32", name)
+        told = json.loads(result.out)
+        self.assertEqual((result.code, told["exit_code"]), (4, 4))
+        self.assertGreater(told["values_over_bound"], 100)
+
+    def test_a_file_of_another_size_is_not_the_original(self):
+        name = self.archive()
+        self.write("other.f32", bytes(804))
+        self.assert_refused(["-x", "-o", "b", "--compare", "other.f32", name], 1,
+                            "other.f32: has 804 bytes of f32 values, but the archive holds 800 of "
+                            "f32; name the file that was compressed")
+
+    def test_an_array_in_another_order_is_not_the_original(self):
+        name = self.archive()
+        np.save(self.path("other.npy"), np.asfortranarray(wave(10, 20)))
+        self.assert_refused(["-x", "-o", "b", "--compare", "other.npy", name], 1,
+                            "other.npy: is not in the archive's order (C or Fortran); name the "
+                            "file that was compressed")
+
+
+class Progress(CliTest):
+    def on_a_terminal(self, *arguments):
+        ours, theirs = os.openpty()
+        process = self.start(*arguments, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # EIO: the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        os.close(ours)
+        process.communicate(timeout=60)
+        return process.returncode, shown.decode()
+
+    def test_short_work_has_no_bar(self):
+        self.assertEqual(self.on_a_terminal("-zq", "-e", "1e-3", self.field()), (0, ""))
+        self.assertEqual(self.on_a_terminal("-zf", "-e", "1e-3", self.field()), (0, ""))

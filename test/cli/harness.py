@@ -1,0 +1,126 @@
+"""harness.py - a folder of its own for each test, and the szgpu command run in it.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+szgpu = None  # the path of the binary, set by test_cli.py
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return f"exit code {self.code}\nstdout: {self.out!r}\nstderr: {self.err!r}"
+
+
+def wave(*dims, dtype="<f4"):
+    """Smooth values of range about 2, none of them repeated."""
+    count = int(np.prod(dims))
+    values = np.sin(np.arange(count) * 0.05) + np.arange(count) * 1e-6
+    return values.reshape(dims).astype(dtype)
+
+
+class CliTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="szgpu-cli-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content)
+        return name
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def field(self, name="wave_10x20.f32", dims=(10, 20), dtype="<f4"):
+        return self.write(name, wave(*dims, dtype=dtype).tobytes())
+
+    def archive(self, name="wave_10x20.f32", *options, **how):
+        """The name of the archive of a new field."""
+        self.field(name, **how)
+        self.succeed("-z", "-q", "-e", "1e-3", *options, name)
+        return name + ".szg"
+
+    def environment(self, asan_options="allocator_may_return_null=1"):
+        """Little but the options of sanitizers, which only matter in a build that has them."""
+        kept = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
+        kept["ASAN_OPTIONS"] = kept.get("ASAN_OPTIONS", "") + ":" + asan_options
+        return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", **kept}
+
+    def start(self, *arguments, **how):
+        how.setdefault("stdin", subprocess.DEVNULL)
+        how.setdefault("stdout", subprocess.PIPE)
+        how.setdefault("stderr", subprocess.PIPE)
+        how.setdefault("env", self.environment())
+        return subprocess.Popen([szgpu, *arguments], cwd=self.folder, **how)
+
+    def run_szgpu(self, *arguments, stdin=b"", binary=False, **how):
+        """binary: stdout stays bytes. stdin: bytes, or None for /dev/null."""
+        process = self.start(*arguments, stdin=subprocess.PIPE, **how)
+        out, err = process.communicate(stdin, timeout=120)
+        decode = lambda text: "" if text is None else text.decode("utf-8", "surrogateescape")
+        return Result(process.returncode, out if binary else decode(out), decode(err))
+
+    def succeed(self, *arguments, **how):
+        result = self.run_szgpu(*arguments, **how)
+        self.assertEqual(result.code, 0, result)
+        return result
+
+    def succeed_json(self, *arguments):
+        lines = self.succeed("--json", *arguments).out.splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        return json.loads(lines[0], parse_constant=self.fail)
+
+    def snapshot(self):
+        """Every name below the folder, with its kind and content."""
+        found = {}
+        for parent, folders, files in os.walk(self.folder):
+            for name in folders + files:
+                path = os.path.join(parent, name)
+                status = os.lstat(path)
+                content = None
+                if stat.S_ISREG(status.st_mode):
+                    with open(path, "rb") as file:
+                        content = hashlib.sha256(file.read()).hexdigest()
+                key = os.path.relpath(path, self.folder)
+                found[key] = (stat.S_IFMT(status.st_mode), status.st_mtime_ns, content)
+                if stat.S_ISDIR(status.st_mode):
+                    found[key] = (stat.S_IFMT(status.st_mode),)
+        return found
+
+    def assert_refused(self, arguments, code, sentence, **how):
+        """One sentence, the exit code, nothing on stdout, no file made or touched."""
+        before = self.snapshot()
+        result = self.run_szgpu(*arguments, **how)
+        self.assertEqual(result.err, f"szgpu: {sentence}\n", result)
+        self.assertEqual((result.code, result.out), (code, ""), result)
+        self.assertEqual(self.snapshot(), before)
+
+    def wait_for(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def assert_within(self, original, restored, bound):
+        difference = np.abs(original.astype("f8") - restored.astype("f8"))
+        self.assertLessEqual(difference.max(), bound)

@@ -1,0 +1,24 @@
+"""test_cli.py - the szgpu command as a user meets it: exact sentences, exit codes, files.
+
+SPDX-License-Identifier: BSD-3-Clause
+
+  python3 test_cli.py PATH/TO/szgpu [a unittest selection, such as cases_files.Npy -v]
+
+Needs numpy. Makes its own fields in temporary folders; passes as root and as any other user.
+"""
+import os
+import sys
+import unittest
+
+import harness
+
+CASES = ["cases_files", "cases_refusals", "cases_reports"]
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    harness.szgpu = os.path.abspath(sys.argv[1])
+    selection = sys.argv[2:]
+    if not any(not argument.startswith("-") for argument in selection):
+        selection += CASES
+    unittest.main(module=None, argv=["test_cli.py", *selection])

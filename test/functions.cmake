@@ -1,0 +1,76 @@
+# functions.cmake - szgpu_add_test, szgpu_register_test and what the tests need.
+# SPDX-License-Identifier: BSD-3-Clause
+
+find_package(Threads REQUIRED)
+pkg_check_modules(cmocka QUIET IMPORTED_TARGET cmocka)
+if(NOT cmocka_FOUND)
+  message(FATAL_ERROR "The tests need cmocka: install the package libcmocka-dev, "
+                      "or configure with -DSZGPU_TESTS=OFF.")
+endif()
+
+# Python tests share no code with the library; they need numpy.
+foreach(candidate /usr/bin/python3 python3)
+  if(NOT SZGPU_PYTHON)
+    execute_process(COMMAND ${candidate} -c "import sys, numpy; print(sys.executable)"
+                    OUTPUT_VARIABLE python OUTPUT_STRIP_TRAILING_WHITESPACE
+                    RESULT_VARIABLE failed ERROR_QUIET)
+    if(failed EQUAL 0)
+      set(SZGPU_PYTHON ${python} CACHE FILEPATH "A Python 3 that has numpy")
+    endif()
+  endif()
+endforeach()
+if(NOT SZGPU_PYTHON)
+  message(FATAL_ERROR "The tests need Python 3 with numpy: install the package python3-numpy, "
+                      "or configure with -DSZGPU_TESTS=OFF.")
+endif()
+
+# What every test has: a tier, a time limit, and exit code 77 for "skipped".
+# szgpu_register_test(<name> [LABELS <tier>...] [TIMEOUT <seconds>] [PROCESSORS <count>]
+#                     COMMAND <command>...)
+function(szgpu_register_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;PROCESSORS" "LABELS;COMMAND")
+  if(NOT arg_LABELS)
+    set(arg_LABELS fast)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS}
+    SKIP_RETURN_CODE 77)
+endfunction()
+
+# A cmocka test of test_<name>.c, linked with the library's objects, so that it can call what a
+# shared library hides.
+# szgpu_add_test(<name> [LABELS <tier>...] [TIMEOUT <seconds>] [LINK_OPTIONS <option>...]
+#                [SOURCES <more>...] [ARGS <argument>...])
+function(szgpu_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS;LINK_OPTIONS;SOURCES;ARGS")
+  add_executable(test_${name} test_${name}.c ${arg_SOURCES})
+  target_include_directories(test_${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_options(test_${name} PRIVATE ${SZGPU_FLOAT_FLAGS} ${SZGPU_WARNING_FLAGS})
+  target_compile_definitions(test_${name} PRIVATE
+    SZGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(test_${name} PRIVATE szgpu_objects PkgConfig::cmocka Threads::Threads m)
+  target_link_options(test_${name} PRIVATE ${arg_LINK_OPTIONS})
+  szgpu_register_test(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT}
+    COMMAND test_${name} ${arg_ARGS})
+endfunction()
+
+# Wraps the allocator, for the test in which the n-th allocation fails.
+set(wrap_malloc
+  -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign)
+
+# The real fields: SZGPU_FIELDS, by default the folder beside the checkout. Read when ctest runs,
+# so that the environment of the moment decides.
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fields.cmake
+  "if(NOT DEFINED ENV{SZGPU_FIELDS})\n"
+  "  set(ENV{SZGPU_FIELDS} \"${PROJECT_SOURCE_DIR}/../shared/datasets\")\n"
+  "endif()\n")
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/fields.cmake)
