@@ -64,11 +64,7 @@ typedef enum szgpu_dtype { SZGPU_F32 = 0, SZGPU_F64 = 1 } szgpu_dtype;
 /* What params.bound means.
  * REL: the absolute bound is bound * (max - min) over the values that are finite and not fill.
  * ABS: the absolute bound itself.  PSNR: a target in dB. */
-typedef enum szgpu_mode {
-  SZGPU_MODE_REL = 0,
-  SZGPU_MODE_ABS = 1,
-  SZGPU_MODE_PSNR = 2
-} szgpu_mode;
+typedef enum szgpu_mode { SZGPU_MODE_REL = 0, SZGPU_MODE_ABS = 1, SZGPU_MODE_PSNR = 2 } szgpu_mode;
 
 typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0 } szgpu_layout;
 
@@ -116,10 +112,8 @@ typedef struct szgpu_params {
   double fill;         /* rounded to the field's type */
 } szgpu_params;
 
-#define SZGPU_PARAMS_DEFAULTS                                                     \
-  {                                                                               \
-    sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_LINEAR, 1e-4, 0, 0, 0, 0, 0, 0.0 \
-  }
+#define SZGPU_PARAMS_DEFAULTS \
+  { sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_LINEAR, 1e-4, 0, 0, 0, 0, 0, 0.0 }
 
 /* Called from time to time, in the calling thread, with values done and in all.
  * Nonzero stops the work: the call returns SZGPU_CANCELLED. */
@@ -130,18 +124,16 @@ struct CUstream_st; /* cudaStream_t is a pointer to it */
 typedef struct szgpu_options {
   size_t struct_bytes;
   szgpu_backend backend;
-  int device;                 /* CUDA device index */
-  int threads;                /* CPU threads; 0: all cores */
+  int device;  /* CUDA device index */
+  int threads; /* CPU threads; 0: all cores */
   szgpu_decoder decoder;
   struct CUstream_st *stream; /* CUDA stream; NULL: one of the ctx's own */
   szgpu_progress progress;    /* may be NULL */
   void *progress_user;
 } szgpu_options;
 
-#define SZGPU_OPTIONS_DEFAULTS                                                              \
-  {                                                                                         \
-    sizeof(szgpu_options), SZGPU_BACKEND_AUTO, 0, 0, SZGPU_DECODER_AUTO, NULL, NULL, NULL   \
-  }
+#define SZGPU_OPTIONS_DEFAULTS \
+  { sizeof(szgpu_options), SZGPU_BACKEND_AUTO, 0, 0, SZGPU_DECODER_AUTO, NULL, NULL, NULL }
 
 typedef struct szgpu_ctx szgpu_ctx;
 
@@ -191,14 +183,14 @@ typedef struct szgpu_info {
   szgpu_mode mode;
   szgpu_layout layout;
   uint32_t format_version;
-  uint32_t source;         /* SZGPU_SOURCE_* */
-  double bound;            /* as asked for, in the mode's unit */
-  double absolute_bound;   /* what holds for every value */
-  double step;             /* distance of quantization levels; 0: constant or raw field */
-  double value_range;      /* max - min of the finite values that are not fill; NaN: not taken */
+  uint32_t source;       /* SZGPU_SOURCE_* */
+  double bound;          /* as asked for, in the mode's unit */
+  double absolute_bound; /* what holds for every value */
+  double step;           /* distance of quantization levels; 0: constant or raw field */
+  double value_range;    /* max - min of the finite values that are not fill; NaN: not taken */
   int has_fill;
   double fill;
-  uint64_t fill_bits;      /* the fill value's bit pattern, right-aligned */
+  uint64_t fill_bits; /* the fill value's bit pattern, right-aligned */
   uint64_t frame_rows;
   uint64_t frame_count;
   uint64_t field_bytes;

@@ -59,8 +59,9 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   SZG_REQUIRE(made, SZGPU_OUT_OF_MEMORY);
   made->options = *options;
   int const cores = szg_core_count();
-  made->threads.count = options->threads ? options->threads
-                        : cores < SZG_MAX_THREADS ? cores : SZG_MAX_THREADS;
+  made->threads.count = options->threads          ? options->threads
+                        : cores < SZG_MAX_THREADS ? cores
+                                                  : SZG_MAX_THREADS;
   made->threads.progress = options->progress;
   made->threads.progress_user = options->progress_user;
   *ctx = made;
@@ -89,10 +90,10 @@ static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
     return szg_fail(ctx, SZGPU_UNSUPPORTED, "layout %d", (int)params->layout);
   if (!(params->bound > 0.0 && params->bound <= DBL_MAX))
     return szg_fail(ctx, SZGPU_BAD_BOUND, "it is %g", params->bound);
-  SZG_REQUIRE(params->radius == 0 || (params->radius >= SZG_MIN_RADIUS &&
-                                      params->radius <= SZG_MAX_RADIUS), SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(params->zstd_level >= 0 && params->zstd_level <= MOST_ZSTD_LEVEL,
-              SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(
+      params->radius == 0 || (params->radius >= SZG_MIN_RADIUS && params->radius <= SZG_MAX_RADIUS),
+      SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(params->zstd_level >= 0 && params->zstd_level <= MOST_ZSTD_LEVEL, SZGPU_BAD_ARGUMENT);
   return szg_grid_of_shape(shape, grid);
 }
 

@@ -31,9 +31,9 @@ static int create_ctx(const struct options *options, struct progress *progress, 
   szgpu_status const status = szgpu_create(ctx, &library);
   if (status == SZGPU_OK) return CODE_OK;
   if (status == SZGPU_UNSUPPORTED && library.backend == SZGPU_BACKEND_CUDA)
-    return report_failure(&report, CODE_RESOURCE, report.file,
+    return report_failure(&report, CODE_RESOURCE, shown_input(report.file),
                           "this build has no CUDA; use -b cpu");
-  return report_status(&report, report.file, status, NULL);
+  return report_status(&report, shown_input(report.file), status, NULL);
 }
 
 static int run_files(struct job *job) {

@@ -328,7 +328,7 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
   options->file_count = argc - optind;
   if (options->fault[0] == '\0' && check_together(options, is_given)) return true;
   struct report const report = options_report(options);
-  *exit_code = report_failure(&report, CODE_USAGE, report.file, "%s", options->fault);
+  *exit_code = report_failure(&report, CODE_USAGE, shown_input(report.file), "%s", options->fault);
   return false;
 }
 

@@ -68,7 +68,7 @@ int report_failure(const struct report *report, enum exit_code code, const char 
     json_count(&json, "exit_code", code);
     json_end(&json);
   }
-  return code;
+  return (int)code;
 }
 
 int report_status(const struct report *report, const char *name, szgpu_status status,
@@ -106,11 +106,11 @@ int report_out_of_memory(const struct report *report, const char *name, const ch
 }
 
 const char *shown_input(const char *name) {
-  return strcmp(name, "-") == 0 ? "standard input" : name;
+  return name && strcmp(name, "-") == 0 ? "standard input" : name;
 }
 
 const char *shown_output(const char *name) {
-  return strcmp(name, "-") == 0 ? "standard output" : name;
+  return name && strcmp(name, "-") == 0 ? "standard output" : name;
 }
 
 struct words words_for_bytes(uint64_t byte_count) {

@@ -42,7 +42,7 @@ int report_errno(const struct report *report, const char *name, const char *what
 int report_out_of_memory(const struct report *report, const char *name, const char *what,
                          uint64_t wanted_bytes);
 
-/* "-" becomes "standard input" or "standard output". */
+/* "-" becomes "standard input" or "standard output"; NULL stays NULL. */
 const char *shown_input(const char *name);
 const char *shown_output(const char *name);
 /* A name on one line: control characters become '?'. */

@@ -41,8 +41,8 @@ szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *b
   size_t const bound = ZSTD_compressBound((size_t)szg_min_u64(byte_count, SZG_ZSTD_PIECE_BYTES));
   size_t const head_bytes = (size_t)piece_count * sizeof(size_t);
   SZG_TRY(szg_buffer_reset(packed, head_bytes + (size_t)piece_count * bound));
-  compress_job job = {bytes, byte_count, level, bound, packed->bytes + head_bytes,
-                      (size_t *)(void *)packed->bytes};
+  compress_job job = {
+      bytes, byte_count, level, bound, packed->bytes + head_bytes, (size_t *)(void *)packed->bytes};
   SZG_TRY(szg_for_parts(threads, piece_count, 0, compress_part, &job));
   size_t total_bytes = 0;
   for (uint64_t piece = 0; piece < piece_count; piece++) {
@@ -67,9 +67,9 @@ static szgpu_status decompress_part(void *job_pointer, uint64_t piece, int worke
   decompress_job *const job = job_pointer;
   uint64_t const start = piece ? job->piece_ends[piece - 1] : 0;
   size_t const expected = piece_bytes(job->raw_bytes, piece);
-  size_t const written = ZSTD_decompress(job->raw + piece * SZG_ZSTD_PIECE_BYTES, expected,
-                                         job->packed + start,
-                                         (size_t)(job->piece_ends[piece] - start));
+  size_t const written =
+      ZSTD_decompress(job->raw + piece * SZG_ZSTD_PIECE_BYTES, expected, job->packed + start,
+                      (size_t)(job->piece_ends[piece] - start));
   SZG_REQUIRE(written == expected, SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
@@ -84,8 +84,10 @@ szgpu_status szg_zstd_decompress(szg_threads *threads, const uint8_t *packed, si
   size_t end = 0;
   for (uint64_t piece = 0; piece < piece_count && status == SZGPU_OK; piece++) {
     size_t const frame_bytes = ZSTD_findFrameCompressedSize(packed + end, packed_bytes - end);
-    if (ZSTD_isError(frame_bytes)) status = SZGPU_BAD_DATA;
-    else piece_ends[piece] = end += frame_bytes;
+    if (ZSTD_isError(frame_bytes))
+      status = SZGPU_BAD_DATA;
+    else
+      piece_ends[piece] = end += frame_bytes;
   }
   if (status == SZGPU_OK && end != packed_bytes) status = SZGPU_BAD_DATA;
   decompress_job job = {packed, piece_ends, raw, raw_bytes};

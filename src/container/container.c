@@ -23,7 +23,8 @@ const char *szg_section_name(uint32_t kind) {
 bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) {
   uint64_t table_bytes;
   if (!szg_mul_checked(frame_count, 8, &table_bytes)) return false;
-  if (!szg_add_checked(table_bytes, SZG_HEADER_BYTES + CHECKSUM_BYTES + SZG_ALIGNMENT, header_bytes))
+  if (!szg_add_checked(table_bytes, SZG_HEADER_BYTES + CHECKSUM_BYTES + SZG_ALIGNMENT,
+                       header_bytes))
     return false;
   *header_bytes = szg_align_up(SZG_HEADER_BYTES + table_bytes + CHECKSUM_BYTES, SZG_ALIGNMENT);
   return true;
@@ -139,9 +140,11 @@ szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes, szg
 }
 
 uint64_t szg_frame_header_bytes(uint32_t section_count) {
-  return SZG_FRAME_HEADER_BYTES + (uint64_t)section_count * SZG_SECTION_ENTRY_BYTES + CHECKSUM_BYTES;
+  return SZG_FRAME_HEADER_BYTES + (uint64_t)section_count * SZG_SECTION_ENTRY_BYTES +
+         CHECKSUM_BYTES;
 }
-static_assert((SZG_FRAME_HEADER_BYTES + CHECKSUM_BYTES) % SZG_ALIGNMENT == 0, "sections are aligned");
+static_assert((SZG_FRAME_HEADER_BYTES + CHECKSUM_BYTES) % SZG_ALIGNMENT == 0,
+              "sections are aligned");
 static_assert(SZG_SECTION_ENTRY_BYTES % SZG_ALIGNMENT == 0, "sections are aligned");
 
 void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes) {
@@ -203,9 +206,9 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
   SZG_REQUIRE(header_bytes <= available_bytes, SZGPU_TRUNCATED);
   const uint8_t *entry = bytes + SZG_FRAME_HEADER_BYTES;
   for (uint32_t i = 0; i < frame->section_count; i++, entry += SZG_SECTION_ENTRY_BYTES)
-    frame->sections[i] = (szg_section){szg_load_u32(entry), szg_load_u32(entry + 4),
-                                       szg_load_u64(entry + 8), szg_load_u64(entry + 16),
-                                       szg_load_u64(entry + 24)};
+    frame->sections[i] =
+        (szg_section){szg_load_u32(entry), szg_load_u32(entry + 4), szg_load_u64(entry + 8),
+                      szg_load_u64(entry + 16), szg_load_u64(entry + 24)};
   SZG_REQUIRE(szg_load_u64(entry) == szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES),
               SZGPU_BAD_CHECKSUM);
   SZG_REQUIRE(bytes[3] == 0 && szg_load_u32(bytes + 36) == 0, SZGPU_BAD_DATA);

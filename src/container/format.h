@@ -13,10 +13,10 @@
 enum {
   SZG_MAGIC_BYTES = 8,
   SZG_FORMAT_VERSION = 1,
-  SZG_HEADER_BYTES = 128,       /* fixed part; the frame table and a checksum follow */
-  SZG_FRAME_HEADER_BYTES = 40,  /* the section table and a checksum follow */
+  SZG_HEADER_BYTES = 128,      /* fixed part; the frame table and a checksum follow */
+  SZG_FRAME_HEADER_BYTES = 40, /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
-  SZG_ALIGNMENT = 16,           /* headers and sections start at multiples of this */
+  SZG_ALIGNMENT = 16, /* headers and sections start at multiples of this */
   SZG_MAX_DIMS = 4,
   SZG_CHECKSUM_BLOCK_BYTES = 16384, /* a leaf of the checksum tree */
   SZG_ZSTD_PIECE_BYTES = 1 << 20,   /* a section under zstd is one zstd frame per piece */
@@ -30,23 +30,26 @@ enum {
  * side table. Shapes by measurement: docs/predict.md. */
 enum {
   SZG_TILE_VALUES = 4096,
-  SZG_TILE_3D_X = 32, SZG_TILE_3D_Y = 8, SZG_TILE_3D_Z = 16,
-  SZG_TILE_2D_X = 64, SZG_TILE_2D_Y = 64,
+  SZG_TILE_3D_X = 32,
+  SZG_TILE_3D_Y = 8,
+  SZG_TILE_3D_Z = 16,
+  SZG_TILE_2D_X = 64,
+  SZG_TILE_2D_Y = 64,
   SZG_TILE_1D_X = 4096
 };
 
 /* Codes. */
 enum {
-  SZG_ESCAPE_SYMBOL = 0,      /* delta d of (-radius, radius) is symbol d + radius */
+  SZG_ESCAPE_SYMBOL = 0, /* delta d of (-radius, radius) is symbol d + radius */
   SZG_MIN_RADIUS = 2,
-  SZG_MAX_RADIUS = 32768,     /* 65,536 symbols: u16 codes */
+  SZG_MAX_RADIUS = 32768, /* 65,536 symbols: u16 codes */
   SZG_MAX_SYMBOLS = 2 * SZG_MAX_RADIUS,
-  SZG_MAX_CODE_BITS = 16      /* so that a gap is below 16 and fits 4 bits */
+  SZG_MAX_CODE_BITS = 16 /* so that a gap is below 16 and fits 4 bits */
 };
 
 /* The linear layout: 32-bit words filled from the most significant bit. */
 enum {
-  SZG_SUBSEQUENCE_BITS = 256,  /* 4-bit gaps: 1.6 % of the bitstream */
+  SZG_SUBSEQUENCE_BITS = 256, /* 4-bit gaps: 1.6 % of the bitstream */
   SZG_SUBSEQUENCE_WORDS = SZG_SUBSEQUENCE_BITS / 32,
   SZG_SEQUENCE_SUBSEQUENCES = 128,
   SZG_SEQUENCE_BITS = SZG_SUBSEQUENCE_BITS * SZG_SEQUENCE_SUBSEQUENCES
@@ -70,19 +73,19 @@ enum {
 };
 
 /* Sections, in the order in which a frame has them. name, what it is called in listings */
-#define SZG_SECTION_LIST(X)                      \
-  X(SZG_SECTION_CODEBOOK, "codebook")            \
-  X(SZG_SECTION_TILE_BITS, "tile bits")          \
-  X(SZG_SECTION_BITSTREAM, "bitstream")          \
-  X(SZG_SECTION_GAPS, "gap array")               \
+#define SZG_SECTION_LIST(X)                       \
+  X(SZG_SECTION_CODEBOOK, "codebook")             \
+  X(SZG_SECTION_TILE_BITS, "tile bits")           \
+  X(SZG_SECTION_BITSTREAM, "bitstream")           \
+  X(SZG_SECTION_GAPS, "gap array")                \
   X(SZG_SECTION_SEQUENCE_CODES, "sequence codes") \
-  X(SZG_SECTION_ESCAPE_COUNTS, "escape counts")  \
-  X(SZG_SECTION_ESCAPES, "escapes")              \
-  X(SZG_SECTION_EXACT_COUNTS, "exact counts")    \
-  X(SZG_SECTION_EXACT_MASK, "exact mask")        \
-  X(SZG_SECTION_EXACT_VALUES, "exact values")    \
-  X(SZG_SECTION_FILL_COUNTS, "fill counts")      \
-  X(SZG_SECTION_FILL_MASK, "fill mask")          \
+  X(SZG_SECTION_ESCAPE_COUNTS, "escape counts")   \
+  X(SZG_SECTION_ESCAPES, "escapes")               \
+  X(SZG_SECTION_EXACT_COUNTS, "exact counts")     \
+  X(SZG_SECTION_EXACT_MASK, "exact mask")         \
+  X(SZG_SECTION_EXACT_VALUES, "exact values")     \
+  X(SZG_SECTION_FILL_COUNTS, "fill counts")       \
+  X(SZG_SECTION_FILL_MASK, "fill mask")           \
   X(SZG_SECTION_RAW, "raw values")
 
 #define SZG_SECTION_ENUMERATOR(name, text) name,
@@ -111,26 +114,23 @@ enum { SZG_FLAG_FILL = 1 };
  * value is told by its bits. Where the caller names none, the first of the list that the field
  * holds is its fill value. All are NaN or at least SZG_FILL_LEAST in magnitude, so that a pass over
  * ordinary values is not slowed by them; -9999 and the like must be named. */
-#define SZG_KNOWN_FILLS_F32                                                             \
-  {                                                                                     \
-    0x60AD78ECu /* 1e20, CMIP */, 0x7CF00000u /* 9.96921e36, netCDF default */,         \
-        0xF7F684DFu /* -1e34, Ferret */, 0x7B4097CEu /* 1e36, CESM */,                  \
-        0x7149F2CAu /* 1e30 */, 0x799A130Cu /* 1e35 */, 0x58635FA9u /* 1e15, GEOS */,   \
-        0xFF7FFFFFu /* -FLT_MAX, GIS */, 0x7FC00000u /* NaN */, 0xFFC00000u /* -NaN */  \
+#define SZG_KNOWN_FILLS_F32                                                                    \
+  {                                                                                            \
+    0x60AD78ECu /* 1e20, CMIP */, 0x7CF00000u /* 9.96921e36, netCDF default */,                \
+        0xF7F684DFu /* -1e34, Ferret */, 0x7B4097CEu /* 1e36, CESM */, 0x7149F2CAu /* 1e30 */, \
+        0x799A130Cu /* 1e35 */, 0x58635FA9u /* 1e15, GEOS */, 0xFF7FFFFFu /* -FLT_MAX, GIS */, \
+        0x7FC00000u /* NaN */, 0xFFC00000u /* -NaN */                                          \
   }
-#define SZG_KNOWN_FILLS_F64                                                             \
-  {                                                                                     \
-    0x4415AF1D78B58C40u /* 1e20 */, 0x479E000000000000u /* 9.96921e36 */,               \
-        0xC6FED09BEAD87C03u /* -1e34 */, 0x476812F9CF7920E3u /* 1e36 */,                \
-        0x46293E5939A08CEAu /* 1e30 */, 0x4733426172C74D82u /* 1e35 */,                 \
-        0x430C6BF526340000u /* 1e15 */, 0xC7EFFFFFE0000000u /* -FLT_MAX */,             \
-        0x4415AF1D80000000u /* 1e20 from f32 */,                                        \
-        0xC6FED09BE0000000u /* -1e34 from f32 */,                                       \
-        0x476812F9C0000000u /* 1e36 from f32 */,                                        \
-        0x46293E5940000000u /* 1e30 from f32 */,                                        \
-        0x4733426180000000u /* 1e35 from f32 */,                                        \
-        0x430C6BF520000000u /* 1e15 from f32 */, 0x7FF8000000000000u /* NaN */,         \
-        0xFFF8000000000000u /* -NaN */                                                  \
+#define SZG_KNOWN_FILLS_F64                                                                \
+  {                                                                                        \
+    0x4415AF1D78B58C40u /* 1e20 */, 0x479E000000000000u /* 9.96921e36 */,                  \
+        0xC6FED09BEAD87C03u /* -1e34 */, 0x476812F9CF7920E3u /* 1e36 */,                   \
+        0x46293E5939A08CEAu /* 1e30 */, 0x4733426172C74D82u /* 1e35 */,                    \
+        0x430C6BF526340000u /* 1e15 */, 0xC7EFFFFFE0000000u /* -FLT_MAX */,                \
+        0x4415AF1D80000000u /* 1e20 from f32 */, 0xC6FED09BE0000000u /* -1e34 from f32 */, \
+        0x476812F9C0000000u /* 1e36 from f32 */, 0x46293E5940000000u /* 1e30 from f32 */,  \
+        0x4733426180000000u /* 1e35 from f32 */, 0x430C6BF520000000u /* 1e15 from f32 */,  \
+        0x7FF8000000000000u /* NaN */, 0xFFF8000000000000u /* -NaN */                      \
   }
 #define SZG_MAX_KNOWN_FILLS 16
 /* The least magnitude among them, as bits: 0x1.c6bf52p+49 and its double form. */

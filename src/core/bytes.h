@@ -12,45 +12,36 @@
 
 #include "core/status.h"
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fields are copied as they lie in memory");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "archives and fields are little-endian, and so is every host we build for");
 
-static inline uint16_t szg_load_u16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint16_t szg_load_u16(const uint8_t *p) {
+  uint16_t v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static inline void szg_store_u16(uint8_t *p, uint16_t v) { memcpy(p, &v, sizeof v); }
 
 static inline uint32_t szg_load_u32(const uint8_t *p) {
-  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+  uint32_t v;
+  memcpy(&v, p, sizeof v);
+  return v;
 }
+static inline void szg_store_u32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
 
 static inline uint64_t szg_load_u64(const uint8_t *p) {
-  return szg_load_u32(p) | (uint64_t)szg_load_u32(p + 4) << 32;
+  uint64_t v;
+  memcpy(&v, p, sizeof v);
+  return v;
 }
-
-static inline void szg_store_u16(uint8_t *p, uint16_t v) {
-  p[0] = (uint8_t)v;
-  p[1] = (uint8_t)(v >> 8);
-}
-
-static inline void szg_store_u32(uint8_t *p, uint32_t v) {
-  szg_store_u16(p, (uint16_t)v);
-  szg_store_u16(p + 2, (uint16_t)(v >> 16));
-}
-
-static inline void szg_store_u64(uint8_t *p, uint64_t v) {
-  szg_store_u32(p, (uint32_t)v);
-  szg_store_u32(p + 4, (uint32_t)(v >> 32));
-}
+static inline void szg_store_u64(uint8_t *p, uint64_t v) { memcpy(p, &v, sizeof v); }
 
 static inline double szg_load_f64(const uint8_t *p) {
-  uint64_t const bits = szg_load_u64(p);
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
+  double v;
+  memcpy(&v, p, sizeof v);
+  return v;
 }
-
-static inline void szg_store_f64(uint8_t *p, double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  szg_store_u64(p, bits);
-}
+static inline void szg_store_f64(uint8_t *p, double v) { memcpy(p, &v, sizeof v); }
 
 /* The low `width` (1..8) bytes of v. */
 static inline void szg_store_narrow(uint8_t *p, uint64_t v, unsigned width) {
@@ -64,6 +55,14 @@ static inline int64_t szg_load_narrow(const uint8_t *p, unsigned width) {
   unsigned const unused_bits = 64 - 8 * width;
   uint64_t const sign = (uint64_t)1 << (8 * width - 1);
   return unused_bits ? (int64_t)((v ^ sign) - sign) : (int64_t)v;
+}
+
+/* The least width, in bytes, that holds v with its sign. */
+static inline unsigned szg_narrow_bytes(int64_t v) {
+  unsigned width = 1;
+  while (width < 8 && (v < -((int64_t)1 << (8 * width - 1)) || v >= (int64_t)1 << (8 * width - 1)))
+    width++;
+  return width;
 }
 
 static inline uint64_t szg_div_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }

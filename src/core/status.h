@@ -15,9 +15,9 @@
     if (!(condition)) return (status); \
   } while (0)
 
-#define SZG_TRY(call)                                  \
-  do {                                                 \
-    szgpu_status const szg_try_status = (call);        \
+#define SZG_TRY(call)                                      \
+  do {                                                     \
+    szgpu_status const szg_try_status = (call);            \
     if (szg_try_status != SZGPU_OK) return szg_try_status; \
   } while (0)
 

@@ -41,7 +41,8 @@ static void note_failure(parts_loop *loop, uint64_t part, szgpu_status status) {
 static void report_progress(parts_loop *loop, uint64_t part) {
   szg_threads const *const threads = loop->threads;
   uint64_t const done_parts = __atomic_load_n(&loop->done_parts, __ATOMIC_RELAXED);
-  uint64_t const done_values = (uint64_t)((double)loop->loop_values * ((double)done_parts / (double)loop->part_count));
+  uint64_t const done_values =
+      (uint64_t)((double)loop->loop_values * ((double)done_parts / (double)loop->part_count));
   if (threads->progress(threads->progress_user, threads->done_values + done_values,
                         threads->total_values) != 0)
     note_failure(loop, part, SZGPU_CANCELLED);
@@ -65,10 +66,12 @@ static void run_worker(parts_loop *loop, int worker) {
 
 szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t loop_values,
                            szg_part_function function, void *job) {
-  parts_loop loop = {.threads = threads, .part_count = part_count, .loop_values = loop_values,
-                     .function = function, .job = job};
-  int const worker_count =
-      part_count < (uint64_t)threads->count ? (int)part_count : threads->count;
+  parts_loop loop = {.threads = threads,
+                     .part_count = part_count,
+                     .loop_values = loop_values,
+                     .function = function,
+                     .job = job};
+  int const worker_count = part_count < (uint64_t)threads->count ? (int)part_count : threads->count;
   if (worker_count <= 1) {
     run_worker(&loop, 0);
   } else {

@@ -19,7 +19,7 @@ typedef struct szg_threads {
   int count; /* 1 .. SZG_MAX_THREADS */
   szgpu_progress progress;
   void *progress_user;
-  uint64_t done_values;  /* before this loop */
+  uint64_t done_values; /* before this loop */
   uint64_t total_values;
 } szg_threads;
 

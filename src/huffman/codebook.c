@@ -25,7 +25,8 @@ static uint32_t sort_leaves(const uint64_t *counts, uint32_t symbol_count,
     uint32_t starts[257] = {0};
     for (uint32_t i = 0; i < leaf_count; i++) starts[(counts[from[i]] >> shift & 255) + 1]++;
     for (int i = 0; i < 256; i++) starts[i + 1] += starts[i];
-    for (uint32_t i = 0; i < leaf_count; i++) to[starts[counts[from[i]] >> shift & 255]++] = from[i];
+    for (uint32_t i = 0; i < leaf_count; i++)
+      to[starts[counts[from[i]] >> shift & 255]++] = from[i];
     uint32_t *const swapped = from;
     from = to;
     to = swapped;

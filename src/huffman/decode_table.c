@@ -13,9 +13,9 @@
 
 enum {
   LANES = 4,
-  LOOKUPS = 2,          /* between refills: 2 * 16 bits of the window's 33 */
+  LOOKUPS = 2, /* between refills: 2 * 16 bits of the window's 33 */
   MOST_SYMBOLS = LOOKUPS * SZG_TABLE_SYMBOLS,
-  STORE_SYMBOLS = 4,    /* symbols stored by a lookup, whatever their number */
+  STORE_SYMBOLS = 4, /* symbols stored by a lookup, whatever their number */
   COUNT_SHIFT = 48,
   BITS_SHIFT = 56
 };
@@ -86,8 +86,8 @@ SZG_INLINE uint64_t window_at(const uint8_t *words, uint64_t position) {
 /* A code longer than the table is wide. A prefix that is no code stands for one bit, so that the
  * loop moves on; the lane is found out at its end. */
 static uint64_t long_entry(const szg_decode_table *table, uint64_t entry, uint64_t window) {
-  uint32_t const rest = (uint32_t)(window >> (64 - SZG_MAX_CODE_BITS)) &
-                        ((1u << SZG_TABLE_LONG_BITS) - 1);
+  uint32_t const rest =
+      (uint32_t)(window >> (64 - SZG_MAX_CODE_BITS)) & ((1u << SZG_TABLE_LONG_BITS) - 1);
   uint32_t const found = table->long_codes[(entry & 0xFFFF) + rest];
   uint64_t const bits = found >> 16;
   return (found & 0xFFFF) | (uint64_t)1 << COUNT_SHIFT | bits << BITS_SHIFT;

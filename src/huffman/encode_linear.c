@@ -68,40 +68,56 @@ SZG_INLINE void put_code(bit_writer *writer, uint32_t entry) {
   writer->pending_count += entry >> 16;
 }
 
+/* One code, with a look at everything; for the ends of a run. */
+SZG_INLINE void encode_one(bit_writer *writer, uint32_t entry, uint64_t next_code,
+                           szg_linear_run *run, szg_linear_stream *stream) {
+  put_code(writer, entry);
+  if (writer->pending_count < 32) return;
+  put_word(writer, run, stream->words);
+  if (writer->word % SZG_SUBSEQUENCE_WORDS == 0)
+    note_boundary(stream, writer->word, writer->pending_count, next_code);
+}
+
+/* Two codes, at most 32 bits, complete at most one word. The word is stored whether it is complete
+ * or not, which spares a branch that cannot be predicted: if not, it will be stored again. */
+SZG_INLINE void encode_two(bit_writer *writer, uint32_t first, uint32_t second, uint64_t next_code,
+                           szg_linear_stream *stream) {
+  unsigned const second_bits = second >> 16;
+  writer->pending = writer->pending << ((first >> 16) + second_bits) |
+                    (uint64_t)(first & 0xFFFF) << second_bits | (second & 0xFFFF);
+  writer->pending_count += (first >> 16) + second_bits;
+  szg_store_u32(stream->words + writer->word * 4,
+                (uint32_t)(writer->pending << (64 - writer->pending_count) >> 32));
+  unsigned const is_complete = writer->pending_count >> 5;
+  writer->word += is_complete;
+  writer->pending_count &= 31;
+  unsigned const is_boundary = is_complete & (writer->word % SZG_SUBSEQUENCE_WORDS == 0);
+  if (__builtin_expect(is_boundary, 0)) {
+    bool const is_after_first = writer->pending_count >= second_bits;
+    note_boundary(stream, writer->word, writer->pending_count - (is_after_first ? second_bits : 0),
+                  next_code + (is_after_first ? 1 : 2));
+  }
+}
+
 SZG_HOT void szg_linear_encode(const uint32_t *table, const uint16_t *codes, size_t code_count,
                                szg_linear_run *run, szg_linear_stream *stream) {
+  enum { TAIL_CODES = 64 }; /* as many bits at least: the shared last word is beyond them */
   bit_writer writer = {0, (unsigned)(run->first_bit % 32), run->first_bit / 32};
-  uint8_t *const words = stream->words;
+  szg_linear_stream local = *stream; /* stores cannot change it */
   run->has_head = writer.pending_count != 0;
   run->head_word = writer.word;
   run->head_bits = 0;
-  if (run->first_bit == 0 && code_count) note_boundary(stream, 0, 0, run->first_code);
+  uint64_t const first_code = run->first_code;
+  if (run->first_bit == 0 && code_count) note_boundary(&local, 0, 0, first_code);
   size_t i = 0;
-  for (; i + 2 <= code_count; i += 2) { /* two codes at most complete one word */
-    uint32_t const second = table[codes[i + 1]];
-    put_code(&writer, table[codes[i]]);
-    put_code(&writer, second);
-    if (writer.pending_count < 32) continue;
-    put_word(&writer, run, words);
-    if (writer.word % SZG_SUBSEQUENCE_WORDS == 0) {
-      bool const is_after_first = writer.pending_count >= second >> 16;
-      note_boundary(stream, writer.word,
-                    writer.pending_count - (is_after_first ? second >> 16 : 0),
-                    run->first_code + i + (is_after_first ? 1 : 2));
-    }
-  }
-  if (i < code_count) {
-    put_code(&writer, table[codes[i]]);
-    if (writer.pending_count >= 32) {
-      put_word(&writer, run, words);
-      if (writer.word % SZG_SUBSEQUENCE_WORDS == 0)
-        note_boundary(stream, writer.word, writer.pending_count, run->first_code + code_count);
-    }
-  }
+  for (; i < code_count && run->has_head && writer.word == run->head_word; i++)
+    encode_one(&writer, table[codes[i]], first_code + i + 1, run, &local);
+  for (; i + TAIL_CODES < code_count; i += 2)
+    encode_two(&writer, table[codes[i]], table[codes[i + 1]], first_code + i, &local);
+  for (; i < code_count; i++) encode_one(&writer, table[codes[i]], first_code + i + 1, run, &local);
   run->has_tail = writer.pending_count != 0;
   run->tail_word = writer.word;
-  run->tail_bits =
-      run->has_tail ? (uint32_t)(writer.pending << (32 - writer.pending_count)) : 0;
+  run->tail_bits = run->has_tail ? (uint32_t)(writer.pending << (32 - writer.pending_count)) : 0;
   if (run->has_head && run->has_tail && run->head_word == run->tail_word) run->has_head = false;
 }
 

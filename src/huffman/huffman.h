@@ -1,7 +1,7 @@
 /* huffman.h - codes to bits and back: histogram, codebook, the linear layout, its decoders.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Codes are u16 symbols below symbol_count = 2 * radius. They come in tiles (see predict/tiles.h):
+ * Codes are u16 symbols below symbol_count = 2 * radius. They come in tiles (see core/tiles.h):
  * here a tile is no more than a run of codes whose length in codes and bits is known.
  */
 #ifndef SZG_HUFFMAN_H
@@ -69,7 +69,7 @@ typedef struct szg_linear_run {
 
 /* Where the encoder puts the bits of a frame. */
 typedef struct szg_linear_stream {
-  uint8_t *words;           /* the bitstream: little-endian u32 words, first bit highest */
+  uint8_t *words; /* the bitstream: little-endian u32 words, first bit highest */
   uint64_t bit_count;
   uint8_t *gaps;            /* one byte per subsequence, to be packed */
   uint64_t *sequence_codes; /* index of the first code that begins in each sequence */
@@ -113,7 +113,7 @@ typedef struct szg_code_run {
 
 /* The canonical book by length: what the serial decoder walks. */
 typedef struct szg_canonical_index {
-  uint32_t first_codes[SZG_MAX_CODE_BITS + 1];  /* of each length, before the mask */
+  uint32_t first_codes[SZG_MAX_CODE_BITS + 1]; /* of each length, before the mask */
   uint32_t code_counts[SZG_MAX_CODE_BITS + 1];
   uint32_t first_symbols[SZG_MAX_CODE_BITS + 1]; /* place in symbols */
   uint32_t mask;                                 /* SZG_MAX_CODE_BITS bits, left-aligned */
@@ -134,9 +134,9 @@ szgpu_status szg_linear_verify(const szg_canonical_index *index,
 
 /* The lookup table of the table decoder. */
 enum {
-  SZG_TABLE_BITS = 11,         /* 16 KiB: half of the usual first-level cache */
+  SZG_TABLE_BITS = 11, /* 16 KiB: half of the usual first-level cache */
   SZG_TABLE_ENTRIES = 1 << SZG_TABLE_BITS,
-  SZG_TABLE_SYMBOLS = 3,       /* at most, of one lookup */
+  SZG_TABLE_SYMBOLS = 3, /* at most, of one lookup */
   SZG_TABLE_LONG_BITS = SZG_MAX_CODE_BITS - SZG_TABLE_BITS
 };
 typedef struct szg_decode_table {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/dispatch.h"
 #include "rle/rle.h"
 
 void szg_outlier_lists_release(szg_outlier_lists *lists) {
@@ -16,16 +17,8 @@ void szg_outlier_lists_release(szg_outlier_lists *lists) {
 }
 
 uint64_t szg_outlier_lists_bytes(const szg_outlier_lists *lists) {
-  return lists->escapes.used_bytes + lists->exact_mask.used_bytes +
-         lists->exact_values.used_bytes + lists->fill_mask.used_bytes;
-}
-
-unsigned szg_delta_bytes(int64_t delta) {
-  unsigned width = 1;
-  while (width < 8 && (delta < -((int64_t)1 << (8 * width - 1)) ||
-                       delta >= (int64_t)1 << (8 * width - 1)))
-    width++;
-  return width;
+  return lists->escapes.used_bytes + lists->exact_mask.used_bytes + lists->exact_values.used_bytes +
+         lists->fill_mask.used_bytes;
 }
 
 szgpu_status szg_outlier_add_escapes(bool is_wide, const int64_t *escapes, uint32_t escape_count,
@@ -48,7 +41,7 @@ static uint32_t plane_distance(const szg_tile *tile) {
   return tile->y_extent > 1 ? tile->x_extent : 0;
 }
 
-/* Appends the coded mask of the values marked `mark`; *mask_bytes and *value_count are the tile's. */
+/* Appends the coded mask of the values marked `mark`; gives its bytes and their number. */
 static szgpu_status add_mask(const szg_tile *tile, const uint8_t *marks, uint8_t mark,
                              uint32_t distance, szg_buffer *list, uint16_t *mask_bytes,
                              uint32_t *value_count) {
@@ -62,31 +55,30 @@ static szgpu_status add_mask(const szg_tile *tile, const uint8_t *marks, uint8_t
   *mask_bytes = 0;
   if (marked_count == 0) return SZGPU_OK;
   SZG_TRY(szg_buffer_reserve(list, SZG_MASK_MAX_BYTES));
-  *mask_bytes = (uint16_t)szg_mask_encode(mask, tile->value_count, distance,
-                                          list->bytes + list->used_bytes);
+  *mask_bytes =
+      (uint16_t)szg_mask_encode(mask, tile->value_count, distance, list->bytes + list->used_bytes);
   list->used_bytes += *mask_bytes;
   return SZGPU_OK;
 }
 
-szgpu_status szg_outlier_add_marked(szgpu_dtype dtype, const szg_tile *tile,
-                                    const szg_tile_work *work, const void *frame_values,
-                                    uint64_t tile_index, szg_outlier_lists *lists,
-                                    szg_outlier_counts *counts) {
+szgpu_status szg_outlier_add_marked(szgpu_dtype dtype, const szg_tile *tile, const uint8_t *marks,
+                                    const void *frame_values, uint64_t tile_index,
+                                    szg_outlier_lists *lists, szg_outlier_counts *counts) {
   counts->exact_mask_bytes[tile_index] = 0;
   counts->exact_values[tile_index] = 0;
   counts->fill_mask_bytes[tile_index] = 0;
-  if (!work->has_marks) return SZGPU_OK;
+  if (!marks) return SZGPU_OK;
   uint32_t exact_count, fill_count;
-  SZG_TRY(add_mask(tile, work->marks, SZG_MARK_EXACT, 0, &lists->exact_mask,
+  SZG_TRY(add_mask(tile, marks, SZG_MARK_EXACT, 0, &lists->exact_mask,
                    &counts->exact_mask_bytes[tile_index], &exact_count));
-  SZG_TRY(add_mask(tile, work->marks, SZG_MARK_FILL, plane_distance(tile), &lists->fill_mask,
+  SZG_TRY(add_mask(tile, marks, SZG_MARK_FILL, plane_distance(tile), &lists->fill_mask,
                    &counts->fill_mask_bytes[tile_index], &fill_count));
   counts->exact_values[tile_index] = (uint16_t)exact_count;
   if (exact_count == 0) return SZGPU_OK;
   size_t const width = szg_dtype_bytes(dtype);
   SZG_TRY(szg_buffer_reserve(&lists->exact_values, exact_count * width));
   uint8_t *out = lists->exact_values.bytes + lists->exact_values.used_bytes;
-  const uint8_t *mark = work->marks;
+  const uint8_t *mark = marks;
   for (uint32_t z = 0; z < tile->z_extent; z++)
     for (uint32_t y = 0; y < tile->y_extent; y++) {
       const uint8_t *value = (const uint8_t *)frame_values +
@@ -102,8 +94,8 @@ szgpu_status szg_outlier_add_marked(szgpu_dtype dtype, const szg_tile *tile,
 }
 
 /* Writes the values under the mask: the next of `values`, or always the same when step is 0. */
-static void write_masked(const szg_tile *tile, const uint8_t *mask, size_t width,
-                         const uint8_t *values, size_t step, void *frame_values) {
+SZG_INLINE void write_masked_width(const szg_tile *tile, const uint8_t *mask, size_t width,
+                                   const uint8_t *values, size_t step, void *frame_values) {
   for (uint32_t z = 0; z < tile->z_extent; z++)
     for (uint32_t y = 0; y < tile->y_extent; y++) {
       uint8_t *out = (uint8_t *)frame_values +
@@ -116,27 +108,37 @@ static void write_masked(const szg_tile *tile, const uint8_t *mask, size_t width
     }
 }
 
+/* With the width known, a copy is one move. */
+static void write_masked(szgpu_dtype dtype, const szg_tile *tile, const uint8_t *mask,
+                         const uint8_t *values, bool is_list, void *frame_values) {
+  if (dtype == SZGPU_F32)
+    write_masked_width(tile, mask, 4, values, is_list ? 4 : 0, frame_values);
+  else
+    write_masked_width(tile, mask, 8, values, is_list ? 8 : 0, frame_values);
+}
+
 szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
                                const szg_tile_outliers *outliers, uint64_t fill_bits,
                                void *frame_values) {
-  size_t const width = szg_dtype_bytes(dtype);
   uint8_t mask[SZG_TILE_VALUES];
   if (outliers->exact_mask_bytes) {
-    SZG_REQUIRE(szg_mask_decode(outliers->exact_mask, outliers->exact_mask_bytes,
-                                tile->value_count, 0, mask), SZGPU_BAD_DATA);
+    SZG_REQUIRE(szg_mask_decode(outliers->exact_mask, outliers->exact_mask_bytes, tile->value_count,
+                                0, mask),
+                SZGPU_BAD_DATA);
     uint32_t marked_count = 0;
     for (uint32_t i = 0; i < tile->value_count; i++) marked_count += mask[i];
     SZG_REQUIRE(marked_count == outliers->exact_count, SZGPU_BAD_DATA);
-    write_masked(tile, mask, width, outliers->exact_values, width, frame_values);
+    write_masked(dtype, tile, mask, outliers->exact_values, true, frame_values);
   } else {
     SZG_REQUIRE(outliers->exact_count == 0, SZGPU_BAD_DATA);
   }
   if (outliers->fill_mask_bytes) {
     SZG_REQUIRE(szg_mask_decode(outliers->fill_mask, outliers->fill_mask_bytes, tile->value_count,
-                                plane_distance(tile), mask), SZGPU_BAD_DATA);
+                                plane_distance(tile), mask),
+                SZGPU_BAD_DATA);
     uint8_t fill[8];
     szg_store_u64(fill, fill_bits);
-    write_masked(tile, mask, width, fill, 0, frame_values);
+    write_masked(dtype, tile, mask, fill, false, frame_values);
   }
   return SZGPU_OK;
 }

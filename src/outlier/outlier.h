@@ -7,8 +7,10 @@
 #ifndef SZG_OUTLIER_H
 #define SZG_OUTLIER_H
 
+#include <stdbool.h>
+
 #include "core/memory.h"
-#include "predict/lorenzo.h"
+#include "core/tiles.h"
 
 /* Per-tile counts, arrays over the tiles of a frame. */
 typedef struct szg_outlier_counts {
@@ -20,7 +22,7 @@ typedef struct szg_outlier_counts {
 
 /* Outliers of a run of tiles. */
 typedef struct szg_outlier_lists {
-  szg_buffer escapes;      /* i32, or i64 on the wide lattice */
+  szg_buffer escapes; /* i32, or i64 on the wide lattice */
   szg_buffer exact_mask;
   szg_buffer exact_values; /* bit patterns, in the field's type */
   szg_buffer fill_mask;
@@ -34,10 +36,10 @@ szgpu_status szg_outlier_add_escapes(bool is_wide, const int64_t *escapes, uint3
                                      uint64_t tile_index, szg_outlier_lists *lists,
                                      szg_outlier_counts *counts) SZG_CHECKED;
 
-/* Appends the values that work->marks marks; sets the tile's counts, to 0 where there are none. */
-szgpu_status szg_outlier_add_marked(szgpu_dtype dtype, const szg_tile *tile,
-                                    const szg_tile_work *work, const void *frame_values,
-                                    uint64_t tile_index, szg_outlier_lists *lists,
+/* Appends the values that marks (SZG_MARK_*, in code order; NULL: none) says; sets the counts. */
+szgpu_status szg_outlier_add_marked(szgpu_dtype dtype, const szg_tile *tile, const uint8_t *marks,
+                                    const void *frame_values, uint64_t tile_index,
+                                    szg_outlier_lists *lists,
                                     szg_outlier_counts *counts) SZG_CHECKED;
 
 /* One tile's share of the outlier sections. */
@@ -51,8 +53,5 @@ typedef struct szg_tile_outliers {
 szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
                                const szg_tile_outliers *outliers, uint64_t fill_bits,
                                void *frame_values) SZG_CHECKED;
-
-/* The least width, in bytes, that holds `delta` with its sign. */
-unsigned szg_delta_bytes(int64_t delta);
 
 #endif

@@ -76,8 +76,11 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
   if (capacity < header_bytes)
     return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
                     (unsigned long long)header_bytes);
-  szg_writer writer = {.ctx = ctx, .zstd_level = params->zstd_level, .archive = archive,
-                       .capacity = capacity, .used_bytes = header_bytes};
+  szg_writer writer = {.ctx = ctx,
+                       .zstd_level = params->zstd_level,
+                       .archive = archive,
+                       .capacity = capacity,
+                       .used_bytes = header_bytes};
   for (uint64_t frame = 0; frame < header.frame_count; frame++) {
     uint64_t const first_row = frame * frame_rows;
     uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);
@@ -113,7 +116,8 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
                   szg_add_checked(*workspace_bytes, scratch_bytes, workspace_bytes),
               SZGPU_BAD_SHAPE);
   SZG_REQUIRE(szg_max_archive_bytes(grid, value_bytes, szg_div_up(grid->row_extent, frame_rows),
-                                    archive_bytes), SZGPU_BAD_SHAPE);
+                                    archive_bytes),
+              SZGPU_BAD_SHAPE);
   return SZGPU_OK;
 }
 

@@ -13,14 +13,14 @@ typedef struct szg_frame_job {
   szgpu_ctx *ctx;
   szgpu_dtype dtype;
   const szg_bound_plan *bound;
-  szg_grid grid;             /* of the frame */
+  szg_grid grid; /* of the frame */
   const void *values;
-  uint64_t raw_bytes;        /* of the values */
+  uint64_t raw_bytes; /* of the values */
   szg_compress_plan *plan;
   uint64_t part_count;
   szg_choice choice;
-  uint64_t list_bytes;       /* atomic: of all outlier lists so far */
-  uint64_t bit_count;        /* of the stream */
+  uint64_t list_bytes; /* atomic: of all outlier lists so far */
+  uint64_t bit_count;  /* of the stream */
   szg_linear_stream stream;
 } szg_frame_job;
 

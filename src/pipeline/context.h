@@ -12,11 +12,11 @@
 struct szgpu_ctx {
   szgpu_options options;
   szg_threads threads;
-  szg_buffer arena;                           /* workspace of the running call */
-  szg_buffer packed;                          /* a section under zstd */
-  szg_buffer leaves;                          /* of a checksum tree */
+  szg_buffer arena;                            /* workspace of the running call */
+  szg_buffer packed;                           /* a section under zstd */
+  szg_buffer leaves;                           /* of a checksum tree */
   szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, where not as stored */
-  szg_buffer slab;                            /* tiles that a slab cuts */
+  szg_buffer slab;                             /* tiles that a slab cuts */
   char error[320];
 };
 
@@ -25,6 +25,7 @@ szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, .
     __attribute__((format(printf, 3, 4))) SZG_CHECKED;
 
 /* Sizes the ctx's arena and hands it out for a second run of the layout. */
-szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) SZG_CHECKED;
+szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
+                            szg_arena *arena) SZG_CHECKED;
 
 #endif

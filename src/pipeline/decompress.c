@@ -44,8 +44,8 @@ typedef struct decode_job {
   uint64_t first_value; /* of the frame's values, the one that *values is */
   uint8_t *values;
   bool is_serial;
-  szg_loaded tile_bits, escape_counts, escapes, exact_counts, exact_mask, exact_values,
-      fill_counts, fill_mask;
+  szg_loaded tile_bits, escape_counts, escapes, exact_counts, exact_mask, exact_values, fill_counts,
+      fill_mask;
   szg_linear_input stream;
   decode_plan plan;
 } decode_job;
@@ -92,8 +92,8 @@ static szgpu_status load_outliers(decode_job *job) {
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_EXACT_COUNTS, false, 4 * tiles, 4 * tiles,
                           &job->exact_counts));
   bool const has_exact = job->exact_counts.bytes != NULL;
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_EXACT_MASK, has_exact, 1, most_mask,
-                          &job->exact_mask));
+  SZG_TRY(
+      szg_reader_load(reader, SZG_SECTION_EXACT_MASK, has_exact, 1, most_mask, &job->exact_mask));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_EXACT_VALUES, has_exact, width, values * width,
                           &job->exact_values));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_FILL_COUNTS, false, 2 * tiles, 2 * tiles,
@@ -133,16 +133,17 @@ static szgpu_status load_stream(decode_job *job) {
   uint64_t const sequence_bytes = 2 * szg_sequence_count(stream->bit_count);
   szg_loaded loaded;
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_CODEBOOK, true, 1, SZG_CODEBOOK_MAX_BYTES, &loaded));
-  SZG_TRY(szg_codebook_read(loaded.bytes, loaded.byte_count, 2 * reader->frame.radius,
-                            job->plan.book));
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_BITSTREAM, true, stream_bytes, stream_bytes, &loaded));
+  SZG_TRY(
+      szg_codebook_read(loaded.bytes, loaded.byte_count, 2 * reader->frame.radius, job->plan.book));
+  SZG_TRY(
+      szg_reader_load(reader, SZG_SECTION_BITSTREAM, true, stream_bytes, stream_bytes, &loaded));
   stream->words = loaded.bytes;
   stream->word_bytes = stream_bytes;
   stream->code_count = job->grid.value_count;
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_GAPS, true, gap_bytes, gap_bytes, &loaded));
   stream->gaps = loaded.bytes;
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_SEQUENCE_CODES, true, sequence_bytes,
-                          sequence_bytes, &loaded));
+  SZG_TRY(szg_reader_load(reader, SZG_SECTION_SEQUENCE_CODES, true, sequence_bytes, sequence_bytes,
+                          &loaded));
   stream->sequence_codes = loaded.bytes;
   if (job->is_serial) {
     szg_canonical_index_build(job->plan.book, job->plan.index);
@@ -165,8 +166,8 @@ static szgpu_status decode_part_codes(const decode_job *job, uint64_t part, deco
     uint32_t const code_count = szg_tile_at(&job->grid, t).value_count;
     uint64_t const bit_count = tile_bits_at(job, t, code_count);
     if (t >= job->first_tile)
-      runs[run_count++] = (szg_code_run){
-          bit, bit_count, code_count, worker->codes + (t - first_tile) * SZG_TILE_VALUES};
+      runs[run_count++] = (szg_code_run){bit, bit_count, code_count,
+                                         worker->codes + (t - first_tile) * SZG_TILE_VALUES};
     bit += bit_count;
   }
   if (job->is_serial) return szg_decode_serial(job->plan.index, &job->stream, runs, run_count);
@@ -182,10 +183,11 @@ static szgpu_status restore_tile(const decode_job *job, uint64_t tile_index, con
   szg_tile tile = szg_tile_at(&job->grid, tile_index);
   tile.first_value -= job->first_value;
   if (frame->kind == SZG_FRAME_LINEAR) {
-    SZG_REQUIRE(szg_tile_uncode(is_wide, &tile, frame->radius, codes,
-                                share(&job->escapes, at->escape * frame->escape_bytes),
-                                number_at(&job->escape_counts, tile_index), frame->escape_bytes,
-                                work), SZGPU_BAD_DATA);
+    SZG_REQUIRE(
+        szg_tile_uncode(is_wide, &tile, frame->radius, codes,
+                        share(&job->escapes, at->escape * frame->escape_bytes),
+                        number_at(&job->escape_counts, tile_index), frame->escape_bytes, work),
+        SZGPU_BAD_DATA);
     szg_tile_sum(is_wide, &tile, frame->axes, work);
     szg_tile_restore(&job->quantizer, &tile, work, job->values);
   }
@@ -273,8 +275,10 @@ static szgpu_status restore_rows(decode_job *job, uint64_t first_row, uint64_t r
                             &job->tile_bits));
   SZG_TRY(load_outliers(job));
   SZG_TRY(scan_tiles(job));
-  if (is_linear) SZG_TRY(load_stream(job));
-  else fill_constant(job, value_count);
+  if (is_linear)
+    SZG_TRY(load_stream(job));
+  else
+    fill_constant(job, value_count);
   uint64_t const first_part = job->first_tile / SZG_PART_TILES;
   uint64_t const end_part = szg_div_up(job->end_tile, SZG_PART_TILES);
   return szg_for_parts(&job->reader.ctx->threads, end_part - first_part, value_count, decode_part,
@@ -307,11 +311,11 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
   uint64_t const row_bytes = opened->grid.row_values * szg_dtype_bytes(header->shape.dtype);
   ctx->threads.done_values = 0;
   ctx->threads.total_values = row_count * opened->grid.row_values;
-  decode_job job = {.header = header,
-                    .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound,
-                                                    header->step, header->has_fill,
-                                                    header->fill_bits),
-                    .is_serial = ctx->options.decoder == SZGPU_DECODER_SERIAL};
+  decode_job job = {
+      .header = header,
+      .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
+                                      header->has_fill, header->fill_bits),
+      .is_serial = ctx->options.decoder == SZGPU_DECODER_SERIAL};
   szg_grid const largest = szg_grid_of_rows(&opened->grid, header->frame_rows);
   szg_arena arena = {0};
   carve(&arena, &largest, ctx->threads.count, &job.plan);
@@ -328,8 +332,7 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
     if (begin < end) {
       SZG_TRY(szg_reader_open_frame(ctx, opened, frame, offset, &job.reader));
       job.grid = szg_grid_of_rows(&opened->grid, frame_row_count);
-      uint8_t *const out =
-          (uint8_t *)field + (frame_first_row + begin - first_row) * row_bytes;
+      uint8_t *const out = (uint8_t *)field + (frame_first_row + begin - first_row) * row_bytes;
       SZG_TRY(decode_frame(&job, begin, end, out));
     }
     offset += szg_header_frame_bytes(opened->bytes, frame);

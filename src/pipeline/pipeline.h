@@ -5,8 +5,8 @@
 #define SZG_PIPELINE_H
 
 #include "container/container.h"
+#include "core/tiles.h"
 #include "pipeline/context.h"
-#include "predict/tiles.h"
 
 /* Arguments are checked already: params complete, shape turned into grid. */
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
@@ -16,7 +16,8 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
 /* What szg_compress_cpu may take besides field and archive, the outliers' worst case included. */
 szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
                                      const szgpu_shape *shape, const szg_grid *grid,
-                                     uint64_t *workspace_bytes, uint64_t *archive_bytes) SZG_CHECKED;
+                                     uint64_t *workspace_bytes,
+                                     uint64_t *archive_bytes) SZG_CHECKED;
 szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
                                       const szg_grid *grid) SZG_CHECKED;
 
@@ -29,7 +30,8 @@ typedef struct szg_opened {
 } szg_opened;
 
 /* Reads and checks the header, also against the shape. */
-szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_opened *opened) SZG_CHECKED;
+szgpu_status szg_open(const void *archive, uint64_t available_bytes,
+                      szg_opened *opened) SZG_CHECKED;
 
 /* Where frame `frame` begins in the archive, and its rows of the slowest axis longer than 1. */
 uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame);

@@ -41,8 +41,8 @@ void szg_compress_plan_carve(szg_arena *arena, const szg_grid *frame_grid, uint6
 bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,
                            uint64_t *archive_bytes) {
   uint64_t header_bytes, frame_headers_bytes, field_bytes;
-  uint64_t const per_frame = szg_frame_header_bytes(SZG_SECTION_KIND_COUNT) +
-                             SZG_SECTION_KIND_COUNT * SZG_ALIGNMENT;
+  uint64_t const per_frame =
+      szg_frame_header_bytes(SZG_SECTION_KIND_COUNT) + SZG_SECTION_KIND_COUNT * SZG_ALIGNMENT;
   return szg_header_bytes(frame_count, &header_bytes) &&
          szg_mul_checked(frame_count, per_frame, &frame_headers_bytes) &&
          szg_mul_checked(grid->value_count, value_bytes, &field_bytes) &&

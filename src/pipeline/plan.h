@@ -1,14 +1,14 @@
-/* plan.h - the workspace of a compression: one layout, measured by szgpu_bounds, carved by compress.
+/* plan.h - the workspace of a compression: one layout, which bounds measures and compress carves.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_PLAN_H
 #define SZG_PLAN_H
 
 #include "core/arena.h"
+#include "core/tiles.h"
 #include "huffman/huffman.h"
 #include "outlier/outlier.h"
 #include "predict/axes.h"
-#include "predict/tiles.h"
 
 /* Tiles handled as one by a worker: 64 Ki codes, which fit a second-level cache. */
 enum { SZG_PART_TILES = 16 };
@@ -25,16 +25,16 @@ typedef struct szg_compress_worker {
 
 /* Everything a frame's compression works on besides field and archive. */
 typedef struct szg_compress_plan {
-  uint64_t *frame_bytes;       /* [frame_count] */
-  uint16_t *codes;             /* [values of a frame], code order */
-  szg_outlier_counts counts;   /* [tiles] each */
-  uint32_t *tile_bits;         /* [tiles] */
-  szg_outlier_lists *lists;    /* [parts] */
-  szg_linear_run *runs;        /* [parts] */
-  uint8_t *gaps;               /* [subsequences of the largest stream] */
-  uint64_t *sequence_codes;    /* [sequences of the largest stream] */
-  uint32_t *encoder_table;     /* [SZG_MAX_SYMBOLS] */
-  uint8_t *book_bytes;         /* [SZG_CODEBOOK_MAX_BYTES] */
+  uint64_t *frame_bytes;     /* [frame_count] */
+  uint16_t *codes;           /* [values of a frame], code order */
+  szg_outlier_counts counts; /* [tiles] each */
+  uint32_t *tile_bits;       /* [tiles] */
+  szg_outlier_lists *lists;  /* [parts] */
+  szg_linear_run *runs;      /* [parts] */
+  uint8_t *gaps;             /* [subsequences of the largest stream] */
+  uint64_t *sequence_codes;  /* [sequences of the largest stream] */
+  uint32_t *encoder_table;   /* [SZG_MAX_SYMBOLS] */
+  uint8_t *book_bytes;       /* [SZG_CODEBOOK_MAX_BYTES] */
   szg_codebook *book;
   szg_codebook_work *book_work;
   szg_choice_work *choice_work;

@@ -33,8 +33,8 @@ szgpu_status szg_writer_begin_section(szg_writer *writer, uint64_t raw_bytes, ui
 szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind, uint64_t raw_bytes) {
   szgpu_ctx *const ctx = writer->ctx;
   uint8_t *const bytes = writer->archive + writer->used_bytes;
-  szg_section section = {.kind = kind, .codec = SZG_CODEC_STORED, .raw_bytes = raw_bytes,
-                         .stored_bytes = raw_bytes};
+  szg_section section = {
+      .kind = kind, .codec = SZG_CODEC_STORED, .raw_bytes = raw_bytes, .stored_bytes = raw_bytes};
   if (writer->zstd_level && raw_bytes) {
     bool pays;
     SZG_TRY(szg_zstd_compress(&ctx->threads, writer->zstd_level, bytes, raw_bytes, &ctx->packed,

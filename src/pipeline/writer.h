@@ -12,9 +12,9 @@ typedef struct szg_writer {
   int zstd_level;
   uint8_t *archive;
   uint64_t capacity;
-  uint64_t used_bytes;       /* of the archive */
+  uint64_t used_bytes; /* of the archive */
   uint64_t frame_start;
-  szg_frame_header *frame;   /* its section table grows */
+  szg_frame_header *frame; /* its section table grows */
   uint32_t announced_sections;
 } szg_writer;
 

@@ -7,7 +7,6 @@
 
 #include "core/bytes.h"
 #include "core/dispatch.h"
-#include "outlier/outlier.h"
 
 enum {
   LOG_FRACTION_BITS = 16,
@@ -69,7 +68,8 @@ static szgpu_status sample_part(void *job_pointer, uint64_t i, int worker) {
   uint64_t const tile_count = job->grid->tile_count;
   /* floor((2 i + 1) T / (2 S)), in a form that cannot overflow */
   uint64_t const twice = 2 * (uint64_t)job->sample_count;
-  uint64_t const index = (2 * i + 1) * (tile_count / twice) + (2 * i + 1) * (tile_count % twice) / twice;
+  uint64_t const index =
+      (2 * i + 1) * (tile_count / twice) + (2 * i + 1) * (tile_count % twice) / twice;
   work->tiles[i] = szg_tile_at(job->grid, index);
   szg_tile_quantize(job->quantizer, &work->tiles[i], job->frame_values, &work->sample[i]);
   return SZGPU_OK;
@@ -126,7 +126,7 @@ static uint64_t count_deltas(const choice_job *job, uint32_t axes) {
       if (delta > -SZG_MAX_RADIUS && delta < SZG_MAX_RADIUS)
         work->deltas[delta + SZG_MAX_RADIUS]++;
       else
-        work->wide_deltas[szg_delta_bytes(delta)]++;
+        work->wide_deltas[szg_narrow_bytes(delta)]++;
     }
     total += count;
   }
@@ -137,7 +137,7 @@ static uint64_t count_deltas(const choice_job *job, uint32_t axes) {
 static uint64_t radius_cost(szg_choice_work *work, uint32_t radius, uint64_t total) {
   uint32_t *const codes = work->deltas + SZG_MAX_RADIUS - radius; /* [0] will be the escape */
   uint64_t coded = 0, symbols = 0;
-  unsigned escape_bytes = szg_delta_bytes(radius);
+  unsigned escape_bytes = szg_narrow_bytes(radius);
   uint32_t const outer_code = codes[0];
   for (uint32_t s = 1; s < 2 * radius; s++) {
     coded += codes[s];
@@ -169,7 +169,10 @@ static uint32_t choose_radius(szg_choice_work *work, uint64_t total) {
 szgpu_status szg_choose(szg_threads *threads, const szg_quantizer *quantizer, const szg_grid *grid,
                         const void *frame_values, uint32_t asked_radius, szg_choice_work *work,
                         szg_choice *choice) {
-  choice_job job = {quantizer, grid, frame_values, work,
+  choice_job job = {quantizer,
+                    grid,
+                    frame_values,
+                    work,
                     (uint32_t)szg_min_u64(SZG_SAMPLED_TILES, grid->tile_count),
                     szg_grid_axes(grid)};
   SZG_TRY(szg_for_parts(threads, job.sample_count, 0, sample_part, &job));

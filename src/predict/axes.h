@@ -21,14 +21,14 @@ enum {
 typedef struct szg_choice_work {
   szg_tile_work sample[SZG_SAMPLED_TILES];
   szg_tile tiles[SZG_SAMPLED_TILES];
-  uint64_t costs[SZG_AXES_SETS + 1];   /* by set; UINT64_MAX: not a choice */
+  uint64_t costs[SZG_AXES_SETS + 1]; /* by set; UINT64_MAX: not a choice */
   uint32_t classes[SZG_AXES_SETS + 1][SZG_COST_CLASSES];
-  uint32_t deltas[SZG_MAX_SYMBOLS];    /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */
-  uint32_t wide_deltas[65];            /* counts of larger ones by the bytes they take */
+  uint32_t deltas[SZG_MAX_SYMBOLS]; /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */
+  uint32_t wide_deltas[65];         /* counts of larger ones by the bytes they take */
 } szg_choice_work;
 
 typedef struct szg_choice {
-  uint32_t axes;   /* SZG_AXIS_* */
+  uint32_t axes; /* SZG_AXIS_* */
   uint32_t radius;
 } szg_choice;
 

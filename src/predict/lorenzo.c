@@ -58,16 +58,14 @@ void szg_tile_quantize(const szg_quantizer *k, const szg_tile *tile, const void 
                        szg_tile_work *work) {
   switch (k->arithmetic) {
     case SZG_ARITHMETIC_F32:
-      work->has_marks =
-          quantize_tile_f32(k, tile, frame_values, work->lattice.narrow, work->marks);
+      work->has_marks = quantize_tile_f32(k, tile, frame_values, work->lattice.narrow, work->marks);
       break;
     case SZG_ARITHMETIC_F32_CLOSE:
       work->has_marks =
           quantize_tile_f32_close(k, tile, frame_values, work->lattice.narrow, work->marks);
       break;
     case SZG_ARITHMETIC_F64:
-      work->has_marks =
-          quantize_tile_f64(k, tile, frame_values, work->lattice.narrow, work->marks);
+      work->has_marks = quantize_tile_f64(k, tile, frame_values, work->lattice.narrow, work->marks);
       break;
     default:
       work->has_marks =
@@ -108,8 +106,9 @@ void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes, szg_
 uint32_t szg_tile_code(bool is_wide, const szg_tile *tile, uint32_t radius,
                        const szg_tile_work *work, uint16_t *codes, int64_t *escapes) {
   uint32_t const count = tile->value_count;
-  uint32_t const escape_count = is_wide ? code_tile_wide(count, radius, work->deltas.wide, codes)
-                                        : code_tile_narrow(count, radius, work->deltas.narrow, codes);
+  uint32_t const escape_count = is_wide
+                                    ? code_tile_wide(count, radius, work->deltas.wide, codes)
+                                    : code_tile_narrow(count, radius, work->deltas.narrow, codes);
   for (uint32_t i = 0, found = 0; found < escape_count; i++)
     if (codes[i] == SZG_ESCAPE_SYMBOL)
       escapes[found++] = is_wide ? work->deltas.wide[i] : work->deltas.narrow[i];

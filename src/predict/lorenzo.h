@@ -14,11 +14,8 @@
 #include <stdint.h>
 
 #include "container/format.h"
-#include "predict/tiles.h"
+#include "core/tiles.h"
 #include "quant/quant_core.h"
-
-/* What becomes of a value. EXACT: kept bit for bit. FILL: the fill value. */
-enum { SZG_MARK_CODED = 0, SZG_MARK_EXACT = 1, SZG_MARK_FILL = 2 };
 
 /* One tile at work, in code order; one per worker. */
 typedef struct szg_tile_work {
@@ -36,8 +33,9 @@ void szg_tile_quantize(const szg_quantizer *quantizer, const szg_tile *tile,
                        const void *frame_values, szg_tile_work *work);
 
 /* Marks alone, for a field whose every other value equals the constant as a number. */
-void szg_tile_mark_constant(const szg_quantizer *quantizer, szgpu_dtype dtype, uint64_t constant_bits,
-                            const szg_tile *tile, const void *frame_values, szg_tile_work *work);
+void szg_tile_mark_constant(const szg_quantizer *quantizer, szgpu_dtype dtype,
+                            uint64_t constant_bits, const szg_tile *tile, const void *frame_values,
+                            szg_tile_work *work);
 
 /* work->lattice to work->deltas, along the axes of S; the lattice is left as it was. */
 void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work);

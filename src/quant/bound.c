@@ -53,8 +53,12 @@ static void szg_extremes_include(szg_extremes *extremes, double low, double high
   if (high > extremes->greatest) extremes->greatest = high;
 }
 
+typedef uint32_t __attribute__((may_alias)) bits_of_f32;
+typedef uint64_t __attribute__((may_alias)) bits_of_f64;
+
 #define VALUE float
 #define BITS uint32_t
+#define ALIAS bits_of_f32
 #define KEY int32_t
 #define KEY_MAX INT32_MAX
 #define KEY_MIN INT32_MIN
@@ -66,6 +70,7 @@ static void szg_extremes_include(szg_extremes *extremes, double low, double high
 
 #define VALUE double
 #define BITS uint64_t
+#define ALIAS bits_of_f64
 #define KEY int64_t
 #define KEY_MAX INT64_MAX
 #define KEY_MIN INT64_MIN
@@ -93,8 +98,10 @@ static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
   szg_extremes *const extremes = &job->by_worker[worker];
   uint64_t const start = part * SZG_RANGE_PART_VALUES;
   size_t const count = (size_t)szg_min_u64(SZG_RANGE_PART_VALUES, job->value_count - start);
-  const float *const values_f32 = job->dtype == SZGPU_F32 ? (const float *)job->values + start : NULL;
-  const double *const values_f64 = job->dtype == SZGPU_F64 ? (const double *)job->values + start : NULL;
+  const float *const values_f32 =
+      job->dtype == SZGPU_F32 ? (const float *)job->values + start : NULL;
+  const double *const values_f64 =
+      job->dtype == SZGPU_F64 ? (const double *)job->values + start : NULL;
   if (job->range_so_far) {
     double const greatest =
         values_f32 ? greatest_up_to_f32(values_f32, count, job->limit, job->range_so_far)
@@ -123,8 +130,11 @@ static szgpu_status run_range_pass(szg_threads *threads, range_job *job) {
 
 szgpu_status szg_range_take(szg_threads *threads, szgpu_dtype dtype, const void *values,
                             uint64_t value_count, const uint64_t *named_fill, szg_range *range) {
-  range_job job = {.dtype = dtype, .values = values, .value_count = value_count,
-                   .named_fill = named_fill, .known = known_fills(dtype)};
+  range_job job = {.dtype = dtype,
+                   .values = values,
+                   .value_count = value_count,
+                   .named_fill = named_fill,
+                   .known = known_fills(dtype)};
   SZG_TRY(run_range_pass(threads, &job));
   szg_extremes *const total = &job.by_worker[0];
   *range = (szg_range){.has_fill = named_fill != NULL, .fill_bits = named_fill ? *named_fill : 0};
@@ -196,8 +206,12 @@ static double scaled_range(double factor, double least, double greatest) {
 
 szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,
                                  uint64_t fill_bits) {
-  szg_quantizer k = {.arithmetic = arithmetic, .has_fill = has_fill, .fill_bits = fill_bits,
-                     .bound = bound, .step = step, .inverse = step > 0.0 ? 1.0 / step : 0.0};
+  szg_quantizer k = {.arithmetic = arithmetic,
+                     .has_fill = has_fill,
+                     .fill_bits = fill_bits,
+                     .bound = bound,
+                     .step = step,
+                     .inverse = step > 0.0 ? 1.0 / step : 0.0};
   if (arithmetic == SZG_ARITHMETIC_F32) {
     k.bound_f32 = float_toward_zero(bound);
     k.step_f32 = (float)step;
@@ -251,8 +265,11 @@ szgpu_status szg_bound_derive(szg_threads *threads, szgpu_dtype dtype, const voi
     double const meaning_limit = bound * (dtype == SZGPU_F32 ? 0x1p23 : 0x1p50);
     double magnitude = greatest_magnitude;
     if (magnitude > meaning_limit) {
-      range_job job = {.dtype = dtype, .values = values, .value_count = value_count,
-                       .range_so_far = range, .limit = meaning_limit};
+      range_job job = {.dtype = dtype,
+                       .values = values,
+                       .value_count = value_count,
+                       .range_so_far = range,
+                       .limit = meaning_limit};
       SZG_TRY(run_range_pass(threads, &job));
       magnitude = job.by_worker[0].greatest;
     }

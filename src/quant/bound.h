@@ -1,4 +1,4 @@
-/* bound.h - from what the caller asked to the step of the lattice: range, bound, margin, fill value.
+/* bound.h - from what the caller asks to the step of the lattice: range, bound, margin, fill.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_BOUND_H
@@ -10,16 +10,16 @@
 
 /* What the range pass finds over a field. */
 typedef struct szg_range {
-  bool has_values;       /* any finite value that is not fill */
+  bool has_values;        /* any finite value that is not fill */
   double least, greatest; /* over those; -0 counts as +0 */
   bool has_fill;
-  uint64_t fill_bits;    /* bit pattern in the field's type, right-aligned */
+  uint64_t fill_bits; /* bit pattern in the field's type, right-aligned */
 } szg_range;
 
 /* How the frames of a field are coded. */
 typedef struct szg_bound_plan {
-  bool is_constant;  /* every finite value that is not fill equals constant_bits as a number */
-  bool is_hopeless;  /* no value can be coded under this bound: raw frames */
+  bool is_constant; /* every finite value that is not fill equals constant_bits as a number */
+  bool is_hopeless; /* no value can be coded under this bound: raw frames */
   uint64_t constant_bits;
   double value_range; /* greatest - least */
   szg_quantizer quantizer;

@@ -22,9 +22,9 @@ typedef struct szg_quantizer {
   uint32_t arithmetic; /* SZG_ARITHMETIC_* */
   bool has_fill;
   uint64_t fill_bits;
-  double bound;   /* absolute */
-  double step;    /* distance of lattice points */
-  double inverse; /* 1 / step */
+  double bound;                           /* absolute */
+  double step;                            /* distance of lattice points */
+  double inverse;                         /* 1 / step */
   float bound_f32, step_f32, inverse_f32; /* the same for SZG_ARITHMETIC_F32; bound toward zero */
 } szg_quantizer;
 

@@ -4,7 +4,9 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import json
 import os
-import re
+import signal
+import subprocess
+import time
 
 import numpy as np
 
@@ -213,10 +215,12 @@ class Compare(CliTest):
 
 
 class Progress(CliTest):
-    def on_a_terminal(self, *arguments):
+    def on_a_terminal(self, *arguments, meanwhile=lambda process: None):
+        """What standard error shows, and the exit code."""
         ours, theirs = os.openpty()
-        process = self.start(*arguments, stderr=theirs)
+        process = self.start(*arguments, stderr=theirs, stdout=subprocess.DEVNULL)
         os.close(theirs)
+        meanwhile(process)
         shown = b""
         while True:
             try:
@@ -227,9 +231,31 @@ class Progress(CliTest):
                 break
             shown += piece
         os.close(ours)
-        process.communicate(timeout=60)
-        return process.returncode, shown.decode()
+        return process.wait(timeout=60), shown.decode()
 
     def test_short_work_has_no_bar(self):
-        self.assertEqual(self.on_a_terminal("-zq", "-e", "1e-3", self.field()), (0, ""))
-        self.assertEqual(self.on_a_terminal("-zf", "-e", "1e-3", self.field()), (0, ""))
+        self.assertEqual(self.on_a_terminal("-z", "-e", "1e-3", self.field()), (0, ""))
+
+    def pause(self, process):
+        self.wait_for(lambda: process.poll() is not None or
+                      any(name.startswith(".out.") for name in os.listdir(self.folder)))
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.2)
+        process.send_signal(signal.SIGCONT)
+
+    def test_work_of_over_a_second_has_a_bar_that_is_erased(self):
+        # Work of some tenths of a second, stopped in the middle for longer than the bar waits. A
+        # stop that misses the middle is tried again.
+        noise = np.random.default_rng(3).normal(size=8_000_000).astype("<f4")
+        self.write("noise.f32", noise.tobytes())
+        self.succeed("-z", "-q", "-e", "1e-4", "-d", "8000000", "noise.f32")
+        arguments = ["-xf", "-o", "out", "--decoder=serial", "-j1", "noise.f32.szg"]
+        for _ in range(5):
+            code, shown = self.on_a_terminal(*arguments, meanwhile=self.pause)
+            self.assertEqual(code, 0)
+            if shown:
+                break
+        self.assertRegex(shown, r"\A(\rrestoring \[=* *\] +[0-9]+ %  noise\.f32\.szg\033\[K)+"
+                         r"\r\033\[K\Z")
+        for quiet in ("-q", "--json"):
+            self.assertEqual(self.on_a_terminal(*arguments, quiet, meanwhile=self.pause), (0, ""))

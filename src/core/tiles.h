@@ -15,8 +15,8 @@
 /* A field, or one frame of it. Extents in values. */
 typedef struct szg_grid {
   uint64_t batch_extent, z_extent, y_extent, x_extent;
-  uint32_t tile_z, tile_y, tile_x;          /* extents of a full tile */
-  uint64_t z_tiles, y_tiles, x_tiles;       /* tiles along each axis */
+  uint32_t tile_z, tile_y, tile_x;    /* extents of a full tile */
+  uint64_t z_tiles, y_tiles, x_tiles; /* tiles along each axis */
   uint64_t tile_count, value_count;
   uint64_t row_extent;  /* rows of the slowest axis longer than 1 */
   uint64_t row_values;  /* values in one of those rows */
@@ -24,12 +24,15 @@ typedef struct szg_grid {
 } szg_grid;
 
 typedef struct szg_tile {
-  uint64_t first_value;              /* offset of its origin in the grid */
-  uint64_t first_code;               /* values of the tiles before it */
+  uint64_t first_value;                  /* offset of its origin in the grid */
+  uint64_t first_code;                   /* values of the tiles before it */
   uint32_t z_extent, y_extent, x_extent; /* real extents */
   uint32_t value_count;
-  uint64_t z_stride, y_stride;       /* in values, in the grid */
+  uint64_t z_stride, y_stride; /* in values, in the grid */
 } szg_tile;
+
+/* What becomes of a value. EXACT: kept bit for bit. FILL: the fill value. */
+enum { SZG_MARK_CODED = 0, SZG_MARK_EXACT = 1, SZG_MARK_FILL = 2 };
 
 /* SZGPU_BAD_SHAPE: ndim not 1..4, a zero dim, or more bytes than 64 bits (or size_t) can say. */
 szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) SZGPU_MUST_CHECK;

@@ -1,7 +1,7 @@
 /* tiles.c - arithmetic on shapes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "predict/tiles.h"
+#include "core/tiles.h"
 
 #include "container/format.h"
 #include "core/bytes.h"
@@ -28,7 +28,9 @@ szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) {
     if (shape->dims[i] > 1) extents[axis_count++] = shape->dims[i];
   }
   SZG_REQUIRE(bytes <= PTRDIFF_MAX, SZGPU_BAD_SHAPE);
-  *grid = (szg_grid){.batch_extent = extents[3], .z_extent = extents[2], .y_extent = extents[1],
+  *grid = (szg_grid){.batch_extent = extents[3],
+                     .z_extent = extents[2],
+                     .y_extent = extents[1],
                      .x_extent = extents[0]};
   if (axis_count >= 3) {
     grid->tile_x = SZG_TILE_3D_X, grid->tile_y = SZG_TILE_3D_Y, grid->tile_z = SZG_TILE_3D_Z;
@@ -48,10 +50,14 @@ szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) {
 
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count) {
   szg_grid part = *whole;
-  if (whole->batch_extent > 1) part.batch_extent = row_count;
-  else if (whole->z_extent > 1) part.z_extent = row_count;
-  else if (whole->y_extent > 1) part.y_extent = row_count;
-  else part.x_extent = row_count;
+  if (whole->batch_extent > 1)
+    part.batch_extent = row_count;
+  else if (whole->z_extent > 1)
+    part.z_extent = row_count;
+  else if (whole->y_extent > 1)
+    part.y_extent = row_count;
+  else
+    part.x_extent = row_count;
   part.row_extent = row_count;
   count_tiles(&part);
   return part;
@@ -84,6 +90,7 @@ szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
   tile.value_count = tile.z_extent * tile.y_extent * tile.x_extent;
   uint64_t const batch_start = batch * grid->z_extent * plane;
   tile.first_value = batch_start + z * plane + y * grid->x_extent + x;
-  tile.first_code = batch_start + z * plane + tile.z_extent * (y * grid->x_extent + tile.y_extent * x);
+  tile.first_code =
+      batch_start + z * plane + tile.z_extent * (y * grid->x_extent + tile.y_extent * x);
   return tile;
 }

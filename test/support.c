@@ -1,0 +1,211 @@
+/* support.c - what the tests share.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t default_seed = 20260101;
+
+static uint64_t mix(uint64_t z) {
+  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+  return z ^ z >> 31;
+}
+
+test_random test_random_begin(void) {
+  const char *const asked = getenv("SZGPU_TEST_SEED");
+  uint64_t const seed = asked ? strtoull(asked, NULL, 0) : default_seed;
+  print_message("           seed: SZGPU_TEST_SEED=%llu\n", (unsigned long long)seed);
+  return (test_random){seed};
+}
+
+uint64_t test_random_bits(test_random *random) {
+  return mix(random->state += UINT64_C(0x9E3779B97F4A7C15));
+}
+
+uint64_t test_random_below(test_random *random, uint64_t limit) {
+  return test_random_bits(random) % limit;
+}
+
+double test_random_unit(test_random *random) {
+  return (double)(test_random_bits(random) >> 11) * 0x1p-53;
+}
+
+uint64_t test_hash(uint64_t i) { return mix((i + 1) * UINT64_C(0x9E3779B97F4A7C15)); }
+
+float test_float_of_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+double test_double_of_bits(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+uint64_t test_bits_at(szgpu_dtype dtype, const void *field, uint64_t i) {
+  uint32_t narrow;
+  uint64_t wide;
+  if (dtype == SZGPU_F32) {
+    memcpy(&narrow, (const uint8_t *)field + 4 * i, sizeof narrow);
+    return narrow;
+  }
+  memcpy(&wide, (const uint8_t *)field + 8 * i, sizeof wide);
+  return wide;
+}
+
+double test_value_at(szgpu_dtype dtype, const void *field, uint64_t i) {
+  uint64_t const bits = test_bits_at(dtype, field, i);
+  return dtype == SZGPU_F32 ? (double)test_float_of_bits((uint32_t)bits)
+                            : test_double_of_bits(bits);
+}
+
+void test_set_value(szgpu_dtype dtype, void *field, uint64_t i, double value) {
+  if (dtype == SZGPU_F32)
+    ((float *)field)[i] = (float)value;
+  else
+    ((double *)field)[i] = value;
+}
+
+void *test_allocate(size_t bytes) {
+  void *const memory = malloc(bytes ? bytes : 1);
+  assert_non_null(memory);
+  return memory;
+}
+
+szgpu_shape test_shape(szgpu_dtype dtype, int ndim, uint64_t d0, uint64_t d1, uint64_t d2,
+                       uint64_t d3) {
+  return (szgpu_shape){dtype, ndim, {d0, d1, d2, d3}};
+}
+
+uint64_t test_value_count(const szgpu_shape *shape) {
+  uint64_t count = 1;
+  for (int i = 0; i < shape->ndim; i++) count *= shape->dims[i];
+  return count;
+}
+
+size_t test_field_bytes(const szgpu_shape *shape) {
+  return test_value_count(shape) * (shape->dtype == SZGPU_F32 ? 4 : 8);
+}
+
+const szgpu_shape test_awkward_shapes[] = {
+    {SZGPU_F32, 1, {1}},
+    {SZGPU_F32, 1, {31}},
+    {SZGPU_F64, 1, {257}},
+    {SZGPU_F32, 1, {4095}},
+    {SZGPU_F32, 1, {4096}},
+    {SZGPU_F64, 1, {4097}},
+    {SZGPU_F32, 1, {70001}},
+    {SZGPU_F32, 2, {1, 33}},
+    {SZGPU_F32, 2, {33, 1}},
+    {SZGPU_F32, 2, {65, 63}},
+    {SZGPU_F64, 2, {257, 131}},
+    {SZGPU_F32, 3, {1, 1, 1}},
+    {SZGPU_F32, 3, {17, 9, 33}},
+    {SZGPU_F64, 3, {2, 2, 2}},
+    {SZGPU_F64, 3, {33, 1, 31}},
+    {SZGPU_F32, 3, {47, 23, 61}},
+    {SZGPU_F32, 4, {1, 1, 7, 1}},
+    {SZGPU_F32, 4, {3, 17, 9, 33}},
+    {SZGPU_F64, 4, {5, 1, 19, 37}},
+    {SZGPU_F64, 4, {1, 18, 10, 34}},
+    {SZGPU_F32, 4, {2, 2, 2, 2}},
+};
+const size_t test_awkward_shape_count = ARRAY_COUNT(test_awkward_shapes);
+
+void *test_make_waves(const szgpu_shape *shape) {
+  uint64_t const count = test_value_count(shape), row = shape->dims[shape->ndim - 1];
+  void *const field = test_allocate(test_field_bytes(shape));
+  for (uint64_t i = 0; i < count; i++) {
+    double const x = (double)(i % row), y = (double)(i / row);
+    double const noise = (double)(test_hash(i) >> 11) * 0x1p-53 - 0.5;
+    test_set_value(shape->dtype, field, i, 100.0 * sin(0.05 * x + 0.02 * y) + noise);
+  }
+  return field;
+}
+
+void *test_make_bits(const szgpu_shape *shape) {
+  size_t const bytes = test_field_bytes(shape);
+  uint32_t *const field = test_allocate(bytes);
+  for (size_t i = 0; i < bytes / 4; i++) field[i] = (uint32_t)(test_hash(i) >> 32);
+  return field;
+}
+
+static szgpu_ctx *make_ctx(int threads, szgpu_decoder decoder) {
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.threads = threads;
+  options.decoder = decoder;
+  szgpu_ctx *ctx;
+  assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+  return ctx;
+}
+
+szgpu_ctx *test_make_ctx(int threads) { return make_ctx(threads, SZGPU_DECODER_AUTO); }
+
+szgpu_ctx *test_make_serial_ctx(void) { return make_ctx(1, SZGPU_DECODER_SERIAL); }
+
+szgpu_params test_params(szgpu_mode mode, double bound) {
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.mode = mode;
+  params.bound = bound;
+  return params;
+}
+
+test_archive test_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                           const void *field) {
+  size_t capacity;
+  assert_int_equal(szgpu_bounds(ctx, params, shape, NULL, &capacity), SZGPU_OK);
+  test_archive archive = {test_allocate(capacity), 0};
+  szgpu_status const status =
+      szgpu_compress(ctx, params, shape, field, archive.bytes, capacity, &archive.byte_count);
+  if (status != SZGPU_OK)
+    fail_msg("compress: %s; %s", szgpu_status_text(status), szgpu_last_error(ctx));
+  return archive;
+}
+
+void *test_decompress(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes) {
+  void *const restored = test_allocate(field_bytes);
+  szgpu_status const status =
+      szgpu_decompress(ctx, archive->bytes, archive->byte_count, restored, field_bytes);
+  if (status != SZGPU_OK)
+    fail_msg("decompress: %s; %s", szgpu_status_text(status), szgpu_last_error(ctx));
+  return restored;
+}
+
+szgpu_info test_inspect(const test_archive *archive) {
+  szgpu_info info = {.struct_bytes = sizeof info};
+  assert_int_equal(szgpu_inspect(archive->bytes, archive->byte_count, &info), SZGPU_OK);
+  return info;
+}
+
+void test_assert_bound(const szgpu_shape *shape, const void *field, const void *restored,
+                       const szgpu_info *info) {
+  uint64_t const count = test_value_count(shape);
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t const bits = test_bits_at(shape->dtype, field, i);
+    if (bits == test_bits_at(shape->dtype, restored, i)) continue;
+    long double const x = test_value_at(shape->dtype, field, i);
+    long double const y = test_value_at(shape->dtype, restored, i);
+    int const is_fill = info->has_fill && bits == info->fill_bits;
+    if (is_fill || !isfinite(x) || !(fabsl(x - y) <= info->absolute_bound))
+      fail_msg("value %llu: %.17Lg came back as %.17Lg, the bound is %.17g",
+               (unsigned long long)i, x, y, info->absolute_bound);
+  }
+}
+
+szgpu_info test_round_trip(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                           const void *field) {
+  test_archive archive = test_compress(ctx, params, shape, field);
+  void *const restored = test_decompress(ctx, &archive, test_field_bytes(shape));
+  szgpu_info const info = test_inspect(&archive);
+  test_assert_bound(shape, field, restored, &info);
+  free(restored);
+  free(archive.bytes);
+  return info;
+}

@@ -1,0 +1,86 @@
+/* support.h - what the tests share: seeded random numbers, shapes, round trips, the exact check.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_TEST_SUPPORT_H
+#define SZG_TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "szgpu.h"
+
+#define ARRAY_COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* ---- random numbers (splitmix64) ---- */
+
+typedef struct test_random {
+  uint64_t state;
+} test_random;
+
+/* From SZGPU_TEST_SEED, or a fixed seed; prints it and how to run the test again. */
+test_random test_random_begin(void);
+uint64_t test_random_bits(test_random *random);
+uint64_t test_random_below(test_random *random, uint64_t limit); /* 0 .. limit - 1 */
+double test_random_unit(test_random *random);                    /* [0, 1) */
+
+/* ---- values ---- */
+
+/* A number that scrambles i: for fields that are made again instead of kept. */
+uint64_t test_hash(uint64_t i);
+
+float test_float_of_bits(uint32_t bits);
+double test_double_of_bits(uint64_t bits);
+uint64_t test_bits_at(szgpu_dtype dtype, const void *field, uint64_t i);
+double test_value_at(szgpu_dtype dtype, const void *field, uint64_t i);
+void test_set_value(szgpu_dtype dtype, void *field, uint64_t i, double value);
+
+/* Allocates, or fails the test. At least one byte. */
+void *test_allocate(size_t bytes);
+
+/* ---- shapes and fields ---- */
+
+szgpu_shape test_shape(szgpu_dtype dtype, int ndim, uint64_t d0, uint64_t d1, uint64_t d2,
+                       uint64_t d3);
+uint64_t test_value_count(const szgpu_shape *shape);
+size_t test_field_bytes(const szgpu_shape *shape);
+
+/* Shapes of 1 to 4 dims that tiles do not divide, with unit dims among them. */
+extern const szgpu_shape test_awkward_shapes[];
+extern const size_t test_awkward_shape_count;
+
+/* A new field: waves with noise, between -101 and 101. */
+void *test_make_waves(const szgpu_shape *shape);
+/* A new field: every bit random, so that no value follows from another. */
+void *test_make_bits(const szgpu_shape *shape);
+
+/* ---- round trips through the public interface ---- */
+
+typedef struct test_archive {
+  uint8_t *bytes; /* of the test; free() it */
+  size_t byte_count;
+} test_archive;
+
+/* A ctx of that many threads with a serial (the oracle) or the default decoder. */
+szgpu_ctx *test_make_ctx(int threads);
+szgpu_ctx *test_make_serial_ctx(void);
+
+szgpu_params test_params(szgpu_mode mode, double bound);
+test_archive test_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                           const void *field);
+void *test_decompress(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes);
+szgpu_info test_inspect(const test_archive *archive);
+
+/* Every value is within the bound, in long double, or has the original's bits; NaN, infinities and
+ * the values with the archive's fill pattern have the original's bits. */
+void test_assert_bound(const szgpu_shape *shape, const void *field, const void *restored,
+                       const szgpu_info *info);
+
+/* Compresses, restores and asserts the bound; the info is for further claims. */
+szgpu_info test_round_trip(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                           const void *field);
+
+#endif
