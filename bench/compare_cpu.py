@@ -10,8 +10,8 @@ first call): pysz is SZ3, zfpy is zfp. No part of szgpu needs them. Every tool g
 absolute bound: rel * (max - min) over the values that are not fill. Every repetition goes through
 all tools before the next begins, in turning order, so that a slow spell of the machine meets them
 all; the best (or median) repetition counts. SZ3 and zfp are timed in memory around the library call
-in a warm process; szgpu by the seconds its --json reports for the library call, in a fresh process
-each time. Speeds are MB/s, 10^6 bytes of the field; they need an otherwise idle machine.
+in a warm process; szgpu likewise by bench_cpu beside it (build with -DSZGPU_BENCH=ON): the second
+of two calls in a process. Ratio, bound and memory are the command's. Speeds are MB/s, 10^6 bytes of the field; they need an otherwise idle machine.
 """
 import argparse
 import csv
@@ -110,16 +110,23 @@ class Szgpu:
     def measure(self, field, rel):
         import numpy as np
         zip_command, unzip_command, archive, back = self.zipping(field, rel)
-        seconds = [told_seconds(command + ["--json"]) for command in (zip_command, unzip_command)]
+        for command in (zip_command, unzip_command):
+            subprocess.run(command + ["-q"], check=True)
+        seconds = self.bench_seconds(field, rel)
         restored = np.fromfile(back, field.values.dtype).reshape(field.values.shape)
         return seconds[0], seconds[1], os.path.getsize(archive), restored
 
-
-def told_seconds(command):
-    """The seconds of the library call, as szgpu --json reports them."""
-    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
-    return json.loads(done.stdout.splitlines()[-1])["seconds"]
+    def bench_seconds(self, field, rel):
+        """Seconds to compress and to restore, in memory, by bench_cpu, which checks the bound too.
+        The range of rel leaves out the fill value there as here."""
+        level = "3" if self.options else "0"
+        command = [os.path.join(os.path.dirname(self.binary), "bench_cpu"), self.saved[1],
+                   "f64" if field.values.itemsize == 8 else "f32",
+                   "x".join(map(str, field.values.shape)), rel, str(self.threads), level, "2"]
+        environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+        done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
+        told = json.loads(done.stdout)
+        return told["compress_seconds_min"], told["decompress_seconds_min"]
 
 
 class Sz3:

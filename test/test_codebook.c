@@ -5,26 +5,17 @@
  * most frequent symbol wrongly; a lone symbol with a code of no bits decodes to nothing. Both have
  * been seen in compressors of this family: hence the geometric counts and the single symbol here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "huffman/huffman.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "huffman/huffman.h"
+#include "support.h"
 
 /* Too large for the stack. */
 static szg_codebook book;
 static szg_codebook_work work;
 static uint64_t counts[SZG_MAX_SYMBOLS];
-
-static uint64_t next_random(uint64_t *state) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return *state >> 24; /* 40 bits */
-}
 
 static void clear_counts(void) { memset(counts, 0, sizeof counts); }
 
@@ -134,8 +125,7 @@ static uint64_t huffman_cost(uint32_t symbol_count, uint32_t *depth) {
   for (; node_count + 1 < leaf_count; node_count++) {
     nodes[node_count] = depths[node_count] = 0;
     for (int half = 0; half < 2; half++) {
-      bool const is_leaf =
-          leaf < leaf_count && (node == node_count || leaves[leaf] <= nodes[node]);
+      bool const is_leaf = leaf < leaf_count && (node == node_count || leaves[leaf] <= nodes[node]);
       uint32_t const below = is_leaf ? 0 : depths[node];
       nodes[node_count] += is_leaf ? leaves[leaf++] : nodes[node++];
       if (below + 1 > depths[node_count]) depths[node_count] = below + 1;
@@ -253,35 +243,35 @@ static void codes_that_want_over_16_bits_are_optimal_within_them(void **state) {
 
 static void small_alphabets_cost_the_least_that_any_code_can(void **state) {
   (void)state;
-  for (uint64_t seed = 1; seed <= 600; seed++) {
-    uint64_t random = seed;
-    uint32_t const count = 2 + (uint32_t)(next_random(&random) % (MOST_SEARCHED - 1));
+  test_random random = test_random_begin();
+  for (int i = 0; i < 600; i++) {
+    uint32_t const count = 2 + (uint32_t)test_random_below(&random, MOST_SEARCHED - 1);
     clear_counts();
     for (uint32_t s = 0; s < count; s++)
-      counts[s] = next_random(&random) >> next_random(&random) % 40;
+      counts[s] = test_random_bits(&random) >> (24 + test_random_below(&random, 40));
     counts[0]++, counts[count - 1]++; /* two at least */
     build(count + count % 2);
     check_book();
-    if (cost_of_book() != least_cost_of_counts())
-      fail_msg("seed %llu: %u symbols cost %llu", (unsigned long long)seed, count,
-               (unsigned long long)cost_of_book());
+    assert_int_equal(cost_of_book(), least_cost_of_counts());
   }
 }
 
 static void large_alphabets_cost_what_plain_huffman_does(void **state) {
   (void)state;
   uint32_t const symbol_counts[] = {1024, 4096, 16384, SZG_MAX_SYMBOLS};
-  for (uint64_t seed = 1; seed <= 4; seed++) {
-    uint64_t random = seed;
-    uint32_t const symbol_count = symbol_counts[seed - 1];
-    for (uint32_t s = 0; s < symbol_count; s++) counts[s] = 1000 + next_random(&random) % 1000;
+  test_random random = test_random_begin();
+  for (size_t i = 0; i < ARRAY_COUNT(symbol_counts); i++) {
+    uint32_t const symbol_count = symbol_counts[i];
+    for (uint32_t s = 0; s < symbol_count; s++) counts[s] = 1000 + test_random_below(&random, 1000);
     build(symbol_count);
     check_book();
     uint32_t depth;
     uint64_t const cost = huffman_cost(symbol_count, &depth);
     if (symbol_count < SZG_MAX_SYMBOLS) assert_in_range(depth, 1, 16);
-    if (depth <= 16) assert_int_equal(cost_of_book(), cost);
-    else assert_true(cost_of_book() >= cost);
+    if (depth <= 16)
+      assert_int_equal(cost_of_book(), cost);
+    else
+      assert_true(cost_of_book() >= cost);
   }
 }
 

@@ -1,16 +1,12 @@
 /* test_codebook_section.c - the codebook as its section holds it, and every malformed one.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "huffman/huffman.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "huffman/huffman.h"
+#include "support.h"
 
 /* Too large for the stack. */
 static szg_codebook book, read_back;
@@ -18,16 +14,9 @@ static szg_codebook_work work;
 static uint64_t counts[SZG_MAX_SYMBOLS];
 static uint8_t bytes[SZG_CODEBOOK_MAX_BYTES];
 
-static uint64_t next_random(uint64_t *state) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return *state >> 24; /* 40 bits */
-}
-
 static void clear_counts(void) { memset(counts, 0, sizeof counts); }
 
-static void build(uint32_t symbol_count) {
-  szg_codebook_build(counts, symbol_count, &book, &work);
-}
+static void build(uint32_t symbol_count) { szg_codebook_build(counts, symbol_count, &book, &work); }
 
 /* Kraft's sum in units of 2^-16. */
 static uint32_t kraft_sum(const szg_codebook *b) {
@@ -52,12 +41,14 @@ static void comes_back(uint32_t symbol_count) {
 static void books_of_every_size_come_back(void **state) {
   (void)state;
   uint32_t const symbol_counts[] = {4, 6, 34, 1022, 1024, 1026, 4096, SZG_MAX_SYMBOLS};
-  for (uint64_t seed = 1; seed <= 40; seed++) {
-    uint64_t random = seed;
-    uint32_t const symbol_count = symbol_counts[seed % 8];
+  test_random random = test_random_begin();
+  for (uint32_t i = 0; i < 40; i++) {
+    uint32_t const symbol_count = symbol_counts[i % 8];
     for (uint32_t s = 0; s < symbol_count; s++)
-      counts[s] = next_random(&random) % 3 ? next_random(&random) >> random % 37 : 0;
-    if (seed % 5 == 0) counts[SZG_ESCAPE_SYMBOL] = 1;
+      counts[s] = test_random_below(&random, 3)
+                      ? test_random_bits(&random) >> (24 + test_random_below(&random, 37))
+                      : 0;
+    if (i % 5 == 0) counts[SZG_ESCAPE_SYMBOL] = 1;
     comes_back(symbol_count);
   }
   for (uint32_t lone = 0; lone < 4; lone++) {
@@ -85,8 +76,7 @@ static void is_written_as_the_format_says(void **state) {
 
 /* The bytes in a block of their own size, so that a sanitizer sees a read beyond. */
 static szgpu_status read_of(const uint8_t *some, size_t byte_count, uint32_t symbol_count) {
-  uint8_t *const copy = malloc(byte_count + !byte_count);
-  assert_non_null(copy);
+  uint8_t *const copy = test_allocate(byte_count);
   if (byte_count) memcpy(copy, some, byte_count);
   szgpu_status const status = szg_codebook_read(copy, byte_count, symbol_count, &read_back);
   free(copy);
@@ -94,8 +84,7 @@ static szgpu_status read_of(const uint8_t *some, size_t byte_count, uint32_t sym
 }
 
 /* A book of 8 symbols: six head bytes, then the lengths from symbol 1 on. */
-#define READ(...) \
-  read_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), 8)
+#define READ(...) read_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), 8)
 
 static void reads_what_is_sound(void **state) {
   (void)state;
@@ -132,11 +121,11 @@ static void refuses_lengths_over_the_limit(void **state) {
 
 static void refuses_symbols_out_of_place(void **state) {
   (void)state;
-  assert_int_equal(READ(0, 0, 0, 0, 2, 0, 1, 1), SZGPU_BAD_DATA);     /* 0 is the escape's */
-  assert_int_equal(READ(0, 0, 7, 0, 2, 0, 1, 1), SZGPU_BAD_DATA);     /* beyond the alphabet */
+  assert_int_equal(READ(0, 0, 0, 0, 2, 0, 1, 1), SZGPU_BAD_DATA); /* 0 is the escape's */
+  assert_int_equal(READ(0, 0, 7, 0, 2, 0, 1, 1), SZGPU_BAD_DATA); /* beyond the alphabet */
   assert_int_equal(READ(0, 0, 255, 255, 2, 0, 1, 1), SZGPU_BAD_DATA);
   assert_int_equal(READ(0, 0, 3, 0, 255, 255, 1, 1), SZGPU_BAD_DATA);
-  assert_int_equal(READ(0, 1, 3, 0, 2, 0, 1, 1), SZGPU_BAD_DATA);     /* byte 1 is 0 */
+  assert_int_equal(READ(0, 1, 3, 0, 2, 0, 1, 1), SZGPU_BAD_DATA); /* byte 1 is 0 */
 }
 
 static void refuses_runs_that_do_not_end_with_the_symbols(void **state) {
@@ -146,12 +135,11 @@ static void refuses_runs_that_do_not_end_with_the_symbols(void **state) {
   assert_int_equal(READ(0, 0, 3, 0, 3, 0, 1, 1), SZGPU_BAD_DATA);
 }
 
-/* Each of these says nothing wrong, but the writer would have said it in other bytes. */
-static void refuses_what_the_writer_would_write_otherwise(void **state) {
+static void reads_books_that_another_writer_may_write(void **state) {
   (void)state;
-  assert_int_equal(READ(0, 0, 2, 0, 3, 0, 0, 1, 1), SZGPU_BAD_DATA); /* begins with no code */
-  assert_int_equal(READ(0, 0, 3, 0, 3, 0, 1, 1, 0), SZGPU_BAD_DATA); /* ends with none */
-  assert_int_equal(READ(1, 0, 3, 0, 0, 0), SZGPU_BAD_DATA);          /* no symbols, not from 1 */
+  assert_int_equal(READ(0, 0, 2, 0, 3, 0, 0, 1, 1), SZGPU_OK);    /* begins with no code */
+  assert_int_equal(READ(0, 0, 3, 0, 3, 0, 1, 1, 0), SZGPU_OK);    /* ends with none */
+  assert_int_equal(READ(0, 0, 2, 0, 4, 0, 2, 2, 2, 2), SZGPU_OK); /* runs in pieces */
 }
 
 static void refuses_a_truncated_book_at_every_byte(void **state) {
@@ -166,17 +154,20 @@ static void refuses_a_truncated_book_at_every_byte(void **state) {
 
 static void a_book_of_random_bytes_is_refused_or_a_prefix_code(void **state) {
   (void)state;
-  for (uint64_t seed = 1; seed <= 20000; seed++) {
-    uint64_t random = seed;
+  test_random random = test_random_begin();
+  int accepted_count = 0;
+  for (int i = 0; i < 20000; i++) {
     uint8_t some[14] = {0, 0, 1, 0, 7, 0};
-    size_t const byte_count = 6 + next_random(&random) % 8;
-    some[0] = (uint8_t)(next_random(&random) % 5);
-    for (size_t i = 6; i < byte_count; i++)
-      some[i] = (uint8_t)(next_random(&random) % 3 << 5 | next_random(&random) % 5);
-    if (read_of(some, byte_count, 8) == SZGPU_OK && kraft_sum(&read_back) != 65536 &&
-        kraft_sum(&read_back) != 32768 && kraft_sum(&read_back) != 0)
-      fail_msg("seed %llu: Kraft's sum is %u", (unsigned long long)seed, kraft_sum(&read_back));
+    size_t const byte_count = 6 + test_random_below(&random, 8);
+    some[0] = (uint8_t)test_random_below(&random, 5);
+    for (size_t k = 6; k < byte_count; k++)
+      some[k] = (uint8_t)(test_random_below(&random, 3) << 5 | test_random_below(&random, 5));
+    if (read_of(some, byte_count, 8) != SZGPU_OK) continue;
+    accepted_count++;
+    uint32_t const sum = kraft_sum(&read_back);
+    assert_true(sum == 65536 || sum == 32768 || sum == 0);
   }
+  assert_true(accepted_count > 20);
 }
 
 int main(void) {
@@ -189,7 +180,7 @@ int main(void) {
       cmocka_unit_test(refuses_lengths_over_the_limit),
       cmocka_unit_test(refuses_symbols_out_of_place),
       cmocka_unit_test(refuses_runs_that_do_not_end_with_the_symbols),
-      cmocka_unit_test(refuses_what_the_writer_would_write_otherwise),
+      cmocka_unit_test(reads_books_that_another_writer_may_write),
       cmocka_unit_test(refuses_a_truncated_book_at_every_byte),
       cmocka_unit_test(a_book_of_random_bytes_is_refused_or_a_prefix_code),
   };

@@ -1,24 +1,14 @@
 /* test_histogram.c - how often each code occurs.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "huffman/huffman.h"
+
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "huffman/huffman.h"
+#include "support.h"
 
 static size_t const awkward_counts[] = {0,   1,   2,   3,   4,    5,    31,   32,   33,
                                         127, 255, 256, 257, 4095, 4096, 4097, 7919, 65537};
-enum { AWKWARD_COUNTS = sizeof awkward_counts / sizeof *awkward_counts };
-
-static uint64_t next_random(uint64_t *state) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return *state >> 33;
-}
 
 static uint64_t total_of(const uint32_t *counts, uint32_t symbol_count, uint32_t symbol) {
   uint64_t total = 0;
@@ -73,14 +63,14 @@ static void no_codes_change_nothing(void **state) {
 }
 
 /* Codes and tables have exactly the room they need, so that a sanitizer sees one step beyond. */
-static void agrees_with_plain_counting_at(uint32_t symbol_count, size_t code_count, uint64_t seed) {
-  uint16_t *const codes = malloc(code_count * sizeof *codes + !code_count);
+static void agrees_with_plain_counting_at(uint32_t symbol_count, size_t code_count,
+                                          test_random *random) {
+  uint16_t *const codes = test_allocate(code_count * sizeof *codes);
   uint32_t *const expected = calloc(symbol_count, sizeof *expected);
   uint32_t *const counts = zeroed_counts(symbol_count);
-  assert_non_null(codes);
   assert_non_null(expected);
   for (size_t i = 0; i < code_count; i++) {
-    codes[i] = (uint16_t)(next_random(&seed) % symbol_count);
+    codes[i] = (uint16_t)(test_random_below(random, symbol_count));
     expected[codes[i]]++;
   }
   szg_histogram_add(codes, code_count, symbol_count, counts);
@@ -96,9 +86,10 @@ static void agrees_with_plain_counting_at(uint32_t symbol_count, size_t code_cou
 static void agrees_with_plain_counting_at_awkward_sizes(void **state) {
   (void)state;
   uint32_t const symbol_counts[] = {4, 1024, SZG_MAX_SYMBOLS};
-  for (int s = 0; s < 3; s++)
-    for (int i = 0; i < AWKWARD_COUNTS; i++)
-      agrees_with_plain_counting_at(symbol_counts[s], awkward_counts[i], (uint64_t)i + 1);
+  test_random random = test_random_begin();
+  for (size_t s = 0; s < ARRAY_COUNT(symbol_counts); s++)
+    for (size_t i = 0; i < ARRAY_COUNT(awkward_counts); i++)
+      agrees_with_plain_counting_at(symbol_counts[s], awkward_counts[i], &random);
 }
 
 static void counts_the_last_symbol_of_the_largest_alphabet(void **state) {

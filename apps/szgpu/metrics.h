@@ -12,7 +12,7 @@ struct metrics {
   uint64_t values_over_bound; /* differing NaNs among them */
   double max_error;
   double max_error_over_bound; /* 0 where max_error is */
-  double psnr;                 /* dB over the values finite in both; Inf: no error */
+  double psnr;                 /* dB, values finite in both and not fill; Inf: no error */
 };
 
 /* info is of the archive that restored came from; both hold value_count values. */

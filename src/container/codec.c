@@ -36,14 +36,15 @@ static szgpu_status compress_part(void *job_pointer, uint64_t piece, int worker)
 /* *packed is used as: the pieces' sizes, then a slot per piece; the pieces are then pushed together
  * at the front of the slots, and their sizes overwritten last. */
 szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *bytes,
-                               size_t byte_count, szg_buffer *packed, bool *pays) {
+                               size_t byte_count, uint64_t loop_values, szg_buffer *packed,
+                               bool *pays) {
   uint64_t const piece_count = szg_div_up(byte_count, SZG_ZSTD_PIECE_BYTES);
   size_t const bound = ZSTD_compressBound((size_t)szg_min_u64(byte_count, SZG_ZSTD_PIECE_BYTES));
   size_t const head_bytes = (size_t)piece_count * sizeof(size_t);
   SZG_TRY(szg_buffer_reset(packed, head_bytes + (size_t)piece_count * bound));
   compress_job job = {
       bytes, byte_count, level, bound, packed->bytes + head_bytes, (size_t *)(void *)packed->bytes};
-  SZG_TRY(szg_for_parts(threads, piece_count, 0, compress_part, &job));
+  SZG_TRY(szg_for_parts(threads, piece_count, loop_values, compress_part, &job));
   size_t total_bytes = 0;
   for (uint64_t piece = 0; piece < piece_count; piece++) {
     memmove(job.slots + total_bytes, job.slots + piece * bound, job.slot_bytes[piece]);

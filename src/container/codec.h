@@ -7,10 +7,12 @@
 #include "core/memory.h"
 #include "core/threads.h"
 
-/* Compresses `bytes` into *packed, one zstd frame per SZG_ZSTD_PIECE_BYTES, one after the other.
+/* loop_values: what the work counts for in the progress report.
+ * Compresses `bytes` into *packed, one zstd frame per SZG_ZSTD_PIECE_BYTES, one after the other.
  * *pays: whether that saved more than 1/SZG_ZSTD_MIN_GAIN; if not, *packed is of no use. */
 szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *bytes,
-                               size_t byte_count, szg_buffer *packed, bool *pays) SZG_CHECKED;
+                               size_t byte_count, uint64_t loop_values, szg_buffer *packed,
+                               bool *pays) SZG_CHECKED;
 
 /* The inverse, into exactly raw_bytes. SZGPU_BAD_DATA: not such a section. */
 szgpu_status szg_zstd_decompress(szg_threads *threads, const uint8_t *packed, size_t packed_bytes,

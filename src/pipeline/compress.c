@@ -8,8 +8,10 @@
 #include "pipeline/compress_frame.h"
 #include "pipeline/pipeline.h"
 
-/* Passes over the values that progress counts: to codes, to bits. */
-enum { PROGRESS_PASSES = 2 };
+/* What progress counts: values to codes, codes to bits, bits through zstd. */
+static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params) {
+  return grid->value_count * (params->zstd_level ? 3 : 2);
+}
 
 static void carve(szg_arena *arena, const szg_grid *grid, uint64_t frame_rows, int thread_count,
                   szg_compress_plan *plan) {
@@ -64,7 +66,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
   uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
   size_t const value_bytes = szg_dtype_bytes(shape->dtype);
   ctx->threads.done_values = 0;
-  ctx->threads.total_values = grid->value_count * PROGRESS_PASSES;
+  ctx->threads.total_values = progress_values(grid, params);
   szg_compress_plan plan;
   SZG_TRY(make_plan(ctx, grid, frame_rows, &plan));
   szg_bound_plan bound;
