@@ -150,7 +150,8 @@ static void assert_covers_every_value_once(const szg_grid *grid) {
 
 static void code_order_covers_every_value_once(void **state) {
   (void)state;
-  static const uint64_t sizes[] = {1, 31, 32, 33, 255, 256, 257, 2047, 2049, 4095, 4096, 4097, 8191};
+  static const uint64_t sizes[] = {1,   31,   32,   33,   255,  256, 257,
+                                   2047, 2049, 4095, 4096, 4097, 8191};
   for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
     szg_grid const line = grid_of(SZGPU_F32, 1, sizes[i], 0, 0, 0);
     szg_grid const rows = grid_of(SZGPU_F32, 2, 67, sizes[i], 0, 0);

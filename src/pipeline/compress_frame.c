@@ -44,7 +44,7 @@ static szgpu_status code_tile(szg_frame_job *job, szg_compress_worker *worker, c
   bool const is_wide = szg_is_wide(quantizer->arithmetic);
   szg_tile_work *const work = &worker->tile;
   szg_tile_quantize(quantizer, tile, job->values, work);
-  szg_tile_difference(is_wide, tile, job->choice.axes, work);
+  szg_tile_difference(is_wide, tile, job->choice.axes, &work->lattice, &work->deltas);
   uint32_t const escape_count = szg_tile_code(is_wide, tile, job->choice.radius, work,
                                               job->plan->codes + tile->first_code, worker->escapes);
   for (uint32_t i = 0; i < escape_count; i++) {

@@ -75,6 +75,12 @@ static szgpu_status sample_part(void *job_pointer, uint64_t i, int worker) {
   return SZGPU_OK;
 }
 
+/* Four tables by turns, as the histogram of all codes has (huffman/histogram.c says why). */
+static void count_codes(const uint16_t *codes, uint32_t code_count,
+                        uint32_t counts[4][2 * SZG_COST_RADIUS]) {
+  for (uint32_t i = 0; i < code_count; i++) counts[i % 4][codes[i]]++;
+}
+
 /* One set of axes: the sample's deltas by class. */
 static szgpu_status cost_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
@@ -87,17 +93,16 @@ static szgpu_status cost_part(void *job_pointer, uint64_t part, int worker) {
   uint32_t *const classes = work->classes[axes];
   memset(classes, 0, sizeof work->classes[axes]);
   uint64_t total = 0, raw_bits = 0;
+  uint32_t counts[4][2 * SZG_COST_RADIUS] = {{0}};
   szg_tile_work tile_work;
   uint16_t codes[SZG_TILE_VALUES];
   int64_t escapes[SZG_TILE_VALUES];
   for (uint32_t i = 0; i < job->sample_count; i++) {
     const szg_tile *const tile = &work->tiles[i];
-    tile_work.lattice = work->sample[i].lattice;
-    szg_tile_difference(is_wide, tile, axes, &tile_work);
+    szg_tile_difference(is_wide, tile, axes, &work->sample[i].lattice, &tile_work.deltas);
     uint32_t const escape_count =
         szg_tile_code(is_wide, tile, SZG_COST_RADIUS, &tile_work, codes, escapes);
-    for (uint32_t c = 0; c < tile->value_count; c++) classes[codes[c]]++;
-    classes[SZG_ESCAPE_SYMBOL] = 0;
+    count_codes(codes, tile->value_count, counts);
     for (uint32_t c = 0; c < escape_count; c++) {
       unsigned const width = magnitude_width(escapes[c]);
       classes[2 * SZG_COST_RADIUS + width]++;
@@ -105,6 +110,9 @@ static szgpu_status cost_part(void *job_pointer, uint64_t part, int worker) {
     }
     total += tile->value_count;
   }
+  for (uint32_t s = SZG_ESCAPE_SYMBOL + 1; s < 2 * SZG_COST_RADIUS; s++)
+    classes[s] = counts[0][s] + counts[1][s] + counts[2][s] + counts[3][s];
+  work->has_large[axes] = raw_bits > 0;
   work->costs[axes] = huffman_cost(classes, SZG_COST_CLASSES, SZG_COST_RADIUS, total) +
                       (raw_bits << LOG_FRACTION_BITS);
   return SZGPU_OK;
@@ -118,7 +126,8 @@ static uint64_t count_deltas(const choice_job *job, uint32_t axes) {
   memset(work->wide_deltas, 0, sizeof work->wide_deltas);
   uint64_t total = 0;
   for (uint32_t i = 0; i < job->sample_count; i++) {
-    szg_tile_difference(is_wide, &work->tiles[i], axes, &work->sample[i]);
+    szg_tile_difference(is_wide, &work->tiles[i], axes, &work->sample[i].lattice,
+                        &work->sample[i].deltas);
     uint32_t const count = work->tiles[i].value_count;
     for (uint32_t c = 0; c < count; c++) {
       int64_t const delta =
@@ -166,21 +175,26 @@ static uint32_t choose_radius(szg_choice_work *work, uint64_t total) {
   return best;
 }
 
+/* A sixteenth of the tiles, within limits. */
+static uint32_t sample_count(uint64_t tile_count) {
+  if (tile_count <= SZG_LEAST_SAMPLE) return (uint32_t)tile_count;
+  uint64_t const share = tile_count / SZG_SAMPLE_SHARE;
+  return share < SZG_LEAST_SAMPLE ? SZG_LEAST_SAMPLE
+                                  : (uint32_t)szg_min_u64(share, SZG_MOST_SAMPLE);
+}
+
 szgpu_status szg_choose(szg_threads *threads, const szg_quantizer *quantizer, const szg_grid *grid,
                         const void *frame_values, uint32_t asked_radius, szg_choice_work *work,
                         szg_choice *choice) {
-  choice_job job = {quantizer,
-                    grid,
-                    frame_values,
-                    work,
-                    (uint32_t)szg_min_u64(SZG_SAMPLED_TILES, grid->tile_count),
+  choice_job job = {quantizer,          grid, frame_values, work, sample_count(grid->tile_count),
                     szg_grid_axes(grid)};
   SZG_TRY(szg_for_parts(threads, job.sample_count, 0, sample_part, &job));
   SZG_TRY(szg_for_parts(threads, SZG_AXES_SETS, 0, cost_part, &job));
   choice->axes = SZG_AXIS_X;
   for (uint32_t axes = 1; axes <= SZG_AXES_SETS; axes++)
     if (work->costs[axes] < work->costs[choice->axes]) choice->axes = axes;
-  choice->radius = asked_radius;
-  if (asked_radius == 0) choice->radius = choose_radius(work, count_deltas(&job, choice->axes));
+  choice->radius = asked_radius ? asked_radius : SZG_COST_RADIUS;
+  if (asked_radius == 0 && work->has_large[choice->axes]) /* otherwise no larger one could gain */
+    choice->radius = choose_radius(work, count_deltas(&job, choice->axes));
   return SZGPU_OK;
 }

@@ -19,8 +19,9 @@ enum {
 
 /* Memory for the choice. */
 typedef struct szg_choice_work {
-  szg_tile_work sample[SZG_SAMPLED_TILES];
-  szg_tile tiles[SZG_SAMPLED_TILES];
+  szg_tile_work sample[SZG_MOST_SAMPLE];
+  szg_tile tiles[SZG_MOST_SAMPLE];
+  bool has_large[SZG_AXES_SETS + 1]; /* by set: a delta of SZG_COST_RADIUS or more */
   uint64_t costs[SZG_AXES_SETS + 1]; /* by set; UINT64_MAX: not a choice */
   uint32_t classes[SZG_AXES_SETS + 1][SZG_COST_CLASSES];
   uint32_t deltas[SZG_MAX_SYMBOLS]; /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */

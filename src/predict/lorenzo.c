@@ -8,6 +8,8 @@
 #include "core/bytes.h"
 #include "core/dispatch.h"
 
+enum { CACHE_LINE = 64 };
+
 #define VALUE float
 #define BITS uint32_t
 #define POINT int32_t
@@ -94,13 +96,13 @@ void szg_tile_mark_constant(const szg_quantizer *k, szgpu_dtype dtype, uint64_t 
     }
 }
 
-void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work) {
+void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes,
+                         const szg_tile_points *lattice, szg_tile_points *deltas) {
   if (is_wide)
-    difference_tile_wide(tile, axes, (const uint64_t *)work->lattice.wide,
-                         (uint64_t *)work->deltas.wide);
+    difference_tile_wide(tile, axes, (const uint64_t *)lattice->wide, (uint64_t *)deltas->wide);
   else
-    difference_tile_narrow(tile, axes, (const uint32_t *)work->lattice.narrow,
-                           (uint32_t *)work->deltas.narrow);
+    difference_tile_narrow(tile, axes, (const uint32_t *)lattice->narrow,
+                           (uint32_t *)deltas->narrow);
 }
 
 uint32_t szg_tile_code(bool is_wide, const szg_tile *tile, uint32_t radius,

@@ -17,12 +17,15 @@
 #include "core/tiles.h"
 #include "quant/quant_core.h"
 
-/* One tile at work, in code order; one per worker. */
+/* Lattice points of a tile or their differences, in code order. */
+typedef union szg_tile_points {
+  int32_t narrow[SZG_TILE_VALUES];
+  int64_t wide[SZG_TILE_VALUES];
+} szg_tile_points;
+
+/* One tile at work; one per worker. */
 typedef struct szg_tile_work {
-  union {
-    int32_t narrow[SZG_TILE_VALUES];
-    int64_t wide[SZG_TILE_VALUES];
-  } lattice, deltas;
+  szg_tile_points lattice, deltas;
   uint8_t marks[SZG_TILE_VALUES]; /* SZG_MARK_*; valid if has_marks */
   bool has_marks;
 } szg_tile_work;
@@ -37,8 +40,9 @@ void szg_tile_mark_constant(const szg_quantizer *quantizer, szgpu_dtype dtype,
                             uint64_t constant_bits, const szg_tile *tile, const void *frame_values,
                             szg_tile_work *work);
 
-/* work->lattice to work->deltas, along the axes of S; the lattice is left as it was. */
-void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work);
+/* Lattice points to differences, along the axes of S. */
+void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes,
+                         const szg_tile_points *lattice, szg_tile_points *deltas);
 
 /* work->deltas to symbols: delta + radius, or the escape. Returns how many escapes; their deltas
  * go to escapes in order (room for a whole tile), as int64. */

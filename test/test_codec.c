@@ -1,0 +1,210 @@
+/* test_codec.c - zstd over a section: one frame a piece, kept where it pays, refused where damaged.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "container/codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "container/format.h"
+#include "support.h"
+
+enum { PIECE = SZG_ZSTD_PIECE_BYTES };
+
+static szg_threads threads = {.count = 2};
+
+/* Compressible: runs of equal bytes of random lengths. */
+static uint8_t *make_runs(size_t byte_count) {
+  uint8_t *const bytes = test_allocate(byte_count);
+  for (size_t i = 0, run = 0; i < byte_count; run++)
+    for (uint64_t left = 1 + test_hash(run) % 100; left > 0 && i < byte_count; left--)
+      bytes[i++] = (uint8_t)(test_hash(run) >> 32);
+  return bytes;
+}
+
+static uint8_t *make_noise(size_t byte_count) {
+  uint8_t *const bytes = test_allocate(byte_count);
+  for (size_t i = 0; i < byte_count; i++) bytes[i] = (uint8_t)test_hash(i);
+  return bytes;
+}
+
+static bool compress(const uint8_t *bytes, size_t byte_count, szg_buffer *packed) {
+  bool pays = false;
+  assert_int_equal(szg_zstd_compress(&threads, 3, bytes, byte_count, 0, packed, &pays), SZGPU_OK);
+  return pays;
+}
+
+/* Blocks of exactly the sizes, so that a sanitizer sees a step beyond. */
+static szgpu_status restore(const uint8_t *packed, size_t packed_bytes, uint8_t *raw,
+                            size_t raw_bytes) {
+  uint8_t *const copy = test_allocate(packed_bytes);
+  uint8_t *const room = test_allocate(raw_bytes);
+  if (packed_bytes) memcpy(copy, packed, packed_bytes);
+  szgpu_status const status = szg_zstd_decompress(&threads, copy, packed_bytes, room, raw_bytes);
+  if (status == SZGPU_OK && raw && raw_bytes) memcpy(raw, room, raw_bytes);
+  free(copy);
+  free(room);
+  return status;
+}
+
+static void sections_of_awkward_sizes_come_back(void **state) {
+  (void)state;
+  size_t const sizes[] = {1, 2, 31, 257, 4097, 65521, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 7};
+  for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
+    for (int is_noise = 0; is_noise < 2; is_noise++) {
+      uint8_t *const bytes = is_noise ? make_noise(sizes[i]) : make_runs(sizes[i]);
+      uint8_t *const back = test_allocate(sizes[i]);
+      szg_buffer packed = {0};
+      (void)compress(bytes, sizes[i], &packed);
+      assert_int_equal(restore(packed.bytes, packed.used_bytes, back, sizes[i]), SZGPU_OK);
+      assert_memory_equal(back, bytes, sizes[i]);
+      szg_buffer_release(&packed);
+      free(back);
+      free(bytes);
+    }
+}
+
+static void each_piece_is_a_zstd_frame_of_its_own(void **state) {
+  (void)state;
+  size_t const byte_count = 2 * PIECE + 12345;
+  uint8_t *const bytes = make_runs(byte_count);
+  uint8_t *const back = test_allocate(byte_count);
+  szg_buffer packed = {0};
+  assert_true(compress(bytes, byte_count, &packed));
+  size_t at = 0;
+  for (size_t piece = 0; piece < 3; piece++) {
+    size_t const frame = ZSTD_findFrameCompressedSize(packed.bytes + at, packed.used_bytes - at);
+    assert_false(ZSTD_isError(frame));
+    size_t const expected = piece < 2 ? PIECE : 12345;
+    assert_int_equal(ZSTD_decompress(back, byte_count, packed.bytes + at, frame), expected);
+    assert_memory_equal(back, bytes + piece * PIECE, expected);
+    at += frame;
+  }
+  assert_int_equal(at, packed.used_bytes);
+  assert_int_equal(ZSTD_decompress(back, byte_count, packed.bytes, packed.used_bytes), byte_count);
+  szg_buffer_release(&packed);
+  free(back);
+  free(bytes);
+}
+
+static void the_bytes_do_not_depend_on_the_threads(void **state) {
+  (void)state;
+  uint8_t *const bytes = make_runs(5 * PIECE + 1);
+  szg_buffer packed[3] = {{0}};
+  int const thread_counts[] = {1, 2, 7};
+  for (int i = 0; i < 3; i++) {
+    threads.count = thread_counts[i];
+    assert_true(compress(bytes, 5 * PIECE + 1, &packed[i]));
+    assert_int_equal(packed[i].used_bytes, packed[0].used_bytes);
+    assert_memory_equal(packed[i].bytes, packed[0].bytes, packed[0].used_bytes);
+  }
+  threads.count = 2;
+  for (int i = 0; i < 3; i++) szg_buffer_release(&packed[i]);
+  free(bytes);
+}
+
+static void pays_only_if_it_saves_over_a_64th(void **state) {
+  (void)state;
+  szg_buffer packed = {0};
+  uint8_t *const noise = make_noise(100000);
+  assert_false(compress(noise, 100000, &packed));
+  assert_false(compress(noise, 1, &packed));
+  bool was_paying = false, changed = false;
+  for (size_t zero_count = 0; zero_count <= 4000; zero_count += 50) { /* about the threshold */
+    memset(noise, 0, zero_count);
+    bool const pays = compress(noise, 100000, &packed);
+    assert_int_equal(pays, packed.used_bytes < 100000 - 100000 / 64);
+    changed |= pays != was_paying;
+    was_paying = pays;
+  }
+  assert_true(changed);
+  szg_buffer_release(&packed);
+  free(noise);
+}
+
+static void a_wrong_raw_size_is_bad_data(void **state) {
+  (void)state;
+  size_t const byte_count = PIECE + 1000;
+  uint8_t *const bytes = make_runs(byte_count);
+  szg_buffer packed = {0};
+  assert_true(compress(bytes, byte_count, &packed));
+  size_t const wrong[] = {0, 1, 1000, PIECE, PIECE + 999, PIECE + 1001, 2 * PIECE, 2 * PIECE + 1};
+  for (size_t i = 0; i < ARRAY_COUNT(wrong); i++)
+    assert_int_equal(restore(packed.bytes, packed.used_bytes, NULL, wrong[i]), SZGPU_BAD_DATA);
+  szg_buffer_release(&packed);
+  free(bytes);
+}
+
+static void nothing_packed_is_nothing_raw(void **state) {
+  (void)state;
+  assert_int_equal(restore(NULL, 0, NULL, 0), SZGPU_OK);
+  assert_int_equal(restore(NULL, 0, NULL, 1), SZGPU_BAD_DATA);
+}
+
+static void a_frame_more_or_of_another_kind_is_bad_data(void **state) {
+  (void)state;
+  uint8_t *const bytes = make_runs(3000);
+  szg_buffer packed = {0};
+  (void)compress(bytes, 3000, &packed);
+  uint8_t skippable[8 + 4] = {0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0};
+  uint8_t *const both = test_allocate(2 * packed.used_bytes + sizeof skippable);
+  memcpy(both, packed.bytes, packed.used_bytes);
+  memcpy(both + packed.used_bytes, packed.bytes, packed.used_bytes);
+  assert_int_equal(restore(both, 2 * packed.used_bytes, NULL, 3000), SZGPU_BAD_DATA);
+  assert_int_equal(restore(both, 2 * packed.used_bytes, NULL, 6000), SZGPU_BAD_DATA);
+  memcpy(both + packed.used_bytes, skippable, sizeof skippable);
+  assert_int_equal(restore(both, packed.used_bytes + sizeof skippable, NULL, 3000), SZGPU_BAD_DATA);
+  memcpy(both, skippable, sizeof skippable);
+  memcpy(both + sizeof skippable, packed.bytes, packed.used_bytes);
+  assert_int_equal(restore(both, packed.used_bytes + sizeof skippable, NULL, 3000), SZGPU_BAD_DATA);
+  szg_buffer_release(&packed);
+  free(both);
+  free(bytes);
+}
+
+static void is_bad_data_truncated_at_every_byte(void **state) {
+  (void)state;
+  uint8_t *const bytes = make_runs(3000);
+  szg_buffer packed = {0};
+  (void)compress(bytes, 3000, &packed);
+  for (size_t cut = 0; cut < packed.used_bytes; cut++)
+    assert_int_equal(restore(packed.bytes, cut, NULL, 3000), SZGPU_BAD_DATA);
+  szg_buffer_release(&packed);
+  free(bytes);
+}
+
+/* zstd itself has no checksum here, so a flipped bit may give other bytes: the section's checksum
+ * is what finds it. */
+static void with_any_bit_flipped_is_bad_data_or_bytes_of_the_right_number(void **state) {
+  (void)state;
+  uint8_t *const bytes = make_runs(2000);
+  szg_buffer packed = {0};
+  int refused_count = 0;
+  (void)compress(bytes, 2000, &packed);
+  for (size_t bit = 0; bit < 8 * packed.used_bytes; bit++) {
+    packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    szgpu_status const status = restore(packed.bytes, packed.used_bytes, NULL, 2000);
+    assert_true(status == SZGPU_OK || status == SZGPU_BAD_DATA);
+    refused_count += status == SZGPU_BAD_DATA;
+    packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+  }
+  assert_true(refused_count > 32); /* the magic number at least */
+  szg_buffer_release(&packed);
+  free(bytes);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sections_of_awkward_sizes_come_back),
+      cmocka_unit_test(each_piece_is_a_zstd_frame_of_its_own),
+      cmocka_unit_test(the_bytes_do_not_depend_on_the_threads),
+      cmocka_unit_test(pays_only_if_it_saves_over_a_64th),
+      cmocka_unit_test(a_wrong_raw_size_is_bad_data),
+      cmocka_unit_test(nothing_packed_is_nothing_raw),
+      cmocka_unit_test(a_frame_more_or_of_another_kind_is_bad_data),
+      cmocka_unit_test(is_bad_data_truncated_at_every_byte),
+      cmocka_unit_test(with_any_bit_flipped_is_bad_data_or_bytes_of_the_right_number),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* test_decoders.c - the linear layout's decoders: the same codes, or the same refusal.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "huffman/huffman.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "linear_reference.h"
+
+static szgpu_status decode(bool is_serial, const szg_linear_input *input, const szg_code_run *runs,
+                           size_t run_count) {
+  return is_serial ? szg_decode_serial(&coder.index, input, runs, run_count)
+                   : szg_decode_runs(&coder.decode_table, input, runs, run_count);
+}
+
+/* Runs over the stream of up to most_codes codes each, every one with a block of its own. */
+static size_t make_runs(const test_stream *s, size_t most_codes, test_random *random,
+                        szg_code_run **runs) {
+  *runs = test_block((s->code_count + 1) * sizeof **runs);
+  size_t run_count = 0;
+  for (size_t code = 0; code < s->code_count; run_count++) {
+    size_t const left = s->code_count - code;
+    size_t const asked = 1 + test_random_below(random, most_codes);
+    size_t const taken = asked < left ? asked : left;
+    (*runs)[run_count] = (szg_code_run){s->starts[code], s->starts[code + taken] - s->starts[code],
+                                        (uint32_t)taken, test_block(taken * sizeof(uint16_t))};
+    code += taken;
+  }
+  return run_count;
+}
+
+static void release_runs(szg_code_run *runs, size_t run_count) {
+  for (size_t i = 0; i < run_count; i++) free(runs[i].codes);
+  free(runs);
+}
+
+static void check_runs(const test_stream *s, const szg_code_run *runs, size_t run_count) {
+  for (size_t i = 0, code = 0; i < run_count; code += runs[i++].code_count)
+    assert_memory_equal(runs[i].codes, s->codes + code, runs[i].code_count * sizeof(uint16_t));
+}
+
+static void both_decoders_give_the_codes_back(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  size_t const most_codes[] = {1, 9, 200, 4096};
+  for (int kind = 0; kind < TEST_BOOK_COUNT; kind++) {
+    test_build_book(kind);
+    for (size_t i = 0; i < test_code_count_count; i++) {
+      test_stream s = test_make_stream(test_code_counts[i], &random);
+      szg_linear_input const input = test_input_of(&s);
+      for (int m = 0; m < 4; m++)
+        for (int is_serial = 0; is_serial < 2; is_serial++) {
+          szg_code_run *runs;
+          size_t const run_count = make_runs(&s, most_codes[m], &random, &runs);
+          assert_int_equal(decode(is_serial, &input, runs, run_count), SZGPU_OK);
+          check_runs(&s, runs, run_count);
+          release_runs(runs, run_count);
+        }
+      test_stream_release(&s);
+    }
+  }
+}
+
+static void both_decoders_refuse_runs_whose_bits_lie(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int kind = 0; kind < TEST_BOOK_COUNT; kind++) {
+    test_build_book(kind);
+    test_stream s = test_make_stream(2000, &random);
+    szg_linear_input const input = test_input_of(&s);
+    szg_code_run *runs;
+    size_t const run_count = make_runs(&s, 300, &random, &runs);
+    for (int is_serial = 0; is_serial < 2; is_serial++)
+      for (size_t i = 0; i < run_count; i++) {
+        szg_code_run const honest = runs[i];
+        uint64_t const lies[] = {honest.bit_count - 1,
+                                 honest.bit_count + 1,
+                                 0,
+                                 1,
+                                 UINT64_MAX,
+                                 UINT64_MAX - honest.first_bit + 1,
+                                 (uint64_t)1 << 32};
+        for (int lie = 0; lie < 7; lie++) {
+          runs[i].bit_count = lies[lie];
+          if (lies[lie] == honest.bit_count) continue;
+          assert_int_equal(decode(is_serial, &input, runs, run_count), SZGPU_BAD_DATA);
+        }
+        runs[i] = honest;
+        runs[i].first_bit = s.bit_count; /* begins where nothing is */
+        assert_int_equal(decode(is_serial, &input, runs, run_count), SZGPU_BAD_DATA);
+        runs[i] = honest;
+      }
+    release_runs(runs, run_count);
+    test_stream_release(&s);
+  }
+}
+
+/* Any bits at all, cut into runs anywhere: both decoders say the same, and what they accept is made
+ * of the book's symbols. */
+static bool both_agree(const szg_linear_input *input, uint64_t first_bit, uint64_t bit_count,
+                       uint32_t code_count) {
+  szg_code_run runs[2];
+  szgpu_status statuses[2];
+  for (int i = 0; i < 2; i++) {
+    runs[i] =
+        (szg_code_run){first_bit, bit_count, code_count, test_block(code_count * sizeof(uint16_t))};
+    statuses[i] = decode(i, input, &runs[i], 1);
+  }
+  assert_int_equal(statuses[0], statuses[1]);
+  assert_true(statuses[0] == SZGPU_OK || statuses[0] == SZGPU_BAD_DATA);
+  if (statuses[0] == SZGPU_OK) {
+    assert_memory_equal(runs[0].codes, runs[1].codes, code_count * sizeof(uint16_t));
+    for (uint32_t c = 0; c < code_count; c++) assert_true(coder.book.lengths[runs[0].codes[c]] > 0);
+  }
+  free(runs[0].codes);
+  free(runs[1].codes);
+  return statuses[0] == SZGPU_OK;
+}
+
+static void both_decoders_agree_on_garbage(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  int accepted_count = 0;
+  for (int round = 0; round < 2100; round++) {
+    if (round % 300 == 0) test_build_book(round / 300);
+    uint64_t const bit_count = 1 + test_random_below(&random, 700);
+    test_stream s = {.bit_count = bit_count, .word_bytes = (bit_count + 31) / 32 * 4};
+    s.words = test_block(s.word_bytes);
+    for (uint64_t i = 0; i < s.word_bytes; i++)
+      s.words[i] = (uint8_t)(test_random_bits(&random) & (round % 3 ? 255 : i));
+    szg_linear_input const input = test_input_of(&s);
+    for (int i = 0; i < 8; i++) {
+      uint64_t const first = test_random_below(&random, bit_count), left = bit_count - first;
+      uint64_t const bits = 1 + test_random_below(&random, i % 2 ? left : szg_min_u64(left, 16));
+      uint32_t const codes = i % 2 ? (uint32_t)test_random_below(&random, bits + 3) : 1;
+      accepted_count += both_agree(&input, first, bits, codes);
+    }
+    test_stream_release(&s);
+  }
+  assert_true(accepted_count > 300);
+}
+
+/* A last code whose bits the padding completes ends beyond the stream. */
+static void both_decoders_refuse_a_code_that_ends_beyond_the_stream(void **state) {
+  (void)state;
+  test_build_book(TEST_BOOK_FLAT_1024);
+  uint8_t words[8] = {0};
+  uint16_t code;
+  szg_linear_input const input = {.words = words, .word_bytes = 8, .bit_count = 36};
+  szg_code_run const run = {30, 10, 1, &code};
+  assert_int_equal(decode(true, &input, &run, 1), SZGPU_BAD_DATA);
+  assert_int_equal(decode(false, &input, &run, 1), SZGPU_BAD_DATA);
+}
+
+static void a_book_without_symbols_decodes_nothing(void **state) {
+  (void)state;
+  memset(coder.counts, 0, sizeof coder.counts);
+  szg_codebook_build(coder.counts, 1024, &coder.book, &coder.work);
+  szg_canonical_index_build(&coder.book, &coder.index);
+  szg_decode_table_build(&coder.book, &coder.decode_table);
+  uint8_t words[64] = {0};
+  uint16_t codes[40];
+  szg_linear_input const input = {.words = words, .word_bytes = 64, .bit_count = 512};
+  szg_code_run const run = {0, 40, 40, codes};
+  assert_int_equal(decode(false, &input, &run, 1), SZGPU_BAD_DATA);
+  assert_int_equal(decode(true, &input, &run, 1), SZGPU_BAD_DATA);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(both_decoders_give_the_codes_back),
+      cmocka_unit_test(both_decoders_refuse_runs_whose_bits_lie),
+      cmocka_unit_test(both_decoders_agree_on_garbage),
+      cmocka_unit_test(both_decoders_refuse_a_code_that_ends_beyond_the_stream),
+      cmocka_unit_test(a_book_without_symbols_decodes_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+"""test_golden.py - archives of every released format are written and read as they were.
+
+SPDX-License-Identifier: BSD-3-Clause
+
+  python3 test_golden.py SZGPU DECODER [--update]
+
+For each case: a field made of integers (no libm, so the same everywhere) is compressed and must give
+golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command with each
+of its decoders and by DECODER, a Python program written from docs/format.md alone. sizes.csv lists
+the sizes, so that a change of ratio is a visible diff. Archives with zstd sections are only read:
+their bytes follow the version of libzstd. --update writes the files anew, which is a change of
+format: docs/format.md, src/container/format.h and CHANGELOG.md change with it.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
+
+
+def waves(shape, seed):
+    """Smooth and rough parts, multiples of 2^-10: exact in f32 and f64."""
+    index = np.indices(shape, dtype=np.int64)
+    total = np.zeros(shape, np.int64)
+    for axis, i in enumerate(index):
+        phase = (i * (37 + 11 * axis) + seed * 101) % 512
+        total += np.minimum(phase, 512 - phase) * (40 - 9 * axis)
+    flat = np.arange(total.size, dtype=np.int64).reshape(shape)
+    noise = ((flat * 1103515245 + seed * 12345) >> 7) % 97 - 48
+    return (total + noise).astype(np.float64) / 1024
+
+
+def with_specials(field):
+    """NaNs of two kinds, infinities, -0, a denormal and an outlier, at fixed places."""
+    flat = field.reshape(-1)
+    tiny = np.finfo(field.dtype).smallest_subnormal
+    for place, value in ((3, np.inf), (40, -np.inf), (77, -0.0), (78, tiny), (150, 3e11)):
+        flat[place] = value
+    bits = flat.view(np.uint32 if field.dtype == np.float32 else np.uint64)
+    bits[200] = np.array(np.nan, field.dtype).view(bits.dtype) | bits.dtype.type(5)
+    return field
+
+
+def with_fill(field, fill):
+    """A coast: the fill value in a slanted half."""
+    index = np.indices(field.shape, dtype=np.int64)
+    field[(sum(index) * 7 + index[-1] * 5) % 61 < 25] = fill
+    return field
+
+
+def noise(shape, dtype):
+    words = np.arange(int(np.prod(shape)), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mantissa = (words >> np.uint64(12)).astype(np.float64) / 2.0**52
+    return (mantissa + 1.0).astype(dtype).reshape(shape)
+
+
+f32, f64 = np.float32, np.float64
+CASES = {  # name: field, options
+    "one_value": (lambda: np.array([2.5], f32), "-e 1e-3"),
+    "row_f32": (lambda: waves((9001,), 1).astype(f32), "-e 1e-3"),
+    "plane_f32": (lambda: waves((70, 131), 2).astype(f32), "-e 1e-2"),
+    "box_f32": (lambda: waves((19, 21, 37), 3).astype(f32), "-e 1e-4"),
+    "box_f64": (lambda: waves((19, 21, 37), 4), "-e 1e-5"),
+    "batch_f32": (lambda: waves((3, 5, 9, 33), 5).astype(f32), "-m abs -e 0.01"),
+    "unit_dims_f64": (lambda: waves((1, 33, 1, 65), 6), "-e 1e-3"),
+    "frames_f32": (lambda: waves((40, 9, 34), 7).astype(f32), "-e 1e-3 --frame 16"),
+    "batch_frames_f32": (lambda: waves((5, 3, 9, 33), 8).astype(f32), "-e 1e-3 --frame 2"),
+    "specials_f32": (lambda: with_specials(waves((20, 9, 35), 9).astype(f32)), "-m abs -e 0.05"),
+    "specials_f64": (lambda: with_specials(waves((20, 9, 35), 10)), "-m abs -e 0.05"),
+    "fill_3d_f32": (lambda: with_fill(waves((18, 17, 40), 11).astype(f32), 1e20), "-e 1e-3"),
+    "fill_2d_f64": (lambda: with_fill(waves((70, 90), 12), np.nan), "-e 1e-3"),
+    "fill_named_f32": (lambda: with_fill(waves((5000,), 13).astype(f32), -9999),
+                       "-e 1e-3 --fill -9999"),
+    "close_f32": (lambda: (waves((17, 9, 33), 14) + 4096).astype(f32), "-m abs -e 0.0006"),
+    "wide_f64": (lambda: waves((17, 9, 33), 15), "-m abs -e 1e-11"),
+    "large_radius_f32": (lambda: waves((12000,), 16).astype(f32), "-e 1e-5"),
+    "psnr_f32": (lambda: waves((33, 65), 17).astype(f32), "-m psnr -e 70"),
+    "constant_f32": (lambda: np.full((7, 8, 9), -3.25, f32), "-e 1e-3"),
+    "constant_nan_f64": (lambda: with_specials(np.full((300,), 1e300))[:75], "-e 1e-3"),
+    "raw_f32": (lambda: noise((50, 41), f32), "-m abs -e 1e-9"),
+    "raw_f64": (lambda: noise((50, 41), f64), "-m abs -e 1e-18"),
+    "zstd_f32": (lambda: np.floor(waves((40, 30, 64), 18)).astype(f32), "-e 5e-2 --zstd"),
+}
+
+
+def run(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit {done.returncode}: {done.stdout.decode()}")
+
+
+def contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def compress(szgpu, folder, name):
+    field, options = CASES[name][0](), CASES[name][1].split()
+    raw = os.path.join(folder, f"{name}.{'f32' if field.dtype == f32 else 'f64'}")
+    np.ascontiguousarray(field).tofile(raw)
+    dims = "x".join(map(str, field.shape))
+    run(szgpu, "-z", "-q", "-f", "-d", dims, *options, raw, "-o", os.path.join(folder, name + ".szg"))
+    return len(contents(raw))
+
+
+def check(szgpu, decoder, folder, name):
+    """The complaints about one case."""
+    golden = os.path.join(FOLDER, name)
+    complaints = []
+    compress(szgpu, folder, name)
+    if "--zstd" not in CASES[name][1]:
+        if contents(os.path.join(folder, name + ".szg")) != contents(golden + ".szg"):
+            complaints.append("compresses to other bytes")
+    restorers = {how: [szgpu, "-x", "-q", "-f", "--decoder", how] for how in ("serial", "table")}
+    restorers = {how: command + [golden + ".szg", "-o"] for how, command in restorers.items()}
+    restorers["docs/format.md"] = [sys.executable, decoder, golden + ".szg"]
+    for how, command in restorers.items():
+        restored = os.path.join(folder, "restored")
+        run(*command, restored)
+        if contents(restored) != contents(golden + ".raw"):
+            complaints.append(f"is restored to other values by {how}")
+        os.remove(restored)
+    return complaints
+
+
+def size_line(name, field_bytes):
+    return f"{name},{field_bytes},{os.path.getsize(os.path.join(FOLDER, name + '.szg'))}\n"
+
+
+def update(szgpu):
+    lines = ["name,field_bytes,archive_bytes\n"]
+    for name in CASES:
+        field_bytes = compress(szgpu, FOLDER, name)
+        for suffix in (".f32", ".f64"):
+            if os.path.exists(os.path.join(FOLDER, name + suffix)):
+                os.remove(os.path.join(FOLDER, name + suffix))
+        archive = os.path.join(FOLDER, name + ".szg")
+        run(szgpu, "-x", "-q", "-f", archive, "-o", os.path.join(FOLDER, name + ".raw"))
+        lines.append(size_line(name, field_bytes))
+    with open(os.path.join(FOLDER, "sizes.csv"), "w", encoding="utf-8") as file:
+        file.writelines(lines)
+
+
+def main():
+    szgpu, decoder = sys.argv[1:3]
+    if "--update" in sys.argv:
+        return update(szgpu)
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in CASES:
+            complaints = check(szgpu, decoder, folder, name)
+            failed += bool(complaints)
+            for complaint in complaints:
+                print(f"{name} {complaint}")
+    listed = contents(os.path.join(FOLDER, "sizes.csv")).decode().splitlines(keepends=True)[1:]
+    for line in listed:
+        name, field_bytes, _ = line.split(",")
+        if line != size_line(name, field_bytes):
+            failed += 1
+            print(f"sizes.csv is not what the golden files are: {name}")
+    if len(listed) != len(CASES):
+        raise SystemExit("sizes.csv does not list every case")
+    print(f"{len(CASES) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
