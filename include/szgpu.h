@@ -94,7 +94,8 @@ typedef struct szgpu_shape {
 enum {
   SZGPU_SOURCE_NPY = 1,       /* from a .npy file */
   SZGPU_SOURCE_FORTRAN = 2,   /* dims are the reverse of the .npy header's shape */
-  SZGPU_SOURCE_BIG_ENDIAN = 4 /* values were big-endian in the file */
+  SZGPU_SOURCE_BIG_ENDIAN = 4, /* values were big-endian in the file */
+  SZGPU_SOURCE_ALL = 7
 };
 
 /* Start from SZGPU_PARAMS_DEFAULTS; struct_bytes lets the struct grow in later versions. */
@@ -187,7 +188,7 @@ typedef struct szgpu_info {
   double bound;          /* as asked for, in the mode's unit */
   double absolute_bound; /* what holds for every value */
   double step;           /* distance of quantization levels; 0: constant or raw field */
-  double value_range;    /* max - min of the finite values that are not fill; NaN: not taken */
+  double value_range;    /* max - min of the finite values that are not fill */
   int has_fill;
   double fill;
   uint64_t fill_bits; /* the fill value's bit pattern, right-aligned */

@@ -86,6 +86,7 @@ static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
   ctx->error[0] = '\0';
   SZG_REQUIRE(params->struct_bytes >= sizeof *params, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(params->mode <= SZGPU_MODE_PSNR, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(!(params->source & ~(uint32_t)SZGPU_SOURCE_ALL), SZGPU_BAD_ARGUMENT);
   if (params->layout != SZGPU_LAYOUT_LINEAR)
     return szg_fail(ctx, SZGPU_UNSUPPORTED, "layout %d", (int)params->layout);
   if (!(params->bound > 0.0 && params->bound <= DBL_MAX))

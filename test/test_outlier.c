@@ -91,7 +91,7 @@ static void a_full_tile_of_escapes_fits(void **state) {
 
 static void marked_values_by_hand(void **state) {
   (void)state;
-  static const float values[] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f};
+  static const float values[] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f}, exact[] = {2.0f, 5.0f};
   static const uint8_t marks[] = {SZG_MARK_CODED, SZG_MARK_EXACT, SZG_MARK_FILL, SZG_MARK_FILL,
                                   SZG_MARK_EXACT};
   static const uint8_t exact_mask[] = {1, 1, 2}, fill_mask[] = {2, 2};
@@ -105,7 +105,7 @@ static void marked_values_by_hand(void **state) {
   assert_int_equal(o.fill_mask_bytes[0], sizeof fill_mask);
   assert_memory_equal(o.lists.exact_mask.bytes, exact_mask, sizeof exact_mask);
   assert_memory_equal(o.lists.fill_mask.bytes, fill_mask, sizeof fill_mask);
-  assert_memory_equal(o.lists.exact_values.bytes, (float[]){2.0f, 5.0f}, 8);
+  assert_memory_equal(o.lists.exact_values.bytes, exact, sizeof exact);
   szg_outlier_lists_release(&o.lists);
 }
 

@@ -98,6 +98,7 @@ static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
   sound &= header->mode <= SZGPU_MODE_PSNR && header->layout == SZGPU_LAYOUT_LINEAR;
   sound &= (szg_load_u32(bytes + 12) & ~(uint32_t)SZG_FLAG_FILL) == 0;
   sound &= szg_load_u32(bytes + 124) == 0;
+  sound &= (header->source & ~(uint32_t)SZGPU_SOURCE_ALL) == 0;
   sound &= header->has_fill || header->fill_bits == 0;
   sound &= !is_f32 || header->fill_bits <= UINT32_MAX;
   for (int i = header->shape.ndim; sound && i < SZG_MAX_DIMS; i++)

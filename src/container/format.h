@@ -61,8 +61,8 @@ static_assert(SZG_TILE_VALUES * (SZG_MAX_CODE_BITS - 1) <= 65535, "tile bits mus
 /* Axes to difference along: a set, one bit an axis. */
 enum { SZG_AXIS_X = 1, SZG_AXIS_Y = 2, SZG_AXIS_Z = 4, SZG_AXES_ALL = 7 };
 
-/* Tiles sampled for the choice of axes and radius: S = T / 16 of the T tiles, but 24 to 64 (or all);
- * those with index floor((2 i + 1) T / (2 S)). */
+/* Tiles sampled for the choice of axes and radius: S = T / 16 of the T tiles, but 24 to 64 (or
+ * all); those with index floor((2 i + 1) T / (2 S)). */
 enum { SZG_SAMPLE_SHARE = 16, SZG_LEAST_SAMPLE = 24, SZG_MOST_SAMPLE = 64 };
 
 /* Kinds of frame. */

@@ -88,6 +88,10 @@ szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
   tile.y_extent = (uint32_t)szg_min_u64(grid->tile_y, grid->y_extent - y);
   tile.x_extent = (uint32_t)szg_min_u64(grid->tile_x, grid->x_extent - x);
   tile.value_count = tile.z_extent * tile.y_extent * tile.x_extent;
+  if (grid->tile_z > 1)
+    tile.plane_values = tile.y_extent * tile.x_extent;
+  else if (grid->tile_y > 1)
+    tile.plane_values = tile.x_extent;
   uint64_t const batch_start = batch * grid->z_extent * plane;
   tile.first_value = batch_start + z * plane + y * grid->x_extent + x;
   tile.first_code =

@@ -28,6 +28,7 @@ typedef struct szg_tile {
   uint64_t first_code;                   /* values of the tiles before it */
   uint32_t z_extent, y_extent, x_extent; /* real extents */
   uint32_t value_count;
+  uint32_t plane_values;       /* of a plane in 3-D, a row in 2-D, 0 in 1-D */
   uint64_t z_stride, y_stride; /* in values, in the grid */
 } szg_tile;
 

@@ -82,20 +82,24 @@ static void package_merge(const uint64_t *counts, uint32_t leaf_count, szg_codeb
 static bool assign_codes(szg_codebook *book) {
   uint32_t length_counts[SZG_MAX_CODE_BITS + 1] = {0};
   for (uint32_t s = 0; s < book->symbol_count; s++) length_counts[book->lengths[s]]++;
-  uint32_t next_code[SZG_MAX_CODE_BITS + 1];
-  uint32_t code = 0, used = 0, occurring = 0; /* used: of 2^16 */
+  uint32_t used = 0, occurring = 0; /* used: of 2^16 */
   for (int length = 1; length <= SZG_MAX_CODE_BITS; length++) {
-    code <<= 1;
-    next_code[length] = code;
-    code += length_counts[length];
     used += length_counts[length] << (SZG_MAX_CODE_BITS - length);
     occurring += length_counts[length];
     if (used > 1u << SZG_MAX_CODE_BITS) return false;
   }
   bool const is_lone = occurring == 1 && length_counts[1] == 1;
   if (!(occurring == 0 || is_lone || used == 1u << SZG_MAX_CODE_BITS)) return false;
-  for (uint32_t s = 0; s < book->symbol_count; s++)
-    book->codes[s] = book->lengths[s] ? (uint16_t)next_code[book->lengths[s]]++ : 0;
+  memset(book->codes, 0, book->symbol_count * sizeof *book->codes);
+  uint32_t code = 0;
+  for (uint8_t length = 1; length <= SZG_MAX_CODE_BITS; length++) {
+    code <<= 1;
+    for (uint32_t s = 0, left = length_counts[length]; left > 0; s++) {
+      if (book->lengths[s] != length) continue;
+      book->codes[s] = (uint16_t)code++;
+      left--;
+    }
+  }
   /* Delta 0's code becomes all zeros: smooth stretches of the stream are zero bytes. */
   uint32_t const zero = book->symbol_count / 2;
   uint32_t const mask = (uint32_t)book->codes[zero] << (SZG_MAX_CODE_BITS - book->lengths[zero]);

@@ -16,11 +16,6 @@ void szg_outlier_lists_release(szg_outlier_lists *lists) {
   szg_buffer_release(&lists->fill_mask);
 }
 
-uint64_t szg_outlier_lists_bytes(const szg_outlier_lists *lists) {
-  return lists->escapes.used_bytes + lists->exact_mask.used_bytes + lists->exact_values.used_bytes +
-         lists->fill_mask.used_bytes;
-}
-
 szgpu_status szg_outlier_add_escapes(bool is_wide, const int64_t *escapes, uint32_t escape_count,
                                      uint64_t tile_index, szg_outlier_lists *lists,
                                      szg_outlier_counts *counts) {
@@ -33,12 +28,6 @@ szgpu_status szg_outlier_add_escapes(bool is_wide, const int64_t *escapes, uint3
     szg_store_narrow(out, (uint64_t)escapes[i], width);
   lists->escapes.used_bytes += (size_t)escape_count * width;
   return SZGPU_OK;
-}
-
-/* How far apart like values of neighbouring planes (rows in 2-D) are in code order. */
-static uint32_t plane_distance(const szg_tile *tile) {
-  if (tile->z_extent > 1) return tile->x_extent * tile->y_extent;
-  return tile->y_extent > 1 ? tile->x_extent : 0;
 }
 
 /* Appends the coded mask of the values marked `mark`; gives its bytes and their number. */
@@ -71,7 +60,7 @@ szgpu_status szg_outlier_add_marked(szgpu_dtype dtype, const szg_tile *tile, con
   uint32_t exact_count, fill_count;
   SZG_TRY(add_mask(tile, marks, SZG_MARK_EXACT, 0, &lists->exact_mask,
                    &counts->exact_mask_bytes[tile_index], &exact_count));
-  SZG_TRY(add_mask(tile, marks, SZG_MARK_FILL, plane_distance(tile), &lists->fill_mask,
+  SZG_TRY(add_mask(tile, marks, SZG_MARK_FILL, tile->plane_values, &lists->fill_mask,
                    &counts->fill_mask_bytes[tile_index], &fill_count));
   counts->exact_values[tile_index] = (uint16_t)exact_count;
   if (exact_count == 0) return SZGPU_OK;
@@ -134,7 +123,7 @@ szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
   }
   if (outliers->fill_mask_bytes) {
     SZG_REQUIRE(szg_mask_decode(outliers->fill_mask, outliers->fill_mask_bytes, tile->value_count,
-                                plane_distance(tile), mask),
+                                tile->plane_values, mask),
                 SZGPU_BAD_DATA);
     uint8_t fill[8];
     szg_store_u64(fill, fill_bits);

@@ -29,7 +29,6 @@ typedef struct szg_outlier_lists {
 } szg_outlier_lists;
 
 void szg_outlier_lists_release(szg_outlier_lists *lists);
-uint64_t szg_outlier_lists_bytes(const szg_outlier_lists *lists);
 
 /* Appends one tile's escapes; the tile's count is set. */
 szgpu_status szg_outlier_add_escapes(bool is_wide, const int64_t *escapes, uint32_t escape_count,

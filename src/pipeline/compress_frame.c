@@ -33,9 +33,17 @@ static uint64_t part_end(const szg_frame_job *job, uint64_t part) {
 }
 
 /* Outliers that outgrow the values themselves mean a raw frame, however the rest turns out: then
- * there is no need to go on. */
+ * there is no need to go on. Only what the sections will surely hold is counted, so that stopping
+ * early changes nothing: an escape takes a byte at least. */
 static bool is_outgrown(szg_frame_job *job) {
-  return __atomic_load_n(&job->list_bytes, __ATOMIC_RELAXED) > job->raw_bytes;
+  return __atomic_load_n(&job->outlier_bytes, __ATOMIC_RELAXED) > job->raw_bytes;
+}
+
+static void count_outliers(szg_frame_job *job, const szg_outlier_lists *lists) {
+  uint64_t const bytes = lists->escapes.used_bytes / szg_escape_list_bytes(job) +
+                         lists->exact_mask.used_bytes + lists->exact_values.used_bytes +
+                         lists->fill_mask.used_bytes;
+  __atomic_fetch_add(&job->outlier_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 static szgpu_status code_tile(szg_frame_job *job, szg_compress_worker *worker, const szg_tile *tile,
@@ -76,7 +84,7 @@ static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index
                     worker->histogram);
   worker->unflushed_codes += end_code - first_code;
   if (worker->unflushed_codes > UINT32_MAX / 2) flush_histogram(worker, symbol_count);
-  __atomic_fetch_add(&job->list_bytes, szg_outlier_lists_bytes(lists), __ATOMIC_RELAXED);
+  count_outliers(job, lists);
   return SZGPU_OK;
 }
 
@@ -94,7 +102,7 @@ static szgpu_status mark_part(void *job_pointer, uint64_t part, int worker_index
     SZG_TRY(szg_outlier_add_marked(job->dtype, &tile, work->has_marks ? work->marks : NULL,
                                    job->values, t, lists, &job->plan->counts));
   }
-  __atomic_fetch_add(&job->list_bytes, szg_outlier_lists_bytes(lists), __ATOMIC_RELAXED);
+  count_outliers(job, lists);
   return SZGPU_OK;
 }
 
@@ -215,7 +223,7 @@ szgpu_status szg_compress_frame(szg_frame_job *job, uint32_t asked_radius, uint6
   szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
   job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
-  job->list_bytes = 0;
+  job->outlier_bytes = 0;
   memset(job->plan->lists, 0, job->part_count * sizeof *job->plan->lists);
   szgpu_status status;
   if (job->bound->is_constant)

@@ -19,10 +19,15 @@ typedef struct szg_frame_job {
   szg_compress_plan *plan;
   uint64_t part_count;
   szg_choice choice;
-  uint64_t list_bytes; /* atomic: of all outlier lists so far */
-  uint64_t bit_count;  /* of the stream */
+  uint64_t outlier_bytes; /* atomic: what the outlier sections hold at least, so far */
+  uint64_t bit_count;     /* of the stream */
   szg_linear_stream stream;
 } szg_frame_job;
+
+/* Bytes that an escape takes in the parts' lists. */
+static inline unsigned szg_escape_list_bytes(const szg_frame_job *job) {
+  return szg_is_wide(job->bound->quantizer.arithmetic) ? 8 : 4;
+}
 
 /* Compresses job's values as the writer's next frame. asked_radius: 0, or the radius to take. */
 szgpu_status szg_compress_frame(szg_frame_job *job, uint32_t asked_radius, uint64_t frame_index,

@@ -24,7 +24,7 @@ void szg_size_outliers(const szg_frame_job *job, szg_section_sizes *sizes) {
     }
     unsigned const for_least = szg_narrow_bytes(least), for_greatest = szg_narrow_bytes(greatest);
     sizes->escape_bytes = for_least > for_greatest ? for_least : for_greatest;
-    unsigned const list_width = szg_is_wide(job->bound->quantizer.arithmetic) ? 8 : 4;
+    unsigned const list_width = szg_escape_list_bytes(job);
     sizes->escape_counts = 2 * tile_count;
     sizes->escapes = escape_list_bytes / list_width * sizes->escape_bytes;
   }
@@ -93,7 +93,7 @@ static szgpu_status write_lists(szg_frame_job *job, szg_writer *writer, uint32_t
 /* As write_lists, each delta narrowed to the frame's width. */
 static szgpu_status write_escapes(szg_frame_job *job, szg_writer *writer, uint64_t byte_count,
                                   unsigned width) {
-  unsigned const list_width = szg_is_wide(job->bound->quantizer.arithmetic) ? 8 : 4;
+  unsigned const list_width = szg_escape_list_bytes(job);
   uint8_t *bytes;
   SZG_TRY(szg_writer_begin_section(writer, byte_count, &bytes));
   for (uint64_t part = 0; part < job->part_count; part++) {

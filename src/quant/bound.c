@@ -240,8 +240,9 @@ static void derive_step(szgpu_dtype dtype, double bound, double greatest, szg_bo
   if (arithmetic == SZG_ARITHMETIC_F64 && greatest / 0x1p30 >= step)
     arithmetic = SZG_ARITHMETIC_F64_WIDE;
   plan->is_hopeless = !(step > 0.0 && 1.0 / step <= DBL_MAX);
+  if (plan->is_hopeless) return; /* raw frames: the type's first arithmetic, step 0 */
   plan->quantizer.arithmetic = arithmetic;
-  plan->quantizer.step = plan->is_hopeless ? 0.0 : step;
+  plan->quantizer.step = step;
 }
 
 szgpu_status szg_bound_derive(szg_threads *threads, szgpu_dtype dtype, const void *values,

@@ -1,0 +1,124 @@
+/* archive_edit.c - changes to archives that keep their checksums right.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "archive_edit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* From docs/format.md, not from the code. */
+enum {
+  FRAME_COUNT = 104,
+  FRAME_TABLE = 128,
+  FRAME_HEADER_BYTES = 40,
+  SECTION_COUNT = 32,
+  ENTRY_BYTES = 32,
+  ENTRY_STORED = 16,
+  ENTRY_CHECKSUM = 24,
+  MOST_SECTIONS = 13,
+  BLOCK_BYTES = 16384
+};
+
+static uint64_t load(const uint8_t *bytes, unsigned width) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < width; i++) value |= (uint64_t)bytes[i] << 8 * i;
+  return value;
+}
+
+static void store(uint8_t *bytes, unsigned width, uint64_t value) {
+  for (unsigned i = 0; i < width; i++) bytes[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint64_t round_up(uint64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+test_archive archive_copy(const test_archive *archive, size_t byte_count) {
+  test_archive const copy = {test_allocate(byte_count), byte_count};
+  if (byte_count) memcpy(copy.bytes, archive->bytes, byte_count);
+  return copy;
+}
+
+size_t archive_header_bytes(const test_archive *archive) {
+  return round_up(FRAME_TABLE + 8 * load(archive->bytes + FRAME_COUNT, 8) + 8);
+}
+
+size_t archive_frame_offset(const test_archive *archive, uint64_t frame) {
+  size_t offset = archive_header_bytes(archive);
+  for (uint64_t i = 0; i < frame; i++) offset += load(archive->bytes + FRAME_TABLE + 8 * i, 8);
+  return offset;
+}
+
+uint32_t archive_section_count(const test_archive *archive, uint64_t frame) {
+  return (uint32_t)load(archive->bytes + archive_frame_offset(archive, frame) + SECTION_COUNT, 4);
+}
+
+size_t archive_entry_offset(const test_archive *archive, uint64_t frame, uint32_t section) {
+  return archive_frame_offset(archive, frame) + FRAME_HEADER_BYTES + (size_t)ENTRY_BYTES * section;
+}
+
+size_t archive_section_offset(const test_archive *archive, uint64_t frame, uint32_t section) {
+  size_t offset = archive_entry_offset(archive, frame, archive_section_count(archive, frame)) + 8;
+  for (uint32_t i = 0; i < section; i++)
+    offset +=
+        round_up(load(archive->bytes + archive_entry_offset(archive, frame, i) + ENTRY_STORED, 8));
+  return offset;
+}
+
+uint32_t archive_section_of_kind(const test_archive *archive, uint64_t frame, uint32_t kind) {
+  for (uint32_t i = 0; i < archive_section_count(archive, frame); i++)
+    if (load(archive->bytes + archive_entry_offset(archive, frame, i), 4) == kind) return i;
+  fail_msg("no section of kind %u", kind);
+  return 0;
+}
+
+void archive_store(test_archive *archive, size_t offset, unsigned width, uint64_t value) {
+  assert_true(offset + width <= archive->byte_count);
+  store(archive->bytes + offset, width, value);
+}
+
+static uint64_t tree(const uint8_t *bytes, uint64_t byte_count) {
+  uint64_t const leaf_count = (byte_count + BLOCK_BYTES - 1) / BLOCK_BYTES;
+  uint8_t *const leaves = test_allocate(8 * leaf_count);
+  for (uint64_t i = 0; i < leaf_count; i++) {
+    uint64_t const left = byte_count - i * BLOCK_BYTES;
+    store(leaves + 8 * i, 8,
+          XXH3_64bits(bytes + i * BLOCK_BYTES, left < BLOCK_BYTES ? left : BLOCK_BYTES));
+  }
+  uint64_t const checksum = XXH3_64bits(leaves, 8 * leaf_count);
+  free(leaves);
+  return checksum;
+}
+
+/* One frame: its sections, then its header. left: bytes of the archive from here. */
+static void rehash_frame(uint8_t *frame, uint64_t left) {
+  if (left < FRAME_HEADER_BYTES + 8) return;
+  uint64_t const section_count = load(frame + SECTION_COUNT, 4);
+  uint64_t const table_end = FRAME_HEADER_BYTES + ENTRY_BYTES * section_count;
+  if (section_count > MOST_SECTIONS || table_end + 8 > left) return;
+  uint64_t at = table_end + 8;
+  for (uint64_t i = 0; i < section_count; i++) {
+    uint8_t *const entry = frame + FRAME_HEADER_BYTES + ENTRY_BYTES * i;
+    uint64_t const stored_bytes = load(entry + ENTRY_STORED, 8);
+    if (stored_bytes > left - at || round_up(stored_bytes) > left - at) break;
+    store(entry + ENTRY_CHECKSUM, 8, tree(frame + at, round_up(stored_bytes)));
+    at += round_up(stored_bytes);
+  }
+  store(frame + table_end, 8, XXH3_64bits(frame, table_end));
+}
+
+void archive_rehash(test_archive *archive) {
+  uint64_t const byte_count = archive->byte_count;
+  if (byte_count < FRAME_TABLE + 16) return;
+  uint64_t const frame_count = load(archive->bytes + FRAME_COUNT, 8);
+  if (frame_count > (byte_count - FRAME_TABLE - 8) / 8) return;
+  uint64_t const header_bytes = archive_header_bytes(archive);
+  if (header_bytes > byte_count) return;
+  uint64_t at = header_bytes;
+  for (uint64_t frame = 0; frame < frame_count && at < byte_count; frame++) {
+    rehash_frame(archive->bytes + at, byte_count - at);
+    uint64_t const frame_bytes = load(archive->bytes + FRAME_TABLE + 8 * frame, 8);
+    if (frame_bytes > byte_count - at) break;
+    at += frame_bytes;
+  }
+  store(archive->bytes + header_bytes - 8, 8, XXH3_64bits(archive->bytes, header_bytes - 8));
+}

@@ -1,0 +1,372 @@
+/* test_container.c - the archive's headers: there and back, and every field's refusal.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "container/container.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "archive_edit.h"
+#include "core/bytes.h"
+
+enum { TWO_FRAMES_BYTES = 128 + 16 + 8 + 8 };
+
+static szg_header const sample_header = {
+    .shape = {SZGPU_F32, 3, {40, 9, 33}},
+    .mode = SZGPU_MODE_ABS,
+    .layout = SZGPU_LAYOUT_LINEAR,
+    .source = SZGPU_SOURCE_NPY | SZGPU_SOURCE_BIG_ENDIAN,
+    .arithmetic = SZG_ARITHMETIC_F32,
+    .has_fill = true,
+    .fill_bits = 0x60AD78EC,
+    .bound = 0.25,
+    .absolute_bound = 0.125,
+    .step = 0.0625,
+    .value_range = 7.5,
+    .frame_rows = 32,
+    .frame_count = 2,
+    .archive_bytes = TWO_FRAMES_BYTES + 64 + 96,
+};
+static uint64_t const sample_frame_bytes[] = {64, 96};
+
+/* The sample's header in a block of its size. */
+static test_archive sample_bytes(void) {
+  uint64_t header_bytes;
+  assert_true(szg_header_bytes(2, &header_bytes));
+  assert_int_equal(header_bytes, TWO_FRAMES_BYTES);
+  test_archive const archive = {test_allocate(header_bytes), header_bytes};
+  memset(archive.bytes, 0xA5, header_bytes);
+  szg_header_write(&sample_header, sample_frame_bytes, archive.bytes);
+  return archive;
+}
+
+static szgpu_status status_with(size_t offset, unsigned width, uint64_t value) {
+  test_archive archive = sample_bytes();
+  szg_header header;
+  archive_store(&archive, offset, width, value);
+  archive_rehash(&archive);
+  szgpu_status const status = szg_header_read(archive.bytes, archive.byte_count, &header);
+  free(archive.bytes);
+  return status;
+}
+
+static uint64_t bits_of(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static void a_header_comes_back(void **state) {
+  (void)state;
+  test_archive archive = sample_bytes();
+  szg_header header;
+  assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_OK);
+  assert_int_equal(header.shape.dtype, SZGPU_F32);
+  assert_int_equal(header.shape.ndim, 3);
+  uint64_t const dims[] = {40, 9, 33, 1};
+  assert_memory_equal(header.shape.dims, dims, sizeof dims);
+  assert_int_equal(header.mode, SZGPU_MODE_ABS);
+  assert_int_equal(header.layout, SZGPU_LAYOUT_LINEAR);
+  assert_int_equal(header.format_version, 1);
+  assert_int_equal(header.source, 5);
+  assert_int_equal(header.arithmetic, SZG_ARITHMETIC_F32);
+  assert_true(header.has_fill);
+  assert_int_equal(header.fill_bits, 0x60AD78EC);
+  assert_true(header.bound == 0.25 && header.absolute_bound == 0.125 && header.step == 0.0625);
+  assert_true(header.value_range == 7.5);
+  assert_int_equal(header.frame_rows, 32);
+  assert_int_equal(header.frame_count, 2);
+  assert_int_equal(header.archive_bytes, TWO_FRAMES_BYTES + 160);
+  assert_int_equal(szg_header_frame_bytes(archive.bytes, 0), 64);
+  assert_int_equal(szg_header_frame_bytes(archive.bytes, 1), 96);
+  free(archive.bytes);
+}
+
+static void fields_stand_where_the_format_says(void **state) {
+  (void)state;
+  test_archive archive = sample_bytes();
+  const uint8_t *const b = archive.bytes;
+  assert_memory_equal(b, "\x89SZG\r\n\x1a\n\1\0\0\0\1\0\0\0\0\3\1\0\5\0\0\0\50", 25);
+  assert_int_equal(szg_load_u64(b + 40), 33);
+  assert_int_equal(szg_load_u64(b + 48), 1);
+  assert_int_equal(szg_load_u64(b + 56), bits_of(0.25));
+  assert_int_equal(szg_load_u64(b + 80), bits_of(7.5));
+  assert_int_equal(szg_load_u64(b + 88), 0x60AD78EC);
+  assert_int_equal(szg_load_u64(b + 96), 32);
+  assert_int_equal(szg_load_u64(b + 104), 2);
+  assert_int_equal(szg_load_u64(b + 112), TWO_FRAMES_BYTES + 160);
+  assert_int_equal(szg_load_u64(b + 120), 0);
+  assert_int_equal(szg_load_u64(b + 136), 96);
+  assert_int_equal(szg_load_u64(b + 144), 0); /* padding */
+  test_archive again = archive_copy(&archive, archive.byte_count);
+  archive_rehash(&again);
+  assert_memory_equal(again.bytes, b, archive.byte_count);
+  free(again.bytes);
+  free(archive.bytes);
+}
+
+static void header_sizes_that_overflow_are_refused(void **state) {
+  (void)state;
+  uint64_t bytes;
+  assert_true(szg_header_bytes(1, &bytes));
+  assert_int_equal(bytes, 144);
+  assert_false(szg_header_bytes(UINT64_MAX, &bytes));
+  assert_false(szg_header_bytes(UINT64_MAX / 8, &bytes));
+  assert_false(szg_header_bytes((uint64_t)1 << 61, &bytes));
+}
+
+static void refuses_every_field_that_contradicts_the_format(void **state) {
+  (void)state;
+  double const bad_doubles[] = {-1.0, -0x1p-1074, NAN, INFINITY, -INFINITY};
+  static struct {
+    size_t offset;
+    unsigned width;
+    uint64_t value;
+  } const edits[] = {
+      {8, 4, 0},  /* version */
+      {12, 4, 3}, /* an unknown flag */
+      {12, 4, 0}, /* a fill value without the flag */
+      {16, 1, 1}, /* f64 with f32's arithmetic */
+      {16, 1, 2}, /* dtype */
+      {16, 1, 255},
+      {17, 1, 0}, /* ndim */
+      {17, 1, 5},
+      {17, 1, 255},
+      {17, 1, 2}, /* dims beyond ndim */
+      {18, 1, 3}, /* mode */
+      {19, 1, 1}, /* layout */
+      {48, 8, 0},
+      {48, 8, 2},                 /* dims[3] of 3 dims */
+      {56, 8, 0},                 /* bound 0 */
+      {92, 4, 1},                 /* fill of f32 over 32 bits */
+      {104, 8, 1},                /* frame count */
+      {112, 8, TWO_FRAMES_BYTES}, /* archive bytes */
+      {112, 8, TWO_FRAMES_BYTES + 159},
+      {112, 8, TWO_FRAMES_BYTES + 161},
+      {112, 8, 0},
+      {120, 4, 2}, /* arithmetic of f64 */
+      {120, 4, 3},
+      {120, 4, 4},
+      {120, 4, UINT32_MAX},
+      {124, 4, 1},  /* reserved */
+      {128, 8, 65}, /* frame sizes */
+      {128, 8, 80},
+      {128, 8, UINT64_MAX - 15},
+      {136, 8, 0},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(edits); i++) {
+    szgpu_status const status = status_with(edits[i].offset, edits[i].width, edits[i].value);
+    if (status != SZGPU_BAD_DATA && !(edits[i].offset == 104 && status == SZGPU_BAD_CHECKSUM))
+      fail_msg("%llu at %zu: %s", (unsigned long long)edits[i].value, edits[i].offset,
+               szgpu_status_text(status));
+  }
+  for (size_t offset = 56; offset <= 80; offset += 8)
+    for (size_t i = 0; i < ARRAY_COUNT(bad_doubles); i++)
+      assert_int_equal(status_with(offset, 8, bits_of(bad_doubles[i])), SZGPU_BAD_DATA);
+}
+
+static void a_step_of_f32_arithmetic_is_an_f32_of_ordinary_size(void **state) {
+  (void)state;
+  double const bad_steps[] = {0x1p-127, 0x1p-1074, 0x1p127, 1e300, 0.1, 1.0 + 0x1p-24};
+  double const good_steps[] = {0.0, 0x1p-126, 0x1p126, 1.0 + 0x1p-23};
+  for (size_t i = 0; i < ARRAY_COUNT(bad_steps); i++)
+    assert_int_equal(status_with(72, 8, bits_of(bad_steps[i])), SZGPU_BAD_DATA);
+  for (size_t i = 0; i < ARRAY_COUNT(good_steps); i++)
+    assert_int_equal(status_with(72, 8, bits_of(good_steps[i])), SZGPU_OK);
+}
+
+static void a_newer_version_is_told_from_12_bytes(void **state) {
+  (void)state;
+  test_archive archive = sample_bytes();
+  szg_header header;
+  for (uint64_t version = 2; version < (uint64_t)1 << 32; version = 5 * version + 3) {
+    archive_store(&archive, 8, 4, version);
+    test_archive start = archive_copy(&archive, 12);
+    assert_int_equal(szg_header_read(start.bytes, 12, &header), SZGPU_NEWER_VERSION);
+    free(start.bytes);
+    assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header),
+                     SZGPU_NEWER_VERSION);
+  }
+  free(archive.bytes);
+}
+
+static void anything_else_is_not_an_archive(void **state) {
+  (void)state;
+  szg_header header;
+  for (size_t i = 0; i < 8; i++)
+    for (size_t available = i + 1; available <= TWO_FRAMES_BYTES; available += 9) {
+      test_archive sample = sample_bytes();
+      test_archive archive = archive_copy(&sample, available);
+      archive.bytes[i] ^= 0x20;
+      assert_int_equal(szg_header_read(archive.bytes, available, &header), SZGPU_NOT_AN_ARCHIVE);
+      free(archive.bytes);
+      free(sample.bytes);
+    }
+}
+
+static void a_header_truncated_at_every_byte_says_so(void **state) {
+  (void)state;
+  test_archive sample = sample_bytes();
+  szg_header header;
+  for (size_t available = 0; available < sample.byte_count; available++) {
+    test_archive archive = archive_copy(&sample, available);
+    assert_int_equal(szg_header_read(archive.bytes, available, &header), SZGPU_TRUNCATED);
+    free(archive.bytes);
+  }
+  free(sample.bytes);
+}
+
+/* ---- frame headers ---- */
+
+enum { SAMPLE_SECTIONS = 3, FRAME_HEADER = 48 + 32 * SAMPLE_SECTIONS, FRAME = FRAME_HEADER + 64 };
+
+static szg_frame_header const sample_frame = {
+    .kind = SZG_FRAME_LINEAR,
+    .axes = 5,
+    .escape_bytes = 3,
+    .radius = 512,
+    .index = 7,
+    .value_count = 1000,
+    .constant_bits = 0,
+    .section_count = SAMPLE_SECTIONS,
+    .sections = {{0, SZG_CODEC_STORED, 17, 17, 11},
+                 {2, SZG_CODEC_ZSTD, 900, 1, 12},
+                 {12, SZG_CODEC_STORED, 16, 16, 13}},
+};
+
+static szgpu_status frame_status(const uint8_t *bytes, uint64_t frame_bytes, uint64_t available) {
+  uint8_t *const copy = test_allocate(available);
+  if (available) memcpy(copy, bytes, available);
+  szg_frame_header frame;
+  szgpu_status const status = szg_frame_header_read(copy, frame_bytes, available, &frame);
+  free(copy);
+  return status;
+}
+
+static void a_frame_header_comes_back(void **state) {
+  (void)state;
+  uint8_t bytes[FRAME_HEADER];
+  szg_frame_header frame;
+  assert_int_equal(szg_frame_header_bytes(SAMPLE_SECTIONS), FRAME_HEADER);
+  szg_frame_header_write(&sample_frame, bytes);
+  assert_int_equal(szg_frame_header_read(bytes, FRAME, FRAME_HEADER, &frame), SZGPU_OK);
+  assert_int_equal(frame.kind, SZG_FRAME_LINEAR);
+  assert_int_equal(frame.axes, 5);
+  assert_int_equal(frame.escape_bytes, 3);
+  assert_int_equal(frame.radius, 512);
+  assert_int_equal(frame.index, 7);
+  assert_int_equal(frame.value_count, 1000);
+  assert_int_equal(frame.section_count, SAMPLE_SECTIONS);
+  for (int i = 0; i < SAMPLE_SECTIONS; i++)
+    assert_memory_equal(&frame.sections[i], &sample_frame.sections[i], sizeof frame.sections[i]);
+}
+
+static void refuses_every_frame_field_that_contradicts_the_format(void **state) {
+  (void)state;
+  static struct {
+    size_t offset;
+    unsigned width;
+    uint64_t value;
+    szgpu_status status;
+  } const edits[] = {
+      {0, 1, 3, SZGPU_BAD_DATA},       /* kind */
+      {3, 1, 1, SZGPU_BAD_DATA},       /* reserved */
+      {36, 4, 1, SZGPU_BAD_DATA},      /* reserved */
+      {32, 4, 14, SZGPU_BAD_CHECKSUM}, /* more sections than kinds */
+      {32, 4, UINT32_MAX, SZGPU_BAD_CHECKSUM},
+      {32, 4, 6, SZGPU_BAD_CHECKSUM},
+      {32, 4, 2, SZGPU_BAD_CHECKSUM},
+      {40, 4, 13, SZGPU_BAD_DATA}, /* section kind */
+      {40, 4, 2, SZGPU_BAD_DATA},  /* the same kind twice */
+      {40, 4, 3, SZGPU_BAD_DATA},  /* kinds that fall */
+      {44, 4, 2, SZGPU_BAD_DATA},  /* codec */
+      {48, 8, 16, SZGPU_BAD_DATA}, /* stored, of another size */
+      {56, 8, 18, SZGPU_BAD_DATA},
+      {88, 8, 17, SZGPU_BAD_DATA},        /* too long */
+      {88, 8, 0, SZGPU_BAD_DATA},         /* too short for the frame */
+      {88, 8, FRAME + 1, SZGPU_BAD_DATA}, /* beyond the frame */
+      {88, 8, UINT64_MAX, SZGPU_BAD_DATA},
+      {88, 8, UINT64_MAX - 30, SZGPU_BAD_DATA},
+      {88, 8, (uint64_t)1 << 63, SZGPU_BAD_DATA},
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(edits); i++) {
+    uint8_t bytes[FRAME_HEADER];
+    szg_frame_header_write(&sample_frame, bytes);
+    for (unsigned b = 0; b < edits[i].width; b++)
+      bytes[edits[i].offset + b] = (uint8_t)(edits[i].value >> 8 * b);
+    szg_store_u64(bytes + FRAME_HEADER - 8, XXH3_64bits(bytes, FRAME_HEADER - 8));
+    szgpu_status const status = frame_status(bytes, FRAME, FRAME_HEADER);
+    if (status != edits[i].status)
+      fail_msg("%llu at %zu: %s", (unsigned long long)edits[i].value, edits[i].offset,
+               szgpu_status_text(status));
+  }
+}
+
+static void a_frame_of_another_size_is_refused(void **state) {
+  (void)state;
+  uint8_t bytes[FRAME_HEADER];
+  szg_frame_header_write(&sample_frame, bytes);
+  assert_int_equal(frame_status(bytes, FRAME - 16, FRAME_HEADER), SZGPU_BAD_DATA);
+  assert_int_equal(frame_status(bytes, FRAME + 16, FRAME_HEADER), SZGPU_BAD_DATA);
+  assert_int_equal(frame_status(bytes, 47, FRAME_HEADER), SZGPU_BAD_DATA);
+  assert_int_equal(frame_status(bytes, 0, FRAME_HEADER), SZGPU_BAD_DATA);
+  assert_int_equal(frame_status(bytes, 48, FRAME_HEADER), SZGPU_BAD_CHECKSUM);
+  assert_int_equal(frame_status(bytes, FRAME_HEADER - 1, FRAME_HEADER), SZGPU_BAD_CHECKSUM);
+}
+
+static void a_frame_header_truncated_at_every_byte_says_so(void **state) {
+  (void)state;
+  uint8_t bytes[FRAME_HEADER];
+  szg_frame_header_write(&sample_frame, bytes);
+  for (size_t available = 0; available < FRAME_HEADER; available++)
+    assert_int_equal(frame_status(bytes, FRAME, available), SZGPU_TRUNCATED);
+}
+
+static void every_flipped_bit_of_a_header_is_refused(void **state) {
+  (void)state;
+  test_archive sample = sample_bytes();
+  szg_header header;
+  uint8_t frame[FRAME_HEADER];
+  szg_frame_header_write(&sample_frame, frame);
+  for (size_t bit = 0; bit < 8 * sample.byte_count; bit++) {
+    sample.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    assert_int_not_equal(szg_header_read(sample.bytes, sample.byte_count, &header), SZGPU_OK);
+    sample.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+  }
+  for (size_t bit = 0; bit < 8 * FRAME_HEADER; bit++) {
+    frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    assert_int_equal(frame_status(frame, FRAME, FRAME_HEADER), SZGPU_BAD_CHECKSUM);
+    frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+  }
+  free(sample.bytes);
+}
+
+static void sections_have_names(void **state) {
+  (void)state;
+  assert_string_equal(szg_section_name(SZG_SECTION_CODEBOOK), "codebook");
+  assert_string_equal(szg_section_name(SZG_SECTION_RAW), "raw values");
+  for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
+    assert_true(strlen(szg_section_name(kind)) > 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_header_comes_back),
+      cmocka_unit_test(fields_stand_where_the_format_says),
+      cmocka_unit_test(header_sizes_that_overflow_are_refused),
+      cmocka_unit_test(refuses_every_field_that_contradicts_the_format),
+      cmocka_unit_test(a_step_of_f32_arithmetic_is_an_f32_of_ordinary_size),
+      cmocka_unit_test(a_newer_version_is_told_from_12_bytes),
+      cmocka_unit_test(anything_else_is_not_an_archive),
+      cmocka_unit_test(a_header_truncated_at_every_byte_says_so),
+      cmocka_unit_test(a_frame_header_comes_back),
+      cmocka_unit_test(refuses_every_frame_field_that_contradicts_the_format),
+      cmocka_unit_test(a_frame_of_another_size_is_refused),
+      cmocka_unit_test(a_frame_header_truncated_at_every_byte_says_so),
+      cmocka_unit_test(every_flipped_bit_of_a_header_is_refused),
+      cmocka_unit_test(sections_have_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

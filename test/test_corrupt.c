@@ -1,0 +1,399 @@
+/* test_corrupt.c - damaged and hostile archives: a named status each time, never a crash.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Damage must be found: every truncation and every flipped bit. An archive that was made to harm has
+ * the right checksums, so it may be accepted; then all decoders must stay inside its bytes and the
+ * field. Archives and fields lie in blocks of exactly their size: run this under a sanitizer.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "archive_edit.h"
+#include "container/format.h"
+#include "szgpu.h"
+
+/* Too much memory is to be refused, not to end the test. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+
+/* ---- small archives of every kind ---- */
+
+enum { LINEAR, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, SAMPLE_COUNT };
+
+static szgpu_ctx *table_ctx, *serial_ctx;
+static test_archive samples[SAMPLE_COUNT];
+static size_t field_bytes_of[SAMPLE_COUNT];
+
+static test_archive make(szgpu_shape shape, szgpu_params params, void *field) {
+  test_archive const roomy = test_compress(table_ctx, &params, &shape, field);
+  test_archive const archive = archive_copy(&roomy, roomy.byte_count);
+  free(roomy.bytes);
+  free(field);
+  return archive;
+}
+
+static test_archive make_linear(void) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 3, 9, 33, 0);
+  float *const field = test_make_waves(&shape);
+  szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
+  params.radius = 16;
+  for (int i = 40; i < 300; i += 7) field[i] = 1e20f;
+  field[5] = INFINITY, field[6] = NAN, field[800] = 3e9f, field[801] = -1e5f;
+  test_archive const archive = make(shape, params, field);
+  for (uint32_t kind = 0; kind < SZG_SECTION_RAW; kind++) (void)archive_section_of_kind(&archive, 0, kind);
+  return archive;
+}
+
+static test_archive make_lone(void) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 100, 0, 0, 0);
+  float *const field = test_allocate(400);
+  for (int i = 0; i < 100; i++) field[i] = (float)(i % 2);
+  return make(shape, test_params(SZGPU_MODE_ABS, 10.0), field);
+}
+
+static test_archive make_constant(void) {
+  szgpu_shape const shape = test_shape(SZGPU_F64, 1, 200, 0, 0, 0);
+  double *const field = test_allocate(1600);
+  for (int i = 0; i < 200; i++) field[i] = i % 50 == 9 ? INFINITY : i % 7 ? 2.5 : 1e20;
+  return make(shape, test_params(SZGPU_MODE_REL, 1e-3), field);
+}
+
+static test_archive make_wide(void) {
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, 9, 11, 0, 0);
+  double *const field = test_allocate(9 * 11 * 8);
+  for (int i = 0; i < 9 * 11; i++) field[i] = 1e6 + 2e-5 * (i % 11) + (i == 50 ? 1e3 : 0);
+  test_archive const archive = make(shape, test_params(SZGPU_MODE_ABS, 1e-5), field);
+  assert_int_equal(archive.bytes[120], SZG_ARITHMETIC_F64_WIDE);
+  return archive;
+}
+
+static test_archive make_waves(szgpu_shape shape, double bound, uint64_t frame_rows, int level) {
+  szgpu_params params = test_params(SZGPU_MODE_ABS, bound);
+  params.frame_rows = frame_rows;
+  params.zstd_level = level;
+  return make(shape, params, test_make_waves(&shape));
+}
+
+static int make_samples(void **state) {
+  (void)state;
+  szgpu_shape const bits = test_shape(SZGPU_F32, 2, 5, 7, 0, 0);
+  table_ctx = test_make_ctx(1);
+  serial_ctx = test_make_serial_ctx();
+  samples[LINEAR] = make_linear();
+  samples[LONE] = make_lone();
+  samples[CONSTANT] = make_constant();
+  samples[RAW] = make(bits, test_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&bits));
+  samples[WIDE] = make_wide();
+  samples[FRAMES] = make_waves(test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
+  samples[ZSTD] = make_waves(test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
+  samples[BATCH] = make_waves(test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
+  static char const *const kinds[] = {"linear", "linear", "constant", "raw",
+                                      "linear", "linear", "linear",   "linear"};
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    szgpu_frame_info frame = {.struct_bytes = sizeof frame};
+    assert_int_equal(szgpu_inspect_frame(samples[i].bytes, samples[i].byte_count, 0, &frame), 0);
+    if (strcmp(frame.kind, kinds[i]) != 0) fail_msg("sample %d is %s", i, frame.kind);
+    szgpu_info const info = test_inspect(&samples[i]);
+    field_bytes_of[i] = info.field_bytes;
+    assert_int_equal(info.frame_count, i == FRAMES || i == BATCH ? 3 : 1);
+  }
+  bool has_zstd = false;
+  for (uint32_t i = 0; i < archive_section_count(&samples[ZSTD], 0); i++)
+    has_zstd |= samples[ZSTD].bytes[archive_entry_offset(&samples[ZSTD], 0, i) + 4] == 1;
+  assert_true(has_zstd);
+  return 0;
+}
+
+static int free_samples(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++) free(samples[i].bytes);
+  szgpu_destroy(table_ctx);
+  szgpu_destroy(serial_ctx);
+  return 0;
+}
+
+/* ---- damage ---- */
+
+static szgpu_status decompress(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes) {
+  void *const field = test_allocate(field_bytes);
+  szgpu_status const status =
+      szgpu_decompress(ctx, archive->bytes, archive->byte_count, field, field_bytes);
+  free(field);
+  return status;
+}
+
+/* Every way to look into an archive; statuses must have names. */
+static void inspect_all(const test_archive *archive, szgpu_status *header_status) {
+  szgpu_info info = {.struct_bytes = sizeof info};
+  *header_status = szgpu_inspect(archive->bytes, archive->byte_count, &info);
+  for (uint64_t frame = 0; frame < 4; frame++) {
+    szgpu_frame_info frame_info = {.struct_bytes = sizeof frame_info};
+    szgpu_status status =
+        szgpu_inspect_frame(archive->bytes, archive->byte_count, frame, &frame_info);
+    assert_true(status <= SZGPU_BAD_DATA);
+    if (status == SZGPU_OK) assert_true(strlen(frame_info.kind) && strlen(frame_info.axes) < 4);
+    for (uint32_t section = 0; section < 14; section++) {
+      szgpu_section_info section_info = {.struct_bytes = sizeof section_info};
+      status =
+          szgpu_inspect_section(archive->bytes, archive->byte_count, frame, section, &section_info);
+      assert_true(status <= SZGPU_BAD_DATA);
+      if (status == SZGPU_OK) assert_true(strlen(section_info.name) && strlen(section_info.codec));
+    }
+  }
+}
+
+static void the_samples_are_sound(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    void *const by_table = test_decompress(table_ctx, &samples[i], field_bytes_of[i]);
+    void *const serially = test_decompress(serial_ctx, &samples[i], field_bytes_of[i]);
+    assert_memory_equal(by_table, serially, field_bytes_of[i]);
+    free(by_table);
+    free(serially);
+    test_archive again = archive_copy(&samples[i], samples[i].byte_count);
+    archive_rehash(&again);
+    assert_memory_equal(again.bytes, samples[i].bytes, samples[i].byte_count);
+    free(again.bytes);
+  }
+}
+
+static void truncated_at_every_byte_says_so(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++)
+    for (size_t cut = 0; cut < samples[i].byte_count; cut++) {
+      test_archive archive = archive_copy(&samples[i], cut);
+      assert_int_equal(decompress(table_ctx, &archive, field_bytes_of[i]), SZGPU_TRUNCATED);
+      assert_int_equal(decompress(serial_ctx, &archive, field_bytes_of[i]), SZGPU_TRUNCATED);
+      szgpu_status status;
+      inspect_all(&archive, &status);
+      assert_int_equal(status,
+                       cut < archive_header_bytes(&samples[i]) ? SZGPU_TRUNCATED : SZGPU_OK);
+      free(archive.bytes);
+    }
+}
+
+static void trailing_bytes_say_so(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++)
+    for (size_t more = 1; more < 40; more++) {
+      test_archive archive = {calloc(1, samples[i].byte_count + more),
+                              samples[i].byte_count + more};
+      assert_non_null(archive.bytes);
+      memcpy(archive.bytes, samples[i].bytes, samples[i].byte_count);
+      assert_int_equal(decompress(table_ctx, &archive, field_bytes_of[i]), SZGPU_TRAILING_BYTES);
+      assert_int_equal(decompress(serial_ctx, &archive, field_bytes_of[i]), SZGPU_TRAILING_BYTES);
+      free(archive.bytes);
+    }
+}
+
+/* What a flipped bit of this byte may be called. */
+static bool is_right_name(size_t byte, szgpu_status status) {
+  if (byte < 8) return status == SZGPU_NOT_AN_ARCHIVE;
+  if (byte < 12) return status == SZGPU_NEWER_VERSION || status == SZGPU_BAD_DATA;
+  if (byte >= 104 && byte < 112 && (status == SZGPU_TRUNCATED || status == SZGPU_BAD_DATA))
+    return true; /* the frame count says where the checksum is */
+  return status == SZGPU_BAD_CHECKSUM;
+}
+
+static void every_flipped_bit_is_found_and_named(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    for (size_t bit = 0; bit < 8 * archive.byte_count; bit++) {
+      archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+      szgpu_status const by_table = decompress(table_ctx, &archive, field_bytes_of[i]);
+      if (!is_right_name(bit / 8, by_table))
+        fail_msg("sample %d, bit %zu: %s", i, bit, szgpu_status_text(by_table));
+      assert_int_equal(decompress(serial_ctx, &archive, field_bytes_of[i]), by_table);
+      szgpu_status status;
+      inspect_all(&archive, &status);
+      assert_int_equal(status != SZGPU_OK, bit / 8 < archive_header_bytes(&samples[i]));
+      archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    free(archive.bytes);
+  }
+}
+
+/* ---- hostility: damage with checksums made again ---- */
+
+enum { MOST_FIELD_BYTES = 1 << 20 };
+
+/* Whatever the archive says, nothing leaves its bytes; what the serial decoder restores, the table
+ * decoder restores alike. */
+static void survives(test_archive *archive) {
+  archive_rehash(archive);
+  szgpu_status header_status;
+  inspect_all(archive, &header_status);
+  szgpu_info info = {.struct_bytes = sizeof info};
+  if (szgpu_inspect(archive->bytes, archive->byte_count, &info) != SZGPU_OK) return;
+  size_t const field_bytes = info.field_bytes <= MOST_FIELD_BYTES ? info.field_bytes : 64;
+  uint8_t *const by_table = test_allocate(field_bytes), *const serially =
+                                                            test_allocate(field_bytes);
+  size_t const byte_count = archive->byte_count;
+  szgpu_status const table_status =
+      szgpu_decompress(table_ctx, archive->bytes, byte_count, by_table, field_bytes);
+  szgpu_status const serial_status =
+      szgpu_decompress(serial_ctx, archive->bytes, byte_count, serially, field_bytes);
+  assert_true(table_status <= SZGPU_BAD_DATA && serial_status <= SZGPU_BAD_DATA);
+  if (table_status != serial_status) {
+    assert_int_equal(table_status, SZGPU_OK); /* gaps and sequence codes are the serial one's */
+    assert_int_equal(serial_status, SZGPU_BAD_DATA);
+  } else if (table_status == SZGPU_OK) {
+    assert_memory_equal(by_table, serially, field_bytes);
+  }
+  if (info.field_bytes <= MOST_FIELD_BYTES) {
+    size_t const row_bytes = info.field_bytes / info.shape.dims[0];
+    uint8_t *const row = test_allocate(row_bytes);
+    szgpu_status const status = szgpu_decompress_slab(table_ctx, archive->bytes, byte_count,
+                                                      info.shape.dims[0] / 2, 1, row, row_bytes);
+    assert_true(status <= SZGPU_BAD_DATA);
+    free(row);
+  }
+  free(by_table);
+  free(serially);
+}
+
+static void any_byte_may_lie(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    for (size_t byte = 8; byte < archive.byte_count; byte++) {
+      uint8_t const honest = samples[i].bytes[byte];
+      uint8_t const lies[] = {0,
+                              1,
+                              127,
+                              128,
+                              255,
+                              (uint8_t)(honest + 1),
+                              (uint8_t)(honest - 1),
+                              (uint8_t)test_random_bits(&random)};
+      for (size_t lie = 0; lie < ARRAY_COUNT(lies); lie++) {
+        if (lies[lie] == honest) continue;
+        memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
+        archive.bytes[byte] = lies[lie];
+        survives(&archive);
+      }
+    }
+    free(archive.bytes);
+  }
+}
+
+static void any_number_of_the_headers_may_lie(void **state) {
+  (void)state;
+  uint64_t const lies[] = {0,
+                           1,
+                           2,
+                           3,
+                           15,
+                           16,
+                           17,
+                           255,
+                           256,
+                           4095,
+                           4096,
+                           4097,
+                           65535,
+                           65536,
+                           INT32_MAX,
+                           (uint64_t)INT32_MAX + 1,
+                           UINT32_MAX,
+                           (uint64_t)UINT32_MAX + 1,
+                           (uint64_t)1 << 40,
+                           (uint64_t)1 << 60,
+                           INT64_MAX,
+                           (uint64_t)INT64_MAX + 1,
+                           UINT64_MAX - 15,
+                           UINT64_MAX};
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    size_t const headers_end = archive_section_offset(&samples[i], 0, 0);
+    for (size_t offset = 8; offset + 8 <= headers_end; offset += 4)
+      for (size_t lie = 0; lie < ARRAY_COUNT(lies); lie++)
+        for (unsigned width = 4; width <= 8; width += 4) {
+          memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
+          archive_store(&archive, offset, width, lies[lie]);
+          survives(&archive);
+        }
+    free(archive.bytes);
+  }
+}
+
+static void many_bytes_may_lie_at_once(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    size_t const first = archive_section_offset(&samples[i], 0, 0);
+    for (int round = 0; round < 1500 && first < archive.byte_count; round++) {
+      memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
+      for (uint64_t lies = 1 + test_random_below(&random, 8); lies > 0; lies--)
+        archive.bytes[first + test_random_below(&random, archive.byte_count - first)] =
+            (uint8_t)test_random_bits(&random);
+      survives(&archive);
+    }
+    free(archive.bytes);
+  }
+}
+
+/* ---- claims of size ---- */
+
+/* A constant archive of no more than headers, which says that it holds `rows` values. */
+static test_archive make_huge_claim(uint64_t rows) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 16, 0, 0, 0);
+  float *const field = test_allocate(64);
+  for (int i = 0; i < 16; i++) field[i] = 1.5f;
+  test_archive archive = make(shape, test_params(SZGPU_MODE_REL, 1e-3), field);
+  archive_store(&archive, 24, 8, rows); /* dims[0] */
+  archive_store(&archive, 96, 8, rows); /* frame rows */
+  archive_store(&archive, archive_frame_offset(&archive, 0) + 16, 8, rows);
+  archive_rehash(&archive);
+  return archive;
+}
+
+static void a_claimed_huge_field_is_not_restored_into_less(void **state) {
+  (void)state;
+  for (int log = 20; log <= 60; log += 8) {
+    test_archive archive = make_huge_claim((uint64_t)1 << log);
+    szgpu_info const info = test_inspect(&archive);
+    assert_int_equal(info.field_bytes, (uint64_t)4 << log);
+    assert_int_equal(decompress(table_ctx, &archive, 64), SZGPU_BAD_ARGUMENT);
+    free(archive.bytes);
+  }
+}
+
+/* The work of a slab follows from the slab and the archive, not from the claim. */
+static void a_row_of_a_claimed_huge_field_takes_no_time(void **state) {
+  (void)state;
+  for (int log = 30; log <= 60; log += 2) {
+    test_archive archive = make_huge_claim((uint64_t)1 << log);
+    float row = 0;
+    clock_t const start = clock();
+    szgpu_status const status =
+        szgpu_decompress_slab(table_ctx, archive.bytes, archive.byte_count,
+                              ((uint64_t)1 << log) - 1, 1, &row, sizeof row);
+    double const seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    free(archive.bytes);
+    assert_true(status == SZGPU_OK || status == SZGPU_OUT_OF_MEMORY || status == SZGPU_BAD_DATA);
+    if (status == SZGPU_OK) assert_true(row == 1.5f);
+    if (seconds > 1.0) fail_msg("a row of 2^%d took %.1f s", log, seconds);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_samples_are_sound),
+      cmocka_unit_test(truncated_at_every_byte_says_so),
+      cmocka_unit_test(trailing_bytes_say_so),
+      cmocka_unit_test(every_flipped_bit_is_found_and_named),
+      cmocka_unit_test(any_byte_may_lie),
+      cmocka_unit_test(any_number_of_the_headers_may_lie),
+      cmocka_unit_test(many_bytes_may_lie_at_once),
+      cmocka_unit_test(a_claimed_huge_field_is_not_restored_into_less),
+      cmocka_unit_test(a_row_of_a_claimed_huge_field_takes_no_time),
+  };
+  return cmocka_run_group_tests(tests, make_samples, free_samples);
+}

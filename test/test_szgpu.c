@@ -1,0 +1,351 @@
+/* test_szgpu.c - the public interface: arguments, statuses, what an archive says.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "szgpu.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+static szgpu_ctx *ctx;
+
+static int make_ctx(void **state) {
+  (void)state;
+  ctx = test_make_ctx(2);
+  return 0;
+}
+
+static int destroy_ctx(void **state) {
+  (void)state;
+  szgpu_destroy(ctx);
+  return 0;
+}
+
+/* A small field of rank 2 and what is asked of it, for one argument at a time to be spoilt. */
+typedef struct request {
+  szgpu_params params;
+  szgpu_shape shape;
+  float field[12];
+  uint8_t archive[4096];
+  size_t archive_bytes;
+} request;
+
+static request make_request(void) {
+  request r = {.params = SZGPU_PARAMS_DEFAULTS, .shape = test_shape(SZGPU_F32, 2, 3, 4, 0, 0)};
+  for (int i = 0; i < 12; i++) r.field[i] = (float)(i * i);
+  return r;
+}
+
+/* bounds, reserve and compress refuse alike. */
+static szgpu_status try_request(request *r) {
+  size_t most;
+  szgpu_status const status = szgpu_compress(ctx, &r->params, &r->shape, r->field, r->archive,
+                                             sizeof r->archive, &r->archive_bytes);
+  assert_int_equal(szgpu_bounds(ctx, &r->params, &r->shape, NULL, &most), status);
+  assert_int_equal(szgpu_reserve(ctx, &r->params, &r->shape), status);
+  return status;
+}
+
+static request compressed_request(void) {
+  request r = make_request();
+  assert_int_equal(try_request(&r), SZGPU_OK);
+  return r;
+}
+
+/* ---- texts ---- */
+
+static void every_status_has_a_text_of_its_own(void **state) {
+  (void)state;
+  for (int a = SZGPU_OK; a <= SZGPU_DEVICE_ERROR; a++) {
+    assert_true(strlen(szgpu_status_text((szgpu_status)a)) > 5);
+    for (int b = SZGPU_OK; b < a; b++)
+      assert_string_not_equal(szgpu_status_text((szgpu_status)a),
+                              szgpu_status_text((szgpu_status)b));
+  }
+  assert_non_null(szgpu_status_text((szgpu_status)1000));
+  assert_non_null(szgpu_status_text((szgpu_status)-1));
+}
+
+static void the_statuses_are_pinned(void **state) {
+  (void)state;
+  assert_int_equal(SZGPU_OK, 0);
+  assert_int_equal(SZGPU_BAD_BOUND, 3);
+  assert_int_equal(SZGPU_CAPACITY, 6);
+  assert_int_equal(SZGPU_BAD_CHECKSUM, 11);
+  assert_int_equal(SZGPU_DEVICE_ERROR, 15);
+}
+
+static void the_version_is_the_headers(void **state) {
+  (void)state;
+  assert_string_equal(szgpu_version(), SZGPU_VERSION_STRING);
+}
+
+static void the_last_error_belongs_to_the_last_call(void **state) {
+  (void)state;
+  request r = make_request();
+  assert_string_equal(szgpu_last_error(NULL), "");
+  r.params.bound = -1.0;
+  assert_int_equal(try_request(&r), SZGPU_BAD_BOUND);
+  assert_string_not_equal(szgpu_last_error(ctx), "");
+  r.params.bound = 0.1;
+  assert_int_equal(try_request(&r), SZGPU_OK);
+  assert_string_equal(szgpu_last_error(ctx), "");
+}
+
+/* ---- create ---- */
+
+static szgpu_status try_create(szgpu_options options) {
+  szgpu_ctx *made = (szgpu_ctx *)&options; /* anything but NULL */
+  szgpu_status const status = szgpu_create(&made, &options);
+  assert_int_equal(made != NULL, status == SZGPU_OK);
+  szgpu_destroy(made);
+  return status;
+}
+
+static void create_takes_its_defaults_from_null(void **state) {
+  (void)state;
+  szgpu_ctx *made;
+  assert_int_equal(szgpu_create(&made, NULL), SZGPU_OK);
+  szgpu_destroy(made);
+  szgpu_destroy(NULL);
+  assert_int_equal(szgpu_create(NULL, NULL), SZGPU_BAD_ARGUMENT);
+}
+
+static void create_refuses_bad_options(void **state) {
+  (void)state;
+  szgpu_options const good = SZGPU_OPTIONS_DEFAULTS;
+  assert_int_equal(try_create(good), SZGPU_OK);
+  szgpu_options bad = good;
+  bad.struct_bytes = sizeof bad - 1;
+  assert_int_equal(try_create(bad), SZGPU_BAD_ARGUMENT);
+  bad.struct_bytes = 0;
+  assert_int_equal(try_create(bad), SZGPU_BAD_ARGUMENT);
+  bad.struct_bytes = sizeof bad + 8; /* of a later version */
+  assert_int_equal(try_create(bad), SZGPU_OK);
+  bad = good, bad.threads = -1;
+  assert_int_equal(try_create(bad), SZGPU_BAD_ARGUMENT);
+  bad = good, bad.threads = 1 << 20;
+  assert_int_equal(try_create(bad), SZGPU_BAD_ARGUMENT);
+  bad = good, bad.decoder = (szgpu_decoder)77;
+  assert_int_equal(try_create(bad), SZGPU_BAD_ARGUMENT);
+  bad = good, bad.backend = (szgpu_backend)77;
+  assert_int_equal(try_create(bad), SZGPU_BAD_ARGUMENT);
+  bad = good, bad.backend = SZGPU_BACKEND_CPU;
+  assert_int_equal(try_create(bad), SZGPU_OK);
+}
+
+/* ---- compress ---- */
+
+static void refuses_missing_arguments(void **state) {
+  (void)state;
+  request r = make_request();
+  size_t *const size = &r.archive_bytes;
+  size_t const room = sizeof r.archive;
+#define COMPRESS(...) assert_int_equal(szgpu_compress(__VA_ARGS__), SZGPU_BAD_ARGUMENT)
+  COMPRESS(NULL, &r.params, &r.shape, r.field, r.archive, room, size);
+  COMPRESS(ctx, NULL, &r.shape, r.field, r.archive, room, size);
+  COMPRESS(ctx, &r.params, NULL, r.field, r.archive, room, size);
+  COMPRESS(ctx, &r.params, &r.shape, NULL, r.archive, room, size);
+  COMPRESS(ctx, &r.params, &r.shape, r.field, NULL, room, size);
+  COMPRESS(ctx, &r.params, &r.shape, r.field, r.archive, room, NULL);
+#undef COMPRESS
+  assert_int_equal(szgpu_bounds(NULL, &r.params, &r.shape, NULL, NULL), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_bounds(ctx, &r.params, &r.shape, NULL, NULL), SZGPU_OK);
+  assert_int_equal(szgpu_reserve(ctx, NULL, &r.shape), SZGPU_BAD_ARGUMENT);
+}
+
+static void refuses_bad_params(void **state) {
+  (void)state;
+  static const double bad_bounds[] = {0.0, -0.0, -1.0, NAN, INFINITY, -INFINITY};
+  static const uint32_t bad_radii[] = {1, 32769, UINT32_MAX};
+  static const int bad_levels[] = {-1, 20, 1000};
+  for (size_t i = 0; i < ARRAY_COUNT(bad_bounds); i++)
+    for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_PSNR; mode++) {
+      request r = make_request();
+      r.params.bound = bad_bounds[i];
+      r.params.mode = (szgpu_mode)mode;
+      assert_int_equal(try_request(&r), SZGPU_BAD_BOUND);
+    }
+  for (size_t i = 0; i < 3; i++) {
+    request r = make_request();
+    r.params.radius = bad_radii[i];
+    assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+    r = make_request();
+    r.params.zstd_level = bad_levels[i];
+    assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+  }
+  request r = make_request();
+  r.params.mode = (szgpu_mode)3;
+  assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+  r = make_request();
+  r.params.struct_bytes--;
+  assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+  r = make_request();
+  r.params.layout = (szgpu_layout)1;
+  assert_int_equal(try_request(&r), SZGPU_UNSUPPORTED);
+}
+
+static void refuses_bad_shapes(void **state) {
+  (void)state;
+  uint64_t const big = UINT64_C(1) << 33;
+  szgpu_shape const bad[] = {
+      test_shape(SZGPU_F32, 0, 3, 4, 5, 6),        test_shape(SZGPU_F32, 5, 3, 4, 5, 6),
+      test_shape(SZGPU_F32, -2, 3, 4, 5, 6),       test_shape((szgpu_dtype)9, 2, 3, 4, 5, 6),
+      test_shape(SZGPU_F32, 2, 3, 0, 5, 6),        test_shape(SZGPU_F32, 2, big, big, 0, 0),
+      test_shape(SZGPU_F64, 1, UINT64_MAX, 0, 0, 0)};
+  for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+    request r = make_request();
+    r.shape = bad[i];
+    assert_int_equal(try_request(&r), SZGPU_BAD_SHAPE);
+  }
+}
+
+/* ---- decompress ---- */
+
+static void refuses_to_restore_into_another_size(void **state) {
+  (void)state;
+  request const r = compressed_request();
+  float out[13];
+  size_t const size = r.archive_bytes;
+#define RESTORE(...) assert_int_equal(szgpu_decompress(__VA_ARGS__), SZGPU_BAD_ARGUMENT)
+  RESTORE(ctx, r.archive, size, out, 47);
+  RESTORE(ctx, r.archive, size, out, 49);
+  RESTORE(ctx, r.archive, size, out, 0);
+  RESTORE(NULL, r.archive, size, out, 48);
+  RESTORE(ctx, NULL, size, out, 48);
+  RESTORE(ctx, r.archive, size, NULL, 48);
+#undef RESTORE
+  assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_OK);
+}
+
+static void refuses_slabs_that_are_not_there(void **state) {
+  (void)state;
+  static const uint64_t bad[][2] = {{0, 0}, {0, 4}, {3, 1}, {2, 2}, {UINT64_MAX, 1},
+                                    {1, UINT64_MAX}, {0, UINT64_MAX}, {2, UINT64_MAX - 1}};
+  request const r = compressed_request();
+  float out[12];
+  for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
+    for (size_t bytes = 0; bytes <= 48; bytes += 16)
+      assert_int_equal(szgpu_decompress_slab(ctx, r.archive, r.archive_bytes, bad[i][0], bad[i][1],
+                                             out, bytes), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_decompress_slab(ctx, r.archive, r.archive_bytes, 1, 2, out, 31),
+                   SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_decompress_slab(ctx, r.archive, r.archive_bytes, 1, 2, out, 32), SZGPU_OK);
+}
+
+static void names_what_is_wrong_with_an_archive(void **state) {
+  (void)state;
+  request r = compressed_request();
+  float out[12];
+  size_t const size = r.archive_bytes;
+  assert_int_equal(szgpu_decompress(ctx, r.archive, size - 1, out, 48), SZGPU_TRUNCATED);
+  assert_int_equal(szgpu_decompress(ctx, r.archive, size + 1, out, 48), SZGPU_TRAILING_BYTES);
+  assert_string_not_equal(szgpu_last_error(ctx), "");
+  assert_int_equal(szgpu_decompress(ctx, r.archive, 0, out, 48), SZGPU_TRUNCATED);
+  assert_int_equal(szgpu_decompress(ctx, r.field, 48, out, 48), SZGPU_NOT_AN_ARCHIVE);
+  r.archive[size - 20] ^= 1;
+  assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_BAD_CHECKSUM);
+  r.archive[8] = 2;
+  assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_NEWER_VERSION);
+}
+
+/* ---- inspect ---- */
+
+static void an_archive_says_what_it_is(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 40, 9, 33, 0);
+  szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
+  params.frame_rows = 20; /* 32 */
+  params.source = SZGPU_SOURCE_NPY | SZGPU_SOURCE_FORTRAN;
+  params.has_fill = 1;
+  params.fill = -9999.0;
+  float *const field = test_make_waves(&shape);
+  field[100] = -9999.0f, field[101] = 100.0f, field[102] = -100.0f; /* the range: 200 and noise */
+  test_archive archive = test_compress(ctx, &params, &shape, field);
+  szgpu_info const info = test_inspect(&archive);
+  assert_memory_equal(&info.shape.dims, ((uint64_t[]){40, 9, 33, 1}), 32);
+  assert_int_equal(info.shape.dtype, SZGPU_F32);
+  assert_int_equal(info.shape.ndim, 3);
+  assert_int_equal(info.mode, SZGPU_MODE_REL);
+  assert_int_equal(info.source, params.source);
+  assert_true(info.bound == 1e-3);
+  assert_true(info.value_range >= 200.0 && info.value_range < 202.0);
+  assert_true(info.absolute_bound <= info.value_range * 1e-3);
+  assert_true(info.absolute_bound > info.value_range * (1e-3 - 1e-12));
+  assert_true(info.step > info.absolute_bound && info.step < 2.0 * info.absolute_bound);
+  assert_true(info.has_fill && info.fill == -9999.0);
+  assert_int_equal(info.fill_bits, 0xC61C3C00u);
+  assert_int_equal(info.frame_rows, 32);
+  assert_int_equal(info.frame_count, 2);
+  assert_int_equal(info.field_bytes, test_field_bytes(&shape));
+  assert_int_equal(info.archive_bytes, archive.byte_count);
+  szgpu_frame_info frame = {.struct_bytes = sizeof frame};
+  assert_int_equal(szgpu_inspect_frame(archive.bytes, archive.byte_count, 1, &frame), SZGPU_OK);
+  assert_string_equal(frame.kind, "linear");
+  assert_int_equal(frame.first_row, 32);
+  assert_int_equal(frame.row_count, 8);
+  szgpu_section_info section = {.struct_bytes = sizeof section};
+  for (uint32_t i = 0; i < frame.section_count; i++) {
+    assert_int_equal(szgpu_inspect_section(archive.bytes, archive.byte_count, 1, i, &section),
+                     SZGPU_OK);
+    assert_int_equal(section.offset % 16, 0);
+    assert_in_range(section.offset + section.stored_bytes, 1, archive.byte_count);
+  }
+  free(field);
+  free(archive.bytes);
+}
+
+static void inspect_needs_the_header_only(void **state) {
+  (void)state;
+  request const r = compressed_request();
+  szgpu_info info = {.struct_bytes = sizeof info};
+  bool was_enough = false;
+  for (size_t bytes = 0; bytes <= r.archive_bytes; bytes++) {
+    szgpu_status const status = szgpu_inspect(r.archive, bytes, &info);
+    assert_int_equal(status, bytes < 144 ? SZGPU_TRUNCATED : SZGPU_OK);
+    was_enough |= status == SZGPU_OK;
+  }
+  assert_true(was_enough);
+}
+
+static void inspect_refuses_bad_arguments(void **state) {
+  (void)state;
+  request const r = compressed_request();
+  szgpu_info info = {.struct_bytes = sizeof info - 1};
+  szgpu_frame_info frame = {.struct_bytes = sizeof frame};
+  szgpu_section_info section = {.struct_bytes = sizeof section};
+  size_t const size = r.archive_bytes;
+  assert_int_equal(szgpu_inspect(r.archive, size, &info), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect(NULL, size, &info), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect(r.archive, size, NULL), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect_frame(r.archive, size, 1, &frame), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect_frame(r.archive, size, UINT64_MAX, &frame), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect_section(r.archive, size, 0, 99, &section), SZGPU_BAD_ARGUMENT);
+  frame.struct_bytes = section.struct_bytes = 0;
+  assert_int_equal(szgpu_inspect_frame(r.archive, size, 0, &frame), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect_section(r.archive, size, 0, 0, &section), SZGPU_BAD_ARGUMENT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_status_has_a_text_of_its_own),
+      cmocka_unit_test(the_statuses_are_pinned),
+      cmocka_unit_test(the_version_is_the_headers),
+      cmocka_unit_test(the_last_error_belongs_to_the_last_call),
+      cmocka_unit_test(create_takes_its_defaults_from_null),
+      cmocka_unit_test(create_refuses_bad_options),
+      cmocka_unit_test(refuses_missing_arguments),
+      cmocka_unit_test(refuses_bad_params),
+      cmocka_unit_test(refuses_bad_shapes),
+      cmocka_unit_test(refuses_to_restore_into_another_size),
+      cmocka_unit_test(refuses_slabs_that_are_not_there),
+      cmocka_unit_test(names_what_is_wrong_with_an_archive),
+      cmocka_unit_test(an_archive_says_what_it_is),
+      cmocka_unit_test(inspect_needs_the_header_only),
+      cmocka_unit_test(inspect_refuses_bad_arguments),
+  };
+  return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
+}
