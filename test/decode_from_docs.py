@@ -3,16 +3,15 @@
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 decode_from_docs.py ARCHIVE OUTPUT
-
-Writes the restored field as raw little-endian values. It shares no code with szgpu, to prove that
-the page is enough; the sections named below are the page's. Needs numpy; for archives under zstd
-the module zstandard or the command zstd. Checksums are verified where the module xxhash is there.
+Writes the restored field as raw little-endian values. Section numbers are those of the page. Needs
+numpy and, for zstd, the command zstd; checksums are verified where the module xxhash is there.
 """
-import itertools
 import math
 import struct
-import subprocess
 import sys
+from itertools import accumulate, product
+from pathlib import Path
+from subprocess import PIPE, run
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,19 +19,12 @@ try:
     from xxhash import xxh3_64_intdigest as xxh3
 except ImportError:
     xxh3 = None
-try:
-    import zstandard
-except ImportError:
-    zstandard = None
 
-HEADER = struct.Struct("<8sIIBBBBI4Q4d4QII")
-HEADER_NAMES = ("magic version flags dtype ndim mode layout source dim0 dim1 dim2 dim3 asked bound "
-                "step range fill frame_rows frame_count archive_bytes arithmetic reserved").split()
-FRAME = struct.Struct("<BBBBIQQQII")
+HEADER_NAMES = ("magic version flags dtype ndim mode layout source d0 d1 d2 d3 asked bound step "
+                "range fill frame_rows frames bytes arithmetic reserved").split()
 FRAME_NAMES = "kind axes escape_bytes reserved radius index count constant sections zero".split()
 LINEAR, CONSTANT, RAW = 0, 1, 2
-NEEDED = {LINEAR: {0, 1, 2, 3, 4}, CONSTANT: set(), RAW: {12}}  # kinds of sections, by frame kind
-GROUPS = {LINEAR: ({5, 6}, {7, 8, 9}, {10, 11}), CONSTANT: ({7, 8, 9}, {10, 11}), RAW: ()}
+NEEDED = {LINEAR: {0, 1, 2, 3, 4}, CONSTANT: set(), RAW: {12}}  # sections, by the frame's kind
 TILES = {1: (1, 1, 1, 4096), 2: (1, 1, 64, 64), 3: (1, 16, 8, 32), 4: (1, 16, 8, 32)}  # b, z, y, x
 
 
@@ -51,61 +43,49 @@ def read_header(data):
     version = int.from_bytes(data[8:12], "little")
     require(version <= 1, f"The archive has version {version}; this decoder knows version 1.")
     require(version == 1 and len(data) >= 128, "The header is damaged or truncated.")
-    h = SimpleNamespace(**dict(zip(HEADER_NAMES, HEADER.unpack_from(data))))
-    size = (128 + 8 * h.frame_count + 8 + 15) // 16 * 16
+    h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
+    size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
     require(len(data) >= size, "The archive is truncated.")
     verify(data[:size - 8], struct.unpack_from("<Q", data, size - 8)[0])
-    dims, h.itemsize = (h.dim0, h.dim1, h.dim2, h.dim3), 8 if h.dtype else 4
+    dims, h.itemsize = (h.d0, h.d1, h.d2, h.d3), 8 if h.dtype else 4
     require(h.flags <= 1 and h.dtype <= 1 and 1 <= h.ndim <= 4 and h.mode <= 2 and not h.layout
             and not h.reserved and h.arithmetic // 2 == h.dtype and 0 < h.asked
             and all(0 <= v < math.inf for v in (h.asked, h.bound, h.step, h.range))
-            and min(dims) > 0 and set(dims[h.ndim:]) <= {1} and math.prod(dims) < 2**63 // h.itemsize
+            and min(dims) > 0 and set(dims[h.ndim:]) <= {1} and h.itemsize * math.prod(dims) < 2**63
             and h.fill >> 8 * h.itemsize * h.flags == 0, "The header is damaged.")
     h.extents = [d for d in dims if d > 1] or [1]
     h.tile, rows = TILES[len(h.extents)], h.extents[0]
-    require(0 < h.frame_rows <= rows and h.frame_count == -(-rows // h.frame_rows)
-            and (h.frame_rows == rows or h.frame_rows % h.tile[4 - len(h.extents)] == 0),
-            "The rows of a frame are wrong.")
-    h.ends = list(itertools.accumulate(struct.unpack_from(f"<{h.frame_count}Q", data, 128),
-                                       initial=size))
-    require(h.ends[-1] == h.archive_bytes == len(data), "The archive is not as long as it says.")
+    require(0 < h.frame_rows <= rows and h.frames == -(-rows // h.frame_rows) and (h.frames == 1 or
+            h.frame_rows % h.tile[4 - len(h.extents)] == 0), "The rows of a frame are wrong.")
+    sizes = struct.unpack_from(f"<{h.frames}Q", data, 128)
+    h.ends = list(accumulate(sizes, initial=size))
+    require(min(sizes) >= 48 and h.ends[-1] == h.bytes == len(data), "Sizes do not fit together.")
     return h
-
-
-def read_section(stored, padding, codec, raw_bytes, checksum):
-    """Contents of one section (section 4)."""
-    blocks = [(stored + padding)[i:i + 16384] for i in range(0, len(stored), 16384)]
-    verify(b"".join(struct.pack("<Q", xxh3(b)) for b in blocks if xxh3), checksum)
-    if codec and zstandard:
-        stream = zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True)
-        stored = stream.read(raw_bytes + 1)
-    elif codec:
-        stored = subprocess.run(["zstd", "-dcq"], input=stored, stdout=subprocess.PIPE).stdout
-    require(len(stored) == raw_bytes, "A section has not the size that it says.")
-    return stored
 
 
 def read_frame(data, h, index, count):
     """Section 4: the fields of a frame's header, and the contents of its sections by kind."""
-    require(len(data) >= 48 and len(data) % 16 == 0, "A frame has a wrong size.")
-    f = SimpleNamespace(**dict(zip(FRAME_NAMES, FRAME.unpack_from(data))))
+    f = SimpleNamespace(**dict(zip(FRAME_NAMES, struct.unpack_from("<BBBBIQQQII", data))))
     place, last, f.contents = 48 + 32 * f.sections, -1, {}
     require(f.sections <= 13 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
     require(f.kind <= RAW and f.index == index and f.count == count and f.escape_bytes <= 8
-            and (f.kind != LINEAR or (0 < f.axes < 1 << min(3, len(h.extents))
-                                      and 2 <= f.radius <= 32768)), "A frame header is damaged.")
+            and f.constant >> 8 * h.itemsize == f.reserved == f.zero == 0
+            and (f.kind != LINEAR or 0 < f.axes < 1 << min(3, len(h.extents)) and h.step > 0
+                 and 2 <= f.radius <= 32768), "A frame header is damaged.")
     for i in range(f.sections):
         kind, codec, raw, stored, checksum = struct.unpack_from("<IIQQQ", data, 40 + 32 * i)
         end = place + (stored + 15) // 16 * 16
         require(last < kind <= 12 and codec <= 1 and (codec or raw == stored) and end <= len(data),
                 "A section table is damaged.")
-        f.contents[kind] = read_section(data[place:place + stored], data[place + stored:end],
-                                        codec, raw, checksum)
-        place, last = end, kind
-    groups = [g for g in GROUPS[f.kind] if g & set(f.contents)]
-    require(place == len(data) and set(f.contents) == NEEDED[f.kind].union(*groups),
-            "The sections of a frame are wrong.")
+        blocks = [data[b:min(b + 16384, end)] for b in range(place, end, 16384)]
+        verify(b"".join(struct.pack("<Q", xxh3(block)) for block in blocks if xxh3), checksum)
+        contents, place, last = data[place:place + stored], end, kind
+        if codec:
+            contents = run(["zstd", "-dcq"], input=contents, stdout=PIPE).stdout
+        require(len(contents) == raw, "A section has not the size that it says.")
+        f.contents[kind] = contents
+    require(place == len(data) and NEEDED[f.kind] <= set(f.contents), "A frame lacks something.")
     return f
 
 
@@ -122,7 +102,6 @@ def read_shares(f, tiles, counted, *parts):
 
 def read_codebook(data, radius):
     """Section 6: symbol and code length for each value of the 16 bits where a code begins."""
-    require(len(data) >= 6, "A codebook is too short.")
     escape_length, zero, first, count = struct.unpack_from("<BBHH", data)
     runs = np.frombuffer(data, np.uint8, offset=6)
     lengths = [escape_length, *np.repeat(runs & 31, (runs >> 5) + 1).tolist()]
@@ -139,43 +118,83 @@ def read_codebook(data, radius):
     return table
 
 
-def read_deltas(f, bits, n, table, escapes):
-    """Sections 6: the deltas of a tile from its bits and escapes."""
-    padded = np.append(bits, np.zeros(16, np.uint8)).astype(np.int64)
-    symbols, lengths = table[:, sum(padded[i:i + len(bits)] << 15 - i for i in range(16))]
-    places, place, lengths = [], 0, lengths.tolist()
-    while len(places) < n and place < len(bits) and lengths[place]:
+def decode_tile(f, h, shape, bits, table, escapes):
+    """Sections 6 and 8: a tile's bit patterns, z by y by x, from its bits and escapes."""
+    row = np.append(bits, np.zeros(16, np.uint8)).astype(np.int64)
+    symbols, lengths = table[:, sum(row[i:i + len(bits)] << 15 - i for i in range(16))]
+    places, place, lengths, width = [], 0, lengths.tolist(), f.escape_bytes or 1
+    while place < len(bits) and lengths[place]:
         places.append(place)
         place += lengths[place]
-    symbols, width = symbols[places], f.escape_bytes
-    require(len(places) == n and place == len(bits)
-            and np.count_nonzero(symbols == 0) * width == len(escapes), "A tile's codes are wrong.")
+    require(len(places) == math.prod(shape) and place == len(bits), "A tile's codes are wrong.")
+    symbols = symbols[places].reshape(shape)
+    require(sum(symbols.flat == 0) * width == len(escapes), "A tile's escapes are wrong.")
     deltas = symbols - f.radius
     deltas[symbols == 0] = [int.from_bytes(escapes[i:i + width], "little", signed=True)
-                            for i in range(0, len(escapes), width or 1)]
-    return deltas
-
-
-def restore(deltas, axes, h):
-    """Section 8: values of a tile, z by y by x, from its deltas."""
-    differenced = [a for a in range(3) if axes >> 2 - a & 1]
-    edge = deltas[tuple(slice(1 if a in differenced else None) for a in range(3))]
-    for part, summed in ((edge, {0, 1, 2} - set(differenced)), (deltas, differenced)):
-        for a in summed:
-            np.cumsum(part, axis=a, out=part)
-    q = deltas if h.arithmetic == 3 else deltas.astype(np.int32)
-    product = q.astype("f4" if h.arithmetic == 0 else "f8")
-    product *= product.dtype.type(h.step)
-    return product.astype("f8" if h.dtype else "f4").view(f"u{h.itemsize}")
+                            for i in range(0, len(escapes), width)]
+    axes = [axis for axis in range(3) if f.axes >> 2 - axis & 1]  # of deltas: 0 is z
+    edge = deltas[tuple(slice(1 if axis in axes else None) for axis in range(3))]
+    for part, summed in ((edge, {0, 1, 2} - set(axes)), (deltas, axes)):
+        for axis in summed:
+            np.cumsum(part, axis=axis, out=part)
+    real = np.float32 if h.arithmetic == 0 else np.float64
+    values = deltas.astype(np.int64 if h.arithmetic == 3 else np.int32).astype(real) * real(h.step)
+    return values.astype(f"<f{h.itemsize}").view(f"<u{h.itemsize}")
 
 
 def read_mask(data, n, distance=0):
     """Section 9: which of a tile's values are marked."""
     mask, place, symbol = np.zeros(n, bool), 0, False
     for b in data:
-        mask[place:place + b], place, symbol = symbol, place + b, symbol ^ (b < 255)
+        mask[place:place + b] = symbol
+        place, symbol = place + b, symbol ^ (b < 255)
     require(place <= n, "A mask is longer than its tile.")
-    mask[place:] = symbol and len(data) > 0
+    mask[place:] = symbol
     for i in range(distance, n if distance else 0):
         mask[i] ^= mask[i - distance]
     return mask
+
+
+def decode_frame(f, h, shape):
+    """Bit patterns of a frame's values, in field order."""
+    if f.kind == RAW:
+        require(len(f.contents[12]) == f.count * h.itemsize, "Raw values have a wrong size.")
+        return np.frombuffer(f.contents[12], np.uint8).reshape(h.itemsize, -1).T.tobytes()
+    field = np.full(shape, f.constant, f"<u{h.itemsize}")
+    tiles = [field[tuple(slice(c, c + t) for c, t in zip(corner, h.tile))][0]
+             for corner in product(*map(range, (0, 0, 0, 0), shape, h.tile))]
+    escapes, = read_shares(f, len(tiles), 5, (6, f.escape_bytes))
+    masks, patterns = read_shares(f, len(tiles), 7, (8, 1), (9, h.itemsize))
+    fills, = read_shares(f, len(tiles), 10, (11, 1))
+    if f.kind == LINEAR:
+        require(len(f.contents[1]) == 2 * len(tiles) and len(f.contents[0]) >= 6,
+                "Tile bits or a codebook have a wrong size.")
+        ends = np.cumsum(np.frombuffer(f.contents[1], "<u2") + [tile.size for tile in tiles])
+        require(len(f.contents[2]) == (ends[-1] + 31) // 32 * 4, "A bitstream has a wrong size.")
+        words = np.frombuffer(f.contents[2], "<u4").astype(">u4")
+        bits = np.split(np.unpackbits(words.view(np.uint8))[:ends[-1]], ends[:-1])
+        table = read_codebook(f.contents[0], f.radius)
+    for t, tile in enumerate(tiles):
+        if f.kind == LINEAR:
+            tile[...] = decode_tile(f, h, tile.shape, bits[t], table, escapes[t])
+        exact = read_mask(masks[t], tile.size).reshape(tile.shape)
+        require(exact.sum() * h.itemsize == len(patterns[t]), "Exact values are too many or few.")
+        tile[exact] = np.frombuffer(patterns[t], field.dtype)
+        plane = tile[0].size if len(tile) > 1 else tile.shape[2] if tile.shape[1] > 1 else 0
+        tile[read_mask(fills[t], tile.size, plane).reshape(tile.shape)] = h.fill
+    return field.tobytes()
+
+
+def main(archive, output):
+    data, field = Path(archive).read_bytes(), []
+    h = read_header(data)
+    for index in range(h.frames):
+        rows = min(h.frame_rows, h.extents[0] - index * h.frame_rows)
+        shape = [1] * (4 - len(h.extents)) + [rows] + h.extents[1:]
+        f = read_frame(data[h.ends[index]:h.ends[index + 1]], h, index, math.prod(shape))
+        field.append(decode_frame(f, h, shape))
+    Path(output).write_bytes(b"".join(field))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -167,6 +167,15 @@ static void refuses_every_field_that_contradicts_the_format(void **state) {
       assert_int_equal(status_with(offset, 8, bits_of(bad_doubles[i])), SZGPU_BAD_DATA);
 }
 
+static void refuses_frame_sizes_whose_sum_overflows(void **state) {
+  (void)state;
+  uint64_t const frame_bytes[] = {UINT64_MAX - 15, 160 + 16}; /* 160 in all, modulo 2^64 */
+  uint8_t bytes[TWO_FRAMES_BYTES];
+  szg_header header;
+  szg_header_write(&sample_header, frame_bytes, bytes);
+  assert_int_equal(szg_header_read(bytes, sizeof bytes, &header), SZGPU_BAD_DATA);
+}
+
 static void a_step_of_f32_arithmetic_is_an_f32_of_ordinary_size(void **state) {
   (void)state;
   double const bad_steps[] = {0x1p-127, 0x1p-1074, 0x1p127, 1e300, 0.1, 1.0 + 0x1p-24};
@@ -304,6 +313,24 @@ static void refuses_every_frame_field_that_contradicts_the_format(void **state) 
   }
 }
 
+static void refuses_sections_whose_sizes_overflow(void **state) {
+  (void)state;
+  szg_frame_header frame = sample_frame;
+  frame.sections[1].stored_bytes = UINT64_MAX; /* 0 once it is aligned */
+  frame.sections[2].raw_bytes = frame.sections[2].stored_bytes = 32;
+  uint8_t bytes[FRAME_HEADER];
+  szg_frame_header_write(&frame, bytes);
+  assert_int_equal(frame_status(bytes, FRAME, FRAME_HEADER), SZGPU_BAD_DATA);
+}
+
+static void refuses_more_sections_than_there_are_kinds_of(void **state) {
+  (void)state;
+  uint8_t bytes[48 + 32 * 30] = {0};
+  szg_store_u32(bytes + 32, 30);
+  szg_store_u64(bytes + sizeof bytes - 8, XXH3_64bits(bytes, sizeof bytes - 8));
+  assert_int_equal(frame_status(bytes, sizeof bytes, sizeof bytes), SZGPU_BAD_CHECKSUM);
+}
+
 static void a_frame_of_another_size_is_refused(void **state) {
   (void)state;
   uint8_t bytes[FRAME_HEADER];
@@ -357,12 +384,15 @@ int main(void) {
       cmocka_unit_test(fields_stand_where_the_format_says),
       cmocka_unit_test(header_sizes_that_overflow_are_refused),
       cmocka_unit_test(refuses_every_field_that_contradicts_the_format),
+      cmocka_unit_test(refuses_frame_sizes_whose_sum_overflows),
       cmocka_unit_test(a_step_of_f32_arithmetic_is_an_f32_of_ordinary_size),
       cmocka_unit_test(a_newer_version_is_told_from_12_bytes),
       cmocka_unit_test(anything_else_is_not_an_archive),
       cmocka_unit_test(a_header_truncated_at_every_byte_says_so),
       cmocka_unit_test(a_frame_header_comes_back),
       cmocka_unit_test(refuses_every_frame_field_that_contradicts_the_format),
+      cmocka_unit_test(refuses_sections_whose_sizes_overflow),
+      cmocka_unit_test(refuses_more_sections_than_there_are_kinds_of),
       cmocka_unit_test(a_frame_of_another_size_is_refused),
       cmocka_unit_test(a_frame_header_truncated_at_every_byte_says_so),
       cmocka_unit_test(every_flipped_bit_of_a_header_is_refused),

@@ -13,11 +13,12 @@
 
 #include "archive_edit.h"
 #include "container/format.h"
-#include "szgpu.h"
 
 /* Too much memory is to be refused, not to end the test. */
 const char *__asan_default_options(void);
-const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+const char *__asan_default_options(void) {
+  return "allocator_may_return_null=1:max_allocation_size_mb=2048";
+}
 
 /* ---- small archives of every kind ---- */
 
@@ -43,7 +44,8 @@ static test_archive make_linear(void) {
   for (int i = 40; i < 300; i += 7) field[i] = 1e20f;
   field[5] = INFINITY, field[6] = NAN, field[800] = 3e9f, field[801] = -1e5f;
   test_archive const archive = make(shape, params, field);
-  for (uint32_t kind = 0; kind < SZG_SECTION_RAW; kind++) (void)archive_section_of_kind(&archive, 0, kind);
+  for (uint32_t kind = 0; kind < SZG_SECTION_RAW; kind++)
+    (void)archive_section_of_kind(&archive, 0, kind);
   return archive;
 }
 
@@ -239,8 +241,7 @@ static void survives(test_archive *archive) {
       szgpu_decompress(serial_ctx, archive->bytes, byte_count, serially, field_bytes);
   assert_true(table_status <= SZGPU_BAD_DATA && serial_status <= SZGPU_BAD_DATA);
   if (table_status != serial_status) {
-    assert_int_equal(table_status, SZGPU_OK); /* gaps and sequence codes are the serial one's */
-    assert_int_equal(serial_status, SZGPU_BAD_DATA);
+    assert_int_equal(serial_status, SZGPU_BAD_DATA); /* it alone reads gaps and sequence codes */
   } else if (table_status == SZGPU_OK) {
     assert_memory_equal(by_table, serially, field_bytes);
   }

@@ -108,10 +108,11 @@ static void refuses_each_flipped_bit(const szg_linear_input *input, uint8_t *byt
 static void verify_accepts_the_encoders_side_data_and_refuses_each_flipped_bit(void **state) {
   (void)state;
   test_random random = test_random_begin();
-  size_t const code_counts[] = {1, 33, 257, 997, 4097};
+  /* 26 codes of 10 bits: none begins in the last subsequence */
+  size_t const code_counts[] = {1, 26, 33, 257, 997, 4097};
   for (int kind = 0; kind < TEST_BOOK_COUNT; kind++) {
     test_build_book(kind);
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(code_counts); i++) {
       test_stream s = test_make_stream(code_counts[i], &random);
       szg_linear_input input = test_input_of(&s);
       assert_int_equal(szg_linear_verify(&coder.index, &input), SZGPU_OK);

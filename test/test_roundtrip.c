@@ -13,7 +13,7 @@ static szgpu_ctx *ctx, *serial_ctx;
 
 static int make_ctxs(void **state) {
   (void)state;
-  ctx = test_make_ctx(2);
+  ctx = test_make_ctx(1); /* test_same_bytes.c has more threads */
   serial_ctx = test_make_serial_ctx();
   return 0;
 }

@@ -184,6 +184,9 @@ static void refuses_bad_params(void **state) {
   r.params.struct_bytes--;
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
+  r.params.source = SZGPU_SOURCE_ALL + 1;
+  assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+  r = make_request();
   r.params.layout = (szgpu_layout)1;
   assert_int_equal(try_request(&r), SZGPU_UNSUPPORTED);
 }

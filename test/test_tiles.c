@@ -196,6 +196,20 @@ static void places_beyond_32_bits_are_right(void **state) {
   assert_int_equal(last.first_code, grid.value_count - 5 * 8 * 32);
 }
 
+/* A last tile of one plane or row still has planes or rows. */
+static void planes_are_those_of_the_grids_rank(void **state) {
+  (void)state;
+  szg_grid const line = grid_of(SZGPU_F32, 1, 9000, 0, 0, 0);
+  szg_grid const plane = grid_of(SZGPU_F32, 2, 65, 33, 0, 0);
+  szg_grid const cube = grid_of(SZGPU_F32, 3, 17, 9, 33, 0);
+  assert_int_equal(szg_tile_at(&line, 0).plane_values, 0);
+  assert_int_equal(szg_tile_at(&plane, 0).plane_values, 33);
+  assert_int_equal(szg_tile_at(&plane, 1).plane_values, 33);
+  assert_int_equal(szg_tile_at(&cube, 0).plane_values, 256);
+  assert_int_equal(szg_tile_at(&cube, 6).plane_values, 32);
+  assert_int_equal(szg_tile_at(&cube, 7).plane_values, 1);
+}
+
 static void axes_are_those_that_tiles_extend_over(void **state) {
   (void)state;
   szg_grid const one = grid_of(SZGPU_F32, 3, 1, 1, 9, 0);
@@ -299,6 +313,7 @@ int main(void) {
       cmocka_unit_test(code_order_covers_every_value_once),
       cmocka_unit_test(tiles_are_numbered_x_fastest),
       cmocka_unit_test(places_beyond_32_bits_are_right),
+      cmocka_unit_test(planes_are_those_of_the_grids_rank),
       cmocka_unit_test(axes_are_those_that_tiles_extend_over),
       cmocka_unit_test(frames_hold_whole_tiles),
       cmocka_unit_test(the_default_frame_holds_up_to_2_30_values),

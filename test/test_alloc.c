@@ -1,0 +1,261 @@
+/* test_alloc.c - the n-th allocation fails, for every n: a status, no leak, a ctx that goes on.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The linker sends the allocator's calls here. libzstd's own go elsewhere, so its failures are made
+ * one level up.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd_errors.h>
+
+#include "support.h"
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void __real_free(void *memory);
+size_t __real_ZSTD_compress(void *to, size_t capacity, const void *from, size_t bytes, int level);
+size_t __real_ZSTD_decompress(void *to, size_t capacity, const void *from, size_t bytes);
+
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void __wrap_free(void *memory);
+size_t __wrap_ZSTD_compress(void *to, size_t capacity, const void *from, size_t bytes, int level);
+size_t __wrap_ZSTD_decompress(void *to, size_t capacity, const void *from, size_t bytes);
+
+static long allocations_left; /* until one fails; 0: none will */
+static long live_blocks;
+static bool has_failed;
+static bool zstd_fails;
+
+static bool fails_now(void) {
+  long const left = __atomic_load_n(&allocations_left, __ATOMIC_RELAXED);
+  if (left == 0 || __atomic_sub_fetch(&allocations_left, 1, __ATOMIC_RELAXED) != 0) return false;
+  return has_failed = true;
+}
+
+static void *counted(void *memory) {
+  if (memory) __atomic_add_fetch(&live_blocks, 1, __ATOMIC_RELAXED);
+  return memory;
+}
+
+void *__wrap_malloc(size_t bytes) { return fails_now() ? NULL : counted(__real_malloc(bytes)); }
+
+void *__wrap_calloc(size_t count, size_t bytes) {
+  return fails_now() ? NULL : counted(__real_calloc(count, bytes));
+}
+
+void *__wrap_realloc(void *memory, size_t bytes) {
+  if (fails_now()) return NULL;
+  void *const moved = __real_realloc(memory, bytes);
+  return memory ? moved : counted(moved);
+}
+
+void __wrap_free(void *memory) {
+  if (memory) __atomic_sub_fetch(&live_blocks, 1, __ATOMIC_RELAXED);
+  __real_free(memory);
+}
+
+static size_t const zstd_out_of_memory = (size_t)0 - ZSTD_error_memory_allocation;
+
+size_t __wrap_ZSTD_compress(void *to, size_t capacity, const void *from, size_t bytes, int level) {
+  return zstd_fails ? zstd_out_of_memory : __real_ZSTD_compress(to, capacity, from, bytes, level);
+}
+
+size_t __wrap_ZSTD_decompress(void *to, size_t capacity, const void *from, size_t bytes) {
+  return zstd_fails ? zstd_out_of_memory : __real_ZSTD_decompress(to, capacity, from, bytes);
+}
+
+/* ---- the work ---- */
+
+enum { MOST_ALLOCATIONS = 1000 };
+
+/* A field whose frames have every kind of section, and what is asked of it. */
+typedef struct work {
+  szgpu_shape shape;
+  szgpu_params params;
+  float *field;
+  test_archive archive; /* from a ctx that lacked nothing */
+  int threads;
+} work;
+
+static work make_work(int zstd_level, int threads) {
+  work w = {.shape = test_shape(SZGPU_F32, 3, 40, 30, 33, 0),
+            .params = test_params(SZGPU_MODE_ABS, 0.5),
+            .threads = threads};
+  w.params.radius = 16;
+  w.params.frame_rows = 16;
+  w.params.zstd_level = zstd_level;
+  w.field = test_make_waves(&w.shape);
+  for (size_t i = 0; i < test_value_count(&w.shape); i += 97) w.field[i] = i % 2 ? 1e20f : NAN;
+  for (size_t i = 5; i < test_value_count(&w.shape); i += 211) w.field[i] = 3e9f;
+  szgpu_ctx *const ctx = test_make_ctx(threads);
+  w.archive = test_compress(ctx, &w.params, &w.shape, w.field);
+  szgpu_destroy(ctx);
+  return w;
+}
+
+static void release(work *w) {
+  free(w->field);
+  free(w->archive.bytes);
+}
+
+static void compresses_alike(szgpu_ctx *ctx, const work *w) {
+  test_archive archive = test_compress(ctx, &w->params, &w->shape, w->field);
+  assert_int_equal(archive.byte_count, w->archive.byte_count);
+  assert_memory_equal(archive.bytes, w->archive.bytes, archive.byte_count);
+  free(archive.bytes);
+}
+
+static szgpu_status compress(szgpu_ctx *ctx, const work *w) {
+  size_t capacity, archive_bytes;
+  assert_int_equal(szgpu_bounds(ctx, &w->params, &w->shape, NULL, &capacity), SZGPU_OK);
+  void *const archive = test_allocate(capacity);
+  szgpu_status const status =
+      szgpu_compress(ctx, &w->params, &w->shape, w->field, archive, capacity, &archive_bytes);
+  allocations_left = 0;
+  free(archive);
+  return status;
+}
+
+static szgpu_status decompress(szgpu_ctx *ctx, const work *w) {
+  size_t const field_bytes = test_field_bytes(&w->shape);
+  void *const field = test_allocate(field_bytes);
+  szgpu_status const status =
+      szgpu_decompress(ctx, w->archive.bytes, w->archive.byte_count, field, field_bytes);
+  free(field);
+  return status;
+}
+
+/* Rows that cut tiles, so that the slab's own buffer is needed. */
+static szgpu_status decompress_slab(szgpu_ctx *ctx, const work *w) {
+  size_t const slab_bytes = (size_t)20 * 30 * 33 * 4;
+  void *const slab = test_allocate(slab_bytes);
+  szgpu_status const status =
+      szgpu_decompress_slab(ctx, w->archive.bytes, w->archive.byte_count, 3, 20, slab, slab_bytes);
+  free(slab);
+  return status;
+}
+
+typedef szgpu_status (*work_function)(szgpu_ctx *ctx, const work *w);
+
+/* Runs it with the n-th allocation failing for n = 1, 2, ... until none is left to fail; the test's
+ * own allocation, the first, is spared. Returns how many failed. */
+static long fails_at_every_allocation(const work *w, work_function function,
+                                      szgpu_decoder decoder) {
+  for (long n = 1; n < MOST_ALLOCATIONS; n++) {
+    long const live_before = live_blocks;
+    szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+    options.threads = w->threads;
+    options.decoder = decoder;
+    szgpu_ctx *ctx;
+    assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+    has_failed = false;
+    allocations_left = 1 + n;
+    szgpu_status const status = function(ctx, w);
+    allocations_left = 0;
+    if (has_failed) {
+      if (status != SZGPU_OUT_OF_MEMORY)
+        fail_msg("allocation %ld failed: %s", n, szgpu_status_text(status));
+      if (n % 3 == 1) compresses_alike(ctx, w);
+      if (n % 3 == 2) assert_int_equal(decompress(ctx, w), SZGPU_OK);
+      assert_int_equal(function(ctx, w), SZGPU_OK);
+    }
+    szgpu_destroy(ctx);
+    assert_int_equal(live_blocks, live_before);
+    if (has_failed) continue;
+    assert_int_equal(status, SZGPU_OK);
+    return n - 1;
+  }
+  fail_msg("over %d allocations", MOST_ALLOCATIONS);
+  return 0;
+}
+
+/* ---- claims ---- */
+
+static void compression_survives_any_failing_allocation(void **state) {
+  (void)state;
+  for (int level = 0; level <= 3; level += 3)
+    for (int threads = 1; threads <= (level ? 1 : 2); threads++) {
+      work w = make_work(level, threads);
+      long const failures = fails_at_every_allocation(&w, compress, SZGPU_DECODER_AUTO);
+      assert_in_range(failures, 10, MOST_ALLOCATIONS); /* outliers grow lists */
+      release(&w);
+    }
+}
+
+static void decompression_survives_any_failing_allocation(void **state) {
+  (void)state;
+  for (int level = 0; level <= 3; level += 3) {
+    work w = make_work(level, 1);
+    assert_true(fails_at_every_allocation(&w, decompress, SZGPU_DECODER_TABLE) >= 2);
+    assert_true(fails_at_every_allocation(&w, decompress, SZGPU_DECODER_SERIAL) >= 2);
+    release(&w);
+  }
+}
+
+static void a_slab_survives_any_failing_allocation(void **state) {
+  (void)state;
+  for (int level = 0; level <= 3; level += 3) {
+    work w = make_work(level, 1);
+    assert_true(fails_at_every_allocation(&w, decompress_slab, SZGPU_DECODER_AUTO) >= 3);
+    release(&w);
+  }
+}
+
+static void a_ctx_that_cannot_be_made_is_null(void **state) {
+  (void)state;
+  szgpu_ctx *ctx = (szgpu_ctx *)(void *)&ctx;
+  allocations_left = 1;
+  szgpu_status const status = szgpu_create(&ctx, NULL);
+  allocations_left = 0;
+  assert_int_equal(status, SZGPU_OUT_OF_MEMORY);
+  assert_null(ctx);
+}
+
+static void reserving_survives_and_may_be_tried_again(void **state) {
+  (void)state;
+  work w = make_work(0, 1);
+  szgpu_ctx *const ctx = test_make_ctx(1);
+  allocations_left = 1;
+  szgpu_status const status = szgpu_reserve(ctx, &w.params, &w.shape);
+  allocations_left = 0;
+  assert_int_equal(status, SZGPU_OUT_OF_MEMORY);
+  assert_true(strlen(szgpu_last_error(ctx)) > 0);
+  assert_int_equal(szgpu_reserve(ctx, &w.params, &w.shape), SZGPU_OK);
+  compresses_alike(ctx, &w);
+  szgpu_destroy(ctx);
+  release(&w);
+}
+
+/* A sound archive is not called damaged because libzstd found no memory. */
+static void libzstd_out_of_memory_is_out_of_memory(void **state) {
+  (void)state;
+  work w = make_work(3, 1);
+  szgpu_ctx *const ctx = test_make_ctx(1);
+  zstd_fails = true;
+  szgpu_status const compressing = compress(ctx, &w);
+  szgpu_status const decompressing = decompress(ctx, &w);
+  zstd_fails = false;
+  assert_int_equal(decompress(ctx, &w), SZGPU_OK);
+  compresses_alike(ctx, &w);
+  szgpu_destroy(ctx);
+  release(&w);
+  assert_int_equal(compressing, SZGPU_OUT_OF_MEMORY);
+  assert_int_equal(decompressing, SZGPU_OUT_OF_MEMORY);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(compression_survives_any_failing_allocation),
+      cmocka_unit_test(decompression_survives_any_failing_allocation),
+      cmocka_unit_test(a_slab_survives_any_failing_allocation),
+      cmocka_unit_test(a_ctx_that_cannot_be_made_is_null),
+      cmocka_unit_test(reserving_survives_and_may_be_tried_again),
+      cmocka_unit_test(libzstd_out_of_memory_is_out_of_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
