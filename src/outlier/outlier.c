@@ -82,9 +82,9 @@ szgpu_status szg_outlier_add_marked(szgpu_dtype dtype, const szg_tile *tile, con
   return SZGPU_OK;
 }
 
-/* Writes the values under the mask: the next of `values`, or always the same when step is 0. */
-SZG_INLINE void write_masked_width(const szg_tile *tile, const uint8_t *mask, size_t width,
-                                   const uint8_t *values, size_t step, void *frame_values) {
+/* Writes the next of `values` wherever the mask is set. */
+static void write_exact(const szg_tile *tile, const uint8_t *mask, size_t width,
+                        const uint8_t *values, void *frame_values) {
   for (uint32_t z = 0; z < tile->z_extent; z++)
     for (uint32_t y = 0; y < tile->y_extent; y++) {
       uint8_t *out = (uint8_t *)frame_values +
@@ -92,18 +92,41 @@ SZG_INLINE void write_masked_width(const szg_tile *tile, const uint8_t *mask, si
       for (uint32_t x = 0; x < tile->x_extent; x++, out += width) {
         if (!*mask++) continue;
         memcpy(out, values, width);
-        values += step;
+        values += width;
       }
     }
 }
 
-/* With the width known, a copy is one move. */
-static void write_masked(szgpu_dtype dtype, const szg_tile *tile, const uint8_t *mask,
-                         const uint8_t *values, bool is_list, void *frame_values) {
-  if (dtype == SZGPU_F32)
-    write_masked_width(tile, mask, 4, values, is_list ? 4 : 0, frame_values);
-  else
-    write_masked_width(tile, mask, 8, values, is_list ? 8 : 0, frame_values);
+/* Fill values come in masses, so these rows have no branch: they vectorize. */
+SZG_INLINE void fill_row_f32(const uint8_t *restrict mask, uint32_t count, uint32_t fill,
+                             uint8_t *restrict row) {
+  for (uint32_t x = 0; x < count; x++) {
+    uint32_t const is_fill = -(uint32_t)mask[x];
+    szg_store_u32(row + 4 * (size_t)x,
+                  (szg_load_u32(row + 4 * (size_t)x) & ~is_fill) | (fill & is_fill));
+  }
+}
+
+SZG_INLINE void fill_row_f64(const uint8_t *restrict mask, uint32_t count, uint64_t fill,
+                             uint8_t *restrict row) {
+  for (uint32_t x = 0; x < count; x++) {
+    uint64_t const is_fill = -(uint64_t)mask[x];
+    szg_store_u64(row + 8 * (size_t)x,
+                  (szg_load_u64(row + 8 * (size_t)x) & ~is_fill) | (fill & is_fill));
+  }
+}
+
+SZG_HOT static void write_fill(szgpu_dtype dtype, const szg_tile *tile, const uint8_t *mask,
+                               uint64_t fill_bits, void *frame_values) {
+  for (uint32_t z = 0; z < tile->z_extent; z++)
+    for (uint32_t y = 0; y < tile->y_extent; y++, mask += tile->x_extent) {
+      uint64_t const row_start = tile->first_value + z * tile->z_stride + y * tile->y_stride;
+      if (dtype == SZGPU_F32)
+        fill_row_f32(mask, tile->x_extent, (uint32_t)fill_bits,
+                     (uint8_t *)frame_values + 4 * row_start);
+      else
+        fill_row_f64(mask, tile->x_extent, fill_bits, (uint8_t *)frame_values + 8 * row_start);
+    }
 }
 
 szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
@@ -117,7 +140,7 @@ szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
     uint32_t marked_count = 0;
     for (uint32_t i = 0; i < tile->value_count; i++) marked_count += mask[i];
     SZG_REQUIRE(marked_count == outliers->exact_count, SZGPU_BAD_DATA);
-    write_masked(dtype, tile, mask, outliers->exact_values, true, frame_values);
+    write_exact(tile, mask, szg_dtype_bytes(dtype), outliers->exact_values, frame_values);
   } else {
     SZG_REQUIRE(outliers->exact_count == 0, SZGPU_BAD_DATA);
   }
@@ -125,9 +148,7 @@ szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
     SZG_REQUIRE(szg_mask_decode(outliers->fill_mask, outliers->fill_mask_bytes, tile->value_count,
                                 tile->plane_values, mask),
                 SZGPU_BAD_DATA);
-    uint8_t fill[8];
-    szg_store_u64(fill, fill_bits);
-    write_masked(dtype, tile, mask, fill, false, frame_values);
+    write_fill(dtype, tile, mask, fill_bits, frame_values);
   }
   return SZGPU_OK;
 }

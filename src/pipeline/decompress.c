@@ -137,6 +137,9 @@ static szgpu_status load_stream(decode_job *job) {
       szg_codebook_read(loaded.bytes, loaded.byte_count, 2 * reader->frame.radius, job->plan.book));
   SZG_TRY(
       szg_reader_load(reader, SZG_SECTION_BITSTREAM, true, stream_bytes, stream_bytes, &loaded));
+  unsigned const unused_bits = (unsigned)(stream_bytes * 8 - stream->bit_count);
+  uint32_t const last_word = stream_bytes ? szg_load_u32(loaded.bytes + stream_bytes - 4) : 0;
+  SZG_REQUIRE((last_word & (((uint64_t)1 << unused_bits) - 1)) == 0, SZGPU_BAD_DATA);
   stream->words = loaded.bytes;
   stream->word_bytes = stream_bytes;
   stream->code_count = job->grid.value_count;
