@@ -37,7 +37,7 @@ typedef uint64_t u64;
 
 enum { SEQ_SUBS = 128, KC = 11, SYMBOLS = 1024, EXTRA = 8, CLASSES = 6 };
 
-// ---------------------------------------------------------------- bits
+// ---- bits
 HD u32 funnel(u32 lo, u32 hi, u32 s) {
 #ifdef __CUDA_ARCH__
   return __funnelshift_l(lo, hi, s);
@@ -89,7 +89,8 @@ struct Reader {
   }
 };
 
-// Codes that begin in [bit, end): each entry has the places where codes begin in KC bits, and the bits they take.
+// Codes that begin in [bit, end): each entry has the places where codes begin in KC bits, and the
+// bits they take.
 HD u32 count_codes(const u32 *w, u32 bit, u32 end, const u16 *table, const u16 *long_codes) {
   Reader r(w, bit);
   int left = (int)end - (int)bit;
@@ -106,7 +107,8 @@ HD u32 count_codes(const u32 *w, u32 bit, u32 end, const u16 *table, const u16 *
   return count;
 }
 
-// Table entries: symbols in 16-bit lanes (low 10 bits); lane 0 bits 10-15: bits in all (0: long), lane 1 bits 10-15: number.
+// Table entries: symbols in 16-bit lanes (low 10 bits); lane 0 bits 10-15: bits in all (0: long),
+// lane 1 bits 10-15: number.
 template <int NSYM>
 struct Entry;
 template <>
@@ -125,7 +127,8 @@ struct Entry<4> {
   typedef u64 Unit;
 };
 
-// Decodes from bit on; position of the first code is `off`. Stores whole units [first, last), positions in units.
+// Decodes from bit on; position of the first code is `off`. Stores whole units [first, last),
+// positions in units.
 template <int NSYM, int KD, class Sink>
 HD void decode_codes(const u32 *w, u32 bit, u32 off, u32 first, u32 last,
                      const typename Entry<NSYM>::T *table, const u16 *long_codes, Sink &sink) {
@@ -195,7 +198,7 @@ struct DirectSink<u64> {
   }
 };
 
-// ---------------------------------------------------------------- the decoders
+// ---- the decoders
 struct Params {
   const u32 *words;
   const u8 *gaps;
@@ -375,7 +378,7 @@ static u32 class_bound(int k, u32 max_codes) {
   return max_codes / 8 * eighths[k];
 }
 
-// ---------------------------------------------------------------- the codes
+// ---- the codes
 HD u32 hash32(u64 x) {
   x ^= x >> 33;
   x *= 0xff51afd7ed558ccdull;
@@ -434,7 +437,7 @@ static float inv_log_theta(double bits) {
   return (float)(1 / log(a));
 }
 
-// ---------------------------------------------------------------- codebook and tables
+// ---- codebook and tables
 struct Book {
   u8 len[SYMBOLS];
   u16 code[SYMBOLS];
@@ -545,7 +548,7 @@ static Tables make_tables(const Book &b) {
   return t;
 }
 
-// ---------------------------------------------------------------- encoder (one thread per CHUNK codes; not timed)
+// ---- encoder (one thread per CHUNK codes; not timed)
 enum { CHUNK = 1024 };
 HD void or_word(u32 *p, u32 v) {
 #ifdef __CUDA_ARCH__
@@ -624,7 +627,7 @@ __global__ void fill_kernel(uint4 *b, u64 n) {
     b[i] = make_uint4(1, 2, 3, 4);
 }
 
-// ---------------------------------------------------------------- measuring
+// ---- measuring
 static float median_us(const std::function<void()> &f) {
   static cudaEvent_t a, b;
   if (!a) {
@@ -846,7 +849,7 @@ static void bench_sub(const Case &c, u64 n, const u16 *codes, u16 *out, const Bo
     CK(cudaFree(q));
 }
 
-// ---------------------------------------------------------------- the same on the host, to test without a GPU
+// ---- the same on the host, to test without a GPU
 template <int SUB, int NSYM, int KD>
 static int cpu_decode(const char *name, const std::vector<u16> &codes,
                       const std::vector<u32> &words, const std::vector<u32> &gaps,

@@ -7,7 +7,9 @@
  *
  * Every function returns a status; results go through pointers. Nothing prints, exits or aborts.
  * After an error the outputs are undefined, the ctx stays usable and szgpu_last_error says more.
- * A ctx is used by one thread at a time; any number of ctxs may live side by side.
+ * A ctx is used by one thread at a time; any number of ctxs may live side by side. Its own threads
+ * are OpenMP's: a child made by fork() after a call with several threads must ask for one thread,
+ * and where the system refuses new threads OpenMP's runtime, not szgpu, ends the process.
  * C11, and C++17 as it stands.
  */
 #ifndef SZGPU_H
@@ -92,13 +94,14 @@ typedef struct szgpu_shape {
 /* params.source: how the caller's file held the field. The library stores these bits and gives
  * them back; it does not act on them. */
 enum {
-  SZGPU_SOURCE_NPY = 1,       /* from a .npy file */
-  SZGPU_SOURCE_FORTRAN = 2,   /* dims are the reverse of the .npy header's shape */
+  SZGPU_SOURCE_NPY = 1,        /* from a .npy file */
+  SZGPU_SOURCE_FORTRAN = 2,    /* dims are the reverse of the .npy header's shape */
   SZGPU_SOURCE_BIG_ENDIAN = 4, /* values were big-endian in the file */
   SZGPU_SOURCE_ALL = 7
 };
 
-/* Start from SZGPU_PARAMS_DEFAULTS; struct_bytes lets the struct grow in later versions. */
+/* Start from SZGPU_PARAMS_DEFAULTS. struct_bytes lets structs grow: a longer one than the library
+ * knows is taken if the rest of it is zero, a shorter one of an earlier version always. */
 typedef struct szgpu_params {
   size_t struct_bytes;
   szgpu_mode mode;
@@ -116,17 +119,20 @@ typedef struct szgpu_params {
 #define SZGPU_PARAMS_DEFAULTS \
   { sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_LINEAR, 1e-4, 0, 0, 0, 0, 0, 0.0 }
 
-/* Called from time to time, in the calling thread, with values done and in all.
- * Nonzero stops the work: the call returns SZGPU_CANCELLED. */
+/* Called from time to time, in the calling thread, with work done and in all. The unit is a value
+ * once through a stage, so the total can be a few times the field's values. Nonzero stops the work:
+ * the call returns SZGPU_CANCELLED. */
 typedef int (*szgpu_progress)(void *user, uint64_t done_values, uint64_t total_values);
 
 struct CUstream_st; /* cudaStream_t is a pointer to it */
+
+enum { SZGPU_MAX_THREADS = 1024 };
 
 typedef struct szgpu_options {
   size_t struct_bytes;
   szgpu_backend backend;
   int device;  /* CUDA device index */
-  int threads; /* CPU threads; 0: all cores */
+  int threads; /* CPU threads, up to SZGPU_MAX_THREADS; 0: all cores */
   szgpu_decoder decoder;
   struct CUstream_st *stream; /* CUDA stream; NULL: one of the ctx's own */
   szgpu_progress progress;    /* may be NULL */
@@ -153,11 +159,13 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu
                                                      const szgpu_shape *shape,
                                                      size_t *workspace_bytes,
                                                      size_t *max_archive_bytes);
-/* Takes that memory now, so that later calls of this size need not. Optional. */
+/* Takes the fixed part of that memory now, so that later calls of this size need not; outliers and
+ * zstd still take theirs as they come. Optional. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params,
                                                       const szgpu_shape *shape);
 
-/* field: shape's values, native byte order, x (the last dim) fastest. *archive_bytes gets the size
+/* field: shape's values, native byte order, x (the last dim) fastest, aligned as their type; field
+ * and archive must not overlap. *archive_bytes gets the size
  * used. Archives are a function of field, params and format version: the same bytes for any
  * number of threads and any backend (zstd sections also depend on libzstd's version).
  * SZGPU_CAPACITY: capacity was too small; szgpu_bounds says what always suffices. */
@@ -197,6 +205,8 @@ typedef struct szgpu_info {
   uint64_t field_bytes;
   uint64_t archive_bytes;
 } szgpu_info;
+#define SZGPU_INFO_DEFAULTS \
+  { sizeof(szgpu_info) }
 
 /* One frame and one section of it, for listings. */
 typedef struct szgpu_frame_info {
@@ -208,6 +218,8 @@ typedef struct szgpu_frame_info {
   uint64_t frame_bytes;
   uint32_t section_count;
 } szgpu_frame_info;
+#define SZGPU_FRAME_INFO_DEFAULTS \
+  { sizeof(szgpu_frame_info) }
 
 typedef struct szgpu_section_info {
   size_t struct_bytes;
@@ -215,6 +227,8 @@ typedef struct szgpu_section_info {
   const char *codec; /* "stored" or "zstd" */
   uint64_t offset, stored_bytes, raw_bytes;
 } szgpu_section_info;
+#define SZGPU_SECTION_INFO_DEFAULTS \
+  { sizeof(szgpu_section_info) }
 
 /* Reads the header only: archive_bytes may be less than the archive as long as the header is
  * there. info->archive_bytes is the size the archive should have. */

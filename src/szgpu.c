@@ -4,7 +4,6 @@
 #include "szgpu.h"
 
 #include <fenv.h>
-#include <float.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "pipeline/pipeline.h"
 
 enum { MOST_ZSTD_LEVEL = 19 };
+static_assert((int)SZGPU_MAX_THREADS == (int)SZG_MAX_THREADS, "one limit");
 
 const char *szgpu_version(void) { return SZGPU_VERSION_STRING; }
 
@@ -45,13 +45,21 @@ szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena
   return SZGPU_OK;
 }
 
+/* A struct from a later version may be longer: taken if what we do not know of it is zero. */
+static bool is_known_struct(const void *given, size_t given_bytes, size_t known_bytes) {
+  if (given_bytes < known_bytes) return false;
+  for (size_t i = known_bytes; i < given_bytes; i++)
+    if (((const uint8_t *)given)[i]) return false;
+  return true;
+}
+
 szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
   *ctx = NULL;
   szgpu_options const defaults = SZGPU_OPTIONS_DEFAULTS;
   if (!options) options = &defaults;
-  SZG_REQUIRE(options->struct_bytes >= sizeof *options, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(options->threads >= 0 && options->threads <= SZG_MAX_THREADS, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(is_known_struct(options, options->struct_bytes, sizeof *options), SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(options->threads >= 0 && options->threads <= SZGPU_MAX_THREADS, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->decoder <= SZGPU_DECODER_TABLE, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->backend <= SZGPU_BACKEND_CUDA, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->backend != SZGPU_BACKEND_CUDA, SZGPU_UNSUPPORTED);
@@ -73,6 +81,7 @@ void szgpu_destroy(szgpu_ctx *ctx) {
   szg_buffer_release(&ctx->arena);
   szg_buffer_release(&ctx->packed);
   szg_buffer_release(&ctx->leaves);
+  szg_buffer_release(&ctx->part_starts);
   szg_buffer_release(&ctx->slab);
   for (int i = 0; i < SZG_SECTION_KIND_COUNT; i++) szg_buffer_release(&ctx->sections[i]);
   szg_free(ctx);
@@ -80,22 +89,38 @@ void szgpu_destroy(szgpu_ctx *ctx) {
 
 const char *szgpu_last_error(const szgpu_ctx *ctx) { return ctx ? ctx->error : ""; }
 
+static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
+  if (!is_known_struct(params, params->struct_bytes, sizeof *params))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
+  if (params->mode > SZGPU_MODE_PSNR)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
+  if (params->source & ~(uint32_t)SZGPU_SOURCE_ALL)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "source has unknown bits: 0x%x", params->source);
+  if (params->layout != SZGPU_LAYOUT_LINEAR)
+    return szg_fail(ctx, SZGPU_UNSUPPORTED, "there is no layout %d", (int)params->layout);
+  if (!szg_is_positive(params->bound))
+    return szg_fail(ctx, SZGPU_BAD_BOUND, "the bound is %g", params->bound);
+  if (params->radius && (params->radius < SZG_MIN_RADIUS || params->radius > SZG_MAX_RADIUS))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius of %u is not in 2 .. 32768", params->radius);
+  if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a zstd level of %d is not in 0 .. 19",
+                    params->zstd_level);
+  return SZGPU_OK;
+}
+
 static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
                                   const szgpu_shape *shape, szg_grid *grid) {
-  SZG_REQUIRE(ctx && params && shape, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
   ctx->error[0] = '\0';
-  SZG_REQUIRE(params->struct_bytes >= sizeof *params, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(params->mode <= SZGPU_MODE_PSNR, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(!(params->source & ~(uint32_t)SZGPU_SOURCE_ALL), SZGPU_BAD_ARGUMENT);
-  if (params->layout != SZGPU_LAYOUT_LINEAR)
-    return szg_fail(ctx, SZGPU_UNSUPPORTED, "layout %d", (int)params->layout);
-  if (!(params->bound > 0.0 && params->bound <= DBL_MAX))
-    return szg_fail(ctx, SZGPU_BAD_BOUND, "it is %g", params->bound);
-  SZG_REQUIRE(
-      params->radius == 0 || (params->radius >= SZG_MIN_RADIUS && params->radius <= SZG_MAX_RADIUS),
-      SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(params->zstd_level >= 0 && params->zstd_level <= MOST_ZSTD_LEVEL, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(params && shape, SZGPU_BAD_ARGUMENT);
+  SZG_TRY(check_params(ctx, params));
   return szg_grid_of_shape(shape, grid);
+}
+
+/* Values are read and written as what they are, so they must lie as the compiler expects. */
+static szgpu_status check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) {
+  if ((uintptr_t)field % szg_dtype_bytes(dtype) == 0) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
 }
 
 szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
@@ -121,6 +146,7 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
   SZG_REQUIRE(field && archive && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_TRY(check_alignment(ctx, shape->dtype, field));
   fenv_t callers_environment;
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
@@ -136,8 +162,9 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
 static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     uint64_t first_row, uint64_t row_count, void *field,
                                     size_t field_bytes) {
-  SZG_REQUIRE(ctx && archive && field, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
   ctx->error[0] = '\0';
+  SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
   SZG_TRY(szg_open(archive, archive_bytes, &opened));
   uint64_t const stated_bytes = opened.header.archive_bytes;
@@ -145,6 +172,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
     return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
                     "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
                     (unsigned long long)stated_bytes);
+  SZG_TRY(check_alignment(ctx, opened.header.shape.dtype, field));
   uint64_t const extent = opened.header.shape.dims[0];
   bool const is_whole = row_count == UINT64_MAX;
   if (!is_whole && (row_count == 0 || row_count > extent || first_row > extent - row_count))
@@ -176,6 +204,6 @@ szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive, size_t archiv
 szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                    uint64_t first_row, uint64_t row_count, void *field,
                                    size_t field_bytes) {
-  SZG_REQUIRE(row_count != UINT64_MAX, SZGPU_BAD_ARGUMENT);
+  if (row_count == UINT64_MAX) row_count = 0; /* as wrong, and not taken for "all" */
   return decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field, field_bytes);
 }

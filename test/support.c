@@ -194,8 +194,8 @@ void test_assert_bound(const szgpu_shape *shape, const void *field, const void *
     long double const y = test_value_at(shape->dtype, restored, i);
     int const is_fill = info->has_fill && bits == info->fill_bits;
     if (is_fill || !isfinite(x) || !(fabsl(x - y) <= info->absolute_bound))
-      fail_msg("value %llu: %.17Lg came back as %.17Lg, the bound is %.17g",
-               (unsigned long long)i, x, y, info->absolute_bound);
+      fail_msg("value %llu: %.17Lg came back as %.17Lg, the bound is %.17g", (unsigned long long)i,
+               x, y, info->absolute_bound);
   }
 }
 

@@ -25,8 +25,8 @@ static szg_bound_plan derive(szgpu_dtype dtype, const void *values, uint64_t cou
   szg_threads threads = {.count = 1};
   szg_range const range = take(dtype, values, count, NULL, 1);
   szg_bound_plan plan;
-  assert_int_equal(
-      szg_bound_derive(&threads, dtype, values, count, mode, asked, &range, &plan), SZGPU_OK);
+  assert_int_equal(szg_bound_derive(&threads, dtype, values, count, mode, asked, &range, &plan),
+                   SZGPU_OK);
   return plan;
 }
 
@@ -85,8 +85,9 @@ static void known_fills_are_what_they_are_called(void **state) {
     assert_int_equal(fills_f64[i], szg_bits_f64(named[i]));
   }
   for (size_t i = 8; i < 14; i++) /* the f64 forms of those that an f32 rounds */
-    assert_int_equal(place_in_known_list(
-                         SZGPU_F32, szg_bits_f32((float)test_double_of_bits(fills_f64[i]))) < 7, 1);
+    assert_int_equal(
+        place_in_known_list(SZGPU_F32, szg_bits_f32((float)test_double_of_bits(fills_f64[i]))) < 7,
+        1);
   for (size_t i = 0; i < ARRAY_COUNT(fills_f32); i++)
     assert_true((fills_f32[i] & 0x7FFFFFFFu) >= SZG_FILL_LEAST_F32);
   for (size_t i = 0; i < ARRAY_COUNT(fills_f64); i++)
@@ -104,8 +105,8 @@ static void every_known_fill_is_found_and_left_out(void **state) {
         for (size_t v = 0; v < 5000; v++) values_f32[v] = (float)(values_f64[v] = (double)v - 99.0);
         values_f32[place] = test_float_of_bits(fills_f32[i % ARRAY_COUNT(fills_f32)]);
         values_f64[place] = test_double_of_bits(fills_f64[i]);
-        assert_range_is_right((szgpu_dtype)dtype,
-                              dtype ? (void *)values_f64 : (void *)values_f32, 5000, NULL);
+        assert_range_is_right((szgpu_dtype)dtype, dtype ? (void *)values_f64 : (void *)values_f32,
+                              5000, NULL);
       }
   }
 }
@@ -149,14 +150,22 @@ static void a_field_of_nothing_but_fill_has_no_values(void **state) {
 static double random_value(test_random *random, szgpu_dtype dtype, uint64_t rarity) {
   if (test_random_below(random, rarity)) return 200.0 * test_random_unit(random) - 100.0;
   switch (test_random_below(random, 8)) {
-    case 0: return (double)NAN;
-    case 1: return (double)INFINITY;
-    case 2: return -(double)INFINITY;
-    case 3: return -0.0;
-    case 4: return dtype == SZGPU_F32 ? 1e-40 : 1e-310;
-    case 5: return -3e38;
-    case 6: return test_double_of_bits(fills_f64[test_random_below(random, 8)]);
-    default: return -9999.0;
+    case 0:
+      return (double)NAN;
+    case 1:
+      return (double)INFINITY;
+    case 2:
+      return -(double)INFINITY;
+    case 3:
+      return -0.0;
+    case 4:
+      return dtype == SZGPU_F32 ? 1e-40 : 1e-310;
+    case 5:
+      return -3e38;
+    case 6:
+      return test_double_of_bits(fills_f64[test_random_below(random, 8)]);
+    default:
+      return -9999.0;
   }
 }
 
@@ -196,8 +205,8 @@ static void a_relative_bound_never_passes_the_exact_product(void **state) {
     double const scale = ldexp(1.0, (int)test_random_below(&random, 600) - 300);
     double const values[] = {(test_random_unit(&random) - 0.5) * scale,
                              test_random_unit(&random) * scale};
-    double const asked = ldexp(0.5 + 0.5 * test_random_unit(&random),
-                               -(int)test_random_below(&random, 24));
+    double const asked =
+        ldexp(0.5 + 0.5 * test_random_unit(&random), -(int)test_random_below(&random, 24));
     long double const range = fabsl((long double)values[1] - (long double)values[0]);
     if (range == 0.0L) continue;
     szg_bound_plan const plan = derive(SZGPU_F64, values, 2, SZGPU_MODE_REL, asked);
@@ -223,8 +232,7 @@ static void psnr_agrees_with_the_power_of_ten(void **state) {
   double const values[] = {-1.0, 2.0};
   for (double decibels = 0.001; decibels < 5800.0; decibels *= 1.01) {
     szg_bound_plan const plan = derive(SZGPU_F64, values, 2, SZGPU_MODE_PSNR, decibels);
-    long double const expected =
-        3.0L * sqrtl(3.0L) * powl(10.0L, -(long double)decibels / 20.0L);
+    long double const expected = 3.0L * sqrtl(3.0L) * powl(10.0L, -(long double)decibels / 20.0L);
     assert_true(fabsl(plan.quantizer.bound / expected - 1.0L) <= 1e-12L);
   }
   szg_bound_plan const beyond = derive(SZGPU_F64, values, 2, SZGPU_MODE_PSNR, 1e9);
@@ -240,8 +248,9 @@ static void refuses_bounds_that_are_none(void **state) {
   szg_bound_plan plan;
   for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_PSNR; mode++)
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
-      assert_int_equal(szg_bound_derive(&threads, SZGPU_F32, values, 2, (szgpu_mode)mode, bad[i],
-                                        &range, &plan), SZGPU_BAD_BOUND);
+      assert_int_equal(
+          szg_bound_derive(&threads, SZGPU_F32, values, 2, (szgpu_mode)mode, bad[i], &range, &plan),
+          SZGPU_BAD_BOUND);
 }
 
 /* ---- constant and hopeless fields ---- */

@@ -1,9 +1,9 @@
 /* test_corrupt.c - damaged and hostile archives: a named status each time, never a crash.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Damage must be found: every truncation and every flipped bit. An archive that was made to harm has
- * the right checksums, so it may be accepted; then all decoders must stay inside its bytes and the
- * field. Archives and fields lie in blocks of exactly their size: run this under a sanitizer.
+ * Damage must be found: every truncation and every flipped bit. An archive that was made to harm
+ * has the right checksums, so it may be accepted; then all decoders must stay inside its bytes and
+ * the field. Archives and fields lie in blocks of exactly their size: run this under a sanitizer.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -66,7 +66,8 @@ static void five_gigabytes_in_one_frame_keep_the_bound(void **state) {
   assert_waves(restored, 0, count, info.absolute_bound);
   assert_true(peak_bytes() < 2.0 * (double)bytes + 0x1p26);
   assert_int_equal(szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, 4, 1, restored,
-                                         row * sizeof(float)), SZGPU_OK);
+                                         row * sizeof(float)),
+                   SZGPU_OK);
   assert_waves(restored, 4 * row, row, info.absolute_bound);
   free(restored);
   free(archive.bytes);
@@ -99,7 +100,8 @@ static void assert_periodic_slab(szgpu_ctx *ctx, const test_archive *archive, ui
                                  uint64_t count, double bound) {
   float *const slab = test_allocate(count * sizeof *slab);
   assert_int_equal(szgpu_decompress_slab(ctx, archive->bytes, archive->byte_count, first, count,
-                                         slab, count * sizeof *slab), SZGPU_OK);
+                                         slab, count * sizeof *slab),
+                   SZGPU_OK);
   for (uint64_t i = 0; i < count; i++)
     assert_true(fabs((double)slab[i] - (double)wave_at((first + i) % PERIOD_VALUES)) <= bound);
   free(slab);

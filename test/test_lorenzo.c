@@ -90,8 +90,9 @@ static uint64_t difference_by_definition(const szg_tile *tile, uint32_t axes, co
       is_inside &= at[a] >= back[a];
     }
     if (!is_inside) continue;
-    uint64_t const value = (uint64_t)q[((at[2] - back[2]) * tile->y_extent + at[1] - back[1]) *
-                                           tile->x_extent + at[0] - back[0]];
+    uint64_t const value =
+        (uint64_t)q[((at[2] - back[2]) * tile->y_extent + at[1] - back[1]) * tile->x_extent +
+                    at[0] - back[0]];
     sum += (back[0] + back[1] + back[2]) % 2 ? 0 - value : value;
   }
   return sum;
@@ -183,14 +184,14 @@ static void assert_codes_return(bool is_wide, const szg_tile *tile, uint32_t rad
   for (uint32_t i = 0; i < count; i++)
     szg_store_narrow(bytes + (size_t)i * escape_bytes, (uint64_t)escapes[i], escape_bytes);
   for (uint32_t i = 0; i < tile->value_count; i++) assert_in_range(codes[i], 0, 2 * radius - 1);
-  assert_true(szg_tile_uncode(is_wide, tile, radius, codes, bytes, count, escape_bytes,
-                              &other_work));
+  assert_true(
+      szg_tile_uncode(is_wide, tile, radius, codes, bytes, count, escape_bytes, &other_work));
   assert_memory_equal(&other_work.deltas, &work.deltas, tile->value_count * (is_wide ? 8 : 4));
-  assert_false(szg_tile_uncode(is_wide, tile, radius, codes, bytes, count + 1, escape_bytes,
-                               &other_work));
+  assert_false(
+      szg_tile_uncode(is_wide, tile, radius, codes, bytes, count + 1, escape_bytes, &other_work));
   if (count)
-    assert_false(szg_tile_uncode(is_wide, tile, radius, codes, bytes, count - 1, escape_bytes,
-                                 &other_work));
+    assert_false(
+        szg_tile_uncode(is_wide, tile, radius, codes, bytes, count - 1, escape_bytes, &other_work));
   free(bytes);
 }
 

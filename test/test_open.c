@@ -104,6 +104,7 @@ static void refuses_linear_frames_that_contradict_the_header(void **state) {
       {"an unknown axis", 1, 1, 8},
       {"escape bytes 9", 2, 1, 9},
       {"escape bytes 0", 2, 1, 0},
+      {"escape bytes 5", 2, 1, 5},
       {"radius 0", 4, 4, 0},
       {"radius 1", 4, 4, 1},
       {"radius 32769", 4, 4, 32769},
@@ -183,21 +184,79 @@ static void refuses_counts_that_give_a_tile_anothers_share(void **state) {
   }
 }
 
+/* A unit more or less, where the padding has room for it. */
+static void refuses_sections_that_their_counts_do_not_use_up(void **state) {
+  (void)state;
+  uint32_t const kinds[] = {SZG_SECTION_ESCAPES, SZG_SECTION_EXACT_MASK, SZG_SECTION_EXACT_VALUES,
+                            SZG_SECTION_FILL_MASK};
+  for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
+    int tried_count = 0;
+    for (uint64_t frame = 0; frame < 3; frame++)
+      for (int is_less = 0; is_less < 2; is_less++) {
+        test_archive archive = make_linear();
+        uint32_t const section = archive_section_of_kind(&archive, frame, kinds[k]);
+        size_t const entry = archive_entry_offset(&archive, frame, section);
+        unsigned const unit = kinds[k] == SZG_SECTION_EXACT_VALUES ? 4
+                              : kinds[k] == SZG_SECTION_ESCAPES
+                                  ? archive.bytes[archive_frame_offset(&archive, frame) + 2]
+                                  : 1;
+        uint8_t const low = archive.bytes[entry + 16];
+        unsigned const room = is_less ? (low + 15) % 16 : (16 - low % 16) % 16;
+        if (room < unit) {
+          free(archive.bytes);
+          continue;
+        }
+        uint64_t const changed = is_less ? low - unit : low + unit;
+        archive_store(&archive, entry + 8, 1, changed);
+        archive_store(&archive, entry + 16, 1, changed);
+        is_bad_data("a section's size", archive, linear_bytes);
+        tried_count++;
+      }
+    assert_true(tried_count > 0);
+  }
+}
+
+static void refuses_what_has_no_use(void **state) {
+  (void)state;
+  test_archive archive = make_linear();
+  archive_store(&archive, 12, 4, 0);
+  archive_store(&archive, 88, 8, 0);
+  is_bad_data("a fill mask without a fill value", archive, linear_bytes);
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, 100, 100, 0, 0);
+  archive = make(shape, test_params(SZGPU_MODE_ABS, 30.0), test_make_waves(&shape));
+  archive_store(&archive, archive_frame_offset(&archive, 0) + 2, 1, 4);
+  is_bad_data("a width of escapes that are not there", archive, test_field_bytes(&shape));
+  archive = make(shape, test_params(SZGPU_MODE_ABS, 30.0), test_make_waves(&shape));
+  archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_CONSTANT);
+  is_bad_data("a constant frame with a stream", archive, test_field_bytes(&shape));
+}
+
+/* Takes the section's entry and bytes out of frame 0. */
+static test_archive without_section(test_archive archive, uint32_t section) {
+  size_t const frame = archive_frame_offset(&archive, 0);
+  size_t const frame_bytes = archive_frame_offset(&archive, 1) - frame;
+  uint32_t const section_count = archive_section_count(&archive, 0);
+  size_t const entry = archive_entry_offset(&archive, 0, section);
+  size_t const begin = archive_section_offset(&archive, 0, section);
+  size_t const end = section + 1 < section_count ? archive_section_offset(&archive, 0, section + 1)
+                                                 : frame + frame_bytes;
+  memmove(archive.bytes + begin, archive.bytes + end, archive.byte_count - end);
+  memmove(archive.bytes + entry, archive.bytes + entry + 32, archive.byte_count - entry - 32);
+  archive.byte_count -= end - begin + 32;
+  archive_store(&archive, frame + 32, 4, section_count - 1);
+  archive_store(&archive, 112, 8, archive.byte_count);
+  archive_store(&archive, 128, 8, frame_bytes - (end - begin) - 32);
+  return archive;
+}
+
 static void refuses_a_frame_without_a_section_that_must_be_there(void **state) {
   (void)state;
   test_archive archive = make_linear();
   uint32_t const section_count = archive_section_count(&archive, 0);
   free(archive.bytes);
-  for (uint32_t section = 0; section < section_count; section++) {
-    archive = make_linear();
-    size_t const end = archive_entry_offset(&archive, 0, section_count);
-    for (uint32_t i = section; i < section_count; i++) { /* the kinds behind move up by one */
-      size_t const entry = archive_entry_offset(&archive, 0, i);
-      archive_store(&archive, entry, 4, archive.bytes[entry] + 1);
-      assert_true(entry < end);
-    }
-    is_bad_data("a missing section", archive, linear_bytes);
-  }
+  assert_int_equal(section_count, SZG_SECTION_RAW); /* all others */
+  for (uint32_t section = 0; section < section_count; section++)
+    is_bad_data("a missing section", without_section(make_linear(), section), linear_bytes);
 }
 
 /* Takes 16 bytes off the last section of a frame of one, everywhere where that is said. */
@@ -256,6 +315,8 @@ int main(void) {
       cmocka_unit_test(refuses_constant_and_raw_frames_with_what_they_do_not_have),
       cmocka_unit_test(refuses_counts_that_do_not_use_up_their_sections),
       cmocka_unit_test(refuses_counts_that_give_a_tile_anothers_share),
+      cmocka_unit_test(refuses_sections_that_their_counts_do_not_use_up),
+      cmocka_unit_test(refuses_what_has_no_use),
       cmocka_unit_test(refuses_a_frame_without_a_section_that_must_be_there),
       cmocka_unit_test(refuses_raw_values_that_are_too_few),
       cmocka_unit_test(refuses_zstd_sections_of_another_size),

@@ -31,10 +31,24 @@ static void widths_that_hold_a_delta(void **state) {
   static const struct {
     int64_t delta;
     unsigned bytes;
-  } cases[] = {{0, 1},      {127, 1},     {-128, 1},      {128, 2},        {-129, 2},
-               {32767, 2},  {-32768, 2},  {32768, 3},     {-32769, 3},     {8388607, 3},
-               {8388608, 4}, {INT32_MAX, 4}, {INT32_MIN, 4}, {INT32_MAX + INT64_C(1), 5},
-               {INT64_C(1) << 39, 6}, {INT64_C(1) << 55, 8}, {INT64_MAX, 8}, {INT64_MIN, 8}};
+  } cases[] = {{0, 1},
+               {127, 1},
+               {-128, 1},
+               {128, 2},
+               {-129, 2},
+               {32767, 2},
+               {-32768, 2},
+               {32768, 3},
+               {-32769, 3},
+               {8388607, 3},
+               {8388608, 4},
+               {INT32_MAX, 4},
+               {INT32_MIN, 4},
+               {INT32_MAX + INT64_C(1), 5},
+               {INT64_C(1) << 39, 6},
+               {INT64_C(1) << 55, 8},
+               {INT64_MAX, 8},
+               {INT64_MIN, 8}};
   for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
     assert_int_equal(szg_narrow_bytes(cases[i].delta), cases[i].bytes);
     for (unsigned width = cases[i].bytes; width <= 8; width++) {
@@ -82,8 +96,8 @@ static void a_full_tile_of_escapes_fits(void **state) {
   static int64_t escapes[SZG_TILE_VALUES];
   outliers o;
   begin(&o);
-  assert_int_equal(
-      szg_outlier_add_escapes(false, escapes, SZG_TILE_VALUES, 0, &o.lists, &o.counts), SZGPU_OK);
+  assert_int_equal(szg_outlier_add_escapes(false, escapes, SZG_TILE_VALUES, 0, &o.lists, &o.counts),
+                   SZGPU_OK);
   assert_int_equal(o.escapes[0], SZG_TILE_VALUES);
   szg_outlier_lists_release(&o.lists);
 }
@@ -97,8 +111,8 @@ static void marked_values_by_hand(void **state) {
   szg_tile const tile = {.z_extent = 1, .y_extent = 1, .x_extent = 5, .value_count = 5};
   outliers o;
   begin(&o);
-  assert_int_equal(
-      szg_outlier_add_marked(SZGPU_F32, &tile, marks, values, 0, &o.lists, &o.counts), SZGPU_OK);
+  assert_int_equal(szg_outlier_add_marked(SZGPU_F32, &tile, marks, values, 0, &o.lists, &o.counts),
+                   SZGPU_OK);
   assert_int_equal(o.exact_values[0], 2);
   assert_int_equal(o.exact_mask_bytes[0], sizeof exact_mask);
   assert_int_equal(o.fill_mask_bytes[0], sizeof fill_mask);
@@ -118,10 +132,12 @@ static void a_tile_without_marks_leaves_nothing(void **state) {
     begin(&o);
     o.exact_mask_bytes[3] = o.exact_values[3] = o.fill_mask_bytes[3] = 99;
     assert_int_equal(szg_outlier_add_marked(SZGPU_F32, &tile, kind ? marks : NULL, values, 3,
-                                            &o.lists, &o.counts), SZGPU_OK);
+                                            &o.lists, &o.counts),
+                     SZGPU_OK);
     assert_int_equal(o.exact_mask_bytes[3] + o.exact_values[3] + o.fill_mask_bytes[3], 0);
     assert_int_equal(o.lists.exact_mask.used_bytes + o.lists.exact_values.used_bytes +
-                         o.lists.fill_mask.used_bytes, 0);
+                         o.lists.fill_mask.used_bytes,
+                     0);
     szg_outlier_lists_release(&o.lists);
   }
 }
@@ -143,11 +159,12 @@ static void assert_field_returns(const szgpu_shape *shape, test_random *random, 
     szg_tile const tile = szg_tile_at(&grid, t);
     for (uint32_t i = 0; i < tile.value_count; i++)
       marks[t][i] = test_random_below(random, rarity) ? 0 : 1 + test_random_below(random, 2);
-    assert_int_equal(szg_outlier_add_marked(shape->dtype, &tile, marks[t], field, t, &o.lists,
-                                            &o.counts), SZGPU_OK);
+    assert_int_equal(
+        szg_outlier_add_marked(shape->dtype, &tile, marks[t], field, t, &o.lists, &o.counts),
+        SZGPU_OK);
   }
-  szg_tile_outliers share = {o.lists.exact_mask.bytes, o.lists.exact_values.bytes,
-                             o.lists.fill_mask.bytes, 0, 0, 0};
+  szg_tile_outliers share = {
+      o.lists.exact_mask.bytes, o.lists.exact_values.bytes, o.lists.fill_mask.bytes, 0, 0, 0};
   for (uint64_t t = 0; t < grid.tile_count; t++) {
     szg_tile const tile = szg_tile_at(&grid, t);
     share.exact_mask_bytes = o.exact_mask_bytes[t];
@@ -164,7 +181,8 @@ static void assert_field_returns(const szgpu_shape *shape, test_random *random, 
       uint64_t const untouched = UINT64_C(0x5555555555555555) >> (64 - 8 * width);
       uint64_t const expected = marks[t][i] == SZG_MARK_EXACT
                                     ? test_bits_at(shape->dtype, field, at)
-                                    : marks[t][i] == SZG_MARK_FILL ? fill_bits : untouched;
+                                : marks[t][i] == SZG_MARK_FILL ? fill_bits
+                                                               : untouched;
       assert_true(test_bits_at(shape->dtype, restored, at) == expected);
     }
   }
@@ -186,15 +204,19 @@ static void like_planes_of_fill_cost_one_plane(void **state) {
   (void)state;
   static uint8_t marks[SZG_TILE_VALUES];
   static float values[SZG_TILE_VALUES];
-  szg_tile const tile = {.z_extent = 16, .y_extent = 8, .x_extent = 32,
-                         .value_count = SZG_TILE_VALUES, .z_stride = 256, .y_stride = 32,
+  szg_tile const tile = {.z_extent = 16,
+                         .y_extent = 8,
+                         .x_extent = 32,
+                         .value_count = SZG_TILE_VALUES,
+                         .z_stride = 256,
+                         .y_stride = 32,
                          .plane_values = 256};
   outliers o;
   begin(&o);
   for (uint32_t i = 0; i < SZG_TILE_VALUES; i++)
     marks[i] = i % 32 >= 10 && i % 32 < 20 ? SZG_MARK_FILL : SZG_MARK_CODED;
-  assert_int_equal(
-      szg_outlier_add_marked(SZGPU_F32, &tile, marks, values, 0, &o.lists, &o.counts), SZGPU_OK);
+  assert_int_equal(szg_outlier_add_marked(SZGPU_F32, &tile, marks, values, 0, &o.lists, &o.counts),
+                   SZGPU_OK);
   assert_in_range(o.fill_mask_bytes[0], 16, 16 + 1); /* 8 rows of two changes, then zeros */
   szg_outlier_lists_release(&o.lists);
 }

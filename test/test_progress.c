@@ -115,7 +115,8 @@ static void slabs_report_in_order_to_the_end(void **state) {
     for (uint64_t count = 1; count <= 30; count += 13) {
       restart(&r);
       assert_int_equal(szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, first, count,
-                                             slab, count * row_bytes), SZGPU_OK);
+                                             slab, count * row_bytes),
+                       SZGPU_OK);
       assert_orderly(&r);
     }
   free(slab);

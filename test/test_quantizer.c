@@ -44,8 +44,9 @@ static szg_quantizer derive(szgpu_dtype dtype, const void *values, uint64_t coun
   szg_range range;
   szg_bound_plan plan;
   assert_int_equal(szg_range_take(&threads, dtype, values, count, NULL, &range), SZGPU_OK);
-  assert_int_equal(szg_bound_derive(&threads, dtype, values, count, SZGPU_MODE_ABS, bound, &range,
-                                    &plan), SZGPU_OK);
+  assert_int_equal(
+      szg_bound_derive(&threads, dtype, values, count, SZGPU_MODE_ABS, bound, &range, &plan),
+      SZGPU_OK);
   return plan.quantizer;
 }
 

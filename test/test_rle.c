@@ -59,12 +59,8 @@ static void a_byte_of_255_continues_its_run(void **state) {
     uint32_t run;
     size_t byte_count;
     uint8_t bytes[4];
-  } cases[] = {{254, 1, {254}},
-               {255, 2, {255, 0}},
-               {256, 2, {255, 1}},
-               {509, 2, {255, 254}},
-               {510, 3, {255, 255, 0}},
-               {765, 4, {255, 255, 255, 0}}};
+  } cases[] = {{254, 1, {254}},      {255, 2, {255, 0}},      {256, 2, {255, 1}},
+               {509, 2, {255, 254}}, {510, 3, {255, 255, 0}}, {765, 4, {255, 255, 255, 0}}};
   for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
     uint8_t mask[1000] = {0}, bytes[SZG_MASK_MAX_BYTES];
     mask[cases[i].run] = 1; /* and on to the end: no bytes */
@@ -86,8 +82,8 @@ static void like_planes_become_zeros(void **state) { /* by hand: 3 planes of 4 *
 
 static void masks_of_all_sizes_return(void **state) {
   (void)state;
-  static const uint32_t sizes[] = {1,   2,   31,  32,  33,   127,  255,  256,
-                                   257, 509, 511, 512, 1021, 2047, 2049, 4095, 4096};
+  static const uint32_t sizes[] = {1,   2,   31,  32,   33,   127,  255,  256, 257,
+                                   509, 511, 512, 1021, 2047, 2049, 4095, 4096};
   static const uint32_t distances[] = {0, 1, 32, 64, 256, 5000};
   test_random random = test_random_begin();
   for (size_t s = 0; s < ARRAY_COUNT(sizes); s++)

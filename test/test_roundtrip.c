@@ -114,9 +114,10 @@ static void every_radius_returns(void **state) {
 /* ---- special values ---- */
 
 /* Each must come back with its bits, but those that the bound covers. */
-static const double specials[] = {-0.0,     INFINITY, -INFINITY, 1e20,    -1e34,  1e30,
-                                  -9999.0,  3e38,     -3.4e38,   1e-310,  1e-40,  -1e-45,
-                                  FLT_MIN,  DBL_MIN,  9.969209968386869e36, 12345.0};
+static const double specials[] = {-0.0,   INFINITY, -INFINITY, 1e20,    -1e34,
+                                  1e30,   -9999.0,  3e38,      -3.4e38, 1e-310,
+                                  1e-40,  -1e-45,   FLT_MIN,   DBL_MIN, 9.969209968386869e36,
+                                  12345.0};
 
 static void special_values_leave_the_others_alone(void **state) {
   (void)state;
@@ -220,8 +221,7 @@ static void denormal_fields_keep_the_bound(void **state) {
         void *const field = test_make_waves(&shape);
         int const down = (dtype == SZGPU_F32 ? -149 : -1074) + 13 * scale;
         for (uint64_t i = 0; i < 3000; i++)
-          test_set_value(shape.dtype, field, i,
-                         ldexp(test_value_at(shape.dtype, field, i), down));
+          test_set_value(shape.dtype, field, i, ldexp(test_value_at(shape.dtype, field, i), down));
         round_trip(&params, &shape, field);
         free(field);
       }

@@ -38,8 +38,8 @@ static int make_examples(void **state) {
   examples[1].params.frame_rows = 16;
   examples[2] = make_example(plane, SZGPU_MODE_REL, 1e-11);
   examples[3] = make_example(line, SZGPU_MODE_ABS, 0.1);
-  examples[4] = make_example(line, SZGPU_MODE_REL, 1e-5); /* of denormals */
-  examples[5] = make_example(cube, SZGPU_MODE_REL, 1e-4); /* of special values */
+  examples[4] = make_example(line, SZGPU_MODE_REL, 1e-5);  /* of denormals */
+  examples[5] = make_example(cube, SZGPU_MODE_REL, 1e-4);  /* of special values */
   examples[6] = make_example(line, SZGPU_MODE_ABS, 1e-30); /* raw */
   double *const denormals = examples[4].field;
   float *const specials = examples[5].field;
@@ -258,18 +258,18 @@ static void two_ctxs_work_side_by_side(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(threads_do_not_show),
-      cmocka_unit_test(zstd_sections_do_not_show_threads_either),
-      cmocka_unit_test(calls_on_one_ctx_do_not_meet),
-      cmocka_unit_test(reserved_memory_does_not_show),
-      cmocka_unit_test(rounding_modes_do_not_show_and_are_put_back),
-      cmocka_unit_test(raised_flags_are_put_back),
+    cmocka_unit_test(threads_do_not_show),
+    cmocka_unit_test(zstd_sections_do_not_show_threads_either),
+    cmocka_unit_test(calls_on_one_ctx_do_not_meet),
+    cmocka_unit_test(reserved_memory_does_not_show),
+    cmocka_unit_test(rounding_modes_do_not_show_and_are_put_back),
+    cmocka_unit_test(raised_flags_are_put_back),
 #if defined(__SSE2__)
-      cmocka_unit_test(flushing_to_zero_does_not_show_and_is_put_back),
-      cmocka_unit_test(a_denormal_bound_is_one_while_flushing),
-      cmocka_unit_test(traps_of_the_caller_are_not_sprung),
+    cmocka_unit_test(flushing_to_zero_does_not_show_and_is_put_back),
+    cmocka_unit_test(a_denormal_bound_is_one_while_flushing),
+    cmocka_unit_test(traps_of_the_caller_are_not_sprung),
 #endif
-      cmocka_unit_test(two_ctxs_work_side_by_side),
+    cmocka_unit_test(two_ctxs_work_side_by_side),
   };
   return cmocka_run_group_tests(tests, make_examples, free_examples);
 }

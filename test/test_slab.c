@@ -35,7 +35,8 @@ static void assert_slab(szgpu_ctx *reader, const test_archive *archive, const ui
   uint8_t guard[GUARD];
   memset(guard, 0xA5, GUARD);
   assert_int_equal(szgpu_decompress_slab(reader, archive->bytes, archive->byte_count, first, count,
-                                         slab + GUARD, bytes), SZGPU_OK);
+                                         slab + GUARD, bytes),
+                   SZGPU_OK);
   assert_memory_equal(slab + GUARD, whole + first * row_bytes, bytes);
   assert_memory_equal(slab, guard, GUARD);
   assert_memory_equal(slab + GUARD + bytes, guard, GUARD);
@@ -71,12 +72,13 @@ static void assert_slabs(const szgpu_params *params, const szgpu_shape *shape, c
   free(archive.bytes);
 }
 
-static const szgpu_shape shapes[] = {
-    {SZGPU_F32, 1, {20001}},        {SZGPU_F64, 1, {4097}},        {SZGPU_F32, 2, {200, 33}},
-    {SZGPU_F64, 2, {129, 65}},      {SZGPU_F32, 3, {50, 9, 33}},   {SZGPU_F64, 3, {33, 1, 70}},
-    {SZGPU_F32, 3, {33, 70, 1}},    {SZGPU_F32, 4, {5, 17, 9, 9}}, {SZGPU_F64, 4, {3, 1, 40, 50}},
-    {SZGPU_F32, 4, {40, 3, 1, 50}}, {SZGPU_F32, 4, {1, 4, 5, 6}},  {SZGPU_F32, 3, {1, 100, 90}},
-    {SZGPU_F32, 2, {1, 5000}},      {SZGPU_F32, 1, {1}}};
+static const szgpu_shape shapes[] = {{SZGPU_F32, 1, {20001}},        {SZGPU_F64, 1, {4097}},
+                                     {SZGPU_F32, 2, {200, 33}},      {SZGPU_F64, 2, {129, 65}},
+                                     {SZGPU_F32, 3, {50, 9, 33}},    {SZGPU_F64, 3, {33, 1, 70}},
+                                     {SZGPU_F32, 3, {33, 70, 1}},    {SZGPU_F32, 4, {5, 17, 9, 9}},
+                                     {SZGPU_F64, 4, {3, 1, 40, 50}}, {SZGPU_F32, 4, {40, 3, 1, 50}},
+                                     {SZGPU_F32, 4, {1, 4, 5, 6}},   {SZGPU_F32, 3, {1, 100, 90}},
+                                     {SZGPU_F32, 2, {1, 5000}},      {SZGPU_F32, 1, {1}}};
 
 /* Frames of one quantum, of some, of all. */
 static const uint64_t frame_rows[] = {1, 33, 130, 5000, 0};
@@ -173,7 +175,8 @@ static void the_one_row_of_a_first_dim_of_1_is_everything(void **state) {
   assert_int_equal(test_inspect(&archive).frame_count, 2);
   assert_slab(ctx, &archive, whole, 0, 1, bytes);
   assert_int_equal(szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, 0, 64, slab,
-                                         (size_t)64 * 90 * 4), SZGPU_BAD_ARGUMENT);
+                                         (size_t)64 * 90 * 4),
+                   SZGPU_BAD_ARGUMENT);
   free(slab);
   free(whole);
   free(field);
@@ -214,8 +217,9 @@ static void damage_in_another_frame_does_not_matter(void **state) {
   uint8_t *const whole = test_decompress(ctx, &archive, bytes), *const slab = test_allocate(bytes);
   archive.bytes[archive.byte_count - 20] ^= 4;
   assert_slab(ctx, &archive, whole, 10, 54, row_bytes);
-  assert_int_equal(szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, 64, 1, slab,
-                                         row_bytes), SZGPU_BAD_CHECKSUM);
+  assert_int_equal(
+      szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, 64, 1, slab, row_bytes),
+      SZGPU_BAD_CHECKSUM);
   free(slab);
   free(whole);
   free(field);

@@ -139,13 +139,11 @@ static void progress_rises_from_loop_to_loop_up_to_the_total(void **state) {
     for (uint64_t loop = 1; loop <= 3; loop++) {
       assert_int_equal(szg_for_parts(&reporting, 50, 1000, see_part, &seen), SZGPU_OK);
       assert_int_equal(reporting.done_values, 1000 * loop);
-      assert_true(progress.last_done <= 1000 * loop);
+      assert_int_equal(progress.last_done, 1000 * loop); /* whoever did the last part */
     }
     assert_false(progress.went_back);
-    if (threads > 1) continue; /* the calling thread may find nothing left to do */
-    assert_int_equal(progress.calls, 150);
-    assert_int_equal(progress.last_done, 3000);
     assert_int_equal(progress.total, 3000);
+    if (threads == 1) assert_true(progress.calls >= 150); /* after each part */
   }
 }
 

@@ -150,7 +150,7 @@ static void assert_covers_every_value_once(const szg_grid *grid) {
 
 static void code_order_covers_every_value_once(void **state) {
   (void)state;
-  static const uint64_t sizes[] = {1,   31,   32,   33,   255,  256, 257,
+  static const uint64_t sizes[] = {1,    31,   32,   33,   255,  256, 257,
                                    2047, 2049, 4095, 4096, 4097, 8191};
   for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
     szg_grid const line = grid_of(SZGPU_F32, 1, sizes[i], 0, 0, 0);
@@ -181,8 +181,8 @@ static void tiles_are_numbered_x_fastest(void **state) {
           szg_tile const tile = szg_tile_at(&grid, index++);
           assert_int_equal(tile.first_value, ((batch * 33 + z) * 17 + y) * 65 + x);
           assert_int_equal(tile.first_code, code);
-          code += (z + 16 > 33 ? 33 - z : 16) * (y + 8 > 17 ? 17 - y : 8) *
-                  (x + 32 > 65 ? 65 - x : 32);
+          code +=
+              (z + 16 > 33 ? 33 - z : 16) * (y + 8 > 17 ? 17 - y : 8) * (x + 32 > 65 ? 65 - x : 32);
         }
   assert_int_equal(index, grid.tile_count);
 }

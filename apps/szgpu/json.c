@@ -89,11 +89,6 @@ void json_bool(struct json *json, const char *key, bool value) {
   fputs(value ? "true" : "false", json->out);
 }
 
-void json_null(struct json *json, const char *key) {
-  print_key(json, key);
-  fputs("null", json->out);
-}
-
 void json_open(struct json *json, const char *key, char bracket) {
   print_key(json, key);
   fputc(bracket, json->out);

@@ -22,7 +22,6 @@ void json_text(struct json *json, const char *key, const char *text);
 void json_count(struct json *json, const char *key, uint64_t count);
 void json_real(struct json *json, const char *key, double value); /* NaN and Inf: null */
 void json_bool(struct json *json, const char *key, bool value);
-void json_null(struct json *json, const char *key);
 
 void json_open(struct json *json, const char *key, char bracket); /* '[' or '{' */
 void json_close(struct json *json, char bracket);                 /* ']' or '}' */

@@ -74,7 +74,7 @@ static void print_header(const struct listing *work) {
   fprintf(out, "  bound    %s %g, absolute %g", words_for_mode(info->mode), info->bound,
           info->absolute_bound);
   if (info->step > 0) fprintf(out, ", step %g", info->step);
-  if (!isnan(info->value_range)) fprintf(out, ", range %g", info->value_range);
+  fprintf(out, ", range %g", info->value_range);
   fputc('\n', out);
   if (info->has_fill)
     fprintf(out, "  fill     %g (0x%0*" PRIx64 ")\n", info->fill,

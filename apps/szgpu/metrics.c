@@ -73,12 +73,11 @@ struct metrics metrics_take(const szgpu_info *info, const void *original, const 
       most = pair.original > most ? pair.original : most;
     }
   }
-  long double const range = isnan(info->value_range) ? most - least : info->value_range;
   metrics.max_error = (double)max_error;
   if (max_error > 0) metrics.max_error_over_bound = (double)(max_error / info->absolute_bound);
   if (square_sum > 0)
     metrics.psnr =
-        (double)(20 * log10l(range) - 10 * log10l(square_sum / (long double)finite_count));
+        (double)(20 * log10l(most - least) - 10 * log10l(square_sum / (long double)finite_count));
   return metrics;
 }
 

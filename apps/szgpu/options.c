@@ -28,7 +28,7 @@ enum {
 };
 
 enum { EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST };
-enum { MOST_THREADS = 4096, DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
+enum { DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
 
 struct spelling {
   int option;
@@ -200,7 +200,7 @@ static bool read_value(int option, const char *text, struct options *options) {
       options->library.decoder = (szgpu_decoder)chosen;
       return is_good;
     case 'j':
-      is_good = read_number(options, "-j", text, 0, MOST_THREADS, &number);
+      is_good = read_number(options, "-j", text, 0, SZGPU_MAX_THREADS, &number);
       options->library.threads = (int)number;
       return is_good;
     case OPTION_FRAME:

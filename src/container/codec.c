@@ -5,9 +5,12 @@
 
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "container/format.h"
 #include "core/bytes.h"
+
+enum { MOST_BATCH_PIECES = 256, PIECES_PER_THREAD = 4 };
 
 static size_t piece_bytes(size_t total, uint64_t piece) {
   return (size_t)szg_min_u64(SZG_ZSTD_PIECE_BYTES, total - piece * SZG_ZSTD_PIECE_BYTES);
@@ -17,43 +20,60 @@ typedef struct compress_job {
   const uint8_t *raw;
   size_t raw_bytes;
   int level;
-  size_t bound; /* of one piece */
-  uint8_t *slots;
-  size_t *slot_bytes;
+  size_t bound;         /* of one piece */
+  uint64_t first_piece; /* of the batch */
+  szg_buffer slots;     /* a piece each */
+  size_t slot_bytes[MOST_BATCH_PIECES];
 } compress_job;
 
-static szgpu_status compress_part(void *job_pointer, uint64_t piece, int worker) {
+static szgpu_status compress_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   compress_job *const job = job_pointer;
-  size_t const written = ZSTD_compress(job->slots + piece * job->bound, job->bound,
+  uint64_t const piece = job->first_piece + part;
+  size_t const written = ZSTD_compress(job->slots.bytes + part * job->bound, job->bound,
                                        job->raw + piece * SZG_ZSTD_PIECE_BYTES,
                                        piece_bytes(job->raw_bytes, piece), job->level);
   SZG_REQUIRE(!ZSTD_isError(written), SZGPU_OUT_OF_MEMORY); /* the only way it can fail here */
-  job->slot_bytes[piece] = written;
+  job->slot_bytes[part] = written;
   return SZGPU_OK;
 }
 
-/* *packed is used as: the pieces' sizes, then a slot per piece; the pieces are then pushed together
- * at the front of the slots, and their sizes overwritten last. */
+/* Compresses a batch of pieces and appends them to packed. */
+static szgpu_status compress_batch(szg_threads *threads, compress_job *job, uint64_t piece_count,
+                                   uint64_t loop_values, szg_buffer *packed) {
+  SZG_TRY(szg_for_parts(threads, piece_count, loop_values, compress_part, job));
+  for (uint64_t part = 0; part < piece_count; part++) {
+    SZG_TRY(szg_buffer_reserve(packed, job->slot_bytes[part]));
+    memcpy(packed->bytes + packed->used_bytes, job->slots.bytes + part * job->bound,
+           job->slot_bytes[part]);
+    packed->used_bytes += job->slot_bytes[part];
+  }
+  return SZGPU_OK;
+}
+
+/* In batches, so that memory is the packed section and a few pieces; given up as soon as it cannot
+ * pay any more. */
 szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *bytes,
                                size_t byte_count, uint64_t loop_values, szg_buffer *packed,
                                bool *pays) {
   uint64_t const piece_count = szg_div_up(byte_count, SZG_ZSTD_PIECE_BYTES);
-  size_t const bound = ZSTD_compressBound((size_t)szg_min_u64(byte_count, SZG_ZSTD_PIECE_BYTES));
-  size_t const head_bytes = (size_t)piece_count * sizeof(size_t);
-  SZG_TRY(szg_buffer_reset(packed, head_bytes + (size_t)piece_count * bound));
-  compress_job job = {
-      bytes, byte_count, level, bound, packed->bytes + head_bytes, (size_t *)(void *)packed->bytes};
-  SZG_TRY(szg_for_parts(threads, piece_count, loop_values, compress_part, &job));
-  size_t total_bytes = 0;
-  for (uint64_t piece = 0; piece < piece_count; piece++) {
-    memmove(job.slots + total_bytes, job.slots + piece * bound, job.slot_bytes[piece]);
-    total_bytes += job.slot_bytes[piece];
+  uint64_t const most_in_batch = szg_min_u64(
+      piece_count, szg_min_u64(MOST_BATCH_PIECES, (uint64_t)threads->count * PIECES_PER_THREAD));
+  size_t const most_packed_bytes = byte_count - byte_count / SZG_ZSTD_MIN_GAIN;
+  compress_job job = {.raw = bytes, .raw_bytes = byte_count, .level = level};
+  job.bound = ZSTD_compressBound((size_t)szg_min_u64(byte_count, SZG_ZSTD_PIECE_BYTES));
+  packed->used_bytes = 0;
+  szgpu_status status = szg_buffer_reset(&job.slots, (size_t)most_in_batch * job.bound);
+  while (status == SZGPU_OK && job.first_piece < piece_count &&
+         packed->used_bytes < most_packed_bytes) {
+    uint64_t const count = szg_min_u64(most_in_batch, piece_count - job.first_piece);
+    uint64_t const share = (uint64_t)((double)loop_values * ((double)count / (double)piece_count));
+    status = compress_batch(threads, &job, count, share, packed);
+    job.first_piece += count;
   }
-  memmove(packed->bytes, job.slots, total_bytes);
-  packed->used_bytes = total_bytes;
-  *pays = total_bytes < byte_count - byte_count / SZG_ZSTD_MIN_GAIN;
-  return SZGPU_OK;
+  szg_buffer_release(&job.slots);
+  *pays = packed->used_bytes < most_packed_bytes;
+  return status;
 }
 
 typedef struct decompress_job {
@@ -71,6 +91,8 @@ static szgpu_status decompress_part(void *job_pointer, uint64_t piece, int worke
   size_t const written =
       ZSTD_decompress(job->raw + piece * SZG_ZSTD_PIECE_BYTES, expected, job->packed + start,
                       (size_t)(job->piece_ends[piece] - start));
+  if (ZSTD_isError(written) && ZSTD_getErrorCode(written) == ZSTD_error_memory_allocation)
+    return SZGPU_OUT_OF_MEMORY;
   SZG_REQUIRE(written == expected, SZGPU_BAD_DATA);
   return SZGPU_OK;
 }

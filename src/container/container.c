@@ -3,7 +3,6 @@
  */
 #include "container/container.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "container/checksum.h"
@@ -86,8 +85,6 @@ static void load_header(const uint8_t *bytes, szg_header *header) {
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
 }
 
-static bool is_finite_and_not_negative(double x) { return x >= 0.0 && x <= 0x1.fffffffffffffp1023; }
-
 /* Fields that must agree with each other, once the checksum says they are as written. */
 static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
   bool const is_f32 = header->shape.dtype == SZGPU_F32;
@@ -103,11 +100,11 @@ static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
   sound &= !is_f32 || header->fill_bits <= UINT32_MAX;
   for (int i = header->shape.ndim; sound && i < SZG_MAX_DIMS; i++)
     sound = header->shape.dims[i] == 1;
-  sound &= header->bound > 0.0 && is_finite_and_not_negative(header->bound);
-  sound &= is_finite_and_not_negative(header->absolute_bound);
-  sound &= is_finite_and_not_negative(header->step);
-  sound &= is_finite_and_not_negative(header->value_range);
-  if (header->arithmetic == SZG_ARITHMETIC_F32 && header->step > 0.0)
+  sound &= szg_is_positive(header->bound);
+  sound &= szg_is_zero_or_positive(header->absolute_bound);
+  sound &= szg_is_zero_or_positive(header->step);
+  sound &= szg_is_zero_or_positive(header->value_range);
+  if (header->arithmetic == SZG_ARITHMETIC_F32 && szg_is_positive(header->step))
     sound &= header->step >= 0x1p-126 && header->step <= 0x1p126 &&
              (double)(float)header->step == header->step;
   return sound;
@@ -180,8 +177,9 @@ static bool sections_are_sound(const szg_frame_header *frame, uint64_t frame_byt
     if (section->codec == SZG_CODEC_STORED && section->stored_bytes != section->raw_bytes)
       return false;
     if (section->stored_bytes > frame_bytes) return false;
-    end += szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
+    if (!szg_add_checked(end, section->stored_bytes, &end)) return false;
     if (end > frame_bytes) return false;
+    end = szg_align_up(end, SZG_ALIGNMENT); /* frame_bytes is such a multiple: no overflow */
   }
   return end == frame_bytes;
 }

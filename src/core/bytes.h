@@ -12,6 +12,7 @@
 
 #include "core/status.h"
 
+static_assert(sizeof(size_t) == 8, "sizes are 64-bit");
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "archives and fields are little-endian, and so is every host we build for");
 
@@ -42,6 +43,19 @@ static inline double szg_load_f64(const uint8_t *p) {
   return v;
 }
 static inline void szg_store_f64(uint8_t *p, double v) { memcpy(p, &v, sizeof v); }
+
+/* Told by its bits, whatever the floating-point environment makes of denormals: finite and > 0. */
+static inline bool szg_is_positive(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits - 1 < UINT64_C(0x7FF0000000000000) - 1;
+}
+
+static inline bool szg_is_zero_or_positive(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits < UINT64_C(0x7FF0000000000000);
+}
 
 /* The low `width` (1..8) bytes of v. */
 static inline void szg_store_narrow(uint8_t *p, uint64_t v, unsigned width) {

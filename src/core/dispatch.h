@@ -7,9 +7,11 @@
 #ifndef SZG_DISPATCH_H
 #define SZG_DISPATCH_H
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
+#include <limits.h> /* says whether this is glibc: others have no resolvers */
+
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SZG_HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define SZG_HOT __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
 #else
 #define SZG_HOT
 #endif

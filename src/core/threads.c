@@ -78,6 +78,13 @@ szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t l
 #pragma omp parallel num_threads(worker_count)
     run_worker(&loop, omp_get_thread_num());
   }
-  if (loop.status == SZGPU_OK) threads->done_values += loop_values;
-  return loop.status;
+  SZG_TRY(loop.status);
+  return loop_values ? szg_report_done(threads, threads->done_values + loop_values) : SZGPU_OK;
+}
+
+szgpu_status szg_report_done(szg_threads *threads, uint64_t done_values) {
+  threads->done_values = done_values;
+  if (!threads->progress) return SZGPU_OK;
+  int const stop = threads->progress(threads->progress_user, done_values, threads->total_values);
+  return stop ? SZGPU_CANCELLED : SZGPU_OK;
 }

@@ -32,4 +32,7 @@ int szg_core_count(void);
 szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t loop_values,
                            szg_part_function function, void *job) SZG_CHECKED;
 
+/* Says that done_values are done now. SZGPU_CANCELLED: the callback asked to stop. */
+szgpu_status szg_report_done(szg_threads *threads, uint64_t done_values) SZG_CHECKED;
+
 #endif

@@ -83,8 +83,8 @@ SZG_INLINE uint64_t window_at(const uint8_t *words, uint64_t position) {
   return (pair << 32 | pair >> 32) << (position & 31);
 }
 
-/* A code longer than the table is wide. A prefix that is no code gives a symbol of no bits: the lane
- * stays where it is, fills up and is found out at its end. */
+/* A code longer than the table is wide. A prefix that is no code gives a symbol of no bits: the
+ * lane stays where it is, fills up and is found out at its end. */
 static uint64_t long_entry(const szg_decode_table *table, uint64_t entry, uint64_t window) {
   uint32_t const rest =
       (uint32_t)(window >> (64 - SZG_MAX_CODE_BITS)) & ((1u << SZG_TABLE_LONG_BITS) - 1);
@@ -154,6 +154,7 @@ static szgpu_status finish_lane(const szg_decode_table *table, const szg_linear_
     *lane->out++ = symbol;
   }
   SZG_REQUIRE(lane->position == lane->run->first_bit + lane->run->bit_count, SZGPU_BAD_DATA);
+  SZG_REQUIRE(lane->position <= input->bit_count, SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
 

@@ -63,7 +63,7 @@ typedef struct szg_linear_run {
   uint64_t first_bit;
   uint64_t first_code;
   uint32_t head_bits, tail_bits; /* contents of the first and of the last, partial word */
-  uint64_t head_word, tail_word; /* their places; head_word == tail_word: both are in head_bits */
+  uint64_t head_word, tail_word; /* their places; where they are one, both are in tail_bits */
   bool has_head, has_tail;
 } szg_linear_run;
 

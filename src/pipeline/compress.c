@@ -95,6 +95,9 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
         .plan = &plan,
     };
     SZG_TRY(szg_compress_frame(&job, params->radius, frame, &writer, &plan.frame_bytes[frame]));
+    uint64_t const done_rows = first_row + row_count; /* whichever passes this kind of frame took */
+    SZG_TRY(
+        szg_report_done(&ctx->threads, ctx->threads.total_values / grid->row_extent * done_rows));
   }
   header.archive_bytes = writer.used_bytes;
   szg_header_write(&header, plan.frame_bytes, archive);
@@ -109,12 +112,15 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
   szg_arena arena = {0};
   szg_compress_plan plan;
   carve(&arena, grid, frame_rows, ctx->threads.count, &plan);
-  /* Outlier lists are given up once they outgrow the frame's values; they grow by halves. */
+  /* Outlier lists: escapes and the rest, each given up before it outgrows the frame's values; they
+   * grow by halves. */
   size_t const value_bytes = szg_dtype_bytes(shape->dtype);
   uint64_t const frame_bytes = frame_rows * grid->row_values * value_bytes;
   uint64_t const scratch_bytes = params->zstd_level ? frame_bytes + frame_bytes / 64 : 0;
   SZG_REQUIRE(!arena.overflowed, SZGPU_BAD_SHAPE);
-  SZG_REQUIRE(szg_add_checked(arena.used_bytes, frame_bytes + frame_bytes / 2, workspace_bytes) &&
+  uint64_t lists_bytes;
+  SZG_REQUIRE(szg_mul_checked(frame_bytes, 3, &lists_bytes) &&
+                  szg_add_checked(arena.used_bytes, lists_bytes, workspace_bytes) &&
                   szg_add_checked(*workspace_bytes, scratch_bytes, workspace_bytes),
               SZGPU_BAD_SHAPE);
   SZG_REQUIRE(szg_max_archive_bytes(grid, value_bytes, szg_div_up(grid->row_extent, frame_rows),

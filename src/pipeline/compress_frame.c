@@ -165,8 +165,15 @@ static szgpu_status split_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
+/* What the lists hold is not needed: the values are all there is. */
+static void release_lists(szg_frame_job *job) {
+  for (uint64_t part = 0; part < job->part_count; part++)
+    szg_outlier_lists_release(&job->plan->lists[part]);
+}
+
 static szgpu_status write_raw_frame(szg_frame_job *job, szg_writer *writer,
                                     szg_frame_header *frame) {
+  release_lists(job);
   frame->kind = SZG_FRAME_RAW;
   frame->axes = frame->radius = 0;
   SZG_TRY(szg_writer_begin_frame(writer, frame, 1));
@@ -232,8 +239,7 @@ szgpu_status szg_compress_frame(szg_frame_job *job, uint32_t asked_radius, uint6
     status = write_raw_frame(job, writer, &frame);
   else
     status = write_linear_frame(job, asked_radius, writer, &frame);
-  for (uint64_t part = 0; part < job->part_count; part++)
-    szg_outlier_lists_release(&job->plan->lists[part]);
+  release_lists(job);
   if (status == SZGPU_OK) szg_writer_end_frame(writer, frame_bytes);
   return status;
 }

@@ -16,6 +16,7 @@ struct szgpu_ctx {
   szg_buffer packed;                           /* a section under zstd */
   szg_buffer leaves;                           /* of a checksum tree */
   szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, where not as stored */
+  szg_buffer part_starts;                      /* where a frame's parts begin in its sections */
   szg_buffer slab;                             /* tiles that a slab cuts */
   char error[320];
 };

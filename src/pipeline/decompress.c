@@ -30,7 +30,6 @@ typedef struct decode_plan {
   szg_codebook *book;
   szg_decode_table *table;
   szg_canonical_index *index;
-  part_start *starts;     /* [parts of the frame] */
   decode_worker *workers; /* [threads] */
 } decode_plan;
 
@@ -47,16 +46,15 @@ typedef struct decode_job {
   szg_loaded tile_bits, escape_counts, escapes, exact_counts, exact_mask, exact_values, fill_counts,
       fill_mask;
   szg_linear_input stream;
+  part_start *starts;     /* [parts of the frame], in the ctx's buffer */
+  uint64_t wanted_values; /* of the frame: those that were asked for */
   decode_plan plan;
 } decode_job;
 
-static void carve(szg_arena *arena, const szg_grid *frame_grid, int thread_count,
-                  decode_plan *plan) {
-  uint64_t const part_count = szg_div_up(frame_grid->tile_count, SZG_PART_TILES);
+static void carve(szg_arena *arena, int thread_count, decode_plan *plan) {
   plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
   plan->table = szg_arena_take(arena, 1, sizeof *plan->table);
   plan->index = szg_arena_take(arena, 1, sizeof *plan->index);
-  plan->starts = szg_arena_take(arena, part_count, sizeof *plan->starts);
   plan->workers = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->workers);
 }
 
@@ -104,9 +102,13 @@ static szgpu_status load_outliers(decode_job *job) {
 
 /* The running sums over tiles; they must use up every section exactly. */
 static szgpu_status scan_tiles(decode_job *job) {
+  uint64_t const part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
+  szg_buffer *const buffer = &job->reader.ctx->part_starts;
+  SZG_TRY(szg_buffer_reset(buffer, part_count * sizeof *job->starts));
+  job->starts = (part_start *)(void *)buffer->bytes;
   part_start at = {0};
   for (uint64_t t = 0; t < job->grid.tile_count; t++) {
-    if (t % SZG_PART_TILES == 0) job->plan.starts[t / SZG_PART_TILES] = at;
+    if (t % SZG_PART_TILES == 0) job->starts[t / SZG_PART_TILES] = at;
     at.bit += tile_bits_at(job, t, szg_tile_at(&job->grid, t).value_count);
     at.escape += number_at(&job->escape_counts, t);
     at.exact_mask += exact_mask_bytes_at(job, t);
@@ -162,7 +164,7 @@ static szgpu_status load_stream(decode_job *job) {
 static szgpu_status decode_part_codes(const decode_job *job, uint64_t part, decode_worker *worker) {
   szg_code_run runs[SZG_PART_TILES];
   size_t run_count = 0;
-  uint64_t bit = job->plan.starts[part].bit;
+  uint64_t bit = job->starts[part].bit;
   uint64_t const first_tile = part * SZG_PART_TILES;
   uint64_t const end_tile = szg_min_u64(first_tile + SZG_PART_TILES, job->end_tile);
   for (uint64_t t = first_tile; t < end_tile; t++) {
@@ -216,7 +218,7 @@ static szgpu_status decode_part(void *job_pointer, uint64_t part_from_first, int
   uint64_t const first_tile = part * SZG_PART_TILES;
   uint64_t const end_tile = szg_min_u64(first_tile + SZG_PART_TILES, job->end_tile);
   if (job->reader.frame.kind == SZG_FRAME_LINEAR) SZG_TRY(decode_part_codes(job, part, worker));
-  part_start at = job->plan.starts[part];
+  part_start at = job->starts[part];
   for (uint64_t t = first_tile; t < end_tile; t++) {
     if (t >= job->first_tile)
       SZG_TRY(restore_tile(job, t, worker->codes + (t - first_tile) * SZG_TILE_VALUES, &at,
@@ -231,25 +233,59 @@ static szgpu_status decode_part(void *job_pointer, uint64_t part_from_first, int
 
 /* ---- frames ---- */
 
-/* Planes of bytes back to the wanted values. */
-static szgpu_status restore_raw(decode_job *job, uint64_t value_count) {
-  size_t const width = szg_dtype_bytes(job->header->shape.dtype);
-  uint64_t const frame_values = job->grid.value_count;
-  szg_loaded raw;
-  SZG_REQUIRE(szg_reader_has_only(&job->reader, 1u << SZG_SECTION_RAW), SZGPU_BAD_DATA);
-  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_RAW, true, frame_values * width,
-                          frame_values * width, &raw));
-  for (uint64_t i = 0; i < value_count; i++)
-    for (size_t plane = 0; plane < width; plane++)
-      job->values[i * width + plane] = raw.bytes[plane * frame_values + job->first_value + i];
+/* Frames without tiles are restored in parts of this many values. */
+enum { PLAIN_PART_VALUES = 1 << 18 };
+
+typedef struct plain_job {
+  uint8_t *values; /* the wanted ones */
+  uint64_t value_count;
+  size_t width;
+  const uint8_t *planes; /* of a raw frame: at the first wanted value */
+  uint64_t plane_stride;
+  uint8_t constant[8]; /* of a constant one */
+} plain_job;
+
+/* Planes of bytes back to values. */
+static szgpu_status merge_part(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const plain_job *const job = job_pointer;
+  uint64_t const end = szg_min_u64((part + 1) * PLAIN_PART_VALUES, job->value_count);
+  for (size_t plane = 0; plane < job->width; plane++)
+    for (uint64_t i = part * PLAIN_PART_VALUES; i < end; i++)
+      job->values[i * job->width + plane] = job->planes[plane * job->plane_stride + i];
   return SZGPU_OK;
 }
 
-static void fill_constant(const decode_job *job, uint64_t value_count) {
-  size_t const width = szg_dtype_bytes(job->header->shape.dtype);
-  uint8_t constant[8];
-  szg_store_u64(constant, job->reader.frame.constant_bits);
-  for (uint64_t i = 0; i < value_count; i++) memcpy(job->values + i * width, constant, width);
+static szgpu_status fill_part(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const plain_job *const job = job_pointer;
+  uint64_t const end = szg_min_u64((part + 1) * PLAIN_PART_VALUES, job->value_count);
+  for (uint64_t i = part * PLAIN_PART_VALUES; i < end; i++)
+    memcpy(job->values + i * job->width, job->constant, job->width);
+  return SZGPU_OK;
+}
+
+static szgpu_status restore_raw(decode_job *job, uint64_t value_count) {
+  plain_job plain = {.values = job->values,
+                     .value_count = value_count,
+                     .width = szg_dtype_bytes(job->header->shape.dtype),
+                     .plane_stride = job->grid.value_count};
+  uint64_t const raw_bytes = plain.plane_stride * plain.width;
+  szg_loaded raw;
+  SZG_REQUIRE(szg_reader_has_only(&job->reader, 1u << SZG_SECTION_RAW), SZGPU_BAD_DATA);
+  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_RAW, true, raw_bytes, raw_bytes, &raw));
+  plain.planes = raw.bytes + job->first_value;
+  return szg_for_parts(&job->reader.ctx->threads, szg_div_up(value_count, PLAIN_PART_VALUES),
+                       job->wanted_values, merge_part, &plain);
+}
+
+static szgpu_status fill_constant(const decode_job *job, uint64_t value_count) {
+  plain_job plain = {.values = job->values,
+                     .value_count = value_count,
+                     .width = szg_dtype_bytes(job->header->shape.dtype)};
+  szg_store_u64(plain.constant, job->reader.frame.constant_bits);
+  return szg_for_parts(&job->reader.ctx->threads, szg_div_up(value_count, PLAIN_PART_VALUES), 0,
+                       fill_part, &plain);
 }
 
 /* All tiles of rows first_row .. first_row + row_count - 1 of the frame, whole tile rows, into
@@ -267,6 +303,10 @@ static szgpu_status restore_rows(decode_job *job, uint64_t first_row, uint64_t r
   bool const is_linear = kind == SZG_FRAME_LINEAR;
   SZG_REQUIRE(szg_reader_has_only(&job->reader, is_linear ? ~raw_kind : ~(raw_kind | stream_kinds)),
               SZGPU_BAD_DATA);
+  if (kind == SZG_FRAME_CONSTANT) {
+    SZG_TRY(fill_constant(job, value_count));
+    if (job->reader.frame.section_count == 0) return SZGPU_OK; /* nor is any tile looked at */
+  }
   uint64_t const row_tiles = /* tiles in one row of tiles of the slowest axis */
       job->grid.tile_count / szg_div_up(job->grid.row_extent, job->grid.row_quantum);
   job->first_tile = first_row / job->grid.row_quantum * row_tiles;
@@ -278,14 +318,11 @@ static szgpu_status restore_rows(decode_job *job, uint64_t first_row, uint64_t r
                             &job->tile_bits));
   SZG_TRY(load_outliers(job));
   SZG_TRY(scan_tiles(job));
-  if (is_linear)
-    SZG_TRY(load_stream(job));
-  else
-    fill_constant(job, value_count);
+  if (is_linear) SZG_TRY(load_stream(job));
   uint64_t const first_part = job->first_tile / SZG_PART_TILES;
   uint64_t const end_part = szg_div_up(job->end_tile, SZG_PART_TILES);
-  return szg_for_parts(&job->reader.ctx->threads, end_part - first_part, value_count, decode_part,
-                       job);
+  return szg_for_parts(&job->reader.ctx->threads, end_part - first_part, job->wanted_values,
+                       decode_part, job);
 }
 
 /* Rows begin .. end - 1 of the frame into out. Where they cut tiles, the whole tiles go to the
@@ -319,11 +356,10 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
       .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
                                       header->has_fill, header->fill_bits),
       .is_serial = ctx->options.decoder == SZGPU_DECODER_SERIAL};
-  szg_grid const largest = szg_grid_of_rows(&opened->grid, header->frame_rows);
   szg_arena arena = {0};
-  carve(&arena, &largest, ctx->threads.count, &job.plan);
+  carve(&arena, ctx->threads.count, &job.plan);
   SZG_TRY(szg_arena_open(ctx, &arena, &arena));
-  carve(&arena, &largest, ctx->threads.count, &job.plan);
+  carve(&arena, ctx->threads.count, &job.plan);
 
   uint64_t offset = szg_frame_offset(opened, 0);
   for (uint64_t frame = 0; frame < header->frame_count; frame++) {
@@ -336,7 +372,10 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
       SZG_TRY(szg_reader_open_frame(ctx, opened, frame, offset, &job.reader));
       job.grid = szg_grid_of_rows(&opened->grid, frame_row_count);
       uint8_t *const out = (uint8_t *)field + (frame_first_row + begin - first_row) * row_bytes;
+      job.wanted_values = (end - begin) * opened->grid.row_values;
+      uint64_t const done_values = ctx->threads.done_values + job.wanted_values;
       SZG_TRY(decode_frame(&job, begin, end, out));
+      SZG_TRY(szg_report_done(&ctx->threads, done_values));
     }
     offset += szg_header_frame_bytes(opened->bytes, frame);
   }

@@ -1,6 +1,8 @@
 /* inspect.c - what an archive says of itself, from its headers alone.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <fenv.h>
+
 #include "pipeline/pipeline.h"
 #include "quant/quant_core.h"
 
@@ -14,6 +16,9 @@ szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info
   szg_opened opened;
   SZG_TRY(szg_open(archive, archive_bytes, &opened));
   const szg_header *const header = &opened.header;
+  fenv_t callers_environment; /* a denormal fill value stays what it is */
+  fegetenv(&callers_environment);
+  fesetenv(FE_DFL_ENV);
   *info = (szgpu_info){
       .struct_bytes = info->struct_bytes,
       .shape = header->shape,
@@ -33,6 +38,7 @@ szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info
       .field_bytes = opened.grid.value_count * szg_dtype_bytes(header->shape.dtype),
       .archive_bytes = header->archive_bytes,
   };
+  fesetenv(&callers_environment);
   return SZGPU_OK;
 }
 

@@ -47,7 +47,7 @@ szgpu_status szg_open_frame(const szg_opened *opened, uint64_t frame, uint64_t o
                 SZGPU_BAD_DATA);
     bool const is_wide = opened->header.arithmetic == SZG_ARITHMETIC_F64_WIDE;
     SZG_REQUIRE(header->escape_bytes <= (is_wide ? 8u : 4u), SZGPU_BAD_DATA);
-    SZG_REQUIRE(opened->header.step > 0.0, SZGPU_BAD_DATA);
+    SZG_REQUIRE(szg_is_positive(opened->header.step), SZGPU_BAD_DATA);
   } else {
     SZG_REQUIRE(header->axes == 0 && header->radius == 0 && header->escape_bytes == 0,
                 SZGPU_BAD_DATA);

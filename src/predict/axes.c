@@ -93,25 +93,23 @@ static szgpu_status cost_part(void *job_pointer, uint64_t part, int worker) {
   uint32_t *const classes = work->classes[axes];
   memset(classes, 0, sizeof work->classes[axes]);
   uint64_t total = 0, raw_bits = 0;
-  uint32_t counts[4][2 * SZG_COST_RADIUS] = {{0}};
-  szg_tile_work tile_work;
-  uint16_t codes[SZG_TILE_VALUES];
-  int64_t escapes[SZG_TILE_VALUES];
+  szg_cost_work *const set = &work->sets[part];
+  memset(set->counts, 0, sizeof set->counts);
   for (uint32_t i = 0; i < job->sample_count; i++) {
     const szg_tile *const tile = &work->tiles[i];
-    szg_tile_difference(is_wide, tile, axes, &work->sample[i].lattice, &tile_work.deltas);
+    szg_tile_difference(is_wide, tile, axes, &work->sample[i].lattice, &set->tile.deltas);
     uint32_t const escape_count =
-        szg_tile_code(is_wide, tile, SZG_COST_RADIUS, &tile_work, codes, escapes);
-    count_codes(codes, tile->value_count, counts);
+        szg_tile_code(is_wide, tile, SZG_COST_RADIUS, &set->tile, set->codes, set->escapes);
+    count_codes(set->codes, tile->value_count, set->counts);
     for (uint32_t c = 0; c < escape_count; c++) {
-      unsigned const width = magnitude_width(escapes[c]);
+      unsigned const width = magnitude_width(set->escapes[c]);
       classes[2 * SZG_COST_RADIUS + width]++;
       raw_bits += width;
     }
     total += tile->value_count;
   }
   for (uint32_t s = SZG_ESCAPE_SYMBOL + 1; s < 2 * SZG_COST_RADIUS; s++)
-    classes[s] = counts[0][s] + counts[1][s] + counts[2][s] + counts[3][s];
+    classes[s] = set->counts[0][s] + set->counts[1][s] + set->counts[2][s] + set->counts[3][s];
   work->has_large[axes] = raw_bits > 0;
   work->costs[axes] = huffman_cost(classes, SZG_COST_CLASSES, SZG_COST_RADIUS, total) +
                       (raw_bits << LOG_FRACTION_BITS);

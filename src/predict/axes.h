@@ -17,15 +17,24 @@ enum {
   SZG_AXES_SETS = 7
 };
 
+/* One set of axes at work: too much for the stack of a thread. */
+typedef struct szg_cost_work {
+  szg_tile_work tile;
+  uint16_t codes[SZG_TILE_VALUES];
+  int64_t escapes[SZG_TILE_VALUES];
+  uint32_t counts[4][2 * SZG_COST_RADIUS];
+} szg_cost_work;
+
 /* Memory for the choice. */
 typedef struct szg_choice_work {
   szg_tile_work sample[SZG_MOST_SAMPLE];
+  szg_cost_work sets[SZG_AXES_SETS];
   szg_tile tiles[SZG_MOST_SAMPLE];
   bool has_large[SZG_AXES_SETS + 1]; /* by set: a delta of SZG_COST_RADIUS or more */
   uint64_t costs[SZG_AXES_SETS + 1]; /* by set; UINT64_MAX: not a choice */
   uint32_t classes[SZG_AXES_SETS + 1][SZG_COST_CLASSES];
   uint32_t deltas[SZG_MAX_SYMBOLS]; /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */
-  uint32_t wide_deltas[65];         /* counts of larger ones by the bytes they take */
+  uint32_t wide_deltas[9];          /* counts of larger ones by the bytes they take */
 } szg_choice_work;
 
 typedef struct szg_choice {

@@ -9,6 +9,8 @@
 #ifndef SZG_QUANT_CORE_H
 #define SZG_QUANT_CORE_H
 
+#include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +19,8 @@
 #include "container/format.h"
 #include "core/hd.h"
 #include "szgpu.h"
+
+static_assert(FLT_EVAL_METHOD == 0, "operations must round to their own type");
 
 typedef struct szg_quantizer {
   uint32_t arithmetic; /* SZG_ARITHMETIC_* */

@@ -75,7 +75,7 @@ class Values(CliTest):
         for text in ("-1", "x", "5000", "18446744073709551616"):
             with self.subTest(text):
                 self.refused("-e", "1e-3", "-j", text, sentence=f"-j {text} is out of range; "
-                             "give a whole number from 0 to 4096")
+                             "give a whole number from 0 to 1024")
 
     def test_a_zstd_level_out_of_range(self):
         for text in ("0", "20", "x", ""):
