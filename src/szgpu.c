@@ -45,6 +45,15 @@ szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena
   return SZGPU_OK;
 }
 
+szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) {
+  uint64_t const bytes = value_count * sizeof **codes; /* half of what the values take, at most */
+  if (szg_buffer_reset(&ctx->codes, bytes) != SZGPU_OK)
+    return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "room for codes of %llu bytes is needed",
+                    (unsigned long long)bytes);
+  *codes = (uint16_t *)(void *)ctx->codes.bytes;
+  return SZGPU_OK;
+}
+
 /* A struct from a later version may be longer: taken if what we do not know of it is zero. */
 static bool is_known_struct(const void *given, size_t given_bytes, size_t known_bytes) {
   if (given_bytes < known_bytes) return false;
@@ -79,6 +88,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
 void szgpu_destroy(szgpu_ctx *ctx) {
   if (!ctx) return;
   szg_buffer_release(&ctx->arena);
+  szg_buffer_release(&ctx->codes);
   szg_buffer_release(&ctx->packed);
   szg_buffer_release(&ctx->leaves);
   szg_buffer_release(&ctx->part_starts);

@@ -9,11 +9,14 @@
 
 #include <limits.h> /* says whether this is glibc: others have no resolvers */
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SZG_HOT __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
-#else
+#if !defined(__x86_64__) || !defined(__GLIBC__) || !defined(__GNUC__) || defined(__clang__) || \
+    defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SZG_HOT
+#elif __GNUC__ >= 12
+/* The levels are sets of features. Other arch= names mean models: "haswell" is no AMD processor. */
+#define SZG_HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define SZG_HOT __attribute__((target_clones("avx2", "default")))
 #endif
 
 #define SZG_INLINE static inline __attribute__((always_inline))

@@ -71,7 +71,7 @@ static void package_merge(const uint64_t *counts, uint32_t leaf_count, szg_codeb
   for (int level = SZG_MAX_CODE_BITS - 1; level >= 0 && taken_count; level--) {
     uint32_t package_count = 0;
     for (uint32_t i = 0; i < taken_count; i++)
-      package_count += work->is_package[level][i / 64] >> i % 64 & 1;
+      package_count += (uint32_t)(work->is_package[level][i / 64] >> i % 64 & 1);
     for (uint32_t i = 0; i < taken_count - package_count; i++) book->lengths[leaves[i]]++;
     taken_count = 2 * package_count;
   }

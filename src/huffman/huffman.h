@@ -45,7 +45,8 @@ void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, szg_codeb
 enum { SZG_CODEBOOK_MAX_BYTES = 6 + SZG_MAX_SYMBOLS };
 /* The book as its section holds it; returns the bytes written (at most SZG_CODEBOOK_MAX_BYTES). */
 size_t szg_codebook_write(const szg_codebook *book, uint8_t *bytes);
-/* SZGPU_BAD_DATA: not one that szg_codebook_write writes, or not a prefix code. */
+/* SZGPU_BAD_DATA: runs that do not fit, or lengths that are no complete prefix code. Runs need not
+ * be the longest possible. */
 szgpu_status szg_codebook_read(const uint8_t *bytes, size_t byte_count, uint32_t symbol_count,
                                szg_codebook *book) SZG_CHECKED;
 

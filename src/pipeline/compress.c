@@ -116,11 +116,13 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
    * grow by halves. */
   size_t const value_bytes = szg_dtype_bytes(shape->dtype);
   uint64_t const frame_bytes = frame_rows * grid->row_values * value_bytes;
+  uint64_t const codes_bytes = frame_rows * grid->row_values * sizeof *plan.codes;
   uint64_t const scratch_bytes = params->zstd_level ? frame_bytes + frame_bytes / 64 : 0;
   SZG_REQUIRE(!arena.overflowed, SZGPU_BAD_SHAPE);
   uint64_t lists_bytes;
   SZG_REQUIRE(szg_mul_checked(frame_bytes, 3, &lists_bytes) &&
                   szg_add_checked(arena.used_bytes, lists_bytes, workspace_bytes) &&
+                  szg_add_checked(*workspace_bytes, codes_bytes, workspace_bytes) &&
                   szg_add_checked(*workspace_bytes, scratch_bytes, workspace_bytes),
               SZGPU_BAD_SHAPE);
   SZG_REQUIRE(szg_max_archive_bytes(grid, value_bytes, szg_div_up(grid->row_extent, frame_rows),
@@ -131,6 +133,8 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
 
 szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
                                       const szg_grid *grid) {
+  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
   szg_compress_plan plan;
-  return make_plan(ctx, grid, szg_frame_rows(grid, params->frame_rows), &plan);
+  SZG_TRY(szg_codes_open(ctx, frame_rows * grid->row_values, &plan.codes));
+  return make_plan(ctx, grid, frame_rows, &plan);
 }

@@ -174,6 +174,7 @@ static void release_lists(szg_frame_job *job) {
 static szgpu_status write_raw_frame(szg_frame_job *job, szg_writer *writer,
                                     szg_frame_header *frame) {
   release_lists(job);
+  szg_buffer_release(&job->ctx->codes);
   frame->kind = SZG_FRAME_RAW;
   frame->axes = frame->radius = 0;
   SZG_TRY(szg_writer_begin_frame(writer, frame, 1));
@@ -206,6 +207,7 @@ static szgpu_status write_linear_frame(szg_frame_job *job, uint32_t asked_radius
   szg_section_sizes sizes = {0};
   SZG_TRY(szg_choose(threads, &job->bound->quantizer, &job->grid, job->values, asked_radius,
                      job->plan->choice_work, &job->choice));
+  SZG_TRY(szg_codes_open(job->ctx, job->grid.value_count, &job->plan->codes));
   reset_workers(job);
   SZG_TRY(szg_for_parts(threads, job->part_count, job->grid.value_count, code_part, job));
   if (is_outgrown(job)) return write_raw_frame(job, writer, frame);

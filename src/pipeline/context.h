@@ -13,6 +13,7 @@ struct szgpu_ctx {
   szgpu_options options;
   szg_threads threads;
   szg_buffer arena;                            /* workspace of the running call */
+  szg_buffer codes;                            /* of the frame being compressed */
   szg_buffer packed;                           /* a section under zstd */
   szg_buffer leaves;                           /* of a checksum tree */
   szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, where not as stored */
@@ -28,5 +29,8 @@ szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, .
 /* Sizes the ctx's arena and hands it out for a second run of the layout. */
 szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
                             szg_arena *arena) SZG_CHECKED;
+
+/* Room for a frame's codes, in a buffer of the ctx that can be given back before the arena. */
+szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) SZG_CHECKED;
 
 #endif

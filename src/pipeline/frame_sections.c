@@ -151,6 +151,7 @@ szgpu_status szg_write_stream(szg_frame_job *job, szg_writer *writer,
   SZG_TRY(
       szg_for_parts(&job->ctx->threads, job->part_count, job->grid.value_count, encode_part, job));
   szg_linear_merge(job->plan->runs, job->part_count, &job->stream);
+  if (writer->zstd_level) szg_buffer_release(&job->ctx->codes); /* its memory is wanted again */
   SZG_TRY(szg_writer_end_section(writer, SZG_SECTION_BITSTREAM, sizes->bitstream));
   SZG_TRY(szg_writer_begin_section(writer, sizes->gaps, &bytes));
   szg_gaps_pack(job->plan->gaps, szg_subsequence_count(job->bit_count), bytes);

@@ -11,7 +11,6 @@ void szg_compress_plan_carve(szg_arena *arena, const szg_grid *frame_grid, uint6
   uint64_t const part_count = szg_div_up(tile_count, SZG_PART_TILES);
   uint64_t const most_bits = value_count * SZG_MAX_CODE_BITS;
   plan->frame_bytes = szg_arena_take(arena, frame_count, sizeof *plan->frame_bytes);
-  plan->codes = szg_arena_take(arena, value_count, sizeof *plan->codes);
   plan->counts.escapes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
   plan->counts.exact_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
   plan->counts.exact_values = szg_arena_take(arena, tile_count, sizeof(uint16_t));

@@ -26,7 +26,7 @@ typedef struct szg_compress_worker {
 /* Everything a frame's compression works on besides field and archive. */
 typedef struct szg_compress_plan {
   uint64_t *frame_bytes;     /* [frame_count] */
-  uint16_t *codes;           /* [values of a frame], code order */
+  uint16_t *codes;           /* [values of a frame], code order; a buffer of its own in the ctx */
   szg_outlier_counts counts; /* [tiles] each */
   uint32_t *tile_bits;       /* [tiles] */
   szg_outlier_lists *lists;  /* [parts] */
