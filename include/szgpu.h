@@ -208,39 +208,44 @@ typedef struct szgpu_info {
 #define SZGPU_INFO_DEFAULTS \
   { sizeof(szgpu_info) }
 
-/* One frame and one section of it, for listings. */
+/* One section of a frame, and one frame, for listings. */
+typedef struct szgpu_section_info {
+  const char *name;
+  const char *codec; /* "stored" or "zstd" */
+  uint64_t offset;   /* in the archive */
+  uint64_t stored_bytes, raw_bytes;
+} szgpu_section_info;
+
+enum { SZGPU_MAX_SECTIONS = 24 };
+
 typedef struct szgpu_frame_info {
   size_t struct_bytes;
   const char *kind; /* "linear", "constant" or "raw" */
   const char *axes; /* differenced axes, e.g. "zyx"; "" where there are none */
   uint32_t radius;
+  uint32_t section_count;
   uint64_t first_row, row_count; /* of the slowest axis longer than 1 */
   uint64_t frame_bytes;
-  uint32_t section_count;
+  szgpu_section_info sections[SZGPU_MAX_SECTIONS];
 } szgpu_frame_info;
-#define SZGPU_FRAME_INFO_DEFAULTS \
-  { sizeof(szgpu_frame_info) }
-
-typedef struct szgpu_section_info {
-  size_t struct_bytes;
-  const char *name;
-  const char *codec; /* "stored" or "zstd" */
-  uint64_t offset, stored_bytes, raw_bytes;
-} szgpu_section_info;
-#define SZGPU_SECTION_INFO_DEFAULTS \
-  { sizeof(szgpu_section_info) }
+#define SZGPU_FRAME_INFO_DEFAULTS                          \
+  {                                                        \
+    sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, { \
+      { NULL, NULL, 0, 0, 0 }                              \
+    }                                                      \
+  }
 
 /* Reads the header only: archive_bytes may be less than the archive as long as the header is
  * there. info->archive_bytes is the size the archive should have. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes,
                                                       szgpu_info *info);
-SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_frame(const void *archive,
-                                                            size_t archive_bytes, uint64_t frame,
-                                                            szgpu_frame_info *info);
-SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_section(const void *archive,
-                                                              size_t archive_bytes, uint64_t frame,
-                                                              uint32_t section,
-                                                              szgpu_section_info *info);
+/* Frames first_frame .. first_frame + frame_count - 1 into infos, whose every struct_bytes is set.
+ * Each call checks the archive's header, so ask for many frames at once. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_frames(const void *archive,
+                                                             size_t archive_bytes,
+                                                             uint64_t first_frame,
+                                                             uint64_t frame_count,
+                                                             szgpu_frame_info *infos);
 
 #ifdef __cplusplus
 }

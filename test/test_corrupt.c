@@ -96,7 +96,8 @@ static int make_samples(void **state) {
                                       "linear", "linear", "linear",   "linear"};
   for (int i = 0; i < SAMPLE_COUNT; i++) {
     szgpu_frame_info frame = {.struct_bytes = sizeof frame};
-    assert_int_equal(szgpu_inspect_frame(samples[i].bytes, samples[i].byte_count, 0, &frame), 0);
+    assert_int_equal(szgpu_inspect_frames(samples[i].bytes, samples[i].byte_count, 0, 1, &frame),
+                     0);
     if (strcmp(frame.kind, kinds[i]) != 0) fail_msg("sample %d is %s", i, frame.kind);
     szgpu_info const info = test_inspect(&samples[i]);
     field_bytes_of[i] = info.field_bytes;
@@ -134,16 +135,11 @@ static void inspect_all(const test_archive *archive, szgpu_status *header_status
   for (uint64_t frame = 0; frame < 4; frame++) {
     szgpu_frame_info frame_info = {.struct_bytes = sizeof frame_info};
     szgpu_status status =
-        szgpu_inspect_frame(archive->bytes, archive->byte_count, frame, &frame_info);
+        szgpu_inspect_frames(archive->bytes, archive->byte_count, frame, 1, &frame_info);
     assert_true(status <= SZGPU_BAD_DATA);
     if (status == SZGPU_OK) assert_true(strlen(frame_info.kind) && strlen(frame_info.axes) < 4);
-    for (uint32_t section = 0; section < 14; section++) {
-      szgpu_section_info section_info = {.struct_bytes = sizeof section_info};
-      status =
-          szgpu_inspect_section(archive->bytes, archive->byte_count, frame, section, &section_info);
-      assert_true(status <= SZGPU_BAD_DATA);
-      if (status == SZGPU_OK) assert_true(strlen(section_info.name) && strlen(section_info.codec));
-    }
+    for (uint32_t i = 0; status == SZGPU_OK && i < frame_info.section_count; i++)
+      assert_true(strlen(frame_info.sections[i].name) && strlen(frame_info.sections[i].codec));
   }
 }
 

@@ -46,7 +46,7 @@ static const char *frame_kind(const szgpu_params *params, const szgpu_shape *sha
                               const void *field) {
   test_archive archive = test_compress(ctx, params, shape, field);
   szgpu_frame_info frame = {.struct_bytes = sizeof frame};
-  assert_int_equal(szgpu_inspect_frame(archive.bytes, archive.byte_count, 0, &frame), SZGPU_OK);
+  assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame), SZGPU_OK);
   free(archive.bytes);
   return frame.kind;
 }

@@ -50,7 +50,7 @@ static void assert_slabs(const szgpu_params *params, const szgpu_shape *shape, c
   size_t const bytes = test_field_bytes(shape), row_bytes = bytes / rows;
   test_archive archive = test_compress(ctx, params, shape, field);
   szgpu_frame_info frame = {.struct_bytes = sizeof frame};
-  assert_int_equal(szgpu_inspect_frame(archive.bytes, archive.byte_count, 0, &frame), SZGPU_OK);
+  assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame), SZGPU_OK);
   assert_string_equal(frame.kind, kind);
   uint8_t *const whole = test_decompress(ctx, &archive, bytes);
   szgpu_info const info = test_inspect(&archive);

@@ -294,14 +294,12 @@ static void an_archive_says_what_it_is(void **state) {
   assert_int_equal(info.field_bytes, test_field_bytes(&shape));
   assert_int_equal(info.archive_bytes, archive.byte_count);
   szgpu_frame_info frame = {.struct_bytes = sizeof frame};
-  assert_int_equal(szgpu_inspect_frame(archive.bytes, archive.byte_count, 1, &frame), SZGPU_OK);
+  assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 1, 1, &frame), SZGPU_OK);
   assert_string_equal(frame.kind, "linear");
   assert_int_equal(frame.first_row, 32);
   assert_int_equal(frame.row_count, 8);
-  szgpu_section_info section = {.struct_bytes = sizeof section};
   for (uint32_t i = 0; i < frame.section_count; i++) {
-    assert_int_equal(szgpu_inspect_section(archive.bytes, archive.byte_count, 1, i, &section),
-                     SZGPU_OK);
+    szgpu_section_info const section = frame.sections[i];
     assert_int_equal(section.offset % 16, 0);
     assert_in_range(section.offset + section.stored_bytes, 1, archive.byte_count);
   }
@@ -327,17 +325,17 @@ static void inspect_refuses_bad_arguments(void **state) {
   request const r = compressed_request();
   szgpu_info info = {.struct_bytes = sizeof info - 1};
   szgpu_frame_info frame = {.struct_bytes = sizeof frame};
-  szgpu_section_info section = {.struct_bytes = sizeof section};
   size_t const size = r.archive_bytes;
   assert_int_equal(szgpu_inspect(r.archive, size, &info), SZGPU_BAD_ARGUMENT);
   assert_int_equal(szgpu_inspect(NULL, size, &info), SZGPU_BAD_ARGUMENT);
   assert_int_equal(szgpu_inspect(r.archive, size, NULL), SZGPU_BAD_ARGUMENT);
-  assert_int_equal(szgpu_inspect_frame(r.archive, size, 1, &frame), SZGPU_BAD_ARGUMENT);
-  assert_int_equal(szgpu_inspect_frame(r.archive, size, UINT64_MAX, &frame), SZGPU_BAD_ARGUMENT);
-  assert_int_equal(szgpu_inspect_section(r.archive, size, 0, 99, &section), SZGPU_BAD_ARGUMENT);
-  frame.struct_bytes = section.struct_bytes = 0;
-  assert_int_equal(szgpu_inspect_frame(r.archive, size, 0, &frame), SZGPU_BAD_ARGUMENT);
-  assert_int_equal(szgpu_inspect_section(r.archive, size, 0, 0, &section), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect_frames(r.archive, size, 1, 1, &frame), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect_frames(r.archive, size, UINT64_MAX, 1, &frame),
+                   SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect_frames(r.archive, size, 0, 2, &frame), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_inspect_frames(r.archive, size, 1, 0, &frame), SZGPU_OK);
+  frame.struct_bytes = 0;
+  assert_int_equal(szgpu_inspect_frames(r.archive, size, 0, 1, &frame), SZGPU_BAD_ARGUMENT);
 }
 
 int main(void) {

@@ -11,41 +11,45 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_FRAMES = 3 }; /* shown without -v */
+enum {
+  FIRST_FRAMES = 3,  /* shown without -v */
+  WINDOW_FRAMES = 64 /* asked for at once */
+};
 
 struct listing {
   const struct job *job;
   const char *name;
   struct input archive;
   szgpu_info info;
+  uint64_t window_start; /* of the frames in window; valid if window_count > 0 */
+  uint64_t window_count;
+  szgpu_frame_info window[WINDOW_FRAMES];
 };
 
-static szgpu_status inspect_frame(const struct listing *work, uint64_t index,
-                                  szgpu_frame_info *frame) {
-  memset(frame, 0, sizeof *frame);
-  frame->struct_bytes = sizeof *frame;
-  return szgpu_inspect_frame(work->archive.bytes, work->archive.byte_count, index, frame);
-}
-
-static szgpu_status inspect_section(const struct listing *work, uint64_t frame, uint32_t index,
-                                    szgpu_section_info *section) {
-  memset(section, 0, sizeof *section);
-  section->struct_bytes = sizeof *section;
-  return szgpu_inspect_section(work->archive.bytes, work->archive.byte_count, frame, index,
-                               section);
+/* Frame `index`, by way of the window. */
+static szgpu_status inspect_frame(struct listing *work, uint64_t index,
+                                  const szgpu_frame_info **frame) {
+  if (index < work->window_start || index - work->window_start >= work->window_count) {
+    uint64_t const left = work->info.frame_count - index;
+    work->window_count = 0;
+    uint64_t const count = left < WINDOW_FRAMES ? left : WINDOW_FRAMES;
+    for (uint64_t i = 0; i < count; i++) work->window[i].struct_bytes = sizeof work->window[i];
+    szgpu_status const status = szgpu_inspect_frames(work->archive.bytes, work->archive.byte_count,
+                                                     index, count, work->window);
+    if (status != SZGPU_OK) return status;
+    work->window_start = index;
+    work->window_count = count;
+  }
+  *frame = &work->window[index - work->window_start];
+  return SZGPU_OK;
 }
 
 /* All of them, before a word is printed. */
-static szgpu_status check_headers(const struct listing *work) {
+static szgpu_status check_headers(struct listing *work) {
   szgpu_status status = SZGPU_OK;
-  for (uint64_t i = 0; i < work->info.frame_count && status == SZGPU_OK; i++) {
-    szgpu_frame_info frame;
+  const szgpu_frame_info *frame;
+  for (uint64_t i = 0; i < work->info.frame_count && status == SZGPU_OK; i++)
     status = inspect_frame(work, i, &frame);
-    for (uint32_t k = 0; status == SZGPU_OK && k < frame.section_count; k++) {
-      szgpu_section_info section;
-      status = inspect_section(work, i, k, &section);
-    }
-  }
   return status;
 }
 
@@ -85,27 +89,26 @@ static void print_header(const struct listing *work) {
       info->format_version, info->frame_count, info->frame_count == 1 ? "" : "s", info->frame_rows);
 }
 
-static szgpu_status print_frame(const struct listing *work, uint64_t index) {
+static szgpu_status print_frame(struct listing *work, uint64_t index) {
   FILE *out = work->job->report.out;
-  szgpu_frame_info frame;
-  szgpu_status status = inspect_frame(work, index, &frame);
+  const szgpu_frame_info *frame;
+  szgpu_status const status = inspect_frame(work, index, &frame);
   if (status != SZGPU_OK) return status;
-  fprintf(out, "  frame %" PRIu64 ": rows %" PRIu64 ":%" PRIu64 ", %s", index, frame.first_row,
-          frame.first_row + frame.row_count, frame.kind);
-  if (frame.axes[0]) fprintf(out, " along %s", frame.axes);
-  if (frame.radius) fprintf(out, ", radius %" PRIu32, frame.radius);
-  fprintf(out, ", %" PRIu64 " bytes\n", frame.frame_bytes);
-  for (uint32_t k = 0; k < frame.section_count; k++) {
-    szgpu_section_info section;
-    status = inspect_section(work, index, k, &section);
-    if (status != SZGPU_OK) return status;
+  fprintf(out, "  frame %" PRIu64 ": rows %" PRIu64 ":%" PRIu64 ", %s", index, frame->first_row,
+          frame->first_row + frame->row_count, frame->kind);
+  if (frame->axes[0]) fprintf(out, " along %s", frame->axes);
+  if (frame->radius) fprintf(out, ", radius %" PRIu32, frame->radius);
+  fprintf(out, ", %" PRIu64 " bytes\n", frame->frame_bytes);
+  for (uint32_t k = 0; k < frame->section_count; k++) {
+    const szgpu_section_info *const section = &frame->sections[k];
     fprintf(out, "    %-16s %-6s %14" PRIu64 " of %14" PRIu64 " bytes at %" PRIu64 "\n",
-            section.name, section.codec, section.stored_bytes, section.raw_bytes, section.offset);
+            section->name, section->codec, section->stored_bytes, section->raw_bytes,
+            section->offset);
   }
   return SZGPU_OK;
 }
 
-static szgpu_status print_text(const struct listing *work) {
+static szgpu_status print_text(struct listing *work) {
   FILE *out = work->job->report.out;
   bool const is_long = work->info.frame_count > FIRST_FRAMES + 1 && !work->job->report.is_verbose;
   uint64_t const shown_frames = is_long ? FIRST_FRAMES : work->info.frame_count;
@@ -118,28 +121,26 @@ static szgpu_status print_text(const struct listing *work) {
   return status;
 }
 
-static szgpu_status json_frame(const struct listing *work, struct json *json, uint64_t index) {
-  szgpu_frame_info frame;
-  szgpu_status status = inspect_frame(work, index, &frame);
+static szgpu_status json_frame(struct listing *work, struct json *json, uint64_t index) {
+  const szgpu_frame_info *frame;
+  szgpu_status const status = inspect_frame(work, index, &frame);
   if (status != SZGPU_OK) return status;
   json_open(json, NULL, '{');
-  json_text(json, "kind", frame.kind);
-  json_text(json, "axes", frame.axes);
-  json_count(json, "radius", frame.radius);
-  json_count(json, "first_row", frame.first_row);
-  json_count(json, "row_count", frame.row_count);
-  json_count(json, "frame_bytes", frame.frame_bytes);
+  json_text(json, "kind", frame->kind);
+  json_text(json, "axes", frame->axes);
+  json_count(json, "radius", frame->radius);
+  json_count(json, "first_row", frame->first_row);
+  json_count(json, "row_count", frame->row_count);
+  json_count(json, "frame_bytes", frame->frame_bytes);
   json_open(json, "sections", '[');
-  for (uint32_t k = 0; k < frame.section_count; k++) {
-    szgpu_section_info section;
-    status = inspect_section(work, index, k, &section);
-    if (status != SZGPU_OK) return status;
+  for (uint32_t k = 0; k < frame->section_count; k++) {
+    const szgpu_section_info *const section = &frame->sections[k];
     json_open(json, NULL, '{');
-    json_text(json, "name", section.name);
-    json_text(json, "codec", section.codec);
-    json_count(json, "offset", section.offset);
-    json_count(json, "stored_bytes", section.stored_bytes);
-    json_count(json, "raw_bytes", section.raw_bytes);
+    json_text(json, "name", section->name);
+    json_text(json, "codec", section->codec);
+    json_count(json, "offset", section->offset);
+    json_count(json, "stored_bytes", section->stored_bytes);
+    json_count(json, "raw_bytes", section->raw_bytes);
     json_close(json, '}');
   }
   json_close(json, ']');
@@ -147,7 +148,7 @@ static szgpu_status json_frame(const struct listing *work, struct json *json, ui
   return SZGPU_OK;
 }
 
-static szgpu_status print_json(const struct listing *work) {
+static szgpu_status print_json(struct listing *work) {
   szgpu_status status = SZGPU_OK;
   struct json json = json_begin(work->job->report.out);
   json_text(&json, "command", "list");

@@ -42,53 +42,49 @@ szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info
   return SZGPU_OK;
 }
 
-/* Opens the archive and one frame's header. */
-static szgpu_status open_frame(const void *archive, size_t archive_bytes, uint64_t frame,
-                               szg_opened *opened, uint64_t *offset, szg_frame_header *header) {
-  SZG_TRY(szg_open(archive, archive_bytes, opened));
-  SZG_REQUIRE(frame < opened->header.frame_count, SZGPU_BAD_ARGUMENT);
-  *offset = szg_frame_offset(opened, frame);
-  return szg_open_frame(opened, frame, *offset, header);
-}
+static_assert((int)SZGPU_MAX_SECTIONS >= (int)SZG_SECTION_KIND_COUNT, "one entry a kind");
 
-szgpu_status szgpu_inspect_frame(const void *archive, size_t archive_bytes, uint64_t frame,
-                                 szgpu_frame_info *info) {
-  SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
-  szg_opened opened;
+static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint64_t offset,
+                                  szgpu_frame_info *info) {
   szg_frame_header header;
-  uint64_t offset;
-  SZG_TRY(open_frame(archive, archive_bytes, frame, &opened, &offset, &header));
+  SZG_TRY(szg_open_frame(opened, frame, offset, &header));
   *info = (szgpu_frame_info){
       .struct_bytes = info->struct_bytes,
       .kind = frame_kinds[header.kind],
       .axes = axes_names[header.axes],
       .radius = header.radius,
-      .first_row = frame * opened.header.frame_rows,
-      .row_count = szg_frame_row_count(&opened, frame),
-      .frame_bytes = szg_header_frame_bytes(archive, frame),
       .section_count = header.section_count,
+      .first_row = frame * opened->header.frame_rows,
+      .row_count = szg_frame_row_count(opened, frame),
+      .frame_bytes = szg_header_frame_bytes(opened->bytes, frame),
   };
+  offset += szg_frame_header_bytes(header.section_count);
+  for (uint32_t i = 0; i < header.section_count; i++) {
+    const szg_section *const section = &header.sections[i];
+    info->sections[i] = (szgpu_section_info){
+        .name = szg_section_name(section->kind),
+        .codec = section->codec == SZG_CODEC_ZSTD ? "zstd" : "stored",
+        .offset = offset,
+        .stored_bytes = section->stored_bytes,
+        .raw_bytes = section->raw_bytes,
+    };
+    offset += szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
+  }
   return SZGPU_OK;
 }
 
-szgpu_status szgpu_inspect_section(const void *archive, size_t archive_bytes, uint64_t frame,
-                                   uint32_t section, szgpu_section_info *info) {
-  SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+szgpu_status szgpu_inspect_frames(const void *archive, size_t archive_bytes, uint64_t first_frame,
+                                  uint64_t frame_count, szgpu_frame_info *infos) {
+  SZG_REQUIRE(archive && infos, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
-  szg_frame_header header;
-  uint64_t offset;
-  SZG_TRY(open_frame(archive, archive_bytes, frame, &opened, &offset, &header));
-  SZG_REQUIRE(section < header.section_count, SZGPU_BAD_ARGUMENT);
-  offset += szg_frame_header_bytes(header.section_count);
-  for (uint32_t i = 0; i < section; i++)
-    offset += szg_align_up(header.sections[i].stored_bytes, SZG_ALIGNMENT);
-  *info = (szgpu_section_info){
-      .struct_bytes = info->struct_bytes,
-      .name = szg_section_name(header.sections[section].kind),
-      .codec = header.sections[section].codec == SZG_CODEC_ZSTD ? "zstd" : "stored",
-      .offset = offset,
-      .stored_bytes = header.sections[section].stored_bytes,
-      .raw_bytes = header.sections[section].raw_bytes,
-  };
+  SZG_TRY(szg_open(archive, archive_bytes, &opened));
+  uint64_t const all = opened.header.frame_count;
+  SZG_REQUIRE(frame_count <= all && first_frame <= all - frame_count, SZGPU_BAD_ARGUMENT);
+  uint64_t offset = szg_frame_offset(&opened, first_frame);
+  for (uint64_t i = 0; i < frame_count; i++) {
+    SZG_REQUIRE(infos[i].struct_bytes == sizeof *infos, SZGPU_BAD_ARGUMENT);
+    SZG_TRY(inspect_frame(&opened, first_frame + i, offset, &infos[i]));
+    offset += szg_header_frame_bytes(archive, first_frame + i);
+  }
   return SZGPU_OK;
 }

@@ -9,17 +9,13 @@ static const szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
 int main(void) {
   szgpu_shape shape = {SZGPU_F32, 3, {2, 3, 4, 0}};
   szgpu_info info;
-  szgpu_frame_info frame;
-  szgpu_section_info section;
+  szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
   szgpu_ctx *ctx;
   info.struct_bytes = sizeof info;
-  frame.struct_bytes = sizeof frame;
-  section.struct_bytes = sizeof section;
   if (szgpu_create(&ctx, &options) != SZGPU_OK) return 1;
   if (szgpu_reserve(ctx, &params, &shape) != SZGPU_OK) return 1;
   if (szgpu_inspect(NULL, 0, &info) == SZGPU_OK) return 1;
-  if (szgpu_inspect_frame(NULL, 0, 0, &frame) == SZGPU_OK) return 1;
-  if (szgpu_inspect_section(NULL, 0, 0, 0, &section) == SZGPU_OK) return 1;
+  if (szgpu_inspect_frames(NULL, 0, 0, 1, &frame) == SZGPU_OK) return 1;
   szgpu_destroy(ctx);
   return SZGPU_VERSION_MAJOR;
 }
