@@ -114,17 +114,24 @@ static void set_lattice(bool is_wide, uint32_t count, const int64_t *q) {
       work.lattice.narrow[i] = (int32_t)q[i];
 }
 
+/* A tile of random points, small to extreme, narrow or wide as the variant says. */
+static szg_tile make_random_tile(test_random *random, const uint32_t *extent, int variant,
+                                 int64_t *q) {
+  szg_tile const tile = make_tile(extent[0], extent[1], extent[2]);
+  for (uint32_t i = 0; i < tile.value_count; i++)
+    q[i] = random_point(random, variant % 2, variant / 2);
+  set_lattice(variant % 2, tile.value_count, q);
+  return tile;
+}
+
 static void differences_follow_the_definition(void **state) {
   (void)state;
   test_random random = test_random_begin();
   for (size_t e = 0; e < ARRAY_COUNT(extents); e++)
     for (int variant = 0; variant < 6; variant++) {
-      szg_tile const tile = make_tile(extents[e][0], extents[e][1], extents[e][2]);
       bool const is_wide = variant % 2;
       int64_t q[SZG_TILE_VALUES];
-      for (uint32_t i = 0; i < tile.value_count; i++)
-        q[i] = random_point(&random, is_wide, variant / 2);
-      set_lattice(is_wide, tile.value_count, q);
+      szg_tile const tile = make_random_tile(&random, extents[e], variant, q);
       for (uint32_t axes = 1; axes <= SZG_AXES_ALL; axes++) {
         szg_tile_difference(is_wide, &tile, axes, &work.lattice, &work.deltas);
         for (uint32_t i = 0; i < tile.value_count; i++) {
@@ -145,12 +152,9 @@ static void sums_undo_differences(void **state) {
   test_random random = test_random_begin();
   for (size_t e = 0; e < ARRAY_COUNT(extents); e++)
     for (int variant = 0; variant < 6; variant++) {
-      szg_tile const tile = make_tile(extents[e][0], extents[e][1], extents[e][2]);
       bool const is_wide = variant % 2;
       int64_t q[SZG_TILE_VALUES];
-      for (uint32_t i = 0; i < tile.value_count; i++)
-        q[i] = random_point(&random, is_wide, variant / 2);
-      set_lattice(is_wide, tile.value_count, q);
+      szg_tile const tile = make_random_tile(&random, extents[e], variant, q);
       for (uint32_t axes = 1; axes <= SZG_AXES_ALL; axes++) {
         szg_tile_difference(is_wide, &tile, axes, &work.lattice, &work.deltas);
         szg_tile_sum(is_wide, &tile, axes, &work);
