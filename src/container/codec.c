@@ -79,27 +79,32 @@ szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *b
 typedef struct decompress_job {
   const uint8_t *packed;
   const uint64_t *piece_ends; /* in packed */
-  uint8_t *raw;
+  uint8_t *raw;               /* all of it, or a piece for each worker where there is a sink */
   size_t raw_bytes;
+  szg_piece_sink sink;
+  void *target;
 } decompress_job;
 
 static szgpu_status decompress_part(void *job_pointer, uint64_t piece, int worker) {
-  (void)worker;
   decompress_job *const job = job_pointer;
   uint64_t const start = piece ? job->piece_ends[piece - 1] : 0;
+  uint64_t const offset = piece * SZG_ZSTD_PIECE_BYTES;
+  uint8_t *const out = job->raw + (job->sink ? (uint64_t)worker * SZG_ZSTD_PIECE_BYTES : offset);
   size_t const expected = piece_bytes(job->raw_bytes, piece);
   size_t const written =
-      ZSTD_decompress(job->raw + piece * SZG_ZSTD_PIECE_BYTES, expected, job->packed + start,
-                      (size_t)(job->piece_ends[piece] - start));
+      ZSTD_decompress(out, expected, job->packed + start, (size_t)(job->piece_ends[piece] - start));
   if (ZSTD_isError(written) && ZSTD_getErrorCode(written) == ZSTD_error_memory_allocation)
     return SZGPU_OUT_OF_MEMORY;
   SZG_REQUIRE(written == expected, SZGPU_BAD_DATA);
+  if (job->sink) job->sink(job->target, offset, out, expected);
   return SZGPU_OK;
 }
 
-szgpu_status szg_zstd_decompress(szg_threads *threads, const uint8_t *packed, size_t packed_bytes,
-                                 uint8_t *raw, size_t raw_bytes) {
-  uint64_t const piece_count = szg_div_up(raw_bytes, SZG_ZSTD_PIECE_BYTES);
+/* Finds the pieces, then takes them in parallel; job has all but packed and piece_ends. */
+static szgpu_status decompress_pieces(szg_threads *threads, const uint8_t *packed,
+                                      size_t packed_bytes, uint64_t loop_values,
+                                      decompress_job *job) {
+  uint64_t const piece_count = szg_div_up(job->raw_bytes, SZG_ZSTD_PIECE_BYTES);
   szg_buffer ends = {0};
   SZG_TRY(szg_buffer_reset(&ends, (size_t)piece_count * sizeof(uint64_t) + 1));
   uint64_t *const piece_ends = (uint64_t *)(void *)ends.bytes;
@@ -113,8 +118,28 @@ szgpu_status szg_zstd_decompress(szg_threads *threads, const uint8_t *packed, si
       piece_ends[piece] = end += frame_bytes;
   }
   if (status == SZGPU_OK && end != packed_bytes) status = SZGPU_BAD_DATA;
-  decompress_job job = {packed, piece_ends, raw, raw_bytes};
-  if (status == SZGPU_OK) status = szg_for_parts(threads, piece_count, 0, decompress_part, &job);
+  job->packed = packed;
+  job->piece_ends = piece_ends;
+  if (status == SZGPU_OK)
+    status = szg_for_parts(threads, piece_count, loop_values, decompress_part, job);
   szg_buffer_release(&ends);
+  return status;
+}
+
+szgpu_status szg_zstd_decompress(szg_threads *threads, const uint8_t *packed, size_t packed_bytes,
+                                 uint8_t *raw, size_t raw_bytes) {
+  decompress_job job = {.raw = raw, .raw_bytes = raw_bytes};
+  return decompress_pieces(threads, packed, packed_bytes, 0, &job);
+}
+
+szgpu_status szg_zstd_decompress_each(szg_threads *threads, const uint8_t *packed,
+                                      size_t packed_bytes, size_t raw_bytes, uint64_t loop_values,
+                                      szg_piece_sink sink, void *target) {
+  szg_buffer pieces = {0};
+  SZG_TRY(szg_buffer_reset(&pieces, (size_t)threads->count * SZG_ZSTD_PIECE_BYTES));
+  decompress_job job = {
+      .raw = pieces.bytes, .raw_bytes = raw_bytes, .sink = sink, .target = target};
+  szgpu_status const status = decompress_pieces(threads, packed, packed_bytes, loop_values, &job);
+  szg_buffer_release(&pieces);
   return status;
 }

@@ -18,4 +18,14 @@ szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *b
 szgpu_status szg_zstd_decompress(szg_threads *threads, const uint8_t *packed, size_t packed_bytes,
                                  uint8_t *raw, size_t raw_bytes) SZG_CHECKED;
 
+/* Takes byte_count bytes of the section, from `offset` on; from several threads at once. */
+typedef void (*szg_piece_sink)(void *target, uint64_t offset, const uint8_t *bytes,
+                               size_t byte_count);
+
+/* The inverse again, piece by piece to the sink, so that the section never stands as a whole.
+ * loop_values: what the work counts for in the progress report. */
+szgpu_status szg_zstd_decompress_each(szg_threads *threads, const uint8_t *packed,
+                                      size_t packed_bytes, size_t raw_bytes, uint64_t loop_values,
+                                      szg_piece_sink sink, void *target) SZG_CHECKED;
+
 #endif

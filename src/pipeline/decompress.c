@@ -233,50 +233,51 @@ static szgpu_status decode_part(void *job_pointer, uint64_t part_from_first, int
 
 /* ---- frames ---- */
 
-/* Frames without tiles are restored in parts of this many values. */
-enum { PLAIN_PART_VALUES = 1 << 18 };
-
+/* The wanted values of a frame without tiles. */
 typedef struct plain_job {
-  uint8_t *values; /* the wanted ones */
-  uint64_t value_count;
+  uint8_t *values;
+  uint64_t first_value, value_count; /* of the frame's values */
+  uint64_t frame_values;
   size_t width;
-  const uint8_t *planes; /* of a raw frame: at the first wanted value */
-  uint64_t plane_stride;
-  uint8_t constant[8]; /* of a constant one */
+  uint8_t constant[8];
 } plain_job;
 
-/* Planes of bytes back to values. */
-static szgpu_status merge_part(void *job_pointer, uint64_t part, int worker) {
-  (void)worker;
+/* Bytes of the raw section, plane after plane, to the values they are of. */
+static void merge_planes(void *job_pointer, uint64_t offset, const uint8_t *bytes,
+                         size_t byte_count) {
   const plain_job *const job = job_pointer;
-  uint64_t const end = szg_min_u64((part + 1) * PLAIN_PART_VALUES, job->value_count);
-  for (size_t plane = 0; plane < job->width; plane++)
-    for (uint64_t i = part * PLAIN_PART_VALUES; i < end; i++)
-      job->values[i * job->width + plane] = job->planes[plane * job->plane_stride + i];
-  return SZGPU_OK;
-}
-
-static szgpu_status fill_part(void *job_pointer, uint64_t part, int worker) {
-  (void)worker;
-  const plain_job *const job = job_pointer;
-  uint64_t const end = szg_min_u64((part + 1) * PLAIN_PART_VALUES, job->value_count);
-  for (uint64_t i = part * PLAIN_PART_VALUES; i < end; i++)
-    memcpy(job->values + i * job->width, job->constant, job->width);
-  return SZGPU_OK;
+  uint64_t const end_value = job->first_value + job->value_count;
+  for (uint64_t const end = offset + byte_count; offset < end;) {
+    uint64_t const plane = offset / job->frame_values, first = offset % job->frame_values;
+    uint64_t const count = szg_min_u64(end - offset, job->frame_values - first);
+    for (uint64_t i = 0; i < count; i++)
+      if (first + i >= job->first_value && first + i < end_value)
+        job->values[(first + i - job->first_value) * job->width + plane] = bytes[i];
+    bytes += count;
+    offset += count;
+  }
 }
 
 static szgpu_status restore_raw(decode_job *job, uint64_t value_count) {
   plain_job plain = {.values = job->values,
+                     .first_value = job->first_value,
                      .value_count = value_count,
-                     .width = szg_dtype_bytes(job->header->shape.dtype),
-                     .plane_stride = job->grid.value_count};
-  uint64_t const raw_bytes = plain.plane_stride * plain.width;
-  szg_loaded raw;
+                     .frame_values = job->grid.value_count,
+                     .width = szg_dtype_bytes(job->header->shape.dtype)};
   SZG_REQUIRE(szg_reader_has_only(&job->reader, 1u << SZG_SECTION_RAW), SZGPU_BAD_DATA);
-  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_RAW, true, raw_bytes, raw_bytes, &raw));
-  plain.planes = raw.bytes + job->first_value;
-  return szg_for_parts(&job->reader.ctx->threads, szg_div_up(value_count, PLAIN_PART_VALUES),
-                       job->wanted_values, merge_part, &plain);
+  return szg_reader_stream(&job->reader, SZG_SECTION_RAW, plain.frame_values * plain.width,
+                           job->wanted_values, merge_planes, &plain);
+}
+
+enum { FILL_PART_VALUES = 1 << 18 };
+
+static szgpu_status fill_part(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const plain_job *const job = job_pointer;
+  uint64_t const end = szg_min_u64((part + 1) * FILL_PART_VALUES, job->value_count);
+  for (uint64_t i = part * FILL_PART_VALUES; i < end; i++)
+    memcpy(job->values + i * job->width, job->constant, job->width);
+  return SZGPU_OK;
 }
 
 static szgpu_status fill_constant(const decode_job *job, uint64_t value_count) {
@@ -284,7 +285,7 @@ static szgpu_status fill_constant(const decode_job *job, uint64_t value_count) {
                      .value_count = value_count,
                      .width = szg_dtype_bytes(job->header->shape.dtype)};
   szg_store_u64(plain.constant, job->reader.frame.constant_bits);
-  return szg_for_parts(&job->reader.ctx->threads, szg_div_up(value_count, PLAIN_PART_VALUES), 0,
+  return szg_for_parts(&job->reader.ctx->threads, szg_div_up(value_count, FILL_PART_VALUES), 0,
                        fill_part, &plain);
 }
 

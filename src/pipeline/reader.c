@@ -20,8 +20,8 @@ bool szg_reader_has_only(const szg_reader *reader, uint32_t kinds) {
   return true;
 }
 
-static szgpu_status check_and_unpack(szg_reader *reader, const szg_section *section,
-                                     const uint8_t *stored, szg_loaded *loaded) {
+static szgpu_status check_section(szg_reader *reader, const szg_section *section,
+                                  const uint8_t *stored) {
   szgpu_ctx *const ctx = reader->ctx;
   uint64_t const padded_bytes = szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
   uint64_t const leaf_bytes = szg_checksum_leaf_count(padded_bytes) * sizeof(uint64_t);
@@ -30,39 +30,96 @@ static szgpu_status check_and_unpack(szg_reader *reader, const szg_section *sect
   SZG_TRY(szg_checksum_tree(&ctx->threads, stored, padded_bytes,
                             (uint64_t *)(void *)ctx->leaves.bytes, &checksum));
   SZG_REQUIRE(checksum == section->checksum, SZGPU_BAD_CHECKSUM);
+  return SZGPU_OK;
+}
+
+/* The section of this kind, its bytes as stored, checked; *section is NULL where there is none. */
+static szgpu_status find_section(szg_reader *reader, uint32_t kind, uint64_t least_bytes,
+                                 uint64_t most_bytes, const szg_section **section,
+                                 const uint8_t **stored) {
+  const szg_frame_header *const frame = &reader->frame;
+  uint64_t offset = reader->frame_offset + szg_frame_header_bytes(frame->section_count);
+  *section = NULL;
+  for (uint32_t i = 0; i < frame->section_count && !*section; i++) {
+    if (frame->sections[i].kind == kind)
+      *section = &frame->sections[i];
+    else
+      offset += szg_align_up(frame->sections[i].stored_bytes, SZG_ALIGNMENT);
+  }
+  if (!*section) return SZGPU_OK;
+  SZG_REQUIRE((*section)->raw_bytes >= least_bytes && (*section)->raw_bytes <= most_bytes,
+              SZGPU_BAD_DATA);
+  SZG_REQUIRE(szg_align_up((*section)->stored_bytes, SZG_ALIGNMENT) <=
+                  reader->opened->available_bytes - offset,
+              SZGPU_TRUNCATED);
+  *stored = reader->opened->bytes + offset;
+  return check_section(reader, *section, *stored);
+}
+
+/* Says which section it was. */
+static szgpu_status fail_section(szg_reader *reader, uint32_t kind, szgpu_status status) {
+  return szg_fail(reader->ctx, status, "section '%s' of frame %llu", szg_section_name(kind),
+                  (unsigned long long)reader->frame.index);
+}
+
+static szgpu_status fail_absent(szg_reader *reader, uint32_t kind) {
+  return szg_fail(reader->ctx, SZGPU_BAD_DATA, "frame %llu has no section '%s'",
+                  (unsigned long long)reader->frame.index, szg_section_name(kind));
+}
+
+static szgpu_status unpack(szg_reader *reader, const szg_section *section, const uint8_t *stored,
+                           szg_loaded *loaded) {
   *loaded = (szg_loaded){stored, section->raw_bytes};
   if (section->codec == SZG_CODEC_STORED) return SZGPU_OK;
-  szg_buffer *const raw = &ctx->sections[section->kind];
+  szg_buffer *const raw = &reader->ctx->sections[section->kind];
   SZG_TRY(szg_buffer_reset(raw, section->raw_bytes + 1));
   loaded->bytes = raw->bytes;
-  return szg_zstd_decompress(&ctx->threads, stored, section->stored_bytes, raw->bytes,
+  return szg_zstd_decompress(&reader->ctx->threads, stored, section->stored_bytes, raw->bytes,
                              section->raw_bytes);
 }
 
 szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, bool is_required,
                              uint64_t least_bytes, uint64_t most_bytes, szg_loaded *loaded) {
-  const szg_frame_header *const frame = &reader->frame;
+  const szg_section *section;
+  const uint8_t *stored;
   *loaded = (szg_loaded){0};
-  uint64_t offset = reader->frame_offset + szg_frame_header_bytes(frame->section_count);
-  for (uint32_t i = 0; i < frame->section_count; i++) {
-    const szg_section *const section = &frame->sections[i];
-    uint64_t const padded_bytes = szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
-    if (section->kind != kind) {
-      offset += padded_bytes;
-      continue;
-    }
-    szgpu_status status = SZGPU_OK;
-    if (section->raw_bytes < least_bytes || section->raw_bytes > most_bytes)
-      status = SZGPU_BAD_DATA;
-    else if (padded_bytes > reader->opened->available_bytes - offset)
-      status = SZGPU_TRUNCATED;
-    else
-      status = check_and_unpack(reader, section, reader->opened->bytes + offset, loaded);
-    if (status == SZGPU_OK) return SZGPU_OK;
-    return szg_fail(reader->ctx, status, "section '%s' of frame %llu", szg_section_name(kind),
-                    (unsigned long long)frame->index);
+  szgpu_status status = find_section(reader, kind, least_bytes, most_bytes, &section, &stored);
+  if (status == SZGPU_OK && !section) return is_required ? fail_absent(reader, kind) : SZGPU_OK;
+  if (status == SZGPU_OK) status = unpack(reader, section, stored, loaded);
+  return status == SZGPU_OK ? SZGPU_OK : fail_section(reader, kind, status);
+}
+
+/* A section as stored, handed on in pieces like one under zstd. */
+typedef struct stored_job {
+  const uint8_t *stored;
+  uint64_t byte_count;
+  szg_piece_sink sink;
+  void *target;
+} stored_job;
+
+static szgpu_status stored_part(void *job_pointer, uint64_t piece, int worker) {
+  (void)worker;
+  const stored_job *const job = job_pointer;
+  uint64_t const offset = piece * SZG_ZSTD_PIECE_BYTES;
+  size_t const count = (size_t)szg_min_u64(SZG_ZSTD_PIECE_BYTES, job->byte_count - offset);
+  job->sink(job->target, offset, job->stored + offset, count);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_reader_stream(szg_reader *reader, uint32_t kind, uint64_t byte_count,
+                               uint64_t loop_values, szg_piece_sink sink, void *target) {
+  szg_threads *const threads = &reader->ctx->threads;
+  const szg_section *section;
+  const uint8_t *stored;
+  szgpu_status status = find_section(reader, kind, byte_count, byte_count, &section, &stored);
+  if (status == SZGPU_OK && !section) return fail_absent(reader, kind);
+  if (status == SZGPU_OK && section->codec == SZG_CODEC_ZSTD) {
+    status = szg_zstd_decompress_each(threads, stored, section->stored_bytes, byte_count,
+                                      loop_values, sink, target);
+  } else if (status == SZGPU_OK) {
+    stored_job job = {stored, byte_count, sink, target};
+    status = szg_for_parts(threads, szg_div_up(byte_count, SZG_ZSTD_PIECE_BYTES), loop_values,
+                           stored_part, &job);
   }
-  if (!is_required) return SZGPU_OK;
-  return szg_fail(reader->ctx, SZGPU_BAD_DATA, "frame %llu has no section '%s'",
-                  (unsigned long long)frame->index, szg_section_name(kind));
+  return status == SZGPU_OK ? SZGPU_OK : fail_section(reader, kind, status);
 }

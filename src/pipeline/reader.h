@@ -4,6 +4,7 @@
 #ifndef SZG_READER_H
 #define SZG_READER_H
 
+#include "container/codec.h"
 #include "pipeline/context.h"
 #include "pipeline/pipeline.h"
 
@@ -29,6 +30,10 @@ szgpu_status szg_reader_open_frame(szgpu_ctx *ctx, const szg_opened *opened, uin
 szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, bool is_required,
                              uint64_t least_bytes, uint64_t most_bytes,
                              szg_loaded *loaded) SZG_CHECKED;
+
+/* Hands a section of exactly byte_count bytes to the sink in pieces, never whole in memory. */
+szgpu_status szg_reader_stream(szg_reader *reader, uint32_t kind, uint64_t byte_count,
+                               uint64_t loop_values, szg_piece_sink sink, void *target) SZG_CHECKED;
 
 /* True when the frame has no sections but these kinds (a bit each). */
 bool szg_reader_has_only(const szg_reader *reader, uint32_t kinds);
