@@ -230,6 +230,20 @@ static void refuses_to_restore_into_another_size(void **state) {
   assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_OK);
 }
 
+static void refuses_fields_that_are_not_aligned(void **state) {
+  (void)state;
+  request r = compressed_request();
+  float room[13];
+  void *const odd = (uint8_t *)room + 1;
+  size_t archive_bytes;
+  assert_int_equal(
+      szgpu_compress(ctx, &r.params, &r.shape, odd, r.archive, sizeof r.archive, &archive_bytes),
+      SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_decompress(ctx, r.archive, r.archive_bytes, odd, sizeof r.field),
+                   SZGPU_BAD_ARGUMENT);
+  assert_true(strlen(szgpu_last_error(ctx)) > 0);
+}
+
 static void refuses_slabs_that_are_not_there(void **state) {
   (void)state;
   static const uint64_t bad[][2] = {
@@ -350,6 +364,7 @@ int main(void) {
       cmocka_unit_test(refuses_bad_params),
       cmocka_unit_test(refuses_bad_shapes),
       cmocka_unit_test(refuses_to_restore_into_another_size),
+      cmocka_unit_test(refuses_fields_that_are_not_aligned),
       cmocka_unit_test(refuses_slabs_that_are_not_there),
       cmocka_unit_test(names_what_is_wrong_with_an_archive),
       cmocka_unit_test(an_archive_says_what_it_is),
