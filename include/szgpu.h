@@ -70,6 +70,11 @@ typedef enum szgpu_mode { SZGPU_MODE_REL = 0, SZGPU_MODE_ABS = 1, SZGPU_MODE_PSN
 
 typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0 } szgpu_layout;
 
+/* AUTO: CUDA for fields that are worth the way to the GPU and back, if there is one; where that
+ * fails, the CPU, with a note (szgpu_last_note). Field and archive are in host memory.
+ * CPU: they are in host memory.
+ * CUDA: each is in host or in device memory (the driver is asked which); an archive in device
+ * memory is aligned to 16 bytes. A build without CUDA refuses it: SZGPU_UNSUPPORTED. */
 typedef enum szgpu_backend {
   SZGPU_BACKEND_AUTO = 0,
   SZGPU_BACKEND_CPU = 1,
@@ -79,8 +84,10 @@ typedef enum szgpu_backend {
 /* How Huffman codes are read back; every decoder gives the same field. */
 typedef enum szgpu_decoder {
   SZGPU_DECODER_AUTO = 0,
-  SZGPU_DECODER_SERIAL = 1, /* one bit at a time, checks all side data: the oracle */
-  SZGPU_DECODER_TABLE = 2   /* wide-table lookups, threads over tiles */
+  SZGPU_DECODER_SERIAL = 1,    /* CPU: one bit at a time, checks all side data: the oracle */
+  SZGPU_DECODER_TABLE = 2,     /* CPU: wide-table lookups, threads over tiles */
+  SZGPU_DECODER_GAP_ARRAY = 3, /* CUDA: a thread a subsequence, by the gap array */
+  SZGPU_DECODER_CHUNKED = 4    /* CUDA: a thread a tile, a baseline to compare with */
 } szgpu_decoder;
 
 /* dims: slowest axis first, as numpy prints a shape; entries from ndim on are ignored.
@@ -134,7 +141,7 @@ typedef struct szgpu_options {
   int device;  /* CUDA device index */
   int threads; /* CPU threads, up to SZGPU_MAX_THREADS; 0: all cores */
   szgpu_decoder decoder;
-  struct CUstream_st *stream; /* CUDA stream; NULL: one of the ctx's own */
+  struct CUstream_st *stream; /* CUDA stream that all work goes into; NULL: one of the ctx's own */
   szgpu_progress progress;    /* may be NULL */
   void *progress_user;
 } szgpu_options;
@@ -151,10 +158,15 @@ SZGPU_API void szgpu_destroy(szgpu_ctx *ctx); /* NULL is fine */
 SZGPU_API const char *szgpu_status_text(szgpu_status status);
 /* One sentence on the last failure of this ctx, "" if none. Lives until the next call. */
 SZGPU_API const char *szgpu_last_error(const szgpu_ctx *ctx);
+/* What a call that succeeded has to say: why SZGPU_BACKEND_AUTO took the CPU. "" if nothing. */
+SZGPU_API const char *szgpu_last_note(const szgpu_ctx *ctx);
 SZGPU_API const char *szgpu_version(void);
+/* 1: this build has the CUDA backend. Says nothing of a device. */
+SZGPU_API int szgpu_has_cuda(void);
 
 /* What a compression with these may need: bytes of memory besides field and archive, and the
- * largest archive. Either pointer may be NULL. */
+ * largest archive. Either pointer may be NULL. With CUDA it is device memory, and a field or
+ * archive in host memory has a copy there besides. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params,
                                                      const szgpu_shape *shape,
                                                      size_t *workspace_bytes,

@@ -48,8 +48,9 @@ includes_out_of_line() {
       else if (included == "container/format.h") ok = 1
       else if (own == "core") ok = 0
       else if (own == "pipeline") ok = 1
-      else if (own == "predict") ok = included == "quant/quant_core.h"
-      else if (own == "outlier") ok = included == "rle/rle.h"
+      else if (own == "predict" || own == "outlier")
+        ok = included ~ /^quant\/(quant_core.h|arithmetic.cuh)$/ ||
+             own == "outlier" && included ~ /^rle\/rle.(h|cuh)$/
       else if (own == "fused") ok = name ~ /_core\.h$/
       if (!ok) print FILENAME ":" FNR ": " $0
     }' "$@"
@@ -61,7 +62,7 @@ rule "apps/ sees the public header and nothing from src/." \
   "$(find apps -type f -name '*.[ch]' -exec grep -nE '#\s*include\s+"' {} + |
     grep -vE '"(szgpu\.h|[a-z0-9_]+\.h)"' || true)"
 rule "src/ includes its own headers by \"\"." "$(search '#\s*include\s+<(szgpu|[a-z]+/)' \
-  "${sources[@]}" | grep -vE '<(sys|arpa|linux)/' || true)"
+  "${sources[@]}" | grep -vE '<(sys|arpa|linux|cub|thrust|cuda)/' || true)"
 
 # --- What the library may not do ----------------------------------------------------------------
 
@@ -74,6 +75,10 @@ rule "No fast-math, anywhere." \
 rule "#ifdef in src/ only in szgpu.c, hd.h, the dispatch header and around OpenMP." \
   "$(search '^\s*#\s*(if|ifdef)\b' "${sources[@]}" |
     grep -vE '^src/(szgpu\.c|core/(hd|dispatch|threads)\.[ch]):' || true)"
+
+alone='cuda(Malloc|Free|Host(Alloc|Free)|(Device|Stream|Event)Synchronize|Mem(cpy|set)(2D|3D)?) *\('
+rule "Of the library only core/device.cu allocates device memory, waits, and copies off the stream." \
+  "$(search "$alone" "${sources[@]}" | grep -v '^src/core/device\.cu:' || true)"
 
 # --- The text -----------------------------------------------------------------------------------
 

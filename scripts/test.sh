@@ -4,7 +4,9 @@
 #
 # usage: scripts/test.sh [slow]
 # Installs what is missing first. "slow", or SZGPU_TEST_TIERS=slow, adds the slow tier (large
-# fields; minutes and gigabytes) to the release run. Can be run again, from anywhere.
+# fields; minutes and gigabytes) to the release run. Where there is CUDA's compiler, the CUDA backend
+# is built too and its tests run; without a GPU they skip, by name (scripts/gpu_check.sh is for a
+# machine that has one). Can be run again, from anywhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -26,19 +28,41 @@ werror=OFF
 [ -z "${CI:-}" ] || werror=ON
 
 failed=0
-run_suite() { # preset, labels to leave out, options
-  local preset=$1 labels=$2
-  shift 2
+suites=()
+configure() { # preset, options
+  local preset=$1
+  shift
+  suites+=("$preset")
   cmake --preset "$preset" -DSZGPU_TESTS=ON "$@"
-  cmake --build --preset "$preset" --parallel "$(nproc)"
-  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
-    --parallel "$(nproc)" -LE "^($labels)\$" | tee "build/$preset/test.log" || failed=1
 }
-run_suite release "$left_out" -DSZGPU_WERROR="$werror"
-run_suite asan 'cuda|slow'
+run_tests() { # preset, ctest's options
+  local preset=$1
+  shift
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
+    --parallel "$(nproc)" "$@" | tee "build/$preset/test.log" || failed=1
+}
 
-for preset in release asan; do
-  printf '\n%s:\n' "$preset"
-  sed -n '/tests passed, /,$p' "build/$preset/test.log"
+configure release -DSZGPU_WERROR="$werror"
+cmake --build --preset release --parallel "$(nproc)"
+run_tests release -LE "^($left_out)\$"
+
+configure asan
+cmake --build --preset asan --parallel "$(nproc)"
+run_tests asan -LE '^(cuda|slow)$'
+
+# The C tests of this build are release's, so only what is CUDA's own is built.
+without_cuda='the CUDA sources were not compiled: there is no nvcc in PATH or /usr/local/cuda/bin'
+if [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+  without_cuda=
+  configure cuda -DSZGPU_WERROR="$werror" \
+    -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)"
+  cmake --build --preset cuda --parallel "$(nproc)" --target cuda_tests
+  run_tests cuda -L '^cuda$'
+fi
+
+for suite in "${suites[@]}"; do
+  printf '\n%s:\n' "$suite"
+  sed -n '/tests passed, /,$p' "build/$suite/test.log"
 done
+[ -z "$without_cuda" ] || printf '\ncuda: %s.\n' "$without_cuda"
 exit "$failed"

@@ -10,10 +10,28 @@
 
 #include "pipeline/pipeline.h"
 
+#ifdef SZGPU_CUDA
+#include "pipeline/cuda.h"
+enum { HAS_CUDA = 1 };
+#else
+enum { HAS_CUDA = 0 };
+#define szg_compress_cuda(...) SZGPU_UNSUPPORTED
+#define szg_compress_bounds_cuda(...) SZGPU_UNSUPPORTED
+#define szg_compress_reserve_cuda(...) SZGPU_UNSUPPORTED
+#define szg_open_cuda(...) SZGPU_UNSUPPORTED
+#define szg_decompress_cuda(...) SZGPU_UNSUPPORTED
+#define szg_close_cuda(ctx) (void)(ctx)
+#endif
+
 enum { MOST_ZSTD_LEVEL = 19 };
 static_assert((int)SZGPU_MAX_THREADS == (int)SZG_MAX_THREADS, "one limit");
 
+/* SZGPU_BACKEND_AUTO takes CUDA from this size on; docs/benchmarks.md has the measurement. */
+#define LEAST_CUDA_FIELD_BYTES ((uint64_t)64 << 20)
+
 const char *szgpu_version(void) { return SZGPU_VERSION_STRING; }
+
+int szgpu_has_cuda(void) { return HAS_CUDA; }
 
 const char *szgpu_status_text(szgpu_status status) {
   static const char *const texts[] = {
@@ -62,6 +80,41 @@ static bool is_known_struct(const void *given, size_t given_bytes, size_t known_
   return true;
 }
 
+static bool is_cpu_decoder(szgpu_decoder decoder) {
+  return decoder == SZGPU_DECODER_SERIAL || decoder == SZGPU_DECODER_TABLE;
+}
+static bool is_cuda_decoder(szgpu_decoder decoder) {
+  return decoder == SZGPU_DECODER_GAP_ARRAY || decoder == SZGPU_DECODER_CHUNKED;
+}
+
+/* Whether the build has the backend, and the backend the decoder. */
+static bool backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder) {
+  if (!HAS_CUDA && (backend == SZGPU_BACKEND_CUDA || is_cuda_decoder(decoder))) return false;
+  if (backend == SZGPU_BACKEND_CPU) return !is_cuda_decoder(decoder);
+  return backend == SZGPU_BACKEND_AUTO || !is_cpu_decoder(decoder);
+}
+
+/* Whether a call on a field of that size goes to the GPU. */
+static bool takes_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
+  if (ctx->options.backend != SZGPU_BACKEND_AUTO) return ctx->options.backend == SZGPU_BACKEND_CUDA;
+  if (!HAS_CUDA || ctx->is_device_given_up || is_cpu_decoder(ctx->options.decoder)) return false;
+  return field_bytes >= LEAST_CUDA_FIELD_BYTES || is_cuda_decoder(ctx->options.decoder);
+}
+
+/* Whether a call that failed on the GPU is to be done by the CPU; notes why, once. A device that
+ * ran out of memory may have enough for the next call, any other is given up. */
+static bool falls_back(szgpu_ctx *ctx, szgpu_status status) {
+  if (ctx->options.backend != SZGPU_BACKEND_AUTO || is_cuda_decoder(ctx->options.decoder))
+    return false;
+  if (status != SZGPU_NO_DEVICE && status != SZGPU_DEVICE_ERROR && status != SZGPU_OUT_OF_MEMORY)
+    return false;
+  snprintf(ctx->note, sizeof ctx->note, "the CPU does it: %s (%s)", szgpu_status_text(status),
+           ctx->error);
+  ctx->is_device_given_up = status != SZGPU_OUT_OF_MEMORY;
+  ctx->error[0] = '\0';
+  return true;
+}
+
 szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
   *ctx = NULL;
@@ -69,9 +122,9 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   if (!options) options = &defaults;
   SZG_REQUIRE(is_known_struct(options, options->struct_bytes, sizeof *options), SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->threads >= 0 && options->threads <= SZGPU_MAX_THREADS, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(options->decoder <= SZGPU_DECODER_TABLE, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(options->decoder <= SZGPU_DECODER_CHUNKED, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->backend <= SZGPU_BACKEND_CUDA, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(options->backend != SZGPU_BACKEND_CUDA, SZGPU_UNSUPPORTED);
+  SZG_REQUIRE(backend_has_decoder(options->backend, options->decoder), SZGPU_UNSUPPORTED);
   szgpu_ctx *const made = szg_allocate_zeroed(sizeof *made);
   SZG_REQUIRE(made, SZGPU_OUT_OF_MEMORY);
   made->options = *options;
@@ -87,6 +140,10 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
 
 void szgpu_destroy(szgpu_ctx *ctx) {
   if (!ctx) return;
+  szg_close_cuda(ctx);
+  szg_buffer_release(&ctx->head);
+  szg_buffer_release(&ctx->plain);
+  szg_buffer_release(&ctx->recoded);
   szg_buffer_release(&ctx->arena);
   szg_buffer_release(&ctx->codes);
   szg_buffer_release(&ctx->packed);
@@ -98,6 +155,11 @@ void szgpu_destroy(szgpu_ctx *ctx) {
 }
 
 const char *szgpu_last_error(const szgpu_ctx *ctx) { return ctx ? ctx->error : ""; }
+
+const char *szgpu_last_note(const szgpu_ctx *ctx) { return ctx ? ctx->note : ""; }
+
+/* Forgets what the last call had to say. */
+static void begin_call(szgpu_ctx *ctx) { ctx->error[0] = ctx->note[0] = '\0'; }
 
 static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
   if (!is_known_struct(params, params->struct_bytes, sizeof *params))
@@ -121,7 +183,7 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
 static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
                                   const szgpu_shape *shape, szg_grid *grid) {
   SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
-  ctx->error[0] = '\0';
+  begin_call(ctx);
   SZG_REQUIRE(params && shape, SZGPU_BAD_ARGUMENT);
   SZG_TRY(check_params(ctx, params));
   return szg_grid_of_shape(shape, grid);
@@ -133,12 +195,21 @@ static szgpu_status check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const voi
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
 }
 
+static uint64_t field_bytes_of(const szgpu_shape *shape, const szg_grid *grid) {
+  return grid->value_count * szg_dtype_bytes(shape->dtype);
+}
+
 szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                           size_t *workspace_bytes, size_t *max_archive_bytes) {
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
   uint64_t workspace, archive;
-  SZG_TRY(szg_compress_bounds_cpu(ctx, params, shape, &grid, &workspace, &archive));
+  szgpu_status status = SZGPU_UNSUPPORTED;
+  bool const with_cuda = takes_cuda(ctx, field_bytes_of(shape, &grid));
+  if (with_cuda) status = szg_compress_bounds_cuda(ctx, params, shape, &grid, &workspace, &archive);
+  if (!with_cuda || falls_back(ctx, status))
+    status = szg_compress_bounds_cpu(ctx, params, shape, &grid, &workspace, &archive);
+  SZG_TRY(status);
   if (workspace_bytes) *workspace_bytes = workspace;
   if (max_archive_bytes) *max_archive_bytes = archive;
   return SZGPU_OK;
@@ -147,6 +218,10 @@ szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgp
 szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
+  if (takes_cuda(ctx, field_bytes_of(shape, &grid))) {
+    szgpu_status const status = szg_compress_reserve_cuda(ctx, params, shape, &grid);
+    if (!falls_back(ctx, status)) return status;
+  }
   return szg_compress_reserve_cpu(ctx, params, &grid);
 }
 
@@ -161,8 +236,12 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
   uint64_t used_bytes = 0;
-  szgpu_status const status =
-      szg_compress_cpu(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
+  szgpu_status status = SZGPU_UNSUPPORTED;
+  bool const with_cuda = takes_cuda(ctx, field_bytes_of(shape, &grid));
+  if (with_cuda)
+    status = szg_compress_cuda(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
+  if (!with_cuda || falls_back(ctx, status))
+    status = szg_compress_cpu(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
   fesetenv(&callers_environment);
   *archive_bytes = used_bytes;
   return status;
@@ -173,10 +252,12 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
                                     uint64_t first_row, uint64_t row_count, void *field,
                                     size_t field_bytes) {
   SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
-  ctx->error[0] = '\0';
+  begin_call(ctx);
   SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
-  SZG_TRY(szg_open(archive, archive_bytes, &opened));
+  bool const on_device = ctx->options.backend == SZGPU_BACKEND_CUDA;
+  SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, &opened)
+                    : szg_open(archive, archive_bytes, &opened));
   uint64_t const stated_bytes = opened.header.archive_bytes;
   if (archive_bytes != stated_bytes)
     return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
@@ -201,7 +282,11 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   fenv_t callers_environment;
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
-  szgpu_status const status = szg_decompress_cpu(ctx, &opened, first_row, row_count, field);
+  szgpu_status status = SZGPU_UNSUPPORTED;
+  bool const with_cuda = takes_cuda(ctx, needed_bytes);
+  if (with_cuda) status = szg_decompress_cuda(ctx, archive, &opened, first_row, row_count, field);
+  if (!with_cuda || falls_back(ctx, status))
+    status = szg_decompress_cpu(ctx, &opened, first_row, row_count, field);
   fesetenv(&callers_environment);
   return status;
 }

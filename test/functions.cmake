@@ -58,13 +58,61 @@ function(szgpu_add_test name)
     SZGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(test_${name} PRIVATE szgpu_objects PkgConfig::cmocka Threads::Threads m)
   target_link_options(test_${name} PRIVATE ${arg_LINK_OPTIONS})
+  set_property(TARGET test_${name} PROPERTY LINKER_LANGUAGE C) # also where the library has CUDA
   szgpu_register_test(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT}
     COMMAND test_${name} ${arg_ARGS})
+endfunction()
+
+# One test at a time has the GPU.
+# szgpu_use_gpu(<name of a test> [<target>...])
+function(szgpu_use_gpu name)
+  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)
+  if(ARGN)
+    add_dependencies(cuda_tests ${ARGN})
+  endif()
+endfunction()
+
+# A cmocka test of test_cuda_<name>.c, through the public interface and CUDA's runtime.
+# szgpu_add_cuda_backend_test(<name> [LINK_OPTIONS <option>...] [SOURCES <more>...])
+function(szgpu_add_cuda_backend_test name)
+  szgpu_add_test(cuda_${name} LABELS cuda TIMEOUT 600 ${ARGN})
+  target_link_libraries(test_cuda_${name} PRIVATE CUDA::cudart_static)
+  szgpu_use_gpu(cuda_${name} test_cuda_${name})
+endfunction()
+
+# A test of kernels: cuda/test_cuda_<name>.cu, a program without cmocka, linked with the library's
+# objects.
+# szgpu_add_cuda_test(<name> [SOURCES <more>...])
+function(szgpu_add_cuda_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  add_executable(test_cuda_${name} cuda/test_cuda_${name}.cu ${arg_SOURCES})
+  target_include_directories(test_cuda_${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_options(test_cuda_${name} PRIVATE
+    "$<$<COMPILE_LANGUAGE:C>:${SZGPU_FLOAT_FLAGS};${SZGPU_WARNING_FLAGS}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:${SZGPU_CUDA_FLAGS}>"
+    # gcc 12 warns of what is not there in std::vector.
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-array-bounds>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-stringop-overflow,-Wno-stringop-overread>")
+  target_link_libraries(test_cuda_${name} PRIVATE szgpu_objects PkgConfig::szgpu_xxhash m)
+  szgpu_register_test(cuda_${name} LABELS cuda COMMAND test_cuda_${name})
+  szgpu_use_gpu(cuda_${name} test_cuda_${name})
 endfunction()
 
 # Wraps the allocator, for the test in which the n-th allocation fails.
 set(wrap_malloc
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign)
+
+# Wraps CUDA's runtime, for the test in which it fails: all that cuda_faults.c has.
+set(wrap_cuda)
+foreach(function GetDeviceCount GetDevice SetDevice DeviceGetAttribute PointerGetAttributes
+    FuncGetAttributes FuncSetAttribute OccupancyMaxActiveBlocksPerMultiprocessor
+    OccupancyMaxActiveBlocksPerMultiprocessorWithFlags Malloc Free HostAlloc FreeHost MemGetInfo
+    MemcpyAsync MemsetAsync StreamCreateWithFlags StreamDestroy StreamSynchronize EventCreate
+    EventDestroy EventRecord LaunchKernel LaunchKernelExC GetLastError PeekAtLastError)
+  list(APPEND wrap_cuda -Wl,--wrap=cuda${function})
+endforeach()
+list(APPEND wrap_cuda -Wl,--wrap=__cudaGetKernel,--wrap=__cudaLaunchKernel)
 
 # The real fields: SZGPU_FIELDS, by default the folder beside the checkout. Read when ctest runs,
 # so that the environment of the moment decides.

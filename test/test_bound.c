@@ -15,18 +15,19 @@ static const uint64_t fills_f64[] = SZG_KNOWN_FILLS_F64;
 static szg_range take(szgpu_dtype dtype, const void *values, uint64_t count, const uint64_t *named,
                       int thread_count) {
   szg_threads threads = {.count = thread_count};
+  szg_value_source const source = szg_value_source_cpu(&threads, dtype, values, count);
   szg_range range;
-  assert_int_equal(szg_range_take(&threads, dtype, values, count, named, &range), SZGPU_OK);
+  assert_int_equal(szg_range_take(&source, named, &range), SZGPU_OK);
   return range;
 }
 
 static szg_bound_plan derive(szgpu_dtype dtype, const void *values, uint64_t count, szgpu_mode mode,
                              double asked) {
   szg_threads threads = {.count = 1};
+  szg_value_source const source = szg_value_source_cpu(&threads, dtype, values, count);
   szg_range const range = take(dtype, values, count, NULL, 1);
   szg_bound_plan plan;
-  assert_int_equal(szg_bound_derive(&threads, dtype, values, count, mode, asked, &range, &plan),
-                   SZGPU_OK);
+  assert_int_equal(szg_bound_derive(&source, mode, asked, &range, &plan), SZGPU_OK);
   return plan;
 }
 
@@ -244,13 +245,13 @@ static void refuses_bounds_that_are_none(void **state) {
   static const double bad[] = {0.0, -0.0, -1e-3, NAN, INFINITY, -INFINITY};
   float const values[] = {-3.0f, 5.0f};
   szg_threads threads = {.count = 1};
+  szg_value_source const source = szg_value_source_cpu(&threads, SZGPU_F32, values, 2);
   szg_range const range = take(SZGPU_F32, values, 2, NULL, 1);
   szg_bound_plan plan;
   for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_PSNR; mode++)
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
-      assert_int_equal(
-          szg_bound_derive(&threads, SZGPU_F32, values, 2, (szgpu_mode)mode, bad[i], &range, &plan),
-          SZGPU_BAD_BOUND);
+      assert_int_equal(szg_bound_derive(&source, (szgpu_mode)mode, bad[i], &range, &plan),
+                       SZGPU_BAD_BOUND);
 }
 
 /* ---- constant and hopeless fields ---- */

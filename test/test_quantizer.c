@@ -41,12 +41,11 @@ static bool accepts(const szg_quantizer *k, double x, int64_t *q, double *restor
 
 static szg_quantizer derive(szgpu_dtype dtype, const void *values, uint64_t count, double bound) {
   szg_threads threads = {.count = 1};
+  szg_value_source const source = szg_value_source_cpu(&threads, dtype, values, count);
   szg_range range;
   szg_bound_plan plan;
-  assert_int_equal(szg_range_take(&threads, dtype, values, count, NULL, &range), SZGPU_OK);
-  assert_int_equal(
-      szg_bound_derive(&threads, dtype, values, count, SZGPU_MODE_ABS, bound, &range, &plan),
-      SZGPU_OK);
+  assert_int_equal(szg_range_take(&source, NULL, &range), SZGPU_OK);
+  assert_int_equal(szg_bound_derive(&source, SZGPU_MODE_ABS, bound, &range, &plan), SZGPU_OK);
   return plan.quantizer;
 }
 

@@ -63,6 +63,7 @@ static int compress_values(struct compression *work) {
   size_t most_bytes = 0;
   szgpu_status status = szgpu_bounds(job->ctx, &params, &shape, NULL, &most_bytes);
   if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
+  report_note(report, job->ctx, job->is_note_told);
   work->archive = memory_take(most_bytes);
   if (!work->archive.bytes)
     return report_out_of_memory(report, work->name, "the archive", most_bytes);
@@ -72,6 +73,7 @@ static int compress_values(struct compression *work) {
                           most_bytes, &work->archive_bytes);
   work->seconds = progress_end(job->progress);
   if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
+  report_note(report, job->ctx, job->is_note_told);
   memory_trim(&work->archive, work->archive_bytes);
   status = inspect_archive(work->archive.bytes, work->archive_bytes, &work->info);
   return status == SZGPU_OK ? CODE_OK : report_status(report, work->name, status, NULL);
@@ -88,7 +90,8 @@ static int verify_archive(struct compression *work) {
                                                restored.bytes, (size_t)work->field.byte_count);
   work->verify_seconds = progress_end(job->progress);
   int code = CODE_OK;
-  if (status == SZGPU_OUT_OF_MEMORY) {
+  if (status == SZGPU_OK) report_note(report, job->ctx, job->is_note_told);
+  if (status_is_of_resources(status)) {
     code = report_status(report, work->name, status, job->ctx);
   } else if (status != SZGPU_OK) {
     code = report_failure(report, CODE_BOUND, work->name,

@@ -11,7 +11,8 @@
 struct job {
   const struct options *options;
   struct progress *progress;
-  szgpu_ctx *ctx; /* NULL for -l */
+  szgpu_ctx *ctx;     /* NULL for -l */
+  bool *is_note_told; /* of the run: the library's note was printed */
   struct report report;
 };
 

@@ -30,10 +30,15 @@ static int create_ctx(const struct options *options, struct progress *progress, 
   }
   szgpu_status const status = szgpu_create(ctx, &library);
   if (status == SZGPU_OK) return CODE_OK;
-  if (status == SZGPU_UNSUPPORTED && library.backend == SZGPU_BACKEND_CUDA)
-    return report_failure(&report, CODE_RESOURCE, shown_input(report.file),
-                          "this build has no CUDA; use -b cpu");
-  return report_status(&report, shown_input(report.file), status, NULL);
+  const char *name = shown_input(report.file);
+  if (status != SZGPU_UNSUPPORTED || !report.remedy_without_gpu)
+    return report_status(&report, name, status, NULL);
+  if (library.backend == SZGPU_BACKEND_CUDA)
+    return report_failure(&report, CODE_RESOURCE, name, "this build has no CUDA; %s",
+                          report.remedy_without_gpu);
+  return report_failure(&report, CODE_RESOURCE, name,
+                        "this build has no CUDA, which --decoder %s needs; %s",
+                        options_decoder_name(options), report.remedy_without_gpu);
 }
 
 static int run_files(struct job *job) {
@@ -70,7 +75,11 @@ int main(int argc, char **argv) {
   cleanup_install();
   struct progress progress = {.is_wanted =
                                   !options.is_quiet && !options.is_json && isatty(STDERR_FILENO)};
-  struct job job = {.options = &options, .progress = &progress, .report = options_report(&options)};
+  bool is_note_told = false;
+  struct job job = {.options = &options,
+                    .progress = &progress,
+                    .is_note_told = &is_note_told,
+                    .report = options_report(&options)};
   code = options.command == COMMAND_LIST ? CODE_OK : create_ctx(&options, &progress, &job.ctx);
   if (code == CODE_OK) {
     code = run_files(&job);

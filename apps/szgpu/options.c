@@ -18,6 +18,7 @@ enum {
   OPTION_ZSTD,
   OPTION_FILL,
   OPTION_DECODER,
+  OPTION_DEVICE,
   OPTION_LAYOUT,
   OPTION_SLAB,
   OPTION_COMPARE,
@@ -59,6 +60,7 @@ static const struct option long_options[] = {
     {"zstd", optional_argument, NULL, OPTION_ZSTD},
     {"fill", required_argument, NULL, OPTION_FILL},
     {"decoder", required_argument, NULL, OPTION_DECODER},
+    {"device", required_argument, NULL, OPTION_DEVICE},
     {"layout", required_argument, NULL, OPTION_LAYOUT},
     {"slab", required_argument, NULL, OPTION_SLAB},
     {"compare", required_argument, NULL, OPTION_COMPARE},
@@ -87,10 +89,15 @@ static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
                                          {NULL, 0}};
 static const struct choice layouts[] = {
     {"linear", SZGPU_LAYOUT_LINEAR}, {"tile", NOT_LANDED}, {NULL, 0}};
-static const struct choice decoders[] = {
-    {"auto", SZGPU_DECODER_AUTO}, {"serial", SZGPU_DECODER_SERIAL}, {"table", SZGPU_DECODER_TABLE},
-    {"gap-array", NOT_LANDED},    {"self-sync", NOT_LANDED},        {"chunked", NOT_LANDED},
-    {"all-offsets", NOT_LANDED},  {"hierarchical", NOT_LANDED},     {NULL, 0}};
+static const struct choice decoders[] = {{"auto", SZGPU_DECODER_AUTO},
+                                         {"serial", SZGPU_DECODER_SERIAL},
+                                         {"table", SZGPU_DECODER_TABLE},
+                                         {"gap-array", SZGPU_DECODER_GAP_ARRAY},
+                                         {"chunked", SZGPU_DECODER_CHUNKED},
+                                         {"self-sync", NOT_LANDED},
+                                         {"all-offsets", NOT_LANDED},
+                                         {"hierarchical", NOT_LANDED},
+                                         {NULL, 0}};
 
 /* Keeps the first fault for the end, when the files are known. */
 static bool refuse(struct options *options, const char *option, const char *value,
@@ -143,6 +150,15 @@ static bool read_number(struct options *options, const char *option, const char 
     snprintf(sentence, sizeof sentence, "is out of range; give a whole number from %d to %d",
              (int)least, (int)most);
   return refuse(options, option, text, sentence);
+}
+
+static bool read_device(const char *text, struct options *options) {
+  uint64_t number;
+  if (!read_count(text, &number) || number > INT_MAX)
+    return refuse(options, "--device", text,
+                  "is not the index of a GPU; give a whole number, 0 for the first");
+  options->library.device = (int)number;
+  return true;
 }
 
 static bool read_slab_option(const char *text, struct options *options) {
@@ -199,6 +215,8 @@ static bool read_value(int option, const char *text, struct options *options) {
       is_good = choose(options, decoders, "--decoder", text, &chosen);
       options->library.decoder = (szgpu_decoder)chosen;
       return is_good;
+    case OPTION_DEVICE:
+      return read_device(text, options);
     case 'j':
       is_good = read_number(options, "-j", text, 0, SZGPU_MAX_THREADS, &number);
       options->library.threads = (int)number;
@@ -264,6 +282,22 @@ static bool refuse_unknown(struct options *options, int answer, char **argv) {
   return refuse(options, name, NULL, "is not an option; see szgpu --help");
 }
 
+static bool is_cuda_decoder(szgpu_decoder decoder) {
+  return decoder == SZGPU_DECODER_GAP_ARRAY || decoder == SZGPU_DECODER_CHUNKED;
+}
+
+static bool check_decoder(struct options *options) {
+  szgpu_decoder const decoder = options->library.decoder;
+  szgpu_backend const backend = options->library.backend;
+  const char *name = options_decoder_name(options);
+  if (backend == SZGPU_BACKEND_CPU && is_cuda_decoder(decoder))
+    return refuse(options, "--decoder", name, "needs CUDA, not -b cpu; leave one of the two out");
+  if (backend == SZGPU_BACKEND_CUDA && decoder != SZGPU_DECODER_AUTO && !is_cuda_decoder(decoder))
+    return refuse(options, "--decoder", name,
+                  "is for the CPU, not for -b cuda; leave one of the two out");
+  return true;
+}
+
 static bool check_together(struct options *options, const bool *is_given) {
   if (options->command == COMMAND_NONE)
     return refuse(options, "no mode", NULL, "was given; use -z, -x or -l, or see szgpu --help");
@@ -277,6 +311,7 @@ static bool check_together(struct options *options, const bool *is_given) {
                spellings[i].option == 'V' ? " or use --compare with -x" : "");
       return refuse(options, spellings[i].shown, NULL, sentence);
     }
+  if (!check_decoder(options)) return false;
   if (options->file_count == 0)
     return refuse(options, "no file", NULL,
                   "was given; name at least one, or - for standard input");
@@ -292,6 +327,13 @@ static bool check_together(struct options *options, const bool *is_given) {
   return true;
 }
 
+static const char *remedy_without_gpu(const struct options *options) {
+  bool const has_cuda_decoder = is_cuda_decoder(options->library.decoder);
+  if (options->library.backend == SZGPU_BACKEND_CUDA)
+    return has_cuda_decoder ? "use -b cpu and leave --decoder out" : "use -b cpu";
+  return has_cuda_decoder ? "leave --decoder out" : NULL;
+}
+
 struct report options_report(const struct options *options) {
   return (struct report){
       .out = options_use_stdout(options) ? stderr : stdout,
@@ -299,7 +341,14 @@ struct report options_report(const struct options *options) {
       .is_json = options->is_json,
       .is_quiet = options->is_quiet,
       .is_verbose = options->is_verbose,
+      .remedy_without_gpu = remedy_without_gpu(options),
   };
+}
+
+const char *options_decoder_name(const struct options *options) {
+  const struct choice *choice = decoders;
+  while (choice->name && choice->value != (int)options->library.decoder) choice++;
+  return choice->name;
 }
 
 bool options_read(int argc, char **argv, struct options *options, int *exit_code) {
@@ -311,7 +360,7 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
     if (option == -1) break;
     if (option == 'h' || option == OPTION_HELP || option == OPTION_VERSION) {
       if (option == OPTION_VERSION)
-        printf("szgpu %s\n", szgpu_version());
+        printf("szgpu %s\nCUDA: %s\n", szgpu_version(), szgpu_has_cuda() ? "yes" : "no");
       else
         fputs(help_text, stdout);
       *exit_code = CODE_OK;

@@ -35,6 +35,10 @@ static const struct answer answers[] = {
     [SZGPU_DEVICE_ERROR] = {CODE_RESOURCE, "use -b cpu"},
 };
 
+bool status_is_of_resources(szgpu_status status) {
+  return status == SZGPU_OUT_OF_MEMORY || status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR;
+}
+
 static struct answer answer_to(szgpu_status status) {
   size_t const answer_count = sizeof answers / sizeof answers[0];
   if ((size_t)status < answer_count && answers[status].remedy) return answers[status];
@@ -74,14 +78,27 @@ int report_failure(const struct report *report, enum exit_code code, const char 
 int report_status(const struct report *report, const char *name, szgpu_status status,
                   const szgpu_ctx *ctx) {
   struct answer const answer = answer_to(status);
+  bool const is_on_gpu = report->remedy_without_gpu && status_is_of_resources(status);
   const char *detail = ctx ? szgpu_last_error(ctx) : "";
   size_t detail_chars = strlen(detail);
   while (detail_chars > 0 && detail[detail_chars - 1] == '.') detail_chars--;
+  char remedy[128];
+  snprintf(remedy, sizeof remedy, "%s%s",
+           is_on_gpu && status == SZGPU_OUT_OF_MEMORY ? "free some memory or " : "",
+           is_on_gpu ? report->remedy_without_gpu : answer.remedy);
   if (detail_chars == 0)
-    return report_failure(report, answer.code, name, "%s; %s", szgpu_status_text(status),
-                          answer.remedy);
+    return report_failure(report, answer.code, name, "%s; %s", szgpu_status_text(status), remedy);
   return report_failure(report, answer.code, name, "%s (%.*s); %s", szgpu_status_text(status),
-                        (int)detail_chars, detail, answer.remedy);
+                        (int)detail_chars, detail, remedy);
+}
+
+void report_note(const struct report *report, const szgpu_ctx *ctx, bool *is_told) {
+  const char *note = szgpu_last_note(ctx);
+  if (report->is_quiet || *is_told || note[0] == '\0') return;
+  fputs("szgpu: note: ", stderr);
+  print_name(stderr, note);
+  fputc('\n', stderr);
+  *is_told = true;
 }
 
 int report_errno(const struct report *report, const char *name, const char *what,

@@ -22,6 +22,7 @@ struct report {
   FILE *out;        /* stdout, or stderr when data go to stdout */
   const char *file; /* as named on the command line; NULL before the first */
   bool is_json, is_quiet, is_verbose;
+  const char *remedy_without_gpu; /* where the command line insists on CUDA; else NULL */
 };
 
 #if defined(__GNUC__)
@@ -37,6 +38,10 @@ int report_failure(const struct report *report, enum exit_code code, const char 
 /* The sentence for a failed library call; ctx may be NULL. Returns the exit code. */
 int report_status(const struct report *report, const char *name, szgpu_status status,
                   const szgpu_ctx *ctx);
+/* True for what is no fault of the data: memory, the GPU. */
+bool status_is_of_resources(szgpu_status status);
+/* Prints what a call that succeeded has to say, "szgpu: note: ...", once: *is_told is set then. */
+void report_note(const struct report *report, const szgpu_ctx *ctx, bool *is_told);
 /* "cannot be WHAT: strerror; remedy", CODE_IO. */
 int report_errno(const struct report *report, const char *name, const char *what, int error_number);
 int report_out_of_memory(const struct report *report, const char *name, const char *what,

@@ -117,6 +117,7 @@ static int restore_values(struct restoration *work) {
                               work->field.bytes, (size_t)work->field_bytes);
   work->seconds = progress_end(job->progress);
   if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
+  report_note(report, job->ctx, job->is_note_told);
   if (job->options->original) {
     uint64_t const row_bytes = work->field_bytes / work->shape.dims[0];
     const char *original = (const char *)work->original_field.values + work->first_row * row_bytes;

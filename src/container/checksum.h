@@ -4,7 +4,11 @@
 #ifndef SZG_CHECKSUM_H
 #define SZG_CHECKSUM_H
 
+#include "container/format.h"
+#include "core/device.h"
 #include "core/threads.h"
+
+SZG_C_BEGIN
 
 uint64_t szg_checksum_plain(const uint8_t *bytes, size_t byte_count);
 
@@ -13,5 +17,34 @@ uint64_t szg_checksum_plain(const uint8_t *bytes, size_t byte_count);
 szgpu_status szg_checksum_tree(szg_threads *threads, const uint8_t *bytes, uint64_t byte_count,
                                uint64_t *leaves, uint64_t *checksum) SZG_CHECKED;
 uint64_t szg_checksum_leaf_count(uint64_t byte_count);
+
+/* ---- CUDA: all pointers but `ranges` and `expected` are to device memory ---- */
+
+/* Stretches of an archive, each aligned to 16 bytes and a multiple of 16 long. */
+typedef struct szg_checksum_ranges {
+  uint32_t count;
+  uint32_t kinds[SZG_SECTION_KIND_COUNT];
+  const uint8_t *bytes[SZG_SECTION_KIND_COUNT];
+  uint64_t byte_counts[SZG_SECTION_KIND_COUNT];
+  uint64_t expected[SZG_SECTION_KIND_COUNT]; /* for the comparison */
+} szg_checksum_ranges;
+
+/* roots[i] becomes what szg_checksum_tree gives for range i. leaves: room for all ranges' leaves,
+ * one range's after the other. */
+szgpu_status szg_checksum_trees_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
+                                     uint64_t *roots, struct CUstream_st *stream) SZG_CHECKED;
+
+/* verdict->bad_sections gets bit kinds[i] of each range whose root is not as expected. */
+szgpu_status szg_checksum_compare_cuda(const szg_checksum_ranges *ranges, const uint64_t *roots,
+                                       szg_verdict *verdict,
+                                       struct CUstream_st *stream) SZG_CHECKED;
+
+/* Enters the roots in the section table of a frame's header, which is aligned to 8 bytes, and then
+ * the header's own checksum. */
+szgpu_status szg_frame_header_seal_cuda(uint8_t *frame_header, uint32_t section_count,
+                                        const uint64_t *roots,
+                                        struct CUstream_st *stream) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

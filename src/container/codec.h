@@ -7,6 +7,8 @@
 #include "core/memory.h"
 #include "core/threads.h"
 
+SZG_C_BEGIN
+
 /* loop_values: what the work counts for in the progress report.
  * Compresses `bytes` into *packed, one zstd frame per SZG_ZSTD_PIECE_BYTES, one after the other.
  * *pays: whether that saved more than 1/SZG_ZSTD_MIN_GAIN; if not, *packed is of no use. */
@@ -27,5 +29,7 @@ typedef void (*szg_piece_sink)(void *target, uint64_t offset, const uint8_t *byt
 szgpu_status szg_zstd_decompress_each(szg_threads *threads, const uint8_t *packed,
                                       size_t packed_bytes, size_t raw_bytes, uint64_t loop_values,
                                       szg_piece_sink sink, void *target) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

@@ -9,6 +9,8 @@
 #include "container/format.h"
 #include "core/status.h"
 
+SZG_C_BEGIN
+
 typedef struct szg_header {
   szgpu_shape shape;
   szgpu_mode mode;
@@ -67,5 +69,7 @@ void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes);
  * here. Checks it against itself, not against the field's shape. */
 szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
                                    uint64_t available_bytes, szg_frame_header *frame) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

@@ -4,6 +4,8 @@
 #ifndef SZG_HD_H
 #define SZG_HD_H
 
+#include <stdint.h>
+
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "options that drop NaN or reorder operations break the error bound"
 #endif
@@ -13,5 +15,23 @@
 #else
 #define SZG_HD static inline
 #endif
+
+/* Around the declarations of every header that .cu files include too. */
+#ifdef __cplusplus
+#define SZG_C_BEGIN extern "C" {
+#define SZG_C_END }
+#else
+#define SZG_C_BEGIN
+#define SZG_C_END
+#endif
+
+/* Zero bits above the highest one; x > 0. */
+SZG_HD int szg_leading_zeros_u64(uint64_t x) {
+#ifdef __CUDA_ARCH__
+  return __clzll((long long)x);
+#else
+  return __builtin_clzll(x);
+#endif
+}
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "core/status.h"
 
+SZG_C_BEGIN
+
 /* All zero is an empty buffer. */
 typedef struct szg_buffer {
   uint8_t *bytes;
@@ -27,5 +29,7 @@ void szg_buffer_release(szg_buffer *buffer);
 /* For the few objects that are not buffers. Zeroed; NULL when there is no memory. */
 void *szg_allocate_zeroed(size_t bytes);
 void szg_free(void *memory);
+
+SZG_C_END
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef SZG_STATUS_H
 #define SZG_STATUS_H
 
+#include "core/hd.h"
 #include "szgpu.h"
 
 #define SZG_CHECKED SZGPU_MUST_CHECK

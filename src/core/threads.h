@@ -9,6 +9,8 @@
 
 #include "core/status.h"
 
+SZG_C_BEGIN
+
 enum { SZG_MAX_THREADS = 1024 };
 
 /* Does part `part` on worker `worker` (below the thread count). The result must not depend on
@@ -34,5 +36,7 @@ szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t l
 
 /* Says that done_values are done now. SZGPU_CANCELLED: the callback asked to stop. */
 szgpu_status szg_report_done(szg_threads *threads, uint64_t done_values) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

@@ -75,26 +75,3 @@ uint64_t szg_frame_rows(const szg_grid *whole, uint64_t asked) {
 uint32_t szg_grid_axes(const szg_grid *grid) {
   return SZG_AXIS_X | (grid->tile_y > 1 ? SZG_AXIS_Y : 0) | (grid->tile_z > 1 ? SZG_AXIS_Z : 0);
 }
-
-szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
-  uint64_t const x_tile = tile_index % grid->x_tiles;
-  uint64_t const y_tile = tile_index / grid->x_tiles % grid->y_tiles;
-  uint64_t const z_tile = tile_index / (grid->x_tiles * grid->y_tiles) % grid->z_tiles;
-  uint64_t const batch = tile_index / (grid->x_tiles * grid->y_tiles * grid->z_tiles);
-  uint64_t const x = x_tile * grid->tile_x, y = y_tile * grid->tile_y, z = z_tile * grid->tile_z;
-  uint64_t const plane = grid->y_extent * grid->x_extent;
-  szg_tile tile = {.z_stride = plane, .y_stride = grid->x_extent};
-  tile.z_extent = (uint32_t)szg_min_u64(grid->tile_z, grid->z_extent - z);
-  tile.y_extent = (uint32_t)szg_min_u64(grid->tile_y, grid->y_extent - y);
-  tile.x_extent = (uint32_t)szg_min_u64(grid->tile_x, grid->x_extent - x);
-  tile.value_count = tile.z_extent * tile.y_extent * tile.x_extent;
-  if (grid->tile_z > 1)
-    tile.plane_values = tile.y_extent * tile.x_extent;
-  else if (grid->tile_y > 1)
-    tile.plane_values = tile.x_extent;
-  uint64_t const batch_start = batch * grid->z_extent * plane;
-  tile.first_value = batch_start + z * plane + y * grid->x_extent + x;
-  tile.first_code =
-      batch_start + z * plane + tile.z_extent * (y * grid->x_extent + tile.y_extent * x);
-  return tile;
-}

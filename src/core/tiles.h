@@ -10,7 +10,9 @@
 
 #include <stdint.h>
 
-#include "szgpu.h"
+#include "core/status.h"
+
+SZG_C_BEGIN
 
 /* A field, or one frame of it. Extents in values. */
 typedef struct szg_grid {
@@ -44,11 +46,51 @@ szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
 /* Rows a frame holds when asked for `asked` (0: the default). */
 uint64_t szg_frame_rows(const szg_grid *whole, uint64_t asked);
 
-szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index);
-
 /* Which axes there are to difference along: SZG_AXIS_* of those that tiles extend over. */
 uint32_t szg_grid_axes(const szg_grid *grid);
 
 size_t szg_dtype_bytes(szgpu_dtype dtype);
+
+SZG_HD uint64_t szg_lesser_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+SZG_HD szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
+  uint64_t const x_tile = tile_index % grid->x_tiles;
+  uint64_t const y_tile = tile_index / grid->x_tiles % grid->y_tiles;
+  uint64_t const z_tile = tile_index / (grid->x_tiles * grid->y_tiles) % grid->z_tiles;
+  uint64_t const batch = tile_index / (grid->x_tiles * grid->y_tiles * grid->z_tiles);
+  uint64_t const x = x_tile * grid->tile_x, y = y_tile * grid->tile_y, z = z_tile * grid->tile_z;
+  uint64_t const plane = grid->y_extent * grid->x_extent;
+  szg_tile tile;
+  tile.z_stride = plane;
+  tile.y_stride = grid->x_extent;
+  tile.z_extent = (uint32_t)szg_lesser_u64(grid->tile_z, grid->z_extent - z);
+  tile.y_extent = (uint32_t)szg_lesser_u64(grid->tile_y, grid->y_extent - y);
+  tile.x_extent = (uint32_t)szg_lesser_u64(grid->tile_x, grid->x_extent - x);
+  tile.value_count = tile.z_extent * tile.y_extent * tile.x_extent;
+  tile.plane_values = grid->tile_z > 1   ? tile.y_extent * tile.x_extent
+                      : grid->tile_y > 1 ? tile.x_extent
+                                         : 0;
+  uint64_t const batch_start = batch * grid->z_extent * plane;
+  tile.first_value = batch_start + z * plane + y * grid->x_extent + x;
+  tile.first_code =
+      batch_start + z * plane + tile.z_extent * (y * grid->x_extent + tile.y_extent * x);
+  return tile;
+}
+
+/* What each tile of a frame has of each section, as the archive's sections hold it: u16 arrays over
+ * the tiles. NULL: no tile has any. */
+typedef struct szg_tile_counts {
+  const uint16_t *bits; /* less the tile's number of values */
+  const uint16_t *escapes;
+  const uint16_t *exact; /* two a tile: bytes of its mask, values */
+  const uint16_t *fill_mask_bytes;
+} szg_tile_counts;
+
+/* Where a tile's share of each section begins, in the section's own unit. */
+typedef struct szg_tile_place {
+  uint64_t bit, escape, exact_mask, exact_value, fill_mask;
+} szg_tile_place;
+
+SZG_C_END
 
 #endif

@@ -12,7 +12,11 @@
 #include <stdint.h>
 
 #include "container/format.h"
+#include "core/device.h"
 #include "core/status.h"
+#include "core/tiles.h"
+
+SZG_C_BEGIN
 
 /* ---- histogram ---- */
 
@@ -86,10 +90,10 @@ void szg_linear_merge(const szg_linear_run *runs, size_t run_count, szg_linear_s
 /* Two gaps a byte, the first in the low half. */
 void szg_gaps_pack(const uint8_t *gaps, uint64_t gap_count, uint8_t *packed);
 
-static inline uint64_t szg_subsequence_count(uint64_t bit_count) {
+SZG_HD uint64_t szg_subsequence_count(uint64_t bit_count) {
   return (bit_count + SZG_SUBSEQUENCE_BITS - 1) / SZG_SUBSEQUENCE_BITS;
 }
-static inline uint64_t szg_sequence_count(uint64_t bit_count) {
+SZG_HD uint64_t szg_sequence_count(uint64_t bit_count) {
   return (bit_count + SZG_SEQUENCE_BITS - 1) / SZG_SEQUENCE_BITS;
 }
 
@@ -153,5 +157,94 @@ void szg_decode_table_build(const szg_codebook *book, szg_decode_table *table);
 /* Several runs at once, by wide lookups. Same statuses as szg_decode_serial. */
 szgpu_status szg_decode_runs(const szg_decode_table *table, const szg_linear_input *input,
                              const szg_code_run *runs, size_t run_count) SZG_CHECKED;
+
+/* ---- CUDA: pointers are to device memory; carve functions lay out what a stage needs ---- */
+
+/* counts[s] += how often s occurs, for the symbols below 2 * *radius. */
+szgpu_status szg_histogram_cuda(const uint16_t *codes, uint64_t code_count, const uint32_t *radius,
+                                uint64_t *counts, struct CUstream_st *stream) SZG_CHECKED;
+
+/* Linear encoding of a frame. */
+typedef struct szg_linear_encoder_cuda {
+  uint32_t *table;           /* [SZG_MAX_SYMBOLS] as szg_encoder_table makes it */
+  uint64_t *tile_first_bits; /* [tiles + 1] */
+  uint8_t *gaps;             /* [subsequences of the largest stream], a byte each */
+  uint64_t *sequence_codes;  /* [sequences of the largest stream]: first code of each */
+  void *scan_temp;
+  uint64_t scan_temp_bytes;
+} szg_linear_encoder_cuda;
+
+/* SZGPU_DEVICE_ERROR where the scan cannot say what it needs. */
+szgpu_status szg_linear_encoder_carve_cuda(szg_arena *arena, const szg_grid *frame_grid,
+                                           szg_linear_encoder_cuda *encoder) SZG_CHECKED;
+
+/* The frame's stream: where its sections lie in the archive. bit_count: of the whole stream, as
+ * histogram and book say. */
+typedef struct szg_linear_output_cuda {
+  uint64_t bit_count;
+  uint16_t *tile_bits;      /* [tiles], less each tile's number of codes */
+  uint32_t *words;          /* [ceil(bits / 32)], 16-byte aligned */
+  uint8_t *gaps;            /* [ceil(subsequences / 2)] */
+  uint16_t *sequence_codes; /* [sequences] */
+} szg_linear_output_cuda;
+
+/* codes: the frame's, in code order; symbols below symbol_count. Writes all four sections whole but
+ * for their padding. */
+szgpu_status szg_linear_encode_cuda(const szg_linear_encoder_cuda *encoder, const szg_grid *grid,
+                                    uint32_t symbol_count, const uint16_t *codes,
+                                    const szg_linear_output_cuda *output,
+                                    struct CUstream_st *stream) SZG_CHECKED;
+
+/* A codebook section turned into what decoders look up. */
+typedef struct szg_decode_book_cuda szg_decode_book_cuda;
+uint64_t szg_decode_book_bytes_cuda(void);
+/* Reads and checks the section as szg_codebook_read does; verdict->bad_data where it is none, with
+ * a book that decoders may still use without harm. */
+szgpu_status szg_decode_book_build_cuda(const uint8_t *section, uint64_t section_bytes,
+                                        uint32_t symbol_count, szg_decode_book_cuda *book,
+                                        szg_verdict *verdict,
+                                        struct CUstream_st *stream) SZG_CHECKED;
+/* Code length of each symbol, [symbol_count], in the book; 0: it does not occur. */
+const uint8_t *szg_decode_book_lengths_cuda(const szg_decode_book_cuda *book);
+
+/* The sections of a frame's stream. Nothing in them is to be trusted. */
+typedef struct szg_linear_input_cuda {
+  const uint32_t *words; /* 16-byte aligned */
+  uint64_t word_count;
+  const uint8_t *gaps;
+  uint64_t gap_bytes;
+  const uint16_t *sequence_codes;
+  uint64_t sequence_count;
+  uint64_t code_count;
+  const szg_tile_place *places; /* [tiles + 1]: places[t].bit is where tile t begins */
+  const uint64_t *bit_count;    /* of the stream; agrees with word_count, gap_bytes and
+                                   sequence_count unless *verdict says otherwise */
+} szg_linear_input_cuda;
+
+/* What the gap-array decoder works on. */
+typedef struct szg_gap_decoder_cuda {
+  uint64_t *sequence_first_codes; /* [sequences] */
+  void *scan_temp;
+  uint64_t scan_temp_bytes;
+} szg_gap_decoder_cuda;
+szgpu_status szg_gap_decoder_carve_cuda(szg_arena *arena, uint64_t sequence_count,
+                                        szg_gap_decoder_cuda *decoder) SZG_CHECKED;
+
+/* All codes of the frame, in code order; codes is 16-byte aligned with room for code_count rounded
+ * up to 8. verdict->bad_data: the stream is not what its side data says, or not as many codes.
+ * (Whether tiles end where they say is for the caller to check, by lengths of codes.) */
+szgpu_status szg_decode_gap_cuda(const szg_gap_decoder_cuda *decoder,
+                                 const szg_decode_book_cuda *book, uint32_t symbol_count,
+                                 const szg_linear_input_cuda *input, uint16_t *codes,
+                                 szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
+
+/* The same by one thread a tile, from the tiles' places alone: what cuSZ's coarse-grained decoder
+ * does, and what the gap array is measured against. */
+szgpu_status szg_decode_chunked_cuda(const szg_decode_book_cuda *book, uint32_t symbol_count,
+                                     const szg_grid *grid, const szg_linear_input_cuda *input,
+                                     uint16_t *codes, szg_verdict *verdict,
+                                     struct CUstream_st *stream) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

@@ -9,8 +9,12 @@
 
 #include <stdbool.h>
 
+#include "core/device.h"
 #include "core/memory.h"
 #include "core/tiles.h"
+#include "quant/quant_core.h"
+
+SZG_C_BEGIN
 
 /* Per-tile counts, arrays over the tiles of a frame. */
 typedef struct szg_outlier_counts {
@@ -52,5 +56,51 @@ typedef struct szg_tile_outliers {
 szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
                                const szg_tile_outliers *outliers, uint64_t fill_bits,
                                void *frame_values) SZG_CHECKED;
+
+/* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
+
+/* What one pass over a frame's values needs to tell which are exact and which fill. */
+typedef struct szg_marked_frame_cuda {
+  szgpu_dtype dtype;
+  const szg_quantizer *quantizer;
+  const szg_grid *grid;
+  const void *values; /* of the frame */
+  bool is_constant;   /* coded is what equals constant_bits as a number, not what quantizes */
+  uint64_t constant_bits;
+  const uint32_t *tiles; /* numbers of the tiles that have marks */
+  const uint32_t *tile_count;
+} szg_marked_frame_cuda;
+
+/* Counts of the tiles listed: exact[2 t], exact[2 t + 1], fill_mask_bytes[t]. */
+szgpu_status szg_marks_measure_cuda(const szg_marked_frame_cuda *frame, uint16_t *exact,
+                                    uint16_t *fill_mask_bytes,
+                                    struct CUstream_st *stream) SZG_CHECKED;
+
+/* Masks and exact values of the tiles listed, each at its place in its section. A section that the
+ * frame does not have is NULL. */
+szgpu_status szg_marks_write_cuda(const szg_marked_frame_cuda *frame, const szg_tile_place *places,
+                                  uint8_t *exact_mask, uint8_t *exact_values, uint8_t *fill_mask,
+                                  struct CUstream_st *stream) SZG_CHECKED;
+
+/* Exact and fill values over the restored ones. Sections are checked to be as long as the places
+ * say unless *verdict says otherwise; what they hold is not to be trusted. verdict->bad_data: as
+ * szg_outlier_apply; nothing is done where it is set before. `values` is where value first_value of
+ * the frame goes; only value_count from there on are written, and tiles without any of them are not
+ * looked at. tiles: those that have counts. */
+typedef struct szg_outlier_input_cuda {
+  szgpu_dtype dtype;
+  const szg_grid *grid;
+  szg_tile_counts counts;
+  const szg_tile_place *places;
+  const uint8_t *exact_mask, *exact_values, *fill_mask; /* NULL: the frame has none */
+  uint64_t fill_bits;
+  const uint32_t *tiles;
+  const uint32_t *tile_count;
+} szg_outlier_input_cuda;
+szgpu_status szg_outlier_apply_cuda(const szg_outlier_input_cuda *input, void *values,
+                                    uint64_t first_value, uint64_t value_count,
+                                    szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

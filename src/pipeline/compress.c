@@ -30,19 +30,16 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const szg_grid *grid, uint64_t fra
   return SZGPU_OK;
 }
 
-static szgpu_status derive_bound(szgpu_ctx *ctx, const szgpu_params *params, szgpu_dtype dtype,
-                                 const szg_grid *grid, const void *field, szg_bound_plan *bound) {
-  uint64_t const named_fill = szg_bits_of_value(dtype, params->fill);
+szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
+                            szg_bound_plan *bound) {
+  uint64_t const named_fill = szg_bits_of_value(source->dtype, params->fill);
   szg_range range;
-  SZG_TRY(szg_range_take(&ctx->threads, dtype, field, grid->value_count,
-                         params->has_fill ? &named_fill : NULL, &range));
-  return szg_bound_derive(&ctx->threads, dtype, field, grid->value_count, params->mode,
-                          params->bound, &range, bound);
+  SZG_TRY(szg_range_take(source, params->has_fill ? &named_fill : NULL, &range));
+  return szg_bound_derive(source, params->mode, params->bound, &range, bound);
 }
 
-static szg_header make_header(const szgpu_params *params, const szgpu_shape *shape,
-                              const szg_grid *grid, uint64_t frame_rows,
-                              const szg_bound_plan *bound) {
+szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
+                           const szg_grid *grid, uint64_t frame_rows, const szg_bound_plan *bound) {
   return (szg_header){
       .shape = *shape,
       .mode = params->mode,
@@ -70,8 +67,10 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
   szg_compress_plan plan;
   SZG_TRY(make_plan(ctx, grid, frame_rows, &plan));
   szg_bound_plan bound;
-  SZG_TRY(derive_bound(ctx, params, shape->dtype, grid, field, &bound));
-  szg_header header = make_header(params, shape, grid, frame_rows, &bound);
+  szg_value_source const source =
+      szg_value_source_cpu(&ctx->threads, shape->dtype, field, grid->value_count);
+  SZG_TRY(szg_call_bound(params, &source, &bound));
+  szg_header header = szg_call_header(params, shape, grid, frame_rows, &bound);
 
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes(header.frame_count, &header_bytes), SZGPU_BAD_SHAPE);

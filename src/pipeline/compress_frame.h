@@ -8,6 +8,8 @@
 #include "pipeline/writer.h"
 #include "quant/bound.h"
 
+SZG_C_BEGIN
+
 /* One frame at work; also what the parts of its loops share. */
 typedef struct szg_frame_job {
   szgpu_ctx *ctx;
@@ -32,5 +34,7 @@ static inline unsigned szg_escape_list_bytes(const szg_frame_job *job) {
 /* Compresses job's values as the writer's next frame. asked_radius: 0, or the radius to take. */
 szgpu_status szg_compress_frame(szg_frame_job *job, uint32_t asked_radius, uint64_t frame_index,
                                 szg_writer *writer, uint64_t *frame_bytes) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

@@ -6,8 +6,11 @@
 
 #include "container/format.h"
 #include "core/arena.h"
+#include "core/device.h"
 #include "core/memory.h"
 #include "core/threads.h"
+
+SZG_C_BEGIN
 
 struct szgpu_ctx {
   szgpu_options options;
@@ -19,7 +22,12 @@ struct szgpu_ctx {
   szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, where not as stored */
   szg_buffer part_starts;                      /* where a frame's parts begin in its sections */
   szg_buffer slab;                             /* tiles that a slab cuts */
+  bool has_device, is_device_given_up;
+  szg_device device;
+  szg_buffer head;           /* of an archive in device memory: header, frame headers */
+  szg_buffer plain, recoded; /* archives on their way between the device and zstd */
   char error[320];
+  char note[400]; /* an error and what it is about */
 };
 
 /* Notes a detail for szgpu_last_error and gives the status back. printf-like. */
@@ -32,5 +40,7 @@ szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
 
 /* Room for a frame's codes, in a buffer of the ctx that can be given back before the arena. */
 szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

@@ -34,10 +34,14 @@ void szg_size_outliers(const szg_frame_job *job, szg_section_sizes *sizes) {
 
 void szg_size_stream(const szg_frame_job *job, szg_section_sizes *sizes) {
   sizes->book = szg_codebook_write(job->plan->book, job->plan->book_bytes);
-  sizes->tile_bits = 2 * job->grid.tile_count;
-  sizes->bitstream = szg_div_up(job->bit_count, 32) * 4;
-  sizes->gaps = szg_div_up(szg_subsequence_count(job->bit_count), 2);
-  sizes->sequence_codes = 2 * szg_sequence_count(job->bit_count);
+  szg_size_stream_of(job->bit_count, job->grid.tile_count, sizes);
+}
+
+void szg_size_stream_of(uint64_t bit_count, uint64_t tile_count, szg_section_sizes *sizes) {
+  sizes->tile_bits = 2 * tile_count;
+  sizes->bitstream = szg_div_up(bit_count, 32) * 4;
+  sizes->gaps = szg_div_up(szg_subsequence_count(bit_count), 2);
+  sizes->sequence_codes = 2 * szg_sequence_count(bit_count);
 }
 
 uint64_t szg_sections_bytes(const szg_section_sizes *sizes) {

@@ -6,6 +6,8 @@
 
 #include "pipeline/compress_frame.h"
 
+SZG_C_BEGIN
+
 /* What the frame's sections hold, in bytes, before any zstd. */
 typedef struct szg_section_sizes {
   uint64_t book, tile_bits, bitstream, gaps, sequence_codes;
@@ -18,6 +20,8 @@ typedef struct szg_section_sizes {
 /* Sizes of the outlier sections, from the parts' lists, and of the stream's, from book and bits. */
 void szg_size_outliers(const szg_frame_job *job, szg_section_sizes *sizes);
 void szg_size_stream(const szg_frame_job *job, szg_section_sizes *sizes);
+/* All of a stream's but the book's. */
+void szg_size_stream_of(uint64_t bit_count, uint64_t tile_count, szg_section_sizes *sizes);
 
 uint64_t szg_sections_bytes(const szg_section_sizes *sizes);
 uint32_t szg_outlier_section_count(const szg_section_sizes *sizes);
@@ -29,5 +33,7 @@ szgpu_status szg_write_stream(szg_frame_job *job, szg_writer *writer,
 /* Those that there are of escapes, exact values and fill mask. */
 szgpu_status szg_write_outliers(szg_frame_job *job, szg_writer *writer,
                                 const szg_section_sizes *sizes) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

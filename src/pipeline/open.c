@@ -34,9 +34,14 @@ uint64_t szg_frame_row_count(const szg_opened *opened, uint64_t frame) {
 szgpu_status szg_open_frame(const szg_opened *opened, uint64_t frame, uint64_t offset,
                             szg_frame_header *header) {
   SZG_REQUIRE(offset < opened->available_bytes, SZGPU_TRUNCATED);
-  SZG_TRY(szg_frame_header_read(opened->bytes + offset,
-                                szg_header_frame_bytes(opened->bytes, frame),
-                                opened->available_bytes - offset, header));
+  return szg_open_frame_at(opened, frame, opened->bytes + offset, opened->available_bytes - offset,
+                           header);
+}
+
+szgpu_status szg_open_frame_at(const szg_opened *opened, uint64_t frame, const uint8_t *bytes,
+                               uint64_t available_bytes, szg_frame_header *header) {
+  SZG_TRY(szg_frame_header_read(bytes, szg_header_frame_bytes(opened->bytes, frame),
+                                available_bytes, header));
   uint64_t const value_count = szg_frame_row_count(opened, frame) * opened->grid.row_values;
   SZG_REQUIRE(header->index == frame && header->value_count == value_count, SZGPU_BAD_DATA);
   uint32_t const grid_axes = szg_grid_axes(&opened->grid);

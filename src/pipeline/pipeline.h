@@ -7,11 +7,20 @@
 #include "container/container.h"
 #include "core/tiles.h"
 #include "pipeline/context.h"
+#include "quant/bound.h"
+
+SZG_C_BEGIN
 
 /* Arguments are checked already: params complete, shape turned into grid. */
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
+
+/* What a call's bound is, and its header but for archive_bytes. */
+szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
+                            szg_bound_plan *bound) SZG_CHECKED;
+szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
+                           const szg_grid *grid, uint64_t frame_rows, const szg_bound_plan *bound);
 
 /* What szg_compress_cpu may take besides field and archive, the outliers' worst case included. */
 szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
@@ -40,9 +49,20 @@ uint64_t szg_frame_row_count(const szg_opened *opened, uint64_t frame);
 /* Reads and checks a frame's header, also against the shape. */
 szgpu_status szg_open_frame(const szg_opened *opened, uint64_t frame, uint64_t offset,
                             szg_frame_header *header) SZG_CHECKED;
+/* The same of a frame that begins at `bytes`, wherever that is. */
+szgpu_status szg_open_frame_at(const szg_opened *opened, uint64_t frame, const uint8_t *bytes,
+                               uint64_t available_bytes, szg_frame_header *header) SZG_CHECKED;
+
+/* The archive with every section sent through zstd, where that pays, or with none (level 0). */
+szgpu_status szg_recode(szgpu_ctx *ctx, const szg_opened *opened, int zstd_level, void *archive,
+                        uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
+/* What szg_recode with level 0 takes. SZGPU_BAD_DATA: sizes that no frame can have. */
+szgpu_status szg_plain_bytes(const szg_opened *opened, uint64_t *plain_bytes) SZG_CHECKED;
 
 /* Restores rows first_row .. first_row + row_count - 1 of the slowest axis longer than 1. */
 szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64_t first_row,
                                 uint64_t row_count, void *field) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

@@ -10,6 +10,8 @@
 #include "outlier/outlier.h"
 #include "predict/axes.h"
 
+SZG_C_BEGIN
+
 /* Tiles handled as one by a worker: 64 Ki codes, which fit a second-level cache. */
 enum { SZG_PART_TILES = 16 };
 
@@ -48,5 +50,7 @@ void szg_compress_plan_carve(szg_arena *arena, const szg_grid *frame_grid, uint6
 /* The largest archive of a field: every frame raw. False when it overflows. */
 bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,
                            uint64_t *archive_bytes) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

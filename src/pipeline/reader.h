@@ -8,6 +8,8 @@
 #include "pipeline/context.h"
 #include "pipeline/pipeline.h"
 
+SZG_C_BEGIN
+
 /* A section's contents; bytes is NULL where the frame has no such section. */
 typedef struct szg_loaded {
   const uint8_t *bytes;
@@ -37,5 +39,7 @@ szgpu_status szg_reader_stream(szg_reader *reader, uint32_t kind, uint64_t byte_
 
 /* True when the frame has no sections but these kinds (a bit each). */
 bool szg_reader_has_only(const szg_reader *reader, uint32_t kinds);
+
+SZG_C_END
 
 #endif

@@ -7,6 +7,8 @@
 #include "container/container.h"
 #include "pipeline/context.h"
 
+SZG_C_BEGIN
+
 typedef struct szg_writer {
   szgpu_ctx *ctx;
   int zstd_level;
@@ -32,5 +34,7 @@ szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind,
 
 /* Writes the frame's header. Exactly the announced sections must have been written. */
 void szg_writer_end_frame(szg_writer *writer, uint64_t *frame_bytes);
+
+SZG_C_END
 
 #endif

@@ -9,13 +9,10 @@
 #define SZG_AXES_H
 
 #include "core/threads.h"
+#include "predict/axes_core.h"
 #include "predict/lorenzo.h"
 
-enum {
-  SZG_COST_RADIUS = 512, /* smaller deltas have a class each, larger ones share it by width */
-  SZG_COST_CLASSES = 2 * SZG_COST_RADIUS + 65,
-  SZG_AXES_SETS = 7
-};
+SZG_C_BEGIN
 
 /* One set of axes at work: too much for the stack of a thread. */
 typedef struct szg_cost_work {
@@ -31,10 +28,10 @@ typedef struct szg_choice_work {
   szg_cost_work sets[SZG_AXES_SETS];
   szg_tile tiles[SZG_MOST_SAMPLE];
   bool has_large[SZG_AXES_SETS + 1]; /* by set: a delta of SZG_COST_RADIUS or more */
-  uint64_t costs[SZG_AXES_SETS + 1]; /* by set; UINT64_MAX: not a choice */
+  uint64_t costs[SZG_AXES_SETS + 1]; /* by set */
   uint32_t classes[SZG_AXES_SETS + 1][SZG_COST_CLASSES];
   uint32_t deltas[SZG_MAX_SYMBOLS]; /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */
-  uint32_t wide_deltas[9];          /* counts of larger ones by the bytes they take */
+  uint64_t widest;                  /* the greatest szg_delta_spread of the others */
 } szg_choice_work;
 
 typedef struct szg_choice {
@@ -47,7 +44,14 @@ szgpu_status szg_choose(szg_threads *threads, const szg_quantizer *quantizer, co
                         const void *frame_values, uint32_t asked_radius, szg_choice_work *work,
                         szg_choice *choice) SZG_CHECKED;
 
-/* floor(2^16 * log2(x)) to within a few units, by integer squaring; x > 0. */
-uint64_t szg_log2_fixed(uint64_t x);
+/* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
+
+uint64_t szg_choice_work_bytes_cuda(void);
+/* The same choice; work is aligned to 8. */
+szgpu_status szg_choose_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
+                             const void *frame_values, uint32_t asked_radius, void *work,
+                             szg_choice *choice, struct CUstream_st *stream) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

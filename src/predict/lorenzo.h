@@ -14,8 +14,11 @@
 #include <stdint.h>
 
 #include "container/format.h"
+#include "core/device.h"
 #include "core/tiles.h"
 #include "quant/quant_core.h"
+
+SZG_C_BEGIN
 
 /* Lattice points of a tile or their differences, in code order. */
 typedef union szg_tile_points {
@@ -65,5 +68,50 @@ void szg_tile_restore(const szg_quantizer *quantizer, const szg_tile *tile,
 static inline bool szg_is_wide(uint32_t arithmetic) {
   return arithmetic == SZG_ARITHMETIC_F64_WIDE;
 }
+
+/* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
+
+/* What coding a frame finds besides codes. */
+typedef struct szg_coded_frame_cuda {
+  uint16_t *codes;          /* [values], code order */
+  uint16_t *escape_counts;  /* [tiles] */
+  uint8_t *tile_marks;      /* [tiles]: 1 where some value is exact or fill */
+  int64_t *escape_extremes; /* least and greatest escaped delta; 0 where there is none */
+} szg_coded_frame_cuda;
+
+/* Values to codes, along *axes with *radius. escape_extremes is 0, 0 before. */
+szgpu_status szg_tiles_code_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
+                                 const void *frame_values, const uint32_t *axes,
+                                 const uint32_t *radius, const szg_coded_frame_cuda *coded,
+                                 struct CUstream_st *stream) SZG_CHECKED;
+
+/* The escaped deltas of the tiles listed, escape_bytes wide, each tile's at its place. */
+szgpu_status szg_tiles_write_escapes_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
+                                          const void *frame_values, uint32_t axes, uint32_t radius,
+                                          const uint32_t *tiles, const uint32_t *tile_count,
+                                          const szg_tile_place *places, unsigned escape_bytes,
+                                          uint8_t *escapes, struct CUstream_st *stream) SZG_CHECKED;
+
+/* Codes of a frame to values. */
+typedef struct szg_restore_input_cuda {
+  const uint16_t *codes;
+  const uint8_t *code_lengths; /* [2 * radius] */
+  szg_tile_counts counts;
+  const szg_tile_place *places;
+  const uint8_t *escapes; /* NULL: none */
+  unsigned escape_bytes;
+  uint32_t axes, radius;
+} szg_restore_input_cuda;
+
+/* Tiles first_tile .. end_tile - 1. `values` is where value first_value of the frame goes; only
+ * value_count from there on are written. verdict->bad_data: a tile whose codes take other bits, or
+ * hold other escapes, than it says. */
+szgpu_status szg_tiles_restore_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
+                                    const szg_restore_input_cuda *input, uint64_t first_tile,
+                                    uint64_t end_tile, void *values, uint64_t first_value,
+                                    uint64_t value_count, szg_verdict *verdict,
+                                    struct CUstream_st *stream) SZG_CHECKED;
+
+SZG_C_END
 
 #endif

@@ -42,12 +42,6 @@ static int szg_known_fill(const szg_known_fills *known, uint64_t bits) {
   return -1;
 }
 
-/* What one part of the field contributes. */
-typedef struct szg_extremes {
-  double least, greatest; /* least > greatest: none */
-  uint32_t fills_seen;    /* one bit per known fill */
-} szg_extremes;
-
 static void szg_extremes_include(szg_extremes *extremes, double low, double high) {
   if (low < extremes->least) extremes->least = low;
   if (high > extremes->greatest) extremes->greatest = high;
@@ -83,9 +77,7 @@ typedef uint64_t __attribute__((may_alias)) bits_of_f64;
 /* One loop serves both passes: extremes when range_so_far is NULL, else the greatest magnitude up
  * to limit. Minimum and maximum do not mind which worker saw what. */
 typedef struct range_job {
-  szgpu_dtype dtype;
-  const void *values;
-  uint64_t value_count;
+  const szg_value_source *source;
   const uint64_t *named_fill;
   szg_known_fills known;
   const szg_range *range_so_far;
@@ -95,13 +87,14 @@ typedef struct range_job {
 
 static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
   range_job *const job = job_pointer;
+  const szg_value_source *const source = job->source;
   szg_extremes *const extremes = &job->by_worker[worker];
   uint64_t const start = part * SZG_RANGE_PART_VALUES;
-  size_t const count = (size_t)szg_min_u64(SZG_RANGE_PART_VALUES, job->value_count - start);
+  size_t const count = (size_t)szg_min_u64(SZG_RANGE_PART_VALUES, source->value_count - start);
   const float *const values_f32 =
-      job->dtype == SZGPU_F32 ? (const float *)job->values + start : NULL;
+      source->dtype == SZGPU_F32 ? (const float *)source->values + start : NULL;
   const double *const values_f64 =
-      job->dtype == SZGPU_F64 ? (const double *)job->values + start : NULL;
+      source->dtype == SZGPU_F64 ? (const double *)source->values + start : NULL;
   if (job->range_so_far) {
     double const greatest =
         values_f32 ? greatest_up_to_f32(values_f32, count, job->limit, job->range_so_far)
@@ -115,43 +108,66 @@ static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-/* Runs the pass and puts the workers' results together in by_worker[0]. */
-static szgpu_status run_range_pass(szg_threads *threads, range_job *job) {
+/* Runs the pass and puts the workers' results together. */
+static szgpu_status run_range_pass(range_job *job, szg_extremes *total) {
+  szg_threads *const threads = job->source->where;
   for (int i = 0; i < threads->count; i++)
     job->by_worker[i] = (szg_extremes){INFINITY, -INFINITY, 0};
-  uint64_t const part_count = szg_div_up(job->value_count, SZG_RANGE_PART_VALUES);
+  uint64_t const part_count = szg_div_up(job->source->value_count, SZG_RANGE_PART_VALUES);
   SZG_TRY(szg_for_parts(threads, part_count, 0, range_part, job));
+  *total = job->by_worker[0];
   for (int i = 1; i < threads->count; i++) {
-    szg_extremes_include(&job->by_worker[0], job->by_worker[i].least, job->by_worker[i].greatest);
-    job->by_worker[0].fills_seen |= job->by_worker[i].fills_seen;
+    szg_extremes_include(total, job->by_worker[i].least, job->by_worker[i].greatest);
+    total->fills_seen |= job->by_worker[i].fills_seen;
   }
   return SZGPU_OK;
 }
 
-szgpu_status szg_range_take(szg_threads *threads, szgpu_dtype dtype, const void *values,
-                            uint64_t value_count, const uint64_t *named_fill, szg_range *range) {
-  range_job job = {.dtype = dtype,
-                   .values = values,
-                   .value_count = value_count,
-                   .named_fill = named_fill,
-                   .known = known_fills(dtype)};
-  SZG_TRY(run_range_pass(threads, &job));
-  szg_extremes *const total = &job.by_worker[0];
+static szgpu_status find_extremes_cpu(const szg_value_source *source, const uint64_t *named_fill,
+                                      szg_extremes *extremes) {
+  range_job job = {.source = source, .named_fill = named_fill, .known = known_fills(source->dtype)};
+  return run_range_pass(&job, extremes);
+}
+
+static szgpu_status greatest_up_to_cpu(const szg_value_source *source, const szg_range *range,
+                                       double limit, double *greatest) {
+  range_job job = {.source = source, .range_so_far = range, .limit = limit};
+  szg_extremes total;
+  SZG_TRY(run_range_pass(&job, &total));
+  *greatest = total.greatest;
+  return SZGPU_OK;
+}
+
+szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,
+                                      uint64_t value_count) {
+  return (szg_value_source){.dtype = dtype,
+                            .values = values,
+                            .value_count = value_count,
+                            .where = threads,
+                            .find_extremes = find_extremes_cpu,
+                            .greatest_up_to = greatest_up_to_cpu};
+}
+
+szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *named_fill,
+                            szg_range *range) {
+  szg_extremes total;
+  SZG_TRY(source->find_extremes(source, named_fill, &total));
+  szg_known_fills const known = known_fills(source->dtype);
   *range = (szg_range){.has_fill = named_fill != NULL, .fill_bits = named_fill ? *named_fill : 0};
-  for (int i = 0; i < job.known.count; i++) {
-    if (!(total->fills_seen >> i & 1)) continue;
-    double const value = szg_value_of_bits(dtype, job.known.bits[i]);
+  for (int i = 0; i < known.count; i++) {
+    if (!(total.fills_seen >> i & 1)) continue;
+    double const value = szg_value_of_bits(source->dtype, known.bits[i]);
     if (!range->has_fill) {
       range->has_fill = true;
-      range->fill_bits = job.known.bits[i];
+      range->fill_bits = known.bits[i];
     } else if (isfinite(value)) {
-      szg_extremes_include(total, value, value); /* only the first of the list is the fill */
+      szg_extremes_include(&total, value, value); /* only the first of the list is the fill */
     }
   }
-  range->has_values = total->least <= total->greatest;
+  range->has_values = total.least <= total.greatest;
   if (range->has_values) {
-    range->least = total->least + 0.0; /* -0 becomes +0 */
-    range->greatest = total->greatest + 0.0;
+    range->least = total.least + 0.0; /* -0 becomes +0 */
+    range->greatest = total.greatest + 0.0;
   }
   return SZGPU_OK;
 }
@@ -245,10 +261,10 @@ static void derive_step(szgpu_dtype dtype, double bound, double greatest, szg_bo
   plan->quantizer.step = step;
 }
 
-szgpu_status szg_bound_derive(szg_threads *threads, szgpu_dtype dtype, const void *values,
-                              uint64_t value_count, szgpu_mode mode, double asked,
+szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, double asked,
                               const szg_range *range, szg_bound_plan *plan) {
   SZG_REQUIRE(asked > 0.0 && asked <= DBL_MAX, SZGPU_BAD_BOUND);
+  szgpu_dtype const dtype = source->dtype;
   *plan = (szg_bound_plan){0};
   szg_quantizer *const quantizer = &plan->quantizer;
   quantizer->arithmetic = dtype == SZGPU_F32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
@@ -265,15 +281,8 @@ szgpu_status szg_bound_derive(szg_threads *threads, szgpu_dtype dtype, const voi
     /* Beyond this a bound is under the spacing of the values, which are then kept exactly. */
     double const meaning_limit = bound * (dtype == SZGPU_F32 ? 0x1p23 : 0x1p50);
     double magnitude = greatest_magnitude;
-    if (magnitude > meaning_limit) {
-      range_job job = {.dtype = dtype,
-                       .values = values,
-                       .value_count = value_count,
-                       .range_so_far = range,
-                       .limit = meaning_limit};
-      SZG_TRY(run_range_pass(threads, &job));
-      magnitude = job.by_worker[0].greatest;
-    }
+    if (magnitude > meaning_limit)
+      SZG_TRY(source->greatest_up_to(source, range, meaning_limit, &magnitude));
     derive_step(dtype, bound, magnitude, plan);
   }
   *quantizer = szg_quantizer_make(quantizer->arithmetic, bound, quantizer->step, range->has_fill,

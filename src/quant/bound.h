@@ -4,9 +4,12 @@
 #ifndef SZG_BOUND_H
 #define SZG_BOUND_H
 
+#include "core/device.h"
 #include "core/threads.h"
 #include "quant/quant_core.h"
 #include "szgpu.h"
+
+SZG_C_BEGIN
 
 /* What the range pass finds over a field. */
 typedef struct szg_range {
@@ -25,20 +28,61 @@ typedef struct szg_bound_plan {
   szg_quantizer quantizer;
 } szg_bound_plan;
 
-/* One pass over value_count values of dtype. named_fill: its bits in the field's type, or NULL:
- * one of the known fill values is looked for. */
-szgpu_status szg_range_take(szg_threads *threads, szgpu_dtype dtype, const void *values,
-                            uint64_t value_count, const uint64_t *named_fill,
+/* What a pass over the values finds. */
+typedef struct szg_extremes {
+  double least, greatest; /* least > greatest: there are none */
+  uint32_t fills_seen;    /* a bit for each known fill, in the order of the list */
+} szg_extremes;
+
+/* A field's values, wherever they are, and the two passes over them. */
+typedef struct szg_value_source szg_value_source;
+struct szg_value_source {
+  szgpu_dtype dtype;
+  const void *values;
+  uint64_t value_count;
+  void *where; /* the CPU's threads, or the szg_value_source_cuda */
+  /* Extremes of the values that are finite and not fill. named_fill: its bits, the only fill then;
+   * NULL: every known fill is one, and is seen. */
+  szgpu_status (*find_extremes)(const szg_value_source *source, const uint64_t *named_fill,
+                                szg_extremes *extremes);
+  /* The greatest magnitude up to `limit`, the fill of `range` left out; 0 if there is none. */
+  szgpu_status (*greatest_up_to)(const szg_value_source *source, const szg_range *range,
+                                 double limit, double *greatest);
+};
+
+szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,
+                                      uint64_t value_count);
+
+/* One pass over the source. named_fill: its bits in the field's type, or NULL: one of the known
+ * fill values is looked for. */
+szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *named_fill,
                             szg_range *range) SZG_CHECKED;
 
 /* Applies the mode and derives the quantizer. Reads the values again only where some are too large
  * for the bound to mean anything to them. SZGPU_BAD_BOUND: not finite and positive. */
-szgpu_status szg_bound_derive(szg_threads *threads, szgpu_dtype dtype, const void *values,
-                              uint64_t value_count, szgpu_mode mode, double asked,
+szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, double asked,
                               const szg_range *range, szg_bound_plan *plan) SZG_CHECKED;
 
 /* A quantizer as the header gives it, for restoring. */
 szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,
                                  uint64_t fill_bits);
+
+/* ---- CUDA ---- */
+
+/* Of device memory, and as many pinned ones to bring the result back. Aligned to 8. */
+enum { SZG_RANGE_WORK_BYTES = 64 };
+
+/* Values on the device. Each pass waits for its result: one round trip. */
+typedef struct szg_value_source_cuda {
+  szg_value_source source; /* its `where` points here, so this must not move */
+  szg_device *device;
+  void *work, *pinned_work;
+} szg_value_source_cuda;
+
+void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const void *values,
+                                uint64_t value_count, void *work, void *pinned_work,
+                                szg_value_source_cuda *source);
+
+SZG_C_END
 
 #endif

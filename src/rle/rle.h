@@ -14,6 +14,9 @@
 #include <stdint.h>
 
 #include "container/format.h"
+#include "core/hd.h"
+
+SZG_C_BEGIN
 
 /* Most bytes a tile's mask can take: every value another run, or one run in pieces. */
 enum { SZG_MASK_MAX_BYTES = SZG_TILE_VALUES + SZG_TILE_VALUES / 255 + 1 };
@@ -26,5 +29,7 @@ size_t szg_mask_encode(uint8_t *mask, uint32_t value_count, uint32_t distance, u
 /* The inverse. False when the runs are longer than the tile. */
 bool szg_mask_decode(const uint8_t *bytes, size_t byte_count, uint32_t value_count,
                      uint32_t distance, uint8_t *mask);
+
+SZG_C_END
 
 #endif

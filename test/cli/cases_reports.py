@@ -55,7 +55,7 @@ class Lines(CliTest):
 
     def test_the_version(self):
         result = self.succeed("--version")
-        self.assertRegex(result.out, r"\Aszgpu [0-9]+\.[0-9]+\.[0-9]+\n\Z")
+        self.assertRegex(result.out, r"\Aszgpu [0-9]+\.[0-9]+\.[0-9]+\nCUDA: (yes|no)\n\Z")
 
     def test_the_help_fits_a_terminal_and_names_every_option(self):
         text = self.succeed("--help").out
@@ -63,8 +63,10 @@ class Lines(CliTest):
         self.assertLessEqual(text.count("\n"), 48)
         for option in ("-z", "-x", "-l", "-e", "-m", "-d", "-t", "-b", "-j", "-o", "-f", "-q", "-v",
                        "-V", "--verify", "--compare", "--slab", "--frame", "--zstd", "--fill",
-                       "--decoder", "--layout", "--json", "--help", "--version"):
+                       "--decoder", "--device", "--layout", "--json", "--help", "--version"):
             self.assertRegex(text, rf"(?<![\w-]){option}\b")
+        for decoder in ("auto", "serial", "table", "gap-array", "chunked"):
+            self.assertRegex(text, rf"\n +{decoder} +[^\n]+\n")
         self.assertEqual(self.succeed("-h").out, text)
 
 

@@ -16,6 +16,11 @@ import numpy as np
 
 szgpu = None  # the path of the binary, set by test_cli.py
 
+CUDA_DECODERS = ("gap-array", "chunked")
+MOST_DEVICE = 2147483647
+WHY = r"no usable GPU \(GPU {}: [^\n]+\)"
+NOTE = rf"szgpu: note: the CPU does it: {WHY}\n"
+
 
 class Result:
     def __init__(self, code, out, err):
@@ -60,11 +65,24 @@ class CliTest(unittest.TestCase):
         self.succeed("-z", "-q", "-e", "1e-3", *options, name)
         return name + ".szg"
 
+    def large_field(self, name):
+        """70 MB: of a size that -b auto gives to a GPU."""
+        values = np.arange(17_500_000, dtype="<u4") // np.uint32(37) % np.uint32(1009)
+        return self.write(name, values.astype("<f4").tobytes())
+
+    def require_cuda(self, is_wanted=True):
+        """Skips the test in a build that has none, or has it; no word of a GPU."""
+        has_cuda = "\nCUDA: yes\n" in self.succeed("--version").out
+        if has_cuda != is_wanted:
+            self.skipTest(f"this build has {'' if has_cuda else 'no '}CUDA")
+
     def environment(self, asan_options="allocator_may_return_null=1"):
-        """Little but the options of sanitizers, which only matter in a build that has them."""
+        """Little but the options of sanitizers, which only matter in a build that has them. No
+        GPU, so that every machine gives the same."""
         kept = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
         kept["ASAN_OPTIONS"] = kept.get("ASAN_OPTIONS", "") + ":" + asan_options
-        return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", **kept}
+        return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "CUDA_VISIBLE_DEVICES": "-1",
+                **kept}
 
     def start(self, *arguments, **how):
         how.setdefault("stdin", subprocess.DEVNULL)

@@ -4,7 +4,9 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_cli.py PATH/TO/szgpu [a unittest selection, such as cases_files.Npy -v]
 
-Needs numpy. Makes its own fields in temporary folders; passes as root and as any other user.
+Needs numpy. Makes its own fields in temporary folders; passes as root and as any other user. No
+test sees a GPU but those of cases_gpu, which run when asked for by name. Where every test was
+skipped, the exit code is 77.
 """
 import os
 import sys
@@ -12,7 +14,8 @@ import unittest
 
 import harness
 
-CASES = ["cases_files", "cases_npy", "cases_outputs", "cases_refusals", "cases_reports"]
+CASES = ["cases_cuda", "cases_files", "cases_npy", "cases_outputs", "cases_refusals",
+         "cases_reports"]
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
@@ -21,4 +24,6 @@ if __name__ == "__main__":
     selection = sys.argv[2:]
     if not any(not argument.startswith("-") for argument in selection):
         selection += CASES
-    unittest.main(module=None, argv=["test_cli.py", *selection])
+    run = unittest.main(module=None, argv=["test_cli.py", *selection], exit=False).result
+    all_skipped = 0 < run.testsRun == len(run.skipped)
+    sys.exit(77 if all_skipped else not run.wasSuccessful())

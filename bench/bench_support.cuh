@@ -1,0 +1,248 @@
+/* bench_support.cuh - what a bench of the CUDA backend is made of: memory, checks, times, fields.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_BENCH_SUPPORT_CUH
+#define SZG_BENCH_SUPPORT_CUH
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "container/checksum.h"
+#include "core/tiles.h"
+#include "szgpu.h"
+
+namespace {
+
+constexpr int kThreads = 256, kBlocks = 2048; /* of the checks, which are not timed */
+constexpr int kPoison = 0xA5;
+constexpr size_t kCeilingBytes = (size_t)1 << 29; /* far more than any second-level cache */
+
+void die(const std::string &what) {
+  fprintf(stderr, "bench_stages: %s\n", what.c_str());
+  exit(2);
+}
+
+void must_cuda(cudaError_t error) {
+  if (error != cudaSuccess) die(cudaGetErrorString(error));
+}
+
+void must(const szgpu_ctx *ctx, szgpu_status status) {
+  if (status != SZGPU_OK)
+    die(std::string(szgpu_status_text(status)) + " (" + szgpu_last_error(ctx) + ")");
+}
+
+/* ---- memory ---- */
+
+enum class Where { kDevice, kPinned, kPageable };
+
+class Memory {
+ public:
+  Memory(Where where, size_t byte_count) : where_(where), byte_count_(byte_count) {
+    if (where == Where::kDevice) must_cuda(cudaMalloc(&bytes_, byte_count));
+    if (where == Where::kPinned) must_cuda(cudaMallocHost(&bytes_, byte_count));
+    if (where == Where::kPageable) bytes_ = (uint8_t *)malloc(byte_count);
+    if (!bytes_) die("out of memory");
+  }
+  ~Memory() {
+    if (where_ == Where::kDevice) cudaFree(bytes_);
+    if (where_ == Where::kPinned) cudaFreeHost(bytes_);
+    if (where_ == Where::kPageable) free(bytes_);
+  }
+  Memory(const Memory &) = delete;
+  Memory &operator=(const Memory &) = delete;
+  uint8_t *bytes() const { return bytes_; }
+  size_t byte_count() const { return byte_count_; }
+  /* So that what is not written shows. */
+  void poison(cudaStream_t stream) const {
+    if (where_ != Where::kDevice) memset(bytes_, kPoison, byte_count_);
+    if (where_ == Where::kDevice) {
+      must_cuda(cudaMemsetAsync(bytes_, kPoison, byte_count_, stream));
+      must_cuda(cudaStreamSynchronize(stream));
+    }
+  }
+  void fill(const void *from, size_t byte_count) const {
+    must_cuda(cudaMemcpy(bytes_, from, byte_count, cudaMemcpyDefault));
+    must_cuda(cudaDeviceSynchronize()); /* other streams do not wait for it */
+  }
+
+ private:
+  Where where_;
+  size_t byte_count_;
+  uint8_t *bytes_ = nullptr;
+};
+
+/* ---- verification, on the device ---- */
+
+template <class Word>
+__global__ void __launch_bounds__(kThreads)
+    words_compare_kernel(const Word *a, const Word *b, uint64_t count, unsigned long long *wrong) {
+  uint64_t const stride = (uint64_t)gridDim.x * kThreads;
+  for (uint64_t i = (uint64_t)blockIdx.x * kThreads + threadIdx.x; i < count; i += stride)
+    if (a[i] != b[i]) atomicAdd(wrong, 1ull);
+}
+
+/* Within the bound as doubles, or the same bits (NaN too). */
+template <class Value, class Bits>
+__global__ void __launch_bounds__(kThreads)
+    values_check_kernel(const Value *field, const Value *restored, uint64_t count, double bound,
+                        unsigned long long *wrong) {
+  uint64_t const stride = (uint64_t)gridDim.x * kThreads;
+  for (uint64_t i = (uint64_t)blockIdx.x * kThreads + threadIdx.x; i < count; i += stride) {
+    bool const is_within = fabs((double)field[i] - (double)restored[i]) <= bound;
+    if (!is_within && ((const Bits *)field)[i] != ((const Bits *)restored)[i])
+      atomicAdd(wrong, 1ull);
+  }
+}
+
+class Checker {
+ public:
+  explicit Checker(cudaStream_t stream) : stream_(stream), count_(Where::kDevice, 8) {}
+  bool is_verified() const { return is_verified_; }
+  template <class Word>
+  void same(const char *what, const void *a, const void *b, uint64_t word_count) {
+    must_cuda(cudaMemsetAsync(count_.bytes(), 0, 8, stream_));
+    words_compare_kernel<Word><<<kBlocks, kThreads, 0, stream_>>>(
+        (const Word *)a, (const Word *)b, word_count, (unsigned long long *)count_.bytes());
+    judge(what);
+  }
+  void within(const szgpu_shape &shape, const void *field, const void *restored, uint64_t count,
+              double bound) {
+    must_cuda(cudaMemsetAsync(count_.bytes(), 0, 8, stream_));
+    unsigned long long *const wrong = (unsigned long long *)count_.bytes();
+    if (shape.dtype == SZGPU_F32)
+      values_check_kernel<float, uint32_t><<<kBlocks, kThreads, 0, stream_>>>(
+          (const float *)field, (const float *)restored, count, bound, wrong);
+    else
+      values_check_kernel<double, uint64_t><<<kBlocks, kThreads, 0, stream_>>>(
+          (const double *)field, (const double *)restored, count, bound, wrong);
+    judge("values out of bound");
+  }
+  void claim(bool is_so, const char *what) {
+    if (!is_so) fprintf(stderr, "bench_stages: NOT VERIFIED: %s\n", what);
+    is_verified_ = is_verified_ && is_so;
+  }
+
+ private:
+  void judge(const char *what) {
+    unsigned long long wrong = 0;
+    must_cuda(cudaGetLastError());
+    must_cuda(cudaMemcpyAsync(&wrong, count_.bytes(), 8, cudaMemcpyDeviceToHost, stream_));
+    must_cuda(cudaStreamSynchronize(stream_));
+    claim(wrong == 0, what);
+  }
+  cudaStream_t stream_;
+  Memory count_;
+  bool is_verified_ = true;
+};
+
+/* ---- times ---- */
+
+struct Times { /* milliseconds */
+  double median, least, greatest;
+};
+
+Times times_of(std::vector<double> milliseconds) {
+  if (milliseconds.empty()) return {0.0, 0.0, 0.0};
+  std::sort(milliseconds.begin(), milliseconds.end());
+  size_t const count = milliseconds.size();
+  return {(milliseconds[(count - 1) / 2] + milliseconds[count / 2]) / 2, milliseconds.front(),
+          milliseconds.back()};
+}
+
+double gb_per_second(double bytes, double milliseconds) {
+  return milliseconds > 0.0 ? bytes / milliseconds / 1e6 : 0.0;
+}
+
+/* Times `call` alone, after runs that do not count. */
+template <class Prepare, class Call, class Check>
+Times time_runs(int warm_ups, int runs, Prepare prepare, Call call, Check check) {
+  std::vector<double> milliseconds;
+  for (int run = -warm_ups; run < runs; run++) {
+    prepare();
+    auto const start = std::chrono::steady_clock::now();
+    call();
+    std::chrono::duration<double, std::milli> const taken =
+        std::chrono::steady_clock::now() - start;
+    check();
+    if (run >= 0) milliseconds.push_back(taken.count());
+  }
+  return times_of(milliseconds);
+}
+
+/* ---- the machine ---- */
+
+struct Machine {
+  std::string gpu, runtime, driver;
+  double copy_gb_per_second; /* read and written */
+};
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+Machine look_at_machine(cudaStream_t stream) {
+  cudaDeviceProp properties;
+  int runtime = 0, driver = 0;
+  must_cuda(cudaGetDeviceProperties(&properties, 0));
+  must_cuda(cudaRuntimeGetVersion(&runtime));
+  must_cuda(cudaDriverGetVersion(&driver));
+  Memory const from(Where::kDevice, kCeilingBytes), to(Where::kDevice, kCeilingBytes);
+  from.poison(stream);
+  auto const nothing = [] {};
+  auto const copy = [&] {
+    must_cuda(
+        cudaMemcpyAsync(to.bytes(), from.bytes(), kCeilingBytes, cudaMemcpyDeviceToDevice, stream));
+    must_cuda(cudaStreamSynchronize(stream));
+  };
+  Times const times = time_runs(3, 20, nothing, copy, nothing);
+  return {properties.name, version_text(runtime), version_text(driver),
+          gb_per_second(2.0 * kCeilingBytes, times.median)};
+}
+
+/* ---- fields ---- */
+
+struct Field {
+  std::string name;
+  szgpu_shape shape;
+  uint64_t value_count;
+  std::vector<uint8_t> bytes;
+  uint64_t hash; /* XXH3-64 */
+};
+
+Field read_field(const std::string &path) {
+  Field field;
+  field.name = path.substr(path.find_last_of('/') + 1);
+  size_t const dims = field.name.find_last_of('_'), type = field.name.find_last_of('.');
+  if (dims == std::string::npos || type == std::string::npos || type < dims)
+    die(path + " is not named as name_512x512x512.f32");
+  memset(&field.shape, 0, sizeof field.shape);
+  field.shape.dtype = field.name.substr(type) == ".f64" ? SZGPU_F64 : SZGPU_F32;
+  field.value_count = 1;
+  for (const char *at = field.name.c_str() + dims; *at != '.' && field.shape.ndim < 4;) {
+    char *end;
+    uint64_t const extent = strtoull(at + 1, &end, 10);
+    if (extent == 0 || (*end != 'x' && *end != '.')) die(path + ": what are its dims?");
+    field.shape.dims[field.shape.ndim++] = extent;
+    field.value_count *= extent;
+    at = end;
+  }
+  field.bytes.resize(field.value_count * szg_dtype_bytes(field.shape.dtype));
+  FILE *const file = fopen(path.c_str(), "rb");
+  if (!file) die("cannot open " + path);
+  bool const is_read = fread(field.bytes.data(), 1, field.bytes.size(), file) == field.bytes.size();
+  if (!is_read || fgetc(file) != EOF) die(path + " is not as long as its dims say");
+  fclose(file);
+  field.hash = szg_checksum_plain(field.bytes.data(), field.bytes.size());
+  return field;
+}
+
+} // namespace
+
+#endif

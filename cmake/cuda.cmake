@@ -1,0 +1,38 @@
+# cuda.cmake - finds CUDA's compiler and libraries and says for which GPUs to build.
+# SPDX-License-Identifier: BSD-3-Clause
+
+if(SZGPU_SANITIZE)
+  message(FATAL_ERROR "SZGPU_CUDA and SZGPU_SANITIZE do not go together: the host's sanitizers "
+                      "know no GPU. scripts/gpu_check.sh --sanitize runs CUDA's own.")
+endif()
+
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(SZGPU_NVCC nvcc PATHS /usr/local/cuda/bin DOC "CUDA's compiler")
+  if(NOT SZGPU_NVCC)
+    message(FATAL_ERROR "SZGPU_CUDA needs CUDA's compiler, nvcc: install the CUDA toolkit, 12.0 or "
+                        "later, or say where it is with -DCMAKE_CUDA_COMPILER=.")
+  endif()
+  set(CMAKE_CUDA_COMPILER ${SZGPU_NVCC})
+endif()
+
+# One architecture of every generation that nvcc knows, unless the user says which. Before CMake
+# 3.23 only nvcc knows that word.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+  if(CMAKE_VERSION VERSION_LESS 3.23)
+    set(CMAKE_CUDA_ARCHITECTURES OFF)
+    set(SZGPU_CUDA_ARCHITECTURE_FLAGS -arch=all-major)
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES all-major)
+  endif()
+endif()
+
+enable_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER_ID STREQUAL NVIDIA OR CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
+  message(FATAL_ERROR "SZGPU_CUDA needs nvcc 12.0 or later; this is ${CMAKE_CUDA_COMPILER_ID} "
+                      "${CMAKE_CUDA_COMPILER_VERSION}.")
+endif()
+find_package(CUDAToolkit REQUIRED)
+
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)

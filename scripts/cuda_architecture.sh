@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# cuda_architecture.sh - prints the one GPU architecture that tests are built for, such as 90.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# SZGPU_CUDA_ARCHITECTURES if it is set, else that of the GPU here, else 90.
+set -euo pipefail
+
+found=${SZGPU_CUDA_ARCHITECTURES:-}
+if [ -z "$found" ] && command -v nvidia-smi >/dev/null; then
+  found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 || true)
+  found=${found//./}
+fi
+[[ $found =~ ^[0-9] ]] || found=90
+echo "$found"

@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# gpu_check.sh - every test that needs a GPU, on a machine that has one.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# usage: scripts/gpu_check.sh [--build DIR] [--fields DIR] [--sanitize] [--bench] [--logs DIR]
+#                             [--only TEXT] [--jobs COUNT]
+#   --build DIR   holds the programs, which may come from another machine: DIR/szgpu,
+#                 DIR/test/test_cuda_*, DIR/bench_stages. Without it they are built in build/cuda.
+#   --fields DIR  real fields; else $SZGPU_FIELDS, else ../shared/datasets
+#   --sanitize    each test also under the four tools of compute-sanitizer, with fewer cases
+#   --bench       then the stages are timed, on fields of 512^3 values made by bench/gpu_fields.py
+#   --logs DIR    what every run printed; else build/gpu_check
+#   --only TEXT   of the tests, those whose names have TEXT in them
+#   --jobs COUNT  how many runs of compute-sanitizer share the GPU; else 4
+# A line for each run, the end of its log where it failed, a summary last. Fails if anything did;
+# a machine without a GPU fails everything.
+set -euo pipefail
+caller=$PWD
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build='' fields=${SZGPU_FIELDS:-$PWD/../shared/datasets} logs=$PWD/build/gpu_check only='' jobs=4
+sanitize='' bench=''
+usage() {
+  sed -n '/^# usage/,/^#   --jobs/s/^# \?//p' "${BASH_SOURCE[0]}" >&2
+  exit 1
+}
+while [ $# -gt 0 ]; do
+  case $1 in
+    --sanitize) sanitize=1 ;;
+    --bench) bench=1 ;;
+    --build | --fields | --logs)
+      [ $# -ge 2 ] || usage
+      declare "${1#--}=$(cd "$caller" && realpath -m "$2")"
+      shift
+      ;;
+    --only | --jobs)
+      [ $# -ge 2 ] || usage
+      declare "${1#--}=$2"
+      shift
+      ;;
+    *) usage ;;
+  esac
+  shift
+done
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || usage
+
+# --- The programs -------------------------------------------------------------------------------
+
+mkdir -p "$logs"
+rm -f "$logs"/*.log "$logs"/*.list "$logs"/*.json
+if [ -z "$build" ]; then
+  scripts/install_deps.sh test
+  targets=(cuda_tests)
+  [ -z "$bench" ] || targets+=(bench_stages)
+  cmake --preset cuda -DSZGPU_BENCH="${bench:+ON}" \
+    -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)"
+  cmake --build --preset cuda --parallel "$(nproc)" --target "${targets[@]}"
+  build=$PWD/build/cuda
+fi
+mapfile -t programs < <(find "$build/test" -maxdepth 1 -type f -name "test_cuda_*$only*" \
+  -perm -u+x | sort)
+if [ ${#programs[@]} -eq 0 ]; then
+  echo "gpu_check.sh: $build/test holds no program test_cuda_*$only*; build the target cuda_tests." >&2
+  exit 1
+fi
+
+export SZGPU_REQUIRE_GPU=1 SZGPU_FIELDS=$fields
+export SZGPU_SOURCE_DIR=$PWD # programs built elsewhere look for the golden archives there
+
+# --- Runs ---------------------------------------------------------------------------------------
+
+run() { # name, seconds it may take, command
+  local name=$1 limit=$2 rc=0 start=$SECONDS verdict text
+  shift 2
+  timeout --kill-after=20 "$limit" "$@" >"$logs/$name.log" 2>&1 </dev/null || rc=$?
+  case $rc in
+    0) verdict=passed ;;
+    77) verdict=skipped ;;
+    124 | 137) verdict=FAILED && echo "stopped after $limit s" >>"$logs/$name.log" ;;
+    *) verdict=FAILED && echo "exit code $rc" >>"$logs/$name.log" ;;
+  esac
+  echo "$name" >>"$logs/$verdict.list"
+  printf -v text '%-8s %-36s %4d s' "$verdict" "$name" $((SECONDS - start))
+  [ $verdict = passed ] || text+=$'\n'$(tail -n 20 "$logs/$name.log" | sed 's/^/  | /')
+  printf '%s\n' "$text"
+}
+
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || true
+for program in "${programs[@]}"; do
+  run "$(basename "$program" | sed 's/^test_//')" 600 "$program"
+done
+[[ cuda_cli != *"$only"* ]] ||
+  run cuda_cli 600 python3 test/cli/test_cli.py "$build/szgpu" cases_gpu
+[[ cuda_fields != *"$only"* ]] ||
+  run cuda_fields 900 python3 test/cuda_fields.py "$build/szgpu" --fields "$fields"
+
+# --- compute-sanitizer --------------------------------------------------------------------------
+
+if [ -n "$sanitize" ]; then
+  export PATH=$PATH:/usr/local/cuda/bin
+  if ! command -v compute-sanitizer >/dev/null; then
+    echo "gpu_check.sh: there is no compute-sanitizer in PATH; it comes with the CUDA toolkit." >&2
+    exit 1
+  fi
+  # Errors that the runtime returns are the tests' own matter; some make them on purpose.
+  common=(--error-exitcode 99 --report-api-errors no --print-limit 20)
+  for program in "${programs[@]}"; do
+    name=$(basename "$program" | sed 's/^test_//')
+    for tool in memcheck racecheck initcheck synccheck; do
+      options=(--tool "$tool")
+      # Where calls fail on purpose, giving back may be one of them.
+      [ $tool != memcheck ] || [ "$name" = cuda_errors ] || options+=(--leak-check full)
+      while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+      run "$name.$tool" 580 env SZGPU_TEST_QUICK=1 \
+        compute-sanitizer "${common[@]}" "${options[@]}" "$program" &
+    done
+  done
+  wait
+fi
+
+# --- Times --------------------------------------------------------------------------------------
+
+if [ -n "$bench" ]; then
+  made=$(mktemp -d)
+  trap 'rm -rf "$made"' EXIT
+  run bench_fields 600 python3 bench/gpu_fields.py "$made" 512
+  mapfile -t made_fields < <(find "$made" -name '*.f32' -o -name '*.f64' | sort)
+  run bench_stages 600 "$build/bench_stages" -e 1e-3,1e-4 --json "$logs/bench_stages.json" \
+    "${made_fields[@]}"
+  cat "$logs/bench_stages.log"
+fi
+
+# --- Summary ------------------------------------------------------------------------------------
+
+count() { # verdict
+  if [ -e "$logs/$1.list" ]; then wc -l <"$logs/$1.list"; else echo 0; fi
+}
+printf '\n%d passed, %d skipped, %d failed; logs are in %s\n' "$(count passed)" "$(count skipped)" \
+  "$(count FAILED)" "$logs"
+[ ! -e "$logs/FAILED.list" ] || { sed 's/^/  FAILED /' "$logs/FAILED.list" && exit 1; }

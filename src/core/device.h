@@ -1,0 +1,84 @@
+/* device.h - a GPU as the pipeline sees it: stream, memory, transfers, what went wrong.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Everything runs in one stream, in order. Device memory is one arena, grown between calls only;
+ * what the host reads or sends lies in one pinned block.
+ */
+#ifndef SZG_DEVICE_H
+#define SZG_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/status.h"
+
+SZG_C_BEGIN
+
+/* What kernels find wrong with an archive. Zeroed at the start of a call, read at its end; kernels
+ * set it and go on within their bounds. */
+typedef struct szg_verdict {
+  uint32_t bad_sections; /* a bit per kind: its checksum does not match */
+  uint32_t bad_data;     /* not 0: the contents contradict themselves */
+} szg_verdict;
+
+enum { SZG_MOST_STAGE_TIMES = 64 };
+
+typedef struct szg_device {
+  int index;
+  struct CUstream_st *stream;
+  bool owns_stream;
+  uint8_t *arena; /* device memory */
+  uint64_t arena_bytes;
+  uint8_t *pinned; /* host memory that the device reaches */
+  uint64_t pinned_bytes;
+  uint32_t round_trips; /* of the last call: waits in its middle for what the device found */
+  bool is_timed;        /* marks are taken, for benchmarks */
+  int mark_count;
+  const char *mark_names[SZG_MOST_STAGE_TIMES];
+  struct CUevent_st *marks[SZG_MOST_STAGE_TIMES];
+} szg_device;
+
+/* Finds device `index` and makes it ready. stream: NULL for one of its own. On failure nothing is
+ * held. SZGPU_NO_DEVICE: there is none, the driver is too old, or this build has no code for it. */
+szgpu_status szg_device_open(int index, struct CUstream_st *stream, szg_device *device) SZG_CHECKED;
+void szg_device_close(szg_device *device);
+
+/* Makes the device current for this thread; *previous is for szg_device_leave. */
+szgpu_status szg_device_enter(const szg_device *device, int *previous) SZG_CHECKED;
+void szg_device_leave(int previous);
+
+/* Why the last failing call of this thread failed, as the CUDA runtime says it; clears it. "" if
+ * there is nothing to say. */
+const char *szg_device_why(void);
+
+/* Whether a pointer is to memory that kernels may use as it is. */
+bool szg_device_reaches(const void *pointer);
+
+/* Device memory of at least `bytes`, kept for later calls. On SZGPU_OUT_OF_MEMORY *free_bytes says
+ * how many there were. */
+szgpu_status szg_device_reserve(szg_device *device, uint64_t bytes,
+                                uint64_t *free_bytes) SZG_CHECKED;
+/* Pinned memory of at least `bytes`; forgets its contents when it grows. */
+szgpu_status szg_device_reserve_pinned(szg_device *device, uint64_t bytes) SZG_CHECKED;
+
+/* Copies in stream order; host memory may be pinned or not. */
+szgpu_status szg_device_copy(szg_device *device, void *to, const void *from,
+                             uint64_t bytes) SZG_CHECKED;
+/* Every byte becomes `value`. */
+szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value,
+                            uint64_t bytes) SZG_CHECKED;
+
+/* Waits for all that was put in the stream. is_round_trip: work that follows depends on what comes
+ * back; otherwise it is the end of a call. */
+szgpu_status szg_device_wait(szg_device *device, bool is_round_trip) SZG_CHECKED;
+
+/* Notes that the work put in the stream since the mark before was `name`'s. */
+szgpu_status szg_device_mark(szg_device *device, const char *name) SZG_CHECKED;
+/* Milliseconds between marks i - 1 and i, i >= 1, once the stream was waited for. */
+szgpu_status szg_device_mark_time(const szg_device *device, int i, float *milliseconds) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,52 @@
+/* places.h - where each tile's share of every section begins, and which tiles have any, on CUDA.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_PLACES_H
+#define SZG_PLACES_H
+
+#include "core/arena.h"
+#include "core/device.h"
+#include "core/tiles.h"
+
+SZG_C_BEGIN
+
+/* Pointers are to device memory. Scanning and listing share the scratch memory, so they must run in
+ * one stream; a list holds until the next select. */
+typedef struct szg_places_cuda {
+  szg_tile_place *places; /* [tiles + 1]: the last has the totals */
+  uint32_t *tiles;        /* [tiles]: the list, in rising order */
+  uint32_t *tile_count;   /* tiles in the list */
+  void *scratch;
+  uint64_t scratch_bytes;
+} szg_places_cuda;
+
+/* SZGPU_UNSUPPORTED: more tiles than 32 bits can number. */
+szgpu_status szg_places_carve_cuda(szg_arena *arena, uint64_t tile_count,
+                                   szg_places_cuda *work) SZG_CHECKED;
+
+/* The running sums of the counts into work->places. The arrays inside `counts` are on the device,
+ * and need not be true. */
+szgpu_status szg_places_scan_cuda(const szg_places_cuda *work, const szg_grid *grid,
+                                  const szg_tile_counts *counts,
+                                  struct CUstream_st *stream) SZG_CHECKED;
+
+/* Lists the tiles with tile_marks[t] != 0. */
+szgpu_status szg_places_select_marked_cuda(const szg_places_cuda *work, uint64_t tile_count,
+                                           const uint8_t *tile_marks,
+                                           struct CUstream_st *stream) SZG_CHECKED;
+
+/* Lists the tiles with counts[t] != 0. */
+szgpu_status szg_places_select_counted_cuda(const szg_places_cuda *work, uint64_t tile_count,
+                                            const uint16_t *counts,
+                                            struct CUstream_st *stream) SZG_CHECKED;
+
+/* Lists the tiles with any of exact[2 t], exact[2 t + 1] and fill_mask_bytes[t]; an array that is
+ * NULL counts as zeros. */
+szgpu_status szg_places_select_marks_counted_cuda(const szg_places_cuda *work, uint64_t tile_count,
+                                                  const uint16_t *exact,
+                                                  const uint16_t *fill_mask_bytes,
+                                                  struct CUstream_st *stream) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,139 @@
+/* code_queue.cuh - decoded codes on their way from a warp's lanes to memory.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each lane decodes codes for a place of its own. It puts them together in rows of four in its
+ * column of shared memory; two rows are a unit of 16 bytes, which is what is stored. When some lane
+ * has no room left, the warp stores all units that are complete, four lanes for 64 bytes of one
+ * lane's, so that the room needed does not depend on how many codes there are.
+ */
+#ifndef SZG_CODE_QUEUE_CUH
+#define SZG_CODE_QUEUE_CUH
+
+#include "huffman/decode.cuh"
+
+namespace szg {
+
+/* Places in shared memory are kept as its addresses, of 32 bits: half the registers of pointers, and
+ * fewer additions. */
+__device__ __forceinline__ uint32_t place_of(const void *shared) {
+  return (uint32_t)__cvta_generic_to_shared(shared);
+}
+template <class T>
+__device__ __forceinline__ T *shared_at(uint32_t place) {
+  return static_cast<T *>(__cvta_shared_to_generic(place));
+}
+
+constexpr uint32_t kUnitCodes = 8;
+constexpr uint32_t kRowCodes = 4;
+constexpr uint32_t kCodeRows = 8;  /* of a lane */
+constexpr uint32_t kSpareRows = 2; /* before them: for codes before the lane's first whole unit */
+constexpr uint32_t kRowsAhead = 4; /* what may be appended between two looks at is_full */
+constexpr uint32_t kCellBytes = kRowCodes * sizeof(uint16_t);
+constexpr uint32_t kRowBytes = 34 * kCellBytes; /* then a lane's units lie in different banks */
+constexpr uint32_t kQueueBytes = (kSpareRows + kCodeRows) * kRowBytes; /* of a warp */
+constexpr uint32_t kFlushUnits = kCodeRows / 2;
+static_assert(kFlushUnits == 4 && kCodeRows > kRowsAhead, "four lanes store a lane's units");
+
+/* Stores units: a lane one of those of an owner, for kFlushUnits owners in turn. */
+struct UnitWriter {
+  static constexpr uint32_t kOwners = 32 / kFlushUnits; /* lanes whose units are stored at once */
+  uint32_t owner;  /* the first lane of which this one stores a unit */
+  uint32_t cell;   /* place of that unit's first row */
+  uint32_t needed; /* what an owner's notice is above if it has that unit */
+  uint8_t
+      *units; /* where units are counted from, and on by the unit's number in the owner's rows */
+
+  __device__ UnitWriter(uint32_t queue_memory, uint4 *first_unit) {
+    uint32_t const lane = threadIdx.x % 32, part = lane % kFlushUnits;
+    owner = lane / kFlushUnits;
+    cell = queue_memory + (kSpareRows + 2 * part) * kRowBytes + owner * kCellBytes;
+    needed = part << 16 | 0xFFFF;
+    units = reinterpret_cast<uint8_t *>(first_unit + part);
+  }
+
+  /* The calling lane has `count` units from unit number `first`, below 2^16, on. The whole warp
+   * calls. */
+  __device__ __forceinline__ void store(uint32_t count, uint32_t first) const {
+    uint32_t const notice = count << 16 | first;
+    uint32_t notices[kFlushUnits];
+    uint64_t low[kFlushUnits], high[kFlushUnits];
+#pragma unroll
+    for (uint32_t i = 0; i < kFlushUnits; i++) {
+      notices[i] = __shfl_sync(kAllLanes, notice, (int)(owner + i * kOwners));
+      low[i] = *shared_at<uint64_t>(cell + i * kOwners * kCellBytes);
+      high[i] = *shared_at<uint64_t>(cell + i * kOwners * kCellBytes + kRowBytes);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < kFlushUnits; i++) {
+      if (notices[i] <= needed) continue;
+      uint64_t const offset = (uint64_t)(notices[i] & 0xFFFF) * sizeof(uint4);
+      *reinterpret_cast<uint4 *>(units + offset) = make_uint4(
+          (uint32_t)low[i], (uint32_t)(low[i] >> 32), (uint32_t)high[i], (uint32_t)(high[i] >> 32));
+    }
+  }
+};
+
+/* As PTX has it: 0 where the shift is 64. */
+__device__ __forceinline__ uint64_t shift_right(uint64_t value, uint32_t shift) {
+  uint64_t result;
+  asm("shr.u64 %0, %1, %2;" : "=l"(result) : "l"(value), "r"(shift));
+  return result;
+}
+
+/* What a lane has decoded and not stored yet. A unit is the lane's that has its first code: so the
+ * lane decodes on past its own codes until its last unit is complete, and drops those before its
+ * first. */
+template <class Entry>
+struct CodeQueue {
+  uint32_t column;     /* place of the first row of the lane's first unit not stored */
+  uint32_t row;        /* place of the row begun */
+  uint64_t begun;      /* its codes, in lanes of 16 bits */
+  uint32_t begun_bits; /* how much of it there is */
+  uint32_t unit;       /* number of the unit in the first row */
+  int32_t units_left;  /* the lane's, from that one on */
+
+  /* first, end: the lane's codes, counted as units are; none is stored from unit_limit on. */
+  __device__ CodeQueue(uint32_t queue_memory, uint32_t first, uint32_t end, uint32_t unit_limit)
+      : column(queue_memory + kSpareRows * kRowBytes + threadIdx.x % 32 * kCellBytes),
+        begun(0),
+        begun_bits(first % kRowCodes * 16),
+        unit((first + kUnitCodes - 1) / kUnitCodes) {
+    units_left = (int32_t)min((end + kUnitCodes - 1) / kUnitCodes, unit_limit) - (int32_t)unit;
+    row = column - (2 * unit - first / kRowCodes) * kRowBytes;
+  }
+
+  __device__ __forceinline__ void append(uint64_t entry) {
+    uint64_t const symbols = Entry::symbols(entry);
+    begun = (begun | symbols << begun_bits) & Entry::kLaneMask;
+    uint32_t const new_bits = (begun_bits + Entry::fill(entry)) % 64;
+    if (new_bits <= begun_bits) { /* the row is complete */
+      *shared_at<uint64_t>(row) = begun;
+      row += kRowBytes;
+      begun = shift_right(symbols, 64 - begun_bits);
+    }
+    begun_bits = new_bits;
+  }
+
+  __device__ bool is_done() const {
+    return units_left <= 0 || row >= column + (uint32_t)units_left * (2 * kRowBytes);
+  }
+  __device__ bool is_full() const { return row > column + (kCodeRows - kRowsAhead) * kRowBytes; }
+
+  /* Stores the units that are complete. The whole warp calls. */
+  __device__ __forceinline__ void flush(const UnitWriter &writer) {
+    uint32_t const rows = row > column ? (row - column) / kRowBytes : 0;
+    int32_t const complete = (int32_t)(rows / 2);
+    __syncwarp(); /* rows complete before other lanes read them */
+    writer.store((uint32_t)max(min(complete, units_left), 0), unit);
+    __syncwarp(); /* rows read before they are written again */
+    if (complete > 0 && rows % 2)
+      *shared_at<uint64_t>(column) = *shared_at<uint64_t>(row - kRowBytes);
+    row -= (uint32_t)complete * (2 * kRowBytes);
+    unit += (uint32_t)complete;
+    units_left -= complete;
+  }
+};
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,298 @@
+/* codebook.cu - a codebook section read and checked, and the tables that decoders look up.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One block does it all: a book is small, and what counts is that nobody waits for the host. Run
+ * lengths are summed to find their symbols; symbols are ranked by (length, symbol) by warps, each
+ * over a stretch of them; every window is looked up in the canonical order, and the tables of
+ * several codes are put together from that.
+ *
+ * Moves: reads the section, and the lengths twice; writes 3 bytes a symbol and 32 KiB of tables.
+ */
+#include <cub/cub.cuh>
+
+#include "core/cuda_check.cuh"
+#include "huffman/decode.cuh"
+
+namespace {
+
+struct BookPolicy {
+  static constexpr int kThreads = 1024;
+  static constexpr int kWarps = kThreads / 32;
+  static constexpr int kStripsAhead = 8; /* loads under way, of a warp that reads lengths */
+};
+
+enum { kHeadBytes = 6, kRunLengthBits = 5 };
+constexpr int kLengths = SZG_MAX_CODE_BITS + 1;
+constexpr uint32_t kAllBits = 1u << SZG_MAX_CODE_BITS;
+
+typedef cub::BlockScan<uint32_t, BookPolicy::kThreads> BlockScan;
+
+struct BookMemory {
+  BlockScan::TempStorage scan;
+  uint32_t warp_ranks[BookPolicy::kWarps][kLengths]; /* counts, then those of the warps before */
+  uint32_t length_counts[kLengths];
+  uint32_t first_codes[kLengths]; /* canonical, of each length */
+  uint32_t first_ranks[kLengths];
+  uint32_t limits[kLengths];
+  uint32_t mask;
+  uint32_t is_lone, is_bad;
+  uint32_t single[szg::kWindows];
+};
+
+/* Lengths of all symbols, all 0 where the section is none; then false. The whole block calls. */
+__device__ bool read_lengths(const uint8_t *section, uint64_t section_bytes, uint32_t symbol_count,
+                             BookMemory *memory, uint8_t *lengths) {
+  uint32_t *const length_words = reinterpret_cast<uint32_t *>(lengths);
+  for (uint32_t i = threadIdx.x; i < (symbol_count + 3) / 4; i += BookPolicy::kThreads)
+    length_words[i] = 0;
+  if (section_bytes < kHeadBytes) return false;
+  uint32_t const first = section[2] | (uint32_t)section[3] << 8;
+  uint32_t const count = section[4] | (uint32_t)section[5] << 8;
+  uint64_t const run_count = section_bytes - kHeadBytes;
+  if (section[0] > SZG_MAX_CODE_BITS || section[1] != 0 || first < 1 ||
+      first + count > symbol_count || run_count > count)
+    return false;
+
+  const uint8_t *const runs = section + kHeadBytes;
+  uint32_t const share = ((uint32_t)run_count + BookPolicy::kThreads - 1) / BookPolicy::kThreads;
+  uint32_t const begin = min(threadIdx.x * share, (uint32_t)run_count);
+  uint32_t const end = min(begin + share, (uint32_t)run_count);
+  uint32_t covered = 0, before = 0, covered_by_all = 0;
+  bool is_sound = true;
+  for (uint32_t i = begin; i < end; i++) {
+    covered += (runs[i] >> kRunLengthBits) + 1;
+    is_sound &= (runs[i] & ((1 << kRunLengthBits) - 1)) <= SZG_MAX_CODE_BITS;
+  }
+  BlockScan(memory->scan).ExclusiveSum(covered, before, covered_by_all);
+  if (!__syncthreads_and(is_sound && covered_by_all == count)) return false;
+
+  uint32_t s = first + before;
+  for (uint32_t i = begin; i < end; i++)
+    for (uint32_t k = 0; k <= runs[i] >> kRunLengthBits; k++)
+      lengths[s++] = runs[i] & ((1 << kRunLengthBits) - 1);
+  if (threadIdx.x == 0) lengths[SZG_ESCAPE_SYMBOL] = section[0];
+  return true;
+}
+
+/* The symbols of a warp: whole strips of 32, one after the other, so that warps follow each other
+ * as symbols do. */
+struct WarpStrips {
+  uint32_t next, end; /* symbols */
+
+  __device__ explicit WarpStrips(uint32_t symbol_count) {
+    uint32_t const strips = (symbol_count + 31) / 32;
+    uint32_t const share = (strips + BookPolicy::kWarps - 1) / BookPolicy::kWarps * 32;
+    next = min(threadIdx.x / 32 * share, symbol_count);
+    end = min(next + share, symbol_count);
+  }
+
+  /* Lengths of the lane's symbols in the next kStripsAhead strips; 0 past the end. */
+  __device__ void load(const uint8_t *lengths, uint32_t *loaded) const {
+#pragma unroll
+    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+      uint32_t const s = next + 32 * i + threadIdx.x % 32;
+      loaded[i] = s < end ? lengths[s] : 0;
+    }
+  }
+};
+
+/* The lanes that have the same length. */
+__device__ uint32_t lanes_alike(uint32_t length) {
+  uint32_t alike = szg::kAllLanes;
+#pragma unroll
+  for (int bit = 0; bit < kRunLengthBits; bit++) {
+    uint32_t const set = __ballot_sync(szg::kAllLanes, length >> bit & 1);
+    alike &= length >> bit & 1 ? set : ~set;
+  }
+  return alike;
+}
+
+__device__ uint32_t lanes_before() { return (1u << threadIdx.x % 32) - 1; }
+
+/* warp_ranks: how many of each length are in warps before; length_counts: in all. */
+__device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory) {
+  uint32_t *const counts = memory->warp_ranks[threadIdx.x / 32];
+  if (threadIdx.x % 32 < kLengths) counts[threadIdx.x % 32] = 0;
+  __syncwarp();
+  for (WarpStrips strips(symbol_count); strips.next < strips.end;
+       strips.next += 32 * BookPolicy::kStripsAhead) {
+    uint32_t loaded[BookPolicy::kStripsAhead];
+    strips.load(lengths, loaded);
+#pragma unroll
+    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+      if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
+      uint32_t const alike = lanes_alike(loaded[i]);
+      if ((alike & lanes_before()) == 0) counts[loaded[i]] += __popc(alike);
+      __syncwarp(); /* another lane may be the one that counts this length next */
+    }
+  }
+  __syncthreads(); /* all warps have counted */
+  if (threadIdx.x < kLengths) {
+    uint32_t sum = 0;
+    for (int w = 0; w < BookPolicy::kWarps; w++) {
+      uint32_t const count = memory->warp_ranks[w][threadIdx.x];
+      memory->warp_ranks[w][threadIdx.x] = sum;
+      sum += count;
+    }
+    memory->length_counts[threadIdx.x] = sum;
+  }
+}
+
+/* Where the canonical codes of each length begin and end. One thread. A book of one symbol, or a
+ * bad one, has codes of one bit only, so that every bit is one. */
+__device__ void lay_out_codes(bool is_section_bad, BookMemory *memory) {
+  uint32_t code = 0, rank = 0, used = 0;
+  for (int length = 1; length < kLengths; length++) {
+    uint32_t const count = memory->length_counts[length];
+    code <<= 1;
+    memory->first_codes[length] = code;
+    memory->first_ranks[length] = rank;
+    code += count;
+    rank += count;
+    used += count << (SZG_MAX_CODE_BITS - length);
+    memory->limits[length] = code << (SZG_MAX_CODE_BITS - length);
+  }
+  memory->mask = 0;
+  memory->is_lone = rank == 1 && memory->length_counts[1] == 1;
+  memory->is_bad = is_section_bad || !(memory->is_lone || used == kAllBits);
+  if (memory->is_lone || memory->is_bad)
+    for (int length = 1; length < kLengths; length++) memory->limits[length] = kAllBits;
+}
+
+/* Symbols by (length, symbol), and the mask, from delta 0's code. */
+__device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory,
+                             uint16_t *symbols) {
+  uint32_t *const ranks = memory->warp_ranks[threadIdx.x / 32];
+  for (WarpStrips strips(symbol_count); strips.next < strips.end;
+       strips.next += 32 * BookPolicy::kStripsAhead) {
+    uint32_t loaded[BookPolicy::kStripsAhead];
+    strips.load(lengths, loaded);
+#pragma unroll
+    for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
+      if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
+      uint32_t const length = loaded[i], alike = lanes_alike(length);
+      uint32_t const s = strips.next + 32 * i + threadIdx.x % 32;
+      uint32_t const rank = ranks[length] + __popc(alike & lanes_before());
+      __syncwarp(); /* all have read */
+      if ((alike & lanes_before()) == 0) ranks[length] += __popc(alike);
+      __syncwarp(); /* the next strip's ranks follow */
+      if (length > 0) symbols[memory->first_ranks[length] + rank] = (uint16_t)s;
+      if (length > 0 && memory->is_lone) symbols[1] = (uint16_t)s; /* of the bit 1 */
+      if (length > 0 && s == symbol_count / 2)
+        memory->mask = (memory->first_codes[length] + rank) << (SZG_MAX_CODE_BITS - length);
+    }
+  }
+}
+
+/* The code of lengths first_length to last_length that `canonical`, of 16 bits, begins with: bits <<
+ * 16 | symbol, or 0. */
+__device__ uint32_t code_among(uint32_t canonical, uint32_t first_length, uint32_t last_length,
+                               const BookMemory *memory, const uint16_t *symbols) {
+  for (uint32_t length = first_length; length <= last_length; length++) {
+    if (canonical >= memory->limits[length]) continue;
+    uint32_t const code = canonical >> (SZG_MAX_CODE_BITS - length);
+    return length << 16 | symbols[memory->first_ranks[length] + code - memory->first_codes[length]];
+  }
+  return 0;
+}
+
+/* A window's place in the tables of several codes. */
+template <class Entry>
+__device__ void fill_window(uint32_t window, const uint32_t *single, szg::DecodeTables *tables) {
+  uint64_t symbols = 0;
+  uint32_t code_count = 0, bits = 0, borders = 1, entry_bits = 0, entry_count = 0;
+  while (bits < szg::kWindowBits) {
+    uint32_t const code = single[window << bits & (szg::kWindows - 1)];
+    uint32_t const length = code >> 16;
+    if (length == 0 || bits + length > szg::kWindowBits) break; /* its end is not in the window */
+    bits += length;
+    borders |= 1u << bits;
+    if (code_count < Entry::kMostSymbols) {
+      symbols |= (uint64_t)(code & 0xFFFF) << 16 * code_count;
+      entry_bits = bits;
+      entry_count = code_count + 1;
+    }
+    code_count++;
+  }
+  tables->entries[window] = Entry::of(symbols, entry_count, entry_bits);
+  tables->spans[window] = (uint16_t)szg::span_of(code_count, bits);
+  tables->borders[window] = (uint16_t)borders;
+}
+
+/* What is looked up of one code. */
+__device__ void fill_single(BookMemory *memory, szg_decode_book_cuda *book) {
+  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += BookPolicy::kThreads) {
+    uint32_t const canonical = w << (SZG_MAX_CODE_BITS - szg::kWindowBits) ^ memory->mask;
+    uint32_t const code = code_among(canonical, 1, szg::kWindowBits, memory, book->symbols);
+    book->single[w] = memory->single[w] = code;
+  }
+  uint32_t const first_long = memory->limits[szg::kWindowBits];
+  for (uint32_t i = threadIdx.x; i < szg::kLongSlots; i += BookPolicy::kThreads) {
+    uint32_t const code =
+        code_among(first_long + i, szg::kWindowBits + 1, SZG_MAX_CODE_BITS, memory, book->symbols);
+    uint32_t const longer = code ? (code >> 16) - szg::kWindowBits - 1 : 0;
+    book->tables.long_codes[i] =
+        (uint16_t)(longer * szg::kNarrowSymbols | code % szg::kNarrowSymbols);
+  }
+}
+
+__device__ void fill_tables(uint32_t symbol_count, BookMemory *memory, szg_decode_book_cuda *book) {
+  fill_single(memory, book);
+  __syncthreads(); /* single codes complete */
+  for (uint32_t w = threadIdx.x; w < szg::kWindows; w += BookPolicy::kThreads)
+    if (symbol_count <= szg::kNarrowSymbols)
+      fill_window<szg::NarrowEntry>(w, memory->single, &book->tables);
+    else
+      fill_window<szg::WideEntry>(w, memory->single, &book->tables);
+  szg::DecodeTables *const tables = &book->tables;
+  if (threadIdx.x < kLengths) {
+    uint32_t const length = threadIdx.x;
+    tables->limits[length] = length ? memory->limits[length] : 0;
+    tables->ranks[length] =
+        length ? (int32_t)(memory->first_ranks[length] - memory->first_codes[length]) : 0;
+  }
+  if (threadIdx.x == 0) {
+    tables->mask = memory->mask;
+    tables->first_long = memory->limits[szg::kWindowBits];
+    tables->is_lone = memory->is_lone;
+    tables->unused[0] = tables->unused[1] = tables->unused[2] = 0;
+  }
+}
+
+__global__ void __launch_bounds__(BookPolicy::kThreads)
+    book_build_kernel(const uint8_t *section, uint64_t section_bytes, uint32_t symbol_count,
+                      szg_decode_book_cuda *book, szg_verdict *verdict) {
+  __shared__ BookMemory memory;
+  bool const is_read = read_lengths(section, section_bytes, symbol_count, &memory, book->lengths);
+  __syncthreads(); /* lengths complete */
+  count_lengths(book->lengths, symbol_count, &memory);
+  __syncthreads(); /* counts complete */
+  if (threadIdx.x == 0) {
+    lay_out_codes(!is_read, &memory);
+    if (memory.is_bad) {
+      verdict->bad_data = 1;
+      book->symbols[0] = book->symbols[1] = SZG_ESCAPE_SYMBOL;
+    }
+  }
+  __syncthreads(); /* layout complete */
+  if (!memory.is_bad) rank_symbols(book->lengths, symbol_count, &memory, book->symbols);
+  __syncthreads(); /* symbols and mask complete */
+  fill_tables(symbol_count, &memory, book);
+}
+
+} // namespace
+
+uint64_t szg_decode_book_bytes_cuda(void) { return sizeof(szg_decode_book_cuda); }
+
+const uint8_t *szg_decode_book_lengths_cuda(const szg_decode_book_cuda *book) {
+  return book->lengths;
+}
+
+szgpu_status szg_decode_book_build_cuda(const uint8_t *section, uint64_t section_bytes,
+                                        uint32_t symbol_count, szg_decode_book_cuda *book,
+                                        szg_verdict *verdict, struct CUstream_st *stream) {
+  book_build_kernel<<<1, BookPolicy::kThreads, 0, stream>>>(section, section_bytes, symbol_count,
+                                                            book, verdict);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}

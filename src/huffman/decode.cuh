@@ -1,0 +1,114 @@
+/* decode.cuh - a codebook as decoders on the device look it up, and what they share.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The next kWindowBits bits of the stream index tables that say all whole codes among them at
+ * once. A code longer than that is found by its canonical order: XORed with the mask, codes rise
+ * with their length, so its length is told by where it lies between the last codes of each.
+ */
+#ifndef SZG_DECODE_CUH
+#define SZG_DECODE_CUH
+
+#include "huffman/huffman.h"
+
+namespace szg {
+
+constexpr unsigned kAllLanes = 0xFFFFFFFFu;
+
+constexpr int kWindowBits =
+    11; /* two blocks a multiprocessor of sm_90 have room for their tables */
+constexpr uint32_t kWindows = 1u << kWindowBits;
+constexpr uint32_t kNarrowSymbols = 1 << 10; /* books up to here have narrow entries */
+
+/* Entries say up to four symbols in 16-bit lanes from the low end, their bits in all, and by how
+ * many bits they fill 64, which is 16 times their number modulo 64: four symbols have 0. */
+
+/* Symbols below kNarrowSymbols: what is left over in their lanes holds the numbers. */
+struct NarrowEntry {
+  static constexpr bool kIsNarrow = true;
+  static constexpr uint32_t kMostSymbols = 4;
+  static constexpr uint64_t kLaneMask = 0x03FF03FF03FF03FFu;
+  static __device__ uint64_t of(uint64_t symbols, uint32_t count, uint32_t bits) {
+    return symbols | (uint64_t)(count % 4 * 16) << 58 | (uint64_t)bits << 26;
+  }
+  static __device__ uint32_t bits(uint64_t entry) { return (uint32_t)entry >> 26; }
+  static __device__ uint32_t fill(uint64_t entry) { return (uint32_t)(entry >> 32) >> 26; }
+  /* In their lanes, to be masked by kLaneMask. */
+  static __device__ uint64_t symbols(uint64_t entry) { return entry; }
+};
+
+/* Symbols of any size: two at most. */
+struct WideEntry {
+  static constexpr bool kIsNarrow = false;
+  static constexpr uint32_t kMostSymbols = 2;
+  static constexpr uint64_t kLaneMask = ~(uint64_t)0;
+  static __device__ uint64_t of(uint64_t symbols, uint32_t count, uint32_t bits) {
+    return symbols | (uint64_t)(count * 16) << 58 | (uint64_t)bits << 32;
+  }
+  static __device__ uint32_t bits(uint64_t entry) { return (uint32_t)(entry >> 32) & 31; }
+  static __device__ uint32_t fill(uint64_t entry) { return (uint32_t)(entry >> 32) >> 26; }
+  static __device__ uint64_t symbols(uint64_t entry) { return (uint32_t)entry; }
+};
+
+/* A number of codes and of bits in one sum. */
+constexpr int kSpanPlaceBits = 10; /* for places in a subsequence, and somewhat beyond */
+constexpr uint32_t kSpanPlaceMask = (1u << kSpanPlaceBits) - 1;
+static_assert(SZG_SUBSEQUENCE_BITS + 2 * SZG_MAX_CODE_BITS <= kSpanPlaceMask, "places fit");
+SZG_HD uint32_t span_of(uint32_t code_count, uint32_t bits) {
+  return code_count << kSpanPlaceBits | bits;
+}
+
+/* Codes longer than a window come last in canonical order. Taken as numbers of 16 bits they fill
+ * slots, as many as 2^16 times their share of the code space; the first ones are in a table. */
+constexpr uint32_t kLongSlots = 2048;
+
+/* What decoders keep in shared memory. A window that begins with a longer code has entry 0, span 0
+ * and border 1. */
+struct alignas(16) DecodeTables {
+  uint64_t entries[kWindows]; /* NarrowEntry or WideEntry */
+  uint16_t spans[kWindows];   /* of all whole codes in the window */
+  uint16_t borders[kWindows]; /* bit i: a code begins, or the last whole one ends, at bit i */
+  uint16_t
+      long_codes[kLongSlots]; /* (length - kWindowBits - 1) << 10 | low 10 bits of the symbol */
+  uint32_t mask;              /* from 16 bits of the stream to canonical codes and back */
+  uint32_t first_long;        /* canonical code of slot 0 */
+  uint32_t limits[SZG_MAX_CODE_BITS + 1]; /* canonical codes of up to L bits are below */
+  int32_t ranks[SZG_MAX_CODE_BITS + 1];   /* what makes an L-bit canonical code its symbol's rank */
+  uint32_t is_lone; /* one symbol only: a bit that is not 0 is no code, whatever the tables say */
+  uint32_t unused[3];
+};
+static_assert(sizeof(DecodeTables) % 16 == 0, "copied 16 bytes at a time");
+static_assert(SZG_MAX_CODE_BITS - kWindowBits - 1 < 1 << (16 - 10), "long_codes");
+
+/* The slot of the long code that the high end of `bits` begins with. */
+inline __device__ uint32_t long_slot(const DecodeTables *tables, uint32_t bits) {
+  return (bits >> 16 ^ tables->mask) - tables->first_long;
+}
+
+/* Its length; whatever the slot, over kWindowBits and at most SZG_MAX_CODE_BITS. */
+inline __device__ uint32_t long_code_bits(const DecodeTables *tables, uint32_t slot) {
+  if (slot < kLongSlots) return (tables->long_codes[slot] >> 10) + kWindowBits + 1;
+  uint32_t length = kWindowBits + 1;
+#pragma unroll
+  for (int l = kWindowBits + 1; l < SZG_MAX_CODE_BITS; l++)
+    length += slot + tables->first_long >= tables->limits[l];
+  return length;
+}
+
+/* Place of its symbol in (length, symbol) order; whatever the slot, below SZG_MAX_SYMBOLS. */
+inline __device__ uint32_t long_code_rank(const DecodeTables *tables, uint32_t slot,
+                                          uint32_t length) {
+  uint32_t const code = (slot + tables->first_long) >> (SZG_MAX_CODE_BITS - length);
+  return (uint32_t)((int32_t)code + tables->ranks[length]) % SZG_MAX_SYMBOLS;
+}
+
+} // namespace szg
+
+/* In device memory, made by szg_decode_book_build_cuda. */
+struct szg_decode_book_cuda {
+  szg::DecodeTables tables;
+  uint32_t single[szg::kWindows];    /* first code of the window: bits << 16 | symbol, 0: longer */
+  uint16_t symbols[SZG_MAX_SYMBOLS]; /* by (length, symbol) */
+  uint8_t lengths[SZG_MAX_SYMBOLS];  /* by symbol */
+};
+
+#endif

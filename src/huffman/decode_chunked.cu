@@ -1,0 +1,69 @@
+/* decode_chunked.cu - the linear layout decoded by one thread a tile, code after code.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The coarse-grained decoder of cuSZ, for comparison: it needs no gaps, but has few threads, each
+ * with a long way to go, and what they load and store lies far apart.
+ *
+ * Moves: the stream read once, each word by a thread of its own; 2 bytes written for each code; 40
+ * read for each tile.
+ */
+#include "core/cuda_check.cuh"
+#include "huffman/decode.cuh"
+
+namespace {
+
+struct ChunkedPolicy {
+  static constexpr int kThreads = 64; /* so that few tiles still reach many multiprocessors */
+};
+
+__device__ uint32_t word_at(const szg_linear_input_cuda &input, uint64_t index) {
+  return index < input.word_count ? input.words[index] : 0;
+}
+
+/* 32 bits of the stream from a bit on, zeros past its end. */
+__device__ uint32_t bits_at(const szg_linear_input_cuda &input, uint64_t bit) {
+  return __funnelshift_l(word_at(input, bit / 32 + 1), word_at(input, bit / 32), (uint32_t)bit);
+}
+
+/* The code that the high end of `bits` begins with: its length << 16 | its symbol. */
+__device__ uint32_t code_at(const szg_decode_book_cuda *book, uint32_t bits) {
+  uint32_t const code = book->single[bits >> (32 - szg::kWindowBits)];
+  if (code) return code;
+  uint32_t const slot = szg::long_slot(&book->tables, bits);
+  uint32_t const length = szg::long_code_bits(&book->tables, slot);
+  return length << 16 | book->symbols[szg::long_code_rank(&book->tables, slot, length)];
+}
+
+__global__ void __launch_bounds__(ChunkedPolicy::kThreads)
+    tiles_decode_kernel(const szg_decode_book_cuda *book, szg_grid grid,
+                        szg_linear_input_cuda input, uint16_t *codes, szg_verdict *verdict) {
+  uint64_t const t = (uint64_t)blockIdx.x * ChunkedPolicy::kThreads + threadIdx.x;
+  if (t >= grid.tile_count || verdict->bad_data != 0) return;
+  szg_tile const tile = szg_tile_at(&grid, t);
+  uint64_t const end = input.places[t + 1].bit;
+  uint64_t bit = input.places[t].bit;
+  bool is_sound = end <= *input.bit_count;
+  uint32_t code_count = 0;
+  while (is_sound && bit < end && code_count < tile.value_count) {
+    uint32_t const bits = bits_at(input, bit);
+    uint32_t const code = code_at(book, bits);
+    is_sound = !(book->tables.is_lone && bits >> 31);
+    codes[tile.first_code + code_count++] = (uint16_t)code;
+    bit += code >> 16;
+  }
+  is_sound &= bit == end && code_count == tile.value_count;
+  if (!is_sound) verdict->bad_data = 1;
+}
+
+} // namespace
+
+szgpu_status szg_decode_chunked_cuda(const szg_decode_book_cuda *book, uint32_t,
+                                     const szg_grid *grid, const szg_linear_input_cuda *input,
+                                     uint16_t *codes, szg_verdict *verdict,
+                                     struct CUstream_st *stream) {
+  unsigned const blocks = szg_grid_blocks(grid->tile_count, ChunkedPolicy::kThreads, INT32_MAX);
+  tiles_decode_kernel<<<blocks, ChunkedPolicy::kThreads, 0, stream>>>(book, *grid, *input, codes,
+                                                                      verdict);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}

@@ -1,0 +1,401 @@
+/* decode_gap.cu - the linear layout decoded by a thread for each subsequence, begun by the gaps.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A team of four warps takes a sequence at a time, a lane a subsequence. The lane's words go to a
+ * column of shared memory, whence it reads without conflicts wherever it stands. It goes through
+ * them twice: first it only counts codes, by wide lookups; a scan of the counts then says where
+ * each lane's codes go, and the second time the codes are put together in units of 16 bytes. A few
+ * units of each lane wait in shared memory until a warp stores them, four lanes for 64 bytes of one
+ * lane's codes. So the room needed does not depend on how many codes there are.
+ *
+ * Moves: the stream and its side data read once, 2 bytes written for each code, 8 bytes written and
+ * read for each sequence of 32,768 bits.
+ */
+#include <stddef.h>
+
+#include <cub/cub.cuh>
+
+#include "core/cuda_check.cuh"
+#include "huffman/code_queue.cuh"
+
+namespace {
+
+using szg::CodeQueue;
+using szg::DecodeTables;
+using szg::kAllLanes;
+using szg::kUnitCodes;
+using szg::shared_at;
+
+struct GapPolicy {
+  static constexpr unsigned kTeamWarps = 4;
+  static constexpr unsigned kTeamThreads = 32 * kTeamWarps;
+  static constexpr unsigned kMostTeams = 4; /* of a block; fewer where shared memory is short */
+  static constexpr unsigned kBlocksPerProcessor = 2;
+  static constexpr uint32_t kPairs = 2; /* of lookups, between looks at how full the rows are */
+};
+static_assert(GapPolicy::kTeamThreads == SZG_SEQUENCE_SUBSEQUENCES, "a lane a subsequence");
+static_assert(GapPolicy::kPairs * 2 * szg::NarrowEntry::kMostSymbols <=
+                  szg::kRowsAhead * szg::kRowCodes,
+              "room for what is decoded between the looks");
+static_assert(2 * SZG_MAX_CODE_BITS <= 32, "two lookups need no more bits than are read at once");
+
+/* Rows of words, one a lane: those of the subsequence, and of the next as many as the codes reach
+ * into that complete a unit. A lane that has finished goes on reading, and so may reach any row: they
+ * are taken modulo a power of two, with one more for the word after. */
+constexpr uint32_t kNextWords = 4;
+constexpr uint32_t kWordRows = 16;
+constexpr uint32_t kWordRowBytes = 32 * sizeof(uint32_t);
+static_assert((SZG_MAX_CODE_BITS - 1) + (kUnitCodes - 1) * SZG_MAX_CODE_BITS <= 32 * kNextWords,
+              "codes to complete a unit");
+static_assert(SZG_SUBSEQUENCE_WORDS + kNextWords < kWordRows, "rows");
+static_assert(SZG_SUBSEQUENCE_BITS / SZG_MAX_CODE_BITS >= 2 * kUnitCodes,
+              "a unit has codes of two subsequences at most, but for the stream's end");
+
+struct WarpMemory {
+  uint32_t words[(kWordRows + 1) * 32];
+  uint64_t queue[szg::kQueueBytes / sizeof(uint64_t)];
+};
+struct TeamMemory {
+  WarpMemory warps[GapPolicy::kTeamWarps];
+  uint32_t code_counts[2][GapPolicy::kTeamWarps]; /* of one sequence and of the next */
+};
+static_assert(sizeof(TeamMemory) % 16 == 0, "tables and teams are aligned");
+
+constexpr uint32_t kQueuePlace = offsetof(WarpMemory, queue);
+
+/* Tables, then a TeamMemory for each team. */
+extern __shared__ uint4 block_memory[];
+
+__device__ __forceinline__ const DecodeTables *shared_tables() {
+  return reinterpret_cast<const DecodeTables *>(block_memory);
+}
+
+typedef cub::WarpScan<uint32_t> WarpScan;
+
+/* ---- a subsequence's words and codes ---- */
+
+/* Four words of the stream, zeros past its end. */
+__device__ uint4 words_at(const szg_linear_input_cuda &input, uint64_t first) {
+  if (first + 4 <= input.word_count)
+    return __ldg(reinterpret_cast<const uint4 *>(input.words + first));
+  uint32_t words[4];
+#pragma unroll
+  for (int i = 0; i < 4; i++) words[i] = first + i < input.word_count ? input.words[first + i] : 0;
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+__device__ void put_words(uint4 words, uint32_t column) {
+  uint32_t *const rows = shared_at<uint32_t>(column);
+  rows[0] = words.x;
+  rows[32] = words.y;
+  rows[64] = words.z;
+  rows[96] = words.w;
+}
+
+/* Puts the lane's words in its column, and the first of them below those of the lane before. Says
+ * whether they are all 0. */
+__device__ bool stage_words(const szg_linear_input_cuda &input, uint64_t subsequence,
+                            uint32_t warp_memory) {
+  uint32_t const lane = threadIdx.x % 32;
+  uint64_t const first = subsequence * SZG_SUBSEQUENCE_WORDS;
+  uint4 const head = words_at(input, first), tail = words_at(input, first + 4);
+  uint4 const next = lane == 0 ? words_at(input, first + 32 * SZG_SUBSEQUENCE_WORDS) : head;
+  put_words(head, warp_memory + 4 * lane);
+  put_words(tail, warp_memory + 4 * lane + 4 * kWordRowBytes);
+  put_words(next, warp_memory + 4 * ((lane + 31) % 32) + SZG_SUBSEQUENCE_WORDS * kWordRowBytes);
+  return (head.x | head.y | head.z | head.w | tail.x | tail.y | tail.z | tail.w) == 0;
+}
+
+__device__ uint32_t gap_of(const szg_linear_input_cuda &input, uint64_t subsequence) {
+  return input.gaps[subsequence / 2] >> subsequence % 2 * 4 & 15;
+}
+
+/* 32 bits of the lane's from a bit on; of `bit`, all above the rows does not count. */
+__device__ __forceinline__ uint32_t bits_at(uint32_t column, uint32_t bit) {
+  uint32_t const first_word = bit & 32 * (kWordRows - 1); /* bit / 32 rows of 32 words */
+  const uint32_t *const word = shared_at<uint32_t>(column + first_word * sizeof(uint32_t));
+  return __funnelshift_l(word[32], word[0], bit);
+}
+
+/* In PTX, or the compiler makes three instructions of this shift and an access by it, not two. */
+__device__ __forceinline__ uint32_t window_of(uint32_t bits) {
+  uint32_t window;
+  asm("shr.u32 %0, %1, %2;" : "=r"(window) : "r"(bits), "n"(32 - szg::kWindowBits));
+  return window;
+}
+
+/* Of the long code that `bits` begin with. */
+__device__ uint32_t long_span(uint32_t bits) {
+  uint32_t const slot = szg::long_slot(shared_tables(), bits);
+  return szg::span_of(1, szg::long_code_bits(shared_tables(), slot));
+}
+
+/* On to the first border of codes from `left` bits on, or to the last one known, if there is none
+ * in the window. */
+__device__ uint32_t span_at_end(uint32_t bits, uint32_t left) {
+  uint32_t const borders = shared_tables()->borders[window_of(bits)];
+  uint32_t const beyond = borders & kAllLanes << min(left, 16u);
+  uint32_t const advance = beyond ? __ffs((int)beyond) - 1 : 31 - __clz((int)borders);
+  if (advance == 0) return long_span(bits);
+  return szg::span_of(__popc(borders & ((1u << advance) - 1)), advance);
+}
+
+/* The codes that begin from gap on and before limit: their number, and where the last one ends. */
+__device__ uint32_t count_codes(uint32_t column, uint32_t gap, uint32_t limit) {
+  uint32_t span = gap; /* of the codes so far and of the gap */
+  int const last_of_pairs = (int)limit - 2 * SZG_MAX_CODE_BITS;
+  while ((int)(span & szg::kSpanPlaceMask) <= last_of_pairs) {
+    uint32_t const bits = bits_at(column, span);
+    uint32_t const first = shared_tables()->spans[window_of(bits)];
+    uint32_t const rest = __funnelshift_l(0, bits, first);
+    uint32_t second = shared_tables()->spans[window_of(rest)];
+    if (second == 0) second = long_span(rest);
+    span += first + second;
+  }
+  while ((span & szg::kSpanPlaceMask) < limit)
+    span += span_at_end(bits_at(column, span), limit - (span & szg::kSpanPlaceMask));
+  return span;
+}
+
+/* ---- decoding ---- */
+
+/* The long code that `bits` begin with. */
+template <class Entry>
+__device__ uint64_t long_entry(const uint16_t *symbols, uint32_t bits) {
+  uint32_t const slot = szg::long_slot(shared_tables(), bits);
+  if (Entry::kIsNarrow && slot < szg::kLongSlots) {
+    uint32_t const code = shared_tables()->long_codes[slot];
+    return Entry::of(code % szg::kNarrowSymbols, 1,
+                     code / szg::kNarrowSymbols + szg::kWindowBits + 1);
+  }
+  uint32_t const length = szg::long_code_bits(shared_tables(), slot);
+  return Entry::of(__ldg(symbols + szg::long_code_rank(shared_tables(), slot, length)), 1, length);
+}
+
+/* Decodes from `bit` on until the lane has all its units. The whole warp calls. */
+template <class Entry>
+__device__ void decode_codes(const uint16_t *symbols, uint32_t warp_memory, uint32_t bit,
+                             uint4 *units, CodeQueue<Entry> queue) {
+  szg::UnitWriter const writer(warp_memory + kQueuePlace, units);
+  uint32_t const column = warp_memory + 4 * (threadIdx.x % 32);
+  bool are_done = __all_sync(kAllLanes, queue.is_done());
+  while (!are_done) {
+#pragma unroll
+    for (uint32_t i = 0; i < GapPolicy::kPairs; i++) {
+      uint32_t const bits = bits_at(column, bit);
+      uint64_t first = shared_tables()->entries[window_of(bits)];
+      uint32_t rest = __funnelshift_l(0, bits, Entry::bits(first));
+      uint64_t second = shared_tables()->entries[window_of(rest)];
+      /* No bits: a long code. Where the first is one, the second is the same. */
+      if (Entry::bits(second) == 0) {
+        if (Entry::bits(first) == 0) {
+          first = long_entry<Entry>(symbols, bits);
+          rest = bits << Entry::bits(first);
+          second = shared_tables()->entries[window_of(rest)];
+        }
+        if (Entry::bits(second) == 0) second = long_entry<Entry>(symbols, rest);
+      }
+      queue.append(first);
+      queue.append(second);
+      bit += Entry::bits(first) + Entry::bits(second);
+    }
+    are_done = __all_sync(kAllLanes, queue.is_done());
+    if (are_done || __any_sync(kAllLanes, queue.is_full())) queue.flush(writer);
+  }
+}
+
+/* ---- a sequence ---- */
+
+/* Waits for all threads of a team. */
+__device__ __forceinline__ void team_sync(uint32_t team) {
+  asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(GapPolicy::kTeamThreads) : "memory");
+}
+
+/* What a team's threads have in common. */
+struct TeamWork {
+  const szg_linear_input_cuda &input;
+  const uint64_t *first_codes;
+  uint64_t bit_count;
+  const uint16_t *symbols;
+  uint4 *units; /* of the codes to write */
+  uint32_t team;
+  uint32_t memory; /* place of its TeamMemory */
+};
+
+/* Where in its subsequence a thread's codes begin and end, as the gaps say. */
+struct Stretch {
+  uint32_t gap, limit; /* codes begin from gap on and before limit */
+  uint32_t end;        /* of the last one */
+
+  __device__ Stretch(const TeamWork &work, uint64_t subsequence) : gap(0), limit(0), end(0) {
+    uint64_t const first_bit = subsequence * SZG_SUBSEQUENCE_BITS;
+    if (first_bit >= work.bit_count) return;
+    uint64_t const bits_left = work.bit_count - first_bit;
+    bool const is_last = bits_left <= SZG_SUBSEQUENCE_BITS;
+    gap = gap_of(work.input, subsequence);
+    limit = is_last ? (uint32_t)bits_left : (uint32_t)SZG_SUBSEQUENCE_BITS;
+    end = is_last ? limit : SZG_SUBSEQUENCE_BITS + gap_of(work.input, subsequence + 1);
+  }
+};
+
+/* False: it is not what its side data says. half: of the two that code_counts has; they take turns,
+ * so that a warp may begin with the next sequence while another still reads. */
+template <class Entry>
+__device__ bool decode_sequence(const TeamWork &work, uint64_t sequence, uint32_t half) {
+  uint32_t const thread = threadIdx.x % GapPolicy::kTeamThreads, warp = thread / 32;
+  uint32_t const warp_memory = work.memory + warp * sizeof(WarpMemory);
+  uint64_t const subsequence = sequence * SZG_SEQUENCE_SUBSEQUENCES + thread;
+  Stretch const stretch(work, subsequence);
+  uint64_t const first_code = work.first_codes[sequence];
+  uint32_t const stated_count = work.input.sequence_codes[sequence];
+  bool const is_zero = stage_words(work.input, subsequence, warp_memory);
+  __syncwarp(); /* words complete */
+
+  uint32_t const span = count_codes(warp_memory + 4 * (thread % 32), stretch.gap, stretch.limit);
+  uint32_t const code_count = span >> szg::kSpanPlaceBits;
+  bool is_sound =
+      (span & szg::kSpanPlaceMask) == stretch.end && (is_zero || !shared_tables()->is_lone);
+  uint32_t before, warp_count;
+  WarpScan::TempStorage scan_memory; /* empty: it shuffles */
+  WarpScan(scan_memory).ExclusiveSum(code_count, before, warp_count);
+  uint32_t *const counts = shared_at<TeamMemory>(work.memory)->code_counts[half];
+  if (thread % 32 == 0) counts[warp] = warp_count;
+  team_sync(work.team); /* all warps have counted */
+  uint32_t sequence_count = 0;
+#pragma unroll
+  for (uint32_t w = 0; w < GapPolicy::kTeamWarps; w++) {
+    before += w < warp ? counts[w] : 0;
+    sequence_count += counts[w];
+  }
+  is_sound &= sequence_count == stated_count;
+
+  uint32_t const first = (uint32_t)(first_code % kUnitCodes) + before;
+  uint32_t const unit_limit =
+      ((uint32_t)(first_code % kUnitCodes) + stated_count + kUnitCodes - 1) / kUnitCodes;
+  decode_codes<Entry>(
+      work.symbols, warp_memory, stretch.gap, work.units + first_code / kUnitCodes,
+      CodeQueue<Entry>(warp_memory + kQueuePlace, first, first + code_count, unit_limit));
+  return is_sound;
+}
+
+/* ---- the whole stream ---- */
+
+/* Whether sizes and sums are as bit_count and code_count have them: what keeps all accesses within
+ * the sections and the codes. */
+__device__ bool sizes_agree(const szg_linear_input_cuda &input, const uint64_t *first_codes,
+                            uint64_t bit_count) {
+  uint64_t const subsequence_count = szg_subsequence_count(bit_count);
+  uint64_t const last = input.sequence_count - 1;
+  return bit_count > 0 && bit_count <= UINT64_MAX / 2 &&
+         input.sequence_count == szg_sequence_count(bit_count) &&
+         input.word_count == (bit_count + 31) / 32 &&
+         input.gap_bytes == (subsequence_count + 1) / 2 &&
+         first_codes[last] + input.sequence_codes[last] == input.code_count;
+}
+
+/* The first gap is 0, and so are the bits and the half of a byte that are left over at the ends. */
+__device__ bool ends_are_sound(const szg_linear_input_cuda &input, uint64_t bit_count) {
+  uint32_t const unused_bits = (uint32_t)(input.word_count * 32 - bit_count);
+  uint32_t const unused_mask = (1u << unused_bits) - 1;
+  bool const has_unused_gap = szg_subsequence_count(bit_count) % 2;
+  return (input.gaps[0] & 15) == 0 && (input.words[input.word_count - 1] & unused_mask) == 0 &&
+         !(has_unused_gap && input.gaps[input.gap_bytes - 1] >> 4);
+}
+
+template <class Entry>
+__global__ void __launch_bounds__(GapPolicy::kMostTeams *GapPolicy::kTeamThreads,
+                                  GapPolicy::kBlocksPerProcessor)
+    sequences_decode_kernel(szg_linear_input_cuda input, const uint64_t *first_codes,
+                            const szg_decode_book_cuda *book, uint4 *units, szg_verdict *verdict) {
+  if (__syncthreads_or(verdict->bad_data != 0)) return;
+  uint64_t const bit_count = *input.bit_count;
+  if (!sizes_agree(input, first_codes, bit_count)) {
+    verdict->bad_data = 1;
+    return;
+  }
+  const uint4 *const tables = reinterpret_cast<const uint4 *>(&book->tables);
+  for (uint32_t i = threadIdx.x; i < sizeof(DecodeTables) / sizeof(uint4); i += blockDim.x)
+    block_memory[i] = tables[i];
+  __syncthreads(); /* tables complete */
+
+  uint32_t const team = threadIdx.x / GapPolicy::kTeamThreads;
+  uint32_t const team_count = blockDim.x / GapPolicy::kTeamThreads;
+  uint32_t const team_memory =
+      szg::place_of(block_memory) + sizeof(DecodeTables) + team * sizeof(TeamMemory);
+  TeamWork const work = {input, first_codes, bit_count, book->symbols, units, team, team_memory};
+  bool is_sound = blockIdx.x > 0 || threadIdx.x > 0 || ends_are_sound(input, bit_count);
+  /* Teams of different blocks take neighbouring sequences, so that what is left over in the end is
+   * spread over all multiprocessors. */
+  uint32_t half = 0;
+  for (uint64_t sequence = (uint64_t)team * gridDim.x + blockIdx.x; sequence < input.sequence_count;
+       sequence += (uint64_t)team_count * gridDim.x, half ^= 1)
+    is_sound &= decode_sequence<Entry>(work, sequence, half);
+  if (!is_sound) verdict->bad_data = 1;
+}
+
+struct CodeSum {
+  __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a + b; }
+};
+
+} // namespace
+
+/* With scratch NULL only *scratch_bytes is set. */
+static cudaError_t scan_counts(void *scratch, size_t *scratch_bytes, const uint16_t *counts,
+                               uint64_t *first_codes, uint64_t sequence_count,
+                               cudaStream_t stream) {
+  return cub::DeviceScan::ExclusiveScan(scratch, *scratch_bytes, counts, first_codes, CodeSum(),
+                                        uint64_t{0}, (int)sequence_count, stream);
+}
+
+szgpu_status szg_gap_decoder_carve_cuda(szg_arena *arena, uint64_t sequence_count,
+                                        szg_gap_decoder_cuda *decoder) {
+  SZG_REQUIRE(sequence_count <= INT32_MAX, SZGPU_UNSUPPORTED);
+  size_t scan_bytes = 0;
+  SZG_TRY_CUDA(scan_counts(nullptr, &scan_bytes, nullptr, nullptr, sequence_count, nullptr));
+  decoder->sequence_first_codes =
+      (uint64_t *)szg_arena_take(arena, sequence_count, sizeof *decoder->sequence_first_codes);
+  decoder->scan_temp = szg_arena_take(arena, scan_bytes, 1);
+  decoder->scan_temp_bytes = scan_bytes;
+  return SZGPU_OK;
+}
+
+template <class Entry>
+static szgpu_status launch_decoder(const szg_gap_decoder_cuda *decoder,
+                                   const szg_decode_book_cuda *book,
+                                   const szg_linear_input_cuda *input, uint16_t *codes,
+                                   szg_verdict *verdict, cudaStream_t stream) {
+  int device = 0, memory_limit = 0, processor_count = 0;
+  SZG_TRY_CUDA(cudaGetDevice(&device));
+  SZG_TRY_CUDA(
+      cudaDeviceGetAttribute(&memory_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  SZG_TRY(szg_multiprocessor_count(&processor_count));
+  unsigned teams = GapPolicy::kMostTeams;
+  while (teams > 1 && sizeof(DecodeTables) + teams * sizeof(TeamMemory) > (size_t)memory_limit)
+    teams--;
+  size_t const memory_bytes = sizeof(DecodeTables) + teams * sizeof(TeamMemory);
+  auto const kernel = sequences_decode_kernel<Entry>;
+  SZG_TRY_CUDA(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)memory_bytes));
+  SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                    cudaSharedmemCarveoutMaxShared));
+  unsigned const blocks = szg_grid_blocks(
+      input->sequence_count, 1, (unsigned)processor_count * GapPolicy::kBlocksPerProcessor);
+  kernel<<<blocks, teams * GapPolicy::kTeamThreads, memory_bytes, stream>>>(
+      *input, decoder->sequence_first_codes, book, reinterpret_cast<uint4 *>(codes), verdict);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_decode_gap_cuda(const szg_gap_decoder_cuda *decoder,
+                                 const szg_decode_book_cuda *book, uint32_t symbol_count,
+                                 const szg_linear_input_cuda *input, uint16_t *codes,
+                                 szg_verdict *verdict, struct CUstream_st *stream) {
+  SZG_REQUIRE(input->sequence_count <= INT32_MAX, SZGPU_UNSUPPORTED);
+  size_t scan_bytes = decoder->scan_temp_bytes;
+  if (input->sequence_count > 0)
+    SZG_TRY_CUDA(scan_counts(decoder->scan_temp, &scan_bytes, input->sequence_codes,
+                             decoder->sequence_first_codes, input->sequence_count, stream));
+  return symbol_count <= szg::kNarrowSymbols
+             ? launch_decoder<szg::NarrowEntry>(decoder, book, input, codes, verdict, stream)
+             : launch_decoder<szg::WideEntry>(decoder, book, input, codes, verdict, stream);
+}

@@ -1,0 +1,65 @@
+/* cuda.cu - a ctx's device: opened at need, its memory, its errors in words.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "pipeline/cuda.h"
+
+static bool is_device_failure(szgpu_status status) {
+  return status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR || status == SZGPU_OUT_OF_MEMORY;
+}
+
+/* Says why a CUDA call failed, unless a sentence is there already. */
+static szgpu_status explain(szgpu_ctx *ctx, szgpu_status status) {
+  const char *const why = szg_device_why();
+  if (!is_device_failure(status) || ctx->error[0]) return status;
+  return szg_fail(ctx, status, "GPU %d: %s", ctx->options.device, *why ? why : "no reason given");
+}
+
+szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
+  if (!ctx->has_device) {
+    szgpu_status const status =
+        szg_device_open(ctx->options.device, ctx->options.stream, &ctx->device);
+    if (status != SZGPU_OK) return explain(ctx, status);
+    ctx->has_device = true;
+  }
+  ctx->device.round_trips = 0;
+  ctx->device.mark_count = 0;
+  szgpu_status const status = szg_device_enter(&ctx->device, previous);
+  return status == SZGPU_OK ? szg_device_mark(&ctx->device, "start") : explain(ctx, status);
+}
+
+szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) {
+  szgpu_status const explained = status == SZGPU_OK ? status : explain(ctx, status);
+  szg_device_leave(previous);
+  if (status == SZGPU_DEVICE_ERROR || status == SZGPU_NO_DEVICE) szg_close_cuda(ctx);
+  return explained;
+}
+
+void szg_close_cuda(szgpu_ctx *ctx) {
+  if (ctx->has_device) szg_device_close(&ctx->device);
+  ctx->has_device = false;
+}
+
+szgpu_status szg_cuda_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {
+  uint64_t free_bytes = 0;
+  szgpu_status const status =
+      measured->overflowed ? SZGPU_OUT_OF_MEMORY
+                           : szg_device_reserve(&ctx->device, measured->used_bytes, &free_bytes);
+  if (status == SZGPU_OUT_OF_MEMORY)
+    return szg_fail(ctx, status, "%llu bytes of device memory are needed, %llu are free",
+                    (unsigned long long)measured->used_bytes, (unsigned long long)free_bytes);
+  SZG_TRY(status);
+  *arena = {ctx->device.arena, 0, ctx->device.arena_bytes, false};
+  return SZGPU_OK;
+}
+
+szgpu_status szg_cuda_pinned_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {
+  szgpu_status const status = measured->overflowed
+                                  ? SZGPU_OUT_OF_MEMORY
+                                  : szg_device_reserve_pinned(&ctx->device, measured->used_bytes);
+  if (status == SZGPU_OUT_OF_MEMORY)
+    return szg_fail(ctx, status, "%llu bytes of pinned host memory are needed",
+                    (unsigned long long)measured->used_bytes);
+  SZG_TRY(status);
+  *arena = {ctx->device.pinned, 0, ctx->device.pinned_bytes, false};
+  return SZGPU_OK;
+}

@@ -1,0 +1,51 @@
+/* cuda.h - the pipeline on a GPU: what szgpu.c calls, and what its .cu files share.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_PIPELINE_CUDA_H
+#define SZG_PIPELINE_CUDA_H
+
+#include "core/device.h"
+#include "pipeline/pipeline.h"
+#include "quant/bound.h"
+
+SZG_C_BEGIN
+
+/* As their twins in pipeline.h. Field and archive are each in host or in device memory. What is in
+ * device memory is complete once the ctx's stream gets there; what is in host memory, on return. */
+szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                               const szg_grid *grid, const void *field, void *archive,
+                               uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
+szgpu_status szg_compress_bounds_cuda(szgpu_ctx *ctx, const szgpu_params *params,
+                                      const szgpu_shape *shape, const szg_grid *grid,
+                                      uint64_t *workspace_bytes,
+                                      uint64_t *archive_bytes) SZG_CHECKED;
+szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *params,
+                                       const szgpu_shape *shape, const szg_grid *grid) SZG_CHECKED;
+
+/* Reads the header of an archive that may be in device memory; it stays valid until the ctx's next
+ * call. */
+szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive_bytes,
+                           szg_opened *opened) SZG_CHECKED;
+szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
+                                 uint64_t first_row, uint64_t row_count, void *field) SZG_CHECKED;
+
+/* Gives the device back. */
+void szg_close_cuda(szgpu_ctx *ctx);
+
+/* ---- for the .cu files of the pipeline ---- */
+
+/* Between these two the ctx's device is the current one; the first call opens it. `status` is how
+ * the call went: errors of CUDA get a sentence. */
+szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) SZG_CHECKED;
+szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) SZG_CHECKED;
+
+/* Device memory of the measured size, to be carved. */
+szgpu_status szg_cuda_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
+                                 szg_arena *arena) SZG_CHECKED;
+/* Pinned memory, likewise. */
+szgpu_status szg_cuda_pinned_open(szgpu_ctx *ctx, const szg_arena *measured,
+                                  szg_arena *arena) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

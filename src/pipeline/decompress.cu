@@ -1,0 +1,335 @@
+/* decompress.cu - an archive to a field on the GPU; the twin of decompress.c.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   archive --> [host: headers] --frame by frame--> places, codes, values --> field
+ *
+ * The host is waited for once, at the bracket, where the archive is in device memory; twice if it
+ * has several frames.
+ */
+#include <string.h>
+
+#include "core/bytes.h"
+#include "pipeline/decompress_cuda.h"
+#include "pipeline/reader.h"
+
+enum {
+  HEAD_BYTES = 1 << 14, /* header and first frame header of nearly every archive */
+  FRAME_HEADER_MOST_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT
+};
+
+/* ---- headers ---- */
+
+/* The archive's first bytes to ctx->head. */
+static szgpu_status fetch_head(szgpu_ctx *ctx, const void *archive, uint64_t byte_count) {
+  szg_device *const device = &ctx->device;
+  SZG_TRY(szg_device_reserve_pinned(device, byte_count));
+  SZG_TRY(szg_device_copy(device, device->pinned, archive, byte_count));
+  SZG_TRY(szg_device_wait(device, true));
+  SZG_TRY(szg_buffer_reset(&ctx->head, byte_count));
+  memcpy(ctx->head.bytes, device->pinned, byte_count);
+  return SZGPU_OK;
+}
+
+static szgpu_status check_alignment(szgpu_ctx *ctx, const void *archive) {
+  if ((uintptr_t)archive % SZG_ALIGNMENT == 0) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "an archive on the device must be aligned to %d bytes",
+                  (int)SZG_ALIGNMENT);
+}
+
+static szgpu_status open_on_device(szgpu_ctx *ctx, const void *archive, uint64_t archive_bytes,
+                                   szg_opened *opened) {
+  SZG_TRY(check_alignment(ctx, archive));
+  uint64_t const head_bytes = szg_min_u64(archive_bytes, HEAD_BYTES);
+  SZG_TRY(fetch_head(ctx, archive, head_bytes));
+  szgpu_status const status = szg_open(ctx->head.bytes, head_bytes, opened);
+  uint64_t header_bytes;
+  bool const is_longer =
+      status == SZGPU_TRUNCATED && head_bytes < archive_bytes && head_bytes >= SZG_HEADER_BYTES &&
+      szg_header_bytes(opened->header.frame_count, &header_bytes) && header_bytes <= archive_bytes;
+  if (!is_longer) return status;
+  SZG_TRY(fetch_head(ctx, archive, header_bytes));
+  return szg_open(ctx->head.bytes, header_bytes, opened);
+}
+
+szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive_bytes,
+                           szg_opened *opened) {
+  int previous = 0;
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  szgpu_status const status = szg_device_reaches(archive)
+                                  ? open_on_device(ctx, archive, archive_bytes, opened)
+                                  : szg_open(archive, archive_bytes, opened);
+  return szg_cuda_end(ctx, previous, status);
+}
+
+/* ---- the call ---- */
+
+typedef struct decompress_call {
+  szgpu_ctx *ctx;
+  const uint8_t *archive;
+  bool is_device_archive;
+  const szg_opened *opened;
+  uint64_t first_row, row_count;
+  uint64_t first_frame, end_frame; /* those that hold the rows */
+  uint64_t first_byte, end_byte;   /* of these frames in the archive */
+  szg_frame_input_cuda *frames;    /* [end_frame - first_frame] */
+  uint64_t row_bytes;
+} decompress_call;
+
+static uint64_t call_frames(const decompress_call *call) {
+  return call->end_frame - call->first_frame;
+}
+
+static void find_frames(decompress_call *call) {
+  const szg_header *const header = &call->opened->header;
+  call->first_frame = call->first_row / header->frame_rows;
+  call->end_frame = szg_div_up(call->first_row + call->row_count, header->frame_rows);
+  call->first_byte = szg_frame_offset(call->opened, call->first_frame);
+  call->end_byte = call->first_byte;
+  for (uint64_t i = call->first_frame; i < call->end_frame; i++)
+    call->end_byte += szg_header_frame_bytes(call->opened->bytes, i);
+}
+
+/* Headers of the call's frames out of device memory, next to each other into pinned memory. */
+static szgpu_status fetch_frame_headers(const decompress_call *call, const uint8_t **headers) {
+  szg_device *const device = &call->ctx->device;
+  SZG_TRY(szg_device_reserve_pinned(device, call_frames(call) * FRAME_HEADER_MOST_BYTES));
+  uint64_t offset = call->first_byte;
+  for (uint64_t i = 0; i < call_frames(call); i++) {
+    uint64_t const frame_bytes = szg_header_frame_bytes(call->opened->bytes, call->first_frame + i);
+    SZG_TRY(szg_device_copy(device, device->pinned + i * FRAME_HEADER_MOST_BYTES,
+                            call->archive + offset,
+                            szg_min_u64(frame_bytes, FRAME_HEADER_MOST_BYTES)));
+    offset += frame_bytes;
+  }
+  *headers = device->pinned;
+  return szg_device_wait(device, true);
+}
+
+/* Whether the headers of the call's frames are among the bytes that the host has. */
+static bool has_frame_headers(const decompress_call *call) {
+  uint64_t const last_start =
+      call->end_byte - szg_header_frame_bytes(call->opened->bytes, call->end_frame - 1);
+  return !call->is_device_archive || call->end_byte <= call->opened->available_bytes ||
+         last_start + FRAME_HEADER_MOST_BYTES <= call->opened->available_bytes;
+}
+
+static szgpu_status read_frame_headers(const decompress_call *call, bool *has_zstd) {
+  const szg_opened *const opened = call->opened;
+  bool const is_here = has_frame_headers(call);
+  const uint8_t *headers = NULL;
+  if (!is_here) SZG_TRY(fetch_frame_headers(call, &headers));
+  uint64_t offset = call->first_byte;
+  *has_zstd = false;
+  for (uint64_t i = 0; i < call_frames(call); i++) {
+    uint64_t const number = call->first_frame + i;
+    uint64_t const frame_bytes = szg_header_frame_bytes(opened->bytes, number);
+    szg_frame_input_cuda *const frame = &call->frames[i];
+    memset(frame, 0, sizeof *frame);
+    uint64_t const there_bytes = is_here
+                                     ? szg_min_u64(frame_bytes, opened->available_bytes - offset)
+                                     : szg_min_u64(frame_bytes, FRAME_HEADER_MOST_BYTES);
+    const uint8_t *const bytes =
+        is_here ? opened->bytes + offset : headers + i * FRAME_HEADER_MOST_BYTES;
+    szgpu_status const status =
+        szg_open_frame_at(opened, number, bytes, there_bytes, &frame->header);
+    if (status != SZGPU_OK)
+      return szg_fail(call->ctx, status, "frame %llu has a bad header", (unsigned long long)number);
+    frame->grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, number));
+    SZG_TRY(szg_frame_check_cuda(call->ctx, &opened->header, frame));
+    for (uint32_t s = 0; s < frame->header.section_count; s++)
+      *has_zstd = *has_zstd || frame->header.sections[s].codec != SZG_CODEC_STORED;
+    offset += frame_bytes;
+  }
+  return SZGPU_OK;
+}
+
+/* Where each frame lies and what of it is wanted; field: where the first wanted row goes. */
+static void place_frames(const decompress_call *call, const uint8_t *first_frame_bytes,
+                         uint8_t *field, szg_verdict *verdicts) {
+  const szg_opened *const opened = call->opened;
+  uint64_t const end_row = call->first_row + call->row_count;
+  for (uint64_t i = 0; i < call_frames(call); i++) {
+    uint64_t const number = call->first_frame + i;
+    uint64_t const frame_first_row = number * opened->header.frame_rows;
+    uint64_t const frame_rows = szg_frame_row_count(opened, number);
+    szg_frame_input_cuda *const frame = &call->frames[i];
+    frame->first_row = call->first_row > frame_first_row ? call->first_row - frame_first_row : 0;
+    frame->end_row = szg_min_u64(end_row - frame_first_row, frame_rows);
+    frame->values =
+        field + (frame_first_row + frame->first_row - call->first_row) * call->row_bytes;
+    frame->verdict = verdicts + i;
+    szg_frame_place_cuda(frame, first_frame_bytes);
+    first_frame_bytes += szg_header_frame_bytes(opened->bytes, number);
+  }
+}
+
+/* ---- memory ---- */
+
+/* The most that one frame of the call needs, and the copies. */
+typedef struct decompress_sizes {
+  uint64_t values, tiles, sequences, leaves;
+  uint64_t archive_copy, field_copy, frames;
+} decompress_sizes;
+
+static decompress_sizes size_call(const decompress_call *call, bool is_device_field) {
+  decompress_sizes sizes = {};
+  sizes.frames = call_frames(call);
+  sizes.tiles = sizes.sequences = 1;
+  if (!call->is_device_archive) sizes.archive_copy = call->end_byte - call->first_byte;
+  if (!is_device_field) sizes.field_copy = call->row_count * call->row_bytes;
+  for (uint64_t i = 0; i < call_frames(call); i++) {
+    const szg_frame_header *const header = &call->frames[i].header;
+    const szg_grid *const grid = &call->frames[i].grid;
+    uint64_t leaves = 0, sequences = 0;
+    for (uint32_t s = 0; s < header->section_count; s++) {
+      leaves +=
+          szg_checksum_leaf_count(szg_align_up(header->sections[s].stored_bytes, SZG_ALIGNMENT));
+      if (header->sections[s].kind == SZG_SECTION_SEQUENCE_CODES)
+        sequences = header->sections[s].raw_bytes / 2;
+    }
+    bool const has_tiles = header->kind != SZG_FRAME_RAW && header->section_count > 0;
+    if (has_tiles && grid->tile_count > sizes.tiles) sizes.tiles = grid->tile_count;
+    if (header->kind == SZG_FRAME_LINEAR && grid->value_count > sizes.values)
+      sizes.values = grid->value_count;
+    if (sequences > sizes.sequences) sizes.sequences = sequences;
+    if (leaves > sizes.leaves) sizes.leaves = leaves;
+  }
+  return sizes;
+}
+
+static szgpu_status carve(szg_arena *arena, const decompress_sizes *sizes,
+                          szg_decompress_plan_cuda *plan) {
+  plan->verdicts = (szg_verdict *)szg_arena_take(arena, sizes->frames, sizeof *plan->verdicts);
+  plan->bit_count = (uint64_t *)szg_arena_take(arena, 1, sizeof *plan->bit_count);
+  plan->roots = (uint64_t *)szg_arena_take(arena, SZG_SECTION_KIND_COUNT, sizeof *plan->roots);
+  plan->leaves = (uint64_t *)szg_arena_take(arena, sizes->leaves, sizeof *plan->leaves);
+  plan->book = (szg_decode_book_cuda *)szg_arena_take(arena, szg_decode_book_bytes_cuda(), 1);
+  plan->codes = (uint16_t *)szg_arena_take(arena, szg_align_up(sizes->values, 8), 2);
+  SZG_TRY(szg_places_carve_cuda(arena, sizes->tiles, &plan->places));
+  SZG_TRY(szg_gap_decoder_carve_cuda(arena, sizes->sequences, &plan->gap_decoder));
+  plan->archive_copy = (uint8_t *)szg_arena_take(arena, sizes->archive_copy, 1);
+  plan->field_copy = (uint8_t *)szg_arena_take(arena, sizes->field_copy, 1);
+  return SZGPU_OK;
+}
+
+static szgpu_status make_plan(const decompress_call *call, bool is_device_field,
+                              szg_decompress_plan_cuda *plan) {
+  decompress_sizes const sizes = size_call(call, is_device_field);
+  szg_arena arena = {};
+  SZG_TRY(carve(&arena, &sizes, plan));
+  SZG_TRY(szg_cuda_arena_open(call->ctx, &arena, &arena));
+  return carve(&arena, &sizes, plan);
+}
+
+/* ---- frames ---- */
+
+/* What the kernels found, in words. */
+static szgpu_status judge(const decompress_call *call, const szg_verdict *verdicts) {
+  for (uint64_t i = 0; i < call_frames(call); i++) {
+    unsigned long long const frame = call->first_frame + i;
+    for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
+      if (verdicts[i].bad_sections >> kind & 1)
+        return szg_fail(call->ctx, SZGPU_BAD_CHECKSUM, "section '%s' of frame %llu",
+                        szg_section_name(kind), frame);
+    if (verdicts[i].bad_data)
+      return szg_fail(call->ctx, SZGPU_BAD_DATA, "frame %llu contradicts itself", frame);
+  }
+  return SZGPU_OK;
+}
+
+static szgpu_status restore_frames(const decompress_call *call, void *field, bool is_device_field) {
+  szgpu_ctx *const ctx = call->ctx;
+  szg_device *const device = &ctx->device;
+  uint64_t const verdict_bytes = call_frames(call) * sizeof(szg_verdict);
+  szg_decompress_plan_cuda plan;
+  SZG_TRY(make_plan(call, is_device_field, &plan));
+  const uint8_t *frames = call->archive + call->first_byte;
+  uint8_t *const values = is_device_field ? (uint8_t *)field : plan.field_copy;
+  SZG_TRY(szg_device_mark(device, "headers"));
+  if (!call->is_device_archive) {
+    SZG_TRY(szg_device_copy(device, plan.archive_copy, frames, call->end_byte - call->first_byte));
+    frames = plan.archive_copy;
+    SZG_TRY(szg_device_mark(device, "archive to device"));
+  }
+  place_frames(call, frames, values, plan.verdicts);
+  SZG_TRY(szg_device_set(device, plan.verdicts, 0, verdict_bytes));
+  for (uint64_t i = 0; i < call_frames(call); i++) {
+    const szg_frame_input_cuda *const frame = &call->frames[i];
+    SZG_TRY(szg_decompress_frame_cuda(ctx, &call->opened->header, &plan, frame));
+    uint64_t const wanted = (frame->end_row - frame->first_row) * call->opened->grid.row_values;
+    SZG_TRY(szg_report_done(&ctx->threads, ctx->threads.done_values + wanted));
+  }
+  if (!is_device_field) {
+    SZG_TRY(szg_device_copy(device, field, values, call->row_count * call->row_bytes));
+    SZG_TRY(szg_device_mark(device, "field to host"));
+  }
+  SZG_TRY(szg_device_reserve_pinned(device, verdict_bytes));
+  SZG_TRY(szg_device_copy(device, device->pinned, plan.verdicts, verdict_bytes));
+  SZG_TRY(szg_device_mark(device, "verdict"));
+  SZG_TRY(szg_device_wait(device, false));
+  return judge(call, (const szg_verdict *)(const void *)device->pinned);
+}
+
+static szgpu_status decompress_plain(decompress_call *call, void *field, bool is_device_field,
+                                     bool *has_zstd) {
+  szg_buffer *const frames = &call->ctx->part_starts;
+  find_frames(call);
+  SZG_TRY(szg_buffer_reset(frames, call_frames(call) * sizeof *call->frames));
+  call->frames = (szg_frame_input_cuda *)(void *)frames->bytes;
+  SZG_TRY(read_frame_headers(call, has_zstd));
+  return *has_zstd ? SZGPU_OK : restore_frames(call, field, is_device_field);
+}
+
+/* Undoes zstd on the host and goes on with what comes of it. */
+static szgpu_status decompress_packed(const decompress_call *packed, void *field,
+                                      bool is_device_field) {
+  szgpu_ctx *const ctx = packed->ctx;
+  uint64_t const packed_bytes = packed->opened->header.archive_bytes;
+  const uint8_t *bytes = packed->archive;
+  if (packed->is_device_archive) {
+    SZG_TRY(szg_buffer_reset(&ctx->plain, packed_bytes));
+    SZG_TRY(szg_device_copy(&ctx->device, ctx->plain.bytes, packed->archive, packed_bytes));
+    SZG_TRY(szg_device_wait(&ctx->device, true));
+    bytes = ctx->plain.bytes;
+  }
+  szg_opened opened;
+  uint64_t plain_bytes;
+  SZG_TRY(szg_open(bytes, packed_bytes, &opened));
+  SZG_TRY(szg_plain_bytes(&opened, &plain_bytes));
+  SZG_TRY(szg_buffer_reset(&ctx->recoded, plain_bytes));
+  SZG_TRY(szg_recode(ctx, &opened, 0, ctx->recoded.bytes, plain_bytes, &plain_bytes));
+  SZG_TRY(szg_open(ctx->recoded.bytes, plain_bytes, &opened));
+  decompress_call call = *packed;
+  call.archive = ctx->recoded.bytes;
+  call.is_device_archive = false;
+  call.opened = &opened;
+  bool has_zstd;
+  return decompress_plain(&call, field, is_device_field, &has_zstd);
+}
+
+static szgpu_status decompress_anywhere(decompress_call *call, void *field) {
+  szgpu_ctx *const ctx = call->ctx;
+  bool const is_device_field = szg_device_reaches(field);
+  ctx->threads.done_values = 0;
+  ctx->threads.total_values = call->row_count * call->opened->grid.row_values;
+  call->is_device_archive = szg_device_reaches(call->archive);
+  bool has_zstd;
+  SZG_TRY(decompress_plain(call, field, is_device_field, &has_zstd));
+  return has_zstd ? decompress_packed(call, field, is_device_field) : SZGPU_OK;
+}
+
+szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
+                                 uint64_t first_row, uint64_t row_count, void *field) {
+  int previous = 0;
+  uint32_t const round_trips = ctx->device.round_trips; /* of opening the archive */
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  ctx->device.round_trips = round_trips;
+  decompress_call call = {};
+  call.ctx = ctx;
+  call.archive = (const uint8_t *)archive;
+  call.opened = opened;
+  call.first_row = first_row;
+  call.row_count = row_count;
+  call.row_bytes = opened->grid.row_values * szg_dtype_bytes(opened->header.shape.dtype);
+  return szg_cuda_end(ctx, previous, decompress_anywhere(&call, field));
+}

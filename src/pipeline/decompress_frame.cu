@@ -1,0 +1,272 @@
+/* decompress_frame.cu - one frame on the GPU: sections to values.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host sees the frame's header and nothing else: what depends on the contents is checked on the
+ * device, which notes in the frame's verdict what is wrong.
+ */
+#include "core/bytes.h"
+#include "pipeline/decompress_cuda.h"
+#include "pipeline/frame_kernels.h"
+#include "pipeline/frame_sections.h"
+#include "rle/rle.h"
+
+/* ---- sections ---- */
+
+/* What the size of a section may be. */
+typedef struct section_rule {
+  uint32_t kind;
+  bool is_allowed, is_required;
+  uint64_t least_bytes, most_bytes;
+  uint64_t unit_bytes; /* the size is a multiple */
+} section_rule;
+
+/* A section's place in the table; NULL: the frame has none. */
+static const szg_section *find_section(const szg_frame_header *header, uint32_t kind) {
+  for (uint32_t i = 0; i < header->section_count; i++)
+    if (header->sections[i].kind == kind) return &header->sections[i];
+  return NULL;
+}
+
+/* The rules of docs/format.md, section 5, for one frame. */
+static int section_rules(const szg_header *header, const szg_frame_input_cuda *frame,
+                         section_rule *rules) {
+  uint32_t const kind = frame->header.kind;
+  bool const is_linear = kind == SZG_FRAME_LINEAR, is_raw = kind == SZG_FRAME_RAW;
+  bool const has_escapes = find_section(&frame->header, SZG_SECTION_ESCAPE_COUNTS) != NULL;
+  bool const has_exact = find_section(&frame->header, SZG_SECTION_EXACT_COUNTS) != NULL;
+  bool const has_fill = find_section(&frame->header, SZG_SECTION_FILL_COUNTS) != NULL;
+  uint64_t const tiles = frame->grid.tile_count, values = frame->grid.value_count;
+  uint64_t const width = szg_dtype_bytes(header->shape.dtype);
+  uint64_t const most_mask = tiles * SZG_MASK_MAX_BYTES;
+  uint64_t const most_stream = (values / 2 + 1) * 4; /* of 16 bits a code, at least */
+  unsigned const escape_bytes = frame->header.escape_bytes ? frame->header.escape_bytes : 1;
+  section_rule const all[] = {
+      {SZG_SECTION_CODEBOOK, is_linear, is_linear, 1, SZG_CODEBOOK_MAX_BYTES, 1},
+      {SZG_SECTION_TILE_BITS, is_linear, is_linear, 2 * tiles, 2 * tiles, 2},
+      {SZG_SECTION_BITSTREAM, is_linear, is_linear, 4, most_stream, 4},
+      {SZG_SECTION_GAPS, is_linear, is_linear, 1, most_stream, 1},
+      {SZG_SECTION_SEQUENCE_CODES, is_linear, is_linear, 2, most_stream, 2},
+      {SZG_SECTION_ESCAPE_COUNTS, is_linear, false, 2 * tiles, 2 * tiles, 2},
+      {SZG_SECTION_ESCAPES, has_escapes, has_escapes, 1, values * 8, escape_bytes},
+      {SZG_SECTION_EXACT_COUNTS, !is_raw, false, 4 * tiles, 4 * tiles, 4},
+      {SZG_SECTION_EXACT_MASK, has_exact, has_exact, 1, most_mask, 1},
+      {SZG_SECTION_EXACT_VALUES, has_exact, has_exact, width, values * width, width},
+      {SZG_SECTION_FILL_COUNTS, !is_raw && header->has_fill, false, 2 * tiles, 2 * tiles, 2},
+      {SZG_SECTION_FILL_MASK, has_fill, has_fill, 1, most_mask, 1},
+      {SZG_SECTION_RAW, is_raw, is_raw, values * width, values * width, 1},
+  };
+  int const count = (int)(sizeof all / sizeof *all);
+  for (int i = 0; i < count; i++) rules[i] = all[i];
+  return count;
+}
+
+static szgpu_status fail_section(szgpu_ctx *ctx, const szg_frame_input_cuda *frame, uint32_t kind,
+                                 const char *problem) {
+  return szg_fail(ctx, SZGPU_BAD_DATA, "section '%s' of frame %llu %s", szg_section_name(kind),
+                  (unsigned long long)frame->header.index, problem);
+}
+
+/* The words say how many subsequences and sequences there are, whatever the last word holds. */
+static szgpu_status check_stream(szgpu_ctx *ctx, const szg_frame_input_cuda *frame) {
+  const szg_frame_header *const header = &frame->header;
+  uint64_t const most_bits = find_section(header, SZG_SECTION_BITSTREAM)->raw_bytes * 8;
+  szg_section_sizes sizes = {};
+  szg_size_stream_of(most_bits, frame->grid.tile_count, &sizes);
+  if (find_section(header, SZG_SECTION_GAPS)->raw_bytes != sizes.gaps)
+    return fail_section(ctx, frame, SZG_SECTION_GAPS, "does not fit the bitstream");
+  if (find_section(header, SZG_SECTION_SEQUENCE_CODES)->raw_bytes != sizes.sequence_codes)
+    return fail_section(ctx, frame, SZG_SECTION_SEQUENCE_CODES, "does not fit the bitstream");
+  return SZGPU_OK;
+}
+
+szgpu_status szg_frame_check_cuda(szgpu_ctx *ctx, const szg_header *header,
+                                  const szg_frame_input_cuda *frame) {
+  section_rule rules[SZG_SECTION_KIND_COUNT];
+  int const rule_count = section_rules(header, frame, rules);
+  for (int i = 0; i < rule_count; i++) {
+    const section_rule *const rule = &rules[i];
+    const szg_section *const section = find_section(&frame->header, rule->kind);
+    if (!section && !rule->is_required) continue;
+    if (!section) return fail_section(ctx, frame, rule->kind, "is missing");
+    if (!rule->is_allowed) return fail_section(ctx, frame, rule->kind, "should not be there");
+    if (section->raw_bytes < rule->least_bytes || section->raw_bytes > rule->most_bytes ||
+        section->raw_bytes % rule->unit_bytes != 0)
+      return fail_section(ctx, frame, rule->kind, "has a size that cannot be");
+  }
+  return frame->header.kind == SZG_FRAME_LINEAR ? check_stream(ctx, frame) : SZGPU_OK;
+}
+
+void szg_frame_place_cuda(szg_frame_input_cuda *frame, const uint8_t *bytes) {
+  bytes += szg_frame_header_bytes(frame->header.section_count);
+  for (uint32_t i = 0; i < frame->header.section_count; i++) {
+    const szg_section *const section = &frame->header.sections[i];
+    frame->sections[section->kind] = {bytes, section->raw_bytes};
+    bytes += szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
+  }
+}
+
+/* ---- the frame at work ---- */
+
+typedef struct frame_work {
+  szg_device *device;
+  const szg_header *header;
+  const szg_decompress_plan_cuda *plan;
+  const szg_frame_input_cuda *frame;
+  szg_tile_counts counts;
+  szg_quantizer quantizer;
+  uint64_t first_value, value_count; /* of the frame: those wanted */
+  unsigned width;
+} frame_work;
+
+static const uint16_t *counts_of(const szg_frame_input_cuda *frame, uint32_t kind) {
+  return (const uint16_t *)(const void *)frame->sections[kind].bytes;
+}
+
+static szgpu_status check_sections(const frame_work *work) {
+  const szg_frame_header *const header = &work->frame->header;
+  szg_checksum_ranges ranges = {};
+  ranges.count = header->section_count;
+  for (uint32_t i = 0; i < header->section_count; i++) {
+    ranges.kinds[i] = header->sections[i].kind;
+    ranges.bytes[i] = work->frame->sections[header->sections[i].kind].bytes;
+    ranges.byte_counts[i] = szg_align_up(header->sections[i].stored_bytes, SZG_ALIGNMENT);
+    ranges.expected[i] = header->sections[i].checksum;
+  }
+  struct CUstream_st *const stream = work->device->stream;
+  SZG_TRY(szg_checksum_trees_cuda(&ranges, work->plan->leaves, work->plan->roots, stream));
+  SZG_TRY(szg_checksum_compare_cuda(&ranges, work->plan->roots, work->frame->verdict, stream));
+  return szg_device_mark(work->device, "checksums");
+}
+
+/* Where every tile's shares begin; that they use up their sections exactly. */
+static szgpu_status place_tiles(const frame_work *work) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  const szg_device_section *const sections = frame->sections;
+  const szg_places_cuda *const places = &work->plan->places;
+  struct CUstream_st *const stream = work->device->stream;
+  SZG_TRY(szg_places_scan_cuda(places, &frame->grid, &work->counts, stream));
+  szg_frame_sums sums = {};
+  sums.is_linear = frame->header.kind == SZG_FRAME_LINEAR;
+  sums.escape_bytes = frame->header.escape_bytes;
+  sums.value_bytes = work->width;
+  sums.escapes = sections[SZG_SECTION_ESCAPES].byte_count;
+  sums.exact_mask = sections[SZG_SECTION_EXACT_MASK].byte_count;
+  sums.exact_values = sections[SZG_SECTION_EXACT_VALUES].byte_count;
+  sums.fill_mask = sections[SZG_SECTION_FILL_MASK].byte_count;
+  sums.bitstream = sections[SZG_SECTION_BITSTREAM].byte_count;
+  sums.gaps = sections[SZG_SECTION_GAPS].byte_count;
+  sums.sequence_codes = sections[SZG_SECTION_SEQUENCE_CODES].byte_count;
+  sums.words = (const uint32_t *)(const void *)sections[SZG_SECTION_BITSTREAM].bytes;
+  SZG_TRY(szg_frame_sums_check_cuda(&sums, places->places + frame->grid.tile_count,
+                                    work->plan->bit_count, frame->verdict, stream));
+  return szg_device_mark(work->device, "places");
+}
+
+static szgpu_status decode_codes(const frame_work *work, szgpu_decoder decoder) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  const szg_device_section *const sections = frame->sections;
+  const szg_decompress_plan_cuda *const plan = work->plan;
+  struct CUstream_st *const stream = work->device->stream;
+  uint32_t const symbol_count = 2 * frame->header.radius;
+  SZG_TRY(szg_decode_book_build_cuda(sections[SZG_SECTION_CODEBOOK].bytes,
+                                     sections[SZG_SECTION_CODEBOOK].byte_count, symbol_count,
+                                     plan->book, frame->verdict, stream));
+  SZG_TRY(szg_device_mark(work->device, "codebook"));
+  szg_linear_input_cuda input = {};
+  input.words = (const uint32_t *)(const void *)sections[SZG_SECTION_BITSTREAM].bytes;
+  input.word_count = sections[SZG_SECTION_BITSTREAM].byte_count / 4;
+  input.gaps = sections[SZG_SECTION_GAPS].bytes;
+  input.gap_bytes = sections[SZG_SECTION_GAPS].byte_count;
+  input.sequence_codes = counts_of(frame, SZG_SECTION_SEQUENCE_CODES);
+  input.sequence_count = sections[SZG_SECTION_SEQUENCE_CODES].byte_count / 2;
+  input.code_count = frame->grid.value_count;
+  input.places = plan->places.places;
+  input.bit_count = plan->bit_count;
+  if (decoder == SZGPU_DECODER_CHUNKED)
+    SZG_TRY(szg_decode_chunked_cuda(plan->book, symbol_count, &frame->grid, &input, plan->codes,
+                                    frame->verdict, stream));
+  else
+    SZG_TRY(szg_decode_gap_cuda(&plan->gap_decoder, plan->book, symbol_count, &input, plan->codes,
+                                frame->verdict, stream));
+  return szg_device_mark(work->device, "decode");
+}
+
+static szgpu_status restore_values(const frame_work *work) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  const szg_grid *const grid = &frame->grid;
+  szg_restore_input_cuda input = {};
+  input.codes = work->plan->codes;
+  input.code_lengths = szg_decode_book_lengths_cuda(work->plan->book);
+  input.counts = work->counts;
+  input.places = work->plan->places.places;
+  input.escapes = frame->sections[SZG_SECTION_ESCAPES].bytes;
+  input.escape_bytes = frame->header.escape_bytes;
+  input.axes = frame->header.axes;
+  input.radius = frame->header.radius;
+  uint64_t const row_tiles = grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
+  uint64_t const first_tile = frame->first_row / grid->row_quantum * row_tiles;
+  uint64_t const end_tile = szg_div_up(frame->end_row, grid->row_quantum) * row_tiles;
+  SZG_TRY(szg_tiles_restore_cuda(&work->quantizer, grid, &input, first_tile, end_tile,
+                                 frame->values, work->first_value, work->value_count,
+                                 frame->verdict, work->device->stream));
+  return szg_device_mark(work->device, "restore");
+}
+
+static szgpu_status apply_outliers(const frame_work *work) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  const szg_places_cuda *const places = &work->plan->places;
+  struct CUstream_st *const stream = work->device->stream;
+  if (!work->counts.exact && !work->counts.fill_mask_bytes) return SZGPU_OK;
+  SZG_TRY(szg_places_select_marks_counted_cuda(places, frame->grid.tile_count, work->counts.exact,
+                                               work->counts.fill_mask_bytes, stream));
+  szg_outlier_input_cuda input = {};
+  input.dtype = work->header->shape.dtype;
+  input.grid = &frame->grid;
+  input.counts = work->counts;
+  input.places = places->places;
+  input.exact_mask = frame->sections[SZG_SECTION_EXACT_MASK].bytes;
+  input.exact_values = frame->sections[SZG_SECTION_EXACT_VALUES].bytes;
+  input.fill_mask = frame->sections[SZG_SECTION_FILL_MASK].bytes;
+  input.fill_bits = work->header->fill_bits;
+  input.tiles = places->tiles;
+  input.tile_count = places->tile_count;
+  SZG_TRY(szg_outlier_apply_cuda(&input, frame->values, work->first_value, work->value_count,
+                                 frame->verdict, stream));
+  return szg_device_mark(work->device, "outliers");
+}
+
+szgpu_status szg_decompress_frame_cuda(szgpu_ctx *ctx, const szg_header *header,
+                                       const szg_decompress_plan_cuda *plan,
+                                       const szg_frame_input_cuda *frame) {
+  frame_work work = {};
+  work.device = &ctx->device;
+  work.header = header;
+  work.plan = plan;
+  work.frame = frame;
+  work.counts = {
+      counts_of(frame, SZG_SECTION_TILE_BITS), counts_of(frame, SZG_SECTION_ESCAPE_COUNTS),
+      counts_of(frame, SZG_SECTION_EXACT_COUNTS), counts_of(frame, SZG_SECTION_FILL_COUNTS)};
+  work.quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
+                                      header->has_fill, header->fill_bits);
+  work.first_value = frame->first_row * frame->grid.row_values;
+  work.value_count = (frame->end_row - frame->first_row) * frame->grid.row_values;
+  work.width = (unsigned)szg_dtype_bytes(header->shape.dtype);
+  SZG_TRY(check_sections(&work));
+  if (frame->header.kind == SZG_FRAME_RAW) {
+    SZG_TRY(szg_planes_merge_cuda(frame->sections[SZG_SECTION_RAW].bytes, frame->grid.value_count,
+                                  work.width, work.first_value, work.value_count, frame->values,
+                                  ctx->device.stream));
+    return szg_device_mark(&ctx->device, "raw");
+  }
+  if (frame->header.kind == SZG_FRAME_CONSTANT) {
+    SZG_TRY(szg_values_fill_cuda(frame->values, work.value_count, work.width,
+                                 frame->header.constant_bits, ctx->device.stream));
+    if (frame->header.section_count == 0) return SZGPU_OK;
+  }
+  SZG_TRY(place_tiles(&work));
+  if (frame->header.kind == SZG_FRAME_LINEAR) {
+    SZG_TRY(decode_codes(&work, ctx->options.decoder));
+    SZG_TRY(restore_values(&work));
+  }
+  return apply_outliers(&work);
+}

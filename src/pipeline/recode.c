@@ -1,0 +1,80 @@
+/* recode.c - an archive's sections packed with zstd, or unpacked; nothing else of it changes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * zstd runs on the CPU. A GPU writes and reads archives without it, and they pass through here.
+ */
+#include <string.h>
+
+#include "core/bytes.h"
+#include "huffman/huffman.h"
+#include "pipeline/reader.h"
+#include "pipeline/writer.h"
+#include "rle/rle.h"
+
+/* More than any section of a frame holds. */
+static uint64_t most_section_bytes(const szg_opened *opened, uint64_t frame) {
+  szg_grid const grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, frame));
+  return grid.value_count * 8 + grid.tile_count * SZG_MASK_MAX_BYTES + SZG_CODEBOOK_MAX_BYTES;
+}
+
+szgpu_status szg_plain_bytes(const szg_opened *opened, uint64_t *plain_bytes) {
+  uint64_t offset = szg_frame_offset(opened, 0);
+  *plain_bytes = offset;
+  for (uint64_t frame = 0; frame < opened->header.frame_count; frame++) {
+    szg_frame_header header;
+    SZG_TRY(szg_open_frame(opened, frame, offset, &header));
+    uint64_t const most_bytes = most_section_bytes(opened, frame);
+    *plain_bytes += szg_frame_header_bytes(header.section_count);
+    for (uint32_t i = 0; i < header.section_count; i++) {
+      SZG_REQUIRE(header.sections[i].raw_bytes <= most_bytes, SZGPU_BAD_DATA);
+      *plain_bytes += szg_align_up(header.sections[i].raw_bytes, SZG_ALIGNMENT);
+    }
+    offset += szg_header_frame_bytes(opened->bytes, frame);
+  }
+  return SZGPU_OK;
+}
+
+static szgpu_status recode_frame(szg_reader *reader, szg_writer *writer, uint64_t *frame_bytes) {
+  szg_frame_header frame = reader->frame;
+  uint64_t const most_bytes = most_section_bytes(reader->opened, frame.index);
+  SZG_TRY(szg_writer_begin_frame(writer, &frame, reader->frame.section_count));
+  for (uint32_t i = 0; i < reader->frame.section_count; i++) {
+    uint32_t const kind = reader->frame.sections[i].kind;
+    szg_loaded loaded;
+    uint8_t *bytes;
+    SZG_TRY(szg_reader_load(reader, kind, true, 0, most_bytes, &loaded));
+    SZG_TRY(szg_writer_begin_section(writer, loaded.byte_count, &bytes));
+    memcpy(bytes, loaded.bytes, loaded.byte_count);
+    szg_buffer_release(&reader->ctx->sections[kind]);
+    SZG_TRY(szg_writer_end_section(writer, kind, loaded.byte_count));
+  }
+  szg_writer_end_frame(writer, frame_bytes);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_recode(szgpu_ctx *ctx, const szg_opened *opened, int zstd_level, void *archive,
+                        uint64_t capacity, uint64_t *archive_bytes) {
+  szg_header header = opened->header;
+  uint64_t const header_bytes = szg_frame_offset(opened, 0);
+  if (capacity < header_bytes)
+    return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
+                    (unsigned long long)header_bytes);
+  SZG_TRY(szg_buffer_reset(&ctx->part_starts, header.frame_count * sizeof(uint64_t)));
+  uint64_t *const frame_bytes = (uint64_t *)(void *)ctx->part_starts.bytes;
+  szg_writer writer = {.ctx = ctx,
+                       .zstd_level = zstd_level,
+                       .archive = archive,
+                       .capacity = capacity,
+                       .used_bytes = header_bytes};
+  uint64_t offset = header_bytes;
+  for (uint64_t frame = 0; frame < header.frame_count; frame++) {
+    szg_reader reader;
+    SZG_TRY(szg_reader_open_frame(ctx, opened, frame, offset, &reader));
+    SZG_TRY(recode_frame(&reader, &writer, &frame_bytes[frame]));
+    offset += szg_header_frame_bytes(opened->bytes, frame);
+  }
+  header.archive_bytes = writer.used_bytes;
+  szg_header_write(&header, frame_bytes, archive);
+  *archive_bytes = writer.used_bytes;
+  return SZGPU_OK;
+}

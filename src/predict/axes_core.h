@@ -1,0 +1,173 @@
+/* axes_core.h - the rule by which axes and radius are chosen, for both backends.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Costs are estimates of coded bits in units of 2^-16, in integers throughout, so that sums may be
+ * taken in any order and every backend chooses alike. docs/format.md, section 12, is their prose.
+ */
+#ifndef SZG_AXES_CORE_H
+#define SZG_AXES_CORE_H
+
+#include <stdint.h>
+
+#include "container/format.h"
+#include "core/hd.h"
+
+enum {
+  SZG_COST_RADIUS = 512, /* smaller deltas have a class each, larger ones share it by width */
+  SZG_LARGE_CLASSES = 2 * SZG_COST_RADIUS, /* class of width w: this + w */
+  SZG_COST_CLASSES = SZG_LARGE_CLASSES + 65,
+  SZG_AXES_SETS = 7,
+  SZG_LOG_FRACTION_BITS = 16,
+  SZG_SYMBOL_COST_BITS = 8,  /* of a symbol in the codebook, about */
+  SZG_RADIUS_GAIN_SHIFT = 6, /* a larger radius must save 1/64: a small table decodes faster */
+  SZG_RADIUS_CHOICES = 4     /* from SZG_COST_RADIUS on, each four times the one before */
+};
+
+/* What a cost needs to know of a set of counts. */
+typedef struct szg_count_sums {
+  uint64_t total; /* of the counts */
+  uint64_t used;  /* counts that are not 0 */
+  uint64_t logs;  /* sum of c * log2(c) */
+} szg_count_sums;
+
+/* floor(2^16 * log2(x)) to within a few units, by squaring; x > 0. */
+SZG_HD uint64_t szg_log2_fixed(uint64_t x) {
+  int const whole = 63 - szg_leading_zeros_u64(x);
+  uint32_t mantissa = (uint32_t)(whole > 31 ? x >> (whole - 31) : x << (31 - whole)); /* in Q31 */
+  uint64_t result = (uint64_t)whole;
+  for (int i = 0; i < SZG_LOG_FRACTION_BITS; i++) {
+    uint64_t const square = (uint64_t)mantissa * mantissa >> 31;
+    uint64_t const carry = square >> 32;
+    mantissa = (uint32_t)(square >> carry);
+    result = result << 1 | carry;
+  }
+  return result;
+}
+
+SZG_HD uint64_t szg_count_log(uint64_t count) { return count ? count * szg_log2_fixed(count) : 0; }
+
+SZG_HD void szg_sums_add(szg_count_sums *sums, uint32_t count) {
+  if (count == 0) return;
+  sums->total += count;
+  sums->used++;
+  sums->logs += szg_count_log(count);
+}
+
+SZG_HD szg_count_sums szg_sums_merged(szg_count_sums a, szg_count_sums b) {
+  szg_count_sums const sums = {a.total + b.total, a.used + b.used, a.logs + b.logs};
+  return sums;
+}
+
+/* What a Huffman code takes for `total` symbols whose counts have these logs. No code is shorter
+ * than a bit, so a symbol that makes up more than half of all costs 1 bit, and the others 1 bit and
+ * what they cost among themselves. */
+SZG_HD uint64_t szg_huffman_cost(uint64_t total, uint64_t logs, uint64_t likely_count) {
+  if (2 * likely_count <= total) return szg_count_log(total) - logs;
+  return (total << SZG_LOG_FRACTION_BITS) + szg_count_log(total - likely_count) -
+         (logs - szg_count_log(likely_count));
+}
+
+/* ---- axes ---- */
+
+/* Tiles looked at: a sixteenth, within limits. */
+SZG_HD uint32_t szg_sample_count(uint64_t tile_count) {
+  if (tile_count <= SZG_LEAST_SAMPLE) return (uint32_t)tile_count;
+  uint64_t const share = tile_count / SZG_SAMPLE_SHARE;
+  if (share < SZG_LEAST_SAMPLE) return SZG_LEAST_SAMPLE;
+  return share < SZG_MOST_SAMPLE ? (uint32_t)share : (uint32_t)SZG_MOST_SAMPLE;
+}
+
+/* The number of the i-th: floor((2 i + 1) T / (2 S)), in a form that cannot overflow. */
+SZG_HD uint64_t szg_sample_tile(uint64_t tile_count, uint32_t sample_count, uint64_t i) {
+  uint64_t const twice = 2 * (uint64_t)sample_count;
+  return (2 * i + 1) * (tile_count / twice) + (2 * i + 1) * (tile_count % twice) / twice;
+}
+
+SZG_HD uint32_t szg_magnitude_width(int64_t delta) {
+  uint64_t const magnitude = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
+  return 64 - (uint32_t)szg_leading_zeros_u64(magnitude | 1);
+}
+
+SZG_HD uint32_t szg_delta_class(int64_t delta) {
+  if (delta > -SZG_COST_RADIUS && delta < SZG_COST_RADIUS)
+    return (uint32_t)(delta + SZG_COST_RADIUS);
+  return SZG_LARGE_CLASSES + szg_magnitude_width(delta);
+}
+
+/* A set of axes by the classes of the sample's deltas along it. */
+typedef struct szg_set_sums {
+  szg_count_sums small, large; /* of classes up to SZG_LARGE_CLASSES, and of the others */
+  uint64_t large_bits;         /* widths of the large deltas */
+} szg_set_sums;
+
+SZG_HD void szg_set_sums_add(szg_set_sums *sums, uint32_t delta_class, uint32_t count) {
+  if (delta_class < SZG_LARGE_CLASSES) {
+    szg_sums_add(&sums->small, count);
+  } else {
+    szg_sums_add(&sums->large, count);
+    sums->large_bits += (uint64_t)(delta_class - SZG_LARGE_CLASSES) * count;
+  }
+}
+
+SZG_HD uint64_t szg_set_cost(const szg_set_sums *sums, uint64_t zero_count) {
+  szg_count_sums const all = szg_sums_merged(sums->small, sums->large);
+  return szg_huffman_cost(all.total, all.logs, zero_count) +
+         (sums->large_bits << SZG_LOG_FRACTION_BITS);
+}
+
+/* The cheapest of the sets 1 .. set_count, among equals the lowest. A field's kind allows the first
+ * 1, 3 or 7 of them. */
+SZG_HD uint32_t szg_cheapest_set(const uint64_t *costs, uint32_t set_count) {
+  uint32_t best = 1;
+  for (uint32_t set = 2; set <= set_count; set++)
+    if (costs[set] < costs[best]) best = set;
+  return best;
+}
+
+/* ---- radius ---- */
+
+SZG_HD uint32_t szg_radius_choice(int i) { return (uint32_t)SZG_COST_RADIUS << 2 * i; }
+
+/* Rises with the bytes that a delta takes; not negative. */
+SZG_HD uint64_t szg_delta_spread(int64_t delta) {
+  return delta < 0 ? ~(uint64_t)delta : (uint64_t)delta;
+}
+
+/* Bytes of a signed integer of this spread. */
+SZG_HD uint64_t szg_spread_bytes(uint64_t spread) {
+  return (64 - (uint64_t)szg_leading_zeros_u64(spread | 1)) / 8 + 1;
+}
+
+/* Codes within the radius and the escape, the escaped deltas, the codebook. inside: counts of the
+ * deltas within the radius. widest: the spread of the widest delta that no radius reaches. */
+SZG_HD uint64_t szg_radius_cost(uint32_t radius, const szg_count_sums *inside, uint64_t total,
+                                uint64_t zero_count, uint64_t widest) {
+  uint64_t const escapes = total - inside->total;
+  uint64_t const escape_bits = 8 * szg_spread_bytes(widest > radius ? widest : radius);
+  uint64_t const logs = inside->logs + szg_count_log(escapes);
+  return szg_huffman_cost(total, logs, zero_count) +
+         ((escapes * escape_bits + inside->used * SZG_SYMBOL_COST_BITS) << SZG_LOG_FRACTION_BITS);
+}
+
+/* rings[i]: counts of the deltas that radius choice i reaches and the one before does not. */
+SZG_HD uint32_t szg_cheapest_radius(const szg_count_sums *rings, uint64_t total,
+                                    uint64_t zero_count, uint64_t widest) {
+  szg_count_sums inside = rings[0];
+  uint32_t best = szg_radius_choice(0);
+  uint64_t best_cost = szg_radius_cost(best, &inside, total, zero_count, widest);
+  for (int i = 1; i < SZG_RADIUS_CHOICES; i++) {
+    uint32_t const radius = szg_radius_choice(i);
+    inside = szg_sums_merged(inside, rings[i]);
+    uint64_t const cost = szg_radius_cost(radius, &inside, total, zero_count, widest);
+    if (cost < best_cost - (best_cost >> SZG_RADIUS_GAIN_SHIFT)) {
+      best = radius;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+static_assert(SZG_COST_RADIUS << 2 * (SZG_RADIUS_CHOICES - 1) == SZG_MAX_RADIUS,
+              "the last choice of radius is the largest");
+
+#endif

@@ -1,0 +1,318 @@
+/* bound.cu - the range pass over values on the device.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads each value once, 4 or 8 bytes, and brings 32 bytes back to the host. What follows from them
+ * is decided by bound.c, for both backends.
+ * Values are told apart as integers. `ordered` bits rise with the value: the sign bit flipped, and
+ * of negative values all others too. Then 0 and ~0 are NaN, so that least and greatest can begin
+ * there, and the complement of the least one begins at 0 as the greatest does.
+ */
+#include "quant/bound.h"
+
+#include <string.h>
+
+#include <cub/block/block_reduce.cuh>
+
+#include "core/cuda_check.cuh"
+
+namespace {
+
+struct RangePolicy {
+  static constexpr int kThreads = 256;
+  /* 64 bytes a thread and 96 KiB a multiprocessor on their way: above latency times bandwidth. */
+  static constexpr int kVectorsInFlight = 4;
+  static constexpr int kBlocksPerMultiprocessor = 6;
+};
+
+typedef unsigned long long Atomic; /* what 64-bit atomics take */
+
+/* What blocks put together, by maximum or OR: nothing found is 0. */
+struct RangeWork {
+  Atomic least_complement, greatest; /* ordered bits */
+  Atomic fills_seen;
+  Atomic greatest_magnitude; /* bits of a double */
+};
+static_assert(sizeof(RangeWork) <= SZG_RANGE_WORK_BYTES, "more than the caller gives");
+
+template <int kCount, class Bits>
+__device__ int place_in_list(const Bits (&fills)[kCount], Bits bits) {
+  int place = -1;
+#pragma unroll
+  for (int i = 0; i < kCount; i++)
+    if (bits == fills[i]) place = i;
+  return place;
+}
+
+/* A field's type as its bits. */
+struct FormatF32 {
+  typedef float Value;
+  typedef uint32_t Bits;
+  static constexpr Bits kSign = 0x80000000u, kInfinity = 0x7F800000u;
+  static constexpr Bits kLeastFill = SZG_FILL_LEAST_F32;
+  static __device__ int known_fill(Bits bits) {
+    constexpr Bits fills[] = SZG_KNOWN_FILLS_F32;
+    return place_in_list(fills, bits);
+  }
+};
+
+struct FormatF64 {
+  typedef double Value;
+  typedef uint64_t Bits;
+  static constexpr Bits kSign = 0x8000000000000000u, kInfinity = 0x7FF0000000000000u;
+  static constexpr Bits kLeastFill = SZG_FILL_LEAST_F64;
+  static __device__ int known_fill(Bits bits) {
+    constexpr Bits fills[] = SZG_KNOWN_FILLS_F64;
+    return place_in_list(fills, bits);
+  }
+};
+
+/* A NaN that is no known fill value: left out by each pass, so it stands for no value at all. */
+template <class Format>
+__host__ __device__ constexpr typename Format::Bits no_value() {
+  return ~(typename Format::Bits)0;
+}
+
+template <class Format>
+__device__ typename Format::Bits ordered(typename Format::Bits bits) {
+  return bits & Format::kSign ? ~bits : bits | Format::kSign;
+}
+
+template <class Format>
+double value_of_ordered(typename Format::Bits key) {
+  typename Format::Bits const bits = key & Format::kSign ? key & ~Format::kSign : ~key;
+  typename Format::Value value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* 16 bytes of the field. */
+template <class Format>
+struct alignas(16) Vector {
+  static constexpr int kCount = 16 / sizeof(typename Format::Bits);
+  typename Format::Bits bits[kCount];
+};
+
+/* A thread's share of the first pass. `fill` is left out unseen: the named fill value, or the known
+ * one found last, since most fields hold no other. */
+template <class FieldFormat>
+struct ExtremesPass {
+  typedef FieldFormat Format;
+  typedef typename Format::Bits Bits;
+  Bits fill;
+  bool is_named;
+
+  struct Found {
+    Bits least, greatest; /* ordered */
+    uint32_t fills_seen;
+  };
+
+  static __device__ Found nothing() { return {~(Bits)0, 0, 0}; }
+
+  static __device__ void include(Bits bits, Found *found) {
+    Bits const key = ordered<Format>(bits);
+    found->least = key < found->least ? key : found->least;
+    found->greatest = key > found->greatest ? key : found->greatest;
+  }
+
+  __device__ void take_large(Bits bits, Found *found) {
+    int const place = is_named ? -1 : Format::known_fill(bits);
+    if (place >= 0) {
+      found->fills_seen |= 1u << place;
+      fill = bits;
+    } else if ((bits & ~Format::kSign) < Format::kInfinity) {
+      include(bits, found);
+    }
+  }
+
+  /* Ordinary values first and without a branch between them. */
+  template <int kCount>
+  __device__ void take(const Bits (&bits)[kCount], Found *found) {
+    bool has_large = false;
+#pragma unroll
+    for (int i = 0; i < kCount; i++) {
+      bool const is_large = (bits[i] & ~Format::kSign) >= Format::kLeastFill;
+      bool const is_fill = bits[i] == fill;
+      has_large |= is_large & !is_fill;
+      if (!is_large & !is_fill) include(bits[i], found);
+    }
+    if (!has_large) return;
+#pragma unroll
+    for (int i = 0; i < kCount; i++)
+      if ((bits[i] & ~Format::kSign) >= Format::kLeastFill && bits[i] != fill)
+        take_large(bits[i], found);
+  }
+
+  struct Combine {
+    __device__ Found operator()(const Found &a, const Found &b) const {
+      return {a.least < b.least ? a.least : b.least,
+              a.greatest > b.greatest ? a.greatest : b.greatest, a.fills_seen | b.fills_seen};
+    }
+  };
+
+  static __device__ void add(const Found &found, RangeWork *work) {
+    atomicMax(&work->least_complement, (Atomic)(Bits)~found.least);
+    atomicMax(&work->greatest, (Atomic)found.greatest);
+    if (found.fills_seen) atomicOr(&work->fills_seen, (Atomic)found.fills_seen);
+  }
+};
+
+/* A thread's share of the second pass: the greatest magnitude up to a limit. */
+template <class FieldFormat>
+struct MagnitudePass {
+  typedef FieldFormat Format;
+  typedef typename Format::Bits Bits;
+  Bits fill;
+  double limit;
+  typedef double Found;
+
+  static __device__ Found nothing() { return 0.0; }
+
+  template <int kCount>
+  __device__ void take(const Bits (&bits)[kCount], Found *found) {
+#pragma unroll
+    for (int i = 0; i < kCount; i++) {
+      typename Format::Value value;
+      memcpy(&value, &bits[i], sizeof value);
+      double const magnitude = fabs((double)value);
+      /* false for NaN */
+      if (bits[i] != fill && magnitude <= limit && magnitude > *found) *found = magnitude;
+    }
+  }
+
+  struct Combine {
+    __device__ Found operator()(Found a, Found b) const { return a > b ? a : b; }
+  };
+
+  static __device__ void add(Found found, RangeWork *work) {
+    atomicMax(&work->greatest_magnitude, (Atomic)__double_as_longlong(found));
+  }
+};
+
+/* A field as whole vectors and the few values before and after them: a field is aligned to its type
+ * only. */
+template <class Format>
+struct Span {
+  const typename Format::Bits *values;
+  uint64_t head_count, vector_count, end_count; /* end_count: head and tail together */
+};
+
+template <class Format>
+Span<Format> span_of(const void *values, uint64_t value_count) {
+  constexpr uint64_t per_vector = Vector<Format>::kCount;
+  uint64_t const past = (uintptr_t)values % sizeof(Vector<Format>) / (16 / per_vector);
+  uint64_t head_count = past ? per_vector - past : 0;
+  if (head_count > value_count) head_count = value_count;
+  uint64_t const vector_count = (value_count - head_count) / per_vector;
+  return {(const typename Format::Bits *)values, head_count, vector_count,
+          value_count - vector_count * per_vector};
+}
+
+template <class Pass>
+__global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPerMultiprocessor)
+    values_reduce_kernel(Span<typename Pass::Format> span, Pass pass, RangeWork *work) {
+  typedef typename Pass::Format Format;
+  typedef cub::BlockReduce<typename Pass::Found, RangePolicy::kThreads> BlockReduce;
+  constexpr uint64_t chunk_vectors =
+      (uint64_t)RangePolicy::kThreads * RangePolicy::kVectorsInFlight;
+  __shared__ typename BlockReduce::TempStorage reduce_memory;
+  typename Pass::Found found = Pass::nothing();
+
+  auto const *const vectors = (const Vector<Format> *)(span.values + span.head_count);
+  for (uint64_t chunk = blockIdx.x * chunk_vectors; chunk < span.vector_count;
+       chunk += gridDim.x * chunk_vectors) {
+    Vector<Format> loaded[RangePolicy::kVectorsInFlight];
+#pragma unroll
+    for (int i = 0; i < RangePolicy::kVectorsInFlight; i++) {
+      uint64_t const index = chunk + i * RangePolicy::kThreads + threadIdx.x;
+      if (index < span.vector_count)
+        loaded[i] = vectors[index];
+      else
+        for (auto &bits : loaded[i].bits) bits = no_value<Format>();
+    }
+#pragma unroll
+    for (int i = 0; i < RangePolicy::kVectorsInFlight; i++) pass.take(loaded[i].bits, &found);
+  }
+
+  uint64_t const end = (uint64_t)blockIdx.x * RangePolicy::kThreads + threadIdx.x;
+  if (end < span.end_count) {
+    uint64_t const skipped = end < span.head_count ? 0 : span.vector_count * Vector<Format>::kCount;
+    typename Format::Bits const bits[1] = {span.values[end + skipped]};
+    pass.take(bits, &found);
+  }
+
+  found = BlockReduce(reduce_memory).Reduce(found, typename Pass::Combine());
+  if (threadIdx.x == 0) Pass::add(found, work);
+}
+
+/* One pass, and what it found, on the host. */
+template <class Pass>
+szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeWork *found) {
+  szg_device *const device = cuda->device;
+  int multiprocessor_count = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessor_count));
+  Span<typename Pass::Format> const span =
+      span_of<typename Pass::Format>(cuda->source.values, cuda->source.value_count);
+  unsigned const blocks =
+      szg_grid_blocks(span.vector_count, RangePolicy::kThreads * RangePolicy::kVectorsInFlight,
+                      (unsigned)multiprocessor_count * RangePolicy::kBlocksPerMultiprocessor);
+  SZG_TRY(szg_device_set(device, cuda->work, 0, sizeof *found));
+  values_reduce_kernel<<<blocks, RangePolicy::kThreads, 0, device->stream>>>(
+      span, pass, (RangeWork *)cuda->work);
+  SZG_TRY_LAUNCH();
+  SZG_TRY(szg_device_copy(device, cuda->pinned_work, cuda->work, sizeof *found));
+  SZG_TRY(szg_device_wait(device, true));
+  memcpy(found, cuda->pinned_work, sizeof *found);
+  return SZGPU_OK;
+}
+
+template <class Format>
+szgpu_status find_extremes(const szg_value_source_cuda *cuda, const uint64_t *named_fill,
+                           szg_extremes *extremes) {
+  typedef typename Format::Bits Bits;
+  ExtremesPass<Format> const pass = {named_fill ? (Bits)*named_fill : no_value<Format>(),
+                                     named_fill != NULL};
+  RangeWork found;
+  SZG_TRY(run_pass(cuda, pass, &found));
+  *extremes = {INFINITY, -INFINITY, (uint32_t)found.fills_seen};
+  if (found.greatest == 0) return SZGPU_OK;
+  extremes->least = value_of_ordered<Format>((Bits)~found.least_complement);
+  extremes->greatest = value_of_ordered<Format>((Bits)found.greatest);
+  return SZGPU_OK;
+}
+
+template <class Format>
+szgpu_status greatest_up_to(const szg_value_source_cuda *cuda, const szg_range *range, double limit,
+                            double *greatest) {
+  typedef typename Format::Bits Bits;
+  MagnitudePass<Format> const pass = {range->has_fill ? (Bits)range->fill_bits : no_value<Format>(),
+                                      limit};
+  RangeWork found;
+  SZG_TRY(run_pass(cuda, pass, &found));
+  memcpy(greatest, &found.greatest_magnitude, sizeof *greatest);
+  return SZGPU_OK;
+}
+
+szgpu_status find_extremes_cuda(const szg_value_source *source, const uint64_t *named_fill,
+                                szg_extremes *extremes) {
+  auto const *const cuda = (const szg_value_source_cuda *)source->where;
+  return source->dtype == SZGPU_F32 ? find_extremes<FormatF32>(cuda, named_fill, extremes)
+                                    : find_extremes<FormatF64>(cuda, named_fill, extremes);
+}
+
+szgpu_status greatest_up_to_cuda(const szg_value_source *source, const szg_range *range,
+                                 double limit, double *greatest) {
+  auto const *const cuda = (const szg_value_source_cuda *)source->where;
+  return source->dtype == SZGPU_F32 ? greatest_up_to<FormatF32>(cuda, range, limit, greatest)
+                                    : greatest_up_to<FormatF64>(cuda, range, limit, greatest);
+}
+
+} // namespace
+
+void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const void *values,
+                                uint64_t value_count, void *work, void *pinned_work,
+                                szg_value_source_cuda *source) {
+  *source = {{dtype, values, value_count, source, find_extremes_cuda, greatest_up_to_cuda},
+             device,
+             work,
+             pinned_work};
+}

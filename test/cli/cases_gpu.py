@@ -1,0 +1,110 @@
+"""cases_gpu.py - the command on a GPU gives what it gives on the CPU. Not among the usual cases.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import io
+import os
+
+import numpy as np
+
+from harness import CUDA_DECODERS, MOST_DEVICE, NOTE, WHY, CliTest, wave
+
+BOUND = ["-m", "abs", "-e", "1e-3"]
+
+
+class OnAGpu(CliTest):
+    """A build with CUDA and a GPU. SZGPU_REQUIRE_GPU in the environment: its lack is a failure."""
+
+    def setUp(self):
+        super().setUp()
+        self.require_cuda()
+        name = self.field("probe_10x20.f32")
+        probe = self.run_szgpu("-z", *BOUND, "-b", "cuda", name)
+        if "no usable GPU" in probe.err:
+            self.assertNotIn("SZGPU_REQUIRE_GPU", os.environ, probe)
+            self.skipTest(probe.err.strip())
+        self.assertEqual(probe.code, 0, probe)
+
+    def environment(self, *arguments):
+        shown = {name: os.environ[name] for name in ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
+                 if name in os.environ}
+        environment = super().environment(*arguments)
+        del environment["CUDA_VISIBLE_DEVICES"]
+        return {**environment, **shown}
+
+    def test_archives_are_those_of_the_cpu(self):
+        noise = np.random.default_rng(5).normal(size=40 * 50 * 60).astype("<f8")
+        noise[::977] = -9999
+        self.write("noise_40x50x60.f64", noise.tobytes())
+        for name in (self.field("a_40x50x60.f32", (40, 50, 60)), "noise_40x50x60.f64"):
+            for options in ([], ["--frame", "8"], ["--zstd"], ["-m", "psnr", "-e", "70"],
+                            ["-m", "rel"], ["--fill", "-9999"]):
+                with self.subTest((name, options)):
+                    told = [self.succeed("-zVf", *BOUND, *options, "-b", backend, "-o", backend,
+                                         name) for backend in ("cpu", "cuda")]
+                    self.assertEqual(self.read("cuda"), self.read("cpu"))
+                    figures = [result.out.split("max error/bound")[1] for result in told]
+                    self.assertEqual(figures[0], figures[1])
+
+    def test_every_decoder_restores_the_same(self):
+        name = self.archive("a_40x50x60.f32", "--frame", "8", "--zstd", dims=(40, 50, 60))
+        for rows in (":", "0:1", "7:33"):
+            options = ["-xfq", "--slab", rows, "--compare", "a_40x50x60.f32"]
+            self.succeed(*options, "-b", "cpu", "-o", "cpu", name)
+            for decoder in ("auto", *CUDA_DECODERS):
+                for backend in ("auto", "cuda"):
+                    with self.subTest((rows, decoder, backend)):
+                        self.succeed(*options, "-b", backend, "--decoder", decoder, "-o", "cuda",
+                                     name)
+                        self.assertEqual(self.read("cuda"), self.read("cpu"))
+
+    def test_another_field_is_over_the_bound(self):
+        name = self.archive()
+        self.write("other.f32", bytes(800))
+        result = self.run_szgpu("-x", "-b", "cuda", "-o", "b", "--compare", "other.f32", name)
+        self.assertEqual(result.code, 4, result)
+
+    def test_npy_files_and_pipes(self):
+        array = np.asfortranarray(wave(6, 7, 8, dtype=">f8"))
+        file = io.BytesIO()
+        np.save(file, array)
+        made = self.succeed("-z", *BOUND, "-b", "cuda", "-", stdin=file.getvalue(), binary=True)
+        back = self.succeed("-x", "-b", "cuda", "-", stdin=made.out, binary=True)
+        restored = np.load(io.BytesIO(back.out))
+        self.assertEqual((restored.dtype.str, restored.flags.f_contiguous), (">f8", True))
+        self.assert_within(array, restored, 1e-3)
+
+    def test_several_files_share_the_gpu(self):
+        names = [self.field(f"{letter}_{rows}x{rows}.f32", (rows, rows))
+                 for letter, rows in (("a", 3), ("b", 300), ("c", 30))]
+        self.write("bad_10x20.f32", b"odd")
+        result = self.run_szgpu("-zV", *BOUND, "-b", "cuda", names[0], "bad_10x20.f32", *names[1:])
+        self.assertEqual((result.code, result.out.count("\n")), (1, 3), result)
+
+    def test_a_damaged_section(self):
+        content = bytearray(self.read(self.archive()))
+        content[-1] ^= 1
+        self.write("bad.szg", bytes(content))
+        before = self.snapshot()
+        result = self.run_szgpu("-x", "-b", "cuda", "bad.szg")
+        self.assertRegex(result.err, r"\Aszgpu: bad\.szg: a checksum does not match: the archive is "
+                         r"damaged( \([^\n]*\))?; copy it again from where it is whole\n\Z")
+        self.assertEqual((result.code, result.out), (3, ""))
+        self.assertEqual(self.snapshot(), before)
+
+    def test_large_fields_go_there_without_a_note(self):
+        name = self.large_field("a_1000x17500.f32")
+        self.succeed("-z", *BOUND, "-b", "cpu", "-o", "cpu.szg", name)
+        result = self.succeed("-zV", *BOUND, name)
+        self.assertEqual(result.err, "")
+        self.assertEqual(self.read(name + ".szg"), self.read("cpu.szg"))
+        self.assertEqual(self.succeed("-x", "-o", "back", "--compare", name, "cpu.szg").err, "")
+
+    def test_a_device_that_is_not_there(self):
+        name = self.field()
+        result = self.run_szgpu("-z", *BOUND, "-b", "cuda", "--device", str(MOST_DEVICE), name)
+        self.assertRegex(result.err, rf"\Aszgpu: {name}: {WHY.format(MOST_DEVICE)}; use -b cpu\n\Z")
+        self.assertEqual((result.code, result.out), (5, ""))
+        large = self.large_field("a_1000x17500.f32")
+        result = self.succeed("-z", *BOUND, "--device", str(MOST_DEVICE), large)
+        self.assertRegex(result.err, rf"\A{NOTE.format(MOST_DEVICE)}\Z")

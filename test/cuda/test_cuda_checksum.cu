@@ -1,0 +1,317 @@
+/* test_cuda_checksum.cu - trees, comparison and seal on a GPU against libxxhash and the CPU's own.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "container/checksum.h"
+#include "container/container.h"
+#include "cuda/cuda_test.cuh"
+
+using namespace cuda_test;
+
+namespace {
+
+constexpr uint64_t kBlock = SZG_CHECKSUM_BLOCK_BYTES;
+constexpr uint64_t kPoison = 0xA5A5A5A5A5A5A5A5u;
+constexpr uint32_t kMostRanges = SZG_SECTION_KIND_COUNT;
+
+struct Stretch {
+  uint64_t start, byte_count;
+};
+
+std::vector<uint8_t> random_bytes(uint64_t byte_count) {
+  std::vector<uint8_t> bytes(byte_count);
+  for (uint64_t i = 0; i < byte_count; i += sizeof(uint64_t)) {
+    uint64_t const word = random_bits();
+    memcpy(&bytes[i], &word, std::min<uint64_t>(sizeof word, byte_count - i));
+  }
+  return bytes;
+}
+
+std::vector<uint64_t> leaves_of(const uint8_t *bytes, uint64_t byte_count) {
+  std::vector<uint64_t> leaves;
+  for (uint64_t start = 0; start < byte_count; start += kBlock)
+    leaves.push_back(XXH3_64bits(bytes + start, std::min(kBlock, byte_count - start)));
+  return leaves;
+}
+
+uint64_t root_of(const uint8_t *bytes, uint64_t byte_count) {
+  szg_threads threads = {};
+  threads.count = 1;
+  std::vector<uint64_t> leaves(szg_checksum_leaf_count(byte_count));
+  uint64_t root = 0;
+  MUST(szg_checksum_tree(&threads, bytes, byte_count, leaves.data(), &root));
+  return root;
+}
+
+szg_checksum_ranges ranges_of(const uint8_t *device_bytes, const std::vector<Stretch> &stretches) {
+  szg_checksum_ranges ranges;
+  memset(&ranges, 0xA5, sizeof ranges); /* what is beyond the count must not matter */
+  ranges.count = (uint32_t)stretches.size();
+  for (uint32_t i = 0; i < ranges.count; i++) {
+    ranges.kinds[i] = i;
+    ranges.bytes[i] = device_bytes + stretches[i].start;
+    ranges.byte_counts[i] = stretches[i].byte_count;
+  }
+  return ranges;
+}
+
+/* Trees over stretches of the same bytes here and there: every leaf, every root, and nothing
+ * written beyond them. */
+void check_trees(const std::vector<uint8_t> &bytes, const DeviceArray<uint8_t> &device_bytes,
+                 const std::vector<Stretch> &stretches) {
+  std::vector<uint64_t> leaves, roots;
+  for (Stretch const &stretch : stretches) {
+    std::vector<uint64_t> const own = leaves_of(bytes.data() + stretch.start, stretch.byte_count);
+    leaves.insert(leaves.end(), own.begin(), own.end());
+    roots.push_back(root_of(bytes.data() + stretch.start, stretch.byte_count));
+  }
+  leaves.push_back(kPoison);
+  roots.push_back(kPoison);
+  DeviceArray<uint64_t> device_leaves(leaves.size()), device_roots(roots.size());
+  szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
+  for (int run = 0; run < 2; run++) { /* the second over what the first left behind */
+    MUST(szg_checksum_trees_cuda(&ranges, device_leaves.data(), device_roots.data(), stream));
+    std::vector<uint64_t> const found_leaves = device_leaves.host(),
+                                found_roots = device_roots.host();
+    for (size_t i = 0; i < roots.size(); i++)
+      CHECK(found_roots[i] == roots[i], "run %d, root %zu of %zu, over %llu bytes", run, i,
+            stretches.size(),
+            (unsigned long long)(i < stretches.size() ? stretches[i].byte_count : 0));
+    for (size_t i = 0; i < leaves.size(); i++) {
+      CHECK(found_leaves[i] == leaves[i], "run %d, leaf %zu of %zu", run, i, leaves.size());
+      if (found_leaves[i] != leaves[i]) break; /* one says enough */
+    }
+  }
+}
+
+/* All sizes, up to 13 a call, at starts that move, and the last of a call at the very end of the
+ * memory, where a read too far is seen by compute-sanitizer. */
+void check_sizes(const std::vector<uint64_t> &sizes) {
+  for (size_t first = 0; first < sizes.size(); first += kMostRanges) {
+    size_t const end = std::min<size_t>(first + kMostRanges, sizes.size());
+    std::vector<Stretch> stretches;
+    uint64_t byte_count = 0;
+    for (size_t i = first; i < end; i++) {
+      byte_count += 16 * random_below(20);
+      stretches.push_back({byte_count, sizes[i]});
+      byte_count += sizes[i];
+    }
+    std::vector<uint8_t> const bytes = random_bytes(byte_count);
+    DeviceArray<uint8_t> const device_bytes(bytes);
+    check_trees(bytes, device_bytes, stretches);
+  }
+}
+
+void hashes_every_size_to_20_kib() {
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = 0; size <= 20 * 1024; size += 16) sizes.push_back(size);
+  check_sizes(sizes);
+}
+
+/* Roots take all their paths: up to 30 leaves are hashed as short. */
+void hashes_sizes_around_whole_leaves() {
+  std::vector<uint64_t> sizes;
+  for (uint64_t leaf_count = 1; leaf_count <= 40; leaf_count++)
+    for (int step = -1; step <= 1; step++) sizes.push_back(leaf_count * kBlock + 16 * step);
+  check_sizes(sizes);
+}
+
+/* A link of a root's chain is 128 leaves, a round 31 links. */
+void hashes_long_ranges() {
+  uint64_t const leaf_counts[] = {127,  128,  129,  255,  256,  257,  2560,
+                                  3967, 3968, 3969, 3977, 4096, 7937, 8100};
+  std::vector<uint8_t> const bytes = random_bytes(8100 * kBlock);
+  DeviceArray<uint8_t> const device_bytes(bytes);
+  for (uint64_t leaf_count : leaf_counts)
+    check_trees(bytes, device_bytes, {{bytes.size() - leaf_count * kBlock, leaf_count * kBlock}});
+  check_trees(bytes, device_bytes,
+              {{16, 40000000}, {0, 16}, {48, 4000 * kBlock - 16}, {0, 100 * kBlock + 16}});
+}
+
+void hashes_empty_ranges_among_others() {
+  std::vector<uint8_t> const bytes = random_bytes(1 << 20);
+  DeviceArray<uint8_t> const device_bytes(bytes);
+  check_trees(bytes, device_bytes, {});
+  check_trees(bytes, device_bytes, {{0, 0}});
+  check_trees(bytes, device_bytes, std::vector<Stretch>(kMostRanges, {32, 0}));
+  check_trees(bytes, device_bytes, {{0, 0}, {0, 16}, {16, 0}, {16, 0}, {16, 100000}, {512, 0}});
+  check_trees(bytes, device_bytes, {{0, 16}, {0, 0}, {0, 3 * kBlock}, {0, 0}, {0, kBlock}});
+  std::vector<Stretch> stretches;
+  for (uint64_t i = 0; i < kMostRanges; i++) stretches.push_back({16 * i, i % 3 * 270000});
+  check_trees(bytes, device_bytes, stretches);
+  uint64_t const nothing = root_of(bytes.data(), 0);
+  CHECK(nothing == 0x2D06800538D394C2u, "%016llx", (unsigned long long)nothing);
+}
+
+/* Contents where a lost carry, a swapped half or a lost word would not be drowned in noise. */
+void hashes_contents_that_are_not_random() {
+  uint64_t const byte_count = 3 * kBlock + 1040;
+  std::vector<std::vector<uint8_t>> contents(5, std::vector<uint8_t>(byte_count));
+  std::fill(contents[1].begin(), contents[1].end(), 0xFF);
+  for (uint64_t i = 0; i < byte_count; i++) {
+    contents[2][i] = i % 8 < 4 ? 0xFF : 0;
+    contents[3][i] = i % 8 < 4 ? 0 : 0xFF;
+    contents[4][i] = (uint8_t)(i / 64);
+  }
+  for (std::vector<uint8_t> const &bytes : contents) {
+    DeviceArray<uint8_t> const device_bytes(bytes);
+    check_trees(bytes, device_bytes,
+                {{0, byte_count}, {16, byte_count - 16}, {32, 240}, {32, 256}, {0, kBlock}});
+  }
+}
+
+/* ---- Comparison ---- */
+
+struct Comparison {
+  szg_checksum_ranges ranges;
+  DeviceArray<uint64_t> leaves, roots;
+  DeviceArray<szg_verdict> verdict{1};
+
+  Comparison(const szg_checksum_ranges &compared, uint64_t leaf_count)
+      : ranges(compared), leaves(leaf_count), roots(kMostRanges) {}
+
+  void hash() { MUST(szg_checksum_trees_cuda(&ranges, leaves.data(), roots.data(), stream)); }
+  /* The verdict after a comparison that begins with `before`. */
+  szg_verdict compare(szg_verdict before) {
+    MUST(cudaMemcpyAsync(verdict.data(), &before, sizeof before, cudaMemcpyHostToDevice, stream));
+    MUST(szg_checksum_compare_cuda(&ranges, roots.data(), verdict.data(), stream));
+    return verdict.host()[0];
+  }
+};
+
+void expect_bad(Comparison *comparison, uint32_t bad_sections, const char *what) {
+  szg_verdict const verdict = comparison->compare({0, 0});
+  CHECK(verdict.bad_sections == bad_sections, "%s: %x for %x", what, verdict.bad_sections,
+        bad_sections);
+  CHECK(verdict.bad_data == 0, "%s: %x", what, verdict.bad_data);
+}
+
+void flip_bit(uint8_t *device_byte, uint64_t bit) {
+  uint8_t byte;
+  MUST(cudaStreamSynchronize(stream));
+  MUST(cudaMemcpy(&byte, device_byte, 1, cudaMemcpyDeviceToHost));
+  byte ^= (uint8_t)(1u << bit % 8);
+  MUST(cudaMemcpy(device_byte, &byte, 1, cudaMemcpyHostToDevice));
+}
+
+void finds_single_bits() {
+  std::vector<Stretch> stretches;
+  uint64_t byte_count = 0, leaf_count = 0;
+  uint64_t const sizes[kMostRanges] = {16,        48,         240,         256,   1024,
+                                       kBlock,    1040,       kBlock - 16, 70000, 40 * kBlock,
+                                       33 * 4096, 2 * kBlock, 130 * kBlock};
+  for (uint64_t size : sizes) {
+    stretches.push_back({byte_count, size});
+    byte_count += size;
+    leaf_count += szg_checksum_leaf_count(size);
+  }
+  std::vector<uint8_t> const bytes = random_bytes(byte_count);
+  DeviceArray<uint8_t> const device_bytes(bytes);
+  Comparison comparison(ranges_of(device_bytes.data(), stretches), leaf_count);
+  szg_checksum_ranges *const ranges = &comparison.ranges;
+  for (uint32_t i = 0; i < kMostRanges; i++) {
+    ranges->kinds[i] = (i * 5 + 3) % kMostRanges; /* the bit is the kind's, not the range's */
+    ranges->expected[i] = root_of(bytes.data() + stretches[i].start, stretches[i].byte_count);
+  }
+  comparison.hash();
+  expect_bad(&comparison, 0, "sound");
+  for (int round = 0; round < 8; round++)
+    for (uint32_t i = 0; i < kMostRanges; i++) {
+      uint64_t const bits = 8 * sizes[i];
+      uint64_t const bit = round == 0 ? 0 : round == 1 ? bits - 1 : random_below(bits);
+      uint8_t *const byte = device_bytes.data() + stretches[i].start + bit / 8;
+      flip_bit(byte, bit);
+      comparison.hash();
+      expect_bad(&comparison, 1u << ranges->kinds[i], "one bit");
+      flip_bit(byte, bit);
+    }
+  comparison.hash();
+  expect_bad(&comparison, 0, "sound again");
+}
+
+void compares_all_64_bits_of_each_range() {
+  DeviceArray<uint8_t> const device_bytes(std::vector<uint8_t>(4096, 7));
+  for (uint32_t count = 0; count <= kMostRanges; count++) {
+    std::vector<Stretch> const stretches(count, {64, 4000});
+    Comparison comparison(ranges_of(device_bytes.data(), stretches), count);
+    szg_checksum_ranges *const ranges = &comparison.ranges;
+    comparison.hash();
+    std::vector<uint64_t> const roots = comparison.roots.host();
+    for (uint32_t i = 0; i < count; i++) ranges->expected[i] = roots[i];
+    expect_bad(&comparison, 0, "as expected");
+    for (uint32_t i = 0; i < count; i++) {
+      uint64_t const wrong_bit = (uint64_t)1 << random_below(64);
+      ranges->expected[i] ^= wrong_bit;
+      expect_bad(&comparison, 1u << ranges->kinds[i], "one wrong");
+      ranges->expected[i] ^= wrong_bit;
+    }
+    for (uint32_t i = 0; i < count; i++) ranges->expected[i] ^= (uint64_t)1 << i * 5;
+    expect_bad(&comparison, (1u << count) - 1, "all wrong");
+    szg_verdict const verdict = comparison.compare({1u << 31, 77});
+    CHECK(verdict.bad_sections == ((1u << count) - 1 + (1u << 31)), "%x", verdict.bad_sections);
+    CHECK(verdict.bad_data == 77, "%x", verdict.bad_data);
+  }
+}
+
+/* ---- Seal ---- */
+
+szg_frame_header random_header(uint32_t section_count) {
+  szg_frame_header frame = {};
+  frame.kind = (uint32_t)random_below(3);
+  frame.axes = (uint32_t)random_below(8);
+  frame.escape_bytes = (uint32_t)random_below(9);
+  frame.radius = (uint32_t)random_bits();
+  frame.index = random_bits();
+  frame.value_count = random_bits();
+  frame.constant_bits = random_bits();
+  frame.section_count = section_count;
+  for (uint32_t i = 0; i < section_count; i++)
+    frame.sections[i] = {(uint32_t)random_bits(), (uint32_t)random_bits(), random_bits(),
+                         random_bits(), random_bits()};
+  return frame;
+}
+
+void seals_as_the_container_writes() {
+  size_t const margin = 48; /* before and behind: as in an archive, and nothing else is written */
+  for (uint32_t n = 0; n <= kMostRanges; n++) {
+    szg_frame_header frame = random_header(n);
+    size_t const header_bytes = szg_frame_header_bytes(n);
+    std::vector<uint8_t> sealed(header_bytes + 2 * margin, 0x5A), open = sealed;
+    szg_frame_header_write(&frame, &sealed[margin]);
+    std::vector<uint64_t> roots;
+    for (uint32_t i = 0; i < n; i++) {
+      roots.push_back(frame.sections[i].checksum);
+      frame.sections[i].checksum = 0;
+    }
+    szg_frame_header_write(&frame, &open[margin]);
+    memset(&open[margin + header_bytes - 8], 0xA5, 8);
+    DeviceArray<uint8_t> const device_header(open);
+    DeviceArray<uint64_t> const device_roots(roots);
+    for (int run = 0; run < 2; run++) { /* a sealed header can be sealed again */
+      MUST(szg_frame_header_seal_cuda(device_header.data() + margin, n, device_roots.data(),
+                                      stream));
+      std::vector<uint8_t> const found = device_header.host();
+      for (size_t i = 0; i < found.size(); i++)
+        CHECK(found[i] == sealed[i], "%u sections, run %d, byte %zu of %zu", n, run, i - margin,
+              header_bytes);
+    }
+  }
+}
+
+} // namespace
+
+int main() {
+  begin();
+  hashes_every_size_to_20_kib();
+  hashes_sizes_around_whole_leaves();
+  hashes_long_ranges();
+  hashes_empty_ranges_among_others();
+  hashes_contents_that_are_not_random();
+  finds_single_bits();
+  compares_all_64_bits_of_each_range();
+  seals_as_the_container_writes();
+  return end();
+}

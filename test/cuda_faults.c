@@ -1,0 +1,193 @@
+/* cuda_faults.c - CUDA's runtime with faults.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "cuda_faults.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t cuda_fault_asked_bytes, cuda_fault_free_bytes;
+
+static const char *faulty;
+static cudaError_t fault_error;
+static long spared_calls, call_count;
+static bool was_met, is_faked;
+static cudaError_t last_error; /* of a fault, until it is asked for */
+
+void cuda_fault_set(const char *function, cudaError_t error, long spared) {
+  faulty = function;
+  fault_error = error;
+  spared_calls = spared;
+  was_met = false;
+  call_count = 0;
+  last_error = cudaSuccess;
+}
+
+bool cuda_fault_was_met(void) { return was_met; }
+long cuda_fault_calls(void) { return call_count; }
+void cuda_fault_fake_gpu(void) { is_faked = true; }
+bool cuda_fault_is_faked(void) { return is_faked; }
+
+static bool fails(const char *function) {
+  call_count++;
+  if (!faulty || strcmp(function, faulty) != 0 || spared_calls-- > 0) return false;
+  was_met = true;
+  last_error = fault_error;
+  return true;
+}
+
+/* A function of the runtime: the fault, else what the fake does and returns, else the real one. Not
+ * every version of the runtime has every one of them. */
+#define WRAP(function, parameters, arguments, fake)               \
+  cudaError_t __real_##function parameters __attribute__((weak)); \
+  cudaError_t __wrap_##function parameters;                       \
+  cudaError_t __wrap_##function parameters {                      \
+    if (fails(#function)) return fault_error;                     \
+    return is_faked ? (fake) : __real_##function arguments;       \
+  }
+
+/* ---- devices ---- */
+
+static char fake_thing; /* streams and events are pointers to it */
+
+static cudaError_t give_int(int *place, int value) {
+  *place = value;
+  return cudaSuccess;
+}
+
+static int fake_attribute(enum cudaDeviceAttr attribute) {
+  return attribute == cudaDevAttrComputeCapabilityMajor   ? 9
+         : attribute == cudaDevAttrComputeCapabilityMinor ? 0
+         : attribute == cudaDevAttrMultiProcessorCount    ? 4
+                                                          : 65536;
+}
+
+static cudaError_t give_attributes(struct cudaFuncAttributes *attributes) {
+  memset(attributes, 0, sizeof *attributes);
+  attributes->ptxVersion = attributes->binaryVersion = 90;
+  attributes->maxThreadsPerBlock = 1024;
+  return cudaSuccess;
+}
+
+static cudaError_t give_pointer(struct cudaPointerAttributes *attributes) {
+  memset(attributes, 0, sizeof *attributes);
+  attributes->type = cudaMemoryTypeUnregistered;
+  return cudaSuccess;
+}
+
+WRAP(cudaGetDeviceCount, (int *count), (count), give_int(count, 1))
+WRAP(cudaGetDevice, (int *device), (device), give_int(device, 0))
+WRAP(cudaSetDevice, (int device), (device), device ? cudaErrorInvalidDevice : cudaSuccess)
+WRAP(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device),
+     (value, attribute, device), give_int(value, fake_attribute(attribute)))
+WRAP(cudaPointerGetAttributes, (struct cudaPointerAttributes * attributes, const void *pointer),
+     (attributes, pointer), give_pointer(attributes))
+WRAP(cudaFuncGetAttributes, (struct cudaFuncAttributes * attributes, const void *kernel),
+     (attributes, kernel), give_attributes(attributes))
+WRAP(cudaFuncSetAttribute, (const void *kernel, enum cudaFuncAttribute attribute, int value),
+     (kernel, attribute, value), cudaSuccess)
+WRAP(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+     (int *blocks, const void *kernel, int threads, size_t shared_bytes, unsigned flags),
+     (blocks, kernel, threads, shared_bytes, flags), give_int(blocks, 1))
+WRAP(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+     (int *blocks, const void *kernel, int threads, size_t shared_bytes),
+     (blocks, kernel, threads, shared_bytes), give_int(blocks, 1))
+
+/* ---- memory ---- */
+
+static cudaError_t give_memory(void **memory, size_t bytes) {
+  *memory = calloc(1, bytes ? bytes : 1);
+  return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t take_memory(void *memory) {
+  free(memory);
+  return cudaSuccess;
+}
+
+static cudaError_t copy(void *to, const void *from, size_t bytes) {
+  memmove(to, from, bytes);
+  return cudaSuccess;
+}
+
+static cudaError_t set(void *memory, int value, size_t bytes) {
+  memset(memory, value, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t __real_cudaMalloc(void **memory, size_t bytes);
+cudaError_t __wrap_cudaMalloc(void **memory, size_t bytes);
+cudaError_t __wrap_cudaMalloc(void **memory, size_t bytes) {
+  cuda_fault_asked_bytes = bytes;
+  if (fails("cudaMalloc")) return fault_error;
+  return is_faked ? give_memory(memory, bytes) : __real_cudaMalloc(memory, bytes);
+}
+
+cudaError_t __real_cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes);
+cudaError_t __wrap_cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes);
+cudaError_t __wrap_cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes) {
+  if (fails("cudaMemGetInfo")) return fault_error;
+  cudaError_t const error = is_faked ? cudaSuccess : __real_cudaMemGetInfo(free_bytes, all_bytes);
+  if (is_faked) *free_bytes = 123456789, *all_bytes = 987654321;
+  cuda_fault_free_bytes = *free_bytes;
+  return error;
+}
+
+WRAP(cudaFree, (void *memory), (memory), take_memory(memory))
+WRAP(cudaHostAlloc, (void **memory, size_t bytes, unsigned flags), (memory, bytes, flags),
+     give_memory(memory, bytes))
+WRAP(cudaFreeHost, (void *memory), (memory), take_memory(memory))
+WRAP(cudaMemcpyAsync,
+     (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream),
+     (to, from, bytes, kind, stream), copy(to, from, bytes))
+WRAP(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
+     (memory, value, bytes, stream), set(memory, value, bytes))
+
+/* ---- streams, events, kernels ---- */
+
+static cudaError_t give_thing(void *place) {
+  *(void **)place = &fake_thing;
+  return cudaSuccess;
+}
+
+WRAP(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), (stream, flags),
+     give_thing(stream))
+WRAP(cudaStreamDestroy, (cudaStream_t stream), (stream), cudaSuccess)
+WRAP(cudaStreamSynchronize, (cudaStream_t stream), (stream), cudaSuccess)
+WRAP(cudaEventCreate, (cudaEvent_t * event), (event), give_thing(event))
+WRAP(cudaEventDestroy, (cudaEvent_t event), (event), cudaSuccess)
+WRAP(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), (event, stream), cudaSuccess)
+WRAP(cudaLaunchKernel,
+     (const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+      cudaStream_t stream),
+     (kernel, grid, block, arguments, shared_bytes, stream), cudaSuccess)
+WRAP(cudaLaunchKernelExC,
+     (const cudaLaunchConfig_t *configuration, const void *kernel, void **arguments),
+     (configuration, kernel, arguments), cudaSuccess)
+WRAP(__cudaGetKernel, (void *kernel, const void *entry), (kernel, entry), give_thing(kernel))
+WRAP(__cudaLaunchKernel,
+     (void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+      cudaStream_t stream),
+     (kernel, grid, block, arguments, shared_bytes, stream), cudaSuccess)
+
+/* ---- the last error ---- */
+
+static cudaError_t take_last_error(void) {
+  cudaError_t const error = last_error;
+  last_error = cudaSuccess;
+  return error;
+}
+
+cudaError_t __real_cudaGetLastError(void);
+cudaError_t __wrap_cudaGetLastError(void);
+cudaError_t __wrap_cudaGetLastError(void) {
+  if (last_error != cudaSuccess || is_faked) return take_last_error();
+  return __real_cudaGetLastError();
+}
+
+cudaError_t __real_cudaPeekAtLastError(void);
+cudaError_t __wrap_cudaPeekAtLastError(void);
+cudaError_t __wrap_cudaPeekAtLastError(void) {
+  if (fails("cudaPeekAtLastError") || last_error != cudaSuccess || is_faked) return last_error;
+  return __real_cudaPeekAtLastError();
+}

@@ -1,0 +1,27 @@
+/* cuda_faults.h - CUDA's runtime with faults: the linker sends the library's calls here first.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Without a GPU the runtime is faked: memory is the host's, copies copy, kernels do nothing. That
+ * is enough for calls that fail.
+ */
+#ifndef SZG_TEST_CUDA_FAULTS_H
+#define SZG_TEST_CUDA_FAULTS_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The next calls of `function` fail with `error`, but for the first `spared` ones; NULL: none does.
+ * Resets cuda_fault_calls. */
+void cuda_fault_set(const char *function, cudaError_t error, long spared);
+bool cuda_fault_was_met(void);
+long cuda_fault_calls(void); /* of any function of the runtime since */
+
+/* What the last cudaMalloc that failed was asked for, and how much cudaMemGetInfo said was free. */
+extern size_t cuda_fault_asked_bytes, cuda_fault_free_bytes;
+
+/* From here on there is a GPU, if only a fake. */
+void cuda_fault_fake_gpu(void);
+bool cuda_fault_is_faked(void);
+
+#endif

@@ -1,0 +1,377 @@
+/* test_cuda_corrupt.c - damaged and hostile archives on the GPU: what the CPU refuses is refused.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Damage gets the CPU's status. An archive that was made to harm has the right checksums, so it may
+ * be accepted; then the field must be the CPU's. Nothing beyond the field may be written;
+ * compute-sanitizer says whether anything beyond the archive is read (scripts/gpu_check.sh).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "archive_edit.h"
+#include "container/format.h"
+#include "cuda_support.h"
+
+enum { GUARD = 64, MOST_FIELD_BYTES = 1 << 20 };
+enum { LINEAR, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LONG, SAMPLE_COUNT };
+
+static szgpu_ctx *serial_cpu; /* cuda_cpu reads by table and does not look at gaps */
+static test_archive samples[SAMPLE_COUNT];
+static size_t field_bytes_of[SAMPLE_COUNT];
+
+/* ---- small archives of every kind ---- */
+
+static test_archive make(szgpu_shape shape, szgpu_params params, void *field) {
+  test_archive const roomy = test_compress(cuda_cpu, &params, &shape, field);
+  test_archive const archive = archive_copy(&roomy, roomy.byte_count);
+  free(roomy.bytes);
+  free(field);
+  return archive;
+}
+
+static test_archive make_linear(szgpu_shape shape) {
+  float *const field = test_make_waves(&shape);
+  szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
+  params.radius = 16;
+  for (uint64_t i = 40; i < test_value_count(&shape); i += 1 + test_hash(i) % 30)
+    field[i] = i % 5 ? 1e20f : i % 3 ? 3e9f : -1e4f;
+  field[5] = INFINITY, field[6] = NAN, field[800] = 3e9f, field[801] = -1e5f;
+  test_archive const archive = make(shape, params, field);
+  for (uint32_t kind = 0; kind < SZG_SECTION_RAW; kind++)
+    (void)archive_section_of_kind(&archive, 0, kind);
+  return archive;
+}
+
+static test_archive make_lone(void) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 100, 0, 0, 0);
+  float *const field = test_allocate(400);
+  for (int i = 0; i < 100; i++) field[i] = (float)(i % 2);
+  return make(shape, test_params(SZGPU_MODE_ABS, 10.0), field);
+}
+
+static test_archive make_constant(void) {
+  szgpu_shape const shape = test_shape(SZGPU_F64, 1, 200, 0, 0, 0);
+  double *const field = test_allocate(1600);
+  for (int i = 0; i < 200; i++) field[i] = i % 50 == 9 ? INFINITY : i % 7 ? 2.5 : 1e20;
+  return make(shape, test_params(SZGPU_MODE_REL, 1e-3), field);
+}
+
+static test_archive make_wide(void) {
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, 9, 11, 0, 0);
+  double *const field = test_allocate(9 * 11 * 8);
+  for (int i = 0; i < 9 * 11; i++) field[i] = 1e6 + 2e-5 * (i % 11) + (i == 50 ? 1e3 : 0);
+  return make(shape, test_params(SZGPU_MODE_ABS, 1e-5), field);
+}
+
+static test_archive make_waves(szgpu_shape shape, double bound, uint64_t frame_rows, int level) {
+  szgpu_params params = test_params(SZGPU_MODE_ABS, bound);
+  params.frame_rows = frame_rows;
+  params.zstd_level = level;
+  return make(shape, params, test_make_waves(&shape));
+}
+
+static int make_samples(void **state) {
+  cuda_make_ctxs(state);
+  serial_cpu = test_make_serial_ctx();
+  szgpu_shape const bits = test_shape(SZGPU_F32, 2, 5, 7, 0, 0);
+  samples[LINEAR] = make_linear(test_shape(SZGPU_F32, 3, 3, 9, 33, 0));
+  samples[LONE] = make_lone();
+  samples[CONSTANT] = make_constant();
+  samples[RAW] = make(bits, test_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&bits));
+  samples[WIDE] = make_wide();
+  samples[FRAMES] = make_waves(test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
+  samples[ZSTD] = make_waves(test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
+  samples[BATCH] = make_waves(test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
+  samples[LONG] = make_linear(test_shape(SZGPU_F32, 2, 300, 333, 0, 0));
+  for (int i = 0; i < SAMPLE_COUNT; i++) field_bytes_of[i] = test_inspect(&samples[i]).field_bytes;
+  return 0;
+}
+
+static int free_samples(void **state) {
+  for (int i = 0; i < SAMPLE_COUNT; i++) free(samples[i].bytes);
+  szgpu_destroy(serial_cpu);
+  return cuda_destroy_ctxs(state);
+}
+
+/* ---- the comparison ---- */
+
+static uint64_t attempts; /* every third one has the archive in device memory, another the field */
+
+/* A new field, restored by the GPU; the values around it must stay. */
+static szgpu_status decompress_on_gpu(szgpu_ctx *gpu, const test_archive *archive,
+                                      size_t field_bytes, uint8_t **restored) {
+  bool const is_device_archive = attempts % 3 == 1, is_device_field = attempts % 3 == 2;
+  attempts++;
+  size_t const all = field_bytes + 2 * GUARD;
+  uint8_t *host = test_allocate(all), guard[GUARD];
+  memset(host, 0xA5, all);
+  memset(guard, 0xA5, GUARD);
+  uint8_t *const bytes =
+      is_device_archive ? cuda_copy_of(archive->bytes, archive->byte_count) : archive->bytes;
+  uint8_t *const field = is_device_field ? cuda_copy_of(host, all) : host;
+  szgpu_status const status =
+      szgpu_decompress(gpu, bytes, archive->byte_count, field + GUARD, field_bytes);
+  if (status == SZGPU_DEVICE_ERROR || status == SZGPU_NO_DEVICE)
+    fail_msg("the GPU is lost: %s", szgpu_last_error(gpu)); /* nothing after it means anything */
+  if (is_device_field) {
+    free(host);
+    host = cuda_host_copy_of(field, all);
+    cuda_release(field);
+  }
+  if (is_device_archive) cuda_release(bytes);
+  if (memcmp(host, guard, GUARD) != 0 || memcmp(host + GUARD + field_bytes, guard, GUARD) != 0)
+    cuda_complain(NULL, "values around the field were written");
+  memmove(host, host + GUARD, field_bytes);
+  *restored = host;
+  return status;
+}
+
+static szgpu_status status_on_gpu(szgpu_ctx *gpu, const test_archive *archive, size_t field_bytes) {
+  uint8_t *restored;
+  szgpu_status const status = decompress_on_gpu(gpu, archive, field_bytes, &restored);
+  free(restored);
+  return status;
+}
+
+static void is_refused_as_by_the_cpu(int sample, const test_archive *archive, const char *what,
+                                     size_t where) {
+  size_t const field_bytes = field_bytes_of[sample];
+  uint8_t *const restored = test_allocate(field_bytes);
+  szgpu_status const expected =
+      szgpu_decompress(cuda_cpu, archive->bytes, archive->byte_count, restored, field_bytes);
+  assert_int_not_equal(expected, SZGPU_OK);
+  for (int i = 0; i < cuda_gpu_count; i++) {
+    szgpu_status const found = status_on_gpu(cuda_gpus[i], archive, field_bytes);
+    if (found != expected)
+      cuda_complain(NULL, "sample %d, %s %zu: GPU ctx %d: %s; the CPU: %s", sample, what, where, i,
+                    szgpu_status_text(found), szgpu_status_text(expected));
+  }
+  free(restored);
+}
+
+/* Makes the checksums of a changed archive again and compares. Where the CPU's decoders disagree,
+ * of which only the serial one reads gaps and sequence codes, the GPU may refuse or not. */
+static void compare(int sample, test_archive *archive, const char *what) {
+  archive_rehash(archive);
+  szgpu_info info = {.struct_bytes = sizeof info};
+  if (szgpu_inspect(archive->bytes, archive->byte_count, &info) != SZGPU_OK) return;
+  size_t const bytes = info.field_bytes <= MOST_FIELD_BYTES ? info.field_bytes : 64;
+  uint8_t *const expected = test_allocate(bytes), *const serially = test_allocate(bytes);
+  szgpu_status const by_table =
+      szgpu_decompress(cuda_cpu, archive->bytes, archive->byte_count, expected, bytes);
+  szgpu_status const by_serial =
+      szgpu_decompress(serial_cpu, archive->bytes, archive->byte_count, serially, bytes);
+  for (int i = 0; i < cuda_gpu_count; i++) {
+    uint8_t *restored;
+    szgpu_status const found = decompress_on_gpu(cuda_gpus[i], archive, bytes, &restored);
+    bool const may_refuse = by_serial != SZGPU_OK, may_accept = by_table == SZGPU_OK;
+    if (found > SZGPU_BAD_DATA || (found == SZGPU_OK ? !may_accept : !may_refuse))
+      cuda_complain(NULL, "sample %d, %s: GPU ctx %d: %s; table: %s; serial: %s", sample, what, i,
+                    szgpu_status_text(found), szgpu_status_text(by_table),
+                    szgpu_status_text(by_serial));
+    else if (found == SZGPU_OK && memcmp(restored, expected, bytes) != 0)
+      cuda_complain(NULL, "sample %d, %s: GPU ctx %d: accepted with a wrong field", sample, what,
+                    i);
+    free(restored);
+  }
+  free(expected);
+  free(serially);
+}
+
+static int rounds(int sample, int count) {
+  if (sample == LONG) count /= 5;
+  return cuda_is_quick() ? count / 40 + 1 : count;
+}
+
+/* ---- damage ---- */
+
+static void the_samples_are_sound(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++)
+    for (int n = 0; n < 3; n++) { /* every place of archive and field */
+      test_archive again = archive_copy(&samples[i], samples[i].byte_count);
+      compare(i, &again, "as it is");
+      assert_memory_equal(again.bytes, samples[i].bytes, again.byte_count);
+      free(again.bytes);
+    }
+  cuda_assert_no_complaints();
+}
+
+static void truncated_archives_say_so(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++)
+    for (int n = 0; n < rounds(i, 200); n++) {
+      size_t const cut = test_random_below(&random, samples[i].byte_count);
+      test_archive archive = archive_copy(&samples[i], cut);
+      is_refused_as_by_the_cpu(i, &archive, "cut at", cut);
+      free(archive.bytes);
+    }
+  cuda_assert_no_complaints();
+}
+
+static void trailing_bytes_say_so(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++)
+    for (size_t more = 1; more < 40; more += 7) {
+      test_archive archive = {calloc(1, samples[i].byte_count + more),
+                              samples[i].byte_count + more};
+      assert_non_null(archive.bytes);
+      memcpy(archive.bytes, samples[i].bytes, samples[i].byte_count);
+      is_refused_as_by_the_cpu(i, &archive, "trailing bytes", more);
+      free(archive.bytes);
+    }
+  cuda_assert_no_complaints();
+}
+
+static void flipped_bits_are_found_and_named(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    for (int n = 0; n < rounds(i, 1000); n++) {
+      size_t const bit = test_random_below(&random, 8 * archive.byte_count);
+      archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+      is_refused_as_by_the_cpu(i, &archive, "flipped bit", bit);
+      archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    free(archive.bytes);
+  }
+  cuda_assert_no_complaints();
+}
+
+/* ---- hostility: damage with checksums made again ---- */
+
+/* A copy of a sample to be changed; `first` is where its sections begin. */
+static test_archive begin_change(int sample, size_t *first) {
+  *first = archive_section_offset(&samples[sample], 0, 0);
+  return archive_copy(&samples[sample], samples[sample].byte_count);
+}
+
+static void bytes_may_lie(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    size_t first;
+    test_archive archive = begin_change(i, &first);
+    for (int n = 0; n < rounds(i, 1500) && first < archive.byte_count; n++) {
+      memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
+      for (uint64_t lies = 1 + (n % 2 ? 0 : test_random_below(&random, 8)); lies > 0; lies--)
+        archive.bytes[first + test_random_below(&random, archive.byte_count - first)] =
+            (uint8_t)test_random_bits(&random);
+      compare(i, &archive, "bytes of sections");
+    }
+    free(archive.bytes);
+  }
+  cuda_assert_no_complaints();
+}
+
+/* What a whole section may be overwritten with: zeros, ones, counts of 4095 (a tile has 4096 values
+ * at most), anything, what it held and 1 more. */
+enum { SPOILS = 5 };
+static void spoil(uint8_t *bytes, size_t byte_count, int how, test_random *random) {
+  for (size_t i = 0; i < byte_count; i++) {
+    uint8_t const spoils[SPOILS] = {0, 0xFF, i % 2 ? 0x0F : 0xFF, (uint8_t)test_random_bits(random),
+                                    (uint8_t)(bytes[i] + (i % 2 ? 0 : 1))};
+    bytes[i] = spoils[how];
+  }
+}
+
+static void whole_sections_may_lie(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++)
+    for (uint32_t section = 0; section < archive_section_count(&samples[i], 0); section++)
+      for (int how = 0; how < SPOILS; how++) {
+        szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
+        assert_int_equal(
+            szgpu_inspect_frames(samples[i].bytes, samples[i].byte_count, 0, 1, &frame), SZGPU_OK);
+        szgpu_section_info const place = frame.sections[section];
+        for (size_t part = 1; part <= 4; part += 3) { /* all of it, and its last quarter */
+          test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+          size_t const spoilt = (place.stored_bytes + part - 1) / part;
+          spoil(archive.bytes + place.offset + place.stored_bytes - spoilt, spoilt, how, &random);
+          compare(i, &archive, place.name);
+          free(archive.bytes);
+        }
+      }
+  cuda_assert_no_complaints();
+}
+
+static void numbers_of_the_headers_may_lie(void **state) {
+  (void)state;
+  static const uint64_t lies[] = {0,
+                                  1,
+                                  2,
+                                  15,
+                                  16,
+                                  17,
+                                  255,
+                                  256,
+                                  4096,
+                                  65536,
+                                  INT32_MAX,
+                                  UINT32_MAX,
+                                  (uint64_t)1 << 40,
+                                  INT64_MAX,
+                                  UINT64_MAX - 15,
+                                  UINT64_MAX};
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    size_t headers_end;
+    test_archive archive = begin_change(i, &headers_end);
+    for (int n = 0; n < rounds(i, 600); n++) {
+      memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
+      archive_store(&archive, 8 + 4 * test_random_below(&random, (headers_end - 12) / 4),
+                    test_random_below(&random, 2) ? 4 : 8,
+                    lies[test_random_below(&random, ARRAY_COUNT(lies))]);
+      compare(i, &archive, "a number of the headers");
+    }
+    free(archive.bytes);
+  }
+  cuda_assert_no_complaints();
+}
+
+/* A row of a constant archive of headers alone, which says that it holds very many values: the work
+ * follows from the slab, not from the claim. */
+static void a_row_of_a_claimed_huge_field_takes_no_time(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 16, 0, 0, 0);
+  for (int log = 30; log <= 60; log += 3) {
+    uint64_t const rows = (uint64_t)1 << log;
+    float *const field = test_allocate(64);
+    for (int i = 0; i < 16; i++) field[i] = 1.5f;
+    test_archive archive = make(shape, test_params(SZGPU_MODE_REL, 1e-3), field);
+    archive_store(&archive, 24, 8, rows); /* dims[0] */
+    archive_store(&archive, 96, 8, rows); /* frame rows */
+    archive_store(&archive, archive_frame_offset(&archive, 0) + 16, 8, rows);
+    archive_rehash(&archive);
+    float row = 0;
+    clock_t const start = clock();
+    szgpu_status const status = szgpu_decompress_slab(
+        cuda_gpus[0], archive.bytes, archive.byte_count, rows - 1, 1, &row, sizeof row);
+    double const seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    free(archive.bytes);
+    assert_true(status == SZGPU_OK || status == SZGPU_OUT_OF_MEMORY || status == SZGPU_BAD_DATA);
+    if (status == SZGPU_OK) assert_true(row == 1.5f);
+    if (!cuda_is_quick() && seconds > 1.0) fail_msg("a row of 2^%d took %.1f s", log, seconds);
+  }
+}
+
+int main(void) {
+  int const exit_code = cuda_exit_code();
+  if (exit_code) return exit_code;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_samples_are_sound),
+      cmocka_unit_test(truncated_archives_say_so),
+      cmocka_unit_test(trailing_bytes_say_so),
+      cmocka_unit_test(flipped_bits_are_found_and_named),
+      cmocka_unit_test(bytes_may_lie),
+      cmocka_unit_test(whole_sections_may_lie),
+      cmocka_unit_test(numbers_of_the_headers_may_lie),
+      cmocka_unit_test(a_row_of_a_claimed_huge_field_takes_no_time),
+  };
+  return cmocka_run_group_tests(tests, make_samples, free_samples);
+}

@@ -1,0 +1,295 @@
+/* test_cuda_errors.c - CUDA's runtime fails: a status, a sentence, a ctx that goes on.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Without a GPU the runtime is a fake (cuda_faults.h); what needs a real one is then skipped.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_faults.h"
+#include "cuda_support.h"
+
+/* ---- the work ---- */
+
+/* A field, its archive by the CPU and what the CPU restores. */
+typedef struct work {
+  cuda_case c;
+  test_archive archive;
+  void *restored;
+  size_t field_bytes;
+} work;
+
+static work small, large; /* large enough that SZGPU_BACKEND_AUTO takes CUDA */
+
+static work make_work(szgpu_shape shape) {
+  work w = {.c = {test_params(SZGPU_MODE_ABS, 0.5), shape, test_make_waves(&shape)},
+            .field_bytes = test_field_bytes(&shape)};
+  szgpu_ctx *const cpu = cuda_make_ctx(SZGPU_BACKEND_CPU, SZGPU_DECODER_AUTO, NULL);
+  w.archive = test_compress(cpu, &w.c.params, &shape, w.c.field);
+  w.restored = test_decompress(cpu, &w.archive, w.field_bytes);
+  szgpu_destroy(cpu);
+  return w;
+}
+
+static int make_works(void **state) {
+  (void)state;
+  small = make_work(test_shape(SZGPU_F32, 3, 40, 30, 33, 0));
+  large = make_work(test_shape(SZGPU_F32, 3, 257, 256, 256, 0));
+  return 0;
+}
+
+static int free_works(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const work *const w = i ? &large : &small;
+    free((void *)w->c.field);
+    free(w->archive.bytes);
+    free(w->restored);
+  }
+  return 0;
+}
+
+/* Each gives the call's status, and fails the test if a call that succeeded gave something else
+ * than the CPU. */
+typedef szgpu_status (*work_function)(szgpu_ctx *ctx, const work *w);
+
+static szgpu_status compress(szgpu_ctx *ctx, const work *w) {
+  test_archive found = {test_allocate(w->archive.byte_count), 0};
+  szgpu_status const status = szgpu_compress(ctx, &w->c.params, &w->c.shape, w->c.field,
+                                             found.bytes, w->archive.byte_count, &found.byte_count);
+  if (status == SZGPU_OK) assert_null(cuda_difference(&w->archive, &found));
+  free(found.bytes);
+  return status;
+}
+
+static szgpu_status decompress(szgpu_ctx *ctx, const work *w) {
+  void *const field = test_allocate(w->field_bytes);
+  szgpu_status const status =
+      szgpu_decompress(ctx, w->archive.bytes, w->archive.byte_count, field, w->field_bytes);
+  if (status == SZGPU_OK) assert_memory_equal(field, w->restored, w->field_bytes);
+  free(field);
+  return status;
+}
+
+/* Rows that cut tiles. */
+static szgpu_status decompress_slab(szgpu_ctx *ctx, const work *w) {
+  size_t const row_bytes = w->field_bytes / w->c.shape.dims[0], slab_bytes = 20 * row_bytes;
+  uint8_t *const slab = test_allocate(slab_bytes);
+  szgpu_status const status =
+      szgpu_decompress_slab(ctx, w->archive.bytes, w->archive.byte_count, 3, 20, slab, slab_bytes);
+  if (status == SZGPU_OK)
+    assert_memory_equal(slab, (uint8_t *)w->restored + 3 * row_bytes, slab_bytes);
+  free(slab);
+  return status;
+}
+
+static szgpu_status reserve(szgpu_ctx *ctx, const work *w) {
+  return szgpu_reserve(ctx, &w->c.params, &w->c.shape);
+}
+
+static const work_function functions[] = {compress, decompress, decompress_slab, reserve};
+
+static szgpu_ctx *make_gpu(void) {
+  return cuda_make_ctx(SZGPU_BACKEND_CUDA, SZGPU_DECODER_AUTO, NULL);
+}
+
+/* A ctx that met a fault works as a new one, where there is a real GPU to see it. */
+static void goes_on(szgpu_ctx *ctx) {
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  if (cuda_fault_is_faked()) return;
+  for (size_t i = 0; i < ARRAY_COUNT(functions); i++)
+    assert_int_equal(functions[i](ctx, &small), SZGPU_OK);
+}
+
+/* ---- the faults ---- */
+
+typedef struct fault {
+  const char *function;
+  cudaError_t error;
+  szgpu_status status;
+} fault;
+
+static const fault faults[] = {
+    {"cudaGetDeviceCount", cudaErrorNoDevice, SZGPU_NO_DEVICE},
+    {"cudaGetDeviceCount", cudaErrorInsufficientDriver, SZGPU_NO_DEVICE},
+    {"cudaPeekAtLastError", cudaErrorNoKernelImageForDevice, SZGPU_NO_DEVICE},
+    {"cudaStreamSynchronize", cudaErrorLaunchFailure, SZGPU_DEVICE_ERROR},
+    {"cudaStreamSynchronize", cudaErrorIllegalAddress, SZGPU_DEVICE_ERROR},
+};
+
+static void holds_number(const char *sentence, size_t number) {
+  char text[32];
+  snprintf(text, sizeof text, "%zu", number);
+  if (!strstr(sentence, text)) fail_msg("'%s' does not say %s", sentence, text);
+}
+
+static void a_failing_runtime_gives_a_status_and_a_sentence(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ARRAY_COUNT(faults); i++)
+    for (size_t f = 0; f < ARRAY_COUNT(functions); f++) {
+      szgpu_ctx *const ctx = make_gpu();
+      cuda_fault_set(faults[i].function, faults[i].error, 0);
+      szgpu_status const status = functions[f](ctx, &small);
+      assert_true(cuda_fault_was_met());
+      if (status != faults[i].status)
+        fail_msg("function %zu, %s fails with '%s': %s", f, faults[i].function,
+                 cudaGetErrorString(faults[i].error), szgpu_status_text(status));
+      if (!strstr(szgpu_last_error(ctx), cudaGetErrorString(faults[i].error)))
+        fail_msg("'%s' does not say '%s'", szgpu_last_error(ctx),
+                 cudaGetErrorString(faults[i].error));
+      assert_int_equal(functions[f](ctx, &small), status); /* the fault is still there */
+      goes_on(ctx);
+      szgpu_destroy(ctx);
+    }
+}
+
+static void out_of_device_memory_says_how_much_is_needed_and_free(void **state) {
+  (void)state;
+  for (size_t f = 0; f < ARRAY_COUNT(functions); f++) {
+    szgpu_ctx *const ctx = make_gpu();
+    cuda_fault_set("cudaMalloc", cudaErrorMemoryAllocation, 0);
+    assert_int_equal(functions[f](ctx, &small), SZGPU_OUT_OF_MEMORY);
+    assert_true(cuda_fault_was_met());
+    holds_number(szgpu_last_error(ctx), cuda_fault_asked_bytes);
+    holds_number(szgpu_last_error(ctx), cuda_fault_free_bytes);
+    goes_on(ctx);
+    szgpu_destroy(ctx);
+  }
+}
+
+static void out_of_pinned_memory_says_so(void **state) {
+  (void)state;
+  szgpu_ctx *const ctx = make_gpu();
+  cuda_fault_set("cudaHostAlloc", cudaErrorMemoryAllocation, 0);
+  assert_int_equal(compress(ctx, &small), SZGPU_OUT_OF_MEMORY);
+  assert_true(cuda_fault_was_met());
+  assert_string_not_equal(szgpu_last_error(ctx), "");
+  goes_on(ctx);
+  szgpu_destroy(ctx);
+}
+
+static void a_device_that_is_not_there_is_named(void **state) {
+  (void)state;
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = SZGPU_BACKEND_CUDA;
+  options.device = 1000;
+  szgpu_ctx *ctx;
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+  for (size_t f = 0; f < ARRAY_COUNT(functions); f++) {
+    assert_int_equal(functions[f](ctx, &small), SZGPU_NO_DEVICE);
+    holds_number(szgpu_last_error(ctx), 1000);
+  }
+  szgpu_destroy(ctx);
+}
+
+/* A program may make ctxs before it knows of a GPU, and fork. */
+static void creating_a_ctx_touches_no_device(void **state) {
+  (void)state;
+  cuda_fault_set("cudaGetDeviceCount", cudaErrorNoDevice, 0);
+  szgpu_ctx *const ctx = make_gpu();
+  szgpu_destroy(ctx);
+  szgpu_destroy(cuda_make_ctx(SZGPU_BACKEND_AUTO, SZGPU_DECODER_AUTO, NULL));
+  assert_int_equal(cuda_fault_calls(), 0);
+}
+
+static void the_cpu_backend_touches_no_device(void **state) {
+  (void)state;
+  cuda_fault_set("cudaGetDeviceCount", cudaErrorNoDevice, 0);
+  szgpu_ctx *const ctx = cuda_make_ctx(SZGPU_BACKEND_CPU, SZGPU_DECODER_AUTO, NULL);
+  for (size_t f = 0; f < ARRAY_COUNT(functions); f++)
+    assert_int_equal(functions[f](ctx, &small), SZGPU_OK);
+  szgpu_destroy(ctx);
+  assert_int_equal(cuda_fault_calls(), 0);
+}
+
+/* ---- the backend that chooses ---- */
+
+static void auto_takes_the_cpu_where_the_gpu_fails_and_says_why(void **state) {
+  (void)state;
+  static const fault out_of_memory = {"cudaMalloc", cudaErrorMemoryAllocation, SZGPU_OUT_OF_MEMORY};
+  fault const met[] = {faults[0], faults[2], faults[3], out_of_memory};
+  for (size_t i = 0; i < ARRAY_COUNT(met); i++)
+    for (int f = 0; f < 2; f++) {
+      szgpu_ctx *const ctx = cuda_make_ctx(SZGPU_BACKEND_AUTO, SZGPU_DECODER_AUTO, NULL);
+      assert_string_equal(szgpu_last_note(ctx), "");
+      cuda_fault_set(met[i].function, met[i].error, 0);
+      szgpu_status const status = functions[f](ctx, &large);
+      assert_true(cuda_fault_was_met());
+      if (status != SZGPU_OK)
+        fail_msg("'%s': %s", cudaGetErrorString(met[i].error), szgpu_status_text(status));
+      if (!strstr(szgpu_last_note(ctx), szgpu_status_text(met[i].status)))
+        fail_msg("the note is '%s'", szgpu_last_note(ctx));
+      assert_string_equal(szgpu_last_error(ctx), "");
+      assert_int_equal(functions[f](ctx, &small), SZGPU_OK);
+      assert_string_equal(szgpu_last_note(ctx), "");
+      szgpu_destroy(ctx);
+    }
+}
+
+/* ---- with a real GPU: every call may fail ---- */
+
+static const char *const called[] = {"cudaGetDeviceCount",
+                                     "cudaGetDevice",
+                                     "cudaSetDevice",
+                                     "cudaDeviceGetAttribute",
+                                     "cudaMalloc",
+                                     "cudaHostAlloc",
+                                     "cudaMemGetInfo",
+                                     "cudaMemcpyAsync",
+                                     "cudaMemsetAsync",
+                                     "cudaStreamSynchronize",
+                                     "cudaPeekAtLastError",
+                                     "cudaEventRecord",
+                                     "cudaFuncGetAttributes",
+                                     "cudaStreamCreateWithFlags",
+                                     "cudaPointerGetAttributes"};
+
+/* Fails the n-th call of a function for n = 1, 2, ... until the work needs no more. */
+static long fails_at_every_call(const char *function, work_function run) {
+  for (long n = 0; n < 2000; n += cuda_is_quick() && n > 2 ? 10 : 1) {
+    szgpu_ctx *const ctx = make_gpu();
+    cuda_fault_set(function, cudaErrorUnknown, n);
+    szgpu_status const status = run(ctx, &small);
+    bool const was_met = cuda_fault_was_met();
+    if (status != SZGPU_OK && status != SZGPU_DEVICE_ERROR && status != SZGPU_NO_DEVICE)
+      fail_msg("call %ld of %s failed: %s", n, function, szgpu_status_text(status));
+    if (status != SZGPU_OK) assert_string_not_equal(szgpu_last_error(ctx), "");
+    goes_on(ctx);
+    szgpu_destroy(ctx);
+    if (!was_met) return n;
+  }
+  fail_msg("over 2000 calls of %s", function);
+  return 0;
+}
+
+static void any_call_of_the_runtime_may_fail(void **state) {
+  (void)state;
+  if (cuda_fault_is_faked()) skip();
+  long met = 0;
+  for (size_t i = 0; i < ARRAY_COUNT(called); i++)
+    for (size_t f = 0; f < ARRAY_COUNT(functions); f++)
+      met += fails_at_every_call(called[i], functions[f]);
+  assert_in_range(met, 20, 100000);
+}
+
+int main(void) {
+  int const exit_code = cuda_exit_code();
+  if (exit_code == 1) return 1;
+  if (exit_code) {
+    printf("CUDA's runtime is faked; claims that need a real one are skipped\n");
+    cuda_fault_fake_gpu();
+  }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_failing_runtime_gives_a_status_and_a_sentence),
+      cmocka_unit_test(out_of_device_memory_says_how_much_is_needed_and_free),
+      cmocka_unit_test(out_of_pinned_memory_says_so),
+      cmocka_unit_test(a_device_that_is_not_there_is_named),
+      cmocka_unit_test(creating_a_ctx_touches_no_device),
+      cmocka_unit_test(the_cpu_backend_touches_no_device),
+      cmocka_unit_test(auto_takes_the_cpu_where_the_gpu_fails_and_says_why),
+      cmocka_unit_test(any_call_of_the_runtime_may_fail),
+  };
+  return cmocka_run_group_tests(tests, make_works, free_works);
+}
