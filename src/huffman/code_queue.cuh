@@ -13,8 +13,8 @@
 
 namespace szg {
 
-/* Places in shared memory are kept as its addresses, of 32 bits: half the registers of pointers, and
- * fewer additions. */
+/* Places in shared memory are kept as its addresses, of 32 bits: half the registers of pointers,
+ * and fewer additions. */
 __device__ __forceinline__ uint32_t place_of(const void *shared) {
   return (uint32_t)__cvta_generic_to_shared(shared);
 }
@@ -40,8 +40,7 @@ struct UnitWriter {
   uint32_t owner;  /* the first lane of which this one stores a unit */
   uint32_t cell;   /* place of that unit's first row */
   uint32_t needed; /* what an owner's notice is above if it has that unit */
-  uint8_t
-      *units; /* where units are counted from, and on by the unit's number in the owner's rows */
+  uint8_t *units;  /* where units are counted from, and on by which of the owner's this is */
 
   __device__ UnitWriter(uint32_t queue_memory, uint4 *first_unit) {
     uint32_t const lane = threadIdx.x % 32, part = lane % kFlushUnits;

@@ -60,16 +60,19 @@ __device__ bool read_lengths(const uint8_t *section, uint64_t section_bytes, uin
   uint32_t covered = 0, before = 0, covered_by_all = 0;
   bool is_sound = true;
   for (uint32_t i = begin; i < end; i++) {
-    covered += (runs[i] >> kRunLengthBits) + 1;
-    is_sound &= (runs[i] & ((1 << kRunLengthBits) - 1)) <= SZG_MAX_CODE_BITS;
+    uint32_t const run = runs[i];
+    covered += (run >> kRunLengthBits) + 1;
+    is_sound &= run % (1 << kRunLengthBits) <= SZG_MAX_CODE_BITS;
   }
   BlockScan(memory->scan).ExclusiveSum(covered, before, covered_by_all);
   if (!__syncthreads_and(is_sound && covered_by_all == count)) return false;
 
   uint32_t s = first + before;
-  for (uint32_t i = begin; i < end; i++)
-    for (uint32_t k = 0; k <= runs[i] >> kRunLengthBits; k++)
-      lengths[s++] = runs[i] & ((1 << kRunLengthBits) - 1);
+  for (uint32_t i = begin; i < end; i++) {
+    uint32_t const run = runs[i];
+    for (uint32_t k = 0; k <= run >> kRunLengthBits; k++)
+      lengths[s++] = (uint8_t)(run % (1 << kRunLengthBits));
+  }
   if (threadIdx.x == 0) lengths[SZG_ESCAPE_SYMBOL] = section[0];
   return true;
 }
@@ -184,8 +187,8 @@ __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, Book
   }
 }
 
-/* The code of lengths first_length to last_length that `canonical`, of 16 bits, begins with: bits <<
- * 16 | symbol, or 0. */
+/* The code of first_length to last_length bits that `canonical`, of 16 bits, begins with: its
+ * length << 16 | its symbol, or 0. */
 __device__ uint32_t code_among(uint32_t canonical, uint32_t first_length, uint32_t last_length,
                                const BookMemory *memory, const uint16_t *symbols) {
   for (uint32_t length = first_length; length <= last_length; length++) {

@@ -40,8 +40,8 @@ static_assert(GapPolicy::kPairs * 2 * szg::NarrowEntry::kMostSymbols <=
 static_assert(2 * SZG_MAX_CODE_BITS <= 32, "two lookups need no more bits than are read at once");
 
 /* Rows of words, one a lane: those of the subsequence, and of the next as many as the codes reach
- * into that complete a unit. A lane that has finished goes on reading, and so may reach any row: they
- * are taken modulo a power of two, with one more for the word after. */
+ * into that complete a unit. A lane that has finished goes on reading, and so may reach any row:
+ * they are taken modulo a power of two, with one more for the word after. */
 constexpr uint32_t kNextWords = 4;
 constexpr uint32_t kWordRows = 16;
 constexpr uint32_t kWordRowBytes = 32 * sizeof(uint32_t);

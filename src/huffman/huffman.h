@@ -198,8 +198,8 @@ szgpu_status szg_linear_encode_cuda(const szg_linear_encoder_cuda *encoder, cons
 /* A codebook section turned into what decoders look up. */
 typedef struct szg_decode_book_cuda szg_decode_book_cuda;
 uint64_t szg_decode_book_bytes_cuda(void);
-/* Reads and checks the section as szg_codebook_read does; verdict->bad_data where it is none, with
- * a book that decoders may still use without harm. */
+/* Reads and checks the section as szg_codebook_read does; verdict->bad_data where it is none, or no
+ * symbol occurs, with a book that decoders may still use without harm. */
 szgpu_status szg_decode_book_build_cuda(const uint8_t *section, uint64_t section_bytes,
                                         uint32_t symbol_count, szg_decode_book_cuda *book,
                                         szg_verdict *verdict,
@@ -227,6 +227,7 @@ typedef struct szg_gap_decoder_cuda {
   void *scan_temp;
   uint64_t scan_temp_bytes;
 } szg_gap_decoder_cuda;
+/* SZGPU_UNSUPPORTED: 2^31 sequences or more, which no device's memory holds. */
 szgpu_status szg_gap_decoder_carve_cuda(szg_arena *arena, uint64_t sequence_count,
                                         szg_gap_decoder_cuda *decoder) SZG_CHECKED;
 
