@@ -139,6 +139,7 @@ void *test_make_bits(const szgpu_shape *shape) {
 
 static szgpu_ctx *make_ctx(int threads, szgpu_decoder decoder) {
   szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = SZGPU_BACKEND_CPU;
   options.threads = threads;
   options.decoder = decoder;
   szgpu_ctx *ctx;

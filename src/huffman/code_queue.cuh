@@ -25,27 +25,37 @@ __device__ __forceinline__ T *shared_at(uint32_t place) {
 
 constexpr uint32_t kUnitCodes = 8;
 constexpr uint32_t kRowCodes = 4;
-constexpr uint32_t kCodeRows = 8;  /* of a lane */
-constexpr uint32_t kSpareRows = 2; /* before them: for codes before the lane's first whole unit */
-constexpr uint32_t kRowsAhead = 4; /* what may be appended between two looks at is_full */
+constexpr uint32_t kSpareRows = 2; /* before a lane's: for codes before its first whole unit */
 constexpr uint32_t kCellBytes = kRowCodes * sizeof(uint16_t);
-constexpr uint32_t kRowBytes = 34 * kCellBytes; /* then a lane's units lie in different banks */
-constexpr uint32_t kQueueBytes = (kSpareRows + kCodeRows) * kRowBytes; /* of a warp */
-constexpr uint32_t kFlushUnits = kCodeRows / 2;
-static_assert(kFlushUnits == 4 && kCodeRows > kRowsAhead, "four lanes store a lane's units");
 
-/* Stores units: a lane one of those of an owner, for kFlushUnits owners in turn. */
+/* How long a warp's queues are. kUnits: that a lane's queue holds, and lanes that store them;
+ * kPairs: of lookups between two looks at how full the queues are. */
+template <uint32_t kUnits, uint32_t kPairs>
+struct QueueShape {
+  static constexpr uint32_t kUnitCount = kUnits, kPairCount = kPairs;
+  static constexpr uint32_t kCodeRows = 2 * kUnits;
+  static constexpr uint32_t kRowsAhead = kPairs * 2 * NarrowEntry::kMostSymbols / kRowCodes;
+  /* A little over 32 cells, so that a lane's units lie in different banks. */
+  static constexpr uint32_t kRowBytes = (32 + 8 / kUnits) * kCellBytes;
+  static constexpr uint32_t kBytes = (kSpareRows + kCodeRows) * kRowBytes; /* of a warp */
+  static_assert(kCodeRows > kRowsAhead, "room for what is decoded between the looks");
+  static_assert(8 % kUnits == 0, "kUnits lanes store a lane's units");
+};
+
+/* Stores units: a lane one of those of an owner, for as many owners in turn. */
+template <class Shape>
 struct UnitWriter {
-  static constexpr uint32_t kOwners = 32 / kFlushUnits; /* lanes whose units are stored at once */
+  static constexpr uint32_t kUnits = Shape::kUnitCount;
+  static constexpr uint32_t kOwners = 32 / kUnits; /* lanes whose units are stored at once */
   uint32_t owner;  /* the first lane of which this one stores a unit */
   uint32_t cell;   /* place of that unit's first row */
   uint32_t needed; /* what an owner's notice is above if it has that unit */
   uint8_t *units;  /* where units are counted from, and on by which of the owner's this is */
 
   __device__ UnitWriter(uint32_t queue_memory, uint4 *first_unit) {
-    uint32_t const lane = threadIdx.x % 32, part = lane % kFlushUnits;
-    owner = lane / kFlushUnits;
-    cell = queue_memory + (kSpareRows + 2 * part) * kRowBytes + owner * kCellBytes;
+    uint32_t const lane = threadIdx.x % 32, part = lane % kUnits;
+    owner = lane / kUnits;
+    cell = queue_memory + (kSpareRows + 2 * part) * Shape::kRowBytes + owner * kCellBytes;
     needed = part << 16 | 0xFFFF;
     units = reinterpret_cast<uint8_t *>(first_unit + part);
   }
@@ -54,16 +64,16 @@ struct UnitWriter {
    * calls. */
   __device__ __forceinline__ void store(uint32_t count, uint32_t first) const {
     uint32_t const notice = count << 16 | first;
-    uint32_t notices[kFlushUnits];
-    uint64_t low[kFlushUnits], high[kFlushUnits];
+    uint32_t notices[kUnits];
+    uint64_t low[kUnits], high[kUnits];
 #pragma unroll
-    for (uint32_t i = 0; i < kFlushUnits; i++) {
+    for (uint32_t i = 0; i < kUnits; i++) {
       notices[i] = __shfl_sync(kAllLanes, notice, (int)(owner + i * kOwners));
       low[i] = *shared_at<uint64_t>(cell + i * kOwners * kCellBytes);
-      high[i] = *shared_at<uint64_t>(cell + i * kOwners * kCellBytes + kRowBytes);
+      high[i] = *shared_at<uint64_t>(cell + i * kOwners * kCellBytes + Shape::kRowBytes);
     }
 #pragma unroll
-    for (uint32_t i = 0; i < kFlushUnits; i++) {
+    for (uint32_t i = 0; i < kUnits; i++) {
       if (notices[i] <= needed) continue;
       uint64_t const offset = (uint64_t)(notices[i] & 0xFFFF) * sizeof(uint4);
       *reinterpret_cast<uint4 *>(units + offset) = make_uint4(
@@ -82,8 +92,9 @@ __device__ __forceinline__ uint64_t shift_right(uint64_t value, uint32_t shift) 
 /* What a lane has decoded and not stored yet. A unit is the lane's that has its first code: so the
  * lane decodes on past its own codes until its last unit is complete, and drops those before its
  * first. */
-template <class Entry>
+template <class Entry, class Shape>
 struct CodeQueue {
+  static constexpr uint32_t kRowBytes = Shape::kRowBytes;
   uint32_t column;     /* place of the first row of the lane's first unit not stored */
   uint32_t row;        /* place of the row begun */
   uint64_t begun;      /* its codes, in lanes of 16 bits */
@@ -116,10 +127,12 @@ struct CodeQueue {
   __device__ bool is_done() const {
     return units_left <= 0 || row >= column + (uint32_t)units_left * (2 * kRowBytes);
   }
-  __device__ bool is_full() const { return row > column + (kCodeRows - kRowsAhead) * kRowBytes; }
+  __device__ bool is_full() const {
+    return row > column + (Shape::kCodeRows - Shape::kRowsAhead) * kRowBytes;
+  }
 
   /* Stores the units that are complete. The whole warp calls. */
-  __device__ __forceinline__ void flush(const UnitWriter &writer) {
+  __device__ __forceinline__ void flush(const UnitWriter<Shape> &writer) {
     uint32_t const rows = row > column ? (row - column) / kRowBytes : 0;
     int32_t const complete = (int32_t)(rows / 2);
     __syncwarp(); /* rows complete before other lanes read them */

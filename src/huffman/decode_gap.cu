@@ -8,8 +8,11 @@
  * units of each lane wait in shared memory until a warp stores them, four lanes for 64 bytes of one
  * lane's codes. So the room needed does not depend on how many codes there are.
  *
- * Moves: the stream and its side data read once, 2 bytes written for each code, 8 bytes written and
- * read for each sequence of 32,768 bits.
+ * Sequences are classed by the codes that they give, and each class is a launch with queues that
+ * suit it: where codes are short, many come of each lookup and the queues are longer.
+ *
+ * Moves: the stream and its side data read once, 2 bytes written for each code, 12 bytes written
+ * and read for each sequence of 32,768 bits.
  */
 #include <stddef.h>
 
@@ -29,15 +32,24 @@ using szg::shared_at;
 struct GapPolicy {
   static constexpr unsigned kTeamWarps = 4;
   static constexpr unsigned kTeamThreads = 32 * kTeamWarps;
-  static constexpr unsigned kMostTeams = 4; /* of a block; fewer where shared memory is short */
-  static constexpr unsigned kBlocksPerProcessor = 2;
-  static constexpr uint32_t kPairs = 2; /* of lookups, between looks at how full the rows are */
+  static constexpr unsigned kClassThreads = 256; /* of the kernel that classes sequences */
 };
 static_assert(GapPolicy::kTeamThreads == SZG_SEQUENCE_SUBSEQUENCES, "a lane a subsequence");
-static_assert(GapPolicy::kPairs * 2 * szg::NarrowEntry::kMostSymbols <=
-                  szg::kRowsAhead * szg::kRowCodes,
-              "room for what is decoded between the looks");
 static_assert(2 * SZG_MAX_CODE_BITS <= 32, "two lookups need no more bits than are read at once");
+
+/* A class of sequences by their number of codes, and how it is decoded. */
+template <class ShapeOf, unsigned kTeams, unsigned kBlocks>
+struct SequenceClass {
+  typedef ShapeOf Shape;
+  static constexpr unsigned kMostTeams = kTeams; /* of a block; fewer where memory is short */
+  static constexpr unsigned kBlocksPerProcessor = kBlocks;
+};
+/* Up to 8,192 codes in 32,768 bits, up to 16,384, and more: measured (docs/huffman.md). */
+constexpr uint32_t kSparseCodes = 8192, kMediumCodes = 16384;
+typedef SequenceClass<szg::QueueShape<8, 1>, 7, 1> SparseClass;
+typedef SequenceClass<szg::QueueShape<8, 2>, 7, 1> MediumClass;
+typedef SequenceClass<szg::QueueShape<8, 2>, 3, 2> DenseClass;
+constexpr unsigned kClassCount = 3;
 
 /* Rows of words, one a lane: those of the subsequence, and of the next as many as the codes reach
  * into that complete a unit. A lane that has finished goes on reading, and so may reach any row:
@@ -51,17 +63,17 @@ static_assert(SZG_SUBSEQUENCE_WORDS + kNextWords < kWordRows, "rows");
 static_assert(SZG_SUBSEQUENCE_BITS / SZG_MAX_CODE_BITS >= 2 * kUnitCodes,
               "a unit has codes of two subsequences at most, but for the stream's end");
 
+template <class Shape>
 struct WarpMemory {
   uint32_t words[(kWordRows + 1) * 32];
-  uint64_t queue[szg::kQueueBytes / sizeof(uint64_t)];
+  uint64_t queue[Shape::kBytes / sizeof(uint64_t)];
 };
+template <class Shape>
 struct TeamMemory {
-  WarpMemory warps[GapPolicy::kTeamWarps];
   uint32_t code_counts[2][GapPolicy::kTeamWarps]; /* of one sequence and of the next */
+  WarpMemory<Shape> warps[GapPolicy::kTeamWarps];
+  static_assert(sizeof(WarpMemory<Shape>) % 16 == 0, "tables and teams are aligned");
 };
-static_assert(sizeof(TeamMemory) % 16 == 0, "tables and teams are aligned");
-
-constexpr uint32_t kQueuePlace = offsetof(WarpMemory, queue);
 
 /* Tables, then a TeamMemory for each team. */
 extern __shared__ uint4 block_memory[];
@@ -173,15 +185,15 @@ __device__ uint64_t long_entry(const uint16_t *symbols, uint32_t bits) {
 }
 
 /* Decodes from `bit` on until the lane has all its units. The whole warp calls. */
-template <class Entry>
+template <class Entry, class Shape>
 __device__ void decode_codes(const uint16_t *symbols, uint32_t warp_memory, uint32_t bit,
-                             uint4 *units, CodeQueue<Entry> queue) {
-  szg::UnitWriter const writer(warp_memory + kQueuePlace, units);
+                             uint4 *units, CodeQueue<Entry, Shape> queue) {
+  szg::UnitWriter<Shape> const writer(warp_memory + offsetof(WarpMemory<Shape>, queue), units);
   uint32_t const column = warp_memory + 4 * (threadIdx.x % 32);
   bool are_done = __all_sync(kAllLanes, queue.is_done());
   while (!are_done) {
 #pragma unroll
-    for (uint32_t i = 0; i < GapPolicy::kPairs; i++) {
+    for (uint32_t i = 0; i < Shape::kPairCount; i++) {
       uint32_t const bits = bits_at(column, bit);
       uint64_t first = shared_tables()->entries[window_of(bits)];
       uint32_t rest = __funnelshift_l(0, bits, Entry::bits(first));
@@ -240,10 +252,11 @@ struct Stretch {
 
 /* False: it is not what its side data says. half: of the two that code_counts has; they take turns,
  * so that a warp may begin with the next sequence while another still reads. */
-template <class Entry>
+template <class Entry, class Shape>
 __device__ bool decode_sequence(const TeamWork &work, uint64_t sequence, uint32_t half) {
   uint32_t const thread = threadIdx.x % GapPolicy::kTeamThreads, warp = thread / 32;
-  uint32_t const warp_memory = work.memory + warp * sizeof(WarpMemory);
+  uint32_t const warp_memory =
+      work.memory + offsetof(TeamMemory<Shape>, warps) + warp * sizeof(WarpMemory<Shape>);
   uint64_t const subsequence = sequence * SZG_SEQUENCE_SUBSEQUENCES + thread;
   Stretch const stretch(work, subsequence);
   uint64_t const first_code = work.first_codes[sequence];
@@ -258,7 +271,7 @@ __device__ bool decode_sequence(const TeamWork &work, uint64_t sequence, uint32_
   uint32_t before, warp_count;
   WarpScan::TempStorage scan_memory; /* empty: it shuffles */
   WarpScan(scan_memory).ExclusiveSum(code_count, before, warp_count);
-  uint32_t *const counts = shared_at<TeamMemory>(work.memory)->code_counts[half];
+  uint32_t *const counts = shared_at<TeamMemory<Shape>>(work.memory)->code_counts[half];
   if (thread % 32 == 0) counts[warp] = warp_count;
   team_sync(work.team); /* all warps have counted */
   uint32_t sequence_count = 0;
@@ -272,9 +285,10 @@ __device__ bool decode_sequence(const TeamWork &work, uint64_t sequence, uint32_
   uint32_t const first = (uint32_t)(first_code % kUnitCodes) + before;
   uint32_t const unit_limit =
       ((uint32_t)(first_code % kUnitCodes) + stated_count + kUnitCodes - 1) / kUnitCodes;
-  decode_codes<Entry>(
+  uint32_t const queue_memory = warp_memory + offsetof(WarpMemory<Shape>, queue);
+  decode_codes<Entry, Shape>(
       work.symbols, warp_memory, stretch.gap, work.units + first_code / kUnitCodes,
-      CodeQueue<Entry>(warp_memory + kQueuePlace, first, first + code_count, unit_limit));
+      CodeQueue<Entry, Shape>(queue_memory, first, first + code_count, unit_limit));
   return is_sound;
 }
 
@@ -302,11 +316,40 @@ __device__ bool ends_are_sound(const szg_linear_input_cuda &input, uint64_t bit_
          !(has_unused_gap && input.gaps[input.gap_bytes - 1] >> 4);
 }
 
-template <class Entry>
-__global__ void __launch_bounds__(GapPolicy::kMostTeams *GapPolicy::kTeamThreads,
-                                  GapPolicy::kBlocksPerProcessor)
+/* Sequences to lists by class. Their order in a list follows no rule, and decides nothing. */
+__global__ void __launch_bounds__(GapPolicy::kClassThreads)
+    sequences_class_kernel(const uint16_t *code_counts, uint64_t sequence_count, uint32_t *lists,
+                           uint32_t *list_counts) {
+  uint64_t const i = (uint64_t)blockIdx.x * GapPolicy::kClassThreads + threadIdx.x;
+  bool const is_there = i < sequence_count;
+  uint32_t const codes = is_there ? code_counts[i] : 0;
+  unsigned const own = codes <= kSparseCodes ? 0 : codes <= kMediumCodes ? 1 : 2;
+  uint32_t const lane = threadIdx.x % 32;
+  for (unsigned c = 0; c < kClassCount; c++) {
+    unsigned const alike = __ballot_sync(kAllLanes, is_there && own == c);
+    uint32_t first = 0;
+    if (lane == 0 && alike) first = atomicAdd(&list_counts[c], (uint32_t)__popc(alike));
+    first = __shfl_sync(kAllLanes, first, 0);
+    uint32_t const place = first + __popc(alike & ((1u << lane) - 1));
+    if (is_there && own == c) lists[c * sequence_count + place] = (uint32_t)i;
+  }
+}
+
+/* The sequences of one class. */
+struct SequenceList {
+  const uint32_t *sequences;
+  const uint32_t *count;
+};
+
+template <class Entry, class Class>
+__global__ void __launch_bounds__(Class::kMostTeams *GapPolicy::kTeamThreads,
+                                  Class::kBlocksPerProcessor)
     sequences_decode_kernel(szg_linear_input_cuda input, const uint64_t *first_codes,
-                            const szg_decode_book_cuda *book, uint4 *units, szg_verdict *verdict) {
+                            SequenceList list, const szg_decode_book_cuda *book, uint4 *units,
+                            szg_verdict *verdict) {
+  typedef typename Class::Shape Shape;
+  uint32_t const listed_count = *list.count;
+  if (blockIdx.x >= listed_count) return; /* teams of a block begin at its number, or later */
   if (__syncthreads_or(verdict->bad_data != 0)) return;
   uint64_t const bit_count = *input.bit_count;
   if (!sizes_agree(input, first_codes, bit_count)) {
@@ -321,15 +364,15 @@ __global__ void __launch_bounds__(GapPolicy::kMostTeams *GapPolicy::kTeamThreads
   uint32_t const team = threadIdx.x / GapPolicy::kTeamThreads;
   uint32_t const team_count = blockDim.x / GapPolicy::kTeamThreads;
   uint32_t const team_memory =
-      szg::place_of(block_memory) + sizeof(DecodeTables) + team * sizeof(TeamMemory);
+      szg::place_of(block_memory) + sizeof(DecodeTables) + team * sizeof(TeamMemory<Shape>);
   TeamWork const work = {input, first_codes, bit_count, book->symbols, units, team, team_memory};
   bool is_sound = blockIdx.x > 0 || threadIdx.x > 0 || ends_are_sound(input, bit_count);
   /* Teams of different blocks take neighbouring sequences, so that what is left over in the end is
    * spread over all multiprocessors. */
   uint32_t half = 0;
-  for (uint64_t sequence = (uint64_t)team * gridDim.x + blockIdx.x; sequence < input.sequence_count;
-       sequence += (uint64_t)team_count * gridDim.x, half ^= 1)
-    is_sound &= decode_sequence<Entry>(work, sequence, half);
+  for (uint64_t i = (uint64_t)team * gridDim.x + blockIdx.x; i < listed_count;
+       i += (uint64_t)team_count * gridDim.x, half ^= 1)
+    is_sound &= decode_sequence<Entry, Shape>(work, list.sequences[i], half);
   if (!is_sound) verdict->bad_data = 1;
 }
 
@@ -354,48 +397,82 @@ szgpu_status szg_gap_decoder_carve_cuda(szg_arena *arena, uint64_t sequence_coun
   SZG_TRY_CUDA(scan_counts(nullptr, &scan_bytes, nullptr, nullptr, sequence_count, nullptr));
   decoder->sequence_first_codes =
       (uint64_t *)szg_arena_take(arena, sequence_count, sizeof *decoder->sequence_first_codes);
+  decoder->class_sequences = (uint32_t *)szg_arena_take(arena, kClassCount * sequence_count,
+                                                        sizeof *decoder->class_sequences);
+  decoder->class_counts =
+      (uint32_t *)szg_arena_take(arena, kClassCount, sizeof *decoder->class_counts);
   decoder->scan_temp = szg_arena_take(arena, scan_bytes, 1);
   decoder->scan_temp_bytes = scan_bytes;
   return SZGPU_OK;
 }
 
-template <class Entry>
-static szgpu_status launch_decoder(const szg_gap_decoder_cuda *decoder,
-                                   const szg_decode_book_cuda *book,
-                                   const szg_linear_input_cuda *input, uint16_t *codes,
-                                   szg_verdict *verdict, cudaStream_t stream) {
-  int device = 0, memory_limit = 0, processor_count = 0;
-  SZG_TRY_CUDA(cudaGetDevice(&device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&memory_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  SZG_TRY(szg_multiprocessor_count(&processor_count));
-  unsigned teams = GapPolicy::kMostTeams;
-  while (teams > 1 && sizeof(DecodeTables) + teams * sizeof(TeamMemory) > (size_t)memory_limit)
+/* What the launches of a call have in common. */
+struct DecodeCall {
+  const szg_gap_decoder_cuda *decoder;
+  const szg_decode_book_cuda *book;
+  const szg_linear_input_cuda *input;
+  uint16_t *codes;
+  szg_verdict *verdict;
+  cudaStream_t stream;
+  int memory_limit, processor_count;
+};
+
+/* A class's sequences, if there are any: that is seen on the device. */
+template <class Entry, class Class>
+static szgpu_status launch_class(const DecodeCall &call, unsigned number) {
+  size_t const team_bytes = sizeof(TeamMemory<typename Class::Shape>);
+  unsigned teams = Class::kMostTeams;
+  while (teams > 1 && sizeof(DecodeTables) + teams * team_bytes > (size_t)call.memory_limit)
     teams--;
-  size_t const memory_bytes = sizeof(DecodeTables) + teams * sizeof(TeamMemory);
-  auto const kernel = sequences_decode_kernel<Entry>;
+  size_t const memory_bytes = sizeof(DecodeTables) + teams * team_bytes;
+  auto const kernel = sequences_decode_kernel<Entry, Class>;
   SZG_TRY_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)memory_bytes));
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                     cudaSharedmemCarveoutMaxShared));
+  uint64_t const sequence_count = call.input->sequence_count;
+  SequenceList const list = {call.decoder->class_sequences + number * sequence_count,
+                             call.decoder->class_counts + number};
   unsigned const blocks = szg_grid_blocks(
-      input->sequence_count, 1, (unsigned)processor_count * GapPolicy::kBlocksPerProcessor);
-  kernel<<<blocks, teams * GapPolicy::kTeamThreads, memory_bytes, stream>>>(
-      *input, decoder->sequence_first_codes, book, reinterpret_cast<uint4 *>(codes), verdict);
+      sequence_count, 1, (unsigned)call.processor_count * Class::kBlocksPerProcessor);
+  kernel<<<blocks, teams * GapPolicy::kTeamThreads, memory_bytes, call.stream>>>(
+      *call.input, call.decoder->sequence_first_codes, list, call.book,
+      reinterpret_cast<uint4 *>(call.codes), call.verdict);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
+}
+
+template <class Entry>
+static szgpu_status launch_classes(const DecodeCall &call) {
+  static_assert(kClassCount == 3, "one launch each");
+  SZG_TRY((launch_class<Entry, SparseClass>(call, 0)));
+  SZG_TRY((launch_class<Entry, MediumClass>(call, 1)));
+  return launch_class<Entry, DenseClass>(call, 2);
 }
 
 szgpu_status szg_decode_gap_cuda(const szg_gap_decoder_cuda *decoder,
                                  const szg_decode_book_cuda *book, uint32_t symbol_count,
                                  const szg_linear_input_cuda *input, uint16_t *codes,
                                  szg_verdict *verdict, struct CUstream_st *stream) {
-  SZG_REQUIRE(input->sequence_count <= INT32_MAX, SZGPU_UNSUPPORTED);
+  uint64_t const sequence_count = input->sequence_count;
+  SZG_REQUIRE(sequence_count <= INT32_MAX, SZGPU_UNSUPPORTED);
+  if (sequence_count == 0) return SZGPU_OK;
+  DecodeCall call = {decoder, book, input, codes, verdict, stream, 0, 0};
+  int device = 0;
+  SZG_TRY_CUDA(cudaGetDevice(&device));
+  SZG_TRY_CUDA(
+      cudaDeviceGetAttribute(&call.memory_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  SZG_TRY(szg_multiprocessor_count(&call.processor_count));
   size_t scan_bytes = decoder->scan_temp_bytes;
-  if (input->sequence_count > 0)
-    SZG_TRY_CUDA(scan_counts(decoder->scan_temp, &scan_bytes, input->sequence_codes,
-                             decoder->sequence_first_codes, input->sequence_count, stream));
-  return symbol_count <= szg::kNarrowSymbols
-             ? launch_decoder<szg::NarrowEntry>(decoder, book, input, codes, verdict, stream)
-             : launch_decoder<szg::WideEntry>(decoder, book, input, codes, verdict, stream);
+  SZG_TRY_CUDA(scan_counts(decoder->scan_temp, &scan_bytes, input->sequence_codes,
+                           decoder->sequence_first_codes, sequence_count, stream));
+  SZG_TRY_CUDA(cudaMemsetAsync(decoder->class_counts, 0,
+                               kClassCount * sizeof *decoder->class_counts, stream));
+  unsigned const blocks =
+      (unsigned)((sequence_count + GapPolicy::kClassThreads - 1) / GapPolicy::kClassThreads);
+  sequences_class_kernel<<<blocks, GapPolicy::kClassThreads, 0, stream>>>(
+      input->sequence_codes, sequence_count, decoder->class_sequences, decoder->class_counts);
+  SZG_TRY_LAUNCH();
+  return symbol_count <= szg::kNarrowSymbols ? launch_classes<szg::NarrowEntry>(call)
+                                             : launch_classes<szg::WideEntry>(call);
 }

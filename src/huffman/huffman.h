@@ -224,6 +224,8 @@ typedef struct szg_linear_input_cuda {
 /* What the gap-array decoder works on. */
 typedef struct szg_gap_decoder_cuda {
   uint64_t *sequence_first_codes; /* [sequences] */
+  uint32_t *class_sequences;      /* [classes][sequences]: numbers of the sequences of a class */
+  uint32_t *class_counts;         /* [classes] */
   void *scan_temp;
   uint64_t scan_temp_bytes;
 } szg_gap_decoder_cuda;

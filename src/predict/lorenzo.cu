@@ -117,7 +117,7 @@ __device__ __forceinline__ void store_codes(const typename A::Unsigned (&deltas)
   }
   store_lane(lane_codes, codes);
   if (!__any_sync(kAllLanes, escape_count > 0)) return;
-  escapes->count += __reduce_add_sync(kAllLanes, escape_count);
+  escapes->count += warp_sum(escape_count);
 #pragma unroll
   for (int i = 0; i < kLaneValues; i++)
     if (lane_codes[i] == SZG_ESCAPE_SYMBOL) escapes->note((typename A::Point)deltas[i]);
@@ -220,7 +220,7 @@ __device__ EscapeSource escapes_of(const szg_restore_input_cuda &input, uint64_t
 __device__ void judge_tile(const szg_restore_input_cuda &input, const szg_tile &tile,
                            uint64_t tile_index, uint32_t lane_bits, const EscapeSource &escapes,
                            szg_verdict *verdict) {
-  uint32_t const bits = __reduce_add_sync(kAllLanes, lane_bits);
+  uint32_t const bits = warp_sum(lane_bits);
   bool const agrees =
       bits == input.counts.bits[tile_index] + tile.value_count && escapes.taken == escapes.count;
   if (!agrees && threadIdx.x % 32 == 0) verdict->bad_data = 1;
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
     tiles_restore_kernel(szg_quantizer k, szg_grid grid, szg_restore_input_cuda input,
                          uint64_t first_tile, uint64_t end_tile, TileChoice choice,
                          Window<typename A::Value> window, szg_verdict *verdict) {
-  if (verdict->bad_data) return;
+  if (__syncthreads_or(verdict->bad_data != 0)) return; /* the block as one: others may set it */
   load_lengths(input);
   uint64_t const tile_index = first_tile + global_warp();
   if (tile_index >= end_tile) return;
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
                               uint64_t first_tile, uint64_t end_tile, typename A::Value *values,
                               szg_verdict *verdict) {
   typedef typename A::Unsigned Unsigned;
-  if (verdict->bad_data) return;
+  if (__syncthreads_or(verdict->bad_data != 0)) return; /* the block as one: others may set it */
   load_lengths(input);
   uint64_t const tile_index = first_tile + global_warp();
   if (tile_index >= end_tile) return;

@@ -11,9 +11,15 @@ namespace szg {
 
 constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 
+__device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  return value;
+}
+
 /* 32 values of a tile's row, one a lane: the lane's lattice point, that of the value before it
- * where it has none of its own. `before`: the point before lane 0's, 0 at the row's start. is_there:
- * the lane has a value. The whole warp calls. */
+ * where it has none of its own. `before`: the point before lane 0's, 0 at the row's start.
+ * is_there: the lane has a value. The whole warp calls. */
 template <class A>
 __device__ __forceinline__ typename A::Point row_points(const szg_quantizer &k, typename A::Value x,
                                                         bool is_there, typename A::Point before,

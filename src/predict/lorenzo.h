@@ -73,7 +73,7 @@ static inline bool szg_is_wide(uint32_t arithmetic) {
 
 /* What coding a frame finds besides codes. */
 typedef struct szg_coded_frame_cuda {
-  uint16_t *codes;          /* [values], code order */
+  uint16_t *codes;          /* [values], code order; aligned to 16 bytes */
   uint16_t *escape_counts;  /* [tiles] */
   uint8_t *tile_marks;      /* [tiles]: 1 where some value is exact or fill */
   int64_t *escape_extremes; /* least and greatest escaped delta; 0 where there is none */
@@ -94,7 +94,7 @@ szgpu_status szg_tiles_write_escapes_cuda(const szg_quantizer *quantizer, const 
 
 /* Codes of a frame to values. */
 typedef struct szg_restore_input_cuda {
-  const uint16_t *codes;
+  const uint16_t *codes;       /* aligned to 16 bytes */
   const uint8_t *code_lengths; /* [2 * radius] */
   szg_tile_counts counts;
   const szg_tile_place *places;

@@ -276,10 +276,9 @@ Bytes restore_on_cpu(const Setup &s, const Stored &stored, const Window &window)
     szg_tile_sum(s.is_wide(), &tile, s.axes, &work);
     szg_tile_restore(&s.k, &tile, &work, frame.data());
   }
-  Bytes result(kGuard, kPoison);
-  const uint8_t *const first = frame.data() + window.first_value * s.width();
-  result.insert(result.end(), first, first + window.value_count * s.width());
-  result.resize(result.size() + kGuard, kPoison);
+  size_t const bytes = window.value_count * s.width();
+  Bytes result(kGuard + bytes + kGuard, kPoison);
+  if (bytes) memcpy(&result[kGuard], &frame[window.first_value * s.width()], bytes);
   return result;
 }
 

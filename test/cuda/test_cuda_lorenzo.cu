@@ -36,8 +36,8 @@ std::vector<T> guarded(std::vector<T> values) {
 }
 
 Bytes shifted(const Bytes &field, size_t shift) {
-  Bytes bytes(shift, kPoison);
-  bytes.insert(bytes.end(), field.begin(), field.end());
+  Bytes bytes(shift + field.size(), kPoison);
+  memcpy(&bytes[shift], field.data(), field.size());
   return bytes;
 }
 
