@@ -26,8 +26,15 @@ enum { HAS_CUDA = 0 };
 enum { MOST_ZSTD_LEVEL = 19 };
 static_assert((int)SZGPU_MAX_THREADS == (int)SZG_MAX_THREADS, "one limit");
 
-/* SZGPU_BACKEND_AUTO takes CUDA from this size on; docs/benchmarks.md has the measurement. */
-#define LEAST_CUDA_FIELD_BYTES ((uint64_t)64 << 20)
+/* For SZGPU_BACKEND_AUTO, of fields in ordinary host memory: bytes in a microsecond on a CPU thread
+ * and by way of a GPU, what a call there takes besides, and what starting CUDA takes. Measured:
+ * docs/benchmarks.md. */
+enum {
+  CPU_BYTES_PER_US = 900,
+  CUDA_BYTES_PER_US = 6500,
+  CUDA_CALL_US = 500,
+  CUDA_START_US = 320000
+};
 
 const char *szgpu_version(void) { return SZGPU_VERSION_STRING; }
 
@@ -94,11 +101,19 @@ static bool backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder) {
   return backend == SZGPU_BACKEND_AUTO || !is_cpu_decoder(decoder);
 }
 
+/* Whether the way to the GPU and back is shorter than staying. */
+static bool pays_on_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
+  uint64_t const cpu_us = field_bytes / (CPU_BYTES_PER_US * (uint64_t)ctx->threads.count);
+  uint64_t const cuda_us =
+      field_bytes / CUDA_BYTES_PER_US + (ctx->has_device ? CUDA_CALL_US : CUDA_START_US);
+  return cuda_us < cpu_us;
+}
+
 /* Whether a call on a field of that size goes to the GPU. */
 static bool takes_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
   if (ctx->options.backend != SZGPU_BACKEND_AUTO) return ctx->options.backend == SZGPU_BACKEND_CUDA;
   if (!HAS_CUDA || ctx->is_device_given_up || is_cpu_decoder(ctx->options.decoder)) return false;
-  return field_bytes >= LEAST_CUDA_FIELD_BYTES || is_cuda_decoder(ctx->options.decoder);
+  return is_cuda_decoder(ctx->options.decoder) || pays_on_cuda(ctx, field_bytes);
 }
 
 /* Whether a call that failed on the GPU is to be done by the CPU; notes why, once. A device that

@@ -34,7 +34,7 @@ static szgpu_status try_create(szgpu_backend backend, szgpu_decoder decoder,
   options.backend = backend;
   options.decoder = decoder;
   options.stream = stream;
-  options.threads = 2;
+  options.threads = backend == SZGPU_BACKEND_AUTO ? 1 : 2; /* then a GPU is soon worth its while */
   return szgpu_create(ctx, &options);
 }
 

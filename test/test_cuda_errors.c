@@ -20,10 +20,10 @@ typedef struct work {
   size_t field_bytes;
 } work;
 
-static work small, large; /* large enough that SZGPU_BACKEND_AUTO takes CUDA */
+static work small, large; /* large enough that SZGPU_BACKEND_AUTO takes CUDA, with one thread */
 
-static work make_work(szgpu_shape shape) {
-  work w = {.c = {test_params(SZGPU_MODE_ABS, 0.5), shape, test_make_waves(&shape)},
+static work make_work(szgpu_shape shape, void *field) {
+  work w = {.c = {test_params(SZGPU_MODE_ABS, 0.5), shape, field},
             .field_bytes = test_field_bytes(&shape)};
   szgpu_ctx *const cpu = cuda_make_ctx(SZGPU_BACKEND_CPU, SZGPU_DECODER_AUTO, NULL);
   w.archive = test_compress(cpu, &w.c.params, &shape, w.c.field);
@@ -34,8 +34,12 @@ static work make_work(szgpu_shape shape) {
 
 static int make_works(void **state) {
   (void)state;
-  small = make_work(test_shape(SZGPU_F32, 3, 40, 30, 33, 0));
-  large = make_work(test_shape(SZGPU_F32, 3, 257, 256, 256, 0));
+  szgpu_shape const some = test_shape(SZGPU_F32, 3, 40, 30, 33, 0);
+  szgpu_shape const many = test_shape(SZGPU_F32, 3, 340, 512, 512, 0);
+  small = make_work(some, test_make_waves(&some));
+  void *const zeros = calloc(test_value_count(&many), sizeof(float));
+  assert_non_null(zeros);
+  large = make_work(many, zeros);
   return 0;
 }
 

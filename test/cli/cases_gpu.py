@@ -93,9 +93,9 @@ class OnAGpu(CliTest):
         self.assertEqual(self.snapshot(), before)
 
     def test_large_fields_go_there_without_a_note(self):
-        name = self.large_field("a_1000x17500.f32")
+        name = self.large_field("a_1000x90000.f32")
         self.succeed("-z", *BOUND, "-b", "cpu", "-o", "cpu.szg", name)
-        result = self.succeed("-zV", *BOUND, name)
+        result = self.succeed("-zV", *BOUND, "-j", "1", name)
         self.assertEqual(result.err, "")
         self.assertEqual(self.read(name + ".szg"), self.read("cpu.szg"))
         self.assertEqual(self.succeed("-x", "-o", "back", "--compare", name, "cpu.szg").err, "")
@@ -105,6 +105,6 @@ class OnAGpu(CliTest):
         result = self.run_szgpu("-z", *BOUND, "-b", "cuda", "--device", str(MOST_DEVICE), name)
         self.assertRegex(result.err, rf"\Aszgpu: {name}: {WHY.format(MOST_DEVICE)}; use -b cpu\n\Z")
         self.assertEqual((result.code, result.out), (5, ""))
-        large = self.large_field("a_1000x17500.f32")
-        result = self.succeed("-z", *BOUND, "--device", str(MOST_DEVICE), large)
+        large = self.large_field("a_1000x90000.f32")
+        result = self.succeed("-z", *BOUND, "-j", "1", "--device", str(MOST_DEVICE), large)
         self.assertRegex(result.err, rf"\A{NOTE.format(MOST_DEVICE)}\Z")

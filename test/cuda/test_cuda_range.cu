@@ -197,7 +197,7 @@ typename Type::Bits random_value(uint64_t rarity, double scale) {
     case 5:
       return bits_of<Type>(-9999.0);
     default:
-      return fills[random_below(fills.size())];
+      return fills[random_below(fills.size())] ^ (Bits)(random_below(4) == 0); /* or beside it */
   }
 }
 
