@@ -73,8 +73,11 @@ typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0 } szgpu_layout;
 /* AUTO: CUDA for fields that are worth the way to the GPU and back, if there is one; where that
  * fails, the CPU, with a note (szgpu_last_note). Field and archive are in host memory.
  * CPU: they are in host memory.
- * CUDA: each is in host or in device memory (the driver is asked which); an archive in device
- * memory is aligned to 16 bytes. A build without CUDA refuses it: SZGPU_UNSUPPORTED. */
+ * CUDA: each is in host memory or on the ctx's device (the driver is asked which); an archive
+ * there is aligned to 16 bytes. Work goes into one stream, and calls return when it is done. With a stream
+ * of the ctx's own, what a field's values come from must be done before. Progress is reported frame
+ * by frame, zstd counts besides. A GPU has compute capability 7.0 or more. A build without CUDA
+ * refuses it: SZGPU_UNSUPPORTED. */
 typedef enum szgpu_backend {
   SZGPU_BACKEND_AUTO = 0,
   SZGPU_BACKEND_CPU = 1,
@@ -166,7 +169,7 @@ SZGPU_API int szgpu_has_cuda(void);
 
 /* What a compression with these may need: bytes of memory besides field and archive, and the
  * largest archive. Either pointer may be NULL. With CUDA it is device memory, and a field or
- * archive in host memory has a copy there besides. */
+ * archive in host memory, or an archive with zstd, has a copy there besides. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params,
                                                      const szgpu_shape *shape,
                                                      size_t *workspace_bytes,

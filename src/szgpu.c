@@ -117,15 +117,15 @@ static bool takes_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
 }
 
 /* Whether a call that failed on the GPU is to be done by the CPU; notes why, once. A device that
- * ran out of memory may have enough for the next call, any other is given up. */
+ * is lost is given up; one that was too small for this call may do for the next. */
 static bool falls_back(szgpu_ctx *ctx, szgpu_status status) {
   if (ctx->options.backend != SZGPU_BACKEND_AUTO || is_cuda_decoder(ctx->options.decoder))
     return false;
-  if (status != SZGPU_NO_DEVICE && status != SZGPU_DEVICE_ERROR && status != SZGPU_OUT_OF_MEMORY)
-    return false;
+  bool const is_lost = status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR;
+  if (!is_lost && status != SZGPU_OUT_OF_MEMORY && status != SZGPU_UNSUPPORTED) return false;
   snprintf(ctx->note, sizeof ctx->note, "the CPU does it: %s (%s)", szgpu_status_text(status),
            ctx->error);
-  ctx->is_device_given_up = status != SZGPU_OUT_OF_MEMORY;
+  ctx->is_device_given_up = is_lost;
   ctx->error[0] = '\0';
   return true;
 }

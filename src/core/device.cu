@@ -14,14 +14,24 @@ __global__ void probe_kernel() {}
 
 } // namespace
 
-static szgpu_status open_current(szg_device *device, struct CUstream_st *stream) {
-  probe_kernel<<<1, 1, 0, stream>>>();
+static szgpu_status probe(const szg_device *device) {
+  int shared_bytes = 0;
+  SZG_TRY_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                      device->index));
+  SZG_REQUIRE(shared_bytes >= SZG_LEAST_SHARED_BYTES, SZGPU_NO_DEVICE);
+  probe_kernel<<<1, 1, 0, device->stream>>>();
   SZG_TRY_LAUNCH();
-  device->stream = stream;
-  if (stream) return SZGPU_OK;
-  SZG_TRY_CUDA(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
-  device->owns_stream = true;
   return SZGPU_OK;
+}
+
+static szgpu_status open_current(szg_device *device, struct CUstream_st *stream) {
+  device->stream = stream;
+  device->owns_stream = stream == NULL;
+  if (device->owns_stream)
+    SZG_TRY_CUDA(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
+  szgpu_status const status = probe(device);
+  if (status != SZGPU_OK && device->owns_stream) cudaStreamDestroy(device->stream);
+  return status;
 }
 
 szgpu_status szg_device_open(int index, struct CUstream_st *stream, szg_device *device) {
@@ -71,13 +81,17 @@ const char *szg_device_why(void) {
   return error == cudaSuccess ? "" : cudaGetErrorString(error);
 }
 
-bool szg_device_reaches(const void *pointer) {
+szgpu_status szg_device_reaches(const szg_device *device, const void *pointer, bool *is_reached) {
   cudaPointerAttributes attributes;
+  *is_reached = false;
   if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
-    cudaGetLastError();
-    return false;
+    cudaGetLastError(); /* memory that the runtime does not know is the host's */
+    return SZGPU_OK;
   }
-  return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  bool const is_device = attributes.type == cudaMemoryTypeDevice;
+  SZG_REQUIRE(!is_device || attributes.device == device->index, SZGPU_BAD_ARGUMENT);
+  *is_reached = is_device || attributes.type == cudaMemoryTypeManaged;
+  return SZGPU_OK;
 }
 
 szgpu_status szg_device_reserve(szg_device *device, uint64_t bytes, uint64_t *free_bytes) {

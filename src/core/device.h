@@ -23,7 +23,10 @@ typedef struct szg_verdict {
   uint32_t bad_data;     /* not 0: the contents contradict themselves */
 } szg_verdict;
 
-enum { SZG_MOST_STAGE_TIMES = 64 };
+enum {
+  SZG_MOST_STAGE_TIMES = 64,
+  SZG_LEAST_SHARED_BYTES = 65536 /* of a block: the largest table of code lengths */
+};
 
 typedef struct szg_device {
   int index;
@@ -41,7 +44,8 @@ typedef struct szg_device {
 } szg_device;
 
 /* Finds device `index` and makes it ready. stream: NULL for one of its own. On failure nothing is
- * held. SZGPU_NO_DEVICE: there is none, the driver is too old, or this build has no code for it. */
+ * held. SZGPU_NO_DEVICE: there is none, the driver is too old, this build has no code for it, or a
+ * block there has less than SZG_LEAST_SHARED_BYTES (then the runtime has nothing to say). */
 szgpu_status szg_device_open(int index, struct CUstream_st *stream, szg_device *device) SZG_CHECKED;
 void szg_device_close(szg_device *device);
 
@@ -49,12 +53,14 @@ void szg_device_close(szg_device *device);
 szgpu_status szg_device_enter(const szg_device *device, int *previous) SZG_CHECKED;
 void szg_device_leave(int previous);
 
-/* Why the last failing call of this thread failed, as the CUDA runtime says it; clears it. "" if
- * there is nothing to say. */
+/* Why the last failing call of this thread failed, as the CUDA runtime says it; clears it, also
+ * where it was somebody else's. "" if there is nothing to say. */
 const char *szg_device_why(void);
 
-/* Whether a pointer is to memory that kernels may use as it is. */
-bool szg_device_reaches(const void *pointer);
+/* Whether a pointer is to device memory, which kernels use as it is, or to the host's.
+ * SZGPU_BAD_ARGUMENT: it is to the memory of another device. */
+szgpu_status szg_device_reaches(const szg_device *device, const void *pointer,
+                                bool *is_reached) SZG_CHECKED;
 
 /* Device memory of at least `bytes`, kept for later calls. On SZGPU_OUT_OF_MEMORY *free_bytes says
  * how many there were. */

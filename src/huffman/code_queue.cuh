@@ -3,8 +3,8 @@
  *
  * Each lane decodes codes for a place of its own. It puts them together in rows of four in its
  * column of shared memory; two rows are a unit of 16 bytes, which is what is stored. When some lane
- * has no room left, the warp stores all units that are complete, four lanes for 64 bytes of one
- * lane's, so that the room needed does not depend on how many codes there are.
+ * has no room left, the warp stores all units that are complete, a few lanes for those of one
+ * lane, so that the room needed does not depend on how many codes there are.
  */
 #ifndef SZG_CODE_QUEUE_CUH
 #define SZG_CODE_QUEUE_CUH

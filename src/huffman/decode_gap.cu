@@ -5,8 +5,8 @@
  * column of shared memory, whence it reads without conflicts wherever it stands. It goes through
  * them twice: first it only counts codes, by wide lookups; a scan of the counts then says where
  * each lane's codes go, and the second time the codes are put together in units of 16 bytes. A few
- * units of each lane wait in shared memory until a warp stores them, four lanes for 64 bytes of one
- * lane's codes. So the room needed does not depend on how many codes there are.
+ * units of each lane wait in shared memory until a warp stores them, eight lanes for 128 bytes of
+ * one lane's codes. So the room needed does not depend on how many codes there are.
  *
  * Sequences are classed by the codes that they give, and each class is a launch with queues that
  * suit it: where codes are short, many come of each lookup and the queues are longer.

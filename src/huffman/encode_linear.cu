@@ -393,7 +393,7 @@ szgpu_status launch_encoder(const EncodeJob &job, const szg_grid &grid, unsigned
 szgpu_status szg_linear_encoder_carve_cuda(szg_arena *arena, const szg_grid *frame_grid,
                                            szg_linear_encoder_cuda *encoder) {
   uint64_t const tile_count = frame_grid->tile_count, value_count = frame_grid->value_count;
-  SZG_REQUIRE(tile_count <= INT32_MAX, SZGPU_DEVICE_ERROR); /* early CUBs count items in an int */
+  SZG_REQUIRE(tile_count <= INT32_MAX, SZGPU_UNSUPPORTED); /* early CUBs count items in an int */
   size_t scratch_bytes = 0;
   SZG_TRY_CUDA(scan_tile_bits(nullptr, &scratch_bytes, nullptr, tile_count, nullptr));
   /* of codes of the greatest length */

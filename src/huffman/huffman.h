@@ -174,7 +174,7 @@ typedef struct szg_linear_encoder_cuda {
   uint64_t scan_temp_bytes;
 } szg_linear_encoder_cuda;
 
-/* SZGPU_DEVICE_ERROR where the scan cannot say what it needs. */
+/* SZGPU_UNSUPPORTED: 2^31 tiles or more. */
 szgpu_status szg_linear_encoder_carve_cuda(szg_arena *arena, const szg_grid *frame_grid,
                                            szg_linear_encoder_cuda *encoder) SZG_CHECKED;
 

@@ -164,8 +164,9 @@ static szgpu_status pack_with_zstd(const compress_call *call, void *archive, uin
 static szgpu_status compress_anywhere(compress_call *call, const void *field, void *archive,
                                       uint64_t capacity, uint64_t *used_bytes) {
   szgpu_ctx *const ctx = call->ctx;
-  bool const is_device_field = szg_device_reaches(field);
-  bool const is_device_archive = szg_device_reaches(archive);
+  bool is_device_field, is_device_archive;
+  SZG_TRY(szg_cuda_reaches(ctx, field, &is_device_field));
+  SZG_TRY(szg_cuda_reaches(ctx, archive, &is_device_archive));
   bool const has_zstd = call->params->zstd_level != 0;
   size_t const value_bytes = szg_dtype_bytes(call->shape->dtype);
   szg_copies copies = {};
@@ -233,11 +234,17 @@ szgpu_status szg_compress_bounds_cuda(szgpu_ctx *ctx, const szgpu_params *params
 
 szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *params,
                                        const szgpu_shape *shape, const szg_grid *grid) {
+  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  size_t const value_bytes = szg_dtype_bytes(shape->dtype);
+  szg_copies copies = {};
+  if (ctx->options.backend == SZGPU_BACKEND_AUTO) { /* both are in host memory */
+    copies.field_bytes = grid->value_count * value_bytes;
+    SZG_REQUIRE(szg_max_archive_bytes(grid, value_bytes, szg_div_up(grid->row_extent, frame_rows),
+                                      &copies.archive_bytes),
+                SZGPU_BAD_SHAPE);
+  }
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
-  szg_copies const in_place = {};
   szg_compress_plan_cuda plan;
-  szgpu_status const status = make_plan(ctx, grid, szg_frame_rows(grid, params->frame_rows),
-                                        szg_dtype_bytes(shape->dtype), &in_place, &plan);
-  return szg_cuda_end(ctx, previous, status);
+  return szg_cuda_end(ctx, previous, make_plan(ctx, grid, frame_rows, value_bytes, &copies, &plan));
 }

@@ -10,11 +10,17 @@ static bool is_device_failure(szgpu_status status) {
 /* Says why a CUDA call failed, unless a sentence is there already. */
 static szgpu_status explain(szgpu_ctx *ctx, szgpu_status status) {
   const char *const why = szg_device_why();
+  if (status == SZGPU_UNSUPPORTED && !ctx->error[0])
+    return szg_fail(ctx, status, "a frame of that many tiles does not fit a GPU's lists");
   if (!is_device_failure(status) || ctx->error[0]) return status;
-  return szg_fail(ctx, status, "GPU %d: %s", ctx->options.device, *why ? why : "no reason given");
+  if (*why) return szg_fail(ctx, status, "GPU %d: %s", ctx->options.device, why);
+  if (status == SZGPU_OUT_OF_MEMORY) return szg_fail(ctx, status, "the host's memory");
+  return szg_fail(ctx, status, "GPU %d: a block there has less than %d bytes of shared memory",
+                  ctx->options.device, (int)SZG_LEAST_SHARED_BYTES);
 }
 
 szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
+  (void)szg_device_why(); /* what the caller left there is not our failure */
   if (!ctx->has_device) {
     szgpu_status const status =
         szg_device_open(ctx->options.device, ctx->options.stream, &ctx->device);
@@ -29,6 +35,9 @@ szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
 
 szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) {
   szgpu_status const explained = status == SZGPU_OK ? status : explain(ctx, status);
+  /* Kernels may still be at the caller's memory, which is the caller's again now. */
+  if (status != SZGPU_OK && szg_device_wait(&ctx->device, false) != SZGPU_OK)
+    (void)szg_device_why();
   szg_device_leave(previous);
   if (status == SZGPU_DEVICE_ERROR || status == SZGPU_NO_DEVICE) szg_close_cuda(ctx);
   return explained;
@@ -37,6 +46,13 @@ szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) {
 void szg_close_cuda(szgpu_ctx *ctx) {
   if (ctx->has_device) szg_device_close(&ctx->device);
   ctx->has_device = false;
+}
+
+szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reached) {
+  szgpu_status const status = szg_device_reaches(&ctx->device, pointer, is_reached);
+  if (status != SZGPU_BAD_ARGUMENT) return status;
+  return szg_fail(ctx, status, "field and archive must be in host memory or on GPU %d",
+                  ctx->options.device);
 }
 
 szgpu_status szg_cuda_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {

@@ -10,8 +10,8 @@
 
 SZG_C_BEGIN
 
-/* As their twins in pipeline.h. Field and archive are each in host or in device memory. What is in
- * device memory is complete once the ctx's stream gets there; what is in host memory, on return. */
+/* As their twins in pipeline.h. Field and archive are each in host or in device memory. Calls wait
+ * for the ctx's stream before they return. */
 szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                                const szg_grid *grid, const void *field, void *archive,
                                uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
@@ -38,6 +38,9 @@ void szg_close_cuda(szgpu_ctx *ctx);
  * the call went: errors of CUDA get a sentence. */
 szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) SZG_CHECKED;
 szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) SZG_CHECKED;
+
+/* Where a caller's pointer is to. SZGPU_BAD_ARGUMENT: another device. */
+szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reached) SZG_CHECKED;
 
 /* Device memory of the measured size, to be carved. */
 szgpu_status szg_cuda_arena_open(szgpu_ctx *ctx, const szg_arena *measured,

@@ -55,9 +55,11 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
                            szg_opened *opened) {
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
-  szgpu_status const status = szg_device_reaches(archive)
-                                  ? open_on_device(ctx, archive, archive_bytes, opened)
-                                  : szg_open(archive, archive_bytes, opened);
+  bool is_device_archive = false;
+  szgpu_status status = szg_cuda_reaches(ctx, archive, &is_device_archive);
+  if (status == SZGPU_OK)
+    status = is_device_archive ? open_on_device(ctx, archive, archive_bytes, opened)
+                               : szg_open(archive, archive_bytes, opened);
   return szg_cuda_end(ctx, previous, status);
 }
 
@@ -79,14 +81,19 @@ static uint64_t call_frames(const decompress_call *call) {
   return call->end_frame - call->first_frame;
 }
 
-static void find_frames(decompress_call *call) {
+/* SZGPU_BAD_DATA: a frame too short for its header; before memory is taken for many such. */
+static szgpu_status find_frames(decompress_call *call) {
   const szg_header *const header = &call->opened->header;
   call->first_frame = call->first_row / header->frame_rows;
   call->end_frame = szg_div_up(call->first_row + call->row_count, header->frame_rows);
   call->first_byte = szg_frame_offset(call->opened, call->first_frame);
   call->end_byte = call->first_byte;
-  for (uint64_t i = call->first_frame; i < call->end_frame; i++)
-    call->end_byte += szg_header_frame_bytes(call->opened->bytes, i);
+  for (uint64_t i = call->first_frame; i < call->end_frame; i++) {
+    uint64_t const frame_bytes = szg_header_frame_bytes(call->opened->bytes, i);
+    SZG_REQUIRE(frame_bytes >= szg_frame_header_bytes(0), SZGPU_BAD_DATA);
+    call->end_byte += frame_bytes;
+  }
+  return SZGPU_OK;
 }
 
 /* Headers of the call's frames out of device memory, next to each other into pinned memory. */
@@ -273,7 +280,7 @@ static szgpu_status restore_frames(const decompress_call *call, void *field, boo
 static szgpu_status decompress_plain(decompress_call *call, void *field, bool is_device_field,
                                      bool *has_zstd) {
   szg_buffer *const frames = &call->ctx->part_starts;
-  find_frames(call);
+  SZG_TRY(find_frames(call));
   SZG_TRY(szg_buffer_reset(frames, call_frames(call) * sizeof *call->frames));
   call->frames = (szg_frame_input_cuda *)(void *)frames->bytes;
   SZG_TRY(read_frame_headers(call, has_zstd));
@@ -309,10 +316,11 @@ static szgpu_status decompress_packed(const decompress_call *packed, void *field
 
 static szgpu_status decompress_anywhere(decompress_call *call, void *field) {
   szgpu_ctx *const ctx = call->ctx;
-  bool const is_device_field = szg_device_reaches(field);
+  bool is_device_field;
+  SZG_TRY(szg_cuda_reaches(ctx, field, &is_device_field));
+  SZG_TRY(szg_cuda_reaches(ctx, call->archive, &call->is_device_archive));
   ctx->threads.done_values = 0;
   ctx->threads.total_values = call->row_count * call->opened->grid.row_values;
-  call->is_device_archive = szg_device_reaches(call->archive);
   bool has_zstd;
   SZG_TRY(decompress_plain(call, field, is_device_field, &has_zstd));
   return has_zstd ? decompress_packed(call, field, is_device_field) : SZGPU_OK;

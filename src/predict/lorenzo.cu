@@ -334,13 +334,13 @@ struct TileShares {
   TileChoice others() const { return has_full_kernel ? kOtherTiles : kAllTiles; }
 };
 
-/* Lets a kernel have more shared memory than kernels have unasked. */
+/* Lets a kernel have a table of any size: always the most, since the permission is the kernel's,
+ * not the launch's, and other threads launch it too. */
 template <class Kernel>
-szgpu_status allow_shared_bytes(Kernel kernel, size_t bytes) {
-  constexpr size_t kUnasked = 48 * 1024;
-  if (bytes > kUnasked)
-    SZG_TRY_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+szgpu_status allow_tables(Kernel kernel) {
+  static_assert(2 * SZG_MAX_RADIUS <= SZG_LEAST_SHARED_BYTES, "what every device has");
+  SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    2 * SZG_MAX_RADIUS));
   return SZGPU_OK;
 }
 
@@ -418,7 +418,7 @@ szgpu_status szg_tiles_restore_cuda(const szg_quantizer *quantizer, const szg_gr
       bool const takes_full = is_whole && shares.has_full_kernel;
       if (takes_full) {
         auto const kernel = szg::full_tiles_restore_kernel<A, kDims>;
-        SZG_TRY(szg::allow_shared_bytes(kernel, table_bytes));
+        SZG_TRY(szg::allow_tables(kernel));
         kernel<<<blocks, kThreads, table_bytes, stream>>>(*quantizer, *grid, *input, first_tile,
                                                           end_tile, (Value *)values, verdict);
         SZG_TRY_LAUNCH();
@@ -426,7 +426,7 @@ szgpu_status szg_tiles_restore_cuda(const szg_quantizer *quantizer, const szg_gr
       }
       szg::Window<Value> const window = {(Value *)values, first_value, value_count};
       auto const kernel = szg::tiles_restore_kernel<A, kDims>;
-      SZG_TRY(szg::allow_shared_bytes(kernel, table_bytes));
+      SZG_TRY(szg::allow_tables(kernel));
       kernel<<<blocks, kThreads, table_bytes, stream>>>(
           *quantizer, *grid, *input, first_tile, end_tile,
           takes_full ? szg::kOtherTiles : szg::kAllTiles, window, verdict);

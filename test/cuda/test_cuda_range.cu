@@ -148,6 +148,9 @@ void every_known_fill_is_seen(Passes *passes) {
     passes->compare<Type>(values, 0, NULL, "two known fill values");
     for (Bits &bits : values) bits = fills[random_below(fills.size())];
     passes->compare<Type>(values, i % 4, NULL, "known fill values only");
+    values.assign(4099, fills[i]);
+    values[4000] ^= 1;
+    passes->compare<Type>(values, i % 4, NULL, "a value just beside the fill value");
   }
 }
 
@@ -197,7 +200,7 @@ typename Type::Bits random_value(uint64_t rarity, double scale) {
     case 5:
       return bits_of<Type>(-9999.0);
     default:
-      return fills[random_below(fills.size())] ^ (Bits)(random_below(4) == 0); /* or beside it */
+      return fills[random_below(fills.size())];
   }
 }
 
