@@ -74,10 +74,10 @@ typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0 } szgpu_layout;
  * fails, the CPU, with a note (szgpu_last_note). Field and archive are in host memory.
  * CPU: they are in host memory.
  * CUDA: each is in host memory or on the ctx's device (the driver is asked which); an archive
- * there is aligned to 16 bytes. Work goes into one stream, and calls return when it is done. With a stream
- * of the ctx's own, what a field's values come from must be done before. Progress is reported frame
- * by frame, zstd counts besides. A GPU has compute capability 7.0 or more. A build without CUDA
- * refuses it: SZGPU_UNSUPPORTED. */
+ * there is aligned to 16 bytes. Work goes into one stream, and calls return when it is done. With
+ * a stream of the ctx's own, what makes a field's values must be done before. Progress is reported
+ * frame by frame, zstd counts besides. A GPU has compute capability 7.0 or more. A build without
+ * CUDA refuses it: SZGPU_UNSUPPORTED. */
 typedef enum szgpu_backend {
   SZGPU_BACKEND_AUTO = 0,
   SZGPU_BACKEND_CPU = 1,
