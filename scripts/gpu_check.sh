@@ -116,6 +116,24 @@ if [ -n "$sanitize" ]; then
     done
   done
   wait
+  # The command on small fields: every kernel of both ways, in seconds.
+  small=$(mktemp -d)
+  python3 test/cuda_small_fields.py "$small"
+  there_and_back='set -e
+    "${@:4}" "$1" -z -f -q -b cuda -m abs -e 1e-2 -o "$3" "$2"
+    "${@:4}" "$1" -x -f -q -b cuda -o "$3.back" "$3"
+    "${@:4}" "$1" -x -f -q -b cuda --decoder chunked -o "$3.again" "$3"
+    cmp "$3.back" "$3.again"'
+  for field in "$small"/*.f*; do
+    for tool in memcheck racecheck initcheck synccheck; do
+      while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+      run "cuda_command.$(basename "$field").$tool" 580 bash -c "$there_and_back" _ \
+        "$build/szgpu" "$field" "$small/$tool.$(basename "$field").szg" \
+        compute-sanitizer "${common[@]}" --tool "$tool" &
+    done
+  done
+  wait
+  rm -rf "$small"
 fi
 
 # --- Times --------------------------------------------------------------------------------------
