@@ -11,6 +11,7 @@ size_t cuda_fault_asked_bytes, cuda_fault_free_bytes;
 static const char *faulty;
 static cudaError_t fault_error;
 static long spared_calls, call_count;
+static bool is_idle = true;
 static bool was_met, is_faked;
 static cudaError_t last_error; /* of a fault, until it is asked for */
 
@@ -23,13 +24,18 @@ void cuda_fault_set(const char *function, cudaError_t error, long spared) {
   last_error = cudaSuccess;
 }
 
+void cuda_fault_leave_error(cudaError_t error) { last_error = error; }
 bool cuda_fault_was_met(void) { return was_met; }
+bool cuda_fault_is_idle(void) { return is_idle; }
+int cuda_fault_shared_bytes = 65536, cuda_fault_pointer_device = -1;
 long cuda_fault_calls(void) { return call_count; }
 void cuda_fault_fake_gpu(void) { is_faked = true; }
 bool cuda_fault_is_faked(void) { return is_faked; }
 
 static bool fails(const char *function) {
   call_count++;
+  if (strstr(function, "Async")) is_idle = false;
+  if (strcmp(function, "cudaStreamSynchronize") == 0) is_idle = true;
   if (!faulty || strcmp(function, faulty) != 0 || spared_calls-- > 0) return false;
   was_met = true;
   last_error = fault_error;
@@ -59,7 +65,7 @@ static int fake_attribute(enum cudaDeviceAttr attribute) {
   return attribute == cudaDevAttrComputeCapabilityMajor   ? 9
          : attribute == cudaDevAttrComputeCapabilityMinor ? 0
          : attribute == cudaDevAttrMultiProcessorCount    ? 4
-                                                          : 65536;
+                                                          : cuda_fault_shared_bytes;
 }
 
 static cudaError_t give_attributes(struct cudaFuncAttributes *attributes) {
@@ -71,7 +77,9 @@ static cudaError_t give_attributes(struct cudaFuncAttributes *attributes) {
 
 static cudaError_t give_pointer(struct cudaPointerAttributes *attributes) {
   memset(attributes, 0, sizeof *attributes);
-  attributes->type = cudaMemoryTypeUnregistered;
+  bool const is_device = cuda_fault_pointer_device >= 0;
+  attributes->type = is_device ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+  attributes->device = cuda_fault_pointer_device;
   return cudaSuccess;
 }
 

@@ -15,7 +15,14 @@
  * Resets cuda_fault_calls. */
 void cuda_fault_set(const char *function, cudaError_t error, long spared);
 bool cuda_fault_was_met(void);
-long cuda_fault_calls(void); /* of any function of the runtime since */
+long cuda_fault_calls(void);   /* of any function of the runtime since */
+bool cuda_fault_is_idle(void); /* whether all that was put in the stream was waited for */
+
+/* As if the program itself had met an error before and left it standing. */
+void cuda_fault_leave_error(cudaError_t error);
+
+/* Of the fake: what a block has at most, and on which device all pointers are; -1: the host's. */
+extern int cuda_fault_shared_bytes, cuda_fault_pointer_device;
 
 /* What the last cudaMalloc that failed was asked for, and how much cudaMemGetInfo said was free. */
 extern size_t cuda_fault_asked_bytes, cuda_fault_free_bytes;

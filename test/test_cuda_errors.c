@@ -188,6 +188,59 @@ static void a_device_that_is_not_there_is_named(void **state) {
   szgpu_destroy(ctx);
 }
 
+static void a_device_of_too_little_shared_memory_is_refused(void **state) {
+  (void)state;
+  if (!cuda_fault_is_faked()) return; /* real ones have enough */
+  szgpu_ctx *const ctx = make_gpu();
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  cuda_fault_shared_bytes = 49152;
+  szgpu_status const status = reserve(ctx, &small);
+  cuda_fault_shared_bytes = 65536;
+  assert_int_equal(status, SZGPU_NO_DEVICE);
+  holds_number(szgpu_last_error(ctx), 65536);
+  assert_int_equal(reserve(ctx, &small), SZGPU_OK);
+  szgpu_destroy(ctx);
+}
+
+static void memory_of_another_device_is_refused(void **state) {
+  (void)state;
+  if (!cuda_fault_is_faked()) return; /* it takes two */
+  szgpu_ctx *const ctx = make_gpu();
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  cuda_fault_pointer_device = 1;
+  szgpu_status const compressed = compress(ctx, &small), restored = decompress(ctx, &small);
+  cuda_fault_pointer_device = -1;
+  assert_int_equal(compressed, SZGPU_BAD_ARGUMENT);
+  assert_int_equal(restored, SZGPU_BAD_ARGUMENT);
+  assert_non_null(strstr(szgpu_last_error(ctx), "GPU 0"));
+  szgpu_destroy(ctx);
+}
+
+/* It was taken for a failure of the launch that came next. */
+static void an_error_that_the_program_left_standing_is_not_ours(void **state) {
+  (void)state;
+  szgpu_ctx *const ctx = make_gpu();
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  cuda_fault_leave_error(cudaErrorMemoryAllocation);
+  assert_int_equal(reserve(ctx, &small), SZGPU_OK);
+  szgpu_destroy(ctx);
+}
+
+/* What it had put in the stream could still be reading the field. */
+static void a_call_that_fails_waits_for_its_work(void **state) {
+  (void)state;
+  szgpu_ctx *const ctx = make_gpu();
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  uint8_t too_small[16];
+  size_t archive_bytes;
+  assert_int_equal(szgpu_compress(ctx, &small.c.params, &small.c.shape, small.c.field, too_small,
+                                  sizeof too_small, &archive_bytes),
+                   SZGPU_CAPACITY);
+  assert_true(cuda_fault_is_idle());
+  goes_on(ctx);
+  szgpu_destroy(ctx);
+}
+
 /* A program may make ctxs before it knows of a GPU, and fork. */
 static void creating_a_ctx_touches_no_device(void **state) {
   (void)state;
@@ -290,6 +343,10 @@ int main(void) {
       cmocka_unit_test(out_of_device_memory_says_how_much_is_needed_and_free),
       cmocka_unit_test(out_of_pinned_memory_says_so),
       cmocka_unit_test(a_device_that_is_not_there_is_named),
+      cmocka_unit_test(a_device_of_too_little_shared_memory_is_refused),
+      cmocka_unit_test(memory_of_another_device_is_refused),
+      cmocka_unit_test(an_error_that_the_program_left_standing_is_not_ours),
+      cmocka_unit_test(a_call_that_fails_waits_for_its_work),
       cmocka_unit_test(creating_a_ctx_touches_no_device),
       cmocka_unit_test(the_cpu_backend_touches_no_device),
       cmocka_unit_test(auto_takes_the_cpu_where_the_gpu_fails_and_says_why),
