@@ -19,15 +19,23 @@
 #include <cub/cub.cuh>
 
 #include "core/cuda_check.cuh"
-#include "huffman/code_queue.cuh"
+#include "huffman/decode_words.cuh"
 
 namespace {
 
+using szg::bits_at;
+using szg::block_memory;
 using szg::CodeQueue;
+using szg::count_codes;
 using szg::DecodeTables;
+using szg::gap_of;
 using szg::kAllLanes;
 using szg::kUnitCodes;
+using szg::kWordRows;
 using szg::shared_at;
+using szg::shared_tables;
+using szg::stage_words;
+using szg::window_of;
 
 struct GapPolicy {
   static constexpr unsigned kTeamWarps = 4;
@@ -51,18 +59,6 @@ typedef SequenceClass<szg::QueueShape<8, 2>, 7, 1> MediumClass;
 typedef SequenceClass<szg::QueueShape<8, 2>, 3, 2> DenseClass;
 constexpr unsigned kClassCount = 3;
 
-/* Rows of words, one a lane: those of the subsequence, and of the next as many as the codes reach
- * into that complete a unit. A lane that has finished goes on reading, and so may reach any row:
- * they are taken modulo a power of two, with one more for the word after. */
-constexpr uint32_t kNextWords = 4;
-constexpr uint32_t kWordRows = 16;
-constexpr uint32_t kWordRowBytes = 32 * sizeof(uint32_t);
-static_assert((SZG_MAX_CODE_BITS - 1) + (kUnitCodes - 1) * SZG_MAX_CODE_BITS <= 32 * kNextWords,
-              "codes to complete a unit");
-static_assert(SZG_SUBSEQUENCE_WORDS + kNextWords < kWordRows, "rows");
-static_assert(SZG_SUBSEQUENCE_BITS / SZG_MAX_CODE_BITS >= 2 * kUnitCodes,
-              "a unit has codes of two subsequences at most, but for the stream's end");
-
 template <class Shape>
 struct WarpMemory {
   uint32_t words[(kWordRows + 1) * 32];
@@ -75,99 +71,7 @@ struct TeamMemory {
   static_assert(sizeof(WarpMemory<Shape>) % 16 == 0, "tables and teams are aligned");
 };
 
-/* Tables, then a TeamMemory for each team. */
-extern __shared__ uint4 block_memory[];
-
-__device__ __forceinline__ const DecodeTables *shared_tables() {
-  return reinterpret_cast<const DecodeTables *>(block_memory);
-}
-
 typedef cub::WarpScan<uint32_t> WarpScan;
-
-/* ---- a subsequence's words and codes ---- */
-
-/* Four words of the stream, zeros past its end. */
-__device__ uint4 words_at(const szg_linear_input_cuda &input, uint64_t first) {
-  if (first + 4 <= input.word_count)
-    return __ldg(reinterpret_cast<const uint4 *>(input.words + first));
-  uint32_t words[4];
-#pragma unroll
-  for (int i = 0; i < 4; i++) words[i] = first + i < input.word_count ? input.words[first + i] : 0;
-  return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-__device__ void put_words(uint4 words, uint32_t column) {
-  uint32_t *const rows = shared_at<uint32_t>(column);
-  rows[0] = words.x;
-  rows[32] = words.y;
-  rows[64] = words.z;
-  rows[96] = words.w;
-}
-
-/* Puts the lane's words in its column, and the first of them below those of the lane before. Says
- * whether they are all 0. */
-__device__ bool stage_words(const szg_linear_input_cuda &input, uint64_t subsequence,
-                            uint32_t warp_memory) {
-  uint32_t const lane = threadIdx.x % 32;
-  uint64_t const first = subsequence * SZG_SUBSEQUENCE_WORDS;
-  uint4 const head = words_at(input, first), tail = words_at(input, first + 4);
-  uint4 const next = lane == 0 ? words_at(input, first + 32 * SZG_SUBSEQUENCE_WORDS) : head;
-  put_words(head, warp_memory + 4 * lane);
-  put_words(tail, warp_memory + 4 * lane + 4 * kWordRowBytes);
-  put_words(next, warp_memory + 4 * ((lane + 31) % 32) + SZG_SUBSEQUENCE_WORDS * kWordRowBytes);
-  return (head.x | head.y | head.z | head.w | tail.x | tail.y | tail.z | tail.w) == 0;
-}
-
-__device__ uint32_t gap_of(const szg_linear_input_cuda &input, uint64_t subsequence) {
-  return input.gaps[subsequence / 2] >> subsequence % 2 * 4 & 15;
-}
-
-/* 32 bits of the lane's from a bit on; of `bit`, all above the rows does not count. */
-__device__ __forceinline__ uint32_t bits_at(uint32_t column, uint32_t bit) {
-  uint32_t const first_word = bit & 32 * (kWordRows - 1); /* bit / 32 rows of 32 words */
-  const uint32_t *const word = shared_at<uint32_t>(column + first_word * sizeof(uint32_t));
-  return __funnelshift_l(word[32], word[0], bit);
-}
-
-/* In PTX, or the compiler makes three instructions of this shift and an access by it, not two. */
-__device__ __forceinline__ uint32_t window_of(uint32_t bits) {
-  uint32_t window;
-  asm("shr.u32 %0, %1, %2;" : "=r"(window) : "r"(bits), "n"(32 - szg::kWindowBits));
-  return window;
-}
-
-/* Of the long code that `bits` begin with. */
-__device__ uint32_t long_span(uint32_t bits) {
-  uint32_t const slot = szg::long_slot(shared_tables(), bits);
-  return szg::span_of(1, szg::long_code_bits(shared_tables(), slot));
-}
-
-/* On to the first border of codes from `left` bits on, or to the last one known, if there is none
- * in the window. */
-__device__ uint32_t span_at_end(uint32_t bits, uint32_t left) {
-  uint32_t const borders = shared_tables()->borders[window_of(bits)];
-  uint32_t const beyond = borders & kAllLanes << min(left, 16u);
-  uint32_t const advance = beyond ? __ffs((int)beyond) - 1 : 31 - __clz((int)borders);
-  if (advance == 0) return long_span(bits);
-  return szg::span_of(__popc(borders & ((1u << advance) - 1)), advance);
-}
-
-/* The codes that begin from gap on and before limit: their number, and where the last one ends. */
-__device__ uint32_t count_codes(uint32_t column, uint32_t gap, uint32_t limit) {
-  uint32_t span = gap; /* of the codes so far and of the gap */
-  int const last_of_pairs = (int)limit - 2 * SZG_MAX_CODE_BITS;
-  while ((int)(span & szg::kSpanPlaceMask) <= last_of_pairs) {
-    uint32_t const bits = bits_at(column, span);
-    uint32_t const first = shared_tables()->spans[window_of(bits)];
-    uint32_t const rest = __funnelshift_l(0, bits, first);
-    uint32_t second = shared_tables()->spans[window_of(rest)];
-    if (second == 0) second = long_span(rest);
-    span += first + second;
-  }
-  while ((span & szg::kSpanPlaceMask) < limit)
-    span += span_at_end(bits_at(column, span), limit - (span & szg::kSpanPlaceMask));
-  return span;
-}
 
 /* ---- decoding ---- */
 
