@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "archive_edit.h"
+#include "archive_samples.h"
 #include "container/format.h"
 #include "cuda_support.h"
 
@@ -23,14 +24,6 @@ static size_t field_bytes_of[SAMPLE_COUNT];
 
 /* ---- small archives of every kind ---- */
 
-static test_archive make(szgpu_shape shape, szgpu_params params, void *field) {
-  test_archive const roomy = test_compress(cuda_cpu, &params, &shape, field);
-  test_archive const archive = archive_copy(&roomy, roomy.byte_count);
-  free(roomy.bytes);
-  free(field);
-  return archive;
-}
-
 static test_archive make_linear(szgpu_shape shape) {
   float *const field = test_make_waves(&shape);
   szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
@@ -38,38 +31,10 @@ static test_archive make_linear(szgpu_shape shape) {
   for (uint64_t i = 40; i < test_value_count(&shape); i += 1 + test_hash(i) % 30)
     field[i] = i % 5 ? 1e20f : i % 3 ? 3e9f : -1e4f;
   field[5] = INFINITY, field[6] = NAN, field[800] = 3e9f, field[801] = -1e5f;
-  test_archive const archive = make(shape, params, field);
+  test_archive const archive = sample_make(cuda_cpu, shape, params, field);
   for (uint32_t kind = 0; kind < SZG_SECTION_RAW; kind++)
     (void)archive_section_of_kind(&archive, 0, kind);
   return archive;
-}
-
-static test_archive make_lone(void) {
-  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 100, 0, 0, 0);
-  float *const field = test_allocate(400);
-  for (int i = 0; i < 100; i++) field[i] = (float)(i % 2);
-  return make(shape, test_params(SZGPU_MODE_ABS, 10.0), field);
-}
-
-static test_archive make_constant(void) {
-  szgpu_shape const shape = test_shape(SZGPU_F64, 1, 200, 0, 0, 0);
-  double *const field = test_allocate(1600);
-  for (int i = 0; i < 200; i++) field[i] = i % 50 == 9 ? INFINITY : i % 7 ? 2.5 : 1e20;
-  return make(shape, test_params(SZGPU_MODE_REL, 1e-3), field);
-}
-
-static test_archive make_wide(void) {
-  szgpu_shape const shape = test_shape(SZGPU_F64, 2, 9, 11, 0, 0);
-  double *const field = test_allocate(9 * 11 * 8);
-  for (int i = 0; i < 9 * 11; i++) field[i] = 1e6 + 2e-5 * (i % 11) + (i == 50 ? 1e3 : 0);
-  return make(shape, test_params(SZGPU_MODE_ABS, 1e-5), field);
-}
-
-static test_archive make_waves(szgpu_shape shape, double bound, uint64_t frame_rows, int level) {
-  szgpu_params params = test_params(SZGPU_MODE_ABS, bound);
-  params.frame_rows = frame_rows;
-  params.zstd_level = level;
-  return make(shape, params, test_make_waves(&shape));
 }
 
 static int make_samples(void **state) {
@@ -77,13 +42,14 @@ static int make_samples(void **state) {
   serial_cpu = test_make_serial_ctx();
   szgpu_shape const bits = test_shape(SZGPU_F32, 2, 5, 7, 0, 0);
   samples[LINEAR] = make_linear(test_shape(SZGPU_F32, 3, 3, 9, 33, 0));
-  samples[LONE] = make_lone();
-  samples[CONSTANT] = make_constant();
-  samples[RAW] = make(bits, test_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&bits));
-  samples[WIDE] = make_wide();
-  samples[FRAMES] = make_waves(test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
-  samples[ZSTD] = make_waves(test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
-  samples[BATCH] = make_waves(test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
+  samples[LONE] = sample_lone(cuda_cpu);
+  samples[CONSTANT] = sample_constant(cuda_cpu);
+  samples[RAW] =
+      sample_make(cuda_cpu, bits, test_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&bits));
+  samples[WIDE] = sample_wide(cuda_cpu);
+  samples[FRAMES] = sample_waves(cuda_cpu, test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
+  samples[ZSTD] = sample_waves(cuda_cpu, test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
+  samples[BATCH] = sample_waves(cuda_cpu, test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
   samples[LONG] = make_linear(test_shape(SZGPU_F32, 2, 300, 333, 0, 0));
   for (int i = 0; i < SAMPLE_COUNT; i++) field_bytes_of[i] = test_inspect(&samples[i]).field_bytes;
   return 0;
@@ -343,7 +309,7 @@ static void a_row_of_a_claimed_huge_field_takes_no_time(void **state) {
     uint64_t const rows = (uint64_t)1 << log;
     float *const field = test_allocate(64);
     for (int i = 0; i < 16; i++) field[i] = 1.5f;
-    test_archive archive = make(shape, test_params(SZGPU_MODE_REL, 1e-3), field);
+    test_archive archive = sample_make(cuda_cpu, shape, test_params(SZGPU_MODE_REL, 1e-3), field);
     archive_store(&archive, 24, 8, rows); /* dims[0] */
     archive_store(&archive, 96, 8, rows); /* frame rows */
     archive_store(&archive, archive_frame_offset(&archive, 0) + 16, 8, rows);

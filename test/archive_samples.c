@@ -1,0 +1,49 @@
+/* archive_samples.c - small archives of most kinds.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "archive_samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "archive_edit.h"
+#include "container/format.h"
+
+test_archive sample_make(szgpu_ctx *ctx, szgpu_shape shape, szgpu_params params, void *field) {
+  test_archive const roomy = test_compress(ctx, &params, &shape, field);
+  test_archive const archive = archive_copy(&roomy, roomy.byte_count);
+  free(roomy.bytes);
+  free(field);
+  return archive;
+}
+
+test_archive sample_lone(szgpu_ctx *ctx) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 100, 0, 0, 0);
+  float *const field = test_allocate(400);
+  for (int i = 0; i < 100; i++) field[i] = (float)(i % 2);
+  return sample_make(ctx, shape, test_params(SZGPU_MODE_ABS, 10.0), field);
+}
+
+test_archive sample_constant(szgpu_ctx *ctx) {
+  szgpu_shape const shape = test_shape(SZGPU_F64, 1, 200, 0, 0, 0);
+  double *const field = test_allocate(1600);
+  for (int i = 0; i < 200; i++) field[i] = i % 50 == 9 ? INFINITY : i % 7 ? 2.5 : 1e20;
+  return sample_make(ctx, shape, test_params(SZGPU_MODE_REL, 1e-3), field);
+}
+
+test_archive sample_wide(szgpu_ctx *ctx) {
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, 9, 11, 0, 0);
+  double *const field = test_allocate(9 * 11 * 8);
+  for (int i = 0; i < 9 * 11; i++) field[i] = 1e6 + 2e-5 * (i % 11) + (i == 50 ? 1e3 : 0);
+  test_archive const archive = sample_make(ctx, shape, test_params(SZGPU_MODE_ABS, 1e-5), field);
+  assert_int_equal(archive.bytes[120], SZG_ARITHMETIC_F64_WIDE);
+  return archive;
+}
+
+test_archive sample_waves(szgpu_ctx *ctx, szgpu_shape shape, double bound, uint64_t frame_rows,
+                          int level) {
+  szgpu_params params = test_params(SZGPU_MODE_ABS, bound);
+  params.frame_rows = frame_rows;
+  params.zstd_level = level;
+  return sample_make(ctx, shape, params, test_make_waves(&shape));
+}

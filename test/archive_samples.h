@@ -1,0 +1,18 @@
+/* archive_samples.h - small archives of most kinds, to be damaged.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_TEST_ARCHIVE_SAMPLES_H
+#define SZG_TEST_ARCHIVE_SAMPLES_H
+
+#include "support.h"
+
+/* An archive of a field, which is given back, in memory of just its size. */
+test_archive sample_make(szgpu_ctx *ctx, szgpu_shape shape, szgpu_params params, void *field);
+
+test_archive sample_lone(szgpu_ctx *ctx); /* one symbol */
+test_archive sample_constant(szgpu_ctx *ctx);
+test_archive sample_wide(szgpu_ctx *ctx); /* the 64-bit lattice */
+test_archive sample_waves(szgpu_ctx *ctx, szgpu_shape shape, double bound, uint64_t frame_rows,
+                          int zstd_level);
+
+#endif
