@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_stages [--runs N] [--host-runs N] [--modes rel|abs] -e BOUND[,BOUND...]
- *                [--decoder gap-array|chunked] [--json FILE] FIELD...
+ *                [--layout tile|linear] [--decoder gap-array|chunked]
+ *                [--json FILE] FIELD...
  *
  * FIELD: raw values in a file named as turb_512x512x512.f32 (or .f64), slowest axis first. For each
  * field and bound, medians of N runs (20 or more) after 3 that do not count:
@@ -37,6 +38,7 @@ constexpr int kLeastRuns = 20, kWarmUps = 3;
 struct Arguments {
   int runs = kLeastRuns, host_runs = 5;
   bool is_relative = true, is_chunked = false;
+  szgpu_layout layout = SZGPU_LAYOUT_TILE;
   std::vector<double> bounds;
   std::string json;
   std::vector<std::string> fields;
@@ -71,6 +73,8 @@ Arguments parse_arguments(int argc, char **argv) {
       arguments.json = value;
     else if (name == "--modes" && (value == "rel" || value == "abs"))
       arguments.is_relative = value == "rel";
+    else if (name == "--layout" && (value == "tile" || value == "linear"))
+      arguments.layout = value == "tile" ? SZGPU_LAYOUT_TILE : SZGPU_LAYOUT_LINEAR;
     else if (name == "--decoder" && (value == "gap-array" || value == "chunked"))
       arguments.is_chunked = value == "chunked";
     else
@@ -96,6 +100,7 @@ szgpu_ctx *make_ctx(szgpu_backend backend, szgpu_decoder decoder, cudaStream_t s
 
 szgpu_params params_of(const Arguments &arguments, double bound) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.layout = arguments.layout;
   params.mode = arguments.is_relative ? SZGPU_MODE_REL : SZGPU_MODE_ABS;
   params.bound = bound;
   return params;
@@ -127,9 +132,11 @@ class Case {
         stream(stream),
         params(params_of(arguments, bound)),
         compressor(make_ctx(SZGPU_BACKEND_CUDA, SZGPU_DECODER_AUTO, stream)),
-        decompressor(make_ctx(
-            SZGPU_BACKEND_CUDA,
-            arguments.is_chunked ? SZGPU_DECODER_CHUNKED : SZGPU_DECODER_GAP_ARRAY, stream)),
+        decompressor(make_ctx(SZGPU_BACKEND_CUDA,
+                              arguments.layout == SZGPU_LAYOUT_TILE ? SZGPU_DECODER_AUTO
+                              : arguments.is_chunked                ? SZGPU_DECODER_CHUNKED
+                                                                    : SZGPU_DECODER_GAP_ARRAY,
+                              stream)),
         capacity(capacity_of(compressor, params, field)),
         reference(compress_on_cpu(params, field)),
         checker(stream),
@@ -296,7 +303,7 @@ szgpu_status carve(szg_arena *arena, Decoding *frame) {
 /* Where tiles begin, and the length of the stream. */
 szgpu_status prepare_decoding(const Decoding &frame, cudaStream_t stream) {
   szg_tile_counts counts = {};
-  counts.bits = (const uint16_t *)frame.sections[SZG_SECTION_TILE_BITS];
+  counts.bits = (const uint16_t *)frame.sections[SZG_SECTION_TILE_SIZES];
   SZG_TRY_CUDA(cudaMemsetAsync(frame.verdict, 0, sizeof *frame.verdict, stream));
   SZG_TRY(szg_places_scan_cuda(&frame.places, &frame.grid, &counts, stream));
   SZG_TRY_CUDA(cudaMemcpyAsync(frame.bit_count, &frame.places.places[frame.grid.tile_count].bit,

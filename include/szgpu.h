@@ -68,7 +68,10 @@ typedef enum szgpu_dtype { SZGPU_F32 = 0, SZGPU_F64 = 1 } szgpu_dtype;
  * ABS: the absolute bound itself.  PSNR: a target in dB. */
 typedef enum szgpu_mode { SZGPU_MODE_REL = 0, SZGPU_MODE_ABS = 1, SZGPU_MODE_PSNR = 2 } szgpu_mode;
 
-typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0 } szgpu_layout;
+/* How codes are laid out in an archive.
+ * TILE: each tile by itself, in 32 lanes; what the GPU reads and writes fastest.
+ * LINEAR: one stream of codes with a gap array; a little smaller where codes are short. */
+typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szgpu_layout;
 
 /* AUTO: CUDA for fields that are worth the way to the GPU and back, if there is one; where that
  * fails, the CPU, with a note (szgpu_last_note). Field and archive are in host memory.
@@ -89,8 +92,8 @@ typedef enum szgpu_decoder {
   SZGPU_DECODER_AUTO = 0,
   SZGPU_DECODER_SERIAL = 1,    /* CPU: one bit at a time, checks all side data: the oracle */
   SZGPU_DECODER_TABLE = 2,     /* CPU: wide-table lookups, threads over tiles */
-  SZGPU_DECODER_GAP_ARRAY = 3, /* CUDA: a thread a subsequence, by the gap array */
-  SZGPU_DECODER_CHUNKED = 4    /* CUDA: a thread a tile, a baseline to compare with */
+  SZGPU_DECODER_GAP_ARRAY = 3, /* CUDA, linear layout: a thread a subsequence, by the gap array */
+  SZGPU_DECODER_CHUNKED = 4    /* CUDA, linear layout: a thread a tile, to compare with */
 } szgpu_decoder;
 
 /* dims: slowest axis first, as numpy prints a shape; entries from ndim on are ignored.
@@ -119,7 +122,8 @@ typedef struct szgpu_params {
   double bound;        /* see szgpu_mode; finite and > 0 */
   uint64_t frame_rows; /* rows of the slowest axis longer than 1 in a frame, rounded up to whole
                           tiles; 0: the whole field up to 2^30 values */
-  uint32_t radius;     /* deltas in (-radius, radius) get a code; 2..32768, 0: chosen by cost */
+  uint32_t radius;     /* linear layout: deltas in (-radius, radius) get a code; 2..32768, 0: chosen
+                          by cost. Tile layout: 0 */
   uint32_t source;     /* SZGPU_SOURCE_* */
   int zstd_level;      /* 0: no zstd; 1..19: sections go through zstd where it pays */
   int has_fill;        /* 1: fill is the fill value; 0: one of the known ones, if present */
@@ -127,7 +131,7 @@ typedef struct szgpu_params {
 } szgpu_params;
 
 #define SZGPU_PARAMS_DEFAULTS \
-  { sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_LINEAR, 1e-4, 0, 0, 0, 0, 0, 0.0 }
+  { sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0 }
 
 /* Called from time to time, in the calling thread, with work done and in all. The unit is a value
  * once through a stage, so the total can be a few times the field's values. Nonzero stops the work:
@@ -235,20 +239,18 @@ enum { SZGPU_MAX_SECTIONS = 24 };
 
 typedef struct szgpu_frame_info {
   size_t struct_bytes;
-  const char *kind; /* "linear", "constant" or "raw" */
+  const char *kind; /* "linear", "tile", "constant" or "raw" */
   const char *axes; /* differenced axes, e.g. "zyx"; "" where there are none */
   uint32_t radius;
   uint32_t section_count;
   uint64_t first_row, row_count; /* of the slowest axis longer than 1 */
   uint64_t frame_bytes;
   szgpu_section_info sections[SZGPU_MAX_SECTIONS];
+  uint32_t zero_groups;  /* tile: rows of a lane that a bit can leave out, 8 or 4; 0: none */
+  uint32_t lattice_bits; /* tile: of a lattice point, 16, 32 or 64; else 0 */
 } szgpu_frame_info;
-#define SZGPU_FRAME_INFO_DEFAULTS                          \
-  {                                                        \
-    sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, { \
-      { NULL, NULL, 0, 0, 0 }                              \
-    }                                                      \
-  }
+#define SZGPU_FRAME_INFO_DEFAULTS \
+  { sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, {{NULL, NULL, 0, 0, 0}}, 0, 0 }
 
 /* Reads the header only: archive_bytes may be less than the archive as long as the header is
  * there. info->archive_bytes is the size the archive should have. */

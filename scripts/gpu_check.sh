@@ -116,12 +116,16 @@ if [ -n "$sanitize" ]; then
     done
   done
   wait
-  # The command on small fields: every kernel of both ways, in seconds.
+  # The command on small fields: every kernel of both layouts and ways, in seconds.
   small=$(mktemp -d)
   python3 test/cuda_small_fields.py "$small"
   there_and_back='set -e
-    "${@:4}" "$1" -z -f -q -b cuda -m abs -e 1e-2 -o "$3" "$2"
-    "${@:4}" "$1" -x -f -q -b cuda -o "$3.back" "$3"
+    for layout in tile linear; do
+      "${@:4}" "$1" -z -f -q -b cuda --layout $layout -m abs -e 1e-2 -o "$3" "$2"
+      "${@:4}" "$1" -x -f -q -b cuda -o "$3.back" "$3"
+      "$1" -x -f -q -b cpu -o "$3.again" "$3"
+      cmp "$3.back" "$3.again"
+    done
     "${@:4}" "$1" -x -f -q -b cuda --decoder chunked -o "$3.again" "$3"
     cmp "$3.back" "$3.again"'
   for field in "$small"/*.f*; do
@@ -143,9 +147,12 @@ if [ -n "$bench" ]; then
   trap 'rm -rf "$made"' EXIT
   run bench_fields 600 python3 bench/gpu_fields.py "$made" 512
   mapfile -t made_fields < <(find "$made" -name '*.f32' -o -name '*.f64' | sort)
-  run bench_stages 600 "$build/bench_stages" -e 1e-3,1e-4 --json "$logs/bench_stages.json" \
-    "${made_fields[@]}"
-  cat "$logs/bench_stages.log"
+  for layout in tile linear; do
+    name=bench_stages.$layout
+    run "$name" 600 "$build/bench_stages" --layout $layout -e 1e-3,1e-4 \
+      --json "$logs/$name.json" "${made_fields[@]}"
+    cat "$logs/$name.log"
+  done
 fi
 
 # --- Summary ------------------------------------------------------------------------------------

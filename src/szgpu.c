@@ -183,12 +183,14 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
   if (params->source & ~(uint32_t)SZGPU_SOURCE_ALL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "source has unknown bits: 0x%x", params->source);
-  if (params->layout != SZGPU_LAYOUT_LINEAR)
+  if (params->layout > SZGPU_LAYOUT_TILE)
     return szg_fail(ctx, SZGPU_UNSUPPORTED, "there is no layout %d", (int)params->layout);
   if (!szg_is_positive(params->bound))
     return szg_fail(ctx, SZGPU_BAD_BOUND, "the bound is %g", params->bound);
   if (params->radius && (params->radius < SZG_MIN_RADIUS || params->radius > SZG_MAX_RADIUS))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius of %u is not in 2 .. 32768", params->radius);
+  if (params->radius && params->layout != SZGPU_LAYOUT_LINEAR)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius is for the linear layout only");
   if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a zstd level of %d is not in 0 .. 19",
                     params->zstd_level);
@@ -237,7 +239,7 @@ szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szg
     szgpu_status const status = szg_compress_reserve_cuda(ctx, params, shape, &grid);
     if (!falls_back(ctx, status)) return status;
   }
-  return szg_compress_reserve_cpu(ctx, params, &grid);
+  return szg_compress_reserve_cpu(ctx, params, shape, &grid);
 }
 
 szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
@@ -262,6 +264,14 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
   return status;
 }
 
+/* Whether the ctx's decoder reads the archive's layout. */
+static szgpu_status check_layout(szgpu_ctx *ctx, szgpu_layout layout) {
+  if (layout == SZGPU_LAYOUT_LINEAR || !is_cuda_decoder(ctx->options.decoder)) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_UNSUPPORTED,
+                  "the archive has the tile layout, which the decoder %s does not read",
+                  ctx->options.decoder == SZGPU_DECODER_GAP_ARRAY ? "gap-array" : "chunked");
+}
+
 /* Restores rows of dims[0]; UINT64_MAX rows: all of them. */
 static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     uint64_t first_row, uint64_t row_count, void *field,
@@ -278,6 +288,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
     return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
                     "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
                     (unsigned long long)stated_bytes);
+  SZG_TRY(check_layout(ctx, opened.header.layout));
   SZG_TRY(check_alignment(ctx, opened.header.shape.dtype, field));
   uint64_t const extent = opened.header.shape.dims[0];
   bool const is_whole = row_count == UINT64_MAX;

@@ -10,10 +10,12 @@
 /* From docs/format.md, not from the code. */
 enum {
   FRAME_COUNT = 104,
+  ARCHIVE_BYTES = 112,
   FRAME_TABLE = 128,
   FRAME_HEADER_BYTES = 40,
   SECTION_COUNT = 32,
   ENTRY_BYTES = 32,
+  ENTRY_RAW = 8,
   ENTRY_STORED = 16,
   ENTRY_CHECKSUM = 24,
   MOST_SECTIONS = 13,
@@ -74,6 +76,29 @@ uint32_t archive_section_of_kind(const test_archive *archive, uint64_t frame, ui
 void archive_store(test_archive *archive, size_t offset, unsigned width, uint64_t value) {
   assert_true(offset + width <= archive->byte_count);
   store(archive->bytes + offset, width, value);
+}
+
+void archive_resize_section(test_archive *archive, uint64_t frame, uint32_t section,
+                            uint64_t byte_count) {
+  size_t const entry = archive_entry_offset(archive, frame, section);
+  size_t const begin = archive_section_offset(archive, frame, section);
+  uint64_t const old_bytes = load(archive->bytes + entry + ENTRY_STORED, 8);
+  uint64_t const old_room = round_up(old_bytes), room = round_up(byte_count);
+  uint64_t const frame_bytes = load(archive->bytes + FRAME_TABLE + 8 * frame, 8);
+  test_archive resized = {test_allocate(archive->byte_count + room - old_room),
+                          archive->byte_count + room - old_room};
+  memcpy(resized.bytes, archive->bytes, begin);
+  memset(resized.bytes + begin, 0, room);
+  memcpy(resized.bytes + begin, archive->bytes + begin,
+         old_bytes < byte_count ? old_bytes : byte_count);
+  memcpy(resized.bytes + begin + room, archive->bytes + begin + old_room,
+         archive->byte_count - begin - old_room);
+  store(resized.bytes + entry + ENTRY_RAW, 8, byte_count);
+  store(resized.bytes + entry + ENTRY_STORED, 8, byte_count);
+  store(resized.bytes + FRAME_TABLE + 8 * frame, 8, frame_bytes + room - old_room);
+  store(resized.bytes + ARCHIVE_BYTES, 8, resized.byte_count);
+  free(archive->bytes);
+  *archive = resized;
 }
 
 static uint64_t tree(const uint8_t *bytes, uint64_t byte_count) {

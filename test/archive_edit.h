@@ -24,6 +24,10 @@ size_t archive_header_bytes(const test_archive *archive);
 /* Stores the low `width` bytes of value. */
 void archive_store(test_archive *archive, size_t offset, unsigned width, uint64_t value);
 
+/* Gives a stored section another size, with zeros or less at its end; frame and archive follow. */
+void archive_resize_section(test_archive *archive, uint64_t frame, uint32_t section,
+                            uint64_t byte_count);
+
 /* Makes the checksums of all sections, frame headers and the header again. */
 void archive_rehash(test_archive *archive);
 

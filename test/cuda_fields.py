@@ -12,6 +12,7 @@ environment no GPU is a failure.
 import argparse
 import ctypes
 import ctypes.util
+import itertools
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ import tempfile
 
 RUNS = [["-e", "1e-2"], ["-e", "1e-4"], ["-e", "1e-6"], ["-m", "psnr", "-e", "80"],
         ["-e", "1e-4", "--zstd"], ["-e", "1e-3", "--frame", "33"]]
-DECODERS = ("gap-array", "chunked")
+DECODERS = {"tile": ("auto",), "linear": ("gap-array", "chunked")}  # by layout
 
 
 def unpacked(path):
@@ -75,9 +76,10 @@ def place_fields(folder, fields, only):
     return paths
 
 
-def compare(szgpu, paths, options):
+def compare(szgpu, paths, layout, options):
     """Complaints about one way to compress; each backend does all fields in one process."""
     complaints = []
+    options = ["--layout", layout, *options]
     for backend in ("cpu", "cuda"):
         must(szgpu, "-z", "-q", "-f", "-b", backend, *options, *paths)
         for path in paths:
@@ -85,14 +87,14 @@ def compare(szgpu, paths, options):
     for path in paths:
         if not is_same(path + ".cpu.szg", path + ".cuda.szg"):
             complaints.append(f"{os.path.basename(path)} {' '.join(options)}: other archives")
-    restorers = [("cpu", "auto")] + [("cuda", decoder) for decoder in DECODERS]
+    restorers = [("cpu", "auto")] + [("cuda", decoder) for decoder in DECODERS[layout]]
     for backend, decoder in restorers:
         archives = [path + ".cpu.szg" for path in paths]
         must(szgpu, "-x", "-q", "-f", "-b", backend, "--decoder", decoder, *archives)
         for path in paths:
             os.replace(path + ".cpu", f"{path}.{backend}.{decoder}")
     for path in paths:
-        for decoder in DECODERS:
+        for decoder in DECODERS[layout]:
             if not is_same(path + ".cpu.auto", f"{path}.cuda.{decoder}"):
                 complaints.append(f"{os.path.basename(path)} {' '.join(options)}: {decoder} "
                                   "restores other values")
@@ -127,14 +129,14 @@ def main():
             print(f"cuda_fields: skipped, the real fields are not in {asked.fields}")
             return 77
         paths = place_fields(folder, asked.fields, asked.only)
-        for options in RUNS:
+        for layout, options in itertools.product(DECODERS, RUNS):
             try:
-                complaints = compare(szgpu, paths, options)
+                complaints = compare(szgpu, paths, layout, options)
             except (OSError, RuntimeError) as problem:
                 complaints = [str(problem)]
             failed += len(complaints)
-            print(f"{'FAILED' if complaints else 'ok':6} {' '.join(options)}, {len(paths)} fields",
-                  *complaints, sep="\n  ", flush=True)
+            print(f"{'FAILED' if complaints else 'ok':6} {layout} {' '.join(options)}, "
+                  f"{len(paths)} fields", *complaints, sep="\n  ", flush=True)
     print(f"cuda_fields: {failed} failed")
     return 1 if failed or not paths else 0
 

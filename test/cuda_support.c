@@ -53,6 +53,10 @@ static int make_gpus(szgpu_ctx **gpus) {
   return count;
 }
 
+bool cuda_reads(int gpu, szgpu_layout layout) {
+  return gpu == 0 || layout == SZGPU_LAYOUT_LINEAR; /* the first has the default decoder */
+}
+
 int cuda_make_ctxs(void **state) {
   (void)state;
   cuda_cpu = cuda_make_ctx(SZGPU_BACKEND_CPU, SZGPU_DECODER_AUTO, NULL);
@@ -102,7 +106,8 @@ void cuda_release(void *device) { must(cudaFree(device)); }
 
 static void print_case(const cuda_case *c) {
   static const char *const modes[] = {"rel", "abs", "psnr"};
-  print_message("  %s ", c->shape.dtype == SZGPU_F32 ? "f32" : "f64");
+  print_message("  %s, %s ", c->params.layout == SZGPU_LAYOUT_TILE ? "tile" : "linear",
+                c->shape.dtype == SZGPU_F32 ? "f32" : "f64");
   for (int i = 0; i < c->shape.ndim; i++)
     print_message("%s%llu", i ? "x" : "", (unsigned long long)c->shape.dims[i]);
   print_message(", %s %g, radius %u, frame rows %llu, zstd %d", modes[c->params.mode],
@@ -210,7 +215,8 @@ static void compare_on(const cuda_case *c, szgpu_ctx *const *gpus, int gpu_count
                   szgpu_last_error(gpus[0]));
   if (difference) cuda_complain(c, "%s", difference);
   void *const restored = test_decompress(cuda_cpu, &expected, test_field_bytes(&c->shape));
-  for (int i = 0; i < gpu_count; i++) compare_restored(c, gpus[i], i, &expected, restored);
+  for (int i = 0; i < gpu_count; i++)
+    if (cuda_reads(i, c->params.layout)) compare_restored(c, gpus[i], i, &expected, restored);
   free(restored);
   free(found.bytes);
   free(expected.bytes);
@@ -225,4 +231,12 @@ void cuda_compare(const cuda_case *c) {
   int const count = make_gpus(new_gpus);
   compare_on(c, new_gpus, count);
   for (int i = 0; i < count; i++) szgpu_destroy(new_gpus[i]);
+}
+
+void cuda_compare_layouts(const cuda_case *c) {
+  cuda_case of_layout = *c;
+  of_layout.params.layout = SZGPU_LAYOUT_LINEAR;
+  cuda_compare(&of_layout);
+  of_layout.params.layout = SZGPU_LAYOUT_TILE;
+  if (c->params.radius == 0) cuda_compare(&of_layout);
 }

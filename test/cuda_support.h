@@ -32,6 +32,10 @@ extern int cuda_gpu_count;                       /* at least 1: the first has th
 int cuda_make_ctxs(void **state);
 int cuda_destroy_ctxs(void **state);
 
+/* Whether the ctx of that number reads archives of the layout: the linear layout's decoders refuse
+ * the other. */
+bool cuda_reads(int gpu, szgpu_layout layout);
+
 szgpu_ctx *cuda_make_ctx(szgpu_backend backend, szgpu_decoder decoder, struct CUstream_st *stream);
 
 /* ---- device memory ---- */
@@ -54,8 +58,11 @@ typedef struct cuda_case {
 /* As szgpu_compress into a new block of the size that szgpu_bounds gives. */
 szgpu_status cuda_compress(szgpu_ctx *ctx, const cuda_case *c, test_archive *archive);
 
-/* Both backends give the same archive, each restores it to the same bits, by every decoder. */
+/* Both backends give the same archive, each restores it to the same bits, by every decoder that
+ * reads it. */
 void cuda_compare(const cuda_case *c);
+/* In both layouts; in the linear one alone where a radius is asked for. */
+void cuda_compare_layouts(const cuda_case *c);
 
 /* Where two archives differ first, in words that last until the next call; NULL: nowhere. */
 const char *cuda_difference(const test_archive *expected, const test_archive *found);

@@ -23,8 +23,9 @@ except ImportError:
 HEADER_NAMES = ("magic version flags dtype ndim mode layout source d0 d1 d2 d3 asked bound step "
                 "range fill frame_rows frames bytes arithmetic reserved").split()
 FRAME_NAMES = "kind axes escape_bytes reserved radius index count constant sections zero".split()
-LINEAR, CONSTANT, RAW = 0, 1, 2
-NEEDED = {LINEAR: {0, 1, 2, 3, 4}, CONSTANT: set(), RAW: {12}}  # sections, by the frame's kind
+LINEAR, CONSTANT, RAW, TILE = 0, 1, 2, 3
+NEEDED = {LINEAR: {0, 1, 2, 3, 4}, CONSTANT: set(), RAW: {12},  # sections, by the frame's kind
+          TILE: {0, 1, 2, 7, 8, 9, 10, 11}}
 TILES = {1: (1, 1, 1, 4096), 2: (1, 1, 64, 64), 3: (1, 16, 8, 32), 4: (1, 16, 8, 32)}  # b, z, y, x
 
 
@@ -41,16 +42,16 @@ def read_header(data):
     """Section 3: the fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 1, f"The archive has version {version}; this decoder knows version 1.")
-    require(version == 1 and len(data) >= 128, "The header is damaged or truncated.")
+    require(version <= 2, f"The archive has version {version}; this decoder knows 1 and 2.")
+    require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
     require(len(data) >= size, "The archive is truncated.")
     verify(data[:size - 8], struct.unpack_from("<Q", data, size - 8)[0])
     dims, h.itemsize = (h.d0, h.d1, h.d2, h.d3), 8 if h.dtype else 4
-    require(h.flags <= 1 and h.dtype <= 1 and 1 <= h.ndim <= 4 and h.mode <= 2 and not h.layout
-            and not h.reserved and h.arithmetic // 2 == h.dtype and 0 < h.asked
-            and all(0 <= v < math.inf for v in (h.asked, h.bound, h.step, h.range))
+    require(h.flags <= 1 and h.dtype <= 1 and 1 <= h.ndim <= 4 and h.mode <= 2
+            and h.layout == version - 1 and not h.reserved and h.arithmetic // 2 == h.dtype
+            and 0 < h.asked and all(0 <= v < math.inf for v in (h.asked, h.bound, h.step, h.range))
             and min(dims) > 0 and set(dims[h.ndim:]) <= {1} and h.itemsize * math.prod(dims) < 2**63
             and h.fill >> 8 * h.itemsize * h.flags == 0, "The header is damaged.")
     h.extents = [d for d in dims if d > 1] or [1]
@@ -69,10 +70,14 @@ def read_frame(data, h, index, count):
     place, last, f.contents = 48 + 32 * f.sections, -1, {}
     require(f.sections <= 13 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
-    require(f.kind <= RAW and f.index == index and f.count == count and f.escape_bytes <= 8
-            and f.constant >> 8 * h.itemsize == f.reserved == f.zero == 0
-            and (f.kind != LINEAR or 0 < f.axes < 1 << min(3, len(h.extents)) and h.step > 0
-                 and 2 <= f.radius <= 32768), "A frame header is damaged.")
+    coded = f.kind == (TILE if h.layout else LINEAR)
+    require((coded or f.kind in (CONSTANT, RAW)) and f.index == index and f.count == count
+            and f.escape_bytes <= 8 and f.constant >> 8 * h.itemsize == f.zero == 0
+            and (not coded or 0 < f.axes < 1 << min(3, len(h.extents)) and h.step > 0)
+            and (f.kind != LINEAR or 2 <= f.radius <= 32768), "A frame header is damaged.")
+    f.groups, f.short_lattice = f.reserved & 3, f.reserved >> 2  # section 13
+    require(f.groups <= 2 and f.short_lattice <= (h.arithmetic in (0, 2)) if f.kind == TILE
+            else f.reserved == 0, "A frame header is damaged.")
     for i in range(f.sections):
         kind, codec, raw, stored, checksum = struct.unpack_from("<IIQQQ", data, 40 + 32 * i)
         end = place + (stored + 15) // 16 * 16
@@ -85,13 +90,14 @@ def read_frame(data, h, index, count):
             contents = run(["zstd", "-dcq"], input=contents, stdout=PIPE).stdout
         require(len(contents) == raw, "A section has not the size that it says.")
         f.contents[kind] = contents
-    require(place == len(data) and NEEDED[f.kind] <= set(f.contents), "A frame lacks something.")
+    require(place == len(data) and NEEDED[f.kind] <= set(f.contents)
+            and (f.kind != TILE or f.sections == 8), "A frame lacks something.")
     return f
 
 
 def read_shares(f, tiles, counted, *parts):
     """Section 5: the shares of sections, tile by tile; parts: (kind, bytes for each counted)."""
-    counts = f.contents.get(counted, bytes(2 * len(parts) * tiles))
+    counts = f.contents.get(counted) or bytes(2 * len(parts) * tiles)
     require(len(counts) == 2 * len(parts) * tiles, "A section of counts has a wrong size.")
     for column, (kind, width) in enumerate(parts):
         data, taken = f.contents.get(kind, b""), np.frombuffer(counts, "<u2")[column::len(parts)]
@@ -118,8 +124,8 @@ def read_codebook(data, radius):
     return table
 
 
-def decode_tile(f, h, shape, bits, table, escapes):
-    """Sections 6 and 8: a tile's bit patterns, z by y by x, from its bits and escapes."""
+def read_linear_deltas(f, shape, bits, table, escapes):
+    """Section 6: a tile's deltas, z by y by x, from its bits and escapes."""
     row = np.append(bits, np.zeros(16, np.uint8)).astype(np.int64)
     symbols, lengths = table[:, sum(row[i:i + len(bits)] << 15 - i for i in range(16))]
     places, place, lengths, width = [], 0, lengths.tolist(), f.escape_bytes or 1
@@ -132,13 +138,84 @@ def decode_tile(f, h, shape, bits, table, escapes):
     deltas = symbols - f.radius
     deltas[symbols == 0] = [int.from_bytes(escapes[i:i + width], "little", signed=True)
                             for i in range(0, len(escapes), width)]
+    return deltas
+
+
+def read_tile_delta(take, table, lattice_bits):
+    """Section 13: one delta; take(n) reads n bits, take(n, 0) looks at them."""
+    symbol, length = table[:, take(16, 0)].tolist()
+    take(length)
+    delta, k = symbol - 640, symbol - 1152 if symbol >= 1152 else 128 - symbol
+    if symbol == 0:
+        delta = take(lattice_bits)
+    elif not 129 <= symbol <= 1151:
+        magnitude = 1 if k < 2 else ((2 + k % 2) << k // 2 - 1) + take(max(k // 2 - 1, 0))
+        delta = magnitude if symbol >= 1152 else -magnitude
+    half = 1 << lattice_bits - 1
+    return (delta + half) % (2 * half) - half
+
+
+def read_coded_tile(f, h, shape, words, table, lattice_bits):
+    """Section 13: a tile's deltas, z by y by x, from the words of its own."""
+    text = "".join(f"{word:032b}" for word in words.tolist())
+    deltas, place = np.zeros(math.prod(shape), np.int64), 0
+
+    def take(count, step=None):
+        nonlocal place
+        begin, place = place, place + (count if step is None else step)
+        return int("0" + text[begin:begin + count].ljust(count, "0"), 2)
+
+    least, width, masked = take(14), take(4), take(1)
+    mask = take(32) if masked else 2**32 - 1
+    lengths = [least + take(width) if mask >> 31 - lane & 1 else 0 for lane in range(32)]
+    require(mask and least > 0 and width <= 14 and -(-(place + sum(lengths)) // 32) == len(words),
+            "The head of a tile is damaged.")
+    z, y, x = (i.ravel() for i in np.indices(shape))
+    row = 8 * z + y * (2 if len(h.extents) == 2 else 1) + x // 32
+    order = row // 8 * 8 + np.array([0, 2, 4, 6, 1, 3, 5, 7])[row % 8]  # rows 0 4 1 5 2 6 3 7
+    part = order // (4 if f.groups == 2 else 8)
+    for lane, length in enumerate(lengths):
+        values, last, end, there = np.flatnonzero(x % 32 == lane), -1, place + length, 1
+        for i in values[np.argsort(order[values])] if length else ():
+            if f.groups and part[i] != last:
+                last, there = part[i], take(1)
+            if there:
+                deltas[i] = read_tile_delta(take, table, lattice_bits)
+        require(place == end, "A lane's codes do not end at its last bit.")
+    require(take(len(text) - place) == 0, "Bits after the last lane are not 0.")
+    return deltas.reshape(shape)
+
+
+def read_tile_words(f, h, sizes):
+    """Section 13: the words of each tile, and the code; what sizes may be is checked here."""
+    taken, words = np.frombuffer(f.contents[1], "<u2"), np.frombuffer(f.contents[2], "<u4")
+    require(len(taken) == len(sizes) and np.all(taken <= np.array(sizes) * (h.itemsize // 4))
+            and taken.sum() == len(words), "Tile sizes or a bitstream are wrong.")
+    table = read_codebook(f.contents[0], 640)
+    require(table[0, 0] == 640 and 0 in table[0] and table[1].max() <= 12,
+            "A codebook lacks the escape or delta 0, or has codes over 12 bits.")
+    return np.split(words, np.cumsum(taken)[:-1]), table
+
+
+def decode_tile_words(f, h, shape, words, table):
+    """Section 13: a tile's bit patterns from the words of its own."""
+    if len(words) * 4 == math.prod(shape) * h.itemsize:
+        return words.view(f"<u{h.itemsize}").reshape(shape)
+    bits = 16 if f.short_lattice else 64 if h.arithmetic == 3 else 32
+    if not len(words):
+        return restore_tile(f, h, np.zeros(shape, np.int64), bits)
+    return restore_tile(f, h, read_coded_tile(f, h, shape, words, table, bits), bits)
+
+
+def restore_tile(f, h, deltas, lattice_bits):
+    """Section 8: a tile's bit patterns from its deltas."""
     axes = [axis for axis in range(3) if f.axes >> 2 - axis & 1]  # of deltas: 0 is z
     edge = deltas[tuple(slice(1 if axis in axes else None) for axis in range(3))]
     for part, summed in ((edge, {0, 1, 2} - set(axes)), (deltas, axes)):
         for axis in summed:
             np.cumsum(part, axis=axis, out=part)
     real = np.float32 if h.arithmetic == 0 else np.float64
-    values = deltas.astype(np.int64 if h.arithmetic == 3 else np.int32).astype(real) * real(h.step)
+    values = deltas.astype(f"i{lattice_bits // 8}").astype(real) * real(h.step)
     return values.astype(f"<f{h.itemsize}").view(f"<u{h.itemsize}")
 
 
@@ -174,13 +251,18 @@ def decode_frame(f, h, shape):
         words = np.frombuffer(f.contents[2], "<u4").astype(">u4")
         bits = np.split(np.unpackbits(words.view(np.uint8))[:ends[-1]], ends[:-1])
         table = read_codebook(f.contents[0], f.radius)
+    elif f.kind == TILE:
+        words, table = read_tile_words(f, h, [tile.size for tile in tiles])
     for t, tile in enumerate(tiles):
         if f.kind == LINEAR:
-            tile[...] = decode_tile(f, h, tile.shape, bits[t], table, escapes[t])
+            deltas = read_linear_deltas(f, tile.shape, bits[t], table, escapes[t])
+            tile[...] = restore_tile(f, h, deltas, 64 if h.arithmetic == 3 else 32)
+        elif f.kind == TILE:
+            tile[...] = decode_tile_words(f, h, tile.shape, words[t], table)
         exact = read_mask(masks[t], tile.size).reshape(tile.shape)
         require(exact.sum() * h.itemsize == len(patterns[t]), "Exact values are too many or few.")
         tile[exact] = np.frombuffer(patterns[t], field.dtype)
-        plane = tile[0].size if len(tile) > 1 else tile.shape[2] if tile.shape[1] > 1 else 0
+        plane = {1: 0, 2: tile.shape[2]}.get(len(h.extents), tile[0].size)
         tile[read_mask(fills[t], tile.size, plane).reshape(tile.shape)] = h.fill
     return field.tobytes()
 

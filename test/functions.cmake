@@ -63,6 +63,17 @@ function(szgpu_add_test name)
     COMMAND test_${name} ${arg_ARGS})
 endfunction()
 
+# Registers tests once more, as test_<name> with SZGPU_TEST_LAYOUT=linear.
+# szgpu_in_linear_layout(LABELS <tier>... [TIMEOUT <seconds>] NAMES <name>...)
+function(szgpu_in_linear_layout)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "LABELS;NAMES")
+  foreach(name ${arg_NAMES})
+    szgpu_register_test(${name}_linear LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT}
+      COMMAND test_${name})
+    set_tests_properties(${name}_linear PROPERTIES ENVIRONMENT SZGPU_TEST_LAYOUT=linear)
+  endforeach()
+endfunction()
+
 # One test at a time has the GPU.
 # szgpu_use_gpu(<name of a test> [<target>...])
 function(szgpu_use_gpu name)

@@ -35,7 +35,7 @@ void test_build_book(int kind) {
         : kind == TEST_BOOK_SKEWED_1024 ? 1 + ((uint64_t)1 << 30 >> (distance < 30 ? distance : 30))
                                         : 1;
   }
-  szg_codebook_build(coder.counts, symbol_count, &coder.book, &coder.work);
+  szg_codebook_build(coder.counts, symbol_count, SZG_MAX_CODE_BITS, &coder.book, &coder.work);
   szg_encoder_table(&coder.book, coder.table);
   szg_canonical_index_build(&coder.book, &coder.index);
   szg_decode_table_build(&coder.book, &coder.decode_table);

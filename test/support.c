@@ -151,11 +151,31 @@ szgpu_ctx *test_make_ctx(int threads) { return make_ctx(threads, SZGPU_DECODER_A
 
 szgpu_ctx *test_make_serial_ctx(void) { return make_ctx(1, SZGPU_DECODER_SERIAL); }
 
+szgpu_layout test_layout(void) {
+  const char *const asked = getenv("SZGPU_TEST_LAYOUT");
+  return asked && strcmp(asked, "linear") == 0 ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
+}
+
+const char *test_coded_kind(void) {
+  return test_layout() == SZGPU_LAYOUT_LINEAR ? "linear" : "tile";
+}
+
 szgpu_params test_params(szgpu_mode mode, double bound) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   params.mode = mode;
   params.bound = bound;
+  params.layout = test_layout();
   return params;
+}
+
+szgpu_params test_linear_params(szgpu_mode mode, double bound) {
+  szgpu_params params = test_params(mode, bound);
+  params.layout = SZGPU_LAYOUT_LINEAR;
+  return params;
+}
+
+void test_ask_radius(szgpu_params *params, uint32_t radius) {
+  if (params->layout == SZGPU_LAYOUT_LINEAR) params->radius = radius;
 }
 
 test_archive test_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,

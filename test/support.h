@@ -68,7 +68,14 @@ typedef struct test_archive {
 szgpu_ctx *test_make_ctx(int threads);
 szgpu_ctx *test_make_serial_ctx(void);
 
+/* What test_params asks for: the tile layout, or the linear one where SZGPU_TEST_LAYOUT=linear. */
+szgpu_layout test_layout(void);
+/* The kind of frame that has codes: "tile" or "linear". */
+const char *test_coded_kind(void);
 szgpu_params test_params(szgpu_mode mode, double bound);
+szgpu_params test_linear_params(szgpu_mode mode, double bound);
+/* Asks for a radius where the layout has one. */
+void test_ask_radius(szgpu_params *params, uint32_t radius);
 test_archive test_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                            const void *field);
 void *test_decompress(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes);

@@ -82,11 +82,9 @@ typedef struct work {
   int threads;
 } work;
 
-static work make_work(int zstd_level, int threads) {
-  work w = {.shape = test_shape(SZGPU_F32, 3, 40, 30, 33, 0),
-            .params = test_params(SZGPU_MODE_ABS, 0.5),
-            .threads = threads};
-  w.params.radius = 16;
+static work make_work_of(szgpu_shape shape, int zstd_level, int threads) {
+  work w = {.shape = shape, .params = test_params(SZGPU_MODE_ABS, 0.5), .threads = threads};
+  test_ask_radius(&w.params, 16);
   w.params.frame_rows = 16;
   w.params.zstd_level = zstd_level;
   w.field = test_make_waves(&w.shape);
@@ -96,6 +94,10 @@ static work make_work(int zstd_level, int threads) {
   w.archive = test_compress(ctx, &w.params, &w.shape, w.field);
   szgpu_destroy(ctx);
   return w;
+}
+
+static work make_work(int zstd_level, int threads) {
+  return make_work_of(test_shape(SZGPU_F32, 3, 40, 30, 33, 0), zstd_level, threads);
 }
 
 static void release(work *w) {
@@ -142,11 +144,11 @@ static szgpu_status decompress_slab(szgpu_ctx *ctx, const work *w) {
 
 typedef szgpu_status (*work_function)(szgpu_ctx *ctx, const work *w);
 
-/* Runs it with the n-th allocation failing for n = 1, 2, ... until none is left to fail; the test's
- * own allocation, the first, is spared. Returns how many failed. */
-static long fails_at_every_allocation(const work *w, work_function function,
-                                      szgpu_decoder decoder) {
-  for (long n = 1; n < MOST_ALLOCATIONS; n++) {
+/* Runs it with the n-th allocation failing for n = 1, 1 + step, ... until none is left to fail; the
+ * test's own allocation, the first, is spared. Returns how many there were. */
+static long fails_at_allocations(const work *w, work_function function, szgpu_decoder decoder,
+                                 long step) {
+  for (long n = 1; n < MOST_ALLOCATIONS; n += step) {
     long const live_before = live_blocks;
     szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
     options.threads = w->threads;
@@ -174,6 +176,11 @@ static long fails_at_every_allocation(const work *w, work_function function,
   return 0;
 }
 
+static long fails_at_every_allocation(const work *w, work_function function,
+                                      szgpu_decoder decoder) {
+  return fails_at_allocations(w, function, decoder, 1);
+}
+
 /* ---- claims ---- */
 
 static void compression_survives_any_failing_allocation(void **state) {
@@ -185,6 +192,14 @@ static void compression_survives_any_failing_allocation(void **state) {
       assert_in_range(failures, 10, MOST_ALLOCATIONS); /* outliers grow lists */
       release(&w);
     }
+}
+
+/* Parts that fail among many, while threads have others in hand. */
+static void compression_of_many_parts_survives(void **state) {
+  (void)state;
+  work w = make_work_of(test_shape(SZGPU_F32, 3, 32, 128, 130, 0), 0, 4);
+  fails_at_allocations(&w, compress, SZGPU_DECODER_AUTO, 7);
+  release(&w);
 }
 
 static void decompression_survives_any_failing_allocation(void **state) {
@@ -251,6 +266,7 @@ static void libzstd_out_of_memory_is_out_of_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compression_survives_any_failing_allocation),
+      cmocka_unit_test(compression_of_many_parts_survives),
       cmocka_unit_test(decompression_survives_any_failing_allocation),
       cmocka_unit_test(a_slab_survives_any_failing_allocation),
       cmocka_unit_test(a_ctx_that_cannot_be_made_is_null),

@@ -22,7 +22,7 @@ static void clear_counts(void) { memset(counts, 0, sizeof counts); }
 static void build(uint32_t symbol_count) {
   memset(&book, 0xA5, sizeof book); /* nothing may be left over from a former book */
   memset(&work, 0xA5, sizeof work);
-  szg_codebook_build(counts, symbol_count, &book, &work);
+  szg_codebook_build(counts, symbol_count, SZG_MAX_CODE_BITS, &book, &work);
 }
 
 static uint64_t cost_of_book(void) {

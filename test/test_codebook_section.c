@@ -16,7 +16,9 @@ static uint8_t bytes[SZG_CODEBOOK_MAX_BYTES];
 
 static void clear_counts(void) { memset(counts, 0, sizeof counts); }
 
-static void build(uint32_t symbol_count) { szg_codebook_build(counts, symbol_count, &book, &work); }
+static void build(uint32_t symbol_count) {
+  szg_codebook_build(counts, symbol_count, SZG_MAX_CODE_BITS, &book, &work);
+}
 
 /* Kraft's sum in units of 2^-16. */
 static uint32_t kraft_sum(const szg_codebook *b) {

@@ -134,7 +134,9 @@ static void refuses_every_field_that_contradicts_the_format(void **state) {
       {17, 1, 255},
       {17, 1, 2}, /* dims beyond ndim */
       {18, 1, 3}, /* mode */
-      {19, 1, 1}, /* layout */
+      {8, 4, 2},  /* the version of the tile layout */
+      {19, 1, 1}, /* the tile layout, of another version */
+      {19, 1, 2}, /* layout */
       {48, 8, 0},
       {48, 8, 2},                 /* dims[3] of 3 dims */
       {56, 8, 0},                 /* bound 0 */
@@ -188,7 +190,7 @@ static void a_newer_version_is_told_from_12_bytes(void **state) {
   (void)state;
   test_archive archive = sample_bytes();
   szg_header header;
-  for (uint64_t version = 2; version < (uint64_t)1 << 32; version = 5 * version + 3) {
+  for (uint64_t version = 3; version < (uint64_t)1 << 32; version = 5 * version + 3) {
     archive_store(&archive, 8, 4, version);
     test_archive start = archive_copy(&archive, 12);
     assert_int_equal(szg_header_read(start.bytes, 12, &header), SZGPU_NEWER_VERSION);
@@ -278,7 +280,7 @@ static void refuses_every_frame_field_that_contradicts_the_format(void **state) 
     uint64_t value;
     szgpu_status status;
   } const edits[] = {
-      {0, 1, 3, SZGPU_BAD_DATA},       /* kind */
+      {0, 1, 4, SZGPU_BAD_DATA},       /* kind */
       {3, 1, 1, SZGPU_BAD_DATA},       /* reserved */
       {36, 4, 1, SZGPU_BAD_DATA},      /* reserved */
       {32, 4, 14, SZGPU_BAD_CHECKSUM}, /* more sections than kinds */
@@ -309,6 +311,49 @@ static void refuses_every_frame_field_that_contradicts_the_format(void **state) 
       fail_msg("%llu at %zu: %s", (unsigned long long)edits[i].value, edits[i].offset,
                szgpu_status_text(status));
   }
+}
+
+/* Byte 3, which only tile frames use. */
+static void a_tile_frame_says_how_its_lanes_are(void **state) {
+  (void)state;
+  for (unsigned byte = 0; byte < 256; byte++) {
+    szg_frame_header sample = sample_frame, frame;
+    sample.kind = SZG_FRAME_TILE;
+    sample.zero_groups = byte & 3;
+    sample.has_16_bits = byte & 4;
+    uint8_t bytes[FRAME_HEADER];
+    szg_frame_header_write(&sample, bytes);
+    assert_int_equal(bytes[3], byte & 7);
+    bytes[3] = (uint8_t)byte;
+    szg_store_u64(bytes + FRAME_HEADER - 8, XXH3_64bits(bytes, FRAME_HEADER - 8));
+    bool const is_sound = byte < 8 && (byte & 3) < 3;
+    assert_int_equal(szg_frame_header_read(bytes, FRAME, FRAME_HEADER, &frame),
+                     is_sound ? SZGPU_OK : SZGPU_BAD_DATA);
+    if (!is_sound) continue;
+    assert_int_equal(frame.zero_groups, byte & 3);
+    assert_int_equal(frame.has_16_bits, byte >> 2);
+  }
+}
+
+static void the_version_follows_from_the_layout(void **state) {
+  (void)state;
+  for (uint64_t version = 1; version <= 2; version++)
+    for (uint64_t layout = 0; layout <= 1; layout++) {
+      test_archive archive = sample_bytes();
+      szg_header header;
+      archive_store(&archive, 8, 4, version);
+      archive_store(&archive, 19, 1, layout);
+      archive_rehash(&archive);
+      assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header),
+                       version == layout + 1 ? SZGPU_OK : SZGPU_BAD_DATA);
+      free(archive.bytes);
+    }
+  szg_header header = sample_header;
+  header.layout = SZGPU_LAYOUT_TILE;
+  uint8_t bytes[TWO_FRAMES_BYTES];
+  szg_header_write(&header, sample_frame_bytes, bytes);
+  assert_int_equal(szg_load_u32(bytes + 8), 2);
+  assert_int_equal(bytes[19], 1);
 }
 
 static void refuses_sections_whose_sizes_overflow(void **state) {
@@ -389,6 +434,8 @@ int main(void) {
       cmocka_unit_test(a_header_truncated_at_every_byte_says_so),
       cmocka_unit_test(a_frame_header_comes_back),
       cmocka_unit_test(refuses_every_frame_field_that_contradicts_the_format),
+      cmocka_unit_test(a_tile_frame_says_how_its_lanes_are),
+      cmocka_unit_test(the_version_follows_from_the_layout),
       cmocka_unit_test(refuses_sections_whose_sizes_overflow),
       cmocka_unit_test(refuses_more_sections_than_there_are_kinds_of),
       cmocka_unit_test(a_frame_of_another_size_is_refused),

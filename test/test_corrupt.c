@@ -23,22 +23,25 @@ const char *__asan_default_options(void) {
 
 /* ---- small archives of every kind ---- */
 
-enum { LINEAR, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, SAMPLE_COUNT };
+enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, SAMPLE_COUNT };
 
 static szgpu_ctx *table_ctx, *serial_ctx;
 static test_archive samples[SAMPLE_COUNT];
 static size_t field_bytes_of[SAMPLE_COUNT];
 
-static test_archive make_linear(void) {
+/* With every section of the layout, none empty. */
+static test_archive make_coded(void) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 3, 9, 33, 0);
   float *const field = test_make_waves(&shape);
   szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
-  params.radius = 16;
+  test_ask_radius(&params, 16);
   for (int i = 40; i < 300; i += 7) field[i] = 1e20f;
   field[5] = INFINITY, field[6] = NAN, field[800] = 3e9f, field[801] = -1e5f;
   test_archive const archive = sample_make(table_ctx, shape, params, field);
-  for (uint32_t kind = 0; kind < SZG_SECTION_RAW; kind++)
-    (void)archive_section_of_kind(&archive, 0, kind);
+  bool const is_linear = params.layout == SZGPU_LAYOUT_LINEAR;
+  assert_int_equal(archive_section_count(&archive, 0), is_linear ? SZG_SECTION_RAW : 8);
+  for (uint32_t i = 0; i < archive_section_count(&archive, 0); i++)
+    assert_true(archive.bytes[archive_entry_offset(&archive, 0, i) + 8] > 0);
   return archive;
 }
 
@@ -47,7 +50,7 @@ static int make_samples(void **state) {
   szgpu_shape const bits = test_shape(SZGPU_F32, 2, 5, 7, 0, 0);
   table_ctx = test_make_ctx(1);
   serial_ctx = test_make_serial_ctx();
-  samples[LINEAR] = make_linear();
+  samples[CODED] = make_coded();
   samples[LONE] = sample_lone(table_ctx);
   samples[CONSTANT] = sample_constant(table_ctx);
   samples[RAW] =
@@ -56,8 +59,8 @@ static int make_samples(void **state) {
   samples[FRAMES] = sample_waves(table_ctx, test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
   samples[ZSTD] = sample_waves(table_ctx, test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
   samples[BATCH] = sample_waves(table_ctx, test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
-  static char const *const kinds[] = {"linear", "linear", "constant", "raw",
-                                      "linear", "linear", "linear",   "linear"};
+  const char *const coded = test_coded_kind();
+  char const *const kinds[] = {coded, coded, "constant", "raw", coded, coded, coded, coded};
   for (int i = 0; i < SAMPLE_COUNT; i++) {
     szgpu_frame_info frame = {.struct_bytes = sizeof frame};
     assert_int_equal(szgpu_inspect_frames(samples[i].bytes, samples[i].byte_count, 0, 1, &frame),
@@ -202,6 +205,7 @@ static void survives(test_archive *archive) {
   assert_true(table_status <= SZGPU_BAD_DATA && serial_status <= SZGPU_BAD_DATA);
   if (table_status != serial_status) {
     assert_int_equal(serial_status, SZGPU_BAD_DATA); /* it alone reads gaps and sequence codes */
+    assert_int_equal(info.layout, SZGPU_LAYOUT_LINEAR);
   } else if (table_status == SZGPU_OK) {
     assert_memory_equal(by_table, serially, field_bytes);
   }

@@ -13,7 +13,7 @@
 
 static void compare(szgpu_params params, szgpu_shape shape, const void *field) {
   cuda_case const c = {params, shape, field};
-  cuda_compare(&c);
+  cuda_compare_layouts(&c);
 }
 
 static szgpu_shape line(szgpu_dtype dtype, uint64_t value_count) {
@@ -284,8 +284,9 @@ static void any_share_of_outliers(void **state) {
         szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
         params.radius = 16;
         compare(params, shape, field);
-        params.frame_rows = 16;
         params.radius = 0;
+        compare(params, shape, field);
+        params.frame_rows = 16;
         compare(params, shape, field);
         free(field);
       }
@@ -306,7 +307,8 @@ static void one_symbol(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* Deltas of n with probability 2^-n: codes of every length up to the longest. */
+/* Deltas of n with probability 2^-n: codes of every length up to the longest, in the linear layout
+ * 16 bits, in the other 12. */
 static void geometric_histograms(void **state) {
   (void)state;
   uint64_t const count = cuda_is_quick() ? 1 << 16 : 1 << 20;
@@ -318,22 +320,74 @@ static void geometric_histograms(void **state) {
     int const zeros = __builtin_ctzll(test_hash(i) | UINT64_C(1) << 40);
     field[i] = sum += (float)(i % 2 ? zeros : -zeros);
   }
+  compare(params, shape, field);
   params.radius = 512;
   compare(params, shape, field);
   free(field);
   cuda_assert_no_complaints();
 }
 
-/* All symbols of the largest book, each about as often: codes of 15 and 16 bits. */
+/* All symbols of the largest book, each about as often: codes of 15 and 16 bits. In the tile layout
+ * deltas of every class. */
 static void flat_histograms(void **state) {
   (void)state;
   szgpu_shape const shape = line(SZGPU_F32, 300007);
   szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
   float *const field = test_allocate(test_field_bytes(&shape));
   for (uint64_t i = 0; i < 300007; i++) field[i] = (float)(test_hash(i) % 30000);
+  compare(params, shape, field);
   params.radius = 32768;
   compare(params, shape, field);
   free(field);
+  cuda_assert_no_complaints();
+}
+
+/* ---- what the tile layout chooses ---- */
+
+/* About the greatest magnitude that the 16-bit lattice takes, on both of its sides. */
+static void the_width_of_the_lattice(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 20, 30, 70, 0);
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++)
+    for (double greatest = 32700.0; greatest < 32800.0; greatest += cuda_is_quick() ? 33.0 : 3.0) {
+      szgpu_shape typed = shape;
+      typed.dtype = (szgpu_dtype)dtype;
+      void *const field = test_make_waves(&typed);
+      for (uint64_t i = 0; i < test_value_count(&typed); i++)
+        test_set_value(typed.dtype, field, i,
+                       test_value_at(typed.dtype, field, i) / 101.0 * greatest);
+      test_set_value(typed.dtype, field, 77, greatest);
+      test_set_value(typed.dtype, field, 99, -greatest);
+      compare(test_params(SZGPU_MODE_ABS, 0.5), typed, field);
+      test_set_value(typed.dtype, field, 500, 3e30); /* the bound means nothing to it */
+      compare(test_params(SZGPU_MODE_ABS, 0.5), typed, field);
+      free(field);
+    }
+  cuda_assert_no_complaints();
+}
+
+/* Tiles of nothing but zeros, tiles that are raw, and all between: values are 0 but for a share
+ * that rises from tile to tile. */
+static void tiles_from_empty_to_raw(void **state) {
+  (void)state;
+  szgpu_shape const shapes[] = {test_shape(SZGPU_F32, 3, 70, 60, 130, 0),
+                                test_shape(SZGPU_F64, 2, 700, 500, 0, 0),
+                                test_shape(SZGPU_F32, 1, 300001, 0, 0, 0)};
+  for (size_t s = 0; s < ARRAY_COUNT(shapes); s++)
+    for (double scale = 1.0; scale < 1e10; scale *= cuda_is_quick() ? 1e6 : 1e3) {
+      uint64_t const count = test_value_count(&shapes[s]);
+      void *const field = test_make_waves(&shapes[s]);
+      for (uint64_t i = 0; i < count; i++) {
+        bool const is_zero = test_hash(i) % count > i;
+        double const noise = ((double)(test_hash(i + count) % 2000001) - 1e6) * scale;
+        test_set_value(shapes[s].dtype, field, i, is_zero ? 0.0 : noise);
+      }
+      compare(test_params(SZGPU_MODE_ABS, 0.5), shapes[s], field);
+      for (uint64_t i = 0; i < count; i += 1 + test_hash(i) % 3000)
+        test_set_value(shapes[s].dtype, field, i, i % 3 ? (double)NAN : 1e20);
+      compare(test_params(SZGPU_MODE_ABS, 0.5), shapes[s], field);
+      free(field);
+    }
   cuda_assert_no_complaints();
 }
 
@@ -354,7 +408,7 @@ static void noise(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* One archive with frames that are linear, constant and raw, with zstd and without. */
+/* One archive with frames that are coded, constant and raw, with zstd and without. */
 static void frames_of_every_kind(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 80, 30, 40, 0);
@@ -395,6 +449,8 @@ int main(void) {
       cmocka_unit_test(one_symbol),
       cmocka_unit_test(geometric_histograms),
       cmocka_unit_test(flat_histograms),
+      cmocka_unit_test(the_width_of_the_lattice),
+      cmocka_unit_test(tiles_from_empty_to_raw),
       cmocka_unit_test(noise),
       cmocka_unit_test(frames_of_every_kind),
   };

@@ -15,7 +15,7 @@ static szgpu_ctx *first_gpu(void) { return cuda_gpus[0]; }
 
 /* ---- examples: fields that meet every stage ---- */
 
-enum { EXAMPLES = 7 };
+enum { TILE_EXAMPLES = 7, EXAMPLES = 2 * TILE_EXAMPLES }; /* the others are the linear layout's */
 static cuda_case examples[EXAMPLES];
 static test_archive expected[EXAMPLES]; /* by the CPU */
 static void *restored_by_cpu[EXAMPLES];
@@ -25,8 +25,8 @@ static cuda_case make_example(szgpu_shape shape, szgpu_mode mode, double bound) 
   return (cuda_case){test_params(mode, bound), shape, test_make_waves(&shape)};
 }
 
-static int make_examples(void **state) {
-  cuda_make_ctxs(state);
+/* Each field in both layouts. */
+static void make_fields(void) {
   szgpu_shape const cube = test_shape(SZGPU_F32, 3, 70, 50, 90, 0);
   szgpu_shape const plane = test_shape(SZGPU_F64, 2, 300, 400, 0, 0);
   szgpu_shape const line = test_shape(SZGPU_F64, 1, 100001, 0, 0, 0);
@@ -46,6 +46,17 @@ static int make_examples(void **state) {
     if (test_hash(i) % 11 == 0) specials[i] = 1e20f;
     if (test_hash(i) % 501 == 0) specials[i] = test_hash(i) % 2 ? NAN : INFINITY;
   }
+  for (int i = 0; i < TILE_EXAMPLES; i++) {
+    cuda_case *const linear = &examples[TILE_EXAMPLES + i];
+    *linear = examples[i];
+    examples[i].params.layout = SZGPU_LAYOUT_TILE;
+    linear->params.layout = SZGPU_LAYOUT_LINEAR;
+  }
+}
+
+static int make_examples(void **state) {
+  cuda_make_ctxs(state);
+  make_fields();
   for (int i = 0; i < EXAMPLES; i++) {
     const cuda_case *const c = &examples[i];
     expected[i] = test_compress(cuda_cpu, &c->params, &c->shape, c->field);
@@ -59,7 +70,7 @@ static int make_examples(void **state) {
 
 static int free_examples(void **state) {
   for (int i = 0; i < EXAMPLES; i++) {
-    free((void *)examples[i].field);
+    if (i < TILE_EXAMPLES) free((void *)examples[i].field);
     free(expected[i].bytes);
     free(restored_by_cpu[i]);
   }
@@ -262,13 +273,15 @@ static void compare_capacities(const cuda_case *c) {
   free(archive.bytes);
 }
 
-static void no_capacity_is_passed(void **state) {
-  (void)state;
+static void compare_capacities_of(szgpu_layout layout) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 130, 7, 0, 0); /* frames of 64, 64 and 2 */
   float *const field = test_make_waves(&shape);
   uint32_t *const noise = test_make_bits(&shape);
   cuda_case c = {test_params(SZGPU_MODE_REL, 1e-3), shape, field};
+  c.params.layout = layout;
   c.params.frame_rows = 64;
+  compare_capacities(&c);
+  field[5] = INFINITY, field[6] = -INFINITY; /* no fill value */
   compare_capacities(&c);
   field[5] = NAN, field[6] = 1e20f, field[7] = 1e20f, field[800] = 3e37f; /* every section */
   compare_capacities(&c);
@@ -278,6 +291,7 @@ static void no_capacity_is_passed(void **state) {
   c.field = field;
   compare_capacities(&c);
   c.params = test_params(SZGPU_MODE_ABS, 20.0);
+  c.params.layout = layout;
   c.params.zstd_level = 3;
   c.shape = test_shape(SZGPU_F32, 2, 120, 70, 0, 0);
   void *const large = test_make_waves(&c.shape);
@@ -286,6 +300,12 @@ static void no_capacity_is_passed(void **state) {
   free(large);
   free(field);
   free(noise);
+}
+
+static void no_capacity_is_passed(void **state) {
+  (void)state;
+  compare_capacities_of(SZGPU_LAYOUT_TILE);
+  compare_capacities_of(SZGPU_LAYOUT_LINEAR);
   cuda_assert_no_complaints();
 }
 
@@ -299,10 +319,34 @@ static void szgpu_bounds_is_enough(void **state) {
       c.params.frame_rows = 1;
       c.params.zstd_level = kind < 3 ? 0 : 3;
       if (kind % 3 == 2) c.params.mode = SZGPU_MODE_REL, c.params.bound = 1e-15;
-      cuda_compare(&c); /* of the capacity that szgpu_bounds says */
+      cuda_compare_layouts(&c); /* of the capacity that szgpu_bounds says */
       free((void *)c.field);
     }
   cuda_assert_no_complaints();
+}
+
+/* ---- memory ---- */
+
+/* Besides field and archive, the tile layout works in less than a byte a value. */
+static void the_tile_layout_works_in_a_byte_a_value(void **state) {
+  (void)state;
+  static const szgpu_shape shapes[] = {
+      {SZGPU_F32, 2, {1800, 3600}},    {SZGPU_F32, 3, {512, 512, 512}},
+      {SZGPU_F64, 3, {256, 384, 384}}, {SZGPU_F64, 2, {9000, 9000}},
+      {SZGPU_F32, 1, {280953867}},     {SZGPU_F64, 4, {20, 100, 500, 500}}};
+  for (size_t i = 0; i < ARRAY_COUNT(shapes); i++)
+    for (uint64_t frame_rows = 0; frame_rows <= 4096; frame_rows += 4096) {
+      szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
+      params.frame_rows = frame_rows;
+      size_t bytes, linear_bytes;
+      assert_int_equal(params.layout, SZGPU_LAYOUT_TILE);
+      assert_int_equal(szgpu_bounds(first_gpu(), &params, &shapes[i], &bytes, NULL), SZGPU_OK);
+      params.layout = SZGPU_LAYOUT_LINEAR;
+      assert_int_equal(szgpu_bounds(first_gpu(), &params, &shapes[i], &linear_bytes, NULL),
+                       SZGPU_OK);
+      assert_in_range(bytes, 1, test_value_count(&shapes[i]));
+      assert_in_range(bytes, 1, linear_bytes);
+    }
 }
 
 /* ---- one ctx after another call, and several at once ---- */
@@ -386,6 +430,7 @@ int main(void) {
       cmocka_unit_test(calls_keep_the_order_of_the_stream),
       cmocka_unit_test(no_capacity_is_passed),
       cmocka_unit_test(szgpu_bounds_is_enough),
+      cmocka_unit_test(the_tile_layout_works_in_a_byte_a_value),
       cmocka_unit_test(calls_on_one_ctx_do_not_meet),
       cmocka_unit_test(reserved_memory_does_not_show),
       cmocka_unit_test(ctxs_work_side_by_side),

@@ -16,42 +16,102 @@
 #include "cuda_support.h"
 
 enum { GUARD = 64, MOST_FIELD_BYTES = 1 << 20 };
-enum { LINEAR, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LONG, SAMPLE_COUNT };
+enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LONG, KINDS };
+enum { SAMPLE_COUNT = 2 * KINDS }; /* of the linear layout, then of the tile layout */
 
 static szgpu_ctx *serial_cpu; /* cuda_cpu reads by table and does not look at gaps */
 static test_archive samples[SAMPLE_COUNT];
 static size_t field_bytes_of[SAMPLE_COUNT];
+static szgpu_layout layout_of[SAMPLE_COUNT];
 
 /* ---- small archives of every kind ---- */
 
-static test_archive make_linear(szgpu_shape shape) {
+static szgpu_params params_of(szgpu_layout layout, szgpu_mode mode, double bound) {
+  szgpu_params params = test_params(mode, bound);
+  params.layout = layout;
+  return params;
+}
+
+/* Every section that the layout has; in the tile layout a raw tile too, where there are several. */
+static test_archive make_coded(szgpu_layout layout, szgpu_shape shape) {
   float *const field = test_make_waves(&shape);
-  szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
-  params.radius = 16;
+  bool const is_linear = layout == SZGPU_LAYOUT_LINEAR;
+  szgpu_params params = params_of(layout, SZGPU_MODE_ABS, 0.5);
+  if (is_linear) params.radius = 16;
   for (uint64_t i = 40; i < test_value_count(&shape); i += 1 + test_hash(i) % 30)
     field[i] = i % 5 ? 1e20f : i % 3 ? 3e9f : -1e4f;
   field[5] = INFINITY, field[6] = NAN, field[800] = 3e9f, field[801] = -1e5f;
+  for (uint64_t y = 64; !is_linear && shape.ndim == 2 && y < 128; y++)
+    for (uint64_t x = 64; x < 128; x++)
+      field[y * shape.dims[1] + x] = (float)(test_hash(y * 64 + x) % 500000000);
   test_archive const archive = sample_make(cuda_cpu, shape, params, field);
   for (uint32_t kind = 0; kind < SZG_SECTION_RAW; kind++)
-    (void)archive_section_of_kind(&archive, 0, kind);
+    if (is_linear || kind < SZG_SECTION_GAPS || kind >= SZG_SECTION_EXACT_COUNTS)
+      (void)archive_section_of_kind(&archive, 0, kind);
   return archive;
+}
+
+static test_archive make_lone(szgpu_layout layout) { /* one symbol, or a tile of no words */
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 100, 0, 0, 0);
+  float *const field = test_allocate(400);
+  for (int i = 0; i < 100; i++) field[i] = (float)(i % 2);
+  return sample_make(cuda_cpu, shape, params_of(layout, SZGPU_MODE_ABS, 10.0), field);
+}
+
+static test_archive make_constant(szgpu_layout layout) {
+  szgpu_shape const shape = test_shape(SZGPU_F64, 1, 200, 0, 0, 0);
+  double *const field = test_allocate(1600);
+  for (int i = 0; i < 200; i++) field[i] = i % 50 == 9 ? INFINITY : i % 7 ? 2.5 : 1e20;
+  return sample_make(cuda_cpu, shape, params_of(layout, SZGPU_MODE_REL, 1e-3), field);
+}
+
+static test_archive make_raw(szgpu_layout layout) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, 5, 7, 0, 0);
+  return sample_make(cuda_cpu, shape, params_of(layout, SZGPU_MODE_REL, 1e-4),
+                     test_make_bits(&shape));
+}
+
+static test_archive make_wide(szgpu_layout layout) { /* the 64-bit lattice */
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, 9, 11, 0, 0);
+  double *const field = test_allocate(9 * 11 * 8);
+  for (int i = 0; i < 9 * 11; i++) field[i] = 1e6 + 2e-5 * (i % 11) + (i == 50 ? 1e3 : 0);
+  test_archive const archive =
+      sample_make(cuda_cpu, shape, params_of(layout, SZGPU_MODE_ABS, 1e-5), field);
+  assert_int_equal(archive.bytes[120], SZG_ARITHMETIC_F64_WIDE);
+  (void)archive_section_of_kind(&archive, 0, SZG_SECTION_CODEBOOK); /* it is not raw */
+  return archive;
+}
+
+static test_archive make_waves(szgpu_layout layout, szgpu_shape shape, double bound,
+                               uint64_t frame_rows, int level) {
+  szgpu_params params = params_of(layout, SZGPU_MODE_ABS, bound);
+  params.frame_rows = frame_rows;
+  params.zstd_level = level;
+  return sample_make(cuda_cpu, shape, params, test_make_waves(&shape));
+}
+
+static void make_samples_of(szgpu_layout layout, test_archive *made) {
+  made[CODED] = make_coded(layout, test_shape(SZGPU_F32, 3, 3, 9, 33, 0));
+  made[LONE] = make_lone(layout);
+  made[CONSTANT] = make_constant(layout);
+  made[RAW] = make_raw(layout);
+  made[WIDE] = make_wide(layout);
+  made[FRAMES] = make_waves(layout, test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
+  made[ZSTD] = make_waves(layout, test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
+  made[BATCH] = make_waves(layout, test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
+  made[LONG] = make_coded(layout, test_shape(SZGPU_F32, 2, 300, 333, 0, 0));
 }
 
 static int make_samples(void **state) {
   cuda_make_ctxs(state);
   serial_cpu = test_make_serial_ctx();
-  szgpu_shape const bits = test_shape(SZGPU_F32, 2, 5, 7, 0, 0);
-  samples[LINEAR] = make_linear(test_shape(SZGPU_F32, 3, 3, 9, 33, 0));
-  samples[LONE] = sample_lone(cuda_cpu);
-  samples[CONSTANT] = sample_constant(cuda_cpu);
-  samples[RAW] =
-      sample_make(cuda_cpu, bits, test_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&bits));
-  samples[WIDE] = sample_wide(cuda_cpu);
-  samples[FRAMES] = sample_waves(cuda_cpu, test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
-  samples[ZSTD] = sample_waves(cuda_cpu, test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
-  samples[BATCH] = sample_waves(cuda_cpu, test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
-  samples[LONG] = make_linear(test_shape(SZGPU_F32, 2, 300, 333, 0, 0));
-  for (int i = 0; i < SAMPLE_COUNT; i++) field_bytes_of[i] = test_inspect(&samples[i]).field_bytes;
+  make_samples_of(SZGPU_LAYOUT_LINEAR, samples);
+  make_samples_of(SZGPU_LAYOUT_TILE, samples + KINDS);
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    field_bytes_of[i] = test_inspect(&samples[i]).field_bytes;
+    layout_of[i] = i < KINDS ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
+    assert_int_equal(test_inspect(&samples[i]).layout, layout_of[i]);
+  }
   return 0;
 }
 
@@ -108,7 +168,7 @@ static void is_refused_as_by_the_cpu(int sample, const test_archive *archive, co
   szgpu_status const expected =
       szgpu_decompress(cuda_cpu, archive->bytes, archive->byte_count, restored, field_bytes);
   assert_int_not_equal(expected, SZGPU_OK);
-  for (int i = 0; i < cuda_gpu_count; i++) {
+  for (int i = 0; i < cuda_gpu_count && cuda_reads(i, layout_of[sample]); i++) {
     szgpu_status const found = status_on_gpu(cuda_gpus[i], archive, field_bytes);
     if (found != expected)
       cuda_complain(NULL, "sample %d, %s %zu: GPU ctx %d: %s; the CPU: %s", sample, what, where, i,
@@ -129,7 +189,7 @@ static void compare(int sample, test_archive *archive, const char *what) {
       szgpu_decompress(cuda_cpu, archive->bytes, archive->byte_count, expected, bytes);
   szgpu_status const by_serial =
       szgpu_decompress(serial_cpu, archive->bytes, archive->byte_count, serially, bytes);
-  for (int i = 0; i < cuda_gpu_count; i++) {
+  for (int i = 0; i < cuda_gpu_count && cuda_reads(i, layout_of[sample]); i++) {
     uint8_t *restored;
     szgpu_status const found = decompress_on_gpu(cuda_gpus[i], archive, bytes, &restored);
     bool const may_refuse = by_serial != SZGPU_OK, may_accept = by_table == SZGPU_OK;
@@ -147,7 +207,7 @@ static void compare(int sample, test_archive *archive, const char *what) {
 }
 
 static int rounds(int sample, int count) {
-  if (sample == LONG) count /= 5;
+  if (sample % KINDS == LONG) count /= 5;
   return cuda_is_quick() ? count / 40 + 1 : count;
 }
 
@@ -300,6 +360,43 @@ static void numbers_of_the_headers_may_lie(void **state) {
   cuda_assert_no_complaints();
 }
 
+/* A tile's numbers in a section of counts trade places with the next one's. */
+static void swap_counts(test_archive *archive, uint32_t kind, size_t tile, size_t bytes) {
+  uint32_t const section = archive_section_of_kind(archive, 0, kind);
+  uint8_t *const counts = archive->bytes + archive_section_offset(archive, 0, section);
+  uint8_t own[8];
+  memcpy(own, counts + tile * bytes, bytes);
+  memcpy(counts + tile * bytes, counts + (tile + 1) * bytes, bytes);
+  memcpy(counts + (tile + 1) * bytes, own, bytes);
+}
+
+/* The sums stay right: only the tile itself shows that something is wrong. */
+static void a_raw_tile_has_no_outliers(void **state) {
+  (void)state;
+  enum { TILE_LONG = KINDS + LONG, RAW_TILE = 7 };
+  static const struct {
+    uint32_t kind;
+    size_t bytes;
+  } counts[] = {{SZG_SECTION_EXACT_COUNTS, 4}, {SZG_SECTION_FILL_COUNTS, 2}};
+  uint8_t *const restored = test_allocate(field_bytes_of[TILE_LONG]);
+  const uint8_t *const sizes =
+      samples[TILE_LONG].bytes + archive_section_offset(&samples[TILE_LONG], 0, 1);
+  assert_int_equal(sizes[2 * RAW_TILE] + 256 * sizes[2 * RAW_TILE + 1], SZG_TILE_VALUES);
+  for (size_t i = 0; i < ARRAY_COUNT(counts); i++) {
+    size_t first;
+    test_archive archive = begin_change(TILE_LONG, &first);
+    swap_counts(&archive, counts[i].kind, RAW_TILE, counts[i].bytes);
+    compare(TILE_LONG, &archive, "outliers of a raw tile");
+    for (int gpu = -1; gpu < 1; gpu++)
+      assert_int_equal(szgpu_decompress(gpu < 0 ? cuda_cpu : cuda_gpus[gpu], archive.bytes,
+                                        archive.byte_count, restored, field_bytes_of[TILE_LONG]),
+                       SZGPU_BAD_DATA);
+    free(archive.bytes);
+  }
+  free(restored);
+  cuda_assert_no_complaints();
+}
+
 /* A row of a constant archive of headers alone, which says that it holds very many values: the work
  * follows from the slab, not from the claim. */
 static void a_row_of_a_claimed_huge_field_takes_no_time(void **state) {
@@ -337,6 +434,7 @@ int main(void) {
       cmocka_unit_test(bytes_may_lie),
       cmocka_unit_test(whole_sections_may_lie),
       cmocka_unit_test(numbers_of_the_headers_may_lie),
+      cmocka_unit_test(a_raw_tile_has_no_outliers),
       cmocka_unit_test(a_row_of_a_claimed_huge_field_takes_no_time),
   };
   return cmocka_run_group_tests(tests, make_samples, free_samples);

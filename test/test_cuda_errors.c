@@ -3,6 +3,7 @@
  *
  * Without a GPU the runtime is a fake (cuda_faults.h); what needs a real one is then skipped.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,14 @@ typedef struct work {
   size_t field_bytes;
 } work;
 
-static work small, large; /* large enough that SZGPU_BACKEND_AUTO takes CUDA, with one thread */
+static work small, linear; /* of the tile layout and of the other */
+static work large;         /* enough for SZGPU_BACKEND_AUTO to take CUDA, with one thread */
+static const work *const of_layouts[] = {&small, &linear};
 
-static work make_work(szgpu_shape shape, void *field) {
+static work make_work(szgpu_layout layout, szgpu_shape shape, void *field) {
   work w = {.c = {test_params(SZGPU_MODE_ABS, 0.5), shape, field},
             .field_bytes = test_field_bytes(&shape)};
+  w.c.params.layout = layout;
   szgpu_ctx *const cpu = cuda_make_ctx(SZGPU_BACKEND_CPU, SZGPU_DECODER_AUTO, NULL);
   w.archive = test_compress(cpu, &w.c.params, &shape, w.c.field);
   w.restored = test_decompress(cpu, &w.archive, w.field_bytes);
@@ -36,17 +40,19 @@ static int make_works(void **state) {
   (void)state;
   szgpu_shape const some = test_shape(SZGPU_F32, 3, 40, 30, 33, 0);
   szgpu_shape const many = test_shape(SZGPU_F32, 3, 340, 512, 512, 0);
-  small = make_work(some, test_make_waves(&some));
+  small = make_work(SZGPU_LAYOUT_TILE, some, test_make_waves(&some));
+  linear = make_work(SZGPU_LAYOUT_LINEAR, some, test_make_waves(&some));
   void *const zeros = calloc(test_value_count(&many), sizeof(float));
   assert_non_null(zeros);
-  large = make_work(many, zeros);
+  large = make_work(SZGPU_LAYOUT_TILE, many, zeros);
   return 0;
 }
 
 static int free_works(void **state) {
   (void)state;
-  for (int i = 0; i < 2; i++) {
-    const work *const w = i ? &large : &small;
+  const work *const works[] = {&small, &linear, &large};
+  for (size_t i = 0; i < ARRAY_COUNT(works); i++) {
+    const work *const w = works[i];
     free((void *)w->c.field);
     free(w->archive.bytes);
     free(w->restored);
@@ -102,8 +108,9 @@ static szgpu_ctx *make_gpu(void) {
 static void goes_on(szgpu_ctx *ctx) {
   cuda_fault_set(NULL, cudaSuccess, 0);
   if (cuda_fault_is_faked()) return;
-  for (size_t i = 0; i < ARRAY_COUNT(functions); i++)
-    assert_int_equal(functions[i](ctx, &small), SZGPU_OK);
+  for (size_t w = 0; w < ARRAY_COUNT(of_layouts); w++)
+    for (size_t i = 0; i < ARRAY_COUNT(functions); i++)
+      assert_int_equal(functions[i](ctx, of_layouts[w]), SZGPU_OK);
 }
 
 /* ---- the faults ---- */
@@ -128,32 +135,36 @@ static void holds_number(const char *sentence, size_t number) {
   if (!strstr(sentence, text)) fail_msg("'%s' does not say %s", sentence, text);
 }
 
+static void meet(const fault *met, work_function run, const work *w) {
+  szgpu_ctx *const ctx = make_gpu();
+  cuda_fault_set(met->function, met->error, 0);
+  szgpu_status const status = run(ctx, w);
+  const char *const text = cudaGetErrorString(met->error);
+  assert_true(cuda_fault_was_met());
+  if (status != met->status)
+    fail_msg("%s fails with '%s': %s", met->function, text, szgpu_status_text(status));
+  if (!strstr(szgpu_last_error(ctx), text))
+    fail_msg("'%s' does not say '%s'", szgpu_last_error(ctx), text);
+  assert_int_equal(run(ctx, w), status); /* the fault is still there */
+  goes_on(ctx);
+  szgpu_destroy(ctx);
+}
+
 static void a_failing_runtime_gives_a_status_and_a_sentence(void **state) {
   (void)state;
   for (size_t i = 0; i < ARRAY_COUNT(faults); i++)
-    for (size_t f = 0; f < ARRAY_COUNT(functions); f++) {
-      szgpu_ctx *const ctx = make_gpu();
-      cuda_fault_set(faults[i].function, faults[i].error, 0);
-      szgpu_status const status = functions[f](ctx, &small);
-      assert_true(cuda_fault_was_met());
-      if (status != faults[i].status)
-        fail_msg("function %zu, %s fails with '%s': %s", f, faults[i].function,
-                 cudaGetErrorString(faults[i].error), szgpu_status_text(status));
-      if (!strstr(szgpu_last_error(ctx), cudaGetErrorString(faults[i].error)))
-        fail_msg("'%s' does not say '%s'", szgpu_last_error(ctx),
-                 cudaGetErrorString(faults[i].error));
-      assert_int_equal(functions[f](ctx, &small), status); /* the fault is still there */
-      goes_on(ctx);
-      szgpu_destroy(ctx);
-    }
+    for (size_t f = 0; f < ARRAY_COUNT(functions); f++)
+      for (size_t w = 0; w < ARRAY_COUNT(of_layouts); w++)
+        meet(&faults[i], functions[f], of_layouts[w]);
 }
 
 static void out_of_device_memory_says_how_much_is_needed_and_free(void **state) {
   (void)state;
-  for (size_t f = 0; f < ARRAY_COUNT(functions); f++) {
+  for (size_t i = 0; i < ARRAY_COUNT(functions) * ARRAY_COUNT(of_layouts); i++) {
     szgpu_ctx *const ctx = make_gpu();
     cuda_fault_set("cudaMalloc", cudaErrorMemoryAllocation, 0);
-    assert_int_equal(functions[f](ctx, &small), SZGPU_OUT_OF_MEMORY);
+    assert_int_equal(functions[i / ARRAY_COUNT(of_layouts)](ctx, of_layouts[i % 2]),
+                     SZGPU_OUT_OF_MEMORY);
     assert_true(cuda_fault_was_met());
     holds_number(szgpu_last_error(ctx), cuda_fault_asked_bytes);
     holds_number(szgpu_last_error(ctx), cuda_fault_free_bytes);
@@ -285,6 +296,70 @@ static void auto_takes_the_cpu_where_the_gpu_fails_and_says_why(void **state) {
     }
 }
 
+/* ---- memory reserved ---- */
+
+/* Memory that kernels reach, with the contents. */
+static void *reachable_copy_of(const void *contents, size_t bytes) {
+  if (!cuda_fault_is_faked()) return cuda_copy_of(contents, bytes);
+  return memcpy(test_allocate(bytes), contents, bytes);
+}
+
+static void release_reachable(void *memory) {
+  if (cuda_fault_is_faked())
+    free(memory);
+  else
+    cuda_release(memory);
+}
+
+/* There and back between buffers on the GPU after szgpu_reserve, while `allocator` fails. A fake
+ * GPU computes nothing: what comes of it is not looked at. */
+static void works_without(const char *allocator, const szgpu_params *params) {
+  const work *const w = &small;
+  size_t capacity, archive_bytes = 0;
+  szgpu_ctx *const ctx = make_gpu();
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  assert_int_equal(szgpu_bounds(ctx, params, &w->c.shape, NULL, &capacity), SZGPU_OK);
+  void *const field = reachable_copy_of(w->c.field, w->field_bytes);
+  void *const zeros = calloc(1, capacity);
+  assert_non_null(zeros);
+  void *const archive = reachable_copy_of(zeros, capacity);
+  assert_int_equal(szgpu_reserve(ctx, params, &w->c.shape), SZGPU_OK);
+  if (cuda_fault_is_faked()) cuda_fault_pointer_device = 0; /* host memory passes for the GPU's */
+  cuda_fault_set(allocator, cudaErrorMemoryAllocation, 0);
+  szgpu_status const compressed =
+      szgpu_compress(ctx, params, &w->c.shape, field, archive, capacity, &archive_bytes);
+  szgpu_status const restored =
+      szgpu_decompress(ctx, archive, archive_bytes, field, w->field_bytes);
+  cuda_fault_pointer_device = -1;
+  assert_false(cuda_fault_was_met());
+  if (!cuda_fault_is_faked()) {
+    assert_int_equal(compressed, SZGPU_OK);
+    assert_int_equal(restored, SZGPU_OK);
+  }
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  release_reachable(archive);
+  release_reachable(field);
+  free(zeros);
+  szgpu_destroy(ctx);
+}
+
+static void what_is_reserved_is_enough(void **state) {
+  (void)state;
+  static const char *const allocators[] = {"cudaMalloc", "cudaHostAlloc"};
+  float *const field = (float *)small.c.field;
+  float const first = field[0], second = field[1];
+  for (size_t i = 0; i < ARRAY_COUNT(allocators); i++)
+    for (uint64_t frame_rows = 0; frame_rows <= 16; frame_rows += 16)
+      for (int kind = 0; kind < 3; kind++) { /* plain, with outliers, raw */
+        szgpu_params params = small.c.params;
+        params.frame_rows = frame_rows;
+        if (kind == 1) field[0] = INFINITY, field[1] = 1e20f;
+        if (kind == 2) params.bound = 1e-30;
+        works_without(allocators[i], &params);
+        field[0] = first, field[1] = second;
+      }
+}
+
 /* ---- with a real GPU: every call may fail ---- */
 
 static const char *const called[] = {"cudaGetDeviceCount",
@@ -304,11 +379,11 @@ static const char *const called[] = {"cudaGetDeviceCount",
                                      "cudaPointerGetAttributes"};
 
 /* Fails the n-th call of a function for n = 1, 2, ... until the work needs no more. */
-static long fails_at_every_call(const char *function, work_function run) {
+static long fails_at_every_call(const char *function, work_function run, const work *w) {
   for (long n = 0; n < 2000; n += cuda_is_quick() && n > 2 ? 10 : 1) {
     szgpu_ctx *const ctx = make_gpu();
     cuda_fault_set(function, cudaErrorUnknown, n);
-    szgpu_status const status = run(ctx, &small);
+    szgpu_status const status = run(ctx, w);
     bool const was_met = cuda_fault_was_met();
     if (status != SZGPU_OK && status != SZGPU_DEVICE_ERROR && status != SZGPU_NO_DEVICE)
       fail_msg("call %ld of %s failed: %s", n, function, szgpu_status_text(status));
@@ -327,7 +402,8 @@ static void any_call_of_the_runtime_may_fail(void **state) {
   long met = 0;
   for (size_t i = 0; i < ARRAY_COUNT(called); i++)
     for (size_t f = 0; f < ARRAY_COUNT(functions); f++)
-      met += fails_at_every_call(called[i], functions[f]);
+      for (size_t w = 0; w < ARRAY_COUNT(of_layouts); w++)
+        met += fails_at_every_call(called[i], functions[f], of_layouts[w]);
   assert_in_range(met, 20, 100000);
 }
 
@@ -350,6 +426,7 @@ int main(void) {
       cmocka_unit_test(creating_a_ctx_touches_no_device),
       cmocka_unit_test(the_cpu_backend_touches_no_device),
       cmocka_unit_test(auto_takes_the_cpu_where_the_gpu_fails_and_says_why),
+      cmocka_unit_test(what_is_reserved_is_enough),
       cmocka_unit_test(any_call_of_the_runtime_may_fail),
   };
   return cmocka_run_group_tests(tests, make_works, free_works);

@@ -157,7 +157,7 @@ static void both_decoders_refuse_a_code_that_ends_beyond_the_stream(void **state
 static void a_book_without_symbols_decodes_nothing(void **state) {
   (void)state;
   memset(coder.counts, 0, sizeof coder.counts);
-  szg_codebook_build(coder.counts, 1024, &coder.book, &coder.work);
+  szg_codebook_build(coder.counts, 1024, SZG_MAX_CODE_BITS, &coder.book, &coder.work);
   szg_canonical_index_build(&coder.book, &coder.index);
   szg_decode_table_build(&coder.book, &coder.decode_table);
   uint8_t words[64] = {0};

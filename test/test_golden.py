@@ -4,14 +4,16 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_golden.py SZGPU DECODER [--update]
 
-For each case: a field made of integers (no libm, so the same everywhere) is compressed and must give
-golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command with each
-of its decoders and by DECODER, a Python program written from docs/format.md alone. sizes.csv lists
-the sizes, so that a change of ratio is a visible diff. Archives with zstd sections are only read:
-their bytes follow the version of libzstd. --update writes the files anew, which is a change of
-format: docs/format.md, src/container/format.h and CHANGELOG.md change with it.
+Both layouts, the tile layout in the cases tile_*. For each case: a field made of integers (no libm,
+so the same everywhere) is compressed and must give golden/NAME.szg byte for byte; that archive must
+restore to golden/NAME.raw, by the command with each of its decoders and by DECODER, a Python program
+written from docs/format.md alone. The archives printed on that page must be read alike by all of
+them. sizes.csv lists the sizes, so that a change of ratio is a visible diff. Archives with zstd
+sections are only read: their bytes follow the version of libzstd. --update writes the files anew,
+which is a change of format: docs/format.md, src/container/format.h and CHANGELOG.md change with it.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -57,6 +59,33 @@ def noise(shape, dtype):
     return (mantissa + 1.0).astype(dtype).reshape(shape)
 
 
+def steps(shape, seed):
+    """Plateaus: whole tiles and lanes without a difference."""
+    return np.floor(waves(shape, seed) / 8) * 8
+
+
+def sparse(shape, seed):
+    """Lone spikes on a plane."""
+    flat = np.arange(int(np.prod(shape)), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    hashed = (flat + np.uint64(seed)) >> np.uint64(40)
+    return np.where(hashed % np.uint64(61) == 0, hashed % np.uint64(7), 0).astype(f64).reshape(shape)
+
+
+def burst(shape, seed):
+    """Many small tiles, and noise in one that encoders do not count for the codebook: of 512 tiles
+    they count every other."""
+    field = np.floor(waves(shape, seed) / 4) * 4
+    field[2] = noise(shape[1:], f64) * 200
+    return field
+
+
+def lone_peak(count, unit, height):
+    """Noise, and one value far off: its deltas are too rare for a code, so they escape."""
+    field = (np.arange(count, dtype=np.int64) * 1103515245 >> 7) % 7 * unit
+    field[count // 2] = height
+    return field
+
+
 f32, f64 = np.float32, np.float64
 CASES = {  # name: field, options
     "one_value": (lambda: np.array([2.5], f32), "-e 1e-3"),
@@ -71,6 +100,7 @@ CASES = {  # name: field, options
     "specials_f32": (lambda: with_specials(waves((20, 9, 35), 9).astype(f32)), "-m abs -e 0.05"),
     "specials_f64": (lambda: with_specials(waves((20, 9, 35), 10)), "-m abs -e 0.05"),
     "fill_3d_f32": (lambda: with_fill(waves((18, 17, 40), 11).astype(f32), 1e20), "-e 1e-3"),
+    "fill_thin_f32": (lambda: with_fill(waves((17, 9, 40), 42).astype(f32), 1e20), "-e 1e-3"),
     "fill_2d_f64": (lambda: with_fill(waves((70, 90), 12), np.nan), "-e 1e-3"),
     "fill_named_f32": (lambda: with_fill(waves((5000,), 13).astype(f32), -9999),
                        "-e 1e-3 --fill -9999"),
@@ -83,7 +113,41 @@ CASES = {  # name: field, options
     "raw_f32": (lambda: noise((50, 41), f32), "-m abs -e 1e-9"),
     "raw_f64": (lambda: noise((50, 41), f64), "-m abs -e 1e-18"),
     "zstd_f32": (lambda: np.floor(waves((40, 30, 64), 18)).astype(f32), "-e 5e-2 --zstd"),
+    # The tile layout.
+    "tile_one_value": (lambda: np.array([2.5], f32), "-e 1e-3"),
+    "tile_row_f32": (lambda: waves((9001,), 21).astype(f32), "-e 1e-3"),
+    "tile_row_f64": (lambda: waves((5003,), 22), "-e 1e-6"),
+    "tile_plane_f32": (lambda: waves((70, 131), 23).astype(f32), "-e 1e-2"),
+    "tile_plane_f64": (lambda: waves((66, 97), 24), "-e 1e-7"),
+    "tile_box_f32": (lambda: waves((19, 21, 37), 25).astype(f32), "-e 1e-4"),
+    "tile_box_f64": (lambda: waves((19, 21, 37), 26), "-e 1e-5"),
+    "tile_batch_f32": (lambda: waves((3, 5, 9, 33), 27).astype(f32), "-m abs -e 0.01"),
+    "tile_frames_f32": (lambda: waves((40, 9, 34), 28).astype(f32), "-e 1e-3 --frame 16"),
+    "tile_specials_f32": (lambda: with_specials(waves((20, 9, 35), 29).astype(f32)),
+                          "-m abs -e 0.05"),
+    "tile_specials_f64": (lambda: with_specials(waves((20, 9, 35), 30)), "-m abs -e 0.05"),
+    "tile_fill_3d_f32": (lambda: with_fill(waves((18, 17, 40), 31).astype(f32), 1e20), "-e 1e-3"),
+    "tile_fill_thin_f32": (lambda: with_fill(waves((17, 9, 40), 43).astype(f32), 1e20), "-e 1e-3"),
+    "tile_fill_2d_f64": (lambda: with_fill(waves((70, 90), 32), np.nan), "-e 1e-3"),
+    "tile_fill_named_f32": (lambda: with_fill(waves((5000,), 33).astype(f32), -9999),
+                            "-e 1e-3 --fill -9999"),
+    "tile_close_f32": (lambda: (waves((17, 9, 33), 34) + 4096).astype(f32), "-m abs -e 0.0006"),
+    "tile_wide_f64": (lambda: waves((17, 9, 33), 35), "-m abs -e 1e-11"),
+    "tile_groups_4_f32": (lambda: steps((20, 17, 40), 36).astype(f32), "-e 1e-3"),
+    "tile_groups_8_f32": (lambda: sparse((33, 12, 40), 37).astype(f32), "-e 1e-3"),
+    "tile_groups_8_f64": (lambda: sparse((9001,), 38), "-e 1e-4"),
+    "tile_raw_tile_f32": (lambda: burst((512, 2, 2, 5), 39).astype(f32), "-m abs -e 5e-4"),
+    "tile_raw_tile_f64": (lambda: burst((512, 2, 2, 5), 40), "-m abs -e 1e-11"),
+    "tile_escape_f32": (lambda: lone_peak(9001, 1.0, 65536.0).astype(f32), "-m abs -e 0.5"),
+    "tile_escape_f64": (lambda: lone_peak(9001, 2.0**-10, 2.0**23), "-m abs -e 0.0005"),
+    "tile_constant_f32": (lambda: np.full((7, 8, 9), -3.25, f32), "-e 1e-3"),
+    "tile_raw_f32": (lambda: noise((50, 41), f32), "-m abs -e 1e-9"),
+    "tile_zstd_f32": (lambda: np.floor(waves((20, 30, 64), 41)).astype(f32), "-e 5e-2 --zstd"),
 }
+
+
+def is_tile(name):
+    return name.startswith("tile_")
 
 
 def run(*command):
@@ -102,8 +166,23 @@ def compress(szgpu, folder, name):
     raw = os.path.join(folder, f"{name}.{'f32' if field.dtype == f32 else 'f64'}")
     np.ascontiguousarray(field).tofile(raw)
     dims = "x".join(map(str, field.shape))
-    run(szgpu, "-z", "-q", "-f", "-d", dims, *options, raw, "-o", os.path.join(folder, name + ".szg"))
+    layout = "tile" if is_tile(name) else "linear"
+    run(szgpu, "-z", "-q", "-f", "--layout", layout, "-d", dims, *options, raw, "-o",
+        os.path.join(folder, name + ".szg"))
     return len(contents(raw))
+
+
+def restore(szgpu, decoder, archive, folder):
+    """What each decoder makes of an archive, by the decoder's name."""
+    commands = {how: [szgpu, "-x", "-q", "-f", "--decoder", how, archive, "-o"]
+                for how in ("serial", "table")}
+    commands["docs/format.md"] = [sys.executable, decoder, archive]
+    restored, fields = os.path.join(folder, "restored"), {}
+    for how, command in commands.items():
+        run(*command, restored)
+        fields[how] = contents(restored)
+        os.remove(restored)
+    return fields
 
 
 def check(szgpu, decoder, folder, name):
@@ -114,15 +193,23 @@ def check(szgpu, decoder, folder, name):
     if "--zstd" not in CASES[name][1]:
         if contents(os.path.join(folder, name + ".szg")) != contents(golden + ".szg"):
             complaints.append("compresses to other bytes")
-    restorers = {how: [szgpu, "-x", "-q", "-f", "--decoder", how] for how in ("serial", "table")}
-    restorers = {how: command + [golden + ".szg", "-o"] for how, command in restorers.items()}
-    restorers["docs/format.md"] = [sys.executable, decoder, golden + ".szg"]
-    for how, command in restorers.items():
-        restored = os.path.join(folder, "restored")
-        run(*command, restored)
-        if contents(restored) != contents(golden + ".raw"):
+    for how, field in restore(szgpu, decoder, golden + ".szg", folder).items():
+        if field != contents(golden + ".raw"):
             complaints.append(f"is restored to other values by {how}")
-        os.remove(restored)
+    return complaints
+
+
+def check_page(szgpu, decoder, folder):
+    """Complaints about the archives printed in docs/format.md: all decoders are to read the same."""
+    page = contents(os.path.join(FOLDER, "../../docs/format.md")).decode()
+    printed = re.findall(r"^```\n(000  .*?)^```", page, re.MULTILINE | re.DOTALL)
+    complaints = [] if len(printed) == 2 else [f"has {len(printed)} archives, not 2"]
+    archive = os.path.join(folder, "printed.szg")
+    for number, block in enumerate(printed):
+        with open(archive, "wb") as file:
+            file.write(bytes.fromhex("".join(line[5:] for line in block.splitlines())))
+        if len(set(restore(szgpu, decoder, archive, folder).values())) != 1:
+            complaints.append(f"archive {number}: decoders differ")
     return complaints
 
 
@@ -155,6 +242,9 @@ def main():
             failed += bool(complaints)
             for complaint in complaints:
                 print(f"{name} {complaint}")
+        for complaint in check_page(szgpu, decoder, folder):
+            failed += 1
+            print(f"docs/format.md {complaint}")
     listed = contents(os.path.join(FOLDER, "sizes.csv")).decode().splitlines(keepends=True)[1:]
     for line in listed:
         name, field_bytes, _ = line.split(",")

@@ -52,7 +52,8 @@ static void encodes_five_codes_as_a_hand_does(void **state) {
   (void)state;
   memset(coder.counts, 0, sizeof coder.counts);
   coder.counts[0] = 1, coder.counts[3] = 4, coder.counts[4] = 2, coder.counts[5] = 1;
-  szg_codebook_build(coder.counts, 8, &coder.book, &coder.work); /* 3: 1, 4: 00, 0: 010, 5: 011 */
+  szg_codebook_build(coder.counts, 8, SZG_MAX_CODE_BITS, &coder.book,
+                     &coder.work); /* 3: 1, 4: 00, 0: 010, 5: 011 */
   szg_encoder_table(&coder.book, coder.table);
   uint16_t const codes[] = {3, 0, 5, 4, 3};
   assert_int_equal(szg_linear_bits(&coder.book, codes, 5), 10);

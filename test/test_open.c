@@ -1,4 +1,4 @@
-/* test_open.c - what a reader checks once the checksums are right, each check with its status.
+/* test_open.c - what a reader checks of linear archives whose checksums are right: each its status.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Headers against the shape, and sections against the headers, in the order of docs/format.md.
@@ -23,7 +23,7 @@ static test_archive make(szgpu_shape shape, szgpu_params params, void *field) {
 static test_archive make_linear(void) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 40, 9, 33, 0);
   float *const field = test_make_waves(&shape);
-  szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
+  szgpu_params params = test_linear_params(SZGPU_MODE_ABS, 0.5);
   params.radius = 16;
   params.frame_rows = 16;
   for (uint64_t i = 40; i < test_value_count(&shape); i += 397) field[i] = 1e20f;
@@ -36,12 +36,12 @@ static test_archive make_constant(void) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 70, 20, 0, 0);
   float *const field = test_allocate(test_field_bytes(&shape));
   for (int i = 0; i < 70 * 20; i++) field[i] = i % 97 ? 3.5f : INFINITY;
-  return make(shape, test_params(SZGPU_MODE_REL, 1e-3), field);
+  return make(shape, test_linear_params(SZGPU_MODE_REL, 1e-3), field);
 }
 
 static test_archive make_raw(void) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 35, 0, 0, 0);
-  return make(shape, test_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&shape));
+  return make(shape, test_linear_params(SZGPU_MODE_REL, 1e-4), test_make_bits(&shape));
 }
 
 static szgpu_status restore(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes) {
@@ -132,7 +132,8 @@ static void refuses_an_axis_that_the_field_does_not_have(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 100, 100, 0, 0);
   for (uint64_t axes = 4; axes < 8; axes++) {
-    test_archive archive = make(shape, test_params(SZGPU_MODE_ABS, 1.0), test_make_waves(&shape));
+    test_archive archive =
+        make(shape, test_linear_params(SZGPU_MODE_ABS, 1.0), test_make_waves(&shape));
     archive_store(&archive, archive_frame_offset(&archive, 0) + 1, 1, axes);
     is_bad_data("z in 2-D", archive, test_field_bytes(&shape));
   }
@@ -155,7 +156,7 @@ static void refuses_constant_and_raw_frames_with_what_they_do_not_have(void **st
 /* One more or one less in the first number of a section of frame 0 that is not 0. */
 static void refuses_counts_that_do_not_use_up_their_sections(void **state) {
   (void)state;
-  uint32_t const kinds[] = {SZG_SECTION_TILE_BITS, SZG_SECTION_ESCAPE_COUNTS,
+  uint32_t const kinds[] = {SZG_SECTION_TILE_SIZES, SZG_SECTION_ESCAPE_COUNTS,
                             SZG_SECTION_EXACT_COUNTS, SZG_SECTION_FILL_COUNTS};
   for (size_t k = 0; k < ARRAY_COUNT(kinds); k++)
     for (int second = 0; second <= (kinds[k] == SZG_SECTION_EXACT_COUNTS); second++)
@@ -172,7 +173,7 @@ static void refuses_counts_that_do_not_use_up_their_sections(void **state) {
 /* The same sum, but a tile gets what is another's. */
 static void refuses_counts_that_give_a_tile_anothers_share(void **state) {
   (void)state;
-  uint32_t const kinds[] = {SZG_SECTION_TILE_BITS, SZG_SECTION_ESCAPE_COUNTS};
+  uint32_t const kinds[] = {SZG_SECTION_TILE_SIZES, SZG_SECTION_ESCAPE_COUNTS};
   for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
     test_archive archive = make_linear();
     uint32_t const section = archive_section_of_kind(&archive, 0, kinds[k]);
@@ -223,10 +224,10 @@ static void refuses_what_has_no_use(void **state) {
   archive_store(&archive, 88, 8, 0);
   is_bad_data("a fill mask without a fill value", archive, linear_bytes);
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 100, 100, 0, 0);
-  archive = make(shape, test_params(SZGPU_MODE_ABS, 30.0), test_make_waves(&shape));
+  archive = make(shape, test_linear_params(SZGPU_MODE_ABS, 30.0), test_make_waves(&shape));
   archive_store(&archive, archive_frame_offset(&archive, 0) + 2, 1, 4);
   is_bad_data("a width of escapes that are not there", archive, test_field_bytes(&shape));
-  archive = make(shape, test_params(SZGPU_MODE_ABS, 30.0), test_make_waves(&shape));
+  archive = make(shape, test_linear_params(SZGPU_MODE_ABS, 30.0), test_make_waves(&shape));
   archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_CONSTANT);
   is_bad_data("a constant frame with a stream", archive, test_field_bytes(&shape));
 }
@@ -275,7 +276,7 @@ static void refuses_raw_values_that_are_too_few(void **state) {
 static void refuses_zstd_sections_of_another_size(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 300, 300, 0, 0);
-  szgpu_params params = test_params(SZGPU_MODE_ABS, 30.0);
+  szgpu_params params = test_linear_params(SZGPU_MODE_ABS, 30.0);
   params.zstd_level = 19;
   int tried_count = 0;
   for (uint32_t section = 0; section < 5; section++)

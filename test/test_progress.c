@@ -51,7 +51,7 @@ static void assert_orderly(const report *r) {
   assert_int_equal(r->last_done, r->total);
 }
 
-typedef enum field_kind { LINEAR, CONSTANT, RAW, HOPELESS } field_kind;
+typedef enum field_kind { CODED, CONSTANT, RAW, HOPELESS } field_kind;
 
 static void *make_field(field_kind kind, const szgpu_shape *shape, szgpu_params *params) {
   *params = test_params(SZGPU_MODE_ABS, 1e-3);
@@ -85,9 +85,9 @@ static void assert_orderly_calls(field_kind kind, int threads) {
   free(field);
 }
 
-static void linear_frames_report_in_order_to_the_end(void **state) {
+static void coded_frames_report_in_order_to_the_end(void **state) {
   (void)state;
-  for (int threads = 1; threads <= 3; threads++) assert_orderly_calls(LINEAR, threads);
+  for (int threads = 1; threads <= 3; threads++) assert_orderly_calls(CODED, threads);
 }
 
 static void constant_frames_report_in_order_to_the_end(void **state) {
@@ -170,7 +170,7 @@ static void a_nonzero_answer_stops_and_the_ctx_stays_usable(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(linear_frames_report_in_order_to_the_end),
+      cmocka_unit_test(coded_frames_report_in_order_to_the_end),
       cmocka_unit_test(constant_frames_report_in_order_to_the_end),
       cmocka_unit_test(raw_frames_report_in_order_to_the_end),
       cmocka_unit_test(slabs_report_in_order_to_the_end),

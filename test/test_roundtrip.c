@@ -104,7 +104,7 @@ static void every_radius_returns(void **state) {
   void *const field = test_make_waves(&shape);
   for (size_t i = 0; i < ARRAY_COUNT(radii); i++)
     for (double bound = 1e-1; bound > 1e-9; bound *= 0.01) {
-      szgpu_params params = test_params(SZGPU_MODE_REL, bound);
+      szgpu_params params = test_linear_params(SZGPU_MODE_REL, bound);
       params.radius = radii[i];
       round_trip(&params, &shape, field);
     }
@@ -241,6 +241,96 @@ static void tiny_bounds_keep_every_bit(void **state) {
     }
 }
 
+/* ---- the tile layout ---- */
+
+/* The only frame of the archive of a field; restored and checked. */
+static szgpu_frame_info tile_frame(const szgpu_params *params, const szgpu_shape *shape,
+                                   const void *field, szgpu_info *info) {
+  *info = round_trip(params, shape, field);
+  test_archive archive = test_compress(ctx, params, shape, field);
+  szgpu_frame_info frame = {.struct_bytes = sizeof frame};
+  assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame), SZGPU_OK);
+  free(archive.bytes);
+  return frame;
+}
+
+/* Lattice points of 16 bits, whose differences need more: up to 17 bits along one axis, 19 along
+ * three. */
+static void short_lattices_wrap(void **state) {
+  (void)state;
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++)
+    for (int ndim = 1; ndim <= 3; ndim++) {
+      szgpu_shape const shape =
+          test_shape((szgpu_dtype)dtype, ndim, ndim == 1 ? 9000 : 40, ndim == 2 ? 90 : 20, 50, 0);
+      szgpu_params params = test_params(SZGPU_MODE_ABS, 0.52);
+      params.layout = SZGPU_LAYOUT_TILE;
+      void *const field = test_allocate(test_field_bytes(&shape));
+      for (uint64_t i = 0; i < test_value_count(&shape); i++) {
+        double const value = (double)(test_hash(i / 3) % 50) * 15.0 + 32000.0;
+        test_set_value(shape.dtype, field, i, test_hash(i / 2) % 2 ? value : -value);
+      }
+      szgpu_info info;
+      szgpu_frame_info const frame = tile_frame(&params, &shape, field, &info);
+      assert_string_equal(frame.kind, "tile");
+      assert_int_equal(frame.lattice_bits, 16);
+      free(field);
+    }
+}
+
+/* 16 bits just where the largest magnitude is below 32766 steps. */
+static void the_lattice_is_as_short_as_the_values_allow(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F64, 1, 3000, 0, 0, 0);
+  double *const field = test_make_waves(&shape);
+  field[100] = -32766.0;
+  int seen[2] = {0, 0};
+  for (int i = -20; i <= 20; i++) {
+    szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5 * (1.0 + 1e-6 * i));
+    params.layout = SZGPU_LAYOUT_TILE;
+    szgpu_info info;
+    szgpu_frame_info const frame = tile_frame(&params, &shape, field, &info);
+    bool const is_short = 32766.0 * (1.0 / info.step) < 32766.0;
+    assert_int_equal(frame.lattice_bits, is_short ? 16 : 32);
+    for (uint32_t s = 3; s < frame.section_count; s++)
+      assert_int_equal(frame.sections[s].raw_bytes, 0); /* every value has a point */
+    seen[is_short]++;
+  }
+  assert_true(seen[0] > 10 && seen[1] > 10);
+  free(field);
+}
+
+/* Noise that the codebook did not count is stored as it is, whatever it holds. */
+static void raw_tiles_keep_every_bit(void **state) {
+  (void)state;
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++) {
+    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 4, 128, 2, 2, 5); /* a tile an entry */
+    szgpu_params params = test_params(SZGPU_MODE_ABS, dtype == SZGPU_F32 ? 5e-4 : 1e-11);
+    params.layout = SZGPU_LAYOUT_TILE;
+    void *const field = test_allocate(test_field_bytes(&shape));
+    for (uint64_t i = 0; i < test_value_count(&shape); i++)
+      test_set_value(shape.dtype, field, i, (double)(test_hash(i) % 64) * 2.0 * params.bound);
+    for (uint64_t i = 40; i < 60; i++)
+      test_set_value(shape.dtype, field, i, (double)(test_hash(i) >> 11) * 0x1p-46);
+    test_set_value(shape.dtype, field, 45, INFINITY);
+    test_set_value(shape.dtype, field, 46, 1e20);
+    test_set_value(shape.dtype, field, 47, -0.0);
+    test_archive archive = test_compress(ctx, &params, &shape, field);
+    szgpu_frame_info frame = {.struct_bytes = sizeof frame};
+    assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame),
+                     SZGPU_OK);
+    assert_string_equal(frame.kind, "tile");
+    const uint8_t *const sizes = archive.bytes + frame.sections[1].offset;
+    assert_int_equal(sizes[2 * 2], dtype == SZGPU_F32 ? 20 : 40); /* words of tile 2 */
+    void *const restored = test_decompress(ctx, &archive, test_field_bytes(&shape));
+    for (uint64_t i = 40; i < 60; i++)
+      assert_int_equal(test_bits_at(shape.dtype, restored, i), test_bits_at(shape.dtype, field, i));
+    round_trip(&params, &shape, field);
+    free(restored);
+    free(archive.bytes);
+    free(field);
+  }
+}
+
 /* ---- what broke others ---- */
 
 /* Offset data at 1e-4: 6.6 % of the values out of bound elsewhere, by up to 1.28 times. */
@@ -267,9 +357,9 @@ static void many_outliers_of_f64_return_in_full(void **state) {
   szgpu_info const info = round_trip(&params, &shape, field);
   assert_true(info.step > 0.0);
   for (size_t i = 0; i < 20000; i += 3) field[i] = 1e6 * (double)(i + 1) / 3.0; /* escapes */
-  params.radius = 512;
+  test_ask_radius(&params, 512);
   round_trip(&params, &shape, field);
-  assert_string_equal(frame_kind(&params, &shape, field), "linear");
+  assert_string_equal(frame_kind(&params, &shape, field), test_coded_kind());
   free(field);
 }
 
@@ -284,7 +374,7 @@ static void geometric_histograms_return(void **state) {
     int const zeros = __builtin_ctzll(test_hash(i) | UINT64_C(1) << 40);
     field[i] = sum += (float)(i % 2 ? zeros : -zeros); /* a delta of n with probability 2^-n */
   }
-  params.radius = 512;
+  test_ask_radius(&params, 512);
   round_trip(&params, &shape, field);
   free(field);
 }
@@ -325,6 +415,9 @@ int main(void) {
       cmocka_unit_test(fields_of_one_value_return),
       cmocka_unit_test(denormal_fields_keep_the_bound),
       cmocka_unit_test(tiny_bounds_keep_every_bit),
+      cmocka_unit_test(short_lattices_wrap),
+      cmocka_unit_test(the_lattice_is_as_short_as_the_values_allow),
+      cmocka_unit_test(raw_tiles_keep_every_bit),
       cmocka_unit_test(offset_data_keep_the_bound),
       cmocka_unit_test(many_outliers_of_f64_return_in_full),
       cmocka_unit_test(geometric_histograms_return),

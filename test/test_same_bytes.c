@@ -20,7 +20,8 @@ typedef struct example {
   void *field;
 } example;
 
-enum { EXAMPLES = 7 };
+enum { EXAMPLES = 8 };
+enum { LONG_ROW = 40 << 16 };
 static example examples[EXAMPLES];
 static test_archive expected[EXAMPLES]; /* by one thread in the default environment */
 
@@ -41,8 +42,13 @@ static int make_examples(void **state) {
   examples[4] = make_example(line, SZGPU_MODE_REL, 1e-5);  /* of denormals */
   examples[5] = make_example(cube, SZGPU_MODE_REL, 1e-4);  /* of special values */
   examples[6] = make_example(line, SZGPU_MODE_ABS, 1e-30); /* raw */
+  /* Of so many parts, hard and easy ones, that threads overtake each other. */
+  szgpu_shape const row = test_shape(SZGPU_F32, 1, LONG_ROW, 0, 0, 0);
+  examples[7] = make_example(row, SZGPU_MODE_REL, 1e-4);
   double *const denormals = examples[4].field;
-  float *const specials = examples[5].field;
+  float *const specials = examples[5].field, *const uneven = examples[7].field;
+  for (uint64_t i = 0; i < LONG_ROW; i++)
+    if (test_hash(i >> 16) % 3) uneven[i] = 0.25f;
   for (uint64_t i = 0; i < 100001; i++) denormals[i] = ldexp(denormals[i], -1060);
   for (uint64_t i = 0; i < 70 * 50 * 90; i++) {
     if (test_hash(i) % 11 == 0) specials[i] = 1e20f;

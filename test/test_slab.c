@@ -99,10 +99,10 @@ static void for_all_shapes_and_frames(assert_of_kind claim) {
     }
 }
 
-static void of_linear(const szgpu_params *params, const szgpu_shape *shape, void *field,
-                      test_random *random) {
+static void of_coded(const szgpu_params *params, const szgpu_shape *shape, void *field,
+                     test_random *random) {
   if (test_value_count(shape) < 1000) return; /* raw is smaller there */
-  assert_slabs(params, shape, field, "linear", random);
+  assert_slabs(params, shape, field, test_coded_kind(), random);
 }
 
 static void of_outliers(const szgpu_params *params, const szgpu_shape *shape, void *field,
@@ -111,13 +111,13 @@ static void of_outliers(const szgpu_params *params, const szgpu_shape *shape, vo
   szgpu_params with_fill = *params;
   with_fill.has_fill = 1;
   with_fill.fill = -9999.0;
-  with_fill.radius = 16; /* escapes */
+  test_ask_radius(&with_fill, 16); /* escapes */
   for (uint64_t i = 0; i < test_value_count(shape); i++) {
     if (test_hash(i) % 50 == 0) test_set_value(shape->dtype, field, i, -9999.0);
     if (test_hash(i) % 97 == 0) test_set_value(shape->dtype, field, i, (double)NAN);
     if (test_hash(i) % 201 == 0) test_set_value(shape->dtype, field, i, 300.0);
   }
-  assert_slabs(&with_fill, shape, field, "linear", random);
+  assert_slabs(&with_fill, shape, field, test_coded_kind(), random);
 }
 
 static void of_raw(const szgpu_params *params, const szgpu_shape *shape, void *field,
@@ -143,9 +143,9 @@ static void of_constant(const szgpu_params *params, const szgpu_shape *shape, vo
   assert_slabs(params, shape, field, "constant", random);
 }
 
-static void slabs_of_linear_frames(void **state) {
+static void slabs_of_coded_frames(void **state) {
   (void)state;
-  for_all_shapes_and_frames(of_linear);
+  for_all_shapes_and_frames(of_coded);
 }
 
 static void slabs_of_frames_with_outliers(void **state) {
@@ -228,7 +228,7 @@ static void damage_in_another_frame_does_not_matter(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(slabs_of_linear_frames),
+      cmocka_unit_test(slabs_of_coded_frames),
       cmocka_unit_test(slabs_of_frames_with_outliers),
       cmocka_unit_test(slabs_of_raw_frames),
       cmocka_unit_test(slabs_of_constant_frames),

@@ -177,6 +177,7 @@ static void refuses_bad_params(void **state) {
     }
   for (size_t i = 0; i < 3; i++) {
     request r = make_request();
+    r.params.layout = SZGPU_LAYOUT_LINEAR;
     r.params.radius = bad_radii[i];
     assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
     r = make_request();
@@ -193,8 +194,14 @@ static void refuses_bad_params(void **state) {
   r.params.source = SZGPU_SOURCE_ALL + 1;
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
-  r.params.layout = (szgpu_layout)1;
+  r.params.layout = (szgpu_layout)2;
   assert_int_equal(try_request(&r), SZGPU_UNSUPPORTED);
+  r = make_request();
+  r.params.radius = 512;
+  assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
+  assert_non_null(strstr(szgpu_last_error(ctx), "linear layout"));
+  r.params.layout = SZGPU_LAYOUT_LINEAR;
+  assert_int_equal(try_request(&r), SZGPU_OK);
 }
 
 static void refuses_bad_shapes(void **state) {
@@ -273,16 +280,17 @@ static void names_what_is_wrong_with_an_archive(void **state) {
   assert_int_equal(szgpu_decompress(ctx, r.field, 48, out, 48), SZGPU_NOT_AN_ARCHIVE);
   r.archive[size - 20] ^= 1;
   assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_BAD_CHECKSUM);
-  r.archive[8] = 2;
+  r.archive[8] = 3;
   assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_NEWER_VERSION);
 }
 
 /* ---- inspect ---- */
 
-static void an_archive_says_what_it_is(void **state) {
-  (void)state;
+static void assert_says_what_it_is(szgpu_layout layout) {
+  bool const is_tile = layout == SZGPU_LAYOUT_TILE;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 40, 9, 33, 0);
   szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
+  params.layout = layout;
   params.frame_rows = 20; /* 32 */
   params.source = SZGPU_SOURCE_NPY | SZGPU_SOURCE_FORTRAN;
   params.has_fill = 1;
@@ -295,6 +303,8 @@ static void an_archive_says_what_it_is(void **state) {
   assert_int_equal(info.shape.dtype, SZGPU_F32);
   assert_int_equal(info.shape.ndim, 3);
   assert_int_equal(info.mode, SZGPU_MODE_REL);
+  assert_int_equal(info.layout, layout);
+  assert_int_equal(info.format_version, is_tile ? 2 : 1);
   assert_int_equal(info.source, params.source);
   assert_true(info.bound == 1e-3);
   assert_true(info.value_range >= 200.0 && info.value_range < 202.0);
@@ -309,7 +319,10 @@ static void an_archive_says_what_it_is(void **state) {
   assert_int_equal(info.archive_bytes, archive.byte_count);
   szgpu_frame_info frame = {.struct_bytes = sizeof frame};
   assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 1, 1, &frame), SZGPU_OK);
-  assert_string_equal(frame.kind, "linear");
+  assert_string_equal(frame.kind, is_tile ? "tile" : "linear");
+  assert_int_equal(frame.lattice_bits, is_tile ? 16 : 0);
+  assert_int_equal(frame.radius == 0, is_tile);
+  assert_true(frame.zero_groups == 0 || is_tile);
   assert_int_equal(frame.first_row, 32);
   assert_int_equal(frame.row_count, 8);
   for (uint32_t i = 0; i < frame.section_count; i++) {
@@ -319,6 +332,12 @@ static void an_archive_says_what_it_is(void **state) {
   }
   free(field);
   free(archive.bytes);
+}
+
+static void an_archive_says_what_it_is(void **state) {
+  (void)state;
+  assert_says_what_it_is(SZGPU_LAYOUT_LINEAR);
+  assert_says_what_it_is(SZGPU_LAYOUT_TILE);
 }
 
 static void inspect_needs_the_header_only(void **state) {

@@ -53,7 +53,7 @@ void json_info(struct json *json, const szgpu_info *info) {
   json_bool(json, "fortran_order", (info->source & SZGPU_SOURCE_FORTRAN) != 0);
   json_bool(json, "big_endian", (info->source & SZGPU_SOURCE_BIG_ENDIAN) != 0);
   json_count(json, "format_version", info->format_version);
-  json_text(json, "layout", "linear");
+  json_text(json, "layout", words_for_layout(info->layout));
   json_count(json, "frame_rows", info->frame_rows);
   json_count(json, "frames", info->frame_count);
   json_count(json, "field_bytes", info->field_bytes);

@@ -24,7 +24,7 @@ const char help_text[] =
     "  --fill VALUE        the fill value, kept exactly: -9999, 1e20, nan ...\n"
     "  --zstd[=LEVEL]      smaller and slower; LEVEL 1 to 19, 3 when absent\n"
     "  --frame ROWS        split into frames of ROWS rows that restore alone\n"
-    "  --layout linear     how codes are laid out\n"
+    "  --layout NAME       tile: each tile by itself, the default; linear: one stream\n"
     "\n"
     "With -x\n"
     "  --slab A:B          only rows A to B-1 of the slowest axis\n"

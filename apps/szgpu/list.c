@@ -83,10 +83,10 @@ static void print_header(const struct listing *work) {
   if (info->has_fill)
     fprintf(out, "  fill     %g (0x%0*" PRIx64 ")\n", info->fill,
             (int)(2 * dtype_bytes(info->shape.dtype)), info->fill_bits);
-  fprintf(
-      out,
-      "  format   version %" PRIu32 ", linear layout, %" PRIu64 " frame%s of %" PRIu64 " rows\n",
-      info->format_version, info->frame_count, info->frame_count == 1 ? "" : "s", info->frame_rows);
+  fprintf(out,
+          "  format   version %" PRIu32 ", %s layout, %" PRIu64 " frame%s of %" PRIu64 " rows\n",
+          info->format_version, words_for_layout(info->layout), info->frame_count,
+          info->frame_count == 1 ? "" : "s", info->frame_rows);
 }
 
 static szgpu_status print_frame(struct listing *work, uint64_t index) {
@@ -98,6 +98,8 @@ static szgpu_status print_frame(struct listing *work, uint64_t index) {
           frame->first_row + frame->row_count, frame->kind);
   if (frame->axes[0]) fprintf(out, " along %s", frame->axes);
   if (frame->radius) fprintf(out, ", radius %" PRIu32, frame->radius);
+  if (frame->lattice_bits) fprintf(out, ", lattice of %" PRIu32 " bits", frame->lattice_bits);
+  if (frame->zero_groups) fprintf(out, ", zero groups of %" PRIu32, frame->zero_groups);
   fprintf(out, ", %" PRIu64 " bytes\n", frame->frame_bytes);
   for (uint32_t k = 0; k < frame->section_count; k++) {
     const szgpu_section_info *const section = &frame->sections[k];
@@ -129,6 +131,8 @@ static szgpu_status json_frame(struct listing *work, struct json *json, uint64_t
   json_text(json, "kind", frame->kind);
   json_text(json, "axes", frame->axes);
   json_count(json, "radius", frame->radius);
+  json_count(json, "lattice_bits", frame->lattice_bits);
+  json_count(json, "zero_groups", frame->zero_groups);
   json_count(json, "first_row", frame->first_row);
   json_count(json, "row_count", frame->row_count);
   json_count(json, "frame_bytes", frame->frame_bytes);

@@ -88,7 +88,7 @@ static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
                                          {"cuda", SZGPU_BACKEND_CUDA},
                                          {NULL, 0}};
 static const struct choice layouts[] = {
-    {"linear", SZGPU_LAYOUT_LINEAR}, {"tile", NOT_LANDED}, {NULL, 0}};
+    {"tile", SZGPU_LAYOUT_TILE}, {"linear", SZGPU_LAYOUT_LINEAR}, {NULL, 0}};
 static const struct choice decoders[] = {{"auto", SZGPU_DECODER_AUTO},
                                          {"serial", SZGPU_DECODER_SERIAL},
                                          {"table", SZGPU_DECODER_TABLE},
@@ -286,6 +286,10 @@ static bool is_cuda_decoder(szgpu_decoder decoder) {
   return decoder == SZGPU_DECODER_GAP_ARRAY || decoder == SZGPU_DECODER_CHUNKED;
 }
 
+bool options_can_decode(const struct options *options, szgpu_layout layout) {
+  return layout == SZGPU_LAYOUT_LINEAR || !is_cuda_decoder(options->library.decoder);
+}
+
 static bool check_decoder(struct options *options) {
   szgpu_decoder const decoder = options->library.decoder;
   szgpu_backend const backend = options->library.backend;
@@ -295,6 +299,10 @@ static bool check_decoder(struct options *options) {
   if (backend == SZGPU_BACKEND_CUDA && decoder != SZGPU_DECODER_AUTO && !is_cuda_decoder(decoder))
     return refuse(options, "--decoder", name,
                   "is for the CPU, not for -b cuda; leave one of the two out");
+  if (options->is_verified && !options_can_decode(options, options->params.layout))
+    return refuse(options, "--decoder", name,
+                  "does not read the tile layout, so --verify cannot use it; leave it out or add "
+                  "--layout linear");
   return true;
 }
 

@@ -37,6 +37,8 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
 struct report options_report(const struct options *options);
 /* What was given to --decoder. */
 const char *options_decoder_name(const struct options *options);
+/* Whether --decoder reads archives of that layout. */
+bool options_can_decode(const struct options *options, szgpu_layout layout);
 /* The data of some file go to standard output. */
 bool options_use_stdout(const struct options *options);
 

@@ -161,3 +161,7 @@ const char *words_for_dtype(szgpu_dtype dtype) { return dtype == SZGPU_F64 ? "f6
 const char *words_for_mode(szgpu_mode mode) {
   return mode == SZGPU_MODE_ABS ? "abs" : mode == SZGPU_MODE_PSNR ? "psnr" : "rel";
 }
+
+const char *words_for_layout(szgpu_layout layout) {
+  return layout == SZGPU_LAYOUT_TILE ? "tile" : "linear";
+}

@@ -91,6 +91,11 @@ static int load_files(struct restoration *work) {
   if (code == CODE_OK)
     code = inspect_whole_archive(report, work->name, work->archive.bytes, work->archive.byte_count,
                                  &work->info);
+  if (code == CODE_OK && !options_can_decode(work->job->options, work->info.layout))
+    code = report_failure(report, CODE_USAGE, work->name,
+                          "has the %s layout, which --decoder %s does not read; leave it out",
+                          words_for_layout(work->info.layout),
+                          options_decoder_name(work->job->options));
   if (code == CODE_OK) code = choose_rows(work);
   if (code == CODE_OK && work->job->options->original) {
     code = input_load(report, &work->original);

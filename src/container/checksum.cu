@@ -31,6 +31,10 @@ struct RootPolicy {
   static constexpr uint32_t kSumWarps = kThreads / kWarpThreads - 1; /* one warp chains */
 };
 
+/* Of an archive's header: docs/format.md, section 3. */
+constexpr uint32_t kArchiveBytesWord = 112 / sizeof(uint64_t);
+constexpr uint32_t kFrameTableWord = SZG_HEADER_BYTES / sizeof(uint64_t);
+
 constexpr uint32_t kLeafWords = SZG_CHECKSUM_BLOCK_BYTES / sizeof(uint64_t);
 static_assert(SZG_ALIGNMENT % sizeof(uint64_t) == 0, "what is hashed is whole words");
 static_assert(SZG_FRAME_HEADER_BYTES % sizeof(uint64_t) == 0, "what is hashed is whole words");
@@ -72,8 +76,7 @@ __device__ uint64_t chain_links(const Leaves &leaves, uint32_t first_link, const
   return accumulator;
 }
 
-__global__ void __launch_bounds__(LeafPolicy::kThreads)
-    leaves_hash_kernel(const __grid_constant__ szg_checksum_ranges ranges, uint64_t *leaves) {
+__device__ __forceinline__ void hash_leaf(const szg_checksum_ranges &ranges, uint64_t *leaves) {
   uint64_t const leaf = (uint64_t)blockIdx.x * LeafPolicy::kWarps + threadIdx.x / kWarpThreads;
   uint64_t leaf_of_range = leaf;
   for (uint32_t i = 0; i < ranges.count; i++) {
@@ -92,10 +95,19 @@ __global__ void __launch_bounds__(LeafPolicy::kThreads)
   }
 }
 
+__global__ void __launch_bounds__(LeafPolicy::kThreads)
+    leaves_hash_kernel(const __grid_constant__ szg_checksum_ranges ranges, uint64_t *leaves) {
+  hash_leaf(ranges, leaves);
+}
+
+__global__ void __launch_bounds__(LeafPolicy::kThreads)
+    unseen_leaves_hash_kernel(const szg_checksum_ranges *ranges, uint64_t *leaves) {
+  hash_leaf(*ranges, leaves);
+}
+
 /* Block r makes the root of range r. */
-__global__ void __launch_bounds__(RootPolicy::kThreads)
-    roots_hash_kernel(const __grid_constant__ szg_checksum_ranges ranges, const uint64_t *hashes,
-                      uint64_t *roots) {
+__device__ __forceinline__ void hash_root(const szg_checksum_ranges &ranges, const uint64_t *hashes,
+                                          uint64_t *roots) {
   __shared__ LinkSums sums[2]; /* of even and of odd rounds */
   for (uint32_t i = 0; i < blockIdx.x; i++) hashes += leaf_count_of(ranges.byte_counts[i]);
   uint32_t const count = (uint32_t)leaf_count_of(ranges.byte_counts[blockIdx.x]);
@@ -127,6 +139,18 @@ __global__ void __launch_bounds__(RootPolicy::kThreads)
   if (threadIdx.x % kWarpThreads == 0) roots[blockIdx.x] = root;
 }
 
+__global__ void __launch_bounds__(RootPolicy::kThreads)
+    roots_hash_kernel(const __grid_constant__ szg_checksum_ranges ranges, const uint64_t *hashes,
+                      uint64_t *roots) {
+  hash_root(ranges, hashes, roots);
+}
+
+__global__ void __launch_bounds__(RootPolicy::kThreads)
+    unseen_roots_hash_kernel(const szg_checksum_ranges *ranges, const uint64_t *hashes,
+                             uint64_t *roots) {
+  if (blockIdx.x < ranges->count) hash_root(*ranges, hashes, roots);
+}
+
 __global__ void __launch_bounds__(kWarpThreads)
     roots_compare_kernel(const __grid_constant__ szg_checksum_ranges ranges, const uint64_t *roots,
                          szg_verdict *verdict) {
@@ -135,8 +159,9 @@ __global__ void __launch_bounds__(kWarpThreads)
     atomicOr(&verdict->bad_sections, 1u << ranges.kinds[i]);
 }
 
-__global__ void __launch_bounds__(kWarpThreads)
-    header_seal_kernel(uint64_t *header, uint32_t section_count, const uint64_t *roots) {
+/* A warp's work. */
+__device__ __forceinline__ void seal_frame(uint64_t *header, uint32_t section_count,
+                                           const uint64_t *roots) {
   constexpr uint32_t kEntryWords = SZG_SECTION_ENTRY_BYTES / sizeof(uint64_t);
   uint32_t const table = SZG_FRAME_HEADER_BYTES / sizeof(uint64_t);
   uint32_t const word_count = table + section_count * kEntryWords;
@@ -145,6 +170,27 @@ __global__ void __launch_bounds__(kWarpThreads)
   __syncwarp(); /* all roots are there before they are hashed */
   uint64_t const hash = xxh3::hash_by_warp(header, word_count, lane);
   if (lane == 0) header[word_count] = hash;
+}
+
+__global__ void __launch_bounds__(kWarpThreads)
+    header_seal_kernel(uint64_t *header, uint32_t section_count, const uint64_t *roots) {
+  seal_frame(header, section_count, roots);
+}
+
+__global__ void __launch_bounds__(kWarpThreads)
+    archive_seal_kernel(uint64_t *frame_header, uint32_t section_count, const uint64_t *roots,
+                        const uint64_t *frame_bytes, uint64_t *header, uint32_t header_words) {
+  uint64_t const bytes = *frame_bytes;
+  if (bytes == 0) return;
+  seal_frame(frame_header, section_count, roots);
+  uint32_t const lane = threadIdx.x;
+  if (lane == 0) {
+    header[kFrameTableWord] = bytes;
+    header[kArchiveBytesWord] = header_words * sizeof(uint64_t) + bytes;
+  }
+  __syncwarp(); /* the sizes are there before they are hashed */
+  uint64_t const hash = xxh3::hash_by_warp(header, header_words - 1, lane);
+  if (lane == 0) header[header_words - 1] = hash;
 }
 
 } // namespace
@@ -167,6 +213,18 @@ szgpu_status szg_checksum_trees_cuda(const szg_checksum_ranges *ranges, uint64_t
   return SZGPU_OK;
 }
 
+szgpu_status szg_checksum_trees_unseen_cuda(const szg_checksum_ranges *ranges, uint64_t most_leaves,
+                                            uint64_t *leaves, uint64_t *roots,
+                                            struct CUstream_st *stream) {
+  unsigned const blocks = (unsigned)((most_leaves + LeafPolicy::kWarps - 1) / LeafPolicy::kWarps);
+  unseen_leaves_hash_kernel<<<blocks, LeafPolicy::kThreads, 0, stream>>>(ranges, leaves);
+  SZG_TRY_LAUNCH();
+  unseen_roots_hash_kernel<<<SZG_SECTION_KIND_COUNT, RootPolicy::kThreads, 0, stream>>>(
+      ranges, leaves, roots);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
 szgpu_status szg_checksum_compare_cuda(const szg_checksum_ranges *ranges, const uint64_t *roots,
                                        szg_verdict *verdict, struct CUstream_st *stream) {
   assert(ranges->count <= SZG_SECTION_KIND_COUNT);
@@ -180,6 +238,18 @@ szgpu_status szg_frame_header_seal_cuda(uint8_t *frame_header, uint32_t section_
   assert(section_count <= SZG_SECTION_KIND_COUNT);
   header_seal_kernel<<<1, kWarpThreads, 0, stream>>>((uint64_t *)frame_header, section_count,
                                                      roots);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_archive_seal_cuda(uint8_t *frame_header, uint32_t section_count,
+                                   const uint64_t *roots, const uint64_t *frame_bytes,
+                                   uint8_t *header, uint64_t header_bytes,
+                                   struct CUstream_st *stream) {
+  assert(section_count <= SZG_SECTION_KIND_COUNT);
+  archive_seal_kernel<<<1, kWarpThreads, 0, stream>>>((uint64_t *)frame_header, section_count,
+                                                      roots, frame_bytes, (uint64_t *)header,
+                                                      (uint32_t)(header_bytes / sizeof(uint64_t)));
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

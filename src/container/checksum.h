@@ -45,6 +45,21 @@ szgpu_status szg_frame_header_seal_cuda(uint8_t *frame_header, uint32_t section_
                                         const uint64_t *roots,
                                         struct CUstream_st *stream) SZG_CHECKED;
 
+/* ---- the same for a frame whose size the host does not know yet ---- */
+
+/* As szg_checksum_trees_cuda of ranges in device memory, SZG_SECTION_KIND_COUNT or fewer, that have
+ * most_leaves leaves at most. */
+szgpu_status szg_checksum_trees_unseen_cuda(const szg_checksum_ranges *ranges, uint64_t most_leaves,
+                                            uint64_t *leaves, uint64_t *roots,
+                                            struct CUstream_st *stream) SZG_CHECKED;
+
+/* Where *frame_bytes is not 0: as szg_frame_header_seal_cuda, then the size of the frame, the only
+ * one, into the header of its archive, and that one's checksum. */
+szgpu_status szg_archive_seal_cuda(uint8_t *frame_header, uint32_t section_count,
+                                   const uint64_t *roots, const uint64_t *frame_bytes,
+                                   uint8_t *header, uint64_t header_bytes,
+                                   struct CUstream_st *stream) SZG_CHECKED;
+
 SZG_C_END
 
 #endif

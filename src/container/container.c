@@ -10,6 +10,9 @@
 
 enum { CHECKSUM_BYTES = 8 };
 
+/* Byte 3 of a frame's header. */
+enum { ZERO_GROUPS_MASK = 3, SHORT_LATTICE_FLAG = 4 };
+
 const char *szg_section_name(uint32_t kind) {
   static const char *const names[] = {
 #define NAME_OF_SECTION(name, text) text,
@@ -29,6 +32,11 @@ bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) {
   return true;
 }
 
+/* The lowest version that has the layout: what an archive states. */
+static uint32_t version_of_layout(szgpu_layout layout) {
+  return layout == SZGPU_LAYOUT_TILE ? SZG_FORMAT_VERSION_TILE : SZG_FORMAT_VERSION_LINEAR;
+}
+
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes) {
   uint64_t header_bytes = 0;
   bool const fits = szg_header_bytes(header->frame_count, &header_bytes);
@@ -36,7 +44,7 @@ void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uin
   (void)fits;
   memset(bytes, 0, header_bytes);
   memcpy(bytes, SZG_MAGIC, SZG_MAGIC_BYTES);
-  szg_store_u32(bytes + 8, SZG_FORMAT_VERSION);
+  szg_store_u32(bytes + 8, version_of_layout(header->layout));
   szg_store_u32(bytes + 12, header->has_fill ? SZG_FLAG_FILL : 0);
   bytes[16] = (uint8_t)header->shape.dtype;
   bytes[17] = (uint8_t)header->shape.ndim;
@@ -92,7 +100,8 @@ static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
   bool sound = header->shape.dtype == SZGPU_F32 || header->shape.dtype == SZGPU_F64;
   sound &= header->arithmetic - first_arithmetic <= 1; /* the type's two */
   sound &= header->shape.ndim >= 1 && header->shape.ndim <= SZG_MAX_DIMS;
-  sound &= header->mode <= SZGPU_MODE_PSNR && header->layout == SZGPU_LAYOUT_LINEAR;
+  sound &= header->mode <= SZGPU_MODE_PSNR && header->layout <= SZGPU_LAYOUT_TILE;
+  sound &= header->format_version == version_of_layout(header->layout);
   sound &= (szg_load_u32(bytes + 12) & ~(uint32_t)SZG_FLAG_FILL) == 0;
   sound &= szg_load_u32(bytes + 124) == 0;
   sound &= (header->source & ~(uint32_t)SZGPU_SOURCE_ALL) == 0;
@@ -151,6 +160,7 @@ void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes) {
   bytes[0] = (uint8_t)frame->kind;
   bytes[1] = (uint8_t)frame->axes;
   bytes[2] = (uint8_t)frame->escape_bytes;
+  bytes[3] = (uint8_t)(frame->zero_groups | (frame->has_16_bits ? SHORT_LATTICE_FLAG : 0));
   szg_store_u32(bytes + 4, frame->radius);
   szg_store_u64(bytes + 8, frame->index);
   szg_store_u64(bytes + 16, frame->value_count);
@@ -192,6 +202,8 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
       .kind = bytes[0],
       .axes = bytes[1],
       .escape_bytes = bytes[2],
+      .zero_groups = bytes[3] & ZERO_GROUPS_MASK,
+      .has_16_bits = bytes[3] & SHORT_LATTICE_FLAG,
       .radius = szg_load_u32(bytes + 4),
       .index = szg_load_u64(bytes + 8),
       .value_count = szg_load_u64(bytes + 16),
@@ -210,8 +222,11 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
                       szg_load_u64(entry + 16), szg_load_u64(entry + 24)};
   SZG_REQUIRE(szg_load_u64(entry) == szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES),
               SZGPU_BAD_CHECKSUM);
-  SZG_REQUIRE(bytes[3] == 0 && szg_load_u32(bytes + 36) == 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(frame->kind < SZG_FRAME_KIND_COUNT, SZGPU_BAD_DATA);
+  uint32_t const tile_bits =
+      frame->kind == SZG_FRAME_TILE ? ZERO_GROUPS_MASK | SHORT_LATTICE_FLAG : 0;
+  SZG_REQUIRE(!(bytes[3] & ~tile_bits) && szg_load_u32(bytes + 36) == 0, SZGPU_BAD_DATA);
+  SZG_REQUIRE(frame->zero_groups < SZG_ZERO_GROUPS_COUNT, SZGPU_BAD_DATA);
   SZG_REQUIRE(sections_are_sound(frame, frame_bytes), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }

@@ -33,11 +33,15 @@ typedef struct szg_section {
   uint64_t checksum; /* tree, over the stored bytes and the zeros up to the alignment */
 } szg_section;
 
+enum { SZG_TILE_SECTION_COUNT = 8 }; /* of every tile frame */
+
 typedef struct szg_frame_header {
   uint32_t kind; /* SZG_FRAME_* */
   uint32_t axes;
   uint32_t escape_bytes;
   uint32_t radius;
+  uint32_t zero_groups; /* tile frames: SZG_ZERO_GROUPS_* */
+  bool has_16_bits;     /* tile frames: the lattice's points have 16 bits */
   uint64_t index;
   uint64_t value_count;
   uint64_t constant_bits;

@@ -12,7 +12,9 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 1,
+  SZG_FORMAT_VERSION = 2, /* the highest there is; an archive states the lowest that has it all */
+  SZG_FORMAT_VERSION_LINEAR = 1,
+  SZG_FORMAT_VERSION_TILE = 2,
   SZG_HEADER_BYTES = 128,      /* fixed part; the frame table and a checksum follow */
   SZG_FRAME_HEADER_BYTES = 40, /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
@@ -58,6 +60,43 @@ static_assert(SZG_MAX_CODE_BITS <= 16, "a gap must fit 4 bits");
 static_assert(SZG_SEQUENCE_BITS <= 65535, "codes starting in a sequence must fit 16 bits");
 static_assert(SZG_TILE_VALUES * (SZG_MAX_CODE_BITS - 1) <= 65535, "tile bits must fit 16 bits");
 
+/* The tile layout: a tile is 128 rows of 32 places, and lane l has the codes of place l. */
+enum {
+  SZG_LANES = 32,
+  SZG_LANE_CODES = SZG_TILE_VALUES / SZG_LANES, /* rows of a full tile */
+  SZG_GROUP_ROWS = 8,                           /* rows 0 4 1 5 2 6 3 7 follow one another */
+  SZG_TILE_CODE_BITS = 12,                      /* longest code: decoders look it up at once */
+  /* Symbols: the escape, negative classes, deltas of (-512, 512), positive classes. */
+  SZG_TILE_DIRECT = 512, /* delta d, |d| < this: symbol SZG_TILE_ZERO + d */
+  SZG_TILE_CLASSES = 128,
+  SZG_TILE_ZERO = 1 + SZG_TILE_CLASSES + SZG_TILE_DIRECT - 1, /* delta 0 */
+  SZG_TILE_POSITIVE_CLASS = SZG_TILE_ZERO + SZG_TILE_DIRECT,  /* class k: this + k */
+  SZG_TILE_NEGATIVE_CLASS = SZG_TILE_ZERO - SZG_TILE_DIRECT,  /* class k: this - k */
+  SZG_TILE_SYMBOLS = 2 * SZG_TILE_ZERO,
+  /* Head of a tile: least lane bits, width of the excess, whether a mask of lanes follows. */
+  SZG_TILE_LEAST_BITS = 14,
+  SZG_TILE_WIDTH_BITS = 4,
+  SZG_TILE_HEAD_BITS = SZG_TILE_LEAST_BITS + SZG_TILE_WIDTH_BITS + 1,
+  SZG_TILE_KEEP_SHIFT = 13 /* a symbol of less than 2^-13 of the sample gets no code of its own */
+};
+static_assert(SZG_TILE_NEGATIVE_CLASS - SZG_TILE_CLASSES + 1 == SZG_ESCAPE_SYMBOL + 1, "symbols");
+static_assert(SZG_TILE_POSITIVE_CLASS + SZG_TILE_CLASSES == SZG_TILE_SYMBOLS, "symbols");
+static_assert(SZG_LANE_CODES * (1 + SZG_TILE_CODE_BITS + 64) < 1 << SZG_TILE_LEAST_BITS,
+              "the longest lane must fit");
+
+/* Tiles whose codes are counted for the codebook of a tile frame: an eighth of them, but 256 at
+ * least and 1024 at most (or all). */
+enum { SZG_COUNT_SHARE = 8, SZG_LEAST_COUNTED = 256, SZG_MOST_COUNTED = 1024 };
+
+/* Zero groups of a tile frame: before the codes of so many rows of a lane stands a bit, 0 where
+ * they are all delta 0 and left out. */
+enum {
+  SZG_ZERO_GROUPS_NONE = 0,
+  SZG_ZERO_GROUPS_8 = 1,
+  SZG_ZERO_GROUPS_4 = 2,
+  SZG_ZERO_GROUPS_COUNT
+};
+
 /* Axes to difference along: a set, one bit an axis. */
 enum { SZG_AXIS_X = 1, SZG_AXIS_Y = 2, SZG_AXIS_Z = 4, SZG_AXES_ALL = 7 };
 
@@ -70,13 +109,14 @@ enum {
   SZG_FRAME_LINEAR = 0,   /* codes in the linear layout */
   SZG_FRAME_CONSTANT = 1, /* one value, besides exact and fill values */
   SZG_FRAME_RAW = 2,      /* the values themselves, byte plane after byte plane */
+  SZG_FRAME_TILE = 3,     /* codes in the tile layout */
   SZG_FRAME_KIND_COUNT
 };
 
 /* Sections, in the order in which a frame has them. name, what it is called in listings */
 #define SZG_SECTION_LIST(X)                       \
   X(SZG_SECTION_CODEBOOK, "codebook")             \
-  X(SZG_SECTION_TILE_BITS, "tile bits")           \
+  X(SZG_SECTION_TILE_SIZES, "tile sizes")         \
   X(SZG_SECTION_BITSTREAM, "bitstream")           \
   X(SZG_SECTION_GAPS, "gap array")                \
   X(SZG_SECTION_SEQUENCE_CODES, "sequence codes") \
@@ -107,6 +147,8 @@ enum {
 /* A value can be quantized when |x / step| is below 2^30 (2^62 on the 64-bit lattice). */
 #define SZG_LATTICE_LIMIT 0x1p30
 #define SZG_LATTICE_LIMIT_WIDE 0x1p62
+/* Tile frames on the 16-bit lattice: below 2^15 - 1, so that the nearest point fits. */
+#define SZG_LATTICE_LIMIT_16 32767.0
 
 /* Header flags. */
 enum { SZG_FLAG_FILL = 1 };

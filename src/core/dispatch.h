@@ -19,6 +19,15 @@
 #define SZG_HOT __attribute__((target_clones("avx2", "default")))
 #endif
 
+/* SZG_WITH_AVX2(a, b): the function a, which has SZG_AVX2 before it, where the processor has AVX2,
+ * else b. CMakeLists.txt leaves out the files of such functions on other architectures. */
+#if defined(__x86_64__)
+#define SZG_AVX2 __attribute__((target("avx2")))
+#define SZG_WITH_AVX2(a, b) (__builtin_cpu_supports("avx2") ? (a) : (b))
+#else
+#define SZG_WITH_AVX2(a, b) (b)
+#endif
+
 #define SZG_INLINE static inline __attribute__((always_inline))
 
 #endif

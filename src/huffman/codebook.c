@@ -58,17 +58,17 @@ static uint32_t merge_level(const uint64_t *counts, const uint32_t *leaves, uint
   return n;
 }
 
-static void package_merge(const uint64_t *counts, uint32_t leaf_count, szg_codebook *book,
-                          szg_codebook_work *work) {
+static void package_merge(const uint64_t *counts, uint32_t leaf_count, int longest_code,
+                          szg_codebook *book, szg_codebook_work *work) {
   uint32_t const *const leaves = work->leaves[0];
   uint32_t item_count = 0;
-  for (int level = 0; level < SZG_MAX_CODE_BITS; level++)
+  for (int level = 0; level < longest_code; level++)
     item_count = merge_level(counts, leaves, leaf_count, work->weights[(level + 1) % 2], item_count,
                              work->weights[level % 2], work->is_package[level]);
   /* The first 2 n - 2 items of the last level are taken, with all that their packages hold. Taken
    * leaves are a prefix of the sorted ones at every level; each makes its symbol's code longer. */
   uint32_t taken_count = 2 * leaf_count - 2;
-  for (int level = SZG_MAX_CODE_BITS - 1; level >= 0 && taken_count; level--) {
+  for (int level = longest_code - 1; level >= 0 && taken_count; level--) {
     uint32_t package_count = 0;
     for (uint32_t i = 0; i < taken_count; i++)
       package_count += (uint32_t)(work->is_package[level][i / 64] >> i % 64 & 1);
@@ -109,13 +109,13 @@ static bool assign_codes(szg_codebook *book) {
   return true;
 }
 
-void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, szg_codebook *book,
-                        szg_codebook_work *work) {
+void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longest_code,
+                        szg_codebook *book, szg_codebook_work *work) {
   book->symbol_count = symbol_count;
   memset(book->lengths, 0, symbol_count);
   uint32_t const leaf_count = sort_leaves(counts, symbol_count, work);
   if (leaf_count == 1) book->lengths[work->leaves[0][0]] = 1;
-  if (leaf_count > 1) package_merge(counts, leaf_count, book, work);
+  if (leaf_count > 1) package_merge(counts, leaf_count, longest_code, book, work);
   bool const is_complete = assign_codes(book);
   assert(is_complete); /* Kraft equality */
   (void)is_complete;

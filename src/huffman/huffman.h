@@ -42,9 +42,10 @@ typedef struct szg_codebook_work {
   uint64_t is_package[SZG_MAX_CODE_BITS][2 * SZG_MAX_SYMBOLS / 64]; /* one bit an item */
 } szg_codebook_work;
 
-/* Optimal code lengths of at most SZG_MAX_CODE_BITS for counts[symbol_count], then the codes. */
-void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, szg_codebook *book,
-                        szg_codebook_work *work);
+/* Optimal code lengths of at most longest_code <= SZG_MAX_CODE_BITS for counts[symbol_count], then
+ * the codes. At most 2^longest_code symbols occur. */
+void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longest_code,
+                        szg_codebook *book, szg_codebook_work *work);
 
 enum { SZG_CODEBOOK_MAX_BYTES = 6 + SZG_MAX_SYMBOLS };
 /* The book as its section holds it; returns the bytes written (at most SZG_CODEBOOK_MAX_BYTES). */

@@ -8,25 +8,30 @@
 #include "pipeline/compress_frame.h"
 #include "pipeline/pipeline.h"
 
-/* What progress counts: values to codes, codes to bits, bits through zstd. */
+/* What progress counts: values to codes, codes to bits (in one, tile layout), bits through zstd. */
 static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params) {
-  return grid->value_count * (params->zstd_level ? 3 : 2);
+  int const passes = params->layout == SZGPU_LAYOUT_LINEAR ? 2 : 1;
+  return grid->value_count * (uint64_t)(params->zstd_level ? passes + 1 : passes);
 }
 
-static void carve(szg_arena *arena, const szg_grid *grid, uint64_t frame_rows, int thread_count,
-                  szg_compress_plan *plan) {
-  szg_grid const frame_grid = szg_grid_of_rows(grid, frame_rows);
-  szg_compress_plan_carve(arena, &frame_grid, szg_div_up(grid->row_extent, frame_rows),
-                          thread_count, plan);
+static szg_plan_request request_plan(const szgpu_ctx *ctx, const szgpu_params *params,
+                                     szgpu_dtype dtype, const szg_grid *grid) {
+  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  return (szg_plan_request){.layout = params->layout,
+                            .dtype = dtype,
+                            .frame_grid = szg_grid_of_rows(grid, frame_rows),
+                            .frame_count = szg_div_up(grid->row_extent, frame_rows),
+                            .thread_count = ctx->threads.count};
 }
 
 /* Measures the plan, gets the memory, carves the plan. */
-static szgpu_status make_plan(szgpu_ctx *ctx, const szg_grid *grid, uint64_t frame_rows,
-                              szg_compress_plan *plan) {
+static szgpu_status make_plan(szgpu_ctx *ctx, const szgpu_params *params, szgpu_dtype dtype,
+                              const szg_grid *grid, szg_compress_plan *plan) {
+  szg_plan_request const request = request_plan(ctx, params, dtype, grid);
   szg_arena arena = {0};
-  carve(&arena, grid, frame_rows, ctx->threads.count, plan);
+  szg_compress_plan_carve(&arena, &request, plan);
   SZG_TRY(szg_arena_open(ctx, &arena, &arena));
-  carve(&arena, grid, frame_rows, ctx->threads.count, plan);
+  szg_compress_plan_carve(&arena, &request, plan);
   return SZGPU_OK;
 }
 
@@ -65,7 +70,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
   ctx->threads.done_values = 0;
   ctx->threads.total_values = progress_values(grid, params);
   szg_compress_plan plan;
-  SZG_TRY(make_plan(ctx, grid, frame_rows, &plan));
+  SZG_TRY(make_plan(ctx, params, shape->dtype, grid, &plan));
   szg_bound_plan bound;
   szg_value_source const source =
       szg_value_source_cpu(&ctx->threads, shape->dtype, field, grid->value_count);
@@ -93,7 +98,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
         .values = (const uint8_t *)field + first_row * grid->row_values * value_bytes,
         .plan = &plan,
     };
-    SZG_TRY(szg_compress_frame(&job, params->radius, frame, &writer, &plan.frame_bytes[frame]));
+    SZG_TRY(szg_compress_frame(&job, params, frame, &writer, &plan.frame_bytes[frame]));
     uint64_t const done_rows = first_row + row_count; /* whichever passes this kind of frame took */
     SZG_TRY(
         szg_report_done(&ctx->threads, ctx->threads.total_values / grid->row_extent * done_rows));
@@ -108,14 +113,17 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
                                      const szgpu_shape *shape, const szg_grid *grid,
                                      uint64_t *workspace_bytes, uint64_t *archive_bytes) {
   uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  szg_plan_request const request = request_plan(ctx, params, shape->dtype, grid);
   szg_arena arena = {0};
   szg_compress_plan plan;
-  carve(&arena, grid, frame_rows, ctx->threads.count, &plan);
+  szg_compress_plan_carve(&arena, &request, &plan);
   /* Outlier lists: escapes and the rest, each given up before it outgrows the frame's values; they
    * grow by halves. */
   size_t const value_bytes = szg_dtype_bytes(shape->dtype);
   uint64_t const frame_bytes = frame_rows * grid->row_values * value_bytes;
-  uint64_t const codes_bytes = frame_rows * grid->row_values * sizeof *plan.codes;
+  uint64_t const codes_bytes = params->layout == SZGPU_LAYOUT_LINEAR
+                                   ? frame_rows * grid->row_values * sizeof *plan.codes
+                                   : 0;
   uint64_t const scratch_bytes = params->zstd_level ? frame_bytes + frame_bytes / 64 : 0;
   SZG_REQUIRE(!arena.overflowed, SZGPU_BAD_SHAPE);
   uint64_t lists_bytes;
@@ -131,9 +139,10 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
 }
 
 szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
-                                      const szg_grid *grid) {
+                                      const szgpu_shape *shape, const szg_grid *grid) {
   uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
   szg_compress_plan plan;
-  SZG_TRY(szg_codes_open(ctx, frame_rows * grid->row_values, &plan.codes));
-  return make_plan(ctx, grid, frame_rows, &plan);
+  if (params->layout == SZGPU_LAYOUT_LINEAR)
+    SZG_TRY(szg_codes_open(ctx, frame_rows * grid->row_values, &plan.codes));
+  return make_plan(ctx, params, shape->dtype, grid, &plan);
 }

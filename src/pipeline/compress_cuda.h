@@ -5,7 +5,9 @@
 #define SZG_COMPRESS_CUDA_H
 
 #include "container/checksum.h"
+#include "container/container.h"
 #include "core/places.h"
+#include "fused/tile_cuda.h"
 #include "huffman/huffman.h"
 #include "outlier/outlier.h"
 #include "pipeline/cuda.h"
@@ -16,12 +18,18 @@
 SZG_C_BEGIN
 
 /* What the host wants to know of a frame to lay out its sections: one copy brings all. */
-typedef struct szg_frame_found {
+typedef struct szg_linear_found {
   szg_choice choice;
   int64_t escape_extremes[2];
-  szg_tile_place totals;
   uint64_t counts[SZG_MAX_SYMBOLS]; /* of the frame's codes */
-} szg_frame_found;
+} szg_linear_found;
+
+typedef struct szg_tile_found {
+  szg_tile_book_cuda book; /* first, for its alignment */
+  szg_choice choice;
+  szg_tile_result_cuda result;
+  uint64_t frame_bytes; /* not 0: the frame is complete, and the archive with it */
+} szg_tile_found;
 
 enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
 
@@ -31,25 +39,34 @@ typedef struct szg_compress_plan_cuda {
   uint8_t *field_copy;   /* where the field is in host memory */
   uint8_t *archive_copy; /* where the archive is to be in host memory */
   uint8_t *range_work;
-  uint16_t *codes;         /* [values of a frame] */
-  uint16_t *escape_counts; /* [tiles] */
-  uint16_t *exact_counts;  /* [2 tiles] */
-  uint16_t *fill_counts;   /* [tiles] */
-  uint8_t *tile_marks;     /* [tiles] */
-  szg_frame_found *found;
   void *choice_work;
+  uint16_t *exact_counts; /* [2 tiles], fill_counts right behind it */
+  uint16_t *fill_counts;  /* [tiles] */
+  uint8_t *tile_marks;    /* [tiles] */
   szg_places_cuda places;
-  szg_linear_encoder_cuda encoder;
   uint64_t *leaves; /* of the checksums of a frame */
   uint64_t *roots;  /* [SZG_SECTION_KIND_COUNT] */
+  /* device, for linear frames */
+  szg_linear_found *linear_found;
+  uint16_t *codes;         /* [values of a frame] */
+  uint16_t *escape_counts; /* [tiles] */
+  szg_linear_encoder_cuda encoder;
+  /* device, for tile frames */
+  szg_tile_found *tile_found;
+  szg_checksum_ranges *tile_ranges;
+  void *book_maker; /* szg_tile_book_work_bytes_cuda */
+  void *tile_work;  /* szg_tile_compress_work_bytes_cuda */
   /* pinned */
   uint8_t *range_back;
-  szg_frame_found *found_back;
-  uint32_t *table;        /* [SZG_MAX_SYMBOLS] */
-  uint8_t *book_bytes;    /* [SZG_CODEBOOK_MAX_BYTES] */
+  szg_tile_place *totals_back; /* of the outliers */
+  szg_linear_found *linear_found_back;
+  szg_tile_found *tile_found_back;
+  uint64_t *frame_bytes;  /* [frames] */
+  uint8_t *header;        /* and room for SZG_MOST_FRAME_HEADER_BYTES */
   uint8_t *frame_headers; /* [frames][SZG_MOST_FRAME_HEADER_BYTES] */
-  uint8_t *header;
-  uint64_t *frame_bytes; /* [frames] */
+  /* pinned, for linear frames */
+  uint32_t *table;     /* [SZG_MAX_SYMBOLS] */
+  uint8_t *book_bytes; /* [SZG_CODEBOOK_MAX_BYTES] */
   szg_codebook *book;
   szg_codebook_work *book_work;
 } szg_compress_plan_cuda;
@@ -58,8 +75,10 @@ typedef struct szg_compress_plan_cuda {
 typedef struct szg_frame_job_cuda {
   szgpu_ctx *ctx;
   szgpu_dtype dtype;
+  szgpu_layout layout;
   const szg_bound_plan *bound;
-  szg_grid grid; /* of the frame */
+  szg_quantizer quantizer; /* bound's, or of the 16-bit lattice */
+  szg_grid grid;           /* of the frame */
   const void *values;
   uint64_t index;
   uint32_t asked_radius;
@@ -67,10 +86,59 @@ typedef struct szg_frame_job_cuda {
   uint8_t *archive; /* all of it */
   uint64_t capacity;
   uint64_t first_byte; /* of the frame in the archive */
+  /* Of an archive of one frame: its header but for sizes, which may be completed on the device. */
+  const szg_header *archive_header;
+  bool is_archive_complete; /* header and all */
 } szg_frame_job_cuda;
 
-/* Writes the frame and gives its size. SZGPU_CAPACITY: it does not fit; none of it is written. */
+/* Writes the frame and gives its size. SZGPU_CAPACITY: it does not fit; nothing is written beyond
+ * the capacity. */
 szgpu_status szg_compress_frame_cuda(szg_frame_job_cuda *job, uint64_t *frame_bytes) SZG_CHECKED;
+
+/* ---- what kinds of frame share (frame_layout.cu) ---- */
+
+/* A frame's sections as they are laid out. */
+typedef struct szg_frame_layout_cuda {
+  szg_frame_header header;
+  szg_checksum_ranges ranges; /* the sections with their padding */
+  uint64_t held_bytes[SZG_SECTION_KIND_COUNT];
+  uint8_t *at[SZG_SECTION_KIND_COUNT]; /* by kind; NULL: the frame has none, or nothing in it */
+  bool is_padded;                      /* what is not empty was written with its padding */
+  uint64_t frame_bytes;
+} szg_frame_layout_cuda;
+
+/* Appends a section to the table; kinds rise. */
+void szg_header_add_cuda(szg_frame_header *header, uint32_t kind, uint64_t raw_bytes);
+
+/* Gives every section its place. SZGPU_CAPACITY: the frame does not fit. */
+szgpu_status szg_layout_place_cuda(const szg_frame_job_cuda *job,
+                                   szg_frame_layout_cuda *layout) SZG_CHECKED;
+
+/* Padding, checksums, header: what all kinds of frame end with. */
+szgpu_status szg_frame_finish_cuda(const szg_frame_job_cuda *job,
+                                   const szg_frame_layout_cuda *layout) SZG_CHECKED;
+
+/* Counts exact and fill values of the tiles that plan->tile_marks names, then where every tile's
+ * shares begin; plan->totals_back has their sums after the next wait. escape_counts: placed too;
+ * NULL: there are none. */
+szgpu_status szg_outliers_measure_cuda(const szg_frame_job_cuda *job,
+                                       const uint16_t *escape_counts) SZG_CHECKED;
+
+/* Sizes of the exact and fill sections, by totals_back. */
+void szg_outliers_size_cuda(const szg_frame_job_cuda *job, szg_section_sizes *sizes);
+
+/* Writes the exact and fill sections that have a place; the tiles that were measured are listed
+ * still. */
+szgpu_status szg_outliers_write_cuda(const szg_frame_job_cuda *job,
+                                     const szg_frame_layout_cuda *layout) SZG_CHECKED;
+
+/* The whole frame, of an empty layout. */
+szgpu_status szg_raw_frame_write_cuda(const szg_frame_job_cuda *job,
+                                      szg_frame_layout_cuda *layout) SZG_CHECKED;
+
+/* A tile frame, or a raw one where that pays (compress_tile_frame.cu). */
+szgpu_status szg_tile_frame_write_cuda(szg_frame_job_cuda *job,
+                                       szg_frame_layout_cuda *layout) SZG_CHECKED;
 
 SZG_C_END
 

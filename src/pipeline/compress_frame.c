@@ -28,22 +28,9 @@ static void reset_workers(szg_frame_job *job) {
   }
 }
 
-static uint64_t part_end(const szg_frame_job *job, uint64_t part) {
-  return szg_min_u64((part + 1) * SZG_PART_TILES, job->grid.tile_count);
-}
-
-/* Outliers that outgrow the values themselves mean a raw frame, however the rest turns out: then
- * there is no need to go on. Only what the sections will surely hold is counted, so that stopping
- * early changes nothing: an escape takes a byte at least. */
-static bool is_outgrown(szg_frame_job *job) {
-  return __atomic_load_n(&job->outlier_bytes, __ATOMIC_RELAXED) > job->raw_bytes;
-}
-
-static void count_outliers(szg_frame_job *job, const szg_outlier_lists *lists) {
-  uint64_t const bytes = lists->escapes.used_bytes / szg_escape_list_bytes(job) +
-                         lists->exact_mask.used_bytes + lists->exact_values.used_bytes +
-                         lists->fill_mask.used_bytes;
-  __atomic_fetch_add(&job->outlier_bytes, bytes, __ATOMIC_RELAXED);
+uint64_t szg_marked_bytes(const szg_outlier_lists *lists) {
+  return lists->exact_mask.used_bytes + lists->exact_values.used_bytes +
+         lists->fill_mask.used_bytes;
 }
 
 static szgpu_status code_tile(szg_frame_job *job, szg_compress_worker *worker, const szg_tile *tile,
@@ -68,10 +55,10 @@ static szgpu_status code_tile(szg_frame_job *job, szg_compress_worker *worker, c
 
 static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index) {
   szg_frame_job *const job = job_pointer;
-  if (is_outgrown(job)) return SZGPU_OK;
+  if (szg_frame_is_outgrown(job)) return SZGPU_OK;
   szg_compress_worker *const worker = &job->plan->workers[worker_index];
   szg_outlier_lists *const lists = &job->plan->lists[part];
-  uint64_t const first_tile = part * SZG_PART_TILES, end_tile = part_end(job, part);
+  uint64_t const first_tile = part * SZG_PART_TILES, end_tile = szg_part_end_tile(job, part);
   uint64_t first_code = 0, end_code = 0;
   for (uint64_t t = first_tile; t < end_tile; t++) {
     szg_tile const tile = szg_tile_at(&job->grid, t);
@@ -84,25 +71,26 @@ static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index
                     worker->histogram);
   worker->unflushed_codes += end_code - first_code;
   if (worker->unflushed_codes > UINT32_MAX / 2) flush_histogram(worker, symbol_count);
-  count_outliers(job, lists);
+  /* An escape takes a byte at least. */
+  szg_frame_add_sure_bytes(
+      job, szg_marked_bytes(lists) + lists->escapes.used_bytes / szg_escape_list_bytes(job));
   return SZGPU_OK;
 }
 
 /* A constant field's frame has only exact and fill values. */
 static szgpu_status mark_part(void *job_pointer, uint64_t part, int worker_index) {
   szg_frame_job *const job = job_pointer;
-  if (is_outgrown(job)) return SZGPU_OK;
+  if (szg_frame_is_outgrown(job)) return SZGPU_OK;
   szg_tile_work *const work = &job->plan->workers[worker_index].tile;
   szg_outlier_lists *const lists = &job->plan->lists[part];
-  for (uint64_t t = part * SZG_PART_TILES; t < part_end(job, part); t++) {
+  for (uint64_t t = part * SZG_PART_TILES; t < szg_part_end_tile(job, part); t++) {
     szg_tile const tile = szg_tile_at(&job->grid, t);
     szg_tile_mark_constant(&job->bound->quantizer, job->dtype, job->bound->constant_bits, &tile,
                            job->values, work);
-    job->plan->counts.escapes[t] = 0;
     SZG_TRY(szg_outlier_add_marked(job->dtype, &tile, work->has_marks ? work->marks : NULL,
                                    job->values, t, lists, &job->plan->counts));
   }
-  count_outliers(job, lists);
+  szg_frame_add_sure_bytes(job, szg_marked_bytes(lists));
   return SZGPU_OK;
 }
 
@@ -117,14 +105,15 @@ static void build_codebook(szg_frame_job *job) {
     if (i == 0) continue;
     for (uint32_t s = 0; s < symbol_count; s++) workers[0].totals[s] += workers[i].totals[s];
   }
-  szg_codebook_build(workers[0].totals, symbol_count, job->plan->book, job->plan->book_work);
+  szg_codebook_build(workers[0].totals, symbol_count, SZG_MAX_CODE_BITS, job->plan->book,
+                     job->plan->book_work);
   szg_encoder_table(job->plan->book, job->plan->encoder_table);
 }
 
 static szgpu_status measure_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   szg_frame_job *const job = job_pointer;
-  for (uint64_t t = part * SZG_PART_TILES; t < part_end(job, part); t++) {
+  for (uint64_t t = part * SZG_PART_TILES; t < szg_part_end_tile(job, part); t++) {
     szg_tile const tile = szg_tile_at(&job->grid, t);
     job->plan->tile_bits[t] = (uint32_t)szg_linear_bits(
         job->plan->book, job->plan->codes + tile.first_code, tile.value_count);
@@ -139,7 +128,8 @@ static void scan_parts(szg_frame_job *job) {
     uint64_t const first_tile = part * SZG_PART_TILES;
     job->plan->runs[part].first_bit = bit;
     job->plan->runs[part].first_code = szg_tile_at(&job->grid, first_tile).first_code;
-    for (uint64_t t = first_tile; t < part_end(job, part); t++) bit += job->plan->tile_bits[t];
+    for (uint64_t t = first_tile; t < szg_part_end_tile(job, part); t++)
+      bit += job->plan->tile_bits[t];
   }
   job->bit_count = bit;
 }
@@ -171,12 +161,10 @@ static void release_lists(szg_frame_job *job) {
     szg_outlier_lists_release(&job->plan->lists[part]);
 }
 
-static szgpu_status write_raw_frame(szg_frame_job *job, szg_writer *writer,
-                                    szg_frame_header *frame) {
+szgpu_status szg_write_raw_frame(szg_frame_job *job, szg_writer *writer, szg_frame_header *frame) {
   release_lists(job);
   szg_buffer_release(&job->ctx->codes);
   frame->kind = SZG_FRAME_RAW;
-  frame->axes = frame->radius = 0;
   SZG_TRY(szg_writer_begin_frame(writer, frame, 1));
   raw_job raw = {job->values, job->grid.value_count, szg_dtype_bytes(job->dtype), NULL};
   SZG_TRY(szg_writer_begin_section(writer, job->raw_bytes, &raw.planes));
@@ -190,10 +178,10 @@ static szgpu_status write_constant_frame(szg_frame_job *job, szg_writer *writer,
   szg_section_sizes sizes = {0};
   SZG_TRY(
       szg_for_parts(&job->ctx->threads, job->part_count, job->grid.value_count, mark_part, job));
-  if (is_outgrown(job)) return write_raw_frame(job, writer, frame);
+  if (szg_frame_is_outgrown(job)) return szg_write_raw_frame(job, writer, frame);
   szg_size_outliers(job, &sizes);
   if (szg_sections_bytes(&sizes) >= job->raw_bytes && szg_outlier_section_count(&sizes))
-    return write_raw_frame(job, writer, frame);
+    return szg_write_raw_frame(job, writer, frame);
   frame->kind = SZG_FRAME_CONSTANT;
   frame->constant_bits = job->bound->constant_bits;
   SZG_TRY(szg_writer_begin_frame(writer, frame, szg_outlier_section_count(&sizes)));
@@ -210,13 +198,13 @@ static szgpu_status write_linear_frame(szg_frame_job *job, uint32_t asked_radius
   SZG_TRY(szg_codes_open(job->ctx, job->grid.value_count, &job->plan->codes));
   reset_workers(job);
   SZG_TRY(szg_for_parts(threads, job->part_count, job->grid.value_count, code_part, job));
-  if (is_outgrown(job)) return write_raw_frame(job, writer, frame);
+  if (szg_frame_is_outgrown(job)) return szg_write_raw_frame(job, writer, frame);
   build_codebook(job);
   SZG_TRY(szg_for_parts(threads, job->part_count, 0, measure_part, job));
   scan_parts(job);
   szg_size_stream(job, &sizes);
   szg_size_outliers(job, &sizes);
-  if (szg_sections_bytes(&sizes) >= job->raw_bytes) return write_raw_frame(job, writer, frame);
+  if (szg_sections_bytes(&sizes) >= job->raw_bytes) return szg_write_raw_frame(job, writer, frame);
   frame->kind = SZG_FRAME_LINEAR;
   frame->axes = job->choice.axes;
   frame->radius = job->choice.radius;
@@ -227,20 +215,22 @@ static szgpu_status write_linear_frame(szg_frame_job *job, uint32_t asked_radius
   return szg_write_outliers(job, writer, &sizes);
 }
 
-szgpu_status szg_compress_frame(szg_frame_job *job, uint32_t asked_radius, uint64_t frame_index,
-                                szg_writer *writer, uint64_t *frame_bytes) {
+szgpu_status szg_compress_frame(szg_frame_job *job, const szgpu_params *params,
+                                uint64_t frame_index, szg_writer *writer, uint64_t *frame_bytes) {
   szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
   job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
-  job->outlier_bytes = 0;
+  job->sure_bytes = 0;
   memset(job->plan->lists, 0, job->part_count * sizeof *job->plan->lists);
   szgpu_status status;
   if (job->bound->is_constant)
     status = write_constant_frame(job, writer, &frame);
   else if (job->bound->is_hopeless)
-    status = write_raw_frame(job, writer, &frame);
+    status = szg_write_raw_frame(job, writer, &frame);
+  else if (params->layout == SZGPU_LAYOUT_LINEAR)
+    status = write_linear_frame(job, params->radius, writer, &frame);
   else
-    status = write_linear_frame(job, asked_radius, writer, &frame);
+    status = szg_write_tile_frame(job, writer, &frame);
   release_lists(job);
   if (status == SZGPU_OK) szg_writer_end_frame(writer, frame_bytes);
   return status;

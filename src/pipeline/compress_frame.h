@@ -21,8 +21,8 @@ typedef struct szg_frame_job {
   szg_compress_plan *plan;
   uint64_t part_count;
   szg_choice choice;
-  uint64_t outlier_bytes; /* atomic: what the outlier sections hold at least, so far */
-  uint64_t bit_count;     /* of the stream */
+  uint64_t sure_bytes; /* atomic: what the sections hold at least, by the parts done so far */
+  uint64_t bit_count;  /* of the stream */
   szg_linear_stream stream;
 } szg_frame_job;
 
@@ -31,9 +31,35 @@ static inline unsigned szg_escape_list_bytes(const szg_frame_job *job) {
   return szg_is_wide(job->bound->quantizer.arithmetic) ? 8 : 4;
 }
 
-/* Compresses job's values as the writer's next frame. asked_radius: 0, or the radius to take. */
-szgpu_status szg_compress_frame(szg_frame_job *job, uint32_t asked_radius, uint64_t frame_index,
-                                szg_writer *writer, uint64_t *frame_bytes) SZG_CHECKED;
+/* Compresses job's values as the writer's next frame. */
+szgpu_status szg_compress_frame(szg_frame_job *job, const szgpu_params *params,
+                                uint64_t frame_index, szg_writer *writer,
+                                uint64_t *frame_bytes) SZG_CHECKED;
+
+/* ---- for the kinds of frame ---- */
+
+static inline uint64_t szg_part_end_tile(const szg_frame_job *job, uint64_t part) {
+  return szg_min_u64((part + 1) * SZG_PART_TILES, job->grid.tile_count);
+}
+
+/* Sections that outgrow the values themselves mean a raw frame, however the rest turns out: then
+ * there is no need to go on. Only what they will surely hold is counted, so that stopping early
+ * changes nothing. */
+static inline void szg_frame_add_sure_bytes(szg_frame_job *job, uint64_t bytes) {
+  __atomic_fetch_add(&job->sure_bytes, bytes, __ATOMIC_RELAXED);
+}
+static inline bool szg_frame_is_outgrown(szg_frame_job *job) {
+  return __atomic_load_n(&job->sure_bytes, __ATOMIC_RELAXED) > job->raw_bytes;
+}
+
+/* Of exact and fill values in a part's lists. */
+uint64_t szg_marked_bytes(const szg_outlier_lists *lists);
+
+/* A frame of kind SZG_FRAME_TILE, or a raw one if that is no larger. */
+szgpu_status szg_write_tile_frame(szg_frame_job *job, szg_writer *writer,
+                                  szg_frame_header *frame) SZG_CHECKED;
+szgpu_status szg_write_raw_frame(szg_frame_job *job, szg_writer *writer,
+                                 szg_frame_header *frame) SZG_CHECKED;
 
 SZG_C_END
 

@@ -174,34 +174,60 @@ static void place_frames(const decompress_call *call, const uint8_t *first_frame
 
 /* The most that one frame of the call needs, and the copies. */
 typedef struct decompress_sizes {
-  uint64_t values, tiles, sequences, leaves;
+  uint64_t leaves;
+  uint64_t placed_tiles;             /* of a frame of which outliers or codes are placed */
+  uint64_t linear_values, sequences; /* of a linear frame; values 0: there is none */
+  uint64_t tile_frame_tiles;         /* of a tile frame; 0: there is none */
   uint64_t archive_copy, field_copy, frames;
 } decompress_sizes;
+
+static void at_least(uint64_t *most, uint64_t size) {
+  if (size > *most) *most = size;
+}
+
+static void size_frame(const szg_frame_input_cuda *frame, decompress_sizes *sizes) {
+  const szg_frame_header *const header = &frame->header;
+  uint64_t const tiles = frame->grid.tile_count;
+  bool const is_tile = header->kind == SZG_FRAME_TILE, is_linear = header->kind == SZG_FRAME_LINEAR;
+  bool has_places = is_linear;
+  uint64_t leaves = 0;
+  for (uint32_t s = 0; s < header->section_count; s++) {
+    const szg_section *const section = &header->sections[s];
+    leaves += szg_checksum_leaf_count(szg_align_up(section->stored_bytes, SZG_ALIGNMENT));
+    if (section->kind == SZG_SECTION_SEQUENCE_CODES)
+      at_least(&sizes->sequences, section->raw_bytes / 2);
+    has_places = has_places || (section->raw_bytes && (section->kind == SZG_SECTION_EXACT_COUNTS ||
+                                                       section->kind == SZG_SECTION_FILL_COUNTS));
+  }
+  at_least(&sizes->leaves, leaves);
+  if (has_places) at_least(&sizes->placed_tiles, tiles);
+  if (is_linear) at_least(&sizes->linear_values, frame->grid.value_count);
+  if (is_tile) at_least(&sizes->tile_frame_tiles, tiles);
+}
 
 static decompress_sizes size_call(const decompress_call *call, bool is_device_field) {
   decompress_sizes sizes = {};
   sizes.frames = call_frames(call);
-  sizes.tiles = sizes.sequences = 1;
   if (!call->is_device_archive) sizes.archive_copy = call->end_byte - call->first_byte;
   if (!is_device_field) sizes.field_copy = call->row_count * call->row_bytes;
-  for (uint64_t i = 0; i < call_frames(call); i++) {
-    const szg_frame_header *const header = &call->frames[i].header;
-    const szg_grid *const grid = &call->frames[i].grid;
-    uint64_t leaves = 0, sequences = 0;
-    for (uint32_t s = 0; s < header->section_count; s++) {
-      leaves +=
-          szg_checksum_leaf_count(szg_align_up(header->sections[s].stored_bytes, SZG_ALIGNMENT));
-      if (header->sections[s].kind == SZG_SECTION_SEQUENCE_CODES)
-        sequences = header->sections[s].raw_bytes / 2;
-    }
-    bool const has_tiles = header->kind != SZG_FRAME_RAW && header->section_count > 0;
-    if (has_tiles && grid->tile_count > sizes.tiles) sizes.tiles = grid->tile_count;
-    if (header->kind == SZG_FRAME_LINEAR && grid->value_count > sizes.values)
-      sizes.values = grid->value_count;
-    if (sequences > sizes.sequences) sizes.sequences = sequences;
-    if (leaves > sizes.leaves) sizes.leaves = leaves;
-  }
+  for (uint64_t i = 0; i < call_frames(call); i++) size_frame(&call->frames[i], &sizes);
   return sizes;
+}
+
+static szgpu_status carve_linear(szg_arena *arena, const decompress_sizes *sizes,
+                                 szg_decompress_plan_cuda *plan) {
+  plan->book = (szg_decode_book_cuda *)szg_arena_take(arena, szg_decode_book_bytes_cuda(), 1);
+  plan->codes = (uint16_t *)szg_arena_take(arena, szg_align_up(sizes->linear_values, 8), 2);
+  return szg_gap_decoder_carve_cuda(arena, sizes->sequences, &plan->gap_decoder);
+}
+
+static szgpu_status carve_tile(szg_arena *arena, uint64_t tiles, szg_decompress_plan_cuda *plan) {
+  SZG_REQUIRE(tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
+  plan->tile_decoder = (szg_tile_decoder *)szg_arena_take(arena, 1, sizeof *plan->tile_decoder);
+  plan->first_words = (uint64_t *)szg_arena_take(arena, tiles + 1, sizeof *plan->first_words);
+  plan->counters = (uint32_t *)szg_arena_take(arena, 1, sizeof *plan->counters);
+  plan->scan_work = szg_arena_take(arena, szg_tile_scan_work_bytes_cuda(tiles), 1);
+  return SZGPU_OK;
 }
 
 static szgpu_status carve(szg_arena *arena, const decompress_sizes *sizes,
@@ -210,10 +236,10 @@ static szgpu_status carve(szg_arena *arena, const decompress_sizes *sizes,
   plan->bit_count = (uint64_t *)szg_arena_take(arena, 1, sizeof *plan->bit_count);
   plan->roots = (uint64_t *)szg_arena_take(arena, SZG_SECTION_KIND_COUNT, sizeof *plan->roots);
   plan->leaves = (uint64_t *)szg_arena_take(arena, sizes->leaves, sizeof *plan->leaves);
-  plan->book = (szg_decode_book_cuda *)szg_arena_take(arena, szg_decode_book_bytes_cuda(), 1);
-  plan->codes = (uint16_t *)szg_arena_take(arena, szg_align_up(sizes->values, 8), 2);
-  SZG_TRY(szg_places_carve_cuda(arena, sizes->tiles, &plan->places));
-  SZG_TRY(szg_gap_decoder_carve_cuda(arena, sizes->sequences, &plan->gap_decoder));
+  if (sizes->placed_tiles)
+    SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
+  if (sizes->linear_values) SZG_TRY(carve_linear(arena, sizes, plan));
+  if (sizes->tile_frame_tiles) SZG_TRY(carve_tile(arena, sizes->tile_frame_tiles, plan));
   plan->archive_copy = (uint8_t *)szg_arena_take(arena, sizes->archive_copy, 1);
   plan->field_copy = (uint8_t *)szg_arena_take(arena, sizes->field_copy, 1);
   return SZGPU_OK;
@@ -226,6 +252,29 @@ static szgpu_status make_plan(const decompress_call *call, bool is_device_field,
   SZG_TRY(carve(&arena, &sizes, plan));
   SZG_TRY(szg_cuda_arena_open(call->ctx, &arena, &arena));
   return carve(&arena, &sizes, plan);
+}
+
+szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_grid *frame_grid,
+                                         uint64_t frame_count, size_t value_bytes,
+                                         uint64_t field_copy, uint64_t archive_copy) {
+  decompress_sizes sizes = {};
+  sizes.frames = frame_count;
+  sizes.leaves =
+      szg_checksum_leaf_count(frame_grid->value_count * value_bytes) + 2 * SZG_SECTION_KIND_COUNT;
+  sizes.placed_tiles = sizes.tile_frame_tiles = frame_grid->tile_count;
+  sizes.field_copy = field_copy;
+  sizes.archive_copy = archive_copy;
+  szg_arena arena = {};
+  szg_decompress_plan_cuda plan = {};
+  SZG_TRY(carve(&arena, &sizes, &plan));
+  SZG_TRY(szg_cuda_arena_open(ctx, &arena, &arena));
+  uint64_t header_bytes;
+  SZG_REQUIRE(szg_header_bytes(frame_count, &header_bytes), SZGPU_BAD_SHAPE);
+  uint64_t const head_bytes = header_bytes > HEAD_BYTES ? header_bytes : (uint64_t)HEAD_BYTES;
+  SZG_TRY(
+      szg_device_reserve_pinned(&ctx->device, head_bytes + frame_count * FRAME_HEADER_MOST_BYTES));
+  SZG_TRY(szg_buffer_reset(&ctx->head, head_bytes));
+  return szg_buffer_reset(&ctx->part_starts, frame_count * sizeof(szg_frame_input_cuda));
 }
 
 /* ---- frames ---- */
@@ -248,7 +297,7 @@ static szgpu_status restore_frames(const decompress_call *call, void *field, boo
   szgpu_ctx *const ctx = call->ctx;
   szg_device *const device = &ctx->device;
   uint64_t const verdict_bytes = call_frames(call) * sizeof(szg_verdict);
-  szg_decompress_plan_cuda plan;
+  szg_decompress_plan_cuda plan = {};
   SZG_TRY(make_plan(call, is_device_field, &plan));
   const uint8_t *frames = call->archive + call->first_byte;
   uint8_t *const values = is_device_field ? (uint8_t *)field : plan.field_copy;

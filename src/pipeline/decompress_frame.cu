@@ -42,7 +42,7 @@ static int section_rules(const szg_header *header, const szg_frame_input_cuda *f
   unsigned const escape_bytes = frame->header.escape_bytes ? frame->header.escape_bytes : 1;
   section_rule const all[] = {
       {SZG_SECTION_CODEBOOK, is_linear, is_linear, 1, SZG_CODEBOOK_MAX_BYTES, 1},
-      {SZG_SECTION_TILE_BITS, is_linear, is_linear, 2 * tiles, 2 * tiles, 2},
+      {SZG_SECTION_TILE_SIZES, is_linear, is_linear, 2 * tiles, 2 * tiles, 2},
       {SZG_SECTION_BITSTREAM, is_linear, is_linear, 4, most_stream, 4},
       {SZG_SECTION_GAPS, is_linear, is_linear, 1, most_stream, 1},
       {SZG_SECTION_SEQUENCE_CODES, is_linear, is_linear, 2, most_stream, 2},
@@ -81,6 +81,7 @@ static szgpu_status check_stream(szgpu_ctx *ctx, const szg_frame_input_cuda *fra
 
 szgpu_status szg_frame_check_cuda(szgpu_ctx *ctx, const szg_header *header,
                                   const szg_frame_input_cuda *frame) {
+  if (frame->header.kind == SZG_FRAME_TILE) return SZGPU_OK; /* szg_open_frame_at did it */
   section_rule rules[SZG_SECTION_KIND_COUNT];
   int const rule_count = section_rules(header, frame, rules);
   for (int i = 0; i < rule_count; i++) {
@@ -100,29 +101,18 @@ void szg_frame_place_cuda(szg_frame_input_cuda *frame, const uint8_t *bytes) {
   bytes += szg_frame_header_bytes(frame->header.section_count);
   for (uint32_t i = 0; i < frame->header.section_count; i++) {
     const szg_section *const section = &frame->header.sections[i];
-    frame->sections[section->kind] = {bytes, section->raw_bytes};
+    frame->sections[section->kind] = {section->raw_bytes ? bytes : NULL, section->raw_bytes};
     bytes += szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
   }
 }
 
 /* ---- the frame at work ---- */
 
-typedef struct frame_work {
-  szg_device *device;
-  const szg_header *header;
-  const szg_decompress_plan_cuda *plan;
-  const szg_frame_input_cuda *frame;
-  szg_tile_counts counts;
-  szg_quantizer quantizer;
-  uint64_t first_value, value_count; /* of the frame: those wanted */
-  unsigned width;
-} frame_work;
-
 static const uint16_t *counts_of(const szg_frame_input_cuda *frame, uint32_t kind) {
   return (const uint16_t *)(const void *)frame->sections[kind].bytes;
 }
 
-static szgpu_status check_sections(const frame_work *work) {
+static szgpu_status check_sections(const szg_frame_work_cuda *work) {
   const szg_frame_header *const header = &work->frame->header;
   szg_checksum_ranges ranges = {};
   ranges.count = header->section_count;
@@ -139,7 +129,7 @@ static szgpu_status check_sections(const frame_work *work) {
 }
 
 /* Where every tile's shares begin; that they use up their sections exactly. */
-static szgpu_status place_tiles(const frame_work *work) {
+static szgpu_status place_tiles(const szg_frame_work_cuda *work) {
   const szg_frame_input_cuda *const frame = work->frame;
   const szg_device_section *const sections = frame->sections;
   const szg_places_cuda *const places = &work->plan->places;
@@ -162,7 +152,7 @@ static szgpu_status place_tiles(const frame_work *work) {
   return szg_device_mark(work->device, "places");
 }
 
-static szgpu_status decode_codes(const frame_work *work, szgpu_decoder decoder) {
+static szgpu_status decode_codes(const szg_frame_work_cuda *work, szgpu_decoder decoder) {
   const szg_frame_input_cuda *const frame = work->frame;
   const szg_device_section *const sections = frame->sections;
   const szg_decompress_plan_cuda *const plan = work->plan;
@@ -191,9 +181,8 @@ static szgpu_status decode_codes(const frame_work *work, szgpu_decoder decoder) 
   return szg_device_mark(work->device, "decode");
 }
 
-static szgpu_status restore_values(const frame_work *work) {
+static szgpu_status restore_values(const szg_frame_work_cuda *work) {
   const szg_frame_input_cuda *const frame = work->frame;
-  const szg_grid *const grid = &frame->grid;
   szg_restore_input_cuda input = {};
   input.codes = work->plan->codes;
   input.code_lengths = szg_decode_book_lengths_cuda(work->plan->book);
@@ -203,16 +192,13 @@ static szgpu_status restore_values(const frame_work *work) {
   input.escape_bytes = frame->header.escape_bytes;
   input.axes = frame->header.axes;
   input.radius = frame->header.radius;
-  uint64_t const row_tiles = grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
-  uint64_t const first_tile = frame->first_row / grid->row_quantum * row_tiles;
-  uint64_t const end_tile = szg_div_up(frame->end_row, grid->row_quantum) * row_tiles;
-  SZG_TRY(szg_tiles_restore_cuda(&work->quantizer, grid, &input, first_tile, end_tile,
-                                 frame->values, work->first_value, work->value_count,
-                                 frame->verdict, work->device->stream));
+  SZG_TRY(szg_tiles_restore_cuda(&work->quantizer, &frame->grid, &input, work->first_tile,
+                                 work->end_tile, frame->values, work->first_value,
+                                 work->value_count, frame->verdict, work->device->stream));
   return szg_device_mark(work->device, "restore");
 }
 
-static szgpu_status apply_outliers(const frame_work *work) {
+static szgpu_status apply_outliers(const szg_frame_work_cuda *work) {
   const szg_frame_input_cuda *const frame = work->frame;
   const szg_places_cuda *const places = &work->plan->places;
   struct CUstream_st *const stream = work->device->stream;
@@ -235,38 +221,57 @@ static szgpu_status apply_outliers(const frame_work *work) {
   return szg_device_mark(work->device, "outliers");
 }
 
+/* ---- kinds of frame ---- */
+
+static szgpu_status restore_raw(const szg_frame_work_cuda *work) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  SZG_TRY(szg_planes_merge_cuda(frame->sections[SZG_SECTION_RAW].bytes, frame->grid.value_count,
+                                work->width, work->first_value, work->value_count, frame->values,
+                                work->device->stream));
+  return szg_device_mark(work->device, "raw");
+}
+
+static szgpu_status restore_constant(const szg_frame_work_cuda *work) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  SZG_TRY(szg_values_fill_cuda(frame->values, work->value_count, work->width,
+                               frame->header.constant_bits, work->device->stream));
+  return frame->header.section_count ? place_tiles(work) : SZGPU_OK;
+}
+
 szgpu_status szg_decompress_frame_cuda(szgpu_ctx *ctx, const szg_header *header,
                                        const szg_decompress_plan_cuda *plan,
                                        const szg_frame_input_cuda *frame) {
-  frame_work work = {};
+  const szg_grid *const grid = &frame->grid;
+  uint64_t const row_tiles = grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
+  szg_frame_work_cuda work = {};
   work.device = &ctx->device;
   work.header = header;
   work.plan = plan;
   work.frame = frame;
   work.counts = {
-      counts_of(frame, SZG_SECTION_TILE_BITS), counts_of(frame, SZG_SECTION_ESCAPE_COUNTS),
+      counts_of(frame, SZG_SECTION_TILE_SIZES), counts_of(frame, SZG_SECTION_ESCAPE_COUNTS),
       counts_of(frame, SZG_SECTION_EXACT_COUNTS), counts_of(frame, SZG_SECTION_FILL_COUNTS)};
   work.quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
                                       header->has_fill, header->fill_bits);
-  work.first_value = frame->first_row * frame->grid.row_values;
-  work.value_count = (frame->end_row - frame->first_row) * frame->grid.row_values;
+  work.first_tile = frame->first_row / grid->row_quantum * row_tiles;
+  work.end_tile = szg_div_up(frame->end_row, grid->row_quantum) * row_tiles;
+  work.first_value = frame->first_row * grid->row_values;
+  work.value_count = (frame->end_row - frame->first_row) * grid->row_values;
   work.width = (unsigned)szg_dtype_bytes(header->shape.dtype);
   SZG_TRY(check_sections(&work));
-  if (frame->header.kind == SZG_FRAME_RAW) {
-    SZG_TRY(szg_planes_merge_cuda(frame->sections[SZG_SECTION_RAW].bytes, frame->grid.value_count,
-                                  work.width, work.first_value, work.value_count, frame->values,
-                                  ctx->device.stream));
-    return szg_device_mark(&ctx->device, "raw");
-  }
-  if (frame->header.kind == SZG_FRAME_CONSTANT) {
-    SZG_TRY(szg_values_fill_cuda(frame->values, work.value_count, work.width,
-                                 frame->header.constant_bits, ctx->device.stream));
-    if (frame->header.section_count == 0) return SZGPU_OK;
-  }
-  SZG_TRY(place_tiles(&work));
-  if (frame->header.kind == SZG_FRAME_LINEAR) {
-    SZG_TRY(decode_codes(&work, ctx->options.decoder));
-    SZG_TRY(restore_values(&work));
+  switch (frame->header.kind) {
+    case SZG_FRAME_RAW:
+      return restore_raw(&work);
+    case SZG_FRAME_CONSTANT:
+      SZG_TRY(restore_constant(&work));
+      break;
+    case SZG_FRAME_TILE:
+      SZG_TRY(szg_tile_frame_restore_cuda(&work));
+      break;
+    default:
+      SZG_TRY(place_tiles(&work));
+      SZG_TRY(decode_codes(&work, ctx->options.decoder));
+      SZG_TRY(restore_values(&work));
   }
   return apply_outliers(&work);
 }

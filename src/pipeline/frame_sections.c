@@ -109,26 +109,39 @@ static szgpu_status write_escapes(szg_frame_job *job, szg_writer *writer, uint64
   return szg_writer_end_section(writer, SZG_SECTION_ESCAPES, byte_count);
 }
 
+static szgpu_status write_exact(szg_frame_job *job, szg_writer *writer,
+                                const szg_section_sizes *sizes) {
+  SZG_TRY(write_numbers(job, writer, SZG_SECTION_EXACT_COUNTS, sizes->exact_counts / 2,
+                        exact_counts_at));
+  SZG_TRY(write_lists(job, writer, SZG_SECTION_EXACT_MASK, offsetof(szg_outlier_lists, exact_mask),
+                      sizes->exact_mask));
+  return write_lists(job, writer, SZG_SECTION_EXACT_VALUES,
+                     offsetof(szg_outlier_lists, exact_values), sizes->exact_values);
+}
+
+static szgpu_status write_fill(szg_frame_job *job, szg_writer *writer,
+                               const szg_section_sizes *sizes) {
+  SZG_TRY(write_numbers(job, writer, SZG_SECTION_FILL_COUNTS, sizes->fill_counts / 2,
+                        fill_mask_bytes_at));
+  return write_lists(job, writer, SZG_SECTION_FILL_MASK, offsetof(szg_outlier_lists, fill_mask),
+                     sizes->fill_mask);
+}
+
+szgpu_status szg_write_marked(szg_frame_job *job, szg_writer *writer,
+                              const szg_section_sizes *sizes) {
+  SZG_TRY(write_exact(job, writer, sizes));
+  return write_fill(job, writer, sizes);
+}
+
 szgpu_status szg_write_outliers(szg_frame_job *job, szg_writer *writer,
                                 const szg_section_sizes *sizes) {
-  uint64_t const tile_count = job->grid.tile_count;
   if (sizes->escapes) {
-    SZG_TRY(write_numbers(job, writer, SZG_SECTION_ESCAPE_COUNTS, tile_count, escapes_at));
+    SZG_TRY(write_numbers(job, writer, SZG_SECTION_ESCAPE_COUNTS, sizes->escape_counts / 2,
+                          escapes_at));
     SZG_TRY(write_escapes(job, writer, sizes->escapes, sizes->escape_bytes));
   }
-  if (sizes->exact_mask) {
-    SZG_TRY(write_numbers(job, writer, SZG_SECTION_EXACT_COUNTS, 2 * tile_count, exact_counts_at));
-    SZG_TRY(write_lists(job, writer, SZG_SECTION_EXACT_MASK,
-                        offsetof(szg_outlier_lists, exact_mask), sizes->exact_mask));
-    SZG_TRY(write_lists(job, writer, SZG_SECTION_EXACT_VALUES,
-                        offsetof(szg_outlier_lists, exact_values), sizes->exact_values));
-  }
-  if (sizes->fill_mask) {
-    SZG_TRY(write_numbers(job, writer, SZG_SECTION_FILL_COUNTS, tile_count, fill_mask_bytes_at));
-    SZG_TRY(write_lists(job, writer, SZG_SECTION_FILL_MASK, offsetof(szg_outlier_lists, fill_mask),
-                        sizes->fill_mask));
-  }
-  return SZGPU_OK;
+  if (sizes->exact_mask) SZG_TRY(write_exact(job, writer, sizes));
+  return sizes->fill_mask ? write_fill(job, writer, sizes) : SZGPU_OK;
 }
 
 static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
@@ -148,7 +161,8 @@ szgpu_status szg_write_stream(szg_frame_job *job, szg_writer *writer,
   SZG_TRY(szg_writer_begin_section(writer, sizes->book, &bytes));
   memcpy(bytes, job->plan->book_bytes, sizes->book);
   SZG_TRY(szg_writer_end_section(writer, SZG_SECTION_CODEBOOK, sizes->book));
-  SZG_TRY(write_numbers(job, writer, SZG_SECTION_TILE_BITS, job->grid.tile_count, spare_tile_bits));
+  SZG_TRY(
+      write_numbers(job, writer, SZG_SECTION_TILE_SIZES, job->grid.tile_count, spare_tile_bits));
   SZG_TRY(szg_writer_begin_section(writer, sizes->bitstream, &bytes));
   job->stream =
       (szg_linear_stream){bytes, job->bit_count, job->plan->gaps, job->plan->sequence_codes};

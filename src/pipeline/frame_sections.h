@@ -30,6 +30,10 @@ uint32_t szg_outlier_section_count(const szg_section_sizes *sizes);
 szgpu_status szg_write_stream(szg_frame_job *job, szg_writer *writer,
                               const szg_section_sizes *sizes) SZG_CHECKED;
 
+/* Exact values and fill mask with their counts: five sections, empty where there is nothing. */
+szgpu_status szg_write_marked(szg_frame_job *job, szg_writer *writer,
+                              const szg_section_sizes *sizes) SZG_CHECKED;
+
 /* Those that there are of escapes, exact values and fill mask. */
 szgpu_status szg_write_outliers(szg_frame_job *job, szg_writer *writer,
                                 const szg_section_sizes *sizes) SZG_CHECKED;

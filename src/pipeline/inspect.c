@@ -6,8 +6,13 @@
 #include "pipeline/pipeline.h"
 #include "quant/quant_core.h"
 
-static const char *const frame_kinds[] = {"linear", "constant", "raw"};
+static const char *const frame_kinds[] = {"linear", "constant", "raw", "tile"};
 static_assert(sizeof frame_kinds / sizeof *frame_kinds == SZG_FRAME_KIND_COUNT, "one name a kind");
+
+/* Rows that a bit can leave out, by SZG_ZERO_GROUPS_*. */
+static const uint32_t zero_group_rows[] = {0, 8, 4};
+static_assert(sizeof zero_group_rows / sizeof *zero_group_rows == SZG_ZERO_GROUPS_COUNT,
+              "one a way");
 
 static const char *const axes_names[] = {"", "x", "y", "yx", "z", "zx", "zy", "zyx"};
 
@@ -57,6 +62,10 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
       .first_row = frame * opened->header.frame_rows,
       .row_count = szg_frame_row_count(opened, frame),
       .frame_bytes = szg_header_frame_bytes(opened->bytes, frame),
+      .zero_groups = zero_group_rows[header.zero_groups],
+      .lattice_bits = header.kind == SZG_FRAME_TILE
+                          ? szg_lattice_bits(opened->header.arithmetic, header.has_16_bits)
+                          : 0,
   };
   offset += szg_frame_header_bytes(header.section_count);
   for (uint32_t i = 0; i < header.section_count; i++) {

@@ -3,6 +3,7 @@
  */
 #include "core/bytes.h"
 #include "pipeline/pipeline.h"
+#include "rle/rle.h"
 
 szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_opened *opened) {
   *opened = (szg_opened){.bytes = archive, .available_bytes = available_bytes};
@@ -38,6 +39,50 @@ szgpu_status szg_open_frame(const szg_opened *opened, uint64_t frame, uint64_t o
                            header);
 }
 
+/* What the section table of a tile frame may say of a section. */
+typedef struct section_rule {
+  uint32_t kind;
+  uint64_t least_bytes, most_bytes;
+  uint32_t unit; /* raw bytes are a multiple of it */
+} section_rule;
+
+static bool keeps_rule(const szg_section *section, const section_rule *rule) {
+  if (section->kind != rule->kind) return false;
+  if (section->raw_bytes == 0 && section->codec != SZG_CODEC_STORED) return false;
+  return section->raw_bytes >= rule->least_bytes && section->raw_bytes <= rule->most_bytes &&
+         section->raw_bytes % rule->unit == 0;
+}
+
+/* The eight sections of a tile frame. Outliers that the frame does not have leave theirs empty. */
+static bool has_tile_sections(const szg_opened *opened, uint64_t frame,
+                              const szg_frame_header *header) {
+  enum { EXACT_COUNTS = 3, FILL_COUNTS = 6 }; /* places in the table */
+  const szg_section *const sections = header->sections;
+  if (header->section_count != SZG_TILE_SECTION_COUNT) return false;
+  uint64_t const row_count = szg_frame_row_count(opened, frame);
+  uint64_t const tiles = szg_grid_of_rows(&opened->grid, row_count).tile_count;
+  uint32_t const width = (uint32_t)szg_dtype_bytes(opened->header.shape.dtype);
+  uint64_t const values_bytes = header->value_count * width;
+  bool const has_exact = sections[EXACT_COUNTS].raw_bytes > 0;
+  bool const has_fill = sections[FILL_COUNTS].raw_bytes > 0;
+  uint64_t const most_exact_mask = has_exact ? tiles * SZG_MASK_MAX_BYTES : 0;
+  uint64_t const most_fill_mask = has_fill ? tiles * SZG_MASK_MAX_BYTES : 0;
+  section_rule const rules[SZG_TILE_SECTION_COUNT] = {
+      {SZG_SECTION_CODEBOOK, 1, SZG_TILE_BOOK_MAX_BYTES, 1},
+      {SZG_SECTION_TILE_SIZES, 2 * tiles, 2 * tiles, 1},
+      {SZG_SECTION_BITSTREAM, 0, values_bytes, 4},
+      {SZG_SECTION_EXACT_COUNTS, has_exact ? 4 * tiles : 0, 4 * tiles, 1},
+      {SZG_SECTION_EXACT_MASK, has_exact, most_exact_mask, 1},
+      {SZG_SECTION_EXACT_VALUES, has_exact ? width : 0, has_exact ? values_bytes : 0, width},
+      {SZG_SECTION_FILL_COUNTS, has_fill ? 2 * tiles : 0, opened->header.has_fill ? 2 * tiles : 0,
+       1},
+      {SZG_SECTION_FILL_MASK, has_fill, most_fill_mask, 1},
+  };
+  for (uint32_t i = 0; i < SZG_TILE_SECTION_COUNT; i++)
+    if (!keeps_rule(&sections[i], &rules[i])) return false;
+  return true;
+}
+
 szgpu_status szg_open_frame_at(const szg_opened *opened, uint64_t frame, const uint8_t *bytes,
                                uint64_t available_bytes, szg_frame_header *header) {
   SZG_TRY(szg_frame_header_read(bytes, szg_header_frame_bytes(opened->bytes, frame),
@@ -45,17 +90,28 @@ szgpu_status szg_open_frame_at(const szg_opened *opened, uint64_t frame, const u
   uint64_t const value_count = szg_frame_row_count(opened, frame) * opened->grid.row_values;
   SZG_REQUIRE(header->index == frame && header->value_count == value_count, SZGPU_BAD_DATA);
   uint32_t const grid_axes = szg_grid_axes(&opened->grid);
-  bool const is_linear = header->kind == SZG_FRAME_LINEAR;
-  if (is_linear) {
+  uint32_t const arithmetic = opened->header.arithmetic;
+  bool const is_linear = header->kind == SZG_FRAME_LINEAR, is_tile = header->kind == SZG_FRAME_TILE;
+  if (is_linear || is_tile) {
+    szgpu_layout const layout = is_tile ? SZGPU_LAYOUT_TILE : SZGPU_LAYOUT_LINEAR;
+    SZG_REQUIRE(opened->header.layout == layout, SZGPU_BAD_DATA);
     SZG_REQUIRE(header->axes > 0 && !(header->axes & ~grid_axes), SZGPU_BAD_DATA);
-    SZG_REQUIRE(header->radius >= SZG_MIN_RADIUS && header->radius <= SZG_MAX_RADIUS,
-                SZGPU_BAD_DATA);
-    bool const is_wide = opened->header.arithmetic == SZG_ARITHMETIC_F64_WIDE;
-    SZG_REQUIRE(header->escape_bytes <= (is_wide ? 8u : 4u), SZGPU_BAD_DATA);
     SZG_REQUIRE(szg_is_positive(opened->header.step), SZGPU_BAD_DATA);
   } else {
-    SZG_REQUIRE(header->axes == 0 && header->radius == 0 && header->escape_bytes == 0,
+    SZG_REQUIRE(header->axes == 0, SZGPU_BAD_DATA);
+  }
+  if (is_linear) {
+    SZG_REQUIRE(header->radius >= SZG_MIN_RADIUS && header->radius <= SZG_MAX_RADIUS,
                 SZGPU_BAD_DATA);
+    bool const is_wide = arithmetic == SZG_ARITHMETIC_F64_WIDE;
+    SZG_REQUIRE(header->escape_bytes <= (is_wide ? 8u : 4u), SZGPU_BAD_DATA);
+  } else {
+    SZG_REQUIRE(header->radius == 0 && header->escape_bytes == 0, SZGPU_BAD_DATA);
+  }
+  if (is_tile) {
+    bool const may_be_short = arithmetic == SZG_ARITHMETIC_F32 || arithmetic == SZG_ARITHMETIC_F64;
+    SZG_REQUIRE(may_be_short || !header->has_16_bits, SZGPU_BAD_DATA);
+    SZG_REQUIRE(has_tile_sections(opened, frame, header), SZGPU_BAD_DATA);
   }
   uint64_t const most_constant = opened->header.shape.dtype == SZGPU_F32 ? UINT32_MAX : UINT64_MAX;
   SZG_REQUIRE(header->constant_bits <= (header->kind == SZG_FRAME_CONSTANT ? most_constant : 0),

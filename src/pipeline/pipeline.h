@@ -28,7 +28,7 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
                                      uint64_t *workspace_bytes,
                                      uint64_t *archive_bytes) SZG_CHECKED;
 szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
-                                      const szg_grid *grid) SZG_CHECKED;
+                                      const szgpu_shape *shape, const szg_grid *grid) SZG_CHECKED;
 
 /* An archive's header and what follows from it. */
 typedef struct szg_opened {
@@ -41,6 +41,13 @@ typedef struct szg_opened {
 /* Reads and checks the header, also against the shape. */
 szgpu_status szg_open(const void *archive, uint64_t available_bytes,
                       szg_opened *opened) SZG_CHECKED;
+
+enum { SZG_TILE_BOOK_MAX_BYTES = 6 + SZG_TILE_SYMBOLS }; /* of a tile frame's codebook section */
+
+/* Bits of a tile frame's lattice points, and of its deltas. */
+static inline uint32_t szg_lattice_bits(uint32_t arithmetic, bool has_16_bits) {
+  return has_16_bits ? 16 : arithmetic == SZG_ARITHMETIC_F64_WIDE ? 64 : 32;
+}
 
 /* Where frame `frame` begins in the archive, and its rows of the slowest axis longer than 1. */
 uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame);

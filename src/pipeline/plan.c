@@ -5,29 +5,21 @@
 
 #include "container/container.h"
 
-void szg_compress_plan_carve(szg_arena *arena, const szg_grid *frame_grid, uint64_t frame_count,
-                             int thread_count, szg_compress_plan *plan) {
-  uint64_t const value_count = frame_grid->value_count, tile_count = frame_grid->tile_count;
-  uint64_t const part_count = szg_div_up(tile_count, SZG_PART_TILES);
-  uint64_t const most_bits = value_count * SZG_MAX_CODE_BITS;
-  plan->frame_bytes = szg_arena_take(arena, frame_count, sizeof *plan->frame_bytes);
+/* More than threads, so that one that is slow does not hold up the others. */
+enum { SLOTS_OF_THREAD = 4 };
+
+static void carve_linear(szg_arena *arena, const szg_plan_request *request,
+                         szg_compress_plan *plan) {
+  uint64_t const tile_count = request->frame_grid.tile_count;
+  uint64_t const most_bits = request->frame_grid.value_count * SZG_MAX_CODE_BITS;
   plan->counts.escapes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
-  plan->counts.exact_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
-  plan->counts.exact_values = szg_arena_take(arena, tile_count, sizeof(uint16_t));
-  plan->counts.fill_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
   plan->tile_bits = szg_arena_take(arena, tile_count, sizeof *plan->tile_bits);
-  plan->lists = szg_arena_take(arena, part_count, sizeof *plan->lists);
-  plan->runs = szg_arena_take(arena, part_count, sizeof *plan->runs);
+  plan->runs = szg_arena_take(arena, szg_div_up(tile_count, SZG_PART_TILES), sizeof *plan->runs);
   plan->gaps = szg_arena_take(arena, szg_subsequence_count(most_bits), sizeof *plan->gaps);
   plan->sequence_codes =
       szg_arena_take(arena, szg_sequence_count(most_bits), sizeof *plan->sequence_codes);
   plan->encoder_table = szg_arena_take(arena, SZG_MAX_SYMBOLS, sizeof *plan->encoder_table);
-  plan->book_bytes = szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
-  plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
-  plan->book_work = szg_arena_take(arena, 1, sizeof *plan->book_work);
-  plan->choice_work = szg_arena_take(arena, 1, sizeof *plan->choice_work);
-  plan->workers = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->workers);
-  for (int i = 0; i < thread_count; i++) {
+  for (int i = 0; i < request->thread_count; i++) {
     uint32_t *const histogram =
         szg_arena_take(arena, SZG_HISTOGRAM_COPIES * SZG_MAX_SYMBOLS, sizeof *histogram);
     uint64_t *const totals = szg_arena_take(arena, SZG_MAX_SYMBOLS, sizeof *totals);
@@ -35,6 +27,43 @@ void szg_compress_plan_carve(szg_arena *arena, const szg_grid *frame_grid, uint6
     plan->workers[i].histogram = histogram;
     plan->workers[i].totals = totals;
   }
+}
+
+static void carve_tile(szg_arena *arena, const szg_plan_request *request, szg_compress_plan *plan) {
+  uint64_t const part_bytes =
+      SZG_PART_TILES * SZG_TILE_VALUES * (uint64_t)szg_dtype_bytes(request->dtype);
+  uint64_t const part_count = szg_div_up(request->frame_grid.tile_count, SZG_PART_TILES);
+  uint64_t const most_slots =
+      request->thread_count > 1 ? (uint64_t)request->thread_count * SLOTS_OF_THREAD : 1;
+  plan->slot_count = (uint32_t)szg_min_u64(most_slots, part_count);
+  plan->tile_sizes =
+      szg_arena_take(arena, request->frame_grid.tile_count, sizeof *plan->tile_sizes);
+  plan->encoder = szg_arena_take(arena, 1, sizeof *plan->encoder);
+  plan->slots = szg_arena_take(arena, plan->slot_count, sizeof *plan->slots);
+  for (uint32_t i = 0; i < plan->slot_count; i++) {
+    uint8_t *const words = szg_arena_take(arena, part_bytes, 1);
+    if (plan->slots) plan->slots[i].words = words;
+  }
+}
+
+void szg_compress_plan_carve(szg_arena *arena, const szg_plan_request *request,
+                             szg_compress_plan *plan) {
+  uint64_t const tile_count = request->frame_grid.tile_count;
+  uint64_t const part_count = szg_div_up(tile_count, SZG_PART_TILES);
+  plan->frame_bytes = szg_arena_take(arena, request->frame_count, sizeof *plan->frame_bytes);
+  plan->counts.exact_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
+  plan->counts.exact_values = szg_arena_take(arena, tile_count, sizeof(uint16_t));
+  plan->counts.fill_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
+  plan->lists = szg_arena_take(arena, part_count, sizeof *plan->lists);
+  plan->book_bytes = szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
+  plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
+  plan->book_work = szg_arena_take(arena, 1, sizeof *plan->book_work);
+  plan->choice_work = szg_arena_take(arena, 1, sizeof *plan->choice_work);
+  plan->workers = szg_arena_take(arena, (uint64_t)request->thread_count, sizeof *plan->workers);
+  if (request->layout == SZGPU_LAYOUT_LINEAR)
+    carve_linear(arena, request, plan);
+  else
+    carve_tile(arena, request, plan);
 }
 
 bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,

@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/tiles.h"
+#include "fused/tile.h"
 #include "huffman/huffman.h"
 #include "outlier/outlier.h"
 #include "predict/axes.h"
@@ -23,29 +24,55 @@ typedef struct szg_compress_worker {
   uint64_t unflushed_codes;              /* counted in histogram, not yet in totals */
   uint32_t *histogram;                   /* SZG_HISTOGRAM_COPIES tables of the frame's symbols */
   uint64_t *totals;
+  szg_tile_tally tally; /* tile layout: of the counted tiles */
 } szg_compress_worker;
+
+/* Tile layout: the words of a part, from when it is begun until they are in the archive. Part p has
+ * slot p % slot_count. */
+typedef struct szg_part_slot {
+  uint8_t *words;      /* room for raw tiles */
+  uint64_t byte_count; /* of the words */
+  uint64_t offset;     /* in the bitstream */
+  uint64_t free_for;   /* atomic: the part that may have the slot */
+  bool is_done;        /* and waits for its place */
+} szg_part_slot;
 
 /* Everything a frame's compression works on besides field and archive. */
 typedef struct szg_compress_plan {
   uint64_t *frame_bytes;     /* [frame_count] */
-  uint16_t *codes;           /* [values of a frame], code order; a buffer of its own in the ctx */
   szg_outlier_counts counts; /* [tiles] each */
-  uint32_t *tile_bits;       /* [tiles] */
   szg_outlier_lists *lists;  /* [parts] */
-  szg_linear_run *runs;      /* [parts] */
-  uint8_t *gaps;             /* [subsequences of the largest stream] */
-  uint64_t *sequence_codes;  /* [sequences of the largest stream] */
-  uint32_t *encoder_table;   /* [SZG_MAX_SYMBOLS] */
   uint8_t *book_bytes;       /* [SZG_CODEBOOK_MAX_BYTES] */
   szg_codebook *book;
   szg_codebook_work *book_work;
   szg_choice_work *choice_work;
   szg_compress_worker *workers; /* [threads] */
+  /* linear layout */
+  uint16_t *codes;          /* [values of a frame], code order; a buffer of its own in the ctx */
+  uint32_t *tile_bits;      /* [tiles] */
+  szg_linear_run *runs;     /* [parts] */
+  uint8_t *gaps;            /* [subsequences of the largest stream] */
+  uint64_t *sequence_codes; /* [sequences of the largest stream] */
+  uint32_t *encoder_table;  /* [SZG_MAX_SYMBOLS] */
+  /* tile layout */
+  uint16_t *tile_sizes; /* [tiles]: words */
+  szg_tile_encoder *encoder;
+  szg_part_slot *slots; /* [slot_count] */
+  uint32_t slot_count;
 } szg_compress_plan;
 
-/* Takes the plan's pieces for frames of frame_grid's size from the arena. */
-void szg_compress_plan_carve(szg_arena *arena, const szg_grid *frame_grid, uint64_t frame_count,
-                             int thread_count, szg_compress_plan *plan);
+/* What a plan is made for. */
+typedef struct szg_plan_request {
+  szgpu_layout layout;
+  szgpu_dtype dtype;
+  szg_grid frame_grid; /* of the largest frame */
+  uint64_t frame_count;
+  int thread_count;
+} szg_plan_request;
+
+/* Takes the plan's pieces from the arena. */
+void szg_compress_plan_carve(szg_arena *arena, const szg_plan_request *request,
+                             szg_compress_plan *plan);
 
 /* The largest archive of a field: every frame raw. False when it overflows. */
 bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,

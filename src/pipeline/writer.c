@@ -6,7 +6,7 @@
 #include "container/checksum.h"
 #include "container/codec.h"
 
-static szgpu_status require_room(const szg_writer *writer, uint64_t bytes) {
+szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) {
   if (bytes <= writer->capacity - writer->used_bytes) return SZGPU_OK;
   return szg_fail(writer->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",
                   (unsigned long long)writer->capacity);
@@ -15,7 +15,7 @@ static szgpu_status require_room(const szg_writer *writer, uint64_t bytes) {
 szgpu_status szg_writer_begin_frame(szg_writer *writer, szg_frame_header *frame,
                                     uint32_t section_count) {
   uint64_t const header_bytes = szg_frame_header_bytes(section_count);
-  SZG_TRY(require_room(writer, header_bytes));
+  SZG_TRY(szg_writer_require_room(writer, header_bytes));
   writer->frame = frame;
   writer->frame_start = writer->used_bytes;
   writer->used_bytes += header_bytes;
@@ -25,7 +25,7 @@ szgpu_status szg_writer_begin_frame(szg_writer *writer, szg_frame_header *frame,
 }
 
 szgpu_status szg_writer_begin_section(szg_writer *writer, uint64_t raw_bytes, uint8_t **bytes) {
-  SZG_TRY(require_room(writer, szg_align_up(raw_bytes, SZG_ALIGNMENT)));
+  SZG_TRY(szg_writer_require_room(writer, szg_align_up(raw_bytes, SZG_ALIGNMENT)));
   *bytes = writer->archive + writer->used_bytes;
   return SZGPU_OK;
 }

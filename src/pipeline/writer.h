@@ -20,6 +20,9 @@ typedef struct szg_writer {
   uint32_t announced_sections;
 } szg_writer;
 
+/* SZGPU_CAPACITY: the archive has no room for `bytes` more. */
+szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) SZG_CHECKED;
+
 /* Leaves room for the header of a frame that will have section_count sections. */
 szgpu_status szg_writer_begin_frame(szg_writer *writer, szg_frame_header *frame,
                                     uint32_t section_count) SZG_CHECKED;

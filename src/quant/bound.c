@@ -222,18 +222,30 @@ static double scaled_range(double factor, double least, double greatest) {
 
 szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,
                                  uint64_t fill_bits) {
-  szg_quantizer k = {.arithmetic = arithmetic,
-                     .has_fill = has_fill,
-                     .fill_bits = fill_bits,
-                     .bound = bound,
-                     .step = step,
-                     .inverse = step > 0.0 ? 1.0 / step : 0.0};
+  szg_quantizer k = {
+      .arithmetic = arithmetic,
+      .has_fill = has_fill,
+      .fill_bits = fill_bits,
+      .bound = bound,
+      .step = step,
+      .inverse = step > 0.0 ? 1.0 / step : 0.0,
+      .limit = arithmetic == SZG_ARITHMETIC_F64_WIDE ? SZG_LATTICE_LIMIT_WIDE : SZG_LATTICE_LIMIT};
   if (arithmetic == SZG_ARITHMETIC_F32) {
     k.bound_f32 = float_toward_zero(bound);
     k.step_f32 = (float)step;
     k.inverse_f32 = step > 0.0 ? 1.0f / (float)step : 0.0f;
   }
+  k.limit_f32 = (float)k.limit;
   return k;
+}
+
+bool szg_quantizer_shorten(double greatest, szg_quantizer *k) {
+  bool const has_32_bits =
+      k->arithmetic == SZG_ARITHMETIC_F32 || k->arithmetic == SZG_ARITHMETIC_F64;
+  if (!has_32_bits || !(greatest * k->inverse < SZG_LATTICE_LIMIT_16 - 1.0)) return false;
+  k->limit = SZG_LATTICE_LIMIT_16;
+  k->limit_f32 = (float)SZG_LATTICE_LIMIT_16;
+  return true;
 }
 
 /* The step is twice what the bound leaves after the margin, rounded down. greatest: X, the largest
@@ -283,6 +295,7 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
     double magnitude = greatest_magnitude;
     if (magnitude > meaning_limit)
       SZG_TRY(source->greatest_up_to(source, range, meaning_limit, &magnitude));
+    plan->greatest = magnitude;
     derive_step(dtype, bound, magnitude, plan);
   }
   *quantizer = szg_quantizer_make(quantizer->arithmetic, bound, quantizer->step, range->has_fill,

@@ -25,6 +25,7 @@ typedef struct szg_bound_plan {
   bool is_hopeless; /* no value can be coded under this bound: raw frames */
   uint64_t constant_bits;
   double value_range; /* greatest - least */
+  double greatest;    /* X: the largest magnitude that the bound means something to */
   szg_quantizer quantizer;
 } szg_bound_plan;
 
@@ -66,6 +67,10 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
 /* A quantizer as the header gives it, for restoring. */
 szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,
                                  uint64_t fill_bits);
+
+/* Makes *k quantize to the 16-bit lattice, if all magnitudes up to `greatest` have a point there;
+ * says whether. */
+bool szg_quantizer_shorten(double greatest, szg_quantizer *k);
 
 /* ---- CUDA ---- */
 

@@ -29,7 +29,9 @@ typedef struct szg_quantizer {
   double bound;                           /* absolute */
   double step;                            /* distance of lattice points */
   double inverse;                         /* 1 / step */
+  double limit;                           /* |x / step| of a value with a lattice point is below */
   float bound_f32, step_f32, inverse_f32; /* the same for SZG_ARITHMETIC_F32; bound toward zero */
+  float limit_f32;
 } szg_quantizer;
 
 SZG_HD uint32_t szg_bits_f32(float x) {
@@ -65,7 +67,7 @@ SZG_HD uint64_t szg_bits_of_value(szgpu_dtype dtype, double value) {
 
 SZG_HD bool szg_lattice_f32(szg_quantizer const *k, float x, int32_t *q) {
   float const scaled = x * k->inverse_f32;
-  bool const on_lattice = fabsf(scaled) < (float)SZG_LATTICE_LIMIT;
+  bool const on_lattice = fabsf(scaled) < k->limit_f32;
   *q = (int32_t)rintf(on_lattice ? scaled : 0.0f);
   return on_lattice;
 }
@@ -78,7 +80,7 @@ SZG_HD bool szg_within_f32(szg_quantizer const *k, float x, float restored) {
 
 SZG_HD bool szg_lattice_f32_close(szg_quantizer const *k, float x, int32_t *q) {
   double const scaled = (double)x * k->inverse;
-  bool const on_lattice = fabs(scaled) < SZG_LATTICE_LIMIT;
+  bool const on_lattice = fabs(scaled) < k->limit;
   *q = (int32_t)rint(on_lattice ? scaled : 0.0);
   return on_lattice;
 }
@@ -93,7 +95,7 @@ SZG_HD bool szg_within_f32_close(szg_quantizer const *k, float x, float restored
 
 SZG_HD bool szg_lattice_f64(szg_quantizer const *k, double x, int32_t *q) {
   double const scaled = x * k->inverse;
-  bool const on_lattice = fabs(scaled) < SZG_LATTICE_LIMIT;
+  bool const on_lattice = fabs(scaled) < k->limit;
   *q = (int32_t)rint(on_lattice ? scaled : 0.0);
   return on_lattice;
 }
@@ -106,7 +108,7 @@ SZG_HD bool szg_within_f64(szg_quantizer const *k, double x, double restored) {
 
 SZG_HD bool szg_lattice_f64_wide(szg_quantizer const *k, double x, int64_t *q) {
   double const scaled = x * k->inverse;
-  bool const on_lattice = fabs(scaled) < SZG_LATTICE_LIMIT_WIDE;
+  bool const on_lattice = fabs(scaled) < k->limit;
   *q = (int64_t)rint(on_lattice ? scaled : 0.0);
   return on_lattice;
 }

@@ -105,7 +105,7 @@ class WithoutADevice(CliTest):
                      remedy="use -b cpu")
 
     def test_its_decoders(self):
-        archive = self.archive()
+        archive = self.archive("wave_10x20.f32", "--layout", "linear")
         for decoder in CUDA_DECODERS:
             options = ["-x", "-o", "c", "--decoder", decoder]
             self.refused(*options, archive, why=WHY.format(0), remedy="leave --decoder out")

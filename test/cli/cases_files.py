@@ -40,8 +40,9 @@ class Names(CliTest):
 
     def test_choices_that_are_here_are_taken(self):
         name = self.field()
-        for options in (["-b", "cpu"], ["-b", "auto"], ["--layout=linear"], ["--zstd"], ["-j", "0"],
-                        ["--zstd=19"], ["-m", "psnr"], ["-m", "rel"], ["--fill", "0x1p3"],
+        for options in (["-b", "cpu"], ["-b", "auto"], ["--layout=linear"], ["--layout=tile"],
+                        ["--zstd"], ["-j", "0"], ["--zstd=19"], ["-m", "psnr"], ["-m", "rel"],
+                        ["--fill", "0x1p3"],
                         ["--fill", "nan"], ["--frame", "3"], ["-d", "200", "-t", "f32"]):
             self.succeed("-zfqV", "-e", "1e-3", *options, name)
             for decoder in ("auto", "serial", "table"):

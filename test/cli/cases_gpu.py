@@ -47,16 +47,18 @@ class OnAGpu(CliTest):
                     self.assertEqual(figures[0], figures[1])
 
     def test_every_decoder_restores_the_same(self):
-        name = self.archive("a_40x50x60.f32", "--frame", "8", "--zstd", dims=(40, 50, 60))
-        for rows in (":", "0:1", "7:33"):
-            options = ["-xfq", "--slab", rows, "--compare", "a_40x50x60.f32"]
-            self.succeed(*options, "-b", "cpu", "-o", "cpu", name)
-            for decoder in ("auto", *CUDA_DECODERS):
-                for backend in ("auto", "cuda"):
-                    with self.subTest((rows, decoder, backend)):
-                        self.succeed(*options, "-b", backend, "--decoder", decoder, "-o", "cuda",
-                                     name)
-                        self.assertEqual(self.read("cuda"), self.read("cpu"))
+        for layout, decoders in (("tile", ()), ("linear", CUDA_DECODERS)):
+            name = self.archive(f"{layout}_40x50x60.f32", "--frame", "8", "--zstd", "--layout",
+                                layout, dims=(40, 50, 60))
+            for rows in (":", "0:1", "7:33"):
+                options = ["-xfq", "--slab", rows, "--compare", name.removesuffix(".szg")]
+                self.succeed(*options, "-b", "cpu", "-o", "cpu", name)
+                for decoder in ("auto", *decoders):
+                    for backend in ("auto", "cuda"):
+                        with self.subTest((layout, rows, decoder, backend)):
+                            self.succeed(*options, "-b", backend, "--decoder", decoder, "-o",
+                                         "cuda", name)
+                            self.assertEqual(self.read("cuda"), self.read("cpu"))
 
     def test_another_field_is_over_the_bound(self):
         name = self.archive()

@@ -133,9 +133,27 @@ class Listings(CliTest):
         out = self.succeed("-l", self.archive()).out
         self.assertRegex(out, r"\Awave_10x20\.f32\.szg\n  field    f32 10x20\n  size     800 B -> "
                          r"[^\n]+, ratio [0-9.]+\n  bound    rel 0\.001, absolute [^\n]+\n")
-        self.assertRegex(out, r"\n  format   version 1, linear layout, 1 frame of [0-9]+ rows\n")
+        self.assertRegex(out, r"\n  format   version 2, tile layout, 1 frame of [0-9]+ rows\n")
         self.assertRegex(out, r"\n  frame 0: rows 0:10, [^\n]+ bytes\n    [^\n]+ of +[0-9]+ bytes at "
                          r"[0-9]+\n")
+
+    def test_a_listing_tells_the_layout(self):
+        told = {}
+        for layout, version in (("tile", 2), ("linear", 1)):
+            name = self.archive(f"{layout}_128x64.f32", "--layout", layout, dims=(128, 64))
+            out = self.succeed("-l", name).out
+            self.assertIn(f"\n  format   version {version}, {layout} layout, 1 frame of", out)
+            self.assertIn(f"\n  frame 0: rows 0:128, {layout} along ", out)
+            told[layout] = self.succeed_json("-l", name)
+            self.assertEqual((told[layout]["layout"], told[layout]["format_version"]),
+                             (layout, version))
+        tile, linear = (told[layout]["frame_list"][0] for layout in ("tile", "linear"))
+        self.assertEqual((tile["kind"], tile["radius"], tile["lattice_bits"], len(tile["sections"])),
+                         ("tile", 0, 16, 8))
+        self.assertIn(tile["zero_groups"], (0, 4, 8))
+        self.assertEqual((linear["kind"], linear["lattice_bits"], linear["zero_groups"]),
+                         ("linear", 0, 0))
+        self.assertGreater(linear["radius"], 0)
 
     def test_many_frames_are_counted_and_v_shows_them(self):
         name = self.archive("a_128x64.f32", "--frame", "1", dims=(128, 64))
@@ -153,8 +171,8 @@ class Listings(CliTest):
         self.assertEqual(len(told["frame_list"]), told["frames"])
         self.assertEqual(sum(frame["row_count"] for frame in told["frame_list"]), 128)
         for frame in told["frame_list"]:
-            self.assertEqual(set(frame), {"kind", "axes", "radius", "first_row", "row_count",
-                                          "frame_bytes", "sections"})
+            self.assertEqual(set(frame), {"kind", "axes", "radius", "lattice_bits", "zero_groups",
+                                          "first_row", "row_count", "frame_bytes", "sections"})
             for section in frame["sections"]:
                 self.assertIn(section["codec"], ("stored", "zstd"))
                 self.assertLessEqual(section["offset"] + section["stored_bytes"],

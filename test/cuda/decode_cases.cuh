@@ -111,7 +111,7 @@ struct Coder { /* large */
     for (uint16_t code : codes) counts[code]++;
     for (uint16_t code : draw_codes(source, 20000)) counts[code]++;
     if (source.kind == Source::FLAT) std::fill_n(counts, (size_t)source.parameter, 1);
-    szg_codebook_build(counts, source.symbol_count, &book, &work);
+    szg_codebook_build(counts, source.symbol_count, SZG_MAX_CODE_BITS, &book, &work);
     szg_encoder_table(&book, table);
     szg_canonical_index_build(&book, &index);
     section.resize(SZG_CODEBOOK_MAX_BYTES);

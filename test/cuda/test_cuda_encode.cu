@@ -74,7 +74,7 @@ std::unique_ptr<Coder> make_coder(const BookKind &kind) {
   std::unique_ptr<Coder> coder(new Coder());
   std::vector<uint64_t> counts(kind.symbol_count);
   for (uint32_t s = 0; s < kind.symbol_count; s++) counts[s] = kind.count_of(s, kind.symbol_count);
-  szg_codebook_build(counts.data(), kind.symbol_count, &coder->book, work.get());
+  szg_codebook_build(counts.data(), kind.symbol_count, SZG_MAX_CODE_BITS, &coder->book, work.get());
   szg_encoder_table(&coder->book, coder->table);
   coder->name = kind.name;
   size_t drawn = 0;
@@ -287,7 +287,7 @@ void encodes_five_codes_as_a_hand_does() {
   std::unique_ptr<Coder> const coder = make_coder({"by hand", 8, flat});
   uint64_t const counts[8] = {1, 0, 0, 4, 2, 1, 0, 0}; /* 3: 1, 4: 00, 0: 010, 5: 011 */
   std::unique_ptr<szg_codebook_work> const work(new szg_codebook_work);
-  szg_codebook_build(counts, 8, &coder->book, work.get());
+  szg_codebook_build(counts, 8, SZG_MAX_CODE_BITS, &coder->book, work.get());
   szg_encoder_table(&coder->book, coder->table);
   /* 1 010 011 00 1, from the highest bit of a little-endian word down */
   Sections expected = {{5}, {0, 0, 0x40, 0xA6}, {0}, {5}, 10};

@@ -1,0 +1,144 @@
+/* compress_bits.cuh - a lane's bits while a tile is compressed: one word at work, others staged.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each lane appends to a stream of its own. Words that are full go to the warp's stage in shared
+ * memory, word i of lane l at [32 * i + l]: lanes never meet in a bank. Most tiles fit the stage.
+ * A lane whose stage is full flushes it: the first time a tile is walked that only counts; such a
+ * tile is then walked again, and flushes go to the archive.
+ */
+#ifndef SZG_COMPRESS_BITS_CUH
+#define SZG_COMPRESS_BITS_CUH
+
+#include "fused/tile_core.h"
+#include "predict/lorenzo.cuh"
+
+namespace szg {
+
+struct CompressPolicy {
+  static constexpr uint32_t kThreads = 224;
+  static constexpr uint32_t kWarps = kThreads / 32;
+  static constexpr uint32_t kStageWords = 24; /* a lane's: 6 bits a code of a full tile */
+};
+
+constexpr uint32_t kStagedWords = CompressPolicy::kStageWords * SZG_LANES; /* of a warp */
+constexpr uint32_t kStepBytes = SZG_LANES * sizeof(uint32_t); /* from a lane's word to its next */
+
+/* What a block of threads shares. */
+struct CompressBlock {
+  uint32_t table[2 * SZG_TILE_DIRECT]; /* entries by delta + 512 */
+  uint32_t stages[CompressPolicy::kWarps][kStagedWords];
+  uint32_t merged[CompressPolicy::kWarps][kStagedWords]; /* a tile, once it is put together */
+  uint32_t tile_words[CompressPolicy::kWarps];
+  uint32_t next_chunk;
+  uint64_t first_word; /* of the chunk's first tile in the bitstream */
+};
+static_assert(sizeof(CompressBlock) <= 48 << 10, "shared memory that every device has");
+
+/* One for the whole file: helpers that are no part of their kernel's code find it, too, and know
+ * that it is shared memory. */
+static __shared__ __align__(16) CompressBlock block;
+
+/* Shared memory by its own addresses of 32 bits. In C they are 64 bits wide, and a base is added at
+ * every use. */
+__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+  return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+__device__ __forceinline__ void store_shared(uint32_t address, uint32_t word) {
+  asm volatile("st.shared.u32 [%0], %1;" : : "r"(address), "r"(word) : "memory");
+}
+__device__ __forceinline__ uint32_t load_shared(uint32_t address) {
+  uint32_t word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  return word;
+}
+/* Of memory that does not change any more. */
+__device__ __forceinline__ uint32_t load_shared_constant(uint32_t address) {
+  uint32_t word;
+  asm("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address));
+  return word;
+}
+
+/* What is needed at every code. */
+struct LaneBits {
+  uint32_t word; /* at work: bits from the highest on, the rest 0 */
+  uint32_t at;   /* how many, modulo 32; bits above the lowest five mean nothing */
+  uint32_t next; /* shared address of its place in the stage */
+};
+
+/* What is needed when the stage is full or the tile is at its end. */
+struct LaneStage {
+  uint32_t start, end; /* shared addresses */
+  uint32_t flushed_words;
+  uint32_t *out; /* the word of the archive in which the lane's bits begin; NULL: only count */
+};
+
+__device__ __forceinline__ LaneStage lane_stage() {
+  uint32_t const start = shared_address(&block.stages[threadIdx.x / 32][threadIdx.x % 32]);
+  return {start, start + (uint32_t)sizeof block.stages[0], 0, NULL};
+}
+
+/* Staged words before address `next` to the archive. The lane before may end in the word in which
+ * this one begins. */
+__device__ __noinline__ void flush_stage(uint32_t next, LaneStage *stage) {
+  uint32_t const word_count = (next - stage->start) / kStepBytes;
+  if (stage->out) {
+    for (uint32_t i = 0; i < word_count; i++) {
+      uint32_t const word = load_shared(stage->start + i * kStepBytes);
+      if (stage->flushed_words + i == 0)
+        atomicOr(stage->out, word);
+      else
+        stage->out[stage->flushed_words + i] = word;
+    }
+  }
+  stage->flushed_words += word_count;
+}
+
+__device__ __forceinline__ void stage_full_word(LaneBits &bits, LaneStage *stage) {
+  if (bits.next == stage->end) {
+    flush_stage(bits.next, stage);
+    bits.next = stage->start;
+  }
+  store_shared(bits.next, bits.word);
+  bits.next += kStepBytes;
+}
+
+/* Appends the first `count` bits of `code`, 1 to 32; those after them are 0. */
+__device__ __forceinline__ void append_bits(LaneBits &bits, uint32_t code, uint32_t count,
+                                            LaneStage *stage) {
+  uint32_t const at = bits.at % 32;
+  bits.word |= code >> at;
+  if (at + count >= 32) {
+    stage_full_word(bits, stage);
+    bits.word = __funnelshift_r(0, code, at); /* 0 if at is 0 */
+  }
+  bits.at = at + count;
+}
+
+/* The low `count` bits of a number, up to 64. */
+__device__ __forceinline__ void append_number(LaneBits &bits, uint64_t number, uint32_t count,
+                                              LaneStage *stage) {
+  if (count > 32) {
+    append_bits(bits, (uint32_t)(number >> 32) << (64 - count), count - 32, stage);
+    count = 32;
+  }
+  if (count > 0) append_bits(bits, (uint32_t)number << (32 - count), count, stage);
+}
+
+/* ---- at the tile's end ---- */
+
+/* How many bits the lane has. Its last word is staged or, the second time, where it belongs. */
+__device__ __forceinline__ uint32_t finish_lane(LaneBits &bits, LaneStage *stage) {
+  uint32_t const rest = bits.at % 32;
+  uint32_t const full_words = stage->flushed_words + (bits.next - stage->start) / kStepBytes;
+  if (stage->out) {
+    flush_stage(bits.next, stage);
+    if (rest > 0) atomicOr(stage->out + full_words, bits.word); /* the next lane begins there */
+  } else if (rest > 0) {
+    stage_full_word(bits, stage);
+  }
+  return 32 * full_words + rest;
+}
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,123 @@
+/* compress_codes.cuh - deltas to bits, while a tile is compressed.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_COMPRESS_CODES_CUH
+#define SZG_COMPRESS_CODES_CUH
+
+#include "fused/compress_bits.cuh"
+
+namespace szg {
+
+/* In the block's table an entry has this bit besides where the fast way does not take it: codes of
+ * more than kShortCode bits, and escapes. Two short codes are appended at once: they and the length
+ * of the first share a word. */
+constexpr uint32_t kIsLong = 32;
+constexpr uint32_t kShortCode = 13;
+constexpr uint32_t kEntryLength = 31; /* of an entry: the code's bits */
+static_assert(SZG_TILE_CODE_BITS + 7 <= 32 - 6, "a code leaves kIsLong free");
+static_assert(2 * kShortCode + 1 <= 32 - 5, "two codes and a zero group's bit, and a length");
+
+/* How the codes of a frame are written. */
+struct Coder {
+  const szg_tile_encoder *encoder;
+  uint32_t lattice_bits;
+  uint32_t zero_groups;
+};
+
+__device__ __forceinline__ void load_table(const szg_tile_encoder *encoder) {
+  for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += CompressPolicy::kThreads) {
+    uint32_t const entry = i == 0 ? 0 : encoder->direct[i], length = entry & kEntryLength;
+    block.table[i] = length == 0 || length > kShortCode ? entry | kIsLong : entry;
+  }
+}
+
+/* ---- any delta ---- */
+
+__device__ __forceinline__ void append_entry(LaneBits &bits, uint32_t entry, LaneStage *stage) {
+  append_bits(bits, entry & ~(kIsLong | kEntryLength), entry & kEntryLength, stage);
+}
+
+/* A delta that has no direct code: by its class, or by the escape. */
+template <class Signed>
+__device__ __noinline__ LaneBits append_rare(LaneBits bits, Signed delta, Coder coder,
+                                             LaneStage *stage) {
+  uint64_t const magnitude = szg_delta_magnitude(delta) | (delta == 0); /* 0 has no class */
+  uint32_t const magnitude_class = szg_magnitude_class(magnitude);
+  uint32_t const entry =
+      szg_is_direct(delta)
+          ? 0
+          : coder.encoder->classes[magnitude_class + (delta < 0 ? SZG_TILE_CLASSES : 0)];
+  if (entry & kEntryLength) {
+    append_bits(bits, entry & ~kEntryLength, entry & kEntryLength, stage);
+    append_number(bits, magnitude - szg_class_base(magnitude_class),
+                  szg_class_raw_bits(magnitude_class), stage);
+    return bits;
+  }
+  uint32_t const escape = coder.encoder->escape;
+  if (escape & kEntryLength)
+    append_bits(bits, escape & ~kEntryLength, escape & kEntryLength, stage);
+  append_number(bits, (uint64_t)(int64_t)delta, coder.lattice_bits, stage);
+  return bits;
+}
+
+template <class Signed>
+__device__ __forceinline__ void append_delta(LaneBits &bits, Signed delta, const Coder &coder,
+                                             LaneStage *stage) {
+  if (szg_is_direct(delta)) {
+    uint32_t const entry = block.table[(int32_t)delta + SZG_TILE_DIRECT];
+    if (entry & kEntryLength) {
+      append_entry(bits, entry, stage);
+      return;
+    }
+  }
+  bits = append_rare<Signed>(bits, delta, coder, stage);
+}
+
+/* ---- groups ---- */
+
+/* Rows of the first half of a group, in order of codes 0 4 1 5; the others follow. */
+constexpr uint32_t kFirstHalfRows = 0x33;
+constexpr uint32_t kAllRows = 0xFF;
+
+/* The bit before a group or half, if there is one. rows: of the group or half, that the lane has;
+ * with_deltas: those whose delta is not 0. Whether codes follow. */
+__device__ __forceinline__ bool append_zero_bit(LaneBits &bits, uint32_t rows, uint32_t with_deltas,
+                                                LaneStage *stage) {
+  if (rows == 0) return false;
+  bool const has_codes = (rows & with_deltas) != 0;
+  append_bits(bits, has_codes ? 0x80000000u : 0, 1, stage);
+  return has_codes;
+}
+
+/* Which codes of a group stand there: rows of its first and second half. Appends nothing for the
+ * second half if that has its own bit. */
+__device__ __forceinline__ bool has_half_codes(LaneBits &bits, uint32_t half, uint32_t rows,
+                                               uint32_t with_deltas, uint32_t zero_groups,
+                                               LaneStage *stage) {
+  if (zero_groups == SZG_ZERO_GROUPS_NONE) return true;
+  uint32_t const half_rows = half == 0 ? kFirstHalfRows : kAllRows & ~kFirstHalfRows;
+  if (zero_groups == SZG_ZERO_GROUPS_4)
+    return append_zero_bit(bits, rows & half_rows, with_deltas, stage);
+  if (half == 0) return append_zero_bit(bits, rows, with_deltas, stage);
+  return with_deltas != 0;
+}
+
+/* Codes of a group, each by itself. rows: those that the lane has, as bits. */
+template <class Signed>
+__device__ __forceinline__ void append_group(LaneBits &bits, const Signed (&deltas)[SZG_GROUP_ROWS],
+                                             uint32_t rows, uint32_t with_deltas,
+                                             const Coder &coder, LaneStage *stage) {
+#pragma unroll
+  for (uint32_t half = 0; half < 2; half++) {
+    if (!has_half_codes(bits, half, rows, with_deltas, coder.zero_groups, stage)) continue;
+#pragma unroll
+    for (uint32_t i = 4 * half; i < 4 * half + 4; i++) {
+      uint32_t const row = szg_group_row(i);
+      if (rows >> row & 1) append_delta(bits, deltas[row], coder, stage);
+    }
+  }
+}
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,145 @@
+/* compress_merge.cuh - 32 lanes of bits to a tile's words.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_COMPRESS_MERGE_CUH
+#define SZG_COMPRESS_MERGE_CUH
+
+#include "fused/compress_walk.cuh"
+
+namespace szg {
+
+/* A tile's bits, as its head says them and as a lane sees them. */
+struct TileBits {
+  uint32_t words; /* that the tile takes: 0, or up to what its values take */
+  uint32_t head_bits;
+  uint32_t busy; /* lanes that have bits */
+  uint32_t least, width;
+  uint32_t lane_bits; /* of this lane */
+  uint32_t first_bit; /* of this lane, from the tile's first on */
+  bool is_raw;        /* the tile's values are stored as they are */
+  bool is_long;       /* it does not fit the stage */
+};
+
+/* lane_bits: 0 if all deltas of the lane are 0. The whole warp calls. */
+__device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_flushed,
+                                                 uint32_t raw_words) {
+  uint32_t const lane = threadIdx.x % 32;
+  TileBits tile = {};
+  tile.lane_bits = lane_bits;
+  tile.busy = __ballot_sync(kAllLanes, lane_bits > 0);
+  if (tile.busy == 0) return tile;
+  uint32_t sum = lane_bits, most = lane_bits, least = lane_bits > 0 ? lane_bits : UINT32_MAX;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    uint32_t const before = __shfl_up_sync(kAllLanes, sum, step);
+    if (lane >= (uint32_t)step) sum += before;
+    most = max(most, __shfl_xor_sync(kAllLanes, most, step));
+    least = min(least, __shfl_xor_sync(kAllLanes, least, step));
+  }
+  tile.least = least;
+  tile.width = 32 - (uint32_t)__clz((int)(most - least));
+  tile.head_bits = SZG_TILE_HEAD_BITS + (tile.busy == kAllLanes ? 0 : SZG_LANES) +
+                   tile.width * (uint32_t)__popc(tile.busy);
+  tile.first_bit = tile.head_bits + sum - lane_bits;
+  tile.words = (tile.head_bits + __shfl_sync(kAllLanes, sum, 31) + 31) / 32;
+  tile.is_raw = tile.words >= raw_words;
+  if (tile.is_raw) tile.words = raw_words;
+  tile.is_long = !tile.is_raw &&
+                 (tile.words > kStagedWords || __any_sync(kAllLanes, was_flushed && lane_bits > 0));
+  return tile;
+}
+
+/* Puts a number of up to 32 bits at a bit of words that are 0 there. */
+__device__ __forceinline__ void put_number(uint32_t *words, uint32_t bit, uint32_t number,
+                                           uint32_t count) {
+  if (count == 0) return;
+  uint32_t const bits = number << (32 - count), at = bit % 32;
+  atomicOr(&words[bit / 32], bits >> at);
+  if (at + count > 32) atomicOr(&words[bit / 32 + 1], __funnelshift_r(0, bits, at));
+}
+
+/* Puts the tile's head into words that are 0. The whole warp calls. */
+__device__ __forceinline__ void put_head(const TileBits &tile, uint32_t *words) {
+  uint32_t const lane = threadIdx.x % 32;
+  bool const has_mask = tile.busy != kAllLanes;
+  if (lane == 0) {
+    put_number(words, 0, (tile.least << SZG_TILE_WIDTH_BITS | tile.width) << 1 | (has_mask ? 1 : 0),
+               SZG_TILE_HEAD_BITS);
+    if (has_mask) put_number(words, SZG_TILE_HEAD_BITS, __brev(tile.busy), SZG_LANES);
+  }
+  uint32_t const rank = (uint32_t)__popc(tile.busy & ((1u << lane) - 1));
+  uint32_t const place = SZG_TILE_HEAD_BITS + (has_mask ? SZG_LANES : 0) + rank * tile.width;
+  if (tile.lane_bits > 0) put_number(words, place, tile.lane_bits - tile.least, tile.width);
+}
+
+/* The warp's staged words to the tile's, in the block's memory. In the first and the last of those
+ * that a lane writes others may have bits, too. The whole warp calls. */
+__device__ __forceinline__ void merge_lanes(const TileBits &tile, const LaneStage &stage) {
+  uint32_t *const words = block.merged[threadIdx.x / 32];
+  for (uint32_t i = threadIdx.x % 32; i < (tile.words + 3) / 4; i += SZG_LANES)
+    ((uint4 *)(void *)words)[i] = make_uint4(0, 0, 0, 0);
+  __syncwarp(); /* before bits are added */
+  put_head(tile, words);
+  uint32_t const at = tile.first_bit % 32;
+  int32_t const word_count = (int32_t)((tile.lane_bits + 31) / 32);
+  int32_t const last_put = (int32_t)((at + tile.lane_bits + 31) / 32) - 1;
+  uint32_t *const first = words + tile.first_bit / 32;
+  uint32_t before = load_shared(stage.start);
+  if (tile.lane_bits > 0) atomicOr(first, before >> at);
+  uint32_t const most_puts = (tile.least + (1u << tile.width) + 61) / 32; /* of a lane, or over */
+  uint32_t from = stage.start;
+#pragma unroll 4
+  for (int32_t i = 1; i < (int32_t)most_puts; i++) {
+    from += kStepBytes;
+    if (i <= last_put) {
+      uint32_t const word = i < word_count ? load_shared(from) : 0;
+      uint32_t const bits = __funnelshift_r(word, before, at);
+      before = word;
+      if (i < last_put)
+        first[i] = bits;
+      else
+        atomicOr(&first[i], bits);
+    }
+  }
+  __syncwarp(); /* the tile is complete */
+}
+
+/* ---- to the archive ---- */
+
+__device__ __forceinline__ void store_merged(uint32_t word_count, uint32_t *out) {
+  const uint32_t *const words = block.merged[threadIdx.x / 32];
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x % 32; i < word_count; i += SZG_LANES) out[i] = words[i];
+}
+
+/* Head and zeros, for lanes to be walked again. Where this lane's bits go. */
+__device__ __forceinline__ void begin_long_tile(const TileBits &tile, uint32_t *out, LaneBits *bits,
+                                                LaneStage *stage) {
+  for (uint32_t i = threadIdx.x % 32; i < tile.words; i += SZG_LANES) out[i] = 0;
+  __syncwarp(); /* before bits are added */
+  put_head(tile, out);
+  *bits = {0, tile.first_bit % 32, stage->start};
+  stage->flushed_words = 0;
+  stage->out = tile.lane_bits > 0 ? out + tile.first_bit / 32 : NULL;
+}
+
+/* Values as they are, in code order. */
+template <class Value>
+__device__ __noinline__ void store_raw_tile(const TileShape *shape, const void *frame_values,
+                                            uint32_t *out) {
+  const Value *const values = (const Value *)frame_values + shape->first_value;
+  uint32_t const count = shape->x_extent * shape->y_extent * shape->z_extent;
+  for (uint32_t i = threadIdx.x % 32; i < count; i += SZG_LANES) {
+    uint32_t const line = i / shape->x_extent, x = i - line * shape->x_extent;
+    uint32_t const z = line / shape->y_extent, y = line - z * shape->y_extent;
+    Value const value = values[z * shape->z_stride + y * shape->y_stride + x];
+    constexpr uint32_t kWords = sizeof(Value) / sizeof(uint32_t);
+    uint32_t value_words[kWords];
+    memcpy(value_words, &value, sizeof value);
+    for (uint32_t word = 0; word < kWords; word++) out[i * kWords + word] = value_words[word];
+  }
+}
+
+} // namespace szg
+
+#endif

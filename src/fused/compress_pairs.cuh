@@ -1,0 +1,393 @@
+/* compress_pairs.cuh - tiles on the 16-bit lattice to bits: two values an instruction.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A group all of whose values lie in the window (compress_points.cuh), are within the bound and not
+ * fill goes the fast way. Any other goes the exact way of compress_walk.cuh, and so does the group
+ * after one with points outside the window. What comes of both are the same words.
+ */
+#ifndef SZG_COMPRESS_PAIRS_CUH
+#define SZG_COMPRESS_PAIRS_CUH
+
+#include "fused/compress_points.cuh"
+
+namespace szg {
+
+/* ---- points to deltas ---- */
+
+/* Differences of pairs along y and z. */
+template <int kDims>
+__device__ __forceinline__ void pairs_along_yz(const uint32_t (&pairs)[kGroupPairs],
+                                               const uint32_t (&before)[kPairsBefore<kDims>],
+                                               bool along_y, bool along_z,
+                                               uint32_t (&along)[kGroupPairs]) {
+  if constexpr (kDims == 3) {
+    uint32_t planes[kGroupPairs];
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) planes[i] = pairs[i] - (along_z ? before[i] : 0);
+    /* Row 4 comes after row 3, the low one of the last pair. */
+    along[0] = planes[0] - (along_y ? planes[kGroupPairs - 1] << 16 : 0);
+#pragma unroll
+    for (uint32_t i = 1; i < kGroupPairs; i++) along[i] = planes[i] - (along_y ? planes[i - 1] : 0);
+  } else if constexpr (kDims == 2) {
+    /* Pairs have lines 0 and 2, 0 and 2, 1 and 3, 1 and 3 of the group. */
+#pragma unroll
+    for (uint32_t half = 0; half < 2; half++) {
+      uint32_t const above = __funnelshift_l(before[half], pairs[2 + half], 16);
+      along[half] = pairs[half] - (along_y ? above : 0);
+      along[2 + half] = pairs[2 + half] - (along_y ? pairs[half] : 0);
+    }
+  } else {
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) along[i] = pairs[i];
+  }
+}
+
+/* And along x. before: of a 1-D tile, the pair with the row before. */
+template <int kDims>
+__device__ __forceinline__ void pairs_along_x(const uint32_t (&along)[kGroupPairs],
+                                              const uint32_t (&before)[kPairsBefore<kDims>],
+                                              const LaneFacts &lane,
+                                              uint32_t (&deltas)[kGroupPairs]) {
+  if constexpr (kDims == 3) {
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++)
+      deltas[i] = along[i] + __shfl_up_sync(kAllLanes, along[i], 1) * lane.left_factor;
+    return;
+  }
+  int const left_lane = (int)((lane.index + SZG_LANES - 1) % SZG_LANES);
+  uint32_t left[kGroupPairs];
+#pragma unroll
+  for (uint32_t i = 0; i < kGroupPairs; i++) left[i] = __shfl_sync(kAllLanes, along[i], left_lane);
+  if constexpr (kDims == 2) {
+    /* The second half of a line goes on where the first one ends. */
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i += 2) {
+      deltas[i] = along[i] - (lane.index > 0 ? left[i] : 0);
+      deltas[i + 1] = along[i + 1] - (lane.index > 0 ? left[i + 1] : left[i]);
+    }
+  } else {
+    uint32_t const left_before = __shfl_sync(kAllLanes, before[0], left_lane);
+    /* Rows 0 and 4 come after the row before the group, and row 3. */
+    uint32_t const last = __funnelshift_l(left_before, left[kGroupPairs - 1], 16);
+    deltas[0] = along[0] - (lane.index > 0 ? left[0] : last);
+#pragma unroll
+    for (uint32_t i = 1; i < kGroupPairs; i++)
+      deltas[i] = along[i] - (lane.index > 0 ? left[i] : left[i - 1]);
+  }
+}
+
+/* Fields of the pair's values that are on the set's edge. */
+template <int kDims>
+__device__ __forceinline__ uint32_t edge_fields(const AxisChoice &axes, uint32_t group, uint32_t i,
+                                                uint32_t lane) {
+  return (is_on_edge<kDims>(axes, group, i, lane) ? 0xFFFFu : 0) |
+         (is_on_edge<kDims>(axes, group, i + kGroupPairs, lane) ? 0xFFFF0000u : 0);
+}
+
+template <int kDims>
+__device__ __forceinline__ void pair_differences(const uint32_t (&pairs)[kGroupPairs],
+                                                 const uint32_t (&before)[kPairsBefore<kDims>],
+                                                 const AxisChoice &axes, uint32_t group,
+                                                 const LaneFacts &lane,
+                                                 uint32_t (&deltas)[kGroupPairs]) {
+  uint32_t along[kGroupPairs];
+  pairs_along_yz<kDims>(pairs, before, true, true, along);
+  pairs_along_x<kDims>(along, before, lane, deltas);
+  if (axes.is_all) return;
+  uint32_t others[kGroupPairs];
+  pairs_along_yz<kDims>(pairs, before, axes.y, axes.z, along);
+  if (axes.x)
+    pairs_along_x<kDims>(along, before, lane, others);
+  else
+    for (uint32_t i = 0; i < kGroupPairs; i++) others[i] = along[i];
+#pragma unroll
+  for (uint32_t i = 0; i < kGroupPairs; i++) {
+    uint32_t const edge = edge_fields<kDims>(axes, group, i, lane.index);
+    uint32_t const on_edge = deltas[i] + kFieldBias, elsewhere = others[i] + kFieldBias;
+    deltas[i] = ((on_edge & edge) | (elsewhere & ~edge)) - kFieldBias;
+  }
+}
+
+/* ---- the exact way ---- */
+
+template <int kDims>
+struct PairGroup {
+  uint32_t pairs[kGroupPairs], deltas[kGroupPairs];
+  uint32_t before[kPairsBefore<kDims>];
+  bool has_marks; /* a value of the lane is exact or fill */
+};
+
+/* The rows that kRowsBefore says, as distances. */
+template <int kDims>
+__device__ void unpack_before(const PairGroup<kDims> &group,
+                              uint32_t (&before)[kRowsBefore<kDims>]) {
+  for (uint32_t i = 0; i < kRowsBefore<kDims>; i++) {
+    if (kDims == 3)
+      before[i] = i < kGroupPairs ? group.before[i % kPairsBefore<kDims>] & 0xFFFF
+                                  : group.before[i % kPairsBefore<kDims>] >> 16;
+    else
+      before[i] = group.before[i % kPairsBefore<kDims>] >> 16;
+  }
+}
+
+/* Fills in all but `before`. The whole warp calls. */
+template <class A, int kDims>
+__device__ __noinline__ void find_group_exactly(const CompressJob *job, uint32_t tile,
+                                                uint32_t group_index, int32_t low,
+                                                PairGroup<kDims> *group) {
+  uint32_t const lane = threadIdx.x % 32;
+  TileShape const shape = tile_shape(job->layout, tile);
+  const typename A::Value *const tile_values =
+      (const typename A::Value *)job->values + shape.first_value;
+  uint32_t const rows = rows_of_lane<kDims>(shape, group_index, lane);
+  typename A::Value values[SZG_GROUP_ROWS];
+#pragma unroll
+  for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++)
+    values[row] = rows >> row & 1 ? tile_values[value_offset<kDims>(shape, group_index, row, lane)]
+                                  : (typename A::Value)0;
+  uint32_t before[kRowsBefore<kDims>], points[SZG_GROUP_ROWS], deltas[SZG_GROUP_ROWS];
+  unpack_before<kDims>(*group, before);
+  uint32_t points_before[kRowsBefore<kDims>];
+  for (uint32_t i = 0; i < kRowsBefore<kDims>; i++)
+    points_before[i] = (uint32_t)(int32_t)(int16_t)(uint16_t)(before[i] + (uint32_t)low);
+  group->has_marks =
+      group_points<A, kDims>(job->k, values, rows, points_before, group_index, points);
+#pragma unroll
+  for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++)
+    points[row] = rows >> row & 1 ? (points[row] - (uint32_t)low) & 0xFFFF : 0;
+  group_differences<uint32_t, kDims>(points, before, axis_choice<kDims>(*job->axes), group_index,
+                                     lane, deltas);
+  if (group_index == 0 && lane == 0) deltas[0] += (uint32_t)low;
+  for (uint32_t i = 0; i < kGroupPairs; i++) {
+    group->pairs[i] = pair_of(points[i], points[i + kGroupPairs]);
+    group->deltas[i] =
+        pair_of((uint32_t)(int32_t)(int16_t)(uint16_t)deltas[i], deltas[i + kGroupPairs]);
+  }
+}
+
+/* ---- deltas to bits ---- */
+
+/* Both deltas' places in the table. Where they have none, a bit of kBeyond is set. */
+constexpr uint32_t kTableBias = SZG_TILE_DIRECT + (SZG_TILE_DIRECT << 16);
+constexpr uint32_t kBeyond = ~((2u * SZG_TILE_DIRECT - 1) * 0x10001u);
+static_assert(SZG_TILE_DIRECT == 512, "a place of the table has 10 bits");
+
+/* What a group of short codes takes at most: the fast way begins only where that is left. */
+constexpr uint32_t kGroupBits = SZG_GROUP_ROWS * kShortCode + 2;
+constexpr uint32_t kGroupWords = (31 + kGroupBits) / 32;
+
+__device__ __forceinline__ void append_joined(LaneBits &bits, uint32_t joined, uint32_t at) {
+  bits.word |= __funnelshift_r(joined, 0, bits.at);
+  if ((at ^ bits.at) & 32) {
+    store_shared(bits.next, bits.word);
+    bits.next += kStepBytes;
+    bits.word = __funnelshift_r(0, joined, bits.at);
+  }
+  bits.at = at;
+}
+
+__device__ __forceinline__ uint32_t joined_codes(uint32_t first, uint32_t second) {
+  return (first | __funnelshift_r(second, 0, first)) & ~kEntryLength;
+}
+
+/* Two short codes. Lengths add up in the low bits; bit 5 of no entry is set, so that of the sum
+ * changes just when a word is full. */
+__device__ __forceinline__ void append_codes(LaneBits &bits, uint32_t first, uint32_t second) {
+  append_joined(bits, joined_codes(first, second), bits.at + first + second);
+}
+
+/* The same after the bit of a group that has codes. */
+__device__ __forceinline__ void append_one_and_codes(LaneBits &bits, uint32_t first,
+                                                     uint32_t second) {
+  uint32_t const joined = __funnelshift_r(joined_codes(first, second), 1, 1);
+  append_joined(bits, joined, bits.at + first + second + 1);
+}
+
+__device__ __forceinline__ void append_zero(LaneBits &bits) { append_joined(bits, 0, bits.at + 1); }
+
+__device__ __forceinline__ void append_short_group(LaneBits &bits,
+                                                   const uint32_t (&first)[kGroupPairs],
+                                                   const uint32_t (&second)[kGroupPairs],
+                                                   const uint32_t (&deltas)[kGroupPairs],
+                                                   uint32_t zero_groups) {
+  if (zero_groups == SZG_ZERO_GROUPS_NONE) {
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) append_codes(bits, first[i], second[i]);
+    return;
+  }
+#pragma unroll
+  for (uint32_t half = 0; half < 2; half++) {
+    uint32_t const i = 2 * half;
+    bool const has_bit = half == 0 || zero_groups == SZG_ZERO_GROUPS_4;
+    uint32_t const half_deltas = deltas[i] | deltas[i + 1];
+    uint32_t const all = zero_groups == SZG_ZERO_GROUPS_4
+                             ? half_deltas
+                             : deltas[0] | deltas[1] | deltas[2] | deltas[3];
+    if (all == 0) {
+      if (has_bit) append_zero(bits);
+      continue;
+    }
+    if (has_bit)
+      append_one_and_codes(bits, first[i], second[i]);
+    else
+      append_codes(bits, first[i], second[i]);
+    append_codes(bits, first[i + 1], second[i + 1]);
+  }
+}
+
+/* Any group: each code by itself. */
+__device__ __noinline__ LaneBits append_group_slowly(LaneBits bits, uint4 deltas, uint32_t rows,
+                                                     Coder coder, LaneStage *stage) {
+  uint32_t const pairs[kGroupPairs] = {deltas.x, deltas.y, deltas.z, deltas.w};
+  int32_t all[SZG_GROUP_ROWS];
+  uint32_t with_deltas = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < kGroupPairs; i++) {
+    uint32_t const fields = pairs[i] + kFieldBias;
+    all[i] = (int32_t)(fields & 0xFFFF) - 0x8000;
+    all[i + kGroupPairs] = (int32_t)(fields >> 16) - 0x8000;
+    with_deltas |= (all[i] != 0 ? 1u << i : 0) | (all[i + kGroupPairs] != 0 ? 16u << i : 0);
+  }
+  append_group<int32_t>(bits, all, rows, with_deltas & rows, coder, stage);
+  return bits;
+}
+
+/* The fast way. Whether the group cannot go it. stage_limit: beyond it the stage may not have room
+ * for a group. table: its shared address. */
+__device__ __forceinline__ bool is_slow_group(LaneBits &bits, const uint32_t (&deltas)[kGroupPairs],
+                                              uint32_t zero_groups, uint32_t stage_limit,
+                                              uint32_t table) {
+  uint32_t places[kGroupPairs];
+#pragma unroll
+  for (uint32_t i = 0; i < kGroupPairs; i++) places[i] = deltas[i] + kTableBias;
+  bool is_slow =
+      ((places[0] | places[1] | places[2] | places[3]) & kBeyond) != 0 || bits.next > stage_limit;
+  if (!is_slow) {
+    uint32_t first[kGroupPairs], second[kGroupPairs], all = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) {
+      first[i] = load_shared_constant(table + (places[i] & (2 * SZG_TILE_DIRECT - 1)) * 4);
+      second[i] = load_shared_constant(table + (places[i] >> 14)); /* no bit of the low one */
+      all |= first[i] | second[i];
+    }
+    is_slow = (all & kIsLong) != 0;
+    if (!is_slow) append_short_group(bits, first, second, deltas, zero_groups);
+  }
+  return is_slow;
+}
+
+/* ---- a tile ---- */
+
+template <class A, int kDims>
+struct PairWalk {
+  typedef typename A::Value Value;
+  static constexpr int kBlocks = sizeof(Value) == 4 ? 4 : 3; /* that are to fit a multiprocessor */
+
+  /* Whether some point of the lane's is outside the window. */
+  static __device__ __forceinline__ bool has_far_points(const uint32_t (&pairs)[kGroupPairs]) {
+    uint32_t all = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) all |= pairs[i];
+    return (all & ~((kWindowPoints<kDims> - 1) * 0x10001u)) != 0;
+  }
+
+  /* Deltas of rows that the lane lacks become 0. */
+  static __device__ __forceinline__ void leave_out(uint32_t rows, uint32_t (&deltas)[kGroupPairs]) {
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) {
+      uint32_t const fields = (rows >> i & 1 ? 0xFFFFu : 0) | (rows >> i & 16 ? 0xFFFF0000u : 0);
+      deltas[i] = (((deltas[i] + kFieldBias) & fields) | (kFieldBias & ~fields)) - kFieldBias;
+    }
+  }
+
+  /* Pairs and deltas of a group; whether some value of the lane is exact or fill. What has an
+   * address is only here, so that all else stays in registers. */
+  static __device__ __forceinline__ bool go_exact_way(const CompressJob &job, uint32_t tile,
+                                                      uint32_t group_index, int32_t low,
+                                                      const uint32_t (&before)[kPairsBefore<kDims>],
+                                                      uint32_t (&pairs)[kGroupPairs],
+                                                      uint32_t (&deltas)[kGroupPairs]) {
+    PairGroup<kDims> group;
+    for (uint32_t i = 0; i < kPairsBefore<kDims>; i++) group.before[i] = before[i];
+    find_group_exactly<A, kDims>(&job, tile, group_index, low, &group);
+    for (uint32_t i = 0; i < kGroupPairs; i++) {
+      pairs[i] = group.pairs[i];
+      deltas[i] = group.deltas[i];
+    }
+    return group.has_marks;
+  }
+
+  /* Appends the lane's codes; whether some delta is not 0. *has_marks: whether some value of the
+   * lane's is exact or fill. */
+  static __device__ __forceinline__ bool walk(const CompressJob &job, uint32_t tile,
+                                              const TileShape &shape, const Coder &coder,
+                                              LaneBits &bits, LaneStage *stage, bool *has_marks) {
+    AxisChoice const axes = axis_choice<kDims>(*job.axes);
+    bool const is_common = is_whole<kDims>(shape) && axes.is_all &&
+                           coder.zero_groups == SZG_ZERO_GROUPS_NONE && !job.needs_care;
+    if (is_common) return walk_groups<true>(job, tile, shape, axes, coder, bits, stage, has_marks);
+    return walk_groups<false>(job, tile, shape, axes, coder, bits, stage, has_marks);
+  }
+
+  /* kIsCommon: the tile has all rows, and the frame all axes, no zero groups and no need of care:
+   * what is not looked at costs nothing. */
+  template <bool kIsCommon>
+  static __device__ __forceinline__ bool walk_groups(const CompressJob &job, uint32_t tile,
+                                                     const TileShape &shape,
+                                                     const AxisChoice &frame_axes,
+                                                     const Coder &coder, LaneBits &bits,
+                                                     LaneStage *stage, bool *has_marks) {
+    uint32_t const lane = threadIdx.x % 32;
+    AxisChoice const axes = kIsCommon ? AxisChoice{true, true, true, true} : frame_axes;
+    uint32_t const zero_groups = kIsCommon ? SZG_ZERO_GROUPS_NONE : coder.zero_groups;
+    LaneFacts const facts = {lane, kept_in_register(lane > 0 ? 0u - 1u : 0)};
+    uint32_t const table = shared_address(block.table), groups = group_count<kDims>(shape);
+    uint32_t const fast_limit = stage->end - kGroupWords * kStepBytes;
+    GroupLoader<Value, kDims> loader(job, shape, lane);
+    uint32_t const loaded_groups = kIsCommon ? groups : loader.group_count;
+    Value values[SZG_GROUP_ROWS] = {loader.first_value()};
+    if (loaded_groups > 0) loader.load(values);
+    PointWindow const window = point_window<A, kDims>(job, values[0]);
+    PointRounder<A> const rounder(job.k, window.low);
+    uint32_t before[kPairsBefore<kDims>] = {}, seen = 0, marks = 0;
+    uint32_t origin = lane == 0 ? (uint32_t)window.low : 0; /* what the first difference lacks */
+    bool is_exact = loaded_groups == 0;                     /* the next group goes the exact way */
+#pragma unroll 1
+    for (uint32_t group = 0; group < groups; group++) {
+      uint32_t pairs[kGroupPairs], deltas[kGroupPairs];
+      bool const is_near = find_pairs<A, kIsCommon>(job, window, rounder, values, pairs);
+      if (group + 1 < loaded_groups) loader.load(values);
+      if (__any_sync(kAllLanes, !is_near || is_exact)) {
+        marks |= go_exact_way(job, tile, group, window.low, before, pairs, deltas);
+        is_exact = has_far_points(pairs);
+      } else {
+        pair_differences<kDims>(pairs, before, axes, group, facts, deltas);
+        deltas[0] += origin;
+      }
+      origin = 0;
+      uint32_t rows = kAllRows, stage_limit = fast_limit;
+      if (!kIsCommon) {
+        if (group + 1 >= loaded_groups) is_exact = true;
+        rows = rows_of_lane<kDims>(shape, group, lane);
+        leave_out(rows, deltas);
+        /* The fast way is for lanes that have all rows, or none in any group. */
+        if (rows != kAllRows && (rows != 0 || kDims == 1)) stage_limit = 0;
+      }
+      seen |= deltas[0] | deltas[1] | deltas[2] | deltas[3];
+      bool const is_slow = is_slow_group(bits, deltas, zero_groups, stage_limit, table);
+      if (__any_sync(kAllLanes, is_slow)) {
+        uint4 const all_deltas = make_uint4(deltas[0], deltas[1], deltas[2], deltas[3]);
+        bits = append_group_slowly(bits, all_deltas, is_slow ? rows : 0, coder, stage);
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < kPairsBefore<kDims>; i++)
+        before[i] = pairs[kGroupPairs - kPairsBefore<kDims> + i];
+    }
+    *has_marks = marks != 0;
+    return seen != 0;
+  }
+};
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,234 @@
+/* compress_points.cuh - values of a tile on the 16-bit lattice to points, two of them a word.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rows i and i + 4 of a group share a word: low + 65536 high, in ordinary arithmetic. A sum or
+ * difference of such words is one of both halves, and both can be told from it as long as the low
+ * half's true number fits 16 bits. So the points of a tile are taken as distances from the bottom
+ * of a window that is narrow enough for that: a difference adds 2^kDims points, half of them
+ * negative. Differences do not mind where points are counted from, but for the tile's very first.
+ */
+#ifndef SZG_COMPRESS_POINTS_CUH
+#define SZG_COMPRESS_POINTS_CUH
+
+#include "fused/compress_walk.cuh"
+
+namespace szg {
+
+constexpr uint32_t kGroupPairs = SZG_GROUP_ROWS / 2;
+
+/* A window's points: |delta| is at most 2^(kDims - 1) times less than as many. */
+template <int kDims>
+constexpr uint32_t kWindowPoints = 1u << (16 - kDims);
+
+/* Of the groups before, what differences need: the plane's pairs, the last line's, the last. */
+template <int kDims>
+constexpr uint32_t kPairsBefore = kDims == 3   ? kGroupPairs
+                                  : kDims == 2 ? 2
+                                               : 1;
+
+__device__ __forceinline__ uint32_t pair_of(uint32_t low, uint32_t high) {
+  return low + (high << 16);
+}
+
+/* A pair of deltas as two fields of 16 bits, each 0x8000 too large, and back. */
+constexpr uint32_t kFieldBias = 0x80008000u;
+
+/* A value that the compiler may not find out again where it is used. */
+__device__ __forceinline__ uint32_t kept_in_register(uint32_t value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+/* What a lane goes by all the way. */
+struct LaneFacts {
+  uint32_t index;
+  uint32_t left_factor; /* of the value to the left: -1, or 0 where there is none */
+};
+
+/* ---- values to points ---- */
+
+/* A tile's window: points low .. low + span. low is even, so that ties are rounded alike. */
+struct PointWindow {
+  int32_t low;
+  uint32_t span;
+};
+
+/* How far up and down from 0 no value that is rounded to a point needs the bound's check, and is
+ * below the lattice's limit (find_reach). The window stays within that, and around the tile's first
+ * value if it is not wide enough for all. The whole warp calls. */
+template <class A, int kDims>
+__device__ __forceinline__ PointWindow point_window(const CompressJob &job,
+                                                    typename A::Value value) {
+  constexpr int32_t kPoints = kWindowPoints<kDims>;
+  int32_t const reach = job.reach;
+  if (2 * reach < kPoints) return {-reach, 2 * (uint32_t)reach};
+  typename A::Point first;
+  A::lattice(job.k, value, &first);
+  int32_t low = __shfl_sync(kAllLanes, first, 0) - kPoints / 2;
+  low = min(low, reach - kPoints + 1);
+  low = max(low, -reach) & ~1;
+  return {low, (uint32_t)min(kPoints - 1, reach - low)};
+}
+
+/* A value's distance from the window's bottom, the nearest point as szg_lattice_* finds it. What
+ * is not in the window gives a distance beyond any window's, or a sign that it is astray. */
+template <class A>
+struct PointRounder;
+
+/* The sum is a denormal whose last bit is a point: adding rounds as rintf does, and its bits are
+ * the distance. Below the window the sign bit is set; infinities and NaN have their exponent's. */
+template <>
+struct PointRounder<Arithmetic<SZG_ARITHMETIC_F32>> {
+  float inverse, offset;
+
+  __device__ __forceinline__ PointRounder(const szg_quantizer &k, int32_t low) {
+    inverse = k.inverse_f32;
+    offset =
+        __uint_as_float(kept_in_register(low > 0 ? 0x80000000u | (uint32_t)low : (uint32_t)-low));
+  }
+  __device__ __forceinline__ uint32_t distance(float x, uint32_t *) const {
+    float const least = __uint_as_float(1);
+    return __float_as_uint(__fmaf_rn(__fmul_rn(x, inverse), least, offset));
+  }
+};
+
+/* The sum lies where doubles are the integers: the distance is its lower word. */
+template <>
+struct PointRounder<Arithmetic<SZG_ARITHMETIC_F64>> {
+  double inverse, offset;
+
+  __device__ __forceinline__ PointRounder(const szg_quantizer &k, int32_t low)
+      : inverse(k.inverse), offset(0x1.8p52 - (double)low) {}
+  __device__ __forceinline__ uint32_t distance(double x, uint32_t *astray) const {
+    double const moved = __dadd_rn(__dmul_rn(x, inverse), offset);
+    *astray |= (uint32_t)__double2hiint(moved) ^ 0x43380000u; /* of 0x1.8p52 */
+    return (uint32_t)__double2loint(moved);
+  }
+};
+
+/* Points of a group as pairs of distances. False if some value is not to go the fast way. */
+template <class A, bool kIsCommon>
+__device__ __forceinline__ bool find_pairs(const CompressJob &job, const PointWindow &window,
+                                           const PointRounder<A> &rounder,
+                                           const typename A::Value (&values)[SZG_GROUP_ROWS],
+                                           uint32_t (&pairs)[kGroupPairs]) {
+  uint32_t farthest = 0, astray = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < kGroupPairs; i++) {
+    uint32_t const low = rounder.distance(values[i], &astray);
+    uint32_t const high = rounder.distance(values[i + kGroupPairs], &astray);
+    farthest = __vimax3_u32(farthest, low, high);
+    pairs[i] = pair_of(low, high);
+  }
+  bool is_near = farthest <= window.span && astray == 0;
+  if (!kIsCommon && job.needs_care) {
+#pragma unroll
+    for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++) {
+      uint32_t const distance = rounder.distance(values[row], &astray);
+      typename A::Value const restored =
+          A::restore(job.k, (typename A::Point)((uint32_t)window.low + distance));
+      is_near &= A::within(job.k, values[row], restored) && !A::is_fill(job.k, values[row]);
+    }
+  }
+  return is_near;
+}
+
+/* ---- loads ---- */
+
+/* Loads a tile's groups, one after the other. Lanes that the tile lacks load the last value of the
+ * row; rows that it lacks load what comes after it in the frame. Their codes are left out, so they
+ * do no harm but for a group that is not taken the fast way. A group that would reach beyond the
+ * frame is not loaded. */
+template <class Value, int kDims>
+struct GroupLoader {
+  const char *from[2];  /* the lane's value in row 0 of the next group; 2-D: and in row 1 */
+  uint32_t line_bytes;  /* from line to line: below 2^32, or the fast way is not taken */
+  uint32_t group_count; /* that can be loaded */
+  uint64_t group_bytes;
+
+  __device__ __forceinline__ GroupLoader(const CompressJob &job, const TileShape &shape,
+                                         uint32_t lane) {
+    uint32_t const last = shape.x_extent - 1;
+    const Value *const first = (const Value *)job.values + shape.first_value;
+    from[0] = (const char *)(const void *)(first + min(lane, last));
+    from[1] = (const char *)(const void *)(first + min(lane + SZG_LANES, last));
+    line_bytes = (uint32_t)shape.y_stride * (uint32_t)sizeof(Value);
+    uint64_t const group_values = kDims == 3   ? shape.z_stride
+                                  : kDims == 2 ? kGroupLines * shape.y_stride
+                                               : kGroupValues;
+    group_bytes = group_values * sizeof(Value);
+    group_count = szg::group_count<kDims>(shape);
+    if (is_whole<kDims>(shape)) return;
+    uint64_t const last_line = kDims == 3 ? SZG_TILE_3D_Y - 1 : kGroupLines - 1;
+    uint64_t const reach =
+        kDims == 1 ? kGroupValues - 1 : last_line * shape.y_stride + shape.x_extent - 1;
+    while (group_count > 0 &&
+           shape.first_value + (group_count - 1) * group_values + reach >= job.value_count)
+      group_count--;
+  }
+
+  __device__ __forceinline__ static Value value_at(const char *where) {
+    return __ldcs((const Value *)(const void *)where);
+  }
+
+  /* The lane's first value: it is always there. */
+  __device__ __forceinline__ Value first_value() const { return value_at(from[0]); }
+
+  __device__ __forceinline__ void load(Value (&values)[SZG_GROUP_ROWS]) {
+    const char *line[2] = {from[0], from[1]};
+#pragma unroll
+    for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++) {
+      uint32_t const half = kDims == 2 ? row % 2 : 0;
+      values[row] = value_at(line[half] + (kDims == 1 ? row * SZG_LANES * sizeof(Value) : 0));
+      if (kDims > 1) line[half] += line_bytes;
+    }
+    from[0] += group_bytes;
+    from[1] += group_bytes;
+  }
+};
+
+/* ---- host ---- */
+
+/* How far from 0 values may lie, in points, that neither need the bound's check nor a look at the
+ * lattice's limit; even. 0: there is no such distance, and they need both.
+ *
+ * Let u be the rounding unit, s the step and q the point of x. Rounding q = x / s takes two
+ * operations off by u each, so |x - q s| <= s/2 + s (|q| + 1/2) (2 u + 3 u^2); restoring takes one,
+ * off by u |q| s. In all |x - r| <= s/2 + s u (3 |q| + 2) while |q| < 2^20, which is to be at most
+ * the bound. (|x - r| rounded is then, too: the bound is a number of the type.) The step leaves
+ * about 4/3 of what ordinary values need (docs/guarantees.md); a short reach would miss some. */
+constexpr double kLeastReach = 16.0;
+inline int32_t reach_of(double unit, double bound, double step, double inverse, double limit) {
+  bool const is_ordinary = step >= 0x1p-100 && step <= 0x1p100 && inverse > 0.0;
+  if (!is_ordinary || !(bound > step / 2)) return 0;
+  double const points = ((bound - step / 2) / (step * unit) - 2.0) / 3.0 - 2.0;
+  double const most = limit - 1.0;
+  double const reach = points < most ? points : most;
+  return reach < kLeastReach ? 0 : (int32_t)reach & ~1;
+}
+
+/* Sets what the fast way goes by. */
+inline void find_reach(CompressJob *job) {
+  szg_quantizer const &k = job->k;
+  bool const is_f32 = k.arithmetic == SZG_ARITHMETIC_F32;
+  bool fill_has_point = false;
+  int32_t point;
+  if (is_f32) {
+    float const fill = (float)szg_value_of_bits(SZGPU_F32, k.fill_bits);
+    bool const is_inverse = k.inverse_f32 == 1.0f / k.step_f32;
+    job->reach =
+        is_inverse ? reach_of(0x1p-24, k.bound_f32, k.step_f32, k.inverse_f32, k.limit_f32) : 0;
+    fill_has_point = k.has_fill && szg_lattice_f32(&k, fill, &point);
+  } else {
+    double const fill = szg_value_of_bits(SZGPU_F64, k.fill_bits);
+    bool const is_inverse = k.inverse == 1.0 / k.step;
+    job->reach = is_inverse ? reach_of(0x1p-53, k.bound, k.step, k.inverse, k.limit) : 0;
+    fill_has_point = k.has_fill && szg_lattice_f64(&k, fill, &point);
+  }
+  job->needs_care = job->reach == 0 || fill_has_point;
+  if (job->reach == 0) job->reach = SZG_LATTICE_LIMIT_16 - 1.0;
+}
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,68 @@
+/* tile.h - the tile layout: a tile's deltas to 32 lanes of bits and back.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * lattice_bits: 16, 32 or 64, how wide deltas are; on the 16-bit lattice they are held as int32 and
+ * only their low 16 bits count. zero_groups: SZG_ZERO_GROUPS_*. Words are little-endian u32, first
+ * bit highest; a tile begins at a word.
+ */
+#ifndef SZG_TILE_H
+#define SZG_TILE_H
+
+#include <stddef.h>
+
+#include "core/device.h"
+#include "core/status.h"
+#include "core/tiles.h"
+#include "fused/tile_core.h"
+#include "huffman/huffman.h"
+#include "predict/lorenzo.h"
+
+SZG_C_BEGIN
+
+/* ---- codebook (tile_book.c, tile_book.cu) ---- */
+
+/* Adds the codes of a tile. deltas: in code order. */
+void szg_tile_count(uint32_t lattice_bits, const szg_tile *tile, const szg_tile_points *deltas,
+                    szg_tile_tally *tally);
+
+/* Which SZG_ZERO_GROUPS_* costs least on the tally. */
+uint32_t szg_choose_zero_groups(const szg_tile_tally *tally);
+
+/* The book of a frame: rare symbols moved to their classes and the escape, then lengths of at most
+ * SZG_TILE_CODE_BITS. Escape and delta 0 always have a code. */
+void szg_tile_book_build(const szg_tile_tally *tally, uint32_t zero_groups, szg_codebook *book,
+                         szg_codebook_work *work);
+
+void szg_tile_encoder_build(const szg_codebook *book, szg_tile_encoder *encoder);
+
+/* SZGPU_BAD_DATA: a book that no tile frame may have: codes over SZG_TILE_CODE_BITS, or no code for
+ * the escape or for delta 0. */
+szgpu_status szg_tile_decoder_build(const szg_codebook *book,
+                                    szg_tile_decoder *decoder) SZG_CHECKED;
+
+/* ---- a tile's bits (encode_tile.c, decode_tile.c) ---- */
+
+/* The most words that a coded tile may take before it is given up, rounded up generously. */
+enum { SZG_TILE_MAX_WORDS = 2 * SZG_TILE_VALUES };
+
+/* Writes the tile; returns its words, 0 where all deltas are 0. raw_words: what its values take as
+ * they are; a tile that would take as many is not written: raw_words is returned, and the caller
+ * stores the values. words: room for raw_words. */
+uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
+                         uint32_t zero_groups, const szg_tile *tile, const szg_tile_points *deltas,
+                         uint32_t raw_words, uint8_t *words);
+
+/* The inverse, 0 < word_count < raw words. False: bits that are no tile's. Reads nothing outside
+ * words .. words + 4 * word_count. */
+bool szg_tile_decode(const szg_tile_decoder *decoder, uint32_t lattice_bits, uint32_t zero_groups,
+                     const szg_tile *tile, const uint8_t *words, uint32_t word_count,
+                     szg_tile_points *deltas) SZG_CHECKED;
+
+/* The same, one bit at a time down the canonical book: the oracle. */
+bool szg_tile_decode_serial(const szg_canonical_index *index, uint32_t lattice_bits,
+                            uint32_t zero_groups, const szg_tile *tile, const uint8_t *words,
+                            uint32_t word_count, szg_tile_points *deltas) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,343 @@
+/* tile_book.cu - the codebook of a tile frame, counted, built and read on the GPU.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   tiles    the tiles that are counted, and an empty tally
+ *   tally    a block a tile: values to deltas to counts
+ *   book     one block: zero groups, lengths, codes, the section, the encoder's table
+ *
+ *   decoder  one block: a section to the decoder's table
+ *
+ * Moves: reads 1024 tiles at most, 16 or 32 KB each; the rest is small, and what counts is how long
+ * one block takes.
+ */
+#include "fused/tile_cuda.h"
+
+#include <cub/block/block_reduce.cuh>
+
+#include "core/cuda_check.cuh"
+#include "fused/tile_book_core.h"
+#include "fused/tile_codes.cuh"
+#include "fused/tile_decoder.cuh"
+#include "fused/tile_lengths.cuh"
+#include "fused/tile_tally.cuh"
+
+namespace szg {
+namespace {
+
+struct BookPolicy {
+  static constexpr uint32_t kTilesThreads = 256;
+  static constexpr uint32_t kThreads = LengthsPolicy::kThreads;
+  static constexpr uint32_t kShare = LengthsPolicy::kShare;
+  static constexpr uint32_t kTallyBlocks = 2; /* that a multiprocessor must have room for */
+};
+
+static_assert(kMostBytes <= SZG_TILE_BOOK_BYTES && SZG_TILE_BOOK_BYTES % 4 == 0, "a section fits");
+static_assert(offsetof(szg_tile_book_cuda, section) % 16 == 0, "sections are aligned");
+
+struct BookWork {
+  szg_tile_tally tally;
+  szg_tile tiles[SZG_MOST_COUNTED];
+};
+
+/* ---- the book ---- */
+
+struct MergeCounts {
+  __device__ szg_count_sums operator()(const szg_count_sums &a, const szg_count_sums &b) const {
+    return szg_sums_merged(a, b);
+  }
+};
+
+struct Greater {
+  __device__ uint32_t operator()(uint32_t a, uint32_t b) const { return a > b ? a : b; }
+};
+
+typedef cub::BlockReduce<szg_count_sums, BookPolicy::kThreads> SumsReduce;
+
+struct BookMemory {
+  LengthsMemory lengths_work;
+  szg_tile_tally tally;
+  uint8_t lengths[SZG_TILE_SYMBOLS];
+  union {
+    SumsReduce::TempStorage reduce;
+    CodesMemory codes_work;
+  };
+  szg_count_sums others; /* all counts but delta 0's */
+  uint64_t costs[SZG_ZERO_GROUPS_COUNT];
+  uint32_t first, end; /* symbols that the section's runs cover */
+  uint16_t codes[SZG_TILE_SYMBOLS];
+  alignas(4) uint8_t section[SZG_TILE_BOOK_BYTES]; /* copied by words */
+};
+
+/* The symbols of a thread follow one another. */
+__device__ uint32_t first_of_share() { return threadIdx.x * BookPolicy::kShare; }
+__device__ uint32_t end_of_share() { return first_of_share() + BookPolicy::kShare; }
+
+/* As szg_choose_zero_groups does; leaves `others` too. The whole block calls. */
+__device__ uint32_t choose_zero_groups(BookMemory *memory) {
+  szg_tile_tally const &tally = memory->tally;
+  szg_count_sums sums = {};
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++)
+    if (s != SZG_TILE_ZERO) szg_sums_add(&sums, tally.counts[s]);
+  sums = SumsReduce(memory->reduce).Reduce(sums, MergeCounts());
+  if (threadIdx.x == 0) memory->others = sums;
+  __syncthreads(); /* sums known */
+  uint32_t const v = threadIdx.x;
+  if (v < SZG_ZERO_GROUPS_COUNT)
+    memory->costs[v] = szg_zero_groups_cost(&memory->others, tally.zeros[v], tally.group_bits[v]);
+  __syncthreads(); /* costs known */
+  return szg_cheapest_zero_groups(memory->costs);
+}
+
+/* Counts of rare direct symbols go to their classes. */
+__device__ void move_rare_deltas(uint64_t total, uint32_t *counts) {
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
+    if (s == SZG_TILE_ZERO || !szg_is_direct_symbol(s)) continue; /* classes change right now */
+    uint32_t const count = counts[s];
+    if (count == 0 || szg_is_kept(count, total)) continue;
+    atomicAdd(&counts[szg_rarer_symbol(s)], count);
+    counts[s] = 0;
+  }
+}
+
+/* Counts of rare classes go to the escape. The whole warp calls. */
+__device__ void move_rare_classes(uint64_t total, uint32_t *counts) {
+  uint32_t moved = 0;
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
+    if (s == SZG_ESCAPE_SYMBOL || szg_is_direct_symbol(s) || szg_is_kept(counts[s], total))
+      continue;
+    moved += counts[s];
+    counts[s] = 0;
+  }
+  moved = warp_sum(moved);
+  if (threadIdx.x % 32 == 0 && moved > 0) atomicAdd(&counts[SZG_ESCAPE_SYMBOL], moved);
+}
+
+/* Counts as the book codes them. The whole block calls. */
+__device__ void settle_counts(uint32_t zero_groups, BookMemory *memory) {
+  uint32_t *const counts = memory->tally.counts;
+  uint32_t const zeros = memory->tally.zeros[zero_groups];
+  uint64_t const total = memory->others.total + zeros;
+  move_rare_deltas(total, counts);
+  __syncthreads(); /* classes have what they take */
+  move_rare_classes(total, counts);
+  __syncthreads(); /* and the escape */
+  if (threadIdx.x == 0) {
+    counts[SZG_TILE_ZERO] = max(zeros, 1u);
+    counts[SZG_ESCAPE_SYMBOL] = max(counts[SZG_ESCAPE_SYMBOL], 1u);
+  }
+  __syncthreads(); /* counts final */
+}
+
+/* Lengths to codes. The whole block calls. */
+__device__ void assign_codes(BookMemory *memory) {
+  uint16_t *const codes = memory->codes;
+  lay_out_codes<BookPolicy::kThreads>(memory->lengths, &memory->codes_work);
+  rank_symbols<BookPolicy::kThreads>(
+      memory->lengths, &memory->codes_work,
+      [=](uint32_t s, uint32_t, uint32_t code, uint32_t) { codes[s] = (uint16_t)code; });
+  __syncthreads(); /* codes and mask known */
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
+    uint32_t const length = memory->lengths[s];
+    codes[s] = length
+                   ? codes[s] ^ (uint16_t)(memory->codes_work.mask >> (SZG_TILE_CODE_BITS - length))
+                   : (uint16_t)0;
+  }
+  __syncthreads(); /* codes final */
+}
+
+/* The first and the last symbol but the escape that have a code. The whole block calls, and waits
+ * before it reads. */
+__device__ void find_covered(BookMemory *memory) {
+  uint32_t const lane = threadIdx.x % 32;
+  for (uint32_t strip = threadIdx.x / 32; strip < kStrips; strip += LengthsPolicy::kWarps) {
+    uint32_t const s = strip * 32 + lane;
+    uint32_t const found =
+        __ballot_sync(kAllLanes, s != SZG_ESCAPE_SYMBOL && memory->lengths[s] > 0);
+    if (lane == 0 && found != 0) {
+      atomicMin(&memory->first, strip * 32 + (uint32_t)__ffs((int)found) - 1);
+      atomicMax(&memory->end, strip * 32 + 32 - (uint32_t)__clz((int)found));
+    }
+  }
+}
+
+/* As szg_tile_encoder_build does. */
+__device__ void write_encoder(const BookMemory &memory, szg_tile_encoder *encoder) {
+  for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += BookPolicy::kThreads)
+    encoder->direct[i] =
+        i ? szg_direct_entry(memory.lengths, memory.codes, (int32_t)i - SZG_TILE_DIRECT) : 0;
+  for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_CLASSES; i += BookPolicy::kThreads) {
+    uint32_t const symbol = szg_class_symbol(i % SZG_TILE_CLASSES, i >= SZG_TILE_CLASSES);
+    encoder->classes[i] = szg_class_entry(memory.lengths, memory.codes, symbol);
+  }
+  if (threadIdx.x == 0)
+    encoder->escape = szg_class_entry(memory.lengths, memory.codes, SZG_ESCAPE_SYMBOL);
+}
+
+/* The section as szg_codebook_write does, where delta 0 has a code; zeros are there already. A run
+ * begins where a length differs from the one before, and at every kLongestRun symbols from there.
+ * Returns its bytes. The whole block calls. */
+__device__ uint32_t write_section(BookMemory *memory) {
+  const uint8_t *const lengths = memory->lengths;
+  uint32_t const first = memory->first, end = memory->end;
+  uint32_t own_start = 0, start = 0;
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++)
+    if (s == first || (s > first && lengths[s] != lengths[s - 1])) own_start = s;
+  BookScan(memory->lengths_work.scan).ExclusiveScan(own_start, start, 0u, Greater());
+  uint32_t run_count = 0, place = 0, all_runs = 0;
+  uint32_t is_run = 0; /* a bit a symbol */
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
+    if (s == first || (s > first && lengths[s] != lengths[s - 1])) start = s;
+    bool const begins = s >= first && s < end && (s - start) % kLongestRun == 0;
+    is_run |= (uint32_t)begins << (s - first_of_share());
+    run_count += begins;
+  }
+  __syncthreads(); /* the scan's memory is free */
+  BookScan(memory->lengths_work.scan).ExclusiveSum(run_count, place, all_runs);
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
+    if (!(is_run >> (s - first_of_share()) & 1)) continue;
+    uint32_t run = 1;
+    while (run < kLongestRun && s + run < end && lengths[s + run] == lengths[s]) run++;
+    memory->section[kHeadBytes + place++] = (uint8_t)((run - 1) << kRunLengthBits | lengths[s]);
+  }
+  if (threadIdx.x == 0) {
+    memory->section[0] = lengths[SZG_ESCAPE_SYMBOL];
+    memory->section[2] = (uint8_t)first;
+    memory->section[3] = (uint8_t)(first >> 8);
+    memory->section[4] = (uint8_t)(end - first);
+    memory->section[5] = (uint8_t)((end - first) >> 8);
+  }
+  __syncthreads(); /* bytes complete */
+  return kHeadBytes + all_runs;
+}
+
+/* ---- kernels ---- */
+
+__global__ void __launch_bounds__(BookPolicy::kTilesThreads)
+    tiles_find_kernel(szg_grid grid, uint32_t sample_count, BookWork *work) {
+  uint32_t const thread = blockIdx.x * BookPolicy::kTilesThreads + threadIdx.x;
+  uint32_t *const words = reinterpret_cast<uint32_t *>(&work->tally);
+  for (uint32_t i = thread; i < sizeof work->tally / 4; i += gridDim.x * BookPolicy::kTilesThreads)
+    words[i] = 0;
+  if (thread < sample_count)
+    work->tiles[thread] =
+        szg_tile_at(&grid, szg_sample_tile(grid.tile_count, sample_count, thread));
+}
+
+template <class A, int kDims>
+__global__ void __launch_bounds__(TallyPolicy::kThreads, BookPolicy::kTallyBlocks)
+    tally_kernel(szg_quantizer quantizer, uint32_t lattice_bits,
+                 const typename A::Value *frame_values, const uint32_t *axes, BookWork *work) {
+  __shared__ TallyMemory<A> memory;
+  count_tile<A, kDims>(quantizer, work->tiles[blockIdx.x], lattice_bits, frame_values, *axes,
+                       &memory);
+  __syncthreads(); /* the tile is counted */
+  uint32_t *const sums = reinterpret_cast<uint32_t *>(&work->tally);
+  for (uint32_t i = threadIdx.x; i < kTallyWords; i += TallyPolicy::kThreads)
+    if (memory.tally_words[i]) atomicAdd(&sums[i], memory.tally_words[i]);
+}
+
+__global__ void __launch_bounds__(BookPolicy::kThreads)
+    book_make_kernel(const BookWork *work, szg_tile_book_cuda *book) {
+  __shared__ BookMemory memory;
+  uint32_t const *const counted = reinterpret_cast<const uint32_t *>(&work->tally);
+  uint32_t *const tally = reinterpret_cast<uint32_t *>(&memory.tally);
+  for (uint32_t i = threadIdx.x; i < sizeof memory.tally / 4; i += BookPolicy::kThreads)
+    tally[i] = counted[i];
+  uint32_t *const section = reinterpret_cast<uint32_t *>(memory.section);
+  for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += BookPolicy::kThreads)
+    section[i] = 0;
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++) memory.lengths[s] = 0;
+  if (threadIdx.x == 0) {
+    memory.first = SZG_TILE_SYMBOLS;
+    memory.end = 0;
+  }
+  __syncthreads(); /* the tally is here */
+  uint32_t const zero_groups = choose_zero_groups(&memory);
+  settle_counts(zero_groups, &memory);
+  find_lengths(memory.tally.counts, &memory.lengths_work, memory.lengths);
+  __syncthreads(); /* lengths complete */
+  find_covered(&memory);
+  assign_codes(&memory); /* has barriers: first and end are known after it */
+  write_encoder(memory, &book->encoder);
+  uint32_t const section_bytes = write_section(&memory);
+  uint32_t *const words = reinterpret_cast<uint32_t *>(book->section);
+  for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += BookPolicy::kThreads)
+    words[i] = section[i];
+  if (threadIdx.x == 0) {
+    book->zero_groups = zero_groups;
+    book->section_bytes = section_bytes;
+    book->padding = 0;
+  }
+}
+
+__global__ void __launch_bounds__(DecoderPolicy::kThreads)
+    decoder_build_kernel(const uint8_t *section, uint64_t section_bytes, szg_tile_decoder *decoder,
+                         szg_verdict *verdict) {
+  __shared__ DecoderMemory memory;
+  bool is_good = read_lengths(section, section_bytes, &memory);
+  if (is_good) { /* the same for the whole block */
+    lay_out_codes<DecoderPolicy::kThreads>(memory.lengths, &memory.codes_work);
+    is_good = memory.codes_work.limits[SZG_TILE_CODE_BITS] == SZG_TILE_ENTRIES;
+  }
+  if (is_good) {
+    uint16_t *const symbols = memory.symbols;
+    rank_symbols<DecoderPolicy::kThreads>(
+        memory.lengths, &memory.codes_work,
+        [=](uint32_t s, uint32_t, uint32_t, uint32_t rank) { symbols[rank] = (uint16_t)s; });
+    __syncthreads(); /* symbols and mask known */
+  } else if (threadIdx.x == 0) {
+    verdict->bad_data = 1;
+  }
+  for (uint32_t w = threadIdx.x; w < SZG_TILE_ENTRIES; w += DecoderPolicy::kThreads)
+    decoder->entries[w] = is_good ? entry_of_window(w, memory) : szg_symbol_entry(SZG_TILE_ZERO, 1);
+}
+
+/* ---- launchers ---- */
+
+template <class A>
+szgpu_status count_tiles(const szg_quantizer &quantizer, uint32_t lattice_bits,
+                         const szg_grid &grid, const void *frame_values, const uint32_t *axes,
+                         BookWork *work, cudaStream_t stream) {
+  auto const *const values = (const typename A::Value *)frame_values;
+  uint32_t const sample_count = szg_counted_tiles(grid.tile_count);
+  unsigned const find_blocks =
+      (sample_count + BookPolicy::kTilesThreads - 1) / BookPolicy::kTilesThreads;
+  tiles_find_kernel<<<find_blocks, BookPolicy::kTilesThreads, 0, stream>>>(grid, sample_count,
+                                                                           work);
+  SZG_TRY_LAUNCH();
+  auto const kernel = grid.tile_z > 1   ? tally_kernel<A, 3>
+                      : grid.tile_y > 1 ? tally_kernel<A, 2>
+                                        : tally_kernel<A, 1>;
+  kernel<<<sample_count, TallyPolicy::kThreads, 0, stream>>>(quantizer, lattice_bits, values, axes,
+                                                             work);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+} // namespace
+} // namespace szg
+
+uint64_t szg_tile_book_work_bytes_cuda(void) { return (sizeof(szg::BookWork) + 15) / 16 * 16; }
+
+szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                     const szg_grid *grid, const void *frame_values,
+                                     const uint32_t *axes, void *work, szg_tile_book_cuda *book,
+                                     cudaStream_t stream) {
+  auto *const book_work = (szg::BookWork *)work;
+  SZG_TRY(szg::with_arithmetic(quantizer->arithmetic, [&](auto arithmetic) {
+    return szg::count_tiles<decltype(arithmetic)>(*quantizer, lattice_bits, *grid, frame_values,
+                                                  axes, book_work, stream);
+  }));
+  szg::book_make_kernel<<<1, szg::BookPolicy::kThreads, 0, stream>>>(book_work, book);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_tile_decoder_build_cuda(const uint8_t *section, uint64_t section_bytes,
+                                         szg_tile_decoder *decoder, szg_verdict *verdict,
+                                         cudaStream_t stream) {
+  szg::decoder_build_kernel<<<1, szg::DecoderPolicy::kThreads, 0, stream>>>(section, section_bytes,
+                                                                            decoder, verdict);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}

@@ -1,0 +1,104 @@
+/* tile_cuda.h - the tile layout on CUDA: a frame to its sections and back, a kernel each way.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Pointers are to device memory but for quantizer and grid. The same bytes as the CPU's.
+ */
+#ifndef SZG_TILE_CUDA_H
+#define SZG_TILE_CUDA_H
+
+#include "core/arena.h"
+#include "fused/tile.h"
+
+SZG_C_BEGIN
+
+/* ---- codebook (tile_book.cu) ---- */
+
+enum { SZG_TILE_BOOK_BYTES = 1296 }; /* a codebook section at most: 6 + SZG_TILE_SYMBOLS, padded */
+
+/* What the sample decides, made on the device. Aligned to 16. */
+typedef struct szg_tile_book_cuda {
+  szg_tile_encoder encoder;
+  uint32_t zero_groups;                 /* SZG_ZERO_GROUPS_* */
+  uint32_t section_bytes;               /* of `section` */
+  uint32_t padding;                     /* `section` is aligned to 16, too */
+  uint8_t section[SZG_TILE_BOOK_BYTES]; /* zeros from section_bytes on */
+} szg_tile_book_cuda;
+
+/* What making it works on: bytes, aligned to 16. It begins with the szg_tile_tally. */
+uint64_t szg_tile_book_work_bytes_cuda(void);
+
+/* Counts the sampled tiles along *axes and builds the book: tally, zero groups, book, encoder. */
+szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                     const szg_grid *grid, const void *frame_values,
+                                     const uint32_t *axes, void *work, szg_tile_book_cuda *book,
+                                     struct CUstream_st *stream) SZG_CHECKED;
+
+/* Reads and checks a codebook section into a decoder, as szg_codebook_read and
+ * szg_tile_decoder_build do. verdict->bad_data where it is none; the decoder is then still one that
+ * kernels may use without harm: every entry has a length of 1 to 12. */
+szgpu_status szg_tile_decoder_build_cuda(const uint8_t *section, uint64_t section_bytes,
+                                         szg_tile_decoder *decoder, szg_verdict *verdict,
+                                         struct CUstream_st *stream) SZG_CHECKED;
+
+/* ---- compression (tile_compress.cu) ---- */
+
+/* Where sections lie, in bytes from the first one: codebook, tile sizes, bitstream. */
+SZG_HD uint64_t szg_tile_sizes_offset(uint32_t book_bytes) {
+  return (book_bytes + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
+}
+SZG_HD uint64_t szg_tile_words_offset(uint32_t book_bytes, uint64_t tile_count) {
+  return szg_tile_sizes_offset(book_bytes) +
+         (2 * tile_count + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
+}
+
+/* What a compression found. */
+typedef struct szg_tile_result_cuda {
+  uint64_t word_count;   /* of the bitstream, however large the room is */
+  uint32_t is_too_large; /* not 0: the room did not suffice, and what is written is incomplete */
+  uint32_t marked_tiles; /* not 0: some tile has exact or fill values */
+} szg_tile_result_cuda;
+
+/* Bytes that a compression of so many tiles works on, aligned to 16. */
+uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count);
+
+/* Values to codebook, tile sizes and bitstream, one after the other from `sections` on, each padded
+ * with zeros to SZG_ALIGNMENT; nothing is written from sections + room_bytes on. sections is
+ * aligned to 16. tile_marks [tiles]: 1 for a tile that is not raw and has exact or fill values,
+ * else 0. */
+szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                    const szg_grid *grid, const void *frame_values,
+                                    const uint32_t *axes, const szg_tile_book_cuda *book,
+                                    uint8_t *sections, uint64_t room_bytes, uint8_t *tile_marks,
+                                    void *work, szg_tile_result_cuda *result,
+                                    struct CUstream_st *stream) SZG_CHECKED;
+
+/* ---- decompression (tile_decompress.cu) ---- */
+
+/* The sections of a frame. Nothing in them is to be trusted. */
+typedef struct szg_tile_input_cuda {
+  const szg_tile_decoder *decoder;
+  const uint16_t *sizes;       /* [tiles] */
+  const uint64_t *first_words; /* [tiles + 1]: running sums of sizes */
+  uint32_t *counters;          /* [1] to work with */
+  const uint32_t *words;
+  uint64_t word_count; /* of the bitstream section; first_words[tiles] need not agree */
+  uint32_t axes, zero_groups;
+} szg_tile_input_cuda;
+
+/* first_words from sizes. work: szg_tile_scan_work_bytes_cuda. */
+uint64_t szg_tile_scan_work_bytes_cuda(uint64_t tile_count);
+szgpu_status szg_tile_scan_cuda(const uint16_t *sizes, uint64_t tile_count, uint64_t *first_words,
+                                void *work, struct CUstream_st *stream) SZG_CHECKED;
+
+/* Tiles first_tile .. end_tile - 1 to values, as szg_tiles_restore_cuda places them: `values` is
+ * where value first_value of the frame goes; only value_count from there on are written.
+ * verdict->bad_data: a tile that is none. */
+szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                      const szg_grid *grid, const szg_tile_input_cuda *input,
+                                      uint64_t first_tile, uint64_t end_tile, void *values,
+                                      uint64_t first_value, uint64_t value_count,
+                                      szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,649 @@
+/* tile_decompress.cu - tile frames to values: one kernel from bits to the field.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A warp a tile, a lane a place. Moves the bits of a value and its 2 bytes of size a tile in, and
+ * the value out. docs/fused.md has the profile that led here.
+ */
+#include "fused/tile_cuda.h"
+
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <cub/cub.cuh>
+
+#include "core/cuda_check.cuh"
+#include "fused/lane_reader.cuh"
+#include "fused/tile_sums.cuh"
+#include "quant/arithmetic.cuh"
+
+namespace szg {
+namespace {
+
+/* Few large blocks, since each has the 16 KiB table of codes and the rest of a multiprocessor's
+ * shared memory is for the words of tiles. */
+template <uint32_t kBits>
+struct DecodePolicy {
+  static constexpr int kWarps = kBits == 16 ? 32 : 16;
+  static constexpr int kThreads = kWarps * 32;
+  static constexpr int kBlocks = kBits == 32 ? 2 : 1; /* a multiprocessor */
+};
+
+/* ---- where tiles lie ---- */
+
+/* A grid in numbers that a warp can divide quickly. */
+struct TileMap {
+  uint32_t x_tiles, y_tiles, z_tiles;
+  uint32_t tile_x, tile_y, tile_z;
+  uint64_t x_extent, y_extent, z_extent;
+};
+
+TileMap map_tiles(const szg_grid &grid) {
+  return {(uint32_t)grid.x_tiles,
+          (uint32_t)grid.y_tiles,
+          (uint32_t)grid.z_tiles,
+          grid.tile_x,
+          grid.tile_y,
+          grid.tile_z,
+          grid.x_extent,
+          grid.y_extent,
+          grid.z_extent};
+}
+
+struct TilePlace {
+  uint64_t first_value; /* of the frame's */
+  uint64_t y_stride, z_stride;
+  uint32_t x_extent, y_extent, z_extent;
+  __device__ __forceinline__ uint32_t value_count() const { return x_extent * y_extent * z_extent; }
+};
+
+__device__ __forceinline__ uint32_t extent_left(uint64_t whole, uint32_t begin, uint32_t most) {
+  uint64_t const left = whole - begin;
+  return left < most ? (uint32_t)left : most;
+}
+
+template <int kDims>
+__device__ __forceinline__ TilePlace find_tile(const TileMap &map, uint32_t tile) {
+  uint32_t const row = tile / map.x_tiles, column = tile % map.x_tiles;
+  TilePlace place;
+  if (kDims == 1) {
+    place = {(uint64_t)tile * map.tile_x, 0, 0, 0, 1, 1};
+    uint64_t const left = map.x_extent - place.first_value;
+    place.x_extent = left < map.tile_x ? (uint32_t)left : map.tile_x;
+    return place;
+  }
+  uint32_t const x = column * map.tile_x;
+  uint32_t const y = row % map.y_tiles * map.tile_y;
+  uint32_t const deep = row / map.y_tiles;
+  uint32_t const z = kDims == 3 ? deep % map.z_tiles * map.tile_z : 0;
+  uint64_t const planes_before = kDims == 3 ? deep / map.z_tiles * map.z_extent + z : 0;
+  place.y_stride = map.x_extent;
+  place.z_stride = map.x_extent * map.y_extent;
+  place.first_value = planes_before * place.z_stride + y * place.y_stride + x;
+  place.x_extent = extent_left(map.x_extent, x, map.tile_x);
+  place.y_extent = extent_left(map.y_extent, y, map.tile_y);
+  place.z_extent = kDims == 3 ? extent_left(map.z_extent, z, map.tile_z) : 1;
+  return place;
+}
+
+/* Eight rows of 32 places of a tile, by kind of field. Row r of the group, place p. */
+template <int kDims>
+struct Group;
+
+template <>
+struct Group<3> {
+  static __device__ __forceinline__ uint32_t count(const TilePlace &tile) { return tile.z_extent; }
+  static __device__ __forceinline__ bool has(const TilePlace &tile, uint32_t, uint32_t row,
+                                             uint32_t place) {
+    return row < tile.y_extent && place < tile.x_extent;
+  }
+  static __device__ __forceinline__ uint64_t offset(const TilePlace &tile, uint32_t group,
+                                                    uint32_t row, uint32_t place) {
+    return group * tile.z_stride + row * tile.y_stride + place;
+  }
+};
+
+template <>
+struct Group<2> {
+  static __device__ __forceinline__ uint32_t count(const TilePlace &tile) {
+    return (tile.y_extent + 3) / 4;
+  }
+  static __device__ __forceinline__ bool has(const TilePlace &tile, uint32_t group, uint32_t row,
+                                             uint32_t place) {
+    return 4 * group + row / 2 < tile.y_extent && row % 2 * 32 + place < tile.x_extent;
+  }
+  static __device__ __forceinline__ uint64_t offset(const TilePlace &tile, uint32_t group,
+                                                    uint32_t row, uint32_t place) {
+    return (4 * group + row / 2) * tile.y_stride + row % 2 * 32 + place;
+  }
+};
+
+template <>
+struct Group<1> {
+  static __device__ __forceinline__ uint32_t count(const TilePlace &tile) {
+    return (tile.x_extent + 255) / 256;
+  }
+  static __device__ __forceinline__ bool has(const TilePlace &tile, uint32_t group, uint32_t row,
+                                             uint32_t place) {
+    return 256 * group + 32 * row + place < tile.x_extent;
+  }
+  static __device__ __forceinline__ uint64_t offset(const TilePlace &, uint32_t group, uint32_t row,
+                                                    uint32_t place) {
+    return 256 * group + 32 * row + place;
+  }
+};
+
+/* ---- values ---- */
+
+/* The part of a frame that is wanted. */
+template <class Value>
+struct WantedValues {
+  Value *values; /* where value `first` of the frame goes */
+  uint64_t first, count;
+  __device__ __forceinline__ void store(uint64_t i, Value value) const {
+    if (i - first < count) values[i - first] = value;
+  }
+};
+
+/* Both points of four neighbours. On the 16-bit lattice a point goes to f32 by way of a number
+ * whose low mantissa bits it is: 2^23 + (q + 2^15) less the same, exact, and quicker than to
+ * convert. */
+template <class A, uint32_t kBits>
+struct Restorer {
+  static __device__ __forceinline__ void restore(const szg_quantizer &k, PointPair<kBits> pair,
+                                                 typename A::Value *low, typename A::Value *high) {
+    *low = A::restore(k, pair.low());
+    *high = A::restore(k, pair.high());
+  }
+};
+
+template <>
+struct Restorer<Arithmetic<SZG_ARITHMETIC_F32>, 16> {
+  static __device__ __forceinline__ void restore(const szg_quantizer &k, PointPair<16> pair,
+                                                 float *low, float *high) {
+    uint32_t const raised = pair.both ^ 0x80008000u; /* 2^15 more, in both halves */
+    float const less = 8388608.0f + 32768.0f;
+    *low = (__uint_as_float(__byte_perm(raised, 0x4B00u, 0x5410)) - less) * k.step_f32;
+    *high = (__uint_as_float(__byte_perm(raised, 0x4B00u, 0x5432)) - less) * k.step_f32;
+  }
+};
+
+__device__ __forceinline__ void store_four(float *to, const float (&four)[4]) {
+  __stcs((float4 *)to, make_float4(four[0], four[1], four[2], four[3]));
+}
+__device__ __forceinline__ void store_four(double *to, const double (&four)[4]) {
+  __stcs((double2 *)to, make_double2(four[0], four[1]));
+  __stcs((double2 *)to + 1, make_double2(four[2], four[3]));
+}
+
+/* ---- a tile ---- */
+
+/* The lanes' places in a coded tile. */
+struct LaneBits {
+  uint32_t first_bit, bit_count;
+  bool is_good; /* of the whole tile */
+};
+
+/* Reads the head. The whole warp calls; word_count > 0. */
+__device__ __forceinline__ LaneBits read_head(const uint32_t *words, uint32_t word_count,
+                                              unsigned lane) {
+  uint32_t const first = words[0], second = word_count > 1 ? words[1] : 0;
+  uint32_t const least = first >> (32 - SZG_TILE_LEAST_BITS);
+  uint32_t const width =
+      first >> (32 - SZG_TILE_LEAST_BITS - SZG_TILE_WIDTH_BITS) & ((1 << SZG_TILE_WIDTH_BITS) - 1);
+  bool const has_mask = first >> (32 - SZG_TILE_HEAD_BITS) & 1;
+  uint32_t const mask =
+      has_mask ? __brev(__funnelshift_l(second, first, SZG_TILE_HEAD_BITS)) : kWholeWarp;
+  bool const has_bits = mask >> lane & 1;
+  uint32_t const excess_begin = SZG_TILE_HEAD_BITS + (has_mask ? SZG_LANES : 0);
+  uint32_t const lanes_before = (uint32_t)__popc(mask & ((1u << lane) - 1));
+  uint32_t const at = excess_begin + lanes_before * width;
+  uint32_t const high = at / 32 < word_count ? words[at / 32] : 0;
+  uint32_t const low = at / 32 + 1 < word_count ? words[at / 32 + 1] : 0;
+  uint32_t const excess = width ? __funnelshift_l(low, high, at) >> (32 - width) : 0;
+  LaneBits bits;
+  bits.bit_count = has_bits ? least + excess : 0;
+  uint32_t sum = bits.bit_count;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    uint32_t const below = __shfl_up_sync(kWholeWarp, sum, (unsigned)step);
+    if (lane >= (unsigned)step) sum += below;
+  }
+  uint32_t const body_begin = excess_begin + (uint32_t)__popc(mask) * width;
+  bits.first_bit = body_begin + sum - bits.bit_count;
+  uint32_t const end = body_begin + __shfl_sync(kWholeWarp, sum, 31);
+  uint32_t const unused_bits = word_count * 32 - end; /* not below 32 if the tile is bad */
+  uint32_t const last = words[word_count - 1];
+  bool const is_good = width <= SZG_TILE_LEAST_BITS && mask != 0 && unused_bits < 32 &&
+                       (last & ((1u << (unused_bits & 31)) - 1)) == 0 &&
+                       (!has_bits || bits.bit_count > 0);
+  bits.is_good = __all_sync(kWholeWarp, is_good);
+  return bits;
+}
+
+/* A tile's values as they are, in code order. */
+template <class Value>
+__device__ void copy_raw_tile(const TilePlace &tile, const uint32_t *words, unsigned lane,
+                              const WantedValues<Value> &wanted) {
+  uint32_t const plane = tile.x_extent * tile.y_extent;
+  for (uint32_t i = lane; i < tile.value_count(); i += 32) {
+    uint32_t const z = i / plane, y = i % plane / tile.x_extent, x = i % tile.x_extent;
+    Value value;
+    memcpy(&value, words + (size_t)i * (sizeof value / 4), 4);
+    if (sizeof value == 8)
+      memcpy((char *)&value + 4, words + (size_t)i * (sizeof value / 4) + 1, 4);
+    wanted.store(tile.first_value + z * tile.z_stride + y * tile.y_stride + x, value);
+  }
+}
+
+/* What the kernels are told besides the tiles. */
+template <class A>
+struct DecodeJob {
+  szg_quantizer quantizer;
+  TileMap map;
+  szg_tile_input_cuda input;
+  uint32_t first_tile, end_tile;
+  uint32_t staged_words; /* room for a tile's words in shared memory */
+  WantedValues<typename A::Value> wanted;
+  szg_verdict *verdict;
+};
+
+/* The deltas of a group. */
+template <uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull, class Words>
+__device__ __forceinline__ void take_group(LaneReader<Words> *reader, const uint32_t *entries,
+                                           uint32_t zero_groups, const TilePlace &tile,
+                                           uint32_t group, unsigned lane,
+                                           PointPair<kBits> (&pairs)[kPairs]) {
+  bool has_codes = true, any_has = true;
+#pragma unroll
+  for (int i = 0; i < kPairs; i++) {
+    bool const is_low = kIsFull || Group<kDims>::has(tile, group, (uint32_t)i, lane);
+    bool const is_high = kIsFull || Group<kDims>::has(tile, group, (uint32_t)i + kPairs, lane);
+    bool const begins = i == 0 || (i == 2 && zero_groups == SZG_ZERO_GROUPS_4);
+    if (kMayGroup && begins && zero_groups != SZG_ZERO_GROUPS_NONE) {
+      /* A lane that lacks row 0 or 2 lacks the others too. */
+      has_codes = is_low && reader->window() >> 31;
+      any_has = __any_sync(kWholeWarp, has_codes);
+      reader->go_to(reader->position + (is_low ? 1 : 0));
+    }
+    if (kMayGroup && !any_has)
+      pairs[i] = PointPair<kBits>::of(0, 0);
+    else
+      pairs[i] = take_pair<kBits>(reader, entries, is_low && has_codes, is_high && has_codes);
+  }
+}
+
+/* Four neighbours of a plane in shared memory. */
+template <class Pair>
+__device__ __forceinline__ void load_four(const Pair *from, Pair (&four)[4]) {
+  static_assert(sizeof four % 16 == 0, "whole vectors");
+  uint4 vectors[sizeof four / 16];
+#pragma unroll
+  for (size_t i = 0; i < sizeof four / 16; i++) vectors[i] = ((const uint4 *)from)[i];
+  memcpy(four, vectors, sizeof four);
+}
+
+/* A group of a tile that is not full: each value where its place is, so that rows are stored whole
+ * wherever they begin. `plane` is where `four` came from. */
+template <class A, uint32_t kBits, int kDims>
+__device__ __forceinline__ void store_group(const DecodeJob<A> &job, const TilePlace &tile,
+                                            uint32_t group, unsigned lane, PointPair<kBits> *plane,
+                                            const PointPair<kBits> (&four)[4]) {
+#pragma unroll
+  for (int c = 0; c < 4; c++) plane[4 * lane + c] = four[c];
+  __syncwarp(); /* all points are there */
+#pragma unroll
+  for (int i = 0; i < kPairs; i++) {
+    typename A::Value low, high;
+    Restorer<A, kBits>::restore(job.quantizer, plane[i * SZG_LANES + lane], &low, &high);
+    uint32_t const low_row = (uint32_t)i, high_row = (uint32_t)i + kPairs;
+    if (Group<kDims>::has(tile, group, low_row, lane))
+      job.wanted.store(tile.first_value + Group<kDims>::offset(tile, group, low_row, lane), low);
+    if (Group<kDims>::has(tile, group, high_row, lane))
+      job.wanted.store(tile.first_value + Group<kDims>::offset(tile, group, high_row, lane), high);
+  }
+}
+
+template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull, bool kHasAll,
+          class Words>
+__device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const TilePlace &tile,
+                                             LaneReader<Words> *reader, const uint32_t *entries,
+                                             PointPair<kBits> *points, unsigned lane) {
+  typedef typename A::Value Value;
+  typedef PointPair<kBits> Pair;
+  AxesSet const set = axes_set(job.input.axes);
+  uint32_t const group_count =
+      kIsFull ? SZG_LANE_CODES / SZG_GROUP_ROWS : Group<kDims>::count(tile);
+  uint32_t const row = lane / 8, place = lane % 8 * 4;
+  uint64_t const low_offset = tile.first_value + Group<kDims>::offset(tile, 0, row, place);
+  uint64_t const high_offset =
+      tile.first_value + Group<kDims>::offset(tile, 0, row + kPairs, place);
+  uint64_t const group_stride = Group<kDims>::offset(tile, 1, 0, 0);
+  char *low_to = (char *)(job.wanted.values + low_offset);
+  char *high_to = (char *)(job.wanted.values + high_offset);
+  uint64_t const stride_bytes = group_stride * sizeof(Value);
+  uint32_t write_at = lane, read_at = 4 * lane; /* in two planes by turns */
+  LaneSums<Pair, kDims> sums;
+  sums.start();
+  Pair carry = Pair::of(0, 0);
+#pragma unroll 1
+  for (uint32_t group = 0; group < group_count; group++) {
+    Pair pairs[kPairs];
+    take_group<kBits, kDims, kMayGroup, kIsFull>(reader, entries, job.input.zero_groups, tile,
+                                                 group, lane, pairs);
+    sums.template add<kHasAll>(set, group, lane, pairs);
+#pragma unroll
+    for (int i = 0; i < kPairs; i++) points[write_at + i * SZG_LANES] = pairs[i];
+    __syncwarp(); /* the plane is whole; the one before is not read any more */
+    Pair *const plane = points + (read_at - 4 * lane);
+    Pair four[4];
+    load_four(points + read_at, four);
+    write_at ^= kPairs * SZG_LANES;
+    read_at ^= kPairs * SZG_LANES;
+    if (kHasAll || set.x) sum_along_x<Pair, kDims>(&carry, four);
+    if (kIsFull) {
+      Value low[4], high[4];
+#pragma unroll
+      for (int c = 0; c < 4; c++)
+        Restorer<A, kBits>::restore(job.quantizer, four[c], &low[c], &high[c]);
+      store_four((Value *)low_to, low);
+      store_four((Value *)high_to, high);
+      low_to += stride_bytes;
+      high_to += stride_bytes;
+    } else {
+      store_group<A, kBits, kDims>(job, tile, group, lane, plane, four);
+    }
+  }
+}
+
+/* Tiles whose every delta is 0. */
+template <class A, int kDims, bool kIsFull>
+__device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TilePlace &tile,
+                                          unsigned lane) {
+  typedef typename A::Value Value;
+  Value const zero = A::restore(job.quantizer, 0);
+  if (kIsFull) {
+    Value const zeros[4] = {zero, zero, zero, zero};
+    for (uint32_t group = 0; group < SZG_LANE_CODES / SZG_GROUP_ROWS; group++)
+      for (uint32_t row = lane / 8; row < SZG_GROUP_ROWS; row += kPairs)
+        store_four(job.wanted.values + tile.first_value +
+                       Group<kDims>::offset(tile, group, row, lane % 8 * 4),
+                   zeros);
+  } else {
+    for (uint32_t group = 0; group < Group<kDims>::count(tile); group++)
+      for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++)
+        if (Group<kDims>::has(tile, group, row, lane))
+          job.wanted.store(tile.first_value + Group<kDims>::offset(tile, group, row, lane), zero);
+  }
+}
+
+/* A coded tile from whichever words. */
+template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull, class Words>
+__device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TilePlace &tile,
+                                            const Words &words, const LaneBits &bits,
+                                            const uint32_t *entries, PointPair<kBits> *points,
+                                            unsigned lane) {
+  LaneReader<Words> reader;
+  reader.words = words;
+  reader.start(bits.first_bit, bits.bit_count > 0);
+  uint32_t const begin = reader.position;
+  constexpr uint32_t kAll = kDims == 3 ? 7 : kDims == 2 ? 3 : 1;
+  if (kIsFull && job.input.axes == kAll)
+    restore_tile<A, kBits, kDims, kMayGroup, kIsFull, kIsFull>(job, tile, &reader, entries, points,
+                                                               lane);
+  else
+    restore_tile<A, kBits, kDims, kMayGroup, kIsFull, false>(job, tile, &reader, entries, points,
+                                                             lane);
+  bool const ends_well =
+      bits.bit_count == 0 || ((reader.position - begin) & 0xFFFF) == bits.bit_count;
+  if (!ends_well) job.verdict->bad_data = 1;
+}
+
+/* Whether a tile's size is one that it can have; the warp's first words of it. */
+template <class A>
+__device__ __forceinline__ bool find_words(const DecodeJob<A> &job, uint32_t tile_index,
+                                           uint32_t raw_words, const uint32_t **words,
+                                           uint32_t *word_count) {
+  uint64_t const first_word = job.input.first_words[tile_index];
+  *word_count = job.input.sizes[tile_index];
+  *words = job.input.words + first_word;
+  return *word_count <= raw_words && first_word <= job.input.word_count &&
+         *word_count <= job.input.word_count - first_word;
+}
+
+/* ---- kernels ---- */
+
+__device__ __forceinline__ bool is_full_tile(const TileMap &map, const TilePlace &tile) {
+  return tile.x_extent == map.tile_x && tile.y_extent == map.tile_y && tile.z_extent == map.tile_z;
+}
+
+/* A block's shared memory: the table, the warps' planes, their words, and what a bad tile's lanes
+ * may read behind them. */
+template <uint32_t kBits>
+constexpr uint32_t kPlaneBytes = 2 * kPairs *SZG_LANES * sizeof(PointPair<kBits>);
+constexpr uint32_t kZerosBehind = 3; /* read ahead of need */
+template <uint32_t kBits>
+uint32_t shared_bytes(uint32_t staged_words) {
+  uint32_t const words = DecodePolicy<kBits>::kWarps * (staged_words + kZerosBehind);
+  return (SZG_TILE_ENTRIES + words + kOverrunWords) * (uint32_t)sizeof(uint32_t) +
+         DecodePolicy<kBits>::kWarps * kPlaneBytes<kBits>;
+}
+
+/* The block fills its table. */
+template <int kThreads>
+__device__ __forceinline__ void load_entries(const szg_tile_decoder *decoder, uint32_t *entries) {
+  for (uint32_t i = threadIdx.x; i < SZG_TILE_ENTRIES / 4; i += kThreads)
+    ((uint4 *)entries)[i] = ((const uint4 *)decoder->entries)[i];
+  __syncthreads(); /* the table is whole */
+}
+
+/* The next tile nobody has taken, one for each call of a warp: tiles take very different times. It
+ * is asked for well before it is wanted. */
+struct TileQueue {
+  uint32_t *counter;
+  uint32_t next; /* lane 0 */
+  __device__ __forceinline__ void ask(unsigned lane) {
+    if (lane == 0) next = atomicAdd(counter, 1);
+  }
+  __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kWholeWarp, next, 0); }
+};
+
+/* A tile that is coded, through shared memory if there is room. */
+template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull>
+__device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const TilePlace &tile,
+                                                  const uint32_t *words, uint32_t word_count,
+                                                  const uint32_t *entries, uint32_t *staged,
+                                                  PointPair<kBits> *points, unsigned lane) {
+  bool const is_staged = word_count <= job.staged_words;
+  __syncwarp(); /* the tile before is done with the shared memory */
+  if (is_staged) {
+#pragma unroll 4
+    for (uint32_t j = lane; j < word_count; j += 32) staged[j] = __ldcs(words + j);
+    if (lane < kZerosBehind) staged[word_count + lane] = 0;
+    __syncwarp(); /* the words are there */
+  }
+  LaneBits const bits = read_head(is_staged ? staged : words, word_count, lane);
+  if (!bits.is_good) {
+    job.verdict->bad_data = 1;
+  } else if (is_staged) {
+    StagedWords const source = {(uint32_t)__cvta_generic_to_shared(staged)};
+    decode_tile<A, kBits, kDims, kMayGroup, kIsFull>(job, tile, source, bits, entries, points,
+                                                     lane);
+  } else {
+    ArchiveWords const source = {words, word_count};
+    decode_tile<A, kBits, kDims, kMayGroup, kIsFull>(job, tile, source, bits, entries, points,
+                                                     lane);
+  }
+}
+
+template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull>
+__device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32_t tile_index,
+                                                 const TilePlace &tile, const uint32_t *entries,
+                                                 uint32_t *staged, PointPair<kBits> *points,
+                                                 unsigned lane) {
+  uint32_t const raw_words = szg_raw_tile_words(tile.value_count(), sizeof(typename A::Value));
+  const uint32_t *words;
+  uint32_t word_count;
+  if (!find_words(job, tile_index, raw_words, &words, &word_count))
+    job.verdict->bad_data = 1;
+  else if (word_count == 0)
+    zero_tile<A, kDims, kIsFull>(job, tile, lane);
+  else if (word_count == raw_words)
+    copy_raw_tile(tile, words, lane, job.wanted);
+  else
+    decode_coded_tile<A, kBits, kDims, kMayGroup, kIsFull>(job, tile, words, word_count, entries,
+                                                           staged, points, lane);
+}
+
+/* kIsFull: tiles that are full, in fields whose rows can be stored 16 bytes at a time, and that are
+ * wanted whole. Others go by values. */
+template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull>
+__global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kBits>::kBlocks)
+    tiles_decompress_kernel(DecodeJob<A> job) {
+  constexpr int kWarps = DecodePolicy<kBits>::kWarps;
+  extern __shared__ __align__(16) uint32_t memory[];
+  unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  auto const points =
+      (PointPair<kBits> *)(memory + SZG_TILE_ENTRIES) + warp * (2 * kPairs * SZG_LANES);
+  uint32_t *const staged = memory + SZG_TILE_ENTRIES + kWarps * (kPlaneBytes<kBits> / 4) +
+                           warp * (job.staged_words + kZerosBehind);
+  load_entries<DecodePolicy<kBits>::kThreads>(job.input.decoder, memory);
+  uint32_t const tile_count = job.end_tile - job.first_tile;
+  TileQueue queue = {job.input.counters, 0};
+  queue.ask(lane);
+  for (uint32_t i = queue.take(); i < tile_count; i = queue.take()) {
+    queue.ask(lane);
+    TilePlace const tile = find_tile<kDims>(job.map, job.first_tile + i);
+    if (kIsFull && is_full_tile(job.map, tile))
+      restore_any_tile<A, kBits, kDims, kMayGroup, true>(job, job.first_tile + i, tile, memory,
+                                                         staged, points, lane);
+    else
+      restore_any_tile<A, kBits, kDims, true, false>(job, job.first_tile + i, tile, memory, staged,
+                                                     points, lane);
+  }
+}
+
+/* As many words as blocks of that size leave room for, and no more than a tile can have. */
+template <uint32_t kBits>
+szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
+  typedef DecodePolicy<kBits> Policy;
+  int device = 0, most_bytes = 0;
+  SZG_TRY_CUDA(cudaGetDevice(&device));
+  SZG_TRY_CUDA(
+      cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  uint32_t const fixed_bytes = shared_bytes<kBits>(0);
+  uint32_t const room_bytes = (uint32_t)most_bytes / Policy::kBlocks;
+  uint32_t const words =
+      room_bytes > fixed_bytes ? (room_bytes - fixed_bytes) / (Policy::kWarps * 4) : 0;
+  *staged_words = words < raw_words ? words : raw_words;
+  return SZGPU_OK;
+}
+
+/* As many blocks as the device holds at once, or fewer: tiles are taken from a queue. */
+template <uint32_t kBits, class Kernel, class Job>
+szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
+  typedef DecodePolicy<kBits> Policy;
+  int const bytes = (int)shared_bytes<kBits>(job.staged_words);
+  int multiprocessors = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  unsigned const blocks = szg_grid_blocks(job.end_tile - job.first_tile, Policy::kWarps,
+                                          (unsigned)multiprocessors * Policy::kBlocks);
+  kernel<<<blocks, Policy::kThreads, bytes, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <class A, uint32_t kBits, int kDims>
+szgpu_status launch_kind(const szg_grid &grid, DecodeJob<A> job, cudaStream_t stream) {
+  bool const is_whole = job.wanted.first == 0 && job.wanted.count == grid.value_count;
+  bool const is_aligned = (uintptr_t)job.wanted.values % 16 == 0 &&
+                          (kDims == 1 || grid.x_extent * sizeof(typename A::Value) % 16 == 0);
+  auto kernel = tiles_decompress_kernel<A, kBits, kDims, true, false>;
+  if (is_whole && is_aligned)
+    kernel = job.input.zero_groups == SZG_ZERO_GROUPS_NONE
+                 ? tiles_decompress_kernel<A, kBits, kDims, false, true>
+                 : tiles_decompress_kernel<A, kBits, kDims, true, true>;
+  SZG_TRY(choose_staged_words<kBits>(SZG_TILE_VALUES * (sizeof(typename A::Value) / 4),
+                                     &job.staged_words));
+  SZG_TRY_CUDA(cudaMemsetAsync(job.input.counters, 0, sizeof *job.input.counters, stream));
+  return launch<kBits>(kernel, job, stream);
+}
+
+template <class A, uint32_t kBits>
+szgpu_status launch_dims(const szg_grid &grid, const DecodeJob<A> &job, cudaStream_t stream) {
+  if (grid.tile_z > 1) return launch_kind<A, kBits, 3>(grid, job, stream);
+  if (grid.tile_y > 1) return launch_kind<A, kBits, 2>(grid, job, stream);
+  return launch_kind<A, kBits, 1>(grid, job, stream);
+}
+
+struct WordsOf { /* of tile t; nothing past the last one */
+  const uint16_t *sizes;
+  uint64_t tile_count;
+  __host__ __device__ uint64_t operator()(uint64_t t) const {
+    return t < tile_count ? sizes[t] : 0;
+  }
+};
+
+} // namespace
+} // namespace szg
+
+/* With work NULL only *work_bytes is set. */
+static cudaError_t scan_sizes(const uint16_t *sizes, uint64_t tile_count, uint64_t *first_words,
+                              void *work, size_t *work_bytes, cudaStream_t stream) {
+  auto const words = thrust::make_transform_iterator(thrust::make_counting_iterator<uint64_t>(0),
+                                                     szg::WordsOf{sizes, tile_count});
+  return cub::DeviceScan::ExclusiveSum(work, *work_bytes, words, first_words, tile_count + 1,
+                                       stream);
+}
+
+uint64_t szg_tile_scan_work_bytes_cuda(uint64_t tile_count) {
+  size_t bytes = 0;
+  bool const is_known =
+      scan_sizes(nullptr, tile_count, nullptr, nullptr, &bytes, nullptr) == cudaSuccess;
+  return is_known ? bytes : 0; /* 0: the scan itself will say why */
+}
+
+szgpu_status szg_tile_scan_cuda(const uint16_t *sizes, uint64_t tile_count, uint64_t *first_words,
+                                void *work, struct CUstream_st *stream) {
+  size_t bytes = 0;
+  SZG_TRY_CUDA(scan_sizes(nullptr, tile_count, nullptr, nullptr, &bytes, nullptr));
+  SZG_TRY_CUDA(scan_sizes(sizes, tile_count, first_words, work, &bytes, stream));
+  return SZGPU_OK;
+}
+
+szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                      const szg_grid *grid, const szg_tile_input_cuda *input,
+                                      uint64_t first_tile, uint64_t end_tile, void *values,
+                                      uint64_t first_value, uint64_t value_count,
+                                      szg_verdict *verdict, struct CUstream_st *stream) {
+  if (first_tile >= end_tile) return SZGPU_OK;
+  SZG_REQUIRE(end_tile <= UINT32_MAX, SZGPU_UNSUPPORTED);
+  auto const launch_with = [&](auto arithmetic, auto bits) {
+    typedef decltype(arithmetic) A;
+    szg::DecodeJob<A> job = {};
+    job.quantizer = *quantizer;
+    job.map = szg::map_tiles(*grid);
+    job.input = *input;
+    job.first_tile = (uint32_t)first_tile;
+    job.end_tile = (uint32_t)end_tile;
+    job.wanted = {(typename A::Value *)values, first_value, value_count};
+    job.verdict = verdict;
+    return szg::launch_dims<A, decltype(bits)::value>(*grid, job, stream);
+  };
+  std::integral_constant<uint32_t, 16> const short_points;
+  std::integral_constant<uint32_t, 32> const points;
+  bool const is_short = lattice_bits == 16;
+  switch (quantizer->arithmetic) {
+    case SZG_ARITHMETIC_F32:
+      return is_short ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), short_points)
+                      : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), points);
+    case SZG_ARITHMETIC_F32_CLOSE:
+      return launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32_CLOSE>(), points);
+    case SZG_ARITHMETIC_F64:
+      return is_short ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64>(), short_points)
+                      : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64>(), points);
+    default:
+      return launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64_WIDE>(),
+                         std::integral_constant<uint32_t, 64>());
+  }
+}

@@ -1,0 +1,62 @@
+/* tile_lanes.h - a tile being decoded on the CPU: what its loops over lanes share.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Words are copied in reverse, so that the bits of a tile are one long number, the first bit its
+ * highest: the eight bytes at first_window - p / 8, shifted left by p % 8, are 57 bits or more from
+ * bit p on; of four bytes from there + 4 on, 25 or more.
+ */
+#ifndef SZG_TILE_LANES_H
+#define SZG_TILE_LANES_H
+
+#include "core/dispatch.h"
+#include "fused/tile.h"
+#include "fused/tile_spans.h"
+
+/* Only a lane's end tells whether its bits were those of its codes: until then it may read on. */
+enum { SZG_OVERRUN_BYTES = SZG_LANE_MAX_BITS / 8 + 16 };
+
+/* Lane l has the bits from positions[l] to ends[l] - 1. */
+typedef struct szg_tile_lanes {
+  const szg_tile_decoder *decoder;
+  uint32_t lattice_bits, zero_groups;
+  szg_tile_points *deltas;
+  uint32_t busy; /* bit l: lane l has bits */
+  uint32_t positions[SZG_LANES], ends[SZG_LANES];
+  const uint8_t *first_window; /* of bit 0 */
+  uint8_t bytes[SZG_OVERRUN_BYTES + 4 * SZG_TILE_MAX_WORDS];
+} szg_tile_lanes;
+
+/* Half a group of the lanes of a span; for the compiler, constants where it matters. */
+typedef struct szg_half_kind {
+  bool is_wide;        /* the lattice has 64 bits */
+  bool is_in_a_group;  /* the half may be left out, */
+  bool has_zero_bit;   /* as a bit right before it says */
+  uint32_t code_count; /* of a lane */
+} szg_half_kind;
+
+SZG_INLINE szg_half_kind szg_half_kind_of(bool is_wide, uint32_t zero_groups, uint32_t half,
+                                          const szg_tile_span *span) {
+  bool const is_in_a_group = zero_groups != SZG_ZERO_GROUPS_NONE;
+  bool const begins_group = half == 0 || zero_groups == SZG_ZERO_GROUPS_4;
+  return (szg_half_kind){is_wide, is_in_a_group, is_in_a_group && begins_group,
+                         span->row_counts[half]};
+}
+
+/* A lane's codes of half a group, one by one, whatever follows them. Returns the position where
+ * they end. */
+uint32_t szg_decode_half_by_code(szg_tile_lanes *lanes, const uint16_t *first_values,
+                                 uint32_t code_count, uint32_t lane, uint32_t position);
+
+/* Decodes all lanes, moving positions: lane after lane, or eight at a time. */
+typedef void szg_decode_lanes(szg_tile_lanes *lanes, const szg_tile_span *spans,
+                              uint32_t span_count);
+szg_decode_lanes szg_decode_lanes_plain;
+szg_decode_lanes szg_decode_lanes_avx2; /* x86-64 with AVX2 alone */
+
+/* szg_tile_decode by one of these. */
+bool szg_tile_decode_by(szg_decode_lanes *decode_lanes, const szg_tile_decoder *decoder,
+                        uint32_t lattice_bits, uint32_t zero_groups, const szg_tile *tile,
+                        const uint8_t *words, uint32_t word_count,
+                        szg_tile_points *deltas) SZG_CHECKED;
+
+#endif

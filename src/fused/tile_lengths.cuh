@@ -1,0 +1,196 @@
+/* tile_lengths.cuh - code lengths of a tile frame's book, by a block of threads.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Package-merge as in huffman/codebook.c, order for order. Lists are merged by ranks: an item's
+ * place is its own place in its list and how many items of the other come before it.
+ */
+#ifndef SZG_TILE_LENGTHS_CUH
+#define SZG_TILE_LENGTHS_CUH
+
+#include <cub/block/block_scan.cuh>
+
+#include "fused/tile_core.h"
+#include "predict/lorenzo.cuh"
+
+namespace szg {
+
+struct LengthsPolicy {
+  static constexpr uint32_t kThreads = 640;
+  static constexpr uint32_t kWarps = kThreads / 32;
+  static constexpr uint32_t kShare = SZG_TILE_SYMBOLS / kThreads; /* symbols of a thread */
+};
+static_assert(LengthsPolicy::kShare * LengthsPolicy::kThreads == SZG_TILE_SYMBOLS, "even shares");
+static_assert(SZG_TILE_CODE_BITS <= LengthsPolicy::kWarps, "a warp a list");
+
+/* Lists: one for each bit of the longest code. */
+constexpr uint32_t kLists = SZG_TILE_CODE_BITS;
+constexpr uint32_t kMostPairs = SZG_TILE_SYMBOLS; /* of a list: it has under twice the leaves */
+constexpr uint32_t kPairWords = kMostPairs / 32;
+constexpr uint32_t kIsPackage = 1u << 31; /* in an item; the rest is its weight */
+static_assert((uint64_t)(kLists + 1) * (SZG_MOST_COUNTED * SZG_TILE_VALUES + 2) < kIsPackage,
+              "the heaviest package: a list weighs what all symbols do and the list before");
+
+typedef cub::BlockScan<uint32_t, LengthsPolicy::kThreads, cub::BLOCK_SCAN_WARP_SCANS> BookScan;
+
+struct LengthsMemory {
+  uint64_t leaves[SZG_TILE_SYMBOLS]; /* count << 32 | symbol, ascending */
+  union {
+    uint64_t sorting[SZG_TILE_SYMBOLS];
+    uint2 items[2][kMostPairs]; /* in pairs: this list and the next */
+  };
+  uint32_t packages[kLists][2][kPairWords]; /* which first and which second items of pairs are */
+  uint16_t packages_before[kLists][kPairWords];
+  uint32_t leaves_taken[kLists];
+  BookScan::TempStorage scan;
+};
+
+/* How many of a sorted run are less. step: a power of two, more than half of them. */
+__device__ inline uint32_t count_less(const uint64_t *run, uint32_t item_count, uint32_t step,
+                                      uint64_t item) {
+  uint32_t found = 0;
+  for (; step > 0; step /= 2)
+    if (found + step <= item_count && run[found + step - 1] < item) found += step;
+  return found;
+}
+
+/* Symbols that occur to memory->leaves, in order; returns how many. The whole block calls. */
+__device__ inline uint32_t sort_leaves(const uint32_t *counts, LengthsMemory *memory) {
+  uint32_t const first = threadIdx.x * LengthsPolicy::kShare;
+  uint32_t occurring = 0, place = 0, leaf_count = 0;
+  for (uint32_t s = first; s < first + LengthsPolicy::kShare; s++) occurring += counts[s] > 0;
+  BookScan(memory->scan).ExclusiveSum(occurring, place, leaf_count);
+  uint32_t level_count = 0;
+  while (1u << level_count < leaf_count) level_count++;
+  bool const is_odd = level_count % 2;
+  uint64_t *from = is_odd ? memory->sorting : memory->leaves;
+  uint64_t *to = is_odd ? memory->leaves : memory->sorting;
+  for (uint32_t s = first; s < first + LengthsPolicy::kShare; s++)
+    if (counts[s] > 0) from[place++] = (uint64_t)counts[s] << 32 | s;
+  for (uint32_t run = 1; run < leaf_count; run *= 2) {
+    __syncthreads(); /* runs complete before they are merged */
+    for (uint32_t i = threadIdx.x; i < leaf_count; i += LengthsPolicy::kThreads) {
+      uint64_t const leaf = from[i];
+      uint32_t const pair_first = i & ~(2 * run - 1);
+      uint32_t const other = (i & run) ? pair_first : min(pair_first + run, leaf_count);
+      uint32_t const other_count = min(run, leaf_count - other);
+      uint32_t const before = count_less(from + other, other_count, run, leaf);
+      to[pair_first + (i & (run - 1)) + before] = leaf; /* no two are equal */
+    }
+    uint64_t *const swapped = from;
+    from = to;
+    to = swapped;
+  }
+  __syncthreads(); /* in order before they are used */
+  return leaf_count;
+}
+
+__device__ inline uint32_t leaf_weight(const LengthsMemory &memory, uint32_t i) {
+  return (uint32_t)(memory.leaves[i] >> 32);
+}
+
+__device__ inline uint32_t package_weight(uint2 pair) {
+  return (pair.x & ~kIsPackage) + (pair.y & ~kIsPackage);
+}
+
+/* Leaf j and the package of pair j to their places in the next list. */
+__device__ inline void merge_pair(uint32_t j, uint32_t leaf_count, uint32_t pair_count, uint2 pair,
+                                  const uint2 *pairs, const LengthsMemory &memory, uint32_t *next) {
+  uint32_t const leaf = leaf_weight(memory, j), package = package_weight(pair);
+  uint32_t packages_before = 0, leaves_before = 0; /* searched at once: each step waits */
+  for (uint32_t step = 1u << (31 - __clz((int)leaf_count)); step > 0; step /= 2) {
+    uint32_t const packages = packages_before + step, leaves = leaves_before + step;
+    if (packages <= pair_count && package_weight(pairs[packages - 1]) < leaf)
+      packages_before = packages;
+    if (leaves <= leaf_count && leaf_weight(memory, leaves - 1) <= package) leaves_before = leaves;
+  }
+  next[j + packages_before] = leaf;
+  if (j < pair_count) next[j + leaves_before] = package | kIsPackage;
+}
+
+/* Notes which items of a list are packages, and makes the next list unless it is the last. */
+__device__ inline void merge_list(uint32_t list, uint32_t leaf_count, uint32_t pair_count,
+                                  LengthsMemory *memory) {
+  const uint2 *const pairs = memory->items[list % 2];
+  uint32_t *const next = reinterpret_cast<uint32_t *>(memory->items[(list + 1) % 2]);
+  for (uint32_t j = threadIdx.x; j < kMostPairs; j += LengthsPolicy::kThreads) {
+    uint2 const pair = j < pair_count ? pairs[j] : make_uint2(0, 0);
+    uint32_t const first = __ballot_sync(kAllLanes, (pair.x & kIsPackage) != 0);
+    uint32_t const second = __ballot_sync(kAllLanes, (pair.y & kIsPackage) != 0);
+    if (threadIdx.x % 32 == 0) {
+      memory->packages[list][0][j / 32] = first;
+      memory->packages[list][1][j / 32] = second;
+    }
+    /* There are fewer pairs than leaves. */
+    if (list + 1 < kLists && j < leaf_count)
+      merge_pair(j, leaf_count, pair_count, pair, pairs, *memory, next);
+  }
+}
+
+/* How many packages are in words before each word of a list. A warp a list. */
+__device__ inline void sum_packages(LengthsMemory *memory) {
+  uint32_t const list = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (list >= kLists) return;
+  auto const in_word = [&](uint32_t word) {
+    return word < kPairWords ? (uint32_t)__popc(memory->packages[list][0][word]) +
+                                   (uint32_t)__popc(memory->packages[list][1][word])
+                             : 0;
+  };
+  static_assert(kPairWords <= 64, "two words a lane");
+  uint32_t const first = in_word(2 * lane), both = first + in_word(2 * lane + 1);
+  uint32_t sum = both;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    uint32_t const left = __shfl_up_sync(kAllLanes, sum, step);
+    if (lane >= (uint32_t)step) sum += left;
+  }
+  if (2 * lane < kPairWords) memory->packages_before[list][2 * lane] = (uint16_t)(sum - both);
+  if (2 * lane + 1 < kPairWords)
+    memory->packages_before[list][2 * lane + 1] = (uint16_t)(sum - both + first);
+}
+
+/* Leaves among the items taken of each list: 2 n - 2 of the last, then all that the taken packages
+ * hold. One thread. */
+__device__ inline void take_leaves(uint32_t leaf_count, LengthsMemory *memory) {
+  uint32_t pairs_taken = leaf_count - 1;
+  for (int list = kLists - 1; list >= 0; list--) {
+    uint32_t const word = min(pairs_taken / 32, kPairWords - 1);
+    uint32_t const mask = (1u << pairs_taken % 32) - 1;
+    uint32_t const packages = memory->packages_before[list][word] +
+                              (uint32_t)__popc(memory->packages[list][0][word] & mask) +
+                              (uint32_t)__popc(memory->packages[list][1][word] & mask);
+    memory->leaves_taken[list] = 2 * pairs_taken - packages;
+    pairs_taken = packages;
+  }
+}
+
+/* Optimal lengths of at most SZG_TILE_CODE_BITS for counts, of which two at least are not 0.
+ * lengths: 0 before. The whole block calls, of LengthsPolicy::kThreads, and waits before it
+ * reads. */
+__device__ inline void find_lengths(const uint32_t *counts, LengthsMemory *memory,
+                                    uint8_t *lengths) {
+  uint32_t const leaf_count = sort_leaves(counts, memory);
+  uint32_t *const first_list = reinterpret_cast<uint32_t *>(memory->items[0]);
+  for (uint32_t i = threadIdx.x; i < leaf_count; i += LengthsPolicy::kThreads)
+    first_list[i] = leaf_weight(*memory, i);
+  uint32_t item_count = leaf_count;
+  for (uint32_t list = 0; list < kLists; list++) {
+    __syncthreads(); /* the list is complete, and the one before is read no more */
+    merge_list(list, leaf_count, item_count / 2, memory);
+    item_count = leaf_count + item_count / 2;
+  }
+  __syncthreads(); /* all packages noted */
+  sum_packages(memory);
+  __syncthreads(); /* sums complete */
+  if (threadIdx.x == 0) take_leaves(leaf_count, memory);
+  __syncthreads(); /* every list's leaves known */
+  for (uint32_t i = threadIdx.x; i < leaf_count; i += LengthsPolicy::kThreads) {
+    uint8_t length = 0;
+#pragma unroll
+    for (uint32_t list = 0; list < kLists; list++) length += i < memory->leaves_taken[list];
+    lengths[(uint32_t)memory->leaves[i]] = length;
+  }
+}
+
+} // namespace szg
+
+#endif

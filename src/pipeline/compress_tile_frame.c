@@ -1,0 +1,243 @@
+/* compress_tile_frame.c - one frame in the tile layout: a sample for the codebook, then one pass.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * With the book known beforehand, tiles go from values to bits at once. A part of 16 tiles is coded
+ * into a slot; as soon as all parts before it are done its place in the bitstream is known, and it
+ * is copied there, into the archive itself.
+ */
+#include <sched.h>
+#include <string.h>
+
+#include "pipeline/compress_frame.h"
+#include "pipeline/frame_sections.h"
+#include "pipeline/pipeline.h"
+
+/* One tile frame at work. */
+typedef struct tile_job {
+  szg_frame_job *frame;
+  szg_quantizer quantizer;
+  bool is_wide;
+  uint32_t lattice_bits, zero_groups;
+  uint32_t counted_tiles;
+  uint8_t *stream; /* where the bitstream goes */
+  uint64_t stream_room;
+  uint64_t next_part;    /* the first that has no place yet */
+  uint64_t stream_bytes; /* of the parts before it */
+} tile_job;
+
+/* ---- [1] the codebook, from a sample of tiles ---- */
+
+static void difference_tile(const tile_job *job, const szg_tile *tile, szg_tile_work *work) {
+  szg_tile_quantize(&job->quantizer, tile, job->frame->values, work);
+  szg_tile_difference(job->is_wide, tile, job->frame->choice.axes, &work->lattice, &work->deltas);
+}
+
+static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker_index) {
+  const tile_job *const job = job_pointer;
+  const szg_grid *const grid = &job->frame->grid;
+  szg_compress_worker *const worker = &job->frame->plan->workers[worker_index];
+  szg_tile const tile =
+      szg_tile_at(grid, szg_sample_tile(grid->tile_count, job->counted_tiles, (uint32_t)i));
+  difference_tile(job, &tile, &worker->tile);
+  szg_tile_count(job->lattice_bits, &tile, &worker->tile.deltas, &worker->tally);
+  return SZGPU_OK;
+}
+
+static void add_tally(const szg_tile_tally *from, szg_tile_tally *to) {
+  for (int s = 0; s < SZG_TILE_SYMBOLS; s++) to->counts[s] += from->counts[s];
+  for (int v = 0; v < SZG_ZERO_GROUPS_COUNT; v++) {
+    to->zeros[v] += from->zeros[v];
+    to->group_bits[v] += from->group_bits[v];
+  }
+}
+
+static szgpu_status build_book(tile_job *job, uint64_t *book_bytes) {
+  szg_compress_plan *const plan = job->frame->plan;
+  szg_threads *const threads = &job->frame->ctx->threads;
+  for (int i = 0; i < threads->count; i++)
+    memset(&plan->workers[i].tally, 0, sizeof plan->workers[i].tally);
+  job->counted_tiles = szg_counted_tiles(job->frame->grid.tile_count);
+  SZG_TRY(szg_for_parts(threads, job->counted_tiles, 0, count_tile, job));
+  szg_tile_tally *const tally = &plan->workers[0].tally;
+  for (int i = 1; i < threads->count; i++) add_tally(&plan->workers[i].tally, tally);
+  job->zero_groups = szg_choose_zero_groups(tally);
+  szg_tile_book_build(tally, job->zero_groups, plan->book, plan->book_work);
+  szg_tile_encoder_build(plan->book, plan->encoder);
+  *book_bytes = szg_codebook_write(plan->book, plan->book_bytes);
+  return SZGPU_OK;
+}
+
+/* ---- [2] slots ---- */
+
+static void open_slots(tile_job *job) {
+  const szg_compress_plan *const plan = job->frame->plan;
+  for (uint32_t i = 0; i < plan->slot_count; i++) {
+    plan->slots[i].free_for = i;
+    plan->slots[i].is_done = false;
+  }
+}
+
+/* Waits until the part's slot is free. Parts begin in order, so all that is waited for has begun;
+ * and the lowest part that is not done finds its slot free. */
+static szg_part_slot *take_slot(const tile_job *job, uint64_t part) {
+  const szg_compress_plan *const plan = job->frame->plan;
+  szg_part_slot *const slot = &plan->slots[part % plan->slot_count];
+  while (__atomic_load_n(&slot->free_for, __ATOMIC_ACQUIRE) != part) sched_yield();
+  return slot;
+}
+
+/* Gives places to the parts done that follow one another, from the first that has none. */
+static uint64_t place_parts(tile_job *job) {
+  const szg_compress_plan *const plan = job->frame->plan;
+  uint64_t part = job->next_part;
+  for (; part < job->frame->part_count; part++) {
+    szg_part_slot *const slot = &plan->slots[part % plan->slot_count];
+    if (!slot->is_done) break;
+    slot->is_done = false;
+    slot->offset = job->stream_bytes;
+    job->stream_bytes += slot->byte_count;
+  }
+  job->next_part = part;
+  return part;
+}
+
+/* The part is done: what has its place now is copied there, as far as the archive has room. */
+static void finish_part(tile_job *job, szg_part_slot *slot) {
+  const szg_compress_plan *const plan = job->frame->plan;
+  uint64_t first_part, end_part;
+#pragma omp critical(szg_part_places)
+  {
+    slot->is_done = true;
+    first_part = job->next_part;
+    end_part = place_parts(job);
+  }
+  for (uint64_t part = first_part; part < end_part; part++) {
+    szg_part_slot *const placed = &plan->slots[part % plan->slot_count];
+    if (placed->offset <= job->stream_room &&
+        placed->byte_count <= job->stream_room - placed->offset)
+      memcpy(job->stream + placed->offset, placed->words, placed->byte_count);
+    __atomic_store_n(&placed->free_for, part + plan->slot_count, __ATOMIC_RELEASE);
+  }
+}
+
+/* ---- [3] values to bits ---- */
+
+/* A raw tile: the values, in code order. */
+static void copy_values(const tile_job *job, const szg_tile *tile, uint8_t *words) {
+  size_t const width = szg_dtype_bytes(job->frame->dtype);
+  size_t const row_bytes = tile->x_extent * width;
+  const uint8_t *const values = job->frame->values;
+  for (uint32_t z = 0; z < tile->z_extent; z++)
+    for (uint32_t y = 0; y < tile->y_extent; y++, words += row_bytes)
+      memcpy(words, values + width * (tile->first_value + z * tile->z_stride + y * tile->y_stride),
+             row_bytes);
+}
+
+/* Gives the bytes of its words. */
+static szgpu_status code_tile(const tile_job *job, uint64_t tile_index, szg_tile_work *work,
+                              szg_outlier_lists *lists, uint8_t *words, uint64_t *byte_count) {
+  szg_frame_job *const frame = job->frame;
+  szg_tile const tile = szg_tile_at(&frame->grid, tile_index);
+  uint32_t const raw_words =
+      szg_raw_tile_words(tile.value_count, (uint32_t)szg_dtype_bytes(frame->dtype));
+  difference_tile(job, &tile, work);
+  uint32_t const word_count =
+      szg_tile_encode(frame->plan->encoder, job->lattice_bits, job->zero_groups, &tile,
+                      &work->deltas, raw_words, words);
+  bool const is_raw = word_count == raw_words;
+  if (is_raw) copy_values(job, &tile, words);
+  frame->plan->tile_sizes[tile_index] = (uint16_t)word_count;
+  *byte_count = (uint64_t)word_count * 4;
+  return szg_outlier_add_marked(frame->dtype, &tile,
+                                work->has_marks && !is_raw ? work->marks : NULL, frame->values,
+                                tile_index, lists, &frame->plan->counts);
+}
+
+static szgpu_status code_tiles(const tile_job *job, uint64_t part, szg_tile_work *work,
+                               szg_part_slot *slot) {
+  szg_frame_job *const frame = job->frame;
+  szg_outlier_lists *const lists = &frame->plan->lists[part];
+  uint64_t const end_tile = szg_part_end_tile(frame, part);
+  for (uint64_t t = part * SZG_PART_TILES; t < end_tile; t++) {
+    uint64_t tile_bytes;
+    SZG_TRY(code_tile(job, t, work, lists, slot->words + slot->byte_count, &tile_bytes));
+    slot->byte_count += tile_bytes;
+  }
+  szg_frame_add_sure_bytes(frame, slot->byte_count + szg_marked_bytes(lists));
+  return SZGPU_OK;
+}
+
+/* A part that fails, or is not wanted any more, is done too: later ones wait for it. */
+static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index) {
+  tile_job *const job = job_pointer;
+  szg_compress_worker *const worker = &job->frame->plan->workers[worker_index];
+  szg_part_slot *const slot = take_slot(job, part);
+  slot->byte_count = 0;
+  szgpu_status const status =
+      szg_frame_is_outgrown(job->frame) ? SZGPU_OK : code_tiles(job, part, &worker->tile, slot);
+  finish_part(job, slot);
+  return status;
+}
+
+/* ---- [4] the frame ---- */
+
+/* Leaves room for header, codebook and tile sizes before the bitstream. */
+static void place_stream(tile_job *job, const szg_writer *writer, const szg_section_sizes *sizes) {
+  uint64_t const start = writer->used_bytes + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT) +
+                         szg_align_up(sizes->book, SZG_ALIGNMENT) +
+                         szg_align_up(sizes->tile_bits, SZG_ALIGNMENT);
+  uint64_t const place = szg_min_u64(start, writer->capacity);
+  job->stream = writer->archive + place;
+  job->stream_room = writer->capacity - place;
+}
+
+static szgpu_status write_copy(szg_writer *writer, uint32_t kind, const void *contents,
+                               uint64_t byte_count) {
+  uint8_t *bytes;
+  SZG_TRY(szg_writer_begin_section(writer, byte_count, &bytes));
+  memmove(bytes, contents, byte_count);
+  return szg_writer_end_section(writer, kind, byte_count);
+}
+
+static szgpu_status write_sections(const tile_job *job, szg_writer *writer,
+                                   const szg_section_sizes *sizes, szg_frame_header *frame) {
+  const szg_compress_plan *const plan = job->frame->plan;
+  SZG_TRY(szg_writer_begin_frame(writer, frame, SZG_TILE_SECTION_COUNT));
+  SZG_TRY(szg_writer_require_room(writer, szg_align_up(sizes->book, SZG_ALIGNMENT) +
+                                              szg_align_up(sizes->tile_bits, SZG_ALIGNMENT) +
+                                              szg_align_up(sizes->bitstream, SZG_ALIGNMENT)));
+  SZG_TRY(write_copy(writer, SZG_SECTION_CODEBOOK, plan->book_bytes, sizes->book));
+  SZG_TRY(write_copy(writer, SZG_SECTION_TILE_SIZES, plan->tile_sizes, sizes->tile_bits));
+  /* The stream is where it should be, unless zstd made what is before it smaller. */
+  SZG_TRY(write_copy(writer, SZG_SECTION_BITSTREAM, job->stream, sizes->bitstream));
+  return szg_write_marked(job->frame, writer, sizes);
+}
+
+szgpu_status szg_write_tile_frame(szg_frame_job *frame_job, szg_writer *writer,
+                                  szg_frame_header *frame) {
+  szg_threads *const threads = &frame_job->ctx->threads;
+  const szg_bound_plan *const bound = frame_job->bound;
+  tile_job job = {.frame = frame_job,
+                  .quantizer = bound->quantizer,
+                  .is_wide = szg_is_wide(bound->quantizer.arithmetic)};
+  bool const has_16_bits = szg_quantizer_shorten(bound->greatest, &job.quantizer);
+  job.lattice_bits = szg_lattice_bits(job.quantizer.arithmetic, has_16_bits);
+  SZG_TRY(szg_choose(threads, &job.quantizer, &frame_job->grid, frame_job->values, SZG_COST_RADIUS,
+                     frame_job->plan->choice_work, &frame_job->choice));
+  szg_section_sizes sizes = {.tile_bits = 2 * frame_job->grid.tile_count};
+  SZG_TRY(build_book(&job, &sizes.book));
+  place_stream(&job, writer, &sizes);
+  open_slots(&job);
+  SZG_TRY(
+      szg_for_parts(threads, frame_job->part_count, frame_job->grid.value_count, code_part, &job));
+  if (szg_frame_is_outgrown(frame_job)) return szg_write_raw_frame(frame_job, writer, frame);
+  sizes.bitstream = job.stream_bytes;
+  szg_size_outliers(frame_job, &sizes);
+  if (szg_sections_bytes(&sizes) >= frame_job->raw_bytes)
+    return szg_write_raw_frame(frame_job, writer, frame);
+  frame->kind = SZG_FRAME_TILE;
+  frame->axes = frame_job->choice.axes;
+  frame->zero_groups = job.zero_groups;
+  frame->has_16_bits = has_16_bits;
+  return write_sections(&job, writer, &sizes, frame);
+}

@@ -1,0 +1,356 @@
+/* test_cuda_tile_book.cu - codebooks of tile frames are made and read on the device as on the CPU.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "cuda/cuda_test.cuh"
+#include "fused/tile_cuda.h"
+#include "predict/axes_core.h"
+#include "quant/bound.h"
+
+using cuda_test::DeviceArray;
+using cuda_test::random_below;
+using cuda_test::random_bits;
+using cuda_test::random_unit;
+
+namespace {
+
+struct Shape {
+  int ndim;
+  uint64_t dims[SZG_MAX_DIMS];
+};
+
+const Shape shapes[] = {
+    {1, {1, 1, 1, 1}},     {1, {31, 1, 1, 1}},     {1, {257, 1, 1, 1}},   {1, {4095, 1, 1, 1}},
+    {1, {12345, 1, 1, 1}}, {1, {300007, 1, 1, 1}}, {2, {2, 2, 1, 1}},     {2, {5, 33, 1, 1}},
+    {2, {63, 65, 1, 1}},   {2, {64, 31, 1, 1}},    {2, {600, 500, 1, 1}}, {2, {3, 5000, 1, 1}},
+    {3, {2, 2, 2, 1}},     {3, {16, 8, 32, 1}},    {3, {17, 9, 33, 1}},   {3, {3, 70, 100, 1}},
+    {3, {100, 50, 90, 1}}, {4, {2, 2, 2, 2}},      {4, {5, 17, 9, 33}},
+};
+
+constexpr double kFill = -999.0;
+
+/* A field and how it is quantized. */
+struct Case {
+  szgpu_shape shape;
+  szg_grid grid;
+  szg_quantizer quantizer;
+  uint32_t lattice_bits;
+  std::vector<double> values;
+};
+
+/* All four arithmetics, and the two that have a 16-bit lattice with that. */
+constexpr int kLattices = 6;
+
+Case make_case(const Shape &shape, int lattice, bool has_fill) {
+  Case made = {};
+  uint32_t const arithmetic = lattice < 4 ? (uint32_t)lattice : 2 * ((uint32_t)lattice - 4);
+  bool const is_f32 = arithmetic == SZG_ARITHMETIC_F32 || arithmetic == SZG_ARITHMETIC_F32_CLOSE;
+  made.shape.ndim = shape.ndim;
+  made.shape.dtype = is_f32 ? SZGPU_F32 : SZGPU_F64;
+  memcpy(made.shape.dims, shape.dims, sizeof shape.dims);
+  MUST(szg_grid_of_shape(&made.shape, &made.grid));
+  made.quantizer = szg_quantizer_make(arithmetic, 0.5, 1.0, has_fill,
+                                      szg_bits_of_value(made.shape.dtype, kFill));
+  made.lattice_bits = arithmetic == SZG_ARITHMETIC_F64_WIDE ? 64 : 32;
+  if (lattice >= 4) {
+    CHECK(szg_quantizer_shorten(32000.0, &made.quantizer), "the lattice has 16 bits");
+    made.lattice_bits = 16;
+  }
+  made.values.resize(made.grid.value_count);
+  return made;
+}
+
+/* ---- fields ---- */
+
+void fill_zero(Case *made) {
+  for (double &value : made->values) value = 0.0;
+}
+
+void fill_waves(Case *made) {
+  double const amplitude = exp2(14.0 * random_unit()), frequency = 0.3 * random_unit();
+  double const noise = random_below(2) ? 0.0 : 3.0 * random_unit();
+  for (uint64_t i = 0; i < made->values.size(); i++)
+    made->values[i] = amplitude * sin(frequency * (double)(i % made->grid.x_extent)) +
+                      noise * (random_unit() - 0.5);
+}
+
+void fill_noise(Case *made) {
+  double const height = exp2(14.9 * random_unit());
+  for (double &value : made->values) value = height * (random_unit() - 0.5);
+}
+
+/* Mostly zero: lanes and groups with nothing in them. */
+void fill_specks(Case *made) {
+  uint64_t const rarity = 1 + random_below(2000);
+  for (double &value : made->values)
+    value = random_below(rarity) ? 0.0 : (double)random_below(5) - 2.0;
+}
+
+/* Stretches of NaN, of the fill value and of values that have no point, among others. */
+void fill_gaps(Case *made) {
+  uint64_t left = 0, kind = 0;
+  for (double &value : made->values) {
+    if (left-- == 0) {
+      left = random_below(random_below(4) ? 20 : 6000);
+      kind = random_below(5);
+    }
+    value = kind == 0 ? nan("") : kind == 1 ? kFill : kind == 2 ? 1e30 : 50.0 * random_unit();
+  }
+}
+
+/* Every magnitude there is a class for. */
+void fill_huge(Case *made) {
+  for (double &value : made->values)
+    value = (random_unit() - 0.5) * exp2((double)random_below(made->lattice_bits + 2));
+}
+
+/* ---- the comparison ---- */
+
+szg_tile_work tile_work; /* all too large for the stack */
+szg_codebook book;
+szg_codebook_work book_work;
+
+struct Expected {
+  szg_tile_tally tally;
+  szg_tile_book_cuda book;
+};
+
+void describe(const szg_codebook &from, szg_tile_book_cuda *made) {
+  static uint8_t section[SZG_CODEBOOK_MAX_BYTES];
+  szg_tile_encoder_build(&from, &made->encoder);
+  made->section_bytes = (uint32_t)szg_codebook_write(&from, section);
+  memcpy(made->section, section, made->section_bytes);
+}
+
+Expected make_on_cpu(const Case &tested, const void *values, uint32_t axes) {
+  Expected expected = {};
+  bool const is_wide = szg_is_wide(tested.quantizer.arithmetic);
+  uint32_t const sample_count = szg_counted_tiles(tested.grid.tile_count);
+  for (uint32_t i = 0; i < sample_count; i++) {
+    szg_tile const tile =
+        szg_tile_at(&tested.grid, szg_sample_tile(tested.grid.tile_count, sample_count, i));
+    szg_tile_quantize(&tested.quantizer, &tile, values, &tile_work);
+    szg_tile_difference(is_wide, &tile, axes, &tile_work.lattice, &tile_work.deltas);
+    szg_tile_count(tested.lattice_bits, &tile, &tile_work.deltas, &expected.tally);
+  }
+  expected.book.zero_groups = szg_choose_zero_groups(&expected.tally);
+  szg_tile_book_build(&expected.tally, expected.book.zero_groups, &book, &book_work);
+  describe(book, &expected.book);
+  return expected;
+}
+
+bool zero_groups_occurred[SZG_ZERO_GROUPS_COUNT];
+
+template <class Value>
+void compare_typed(const Case &tested, const std::vector<Value> &values, uint32_t axes,
+                   const char *what) {
+  Expected const expected = make_on_cpu(tested, values.data(), axes);
+  zero_groups_occurred[expected.book.zero_groups] = true;
+  DeviceArray<Value> field(values);
+  DeviceArray<uint32_t> device_axes(std::vector<uint32_t>(1, axes));
+  DeviceArray<uint8_t> work(szg_tile_book_work_bytes_cuda());
+  DeviceArray<szg_tile_book_cuda> device_book(1);
+  for (int time = 0; time < 2; time++) /* the second time as the first one left the memory */
+    MUST(szg_tile_book_make_cuda(&tested.quantizer, tested.lattice_bits, &tested.grid, field.data(),
+                                 device_axes.data(), work.data(), device_book.data(),
+                                 cuda_test::stream));
+  szg_tile_book_cuda const found = device_book.host()[0];
+  szg_tile_tally tally;
+  memcpy(&tally, work.host().data(), sizeof tally);
+  const uint64_t *const dims = tested.shape.dims;
+  char name[200];
+  snprintf(name, sizeof name, "%s, %d-D %llu %llu %llu %llu, arithmetic %u, %u bits, axes %u", what,
+           tested.shape.ndim, (unsigned long long)dims[0], (unsigned long long)dims[1],
+           (unsigned long long)dims[2], (unsigned long long)dims[3], tested.quantizer.arithmetic,
+           tested.lattice_bits, axes);
+  CHECK(memcmp(&tally, &expected.tally, sizeof tally) == 0, "%s: other counts", name);
+  CHECK(found.zero_groups == expected.book.zero_groups, "%s: zero groups %u, not %u", name,
+        found.zero_groups, expected.book.zero_groups);
+  CHECK(found.section_bytes == expected.book.section_bytes, "%s: %u bytes, not %u", name,
+        found.section_bytes, expected.book.section_bytes);
+  CHECK(memcmp(found.section, expected.book.section, sizeof found.section) == 0,
+        "%s: another section", name);
+  CHECK(memcmp(&found.encoder, &expected.book.encoder, sizeof found.encoder) == 0,
+        "%s: another encoder", name);
+}
+
+void compare(const Case &tested, uint32_t axes, const char *what) {
+  if (tested.shape.dtype == SZGPU_F64)
+    compare_typed(tested, tested.values, axes, what);
+  else
+    compare_typed(tested, std::vector<float>(tested.values.begin(), tested.values.end()), axes,
+                  what);
+}
+
+/* ---- making ---- */
+
+void books_are_the_cpus_for_fields_of_every_kind() {
+  struct {
+    const char *name;
+    void (*fill)(Case *);
+  } const fields[] = {{"zero", fill_zero},     {"waves", fill_waves}, {"noise", fill_noise},
+                      {"specks", fill_specks}, {"gaps", fill_gaps},   {"huge", fill_huge}};
+  for (Shape const &shape : shapes)
+    for (int lattice = 0; lattice < kLattices; lattice++)
+      for (auto const &field : fields) {
+        Case made = make_case(shape, lattice, field.fill == fill_gaps);
+        field.fill(&made);
+        uint32_t const all_axes = szg_grid_axes(&made.grid);
+        compare(made, all_axes, field.name);
+        compare(made, 1 + (uint32_t)random_below(all_axes), field.name);
+      }
+  for (int v = 0; v < SZG_ZERO_GROUPS_COUNT; v++)
+    CHECK(zero_groups_occurred[v], "no field took zero groups %d", v);
+}
+
+void every_set_of_axes_has_its_edge() {
+  Shape const cut[] = {{2, {70, 100, 1, 1}}, {3, {20, 12, 50, 1}}};
+  for (Shape const &shape : cut)
+    for (int lattice = 0; lattice < kLattices; lattice++) {
+      Case made = make_case(shape, lattice, true);
+      fill_noise(&made);
+      for (double &value : made.values)
+        if (random_below(50) == 0) value = kFill;
+      for (uint32_t axes = 1; axes <= szg_grid_axes(&made.grid); axes++)
+        compare(made, axes, "edge");
+    }
+}
+
+void a_thin_last_frame_is_tiled_as_its_field() {
+  Shape const shape = {3, {1, 40, 70, 1}};
+  Case made = make_case({3, {16, 40, 70, 1}}, 0, false);
+  made.grid = szg_grid_of_rows(&made.grid, shape.dims[0]);
+  made.values.resize(made.grid.value_count);
+  fill_specks(&made);
+  for (uint32_t axes = 1; axes <= SZG_AXES_ALL; axes++) compare(made, axes, "thin");
+}
+
+/* Over 8192 tiles: the most are counted. */
+void as_many_tiles_as_are_ever_counted() {
+  Case made = make_case({1, {8200 * SZG_TILE_VALUES + 5, 1, 1, 1}}, 0, false);
+  made.values = std::vector<double>();
+  std::vector<float> values(made.grid.value_count);
+  for (uint64_t i = 0; i < values.size(); i++)
+    values[i] = (float)((uint32_t)i * 2654435761u >> (8 + i / SZG_TILE_VALUES % 20));
+  compare_typed(made, values, SZG_AXIS_X, "most tiles");
+}
+
+/* ---- reading ---- */
+
+/* A section with room before it, so that it need not be aligned. */
+void compare_decoder(const std::vector<uint8_t> &section, uint32_t offset, const char *what) {
+  static szg_tile_decoder expected;
+  szgpu_status status = szg_codebook_read(section.data(), section.size(), SZG_TILE_SYMBOLS, &book);
+  if (status == SZGPU_OK) status = szg_tile_decoder_build(&book, &expected);
+  std::vector<uint8_t> placed(offset, 0xFF);
+  placed.insert(placed.end(), section.begin(), section.end());
+  DeviceArray<uint8_t> bytes(placed);
+  DeviceArray<szg_tile_decoder> decoder(1);
+  DeviceArray<szg_verdict> verdict(1);
+  verdict.zero();
+  MUST(szg_tile_decoder_build_cuda(bytes.data() + offset, section.size(), decoder.data(),
+                                   verdict.data(), cuda_test::stream));
+  bool const is_bad = verdict.host()[0].bad_data != 0;
+  std::vector<szg_tile_decoder> const found = decoder.host();
+  CHECK(is_bad == (status != SZGPU_OK), "%s: bad %d, on the CPU status %d", what, is_bad, status);
+  if (status == SZGPU_OK)
+    CHECK(memcmp(&found[0], &expected, sizeof expected) == 0, "%s: another decoder", what);
+  uint32_t unfit = 0;
+  for (uint32_t entry : found[0].entries) {
+    uint32_t const length = entry & SZG_ENTRY_LENGTH;
+    unfit += length < 1 || length > SZG_TILE_CODE_BITS;
+  }
+  CHECK(unfit == 0, "%s: %u entries without a length", what, unfit);
+}
+
+std::vector<uint8_t> random_section(int longest_code) {
+  static uint64_t counts[SZG_TILE_SYMBOLS];
+  static uint8_t bytes[SZG_CODEBOOK_MAX_BYTES];
+  uint64_t const rarity = 1 + random_below(30), steepness = random_below(40);
+  for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++) {
+    uint64_t const distance = s > SZG_TILE_ZERO ? s - SZG_TILE_ZERO : SZG_TILE_ZERO - s;
+    counts[s] = random_below(rarity) ? 0 : 1 + (random_bits() >> 40 >> distance * steepness / 640);
+  }
+  counts[SZG_ESCAPE_SYMBOL] += 1, counts[SZG_TILE_ZERO] += 1;
+  szg_codebook_build(counts, SZG_TILE_SYMBOLS, longest_code, &book, &book_work);
+  size_t const byte_count = szg_codebook_write(&book, bytes);
+  return std::vector<uint8_t>(bytes, bytes + byte_count);
+}
+
+void sections_are_read_as_on_the_cpu() {
+  for (int i = 0; i < 60; i++) compare_decoder(random_section(12), (uint32_t)i % 5, "sound");
+  for (int i = 0; i < 10; i++) compare_decoder(random_section(13), 0, "codes of 13 bits");
+}
+
+void malformed_sections_are_refused_and_do_no_harm() {
+  for (int i = 0; i < 300; i++) {
+    std::vector<uint8_t> section = random_section(12);
+    for (uint64_t k = 0; k <= random_below(3); k++)
+      section[random_below(random_below(2) ? 6 : section.size())] ^= 1 << random_below(8);
+    compare_decoder(section, 0, "flipped");
+  }
+  for (int i = 0; i < 40; i++) {
+    std::vector<uint8_t> section = random_section(12);
+    section.resize(random_below(2 * section.size() + 4), (uint8_t)random_bits());
+    compare_decoder(section, 0, "cut or drawn out");
+  }
+  for (int i = 0; i < 40; i++) {
+    std::vector<uint8_t> section(random_below(40));
+    for (uint8_t &byte : section) byte = (uint8_t)random_bits();
+    if (section.size() > 5) section[1] = section[3] = section[5] = 0;
+    compare_decoder(section, 0, "random");
+  }
+}
+
+/* The escape's length, first, count, runs. */
+std::vector<uint8_t> section_of(uint32_t escape, uint32_t first, uint32_t count,
+                                const std::vector<uint8_t> &runs) {
+  std::vector<uint8_t> section = {(uint8_t)escape, 0,
+                                  (uint8_t)first,  (uint8_t)(first >> 8),
+                                  (uint8_t)count,  (uint8_t)(count >> 8)};
+  section.insert(section.end(), runs.begin(), runs.end());
+  return section;
+}
+
+void sections_at_the_limits() {
+  uint8_t const four = 3 << 5, eight = 7 << 5; /* runs */
+  compare_decoder(section_of(1, 640, 1, {1}), 0, "two symbols");
+  compare_decoder(section_of(1, 641, 1, {1}), 0, "no delta 0");
+  compare_decoder(section_of(0, 640, 2, {1 << 5 | 1}), 0, "no escape");
+  compare_decoder(section_of(0, 640, 1, {1}), 0, "a lone symbol");
+  compare_decoder(section_of(1, 1, 0, {}), 0, "a lone escape");
+  compare_decoder(section_of(0, 1, 0, {}), 0, "nothing");
+  compare_decoder(section_of(2, 639, 3, {2, 2, 2}), 0, "four symbols");
+  compare_decoder(section_of(2, 639, 3, {2 << 5 | 2}), 0, "the same in a run");
+  compare_decoder(section_of(2, 638, 4, {four | 2}), 0, "too many codes");
+  compare_decoder(section_of(2, 639, 2, {1 << 5 | 2}), 0, "too few codes");
+  compare_decoder(section_of(2, 639, 3, {four | 2}), 0, "a run past the end");
+  compare_decoder(section_of(2, 639, 3, {1 << 5 | 2, 2, 0}), 0, "a run too many");
+  compare_decoder(section_of(1, 1, 1279, std::vector<uint8_t>(1279, 1)), 0, "all of 1 bit");
+  std::vector<uint8_t> all_runs(1279, 12); /* 1279 of 12 bits, and the rest of the codes */
+  compare_decoder(section_of(12, 1, 1279, all_runs), 0, "incomplete");
+  for (uint32_t s = 0; s < 1279; s++) all_runs[s] = s < 513 ? 10 : 11; /* 7 eighths */
+  compare_decoder(section_of(3, 1, 1279, all_runs), 0, "every symbol");
+  std::vector<uint8_t> eights(32, eight | 8);
+  eights[31] = 6 << 5 | 8;
+  compare_decoder(section_of(8, 500, 255, eights), 0, "runs of eight");
+  compare_decoder(section_of(3, 0, 1279, all_runs), 0, "first is 0");
+  compare_decoder(section_of(3, 2, 1279, all_runs), 0, "past the symbols");
+  compare_decoder(section_of(3, 65535, 65535, all_runs), 0, "far past the symbols");
+  std::vector<uint8_t> long_section = section_of(3, 1, 1279, all_runs);
+  long_section.resize(70000, 0);
+  compare_decoder(long_section, 0, "long");
+}
+
+} // namespace
+
+int main() {
+  cuda_test::begin();
+  books_are_the_cpus_for_fields_of_every_kind();
+  every_set_of_axes_has_its_edge();
+  a_thin_last_frame_is_tiled_as_its_field();
+  as_many_tiles_as_are_ever_counted();
+  sections_are_read_as_on_the_cpu();
+  malformed_sections_are_refused_and_do_no_harm();
+  sections_at_the_limits();
+  return cuda_test::end();
+}
