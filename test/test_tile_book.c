@@ -226,26 +226,27 @@ static void rare_deltas_go_to_their_class_and_rare_classes_to_the_escape(void **
   tally.zeros[SZG_ZERO_GROUPS_4] = 16384 - 100 - 2 - 1 - 1 - 1 - 1 - 2;
   tally.counts[direct(1)] = 100;
   tally.counts[direct(4)] = 2;    /* 8192 * 2 = N: it stays */
-  tally.counts[direct(5)] = 1;    /* class 4 */
-  tally.counts[direct(-5)] = 1;   /* class 4, negative: alone, so it escapes */
+  tally.counts[direct(5)] = 1;    /* class 4: 32768 is over N, so no class is rare */
+  tally.counts[direct(-5)] = 1;   /* class 4, negative */
   tally.counts[direct(-300)] = 1; /* class 16 */
   tally.counts[direct(-380)] = 1; /* the same: 256 .. 383 */
-  tally.counts[1152 + 20] = 2;    /* stays */
+  tally.counts[1152 + 20] = 2;
   szg_tile_book_build(&tally, SZG_ZERO_GROUPS_4, &book, &work);
   check_book();
   bool has_code[SZG_TILE_SYMBOLS] = {false};
   has_code[0] = has_code[direct(0)] = has_code[direct(1)] = has_code[direct(4)] = true;
-  has_code[128 - 16] = has_code[1152 + 20] = true;
+  has_code[1152 + 4] = has_code[128 - 4] = has_code[128 - 16] = has_code[1152 + 20] = true;
   for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++)
     assert_int_equal(book.lengths[s] != 0, has_code[s]);
-  tally.counts[direct(4)] = 3; /* now N is over 8192 * 2 */
-  tally.counts[direct(6)] = 1; /* and a class of two is rare, one of three is not */
+  tally.counts[direct(4)] = 3; /* 8192 * 3 < N: class 4 too */
+  tally.counts[direct(6)] = 1; /* a class of two is rare, one of three is not */
   tally.counts[direct(7)] = 2;
   tally.counts[direct(-380)]++;
+  tally.zeros[SZG_ZERO_GROUPS_4] = 65537 - 100 - 3 - 1 - 1 - 1 - 2 - 2 - 1 - 2;
   szg_tile_book_build(&tally, SZG_ZERO_GROUPS_4, &book, &work);
   check_book();
-  has_code[1152 + 20] = false; /* 2 */
-  has_code[1152 + 5] = true;   /* 6 and 7: 3 */
+  has_code[direct(4)] = has_code[128 - 4] = has_code[1152 + 20] = false;
+  has_code[1152 + 5] = true; /* 6 and 7 */
   for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++)
     assert_int_equal(book.lengths[s] != 0, has_code[s]);
 }

@@ -77,7 +77,10 @@ enum {
   SZG_TILE_LEAST_BITS = 14,
   SZG_TILE_WIDTH_BITS = 4,
   SZG_TILE_HEAD_BITS = SZG_TILE_LEAST_BITS + SZG_TILE_WIDTH_BITS + 1,
-  SZG_TILE_KEEP_SHIFT = 13 /* a symbol of less than 2^-13 of the sample gets no code of its own */
+  /* A delta of less than 2^-13 of the sample gets no code of its own, a class of less than 2^-15:
+   * codes take room from the others, but escapes are long, and fields not everywhere alike. */
+  SZG_TILE_KEEP_SHIFT = 13,
+  SZG_TILE_KEEP_CLASS_SHIFT = 15
 };
 static_assert(SZG_TILE_NEGATIVE_CLASS - SZG_TILE_CLASSES + 1 == SZG_ESCAPE_SYMBOL + 1, "symbols");
 static_assert(SZG_TILE_POSITIVE_CLASS + SZG_TILE_CLASSES == SZG_TILE_SYMBOLS, "symbols");

@@ -17,7 +17,7 @@ namespace szg {
 struct CompressPolicy {
   static constexpr uint32_t kThreads = 224;
   static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kStageWords = 24; /* a lane's: 6 bits a code of a full tile */
+  static constexpr uint32_t kStageWords = 32; /* a lane's: 8 bits a code of a full tile */
 };
 
 constexpr uint32_t kStagedWords = CompressPolicy::kStageWords * SZG_LANES; /* of a warp */
@@ -32,11 +32,14 @@ struct CompressBlock {
   uint32_t next_chunk;
   uint64_t first_word; /* of the chunk's first tile in the bitstream */
 };
-static_assert(sizeof(CompressBlock) <= 48 << 10, "shared memory that every device has");
+static_assert(sizeof(CompressBlock) <= SZG_LEAST_SHARED_BYTES, "what every device has");
 
 /* One for the whole file: helpers that are no part of their kernel's code find it, too, and know
  * that it is shared memory. */
-static __shared__ __align__(16) CompressBlock block;
+extern __shared__ __align__(16) unsigned char compress_memory[];
+__device__ __forceinline__ CompressBlock &shared_block() {
+  return *reinterpret_cast<CompressBlock *>(compress_memory);
+}
 
 /* Shared memory by its own addresses of 32 bits. In C they are 64 bits wide, and a base is added at
  * every use. */
@@ -73,8 +76,8 @@ struct LaneStage {
 };
 
 __device__ __forceinline__ LaneStage lane_stage() {
-  uint32_t const start = shared_address(&block.stages[threadIdx.x / 32][threadIdx.x % 32]);
-  return {start, start + (uint32_t)sizeof block.stages[0], 0, NULL};
+  uint32_t const start = shared_address(&shared_block().stages[threadIdx.x / 32][threadIdx.x % 32]);
+  return {start, start + (uint32_t)sizeof shared_block().stages[0], 0, NULL};
 }
 
 /* Staged words before address `next` to the archive. The lane before may end in the word in which

@@ -8,14 +8,13 @@
 
 namespace szg {
 
-/* In the block's table an entry has this bit besides where the fast way does not take it: codes of
- * more than kShortCode bits, and escapes. Two short codes are appended at once: they and the length
- * of the first share a word. */
-constexpr uint32_t kIsLong = 32;
-constexpr uint32_t kShortCode = 13;
+/* In the block's table an entry is this where the delta escapes, which the fast way does not take.
+ * Else the fast way appends two codes at once, if they and the length of the first share a word. */
+constexpr uint32_t kIsEscape = 32;
 constexpr uint32_t kEntryLength = 31; /* of an entry: the code's bits */
-static_assert(SZG_TILE_CODE_BITS + 7 <= 32 - 6, "a code leaves kIsLong free");
-static_assert(2 * kShortCode + 1 <= 32 - 5, "two codes and a zero group's bit, and a length");
+constexpr uint32_t kMostJoined = 27;  /* bits of two codes */
+static_assert(SZG_TILE_CODE_BITS + 7 <= 32 - 7, "a code leaves the bits free that sums need");
+static_assert(kMostJoined + 5 <= 32, "two codes and a length");
 
 /* How the codes of a frame are written. */
 struct Coder {
@@ -27,14 +26,14 @@ struct Coder {
 __device__ __forceinline__ void load_table(const szg_tile_encoder *encoder) {
   for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += CompressPolicy::kThreads) {
     uint32_t const entry = i == 0 ? 0 : encoder->direct[i], length = entry & kEntryLength;
-    block.table[i] = length == 0 || length > kShortCode ? entry | kIsLong : entry;
+    shared_block().table[i] = length == 0 ? kIsEscape : entry;
   }
 }
 
 /* ---- any delta ---- */
 
 __device__ __forceinline__ void append_entry(LaneBits &bits, uint32_t entry, LaneStage *stage) {
-  append_bits(bits, entry & ~(kIsLong | kEntryLength), entry & kEntryLength, stage);
+  append_bits(bits, entry & ~kEntryLength, entry & kEntryLength, stage);
 }
 
 /* A delta that has no direct code: by its class, or by the escape. */
@@ -64,7 +63,7 @@ template <class Signed>
 __device__ __forceinline__ void append_delta(LaneBits &bits, Signed delta, const Coder &coder,
                                              LaneStage *stage) {
   if (szg_is_direct(delta)) {
-    uint32_t const entry = block.table[(int32_t)delta + SZG_TILE_DIRECT];
+    uint32_t const entry = shared_block().table[(int32_t)delta + SZG_TILE_DIRECT];
     if (entry & kEntryLength) {
       append_entry(bits, entry, stage);
       return;

@@ -75,7 +75,7 @@ __device__ __forceinline__ void put_head(const TileBits &tile, uint32_t *words) 
 /* The warp's staged words to the tile's, in the block's memory. In the first and the last of those
  * that a lane writes others may have bits, too. The whole warp calls. */
 __device__ __forceinline__ void merge_lanes(const TileBits &tile, const LaneStage &stage) {
-  uint32_t *const words = block.merged[threadIdx.x / 32];
+  uint32_t *const words = shared_block().merged[threadIdx.x / 32];
   for (uint32_t i = threadIdx.x % 32; i < (tile.words + 3) / 4; i += SZG_LANES)
     ((uint4 *)(void *)words)[i] = make_uint4(0, 0, 0, 0);
   __syncwarp(); /* before bits are added */
@@ -107,7 +107,7 @@ __device__ __forceinline__ void merge_lanes(const TileBits &tile, const LaneStag
 /* ---- to the archive ---- */
 
 __device__ __forceinline__ void store_merged(uint32_t word_count, uint32_t *out) {
-  const uint32_t *const words = block.merged[threadIdx.x / 32];
+  const uint32_t *const words = shared_block().merged[threadIdx.x / 32];
 #pragma unroll 4
   for (uint32_t i = threadIdx.x % 32; i < word_count; i += SZG_LANES) out[i] = words[i];
 }

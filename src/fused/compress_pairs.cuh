@@ -172,8 +172,8 @@ constexpr uint32_t kTableBias = SZG_TILE_DIRECT + (SZG_TILE_DIRECT << 16);
 constexpr uint32_t kBeyond = ~((2u * SZG_TILE_DIRECT - 1) * 0x10001u);
 static_assert(SZG_TILE_DIRECT == 512, "a place of the table has 10 bits");
 
-/* What a group of short codes takes at most: the fast way begins only where that is left. */
-constexpr uint32_t kGroupBits = SZG_GROUP_ROWS * kShortCode + 2;
+/* What a group takes at most that goes the fast way: it begins only where that is left. */
+constexpr uint32_t kGroupBits = kGroupPairs * kMostJoined + 2;
 constexpr uint32_t kGroupWords = (31 + kGroupBits) / 32;
 
 __device__ __forceinline__ void append_joined(LaneBits &bits, uint32_t joined, uint32_t at) {
@@ -190,7 +190,7 @@ __device__ __forceinline__ uint32_t joined_codes(uint32_t first, uint32_t second
   return (first | __funnelshift_r(second, 0, first)) & ~kEntryLength;
 }
 
-/* Two short codes. Lengths add up in the low bits; bit 5 of no entry is set, so that of the sum
+/* Two codes of kMostJoined bits together. Lengths add up in the low bits; bit 5 of no entry is set, so that of the sum
  * changes just when a word is full. */
 __device__ __forceinline__ void append_codes(LaneBits &bits, uint32_t first, uint32_t second) {
   append_joined(bits, joined_codes(first, second), bits.at + first + second);
@@ -263,14 +263,17 @@ __device__ __forceinline__ bool is_slow_group(LaneBits &bits, const uint32_t (&d
   bool is_slow =
       ((places[0] | places[1] | places[2] | places[3]) & kBeyond) != 0 || bits.next > stage_limit;
   if (!is_slow) {
-    uint32_t first[kGroupPairs], second[kGroupPairs], all = 0;
+    /* Lengths of two codes and what is wanting to 32: a bit is set where they take too much, or one
+     * of them escapes. */
+    constexpr uint32_t kToSpare = 31 - kMostJoined, kTooMuch = 32 | 64;
+    uint32_t first[kGroupPairs], second[kGroupPairs], taken = 0;
 #pragma unroll
     for (uint32_t i = 0; i < kGroupPairs; i++) {
       first[i] = load_shared_constant(table + (places[i] & (2 * SZG_TILE_DIRECT - 1)) * 4);
       second[i] = load_shared_constant(table + (places[i] >> 14)); /* no bit of the low one */
-      all |= first[i] | second[i];
+      taken |= first[i] + second[i] + kToSpare;
     }
-    is_slow = (all & kIsLong) != 0;
+    is_slow = (taken & kTooMuch) != 0;
     if (!is_slow) append_short_group(bits, first, second, deltas, zero_groups);
   }
   return is_slow;
@@ -281,7 +284,7 @@ __device__ __forceinline__ bool is_slow_group(LaneBits &bits, const uint32_t (&d
 template <class A, int kDims>
 struct PairWalk {
   typedef typename A::Value Value;
-  static constexpr int kBlocks = sizeof(Value) == 4 ? 4 : 3; /* that are to fit a multiprocessor */
+  static constexpr int kBlocks = 3; /* that are to fit a multiprocessor */
 
   /* Whether some point of the lane's is outside the window. */
   static __device__ __forceinline__ bool has_far_points(const uint32_t (&pairs)[kGroupPairs]) {
@@ -341,7 +344,7 @@ struct PairWalk {
     AxisChoice const axes = kIsCommon ? AxisChoice{true, true, true, true} : frame_axes;
     uint32_t const zero_groups = kIsCommon ? SZG_ZERO_GROUPS_NONE : coder.zero_groups;
     LaneFacts const facts = {lane, kept_in_register(lane > 0 ? 0u - 1u : 0)};
-    uint32_t const table = shared_address(block.table), groups = group_count<kDims>(shape);
+    uint32_t const table = shared_address(shared_block().table), groups = group_count<kDims>(shape);
     uint32_t const fast_limit = stage->end - kGroupWords * kStepBytes;
     GroupLoader<Value, kDims> loader(job, shape, lane);
     uint32_t const loaded_groups = kIsCommon ? groups : loader.group_count;

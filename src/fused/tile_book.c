@@ -223,7 +223,8 @@ uint32_t szg_choose_zero_groups(const szg_tile_tally *tally) {
 static void move_rare(bool are_direct, uint64_t total, uint64_t *counts) {
   for (uint32_t s = SZG_ESCAPE_SYMBOL + 1; s < SZG_TILE_SYMBOLS; s++) {
     if (s == SZG_TILE_ZERO || szg_is_direct_symbol(s) != are_direct) continue;
-    if (szg_is_kept(counts[s], total)) continue;
+    if (are_direct ? szg_is_delta_kept(counts[s], total) : szg_is_class_kept(counts[s], total))
+      continue;
     counts[szg_rarer_symbol(s)] += counts[s];
     counts[s] = 0;
   }

@@ -93,7 +93,7 @@ __device__ void move_rare_deltas(uint64_t total, uint32_t *counts) {
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
     if (s == SZG_TILE_ZERO || !szg_is_direct_symbol(s)) continue; /* classes change right now */
     uint32_t const count = counts[s];
-    if (count == 0 || szg_is_kept(count, total)) continue;
+    if (count == 0 || szg_is_delta_kept(count, total)) continue;
     atomicAdd(&counts[szg_rarer_symbol(s)], count);
     counts[s] = 0;
   }
@@ -103,7 +103,7 @@ __device__ void move_rare_deltas(uint64_t total, uint32_t *counts) {
 __device__ void move_rare_classes(uint64_t total, uint32_t *counts) {
   uint32_t moved = 0;
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
-    if (s == SZG_ESCAPE_SYMBOL || szg_is_direct_symbol(s) || szg_is_kept(counts[s], total))
+    if (s == SZG_ESCAPE_SYMBOL || szg_is_direct_symbol(s) || szg_is_class_kept(counts[s], total))
       continue;
     moved += counts[s];
     counts[s] = 0;

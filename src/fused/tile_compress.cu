@@ -77,7 +77,7 @@ __device__ void store_result(const CompressJob &job, const Sections &sections,
 __device__ __forceinline__ uint32_t words_before(uint32_t warp) {
   uint32_t sum = 0;
 #pragma unroll
-  for (uint32_t i = 0; i < kChunkTiles; i++) sum += i < warp ? block.tile_words[i] : 0;
+  for (uint32_t i = 0; i < kChunkTiles; i++) sum += i < warp ? shared_block().tile_words[i] : 0;
   return sum;
 }
 
@@ -86,7 +86,7 @@ __device__ __forceinline__ void place_chunk(const CompressJob &job, const Sectio
                                             uint32_t chunk, uint32_t chunk_words) {
   uint64_t const first_word = sum_before(job.states, chunk, chunk_words);
   if (threadIdx.x > 0) return;
-  block.first_word = first_word;
+  shared_block().first_word = first_word;
   if (chunk + 1 == job.chunk_count) store_result(job, sections, first_word + chunk_words);
 }
 
@@ -131,9 +131,9 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
   Coder const coder = {&job.book->encoder, job.lattice_bits, job.book->zero_groups};
   Sections const sections(job);
   load_table(coder.encoder);
-  if (threadIdx.x == 0) block.next_chunk = atomicAdd(job.ticket, 1);
+  if (threadIdx.x == 0) shared_block().next_chunk = atomicAdd(job.ticket, 1);
   __syncthreads(); /* the table and the first chunk's number */
-  uint32_t chunk = block.next_chunk;
+  uint32_t chunk = shared_block().next_chunk;
   __syncthreads(); /* all have read it */
   if (chunk == 0) store_book(sections, job.book);
   while (chunk < job.chunk_count) {
@@ -157,19 +157,19 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
             measure_tile(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(tile.shape));
         note_tile(job, sections, tile.index, tile.bits, has_marks);
       }
-      if (threadIdx.x % 32 == 0) block.tile_words[warp] = tile.bits.words;
-      if (threadIdx.x == 0) block.next_chunk = taken_chunk;
+      if (threadIdx.x % 32 == 0) shared_block().tile_words[warp] = tile.bits.words;
+      if (threadIdx.x == 0) shared_block().next_chunk = taken_chunk;
       __syncthreads(); /* sizes, and the next chunk's number */
       uint32_t const chunk_words = words_before(kChunkTiles);
       if (threadIdx.x == 0) publish_sum(job.states, chunk, chunk_words);
       bool const is_merged = tile.bits.words > 0 && !tile.bits.is_raw && !tile.bits.is_long;
       if (is_merged) merge_lanes(tile.bits, stage);
       uint32_t const own_place = words_before(warp);
-      uint32_t const next_chunk = block.next_chunk;
+      uint32_t const next_chunk = shared_block().next_chunk;
       if (warp == 0) place_chunk(job, sections, chunk, chunk_words);
       __syncthreads(); /* the chunk's place; what was read above may change */
       chunk = next_chunk;
-      uint64_t const first_word = block.first_word + own_place;
+      uint64_t const first_word = shared_block().first_word + own_place;
       uint64_t const tile_bytes = (uint64_t)tile.bits.words * sizeof(uint32_t);
       if (tile_bytes == 0 || !sections.has(sections.word_offset(first_word), tile_bytes)) break;
       uint32_t *const out = sections.word(first_word);
@@ -196,13 +196,16 @@ uint64_t zeroed_bytes(uint64_t tile_count) {
 
 template <class Walk>
 szgpu_status launch_walk(const CompressJob &job, cudaStream_t stream) {
+  constexpr int kBytes = sizeof(CompressBlock);
   int multiprocessors, blocks_each;
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  SZG_TRY_CUDA(cudaFuncSetAttribute(tiles_compress_kernel<Walk>,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks_each, tiles_compress_kernel<Walk>, (int)CompressPolicy::kThreads, 0));
+      &blocks_each, tiles_compress_kernel<Walk>, (int)CompressPolicy::kThreads, kBytes));
   unsigned const blocks =
       szg_grid_blocks(job.chunk_count, 1, (unsigned)(multiprocessors * blocks_each));
-  tiles_compress_kernel<Walk><<<blocks, CompressPolicy::kThreads, 0, stream>>>(job);
+  tiles_compress_kernel<Walk><<<blocks, CompressPolicy::kThreads, kBytes, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

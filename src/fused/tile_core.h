@@ -67,9 +67,12 @@ SZG_HD uint32_t szg_delta_symbol(int64_t delta) {
 
 /* ---- the codebook's counts ---- */
 
-/* Whether a symbol that makes up `count` of `total` gets a code of its own. */
-SZG_HD bool szg_is_kept(uint64_t count, uint64_t total) {
+/* Whether a delta, or a class, that makes up `count` of `total` gets a code of its own. */
+SZG_HD bool szg_is_delta_kept(uint64_t count, uint64_t total) {
   return count << SZG_TILE_KEEP_SHIFT >= total && count > 0;
+}
+SZG_HD bool szg_is_class_kept(uint64_t count, uint64_t total) {
+  return count << SZG_TILE_KEEP_CLASS_SHIFT >= total && count > 0;
 }
 
 /* Tiles counted for the codebook: those of numbers szg_sample_tile(T, szg_counted_tiles(T), i). */
