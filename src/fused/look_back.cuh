@@ -34,24 +34,35 @@ __device__ __forceinline__ void publish_sum(uint64_t *states, uint32_t chunk, ui
   store_state(&states[chunk], (chunk == 0 ? kStateTotal : kStateSum) | sum);
 }
 
+/* States that a lane looks at together: it is the way to memory that takes its time. */
+constexpr uint32_t kStatesAtOnce = 4;
+
 /* The sum of all chunks before this one, whose own is published; makes the total known. The whole
  * warp calls. */
 __device__ __forceinline__ uint64_t sum_before(uint64_t *states, uint32_t chunk, uint64_t own_sum) {
   if (chunk == 0) return 0;
   uint32_t const lane = threadIdx.x % 32;
   uint64_t sum = 0;
-  uint32_t end = chunk; /* chunks from here on are in `sum` */
-  for (;;) {
-    bool const has_chunk = lane < end;
-    uint64_t state = kStateTotal;
+  unsigned totals = 0;
+  for (uint32_t end = chunk; totals == 0; end -= 32 * kStatesAtOnce) { /* later ones are in `sum` */
+    uint64_t seen[kStatesAtOnce];
+    bool has_all;
     do {
-      if (has_chunk) state = load_state(&states[end - 1 - lane]);
-    } while (__any_sync(kAllLanes, state < kStateSum));
-    unsigned const totals = __ballot_sync(kAllLanes, state >= kStateTotal);
-    uint32_t const last = totals ? (uint32_t)__ffs((int)totals) - 1 : 31;
-    sum += warp_sum_u64(lane <= last ? state & kStateNumber : 0);
-    if (totals) break;
-    end -= 32;
+      has_all = true;
+#pragma unroll
+      for (uint32_t i = 0; i < kStatesAtOnce; i++) {
+        uint32_t const distance = 32 * i + lane;
+        seen[i] = distance < end ? load_state(&states[end - 1 - distance]) : kStateTotal;
+        has_all &= seen[i] >= kStateSum;
+      }
+    } while (!__all_sync(kAllLanes, has_all));
+#pragma unroll
+    for (uint32_t i = 0; i < kStatesAtOnce; i++) {
+      if (totals != 0) continue;
+      totals = __ballot_sync(kAllLanes, seen[i] >= kStateTotal);
+      uint32_t const last = totals ? (uint32_t)__ffs((int)totals) - 1 : 31;
+      sum += warp_sum_u64(lane <= last ? seen[i] & kStateNumber : 0);
+    }
   }
   if (lane == 0) store_state(&states[chunk], kStateTotal | (sum + own_sum));
   return sum;

@@ -100,14 +100,6 @@ __device__ __forceinline__ void note_tile(const CompressJob &job, const Sections
   if (is_marked) atomicOr(&job.result->marked_tiles, 1u);
 }
 
-/* A tile on its way. */
-struct TileAtWork {
-  TileShape shape;
-  TileBits bits;
-  uint32_t index;
-  bool is_there; /* the last chunk may have fewer tiles */
-};
-
 template <class Value>
 __device__ __forceinline__ uint32_t raw_words_of(const TileShape &shape) {
   return szg_raw_tile_words(shape.x_extent * shape.y_extent * shape.z_extent, sizeof(Value));
@@ -115,14 +107,29 @@ __device__ __forceinline__ uint32_t raw_words_of(const TileShape &shape) {
 
 /* Walks the tile and gives the lane's bits. */
 template <class Walk>
-__device__ __forceinline__ uint32_t walk_tile(const CompressJob &job, const TileAtWork &tile,
-                                              const Coder &coder, LaneBits bits, LaneStage *stage,
-                                              bool *has_marks) {
-  bool const has_deltas = Walk::walk(job, tile.index, tile.shape, coder, bits, stage, has_marks);
+__device__ __forceinline__ uint32_t walk_tile(const CompressJob &job, uint32_t tile,
+                                              const TileShape &shape, const Coder &coder,
+                                              LaneBits bits, LaneStage *stage, bool *has_marks) {
+  bool const has_deltas = Walk::walk(job, tile, shape, coder, bits, stage, has_marks);
   uint32_t const lane_bits = finish_lane(bits, stage);
   return has_deltas ? lane_bits : 0;
 }
 
+/* A chunk's tile of this warp, from its first walk until its words are in the archive. */
+struct WaitingTile {
+  uint32_t chunk;
+  uint32_t index;
+  uint32_t own_place;   /* of its words, from the chunk's first on */
+  uint32_t chunk_words; /* of all the chunk's tiles */
+  TileBits bits;        /* 0 words: there is nothing to store */
+};
+
+__device__ __forceinline__ bool is_merged_tile(const TileBits &bits) {
+  return bits.words > 0 && !bits.is_raw && !bits.is_long;
+}
+
+/* A chunk's place is looked for only when the next chunk's tiles were walked: by then those before
+ * it have mostly said how long they are, however different tiles are. */
 template <class Walk>
 __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
     tiles_compress_kernel(const __grid_constant__ CompressJob job) {
@@ -136,51 +143,61 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
   uint32_t chunk = shared_block().next_chunk;
   __syncthreads(); /* all have read it */
   if (chunk == 0) store_book(sections, job.book);
-  while (chunk < job.chunk_count) {
-    TileAtWork tile;
-    tile.index = __shfl_sync(kAllLanes, chunk * kChunkTiles + warp, 0);
-    tile.is_there = tile.index < job.tile_count;
+  WaitingTile waiting = {};
+  waiting.chunk = job.chunk_count; /* there is none yet */
+  while (chunk < job.chunk_count || waiting.chunk < job.chunk_count) {
+    WaitingTile present = {};
+    present.chunk = chunk;
+    present.index = __shfl_sync(kAllLanes, chunk * kChunkTiles + warp, 0);
     LaneStage stage = lane_stage();
     LaneBits bits = {0, 0, stage.start};
-    tile.bits = {};
-    tile.shape = tile_shape(job.layout, tile.is_there ? tile.index : 0);
+    uint32_t next_chunk = chunk;
+    uint32_t tile = present.index;
+    bool is_there = chunk < job.chunk_count && tile < job.tile_count;
     /* A long tile is walked a second time, when its place is known: the same code. */
     for (bool is_placed = false;; is_placed = true) {
       bool has_marks = false;
       uint32_t lane_bits = 0;
-      if (tile.is_there) lane_bits = walk_tile<Walk>(job, tile, coder, bits, &stage, &has_marks);
+      TileShape const shape = tile_shape(job.layout, is_there ? tile : 0);
+      if (is_there) lane_bits = walk_tile<Walk>(job, tile, shape, coder, bits, &stage, &has_marks);
       if (is_placed) break;
-      uint32_t taken_chunk = 0;
-      if (threadIdx.x == 0) taken_chunk = atomicAdd(job.ticket, 1);
-      if (tile.is_there) {
-        tile.bits =
-            measure_tile(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(tile.shape));
-        note_tile(job, sections, tile.index, tile.bits, has_marks);
+      uint32_t taken_chunk = chunk;
+      if (threadIdx.x == 0 && chunk < job.chunk_count) taken_chunk = atomicAdd(job.ticket, 1);
+      if (is_there) {
+        present.bits = measure_tile(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
+        note_tile(job, sections, tile, present.bits, has_marks);
       }
-      if (threadIdx.x % 32 == 0) shared_block().tile_words[warp] = tile.bits.words;
+      if (threadIdx.x % 32 == 0) shared_block().tile_words[warp] = present.bits.words;
       if (threadIdx.x == 0) shared_block().next_chunk = taken_chunk;
       __syncthreads(); /* sizes, and the next chunk's number */
-      uint32_t const chunk_words = words_before(kChunkTiles);
-      if (threadIdx.x == 0) publish_sum(job.states, chunk, chunk_words);
-      bool const is_merged = tile.bits.words > 0 && !tile.bits.is_raw && !tile.bits.is_long;
-      if (is_merged) merge_lanes(tile.bits, stage);
-      uint32_t const own_place = words_before(warp);
-      uint32_t const next_chunk = shared_block().next_chunk;
-      if (warp == 0) place_chunk(job, sections, chunk, chunk_words);
-      __syncthreads(); /* the chunk's place; what was read above may change */
-      chunk = next_chunk;
-      uint64_t const first_word = shared_block().first_word + own_place;
-      uint64_t const tile_bytes = (uint64_t)tile.bits.words * sizeof(uint32_t);
-      if (tile_bytes == 0 || !sections.has(sections.word_offset(first_word), tile_bytes)) break;
-      uint32_t *const out = sections.word(first_word);
-      if (is_merged) store_merged(tile.bits.words, out);
-      if (tile.bits.is_raw) {
-        TileShape const shape = tile.shape;
-        store_raw_tile<Value>(&shape, job.values, out);
+      present.chunk_words = words_before(kChunkTiles);
+      present.own_place = words_before(warp);
+      next_chunk = shared_block().next_chunk;
+      if (threadIdx.x == 0 && chunk < job.chunk_count)
+        publish_sum(job.states, chunk, present.chunk_words);
+      if (warp == 0 && waiting.chunk < job.chunk_count)
+        place_chunk(job, sections, waiting.chunk, waiting.chunk_words);
+      __syncthreads(); /* the waiting chunk's place; what was read above may change */
+      uint64_t const first_word = shared_block().first_word + waiting.own_place;
+      uint64_t const tile_bytes = (uint64_t)waiting.bits.words * sizeof(uint32_t);
+      bool const is_stored =
+          tile_bytes > 0 && sections.has(sections.word_offset(first_word), tile_bytes);
+      uint32_t *const out = is_stored ? sections.word(first_word) : NULL;
+      if (is_stored && is_merged_tile(waiting.bits)) store_merged(waiting.bits.words, out);
+      __syncwarp(); /* the merged words are read before others take their place */
+      if (is_merged_tile(present.bits)) merge_lanes(present.bits, stage);
+      if (!is_stored) break;
+      if (waiting.bits.is_raw) {
+        TileShape const waiting_shape = tile_shape(job.layout, waiting.index);
+        store_raw_tile<Value>(&waiting_shape, job.values, out);
       }
-      if (!tile.bits.is_long) break;
-      begin_long_tile(tile.bits, out, &bits, &stage);
+      if (!waiting.bits.is_long) break;
+      begin_long_tile(waiting.bits, out, &bits, &stage);
+      tile = waiting.index;
+      is_there = true;
     }
+    waiting = present;
+    chunk = next_chunk;
   }
 }
 
