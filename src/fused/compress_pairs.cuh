@@ -190,8 +190,8 @@ __device__ __forceinline__ uint32_t joined_codes(uint32_t first, uint32_t second
   return (first | __funnelshift_r(second, 0, first)) & ~kEntryLength;
 }
 
-/* Two codes of kMostJoined bits together. Lengths add up in the low bits; bit 5 of no entry is set, so that of the sum
- * changes just when a word is full. */
+/* Two codes of kMostJoined bits together. Lengths add up in the low bits; bit 5 of no entry is set,
+ * so that of the sum changes just when a word is full. */
 __device__ __forceinline__ void append_codes(LaneBits &bits, uint32_t first, uint32_t second) {
   append_joined(bits, joined_codes(first, second), bits.at + first + second);
 }
