@@ -303,7 +303,7 @@ static void the_lattice_is_as_short_as_the_values_allow(void **state) {
 static void raw_tiles_keep_every_bit(void **state) {
   (void)state;
   for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++) {
-    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 4, 128, 2, 2, 5); /* a tile an entry */
+    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 4, 512, 2, 2, 5); /* a tile an entry */
     szgpu_params params = test_params(SZGPU_MODE_ABS, dtype == SZGPU_F32 ? 5e-4 : 1e-11);
     params.layout = SZGPU_LAYOUT_TILE;
     void *const field = test_allocate(test_field_bytes(&shape));
