@@ -3,8 +3,8 @@
  *
  * Each lane appends to a stream of its own. Words that are full go to the warp's stage in shared
  * memory, word i of lane l at [32 * i + l]: lanes never meet in a bank. Most tiles fit the stage.
- * A lane whose stage is full flushes it: the first time a tile is walked that only counts; such a
- * tile is then walked again, and flushes go to the archive.
+ * Where some lane might not have room for its next group all are flushed: the first time a tile is
+ * walked that only counts; such a tile is then walked again, and flushes go to the archive.
  */
 #ifndef SZG_COMPRESS_BITS_CUH
 #define SZG_COMPRESS_BITS_CUH
@@ -15,22 +15,24 @@
 namespace szg {
 
 struct CompressPolicy {
-  static constexpr uint32_t kThreads = 224;
+  static constexpr uint32_t kThreads = 160;
   static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kStageWords = 32; /* a lane's: 8 bits a code of a full tile */
+  static constexpr uint32_t kStageWords = 40; /* a lane's: 10 bits a code of a full tile */
 };
 
 constexpr uint32_t kStagedWords = CompressPolicy::kStageWords * SZG_LANES; /* of a warp */
+constexpr uint32_t kRingWords = kStagedWords;
 constexpr uint32_t kStepBytes = SZG_LANES * sizeof(uint32_t); /* from a lane's word to its next */
+
+constexpr uint32_t kClasses16 = 32; /* classes of magnitudes of 16 bits */
 
 /* What a block of threads shares. */
 struct CompressBlock {
   uint32_t table[2 * SZG_TILE_DIRECT]; /* entries by delta + 512 */
+  uint32_t classes[2 * kClasses16];    /* of the 16-bit lattice; the negative ones behind */
+  uint32_t escape, padding[3];
   uint32_t stages[CompressPolicy::kWarps][kStagedWords];
-  uint32_t merged[CompressPolicy::kWarps][kStagedWords]; /* a tile, once it is put together */
-  uint32_t tile_words[CompressPolicy::kWarps];
-  uint32_t next_chunk;
-  uint64_t first_word; /* of the chunk's first tile in the bitstream */
+  uint32_t rings[CompressPolicy::kWarps][kRingWords]; /* tiles, once they are put together */
 };
 static_assert(sizeof(CompressBlock) <= SZG_LEAST_SHARED_BYTES, "what every device has");
 
@@ -70,74 +72,81 @@ struct LaneBits {
 
 /* What is needed when the stage is full or the tile is at its end. */
 struct LaneStage {
-  uint32_t start, end; /* shared addresses */
   uint32_t flushed_words;
   uint32_t *out; /* the word of the archive in which the lane's bits begin; NULL: only count */
 };
 
-__device__ __forceinline__ LaneStage lane_stage() {
-  uint32_t const start = shared_address(&shared_block().stages[threadIdx.x / 32][threadIdx.x % 32]);
-  return {start, start + (uint32_t)sizeof shared_block().stages[0], 0, NULL};
+/* Shared addresses of the lane's first word in the stage, and of what would be the one after its
+ * last. */
+__device__ __forceinline__ uint32_t stage_start() {
+  return shared_address(&shared_block().stages[threadIdx.x / 32][threadIdx.x % 32]);
+}
+__device__ __forceinline__ uint32_t stage_end() {
+  return stage_start() + (uint32_t)sizeof shared_block().stages[0];
 }
 
-/* Staged words before address `next` to the archive. The lane before may end in the word in which
- * this one begins. */
+/* Staged words to the archive. The lane before may end in the word in which this one begins. */
 __device__ __noinline__ void flush_stage(uint32_t next, LaneStage *stage) {
-  uint32_t const word_count = (next - stage->start) / kStepBytes;
+  uint32_t const start = stage_start(), word_count = (next - start) / kStepBytes;
   if (stage->out) {
-    for (uint32_t i = 0; i < word_count; i++) {
-      uint32_t const word = load_shared(stage->start + i * kStepBytes);
-      if (stage->flushed_words + i == 0)
-        atomicOr(stage->out, word);
-      else
-        stage->out[stage->flushed_words + i] = word;
+    uint32_t *const out = stage->out + stage->flushed_words;
+    uint32_t i = 0;
+    if (stage->flushed_words == 0 && word_count > 0) {
+      atomicOr(out, load_shared(start));
+      i = 1;
     }
+#pragma unroll 4
+    for (; i < word_count; i++) out[i] = load_shared(start + i * kStepBytes);
   }
   stage->flushed_words += word_count;
 }
 
-__device__ __forceinline__ void stage_full_word(LaneBits &bits, LaneStage *stage) {
-  if (bits.next == stage->end) {
-    flush_stage(bits.next, stage);
-    bits.next = stage->start;
-  }
+/* Makes room for so many words, a number of the lane's. The whole warp calls. */
+__device__ __forceinline__ void keep_room(LaneBits &bits, uint32_t words, LaneStage *stage) {
+  if (!__any_sync(kAllLanes, bits.next + words * kStepBytes > stage_end())) return;
+  flush_stage(bits.next, stage);
+  bits.next = stage_start();
+}
+
+/* There is room. */
+__device__ __forceinline__ void stage_full_word(LaneBits &bits) {
   store_shared(bits.next, bits.word);
   bits.next += kStepBytes;
 }
 
 /* Appends the first `count` bits of `code`, 1 to 32; those after them are 0. */
-__device__ __forceinline__ void append_bits(LaneBits &bits, uint32_t code, uint32_t count,
-                                            LaneStage *stage) {
+__device__ __forceinline__ void append_bits(LaneBits &bits, uint32_t code, uint32_t count) {
   uint32_t const at = bits.at % 32;
   bits.word |= code >> at;
   if (at + count >= 32) {
-    stage_full_word(bits, stage);
+    stage_full_word(bits);
     bits.word = __funnelshift_r(0, code, at); /* 0 if at is 0 */
   }
   bits.at = at + count;
 }
 
 /* The low `count` bits of a number, up to 64. */
-__device__ __forceinline__ void append_number(LaneBits &bits, uint64_t number, uint32_t count,
-                                              LaneStage *stage) {
+__device__ __forceinline__ void append_number(LaneBits &bits, uint64_t number, uint32_t count) {
   if (count > 32) {
-    append_bits(bits, (uint32_t)(number >> 32) << (64 - count), count - 32, stage);
+    append_bits(bits, (uint32_t)(number >> 32) << (64 - count), count - 32);
     count = 32;
   }
-  if (count > 0) append_bits(bits, (uint32_t)number << (32 - count), count, stage);
+  if (count > 0) append_bits(bits, (uint32_t)number << (32 - count), count);
 }
 
 /* ---- at the tile's end ---- */
 
-/* How many bits the lane has. Its last word is staged or, the second time, where it belongs. */
+/* How many bits the lane has. Its last word is staged or, the second time, where it belongs. The
+ * whole warp calls. */
 __device__ __forceinline__ uint32_t finish_lane(LaneBits &bits, LaneStage *stage) {
+  keep_room(bits, 1, stage);
   uint32_t const rest = bits.at % 32;
-  uint32_t const full_words = stage->flushed_words + (bits.next - stage->start) / kStepBytes;
+  uint32_t const full_words = stage->flushed_words + (bits.next - stage_start()) / kStepBytes;
   if (stage->out) {
     flush_stage(bits.next, stage);
     if (rest > 0) atomicOr(stage->out + full_words, bits.word); /* the next lane begins there */
   } else if (rest > 0) {
-    stage_full_word(bits, stage);
+    stage_full_word(bits);
   }
   return 32 * full_words + rest;
 }

@@ -24,22 +24,55 @@ struct Coder {
 };
 
 __device__ __forceinline__ void load_table(const szg_tile_encoder *encoder) {
+  CompressBlock &block = shared_block();
   for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += CompressPolicy::kThreads) {
     uint32_t const entry = i == 0 ? 0 : encoder->direct[i], length = entry & kEntryLength;
-    shared_block().table[i] = length == 0 ? kIsEscape : entry;
+    block.table[i] = length == 0 ? kIsEscape : entry;
   }
+  for (uint32_t i = threadIdx.x; i < 2 * kClasses16; i += CompressPolicy::kThreads) {
+    uint32_t const negative = i < kClasses16 ? 0 : SZG_TILE_CLASSES;
+    block.classes[i] = encoder->classes[i % kClasses16 + negative];
+  }
+  if (threadIdx.x == 0) block.escape = encoder->escape;
+}
+
+/* ---- one delta of 16 bits ---- */
+
+/* Code and raw bits, left-aligned. */
+struct WholeCode {
+  uint32_t code, bit_count;
+};
+static_assert(SZG_TILE_CODE_BITS + 16 <= 32, "an escape and the delta");
+
+__device__ __forceinline__ WholeCode whole_code(int32_t delta) {
+  CompressBlock &block = shared_block();
+  uint32_t entry = 0, raw = 0, raw_bits = 0;
+  if (szg_is_direct(delta)) {
+    entry = block.table[delta + SZG_TILE_DIRECT] & ~kIsEscape;
+  } else {
+    uint32_t const magnitude = (uint32_t)abs(delta), top = 31 - (uint32_t)__clz((int)magnitude);
+    raw_bits = top - 1;
+    raw = magnitude & ((1u << raw_bits) - 1);
+    entry = block.classes[2 * top + (magnitude >> raw_bits & 1) + (delta < 0 ? kClasses16 : 0)];
+  }
+  if ((entry & kEntryLength) == 0) {
+    entry = block.escape;
+    raw = (uint32_t)delta & 0xFFFF;
+    raw_bits = 16;
+  }
+  uint32_t const bit_count = (entry & kEntryLength) + raw_bits;
+  return {(entry & ~kEntryLength) | szg_left_aligned(raw, bit_count), bit_count};
 }
 
 /* ---- any delta ---- */
 
-__device__ __forceinline__ void append_entry(LaneBits &bits, uint32_t entry, LaneStage *stage) {
-  append_bits(bits, entry & ~kEntryLength, entry & kEntryLength, stage);
+__device__ __forceinline__ void append_entry(LaneBits &bits, uint32_t entry) {
+  append_bits(bits, entry & ~kEntryLength, entry & kEntryLength);
 }
 
 /* A delta that has no direct code: by its class, or by the escape. */
 template <class Signed>
-__device__ __noinline__ LaneBits append_rare(LaneBits bits, Signed delta, Coder coder,
-                                             LaneStage *stage) {
+__device__ __noinline__ LaneBits append_rare(LaneBits bits, Signed delta, Coder coder) {
   uint64_t const magnitude = szg_delta_magnitude(delta) | (delta == 0); /* 0 has no class */
   uint32_t const magnitude_class = szg_magnitude_class(magnitude);
   uint32_t const entry =
@@ -47,29 +80,27 @@ __device__ __noinline__ LaneBits append_rare(LaneBits bits, Signed delta, Coder 
           ? 0
           : coder.encoder->classes[magnitude_class + (delta < 0 ? SZG_TILE_CLASSES : 0)];
   if (entry & kEntryLength) {
-    append_bits(bits, entry & ~kEntryLength, entry & kEntryLength, stage);
+    append_bits(bits, entry & ~kEntryLength, entry & kEntryLength);
     append_number(bits, magnitude - szg_class_base(magnitude_class),
-                  szg_class_raw_bits(magnitude_class), stage);
+                  szg_class_raw_bits(magnitude_class));
     return bits;
   }
   uint32_t const escape = coder.encoder->escape;
-  if (escape & kEntryLength)
-    append_bits(bits, escape & ~kEntryLength, escape & kEntryLength, stage);
-  append_number(bits, (uint64_t)(int64_t)delta, coder.lattice_bits, stage);
+  if (escape & kEntryLength) append_bits(bits, escape & ~kEntryLength, escape & kEntryLength);
+  append_number(bits, (uint64_t)(int64_t)delta, coder.lattice_bits);
   return bits;
 }
 
 template <class Signed>
-__device__ __forceinline__ void append_delta(LaneBits &bits, Signed delta, const Coder &coder,
-                                             LaneStage *stage) {
+__device__ __forceinline__ void append_delta(LaneBits &bits, Signed delta, const Coder &coder) {
   if (szg_is_direct(delta)) {
     uint32_t const entry = shared_block().table[(int32_t)delta + SZG_TILE_DIRECT];
     if (entry & kEntryLength) {
-      append_entry(bits, entry, stage);
+      append_entry(bits, entry);
       return;
     }
   }
-  bits = append_rare<Signed>(bits, delta, coder, stage);
+  bits = append_rare<Signed>(bits, delta, coder);
 }
 
 /* ---- groups ---- */
@@ -80,39 +111,36 @@ constexpr uint32_t kAllRows = 0xFF;
 
 /* The bit before a group or half, if there is one. rows: of the group or half, that the lane has;
  * with_deltas: those whose delta is not 0. Whether codes follow. */
-__device__ __forceinline__ bool append_zero_bit(LaneBits &bits, uint32_t rows, uint32_t with_deltas,
-                                                LaneStage *stage) {
+__device__ __forceinline__ bool append_zero_bit(LaneBits &bits, uint32_t rows,
+                                                uint32_t with_deltas) {
   if (rows == 0) return false;
   bool const has_codes = (rows & with_deltas) != 0;
-  append_bits(bits, has_codes ? 0x80000000u : 0, 1, stage);
+  append_bits(bits, has_codes ? 0x80000000u : 0, 1);
   return has_codes;
 }
 
 /* Which codes of a group stand there: rows of its first and second half. Appends nothing for the
  * second half if that has its own bit. */
 __device__ __forceinline__ bool has_half_codes(LaneBits &bits, uint32_t half, uint32_t rows,
-                                               uint32_t with_deltas, uint32_t zero_groups,
-                                               LaneStage *stage) {
+                                               uint32_t with_deltas, uint32_t zero_groups) {
   if (zero_groups == SZG_ZERO_GROUPS_NONE) return true;
   uint32_t const half_rows = half == 0 ? kFirstHalfRows : kAllRows & ~kFirstHalfRows;
-  if (zero_groups == SZG_ZERO_GROUPS_4)
-    return append_zero_bit(bits, rows & half_rows, with_deltas, stage);
-  if (half == 0) return append_zero_bit(bits, rows, with_deltas, stage);
+  if (zero_groups == SZG_ZERO_GROUPS_4) return append_zero_bit(bits, rows & half_rows, with_deltas);
+  if (half == 0) return append_zero_bit(bits, rows, with_deltas);
   return with_deltas != 0;
 }
 
-/* Codes of a group, each by itself. rows: those that the lane has, as bits. */
-template <class Signed>
-__device__ __forceinline__ void append_group(LaneBits &bits, const Signed (&deltas)[SZG_GROUP_ROWS],
-                                             uint32_t rows, uint32_t with_deltas,
-                                             const Coder &coder, LaneStage *stage) {
+/* Codes of a group, each by itself. rows: those that the lane has, as bits. append: a row's. */
+template <class Append>
+__device__ __forceinline__ void append_group(LaneBits &bits, uint32_t rows, uint32_t with_deltas,
+                                             uint32_t zero_groups, Append append) {
 #pragma unroll
   for (uint32_t half = 0; half < 2; half++) {
-    if (!has_half_codes(bits, half, rows, with_deltas, coder.zero_groups, stage)) continue;
+    if (!has_half_codes(bits, half, rows, with_deltas, zero_groups)) continue;
 #pragma unroll
     for (uint32_t i = 4 * half; i < 4 * half + 4; i++) {
       uint32_t const row = szg_group_row(i);
-      if (rows >> row & 1) append_delta(bits, deltas[row], coder, stage);
+      if (rows >> row & 1) append(row);
     }
   }
 }

@@ -1,4 +1,4 @@
-/* compress_merge.cuh - 32 lanes of bits to a tile's words.
+/* compress_merge.cuh - 32 lanes of bits to a tile's words, which wait for their place in a ring.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_COMPRESS_MERGE_CUH
@@ -49,17 +49,101 @@ __device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_fl
   return tile;
 }
 
+__device__ __forceinline__ bool is_merged_tile(const TileBits &bits) {
+  return bits.words > 0 && !bits.is_raw && !bits.is_long;
+}
+
+/* ---- the ring ---- */
+
+/* A tile's words in the warp's ring, from `first` on. */
+struct RingWords {
+  uint32_t first;
+  __device__ __forceinline__ uint32_t *at(uint32_t i) const {
+    uint32_t const place = first + i;
+    return &shared_block().rings[threadIdx.x / 32][place < kRingWords ? place : place - kRingWords];
+  }
+};
+
+/* In the archive. */
+struct ArchiveWords {
+  uint32_t *words;
+  __device__ __forceinline__ uint32_t *at(uint32_t i) const { return words + i; }
+};
+
+struct WaitingTile {
+  uint32_t tile, words;
+  bool is_raw;
+  RingWords ring;
+};
+
+/* Tiles of the warp that have no place yet, in order. What they have in the ring begins at words
+ * that are multiples of 4. */
+struct WaitingTiles {
+  static constexpr uint32_t kMost = 4;
+  uint32_t entry_tile, entry_words; /* lane i has those of number i modulo 32 */
+  uint32_t first, count;            /* numbers */
+  uint32_t used_words, end_word;    /* of the ring */
+
+  __device__ __forceinline__ static uint32_t ring_words(uint32_t words, bool is_raw) {
+    return is_raw ? 0 : (words + 3) & ~3u;
+  }
+  __device__ __forceinline__ bool has_room(const TileBits &bits) const {
+    uint32_t const words = is_merged_tile(bits) ? ring_words(bits.words, false) : 0;
+    return count < kMost && used_words + words <= kRingWords;
+  }
+
+  /* There is room. Where the tile's words go. */
+  __device__ __forceinline__ RingWords add(uint32_t tile, const TileBits &bits) {
+    if (threadIdx.x % 32 == (first + count) % 32) {
+      entry_tile = tile;
+      entry_words = bits.words | (bits.is_raw ? kIsRaw : 0);
+    }
+    count++;
+    RingWords const ring = {end_word};
+    uint32_t const words = ring_words(bits.words, bits.is_raw);
+    used_words += words;
+    end_word += words;
+    if (end_word >= kRingWords) end_word -= kRingWords;
+    return ring;
+  }
+
+  /* There is one. */
+  __device__ __forceinline__ WaitingTile oldest() const {
+    uint32_t const words = __shfl_sync(kAllLanes, entry_words, (int)first % 32);
+    WaitingTile tile;
+    tile.tile = __shfl_sync(kAllLanes, entry_tile, (int)first % 32);
+    tile.is_raw = (words & kIsRaw) != 0;
+    tile.words = words & ~kIsRaw;
+    tile.ring = {end_word >= used_words ? end_word - used_words
+                                        : end_word + kRingWords - used_words};
+    return tile;
+  }
+  __device__ __forceinline__ void drop_oldest() {
+    WaitingTile const dropped = oldest();
+    used_words -= ring_words(dropped.words, dropped.is_raw);
+    first++;
+    count--;
+  }
+
+ private:
+  static constexpr uint32_t kIsRaw = 1u << 31;
+};
+
+/* ---- lanes to words ---- */
+
 /* Puts a number of up to 32 bits at a bit of words that are 0 there. */
-__device__ __forceinline__ void put_number(uint32_t *words, uint32_t bit, uint32_t number,
+template <class Words>
+__device__ __forceinline__ void put_number(const Words &words, uint32_t bit, uint32_t number,
                                            uint32_t count) {
   if (count == 0) return;
   uint32_t const bits = number << (32 - count), at = bit % 32;
-  atomicOr(&words[bit / 32], bits >> at);
-  if (at + count > 32) atomicOr(&words[bit / 32 + 1], __funnelshift_r(0, bits, at));
+  atomicOr(words.at(bit / 32), bits >> at);
+  if (at + count > 32) atomicOr(words.at(bit / 32 + 1), __funnelshift_r(0, bits, at));
 }
 
 /* Puts the tile's head into words that are 0. The whole warp calls. */
-__device__ __forceinline__ void put_head(const TileBits &tile, uint32_t *words) {
+template <class Words>
+__device__ __forceinline__ void put_head(const TileBits &tile, const Words &words) {
   uint32_t const lane = threadIdx.x % 32;
   bool const has_mask = tile.busy != kAllLanes;
   if (lane == 0) {
@@ -72,22 +156,21 @@ __device__ __forceinline__ void put_head(const TileBits &tile, uint32_t *words) 
   if (tile.lane_bits > 0) put_number(words, place, tile.lane_bits - tile.least, tile.width);
 }
 
-/* The warp's staged words to the tile's, in the block's memory. In the first and the last of those
+/* The warp's staged words to the tile's, in the ring. In the first and the last of those
  * that a lane writes others may have bits, too. The whole warp calls. */
-__device__ __forceinline__ void merge_lanes(const TileBits &tile, const LaneStage &stage) {
-  uint32_t *const words = shared_block().merged[threadIdx.x / 32];
+__device__ __forceinline__ void merge_lanes(const TileBits &tile, const RingWords &words) {
   for (uint32_t i = threadIdx.x % 32; i < (tile.words + 3) / 4; i += SZG_LANES)
-    ((uint4 *)(void *)words)[i] = make_uint4(0, 0, 0, 0);
+    *(uint4 *)(void *)words.at(4 * i) = make_uint4(0, 0, 0, 0);
   __syncwarp(); /* before bits are added */
   put_head(tile, words);
   uint32_t const at = tile.first_bit % 32;
   int32_t const word_count = (int32_t)((tile.lane_bits + 31) / 32);
   int32_t const last_put = (int32_t)((at + tile.lane_bits + 31) / 32) - 1;
-  uint32_t *const first = words + tile.first_bit / 32;
-  uint32_t before = load_shared(stage.start);
-  if (tile.lane_bits > 0) atomicOr(first, before >> at);
+  RingWords const own = {words.first + tile.first_bit / 32}; /* may be beyond the ring's end */
+  uint32_t before = load_shared(stage_start());
+  if (tile.lane_bits > 0) atomicOr(own.at(0), before >> at);
   uint32_t const most_puts = (tile.least + (1u << tile.width) + 61) / 32; /* of a lane, or over */
-  uint32_t from = stage.start;
+  uint32_t from = stage_start();
 #pragma unroll 4
   for (int32_t i = 1; i < (int32_t)most_puts; i++) {
     from += kStepBytes;
@@ -96,9 +179,9 @@ __device__ __forceinline__ void merge_lanes(const TileBits &tile, const LaneStag
       uint32_t const bits = __funnelshift_r(word, before, at);
       before = word;
       if (i < last_put)
-        first[i] = bits;
+        *own.at((uint32_t)i) = bits;
       else
-        atomicOr(&first[i], bits);
+        atomicOr(own.at((uint32_t)i), bits);
     }
   }
   __syncwarp(); /* the tile is complete */
@@ -106,10 +189,10 @@ __device__ __forceinline__ void merge_lanes(const TileBits &tile, const LaneStag
 
 /* ---- to the archive ---- */
 
-__device__ __forceinline__ void store_merged(uint32_t word_count, uint32_t *out) {
-  const uint32_t *const words = shared_block().merged[threadIdx.x / 32];
+__device__ __forceinline__ void store_merged(const RingWords &words, uint32_t word_count,
+                                             uint32_t *out) {
 #pragma unroll 4
-  for (uint32_t i = threadIdx.x % 32; i < word_count; i += SZG_LANES) out[i] = words[i];
+  for (uint32_t i = threadIdx.x % 32; i < word_count; i += SZG_LANES) out[i] = *words.at(i);
 }
 
 /* Head and zeros, for lanes to be walked again. Where this lane's bits go. */
@@ -117,8 +200,8 @@ __device__ __forceinline__ void begin_long_tile(const TileBits &tile, uint32_t *
                                                 LaneStage *stage) {
   for (uint32_t i = threadIdx.x % 32; i < tile.words; i += SZG_LANES) out[i] = 0;
   __syncwarp(); /* before bits are added */
-  put_head(tile, out);
-  *bits = {0, tile.first_bit % 32, stage->start};
+  put_head(tile, ArchiveWords{out});
+  *bits = {0, tile.first_bit % 32, stage_start()};
   stage->flushed_words = 0;
   stage->out = tile.lane_bits > 0 ? out + tile.first_bit / 32 : NULL;
 }

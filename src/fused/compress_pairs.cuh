@@ -172,9 +172,13 @@ constexpr uint32_t kTableBias = SZG_TILE_DIRECT + (SZG_TILE_DIRECT << 16);
 constexpr uint32_t kBeyond = ~((2u * SZG_TILE_DIRECT - 1) * 0x10001u);
 static_assert(SZG_TILE_DIRECT == 512, "a place of the table has 10 bits");
 
-/* What a group takes at most that goes the fast way: it begins only where that is left. */
+/* What a group of such pairs takes at most. */
 constexpr uint32_t kGroupBits = kGroupPairs * kMostJoined + 2;
 constexpr uint32_t kGroupWords = (31 + kGroupBits) / 32;
+
+/* The same of codes one by one. */
+constexpr uint32_t kOddGroupBits = SZG_GROUP_ROWS * (SZG_TILE_CODE_BITS + 16) + 2;
+constexpr uint32_t kOddGroupWords = (31 + kOddGroupBits) / 32;
 
 __device__ __forceinline__ void append_joined(LaneBits &bits, uint32_t joined, uint32_t at) {
   bits.word |= __funnelshift_r(joined, 0, bits.at);
@@ -205,14 +209,55 @@ __device__ __forceinline__ void append_one_and_codes(LaneBits &bits, uint32_t fi
 
 __device__ __forceinline__ void append_zero(LaneBits &bits) { append_joined(bits, 0, bits.at + 1); }
 
-__device__ __forceinline__ void append_short_group(LaneBits &bits,
-                                                   const uint32_t (&first)[kGroupPairs],
-                                                   const uint32_t (&second)[kGroupPairs],
-                                                   const uint32_t (&deltas)[kGroupPairs],
-                                                   uint32_t zero_groups) {
+/* A pair with a delta that the table lacks, or of longer codes: one after the other. */
+__device__ __noinline__ LaneBits append_odd_codes(LaneBits bits, uint32_t deltas) {
+  uint32_t const fields = deltas + kFieldBias;
+  WholeCode const first = whole_code((int32_t)(fields & 0xFFFF) - 0x8000);
+  append_joined(bits, first.code, bits.at + first.bit_count);
+  WholeCode const second = whole_code((int32_t)(fields >> 16) - 0x8000);
+  append_joined(bits, second.code, bits.at + second.bit_count);
+  return bits;
+}
+
+/* What the table says of a group's pairs. */
+struct PairCodes {
+  uint32_t places[kGroupPairs];
+  uint32_t first[kGroupPairs], second[kGroupPairs];
+
+  __device__ __forceinline__ PairCodes(const uint32_t (&deltas)[kGroupPairs], uint32_t table) {
+    constexpr uint32_t kMask = 2 * SZG_TILE_DIRECT - 1;
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) {
+      places[i] = deltas[i] + kTableBias;
+      first[i] = load_shared_constant(table + (places[i] & kMask) * 4);
+      second[i] = load_shared_constant(table + (places[i] >> 14 & kMask * 4));
+    }
+  }
+
+  /* Not 0 where a delta has no place, one of them escapes, or the codes take too much: lengths and
+   * what is wanting to 32 are added, so that a bit says it. */
+  __device__ __forceinline__ uint32_t is_odd(uint32_t i) const {
+    constexpr uint32_t kToSpare = 31 - kMostJoined, kTooMuch = 32 | 64;
+    return (places[i] & kBeyond) | ((first[i] + second[i] + kToSpare) & kTooMuch);
+  }
+};
+
+template <bool kMayBeOdd>
+__device__ __forceinline__ void append_pair(LaneBits &bits, const PairCodes &codes, uint32_t i,
+                                            uint32_t deltas) {
+  if (kMayBeOdd && codes.is_odd(i))
+    bits = append_odd_codes(bits, deltas);
+  else
+    append_codes(bits, codes.first[i], codes.second[i]);
+}
+
+template <bool kMayBeOdd>
+__device__ __forceinline__ void append_pairs(LaneBits &bits, const PairCodes &codes,
+                                             const uint32_t (&deltas)[kGroupPairs],
+                                             uint32_t zero_groups) {
   if (zero_groups == SZG_ZERO_GROUPS_NONE) {
 #pragma unroll
-    for (uint32_t i = 0; i < kGroupPairs; i++) append_codes(bits, first[i], second[i]);
+    for (uint32_t i = 0; i < kGroupPairs; i++) append_pair<kMayBeOdd>(bits, codes, i, deltas[i]);
     return;
   }
 #pragma unroll
@@ -227,17 +272,19 @@ __device__ __forceinline__ void append_short_group(LaneBits &bits,
       if (has_bit) append_zero(bits);
       continue;
     }
-    if (has_bit)
-      append_one_and_codes(bits, first[i], second[i]);
+    if (kMayBeOdd && has_bit) append_joined(bits, 0x80000000u, bits.at + 1);
+    if (kMayBeOdd || !has_bit)
+      append_pair<kMayBeOdd>(bits, codes, i, deltas[i]);
     else
-      append_codes(bits, first[i], second[i]);
-    append_codes(bits, first[i + 1], second[i + 1]);
+      append_one_and_codes(bits, codes.first[i], codes.second[i]);
+    append_pair<kMayBeOdd>(bits, codes, i + 1, deltas[i + 1]);
   }
 }
 
-/* Any group: each code by itself. */
-__device__ __noinline__ LaneBits append_group_slowly(LaneBits bits, uint4 deltas, uint32_t rows,
-                                                     Coder coder, LaneStage *stage) {
+/* A group of which the lane has some rows only: each code by itself. There is room for
+ * kOddGroupWords. */
+__device__ __noinline__ LaneBits append_rows(LaneBits bits, uint4 deltas, uint32_t rows,
+                                             uint32_t zero_groups) {
   uint32_t const pairs[kGroupPairs] = {deltas.x, deltas.y, deltas.z, deltas.w};
   int32_t all[SZG_GROUP_ROWS];
   uint32_t with_deltas = 0;
@@ -248,35 +295,35 @@ __device__ __noinline__ LaneBits append_group_slowly(LaneBits bits, uint4 deltas
     all[i + kGroupPairs] = (int32_t)(fields >> 16) - 0x8000;
     with_deltas |= (all[i] != 0 ? 1u << i : 0) | (all[i + kGroupPairs] != 0 ? 16u << i : 0);
   }
-  append_group<int32_t>(bits, all, rows, with_deltas & rows, coder, stage);
+  append_group(bits, rows, with_deltas & rows, zero_groups, [&](uint32_t row) {
+    WholeCode const whole = whole_code(all[row]);
+    append_bits(bits, whole.code, whole.bit_count);
+  });
   return bits;
 }
 
-/* The fast way. Whether the group cannot go it. stage_limit: beyond it the stage may not have room
- * for a group. table: its shared address. */
-__device__ __forceinline__ bool is_slow_group(LaneBits &bits, const uint32_t (&deltas)[kGroupPairs],
-                                              uint32_t zero_groups, uint32_t stage_limit,
-                                              uint32_t table) {
-  uint32_t places[kGroupPairs];
+/* The lane's codes. missing: rows of the group that it lacks; its bits do not count if it lacks all
+ * rows of the tile. common_limit: beyond that address the stage may not have room. table: its
+ * shared address. The whole warp calls. */
+__device__ __forceinline__ void append_group_pairs(LaneBits &bits,
+                                                   const uint32_t (&deltas)[kGroupPairs],
+                                                   uint32_t missing, uint32_t zero_groups,
+                                                   uint32_t common_limit, uint32_t table,
+                                                   LaneStage *stage) {
+  PairCodes const codes(deltas, table);
+  uint32_t odd = missing;
 #pragma unroll
-  for (uint32_t i = 0; i < kGroupPairs; i++) places[i] = deltas[i] + kTableBias;
-  bool is_slow =
-      ((places[0] | places[1] | places[2] | places[3]) & kBeyond) != 0 || bits.next > stage_limit;
-  if (!is_slow) {
-    /* Lengths of two codes and what is wanting to 32: a bit is set where they take too much, or one
-     * of them escapes. */
-    constexpr uint32_t kToSpare = 31 - kMostJoined, kTooMuch = 32 | 64;
-    uint32_t first[kGroupPairs], second[kGroupPairs], taken = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < kGroupPairs; i++) {
-      first[i] = load_shared_constant(table + (places[i] & (2 * SZG_TILE_DIRECT - 1)) * 4);
-      second[i] = load_shared_constant(table + (places[i] >> 14)); /* no bit of the low one */
-      taken |= first[i] + second[i] + kToSpare;
-    }
-    is_slow = (taken & kTooMuch) != 0;
-    if (!is_slow) append_short_group(bits, first, second, deltas, zero_groups);
+  for (uint32_t i = 0; i < kGroupPairs; i++) odd |= codes.is_odd(i);
+  if (!__any_sync(kAllLanes, odd != 0 || bits.next > common_limit)) {
+    append_pairs<false>(bits, codes, deltas, zero_groups);
+    return;
   }
-  return is_slow;
+  keep_room(bits, odd ? kOddGroupWords : kGroupWords, stage);
+  if (missing == 0)
+    append_pairs<true>(bits, codes, deltas, zero_groups);
+  else
+    bits = append_rows(bits, make_uint4(deltas[0], deltas[1], deltas[2], deltas[3]),
+                       missing ^ kAllRows, zero_groups);
 }
 
 /* ---- a tile ---- */
@@ -284,7 +331,7 @@ __device__ __forceinline__ bool is_slow_group(LaneBits &bits, const uint32_t (&d
 template <class A, int kDims>
 struct PairWalk {
   typedef typename A::Value Value;
-  static constexpr int kBlocks = 3; /* that are to fit a multiprocessor */
+  static constexpr int kBlocks = 4; /* that are to fit a multiprocessor */
 
   /* Whether some point of the lane's is outside the window. */
   static __device__ __forceinline__ bool has_far_points(const uint32_t (&pairs)[kGroupPairs]) {
@@ -313,9 +360,12 @@ struct PairWalk {
     PairGroup<kDims> group;
     for (uint32_t i = 0; i < kPairsBefore<kDims>; i++) group.before[i] = before[i];
     find_group_exactly<A, kDims>(&job, tile, group_index, low, &group);
+    /* What is loaded here is waited for here. Else code after the branch waits, whichever way it
+     * came, and with it for the next group's values: the hardware knows few kinds of waiting. */
+    uint32_t const zero = job.tile_count >> 31;
     for (uint32_t i = 0; i < kGroupPairs; i++) {
-      pairs[i] = group.pairs[i];
-      deltas[i] = group.deltas[i];
+      pairs[i] = group.pairs[i] + zero;
+      deltas[i] = group.deltas[i] + zero;
     }
     return group.has_marks;
   }
@@ -326,26 +376,43 @@ struct PairWalk {
                                               const TileShape &shape, const Coder &coder,
                                               LaneBits &bits, LaneStage *stage, bool *has_marks) {
     AxisChoice const axes = axis_choice<kDims>(*job.axes);
-    bool const is_common = is_whole<kDims>(shape) && axes.is_all &&
-                           coder.zero_groups == SZG_ZERO_GROUPS_NONE && !job.needs_care;
-    if (is_common) return walk_groups<true>(job, tile, shape, axes, coder, bits, stage, has_marks);
-    return walk_groups<false>(job, tile, shape, axes, coder, bits, stage, has_marks);
+    bool const is_common = is_whole<kDims>(shape) && axes.is_all && !job.needs_care;
+    auto const walk_as = [&](auto walk_kind) {
+      return walk_groups<decltype(walk_kind)>(job, tile, shape, axes, coder.zero_groups, bits,
+                                              stage, has_marks);
+    };
+    if (!is_common) return walk_as(AnyWalk());
+    if (coder.zero_groups == SZG_ZERO_GROUPS_NONE)
+      return walk_as(CommonWalk<SZG_ZERO_GROUPS_NONE>());
+    if (coder.zero_groups == SZG_ZERO_GROUPS_8) return walk_as(CommonWalk<SZG_ZERO_GROUPS_8>());
+    return walk_as(CommonWalk<SZG_ZERO_GROUPS_4>());
   }
 
-  /* kIsCommon: the tile has all rows, and the frame all axes, no zero groups and no need of care:
-   * what is not looked at costs nothing. */
-  template <bool kIsCommon>
+  /* A tile that has all rows, of a frame that has all axes and no need of care: what is not looked
+   * at costs nothing. And any other. */
+  template <uint32_t kZeroGroups>
+  struct CommonWalk {
+    static constexpr bool kIsCommon = true;
+    static __device__ __forceinline__ uint32_t zero_groups(uint32_t) { return kZeroGroups; }
+  };
+  struct AnyWalk {
+    static constexpr bool kIsCommon = false;
+    static __device__ __forceinline__ uint32_t zero_groups(uint32_t of_frame) { return of_frame; }
+  };
+
+  template <class Kind>
   static __device__ __forceinline__ bool walk_groups(const CompressJob &job, uint32_t tile,
                                                      const TileShape &shape,
                                                      const AxisChoice &frame_axes,
-                                                     const Coder &coder, LaneBits &bits,
+                                                     uint32_t frame_zero_groups, LaneBits &bits,
                                                      LaneStage *stage, bool *has_marks) {
+    constexpr bool kIsCommon = Kind::kIsCommon;
     uint32_t const lane = threadIdx.x % 32;
     AxisChoice const axes = kIsCommon ? AxisChoice{true, true, true, true} : frame_axes;
-    uint32_t const zero_groups = kIsCommon ? SZG_ZERO_GROUPS_NONE : coder.zero_groups;
+    uint32_t const zero_groups = Kind::zero_groups(frame_zero_groups);
     LaneFacts const facts = {lane, kept_in_register(lane > 0 ? 0u - 1u : 0)};
     uint32_t const table = shared_address(shared_block().table), groups = group_count<kDims>(shape);
-    uint32_t const fast_limit = stage->end - kGroupWords * kStepBytes;
+    uint32_t const common_limit = stage_end() - kGroupWords * kStepBytes;
     GroupLoader<Value, kDims> loader(job, shape, lane);
     uint32_t const loaded_groups = kIsCommon ? groups : loader.group_count;
     Value values[SZG_GROUP_ROWS] = {loader.first_value()};
@@ -368,20 +435,15 @@ struct PairWalk {
         deltas[0] += origin;
       }
       origin = 0;
-      uint32_t rows = kAllRows, stage_limit = fast_limit;
+      uint32_t missing = 0;
       if (!kIsCommon) {
         if (group + 1 >= loaded_groups) is_exact = true;
-        rows = rows_of_lane<kDims>(shape, group, lane);
+        uint32_t const rows = rows_of_lane<kDims>(shape, group, lane);
         leave_out(rows, deltas);
-        /* The fast way is for lanes that have all rows, or none in any group. */
-        if (rows != kAllRows && (rows != 0 || kDims == 1)) stage_limit = 0;
+        if (rows != 0 || kDims == 1) missing = rows ^ kAllRows;
       }
       seen |= deltas[0] | deltas[1] | deltas[2] | deltas[3];
-      bool const is_slow = is_slow_group(bits, deltas, zero_groups, stage_limit, table);
-      if (__any_sync(kAllLanes, is_slow)) {
-        uint4 const all_deltas = make_uint4(deltas[0], deltas[1], deltas[2], deltas[3]);
-        bits = append_group_slowly(bits, all_deltas, is_slow ? rows : 0, coder, stage);
-      }
+      append_group_pairs(bits, deltas, missing, zero_groups, common_limit, table, stage);
 #pragma unroll
       for (uint32_t i = 0; i < kPairsBefore<kDims>; i++)
         before[i] = pairs[kGroupPairs - kPairsBefore<kDims> + i];

@@ -14,7 +14,12 @@ struct PlainWalk {
   typedef typename A::Value Value;
   typedef typename A::Point Point;
   typedef typename A::Unsigned Unsigned;
-  static constexpr int kBlocks = sizeof(Value) == 4 ? 3 : 2; /* that are to fit a multiprocessor */
+  static constexpr int kBlocks = sizeof(Value) == 4 ? 4 : 3; /* that are to fit a multiprocessor */
+
+  /* Escapes one after the other, and two bits of zero groups. */
+  static constexpr uint32_t kMostGroupWords =
+      (31 + SZG_GROUP_ROWS * (SZG_TILE_CODE_BITS + 8 * sizeof(Point)) + 2) / 32;
+  static_assert(kMostGroupWords < CompressPolicy::kStageWords, "the stage has room for a group");
 
   static __device__ __forceinline__ void load_group(const Value *values, const TileShape &shape,
                                                     uint32_t group, uint32_t lane, uint32_t rows,
@@ -54,7 +59,9 @@ struct PlainWalk {
       }
       with_deltas &= rows;
       has_deltas |= with_deltas != 0;
-      append_group<Point>(bits, deltas, rows, with_deltas, coder, stage);
+      keep_room(bits, kMostGroupWords, stage);
+      append_group(bits, rows, with_deltas, coder.zero_groups,
+                   [&](uint32_t row) { append_delta(bits, deltas[row], coder); });
     }
     *has_marks = is_marked;
     return has_deltas;

@@ -8,6 +8,7 @@
 #define SZG_COMPRESS_WALK_CUH
 
 #include "fused/compress_codes.cuh"
+#include "fused/look_back.cuh"
 #include "fused/tile_cuda.h"
 
 namespace szg {
@@ -31,13 +32,13 @@ struct CompressJob {
   uint32_t lattice_bits;
   int32_t reach;   /* compress_points.cuh: find_reach */
   bool needs_care; /* the same */
-  uint32_t tile_count, chunk_count;
+  uint32_t tile_count;
   uint64_t value_count;
   uint8_t *sections;
   uint64_t room_bytes;
   uint8_t *tile_marks;
-  uint32_t *ticket; /* chunks taken so far */
-  uint64_t *states; /* look_back.cuh: of each chunk */
+  uint32_t *ticket; /* tiles taken so far */
+  TileSums sums;
   szg_tile_result_cuda *result;
 };
 

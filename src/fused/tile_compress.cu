@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A warp compresses a tile: values to points, to deltas, to codes, to 32 lanes of bits in shared
- * memory, to the tile's words. Seven tiles are a chunk, which a block of threads takes; how many
- * words there are in the chunks before is found while blocks go on (look_back.cuh), so values are
- * read once and words written once. Tiles of more bits than the stage holds, over 6 a code, are
- * read twice.
+ * memory, to the tile's words. Warps take tiles in order and never wait for the others of their
+ * block. How many words there are before a tile's is found while they go on (look_back.cuh), so
+ * values are read once and words written once. Tiles of more bits than the stage holds, over 10 a
+ * code, are read twice.
  *
  * On the 16-bit lattice two values share an instruction (compress_pairs.cuh).
  */
@@ -13,12 +13,9 @@
 #include "fused/compress_merge.cuh"
 #include "fused/compress_pairs.cuh"
 #include "fused/compress_plain.cuh"
-#include "fused/look_back.cuh"
 
 namespace szg {
 namespace {
-
-constexpr uint32_t kChunkTiles = CompressPolicy::kWarps;
 
 /* ---- the archive's sections ---- */
 
@@ -53,13 +50,13 @@ struct Sections {
   }
 };
 
-/* The codebook's section. The whole block calls. */
+/* The codebook's section. The whole warp calls. */
 __device__ void store_book(const Sections &sections, const szg_tile_book_cuda *book) {
-  for (uint32_t i = threadIdx.x; i < sections.sizes_offset; i += CompressPolicy::kThreads)
+  for (uint32_t i = threadIdx.x % 32; i < sections.sizes_offset; i += SZG_LANES)
     if (sections.has(i, 1)) sections.bytes[i] = i < book->section_bytes ? book->section[i] : 0;
 }
 
-/* What only the last chunk's block knows. One thread calls. */
+/* What only the last tile's warp knows. One thread calls. */
 __device__ void store_result(const CompressJob &job, const Sections &sections,
                              uint64_t word_count) {
   sections.pad(sections.sizes_offset + (uint64_t)job.tile_count * sizeof(uint16_t));
@@ -72,29 +69,13 @@ __device__ void store_result(const CompressJob &job, const Sections &sections,
 
 /* ---- the kernel ---- */
 
-/* Words of the chunk's tiles before a warp's: where its own go, from the chunk's first word on.
- * Between the two barriers of a chunk. */
-__device__ __forceinline__ uint32_t words_before(uint32_t warp) {
-  uint32_t sum = 0;
-#pragma unroll
-  for (uint32_t i = 0; i < kChunkTiles; i++) sum += i < warp ? shared_block().tile_words[i] : 0;
-  return sum;
-}
-
-/* The first warp finds out where the chunk's words begin. */
-__device__ __forceinline__ void place_chunk(const CompressJob &job, const Sections &sections,
-                                            uint32_t chunk, uint32_t chunk_words) {
-  uint64_t const first_word = sum_before(job.states, chunk, chunk_words);
-  if (threadIdx.x > 0) return;
-  shared_block().first_word = first_word;
-  if (chunk + 1 == job.chunk_count) store_result(job, sections, first_word + chunk_words);
-}
-
+/* Makes known what the tile will take. */
 __device__ __forceinline__ void note_tile(const CompressJob &job, const Sections &sections,
                                           uint32_t tile, const TileBits &tile_bits,
                                           bool has_marks) {
   bool const is_marked = __any_sync(kAllLanes, has_marks) && !tile_bits.is_raw;
   if (threadIdx.x % 32 > 0) return;
+  publish_words(job.sums, tile, tile_bits.words);
   sections.store_size(tile, tile_bits.words);
   job.tile_marks[tile] = is_marked;
   if (is_marked) atomicOr(&job.result->marked_tiles, 1u);
@@ -115,45 +96,69 @@ __device__ __forceinline__ uint32_t walk_tile(const CompressJob &job, uint32_t t
   return has_deltas ? lane_bits : 0;
 }
 
-/* A chunk's tile of this warp, from its first walk until its words are in the archive. */
-struct WaitingTile {
-  uint32_t chunk;
-  uint32_t index;
-  uint32_t own_place;   /* of its words, from the chunk's first on */
-  uint32_t chunk_words; /* of all the chunk's tiles */
-  TileBits bits;        /* 0 words: there is nothing to store */
-};
-
-__device__ __forceinline__ bool is_merged_tile(const TileBits &bits) {
-  return bits.words > 0 && !bits.is_raw && !bits.is_long;
+/* Where the tile's words go; NULL: there are none, or no room for them. Its size is known. The whole
+ * warp calls. */
+__device__ __forceinline__ uint32_t *find_place(const CompressJob &job, const Sections &sections,
+                                                uint32_t tile, uint32_t words) {
+  uint64_t const first_word = place_tile(job.sums, tile);
+  if (tile + 1 == job.tile_count && threadIdx.x % 32 == 0)
+    store_result(job, sections, first_word + words);
+  bool const has_room =
+      sections.has(sections.word_offset(first_word), (uint64_t)words * sizeof(uint32_t));
+  return words > 0 && has_room ? sections.word(first_word) : NULL;
 }
 
-/* A chunk's place is looked for only when the next chunk's tiles were walked: by then those before
- * it have mostly said how long they are, however different tiles are. */
+/* Puts the oldest of the waiting tiles into the archive. */
+template <class Value>
+__device__ __forceinline__ void store_oldest(const CompressJob &job, const Sections &sections,
+                                             WaitingTiles *waiting) {
+  WaitingTile const oldest = waiting->oldest();
+  uint32_t *const out = find_place(job, sections, oldest.tile, oldest.words);
+  if (out && oldest.is_raw) {
+    TileShape const shape = tile_shape(job.layout, oldest.tile);
+    store_raw_tile<Value>(&shape, job.values, out);
+  } else if (out) {
+    store_merged(oldest.ring, oldest.words, out);
+  }
+  waiting->drop_oldest();
+  __syncwarp(); /* the ring's words are read before others take their place */
+}
+
+/* Tiles without words ask for their place only where a chunk begins, so that others need not go far
+ * back, and at the very end. */
+__device__ __forceinline__ bool has_to_wait(const CompressJob &job, uint32_t tile,
+                                            const TileBits &bits) {
+  if (bits.is_long) return false;
+  return bits.words > 0 || tile % kChunkTiles == 0 || tile + 1 == job.tile_count;
+}
+
+/* The next tile that nobody has taken. Asked for before there is other work to do, but not while
+ * the warp may still be held up: others may wait for this tile in turn. */
+__device__ __forceinline__ uint32_t ask_for_tile(const CompressJob &job) {
+  return threadIdx.x % 32 == 0 ? atomicAdd(job.ticket, 1) : 0;
+}
+
+/* A tile is placed only when the warp needs the room that it takes: by then those before it have
+ * said how long they are, however different tiles are. A long tile waits for the next one's end. */
 template <class Walk>
 __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
     tiles_compress_kernel(const __grid_constant__ CompressJob job) {
   typedef typename Walk::Value Value;
-  uint32_t const warp = threadIdx.x / 32;
   Coder const coder = {&job.book->encoder, job.lattice_bits, job.book->zero_groups};
   Sections const sections(job);
+  uint32_t asked = ask_for_tile(job);
   load_table(coder.encoder);
-  if (threadIdx.x == 0) shared_block().next_chunk = atomicAdd(job.ticket, 1);
-  __syncthreads(); /* the table and the first chunk's number */
-  uint32_t chunk = shared_block().next_chunk;
-  __syncthreads(); /* all have read it */
-  if (chunk == 0) store_book(sections, job.book);
-  WaitingTile waiting = {};
-  waiting.chunk = job.chunk_count; /* there is none yet */
-  while (chunk < job.chunk_count || waiting.chunk < job.chunk_count) {
-    WaitingTile present = {};
-    present.chunk = chunk;
-    present.index = __shfl_sync(kAllLanes, chunk * kChunkTiles + warp, 0);
-    LaneStage stage = lane_stage();
-    LaneBits bits = {0, 0, stage.start};
-    uint32_t next_chunk = chunk;
-    uint32_t tile = present.index;
-    bool is_there = chunk < job.chunk_count && tile < job.tile_count;
+  __syncthreads(); /* the table: warps do not meet again */
+  uint32_t const none = job.tile_count;
+  uint32_t long_tile = none, long_lane_bits = 0;
+  WaitingTiles waiting = {};
+  for (;;) {
+    uint32_t tile = __shfl_sync(kAllLanes, asked, 0);
+    bool is_there = tile < job.tile_count, is_asking = false;
+    if (!is_there && long_tile == none && waiting.count == 0) break;
+    if (tile == 0) store_book(sections, job.book);
+    LaneStage stage = {0, NULL};
+    LaneBits bits = {0, 0, stage_start()};
     /* A long tile is walked a second time, when its place is known: the same code. */
     for (bool is_placed = false;; is_placed = true) {
       bool has_marks = false;
@@ -161,54 +166,49 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
       TileShape const shape = tile_shape(job.layout, is_there ? tile : 0);
       if (is_there) lane_bits = walk_tile<Walk>(job, tile, shape, coder, bits, &stage, &has_marks);
       if (is_placed) break;
-      uint32_t taken_chunk = chunk;
-      if (threadIdx.x == 0 && chunk < job.chunk_count) taken_chunk = atomicAdd(job.ticket, 1);
+      TileBits tile_bits = {};
       if (is_there) {
-        present.bits = measure_tile(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
-        note_tile(job, sections, tile, present.bits, has_marks);
+        tile_bits = measure_tile(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
+        note_tile(job, sections, tile, tile_bits, has_marks);
       }
-      if (threadIdx.x % 32 == 0) shared_block().tile_words[warp] = present.bits.words;
-      if (threadIdx.x == 0) shared_block().next_chunk = taken_chunk;
-      __syncthreads(); /* sizes, and the next chunk's number */
-      present.chunk_words = words_before(kChunkTiles);
-      present.own_place = words_before(warp);
-      next_chunk = shared_block().next_chunk;
-      if (threadIdx.x == 0 && chunk < job.chunk_count)
-        publish_sum(job.states, chunk, present.chunk_words);
-      if (warp == 0 && waiting.chunk < job.chunk_count)
-        place_chunk(job, sections, waiting.chunk, waiting.chunk_words);
-      __syncthreads(); /* the waiting chunk's place; what was read above may change */
-      uint64_t const first_word = shared_block().first_word + waiting.own_place;
-      uint64_t const tile_bytes = (uint64_t)waiting.bits.words * sizeof(uint32_t);
-      bool const is_stored =
-          tile_bytes > 0 && sections.has(sections.word_offset(first_word), tile_bytes);
-      uint32_t *const out = is_stored ? sections.word(first_word) : NULL;
-      if (is_stored && is_merged_tile(waiting.bits)) store_merged(waiting.bits.words, out);
-      __syncwarp(); /* the merged words are read before others take their place */
-      if (is_merged_tile(present.bits)) merge_lanes(present.bits, stage);
-      if (!is_stored) break;
-      if (waiting.bits.is_raw) {
-        TileShape const waiting_shape = tile_shape(job.layout, waiting.index);
-        store_raw_tile<Value>(&waiting_shape, job.values, out);
+      while (waiting.count > 0 && !(is_there && waiting.has_room(tile_bits)))
+        store_oldest<Value>(job, sections, &waiting);
+      is_asking = is_there;
+      if (is_asking && long_tile == none) {
+        asked = ask_for_tile(job);
+        is_asking = false;
       }
-      if (!waiting.bits.is_long) break;
-      begin_long_tile(waiting.bits, out, &bits, &stage);
-      tile = waiting.index;
+      if (is_there && has_to_wait(job, tile, tile_bits)) {
+        RingWords const ring = waiting.add(tile, tile_bits);
+        if (is_merged_tile(tile_bits)) merge_lanes(tile_bits, ring);
+      }
+      uint32_t const placed_tile = long_tile, placed_lane_bits = long_lane_bits;
+      long_tile = tile_bits.is_long ? tile : none;
+      long_lane_bits = lane_bits;
+      if (placed_tile == none) break;
+      TileBits const placed_bits = measure_tile(placed_lane_bits, true, UINT32_MAX);
+      uint32_t *const out = find_place(job, sections, placed_tile, placed_bits.words);
+      if (!out) break;
+      begin_long_tile(placed_bits, out, &bits, &stage);
+      tile = placed_tile;
       is_there = true;
     }
-    waiting = present;
-    chunk = next_chunk;
+    if (is_asking) asked = ask_for_tile(job);
   }
 }
 
 /* ---- launches ---- */
 
-constexpr uint64_t kTicketBytes = 64; /* before the states */
-
-uint64_t chunks_of(uint64_t tile_count) { return (tile_count + kChunkTiles - 1) / kChunkTiles; }
+/* What the kernel needs besides, all zeros at first: the ticket, chunks, sizes of tiles. */
+constexpr uint64_t kTicketBytes = 64;
 
 uint64_t zeroed_bytes(uint64_t tile_count) {
-  return kTicketBytes + chunks_of(tile_count) * sizeof(uint64_t);
+  return kTicketBytes + chunks_of(tile_count) * sizeof(ChunkState) + tile_count * sizeof(uint32_t);
+}
+
+TileSums sums_of(void *work, uint64_t tile_count) {
+  auto const chunks = (ChunkState *)(void *)((uint8_t *)work + kTicketBytes);
+  return {(uint32_t *)(void *)(chunks + chunks_of(tile_count)), chunks};
 }
 
 template <class Walk>
@@ -220,8 +220,8 @@ szgpu_status launch_walk(const CompressJob &job, cudaStream_t stream) {
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &blocks_each, tiles_compress_kernel<Walk>, (int)CompressPolicy::kThreads, kBytes));
-  unsigned const blocks =
-      szg_grid_blocks(job.chunk_count, 1, (unsigned)(multiprocessors * blocks_each));
+  unsigned const blocks = szg_grid_blocks(job.tile_count, CompressPolicy::kWarps,
+                                          (unsigned)(multiprocessors * blocks_each));
   tiles_compress_kernel<Walk><<<blocks, CompressPolicy::kThreads, kBytes, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
@@ -268,7 +268,7 @@ extern "C" szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer,
                                                uint64_t room_bytes, uint8_t *tile_marks, void *work,
                                                szg_tile_result_cuda *result,
                                                struct CUstream_st *stream) {
-  SZG_REQUIRE(grid->tile_count <= UINT32_MAX - szg::kChunkTiles, SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(grid->tile_count < (uint64_t)1 << 31, SZGPU_BAD_SHAPE); /* the ticket goes beyond */
   szg::CompressJob job = {};
   job.k = *quantizer;
   job.layout = szg::layout_of(*grid);
@@ -278,12 +278,11 @@ extern "C" szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer,
   job.lattice_bits = lattice_bits;
   job.tile_count = (uint32_t)grid->tile_count;
   job.value_count = grid->value_count;
-  job.chunk_count = (uint32_t)szg::chunks_of(grid->tile_count);
   job.sections = sections;
   job.room_bytes = room_bytes;
   job.tile_marks = tile_marks;
   job.ticket = (uint32_t *)work;
-  job.states = (uint64_t *)(void *)((uint8_t *)work + szg::kTicketBytes);
+  job.sums = szg::sums_of(work, grid->tile_count);
   job.result = result;
   if (lattice_bits == 16) szg::find_reach(&job);
   SZG_TRY_CUDA(cudaMemsetAsync(work, 0, szg::zeroed_bytes(grid->tile_count), stream));
