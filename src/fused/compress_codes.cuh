@@ -5,6 +5,7 @@
 #define SZG_COMPRESS_CODES_CUH
 
 #include "fused/compress_bits.cuh"
+#include "fused/tile_shape.cuh"
 
 namespace szg {
 
@@ -107,7 +108,6 @@ __device__ __forceinline__ void append_delta(LaneBits &bits, Signed delta, const
 
 /* Rows of the first half of a group, in order of codes 0 4 1 5; the others follow. */
 constexpr uint32_t kFirstHalfRows = 0x33;
-constexpr uint32_t kAllRows = 0xFF;
 
 /* The bit before a group or half, if there is one. rows: of the group or half, that the lane has;
  * with_deltas: those whose delta is not 0. Whether codes follow. */

@@ -10,17 +10,9 @@
 #include "fused/compress_codes.cuh"
 #include "fused/look_back.cuh"
 #include "fused/tile_cuda.h"
+#include "fused/tile_shape.cuh"
 
 namespace szg {
-
-/* ---- places ---- */
-
-/* How tiles lie in the frame, in numbers of 32 bits where that is enough. */
-struct TileLayout {
-  uint32_t x_tiles, y_tiles, z_tiles;
-  uint32_t tile_x, tile_y, tile_z;
-  uint64_t x_extent, y_extent, z_extent;
-};
 
 /* All that the kernel is given. */
 struct CompressJob {
@@ -41,74 +33,6 @@ struct CompressJob {
   TileSums sums;
   szg_tile_result_cuda *result;
 };
-
-struct TileShape {
-  uint64_t first_value; /* offset in the frame */
-  uint64_t y_stride, z_stride;
-  uint32_t x_extent, y_extent, z_extent;
-};
-
-/* As szg_tile_at, without divisions of 64 bits. */
-__device__ __forceinline__ TileShape tile_shape(const TileLayout &layout, uint32_t tile) {
-  uint32_t const row = tile / layout.x_tiles, plane = row / layout.y_tiles;
-  uint32_t const batch = plane / layout.z_tiles;
-  uint64_t const x = (uint64_t)(tile - row * layout.x_tiles) * layout.tile_x;
-  uint64_t const y = (uint64_t)(row - plane * layout.y_tiles) * layout.tile_y;
-  uint64_t const z = (uint64_t)(plane - batch * layout.z_tiles) * layout.tile_z;
-  TileShape shape;
-  shape.y_stride = layout.x_extent;
-  shape.z_stride = layout.x_extent * layout.y_extent;
-  shape.first_value = (batch * layout.z_extent + z) * shape.z_stride + y * shape.y_stride + x;
-  shape.x_extent = (uint32_t)szg_lesser_u64(layout.tile_x, layout.x_extent - x);
-  shape.y_extent = (uint32_t)szg_lesser_u64(layout.tile_y, layout.y_extent - y);
-  shape.z_extent = (uint32_t)szg_lesser_u64(layout.tile_z, layout.z_extent - z);
-  return shape;
-}
-
-/* Values of a row of a 2-D group's lines, and lines of a group; values of a 1-D group. */
-constexpr uint32_t kGroupLines = SZG_GROUP_ROWS / 2;
-constexpr uint32_t kGroupValues = SZG_GROUP_ROWS * SZG_LANES;
-
-template <int kDims>
-__device__ __forceinline__ uint32_t group_count(const TileShape &shape) {
-  if (kDims == 3) return shape.z_extent;
-  if (kDims == 2) return (shape.y_extent + kGroupLines - 1) / kGroupLines;
-  return (shape.x_extent + kGroupValues - 1) / kGroupValues;
-}
-
-template <int kDims>
-__device__ __forceinline__ bool is_whole(const TileShape &shape) {
-  if (kDims == 3) return shape.x_extent == SZG_TILE_3D_X && shape.y_extent == SZG_TILE_3D_Y;
-  if (kDims == 2) return shape.x_extent == SZG_TILE_2D_X && shape.y_extent % kGroupLines == 0;
-  return shape.x_extent % kGroupValues == 0;
-}
-
-/* The rows of a group in which the lane has a value, as bits. */
-template <int kDims>
-__device__ __forceinline__ uint32_t rows_of_lane(const TileShape &shape, uint32_t group,
-                                                 uint32_t lane) {
-  if (kDims == 3) return lane < shape.x_extent ? (1u << shape.y_extent) - 1 : 0;
-  if (kDims == 2) {
-    uint32_t const lines_left = shape.y_extent - group * kGroupLines;
-    uint32_t const rows = lines_left < kGroupLines ? (1u << 2 * lines_left) - 1 : kAllRows;
-    return rows &
-           ((lane < shape.x_extent ? 0x55u : 0) | (lane + SZG_LANES < shape.x_extent ? 0xAAu : 0));
-  }
-  uint32_t const first = group * kGroupValues + lane;
-  if (first >= shape.x_extent) return 0;
-  uint32_t const rows = (shape.x_extent - first + SZG_LANES - 1) / SZG_LANES;
-  return rows < SZG_GROUP_ROWS ? (1u << rows) - 1 : kAllRows;
-}
-
-/* Of the lane's value in a row of a group: offset from the tile's first. */
-template <int kDims>
-__device__ __forceinline__ uint64_t value_offset(const TileShape &shape, uint32_t group,
-                                                 uint32_t row, uint32_t lane) {
-  if (kDims == 3) return group * shape.z_stride + row * shape.y_stride + lane;
-  if (kDims == 2)
-    return (group * kGroupLines + row / 2) * shape.y_stride + row % 2 * SZG_LANES + lane;
-  return group * kGroupValues + row * SZG_LANES + lane;
-}
 
 /* ---- points ---- */
 

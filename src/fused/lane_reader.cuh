@@ -113,13 +113,24 @@ __device__ __forceinline__ uint32_t entry_of(const uint32_t *entries, uint32_t w
 /* One code of whatever kind, and what follows it. */
 template <uint32_t kBits, class Words>
 __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, const uint32_t *entries) {
-  uint32_t const entry = entry_of(entries, reader->window());
-  reader->go_to(reader->position + (entry & SZG_ENTRY_LENGTH));
-  if (!(entry & SZG_ENTRY_RARE)) return (int32_t)entry >> 16;
-  if (entry & SZG_ENTRY_ESCAPE) return szg_delta_of_bits(reader->take(kBits), kBits);
+  uint32_t const window = reader->window(), entry = entry_of(entries, window);
+  uint32_t const length = entry & SZG_ENTRY_LENGTH;
+  if (!(entry & SZG_ENTRY_RARE)) {
+    reader->go_to(reader->position + length);
+    return (int32_t)entry >> 16;
+  }
   uint32_t const magnitude_class = entry >> 16 & (SZG_TILE_CLASSES - 1);
-  uint64_t const magnitude =
-      szg_class_base(magnitude_class) + reader->take(szg_class_raw_bits(magnitude_class));
+  uint32_t const raw_bits = entry & SZG_ENTRY_ESCAPE ? kBits : szg_class_raw_bits(magnitude_class);
+  uint64_t raw;
+  if (length + raw_bits <= 32) { /* as always on the 16-bit lattice: all of it is in the window */
+    raw = raw_bits > 0 ? window << length >> (32 - raw_bits) : 0;
+    reader->go_to(reader->position + length + raw_bits);
+  } else {
+    reader->go_to(reader->position + length);
+    raw = reader->take(raw_bits);
+  }
+  if (entry & SZG_ENTRY_ESCAPE) return szg_delta_of_bits(raw, kBits);
+  uint64_t const magnitude = szg_class_base(magnitude_class) + raw;
   return (int64_t)(entry & SZG_ENTRY_NEGATIVE ? 0 - magnitude : magnitude);
 }
 

@@ -241,18 +241,6 @@ szgpu_status launch_dims(const CompressJob &job, cudaStream_t stream) {
   });
 }
 
-TileLayout layout_of(const szg_grid &grid) {
-  return {(uint32_t)grid.x_tiles,
-          (uint32_t)grid.y_tiles,
-          (uint32_t)grid.z_tiles,
-          grid.tile_x,
-          grid.tile_y,
-          grid.tile_z,
-          grid.x_extent,
-          grid.y_extent,
-          grid.z_extent};
-}
-
 } // namespace
 } // namespace szg
 

@@ -13,6 +13,7 @@
 
 #include "core/cuda_check.cuh"
 #include "fused/lane_reader.cuh"
+#include "fused/tile_shape.cuh"
 #include "fused/tile_sums.cuh"
 #include "quant/arithmetic.cuh"
 
@@ -26,110 +27,6 @@ struct DecodePolicy {
   static constexpr int kWarps = kBits == 16 ? 32 : 16;
   static constexpr int kThreads = kWarps * 32;
   static constexpr int kBlocks = kBits == 32 ? 2 : 1; /* a multiprocessor */
-};
-
-/* ---- where tiles lie ---- */
-
-/* A grid in numbers that a warp can divide quickly. */
-struct TileMap {
-  uint32_t x_tiles, y_tiles, z_tiles;
-  uint32_t tile_x, tile_y, tile_z;
-  uint64_t x_extent, y_extent, z_extent;
-};
-
-TileMap map_tiles(const szg_grid &grid) {
-  return {(uint32_t)grid.x_tiles,
-          (uint32_t)grid.y_tiles,
-          (uint32_t)grid.z_tiles,
-          grid.tile_x,
-          grid.tile_y,
-          grid.tile_z,
-          grid.x_extent,
-          grid.y_extent,
-          grid.z_extent};
-}
-
-struct TilePlace {
-  uint64_t first_value; /* of the frame's */
-  uint64_t y_stride, z_stride;
-  uint32_t x_extent, y_extent, z_extent;
-  __device__ __forceinline__ uint32_t value_count() const { return x_extent * y_extent * z_extent; }
-};
-
-__device__ __forceinline__ uint32_t extent_left(uint64_t whole, uint32_t begin, uint32_t most) {
-  uint64_t const left = whole - begin;
-  return left < most ? (uint32_t)left : most;
-}
-
-template <int kDims>
-__device__ __forceinline__ TilePlace find_tile(const TileMap &map, uint32_t tile) {
-  uint32_t const row = tile / map.x_tiles, column = tile % map.x_tiles;
-  TilePlace place;
-  if (kDims == 1) {
-    place = {(uint64_t)tile * map.tile_x, 0, 0, 0, 1, 1};
-    uint64_t const left = map.x_extent - place.first_value;
-    place.x_extent = left < map.tile_x ? (uint32_t)left : map.tile_x;
-    return place;
-  }
-  uint32_t const x = column * map.tile_x;
-  uint32_t const y = row % map.y_tiles * map.tile_y;
-  uint32_t const deep = row / map.y_tiles;
-  uint32_t const z = kDims == 3 ? deep % map.z_tiles * map.tile_z : 0;
-  uint64_t const planes_before = kDims == 3 ? deep / map.z_tiles * map.z_extent + z : 0;
-  place.y_stride = map.x_extent;
-  place.z_stride = map.x_extent * map.y_extent;
-  place.first_value = planes_before * place.z_stride + y * place.y_stride + x;
-  place.x_extent = extent_left(map.x_extent, x, map.tile_x);
-  place.y_extent = extent_left(map.y_extent, y, map.tile_y);
-  place.z_extent = kDims == 3 ? extent_left(map.z_extent, z, map.tile_z) : 1;
-  return place;
-}
-
-/* Eight rows of 32 places of a tile, by kind of field. Row r of the group, place p. */
-template <int kDims>
-struct Group;
-
-template <>
-struct Group<3> {
-  static __device__ __forceinline__ uint32_t count(const TilePlace &tile) { return tile.z_extent; }
-  static __device__ __forceinline__ bool has(const TilePlace &tile, uint32_t, uint32_t row,
-                                             uint32_t place) {
-    return row < tile.y_extent && place < tile.x_extent;
-  }
-  static __device__ __forceinline__ uint64_t offset(const TilePlace &tile, uint32_t group,
-                                                    uint32_t row, uint32_t place) {
-    return group * tile.z_stride + row * tile.y_stride + place;
-  }
-};
-
-template <>
-struct Group<2> {
-  static __device__ __forceinline__ uint32_t count(const TilePlace &tile) {
-    return (tile.y_extent + 3) / 4;
-  }
-  static __device__ __forceinline__ bool has(const TilePlace &tile, uint32_t group, uint32_t row,
-                                             uint32_t place) {
-    return 4 * group + row / 2 < tile.y_extent && row % 2 * 32 + place < tile.x_extent;
-  }
-  static __device__ __forceinline__ uint64_t offset(const TilePlace &tile, uint32_t group,
-                                                    uint32_t row, uint32_t place) {
-    return (4 * group + row / 2) * tile.y_stride + row % 2 * 32 + place;
-  }
-};
-
-template <>
-struct Group<1> {
-  static __device__ __forceinline__ uint32_t count(const TilePlace &tile) {
-    return (tile.x_extent + 255) / 256;
-  }
-  static __device__ __forceinline__ bool has(const TilePlace &tile, uint32_t group, uint32_t row,
-                                             uint32_t place) {
-    return 256 * group + 32 * row + place < tile.x_extent;
-  }
-  static __device__ __forceinline__ uint64_t offset(const TilePlace &, uint32_t group, uint32_t row,
-                                                    uint32_t place) {
-    return 256 * group + 32 * row + place;
-  }
 };
 
 /* ---- values ---- */
@@ -222,10 +119,10 @@ __device__ __forceinline__ LaneBits read_head(const uint32_t *words, uint32_t wo
 
 /* A tile's values as they are, in code order. */
 template <class Value>
-__device__ void copy_raw_tile(const TilePlace &tile, const uint32_t *words, unsigned lane,
+__device__ void copy_raw_tile(const TileShape &tile, const uint32_t *words, unsigned lane,
                               const WantedValues<Value> &wanted) {
   uint32_t const plane = tile.x_extent * tile.y_extent;
-  for (uint32_t i = lane; i < tile.value_count(); i += 32) {
+  for (uint32_t i = lane; i < value_count(tile); i += 32) {
     uint32_t const z = i / plane, y = i % plane / tile.x_extent, x = i % tile.x_extent;
     Value value;
     memcpy(&value, words + (size_t)i * (sizeof value / 4), 4);
@@ -239,25 +136,24 @@ __device__ void copy_raw_tile(const TilePlace &tile, const uint32_t *words, unsi
 template <class A>
 struct DecodeJob {
   szg_quantizer quantizer;
-  TileMap map;
+  TileLayout layout;
   szg_tile_input_cuda input;
   uint32_t first_tile, end_tile;
   uint32_t staged_words; /* room for a tile's words in shared memory */
   WantedValues<typename A::Value> wanted;
+  bool is_whole; /* that is all of the frame */
   szg_verdict *verdict;
 };
 
-/* The deltas of a group. */
-template <uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull, class Words>
+/* The deltas of a group. rows: those that the lane has, as bits. */
+template <uint32_t kBits, bool kMayGroup, class Words>
 __device__ __forceinline__ void take_group(LaneReader<Words> *reader, const uint32_t *entries,
-                                           uint32_t zero_groups, const TilePlace &tile,
-                                           uint32_t group, unsigned lane,
+                                           uint32_t zero_groups, uint32_t rows,
                                            PointPair<kBits> (&pairs)[kPairs]) {
   bool has_codes = true, any_has = true;
 #pragma unroll
   for (int i = 0; i < kPairs; i++) {
-    bool const is_low = kIsFull || Group<kDims>::has(tile, group, (uint32_t)i, lane);
-    bool const is_high = kIsFull || Group<kDims>::has(tile, group, (uint32_t)i + kPairs, lane);
+    bool const is_low = (rows >> i & 1) != 0, is_high = (rows >> (i + kPairs) & 1) != 0;
     bool const begins = i == 0 || (i == 2 && zero_groups == SZG_ZERO_GROUPS_4);
     if (kMayGroup && begins && zero_groups != SZG_ZERO_GROUPS_NONE) {
       /* A lane that lacks row 0 or 2 lacks the others too. */
@@ -282,54 +178,68 @@ __device__ __forceinline__ void load_four(const Pair *from, Pair (&four)[4]) {
   memcpy(four, vectors, sizeof four);
 }
 
-/* A group of a tile that is not full: each value where its place is, so that rows are stored whole
- * wherever they begin. `plane` is where `four` came from. */
+/* Points of a group, four neighbours a lane, to values: each where its place is, so that rows are
+ * stored whole wherever they begin. `plane` is where `four` came from. */
 template <class A, uint32_t kBits, int kDims>
-__device__ __forceinline__ void store_group(const DecodeJob<A> &job, const TilePlace &tile,
-                                            uint32_t group, unsigned lane, PointPair<kBits> *plane,
-                                            const PointPair<kBits> (&four)[4]) {
+__device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileShape &tile,
+                                           uint32_t group, unsigned lane, uint32_t rows,
+                                           PointPair<kBits> *plane,
+                                           const PointPair<kBits> (&four)[4]) {
+  typedef typename A::Value Value;
 #pragma unroll
   for (int c = 0; c < 4; c++) plane[4 * lane + c] = four[c];
   __syncwarp(); /* all points are there */
+  uint64_t const first = tile.first_value + value_offset<kDims>(tile, group, 0, lane);
+  Value *to = job.wanted.values + first;
 #pragma unroll
-  for (int i = 0; i < kPairs; i++) {
-    typename A::Value low, high;
+  for (uint32_t i = 0; i < kPairs; i++) {
+    Value low, high;
     Restorer<A, kBits>::restore(job.quantizer, plane[i * SZG_LANES + lane], &low, &high);
-    uint32_t const low_row = (uint32_t)i, high_row = (uint32_t)i + kPairs;
-    if (Group<kDims>::has(tile, group, low_row, lane))
-      job.wanted.store(tile.first_value + Group<kDims>::offset(tile, group, low_row, lane), low);
-    if (Group<kDims>::has(tile, group, high_row, lane))
-      job.wanted.store(tile.first_value + Group<kDims>::offset(tile, group, high_row, lane), high);
+    bool const is_low = (rows >> i & 1) != 0, is_high = (rows >> (i + kPairs) & 1) != 0;
+    uint64_t const low_offset = value_offset<kDims>(tile, 0, i, 0);
+    uint64_t const high_offset = value_offset<kDims>(tile, 0, i + kPairs, 0);
+    if (job.is_whole) {
+      if (is_low) to[low_offset] = low;
+      if (is_high) to[high_offset] = high;
+    } else {
+      if (is_low) job.wanted.store(first + low_offset, low);
+      if (is_high) job.wanted.store(first + high_offset, high);
+    }
   }
 }
 
-template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull, bool kHasAll,
-          class Words>
-__device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const TilePlace &tile,
+/* How a tile is restored. kIsFull: it has all rows. kIsAligned: they can be stored 16 bytes at a time
+ * besides, and all of the frame is wanted. kMayGroup: the frame may have zero groups. */
+template <bool kMayGroupGiven, bool kIsFullGiven, bool kIsAlignedGiven>
+struct TileKind {
+  static constexpr bool kMayGroup = kMayGroupGiven, kIsFull = kIsFullGiven,
+                        kIsAligned = kIsAlignedGiven;
+};
+
+template <class A, uint32_t kBits, int kDims, class Kind, bool kHasAll, class Words>
+__device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const TileShape &tile,
                                              LaneReader<Words> *reader, const uint32_t *entries,
                                              PointPair<kBits> *points, unsigned lane) {
   typedef typename A::Value Value;
   typedef PointPair<kBits> Pair;
   AxesSet const set = axes_set(job.input.axes);
   uint32_t const group_count =
-      kIsFull ? SZG_LANE_CODES / SZG_GROUP_ROWS : Group<kDims>::count(tile);
+      Kind::kIsFull ? SZG_LANE_CODES / SZG_GROUP_ROWS : szg::group_count<kDims>(tile);
   uint32_t const row = lane / 8, place = lane % 8 * 4;
-  uint64_t const low_offset = tile.first_value + Group<kDims>::offset(tile, 0, row, place);
-  uint64_t const high_offset =
-      tile.first_value + Group<kDims>::offset(tile, 0, row + kPairs, place);
-  uint64_t const group_stride = Group<kDims>::offset(tile, 1, 0, 0);
+  uint64_t const low_offset = tile.first_value + value_offset<kDims>(tile, 0, row, place);
+  uint64_t const high_offset = tile.first_value + value_offset<kDims>(tile, 0, row + kPairs, place);
   char *low_to = (char *)(job.wanted.values + low_offset);
   char *high_to = (char *)(job.wanted.values + high_offset);
-  uint64_t const stride_bytes = group_stride * sizeof(Value);
+  uint64_t const stride_bytes = value_offset<kDims>(tile, 1, 0, 0) * sizeof(Value);
   uint32_t write_at = lane, read_at = 4 * lane; /* in two planes by turns */
   LaneSums<Pair, kDims> sums;
   sums.start();
   Pair carry = Pair::of(0, 0);
 #pragma unroll 1
   for (uint32_t group = 0; group < group_count; group++) {
+    uint32_t const rows = Kind::kIsFull ? kAllRows : rows_of_lane<kDims>(tile, group, lane);
     Pair pairs[kPairs];
-    take_group<kBits, kDims, kMayGroup, kIsFull>(reader, entries, job.input.zero_groups, tile,
-                                                 group, lane, pairs);
+    take_group<kBits, Kind::kMayGroup>(reader, entries, job.input.zero_groups, rows, pairs);
     sums.template add<kHasAll>(set, group, lane, pairs);
 #pragma unroll
     for (int i = 0; i < kPairs; i++) points[write_at + i * SZG_LANES] = pairs[i];
@@ -340,7 +250,7 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
     write_at ^= kPairs * SZG_LANES;
     read_at ^= kPairs * SZG_LANES;
     if (kHasAll || set.x) sum_along_x<Pair, kDims>(&carry, four);
-    if (kIsFull) {
+    if (Kind::kIsAligned) {
       Value low[4], high[4];
 #pragma unroll
       for (int c = 0; c < 4; c++)
@@ -350,35 +260,37 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
       low_to += stride_bytes;
       high_to += stride_bytes;
     } else {
-      store_group<A, kBits, kDims>(job, tile, group, lane, plane, four);
+      store_rows<A, kBits, kDims>(job, tile, group, lane, rows, plane, four);
     }
   }
 }
 
 /* Tiles whose every delta is 0. */
-template <class A, int kDims, bool kIsFull>
-__device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TilePlace &tile,
+template <class A, int kDims, bool kIsAligned>
+__device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileShape &tile,
                                           unsigned lane) {
   typedef typename A::Value Value;
   Value const zero = A::restore(job.quantizer, 0);
-  if (kIsFull) {
+  if (kIsAligned) {
     Value const zeros[4] = {zero, zero, zero, zero};
     for (uint32_t group = 0; group < SZG_LANE_CODES / SZG_GROUP_ROWS; group++)
       for (uint32_t row = lane / 8; row < SZG_GROUP_ROWS; row += kPairs)
         store_four(job.wanted.values + tile.first_value +
-                       Group<kDims>::offset(tile, group, row, lane % 8 * 4),
+                       value_offset<kDims>(tile, group, row, lane % 8 * 4),
                    zeros);
   } else {
-    for (uint32_t group = 0; group < Group<kDims>::count(tile); group++)
+    for (uint32_t group = 0; group < group_count<kDims>(tile); group++) {
+      uint32_t const rows = rows_of_lane<kDims>(tile, group, lane);
       for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++)
-        if (Group<kDims>::has(tile, group, row, lane))
-          job.wanted.store(tile.first_value + Group<kDims>::offset(tile, group, row, lane), zero);
+        if (rows >> row & 1)
+          job.wanted.store(tile.first_value + value_offset<kDims>(tile, group, row, lane), zero);
+    }
   }
 }
 
 /* A coded tile from whichever words. */
-template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull, class Words>
-__device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TilePlace &tile,
+template <class A, uint32_t kBits, int kDims, class Kind, class Words>
+__device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileShape &tile,
                                             const Words &words, const LaneBits &bits,
                                             const uint32_t *entries, PointPair<kBits> *points,
                                             unsigned lane) {
@@ -387,12 +299,10 @@ __device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileP
   reader.start(bits.first_bit, bits.bit_count > 0);
   uint32_t const begin = reader.position;
   constexpr uint32_t kAll = kDims == 3 ? 7 : kDims == 2 ? 3 : 1;
-  if (kIsFull && job.input.axes == kAll)
-    restore_tile<A, kBits, kDims, kMayGroup, kIsFull, kIsFull>(job, tile, &reader, entries, points,
-                                                               lane);
+  if (Kind::kIsFull && job.input.axes == kAll)
+    restore_tile<A, kBits, kDims, Kind, Kind::kIsFull>(job, tile, &reader, entries, points, lane);
   else
-    restore_tile<A, kBits, kDims, kMayGroup, kIsFull, false>(job, tile, &reader, entries, points,
-                                                             lane);
+    restore_tile<A, kBits, kDims, Kind, false>(job, tile, &reader, entries, points, lane);
   bool const ends_well =
       bits.bit_count == 0 || ((reader.position - begin) & 0xFFFF) == bits.bit_count;
   if (!ends_well) job.verdict->bad_data = 1;
@@ -411,10 +321,6 @@ __device__ __forceinline__ bool find_words(const DecodeJob<A> &job, uint32_t til
 }
 
 /* ---- kernels ---- */
-
-__device__ __forceinline__ bool is_full_tile(const TileMap &map, const TilePlace &tile) {
-  return tile.x_extent == map.tile_x && tile.y_extent == map.tile_y && tile.z_extent == map.tile_z;
-}
 
 /* A block's shared memory: the table, the warps' planes, their words, and what a bad tile's lanes
  * may read behind them. */
@@ -448,8 +354,8 @@ struct TileQueue {
 };
 
 /* A tile that is coded, through shared memory if there is room. */
-template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull>
-__device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const TilePlace &tile,
+template <class A, uint32_t kBits, int kDims, class Kind>
+__device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const TileShape &tile,
                                                   const uint32_t *words, uint32_t word_count,
                                                   const uint32_t *entries, uint32_t *staged,
                                                   PointPair<kBits> *points, unsigned lane) {
@@ -466,37 +372,34 @@ __device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const
     job.verdict->bad_data = 1;
   } else if (is_staged) {
     StagedWords const source = {(uint32_t)__cvta_generic_to_shared(staged)};
-    decode_tile<A, kBits, kDims, kMayGroup, kIsFull>(job, tile, source, bits, entries, points,
-                                                     lane);
+    decode_tile<A, kBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
   } else {
     ArchiveWords const source = {words, word_count};
-    decode_tile<A, kBits, kDims, kMayGroup, kIsFull>(job, tile, source, bits, entries, points,
-                                                     lane);
+    decode_tile<A, kBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
   }
 }
 
-template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull>
+template <class A, uint32_t kBits, int kDims, class Kind>
 __device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32_t tile_index,
-                                                 const TilePlace &tile, const uint32_t *entries,
+                                                 const TileShape &tile, const uint32_t *entries,
                                                  uint32_t *staged, PointPair<kBits> *points,
                                                  unsigned lane) {
-  uint32_t const raw_words = szg_raw_tile_words(tile.value_count(), sizeof(typename A::Value));
+  uint32_t const raw_words = szg_raw_tile_words(value_count(tile), sizeof(typename A::Value));
   const uint32_t *words;
   uint32_t word_count;
   if (!find_words(job, tile_index, raw_words, &words, &word_count))
     job.verdict->bad_data = 1;
   else if (word_count == 0)
-    zero_tile<A, kDims, kIsFull>(job, tile, lane);
+    zero_tile<A, kDims, Kind::kIsAligned>(job, tile, lane);
   else if (word_count == raw_words)
     copy_raw_tile(tile, words, lane, job.wanted);
   else
-    decode_coded_tile<A, kBits, kDims, kMayGroup, kIsFull>(job, tile, words, word_count, entries,
-                                                           staged, points, lane);
+    decode_coded_tile<A, kBits, kDims, Kind>(job, tile, words, word_count, entries, staged, points,
+                                             lane);
 }
 
-/* kIsFull: tiles that are full, in fields whose rows can be stored 16 bytes at a time, and that are
- * wanted whole. Others go by values. */
-template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsFull>
+/* kIsAligned: all of the frame is wanted, and rows can be stored 16 bytes at a time. */
+template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsAligned>
 __global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kBits>::kBlocks)
     tiles_decompress_kernel(DecodeJob<A> job) {
   constexpr int kWarps = DecodePolicy<kBits>::kWarps;
@@ -506,19 +409,20 @@ __global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kB
       (PointPair<kBits> *)(memory + SZG_TILE_ENTRIES) + warp * (2 * kPairs * SZG_LANES);
   uint32_t *const staged = memory + SZG_TILE_ENTRIES + kWarps * (kPlaneBytes<kBits> / 4) +
                            warp * (job.staged_words + kZerosBehind);
-  load_entries<DecodePolicy<kBits>::kThreads>(job.input.decoder, memory);
   uint32_t const tile_count = job.end_tile - job.first_tile;
   TileQueue queue = {job.input.counters, 0};
   queue.ask(lane);
+  load_entries<DecodePolicy<kBits>::kThreads>(job.input.decoder, memory);
   for (uint32_t i = queue.take(); i < tile_count; i = queue.take()) {
     queue.ask(lane);
-    TilePlace const tile = find_tile<kDims>(job.map, job.first_tile + i);
-    if (kIsFull && is_full_tile(job.map, tile))
-      restore_any_tile<A, kBits, kDims, kMayGroup, true>(job, job.first_tile + i, tile, memory,
-                                                         staged, points, lane);
+    uint32_t const index = job.first_tile + i;
+    TileShape const tile = tile_shape(job.layout, index);
+    if (is_full(tile))
+      restore_any_tile<A, kBits, kDims, TileKind<kMayGroup, true, kIsAligned>>(
+          job, index, tile, memory, staged, points, lane);
     else
-      restore_any_tile<A, kBits, kDims, true, false>(job, job.first_tile + i, tile, memory, staged,
-                                                     points, lane);
+      restore_any_tile<A, kBits, kDims, TileKind<true, false, false>>(job, index, tile, memory,
+                                                                      staged, points, lane);
   }
 }
 
@@ -538,7 +442,8 @@ szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
   return SZGPU_OK;
 }
 
-/* As many blocks as the device holds at once, or fewer: tiles are taken from a queue. */
+/* As many blocks as the device holds at once: tiles are taken from a queue, and few of them are
+ * spread over all multiprocessors. */
 template <uint32_t kBits, class Kernel, class Job>
 szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
   typedef DecodePolicy<kBits> Policy;
@@ -546,7 +451,7 @@ szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
   int multiprocessors = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  unsigned const blocks = szg_grid_blocks(job.end_tile - job.first_tile, Policy::kWarps,
+  unsigned const blocks = szg_grid_blocks(job.end_tile - job.first_tile, 1,
                                           (unsigned)multiprocessors * Policy::kBlocks);
   kernel<<<blocks, Policy::kThreads, bytes, stream>>>(job);
   SZG_TRY_LAUNCH();
@@ -555,11 +460,11 @@ szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
 
 template <class A, uint32_t kBits, int kDims>
 szgpu_status launch_kind(const szg_grid &grid, DecodeJob<A> job, cudaStream_t stream) {
-  bool const is_whole = job.wanted.first == 0 && job.wanted.count == grid.value_count;
+  job.is_whole = job.wanted.first == 0 && job.wanted.count == grid.value_count;
   bool const is_aligned = (uintptr_t)job.wanted.values % 16 == 0 &&
                           (kDims == 1 || grid.x_extent * sizeof(typename A::Value) % 16 == 0);
   auto kernel = tiles_decompress_kernel<A, kBits, kDims, true, false>;
-  if (is_whole && is_aligned)
+  if (job.is_whole && is_aligned)
     kernel = job.input.zero_groups == SZG_ZERO_GROUPS_NONE
                  ? tiles_decompress_kernel<A, kBits, kDims, false, true>
                  : tiles_decompress_kernel<A, kBits, kDims, true, true>;
@@ -622,7 +527,7 @@ szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t l
     typedef decltype(arithmetic) A;
     szg::DecodeJob<A> job = {};
     job.quantizer = *quantizer;
-    job.map = szg::map_tiles(*grid);
+    job.layout = szg::layout_of(*grid);
     job.input = *input;
     job.first_tile = (uint32_t)first_tile;
     job.end_tile = (uint32_t)end_tile;
