@@ -77,10 +77,11 @@ typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szg
  * fails, the CPU, with a note (szgpu_last_note). Field and archive are in host memory.
  * CPU: they are in host memory.
  * CUDA: each is in host memory or on the ctx's device (the driver is asked which); an archive
- * there is aligned to 16 bytes. Work goes into one stream, and calls return when it is done. With
- * a stream of the ctx's own, what makes a field's values must be done before. Progress is reported
- * frame by frame, zstd counts besides. A GPU has compute capability 7.0 or more. A build without
- * CUDA refuses it: SZGPU_UNSUPPORTED. */
+ * there is aligned to 16 bytes. Work is ordered as in one stream, and calls return when it is done.
+ * With a stream of the ctx's own, what makes a field's values must be done before. Copies between
+ * the GPU and pinned host memory run beside the work. Progress is reported frame by frame, zstd
+ * counts besides. A GPU has compute capability 7.0 or more. A build without CUDA refuses it:
+ * SZGPU_UNSUPPORTED. */
 typedef enum szgpu_backend {
   SZGPU_BACKEND_AUTO = 0,
   SZGPU_BACKEND_CPU = 1,
@@ -148,7 +149,7 @@ typedef struct szgpu_options {
   int device;  /* CUDA device index */
   int threads; /* CPU threads, up to SZGPU_MAX_THREADS; 0: all cores */
   szgpu_decoder decoder;
-  struct CUstream_st *stream; /* CUDA stream that all work goes into; NULL: one of the ctx's own */
+  struct CUstream_st *stream; /* CUDA stream that all work is in order with; NULL: the ctx's own */
   szgpu_progress progress;    /* may be NULL */
   void *progress_user;
 } szgpu_options;

@@ -11,7 +11,6 @@ size_t cuda_fault_asked_bytes, cuda_fault_free_bytes;
 static const char *faulty;
 static cudaError_t fault_error;
 static long spared_calls, call_count;
-static bool is_idle = true;
 static bool was_met, is_faked;
 static cudaError_t last_error; /* of a fault, until it is asked for */
 
@@ -26,35 +25,57 @@ void cuda_fault_set(const char *function, cudaError_t error, long spared) {
 
 void cuda_fault_leave_error(cudaError_t error) { last_error = error; }
 bool cuda_fault_was_met(void) { return was_met; }
-bool cuda_fault_is_idle(void) { return is_idle; }
 int cuda_fault_shared_bytes = 65536, cuda_fault_pointer_device = -1;
 long cuda_fault_calls(void) { return call_count; }
 void cuda_fault_fake_gpu(void) { is_faked = true; }
 bool cuda_fault_is_faked(void) { return is_faked; }
 
+/* ---- which streams have work that nobody waited for ---- */
+
+enum { MOST_BUSY = 64 };
+static cudaStream_t busy[MOST_BUSY];
+static int busy_count;
+
+static void note_idle(cudaStream_t stream) {
+  int kept = 0;
+  for (int i = 0; i < busy_count; i++)
+    if (busy[i] != stream) busy[kept++] = busy[i];
+  busy_count = kept;
+}
+
+static void note_busy(cudaStream_t stream) {
+  note_idle(stream);
+  if (busy_count < MOST_BUSY) busy[busy_count++] = stream;
+}
+
+bool cuda_fault_is_idle(void) { return busy_count == 0; }
+
+/* ---- wraps ---- */
+
 static bool fails(const char *function) {
   call_count++;
-  if (strstr(function, "Async")) is_idle = false;
-  if (strcmp(function, "cudaStreamSynchronize") == 0) is_idle = true;
   if (!faulty || strcmp(function, faulty) != 0 || spared_calls-- > 0) return false;
   was_met = true;
   last_error = fault_error;
   return true;
 }
 
-/* A function of the runtime: the fault, else what the fake does and returns, else the real one. Not
- * every version of the runtime has every one of them. */
-#define WRAP(function, parameters, arguments, fake)               \
+/* A function of the runtime: a note of it, then the fault, else what the fake does and returns,
+ * else the real one. Not every version of the runtime has every one of them. */
+#define WRAP_NOTED(function, parameters, arguments, note, fake)   \
   cudaError_t __real_##function parameters __attribute__((weak)); \
   cudaError_t __wrap_##function parameters;                       \
   cudaError_t __wrap_##function parameters {                      \
+    note;                                                         \
     if (fails(#function)) return fault_error;                     \
     return is_faked ? (fake) : __real_##function arguments;       \
   }
+#define WRAP(function, parameters, arguments, fake) \
+  WRAP_NOTED(function, parameters, arguments, (void)0, fake)
 
 /* ---- devices ---- */
 
-static char fake_thing; /* streams and events are pointers to it */
+static char fake_thing; /* events and kernels are pointers to it */
 
 static cudaError_t give_int(int *place, int value) {
   *place = value;
@@ -145,38 +166,60 @@ WRAP(cudaFree, (void *memory), (memory), take_memory(memory))
 WRAP(cudaHostAlloc, (void **memory, size_t bytes, unsigned flags), (memory, bytes, flags),
      give_memory(memory, bytes))
 WRAP(cudaFreeHost, (void *memory), (memory), take_memory(memory))
-WRAP(cudaMemcpyAsync,
-     (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream),
-     (to, from, bytes, kind, stream), copy(to, from, bytes))
-WRAP(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
-     (memory, value, bytes, stream), set(memory, value, bytes))
+WRAP_NOTED(cudaMemcpyAsync,
+           (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+            cudaStream_t stream),
+           (to, from, bytes, kind, stream), note_busy(stream), copy(to, from, bytes))
+WRAP_NOTED(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
+           (memory, value, bytes, stream), note_busy(stream), set(memory, value, bytes))
 
 /* ---- streams, events, kernels ---- */
 
-static cudaError_t give_thing(void *place) {
-  *(void **)place = &fake_thing;
+static cudaError_t give_thing_at(void *place, void *thing) {
+  *(void **)place = thing;
   return cudaSuccess;
 }
 
+static cudaError_t give_thing(void *place) { return give_thing_at(place, &fake_thing); }
+
+static cudaError_t give_stream(cudaStream_t *stream) {
+  static char streams[2 * MOST_BUSY];
+  static int count;
+  return give_thing_at(stream, &streams[count++ % (2 * MOST_BUSY)]);
+}
+
+static cudaError_t give_priorities(int *least, int *greatest) {
+  *least = 0, *greatest = -5;
+  return cudaSuccess;
+}
+
+WRAP(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), (least, greatest),
+     give_priorities(least, greatest))
 WRAP(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), (stream, flags),
-     give_thing(stream))
-WRAP(cudaStreamDestroy, (cudaStream_t stream), (stream), cudaSuccess)
-WRAP(cudaStreamSynchronize, (cudaStream_t stream), (stream), cudaSuccess)
+     give_stream(stream))
+WRAP(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority),
+     (stream, flags, priority), give_stream(stream))
+WRAP_NOTED(cudaStreamDestroy, (cudaStream_t stream), (stream), note_idle(stream), cudaSuccess)
+WRAP_NOTED(cudaStreamSynchronize, (cudaStream_t stream), (stream), note_idle(stream), cudaSuccess)
+WRAP(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
+     (stream, event, flags), cudaSuccess)
 WRAP(cudaEventCreate, (cudaEvent_t * event), (event), give_thing(event))
+WRAP(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), (event, flags),
+     give_thing(event))
 WRAP(cudaEventDestroy, (cudaEvent_t event), (event), cudaSuccess)
 WRAP(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), (event, stream), cudaSuccess)
-WRAP(cudaLaunchKernel,
-     (const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
-      cudaStream_t stream),
-     (kernel, grid, block, arguments, shared_bytes, stream), cudaSuccess)
-WRAP(cudaLaunchKernelExC,
-     (const cudaLaunchConfig_t *configuration, const void *kernel, void **arguments),
-     (configuration, kernel, arguments), cudaSuccess)
+WRAP_NOTED(cudaLaunchKernel,
+           (const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+            cudaStream_t stream),
+           (kernel, grid, block, arguments, shared_bytes, stream), note_busy(stream), cudaSuccess)
+WRAP_NOTED(cudaLaunchKernelExC,
+           (const cudaLaunchConfig_t *configuration, const void *kernel, void **arguments),
+           (configuration, kernel, arguments), note_busy(configuration->stream), cudaSuccess)
 WRAP(__cudaGetKernel, (void *kernel, const void *entry), (kernel, entry), give_thing(kernel))
-WRAP(__cudaLaunchKernel,
-     (void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
-      cudaStream_t stream),
-     (kernel, grid, block, arguments, shared_bytes, stream), cudaSuccess)
+WRAP_NOTED(__cudaLaunchKernel,
+           (void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
+            cudaStream_t stream),
+           (kernel, grid, block, arguments, shared_bytes, stream), note_busy(stream), cudaSuccess)
 
 /* ---- the last error ---- */
 

@@ -16,7 +16,7 @@
 void cuda_fault_set(const char *function, cudaError_t error, long spared);
 bool cuda_fault_was_met(void);
 long cuda_fault_calls(void);   /* of any function of the runtime since */
-bool cuda_fault_is_idle(void); /* whether all that was put in the stream was waited for */
+bool cuda_fault_is_idle(void); /* whether each stream that had work was waited for, or is gone */
 
 /* As if the program itself had met an error before and left it standing. */
 void cuda_fault_leave_error(cudaError_t error);

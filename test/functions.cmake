@@ -119,8 +119,10 @@ set(wrap_cuda)
 foreach(function GetDeviceCount GetDevice SetDevice DeviceGetAttribute PointerGetAttributes
     FuncGetAttributes FuncSetAttribute OccupancyMaxActiveBlocksPerMultiprocessor
     OccupancyMaxActiveBlocksPerMultiprocessorWithFlags Malloc Free HostAlloc FreeHost MemGetInfo
-    MemcpyAsync MemsetAsync StreamCreateWithFlags StreamDestroy StreamSynchronize EventCreate
-    EventDestroy EventRecord LaunchKernel LaunchKernelExC GetLastError PeekAtLastError)
+    MemcpyAsync MemsetAsync DeviceGetStreamPriorityRange StreamCreateWithFlags
+    StreamCreateWithPriority StreamDestroy StreamSynchronize StreamWaitEvent EventCreate
+    EventCreateWithFlags EventDestroy EventRecord LaunchKernel LaunchKernelExC GetLastError
+    PeekAtLastError)
   list(APPEND wrap_cuda -Wl,--wrap=cuda${function})
 endforeach()
 list(APPEND wrap_cuda -Wl,--wrap=__cudaGetKernel,--wrap=__cudaLaunchKernel)

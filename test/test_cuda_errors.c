@@ -252,6 +252,27 @@ static void a_call_that_fails_waits_for_its_work(void **state) {
   szgpu_destroy(ctx);
 }
 
+static int stop(void *user, uint64_t done_values, uint64_t total_values) {
+  (void)user, (void)done_values, (void)total_values;
+  return 1;
+}
+
+/* So could what it had put in the streams beside. */
+static void a_call_that_is_stopped_waits_for_its_work(void **state) {
+  (void)state;
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = SZGPU_BACKEND_CUDA;
+  options.progress = stop;
+  szgpu_ctx *ctx;
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+  for (size_t w = 0; w < ARRAY_COUNT(of_layouts); w++) {
+    assert_int_equal(decompress(ctx, of_layouts[w]), SZGPU_CANCELLED);
+    assert_true(cuda_fault_is_idle());
+  }
+  szgpu_destroy(ctx);
+}
+
 /* A program may make ctxs before it knows of a GPU, and fork. */
 static void creating_a_ctx_touches_no_device(void **state) {
   (void)state;
@@ -376,6 +397,10 @@ static const char *const called[] = {"cudaGetDeviceCount",
                                      "cudaEventRecord",
                                      "cudaFuncGetAttributes",
                                      "cudaStreamCreateWithFlags",
+                                     "cudaStreamCreateWithPriority",
+                                     "cudaDeviceGetStreamPriorityRange",
+                                     "cudaEventCreateWithFlags",
+                                     "cudaStreamWaitEvent",
                                      "cudaPointerGetAttributes"};
 
 /* Fails the n-th call of a function for n = 1, 2, ... until the work needs no more. */
@@ -423,6 +448,7 @@ int main(void) {
       cmocka_unit_test(memory_of_another_device_is_refused),
       cmocka_unit_test(an_error_that_the_program_left_standing_is_not_ours),
       cmocka_unit_test(a_call_that_fails_waits_for_its_work),
+      cmocka_unit_test(a_call_that_is_stopped_waits_for_its_work),
       cmocka_unit_test(creating_a_ctx_touches_no_device),
       cmocka_unit_test(the_cpu_backend_touches_no_device),
       cmocka_unit_test(auto_takes_the_cpu_where_the_gpu_fails_and_says_why),

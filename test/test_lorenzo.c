@@ -239,6 +239,98 @@ static void a_value_without_a_point_takes_the_previous_of_its_row(void **state) 
   assert_memory_equal(work.marks, marks, sizeof marks);
 }
 
+/* A field of tiles' extents with values of all kinds: coded, out of bound, beyond the lattice, not
+ * numbers, fill; in runs, or none of them but coded ones. The block ends where the field does. */
+static void *make_marked_field(const szg_tile *tile, szgpu_dtype dtype, const szg_quantizer *k,
+                               uint32_t run, test_random *random) {
+  double const kinds[] = {3.25, 7.4999, 4e4, NAN, -INFINITY, 1e35};
+  size_t const width = szg_dtype_bytes(dtype);
+  uint8_t *const field = test_allocate(tile->value_count * width);
+  uint32_t kind = 0;
+  for (uint32_t i = 0; i < tile->value_count; i++) {
+    if (run > 0 && test_random_below(random, run) == 0)
+      kind = (uint32_t)test_random_below(random, 2) * (uint32_t)test_random_below(random, 7);
+    double const value =
+        kind == 0 ? (double)test_random_below(random, 20000) - 1e4 : kinds[kind - 1];
+    uint64_t const bits = kind == 6 ? k->fill_bits : szg_bits_of_value(dtype, value);
+    memcpy(field + i * width, &bits, width);
+  }
+  return field;
+}
+
+/* Marks and points as docs/format.md says. */
+static bool reference_points(const szg_tile *tile, szgpu_dtype dtype, const szg_quantizer *k,
+                             const uint8_t *field, int32_t *points, uint8_t *marks) {
+  bool has_marks = false;
+  int32_t previous = 0;
+  for (uint32_t i = 0; i < tile->value_count; i++) {
+    if (i % tile->x_extent == 0) previous = 0;
+    uint64_t bits = 0;
+    memcpy(&bits, field + i * szg_dtype_bytes(dtype), szg_dtype_bytes(dtype));
+    double const value = szg_value_of_bits(dtype, bits);
+    int32_t q;
+    bool is_coded, has_point;
+    if (dtype == SZGPU_F32) {
+      has_point = szg_lattice_f32(k, (float)value, &q);
+      is_coded = szg_within_f32(k, (float)value, szg_restore_f32(k, q));
+    } else {
+      has_point = szg_lattice_f64(k, value, &q);
+      is_coded = szg_within_f64(k, value, szg_restore_f64(k, q));
+    }
+    bool const is_fill = k->has_fill && bits == k->fill_bits;
+    marks[i] = is_fill ? SZG_MARK_FILL : has_point && is_coded ? SZG_MARK_CODED : SZG_MARK_EXACT;
+    has_marks |= marks[i] != SZG_MARK_CODED;
+    points[i] = previous = has_point && !is_fill ? q : previous;
+  }
+  return has_marks;
+}
+
+/* The 16-bit lattice has what the 32-bit one has, modulo 2^16, and both what the reference has. */
+static void marks_and_points_are_those_of_the_format_on_both_short_lattices(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  static int32_t points[SZG_TILE_VALUES];
+  static uint8_t marks[SZG_TILE_VALUES];
+  static szg_tile_points sixteen;
+  uint32_t const runs[] = {0, 1, 3, 40, 3000};
+  for (uint32_t i = 0; i < 800; i++) {
+    const uint32_t *const e = extents[i % ARRAY_COUNT(extents)];
+    szg_tile const tile = make_tile(e[0], e[1], e[2]);
+    szgpu_dtype const dtype = test_random_below(&random, 2) ? SZGPU_F64 : SZGPU_F32;
+    bool const has_fill = test_random_below(&random, 2);
+    uint64_t const all_ones = dtype == SZGPU_F32 ? UINT32_MAX : UINT64_MAX; /* a NaN */
+    uint64_t const fill_bits =
+        test_random_below(&random, 2) ? all_ones : szg_bits_of_value(dtype, -9999.0);
+    szg_quantizer k =
+        szg_quantizer_make(dtype == SZGPU_F32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64, 0.4999,
+                           1.0, has_fill, fill_bits);
+    assert_true(szg_quantizer_shorten(1e4, &k));
+    uint32_t const axes = 1 + (uint32_t)test_random_below(&random, 7);
+    uint8_t *const field = make_marked_field(
+        &tile, dtype, &k, runs[test_random_below(&random, ARRAY_COUNT(runs))], &random);
+    bool const has_marks = reference_points(&tile, dtype, &k, field, points, marks);
+    szg_tile_values_to_deltas(&k, 32, axes, &tile, field, &work, &work.deltas);
+    assert_int_equal(work.has_marks, has_marks);
+    assert_memory_equal(work.lattice.narrow, points, tile.value_count * sizeof *points);
+    if (has_marks) assert_memory_equal(work.marks, marks, tile.value_count);
+    szg_tile_values_to_deltas(&k, 16, axes, &tile, field, &other_work, &sixteen);
+    assert_int_equal(other_work.has_marks, has_marks);
+    if (has_marks) assert_memory_equal(other_work.marks, marks, tile.value_count);
+    bool are_low_halves = true;
+    for (uint32_t v = 0; v < tile.value_count; v++)
+      are_low_halves &= sixteen.slim[v] == (int16_t)work.deltas.narrow[v];
+    assert_true(are_low_halves);
+    other_work.deltas = sixteen;
+    uint8_t *const restored = test_allocate(2 * tile.value_count * szg_dtype_bytes(dtype));
+    uint8_t *const expected = restored + tile.value_count * szg_dtype_bytes(dtype);
+    szg_tile_deltas_to_values(&k, 16, axes, &tile, &other_work, restored);
+    szg_tile_deltas_to_values(&k, 32, axes, &tile, &work, expected);
+    assert_memory_equal(restored, expected, tile.value_count * szg_dtype_bytes(dtype));
+    free(restored);
+    free(field);
+  }
+}
+
 static void a_fill_value_is_told_by_its_bits(void **state) {
   (void)state;
   float const values[] = {0.0f, -0.0f, 1.0f};
@@ -316,6 +408,7 @@ int main(void) {
       cmocka_unit_test(codes_by_hand),
       cmocka_unit_test(codes_return_with_escapes_of_every_width),
       cmocka_unit_test(a_value_without_a_point_takes_the_previous_of_its_row),
+      cmocka_unit_test(marks_and_points_are_those_of_the_format_on_both_short_lattices),
       cmocka_unit_test(a_fill_value_is_told_by_its_bits),
       cmocka_unit_test(a_constant_field_marks_what_differs),
       cmocka_unit_test(tiles_of_a_field_return_within_the_bound),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "fused/tile_entries.h"
 #include "fused/tile_lanes.h"
 #include "tile_reference.h"
 
@@ -31,9 +32,7 @@ static void assert_same(const void *a, const void *b, size_t bytes) {
   assert_int_equal(memcmp(a, b, bytes), 0);
 }
 
-static size_t value_bytes(const test_tile_case *c) {
-  return c->lattice_bits == 64 ? sizeof(int64_t) : sizeof(int32_t);
-}
+static size_t value_bytes(const test_tile_case *c) { return c->lattice_bits / 8; }
 
 /* ---- decoders ---- */
 
@@ -69,16 +68,12 @@ static bool decoders_agree(const test_tile_case *c, const uint8_t *words, uint32
   return is_good[0];
 }
 
-/* Deltas are the lattice's, and nothing is written beyond. */
+/* Nothing is written beyond the deltas. */
 static void assert_deltas(const test_tile_case *c, const szg_tile_points *deltas) {
   static szg_tile_points untouched;
   memset(&untouched, 0xA5, sizeof untouched);
   size_t const used = c->tile.value_count * value_bytes(c);
   assert_same((const uint8_t *)deltas + used, &untouched, sizeof *deltas - used);
-  bool are_narrow = true;
-  for (uint32_t i = 0; c->lattice_bits == 16 && i < c->tile.value_count; i++)
-    are_narrow &= deltas->narrow[i] == (int16_t)deltas->narrow[i];
-  assert_true(are_narrow);
 }
 
 /* ---- tests ---- */
@@ -86,14 +81,15 @@ static void assert_deltas(const test_tile_case *c, const szg_tile_points *deltas
 /* Encodes as the reference does and decodes again. Returns the words, or 0 where there are none. */
 static uint32_t check_case(const test_tile_case *c, test_random *random, uint8_t *words) {
   static test_bits bits;
-  static szg_tile_points deltas;
+  szg_tile_points deltas;
   uint32_t const raw_words = c->tile.value_count * (1 + (uint32_t)test_random_below(random, 2));
   test_encode_tile(c, &bits);
   static uint8_t expected[4 * SZG_TILE_MAX_WORDS];
   uint32_t const expected_words = test_words_of_bits(&bits, expected, SZG_TILE_MAX_WORDS);
   deltas = c->deltas;
-  for (uint32_t i = 0; c->lattice_bits == 16 && i < c->tile.value_count; i++)
-    deltas.narrow[i] ^= (int32_t)((uint32_t)test_random_bits(random) << 16); /* does not count */
+  size_t const used = c->tile.value_count * value_bytes(c);
+  memset((uint8_t *)&deltas + used, (int)test_random_bits(random) & 255,
+         sizeof deltas - used); /* does not count */
   uint8_t *const block = test_allocate(4 * (size_t)raw_words + 1);
   uint32_t const word_count = szg_tile_encode(&coder.encoder, c->lattice_bits, c->zero_groups,
                                               &c->tile, &deltas, raw_words, block + 1);
@@ -279,6 +275,39 @@ static void heads_that_no_tile_has_are_refused(void **state) {
   assert_false(head_is_taken(16383, 0, UINT32_MAX, 128));
 }
 
+/* Whatever vectors the processor has. */
+static void entries_of_deltas_are_those_of_the_table(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  static szg_tile_encoder encoder;
+  static szg_tile_points deltas;
+  static uint32_t found[SZG_TILE_VALUES], plain[SZG_TILE_VALUES];
+  for (int32_t i = 1; i < 2 * SZG_TILE_DIRECT; i++) encoder.direct[i] = (uint32_t)i;
+  for (uint32_t round = 0; round < 60; round++) {
+    uint32_t const lattice_bits = 16u << round % 3;
+    uint32_t const count = 1 + (uint32_t)test_random_below(&random, SZG_TILE_VALUES);
+    for (uint32_t i = 0; i < count; i++) {
+      int64_t const delta = (int64_t)test_random_bits(&random) >> (53 - 2 * (round % 5));
+      if (lattice_bits == 16)
+        deltas.slim[i] = (int16_t)delta;
+      else if (lattice_bits == 32)
+        deltas.narrow[i] = (int32_t)delta;
+      else
+        deltas.wide[i] = delta;
+    }
+    szg_find_entries_plain(&encoder, lattice_bits, &deltas, count, plain);
+    SZG_WITH_AVX2(szg_find_entries_avx2, szg_find_entries_plain)
+    (&encoder, lattice_bits, &deltas, count, found);
+    assert_same(found, plain, count * sizeof *found);
+    for (uint32_t i = 0; i < count; i++) {
+      int64_t const delta = lattice_bits == 16   ? deltas.slim[i]
+                            : lattice_bits == 32 ? deltas.narrow[i]
+                                                 : deltas.wide[i];
+      assert_int_equal(plain[i], delta > -512 && delta < 512 ? (uint64_t)(delta + 512) : 0);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_small_tile_has_the_words_computed_by_hand),
@@ -287,6 +316,7 @@ int main(void) {
       cmocka_unit_test(damaged_tiles_are_refused_or_other_tiles),
       cmocka_unit_test(garbage_is_refused_or_a_tile),
       cmocka_unit_test(heads_that_no_tile_has_are_refused),
+      cmocka_unit_test(entries_of_deltas_are_those_of_the_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,36 +29,18 @@ typedef struct szg_checksum_ranges {
   uint64_t expected[SZG_SECTION_KIND_COUNT]; /* for the comparison */
 } szg_checksum_ranges;
 
-/* roots[i] becomes what szg_checksum_tree gives for range i. leaves: room for all ranges' leaves,
- * one range's after the other. */
-szgpu_status szg_checksum_trees_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
-                                     uint64_t *roots, struct CUstream_st *stream) SZG_CHECKED;
+/* verdict->bad_sections gets bit kinds[i] of each range of which szg_checksum_tree does not give
+ * expected[i]. leaves: to work with, room for those of all ranges. verdict->ticket is 0 before and
+ * after. */
+szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
+                                      szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
-/* verdict->bad_sections gets bit kinds[i] of each range whose root is not as expected. */
-szgpu_status szg_checksum_compare_cuda(const szg_checksum_ranges *ranges, const uint64_t *roots,
-                                       szg_verdict *verdict,
-                                       struct CUstream_st *stream) SZG_CHECKED;
-
-/* Enters the roots in the section table of a frame's header, which is aligned to 8 bytes, and then
- * the header's own checksum. */
-szgpu_status szg_frame_header_seal_cuda(uint8_t *frame_header, uint32_t section_count,
-                                        const uint64_t *roots,
-                                        struct CUstream_st *stream) SZG_CHECKED;
-
-/* ---- the same for a frame whose size the host does not know yet ---- */
-
-/* As szg_checksum_trees_cuda of ranges in device memory, SZG_SECTION_KIND_COUNT or fewer, that have
- * most_leaves leaves at most. */
-szgpu_status szg_checksum_trees_unseen_cuda(const szg_checksum_ranges *ranges, uint64_t most_leaves,
-                                            uint64_t *leaves, uint64_t *roots,
-                                            struct CUstream_st *stream) SZG_CHECKED;
-
-/* Where *frame_bytes is not 0: as szg_frame_header_seal_cuda, then the size of the frame, the only
- * one, into the header of its archive, and that one's checksum. */
-szgpu_status szg_archive_seal_cuda(uint8_t *frame_header, uint32_t section_count,
-                                   const uint64_t *roots, const uint64_t *frame_bytes,
-                                   uint8_t *header, uint64_t header_bytes,
-                                   struct CUstream_st *stream) SZG_CHECKED;
+/* Enters what szg_checksum_tree gives for range i in entry i of the section table in a frame's
+ * header, which is aligned to 8 bytes, and then the header's own checksum. *ticket is 0 before and
+ * after. */
+szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
+                                    uint32_t *ticket, uint8_t *frame_header,
+                                    struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
 

@@ -42,7 +42,8 @@ constexpr uint32_t kMergeSecret = 11;
 constexpr uint32_t kFinalStripeSecret = 121;
 constexpr uint32_t kScrambleSecret = 128;
 
-/* Not in constant memory: lanes read different words at once. */
+/* Not in constant memory: lanes read different words at once. Words that are known when this is
+ * compiled, as those for short inputs once loops are unrolled, are not read at all. */
 static __device__ const uint64_t kSecretWords[] = {
     0xBE4BA423396CFEB8u, 0x1CAD21F72C81017Cu, 0xDB979083E96DD4DEu, 0x1F67B3B7A4A44072u,
     0x78E5C0CC4EE679CBu, 0x2172FFCC7DD05A82u, 0x8E2443F7744608B8u, 0x4C263A81E69035E0u,
@@ -108,7 +109,9 @@ inline __device__ uint64_t hash_two_words(const uint64_t *words) {
 /* 17 to 128 bytes: pairs from both ends until they meet; near the middle they may overlap. */
 inline __device__ uint64_t hash_to_128_bytes(const uint64_t *words, uint32_t word_count) {
   uint64_t hash = word_count * sizeof *words * kPrime64_1;
-  for (uint32_t i = 0; 4 * i < word_count; i++) {
+#pragma unroll
+  for (uint32_t i = 0; i < 4; i++) {
+    if (4 * i >= word_count) break;
     hash += mix_pair(words + 2 * i, 32 * i);
     hash += mix_pair(words + word_count - 2 - 2 * i, 32 * i + 16);
   }
@@ -118,10 +121,14 @@ inline __device__ uint64_t hash_to_128_bytes(const uint64_t *words, uint32_t wor
 inline __device__ uint64_t hash_to_240_bytes(const uint64_t *words, uint32_t word_count) {
   uint32_t const first_pairs = 8;
   uint64_t hash = word_count * sizeof *words * kPrime64_1;
+#pragma unroll
   for (uint32_t i = 0; i < first_pairs; i++) hash += mix_pair(words + 2 * i, 16 * i);
   hash = avalanche(hash);
-  for (uint32_t i = first_pairs; i < word_count / 2; i++)
+#pragma unroll
+  for (uint32_t i = first_pairs; i < kShortWords / 2; i++) {
+    if (i >= word_count / 2) break;
     hash += mix_pair(words + 2 * i, 16 * (i - first_pairs) + kMiddleSecret);
+  }
   return avalanche(hash + mix_pair(words + word_count - 2, kMiddleLastSecret));
 }
 
@@ -241,29 +248,39 @@ inline __device__ uint32_t scrambled_blocks(uint32_t word_count) {
   return (word_count - 1) / kBlockWords;
 }
 
-/* Of more than kShortWords. Two blocks are on their way while one is summed. */
-inline __device__ uint64_t hash_long_by_warp(const uint64_t *words, uint32_t word_count,
-                                             uint32_t lane_index) {
-  Lane const lane = lane_at(lane_index);
+/* Blocks that are on their way while one is summed, 5 KiB: as long as memory takes for one, these
+ * take to be summed. */
+constexpr uint32_t kBlocksAhead = 5;
+
+/* Of more than kShortWords. */
+inline __device__ uint64_t hash_long_by_warp(const Lane &lane, const uint64_t *words,
+                                             uint32_t word_count) {
   uint64_t const key = scramble_key(lane);
   uint64_t accumulator = kFirstAccumulators[lane.accumulator];
   uint32_t const last = scrambled_blocks(word_count) * kBlockWords;
-  LaneWords current = load_block(lane, words, 0, word_count);
-  LaneWords next = load_block(lane, words, kBlockWords, word_count);
-  for (uint32_t first = 0; first < last; first += kBlockWords) {
-    LaneWords const next_but_one = load_block(lane, words, first + 2 * kBlockWords, word_count);
-    accumulator = scramble(accumulator + sum_of_warp(sum_block(lane, current)), key);
-    current = next;
-    next = next_but_one;
+  LaneWords const last_words = load_block(lane, words, last, word_count);
+  LaneWords ahead[kBlocksAhead];
+#pragma unroll
+  for (uint32_t i = 0; i < kBlocksAhead; i++)
+    if (i * kBlockWords < last) ahead[i] = load_block(lane, words, i * kBlockWords, word_count);
+  for (uint32_t first = 0; first < last; first += kBlocksAhead * kBlockWords) {
+#pragma unroll
+    for (uint32_t i = 0; i < kBlocksAhead; i++) {
+      uint32_t const here = first + i * kBlockWords, next = here + kBlocksAhead * kBlockWords;
+      if (here >= last) break;
+      uint64_t const sum = sum_of_warp(sum_block(lane, ahead[i]));
+      if (next < last) ahead[i] = load_block(lane, words, next, word_count);
+      accumulator = scramble(accumulator + sum, key);
+    }
   }
-  accumulator += sum_of_warp(sum_last_block(lane, current, word_count - last));
+  accumulator += sum_of_warp(sum_last_block(lane, last_words, word_count - last));
   return merge_by_warp(lane, accumulator, word_count);
 }
 
 /* Every lane gets the hash. */
-inline __device__ uint64_t hash_by_warp(const uint64_t *words, uint32_t word_count,
-                                        uint32_t lane_index) {
-  if (word_count > kShortWords) return hash_long_by_warp(words, word_count, lane_index);
+inline __device__ uint64_t hash_by_warp(const Lane &lane, const uint64_t *words,
+                                        uint32_t word_count) {
+  if (word_count > kShortWords) return hash_long_by_warp(lane, words, word_count);
   return hash_short(words, word_count);
 }
 

@@ -1,4 +1,4 @@
-/* device.cu - a GPU's stream, memory and transfers.
+/* device.cu - a GPU's streams, memory and transfers.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core/device.h"
@@ -24,13 +24,45 @@ static szgpu_status probe(const szg_device *device) {
   return SZGPU_OK;
 }
 
-static szgpu_status open_current(szg_device *device, struct CUstream_st *stream) {
+static szgpu_status open_sides(szg_device *device) {
+  int least = 0, greatest = 0;
+  SZG_TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  for (szg_side_stream &side : device->sides) {
+    SZG_TRY_CUDA(cudaStreamCreateWithPriority(&side.stream, cudaStreamNonBlocking, greatest));
+    SZG_TRY_CUDA(cudaEventCreateWithFlags(&side.fork, cudaEventDisableTiming));
+    SZG_TRY_CUDA(cudaEventCreateWithFlags(&side.join, cudaEventDisableTiming));
+  }
+  return SZGPU_OK;
+}
+
+static szgpu_status open_streams(szg_device *device, struct CUstream_st *stream) {
   device->stream = stream;
-  device->owns_stream = stream == NULL;
-  if (device->owns_stream)
+  if (!stream) {
     SZG_TRY_CUDA(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
-  szgpu_status const status = probe(device);
-  if (status != SZGPU_OK && device->owns_stream) cudaStreamDestroy(device->stream);
+    device->owns_stream = true;
+  }
+  return open_sides(device);
+}
+
+/* Those that there are; of a device that is lost there is nothing to wait for. */
+static void close_streams(szg_device *device) {
+  for (szg_side_stream &side : device->sides) {
+    if (side.stream) {
+      cudaStreamSynchronize(side.stream);
+      cudaStreamDestroy(side.stream);
+    }
+    if (side.fork) cudaEventDestroy(side.fork);
+    if (side.join) cudaEventDestroy(side.join);
+  }
+  if (!device->owns_stream) return;
+  cudaStreamSynchronize(device->stream);
+  cudaStreamDestroy(device->stream);
+}
+
+static szgpu_status open_current(szg_device *device, struct CUstream_st *stream) {
+  szgpu_status status = open_streams(device, stream);
+  if (status == SZGPU_OK) status = probe(device);
+  if (status != SZGPU_OK) close_streams(device);
   return status;
 }
 
@@ -54,10 +86,7 @@ void szg_device_close(szg_device *device) {
   if (szg_device_enter(device, &previous) != SZGPU_OK) return;
   for (int i = 0; i < SZG_MOST_STAGE_TIMES; i++)
     if (device->marks[i]) cudaEventDestroy(device->marks[i]);
-  if (device->owns_stream) {
-    cudaStreamSynchronize(device->stream);
-    cudaStreamDestroy(device->stream);
-  }
+  close_streams(device);
   cudaFree(device->arena);
   cudaFreeHost(device->pinned);
   cudaGetLastError(); /* of a device that is lost there is nothing to give back */
@@ -94,6 +123,14 @@ szgpu_status szg_device_reaches(const szg_device *device, const void *pointer, b
   return SZGPU_OK;
 }
 
+bool szg_device_is_pinned(const void *pointer) {
+  cudaPointerAttributes attributes;
+  if (cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess)
+    return attributes.type == cudaMemoryTypeHost;
+  cudaGetLastError(); /* memory that the runtime does not know */
+  return false;
+}
+
 szgpu_status szg_device_reserve(szg_device *device, uint64_t bytes, uint64_t *free_bytes) {
   if (bytes <= device->arena_bytes) return SZGPU_OK;
   SZG_TRY_CUDA(cudaStreamSynchronize(device->stream));
@@ -119,10 +156,39 @@ szgpu_status szg_device_reserve_pinned(szg_device *device, uint64_t bytes) {
   return SZGPU_OK;
 }
 
-szgpu_status szg_device_copy(szg_device *device, void *to, const void *from, uint64_t bytes) {
-  if (bytes == 0) return SZGPU_OK;
-  SZG_TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, device->stream));
+szgpu_status szg_device_fork(szg_device *device, szg_side side) {
+  if (device->is_timed) return SZGPU_OK;
+  const szg_side_stream *const beside = &device->sides[side];
+  SZG_TRY_CUDA(cudaEventRecord(beside->fork, device->stream));
+  SZG_TRY_CUDA(cudaStreamWaitEvent(beside->stream, beside->fork, 0));
   return SZGPU_OK;
+}
+
+szgpu_status szg_device_join(szg_device *device, szg_side side) {
+  if (device->is_timed) return SZGPU_OK;
+  const szg_side_stream *const beside = &device->sides[side];
+  SZG_TRY_CUDA(cudaEventRecord(beside->join, beside->stream));
+  SZG_TRY_CUDA(cudaStreamWaitEvent(device->stream, beside->join, 0));
+  return SZGPU_OK;
+}
+
+struct CUstream_st *szg_device_beside(const szg_device *device, szg_side side) {
+  return device->is_timed ? device->stream : device->sides[side].stream;
+}
+
+static szgpu_status copy_in(cudaStream_t stream, void *to, const void *from, uint64_t bytes) {
+  if (bytes == 0) return SZGPU_OK;
+  SZG_TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+  return SZGPU_OK;
+}
+
+szgpu_status szg_device_copy(szg_device *device, void *to, const void *from, uint64_t bytes) {
+  return copy_in(device->stream, to, from, bytes);
+}
+
+szgpu_status szg_device_copy_beside(szg_device *device, szg_side side, void *to, const void *from,
+                                    uint64_t bytes) {
+  return copy_in(szg_device_beside(device, side), to, from, bytes);
 }
 
 szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value, uint64_t bytes) {
@@ -134,6 +200,16 @@ szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value, uin
 szgpu_status szg_device_wait(szg_device *device, bool is_round_trip) {
   SZG_TRY_CUDA(cudaStreamSynchronize(device->stream));
   device->round_trips += is_round_trip;
+  return SZGPU_OK;
+}
+
+szgpu_status szg_device_wait_for_all(szg_device *device) {
+  cudaError_t error = cudaStreamSynchronize(device->stream);
+  for (const szg_side_stream &side : device->sides) {
+    cudaError_t const error_beside = cudaStreamSynchronize(side.stream);
+    if (error == cudaSuccess) error = error_beside;
+  }
+  SZG_TRY_CUDA(error);
   return SZGPU_OK;
 }
 

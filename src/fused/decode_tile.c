@@ -15,9 +15,10 @@ static_assert(SZG_HALF_ROWS * SZG_TILE_CODE_BITS + 1 <= 57, "half a group is in 
 
 /* ---- bits ---- */
 
-SZG_HOT static void copy_reversed(const uint8_t *words, uint32_t word_count, uint8_t *end) {
-  for (uint32_t i = 0; i < word_count; i++)
-    szg_store_u32(end - 4 * (i + 1), szg_load_u32(words + 4 * i));
+SZG_HOT static void copy_reversed(const uint8_t *restrict words, size_t word_count,
+                                  uint8_t *restrict to) {
+  for (size_t i = 0; i < word_count; i++)
+    szg_store_u32(to + 4 * i, szg_load_u32(words + 4 * (word_count - 1 - i)));
 }
 
 /* Bits from `position` on, the first one highest. */
@@ -74,8 +75,10 @@ static void store_delta(uint32_t lattice_bits, uint64_t bits, uint32_t place,
   int64_t const delta = szg_delta_of_bits(bits, lattice_bits);
   if (lattice_bits == 64)
     deltas->wide[place] = delta;
-  else
+  else if (lattice_bits == 32)
     deltas->narrow[place] = (int32_t)delta;
+  else
+    deltas->slim[place] = (int16_t)delta;
 }
 
 static uint64_t class_delta(uint32_t magnitude_class, uint64_t raw, bool is_negative) {
@@ -138,20 +141,22 @@ SZG_INLINE void decode_half(szg_tile_lanes *lanes, szg_half_kind kind, const uin
     positions[lane] = position + sum;
     for (uint32_t i = 0; i < kind.code_count; i++) {
       int32_t const delta = (int32_t)found[i] >> 16;
-      if (kind.is_wide)
+      if (kind.lattice_bits == 64)
         deltas->wide[first_values[i] + lane] = delta;
-      else
+      else if (kind.lattice_bits == 32)
         deltas->narrow[first_values[i] + lane] = delta;
+      else
+        deltas->slim[first_values[i] + lane] = (int16_t)delta;
     }
   }
 }
 
-SZG_INLINE void decode_spans(szg_tile_lanes *lanes, bool is_wide, uint32_t zero_groups,
+SZG_INLINE void decode_spans(szg_tile_lanes *lanes, uint32_t lattice_bits, uint32_t zero_groups,
                              const szg_tile_span *spans, uint32_t span_count) {
   uint32_t keep[SZG_LANES];
   for (uint32_t s = 0; s < span_count; s++) {
     for (uint32_t half = 0; half < 2; half++) {
-      szg_half_kind kind = szg_half_kind_of(is_wide, zero_groups, half, &spans[s]);
+      szg_half_kind kind = szg_half_kind_of(lattice_bits, zero_groups, half, &spans[s]);
       if (kind.code_count == 0) continue;
       uint16_t const *const first_values = spans[s].first_values[half];
       uint32_t const first_lane = spans[s].first_lane, end_lane = spans[s].end_lane;
@@ -167,19 +172,18 @@ SZG_INLINE void decode_spans(szg_tile_lanes *lanes, bool is_wide, uint32_t zero_
 
 SZG_HOT void szg_decode_lanes_plain(szg_tile_lanes *lanes, const szg_tile_span *spans,
                                     uint32_t span_count) {
-  if (lanes->lattice_bits == 64)
-    decode_spans(lanes, true, lanes->zero_groups, spans, span_count);
+  if (lanes->lattice_bits != 16)
+    decode_spans(lanes, lanes->lattice_bits, lanes->zero_groups, spans, span_count);
   else if (lanes->zero_groups == SZG_ZERO_GROUPS_NONE)
-    decode_spans(lanes, false, SZG_ZERO_GROUPS_NONE, spans, span_count);
+    decode_spans(lanes, 16, SZG_ZERO_GROUPS_NONE, spans, span_count);
   else
-    decode_spans(lanes, false, lanes->zero_groups, spans, span_count);
+    decode_spans(lanes, 16, lanes->zero_groups, spans, span_count);
 }
 
 /* ---- tiles ---- */
 
 static void clear(uint32_t lattice_bits, const szg_tile *tile, szg_tile_points *deltas) {
-  size_t const bytes = lattice_bits == 64 ? sizeof *deltas->wide : sizeof *deltas->narrow;
-  memset(deltas, 0, tile->value_count * bytes);
+  memset(deltas, 0, (size_t)tile->value_count * (lattice_bits / 8));
 }
 
 bool szg_tile_decode_by(szg_decode_lanes *decode_lanes, const szg_tile_decoder *decoder,
@@ -192,7 +196,7 @@ bool szg_tile_decode_by(szg_decode_lanes *decode_lanes, const szg_tile_decoder *
   uint8_t *const end = lanes.bytes + SZG_OVERRUN_BYTES + 4 * word_count;
   lanes.first_window = end - 8;
   memset(lanes.bytes, 0, SZG_OVERRUN_BYTES);
-  copy_reversed(words, word_count, end);
+  copy_reversed(words, word_count, lanes.bytes + SZG_OVERRUN_BYTES);
   if (!read_head(&lanes, word_count)) return false;
   if (lanes.busy != UINT32_MAX) clear(lattice_bits, tile, deltas);
   szg_tile_span spans[SZG_TILE_MAX_SPANS];
@@ -281,7 +285,7 @@ static bool serial_lane(const szg_canonical_index *index, uint32_t lattice_bits,
     if (lane < spans[s].first_lane || lane >= spans[s].end_lane) continue;
     bool is_left_out = false;
     for (uint32_t half = 0; half < 2; half++) {
-      szg_half_kind const kind = szg_half_kind_of(false, zero_groups, half, &spans[s]);
+      szg_half_kind const kind = szg_half_kind_of(lattice_bits, zero_groups, half, &spans[s]);
       if (kind.code_count == 0) continue;
       if (kind.has_zero_bit) is_left_out = !read_bits(reader, 1);
       for (uint32_t i = 0; i < kind.code_count; i++) {

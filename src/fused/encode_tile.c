@@ -13,6 +13,7 @@
 #include "core/bytes.h"
 #include "core/dispatch.h"
 #include "fused/tile.h"
+#include "fused/tile_entries.h"
 #include "fused/tile_spans.h"
 
 enum {
@@ -20,15 +21,13 @@ enum {
   HEAD_ROOM = 64, /* bytes */
   LANES_ROOM = SZG_LANES * SZG_LANE_MAX_BITS / 8,
   OVERHANG = 16, /* stores and loads are of 8 bytes, wherever bits end */
-  PUT_MAX_BITS = 56
+  PUT_MAX_BITS = 56,
+  PAIR_MAX_BITS = 32
 };
 static_assert(HEAD_MAX_BITS <= HEAD_ROOM * 8, "the longest head");
 
 static void store_high_first(uint8_t *bytes, uint64_t bits) {
   szg_store_u64(bytes, __builtin_bswap64(bits));
-}
-static uint64_t load_high_first(const uint8_t *bytes) {
-  return __builtin_bswap64(szg_load_u64(bytes));
 }
 
 /* ---- bits ---- */
@@ -58,14 +57,14 @@ static void put_number(bit_writer *writer, uint64_t number, uint32_t count) {
   if (count > 0) put(writer, number << (64 - count), count);
 }
 
-static uint64_t bits_before(const uint8_t *start, const bit_writer *writer) {
+SZG_INLINE uint64_t bits_before(const uint8_t *start, const bit_writer *writer) {
   return (uint64_t)(writer->next - start) * 8 + writer->pending_count;
 }
 
 /* ---- deltas ---- */
 
 SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & 31; }
-SZG_INLINE uint64_t entry_bits(uint32_t entry) { return (uint64_t)(entry & ~31u) << 32; }
+SZG_INLINE uint32_t entry_bits(uint32_t entry) { return entry & ~31u; } /* left-aligned */
 
 /* A delta by any symbol. */
 static void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, int64_t delta,
@@ -85,35 +84,54 @@ static void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, in
     }
   }
   if (!entry) entry = encoder->escape;
-  put(writer, entry_bits(entry), entry_length(entry));
+  uint32_t const count = entry_length(entry) + raw_bits;
+  if (raw_bits > 0 && count <= PUT_MAX_BITS) {
+    uint64_t const raw_mask = ((uint64_t)1 << raw_bits) - 1;
+    put(writer, (uint64_t)entry_bits(entry) << 32 | (raw & raw_mask) << (64 - count), count);
+    return;
+  }
+  put(writer, (uint64_t)entry_bits(entry) << 32, entry_length(entry));
   put_number(writer, raw, raw_bits);
 }
 
 /* ---- halves of groups ---- */
 
-SZG_INLINE uint32_t direct_entry(const uint32_t *direct, int64_t delta) {
-  return szg_is_direct(delta) ? direct[SZG_TILE_DIRECT + delta] : 0;
+/* Deltas that are not direct get entry 0, which is none. */
+SZG_INLINE uint32_t direct_index(int64_t delta) {
+  return szg_is_direct(delta) ? (uint32_t)(SZG_TILE_DIRECT + delta) : 0;
 }
 
-/* Entries of direct codes by place; 0: there is none. */
-SZG_HOT static void find_entries(const uint32_t *restrict direct, uint32_t lattice_bits,
-                                 const szg_tile_points *deltas, uint32_t count,
-                                 uint32_t *restrict entries) {
+SZG_HOT void szg_find_entries_plain(const szg_tile_encoder *encoder, uint32_t lattice_bits,
+                                    const void *deltas, uint32_t count,
+                                    uint32_t *restrict entries) {
+  const uint32_t *const direct = encoder->direct;
+  const int16_t *const slim = deltas;
+  const int32_t *const narrow = deltas;
+  const int64_t *const wide = deltas;
   if (lattice_bits == 16)
-    for (uint32_t i = 0; i < count; i++)
-      entries[i] = direct_entry(direct, (int16_t)deltas->narrow[i]);
+    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(slim[i])];
   else if (lattice_bits == 32)
-    for (uint32_t i = 0; i < count; i++) entries[i] = direct_entry(direct, deltas->narrow[i]);
+    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(narrow[i])];
   else
-    for (uint32_t i = 0; i < count; i++) entries[i] = direct_entry(direct, deltas->wide[i]);
+    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(wide[i])];
 }
 
 /* By lane: the bits of half a group, with a zero group's before them. */
 typedef struct half_bits {
-  uint64_t bits[SZG_LANES]; /* left-aligned, the rest 0 */
+  _Alignas(64) uint64_t bits[SZG_LANES]; /* left-aligned, the rest 0 */
   uint32_t counts[SZG_LANES];
 } half_bits;
 enum { BY_DELTA = UINT8_MAX }; /* as a count: too many bits, or not all of them are direct codes */
+
+/* What is encoded. */
+typedef struct tile_source {
+  const szg_tile_encoder *encoder;
+  const void *deltas; /* by lattice_bits */
+  uint32_t lattice_bits, zero_groups, span_count;
+  szg_tile_span spans[SZG_TILE_MAX_SPANS];
+  half_bits halves[SZG_TILE_MAX_SPANS][2];
+  uint32_t is_busy[SZG_LANES]; /* not 0: the lane has a delta other than 0 */
+} tile_source;
 
 /* Entries of half a group by row and lane. */
 typedef struct half_rows {
@@ -121,7 +139,8 @@ typedef struct half_rows {
   uint32_t is_there[SZG_HALF_ROWS]; /* all ones, or 0: missing, and its entries are 0 */
 } half_rows;
 
-static half_rows find_half_rows(const szg_tile_span *span, uint32_t half, const uint32_t *entries) {
+SZG_INLINE half_rows find_half_rows(const szg_tile_span *span, uint32_t half,
+                                    const uint32_t *entries) {
   static const uint32_t no_entries[SZG_LANES];
   half_rows rows;
   for (uint32_t i = 0; i < SZG_HALF_ROWS; i++) {
@@ -132,10 +151,11 @@ static half_rows find_half_rows(const szg_tile_span *span, uint32_t half, const 
   return rows;
 }
 
-/* Joins the codes of half a group in every lane. is_busy: not 0 where some delta is not 0. Lanes
- * that the span does not have get something, too. */
-SZG_HOT static void join_codes(const half_rows *rows, uint32_t zero_entry, half_bits *restrict half,
-                               uint32_t *restrict is_busy) {
+/* Joins the codes of half a group in every lane, two by two first, which mostly have 32 bits at
+ * most. is_busy: not 0 where some delta is not 0. Lanes that the span does not have get something,
+ * too. */
+SZG_INLINE void join_codes(const half_rows *rows, uint32_t zero_entry, half_bits *restrict joined,
+                           uint32_t *restrict is_busy) {
   const uint32_t *const row0 = rows->entries[0], *const row1 = rows->entries[1];
   const uint32_t *const row2 = rows->entries[2], *const row3 = rows->entries[3];
   uint32_t const mask0 = rows->is_there[0], mask1 = rows->is_there[1];
@@ -146,20 +166,21 @@ SZG_HOT static void join_codes(const half_rows *rows, uint32_t zero_entry, half_
     uint32_t const length0 = entry_length(entry0), length2 = entry_length(entry2);
     uint32_t const length01 = length0 + entry_length(entry1);
     uint32_t const length23 = length2 + entry_length(entry3);
-    uint64_t const bits01 = entry_bits(entry0) | entry_bits(entry1) >> length0;
-    uint64_t const bits23 = entry_bits(entry2) | entry_bits(entry3) >> length2;
+    uint32_t const bits01 = entry_bits(entry0) | entry_bits(entry1) >> length0;
+    uint32_t const bits23 = entry_bits(entry2) | entry_bits(entry3) >> length2;
     uint32_t const by_delta = (entry0 == 0 ? mask0 : 0) | (entry1 == 0 ? mask1 : 0) |
                               (entry2 == 0 ? mask2 : 0) | (entry3 == 0 ? mask3 : 0) |
+                              (length01 > PAIR_MAX_BITS) | (length23 > PAIR_MAX_BITS) |
                               (length01 + length23 >= PUT_MAX_BITS);
-    half->bits[lane] = bits01 | bits23 >> length01;
-    half->counts[lane] = by_delta ? (uint32_t)BY_DELTA : length01 + length23;
+    joined->bits[lane] = (uint64_t)bits01 << 32 | (uint64_t)bits23 << 32 >> length01;
+    joined->counts[lane] = by_delta ? (uint32_t)BY_DELTA : length01 + length23;
     is_busy[lane] = ((entry0 ^ zero_entry) & mask0) | ((entry1 ^ zero_entry) & mask1) |
                     ((entry2 ^ zero_entry) & mask2) | ((entry3 ^ zero_entry) & mask3);
   }
 }
 
 /* Puts a zero group's bit before the codes, or instead of them. */
-SZG_HOT static void join_bit(const uint32_t *restrict is_busy, half_bits *restrict half) {
+SZG_INLINE void join_bit(const uint32_t *restrict is_busy, half_bits *restrict half) {
   for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
     uint64_t const bits = (uint64_t)1 << 63 | half->bits[lane] >> 1;
     uint32_t const count = half->counts[lane];
@@ -168,24 +189,14 @@ SZG_HOT static void join_bit(const uint32_t *restrict is_busy, half_bits *restri
   }
 }
 
-static void leave_out(const uint32_t *restrict is_busy, half_bits *restrict half) {
+SZG_INLINE void leave_out(const uint32_t *restrict is_busy, half_bits *restrict half) {
   for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
     half->bits[lane] = is_busy[lane] ? half->bits[lane] : 0;
     half->counts[lane] = is_busy[lane] ? half->counts[lane] : 0;
   }
 }
 
-/* What is encoded. */
-typedef struct tile_source {
-  const szg_tile_encoder *encoder;
-  const szg_tile_points *deltas;
-  uint32_t lattice_bits, zero_groups, span_count;
-  szg_tile_span spans[SZG_TILE_MAX_SPANS];
-  half_bits halves[SZG_TILE_MAX_SPANS][2];
-  uint32_t is_busy[SZG_LANES]; /* not 0: the lane has a delta other than 0 */
-} tile_source;
-
-static void join_span(tile_source *source, uint32_t s, const uint32_t *entries) {
+SZG_HOT static void join_span(tile_source *source, uint32_t s, const uint32_t *entries) {
   const szg_tile_span *const span = &source->spans[s];
   half_bits *const halves = source->halves[s];
   uint32_t const zero_entry = source->encoder->direct[SZG_TILE_DIRECT];
@@ -210,19 +221,21 @@ static void join_span(tile_source *source, uint32_t s, const uint32_t *entries) 
 /* ---- lanes ---- */
 
 SZG_INLINE int64_t delta_at(const tile_source *source, uint32_t place) {
-  return source->lattice_bits == 64   ? source->deltas->wide[place]
-         : source->lattice_bits == 32 ? source->deltas->narrow[place]
-                                      : (int16_t)source->deltas->narrow[place];
+  return source->lattice_bits == 64   ? ((const int64_t *)source->deltas)[place]
+         : source->lattice_bits == 32 ? ((const int32_t *)source->deltas)[place]
+                                      : ((const int16_t *)source->deltas)[place];
 }
 
-static void put_by_delta(const tile_source *source, const szg_tile_span *span, uint32_t half,
-                         uint32_t lane, bit_writer *writer) {
+/* A copy of the writer goes in and out: it then is in registers everywhere else. */
+static bit_writer put_by_delta(const tile_source *source, const szg_tile_span *span, uint32_t half,
+                               uint32_t lane, bit_writer writer) {
   bool const has_bit = source->zero_groups == SZG_ZERO_GROUPS_4 ||
                        (source->zero_groups == SZG_ZERO_GROUPS_8 && half == 0);
-  if (has_bit) put_number(writer, 1, 1);
+  if (has_bit) put_number(&writer, 1, 1);
   for (uint32_t i = 0; i < span->row_counts[half]; i++)
     put_delta(source->encoder, source->lattice_bits,
-              delta_at(source, span->first_values[half][i] + lane), writer);
+              delta_at(source, span->first_values[half][i] + lane), &writer);
+  return writer;
 }
 
 /* Lanes one after the other from `bytes` on; their lengths by lane. */
@@ -239,7 +252,7 @@ SZG_HOT static void put_lanes(const tile_source *source, uint8_t *bytes, uint32_
         if (count != BY_DELTA)
           put(&writer, source->halves[s][half].bits[lane], count);
         else
-          put_by_delta(source, span, half, lane, &writer);
+          writer = put_by_delta(source, span, half, lane, writer);
       }
     }
     uint64_t const end = bits_before(bytes, &writer);
@@ -292,16 +305,19 @@ static void put_head(const tile_head *head, const uint32_t *lengths, uint8_t *by
   memcpy(bytes + first_bit / 8, own_bytes + first_bit / 8, HEAD_ROOM - first_bit / 8);
 }
 
-/* Bits from first_bit on, to words. */
-SZG_HOT static void move_to_words(const uint8_t *bytes, uint32_t first_bit, uint32_t word_count,
-                                  uint8_t *words) {
-  bytes += first_bit / 8;
-  for (uint32_t i = 0; i < word_count; i++)
-    szg_store_u32(words + 4 * i, (uint32_t)(load_high_first(bytes + 4 * i) << first_bit % 8 >> 32));
+/* Bits to words, `shift` bits left out. next: bytes + 4, as a pointer of its own: else gcc carries
+ * what it loads from word to word, and the loop does not vectorize. */
+SZG_HOT static void move_to_words(const uint8_t *restrict bytes, const uint8_t *restrict next,
+                                  uint32_t shift, size_t word_count, uint8_t *restrict words) {
+  for (size_t i = 0; i < word_count; i++) {
+    uint32_t const high = __builtin_bswap32(szg_load_u32(bytes + 4 * i)) << shift;
+    uint32_t const low = __builtin_bswap32(szg_load_u32(next + 4 * i)) >> 1 >> (31 - shift);
+    szg_store_u32(words + 4 * i, high | low);
+  }
 }
 
 uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
-                         uint32_t zero_groups, const szg_tile *tile, const szg_tile_points *deltas,
+                         uint32_t zero_groups, const szg_tile *tile, const void *deltas,
                          uint32_t raw_words, uint8_t *words) {
   tile_source source;
   source.encoder = encoder, source.deltas = deltas;
@@ -309,7 +325,8 @@ uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
   source.span_count = szg_tile_spans_find(tile, source.spans);
   memset(source.is_busy, 0, sizeof source.is_busy);
   uint32_t entries[SZG_TILE_VALUES + SZG_LANES];
-  find_entries(encoder->direct, lattice_bits, deltas, tile->value_count, entries);
+  SZG_WITH_AVX2(szg_find_entries_avx2, szg_find_entries_plain)
+  (encoder, lattice_bits, deltas, tile->value_count, entries);
   memset(entries + tile->value_count, 0, SZG_LANES * sizeof *entries); /* all rows are 32 long */
   for (uint32_t s = 0; s < source.span_count; s++) join_span(&source, s, entries);
   uint32_t busy = 0;
@@ -323,6 +340,8 @@ uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
   uint32_t const word_count = (head.head_bits + head.lane_bits + 31) / 32;
   if (word_count >= raw_words) return raw_words;
   put_head(&head, lengths, bytes);
-  move_to_words(bytes, HEAD_ROOM * 8 - head.head_bits, word_count, words);
+  uint32_t const first_bit = HEAD_ROOM * 8 - head.head_bits;
+  const uint8_t *const first = bytes + first_bit / 8;
+  move_to_words(first, first + 4, first_bit % 8, word_count, words);
   return word_count;
 }

@@ -1,8 +1,8 @@
 /* tile.h - the tile layout: a tile's deltas to 32 lanes of bits and back.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * lattice_bits: 16, 32 or 64, how wide deltas are; on the 16-bit lattice they are held as int32 and
- * only their low 16 bits count. zero_groups: SZG_ZERO_GROUPS_*. Words are little-endian u32, first
+ * lattice_bits: 16, 32 or 64, how wide deltas are: int16_t, int32_t or int64_t in code order, as in
+ * szg_tile_points. zero_groups: SZG_ZERO_GROUPS_*. Words are little-endian u32, first
  * bit highest; a tile begins at a word.
  */
 #ifndef SZG_TILE_H
@@ -21,8 +21,8 @@ SZG_C_BEGIN
 
 /* ---- codebook (tile_book.c, tile_book.cu) ---- */
 
-/* Adds the codes of a tile. deltas: in code order. */
-void szg_tile_count(uint32_t lattice_bits, const szg_tile *tile, const szg_tile_points *deltas,
+/* Adds the codes of a tile. */
+void szg_tile_count(uint32_t lattice_bits, const szg_tile *tile, const void *deltas,
                     szg_tile_tally *tally);
 
 /* Which SZG_ZERO_GROUPS_* costs least on the tally. */
@@ -47,9 +47,10 @@ enum { SZG_TILE_MAX_WORDS = 2 * SZG_TILE_VALUES };
 
 /* Writes the tile; returns its words, 0 where all deltas are 0. raw_words: what its values take as
  * they are; a tile that would take as many is not written: raw_words is returned, and the caller
- * stores the values. words: room for raw_words. */
+ * stores the values. words: room for raw_words. deltas: room for SZG_TILE_VALUES, all of which may
+ * be read. */
 uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
-                         uint32_t zero_groups, const szg_tile *tile, const szg_tile_points *deltas,
+                         uint32_t zero_groups, const szg_tile *tile, const void *deltas,
                          uint32_t raw_words, uint8_t *words);
 
 /* The inverse, 0 < word_count < raw words. False: bits that are no tile's. Reads nothing outside

@@ -9,40 +9,52 @@
 
 /* ---- counting ---- */
 
-/* A delta as it is counted: its low 10 bits if it is direct, so that delta 0 is 0, else LARGE,
- * which is no direct delta's. */
-enum {
-  DIGESTS = 2 * SZG_TILE_DIRECT,
-  LARGE = SZG_TILE_DIRECT,
-  COUNT_TABLES = 4, /* by turns: equal neighbours count in different words */
-  HALF_GROUP_ROWS = SZG_GROUP_ROWS / 2,
-  HALF_GROUPS = SZG_LANE_CODES / HALF_GROUP_ROWS
-};
-static_assert(SZG_TILE_VALUES / COUNT_TABLES <= UINT16_MAX, "counts of a table must fit 16 bits");
+enum { SYMBOLS_AT_ONCE = 128 };
 
-/* Return whether some are LARGE. */
-SZG_HOT static bool digest_narrow(const int32_t *restrict deltas, uint32_t count,
-                                  uint32_t lattice_bits, uint16_t *restrict digests) {
-  uint32_t const unused_bits = 32 - lattice_bits;
-  uint32_t has_large = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    int32_t const delta = (int32_t)((uint32_t)deltas[i] << unused_bits) >> unused_bits;
-    uint32_t const is_large = (uint32_t)delta + SZG_TILE_DIRECT - 1 >= 2 * SZG_TILE_DIRECT - 1;
-    has_large |= is_large;
-    digests[i] = (uint16_t)(is_large ? LARGE : delta & (DIGESTS - 1));
-  }
-  return has_large != 0;
+/* szg_delta_symbol without a branch, so that it vectorizes. As a float, a magnitude has its class
+ * in the highest bits behind the sign; without its low 8 bits, which no class of 512 or more
+ * depends on, it is not rounded. */
+SZG_INLINE uint32_t narrow_symbol(int32_t delta) {
+  uint32_t const sign = delta < 0 ? UINT32_MAX : 0;
+  uint32_t const magnitude = ((uint32_t)delta ^ sign) - sign;
+  float const rounded = (float)(int32_t)(magnitude & ~UINT32_C(255));
+  uint32_t bits;
+  memcpy(&bits, &rounded, sizeof bits);
+  uint32_t const magnitude_class = (bits >> 22 & 511) - 2 * 127;
+  uint32_t const zero_class =
+      SZG_TILE_POSITIVE_CLASS - (sign & (SZG_TILE_POSITIVE_CLASS - SZG_TILE_NEGATIVE_CLASS - 1));
+  uint32_t const of_class = zero_class + (magnitude_class ^ sign);
+  uint32_t const is_direct = magnitude < SZG_TILE_DIRECT ? UINT32_MAX : 0;
+  return ((SZG_TILE_ZERO + (uint32_t)delta) & is_direct) | (of_class & ~is_direct);
 }
 
-SZG_HOT static bool digest_wide(const int64_t *restrict deltas, uint32_t count,
-                                uint16_t *restrict digests) {
-  uint64_t has_large = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    uint64_t const is_large = (uint64_t)deltas[i] + SZG_TILE_DIRECT - 1 >= 2 * SZG_TILE_DIRECT - 1;
-    has_large |= is_large;
-    digests[i] = (uint16_t)(is_large ? LARGE : deltas[i] & (DIGESTS - 1));
+/* On the 16-bit lattice, where few deltas are not direct: symbols as if all were, a part of the
+ * tile at a time, and those of the part again if one is not. */
+SZG_HOT static void find_slim_symbols(const int16_t *restrict deltas, uint32_t count,
+                                      uint16_t *restrict symbols) {
+  for (uint32_t first = 0; first < count; first += SYMBOLS_AT_ONCE) {
+    uint32_t const end = count - first < SYMBOLS_AT_ONCE ? count : first + SYMBOLS_AT_ONCE;
+    uint16_t any = 0; /* 2 * SZG_TILE_DIRECT or more: some delta is not direct */
+    for (uint32_t i = first; i < end; i++) {
+      uint16_t const delta = (uint16_t)deltas[i];
+      any |= (uint16_t)(delta + SZG_TILE_DIRECT - 1) | (uint16_t)(delta + SZG_TILE_DIRECT);
+      symbols[i] = (uint16_t)(delta + SZG_TILE_ZERO);
+    }
+    if (any < 2 * SZG_TILE_DIRECT) continue;
+    for (uint32_t i = first; i < end; i++) symbols[i] = (uint16_t)narrow_symbol(deltas[i]);
   }
-  return has_large != 0;
+}
+
+SZG_HOT static void find_symbols(uint32_t lattice_bits, const void *deltas, uint32_t count,
+                                 uint16_t *restrict symbols) {
+  const int32_t *const narrow = deltas;
+  const int64_t *const wide = deltas;
+  if (lattice_bits == 16)
+    find_slim_symbols(deltas, count, symbols);
+  else if (lattice_bits == 32)
+    for (uint32_t i = 0; i < count; i++) symbols[i] = (uint16_t)narrow_symbol(narrow[i]);
+  else
+    for (uint32_t i = 0; i < count; i++) symbols[i] = (uint16_t)szg_delta_symbol(wide[i]);
 }
 
 /* Whether rows are those of a 3-D field; where a tile's rows do not tell, it does not matter. */
@@ -69,13 +81,13 @@ static uint32_t measure_rows(const szg_tile *tile, uint16_t widths[SZG_LANE_CODE
   return last_row / SZG_GROUP_ROWS + 1;
 }
 
-/* Digests in code order spread over 32 places a row; those that the tile lacks become 0. */
-static void spread_rows(const uint16_t *digests, const uint16_t *widths,
+/* Symbols in code order spread over 32 places a row; those that the tile lacks are as delta 0. */
+static void spread_rows(const uint16_t *symbols, const uint16_t *widths,
                         uint16_t spread[SZG_TILE_VALUES]) {
-  memset(spread, 0, SZG_TILE_VALUES * sizeof *spread);
+  for (uint32_t i = 0; i < SZG_TILE_VALUES; i++) spread[i] = SZG_TILE_ZERO;
   for (uint32_t row = 0; row < SZG_LANE_CODES; row++) {
-    for (uint32_t i = 0; i < widths[row]; i++) spread[row * SZG_LANES + i] = digests[i];
-    digests += widths[row];
+    for (uint32_t i = 0; i < widths[row]; i++) spread[row * SZG_LANES + i] = symbols[i];
+    symbols += widths[row];
   }
 }
 
@@ -87,17 +99,18 @@ typedef struct lane_sums {
 } lane_sums;
 
 /* Half a group: rows 0, 1, 4, 5 of those given. */
-SZG_INLINE void sum_half(const uint16_t (*digests)[SZG_LANES], const uint16_t *widths,
+SZG_INLINE void sum_half(const uint16_t (*symbols)[SZG_LANES], const uint16_t *widths,
                          uint16_t *restrict is_busy, uint16_t *restrict values) {
   for (uint32_t l = 0; l < SZG_LANES; l++) {
-    is_busy[l] = (digests[0][l] | digests[1][l] | digests[4][l] | digests[5][l]) != 0;
+    is_busy[l] = (symbols[0][l] != SZG_TILE_ZERO) | (symbols[1][l] != SZG_TILE_ZERO) |
+                 (symbols[4][l] != SZG_TILE_ZERO) | (symbols[5][l] != SZG_TILE_ZERO);
     values[l] = (uint16_t)((widths[0] > l) + (widths[1] > l) + (widths[4] > l) + (widths[5] > l));
   }
 }
 
-SZG_HOT static void sum_lanes(const uint16_t digests[SZG_TILE_VALUES], const uint16_t *widths,
+SZG_HOT static void sum_lanes(const uint16_t symbols[SZG_TILE_VALUES], const uint16_t *widths,
                               uint32_t group_count, lane_sums *restrict sums) {
-  const uint16_t(*rows)[SZG_LANES] = (const uint16_t(*)[SZG_LANES])digests;
+  const uint16_t(*rows)[SZG_LANES] = (const uint16_t(*)[SZG_LANES])symbols;
   memset(sums, 0, sizeof *sums);
   for (uint32_t group = 0; group < group_count; group++) {
     uint16_t busy[2][SZG_LANES], values[2][SZG_LANES];
@@ -119,79 +132,34 @@ SZG_HOT static void sum_lanes(const uint16_t digests[SZG_TILE_VALUES], const uin
   }
 }
 
-SZG_HOT static uint32_t add_tables(uint16_t tables[COUNT_TABLES][DIGESTS], uint32_t first_digest,
-                                   uint32_t *restrict counts) {
+/* Adds all symbols but delta 0's to the tally; returns how many there are. */
+SZG_HOT static uint32_t count_others(const uint16_t *symbols, uint32_t count,
+                                     szg_tile_tally *restrict tally) {
+  uint32_t tables[SZG_HISTOGRAM_COPIES][SZG_TILE_SYMBOLS];
+  memset(tables, 0, sizeof tables);
+  szg_histogram_add(symbols, count, SZG_TILE_SYMBOLS, tables[0]);
+  for (int t = 0; t < SZG_HISTOGRAM_COPIES; t++) tables[t][SZG_TILE_ZERO] = 0;
   uint32_t sum = 0;
-  for (uint32_t i = 0; i < SZG_TILE_DIRECT; i++) {
+  for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++) {
     uint32_t found = 0;
-    for (int t = 0; t < COUNT_TABLES; t++) found += tables[t][first_digest + i];
-    counts[i] += found;
+    for (int t = 0; t < SZG_HISTOGRAM_COPIES; t++) found += tables[t][s];
+    tally->counts[s] += found;
     sum += found;
   }
   return sum;
 }
 
-/* Adds the direct deltas other than 0 to the tally; returns how many there are. Delta 0 is counted
- * by rows, and LARGE apart. */
-static uint32_t count_direct(const uint16_t *digests, uint32_t count, szg_tile_tally *tally) {
-  uint16_t tables[COUNT_TABLES][DIGESTS];
-  memset(tables, 0, sizeof tables);
-  uint32_t i = 0;
-  for (; i + COUNT_TABLES <= count; i += COUNT_TABLES) {
-    uint64_t four;
-    memcpy(&four, digests + i, sizeof four);
-    if (four == 0) continue; /* smooth fields have little else */
-    tables[0][digests[i]]++;
-    tables[1][digests[i + 1]]++;
-    tables[2][digests[i + 2]]++;
-    tables[3][digests[i + 3]]++;
-  }
-  for (; i < count; i++) tables[0][digests[i]]++;
-  for (int t = 0; t < COUNT_TABLES; t++) tables[t][0] = tables[t][LARGE] = 0;
-  uint32_t *const counts = tally->counts + SZG_TILE_ZERO;
-  return add_tables(tables, 0, counts) +
-         add_tables(tables, SZG_TILE_DIRECT, counts - SZG_TILE_DIRECT);
-}
-
-/* Adds the others. */
-static uint32_t count_large(uint32_t lattice_bits, const szg_tile_points *deltas,
-                            const uint16_t *digests, uint32_t count, szg_tile_tally *tally) {
-  uint16_t tables[COUNT_TABLES][2][SZG_TILE_CLASSES];
-  memset(tables, 0, sizeof tables);
-  for (uint32_t i = 0; i < count; i++) {
-    if (digests[i] != LARGE) continue;
-    uint64_t const bits =
-        lattice_bits == 64 ? (uint64_t)deltas->wide[i] : (uint64_t)(int64_t)deltas->narrow[i];
-    int64_t const delta = szg_delta_of_bits(bits, lattice_bits);
-    tables[i % COUNT_TABLES][delta < 0][szg_magnitude_class(szg_delta_magnitude(delta))]++;
-  }
-  uint32_t sum = 0;
-  for (uint32_t k = 0; k < SZG_TILE_CLASSES; k++) {
-    for (int is_negative = 0; is_negative < 2; is_negative++) {
-      uint32_t found = 0;
-      for (int t = 0; t < COUNT_TABLES; t++) found += tables[t][is_negative][k];
-      tally->counts[szg_class_symbol(k, is_negative)] += found;
-      sum += found;
-    }
-  }
-  return sum;
-}
-
-void szg_tile_count(uint32_t lattice_bits, const szg_tile *tile, const szg_tile_points *deltas,
+void szg_tile_count(uint32_t lattice_bits, const szg_tile *tile, const void *deltas,
                     szg_tile_tally *tally) {
   uint32_t const count = tile->value_count;
-  uint16_t digests[SZG_TILE_VALUES];
-  bool const has_large = lattice_bits == 64
-                             ? digest_wide(deltas->wide, count, digests)
-                             : digest_narrow(deltas->narrow, count, lattice_bits, digests);
-  uint16_t widths[SZG_LANE_CODES], spread[SZG_TILE_VALUES];
+  uint16_t symbols[SZG_TILE_VALUES], widths[SZG_LANE_CODES], spread[SZG_TILE_VALUES];
+  find_symbols(lattice_bits, deltas, count, symbols);
   uint32_t const group_count = measure_rows(tile, widths);
   bool const is_full = count == SZG_TILE_VALUES;
-  if (!is_full) spread_rows(digests, widths, spread);
+  if (!is_full) spread_rows(symbols, widths, spread);
   lane_sums sums;
-  sum_lanes(is_full ? digests : spread, widths, group_count, &sums);
-  uint32_t others = count_direct(digests, count, tally);
-  if (has_large) others += count_large(lattice_bits, deltas, digests, count, tally);
+  sum_lanes(is_full ? symbols : spread, widths, group_count, &sums);
+  uint32_t const others = count_others(symbols, count, tally);
   uint32_t zeros[SZG_ZERO_GROUPS_COUNT];
   for (int v = 0; v < SZG_ZERO_GROUPS_COUNT; v++) {
     uint32_t values = 0, units = 0;

@@ -1,11 +1,8 @@
-/* tile_book.cu - the codebook of a tile frame, counted, built and read on the GPU.
+/* tile_book.cu - the codebook of a tile frame, counted and built on the GPU.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   tiles    the tiles that are counted, and an empty tally
- *   tally    a block a tile: values to deltas to counts
- *   book     one block: zero groups, lengths, codes, the section, the encoder's table
- *
- *   decoder  one block: a section to the decoder's table
+ *   book     a block a counted tile: values to deltas to counts; then the block that finishes last:
+ *            zero groups, lengths, codes, the section, the encoder's table
  *
  * Moves: reads 1024 tiles at most, 16 or 32 KB each; the rest is small, and what counts is how long
  * one block takes.
@@ -15,6 +12,7 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "core/cuda_check.cuh"
+#include "core/last_block.cuh"
 #include "fused/tile_book_core.h"
 #include "fused/tile_codes.cuh"
 #include "fused/tile_decoder.cuh"
@@ -25,18 +23,18 @@ namespace szg {
 namespace {
 
 struct BookPolicy {
-  static constexpr uint32_t kTilesThreads = 256;
-  static constexpr uint32_t kThreads = LengthsPolicy::kThreads;
-  static constexpr uint32_t kShare = LengthsPolicy::kShare;
-  static constexpr uint32_t kTallyBlocks = 2; /* that a multiprocessor must have room for */
+  static constexpr uint32_t kThreads = TallyPolicy::kThreads;
+  static constexpr uint32_t kBlocks = 2; /* that a multiprocessor must have room for */
 };
+static_assert(BookPolicy::kThreads == LengthsPolicy::kThreads, "blocks that count make the book");
 
 static_assert(kMostBytes <= SZG_TILE_BOOK_BYTES && SZG_TILE_BOOK_BYTES % 4 == 0, "a section fits");
 static_assert(offsetof(szg_tile_book_cuda, section) % 16 == 0, "sections are aligned");
 
+/* 0 at first. */
 struct BookWork {
   szg_tile_tally tally;
-  szg_tile tiles[SZG_MOST_COUNTED];
+  uint32_t ticket;
 };
 
 /* ---- the book ---- */
@@ -68,15 +66,14 @@ struct BookMemory {
   alignas(4) uint8_t section[SZG_TILE_BOOK_BYTES]; /* copied by words */
 };
 
-/* The symbols of a thread follow one another. */
-__device__ uint32_t first_of_share() { return threadIdx.x * BookPolicy::kShare; }
-__device__ uint32_t end_of_share() { return first_of_share() + BookPolicy::kShare; }
+/* What a block works on: a tile first, then maybe the book. */
+extern __shared__ __align__(16) uint8_t block_memory[];
 
 /* As szg_choose_zero_groups does; leaves `others` too. The whole block calls. */
 __device__ uint32_t choose_zero_groups(BookMemory *memory) {
   szg_tile_tally const &tally = memory->tally;
   szg_count_sums sums = {};
-  for (uint32_t s = first_of_share(); s < end_of_share(); s++)
+  for (uint32_t s = threadIdx.x; s < SZG_TILE_SYMBOLS; s += BookPolicy::kThreads)
     if (s != SZG_TILE_ZERO) szg_sums_add(&sums, tally.counts[s]);
   sums = SumsReduce(memory->reduce).Reduce(sums, MergeCounts());
   if (threadIdx.x == 0) memory->others = sums;
@@ -210,56 +207,36 @@ __device__ uint32_t write_section(BookMemory *memory) {
   return kHeadBytes + all_runs;
 }
 
-/* ---- kernels ---- */
-
-__global__ void __launch_bounds__(BookPolicy::kTilesThreads)
-    tiles_find_kernel(szg_grid grid, uint32_t sample_count, BookWork *work) {
-  uint32_t const thread = blockIdx.x * BookPolicy::kTilesThreads + threadIdx.x;
-  uint32_t *const words = reinterpret_cast<uint32_t *>(&work->tally);
-  for (uint32_t i = thread; i < sizeof work->tally / 4; i += gridDim.x * BookPolicy::kTilesThreads)
-    words[i] = 0;
-  if (thread < sample_count)
-    work->tiles[thread] =
-        szg_tile_at(&grid, szg_sample_tile(grid.tile_count, sample_count, thread));
-}
-
-template <class A, int kDims>
-__global__ void __launch_bounds__(TallyPolicy::kThreads, BookPolicy::kTallyBlocks)
-    tally_kernel(szg_quantizer quantizer, uint32_t lattice_bits,
-                 const typename A::Value *frame_values, const uint32_t *axes, BookWork *work) {
-  __shared__ TallyMemory<A> memory;
-  count_tile<A, kDims>(quantizer, work->tiles[blockIdx.x], lattice_bits, frame_values, *axes,
-                       &memory);
-  __syncthreads(); /* the tile is counted */
-  uint32_t *const sums = reinterpret_cast<uint32_t *>(&work->tally);
-  for (uint32_t i = threadIdx.x; i < kTallyWords; i += TallyPolicy::kThreads)
-    if (memory.tally_words[i]) atomicAdd(&sums[i], memory.tally_words[i]);
-}
-
-__global__ void __launch_bounds__(BookPolicy::kThreads)
-    book_make_kernel(const BookWork *work, szg_tile_book_cuda *book) {
-  __shared__ BookMemory memory;
+/* The tally and the state of a book that is not begun. The whole block calls. */
+__device__ void begin_book(const BookWork *work, BookMemory *memory) {
   uint32_t const *const counted = reinterpret_cast<const uint32_t *>(&work->tally);
-  uint32_t *const tally = reinterpret_cast<uint32_t *>(&memory.tally);
-  for (uint32_t i = threadIdx.x; i < sizeof memory.tally / 4; i += BookPolicy::kThreads)
-    tally[i] = counted[i];
-  uint32_t *const section = reinterpret_cast<uint32_t *>(memory.section);
+  uint32_t *const tally = reinterpret_cast<uint32_t *>(&memory->tally);
+  for (uint32_t i = threadIdx.x; i < kTallyWords; i += BookPolicy::kThreads)
+    tally[i] = __ldcg(&counted[i]);
+  uint32_t *const section = reinterpret_cast<uint32_t *>(memory->section);
   for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += BookPolicy::kThreads)
     section[i] = 0;
-  for (uint32_t s = first_of_share(); s < end_of_share(); s++) memory.lengths[s] = 0;
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++) memory->lengths[s] = 0;
   if (threadIdx.x == 0) {
-    memory.first = SZG_TILE_SYMBOLS;
-    memory.end = 0;
+    memory->first = SZG_TILE_SYMBOLS;
+    memory->end = 0;
   }
   __syncthreads(); /* the tally is here */
-  uint32_t const zero_groups = choose_zero_groups(&memory);
-  settle_counts(zero_groups, &memory);
-  find_lengths(memory.tally.counts, &memory.lengths_work, memory.lengths);
+}
+
+/* The whole block calls. Not inlined: every kind of tile's kernel ends with it. */
+__device__ __noinline__ void make_book(const BookWork *work, szg_tile_book_cuda *book) {
+  BookMemory *const memory = reinterpret_cast<BookMemory *>(block_memory);
+  begin_book(work, memory);
+  uint32_t const zero_groups = choose_zero_groups(memory);
+  settle_counts(zero_groups, memory);
+  find_lengths(memory->tally.counts, &memory->lengths_work, memory->lengths);
   __syncthreads(); /* lengths complete */
-  find_covered(&memory);
-  assign_codes(&memory); /* has barriers: first and end are known after it */
-  write_encoder(memory, &book->encoder);
-  uint32_t const section_bytes = write_section(&memory);
+  find_covered(memory);
+  assign_codes(memory); /* has barriers: first and end are known after it */
+  write_encoder(*memory, &book->encoder);
+  uint32_t const section_bytes = write_section(memory);
+  uint32_t const *const section = reinterpret_cast<const uint32_t *>(memory->section);
   uint32_t *const words = reinterpret_cast<uint32_t *>(book->section);
   for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += BookPolicy::kThreads)
     words[i] = section[i];
@@ -270,46 +247,38 @@ __global__ void __launch_bounds__(BookPolicy::kThreads)
   }
 }
 
-__global__ void __launch_bounds__(DecoderPolicy::kThreads)
-    decoder_build_kernel(const uint8_t *section, uint64_t section_bytes, szg_tile_decoder *decoder,
-                         szg_verdict *verdict) {
-  __shared__ DecoderMemory memory;
-  bool is_good = read_lengths(section, section_bytes, &memory);
-  if (is_good) { /* the same for the whole block */
-    lay_out_codes<DecoderPolicy::kThreads>(memory.lengths, &memory.codes_work);
-    is_good = memory.codes_work.limits[SZG_TILE_CODE_BITS] == SZG_TILE_ENTRIES;
-  }
-  if (is_good) {
-    uint16_t *const symbols = memory.symbols;
-    rank_symbols<DecoderPolicy::kThreads>(
-        memory.lengths, &memory.codes_work,
-        [=](uint32_t s, uint32_t, uint32_t, uint32_t rank) { symbols[rank] = (uint16_t)s; });
-    __syncthreads(); /* symbols and mask known */
-  } else if (threadIdx.x == 0) {
-    verdict->bad_data = 1;
-  }
-  for (uint32_t w = threadIdx.x; w < SZG_TILE_ENTRIES; w += DecoderPolicy::kThreads)
-    decoder->entries[w] = is_good ? entry_of_window(w, memory) : szg_symbol_entry(SZG_TILE_ZERO, 1);
+/* ---- kernels ---- */
+
+template <class A, int kDims>
+__global__ void __launch_bounds__(BookPolicy::kThreads, BookPolicy::kBlocks)
+    book_make_kernel(szg_quantizer quantizer, uint32_t lattice_bits, szg_grid grid,
+                     const typename A::Value *frame_values, const uint32_t *axes, BookWork *work,
+                     szg_tile_book_cuda *book) {
+  TallyMemory<A> *const memory = reinterpret_cast<TallyMemory<A> *>(block_memory);
+  szg_tile const tile = szg_tile_at(&grid, szg_sample_tile(grid.tile_count, gridDim.x, blockIdx.x));
+  count_tile<A, kDims>(quantizer, tile, lattice_bits, frame_values, *axes, memory);
+  __syncthreads(); /* the tile is counted */
+  uint32_t *const sums = reinterpret_cast<uint32_t *>(&work->tally);
+  for (uint32_t i = threadIdx.x; i < kTallyWords; i += BookPolicy::kThreads)
+    if (memory->tally_words[i]) atomicAdd(&sums[i], memory->tally_words[i]);
+  if (is_last_block(&work->ticket)) make_book(work, book);
 }
 
 /* ---- launchers ---- */
 
 template <class A>
-szgpu_status count_tiles(const szg_quantizer &quantizer, uint32_t lattice_bits,
-                         const szg_grid &grid, const void *frame_values, const uint32_t *axes,
-                         BookWork *work, cudaStream_t stream) {
+szgpu_status make_book_of(const szg_quantizer &quantizer, uint32_t lattice_bits,
+                          const szg_grid &grid, const void *frame_values, const uint32_t *axes,
+                          BookWork *work, szg_tile_book_cuda *book, cudaStream_t stream) {
+  constexpr size_t kMemoryBytes =
+      sizeof(TallyMemory<A>) > sizeof(BookMemory) ? sizeof(TallyMemory<A>) : sizeof(BookMemory);
+  static_assert(kMemoryBytes <= 47 << 10, "with a word more, what blocks have without asking");
   auto const *const values = (const typename A::Value *)frame_values;
-  uint32_t const sample_count = szg_counted_tiles(grid.tile_count);
-  unsigned const find_blocks =
-      (sample_count + BookPolicy::kTilesThreads - 1) / BookPolicy::kTilesThreads;
-  tiles_find_kernel<<<find_blocks, BookPolicy::kTilesThreads, 0, stream>>>(grid, sample_count,
-                                                                           work);
-  SZG_TRY_LAUNCH();
-  auto const kernel = grid.tile_z > 1   ? tally_kernel<A, 3>
-                      : grid.tile_y > 1 ? tally_kernel<A, 2>
-                                        : tally_kernel<A, 1>;
-  kernel<<<sample_count, TallyPolicy::kThreads, 0, stream>>>(quantizer, lattice_bits, values, axes,
-                                                             work);
+  auto const kernel = grid.tile_z > 1   ? book_make_kernel<A, 3>
+                      : grid.tile_y > 1 ? book_make_kernel<A, 2>
+                                        : book_make_kernel<A, 1>;
+  kernel<<<szg_counted_tiles(grid.tile_count), BookPolicy::kThreads, kMemoryBytes, stream>>>(
+      quantizer, lattice_bits, grid, values, axes, work, book);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }
@@ -324,20 +293,8 @@ szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t la
                                      const uint32_t *axes, void *work, szg_tile_book_cuda *book,
                                      cudaStream_t stream) {
   auto *const book_work = (szg::BookWork *)work;
-  SZG_TRY(szg::with_arithmetic(quantizer->arithmetic, [&](auto arithmetic) {
-    return szg::count_tiles<decltype(arithmetic)>(*quantizer, lattice_bits, *grid, frame_values,
-                                                  axes, book_work, stream);
-  }));
-  szg::book_make_kernel<<<1, szg::BookPolicy::kThreads, 0, stream>>>(book_work, book);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-szgpu_status szg_tile_decoder_build_cuda(const uint8_t *section, uint64_t section_bytes,
-                                         szg_tile_decoder *decoder, szg_verdict *verdict,
-                                         cudaStream_t stream) {
-  szg::decoder_build_kernel<<<1, szg::DecoderPolicy::kThreads, 0, stream>>>(section, section_bytes,
-                                                                            decoder, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg::with_arithmetic(quantizer->arithmetic, [&](auto arithmetic) {
+    return szg::make_book_of<decltype(arithmetic)>(*quantizer, lattice_bits, *grid, frame_values,
+                                                   axes, book_work, book, stream);
+  });
 }

@@ -75,9 +75,12 @@ __device__ void lay_out_codes(const uint8_t *lengths, CodesMemory *memory) {
   if (threadIdx.x < kLengths) {
     uint32_t const length = threadIdx.x;
     uint32_t code = 0, rank = 0;
-    for (uint32_t shorter = 1; shorter < length; shorter++) {
-      code += memory->counts[shorter] << (length - shorter);
-      rank += memory->counts[shorter];
+#pragma unroll
+    for (uint32_t shorter = 1; shorter < kLengths - 1; shorter++) { /* all counts on their way */
+      uint32_t const count = memory->counts[shorter];
+      if (shorter >= length) continue;
+      code += count << (length - shorter);
+      rank += count;
     }
     memory->first_codes[length] = code;
     memory->first_ranks[length] = rank;

@@ -96,8 +96,8 @@ __device__ __forceinline__ uint32_t walk_tile(const CompressJob &job, uint32_t t
   return has_deltas ? lane_bits : 0;
 }
 
-/* Where the tile's words go; NULL: there are none, or no room for them. Its size is known. The whole
- * warp calls. */
+/* Where the tile's words go; NULL: there are none, or no room for them. Its size is known. The
+ * whole warp calls. */
 __device__ __forceinline__ uint32_t *find_place(const CompressJob &job, const Sections &sections,
                                                 uint32_t tile, uint32_t words) {
   uint64_t const first_word = place_tile(job.sums, tile);
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
 /* What the kernel needs besides, all zeros at first: the ticket, chunks, sizes of tiles. */
 constexpr uint64_t kTicketBytes = 64;
 
-uint64_t zeroed_bytes(uint64_t tile_count) {
+uint64_t work_bytes(uint64_t tile_count) {
   return kTicketBytes + chunks_of(tile_count) * sizeof(ChunkState) + tile_count * sizeof(uint32_t);
 }
 
@@ -245,7 +245,7 @@ szgpu_status launch_dims(const CompressJob &job, cudaStream_t stream) {
 } // namespace szg
 
 extern "C" uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count) {
-  uint64_t const bytes = szg::zeroed_bytes(tile_count);
+  uint64_t const bytes = szg::work_bytes(tile_count);
   return (bytes + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
 }
 
@@ -273,8 +273,6 @@ extern "C" szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer,
   job.sums = szg::sums_of(work, grid->tile_count);
   job.result = result;
   if (lattice_bits == 16) szg::find_reach(&job);
-  SZG_TRY_CUDA(cudaMemsetAsync(work, 0, szg::zeroed_bytes(grid->tile_count), stream));
-  SZG_TRY_CUDA(cudaMemsetAsync(result, 0, sizeof *result, stream));
   if (grid->tile_z > 1) return szg::launch_dims<3>(job, stream);
   if (grid->tile_y > 1) return szg::launch_dims<2>(job, stream);
   return szg::launch_dims<1>(job, stream);

@@ -96,7 +96,7 @@ typedef struct szg_tile_tally {
 /* For encoders. A code stands left-aligned, its length in the low 5 bits. */
 typedef struct szg_tile_encoder {
   uint32_t direct[2 * SZG_TILE_DIRECT];   /* by delta + 512: code, class's raw bits after it; 0:
-                                             the delta escapes. [0] is not used */
+                                             the delta escapes. [0]: 0 */
   uint32_t classes[2 * SZG_TILE_CLASSES]; /* code of positive class k at k, of negative at 128 + k,
                                              without raw bits; 0: it escapes */
   uint32_t escape;

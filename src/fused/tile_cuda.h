@@ -24,7 +24,7 @@ typedef struct szg_tile_book_cuda {
   uint8_t section[SZG_TILE_BOOK_BYTES]; /* zeros from section_bytes on */
 } szg_tile_book_cuda;
 
-/* What making it works on: bytes, aligned to 16. It begins with the szg_tile_tally. */
+/* What making it works on: bytes, aligned to 16, 0 at first. They begin with the szg_tile_tally. */
 uint64_t szg_tile_book_work_bytes_cuda(void);
 
 /* Counts the sampled tiles along *axes and builds the book: tally, zero groups, book, encoder. */
@@ -32,13 +32,6 @@ szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t la
                                      const szg_grid *grid, const void *frame_values,
                                      const uint32_t *axes, void *work, szg_tile_book_cuda *book,
                                      struct CUstream_st *stream) SZG_CHECKED;
-
-/* Reads and checks a codebook section into a decoder, as szg_codebook_read and
- * szg_tile_decoder_build do. verdict->bad_data where it is none; the decoder is then still one that
- * kernels may use without harm: every entry has a length of 1 to 12. */
-szgpu_status szg_tile_decoder_build_cuda(const uint8_t *section, uint64_t section_bytes,
-                                         szg_tile_decoder *decoder, szg_verdict *verdict,
-                                         struct CUstream_st *stream) SZG_CHECKED;
 
 /* ---- compression (tile_compress.cu) ---- */
 
@@ -58,13 +51,13 @@ typedef struct szg_tile_result_cuda {
   uint32_t marked_tiles; /* not 0: some tile has exact or fill values */
 } szg_tile_result_cuda;
 
-/* Bytes that a compression of so many tiles works on, aligned to 16. */
+/* Bytes that a compression of so many tiles works on, aligned to 16, 0 at first. */
 uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count);
 
 /* Values to codebook, tile sizes and bitstream, one after the other from `sections` on, each padded
  * with zeros to SZG_ALIGNMENT; nothing is written from sections + room_bytes on. sections is
  * aligned to 16. tile_marks [tiles]: 1 for a tile that is not raw and has exact or fill values,
- * else 0. */
+ * else 0. *result is 0 at first. */
 szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
                                     const szg_grid *grid, const void *frame_values,
                                     const uint32_t *axes, const szg_tile_book_cuda *book,
@@ -72,23 +65,27 @@ szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer, uint32_t lat
                                     void *work, szg_tile_result_cuda *result,
                                     struct CUstream_st *stream) SZG_CHECKED;
 
-/* ---- decompression (tile_decompress.cu) ---- */
+/* ---- decompression (tile_places.cu, tile_decompress.cu) ---- */
 
-/* The sections of a frame. Nothing in them is to be trusted. */
+/* A frame and what is made of it first. Nothing in its sections is to be trusted. */
 typedef struct szg_tile_input_cuda {
-  const szg_tile_decoder *decoder;
-  const uint16_t *sizes;       /* [tiles] */
-  const uint64_t *first_words; /* [tiles + 1]: running sums of sizes */
-  uint32_t *counters;          /* [1] to work with */
+  szg_tile_decoder *decoder;
+  const uint16_t *sizes; /* [tiles] */
+  uint64_t *first_words; /* [tiles + 1]: running sums of sizes */
+  uint32_t *counters;    /* [1] to work with: 0 before tiles are decompressed, and again after */
   const uint32_t *words;
   uint64_t word_count; /* of the bitstream section; first_words[tiles] need not agree */
   uint32_t axes, zero_groups;
 } szg_tile_input_cuda;
 
-/* first_words from sizes. work: szg_tile_scan_work_bytes_cuda. */
-uint64_t szg_tile_scan_work_bytes_cuda(uint64_t tile_count);
-szgpu_status szg_tile_scan_cuda(const uint16_t *sizes, uint64_t tile_count, uint64_t *first_words,
-                                void *work, struct CUstream_st *stream) SZG_CHECKED;
+/* What all tiles of a frame need, in one launch: reads and checks the codebook section, as
+ * szg_codebook_read and szg_tile_decoder_build do, into *input->decoder; finds first_words; zeroes
+ * counters. decoder, sizes and first_words are aligned to 16; words are not looked at.
+ * verdict->bad_data: sizes do not add up to word_count, or the section is none. The decoder is then
+ * still one that kernels may use without harm: every entry has a length of 1 to 12. */
+szgpu_status szg_tile_open_cuda(const uint8_t *section, uint64_t section_bytes,
+                                const szg_tile_input_cuda *input, uint64_t tile_count,
+                                szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
 /* Tiles first_tile .. end_tile - 1 to values, as szg_tiles_restore_cuda places them: `values` is
  * where value first_value of the frame goes; only value_count from there on are written.

@@ -71,10 +71,39 @@ __device__ inline uint32_t entry_of_window(uint32_t window, const DecoderMemory 
   const CodesMemory &codes = memory.codes_work;
   uint32_t const canonical = window ^ codes.mask;
   uint32_t length = 1;
-  while (length < SZG_TILE_CODE_BITS && canonical >= codes.limits[length]) length++;
+#pragma unroll
+  for (uint32_t shorter = 1; shorter < SZG_TILE_CODE_BITS; shorter++)
+    length += canonical >= codes.limits[shorter]; /* limits rise with lengths */
   uint32_t const code = canonical >> (SZG_TILE_CODE_BITS - length);
   uint32_t const rank = codes.first_ranks[length] + code - codes.first_codes[length];
   return szg_symbol_entry(memory.symbols[rank], length);
+}
+
+/* False: the section is none, and the decoder is one that does no harm. The whole block calls. */
+__device__ inline bool build_decoder(const uint8_t *section, uint64_t section_bytes,
+                                     DecoderMemory *memory, szg_tile_decoder *decoder) {
+  static_assert(SZG_TILE_ENTRIES % 4 == 0, "whole vectors");
+  bool is_good = read_lengths(section, section_bytes, memory);
+  if (is_good) { /* the same for the whole block */
+    lay_out_codes<DecoderPolicy::kThreads>(memory->lengths, &memory->codes_work);
+    is_good = memory->codes_work.limits[SZG_TILE_CODE_BITS] == SZG_TILE_ENTRIES;
+  }
+  if (is_good) {
+    uint16_t *const symbols = memory->symbols;
+    rank_symbols<DecoderPolicy::kThreads>(
+        memory->lengths, &memory->codes_work,
+        [=](uint32_t s, uint32_t, uint32_t, uint32_t rank) { symbols[rank] = (uint16_t)s; });
+    __syncthreads(); /* symbols and mask known */
+  }
+  uint32_t const harmless = szg_symbol_entry(SZG_TILE_ZERO, 1);
+  for (uint32_t w = 4 * threadIdx.x; w < SZG_TILE_ENTRIES; w += 4 * DecoderPolicy::kThreads) {
+    uint4 entries = make_uint4(harmless, harmless, harmless, harmless);
+    if (is_good)
+      entries = make_uint4(entry_of_window(w, *memory), entry_of_window(w + 1, *memory),
+                           entry_of_window(w + 2, *memory), entry_of_window(w + 3, *memory));
+    *(uint4 *)(decoder->entries + w) = entries;
+  }
+  return is_good;
 }
 
 } // namespace szg

@@ -6,10 +6,7 @@
  */
 #include "fused/tile_cuda.h"
 
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
-
-#include <cub/cub.cuh>
+#include <type_traits>
 
 #include "core/cuda_check.cuh"
 #include "fused/lane_reader.cuh"
@@ -208,8 +205,8 @@ __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileSh
   }
 }
 
-/* How a tile is restored. kIsFull: it has all rows. kIsAligned: they can be stored 16 bytes at a time
- * besides, and all of the frame is wanted. kMayGroup: the frame may have zero groups. */
+/* How a tile is restored. kIsFull: it has all rows. kIsAligned: they can be stored 16 bytes at a
+ * time besides, and all of the frame is wanted. kMayGroup: the frame may have zero groups. */
 template <bool kMayGroupGiven, bool kIsFullGiven, bool kIsAlignedGiven>
 struct TileKind {
   static constexpr bool kMayGroup = kMayGroupGiven, kIsFull = kIsFullGiven,
@@ -343,15 +340,31 @@ __device__ __forceinline__ void load_entries(const szg_tile_decoder *decoder, ui
 }
 
 /* The next tile nobody has taken, one for each call of a warp: tiles take very different times. It
- * is asked for well before it is wanted. */
+ * is asked for well before it is wanted. Each warp asks once in vain; the last to do so leaves the
+ * counter at 0. */
 struct TileQueue {
   uint32_t *counter;
+  uint32_t last; /* that anybody gets */
   uint32_t next; /* lane 0 */
   __device__ __forceinline__ void ask(unsigned lane) {
-    if (lane == 0) next = atomicAdd(counter, 1);
+    if (lane == 0) next = atomicInc(counter, last);
   }
   __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kWholeWarp, next, 0); }
 };
+
+/* Tiles of a share, as bits, that have many more words than most, too many for shared memory. They
+ * take several times as long as others, so they are decompressed before them; but only where they
+ * are few, since a warp does those of a share. The whole warp calls. */
+constexpr uint32_t kShareTiles = 32, kMostHeavyTiles = 2;
+template <class A>
+__device__ __forceinline__ uint32_t heavy_tiles(const DecodeJob<A> &job, uint32_t share,
+                                                uint32_t tile_count, unsigned lane) {
+  uint32_t const tile = share * kShareTiles + lane;
+  bool const is_heavy =
+      tile < tile_count && job.input.sizes[job.first_tile + tile] > job.staged_words;
+  uint32_t const heavy = __ballot_sync(kWholeWarp, is_heavy);
+  return __popc(heavy) <= kMostHeavyTiles ? heavy : 0;
+}
 
 /* A tile that is coded, through shared memory if there is room. */
 template <class A, uint32_t kBits, int kDims, class Kind>
@@ -410,19 +423,28 @@ __global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kB
   uint32_t *const staged = memory + SZG_TILE_ENTRIES + kWarps * (kPlaneBytes<kBits> / 4) +
                            warp * (job.staged_words + kZerosBehind);
   uint32_t const tile_count = job.end_tile - job.first_tile;
-  TileQueue queue = {job.input.counters, 0};
+  /* First the heavy tiles of each share, then the other tiles. */
+  uint32_t const share_count = (tile_count + kShareTiles - 1) / kShareTiles;
+  uint32_t const end = share_count + tile_count;
+  TileQueue queue = {job.input.counters, end + gridDim.x * kWarps - 1, 0};
   queue.ask(lane);
   load_entries<DecodePolicy<kBits>::kThreads>(job.input.decoder, memory);
-  for (uint32_t i = queue.take(); i < tile_count; i = queue.take()) {
+  for (uint32_t i = queue.take(); i < end; i = queue.take()) {
     queue.ask(lane);
-    uint32_t const index = job.first_tile + i;
-    TileShape const tile = tile_shape(job.layout, index);
-    if (is_full(tile))
-      restore_any_tile<A, kBits, kDims, TileKind<kMayGroup, true, kIsAligned>>(
-          job, index, tile, memory, staged, points, lane);
-    else
-      restore_any_tile<A, kBits, kDims, TileKind<true, false, false>>(job, index, tile, memory,
-                                                                      staged, points, lane);
+    bool const is_share = i < share_count;
+    uint32_t const share = is_share ? i : (i - share_count) / kShareTiles;
+    uint32_t const heavy = heavy_tiles(job, share, tile_count, lane);
+    uint32_t tiles = is_share ? heavy : 1u << (i - share_count) % kShareTiles & ~heavy;
+    for (; tiles != 0; tiles &= tiles - 1) {
+      uint32_t const index = job.first_tile + share * kShareTiles + (uint32_t)__ffs((int)tiles) - 1;
+      TileShape const tile = tile_shape(job.layout, index);
+      if (is_full(tile))
+        restore_any_tile<A, kBits, kDims, TileKind<kMayGroup, true, kIsAligned>>(
+            job, index, tile, memory, staged, points, lane);
+      else
+        restore_any_tile<A, kBits, kDims, TileKind<true, false, false>>(job, index, tile, memory,
+                                                                        staged, points, lane);
+    }
   }
 }
 
@@ -470,7 +492,6 @@ szgpu_status launch_kind(const szg_grid &grid, DecodeJob<A> job, cudaStream_t st
                  : tiles_decompress_kernel<A, kBits, kDims, true, true>;
   SZG_TRY(choose_staged_words<kBits>(SZG_TILE_VALUES * (sizeof(typename A::Value) / 4),
                                      &job.staged_words));
-  SZG_TRY_CUDA(cudaMemsetAsync(job.input.counters, 0, sizeof *job.input.counters, stream));
   return launch<kBits>(kernel, job, stream);
 }
 
@@ -481,40 +502,8 @@ szgpu_status launch_dims(const szg_grid &grid, const DecodeJob<A> &job, cudaStre
   return launch_kind<A, kBits, 1>(grid, job, stream);
 }
 
-struct WordsOf { /* of tile t; nothing past the last one */
-  const uint16_t *sizes;
-  uint64_t tile_count;
-  __host__ __device__ uint64_t operator()(uint64_t t) const {
-    return t < tile_count ? sizes[t] : 0;
-  }
-};
-
 } // namespace
 } // namespace szg
-
-/* With work NULL only *work_bytes is set. */
-static cudaError_t scan_sizes(const uint16_t *sizes, uint64_t tile_count, uint64_t *first_words,
-                              void *work, size_t *work_bytes, cudaStream_t stream) {
-  auto const words = thrust::make_transform_iterator(thrust::make_counting_iterator<uint64_t>(0),
-                                                     szg::WordsOf{sizes, tile_count});
-  return cub::DeviceScan::ExclusiveSum(work, *work_bytes, words, first_words, tile_count + 1,
-                                       stream);
-}
-
-uint64_t szg_tile_scan_work_bytes_cuda(uint64_t tile_count) {
-  size_t bytes = 0;
-  bool const is_known =
-      scan_sizes(nullptr, tile_count, nullptr, nullptr, &bytes, nullptr) == cudaSuccess;
-  return is_known ? bytes : 0; /* 0: the scan itself will say why */
-}
-
-szgpu_status szg_tile_scan_cuda(const uint16_t *sizes, uint64_t tile_count, uint64_t *first_words,
-                                void *work, struct CUstream_st *stream) {
-  size_t bytes = 0;
-  SZG_TRY_CUDA(scan_sizes(nullptr, tile_count, nullptr, nullptr, &bytes, nullptr));
-  SZG_TRY_CUDA(scan_sizes(sizes, tile_count, first_words, work, &bytes, stream));
-  return SZGPU_OK;
-}
 
 szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
                                       const szg_grid *grid, const szg_tile_input_cuda *input,
@@ -522,7 +511,7 @@ szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t l
                                       uint64_t first_value, uint64_t value_count,
                                       szg_verdict *verdict, struct CUstream_st *stream) {
   if (first_tile >= end_tile) return SZGPU_OK;
-  SZG_REQUIRE(end_tile <= UINT32_MAX, SZGPU_UNSUPPORTED);
+  SZG_REQUIRE(end_tile < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* the queue goes beyond */
   auto const launch_with = [&](auto arithmetic, auto bits) {
     typedef decltype(arithmetic) A;
     szg::DecodeJob<A> job = {};

@@ -28,17 +28,17 @@ typedef struct szg_tile_lanes {
 
 /* Half a group of the lanes of a span; for the compiler, constants where it matters. */
 typedef struct szg_half_kind {
-  bool is_wide;        /* the lattice has 64 bits */
+  uint32_t lattice_bits;
   bool is_in_a_group;  /* the half may be left out, */
   bool has_zero_bit;   /* as a bit right before it says */
   uint32_t code_count; /* of a lane */
 } szg_half_kind;
 
-SZG_INLINE szg_half_kind szg_half_kind_of(bool is_wide, uint32_t zero_groups, uint32_t half,
-                                          const szg_tile_span *span) {
+SZG_INLINE szg_half_kind szg_half_kind_of(uint32_t lattice_bits, uint32_t zero_groups,
+                                          uint32_t half, const szg_tile_span *span) {
   bool const is_in_a_group = zero_groups != SZG_ZERO_GROUPS_NONE;
   bool const begins_group = half == 0 || zero_groups == SZG_ZERO_GROUPS_4;
-  return (szg_half_kind){is_wide, is_in_a_group, is_in_a_group && begins_group,
+  return (szg_half_kind){lattice_bits, is_in_a_group, is_in_a_group && begins_group,
                          span->row_counts[half]};
 }
 

@@ -15,11 +15,11 @@
 namespace szg {
 
 struct LengthsPolicy {
-  static constexpr uint32_t kThreads = 640;
+  static constexpr uint32_t kThreads = 512;
   static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kShare = SZG_TILE_SYMBOLS / kThreads; /* symbols of a thread */
+  /* Symbols of a thread, which follow one another; the last threads have fewer, or none. */
+  static constexpr uint32_t kShare = (SZG_TILE_SYMBOLS + kThreads - 1) / kThreads;
 };
-static_assert(LengthsPolicy::kShare * LengthsPolicy::kThreads == SZG_TILE_SYMBOLS, "even shares");
 static_assert(SZG_TILE_CODE_BITS <= LengthsPolicy::kWarps, "a warp a list");
 
 /* Lists: one for each bit of the longest code. */
@@ -44,48 +44,101 @@ struct LengthsMemory {
   BookScan::TempStorage scan;
 };
 
-/* How many of a sorted run are less. step: a power of two, more than half of them. */
-__device__ inline uint32_t count_less(const uint64_t *run, uint32_t item_count, uint32_t step,
-                                      uint64_t item) {
+__device__ inline uint32_t first_of_share() { return threadIdx.x * LengthsPolicy::kShare; }
+__device__ inline uint32_t end_of_share() {
+  return min(first_of_share() + LengthsPolicy::kShare, (uint32_t)SZG_TILE_SYMBOLS);
+}
+
+/* The step that a search among so many items begins with; a search has a quarter of the range left
+ * after each: two loads one after the other take longer than three at once. */
+__device__ inline uint32_t first_step(uint32_t item_count) {
+  return 1u << ((31 - __clz((int)item_count)) & ~1);
+}
+
+/* From `found` on, by how many of three steps a search may go: comes_before(i) is true up to some
+ * item and false from there on. */
+template <class ComesBefore>
+__device__ __forceinline__ uint32_t steps_on(uint32_t found, uint32_t step, uint32_t item_count,
+                                             ComesBefore comes_before) {
+  uint32_t steps = 0;
+#pragma unroll
+  for (uint32_t i = 1; i <= 3; i++) {
+    uint32_t const end = found + i * step;
+    steps += end <= item_count && comes_before(end - 1);
+  }
+  return steps;
+}
+
+__device__ inline uint32_t weight_of(uint64_t leaf) { return (uint32_t)(leaf >> 32); }
+
+/* A symbol's place among the 32 of its warp that occur; they are in the order of symbols. */
+__device__ inline uint32_t rank_in_warp(const uint64_t *leaves, uint32_t leaf_count, uint32_t i,
+                                        uint32_t weight) {
+  uint32_t const first = i & ~31u;
+  uint32_t rank = 0;
+#pragma unroll 8
+  for (uint32_t k = 0; k < 32; k++) {
+    uint32_t const other = first + k < leaf_count ? weight_of(leaves[first + k]) : UINT32_MAX;
+    rank += other < weight + (k < i % 32);
+  }
+  return rank;
+}
+
+/* How many of the run that is merged with a leaf's come before it: of an earlier run all that weigh
+ * no more, since leaves of a weight are in the order of symbols. */
+__device__ inline uint32_t rank_in_run(const uint64_t *run, uint32_t item_count, uint32_t weight,
+                                       bool is_earlier) {
+  if (item_count == 0) return 0;
   uint32_t found = 0;
-  for (; step > 0; step /= 2)
-    if (found + step <= item_count && run[found + step - 1] < item) found += step;
+  for (uint32_t step = first_step(item_count); step > 0; step /= 4)
+    found += step * steps_on(found, step, item_count,
+                             [=](uint32_t i) { return weight_of(run[i]) < weight + is_earlier; });
   return found;
+}
+
+/* From runs of leaves in order to runs twice as long. The whole block calls. */
+__device__ inline void merge_runs(const uint64_t *from, uint32_t leaf_count, uint32_t run,
+                                  uint64_t *to) {
+  for (uint32_t i = threadIdx.x; i < leaf_count; i += LengthsPolicy::kThreads) {
+    uint64_t const leaf = from[i];
+    uint32_t const pair_first = i & ~(2 * run - 1);
+    bool const is_other_earlier = (i & run) != 0;
+    uint32_t const other = is_other_earlier ? pair_first : min(pair_first + run, leaf_count);
+    uint32_t const other_count = min(run, leaf_count - other);
+    uint32_t const before =
+        rank_in_run(from + other, other_count, weight_of(leaf), is_other_earlier);
+    to[pair_first + (i & (run - 1)) + before] = leaf;
+  }
 }
 
 /* Symbols that occur to memory->leaves, in order; returns how many. The whole block calls. */
 __device__ inline uint32_t sort_leaves(const uint32_t *counts, LengthsMemory *memory) {
-  uint32_t const first = threadIdx.x * LengthsPolicy::kShare;
   uint32_t occurring = 0, place = 0, leaf_count = 0;
-  for (uint32_t s = first; s < first + LengthsPolicy::kShare; s++) occurring += counts[s] > 0;
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++) occurring += counts[s] > 0;
   BookScan(memory->scan).ExclusiveSum(occurring, place, leaf_count);
-  uint32_t level_count = 0;
-  while (1u << level_count < leaf_count) level_count++;
-  bool const is_odd = level_count % 2;
-  uint64_t *from = is_odd ? memory->sorting : memory->leaves;
-  uint64_t *to = is_odd ? memory->leaves : memory->sorting;
-  for (uint32_t s = first; s < first + LengthsPolicy::kShare; s++)
+  uint32_t merge_count = 0;
+  while (32u << merge_count < leaf_count) merge_count++;
+  bool const is_even = merge_count % 2 == 0;
+  uint64_t *from = is_even ? memory->sorting : memory->leaves;
+  uint64_t *to = is_even ? memory->leaves : memory->sorting;
+  for (uint32_t s = first_of_share(); s < end_of_share(); s++)
     if (counts[s] > 0) from[place++] = (uint64_t)counts[s] << 32 | s;
-  for (uint32_t run = 1; run < leaf_count; run *= 2) {
-    __syncthreads(); /* runs complete before they are merged */
-    for (uint32_t i = threadIdx.x; i < leaf_count; i += LengthsPolicy::kThreads) {
-      uint64_t const leaf = from[i];
-      uint32_t const pair_first = i & ~(2 * run - 1);
-      uint32_t const other = (i & run) ? pair_first : min(pair_first + run, leaf_count);
-      uint32_t const other_count = min(run, leaf_count - other);
-      uint32_t const before = count_less(from + other, other_count, run, leaf);
-      to[pair_first + (i & (run - 1)) + before] = leaf; /* no two are equal */
-    }
+  __syncthreads(); /* all leaves are there */
+  for (uint32_t i = threadIdx.x; i < leaf_count; i += LengthsPolicy::kThreads)
+    to[(i & ~31u) + rank_in_warp(from, leaf_count, i, weight_of(from[i]))] = from[i];
+  for (uint32_t run = 32; run < leaf_count; run *= 2) {
     uint64_t *const swapped = from;
     from = to;
     to = swapped;
+    __syncthreads(); /* runs complete before they are merged */
+    merge_runs(from, leaf_count, run, to);
   }
   __syncthreads(); /* in order before they are used */
   return leaf_count;
 }
 
 __device__ inline uint32_t leaf_weight(const LengthsMemory &memory, uint32_t i) {
-  return (uint32_t)(memory.leaves[i] >> 32);
+  return weight_of(memory.leaves[i]);
 }
 
 __device__ inline uint32_t package_weight(uint2 pair) {
@@ -97,11 +150,11 @@ __device__ inline void merge_pair(uint32_t j, uint32_t leaf_count, uint32_t pair
                                   const uint2 *pairs, const LengthsMemory &memory, uint32_t *next) {
   uint32_t const leaf = leaf_weight(memory, j), package = package_weight(pair);
   uint32_t packages_before = 0, leaves_before = 0; /* searched at once: each step waits */
-  for (uint32_t step = 1u << (31 - __clz((int)leaf_count)); step > 0; step /= 2) {
-    uint32_t const packages = packages_before + step, leaves = leaves_before + step;
-    if (packages <= pair_count && package_weight(pairs[packages - 1]) < leaf)
-      packages_before = packages;
-    if (leaves <= leaf_count && leaf_weight(memory, leaves - 1) <= package) leaves_before = leaves;
+  for (uint32_t step = first_step(leaf_count); step > 0; step /= 4) {
+    packages_before += step * steps_on(packages_before, step, pair_count,
+                                       [&](uint32_t i) { return package_weight(pairs[i]) < leaf; });
+    leaves_before += step * steps_on(leaves_before, step, leaf_count,
+                                     [&](uint32_t i) { return leaf_weight(memory, i) <= package; });
   }
   next[j + packages_before] = leaf;
   if (j < pair_count) next[j + leaves_before] = package | kIsPackage;

@@ -30,16 +30,23 @@ szgpu_status szg_outlier_add_escapes(bool is_wide, const int64_t *escapes, uint3
   return SZGPU_OK;
 }
 
+/* 1 where a value is marked `mark`. Returns how many there are. */
+SZG_HOT static uint32_t find_mask(const uint8_t *restrict marks, uint8_t mark, uint32_t count,
+                                  uint8_t *restrict mask) {
+  uint32_t marked_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    mask[i] = marks[i] == mark;
+    marked_count += mask[i];
+  }
+  return marked_count;
+}
+
 /* Appends the coded mask of the values marked `mark`; gives its bytes and their number. */
 static szgpu_status add_mask(const szg_tile *tile, const uint8_t *marks, uint8_t mark,
                              uint32_t distance, szg_buffer *list, uint16_t *mask_bytes,
                              uint32_t *value_count) {
   uint8_t mask[SZG_TILE_VALUES];
-  uint32_t marked_count = 0;
-  for (uint32_t i = 0; i < tile->value_count; i++) {
-    mask[i] = marks[i] == mark;
-    marked_count += mask[i];
-  }
+  uint32_t const marked_count = find_mask(marks, mark, tile->value_count, mask);
   *value_count = marked_count;
   *mask_bytes = 0;
   if (marked_count == 0) return SZGPU_OK;

@@ -40,20 +40,28 @@ static plan_request request_of(const szgpu_params *params, const szgpu_shape *sh
 
 static szgpu_status carve_linear(szg_arena *arena, const szg_grid *frame_grid,
                                  szg_compress_plan_cuda *plan) {
-  plan->linear_found = (szg_linear_found *)szg_arena_take(arena, 1, sizeof *plan->linear_found);
   plan->codes = (uint16_t *)szg_arena_take(arena, frame_grid->value_count, sizeof *plan->codes);
   plan->escape_counts = (uint16_t *)szg_arena_take(arena, frame_grid->tile_count, sizeof(uint16_t));
   return szg_linear_encoder_carve_cuda(arena, frame_grid, &plan->encoder);
 }
 
-static szgpu_status carve_tile(szg_arena *arena, const szg_grid *frame_grid,
-                               szg_compress_plan_cuda *plan) {
-  uint64_t const tiles = frame_grid->tile_count;
-  SZG_REQUIRE(tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
-  plan->tile_found = (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile_found);
-  plan->tile_ranges = (szg_checksum_ranges *)szg_arena_take(arena, 1, sizeof *plan->tile_ranges);
-  plan->book_maker = szg_arena_take(arena, szg_tile_book_work_bytes_cuda(), 1);
-  plan->tile_work = szg_arena_take(arena, szg_tile_compress_work_bytes_cuda(tiles), 1);
+/* What is 0 when work on a frame begins, but for the rest of choice_work. */
+static szgpu_status carve_zeroed(szg_arena *arena, szgpu_layout layout, uint64_t tiles,
+                                 szg_compress_plan_cuda *plan) {
+  uint64_t const first_byte = arena->used_bytes;
+  plan->range_work = (uint8_t *)szg_arena_take(arena, SZG_RANGE_WORK_BYTES, 1);
+  plan->ticket = (uint32_t *)szg_arena_take(arena, 1, sizeof *plan->ticket);
+  if (layout != SZGPU_LAYOUT_TILE) {
+    plan->linear_found = (szg_linear_found *)szg_arena_take(arena, 1, sizeof *plan->linear_found);
+  } else {
+    SZG_REQUIRE(tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
+    plan->tile_found = (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile_found);
+    plan->book_maker = szg_arena_take(arena, szg_tile_book_work_bytes_cuda(), 1);
+    plan->tile_work = szg_arena_take(arena, szg_tile_compress_work_bytes_cuda(tiles), 1);
+  }
+  plan->zeroed = plan->range_work;
+  plan->zeroed_bytes = arena->used_bytes - first_byte + szg_choice_zeroed_bytes_cuda();
+  plan->choice_work = szg_arena_take(arena, szg_choice_work_bytes_cuda(), 1);
   return SZGPU_OK;
 }
 
@@ -61,8 +69,7 @@ static szgpu_status carve_device(szg_arena *arena, const plan_request *request,
                                  szg_compress_plan_cuda *plan) {
   szg_grid const frame_grid = szg_grid_of_rows(request->grid, request->frame_rows);
   uint64_t const tiles = frame_grid.tile_count;
-  plan->range_work = (uint8_t *)szg_arena_take(arena, SZG_RANGE_WORK_BYTES, 1);
-  plan->choice_work = szg_arena_take(arena, szg_choice_work_bytes_cuda(), 1);
+  SZG_TRY(carve_zeroed(arena, request->layout, tiles, plan));
   plan->exact_counts = (uint16_t *)szg_arena_take(arena, 2 * tiles, sizeof(uint16_t));
   plan->fill_counts = (uint16_t *)szg_arena_take(arena, tiles, sizeof(uint16_t));
   plan->tile_marks = (uint8_t *)szg_arena_take(arena, tiles, 1);
@@ -71,9 +78,7 @@ static szgpu_status carve_device(szg_arena *arena, const plan_request *request,
       szg_checksum_leaf_count(frame_grid.value_count * request->value_bytes) +
       2 * SZG_SECTION_KIND_COUNT;
   plan->leaves = (uint64_t *)szg_arena_take(arena, most_leaves, sizeof *plan->leaves);
-  plan->roots = (uint64_t *)szg_arena_take(arena, SZG_SECTION_KIND_COUNT, sizeof *plan->roots);
-  SZG_TRY(request->layout == SZGPU_LAYOUT_TILE ? carve_tile(arena, &frame_grid, plan)
-                                               : carve_linear(arena, &frame_grid, plan));
+  if (request->layout != SZGPU_LAYOUT_TILE) SZG_TRY(carve_linear(arena, &frame_grid, plan));
   plan->field_copy = (uint8_t *)szg_arena_take(arena, request->copies.field_bytes, 1);
   plan->archive_copy = (uint8_t *)szg_arena_take(arena, request->copies.archive_bytes, 1);
   return SZGPU_OK;
@@ -87,7 +92,7 @@ static szgpu_status carve_pinned(szg_arena *arena, const plan_request *request,
   plan->range_back = (uint8_t *)szg_arena_take(arena, SZG_RANGE_WORK_BYTES, 1);
   plan->totals_back = (szg_tile_place *)szg_arena_take(arena, 1, sizeof *plan->totals_back);
   plan->frame_headers = (uint8_t *)szg_arena_take(arena, frames, SZG_MOST_FRAME_HEADER_BYTES);
-  plan->header = (uint8_t *)szg_arena_take(arena, header_bytes + SZG_MOST_FRAME_HEADER_BYTES, 1);
+  plan->header = (uint8_t *)szg_arena_take(arena, header_bytes, 1);
   plan->frame_bytes = (uint64_t *)szg_arena_take(arena, frames, sizeof *plan->frame_bytes);
   if (request->layout == SZGPU_LAYOUT_TILE) {
     plan->tile_found_back =
@@ -116,7 +121,7 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const plan_request *request,
 
 /* ---- the call ---- */
 
-/* A call's arguments, with both ends of the work in device memory. */
+/* A call's arguments. Field and archive are on the device; of those in host memory it is copies. */
 typedef struct compress_call {
   szgpu_ctx *ctx;
   const szgpu_params *params;
@@ -126,14 +131,58 @@ typedef struct compress_call {
   const uint8_t *field;
   uint8_t *archive;
   uint64_t capacity;
+  const void *host_field; /* NULL: the field is on the device */
+  uint8_t *host_archive;  /* NULL: the archive stays on the device, for the time being */
+  bool is_archive_pinned; /* and in host memory */
 } compress_call;
 
 /* A call's result so far. */
 typedef struct archive_state {
   szg_header header; /* but for archive_bytes */
   uint64_t used_bytes;
-  bool is_complete; /* the header is in its place */
+  uint64_t sent_bytes; /* on their way to the host; the header goes last */
+  bool is_complete;    /* the header is in its place */
 } archive_state;
+
+/* Of an archive, on its way to the host: a tenth of a millisecond on the link. */
+enum { PART_BYTES = 1 << 22 };
+
+/* Least, greatest and fill value, and with them the bound; the field is on the device then. */
+static szgpu_status find_bound(const compress_call *call, const szg_compress_plan_cuda *plan,
+                               szg_bound_plan *bound) {
+  szg_device *const device = &call->ctx->device;
+  szgpu_dtype const dtype = call->shape->dtype;
+  uint64_t const value_count = call->grid->value_count;
+  szg_value_source_cuda there;
+  szg_upload_cuda upload;
+  const szg_value_source *source = &there.source;
+  szg_value_source_open_cuda(device, dtype, call->field, value_count, plan->range_work,
+                             plan->range_back, &there);
+  if (call->host_field) {
+    szg_upload_open_cuda(&there, call->host_field, plan->field_copy, &upload);
+    source = &upload.source;
+  }
+  SZG_TRY(szg_device_set(device, plan->zeroed, 0, plan->zeroed_bytes));
+  SZG_TRY(szg_call_bound(call->params, source, bound));
+  return szg_device_mark(device, "range");
+}
+
+/* Part of the archive to the host, while the stream goes on. */
+static szgpu_status send_down(const compress_call *call, uint64_t first_byte, uint64_t end_byte) {
+  szg_device *const device = &call->ctx->device;
+  SZG_TRY(szg_device_fork(device, SZG_SIDE_COPIES));
+  return szg_device_copy_beside(device, SZG_SIDE_COPIES, call->host_archive + first_byte,
+                                call->archive + first_byte, end_byte - first_byte);
+}
+
+/* Frames that are complete, where copies leave the host alone. */
+static szgpu_status send_frames(const compress_call *call, archive_state *state) {
+  bool const pays = state->used_bytes - state->sent_bytes >= PART_BYTES;
+  if (!call->is_archive_pinned || !pays) return SZGPU_OK;
+  SZG_TRY(send_down(call, state->sent_bytes, state->used_bytes));
+  state->sent_bytes = state->used_bytes;
+  return SZGPU_OK;
+}
 
 static szgpu_status compress_frames(const compress_call *call, const szg_compress_plan_cuda *plan,
                                     const szg_bound_plan *bound, archive_state *state) {
@@ -157,9 +206,11 @@ static szgpu_status compress_frames(const compress_call *call, const szg_compres
     job.capacity = call->capacity;
     job.first_byte = state->used_bytes;
     if (frame_count == 1) job.archive_header = &state->header;
+    if (frame > 0) SZG_TRY(szg_device_set(&call->ctx->device, plan->zeroed, 0, plan->zeroed_bytes));
     SZG_TRY(szg_compress_frame_cuda(&job, &plan->frame_bytes[frame]));
     state->used_bytes += plan->frame_bytes[frame];
     state->is_complete = job.is_archive_complete;
+    if (frame + 1 < frame_count) SZG_TRY(send_frames(call, state));
     uint64_t const total = call->ctx->threads.total_values;
     SZG_TRY(
         szg_report_done(&call->ctx->threads, total / grid->row_extent * (first_row + row_count)));
@@ -167,9 +218,27 @@ static szgpu_status compress_frames(const compress_call *call, const szg_compres
   return SZGPU_OK;
 }
 
-/* Everything in device memory, without zstd. */
-static szgpu_status compress_in_place(const compress_call *call, const szg_compress_plan_cuda *plan,
-                                      uint64_t *used_bytes) {
+/* The header, unless it is there, and the rest of the archive to the host. */
+static szgpu_status finish_archive(const compress_call *call, const szg_compress_plan_cuda *plan,
+                                   archive_state *state, uint64_t header_bytes) {
+  szg_device *const device = &call->ctx->device;
+  if (!state->is_complete) {
+    state->header.archive_bytes = state->used_bytes;
+    szg_header_write(&state->header, plan->frame_bytes, plan->header);
+    SZG_TRY(szg_device_copy(device, call->archive, plan->header, header_bytes));
+    SZG_TRY(szg_device_mark(device, "header"));
+  }
+  if (!call->host_archive) return SZGPU_OK;
+  bool const is_begun = state->sent_bytes > header_bytes;
+  if (is_begun) SZG_TRY(send_down(call, 0, header_bytes));
+  SZG_TRY(send_down(call, is_begun ? state->sent_bytes : 0, state->used_bytes));
+  SZG_TRY(szg_device_join(device, SZG_SIDE_COPIES));
+  return szg_device_mark(device, "archive to host");
+}
+
+/* Without zstd. */
+static szgpu_status compress_plain(const compress_call *call, const szg_compress_plan_cuda *plan,
+                                   uint64_t *used_bytes) {
   szgpu_ctx *const ctx = call->ctx;
   uint64_t const frame_count = szg_div_up(call->grid->row_extent, call->frame_rows);
   uint64_t header_bytes;
@@ -179,22 +248,14 @@ static szgpu_status compress_in_place(const compress_call *call, const szg_compr
                     (unsigned long long)header_bytes);
   ctx->threads.done_values = 0;
   ctx->threads.total_values = call->grid->value_count;
-  szg_value_source_cuda source;
-  szg_value_source_open_cuda(&ctx->device, call->shape->dtype, call->field, call->grid->value_count,
-                             plan->range_work, plan->range_back, &source);
   szg_bound_plan bound;
-  SZG_TRY(szg_call_bound(call->params, &source.source, &bound));
-  SZG_TRY(szg_device_mark(&ctx->device, "range"));
+  SZG_TRY(find_bound(call, plan, &bound));
   archive_state state = {};
   state.header = szg_call_header(call->params, call->shape, call->grid, call->frame_rows, &bound);
-  state.used_bytes = header_bytes;
+  state.used_bytes = state.sent_bytes = header_bytes;
   SZG_TRY(compress_frames(call, plan, &bound, &state));
   *used_bytes = state.used_bytes;
-  if (state.is_complete) return SZGPU_OK;
-  state.header.archive_bytes = state.used_bytes;
-  szg_header_write(&state.header, plan->frame_bytes, plan->header);
-  SZG_TRY(szg_device_copy(&ctx->device, call->archive, plan->header, header_bytes));
-  return szg_device_mark(&ctx->device, "header");
+  return finish_archive(call, plan, &state, header_bytes);
 }
 
 /* Brings the archive to the host, packs its sections there and hands the result on. */
@@ -239,19 +300,16 @@ static szgpu_status compress_anywhere(compress_call *call, const void *field, vo
   szg_compress_plan_cuda plan = {};
   SZG_TRY(make_plan(ctx, &request, &plan));
   call->field = is_device_field ? (const uint8_t *)field : plan.field_copy;
+  call->host_field = is_device_field ? NULL : field;
   call->archive = copies->archive_bytes ? plan.archive_copy : (uint8_t *)archive;
+  call->host_archive = is_device_archive || has_zstd ? NULL : (uint8_t *)archive;
+  call->is_archive_pinned = call->host_archive && szg_device_is_pinned(archive);
   call->capacity = has_zstd ? copies->archive_bytes : capacity;
   if (copies->archive_bytes && copies->archive_bytes < call->capacity)
     call->capacity = copies->archive_bytes;
   SZG_TRY(szg_device_mark(&ctx->device, "begin"));
-  if (!is_device_field)
-    SZG_TRY(szg_device_copy(&ctx->device, plan.field_copy, field, copies->field_bytes));
-  SZG_TRY(szg_device_mark(&ctx->device, "field to device"));
-  SZG_TRY(compress_in_place(call, &plan, used_bytes));
+  SZG_TRY(compress_plain(call, &plan, used_bytes));
   if (has_zstd) return pack_with_zstd(call, archive, capacity, is_device_archive, used_bytes);
-  if (!is_device_archive)
-    SZG_TRY(szg_device_copy(&ctx->device, archive, call->archive, *used_bytes));
-  SZG_TRY(szg_device_mark(&ctx->device, "archive to host"));
   return szg_device_wait(&ctx->device, false);
 }
 

@@ -28,7 +28,7 @@ typedef struct szg_tile_found {
   szg_tile_book_cuda book; /* first, for its alignment */
   szg_choice choice;
   szg_tile_result_cuda result;
-  uint64_t frame_bytes; /* not 0: the frame is complete, and the archive with it */
+  uint64_t frame_bytes; /* for the host; not 0: the frame is complete, and the archive with it */
 } szg_tile_found;
 
 enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
@@ -45,7 +45,9 @@ typedef struct szg_compress_plan_cuda {
   uint8_t *tile_marks;    /* [tiles] */
   szg_places_cuda places;
   uint64_t *leaves; /* of the checksums of a frame */
-  uint64_t *roots;  /* [SZG_SECTION_KIND_COUNT] */
+  uint32_t *ticket; /* of those who make them */
+  uint8_t *zeroed;  /* what is to be 0 when work on a frame begins, all in one piece */
+  uint64_t zeroed_bytes;
   /* device, for linear frames */
   szg_linear_found *linear_found;
   uint16_t *codes;         /* [values of a frame] */
@@ -53,7 +55,6 @@ typedef struct szg_compress_plan_cuda {
   szg_linear_encoder_cuda encoder;
   /* device, for tile frames */
   szg_tile_found *tile_found;
-  szg_checksum_ranges *tile_ranges;
   void *book_maker; /* szg_tile_book_work_bytes_cuda */
   void *tile_work;  /* szg_tile_compress_work_bytes_cuda */
   /* pinned */
@@ -61,8 +62,8 @@ typedef struct szg_compress_plan_cuda {
   szg_tile_place *totals_back; /* of the outliers */
   szg_linear_found *linear_found_back;
   szg_tile_found *tile_found_back;
-  uint64_t *frame_bytes;  /* [frames] */
-  uint8_t *header;        /* and room for SZG_MOST_FRAME_HEADER_BYTES */
+  uint64_t *frame_bytes; /* [frames] */
+  uint8_t *header;
   uint8_t *frame_headers; /* [frames][SZG_MOST_FRAME_HEADER_BYTES] */
   /* pinned, for linear frames */
   uint32_t *table;     /* [SZG_MAX_SYMBOLS] */
@@ -70,6 +71,22 @@ typedef struct szg_compress_plan_cuda {
   szg_codebook *book;
   szg_codebook_work *book_work;
 } szg_compress_plan_cuda;
+
+/* ---- a field in host memory (upload.cu) ---- */
+
+/* A source of values that brings them to the device: all are there once extremes were found. */
+typedef struct szg_upload_cuda {
+  szg_value_source source;            /* its `where` points here, so this must not move */
+  const szg_value_source_cuda *there; /* the values where they arrive */
+  const uint8_t *from;
+  uint8_t *to;
+} szg_upload_cuda;
+
+/* to: what `there` is of. */
+void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, void *to,
+                          szg_upload_cuda *upload);
+
+/* ---- frames ---- */
 
 /* One frame at work. */
 typedef struct szg_frame_job_cuda {
@@ -135,6 +152,13 @@ szgpu_status szg_outliers_write_cuda(const szg_frame_job_cuda *job,
 /* The whole frame, of an empty layout. */
 szgpu_status szg_raw_frame_write_cuda(const szg_frame_job_cuda *job,
                                       szg_frame_layout_cuda *layout) SZG_CHECKED;
+
+/* Completes an archive of one tile frame that has no outliers, of which the first three sections
+ * are written, and says so in plan->tile_found_back, with what else the host has to know. Where the
+ * frame is not to be, since it has outliers after all, or is too large for its room or as large as
+ * the values, only that is said. header: the frame's, without sizes (tile_archive.cu). */
+szgpu_status szg_tile_archive_complete_cuda(const szg_frame_job_cuda *job,
+                                            const szg_frame_header *header) SZG_CHECKED;
 
 /* A tile frame, or a raw one where that pays (compress_tile_frame.cu). */
 szgpu_status szg_tile_frame_write_cuda(szg_frame_job_cuda *job,

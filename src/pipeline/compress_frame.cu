@@ -13,7 +13,6 @@ static szgpu_status code_frame(const szg_frame_job_cuda *job) {
   szg_device *const device = &job->ctx->device;
   const szg_compress_plan_cuda *const plan = job->plan;
   szg_linear_found *const found = plan->linear_found;
-  SZG_TRY(szg_device_set(device, found, 0, sizeof *found));
   SZG_TRY(szg_choose_cuda(&job->quantizer, &job->grid, job->values, job->asked_radius,
                           plan->choice_work, &found->choice, device->stream));
   SZG_TRY(szg_device_mark(device, "axes"));

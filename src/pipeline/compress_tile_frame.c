@@ -16,9 +16,8 @@
 typedef struct tile_job {
   szg_frame_job *frame;
   szg_quantizer quantizer;
-  bool is_wide;
   uint32_t lattice_bits, zero_groups;
-  uint32_t counted_tiles;
+  uint32_t counted_tiles, kept_tiles;
   uint8_t *stream; /* where the bitstream goes */
   uint64_t stream_room;
   uint64_t next_part;    /* the first that has no place yet */
@@ -27,9 +26,10 @@ typedef struct tile_job {
 
 /* ---- [1] the codebook, from a sample of tiles ---- */
 
-static void difference_tile(const tile_job *job, const szg_tile *tile, szg_tile_work *work) {
-  szg_tile_quantize(&job->quantizer, tile, job->frame->values, work);
-  szg_tile_difference(job->is_wide, tile, job->frame->choice.axes, &work->lattice, &work->deltas);
+static void to_deltas(const tile_job *job, const szg_tile *tile, szg_tile_work *work,
+                      void *deltas) {
+  szg_tile_values_to_deltas(&job->quantizer, job->lattice_bits, job->frame->choice.axes, tile,
+                            job->frame->values, work, deltas);
 }
 
 static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker_index) {
@@ -38,8 +38,15 @@ static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker_index) 
   szg_compress_worker *const worker = &job->frame->plan->workers[worker_index];
   szg_tile const tile =
       szg_tile_at(grid, szg_sample_tile(grid->tile_count, job->counted_tiles, (uint32_t)i));
-  difference_tile(job, &tile, &worker->tile);
-  szg_tile_count(job->lattice_bits, &tile, &worker->tile.deltas, &worker->tally);
+  szg_kept_tile *const kept = i < job->kept_tiles ? &job->frame->plan->kept[i] : NULL;
+  szg_tile_work *const work = &worker->tile;
+  void *const deltas = kept ? (void *)kept->deltas : &work->deltas;
+  to_deltas(job, &tile, work, deltas);
+  szg_tile_count(job->lattice_bits, &tile, deltas, &worker->tally);
+  if (kept) {
+    kept->has_marks = work->has_marks;
+    if (kept->has_marks) memcpy(kept->marks, work->marks, tile.value_count);
+  }
   return SZGPU_OK;
 }
 
@@ -57,6 +64,8 @@ static szgpu_status build_book(tile_job *job, uint64_t *book_bytes) {
   for (int i = 0; i < threads->count; i++)
     memset(&plan->workers[i].tally, 0, sizeof plan->workers[i].tally);
   job->counted_tiles = szg_counted_tiles(job->frame->grid.tile_count);
+  if (job->lattice_bits == 16)
+    job->kept_tiles = (uint32_t)szg_min_u64(job->counted_tiles, plan->kept_count);
   SZG_TRY(szg_for_parts(threads, job->counted_tiles, 0, count_tile, job));
   szg_tile_tally *const tally = &plan->workers[0].tally;
   for (int i = 1; i < threads->count; i++) add_tally(&plan->workers[i].tally, tally);
@@ -133,6 +142,31 @@ static void copy_values(const tile_job *job, const szg_tile *tile, uint8_t *word
              row_bytes);
 }
 
+/* The tile as it was kept; NULL: it was not. Of the tiles counted, only the first one whose number,
+ * before it is rounded down, is tile_index or more can be it. */
+static const szg_kept_tile *find_kept_tile(const tile_job *job, uint64_t tile_index) {
+  if (job->kept_tiles == 0) return NULL;
+  uint64_t const tile_count = job->frame->grid.tile_count;
+  uint64_t const i = (2 * tile_index * job->counted_tiles + tile_count - 1) / (2 * tile_count);
+  if (i >= job->kept_tiles || szg_sample_tile(tile_count, job->counted_tiles, i) != tile_index)
+    return NULL;
+  return &job->frame->plan->kept[i];
+}
+
+/* A tile's deltas and marks. */
+typedef struct tile_deltas {
+  const void *deltas;   /* by lattice_bits */
+  const uint8_t *marks; /* NULL: all values are coded */
+} tile_deltas;
+
+static tile_deltas find_deltas(const tile_job *job, uint64_t tile_index, const szg_tile *tile,
+                               szg_tile_work *work) {
+  const szg_kept_tile *const kept = find_kept_tile(job, tile_index);
+  if (kept) return (tile_deltas){kept->deltas, kept->has_marks ? kept->marks : NULL};
+  to_deltas(job, tile, work, &work->deltas);
+  return (tile_deltas){&work->deltas, work->has_marks ? work->marks : NULL};
+}
+
 /* Gives the bytes of its words. */
 static szgpu_status code_tile(const tile_job *job, uint64_t tile_index, szg_tile_work *work,
                               szg_outlier_lists *lists, uint8_t *words, uint64_t *byte_count) {
@@ -140,16 +174,15 @@ static szgpu_status code_tile(const tile_job *job, uint64_t tile_index, szg_tile
   szg_tile const tile = szg_tile_at(&frame->grid, tile_index);
   uint32_t const raw_words =
       szg_raw_tile_words(tile.value_count, (uint32_t)szg_dtype_bytes(frame->dtype));
-  difference_tile(job, &tile, work);
+  tile_deltas const found = find_deltas(job, tile_index, &tile, work);
   uint32_t const word_count =
       szg_tile_encode(frame->plan->encoder, job->lattice_bits, job->zero_groups, &tile,
-                      &work->deltas, raw_words, words);
+                      found.deltas, raw_words, words);
   bool const is_raw = word_count == raw_words;
   if (is_raw) copy_values(job, &tile, words);
   frame->plan->tile_sizes[tile_index] = (uint16_t)word_count;
   *byte_count = (uint64_t)word_count * 4;
-  return szg_outlier_add_marked(frame->dtype, &tile,
-                                work->has_marks && !is_raw ? work->marks : NULL, frame->values,
+  return szg_outlier_add_marked(frame->dtype, &tile, is_raw ? NULL : found.marks, frame->values,
                                 tile_index, lists, &frame->plan->counts);
 }
 
@@ -217,9 +250,7 @@ szgpu_status szg_write_tile_frame(szg_frame_job *frame_job, szg_writer *writer,
                                   szg_frame_header *frame) {
   szg_threads *const threads = &frame_job->ctx->threads;
   const szg_bound_plan *const bound = frame_job->bound;
-  tile_job job = {.frame = frame_job,
-                  .quantizer = bound->quantizer,
-                  .is_wide = szg_is_wide(bound->quantizer.arithmetic)};
+  tile_job job = {.frame = frame_job, .quantizer = bound->quantizer};
   bool const has_16_bits = szg_quantizer_shorten(bound->greatest, &job.quantizer);
   job.lattice_bits = szg_lattice_bits(job.quantizer.arithmetic, has_16_bits);
   SZG_TRY(szg_choose(threads, &job.quantizer, &frame_job->grid, frame_job->values, SZG_COST_RADIUS,

@@ -10,7 +10,6 @@
  */
 #include "core/bytes.h"
 #include "pipeline/compress_cuda.h"
-#include "pipeline/frame_kernels.h"
 
 /* ---- what the device does before the host knows ---- */
 
@@ -27,7 +26,6 @@ static szgpu_status code_frame(const szg_frame_job_cuda *job, uint32_t lattice_b
   szg_tile_found *const found = plan->tile_found;
   const szg_quantizer *const quantizer = &job->quantizer;
   uint64_t const first_byte = job->first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
-  SZG_TRY(szg_device_set(device, found, 0, sizeof *found)); /* all of it comes to the host */
   SZG_TRY(szg_choose_cuda(quantizer, &job->grid, job->values, SZG_COST_RADIUS, plan->choice_work,
                           &found->choice, device->stream));
   SZG_TRY(szg_device_mark(device, "axes"));
@@ -55,41 +53,24 @@ static void set_header(szg_frame_header *header, bool has_16_bits, const szg_sec
   szg_header_add_cuda(header, SZG_SECTION_FILL_MASK, sizes->fill_mask);
 }
 
-/* The rest of an archive of one frame, for a frame without outliers. */
+/* The rest of an archive of one frame, for a frame without outliers; tells the host what was
+ * found. */
 static szgpu_status complete_archive(const szg_frame_job_cuda *job, bool has_16_bits,
                                      szg_frame_header header) {
-  szg_device *const device = &job->ctx->device;
-  const szg_compress_plan_cuda *const plan = job->plan;
-  szg_tile_found *const found = plan->tile_found;
-  uint64_t const header_bytes = job->first_byte;
-  uint64_t const frame_header_bytes = szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
-  uint64_t const raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
-  uint8_t *const frame = job->archive + header_bytes;
-  uint64_t const unknown_bytes = 0;
   szg_section_sizes const unknown_sizes = {};
   set_header(&header, has_16_bits, &unknown_sizes);
-  szg_header_write(job->archive_header, &unknown_bytes, plan->header);
-  szg_frame_header_write(&header, plan->header + header_bytes);
-  SZG_TRY(szg_device_copy(device, job->archive, plan->header, header_bytes + frame_header_bytes));
-  szg_tile_frame_cuda const made = {frame,          &found->choice.axes,  &found->book,
-                                    &found->result, job->grid.tile_count, raw_bytes};
-  SZG_TRY(
-      szg_tile_frame_layout_cuda(&made, plan->tile_ranges, &found->frame_bytes, device->stream));
-  SZG_TRY(szg_checksum_trees_unseen_cuda(
-      plan->tile_ranges, szg_checksum_leaf_count(raw_bytes) + SZG_TILE_SECTION_COUNT, plan->leaves,
-      plan->roots, device->stream));
-  SZG_TRY(szg_archive_seal_cuda(frame, SZG_TILE_SECTION_COUNT, plan->roots, &found->frame_bytes,
-                                job->archive, header_bytes, device->stream));
-  return szg_device_mark(device, "checksums");
+  SZG_TRY(szg_tile_archive_complete_cuda(job, &header));
+  return szg_device_mark(&job->ctx->device, "checksums");
 }
 
-/* Brings what was found to the host, outliers' totals included. */
-static szgpu_status fetch_found(const szg_frame_job_cuda *job, bool expects_marks) {
+/* Brings what was found to the host if it is not told, outliers' totals included. */
+static szgpu_status fetch_found(const szg_frame_job_cuda *job, bool expects_marks, bool is_told) {
   szg_device *const device = &job->ctx->device;
   const szg_compress_plan_cuda *const plan = job->plan;
   const szg_tile_found *const found = plan->tile_found_back;
   if (expects_marks) SZG_TRY(szg_outliers_measure_cuda(job, NULL));
-  SZG_TRY(szg_device_copy(device, plan->tile_found_back, plan->tile_found, sizeof *found));
+  if (!is_told)
+    SZG_TRY(szg_device_copy(device, plan->tile_found_back, plan->tile_found, sizeof *found));
   SZG_TRY(szg_device_mark(device, "header"));
   SZG_TRY(szg_device_wait(device, false));
   if (found->frame_bytes) return SZGPU_OK;
@@ -135,9 +116,9 @@ szgpu_status szg_tile_frame_write_cuda(szg_frame_job_cuda *job, szg_frame_layout
   bool const has_16_bits = szg_quantizer_shorten(job->bound->greatest, &job->quantizer);
   bool const expects_marks = job->quantizer.has_fill;
   SZG_TRY(code_frame(job, szg_lattice_bits(job->quantizer.arithmetic, has_16_bits)));
-  if (job->archive_header && !expects_marks && room_of(job) > 0)
-    SZG_TRY(complete_archive(job, has_16_bits, layout->header));
-  SZG_TRY(fetch_found(job, expects_marks));
+  bool const is_told = job->archive_header && !expects_marks && room_of(job) > 0;
+  if (is_told) SZG_TRY(complete_archive(job, has_16_bits, layout->header));
+  SZG_TRY(fetch_found(job, expects_marks, is_told));
   layout->frame_bytes = job->plan->tile_found_back->frame_bytes;
   job->is_archive_complete = layout->frame_bytes > 0;
   return job->is_archive_complete ? SZGPU_OK : write_sections(job, has_16_bits, layout);

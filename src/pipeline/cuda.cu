@@ -36,7 +36,7 @@ szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
 szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) {
   szgpu_status const explained = status == SZGPU_OK ? status : explain(ctx, status);
   /* Kernels may still be at the caller's memory, which is the caller's again now. */
-  if (status != SZGPU_OK && szg_device_wait(&ctx->device, false) != SZGPU_OK)
+  if (status != SZGPU_OK && szg_device_wait_for_all(&ctx->device) != SZGPU_OK)
     (void)szg_device_why();
   szg_device_leave(previous);
   if (status == SZGPU_DEVICE_ERROR || status == SZGPU_NO_DEVICE) szg_close_cuda(ctx);

@@ -65,24 +65,8 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
 
 /* ---- the call ---- */
 
-typedef struct decompress_call {
-  szgpu_ctx *ctx;
-  const uint8_t *archive;
-  bool is_device_archive;
-  const szg_opened *opened;
-  uint64_t first_row, row_count;
-  uint64_t first_frame, end_frame; /* those that hold the rows */
-  uint64_t first_byte, end_byte;   /* of these frames in the archive */
-  szg_frame_input_cuda *frames;    /* [end_frame - first_frame] */
-  uint64_t row_bytes;
-} decompress_call;
-
-static uint64_t call_frames(const decompress_call *call) {
-  return call->end_frame - call->first_frame;
-}
-
 /* SZGPU_BAD_DATA: a frame too short for its header; before memory is taken for many such. */
-static szgpu_status find_frames(decompress_call *call) {
+static szgpu_status find_frames(szg_decompress_call_cuda *call) {
   const szg_header *const header = &call->opened->header;
   call->first_frame = call->first_row / header->frame_rows;
   call->end_frame = szg_div_up(call->first_row + call->row_count, header->frame_rows);
@@ -97,11 +81,12 @@ static szgpu_status find_frames(decompress_call *call) {
 }
 
 /* Headers of the call's frames out of device memory, next to each other into pinned memory. */
-static szgpu_status fetch_frame_headers(const decompress_call *call, const uint8_t **headers) {
+static szgpu_status fetch_frame_headers(const szg_decompress_call_cuda *call,
+                                        const uint8_t **headers) {
   szg_device *const device = &call->ctx->device;
-  SZG_TRY(szg_device_reserve_pinned(device, call_frames(call) * FRAME_HEADER_MOST_BYTES));
+  SZG_TRY(szg_device_reserve_pinned(device, szg_call_frames(call) * FRAME_HEADER_MOST_BYTES));
   uint64_t offset = call->first_byte;
-  for (uint64_t i = 0; i < call_frames(call); i++) {
+  for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     uint64_t const frame_bytes = szg_header_frame_bytes(call->opened->bytes, call->first_frame + i);
     SZG_TRY(szg_device_copy(device, device->pinned + i * FRAME_HEADER_MOST_BYTES,
                             call->archive + offset,
@@ -113,21 +98,21 @@ static szgpu_status fetch_frame_headers(const decompress_call *call, const uint8
 }
 
 /* Whether the headers of the call's frames are among the bytes that the host has. */
-static bool has_frame_headers(const decompress_call *call) {
+static bool has_frame_headers(const szg_decompress_call_cuda *call) {
   uint64_t const last_start =
       call->end_byte - szg_header_frame_bytes(call->opened->bytes, call->end_frame - 1);
   return !call->is_device_archive || call->end_byte <= call->opened->available_bytes ||
          last_start + FRAME_HEADER_MOST_BYTES <= call->opened->available_bytes;
 }
 
-static szgpu_status read_frame_headers(const decompress_call *call, bool *has_zstd) {
+static szgpu_status read_frame_headers(const szg_decompress_call_cuda *call, bool *has_zstd) {
   const szg_opened *const opened = call->opened;
   bool const is_here = has_frame_headers(call);
   const uint8_t *headers = NULL;
   if (!is_here) SZG_TRY(fetch_frame_headers(call, &headers));
   uint64_t offset = call->first_byte;
   *has_zstd = false;
-  for (uint64_t i = 0; i < call_frames(call); i++) {
+  for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     uint64_t const number = call->first_frame + i;
     uint64_t const frame_bytes = szg_header_frame_bytes(opened->bytes, number);
     szg_frame_input_cuda *const frame = &call->frames[i];
@@ -150,12 +135,13 @@ static szgpu_status read_frame_headers(const decompress_call *call, bool *has_zs
   return SZGPU_OK;
 }
 
-/* Where each frame lies and what of it is wanted; field: where the first wanted row goes. */
-static void place_frames(const decompress_call *call, const uint8_t *first_frame_bytes,
-                         uint8_t *field, szg_verdict *verdicts) {
+/* Where each frame lies on the device and what of it is wanted; values: where the first wanted row
+ * goes. */
+static void place_frames(const szg_decompress_call_cuda *call, const uint8_t *first_frame_bytes,
+                         uint8_t *values, szg_verdict *verdicts) {
   const szg_opened *const opened = call->opened;
   uint64_t const end_row = call->first_row + call->row_count;
-  for (uint64_t i = 0; i < call_frames(call); i++) {
+  for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     uint64_t const number = call->first_frame + i;
     uint64_t const frame_first_row = number * opened->header.frame_rows;
     uint64_t const frame_rows = szg_frame_row_count(opened, number);
@@ -163,7 +149,7 @@ static void place_frames(const decompress_call *call, const uint8_t *first_frame
     frame->first_row = call->first_row > frame_first_row ? call->first_row - frame_first_row : 0;
     frame->end_row = szg_min_u64(end_row - frame_first_row, frame_rows);
     frame->values =
-        field + (frame_first_row + frame->first_row - call->first_row) * call->row_bytes;
+        values + (frame_first_row + frame->first_row - call->first_row) * call->row_bytes;
     frame->verdict = verdicts + i;
     szg_frame_place_cuda(frame, first_frame_bytes);
     first_frame_bytes += szg_header_frame_bytes(opened->bytes, number);
@@ -205,12 +191,12 @@ static void size_frame(const szg_frame_input_cuda *frame, decompress_sizes *size
   if (is_tile) at_least(&sizes->tile_frame_tiles, tiles);
 }
 
-static decompress_sizes size_call(const decompress_call *call, bool is_device_field) {
+static decompress_sizes size_call(const szg_decompress_call_cuda *call, bool is_device_field) {
   decompress_sizes sizes = {};
-  sizes.frames = call_frames(call);
+  sizes.frames = szg_call_frames(call);
   if (!call->is_device_archive) sizes.archive_copy = call->end_byte - call->first_byte;
   if (!is_device_field) sizes.field_copy = call->row_count * call->row_bytes;
-  for (uint64_t i = 0; i < call_frames(call); i++) size_frame(&call->frames[i], &sizes);
+  for (uint64_t i = 0; i < szg_call_frames(call); i++) size_frame(&call->frames[i], &sizes);
   return sizes;
 }
 
@@ -226,7 +212,6 @@ static szgpu_status carve_tile(szg_arena *arena, uint64_t tiles, szg_decompress_
   plan->tile_decoder = (szg_tile_decoder *)szg_arena_take(arena, 1, sizeof *plan->tile_decoder);
   plan->first_words = (uint64_t *)szg_arena_take(arena, tiles + 1, sizeof *plan->first_words);
   plan->counters = (uint32_t *)szg_arena_take(arena, 1, sizeof *plan->counters);
-  plan->scan_work = szg_arena_take(arena, szg_tile_scan_work_bytes_cuda(tiles), 1);
   return SZGPU_OK;
 }
 
@@ -234,7 +219,6 @@ static szgpu_status carve(szg_arena *arena, const decompress_sizes *sizes,
                           szg_decompress_plan_cuda *plan) {
   plan->verdicts = (szg_verdict *)szg_arena_take(arena, sizes->frames, sizeof *plan->verdicts);
   plan->bit_count = (uint64_t *)szg_arena_take(arena, 1, sizeof *plan->bit_count);
-  plan->roots = (uint64_t *)szg_arena_take(arena, SZG_SECTION_KIND_COUNT, sizeof *plan->roots);
   plan->leaves = (uint64_t *)szg_arena_take(arena, sizes->leaves, sizeof *plan->leaves);
   if (sizes->placed_tiles)
     SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
@@ -245,7 +229,7 @@ static szgpu_status carve(szg_arena *arena, const decompress_sizes *sizes,
   return SZGPU_OK;
 }
 
-static szgpu_status make_plan(const decompress_call *call, bool is_device_field,
+static szgpu_status make_plan(const szg_decompress_call_cuda *call, bool is_device_field,
                               szg_decompress_plan_cuda *plan) {
   decompress_sizes const sizes = size_call(call, is_device_field);
   szg_arena arena = {};
@@ -279,65 +263,30 @@ szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_grid *frame_g
 
 /* ---- frames ---- */
 
-/* What the kernels found, in words. */
-static szgpu_status judge(const decompress_call *call, const szg_verdict *verdicts) {
-  for (uint64_t i = 0; i < call_frames(call); i++) {
-    unsigned long long const frame = call->first_frame + i;
-    for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
-      if (verdicts[i].bad_sections >> kind & 1)
-        return szg_fail(call->ctx, SZGPU_BAD_CHECKSUM, "section '%s' of frame %llu",
-                        szg_section_name(kind), frame);
-    if (verdicts[i].bad_data)
-      return szg_fail(call->ctx, SZGPU_BAD_DATA, "frame %llu contradicts itself", frame);
-  }
-  return SZGPU_OK;
-}
-
-static szgpu_status restore_frames(const decompress_call *call, void *field, bool is_device_field) {
-  szgpu_ctx *const ctx = call->ctx;
-  szg_device *const device = &ctx->device;
-  uint64_t const verdict_bytes = call_frames(call) * sizeof(szg_verdict);
+static szgpu_status restore_frames(const szg_decompress_call_cuda *call, void *field,
+                                   bool is_device_field) {
+  szg_device *const device = &call->ctx->device;
   szg_decompress_plan_cuda plan = {};
   SZG_TRY(make_plan(call, is_device_field, &plan));
-  const uint8_t *frames = call->archive + call->first_byte;
-  uint8_t *const values = is_device_field ? (uint8_t *)field : plan.field_copy;
+  SZG_TRY(szg_device_reserve_pinned(device, szg_call_frames(call) * sizeof(szg_verdict)));
   SZG_TRY(szg_device_mark(device, "headers"));
-  if (!call->is_device_archive) {
-    SZG_TRY(szg_device_copy(device, plan.archive_copy, frames, call->end_byte - call->first_byte));
-    frames = plan.archive_copy;
-    SZG_TRY(szg_device_mark(device, "archive to device"));
-  }
-  place_frames(call, frames, values, plan.verdicts);
-  SZG_TRY(szg_device_set(device, plan.verdicts, 0, verdict_bytes));
-  for (uint64_t i = 0; i < call_frames(call); i++) {
-    const szg_frame_input_cuda *const frame = &call->frames[i];
-    SZG_TRY(szg_decompress_frame_cuda(ctx, &call->opened->header, &plan, frame));
-    uint64_t const wanted = (frame->end_row - frame->first_row) * call->opened->grid.row_values;
-    SZG_TRY(szg_report_done(&ctx->threads, ctx->threads.done_values + wanted));
-  }
-  if (!is_device_field) {
-    SZG_TRY(szg_device_copy(device, field, values, call->row_count * call->row_bytes));
-    SZG_TRY(szg_device_mark(device, "field to host"));
-  }
-  SZG_TRY(szg_device_reserve_pinned(device, verdict_bytes));
-  SZG_TRY(szg_device_copy(device, device->pinned, plan.verdicts, verdict_bytes));
-  SZG_TRY(szg_device_mark(device, "verdict"));
-  SZG_TRY(szg_device_wait(device, false));
-  return judge(call, (const szg_verdict *)(const void *)device->pinned);
+  place_frames(call, call->is_device_archive ? call->archive + call->first_byte : plan.archive_copy,
+               is_device_field ? (uint8_t *)field : plan.field_copy, plan.verdicts);
+  return szg_restore_frames_cuda(call, &plan, field, is_device_field);
 }
 
-static szgpu_status decompress_plain(decompress_call *call, void *field, bool is_device_field,
-                                     bool *has_zstd) {
+static szgpu_status decompress_plain(szg_decompress_call_cuda *call, void *field,
+                                     bool is_device_field, bool *has_zstd) {
   szg_buffer *const frames = &call->ctx->part_starts;
   SZG_TRY(find_frames(call));
-  SZG_TRY(szg_buffer_reset(frames, call_frames(call) * sizeof *call->frames));
+  SZG_TRY(szg_buffer_reset(frames, szg_call_frames(call) * sizeof *call->frames));
   call->frames = (szg_frame_input_cuda *)(void *)frames->bytes;
   SZG_TRY(read_frame_headers(call, has_zstd));
   return *has_zstd ? SZGPU_OK : restore_frames(call, field, is_device_field);
 }
 
 /* Undoes zstd on the host and goes on with what comes of it. */
-static szgpu_status decompress_packed(const decompress_call *packed, void *field,
+static szgpu_status decompress_packed(const szg_decompress_call_cuda *packed, void *field,
                                       bool is_device_field) {
   szgpu_ctx *const ctx = packed->ctx;
   uint64_t const packed_bytes = packed->opened->header.archive_bytes;
@@ -355,7 +304,7 @@ static szgpu_status decompress_packed(const decompress_call *packed, void *field
   SZG_TRY(szg_buffer_reset(&ctx->recoded, plain_bytes));
   SZG_TRY(szg_recode(ctx, &opened, 0, ctx->recoded.bytes, plain_bytes, &plain_bytes));
   SZG_TRY(szg_open(ctx->recoded.bytes, plain_bytes, &opened));
-  decompress_call call = *packed;
+  szg_decompress_call_cuda call = *packed;
   call.archive = ctx->recoded.bytes;
   call.is_device_archive = false;
   call.opened = &opened;
@@ -363,7 +312,7 @@ static szgpu_status decompress_packed(const decompress_call *packed, void *field
   return decompress_plain(&call, field, is_device_field, &has_zstd);
 }
 
-static szgpu_status decompress_anywhere(decompress_call *call, void *field) {
+static szgpu_status decompress_anywhere(szg_decompress_call_cuda *call, void *field) {
   szgpu_ctx *const ctx = call->ctx;
   bool is_device_field;
   SZG_TRY(szg_cuda_reaches(ctx, field, &is_device_field));
@@ -381,7 +330,7 @@ szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_
   uint32_t const round_trips = ctx->device.round_trips; /* of opening the archive */
   SZG_TRY(szg_cuda_begin(ctx, &previous));
   ctx->device.round_trips = round_trips;
-  decompress_call call = {};
+  szg_decompress_call_cuda call = {};
   call.ctx = ctx;
   call.archive = (const uint8_t *)archive;
   call.opened = opened;

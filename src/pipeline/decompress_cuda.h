@@ -22,7 +22,6 @@ typedef struct szg_decompress_plan_cuda {
   szg_verdict *verdicts; /* [frames of the call] */
   szg_places_cuda places;
   uint64_t *leaves;
-  uint64_t *roots; /* [SZG_SECTION_KIND_COUNT] */
   uint64_t *bit_count;
   /* for linear frames */
   uint16_t *codes; /* [values of a frame] */
@@ -32,7 +31,6 @@ typedef struct szg_decompress_plan_cuda {
   szg_tile_decoder *tile_decoder;
   uint64_t *first_words; /* [tiles + 1] */
   uint32_t *counters;    /* [1] */
-  void *scan_work;       /* szg_tile_scan_work_bytes_cuda */
 } szg_decompress_plan_cuda;
 
 /* A section of a frame, in device memory; bytes is NULL where the frame has none or it is
@@ -60,33 +58,79 @@ szgpu_status szg_frame_check_cuda(szgpu_ctx *ctx, const szg_header *header,
 /* Finds the sections of a frame that begins at `bytes`. */
 void szg_frame_place_cuda(szg_frame_input_cuda *frame, const uint8_t *bytes);
 
-/* Puts all that restores the frame's rows in the stream. */
-szgpu_status szg_decompress_frame_cuda(szgpu_ctx *ctx, const szg_header *header,
-                                       const szg_decompress_plan_cuda *plan,
-                                       const szg_frame_input_cuda *frame) SZG_CHECKED;
-
 /* Takes what a decompression of tile frames of this size may need, copies of that many bytes
  * included. */
 szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_grid *frame_grid,
                                          uint64_t frame_count, size_t value_bytes,
                                          uint64_t field_copy, uint64_t archive_copy) SZG_CHECKED;
 
-/* A frame at work: what its kinds share. */
+/* ---- a call's frames (restore_frames.cu) ---- */
+
+typedef struct szg_decompress_call_cuda {
+  szgpu_ctx *ctx;
+  const uint8_t *archive;
+  bool is_device_archive;
+  const szg_opened *opened;
+  uint64_t first_row, row_count;
+  uint64_t first_frame, end_frame; /* those that hold the rows */
+  uint64_t first_byte, end_byte;   /* of these frames in the archive */
+  szg_frame_input_cuda *frames;    /* [end_frame - first_frame] */
+  uint64_t row_bytes;
+} szg_decompress_call_cuda;
+
+static inline uint64_t szg_call_frames(const szg_decompress_call_cuda *call) {
+  return call->end_frame - call->first_frame;
+}
+
+/* The rows of the call into `field`; is_device_field: it is on the device. Waits for the end. The
+ * pinned memory has room for the verdicts. */
+szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
+                                     const szg_decompress_plan_cuda *plan, void *field,
+                                     bool is_device_field) SZG_CHECKED;
+
+/* ---- a frame at work (decompress_frame.cu) ---- */
+
+/* What its kinds share. */
 typedef struct szg_frame_work_cuda {
   szg_device *device;
+  szgpu_decoder decoder; /* of linear frames */
   const szg_header *header;
   const szg_decompress_plan_cuda *plan;
   const szg_frame_input_cuda *frame;
   szg_tile_counts counts; /* as the frame's sections have them */
   szg_quantizer quantizer;
-  uint64_t first_tile, end_tile;     /* those that hold the rows wanted */
-  uint64_t first_value, value_count; /* of the frame: those wanted */
   unsigned width;
 } szg_frame_work_cuda;
 
-/* A tile frame's values, but for exact and fill values, whose places are then known
- * (decompress_tile_frame.cu). */
-szgpu_status szg_tile_frame_restore_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
+/* Rows of a frame that are restored together. */
+typedef struct szg_frame_rows_cuda {
+  uint64_t first_row, end_row; /* of the frame */
+  void *values;                /* where row first_row goes */
+} szg_frame_rows_cuda;
+
+/* The four steps of a frame: each puts kernels in the stream. First what the codebook says. */
+szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
+                                 const szg_decompress_plan_cuda *plan,
+                                 const szg_frame_input_cuda *frame,
+                                 szg_frame_work_cuda *work) SZG_CHECKED;
+
+/* Checksums, in SZG_SIDE_CHECKS: nothing waits for them but the verdict. All of the frame is on the
+ * device since the fork. */
+szgpu_status szg_frame_verify_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
+
+/* What all rows need: where tiles lie in the sections; of a linear frame, codes. Of a tile frame
+ * the bitstream need not be there yet. */
+szgpu_status szg_frame_prepare_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
+
+/* Rows to values, as often as need be. */
+szgpu_status szg_frame_restore_cuda(const szg_frame_work_cuda *work,
+                                    const szg_frame_rows_cuda *rows) SZG_CHECKED;
+
+/* The same of a tile frame, but for exact and fill values (decompress_tile_frame.cu). */
+szgpu_status szg_tile_frame_open_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
+szgpu_status szg_tile_frame_prepare_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
+szgpu_status szg_tile_frame_restore_cuda(const szg_frame_work_cuda *work,
+                                         const szg_frame_rows_cuda *rows) SZG_CHECKED;
 
 SZG_C_END
 

@@ -106,13 +106,13 @@ void szg_frame_place_cuda(szg_frame_input_cuda *frame, const uint8_t *bytes) {
   }
 }
 
-/* ---- the frame at work ---- */
+/* ---- what comes before the values ---- */
 
 static const uint16_t *counts_of(const szg_frame_input_cuda *frame, uint32_t kind) {
   return (const uint16_t *)(const void *)frame->sections[kind].bytes;
 }
 
-static szgpu_status check_sections(const szg_frame_work_cuda *work) {
+szgpu_status szg_frame_verify_cuda(const szg_frame_work_cuda *work) {
   const szg_frame_header *const header = &work->frame->header;
   szg_checksum_ranges ranges = {};
   ranges.count = header->section_count;
@@ -122,9 +122,8 @@ static szgpu_status check_sections(const szg_frame_work_cuda *work) {
     ranges.byte_counts[i] = szg_align_up(header->sections[i].stored_bytes, SZG_ALIGNMENT);
     ranges.expected[i] = header->sections[i].checksum;
   }
-  struct CUstream_st *const stream = work->device->stream;
-  SZG_TRY(szg_checksum_trees_cuda(&ranges, work->plan->leaves, work->plan->roots, stream));
-  SZG_TRY(szg_checksum_compare_cuda(&ranges, work->plan->roots, work->frame->verdict, stream));
+  SZG_TRY(szg_checksum_verify_cuda(&ranges, work->plan->leaves, work->frame->verdict,
+                                   szg_device_beside(work->device, SZG_SIDE_CHECKS)));
   return szg_device_mark(work->device, "checksums");
 }
 
@@ -152,16 +151,20 @@ static szgpu_status place_tiles(const szg_frame_work_cuda *work) {
   return szg_device_mark(work->device, "places");
 }
 
-static szgpu_status decode_codes(const szg_frame_work_cuda *work, szgpu_decoder decoder) {
+static szgpu_status build_book(const szg_frame_work_cuda *work) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  const szg_device_section *const book = &frame->sections[SZG_SECTION_CODEBOOK];
+  SZG_TRY(szg_decode_book_build_cuda(book->bytes, book->byte_count, 2 * frame->header.radius,
+                                     work->plan->book, frame->verdict, work->device->stream));
+  return szg_device_mark(work->device, "codebook");
+}
+
+static szgpu_status decode_codes(const szg_frame_work_cuda *work) {
   const szg_frame_input_cuda *const frame = work->frame;
   const szg_device_section *const sections = frame->sections;
   const szg_decompress_plan_cuda *const plan = work->plan;
   struct CUstream_st *const stream = work->device->stream;
   uint32_t const symbol_count = 2 * frame->header.radius;
-  SZG_TRY(szg_decode_book_build_cuda(sections[SZG_SECTION_CODEBOOK].bytes,
-                                     sections[SZG_SECTION_CODEBOOK].byte_count, symbol_count,
-                                     plan->book, frame->verdict, stream));
-  SZG_TRY(szg_device_mark(work->device, "codebook"));
   szg_linear_input_cuda input = {};
   input.words = (const uint32_t *)(const void *)sections[SZG_SECTION_BITSTREAM].bytes;
   input.word_count = sections[SZG_SECTION_BITSTREAM].byte_count / 4;
@@ -172,7 +175,7 @@ static szgpu_status decode_codes(const szg_frame_work_cuda *work, szgpu_decoder 
   input.code_count = frame->grid.value_count;
   input.places = plan->places.places;
   input.bit_count = plan->bit_count;
-  if (decoder == SZGPU_DECODER_CHUNKED)
+  if (work->decoder == SZGPU_DECODER_CHUNKED)
     SZG_TRY(szg_decode_chunked_cuda(plan->book, symbol_count, &frame->grid, &input, plan->codes,
                                     frame->verdict, stream));
   else
@@ -181,8 +184,36 @@ static szgpu_status decode_codes(const szg_frame_work_cuda *work, szgpu_decoder 
   return szg_device_mark(work->device, "decode");
 }
 
-static szgpu_status restore_values(const szg_frame_work_cuda *work) {
+static szgpu_status list_outliers(const szg_frame_work_cuda *work) {
+  if (!work->counts.exact && !work->counts.fill_mask_bytes) return SZGPU_OK;
+  return szg_places_select_marks_counted_cuda(&work->plan->places, work->frame->grid.tile_count,
+                                              work->counts.exact, work->counts.fill_mask_bytes,
+                                              work->device->stream);
+}
+
+/* ---- rows to values ---- */
+
+static uint64_t first_value_of(const szg_frame_work_cuda *work, const szg_frame_rows_cuda *rows) {
+  return rows->first_row * work->frame->grid.row_values;
+}
+
+static uint64_t value_count_of(const szg_frame_work_cuda *work, const szg_frame_rows_cuda *rows) {
+  return (rows->end_row - rows->first_row) * work->frame->grid.row_values;
+}
+
+static szgpu_status restore_raw(const szg_frame_work_cuda *work, const szg_frame_rows_cuda *rows) {
   const szg_frame_input_cuda *const frame = work->frame;
+  SZG_TRY(szg_planes_merge_cuda(frame->sections[SZG_SECTION_RAW].bytes, frame->grid.value_count,
+                                work->width, first_value_of(work, rows), value_count_of(work, rows),
+                                rows->values, work->device->stream));
+  return szg_device_mark(work->device, "raw");
+}
+
+static szgpu_status restore_linear(const szg_frame_work_cuda *work,
+                                   const szg_frame_rows_cuda *rows) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  const szg_grid *const grid = &frame->grid;
+  uint64_t const row_tiles = grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
   szg_restore_input_cuda input = {};
   input.codes = work->plan->codes;
   input.code_lengths = szg_decode_book_lengths_cuda(work->plan->book);
@@ -192,19 +223,19 @@ static szgpu_status restore_values(const szg_frame_work_cuda *work) {
   input.escape_bytes = frame->header.escape_bytes;
   input.axes = frame->header.axes;
   input.radius = frame->header.radius;
-  SZG_TRY(szg_tiles_restore_cuda(&work->quantizer, &frame->grid, &input, work->first_tile,
-                                 work->end_tile, frame->values, work->first_value,
-                                 work->value_count, frame->verdict, work->device->stream));
+  SZG_TRY(szg_tiles_restore_cuda(&work->quantizer, grid, &input,
+                                 rows->first_row / grid->row_quantum * row_tiles,
+                                 szg_div_up(rows->end_row, grid->row_quantum) * row_tiles,
+                                 rows->values, first_value_of(work, rows),
+                                 value_count_of(work, rows), frame->verdict, work->device->stream));
   return szg_device_mark(work->device, "restore");
 }
 
-static szgpu_status apply_outliers(const szg_frame_work_cuda *work) {
+static szgpu_status apply_outliers(const szg_frame_work_cuda *work,
+                                   const szg_frame_rows_cuda *rows) {
   const szg_frame_input_cuda *const frame = work->frame;
   const szg_places_cuda *const places = &work->plan->places;
-  struct CUstream_st *const stream = work->device->stream;
   if (!work->counts.exact && !work->counts.fill_mask_bytes) return SZGPU_OK;
-  SZG_TRY(szg_places_select_marks_counted_cuda(places, frame->grid.tile_count, work->counts.exact,
-                                               work->counts.fill_mask_bytes, stream));
   szg_outlier_input_cuda input = {};
   input.dtype = work->header->shape.dtype;
   input.grid = &frame->grid;
@@ -216,62 +247,70 @@ static szgpu_status apply_outliers(const szg_frame_work_cuda *work) {
   input.fill_bits = work->header->fill_bits;
   input.tiles = places->tiles;
   input.tile_count = places->tile_count;
-  SZG_TRY(szg_outlier_apply_cuda(&input, frame->values, work->first_value, work->value_count,
-                                 frame->verdict, stream));
+  SZG_TRY(szg_outlier_apply_cuda(&input, rows->values, first_value_of(work, rows),
+                                 value_count_of(work, rows), frame->verdict, work->device->stream));
   return szg_device_mark(work->device, "outliers");
 }
 
 /* ---- kinds of frame ---- */
 
-static szgpu_status restore_raw(const szg_frame_work_cuda *work) {
-  const szg_frame_input_cuda *const frame = work->frame;
-  SZG_TRY(szg_planes_merge_cuda(frame->sections[SZG_SECTION_RAW].bytes, frame->grid.value_count,
-                                work->width, work->first_value, work->value_count, frame->values,
-                                work->device->stream));
-  return szg_device_mark(work->device, "raw");
-}
-
-static szgpu_status restore_constant(const szg_frame_work_cuda *work) {
-  const szg_frame_input_cuda *const frame = work->frame;
-  SZG_TRY(szg_values_fill_cuda(frame->values, work->value_count, work->width,
-                               frame->header.constant_bits, work->device->stream));
-  return frame->header.section_count ? place_tiles(work) : SZGPU_OK;
-}
-
-szgpu_status szg_decompress_frame_cuda(szgpu_ctx *ctx, const szg_header *header,
-                                       const szg_decompress_plan_cuda *plan,
-                                       const szg_frame_input_cuda *frame) {
-  const szg_grid *const grid = &frame->grid;
-  uint64_t const row_tiles = grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
-  szg_frame_work_cuda work = {};
-  work.device = &ctx->device;
-  work.header = header;
-  work.plan = plan;
-  work.frame = frame;
-  work.counts = {
+szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
+                                 const szg_decompress_plan_cuda *plan,
+                                 const szg_frame_input_cuda *frame, szg_frame_work_cuda *work) {
+  *work = {};
+  work->device = &ctx->device;
+  work->decoder = ctx->options.decoder;
+  work->header = header;
+  work->plan = plan;
+  work->frame = frame;
+  work->counts = {
       counts_of(frame, SZG_SECTION_TILE_SIZES), counts_of(frame, SZG_SECTION_ESCAPE_COUNTS),
       counts_of(frame, SZG_SECTION_EXACT_COUNTS), counts_of(frame, SZG_SECTION_FILL_COUNTS)};
-  work.quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
-                                      header->has_fill, header->fill_bits);
-  work.first_tile = frame->first_row / grid->row_quantum * row_tiles;
-  work.end_tile = szg_div_up(frame->end_row, grid->row_quantum) * row_tiles;
-  work.first_value = frame->first_row * grid->row_values;
-  work.value_count = (frame->end_row - frame->first_row) * grid->row_values;
-  work.width = (unsigned)szg_dtype_bytes(header->shape.dtype);
-  SZG_TRY(check_sections(&work));
+  work->quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
+                                       header->has_fill, header->fill_bits);
+  work->width = (unsigned)szg_dtype_bytes(header->shape.dtype);
   switch (frame->header.kind) {
+    case SZG_FRAME_TILE:
+      return szg_tile_frame_open_cuda(work);
+    case SZG_FRAME_LINEAR:
+      return build_book(work);
+    default:
+      return SZGPU_OK;
+  }
+}
+
+szgpu_status szg_frame_prepare_cuda(const szg_frame_work_cuda *work) {
+  const szg_frame_header *const header = &work->frame->header;
+  switch (header->kind) {
     case SZG_FRAME_RAW:
-      return restore_raw(&work);
+      return SZGPU_OK;
     case SZG_FRAME_CONSTANT:
-      SZG_TRY(restore_constant(&work));
+      if (header->section_count) SZG_TRY(place_tiles(work));
       break;
     case SZG_FRAME_TILE:
-      SZG_TRY(szg_tile_frame_restore_cuda(&work));
+      SZG_TRY(szg_tile_frame_prepare_cuda(work));
       break;
     default:
-      SZG_TRY(place_tiles(&work));
-      SZG_TRY(decode_codes(&work, ctx->options.decoder));
-      SZG_TRY(restore_values(&work));
+      SZG_TRY(place_tiles(work));
+      SZG_TRY(decode_codes(work));
   }
-  return apply_outliers(&work);
+  return list_outliers(work);
+}
+
+szgpu_status szg_frame_restore_cuda(const szg_frame_work_cuda *work,
+                                    const szg_frame_rows_cuda *rows) {
+  switch (work->frame->header.kind) {
+    case SZG_FRAME_RAW:
+      return restore_raw(work, rows);
+    case SZG_FRAME_CONSTANT:
+      SZG_TRY(szg_values_fill_cuda(rows->values, value_count_of(work, rows), work->width,
+                                   work->frame->header.constant_bits, work->device->stream));
+      break;
+    case SZG_FRAME_TILE:
+      SZG_TRY(szg_tile_frame_restore_cuda(work, rows));
+      break;
+    default:
+      SZG_TRY(restore_linear(work, rows));
+  }
+  return apply_outliers(work, rows);
 }

@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "core/dispatch.h"
 #include "pipeline/decompress_frame.h"
 
 szgpu_status szg_load_tile_stream(szg_decode_job *job, uint64_t word_count) {
@@ -38,16 +37,10 @@ static void restore_raw(const szg_decode_job *job, const szg_tile *tile, const u
       memcpy(row_at(job, tile, z, y), words, row_bytes);
 }
 
-/* Sums modulo 2^16, read as signed. */
-SZG_HOT static void shorten(int32_t *points, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) points[i] = (int16_t)(uint16_t)(uint32_t)points[i];
-}
-
 szgpu_status szg_restore_tile_of_words(const szg_decode_job *job, uint64_t tile_index,
                                        const szg_tile *tile, uint64_t first_word,
                                        szg_tile_work *work) {
   const szg_frame_header *const frame = &job->reader.frame;
-  bool const is_wide = szg_is_wide(job->header->arithmetic);
   uint32_t const lattice_bits = szg_lattice_bits(job->header->arithmetic, frame->has_16_bits);
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(job->header->shape.dtype);
   uint32_t const raw_words = szg_raw_tile_words(tile->value_count, value_bytes);
@@ -69,8 +62,6 @@ szgpu_status szg_restore_tile_of_words(const szg_decode_job *job, uint64_t tile_
                      : szg_tile_decode(job->plan.tile_decoder, lattice_bits, frame->zero_groups,
                                        tile, words, word_count, &work->deltas);
   SZG_REQUIRE(is_tile, SZGPU_BAD_DATA);
-  szg_tile_sum(is_wide, tile, frame->axes, work);
-  if (frame->has_16_bits) shorten(work->deltas.narrow, tile->value_count);
-  szg_tile_restore(&job->quantizer, tile, work, job->values);
+  szg_tile_deltas_to_values(&job->quantizer, lattice_bits, frame->axes, tile, work, job->values);
   return SZGPU_OK;
 }

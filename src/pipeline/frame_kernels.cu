@@ -7,6 +7,7 @@
 
 #include "container/container.h"
 #include "core/cuda_check.cuh"
+#include "fused/tile_core.h"
 #include "huffman/huffman.h"
 
 namespace {
@@ -100,50 +101,14 @@ __device__ bool is_raw_with_outliers(const szg_tile_sums &sums, const szg_grid &
              szg_raw_tile_words(szg_tile_at(&grid, t).value_count, sums.shares.value_bytes);
 }
 
-/* A thread a tile where there are outliers, else one thread. */
 __global__ void __launch_bounds__(PlainPolicy::kThreads)
     tile_sums_check_kernel(szg_tile_sums sums, szg_grid grid, const szg_tile_place *totals,
                            szg_verdict *verdict) {
   uint64_t const first = (uint64_t)blockIdx.x * PlainPolicy::kThreads + threadIdx.x;
-  bool agrees = true;
-  if (first == 0)
-    agrees = sums.first_words[grid.tile_count] == sums.word_count &&
-             (!totals || shares_agree(sums.shares, *totals));
-  if (totals)
-    for (uint64_t t = first; t < grid.tile_count; t += (uint64_t)gridDim.x * PlainPolicy::kThreads)
-      agrees = agrees && !is_raw_with_outliers(sums, grid, t);
+  bool agrees = first > 0 || shares_agree(sums.shares, *totals);
+  for (uint64_t t = first; t < grid.tile_count; t += (uint64_t)gridDim.x * PlainPolicy::kThreads)
+    agrees = agrees && !is_raw_with_outliers(sums, grid, t);
   if (!agrees) verdict->bad_data = 1;
-}
-
-/* One thread. An entry of the table is kind and codec, raw bytes, stored bytes, checksum; kinds and
- * codecs are there already. */
-__global__ void __launch_bounds__(1)
-    tile_frame_layout_kernel(szg_tile_frame_cuda made, szg_checksum_ranges *ranges,
-                             uint64_t *frame_bytes) {
-  constexpr uint64_t kHeaderBytes =
-      SZG_FRAME_HEADER_BYTES + 8 + (uint64_t)SZG_TILE_SECTION_COUNT * SZG_SECTION_ENTRY_BYTES;
-  constexpr uint32_t kCodedSections = 3;
-  uint64_t const sizes[kCodedSections] = {made.book->section_bytes, 2 * made.tile_count,
-                                          4 * made.result->word_count};
-  bool const is_made = !made.result->is_too_large && !made.result->marked_tiles &&
-                       sizes[0] + sizes[1] + sizes[2] < made.raw_bytes;
-  ranges->count = is_made ? SZG_TILE_SECTION_COUNT : 0;
-  *frame_bytes = 0;
-  if (!is_made) return;
-  made.frame[1] = (uint8_t)*made.axes;
-  made.frame[3] |= (uint8_t)made.book->zero_groups;
-  uint8_t *place = made.frame + kHeaderBytes;
-  for (uint32_t i = 0; i < SZG_TILE_SECTION_COUNT; i++) {
-    uint64_t const bytes = i < kCodedSections ? sizes[i] : 0;
-    uint64_t const padded_bytes = (bytes + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
-    uint64_t *const entry =
-        (uint64_t *)(made.frame + SZG_FRAME_HEADER_BYTES + i * SZG_SECTION_ENTRY_BYTES);
-    entry[1] = entry[2] = bytes;
-    ranges->bytes[i] = place;
-    ranges->byte_counts[i] = padded_bytes;
-    place += padded_bytes;
-  }
-  *frame_bytes = (uint64_t)(place - made.frame);
 }
 
 szgpu_status plain_blocks(uint64_t item_count, unsigned *blocks) {
@@ -220,18 +185,10 @@ szgpu_status szg_frame_sums_check_cuda(const szg_frame_sums *sums, const szg_til
 szgpu_status szg_tile_sums_check_cuda(const szg_tile_sums *sums, const szg_grid *grid,
                                       const szg_tile_place *totals, szg_verdict *verdict,
                                       struct CUstream_st *stream) {
-  unsigned blocks = 1;
-  if (totals) SZG_TRY(plain_blocks(grid->tile_count, &blocks));
-  unsigned const threads = totals ? PlainPolicy::kThreads : 1;
-  tile_sums_check_kernel<<<blocks, threads, 0, stream>>>(*sums, *grid, totals, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-szgpu_status szg_tile_frame_layout_cuda(const szg_tile_frame_cuda *frame,
-                                        szg_checksum_ranges *ranges, uint64_t *frame_bytes,
-                                        struct CUstream_st *stream) {
-  tile_frame_layout_kernel<<<1, 1, 0, stream>>>(*frame, ranges, frame_bytes);
+  unsigned blocks = 0;
+  SZG_TRY(plain_blocks(grid->tile_count, &blocks));
+  tile_sums_check_kernel<<<blocks, PlainPolicy::kThreads, 0, stream>>>(*sums, *grid, totals,
+                                                                       verdict);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -6,7 +6,6 @@
 
 #include "container/checksum.h"
 #include "core/tiles.h"
-#include "fused/tile_cuda.h"
 
 SZG_C_BEGIN
 
@@ -41,38 +40,18 @@ szgpu_status szg_frame_sums_check_cuda(const szg_frame_sums *sums, const szg_til
                                        uint64_t *bit_count, szg_verdict *verdict,
                                        struct CUstream_st *stream) SZG_CHECKED;
 
-/* What a tile frame's counts must add up to. */
+/* What the outliers of a tile frame must add up to. */
 typedef struct szg_tile_sums {
-  const uint16_t *sizes;       /* [tiles] */
-  const uint64_t *first_words; /* [tiles + 1] */
-  uint64_t word_count;         /* of the bitstream */
-  szg_tile_counts counts;      /* exact and fill */
-  szg_frame_sums shares;       /* exact and fill: is_linear is false, escapes are 0 */
+  const uint16_t *sizes;  /* [tiles] */
+  szg_tile_counts counts; /* exact and fill */
+  szg_frame_sums shares;  /* exact and fill: is_linear is false, escapes are 0 */
 } szg_tile_sums;
 
-/* Compares the words' sum and, where totals (of all tiles) are given, the outliers' ones;
- * verdict->bad_data where they disagree, or where a raw tile has outliers. totals: NULL where the
- * frame has no outliers. */
+/* Compares with totals (of all tiles); verdict->bad_data where they disagree, or where a raw tile
+ * has outliers. */
 szgpu_status szg_tile_sums_check_cuda(const szg_tile_sums *sums, const szg_grid *grid,
                                       const szg_tile_place *totals, szg_verdict *verdict,
                                       struct CUstream_st *stream) SZG_CHECKED;
-
-/* A tile frame without outliers, of which the host knows all but what compression finds. */
-typedef struct szg_tile_frame_cuda {
-  uint8_t *frame; /* with its header, but for what follows from these: */
-  const uint32_t *axes;
-  const szg_tile_book_cuda *book;
-  const szg_tile_result_cuda *result;
-  uint64_t tile_count;
-  uint64_t raw_bytes; /* of the values */
-} szg_tile_frame_cuda;
-
-/* Completes the header but for its checksums, sets the ranges that these are of, and *frame_bytes.
- * Where the frame is not to be, since it has outliers after all, or is too large for its room or as
- * large as the values, there are no ranges, and *frame_bytes is 0. */
-szgpu_status szg_tile_frame_layout_cuda(const szg_tile_frame_cuda *frame,
-                                        szg_checksum_ranges *ranges, uint64_t *frame_bytes,
-                                        struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
 

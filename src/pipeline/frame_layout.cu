@@ -45,9 +45,8 @@ szgpu_status szg_frame_finish_cuda(const szg_frame_job_cuda *job,
                           szg_frame_header_bytes(layout->header.section_count)));
   if (!layout->is_padded)
     SZG_TRY(szg_sections_pad_cuda(&layout->ranges, layout->held_bytes, device->stream));
-  SZG_TRY(szg_checksum_trees_cuda(&layout->ranges, plan->leaves, plan->roots, device->stream));
-  SZG_TRY(szg_frame_header_seal_cuda(header_place, layout->header.section_count, plan->roots,
-                                     device->stream));
+  SZG_TRY(szg_checksum_seal_cuda(&layout->ranges, plan->leaves, plan->ticket, header_place,
+                                 device->stream));
   return szg_device_mark(device, "checksums");
 }
 

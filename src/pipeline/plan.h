@@ -16,6 +16,9 @@ SZG_C_BEGIN
 /* Tiles handled as one by a worker: 64 Ki codes, which fit a second-level cache. */
 enum { SZG_PART_TILES = 16 };
 
+/* Most tiles that are kept after counting: as many as are always counted. */
+enum { SZG_MOST_KEPT = SZG_LEAST_COUNTED };
+
 /* Per worker. */
 typedef struct szg_compress_worker {
   szg_tile_work tile;
@@ -36,6 +39,14 @@ typedef struct szg_part_slot {
   uint64_t free_for;   /* atomic: the part that may have the slot */
   bool is_done;        /* and waits for its place */
 } szg_part_slot;
+
+/* Tile layout, lattice of 16 bits: what counting a tile for the codebook found, so that its values
+ * are not needed again to code it. */
+typedef struct szg_kept_tile {
+  int16_t deltas[SZG_TILE_VALUES];
+  uint8_t marks[SZG_TILE_VALUES]; /* SZG_MARK_*; valid if has_marks */
+  bool has_marks;
+} szg_kept_tile;
 
 /* Everything a frame's compression works on besides field and archive. */
 typedef struct szg_compress_plan {
@@ -59,6 +70,8 @@ typedef struct szg_compress_plan {
   szg_tile_encoder *encoder;
   szg_part_slot *slots; /* [slot_count] */
   uint32_t slot_count;
+  szg_kept_tile *kept; /* [kept_count]: the first ones counted */
+  uint32_t kept_count;
 } szg_compress_plan;
 
 /* What a plan is made for. */

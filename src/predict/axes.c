@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/dispatch.h"
+
 typedef struct choice_job {
   const szg_quantizer *quantizer;
   const szg_grid *grid;
@@ -23,10 +25,44 @@ static szgpu_status sample_part(void *job_pointer, uint64_t i, int worker) {
   return SZGPU_OK;
 }
 
-/* Four tables by turns, as the histogram of all codes has (huffman/histogram.c says why). */
-static void count_codes(const uint16_t *codes, uint32_t code_count,
-                        uint32_t counts[4][2 * SZG_COST_RADIUS]) {
-  for (uint32_t i = 0; i < code_count; i++) counts[i % 4][codes[i]]++;
+/* szg_delta_class without a branch, so that it vectorizes. As a float, a magnitude has its width as
+ * exponent; without its low 8 bits it is not rounded up to the next. */
+SZG_INLINE uint32_t narrow_class(int32_t delta) {
+  uint32_t const magnitude = delta < 0 ? 0 - (uint32_t)delta : (uint32_t)delta;
+  float const rounded = (float)(int32_t)(magnitude & ~UINT32_C(255));
+  uint32_t bits;
+  memcpy(&bits, &rounded, sizeof bits);
+  uint32_t const large_class = SZG_LARGE_CLASSES + (bits >> 23 & 255) - 126;
+  uint32_t const is_small = magnitude < SZG_COST_RADIUS ? UINT32_MAX : 0;
+  return (((uint32_t)delta + SZG_COST_RADIUS) & is_small) | (large_class & ~is_small);
+}
+
+SZG_HOT static void find_classes(bool is_wide, const szg_tile_points *deltas, uint32_t count,
+                                 uint16_t *restrict classes) {
+  if (is_wide)
+    for (uint32_t i = 0; i < count; i++) classes[i] = (uint16_t)szg_delta_class(deltas->wide[i]);
+  else
+    for (uint32_t i = 0; i < count; i++) classes[i] = (uint16_t)narrow_class(deltas->narrow[i]);
+}
+
+/* Tables by turns, as the histogram of all codes has (huffman/histogram.c says why). */
+static void count_classes(const uint16_t *classes, uint32_t count,
+                          uint32_t counts[SZG_COST_TABLES][SZG_COST_CLASSES]) {
+  uint32_t i = 0;
+  for (; i + SZG_COST_TABLES <= count; i += SZG_COST_TABLES)
+    for (uint32_t t = 0; t < SZG_COST_TABLES; t++) counts[t][classes[i + t]]++;
+  for (; i < count; i++) counts[0][classes[i]]++;
+}
+
+/* szg_sums_add for each of the counts, in a loop that vectorizes. */
+SZG_HOT static szg_count_sums sum_counts(const uint32_t *counts, uint32_t class_count) {
+  szg_count_sums sums = {0, 0, 0};
+  for (uint32_t c = 0; c < class_count; c++) {
+    sums.total += counts[c];
+    sums.used += counts[c] != 0;
+    sums.logs += counts[c] * szg_log2_fixed(counts[c] | (counts[c] == 0));
+  }
+  return sums;
 }
 
 /* One set of axes: the sample's deltas by class. */
@@ -36,24 +72,24 @@ static szgpu_status cost_part(void *job_pointer, uint64_t part, int worker) {
   szg_choice_work *const work = job->work;
   uint32_t const axes = (uint32_t)part + 1;
   bool const is_wide = szg_is_wide(job->quantizer->arithmetic);
-  uint32_t *const classes = work->classes[axes];
-  memset(classes, 0, sizeof work->classes[axes]);
   szg_cost_work *const set = &work->sets[part];
+  uint32_t *const counts = set->counts[0];
   memset(set->counts, 0, sizeof set->counts);
   for (uint32_t i = 0; i < job->sample_count; i++) {
     const szg_tile *const tile = &work->tiles[i];
-    szg_tile_difference(is_wide, tile, axes, &work->sample[i].lattice, &set->tile.deltas);
-    uint32_t const escape_count =
-        szg_tile_code(is_wide, tile, SZG_COST_RADIUS, &set->tile, set->codes, set->escapes);
-    count_codes(set->codes, tile->value_count, set->counts);
-    for (uint32_t c = 0; c < escape_count; c++) classes[szg_delta_class(set->escapes[c])]++;
+    szg_tile_difference(is_wide, tile, axes, &work->sample[i].lattice, &set->deltas);
+    find_classes(is_wide, &set->deltas, tile->value_count, set->delta_classes);
+    count_classes(set->delta_classes, tile->value_count, set->counts);
   }
-  for (uint32_t s = SZG_ESCAPE_SYMBOL + 1; s < 2 * SZG_COST_RADIUS; s++)
-    classes[s] = set->counts[0][s] + set->counts[1][s] + set->counts[2][s] + set->counts[3][s];
-  szg_set_sums sums = {{0}, {0}, 0};
-  for (uint32_t c = 0; c < SZG_COST_CLASSES; c++) szg_set_sums_add(&sums, c, classes[c]);
+  for (int t = 1; t < SZG_COST_TABLES; t++)
+    for (uint32_t c = 0; c < SZG_COST_CLASSES; c++) counts[c] += set->counts[t][c];
+  const uint32_t *const large_counts = counts + SZG_LARGE_CLASSES;
+  szg_set_sums sums = {.small = sum_counts(counts, SZG_LARGE_CLASSES),
+                       .large = sum_counts(large_counts, SZG_COST_CLASSES - SZG_LARGE_CLASSES)};
+  for (uint32_t w = 0; w < SZG_COST_CLASSES - SZG_LARGE_CLASSES; w++)
+    sums.large_bits += (uint64_t)w * large_counts[w];
   work->has_large[axes] = sums.large.total > 0;
-  work->costs[axes] = szg_set_cost(&sums, classes[SZG_COST_RADIUS]);
+  work->costs[axes] = szg_set_cost(&sums, counts[SZG_COST_RADIUS]);
   return SZGPU_OK;
 }
 

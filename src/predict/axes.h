@@ -14,12 +14,13 @@
 
 SZG_C_BEGIN
 
+enum { SZG_COST_TABLES = 4 };
+
 /* One set of axes at work: too much for the stack of a thread. */
 typedef struct szg_cost_work {
-  szg_tile_work tile;
-  uint16_t codes[SZG_TILE_VALUES];
-  int64_t escapes[SZG_TILE_VALUES];
-  uint32_t counts[4][2 * SZG_COST_RADIUS];
+  szg_tile_points deltas;
+  uint16_t delta_classes[SZG_TILE_VALUES];
+  uint32_t counts[SZG_COST_TABLES][SZG_COST_CLASSES]; /* of the classes */
 } szg_cost_work;
 
 /* Memory for the choice. */
@@ -29,9 +30,8 @@ typedef struct szg_choice_work {
   szg_tile tiles[SZG_MOST_SAMPLE];
   bool has_large[SZG_AXES_SETS + 1]; /* by set: a delta of SZG_COST_RADIUS or more */
   uint64_t costs[SZG_AXES_SETS + 1]; /* by set */
-  uint32_t classes[SZG_AXES_SETS + 1][SZG_COST_CLASSES];
-  uint32_t deltas[SZG_MAX_SYMBOLS]; /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */
-  uint64_t widest;                  /* the greatest szg_delta_spread of the others */
+  uint32_t deltas[SZG_MAX_SYMBOLS];  /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */
+  uint64_t widest;                   /* the greatest szg_delta_spread of the others */
 } szg_choice_work;
 
 typedef struct szg_choice {
@@ -46,7 +46,9 @@ szgpu_status szg_choose(szg_threads *threads, const szg_quantizer *quantizer, co
 
 /* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
 
+/* Of work, and how many of them, from the first one on, must be 0. */
 uint64_t szg_choice_work_bytes_cuda(void);
+uint64_t szg_choice_zeroed_bytes_cuda(void);
 /* The same choice; work is aligned to 8. */
 szgpu_status szg_choose_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
                              const void *frame_values, uint32_t asked_radius, void *work,

@@ -7,12 +7,32 @@
 
 #include "core/bytes.h"
 #include "core/dispatch.h"
+#include "predict/sum_rows.h"
 
-enum { CACHE_LINE = 64 };
+enum { CACHE_LINE = 64, BLOCK_VALUES = 32 };
+
+/* Rows of the tile's plane z that may be read in whole blocks: nothing behind the tile's last value
+ * is sure to be there. */
+static uint32_t count_readable_rows(const szg_tile *tile, uint32_t z) {
+  uint32_t const width = tile->x_extent;
+  uint32_t const read = (width + BLOCK_VALUES - 1) / BLOCK_VALUES * BLOCK_VALUES;
+  if (read == width) return tile->y_extent;
+  uint64_t const there =
+      (tile->z_extent - 1 - z) * tile->z_stride + (tile->y_extent - 1) * tile->y_stride + width;
+  if (there < read) return 0;
+  return (uint32_t)szg_lesser_u64(tile->y_extent, (there - read) / tile->y_stride + 1);
+}
+
+/* Not only addresses of values: what is behind the field does no harm. */
+SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
+  for (size_t ahead = 0; ahead < row_bytes; ahead += CACHE_LINE)
+    __builtin_prefetch((void *)((uintptr_t)row + ahead));
+}
 
 #define VALUE float
 #define BITS uint32_t
 #define POINT int32_t
+#define FOUND int32_t
 #define LATTICE szg_lattice_f32
 #define RESTORE szg_restore_f32
 #define WITHIN szg_within_f32
@@ -22,6 +42,7 @@ enum { CACHE_LINE = 64 };
 #define VALUE float
 #define BITS uint32_t
 #define POINT int32_t
+#define FOUND int32_t
 #define LATTICE szg_lattice_f32_close
 #define RESTORE szg_restore_f32_close
 #define WITHIN szg_within_f32_close
@@ -31,6 +52,7 @@ enum { CACHE_LINE = 64 };
 #define VALUE double
 #define BITS uint64_t
 #define POINT int32_t
+#define FOUND int32_t
 #define LATTICE szg_lattice_f64
 #define RESTORE szg_restore_f64
 #define WITHIN szg_within_f64
@@ -40,21 +62,57 @@ enum { CACHE_LINE = 64 };
 #define VALUE double
 #define BITS uint64_t
 #define POINT int64_t
+#define FOUND int64_t
 #define LATTICE szg_lattice_f64_wide
 #define RESTORE szg_restore_f64_wide
 #define WITHIN szg_within_f64
 #define SUFFIX f64_wide
 #include "predict/quantize.inc"
 
+#define VALUE float
+#define BITS uint32_t
+#define POINT int16_t
+#define FOUND int32_t
+#define LATTICE szg_lattice_f32
+#define RESTORE szg_restore_f32
+#define WITHIN szg_within_f32
+#define SUFFIX f32_slim
+#include "predict/quantize.inc"
+
+#define VALUE double
+#define BITS uint64_t
+#define POINT int16_t
+#define FOUND int32_t
+#define LATTICE szg_lattice_f64
+#define RESTORE szg_restore_f64
+#define WITHIN szg_within_f64
+#define SUFFIX f64_slim
+#include "predict/quantize.inc"
+
+#define UPOINT uint16_t
+#define SUM_ROWS SZG_WITH_AVX2(szg_sum_slim_rows_avx2, sum_rows_slim)
+#define SUFFIX slim
+#include "predict/difference.inc"
+
+#define UPOINT uint32_t
+#define SUM_ROWS SZG_WITH_AVX2(szg_sum_narrow_rows_avx2, sum_rows_narrow)
+#define SUFFIX narrow
+#include "predict/difference.inc"
+
+#define UPOINT uint64_t
+#define SUM_ROWS sum_rows_wide
+#define SUFFIX wide
+#include "predict/difference.inc"
+
 #define POINT int32_t
 #define UPOINT uint32_t
 #define SUFFIX narrow
-#include "predict/difference.inc"
+#include "predict/codes.inc"
 
 #define POINT int64_t
 #define UPOINT uint64_t
 #define SUFFIX wide
-#include "predict/difference.inc"
+#include "predict/codes.inc"
 
 void szg_tile_quantize(const szg_quantizer *k, const szg_tile *tile, const void *frame_values,
                        szg_tile_work *work) {
@@ -158,4 +216,43 @@ void szg_tile_restore(const szg_quantizer *k, const szg_tile *tile, const szg_ti
     default:
       restore_tile_f64_wide(k, tile, work->deltas.wide, frame_values);
   }
+}
+
+/* ---- the tile layout ---- */
+
+static bool quantize_slim(const szg_quantizer *k, const szg_tile *tile, const void *frame_values,
+                          szg_tile_work *work) {
+  return k->arithmetic == SZG_ARITHMETIC_F32
+             ? quantize_tile_f32_slim(k, tile, frame_values, work->lattice.slim, work->marks)
+             : quantize_tile_f64_slim(k, tile, frame_values, work->lattice.slim, work->marks);
+}
+
+void szg_tile_values_to_deltas(const szg_quantizer *k, uint32_t lattice_bits, uint32_t axes,
+                               const szg_tile *tile, const void *frame_values, szg_tile_work *work,
+                               void *deltas) {
+  if (lattice_bits == 16) {
+    work->has_marks = quantize_slim(k, tile, frame_values, work);
+    difference_tile_slim(tile, axes, (const uint16_t *)work->lattice.slim, deltas);
+    return;
+  }
+  szg_tile_quantize(k, tile, frame_values, work);
+  if (lattice_bits == 32)
+    difference_tile_narrow(tile, axes, (const uint32_t *)work->lattice.narrow, deltas);
+  else
+    difference_tile_wide(tile, axes, (const uint64_t *)work->lattice.wide, deltas);
+}
+
+void szg_tile_deltas_to_values(const szg_quantizer *k, uint32_t lattice_bits, uint32_t axes,
+                               const szg_tile *tile, szg_tile_work *work, void *frame_values) {
+  if (lattice_bits != 16) {
+    szg_tile_sum(lattice_bits == 64, tile, axes, work);
+    szg_tile_restore(k, tile, work, frame_values);
+    return;
+  }
+  int16_t *const points = work->deltas.slim;
+  sum_tile_slim(tile, axes, (uint16_t *)points);
+  if (k->arithmetic == SZG_ARITHMETIC_F32)
+    restore_tile_f32_slim(k, tile, points, frame_values);
+  else
+    restore_tile_f64_slim(k, tile, points, frame_values);
 }

@@ -20,8 +20,10 @@
 
 SZG_C_BEGIN
 
-/* Lattice points of a tile or their differences, in code order. */
+/* Lattice points of a tile or their differences, in code order. slim: on the 16-bit lattice, where
+ * the tile layout has it. */
 typedef union szg_tile_points {
+  int16_t slim[SZG_TILE_VALUES];
   int32_t narrow[SZG_TILE_VALUES];
   int64_t wide[SZG_TILE_VALUES];
 } szg_tile_points;
@@ -64,6 +66,17 @@ void szg_tile_sum(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_wo
 /* Lattice points in work->deltas to values of the frame. */
 void szg_tile_restore(const szg_quantizer *quantizer, const szg_tile *tile,
                       const szg_tile_work *work, void *frame_values);
+
+/* All at once for the tile layout, where the lattice may have 16 bits (lattice_bits: 16, 32 or 64;
+ * 16 with SZG_ARITHMETIC_F32 and _F64 only), and differences wrap in as many. deltas: int16_t,
+ * int32_t or int64_t, SZG_TILE_VALUES of them, or those of the work. Marks are the work's. */
+void szg_tile_values_to_deltas(const szg_quantizer *quantizer, uint32_t lattice_bits, uint32_t axes,
+                               const szg_tile *tile, const void *frame_values, szg_tile_work *work,
+                               void *deltas);
+
+/* And back: the work's deltas, which become lattice points, to values of the frame. */
+void szg_tile_deltas_to_values(const szg_quantizer *quantizer, uint32_t lattice_bits, uint32_t axes,
+                               const szg_tile *tile, szg_tile_work *work, void *frame_values);
 
 static inline bool szg_is_wide(uint32_t arithmetic) {
   return arithmetic == SZG_ARITHMETIC_F64_WIDE;

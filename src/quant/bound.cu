@@ -1,8 +1,9 @@
 /* bound.cu - the range pass over values on the device.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads each value once, 4 or 8 bytes, and brings 32 bytes back to the host. What follows from them
- * is decided by bound.c, for both backends.
+ * Reads each value once, 4 or 8 bytes; the block that finishes last stores 32 bytes straight into
+ * the host's memory. What follows from them is decided by bound.c, for both backends. Values are
+ * read from the last to the first: the kernels after this one begin where it ends.
  * Values are told apart as integers. `ordered` bits rise with the value: the sign bit flipped, and
  * of negative values all others too. Then 0 and ~0 are NaN, so that least and greatest can begin
  * there, and the complement of the least one begins at 0 as the greatest does.
@@ -14,6 +15,7 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "core/cuda_check.cuh"
+#include "core/last_block.cuh"
 
 namespace {
 
@@ -27,10 +29,16 @@ struct RangePolicy {
 typedef unsigned long long Atomic; /* what 64-bit atomics take */
 
 /* What blocks put together, by maximum or OR: nothing found is 0. */
-struct RangeWork {
+struct RangeFound {
   Atomic least_complement, greatest; /* ordered bits */
   Atomic fills_seen;
   Atomic greatest_magnitude; /* bits of a double */
+};
+
+/* 0 between passes. */
+struct RangeWork {
+  RangeFound found;
+  uint32_t ticket;
 };
 static_assert(sizeof(RangeWork) <= SZG_RANGE_WORK_BYTES, "more than the caller gives");
 
@@ -149,7 +157,7 @@ struct ExtremesPass {
     }
   };
 
-  static __device__ void add(const Found &found, RangeWork *work) {
+  static __device__ void add(const Found &found, RangeFound *work) {
     atomicMax(&work->least_complement, (Atomic)(Bits)~found.least);
     atomicMax(&work->greatest, (Atomic)found.greatest);
     if (found.fills_seen) atomicOr(&work->fills_seen, (Atomic)found.fills_seen);
@@ -183,7 +191,7 @@ struct MagnitudePass {
     __device__ Found operator()(Found a, Found b) const { return a > b ? a : b; }
   };
 
-  static __device__ void add(Found found, RangeWork *work) {
+  static __device__ void add(Found found, RangeFound *work) {
     atomicMax(&work->greatest_magnitude, (Atomic)__double_as_longlong(found));
   }
 };
@@ -209,7 +217,8 @@ Span<Format> span_of(const void *values, uint64_t value_count) {
 
 template <class Pass>
 __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPerMultiprocessor)
-    values_reduce_kernel(Span<typename Pass::Format> span, Pass pass, RangeWork *work) {
+    values_reduce_kernel(Span<typename Pass::Format> span, Pass pass, RangeWork *work,
+                         RangeFound *result) {
   typedef typename Pass::Format Format;
   typedef cub::BlockReduce<typename Pass::Found, RangePolicy::kThreads> BlockReduce;
   constexpr uint64_t chunk_vectors =
@@ -218,8 +227,9 @@ __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPer
   typename Pass::Found found = Pass::nothing();
 
   auto const *const vectors = (const Vector<Format> *)(span.values + span.head_count);
-  for (uint64_t chunk = blockIdx.x * chunk_vectors; chunk < span.vector_count;
-       chunk += gridDim.x * chunk_vectors) {
+  uint64_t const chunk_count = (span.vector_count + chunk_vectors - 1) / chunk_vectors;
+  for (uint64_t later = blockIdx.x; later < chunk_count; later += gridDim.x) {
+    uint64_t const chunk = (chunk_count - 1 - later) * chunk_vectors;
     Vector<Format> loaded[RangePolicy::kVectorsInFlight];
 #pragma unroll
     for (int i = 0; i < RangePolicy::kVectorsInFlight; i++) {
@@ -241,12 +251,17 @@ __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPer
   }
 
   found = BlockReduce(reduce_memory).Reduce(found, typename Pass::Combine());
-  if (threadIdx.x == 0) Pass::add(found, work);
+  if (threadIdx.x > 0) return;
+  Pass::add(found, &work->found);
+  if (!szg::takes_last_ticket(&work->ticket)) return;
+  *result = {__ldcg(&work->found.least_complement), __ldcg(&work->found.greatest),
+             __ldcg(&work->found.fills_seen), __ldcg(&work->found.greatest_magnitude)};
+  work->found = {0, 0, 0, 0};
 }
 
 /* One pass, and what it found, on the host. */
 template <class Pass>
-szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeWork *found) {
+szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *found) {
   szg_device *const device = cuda->device;
   int multiprocessor_count = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessor_count));
@@ -255,11 +270,9 @@ szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeWork *f
   unsigned const blocks =
       szg_grid_blocks(span.vector_count, RangePolicy::kThreads * RangePolicy::kVectorsInFlight,
                       (unsigned)multiprocessor_count * RangePolicy::kBlocksPerMultiprocessor);
-  SZG_TRY(szg_device_set(device, cuda->work, 0, sizeof *found));
   values_reduce_kernel<<<blocks, RangePolicy::kThreads, 0, device->stream>>>(
-      span, pass, (RangeWork *)cuda->work);
+      span, pass, (RangeWork *)cuda->work, (RangeFound *)cuda->pinned_work);
   SZG_TRY_LAUNCH();
-  SZG_TRY(szg_device_copy(device, cuda->pinned_work, cuda->work, sizeof *found));
   SZG_TRY(szg_device_wait(device, true));
   memcpy(found, cuda->pinned_work, sizeof *found);
   return SZGPU_OK;
@@ -271,7 +284,7 @@ szgpu_status find_extremes(const szg_value_source_cuda *cuda, const uint64_t *na
   typedef typename Format::Bits Bits;
   ExtremesPass<Format> const pass = {named_fill ? (Bits)*named_fill : no_value<Format>(),
                                      named_fill != NULL};
-  RangeWork found;
+  RangeFound found;
   SZG_TRY(run_pass(cuda, pass, &found));
   *extremes = {INFINITY, -INFINITY, (uint32_t)found.fills_seen};
   if (found.greatest == 0) return SZGPU_OK;
@@ -286,7 +299,7 @@ szgpu_status greatest_up_to(const szg_value_source_cuda *cuda, const szg_range *
   typedef typename Format::Bits Bits;
   MagnitudePass<Format> const pass = {range->has_fill ? (Bits)range->fill_bits : no_value<Format>(),
                                       limit};
-  RangeWork found;
+  RangeFound found;
   SZG_TRY(run_pass(cuda, pass, &found));
   memcpy(greatest, &found.greatest_magnitude, sizeof *greatest);
   return SZGPU_OK;

@@ -74,7 +74,8 @@ bool szg_quantizer_shorten(double greatest, szg_quantizer *k);
 
 /* ---- CUDA ---- */
 
-/* Of device memory, and as many pinned ones to bring the result back. Aligned to 8. */
+/* Of device memory, 0 before and after a pass, and as many pinned ones that the result goes to.
+ * Aligned to 8. */
 enum { SZG_RANGE_WORK_BYTES = 64 };
 
 /* Values on the device. Each pass waits for its result: one round trip. */

@@ -5,11 +5,33 @@
 
 #include <string.h>
 
-enum { CONTINUED = 255 };
+enum { CONTINUED = 255, BLOCK = 64 };
+
+/* Every symbol of the mask, and the one `distance` before it: from the last one on, as those before
+ * must still be what they were. In blocks, so that it vectorizes. */
+static void difference(uint8_t *mask, uint32_t value_count, uint32_t distance) {
+  for (uint32_t end = value_count; end > distance;) {
+    uint32_t const count = end - distance < BLOCK ? end - distance : BLOCK;
+    end -= count;
+    uint8_t *const block = mask + end;
+    const uint8_t *const before = block - distance;
+    uint8_t changed[BLOCK];
+    for (uint32_t i = 0; i < count; i++) changed[i] = block[i] ^ before[i];
+    memcpy(block, changed, count);
+  }
+}
+
+static void sum(uint8_t *mask, uint32_t value_count, uint32_t distance) {
+  for (uint32_t first = distance; first < value_count; first += distance) {
+    uint32_t const left = value_count - first, count = left < distance ? left : distance;
+    const uint8_t *const restrict before = mask + first - distance;
+    uint8_t *const restrict changed = mask + first;
+    for (uint32_t i = 0; i < count; i++) changed[i] ^= before[i];
+  }
+}
 
 size_t szg_mask_encode(uint8_t *mask, uint32_t value_count, uint32_t distance, uint8_t *bytes) {
-  if (distance)
-    for (uint32_t i = value_count; i-- > distance;) mask[i] ^= mask[i - distance];
+  if (distance) difference(mask, value_count, distance);
   size_t byte_count = 0;
   uint8_t symbol = 0;
   for (uint32_t i = 0;;) {
@@ -34,7 +56,6 @@ bool szg_mask_decode(const uint8_t *bytes, size_t byte_count, uint32_t value_cou
     if (bytes[i] != CONTINUED) symbol = !symbol;
   }
   memset(mask + filled, symbol, value_count - filled);
-  if (distance)
-    for (uint32_t i = distance; i < value_count; i++) mask[i] ^= mask[i - distance];
+  if (distance) sum(mask, value_count, distance);
   return true;
 }

@@ -64,9 +64,11 @@ szg_choice choose_on_device(const Case &tested, const szg_quantizer &quantizer,
   DeviceArray<uint64_t> work((szg_choice_work_bytes_cuda() + 7) / 8);
   DeviceArray<Value> field(values);
   DeviceArray<szg_choice> choice(1);
-  for (int time = 0; time < 2; time++) /* the second time as the first one left the memory */
+  for (int time = 0; time < 2; time++) { /* the second time as the first one left the memory */
+    MUST(cudaMemsetAsync(work.data(), 0, szg_choice_zeroed_bytes_cuda(), cuda_test::stream));
     MUST(szg_choose_cuda(&quantizer, &tested.grid, field.data(), asked_radius, work.data(),
                          choice.data(), cuda_test::stream));
+  }
   return choice.host()[0];
 }
 

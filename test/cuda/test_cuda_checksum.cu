@@ -1,4 +1,4 @@
-/* test_cuda_checksum.cu - trees, comparison and seal on a GPU against libxxhash and the CPU's own.
+/* test_cuda_checksum.cu - checksums verified and sealed on a GPU against libxxhash and the CPU's.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <xxhash.h>
@@ -58,32 +58,33 @@ szg_checksum_ranges ranges_of(const uint8_t *device_bytes, const std::vector<Str
   return ranges;
 }
 
-/* Trees over stretches of the same bytes here and there: every leaf, every root, and nothing
- * written beyond them. */
+uint64_t checksum_word(uint32_t section) {
+  return (SZG_FRAME_HEADER_BYTES + (section + 1) * SZG_SECTION_ENTRY_BYTES) / 8 - 1;
+}
+
+/* Trees over stretches of the same bytes here and there: every root, and nothing written beyond the
+ * memory that leaves have. */
 void check_trees(const std::vector<uint8_t> &bytes, const DeviceArray<uint8_t> &device_bytes,
                  const std::vector<Stretch> &stretches) {
-  std::vector<uint64_t> leaves, roots;
+  std::vector<uint64_t> roots;
+  size_t leaf_count = 0;
   for (Stretch const &stretch : stretches) {
-    std::vector<uint64_t> const own = leaves_of(bytes.data() + stretch.start, stretch.byte_count);
-    leaves.insert(leaves.end(), own.begin(), own.end());
-    roots.push_back(root_of(bytes.data() + stretch.start, stretch.byte_count));
+    std::vector<uint64_t> const leaves = leaves_of(&bytes[stretch.start], stretch.byte_count);
+    roots.push_back(XXH3_64bits(leaves.data(), leaves.size() * sizeof(uint64_t)));
+    leaf_count += leaves.size();
   }
-  leaves.push_back(kPoison);
-  roots.push_back(kPoison);
-  DeviceArray<uint64_t> device_leaves(leaves.size()), device_roots(roots.size());
+  DeviceArray<uint64_t> leaves(leaf_count + 1), header(checksum_word(kMostRanges) + 2);
+  DeviceArray<uint32_t> ticket(1);
+  ticket.zero();
   szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
   for (int run = 0; run < 2; run++) { /* the second over what the first left behind */
-    MUST(szg_checksum_trees_cuda(&ranges, device_leaves.data(), device_roots.data(), stream));
-    std::vector<uint64_t> const found_leaves = device_leaves.host(),
-                                found_roots = device_roots.host();
-    for (size_t i = 0; i < roots.size(); i++)
-      CHECK(found_roots[i] == roots[i], "run %d, root %zu of %zu, over %llu bytes", run, i,
-            stretches.size(),
-            (unsigned long long)(i < stretches.size() ? stretches[i].byte_count : 0));
-    for (size_t i = 0; i < leaves.size(); i++) {
-      CHECK(found_leaves[i] == leaves[i], "run %d, leaf %zu of %zu", run, i, leaves.size());
-      if (found_leaves[i] != leaves[i]) break; /* one says enough */
-    }
+    MUST(szg_checksum_seal_cuda(&ranges, leaves.data(), ticket.data(), (uint8_t *)header.data(),
+                                stream));
+    std::vector<uint64_t> const found = header.host();
+    for (uint32_t i = 0; i < roots.size(); i++)
+      CHECK(found[checksum_word(i)] == roots[i], "run %d, root %u of %zu, over %llu bytes", run, i,
+            stretches.size(), (unsigned long long)stretches[i].byte_count);
+    CHECK(leaves.host()[leaf_count] == kPoison, "run %d, beyond %zu leaves", run, leaf_count);
   }
 }
 
@@ -119,10 +120,11 @@ void hashes_sizes_around_whole_leaves() {
   check_sizes(sizes);
 }
 
-/* A link of a root's chain is 128 leaves, a round 31 links. */
+/* A link of a root's chain is 128 leaves; 16 links are read at once, of which 4 by each warp, and 8
+ * sums when they are chained. */
 void hashes_long_ranges() {
-  uint64_t const leaf_counts[] = {127,  128,  129,  255,  256,  257,  2560,
-                                  3967, 3968, 3969, 3977, 4096, 7937, 8100};
+  uint64_t const leaf_counts[] = {127,  128,  129,  255,  256,  257,  1023, 1024, 1025,
+                                  1152, 1153, 1160, 2048, 2049, 2177, 3841, 8100};
   std::vector<uint8_t> const bytes = random_bytes(8100 * kBlock);
   DeviceArray<uint8_t> const device_bytes(bytes);
   for (uint64_t leaf_count : leaf_counts)
@@ -167,26 +169,26 @@ void hashes_contents_that_are_not_random() {
 
 struct Comparison {
   szg_checksum_ranges ranges;
-  DeviceArray<uint64_t> leaves, roots;
+  DeviceArray<uint64_t> leaves;
   DeviceArray<szg_verdict> verdict{1};
 
   Comparison(const szg_checksum_ranges &compared, uint64_t leaf_count)
-      : ranges(compared), leaves(leaf_count), roots(kMostRanges) {}
+      : ranges(compared), leaves(leaf_count) {}
 
-  void hash() { MUST(szg_checksum_trees_cuda(&ranges, leaves.data(), roots.data(), stream)); }
   /* The verdict after a comparison that begins with `before`. */
   szg_verdict compare(szg_verdict before) {
     MUST(cudaMemcpyAsync(verdict.data(), &before, sizeof before, cudaMemcpyHostToDevice, stream));
-    MUST(szg_checksum_compare_cuda(&ranges, roots.data(), verdict.data(), stream));
+    MUST(szg_checksum_verify_cuda(&ranges, leaves.data(), verdict.data(), stream));
     return verdict.host()[0];
   }
 };
 
 void expect_bad(Comparison *comparison, uint32_t bad_sections, const char *what) {
-  szg_verdict const verdict = comparison->compare({0, 0});
+  szg_verdict const verdict = comparison->compare({0, 0, 0});
   CHECK(verdict.bad_sections == bad_sections, "%s: %x for %x", what, verdict.bad_sections,
         bad_sections);
   CHECK(verdict.bad_data == 0, "%s: %x", what, verdict.bad_data);
+  CHECK(verdict.ticket == 0, "%s: %x", what, verdict.ticket);
 }
 
 void flip_bit(uint8_t *device_byte, uint64_t bit) {
@@ -216,7 +218,6 @@ void finds_single_bits() {
     ranges->kinds[i] = (i * 5 + 3) % kMostRanges; /* the bit is the kind's, not the range's */
     ranges->expected[i] = root_of(bytes.data() + stretches[i].start, stretches[i].byte_count);
   }
-  comparison.hash();
   expect_bad(&comparison, 0, "sound");
   for (int round = 0; round < 8; round++)
     for (uint32_t i = 0; i < kMostRanges; i++) {
@@ -224,11 +225,9 @@ void finds_single_bits() {
       uint64_t const bit = round == 0 ? 0 : round == 1 ? bits - 1 : random_below(bits);
       uint8_t *const byte = device_bytes.data() + stretches[i].start + bit / 8;
       flip_bit(byte, bit);
-      comparison.hash();
       expect_bad(&comparison, 1u << ranges->kinds[i], "one bit");
       flip_bit(byte, bit);
     }
-  comparison.hash();
   expect_bad(&comparison, 0, "sound again");
 }
 
@@ -238,9 +237,8 @@ void compares_all_64_bits_of_each_range() {
     std::vector<Stretch> const stretches(count, {64, 4000});
     Comparison comparison(ranges_of(device_bytes.data(), stretches), count);
     szg_checksum_ranges *const ranges = &comparison.ranges;
-    comparison.hash();
-    std::vector<uint64_t> const roots = comparison.roots.host();
-    for (uint32_t i = 0; i < count; i++) ranges->expected[i] = roots[i];
+    uint64_t const root = root_of(std::vector<uint8_t>(4000, 7).data(), 4000);
+    for (uint32_t i = 0; i < count; i++) ranges->expected[i] = root;
     expect_bad(&comparison, 0, "as expected");
     for (uint32_t i = 0; i < count; i++) {
       uint64_t const wrong_bit = (uint64_t)1 << random_below(64);
@@ -250,7 +248,7 @@ void compares_all_64_bits_of_each_range() {
     }
     for (uint32_t i = 0; i < count; i++) ranges->expected[i] ^= (uint64_t)1 << i * 5;
     expect_bad(&comparison, (1u << count) - 1, "all wrong");
-    szg_verdict const verdict = comparison.compare({1u << 31, 77});
+    szg_verdict const verdict = comparison.compare({1u << 31, 77, 0});
     CHECK(verdict.bad_sections == ((1u << count) - 1 + (1u << 31)), "%x", verdict.bad_sections);
     CHECK(verdict.bad_data == 77, "%x", verdict.bad_data);
   }
@@ -276,23 +274,28 @@ szg_frame_header random_header(uint32_t section_count) {
 
 void seals_as_the_container_writes() {
   size_t const margin = 48; /* before and behind: as in an archive, and nothing else is written */
+  std::vector<uint8_t> const bytes = random_bytes(2 * kBlock);
+  DeviceArray<uint8_t> const device_bytes(bytes);
+  DeviceArray<uint64_t> leaves(2 * kMostRanges);
+  DeviceArray<uint32_t> ticket(1);
+  ticket.zero();
   for (uint32_t n = 0; n <= kMostRanges; n++) {
+    std::vector<Stretch> stretches;
+    for (uint32_t i = 0; i < n; i++) stretches.push_back({16 * i, 16 * random_below(1500)});
+    szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
     szg_frame_header frame = random_header(n);
     size_t const header_bytes = szg_frame_header_bytes(n);
     std::vector<uint8_t> sealed(header_bytes + 2 * margin, 0x5A), open = sealed;
-    szg_frame_header_write(&frame, &sealed[margin]);
-    std::vector<uint64_t> roots;
-    for (uint32_t i = 0; i < n; i++) {
-      roots.push_back(frame.sections[i].checksum);
-      frame.sections[i].checksum = 0;
-    }
     szg_frame_header_write(&frame, &open[margin]);
     memset(&open[margin + header_bytes - 8], 0xA5, 8);
+    for (uint32_t i = 0; i < n; i++)
+      frame.sections[i].checksum =
+          root_of(bytes.data() + stretches[i].start, stretches[i].byte_count);
+    szg_frame_header_write(&frame, &sealed[margin]);
     DeviceArray<uint8_t> const device_header(open);
-    DeviceArray<uint64_t> const device_roots(roots);
     for (int run = 0; run < 2; run++) { /* a sealed header can be sealed again */
-      MUST(szg_frame_header_seal_cuda(device_header.data() + margin, n, device_roots.data(),
-                                      stream));
+      MUST(szg_checksum_seal_cuda(&ranges, leaves.data(), ticket.data(),
+                                  device_header.data() + margin, stream));
       std::vector<uint8_t> const found = device_header.host();
       for (size_t i = 0; i < found.size(); i++)
         CHECK(found[i] == sealed[i], "%u sections, run %d, byte %zu of %zu", n, run, i - margin,

@@ -46,7 +46,7 @@ Decoded decode(Decoder decoder, const DeviceBook &book, const Stream &s, const s
   DeviceArray<uint16_t> const sequence_codes(s.sequence_codes);
   DeviceArray<szg_tile_place> const places(s.places);
   DeviceArray<uint64_t> const bit_count(std::vector<uint64_t>{s.bit_count});
-  DeviceArray<szg_verdict> const verdict(std::vector<szg_verdict>{{0, bad_data_before}});
+  DeviceArray<szg_verdict> const verdict(std::vector<szg_verdict>{{0, bad_data_before, 0}});
   size_t const room = (s.code_count + 7) / 8 * 8;
   DeviceArray<uint16_t> codes(room + kGuardCodes);
   szg_linear_input_cuda const input = {words.data(), words.count(),         gaps.data(),

@@ -108,7 +108,7 @@ void check_restored(const Setup &s, const Stored &stored, const Window &window) 
   Bytes const expected = restore_on_cpu(s, stored, window);
   for (size_t const shift : kShifts) {
     Bytes restored;
-    szg_verdict const verdict = restore_on_gpu(s, stored, window, shift, {0, 0}, &restored);
+    szg_verdict const verdict = restore_on_gpu(s, stored, window, shift, {0, 0, 0}, &restored);
     CHECK(verdict.bad_data == 0 && verdict.bad_sections == 0, "%s: a verdict", name_of(s));
     check_equal(restored, expected, s, "restored bytes");
   }
@@ -199,7 +199,7 @@ void windows_cut_tiles() {
 void expect_refusal(const Setup &s, const Stored &stored, const char *what) {
   for (size_t const shift : kShifts) {
     Bytes restored;
-    szg_verdict const verdict = restore_on_gpu(s, stored, whole(s), shift, {0, 0}, &restored);
+    szg_verdict const verdict = restore_on_gpu(s, stored, whole(s), shift, {0, 0, 0}, &restored);
     CHECK(verdict.bad_data != 0, "%s: %s is taken", name_of(s), what);
     CHECK(verdict.bad_sections == 0, "%s: sections are blamed for %s", name_of(s), what);
     for (size_t i = 0; i < kGuard; i++)
@@ -262,7 +262,7 @@ void nothing_is_done_after_a_bad_verdict() {
       Stored stored = random_stored(s);
       stored.codes.assign(stored.codes.size(), 0xFFFF);
       Bytes restored;
-      szg_verdict const verdict = restore_on_gpu(s, stored, whole(s), 0, {4, 1}, &restored);
+      szg_verdict const verdict = restore_on_gpu(s, stored, whole(s), 0, {4, 1, 0}, &restored);
       CHECK(verdict.bad_data != 0 && verdict.bad_sections == 4, "%s: the verdict changed",
             name_of(s));
       check_equal(restored, Bytes(restored.size(), kPoison), s, "values after a bad verdict");

@@ -265,7 +265,7 @@ void check_reading(const Field &field, const Outliers &o, const Rows &rows, uint
   DeviceArray<szg_tile_place> const places(o.places);
   DeviceArray<uint8_t> const exact_mask(o.exact_mask), exact_values(o.exact_values),
       fill_mask(o.fill_mask);
-  DeviceArray<szg_verdict> verdict(std::vector<szg_verdict>(1, {0, found_before}));
+  DeviceArray<szg_verdict> verdict(std::vector<szg_verdict>(1, {0, found_before, 0}));
   uint64_t const byte_count = rows.value_count * field.width;
   DeviceArray<uint8_t> values(kGuardBytes + byte_count + kGuardBytes);
   szg_outlier_input_cuda input = {};

@@ -1,4 +1,4 @@
-/* test_cuda_tile_book.cu - codebooks of tile frames are made and read on the device as on the CPU.
+/* test_cuda_tile_book.cu - codebooks of tile frames are made on the device as on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/cuda_test.cuh"
@@ -8,7 +8,6 @@
 
 using cuda_test::DeviceArray;
 using cuda_test::random_below;
-using cuda_test::random_bits;
 using cuda_test::random_unit;
 
 namespace {
@@ -123,13 +122,12 @@ void describe(const szg_codebook &from, szg_tile_book_cuda *made) {
 
 Expected make_on_cpu(const Case &tested, const void *values, uint32_t axes) {
   Expected expected = {};
-  bool const is_wide = szg_is_wide(tested.quantizer.arithmetic);
   uint32_t const sample_count = szg_counted_tiles(tested.grid.tile_count);
   for (uint32_t i = 0; i < sample_count; i++) {
     szg_tile const tile =
         szg_tile_at(&tested.grid, szg_sample_tile(tested.grid.tile_count, sample_count, i));
-    szg_tile_quantize(&tested.quantizer, &tile, values, &tile_work);
-    szg_tile_difference(is_wide, &tile, axes, &tile_work.lattice, &tile_work.deltas);
+    szg_tile_values_to_deltas(&tested.quantizer, tested.lattice_bits, axes, &tile, values,
+                              &tile_work, &tile_work.deltas);
     szg_tile_count(tested.lattice_bits, &tile, &tile_work.deltas, &expected.tally);
   }
   expected.book.zero_groups = szg_choose_zero_groups(&expected.tally);
@@ -149,10 +147,12 @@ void compare_typed(const Case &tested, const std::vector<Value> &values, uint32_
   DeviceArray<uint32_t> device_axes(std::vector<uint32_t>(1, axes));
   DeviceArray<uint8_t> work(szg_tile_book_work_bytes_cuda());
   DeviceArray<szg_tile_book_cuda> device_book(1);
-  for (int time = 0; time < 2; time++) /* the second time as the first one left the memory */
+  for (int time = 0; time < 2; time++) { /* the second time as the first one left the memory */
+    work.zero();
     MUST(szg_tile_book_make_cuda(&tested.quantizer, tested.lattice_bits, &tested.grid, field.data(),
                                  device_axes.data(), work.data(), device_book.data(),
                                  cuda_test::stream));
+  }
   szg_tile_book_cuda const found = device_book.host()[0];
   szg_tile_tally tally;
   memcpy(&tally, work.host().data(), sizeof tally);
@@ -234,113 +234,6 @@ void as_many_tiles_as_are_ever_counted() {
   compare_typed(made, values, SZG_AXIS_X, "most tiles");
 }
 
-/* ---- reading ---- */
-
-/* A section with room before it, so that it need not be aligned. */
-void compare_decoder(const std::vector<uint8_t> &section, uint32_t offset, const char *what) {
-  static szg_tile_decoder expected;
-  szgpu_status status = szg_codebook_read(section.data(), section.size(), SZG_TILE_SYMBOLS, &book);
-  if (status == SZGPU_OK) status = szg_tile_decoder_build(&book, &expected);
-  std::vector<uint8_t> placed(offset, 0xFF);
-  placed.insert(placed.end(), section.begin(), section.end());
-  DeviceArray<uint8_t> bytes(placed);
-  DeviceArray<szg_tile_decoder> decoder(1);
-  DeviceArray<szg_verdict> verdict(1);
-  verdict.zero();
-  MUST(szg_tile_decoder_build_cuda(bytes.data() + offset, section.size(), decoder.data(),
-                                   verdict.data(), cuda_test::stream));
-  bool const is_bad = verdict.host()[0].bad_data != 0;
-  std::vector<szg_tile_decoder> const found = decoder.host();
-  CHECK(is_bad == (status != SZGPU_OK), "%s: bad %d, on the CPU status %d", what, is_bad, status);
-  if (status == SZGPU_OK)
-    CHECK(memcmp(&found[0], &expected, sizeof expected) == 0, "%s: another decoder", what);
-  uint32_t unfit = 0;
-  for (uint32_t entry : found[0].entries) {
-    uint32_t const length = entry & SZG_ENTRY_LENGTH;
-    unfit += length < 1 || length > SZG_TILE_CODE_BITS;
-  }
-  CHECK(unfit == 0, "%s: %u entries without a length", what, unfit);
-}
-
-std::vector<uint8_t> random_section(int longest_code) {
-  static uint64_t counts[SZG_TILE_SYMBOLS];
-  static uint8_t bytes[SZG_CODEBOOK_MAX_BYTES];
-  uint64_t const rarity = 1 + random_below(30), steepness = random_below(40);
-  for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++) {
-    uint64_t const distance = s > SZG_TILE_ZERO ? s - SZG_TILE_ZERO : SZG_TILE_ZERO - s;
-    counts[s] = random_below(rarity) ? 0 : 1 + (random_bits() >> 40 >> distance * steepness / 640);
-  }
-  counts[SZG_ESCAPE_SYMBOL] += 1, counts[SZG_TILE_ZERO] += 1;
-  szg_codebook_build(counts, SZG_TILE_SYMBOLS, longest_code, &book, &book_work);
-  size_t const byte_count = szg_codebook_write(&book, bytes);
-  return std::vector<uint8_t>(bytes, bytes + byte_count);
-}
-
-void sections_are_read_as_on_the_cpu() {
-  for (int i = 0; i < 60; i++) compare_decoder(random_section(12), (uint32_t)i % 5, "sound");
-  for (int i = 0; i < 10; i++) compare_decoder(random_section(13), 0, "codes of 13 bits");
-}
-
-void malformed_sections_are_refused_and_do_no_harm() {
-  for (int i = 0; i < 300; i++) {
-    std::vector<uint8_t> section = random_section(12);
-    for (uint64_t k = 0; k <= random_below(3); k++)
-      section[random_below(random_below(2) ? 6 : section.size())] ^= 1 << random_below(8);
-    compare_decoder(section, 0, "flipped");
-  }
-  for (int i = 0; i < 40; i++) {
-    std::vector<uint8_t> section = random_section(12);
-    section.resize(random_below(2 * section.size() + 4), (uint8_t)random_bits());
-    compare_decoder(section, 0, "cut or drawn out");
-  }
-  for (int i = 0; i < 40; i++) {
-    std::vector<uint8_t> section(random_below(40));
-    for (uint8_t &byte : section) byte = (uint8_t)random_bits();
-    if (section.size() > 5) section[1] = section[3] = section[5] = 0;
-    compare_decoder(section, 0, "random");
-  }
-}
-
-/* The escape's length, first, count, runs. */
-std::vector<uint8_t> section_of(uint32_t escape, uint32_t first, uint32_t count,
-                                const std::vector<uint8_t> &runs) {
-  std::vector<uint8_t> section = {(uint8_t)escape, 0,
-                                  (uint8_t)first,  (uint8_t)(first >> 8),
-                                  (uint8_t)count,  (uint8_t)(count >> 8)};
-  section.insert(section.end(), runs.begin(), runs.end());
-  return section;
-}
-
-void sections_at_the_limits() {
-  uint8_t const four = 3 << 5, eight = 7 << 5; /* runs */
-  compare_decoder(section_of(1, 640, 1, {1}), 0, "two symbols");
-  compare_decoder(section_of(1, 641, 1, {1}), 0, "no delta 0");
-  compare_decoder(section_of(0, 640, 2, {1 << 5 | 1}), 0, "no escape");
-  compare_decoder(section_of(0, 640, 1, {1}), 0, "a lone symbol");
-  compare_decoder(section_of(1, 1, 0, {}), 0, "a lone escape");
-  compare_decoder(section_of(0, 1, 0, {}), 0, "nothing");
-  compare_decoder(section_of(2, 639, 3, {2, 2, 2}), 0, "four symbols");
-  compare_decoder(section_of(2, 639, 3, {2 << 5 | 2}), 0, "the same in a run");
-  compare_decoder(section_of(2, 638, 4, {four | 2}), 0, "too many codes");
-  compare_decoder(section_of(2, 639, 2, {1 << 5 | 2}), 0, "too few codes");
-  compare_decoder(section_of(2, 639, 3, {four | 2}), 0, "a run past the end");
-  compare_decoder(section_of(2, 639, 3, {1 << 5 | 2, 2, 0}), 0, "a run too many");
-  compare_decoder(section_of(1, 1, 1279, std::vector<uint8_t>(1279, 1)), 0, "all of 1 bit");
-  std::vector<uint8_t> all_runs(1279, 12); /* 1279 of 12 bits, and the rest of the codes */
-  compare_decoder(section_of(12, 1, 1279, all_runs), 0, "incomplete");
-  for (uint32_t s = 0; s < 1279; s++) all_runs[s] = s < 513 ? 10 : 11; /* 7 eighths */
-  compare_decoder(section_of(3, 1, 1279, all_runs), 0, "every symbol");
-  std::vector<uint8_t> eights(32, eight | 8);
-  eights[31] = 6 << 5 | 8;
-  compare_decoder(section_of(8, 500, 255, eights), 0, "runs of eight");
-  compare_decoder(section_of(3, 0, 1279, all_runs), 0, "first is 0");
-  compare_decoder(section_of(3, 2, 1279, all_runs), 0, "past the symbols");
-  compare_decoder(section_of(3, 65535, 65535, all_runs), 0, "far past the symbols");
-  std::vector<uint8_t> long_section = section_of(3, 1, 1279, all_runs);
-  long_section.resize(70000, 0);
-  compare_decoder(long_section, 0, "long");
-}
-
 } // namespace
 
 int main() {
@@ -349,8 +242,5 @@ int main() {
   every_set_of_axes_has_its_edge();
   a_thin_last_frame_is_tiled_as_its_field();
   as_many_tiles_as_are_ever_counted();
-  sections_are_read_as_on_the_cpu();
-  malformed_sections_are_refused_and_do_no_harm();
-  sections_at_the_limits();
   return cuda_test::end();
 }

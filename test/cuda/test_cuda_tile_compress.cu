@@ -175,9 +175,8 @@ szg_tile_work work; /* 70 KB */
 szg_codebook_work book_work;
 
 void tile_deltas(const Setup &s, const Bytes &values, const szg_tile &tile) {
-  bool const is_wide = szg_is_wide(s.k.arithmetic);
-  szg_tile_quantize(&s.k, &tile, values.data(), &work);
-  szg_tile_difference(is_wide, &tile, s.axes, &work.lattice, &work.deltas);
+  szg_tile_values_to_deltas(&s.k, s.lattice_bits, s.axes, &tile, values.data(), &work,
+                            &work.deltas);
 }
 
 /* The book of the field's own deltas. */
@@ -282,7 +281,7 @@ void check_frame(const Setup &s, const Bytes &values, const Book &book, size_t s
   DeviceArray<uint8_t> memory(szg_tile_compress_work_bytes_cuda(s.grid.tile_count));
   DeviceArray<szg_tile_result_cuda> result(1);
   auto const compress = [&](uint64_t room_bytes) {
-    sections.poison(), marks.poison(), result.poison();
+    sections.poison(), marks.poison(), memory.zero(), result.zero();
     MUST(szg_tile_compress_cuda(&s.k, s.lattice_bits, &s.grid, field.data() + shift, axes.data(),
                                 parts.data(), sections.data(), room_bytes, marks.data(),
                                 memory.data(), result.data(), stream));

@@ -1,0 +1,154 @@
+/* checksum_tree.cuh - trees of checksums by one grid: its blocks hash leaves, the last one roots.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Leaves: a warp hashes a block of 16 KiB. Roots: XXH3 over a range's leaves is a chain, 1 KiB a
+ * link. Of a link only one addition and the scramble hang on the link before, so all warps sum up
+ * links first, and then one chains them.
+ */
+#ifndef SZG_CHECKSUM_TREE_CUH
+#define SZG_CHECKSUM_TREE_CUH
+
+#include "container/checksum.h"
+#include "container/xxh3.cuh"
+#include "core/cuda_check.cuh"
+
+namespace szg {
+
+/* Blocks are small, so that one finds room beside blocks of another kernel that all but fill a
+ * multiprocessor. A warp has a third of a leaf on its way, and registers for that. */
+struct TreePolicy {
+  static constexpr uint32_t kThreads = 128;
+  static constexpr uint32_t kWarps = kThreads / 32;
+  static constexpr uint32_t kBlocks = 4; /* of a multiprocessor */
+  static constexpr uint32_t kLinks = 4;  /* of a root, that a warp reads at once */
+  static constexpr uint32_t kSums = 8;   /* of links, that a chain has on their way */
+};
+
+constexpr uint32_t kLeafWords = SZG_CHECKSUM_BLOCK_BYTES / sizeof(uint64_t);
+static_assert(SZG_ALIGNMENT % sizeof(uint64_t) == 0, "what is hashed is whole words");
+
+/* szg_checksum_leaf_count's twin */
+__host__ __device__ inline uint64_t leaf_count_of(uint64_t byte_count) {
+  return (byte_count + SZG_CHECKSUM_BLOCK_BYTES - 1) / SZG_CHECKSUM_BLOCK_BYTES;
+}
+
+/* Blocks for so many leaves, or fewer: a leaf each before a block has a second one. */
+inline unsigned tree_blocks(uint64_t leaf_count, int multiprocessors) {
+  return szg_grid_blocks(leaf_count, 1, (unsigned)multiprocessors * TreePolicy::kBlocks);
+}
+
+/* ---- leaves ---- */
+
+/* The grid's warps call. */
+__device__ __forceinline__ void hash_leaves(const szg_checksum_ranges &ranges, uint64_t *leaves) {
+  xxh3::Lane const lane = xxh3::lane_at(threadIdx.x % 32);
+  uint64_t const stride = (uint64_t)gridDim.x * TreePolicy::kWarps;
+  uint64_t leaf = (uint64_t)threadIdx.x / 32 * gridDim.x + blockIdx.x;
+  uint64_t first_leaf = 0; /* of the range */
+  for (uint32_t i = 0; i < ranges.count; i++) {
+    uint64_t const byte_count = ranges.byte_counts[i];
+    uint64_t const end_leaf = first_leaf + leaf_count_of(byte_count);
+    for (; leaf < end_leaf; leaf += stride) {
+      uint64_t const start = (leaf - first_leaf) * SZG_CHECKSUM_BLOCK_BYTES;
+      uint64_t const words_left = (byte_count - start) / sizeof(uint64_t);
+      uint64_t const hash =
+          xxh3::hash_by_warp(lane, (const uint64_t *)(ranges.bytes[i] + start),
+                             words_left < kLeafWords ? (uint32_t)words_left : kLeafWords);
+      if (threadIdx.x % 32 == 0) leaves[leaf] = hash;
+    }
+    first_leaf = end_leaf;
+  }
+}
+
+/* ---- roots ---- */
+
+/* A range's leaves; its links are the blocks of XXH3 that end with a scramble. 32 bits count the
+ * leaves of 64 TiB. */
+struct Leaves {
+  uint64_t *hashes;
+  uint32_t count, link_count;
+  __device__ bool is_long() const { return count > xxh3::kShortWords; }
+};
+
+/* Of range i. */
+__device__ inline Leaves leaves_of(const szg_checksum_ranges &ranges, uint64_t *leaves,
+                                   uint32_t i) {
+  for (uint32_t before = 0; before < i; before++)
+    leaves += leaf_count_of(ranges.byte_counts[before]);
+  uint32_t const count = (uint32_t)leaf_count_of(ranges.byte_counts[i]);
+  return {leaves, count, count > 0 ? xxh3::scrambled_blocks(count) : 0};
+}
+
+/* What each link adds to the accumulators, in place of its first leaves. What of a link's leaves
+ * belongs to the last block too is at its end. The whole block calls. */
+__device__ inline void sum_links(const Leaves &leaves, const xxh3::Lane &lane) {
+  static_assert(2 * xxh3::kStripeWords <= xxh3::kBlockWords, "sums are not among the last words");
+  uint32_t const warp = threadIdx.x / 32;
+  uint32_t const step = TreePolicy::kWarps * TreePolicy::kLinks;
+  for (uint32_t first = warp; first < leaves.link_count; first += step) {
+    xxh3::LaneWords words[TreePolicy::kLinks];
+#pragma unroll
+    for (uint32_t i = 0; i < TreePolicy::kLinks; i++) {
+      uint32_t const link = first + i * TreePolicy::kWarps;
+      if (link < leaves.link_count)
+        words[i] = xxh3::load_block(lane, leaves.hashes, link * xxh3::kBlockWords, leaves.count);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < TreePolicy::kLinks; i++) {
+      uint32_t const link = first + i * TreePolicy::kWarps;
+      if (link >= leaves.link_count) break;
+      uint64_t const sum = xxh3::sum_of_warp(xxh3::sum_block(lane, words[i]));
+      if (lane.first_stripe == 0)
+        leaves.hashes[(uint64_t)link * xxh3::kBlockWords + lane.accumulator] = sum;
+    }
+  }
+}
+
+/* The hash of leaves whose links are summed up. The whole warp calls. */
+__device__ inline uint64_t chain_links(const Leaves &leaves, const xxh3::Lane &lane) {
+  uint64_t const key = xxh3::scramble_key(lane);
+  uint64_t accumulator = xxh3::kFirstAccumulators[lane.accumulator];
+  const uint64_t *const sums = leaves.hashes + lane.accumulator;
+  uint64_t ahead[TreePolicy::kSums];
+#pragma unroll
+  for (uint32_t i = 0; i < TreePolicy::kSums; i++)
+    ahead[i] = i < leaves.link_count ? sums[i * xxh3::kBlockWords] : 0;
+  uint32_t const last = leaves.link_count * xxh3::kBlockWords;
+  xxh3::LaneWords const last_words = xxh3::load_block(lane, leaves.hashes, last, leaves.count);
+  for (uint32_t first = 0; first < leaves.link_count; first += TreePolicy::kSums) {
+#pragma unroll
+    for (uint32_t i = 0; i < TreePolicy::kSums; i++) {
+      uint32_t const link = first + i, next = link + TreePolicy::kSums;
+      if (link >= leaves.link_count) break;
+      uint64_t const sum = ahead[i];
+      if (next < leaves.link_count) ahead[i] = sums[(uint64_t)next * xxh3::kBlockWords];
+      accumulator = xxh3::scramble(accumulator + sum, key);
+    }
+  }
+  accumulator += xxh3::sum_of_warp(xxh3::sum_last_block(lane, last_words, leaves.count - last));
+  return xxh3::merge_by_warp(lane, accumulator, leaves.count);
+}
+
+/* roots, in shared memory, from the leaves of all ranges, which are overwritten. The whole block
+ * calls, and waits before it reads. */
+__device__ inline void hash_roots(const szg_checksum_ranges &ranges, uint64_t *leaves,
+                                  uint64_t *roots) {
+  static_assert(SZG_SECTION_KIND_COUNT <= 32, "a lane a range");
+  uint32_t const warp = threadIdx.x / 32;
+  xxh3::Lane const lane = xxh3::lane_at(threadIdx.x % 32);
+  for (uint32_t i = 0; i < ranges.count; i++) sum_links(leaves_of(ranges, leaves, i), lane);
+  __syncthreads(); /* links are summed up */
+  for (uint32_t i = warp; i < ranges.count; i += TreePolicy::kWarps) {
+    Leaves const range = leaves_of(ranges, leaves, i);
+    if (!range.is_long()) continue; /* the same for the whole warp */
+    uint64_t const root = chain_links(range, lane);
+    if (threadIdx.x % 32 == 0) roots[i] = root;
+  }
+  if (threadIdx.x >= ranges.count) return;
+  Leaves const range = leaves_of(ranges, leaves, threadIdx.x);
+  if (!range.is_long()) roots[threadIdx.x] = xxh3::hash_short(range.hashes, range.count);
+}
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,223 @@
+/* restore_frames.cu - the frames of a decompression on the GPU, and the ways from and to the host.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * In the three streams of a call, archive and field in host memory:
+ *
+ *   the call's  | frame up | places | rows 0 | rows 1 | rows 2 | next frame up | ...
+ *   checks                 | checksums |
+ *   copies                          | rows 0 down | rows 1 down | ...
+ *
+ * Decoding is safe on any bits, so nothing waits for checksums but the verdict. Of a tile frame
+ * that takes several slices the words go up before the rows that they are of, so that both ways of
+ * the link are used at once; its checksums come last then.
+ *
+ * So it is where the field is in pinned memory. To other memory it goes in one piece, after all.
+ */
+#include "core/bytes.h"
+#include "pipeline/decompress_cuda.h"
+
+enum { SLICE_BYTES = 1 << 25 }; /* of values: half a millisecond on the link */
+
+typedef struct restoration {
+  const szg_decompress_call_cuda *call;
+  const szg_decompress_plan_cuda *plan;
+  uint8_t *host_field; /* NULL: the field is on the device */
+  bool takes_slices;
+  bool sends_frames;                  /* up, one by one; else all are there */
+  uint64_t restored_bytes, sent_down; /* of the call's rows: put in the stream; asked down */
+} restoration;
+
+/* ---- up ---- */
+
+/* A frame on its way. What lies around the words goes first and at once. */
+typedef struct frame_way {
+  const uint8_t *from; /* NULL: there is no way to go */
+  uint8_t *to;
+  uint64_t frame_bytes;
+  uint64_t words_begin, words_end; /* in the frame; equal where nothing goes by slices */
+  const uint8_t *sizes;            /* of its tiles */
+  uint64_t sent_tiles, sent_end; /* up to where words are on their way: tiles, bytes of the frame */
+} frame_way;
+
+/* Where a slice that begins at `row` of the frame ends. */
+static uint64_t end_of_slice(const restoration *r, const szg_frame_input_cuda *frame,
+                             uint64_t row) {
+  if (!r->takes_slices) return frame->end_row;
+  uint64_t const quantum = frame->grid.row_quantum;
+  uint64_t const quanta = SLICE_BYTES / r->call->row_bytes / quantum;
+  return szg_min_u64((row / quantum + (quanta ? quanta : 1)) * quantum, frame->end_row);
+}
+
+static bool has_slices(const restoration *r, const szg_frame_input_cuda *frame) {
+  return end_of_slice(r, frame, frame->first_row) < frame->end_row;
+}
+
+static frame_way way_of(const restoration *r, const szg_frame_input_cuda *frame, uint64_t offset) {
+  const szg_decompress_call_cuda *const call = r->call;
+  frame_way way = {};
+  if (!r->sends_frames) return way;
+  way.from = call->archive + offset;
+  way.to = r->plan->archive_copy + (offset - call->first_byte);
+  way.frame_bytes = szg_header_frame_bytes(call->opened->bytes, frame->header.index);
+  way.words_begin = way.words_end = way.sent_end = way.frame_bytes;
+  const szg_device_section *const words = &frame->sections[SZG_SECTION_BITSTREAM];
+  if (frame->header.kind != SZG_FRAME_TILE || !has_slices(r, frame) || !words->bytes) return way;
+  way.words_begin = way.sent_end = (uint64_t)(words->bytes - way.to);
+  way.words_end = way.words_begin + words->byte_count;
+  way.sizes = way.from + (frame->sections[SZG_SECTION_TILE_SIZES].bytes - way.to);
+  return way;
+}
+
+static bool goes_by_slices(const frame_way *way) { return way->words_begin < way->words_end; }
+
+static szgpu_status send_part(szg_device *device, const frame_way *way, uint64_t begin,
+                              uint64_t end) {
+  return szg_device_copy(device, way->to + begin, way->from + begin, end - begin);
+}
+
+static szgpu_status send_around_words(szg_device *device, const frame_way *way) {
+  if (!way->from) return SZGPU_OK;
+  SZG_TRY(send_part(device, way, 0, way->words_begin));
+  SZG_TRY(send_part(device, way, way->words_end, way->frame_bytes));
+  return szg_device_mark(device, "archive to device");
+}
+
+/* The words of the tiles up to end_tile. Their sizes are not to be trusted: what does not add up
+ * the kernels find out, and all words are sent in the end. */
+static szgpu_status send_words(szg_device *device, frame_way *way, uint64_t end_tile,
+                               uint64_t tile_count) {
+  uint64_t word_count = 0;
+  for (; way->sent_tiles < end_tile; way->sent_tiles++)
+    word_count += szg_load_u16(way->sizes + 2 * way->sent_tiles);
+  uint64_t const left_bytes = way->words_end - way->sent_end;
+  uint64_t const end =
+      way->sent_end +
+      (end_tile == tile_count ? left_bytes : szg_min_u64(4 * word_count, left_bytes));
+  SZG_TRY(send_part(device, way, way->sent_end, end));
+  way->sent_end = end;
+  return SZGPU_OK;
+}
+
+/* ---- down ---- */
+
+/* Rows that were put in the stream. */
+static szgpu_status send_down(restoration *r) {
+  szg_device *const device = &r->call->ctx->device;
+  uint64_t const begin = r->sent_down;
+  r->sent_down = r->restored_bytes;
+  SZG_TRY(szg_device_fork(device, SZG_SIDE_COPIES));
+  return szg_device_copy_beside(device, SZG_SIDE_COPIES, r->host_field + begin,
+                                r->plan->field_copy + begin, r->restored_bytes - begin);
+}
+
+static szgpu_status note_restored(restoration *r, uint64_t row_count) {
+  r->restored_bytes += row_count * r->call->row_bytes;
+  bool const pays = r->restored_bytes - r->sent_down >= SLICE_BYTES / 2;
+  return r->takes_slices && pays ? send_down(r) : SZGPU_OK;
+}
+
+/* ---- frames ---- */
+
+static szgpu_status restore_rows(restoration *r, const szg_frame_work_cuda *work, frame_way *way) {
+  const szg_frame_input_cuda *const frame = work->frame;
+  const szg_grid *const grid = &frame->grid;
+  uint64_t const row_tiles = grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
+  uint64_t row = frame->first_row;
+  while (row < frame->end_row) {
+    uint64_t const end = end_of_slice(r, frame, row);
+    szg_frame_rows_cuda const rows = {
+        row, end, (uint8_t *)frame->values + (row - frame->first_row) * r->call->row_bytes};
+    if (goes_by_slices(way))
+      SZG_TRY(send_words(work->device, way, szg_div_up(end, grid->row_quantum) * row_tiles,
+                         grid->tile_count));
+    SZG_TRY(szg_frame_restore_cuda(work, &rows));
+    SZG_TRY(note_restored(r, end - row));
+    row = end;
+  }
+  return SZGPU_OK;
+}
+
+/* offset: of the frame in the archive. */
+static szgpu_status restore_frame(restoration *r, const szg_frame_input_cuda *frame,
+                                  uint64_t offset) {
+  szgpu_ctx *const ctx = r->call->ctx;
+  szg_device *const device = &ctx->device;
+  frame_way way = way_of(r, frame, offset);
+  bool const is_whole = !goes_by_slices(&way);
+  SZG_TRY(send_around_words(device, &way));
+  if (is_whole) SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
+  szg_frame_work_cuda work;
+  SZG_TRY(szg_frame_open_cuda(ctx, &r->call->opened->header, r->plan, frame, &work));
+  if (is_whole) SZG_TRY(szg_frame_verify_cuda(&work)); /* launched while the codebook is read */
+  SZG_TRY(szg_frame_prepare_cuda(&work));
+  SZG_TRY(restore_rows(r, &work, &way));
+  if (is_whole) return SZGPU_OK;
+  SZG_TRY(send_words(device, &way, frame->grid.tile_count, frame->grid.tile_count));
+  SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
+  return szg_frame_verify_cuda(&work);
+}
+
+/* What the kernels found, in words. */
+static szgpu_status judge(const szg_decompress_call_cuda *call, const szg_verdict *verdicts) {
+  for (uint64_t i = 0; i < szg_call_frames(call); i++) {
+    unsigned long long const frame = call->first_frame + i;
+    for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
+      if (verdicts[i].bad_sections >> kind & 1)
+        return szg_fail(call->ctx, SZGPU_BAD_CHECKSUM, "section '%s' of frame %llu",
+                        szg_section_name(kind), frame);
+    if (verdicts[i].bad_data)
+      return szg_fail(call->ctx, SZGPU_BAD_DATA, "frame %llu contradicts itself", frame);
+  }
+  return SZGPU_OK;
+}
+
+/* All frames up at once, if they do not go one by one. */
+static szgpu_status send_frames(const restoration *r) {
+  const szg_decompress_call_cuda *const call = r->call;
+  szg_device *const device = &call->ctx->device;
+  if (call->is_device_archive || r->sends_frames) return SZGPU_OK;
+  SZG_TRY(szg_device_copy(device, r->plan->archive_copy, call->archive + call->first_byte,
+                          call->end_byte - call->first_byte));
+  return szg_device_mark(device, "archive to device");
+}
+
+/* What is left of the rows to the host, and the verdict. */
+static szgpu_status finish(restoration *r, uint64_t verdict_bytes) {
+  szg_device *const device = &r->call->ctx->device;
+  if (r->host_field) {
+    SZG_TRY(send_down(r));
+    SZG_TRY(szg_device_join(device, SZG_SIDE_COPIES));
+    SZG_TRY(szg_device_mark(device, "field to host"));
+  }
+  SZG_TRY(szg_device_join(device, SZG_SIDE_CHECKS));
+  SZG_TRY(szg_device_copy(device, device->pinned, r->plan->verdicts, verdict_bytes));
+  SZG_TRY(szg_device_mark(device, "verdict"));
+  return szg_device_wait(device, false);
+}
+
+szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
+                                     const szg_decompress_plan_cuda *plan, void *field,
+                                     bool is_device_field) {
+  szg_device *const device = &call->ctx->device;
+  szg_threads *const threads = &call->ctx->threads;
+  uint64_t const verdict_bytes = szg_call_frames(call) * sizeof(szg_verdict);
+  restoration r = {};
+  r.call = call;
+  r.plan = plan;
+  r.host_field = is_device_field ? NULL : (uint8_t *)field;
+  /* A stage's time is wanted in one piece. */
+  r.takes_slices = r.host_field && !device->is_timed && szg_device_is_pinned(field);
+  r.sends_frames = !call->is_device_archive && has_slices(&r, &call->frames[0]);
+  SZG_TRY(szg_device_set(device, plan->verdicts, 0, verdict_bytes));
+  SZG_TRY(send_frames(&r));
+  uint64_t offset = call->first_byte;
+  for (uint64_t i = 0; i < szg_call_frames(call); i++) {
+    const szg_frame_input_cuda *const frame = &call->frames[i];
+    SZG_TRY(restore_frame(&r, frame, offset));
+    offset += szg_header_frame_bytes(call->opened->bytes, call->first_frame + i);
+    uint64_t const wanted = (frame->end_row - frame->first_row) * call->opened->grid.row_values;
+    SZG_TRY(szg_report_done(threads, threads->done_values + wanted));
+  }
+  SZG_TRY(finish(&r, verdict_bytes));
+  return judge(call, (const szg_verdict *)(const void *)device->pinned);
+}

@@ -1,0 +1,84 @@
+/* upload.cu - a field on its way to the GPU, and its range taken behind it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   copies      | slice 0 up | slice 1 up | slice 2 up | ...
+ *   the call's               | range of 0 | range of 1 | ...
+ *
+ * So it is in pinned memory. The next slice is asked for before the host waits for the range of
+ * one, so that the link is never idle. Least, greatest and fill values seen do not mind the order
+ * in which values come.
+ */
+#include <math.h>
+
+#include "core/bytes.h"
+#include "pipeline/compress_cuda.h"
+
+enum { SLICE_BYTES = 1 << 25 }; /* half a millisecond on the link; a wait of the host: 20 us */
+
+/* Of a slice. Everything at once where the host is held up by copies anyway, or a stage's time is
+ * wanted in one piece. */
+static uint64_t slice_values(const szg_upload_cuda *upload) {
+  bool const is_whole = upload->there->device->is_timed || !szg_device_is_pinned(upload->from);
+  return is_whole ? upload->source.value_count
+                  : SLICE_BYTES / szg_dtype_bytes(upload->source.dtype);
+}
+
+/* Up to `count` values from `first` on; none from the end of the field on. */
+static szgpu_status send(const szg_upload_cuda *upload, uint64_t first, uint64_t count) {
+  uint64_t const value_count = upload->source.value_count;
+  uint64_t const width = szg_dtype_bytes(upload->source.dtype);
+  uint64_t const sent = szg_min_u64(count, value_count - first);
+  return szg_device_copy_beside(upload->there->device, SZG_SIDE_COPIES, upload->to + first * width,
+                                upload->from + first * width, sent * width);
+}
+
+/* The extremes of a slice that is there, into those of the slices before. */
+static szgpu_status take_slice(const szg_upload_cuda *upload, uint64_t first, uint64_t count,
+                               const uint64_t *named_fill, szg_extremes *extremes) {
+  const szg_value_source_cuda *const there = upload->there;
+  uint64_t const width = szg_dtype_bytes(upload->source.dtype);
+  szg_value_source_cuda slice;
+  szg_value_source_open_cuda(there->device, upload->source.dtype, upload->to + first * width, count,
+                             there->work, there->pinned_work, &slice);
+  szg_extremes found;
+  SZG_TRY(slice.source.find_extremes(&slice.source, named_fill, &found));
+  if (found.least < extremes->least) extremes->least = found.least;
+  if (found.greatest > extremes->greatest) extremes->greatest = found.greatest;
+  extremes->fills_seen |= found.fills_seen;
+  return SZGPU_OK;
+}
+
+static szgpu_status find_extremes(const szg_value_source *source, const uint64_t *named_fill,
+                                  szg_extremes *extremes) {
+  auto const *const upload = (const szg_upload_cuda *)source->where;
+  szg_device *const device = upload->there->device;
+  uint64_t const value_count = source->value_count, most = slice_values(upload);
+  *extremes = {INFINITY, -INFINITY, 0};
+  SZG_TRY(szg_device_fork(device, SZG_SIDE_COPIES));
+  SZG_TRY(send(upload, 0, most));
+  for (uint64_t first = 0; first < value_count; first += most) {
+    uint64_t const count = szg_min_u64(most, value_count - first);
+    SZG_TRY(szg_device_join(device, SZG_SIDE_COPIES)); /* the slice is there; the next one goes */
+    SZG_TRY(send(upload, first + count, most));
+    SZG_TRY(szg_device_mark(device, "field to device"));
+    SZG_TRY(take_slice(upload, first, count, named_fill, extremes));
+  }
+  return SZGPU_OK;
+}
+
+static szgpu_status greatest_up_to(const szg_value_source *source, const szg_range *range,
+                                   double limit, double *greatest) {
+  auto const *const upload = (const szg_upload_cuda *)source->where;
+  return upload->there->source.greatest_up_to(&upload->there->source, range, limit, greatest);
+}
+
+void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, void *to,
+                          szg_upload_cuda *upload) {
+  upload->source = there->source;
+  upload->source.where = upload;
+  upload->source.find_extremes = find_extremes;
+  upload->source.greatest_up_to = greatest_up_to;
+  upload->there = there;
+  upload->from = (const uint8_t *)from;
+  upload->to = (uint8_t *)to;
+}

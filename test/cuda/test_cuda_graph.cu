@@ -1,0 +1,324 @@
+/* test_cuda_graph.cu - stages captured in CUDA graphs: what they do follows from the data alone.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A graph holds what the host knew: the quantizer, so a field's bound, and for reading the sizes of
+ * sections. Whatever else is in a field or an archive is found on the device, at every replay.
+ */
+#include <math.h>
+
+#include <algorithm>
+
+#include "cuda/cuda_test.cuh"
+#include "pipeline/compress_cuda.h"
+#include "pipeline/context.h"
+#include "pipeline/decompress_cuda.h"
+
+using cuda_test::DeviceArray;
+using cuda_test::random_unit;
+using cuda_test::stream;
+
+namespace {
+
+typedef std::vector<float> Values;
+typedef std::vector<uint8_t> Bytes;
+
+const szgpu_shape kShape = {SZGPU_F32, 3, {32, 32, 128}}; /* 32 full tiles: all are sampled */
+
+/* ---- fields of one range ---- */
+
+szg_grid grid_of_field() {
+  szg_grid grid;
+  MUST(szg_grid_of_shape(&kShape, &grid));
+  return grid;
+}
+
+Values make_waves() {
+  Values values(grid_of_field().value_count);
+  for (size_t i = 0; i < values.size(); i++)
+    values[i] = (float)(40.0 * sin(0.002 * (double)i) + 9.0 * cos(0.3 * (double)(i % 128)) +
+                        0.1 * random_unit());
+  return values;
+}
+
+/* Tiles in reverse: codes, and so sections, are as long as before. */
+Values with_tiles_reversed(const Values &values) {
+  szg_grid const grid = grid_of_field();
+  Values reversed(values.size());
+  for (uint64_t t = 0; t < grid.tile_count; t++) {
+    szg_tile const to = szg_tile_at(&grid, t), from = szg_tile_at(&grid, grid.tile_count - 1 - t);
+    for (uint64_t z = 0; z < to.z_extent; z++)
+      for (uint64_t y = 0; y < to.y_extent; y++) {
+        uint64_t const offset = z * to.z_stride + y * to.y_stride;
+        std::copy_n(values.begin() + (ptrdiff_t)(from.first_value + offset), to.x_extent,
+                    reversed.begin() + (ptrdiff_t)(to.first_value + offset));
+      }
+  }
+  return reversed;
+}
+
+/* Another field but for its least and its greatest value. */
+Values make_noise_like(const Values &values) {
+  auto const extremes = std::minmax_element(values.begin(), values.end());
+  Values noise(values.size());
+  for (float &value : noise) value = 0.2f * *extremes.second * (float)random_unit();
+  noise[77] = *extremes.first;
+  noise[5000] = *extremes.second;
+  return noise;
+}
+
+szgpu_params params_of_test() {
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.bound = 1e-3;
+  return params;
+}
+
+szgpu_ctx *cpu;
+
+Bytes archive_by_cpu(const Values &values) {
+  szgpu_params const params = params_of_test();
+  size_t byte_count = 0;
+  MUST(szgpu_bounds(cpu, &params, &kShape, nullptr, &byte_count));
+  Bytes archive(byte_count);
+  MUST(szgpu_compress(cpu, &params, &kShape, values.data(), archive.data(), archive.size(),
+                      &byte_count));
+  archive.resize(byte_count);
+  return archive;
+}
+
+Values restored_by_cpu(const Bytes &archive) {
+  Values values(grid_of_field().value_count);
+  MUST(szgpu_decompress(cpu, archive.data(), archive.size(), values.data(), 4 * values.size()));
+  return values;
+}
+
+/* ---- graphs ---- */
+
+/* What `put` puts in the stream. It is run once before: kernels are loaded at their first launch,
+ * which a capture need not allow. */
+template <class Put>
+cudaGraphExec_t capture(Put put) {
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  put();
+  MUST(cudaStreamSynchronize(stream));
+  MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  put();
+  MUST(cudaStreamEndCapture(stream, &graph));
+  MUST(cudaGraphInstantiate(&executable, graph, 0));
+  MUST(cudaGraphDestroy(graph));
+  return executable;
+}
+
+void replay(cudaGraphExec_t graph) {
+  MUST(cudaGraphLaunch(graph, stream));
+  MUST(cudaStreamSynchronize(stream));
+}
+
+template <class T>
+void fill(const DeviceArray<T> &array, const std::vector<T> &values) {
+  MUST(cudaMemcpy(array.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  MUST(cudaDeviceSynchronize()); /* the copy may return before it is done, and streams not wait */
+}
+
+void open_device(szgpu_ctx *ctx) {
+  *ctx = {};
+  MUST(szg_device_open(0, stream, &ctx->device));
+}
+
+/* ---- compression ---- */
+
+struct Compression {
+  szgpu_ctx ctx;
+  szg_grid grid = grid_of_field();
+  szg_bound_plan bound;
+  szg_header header;
+  szg_frame_header frame_header = {};
+  DeviceArray<float> field{grid.value_count};
+  DeviceArray<uint8_t> archive{8 * grid.value_count};
+  DeviceArray<szg_tile_found> found{1};
+  DeviceArray<uint8_t> choice_work{szg_choice_work_bytes_cuda()};
+  DeviceArray<uint8_t> book_work{szg_tile_book_work_bytes_cuda()};
+  DeviceArray<uint8_t> tile_work{szg_tile_compress_work_bytes_cuda(grid.tile_count)};
+  DeviceArray<uint8_t> tile_marks{grid.tile_count};
+  DeviceArray<uint64_t> leaves{szg_checksum_leaf_count(4 * grid.value_count) +
+                               2 * SZG_SECTION_KIND_COUNT};
+  DeviceArray<uint32_t> ticket{1};
+  szg_tile_found *told = nullptr; /* pinned */
+  szg_compress_plan_cuda plan = {};
+  szg_frame_job_cuda job = {};
+
+  /* The bound is this field's. */
+  explicit Compression(const Values &values) {
+    open_device(&ctx);
+    szgpu_params const params = params_of_test();
+    szg_threads threads = {1, nullptr, nullptr, 0, 0};
+    szg_value_source const source =
+        szg_value_source_cpu(&threads, SZGPU_F32, values.data(), values.size());
+    MUST(szg_call_bound(&params, &source, &bound));
+    header = szg_call_header(&params, &kShape, &grid, grid.row_extent, &bound);
+    frame_header.kind = SZG_FRAME_TILE;
+    frame_header.value_count = grid.value_count;
+    for (uint32_t kind : {SZG_SECTION_CODEBOOK, SZG_SECTION_TILE_SIZES, SZG_SECTION_BITSTREAM,
+                          SZG_SECTION_EXACT_COUNTS, SZG_SECTION_EXACT_MASK,
+                          SZG_SECTION_EXACT_VALUES, SZG_SECTION_FILL_COUNTS, SZG_SECTION_FILL_MASK})
+      szg_header_add_cuda(&frame_header, kind, 0);
+    MUST(cudaMallocHost(&told, sizeof *told));
+    plan.tile_found = found.data();
+    plan.tile_found_back = told;
+    plan.leaves = leaves.data();
+    plan.ticket = ticket.data();
+    job.ctx = &ctx;
+    job.dtype = SZGPU_F32;
+    job.bound = &bound;
+    job.grid = grid;
+    job.plan = &plan;
+    job.archive = archive.data();
+    job.capacity = archive.bytes();
+    MUST(!szg_header_bytes(1, &job.first_byte));
+    job.archive_header = &header;
+    job.quantizer = bound.quantizer;
+    frame_header.has_16_bits = szg_quantizer_shorten(bound.greatest, &job.quantizer);
+  }
+  ~Compression() {
+    szg_device_close(&ctx.device);
+    cudaFreeHost(told);
+  }
+
+  template <class T>
+  void clear(const DeviceArray<T> &array) {
+    MUST(szg_device_set(&ctx.device, array.data(), 0, array.bytes()));
+  }
+
+  void put() {
+    uint64_t const first_section = job.first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
+    uint32_t const lattice_bits =
+        szg_lattice_bits(job.quantizer.arithmetic, frame_header.has_16_bits);
+    uint32_t *const axes = &found.data()->choice.axes;
+    clear(found), clear(choice_work), clear(book_work), clear(tile_work), clear(ticket);
+    MUST(szg_choose_cuda(&job.quantizer, &grid, field.data(), SZG_COST_RADIUS, choice_work.data(),
+                         &found.data()->choice, stream));
+    MUST(szg_tile_book_make_cuda(&job.quantizer, lattice_bits, &grid, field.data(), axes,
+                                 book_work.data(), &found.data()->book, stream));
+    MUST(szg_tile_compress_cuda(&job.quantizer, lattice_bits, &grid, field.data(), axes,
+                                &found.data()->book, archive.data() + first_section,
+                                archive.bytes() - first_section, tile_marks.data(),
+                                tile_work.data(), &found.data()->result, stream));
+    MUST(szg_tile_archive_complete_cuda(&job, &frame_header));
+  }
+};
+
+void check_compression(Compression &work, cudaGraphExec_t graph, const Values &values,
+                       const char *which) {
+  Bytes const expected = archive_by_cpu(values);
+  fill(work.field, values);
+  work.archive.poison();
+  replay(graph);
+  Bytes archive = work.archive.host();
+  uint64_t const byte_count = work.job.first_byte + work.told->frame_bytes;
+  CHECK(byte_count == expected.size(), "%s: %llu bytes, not %zu", which,
+        (unsigned long long)byte_count, expected.size());
+  size_t i = 0;
+  while (i < expected.size() && archive[i] == expected[i]) i++;
+  CHECK(i == expected.size(), "%s: another byte at %zu of %zu", which, i, expected.size());
+}
+
+void compressions_are_replayed_on_other_fields() {
+  Values const waves = make_waves(), reversed = with_tiles_reversed(waves),
+               noise = make_noise_like(waves);
+  Compression work(waves);
+  fill(work.field, waves);
+  cudaGraphExec_t const graph = capture([&] { work.put(); });
+  check_compression(work, graph, waves, "waves");
+  check_compression(work, graph, noise, "noise");
+  check_compression(work, graph, reversed, "tiles reversed");
+  check_compression(work, graph, waves, "waves again");
+  MUST(cudaGraphExecDestroy(graph));
+}
+
+/* ---- decompression ---- */
+
+struct Restoration {
+  szgpu_ctx ctx;
+  szg_opened opened;
+  szg_frame_input_cuda frame = {};
+  DeviceArray<uint8_t> archive;
+  DeviceArray<float> field{grid_of_field().value_count};
+  DeviceArray<szg_verdict> verdict{1};
+  DeviceArray<uint64_t> leaves;
+  DeviceArray<szg_tile_decoder> decoder{1};
+  DeviceArray<uint64_t> first_words{grid_of_field().tile_count + 1};
+  DeviceArray<uint32_t> counters{1};
+  szg_decompress_plan_cuda plan = {};
+
+  /* Sizes and checksums are this archive's. */
+  explicit Restoration(const Bytes &bytes)
+      : archive(bytes), leaves(szg_checksum_leaf_count(bytes.size()) + 2 * SZG_SECTION_KIND_COUNT) {
+    open_device(&ctx);
+    MUST(szg_open(bytes.data(), bytes.size(), &opened));
+    uint64_t const offset = szg_frame_offset(&opened, 0);
+    MUST(szg_open_frame(&opened, 0, offset, &frame.header));
+    frame.grid = opened.grid;
+    frame.end_row = opened.grid.row_extent;
+    frame.values = field.data();
+    frame.verdict = verdict.data();
+    szg_frame_place_cuda(&frame, archive.data() + offset);
+    plan.verdicts = verdict.data();
+    plan.leaves = leaves.data();
+    plan.tile_decoder = decoder.data();
+    plan.first_words = first_words.data();
+    plan.counters = counters.data();
+  }
+  ~Restoration() { szg_device_close(&ctx.device); }
+
+  /* The checksums beside it, as in a call. */
+  void put() {
+    szg_frame_work_cuda work;
+    szg_frame_rows_cuda const rows = {0, frame.end_row, frame.values};
+    MUST(szg_device_set(&ctx.device, verdict.data(), 0, verdict.bytes()));
+    MUST(szg_device_fork(&ctx.device, SZG_SIDE_CHECKS));
+    MUST(szg_frame_open_cuda(&ctx, &opened.header, &plan, &frame, &work));
+    MUST(szg_frame_verify_cuda(&work));
+    MUST(szg_frame_prepare_cuda(&work));
+    MUST(szg_frame_restore_cuda(&work, &rows));
+    MUST(szg_device_join(&ctx.device, SZG_SIDE_CHECKS));
+  }
+};
+
+void check_restoration(Restoration &work, cudaGraphExec_t graph, const Bytes &archive,
+                       bool has_its_checksums, const char *which) {
+  Values const expected = restored_by_cpu(archive);
+  fill(work.archive, archive);
+  work.field.poison();
+  replay(graph);
+  szg_verdict const found = work.verdict.host()[0];
+  CHECK(found.bad_data == 0, "%s", which);
+  CHECK((found.bad_sections == 0) == has_its_checksums, "%s: sections %x", which,
+        found.bad_sections);
+  Values const restored = work.field.host();
+  CHECK(memcmp(restored.data(), expected.data(), 4 * expected.size()) == 0, "%s", which);
+}
+
+void decompressions_are_replayed_on_other_archives() {
+  Values const waves = make_waves();
+  Bytes const archive = archive_by_cpu(waves), other = archive_by_cpu(with_tiles_reversed(waves));
+  CHECK(archive.size() == other.size() && archive != other, "%zu bytes", archive.size());
+  Restoration work(archive);
+  cudaGraphExec_t const graph = capture([&] { work.put(); });
+  check_restoration(work, graph, archive, true, "waves");
+  check_restoration(work, graph, other, false, "tiles reversed");
+  check_restoration(work, graph, archive, true, "waves again");
+  MUST(cudaGraphExecDestroy(graph));
+}
+
+} // namespace
+
+int main() {
+  cuda_test::begin();
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = SZGPU_BACKEND_CPU;
+  MUST(szgpu_create(&cpu, &options));
+  compressions_are_replayed_on_other_fields();
+  decompressions_are_replayed_on_other_archives();
+  szgpu_destroy(cpu);
+  return cuda_test::end();
+}
