@@ -1,8 +1,11 @@
 /* tile_book.cu - the codebook of a tile frame, counted and built on the GPU.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   book     a block a counted tile: values to deltas to counts; then the block that finishes last:
- *            zero groups, lengths, codes, the section, the encoder's table
+ *   tally    a block a counted tile: values to deltas to counts
+ *   book     one block: zero groups, lengths, codes, the section, the encoder's table
+ *
+ * The block that finishes last could make the book, and save a launch; but then all blocks have its
+ * memory and registers, and counting takes longer than a launch does.
  *
  * Moves: reads 1024 tiles at most, 16 or 32 KB each; the rest is small, and what counts is how long
  * one block takes.
@@ -12,7 +15,6 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "core/cuda_check.cuh"
-#include "core/last_block.cuh"
 #include "fused/tile_book_core.h"
 #include "fused/tile_codes.cuh"
 #include "fused/tile_decoder.cuh"
@@ -23,19 +25,11 @@ namespace szg {
 namespace {
 
 struct BookPolicy {
-  static constexpr uint32_t kThreads = TallyPolicy::kThreads;
-  static constexpr uint32_t kBlocks = 2; /* that a multiprocessor must have room for */
+  static constexpr uint32_t kThreads = LengthsPolicy::kThreads;
 };
-static_assert(BookPolicy::kThreads == LengthsPolicy::kThreads, "blocks that count make the book");
 
 static_assert(kMostBytes <= SZG_TILE_BOOK_BYTES && SZG_TILE_BOOK_BYTES % 4 == 0, "a section fits");
 static_assert(offsetof(szg_tile_book_cuda, section) % 16 == 0, "sections are aligned");
-
-/* 0 at first. */
-struct BookWork {
-  szg_tile_tally tally;
-  uint32_t ticket;
-};
 
 /* ---- the book ---- */
 
@@ -65,9 +59,6 @@ struct BookMemory {
   uint16_t codes[SZG_TILE_SYMBOLS];
   alignas(4) uint8_t section[SZG_TILE_BOOK_BYTES]; /* copied by words */
 };
-
-/* What a block works on: a tile first, then maybe the book. */
-extern __shared__ __align__(16) uint8_t block_memory[];
 
 /* As szg_choose_zero_groups does; leaves `others` too. The whole block calls. */
 __device__ uint32_t choose_zero_groups(BookMemory *memory) {
@@ -208,11 +199,10 @@ __device__ uint32_t write_section(BookMemory *memory) {
 }
 
 /* The tally and the state of a book that is not begun. The whole block calls. */
-__device__ void begin_book(const BookWork *work, BookMemory *memory) {
-  uint32_t const *const counted = reinterpret_cast<const uint32_t *>(&work->tally);
+__device__ void begin_book(const szg_tile_tally *tally_sums, BookMemory *memory) {
+  uint32_t const *const counted = reinterpret_cast<const uint32_t *>(tally_sums);
   uint32_t *const tally = reinterpret_cast<uint32_t *>(&memory->tally);
-  for (uint32_t i = threadIdx.x; i < kTallyWords; i += BookPolicy::kThreads)
-    tally[i] = __ldcg(&counted[i]);
+  for (uint32_t i = threadIdx.x; i < kTallyWords; i += BookPolicy::kThreads) tally[i] = counted[i];
   uint32_t *const section = reinterpret_cast<uint32_t *>(memory->section);
   for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += BookPolicy::kThreads)
     section[i] = 0;
@@ -224,19 +214,35 @@ __device__ void begin_book(const BookWork *work, BookMemory *memory) {
   __syncthreads(); /* the tally is here */
 }
 
-/* The whole block calls. Not inlined: every kind of tile's kernel ends with it. */
-__device__ __noinline__ void make_book(const BookWork *work, szg_tile_book_cuda *book) {
-  BookMemory *const memory = reinterpret_cast<BookMemory *>(block_memory);
-  begin_book(work, memory);
-  uint32_t const zero_groups = choose_zero_groups(memory);
-  settle_counts(zero_groups, memory);
-  find_lengths(memory->tally.counts, &memory->lengths_work, memory->lengths);
+/* ---- kernels ---- */
+
+template <class A, int kDims>
+__global__ void __launch_bounds__(TallyPolicy::kThreads, TallyPolicy::kBlocks)
+    tiles_tally_kernel(szg_quantizer quantizer, uint32_t lattice_bits, szg_grid grid,
+                       const typename A::Value *frame_values, const uint32_t *axes,
+                       szg_tile_tally *tally) {
+  __shared__ TallyMemory<A> memory;
+  szg_tile const tile = szg_tile_at(&grid, szg_sample_tile(grid.tile_count, gridDim.x, blockIdx.x));
+  count_tile<A, kDims>(quantizer, tile, lattice_bits, frame_values, *axes, &memory);
+  __syncthreads(); /* the tile is counted */
+  uint32_t *const sums = reinterpret_cast<uint32_t *>(tally);
+  for (uint32_t i = threadIdx.x; i < kTallyWords; i += TallyPolicy::kThreads)
+    if (memory.tally_words[i]) atomicAdd(&sums[i], memory.tally_words[i]);
+}
+
+__global__ void __launch_bounds__(BookPolicy::kThreads)
+    book_make_kernel(const szg_tile_tally *tally, szg_tile_book_cuda *book) {
+  __shared__ BookMemory memory;
+  begin_book(tally, &memory);
+  uint32_t const zero_groups = choose_zero_groups(&memory);
+  settle_counts(zero_groups, &memory);
+  find_lengths(memory.tally.counts, &memory.lengths_work, memory.lengths);
   __syncthreads(); /* lengths complete */
-  find_covered(memory);
-  assign_codes(memory); /* has barriers: first and end are known after it */
-  write_encoder(*memory, &book->encoder);
-  uint32_t const section_bytes = write_section(memory);
-  uint32_t const *const section = reinterpret_cast<const uint32_t *>(memory->section);
+  find_covered(&memory);
+  assign_codes(&memory); /* has barriers: first and end are known after it */
+  write_encoder(memory, &book->encoder);
+  uint32_t const section_bytes = write_section(&memory);
+  uint32_t const *const section = reinterpret_cast<const uint32_t *>(memory.section);
   uint32_t *const words = reinterpret_cast<uint32_t *>(book->section);
   for (uint32_t i = threadIdx.x; i < SZG_TILE_BOOK_BYTES / 4; i += BookPolicy::kThreads)
     words[i] = section[i];
@@ -247,38 +253,18 @@ __device__ __noinline__ void make_book(const BookWork *work, szg_tile_book_cuda 
   }
 }
 
-/* ---- kernels ---- */
-
-template <class A, int kDims>
-__global__ void __launch_bounds__(BookPolicy::kThreads, BookPolicy::kBlocks)
-    book_make_kernel(szg_quantizer quantizer, uint32_t lattice_bits, szg_grid grid,
-                     const typename A::Value *frame_values, const uint32_t *axes, BookWork *work,
-                     szg_tile_book_cuda *book) {
-  TallyMemory<A> *const memory = reinterpret_cast<TallyMemory<A> *>(block_memory);
-  szg_tile const tile = szg_tile_at(&grid, szg_sample_tile(grid.tile_count, gridDim.x, blockIdx.x));
-  count_tile<A, kDims>(quantizer, tile, lattice_bits, frame_values, *axes, memory);
-  __syncthreads(); /* the tile is counted */
-  uint32_t *const sums = reinterpret_cast<uint32_t *>(&work->tally);
-  for (uint32_t i = threadIdx.x; i < kTallyWords; i += BookPolicy::kThreads)
-    if (memory->tally_words[i]) atomicAdd(&sums[i], memory->tally_words[i]);
-  if (is_last_block(&work->ticket)) make_book(work, book);
-}
-
 /* ---- launchers ---- */
 
 template <class A>
-szgpu_status make_book_of(const szg_quantizer &quantizer, uint32_t lattice_bits,
+szgpu_status count_sample(const szg_quantizer &quantizer, uint32_t lattice_bits,
                           const szg_grid &grid, const void *frame_values, const uint32_t *axes,
-                          BookWork *work, szg_tile_book_cuda *book, cudaStream_t stream) {
-  constexpr size_t kMemoryBytes =
-      sizeof(TallyMemory<A>) > sizeof(BookMemory) ? sizeof(TallyMemory<A>) : sizeof(BookMemory);
-  static_assert(kMemoryBytes <= 47 << 10, "with a word more, what blocks have without asking");
+                          szg_tile_tally *tally, cudaStream_t stream) {
   auto const *const values = (const typename A::Value *)frame_values;
-  auto const kernel = grid.tile_z > 1   ? book_make_kernel<A, 3>
-                      : grid.tile_y > 1 ? book_make_kernel<A, 2>
-                                        : book_make_kernel<A, 1>;
-  kernel<<<szg_counted_tiles(grid.tile_count), BookPolicy::kThreads, kMemoryBytes, stream>>>(
-      quantizer, lattice_bits, grid, values, axes, work, book);
+  auto const kernel = grid.tile_z > 1   ? tiles_tally_kernel<A, 3>
+                      : grid.tile_y > 1 ? tiles_tally_kernel<A, 2>
+                                        : tiles_tally_kernel<A, 1>;
+  kernel<<<szg_counted_tiles(grid.tile_count), TallyPolicy::kThreads, 0, stream>>>(
+      quantizer, lattice_bits, grid, values, axes, tally);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }
@@ -286,15 +272,18 @@ szgpu_status make_book_of(const szg_quantizer &quantizer, uint32_t lattice_bits,
 } // namespace
 } // namespace szg
 
-uint64_t szg_tile_book_work_bytes_cuda(void) { return (sizeof(szg::BookWork) + 15) / 16 * 16; }
+uint64_t szg_tile_book_work_bytes_cuda(void) { return (sizeof(szg_tile_tally) + 15) / 16 * 16; }
 
 szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
                                      const szg_grid *grid, const void *frame_values,
                                      const uint32_t *axes, void *work, szg_tile_book_cuda *book,
                                      cudaStream_t stream) {
-  auto *const book_work = (szg::BookWork *)work;
-  return szg::with_arithmetic(quantizer->arithmetic, [&](auto arithmetic) {
-    return szg::make_book_of<decltype(arithmetic)>(*quantizer, lattice_bits, *grid, frame_values,
-                                                   axes, book_work, book, stream);
-  });
+  auto *const tally = (szg_tile_tally *)work;
+  SZG_TRY(szg::with_arithmetic(quantizer->arithmetic, [&](auto arithmetic) {
+    return szg::count_sample<decltype(arithmetic)>(*quantizer, lattice_bits, *grid, frame_values,
+                                                   axes, tally, stream);
+  }));
+  szg::book_make_kernel<<<1, szg::BookPolicy::kThreads, 0, stream>>>(tally, book);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
 }

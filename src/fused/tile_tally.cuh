@@ -18,6 +18,7 @@ namespace szg {
 struct TallyPolicy {
   static constexpr uint32_t kWarps = SZG_LANE_CODES / SZG_GROUP_ROWS;
   static constexpr uint32_t kThreads = 32 * kWarps;
+  static constexpr uint32_t kBlocks = 3; /* that a multiprocessor must have room for */
 };
 static_assert(kSlots == SZG_GROUP_ROWS, "a walk's group is the format's");
 
