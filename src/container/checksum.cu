@@ -16,9 +16,8 @@
 namespace szg {
 namespace {
 
-/* Beside the kernel that decompresses tiles, whose blocks stay to the end: what they leave of a
- * multiprocessor must do for a block of this one, 12,288 registers and 1.2 KiB of shared memory, of
- * which 1 KiB is the system's. */
+/* On a stream beside the kernels that decompress, before whose blocks it finds room. Once the blocks
+ * that decompress tiles are there, they leave none: what is small begins soon and is gone soon. */
 struct VerifyPolicy {
   static constexpr uint32_t kBlocks = 5; /* of a multiprocessor, for its registers */
 };

@@ -21,9 +21,9 @@ namespace {
  * shared memory is for the words of tiles. */
 template <uint32_t kBits>
 struct DecodePolicy {
-  static constexpr int kWarps = kBits == 16 ? 32 : 16;
+  static constexpr int kWarps = kBits == 16 ? 32 : kBits == 32 ? 16 : 8;
   static constexpr int kThreads = kWarps * 32;
-  static constexpr int kBlocks = kBits == 32 ? 2 : 1; /* a multiprocessor */
+  static constexpr int kBlocks = kBits == 16 ? 1 : 2; /* a multiprocessor */
 };
 
 /* ---- values ---- */
@@ -325,11 +325,15 @@ template <uint32_t kBits>
 constexpr uint32_t kPlaneBytes = 2 * kPairs *SZG_LANES * sizeof(PointPair<kBits>);
 constexpr uint32_t kZerosBehind = 3; /* read ahead of need */
 template <uint32_t kBits>
-uint32_t shared_bytes(uint32_t staged_words) {
+constexpr uint32_t shared_bytes(uint32_t staged_words) {
   uint32_t const words = DecodePolicy<kBits>::kWarps * (staged_words + kZerosBehind);
   return (SZG_TILE_ENTRIES + words + kOverrunWords) * (uint32_t)sizeof(uint32_t) +
          DecodePolicy<kBits>::kWarps * kPlaneBytes<kBits>;
 }
+static_assert(shared_bytes<16>(0) <= SZG_LEAST_SHARED_BYTES &&
+                  shared_bytes<32>(0) <= SZG_LEAST_SHARED_BYTES &&
+                  shared_bytes<64>(0) <= SZG_LEAST_SHARED_BYTES,
+              "what every device has");
 
 /* The block fills its table. */
 template <int kThreads>
@@ -448,18 +452,22 @@ __global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kB
   }
 }
 
-/* As many words as blocks of that size leave room for, and no more than a tile can have. */
+/* As many words as blocks of that size leave room for, and no more than a tile can have. The system
+ * has some bytes of its own for each block: two blocks have less than half of what one may have. */
 template <uint32_t kBits>
 szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
   typedef DecodePolicy<kBits> Policy;
-  int device = 0, most_bytes = 0;
+  int device = 0, all_bytes = 0, reserved_bytes = 0;
   SZG_TRY_CUDA(cudaGetDevice(&device));
   SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+      cudaDeviceGetAttribute(&all_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  SZG_TRY_CUDA(
+      cudaDeviceGetAttribute(&reserved_bytes, cudaDevAttrReservedSharedMemoryPerBlock, device));
   uint32_t const fixed_bytes = shared_bytes<kBits>(0);
-  uint32_t const room_bytes = (uint32_t)most_bytes / Policy::kBlocks;
-  uint32_t const words =
-      room_bytes > fixed_bytes ? (room_bytes - fixed_bytes) / (Policy::kWarps * 4) : 0;
+  int const room_bytes = all_bytes / Policy::kBlocks - reserved_bytes;
+  uint32_t const words = room_bytes > (int)fixed_bytes
+                             ? ((uint32_t)room_bytes - fixed_bytes) / (Policy::kWarps * 4)
+                             : 0;
   *staged_words = words < raw_words ? words : raw_words;
   return SZGPU_OK;
 }

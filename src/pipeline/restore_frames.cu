@@ -11,7 +11,8 @@
  * that takes several slices the words go up before the rows that they are of, so that both ways of
  * the link are used at once; its checksums come last then.
  *
- * So it is where the field is in pinned memory. To other memory it goes in one piece, after all.
+ * So it is where the field is in pinned memory and its first frame takes several slices; else all
+ * frames go up at once. To other memory the field goes in one piece, after all.
  */
 #include "core/bytes.h"
 #include "pipeline/decompress_cuda.h"
