@@ -16,8 +16,8 @@
 namespace szg {
 namespace {
 
-/* On a stream beside the kernels that decompress, before whose blocks it finds room. Once the blocks
- * that decompress tiles are there, they leave none: what is small begins soon and is gone soon. */
+/* On a stream beside the kernels that decompress. Once the blocks that decompress tiles are there,
+ * they leave no room: what is small begins before them and is gone soon. */
 struct VerifyPolicy {
   static constexpr uint32_t kBlocks = 5; /* of a multiprocessor, for its registers */
 };

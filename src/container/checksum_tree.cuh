@@ -14,7 +14,8 @@
 
 namespace szg {
 
-/* Blocks are small, so that they find room beside those of another kernel. A warp has a third of a leaf on its way, and registers for that. */
+/* Blocks are small, so that they find room beside those of another kernel. A warp has a third of a
+ * leaf on its way, and registers for that. */
 struct TreePolicy {
   static constexpr uint32_t kThreads = 128;
   static constexpr uint32_t kWarps = kThreads / 32;
