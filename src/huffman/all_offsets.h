@@ -1,0 +1,156 @@
+/* all_offsets.h - decoding from every bit at once: tables of where codes end and where they go.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * After Johnston and McCreath, "Parallel Huffman Decoding" (seed 001). From every bit i of the
+ * stream one code is decoded, as if one began there. Row j of the table W holds the bits that the
+ * 2^j codes from i on take; it follows from row j - 1 by one addition, so log2 n rows reach the end
+ * of n bits. Then the rows are gone through backwards: where a code's place in the output is known,
+ * the place of the one 2^j codes further on is, too (the table P).
+ *
+ * The paper has one table for the whole stream: n log n entries. Here the stream is cut into
+ * windows. W of a window knows nothing of the windows before it, so windows are independent, but
+ * for one thing: the first code that begins in a window does so where the last one of the window
+ * before it ends, 0 to 15 bits in. That offset is the carry, and going down the rows from it gives
+ * the next one: a step for each row, not for each code. Memory is that of some windows, and the
+ * rows are as many as a window's codes need.
+ */
+#ifndef SZG_ALL_OFFSETS_H
+#define SZG_ALL_OFFSETS_H
+
+#include "core/threads.h"
+#include "huffman/huffman.h"
+
+SZG_C_BEGIN
+
+enum {
+  /* Windows are of whole words. Any entry, 31 for a run that begins anywhere, is in the first. */
+  SZG_ALL_OFFSETS_LEAST_WINDOW_BITS = 32,
+  SZG_ALL_OFFSETS_MOST_WINDOW_BITS = 1 << 28, /* so that sums of two fit 32 bits, by far */
+  SZG_ALL_OFFSETS_MOST_ROWS = 29,             /* of such a window, at one bit a code */
+  SZG_ALL_OFFSETS_ENTRY_OFFSETS = 32          /* where a window's first code may begin */
+};
+
+/* What may be chosen; codes are the same for every choice. */
+typedef struct szg_all_offsets_options {
+  uint32_t window_bits; /* a multiple of 32 between the limits; the paper's is the whole stream */
+  uint32_t slot_count;  /* windows whose tables are in memory together; at least 1 */
+  /* The paper's "not store or load entries when they are known to be -1": rows end at the last
+   * offset that can have 2^j codes before it, and P is turned over, so that the codes' beginnings
+   * are listed by their places and offsets where none begins are not visited. */
+  bool skips_none;
+  /* The paper's "values offset from h_min * 2^j in a reduced number of bits": rows of 1, 2 or 4
+   * bytes an entry, as the values of row j need. */
+  bool is_narrow;
+} szg_all_offsets_options;
+
+/* Measured on a CPU; docs/huffman.md has the table. */
+#define SZG_ALL_OFFSETS_DEFAULTS \
+  { .window_bits = 256, .slot_count = 256, .skips_none = true, .is_narrow = true }
+
+/* ---- rules that both backends follow ---- */
+
+/* Rows that may have an entry: 2^j codes from one offset on, all of which begin in the window. */
+SZG_HD int szg_all_offsets_row_count(uint32_t window_bits, uint32_t shortest) {
+  int count = 1;
+  while ((((uint64_t)1 << count) - 1) * shortest < window_bits) count++;
+  return count;
+}
+
+/* The least and the greatest entry of row j; the last code may end beyond the window. */
+SZG_HD uint32_t szg_all_offsets_least(uint32_t shortest, int row) { return shortest << row; }
+SZG_HD uint32_t szg_all_offsets_greatest(uint32_t window_bits, uint32_t longest, int row) {
+  uint64_t const by_codes = (uint64_t)longest << row;
+  uint64_t const by_window = (uint64_t)window_bits + longest - 1;
+  return (uint32_t)(by_codes < by_window ? by_codes : by_window);
+}
+
+/* Bits that say any entry of row j as its distance from the least one, or that there is none. */
+SZG_HD int szg_all_offsets_row_bits(uint32_t window_bits, uint32_t shortest, uint32_t longest,
+                                    int row) {
+  uint32_t const least = szg_all_offsets_least(shortest, row);
+  uint32_t const greatest = szg_all_offsets_greatest(window_bits, longest, row);
+  return 64 - szg_leading_zeros_u64((uint64_t)greatest - least + 1);
+}
+
+/* How the entries of a row are held: 0 for none (the paper's -1), else bits - bias, at least 1. */
+typedef struct szg_all_offsets_row {
+  uint64_t first_byte; /* of the row, in its window's table */
+  uint32_t bias;       /* 0, or one less than the row's least entry */
+  uint32_t entry_bytes;
+} szg_all_offsets_row;
+
+SZG_HD uint32_t szg_all_offsets_load(const void *row, uint32_t entry_bytes, uint32_t offset) {
+  return entry_bytes == 4   ? ((const uint32_t *)row)[offset]
+         : entry_bytes == 2 ? ((const uint16_t *)row)[offset]
+                            : ((const uint8_t *)row)[offset];
+}
+SZG_HD void szg_all_offsets_store(void *row, uint32_t entry_bytes, uint32_t offset,
+                                  uint32_t entry) {
+  if (entry_bytes == 4)
+    ((uint32_t *)row)[offset] = entry;
+  else if (entry_bytes == 2)
+    ((uint16_t *)row)[offset] = (uint16_t)entry;
+  else
+    ((uint8_t *)row)[offset] = (uint8_t)entry;
+}
+
+/* ---- the codes ---- */
+
+/* What is found at a bit: the code that as many bits as the longest code has begin with. */
+typedef struct szg_all_offsets_book {
+  uint32_t shortest, longest;             /* 1 and 1 where there is no code */
+  uint32_t codes[1 << SZG_MAX_CODE_BITS]; /* length << 16 | symbol; length 0: no code */
+} szg_all_offsets_book;
+
+void szg_all_offsets_book_build(const szg_codebook *book, szg_all_offsets_book *codes);
+
+/* ---- memory and work ---- */
+
+/* Counts of what was done. The paper's form visits n log n entries of W and as many of P. */
+typedef struct szg_all_offsets_work {
+  uint64_t windows;
+  uint64_t rows;          /* of W, of all windows */
+  uint32_t most_rows;     /* of a window: the steps one after another are twice that and 2 */
+  uint64_t width_entries; /* of W, made */
+  uint64_t width_bytes;   /* that they take */
+  uint64_t width_bits;    /* that they would take, packed to the bit */
+  uint64_t place_entries; /* of P, looked at */
+} szg_all_offsets_work;
+
+/* A window at work. */
+typedef struct szg_all_offsets_window {
+  uint32_t entry; /* offset of the first code that begins in it */
+  uint32_t code_count;
+  uint64_t first_code;
+  int row_count;
+  uint32_t row_ends[SZG_ALL_OFFSETS_MOST_ROWS]; /* entries from there on are none, and not there */
+  szg_all_offsets_work work;
+} szg_all_offsets_window;
+
+typedef struct szg_all_offsets_tables {
+  szg_all_offsets_options options;
+  uint32_t shortest, longest; /* of codes that they have room for */
+  int row_count;
+  szg_all_offsets_row rows[SZG_ALL_OFFSETS_MOST_ROWS];
+  uint64_t widths_bytes;           /* of W of a window */
+  uint8_t *widths;                 /* [slots][widths_bytes] */
+  uint32_t *places;                /* [slots][window_bits]: P, or the beginnings by place */
+  uint16_t *symbols;               /* [slots][window_bits] */
+  szg_all_offsets_window *windows; /* [slots] */
+} szg_all_offsets_tables;
+
+/* Tables for books whose codes have `shortest` to `longest` bits; the closer that is to the book's
+ * own, the smaller they are. */
+void szg_all_offsets_carve(szg_arena *arena, const szg_all_offsets_options *options,
+                           uint32_t shortest, uint32_t longest, szg_all_offsets_tables *tables);
+
+/* The run's codes, with windows shared out to the threads. Needs no side data. Same codes and
+ * statuses as szg_decode_serial has for the run. work: NULL, or what was done; zeroed first. */
+szgpu_status szg_decode_all_offsets(const szg_all_offsets_book *book,
+                                    const szg_all_offsets_tables *tables,
+                                    const szg_linear_input *input, const szg_code_run *run,
+                                    szg_threads *threads, szg_all_offsets_work *work) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,85 @@
+/* run_length.h - run-length coding of symbols: how often, and which, in two arrays.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Symbols are u8 or u16, lengths are 64-bit, counts are u32: a run ends at every multiple of
+ * SZG_RUN_SPAN symbols and goes on as another one. So a run can begin at a symbol only for what
+ * stands there and before it, which is all that a thread need see; a limit on the count itself
+ * could be kept only by who knows where the run began.
+ */
+#ifndef SZG_RUN_LENGTH_H
+#define SZG_RUN_LENGTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/hd.h"
+#include "core/threads.h"
+
+SZG_C_BEGIN
+
+#define SZG_RUN_SPAN (UINT64_C(1) << 31) /* a count is an int, too: CUB's */
+
+enum {
+  SZG_RUN_PART = 1 << 16,  /* symbols that a thread takes, coding and decoding: 64 or 128 KiB */
+  SZG_RUN_GROUP = 1 << 11, /* runs summed in one entry of the decoder's scan */
+};
+
+/* Does a run begin at symbol i? before: symbol i - 1, anything if i is 0. */
+SZG_HD bool szg_run_begins(uint64_t i, uint32_t before, uint32_t symbol) {
+  return symbol != before || i % SZG_RUN_SPAN == 0;
+}
+
+/* The runs that begin in a stretch of symbols. */
+typedef struct szg_run_tally {
+  uint64_t count;
+  uint64_t last; /* where the last of them begins; 0: there is none, or it begins at symbol 0 */
+} szg_run_tally;
+
+/* Those of a stretch and the one after it. Associative: made for scans. Before the scan a part's
+ * tally says what it holds; after it, where its runs go and where the run began that it is in. */
+SZG_HD szg_run_tally szg_run_tally_join(szg_run_tally first, szg_run_tally second) {
+  szg_run_tally joint;
+  joint.count = first.count + second.count;
+  joint.last = second.last > first.last ? second.last : first.last;
+  return joint;
+}
+
+typedef struct szg_run_output {
+  uint32_t *counts;
+  void *symbols;     /* as wide as those coded */
+  uint64_t capacity; /* runs that fit either array */
+  uint64_t count;    /* set by coding */
+} szg_run_output;
+
+typedef struct szg_run_input {
+  const uint32_t *counts;
+  const void *symbols;
+  uint64_t count;
+} szg_run_input;
+
+/* symbol_bytes is 1 or 2 everywhere; arrays are aligned to their elements. */
+
+/* The runs of symbols[symbol_count]. SZGPU_CAPACITY: there are more than fit; their count is set
+ * nevertheless. */
+szgpu_status szg_runs_encode_serial(uint32_t symbol_bytes, const void *symbols,
+                                    uint64_t symbol_count, szg_run_output *runs) SZG_CHECKED;
+
+/* What the runs say. SZGPU_BAD_DATA: a count is 0, or they do not add up to symbol_count. Equal
+ * symbols may follow each other. */
+szgpu_status szg_runs_decode_serial(uint32_t symbol_bytes, const szg_run_input *runs, void *symbols,
+                                    uint64_t symbol_count) SZG_CHECKED;
+
+/* The same by many threads, with the same results for any number of them. scratch: as many bytes
+ * as the function says, aligned to 8. */
+uint64_t szg_runs_encode_scratch_bytes(uint64_t symbol_count);
+szgpu_status szg_runs_encode(szg_threads *threads, uint32_t symbol_bytes, const void *symbols,
+                             uint64_t symbol_count, void *scratch,
+                             szg_run_output *runs) SZG_CHECKED;
+
+uint64_t szg_runs_decode_scratch_bytes(uint64_t run_count);
+szgpu_status szg_runs_decode(szg_threads *threads, uint32_t symbol_bytes, const szg_run_input *runs,
+                             void *scratch, void *symbols, uint64_t symbol_count) SZG_CHECKED;
+
+SZG_C_END
+
+#endif
