@@ -22,18 +22,18 @@ static void hold_standard_descriptors(void) {
 }
 
 static int create_ctx(const struct options *options, struct progress *progress, szgpu_ctx **ctx) {
-  szgpu_options library = options->library;
+  szgpu_options settings = options->context;
   struct report const report = options_report(options);
   if (progress->is_wanted) {
-    library.progress = progress_tick;
-    library.progress_user = progress;
+    settings.progress = progress_tick;
+    settings.progress_user = progress;
   }
-  szgpu_status const status = szgpu_create(ctx, &library);
+  szgpu_status const status = szgpu_create(ctx, &settings);
   if (status == SZGPU_OK) return CODE_OK;
   const char *name = shown_input(report.file);
   if (status != SZGPU_UNSUPPORTED || !report.remedy_without_gpu)
     return report_status(&report, name, status, NULL);
-  if (library.backend == SZGPU_BACKEND_CUDA)
+  if (settings.backend == SZGPU_BACKEND_CUDA)
     return report_failure(&report, CODE_RESOURCE, name, "this build has no CUDA; %s",
                           report.remedy_without_gpu);
   return report_failure(&report, CODE_RESOURCE, name,

@@ -157,7 +157,7 @@ static bool read_device(const char *text, struct options *options) {
   if (!read_count(text, &number) || number > INT_MAX)
     return refuse(options, "--device", text,
                   "is not the index of a GPU; give a whole number, 0 for the first");
-  options->library.device = (int)number;
+  options->context.device = (int)number;
   return true;
 }
 
@@ -205,7 +205,7 @@ static bool read_value(int option, const char *text, struct options *options) {
       return is_good;
     case 'b':
       is_good = choose(options, backends, "-b", text, &chosen);
-      options->library.backend = (szgpu_backend)chosen;
+      options->context.backend = (szgpu_backend)chosen;
       return is_good;
     case OPTION_LAYOUT:
       is_good = choose(options, layouts, "--layout", text, &chosen);
@@ -213,13 +213,13 @@ static bool read_value(int option, const char *text, struct options *options) {
       return is_good;
     case OPTION_DECODER:
       is_good = choose(options, decoders, "--decoder", text, &chosen);
-      options->library.decoder = (szgpu_decoder)chosen;
+      options->context.decoder = (szgpu_decoder)chosen;
       return is_good;
     case OPTION_DEVICE:
       return read_device(text, options);
     case 'j':
       is_good = read_number(options, "-j", text, 0, SZGPU_MAX_THREADS, &number);
-      options->library.threads = (int)number;
+      options->context.threads = (int)number;
       return is_good;
     case OPTION_FRAME:
       return read_number(options, "--frame", text, 1, UINT64_MAX, &options->params.frame_rows);
@@ -287,12 +287,12 @@ static bool is_cuda_decoder(szgpu_decoder decoder) {
 }
 
 bool options_can_decode(const struct options *options, szgpu_layout layout) {
-  return layout == SZGPU_LAYOUT_LINEAR || !is_cuda_decoder(options->library.decoder);
+  return layout == SZGPU_LAYOUT_LINEAR || !is_cuda_decoder(options->context.decoder);
 }
 
 static bool check_decoder(struct options *options) {
-  szgpu_decoder const decoder = options->library.decoder;
-  szgpu_backend const backend = options->library.backend;
+  szgpu_decoder const decoder = options->context.decoder;
+  szgpu_backend const backend = options->context.backend;
   const char *name = options_decoder_name(options);
   if (backend == SZGPU_BACKEND_CPU && is_cuda_decoder(decoder))
     return refuse(options, "--decoder", name, "needs CUDA, not -b cpu; leave one of the two out");
@@ -336,8 +336,8 @@ static bool check_together(struct options *options, const bool *is_given) {
 }
 
 static const char *remedy_without_gpu(const struct options *options) {
-  bool const has_cuda_decoder = is_cuda_decoder(options->library.decoder);
-  if (options->library.backend == SZGPU_BACKEND_CUDA)
+  bool const has_cuda_decoder = is_cuda_decoder(options->context.decoder);
+  if (options->context.backend == SZGPU_BACKEND_CUDA)
     return has_cuda_decoder ? "use -b cpu and leave --decoder out" : "use -b cpu";
   return has_cuda_decoder ? "leave --decoder out" : NULL;
 }
@@ -355,13 +355,13 @@ struct report options_report(const struct options *options) {
 
 const char *options_decoder_name(const struct options *options) {
   const struct choice *choice = decoders;
-  while (choice->name && choice->value != (int)options->library.decoder) choice++;
+  while (choice->name && choice->value != (int)options->context.decoder) choice++;
   return choice->name;
 }
 
 bool options_read(int argc, char **argv, struct options *options, int *exit_code) {
   bool is_given[OPTION_END] = {false};
-  *options = (struct options){.params = SZGPU_PARAMS_DEFAULTS, .library = SZGPU_OPTIONS_DEFAULTS};
+  *options = (struct options){.params = SZGPU_PARAMS_DEFAULTS, .context = SZGPU_OPTIONS_DEFAULTS};
   opterr = 0; /* the sentences are ours */
   for (;;) {
     int const option = getopt_long(argc, argv, short_options, long_options, NULL);

@@ -19,7 +19,7 @@ enum command {
 struct options {
   enum command command;
   szgpu_params params;
-  szgpu_options library;
+  szgpu_options context;
   const char *output;   /* -o; NULL: named after the input */
   const char *original; /* --compare; NULL: none */
   bool has_dtype, has_dims, has_slab, has_bound;

@@ -67,7 +67,7 @@ static void make_suffix(char *suffix) {
     suffix[i] = letters[bits % (sizeof letters - 1)];
 }
 
-/* Beside its target, so that a rename suffices: DIR/.NAME.XXXXXX. The name is watched before the
+/* Beside its target, so that a rename suffices: DIR/.NAME.SUFFIX. The name is watched before the
  * file is made, so that no signal finds it unwatched; mkstemp could not do that. */
 static int open_temporary(const struct report *report, struct output *output) {
   const char *slash = strrchr(output->name, '/');

@@ -1,0 +1,175 @@
+/* compress_pair_codes.cuh - deltas in pairs to a lane's bits: two codes appended at once.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A pair with a class, an escape or long codes is appended one code after the other, and so are the
+ * rows of a lane that lacks some.
+ */
+#ifndef SZG_COMPRESS_PAIR_CODES_CUH
+#define SZG_COMPRESS_PAIR_CODES_CUH
+
+#include "fused/compress_points.cuh"
+
+namespace szg {
+
+/* Both deltas' places in the table. Where they have none, a bit of kBeyond is set. */
+constexpr uint32_t kTableBias = SZG_TILE_DIRECT + (SZG_TILE_DIRECT << 16);
+constexpr uint32_t kBeyond = ~((2u * SZG_TILE_DIRECT - 1) * 0x10001u);
+static_assert(SZG_TILE_DIRECT == 512, "a place of the table has 10 bits");
+
+/* What a group of such pairs takes at most. */
+constexpr uint32_t kGroupBits = kGroupPairs * kMostJoined + 2;
+constexpr uint32_t kGroupWords = (31 + kGroupBits) / 32;
+
+/* The same of codes one by one. */
+constexpr uint32_t kOddGroupBits = SZG_GROUP_ROWS * (SZG_TILE_CODE_BITS + 16) + 2;
+constexpr uint32_t kOddGroupWords = (31 + kOddGroupBits) / 32;
+
+__device__ __forceinline__ void append_joined(LaneBits &bits, uint32_t joined, uint32_t at) {
+  bits.word |= __funnelshift_r(joined, 0, bits.at);
+  if ((at ^ bits.at) & 32) {
+    store_shared(bits.next, bits.word);
+    bits.next += kStepBytes;
+    bits.word = __funnelshift_r(0, joined, bits.at);
+  }
+  bits.at = at;
+}
+
+__device__ __forceinline__ uint32_t joined_codes(uint32_t first, uint32_t second) {
+  return (first | __funnelshift_r(second, 0, first)) & ~kEntryLength;
+}
+
+/* Two codes of kMostJoined bits together. Lengths add up in the low bits; bit 5 of no entry is set,
+ * so that of the sum changes just when a word is full. */
+__device__ __forceinline__ void append_codes(LaneBits &bits, uint32_t first, uint32_t second) {
+  append_joined(bits, joined_codes(first, second), bits.at + first + second);
+}
+
+/* The same after the bit of a group that has codes. */
+__device__ __forceinline__ void append_one_and_codes(LaneBits &bits, uint32_t first,
+                                                     uint32_t second) {
+  uint32_t const joined = __funnelshift_r(joined_codes(first, second), 1, 1);
+  append_joined(bits, joined, bits.at + first + second + 1);
+}
+
+__device__ __forceinline__ void append_zero(LaneBits &bits) { append_joined(bits, 0, bits.at + 1); }
+
+/* A pair with a delta that the table lacks, or of longer codes: one after the other. */
+__device__ __noinline__ LaneBits append_odd_codes(LaneBits bits, uint32_t deltas) {
+  uint32_t const fields = deltas + kFieldBias;
+  WholeCode const first = whole_code((int32_t)(fields & 0xFFFF) - 0x8000);
+  append_joined(bits, first.code, bits.at + first.bit_count);
+  WholeCode const second = whole_code((int32_t)(fields >> 16) - 0x8000);
+  append_joined(bits, second.code, bits.at + second.bit_count);
+  return bits;
+}
+
+/* What the table says of a group's pairs. */
+struct PairCodes {
+  uint32_t places[kGroupPairs];
+  uint32_t first[kGroupPairs], second[kGroupPairs];
+
+  __device__ __forceinline__ PairCodes(const uint32_t (&deltas)[kGroupPairs], uint32_t table) {
+    constexpr uint32_t kMask = 2 * SZG_TILE_DIRECT - 1;
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) {
+      places[i] = deltas[i] + kTableBias;
+      first[i] = load_shared_constant(table + (places[i] & kMask) * 4);
+      second[i] = load_shared_constant(table + (places[i] >> 14 & kMask * 4));
+    }
+  }
+
+  /* Not 0 where a delta has no place, one of them escapes, or the codes take too much: lengths and
+   * what is wanting to 32 are added, so that a bit says it. */
+  __device__ __forceinline__ uint32_t is_odd(uint32_t i) const {
+    constexpr uint32_t kToSpare = 31 - kMostJoined, kTooMuch = 32 | 64;
+    return (places[i] & kBeyond) | ((first[i] + second[i] + kToSpare) & kTooMuch);
+  }
+};
+
+template <bool kMayBeOdd>
+__device__ __forceinline__ void append_pair(LaneBits &bits, const PairCodes &codes, uint32_t i,
+                                            uint32_t deltas) {
+  if (kMayBeOdd && codes.is_odd(i))
+    bits = append_odd_codes(bits, deltas);
+  else
+    append_codes(bits, codes.first[i], codes.second[i]);
+}
+
+template <bool kMayBeOdd>
+__device__ __forceinline__ void append_pairs(LaneBits &bits, const PairCodes &codes,
+                                             const uint32_t (&deltas)[kGroupPairs],
+                                             uint32_t zero_groups) {
+  if (zero_groups == SZG_ZERO_GROUPS_NONE) {
+#pragma unroll
+    for (uint32_t i = 0; i < kGroupPairs; i++) append_pair<kMayBeOdd>(bits, codes, i, deltas[i]);
+    return;
+  }
+#pragma unroll
+  for (uint32_t half = 0; half < 2; half++) {
+    uint32_t const i = 2 * half;
+    bool const has_bit = half == 0 || zero_groups == SZG_ZERO_GROUPS_4;
+    uint32_t const half_deltas = deltas[i] | deltas[i + 1];
+    uint32_t const all = zero_groups == SZG_ZERO_GROUPS_4
+                             ? half_deltas
+                             : deltas[0] | deltas[1] | deltas[2] | deltas[3];
+    if (all == 0) {
+      if (has_bit) append_zero(bits);
+      continue;
+    }
+    if (kMayBeOdd && has_bit) append_joined(bits, 0x80000000u, bits.at + 1);
+    if (kMayBeOdd || !has_bit)
+      append_pair<kMayBeOdd>(bits, codes, i, deltas[i]);
+    else
+      append_one_and_codes(bits, codes.first[i], codes.second[i]);
+    append_pair<kMayBeOdd>(bits, codes, i + 1, deltas[i + 1]);
+  }
+}
+
+/* A group of which the lane has some rows only: each code by itself. There is room for
+ * kOddGroupWords. */
+__device__ __noinline__ LaneBits append_rows(LaneBits bits, uint4 deltas, uint32_t rows,
+                                             uint32_t zero_groups) {
+  uint32_t const pairs[kGroupPairs] = {deltas.x, deltas.y, deltas.z, deltas.w};
+  int32_t all[SZG_GROUP_ROWS];
+  uint32_t with_deltas = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < kGroupPairs; i++) {
+    uint32_t const fields = pairs[i] + kFieldBias;
+    all[i] = (int32_t)(fields & 0xFFFF) - 0x8000;
+    all[i + kGroupPairs] = (int32_t)(fields >> 16) - 0x8000;
+    with_deltas |= (all[i] != 0 ? 1u << i : 0) | (all[i + kGroupPairs] != 0 ? 16u << i : 0);
+  }
+  append_group(bits, rows, with_deltas & rows, zero_groups, [&](uint32_t row) {
+    WholeCode const whole = whole_code(all[row]);
+    append_bits(bits, whole.code, whole.bit_count);
+  });
+  return bits;
+}
+
+/* The lane's codes. missing: rows of the group that it lacks; its bits do not count if it lacks all
+ * rows of the tile. common_limit: beyond that address the stage may not have room. table: its
+ * shared address. The whole warp calls. */
+__device__ __forceinline__ void append_group_pairs(LaneBits &bits,
+                                                   const uint32_t (&deltas)[kGroupPairs],
+                                                   uint32_t missing, uint32_t zero_groups,
+                                                   uint32_t common_limit, uint32_t table,
+                                                   LaneStage *stage) {
+  PairCodes const codes(deltas, table);
+  uint32_t odd = missing;
+#pragma unroll
+  for (uint32_t i = 0; i < kGroupPairs; i++) odd |= codes.is_odd(i);
+  if (!__any_sync(kAllLanes, odd != 0 || bits.next > common_limit)) {
+    append_pairs<false>(bits, codes, deltas, zero_groups);
+    return;
+  }
+  keep_room(bits, odd ? kOddGroupWords : kGroupWords, stage);
+  if (missing == 0)
+    append_pairs<true>(bits, codes, deltas, zero_groups);
+  else
+    bits = append_rows(bits, make_uint4(deltas[0], deltas[1], deltas[2], deltas[3]),
+                       missing ^ kAllRows, zero_groups);
+}
+
+} // namespace szg
+
+#endif
