@@ -93,6 +93,15 @@ test_stream test_make_stream(size_t code_count, test_random *random) {
   return s;
 }
 
+test_stream test_make_garbage(bool has_zeros, test_random *random) {
+  uint64_t const bit_count = 1 + test_random_below(random, 700);
+  test_stream s = {.bit_count = bit_count, .word_bytes = (bit_count + 31) / 32 * 4};
+  s.words = test_block(s.word_bytes);
+  for (uint64_t i = 0; i < s.word_bytes; i++)
+    s.words[i] = (uint8_t)(test_random_bits(random) & (has_zeros ? i : 255));
+  return s;
+}
+
 void test_stream_release(test_stream *s) {
   free(s->codes);
   free(s->starts);

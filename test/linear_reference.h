@@ -48,6 +48,8 @@ typedef struct test_stream {
 
 /* Random codes of the book. */
 test_stream test_make_stream(size_t code_count, test_random *random);
+/* Up to 700 bits of no stream, nothing but words; has_zeros: many of the bits are 0. */
+test_stream test_make_garbage(bool has_zeros, test_random *random);
 void test_stream_release(test_stream *s);
 szg_linear_input test_input_of(const test_stream *s);
 

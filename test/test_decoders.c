@@ -125,11 +125,8 @@ static void both_decoders_agree_on_garbage(void **state) {
   int accepted_count = 0;
   for (int round = 0; round < 2100; round++) {
     if (round % 300 == 0) test_build_book(round / 300);
-    uint64_t const bit_count = 1 + test_random_below(&random, 700);
-    test_stream s = {.bit_count = bit_count, .word_bytes = (bit_count + 31) / 32 * 4};
-    s.words = test_block(s.word_bytes);
-    for (uint64_t i = 0; i < s.word_bytes; i++)
-      s.words[i] = (uint8_t)(test_random_bits(&random) & (round % 3 ? 255 : i));
+    test_stream s = test_make_garbage(round % 3 == 0, &random);
+    uint64_t const bit_count = s.bit_count;
     szg_linear_input const input = test_input_of(&s);
     for (int i = 0; i < 8; i++) {
       uint64_t const first = test_random_below(&random, bit_count), left = bit_count - first;

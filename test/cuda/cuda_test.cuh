@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/cuda_check.cuh"
+#include "core/tiles.h"
 
 namespace cuda_test {
 
@@ -113,6 +114,17 @@ class DeviceArray {
   T *data_ = nullptr;
   size_t count_;
 };
+
+/* Tiles do not depend on the type. */
+inline szg_grid grid_of(const std::vector<uint64_t> &dims) {
+  szgpu_shape shape = {};
+  shape.dtype = SZGPU_F64;
+  shape.ndim = (int)dims.size();
+  for (size_t i = 0; i < dims.size(); i++) shape.dims[i] = dims[i];
+  szg_grid grid;
+  MUST(szg_grid_of_shape(&shape, &grid));
+  return grid;
+}
 
 } // namespace cuda_test
 

@@ -43,16 +43,6 @@ const char *name_of(const Setup &s) {
   return name;
 }
 
-szg_grid grid_of(const std::vector<uint64_t> &dims) {
-  szgpu_shape shape = {};
-  shape.dtype = SZGPU_F64;
-  shape.ndim = (int)dims.size();
-  for (size_t i = 0; i < dims.size(); i++) shape.dims[i] = dims[i];
-  szg_grid grid;
-  MUST(szg_grid_of_shape(&shape, &grid));
-  return grid;
-}
-
 /* Of every kind, whole and ragged, with rows and batches that are aligned and that are not; and
  * last frames that are one row thick. */
 std::vector<szg_grid> all_grids() {
@@ -62,9 +52,9 @@ std::vector<szg_grid> all_grids() {
            {12296},     {2, 2},    {3, 33},       {64, 64},       {67, 130},     {130, 132},
            {1, 300, 1}, {2, 2, 2}, {16, 8, 32},   {17, 9, 33},    {33, 15, 40},  {3, 20, 65},
            {5, 3, 2},   {9, 1, 9}, {2, 5, 9, 33}, {2, 17, 9, 40}, {3, 17, 9, 36}})
-    grids.push_back(grid_of(dims));
+    grids.push_back(cuda_test::grid_of(dims));
   for (const auto &dims : std::vector<std::vector<uint64_t>>{{5000}, {130, 132}, {33, 15, 40}}) {
-    szg_grid const whole = grid_of(dims);
+    szg_grid const whole = cuda_test::grid_of(dims);
     grids.push_back(szg_grid_of_rows(&whole, 1));
   }
   return grids;

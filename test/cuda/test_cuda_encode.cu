@@ -225,16 +225,6 @@ void encodes_as_the_cpu(const Coder &coder, Draw draw, const szg_grid &grid, con
 
 /* ---- shapes ---- */
 
-szg_grid grid_of(std::vector<uint64_t> const &dims) {
-  szgpu_shape shape = {};
-  shape.dtype = SZGPU_F32;
-  shape.ndim = (int)dims.size();
-  for (size_t i = 0; i < dims.size(); i++) shape.dims[i] = dims[i];
-  szg_grid grid;
-  MUST(szg_grid_of_shape(&shape, &grid));
-  return grid;
-}
-
 std::string name_of(std::vector<uint64_t> const &dims) {
   std::string name;
   for (uint64_t const dim : dims) name += (name.empty() ? "" : " x ") + std::to_string(dim);
@@ -255,17 +245,17 @@ const std::vector<std::vector<uint64_t>> box_dims = {
 
 void encodes_rows(const Coder &coder) {
   for (uint64_t const row_length : row_lengths) {
-    szg_grid const grid = grid_of({row_length});
+    szg_grid const grid = cuda_test::grid_of({row_length});
     std::string const shape = name_of({row_length});
     encodes_as_the_cpu(coder, BY_LENGTH, grid, shape.c_str());
     encodes_as_the_cpu(coder, row_length % 2 ? ALL_ALIKE : RAREST, grid, shape.c_str());
   }
-  encodes_as_the_cpu(coder, ESCAPES, grid_of({20000}), "20000");
+  encodes_as_the_cpu(coder, ESCAPES, cuda_test::grid_of({20000}), "20000");
 }
 
 void encodes_boxes(const Coder &coder) {
   for (std::vector<uint64_t> const &dims : box_dims) {
-    szg_grid const grid = grid_of(dims);
+    szg_grid const grid = cuda_test::grid_of(dims);
     std::string const shape = name_of(dims);
     encodes_as_the_cpu(coder, BY_LENGTH, grid, shape.c_str());
     encodes_as_the_cpu(coder, ALL_ALIKE, grid, shape.c_str());
@@ -274,8 +264,8 @@ void encodes_boxes(const Coder &coder) {
 
 /* The last frame of a field: a plane, a line or a few fields of a batch. */
 void encodes_thin_frames(const Coder &coder) {
-  szg_grid const volume = grid_of({33, 20, 70}), plane = grid_of({130, 70});
-  szg_grid const batch = grid_of({5, 9, 10, 35});
+  szg_grid const volume = cuda_test::grid_of({33, 20, 70}), plane = cuda_test::grid_of({130, 70});
+  szg_grid const batch = cuda_test::grid_of({5, 9, 10, 35});
   encodes_as_the_cpu(coder, BY_LENGTH, szg_grid_of_rows(&volume, 1), "a plane of 33 x 20 x 70");
   encodes_as_the_cpu(coder, BY_LENGTH, szg_grid_of_rows(&plane, 1), "a line of 130 x 70");
   encodes_as_the_cpu(coder, BY_LENGTH, szg_grid_of_rows(&batch, 2), "2 of 5 x 9 x 10 x 35");
@@ -291,7 +281,7 @@ void encodes_five_codes_as_a_hand_does() {
   szg_encoder_table(&coder->book, coder->table);
   /* 1 010 011 00 1, from the highest bit of a little-endian word down */
   Sections expected = {{5}, {0, 0, 0x40, 0xA6}, {0}, {5}, 10};
-  szg_grid const grid = grid_of({5});
+  szg_grid const grid = cuda_test::grid_of({5});
   DeviceEncoder device(grid, expected, scan_bytes_for(grid));
   DeviceArray<uint16_t> const codes(std::vector<uint16_t>{3, 0, 5, 4, 3});
   device.encode(*coder, grid, codes, 10);
@@ -301,7 +291,7 @@ void encodes_five_codes_as_a_hand_does() {
 /* Scratch for a frame of the largest stream, carved as the pipeline does, also serves a smaller
  * frame after it. */
 void carves_scratch_for_the_largest_stream(const Coder &coder) {
-  szg_grid const whole = grid_of({40, 30, 70});
+  szg_grid const whole = cuda_test::grid_of({40, 30, 70});
   szg_arena arena = {};
   szg_linear_encoder_cuda encoder = {};
   MUST(szg_linear_encoder_carve_cuda(&arena, &whole, &encoder));
@@ -336,7 +326,8 @@ void carves_scratch_for_the_largest_stream(const Coder &coder) {
 }
 
 void encodes_large_fields() {
-  szg_grid const cube = grid_of({256, 256, 256}), ragged = grid_of({131, 257, 251});
+  szg_grid const cube = cuda_test::grid_of({256, 256, 256}),
+                 ragged = cuda_test::grid_of({131, 257, 251});
   std::unique_ptr<Coder> const skewed_book = make_coder({"skewed", 1024, skewed});
   std::unique_ptr<Coder> const flat_book = make_coder({"flat of 65536", 65536, flat});
   encodes_as_the_cpu(*skewed_book, BY_LENGTH, cube, "256 x 256 x 256");

@@ -145,9 +145,10 @@ void every_arithmetic_shape_and_set_of_axes_is_the_cpus() {
 /* More than the warps of a launch that strides, on any GPU. */
 void many_tiles_are_the_cpus() {
   for (uint32_t arithmetic = 0; arithmetic < SZG_ARITHMETIC_COUNT; arithmetic++) {
-    check_there_and_back(setup_of(arithmetic, grid_of({20011, 2, 2, 2}), SZG_AXES_ALL, 2),
-                         kHalfEscapes);
-    check_there_and_back(setup_of(arithmetic, grid_of({70, 75, 80}), SZG_AXIS_Z, 512), kFewEscapes);
+    check_there_and_back(
+        setup_of(arithmetic, cuda_test::grid_of({20011, 2, 2, 2}), SZG_AXES_ALL, 2), kHalfEscapes);
+    check_there_and_back(setup_of(arithmetic, cuda_test::grid_of({70, 75, 80}), SZG_AXIS_Z, 512),
+                         kFewEscapes);
   }
 }
 
@@ -250,14 +251,14 @@ void lies_are_refused() {
   for (uint32_t arithmetic = 0; arithmetic < SZG_ARITHMETIC_COUNT; arithmetic++)
     for (const auto &dims : std::vector<std::vector<uint64_t>>{
              {200}, {20011}, {67, 130}, {33, 15, 40}, {9, 17, 9, 33}})
-      tiles_that_lie_are_refused(arithmetic, grid_of(dims));
+      tiles_that_lie_are_refused(arithmetic, cuda_test::grid_of(dims));
 }
 
 /* Codes are then whatever was there, up to 65535. */
 void nothing_is_done_after_a_bad_verdict() {
   for (const auto &dims : std::vector<std::vector<uint64_t>>{{20011}, {67, 130}, {33, 15, 40}}) {
     for (uint32_t const radius : kRadii) {
-      szg_grid const grid = grid_of(dims);
+      szg_grid const grid = cuda_test::grid_of(dims);
       Setup const s = setup_of(SZG_ARITHMETIC_F32, grid, szg_grid_axes(&grid), radius);
       Stored stored = random_stored(s);
       stored.codes.assign(stored.codes.size(), 0xFFFF);

@@ -43,16 +43,6 @@ const char *name_of(const Setup &s) {
   return name;
 }
 
-szg_grid grid_of(const std::vector<uint64_t> &dims) {
-  szgpu_shape shape = {};
-  shape.dtype = SZGPU_F64;
-  shape.ndim = (int)dims.size();
-  for (size_t i = 0; i < dims.size(); i++) shape.dims[i] = dims[i];
-  szg_grid grid;
-  MUST(szg_grid_of_shape(&shape, &grid));
-  return grid;
-}
-
 enum Field {
   kSmooth,      /* as fields mostly are */
   kOffset,      /* the same far from 0 */
@@ -331,8 +321,8 @@ std::vector<szg_grid> all_grids() {
                                                              {40, 3, 5},
                                                              {2, 17, 9, 100},
                                                              {2, 16, 16, 32}})
-    grids.push_back(grid_of(dims));
-  szg_grid const whole = grid_of({33, 15, 40});
+    grids.push_back(cuda_test::grid_of(dims));
+  szg_grid const whole = cuda_test::grid_of({33, 15, 40});
   grids.push_back(szg_grid_of_rows(&whole, 1));
   return grids;
 }
@@ -354,7 +344,7 @@ void every_frame_is_the_cpus() {
 }
 
 void all_axes_and_zero_groups_are_the_cpus() {
-  szg_grid const grid = grid_of({20, 20, 70});
+  szg_grid const grid = cuda_test::grid_of({20, 20, 70});
   for (const Lattice &lattice : kLattices)
     for (uint32_t axes = 1; axes <= SZG_AXES_ALL; axes++)
       for (uint32_t zero_groups = 0; zero_groups < SZG_ZERO_GROUPS_COUNT; zero_groups++)
@@ -370,8 +360,9 @@ void all_axes_and_zero_groups_are_the_cpus() {
 void many_tiles_are_the_cpus() {
   for (int const field : {kSmooth, kSpikes}) {
     Setup const tiny =
-        setup_of(SZG_ARITHMETIC_F32, 16, grid_of({30011, 2, 2, 2}), kMargins[0], field);
-    Setup const large = setup_of(SZG_ARITHMETIC_F32, 16, grid_of({200, 250, 300}), 200.0, field);
+        setup_of(SZG_ARITHMETIC_F32, 16, cuda_test::grid_of({30011, 2, 2, 2}), kMargins[0], field);
+    Setup const large =
+        setup_of(SZG_ARITHMETIC_F32, 16, cuda_test::grid_of({200, 250, 300}), 200.0, field);
     for (const Setup &s : {tiny, large}) {
       Bytes const values = make_field(s);
       check_frame(s, values, own_book(s, values), 0);
