@@ -220,6 +220,8 @@ static void sizes_that_lie_are_refused(void **state) {
 
 /* ---- stopped in the middle ---- */
 
+enum { POISON = 0xA5 };
+
 static int stop(void *user, uint64_t done_values, uint64_t total_values) {
   (void)done_values, (void)total_values;
   return --*(int *)user <= 0;
@@ -242,6 +244,9 @@ static void a_call_that_is_stopped_leaves_nothing_behind(void **state) {
   size_t byte_count;
   assert_int_equal(szgpu_decompress(ctx, several.bytes, several.byte_count, field, field_bytes),
                    SZGPU_CANCELLED);
+  memset(field, POISON, field_bytes);
+  assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
+  for (size_t i = 0; i < field_bytes; i++) assert_int_equal(field[i], POISON);
   memcpy(field, example.field, field_bytes);
   calls_left = 2;
   assert_int_equal(szgpu_compress(ctx, &frames.params, &frames.shape, field, bytes,
