@@ -4,9 +4,7 @@
 #ifndef SZG_BENCH_REPORT_CUH
 #define SZG_BENCH_REPORT_CUH
 
-#include <cmath>
-#include <utility>
-
+#include "bench_json.cuh"
 #include "bench_support.cuh"
 
 namespace {
@@ -128,46 +126,6 @@ void print_result(const Result &r) {
 }
 
 /* ---- JSON ---- */
-
-typedef std::vector<std::pair<const char *, std::string>> Members;
-
-std::string quoted(const std::string &text) {
-  std::string result = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += (unsigned char)c < ' ' ? ' ' : c;
-  }
-  return result + "\"";
-}
-
-std::string number(double value, int digits = 9) {
-  char text[32];
-  snprintf(text, sizeof text, "%.*g", digits, std::isfinite(value) ? value : 0.0);
-  return text;
-}
-
-std::string number(uint64_t value) { return std::to_string(value); }
-std::string number(int value) { return std::to_string(value); }
-std::string truth(bool value) { return value ? "true" : "false"; }
-
-std::string hexadecimal(uint64_t value) {
-  char text[20];
-  snprintf(text, sizeof text, "\"%016llx\"", (unsigned long long)value);
-  return text;
-}
-
-std::string array(const std::vector<std::string> &items) {
-  std::string text = "[";
-  for (const std::string &item : items) text += (text.size() > 1 ? ", " : "") + item;
-  return text + "]";
-}
-
-std::string object(const Members &members) {
-  std::string text = "{";
-  for (const auto &member : members)
-    text += (text.size() > 1 ? ", " : "") + quoted(member.first) + ": " + member.second;
-  return text + "}";
-}
 
 Members members_of(const Times &times, double bytes) {
   return {{"median_ms", number(times.median)},

@@ -24,16 +24,16 @@ constexpr int kThreads = 256, kBlocks = 2048; /* of the checks, which are not ti
 constexpr int kPoison = 0xA5;
 constexpr size_t kCeilingBytes = (size_t)1 << 29; /* far more than any second-level cache */
 
-void die(const std::string &what) {
-  fprintf(stderr, "bench_stages: %s\n", what.c_str());
+inline void die(const std::string &what) {
+  fprintf(stderr, "bench: %s\n", what.c_str());
   exit(2);
 }
 
-void must_cuda(cudaError_t error) {
+inline void must_cuda(cudaError_t error) {
   if (error != cudaSuccess) die(cudaGetErrorString(error));
 }
 
-void must(const szgpu_ctx *ctx, szgpu_status status) {
+inline void must(const szgpu_ctx *ctx, szgpu_status status) {
   if (status != SZGPU_OK)
     die(std::string(szgpu_status_text(status)) + " (" + szgpu_last_error(ctx) + ")");
 }
@@ -125,7 +125,7 @@ class Checker {
     judge("values out of bound");
   }
   void claim(bool is_so, const char *what) {
-    if (!is_so) fprintf(stderr, "bench_stages: NOT VERIFIED: %s\n", what);
+    if (!is_so) fprintf(stderr, "bench: NOT VERIFIED: %s\n", what);
     is_verified_ = is_verified_ && is_so;
   }
 
@@ -148,7 +148,7 @@ struct Times { /* milliseconds */
   double median, least, greatest;
 };
 
-Times times_of(std::vector<double> milliseconds) {
+inline Times times_of(std::vector<double> milliseconds) {
   if (milliseconds.empty()) return {0.0, 0.0, 0.0};
   std::sort(milliseconds.begin(), milliseconds.end());
   size_t const count = milliseconds.size();
@@ -156,7 +156,7 @@ Times times_of(std::vector<double> milliseconds) {
           milliseconds.back()};
 }
 
-double gb_per_second(double bytes, double milliseconds) {
+inline double gb_per_second(double bytes, double milliseconds) {
   return milliseconds > 0.0 ? bytes / milliseconds / 1e6 : 0.0;
 }
 
@@ -183,11 +183,11 @@ struct Machine {
   double copy_gb_per_second; /* read and written */
 };
 
-std::string version_text(int version) {
+inline std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-Machine look_at_machine(cudaStream_t stream) {
+inline Machine look_at_machine(cudaStream_t stream) {
   cudaDeviceProp properties;
   int runtime = 0, driver = 0;
   must_cuda(cudaGetDeviceProperties(&properties, 0));
@@ -216,7 +216,7 @@ struct Field {
   uint64_t hash; /* XXH3-64 */
 };
 
-Field read_field(const std::string &path) {
+inline Field read_field(const std::string &path) {
   Field field;
   field.name = path.substr(path.find_last_of('/') + 1);
   size_t const dims = field.name.find_last_of('_'), type = field.name.find_last_of('.');

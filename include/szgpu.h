@@ -61,12 +61,26 @@ extern "C" {
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
 #undef SZGPU_STATUS_ENUMERATOR
 
-typedef enum szgpu_dtype { SZGPU_F32 = 0, SZGPU_F64 = 1 } szgpu_dtype;
+/* All but F32 and F64 are for SZGPU_MODE_LOSSLESS only. FP8 is E4M3 or E5M2, U8 any bytes. */
+typedef enum szgpu_dtype {
+  SZGPU_F32 = 0,
+  SZGPU_F64 = 1,
+  SZGPU_U8 = 2,
+  SZGPU_BF16 = 3,
+  SZGPU_F16 = 4,
+  SZGPU_FP8 = 5
+} szgpu_dtype;
 
 /* What params.bound means.
  * REL: the absolute bound is bound * (max - min) over the values that are finite and not fill.
- * ABS: the absolute bound itself.  PSNR: a target in dB. */
-typedef enum szgpu_mode { SZGPU_MODE_REL = 0, SZGPU_MODE_ABS = 1, SZGPU_MODE_PSNR = 2 } szgpu_mode;
+ * ABS: the absolute bound itself.  PSNR: a target in dB.
+ * LOSSLESS: there is none; every bit comes back. bound and fill are not looked at, radius is 0. */
+typedef enum szgpu_mode {
+  SZGPU_MODE_REL = 0,
+  SZGPU_MODE_ABS = 1,
+  SZGPU_MODE_PSNR = 2,
+  SZGPU_MODE_LOSSLESS = 3
+} szgpu_mode;
 
 /* How codes are laid out in an archive.
  * TILE: each tile by itself, in 32 lanes; what the GPU reads and writes fastest.
@@ -91,10 +105,12 @@ typedef enum szgpu_backend {
 /* How Huffman codes are read back; every decoder gives the same field. */
 typedef enum szgpu_decoder {
   SZGPU_DECODER_AUTO = 0,
-  SZGPU_DECODER_SERIAL = 1,    /* CPU: one bit at a time, checks all side data: the oracle */
-  SZGPU_DECODER_TABLE = 2,     /* CPU: wide-table lookups, threads over tiles */
-  SZGPU_DECODER_GAP_ARRAY = 3, /* CUDA, linear layout: a thread a subsequence, by the gap array */
-  SZGPU_DECODER_CHUNKED = 4    /* CUDA, linear layout: a thread a tile, to compare with */
+  SZGPU_DECODER_SERIAL = 1,     /* CPU: one bit at a time, checks all side data: the oracle */
+  SZGPU_DECODER_TABLE = 2,      /* CPU: wide-table lookups, threads over tiles */
+  SZGPU_DECODER_GAP_ARRAY = 3,  /* CUDA, linear layout: a thread a subsequence, by the gap array */
+  SZGPU_DECODER_CHUNKED = 4,    /* CUDA, linear layout: a thread a tile, to compare with */
+  SZGPU_DECODER_SELF_SYNC = 5,  /* linear layout: guesses that fall into step; no side data */
+  SZGPU_DECODER_ALL_OFFSETS = 6 /* linear layout: from every bit at once; no side data */
 } szgpu_decoder;
 
 /* dims: slowest axis first, as numpy prints a shape; entries from ndim on are ignored.
@@ -129,10 +145,11 @@ typedef struct szgpu_params {
   int zstd_level;      /* 0: no zstd; 1..19: sections go through zstd where it pays */
   int has_fill;        /* 1: fill is the fill value; 0: one of the known ones, if present */
   double fill;         /* rounded to the field's type */
+  int without_gaps;    /* linear layout: 1: no gap array, which the decoder gap-array needs */
 } szgpu_params;
 
 #define SZGPU_PARAMS_DEFAULTS \
-  { sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0 }
+  { sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0 }
 
 /* Called from time to time, in the calling thread, with work done and in all. The unit is a value
  * once through a stage, so the total can be a few times the field's values. Nonzero stops the work:
@@ -224,6 +241,7 @@ typedef struct szgpu_info {
   uint64_t frame_count;
   uint64_t field_bytes;
   uint64_t archive_bytes;
+  int has_gaps; /* linear layout: 1: there are gap arrays */
 } szgpu_info;
 #define SZGPU_INFO_DEFAULTS \
   { sizeof(szgpu_info) }
@@ -240,7 +258,7 @@ enum { SZGPU_MAX_SECTIONS = 24 };
 
 typedef struct szgpu_frame_info {
   size_t struct_bytes;
-  const char *kind; /* "linear", "tile", "constant" or "raw" */
+  const char *kind; /* "linear", "tile", "planes", "constant" or "raw" */
   const char *axes; /* differenced axes, e.g. "zyx"; "" where there are none */
   uint32_t radius;
   uint32_t section_count;
@@ -249,14 +267,18 @@ typedef struct szgpu_frame_info {
   szgpu_section_info sections[SZGPU_MAX_SECTIONS];
   uint32_t zero_groups;  /* tile: rows of a lane that a bit can leave out, 8 or 4; 0: none */
   uint32_t lattice_bits; /* tile: of a lattice point, 16, 32 or 64; else 0 */
+  char planes[9];        /* planes: of each byte of a value, the highest first: c coded, s stored,
+                            k constant; else "" */
 } szgpu_frame_info;
 #define SZGPU_FRAME_INFO_DEFAULTS \
-  { sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, {{NULL, NULL, 0, 0, 0}}, 0, 0 }
+  { sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, {{NULL, NULL, 0, 0, 0}}, 0, 0, "" }
 
 /* Reads the header only: archive_bytes may be less than the archive as long as the header is
  * there. info->archive_bytes is the size the archive should have. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes,
                                                       szgpu_info *info);
+/* 1: the decoder reads such an archive, where its backend is to be had. */
+SZGPU_API int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info);
 /* Frames first_frame .. first_frame + frame_count - 1 into infos, whose every struct_bytes is set.
  * Each call checks the archive's header, so ask for many frames at once. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_frames(const void *archive,

@@ -87,11 +87,36 @@ static bool is_known_struct(const void *given, size_t given_bytes, size_t known_
   return true;
 }
 
-static bool is_cpu_decoder(szgpu_decoder decoder) {
-  return decoder == SZGPU_DECODER_SERIAL || decoder == SZGPU_DECODER_TABLE;
+/* What each decoder asks for, in the order of szgpu_decoder. */
+typedef struct decoder_needs {
+  const char *name;
+  bool is_for_cpu, is_for_cuda;
+  bool linear_only, gaps;
+} decoder_needs;
+static const decoder_needs decoders[] = {
+    {"auto", true, true, false, false},       {"serial", true, false, false, false},
+    {"table", true, false, false, false},     {"gap-array", false, true, true, true},
+    {"chunked", false, true, true, false},    {"self-sync", true, true, true, false},
+    {"all-offsets", true, true, true, false},
+};
+enum { DECODER_COUNT = sizeof decoders / sizeof *decoders };
+
+static bool is_cpu_decoder(szgpu_decoder decoder) { return !decoders[decoder].is_for_cuda; }
+static bool is_cuda_decoder(szgpu_decoder decoder) { return !decoders[decoder].is_for_cpu; }
+
+/* Why a decoder does not read such archives; NULL: it does. */
+static const char *decoder_refusal(szgpu_decoder decoder, szgpu_mode mode, szgpu_layout layout,
+                                   bool has_gaps) {
+  bool const takes_any = decoder == SZGPU_DECODER_AUTO || decoder == SZGPU_DECODER_TABLE;
+  if (mode == SZGPU_MODE_LOSSLESS && !takes_any) return "is lossless";
+  if (layout == SZGPU_LAYOUT_TILE && decoders[decoder].linear_only) return "has the tile layout";
+  if (!has_gaps && decoders[decoder].gaps) return "has no gap array";
+  return NULL;
 }
-static bool is_cuda_decoder(szgpu_decoder decoder) {
-  return decoder == SZGPU_DECODER_GAP_ARRAY || decoder == SZGPU_DECODER_CHUNKED;
+
+int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info) {
+  return info && (unsigned)decoder < DECODER_COUNT &&
+         !decoder_refusal(decoder, info->mode, info->layout, info->has_gaps);
 }
 
 /* Whether the build has the backend, and the backend the decoder. */
@@ -137,7 +162,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   if (!options) options = &defaults;
   SZG_REQUIRE(is_known_struct(options, options->struct_bytes, sizeof *options), SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->threads >= 0 && options->threads <= SZGPU_MAX_THREADS, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(options->decoder <= SZGPU_DECODER_CHUNKED, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE((unsigned)options->decoder < DECODER_COUNT, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->backend <= SZGPU_BACKEND_CUDA, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(backend_has_decoder(options->backend, options->decoder), SZGPU_UNSUPPORTED);
   szgpu_ctx *const made = szg_allocate_zeroed(sizeof *made);
@@ -176,21 +201,33 @@ const char *szgpu_last_note(const szgpu_ctx *ctx) { return ctx ? ctx->note : "";
 /* Forgets what the last call had to say. */
 static void begin_call(szgpu_ctx *ctx) { ctx->error[0] = ctx->note[0] = '\0'; }
 
+/* What has no meaning without loss is refused, but for what has a default. */
+static szgpu_status check_lossless(szgpu_ctx *ctx, const szgpu_params *params) {
+  if (params->layout != SZGPU_LAYOUT_TILE)
+    return szg_fail(ctx, SZGPU_UNSUPPORTED, "the linear layout has no lossless mode");
+  if (params->radius || params->has_fill)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "radius and fill value have no use without loss");
+  return SZGPU_OK;
+}
+
 static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
   if (!is_known_struct(params, params->struct_bytes, sizeof *params))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
-  if (params->mode > SZGPU_MODE_PSNR)
+  if (params->mode > SZGPU_MODE_LOSSLESS)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
   if (params->source & ~(uint32_t)SZGPU_SOURCE_ALL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "source has unknown bits: 0x%x", params->source);
   if (params->layout > SZGPU_LAYOUT_TILE)
     return szg_fail(ctx, SZGPU_UNSUPPORTED, "there is no layout %d", (int)params->layout);
-  if (!szg_is_positive(params->bound))
+  if (params->mode == SZGPU_MODE_LOSSLESS) SZG_TRY(check_lossless(ctx, params));
+  if (params->mode != SZGPU_MODE_LOSSLESS && !szg_is_positive(params->bound))
     return szg_fail(ctx, SZGPU_BAD_BOUND, "the bound is %g", params->bound);
   if (params->radius && (params->radius < SZG_MIN_RADIUS || params->radius > SZG_MAX_RADIUS))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius of %u is not in 2 .. 32768", params->radius);
   if (params->radius && params->layout != SZGPU_LAYOUT_LINEAR)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius is for the linear layout only");
+  if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "only the linear layout has a gap array to leave out");
   if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a zstd level of %d is not in 0 .. 19",
                     params->zstd_level);
@@ -203,7 +240,11 @@ static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
   begin_call(ctx);
   SZG_REQUIRE(params && shape, SZGPU_BAD_ARGUMENT);
   SZG_TRY(check_params(ctx, params));
-  return szg_grid_of_shape(shape, grid);
+  SZG_TRY(szg_grid_of_shape(shape, grid));
+  if (params->mode != SZGPU_MODE_LOSSLESS && shape->dtype > SZGPU_F64)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "values of this type are compressed without loss only");
+  return SZGPU_OK;
 }
 
 /* Values are read and written as what they are, so they must lie as the compiler expects. */
@@ -264,12 +305,13 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
   return status;
 }
 
-/* Whether the ctx's decoder reads the archive's layout. */
-static szgpu_status check_layout(szgpu_ctx *ctx, szgpu_layout layout) {
-  if (layout == SZGPU_LAYOUT_LINEAR || !is_cuda_decoder(ctx->options.decoder)) return SZGPU_OK;
-  return szg_fail(ctx, SZGPU_UNSUPPORTED,
-                  "the archive has the tile layout, which the decoder %s does not read",
-                  ctx->options.decoder == SZGPU_DECODER_GAP_ARRAY ? "gap-array" : "chunked");
+static szgpu_status check_decoder(szgpu_ctx *ctx, const szg_header *header) {
+  szgpu_decoder const decoder = ctx->options.decoder;
+  const char *const refusal =
+      decoder_refusal(decoder, header->mode, header->layout, header->has_gaps);
+  if (!refusal) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_UNSUPPORTED, "the archive %s: the decoder %s does not read it",
+                  refusal, decoders[decoder].name);
 }
 
 /* Restores rows of dims[0]; UINT64_MAX rows: all of them. */
@@ -288,7 +330,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
     return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
                     "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
                     (unsigned long long)stated_bytes);
-  SZG_TRY(check_layout(ctx, opened.header.layout));
+  SZG_TRY(check_decoder(ctx, &opened.header));
   SZG_TRY(check_alignment(ctx, opened.header.shape.dtype, field));
   uint64_t const extent = opened.header.shape.dims[0];
   bool const is_whole = row_count == UINT64_MAX;

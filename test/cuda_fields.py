@@ -22,7 +22,7 @@ import tempfile
 
 RUNS = [["-e", "1e-2"], ["-e", "1e-4"], ["-e", "1e-6"], ["-m", "psnr", "-e", "80"],
         ["-e", "1e-4", "--zstd"], ["-e", "1e-3", "--frame", "33"]]
-DECODERS = {"tile": ("auto",), "linear": ("gap-array", "chunked")}  # by layout
+DECODERS = {"tile": ("auto",), "linear": ("gap-array", "chunked", "self-sync", "all-offsets")}  # by layout
 
 
 def unpacked(path):

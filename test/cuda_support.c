@@ -15,6 +15,7 @@ szgpu_ctx *cuda_gpus[CUDA_MOST_DECODERS];
 int cuda_gpu_count;
 
 static int complaint_count;
+static szgpu_decoder decoder_of[CUDA_MOST_DECODERS]; /* by number of its ctx */
 
 int cuda_exit_code(void) {
   int device_count = 0;
@@ -48,13 +49,20 @@ szgpu_ctx *cuda_make_ctx(szgpu_backend backend, szgpu_decoder decoder, struct CU
 static int make_gpus(szgpu_ctx **gpus) {
   gpus[0] = cuda_make_ctx(SZGPU_BACKEND_CUDA, SZGPU_DECODER_AUTO, NULL);
   int count = 1;
-  for (int decoder = 1; decoder < CUDA_MOST_DECODERS; decoder++)
+  for (int decoder = 1; decoder < CUDA_MOST_DECODERS; decoder++) {
+    decoder_of[count] = (szgpu_decoder)decoder;
     count += try_create(SZGPU_BACKEND_CUDA, (szgpu_decoder)decoder, NULL, &gpus[count]) == SZGPU_OK;
+  }
   return count;
 }
 
 bool cuda_reads(int gpu, szgpu_layout layout) {
   return gpu == 0 || layout == SZGPU_LAYOUT_LINEAR; /* the first has the default decoder */
+}
+
+bool cuda_reads_archive(int gpu, const test_archive *archive) {
+  szgpu_info const info = test_inspect(archive);
+  return szgpu_decoder_reads(decoder_of[gpu], &info);
 }
 
 int cuda_make_ctxs(void **state) {
@@ -105,9 +113,10 @@ void cuda_release(void *device) { must(cudaFree(device)); }
 /* ---- complaints ---- */
 
 static void print_case(const cuda_case *c) {
-  static const char *const modes[] = {"rel", "abs", "psnr"};
-  print_message("  %s, %s ", c->params.layout == SZGPU_LAYOUT_TILE ? "tile" : "linear",
-                c->shape.dtype == SZGPU_F32 ? "f32" : "f64");
+  static const char *const modes[] = {"rel", "abs", "psnr", "lossless"};
+  static const char *const dtypes[] = {"f32", "f64", "u8", "bf16", "f16", "fp8"};
+  print_message("  %s%s, %s ", c->params.layout == SZGPU_LAYOUT_TILE ? "tile" : "linear",
+                c->params.without_gaps ? " without gaps" : "", dtypes[c->shape.dtype]);
   for (int i = 0; i < c->shape.ndim; i++)
     print_message("%s%llu", i ? "x" : "", (unsigned long long)c->shape.dims[i]);
   print_message(", %s %g, radius %u, frame rows %llu, zstd %d", modes[c->params.mode],
@@ -216,7 +225,7 @@ static void compare_on(const cuda_case *c, szgpu_ctx *const *gpus, int gpu_count
   if (difference) cuda_complain(c, "%s", difference);
   void *const restored = test_decompress(cuda_cpu, &expected, test_field_bytes(&c->shape));
   for (int i = 0; i < gpu_count; i++)
-    if (cuda_reads(i, c->params.layout)) compare_restored(c, gpus[i], i, &expected, restored);
+    if (cuda_reads_archive(i, &expected)) compare_restored(c, gpus[i], i, &expected, restored);
   free(restored);
   free(found.bytes);
   free(expected.bytes);

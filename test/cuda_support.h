@@ -36,6 +36,9 @@ int cuda_destroy_ctxs(void **state);
  * the other. */
 bool cuda_reads(int gpu, szgpu_layout layout);
 
+/* The same of an archive, gap arrays and mode looked at too. */
+bool cuda_reads_archive(int gpu, const test_archive *archive);
+
 szgpu_ctx *cuda_make_ctx(szgpu_backend backend, szgpu_decoder decoder, struct CUstream_st *stream);
 
 /* ---- device memory ---- */

@@ -49,15 +49,16 @@ double test_double_of_bits(uint64_t bits) {
   return value;
 }
 
+size_t test_dtype_bytes(szgpu_dtype dtype) {
+  static const uint8_t bytes[] = {4, 8, 1, 2, 2, 1}; /* in the order of szgpu_dtype */
+  return bytes[dtype];
+}
+
 uint64_t test_bits_at(szgpu_dtype dtype, const void *field, uint64_t i) {
-  uint32_t narrow;
-  uint64_t wide;
-  if (dtype == SZGPU_F32) {
-    memcpy(&narrow, (const uint8_t *)field + 4 * i, sizeof narrow);
-    return narrow;
-  }
-  memcpy(&wide, (const uint8_t *)field + 8 * i, sizeof wide);
-  return wide;
+  size_t const bytes = test_dtype_bytes(dtype);
+  uint64_t bits = 0;
+  memcpy(&bits, (const uint8_t *)field + bytes * i, bytes);
+  return bits;
 }
 
 double test_value_at(szgpu_dtype dtype, const void *field, uint64_t i) {
@@ -91,7 +92,7 @@ uint64_t test_value_count(const szgpu_shape *shape) {
 }
 
 size_t test_field_bytes(const szgpu_shape *shape) {
-  return test_value_count(shape) * (shape->dtype == SZGPU_F32 ? 4 : 8);
+  return test_value_count(shape) * test_dtype_bytes(shape->dtype);
 }
 
 const szgpu_shape test_awkward_shapes[] = {
@@ -132,8 +133,8 @@ void *test_make_waves(const szgpu_shape *shape) {
 
 void *test_make_bits(const szgpu_shape *shape) {
   size_t const bytes = test_field_bytes(shape);
-  uint32_t *const field = test_allocate(bytes);
-  for (size_t i = 0; i < bytes / 4; i++) field[i] = (uint32_t)(test_hash(i) >> 32);
+  uint8_t *const field = test_allocate(bytes);
+  for (size_t i = 0; i < bytes; i++) field[i] = (uint8_t)(test_hash(i / 4) >> (32 + 8 * (i % 4)));
   return field;
 }
 

@@ -34,6 +34,7 @@ uint64_t test_hash(uint64_t i);
 
 float test_float_of_bits(uint32_t bits);
 double test_double_of_bits(uint64_t bits);
+size_t test_dtype_bytes(szgpu_dtype dtype);
 uint64_t test_bits_at(szgpu_dtype dtype, const void *field, uint64_t i);
 double test_value_at(szgpu_dtype dtype, const void *field, uint64_t i);
 void test_set_value(szgpu_dtype dtype, void *field, uint64_t i, double value);

@@ -20,6 +20,7 @@ static szg_header const sample_header = {
     .source = SZGPU_SOURCE_NPY | SZGPU_SOURCE_BIG_ENDIAN,
     .arithmetic = SZG_ARITHMETIC_F32,
     .has_fill = true,
+    .has_gaps = true,
     .fill_bits = 0x60AD78EC,
     .bound = 0.25,
     .absolute_bound = 0.125,
@@ -124,7 +125,8 @@ static void refuses_every_field_that_contradicts_the_format(void **state) {
     uint64_t value;
   } const edits[] = {
       {8, 4, 0},  /* version */
-      {12, 4, 3}, /* an unknown flag */
+      {12, 4, 5}, /* an unknown flag */
+      {12, 4, 3}, /* no gap arrays, of another version */
       {12, 4, 0}, /* a fill value without the flag */
       {16, 1, 1}, /* f64 with f32's arithmetic */
       {16, 1, 2}, /* dtype */
@@ -133,7 +135,8 @@ static void refuses_every_field_that_contradicts_the_format(void **state) {
       {17, 1, 5},
       {17, 1, 255},
       {17, 1, 2}, /* dims beyond ndim */
-      {18, 1, 3}, /* mode */
+      {18, 1, 3}, /* without loss, with a bound and of another version */
+      {18, 1, 4}, /* mode */
       {8, 4, 2},  /* the version of the tile layout */
       {19, 1, 1}, /* the tile layout, of another version */
       {19, 1, 2}, /* layout */
@@ -190,7 +193,7 @@ static void a_newer_version_is_told_from_12_bytes(void **state) {
   (void)state;
   test_archive archive = sample_bytes();
   szg_header header;
-  for (uint64_t version = 3; version < (uint64_t)1 << 32; version = 5 * version + 3) {
+  for (uint64_t version = 4; version < (uint64_t)1 << 32; version = 5 * version + 3) {
     archive_store(&archive, 8, 4, version);
     test_archive start = archive_copy(&archive, 12);
     assert_int_equal(szg_header_read(start.bytes, 12, &header), SZGPU_NEWER_VERSION);
@@ -280,7 +283,7 @@ static void refuses_every_frame_field_that_contradicts_the_format(void **state) 
     uint64_t value;
     szgpu_status status;
   } const edits[] = {
-      {0, 1, 4, SZGPU_BAD_DATA},       /* kind */
+      {0, 1, 5, SZGPU_BAD_DATA},       /* kind */
       {3, 1, 1, SZGPU_BAD_DATA},       /* reserved */
       {36, 4, 1, SZGPU_BAD_DATA},      /* reserved */
       {32, 4, 14, SZGPU_BAD_CHECKSUM}, /* more sections than kinds */
@@ -354,6 +357,78 @@ static void the_version_follows_from_the_layout(void **state) {
   szg_header_write(&header, sample_frame_bytes, bytes);
   assert_int_equal(szg_load_u32(bytes + 8), 2);
   assert_int_equal(bytes[19], 1);
+}
+
+/* A lossless archive has no bound and no fill value, types of its own and the tile layout. */
+static void a_header_without_loss_has_nothing_of_a_bound(void **state) {
+  (void)state;
+  static struct {
+    size_t offset;
+    unsigned width;
+    uint64_t value;
+    szgpu_status status;
+  } const edits[] = {
+      {16, 1, SZGPU_F64, SZGPU_OK},  {16, 1, SZGPU_FP8, SZGPU_OK}, {16, 1, 6, SZGPU_BAD_DATA},
+      {18, 1, 1, SZGPU_BAD_DATA},    {19, 1, 0, SZGPU_BAD_DATA},   {12, 4, 1, SZGPU_BAD_DATA},
+      {12, 4, 2, SZGPU_BAD_DATA},    {8, 4, 2, SZGPU_BAD_DATA},    {56, 8, 1, SZGPU_BAD_DATA},
+      {64, 8, 1, SZGPU_BAD_DATA},    {72, 8, 1, SZGPU_BAD_DATA},   {80, 8, 1, SZGPU_BAD_DATA},
+      {88, 8, 1, SZGPU_BAD_DATA},    {120, 4, 1, SZGPU_BAD_DATA},
+  };
+  szg_header sample = {.shape = sample_header.shape,
+                       .mode = SZGPU_MODE_LOSSLESS,
+                       .layout = SZGPU_LAYOUT_TILE,
+                       .frame_rows = 32,
+                       .frame_count = 2,
+                       .archive_bytes = TWO_FRAMES_BYTES + 160};
+  sample.shape.dtype = SZGPU_BF16;
+  test_archive archive = {test_allocate(TWO_FRAMES_BYTES), TWO_FRAMES_BYTES};
+  szg_header header;
+  szg_header_write(&sample, sample_frame_bytes, archive.bytes);
+  assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_OK);
+  assert_int_equal(header.format_version, 3);
+  assert_int_equal(header.shape.dtype, SZGPU_BF16);
+  assert_int_equal(header.mode, SZGPU_MODE_LOSSLESS);
+  for (size_t i = 0; i < ARRAY_COUNT(edits); i++) {
+    szg_header_write(&sample, sample_frame_bytes, archive.bytes);
+    archive_store(&archive, edits[i].offset, edits[i].width, edits[i].value);
+    archive_rehash(&archive);
+    szgpu_status const status = szg_header_read(archive.bytes, archive.byte_count, &header);
+    if (status != edits[i].status)
+      fail_msg("%llu at %zu: %s", (unsigned long long)edits[i].value, edits[i].offset,
+               szgpu_status_text(status));
+  }
+  free(archive.bytes);
+}
+
+static void an_archive_without_gap_arrays_says_so(void **state) {
+  (void)state;
+  szg_header sample = sample_header, header;
+  sample.has_gaps = false;
+  uint8_t bytes[TWO_FRAMES_BYTES];
+  szg_header_write(&sample, sample_frame_bytes, bytes);
+  assert_int_equal(szg_load_u32(bytes + 8), 3);
+  assert_int_equal(szg_load_u32(bytes + 12), 3);
+  assert_int_equal(szg_header_read(bytes, sizeof bytes, &header), SZGPU_OK);
+  assert_false(header.has_gaps);
+  assert_true(header.has_fill);
+}
+
+/* Bytes 2 and 4 .. 7 of a planes frame are its own. */
+static void a_planes_frame_says_what_its_planes_are(void **state) {
+  (void)state;
+  szg_frame_header sample = sample_frame, frame;
+  sample.kind = SZG_FRAME_PLANES;
+  sample.axes = sample.escape_bytes = sample.radius = 0;
+  sample.value_bytes = 8;
+  sample.plane_modes = 0x9216;
+  uint8_t bytes[FRAME_HEADER];
+  szg_frame_header_write(&sample, bytes);
+  assert_int_equal(bytes[2], 8);
+  assert_int_equal(szg_load_u32(bytes + 4), 0x9216);
+  assert_int_equal(szg_frame_header_read(bytes, FRAME, FRAME_HEADER, &frame), SZGPU_OK);
+  assert_int_equal(frame.value_bytes, 8);
+  assert_int_equal(frame.plane_modes, 0x9216);
+  assert_int_equal(frame.escape_bytes + frame.radius, 0);
 }
 
 static void refuses_sections_whose_sizes_overflow(void **state) {
@@ -436,6 +511,9 @@ int main(void) {
       cmocka_unit_test(refuses_every_frame_field_that_contradicts_the_format),
       cmocka_unit_test(a_tile_frame_says_how_its_lanes_are),
       cmocka_unit_test(the_version_follows_from_the_layout),
+      cmocka_unit_test(a_header_without_loss_has_nothing_of_a_bound),
+      cmocka_unit_test(an_archive_without_gap_arrays_says_so),
+      cmocka_unit_test(a_planes_frame_says_what_its_planes_are),
       cmocka_unit_test(refuses_sections_whose_sizes_overflow),
       cmocka_unit_test(refuses_more_sections_than_there_are_kinds_of),
       cmocka_unit_test(a_frame_of_another_size_is_refused),

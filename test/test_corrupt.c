@@ -157,7 +157,7 @@ static void trailing_bytes_say_so(void **state) {
 /* What a flipped bit of this byte may be called. */
 static bool is_right_name(size_t byte, szgpu_status status) {
   if (byte < 8) return status == SZGPU_NOT_AN_ARCHIVE;
-  if (byte < 12) return status == SZGPU_NEWER_VERSION || status == SZGPU_BAD_DATA;
+  if (byte < 12 && (status == SZGPU_NEWER_VERSION || status == SZGPU_BAD_DATA)) return true;
   if (byte >= 104 && byte < 112 && (status == SZGPU_TRUNCATED || status == SZGPU_BAD_DATA))
     return true; /* the frame count says where the checksum is */
   return status == SZGPU_BAD_CHECKSUM;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "options.h"
 #include "values.h"
 
 szgpu_status inspect_archive(const void *archive, size_t archive_bytes, szgpu_info *info) {
@@ -20,6 +21,25 @@ int inspect_whole_archive(const struct report *report, const char *name, const v
   if (status == SZGPU_OK && info->archive_bytes > archive_bytes) status = SZGPU_TRUNCATED;
   if (status == SZGPU_OK && info->archive_bytes < archive_bytes) status = SZGPU_TRAILING_BYTES;
   return status == SZGPU_OK ? CODE_OK : report_status(report, name, status, NULL);
+}
+
+struct words words_for_bound(const szgpu_info *info) {
+  struct words words = {"lossless"};
+  if (info->mode != SZGPU_MODE_LOSSLESS)
+    snprintf(words.text, sizeof words.text, "bound %.3g", info->absolute_bound);
+  return words;
+}
+
+struct words words_for_decoders(const szgpu_info *info) {
+  struct words words = {""};
+  size_t used = 0;
+  szgpu_decoder decoder;
+  const char *name;
+  for (int i = 0; (name = decoder_name_at(i, &decoder)) && used < sizeof words.text; i++)
+    if (szgpu_decoder_reads(decoder, info))
+      used += (size_t)snprintf(words.text + used, sizeof words.text - used, "%s%s", used ? " " : "",
+                               name);
+  return words;
 }
 
 double archive_ratio(const szgpu_info *info) {
@@ -54,6 +74,8 @@ void json_info(struct json *json, const szgpu_info *info) {
   json_bool(json, "big_endian", (info->source & SZGPU_SOURCE_BIG_ENDIAN) != 0);
   json_count(json, "format_version", info->format_version);
   json_text(json, "layout", words_for_layout(info->layout));
+  json_bool(json, "has_gaps", info->has_gaps != 0);
+  json_text(json, "decoders", words_for_decoders(info).text);
   json_count(json, "frame_rows", info->frame_rows);
   json_count(json, "frames", info->frame_count);
   json_count(json, "field_bytes", info->field_bytes);

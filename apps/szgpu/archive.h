@@ -14,6 +14,10 @@ int inspect_whole_archive(const struct report *report, const char *name, const v
                           size_t archive_bytes, szgpu_info *info);
 
 /* Bytes of the field over bytes of the archive. */
+/* "bound 1e-3", or "lossless". */
+struct words words_for_bound(const szgpu_info *info);
+/* The decoders that read the archive: "auto serial table". */
+struct words words_for_decoders(const szgpu_info *info);
 double archive_ratio(const szgpu_info *info);
 /* The members that every object on an archive has. */
 void json_info(struct json *json, const szgpu_info *info);

@@ -118,9 +118,9 @@ static void print_line(const struct compression *work) {
   print_name(out, work->name);
   fputs(" -> ", out);
   print_name(out, shown_output(work->output.name));
-  fprintf(out, "  ratio %.2f  %s -> %s  bound %.3g  %.3g GB/s", archive_ratio(info),
+  fprintf(out, "  ratio %.2f  %s -> %s  %s  %.3g GB/s", archive_ratio(info),
           words_for_bytes(info->field_bytes).text, words_for_bytes(info->archive_bytes).text,
-          info->absolute_bound, gigabytes_per_second(info->field_bytes, work->seconds));
+          words_for_bound(info).text, gigabytes_per_second(info->field_bytes, work->seconds));
   if (work->job->options->is_verified) metrics_print(&work->metrics, out);
   fputc('\n', out);
   if (work->job->report.is_verbose)
@@ -155,7 +155,8 @@ static void print_result(const struct compression *work) {
     print_json(work);
   else
     print_line(work);
-  if (strcmp(work->field.shape_origin, "guess") == 0) {
+  bool const has_shape = work->info.mode != SZGPU_MODE_LOSSLESS; /* or one that matters */
+  if (has_shape && strcmp(work->field.shape_origin, "guess") == 0) {
     fputs("szgpu: ", stderr);
     print_name(stderr, work->name);
     fprintf(stderr, ": no shape given, so its %s values were taken as one row; give it with -d\n",

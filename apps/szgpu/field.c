@@ -102,15 +102,36 @@ static int read_npy(const struct report *report, const struct options *options,
   return CODE_OK;
 }
 
+static bool dtype_of_name(const char *name, szgpu_dtype *dtype) {
+  static const struct {
+    const char *extension;
+    szgpu_dtype dtype;
+  } known[] = {{".f32", SZGPU_F32},   {".f64", SZGPU_F64},       {".d64", SZGPU_F64},
+               {".bf16", SZGPU_BF16}, {".f16", SZGPU_F16},       {".fp8", SZGPU_FP8},
+               {".u8", SZGPU_U8},     {".safetensors", SZGPU_U8}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (!has_extension(name, known[i].extension)) continue;
+    *dtype = known[i].dtype;
+    return true;
+  }
+  return false;
+}
+
 static int read_raw(const struct report *report, const struct options *options,
                     const struct input *input, struct field *field) {
   const char *name = shown_input(input->name);
-  bool const is_f32 = has_extension(input->name, ".f32");
-  bool const is_f64 = has_extension(input->name, ".f64") || has_extension(input->name, ".d64");
-  if (!options->has_dtype && !is_f32 && !is_f64)
+  bool const is_lossless = options->params.mode == SZGPU_MODE_LOSSLESS;
+  field->shape.dtype = SZGPU_U8; /* any file is bytes */
+  bool const is_known = dtype_of_name(input->name, &field->shape.dtype);
+  if (options->has_dtype)
+    field->shape.dtype = options->shape.dtype;
+  else if (!is_known && !is_lossless)
     return report_failure(report, CODE_USAGE, name,
                           "is of unknown type; give it with -t f32 or -t f64");
-  field->shape.dtype = options->has_dtype ? options->shape.dtype : is_f64 ? SZGPU_F64 : SZGPU_F32;
+  if (!is_lossless && field->shape.dtype > SZGPU_F64)
+    return report_failure(report, CODE_USAGE, name,
+                          "holds %s, which is compressed without loss only; add -m lossless",
+                          words_for_dtype(field->shape.dtype));
   field->values = input->bytes;
   field->byte_count = input->byte_count;
   if (field->byte_count == 0)
@@ -157,11 +178,20 @@ static int make_native(const struct report *report, struct input *input, struct 
   return CODE_OK;
 }
 
+/* Without loss, a .npy file of other values than ours is a file like any other. */
+static bool field_is_npy(const struct options *options, const struct input *input) {
+  struct npy npy;
+  if (options->has_dtype)
+    return options->shape.dtype != SZGPU_U8 && has_extension(input->name, ".npy");
+  if (options->params.mode == SZGPU_MODE_LOSSLESS)
+    return !npy_read_header(input->bytes, input->byte_count, &npy);
+  return has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count);
+}
+
 int field_read(const struct report *report, const struct options *options, struct input *input,
                struct field *field) {
   *field = (struct field){.shape_origin = ""};
-  bool const is_npy = has_extension(input->name, ".npy") ||
-                      (!options->has_dtype && npy_begins(input->bytes, input->byte_count));
+  bool const is_npy = field_is_npy(options, input);
   int const code =
       is_npy ? read_npy(report, options, input, field) : read_raw(report, options, input, field);
   if (code != CODE_OK) return code;
@@ -178,7 +208,9 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
                           .byte_count = input->byte_count,
                           .shape = info->shape,
                           .shape_origin = ""};
-  if (has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count)) {
+  bool const is_npy =
+      has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count);
+  if (is_npy && info->shape.dtype != SZGPU_U8) {
     int const code = read_npy(report, NULL, input, field);
     if (code != CODE_OK) return code;
     bool const has_other_order =

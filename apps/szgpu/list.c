@@ -75,11 +75,14 @@ static void print_header(const struct listing *work) {
           words_for_dims(&info->shape).text, words_for_source(info->source));
   fprintf(out, "  size     %s -> %s, ratio %.2f\n", words_for_bytes(info->field_bytes).text,
           words_for_bytes(info->archive_bytes).text, archive_ratio(info));
-  fprintf(out, "  bound    %s %g, absolute %g", words_for_mode(info->mode), info->bound,
-          info->absolute_bound);
-  if (info->step > 0) fprintf(out, ", step %g", info->step);
-  fprintf(out, ", range %g", info->value_range);
-  fputc('\n', out);
+  if (info->mode == SZGPU_MODE_LOSSLESS) {
+    fputs("  bound    lossless: every bit comes back\n", out);
+  } else {
+    fprintf(out, "  bound    %s %g, absolute %g", words_for_mode(info->mode), info->bound,
+            info->absolute_bound);
+    if (info->step > 0) fprintf(out, ", step %g", info->step);
+    fprintf(out, ", range %g\n", info->value_range);
+  }
   if (info->has_fill)
     fprintf(out, "  fill     %g (0x%0*" PRIx64 ")\n", info->fill,
             (int)(2 * dtype_bytes(info->shape.dtype)), info->fill_bits);
@@ -87,6 +90,7 @@ static void print_header(const struct listing *work) {
           "  format   version %" PRIu32 ", %s layout, %" PRIu64 " frame%s of %" PRIu64 " rows\n",
           info->format_version, words_for_layout(info->layout), info->frame_count,
           info->frame_count == 1 ? "" : "s", info->frame_rows);
+  fprintf(out, "  decoders %s\n", words_for_decoders(info).text);
 }
 
 static szgpu_status print_frame(struct listing *work, uint64_t index) {
@@ -98,6 +102,7 @@ static szgpu_status print_frame(struct listing *work, uint64_t index) {
           frame->first_row + frame->row_count, frame->kind);
   if (frame->axes[0]) fprintf(out, " along %s", frame->axes);
   if (frame->radius) fprintf(out, ", radius %" PRIu32, frame->radius);
+  if (frame->planes[0]) fprintf(out, " %s", frame->planes);
   if (frame->lattice_bits) fprintf(out, ", lattice of %" PRIu32 " bits", frame->lattice_bits);
   if (frame->zero_groups) fprintf(out, ", zero groups of %" PRIu32, frame->zero_groups);
   fprintf(out, ", %" PRIu64 " bytes\n", frame->frame_bytes);
@@ -131,6 +136,7 @@ static szgpu_status json_frame(struct listing *work, struct json *json, uint64_t
   json_text(json, "kind", frame->kind);
   json_text(json, "axes", frame->axes);
   json_count(json, "radius", frame->radius);
+  json_text(json, "planes", frame->planes);
   json_count(json, "lattice_bits", frame->lattice_bits);
   json_count(json, "zero_groups", frame->zero_groups);
   json_count(json, "first_row", frame->first_row);

@@ -26,6 +26,14 @@ static struct pair load_pair(szgpu_dtype dtype, const void *original, const void
     memcpy(&pair.restored_bits, &value[1], sizeof(uint64_t));
     pair.original = value[0];
     pair.restored = value[1];
+  } else if (dtype != SZGPU_F32) { /* without loss only: their bits are compared, as numbers */
+    pair = (struct pair){0, 0, 0, 0};
+    memcpy(&pair.original_bits, (const char *)original + index * dtype_bytes(dtype),
+           dtype_bytes(dtype));
+    memcpy(&pair.restored_bits, (const char *)restored + index * dtype_bytes(dtype),
+           dtype_bytes(dtype));
+    pair.original = (long double)pair.original_bits;
+    pair.restored = (long double)pair.restored_bits;
   } else {
     float value[2];
     uint32_t bits[2];
@@ -51,7 +59,8 @@ static bool is_over(long double error, long double bound, long double a, long do
 
 struct metrics metrics_take(const szgpu_info *info, const void *original, const void *restored,
                             uint64_t value_count) {
-  struct metrics metrics = {0, 0, 0, INFINITY};
+  bool const is_lossless = info->mode == SZGPU_MODE_LOSSLESS;
+  struct metrics metrics = {0, 0, 0, INFINITY, is_lossless};
   long double max_error = 0, square_sum = 0, least = INFINITY, most = -INFINITY;
   uint64_t finite_count = 0;
   for (uint64_t i = 0; i < value_count; i++) {
@@ -61,8 +70,9 @@ struct metrics metrics_take(const szgpu_info *info, const void *original, const 
     bool const is_finite = isfinite(pair.original) && isfinite(pair.restored);
     long double error = has_same_bits ? 0 : fabsl(pair.original - pair.restored);
     if (isnan(error)) error = INFINITY;
-    if (!has_same_bits && is_over(error, info->absolute_bound, pair.original, pair.restored))
-      metrics.values_over_bound++;
+    bool const is_bad =
+        is_lossless || is_over(error, info->absolute_bound, pair.original, pair.restored);
+    if (!has_same_bits && is_bad) metrics.values_over_bound++;
     if (error > max_error) max_error = error;
     if (is_finite && !is_fill) { /* fill values, always exact, would flatter it */
       finite_count++;
@@ -82,8 +92,11 @@ struct metrics metrics_take(const szgpu_info *info, const void *original, const 
 }
 
 void metrics_print(const struct metrics *metrics, FILE *out) {
-  fprintf(out, "  max error/bound %.3f  PSNR %.1f dB", metrics->max_error_over_bound,
-          metrics->psnr);
+  if (metrics->is_lossless)
+    fputs(metrics->values_over_bound ? "  not the same bits" : "  the same bits", out);
+  else
+    fprintf(out, "  max error/bound %.3f  PSNR %.1f dB", metrics->max_error_over_bound,
+            metrics->psnr);
 }
 
 void metrics_print_json(const struct metrics *metrics, struct json *json) {

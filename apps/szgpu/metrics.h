@@ -8,11 +8,14 @@
 
 #include "json.h"
 
+#include <stdbool.h>
+
 struct metrics {
   uint64_t values_over_bound; /* differing NaNs among them */
   double max_error;
   double max_error_over_bound; /* 0 where max_error is */
   double psnr;                 /* dB, values finite in both and not fill; Inf: no error */
+  bool is_lossless;            /* every value of other bits is over the bound */
 };
 
 /* info is of the archive that restored came from; both hold value_count values. */

@@ -20,6 +20,7 @@ enum {
   OPTION_DECODER,
   OPTION_DEVICE,
   OPTION_LAYOUT,
+  OPTION_NO_GAP,
   OPTION_SLAB,
   OPTION_COMPARE,
   OPTION_JSON,
@@ -47,6 +48,7 @@ static const struct spelling spellings[] = {
     {OPTION_ZSTD, "--zstd", COMMAND_COMPRESS},
     {OPTION_FILL, "--fill", COMMAND_COMPRESS},
     {OPTION_LAYOUT, "--layout", COMMAND_COMPRESS},
+    {OPTION_NO_GAP, "--no-gap", COMMAND_COMPRESS},
     {OPTION_SLAB, "--slab", COMMAND_RESTORE},
     {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
     {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
@@ -62,6 +64,7 @@ static const struct option long_options[] = {
     {"decoder", required_argument, NULL, OPTION_DECODER},
     {"device", required_argument, NULL, OPTION_DEVICE},
     {"layout", required_argument, NULL, OPTION_LAYOUT},
+    {"no-gap", no_argument, NULL, OPTION_NO_GAP},
     {"slab", required_argument, NULL, OPTION_SLAB},
     {"compare", required_argument, NULL, OPTION_COMPARE},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -80,9 +83,11 @@ enum { NOT_LANDED = -1 };
 static const struct choice modes[] = {{"rel", SZGPU_MODE_REL},
                                       {"abs", SZGPU_MODE_ABS},
                                       {"psnr", SZGPU_MODE_PSNR},
-                                      {"lossless", NOT_LANDED},
+                                      {"lossless", SZGPU_MODE_LOSSLESS},
                                       {NULL, 0}};
-static const struct choice dtypes[] = {{"f32", SZGPU_F32}, {"f64", SZGPU_F64}, {NULL, 0}};
+static const struct choice dtypes[] = {
+    {"f32", SZGPU_F32}, {"f64", SZGPU_F64}, {"u8", SZGPU_U8}, {"bf16", SZGPU_BF16},
+    {"f16", SZGPU_F16}, {"fp8", SZGPU_FP8}, {NULL, 0}};
 static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
                                          {"cpu", SZGPU_BACKEND_CPU},
                                          {"cuda", SZGPU_BACKEND_CUDA},
@@ -94,8 +99,8 @@ static const struct choice decoders[] = {{"auto", SZGPU_DECODER_AUTO},
                                          {"table", SZGPU_DECODER_TABLE},
                                          {"gap-array", SZGPU_DECODER_GAP_ARRAY},
                                          {"chunked", SZGPU_DECODER_CHUNKED},
-                                         {"self-sync", NOT_LANDED},
-                                         {"all-offsets", NOT_LANDED},
+                                         {"self-sync", SZGPU_DECODER_SELF_SYNC},
+                                         {"all-offsets", SZGPU_DECODER_ALL_OFFSETS},
                                          {"hierarchical", NOT_LANDED},
                                          {NULL, 0}};
 
@@ -256,6 +261,9 @@ static bool read_option(int option, char *text, struct options *options) {
       return true;
     case OPTION_ZSTD:
       return read_zstd(text, options);
+    case OPTION_NO_GAP:
+      options->params.without_gaps = 1;
+      return true;
     case 'f':
       return options->is_forced = true;
     case 'q':
@@ -286,8 +294,18 @@ static bool is_cuda_decoder(szgpu_decoder decoder) {
   return decoder == SZGPU_DECODER_GAP_ARRAY || decoder == SZGPU_DECODER_CHUNKED;
 }
 
-bool options_can_decode(const struct options *options, szgpu_layout layout) {
-  return layout == SZGPU_LAYOUT_LINEAR || !is_cuda_decoder(options->context.decoder);
+static bool is_cpu_decoder(szgpu_decoder decoder) {
+  return decoder == SZGPU_DECODER_SERIAL || decoder == SZGPU_DECODER_TABLE;
+}
+
+/* Whether --decoder reads what these options write. */
+static bool can_verify(const struct options *options) {
+  szgpu_info const info = {
+      .struct_bytes = sizeof info,
+      .mode = options->params.mode,
+      .layout = options->params.layout,
+      .has_gaps = options->params.layout == SZGPU_LAYOUT_LINEAR && !options->params.without_gaps};
+  return szgpu_decoder_reads(options->context.decoder, &info);
 }
 
 static bool check_decoder(struct options *options) {
@@ -296,13 +314,36 @@ static bool check_decoder(struct options *options) {
   const char *name = options_decoder_name(options);
   if (backend == SZGPU_BACKEND_CPU && is_cuda_decoder(decoder))
     return refuse(options, "--decoder", name, "needs CUDA, not -b cpu; leave one of the two out");
-  if (backend == SZGPU_BACKEND_CUDA && decoder != SZGPU_DECODER_AUTO && !is_cuda_decoder(decoder))
+  if (backend == SZGPU_BACKEND_CUDA && is_cpu_decoder(decoder))
     return refuse(options, "--decoder", name,
                   "is for the CPU, not for -b cuda; leave one of the two out");
-  if (options->is_verified && !options_can_decode(options, options->params.layout))
+  if (options->is_verified && !can_verify(options))
     return refuse(options, "--decoder", name,
-                  "does not read the tile layout, so --verify cannot use it; leave it out or add "
-                  "--layout linear");
+                  "does not read such archives, so --verify cannot use it; leave one of the two "
+                  "out");
+  return true;
+}
+
+/* What has no meaning without loss, and what has none with it. */
+static bool check_mode(struct options *options) {
+  const szgpu_params *params = &options->params;
+  if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
+    return refuse(options, "--no-gap", NULL,
+                  "is for the linear layout; add --layout linear or leave it out");
+  if (params->mode != SZGPU_MODE_LOSSLESS) {
+    if (options->has_dtype && options->shape.dtype > SZGPU_F64)
+      return refuse(options, "-t", words_for_dtype(options->shape.dtype),
+                    "is compressed without loss only; add -m lossless");
+    return options->has_bound ||
+           refuse(options, "no bound", NULL, "was given; give one, as in -e 1e-4");
+  }
+  if (options->has_bound)
+    return refuse(options, "-e", NULL, "has no use with -m lossless; leave one of them out");
+  if (params->has_fill)
+    return refuse(options, "--fill", NULL, "has no use with -m lossless; leave one of them out");
+  if (params->layout == SZGPU_LAYOUT_LINEAR)
+    return refuse(options, "--layout", "linear",
+                  "has no lossless mode; leave --layout or -m lossless out");
   return true;
 }
 
@@ -323,8 +364,7 @@ static bool check_together(struct options *options, const bool *is_given) {
   if (options->file_count == 0)
     return refuse(options, "no file", NULL,
                   "was given; name at least one, or - for standard input");
-  if (options->command == COMMAND_COMPRESS && !options->has_bound)
-    return refuse(options, "no bound", NULL, "was given; give one, as in -e 1e-4");
+  if (options->command == COMMAND_COMPRESS && !check_mode(options)) return false;
   if (options->output && options->file_count > 1)
     return refuse(options, "-o", NULL, "names the output of one file; give the files one by one");
   int stdin_uses = options->original && strcmp(options->original, "-") == 0;
@@ -351,6 +391,15 @@ struct report options_report(const struct options *options) {
       .is_verbose = options->is_verbose,
       .remedy_without_gpu = remedy_without_gpu(options),
   };
+}
+
+const char *decoder_name_at(int i, szgpu_decoder *decoder) {
+  for (const struct choice *choice = decoders; choice->name; choice++) {
+    if (choice->value == NOT_LANDED || i-- > 0) continue;
+    *decoder = (szgpu_decoder)choice->value;
+    return choice->name;
+  }
+  return NULL;
 }
 
 const char *options_decoder_name(const struct options *options) {

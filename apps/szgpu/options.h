@@ -37,8 +37,8 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
 struct report options_report(const struct options *options);
 /* What was given to --decoder. */
 const char *options_decoder_name(const struct options *options);
-/* Whether --decoder reads archives of that layout. */
-bool options_can_decode(const struct options *options, szgpu_layout layout);
+/* The i-th decoder by the name that --decoder takes, from 0; NULL after the last. */
+const char *decoder_name_at(int i, szgpu_decoder *decoder);
 /* The data of some file go to standard output. */
 bool options_use_stdout(const struct options *options);
 

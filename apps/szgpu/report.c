@@ -156,10 +156,14 @@ struct words words_for_dims(const szgpu_shape *shape) {
   return words;
 }
 
-const char *words_for_dtype(szgpu_dtype dtype) { return dtype == SZGPU_F64 ? "f64" : "f32"; }
+const char *words_for_dtype(szgpu_dtype dtype) {
+  static const char *const names[] = {"f32", "f64", "u8", "bf16", "f16", "fp8"};
+  return names[dtype];
+}
 
 const char *words_for_mode(szgpu_mode mode) {
-  return mode == SZGPU_MODE_ABS ? "abs" : mode == SZGPU_MODE_PSNR ? "psnr" : "rel";
+  static const char *const names[] = {"rel", "abs", "psnr", "lossless"};
+  return names[mode];
 }
 
 const char *words_for_layout(szgpu_layout layout) {

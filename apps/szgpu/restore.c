@@ -39,9 +39,11 @@ static char *default_output(const char *archive, bool *has_suffix) {
   return *has_suffix ? strndup(archive, kept_chars) : NULL;
 }
 
-/* A name decides; without one of the user's, what was compressed does. */
+/* A name decides; without one of the user's, what was compressed does. Bytes are a file as it was,
+ * whatever its name. */
 static bool output_is_npy(const struct restoration *work) {
   const char *chosen = work->job->options->output;
+  if (work->info.shape.dtype == SZGPU_U8) return false;
   if (chosen && strcmp(chosen, "-") != 0) return has_extension(chosen, ".npy");
   return (work->info.source & SZGPU_SOURCE_NPY) != 0 || has_extension(work->output.name, ".npy");
 }
@@ -91,11 +93,17 @@ static int load_files(struct restoration *work) {
   if (code == CODE_OK)
     code = inspect_whole_archive(report, work->name, work->archive.bytes, work->archive.byte_count,
                                  &work->info);
-  if (code == CODE_OK && !options_can_decode(work->job->options, work->info.layout))
+  if (code == CODE_OK && !szgpu_decoder_reads(work->job->options->context.decoder, &work->info)) {
+    struct words const names = words_for_decoders(&work->info);
     code = report_failure(report, CODE_USAGE, work->name,
-                          "has the %s layout, which --decoder %s does not read; leave it out",
-                          words_for_layout(work->info.layout),
-                          options_decoder_name(work->job->options));
+                          "is not read by --decoder %s; choose from %s, or leave it out",
+                          options_decoder_name(work->job->options), names.text);
+  }
+  if (code == CODE_OK && work->info.shape.dtype > SZGPU_F64 && output_is_npy(work))
+    code = report_failure(report, CODE_USAGE, work->name,
+                          "holds %s values, which are not written as .npy; name another output "
+                          "with -o",
+                          words_for_dtype(work->info.shape.dtype));
   if (code == CODE_OK) code = choose_rows(work);
   if (code == CODE_OK && work->job->options->original) {
     code = input_load(report, &work->original);
@@ -167,7 +175,7 @@ static void print_line(const struct restoration *work) {
   if (work->job->options->has_slab)
     fprintf(out, " (rows %" PRIu64 ":%" PRIu64 " of %" PRIu64 ")", work->first_row,
             work->first_row + work->shape.dims[0], info->shape.dims[0]);
-  fprintf(out, "  bound %.3g  %.3g GB/s", info->absolute_bound,
+  fprintf(out, "  %s  %.3g GB/s", words_for_bound(info).text,
           gigabytes_per_second(work->field_bytes, work->seconds));
   if (work->job->options->original) metrics_print(&work->metrics, out);
   fputc('\n', out);
@@ -204,6 +212,7 @@ static void print_json(const struct restoration *work) {
  * user to find. */
 static int print_result(const struct restoration *work) {
   struct report report = work->job->report;
+  bool const is_lossless = work->info.mode == SZGPU_MODE_LOSSLESS;
   if (!report.is_quiet && report.is_json)
     print_json(work);
   else if (!report.is_quiet)
@@ -212,9 +221,11 @@ static int print_result(const struct restoration *work) {
   report.is_json = false; /* this file has its object */
   return report_failure(&report, CODE_BOUND, work->name,
                         "differs from %s by more than the bound at %" PRIu64 " of %" PRIu64
-                        " values, by up to %.3g times it; check that it is the original",
+                        " values, by up to %.3g%s; check that it is the original",
                         work->job->options->original, work->metrics.values_over_bound,
-                        shape_values(&work->shape), work->metrics.max_error_over_bound);
+                        shape_values(&work->shape),
+                        is_lossless ? work->metrics.max_error : work->metrics.max_error_over_bound,
+                        is_lossless ? "" : " times it");
 }
 
 static int run(struct restoration *work) {

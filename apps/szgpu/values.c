@@ -82,7 +82,8 @@ bool read_slab(const char *text, uint64_t *first_row, uint64_t *end_row) {
 }
 
 size_t dtype_bytes(szgpu_dtype dtype) {
-  return dtype == SZGPU_F64 ? sizeof(double) : sizeof(float);
+  static const unsigned char bytes[] = {4, 8, 1, 2, 2, 1}; /* in the order of szgpu_dtype */
+  return bytes[dtype];
 }
 
 bool shape_bytes(const szgpu_shape *shape, uint64_t *byte_count) {

@@ -32,9 +32,15 @@ bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) {
   return true;
 }
 
-/* The lowest version that has the layout: what an archive states. */
-static uint32_t version_of_layout(szgpu_layout layout) {
-  return layout == SZGPU_LAYOUT_TILE ? SZG_FORMAT_VERSION_TILE : SZG_FORMAT_VERSION_LINEAR;
+static bool is_linear_without_gaps(const szg_header *header) {
+  return header->layout == SZGPU_LAYOUT_LINEAR && !header->has_gaps;
+}
+
+/* The lowest version that has all of it: what an archive states. */
+static uint32_t version_of(const szg_header *header) {
+  if (header->mode == SZGPU_MODE_LOSSLESS || is_linear_without_gaps(header))
+    return SZG_FORMAT_VERSION_LOSSLESS;
+  return header->layout == SZGPU_LAYOUT_TILE ? SZG_FORMAT_VERSION_TILE : SZG_FORMAT_VERSION_LINEAR;
 }
 
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes) {
@@ -44,8 +50,9 @@ void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uin
   (void)fits;
   memset(bytes, 0, header_bytes);
   memcpy(bytes, SZG_MAGIC, SZG_MAGIC_BYTES);
-  szg_store_u32(bytes + 8, version_of_layout(header->layout));
-  szg_store_u32(bytes + 12, header->has_fill ? SZG_FLAG_FILL : 0);
+  szg_store_u32(bytes + 8, version_of(header));
+  szg_store_u32(bytes + 12, (header->has_fill ? SZG_FLAG_FILL : 0u) |
+                                (is_linear_without_gaps(header) ? SZG_FLAG_NO_GAPS : 0u));
   bytes[16] = (uint8_t)header->shape.dtype;
   bytes[17] = (uint8_t)header->shape.ndim;
   bytes[18] = (uint8_t)header->mode;
@@ -81,6 +88,8 @@ static void load_header(const uint8_t *bytes, szg_header *header) {
       .source = szg_load_u32(bytes + 20),
       .arithmetic = szg_load_u32(bytes + 120),
       .has_fill = szg_load_u32(bytes + 12) & SZG_FLAG_FILL,
+      .has_gaps =
+          bytes[19] == SZGPU_LAYOUT_LINEAR && !(szg_load_u32(bytes + 12) & SZG_FLAG_NO_GAPS),
       .fill_bits = szg_load_u64(bytes + 88),
       .bound = szg_load_f64(bytes + 56),
       .absolute_bound = szg_load_f64(bytes + 64),
@@ -93,22 +102,20 @@ static void load_header(const uint8_t *bytes, szg_header *header) {
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
 }
 
-/* Fields that must agree with each other, once the checksum says they are as written. */
-static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
+/* Of an archive without loss: there is no bound, nor what follows from one. */
+static bool lossless_is_sound(const szg_header *header) {
+  bool sound = header->shape.dtype <= SZGPU_FP8 && header->layout == SZGPU_LAYOUT_TILE;
+  sound &= header->arithmetic == 0 && !header->has_fill;
+  return sound && header->bound == 0 && header->absolute_bound == 0 && header->step == 0 &&
+         header->value_range == 0;
+}
+
+static bool bound_is_sound(const szg_header *header) {
   bool const is_f32 = header->shape.dtype == SZGPU_F32;
   uint32_t const first_arithmetic = is_f32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
-  bool sound = header->shape.dtype == SZGPU_F32 || header->shape.dtype == SZGPU_F64;
+  bool sound = is_f32 || header->shape.dtype == SZGPU_F64;
   sound &= header->arithmetic - first_arithmetic <= 1; /* the type's two */
-  sound &= header->shape.ndim >= 1 && header->shape.ndim <= SZG_MAX_DIMS;
-  sound &= header->mode <= SZGPU_MODE_PSNR && header->layout <= SZGPU_LAYOUT_TILE;
-  sound &= header->format_version == version_of_layout(header->layout);
-  sound &= (szg_load_u32(bytes + 12) & ~(uint32_t)SZG_FLAG_FILL) == 0;
-  sound &= szg_load_u32(bytes + 124) == 0;
-  sound &= (header->source & ~(uint32_t)SZGPU_SOURCE_ALL) == 0;
-  sound &= header->has_fill || header->fill_bits == 0;
   sound &= !is_f32 || header->fill_bits <= UINT32_MAX;
-  for (int i = header->shape.ndim; sound && i < SZG_MAX_DIMS; i++)
-    sound = header->shape.dims[i] == 1;
   sound &= szg_is_positive(header->bound);
   sound &= szg_is_zero_or_positive(header->absolute_bound);
   sound &= szg_is_zero_or_positive(header->step);
@@ -117,6 +124,23 @@ static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
     sound &= header->step >= 0x1p-126 && header->step <= 0x1p126 &&
              (double)(float)header->step == header->step;
   return sound;
+}
+
+/* Fields that must agree with each other, once the checksum says they are as written. */
+static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
+  uint32_t const flags = szg_load_u32(bytes + 12);
+  bool sound = header->shape.ndim >= 1 && header->shape.ndim <= SZG_MAX_DIMS;
+  sound &= header->mode <= SZGPU_MODE_LOSSLESS && header->layout <= SZGPU_LAYOUT_TILE;
+  sound &= header->format_version == version_of(header);
+  sound &= (flags & ~(uint32_t)(SZG_FLAG_FILL | SZG_FLAG_NO_GAPS)) == 0;
+  sound &= header->layout == SZGPU_LAYOUT_LINEAR || !(flags & SZG_FLAG_NO_GAPS);
+  sound &= szg_load_u32(bytes + 124) == 0;
+  sound &= (header->source & ~(uint32_t)SZGPU_SOURCE_ALL) == 0;
+  sound &= header->has_fill || header->fill_bits == 0;
+  for (int i = header->shape.ndim; sound && i < SZG_MAX_DIMS; i++)
+    sound = header->shape.dims[i] == 1;
+  return sound &&
+         (header->mode == SZGPU_MODE_LOSSLESS ? lossless_is_sound(header) : bound_is_sound(header));
 }
 
 szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes, szg_header *header) {
@@ -156,12 +180,13 @@ static_assert(SZG_SECTION_ENTRY_BYTES % SZG_ALIGNMENT == 0, "sections are aligne
 
 void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes) {
   uint64_t const header_bytes = szg_frame_header_bytes(frame->section_count);
+  bool const is_planes = frame->kind == SZG_FRAME_PLANES;
   memset(bytes, 0, header_bytes);
   bytes[0] = (uint8_t)frame->kind;
   bytes[1] = (uint8_t)frame->axes;
-  bytes[2] = (uint8_t)frame->escape_bytes;
+  bytes[2] = (uint8_t)(is_planes ? frame->value_bytes : frame->escape_bytes);
   bytes[3] = (uint8_t)(frame->zero_groups | (frame->has_16_bits ? SHORT_LATTICE_FLAG : 0));
-  szg_store_u32(bytes + 4, frame->radius);
+  szg_store_u32(bytes + 4, is_planes ? frame->plane_modes : frame->radius);
   szg_store_u64(bytes + 8, frame->index);
   szg_store_u64(bytes + 16, frame->value_count);
   szg_store_u64(bytes + 24, frame->constant_bits);
@@ -198,13 +223,16 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
                                    uint64_t available_bytes, szg_frame_header *frame) {
   SZG_REQUIRE(frame_bytes >= SZG_FRAME_HEADER_BYTES + CHECKSUM_BYTES, SZGPU_BAD_DATA);
   SZG_REQUIRE(available_bytes >= SZG_FRAME_HEADER_BYTES, SZGPU_TRUNCATED);
+  bool const is_planes = bytes[0] == SZG_FRAME_PLANES;
   *frame = (szg_frame_header){
       .kind = bytes[0],
       .axes = bytes[1],
-      .escape_bytes = bytes[2],
+      .escape_bytes = is_planes ? 0 : bytes[2],
+      .value_bytes = is_planes ? bytes[2] : 0,
+      .plane_modes = is_planes ? szg_load_u32(bytes + 4) : 0,
       .zero_groups = bytes[3] & ZERO_GROUPS_MASK,
       .has_16_bits = bytes[3] & SHORT_LATTICE_FLAG,
-      .radius = szg_load_u32(bytes + 4),
+      .radius = is_planes ? 0 : szg_load_u32(bytes + 4),
       .index = szg_load_u64(bytes + 8),
       .value_count = szg_load_u64(bytes + 16),
       .constant_bits = szg_load_u64(bytes + 24),

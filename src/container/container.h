@@ -18,7 +18,7 @@ typedef struct szg_header {
   uint32_t format_version;
   uint32_t source;
   uint32_t arithmetic;
-  bool has_fill;
+  bool has_fill, has_gaps;
   uint64_t fill_bits;
   double bound, absolute_bound, step, value_range;
   uint64_t frame_rows, frame_count;
@@ -40,6 +40,8 @@ typedef struct szg_frame_header {
   uint32_t axes;
   uint32_t escape_bytes;
   uint32_t radius;
+  uint32_t value_bytes; /* planes frames; planes are what they are of */
+  uint32_t plane_modes; /* planes frames: two bits each, plane 0 lowest */
   uint32_t zero_groups; /* tile frames: SZG_ZERO_GROUPS_* */
   bool has_16_bits;     /* tile frames: the lattice's points have 16 bits */
   uint64_t index;

@@ -12,9 +12,10 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 2, /* the highest there is; an archive states the lowest that has it all */
+  SZG_FORMAT_VERSION = 3, /* the highest there is; an archive states the lowest that has it all */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
+  SZG_FORMAT_VERSION_LOSSLESS = 3, /* and linear archives without gap arrays */
   SZG_HEADER_BYTES = 128,      /* fixed part; the frame table and a checksum follow */
   SZG_FRAME_HEADER_BYTES = 40, /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
@@ -27,6 +28,8 @@ enum {
 
 /* The default frame: whole slabs of rows up to this many values. */
 #define SZG_DEFAULT_FRAME_VALUES ((uint64_t)1 << 30)
+/* Of fields of bytes, each of whose frames is taken for values of the width that suits it. */
+#define SZG_DEFAULT_FRAME_BYTES ((uint64_t)1 << 26)
 
 /* Tiles hold at most 4096 values in each dimensionality, so that a tile is also the unit of every
  * side table. Shapes by measurement: docs/predict.md. */
@@ -100,6 +103,18 @@ enum {
   SZG_ZERO_GROUPS_COUNT
 };
 
+/* Lossless frames: values in byte planes, a tile of 4096 in rows of 128, four values to a lane. */
+enum {
+  SZG_PLANES_MOST = 8, /* bytes of a value */
+  SZG_PLANES_RUN = 4,  /* values that a lane has in a row */
+  SZG_PLANES_ROW = SZG_LANES * SZG_PLANES_RUN,
+  SZG_PLANES_SYMBOLS = 256,
+  SZG_PLANES_CODE_BITS = 12,
+  SZG_PLANES_BOOK_BYTES = SZG_PLANES_SYMBOLS / 2, /* of a coded plane: 4-bit code lengths */
+  SZG_PLANES_TILE_SIDE_BYTES = 32 /* of a coded plane of a tile, besides its codes */
+};
+enum { SZG_PLANE_STORED = 0, SZG_PLANE_CODED = 1, SZG_PLANE_CONSTANT = 2, SZG_PLANE_MODES };
+
 /* Axes to difference along: a set, one bit an axis. */
 enum { SZG_AXIS_X = 1, SZG_AXIS_Y = 2, SZG_AXIS_Z = 4, SZG_AXES_ALL = 7 };
 
@@ -113,6 +128,7 @@ enum {
   SZG_FRAME_CONSTANT = 1, /* one value, besides exact and fill values */
   SZG_FRAME_RAW = 2,      /* the values themselves, byte plane after byte plane */
   SZG_FRAME_TILE = 3,     /* codes in the tile layout */
+  SZG_FRAME_PLANES = 4,   /* lossless: byte planes, coded, stored or constant */
   SZG_FRAME_KIND_COUNT
 };
 
@@ -154,7 +170,7 @@ enum {
 #define SZG_LATTICE_LIMIT_16 32767.0
 
 /* Header flags. */
-enum { SZG_FLAG_FILL = 1 };
+enum { SZG_FLAG_FILL = 1, SZG_FLAG_NO_GAPS = 2 };
 
 /* The values that climate, ocean and weather codes use for "nothing here", as bit patterns: a fill
  * value is told by its bits. Where the caller names none, the first of the list that the field

@@ -6,7 +6,10 @@
 #include "container/format.h"
 #include "core/bytes.h"
 
-size_t szg_dtype_bytes(szgpu_dtype dtype) { return dtype == SZGPU_F32 ? 4 : 8; }
+size_t szg_dtype_bytes(szgpu_dtype dtype) {
+  static const uint8_t bytes[] = {4, 8, 1, 2, 2, 1}; /* in the order of szgpu_dtype */
+  return bytes[dtype];
+}
 
 static void count_tiles(szg_grid *grid) {
   grid->z_tiles = szg_div_up(grid->z_extent, grid->tile_z);
@@ -17,7 +20,7 @@ static void count_tiles(szg_grid *grid) {
 }
 
 szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) {
-  SZG_REQUIRE(shape->dtype == SZGPU_F32 || shape->dtype == SZGPU_F64, SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(shape->dtype <= SZGPU_FP8, SZGPU_BAD_SHAPE);
   SZG_REQUIRE(shape->ndim >= 1 && shape->ndim <= SZG_MAX_DIMS, SZGPU_BAD_SHAPE);
   uint64_t extents[SZG_MAX_DIMS] = {1, 1, 1, 1}; /* x, y, z, batch */
   int axis_count = 0;
@@ -63,8 +66,9 @@ szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count) {
   return part;
 }
 
-uint64_t szg_frame_rows(const szg_grid *whole, uint64_t asked) {
-  uint64_t rows = asked ? asked : SZG_DEFAULT_FRAME_VALUES / whole->row_values;
+uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, uint64_t asked) {
+  uint64_t const values = dtype == SZGPU_U8 ? SZG_DEFAULT_FRAME_BYTES : SZG_DEFAULT_FRAME_VALUES;
+  uint64_t rows = asked ? asked : values / whole->row_values;
   if (rows >= whole->row_extent) return whole->row_extent;
   if (rows % whole->row_quantum == 0 && rows > 0) return rows;
   uint64_t const quanta = rows / whole->row_quantum + (asked || rows == 0);

@@ -44,7 +44,7 @@ szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) SZGPU_M
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
 
 /* Rows a frame holds when asked for `asked` (0: the default). */
-uint64_t szg_frame_rows(const szg_grid *whole, uint64_t asked);
+uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, uint64_t asked);
 
 /* Which axes there are to difference along: SZG_AXIS_* of those that tiles extend over. */
 uint32_t szg_grid_axes(const szg_grid *grid);

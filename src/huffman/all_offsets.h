@@ -17,6 +17,7 @@
 #ifndef SZG_ALL_OFFSETS_H
 #define SZG_ALL_OFFSETS_H
 
+#include "core/arena.h"
 #include "core/threads.h"
 #include "huffman/huffman.h"
 
@@ -139,6 +140,11 @@ typedef struct szg_all_offsets_tables {
   szg_all_offsets_window *windows; /* [slots] */
 } szg_all_offsets_tables;
 
+/* The rows of a window's table for books whose codes have `shortest` to `longest` bits; returns its
+ * bytes. rows: room for SZG_ALL_OFFSETS_MOST_ROWS. */
+uint64_t szg_all_offsets_lay_rows(const szg_all_offsets_options *options, uint32_t shortest,
+                                  uint32_t longest, szg_all_offsets_row *rows, int *row_count);
+
 /* Tables for books whose codes have `shortest` to `longest` bits; the closer that is to the book's
  * own, the smaller they are. */
 void szg_all_offsets_carve(szg_arena *arena, const szg_all_offsets_options *options,
@@ -150,6 +156,71 @@ szgpu_status szg_decode_all_offsets(const szg_all_offsets_book *book,
                                     const szg_all_offsets_tables *tables,
                                     const szg_linear_input *input, const szg_code_run *run,
                                     szg_threads *threads, szg_all_offsets_work *work) SZG_CHECKED;
+
+/* ---- CUDA ---- */
+
+enum {
+  SZG_ALL_OFFSETS_MOST_SHARED_BITS = 1 << 14, /* windows in shared memory, if it has room */
+  SZG_ALL_OFFSETS_EXITS = SZG_MAX_CODE_BITS,  /* where a code may end beyond a window, or begin */
+  SZG_ALL_OFFSETS_GROUP_WINDOWS = 64          /* windows whose exits are joined by one half-warp */
+};
+
+/* What may be chosen on the device; codes are the same for every choice. */
+typedef struct szg_all_offsets_options_cuda {
+  szg_all_offsets_options tables; /* slots: windows of a batch, in stream order */
+  /* The paper's "how shared memory could be used": a window's tables are made in shared memory,
+   * once to find where codes lead and once to place them, and never reach memory. Otherwise they
+   * are in device memory, and each row is a launch for all windows of a batch, as the paper's. */
+  bool is_shared;
+  uint32_t window_threads; /* is_shared: 32, or a block's for one window: 64 .. 1024, a multiple */
+} szg_all_offsets_options_cuda;
+
+/* A batch is 2^25 bits, its exits are 16 MiB, however long the stream. */
+#define SZG_ALL_OFFSETS_DEFAULTS_CUDA                                                             \
+  {                                                                                               \
+    .tables = {.window_bits = 256, .slot_count = 1 << 17, .skips_none = true, .is_narrow = true}, \
+    .is_shared = true, .window_threads = 32                                                       \
+  }
+
+/* Where windows lead: for each offset in which a window's first code may begin, the offset in the
+ * next window, whether a code is missing on the way, and the codes passed, in one number. */
+typedef uint64_t szg_all_offsets_exit;
+
+typedef struct szg_all_offsets_tables_cuda {
+  szg_all_offsets_options_cuda options;
+  uint32_t shortest, longest; /* of codes that they have room for; others are refused */
+  int row_count;
+  szg_all_offsets_row rows[SZG_ALL_OFFSETS_MOST_ROWS];
+  uint64_t widths_bytes;               /* of W of a window */
+  szg_all_offsets_exit *exits;         /* [slots][SZG_ALL_OFFSETS_EXITS] */
+  szg_all_offsets_exit *entries;       /* [slots]: from the stream's begin to the window's */
+  szg_all_offsets_exit *group_exits;   /* [groups][SZG_ALL_OFFSETS_EXITS] */
+  szg_all_offsets_exit *group_entries; /* [groups] */
+  szg_all_offsets_exit *carry;         /* [1]: from batch to batch */
+  /* Not is_shared: */
+  uint8_t *widths;    /* [slots][widths_bytes] */
+  uint32_t *row_ends; /* [slots][row_count] */
+  uint32_t *places;   /* [slots][window_bits] */
+  uint16_t *symbols;  /* [slots][window_bits] */
+} szg_all_offsets_tables_cuda;
+
+/* Device memory for books whose codes have `shortest` to `longest` bits. SZGPU_BAD_ARGUMENT:
+ * threads beyond their limits. SZGPU_UNSUPPORTED: a block's shared memory has no room for the
+ * window, or more offsets than a grid has threads. */
+szgpu_status szg_all_offsets_carve_cuda(szg_arena *arena,
+                                        const szg_all_offsets_options_cuda *options,
+                                        uint32_t shortest, uint32_t longest,
+                                        szg_all_offsets_tables_cuda *tables) SZG_CHECKED;
+
+/* All codes of the frame, in code order, from its bits alone: of the input words, word_count,
+ * code_count and bit_count. verdict->bad_data: no stream of as many codes, as the serial decoder
+ * has it; nothing is written beyond code_count. Launches for as many batches as word_count needs.
+ */
+szgpu_status szg_decode_all_offsets_cuda(const szg_all_offsets_tables_cuda *tables,
+                                         const szg_decode_book_cuda *book,
+                                         const szg_linear_input_cuda *input, uint16_t *codes,
+                                         szg_verdict *verdict,
+                                         struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
 

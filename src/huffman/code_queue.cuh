@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Each lane decodes codes for a place of its own. It puts them together in rows of four in its
- * column of shared memory; two rows are a unit of 16 bytes, which is what is stored. When some lane
- * has no room left, the warp stores all units that are complete, a few lanes for those of one
- * lane, so that the room needed does not depend on how many codes there are.
+ * column of shared memory; two rows are a unit of 16 bytes, which is what is stored, or 8 bytes
+ * where codes are bytes. When some lane has no room left, the warp stores all units that are
+ * complete, a few lanes for those of one lane, so that the room needed does not depend on how many
+ * codes there are.
  */
 #ifndef SZG_CODE_QUEUE_CUH
 #define SZG_CODE_QUEUE_CUH
@@ -42,9 +43,27 @@ struct QueueShape {
   static_assert(8 % kUnits == 0, "kUnits lanes store a lane's units");
 };
 
+/* What codes are stored as: a unit of them, of two rows. */
+struct HalfWords {
+  typedef uint4 Unit;
+  static __device__ Unit unit_of(uint64_t low, uint64_t high) {
+    return make_uint4((uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32));
+  }
+};
+struct Bytes { /* of codes below 256 */
+  typedef uint2 Unit;
+  static __device__ uint32_t bytes_of(uint64_t row) {
+    return __byte_perm((uint32_t)row, (uint32_t)(row >> 32), 0x6420);
+  }
+  static __device__ Unit unit_of(uint64_t low, uint64_t high) {
+    return make_uint2(bytes_of(low), bytes_of(high));
+  }
+};
+
 /* Stores units: a lane one of those of an owner, for as many owners in turn. */
-template <class Shape>
+template <class Shape, class Output>
 struct UnitWriter {
+  typedef typename Output::Unit Unit;
   static constexpr uint32_t kUnits = Shape::kUnitCount;
   static constexpr uint32_t kOwners = 32 / kUnits; /* lanes whose units are stored at once */
   uint32_t owner;  /* the first lane of which this one stores a unit */
@@ -52,7 +71,7 @@ struct UnitWriter {
   uint32_t needed; /* what an owner's notice is above if it has that unit */
   uint8_t *units;  /* where units are counted from, and on by which of the owner's this is */
 
-  __device__ UnitWriter(uint32_t queue_memory, uint4 *first_unit) {
+  __device__ UnitWriter(uint32_t queue_memory, Unit *first_unit) {
     uint32_t const lane = threadIdx.x % 32, part = lane % kUnits;
     owner = lane / kUnits;
     cell = queue_memory + (kSpareRows + 2 * part) * Shape::kRowBytes + owner * kCellBytes;
@@ -75,9 +94,8 @@ struct UnitWriter {
 #pragma unroll
     for (uint32_t i = 0; i < kUnits; i++) {
       if (notices[i] <= needed) continue;
-      uint64_t const offset = (uint64_t)(notices[i] & 0xFFFF) * sizeof(uint4);
-      *reinterpret_cast<uint4 *>(units + offset) = make_uint4(
-          (uint32_t)low[i], (uint32_t)(low[i] >> 32), (uint32_t)high[i], (uint32_t)(high[i] >> 32));
+      uint64_t const offset = (uint64_t)(notices[i] & 0xFFFF) * sizeof(Unit);
+      *reinterpret_cast<Unit *>(units + offset) = Output::unit_of(low[i], high[i]);
     }
   }
 };
@@ -132,7 +150,8 @@ struct CodeQueue {
   }
 
   /* Stores the units that are complete. The whole warp calls. */
-  __device__ __forceinline__ void flush(const UnitWriter<Shape> &writer) {
+  template <class Output>
+  __device__ __forceinline__ void flush(const UnitWriter<Shape, Output> &writer) {
     uint32_t const rows = row > column ? (row - column) / kRowBytes : 0;
     int32_t const complete = (int32_t)(rows / 2);
     __syncwarp(); /* rows complete before other lanes read them */

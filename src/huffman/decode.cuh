@@ -61,10 +61,8 @@ SZG_HD uint32_t span_of(uint32_t code_count, uint32_t bits) {
  * slots, as many as 2^16 times their share of the code space; the first ones are in a table. */
 constexpr uint32_t kLongSlots = 2048;
 
-/* What decoders keep in shared memory. A window that begins with a longer code has entry 0, span 0
- * and border 1. */
-struct alignas(16) DecodeTables {
-  uint64_t entries[kWindows]; /* NarrowEntry or WideEntry */
+/* What tells where codes end. A window that begins with a longer code has span 0 and border 1. */
+struct alignas(16) SpanTables {
   uint16_t spans[kWindows];   /* of all whole codes in the window */
   uint16_t borders[kWindows]; /* bit i: a code begins, or the last whole one ends, at bit i */
   uint16_t
@@ -76,16 +74,23 @@ struct alignas(16) DecodeTables {
   uint32_t is_lone; /* one symbol only: a bit that is not 0 is no code, whatever the tables say */
   uint32_t unused[3];
 };
+static_assert(sizeof(SpanTables) % 16 == 0, "copied 16 bytes at a time");
+
+/* What decoders keep in shared memory; entries after the rest, so that kernels that only look for
+ * where codes end can do without them. */
+struct alignas(16) DecodeTables : SpanTables {
+  uint64_t entries[kWindows]; /* NarrowEntry or WideEntry; 0: the first code is longer */
+};
 static_assert(sizeof(DecodeTables) % 16 == 0, "copied 16 bytes at a time");
 static_assert(SZG_MAX_CODE_BITS - kWindowBits - 1 < 1 << (16 - 10), "long_codes");
 
 /* The slot of the long code that the high end of `bits` begins with. */
-inline __device__ uint32_t long_slot(const DecodeTables *tables, uint32_t bits) {
+inline __device__ uint32_t long_slot(const SpanTables *tables, uint32_t bits) {
   return (bits >> 16 ^ tables->mask) - tables->first_long;
 }
 
 /* Its length; whatever the slot, over kWindowBits and at most SZG_MAX_CODE_BITS. */
-inline __device__ uint32_t long_code_bits(const DecodeTables *tables, uint32_t slot) {
+inline __device__ uint32_t long_code_bits(const SpanTables *tables, uint32_t slot) {
   if (slot < kLongSlots) return (tables->long_codes[slot] >> 10) + kWindowBits + 1;
   uint32_t length = kWindowBits + 1;
 #pragma unroll
@@ -95,7 +100,7 @@ inline __device__ uint32_t long_code_bits(const DecodeTables *tables, uint32_t s
 }
 
 /* Place of its symbol in (length, symbol) order; whatever the slot, below SZG_MAX_SYMBOLS. */
-inline __device__ uint32_t long_code_rank(const DecodeTables *tables, uint32_t slot,
+inline __device__ uint32_t long_code_rank(const SpanTables *tables, uint32_t slot,
                                           uint32_t length) {
   uint32_t const code = (slot + tables->first_long) >> (SZG_MAX_CODE_BITS - length);
   return (uint32_t)((int32_t)code + tables->ranks[length]) % SZG_MAX_SYMBOLS;

@@ -50,27 +50,36 @@ void szg_all_offsets_book_build(const szg_codebook *book, szg_all_offsets_book *
   }
 }
 
+uint64_t szg_all_offsets_lay_rows(const szg_all_offsets_options *options, uint32_t shortest,
+                                  uint32_t longest, szg_all_offsets_row *rows, int *row_count) {
+  uint32_t const window_bits = options->window_bits;
+  assert(window_bits >= SZG_ALL_OFFSETS_LEAST_WINDOW_BITS && window_bits % 32 == 0);
+  assert(window_bits <= SZG_ALL_OFFSETS_MOST_WINDOW_BITS && options->slot_count >= 1);
+  assert(1 <= shortest && shortest <= longest && longest <= SZG_MAX_CODE_BITS);
+  *row_count = szg_all_offsets_row_count(window_bits, shortest);
+  assert(*row_count <= SZG_ALL_OFFSETS_MOST_ROWS);
+  uint64_t widths_bytes = 0;
+  uint32_t entry_bytes = options->is_narrow ? 1 : 4;
+  for (int j = 0; j < *row_count; j++) {
+    int const bits = szg_all_offsets_row_bits(window_bits, shortest, longest, j);
+    while ((uint32_t)bits > 8 * entry_bytes) entry_bytes *= 2; /* never less than the row before */
+    rows[j].first_byte = widths_bytes;
+    rows[j].bias = options->is_narrow ? szg_all_offsets_least(shortest, j) - 1 : 0;
+    rows[j].entry_bytes = entry_bytes;
+    widths_bytes += szg_align_up((uint64_t)window_bits * entry_bytes, SZG_ARENA_ALIGNMENT);
+  }
+  return widths_bytes;
+}
+
 void szg_all_offsets_carve(szg_arena *arena, const szg_all_offsets_options *options,
                            uint32_t shortest, uint32_t longest, szg_all_offsets_tables *tables) {
   uint32_t const window_bits = options->window_bits, slot_count = options->slot_count;
-  assert(window_bits >= SZG_ALL_OFFSETS_LEAST_WINDOW_BITS && window_bits % 32 == 0);
-  assert(window_bits <= SZG_ALL_OFFSETS_MOST_WINDOW_BITS && slot_count >= 1);
-  assert(1 <= shortest && shortest <= longest && longest <= SZG_MAX_CODE_BITS);
   memset(tables, 0, sizeof *tables);
   tables->options = *options;
   tables->shortest = shortest;
   tables->longest = longest;
-  tables->row_count = szg_all_offsets_row_count(window_bits, shortest);
-  assert(tables->row_count <= SZG_ALL_OFFSETS_MOST_ROWS);
-  uint32_t entry_bytes = options->is_narrow ? 1 : 4;
-  for (int j = 0; j < tables->row_count; j++) {
-    int const bits = szg_all_offsets_row_bits(window_bits, shortest, longest, j);
-    while ((uint32_t)bits > 8 * entry_bytes) entry_bytes *= 2; /* never less than the row before */
-    tables->rows[j].first_byte = tables->widths_bytes;
-    tables->rows[j].bias = options->is_narrow ? szg_all_offsets_least(shortest, j) - 1 : 0;
-    tables->rows[j].entry_bytes = entry_bytes;
-    tables->widths_bytes += szg_align_up((uint64_t)window_bits * entry_bytes, SZG_ARENA_ALIGNMENT);
-  }
+  tables->widths_bytes =
+      szg_all_offsets_lay_rows(options, shortest, longest, tables->rows, &tables->row_count);
   tables->widths = szg_arena_take(arena, slot_count, tables->widths_bytes);
   uint64_t const offset_count = (uint64_t)slot_count * window_bits;
   tables->places = szg_arena_take(arena, offset_count, sizeof *tables->places);

@@ -23,8 +23,12 @@ static_assert(SZG_SUBSEQUENCE_WORDS + kNextWords < kWordRows, "rows");
 static_assert(SZG_SUBSEQUENCE_BITS / SZG_MAX_CODE_BITS >= 2 * kUnitCodes,
               "a unit has codes of two subsequences at most, but for the stream's end");
 
-/* DecodeTables, then what the kernel has besides. */
+/* DecodeTables or their SpanTables, then what the kernel has besides. */
 extern __shared__ uint4 block_memory[];
+
+__device__ __forceinline__ const SpanTables *shared_spans() {
+  return reinterpret_cast<const SpanTables *>(block_memory);
+}
 
 __device__ __forceinline__ const DecodeTables *shared_tables() {
   return reinterpret_cast<const DecodeTables *>(block_memory);
@@ -82,34 +86,36 @@ __device__ __forceinline__ uint32_t window_of(uint32_t bits) {
 
 /* Of the long code that `bits` begin with. */
 inline __device__ uint32_t long_span(uint32_t bits) {
-  uint32_t const slot = long_slot(shared_tables(), bits);
-  return span_of(1, long_code_bits(shared_tables(), slot));
+  uint32_t const slot = long_slot(shared_spans(), bits);
+  return span_of(1, long_code_bits(shared_spans(), slot));
 }
 
 /* On to the first border of codes from `left` bits on, or to the last one known, if there is none
  * in the window. */
 inline __device__ uint32_t span_at_end(uint32_t bits, uint32_t left) {
-  uint32_t const borders = shared_tables()->borders[window_of(bits)];
+  uint32_t const borders = shared_spans()->borders[window_of(bits)];
   uint32_t const beyond = borders & kAllLanes << min(left, 16u);
   uint32_t const advance = beyond ? __ffs((int)beyond) - 1 : 31 - __clz((int)borders);
   if (advance == 0) return long_span(bits);
   return span_of(__popc(borders & ((1u << advance) - 1)), advance);
 }
 
-/* The codes that begin from gap on and before limit: their number, and where the last one ends. */
-inline __device__ uint32_t count_codes(uint32_t column, uint32_t gap, uint32_t limit) {
+/* The codes that begin from gap on and before limit: their number, and where the last one ends.
+ * words: what bits_at takes, such as the place of a column. */
+template <class Words>
+__device__ uint32_t count_codes(const Words &words, uint32_t gap, uint32_t limit) {
   uint32_t span = gap; /* of the codes so far and of the gap */
   int const last_of_pairs = (int)limit - 2 * SZG_MAX_CODE_BITS;
   while ((int)(span & kSpanPlaceMask) <= last_of_pairs) {
-    uint32_t const bits = bits_at(column, span);
-    uint32_t const first = shared_tables()->spans[window_of(bits)];
+    uint32_t const bits = bits_at(words, span);
+    uint32_t const first = shared_spans()->spans[window_of(bits)];
     uint32_t const rest = __funnelshift_l(0, bits, first);
-    uint32_t second = shared_tables()->spans[window_of(rest)];
+    uint32_t second = shared_spans()->spans[window_of(rest)];
     if (second == 0) second = long_span(rest);
     span += first + second;
   }
   while ((span & kSpanPlaceMask) < limit)
-    span += span_at_end(bits_at(column, span), limit - (span & kSpanPlaceMask));
+    span += span_at_end(bits_at(words, span), limit - (span & kSpanPlaceMask));
   return span;
 }
 

@@ -383,6 +383,7 @@ szgpu_status launch_encoder(const EncodeJob &job, const szg_grid &grid, unsigned
   SZG_TRY_LAUNCH();
   tiles_encode_kernel<is_whole><<<encode_blocks, Encode::kThreads, 0, stream>>>(grid, job);
   SZG_TRY_LAUNCH();
+  if (!job.output.gaps) return SZGPU_OK;
   side_data_pack_kernel<<<pack_blocks, Side::kThreads, 0, stream>>>(job, grid.value_count);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;

@@ -185,7 +185,7 @@ typedef struct szg_linear_output_cuda {
   uint64_t bit_count;
   uint16_t *tile_bits;      /* [tiles], less each tile's number of codes */
   uint32_t *words;          /* [ceil(bits / 32)], 16-byte aligned */
-  uint8_t *gaps;            /* [ceil(subsequences / 2)] */
+  uint8_t *gaps;            /* [ceil(subsequences / 2)]; NULL: these two are not wanted */
   uint16_t *sequence_codes; /* [sequences] */
 } szg_linear_output_cuda;
 

@@ -136,6 +136,91 @@ szgpu_status szg_decode_self_sync(const szg_sync_table *sync_table,
                                   uint16_t *codes, szg_threads *threads,
                                   szg_self_sync_report *report) SZG_CHECKED;
 
+/* ---- CUDA ---- */
+
+enum {
+  SZG_SELF_SYNC_LEAST_THREADS = 32,
+  SZG_SELF_SYNC_MOST_THREADS = SZG_SELF_SYNC_MOST_SUBSEQUENCES,
+  SZG_SELF_SYNC_MOST_RUN_UP_BITS = SZG_SELF_SYNC_LEAST_BITS
+};
+
+/* What may be chosen on the device; codes are the same for every choice. */
+typedef struct szg_self_sync_options_cuda {
+  uint32_t subsequence_bits; /* a multiple of 32 between the limits */
+  uint32_t block_threads;    /* a multiple of 32 between the limits; a sequence has as many
+                                subsequences, each a thread's */
+  /* A guess goes through so many bits before the subsequence first, so that mostly codes are in
+   * step where it begins. 0: it begins at the subsequence's first bit, as the seeds have it. A
+   * multiple of 32. */
+  uint32_t run_up_bits;
+} szg_self_sync_options_cuda;
+
+#define SZG_SELF_SYNC_DEFAULTS_CUDA \
+  { .subsequence_bits = 512, .block_threads = 128, .run_up_bits = 64 }
+
+/* Where the code ends that is under way at the end of a stretch of bits, for each of 16 places
+ * where the stretch's first code may begin: 4 bits each, from the low end. */
+typedef uint64_t szg_self_sync_map;
+
+/* What the decoder works on. A piece is what phase 4 takes of a subsequence: 256 bits, or what is
+ * left of it. Its record: codes that begin in it << 4 | where its first one begins. */
+typedef struct szg_self_sync_decoder_cuda {
+  szg_self_sync_options_cuda options;
+  uint64_t subsequence_count;         /* that there is room for */
+  uint16_t *pieces;                   /* [subsequences][pieces of one] */
+  uint8_t *entries, *exits;           /* [sequences]: where codes begin in them, and beyond them */
+  szg_self_sync_map *maps;            /* [subsequences]: from their sequence's begin to theirs */
+  szg_self_sync_map *sequence_maps;   /* [sequences] */
+  uint32_t *is_unsettled;             /* [1]: phase 2 had to ask for maps */
+  uint16_t *piece_codes;              /* [groups of 128 pieces]: codes that begin in them */
+  szg_gap_decoder_cuda piece_decoder; /* of these groups, which it calls sequences */
+} szg_self_sync_decoder_cuda;
+
+/* For streams of up to word_count words. SZGPU_BAD_ARGUMENT: options beyond their limits.
+ * SZGPU_UNSUPPORTED: more than 2^31 groups of pieces, which no device's memory holds. */
+szgpu_status szg_self_sync_carve_cuda(szg_arena *arena, const szg_self_sync_options_cuda *options,
+                                      uint64_t word_count,
+                                      szg_self_sync_decoder_cuda *decoder) SZG_CHECKED;
+
+/* All codes of the stream, from its bits alone: of the input words, word_count, code_count and
+ * bit_count. code_bytes: 2 for u16 codes, or 1 for bytes, where symbol_count is 256 at most; codes
+ * is 16-byte aligned with room for code_count rounded up to 8. verdict->bad_data: no stream of as
+ * many codes, as the serial decoder has it; nothing is written beyond them. */
+szgpu_status szg_decode_self_sync_cuda(const szg_self_sync_decoder_cuda *decoder,
+                                       const szg_decode_book_cuda *book, uint32_t symbol_count,
+                                       const szg_linear_input_cuda *input, uint32_t code_bytes,
+                                       void *codes, szg_verdict *verdict,
+                                       struct CUstream_st *stream) SZG_CHECKED;
+
+/* Its phases, one after the other, for those who time them.
+ *
+ *   1 Each thread guesses, and the threads of a block agree: from left to right they go on from
+ *     where the one before has ended, until nothing changes. Some rounds of that, no more.
+ *   2 A thread for each sequence goes on from where the sequence before has ended, until it meets a
+ *     start that is known. Where this, or phase 1, does not come to an end soon, since codes do not
+ *     fall into step, guesses are given up: each subsequence is gone through from all 16 starts, of
+ *     which those that meet go on as one. What that gives are maps, and a scan of maps says where
+ *     all codes begin, for every stream and book. So no bit is gone through more often than about
+ *     20 times, and no thread waits for another one's stretch.
+ *   3 Codes are counted and scanned by groups of pieces, and these are classed.
+ *   4 As the gap-array decoder writes, but that lanes know how many codes they have. */
+szgpu_status szg_self_sync_guess_cuda(const szg_self_sync_decoder_cuda *decoder,
+                                      const szg_decode_book_cuda *book,
+                                      const szg_linear_input_cuda *input, szg_verdict *verdict,
+                                      struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_self_sync_agree_cuda(const szg_self_sync_decoder_cuda *decoder,
+                                      const szg_decode_book_cuda *book,
+                                      const szg_linear_input_cuda *input, szg_verdict *verdict,
+                                      struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_self_sync_place_cuda(const szg_self_sync_decoder_cuda *decoder,
+                                      const szg_linear_input_cuda *input, szg_verdict *verdict,
+                                      struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_self_sync_write_cuda(const szg_self_sync_decoder_cuda *decoder,
+                                      const szg_decode_book_cuda *book, uint32_t symbol_count,
+                                      const szg_linear_input_cuda *input, uint32_t code_bytes,
+                                      void *codes, szg_verdict *verdict,
+                                      struct CUstream_st *stream) SZG_CHECKED;
+
 SZG_C_END
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "pipeline/compress_frame.h"
+#include "pipeline/lossless.h"
 #include "pipeline/pipeline.h"
 
 /* What progress counts: values to codes, codes to bits (in one, tile layout), bits through zstd. */
@@ -16,7 +17,7 @@ static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params
 
 static szg_plan_request request_plan(const szgpu_ctx *ctx, const szgpu_params *params,
                                      szgpu_dtype dtype, const szg_grid *grid) {
-  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->frame_rows);
   return (szg_plan_request){.layout = params->layout,
                             .dtype = dtype,
                             .frame_grid = szg_grid_of_rows(grid, frame_rows),
@@ -52,6 +53,7 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
       .source = params->source,
       .arithmetic = bound->quantizer.arithmetic,
       .has_fill = bound->quantizer.has_fill,
+      .has_gaps = params->layout == SZGPU_LAYOUT_LINEAR && !params->without_gaps,
       .fill_bits = bound->quantizer.fill_bits,
       .bound = params->bound,
       .absolute_bound = bound->quantizer.bound,
@@ -65,7 +67,10 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) {
-  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  if (params->mode == SZGPU_MODE_LOSSLESS)
+    return szg_compress_lossless_cpu(ctx, params, shape, grid, field, archive, capacity,
+                                     archive_bytes);
+  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   size_t const value_bytes = szg_dtype_bytes(shape->dtype);
   ctx->threads.done_values = 0;
   ctx->threads.total_values = progress_values(grid, params);
@@ -94,6 +99,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
         .ctx = ctx,
         .dtype = shape->dtype,
         .bound = &bound,
+        .has_gaps = header.has_gaps,
         .grid = szg_grid_of_rows(grid, row_count),
         .values = (const uint8_t *)field + first_row * grid->row_values * value_bytes,
         .plan = &plan,
@@ -112,7 +118,9 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
 szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
                                      const szgpu_shape *shape, const szg_grid *grid,
                                      uint64_t *workspace_bytes, uint64_t *archive_bytes) {
-  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  if (params->mode == SZGPU_MODE_LOSSLESS)
+    return szg_lossless_bounds_cpu(ctx, params, shape, grid, workspace_bytes, archive_bytes);
+  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   szg_plan_request const request = request_plan(ctx, params, shape->dtype, grid);
   szg_arena arena = {0};
   szg_compress_plan plan;
@@ -140,7 +148,9 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
 
 szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
                                       const szgpu_shape *shape, const szg_grid *grid) {
-  uint64_t const frame_rows = szg_frame_rows(grid, params->frame_rows);
+  if (params->mode == SZGPU_MODE_LOSSLESS)
+    return szg_lossless_reserve_cpu(ctx, params, shape, grid);
+  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   szg_compress_plan plan;
   if (params->layout == SZGPU_LAYOUT_LINEAR)
     SZG_TRY(szg_codes_open(ctx, frame_rows * grid->row_values, &plan.codes));

@@ -4,6 +4,7 @@
  *   field --range--> [host: bound, step] --frame by frame-->
  *     tile    codebook, tile sizes, bitstream --> [host: places of the others] -->
  *     linear  codes, counts --> [host: codebook, places of all sections] --> sections -->
+ *     planes  counts --> [host: books] --> sizes --> [host: places of sections] --> sections -->
  *   checksums --> archive
  *
  * The host is waited for twice, at the brackets, for a field of one frame; once more a frame. The
@@ -11,6 +12,7 @@
  */
 #include "pipeline/compress_cuda.h"
 #include "pipeline/decompress_cuda.h"
+#include "pipeline/lossless.h"
 #include "pipeline/plan.h"
 
 /* What of field and archive is in host memory and needs a copy on the device. */
@@ -21,6 +23,8 @@ typedef struct szg_copies {
 /* What the memory of a call follows from. */
 typedef struct plan_request {
   szgpu_layout layout;
+  bool is_lossless;
+  szgpu_dtype dtype;
   const szg_grid *grid;
   uint64_t frame_rows, frame_count;
   size_t value_bytes;
@@ -31,8 +35,10 @@ static plan_request request_of(const szgpu_params *params, const szgpu_shape *sh
                                const szg_grid *grid) {
   plan_request request = {};
   request.layout = params->layout;
+  request.is_lossless = params->mode == SZGPU_MODE_LOSSLESS;
+  request.dtype = shape->dtype;
   request.grid = grid;
-  request.frame_rows = szg_frame_rows(grid, params->frame_rows);
+  request.frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   request.frame_count = szg_div_up(grid->row_extent, request.frame_rows);
   request.value_bytes = szg_dtype_bytes(shape->dtype);
   return request;
@@ -65,20 +71,35 @@ static szgpu_status carve_zeroed(szg_arena *arena, szgpu_layout layout, uint64_t
   return SZGPU_OK;
 }
 
-static szgpu_status carve_device(szg_arena *arena, const plan_request *request,
-                                 szg_compress_plan_cuda *plan) {
-  szg_grid const frame_grid = szg_grid_of_rows(request->grid, request->frame_rows);
-  uint64_t const tiles = frame_grid.tile_count;
+/* What frames with a bound work on. */
+static szgpu_status carve_bounded(szg_arena *arena, const plan_request *request,
+                                  const szg_grid *frame_grid, szg_compress_plan_cuda *plan) {
+  uint64_t const tiles = frame_grid->tile_count;
   SZG_TRY(carve_zeroed(arena, request->layout, tiles, plan));
   plan->exact_counts = (uint16_t *)szg_arena_take(arena, 2 * tiles, sizeof(uint16_t));
   plan->fill_counts = (uint16_t *)szg_arena_take(arena, tiles, sizeof(uint16_t));
   plan->tile_marks = (uint8_t *)szg_arena_take(arena, tiles, 1);
   SZG_TRY(szg_places_carve_cuda(arena, tiles, &plan->places));
+  return request->layout == SZGPU_LAYOUT_TILE ? SZGPU_OK : carve_linear(arena, frame_grid, plan);
+}
+
+static szgpu_status carve_lossless(szg_arena *arena, const plan_request *request,
+                                   const szg_grid *frame_grid, szg_compress_plan_cuda *plan) {
+  plan->ticket = (uint32_t *)szg_arena_take(arena, 1, sizeof *plan->ticket);
+  plan->zeroed = (uint8_t *)plan->ticket;
+  plan->zeroed_bytes = sizeof *plan->ticket;
+  return szg_planes_plan_carve_cuda(arena, request->dtype, frame_grid->value_count, &plan->planes);
+}
+
+static szgpu_status carve_device(szg_arena *arena, const plan_request *request,
+                                 szg_compress_plan_cuda *plan) {
+  szg_grid const frame_grid = szg_grid_of_rows(request->grid, request->frame_rows);
+  SZG_TRY(request->is_lossless ? carve_lossless(arena, request, &frame_grid, plan)
+                               : carve_bounded(arena, request, &frame_grid, plan));
   uint64_t const most_leaves =
       szg_checksum_leaf_count(frame_grid.value_count * request->value_bytes) +
       2 * SZG_SECTION_KIND_COUNT;
   plan->leaves = (uint64_t *)szg_arena_take(arena, most_leaves, sizeof *plan->leaves);
-  if (request->layout != SZGPU_LAYOUT_TILE) SZG_TRY(carve_linear(arena, &frame_grid, plan));
   plan->field_copy = (uint8_t *)szg_arena_take(arena, request->copies.field_bytes, 1);
   plan->archive_copy = (uint8_t *)szg_arena_take(arena, request->copies.archive_bytes, 1);
   return SZGPU_OK;
@@ -94,6 +115,10 @@ static szgpu_status carve_pinned(szg_arena *arena, const plan_request *request,
   plan->frame_headers = (uint8_t *)szg_arena_take(arena, frames, SZG_MOST_FRAME_HEADER_BYTES);
   plan->header = (uint8_t *)szg_arena_take(arena, header_bytes, 1);
   plan->frame_bytes = (uint64_t *)szg_arena_take(arena, frames, sizeof *plan->frame_bytes);
+  if (request->is_lossless) {
+    szg_planes_plan_carve_pinned(arena, request->dtype, &plan->planes);
+    return SZGPU_OK;
+  }
   if (request->layout == SZGPU_LAYOUT_TILE) {
     plan->tile_found_back =
         (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile_found_back);
@@ -167,6 +192,16 @@ static szgpu_status find_bound(const compress_call *call, const szg_compress_pla
   return szg_device_mark(device, "range");
 }
 
+/* Without loss nothing is to be known of the values beforehand. */
+static szgpu_status bring_field(const compress_call *call, const szg_compress_plan_cuda *plan) {
+  szg_device *const device = &call->ctx->device;
+  uint64_t const byte_count = call->grid->value_count * szg_dtype_bytes(call->shape->dtype);
+  SZG_TRY(szg_device_set(device, plan->zeroed, 0, plan->zeroed_bytes));
+  if (!call->host_field) return SZGPU_OK;
+  SZG_TRY(szg_device_copy(device, plan->field_copy, call->host_field, byte_count));
+  return szg_device_mark(device, "field to device");
+}
+
 /* Part of the archive to the host, while the stream goes on. */
 static szgpu_status send_down(const compress_call *call, uint64_t first_byte, uint64_t end_byte) {
   szg_device *const device = &call->ctx->device;
@@ -201,6 +236,7 @@ static szgpu_status compress_frames(const compress_call *call, const szg_compres
     job.values = call->field + first_row * row_bytes;
     job.index = frame;
     job.asked_radius = call->params->radius;
+    job.has_gaps = state->header.has_gaps;
     job.plan = plan;
     job.archive = call->archive;
     job.capacity = call->capacity;
@@ -248,12 +284,16 @@ static szgpu_status compress_plain(const compress_call *call, const szg_compress
                     (unsigned long long)header_bytes);
   ctx->threads.done_values = 0;
   ctx->threads.total_values = call->grid->value_count;
+  bool const is_lossless = call->params->mode == SZGPU_MODE_LOSSLESS;
   szg_bound_plan bound;
-  SZG_TRY(find_bound(call, plan, &bound));
+  SZG_TRY(is_lossless ? bring_field(call, plan) : find_bound(call, plan, &bound));
   archive_state state = {};
-  state.header = szg_call_header(call->params, call->shape, call->grid, call->frame_rows, &bound);
+  state.header =
+      is_lossless
+          ? szg_lossless_header(call->params, call->shape, call->grid, call->frame_rows)
+          : szg_call_header(call->params, call->shape, call->grid, call->frame_rows, &bound);
   state.used_bytes = state.sent_bytes = header_bytes;
-  SZG_TRY(compress_frames(call, plan, &bound, &state));
+  SZG_TRY(compress_frames(call, plan, is_lossless ? NULL : &bound, &state));
   *used_bytes = state.used_bytes;
   return finish_archive(call, plan, &state, header_bytes);
 }
@@ -323,7 +363,7 @@ szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const
   call.params = params;
   call.shape = shape;
   call.grid = grid;
-  call.frame_rows = szg_frame_rows(grid, params->frame_rows);
+  call.frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   return szg_cuda_end(ctx, previous,
                       compress_anywhere(&call, field, archive, capacity, archive_bytes));
 }
@@ -349,7 +389,7 @@ szgpu_status szg_compress_bounds_cuda(szgpu_ctx *ctx, const szgpu_params *params
 static szgpu_status reserve(szgpu_ctx *ctx, const plan_request *request) {
   szg_compress_plan_cuda plan = {};
   SZG_TRY(make_plan(ctx, request, &plan));
-  if (request->layout != SZGPU_LAYOUT_TILE) return SZGPU_OK;
+  if (request->layout != SZGPU_LAYOUT_TILE || request->is_lossless) return SZGPU_OK;
   szg_grid const frame_grid = szg_grid_of_rows(request->grid, request->frame_rows);
   return szg_decompress_reserve_cuda(ctx, &frame_grid, request->frame_count, request->value_bytes,
                                      request->copies.field_bytes, request->copies.archive_bytes);

@@ -9,6 +9,7 @@
 #include "core/places.h"
 #include "fused/tile_cuda.h"
 #include "huffman/huffman.h"
+#include "lossless/planes.h"
 #include "outlier/outlier.h"
 #include "pipeline/cuda.h"
 #include "pipeline/frame_sections.h"
@@ -30,6 +31,25 @@ typedef struct szg_tile_found {
   szg_tile_result_cuda result;
   uint64_t frame_bytes; /* for the host; not 0: the frame is complete, and the archive with it */
 } szg_tile_found;
+
+/* What frames without loss work on. */
+typedef struct szg_planes_plan_cuda {
+  /* device */
+  szg_planes_counts *counts;
+  szg_split_tally *tally; /* of bytes */
+  szg_planes_encoder *encoder;
+  uint16_t *sizes; /* [tiles] */
+  szg_planes_output_cuda output;
+  /* pinned */
+  szg_planes_counts *counts_back;
+  szg_split_tally *tally_back;
+  szg_planes_encoder *encoder_made;
+  uint64_t *words_back;
+  uint8_t *books;
+  szg_planes_choice *choice;
+  szg_codebook *book;
+  szg_codebook_work *book_work;
+} szg_planes_plan_cuda;
 
 enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
 
@@ -57,6 +77,8 @@ typedef struct szg_compress_plan_cuda {
   szg_tile_found *tile_found;
   void *book_maker; /* szg_tile_book_work_bytes_cuda */
   void *tile_work;  /* szg_tile_compress_work_bytes_cuda */
+  /* both, for frames without loss */
+  szg_planes_plan_cuda planes;
   /* pinned */
   uint8_t *range_back;
   szg_tile_place *totals_back; /* of the outliers */
@@ -93,12 +115,13 @@ typedef struct szg_frame_job_cuda {
   szgpu_ctx *ctx;
   szgpu_dtype dtype;
   szgpu_layout layout;
-  const szg_bound_plan *bound;
-  szg_quantizer quantizer; /* bound's, or of the 16-bit lattice */
-  szg_grid grid;           /* of the frame */
+  const szg_bound_plan *bound; /* NULL: there is no loss */
+  szg_quantizer quantizer;     /* bound's, or of the 16-bit lattice */
+  szg_grid grid;               /* of the frame */
   const void *values;
   uint64_t index;
   uint32_t asked_radius;
+  bool has_gaps; /* linear layout: gap arrays are written */
   const szg_compress_plan_cuda *plan;
   uint8_t *archive; /* all of it */
   uint64_t capacity;
@@ -159,6 +182,13 @@ szgpu_status szg_raw_frame_write_cuda(const szg_frame_job_cuda *job,
  * the values, only that is said. header: the frame's, without sizes (tile_archive.cu). */
 szgpu_status szg_tile_archive_complete_cuda(const szg_frame_job_cuda *job,
                                             const szg_frame_header *header) SZG_CHECKED;
+
+/* A planes frame, or a raw one where that pays; and memory for it (compress_planes_frame.cu). */
+szgpu_status szg_planes_frame_write_cuda(const szg_frame_job_cuda *job,
+                                         szg_frame_layout_cuda *layout) SZG_CHECKED;
+szgpu_status szg_planes_plan_carve_cuda(szg_arena *arena, szgpu_dtype dtype, uint64_t value_count,
+                                        szg_planes_plan_cuda *plan) SZG_CHECKED;
+void szg_planes_plan_carve_pinned(szg_arena *arena, szgpu_dtype dtype, szg_planes_plan_cuda *plan);
 
 /* A tile frame, or a raw one where that pays (compress_tile_frame.cu). */
 szgpu_status szg_tile_frame_write_cuda(szg_frame_job_cuda *job,

@@ -190,7 +190,6 @@ static szgpu_status write_constant_frame(szg_frame_job *job, szg_writer *writer,
 
 static szgpu_status write_linear_frame(szg_frame_job *job, uint32_t asked_radius,
                                        szg_writer *writer, szg_frame_header *frame) {
-  enum { STREAM_SECTIONS = 5 };
   szg_threads *const threads = &job->ctx->threads;
   szg_section_sizes sizes = {0};
   SZG_TRY(szg_choose(threads, &job->bound->quantizer, &job->grid, job->values, asked_radius,
@@ -209,8 +208,9 @@ static szgpu_status write_linear_frame(szg_frame_job *job, uint32_t asked_radius
   frame->axes = job->choice.axes;
   frame->radius = job->choice.radius;
   frame->escape_bytes = sizes.escape_bytes;
+  uint32_t const stream_sections = szg_stream_section_count(job->has_gaps);
   SZG_TRY(
-      szg_writer_begin_frame(writer, frame, STREAM_SECTIONS + szg_outlier_section_count(&sizes)));
+      szg_writer_begin_frame(writer, frame, stream_sections + szg_outlier_section_count(&sizes)));
   SZG_TRY(szg_write_stream(job, writer, &sizes));
   return szg_write_outliers(job, writer, &sizes);
 }

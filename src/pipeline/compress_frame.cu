@@ -52,6 +52,7 @@ static void add_stream_sections(szg_frame_layout_cuda *layout, const szg_section
   szg_header_add_cuda(&layout->header, SZG_SECTION_CODEBOOK, sizes->book);
   szg_header_add_cuda(&layout->header, SZG_SECTION_TILE_SIZES, sizes->tile_bits);
   szg_header_add_cuda(&layout->header, SZG_SECTION_BITSTREAM, sizes->bitstream);
+  if (!sizes->gaps) return;
   szg_header_add_cuda(&layout->header, SZG_SECTION_GAPS, sizes->gaps);
   szg_header_add_cuda(&layout->header, SZG_SECTION_SEQUENCE_CODES, sizes->sequence_codes);
 }
@@ -79,7 +80,7 @@ static uint64_t size_stream(const szg_frame_job_cuda *job, szg_section_sizes *si
   for (uint32_t s = 0; s < symbol_count; s++)
     bit_count += plan->linear_found_back->counts[s] * plan->book->lengths[s];
   sizes->book = szg_codebook_write(plan->book, plan->book_bytes);
-  szg_size_stream_of(bit_count, job->grid.tile_count, sizes);
+  szg_size_stream_of(bit_count, job->grid.tile_count, job->has_gaps, sizes);
   return bit_count;
 }
 
@@ -175,9 +176,11 @@ szgpu_status szg_compress_frame_cuda(szg_frame_job_cuda *job, uint64_t *frame_by
   szg_frame_layout_cuda layout = {};
   layout.header.index = job->index;
   layout.header.value_count = job->grid.value_count;
-  job->quantizer = job->bound->quantizer;
+  if (job->bound) job->quantizer = job->bound->quantizer;
   szgpu_status status;
-  if (job->bound->is_constant)
+  if (!job->bound)
+    status = szg_planes_frame_write_cuda(job, &layout);
+  else if (job->bound->is_constant)
     status = write_constant_frame(job, &layout);
   else if (job->bound->is_hopeless)
     status = szg_raw_frame_write_cuda(job, &layout);

@@ -17,6 +17,7 @@ typedef struct szg_frame_job {
   const szg_bound_plan *bound;
   szg_grid grid; /* of the frame */
   const void *values;
+  bool has_gaps;      /* linear layout: gap arrays are written */
   uint64_t raw_bytes; /* of the values */
   szg_compress_plan *plan;
   uint64_t part_count;

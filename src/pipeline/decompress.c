@@ -9,10 +9,26 @@
 #include <string.h>
 
 #include "pipeline/decompress_frame.h"
+#include "pipeline/lossless.h"
 #include "pipeline/plan.h"
 
-static void carve(szg_arena *arena, szgpu_layout layout, int thread_count, szg_decode_plan *plan) {
-  bool const is_linear = layout == SZGPU_LAYOUT_LINEAR;
+static void carve_lossless(szg_arena *arena, int thread_count, szg_decode_plan *plan) {
+  plan->planes_decoder = szg_arena_take(arena, 1, sizeof *plan->planes_decoder);
+  plan->plane_lengths = szg_arena_take(arena, SZG_PLANES_MOST, sizeof *plan->plane_lengths);
+  plan->workers = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->workers);
+  for (int i = 0; i < thread_count; i++) {
+    void *const values = szg_arena_take(arena, SZG_TILE_VALUES, SZG_PLANES_MOST);
+    if (plan->workers) plan->workers[i].plane_values = values;
+  }
+}
+
+static void carve(szg_arena *arena, const szg_header *header, int thread_count,
+                  szg_decode_plan *plan) {
+  bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (header->mode == SZGPU_MODE_LOSSLESS) {
+    carve_lossless(arena, thread_count, plan);
+    return;
+  }
   plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
   plan->index = szg_arena_take(arena, 1, sizeof *plan->index);
   plan->table = szg_arena_take(arena, is_linear, sizeof *plan->table);
@@ -81,9 +97,10 @@ static szgpu_status fill_constant(const szg_decode_job *job, uint64_t value_coun
 }
 
 /* Sections that a frame may have besides those of exact and fill values. */
-static uint32_t kinds_of_frame(uint32_t kind) {
-  uint32_t const linear_kinds = 1u << SZG_SECTION_GAPS | 1u << SZG_SECTION_SEQUENCE_CODES |
-                                1u << SZG_SECTION_ESCAPE_COUNTS | 1u << SZG_SECTION_ESCAPES;
+static uint32_t kinds_of_frame(uint32_t kind, bool has_gaps) {
+  uint32_t const gap_kinds = 1u << SZG_SECTION_GAPS | 1u << SZG_SECTION_SEQUENCE_CODES;
+  uint32_t const linear_kinds =
+      (has_gaps ? gap_kinds : 0) | 1u << SZG_SECTION_ESCAPE_COUNTS | 1u << SZG_SECTION_ESCAPES;
   uint32_t const stream_kinds =
       1u << SZG_SECTION_CODEBOOK | 1u << SZG_SECTION_TILE_SIZES | 1u << SZG_SECTION_BITSTREAM;
   return kind == SZG_FRAME_LINEAR ? linear_kinds | stream_kinds
@@ -101,8 +118,10 @@ static szgpu_status restore_rows(szg_decode_job *job, uint64_t first_row, uint64
   uint32_t const kind = job->reader.frame.kind;
   job->first_value = first_row * job->grid.row_values;
   if (kind == SZG_FRAME_RAW) return restore_raw(job, value_count);
-  SZG_REQUIRE(szg_reader_has_only(&job->reader, kinds_of_frame(kind) | marked_kinds),
-              SZGPU_BAD_DATA);
+  if (kind == SZG_FRAME_PLANES) return szg_restore_planes(job, value_count);
+  SZG_REQUIRE(
+      szg_reader_has_only(&job->reader, kinds_of_frame(kind, job->header->has_gaps) | marked_kinds),
+      SZGPU_BAD_DATA);
   if (kind == SZG_FRAME_CONSTANT) {
     SZG_TRY(fill_constant(job, value_count));
     if (job->reader.frame.section_count == 0) return SZGPU_OK; /* nor is any tile looked at */
@@ -144,11 +163,11 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
       .header = header,
       .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
                                       header->has_fill, header->fill_bits),
-      .is_serial = ctx->options.decoder == SZGPU_DECODER_SERIAL};
+      .decoder = ctx->options.decoder};
   szg_arena arena = {0};
-  carve(&arena, header->layout, ctx->threads.count, &job.plan);
+  carve(&arena, header, ctx->threads.count, &job.plan);
   SZG_TRY(szg_arena_open(ctx, &arena, &arena));
-  carve(&arena, header->layout, ctx->threads.count, &job.plan);
+  carve(&arena, header, ctx->threads.count, &job.plan);
 
   uint64_t offset = szg_frame_offset(opened, 0);
   for (uint64_t frame = 0; frame < header->frame_count; frame++) {

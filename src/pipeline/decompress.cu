@@ -10,6 +10,7 @@
 
 #include "core/bytes.h"
 #include "pipeline/decompress_cuda.h"
+#include "pipeline/lossless.h"
 #include "pipeline/reader.h"
 
 enum {
@@ -163,12 +164,25 @@ typedef struct decompress_sizes {
   uint64_t leaves;
   uint64_t placed_tiles;             /* of a frame of which outliers or codes are placed */
   uint64_t linear_values, sequences; /* of a linear frame; values 0: there is none */
-  uint64_t tile_frame_tiles;         /* of a tile frame; 0: there is none */
+  uint64_t linear_words;
+  szgpu_decoder linear_decoder;
+  uint64_t planes_values;    /* of a planes frame */
+  uint32_t coded_planes;     /* 0: there is no such frame, or none of its planes is coded */
+  uint64_t tile_frame_tiles; /* of a tile frame; 0: there is none */
   uint64_t archive_copy, field_copy, frames;
 } decompress_sizes;
 
 static void at_least(uint64_t *most, uint64_t size) {
   if (size > *most) *most = size;
+}
+
+static void size_planes(const szg_decompress_call_cuda *call, const szg_frame_header *header,
+                        decompress_sizes *sizes) {
+  szg_planes_layout const layout = szg_planes_layout_of(header);
+  uint32_t const coded = szg_planes_of_mode(layout.modes, layout.value_bytes, SZG_PLANE_CODED);
+  uint64_t const width = szg_dtype_bytes(call->opened->header.shape.dtype);
+  at_least(&sizes->planes_values, header->value_count * width / layout.value_bytes);
+  if (coded > sizes->coded_planes) sizes->coded_planes = coded;
 }
 
 static void size_frame(const szg_frame_input_cuda *frame, decompress_sizes *sizes) {
@@ -182,6 +196,8 @@ static void size_frame(const szg_frame_input_cuda *frame, decompress_sizes *size
     leaves += szg_checksum_leaf_count(szg_align_up(section->stored_bytes, SZG_ALIGNMENT));
     if (section->kind == SZG_SECTION_SEQUENCE_CODES)
       at_least(&sizes->sequences, section->raw_bytes / 2);
+    if (is_linear && section->kind == SZG_SECTION_BITSTREAM)
+      at_least(&sizes->linear_words, section->raw_bytes / 4);
     has_places = has_places || (section->raw_bytes && (section->kind == SZG_SECTION_EXACT_COUNTS ||
                                                        section->kind == SZG_SECTION_FILL_COUNTS));
   }
@@ -196,7 +212,12 @@ static decompress_sizes size_call(const szg_decompress_call_cuda *call, bool is_
   sizes.frames = szg_call_frames(call);
   if (!call->is_device_archive) sizes.archive_copy = call->end_byte - call->first_byte;
   if (!is_device_field) sizes.field_copy = call->row_count * call->row_bytes;
-  for (uint64_t i = 0; i < szg_call_frames(call); i++) size_frame(&call->frames[i], &sizes);
+  sizes.linear_decoder = szg_linear_decoder_cuda(call->ctx->options.decoder, &call->opened->header);
+  for (uint64_t i = 0; i < szg_call_frames(call); i++) {
+    size_frame(&call->frames[i], &sizes);
+    if (call->frames[i].header.kind == SZG_FRAME_PLANES)
+      size_planes(call, &call->frames[i].header, &sizes);
+  }
   return sizes;
 }
 
@@ -204,7 +225,28 @@ static szgpu_status carve_linear(szg_arena *arena, const decompress_sizes *sizes
                                  szg_decompress_plan_cuda *plan) {
   plan->book = (szg_decode_book_cuda *)szg_arena_take(arena, szg_decode_book_bytes_cuda(), 1);
   plan->codes = (uint16_t *)szg_arena_take(arena, szg_align_up(sizes->linear_values, 8), 2);
-  return szg_gap_decoder_carve_cuda(arena, sizes->sequences, &plan->gap_decoder);
+  szg_self_sync_options_cuda const self_sync = SZG_SELF_SYNC_DEFAULTS_CUDA;
+  szg_all_offsets_options_cuda const all_offsets = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
+  switch (sizes->linear_decoder) {
+    case SZGPU_DECODER_SELF_SYNC:
+      return szg_self_sync_carve_cuda(arena, &self_sync, sizes->linear_words, &plan->self_sync);
+    case SZGPU_DECODER_ALL_OFFSETS: /* what codes there are is known to the device only */
+      return szg_all_offsets_carve_cuda(arena, &all_offsets, 1, SZG_MAX_CODE_BITS,
+                                        &plan->all_offsets);
+    case SZGPU_DECODER_CHUNKED:
+      return SZGPU_OK;
+    default:
+      return szg_gap_decoder_carve_cuda(arena, sizes->sequences, &plan->gap_decoder);
+  }
+}
+
+static szgpu_status carve_planes(szg_arena *arena, const decompress_sizes *sizes,
+                                 szg_decompress_plan_cuda *plan) {
+  szg_planes_layout layout = {};
+  layout.value_bytes = SZG_PLANES_MOST;
+  for (uint32_t plane = 0; plane < sizes->coded_planes; plane++)
+    layout.modes |= (uint32_t)SZG_PLANE_CODED << 2 * plane;
+  return szg_planes_input_carve_cuda(arena, &layout, sizes->planes_values, &plan->planes);
 }
 
 static szgpu_status carve_tile(szg_arena *arena, uint64_t tiles, szg_decompress_plan_cuda *plan) {
@@ -223,6 +265,7 @@ static szgpu_status carve(szg_arena *arena, const decompress_sizes *sizes,
   if (sizes->placed_tiles)
     SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
   if (sizes->linear_values) SZG_TRY(carve_linear(arena, sizes, plan));
+  if (sizes->planes_values) SZG_TRY(carve_planes(arena, sizes, plan));
   if (sizes->tile_frame_tiles) SZG_TRY(carve_tile(arena, sizes->tile_frame_tiles, plan));
   plan->archive_copy = (uint8_t *)szg_arena_take(arena, sizes->archive_copy, 1);
   plan->field_copy = (uint8_t *)szg_arena_take(arena, sizes->field_copy, 1);

@@ -8,7 +8,10 @@
 #include "container/container.h"
 #include "core/places.h"
 #include "fused/tile_cuda.h"
+#include "huffman/all_offsets.h"
 #include "huffman/huffman.h"
+#include "huffman/self_sync.h"
+#include "lossless/planes.h"
 #include "outlier/outlier.h"
 #include "pipeline/cuda.h"
 #include "predict/lorenzo.h"
@@ -24,13 +27,17 @@ typedef struct szg_decompress_plan_cuda {
   uint64_t *leaves;
   uint64_t *bit_count;
   /* for linear frames */
-  uint16_t *codes; /* [values of a frame] */
-  szg_gap_decoder_cuda gap_decoder;
+  uint16_t *codes;                  /* [values of a frame] */
+  szg_gap_decoder_cuda gap_decoder; /* one of these three, by the decoder */
+  szg_self_sync_decoder_cuda self_sync;
+  szg_all_offsets_tables_cuda all_offsets;
   szg_decode_book_cuda *book;
   /* for tile frames */
   szg_tile_decoder *tile_decoder;
   uint64_t *first_words; /* [tiles + 1] */
   uint32_t *counters;    /* [1] */
+  /* for frames without loss */
+  szg_planes_input_cuda planes;
 } szg_decompress_plan_cuda;
 
 /* A section of a frame, in device memory; bytes is NULL where the frame has none or it is
@@ -93,7 +100,7 @@ szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
 /* What its kinds share. */
 typedef struct szg_frame_work_cuda {
   szg_device *device;
-  szgpu_decoder decoder; /* of linear frames */
+  szgpu_decoder decoder; /* of linear frames: what szg_linear_decoder_cuda chose */
   const szg_header *header;
   const szg_decompress_plan_cuda *plan;
   const szg_frame_input_cuda *frame;
@@ -107,6 +114,12 @@ typedef struct szg_frame_rows_cuda {
   uint64_t first_row, end_row; /* of the frame */
   void *values;                /* where row first_row goes */
 } szg_frame_rows_cuda;
+
+/* What reads linear frames where `asked` was asked for: with gap arrays, the gap-array decoder. */
+static inline szgpu_decoder szg_linear_decoder_cuda(szgpu_decoder asked, const szg_header *header) {
+  if (asked != SZGPU_DECODER_AUTO) return asked;
+  return header->has_gaps ? SZGPU_DECODER_GAP_ARRAY : SZGPU_DECODER_SELF_SYNC;
+}
 
 /* The four steps of a frame: each puts kernels in the stream. First what the codebook says. */
 szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
@@ -125,6 +138,11 @@ szgpu_status szg_frame_prepare_cuda(const szg_frame_work_cuda *work) SZG_CHECKED
 /* Rows to values, as often as need be. */
 szgpu_status szg_frame_restore_cuda(const szg_frame_work_cuda *work,
                                     const szg_frame_rows_cuda *rows) SZG_CHECKED;
+
+/* The same of a planes frame (decompress_planes_frame.cu). */
+szgpu_status szg_planes_frame_open_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
+szgpu_status szg_planes_frame_restore_cuda(const szg_frame_work_cuda *work,
+                                           const szg_frame_rows_cuda *rows) SZG_CHECKED;
 
 /* The same of a tile frame, but for exact and fill values (decompress_tile_frame.cu). */
 szgpu_status szg_tile_frame_open_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;

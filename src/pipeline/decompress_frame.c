@@ -92,13 +92,27 @@ static szgpu_status scan_tiles(szg_decode_job *job, uint64_t *stream_share) {
   return SZGPU_OK;
 }
 
+/* Side data for parallel decoders, which an archive may do without. */
+static szgpu_status load_gaps(szg_decode_job *job) {
+  szg_linear_input *const stream = &job->linear_stream;
+  uint64_t const gap_bytes = szg_div_up(szg_subsequence_count(stream->bit_count), 2);
+  uint64_t const sequence_bytes = 2 * szg_sequence_count(stream->bit_count);
+  szg_loaded loaded;
+  stream->gaps = stream->sequence_codes = NULL;
+  if (!job->header->has_gaps) return SZGPU_OK;
+  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_GAPS, true, gap_bytes, gap_bytes, &loaded));
+  stream->gaps = loaded.bytes;
+  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_SEQUENCE_CODES, true, sequence_bytes,
+                          sequence_bytes, &loaded));
+  stream->sequence_codes = loaded.bytes;
+  return SZGPU_OK;
+}
+
 static szgpu_status load_linear_stream(szg_decode_job *job, uint64_t bit_count) {
   szg_reader *const reader = &job->reader;
   szg_linear_input *const stream = &job->linear_stream;
   stream->bit_count = bit_count;
   uint64_t const stream_bytes = szg_div_up(stream->bit_count, 32) * 4;
-  uint64_t const gap_bytes = szg_div_up(szg_subsequence_count(stream->bit_count), 2);
-  uint64_t const sequence_bytes = 2 * szg_sequence_count(stream->bit_count);
   szg_loaded loaded;
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_CODEBOOK, true, 1, SZG_CODEBOOK_MAX_BYTES, &loaded));
   SZG_TRY(
@@ -111,16 +125,18 @@ static szgpu_status load_linear_stream(szg_decode_job *job, uint64_t bit_count) 
   stream->words = loaded.bytes;
   stream->word_bytes = stream_bytes;
   stream->code_count = job->grid.value_count;
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_GAPS, true, gap_bytes, gap_bytes, &loaded));
-  stream->gaps = loaded.bytes;
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_SEQUENCE_CODES, true, sequence_bytes, sequence_bytes,
-                          &loaded));
-  stream->sequence_codes = loaded.bytes;
-  if (job->is_serial) {
-    szg_canonical_index_build(job->plan.book, job->plan.index);
-    return szg_linear_verify(job->plan.index, stream);
-  }
+  return load_gaps(job);
+}
+
+/* What the decoder looks up; or all codes at once, from those that need nothing but the stream. */
+static szgpu_status open_decoder(szg_decode_job *job) {
+  job->codes = NULL;
+  szg_canonical_index_build(job->plan.book, job->plan.index);
   szg_decode_table_build(job->plan.book, job->plan.table);
+  if (job->decoder == SZGPU_DECODER_SERIAL && job->header->has_gaps)
+    return szg_linear_verify(job->plan.index, &job->linear_stream);
+  if (job->decoder == SZGPU_DECODER_SELF_SYNC || job->decoder == SZGPU_DECODER_ALL_OFFSETS)
+    return szg_decode_whole_stream(job);
   return SZGPU_OK;
 }
 
@@ -134,7 +150,10 @@ static szgpu_status load_sections(szg_decode_job *job) {
   if (kind == SZG_FRAME_LINEAR) SZG_TRY(load_escapes(job));
   SZG_TRY(load_outliers(job));
   SZG_TRY(scan_tiles(job, &stream_share));
-  if (kind == SZG_FRAME_LINEAR) return load_linear_stream(job, stream_share);
+  if (kind == SZG_FRAME_LINEAR) {
+    SZG_TRY(load_linear_stream(job, stream_share));
+    return open_decoder(job);
+  }
   return kind == SZG_FRAME_TILE ? szg_load_tile_stream(job, stream_share) : SZGPU_OK;
 }
 
@@ -156,7 +175,7 @@ static szgpu_status decode_part_codes(const szg_decode_job *job, uint64_t part,
                                          worker->codes + (t - first_tile) * SZG_TILE_VALUES};
     bit += bit_count;
   }
-  if (job->is_serial)
+  if (job->decoder == SZGPU_DECODER_SERIAL)
     return szg_decode_serial(job->plan.index, &job->linear_stream, runs, run_count);
   return szg_decode_runs(job->plan.table, &job->linear_stream, runs, run_count);
 }
@@ -199,16 +218,18 @@ static szgpu_status decode_part(void *job_pointer, uint64_t part_from_first, int
   uint32_t const kind = job->reader.frame.kind;
   uint64_t const first_tile = part * SZG_PART_TILES;
   uint64_t const end_tile = szg_min_u64(first_tile + SZG_PART_TILES, job->end_tile);
-  if (kind == SZG_FRAME_LINEAR) SZG_TRY(decode_part_codes(job, part, worker));
+  if (kind == SZG_FRAME_LINEAR && !job->codes) SZG_TRY(decode_part_codes(job, part, worker));
   szg_part_start at = job->starts[part];
   for (uint64_t t = first_tile; t < end_tile; t++) {
     szg_tile tile = szg_tile_at(&job->grid, t);
     if (t >= job->first_tile) {
       tile.first_value -= job->first_value;
-      if (kind == SZG_FRAME_LINEAR)
-        SZG_TRY(restore_tile_of_codes(job, t, &tile,
-                                      worker->codes + (t - first_tile) * SZG_TILE_VALUES, at.escape,
-                                      &worker->tile));
+      if (kind == SZG_FRAME_LINEAR) {
+        const uint16_t *const codes = job->codes
+                                          ? job->codes + tile.first_code
+                                          : worker->codes + (t - first_tile) * SZG_TILE_VALUES;
+        SZG_TRY(restore_tile_of_codes(job, t, &tile, codes, at.escape, &worker->tile));
+      }
       if (kind == SZG_FRAME_TILE)
         SZG_TRY(szg_restore_tile_of_words(job, t, &tile, at.stream, &worker->tile));
       SZG_TRY(apply_outliers(job, t, &tile, &at));

@@ -32,6 +32,7 @@ static int section_rules(const szg_header *header, const szg_frame_input_cuda *f
                          section_rule *rules) {
   uint32_t const kind = frame->header.kind;
   bool const is_linear = kind == SZG_FRAME_LINEAR, is_raw = kind == SZG_FRAME_RAW;
+  bool const has_gaps = is_linear && header->has_gaps;
   bool const has_escapes = find_section(&frame->header, SZG_SECTION_ESCAPE_COUNTS) != NULL;
   bool const has_exact = find_section(&frame->header, SZG_SECTION_EXACT_COUNTS) != NULL;
   bool const has_fill = find_section(&frame->header, SZG_SECTION_FILL_COUNTS) != NULL;
@@ -44,8 +45,8 @@ static int section_rules(const szg_header *header, const szg_frame_input_cuda *f
       {SZG_SECTION_CODEBOOK, is_linear, is_linear, 1, SZG_CODEBOOK_MAX_BYTES, 1},
       {SZG_SECTION_TILE_SIZES, is_linear, is_linear, 2 * tiles, 2 * tiles, 2},
       {SZG_SECTION_BITSTREAM, is_linear, is_linear, 4, most_stream, 4},
-      {SZG_SECTION_GAPS, is_linear, is_linear, 1, most_stream, 1},
-      {SZG_SECTION_SEQUENCE_CODES, is_linear, is_linear, 2, most_stream, 2},
+      {SZG_SECTION_GAPS, has_gaps, has_gaps, 1, most_stream, 1},
+      {SZG_SECTION_SEQUENCE_CODES, has_gaps, has_gaps, 2, most_stream, 2},
       {SZG_SECTION_ESCAPE_COUNTS, is_linear, false, 2 * tiles, 2 * tiles, 2},
       {SZG_SECTION_ESCAPES, has_escapes, has_escapes, 1, values * 8, escape_bytes},
       {SZG_SECTION_EXACT_COUNTS, !is_raw, false, 4 * tiles, 4 * tiles, 4},
@@ -71,7 +72,7 @@ static szgpu_status check_stream(szgpu_ctx *ctx, const szg_frame_input_cuda *fra
   const szg_frame_header *const header = &frame->header;
   uint64_t const most_bits = find_section(header, SZG_SECTION_BITSTREAM)->raw_bytes * 8;
   szg_section_sizes sizes = {};
-  szg_size_stream_of(most_bits, frame->grid.tile_count, &sizes);
+  szg_size_stream_of(most_bits, frame->grid.tile_count, true, &sizes);
   if (find_section(header, SZG_SECTION_GAPS)->raw_bytes != sizes.gaps)
     return fail_section(ctx, frame, SZG_SECTION_GAPS, "does not fit the bitstream");
   if (find_section(header, SZG_SECTION_SEQUENCE_CODES)->raw_bytes != sizes.sequence_codes)
@@ -81,7 +82,8 @@ static szgpu_status check_stream(szgpu_ctx *ctx, const szg_frame_input_cuda *fra
 
 szgpu_status szg_frame_check_cuda(szgpu_ctx *ctx, const szg_header *header,
                                   const szg_frame_input_cuda *frame) {
-  if (frame->header.kind == SZG_FRAME_TILE) return SZGPU_OK; /* szg_open_frame_at did it */
+  if (frame->header.kind == SZG_FRAME_TILE || frame->header.kind == SZG_FRAME_PLANES)
+    return SZGPU_OK; /* szg_open_frame_at did it */
   section_rule rules[SZG_SECTION_KIND_COUNT];
   int const rule_count = section_rules(header, frame, rules);
   for (int i = 0; i < rule_count; i++) {
@@ -94,7 +96,8 @@ szgpu_status szg_frame_check_cuda(szgpu_ctx *ctx, const szg_header *header,
         section->raw_bytes % rule->unit_bytes != 0)
       return fail_section(ctx, frame, rule->kind, "has a size that cannot be");
   }
-  return frame->header.kind == SZG_FRAME_LINEAR ? check_stream(ctx, frame) : SZGPU_OK;
+  bool const has_gaps = frame->header.kind == SZG_FRAME_LINEAR && header->has_gaps;
+  return has_gaps ? check_stream(ctx, frame) : SZGPU_OK;
 }
 
 void szg_frame_place_cuda(szg_frame_input_cuda *frame, const uint8_t *bytes) {
@@ -136,6 +139,7 @@ static szgpu_status place_tiles(const szg_frame_work_cuda *work) {
   SZG_TRY(szg_places_scan_cuda(places, &frame->grid, &work->counts, stream));
   szg_frame_sums sums = {};
   sums.is_linear = frame->header.kind == SZG_FRAME_LINEAR;
+  sums.has_gaps = work->header->has_gaps;
   sums.escape_bytes = frame->header.escape_bytes;
   sums.value_bytes = work->width;
   sums.escapes = sections[SZG_SECTION_ESCAPES].byte_count;
@@ -175,12 +179,24 @@ static szgpu_status decode_codes(const szg_frame_work_cuda *work) {
   input.code_count = frame->grid.value_count;
   input.places = plan->places.places;
   input.bit_count = plan->bit_count;
-  if (work->decoder == SZGPU_DECODER_CHUNKED)
-    SZG_TRY(szg_decode_chunked_cuda(plan->book, symbol_count, &frame->grid, &input, plan->codes,
-                                    frame->verdict, stream));
-  else
-    SZG_TRY(szg_decode_gap_cuda(&plan->gap_decoder, plan->book, symbol_count, &input, plan->codes,
-                                frame->verdict, stream));
+  szg_verdict *const verdict = frame->verdict;
+  switch (work->decoder) {
+    case SZGPU_DECODER_CHUNKED:
+      SZG_TRY(szg_decode_chunked_cuda(plan->book, symbol_count, &frame->grid, &input, plan->codes,
+                                      verdict, stream));
+      break;
+    case SZGPU_DECODER_SELF_SYNC:
+      SZG_TRY(szg_decode_self_sync_cuda(&plan->self_sync, plan->book, symbol_count, &input,
+                                        sizeof *plan->codes, plan->codes, verdict, stream));
+      break;
+    case SZGPU_DECODER_ALL_OFFSETS:
+      SZG_TRY(szg_decode_all_offsets_cuda(&plan->all_offsets, plan->book, &input, plan->codes,
+                                          verdict, stream));
+      break;
+    default:
+      SZG_TRY(szg_decode_gap_cuda(&plan->gap_decoder, plan->book, symbol_count, &input, plan->codes,
+                                  verdict, stream));
+  }
   return szg_device_mark(work->device, "decode");
 }
 
@@ -259,7 +275,7 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                                  const szg_frame_input_cuda *frame, szg_frame_work_cuda *work) {
   *work = {};
   work->device = &ctx->device;
-  work->decoder = ctx->options.decoder;
+  work->decoder = szg_linear_decoder_cuda(ctx->options.decoder, header);
   work->header = header;
   work->plan = plan;
   work->frame = frame;
@@ -272,6 +288,8 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
   switch (frame->header.kind) {
     case SZG_FRAME_TILE:
       return szg_tile_frame_open_cuda(work);
+    case SZG_FRAME_PLANES:
+      return szg_planes_frame_open_cuda(work);
     case SZG_FRAME_LINEAR:
       return build_book(work);
     default:
@@ -283,6 +301,7 @@ szgpu_status szg_frame_prepare_cuda(const szg_frame_work_cuda *work) {
   const szg_frame_header *const header = &work->frame->header;
   switch (header->kind) {
     case SZG_FRAME_RAW:
+    case SZG_FRAME_PLANES:
       return SZGPU_OK;
     case SZG_FRAME_CONSTANT:
       if (header->section_count) SZG_TRY(place_tiles(work));
@@ -302,6 +321,8 @@ szgpu_status szg_frame_restore_cuda(const szg_frame_work_cuda *work,
   switch (work->frame->header.kind) {
     case SZG_FRAME_RAW:
       return restore_raw(work, rows);
+    case SZG_FRAME_PLANES:
+      return szg_planes_frame_restore_cuda(work, rows);
     case SZG_FRAME_CONSTANT:
       SZG_TRY(szg_values_fill_cuda(rows->values, value_count_of(work, rows), work->width,
                                    work->frame->header.constant_bits, work->device->stream));

@@ -6,6 +6,7 @@
 
 #include "fused/tile.h"
 #include "huffman/huffman.h"
+#include "lossless/planes.h"
 #include "pipeline/reader.h"
 #include "predict/lorenzo.h"
 #include "quant/bound.h"
@@ -15,15 +16,18 @@ SZG_C_BEGIN
 /* Per worker. */
 typedef struct szg_decode_worker {
   szg_tile_work tile;
-  uint16_t *codes; /* linear layout: of a part's tiles */
+  uint16_t *codes;    /* linear layout: of a part's tiles */
+  void *plane_values; /* lossless: of a tile, [SZG_TILE_VALUES] of SZG_PLANES_MOST bytes */
 } szg_decode_worker;
 
 typedef struct szg_decode_plan {
   szg_codebook *book;
   szg_canonical_index *index;
-  szg_decode_table *table;        /* linear layout */
-  szg_tile_decoder *tile_decoder; /* tile layout */
-  szg_decode_worker *workers;     /* [threads] */
+  szg_decode_table *table;            /* linear layout */
+  szg_tile_decoder *tile_decoder;     /* tile layout */
+  szg_planes_decoder *planes_decoder; /* lossless */
+  uint8_t (*plane_lengths)[SZG_PLANES_SYMBOLS];
+  szg_decode_worker *workers; /* [threads] */
 } szg_decode_plan;
 
 /* Where a part's share of each section begins. */
@@ -42,12 +46,13 @@ typedef struct szg_decode_job {
   uint64_t first_value; /* of the frame's values, the one that *values is */
   uint8_t *values;
   uint64_t wanted_values; /* of the frame: those that were asked for */
-  bool is_serial;
+  szgpu_decoder decoder;
   szg_loaded tile_sizes, escape_counts, escapes, exact_counts, exact_mask, exact_values,
       fill_counts, fill_mask;
   szg_linear_input linear_stream;
   szg_loaded tile_stream;
   szg_part_start *starts; /* [parts of the frame], in the ctx's buffer */
+  uint16_t *codes;        /* of the whole frame, from decoders that take a stream as one; or NULL */
   szg_decode_plan plan;
 } szg_decode_job;
 
@@ -64,6 +69,9 @@ static inline uint32_t szg_count_at(const szg_loaded *loaded, uint64_t i) {
 
 /* Whether the tile has exact or fill values, by its counts. */
 bool szg_has_outliers(const szg_decode_job *job, uint64_t tile_index);
+
+/* A linear frame's codes by the decoders that need the stream alone. */
+szgpu_status szg_decode_whole_stream(szg_decode_job *job) SZG_CHECKED;
 
 /* A tile frame: its stream of word_count words with its codebook, and one of its tiles. */
 szgpu_status szg_load_tile_stream(szg_decode_job *job, uint64_t word_count) SZG_CHECKED;

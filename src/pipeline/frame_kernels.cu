@@ -68,9 +68,10 @@ __global__ void __launch_bounds__(PlainPolicy::kThreads)
 
 __device__ bool stream_agrees(const szg_frame_sums &sums, uint64_t bit_count) {
   uint64_t const word_count = (bit_count + 31) / 32;
-  bool const fits = sums.bitstream == word_count * 4 &&
-                    sums.gaps == (szg_subsequence_count(bit_count) + 1) / 2 &&
-                    sums.sequence_codes == 2 * szg_sequence_count(bit_count);
+  bool const gaps_fit =
+      !sums.has_gaps || (sums.gaps == (szg_subsequence_count(bit_count) + 1) / 2 &&
+                         sums.sequence_codes == 2 * szg_sequence_count(bit_count));
+  bool const fits = sums.bitstream == word_count * 4 && gaps_fit;
   if (!fits || bit_count % 32 == 0) return fits;
   return (sums.words[word_count - 1] & (0xFFFFFFFFu >> bit_count % 32)) == 0;
 }
@@ -111,6 +112,25 @@ __global__ void __launch_bounds__(PlainPolicy::kThreads)
   if (!agrees) verdict->bad_data = 1;
 }
 
+/* As unsigned integers of their width. */
+template <class Bits>
+szgpu_status split(const void *values, uint64_t value_count, uint8_t *planes, unsigned blocks,
+                   cudaStream_t stream) {
+  planes_split_kernel<Bits>
+      <<<blocks, PlainPolicy::kThreads, 0, stream>>>((const Bits *)values, value_count, planes);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <class Bits>
+szgpu_status merge(const uint8_t *planes, uint64_t frame_values, uint64_t first_value,
+                   uint64_t value_count, void *values, unsigned blocks, cudaStream_t stream) {
+  planes_merge_kernel<Bits><<<blocks, PlainPolicy::kThreads, 0, stream>>>(
+      planes, frame_values, first_value, value_count, (Bits *)values);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
 szgpu_status plain_blocks(uint64_t item_count, unsigned *blocks) {
   int multiprocessors = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
@@ -135,14 +155,11 @@ szgpu_status szg_planes_split_cuda(const void *values, uint64_t value_count, uns
                                    uint8_t *planes, struct CUstream_st *stream) {
   unsigned blocks = 0;
   SZG_TRY(plain_blocks(value_count, &blocks));
-  if (width == 4)
-    planes_split_kernel<uint32_t><<<blocks, PlainPolicy::kThreads, 0, stream>>>(
-        (const uint32_t *)values, value_count, planes);
-  else
-    planes_split_kernel<uint64_t><<<blocks, PlainPolicy::kThreads, 0, stream>>>(
-        (const uint64_t *)values, value_count, planes);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  auto const split_width = width == 1   ? split<uint8_t>
+                           : width == 2 ? split<uint16_t>
+                           : width == 4 ? split<uint32_t>
+                                        : split<uint64_t>;
+  return split_width(values, value_count, planes, blocks, stream);
 }
 
 szgpu_status szg_planes_merge_cuda(const uint8_t *planes, uint64_t frame_values, unsigned width,
@@ -150,14 +167,11 @@ szgpu_status szg_planes_merge_cuda(const uint8_t *planes, uint64_t frame_values,
                                    struct CUstream_st *stream) {
   unsigned blocks = 0;
   SZG_TRY(plain_blocks(value_count, &blocks));
-  if (width == 4)
-    planes_merge_kernel<uint32_t><<<blocks, PlainPolicy::kThreads, 0, stream>>>(
-        planes, frame_values, first_value, value_count, (uint32_t *)values);
-  else
-    planes_merge_kernel<uint64_t><<<blocks, PlainPolicy::kThreads, 0, stream>>>(
-        planes, frame_values, first_value, value_count, (uint64_t *)values);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  auto const merge_width = width == 1   ? merge<uint8_t>
+                           : width == 2 ? merge<uint16_t>
+                           : width == 4 ? merge<uint32_t>
+                                        : merge<uint64_t>;
+  return merge_width(planes, frame_values, first_value, value_count, values, blocks, stream);
 }
 
 szgpu_status szg_values_fill_cuda(void *values, uint64_t value_count, unsigned width, uint64_t bits,

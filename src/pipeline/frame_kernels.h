@@ -14,7 +14,7 @@ SZG_C_BEGIN
 szgpu_status szg_sections_pad_cuda(const szg_checksum_ranges *ranges, const uint64_t *held_bytes,
                                    struct CUstream_st *stream) SZG_CHECKED;
 
-/* Values to byte planes, and those of a window back. width: 4 or 8. */
+/* Values to byte planes, and those of a window back. width: 1, 2, 4 or 8. */
 szgpu_status szg_planes_split_cuda(const void *values, uint64_t value_count, unsigned width,
                                    uint8_t *planes, struct CUstream_st *stream) SZG_CHECKED;
 szgpu_status szg_planes_merge_cuda(const uint8_t *planes, uint64_t frame_values, unsigned width,
@@ -31,6 +31,7 @@ typedef struct szg_frame_sums {
   unsigned value_bytes;
   uint64_t escapes, exact_mask, exact_values, fill_mask; /* bytes of the sections; 0: not there */
   uint64_t bitstream, gaps, sequence_codes;              /* likewise, of a linear frame */
+  bool has_gaps;                                         /* and the last two are to be there */
   const uint32_t *words;
 } szg_frame_sums;
 

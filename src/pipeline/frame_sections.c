@@ -34,12 +34,14 @@ void szg_size_outliers(const szg_frame_job *job, szg_section_sizes *sizes) {
 
 void szg_size_stream(const szg_frame_job *job, szg_section_sizes *sizes) {
   sizes->book = szg_codebook_write(job->plan->book, job->plan->book_bytes);
-  szg_size_stream_of(job->bit_count, job->grid.tile_count, sizes);
+  szg_size_stream_of(job->bit_count, job->grid.tile_count, job->has_gaps, sizes);
 }
 
-void szg_size_stream_of(uint64_t bit_count, uint64_t tile_count, szg_section_sizes *sizes) {
+void szg_size_stream_of(uint64_t bit_count, uint64_t tile_count, bool has_gaps,
+                        szg_section_sizes *sizes) {
   sizes->tile_bits = 2 * tile_count;
   sizes->bitstream = szg_div_up(bit_count, 32) * 4;
+  if (!has_gaps) return;
   sizes->gaps = szg_div_up(szg_subsequence_count(bit_count), 2);
   sizes->sequence_codes = 2 * szg_sequence_count(bit_count);
 }
@@ -171,6 +173,7 @@ szgpu_status szg_write_stream(szg_frame_job *job, szg_writer *writer,
   szg_linear_merge(job->plan->runs, job->part_count, &job->stream);
   if (writer->zstd_level) szg_buffer_release(&job->ctx->codes); /* its memory is wanted again */
   SZG_TRY(szg_writer_end_section(writer, SZG_SECTION_BITSTREAM, sizes->bitstream));
+  if (!job->has_gaps) return SZGPU_OK;
   SZG_TRY(szg_writer_begin_section(writer, sizes->gaps, &bytes));
   szg_gaps_pack(job->plan->gaps, szg_subsequence_count(job->bit_count), bytes);
   SZG_TRY(szg_writer_end_section(writer, SZG_SECTION_GAPS, sizes->gaps));

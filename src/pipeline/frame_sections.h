@@ -21,12 +21,16 @@ typedef struct szg_section_sizes {
 void szg_size_outliers(const szg_frame_job *job, szg_section_sizes *sizes);
 void szg_size_stream(const szg_frame_job *job, szg_section_sizes *sizes);
 /* All of a stream's but the book's. */
-void szg_size_stream_of(uint64_t bit_count, uint64_t tile_count, szg_section_sizes *sizes);
+void szg_size_stream_of(uint64_t bit_count, uint64_t tile_count, bool has_gaps,
+                        szg_section_sizes *sizes);
+/* Sections of a linear frame besides those of outliers. */
+static inline uint32_t szg_stream_section_count(bool has_gaps) { return has_gaps ? 5 : 3; }
 
 uint64_t szg_sections_bytes(const szg_section_sizes *sizes);
 uint32_t szg_outlier_section_count(const szg_section_sizes *sizes);
 
-/* Codebook, tile bits, bitstream (encoded here, where it will stay), gaps, sequence codes. */
+/* Codebook, tile bits, bitstream (encoded here, where it will stay); gaps and sequence codes if the
+ * frame has them. */
 szgpu_status szg_write_stream(szg_frame_job *job, szg_writer *writer,
                               const szg_section_sizes *sizes) SZG_CHECKED;
 

@@ -3,10 +3,11 @@
  */
 #include <fenv.h>
 
+#include "lossless/planes_core.h"
 #include "pipeline/pipeline.h"
 #include "quant/quant_core.h"
 
-static const char *const frame_kinds[] = {"linear", "constant", "raw", "tile"};
+static const char *const frame_kinds[] = {"linear", "constant", "raw", "tile", "planes"};
 static_assert(sizeof frame_kinds / sizeof *frame_kinds == SZG_FRAME_KIND_COUNT, "one name a kind");
 
 /* Rows that a bit can leave out, by SZG_ZERO_GROUPS_*. */
@@ -42,12 +43,20 @@ szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info
       .frame_count = header->frame_count,
       .field_bytes = opened.grid.value_count * szg_dtype_bytes(header->shape.dtype),
       .archive_bytes = header->archive_bytes,
+      .has_gaps = header->has_gaps,
   };
   fesetenv(&callers_environment);
   return SZGPU_OK;
 }
 
 static_assert((int)SZGPU_MAX_SECTIONS >= (int)SZG_SECTION_KIND_COUNT, "one entry a kind");
+
+static void describe_planes(const szg_frame_header *header, szgpu_frame_info *info) {
+  static const char letters[] = {'s', 'c', 'k'};
+  static_assert(sizeof letters == SZG_PLANE_MODES, "one a mode");
+  for (uint32_t p = 0; p < header->value_bytes; p++)
+    info->planes[header->value_bytes - 1 - p] = letters[szg_plane_mode(header->plane_modes, p)];
+}
 
 static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint64_t offset,
                                   szgpu_frame_info *info) {
@@ -67,6 +76,7 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
                           ? szg_lattice_bits(opened->header.arithmetic, header.has_16_bits)
                           : 0,
   };
+  describe_planes(&header, info);
   offset += szg_frame_header_bytes(header.section_count);
   for (uint32_t i = 0; i < header.section_count; i++) {
     const szg_section *const section = &header.sections[i];

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core/bytes.h"
+#include "lossless/planes.h"
 #include "pipeline/pipeline.h"
 #include "rle/rle.h"
 
@@ -83,12 +84,56 @@ static bool has_tile_sections(const szg_opened *opened, uint64_t frame,
   return true;
 }
 
+/* The sections of a planes frame, as its planes say. */
+static bool has_planes_sections(const szg_planes_layout *layout, uint64_t value_count,
+                                const szg_frame_header *header) {
+  uint64_t const tiles = szg_planes_tile_count(value_count);
+  uint64_t const books = szg_planes_book_bytes(layout);
+  uint64_t const stored = szg_planes_stored_bytes(layout, value_count);
+  uint64_t const coded_planes = books / SZG_PLANES_BOOK_BYTES;
+  section_rule const rules[] = {
+      {SZG_SECTION_CODEBOOK, books, books, 1},
+      {SZG_SECTION_TILE_SIZES, 2 * tiles, 2 * tiles, 1},
+      {SZG_SECTION_BITSTREAM, 4 * coded_planes, 4 * coded_planes * tiles * SZG_PLANE_MOST_WORDS, 4},
+      {SZG_SECTION_RAW, stored, stored, 1},
+  };
+  uint32_t const first = books ? 0 : 3, end = stored ? 4 : 3;
+  if (header->section_count != end - first) return false;
+  for (uint32_t i = first; i < end; i++)
+    if (!keeps_rule(&header->sections[i - first], &rules[i])) return false;
+  return true;
+}
+
+/* A frame without loss: of planes, or raw. */
+static szgpu_status check_lossless_frame(const szg_opened *opened, const szg_frame_header *header) {
+  SZG_REQUIRE(header->axes == 0 && header->radius == 0 && header->escape_bytes == 0,
+              SZGPU_BAD_DATA);
+  if (header->kind == SZG_FRAME_RAW) {
+    SZG_REQUIRE(header->constant_bits == 0, SZGPU_BAD_DATA);
+    return SZGPU_OK;
+  }
+  SZG_REQUIRE(header->kind == SZG_FRAME_PLANES, SZGPU_BAD_DATA);
+  szgpu_dtype const dtype = opened->header.shape.dtype;
+  uint64_t const frame_bytes = header->value_count * szg_dtype_bytes(dtype);
+  szg_planes_layout const layout = {header->value_bytes, header->plane_modes,
+                                    header->constant_bits};
+  SZG_TRY(szg_planes_layout_check(&layout));
+  SZG_REQUIRE(dtype == SZGPU_U8 ? frame_bytes % layout.value_bytes == 0
+                                : layout.value_bytes == szg_dtype_bytes(dtype),
+              SZGPU_BAD_DATA);
+  SZG_REQUIRE(has_planes_sections(&layout, frame_bytes / layout.value_bytes, header),
+              SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
 szgpu_status szg_open_frame_at(const szg_opened *opened, uint64_t frame, const uint8_t *bytes,
                                uint64_t available_bytes, szg_frame_header *header) {
   SZG_TRY(szg_frame_header_read(bytes, szg_header_frame_bytes(opened->bytes, frame),
                                 available_bytes, header));
   uint64_t const value_count = szg_frame_row_count(opened, frame) * opened->grid.row_values;
   SZG_REQUIRE(header->index == frame && header->value_count == value_count, SZGPU_BAD_DATA);
+  if (opened->header.mode == SZGPU_MODE_LOSSLESS) return check_lossless_frame(opened, header);
+  SZG_REQUIRE(header->kind != SZG_FRAME_PLANES, SZGPU_BAD_DATA);
   uint32_t const grid_axes = szg_grid_axes(&opened->grid);
   uint32_t const arithmetic = opened->header.arithmetic;
   bool const is_linear = header->kind == SZG_FRAME_LINEAR, is_tile = header->kind == SZG_FRAME_TILE;

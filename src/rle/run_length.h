@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/arena.h"
+#include "core/device.h"
 #include "core/hd.h"
 #include "core/threads.h"
 
@@ -79,6 +81,66 @@ szgpu_status szg_runs_encode(szg_threads *threads, uint32_t symbol_bytes, const 
 uint64_t szg_runs_decode_scratch_bytes(uint64_t run_count);
 szgpu_status szg_runs_decode(szg_threads *threads, uint32_t symbol_bytes, const szg_run_input *runs,
                              void *scratch, void *symbols, uint64_t symbol_count) SZG_CHECKED;
+
+/* ---- CUDA: pointers are to device memory, arrays begin at multiples of 16 bytes; carve functions
+ * lay out what a stage needs ---- */
+
+typedef struct szg_run_output_cuda {
+  uint32_t *counts;
+  void *symbols;     /* as wide as those coded */
+  uint64_t capacity; /* runs that fit either array */
+  uint64_t *count;   /* set by coding, also where there are more than fit: what is in the arrays is
+                        then of no use, and nothing is written past them */
+} szg_run_output_cuda;
+
+/* Coding in one kernel. */
+typedef struct szg_run_encoder_cuda {
+  void *states; /* what tiles tell each other */
+  uint64_t state_bytes;
+} szg_run_encoder_cuda;
+/* SZGPU_UNSUPPORTED, here and in coding: more symbols than any device's memory holds. */
+szgpu_status szg_run_encoder_carve_cuda(szg_arena *arena, uint32_t symbol_bytes,
+                                        uint64_t symbol_count,
+                                        szg_run_encoder_cuda *encoder) SZG_CHECKED;
+
+/* The same runs as on the CPU. encoder: carved for as many symbols, as wide, or for more. */
+szgpu_status szg_runs_encode_cuda(const szg_run_encoder_cuda *encoder, uint32_t symbol_bytes,
+                                  const void *symbols, uint64_t symbol_count,
+                                  const szg_run_output_cuda *runs,
+                                  struct CUstream_st *stream) SZG_CHECKED;
+
+/* Coding as it was published for CUDA (A. Balevic, "Fine-Grain Parallelization of Entropy Coding on
+ * GPGPUs"; the four steps of her parallel run-length encoding): what coding in one kernel is
+ * measured against. 12 bytes a symbol. */
+typedef struct szg_run_stages_cuda {
+  uint32_t *mask;    /* [symbols] whether a run begins */
+  uint32_t *scanned; /* [symbols] runs that have begun */
+  uint32_t *begins;  /* [symbols + 1] where runs begin, then where the last one ends */
+  void *scan_temp;
+  uint64_t scan_temp_bytes;
+} szg_run_stages_cuda;
+/* SZGPU_UNSUPPORTED, here and in coding: 2^31 symbols or more. */
+szgpu_status szg_run_stages_carve_cuda(szg_arena *arena, uint64_t symbol_count,
+                                       szg_run_stages_cuda *stages) SZG_CHECKED;
+szgpu_status szg_runs_encode_staged_cuda(const szg_run_stages_cuda *stages, uint32_t symbol_bytes,
+                                         const void *symbols, uint64_t symbol_count,
+                                         const szg_run_output_cuda *runs,
+                                         struct CUstream_st *stream) SZG_CHECKED;
+
+typedef struct szg_run_decoder_cuda {
+  uint64_t *group_starts; /* [groups + 1] symbols before each group of runs, then all */
+  void *scan_temp;
+  uint64_t scan_temp_bytes;
+} szg_run_decoder_cuda;
+/* SZGPU_UNSUPPORTED, here and in decoding: more runs than any device's memory holds. */
+szgpu_status szg_run_decoder_carve_cuda(szg_arena *arena, uint64_t run_count,
+                                        szg_run_decoder_cuda *decoder) SZG_CHECKED;
+
+/* What the runs say; the arrays in `runs` are on the device. verdict->bad_data: a count is 0, or
+ * they do not add up to symbol_count; then, and if it says so before, no symbol is written. */
+szgpu_status szg_runs_decode_cuda(const szg_run_decoder_cuda *decoder, uint32_t symbol_bytes,
+                                  const szg_run_input *runs, void *symbols, uint64_t symbol_count,
+                                  szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
 

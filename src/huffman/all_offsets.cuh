@@ -1,0 +1,147 @@
+/* all_offsets.cuh - decoding from every bit on the device: what its kernels share.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * all_offsets.h says what the tables are. Windows are taken in batches. In a batch each window's W
+ * gives an exit for each of the 16 offsets in which its first code may begin: an offset in the next
+ * window and a number of codes. Exits are functions of offsets, so those of neighbouring windows
+ * are joined, in any grouping, into one that passes both. That is what the carry is on the device:
+ * a scan, not a walk over all windows.
+ */
+#ifndef SZG_ALL_OFFSETS_CUH
+#define SZG_ALL_OFFSETS_CUH
+
+#include "huffman/all_offsets.h"
+#include "huffman/decode.cuh"
+
+namespace szg {
+
+/* ---- exits ---- */
+
+/* The low 4 bits are an offset, the next is set where a code is missing, the rest counts codes. */
+constexpr uint32_t kExits = SZG_ALL_OFFSETS_EXITS;
+constexpr uint64_t kExitOffset = kExits - 1, kNoExit = kExits;
+constexpr unsigned kExitCountShift = 5;
+static_assert(kExits == 16 && 2 * kNoExit == 1 << kExitCountShift, "bits of an exit");
+
+/* On from `first` by the exit of the next windows that its offset leads to. */
+SZG_HD uint64_t exits_joined(uint64_t first, uint64_t second) {
+  uint64_t const count = (first >> kExitCountShift) + (second >> kExitCountShift);
+  return count << kExitCountShift | ((first | second) & kNoExit) | (second & kExitOffset);
+}
+
+/* ---- a batch ---- */
+
+/* What the kernels of a batch have in common. */
+struct OffsetsBatch {
+  const szg_decode_book_cuda *book;
+  const uint32_t *words;
+  uint64_t word_count;
+  const uint64_t *bit_count;
+  uint64_t code_count;
+  uint16_t *codes;
+  uint64_t first_window; /* of the stream's; that of slot 0 */
+  uint32_t window_count; /* at most 2^31 - 1 */
+  szg_all_offsets_tables_cuda tables;
+
+  __device__ uint64_t first_bit(uint32_t slot) const {
+    return (first_window + slot) * tables.options.tables.window_bits;
+  }
+  /* Offsets in the window: its bits before the stream's end, however that is stated. */
+  __device__ uint32_t offset_count(uint32_t slot) const {
+    uint64_t const first = first_bit(slot), end = min(*bit_count, 32 * word_count);
+    uint64_t const left = end > first ? end - first : 0;
+    return (uint32_t)min(left, (uint64_t)tables.options.tables.window_bits);
+  }
+  __device__ uint32_t word_at(uint64_t index) const {
+    return index < word_count ? __ldg(words + index) : 0;
+  }
+};
+
+/* ---- the code at a bit ---- */
+
+/* Bits of the code that `bits` begin with; 0: it is none, or none that the tables have room for. */
+inline __device__ uint32_t checked_length(const OffsetsBatch &batch, uint32_t bits,
+                                          uint32_t length) {
+  bool const is_code = !(batch.book->tables.is_lone && bits >> 31);
+  return is_code && length >= batch.tables.shortest && length <= batch.tables.longest ? length : 0;
+}
+
+inline __device__ uint32_t long_length(const OffsetsBatch &batch, uint32_t bits) {
+  const DecodeTables *const tables = &batch.book->tables;
+  return checked_length(batch, bits, long_code_bits(tables, long_slot(tables, bits)));
+}
+
+/* Its symbol, if it is a code. */
+inline __device__ uint16_t symbol_of(const szg_decode_book_cuda *book, uint32_t bits) {
+  uint32_t const code = __ldg(book->single + (bits >> (32 - kWindowBits)));
+  if (code) return (uint16_t)code;
+  uint32_t const slot = long_slot(&book->tables, bits);
+  return book->symbols[long_code_rank(&book->tables, slot, long_code_bits(&book->tables, slot))];
+}
+
+/* ---- rows ---- */
+
+/* A finished row of a window: none from `end` on. */
+struct RowView {
+  const void *entries;
+  uint32_t entry_bytes, bias, end;
+
+  /* Bits of the row's 2^j codes from `offset` on; 0: there are not as many in the window. */
+  __device__ uint32_t width_at(uint32_t offset) const {
+    if (offset >= end) return 0;
+    uint32_t const entry = szg_all_offsets_load(entries, entry_bytes, offset);
+    return entry ? entry + bias : 0;
+  }
+};
+
+/* How many entries the next row has that may be other than none: of the 2^j codes that come first
+ * none is shorter than the shortest, and before `end` the second 2^j begin. */
+inline __device__ uint32_t next_row_count(const OffsetsBatch &batch, int row, uint32_t end,
+                                          uint32_t offset_count) {
+  if (end == 0 || !batch.tables.options.tables.skips_none) return end ? offset_count : 0;
+  uint32_t const reach = batch.tables.shortest << row;
+  return end > reach ? end - reach : 0;
+}
+
+/* Entry `offset` of the row that follows `from`. */
+inline __device__ uint32_t doubled_entry(const RowView &from, uint32_t to_bias, uint32_t offset) {
+  uint32_t const first = from.width_at(offset);
+  uint32_t const second = first ? from.width_at(offset + first) : 0;
+  return second ? first + second - to_bias : 0;
+}
+
+/* Where a window leads from an offset, down its rows. row(j): a RowView. */
+template <class RowAt>
+__device__ uint64_t exit_from(uint32_t offset, uint32_t offset_count, int row_count, RowAt row) {
+  uint32_t position = offset, code_count = 0;
+  for (int j = row_count - 1; j >= 0 && position < offset_count; j--) {
+    uint32_t const width = row(j).width_at(position);
+    position += width;
+    code_count += width ? 1u << j : 0;
+  }
+  if (position < offset_count) return kNoExit | offset;
+  return (uint64_t)code_count << kExitCountShift | ((position - offset_count) & kExitOffset);
+}
+
+/* The row's end is raised to that of the warp's entries, of which this is the lane's. The whole
+ * warp calls, with offsets that follow each other. */
+inline __device__ void raise_row_end(uint32_t *end, uint32_t first_offset, uint32_t entry) {
+  uint32_t const there = __ballot_sync(kAllLanes, entry != 0);
+  if (there && threadIdx.x % 32 == 0)
+    atomicMax(end, first_offset + 32 - (uint32_t)__clz((int)there));
+}
+
+/* ---- launchers that the batch is made of ---- */
+
+/* From the exits of the batch's windows to their entries. is_last: no batch follows; then the
+ * stream must be at its end, with all codes. */
+szgpu_status offsets_chain(const OffsetsBatch &batch, bool is_last, szg_verdict *verdict,
+                           cudaStream_t stream) SZG_CHECKED;
+
+/* With tables in device memory: W and exits; then places and codes. */
+szgpu_status offsets_measure_rows(const OffsetsBatch &batch, cudaStream_t stream) SZG_CHECKED;
+szgpu_status offsets_place_rows(const OffsetsBatch &batch, cudaStream_t stream) SZG_CHECKED;
+
+} // namespace szg
+
+#endif

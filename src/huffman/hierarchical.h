@@ -1,0 +1,135 @@
+/* hierarchical.h - byte symbols decoded by chained tables of 256 entries, a thread for 8 bytes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * After DFloat11's decoder (seed 003). The next byte of the stream indexes a table; where the code
+ * is longer, the entry names the table that the byte after it indexes. A thread has 8 bytes of the
+ * stream: a gap says where in them its first code begins. A block of threads has the position of
+ * its first symbol, counts its codes, and so knows where each thread's go. Symbols are exponents of
+ * bf16 weights, merged with their signs and mantissas on the way out, or any bytes.
+ *
+ * What differs from the seed: entries have 16 bits, so that all 256 symbols work beside links, and
+ * say their code's length, which saves the lookup in a last table of lengths. Codes have at most 16
+ * bits, the seed's 32, so gaps fit 4 bits as well as 5. Beside the tables stand two that say of a
+ * byte all whole codes that it begins with, so that a lookup gives up to three symbols.
+ */
+#ifndef SZG_HIERARCHICAL_H
+#define SZG_HIERARCHICAL_H
+
+#include "core/threads.h"
+#include "huffman/huffman.h"
+
+SZG_C_BEGIN
+
+enum {
+  SZG_HIERARCHICAL_SYMBOLS = 256,
+  SZG_HIERARCHICAL_MOST_TABLES =
+      1 + 256, /* the first, and one for each byte that codes go beyond */
+  SZG_HIERARCHICAL_THREAD_BITS = 64,
+  SZG_HIERARCHICAL_BLOCK_THREADS = 512,
+  SZG_HIERARCHICAL_BLOCK_BITS = SZG_HIERARCHICAL_THREAD_BITS * SZG_HIERARCHICAL_BLOCK_THREADS,
+  SZG_HIERARCHICAL_LINK = 0x8000 /* of an entry: a table's number, not a symbol */
+};
+static_assert(SZG_MAX_CODE_BITS <= 16, "a chain has two tables, and 4 bits hold a gap");
+
+/* ---- tables ---- */
+
+typedef struct szg_hierarchical_tables {
+  uint32_t table_count;
+  uint32_t unused[3];
+  /* Up to three whole codes that a byte begins with: their bits in the low 5, symbols from bits 5,
+   * 13 and 21 on, their number from bit 29 on. 0: a longer code, or none. */
+  uint32_t packs[256];
+  /* All of them: their bits in the low 8, their number in the next 8; from bit 16 on a bit for each
+   * place where a code begins or the last one ends. 0: a longer code, or none. */
+  uint32_t spans[256];
+  /* length << 8 | symbol; or a link; or 0: no code begins so. Those of the first table_count. */
+  uint16_t entries[SZG_HIERARCHICAL_MOST_TABLES][256];
+} szg_hierarchical_tables;
+
+/* Of a book of at most 256 symbols. */
+void szg_hierarchical_build(const szg_codebook *book, szg_hierarchical_tables *tables);
+
+/* The bytes from the beginning on that decoders read: what is to be copied to a device. */
+size_t szg_hierarchical_tables_bytes(const szg_hierarchical_tables *tables);
+
+/* ---- the stream and its side data ---- */
+
+/* A stream as szg_linear_encode makes it. In szg_decode_hierarchical_cuda pointers are to device
+ * memory. Nothing in it is to be trusted. */
+typedef struct szg_hierarchical_stream {
+  const void *words; /* little-endian u32, first bit highest; on a device 8-byte aligned */
+  uint64_t word_count, bit_count, code_count;
+  uint32_t gap_bits;       /* 4, or 5 as the seed has it */
+  uint32_t position_bytes; /* 4, or 8: also for 2^32 symbols and more */
+  const uint8_t *gaps;   /* [szg_hierarchical_gap_bytes], gap_bits for each thread, first highest */
+  const void *positions; /* [blocks + 1] u32 or u64: first symbol of each block, and the end */
+} szg_hierarchical_stream;
+
+SZG_HD uint64_t szg_hierarchical_thread_count(uint64_t bit_count) {
+  return bit_count / SZG_HIERARCHICAL_THREAD_BITS + (bit_count % SZG_HIERARCHICAL_THREAD_BITS != 0);
+}
+SZG_HD uint64_t szg_hierarchical_block_count(uint64_t bit_count) {
+  return bit_count / SZG_HIERARCHICAL_BLOCK_BITS + (bit_count % SZG_HIERARCHICAL_BLOCK_BITS != 0);
+}
+/* One byte more than the gaps fill: any gap can be read as a part of two bytes. */
+SZG_HD uint64_t szg_hierarchical_gap_bytes(uint64_t bit_count, uint32_t gap_bits) {
+  return (szg_hierarchical_thread_count(bit_count) * gap_bits + 7) / 8 + 1;
+}
+
+/* Bits from the thread's first one to the first code that begins there; in the last thread there
+ * may begin none: then to the end of the stream. */
+SZG_HD uint32_t szg_hierarchical_gap(const uint8_t *gaps, uint32_t gap_bits, uint64_t thread) {
+  uint64_t const bit = thread * gap_bits;
+  const uint8_t *const bytes = gaps + bit / 8;
+  uint32_t const two = (uint32_t)bytes[0] << 8 | bytes[1];
+  return two >> (16 - gap_bits - bit % 8) & ((1u << gap_bits) - 1);
+}
+
+SZG_HD uint64_t szg_hierarchical_position(const void *positions, uint32_t position_bytes,
+                                          uint64_t block) {
+  return position_bytes == 4 ? ((const uint32_t *)positions)[block]
+                             : ((const uint64_t *)positions)[block];
+}
+
+/* Walks the stream, whose gaps and positions are not there yet, and writes them. SZGPU_BAD_DATA: it
+ * is not code_count codes in bit_count bits, or positions of 4 bytes cannot say them. */
+szgpu_status szg_hierarchical_mark(const szg_hierarchical_tables *tables,
+                                   const szg_hierarchical_stream *stream, uint8_t *gaps,
+                                   void *positions) SZG_CHECKED;
+
+/* ---- values ---- */
+
+/* A bf16 value, whose exponent is coded, and the rest of it: sign, then 7 bits of mantissa. */
+SZG_HD uint8_t szg_bf16_exponent(uint16_t value) { return (uint8_t)(value >> 7); }
+SZG_HD uint8_t szg_bf16_rest(uint16_t value) {
+  return (uint8_t)((value >> 8 & 0x80) | (value & 0x7F));
+}
+SZG_HD uint16_t szg_bf16_of(uint32_t exponent, uint32_t rest) {
+  return (uint16_t)((rest & 0x80) << 8 | exponent << 7 | (rest & 0x7F));
+}
+
+typedef struct szg_hierarchical_output {
+  void *values;        /* u16 with rest, else u8; [code_count]; on a device 16-byte aligned */
+  const uint8_t *rest; /* of bf16 values, [code_count]; on a device 8-byte aligned; or NULL */
+} szg_hierarchical_output;
+
+/* ---- decoders: both give the same values, and refuse the same streams ---- */
+
+/* Blocks are shared out to the threads. SZGPU_BAD_DATA: the stream is not what its side data says.
+ * (Bits of the last word that are beyond bit_count do not count.) */
+szgpu_status szg_decode_hierarchical(const szg_hierarchical_tables *tables,
+                                     const szg_hierarchical_stream *stream,
+                                     const szg_hierarchical_output *output,
+                                     szg_threads *threads) SZG_CHECKED;
+
+/* tables: in device memory. verdict->bad_data where the C form has SZGPU_BAD_DATA. SZGPU_BAD_DATA:
+ * word_count, which is known here, is not what bit_count needs. */
+szgpu_status szg_decode_hierarchical_cuda(const szg_hierarchical_tables *tables,
+                                          const szg_hierarchical_stream *stream,
+                                          const szg_hierarchical_output *output,
+                                          szg_verdict *verdict,
+                                          struct CUstream_st *cuda_stream) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,123 @@
+/* count_planes.c - how often each symbol occurs in each plane; of how many bytes bytes are values.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/dispatch.h"
+#include "lossless/plane_bytes.h"
+#include "lossless/planes.h"
+#include "predict/axes_core.h"
+
+/* Eight tables by turns: exponents repeat a symbol, and an increment would wait for the one before
+ * (huffman/histogram.c). */
+enum { COPIES = 8, TALLY_TILES = 1 << 16 }; /* counts of so many tiles fit 32 bits */
+static_assert((uint64_t)TALLY_TILES * SZG_TILE_VALUES <= UINT32_MAX, "counts are u32");
+
+typedef struct plane_tables {
+  uint32_t counts[COPIES][SZG_PLANES_SYMBOLS];
+} plane_tables;
+
+static void count_symbols(const uint8_t *restrict symbols, uint32_t count,
+                          plane_tables *restrict tables) {
+  uint32_t i = 0;
+  for (; i + COPIES <= count; i += COPIES) {
+    uint64_t const eight = szg_load_u64(symbols + i);
+    for (uint32_t t = 0; t < COPIES; t++) tables->counts[t][eight >> 8 * t & 255]++;
+  }
+  for (; i < count; i++) tables->counts[0][symbols[i]]++;
+}
+
+/* At most TALLY_TILES tiles of values. */
+static void count_part(const uint8_t *values, uint64_t value_count, uint32_t value_bytes,
+                       szg_planes_counts *counts) {
+  plane_tables tables[SZG_PLANES_MOST];
+  memset(tables, 0, value_bytes * sizeof *tables);
+  for (uint64_t first = 0; first < value_count; first += SZG_TILE_VALUES) {
+    uint32_t const count = (uint32_t)szg_min_u64(SZG_TILE_VALUES, value_count - first);
+    for (uint32_t plane = 0; plane < value_bytes; plane++) {
+      uint8_t symbols[SZG_TILE_VALUES];
+      szg_plane_take(values + first * value_bytes, count, value_bytes, plane, symbols);
+      count_symbols(symbols, count, &tables[plane]);
+    }
+  }
+  for (uint32_t plane = 0; plane < value_bytes; plane++)
+    for (uint32_t t = 0; t < COPIES; t++)
+      for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
+        counts->planes[plane][s] += tables[plane].counts[t][s];
+}
+
+void szg_planes_count(const void *values, uint64_t value_count, uint32_t value_bytes,
+                      szg_planes_counts *counts) {
+  uint64_t const part_values = (uint64_t)TALLY_TILES * SZG_TILE_VALUES;
+  const uint8_t *const bytes = values;
+  for (uint64_t first = 0; first < value_count; first += part_values)
+    count_part(bytes + first * value_bytes, szg_min_u64(part_values, value_count - first),
+               value_bytes, counts);
+}
+
+/* ---- bytes ---- */
+
+static uint64_t stretches_of(uint64_t byte_count) {
+  return szg_div_up(byte_count, SZG_SPLIT_STRETCH_BYTES);
+}
+
+uint32_t szg_split_stretch_count(uint64_t byte_count) {
+  return (uint32_t)szg_min_u64(stretches_of(byte_count), SZG_SPLIT_STRETCHES);
+}
+
+szg_split_stretch szg_split_stretch_at(uint64_t byte_count, uint32_t i) {
+  uint64_t const number =
+      szg_sample_tile(stretches_of(byte_count), szg_split_stretch_count(byte_count), i);
+  uint64_t const first_byte = number * SZG_SPLIT_STRETCH_BYTES;
+  return (szg_split_stretch){first_byte,
+                             szg_min_u64(SZG_SPLIT_STRETCH_BYTES, byte_count - first_byte)};
+}
+
+void szg_split_count(const uint8_t *bytes, uint64_t byte_count, szg_split_tally *tally) {
+  for (uint32_t choice = 0; choice < SZG_SPLIT_CHOICES; choice++)
+    szg_planes_count(bytes, byte_count >> choice, 1u << choice, &tally->counts[choice]);
+}
+
+/* As stored or coded, whichever is less, in units of 2^-16 bits. A plane of one symbol costs
+ * nothing. */
+static uint64_t plane_cost(const uint64_t *counts) {
+  uint64_t total = 0, used = 0, logs = 0, most = 0;
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {
+    total += counts[s];
+    used += counts[s] > 0;
+    logs += szg_count_log(counts[s]);
+    if (counts[s] > most) most = counts[s];
+  }
+  if (used <= 1) return 0;
+  uint64_t const side_bytes =
+      SZG_PLANES_BOOK_BYTES + SZG_PLANES_TILE_SIDE_BYTES * szg_planes_tile_count(total);
+  uint64_t const coded =
+      szg_huffman_cost(total, logs, most) + (8 * side_bytes << SZG_LOG_FRACTION_BITS);
+  return szg_min_u64(8 * total << SZG_LOG_FRACTION_BITS, coded);
+}
+
+uint32_t szg_split_choose(const szg_split_tally *tally, uint64_t byte_count) {
+  uint32_t best = 1;
+  uint64_t best_cost = plane_cost(tally->counts[0].planes[0]);
+  for (uint32_t choice = 1; choice < SZG_SPLIT_CHOICES; choice++) {
+    uint32_t const value_bytes = 1u << choice;
+    if (byte_count % value_bytes != 0) break;
+    uint64_t cost = 0;
+    for (uint32_t plane = 0; plane < value_bytes; plane++)
+      cost += plane_cost(tally->counts[choice].planes[plane]);
+    if (cost >= best_cost - (best_cost >> SZG_SPLIT_GAIN_SHIFT)) continue;
+    best = value_bytes;
+    best_cost = cost;
+  }
+  return best;
+}
+
+uint32_t szg_planes_split(const uint8_t *bytes, uint64_t byte_count, szg_split_tally *tally) {
+  memset(tally, 0, sizeof *tally);
+  for (uint32_t i = 0; i < szg_split_stretch_count(byte_count); i++) {
+    szg_split_stretch const stretch = szg_split_stretch_at(byte_count, i);
+    szg_split_count(bytes + stretch.first_byte, stretch.byte_count, tally);
+  }
+  return szg_split_choose(tally, byte_count);
+}

@@ -1,0 +1,176 @@
+/* encode_planes.c - a tile's values to the words of its coded planes, and to its stored planes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The words before the lanes depend on the lanes' lengths: so lanes are written first, as bytes,
+ * highest bit first, and then moved to words.
+ */
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/dispatch.h"
+#include "lossless/plane_bytes.h"
+#include "lossless/planes.h"
+
+enum {
+  LANES_ROOM = SZG_LANES * SZG_PLANE_LANE_MOST_BITS / 8,
+  OVERHANG = 8 /* stores are of 8 bytes, wherever bits end */
+};
+static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= 56, "the codes of a run are put at once");
+
+/* A plane of a tile: its symbols, and the bits of each lane. */
+typedef struct coded_plane {
+  uint8_t symbols[SZG_TILE_VALUES];
+  uint32_t lane_bits[SZG_LANES];
+} coded_plane;
+
+/* ---- lengths ---- */
+
+/* What stands before the lanes. */
+typedef struct plane_head {
+  uint32_t least_bits, width, word_count;
+} plane_head;
+
+static plane_head measure(const uint32_t *lane_bits) {
+  uint32_t least = UINT32_MAX, most = 0, sum = 0;
+  for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
+    if (lane_bits[lane] < least) least = lane_bits[lane];
+    if (lane_bits[lane] > most) most = lane_bits[lane];
+    sum += lane_bits[lane];
+  }
+  plane_head head = {.least_bits = least};
+  while ((most - least) >> head.width) head.width++;
+  head.word_count = szg_planes_words(head.width, sum);
+  return head;
+}
+
+SZG_HOT static void sum_lanes(const uint32_t *restrict entries, uint32_t value_count,
+                              coded_plane *restrict plane) {
+  const uint8_t *const restrict symbols = plane->symbols;
+  uint32_t lane_bits[SZG_LANES] = {0};
+  uint32_t const full = value_count / SZG_PLANES_RUN;
+  for (uint32_t run = 0; run < full; run++) {
+    const uint8_t *const four = symbols + SZG_PLANES_RUN * run;
+    lane_bits[run % SZG_LANES] += (entries[four[0]] >> 16) + (entries[four[1]] >> 16) +
+                                  (entries[four[2]] >> 16) + (entries[four[3]] >> 16);
+  }
+  for (uint32_t i = SZG_PLANES_RUN * full; i < value_count; i++)
+    lane_bits[full % SZG_LANES] += entries[symbols[i]] >> 16;
+  memcpy(plane->lane_bits, lane_bits, sizeof lane_bits);
+}
+
+uint32_t szg_planes_tile_words(const szg_planes_encoder *encoder, const void *values,
+                               uint32_t value_count) {
+  uint32_t const value_bytes = encoder->layout.value_bytes;
+  uint32_t word_count = 0;
+  coded_plane plane;
+  for (uint32_t p = 0; p < value_bytes; p++) {
+    if (szg_plane_mode(encoder->layout.modes, p) != SZG_PLANE_CODED) continue;
+    szg_plane_take(values, value_count, value_bytes, p, plane.symbols);
+    sum_lanes(encoder->entries[p], value_count, &plane);
+    word_count += measure(plane.lane_bits).word_count;
+  }
+  return word_count;
+}
+
+/* ---- bits ---- */
+
+typedef struct bit_writer {
+  uint8_t *next;
+  uint64_t pending;       /* from the highest bit on; the rest is 0 */
+  uint32_t pending_count; /* below 8 */
+} bit_writer;
+
+/* bits: right-aligned. count: 1 to 56. */
+SZG_INLINE void put(bit_writer *writer, uint64_t bits, uint32_t count) {
+  uint32_t const in_all = writer->pending_count + count;
+  writer->pending |= bits << (64 - in_all);
+  szg_store_u64(writer->next, __builtin_bswap64(writer->pending));
+  writer->pending <<= in_all & ~7u;
+  writer->next += in_all / 8;
+  writer->pending_count = in_all & 7;
+}
+
+SZG_INLINE void put_run(bit_writer *writer, const uint32_t *entries, const uint8_t *symbols) {
+  uint32_t const entry0 = entries[symbols[0]], entry1 = entries[symbols[1]];
+  uint32_t const entry2 = entries[symbols[2]], entry3 = entries[symbols[3]];
+  uint32_t const length1 = entry1 >> 16, length3 = entry3 >> 16;
+  uint32_t const length01 = (entry0 >> 16) + length1, length23 = (entry2 >> 16) + length3;
+  uint64_t const bits01 = (uint64_t)(entry0 & 0xFFFF) << length1 | (entry1 & 0xFFFF);
+  uint64_t const bits23 = (uint64_t)(entry2 & 0xFFFF) << length3 | (entry3 & 0xFFFF);
+  put(writer, bits01 << length23 | bits23, length01 + length23);
+}
+
+/* Lanes one after the other from `bytes` on; their lengths into the plane. */
+SZG_HOT static void put_lanes(const uint32_t *restrict entries, uint32_t value_count,
+                              coded_plane *restrict plane, uint8_t *restrict bytes) {
+  uint32_t const rows = value_count / SZG_PLANES_ROW;
+  bit_writer writer = {.next = bytes};
+  uint32_t start = 0;
+  for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
+    const uint8_t *symbols = plane->symbols + SZG_PLANES_RUN * lane;
+    for (uint32_t row = 0; row < rows; row++, symbols += SZG_PLANES_ROW)
+      put_run(&writer, entries, symbols);
+    uint32_t const left = szg_planes_lane_symbols(value_count, lane) - SZG_PLANES_RUN * rows;
+    for (uint32_t i = 0; i < left; i++)
+      put(&writer, entries[symbols[i]] & 0xFFFF, entries[symbols[i]] >> 16);
+    uint32_t const end = (uint32_t)(writer.next - bytes) * 8 + writer.pending_count;
+    plane->lane_bits[lane] = end - start;
+    start = end;
+  }
+  szg_store_u64(writer.next, __builtin_bswap64(writer.pending)); /* zeros to the end of the word */
+}
+
+/* The head and the lanes' lengths. */
+static void write_head(const plane_head *head, const uint32_t *lane_bits, uint8_t *words) {
+  szg_store_u32(words, szg_planes_head(head->least_bits, head->width));
+  uint64_t pending = 0;
+  uint32_t pending_count = 0;
+  for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
+    pending = pending << head->width | (lane_bits[lane] - head->least_bits);
+    pending_count += head->width;
+    if (pending_count < 32) continue;
+    pending_count -= 32;
+    words += 4;
+    szg_store_u32(words, (uint32_t)(pending >> pending_count));
+  }
+}
+
+SZG_HOT static void move_to_words(const uint8_t *restrict bytes, uint32_t word_count,
+                                  uint8_t *restrict words) {
+  for (uint32_t i = 0; i < word_count; i++)
+    szg_store_u32(words + 4 * i, __builtin_bswap32(szg_load_u32(bytes + 4 * i)));
+}
+
+static uint32_t encode_plane(const uint32_t *entries, uint32_t value_count, coded_plane *plane,
+                             uint8_t *words) {
+  uint8_t bytes[LANES_ROOM + OVERHANG];
+  put_lanes(entries, value_count, plane, bytes);
+  plane_head const head = measure(plane->lane_bits);
+  write_head(&head, plane->lane_bits, words);
+  uint32_t const first = 1 + head.width;
+  move_to_words(bytes, head.word_count - first, words + 4 * first);
+  return head.word_count;
+}
+
+/* ---- tiles ---- */
+
+uint32_t szg_planes_encode_tile(const szg_planes_encoder *encoder, const void *values,
+                                uint32_t value_count, uint8_t *words, uint8_t *stored,
+                                uint64_t stored_stride) {
+  uint32_t const value_bytes = encoder->layout.value_bytes;
+  uint32_t word_count = 0;
+  coded_plane plane;
+  for (uint32_t p = 0; p < value_bytes; p++) {
+    uint32_t const mode = szg_plane_mode(encoder->layout.modes, p);
+    if (mode == SZG_PLANE_CODED) {
+      szg_plane_take(values, value_count, value_bytes, p, plane.symbols);
+      word_count +=
+          encode_plane(encoder->entries[p], value_count, &plane, words + 4 * (size_t)word_count);
+    } else if (mode == SZG_PLANE_STORED) {
+      szg_plane_take(values, value_count, value_bytes, p, stored);
+      memset(stored + value_count, 0, szg_stored_plane_bytes(value_count) - value_count);
+      stored += stored_stride;
+    }
+  }
+  return word_count;
+}

@@ -1,0 +1,384 @@
+/* encode_planes.cu - values to the sections of lossless frames: sizes first, then bits.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   measure   each lane's bits of each coded plane, and each tile's words
+ *   place     running sums of those
+ *   write     lanes' bits into the tile's words in shared memory, then out; stored planes
+ *
+ * A warp a tile, a lane four values of each row. Reads values twice, writes words and stored bytes
+ * once, and 74 bytes a tile besides; bf16 of weights: 4 and 1.33 bytes a value. Counting before
+ * reads them a third time.
+ */
+#include "core/cuda_check.cuh"
+#include "lossless/lane_bits.cuh"
+#include "lossless/tile_words.cuh"
+
+namespace szg {
+namespace {
+
+/* Blocks on a multiprocessor, for which registers suffice. kRows: whose values are under way at a
+ * time. */
+template <class Kind>
+struct EncodePolicy {
+  static constexpr bool kIsNarrow = Kind::kValueBytes <= 2;
+  static constexpr int kWarps = 8;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kBlocks = Kind::kValueBytes <= 4 ? 4 : 3;
+  static constexpr uint32_t kRows = kIsNarrow ? 8 : Kind::kValueBytes == 4 ? 4 : 2;
+  static_assert(kTileRows % kRows == 0, "whole batches");
+};
+
+struct EncodeJob {
+  szg_planes_output_cuda output;
+  uint64_t tile_count, stored_plane_bytes;
+  uint32_t coded_planes;
+  uint32_t staged_words; /* room for a tile's words in shared memory, or 0 */
+  bool are_runs_aligned; /* whole runs of values can be loaded at once */
+};
+
+struct EncodeTile {
+  uint64_t index, first_value;
+  uint32_t value_count;
+};
+
+__device__ __forceinline__ EncodeTile tile_at(const EncodeJob &job, uint64_t index) {
+  uint64_t const first_value = index * SZG_TILE_VALUES;
+  uint64_t const left = job.output.value_count - first_value;
+  return {index, first_value, (uint32_t)(left < SZG_TILE_VALUES ? left : SZG_TILE_VALUES)};
+}
+
+/* ---- values in ---- */
+
+/* The first values of a run. */
+struct RunPlace {
+  uint64_t first_value;
+  uint32_t count, padded_count; /* values of the run; these and zeros that pad a stored plane */
+};
+
+/* The lane's in a row. kIsWhole: the tile is full. */
+template <bool kIsWhole>
+__device__ __forceinline__ RunPlace run_at(const EncodeTile &tile, uint32_t row, unsigned lane) {
+  uint32_t const before = row * SZG_PLANES_ROW + lane * SZG_PLANES_RUN;
+  RunPlace run = {tile.first_value + before, SZG_PLANES_RUN, SZG_PLANES_RUN};
+  if (!kIsWhole) {
+    uint32_t const left = before < tile.value_count ? tile.value_count - before : 0;
+    uint32_t const padded = (tile.value_count + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
+    run.count = min(left, (uint32_t)SZG_PLANES_RUN);
+    run.padded_count = before < padded ? SZG_PLANES_RUN : 0;
+  }
+  return run;
+}
+
+/* To words of planes, with symbols 0 where there are no values. kIsWhole: and runs are aligned. */
+template <class Kind, bool kIsWhole>
+__device__ __forceinline__ void load_values(const EncodeJob &job, const RunPlace &place,
+                                            uint32_t (&run)[Kind::kValueBytes]) {
+  constexpr uint32_t kValueBytes = Kind::kValueBytes;
+  const uint8_t *const from = (const uint8_t *)job.output.values + place.first_value * kValueBytes;
+  if (kIsWhole)
+    load_run<kValueBytes>(from, run);
+  else
+    load_run_bytes<kValueBytes>(from, place.count * kValueBytes, run);
+}
+
+/* ---- lengths ---- */
+
+/* lengths: of codes, by plane. */
+template <class Kind, bool kIsWhole>
+__device__ __forceinline__ void sum_lengths(const EncodeJob &job, const EncodeTile &tile,
+                                            const uint8_t *lengths, unsigned lane,
+                                            uint32_t (&lane_bits)[Kind::kValueBytes]) {
+  constexpr uint32_t kRows = EncodePolicy<Kind>::kRows;
+#pragma unroll 1
+  for (uint32_t row = 0; row < kTileRows; row += kRows) {
+    uint32_t runs[kRows][Kind::kValueBytes], counts[kRows];
+#pragma unroll
+    for (uint32_t i = 0; i < kRows; i++) {
+      RunPlace const place = run_at<kIsWhole>(tile, row + i, lane);
+      counts[i] = place.count;
+      load_values<Kind, kIsWhole>(job, place, runs[i]);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < kRows; i++) {
+      split_run<Kind::kValueBytes>(runs[i]);
+#pragma unroll
+      for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+        if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+        const uint8_t *const own = lengths + plane * SZG_PLANES_SYMBOLS;
+#pragma unroll
+        for (uint32_t k = 0; k < SZG_PLANES_RUN; k++)
+          if (k < counts[i]) lane_bits[plane] += own[runs[i][plane] >> 8 * k & 255];
+      }
+    }
+  }
+}
+
+template <class Kind>
+__global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
+    planes_measure_kernel(const __grid_constant__ EncodeJob job) {
+  typedef EncodePolicy<Kind> Policy;
+  constexpr uint32_t kValueBytes = Kind::kValueBytes;
+  __shared__ uint8_t lengths[kValueBytes * SZG_PLANES_SYMBOLS];
+  unsigned const lane = threadIdx.x % 32;
+  for (uint32_t i = threadIdx.x; i < kValueBytes * SZG_PLANES_SYMBOLS; i += Policy::kThreads)
+    lengths[i] =
+        (uint8_t)(job.output.encoder->entries[i / SZG_PLANES_SYMBOLS][i % SZG_PLANES_SYMBOLS] >>
+                  16);
+  __syncthreads(); /* lengths are there */
+  uint64_t const stride = (uint64_t)gridDim.x * Policy::kWarps;
+  uint64_t const first = (uint64_t)blockIdx.x * Policy::kWarps + threadIdx.x / 32;
+  for (uint64_t index = first; index < job.tile_count; index += stride) {
+    EncodeTile const tile = tile_at(job, index);
+    uint32_t lane_bits[kValueBytes] = {};
+    if (job.are_runs_aligned && tile.value_count == SZG_TILE_VALUES)
+      sum_lengths<Kind, true>(job, tile, lengths, lane, lane_bits);
+    else
+      sum_lengths<Kind, false>(job, tile, lengths, lane, lane_bits);
+    uint16_t *to = job.output.lane_bits + index * job.coded_planes * SZG_LANES + lane;
+    uint32_t words = 0;
+#pragma unroll
+    for (uint32_t plane = 0; plane < kValueBytes; plane++) {
+      if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+      *to = (uint16_t)lane_bits[plane];
+      to += SZG_LANES;
+      words += head_of(lane_bits[plane], lane).word_count;
+    }
+    if (lane == 0) job.output.sizes[index] = (uint16_t)words;
+  }
+}
+
+__global__ void __launch_bounds__(SumsPolicy::kThreads)
+    planes_place_kernel(const __grid_constant__ SumsJob job) {
+  __shared__ SumsMemory memory;
+  place_share(job, blockIdx.x, gridDim.x, &memory);
+}
+
+/* ---- bits ---- */
+
+template <class Kind>
+__device__ __forceinline__ void append_run(const EncodeJob &job, const uint32_t *entries,
+                                           uint32_t count, const uint32_t (&run)[Kind::kValueBytes],
+                                           LaneBits (&bits)[Kind::kValueBytes], uint32_t *words) {
+#pragma unroll
+  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+    uint32_t own[SZG_PLANES_RUN];
+#pragma unroll
+    for (uint32_t k = 0; k < SZG_PLANES_RUN; k++)
+      own[k] = k < count ? entries[run[plane] >> 8 * k & 255] : 0;
+    bits[plane].append_two(own[0], own[1], words);
+    bits[plane].append_two(own[2], own[3], words);
+    entries += SZG_PLANES_SYMBOLS;
+  }
+}
+
+template <class Kind>
+__device__ __forceinline__ void store_stored(const EncodeJob &job, const RunPlace &place,
+                                             const uint32_t (&run)[Kind::kValueBytes]) {
+  if (place.padded_count == 0) return;
+  uint8_t *to = job.output.stored + place.first_value;
+#pragma unroll
+  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_STORED) continue;
+    __stcs((uint32_t *)(void *)to, run[plane]);
+    to += job.stored_plane_bytes;
+  }
+}
+
+/* ---- tiles ---- */
+
+/* A tile's bits into `words`, which are 0, and its share of stored planes. The whole warp calls. */
+template <class Kind, bool kIsWhole>
+__device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTile &tile,
+                                           const uint32_t *entries, uint32_t *words,
+                                           unsigned lane) {
+  constexpr uint32_t kValueBytes = Kind::kValueBytes, kRows = EncodePolicy<Kind>::kRows;
+  const uint16_t *own = job.output.lane_bits + tile.index * job.coded_planes * SZG_LANES + lane;
+  LaneBits bits[kValueBytes];
+  uint32_t begin = 0;
+#pragma unroll
+  for (uint32_t plane = 0; plane < kValueBytes; plane++) {
+    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+    PlaneHead const head = head_of(*own, lane);
+    write_head(head, *own, words + begin, lane);
+    bits[plane] = {0, 32 * begin + head.first_bit};
+    begin += head.word_count;
+    own += SZG_LANES;
+  }
+#pragma unroll 1
+  for (uint32_t row = 0; row < kTileRows; row += kRows) {
+    uint32_t runs[kRows][kValueBytes];
+    RunPlace places[kRows];
+#pragma unroll
+    for (uint32_t i = 0; i < kRows; i++) {
+      places[i] = run_at<kIsWhole>(tile, row + i, lane);
+      load_values<Kind, kIsWhole>(job, places[i], runs[i]);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < kRows; i++) {
+      split_run<kValueBytes>(runs[i]);
+      store_stored<Kind>(job, places[i], runs[i]);
+      append_run<Kind>(job, entries, places[i].count, runs[i], bits, words);
+    }
+  }
+#pragma unroll
+  for (uint32_t plane = 0; plane < kValueBytes; plane++)
+    if (Kind::mode(job.output.layout.modes, plane) == SZG_PLANE_CODED) bits[plane].finish(words);
+}
+
+template <class Kind>
+__device__ __forceinline__ void write_any_tile(const EncodeJob &job, const EncodeTile &tile,
+                                               const uint32_t *entries, uint32_t *words,
+                                               uint32_t word_count, unsigned lane) {
+  for (uint32_t j = lane; j < word_count; j += SZG_LANES) words[j] = 0;
+  __syncwarp(); /* all are 0 */
+  if (job.are_runs_aligned && tile.value_count == SZG_TILE_VALUES)
+    write_tile<Kind, true>(job, tile, entries, words, lane);
+  else
+    write_tile<Kind, false>(job, tile, entries, words, lane);
+  __syncwarp(); /* the words are complete */
+}
+
+/* Shared memory: entries of coded planes, then each warp's words. */
+template <class Kind>
+__global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
+    planes_write_kernel(const __grid_constant__ EncodeJob job) {
+  typedef EncodePolicy<Kind> Policy;
+  extern __shared__ __align__(16) uint32_t encode_memory[];
+  unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  uint32_t *entries = encode_memory;
+  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+    for (uint32_t s = threadIdx.x; s < SZG_PLANES_SYMBOLS; s += Policy::kThreads)
+      entries[s] = left_aligned(job.output.encoder->entries[plane][s]);
+    entries += SZG_PLANES_SYMBOLS;
+  }
+  __syncthreads(); /* entries are there */
+  uint32_t *const staged = entries + warp * job.staged_words;
+  uint64_t const stride = (uint64_t)gridDim.x * Policy::kWarps;
+  uint64_t const first = (uint64_t)blockIdx.x * Policy::kWarps + warp;
+  for (uint64_t index = first; index < job.tile_count; index += stride) {
+    EncodeTile const tile = tile_at(job, index);
+    uint32_t const word_count = job.coded_planes > 0 ? job.output.sizes[index] : 0;
+    uint64_t const first_word = job.coded_planes > 0 ? job.output.first_words[index] : 0;
+    uint32_t *const words = job.output.words + first_word;
+    if (word_count <= job.staged_words) {
+      write_any_tile<Kind>(job, tile, encode_memory, staged, word_count, lane);
+      for (uint32_t j = lane; j < word_count; j += SZG_LANES) __stcs(words + j, staged[j]);
+      __syncwarp(); /* they are out before others take their place */
+    } else {
+      write_any_tile<Kind>(job, tile, encode_memory, words, word_count, lane);
+    }
+  }
+}
+
+/* ---- launches ---- */
+
+/* As many words as blocks leave room for, and no more than a tile can have. */
+template <class Kind>
+szgpu_status choose_staged_words(uint32_t coded_planes, uint32_t *staged_words) {
+  typedef EncodePolicy<Kind> Policy;
+  int device = 0, all_bytes = 0, reserved_bytes = 0;
+  SZG_TRY_CUDA(cudaGetDevice(&device));
+  SZG_TRY_CUDA(
+      cudaDeviceGetAttribute(&all_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  SZG_TRY_CUDA(
+      cudaDeviceGetAttribute(&reserved_bytes, cudaDevAttrReservedSharedMemoryPerBlock, device));
+  int const entries_bytes = (int)(coded_planes * SZG_PLANES_SYMBOLS * sizeof(uint32_t));
+  int const room_bytes = all_bytes / Policy::kBlocks - reserved_bytes - entries_bytes;
+  uint32_t const words = room_bytes > 0 ? (uint32_t)room_bytes / (Policy::kWarps * 4) : 0;
+  uint32_t const most_words = coded_planes * SZG_PLANE_MOST_WORDS;
+  *staged_words = words < most_words ? words : most_words;
+  return SZGPU_OK;
+}
+
+/* As many blocks as the device holds at once, and no more than have tiles. */
+template <class Policy, class Kernel>
+szgpu_status launch(Kernel kernel, const EncodeJob &job, uint32_t shared_bytes,
+                    cudaStream_t stream) {
+  int multiprocessors = 0, blocks_each = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  SZG_TRY_CUDA(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes));
+  SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, Policy::kThreads,
+                                                             (size_t)shared_bytes));
+  unsigned const blocks =
+      szg_grid_blocks(job.tile_count, Policy::kWarps, (unsigned)(multiprocessors * blocks_each));
+  kernel<<<blocks, Policy::kThreads, shared_bytes, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <class Kind>
+szgpu_status launch_measure(const EncodeJob &job, cudaStream_t stream) {
+  return launch<EncodePolicy<Kind>>(planes_measure_kernel<Kind>, job, 0, stream);
+}
+
+template <class Kind>
+szgpu_status launch_write(EncodeJob job, cudaStream_t stream) {
+  typedef EncodePolicy<Kind> Policy;
+  SZG_TRY(choose_staged_words<Kind>(job.coded_planes, &job.staged_words));
+  uint32_t const words = job.coded_planes * SZG_PLANES_SYMBOLS + Policy::kWarps * job.staged_words;
+  return launch<Policy>(planes_write_kernel<Kind>, job, words * (uint32_t)sizeof(uint32_t), stream);
+}
+
+/* The kinds that decode_planes.cu has. */
+template <uint32_t kValueBytes>
+szgpu_status launch_kind(EncodeJob job, bool is_write, cudaStream_t stream) {
+  constexpr uint32_t kTopCoded = SZG_PLANE_CODED << 2 * (kValueBytes - 1);
+  typedef PlanesKind<kValueBytes, kTopCoded> Top;
+  typedef PlanesKind<kValueBytes, kAnyModes> Any;
+  job.are_runs_aligned = is_run_aligned<kValueBytes>(job.output.values);
+  if (job.output.layout.modes == kTopCoded)
+    return is_write ? launch_write<Top>(job, stream) : launch_measure<Top>(job, stream);
+  return is_write ? launch_write<Any>(job, stream) : launch_measure<Any>(job, stream);
+}
+
+szgpu_status launch_bytes(const szg_planes_output_cuda &output, bool is_write,
+                          cudaStream_t stream) {
+  EncodeJob job = {};
+  job.output = output;
+  job.tile_count = szg_planes_tile_count(output.value_count);
+  job.stored_plane_bytes = szg_stored_plane_bytes(output.value_count);
+  job.coded_planes =
+      szg_planes_of_mode(output.layout.modes, output.layout.value_bytes, SZG_PLANE_CODED);
+  switch (output.layout.value_bytes) {
+    case 1:
+      return launch_kind<1>(job, is_write, stream);
+    case 2:
+      return launch_kind<2>(job, is_write, stream);
+    case 4:
+      return launch_kind<4>(job, is_write, stream);
+    default:
+      return launch_kind<8>(job, is_write, stream);
+  }
+}
+
+} // namespace
+} // namespace szg
+
+szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_layout *layout,
+                                          uint64_t value_count, szg_planes_output_cuda *output) {
+  uint64_t const tile_count = szg_planes_tile_count(value_count);
+  uint32_t const coded = szg_planes_of_mode(layout->modes, layout->value_bytes, SZG_PLANE_CODED);
+  SZG_REQUIRE(tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* as for decoding */
+  output->first_words = (uint64_t *)szg_arena_take(arena, coded > 0 ? tile_count + 1 : 0, 8);
+  output->lane_bits = (uint16_t *)szg_arena_take(arena, tile_count * coded * SZG_LANES, 2);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
+                                     struct CUstream_st *stream) {
+  szg::SumsJob const sums = {output->sizes, output->first_words,
+                             szg_planes_tile_count(output->value_count)};
+  SZG_TRY(szg::launch_bytes(*output, false, stream));
+  szg::planes_place_kernel<<<szg::sums_blocks(sums.tile_count), szg::SumsPolicy::kThreads, 0,
+                             stream>>>(sums);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_planes_write_cuda(const szg_planes_output_cuda *output,
+                                   struct CUstream_st *stream) {
+  return szg::launch_bytes(*output, true, stream);
+}

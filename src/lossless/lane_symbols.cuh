@@ -1,0 +1,158 @@
+/* lane_symbols.cuh - the lanes of a coded plane of a tile: where they are, and symbols out of them.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_LANE_SYMBOLS_CUH
+#define SZG_LANE_SYMBOLS_CUH
+
+#include "lossless/plane_rows.cuh"
+#include "lossless/planes.h"
+
+namespace szg {
+
+/* ---- a tile's words ---- */
+
+/* Read ahead of need. */
+constexpr uint32_t kWordsAhead = 3;
+/* Behind the last word: as far as a lane of a bad tile can go. */
+constexpr uint32_t kOverrunLaneWords = SZG_PLANE_LANE_MOST_BITS / 32 + kWordsAhead + 1;
+
+/* In shared memory, with kOverrunLaneWords behind the last that may be read. */
+struct SharedWords {
+  uint32_t first; /* address of the first word */
+
+  static __device__ __forceinline__ SharedWords of(const uint32_t *words) {
+    return {(uint32_t)__cvta_generic_to_shared(words)};
+  }
+  __device__ __forceinline__ uint32_t place_of(uint32_t i) const { return first + 4 * i; }
+  __device__ __forceinline__ uint32_t index_of(uint32_t place) const { return (place - first) / 4; }
+  __device__ __forceinline__ uint32_t at(uint32_t place) const {
+    uint32_t word;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(place));
+    return word;
+  }
+  /* Where `moves` is not 0: *word becomes the one at *place, and *place goes on. Predicated, since
+   * this is the middle of the loop that everything waits for, and a branch there costs more. */
+  __device__ __forceinline__ void step(uint32_t moves, uint32_t *place, uint32_t *word) const {
+    asm volatile(
+        "{\n\t"
+        ".reg .pred p;\n\t"
+        "setp.ne.u32 p, %2, 0;\n\t"
+        "@p ld.shared.u32 %0, [%1];\n\t"
+        "@p add.u32 %1, %1, 4;\n\t"
+        "}"
+        : "+r"(*word), "+r"(*place)
+        : "r"(moves));
+  }
+};
+
+/* Where they lie in the section. */
+struct SectionWords {
+  const uint32_t *words;
+  uint32_t end; /* how many */
+
+  __device__ __forceinline__ uint32_t place_of(uint32_t i) const { return i; }
+  __device__ __forceinline__ uint32_t index_of(uint32_t place) const { return place; }
+  __device__ __forceinline__ uint32_t at(uint32_t place) const {
+    return place < end ? words[place] : 0;
+  }
+  __device__ __forceinline__ void step(uint32_t moves, uint32_t *place, uint32_t *word) const {
+    if (!moves) return;
+    *word = at(*place);
+    ++*place;
+  }
+};
+
+/* ---- lanes ---- */
+
+/* Of a coded plane of a tile, in bits from the tile's first. */
+struct LanePlace {
+  uint32_t first_bit, end_bit; /* of the lane */
+  uint32_t end_word;           /* of the plane */
+  bool is_good;                /* of the plane */
+};
+
+/* Reads the head of the plane that begins at word `begin` of a tile of word_count, and finds the
+ * lane in it. Nothing is read beyond. The whole warp calls, and has the same answer but for the
+ * lane's bits. */
+__device__ __forceinline__ LanePlace find_lane(const uint32_t *words, uint32_t begin,
+                                               uint32_t word_count, unsigned lane) {
+  LanePlace place = {0, 0, word_count, false};
+  if (begin >= word_count) return place;
+  uint32_t const head = words[begin];
+  uint32_t const width = szg_planes_head_width(head);
+  if (width > SZG_PLANE_MOST_WIDTH || width >= word_count - begin) return place;
+  const uint32_t *const excesses = words + begin + 1;
+  uint32_t const at = lane * width, word = at / 32;
+  uint32_t const high = word < width ? excesses[word] : 0;
+  uint32_t const low = word + 1 < width ? excesses[word + 1] : 0;
+  uint32_t const excess = width ? __funnelshift_l(low, high, at) >> (32 - width) : 0;
+  uint32_t const lane_bits = szg_planes_head_least(head) + excess;
+  uint32_t const end = sum_to_lane(lane_bits, lane);
+  uint32_t const all_bits = __shfl_sync(kEveryLane, end, SZG_LANES - 1);
+  uint32_t const body = begin + 1 + width, body_words = (all_bits + 31) / 32;
+  if (body_words > word_count - body) return place;
+  place.end_word = body + body_words;
+  uint32_t const unused_bits = 32 * body_words - all_bits;
+  place.is_good = unused_bits == 0 || (words[place.end_word - 1] & ((1u << unused_bits) - 1)) == 0;
+  place.end_bit = 32 * body + end;
+  place.first_bit = place.end_bit - lane_bits;
+  return place;
+}
+
+/* A window on a lane's bits. Three words ahead, so that one is asked for long before it is
+ * wanted. */
+struct LaneSymbols {
+  uint32_t place; /* of the word after `next` */
+  uint32_t high, low, next;
+  uint32_t position; /* its low five bits: of the next code in `high`; the sixth one turns with
+                        every word; what is above them is of no account */
+
+  template <class Words>
+  __device__ __forceinline__ void start(const Words &words, uint32_t first_bit) {
+    uint32_t const word = first_bit / 32;
+    high = words.at(words.place_of(word));
+    low = words.at(words.place_of(word + 1));
+    next = words.at(words.place_of(word + 2));
+    place = words.place_of(word + kWordsAhead);
+    position = first_bit % 32;
+  }
+
+  /* Bits from the tile's first to the next code. */
+  template <class Words>
+  __device__ __forceinline__ uint32_t bit(const Words &words) const {
+    return 32 * (words.index_of(place) - kWordsAhead) + position % 32;
+  }
+
+  /* Two symbols, in the low two bytes; 0 where the lane has none. entries: symbol << 8 | length of
+   * what begins in a window of 12 bits. */
+  template <class Words>
+  __device__ __forceinline__ uint32_t take_two(const Words &words, const uint16_t *entries,
+                                               bool has_first, bool has_second) {
+    constexpr uint32_t kShift = 32 - SZG_PLANES_CODE_BITS;
+    uint32_t const window = __funnelshift_l(low, high, position);
+    uint32_t first = 0, second = 0;
+    if (has_first) first = entries[window >> kShift];
+    uint32_t const rest = __funnelshift_l(0u, window, first); /* by its low five bits */
+    if (has_second) second = entries[rest >> kShift];
+    uint32_t const to = position + first + second;
+    uint32_t const crosses = (position ^ to) & 32; /* 24 bits at most: one word or none */
+    high = crosses ? low : high;
+    low = crosses ? next : low;
+    words.step(crosses, &place, &next);
+    position = to;
+    return __byte_perm(first, second, 0x4451);
+  }
+
+  /* The lane's symbols of a row, `count` of them. */
+  template <class Words>
+  __device__ __forceinline__ uint32_t take_run(const Words &words, const uint16_t *entries,
+                                               uint32_t count) {
+    uint32_t const low_two = take_two(words, entries, count > 0, count > 1);
+    uint32_t const high_two = take_two(words, entries, count > 2, count > 3);
+    return __byte_perm(low_two, high_two, 0x5410);
+  }
+};
+
+} // namespace szg
+
+#endif

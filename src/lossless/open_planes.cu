@@ -1,0 +1,147 @@
+/* open_planes.cu - what all tiles of a lossless frame need: decoding tables, and where tiles begin.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   open     the first blocks: a coded plane's book to its table, each; the others: running sums of
+ *            the tiles' sizes, a share each
+ *
+ * Reads 128 bytes of a book and writes 8 KiB of table; for tiles see tile_words.cuh.
+ */
+#include "lossless/planes.h"
+#include "lossless/tile_words.cuh"
+
+namespace szg {
+namespace {
+
+typedef SumsPolicy OpenPolicy; /* in the same launch */
+constexpr uint32_t kBookWarps = SZG_PLANES_SYMBOLS / 32;
+constexpr uint32_t kLengths = SZG_PLANES_CODE_BITS + 1; /* 0: no code */
+constexpr uint32_t kEveryLane = 0xFFFFFFFFu;
+
+struct BookMemory {
+  uint32_t warp_counts[kBookWarps][kLengths]; /* symbols of a length in 32 symbols; then before */
+  uint32_t first_ranks[kLengths + 1];
+  uint32_t first_windows[kLengths + 1]; /* of each length; [kLengths]: of all */
+  uint8_t symbols[SZG_PLANES_SYMBOLS];  /* by (length, symbol) */
+};
+
+union OpenMemory {
+  BookMemory book;
+  SumsMemory sums;
+};
+
+struct OpenJob {
+  szg_planes_input_cuda input;
+  uint64_t tile_count;
+  uint32_t book_count;
+  szg_verdict *verdict;
+};
+
+/* Where each length's symbols and windows begin. One thread calls; unrolled, so that all counts are
+ * asked for before any is needed. */
+__device__ void lay_out_lengths(BookMemory *memory) {
+  uint32_t counts[kLengths][kBookWarps];
+#pragma unroll
+  for (uint32_t length = 1; length < kLengths; length++)
+#pragma unroll
+    for (uint32_t warp = 0; warp < kBookWarps; warp++)
+      counts[length][warp] = memory->warp_counts[warp][length];
+  uint32_t rank = 0, window = 0;
+#pragma unroll
+  for (uint32_t length = 1; length < kLengths; length++) {
+    memory->first_ranks[length] = rank;
+    memory->first_windows[length] = window;
+#pragma unroll
+    for (uint32_t warp = 0; warp < kBookWarps; warp++) {
+      memory->warp_counts[warp][length] = rank;
+      rank += counts[length][warp];
+      window += counts[length][warp] << (SZG_PLANES_CODE_BITS - length);
+    }
+  }
+  memory->first_windows[kLengths] = window;
+}
+
+/* Symbols by (length, symbol). False: not a complete prefix code. The whole block calls. */
+__device__ bool read_book(const uint8_t *bytes, BookMemory *memory) {
+  uint32_t const symbol = threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  bool const is_symbol = symbol < SZG_PLANES_SYMBOLS;
+  uint32_t const length = is_symbol ? bytes[symbol / 2] >> 4 * (symbol % 2) & 15 : 0;
+  uint32_t place = 0;
+  for (uint32_t l = 1; l < kLengths; l++) {
+    uint32_t const alike = __ballot_sync(kEveryLane, length == l);
+    if (length == l) place = (uint32_t)__popc(alike & ((1u << lane) - 1));
+    if (is_symbol && lane == 0) memory->warp_counts[warp][l] = (uint32_t)__popc(alike);
+  }
+  bool const are_lengths = __syncthreads_and(length < kLengths); /* and counts are there */
+  if (threadIdx.x == 0) lay_out_lengths(memory);
+  __syncthreads(); /* ranks are there */
+  if (!are_lengths || memory->first_windows[kLengths] != SZG_PLANES_ENTRIES) return false;
+  if (length > 0) memory->symbols[memory->warp_counts[warp][length] + place] = (uint8_t)symbol;
+  __syncthreads(); /* symbols are there */
+  return true;
+}
+
+/* What begins in a window: symbol << 8 | length. */
+__device__ uint32_t entry_of_window(uint32_t window, const BookMemory &memory) {
+  uint32_t length = 1;
+#pragma unroll
+  for (uint32_t l = 2; l < kLengths; l++)
+    length += window >= memory.first_windows[l]; /* they rise with lengths */
+  uint32_t const code = (window - memory.first_windows[length]) >> (SZG_PLANES_CODE_BITS - length);
+  return (uint32_t)memory.symbols[memory.first_ranks[length] + code] << 8 | length;
+}
+
+/* A book to its table; a bad one to a table that does no harm. The whole block calls. */
+__device__ void build_table(const uint8_t *bytes, BookMemory *memory, uint16_t *entries,
+                            szg_verdict *verdict) {
+  bool const is_good = read_book(bytes, memory);
+  if (!is_good && threadIdx.x == 0) verdict->bad_data = 1;
+  for (uint32_t i = threadIdx.x; i < SZG_PLANES_ENTRIES / 2; i += OpenPolicy::kThreads) {
+    uint32_t two = 0x00010001;
+    if (is_good) two = entry_of_window(2 * i, *memory) | entry_of_window(2 * i + 1, *memory) << 16;
+    ((uint32_t *)(void *)entries)[i] = two;
+  }
+}
+
+/* ---- kernel ---- */
+
+__global__ void __launch_bounds__(OpenPolicy::kThreads)
+    planes_open_kernel(const __grid_constant__ OpenJob job) {
+  __shared__ OpenMemory memory;
+  uint32_t const block = blockIdx.x;
+  if (block == 0 && threadIdx.x == 0) *job.input.counter = 0;
+  if (block < job.book_count) {
+    build_table(job.input.books + block * SZG_PLANES_BOOK_BYTES, &memory.book,
+                job.input.entries + block * SZG_PLANES_ENTRIES, job.verdict);
+  } else if (job.book_count > 0) {
+    uint32_t const share = block - job.book_count, share_count = gridDim.x - job.book_count;
+    SumsJob const sums = {job.input.sizes, job.input.first_words, job.tile_count};
+    uint64_t const words = place_share(sums, share, share_count, &memory.sums);
+    bool const is_all = share + 1 == share_count;
+    if (is_all && threadIdx.x == 0 && words != job.input.word_count) job.verdict->bad_data = 1;
+  }
+}
+
+} // namespace
+} // namespace szg
+
+szgpu_status szg_planes_input_carve_cuda(szg_arena *arena, const szg_planes_layout *layout,
+                                         uint64_t value_count, szg_planes_input_cuda *input) {
+  uint64_t const tile_count = szg_planes_tile_count(value_count);
+  uint32_t const books = szg_planes_of_mode(layout->modes, layout->value_bytes, SZG_PLANE_CODED);
+  SZG_REQUIRE(tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* tiles come from a queue */
+  input->entries = (uint16_t *)szg_arena_take(arena, books * (uint64_t)SZG_PLANES_ENTRIES, 2);
+  input->first_words = (uint64_t *)szg_arena_take(arena, books > 0 ? tile_count + 1 : 0, 8);
+  input->counter = (uint32_t *)szg_arena_take(arena, 1, 4);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdict *verdict,
+                                  struct CUstream_st *stream) {
+  szg::OpenJob job = {*input, szg_planes_tile_count(input->value_count), 0, verdict};
+  job.book_count =
+      szg_planes_of_mode(input->layout.modes, input->layout.value_bytes, SZG_PLANE_CODED);
+  unsigned const shares = job.book_count > 0 ? szg::sums_blocks(job.tile_count) : 1;
+  szg::planes_open_kernel<<<job.book_count + shares, szg::OpenPolicy::kThreads, 0, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}

@@ -1,0 +1,139 @@
+/* planes.c - which planes of a lossless frame are coded, and their books.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Codes are canonical by (length, symbol). Left-aligned they then come in rising order without
+ * gaps, so that a book is one walk over its symbols by length.
+ */
+#include "lossless/planes.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/bytes.h"
+
+/* ---- layout ---- */
+
+szgpu_status szg_planes_layout_check(const szg_planes_layout *layout) {
+  uint32_t const bytes = layout->value_bytes;
+  SZG_REQUIRE(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8, SZGPU_BAD_DATA);
+  SZG_REQUIRE(layout->modes >> 2 * bytes == 0, SZGPU_BAD_DATA);
+  for (uint32_t plane = 0; plane < SZG_PLANES_MOST; plane++) {
+    uint32_t const mode = szg_plane_mode(layout->modes, plane);
+    SZG_REQUIRE(mode < SZG_PLANE_MODES, SZGPU_BAD_DATA);
+    SZG_REQUIRE(mode == SZG_PLANE_CONSTANT || (layout->constant_bits >> 8 * plane & 255) == 0,
+                SZGPU_BAD_DATA);
+  }
+  return SZGPU_OK;
+}
+
+static bool is_coded(const szg_planes_layout *layout, uint32_t plane) {
+  return plane < layout->value_bytes && szg_plane_mode(layout->modes, plane) == SZG_PLANE_CODED;
+}
+
+/* ---- choice ---- */
+
+/* The one symbol that occurs, or SZG_PLANES_SYMBOLS: several do. */
+static uint32_t find_lone_symbol(const uint64_t *counts) {
+  uint32_t lone = SZG_PLANES_SYMBOLS;
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {
+    if (counts[s] == 0) continue;
+    if (lone < SZG_PLANES_SYMBOLS) return SZG_PLANES_SYMBOLS;
+    lone = s;
+  }
+  return lone;
+}
+
+void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, uint32_t value_bytes,
+                       szg_codebook *book, szg_codebook_work *work, szg_planes_choice *choice) {
+  assert(value_count > 0);
+  memset(choice, 0, sizeof *choice);
+  choice->layout.value_bytes = value_bytes;
+  for (uint32_t plane = 0; plane < value_bytes; plane++) {
+    const uint64_t *const own_counts = counts->planes[plane];
+    uint32_t const lone = find_lone_symbol(own_counts);
+    if (lone < SZG_PLANES_SYMBOLS) {
+      choice->layout.modes |= (uint32_t)SZG_PLANE_CONSTANT << 2 * plane;
+      choice->layout.constant_bits |= (uint64_t)lone << 8 * plane;
+      continue;
+    }
+    szg_codebook_build(own_counts, SZG_PLANES_SYMBOLS, SZG_PLANES_CODE_BITS, book, work);
+    uint64_t coded_bits = 0;
+    for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
+      coded_bits += own_counts[s] * book->lengths[s];
+    if (!szg_plane_pays(coded_bits, value_count)) continue;
+    choice->layout.modes |= (uint32_t)SZG_PLANE_CODED << 2 * plane;
+    memcpy(choice->lengths[plane], book->lengths, SZG_PLANES_SYMBOLS);
+    choice->coded_bits += coded_bits;
+  }
+}
+
+/* ---- books ---- */
+
+void szg_planes_books_write(const szg_planes_choice *choice, uint8_t *bytes) {
+  for (uint32_t plane = 0; plane < SZG_PLANES_MOST; plane++) {
+    if (!is_coded(&choice->layout, plane)) continue;
+    const uint8_t *const lengths = choice->lengths[plane];
+    for (uint32_t i = 0; i < SZG_PLANES_BOOK_BYTES; i++)
+      *bytes++ = (uint8_t)(lengths[2 * i] | lengths[2 * i + 1] << 4);
+  }
+}
+
+/* False: not a complete code. One symbol alone has no complete code, for its length is not 0. */
+static bool read_book(const uint8_t *bytes, uint8_t *lengths) {
+  uint32_t used = 0; /* of 2^12 windows */
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {
+    lengths[s] = bytes[s / 2] >> 4 * (s % 2) & 15;
+    if (lengths[s] > SZG_PLANES_CODE_BITS) return false;
+    if (lengths[s] > 0) used += 1u << (SZG_PLANES_CODE_BITS - lengths[s]);
+  }
+  return used == SZG_PLANES_ENTRIES;
+}
+
+szgpu_status szg_planes_books_read(const szg_planes_layout *layout, const uint8_t *bytes,
+                                   uint64_t byte_count, uint8_t lengths[][SZG_PLANES_SYMBOLS]) {
+  SZG_REQUIRE(byte_count == szg_planes_book_bytes(layout), SZGPU_BAD_DATA);
+  for (uint32_t plane = 0; plane < SZG_PLANES_MOST; plane++) {
+    memset(lengths[plane], 0, SZG_PLANES_SYMBOLS);
+    if (!is_coded(layout, plane)) continue;
+    SZG_REQUIRE(read_book(bytes, lengths[plane]), SZGPU_BAD_DATA);
+    bytes += SZG_PLANES_BOOK_BYTES;
+  }
+  return SZGPU_OK;
+}
+
+/* ---- tables ---- */
+
+static void build_encoder_entries(const uint8_t *lengths, uint32_t *entries) {
+  uint32_t code = 0;
+  for (uint32_t length = 1; length <= SZG_PLANES_CODE_BITS; length++) {
+    code <<= 1;
+    for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
+      if (lengths[s] == length) entries[s] = length << 16 | code++;
+  }
+}
+
+void szg_planes_encoder_build(const szg_planes_choice *choice, szg_planes_encoder *encoder) {
+  memset(encoder, 0, sizeof *encoder);
+  encoder->layout = choice->layout;
+  for (uint32_t plane = 0; plane < SZG_PLANES_MOST; plane++)
+    if (is_coded(&choice->layout, plane))
+      build_encoder_entries(choice->lengths[plane], encoder->entries[plane]);
+}
+
+static void build_decoder_entries(const uint8_t *lengths, uint16_t *entries) {
+  uint32_t window = 0;
+  for (uint32_t length = 1; length <= SZG_PLANES_CODE_BITS; length++)
+    for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {
+      if (lengths[s] != length) continue;
+      uint32_t const end = window + (1u << (SZG_PLANES_CODE_BITS - length));
+      while (window < end) entries[window++] = (uint16_t)(s << 8 | length);
+    }
+  assert(window == SZG_PLANES_ENTRIES); /* the code is complete */
+}
+
+void szg_planes_decoder_build(const szg_planes_layout *layout,
+                              uint8_t lengths[][SZG_PLANES_SYMBOLS], szg_planes_decoder *decoder) {
+  decoder->layout = *layout;
+  for (uint32_t plane = 0; plane < SZG_PLANES_MOST; plane++)
+    if (is_coded(layout, plane)) build_decoder_entries(lengths[plane], decoder->entries[plane]);
+}

@@ -1,0 +1,277 @@
+"""cases_lossless.py - every bit of any file there and back; archives without gap arrays; decoders.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import json
+import os
+import struct
+
+import numpy as np
+
+from harness import CliTest, wave
+
+TYPES = {"f32": 4, "f64": 8, "u8": 1, "bf16": 2, "f16": 2, "fp8": 1}
+LINEAR = ("--layout", "linear")
+CPU_LINEAR_DECODERS = ("auto", "serial", "table", "self-sync", "all-offsets")
+
+
+def weights(count, dtype="<u2"):
+    """bf16 weights, N(0, 0.02), or f32 ones."""
+    values = (np.random.default_rng(5).normal(size=count) * 0.02).astype("<f4")
+    return values if dtype == "<f4" else (values.view("<u4") >> 16).astype("<u2")
+
+
+def safetensors(tensors):
+    """A file as the format has it: the header's size, a header of JSON, the tensors' bytes."""
+    header, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, (dtype, shape, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape,
+                        "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+class ThereAndBack(CliTest):
+    def restored(self, name, *options):
+        """What the archive of a file gives back, by its listing and its bytes."""
+        self.succeed("-z", "-q", "-f", "-m", "lossless", *options, name)
+        self.succeed("-x", "-q", "-f", "-o", "back", name + ".szg")
+        return self.succeed_json("-l", name + ".szg"), self.read("back")
+
+    def test_every_type_by_option_and_by_extension(self):
+        content = weights(4000).tobytes()
+        for dtype, width in TYPES.items():
+            for name, options in ((f"a.{dtype}", ()), ("a.dat", ("-t", dtype))):
+                with self.subTest((dtype, name)):
+                    self.write(name, content)
+                    listing, back = self.restored(name, *options)
+                    self.assertEqual(back, content)
+                    self.assertEqual((listing["dtype"], listing["dims"], listing["mode"]),
+                                     (dtype, [8000 // width], "lossless"))
+
+    def test_options_that_it_has_use_for(self):
+        self.write("a_80x50.bf16", weights(4000).tobytes())
+        for options in (("--zstd",), ("--frame", "64"), ("-j", "3"), ("-V",), ("-b", "cpu"),
+                        ("--layout", "tile"), ("--decoder", "table", "-V")):
+            with self.subTest(options):
+                listing, back = self.restored("a_80x50.bf16", *options)
+                self.assertEqual(back, weights(4000).tobytes())
+                self.assertEqual(listing["dims"], [80, 50])
+        self.assertEqual(listing["frames"], 1)
+
+    def test_a_slab(self):
+        self.write("a_80x50.bf16", weights(4000).tobytes())
+        self.succeed("-zq", "-m", "lossless", "a_80x50.bf16")
+        self.succeed("-xq", "--slab", "7:30", "-o", "slab", "a_80x50.bf16.szg")
+        self.assertEqual(self.read("slab"), weights(4000)[350:1500].tobytes())
+
+    def test_safetensors(self):
+        content = safetensors({
+            "embed.weight": ("BF16", [100, 60], weights(6000).tobytes()),
+            "norm.weight": ("F32", [300], weights(300, "<f4").tobytes())})
+        self.write("model.safetensors", content)
+        listing, back = self.restored("model.safetensors")
+        self.assertEqual(back, content)
+        self.assertEqual((listing["dtype"], listing["dims"]), ("u8", [len(content)]))
+        self.assertLess(listing["archive_bytes"], len(content))
+
+    def test_any_file_is_bytes(self):
+        for name, content in (("text", b"the quick brown fox\n" * 300), ("a.tar.gz", os.urandom(999)),
+                              ("one.byte", b"\0"), ("odd.bin", bytes(4097))):
+            with self.subTest(name):
+                self.write(name, content)
+                listing, back = self.restored(name)
+                self.assertEqual(back, content)
+                self.assertEqual(listing["dtype"], "u8")
+
+    def test_standard_input(self):
+        content = weights(2000).tobytes()
+        archive = self.succeed("-z", "-q", "-m", "lossless", "-t", "bf16", "-", stdin=content,
+                               binary=True).out
+        self.assertEqual(self.succeed("-x", "-q", "-", stdin=archive, binary=True).out, content)
+
+    def test_npy_files_of_floats(self):
+        for array in (wave(30, 20), wave(30, 20, dtype=">f8"), np.asfortranarray(wave(8, 9, 7))):
+            array[0, 1] = np.nan
+            np.save(self.path("a.npy"), array)
+            content = self.read("a.npy")
+            self.succeed("-zqV", "-f", "-m", "lossless", "a.npy")
+            os.remove(self.path("a.npy"))
+            self.succeed("-xq", "a.npy.szg")
+            self.assertEqual(self.read("a.npy"), content)
+            self.assertIn(self.succeed_json("-l", "a.npy.szg")["dtype"], ("f32", "f64"))
+
+    def test_npy_files_of_other_values_are_bytes(self):
+        for dtype in ("<i2", "<f2", "|b1", "<c8"):
+            with self.subTest(dtype):
+                np.save(self.path("a.npy"), np.arange(300).astype(dtype))
+                content = self.read("a.npy")
+                self.succeed("-zqV", "-f", "-m", "lossless", "a.npy")
+                self.succeed("-xqf", "--compare", "a.npy", "-o", "b.npy", "a.npy.szg")
+                self.assertEqual(self.read("b.npy"), content)
+
+    def test_an_npy_file_as_bytes_gets_no_second_header(self):
+        np.save(self.path("a.npy"), wave(30, 20))
+        content = self.read("a.npy")
+        self.succeed("-zq", "-m", "lossless", "-t", "u8", "a.npy")
+        for output in ([], ["-o", "b.npy"], ["-o", "c"]):
+            self.succeed("-xqf", *output, "a.npy.szg")
+            self.assertEqual(self.read(output[1] if output else "a.npy"), content)
+
+    def test_types_that_are_not_written_as_npy(self):
+        self.write("a.f16", weights(400).tobytes())
+        self.succeed("-zq", "-m", "lossless", "a.f16")
+        self.assert_refused(["-x", "-o", "b.npy", "a.f16.szg"], 1, "a.f16.szg: holds f16 values, "
+                            "which are not written as .npy; name another output with -o")
+
+
+class Reports(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a.bf16", weights(4000).tobytes())
+
+    def test_lines(self):
+        number = r"[0-9.]+(e[+-]?[0-9]+)?"
+        out = self.succeed("-z", "-m", "lossless", "a.bf16").out
+        self.assertRegex(out, rf"\Aa\.bf16 -> a\.bf16\.szg  ratio {number}  8\.00 kB -> {number} kB"
+                         rf"  lossless  {number} GB/s\n\Z")
+        out = self.succeed("-zVf", "-m", "lossless", "a.bf16").out
+        self.assertRegex(out, rf"  lossless  {number} GB/s  the same bits\n\Z")
+        out = self.succeed("-x", "-o", "b", "--compare", "a.bf16", "a.bf16.szg").out
+        self.assertRegex(out, rf"  lossless  {number} GB/s  the same bits\n\Z")
+
+    def test_a_listing_has_planes_and_decoders(self):
+        self.succeed("-zq", "-m", "lossless", "a.bf16")
+        out = self.succeed("-l", "a.bf16.szg").out
+        self.assertRegex(out, r"\Aa\.bf16\.szg\n  field    bf16 4000\n  size     [^\n]+\n"
+                         r"  bound    lossless: every bit comes back\n"
+                         r"  format   version 3, tile layout, 1 frame of 4000 rows\n"
+                         r"  decoders auto table\n  frame 0: rows 0:4000, planes cs, [0-9]+ bytes\n"
+                         r"    codebook +stored +128 of +128 bytes at [0-9]+\n")
+        told = self.succeed_json("-l", "a.bf16.szg")
+        self.assertEqual((told["decoders"], told["has_gaps"], told["format_version"]),
+                         ("auto table", False, 3))
+        self.assertEqual((told["frame_list"][0]["kind"], told["frame_list"][0]["planes"]),
+                         ("planes", "cs"))
+
+    def test_json_has_figures(self):
+        told = self.succeed_json("-zV", "-m", "lossless", "a.bf16")
+        self.assertEqual((told["mode"], told["bound"], told["absolute_bound"], told["max_error"],
+                          told["values_over_bound"]), ("lossless", 0, 0, 0, 0))
+
+    def test_another_file_is_not_the_original(self):
+        self.succeed("-zq", "-m", "lossless", "a.bf16")
+        other = weights(4000)
+        other[77] ^= 1
+        self.write("other.bf16", other.tobytes())
+        result = self.run_szgpu("-x", "-o", "b", "--compare", "other.bf16", "a.bf16.szg")
+        self.assertEqual((result.code, result.err), (4, "szgpu: a.bf16.szg: differs from other.bf16 "
+                         "by more than the bound at 1 of 4000 values, by up to 1; check that it is "
+                         "the original\n"))
+        self.assertTrue(result.out.endswith("  not the same bits\n"), result)
+
+    def test_signs_of_zero_and_nans_are_compared_by_their_bits(self):
+        for field, other in ((0x80000000, 0), (0x7FC00001, 0x7FC00002)):
+            self.write("z.f32", struct.pack("<I", field) * 9)
+            self.write("other.f32", struct.pack("<I", other) * 9)
+            self.succeed("-zqf", "-m", "lossless", "z.f32")
+            result = self.run_szgpu("-xfq", "-o", "b", "--compare", "other.f32", "z.f32.szg")
+            self.assertEqual(result.code, 4, result)
+
+
+class Refusals(CliTest):
+    def refused(self, *options, sentence, name="wave_10x20.f32"):
+        self.field()
+        self.assert_refused(["-z", *options, name], 1, f"{name}: {sentence}")
+
+    def test_what_has_no_use_without_loss(self):
+        for options, sentence in (
+                (["-e", "1e-3"], "-e has no use with -m lossless; leave one of them out"),
+                (["--fill", "1e20"], "--fill has no use with -m lossless; leave one of them out"),
+                (LINEAR, "--layout linear has no lossless mode; leave --layout or -m lossless out"),
+                (["--no-gap"],
+                 "--no-gap is for the linear layout; add --layout linear or leave it out")):
+            with self.subTest(options):
+                self.refused("-m", "lossless", *options, sentence=sentence)
+
+    def test_types_that_have_no_bound(self):
+        for dtype in ("u8", "bf16", "f16", "fp8"):
+            with self.subTest(dtype):
+                sentence = "is compressed without loss only; add -m lossless"
+                self.refused("-e", "1", "-t", dtype, sentence=f"-t {dtype} {sentence}")
+                self.write(f"a.{dtype}", bytes(80))
+                self.refused("-e", "1", name=f"a.{dtype}", sentence=f"holds {dtype}, which {sentence}")
+
+    def test_safetensors_have_no_bound(self):
+        self.write("a.safetensors", bytes(80))
+        self.refused("-e", "1", name="a.safetensors", sentence="holds u8, which is compressed "
+                     "without loss only; add -m lossless")
+
+    def test_no_gap_array_in_the_tile_layout(self):
+        sentence = "--no-gap is for the linear layout; add --layout linear or leave it out"
+        self.refused("-e", "1e-3", "--no-gap", sentence=sentence)
+        self.refused("-e", "1e-3", "--no-gap", "--layout", "tile", sentence=sentence)
+
+    def test_a_size_that_is_no_whole_number_of_values(self):
+        self.write("a.bf16", bytes(801))
+        self.refused("-m", "lossless", name="a.bf16", sentence="has 801 bytes, which is no whole "
+                     "number of bf16 values; correct the file or -t")
+
+    def test_verifying_by_a_decoder_that_does_not_read_it(self):
+        for decoder in ("serial", "self-sync", "all-offsets"):
+            self.refused("-V", "-m", "lossless", "--decoder", decoder, sentence=f"--decoder {decoder} "
+                         "does not read such archives, so --verify cannot use it; leave one of the "
+                         "two out")
+        self.refused("-V", "-e", "1", "--decoder", "self-sync", sentence="--decoder self-sync does "
+                     "not read such archives, so --verify cannot use it; leave one of the two out")
+
+
+class Decoders(CliTest):
+    def test_all_read_linear_archives_alike(self):
+        for no_gap in ((), ("--no-gap",)):
+            name = self.archive("a_40x50.f32", "-f", *LINEAR, *no_gap, dims=(40, 50))
+            self.succeed("-xqf", "-o", "back", name)
+            expected = self.read("back")
+            for decoder in CPU_LINEAR_DECODERS:
+                for threads in ("1", "3"):
+                    self.succeed("-xqf", "-o", "b", "--decoder", decoder, "-j", threads, name)
+                    self.assertEqual(self.read("b"), expected, decoder)
+                self.succeed("-xqf", "-o", "s", "--decoder", decoder, "--slab", "3:9", name)
+                self.assertEqual(self.read("s"), expected[600:1800], decoder)
+                self.succeed("-zqVf", "-e", "1e-3", *LINEAR, *no_gap, "--decoder", decoder,
+                             "a_40x50.f32")
+
+    def test_a_listing_says_which_ones_read_it(self):
+        for options, decoders, has_gaps in (
+                ((), "auto serial table", False),
+                (LINEAR, "auto serial table gap-array chunked self-sync all-offsets", True),
+                ((*LINEAR, "--no-gap"), "auto serial table chunked self-sync all-offsets", False)):
+            name = self.archive("a.f32", "-f", *options)
+            self.assertIn(f"\n  decoders {decoders}\n", self.succeed("-l", name).out)
+            told = self.succeed_json("-l", name)
+            self.assertEqual((told["decoders"], told["has_gaps"]), (decoders, has_gaps))
+
+    def test_one_that_does_not_read_it_is_refused(self):
+        name = self.archive()
+        for decoder in ("self-sync", "all-offsets"):
+            self.assert_refused(["-x", "-o", "b", "--decoder", decoder, name], 1, f"{name}: is not "
+                                f"read by --decoder {decoder}; choose from auto serial table, or "
+                                "leave it out")
+        self.write("a.bf16", weights(400).tobytes())
+        self.succeed("-zq", "-m", "lossless", "a.bf16")
+        self.assert_refused(["-x", "-o", "b", "--decoder", "serial", "a.bf16.szg"], 1, "a.bf16.szg: "
+                            "is not read by --decoder serial; choose from auto table, or leave it "
+                            "out")
+
+    def test_an_archive_without_gaps_has_version_3_and_two_sections_less(self):
+        gaps = {"gap array", "sequence codes"}
+        with_gaps = self.succeed_json("-l", self.archive("a_100x90.f32", *LINEAR, dims=(100, 90)))
+        without = self.succeed_json("-l", self.archive("b_100x90.f32", *LINEAR, "--no-gap",
+                                                       dims=(100, 90)))
+        self.assertEqual((with_gaps["format_version"], without["format_version"]), (1, 3))
+        names = [{section["name"] for section in told["frame_list"][0]["sections"]}
+                 for told in (with_gaps, without)]
+        self.assertEqual(names[0] - names[1], gaps)
+        self.assertEqual(names[0], names[1] | gaps)

@@ -1,0 +1,235 @@
+/* planes_cases.cuh - lossless frames to test with: their sections from the CPU and from the device.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_PLANES_CASES_CUH
+#define SZG_PLANES_CASES_CUH
+
+#include "cuda/cuda_test.cuh"
+#include "lossless/planes.h"
+
+namespace {
+
+using cuda_test::DeviceArray;
+using cuda_test::random_below;
+using cuda_test::random_bits;
+
+typedef std::vector<uint8_t> Bytes;
+
+szg_codebook book;
+szg_codebook_work book_work;
+
+/* ---- frames ---- */
+
+/* What a plane's symbols are. */
+enum Symbols { kOne, kTwo, kFew, kSteep, kUniform, kRarest, kSymbolKinds };
+
+inline uint32_t symbol_of(Symbols kind) {
+  switch (kind) {
+    case kOne:
+      return 77;
+    case kTwo:
+      return random_below(50) ? 3 : 250;
+    case kFew: { /* as exponents of weights */
+      uint32_t const drop = (uint32_t)__builtin_ctzll(random_bits() | (uint64_t)1 << 40);
+      return 121 - drop;
+    }
+    case kSteep:
+      return (uint32_t)(random_bits() >> random_below(64)) & 255;
+    case kUniform:
+      return (uint32_t)random_below(256);
+    default:
+      return 200 + (uint32_t)random_below(56);
+  }
+}
+
+struct Frame {
+  uint32_t value_bytes;
+  uint64_t value_count;
+  std::vector<Symbols> planes;
+  Bytes bytes;
+  szg_planes_counts counts;
+  szg_planes_choice choice;
+};
+
+/* A frame, its counts and the choice. is_forced: every plane of several symbols is coded, and one
+ * of kRarest by a book in which its symbols are the rarest. */
+inline Frame make_frame(uint32_t value_bytes, uint64_t value_count,
+                        const std::vector<Symbols> &planes, bool is_forced) {
+  Frame frame = {value_bytes, value_count, planes, Bytes(value_count * value_bytes), {}, {}};
+  for (uint64_t i = 0; i < value_count; i++) {
+    uint64_t turned = 0;
+    for (uint32_t p = 0; p < value_bytes; p++) turned |= (uint64_t)symbol_of(planes[p]) << 8 * p;
+    uint64_t const value = szg_planes_turned_back(turned, value_bytes);
+    memcpy(&frame.bytes[i * value_bytes], &value, value_bytes);
+  }
+  szg_planes_count(frame.bytes.data(), value_count, value_bytes, &frame.counts);
+  szg_planes_choose(&frame.counts, value_count, value_bytes, &book, &book_work, &frame.choice);
+  for (uint32_t p = 0; is_forced && p < value_bytes; p++) {
+    if (szg_plane_mode(frame.choice.layout.modes, p) == SZG_PLANE_CONSTANT) continue;
+    uint64_t counts[SZG_PLANES_SYMBOLS];
+    for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
+      counts[s] =
+          planes[p] == kRarest ? (s < 200 ? (uint64_t)1 << 30 : 1) : frame.counts.planes[p][s];
+    if (planes[p] == kRarest)
+      for (uint32_t s = 0; s < 8; s++) counts[s] <<= 3 * (8 - s);
+    szg_codebook_build(counts, SZG_PLANES_SYMBOLS, SZG_PLANES_CODE_BITS, &book, &book_work);
+    frame.choice.layout.modes &= ~(3u << 2 * p);
+    frame.choice.layout.modes |= (uint32_t)SZG_PLANE_CODED << 2 * p;
+    memcpy(frame.choice.lengths[p], book.lengths, SZG_PLANES_SYMBOLS);
+  }
+  return frame;
+}
+
+inline uint32_t coded_planes(const szg_planes_layout &layout) {
+  return szg_planes_of_mode(layout.modes, layout.value_bytes, SZG_PLANE_CODED);
+}
+
+inline std::vector<Symbols> random_planes(uint32_t value_bytes) {
+  std::vector<Symbols> planes(value_bytes);
+  for (Symbols &plane : planes) plane = (Symbols)random_below(kSymbolKinds);
+  return planes;
+}
+
+/* A frame's sections. */
+struct Sections {
+  szg_planes_layout layout;
+  uint64_t value_count;
+  Bytes books;
+  std::vector<uint16_t> sizes;
+  std::vector<uint32_t> words;
+  Bytes stored;
+};
+
+inline uint32_t tile_values(uint64_t value_count, uint64_t tile) {
+  uint64_t const left = value_count - tile * SZG_TILE_VALUES;
+  return (uint32_t)szg_lesser_u64(left, SZG_TILE_VALUES);
+}
+
+inline Sections encode_on_cpu(const Frame &frame) {
+  static szg_planes_encoder encoder;
+  szg_planes_encoder_build(&frame.choice, &encoder);
+  szg_planes_layout const layout = frame.choice.layout;
+  Sections sections = {layout,
+                       frame.value_count,
+                       Bytes(szg_planes_book_bytes(&layout)),
+                       {},
+                       {},
+                       Bytes(szg_planes_stored_bytes(&layout, frame.value_count))};
+  if (!sections.books.empty()) szg_planes_books_write(&frame.choice, sections.books.data());
+  for (uint64_t t = 0; t < szg_planes_tile_count(frame.value_count); t++) {
+    static uint32_t words[SZG_PLANES_TILE_MOST_WORDS + 2];
+    uint64_t const first = t * SZG_TILE_VALUES;
+    uint32_t const count = szg_planes_encode_tile(
+        &encoder, &frame.bytes[first * frame.value_bytes], tile_values(frame.value_count, t),
+        (uint8_t *)words, sections.stored.data() + (sections.stored.empty() ? 0 : first),
+        szg_stored_plane_bytes(frame.value_count));
+    sections.words.insert(sections.words.end(), words, words + count);
+    if (coded_planes(layout) > 0) sections.sizes.push_back((uint16_t)count);
+  }
+  return sections;
+}
+
+/* ---- the device ---- */
+
+/* An arena's worth of device memory. */
+template <class Carve>
+class Work {
+ public:
+  explicit Work(const Carve &carve) : memory_(needed(carve)) {
+    szg_arena arena = {memory_.data(), 0, memory_.count(), false};
+    MUST(carve(&arena));
+  }
+
+ private:
+  static size_t needed(const Carve &carve) {
+    szg_arena arena = {nullptr, 0, 0, false};
+    MUST(carve(&arena));
+    return arena.used_bytes;
+  }
+  DeviceArray<uint8_t> memory_;
+};
+template <class Carve>
+Work<Carve> work_of(const Carve &carve) {
+  return Work<Carve>(carve);
+}
+
+/* offset: of values from alignment. */
+inline Sections encode_on_device(const Frame &frame, uint32_t offset) {
+  szg_planes_layout const layout = frame.choice.layout;
+  bool const is_coded = coded_planes(layout) > 0;
+  uint64_t const tile_count = szg_planes_tile_count(frame.value_count);
+  Bytes placed(offset, 0xFF);
+  placed.insert(placed.end(), frame.bytes.begin(), frame.bytes.end());
+  DeviceArray<uint8_t> values(placed);
+  std::vector<szg_planes_encoder> host_encoder(1);
+  szg_planes_encoder_build(&frame.choice, host_encoder.data());
+  DeviceArray<szg_planes_encoder> encoder(host_encoder);
+  DeviceArray<uint16_t> sizes(is_coded ? tile_count : 0);
+  DeviceArray<uint8_t> stored(szg_planes_stored_bytes(&layout, frame.value_count));
+  szg_planes_output_cuda output = {};
+  output.layout = layout;
+  output.values = values.data() + offset;
+  output.value_count = frame.value_count;
+  output.encoder = encoder.data();
+  output.sizes = sizes.data();
+  output.stored = stored.data();
+  auto const work = work_of([&](szg_arena *arena) {
+    return szg_planes_output_carve_cuda(arena, &layout, frame.value_count, &output);
+  });
+  uint64_t word_count = 0;
+  if (is_coded) {
+    MUST(szg_planes_measure_cuda(&output, cuda_test::stream));
+    MUST(cudaStreamSynchronize(cuda_test::stream));
+    MUST(cudaMemcpy(&word_count, output.first_words + tile_count, sizeof word_count,
+                    cudaMemcpyDeviceToHost));
+  }
+  DeviceArray<uint32_t> words(word_count);
+  output.words = words.data();
+  MUST(szg_planes_write_cuda(&output, cuda_test::stream));
+  Sections sections = {layout,       frame.value_count, Bytes(szg_planes_book_bytes(&layout)),
+                       sizes.host(), words.host(),      stored.host()};
+  if (!sections.books.empty()) szg_planes_books_write(&frame.choice, sections.books.data());
+  return sections;
+}
+
+/* What became of bytes of a frame. */
+struct Decoded {
+  Bytes bytes; /* with kGuardBytes before and behind */
+  bool is_bad;
+  uint32_t counter;
+};
+constexpr uint32_t kGuardBytes = 64;
+constexpr uint8_t kGuard = 0xA5; /* as DeviceArray leaves it */
+
+/* offset: of the bytes from alignment. */
+inline Decoded decode_on_device(const Sections &sections, uint64_t first, uint64_t count,
+                                uint32_t offset) {
+  DeviceArray<uint8_t> books(sections.books), stored(sections.stored);
+  DeviceArray<uint16_t> sizes(sections.sizes);
+  DeviceArray<uint32_t> words(sections.words);
+  DeviceArray<uint8_t> bytes(2 * kGuardBytes + offset + count);
+  DeviceArray<szg_verdict> verdict(1);
+  verdict.zero();
+  szg_planes_input_cuda input = {};
+  input.layout = sections.layout;
+  input.value_count = sections.value_count;
+  input.books = books.data();
+  input.sizes = sizes.data();
+  input.words = words.data();
+  input.word_count = sections.words.size();
+  input.stored = stored.data();
+  auto const work = work_of([&](szg_arena *arena) {
+    return szg_planes_input_carve_cuda(arena, &sections.layout, sections.value_count, &input);
+  });
+  MUST(szg_planes_open_cuda(&input, verdict.data(), cuda_test::stream));
+  MUST(szg_planes_decode_cuda(&input, first, count, bytes.data() + kGuardBytes + offset,
+                              verdict.data(), cuda_test::stream));
+  Decoded decoded = {bytes.host(), verdict.host()[0].bad_data != 0, 1};
+  MUST(cudaMemcpy(&decoded.counter, input.counter, sizeof decoded.counter, cudaMemcpyDeviceToHost));
+  decoded.bytes.erase(decoded.bytes.begin(), decoded.bytes.begin() + offset);
+  return decoded;
+}
+
+} // namespace
+
+#endif

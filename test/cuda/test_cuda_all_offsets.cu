@@ -1,0 +1,277 @@
+/* test_cuda_all_offsets.cu - decoding from every bit on the device: the serial decoder's codes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "huffman/all_offsets.h"
+
+#include <memory>
+#include <string>
+
+#include "cuda/decode_cases.cuh"
+
+namespace {
+
+using namespace cuda_test;
+using namespace decode_cases;
+
+typedef szg_all_offsets_options_cuda Options;
+
+constexpr size_t kGuardCodes = 64; /* after the codes */
+
+std::unique_ptr<Coder> coder(new Coder);
+
+/* ---- choices ---- */
+
+/* Whether a block of the device has the room. */
+bool is_possible(const Options &options) {
+  szg_arena arena = {};
+  szg_all_offsets_tables_cuda tables;
+  szgpu_status const status = szg_all_offsets_carve_cuda(&arena, &options, 1, 16, &tables);
+  if (status != SZGPU_UNSUPPORTED) MUST(status);
+  return status == SZGPU_OK;
+}
+
+/* Windows of one word and more, in batches that the stream fills and does not. */
+std::vector<Options> all_options() {
+  std::vector<Options> all, possible;
+  for (bool skips : {false, true})
+    for (bool is_narrow : {false, true}) {
+      all.push_back({{32, 70, skips, is_narrow}, true, 32});
+      all.push_back({{96, 1, skips, is_narrow}, true, 32});
+      all.push_back({{256, 1 << 17, skips, is_narrow}, true, 32});
+      all.push_back({{256, 1000, skips, is_narrow}, true, 64});
+      all.push_back({{1024, 130, skips, is_narrow}, true, 1024});
+      all.push_back({{2048, 64, skips, is_narrow}, true, 256});
+      all.push_back({{256, 500, skips, is_narrow}, false, 0});
+      all.push_back({{32, 4097, skips, is_narrow}, false, 0});
+      all.push_back({{1 << 15, 3, skips, is_narrow}, false, 0});
+      all.push_back({{1 << 22, 1, skips, is_narrow}, false, 0}); /* the paper's */
+    }
+  for (const Options &options : all)
+    if (is_possible(options)) possible.push_back(options);
+  return possible;
+}
+
+std::string text_of(const Options &o) {
+  return std::to_string(o.tables.window_bits) + " bits x " + std::to_string(o.tables.slot_count) +
+         (o.tables.skips_none ? " skips" : "") + (o.tables.is_narrow ? " narrow" : "") +
+         (o.is_shared ? " shared, " + std::to_string(o.window_threads) : "");
+}
+
+/* ---- on the device ---- */
+
+struct DeviceBook {
+  DeviceArray<uint8_t> memory{szg_decode_book_bytes_cuda()};
+
+  const szg_decode_book_cuda *book() const { return (const szg_decode_book_cuda *)memory.data(); }
+  explicit DeviceBook(uint32_t symbol_count) {
+    DeviceArray<uint8_t> const section(coder->section);
+    DeviceArray<szg_verdict> verdict(1);
+    verdict.zero();
+    MUST(szg_decode_book_build_cuda(section.data(), section.count(), symbol_count,
+                                    (szg_decode_book_cuda *)memory.data(), verdict.data(), stream));
+    CHECK(verdict.host()[0].bad_data == 0, "%u symbols", symbol_count);
+  }
+};
+
+/* Lengths of the book's codes. */
+struct Lengths {
+  uint32_t shortest = 16, longest = 1;
+  explicit Lengths(bool is_any) {
+    for (uint32_t s = 0; s < coder->book.symbol_count; s++) {
+      uint32_t const length = coder->book.lengths[s];
+      if (!length) continue;
+      shortest = std::min(shortest, length);
+      longest = std::max(longest, length);
+    }
+    if (is_any) shortest = 1, longest = 16;
+  }
+};
+
+struct Decoded {
+  bool is_refused, is_guard_whole;
+  Codes codes;
+};
+
+/* Twice, with the same memory; the second one counts. */
+Decoded decode(const Options &options, const Lengths &lengths, const DeviceBook &book,
+               const Stream &s) {
+  DeviceArray<uint32_t> const words(s.words);
+  DeviceArray<uint64_t> const bit_count(std::vector<uint64_t>{s.bit_count});
+  DeviceArray<szg_verdict> verdict(1);
+  DeviceArray<uint16_t> codes(s.code_count + kGuardCodes);
+  szg_linear_input_cuda input = {};
+  input.words = words.data();
+  input.word_count = words.count();
+  input.code_count = s.code_count;
+  input.bit_count = bit_count.data();
+  szg_arena arena = {};
+  szg_all_offsets_tables_cuda tables;
+  MUST(szg_all_offsets_carve_cuda(&arena, &options, lengths.shortest, lengths.longest, &tables));
+  DeviceArray<uint8_t> const memory(arena.used_bytes);
+  arena = {memory.data(), 0, arena.used_bytes, false};
+  MUST(szg_all_offsets_carve_cuda(&arena, &options, lengths.shortest, lengths.longest, &tables));
+  for (int run = 0; run < 2; run++) {
+    codes.poison();
+    verdict.zero();
+    MUST(szg_decode_all_offsets_cuda(&tables, book.book(), &input, codes.data(), verdict.data(),
+                                     stream));
+  }
+  Decoded result = {verdict.host()[0].bad_data != 0, true, codes.host()};
+  for (size_t i = s.code_count; i < result.codes.size(); i++)
+    result.is_guard_whole &= result.codes[i] == 0xA5A5;
+  result.codes.resize(s.code_count);
+  return result;
+}
+
+/* What the serial decoder makes of the bits alone. */
+bool serial(const Stream &s, Codes *codes) {
+  szg_linear_input const input = s.host_input();
+  codes->assign(s.code_count, 0);
+  szg_code_run const run = {0, s.bit_count, (uint32_t)s.code_count, codes->data()};
+  return szg_decode_serial(&coder->index, &input, &run, 1) == SZGPU_OK;
+}
+
+/* Refused just if the serial decoder refuses it, else with the same codes. */
+bool agrees(const Options &options, const Lengths &lengths, const DeviceBook &book, const Stream &s,
+            const char *what) {
+  Codes expected;
+  bool const is_sound = serial(s, &expected);
+  Decoded const result = decode(options, lengths, book, s);
+  std::string const text = text_of(options);
+  CHECK(result.is_refused == !is_sound, "%s, %s: %srefused", what, text.c_str(),
+        result.is_refused ? "" : "not ");
+  CHECK(!is_sound || result.codes == expected, "%s, %s: other codes", what, text.c_str());
+  CHECK(result.is_guard_whole, "%s, %s: written past the end", what, text.c_str());
+  return is_sound;
+}
+
+/* ---- claims ---- */
+
+void every_choice_gives_the_codes_back() {
+  size_t const counts[] = {1, 2, 31, 33, 255, 1000, 4097, 40009};
+  std::vector<Options> const all = all_options();
+  size_t round = 0;
+  for (const Source &source : sources) {
+    coder->build(source, {});
+    DeviceBook const book(source.symbol_count);
+    for (size_t count : counts) {
+      Codes codes = draw_codes(source, count);
+      for (uint16_t &code : codes)
+        while (!coder->book.lengths[code]) code = draw(source, 0);
+      Stream const s(*coder, codes, line_of(count));
+      for (size_t i = 0; i < all.size(); i++, round++) {
+        if (count > 300 && (i + round / all.size()) % 4) continue; /* for time */
+        if (all[i].tables.slot_count == 1 && all[i].tables.window_bits < 256 && count > 1000)
+          continue; /* a batch a window */
+        bool const is_sound = agrees(all[i], Lengths(round % 3 == 0), book, s, source.name);
+        CHECK(is_sound, "%s: the serial decoder refuses", source.name);
+      }
+    }
+  }
+}
+
+void large_streams() {
+  for (double theta : {0.05, 0.5, 0.97}) {
+    Source const source = {"large", 1024, Source::GEOMETRIC, theta};
+    Codes const codes = draw_codes(source, 5000011);
+    coder->build(source, codes);
+    DeviceBook const book(source.symbol_count);
+    Stream const s(*coder, codes, line_of(codes.size()));
+    Options shared = SZG_ALL_OFFSETS_DEFAULTS_CUDA, rows = shared;
+    rows.is_shared = false;
+    rows.tables.slot_count = 1 << 13;
+    Options paper = {{1 << 25, 1, false, false}, false, 0};
+    Options blocks = {{4096, 1 << 10, true, true}, true, 512};
+    for (const Options &options : {shared, rows, paper, blocks})
+      if (is_possible(options)) agrees(options, Lengths(false), book, s, source.name);
+  }
+}
+
+void counts_that_lie_are_refused(const DeviceBook &book, const Stream &sound,
+                                 const Options &options) {
+  for (int change : {1, -1, 5, 100000}) {
+    Stream s = sound;
+    s.code_count += (uint64_t)change;
+    CHECK(!agrees(options, Lengths(false), book, s, "codes"), "%d codes", change);
+  }
+  for (int change : {-1, -7, -31}) { /* with as many words */
+    Stream s = sound;
+    s.bit_count += (uint64_t)change;
+    if ((s.bit_count + 31) / 32 == s.words.size()) agrees(options, Lengths(false), book, s, "bits");
+  }
+  /* More bits than there are words, and far fewer. */
+  for (uint64_t bits : {sound.bit_count + 3200, sound.bit_count / 2, (uint64_t)0, UINT64_MAX}) {
+    Stream s = sound;
+    s.bit_count = bits;
+    Decoded const result = decode(options, Lengths(false), book, s);
+    CHECK(result.is_refused, "%s: bits that words are not", text_of(options).c_str());
+    CHECK(result.is_guard_whole, "%s: written past the end", text_of(options).c_str());
+  }
+}
+
+void damaged_streams_are_decoded_as_serially() {
+  std::vector<Options> const all = all_options();
+  for (const Source &source : sources) {
+    if (source.symbol_count > 4096) continue; /* for time */
+    Codes const codes = draw_codes(source, 3001);
+    coder->build(source, codes);
+    DeviceBook const book(source.symbol_count);
+    Stream const sound(*coder, codes, line_of(codes.size()));
+    for (size_t i = 0; i < all.size(); i++) {
+      if (all[i].tables.slot_count == 1 && all[i].tables.window_bits < 256) continue;
+      for (int round = 0; round < 4; round++) {
+        Stream s = sound;
+        for (int bit = 0; bit <= round; bit++) {
+          uint64_t const at = random_below(s.bit_count);
+          s.words[at / 32] ^= 0x80000000u >> at % 32;
+        }
+        agrees(all[i], Lengths(false), book, s, source.name);
+      }
+      if (i % 5 == 0) counts_that_lie_are_refused(book, sound, all[i]);
+    }
+  }
+}
+
+/* Tables for longer or shorter codes than the book has: refused, and nothing else. */
+void books_that_do_not_fit_are_refused() {
+  Source const source = {"lengths 1 to 16", 64, Source::STEEP, 0};
+  Codes const codes = draw_codes(source, 20011);
+  coder->build(source, codes);
+  DeviceBook const book(source.symbol_count);
+  Stream const s(*coder, codes, line_of(codes.size()));
+  Lengths few(false);
+  few.shortest = 2;
+  few.longest = 7;
+  for (const Options &options : all_options()) {
+    if (options.tables.slot_count == 1 && options.tables.window_bits < 256) continue;
+    Decoded const result = decode(options, few, book, s);
+    CHECK(result.is_refused && result.is_guard_whole, "%s", text_of(options).c_str());
+  }
+}
+
+void streams_of_nothing() {
+  Source const source = {"2.4 bits", 1024, Source::GEOMETRIC, 0.5};
+  coder->build(source, {});
+  DeviceBook const book(source.symbol_count);
+  Stream empty(*coder, {512}, line_of(1));
+  empty.words.clear();
+  empty.bit_count = empty.code_count = 0;
+  for (const Options &options : all_options()) {
+    Stream s = empty;
+    CHECK(!decode(options, Lengths(false), book, s).is_refused, "%s", text_of(options).c_str());
+    s.code_count = 3;
+    CHECK(decode(options, Lengths(false), book, s).is_refused, "%s", text_of(options).c_str());
+  }
+}
+
+} // namespace
+
+int main() {
+  begin();
+  every_choice_gives_the_codes_back();
+  large_streams();
+  damaged_streams_are_decoded_as_serially();
+  books_that_do_not_fit_are_refused();
+  streams_of_nothing();
+  return end();
+}

@@ -1,0 +1,239 @@
+/* test_cuda_lossless.c - without loss, too, both backends write the same and restore every bit.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Linear archives without gap arrays are here too: the other ones of format version 3.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_support.h"
+
+static szgpu_params lossless_params(void) {
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.mode = SZGPU_MODE_LOSSLESS;
+  params.bound = 0;
+  return params;
+}
+
+/* Fields of every kind of byte: what planes there are, which pay and which are one symbol. */
+enum { WEIGHTS, NOISE, ZEROS, STEPS, RARE, FIELD_KINDS };
+
+/* About normal, as a sum of uniform numbers is: most exponents are few. */
+static float weight(uint64_t i) {
+  float sum = 0;
+  for (unsigned k = 0; k < 4; k++) sum += (float)(test_hash(4 * i + k) >> 40) * 0x1p-24f - 0.5f;
+  return 0.02f * sum;
+}
+
+static void put_weight(szgpu_dtype dtype, uint8_t *to, uint64_t i) {
+  float const value = weight(i);
+  double const wide = (double)value;
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  size_t const bytes = test_dtype_bytes(dtype);
+  if (dtype == SZGPU_F64)
+    memcpy(to, &wide, sizeof wide);
+  else
+    memcpy(to, (const uint8_t *)&bits + 4 - bytes, bytes); /* the upper ones: bf16 and its like */
+}
+
+static uint8_t *make_field(const szgpu_shape *shape, int kind) {
+  if (kind == NOISE) return test_make_bits(shape);
+  size_t const width = test_dtype_bytes(shape->dtype);
+  uint64_t const count = test_value_count(shape);
+  uint8_t *const field = test_allocate(count * width);
+  for (uint64_t i = 0; i < count; i++) {
+    memset(field + i * width, 0, width);
+    if (kind == WEIGHTS) put_weight(shape->dtype, field + i * width, i);
+    if (kind == STEPS) field[i * width] = (uint8_t)(i / 700);
+    if (kind == RARE && test_hash(i) % 997 == 0) field[i * width + width - 1] = (uint8_t)i;
+  }
+  return field;
+}
+
+/* The archive is the CPU's, and what the GPU restores of it the CPU's, too. */
+static void compare(szgpu_params params, szgpu_shape shape, const void *field) {
+  cuda_case const c = {params, shape, field};
+  cuda_compare(&c);
+}
+
+static void every_type_of_every_length(void **state) {
+  (void)state;
+  static const uint64_t lengths[] = {1,    2,    3,    5,    15,   16,    17,    127,    128,
+                                     129,  255,  511,  1023, 2047, 4093,  4095,  4096,   4097,
+                                     4100, 8191, 8192, 8193, 9999, 16384, 65537, 100003, 1000003};
+  size_t number = 0;
+  for (size_t i = 0; i < ARRAY_COUNT(lengths); i++)
+    for (int dtype = SZGPU_F32; dtype <= SZGPU_FP8; dtype++)
+      for (int kind = 0; kind < FIELD_KINDS; kind++) {
+        number++;
+        if (cuda_is_quick() && (number % 13 || lengths[i] > 20000)) continue;
+        szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 1, lengths[i], 0, 0, 0);
+        uint8_t *const field = make_field(&shape, kind);
+        szgpu_params params = lossless_params();
+        params.zstd_level = number % 7 == 1 ? 3 : 0;
+        compare(params, shape, field);
+        free(field);
+      }
+  cuda_assert_no_complaints();
+}
+
+static void shapes_and_frames(void **state) {
+  (void)state;
+  for (size_t s = 0; s < test_awkward_shape_count; s++)
+    for (int dtype = SZGPU_F32; dtype <= SZGPU_FP8; dtype++) {
+      if (cuda_is_quick() && (s + (size_t)dtype) % 5) continue;
+      szgpu_shape shape = test_awkward_shapes[s];
+      shape.dtype = (szgpu_dtype)dtype;
+      uint8_t *const field = make_field(&shape, WEIGHTS);
+      szgpu_params params = lossless_params();
+      compare(params, shape, field);
+      params.frame_rows = 1;
+      compare(params, shape, field);
+      free(field);
+    }
+  cuda_assert_no_complaints();
+}
+
+/* Bytes whose width is found: frames of other widths, one after the other. */
+static void bytes_of_many_widths(void **state) {
+  (void)state;
+  enum { PART = 131072 };
+  static const szgpu_dtype types[] = {SZGPU_F64, SZGPU_BF16, SZGPU_F32, SZGPU_U8};
+  szgpu_shape const shape = test_shape(SZGPU_U8, 1, 4 * PART, 0, 0, 0);
+  uint8_t *const bytes = test_allocate(4 * PART);
+  for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
+    szgpu_shape const wide = test_shape(types[i], 1, PART / test_dtype_bytes(types[i]), 0, 0, 0);
+    uint8_t *const values = make_field(&wide, WEIGHTS);
+    memcpy(bytes + i * PART, values, PART);
+    free(values);
+  }
+  szgpu_params params = lossless_params();
+  compare(params, shape, bytes);
+  params.frame_rows = PART;
+  compare(params, shape, bytes);
+  params.frame_rows = PART / 4 + 4096;
+  compare(params, shape, bytes);
+  free(bytes);
+  cuda_assert_no_complaints();
+}
+
+/* Rows that begin and end within tiles and within runs. */
+static void slabs(void **state) {
+  (void)state;
+  szgpu_params const params = lossless_params();
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_FP8; dtype++) {
+    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 2, 300, 77, 0, 0);
+    size_t const row_bytes = 77 * test_dtype_bytes(shape.dtype);
+    uint8_t *const field = make_field(&shape, WEIGHTS);
+    test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
+    for (uint64_t i = 0; i < (cuda_is_quick() ? 5 : 60); i++) {
+      uint64_t const first = test_hash(i) % 300, count = 1 + test_hash(i + 1000) % (300 - first);
+      uint8_t *const slab = test_allocate(count * row_bytes);
+      memset(slab, 0xA5, count * row_bytes);
+      szgpu_status const status = szgpu_decompress_slab(
+          cuda_gpus[0], archive.bytes, archive.byte_count, first, count, slab, count * row_bytes);
+      if (status != SZGPU_OK || memcmp(slab, field + first * row_bytes, count * row_bytes) != 0)
+        cuda_complain(NULL, "rows %llu on of type %d: %s", (unsigned long long)first, dtype,
+                      szgpu_status_text(status));
+      free(slab);
+    }
+    free(archive.bytes);
+    free(field);
+  }
+  cuda_assert_no_complaints();
+}
+
+static void damage_is_named(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_BF16, 1, 9000, 0, 0, 0);
+  szgpu_params const params = lossless_params();
+  uint8_t *const field = make_field(&shape, WEIGHTS), *const out = test_allocate(18000);
+  test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
+  size_t const step = cuda_is_quick() ? 997 : 41;
+  for (size_t at = 0; at < archive.byte_count; at += step) {
+    archive.bytes[at] ^= (uint8_t)(1 << at % 8);
+    szgpu_status const status =
+        szgpu_decompress(cuda_gpus[0], archive.bytes, archive.byte_count, out, 18000);
+    if (status == SZGPU_OK || status == SZGPU_DEVICE_ERROR)
+      cuda_complain(NULL, "damage at byte %zu: %s", at, szgpu_status_text(status));
+    archive.bytes[at] ^= (uint8_t)(1 << at % 8);
+  }
+  free(out);
+  free(field);
+  free(archive.bytes);
+  cuda_assert_no_complaints();
+}
+
+static void data_on_the_device(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_BF16, 1, 1 << 20, 0, 0, 0);
+  szgpu_params const params = lossless_params();
+  size_t const bytes = test_field_bytes(&shape);
+  uint8_t *const field = make_field(&shape, WEIGHTS);
+  test_archive expected = test_compress(cuda_cpu, &params, &shape, field);
+  void *const device_field = cuda_copy_of(field, bytes), *const restored = cuda_allocate(bytes);
+  void *const device_archive = cuda_allocate(expected.byte_count);
+  size_t used = 0;
+  assert_int_equal(szgpu_compress(cuda_gpus[0], &params, &shape, device_field, device_archive,
+                                  expected.byte_count - 1, &used),
+                   SZGPU_CAPACITY);
+  assert_int_equal(szgpu_compress(cuda_gpus[0], &params, &shape, device_field, device_archive,
+                                  expected.byte_count, &used),
+                   SZGPU_OK);
+  assert_int_equal(used, expected.byte_count);
+  uint8_t *const found = cuda_host_copy_of(device_archive, used);
+  assert_memory_equal(found, expected.bytes, used);
+  assert_int_equal(szgpu_decompress(cuda_gpus[0], device_archive, used, restored, bytes), SZGPU_OK);
+  uint8_t *const back = cuda_host_copy_of(restored, bytes);
+  assert_memory_equal(back, field, bytes);
+  free(back);
+  free(found);
+  cuda_release(device_archive);
+  cuda_release(restored);
+  cuda_release(device_field);
+  free(expected.bytes);
+  free(field);
+}
+
+/* By every decoder that takes them. */
+static void linear_archives_without_gap_arrays(void **state) {
+  (void)state;
+  static const double bounds[] = {1e-1, 1e-3, 1e-5, 1e-12};
+  for (size_t s = 0; s < test_awkward_shape_count; s++)
+    for (size_t b = 0; b < ARRAY_COUNT(bounds); b++) {
+      if (cuda_is_quick() && (s + b) % 9) continue;
+      szgpu_shape const shape = test_awkward_shapes[s];
+      void *const field = test_make_waves(&shape);
+      szgpu_params params = test_linear_params(SZGPU_MODE_REL, bounds[b]);
+      params.without_gaps = 1;
+      params.frame_rows = s % 3 == 1 ? 1 : 0;
+      compare(params, shape, field);
+      free(field);
+    }
+  szgpu_shape const large = test_shape(SZGPU_F32, 3, 90, cuda_is_quick() ? 20 : 200, 210, 0);
+  void *const field = test_make_waves(&large);
+  for (size_t b = 0; b < ARRAY_COUNT(bounds); b++) {
+    szgpu_params params = test_linear_params(SZGPU_MODE_REL, bounds[b]);
+    params.without_gaps = 1;
+    compare(params, large, field);
+  }
+  free(field);
+  cuda_assert_no_complaints();
+}
+
+int main(void) {
+  int const exit_code = cuda_exit_code();
+  if (exit_code) return exit_code;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_type_of_every_length),
+      cmocka_unit_test(shapes_and_frames),
+      cmocka_unit_test(bytes_of_many_widths),
+      cmocka_unit_test(slabs),
+      cmocka_unit_test(damage_is_named),
+      cmocka_unit_test(data_on_the_device),
+      cmocka_unit_test(linear_archives_without_gap_arrays),
+  };
+  return cmocka_run_group_tests(tests, cuda_make_ctxs, cuda_destroy_ctxs);
+}

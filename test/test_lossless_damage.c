@@ -1,0 +1,368 @@
+/* test_lossless_damage.c - damaged and hostile lossless archives: a named status, never a crash.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * As test_corrupt.c: damage must be found, and an archive that lies with the right checksums may be
+ * accepted, but then any number of threads must restore the same, inside its bytes and the field's.
+ * Blocks are of exactly their size: run this under a sanitizer.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive_edit.h"
+#include "container/format.h"
+#include "lossless_fields.h"
+
+/* Too much memory is to be refused, not to end the test. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+  return "allocator_may_return_null=1:max_allocation_size_mb=2048";
+}
+
+/* WEIGHTS_2: a coded plane and a stored one. BYTES: one coded. MIXED: one coded, three constant.
+ * NOTHING: headers alone. FRAMES: three, of four coded planes. PACKED: under zstd. */
+enum { WEIGHTS_2, BYTES, MIXED, NOTHING, RAW, FRAMES, PACKED, SAMPLE_COUNT };
+
+static szgpu_ctx *ctx, *three_threads;
+static test_archive samples[SAMPLE_COUNT];
+static void *fields[SAMPLE_COUNT];
+static size_t field_bytes_of[SAMPLE_COUNT];
+
+static void make_sample(int i, lossless_kind kind, szgpu_shape shape, uint64_t frame_rows,
+                        int zstd_level, const char *planes) {
+  szgpu_params params = lossless_params();
+  params.frame_rows = frame_rows;
+  params.zstd_level = zstd_level;
+  fields[i] = lossless_make(kind, &shape);
+  field_bytes_of[i] = test_field_bytes(&shape);
+  samples[i] = lossless_compress(ctx, &params, &shape, fields[i]);
+  assert_string_equal(lossless_planes(&samples[i], 0), planes);
+}
+
+static int make_samples(void **state) {
+  (void)state;
+  ctx = test_make_ctx(1);
+  three_threads = test_make_ctx(3);
+  make_sample(WEIGHTS_2, WEIGHTS, test_shape(SZGPU_BF16, 1, 401, 0, 0, 0), 0, 0, "cs");
+  make_sample(BYTES, FEW, test_shape(SZGPU_U8, 2, 17, 19, 0, 0), 0, 0, "c");
+  make_sample(MIXED, ONE_BIT, test_shape(SZGPU_F32, 1, 1000, 0, 0, 0), 0, 0, "kkkc");
+  make_sample(NOTHING, FLAT, test_shape(SZGPU_F16, 1, 5000, 0, 0, 0), 0, 0, "kk");
+  make_sample(RAW, NOISE, test_shape(SZGPU_FP8, 1, 77, 0, 0, 0), 0, 0, "");
+  make_sample(FRAMES, FEW, test_shape(SZGPU_F32, 3, 40, 3, 5, 0), 16, 0, "cccc");
+  make_sample(PACKED, FEW, test_shape(SZGPU_BF16, 1, 1300, 0, 0, 0), 0, 19, "cc");
+  bool has_zstd = false;
+  for (uint32_t i = 0; i < archive_section_count(&samples[PACKED], 0); i++)
+    has_zstd |= samples[PACKED].bytes[archive_entry_offset(&samples[PACKED], 0, i) + 4] == 1;
+  assert_true(has_zstd);
+  return 0;
+}
+
+static int free_samples(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++) free(samples[i].bytes), free(fields[i]);
+  szgpu_destroy(ctx);
+  szgpu_destroy(three_threads);
+  return 0;
+}
+
+static szgpu_status decompress(szgpu_ctx *reader, const test_archive *archive, size_t field_bytes) {
+  void *const field = test_allocate(field_bytes);
+  szgpu_status const status =
+      szgpu_decompress(reader, archive->bytes, archive->byte_count, field, field_bytes);
+  free(field);
+  return status;
+}
+
+/* ---- damage ---- */
+
+static void truncated_at_every_byte_says_so(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++)
+    for (size_t cut = 0; cut < samples[i].byte_count; cut++) {
+      test_archive const archive = archive_copy(&samples[i], cut);
+      assert_int_equal(decompress(ctx, &archive, field_bytes_of[i]), SZGPU_TRUNCATED);
+      free(archive.bytes);
+    }
+}
+
+/* What a flipped bit of this byte may be called. */
+static bool is_right_name(size_t byte, szgpu_status status) {
+  if (byte < 8) return status == SZGPU_NOT_AN_ARCHIVE;
+  if (byte < 12 && (status == SZGPU_NEWER_VERSION || status == SZGPU_BAD_DATA)) return true;
+  if (byte >= 104 && byte < 112 && (status == SZGPU_TRUNCATED || status == SZGPU_BAD_DATA))
+    return true; /* the frame count says where the checksum is */
+  return status == SZGPU_BAD_CHECKSUM;
+}
+
+static void every_flipped_bit_is_found_and_named(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive const archive = archive_copy(&samples[i], samples[i].byte_count);
+    for (size_t bit = 0; bit < 8 * archive.byte_count; bit++) {
+      archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+      szgpu_status const status = decompress(ctx, &archive, field_bytes_of[i]);
+      if (!is_right_name(bit / 8, status))
+        fail_msg("sample %d, bit %zu: %s", i, bit, szgpu_status_text(status));
+      archive.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    free(archive.bytes);
+  }
+}
+
+/* ---- lies, with checksums made again ---- */
+
+enum { MOST_FIELD_BYTES = 1 << 20 };
+
+static void survives(test_archive *archive) {
+  archive_rehash(archive);
+  szgpu_info info = {.struct_bytes = sizeof info};
+  if (szgpu_inspect(archive->bytes, archive->byte_count, &info) != SZGPU_OK) return;
+  szgpu_frame_info frame = {.struct_bytes = sizeof frame};
+  assert_true(szgpu_inspect_frames(archive->bytes, archive->byte_count, 0, 1, &frame) <=
+              SZGPU_BAD_DATA);
+  size_t const field_bytes = info.field_bytes <= MOST_FIELD_BYTES ? info.field_bytes : 64;
+  uint8_t *const by_one = test_allocate(field_bytes), *const by_three = test_allocate(field_bytes);
+  szgpu_status const status =
+      szgpu_decompress(ctx, archive->bytes, archive->byte_count, by_one, field_bytes);
+  assert_int_equal(
+      szgpu_decompress(three_threads, archive->bytes, archive->byte_count, by_three, field_bytes),
+      status);
+  assert_true(status <= SZGPU_BAD_DATA);
+  if (status == SZGPU_OK) assert_memory_equal(by_one, by_three, field_bytes);
+  if (info.field_bytes <= MOST_FIELD_BYTES) {
+    size_t const row_bytes = info.field_bytes / info.shape.dims[0];
+    uint64_t const row = info.shape.dims[0] / 2;
+    uint8_t *const slab = test_allocate(row_bytes);
+    szgpu_status const slab_status =
+        szgpu_decompress_slab(ctx, archive->bytes, archive->byte_count, row, 1, slab, row_bytes);
+    assert_true(slab_status <= SZGPU_BAD_DATA);
+    if (status == SZGPU_OK && slab_status == SZGPU_OK)
+      assert_memory_equal(slab, by_one + row * row_bytes, row_bytes);
+    free(slab);
+  }
+  free(by_one);
+  free(by_three);
+}
+
+static void any_byte_may_lie(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    for (size_t byte = 8; byte < archive.byte_count; byte++) {
+      uint8_t const honest = samples[i].bytes[byte];
+      uint8_t const lies[] = {0, 255, (uint8_t)(honest ^ 1), (uint8_t)(honest + 1),
+                              (uint8_t)test_random_bits(&random)};
+      for (size_t lie = 0; lie < ARRAY_COUNT(lies); lie++) {
+        if (lies[lie] == honest) continue;
+        memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
+        archive.bytes[byte] = lies[lie];
+        survives(&archive);
+      }
+    }
+    free(archive.bytes);
+  }
+}
+
+static void any_number_of_the_headers_may_lie(void **state) {
+  (void)state;
+  static uint64_t const lies[] = {0,         1,          3,         16,
+                                  255,       4096,       4097,      65536,
+                                  INT32_MAX, UINT32_MAX, INT64_MAX, (uint64_t)1 << 40,
+                                  UINT64_MAX};
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    size_t const headers_end =
+        archive_entry_offset(&samples[i], 0, archive_section_count(&samples[i], 0));
+    for (size_t offset = 8; offset + 8 <= headers_end; offset += 4)
+      for (size_t lie = 0; lie < ARRAY_COUNT(lies); lie++)
+        for (unsigned width = 4; width <= 8; width += 4) {
+          memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
+          archive_store(&archive, offset, width, lies[lie]);
+          survives(&archive);
+        }
+    free(archive.bytes);
+  }
+}
+
+static void many_bytes_may_lie_at_once(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    size_t const first = archive_section_offset(&samples[i], 0, 0);
+    for (int round = 0; round < 1000 && first < archive.byte_count; round++) {
+      memcpy(archive.bytes, samples[i].bytes, archive.byte_count);
+      for (uint64_t lies = 1 + test_random_below(&random, 8); lies > 0; lies--)
+        archive.bytes[first + test_random_below(&random, archive.byte_count - first)] =
+            (uint8_t)test_random_bits(&random);
+      survives(&archive);
+    }
+    free(archive.bytes);
+  }
+}
+
+/* ---- lies that must be found ---- */
+
+typedef enum place { HEADER, FRAME, SECTION_0, SECTION_1, SECTION_2 } place;
+
+static size_t offset_of(const test_archive *archive, place at) {
+  if (at == HEADER) return 0;
+  if (at == FRAME) return archive_frame_offset(archive, 0);
+  return archive_section_offset(archive, 0, at - SECTION_0);
+}
+
+/* Every rule of docs/format.md, section 15, broken by itself. */
+static void what_the_format_forbids_is_refused(void **state) {
+  (void)state;
+  static struct {
+    int sample;
+    place at;
+    size_t offset;
+    unsigned width;
+    uint64_t value;
+  } const edits[] = {
+      {WEIGHTS_2, HEADER, 8, 4, 2},  /* the tile layout's version */
+      {WEIGHTS_2, HEADER, 12, 4, 2}, /* no gap arrays, where none could be */
+      {WEIGHTS_2, HEADER, 16, 1, 6}, /* no such type */
+      {WEIGHTS_2, HEADER, 18, 1, 0}, /* another mode */
+      {WEIGHTS_2, FRAME, 0, 1, 0},   /* a linear frame */
+      {WEIGHTS_2, FRAME, 0, 1, 1},   /* a constant frame */
+      {WEIGHTS_2, FRAME, 0, 1, 3},   /* a tile frame */
+      {WEIGHTS_2, FRAME, 0, 1, 5},   /* of no kind */
+      {RAW, FRAME, 0, 1, 4},         /* planes of no bytes */
+      {WEIGHTS_2, FRAME, 1, 1, 1},   /* axes */
+      {RAW, FRAME, 1, 1, 1},
+      {RAW, FRAME, 2, 1, 1},       /* escape bytes */
+      {WEIGHTS_2, FRAME, 2, 1, 0}, /* bytes of a value */
+      {WEIGHTS_2, FRAME, 2, 1, 1},
+      {WEIGHTS_2, FRAME, 2, 1, 3},
+      {WEIGHTS_2, FRAME, 2, 1, 4},
+      {BYTES, FRAME, 2, 1, 2},        /* 323 bytes are no values of two */
+      {NOTHING, FRAME, 3, 1, 4},      /* tile flags */
+      {WEIGHTS_2, FRAME, 4, 4, 0x0},  /* modes: both stored, with the sections of coded ones */
+      {WEIGHTS_2, FRAME, 4, 4, 0xC},  /* of mode 3 */
+      {WEIGHTS_2, FRAME, 4, 4, 0x14}, /* of a plane that there is not */
+      {WEIGHTS_2, FRAME, 4, 4, 0x8},  /* constant, with the sections of a coded one */
+      {NOTHING, FRAME, 4, 4, 0x2A},
+      {WEIGHTS_2, FRAME, 24, 8, 0x100}, /* a symbol of a coded plane */
+      {WEIGHTS_2, FRAME, 24, 8, 1},     /* of a stored one */
+      {NOTHING, FRAME, 24, 8, 0x10000}, /* of none */
+      {RAW, FRAME, 24, 8, 1},
+      {WEIGHTS_2, FRAME, 16, 8, 400},      /* value count */
+      {WEIGHTS_2, FRAME, 40, 4, 3},        /* section kinds */
+      {WEIGHTS_2, SECTION_0, 0, 8, ~0ull}, /* lengths over 12 */
+      {WEIGHTS_2, SECTION_0, 0, 1, 1},     /* a code more than complete */
+      {WEIGHTS_2, SECTION_1, 0, 2, 0},     /* the tile's words: not all of the bitstream */
+      {WEIGHTS_2, SECTION_1, 0, 2, 65535},
+      {WEIGHTS_2, SECTION_2, 2, 2, 12}, /* a width over 11 */
+      {WEIGHTS_2, SECTION_2, 0, 2, 0},  /* the shortest lane is shorter */
+      {WEIGHTS_2, SECTION_2, 4, 4, 0},  /* lanes are */
+  };
+  for (size_t i = 0; i < ARRAY_COUNT(edits); i++) {
+    const test_archive *const sound = &samples[edits[i].sample];
+    test_archive archive = archive_copy(sound, sound->byte_count);
+    archive_store(&archive, offset_of(sound, edits[i].at) + edits[i].offset, edits[i].width,
+                  edits[i].value);
+    archive_rehash(&archive);
+    szgpu_status const status = decompress(ctx, &archive, field_bytes_of[edits[i].sample]);
+    if (status != SZGPU_BAD_DATA) fail_msg("edit %zu: %s", i, szgpu_status_text(status));
+    free(archive.bytes);
+  }
+}
+
+/* Values of as many bytes have the same planes; no others do, whatever the room. */
+static void only_types_of_the_same_size_read_it(void **state) {
+  (void)state;
+  test_archive archive = archive_copy(&samples[WEIGHTS_2], samples[WEIGHTS_2].byte_count);
+  for (int dtype = 0; dtype < LOSSLESS_DTYPES; dtype++) {
+    archive_store(&archive, 16, 1, (uint64_t)dtype);
+    archive_rehash(&archive);
+    size_t const width = test_dtype_bytes((szgpu_dtype)dtype);
+    assert_int_equal(decompress(ctx, &archive, 401 * width),
+                     width == 2 ? SZGPU_OK : SZGPU_BAD_DATA);
+  }
+  free(archive.bytes);
+}
+
+static void a_frame_of_another_mode_is_refused(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 500, 0, 0, 0);
+  szgpu_params const params = SZGPU_PARAMS_DEFAULTS;
+  void *const field = test_make_waves(&shape);
+  test_archive archive = test_compress(ctx, &params, &shape, field);
+  assert_int_equal(decompress(ctx, &archive, 2000), SZGPU_OK);
+  archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_PLANES | 4 << 16);
+  archive_rehash(&archive);
+  assert_int_equal(decompress(ctx, &archive, 2000), SZGPU_BAD_DATA);
+  free(archive.bytes);
+  free(field);
+}
+
+static void bits_after_the_last_lane_are_0(void **state) {
+  (void)state;
+  const test_archive *const sound = &samples[BYTES];
+  test_archive archive = archive_copy(sound, sound->byte_count);
+  size_t const end = archive_section_offset(sound, 0, 2) +
+                     test_bits_at(SZGPU_F64, sound->bytes + archive_entry_offset(sound, 0, 2), 2);
+  assert_int_equal(archive.bytes[end - 4] & 1, 0); /* there are such bits */
+  archive.bytes[end - 4] |= 1;
+  archive_rehash(&archive);
+  assert_int_equal(decompress(ctx, &archive, field_bytes_of[BYTES]), SZGPU_BAD_DATA);
+  free(archive.bytes);
+}
+
+static void sections_of_another_size_are_refused(void **state) {
+  (void)state;
+  for (int i = 0; i < SAMPLE_COUNT; i++) {
+    if (i == PACKED) continue;
+    for (uint32_t section = 0; section < archive_section_count(&samples[i], 0); section++) {
+      size_t const entry = archive_entry_offset(&samples[i], 0, section);
+      uint64_t const bytes = test_bits_at(SZGPU_F64, samples[i].bytes + entry, 2);
+      uint64_t const sizes[] = {0, bytes - 1, bytes + 1, bytes + 4, bytes + 16, 2 * bytes};
+      for (size_t s = 0; s < ARRAY_COUNT(sizes); s++) {
+        test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+        archive_resize_section(&archive, 0, section, sizes[s]);
+        archive_rehash(&archive);
+        assert_int_equal(decompress(ctx, &archive, field_bytes_of[i]), SZGPU_BAD_DATA);
+        free(archive.bytes);
+      }
+    }
+  }
+}
+
+/* A field that is said to be huge takes neither time nor memory for a row of it. */
+static void a_row_of_a_claimed_huge_field_is_restored(void **state) {
+  (void)state;
+  for (int log = 20; log <= 60; log += 4) {
+    test_archive archive = archive_copy(&samples[NOTHING], samples[NOTHING].byte_count);
+    uint64_t const rows = (uint64_t)1 << log;
+    archive_store(&archive, 24, 8, rows); /* dims[0] */
+    archive_store(&archive, 96, 8, rows); /* frame rows */
+    archive_store(&archive, archive_frame_offset(&archive, 0) + 16, 8, rows);
+    archive_rehash(&archive);
+    uint16_t value = 0;
+    assert_int_equal(szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, rows - 1, 1,
+                                           &value, sizeof value),
+                     SZGPU_OK);
+    assert_int_equal(value, *(uint16_t *)fields[NOTHING]);
+    free(archive.bytes);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(truncated_at_every_byte_says_so),
+      cmocka_unit_test(every_flipped_bit_is_found_and_named),
+      cmocka_unit_test(any_byte_may_lie),
+      cmocka_unit_test(any_number_of_the_headers_may_lie),
+      cmocka_unit_test(many_bytes_may_lie_at_once),
+      cmocka_unit_test(what_the_format_forbids_is_refused),
+      cmocka_unit_test(only_types_of_the_same_size_read_it),
+      cmocka_unit_test(a_frame_of_another_mode_is_refused),
+      cmocka_unit_test(bits_after_the_last_lane_are_0),
+      cmocka_unit_test(sections_of_another_size_are_refused),
+      cmocka_unit_test(a_row_of_a_claimed_huge_field_is_restored),
+  };
+  return cmocka_run_group_tests(tests, make_samples, free_samples);
+}

@@ -1,0 +1,355 @@
+/* test_stream_decoders.c - linear archives with and without gap arrays, by every CPU decoder.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The decoders self-sync and all-offsets know nothing of tiles, so what the tiles' sizes say must
+ * be compared with what they found: on damaged streams all decoders are to agree.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive_edit.h"
+#include "container/format.h"
+#include "support.h"
+
+/* Too much memory is to be refused, not to end the test. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+  return "allocator_may_return_null=1:max_allocation_size_mb=2048";
+}
+
+enum { THREAD_COUNTS = 2, CPU_DECODERS = 5 };
+
+static int const thread_counts[THREAD_COUNTS] = {1, 3};
+static szgpu_decoder const cpu_decoders[CPU_DECODERS] = {
+    SZGPU_DECODER_AUTO, SZGPU_DECODER_SERIAL, SZGPU_DECODER_TABLE, SZGPU_DECODER_SELF_SYNC,
+    SZGPU_DECODER_ALL_OFFSETS};
+static szgpu_ctx *readers[CPU_DECODERS][THREAD_COUNTS];
+static szgpu_ctx *ctx;
+
+static int make_readers(void **state) {
+  (void)state;
+  for (int d = 0; d < CPU_DECODERS; d++)
+    for (int t = 0; t < THREAD_COUNTS; t++) {
+      szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+      options.backend = SZGPU_BACKEND_CPU;
+      options.decoder = cpu_decoders[d];
+      options.threads = thread_counts[t];
+      assert_int_equal(szgpu_create(&readers[d][t], &options), SZGPU_OK);
+    }
+  ctx = readers[0][0];
+  return 0;
+}
+
+static int destroy_readers(void **state) {
+  (void)state;
+  for (int d = 0; d < CPU_DECODERS; d++)
+    for (int t = 0; t < THREAD_COUNTS; t++) szgpu_destroy(readers[d][t]);
+  return 0;
+}
+
+/* An archive in memory of just its size. */
+static test_archive make_archive(const szgpu_shape *shape, szgpu_params params, const void *field) {
+  test_archive const roomy = test_compress(ctx, &params, shape, field);
+  test_archive const archive = archive_copy(&roomy, roomy.byte_count);
+  free(roomy.bytes);
+  return archive;
+}
+
+static szgpu_params make_params(double bound, int without_gaps) {
+  szgpu_params params = test_linear_params(SZGPU_MODE_ABS, bound);
+  params.without_gaps = without_gaps;
+  return params;
+}
+
+/* Waves with outliers of every kind, unless they are to be smooth. */
+static void *make_field(const szgpu_shape *shape, bool is_smooth) {
+  void *const field = test_make_waves(shape);
+  for (uint64_t i = 0; i < test_value_count(shape) && !is_smooth; i++) {
+    if (test_hash(i) % 50 == 0) test_set_value(shape->dtype, field, i, 1e20);
+    if (test_hash(i) % 97 == 0) test_set_value(shape->dtype, field, i, (double)NAN);
+    if (test_hash(i) % 201 == 0) test_set_value(shape->dtype, field, i, 3e4);
+  }
+  return field;
+}
+
+/* ---- sound archives ---- */
+
+static void assert_all_read(const test_archive *archive, const szgpu_shape *shape,
+                            const void *field, test_random *random) {
+  size_t const field_bytes = test_field_bytes(shape), row_bytes = field_bytes / shape->dims[0];
+  uint8_t *const whole = test_decompress(ctx, archive, field_bytes);
+  szgpu_info const info = test_inspect(archive);
+  test_assert_bound(shape, field, whole, &info);
+  for (int d = 0; d < CPU_DECODERS; d++)
+    for (int t = 0; t < THREAD_COUNTS; t++) {
+      uint8_t *const again = test_decompress(readers[d][t], archive, field_bytes);
+      assert_memory_equal(again, whole, field_bytes);
+      free(again);
+      uint64_t const first = test_random_below(random, shape->dims[0]);
+      uint64_t const count = 1 + test_random_below(random, shape->dims[0] - first);
+      uint8_t *const slab = test_allocate(count * row_bytes);
+      assert_int_equal(szgpu_decompress_slab(readers[d][t], archive->bytes, archive->byte_count,
+                                             first, count, slab, count * row_bytes),
+                       SZGPU_OK);
+      assert_memory_equal(slab, whole + first * row_bytes, count * row_bytes);
+      free(slab);
+    }
+  free(whole);
+}
+
+static void all_decoders_read_alike(void **state) {
+  (void)state;
+  static const szgpu_shape shapes[] = {{SZGPU_F32, 1, {1}},         {SZGPU_F64, 1, {4097}},
+                                       {SZGPU_F32, 1, {70001}},     {SZGPU_F32, 2, {200, 133}},
+                                       {SZGPU_F32, 3, {50, 9, 65}}, {SZGPU_F64, 4, {5, 17, 9, 9}}};
+  static double const bounds[] = {1e-3, 0.3, 1e3}; /* the last: a book of one symbol */
+  test_random random = test_random_begin();
+  for (size_t s = 0; s < ARRAY_COUNT(shapes); s++)
+    for (size_t b = 0; b < ARRAY_COUNT(bounds); b++)
+      for (int variant = 0; variant < 4; variant++) { /* gaps or not, frames or not */
+        if (b != 1 && variant % 3 == 0) continue;     /* enough of them */
+        szgpu_params params = make_params(bounds[b], variant % 2);
+        params.frame_rows = variant / 2 * 64;
+        params.zstd_level = variant == 3;
+        params.radius = b == 1 ? 16 : 0; /* escapes */
+        void *const field = make_field(&shapes[s], b == 2);
+        test_archive const archive = make_archive(&shapes[s], params, field);
+        szgpu_info const info = test_inspect(&archive);
+        assert_int_equal(info.has_gaps, !params.without_gaps);
+        assert_int_equal(info.format_version, params.without_gaps ? 3 : 1);
+        assert_all_read(&archive, &shapes[s], field, &random);
+        free(archive.bytes);
+        free(field);
+      }
+}
+
+/* The same sections in the same order, but for the two. */
+static void without_gaps_an_archive_lacks_two_sections(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, 100, 90, 0, 0);
+  void *const field = make_field(&shape, false);
+  test_archive const with = make_archive(&shape, make_params(0.5, 0), field);
+  test_archive const without = make_archive(&shape, make_params(0.5, 1), field);
+  assert_int_equal(archive_section_count(&with, 0), archive_section_count(&without, 0) + 2);
+  for (uint32_t i = 0, kept = 0; i < archive_section_count(&with, 0); i++) {
+    size_t const entry = archive_entry_offset(&with, 0, i);
+    if (with.bytes[entry] == SZG_SECTION_GAPS || with.bytes[entry] == SZG_SECTION_SEQUENCE_CODES)
+      continue;
+    assert_memory_equal(without.bytes + archive_entry_offset(&without, 0, kept), with.bytes + entry,
+                        32);
+    kept++;
+  }
+  free(with.bytes);
+  free(without.bytes);
+  free(field);
+}
+
+/* ---- what is refused ---- */
+
+/* By every decoder, with the checksums right. */
+static void assert_all_refuse(test_archive *archive, size_t field_bytes) {
+  uint8_t *const field = test_allocate(field_bytes);
+  archive_rehash(archive);
+  for (int d = 0; d < CPU_DECODERS; d++)
+    for (int t = 0; t < THREAD_COUNTS; t++) {
+      szgpu_status const status =
+          szgpu_decompress(readers[d][t], archive->bytes, archive->byte_count, field, field_bytes);
+      if (status != SZGPU_BAD_DATA)
+        fail_msg("decoder %d: %s", cpu_decoders[d], szgpu_status_text(status));
+    }
+  free(field);
+}
+
+static void tile_sizes_that_the_stream_has_not_are_refused(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 30000, 0, 0, 0); /* eight tiles */
+  void *const field = make_field(&shape, false);
+  for (int without_gaps = 0; without_gaps <= 1; without_gaps++) {
+    test_archive const sound = make_archive(&shape, make_params(0.5, without_gaps), field);
+    size_t const sizes = archive_section_offset(
+        &sound, 0, archive_section_of_kind(&sound, 0, SZG_SECTION_TILE_SIZES));
+    for (int tile = 0; tile < 7; tile++)
+      for (int more = -1; more <= 1; more += 2) { /* the sum is as before */
+        test_archive archive = archive_copy(&sound, sound.byte_count);
+        uint8_t *const at = archive.bytes + sizes + 2 * tile;
+        archive_store(&archive, sizes + 2 * (size_t)tile, 2,
+                      test_bits_at(SZGPU_BF16, at, 0) + (uint64_t)(int64_t)more);
+        archive_store(&archive, sizes + 2 * (size_t)tile + 2, 2,
+                      test_bits_at(SZGPU_BF16, at, 1) - (uint64_t)(int64_t)more);
+        assert_all_refuse(&archive, test_field_bytes(&shape));
+        free(archive.bytes);
+      }
+    free(sound.bytes);
+  }
+  free(field);
+}
+
+static void gap_arrays_are_there_just_if_the_header_says_so(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, 30, 90, 0, 0);
+  void *const field = make_field(&shape, true);
+  test_archive with = make_archive(&shape, make_params(0.5, 0), field);
+  test_archive without = make_archive(&shape, make_params(0.5, 1), field);
+  archive_store(&with, 8, 4, SZG_FORMAT_VERSION_LOSSLESS);
+  archive_store(&with, 12, 4, SZG_FLAG_NO_GAPS);
+  assert_all_refuse(&with, test_field_bytes(&shape));
+  archive_store(&without, 8, 4, SZG_FORMAT_VERSION_LINEAR);
+  archive_store(&without, 12, 4, 0);
+  assert_all_refuse(&without, test_field_bytes(&shape));
+  archive_store(&without, 12, 4, SZG_FLAG_NO_GAPS); /* but in version 1 there is no such flag */
+  assert_all_refuse(&without, test_field_bytes(&shape));
+  free(with.bytes);
+  free(without.bytes);
+  free(field);
+}
+
+/* Gaps and sequence codes are read by serial alone. */
+static void others_do_not_look_at_gaps(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 3000, 0, 0, 0);
+  void *const field = make_field(&shape, true);
+  uint8_t *const restored = test_allocate(test_field_bytes(&shape));
+  for (uint32_t kind = SZG_SECTION_GAPS; kind <= SZG_SECTION_SEQUENCE_CODES; kind++) {
+    test_archive archive = make_archive(&shape, make_params(0.5, 0), field);
+    archive
+        .bytes[archive_section_offset(&archive, 0, archive_section_of_kind(&archive, 0, kind))] ^=
+        1;
+    archive_rehash(&archive);
+    for (int d = 0; d < CPU_DECODERS; d++)
+      assert_int_equal(szgpu_decompress(readers[d][0], archive.bytes, archive.byte_count, restored,
+                                        test_field_bytes(&shape)),
+                       cpu_decoders[d] == SZGPU_DECODER_SERIAL ? SZGPU_BAD_DATA : SZGPU_OK);
+    free(archive.bytes);
+  }
+  free(restored);
+  free(field);
+}
+
+/* ---- lies ---- */
+
+/* All decoders refuse, or all restore the same. */
+static bool all_agree(test_archive *archive, size_t field_bytes) {
+  archive_rehash(archive);
+  uint8_t *const first = test_allocate(field_bytes), *const other = test_allocate(field_bytes);
+  szgpu_status const status =
+      szgpu_decompress(ctx, archive->bytes, archive->byte_count, first, field_bytes);
+  assert_true(status <= SZGPU_BAD_DATA);
+  for (int d = 1; d < CPU_DECODERS; d++) {
+    szgpu_status const own = szgpu_decompress(readers[d][d % THREAD_COUNTS], archive->bytes,
+                                              archive->byte_count, other, field_bytes);
+    if (own != status)
+      fail_msg("decoder %d: %s, not %s", cpu_decoders[d], szgpu_status_text(own),
+               szgpu_status_text(status));
+    if (status == SZGPU_OK) assert_memory_equal(other, first, field_bytes);
+  }
+  free(first);
+  free(other);
+  return status == SZGPU_OK;
+}
+
+static void decoders_agree_on_any_book_sizes_and_stream(void **state) {
+  (void)state;
+  static const uint32_t kinds[] = {SZG_SECTION_CODEBOOK, SZG_SECTION_TILE_SIZES,
+                                   SZG_SECTION_BITSTREAM};
+  test_random random = test_random_begin();
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 9000, 0, 0, 0); /* three tiles */
+  void *const field = make_field(&shape, true);
+  uint64_t accepted = 0;
+  for (int b = 0; b < 3; b++) {
+    test_archive const sound = make_archive(&shape, make_params(b ? 2.0 * b : 1e3, 1), field);
+    test_archive archive = archive_copy(&sound, sound.byte_count);
+    for (int round = 0; round < 250; round++) {
+      uint32_t const kind = kinds[round % 3];
+      uint32_t const section = archive_section_of_kind(&sound, 0, kind);
+      size_t const at = archive_section_offset(&sound, 0, section);
+      uint64_t const bytes =
+          test_bits_at(SZGPU_F64, sound.bytes + archive_entry_offset(&sound, 0, section), 2);
+      memcpy(archive.bytes, sound.bytes, sound.byte_count);
+      for (uint64_t lies = 1 + test_random_below(&random, 3); lies > 0; lies--)
+        archive.bytes[at + test_random_below(&random, bytes)] ^=
+            (uint8_t)(1 << test_random_below(&random, 8));
+      accepted += all_agree(&archive, test_field_bytes(&shape));
+    }
+    free(archive.bytes);
+    free(sound.bytes);
+  }
+  assert_in_range(accepted, 20, 730); /* neither all nor none */
+  free(field);
+}
+
+/* ---- which decoder reads what ---- */
+
+static void a_decoder_says_what_it_reads(void **state) {
+  (void)state;
+  static struct {
+    szgpu_decoder decoder;
+    bool lossless, tile, with_gaps, without_gaps;
+  } const rows[] = {
+      {SZGPU_DECODER_AUTO, true, true, true, true},
+      {SZGPU_DECODER_SERIAL, false, true, true, true},
+      {SZGPU_DECODER_TABLE, true, true, true, true},
+      {SZGPU_DECODER_GAP_ARRAY, false, false, true, false},
+      {SZGPU_DECODER_CHUNKED, false, false, true, true},
+      {SZGPU_DECODER_SELF_SYNC, false, false, true, true},
+      {SZGPU_DECODER_ALL_OFFSETS, false, false, true, true},
+      {(szgpu_decoder)7, false, false, false, false},
+  };
+  szgpu_info const lossless = {.mode = SZGPU_MODE_LOSSLESS, .layout = SZGPU_LAYOUT_TILE};
+  szgpu_info const tile = {.layout = SZGPU_LAYOUT_TILE};
+  szgpu_info const with_gaps = {.layout = SZGPU_LAYOUT_LINEAR, .has_gaps = 1};
+  szgpu_info const without_gaps = {.layout = SZGPU_LAYOUT_LINEAR};
+  for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+    assert_int_equal(szgpu_decoder_reads(rows[i].decoder, &lossless), rows[i].lossless);
+    assert_int_equal(szgpu_decoder_reads(rows[i].decoder, &tile), rows[i].tile);
+    assert_int_equal(szgpu_decoder_reads(rows[i].decoder, &with_gaps), rows[i].with_gaps);
+    assert_int_equal(szgpu_decoder_reads(rows[i].decoder, &without_gaps), rows[i].without_gaps);
+    assert_int_equal(szgpu_decoder_reads(rows[i].decoder, NULL), 0);
+  }
+}
+
+/* What is refused is what szgpu_decoder_reads says, in one sentence. */
+static void an_archive_that_is_not_read_is_refused_in_a_sentence(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 3000, 0, 0, 0);
+  static const char *const names[] = {"auto", "serial", "table", "self-sync", "all-offsets"};
+  void *const field = make_field(&shape, true);
+  void *const restored = test_allocate(test_field_bytes(&shape));
+  szgpu_params const tile = SZGPU_PARAMS_DEFAULTS;
+  szgpu_params lossless = SZGPU_PARAMS_DEFAULTS;
+  lossless.mode = SZGPU_MODE_LOSSLESS;
+  test_archive const archives[] = {make_archive(&shape, tile, field),
+                                   make_archive(&shape, lossless, field)};
+  for (size_t a = 0; a < ARRAY_COUNT(archives); a++)
+    for (int d = 0; d < CPU_DECODERS; d++) {
+      szgpu_info const info = test_inspect(&archives[a]);
+      szgpu_status const status =
+          szgpu_decompress(readers[d][0], archives[a].bytes, archives[a].byte_count, restored,
+                           test_field_bytes(&shape));
+      char sentence[100];
+      snprintf(sentence, sizeof sentence, "the archive %s: the decoder %s does not read it",
+               a ? "is lossless" : "has the tile layout", names[d]);
+      bool const is_read = szgpu_decoder_reads(cpu_decoders[d], &info);
+      assert_int_equal(status, is_read ? SZGPU_OK : SZGPU_UNSUPPORTED);
+      assert_string_equal(szgpu_last_error(readers[d][0]), is_read ? "" : sentence);
+    }
+  for (size_t a = 0; a < ARRAY_COUNT(archives); a++) free(archives[a].bytes);
+  free(restored);
+  free(field);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_decoders_read_alike),
+      cmocka_unit_test(without_gaps_an_archive_lacks_two_sections),
+      cmocka_unit_test(tile_sizes_that_the_stream_has_not_are_refused),
+      cmocka_unit_test(gap_arrays_are_there_just_if_the_header_says_so),
+      cmocka_unit_test(others_do_not_look_at_gaps),
+      cmocka_unit_test(decoders_agree_on_any_book_sizes_and_stream),
+      cmocka_unit_test(a_decoder_says_what_it_reads),
+      cmocka_unit_test(an_archive_that_is_not_read_is_refused_in_a_sentence),
+  };
+  return cmocka_run_group_tests(tests, make_readers, destroy_readers);
+}
