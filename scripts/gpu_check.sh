@@ -5,10 +5,12 @@
 # usage: scripts/gpu_check.sh [--build DIR] [--fields DIR] [--sanitize] [--bench] [--logs DIR]
 #                             [--only TEXT] [--jobs COUNT]
 #   --build DIR   holds the programs, which may come from another machine: DIR/szgpu,
-#                 DIR/test/test_cuda_*, DIR/bench_stages. Without it they are built in build/cuda.
+#                 DIR/test/test_cuda_*, DIR/bench_stages, DIR/bench_decoders. Without it they are
+#                 built in build/cuda.
 #   --fields DIR  real fields; else $SZGPU_FIELDS, else ../shared/datasets
 #   --sanitize    each test also under the four tools of compute-sanitizer, with fewer cases
-#   --bench       then the stages are timed, on fields of 512^3 values made by bench/gpu_fields.py
+#   --bench       then stages and decoders are timed, on fields of 512^3 values made by
+#                 bench/gpu_fields.py
 #   --logs DIR    what every run printed; else build/gpu_check
 #   --only TEXT   of the tests, those whose names have TEXT in them
 #   --jobs COUNT  how many runs of compute-sanitizer share the GPU; else 4
@@ -51,7 +53,7 @@ rm -f "$logs"/*.log "$logs"/*.list "$logs"/*.json
 if [ -z "$build" ]; then
   scripts/install_deps.sh test
   targets=(cuda_tests)
-  [ -z "$bench" ] || targets+=(bench_stages)
+  [ -z "$bench" ] || targets+=(bench_stages bench_decoders)
   cmake --preset cuda -DSZGPU_BENCH="${bench:+ON}" \
     -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)"
   cmake --build --preset cuda --parallel "$(nproc)" --target "${targets[@]}"
@@ -153,6 +155,16 @@ if [ -n "$bench" ]; then
       --json "$logs/$name.json" "${made_fields[@]}"
     cat "$logs/$name.log"
   done
+  bench_decoders() { # command, its arguments
+    local name=bench_decoders.$1
+    run "$name" 600 "$build/bench_decoders" "$@" --json "$logs/$name.json"
+    cat "$logs/$name.log"
+  }
+  bench_decoders fields --host-runs 1 -e 1e-3 "$made"/{turb,wave}_*.f32
+  bench_decoders sweep -e 1e-3 "$made"/turb_*.f32
+  bench_decoders bf16
+  bench_decoders hierarchical
+  bench_decoders rle --host-runs 1
 fi
 
 # --- Summary ------------------------------------------------------------------------------------

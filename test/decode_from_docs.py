@@ -23,9 +23,12 @@ except ImportError:
 HEADER_NAMES = ("magic version flags dtype ndim mode layout source d0 d1 d2 d3 asked bound step "
                 "range fill frame_rows frames bytes arithmetic reserved").split()
 FRAME_NAMES = "kind axes escape_bytes reserved radius index count constant sections zero".split()
-LINEAR, CONSTANT, RAW, TILE = 0, 1, 2, 3
-NEEDED = {LINEAR: {0, 1, 2, 3, 4}, CONSTANT: set(), RAW: {12},  # sections, by the frame's kind
-          TILE: {0, 1, 2, 7, 8, 9, 10, 11}}
+LINEAR, CONSTANT, RAW, TILE, PLANES = 0, 1, 2, 3, 4
+NEEDED = {LINEAR: {0, 1, 2}, CONSTANT: set(), RAW: {12},  # sections, by the frame's kind
+          TILE: {0, 1, 2, 7, 8, 9, 10, 11}, PLANES: set()}
+GAPS = {3, 4}  # of linear frames, unless a flag says otherwise
+WIDTHS = [4, 8, 1, 2, 2, 1]  # bytes of a value, by dtype
+STORED, CODED, ONE_SYMBOL = 0, 1, 2
 TILES = {1: (1, 1, 1, 4096), 2: (1, 1, 64, 64), 3: (1, 16, 8, 32), 4: (1, 16, 8, 32)}  # b, z, y, x
 
 
@@ -42,18 +45,30 @@ def read_header(data):
     """Section 3: the fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 2, f"The archive has version {version}; this decoder knows 1 and 2.")
+    require(version <= 3, f"The archive has version {version}; this decoder knows 1 to 3.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
     require(len(data) >= size, "The archive is truncated.")
     verify(data[:size - 8], struct.unpack_from("<Q", data, size - 8)[0])
-    dims, h.itemsize = (h.d0, h.d1, h.d2, h.d3), 8 if h.dtype else 4
-    require(h.flags <= 1 and h.dtype <= 1 and 1 <= h.ndim <= 4 and h.mode <= 2
-            and h.layout == version - 1 and not h.reserved and h.arithmetic // 2 == h.dtype
-            and 0 < h.asked and all(0 <= v < math.inf for v in (h.asked, h.bound, h.step, h.range))
-            and min(dims) > 0 and set(dims[h.ndim:]) <= {1} and h.itemsize * math.prod(dims) < 2**63
-            and h.fill >> 8 * h.itemsize * h.flags == 0, "The header is damaged.")
+    dims, lacks_gaps = (h.d0, h.d1, h.d2, h.d3), h.flags >> 1
+    h.is_lossless, h.gaps = h.mode == 3, set() if lacks_gaps else GAPS
+    require(h.flags <= (1 if h.layout else 3) and h.dtype <= (5 if h.is_lossless else 1)
+            and h.mode <= 3 and h.layout <= 1 and not h.reserved
+            and (version == 3 if h.is_lossless or lacks_gaps else
+                 version in (h.layout + 1, 3 * h.layout)),
+            "The header is damaged.")
+    h.itemsize = WIDTHS[h.dtype]
+    require(1 <= h.ndim <= 4 and min(dims) > 0 and set(dims[h.ndim:]) <= {1}
+            and h.itemsize * math.prod(dims) < 2**63, "The shape is damaged.")
+    if h.is_lossless:
+        require(h.layout == 1 and not any((h.flags, h.asked, h.bound, h.step, h.range, h.fill,
+                                           h.arithmetic)), "A lossless archive has a bound.")
+    else:
+        require(h.arithmetic // 2 == h.dtype and 0 < h.asked
+                and h.fill >> 8 * h.itemsize * (h.flags & 1) == 0
+                and all(0 <= v < math.inf for v in (h.asked, h.bound, h.step, h.range)),
+                "The bound or the fill value is damaged.")
     h.extents = [d for d in dims if d > 1] or [1]
     h.tile, rows = TILES[len(h.extents)], h.extents[0]
     require(0 < h.frame_rows <= rows and h.frames == -(-rows // h.frame_rows) and (h.frames == 1 or
@@ -71,9 +86,12 @@ def read_frame(data, h, index, count):
     require(f.sections <= 13 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
     coded = f.kind == (TILE if h.layout else LINEAR)
-    require((coded or f.kind in (CONSTANT, RAW)) and f.index == index and f.count == count
-            and f.escape_bytes <= 8 and f.constant >> 8 * h.itemsize == f.zero == 0
-            and (not coded or 0 < f.axes < 1 << min(3, len(h.extents)) and h.step > 0)
+    require((f.kind == RAW or f.kind == PLANES and h.version == 3 and h.layout or
+             not h.is_lossless and (coded or f.kind == CONSTANT))
+            and f.index == index and f.count == count and f.escape_bytes <= 8
+            and f.constant >> (64 if f.kind == PLANES else 8 * h.itemsize) == f.zero == 0
+            and (0 < f.axes < 1 << min(3, len(h.extents)) and h.step > 0
+                 if coded else f.axes == 0)
             and (f.kind != LINEAR or 2 <= f.radius <= 32768), "A frame header is damaged.")
     f.groups, f.short_lattice = f.reserved & 3, f.reserved >> 2  # section 13
     require(f.groups <= 2 and f.short_lattice <= (h.arithmetic in (0, 2)) if f.kind == TILE
@@ -91,7 +109,8 @@ def read_frame(data, h, index, count):
         require(len(contents) == raw, "A section has not the size that it says.")
         f.contents[kind] = contents
     require(place == len(data) and NEEDED[f.kind] <= set(f.contents)
-            and (f.kind != TILE or f.sections == 8), "A frame lacks something.")
+            and set(f.contents) & GAPS == (h.gaps if f.kind == LINEAR else set())
+            and (f.kind != TILE or f.sections == 8), "A frame lacks something or has too much.")
     return f
 
 
@@ -232,8 +251,70 @@ def read_mask(data, n, distance=0):
     return mask
 
 
+def read_planes_book(data):
+    """Section 15: symbol and code length for each value of the 12 bits where a code begins."""
+    lengths = [length for byte in data for length in (byte & 15, byte >> 4)]
+    book = sorted((length, symbol) for symbol, length in enumerate(lengths) if length)
+    require(max(lengths) <= 12 and sum(4096 >> length for length, _ in book) == 4096,
+            "A plane's code is not complete.")
+    return [entry for entry in book for _ in range(4096 >> entry[0])]
+
+
+def read_plane(words, n, book):
+    """Section 15: the symbols of a coded plane of a tile, and the words that come after it."""
+    require(len(words) > 0 and words[0] >> 16 <= 11, "The head of a plane is damaged.")
+    least, width = words[0] & 65535, words[0] >> 16
+    require(len(words) > width, "The head of a plane is cut.")
+    text = "".join(f"{word:032b}" for word in words[1:])
+    lengths = [least + int("0" + text[lane * width:][:width], 2) for lane in range(32)]
+    symbols, place = [0] * n, 32 * width
+    for lane, length in enumerate(lengths):
+        end = place + length
+        for i in (i for row in range(0, n, 128) for i in range(row + 4 * lane, row + 4 * lane + 4)
+                  if i < n):
+            length, symbols[i] = book[int(text[place:place + 12].ljust(12, "0"), 2)]
+            place += length
+        require(place == end, "A lane's codes do not end at its last bit.")
+    used = 1 + -(-place // 32)
+    require(used <= len(words) and "1" not in text[place:32 * (used - 1)],
+            "A plane's words are wrong.")
+    return symbols, words[used:]
+
+
+def decode_planes(f, h):
+    """Section 15: a planes frame's bytes, in field order."""
+    w, kinds = f.escape_bytes, [f.radius >> 2 * p & 3 for p in range(16)]
+    require((w in (1, 2, 4, 8) if h.dtype == 2 else w == h.itemsize) and max(kinds) <= ONE_SYMBOL
+            and f.radius >> 2 * w == 0 and f.count * h.itemsize % w == 0, "Planes are damaged.")
+    n, constants = f.count * h.itemsize // w, list(f.constant.to_bytes(8, "little"))
+    tiles, coded, stored = -(-n // 4096), kinds[:w].count(CODED), kinds[:w].count(STORED)
+    require(set(f.contents) == ({0, 1, 2} if coded else set()) | ({12} if stored else set())
+            and not any(c for c, kind in zip(constants, kinds) if kind != ONE_SYMBOL)
+            and len(f.contents.get(0, b"")) == 128 * coded
+            and len(f.contents.get(12, b"")) == -(-n // 16) * 16 * stored
+            and (not coded or len(f.contents[1]) == 2 * tiles),
+            "A planes frame's sections are wrong.")
+    planes = np.repeat(np.array([constants[:w]], np.uint8), n, axis=0)  # values by planes
+    planes[:, [p for p in range(w) if kinds[p] == STORED]] = np.frombuffer(
+        f.contents.get(12, b""), np.uint8).reshape(stored, -1 if stored else n).T[:n]
+    if coded:
+        sizes, words = np.frombuffer(f.contents[1], "<u2"), np.frombuffer(f.contents[2], "<u4")
+        require(sizes.sum() == len(words), "Tile sizes are not those of the bitstream.")
+        books = [read_planes_book(f.contents[0][i:i + 128]) for i in range(0, 128 * coded, 128)]
+        for t, own in enumerate(np.split(words, np.cumsum(sizes)[:-1])):
+            own, tile = own.tolist(), planes[4096 * t:4096 * (t + 1)]
+            for p, book in zip((p for p in range(w) if kinds[p] == CODED), books):
+                tile[:, p], own = read_plane(own, len(tile), book)
+            require(not own, "A tile has words that no plane has.")
+    turned = planes.view(f"<u{w}").ravel()
+    one = turned.dtype.type(1)
+    return (turned if w == 1 else turned >> one | turned << turned.dtype.type(8 * w - 1)).tobytes()
+
+
 def decode_frame(f, h, shape):
     """Bit patterns of a frame's values, in field order."""
+    if f.kind == PLANES:
+        return decode_planes(f, h)
     if f.kind == RAW:
         require(len(f.contents[12]) == f.count * h.itemsize, "Raw values have a wrong size.")
         return np.frombuffer(f.contents[12], np.uint8).reshape(h.itemsize, -1).T.tobytes()

@@ -6,8 +6,9 @@
 
 #include "support.h"
 
-/* WEIGHTS: of deviation 0.02, as the upper bytes of an f32 where the type is narrower. FLAT: one value. ONE_BIT:
- * the same but for a bit in the middle. FEW: four values, one of them rare. NOISE: any bits. */
+/* WEIGHTS: of deviation 0.02, as the upper bytes of an f32 where the type is narrower. FLAT: one
+ * value. ONE_BIT: the same but for a bit in the middle. FEW: four values, one of them rare. NOISE:
+ * any bits. */
 typedef enum lossless_kind { WEIGHTS, FLAT, ONE_BIT, FEW, NOISE, LOSSLESS_KINDS } lossless_kind;
 
 /* A new field in memory of just its size. */

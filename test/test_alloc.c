@@ -194,6 +194,25 @@ static void compression_survives_any_failing_allocation(void **state) {
     }
 }
 
+static void the_lossless_mode_survives_any_failing_allocation(void **state) {
+  (void)state;
+  for (int level = 0; level <= 3; level += 3) {
+    work w = make_work(level, 1);
+    szgpu_ctx *const ctx = test_make_ctx(1);
+    w.params = (szgpu_params)SZGPU_PARAMS_DEFAULTS;
+    w.params.mode = SZGPU_MODE_LOSSLESS;
+    w.params.frame_rows = 16;
+    w.params.zstd_level = level;
+    free(w.archive.bytes);
+    w.archive = test_compress(ctx, &w.params, &w.shape, w.field);
+    szgpu_destroy(ctx);
+    assert_true(fails_at_every_allocation(&w, compress, SZGPU_DECODER_AUTO) >= 2);
+    assert_true(fails_at_every_allocation(&w, decompress, SZGPU_DECODER_AUTO) >= 2);
+    assert_true(fails_at_every_allocation(&w, decompress_slab, SZGPU_DECODER_AUTO) >= 2);
+    release(&w);
+  }
+}
+
 /* Parts that fail among many, while threads have others in hand. */
 static void compression_of_many_parts_survives(void **state) {
   (void)state;
@@ -266,6 +285,7 @@ static void libzstd_out_of_memory_is_out_of_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compression_survives_any_failing_allocation),
+      cmocka_unit_test(the_lossless_mode_survives_any_failing_allocation),
       cmocka_unit_test(compression_of_many_parts_survives),
       cmocka_unit_test(decompression_survives_any_failing_allocation),
       cmocka_unit_test(a_slab_survives_any_failing_allocation),

@@ -4,14 +4,17 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_golden.py SZGPU DECODER [--update]
 
-Both layouts, the tile layout in the cases tile_*. For each case: a field made of integers (no libm,
-so the same everywhere) is compressed and must give golden/NAME.szg byte for byte; that archive must
-restore to golden/NAME.raw, by the command with each of its decoders and by DECODER, a Python program
-written from docs/format.md alone. The archives printed on that page must be read alike by all of
-them. sizes.csv lists the sizes, so that a change of ratio is a visible diff. Archives with zstd
-sections are only read: their bytes follow the version of libzstd. --update writes the files anew,
-which is a change of format: docs/format.md, src/container/format.h and CHANGELOG.md change with it.
+Both layouts, the tile layout in the cases tile_*, and lossless archives in the cases lossless_*.
+For each case: a field made of integers (no libm, so the same everywhere) is compressed and must
+give golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command
+with each of the CPU decoders that read it and by DECODER, a Python program written from
+docs/format.md alone. The archives printed on that page must be read alike by all of them. sizes.csv
+lists the sizes, so that a change of ratio is a visible diff. Archives with zstd sections are only
+read: their bytes follow the version of libzstd; so are those of ONLY_READ. --update writes the
+files anew, which is a change of format: docs/format.md, src/container/format.h and CHANGELOG.md
+change with it.
 """
+import json
 import os
 import re
 import subprocess
@@ -86,7 +89,37 @@ def lone_peak(unit, height):
     return field.reshape(512, 2, 2, 5)
 
 
-f32, f64 = np.float32, np.float64
+def hashed(count, seed):
+    """Words of 64 bits, as random as can be."""
+    words = np.arange(count, dtype=np.uint64) + np.uint64(seed << 32)
+    words = words * np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ words >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ words >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return words ^ words >> np.uint64(31)
+
+
+def halving(count, most, seed):
+    """0 in half of the cases, 1 in half of the others, and so on to `most`."""
+    words = hashed(count, seed)
+    return sum((words % np.uint64(2**k) == 0).astype(np.uint64) for k in range(1, most + 1))
+
+
+def weights(count, dtype, exponent_bits, seed):
+    """Bits of floats with few exponents: every mantissa, both signs."""
+    mantissa_bits = 8 * np.dtype(dtype).itemsize - 1 - exponent_bits
+    words = hashed(count, seed + 1) >> np.uint64(64 - 1 - mantissa_bits)
+    sign, mantissa = words >> np.uint64(mantissa_bits), words % np.uint64(2**mantissa_bits)
+    exponent = np.uint64(2**(exponent_bits - 1) - 3) - halving(count, 5, seed)
+    bits = (sign << np.uint64(exponent_bits) | exponent) << np.uint64(mantissa_bits) | mantissa
+    return bits.astype(dtype)
+
+
+def parts(*arrays):
+    """Bytes of several kinds, one after the other."""
+    return np.concatenate([np.ascontiguousarray(array).view(u8) for array in arrays])
+
+
+f32, f64, u8, u16, u32 = np.float32, np.float64, np.uint8, np.uint16, np.uint32
 CASES = {  # name: field, options
     "one_value": (lambda: np.array([2.5], f32), "-e 1e-3"),
     "row_f32": (lambda: waves((9001,), 1).astype(f32), "-e 1e-3"),
@@ -143,17 +176,60 @@ CASES = {  # name: field, options
     "tile_constant_f32": (lambda: np.full((7, 8, 9), -3.25, f32), "-e 1e-3"),
     "tile_raw_f32": (lambda: noise((50, 41), f32), "-m abs -e 1e-9"),
     "tile_zstd_f32": (lambda: np.floor(waves((20, 30, 64), 41)).astype(f32), "-e 5e-2 --zstd"),
+    # The linear layout without gap arrays.
+    "linear_no_gap_box_f32": (lambda: waves((19, 21, 37), 44).astype(f32), "-e 1e-4 --no-gap"),
+    "linear_no_gap_specials_f64": (lambda: with_specials(waves((20, 9, 35), 45)),
+                                   "-m abs -e 0.05 --no-gap"),
+    "linear_no_gap_fill_frames_f32": (lambda: with_fill(waves((40, 9, 34), 46).astype(f32), 1e20),
+                                      "-e 1e-3 --frame 16 --no-gap"),
+    "linear_no_gap_one_symbol_f32": (lambda: (np.arange(5000) % 2).astype(f32),
+                                     "-m abs -e 10 --no-gap"),
+    # Without loss.
+    "lossless_bf16": (lambda: weights(9001, u16, 8, 50), "-t bf16"),
+    "lossless_f16": (lambda: weights(70 * 131, u16, 5, 51).reshape(70, 131), "-t f16"),
+    "lossless_fp8": (lambda: weights(5003, u8, 4, 52), "-t fp8"),
+    "lossless_f32": (lambda: waves((19, 21, 37), 53).astype(f32), ""),
+    "lossless_f64": (lambda: waves((17, 9, 33), 54), ""),
+    "lossless_specials_f64": (lambda: with_specials(waves((20, 9, 35), 55)), ""),
+    "lossless_batch_frames_f16": (lambda: weights(5 * 3 * 9 * 33, u16, 5, 56).reshape(5, 3, 9, 33),
+                                  "-t f16 --frame 2"),
+    "lossless_u8": (lambda: (halving(9000, 5, 57) * np.uint64(37)).astype(u8), "-t u8"),
+    "lossless_limit_u8": (lambda: halving(30000, 20, 58).astype(u8), "-t u8"),  # 12 bits bite
+    "lossless_u8_of_2": (lambda: parts(weights(9000, u16, 8, 59)), "-t u8"),
+    "lossless_u8_of_4": (lambda: parts(weights(3000, u32, 8, 60)), "-t u8"),
+    "lossless_u8_of_8": (lambda: parts(waves((1500,), 61)), "-t u8"),
+    "lossless_u8_frames": (lambda: parts(weights(4096, u16, 8, 62), halving(8192, 4, 63).astype(u8),
+                                         hashed(100, 64)), "-t u8 --frame 8192"),
+    "lossless_raw_u8": (lambda: parts(hashed(100, 65))[:777], "-t u8"),
+    "lossless_raw_f32": (lambda: hashed(999, 66).astype(u32), "-t f32"),
+    "lossless_stored_f32": (lambda: noise((50, 41), f32), ""),  # and a constant exponent
+    "lossless_constant_f64": (lambda: np.full((7, 8, 9), -3.25), ""),
+    "lossless_one_value": (lambda: np.array([2.5], f32), ""),
+    "tile_exact_f32": (lambda: noise((50, 41), f32), "-m abs -e 1e-9"),  # a bound, but no loss
+    "tile_exact_frames_f64": (lambda: np.concatenate([waves((64, 41), 69), noise((64, 41), f64)]),
+                              "-m abs -e 1e-18 --frame 64"),
+    "tile_raw_bits_f32": (lambda: hashed(999, 70).astype(u32).view(f32), "-m abs -e 1e-40"),
+    "lossless_zstd_bf16": (lambda: np.repeat(weights(300, u16, 8, 67), 30), "-t bf16 --zstd"),
 }
 
 
-def is_tile(name):
-    return name.startswith("tile_")
+# What encoders wrote before format version 3 had frames of planes for it.
+ONLY_READ = ["tile_raw_f32"]
+SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # others are named by -t
+
+
+def mode_of(name):
+    """The options that say which kind of archive a case is of."""
+    if name.startswith("lossless_"):
+        return ["-m", "lossless"]
+    return ["--layout", "tile" if name.startswith("tile_") else "linear"]
 
 
 def run(*command):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: exit {done.returncode}: {done.stdout.decode()}")
+    return done.stdout
 
 
 def contents(path):
@@ -163,19 +239,19 @@ def contents(path):
 
 def compress(szgpu, folder, name):
     field, options = CASES[name][0](), CASES[name][1].split()
-    raw = os.path.join(folder, f"{name}.{'f32' if field.dtype == f32 else 'f64'}")
+    raw = os.path.join(folder, name + SUFFIXES.get(field.dtype, ".bits"))
     np.ascontiguousarray(field).tofile(raw)
     dims = "x".join(map(str, field.shape))
-    layout = "tile" if is_tile(name) else "linear"
-    run(szgpu, "-z", "-q", "-f", "--layout", layout, "-d", dims, *options, raw, "-o",
+    run(szgpu, "-z", "-q", "-f", *mode_of(name), "-d", dims, *options, raw, "-o",
         os.path.join(folder, name + ".szg"))
-    return len(contents(raw))
+    return raw
 
 
 def restore(szgpu, decoder, archive, folder):
     """What each decoder makes of an archive, by the decoder's name."""
+    listing = json.loads(run(szgpu, "-l", "--json", archive))
     commands = {how: [szgpu, "-x", "-q", "-f", "--decoder", how, archive, "-o"]
-                for how in ("serial", "table")}
+                for how in listing["decoders"].split() if how not in ("gap-array", "chunked")}
     commands["docs/format.md"] = [sys.executable, decoder, archive]
     restored, fields = os.path.join(folder, "restored"), {}
     for how, command in commands.items():
@@ -189,10 +265,12 @@ def check(szgpu, decoder, folder, name):
     """The complaints about one case."""
     golden = os.path.join(FOLDER, name)
     complaints = []
-    compress(szgpu, folder, name)
-    if "--zstd" not in CASES[name][1]:
+    raw = compress(szgpu, folder, name)
+    if "--zstd" not in CASES[name][1] and name not in ONLY_READ:
         if contents(os.path.join(folder, name + ".szg")) != contents(golden + ".szg"):
             complaints.append("compresses to other bytes")
+    if name.startswith("lossless_") and contents(golden + ".raw") != contents(raw):
+        complaints.append("is not lossless")
     for how, field in restore(szgpu, decoder, golden + ".szg", folder).items():
         if field != contents(golden + ".raw"):
             complaints.append(f"is restored to other values by {how}")
@@ -203,7 +281,7 @@ def check_page(szgpu, decoder, folder):
     """Complaints about the archives printed in docs/format.md: all decoders are to read the same."""
     page = contents(os.path.join(FOLDER, "../../docs/format.md")).decode()
     printed = re.findall(r"^```\n(000  .*?)^```", page, re.MULTILINE | re.DOTALL)
-    complaints = [] if len(printed) == 2 else [f"has {len(printed)} archives, not 2"]
+    complaints = [] if len(printed) == 3 else [f"has {len(printed)} archives, not 3"]
     archive = os.path.join(folder, "printed.szg")
     for number, block in enumerate(printed):
         with open(archive, "wb") as file:
@@ -220,11 +298,13 @@ def size_line(name, field_bytes):
 def update(szgpu):
     lines = ["name,field_bytes,archive_bytes\n"]
     for name in CASES:
-        field_bytes = compress(szgpu, FOLDER, name)
-        for suffix in (".f32", ".f64"):
-            if os.path.exists(os.path.join(FOLDER, name + suffix)):
-                os.remove(os.path.join(FOLDER, name + suffix))
         archive = os.path.join(FOLDER, name + ".szg")
+        if name in ONLY_READ:
+            lines.append(size_line(name, os.path.getsize(os.path.join(FOLDER, name + ".raw"))))
+            continue
+        raw = compress(szgpu, FOLDER, name)
+        field_bytes = os.path.getsize(raw)
+        os.remove(raw)
         run(szgpu, "-x", "-q", "-f", archive, "-o", os.path.join(FOLDER, name + ".raw"))
         lines.append(size_line(name, field_bytes))
     with open(os.path.join(FOLDER, "sizes.csv"), "w", encoding="utf-8") as file:

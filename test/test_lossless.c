@@ -166,6 +166,25 @@ static void frames_are_chosen_one_by_one(void **state) {
   free(field);
 }
 
+/* Exponents that repeat: zstd shortens their bits, and the stored planes behind are moved up. */
+static void stored_planes_follow_a_bitstream_under_zstd(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_BF16, 2, 100, 1000, 0, 0);
+  uint16_t *const field = lossless_make(WEIGHTS, &shape);
+  for (uint64_t i = 1000; i < 100000; i++)
+    field[i] = (uint16_t)((field[i % 1000] & 0x7F80) | (field[i] & 0x807F));
+  szgpu_params params = lossless_params();
+  params.zstd_level = 1;
+  test_archive const archive = there_and_back(&params, &shape, field);
+  szgpu_frame_info frame = {.struct_bytes = sizeof frame};
+  assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame), SZGPU_OK);
+  assert_string_equal(frame.planes, "cs");
+  assert_string_equal(frame.sections[2].codec, "zstd");
+  assert_string_equal(frame.sections[3].codec, "stored");
+  free(archive.bytes);
+  free(field);
+}
+
 /* ---- slabs ---- */
 
 static void slabs_are_the_rows_of_the_field(void **state) {
@@ -403,6 +422,7 @@ int main(void) {
       cmocka_unit_test(a_plane_of_one_symbol_takes_nothing),
       cmocka_unit_test(bytes_are_taken_for_values_of_the_width_that_suits),
       cmocka_unit_test(frames_are_chosen_one_by_one),
+      cmocka_unit_test(stored_planes_follow_a_bitstream_under_zstd),
       cmocka_unit_test(slabs_are_the_rows_of_the_field),
       cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
       cmocka_unit_test(no_capacity_is_passed),

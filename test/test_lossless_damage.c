@@ -244,6 +244,7 @@ static void what_the_format_forbids_is_refused(void **state) {
       {WEIGHTS_2, FRAME, 4, 4, 0xC},  /* of mode 3 */
       {WEIGHTS_2, FRAME, 4, 4, 0x14}, /* of a plane that there is not */
       {WEIGHTS_2, FRAME, 4, 4, 0x8},  /* constant, with the sections of a coded one */
+      {WEIGHTS_2, FRAME, 4, 4, 0x6},  /* one section too many */
       {NOTHING, FRAME, 4, 4, 0x2A},
       {WEIGHTS_2, FRAME, 24, 8, 0x100}, /* a symbol of a coded plane */
       {WEIGHTS_2, FRAME, 24, 8, 1},     /* of a stored one */
@@ -285,6 +286,46 @@ static void only_types_of_the_same_size_read_it(void **state) {
   free(archive.bytes);
 }
 
+/* Frames without sections, so that nothing but their headers can be wrong. */
+static void values_have_the_bytes_of_their_type(void **state) {
+  (void)state;
+  szgpu_shape const odd = test_shape(SZGPU_U8, 1, 5001, 0, 0, 0);
+  szgpu_params const params = lossless_params();
+  void *const field = lossless_make(FLAT, &odd);
+  test_archive bytes = lossless_compress(ctx, &params, &odd, field);
+  test_archive halves = archive_copy(&samples[NOTHING], samples[NOTHING].byte_count);
+  size_t const frame = archive_frame_offset(&bytes, 0);
+  for (uint32_t width = 1; width <= 2; width++) {
+    archive_store(&bytes, frame + 2, 1, width);
+    archive_store(&halves, frame + 2, 1, width);
+    archive_store(&bytes, frame + 4, 4, width == 1 ? 0x2 : 0xA);
+    archive_store(&halves, frame + 4, 4, width == 1 ? 0x2 : 0xA);
+    archive_store(&bytes, frame + 24, 8, 0);
+    archive_store(&halves, frame + 24, 8, 0);
+    archive_rehash(&bytes);
+    archive_rehash(&halves);
+    assert_int_equal(decompress(ctx, &bytes, 5001), width == 1 ? SZGPU_OK : SZGPU_BAD_DATA);
+    assert_int_equal(decompress(ctx, &halves, 10000), width == 2 ? SZGPU_OK : SZGPU_BAD_DATA);
+  }
+  free(bytes.bytes);
+  free(halves.bytes);
+  free(field);
+}
+
+static void words_that_no_plane_has_are_refused(void **state) {
+  (void)state;
+  test_archive archive = archive_copy(&samples[BYTES], samples[BYTES].byte_count);
+  size_t const size_at = archive_section_offset(&archive, 0, 1);
+  uint64_t const words = test_bits_at(SZGPU_BF16, archive.bytes + size_at, 0);
+  archive_resize_section(&archive, 0, 2, 4 * (words + 1));
+  archive_store(&archive, size_at, 2, words + 1);
+  archive_rehash(&archive);
+  assert_int_equal(decompress(ctx, &archive, field_bytes_of[BYTES]), SZGPU_BAD_DATA);
+  free(archive.bytes);
+}
+
+/* Archives with a bound have planes frames in version 3 of the tile layout only, lossless ones no
+ * constant frames. */
 static void a_frame_of_another_mode_is_refused(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 500, 0, 0, 0);
@@ -295,6 +336,20 @@ static void a_frame_of_another_mode_is_refused(void **state) {
   archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_PLANES | 4 << 16);
   archive_rehash(&archive);
   assert_int_equal(decompress(ctx, &archive, 2000), SZGPU_BAD_DATA);
+  free(archive.bytes);
+  szgpu_params exact = params;
+  exact.mode = SZGPU_MODE_ABS;
+  exact.bound = 1e-30;
+  archive = test_compress(ctx, &exact, &shape, field);
+  assert_string_equal(lossless_planes(&archive, 0), "csss");
+  archive_store(&archive, 8, 4, SZG_FORMAT_VERSION_TILE);
+  archive_rehash(&archive);
+  assert_int_equal(decompress(ctx, &archive, 2000), SZGPU_BAD_DATA);
+  free(archive.bytes);
+  archive = archive_copy(&samples[NOTHING], samples[NOTHING].byte_count);
+  archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_CONSTANT);
+  archive_rehash(&archive);
+  assert_int_equal(decompress(ctx, &archive, field_bytes_of[NOTHING]), SZGPU_BAD_DATA);
   free(archive.bytes);
   free(field);
 }
@@ -359,6 +414,8 @@ int main(void) {
       cmocka_unit_test(many_bytes_may_lie_at_once),
       cmocka_unit_test(what_the_format_forbids_is_refused),
       cmocka_unit_test(only_types_of_the_same_size_read_it),
+      cmocka_unit_test(values_have_the_bytes_of_their_type),
+      cmocka_unit_test(words_that_no_plane_has_are_refused),
       cmocka_unit_test(a_frame_of_another_mode_is_refused),
       cmocka_unit_test(bits_after_the_last_lane_are_0),
       cmocka_unit_test(sections_of_another_size_are_refused),

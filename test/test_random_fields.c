@@ -37,6 +37,7 @@ static int destroy_ctxs(void **state) {
 #define PATH_LIST(X)                                           \
   X(CONSTANT, "constant frames")                               \
   X(RAW, "raw frames")                                         \
+  X(PLANES, "planes frames")                                   \
   X(LINEAR, "linear frames")                                   \
   X(TILE, "tile frames")                                       \
   X(SAMPLED, "tile frames whose book did not count all tiles") \
@@ -96,9 +97,15 @@ static void check_frame(const random_case *c, const test_archive *archive, const
   bool const is_tile = strcmp(frame->kind, "tile") == 0;
   bool const is_linear = strcmp(frame->kind, "linear") == 0;
   bool const is_raw = strcmp(frame->kind, "raw") == 0;
-  assert_true(is_tile || is_linear || is_raw || strcmp(frame->kind, "constant") == 0);
-  assert_true(c->params.layout == SZGPU_LAYOUT_TILE ? !is_linear : !is_tile);
-  path_counts[is_tile ? PATH_TILE : is_linear ? PATH_LINEAR : is_raw ? PATH_RAW : PATH_CONSTANT]++;
+  bool const is_planes = strcmp(frame->kind, "planes") == 0;
+  bool const is_constant = strcmp(frame->kind, "constant") == 0;
+  assert_true(is_tile || is_linear || is_raw || is_planes || is_constant);
+  assert_true(c->params.layout == SZGPU_LAYOUT_TILE ? !is_linear : !is_tile && !is_planes);
+  path_counts[is_tile     ? PATH_TILE
+              : is_linear ? PATH_LINEAR
+              : is_raw    ? PATH_RAW
+              : is_planes ? PATH_PLANES
+                          : PATH_CONSTANT]++;
   if (is_tile) count_tile_frame(archive, grid, szg_dtype_bytes(c->shape.dtype), frame);
 }
 

@@ -250,6 +250,8 @@ static void the_default_frame_holds_up_to_2_30_values(void **state) {
   szg_grid const odd = grid_of(SZGPU_F32, 3, 2000, 2048, 2049, 0);
   assert_int_equal(szg_frame_rows(&small, SZGPU_F32, 0), 100);
   assert_int_equal(szg_frame_rows(&line, SZGPU_F32, 0), UINT64_C(1) << 30);
+  assert_int_equal(szg_frame_rows(&line, SZGPU_FP8, 0), UINT64_C(1) << 30);
+  assert_int_equal(szg_frame_rows(&line, SZGPU_U8, 0), UINT64_C(1) << 26); /* bytes */
   assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, 0), 256);
   assert_int_equal(szg_frame_rows(&odd, SZGPU_F32, 0), 240); /* 255 rows, down to whole tiles */
   assert_int_equal(szg_frame_rows(&thick, SZGPU_F32, 0),

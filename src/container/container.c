@@ -38,7 +38,7 @@ static bool is_linear_without_gaps(const szg_header *header) {
 
 /* The lowest version that has all of it: what an archive states. */
 static uint32_t version_of(const szg_header *header) {
-  if (header->mode == SZGPU_MODE_LOSSLESS || is_linear_without_gaps(header))
+  if (header->mode == SZGPU_MODE_LOSSLESS || header->has_planes || is_linear_without_gaps(header))
     return SZG_FORMAT_VERSION_LOSSLESS;
   return header->layout == SZGPU_LAYOUT_TILE ? SZG_FORMAT_VERSION_TILE : SZG_FORMAT_VERSION_LINEAR;
 }
@@ -99,6 +99,8 @@ static void load_header(const uint8_t *bytes, szg_header *header) {
       .frame_count = szg_load_u64(bytes + 104),
       .archive_bytes = szg_load_u64(bytes + 112),
   };
+  header->has_planes = header->layout == SZGPU_LAYOUT_TILE && header->mode != SZGPU_MODE_LOSSLESS &&
+                       header->format_version == SZG_FORMAT_VERSION_LOSSLESS;
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
 }
 

@@ -19,6 +19,7 @@ typedef struct szg_header {
   uint32_t source;
   uint32_t arithmetic;
   bool has_fill, has_gaps;
+  bool has_planes; /* with a bound: some frames have none, and are of planes */
   uint64_t fill_bits;
   double bound, absolute_bound, step, value_range;
   uint64_t frame_rows, frame_count;

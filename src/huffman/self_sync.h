@@ -156,7 +156,7 @@ typedef struct szg_self_sync_options_cuda {
 } szg_self_sync_options_cuda;
 
 #define SZG_SELF_SYNC_DEFAULTS_CUDA \
-  { .subsequence_bits = 512, .block_threads = 128, .run_up_bits = 64 }
+  { .subsequence_bits = 512, .block_threads = 256, .run_up_bits = 128 }
 
 /* Where the code ends that is under way at the end of a stretch of bits, for each of 16 places
  * where the stretch's first code may begin: 4 bits each, from the low end. */

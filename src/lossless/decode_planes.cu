@@ -4,8 +4,8 @@
  * A warp a tile, a lane four values of each row. Moves the words and stored bytes of a value and 10
  * bytes a tile in, the value out; bf16 of weights: 1.33 and 2 bytes. A tile's words are copied to
  * shared memory if there is room, beside a table of 8 KiB for each coded plane, and lanes take
- * symbols from there, two from one window on their bits. Stored bytes of the next rows are asked for
- * before symbols of these are decoded.
+ * symbols from there, two from one window on their bits. Stored bytes of the next rows are asked
+ * for before symbols of these are decoded.
  */
 #include "core/cuda_check.cuh"
 #include "lossless/lane_symbols.cuh"
@@ -153,8 +153,8 @@ struct RowBatch {
   }
 };
 
-/* kIsWhole: all of the tile is wanted besides, and whole runs can be stored. Stored bytes of a batch
- * are asked for while the one before is decoded. */
+/* kIsWhole: all of the tile is wanted besides, and whole runs can be stored. Stored bytes of a
+ * batch are asked for while the one before is decoded. */
 template <class Kind, bool kIsWhole, class Words>
 __device__ __forceinline__ void decode_rows(const DecodeJob &job, const DecodeTile &tile,
                                             const Words &words, const uint16_t *entries,
@@ -274,7 +274,7 @@ struct TileQueue {
   __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kEveryLane, next, 0); }
 };
 
-/* Shared memory: tables of coded planes, then each warp's words and what may be read behind them. */
+/* Shared memory: tables of coded planes, then each warp's words and what may be read behind. */
 template <class Kind>
 constexpr uint32_t shared_bytes(uint32_t coded_planes, uint32_t staged_words) {
   uint32_t const warp_words = staged_words > 0 ? staged_words + kOverrunLaneWords : 0;

@@ -99,6 +99,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
         .ctx = ctx,
         .dtype = shape->dtype,
         .bound = &bound,
+        .planes = params->layout == SZGPU_LAYOUT_TILE ? &plan.planes : NULL,
         .has_gaps = header.has_gaps,
         .grid = szg_grid_of_rows(grid, row_count),
         .values = (const uint8_t *)field + first_row * grid->row_values * value_bytes,
@@ -110,6 +111,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
         szg_report_done(&ctx->threads, ctx->threads.total_values / grid->row_extent * done_rows));
   }
   header.archive_bytes = writer.used_bytes;
+  header.has_planes = writer.has_planes;
   szg_header_write(&header, plan.frame_bytes, archive);
   *archive_bytes = writer.used_bytes;
   return SZGPU_OK;

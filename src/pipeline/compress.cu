@@ -80,7 +80,8 @@ static szgpu_status carve_bounded(szg_arena *arena, const plan_request *request,
   plan->fill_counts = (uint16_t *)szg_arena_take(arena, tiles, sizeof(uint16_t));
   plan->tile_marks = (uint8_t *)szg_arena_take(arena, tiles, 1);
   SZG_TRY(szg_places_carve_cuda(arena, tiles, &plan->places));
-  return request->layout == SZGPU_LAYOUT_TILE ? SZGPU_OK : carve_linear(arena, frame_grid, plan);
+  if (request->layout == SZGPU_LAYOUT_LINEAR) return carve_linear(arena, frame_grid, plan);
+  return szg_planes_plan_carve_cuda(arena, request->dtype, frame_grid->value_count, &plan->planes);
 }
 
 static szgpu_status carve_lossless(szg_arena *arena, const plan_request *request,
@@ -115,10 +116,9 @@ static szgpu_status carve_pinned(szg_arena *arena, const plan_request *request,
   plan->frame_headers = (uint8_t *)szg_arena_take(arena, frames, SZG_MOST_FRAME_HEADER_BYTES);
   plan->header = (uint8_t *)szg_arena_take(arena, header_bytes, 1);
   plan->frame_bytes = (uint64_t *)szg_arena_take(arena, frames, sizeof *plan->frame_bytes);
-  if (request->is_lossless) {
+  if (request->layout == SZGPU_LAYOUT_TILE)
     szg_planes_plan_carve_pinned(arena, request->dtype, &plan->planes);
-    return SZGPU_OK;
-  }
+  if (request->is_lossless) return SZGPU_OK;
   if (request->layout == SZGPU_LAYOUT_TILE) {
     plan->tile_found_back =
         (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile_found_back);
@@ -246,6 +246,7 @@ static szgpu_status compress_frames(const compress_call *call, const szg_compres
     SZG_TRY(szg_compress_frame_cuda(&job, &plan->frame_bytes[frame]));
     state->used_bytes += plan->frame_bytes[frame];
     state->is_complete = job.is_archive_complete;
+    state->header.has_planes = state->header.has_planes || job.has_planes;
     if (frame + 1 < frame_count) SZG_TRY(send_frames(call, state));
     uint64_t const total = call->ctx->threads.total_values;
     SZG_TRY(

@@ -129,6 +129,7 @@ typedef struct szg_frame_job_cuda {
   /* Of an archive of one frame: its header but for sizes, which may be completed on the device. */
   const szg_header *archive_header;
   bool is_archive_complete; /* header and all */
+  bool has_planes;          /* the frame is of planes */
 } szg_frame_job_cuda;
 
 /* Writes the frame and gives its size. SZGPU_CAPACITY: it does not fit; nothing is written beyond
@@ -184,8 +185,8 @@ szgpu_status szg_tile_archive_complete_cuda(const szg_frame_job_cuda *job,
                                             const szg_frame_header *header) SZG_CHECKED;
 
 /* A planes frame, or a raw one where that pays; and memory for it (compress_planes_frame.cu). */
-szgpu_status szg_planes_frame_write_cuda(const szg_frame_job_cuda *job,
-                                         szg_frame_layout_cuda *layout) SZG_CHECKED;
+szgpu_status szg_exact_frame_write_cuda(const szg_frame_job_cuda *job,
+                                        szg_frame_layout_cuda *layout) SZG_CHECKED;
 szgpu_status szg_planes_plan_carve_cuda(szg_arena *arena, szgpu_dtype dtype, uint64_t value_count,
                                         szg_planes_plan_cuda *plan) SZG_CHECKED;
 void szg_planes_plan_carve_pinned(szg_arena *arena, szgpu_dtype dtype, szg_planes_plan_cuda *plan);

@@ -156,13 +156,13 @@ static szgpu_status split_part(void *job_pointer, uint64_t part, int worker) {
 }
 
 /* What the lists hold is not needed: the values are all there is. */
-static void release_lists(szg_frame_job *job) {
+void szg_frame_release_lists(szg_frame_job *job) {
   for (uint64_t part = 0; part < job->part_count; part++)
     szg_outlier_lists_release(&job->plan->lists[part]);
 }
 
 szgpu_status szg_write_raw_frame(szg_frame_job *job, szg_writer *writer, szg_frame_header *frame) {
-  release_lists(job);
+  szg_frame_release_lists(job);
   szg_buffer_release(&job->ctx->codes);
   frame->kind = SZG_FRAME_RAW;
   SZG_TRY(szg_writer_begin_frame(writer, frame, 1));
@@ -178,10 +178,10 @@ static szgpu_status write_constant_frame(szg_frame_job *job, szg_writer *writer,
   szg_section_sizes sizes = {0};
   SZG_TRY(
       szg_for_parts(&job->ctx->threads, job->part_count, job->grid.value_count, mark_part, job));
-  if (szg_frame_is_outgrown(job)) return szg_write_raw_frame(job, writer, frame);
+  if (szg_frame_is_outgrown(job)) return szg_write_exact_frame(job, writer, frame);
   szg_size_outliers(job, &sizes);
   if (szg_sections_bytes(&sizes) >= job->raw_bytes && szg_outlier_section_count(&sizes))
-    return szg_write_raw_frame(job, writer, frame);
+    return szg_write_exact_frame(job, writer, frame);
   frame->kind = SZG_FRAME_CONSTANT;
   frame->constant_bits = job->bound->constant_bits;
   SZG_TRY(szg_writer_begin_frame(writer, frame, szg_outlier_section_count(&sizes)));
@@ -226,12 +226,12 @@ szgpu_status szg_compress_frame(szg_frame_job *job, const szgpu_params *params,
   if (job->bound->is_constant)
     status = write_constant_frame(job, writer, &frame);
   else if (job->bound->is_hopeless)
-    status = szg_write_raw_frame(job, writer, &frame);
+    status = szg_write_exact_frame(job, writer, &frame);
   else if (params->layout == SZGPU_LAYOUT_LINEAR)
     status = write_linear_frame(job, params->radius, writer, &frame);
   else
     status = szg_write_tile_frame(job, writer, &frame);
-  release_lists(job);
+  szg_frame_release_lists(job);
   if (status == SZGPU_OK) szg_writer_end_frame(writer, frame_bytes);
   return status;
 }

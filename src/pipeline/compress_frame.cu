@@ -143,7 +143,7 @@ static szgpu_status write_constant_frame(const szg_frame_job_cuda *job,
   szg_outliers_size_cuda(job, &sizes);
   uint64_t const raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
   if (szg_sections_bytes(&sizes) >= raw_bytes && szg_outlier_section_count(&sizes))
-    return szg_raw_frame_write_cuda(job, layout);
+    return szg_exact_frame_write_cuda(job, layout);
   layout->header.kind = SZG_FRAME_CONSTANT;
   layout->header.constant_bits = job->bound->constant_bits;
   add_outlier_sections(layout, &sizes);
@@ -179,14 +179,15 @@ szgpu_status szg_compress_frame_cuda(szg_frame_job_cuda *job, uint64_t *frame_by
   if (job->bound) job->quantizer = job->bound->quantizer;
   szgpu_status status;
   if (!job->bound)
-    status = szg_planes_frame_write_cuda(job, &layout);
+    status = szg_exact_frame_write_cuda(job, &layout);
   else if (job->bound->is_constant)
     status = write_constant_frame(job, &layout);
   else if (job->bound->is_hopeless)
-    status = szg_raw_frame_write_cuda(job, &layout);
+    status = szg_exact_frame_write_cuda(job, &layout);
   else
     status = job->layout == SZGPU_LAYOUT_TILE ? szg_tile_frame_write_cuda(job, &layout)
                                               : write_linear_frame(job, &layout);
   *frame_bytes = layout.frame_bytes;
+  job->has_planes = layout.header.kind == SZG_FRAME_PLANES;
   return status;
 }

@@ -4,6 +4,7 @@
 #ifndef SZG_COMPRESS_FRAME_H
 #define SZG_COMPRESS_FRAME_H
 
+#include "pipeline/lossless.h"
 #include "pipeline/plan.h"
 #include "pipeline/writer.h"
 #include "quant/bound.h"
@@ -14,8 +15,9 @@ SZG_C_BEGIN
 typedef struct szg_frame_job {
   szgpu_ctx *ctx;
   szgpu_dtype dtype;
-  const szg_bound_plan *bound;
-  szg_grid grid; /* of the frame */
+  const szg_bound_plan *bound;   /* NULL: there is no loss */
+  const szg_planes_plan *planes; /* NULL: frames that are kept exactly are raw */
+  szg_grid grid;                 /* of the frame */
   const void *values;
   bool has_gaps;      /* linear layout: gap arrays are written */
   uint64_t raw_bytes; /* of the values */
@@ -53,6 +55,9 @@ static inline bool szg_frame_is_outgrown(szg_frame_job *job) {
   return __atomic_load_n(&job->sure_bytes, __ATOMIC_RELAXED) > job->raw_bytes;
 }
 
+/* Gives back what the parts' lists hold. */
+void szg_frame_release_lists(szg_frame_job *job);
+
 /* Of exact and fill values in a part's lists. */
 uint64_t szg_marked_bytes(const szg_outlier_lists *lists);
 
@@ -61,6 +66,10 @@ szgpu_status szg_write_tile_frame(szg_frame_job *job, szg_writer *writer,
                                   szg_frame_header *frame) SZG_CHECKED;
 szgpu_status szg_write_raw_frame(szg_frame_job *job, szg_writer *writer,
                                  szg_frame_header *frame) SZG_CHECKED;
+/* Every bit of the values: a frame of planes, where they pay, or a raw one
+ * (compress_lossless.c). */
+szgpu_status szg_write_exact_frame(szg_frame_job *job, szg_writer *writer,
+                                   szg_frame_header *frame) SZG_CHECKED;
 
 SZG_C_END
 

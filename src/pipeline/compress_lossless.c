@@ -13,33 +13,26 @@ enum { PART_VALUES = SZG_PART_TILES * SZG_TILE_VALUES };
 
 /* What a call works on besides field and archive. */
 typedef struct lossless_plan {
-  uint64_t *frame_bytes;     /* [frames] */
-  szg_planes_counts *counts; /* [threads] */
-  uint16_t *tile_sizes;      /* [tiles of the largest frame], of values of a byte */
-  uint64_t *part_words;      /* [its parts]: words before the part */
-  szg_split_tally *tally;
-  szg_codebook *book;
-  szg_codebook_work *book_work;
-  szg_planes_choice *choice;
-  szg_planes_encoder *encoder;
+  uint64_t *frame_bytes; /* [frames] */
+  szg_planes_plan planes;
 } lossless_plan;
 
 /* One frame at work. */
 typedef struct lossless_job {
   szgpu_ctx *ctx;
-  const lossless_plan *plan;
+  const szg_planes_plan *plan;
   const uint8_t *values;
   uint64_t byte_count;
+  uint64_t loop_values; /* what a pass adds to the progress */
   uint32_t value_bytes;
   uint64_t value_count; /* of so many bytes each */
   uint64_t word_count;
   uint8_t *words, *stored;
 } lossless_job;
 
-static void carve(szg_arena *arena, uint64_t frame_bytes, uint64_t frame_count, int thread_count,
-                  lossless_plan *plan) {
-  uint64_t const tile_count = szg_planes_tile_count(frame_bytes);
-  plan->frame_bytes = szg_arena_take(arena, frame_count, sizeof *plan->frame_bytes);
+void szg_planes_plan_carve(szg_arena *arena, uint64_t value_count, int thread_count,
+                           szg_planes_plan *plan) {
+  uint64_t const tile_count = szg_planes_tile_count(value_count);
   plan->counts = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->counts);
   plan->tile_sizes = szg_arena_take(arena, tile_count, sizeof *plan->tile_sizes);
   plan->part_words =
@@ -55,8 +48,9 @@ static void carve(szg_arena *arena, uint64_t frame_bytes, uint64_t frame_count, 
 static void plan_call(const szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                       const szg_grid *grid, szg_arena *arena, lossless_plan *plan) {
   uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  carve(arena, frame_rows * grid->row_values * szg_dtype_bytes(shape->dtype),
-        szg_div_up(grid->row_extent, frame_rows), ctx->threads.count, plan);
+  uint64_t const frame_count = szg_div_up(grid->row_extent, frame_rows);
+  plan->frame_bytes = szg_arena_take(arena, frame_count, sizeof *plan->frame_bytes);
+  szg_planes_plan_carve(arena, frame_rows * grid->row_values, ctx->threads.count, &plan->planes);
 }
 
 static szgpu_status make_plan(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
@@ -94,7 +88,7 @@ static szgpu_status choose_planes(lossless_job *job) {
   szg_threads *const threads = &job->ctx->threads;
   szg_planes_counts *const counts = job->plan->counts;
   memset(counts, 0, (size_t)threads->count * sizeof *counts);
-  SZG_TRY(szg_for_parts(threads, szg_div_up(job->value_count, PART_VALUES), job->byte_count,
+  SZG_TRY(szg_for_parts(threads, szg_div_up(job->value_count, PART_VALUES), job->loop_values,
                         count_part, job));
   for (int i = 1; i < threads->count; i++)
     for (uint32_t p = 0; p < job->value_bytes; p++)
@@ -125,7 +119,7 @@ static szgpu_status measure_part(void *job_pointer, uint64_t part, int worker) {
 
 static szgpu_status measure_tiles(lossless_job *job) {
   uint64_t const part_count = szg_div_up(job->value_count, PART_VALUES);
-  SZG_TRY(szg_for_parts(&job->ctx->threads, part_count, job->byte_count, measure_part, job));
+  SZG_TRY(szg_for_parts(&job->ctx->threads, part_count, job->loop_values, measure_part, job));
   job->word_count = 0;
   for (uint64_t part = 0; part < part_count; part++) {
     job->plan->part_words[part] = job->word_count;
@@ -178,7 +172,7 @@ static szgpu_status write_streams(lossless_job *job, const szg_planes_sizes *siz
   job->words = writer->archive + writer->used_bytes;
   job->stored = job->words + words_room;
   SZG_TRY(szg_for_parts(&job->ctx->threads, szg_div_up(job->value_count, PART_VALUES),
-                        job->byte_count, encode_part, job));
+                        job->loop_values, encode_part, job));
   uint8_t *bytes;
   if (sizes->bitstream) {
     SZG_TRY(szg_writer_begin_section(writer, sizes->bitstream, &bytes));
@@ -208,30 +202,31 @@ static szgpu_status write_planes_frame(lossless_job *job, const szg_planes_sizes
   return write_streams(job, sizes, writer);
 }
 
-/* Raw where planes do not pay. */
-static szgpu_status compress_frame(lossless_job *job, const szgpu_shape *shape,
-                                   const szg_grid *frame_grid, uint64_t frame_index,
-                                   szg_writer *writer, uint64_t *frame_bytes) {
-  szg_frame_header frame = {.index = frame_index, .value_count = frame_grid->value_count};
-  job->value_bytes = choose_value_bytes(job, shape->dtype);
+/* Planes, where they pay. */
+static szgpu_status try_planes(lossless_job *job, szgpu_dtype dtype, szg_writer *writer,
+                               szg_frame_header *frame, bool *pays) {
+  job->value_bytes = choose_value_bytes(job, dtype);
   job->value_count = job->byte_count / job->value_bytes;
   SZG_TRY(choose_planes(job));
   const szg_planes_layout *const layout = &job->plan->choice->layout;
   job->word_count = 0;
   if (szg_planes_book_bytes(layout)) SZG_TRY(measure_tiles(job));
   szg_planes_sizes const sizes = szg_planes_sizes_of(layout, job->value_count, job->word_count);
-  if (szg_planes_sizes_sum(&sizes) >= job->byte_count) {
-    szg_frame_job raw = {.ctx = job->ctx,
-                         .dtype = shape->dtype,
-                         .grid = *frame_grid,
+  *pays = szg_planes_sizes_sum(&sizes) < job->byte_count;
+  return *pays ? write_planes_frame(job, &sizes, writer, frame) : SZGPU_OK;
+}
+
+szgpu_status szg_write_exact_frame(szg_frame_job *job, szg_writer *writer,
+                                   szg_frame_header *frame) {
+  lossless_job planes = {.ctx = job->ctx,
+                         .plan = job->planes,
                          .values = job->values,
-                         .raw_bytes = job->byte_count};
-    SZG_TRY(szg_write_raw_frame(&raw, writer, &frame));
-  } else {
-    SZG_TRY(write_planes_frame(job, &sizes, writer, &frame));
-  }
-  szg_writer_end_frame(writer, frame_bytes);
-  return SZGPU_OK;
+                         .byte_count = job->raw_bytes,
+                         .loop_values = job->bound ? 0 : job->raw_bytes};
+  bool pays = false;
+  szg_frame_release_lists(job);
+  if (job->planes) SZG_TRY(try_planes(&planes, job->dtype, writer, frame, &pays));
+  return pays ? SZGPU_OK : szg_write_raw_frame(job, writer, frame);
 }
 
 /* ---- [4] the call ---- */
@@ -272,12 +267,15 @@ szgpu_status szg_compress_lossless_cpu(szgpu_ctx *ctx, const szgpu_params *param
   for (uint64_t frame = 0; frame < header.frame_count; frame++) {
     uint64_t const first_row = frame * frame_rows;
     uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);
-    szg_grid const frame_grid = szg_grid_of_rows(grid, row_count);
-    lossless_job job = {.ctx = ctx,
-                        .plan = &plan,
-                        .values = (const uint8_t *)field + first_row * row_bytes,
-                        .byte_count = row_count * row_bytes};
-    SZG_TRY(compress_frame(&job, shape, &frame_grid, frame, &writer, &plan.frame_bytes[frame]));
+    szg_frame_job job = {.ctx = ctx,
+                         .dtype = shape->dtype,
+                         .planes = &plan.planes,
+                         .grid = szg_grid_of_rows(grid, row_count),
+                         .values = (const uint8_t *)field + first_row * row_bytes,
+                         .raw_bytes = row_count * row_bytes};
+    szg_frame_header frame_header = {.index = frame, .value_count = job.grid.value_count};
+    SZG_TRY(szg_write_exact_frame(&job, &writer, &frame_header));
+    szg_writer_end_frame(&writer, &plan.frame_bytes[frame]);
     SZG_TRY(szg_report_done(
         &ctx->threads, ctx->threads.total_values / grid->row_extent * (first_row + row_count)));
   }

@@ -116,9 +116,10 @@ static szgpu_status write_sections(const szg_frame_job_cuda *job,
   return szg_device_mark(device, "encode");
 }
 
-szgpu_status szg_planes_frame_write_cuda(const szg_frame_job_cuda *job,
-                                         szg_frame_layout_cuda *layout) {
+szgpu_status szg_exact_frame_write_cuda(const szg_frame_job_cuda *job,
+                                        szg_frame_layout_cuda *layout) {
   const szg_planes_plan_cuda *const plan = &job->plan->planes;
+  if (!plan->counts) return szg_raw_frame_write_cuda(job, layout); /* the linear layout */
   uint64_t const byte_count = job->grid.value_count * szg_dtype_bytes(job->dtype);
   uint32_t value_bytes = 0;
   SZG_TRY(choose_value_bytes(job, byte_count, &value_bytes));

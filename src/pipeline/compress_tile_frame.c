@@ -261,11 +261,11 @@ szgpu_status szg_write_tile_frame(szg_frame_job *frame_job, szg_writer *writer,
   open_slots(&job);
   SZG_TRY(
       szg_for_parts(threads, frame_job->part_count, frame_job->grid.value_count, code_part, &job));
-  if (szg_frame_is_outgrown(frame_job)) return szg_write_raw_frame(frame_job, writer, frame);
+  if (szg_frame_is_outgrown(frame_job)) return szg_write_exact_frame(frame_job, writer, frame);
   sizes.bitstream = job.stream_bytes;
   szg_size_outliers(frame_job, &sizes);
   if (szg_sections_bytes(&sizes) >= frame_job->raw_bytes)
-    return szg_write_raw_frame(frame_job, writer, frame);
+    return szg_write_exact_frame(frame_job, writer, frame);
   frame->kind = SZG_FRAME_TILE;
   frame->axes = frame_job->choice.axes;
   frame->zero_groups = job.zero_groups;

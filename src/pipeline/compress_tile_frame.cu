@@ -96,7 +96,7 @@ static szgpu_status write_sections(const szg_frame_job_cuda *job, bool has_16_bi
   const szg_tile_found *const found = job->plan->tile_found_back;
   szg_section_sizes const sizes = size_sections(job);
   uint64_t const raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
-  if (szg_sections_bytes(&sizes) >= raw_bytes) return szg_raw_frame_write_cuda(job, layout);
+  if (szg_sections_bytes(&sizes) >= raw_bytes) return szg_exact_frame_write_cuda(job, layout);
   if (found->result.is_too_large)
     return szg_fail(job->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",
                     (unsigned long long)job->capacity);

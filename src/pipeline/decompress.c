@@ -12,10 +12,9 @@
 #include "pipeline/lossless.h"
 #include "pipeline/plan.h"
 
-static void carve_lossless(szg_arena *arena, int thread_count, szg_decode_plan *plan) {
+static void carve_planes(szg_arena *arena, int thread_count, szg_decode_plan *plan) {
   plan->planes_decoder = szg_arena_take(arena, 1, sizeof *plan->planes_decoder);
   plan->plane_lengths = szg_arena_take(arena, SZG_PLANES_MOST, sizeof *plan->plane_lengths);
-  plan->workers = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->workers);
   for (int i = 0; i < thread_count; i++) {
     void *const values = szg_arena_take(arena, SZG_TILE_VALUES, SZG_PLANES_MOST);
     if (plan->workers) plan->workers[i].plane_values = values;
@@ -25,15 +24,14 @@ static void carve_lossless(szg_arena *arena, int thread_count, szg_decode_plan *
 static void carve(szg_arena *arena, const szg_header *header, int thread_count,
                   szg_decode_plan *plan) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
-  if (header->mode == SZGPU_MODE_LOSSLESS) {
-    carve_lossless(arena, thread_count, plan);
-    return;
-  }
+  bool const is_lossless = header->mode == SZGPU_MODE_LOSSLESS;
+  plan->workers = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->workers);
+  if (is_lossless || header->has_planes) carve_planes(arena, thread_count, plan);
+  if (is_lossless) return;
   plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
   plan->index = szg_arena_take(arena, 1, sizeof *plan->index);
   plan->table = szg_arena_take(arena, is_linear, sizeof *plan->table);
   plan->tile_decoder = szg_arena_take(arena, !is_linear, sizeof *plan->tile_decoder);
-  plan->workers = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->workers);
   for (int i = 0; i < thread_count && is_linear; i++) {
     uint16_t *const codes = szg_arena_take(arena, SZG_PART_TILES * SZG_TILE_VALUES, sizeof *codes);
     if (plan->workers) plan->workers[i].codes = codes;

@@ -7,6 +7,8 @@
 #include "lossless/planes.h"
 #include "pipeline/decompress_frame.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/planes_plan.h"
+#include "pipeline/writer.h"
 
 SZG_C_BEGIN
 

@@ -104,15 +104,9 @@ static bool has_planes_sections(const szg_planes_layout *layout, uint64_t value_
   return true;
 }
 
-/* A frame without loss: of planes, or raw. */
-static szgpu_status check_lossless_frame(const szg_opened *opened, const szg_frame_header *header) {
-  SZG_REQUIRE(header->axes == 0 && header->radius == 0 && header->escape_bytes == 0,
-              SZGPU_BAD_DATA);
-  if (header->kind == SZG_FRAME_RAW) {
-    SZG_REQUIRE(header->constant_bits == 0, SZGPU_BAD_DATA);
-    return SZGPU_OK;
-  }
-  SZG_REQUIRE(header->kind == SZG_FRAME_PLANES, SZGPU_BAD_DATA);
+static szgpu_status check_planes_frame(const szg_opened *opened, const szg_frame_header *header) {
+  bool const may_be = opened->header.mode == SZGPU_MODE_LOSSLESS || opened->header.has_planes;
+  SZG_REQUIRE(may_be && header->axes == 0, SZGPU_BAD_DATA);
   szgpu_dtype const dtype = opened->header.shape.dtype;
   uint64_t const frame_bytes = header->value_count * szg_dtype_bytes(dtype);
   szg_planes_layout const layout = {header->value_bytes, header->plane_modes,
@@ -132,8 +126,9 @@ szgpu_status szg_open_frame_at(const szg_opened *opened, uint64_t frame, const u
                                 available_bytes, header));
   uint64_t const value_count = szg_frame_row_count(opened, frame) * opened->grid.row_values;
   SZG_REQUIRE(header->index == frame && header->value_count == value_count, SZGPU_BAD_DATA);
-  if (opened->header.mode == SZGPU_MODE_LOSSLESS) return check_lossless_frame(opened, header);
-  SZG_REQUIRE(header->kind != SZG_FRAME_PLANES, SZGPU_BAD_DATA);
+  bool const has_loss = opened->header.mode != SZGPU_MODE_LOSSLESS;
+  if (header->kind == SZG_FRAME_PLANES) return check_planes_frame(opened, header);
+  SZG_REQUIRE(has_loss || header->kind == SZG_FRAME_RAW, SZGPU_BAD_DATA);
   uint32_t const grid_axes = szg_grid_axes(&opened->grid);
   uint32_t const arithmetic = opened->header.arithmetic;
   bool const is_linear = header->kind == SZG_FRAME_LINEAR, is_tile = header->kind == SZG_FRAME_TILE;

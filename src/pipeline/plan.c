@@ -39,6 +39,8 @@ static void carve_tile(szg_arena *arena, const szg_plan_request *request, szg_co
   plan->tile_sizes =
       szg_arena_take(arena, request->frame_grid.tile_count, sizeof *plan->tile_sizes);
   plan->encoder = szg_arena_take(arena, 1, sizeof *plan->encoder);
+  szg_planes_plan_carve(arena, request->frame_grid.value_count, request->thread_count,
+                        &plan->planes);
   plan->kept_count = (uint32_t)szg_min_u64(request->frame_grid.tile_count, SZG_MOST_KEPT);
   plan->kept = szg_arena_take(arena, plan->kept_count, sizeof *plan->kept);
   plan->slots = szg_arena_take(arena, plan->slot_count, sizeof *plan->slots);

@@ -9,6 +9,7 @@
 #include "fused/tile.h"
 #include "huffman/huffman.h"
 #include "outlier/outlier.h"
+#include "pipeline/planes_plan.h"
 #include "predict/axes.h"
 
 SZG_C_BEGIN
@@ -72,6 +73,7 @@ typedef struct szg_compress_plan {
   uint32_t slot_count;
   szg_kept_tile *kept; /* [kept_count]: the first ones counted */
   uint32_t kept_count;
+  szg_planes_plan planes; /* of frames that are kept exactly */
 } szg_compress_plan;
 
 /* What a plan is made for. */

@@ -60,5 +60,6 @@ szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind, uint64_t 
 void szg_writer_end_frame(szg_writer *writer, uint64_t *frame_bytes) {
   assert(writer->frame->section_count == writer->announced_sections);
   szg_frame_header_write(writer->frame, writer->archive + writer->frame_start);
+  writer->has_planes = writer->has_planes || writer->frame->kind == SZG_FRAME_PLANES;
   *frame_bytes = writer->used_bytes - writer->frame_start;
 }

@@ -18,6 +18,7 @@ typedef struct szg_writer {
   uint64_t frame_start;
   szg_frame_header *frame; /* its section table grows */
   uint32_t announced_sections;
+  bool has_planes; /* some frame so far is of planes */
 } szg_writer;
 
 /* SZGPU_CAPACITY: the archive has no room for `bytes` more. */

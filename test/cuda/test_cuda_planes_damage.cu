@@ -84,6 +84,29 @@ void damaged_words_are_told_as_on_the_cpu() {
     }
 }
 
+/* Lengths of lanes may be written in more bits than they need, up to a reader's most. */
+void wide_heads_are_told_as_on_the_cpu() {
+  Frame const frame = make_frame(1, 300, {kFew}, true);
+  Sections const narrow = encode_on_cpu(frame);
+  uint32_t const width = szg_planes_head_width(narrow.words[0]);
+  for (uint32_t wider = width; wider <= 16; wider++) {
+    Sections sections = narrow;
+    sections.words.assign(1 + wider, 0);
+    sections.words[0] = szg_planes_head(szg_planes_head_least(narrow.words[0]), wider);
+    for (uint32_t bit = 0; bit < SZG_LANES * width; bit++) {
+      uint32_t const place = bit / width * wider + wider - width + bit % width;
+      uint32_t const value = narrow.words[1 + bit / 32] >> (31 - bit % 32) & 1;
+      sections.words[1 + place / 32] |= value << (31 - place % 32);
+    }
+    sections.words.insert(sections.words.end(), narrow.words.begin() + 1 + width,
+                          narrow.words.end());
+    sections.sizes[0] = (uint16_t)sections.words.size();
+    Bytes values;
+    CHECK(decode_on_cpu(sections, &values) == (wider <= SZG_PLANE_MOST_WIDTH), "width %u", wider);
+    check_damaged(sections, "a wide head");
+  }
+}
+
 void damaged_sizes_are_told_as_on_the_cpu() {
   for (int i = 0; i < 100; i++) {
     Sections sections = random_sections(true);
@@ -96,6 +119,12 @@ void damaged_sizes_are_told_as_on_the_cpu() {
     sections.sizes[0]--;
     sections.sizes[1]++;
     check_damaged(sections, "sizes of the same sum");
+  }
+  for (bool is_in_tile : {false, true}) { /* a word that nobody needs */
+    Sections sections = random_sections(true);
+    sections.words.push_back(0);
+    sections.sizes.back() = (uint16_t)(sections.sizes.back() + is_in_tile);
+    check_damaged(sections, is_in_tile ? "a word behind a tile" : "a word behind all tiles");
   }
   for (int i = 0; i < 20; i++) {
     Sections sections = random_sections(i % 2);
@@ -131,6 +160,7 @@ void damaged_books_are_told_as_on_the_cpu() {
 int main() {
   cuda_test::begin();
   damaged_words_are_told_as_on_the_cpu();
+  wide_heads_are_told_as_on_the_cpu();
   damaged_sizes_are_told_as_on_the_cpu();
   damaged_books_are_told_as_on_the_cpu();
   return cuda_test::end();
