@@ -66,7 +66,7 @@ def new_figure(columns, head, rows=1, height=4.2):
 def save(figure, folder, name):
     figure.tight_layout()
     path = os.path.join(folder, name + ".png")
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=100, bbox_inches="tight")
     plt.close(figure)
     print(path)
 
@@ -79,7 +79,7 @@ def bars(axes, names, series, is_log=False):
         shown = [(place, value) for place, value in zip(places, values) if value]
         if shown:
             axes.bar([place for place, _ in shown], [value for _, value in shown], width,
-                     label=label)
+                     label=label, color=plt.get_cmap("tab20")(number % 20))
     axes.set_xticks(range(len(names)))
     axes.set_xticklabels(names, rotation=20, ha="right", fontsize=7)
     if is_log:

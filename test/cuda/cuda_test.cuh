@@ -115,6 +115,9 @@ class DeviceArray {
   size_t count_;
 };
 
+/* SZGPU_TEST_QUICK: fewer cases, for runs under compute-sanitizer. */
+inline bool is_quick() { return getenv("SZGPU_TEST_QUICK") != NULL; }
+
 /* Tiles do not depend on the type. */
 inline szg_grid grid_of(const std::vector<uint64_t> &dims) {
   szgpu_shape shape = {};

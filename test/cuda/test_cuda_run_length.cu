@@ -321,7 +321,7 @@ void a_count_of_zero_anywhere_is_bad() {
 }
 
 void arbitrary_counts_stay_inside() {
-  for (int round = 0; round < 300; round++) {
+  for (int round = 0; round < (cuda_test::is_quick() ? 20 : 300); round++) {
     Runs<uint16_t> runs;
     uint64_t const shift = 32 + random_below(32);
     uint64_t sum = 0;
@@ -378,7 +378,7 @@ void check_symbols() {
   mixed_runs_return<Symbol>();
   changes_at_all_borders_are_found<Symbol>();
   says_how_many_runs_do_not_fit<Symbol>();
-  many_tiles_return<Symbol>();
+  if (!cuda_test::is_quick()) many_tiles_return<Symbol>();
 }
 
 } // namespace
@@ -394,6 +394,6 @@ int main() {
   what_was_bad_before_stays_so();
   check_symbols<uint8_t>();
   check_symbols<uint16_t>();
-  counts_of_32_bits_return();
+  if (!cuda_test::is_quick()) counts_of_32_bits_return();
   return cuda_test::end();
 }
