@@ -75,10 +75,10 @@ static const struct option long_options[] = {
 
 struct choice {
   const char *name;
-  int value; /* NOT_LANDED: a feature of the design that this version does not have */
+  int value; /* NO_ARCHIVE: a decoder of streams that no archive has */
 };
 
-enum { NOT_LANDED = -1 };
+enum { NO_ARCHIVE = -1 };
 
 static const struct choice modes[] = {{"rel", SZGPU_MODE_REL},
                                       {"abs", SZGPU_MODE_ABS},
@@ -101,7 +101,7 @@ static const struct choice decoders[] = {{"auto", SZGPU_DECODER_AUTO},
                                          {"chunked", SZGPU_DECODER_CHUNKED},
                                          {"self-sync", SZGPU_DECODER_SELF_SYNC},
                                          {"all-offsets", SZGPU_DECODER_ALL_OFFSETS},
-                                         {"hierarchical", NOT_LANDED},
+                                         {"hierarchical", NO_ARCHIVE},
                                          {NULL, 0}};
 
 /* Keeps the first fault for the end, when the files are known. */
@@ -120,12 +120,12 @@ static bool choose(struct options *options, const struct choice *choices, const 
   for (const struct choice *choice = choices; choice->name; choice++) {
     if (strcmp(choice->name, text) == 0) {
       *value = choice->value;
-      if (choice->value != NOT_LANDED) return true;
+      if (choice->value != NO_ARCHIVE) return true;
       return refuse(options, option, text,
-                    "has not landed in this version yet; see szgpu --help for "
-                    "what has");
+                    "reads streams with side data of their own, which no archive has; choose "
+                    "another (bench_decoders compares it with the others)");
     }
-    if (choice->value != NOT_LANDED) {
+    if (choice->value != NO_ARCHIVE) {
       size_t const used = strlen(sentence);
       snprintf(sentence + used, sizeof sentence - used, " %s", choice->name);
     }
@@ -395,7 +395,7 @@ struct report options_report(const struct options *options) {
 
 const char *decoder_name_at(int i, szgpu_decoder *decoder) {
   for (const struct choice *choice = decoders; choice->name; choice++) {
-    if (choice->value == NOT_LANDED || i-- > 0) continue;
+    if (choice->value == NO_ARCHIVE || i-- > 0) continue;
     *decoder = (szgpu_decoder)choice->value;
     return choice->name;
   }

@@ -105,11 +105,12 @@ class Values(CliTest):
 class Features(CliTest):
     """What this version does not have."""
 
-    def test_features_that_have_not_landed(self):
+    def test_a_decoder_that_no_archive_is_for(self):
         name = self.field()
         self.assert_refused(["-z", "-e", "1e-3", "--decoder", "hierarchical", name], 1,
-                            f"{name}: --decoder hierarchical has not landed in this version yet; "
-                            "see szgpu --help for what has")
+                            f"{name}: --decoder hierarchical reads streams with side data of their "
+                            "own, which no archive has; choose another (bench_decoders compares "
+                            "it with the others)")
 
     def test_hdf5_has_not_landed(self):
         self.write("a.h5", b"\x89HDF\r\n\x1a\n")
