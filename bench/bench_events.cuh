@@ -37,6 +37,29 @@ Times time_by_events(int warm_ups, int runs, cudaStream_t stream, Prepare prepar
   return times_of(milliseconds);
 }
 
+/* What a carve function lays out, in device memory. */
+template <class Work>
+class Carved {
+ public:
+  template <class Carve>
+  explicit Carved(Carve carve) : memory_(Where::kDevice, bytes_of(carve)) {
+    szg_arena arena = {memory_.bytes(), 0, memory_.byte_count(), false};
+    must_succeed(carve(&arena, &work));
+  }
+  size_t byte_count() const { return memory_.byte_count(); }
+  Work work = {};
+
+ private:
+  template <class Carve>
+  static size_t bytes_of(Carve carve) {
+    szg_arena arena = {};
+    Work work = {};
+    must_succeed(carve(&arena, &work));
+    return arena.used_bytes > 0 ? arena.used_bytes : 1;
+  }
+  Memory memory_;
+};
+
 /* Bytes that carve(arena) takes. */
 template <class Carve>
 uint64_t carved_bytes(Carve carve) {

@@ -63,7 +63,7 @@ class Case {
     Times const times = time_runs(
         1, arguments_.host_runs,
         [&] { memset(decoded_.data(), kPoison, code_count * sizeof(uint16_t)); },
-        [&] { must_status(decode()); },
+        [&] { must_succeed(decode()); },
         [&] { is_verified &= memcmp(decoded_.data(), s_.codes.data(), code_count * 2) == 0; });
     rows_.push_back({decoder, "cpu", threads, code_count, 2, times, times.median, is_verified});
   }
@@ -146,11 +146,11 @@ class Case {
     template <class Carve>
     explicit HostCarved(Carve carve) {
       szg_arena arena = {};
-      must_status(carve(&arena, &work));
+      must_succeed(carve(&arena, &work));
       memory.resize((arena.used_bytes + 2 * SZG_ARENA_ALIGNMENT) / sizeof(uint64_t));
       uintptr_t const first = szg_align_up((uintptr_t)memory.data(), SZG_ARENA_ALIGNMENT);
       arena = {(uint8_t *)first, 0, arena.used_bytes, false};
-      must_status(carve(&arena, &work));
+      must_succeed(carve(&arena, &work));
     }
   };
 
@@ -168,7 +168,7 @@ class Case {
         kWarmUps, arguments_.runs, [&] { device.poison(stream_); },
         [&] {
           must_cuda(cudaEventRecord(begin, stream_));
-          must_status(decode());
+          must_succeed(decode());
           must_cuda(cudaEventRecord(end, stream_));
           must_cuda(cudaStreamSynchronize(stream_));
         },
@@ -249,7 +249,7 @@ class Case {
     stream.position_bytes = 4;
     std::vector<uint8_t> gaps(szg_hierarchical_gap_bytes(s_.bit_count, stream.gap_bits));
     std::vector<uint32_t> positions(szg_hierarchical_block_count(s_.bit_count) + 1);
-    must_status(szg_hierarchical_mark(tables.get(), &stream, gaps.data(), positions.data()));
+    must_succeed(szg_hierarchical_mark(tables.get(), &stream, gaps.data(), positions.data()));
     Uploaded const device_gaps(gaps), device_positions(positions);
     const uint8_t *const table_bytes = (const uint8_t *)(const void *)tables.get();
     Uploaded const device_tables(std::vector<uint8_t>(

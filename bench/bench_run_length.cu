@@ -19,6 +19,7 @@
 #include <cub/cub.cuh>
 
 #include "bench_decoders.h"
+#include "bench_events.cuh"
 #include "bench_runs.cuh"
 #include "rle/run_length.h"
 
@@ -64,55 +65,6 @@ Arguments parse_arguments(int argc, char **argv) {
 
 /* ---- one kind of data in one size ---- */
 
-void must_status(szgpu_status status) {
-  if (status != SZGPU_OK) die(szgpu_status_text(status));
-}
-
-/* Times `call` by events in the stream, after runs that do not count. */
-template <class Prepare, class Call, class Check>
-Times time_in_stream(int runs, cudaStream_t stream, Prepare prepare, Call call, Check check) {
-  cudaEvent_t begin, end;
-  must_cuda(cudaEventCreate(&begin));
-  must_cuda(cudaEventCreate(&end));
-  std::vector<double> milliseconds;
-  for (int run = -kWarmUps; run < runs; run++) {
-    float taken = 0.0f;
-    prepare();
-    must_cuda(cudaEventRecord(begin, stream));
-    call();
-    must_cuda(cudaEventRecord(end, stream));
-    must_cuda(cudaStreamSynchronize(stream));
-    must_cuda(cudaEventElapsedTime(&taken, begin, end));
-    check();
-    if (run >= 0) milliseconds.push_back(taken);
-  }
-  must_cuda(cudaEventDestroy(begin));
-  must_cuda(cudaEventDestroy(end));
-  return times_of(milliseconds);
-}
-
-/* Device memory as a carve function lays it out. */
-template <class Work>
-class Carved {
- public:
-  template <class Carve>
-  explicit Carved(Carve carve) : memory_(Where::kDevice, bytes_of(carve)) {
-    szg_arena arena = {memory_.bytes(), 0, memory_.byte_count(), false};
-    must_status(carve(&arena, &work));
-  }
-  Work work = {};
-
- private:
-  template <class Carve>
-  static size_t bytes_of(Carve carve) {
-    szg_arena arena = {};
-    Work work = {};
-    must_status(carve(&arena, &work));
-    return arena.used_bytes > 0 ? arena.used_bytes : 1;
-  }
-  Memory memory_;
-};
-
 template <class Symbol>
 class Case {
  public:
@@ -149,7 +101,7 @@ class Case {
 
   void code_serially() {
     szg_run_output output = {counts_.data(), run_symbols_.data(), counts_.size(), 0};
-    must_status(szg_runs_encode_serial(sizeof(Symbol), symbols_.data(), symbols_.size(), &output));
+    must_succeed(szg_runs_encode_serial(sizeof(Symbol), symbols_.data(), symbols_.size(), &output));
     coded_ = output.count;
   }
   void code_by_threads() {
@@ -157,8 +109,8 @@ class Case {
     threads.count = arguments_.threads;
     szg_run_output output = {counts_.data(), run_symbols_.data(), counts_.size(), 0};
     std::vector<uint64_t> scratch(szg_runs_encode_scratch_bytes(symbols_.size()) / 8 + 1);
-    must_status(szg_runs_encode(&threads, sizeof(Symbol), symbols_.data(), symbols_.size(),
-                                scratch.data(), &output));
+    must_succeed(szg_runs_encode(&threads, sizeof(Symbol), symbols_.data(), symbols_.size(),
+                                 scratch.data(), &output));
     coded_ = output.count;
   }
   void decode(bool is_by_threads, std::vector<Symbol> *restored) {
@@ -166,10 +118,10 @@ class Case {
     threads.count = arguments_.threads;
     szg_run_input const input = {expected_counts_.data(), expected_symbols_.data(), run_count_};
     std::vector<uint64_t> scratch(szg_runs_decode_scratch_bytes(run_count_) / 8 + 1);
-    must_status(is_by_threads ? szg_runs_decode(&threads, sizeof(Symbol), &input, scratch.data(),
-                                                restored->data(), restored->size())
-                              : szg_runs_decode_serial(sizeof(Symbol), &input, restored->data(),
-                                                       restored->size()));
+    must_succeed(is_by_threads ? szg_runs_decode(&threads, sizeof(Symbol), &input, scratch.data(),
+                                                 restored->data(), restored->size())
+                               : szg_runs_decode_serial(sizeof(Symbol), &input, restored->data(),
+                                                        restored->size()));
   }
 
   void measure_on_cpu() {
@@ -229,8 +181,8 @@ class Case {
   template <class Call>
   void measure_coding(const char *way, const Device &device, Call call) {
     Checker checker(stream_);
-    Times const times = time_in_stream(
-        arguments_.runs, stream_,
+    Times const times = time_by_events(
+        kWarmUps, arguments_.runs, stream_,
         [&] {
           for (const Memory *const memory : {&device.counts, &device.run_symbols})
             memory->poison(stream_);
@@ -257,8 +209,8 @@ class Case {
     });
     szg_run_output_cuda const output = device.output(run_count_);
     measure_coding("staged", device, [&] {
-      must_status(szg_runs_encode_staged_cuda(&stages.work, sizeof(Symbol), device.symbols.bytes(),
-                                              symbols_.size(), &output, stream_));
+      must_succeed(szg_runs_encode_staged_cuda(&stages.work, sizeof(Symbol), device.symbols.bytes(),
+                                               symbols_.size(), &output, stream_));
     });
   }
 
@@ -268,8 +220,8 @@ class Case {
     });
     szg_run_output_cuda const output = device.output(run_count_);
     measure_coding("one kernel", device, [&] {
-      must_status(szg_runs_encode_cuda(&encoder.work, sizeof(Symbol), device.symbols.bytes(),
-                                       symbols_.size(), &output, stream_));
+      must_succeed(szg_runs_encode_cuda(&encoder.work, sizeof(Symbol), device.symbols.bytes(),
+                                        symbols_.size(), &output, stream_));
     });
   }
 
@@ -294,16 +246,16 @@ class Case {
                                  device.expected_symbols.bytes(), run_count_};
     szg_verdict *const verdict = (szg_verdict *)device.verdict.bytes();
     Checker checker(stream_);
-    Times const times = time_in_stream(
-        arguments_.runs, stream_,
+    Times const times = time_by_events(
+        kWarmUps, arguments_.runs, stream_,
         [&] {
           device.restored.poison(stream_);
           must_cuda(cudaMemsetAsync(verdict, 0, sizeof *verdict, stream_));
         },
         [&] {
-          must_status(szg_runs_decode_cuda(&decoder.work, sizeof(Symbol), &input,
-                                           device.restored.bytes(), symbols_.size(), verdict,
-                                           stream_));
+          must_succeed(szg_runs_decode_cuda(&decoder.work, sizeof(Symbol), &input,
+                                            device.restored.bytes(), symbols_.size(), verdict,
+                                            stream_));
         },
         [&] {
           checker.same<Symbol>("decode", device.restored.bytes(), device.symbols.bytes(),

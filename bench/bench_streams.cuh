@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "bench_events.cuh"
 #include "bench_json.cuh"
 #include "bench_support.cuh"
 #include "core/bytes.h"
@@ -17,10 +18,6 @@
 namespace {
 
 constexpr int kLeastRuns = 20, kWarmUps = 3;
-
-inline void must_status(szgpu_status status) {
-  if (status != SZGPU_OK) die(szgpu_status_text(status));
-}
 
 /* ---- arguments ---- */
 
@@ -201,7 +198,7 @@ inline std::unique_ptr<Stream> stream_of_field(const Field &field, double bound)
   params.mode = SZGPU_MODE_REL;
   params.bound = bound;
   szgpu_ctx *ctx;
-  must_status(szgpu_create(&ctx, &options));
+  must_succeed(szgpu_create(&ctx, &options));
   size_t capacity = 0, archive_bytes = 0;
   must(ctx, szgpu_bounds(ctx, &params, &field.shape, nullptr, &capacity));
   std::vector<uint8_t> archive(capacity);
@@ -235,7 +232,7 @@ inline std::unique_ptr<Stream> stream_of_bytes(const std::string &path) {
   shape.dtype = SZGPU_F32;
   shape.ndim = 1;
   shape.dims[0] = bytes.size();
-  must_status(szg_grid_of_shape(&shape, &s->grid));
+  must_succeed(szg_grid_of_shape(&shape, &s->grid));
   s->codes.assign(bytes.begin(), bytes.end());
   encode(s.get());
   return s;
@@ -298,8 +295,8 @@ struct DeviceStream {
     input.places = places.as<szg_tile_place>();
     input.bit_count = bit_count.as<uint64_t>();
     must_cuda(cudaMemsetAsync(verdict.bytes(), 0, verdict.byte_count(), stream));
-    must_status(szg_decode_book_build_cuda(section.as<uint8_t>(), s.section.size(), s.symbol_count,
-                                           device_book(), device_verdict(), stream));
+    must_succeed(szg_decode_book_build_cuda(section.as<uint8_t>(), s.section.size(), s.symbol_count,
+                                            device_book(), device_verdict(), stream));
     must_cuda(cudaStreamSynchronize(stream));
   }
   szg_decode_book_cuda *device_book() const { return (szg_decode_book_cuda *)book.bytes(); }
@@ -320,29 +317,6 @@ struct DeviceStream {
     else
       checker->same<uint16_t>("other codes", decoded.bytes(), codes.as<uint16_t>(), s.code_count);
   }
-};
-
-/* What a carve function lays out, in device memory. */
-template <class Work>
-class Carved {
- public:
-  template <class Carve>
-  explicit Carved(Carve carve) : memory_(Where::kDevice, bytes_of(carve)) {
-    szg_arena arena = {memory_.bytes(), 0, memory_.byte_count(), false};
-    must_status(carve(&arena, &work));
-  }
-  size_t byte_count() const { return memory_.byte_count(); }
-  Work work = {};
-
- private:
-  template <class Carve>
-  static size_t bytes_of(Carve carve) {
-    szg_arena arena = {};
-    Work work = {};
-    must_status(carve(&arena, &work));
-    return arena.used_bytes > 0 ? arena.used_bytes : 1;
-  }
-  Memory memory_;
 };
 
 /* ---- results ---- */

@@ -80,14 +80,14 @@ class Case {
     const szg_decode_book_cuda *const book = device_.device_book();
     szg_verdict *const verdict = device_.device_verdict();
     mark(0);
-    must_status(szg_self_sync_guess_cuda(&decoder, book, &device_.input, verdict, stream_));
+    must_succeed(szg_self_sync_guess_cuda(&decoder, book, &device_.input, verdict, stream_));
     mark(1);
-    must_status(szg_self_sync_agree_cuda(&decoder, book, &device_.input, verdict, stream_));
+    must_succeed(szg_self_sync_agree_cuda(&decoder, book, &device_.input, verdict, stream_));
     mark(2);
-    must_status(szg_self_sync_place_cuda(&decoder, &device_.input, verdict, stream_));
+    must_succeed(szg_self_sync_place_cuda(&decoder, &device_.input, verdict, stream_));
     mark(3);
-    must_status(szg_self_sync_write_cuda(&decoder, book, s_.symbol_count, &device_.input,
-                                         code_bytes, device_.decoded.bytes(), verdict, stream_));
+    must_succeed(szg_self_sync_write_cuda(&decoder, book, s_.symbol_count, &device_.input,
+                                          code_bytes, device_.decoded.bytes(), verdict, stream_));
     mark(4);
   }
 

@@ -81,17 +81,8 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
       szg_value_source_cpu(&ctx->threads, shape->dtype, field, grid->value_count);
   SZG_TRY(szg_call_bound(params, &source, &bound));
   szg_header header = szg_call_header(params, shape, grid, frame_rows, &bound);
-
-  uint64_t header_bytes;
-  SZG_REQUIRE(szg_header_bytes(header.frame_count, &header_bytes), SZGPU_BAD_SHAPE);
-  if (capacity < header_bytes)
-    return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
-                    (unsigned long long)header_bytes);
-  szg_writer writer = {.ctx = ctx,
-                       .zstd_level = params->zstd_level,
-                       .archive = archive,
-                       .capacity = capacity,
-                       .used_bytes = header_bytes};
+  szg_writer writer;
+  SZG_TRY(szg_writer_open(ctx, params->zstd_level, header.frame_count, archive, capacity, &writer));
   for (uint64_t frame = 0; frame < header.frame_count; frame++) {
     uint64_t const first_row = frame * frame_rows;
     uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);

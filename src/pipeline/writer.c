@@ -6,6 +6,21 @@
 #include "container/checksum.h"
 #include "container/codec.h"
 
+szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_count, void *archive,
+                             uint64_t capacity, szg_writer *writer) {
+  uint64_t header_bytes;
+  SZG_REQUIRE(szg_header_bytes(frame_count, &header_bytes), SZGPU_BAD_SHAPE);
+  if (capacity < header_bytes)
+    return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
+                    (unsigned long long)header_bytes);
+  *writer = (szg_writer){.ctx = ctx,
+                         .zstd_level = zstd_level,
+                         .archive = archive,
+                         .capacity = capacity,
+                         .used_bytes = header_bytes};
+  return SZGPU_OK;
+}
+
 szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) {
   if (bytes <= writer->capacity - writer->used_bytes) return SZGPU_OK;
   return szg_fail(writer->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",

@@ -21,6 +21,10 @@ typedef struct szg_writer {
   bool has_planes; /* some frame so far is of planes */
 } szg_writer;
 
+/* Leaves room for the header of an archive of frame_count frames. SZGPU_CAPACITY: there is none. */
+szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_count, void *archive,
+                             uint64_t capacity, szg_writer *writer) SZG_CHECKED;
+
 /* SZGPU_CAPACITY: the archive has no room for `bytes` more. */
 szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) SZG_CHECKED;
 
