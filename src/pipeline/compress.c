@@ -2,23 +2,28 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   field --range--> bound and step --frame by frame--> codes and outliers --> sections --> archive
+ *   without loss:                   --frame by frame--> byte planes        --> sections --> archive
  */
 #include <math.h>
 
 #include "pipeline/compress_frame.h"
-#include "pipeline/lossless.h"
 #include "pipeline/pipeline.h"
 
-/* What progress counts: values to codes, codes to bits (in one, tile layout), bits through zstd. */
+static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
+
+/* What progress counts: values to codes, codes to bits (in one, tile layout), bits through zstd;
+ * without loss values counted, measured and coded, coded and stored planes through zstd. */
 static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params) {
-  int const passes = params->layout == SZGPU_LAYOUT_LINEAR ? 2 : 1;
-  return grid->value_count * (uint64_t)(params->zstd_level ? passes + 1 : passes);
+  int const passes = is_lossless(params) ? 3 : params->layout == SZGPU_LAYOUT_LINEAR ? 2 : 1;
+  int const zstd_passes = is_lossless(params) ? 2 : 1;
+  return grid->value_count * (uint64_t)(params->zstd_level ? passes + zstd_passes : passes);
 }
 
 static szg_plan_request request_plan(const szgpu_ctx *ctx, const szgpu_params *params,
                                      szgpu_dtype dtype, const szg_grid *grid) {
   uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->frame_rows);
   return (szg_plan_request){.layout = params->layout,
+                            .is_lossless = is_lossless(params),
                             .dtype = dtype,
                             .frame_grid = szg_grid_of_rows(grid, frame_rows),
                             .frame_count = szg_div_up(grid->row_extent, frame_rows),
@@ -46,41 +51,41 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
 
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, uint64_t frame_rows, const szg_bound_plan *bound) {
-  return (szg_header){
+  szg_header header = {
       .shape = *shape,
       .mode = params->mode,
       .layout = params->layout,
       .source = params->source,
-      .arithmetic = bound->quantizer.arithmetic,
-      .has_fill = bound->quantizer.has_fill,
       .has_gaps = params->layout == SZGPU_LAYOUT_LINEAR && !params->without_gaps,
-      .fill_bits = bound->quantizer.fill_bits,
-      .bound = params->bound,
-      .absolute_bound = bound->quantizer.bound,
-      .step = bound->quantizer.step,
-      .value_range = bound->value_range,
       .frame_rows = frame_rows,
       .frame_count = szg_div_up(grid->row_extent, frame_rows),
   };
+  if (!bound) return header;
+  header.arithmetic = bound->quantizer.arithmetic;
+  header.has_fill = bound->quantizer.has_fill;
+  header.fill_bits = bound->quantizer.fill_bits;
+  header.bound = params->bound;
+  header.absolute_bound = bound->quantizer.bound;
+  header.step = bound->quantizer.step;
+  header.value_range = bound->value_range;
+  return header;
 }
 
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) {
-  if (params->mode == SZGPU_MODE_LOSSLESS)
-    return szg_compress_lossless_cpu(ctx, params, shape, grid, field, archive, capacity,
-                                     archive_bytes);
   uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   size_t const value_bytes = szg_dtype_bytes(shape->dtype);
   ctx->threads.done_values = 0;
   ctx->threads.total_values = progress_values(grid, params);
   szg_compress_plan plan;
   SZG_TRY(make_plan(ctx, params, shape->dtype, grid, &plan));
-  szg_bound_plan bound;
+  szg_bound_plan found;
   szg_value_source const source =
       szg_value_source_cpu(&ctx->threads, shape->dtype, field, grid->value_count);
-  SZG_TRY(szg_call_bound(params, &source, &bound));
-  szg_header header = szg_call_header(params, shape, grid, frame_rows, &bound);
+  if (!is_lossless(params)) SZG_TRY(szg_call_bound(params, &source, &found));
+  const szg_bound_plan *const bound = is_lossless(params) ? NULL : &found;
+  szg_header header = szg_call_header(params, shape, grid, frame_rows, bound);
   szg_writer writer;
   SZG_TRY(szg_writer_open(ctx, params->zstd_level, header.frame_count, archive, capacity, &writer));
   for (uint64_t frame = 0; frame < header.frame_count; frame++) {
@@ -89,7 +94,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
     szg_frame_job job = {
         .ctx = ctx,
         .dtype = shape->dtype,
-        .bound = &bound,
+        .bound = bound,
         .planes = params->layout == SZGPU_LAYOUT_TILE ? &plan.planes : NULL,
         .has_gaps = header.has_gaps,
         .grid = szg_grid_of_rows(grid, row_count),
@@ -111,8 +116,6 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
 szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
                                      const szgpu_shape *shape, const szg_grid *grid,
                                      uint64_t *workspace_bytes, uint64_t *archive_bytes) {
-  if (params->mode == SZGPU_MODE_LOSSLESS)
-    return szg_lossless_bounds_cpu(ctx, params, shape, grid, workspace_bytes, archive_bytes);
   uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   szg_plan_request const request = request_plan(ctx, params, shape->dtype, grid);
   szg_arena arena = {0};
@@ -128,7 +131,7 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
   uint64_t const scratch_bytes = params->zstd_level ? frame_bytes + frame_bytes / 64 : 0;
   SZG_REQUIRE(!arena.overflowed, SZGPU_BAD_SHAPE);
   uint64_t lists_bytes;
-  SZG_REQUIRE(szg_mul_checked(frame_bytes, 3, &lists_bytes) &&
+  SZG_REQUIRE(szg_mul_checked(frame_bytes, is_lossless(params) ? 0 : 3, &lists_bytes) &&
                   szg_add_checked(arena.used_bytes, lists_bytes, workspace_bytes) &&
                   szg_add_checked(*workspace_bytes, codes_bytes, workspace_bytes) &&
                   szg_add_checked(*workspace_bytes, scratch_bytes, workspace_bytes),
@@ -141,8 +144,6 @@ szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *p
 
 szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
                                       const szgpu_shape *shape, const szg_grid *grid) {
-  if (params->mode == SZGPU_MODE_LOSSLESS)
-    return szg_lossless_reserve_cpu(ctx, params, shape, grid);
   uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   szg_compress_plan plan;
   if (params->layout == SZGPU_LAYOUT_LINEAR)

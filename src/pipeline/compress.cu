@@ -12,8 +12,8 @@
  */
 #include "pipeline/compress_cuda.h"
 #include "pipeline/decompress_cuda.h"
-#include "pipeline/lossless.h"
 #include "pipeline/plan.h"
+#include "pipeline/planes_frame.h"
 
 /* What of field and archive is in host memory and needs a copy on the device. */
 typedef struct szg_copies {
@@ -289,10 +289,8 @@ static szgpu_status compress_plain(const compress_call *call, const szg_compress
   szg_bound_plan bound;
   SZG_TRY(is_lossless ? bring_field(call, plan) : find_bound(call, plan, &bound));
   archive_state state = {};
-  state.header =
-      is_lossless
-          ? szg_lossless_header(call->params, call->shape, call->grid, call->frame_rows)
-          : szg_call_header(call->params, call->shape, call->grid, call->frame_rows, &bound);
+  state.header = szg_call_header(call->params, call->shape, call->grid, call->frame_rows,
+                                 is_lossless ? NULL : &bound);
   state.used_bytes = state.sent_bytes = header_bytes;
   SZG_TRY(compress_frames(call, plan, is_lossless ? NULL : &bound, &state));
   *used_bytes = state.used_bytes;

@@ -221,9 +221,12 @@ szgpu_status szg_compress_frame(szg_frame_job *job, const szgpu_params *params,
   job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
   job->sure_bytes = 0;
+  if (!job->bound) job->part_count = 0; /* nothing is kept in lists */
   memset(job->plan->lists, 0, job->part_count * sizeof *job->plan->lists);
   szgpu_status status;
-  if (job->bound->is_constant)
+  if (!job->bound)
+    status = szg_write_exact_frame(job, writer, &frame);
+  else if (job->bound->is_constant)
     status = write_constant_frame(job, writer, &frame);
   else if (job->bound->is_hopeless)
     status = szg_write_exact_frame(job, writer, &frame);

@@ -4,7 +4,6 @@
 #ifndef SZG_COMPRESS_FRAME_H
 #define SZG_COMPRESS_FRAME_H
 
-#include "pipeline/lossless.h"
 #include "pipeline/plan.h"
 #include "pipeline/writer.h"
 #include "quant/bound.h"
@@ -67,7 +66,7 @@ szgpu_status szg_write_tile_frame(szg_frame_job *job, szg_writer *writer,
 szgpu_status szg_write_raw_frame(szg_frame_job *job, szg_writer *writer,
                                  szg_frame_header *frame) SZG_CHECKED;
 /* Every bit of the values: a frame of planes, where they pay, or a raw one
- * (compress_lossless.c). */
+ * (compress_planes_frame.c). */
 szgpu_status szg_write_exact_frame(szg_frame_job *job, szg_writer *writer,
                                    szg_frame_header *frame) SZG_CHECKED;
 

@@ -1,4 +1,4 @@
-/* compress_planes_frame.cu - one frame without loss on the GPU; the twin of compress_lossless.c.
+/* compress_planes_frame.cu - one frame without loss on the GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   values --counted--> [host: planes, books] --measured--> [host: places of sections] --> sections
@@ -10,7 +10,7 @@
 
 #include "core/bytes.h"
 #include "pipeline/compress_cuda.h"
-#include "pipeline/lossless.h"
+#include "pipeline/planes_frame.h"
 
 /* As many coded planes as there can be, each of as many values: what memory is taken for. */
 static szg_planes_layout widest_layout(uint32_t value_bytes) {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "pipeline/decompress_frame.h"
-#include "pipeline/lossless.h"
 #include "pipeline/plan.h"
+#include "pipeline/planes_frame.h"
 
 static void carve_planes(szg_arena *arena, int thread_count, szg_decode_plan *plan) {
   plan->planes_decoder = szg_arena_take(arena, 1, sizeof *plan->planes_decoder);

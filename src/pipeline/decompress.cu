@@ -10,7 +10,7 @@
 
 #include "core/bytes.h"
 #include "pipeline/decompress_cuda.h"
-#include "pipeline/lossless.h"
+#include "pipeline/planes_frame.h"
 #include "pipeline/reader.h"
 
 enum {

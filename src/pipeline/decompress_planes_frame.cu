@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "pipeline/decompress_cuda.h"
-#include "pipeline/lossless.h"
+#include "pipeline/planes_frame.h"
 
 static szg_planes_input_cuda input_of(const szg_frame_work_cuda *work) {
   const szg_frame_input_cuda *const frame = work->frame;

@@ -16,7 +16,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
 
-/* What a call's bound is, and its header but for archive_bytes. */
+/* What a call's bound is, and its header but for archive_bytes. bound: NULL, there is no loss. */
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
                             szg_bound_plan *bound) SZG_CHECKED;
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,

@@ -39,8 +39,6 @@ static void carve_tile(szg_arena *arena, const szg_plan_request *request, szg_co
   plan->tile_sizes =
       szg_arena_take(arena, request->frame_grid.tile_count, sizeof *plan->tile_sizes);
   plan->encoder = szg_arena_take(arena, 1, sizeof *plan->encoder);
-  szg_planes_plan_carve(arena, request->frame_grid.value_count, request->thread_count,
-                        &plan->planes);
   plan->kept_count = (uint32_t)szg_min_u64(request->frame_grid.tile_count, SZG_MOST_KEPT);
   plan->kept = szg_arena_take(arena, plan->kept_count, sizeof *plan->kept);
   plan->slots = szg_arena_take(arena, plan->slot_count, sizeof *plan->slots);
@@ -50,11 +48,11 @@ static void carve_tile(szg_arena *arena, const szg_plan_request *request, szg_co
   }
 }
 
-void szg_compress_plan_carve(szg_arena *arena, const szg_plan_request *request,
-                             szg_compress_plan *plan) {
+/* What frames with a bound work on. */
+static void carve_bounded(szg_arena *arena, const szg_plan_request *request,
+                          szg_compress_plan *plan) {
   uint64_t const tile_count = request->frame_grid.tile_count;
   uint64_t const part_count = szg_div_up(tile_count, SZG_PART_TILES);
-  plan->frame_bytes = szg_arena_take(arena, request->frame_count, sizeof *plan->frame_bytes);
   plan->counts.exact_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
   plan->counts.exact_values = szg_arena_take(arena, tile_count, sizeof(uint16_t));
   plan->counts.fill_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
@@ -68,6 +66,15 @@ void szg_compress_plan_carve(szg_arena *arena, const szg_plan_request *request,
     carve_linear(arena, request, plan);
   else
     carve_tile(arena, request, plan);
+}
+
+void szg_compress_plan_carve(szg_arena *arena, const szg_plan_request *request,
+                             szg_compress_plan *plan) {
+  plan->frame_bytes = szg_arena_take(arena, request->frame_count, sizeof *plan->frame_bytes);
+  if (request->layout == SZGPU_LAYOUT_TILE)
+    szg_planes_plan_carve(arena, request->frame_grid.value_count, request->thread_count,
+                          &plan->planes);
+  if (!request->is_lossless) carve_bounded(arena, request, plan);
 }
 
 bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,

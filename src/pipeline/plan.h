@@ -79,6 +79,7 @@ typedef struct szg_compress_plan {
 /* What a plan is made for. */
 typedef struct szg_plan_request {
   szgpu_layout layout;
+  bool is_lossless;
   szgpu_dtype dtype;
   szg_grid frame_grid; /* of the largest frame */
   uint64_t frame_count;

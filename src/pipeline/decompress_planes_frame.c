@@ -1,10 +1,10 @@
-/* decompress_lossless.c - a planes frame's values, bit for bit.
+/* decompress_planes_frame.c - a planes frame's values, bit for bit.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>
 
-#include "pipeline/lossless.h"
 #include "pipeline/plan.h"
+#include "pipeline/planes_frame.h"
 
 /* A frame at work. Values are of the layout's width, which for bytes is the frame's own. */
 typedef struct planes_job {

@@ -1,24 +1,18 @@
-/* compress_lossless.c - a field to an archive without loss: byte planes, coded where it pays.
+/* compress_planes_frame.c - one frame without loss: byte planes, coded where it pays, or raw.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   field --frame by frame--> symbols counted --> planes coded, stored or constant --> archive
+ *   values --> symbols counted --> planes coded, stored or constant --> sections
  */
 #include <string.h>
 
 #include "pipeline/compress_frame.h"
-#include "pipeline/lossless.h"
+#include "pipeline/planes_frame.h"
 
 /* Values handled as one by a worker. */
 enum { PART_VALUES = SZG_PART_TILES * SZG_TILE_VALUES };
 
-/* What a call works on besides field and archive. */
-typedef struct lossless_plan {
-  uint64_t *frame_bytes; /* [frames] */
-  szg_planes_plan planes;
-} lossless_plan;
-
 /* One frame at work. */
-typedef struct lossless_job {
+typedef struct planes_job {
   szgpu_ctx *ctx;
   const szg_planes_plan *plan;
   const uint8_t *values;
@@ -28,7 +22,7 @@ typedef struct lossless_job {
   uint64_t value_count; /* of so many bytes each */
   uint64_t word_count;
   uint8_t *words, *stored;
-} lossless_job;
+} planes_job;
 
 void szg_planes_plan_carve(szg_arena *arena, uint64_t value_count, int thread_count,
                            szg_planes_plan *plan) {
@@ -44,47 +38,29 @@ void szg_planes_plan_carve(szg_arena *arena, uint64_t value_count, int thread_co
   plan->encoder = szg_arena_take(arena, 1, sizeof *plan->encoder);
 }
 
-/* Measures the plan for a call; with arena->base it is carved besides. */
-static void plan_call(const szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
-                      const szg_grid *grid, szg_arena *arena, lossless_plan *plan) {
-  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  uint64_t const frame_count = szg_div_up(grid->row_extent, frame_rows);
-  plan->frame_bytes = szg_arena_take(arena, frame_count, sizeof *plan->frame_bytes);
-  szg_planes_plan_carve(arena, frame_rows * grid->row_values, ctx->threads.count, &plan->planes);
-}
-
-static szgpu_status make_plan(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
-                              const szg_grid *grid, lossless_plan *plan) {
-  szg_arena arena = {0};
-  plan_call(ctx, params, shape, grid, &arena, plan);
-  SZG_TRY(szg_arena_open(ctx, &arena, &arena));
-  plan_call(ctx, params, shape, grid, &arena, plan);
-  return SZGPU_OK;
-}
-
 /* ---- [1] symbols counted, planes chosen ---- */
 
-static uint64_t part_value_count(const lossless_job *job, uint64_t part) {
+static uint64_t part_value_count(const planes_job *job, uint64_t part) {
   return szg_min_u64(PART_VALUES, job->value_count - part * PART_VALUES);
 }
-static const uint8_t *values_at(const lossless_job *job, uint64_t i) {
+static const uint8_t *values_at(const planes_job *job, uint64_t i) {
   return job->values + i * job->value_bytes;
 }
 
 static szgpu_status count_part(void *job_pointer, uint64_t part, int worker) {
-  const lossless_job *const job = job_pointer;
+  const planes_job *const job = job_pointer;
   szg_planes_count(values_at(job, part * PART_VALUES), part_value_count(job, part),
                    job->value_bytes, &job->plan->counts[worker]);
   return SZGPU_OK;
 }
 
 /* Bytes are taken for values of the width that suits them; others for what they are. */
-static uint32_t choose_value_bytes(const lossless_job *job, szgpu_dtype dtype) {
+static uint32_t choose_value_bytes(const planes_job *job, szgpu_dtype dtype) {
   if (dtype != SZGPU_U8) return (uint32_t)szg_dtype_bytes(dtype);
   return szg_planes_split(job->values, job->byte_count, job->plan->tally);
 }
 
-static szgpu_status choose_planes(lossless_job *job) {
+static szgpu_status choose_planes(planes_job *job) {
   szg_threads *const threads = &job->ctx->threads;
   szg_planes_counts *const counts = job->plan->counts;
   memset(counts, 0, (size_t)threads->count * sizeof *counts);
@@ -101,23 +77,23 @@ static szgpu_status choose_planes(lossless_job *job) {
 
 /* ---- [2] tiles measured and encoded ---- */
 
-static uint32_t tile_value_count(const lossless_job *job, uint64_t tile) {
+static uint32_t tile_value_count(const planes_job *job, uint64_t tile) {
   return (uint32_t)szg_min_u64(SZG_TILE_VALUES, job->value_count - tile * SZG_TILE_VALUES);
 }
-static uint64_t part_end_tile(const lossless_job *job, uint64_t part) {
+static uint64_t part_end_tile(const planes_job *job, uint64_t part) {
   return szg_min_u64((part + 1) * SZG_PART_TILES, szg_planes_tile_count(job->value_count));
 }
 
 static szgpu_status measure_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
-  const lossless_job *const job = job_pointer;
+  const planes_job *const job = job_pointer;
   for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
     job->plan->tile_sizes[t] = (uint16_t)szg_planes_tile_words(
         job->plan->encoder, values_at(job, t * SZG_TILE_VALUES), tile_value_count(job, t));
   return SZGPU_OK;
 }
 
-static szgpu_status measure_tiles(lossless_job *job) {
+static szgpu_status measure_tiles(planes_job *job) {
   uint64_t const part_count = szg_div_up(job->value_count, PART_VALUES);
   SZG_TRY(szg_for_parts(&job->ctx->threads, part_count, job->loop_values, measure_part, job));
   job->word_count = 0;
@@ -131,7 +107,7 @@ static szgpu_status measure_tiles(lossless_job *job) {
 
 static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
-  const lossless_job *const job = job_pointer;
+  const planes_job *const job = job_pointer;
   uint64_t word = job->plan->part_words[part];
   for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
     word += szg_planes_encode_tile(job->plan->encoder, values_at(job, t * SZG_TILE_VALUES),
@@ -165,7 +141,7 @@ void szg_set_planes_frame(const szg_planes_layout *layout, szg_frame_header *fra
 
 /* Bitstream and stored planes come from one pass over the values, so the latter are written behind
  * the former; where zstd makes that one shorter, they are moved up. */
-static szgpu_status write_streams(lossless_job *job, const szg_planes_sizes *sizes,
+static szgpu_status write_streams(planes_job *job, const szg_planes_sizes *sizes,
                                   szg_writer *writer) {
   uint64_t const words_room = szg_align_up(sizes->bitstream, SZG_ALIGNMENT);
   SZG_TRY(szg_writer_require_room(writer, words_room + szg_align_up(sizes->stored, SZG_ALIGNMENT)));
@@ -184,7 +160,7 @@ static szgpu_status write_streams(lossless_job *job, const szg_planes_sizes *siz
   return szg_writer_end_section(writer, SZG_SECTION_RAW, sizes->stored);
 }
 
-static szgpu_status write_planes_frame(lossless_job *job, const szg_planes_sizes *sizes,
+static szgpu_status write_planes_frame(planes_job *job, const szg_planes_sizes *sizes,
                                        szg_writer *writer, szg_frame_header *frame) {
   szg_set_planes_frame(&job->plan->choice->layout, frame);
   uint32_t const section_count = (sizes->books ? 3u : 0u) + (sizes->stored ? 1u : 0u);
@@ -203,7 +179,7 @@ static szgpu_status write_planes_frame(lossless_job *job, const szg_planes_sizes
 }
 
 /* Planes, where they pay. */
-static szgpu_status try_planes(lossless_job *job, szgpu_dtype dtype, szg_writer *writer,
+static szgpu_status try_planes(planes_job *job, szgpu_dtype dtype, szg_writer *writer,
                                szg_frame_header *frame, bool *pays) {
   job->value_bytes = choose_value_bytes(job, dtype);
   job->value_count = job->byte_count / job->value_bytes;
@@ -218,85 +194,13 @@ static szgpu_status try_planes(lossless_job *job, szgpu_dtype dtype, szg_writer 
 
 szgpu_status szg_write_exact_frame(szg_frame_job *job, szg_writer *writer,
                                    szg_frame_header *frame) {
-  lossless_job planes = {.ctx = job->ctx,
-                         .plan = job->planes,
-                         .values = job->values,
-                         .byte_count = job->raw_bytes,
-                         .loop_values = job->bound ? 0 : job->raw_bytes};
+  planes_job planes = {.ctx = job->ctx,
+                       .plan = job->planes,
+                       .values = job->values,
+                       .byte_count = job->raw_bytes,
+                       .loop_values = job->bound ? 0 : job->grid.value_count};
   bool pays = false;
   szg_frame_release_lists(job);
   if (job->planes) SZG_TRY(try_planes(&planes, job->dtype, writer, frame, &pays));
   return pays ? SZGPU_OK : szg_write_raw_frame(job, writer, frame);
-}
-
-/* ---- [4] the call ---- */
-
-szg_header szg_lossless_header(const szgpu_params *params, const szgpu_shape *shape,
-                               const szg_grid *grid, uint64_t frame_rows) {
-  return (szg_header){.shape = *shape,
-                      .mode = params->mode,
-                      .layout = params->layout,
-                      .source = params->source,
-                      .frame_rows = frame_rows,
-                      .frame_count = szg_div_up(grid->row_extent, frame_rows)};
-}
-
-szgpu_status szg_compress_lossless_cpu(szgpu_ctx *ctx, const szgpu_params *params,
-                                       const szgpu_shape *shape, const szg_grid *grid,
-                                       const void *field, void *archive, uint64_t capacity,
-                                       uint64_t *archive_bytes) {
-  enum { PASSES = 3 }; /* counted, measured, encoded: what progress counts */
-  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  uint64_t const row_bytes = grid->row_values * szg_dtype_bytes(shape->dtype);
-  ctx->threads.done_values = 0;
-  ctx->threads.total_values =
-      row_bytes * grid->row_extent * (uint64_t)(params->zstd_level ? PASSES + 1 : PASSES);
-  lossless_plan plan;
-  SZG_TRY(make_plan(ctx, params, shape, grid, &plan));
-  szg_header header = szg_lossless_header(params, shape, grid, frame_rows);
-  szg_writer writer;
-  SZG_TRY(szg_writer_open(ctx, params->zstd_level, header.frame_count, archive, capacity, &writer));
-  for (uint64_t frame = 0; frame < header.frame_count; frame++) {
-    uint64_t const first_row = frame * frame_rows;
-    uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);
-    szg_frame_job job = {.ctx = ctx,
-                         .dtype = shape->dtype,
-                         .planes = &plan.planes,
-                         .grid = szg_grid_of_rows(grid, row_count),
-                         .values = (const uint8_t *)field + first_row * row_bytes,
-                         .raw_bytes = row_count * row_bytes};
-    szg_frame_header frame_header = {.index = frame, .value_count = job.grid.value_count};
-    SZG_TRY(szg_write_exact_frame(&job, &writer, &frame_header));
-    szg_writer_end_frame(&writer, &plan.frame_bytes[frame]);
-    SZG_TRY(szg_report_done(
-        &ctx->threads, ctx->threads.total_values / grid->row_extent * (first_row + row_count)));
-  }
-  header.archive_bytes = writer.used_bytes;
-  szg_header_write(&header, plan.frame_bytes, archive);
-  *archive_bytes = writer.used_bytes;
-  return SZGPU_OK;
-}
-
-szgpu_status szg_lossless_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
-                                     const szgpu_shape *shape, const szg_grid *grid,
-                                     uint64_t *workspace_bytes, uint64_t *archive_bytes) {
-  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  size_t const value_bytes = szg_dtype_bytes(shape->dtype);
-  uint64_t const frame_bytes = frame_rows * grid->row_values * value_bytes;
-  szg_arena arena = {0};
-  lossless_plan plan;
-  plan_call(ctx, params, shape, grid, &arena, &plan);
-  SZG_REQUIRE(!arena.overflowed, SZGPU_BAD_SHAPE);
-  uint64_t const scratch_bytes = params->zstd_level ? frame_bytes + frame_bytes / 64 : 0;
-  SZG_REQUIRE(szg_add_checked(arena.used_bytes, scratch_bytes, workspace_bytes), SZGPU_BAD_SHAPE);
-  SZG_REQUIRE(szg_max_archive_bytes(grid, value_bytes, szg_div_up(grid->row_extent, frame_rows),
-                                    archive_bytes),
-              SZGPU_BAD_SHAPE);
-  return SZGPU_OK;
-}
-
-szgpu_status szg_lossless_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
-                                      const szgpu_shape *shape, const szg_grid *grid) {
-  lossless_plan plan;
-  return make_plan(ctx, params, shape, grid, &plan);
 }
