@@ -218,11 +218,11 @@ static szgpu_status write_linear_frame(szg_frame_job *job, uint32_t asked_radius
 szgpu_status szg_compress_frame(szg_frame_job *job, const szgpu_params *params,
                                 uint64_t frame_index, szg_writer *writer, uint64_t *frame_bytes) {
   szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
-  job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
+  /* Without a bound nothing is kept in lists. */
+  job->part_count = job->bound ? szg_div_up(job->grid.tile_count, SZG_PART_TILES) : 0;
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
   job->sure_bytes = 0;
-  if (!job->bound) job->part_count = 0; /* nothing is kept in lists */
-  memset(job->plan->lists, 0, job->part_count * sizeof *job->plan->lists);
+  if (job->bound) memset(job->plan->lists, 0, job->part_count * sizeof *job->plan->lists);
   szgpu_status status;
   if (!job->bound)
     status = szg_write_exact_frame(job, writer, &frame);

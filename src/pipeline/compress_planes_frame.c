@@ -108,7 +108,7 @@ static szgpu_status measure_tiles(planes_job *job) {
 static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const planes_job *const job = job_pointer;
-  uint64_t word = job->plan->part_words[part];
+  uint64_t word = job->word_count > 0 ? job->plan->part_words[part] : 0; /* or none are coded */
   for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
     word += szg_planes_encode_tile(job->plan->encoder, values_at(job, t * SZG_TILE_VALUES),
                                    tile_value_count(job, t), job->words + 4 * word,
