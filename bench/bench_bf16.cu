@@ -17,6 +17,7 @@
  * weights come back bit for bit.
  */
 #include "bench_decoders.h"
+#include "bench_events.cuh"
 #include "bench_json.cuh"
 #include "bench_weights.cuh"
 
@@ -49,10 +50,6 @@ Arguments parse_arguments(int argc, char **argv) {
   if (arguments.runs < kLeastRuns) die("at least 20 runs");
   if (arguments.weight_count < 8) die("at least 8 weights");
   return arguments;
-}
-
-void must_status(szgpu_status status) {
-  if (status != SZGPU_OK) die(szgpu_status_text(status));
 }
 
 /* ---- one type ---- */
@@ -117,12 +114,10 @@ class Case {
               nullptr,
               nullptr,
               nullptr};
-    szg_arena needed = {};
-    must_status(carve(&needed));
-    Memory const work(Where::kDevice, needed.used_bytes);
+    auto const carve_work = [&](szg_arena *arena) { return carve(arena); };
+    Memory const work(Where::kDevice, carved_bytes(carve_work));
     work.poison(stream_);
-    szg_arena arena = {work.bytes(), 0, work.byte_count(), false};
-    must_status(carve(&arena));
+    carve_in(work, carve_work);
     measure_compression(sizes, words, stored);
     measure_decompression();
     return rows_;
@@ -133,7 +128,7 @@ class Case {
 
   szgpu_status carve(szg_arena *arena) {
     const szg_planes_layout *const layout = &reference().choice.layout;
-    must_status(szg_planes_output_carve_cuda(arena, layout, value_count_, &output_));
+    must_succeed(szg_planes_output_carve_cuda(arena, layout, value_count_, &output_));
     return szg_planes_input_carve_cuda(arena, layout, value_count_, &input_);
   }
 
@@ -181,8 +176,8 @@ class Case {
 
   void count() {
     must_cuda(cudaMemsetAsync(counts_.bytes(), 0, counts_.byte_count(), stream_));
-    must_status(szg_planes_count_cuda(values_.bytes(), value_count_, value_bytes_,
-                                      (szg_planes_counts *)counts_.bytes(), stream_));
+    must_succeed(szg_planes_count_cuda(values_.bytes(), value_count_, value_bytes_,
+                                       (szg_planes_counts *)counts_.bytes(), stream_));
   }
   void fetch(const void *from, size_t byte_count) {
     must_cuda(cudaMemcpyAsync(found_.bytes(), from, byte_count, cudaMemcpyDeviceToHost, stream_));
@@ -198,11 +193,11 @@ class Case {
            &choice, &encoder);
     must_cuda(cudaMemcpyAsync(encoder_.bytes(), &encoder, sizeof encoder, cudaMemcpyHostToDevice,
                               stream_));
-    must_status(szg_planes_measure_cuda(&output_, stream_));
+    must_succeed(szg_planes_measure_cuda(&output_, stream_));
     fetch(output_.first_words + tile_count_, sizeof(uint64_t));
     checker_.claim(*(const uint64_t *)(const void *)found_.bytes() == reference().words.size(),
                    "other words than the CPU's");
-    must_status(szg_planes_write_cuda(&output_, stream_));
+    must_succeed(szg_planes_write_cuda(&output_, stream_));
     must_cuda(cudaStreamSynchronize(stream_));
   }
 
@@ -241,10 +236,10 @@ class Case {
     time_stage(
         "count", poison_all, [&] { count(); }, check_counts);
     time_stage(
-        "measure", poison_all, [&] { must_status(szg_planes_measure_cuda(&output_, stream_)); },
+        "measure", poison_all, [&] { must_succeed(szg_planes_measure_cuda(&output_, stream_)); },
         check_sizes);
     time_stage(
-        "write", poison_bits, [&] { must_status(szg_planes_write_cuda(&output_, stream_)); },
+        "write", poison_bits, [&] { must_succeed(szg_planes_write_cuda(&output_, stream_)); },
         check_sections);
     Times const times = time_runs(
         kWarmUps, runs_, poison_all, [&] { compress(); }, check_sections);
@@ -255,11 +250,11 @@ class Case {
 
   void open() {
     must_cuda(cudaMemsetAsync(verdict_.bytes(), 0, sizeof(szg_verdict), stream_));
-    must_status(szg_planes_open_cuda(&input_, (szg_verdict *)verdict_.bytes(), stream_));
+    must_succeed(szg_planes_open_cuda(&input_, (szg_verdict *)verdict_.bytes(), stream_));
   }
   void decode() {
-    must_status(szg_planes_decode_cuda(&input_, 0, restored_.byte_count(), restored_.bytes(),
-                                       (szg_verdict *)verdict_.bytes(), stream_));
+    must_succeed(szg_planes_decode_cuda(&input_, 0, restored_.byte_count(), restored_.bytes(),
+                                        (szg_verdict *)verdict_.bytes(), stream_));
   }
 
   void measure_decompression() {

@@ -57,7 +57,8 @@ static int make_gpus(szgpu_ctx **gpus) {
 }
 
 bool cuda_reads(int gpu, szgpu_layout layout) {
-  return gpu == 0 || layout == SZGPU_LAYOUT_LINEAR; /* the first has the default decoder */
+  szgpu_info const info = {.layout = layout, .has_gaps = layout == SZGPU_LAYOUT_LINEAR};
+  return szgpu_decoder_reads(decoder_of[gpu], &info);
 }
 
 bool cuda_reads_archive(int gpu, const test_archive *archive) {

@@ -79,6 +79,7 @@ szgpu_status szg_decode_whole_stream(szg_decode_job *job) {
   const szg_linear_input *const stream = &job->linear_stream;
   if (job->decoder == SZGPU_DECODER_SELF_SYNC) {
     szg_sync_table_build(job->plan.book, work.sync_table);
+    szg_decode_table_build(job->plan.book, job->plan.table);
     SZG_TRY(szg_decode_self_sync(work.sync_table, job->plan.table, &work.self_sync, stream,
                                  work.codes, threads, NULL));
   } else {

@@ -131,13 +131,14 @@ static szgpu_status load_linear_stream(szg_decode_job *job, uint64_t bit_count) 
 /* What the decoder looks up; or all codes at once, from those that need nothing but the stream. */
 static szgpu_status open_decoder(szg_decode_job *job) {
   job->codes = NULL;
-  szg_canonical_index_build(job->plan.book, job->plan.index);
-  szg_decode_table_build(job->plan.book, job->plan.table);
-  if (job->decoder == SZGPU_DECODER_SERIAL && job->header->has_gaps)
-    return szg_linear_verify(job->plan.index, &job->linear_stream);
   if (job->decoder == SZGPU_DECODER_SELF_SYNC || job->decoder == SZGPU_DECODER_ALL_OFFSETS)
     return szg_decode_whole_stream(job);
-  return SZGPU_OK;
+  if (job->decoder != SZGPU_DECODER_SERIAL) {
+    szg_decode_table_build(job->plan.book, job->plan.table);
+    return SZGPU_OK;
+  }
+  szg_canonical_index_build(job->plan.book, job->plan.index);
+  return job->header->has_gaps ? szg_linear_verify(job->plan.index, &job->linear_stream) : SZGPU_OK;
 }
 
 static szgpu_status load_sections(szg_decode_job *job) {

@@ -219,9 +219,9 @@ static uint64_t value_count_of(const szg_frame_work_cuda *work, const szg_frame_
 
 static szgpu_status restore_raw(const szg_frame_work_cuda *work, const szg_frame_rows_cuda *rows) {
   const szg_frame_input_cuda *const frame = work->frame;
-  SZG_TRY(szg_planes_merge_cuda(frame->sections[SZG_SECTION_RAW].bytes, frame->grid.value_count,
-                                work->width, first_value_of(work, rows), value_count_of(work, rows),
-                                rows->values, work->device->stream));
+  SZG_TRY(szg_raw_merge_cuda(frame->sections[SZG_SECTION_RAW].bytes, frame->grid.value_count,
+                             work->width, first_value_of(work, rows), value_count_of(work, rows),
+                             rows->values, work->device->stream));
   return szg_device_mark(work->device, "raw");
 }
 

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(SZG_ALIGNMENT)
 
 template <class Bits>
 __global__ void __launch_bounds__(PlainPolicy::kThreads)
-    planes_split_kernel(const Bits *values, uint64_t value_count, uint8_t *planes) {
+    raw_split_kernel(const Bits *values, uint64_t value_count, uint8_t *planes) {
   uint64_t const stride = (uint64_t)gridDim.x * PlainPolicy::kThreads;
   for (uint64_t i = (uint64_t)blockIdx.x * PlainPolicy::kThreads + threadIdx.x; i < value_count;
        i += stride) {
@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(PlainPolicy::kThreads)
 
 template <class Bits>
 __global__ void __launch_bounds__(PlainPolicy::kThreads)
-    planes_merge_kernel(const uint8_t *planes, uint64_t frame_values, uint64_t first_value,
-                        uint64_t value_count, Bits *values) {
+    raw_merge_kernel(const uint8_t *planes, uint64_t frame_values, uint64_t first_value,
+                     uint64_t value_count, Bits *values) {
   uint64_t const stride = (uint64_t)gridDim.x * PlainPolicy::kThreads;
   for (uint64_t i = (uint64_t)blockIdx.x * PlainPolicy::kThreads + threadIdx.x; i < value_count;
        i += stride) {
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(PlainPolicy::kThreads)
 template <class Bits>
 szgpu_status split(const void *values, uint64_t value_count, uint8_t *planes, unsigned blocks,
                    cudaStream_t stream) {
-  planes_split_kernel<Bits>
+  raw_split_kernel<Bits>
       <<<blocks, PlainPolicy::kThreads, 0, stream>>>((const Bits *)values, value_count, planes);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
@@ -125,7 +125,7 @@ szgpu_status split(const void *values, uint64_t value_count, uint8_t *planes, un
 template <class Bits>
 szgpu_status merge(const uint8_t *planes, uint64_t frame_values, uint64_t first_value,
                    uint64_t value_count, void *values, unsigned blocks, cudaStream_t stream) {
-  planes_merge_kernel<Bits><<<blocks, PlainPolicy::kThreads, 0, stream>>>(
+  raw_merge_kernel<Bits><<<blocks, PlainPolicy::kThreads, 0, stream>>>(
       planes, frame_values, first_value, value_count, (Bits *)values);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
@@ -151,8 +151,8 @@ szgpu_status szg_sections_pad_cuda(const szg_checksum_ranges *ranges, const uint
   return SZGPU_OK;
 }
 
-szgpu_status szg_planes_split_cuda(const void *values, uint64_t value_count, unsigned width,
-                                   uint8_t *planes, struct CUstream_st *stream) {
+szgpu_status szg_raw_split_cuda(const void *values, uint64_t value_count, unsigned width,
+                                uint8_t *planes, struct CUstream_st *stream) {
   unsigned blocks = 0;
   SZG_TRY(plain_blocks(value_count, &blocks));
   auto const split_width = width == 1   ? split<uint8_t>
@@ -162,9 +162,9 @@ szgpu_status szg_planes_split_cuda(const void *values, uint64_t value_count, uns
   return split_width(values, value_count, planes, blocks, stream);
 }
 
-szgpu_status szg_planes_merge_cuda(const uint8_t *planes, uint64_t frame_values, unsigned width,
-                                   uint64_t first_value, uint64_t value_count, void *values,
-                                   struct CUstream_st *stream) {
+szgpu_status szg_raw_merge_cuda(const uint8_t *planes, uint64_t frame_values, unsigned width,
+                                uint64_t first_value, uint64_t value_count, void *values,
+                                struct CUstream_st *stream) {
   unsigned blocks = 0;
   SZG_TRY(plain_blocks(value_count, &blocks));
   auto const merge_width = width == 1   ? merge<uint8_t>

@@ -15,11 +15,11 @@ szgpu_status szg_sections_pad_cuda(const szg_checksum_ranges *ranges, const uint
                                    struct CUstream_st *stream) SZG_CHECKED;
 
 /* Values to byte planes, and those of a window back. width: 1, 2, 4 or 8. */
-szgpu_status szg_planes_split_cuda(const void *values, uint64_t value_count, unsigned width,
-                                   uint8_t *planes, struct CUstream_st *stream) SZG_CHECKED;
-szgpu_status szg_planes_merge_cuda(const uint8_t *planes, uint64_t frame_values, unsigned width,
-                                   uint64_t first_value, uint64_t value_count, void *values,
-                                   struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_raw_split_cuda(const void *values, uint64_t value_count, unsigned width,
+                                uint8_t *planes, struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_raw_merge_cuda(const uint8_t *planes, uint64_t frame_values, unsigned width,
+                                uint64_t first_value, uint64_t value_count, void *values,
+                                struct CUstream_st *stream) SZG_CHECKED;
 
 szgpu_status szg_values_fill_cuda(void *values, uint64_t value_count, unsigned width, uint64_t bits,
                                   struct CUstream_st *stream) SZG_CHECKED;

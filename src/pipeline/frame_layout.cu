@@ -118,8 +118,8 @@ szgpu_status szg_raw_frame_write_cuda(const szg_frame_job_cuda *job,
   layout->header.kind = SZG_FRAME_RAW;
   szg_header_add_cuda(&layout->header, SZG_SECTION_RAW, job->grid.value_count * width);
   SZG_TRY(szg_layout_place_cuda(job, layout));
-  SZG_TRY(szg_planes_split_cuda(job->values, job->grid.value_count, width,
-                                layout->at[SZG_SECTION_RAW], device->stream));
+  SZG_TRY(szg_raw_split_cuda(job->values, job->grid.value_count, width, layout->at[SZG_SECTION_RAW],
+                             device->stream));
   SZG_TRY(szg_device_mark(device, "raw"));
   return szg_frame_finish_cuda(job, layout);
 }

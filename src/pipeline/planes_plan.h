@@ -20,7 +20,7 @@ typedef struct szg_planes_plan {
   szg_planes_choice *choice;
   szg_planes_encoder *encoder;
 } szg_planes_plan;
-/* For frames of up to value_count values, of value_bytes or more each. */
+/* For frames of up to value_count values; of bytes, which may be taken for fewer, wider ones. */
 void szg_planes_plan_carve(szg_arena *arena, uint64_t value_count, int thread_count,
                            szg_planes_plan *plan);
 
