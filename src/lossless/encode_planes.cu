@@ -9,9 +9,8 @@
  * once, and 74 bytes a tile besides; bf16 of weights: 4 and 1.33 bytes a value. Counting before
  * reads them a third time.
  */
-#include "core/cuda_check.cuh"
+#include "core/tile_words.cuh"
 #include "lossless/lane_bits.cuh"
-#include "lossless/tile_words.cuh"
 
 namespace szg {
 namespace {
@@ -27,6 +26,8 @@ struct EncodePolicy {
   static constexpr uint32_t kRows = kIsNarrow ? 8 : Kind::kValueBytes == 4 ? 4 : 2;
   static_assert(kTileRows % kRows == 0, "whole batches");
 };
+
+typedef TileWords<512> PlaceWords;
 
 struct EncodeJob {
   szg_planes_output_cuda output;
@@ -147,10 +148,10 @@ __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kin
   }
 }
 
-__global__ void __launch_bounds__(SumsPolicy::kThreads)
-    planes_place_kernel(const __grid_constant__ SumsJob job) {
-  __shared__ SumsMemory memory;
-  place_share(job, blockIdx.x, gridDim.x, &memory);
+__global__ void __launch_bounds__(PlaceWords::kThreads)
+    planes_place_kernel(const __grid_constant__ PlaceWords::Job job) {
+  __shared__ PlaceWords::Memory memory;
+  PlaceWords::place_share(job, blockIdx.x, gridDim.x, &memory);
 }
 
 /* ---- bits ---- */
@@ -369,11 +370,11 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
 
 szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
                                      struct CUstream_st *stream) {
-  szg::SumsJob const sums = {output->sizes, output->first_words,
-                             szg_planes_tile_count(output->value_count)};
+  szg::PlaceWords::Job const places = {output->sizes, output->first_words,
+                                       szg_planes_tile_count(output->value_count)};
   SZG_TRY(szg::launch_bytes(*output, false, stream));
-  szg::planes_place_kernel<<<szg::sums_blocks(sums.tile_count), szg::SumsPolicy::kThreads, 0,
-                             stream>>>(sums);
+  szg::planes_place_kernel<<<szg::PlaceWords::blocks(places.tile_count), szg::PlaceWords::kThreads,
+                             0, stream>>>(places);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

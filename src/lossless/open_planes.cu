@@ -4,15 +4,18 @@
  *   open     the first blocks: a coded plane's book to its table, each; the others: running sums of
  *            the tiles' sizes, a share each
  *
- * Reads 128 bytes of a book and writes 8 KiB of table; for tiles see tile_words.cuh.
+ * Reads 128 bytes of a book and writes 8 KiB of table; for tiles see core/tile_words.cuh.
  */
+#include "core/tile_words.cuh"
 #include "lossless/planes.h"
-#include "lossless/tile_words.cuh"
 
 namespace szg {
 namespace {
 
-typedef SumsPolicy OpenPolicy; /* in the same launch */
+struct OpenPolicy {
+  static constexpr uint32_t kThreads = 512;
+};
+typedef TileWords<OpenPolicy::kThreads> Words; /* in the same launch */
 constexpr uint32_t kBookWarps = SZG_PLANES_SYMBOLS / 32;
 constexpr uint32_t kLengths = SZG_PLANES_CODE_BITS + 1; /* 0: no code */
 constexpr uint32_t kEveryLane = 0xFFFFFFFFu;
@@ -26,7 +29,7 @@ struct BookMemory {
 
 union OpenMemory {
   BookMemory book;
-  SumsMemory sums;
+  Words::Memory words;
 };
 
 struct OpenJob {
@@ -114,8 +117,8 @@ __global__ void __launch_bounds__(OpenPolicy::kThreads)
                 job.input.entries + block * SZG_PLANES_ENTRIES, job.verdict);
   } else if (job.book_count > 0) {
     uint32_t const share = block - job.book_count, share_count = gridDim.x - job.book_count;
-    SumsJob const sums = {job.input.sizes, job.input.first_words, job.tile_count};
-    uint64_t const words = place_share(sums, share, share_count, &memory.sums);
+    Words::Job const places = {job.input.sizes, job.input.first_words, job.tile_count};
+    uint64_t const words = Words::place_share(places, share, share_count, &memory.words);
     bool const is_all = share + 1 == share_count;
     if (is_all && threadIdx.x == 0 && words != job.input.word_count) job.verdict->bad_data = 1;
   }
@@ -140,7 +143,7 @@ szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdic
   szg::OpenJob job = {*input, szg_planes_tile_count(input->value_count), 0, verdict};
   job.book_count =
       szg_planes_of_mode(input->layout.modes, input->layout.value_bytes, SZG_PLANE_CODED);
-  unsigned const shares = job.book_count > 0 ? szg::sums_blocks(job.tile_count) : 1;
+  unsigned const shares = job.book_count > 0 ? szg::Words::blocks(job.tile_count) : 1;
   szg::planes_open_kernel<<<job.book_count + shares, szg::OpenPolicy::kThreads, 0, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <atomic>
 #include <vector>
 
 #include "core/cuda_check.cuh"
@@ -21,9 +22,10 @@
 
 namespace cuda_test {
 
-inline int failure_count = 0;
-inline uint64_t random_state = 0;
-inline cudaStream_t stream = nullptr; /* never the default one */
+inline std::atomic<int> failure_count{0};
+/* Each thread has its own. */
+inline thread_local uint64_t random_state = 0;
+inline thread_local cudaStream_t stream = nullptr; /* never the default one */
 
 /* Says which claim failed, with what it found, and goes on. */
 #define CHECK(condition, ...)                                        \

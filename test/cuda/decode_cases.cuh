@@ -178,6 +178,32 @@ struct Stream {
   }
 };
 
+/* ---- the same on the device ---- */
+
+struct DeviceBook {
+  cuda_test::DeviceArray<uint8_t> memory{szg_decode_book_bytes_cuda()};
+  cuda_test::DeviceArray<szg_verdict> verdict{1};
+  uint32_t symbol_count = 0;
+
+  szg_decode_book_cuda *book() const { return (szg_decode_book_cuda *)memory.data(); }
+  /* Whether the section is sound. */
+  bool build(const std::vector<uint8_t> &section, uint32_t symbols) {
+    cuda_test::DeviceArray<uint8_t> const bytes(section);
+    symbol_count = symbols;
+    verdict.zero();
+    MUST(szg_decode_book_build_cuda(bytes.data(), bytes.count(), symbols, book(), verdict.data(),
+                                    cuda_test::stream));
+    return verdict.host()[0].bad_data == 0;
+  }
+  DeviceBook() = default;
+  /* Of a coder whose book is sound. */
+  DeviceBook(const Coder &coder, uint32_t symbols) {
+    CHECK(build(coder.section, symbols), "%u symbols", symbols);
+  }
+};
+
+/* ---- grids ---- */
+
 inline szg_grid grid_of(szgpu_shape shape) {
   szg_grid grid;
   MUST(szg_grid_of_shape(&shape, &grid));

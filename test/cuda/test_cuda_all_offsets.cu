@@ -59,20 +59,6 @@ std::string text_of(const Options &o) {
 
 /* ---- on the device ---- */
 
-struct DeviceBook {
-  DeviceArray<uint8_t> memory{szg_decode_book_bytes_cuda()};
-
-  const szg_decode_book_cuda *book() const { return (const szg_decode_book_cuda *)memory.data(); }
-  explicit DeviceBook(uint32_t symbol_count) {
-    DeviceArray<uint8_t> const section(coder->section);
-    DeviceArray<szg_verdict> verdict(1);
-    verdict.zero();
-    MUST(szg_decode_book_build_cuda(section.data(), section.count(), symbol_count,
-                                    (szg_decode_book_cuda *)memory.data(), verdict.data(), stream));
-    CHECK(verdict.host()[0].bad_data == 0, "%u symbols", symbol_count);
-  }
-};
-
 /* Lengths of the book's codes. */
 struct Lengths {
   uint32_t shortest = 16, longest = 1;
@@ -153,7 +139,7 @@ void every_choice_gives_the_codes_back() {
   size_t round = 0;
   for (const Source &source : sources) {
     coder->build(source, {});
-    DeviceBook const book(source.symbol_count);
+    DeviceBook const book(*coder, source.symbol_count);
     for (size_t count : counts) {
       Codes codes = draw_codes(source, count);
       for (uint16_t &code : codes)
@@ -176,7 +162,7 @@ void large_streams() {
     Source const source = {"large", 1024, Source::GEOMETRIC, theta};
     Codes const codes = draw_codes(source, 5000011);
     coder->build(source, codes);
-    DeviceBook const book(source.symbol_count);
+    DeviceBook const book(*coder, source.symbol_count);
     Stream const s(*coder, codes, line_of(codes.size()));
     Options shared = SZG_ALL_OFFSETS_DEFAULTS_CUDA, rows = shared;
     rows.is_shared = false;
@@ -216,7 +202,7 @@ void damaged_streams_are_decoded_as_serially() {
     if (source.symbol_count > 4096) continue; /* for time */
     Codes const codes = draw_codes(source, 3001);
     coder->build(source, codes);
-    DeviceBook const book(source.symbol_count);
+    DeviceBook const book(*coder, source.symbol_count);
     Stream const sound(*coder, codes, line_of(codes.size()));
     for (size_t i = 0; i < all.size(); i += is_quick() ? 9 : 1) {
       if (all[i].tables.slot_count == 1 && all[i].tables.window_bits < 256) continue;
@@ -238,7 +224,7 @@ void books_that_do_not_fit_are_refused() {
   Source const source = {"lengths 1 to 16", 64, Source::STEEP, 0};
   Codes const codes = draw_codes(source, 20011);
   coder->build(source, codes);
-  DeviceBook const book(source.symbol_count);
+  DeviceBook const book(*coder, source.symbol_count);
   Stream const s(*coder, codes, line_of(codes.size()));
   Lengths few(false);
   few.shortest = 2;
@@ -253,7 +239,7 @@ void books_that_do_not_fit_are_refused() {
 void streams_of_nothing() {
   Source const source = {"2.4 bits", 1024, Source::GEOMETRIC, 0.5};
   coder->build(source, {});
-  DeviceBook const book(source.symbol_count);
+  DeviceBook const book(*coder, source.symbol_count);
   Stream empty(*coder, {512}, line_of(1));
   empty.words.clear();
   empty.bit_count = empty.code_count = 0;

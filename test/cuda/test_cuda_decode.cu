@@ -15,24 +15,6 @@ using namespace decode_cases;
 constexpr size_t kGuardCodes = 64; /* after the room that the decoder may use */
 enum Decoder { GAP, CHUNKED };
 
-/* A frame's book. */
-struct DeviceBook {
-  DeviceArray<uint8_t> memory{szg_decode_book_bytes_cuda()};
-  DeviceArray<szg_verdict> verdict{1};
-  uint32_t symbol_count = 0;
-
-  szg_decode_book_cuda *book() const { return (szg_decode_book_cuda *)memory.data(); }
-  /* Whether the section is sound. */
-  bool build(const std::vector<uint8_t> &section, uint32_t symbols) {
-    DeviceArray<uint8_t> const bytes(section);
-    symbol_count = symbols;
-    verdict.zero();
-    MUST(szg_decode_book_build_cuda(bytes.data(), bytes.count(), symbols, book(), verdict.data(),
-                                    stream));
-    return verdict.host()[0].bad_data == 0;
-  }
-};
-
 struct Decoded {
   bool is_refused, is_guard_whole;
   Codes codes;
@@ -94,8 +76,7 @@ void both_decoders_give_the_codes_back() {
                            2047, 2049, 4095, 4096, 4097, 32768, 32769, 100003, 600011};
   for (const Source &source : sources) {
     coder->build(source, {});
-    DeviceBook book;
-    CHECK(book.build(coder->section, source.symbol_count), "%s", source.name);
+    DeviceBook const book(*coder, source.symbol_count);
     for (size_t count : counts) {
       /* The book covers 20,000 draws; what else is drawn is replaced. */
       Codes codes = draw_codes(source, count);
@@ -113,8 +94,7 @@ void books_for_each_length_of_code() {
                              (double)(1u << bits)};
       Codes const codes = draw_codes(source, 70001);
       coder->build(source, codes);
-      DeviceBook book;
-      CHECK(book.build(coder->section, source.symbol_count), "%u bits", bits);
+      DeviceBook const book(*coder, source.symbol_count);
       gives_the_codes_back(source, book, codes, line_of(codes.size()));
     }
 }
@@ -123,8 +103,7 @@ void large_streams_and_fields_of_three_axes() {
   Source const source = {"mixed", 1024, Source::MIXED, 0};
   Codes codes = draw_codes(source, 4999999);
   coder->build(source, codes);
-  DeviceBook book;
-  CHECK(book.build(coder->section, source.symbol_count), "mixed");
+  DeviceBook const book(*coder, source.symbol_count);
   gives_the_codes_back(source, book, codes, line_of(codes.size()));
   szgpu_shape shape = {};
   shape.dtype = SZGPU_F64;
@@ -138,8 +117,7 @@ void large_streams_and_fields_of_three_axes() {
 void lengths_are_those_of_the_book() {
   for (const Source &source : sources) {
     coder->build(source, {});
-    DeviceBook book;
-    CHECK(book.build(coder->section, source.symbol_count), "%s", source.name);
+    DeviceBook const book(*coder, source.symbol_count);
     const uint8_t *const lengths = szg_decode_book_lengths_cuda(book.book());
     std::vector<uint8_t> const bytes = book.memory.host();
     CHECK(!memcmp(bytes.data() + (lengths - book.memory.data()), coder->book.lengths,
@@ -230,8 +208,7 @@ void lies_are_refused_as_the_serial_decoder_does() {
   for (const Source &source : sources) {
     Codes const codes = draw_codes(source, source.kind == Source::LONE ? 70000 : 20000);
     coder->build(source, codes);
-    DeviceBook book;
-    book.build(coder->section, source.symbol_count);
+    DeviceBook const book(*coder, source.symbol_count);
     for (size_t count : {codes.size(), (size_t)40}) {
       szg_grid const grid = line_of(count);
       Stream const sound(*coder, Codes(codes.begin(), codes.begin() + (long)count), grid);
@@ -290,8 +267,7 @@ void nothing_is_decoded_after_a_verdict() {
   Source const source = sources[9];
   Codes const codes = draw_codes(source, 50000);
   coder->build(source, codes);
-  DeviceBook book;
-  book.build(coder->section, source.symbol_count);
+  DeviceBook const book(*coder, source.symbol_count);
   szg_grid const grid = line_of(codes.size());
   Stream const s(*coder, codes, grid);
   for (Decoder decoder : {GAP, CHUNKED}) {

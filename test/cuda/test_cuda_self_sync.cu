@@ -30,23 +30,6 @@ constexpr size_t kOptionCount = sizeof all_options / sizeof *all_options;
 
 /* ---- on the device ---- */
 
-struct DeviceBook {
-  DeviceArray<uint8_t> memory{szg_decode_book_bytes_cuda()};
-  DeviceArray<szg_verdict> verdict{1};
-  uint32_t symbol_count = 0;
-
-  szg_decode_book_cuda *book() const { return (szg_decode_book_cuda *)memory.data(); }
-  /* Whether the section is sound. */
-  bool build(const std::vector<uint8_t> &section, uint32_t symbols) {
-    DeviceArray<uint8_t> const bytes(section);
-    symbol_count = symbols;
-    verdict.zero();
-    MUST(szg_decode_book_build_cuda(bytes.data(), bytes.count(), symbols, book(), verdict.data(),
-                                    stream));
-    return verdict.host()[0].bad_data == 0;
-  }
-};
-
 struct Decoded {
   bool is_refused, is_guard_whole;
   bool is_unsettled; /* maps were needed */
@@ -150,8 +133,7 @@ void every_choice_gives_the_codes_back() {
   size_t next = 0;
   for (const Source &source : all) {
     coder->build(source, {});
-    DeviceBook book;
-    CHECK(book.build(coder->section, source.symbol_count), "%s", source.name);
+    DeviceBook const book(*coder, source.symbol_count);
     for (size_t count : counts) {
       Codes const codes = draw_covered(source, count);
       Stream const s(*coder, codes, line_of(count));
@@ -169,8 +151,7 @@ void books_for_each_length_of_code() {
   for (uint32_t bits = 1; bits <= 16; bits++) {
     Source const source = {"flat", std::max(1u << bits, 4u), Source::FLAT, (double)(1u << bits)};
     coder->build(source, {});
-    DeviceBook book;
-    CHECK(book.build(coder->section, source.symbol_count), "%u bits", bits);
+    DeviceBook const book(*coder, source.symbol_count);
     Stream const s(*coder, draw_codes(source, 70001), line_of(70001));
     for (size_t o = 0; o < kOptionCount; o += (1 + bits % 2) * (is_quick() ? 6 : 1)) {
       bool const is_unsettled = agrees(book, s, all_options[o], "flat");
@@ -188,8 +169,7 @@ void mostly_guesses_settle() {
   for (double theta : {0.3, 0.5, 0.78, 0.9}) {
     Source const source = {"geometric", 1024, Source::GEOMETRIC, theta};
     coder->build(source, {});
-    DeviceBook book;
-    CHECK(book.build(coder->section, source.symbol_count), "%f", theta);
+    DeviceBook const book(*coder, source.symbol_count);
     Stream const s(*coder, draw_covered(source, 500000), line_of(500000));
     for (const szg_self_sync_options_cuda &options : all_options)
       CHECK(!agrees(book, s, options, "geometric"), "theta %g, %u x %u", theta,
@@ -201,8 +181,7 @@ void mostly_guesses_settle() {
 void constant_stretches() {
   Source const source = {"geometric", 1024, Source::GEOMETRIC, 0.8};
   coder->build(source, {});
-  DeviceBook book;
-  CHECK(book.build(coder->section, source.symbol_count), "0.8");
+  DeviceBook const book(*coder, source.symbol_count);
   uint32_t const length = coder->book.lengths[512];
   CHECK(length > 1, "the test expects a delta 0 of more than a bit");
   for (size_t stretch : {300, 3000, 30000, 90000}) {
@@ -233,8 +212,7 @@ void constant_stretches_of_the_longest_code() {
   Source const source = {"steep", 64, Source::STEEP, 0};
   uint16_t const rare = 32;
   build_steep_book(source, rare);
-  DeviceBook book;
-  CHECK(book.build(coder->section, source.symbol_count), "steep");
+  DeviceBook const book(*coder, source.symbol_count);
   CHECK(coder->book.lengths[rare] == SZG_MAX_CODE_BITS, "the test expects a rare delta 0");
   uint32_t seen_places = 0;
   for (size_t count = 5000; seen_places != 0xFFFF && count < 6000; count++) {
@@ -256,8 +234,7 @@ void large_streams() {
   Source const source = {"mixed", 1024, Source::MIXED, 0};
   Codes const codes = draw_codes(source, 2999999);
   coder->build(source, codes);
-  DeviceBook book;
-  CHECK(book.build(coder->section, source.symbol_count), "mixed");
+  DeviceBook const book(*coder, source.symbol_count);
   Stream const s(*coder, codes, line_of(codes.size()));
   for (size_t o = 0; o < kOptionCount; o += 4) agrees(book, s, all_options[o], "large");
 }
@@ -290,8 +267,7 @@ void changed_streams_fare_as_with_the_serial_decoder() {
   for (const Source &source : all) {
     size_t const counts[] = {40, 20000};
     coder->build(source, {});
-    DeviceBook book;
-    CHECK(book.build(coder->section, source.symbol_count), "%s", source.name);
+    DeviceBook const book(*coder, source.symbol_count);
     for (size_t count : counts) {
       Stream const sound(*coder, draw_covered(source, count), line_of(count));
       for (int round = 0; round < (is_quick() ? 3 : 20); round++) {
@@ -307,8 +283,7 @@ void changed_streams_fare_as_with_the_serial_decoder() {
 void sizes_that_contradict_each_other() {
   Source const source = {"geometric", 256, Source::GEOMETRIC, 0.5};
   coder->build(source, {});
-  DeviceBook book;
-  book.build(coder->section, source.symbol_count);
+  DeviceBook const book(*coder, source.symbol_count);
   Stream const sound(*coder, draw_covered(source, 20000), line_of(20000));
   uint64_t const sizes[] = {0, 1, 256, sound.bit_count + 32, UINT64_MAX, UINT64_MAX / 2};
   for (uint64_t bit_count : sizes) {
@@ -347,8 +322,7 @@ void bad_books_do_no_harm() {
 void nothing_is_decoded_after_a_verdict() {
   Source const source = {"geometric", 256, Source::GEOMETRIC, 0.5};
   coder->build(source, {});
-  DeviceBook book;
-  book.build(coder->section, source.symbol_count);
+  DeviceBook const book(*coder, source.symbol_count);
   Stream const s(*coder, draw_covered(source, 50000), line_of(50000));
   for (bool are_bytes : {false, true}) {
     Decoded const result = decode(book, s, all_options[0], are_bytes, 1);

@@ -1,0 +1,347 @@
+/* test_cuda_random_streams.cu - many small streams of random codebooks: each decoder on the device
+ * gives the codes, or refuses what the CPU refuses.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * usage: test_cuda_random_streams [STREAMS]
+ * Of each stream all decoders; of every fourth one some bits are changed. Threads share the streams
+ * out; what goes to the device and comes back for a stream is one copy each.
+ */
+#include <memory>
+#include <thread>
+
+#include "cuda/decode_cases.cuh"
+#include "huffman/all_offsets.h"
+#include "huffman/hierarchical.h"
+#include "huffman/self_sync.h"
+
+namespace {
+
+using namespace cuda_test;
+using namespace decode_cases;
+
+constexpr size_t kMostCodes = 40000;
+constexpr size_t kMostBits = kMostCodes * SZG_MAX_CODE_BITS;
+constexpr size_t kRoom = (size_t)1 << 20; /* for what goes to the device, and for what comes back */
+constexpr size_t kGuardBytes = 64;
+constexpr uint64_t kBookStreams = 8; /* streams of a book */
+
+enum Decoder { GAP, CHUNKED, SELF_SYNC, SELF_SYNC_BYTES, ALL_OFFSETS, HIERARCHICAL, DECODER_COUNT };
+const char *const decoder_names[DECODER_COUNT] = {
+    "gap-array", "chunked", "self-sync", "self-sync to bytes", "all-offsets", "hierarchical"};
+
+/* ---- memory of a thread ---- */
+
+struct Memory {
+  uint8_t *host, *device;
+  size_t used_bytes = 0;
+
+  Memory() {
+    MUST(cudaMallocHost(&host, kRoom));
+    MUST(cudaMalloc(&device, kRoom));
+  }
+  ~Memory() {
+    cudaFreeHost(host);
+    cudaFree(device);
+  }
+  Memory(const Memory &) = delete;
+  Memory &operator=(const Memory &) = delete;
+
+  uint8_t *take(size_t bytes) { /* where it will be on the device */
+    uint8_t *const at = device + used_bytes;
+    used_bytes += (bytes + 255) / 256 * 256;
+    if (used_bytes > kRoom) MUST(SZGPU_CAPACITY);
+    return at;
+  }
+  template <class T>
+  const T *add(const T *values, size_t count) {
+    uint8_t *const at = take(count * sizeof(T));
+    if (count) memcpy(host + (at - device), values, count * sizeof(T));
+    return (const T *)(void *)at;
+  }
+  template <class T>
+  const T *add(const std::vector<T> &values) {
+    return add(values.data(), values.size());
+  }
+  const uint8_t *back(const void *at) const { return host + ((const uint8_t *)at - device); }
+};
+
+/* ---- books ---- */
+
+/* Symbols that occur, by how often: from one to all, evenly or with some of them far ahead. */
+struct RandomBook {
+  uint32_t symbol_count;
+  std::vector<uint16_t> symbols;
+  double skew;
+
+  uint16_t draw() const {
+    double const place = pow(random_unit(), skew) * (double)symbols.size();
+    return symbols[std::min((size_t)place, symbols.size() - 1)];
+  }
+};
+
+void build_book(Coder *coder, RandomBook *book) {
+  static const uint32_t symbol_counts[] = {4, 64, 256, 256, 256, 1000, 1024, 4096};
+  book->symbol_count =
+      random_below(64) == 0 ? (uint32_t)SZG_MAX_SYMBOLS : symbol_counts[random_below(8)];
+  uint64_t const kind = random_below(8);
+  uint64_t const most = kind == 0   ? 1
+                        : kind == 1 ? 2
+                        : kind == 2 ? (uint64_t)SZG_MAX_CODE_BITS
+                                    : 1 + random_below(book->symbol_count);
+  uint64_t const count = std::min<uint64_t>(most, book->symbol_count);
+  book->symbols.clear();
+  uint64_t const first = random_below(book->symbol_count), step = 2 * random_below(1 << 15) + 1;
+  for (uint64_t i = 0; i < count; i++) /* odd steps meet each symbol once where counts are 2^n */
+    book->symbols.push_back((uint16_t)((first + i * step) % book->symbol_count));
+  std::sort(book->symbols.begin(), book->symbols.end());
+  book->symbols.erase(std::unique(book->symbols.begin(), book->symbols.end()), book->symbols.end());
+  for (size_t i = book->symbols.size(); i-- > 1;) /* the likely ones are anywhere */
+    std::swap(book->symbols[i], book->symbols[random_below(i + 1)]);
+  book->skew = 1 + (double)random_below(9);
+  memset(coder->counts, 0, book->symbol_count * sizeof *coder->counts);
+  for (size_t i = 0; i < book->symbols.size(); i++) {
+    size_t const rank = book->symbols.size() - i;
+    coder->counts[book->symbols[i]] = kind == 2 ? (uint64_t)1 << 2 * (rank - 1) : 1;
+  }
+  if (kind != 2)
+    for (int i = 0; i < 2000; i++) coder->counts[book->draw()]++;
+  szg_codebook_build(coder->counts, book->symbol_count, SZG_MAX_CODE_BITS, &coder->book,
+                     &coder->work);
+  szg_encoder_table(&coder->book, coder->table);
+  szg_canonical_index_build(&coder->book, &coder->index);
+  coder->section.resize(SZG_CODEBOOK_MAX_BYTES);
+  coder->section.resize(szg_codebook_write(&coder->book, coder->section.data()));
+}
+
+/* ---- a thread's work ---- */
+
+struct Expected {
+  bool is_refused;
+  Codes codes;
+};
+
+bool is_of_bytes(int decoder) { return decoder == SELF_SYNC_BYTES || decoder == HIERARCHICAL; }
+
+/* Gaps each 64 bits, and positions. */
+struct Side {
+  std::vector<uint8_t> gaps, positions;
+  szg_hierarchical_stream stream;
+  Side(const szg_hierarchical_tables *tables, const Stream &s)
+      : gaps(szg_hierarchical_gap_bytes(s.bit_count, 4)),
+        positions(8 * (szg_hierarchical_block_count(s.bit_count) + 1)) {
+    stream = {s.words.data(), s.words.size(),  s.bit_count, s.code_count, 4, 8,
+              gaps.data(),    positions.data()};
+    MUST(szg_hierarchical_mark(tables, &stream, gaps.data(), positions.data()));
+  }
+};
+
+struct Worker {
+  std::unique_ptr<Coder> coder{new Coder};
+  std::unique_ptr<szg_hierarchical_tables> tables{new szg_hierarchical_tables};
+  RandomBook book;
+  Memory input, output;
+  DeviceArray<uint8_t> device_book{szg_decode_book_bytes_cuda()};
+  DeviceArray<uint8_t> work_memory{(size_t)64 << 20};
+  szg_gap_decoder_cuda gap_work;
+  szg_self_sync_decoder_cuda sync_work;
+  szg_all_offsets_tables_cuda offsets_work;
+  uint64_t accepted_count = 0, refused_count = 0;
+
+  Worker();
+  /* A stream on the device, and where its codes will be. */
+  const uint8_t *section;
+  szg_linear_input_cuda linear;
+  szg_hierarchical_stream chained;
+  const szg_hierarchical_tables *device_tables;
+  szg_verdict *verdicts; /* [DECODER_COUNT], and the book's */
+  uint8_t *codes_at[DECODER_COUNT];
+
+  bool has_bytes() const { return book.symbol_count <= 256; }
+  bool has(int decoder) const { return has_bytes() || !is_of_bytes(decoder); }
+  void upload(const Stream &s, const Side *side);
+  void launch(const szg_grid &grid);
+  void make_stream(uint64_t number);
+  Expected expected(Decoder decoder, const Stream &s, const szg_grid &grid,
+                    const szg_hierarchical_stream &side) const;
+};
+
+Worker::Worker() {
+  szg_self_sync_options_cuda const sync_options = SZG_SELF_SYNC_DEFAULTS_CUDA;
+  szg_all_offsets_options_cuda offsets_options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
+  offsets_options.tables.slot_count = 256; /* so that some streams are several batches */
+  szg_arena arena = {work_memory.data(), 0, work_memory.bytes(), false};
+  MUST(szg_gap_decoder_carve_cuda(&arena, szg_sequence_count(kMostBits), &gap_work));
+  MUST(szg_self_sync_carve_cuda(&arena, &sync_options, kMostBits / 32, &sync_work));
+  MUST(szg_all_offsets_carve_cuda(&arena, &offsets_options, 1, SZG_MAX_CODE_BITS, &offsets_work));
+  if (arena.overflowed) MUST(SZGPU_CAPACITY);
+}
+
+/* What the CPU says of the same bits and side data. */
+Expected Worker::expected(Decoder decoder, const Stream &s, const szg_grid &grid,
+                          const szg_hierarchical_stream &side) const {
+  Expected result = {false, {}};
+  if (decoder == GAP) {
+    result.codes = s.serial(coder->index);
+    result.is_refused = result.codes.empty();
+  } else if (decoder == CHUNKED) {
+    result.codes = s.serial_tiles(coder->index, grid);
+    result.is_refused = result.codes.empty();
+  } else if (decoder == HIERARCHICAL) {
+    std::vector<uint8_t> bytes(s.code_count);
+    szg_hierarchical_output const to = {bytes.data(), nullptr};
+    szg_threads threads = {};
+    threads.count = 1;
+    result.is_refused = szg_decode_hierarchical(tables.get(), &side, &to, &threads) != SZGPU_OK;
+    result.codes.assign(bytes.begin(), bytes.end());
+  } else {
+    szg_linear_input const bits = s.host_input();
+    result.codes.resize(s.code_count);
+    szg_code_run const run = {0, s.bit_count, (uint32_t)s.code_count, result.codes.data()};
+    result.is_refused = szg_decode_serial(&coder->index, &bits, &run, 1) != SZGPU_OK;
+  }
+  return result;
+}
+
+/* seed: of the random numbers when the stream was begun. */
+void check(const Expected &expected, const uint8_t *found, bool is_refused, int decoder,
+           const Stream &s, uint64_t seed) {
+  size_t const width = is_of_bytes(decoder) ? 1 : 2;
+  CHECK(is_refused == expected.is_refused, "%s, stream %llx, %zu codes, %zu bits: %srefused",
+        decoder_names[decoder], (unsigned long long)seed, (size_t)s.code_count, (size_t)s.bit_count,
+        is_refused ? "" : "not ");
+  bool is_equal = true, is_guard_whole = true;
+  for (size_t i = 0; i < s.code_count; i++)
+    is_equal &= expected.codes.size() == s.code_count &&
+                expected.codes[i] == (width == 1 ? found[i] : ((const uint16_t *)found)[i]);
+  size_t const room = (s.code_count + 7) / 8 * 8 * width;
+  for (size_t i = room; i < room + kGuardBytes; i++) is_guard_whole &= found[i] == 0xA5;
+  CHECK(is_refused || is_equal, "%s, stream %llx: other codes", decoder_names[decoder],
+        (unsigned long long)seed);
+  CHECK(is_guard_whole, "%s, stream %llx: written past the end", decoder_names[decoder],
+        (unsigned long long)seed);
+}
+
+void change_bits(Stream *s) {
+  for (uint64_t i = 1 + random_below(4); i > 0; i--) {
+    uint64_t const bit = random_below(s->bit_count);
+    s->words[bit / 32] ^= 0x80000000u >> bit % 32;
+  }
+}
+
+void Worker::upload(const Stream &s, const Side *side) {
+  input.used_bytes = output.used_bytes = 0;
+  section = input.add(coder->section);
+  linear = {};
+  linear.words = input.add(s.words), linear.word_count = s.words.size();
+  linear.gaps = input.add(s.gaps), linear.gap_bytes = s.gaps.size();
+  linear.sequence_codes = input.add(s.sequence_codes);
+  linear.sequence_count = s.sequence_codes.size();
+  linear.code_count = s.code_count;
+  linear.places = input.add(s.places);
+  linear.bit_count = input.add(&s.bit_count, 1);
+  if (side) {
+    chained = side->stream;
+    chained.words = linear.words;
+    chained.gaps = input.add(side->gaps);
+    chained.positions = input.add(side->positions);
+    device_tables = (const szg_hierarchical_tables *)(const void *)input.add(
+        (const uint8_t *)tables.get(), szg_hierarchical_tables_bytes(tables.get()));
+  }
+  MUST(cudaMemcpyAsync(input.device, input.host, input.used_bytes, cudaMemcpyHostToDevice, stream));
+  size_t const verdict_bytes = (DECODER_COUNT + 1) * sizeof *verdicts;
+  size_t const code_room = (s.code_count + 7) / 8 * 8;
+  verdicts = (szg_verdict *)(void *)output.take(verdict_bytes);
+  for (int d = 0; d < DECODER_COUNT; d++)
+    codes_at[d] = output.take(code_room * (is_of_bytes(d) ? 1 : 2) + kGuardBytes);
+  MUST(cudaMemsetAsync(output.device, 0xA5, output.used_bytes, stream));
+  MUST(cudaMemsetAsync(verdicts, 0, verdict_bytes, stream));
+}
+
+void Worker::launch(const szg_grid &grid) {
+  uint32_t const symbol_count = book.symbol_count;
+  szg_decode_book_cuda *const codes = (szg_decode_book_cuda *)(void *)device_book.data();
+  uint16_t *as_codes[DECODER_COUNT];
+  for (int d = 0; d < DECODER_COUNT; d++) as_codes[d] = (uint16_t *)(void *)codes_at[d];
+  MUST(szg_decode_book_build_cuda(section, coder->section.size(), symbol_count, codes,
+                                  &verdicts[DECODER_COUNT], stream));
+  MUST(szg_decode_gap_cuda(&gap_work, codes, symbol_count, &linear, as_codes[GAP], &verdicts[GAP],
+                           stream));
+  MUST(szg_decode_chunked_cuda(codes, symbol_count, &grid, &linear, as_codes[CHUNKED],
+                               &verdicts[CHUNKED], stream));
+  MUST(szg_decode_self_sync_cuda(&sync_work, codes, symbol_count, &linear, 2, codes_at[SELF_SYNC],
+                                 &verdicts[SELF_SYNC], stream));
+  MUST(szg_decode_all_offsets_cuda(&offsets_work, codes, &linear, as_codes[ALL_OFFSETS],
+                                   &verdicts[ALL_OFFSETS], stream));
+  if (has_bytes()) {
+    szg_hierarchical_output const to = {codes_at[HIERARCHICAL], nullptr};
+    MUST(szg_decode_self_sync_cuda(&sync_work, codes, symbol_count, &linear, 1,
+                                   codes_at[SELF_SYNC_BYTES], &verdicts[SELF_SYNC_BYTES], stream));
+    MUST(szg_decode_hierarchical_cuda(device_tables, &chained, &to, &verdicts[HIERARCHICAL],
+                                      stream));
+  }
+  MUST(cudaMemcpyAsync(output.host, output.device, output.used_bytes, cudaMemcpyDeviceToHost,
+                       stream));
+}
+
+void Worker::make_stream(uint64_t number) {
+  uint64_t const seed = random_state;
+  if (number % kBookStreams == 0) {
+    build_book(coder.get(), &book);
+    if (has_bytes()) szg_hierarchical_build(&coder->book, tables.get());
+  }
+  size_t const most = number % 64 == 1 ? kMostCodes : number % 8 == 2 ? 6000 : 600;
+  Codes codes(1 + random_below(most));
+  for (uint16_t &code : codes) code = book.draw();
+  szg_grid const grid = line_of(codes.size());
+  Stream s(*coder, codes, grid);
+  std::unique_ptr<Side> side(has_bytes() ? new Side(tables.get(), s) : nullptr);
+  if (number % 4 == 3) change_bits(&s); /* side data stay as they were */
+  upload(s, side.get());
+  launch(grid);
+  Expected results[DECODER_COUNT]; /* while the device works */
+  szg_hierarchical_stream const host_side = side ? side->stream : szg_hierarchical_stream{};
+  for (int d = 0; d < DECODER_COUNT; d++)
+    if (has(d)) results[d] = expected((Decoder)d, s, grid, host_side);
+  MUST(cudaStreamSynchronize(stream));
+  const szg_verdict *const found = (const szg_verdict *)(const void *)output.back(verdicts);
+  CHECK(found[DECODER_COUNT].bad_data == 0, "the book of stream %llx", (unsigned long long)seed);
+  for (int d = 0; d < DECODER_COUNT; d++) {
+    if (!has(d)) continue;
+    check(results[d], output.back(codes_at[d]), found[d].bad_data != 0, d, s, seed);
+    (results[d].is_refused ? refused_count : accepted_count)++;
+    CHECK(number % 4 == 3 || (!results[d].is_refused && results[d].codes == codes),
+          "%s: the CPU refuses stream %llx", decoder_names[d], (unsigned long long)seed);
+  }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  begin();
+  uint64_t const asked = argc > 1 ? strtoull(argv[1], nullptr, 10) : is_quick() ? 64 : 4000;
+  unsigned const thread_count = std::min(16u, std::max(1u, std::thread::hardware_concurrency()));
+  uint64_t const share = (asked + thread_count - 1) / thread_count;
+  std::vector<uint64_t> accepted(thread_count), refused(thread_count);
+  std::vector<std::thread> threads;
+  uint64_t const seed = random_state;
+  for (unsigned i = 0; i < thread_count; i++)
+    threads.emplace_back([&, i] {
+      random_state = seed + ((uint64_t)i << 48);
+      MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+      Worker worker;
+      for (uint64_t number = 0; number < share; number++) worker.make_stream(number);
+      accepted[i] = worker.accepted_count;
+      refused[i] = worker.refused_count;
+    });
+  uint64_t accepted_count = 0, refused_count = 0;
+  for (unsigned i = 0; i < thread_count; i++) {
+    threads[i].join();
+    accepted_count += accepted[i];
+    refused_count += refused[i];
+  }
+  printf("%llu streams; %llu decodings gave the codes, %llu were refused\n",
+         (unsigned long long)(share * thread_count), (unsigned long long)accepted_count,
+         (unsigned long long)refused_count);
+  CHECK(refused_count > share * thread_count / 20, "changed bits should be noticed now and then");
+  return end();
+}
