@@ -119,6 +119,10 @@ class DeviceArray {
 
 /* SZGPU_TEST_QUICK: fewer cases, for runs under compute-sanitizer. */
 inline bool is_quick() { return getenv("SZGPU_TEST_QUICK") != NULL; }
+/* Then, all cases but those whose number `share` divides. */
+inline bool is_left_out(uint64_t number, uint64_t share) {
+  return is_quick() && number % share != 0;
+}
 
 /* Tiles do not depend on the type. */
 inline szg_grid grid_of(const std::vector<uint64_t> &dims) {

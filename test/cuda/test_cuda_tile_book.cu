@@ -189,9 +189,11 @@ void books_are_the_cpus_for_fields_of_every_kind() {
     void (*fill)(Case *);
   } const fields[] = {{"zero", fill_zero},     {"waves", fill_waves}, {"noise", fill_noise},
                       {"specks", fill_specks}, {"gaps", fill_gaps},   {"huge", fill_huge}};
+  uint64_t number = 0;
   for (Shape const &shape : shapes)
     for (int lattice = 0; lattice < kLattices; lattice++)
       for (auto const &field : fields) {
+        if (cuda_test::is_left_out(number++, 5)) continue;
         Case made = make_case(shape, lattice, field.fill == fill_gaps);
         field.fill(&made);
         uint32_t const all_axes = szg_grid_axes(&made.grid);
@@ -199,7 +201,7 @@ void books_are_the_cpus_for_fields_of_every_kind() {
         compare(made, 1 + (uint32_t)random_below(all_axes), field.name);
       }
   for (int v = 0; v < SZG_ZERO_GROUPS_COUNT; v++)
-    CHECK(zero_groups_occurred[v], "no field took zero groups %d", v);
+    CHECK(cuda_test::is_quick() || zero_groups_occurred[v], "no field took zero groups %d", v);
 }
 
 void every_set_of_axes_has_its_edge() {
@@ -241,6 +243,6 @@ int main() {
   books_are_the_cpus_for_fields_of_every_kind();
   every_set_of_axes_has_its_edge();
   a_thin_last_frame_is_tiled_as_its_field();
-  as_many_tiles_as_are_ever_counted();
+  if (!cuda_test::is_quick()) as_many_tiles_as_are_ever_counted();
   return cuda_test::end();
 }
