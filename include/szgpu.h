@@ -84,7 +84,8 @@ typedef enum szgpu_mode {
 
 /* How codes are laid out in an archive.
  * TILE: each tile by itself, in 32 lanes; what the GPU reads and writes fastest.
- * LINEAR: one stream of codes with a gap array; a little smaller where codes are short. */
+ * LINEAR: one stream of codes with a gap array; a little smaller where codes are short. Without
+ * loss the highest byte of each value is coded, and the others are stored. */
 typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szgpu_layout;
 
 /* AUTO: CUDA for fields that are worth the way to the GPU and back, if there is one; where that
@@ -105,12 +106,14 @@ typedef enum szgpu_backend {
 /* How Huffman codes are read back; every decoder gives the same field. */
 typedef enum szgpu_decoder {
   SZGPU_DECODER_AUTO = 0,
-  SZGPU_DECODER_SERIAL = 1,     /* CPU: one bit at a time, checks all side data: the oracle */
-  SZGPU_DECODER_TABLE = 2,      /* CPU: wide-table lookups, threads over tiles */
-  SZGPU_DECODER_GAP_ARRAY = 3,  /* CUDA, linear layout: a thread a subsequence, by the gap array */
-  SZGPU_DECODER_CHUNKED = 4,    /* CUDA, linear layout: a thread a tile, to compare with */
-  SZGPU_DECODER_SELF_SYNC = 5,  /* linear layout: guesses that fall into step; no side data */
-  SZGPU_DECODER_ALL_OFFSETS = 6 /* linear layout: from every bit at once; no side data */
+  SZGPU_DECODER_SERIAL = 1,      /* CPU: one bit at a time, checks all side data: the oracle */
+  SZGPU_DECODER_TABLE = 2,       /* CPU: wide-table lookups, threads over tiles */
+  SZGPU_DECODER_GAP_ARRAY = 3,   /* CUDA, linear layout: a thread a subsequence, by the gap array */
+  SZGPU_DECODER_CHUNKED = 4,     /* CUDA, linear layout: a thread a tile, to compare with */
+  SZGPU_DECODER_SELF_SYNC = 5,   /* linear layout: guesses that fall into step; no side data */
+  SZGPU_DECODER_ALL_OFFSETS = 6, /* linear layout: from every bit at once; no side data */
+  SZGPU_DECODER_HIERARCHICAL = 7 /* linear layout, lossless: a thread 64 bits, by the gap array and
+                                    chained tables of a byte */
 } szgpu_decoder;
 
 /* dims: slowest axis first, as numpy prints a shape; entries from ndim on are ignored.
@@ -145,7 +148,8 @@ typedef struct szgpu_params {
   int zstd_level;      /* 0: no zstd; 1..19: sections go through zstd where it pays */
   int has_fill;        /* 1: fill is the fill value; 0: one of the known ones, if present */
   double fill;         /* rounded to the field's type */
-  int without_gaps;    /* linear layout: 1: no gap array, which the decoder gap-array needs */
+  int without_gaps;    /* linear layout: 1: no gap array, which the decoders gap-array and
+                          hierarchical need */
 } szgpu_params;
 
 #define SZGPU_PARAMS_DEFAULTS \
@@ -267,8 +271,8 @@ typedef struct szgpu_frame_info {
   szgpu_section_info sections[SZGPU_MAX_SECTIONS];
   uint32_t zero_groups;  /* tile: rows of a lane that a bit can leave out, 8 or 4; 0: none */
   uint32_t lattice_bits; /* tile: of a lattice point, 16, 32 or 64; else 0 */
-  char planes[9];        /* planes: of each byte of a value, the highest first: c coded, s stored,
-                            k constant; else "" */
+  char planes[9];        /* without loss, but raw: of each byte of a value, the highest first: c
+                            coded, s stored, k constant; else "" */
 } szgpu_frame_info;
 #define SZGPU_FRAME_INFO_DEFAULTS \
   { sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, {{NULL, NULL, 0, 0, 0}}, 0, 0, "" }

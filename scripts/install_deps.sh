@@ -16,6 +16,8 @@ need() { # package, then a command that succeeds where nothing is missing
 }
 have() { command -v "$1"; }
 compiles() { printf '#include <%s>\n' "$2" | "$1" -fsyntax-only -x "$3" -; }
+has_hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
+has_module() { /usr/bin/python3 -c "import $1"; }
 
 need gcc have cc
 need libc6-dev compiles cc stdio.h c
@@ -27,8 +29,17 @@ need libxxhash-dev pkg-config --exists libxxhash
 if [ "$purpose" = test ]; then
   need g++ compiles c++ cstddef c++
   need libcmocka-dev pkg-config --exists cmocka
-  need python3-numpy /usr/bin/python3 -c 'import numpy'
+  need python3-numpy has_module numpy
   need zstd have zstd
+  # The HDF5 filter, and what its tests read and write with.
+  need libhdf5-dev has_hdf5
+  need libhdf5-openmpi-dev pkg-config --exists hdf5-openmpi
+  need openmpi-bin have mpiexec
+  need hdf5-tools have h5repack
+  need netcdf-bin have nccopy
+  need python3-h5py has_module h5py
+  need python3-netcdf4 has_module netCDF4
+  need python3-venv has_module ensurepip
 fi
 
 [ ${#missing[@]} -gt 0 ] || exit 0

@@ -33,7 +33,7 @@ configure() { # preset, options
   local preset=$1
   shift
   suites+=("$preset")
-  cmake --preset "$preset" -DSZGPU_TESTS=ON "$@"
+  cmake --preset "$preset" -DSZGPU_TESTS=ON -DSZGPU_HDF5=ON "$@"
 }
 run_tests() { # preset, ctest's options
   local preset=$1
@@ -42,7 +42,7 @@ run_tests() { # preset, ctest's options
     --parallel "$(nproc)" "$@" | tee "build/$preset/test.log" || failed=1
 }
 
-configure release -DSZGPU_WERROR="$werror"
+configure release -DSZGPU_MPI=ON -DSZGPU_WERROR="$werror"
 cmake --build --preset release --parallel "$(nproc)"
 run_tests release -LE "^($left_out)\$"
 

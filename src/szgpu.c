@@ -91,13 +91,13 @@ static bool is_known_struct(const void *given, size_t given_bytes, size_t known_
 typedef struct decoder_needs {
   const char *name;
   bool is_for_cpu, is_for_cuda;
-  bool linear_only, gaps;
+  bool linear_only, gaps, lossless_only;
 } decoder_needs;
 static const decoder_needs decoders[] = {
-    {"auto", true, true, false, false},       {"serial", true, false, false, false},
-    {"table", true, false, false, false},     {"gap-array", false, true, true, true},
-    {"chunked", false, true, true, false},    {"self-sync", true, true, true, false},
-    {"all-offsets", true, true, true, false},
+    {"auto", true, true, false, false, false},       {"serial", true, false, false, false, false},
+    {"table", true, false, false, false, false},     {"gap-array", false, true, true, true, false},
+    {"chunked", false, true, true, false, false},    {"self-sync", true, true, true, false, false},
+    {"all-offsets", true, true, true, false, false}, {"hierarchical", true, true, true, true, true},
 };
 enum { DECODER_COUNT = sizeof decoders / sizeof *decoders };
 
@@ -107,9 +107,11 @@ static bool is_cuda_decoder(szgpu_decoder decoder) { return !decoders[decoder].i
 /* Why a decoder does not read such archives; NULL: it does. */
 static const char *decoder_refusal(szgpu_decoder decoder, szgpu_mode mode, szgpu_layout layout,
                                    bool has_gaps) {
-  bool const takes_any = decoder == SZGPU_DECODER_AUTO || decoder == SZGPU_DECODER_TABLE;
-  if (mode == SZGPU_MODE_LOSSLESS && !takes_any) return "is lossless";
+  bool const is_lossless = mode == SZGPU_MODE_LOSSLESS;
   if (layout == SZGPU_LAYOUT_TILE && decoders[decoder].linear_only) return "has the tile layout";
+  if (layout == SZGPU_LAYOUT_TILE && is_lossless && decoder == SZGPU_DECODER_SERIAL)
+    return "is lossless in the tile layout";
+  if (!is_lossless && decoders[decoder].lossless_only) return "is not lossless";
   if (!has_gaps && decoders[decoder].gaps) return "has no gap array";
   return NULL;
 }
@@ -203,8 +205,6 @@ static void begin_call(szgpu_ctx *ctx) { ctx->error[0] = ctx->note[0] = '\0'; }
 
 /* What has no meaning without loss is refused, but for what has a default. */
 static szgpu_status check_lossless(szgpu_ctx *ctx, const szgpu_params *params) {
-  if (params->layout != SZGPU_LAYOUT_TILE)
-    return szg_fail(ctx, SZGPU_UNSUPPORTED, "the linear layout has no lossless mode");
   if (params->radius || params->has_fill)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "radius and fill value have no use without loss");
   return SZGPU_OK;

@@ -45,7 +45,7 @@ def read_header(data):
     """Section 3: the fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 3, f"The archive has version {version}; this decoder knows 1 to 3.")
+    require(version <= 4, f"The archive has version {version}; this decoder knows 1 to 4.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
@@ -55,15 +55,15 @@ def read_header(data):
     h.is_lossless, h.gaps = h.mode == 3, set() if lacks_gaps else GAPS
     require(h.flags <= (1 if h.layout else 3) and h.dtype <= (5 if h.is_lossless else 1)
             and h.mode <= 3 and h.layout <= 1 and not h.reserved
-            and (version == 3 if h.is_lossless or lacks_gaps else
+            and (version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
                  version in (h.layout + 1, 3 * h.layout)),
             "The header is damaged.")
     h.itemsize = WIDTHS[h.dtype]
     require(1 <= h.ndim <= 4 and min(dims) > 0 and set(dims[h.ndim:]) <= {1}
             and h.itemsize * math.prod(dims) < 2**63, "The shape is damaged.")
     if h.is_lossless:
-        require(h.layout == 1 and not any((h.flags, h.asked, h.bound, h.step, h.range, h.fill,
-                                           h.arithmetic)), "A lossless archive has a bound.")
+        require(not any((h.flags & 1, h.asked, h.bound, h.step, h.range, h.fill, h.arithmetic)),
+                "A lossless archive has a bound.")
     else:
         require(h.arithmetic // 2 == h.dtype and 0 < h.asked
                 and h.fill >> 8 * h.itemsize * (h.flags & 1) == 0
@@ -85,8 +85,9 @@ def read_frame(data, h, index, count):
     place, last, f.contents = 48 + 32 * f.sections, -1, {}
     require(f.sections <= 13 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
-    coded = f.kind == (TILE if h.layout else LINEAR)
-    require((f.kind == RAW or f.kind == PLANES and h.version == 3 and h.layout or
+    f.is_top_plane = h.is_lossless and f.kind == LINEAR and not h.layout  # section 15
+    coded = f.kind == (TILE if h.layout else LINEAR) and not f.is_top_plane
+    require((f.kind == RAW or f.kind == PLANES and h.version == 3 and h.layout or f.is_top_plane or
              not h.is_lossless and (coded or f.kind == CONSTANT))
             and f.index == index and f.count == count and f.escape_bytes <= 8
             and f.constant >> (64 if f.kind == PLANES else 8 * h.itemsize) == f.zero == 0
@@ -143,16 +144,33 @@ def read_codebook(data, radius):
     return table
 
 
-def read_linear_deltas(f, shape, bits, table, escapes):
-    """Section 6: a tile's deltas, z by y by x, from its bits and escapes."""
+def read_linear_tiles(f, sizes):
+    """Section 6: the bits of each tile, and the code; sizes: values of each."""
+    require(len(f.contents[1]) == 2 * len(sizes) and len(f.contents[0]) >= 6,
+            "Tile bits or a codebook have a wrong size.")
+    ends = np.cumsum(np.frombuffer(f.contents[1], "<u2") + sizes)
+    require(len(f.contents[2]) == (ends[-1] + 31) // 32 * 4, "A bitstream has a wrong size.")
+    words = np.frombuffer(f.contents[2], "<u4").astype(">u4")
+    bits = np.split(np.unpackbits(words.view(np.uint8))[:ends[-1]], ends[:-1])
+    return bits, read_codebook(f.contents[0], f.radius)
+
+
+def read_linear_symbols(count, bits, table):
+    """Section 6: a tile's symbols from its bits."""
     row = np.append(bits, np.zeros(16, np.uint8)).astype(np.int64)
     symbols, lengths = table[:, sum(row[i:i + len(bits)] << 15 - i for i in range(16))]
-    places, place, lengths, width = [], 0, lengths.tolist(), f.escape_bytes or 1
+    places, place, lengths = [], 0, lengths.tolist()
     while place < len(bits) and lengths[place]:
         places.append(place)
         place += lengths[place]
-    require(len(places) == math.prod(shape) and place == len(bits), "A tile's codes are wrong.")
-    symbols = symbols[places].reshape(shape)
+    require(len(places) == count and place == len(bits), "A tile's codes are wrong.")
+    return symbols[places]
+
+
+def read_linear_deltas(f, shape, bits, table, escapes):
+    """Section 6: a tile's deltas, z by y by x, from its bits and escapes."""
+    symbols, width = read_linear_symbols(math.prod(shape), bits, table), f.escape_bytes or 1
+    symbols = symbols.reshape(shape)
     require(sum(symbols.flat == 0) * width == len(escapes), "A tile's escapes are wrong.")
     deltas = symbols - f.radius
     deltas[symbols == 0] = [int.from_bytes(escapes[i:i + width], "little", signed=True)
@@ -306,15 +324,40 @@ def decode_planes(f, h):
             for p, book in zip((p for p in range(w) if kinds[p] == CODED), books):
                 tile[:, p], own = read_plane(own, len(tile), book)
             require(not own, "A tile has words that no plane has.")
+    return turn_back(planes)
+
+
+def turn_back(planes):
+    """Section 15: the bytes of values from their planes, values by planes."""
+    w = planes.shape[1]
     turned = planes.view(f"<u{w}").ravel()
     one = turned.dtype.type(1)
     return (turned if w == 1 else turned >> one | turned << turned.dtype.type(8 * w - 1)).tobytes()
+
+
+def decode_top_plane(f, h):
+    """Section 15, linear frames: a frame's bytes, in field order."""
+    n, w = f.count, h.itemsize
+    require(set(f.contents) == {0, 1, 2} | h.gaps | ({12} if w > 1 else set()) and f.radius == 128
+            and f.escape_bytes == f.constant == 0
+            and len(f.contents.get(12, b"")) == -(-n // 16) * 16 * (w - 1),
+            "A linear frame without loss is damaged.")
+    sizes = [min(4096, n - first) for first in range(0, n, 4096)]
+    bits, table = read_linear_tiles(f, sizes)
+    planes = np.zeros((n, w), np.uint8)
+    planes[:, :w - 1] = np.frombuffer(f.contents.get(12, b""), np.uint8).reshape(
+        w - 1, -1 if w > 1 else n).T[:n]
+    planes[:, w - 1] = np.concatenate([read_linear_symbols(size, own, table)
+                                       for size, own in zip(sizes, bits)])
+    return turn_back(planes)
 
 
 def decode_frame(f, h, shape):
     """Bit patterns of a frame's values, in field order."""
     if f.kind == PLANES:
         return decode_planes(f, h)
+    if f.is_top_plane:
+        return decode_top_plane(f, h)
     if f.kind == RAW:
         require(len(f.contents[12]) == f.count * h.itemsize, "Raw values have a wrong size.")
         return np.frombuffer(f.contents[12], np.uint8).reshape(h.itemsize, -1).T.tobytes()
@@ -325,13 +368,7 @@ def decode_frame(f, h, shape):
     masks, patterns = read_shares(f, len(tiles), 7, (8, 1), (9, h.itemsize))
     fills, = read_shares(f, len(tiles), 10, (11, 1))
     if f.kind == LINEAR:
-        require(len(f.contents[1]) == 2 * len(tiles) and len(f.contents[0]) >= 6,
-                "Tile bits or a codebook have a wrong size.")
-        ends = np.cumsum(np.frombuffer(f.contents[1], "<u2") + [tile.size for tile in tiles])
-        require(len(f.contents[2]) == (ends[-1] + 31) // 32 * 4, "A bitstream has a wrong size.")
-        words = np.frombuffer(f.contents[2], "<u4").astype(">u4")
-        bits = np.split(np.unpackbits(words.view(np.uint8))[:ends[-1]], ends[:-1])
-        table = read_codebook(f.contents[0], f.radius)
+        bits, table = read_linear_tiles(f, [tile.size for tile in tiles])
     elif f.kind == TILE:
         words, table = read_tile_words(f, h, [tile.size for tile in tiles])
     for t, tile in enumerate(tiles):

@@ -17,6 +17,7 @@ void *lossless_make(lossless_kind kind, const szgpu_shape *shape);
 /* Types in the order of szgpu_dtype. */
 enum { LOSSLESS_DTYPES = 6 };
 
+/* Of the layout that test_layout says. */
 szgpu_params lossless_params(void);
 
 /* What szgpu_frame_info says of the planes of a frame: "" of a raw one. */

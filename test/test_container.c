@@ -193,7 +193,8 @@ static void a_newer_version_is_told_from_12_bytes(void **state) {
   (void)state;
   test_archive archive = sample_bytes();
   szg_header header;
-  for (uint64_t version = 4; version < (uint64_t)1 << 32; version = 5 * version + 3) {
+  for (uint64_t version = SZG_FORMAT_VERSION + 1; version < (uint64_t)1 << 32;
+       version = 5 * version + 3) {
     archive_store(&archive, 8, 4, version);
     test_archive start = archive_copy(&archive, 12);
     assert_int_equal(szg_header_read(start.bytes, 12, &header), SZGPU_NEWER_VERSION);
@@ -359,7 +360,7 @@ static void the_version_follows_from_the_layout(void **state) {
   assert_int_equal(bytes[19], 1);
 }
 
-/* A lossless archive has no bound and no fill value, types of its own and the tile layout. */
+/* A lossless archive has no bound and no fill value, and types of its own. */
 static void a_header_without_loss_has_nothing_of_a_bound(void **state) {
   (void)state;
   static struct {
@@ -368,11 +369,11 @@ static void a_header_without_loss_has_nothing_of_a_bound(void **state) {
     uint64_t value;
     szgpu_status status;
   } const edits[] = {
-      {16, 1, SZGPU_F64, SZGPU_OK},  {16, 1, SZGPU_FP8, SZGPU_OK}, {16, 1, 6, SZGPU_BAD_DATA},
-      {18, 1, 1, SZGPU_BAD_DATA},    {19, 1, 0, SZGPU_BAD_DATA},   {12, 4, 1, SZGPU_BAD_DATA},
-      {12, 4, 2, SZGPU_BAD_DATA},    {8, 4, 2, SZGPU_BAD_DATA},    {56, 8, 1, SZGPU_BAD_DATA},
-      {64, 8, 1, SZGPU_BAD_DATA},    {72, 8, 1, SZGPU_BAD_DATA},   {80, 8, 1, SZGPU_BAD_DATA},
-      {88, 8, 1, SZGPU_BAD_DATA},    {120, 4, 1, SZGPU_BAD_DATA},
+      {16, 1, SZGPU_F64, SZGPU_OK}, {16, 1, SZGPU_FP8, SZGPU_OK}, {16, 1, 6, SZGPU_BAD_DATA},
+      {18, 1, 1, SZGPU_BAD_DATA},   {19, 1, 0, SZGPU_BAD_DATA},   {12, 4, 1, SZGPU_BAD_DATA},
+      {12, 4, 2, SZGPU_BAD_DATA},   {8, 4, 2, SZGPU_BAD_DATA},    {56, 8, 1, SZGPU_BAD_DATA},
+      {64, 8, 1, SZGPU_BAD_DATA},   {72, 8, 1, SZGPU_BAD_DATA},   {80, 8, 1, SZGPU_BAD_DATA},
+      {88, 8, 1, SZGPU_BAD_DATA},   {120, 4, 1, SZGPU_BAD_DATA},
   };
   szg_header sample = {.shape = sample_header.shape,
                        .mode = SZGPU_MODE_LOSSLESS,
@@ -396,6 +397,39 @@ static void a_header_without_loss_has_nothing_of_a_bound(void **state) {
     if (status != edits[i].status)
       fail_msg("%llu at %zu: %s", (unsigned long long)edits[i].value, edits[i].offset,
                szgpu_status_text(status));
+  }
+  free(archive.bytes);
+}
+
+/* Without loss the linear layout is version 4, and no other has it. */
+static void a_lossless_header_of_the_linear_layout_is_of_version_4(void **state) {
+  (void)state;
+  szg_header sample = {.shape = sample_header.shape,
+                       .mode = SZGPU_MODE_LOSSLESS,
+                       .layout = SZGPU_LAYOUT_LINEAR,
+                       .frame_rows = 32,
+                       .frame_count = 2,
+                       .archive_bytes = TWO_FRAMES_BYTES + 160};
+  test_archive archive = {test_allocate(TWO_FRAMES_BYTES), TWO_FRAMES_BYTES};
+  szg_header header;
+  for (int has_gaps = 0; has_gaps <= 1; has_gaps++) {
+    sample.has_gaps = has_gaps;
+    szg_header_write(&sample, sample_frame_bytes, archive.bytes);
+    assert_int_equal(szg_load_u32(archive.bytes + 8), 4);
+    assert_int_equal(szg_load_u32(archive.bytes + 12), has_gaps ? 0 : SZG_FLAG_NO_GAPS);
+    assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_OK);
+    assert_int_equal(header.layout, SZGPU_LAYOUT_LINEAR);
+    assert_int_equal(header.has_gaps, has_gaps);
+    assert_false(header.has_planes);
+    for (uint64_t version = 1; version < 4; version++) {
+      archive_store(&archive, 8, 4, version);
+      archive_rehash(&archive);
+      assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_BAD_DATA);
+    }
+    archive_store(&archive, 8, 4, 4);
+    archive_store(&archive, 19, 1, SZGPU_LAYOUT_TILE); /* which has no use for version 4 */
+    archive_rehash(&archive);
+    assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_BAD_DATA);
   }
   free(archive.bytes);
 }
@@ -512,6 +546,7 @@ int main(void) {
       cmocka_unit_test(a_tile_frame_says_how_its_lanes_are),
       cmocka_unit_test(the_version_follows_from_the_layout),
       cmocka_unit_test(a_header_without_loss_has_nothing_of_a_bound),
+      cmocka_unit_test(a_lossless_header_of_the_linear_layout_is_of_version_4),
       cmocka_unit_test(an_archive_without_gap_arrays_says_so),
       cmocka_unit_test(a_planes_frame_says_what_its_planes_are),
       cmocka_unit_test(refuses_sections_whose_sizes_overflow),

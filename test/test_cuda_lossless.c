@@ -1,7 +1,8 @@
 /* test_cuda_lossless.c - without loss, too, both backends write the same and restore every bit.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Linear archives without gap arrays are here too: the other ones of format version 3.
+ * By every decoder that reads such archives. Linear ones without gap arrays are here too, with a
+ * bound: the other ones of format version 3.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,19 @@ static szgpu_params lossless_params(void) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   params.mode = SZGPU_MODE_LOSSLESS;
   params.bound = 0;
+  return params;
+}
+
+/* What lossless archives there are. */
+static const struct {
+  szgpu_layout layout;
+  int without_gaps;
+} forms[] = {{SZGPU_LAYOUT_TILE, 0}, {SZGPU_LAYOUT_LINEAR, 0}, {SZGPU_LAYOUT_LINEAR, 1}};
+enum { FORMS = ARRAY_COUNT(forms) };
+
+static szgpu_params params_of_form(szgpu_params params, size_t form) {
+  params.layout = forms[form].layout;
+  params.without_gaps = forms[form].without_gaps;
   return params;
 }
 
@@ -52,10 +66,24 @@ static uint8_t *make_field(const szgpu_shape *shape, int kind) {
   return field;
 }
 
+/* Where cases are to be few, all but those whose number `share` divides. */
+static bool is_left_out(size_t number, size_t share) {
+  return cuda_is_quick() && number % share != 0;
+}
+
 /* The archive is the CPU's, and what the GPU restores of it the CPU's, too. */
 static void compare(szgpu_params params, szgpu_shape shape, const void *field) {
   cuda_case const c = {params, shape, field};
   cuda_compare(&c);
+}
+
+/* All forms of an archive; where cases are to be few, one after the other. */
+static void compare_forms(szgpu_params params, szgpu_shape shape, const void *field) {
+  static size_t turn;
+  turn++;
+  for (size_t form = 0; form < FORMS; form++)
+    if (!cuda_is_quick() || form == turn % FORMS)
+      compare(params_of_form(params, form), shape, field);
 }
 
 static void every_type_of_every_length(void **state) {
@@ -73,7 +101,7 @@ static void every_type_of_every_length(void **state) {
         uint8_t *const field = make_field(&shape, kind);
         szgpu_params params = lossless_params();
         params.zstd_level = number % 7 == 1 ? 3 : 0;
-        compare(params, shape, field);
+        compare_forms(params, shape, field);
         free(field);
       }
   cuda_assert_no_complaints();
@@ -88,9 +116,9 @@ static void shapes_and_frames(void **state) {
       shape.dtype = (szgpu_dtype)dtype;
       uint8_t *const field = make_field(&shape, WEIGHTS);
       szgpu_params params = lossless_params();
-      compare(params, shape, field);
+      compare_forms(params, shape, field);
       params.frame_rows = 1;
-      compare(params, shape, field);
+      compare_forms(params, shape, field);
       free(field);
     }
   cuda_assert_no_complaints();
@@ -110,91 +138,145 @@ static void bytes_of_many_widths(void **state) {
     free(values);
   }
   szgpu_params params = lossless_params();
-  compare(params, shape, bytes);
+  compare_forms(params, shape, bytes);
   params.frame_rows = PART;
-  compare(params, shape, bytes);
+  compare_forms(params, shape, bytes);
   params.frame_rows = PART / 4 + 4096;
-  compare(params, shape, bytes);
+  compare_forms(params, shape, bytes);
+  free(bytes);
+  cuda_assert_no_complaints();
+}
+
+/* Codes of 1 to 16 bits; 7 bits for most; mostly the symbol that is all zeros; mostly symbol 0,
+ * which is no escape here. */
+static void bytes_of_every_book(void **state) {
+  (void)state;
+  enum { STEEP, FLAT, MIDDLE, ZERO, BOOKS };
+  uint64_t const count = cuda_is_quick() ? 20011 : 300007;
+  szgpu_shape const shape = test_shape(SZGPU_U8, 1, count, 0, 0, 0);
+  uint8_t *const bytes = test_allocate(count);
+  for (int book = 0; book < BOOKS; book++) {
+    for (uint64_t i = 0; i < count; i++) {
+      uint64_t const hash = test_hash(i);
+      uint8_t const kinds[BOOKS] = {
+          [STEEP] = (uint8_t)(120 + __builtin_ctzll(hash | 1u << 17)),
+          [FLAT] = (uint8_t)(hash % 100 ? hash >> 8 & 127 : hash >> 16),
+          [MIDDLE] = (uint8_t)(hash % 50 ? 128 : hash >> 8),
+          [ZERO] = (uint8_t)(hash % 50 ? 0 : hash >> 8),
+      };
+      bytes[i] = kinds[book];
+    }
+    compare_forms(lossless_params(), shape, bytes);
+  }
   free(bytes);
   cuda_assert_no_complaints();
 }
 
 /* Rows that begin and end within tiles and within runs. */
+static void compare_slabs(const test_archive *archive, int gpu, const uint8_t *field,
+                          size_t row_bytes) {
+  for (uint64_t i = 0; i < (cuda_is_quick() ? 5 : 60); i++) {
+    uint64_t const first = test_hash(i) % 300, count = 1 + test_hash(i + 1000) % (300 - first);
+    uint8_t *const slab = test_allocate(count * row_bytes);
+    memset(slab, 0xA5, count * row_bytes);
+    szgpu_status const status = szgpu_decompress_slab(
+        cuda_gpus[gpu], archive->bytes, archive->byte_count, first, count, slab, count * row_bytes);
+    if (status != SZGPU_OK || memcmp(slab, field + first * row_bytes, count * row_bytes) != 0)
+      cuda_complain(NULL, "GPU ctx %d, rows of %zu bytes, %llu on: %s", gpu, row_bytes,
+                    (unsigned long long)first, szgpu_status_text(status));
+    free(slab);
+  }
+}
+
 static void slabs(void **state) {
   (void)state;
-  szgpu_params const params = lossless_params();
-  for (int dtype = SZGPU_F32; dtype <= SZGPU_FP8; dtype++) {
-    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 2, 300, 77, 0, 0);
-    size_t const row_bytes = 77 * test_dtype_bytes(shape.dtype);
-    uint8_t *const field = make_field(&shape, WEIGHTS);
-    test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
-    for (uint64_t i = 0; i < (cuda_is_quick() ? 5 : 60); i++) {
-      uint64_t const first = test_hash(i) % 300, count = 1 + test_hash(i + 1000) % (300 - first);
-      uint8_t *const slab = test_allocate(count * row_bytes);
-      memset(slab, 0xA5, count * row_bytes);
-      szgpu_status const status = szgpu_decompress_slab(
-          cuda_gpus[0], archive.bytes, archive.byte_count, first, count, slab, count * row_bytes);
-      if (status != SZGPU_OK || memcmp(slab, field + first * row_bytes, count * row_bytes) != 0)
-        cuda_complain(NULL, "rows %llu on of type %d: %s", (unsigned long long)first, dtype,
-                      szgpu_status_text(status));
-      free(slab);
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_FP8; dtype++)
+    for (size_t form = 0; form < FORMS; form++) {
+      szgpu_params params = params_of_form(lossless_params(), form);
+      params.frame_rows = form == 1 ? 64 : 0;
+      szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 2, 300, 77, 0, 0);
+      uint8_t *const field = make_field(&shape, WEIGHTS);
+      test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
+      for (int gpu = 0; gpu < cuda_gpu_count; gpu++)
+        if (cuda_reads_archive(gpu, &archive) && !is_left_out((size_t)(dtype + gpu) + form, 4))
+          compare_slabs(&archive, gpu, field, 77 * test_dtype_bytes(shape.dtype));
+      free(archive.bytes);
+      free(field);
     }
-    free(archive.bytes);
-    free(field);
-  }
   cuda_assert_no_complaints();
+}
+
+/* A bit of every so many bytes; out: room for the field. */
+static void damage(test_archive *archive, int gpu, uint8_t *out, size_t field_bytes) {
+  size_t const step = cuda_is_quick() ? 997 : 41;
+  for (size_t at = 0; at < archive->byte_count; at += step) {
+    archive->bytes[at] ^= (uint8_t)(1 << at % 8);
+    szgpu_status const status =
+        szgpu_decompress(cuda_gpus[gpu], archive->bytes, archive->byte_count, out, field_bytes);
+    if (status == SZGPU_OK || status == SZGPU_DEVICE_ERROR)
+      cuda_complain(NULL, "GPU ctx %d, damage at byte %zu: %s", gpu, at, szgpu_status_text(status));
+    archive->bytes[at] ^= (uint8_t)(1 << at % 8);
+  }
 }
 
 static void damage_is_named(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_BF16, 1, 9000, 0, 0, 0);
-  szgpu_params const params = lossless_params();
   uint8_t *const field = make_field(&shape, WEIGHTS), *const out = test_allocate(18000);
-  test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
-  size_t const step = cuda_is_quick() ? 997 : 41;
-  for (size_t at = 0; at < archive.byte_count; at += step) {
-    archive.bytes[at] ^= (uint8_t)(1 << at % 8);
-    szgpu_status const status =
-        szgpu_decompress(cuda_gpus[0], archive.bytes, archive.byte_count, out, 18000);
-    if (status == SZGPU_OK || status == SZGPU_DEVICE_ERROR)
-      cuda_complain(NULL, "damage at byte %zu: %s", at, szgpu_status_text(status));
-    archive.bytes[at] ^= (uint8_t)(1 << at % 8);
+  for (size_t form = 0; form < FORMS; form++) {
+    szgpu_params const params = params_of_form(lossless_params(), form);
+    test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
+    for (int gpu = 0; gpu < cuda_gpu_count; gpu++)
+      if (cuda_reads_archive(gpu, &archive) && !is_left_out((size_t)gpu + form, 3))
+        damage(&archive, gpu, out, 18000);
+    free(archive.bytes);
   }
   free(out);
   free(field);
-  free(archive.bytes);
   cuda_assert_no_complaints();
 }
 
-static void data_on_the_device(void **state) {
-  (void)state;
-  szgpu_shape const shape = test_shape(SZGPU_BF16, 1, 1 << 20, 0, 0, 0);
-  szgpu_params const params = lossless_params();
+static void compare_on_the_device(const szgpu_params *params) {
+  szgpu_shape const shape = test_shape(SZGPU_BF16, 1, cuda_is_quick() ? 1 << 17 : 1 << 20, 0, 0, 0);
   size_t const bytes = test_field_bytes(&shape);
   uint8_t *const field = make_field(&shape, WEIGHTS);
-  test_archive expected = test_compress(cuda_cpu, &params, &shape, field);
+  test_archive expected = test_compress(cuda_cpu, params, &shape, field);
   void *const device_field = cuda_copy_of(field, bytes), *const restored = cuda_allocate(bytes);
   void *const device_archive = cuda_allocate(expected.byte_count);
   size_t used = 0;
-  assert_int_equal(szgpu_compress(cuda_gpus[0], &params, &shape, device_field, device_archive,
+  assert_int_equal(szgpu_compress(cuda_gpus[0], params, &shape, device_field, device_archive,
                                   expected.byte_count - 1, &used),
                    SZGPU_CAPACITY);
-  assert_int_equal(szgpu_compress(cuda_gpus[0], &params, &shape, device_field, device_archive,
+  assert_int_equal(szgpu_compress(cuda_gpus[0], params, &shape, device_field, device_archive,
                                   expected.byte_count, &used),
                    SZGPU_OK);
   assert_int_equal(used, expected.byte_count);
   uint8_t *const found = cuda_host_copy_of(device_archive, used);
   assert_memory_equal(found, expected.bytes, used);
-  assert_int_equal(szgpu_decompress(cuda_gpus[0], device_archive, used, restored, bytes), SZGPU_OK);
-  uint8_t *const back = cuda_host_copy_of(restored, bytes);
-  assert_memory_equal(back, field, bytes);
-  free(back);
+  for (int gpu = 0; gpu < cuda_gpu_count; gpu++) {
+    if (!cuda_reads_archive(gpu, &expected)) continue;
+    assert_int_equal(szgpu_decompress(cuda_gpus[gpu], device_archive, used, restored, bytes),
+                     SZGPU_OK);
+    uint8_t *const back = cuda_host_copy_of(restored, bytes);
+    assert_memory_equal(back, field, bytes);
+    free(back);
+  }
   free(found);
   cuda_release(device_archive);
   cuda_release(restored);
   cuda_release(device_field);
   free(expected.bytes);
   free(field);
+}
+
+static void data_on_the_device(void **state) {
+  (void)state;
+  for (size_t form = 0; form < FORMS; form++) {
+    szgpu_params params = params_of_form(lossless_params(), form);
+    compare_on_the_device(&params);
+    params.frame_rows = 60000;
+    if (!cuda_is_quick()) compare_on_the_device(&params);
+  }
 }
 
 /* By every decoder that takes them. */
@@ -230,6 +312,7 @@ int main(void) {
       cmocka_unit_test(every_type_of_every_length),
       cmocka_unit_test(shapes_and_frames),
       cmocka_unit_test(bytes_of_many_widths),
+      cmocka_unit_test(bytes_of_every_book),
       cmocka_unit_test(slabs),
       cmocka_unit_test(damage_is_named),
       cmocka_unit_test(data_on_the_device),

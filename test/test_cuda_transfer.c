@@ -55,7 +55,7 @@ static void compare_pinned(const cuda_case *c) {
     cuda_complain(c, "compressed: %s; %s", szgpu_status_text(status), difference ? difference : "");
   memcpy(found.bytes, expected.bytes, expected.byte_count);
   for (int i = 0; i < cuda_gpu_count; i++) {
-    if (!cuda_reads(i, c->params.layout)) continue;
+    if (!cuda_reads_archive(i, &expected)) continue;
     memset(field, 0xA5, bytes);
     status = szgpu_decompress(cuda_gpus[i], found.bytes, expected.byte_count, field, bytes);
     if (status || memcmp(field, restored, bytes) != 0)
@@ -90,6 +90,26 @@ static void slices_give_the_cpus_bytes(void **state) {
     compare(test_shape(SZGPU_F32, 2, 5, 4000001, 0, 0), WAVES, 0); /* a row of tiles is a slice */
     compare(test_shape(SZGPU_F64, 3, 60, 300, 400, 0), BITS, 0);
     compare(test_shape(SZGPU_F32, 3, 150, 300, 300, 0), CONSTANT, 0);
+  }
+  cuda_assert_no_complaints();
+}
+
+/* In the linear layout, where slices begin and end within tiles. */
+static void compare_without_loss(szgpu_shape shape, uint64_t frame_rows) {
+  void *const field = make_field(&shape, WAVES);
+  cuda_case c = {test_params(SZGPU_MODE_LOSSLESS, 0), shape, field};
+  c.params.layout = SZGPU_LAYOUT_LINEAR;
+  c.params.frame_rows = frame_rows;
+  compare_pinned(&c);
+  free(field);
+}
+
+static void slices_without_loss(void **state) {
+  (void)state;
+  compare_without_loss(test_shape(SZGPU_F32, 3, 203, 210, 310, 0), 0);
+  if (!cuda_is_quick()) {
+    compare_without_loss(test_shape(SZGPU_F32, 3, 307, 210, 310, 0), 144);
+    compare_without_loss(test_shape(SZGPU_F64, 2, 3001, 2500, 0, 0), 0);
   }
   cuda_assert_no_complaints();
 }
@@ -269,6 +289,7 @@ int main(void) {
   if (exit_code) return exit_code;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(slices_give_the_cpus_bytes),
+      cmocka_unit_test(slices_without_loss),
       cmocka_unit_test(rows_are_those_of_the_whole),
       cmocka_unit_test(slices_keep_the_order_of_the_stream),
       cmocka_unit_test(damage_has_its_status),

@@ -4,7 +4,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_golden.py SZGPU DECODER [--update]
 
-Both layouts, the tile layout in the cases tile_*, and lossless archives in the cases lossless_*.
+Both layouts, the tile layout in the cases tile_*, and lossless archives in the cases lossless_*,
+those of the linear layout in the cases top_plane_*.
 For each case: a field made of integers (no libm, so the same everywhere) is compressed and must
 give golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command
 with each of the CPU decoders that read it and by DECODER, a Python program written from
@@ -114,6 +115,15 @@ def weights(count, dtype, exponent_bits, seed):
     return bits.astype(dtype)
 
 
+def fibonacci(count, seed):
+    """Symbols as often as Fibonacci's numbers say, which makes the longest codes."""
+    numbers = [1, 1]
+    while len(numbers) < count:
+        numbers.append(numbers[-1] + numbers[-2])
+    symbols = np.repeat(np.arange(116, 116 + count, dtype=u8), numbers)
+    return symbols[np.argsort(hashed(len(symbols), seed), kind="stable")]
+
+
 def parts(*arrays):
     """Bytes of several kinds, one after the other."""
     return np.concatenate([np.ascontiguousarray(array).view(u8) for array in arrays])
@@ -209,6 +219,22 @@ CASES = {  # name: field, options
     "tile_exact_frames_f64": (lambda: np.concatenate([waves((64, 41), 69), noise((64, 41), f64)]),
                               "-m abs -e 1e-18 --frame 64"),
     "tile_raw_bits_f32": (lambda: hashed(999, 70).astype(u32).view(f32), "-m abs -e 1e-40"),
+    # Without loss, linear layout.
+    "top_plane_bf16": (lambda: weights(9001, u16, 8, 71), "-t bf16"),
+    "top_plane_u8": (lambda: (halving(40000, 5, 72) * np.uint64(37)).astype(u8), "-t u8"),
+    "top_plane_limit_u8": (lambda: fibonacci(22, 73), "-t u8"),  # 16 bits bite
+    "top_plane_fp8": (lambda: weights(5003, u8, 4, 74), "-t fp8"),
+    "top_plane_f16": (lambda: weights(70 * 131, u16, 5, 75).reshape(70, 131), "-t f16 --no-gap"),
+    "top_plane_f32": (lambda: waves((19, 21, 37), 76).astype(f32), ""),
+    "top_plane_specials_f64": (lambda: with_specials(waves((20, 9, 35), 77)), ""),
+    "top_plane_batch_frames_f16": (lambda: weights(5 * 3 * 9 * 33, u16, 5, 78).reshape(5, 3, 9, 33),
+                                   "-t f16 --frame 2"),
+    "top_plane_frames_u8": (lambda: parts(hashed(1024, 79), halving(8192, 4, 80).astype(u8),
+                                          hashed(3, 81)), "-t u8 --frame 8192 --no-gap"),
+    "top_plane_one_symbol_f32": (lambda: noise((50, 41), f32), ""),
+    "top_plane_raw_bf16": (lambda: hashed(999, 82).astype(u16), "-t bf16"),
+    "top_plane_one_value": (lambda: np.array([2.5], f32), ""),
+    "top_plane_zstd_bf16": (lambda: np.repeat(weights(300, u16, 8, 83), 30), "-t bf16 --zstd"),
     "lossless_zstd_bf16": (lambda: np.repeat(weights(300, u16, 8, 67), 30), "-t bf16 --zstd"),
 }
 
@@ -222,6 +248,8 @@ def mode_of(name):
     """The options that say which kind of archive a case is of."""
     if name.startswith("lossless_"):
         return ["-m", "lossless"]
+    if name.startswith("top_plane_"):
+        return ["-m", "lossless", "--layout", "linear"]
     return ["--layout", "tile" if name.startswith("tile_") else "linear"]
 
 
@@ -269,7 +297,7 @@ def check(szgpu, decoder, folder, name):
     if "--zstd" not in CASES[name][1] and name not in ONLY_READ:
         if contents(os.path.join(folder, name + ".szg")) != contents(golden + ".szg"):
             complaints.append("compresses to other bytes")
-    if name.startswith("lossless_") and contents(golden + ".raw") != contents(raw):
+    if "lossless" in mode_of(name) and contents(golden + ".raw") != contents(raw):
         complaints.append("is not lossless")
     for how, field in restore(szgpu, decoder, golden + ".szg", folder).items():
         if field != contents(golden + ".raw"):

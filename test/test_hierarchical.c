@@ -208,6 +208,73 @@ static void gaps_are_packed_first_highest(void **state) {
   assert_int_equal(szg_hierarchical_gap(by_5, 4, 2), 3);
 }
 
+/* What an archive's gap array and sequence codes are split to; to be compared with the marks. */
+typedef struct split_data {
+  szgpu_status status;
+  uint8_t *gaps;
+  uint64_t *positions;
+} split_data;
+
+static split_data split(const marked_stream *m, int thread_count) {
+  szg_linear_input const input = test_input_of(&m->s);
+  szg_threads threads = {.count = thread_count};
+  split_data made = {.gaps = test_block(m->gap_bytes),
+                     .positions = test_block((m->block_count + 1) * sizeof(uint64_t))};
+  made.status = szg_hierarchical_split_gaps(&tables, &input, made.gaps, made.positions, &threads);
+  return made;
+}
+
+static void gaps_of_archives_are_split_to_marks(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int kind = 0; kind < BOOK_COUNT; kind++) {
+    build_book(kind);
+    for (size_t n = 0; n <= test_code_count_count; n++) {
+      size_t const count = n < test_code_count_count ? test_code_counts[n] : 40000;
+      marked_stream m = make_marked(count, 4, 8, &random);
+      split_data const made = split(&m, 1 + (int)(n % 3));
+      assert_int_equal(made.status, SZGPU_OK);
+      assert_memory_equal(made.gaps, m.gaps, m.gap_bytes);
+      assert_memory_equal(made.positions, m.positions, (m.block_count + 1) * sizeof(uint64_t));
+      free(made.gaps);
+      free(made.positions);
+      release(&m);
+    }
+  }
+}
+
+/* Gaps that lie are refused here or by the decoder, bits that do as the serial decoder says. */
+static void lies_about_gaps_are_found_after_the_split(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  int refused_here = 0, refused_count = 0;
+  for (int round = 0; round < 900; round++) {
+    if (round % 150 == 0) build_book(round / 150);
+    marked_stream m = make_marked(1000, 4, 8, &random);
+    uint64_t const gap = test_random_below(&random, m.s.gap_count);
+    uint64_t const bit = test_random_below(&random, m.s.bit_count);
+    if (round % 2)
+      m.s.gaps[gap / 2] ^= (uint8_t)(1 << (gap % 2 * 4 + test_random_below(&random, 4)));
+    else
+      m.s.words[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    szg_linear_input const input = test_input_of(&m.s);
+    bool const is_sound = szg_linear_verify(&coder.index, &input) == SZGPU_OK;
+    assert_false(is_sound && round % 2);
+    split_data const made = split(&m, 1);
+    marked_stream other = m;
+    other.stream.gaps = made.gaps;
+    other.stream.positions = made.positions;
+    szgpu_status const status = made.status == SZGPU_OK ? decode(&other, 1, NULL) : SZGPU_BAD_DATA;
+    assert_int_equal(status, is_sound ? SZGPU_OK : SZGPU_BAD_DATA);
+    refused_here += made.status != SZGPU_OK;
+    refused_count += !is_sound;
+    free(made.gaps);
+    free(made.positions);
+    release(&m);
+  }
+  assert_true(refused_here > 0 && refused_count > 450 && refused_count < 900);
+}
+
 /* ---- decoding ---- */
 
 static void symbols_come_back(void **state) {
@@ -328,6 +395,8 @@ int main(void) {
       cmocka_unit_test(each_symbol_is_found_by_its_code),
       cmocka_unit_test(marks_are_as_codes_begin),
       cmocka_unit_test(gaps_are_packed_first_highest),
+      cmocka_unit_test(gaps_of_archives_are_split_to_marks),
+      cmocka_unit_test(lies_about_gaps_are_found_after_the_split),
       cmocka_unit_test(symbols_come_back),
       cmocka_unit_test(a_bf16_value_is_an_exponent_and_the_rest),
       cmocka_unit_test(nothing_is_nothing),

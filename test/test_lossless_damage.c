@@ -20,10 +20,29 @@ const char *__asan_default_options(void) {
 }
 
 /* WEIGHTS_2: a coded plane and a stored one. BYTES: one coded. MIXED: one coded, three constant.
- * NOTHING: headers alone. FRAMES: three, of four coded planes. PACKED: under zstd. */
-enum { WEIGHTS_2, BYTES, MIXED, NOTHING, RAW, FRAMES, PACKED, SAMPLE_COUNT };
+ * NOTHING: headers alone. FRAMES: three, of four coded planes. PACKED: under zstd. In the linear
+ * layout, LINEAR: a stored plane and gap arrays, in three frames; LINEAR_BYTES: neither, and a book
+ * of one symbol; LINEAR_PACKED: under zstd. */
+enum {
+  WEIGHTS_2,
+  BYTES,
+  MIXED,
+  NOTHING,
+  RAW,
+  FRAMES,
+  PACKED,
+  LINEAR,
+  LINEAR_BYTES,
+  LINEAR_PACKED,
+  SAMPLE_COUNT
+};
 
-static szgpu_ctx *ctx, *three_threads;
+/* All that read the linear layout; the first ones, the default and with threads, also others. */
+enum { PLAIN_READERS = 2, READERS = 6 };
+static szgpu_ctx *ctx, *three_threads, *readers[READERS];
+static szgpu_decoder const decoders[READERS] = {
+    SZGPU_DECODER_AUTO,      SZGPU_DECODER_AUTO,        SZGPU_DECODER_SERIAL,
+    SZGPU_DECODER_SELF_SYNC, SZGPU_DECODER_ALL_OFFSETS, SZGPU_DECODER_HIERARCHICAL};
 static test_archive samples[SAMPLE_COUNT];
 static void *fields[SAMPLE_COUNT];
 static size_t field_bytes_of[SAMPLE_COUNT];
@@ -33,16 +52,34 @@ static void make_sample(int i, lossless_kind kind, szgpu_shape shape, uint64_t f
   szgpu_params params = lossless_params();
   params.frame_rows = frame_rows;
   params.zstd_level = zstd_level;
+  params.layout = i < LINEAR ? SZGPU_LAYOUT_TILE : SZGPU_LAYOUT_LINEAR;
+  params.without_gaps = i == LINEAR_BYTES;
   fields[i] = lossless_make(kind, &shape);
   field_bytes_of[i] = test_field_bytes(&shape);
   samples[i] = lossless_compress(ctx, &params, &shape, fields[i]);
   assert_string_equal(lossless_planes(&samples[i], 0), planes);
 }
 
+static void make_readers(void) {
+  for (int r = 0; r < READERS; r++) {
+    szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+    options.threads = r % 2 ? 3 : 1;
+    options.decoder = decoders[r];
+    assert_int_equal(szgpu_create(&readers[r], &options), SZGPU_OK);
+  }
+  ctx = readers[0];
+  three_threads = readers[1];
+}
+
+static bool is_zstd(const test_archive *archive) {
+  for (uint32_t i = 0; i < archive_section_count(archive, 0); i++)
+    if (archive->bytes[archive_entry_offset(archive, 0, i) + 4] == SZG_CODEC_ZSTD) return true;
+  return false;
+}
+
 static int make_samples(void **state) {
   (void)state;
-  ctx = test_make_ctx(1);
-  three_threads = test_make_ctx(3);
+  make_readers();
   make_sample(WEIGHTS_2, WEIGHTS, test_shape(SZGPU_BF16, 1, 401, 0, 0, 0), 0, 0, "cs");
   make_sample(BYTES, FEW, test_shape(SZGPU_U8, 2, 17, 19, 0, 0), 0, 0, "c");
   make_sample(MIXED, ONE_BIT, test_shape(SZGPU_F32, 1, 1000, 0, 0, 0), 0, 0, "kkkc");
@@ -50,18 +87,17 @@ static int make_samples(void **state) {
   make_sample(RAW, NOISE, test_shape(SZGPU_FP8, 1, 77, 0, 0, 0), 0, 0, "");
   make_sample(FRAMES, FEW, test_shape(SZGPU_F32, 3, 40, 3, 5, 0), 16, 0, "cccc");
   make_sample(PACKED, FEW, test_shape(SZGPU_BF16, 1, 1300, 0, 0, 0), 0, 19, "cc");
-  bool has_zstd = false;
-  for (uint32_t i = 0; i < archive_section_count(&samples[PACKED], 0); i++)
-    has_zstd |= samples[PACKED].bytes[archive_entry_offset(&samples[PACKED], 0, i) + 4] == 1;
-  assert_true(has_zstd);
+  make_sample(LINEAR, WEIGHTS, test_shape(SZGPU_F16, 2, 40, 20, 0, 0), 16, 0, "cs");
+  make_sample(LINEAR_BYTES, FLAT, test_shape(SZGPU_U8, 1, 321, 0, 0, 0), 0, 0, "c");
+  make_sample(LINEAR_PACKED, FEW, test_shape(SZGPU_BF16, 1, 1300, 0, 0, 0), 0, 19, "cs");
+  assert_true(is_zstd(&samples[PACKED]) && is_zstd(&samples[LINEAR_PACKED]));
   return 0;
 }
 
 static int free_samples(void **state) {
   (void)state;
   for (int i = 0; i < SAMPLE_COUNT; i++) free(samples[i].bytes), free(fields[i]);
-  szgpu_destroy(ctx);
-  szgpu_destroy(three_threads);
+  for (int r = 0; r < READERS; r++) szgpu_destroy(readers[r]);
   return 0;
 }
 
@@ -113,6 +149,24 @@ static void every_flipped_bit_is_found_and_named(void **state) {
 
 enum { MOST_FIELD_BYTES = 1 << 20 };
 
+/* Decoders other than the default one. Side data, which it does not look at, may be wrong. */
+static void assert_others_agree(const test_archive *archive, szgpu_status expected,
+                                const void *field, void *other, size_t field_bytes) {
+  szgpu_info const info = test_inspect(archive);
+  if (info.layout == SZGPU_LAYOUT_TILE) return;
+  for (int r = PLAIN_READERS; r < READERS; r++) {
+    if (!szgpu_decoder_reads(decoders[r], &info)) continue;
+    szgpu_status const status =
+        szgpu_decompress(readers[r], archive->bytes, archive->byte_count, other, field_bytes);
+    bool const looks_at_gaps = info.has_gaps && (decoders[r] == SZGPU_DECODER_SERIAL ||
+                                                 decoders[r] == SZGPU_DECODER_HIERARCHICAL);
+    if (status != expected && !(looks_at_gaps && status == SZGPU_BAD_DATA))
+      fail_msg("decoder %d: %s, not %s", decoders[r], szgpu_status_text(status),
+               szgpu_status_text(expected));
+    if (status == SZGPU_OK) assert_memory_equal(other, field, field_bytes);
+  }
+}
+
 static void survives(test_archive *archive) {
   archive_rehash(archive);
   szgpu_info info = {.struct_bytes = sizeof info};
@@ -129,6 +183,7 @@ static void survives(test_archive *archive) {
       status);
   assert_true(status <= SZGPU_BAD_DATA);
   if (status == SZGPU_OK) assert_memory_equal(by_one, by_three, field_bytes);
+  assert_others_agree(archive, status, by_one, by_three, field_bytes);
   if (info.field_bytes <= MOST_FIELD_BYTES) {
     size_t const row_bytes = info.field_bytes / info.shape.dims[0];
     uint64_t const row = info.shape.dims[0] / 2;
@@ -259,6 +314,29 @@ static void what_the_format_forbids_is_refused(void **state) {
       {WEIGHTS_2, SECTION_2, 2, 2, 12}, /* a width over 11 */
       {WEIGHTS_2, SECTION_2, 0, 2, 0},  /* the shortest lane is shorter */
       {WEIGHTS_2, SECTION_2, 4, 4, 0},  /* lanes are */
+      {LINEAR, HEADER, 8, 4, 3},        /* version 3 has no such layout without loss */
+      {LINEAR, HEADER, 12, 4, 2},       /* no gap arrays, though they are there */
+      {LINEAR_BYTES, HEADER, 12, 4, 0}, /* gap arrays, though there are none */
+      {LINEAR, HEADER, 12, 4, 1},       /* a fill value */
+      {LINEAR, HEADER, 18, 1, 1},       /* another mode */
+      {LINEAR, HEADER, 19, 1, 1},       /* another layout */
+      {LINEAR, FRAME, 0, 1, 1},         /* a constant frame */
+      {LINEAR, FRAME, 0, 1, 2},         /* a raw one */
+      {LINEAR, FRAME, 0, 1, 3},         /* a tile frame */
+      {LINEAR, FRAME, 0, 1, 4},         /* a planes frame */
+      {LINEAR, FRAME, 1, 1, 1},         /* axes */
+      {LINEAR, FRAME, 2, 1, 1},         /* escape bytes */
+      {LINEAR, FRAME, 3, 1, 4},         /* tile flags */
+      {LINEAR, FRAME, 4, 4, 127},       /* radius */
+      {LINEAR, FRAME, 4, 4, 32768},
+      {LINEAR, FRAME, 16, 8, 319},         /* value count */
+      {LINEAR, FRAME, 24, 8, 1},           /* constant */
+      {LINEAR, FRAME, 40 + 5 * 32, 4, 5},  /* escape counts, not raw values */
+      {LINEAR, SECTION_0, 1, 1, 1},        /* a byte of the book that is 0 */
+      {LINEAR, SECTION_1, 0, 2, 0},        /* the tile's bits: not all of the stream's */
+      {LINEAR_BYTES, SECTION_0, 6, 1, 2},  /* a lone code of two bits */
+      {LINEAR_BYTES, SECTION_2, 0, 4, 1},  /* the bit that is no code */
+      {LINEAR_BYTES, SECTION_2, 40, 1, 1}, /* unused bits */
   };
   for (size_t i = 0; i < ARRAY_COUNT(edits); i++) {
     const test_archive *const sound = &samples[edits[i].sample];
@@ -325,7 +403,7 @@ static void words_that_no_plane_has_are_refused(void **state) {
 }
 
 /* Archives with a bound have planes frames in version 3 of the tile layout only, lossless ones no
- * constant frames. */
+ * constant frames, and of the linear layout no planes frames. */
 static void a_frame_of_another_mode_is_refused(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 500, 0, 0, 0);
@@ -348,6 +426,12 @@ static void a_frame_of_another_mode_is_refused(void **state) {
   free(archive.bytes);
   archive = archive_copy(&samples[NOTHING], samples[NOTHING].byte_count);
   archive_store(&archive, archive_frame_offset(&archive, 0), 8, SZG_FRAME_CONSTANT);
+  archive_rehash(&archive);
+  assert_int_equal(decompress(ctx, &archive, field_bytes_of[NOTHING]), SZGPU_BAD_DATA);
+  free(archive.bytes);
+  archive = archive_copy(&samples[NOTHING], samples[NOTHING].byte_count);
+  archive_store(&archive, 8, 4, SZG_FORMAT_VERSION_TOP_PLANE);
+  archive_store(&archive, 19, 1, SZGPU_LAYOUT_LINEAR);
   archive_rehash(&archive);
   assert_int_equal(decompress(ctx, &archive, field_bytes_of[NOTHING]), SZGPU_BAD_DATA);
   free(archive.bytes);

@@ -3,6 +3,7 @@
  */
 #define _DEFAULT_SOURCE
 #include "archive.h"
+#include "dataset.h"
 #include "field.h"
 #include "input.h"
 #include "job.h"
@@ -29,24 +30,29 @@ struct compression {
   double seconds, verify_seconds;
 };
 
-/* NULL when there is no memory. */
+/* NULL when there is no memory. A dataset's archive is named after the .npy file it becomes. */
 static char *default_output(const char *input) {
   if (strcmp(input, "-") == 0) return strdup("-");
-  size_t const capacity = strlen(input) + sizeof ".szg";
+  size_t const file_chars = dataset_file_chars(input);
+  char *const npy_name = file_chars > 0 ? dataset_npy_name(input, file_chars) : strdup(input);
+  if (!npy_name) return NULL;
+  size_t const capacity = strlen(npy_name) + sizeof ".szg";
   char *output = malloc(capacity);
-  if (output) snprintf(output, capacity, "%s.szg", input);
+  if (output) snprintf(output, capacity, "%s.szg", npy_name);
+  free(npy_name);
   return output;
 }
 
 static int refuse_by_name(const struct job *job, const char *name) {
-  if (has_extension(name, ".h5") || has_extension(name, ".hdf5"))
-    return report_failure(&job->report, CODE_USAGE, name,
-                          "is an HDF5 file, and reading those has not landed in this version "
-                          "yet; save the field as .npy");
   if (has_extension(name, ".szg") && !job->options->is_forced)
     return report_failure(&job->report, CODE_USAGE, name,
                           "already ends in .szg; use -x to restore it, or -f to compress it again");
   return CODE_OK;
+}
+
+static bool takes_fill_of_dataset(const struct compression *work) {
+  const szgpu_params *params = &work->job->options->params;
+  return work->field.dataset.has_fill && !params->has_fill && params->mode != SZGPU_MODE_LOSSLESS;
 }
 
 static int compress_values(struct compression *work) {
@@ -55,6 +61,10 @@ static int compress_values(struct compression *work) {
   szgpu_shape const shape = work->field.shape;
   szgpu_params params = job->options->params;
   params.source = work->field.source;
+  if (takes_fill_of_dataset(work)) {
+    params.has_fill = 1;
+    params.fill = work->field.dataset.fill;
+  }
   bool const fill_fits =
       shape.dtype == SZGPU_F64 || !isfinite(params.fill) || isfinite((float)params.fill);
   if (params.has_fill && !fill_fits)
@@ -123,11 +133,13 @@ static void print_line(const struct compression *work) {
           words_for_bound(info).text, gigabytes_per_second(info->field_bytes, work->seconds));
   if (work->job->options->is_verified) metrics_print(&work->metrics, out);
   fputc('\n', out);
-  if (work->job->report.is_verbose)
-    fprintf(out, "  %s %s, shape from %s, %s %g, range %g, step %g, frames %" PRIu64 ", %.3g s\n",
-            words_for_dtype(info->shape.dtype), words_for_dims(&info->shape).text,
-            work->field.shape_origin, words_for_mode(info->mode), info->bound, info->value_range,
-            info->step, info->frame_count, work->seconds);
+  if (!work->job->report.is_verbose) return;
+  fprintf(out, "  %s %s, shape from %s, ", words_for_dtype(info->shape.dtype),
+          words_for_dims(&info->shape).text, work->field.shape_origin);
+  if (takes_fill_of_dataset(work))
+    fprintf(out, "fill %g from %s, ", work->field.dataset.fill, work->field.dataset.fill_origin);
+  fprintf(out, "%s %g, range %g, step %g, frames %" PRIu64 ", %.3g s\n", words_for_mode(info->mode),
+          info->bound, info->value_range, info->step, info->frame_count, work->seconds);
 }
 
 static void print_json(const struct compression *work) {
@@ -138,6 +150,7 @@ static void print_json(const struct compression *work) {
   json_text(&json, "output", work->output.name);
   json_info(&json, info);
   json_text(&json, "shape_from", work->field.shape_origin);
+  if (takes_fill_of_dataset(work)) json_text(&json, "fill_from", work->field.dataset.fill_origin);
   json_real(&json, "seconds", work->seconds);
   json_real(&json, "gb_per_s", gigabytes_per_second(info->field_bytes, work->seconds));
   if (work->job->options->is_verified) {
@@ -168,7 +181,7 @@ static int run(struct compression *work) {
   const struct job *job = work->job;
   const struct report *report = &job->report;
   int code = refuse_by_name(job, report->file);
-  if (code == CODE_OK) code = input_open(report, report->file, &work->input);
+  if (code == CODE_OK) code = input_open_field(report, report->file, &work->input);
   if (code != CODE_OK) return code;
   struct taken_file const taken = {work->name, &work->input.status};
   code = output_open(report, work->output.name, job->options->is_forced, &taken, 1, &work->output);

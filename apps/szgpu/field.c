@@ -1,8 +1,9 @@
-/* field.c - the values of a raw or .npy file: shape, type and native byte order.
+/* field.c - the values of a raw or .npy file or a dataset: shape, type, native byte order.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "field.h"
 
+#include "dataset.h"
 #include "npy.h"
 #include "values.h"
 
@@ -64,6 +65,9 @@ static bool find_dims_in_name(const char *name, uint64_t byte_count, szgpu_shape
 
 static int refuse_size(const struct report *report, const struct field *field, const char *name) {
   uint64_t wanted_bytes;
+  const char *remedy = "correct -d or -t";
+  if (field->source & SZGPU_SOURCE_NPY) remedy = "write the file again, or correct -d";
+  if (field->dataset.id != 0) remedy = "correct -d"; /* HDF5 knows its dims */
   struct words const dims = words_for_dims(&field->shape);
   if (!shape_bytes(&field->shape, &wanted_bytes))
     return report_failure(report, CODE_USAGE, name,
@@ -72,9 +76,7 @@ static int refuse_size(const struct report *report, const struct field *field, c
   return report_failure(
       report, CODE_USAGE, name,
       "has %" PRIu64 " bytes of values, but %s %s values are %" PRIu64 " bytes; %s",
-      field->byte_count, dims.text, words_for_dtype(field->shape.dtype), wanted_bytes,
-      field->source & SZGPU_SOURCE_NPY ? "write the file again, or correct -d"
-                                       : "correct -d or -t");
+      field->byte_count, dims.text, words_for_dtype(field->shape.dtype), wanted_bytes, remedy);
 }
 
 static int read_npy(const struct report *report, const struct options *options,
@@ -102,6 +104,61 @@ static int read_npy(const struct report *report, const struct options *options,
   return CODE_OK;
 }
 
+/* Refuses a dataset's name whose file is no HDF5 file, and the bare name of a file that is one or
+ * should be. */
+static int check_container(const struct report *report, const struct input *input) {
+  const char *name = shown_input(input->name);
+  enum container const container = container_of_bytes(input->bytes, input->byte_count);
+  bool const is_expected = input->dataset || has_dataset_extension(input->name);
+  if (container == CONTAINER_HDF5)
+    return input->dataset ? CODE_OK : hdf5_refuse_file(report, input);
+  if (!is_expected) return CODE_OK;
+  if (container == CONTAINER_NETCDF)
+    return report_failure(report, CODE_USAGE, name,
+                          "is netCDF of the classic format; convert it with nccopy -k nc4, or save "
+                          "the field as .npy");
+  return report_failure(report, CODE_USAGE, name,
+                        input->dataset ? "is no file, and what stands before the colon is not an "
+                                         "HDF5 file; correct the name"
+                                       : "is not an HDF5 file, though it is named like one; rename "
+                                         "it and use -t if its values are raw");
+}
+
+/* Its values are still to be read. */
+static int open_dataset(const struct report *report, const struct options *options,
+                        struct input *input, struct field *field) {
+  int code = check_container(report, input);
+  if (code == CODE_OK) code = hdf5_open(report, input, &field->dataset);
+  if (code != CODE_OK) return code;
+  input_unload(input); /* HDF5 reads the file by itself */
+  field->shape = field->dataset.shape;
+  field->shape_origin = "dataset";
+  field->source = SZGPU_SOURCE_NPY; /* what it is restored to */
+  shape_bytes(&field->shape, &field->byte_count);
+  if (!options) return CODE_OK;
+  if (options->has_dtype && options->shape.dtype != field->shape.dtype)
+    return report_failure(
+        report, CODE_USAGE, input->name, "holds %s values in the file and %s by -t; leave -t out",
+        words_for_dtype(field->shape.dtype), words_for_dtype(options->shape.dtype));
+  if (options->has_dims) {
+    field->shape = options->shape;
+    field->shape.dtype = field->dataset.shape.dtype;
+    field->shape_origin = "-d";
+  }
+  return CODE_OK;
+}
+
+static int load_dataset(const struct report *report, const struct input *input,
+                        struct field *field) {
+  field->copy = memory_take(field->byte_count);
+  if (!field->copy.bytes)
+    return report_out_of_memory(report, input->name, "its values", field->byte_count);
+  int const code = hdf5_read(report, input, &field->dataset, field->copy.bytes);
+  field->values = field->copy.bytes;
+  hdf5_close(&field->dataset);
+  return code;
+}
+
 static bool dtype_of_name(const char *name, szgpu_dtype *dtype) {
   static const struct {
     const char *extension;
@@ -123,6 +180,8 @@ static int read_raw(const struct report *report, const struct options *options,
   bool const is_lossless = options->params.mode == SZGPU_MODE_LOSSLESS;
   field->shape.dtype = SZGPU_U8; /* any file is bytes */
   bool const is_known = dtype_of_name(input->name, &field->shape.dtype);
+  int const code = is_lossless ? CODE_OK : check_container(report, input);
+  if (code != CODE_OK) return code;
   if (options->has_dtype)
     field->shape.dtype = options->shape.dtype;
   else if (!is_known && !is_lossless)
@@ -190,15 +249,19 @@ static bool field_is_npy(const struct options *options, const struct input *inpu
 
 int field_read(const struct report *report, const struct options *options, struct input *input,
                struct field *field) {
-  *field = (struct field){.shape_origin = ""};
-  bool const is_npy = field_is_npy(options, input);
-  int const code =
-      is_npy ? read_npy(report, options, input, field) : read_raw(report, options, input, field);
+  *field = (struct field){.shape_origin = "", .dataset = DATASET_NONE};
+  int code = CODE_OK;
+  if (input->dataset)
+    code = open_dataset(report, options, input, field);
+  else if (field_is_npy(options, input))
+    code = read_npy(report, options, input, field);
+  else
+    code = read_raw(report, options, input, field);
   if (code != CODE_OK) return code;
   uint64_t wanted_bytes;
   if (!shape_bytes(&field->shape, &wanted_bytes) || wanted_bytes != field->byte_count)
     return refuse_size(report, field, shown_input(input->name));
-  return make_native(report, input, field);
+  return input->dataset ? load_dataset(report, input, field) : make_native(report, input, field);
 }
 
 int field_read_original(const struct report *report, const szgpu_info *info, struct input *input,
@@ -207,19 +270,24 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
   *field = (struct field){.values = input->bytes,
                           .byte_count = input->byte_count,
                           .shape = info->shape,
-                          .shape_origin = ""};
+                          .shape_origin = "",
+                          .dataset = DATASET_NONE};
   bool const is_npy =
       has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count);
-  if (is_npy && info->shape.dtype != SZGPU_U8) {
-    int const code = read_npy(report, NULL, input, field);
-    if (code != CODE_OK) return code;
-    bool const has_other_order =
-        ((field->source ^ info->source) & SZGPU_SOURCE_FORTRAN) != 0 && field->shape.ndim > 1;
-    if (has_other_order)
-      return report_failure(report, CODE_USAGE, name,
-                            "is not in the archive's order (C or Fortran); name the file that "
-                            "was compressed");
-  }
+  int code = CODE_OK;
+  if (input->dataset)
+    code = open_dataset(report, NULL, input, field);
+  else if (is_npy && info->shape.dtype != SZGPU_U8)
+    code = read_npy(report, NULL, input, field);
+  else if (info->shape.dtype <= SZGPU_F64)
+    code = check_container(report, input);
+  if (code != CODE_OK) return code;
+  bool const has_other_order = (field->source & SZGPU_SOURCE_NPY) != 0 && field->shape.ndim > 1 &&
+                               ((field->source ^ info->source) & SZGPU_SOURCE_FORTRAN) != 0;
+  if (has_other_order)
+    return report_failure(report, CODE_USAGE, name,
+                          "is not in the archive's order (C or Fortran); name the file that was "
+                          "compressed");
   if (field->byte_count != info->field_bytes || field->shape.dtype != info->shape.dtype)
     return report_failure(report, CODE_USAGE, name,
                           "has %" PRIu64 " bytes of %s values, but the archive holds %" PRIu64
@@ -227,10 +295,11 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
                           field->byte_count, words_for_dtype(field->shape.dtype), info->field_bytes,
                           words_for_dtype(info->shape.dtype));
   field->shape = info->shape;
-  return make_native(report, input, field);
+  return input->dataset ? load_dataset(report, input, field) : make_native(report, input, field);
 }
 
 void field_release(struct field *field) {
+  hdf5_close(&field->dataset);
   memory_give_back(&field->copy);
   field->values = NULL;
 }

@@ -1,9 +1,10 @@
-/* field.h - the values of a raw or .npy file: shape, type and native byte order.
+/* field.h - the values of a raw or .npy file or a dataset: shape, type, native byte order.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_FIELD_H
 #define SZGPU_APP_FIELD_H
 
+#include "hdf5_dataset.h"
 #include "input.h"
 #include "memory.h"
 #include "options.h"
@@ -13,8 +14,9 @@ struct field {
   uint64_t byte_count;
   szgpu_shape shape;        /* slowest axis first, as the values lie */
   uint32_t source;          /* SZGPU_SOURCE_* */
-  const char *shape_origin; /* "-d", "header", "name" or "guess" */
-  struct memory copy;       /* only where the file's values are swapped or not aligned */
+  const char *shape_origin; /* "-d", "header", "dataset", "name" or "guess" */
+  struct memory copy;       /* where the file's values are swapped, not aligned or a dataset's */
+  struct dataset dataset;   /* its fill value; open until its values are read */
 };
 
 /* input is loaded and must outlive the field, which may unload it. Returns an exit code, after the

@@ -5,6 +5,7 @@
 #include "input.h"
 
 #include "cleanup.h"
+#include "dataset.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,13 +16,12 @@
 
 enum { FIRST_READ_BYTES = 1 << 16, LARGEST_READ_BYTES = 1 << 30 };
 
-int input_open(const struct report *report, const char *name, struct input *input) {
-  *input = (struct input)INPUT_NONE;
-  input->name = name;
-  bool const is_stdin = strcmp(name, "-") == 0;
-  input->descriptor = is_stdin ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
-  if (input->descriptor < 0) return report_errno(report, name, "read", errno);
-  if (fstat(input->descriptor, &input->status) != 0) {
+static int open_file(const struct report *report, struct input *input) {
+  const char *name = input->name; /* input_close forgets it */
+  const char *file = input->file ? input->file : name;
+  bool const is_stdin = strcmp(file, "-") == 0;
+  input->descriptor = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
+  if (input->descriptor < 0 || fstat(input->descriptor, &input->status) != 0) {
     int const error_number = errno;
     input_close(input);
     return report_errno(report, shown_input(name), "read", error_number);
@@ -31,6 +31,23 @@ int input_open(const struct report *report, const char *name, struct input *inpu
     return report_failure(report, CODE_IO, shown_input(name), "is a folder; name the files in it");
   }
   return CODE_OK;
+}
+
+int input_open(const struct report *report, const char *name, struct input *input) {
+  *input = (struct input)INPUT_NONE;
+  input->name = name;
+  return open_file(report, input);
+}
+
+int input_open_field(const struct report *report, const char *name, struct input *input) {
+  size_t const file_chars = dataset_file_chars(name);
+  if (file_chars == 0) return input_open(report, name, input);
+  *input = (struct input)INPUT_NONE;
+  input->name = name;
+  input->dataset = name + file_chars + 1;
+  input->file = strndup(name, file_chars);
+  if (!input->file) return report_out_of_memory(report, name, "its name", file_chars);
+  return open_file(report, input);
 }
 
 static bool map_file(struct input *input) {
@@ -99,5 +116,6 @@ void input_unload(struct input *input) {
 void input_close(struct input *input) {
   input_unload(input);
   if (input->descriptor >= 0 && input->descriptor != STDIN_FILENO) close(input->descriptor);
+  free(input->file);
   *input = (struct input)INPUT_NONE;
 }

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 
 struct input {
-  const char *name; /* "-": standard input */
-  int descriptor;   /* -1: not open */
+  const char *name;    /* "-": standard input */
+  char *file;          /* what is opened, where name is that of a dataset in it; else NULL */
+  const char *dataset; /* its path, a part of name; else NULL */
+  int descriptor;      /* -1: not open */
   struct stat status;
   const unsigned char *bytes;
   size_t byte_count;
@@ -23,6 +25,8 @@ struct input {
 
 /* Both return an exit code, after the sentence where it is not CODE_OK. */
 int input_open(const struct report *report, const char *name, struct input *input);
+/* The same, and name may be that of a dataset: FILE:PATH opens FILE. */
+int input_open_field(const struct report *report, const char *name, struct input *input);
 int input_load(const struct report *report, struct input *input);
 /* Lets the bytes go; the rest stays. */
 void input_unload(struct input *input);

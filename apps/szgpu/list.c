@@ -101,7 +101,7 @@ static szgpu_status print_frame(struct listing *work, uint64_t index) {
   fprintf(out, "  frame %" PRIu64 ": rows %" PRIu64 ":%" PRIu64 ", %s", index, frame->first_row,
           frame->first_row + frame->row_count, frame->kind);
   if (frame->axes[0]) fprintf(out, " along %s", frame->axes);
-  if (frame->radius) fprintf(out, ", radius %" PRIu32, frame->radius);
+  if (frame->axes[0] && frame->radius) fprintf(out, ", radius %" PRIu32, frame->radius);
   if (frame->planes[0]) fprintf(out, " %s", frame->planes);
   if (frame->lattice_bits) fprintf(out, ", lattice of %" PRIu32 " bits", frame->lattice_bits);
   if (frame->zero_groups) fprintf(out, ", zero groups of %" PRIu32, frame->zero_groups);

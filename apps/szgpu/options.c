@@ -3,6 +3,8 @@
  */
 #include "options.h"
 
+#include "h5_args.h"
+#include "hdf5_dataset.h"
 #include "help.h"
 #include "report.h"
 #include "values.h"
@@ -21,6 +23,7 @@ enum {
   OPTION_DEVICE,
   OPTION_LAYOUT,
   OPTION_NO_GAP,
+  OPTION_H5_ARGS,
   OPTION_SLAB,
   OPTION_COMPARE,
   OPTION_JSON,
@@ -29,7 +32,7 @@ enum {
   OPTION_END
 };
 
-enum { EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST };
+enum { EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST }; /* with files */
 enum { DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
 
 struct spelling {
@@ -39,19 +42,27 @@ struct spelling {
 };
 
 static const struct spelling spellings[] = {
-    {'e', "-e", COMMAND_COMPRESS},
-    {'m', "-m", COMMAND_COMPRESS},
+    {'e', "-e", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {'m', "-m", COMMAND_COMPRESS | COMMAND_H5_ARGS},
     {'t', "-t", COMMAND_COMPRESS},
     {'d', "-d", COMMAND_COMPRESS},
     {'V', "--verify", COMMAND_COMPRESS},
     {OPTION_FRAME, "--frame", COMMAND_COMPRESS},
-    {OPTION_ZSTD, "--zstd", COMMAND_COMPRESS},
+    {OPTION_ZSTD, "--zstd", COMMAND_COMPRESS | COMMAND_H5_ARGS},
     {OPTION_FILL, "--fill", COMMAND_COMPRESS},
-    {OPTION_LAYOUT, "--layout", COMMAND_COMPRESS},
+    {OPTION_LAYOUT, "--layout", COMMAND_COMPRESS | COMMAND_H5_ARGS},
     {OPTION_NO_GAP, "--no-gap", COMMAND_COMPRESS},
     {OPTION_SLAB, "--slab", COMMAND_RESTORE},
     {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
     {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
+    {'b', "-b", EVERY_COMMAND},
+    {'j', "-j", EVERY_COMMAND},
+    {'f', "-f", EVERY_COMMAND},
+    {'q', "-q", EVERY_COMMAND},
+    {'v', "-v", EVERY_COMMAND},
+    {OPTION_DEVICE, "--device", EVERY_COMMAND},
+    {OPTION_DECODER, "--decoder", EVERY_COMMAND},
+    {OPTION_JSON, "--json", EVERY_COMMAND},
 };
 
 static const char short_options[] = ":zxle:m:t:d:b:j:o:fqvVh";
@@ -65,6 +76,7 @@ static const struct option long_options[] = {
     {"device", required_argument, NULL, OPTION_DEVICE},
     {"layout", required_argument, NULL, OPTION_LAYOUT},
     {"no-gap", no_argument, NULL, OPTION_NO_GAP},
+    {"h5-args", no_argument, NULL, OPTION_H5_ARGS},
     {"slab", required_argument, NULL, OPTION_SLAB},
     {"compare", required_argument, NULL, OPTION_COMPARE},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -75,10 +87,8 @@ static const struct option long_options[] = {
 
 struct choice {
   const char *name;
-  int value; /* NO_ARCHIVE: a decoder of streams that no archive has */
+  int value;
 };
-
-enum { NO_ARCHIVE = -1 };
 
 static const struct choice modes[] = {{"rel", SZGPU_MODE_REL},
                                       {"abs", SZGPU_MODE_ABS},
@@ -101,7 +111,7 @@ static const struct choice decoders[] = {{"auto", SZGPU_DECODER_AUTO},
                                          {"chunked", SZGPU_DECODER_CHUNKED},
                                          {"self-sync", SZGPU_DECODER_SELF_SYNC},
                                          {"all-offsets", SZGPU_DECODER_ALL_OFFSETS},
-                                         {"hierarchical", NO_ARCHIVE},
+                                         {"hierarchical", SZGPU_DECODER_HIERARCHICAL},
                                          {NULL, 0}};
 
 /* Keeps the first fault for the end, when the files are known. */
@@ -120,15 +130,10 @@ static bool choose(struct options *options, const struct choice *choices, const 
   for (const struct choice *choice = choices; choice->name; choice++) {
     if (strcmp(choice->name, text) == 0) {
       *value = choice->value;
-      if (choice->value != NO_ARCHIVE) return true;
-      return refuse(options, option, text,
-                    "reads streams with side data of their own, which no archive has; choose "
-                    "another (bench_decoders compares it with the others)");
+      return true;
     }
-    if (choice->value != NO_ARCHIVE) {
-      size_t const used = strlen(sentence);
-      snprintf(sentence + used, sizeof sentence - used, " %s", choice->name);
-    }
+    size_t const used = strlen(sentence);
+    snprintf(sentence + used, sizeof sentence - used, " %s", choice->name);
   }
   return refuse(options, option, text, sentence);
 }
@@ -186,7 +191,8 @@ static bool read_zstd(const char *level, struct options *options) {
 
 static bool read_command(enum command command, struct options *options) {
   if (options->command != COMMAND_NONE && options->command != command)
-    return refuse(options, "-z, -x and -l", NULL, "cannot be used together; give one of them");
+    return refuse(options, "-z, -x, -l and --h5-args", NULL,
+                  "cannot be used together; give one of them");
   options->command = command;
   return true;
 }
@@ -248,6 +254,8 @@ static bool read_option(int option, char *text, struct options *options) {
       return read_command(COMMAND_RESTORE, options);
     case 'l':
       return read_command(COMMAND_LIST, options);
+    case OPTION_H5_ARGS:
+      return read_command(COMMAND_H5_ARGS, options);
     case 'd': {
       enum dims_fault const fault = read_dims(text, strlen(text), &options->shape);
       options->has_dims = true;
@@ -341,10 +349,20 @@ static bool check_mode(struct options *options) {
     return refuse(options, "-e", NULL, "has no use with -m lossless; leave one of them out");
   if (params->has_fill)
     return refuse(options, "--fill", NULL, "has no use with -m lossless; leave one of them out");
-  if (params->layout == SZGPU_LAYOUT_LINEAR)
-    return refuse(options, "--layout", "linear",
-                  "has no lossless mode; leave --layout or -m lossless out");
   return true;
+}
+
+static const char *name_of_command(enum command command) {
+  switch (command) {
+    case COMMAND_COMPRESS:
+      return "-z";
+    case COMMAND_RESTORE:
+      return "-x";
+    case COMMAND_LIST:
+      return "-l";
+    default:
+      return "--h5-args";
+  }
 }
 
 static bool check_together(struct options *options, const bool *is_given) {
@@ -354,12 +372,16 @@ static bool check_together(struct options *options, const bool *is_given) {
     if (is_given[spellings[i].option] && !(spellings[i].commands & options->command)) {
       char sentence[128];
       snprintf(sentence, sizeof sentence, "has no use with %s; leave it out%s",
-               options->command == COMMAND_COMPRESS  ? "-z"
-               : options->command == COMMAND_RESTORE ? "-x"
-                                                     : "-l",
-               spellings[i].option == 'V' ? " or use --compare with -x" : "");
+               name_of_command(options->command),
+               spellings[i].option == 'V' && options->command != COMMAND_H5_ARGS
+                   ? " or use --compare with -x"
+                   : "");
       return refuse(options, spellings[i].shown, NULL, sentence);
     }
+  if (options->command == COMMAND_H5_ARGS)
+    return check_mode(options) &&
+           (options->file_count == 0 ||
+            refuse(options, "--h5-args", NULL, "is for no file; leave the files out"));
   if (!check_decoder(options)) return false;
   if (options->file_count == 0)
     return refuse(options, "no file", NULL,
@@ -395,7 +417,7 @@ struct report options_report(const struct options *options) {
 
 const char *decoder_name_at(int i, szgpu_decoder *decoder) {
   for (const struct choice *choice = decoders; choice->name; choice++) {
-    if (choice->value == NO_ARCHIVE || i-- > 0) continue;
+    if (i-- > 0) continue;
     *decoder = (szgpu_decoder)choice->value;
     return choice->name;
   }
@@ -417,7 +439,8 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
     if (option == -1) break;
     if (option == 'h' || option == OPTION_HELP || option == OPTION_VERSION) {
       if (option == OPTION_VERSION)
-        printf("szgpu %s\nCUDA: %s\n", szgpu_version(), szgpu_has_cuda() ? "yes" : "no");
+        printf("szgpu %s\nCUDA: %s\nHDF5: %s\n", szgpu_version(), szgpu_has_cuda() ? "yes" : "no",
+               hdf5_is_built_in() ? "yes" : "no");
       else
         fputs(help_text, stdout);
       *exit_code = CODE_OK;
@@ -432,7 +455,12 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
   }
   options->files = argv + optind;
   options->file_count = argc - optind;
-  if (options->fault[0] == '\0' && check_together(options, is_given)) return true;
+  if (options->fault[0] == '\0' && check_together(options, is_given)) {
+    if (options->command != COMMAND_H5_ARGS) return true;
+    h5_args_print(options, stdout);
+    *exit_code = CODE_OK;
+    return false;
+  }
   struct report const report = options_report(options);
   *exit_code = report_failure(&report, CODE_USAGE, shown_input(report.file), "%s", options->fault);
   return false;

@@ -13,7 +13,8 @@ enum command {
   COMMAND_NONE = 0,
   COMMAND_COMPRESS = 1, /* -z */
   COMMAND_RESTORE = 2,  /* -x */
-  COMMAND_LIST = 4      /* -l */
+  COMMAND_LIST = 4,     /* -l */
+  COMMAND_H5_ARGS = 8   /* --h5-args */
 };
 
 struct options {
@@ -31,7 +32,7 @@ struct options {
   char fault[512]; /* the first thing wrong with the command line; "": nothing */
 };
 
-/* False: the run is over (help, version or a usage error) and *exit_code says how. */
+/* False: the run is over (help, version, --h5-args or a usage error) and *exit_code says how. */
 bool options_read(int argc, char **argv, struct options *options, int *exit_code);
 /* For what concerns the whole run: names the file if there is but one. */
 struct report options_report(const struct options *options);

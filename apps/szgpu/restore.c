@@ -78,7 +78,7 @@ static int open_files(struct restoration *work) {
   if (code != CODE_OK) return code;
   taken[taken_count++] = (struct taken_file){work->name, &work->archive.status};
   if (options->original) {
-    code = input_open(report, options->original, &work->original);
+    code = input_open_field(report, options->original, &work->original);
     if (code != CODE_OK) return code;
     taken[taken_count++] =
         (struct taken_file){shown_input(options->original), &work->original.status};

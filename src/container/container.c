@@ -38,9 +38,11 @@ static bool is_linear_without_gaps(const szg_header *header) {
 
 /* The lowest version that has all of it: what an archive states. */
 static uint32_t version_of(const szg_header *header) {
+  bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (header->mode == SZGPU_MODE_LOSSLESS && is_linear) return SZG_FORMAT_VERSION_TOP_PLANE;
   if (header->mode == SZGPU_MODE_LOSSLESS || header->has_planes || is_linear_without_gaps(header))
     return SZG_FORMAT_VERSION_LOSSLESS;
-  return header->layout == SZGPU_LAYOUT_TILE ? SZG_FORMAT_VERSION_TILE : SZG_FORMAT_VERSION_LINEAR;
+  return is_linear ? SZG_FORMAT_VERSION_LINEAR : SZG_FORMAT_VERSION_TILE;
 }
 
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes) {
@@ -106,8 +108,7 @@ static void load_header(const uint8_t *bytes, szg_header *header) {
 
 /* Of an archive without loss: there is no bound, nor what follows from one. */
 static bool lossless_is_sound(const szg_header *header) {
-  bool sound = header->shape.dtype <= SZGPU_FP8 && header->layout == SZGPU_LAYOUT_TILE;
-  sound &= header->arithmetic == 0 && !header->has_fill;
+  bool sound = header->shape.dtype <= SZGPU_FP8 && header->arithmetic == 0 && !header->has_fill;
   return sound && header->bound == 0 && header->absolute_bound == 0 && header->step == 0 &&
          header->value_range == 0;
 }

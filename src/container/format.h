@@ -12,12 +12,13 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 3, /* the highest there is; an archive states the lowest that has it all */
+  SZG_FORMAT_VERSION = 4, /* the highest there is; an archive states the lowest that has it all */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
-  SZG_FORMAT_VERSION_LOSSLESS = 3, /* and linear archives without gap arrays */
-  SZG_HEADER_BYTES = 128,      /* fixed part; the frame table and a checksum follow */
-  SZG_FRAME_HEADER_BYTES = 40, /* the section table and a checksum follow */
+  SZG_FORMAT_VERSION_LOSSLESS = 3,  /* and linear archives without gap arrays */
+  SZG_FORMAT_VERSION_TOP_PLANE = 4, /* lossless archives of the linear layout */
+  SZG_HEADER_BYTES = 128,           /* fixed part; the frame table and a checksum follow */
+  SZG_FRAME_HEADER_BYTES = 40,      /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
   SZG_ALIGNMENT = 16, /* headers and sections start at multiples of this */
   SZG_MAX_DIMS = 4,
@@ -114,6 +115,8 @@ enum {
   SZG_PLANES_TILE_SIDE_BYTES = 32 /* of a coded plane of a tile, besides its codes */
 };
 enum { SZG_PLANE_STORED = 0, SZG_PLANE_CODED = 1, SZG_PLANE_CONSTANT = 2, SZG_PLANE_MODES };
+/* Lossless frames of the linear layout: the highest plane is what is coded. */
+enum { SZG_TOP_PLANE_RADIUS = SZG_PLANES_SYMBOLS / 2 }; /* of frame headers; bounds no delta */
 
 /* Axes to difference along: a set, one bit an axis. */
 enum { SZG_AXIS_X = 1, SZG_AXIS_Y = 2, SZG_AXIS_Z = 4, SZG_AXES_ALL = 7 };

@@ -51,6 +51,21 @@ szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) {
   return SZGPU_OK;
 }
 
+szg_grid szg_grid_of_line(uint64_t value_count) {
+  szg_grid grid = {.batch_extent = 1,
+                   .z_extent = 1,
+                   .y_extent = 1,
+                   .x_extent = value_count,
+                   .tile_z = 1,
+                   .tile_y = 1,
+                   .tile_x = SZG_TILE_1D_X,
+                   .row_extent = value_count,
+                   .row_values = 1,
+                   .row_quantum = SZG_TILE_1D_X};
+  count_tiles(&grid);
+  return grid;
+}
+
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count) {
   szg_grid part = *whole;
   if (whole->batch_extent > 1)

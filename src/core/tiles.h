@@ -40,6 +40,9 @@ enum { SZG_MARK_CODED = 0, SZG_MARK_EXACT = 1, SZG_MARK_FILL = 2 };
 /* SZGPU_BAD_SHAPE: ndim not 1..4, a zero dim, or more bytes than 64 bits (or size_t) can say. */
 szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) SZGPU_MUST_CHECK;
 
+/* value_count > 0 values in a row, whatever the field's shape: tiles of SZG_TILE_1D_X. */
+szg_grid szg_grid_of_line(uint64_t value_count);
+
 /* The grid of rows first_row .. first_row + row_count - 1. */
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
 

@@ -163,6 +163,84 @@ szgpu_status szg_hierarchical_mark(const szg_hierarchical_tables *tables,
   return SZGPU_OK;
 }
 
+/* ---- side data from that of archives ---- */
+
+enum {
+  SUBSEQUENCE_THREADS = SZG_SUBSEQUENCE_BITS / SZG_HIERARCHICAL_THREAD_BITS,
+  SUBSEQUENCE_GAP_BYTES = SUBSEQUENCE_THREADS * SZG_HIERARCHICAL_SPLIT_GAP_BITS / 8
+};
+
+typedef struct split_job {
+  const szg_hierarchical_tables *tables;
+  const szg_linear_input *input;
+  szg_hierarchical_stream stream; /* its words and bits */
+  uint8_t *gaps;
+} split_job;
+
+/* Where the codes of a thread end that begin at `at` and before bit 64 of it; 0: bits are none. */
+static uint32_t pass_thread(const szg_hierarchical_tables *tables, thread_words words,
+                            uint32_t at) {
+  while (at < SZG_HIERARCHICAL_THREAD_BITS) {
+    uint32_t const bits = bits_at(words, at), span = tables->spans[bits >> 24];
+    if (span && at + 8 <= SZG_HIERARCHICAL_THREAD_BITS) {
+      at += span & 255;
+      continue;
+    }
+    uint32_t const entry = entry_of(tables, bits);
+    if (entry == 0) return 0;
+    at += entry >> 8;
+  }
+  return at;
+}
+
+/* A thread's gap is where the codes of the one before end; of a subsequence's last thread that is
+ * in the archive. Threads that are not all there have their codes looked at by the decoder. */
+static bool split_subsequence(const split_job *job, uint64_t subsequence) {
+  uint64_t const first_thread = subsequence * SUBSEQUENCE_THREADS;
+  uint64_t const end_thread = szg_min_u64(first_thread + SUBSEQUENCE_THREADS,
+                                          szg_hierarchical_thread_count(job->stream.bit_count));
+  uint8_t *const gaps = job->gaps + subsequence * SUBSEQUENCE_GAP_BYTES;
+  uint32_t gap = job->input->gaps[subsequence / 2] >> subsequence % 2 * 4 & 15;
+  for (uint64_t thread = first_thread;;) {
+    uint64_t const place = thread - first_thread;
+    gaps[place / 2] = (uint8_t)(gaps[place / 2] | gap << (place % 2 ? 0 : 4));
+    if (thread + 1 == end_thread) return true;
+    uint32_t const end = pass_thread(job->tables, words_of(&job->stream, thread), gap);
+    if (end == 0) return false;
+    gap = end - SZG_HIERARCHICAL_THREAD_BITS;
+    thread++;
+  }
+}
+
+/* The subsequences of a sequence. */
+static szgpu_status split_part(void *opaque, uint64_t part, int worker) {
+  (void)worker;
+  const split_job *const job = opaque;
+  uint64_t const end = szg_min_u64((part + 1) * SZG_SEQUENCE_SUBSEQUENCES,
+                                   szg_subsequence_count(job->stream.bit_count));
+  for (uint64_t s = part * SZG_SEQUENCE_SUBSEQUENCES; s < end; s++)
+    SZG_REQUIRE(split_subsequence(job, s), SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_hierarchical_split_gaps(const szg_hierarchical_tables *tables,
+                                         const szg_linear_input *input, uint8_t *gaps,
+                                         uint64_t *positions, szg_threads *threads) {
+  uint64_t const bit_count = input->bit_count;
+  uint64_t const sequence_count = szg_sequence_count(bit_count);
+  split_job job = {.tables = tables,
+                   .input = input,
+                   .stream = {.words = input->words,
+                              .word_count = input->word_bytes / 4,
+                              .bit_count = bit_count},
+                   .gaps = gaps};
+  memset(gaps, 0, szg_hierarchical_gap_bytes(bit_count, SZG_HIERARCHICAL_SPLIT_GAP_BITS));
+  positions[0] = 0;
+  for (uint64_t i = 0; i < sequence_count; i++)
+    positions[i + 1] = positions[i] + szg_load_u16(input->sequence_codes + 2 * i);
+  return szg_for_parts(threads, sequence_count, 0, split_part, &job);
+}
+
 /* ---- decoding ---- */
 
 typedef struct hierarchical_job {

@@ -16,6 +16,7 @@
 #include <cub/cub.cuh>
 
 #include "core/cuda_check.cuh"
+#include "huffman/hierarchical_lookup.cuh"
 #include "huffman/hierarchical_values.cuh"
 
 namespace {
@@ -23,6 +24,10 @@ namespace {
 using szg::Bf16Output;
 using szg::ByteOutput;
 using szg::kAllLanes;
+using szg::kNoCode;
+using szg::kSpanBits;
+using szg::kSpanCountBit;
+using szg::kThreadBits;
 using szg::place_of;
 using szg::shared_at;
 
@@ -34,12 +39,10 @@ struct HierarchicalPolicy {
 constexpr unsigned kWarps = HierarchicalPolicy::kThreads / 32;
 static_assert(kWarps == 16, "a half-warp has the counts of all warps");
 
-/* Of packs and spans, as hierarchical.h has them. */
+/* Of packs, as hierarchical.h has them. */
 constexpr uint32_t kLookupBits = 8, kLookups = 3; /* of 32 bits, so that a longest code follows */
 constexpr uint32_t kPackMost = 3 * kLookups;      /* symbols of a step */
 constexpr uint32_t kPackBits = 31, kPackFirstBit = 5, kPackCountBit = 29;
-constexpr uint32_t kSpanBits = 255, kSpanCountBit = 8, kSpanBordersBit = 16;
-constexpr uint32_t kThreadBits = SZG_HIERARCHICAL_THREAD_BITS;
 static_assert(kLookups * kLookupBits <= kPackBits, "the bits of a step in one sum");
 static_assert(kThreadBits + kLookups * kLookupBits <= kSpanBits, "bits and counts in one sum");
 
@@ -62,9 +65,7 @@ __device__ uint32_t word_at(const szg_hierarchical_stream &stream, uint64_t inde
   return index < stream.word_count ? __ldg(static_cast<const uint32_t *>(stream.words) + index) : 0;
 }
 
-struct ThreadWords {
-  uint32_t first, second, next; /* next: of the thread after it */
-
+struct ThreadWords : szg::StretchWords {
   /* The whole warp calls. */
   __device__ ThreadWords(const szg_hierarchical_stream &stream, uint64_t thread) {
     uint64_t const index = 2 * thread;
@@ -78,11 +79,6 @@ struct ThreadWords {
     }
     next = __shfl_down_sync(kAllLanes, first, 1);
     if (threadIdx.x % 32 == 31) next = word_at(stream, index + 2);
-  }
-  /* 32 bits from bit `at` on; beyond bit 63 any. */
-  __device__ __forceinline__ uint32_t bits_at(uint32_t at) const {
-    bool const is_second = at >= 32;
-    return __funnelshift_l(is_second ? next : second, is_second ? second : first, at);
   }
 };
 
@@ -123,15 +119,6 @@ __device__ __forceinline__ uint32_t bits_after(uint32_t bits, uint32_t n) {
   return __funnelshift_l(0, bits, n);
 }
 
-/* length << 8 | symbol of the code that `bits` begin with, by the chain; 0: there is none. */
-__device__ uint32_t chained_entry(const szg_hierarchical_tables *tables, uint32_t bits) {
-  uint32_t const entry = __ldg(&tables->entries[0][bits >> 24]);
-  if ((entry & SZG_HIERARCHICAL_LINK) == 0) return entry;
-  return __ldg(&tables->entries[entry % SZG_HIERARCHICAL_LINK][bits >> 16 & 255]);
-}
-/* What stands in for no code, in both phases, so that they go on and end. */
-constexpr uint32_t kNoCode = SZG_MAX_CODE_BITS << 8;
-
 __device__ void fill_tables(const szg_hierarchical_tables *tables) {
   BlockMemory *const memory = block_memory();
   for (uint32_t i = threadIdx.x; i < 256 * HierarchicalPolicy::kCopies;
@@ -142,22 +129,6 @@ __device__ void fill_tables(const szg_hierarchical_tables *tables) {
 }
 
 /* ---- first phase: counting ---- */
-
-/* Of a span, on to the first border from `left` bits on, or all of it, if there is none. */
-__device__ uint32_t cut_span(uint32_t span, uint32_t left) {
-  uint32_t const borders = span >> kSpanBordersBit;
-  uint32_t const beyond = borders & kAllLanes << min(left, 31u);
-  uint32_t const bits = beyond ? (uint32_t)__ffs((int)beyond) - 1 : span & kSpanBits;
-  return (uint32_t)__popc(borders & ((1u << bits) - 1)) << kSpanCountBit | bits;
-}
-
-/* A code's count and bits, by the chain. */
-__device__ uint32_t chained_span(const szg_hierarchical_tables *tables, uint32_t bits,
-                                 bool *is_sound) {
-  uint32_t const entry = chained_entry(tables, bits);
-  *is_sound = *is_sound && entry != 0;
-  return 1u << kSpanCountBit | (entry ? entry : kNoCode) >> 8;
-}
 
 /* The codes that begin in a stretch: where they end, and from kSpanCountBit on their number. */
 __device__ uint32_t count_codes(const szg_hierarchical_tables *tables, const ThreadWords &words,
@@ -173,12 +144,12 @@ __device__ uint32_t count_codes(const szg_hierarchical_tables *tables, const Thr
     uint32_t const third = look_up(copy, bits_after(rest, second));
     span += first + second + third;
     /* A long code stops a step: what follows it is the same, 0. */
-    if (third == 0) span += chained_span(tables, words.bits_at(span & kSpanBits), is_sound);
+    if (third == 0) span += szg::chained_span(tables, words.bits_at(span & kSpanBits), is_sound);
   }
   while ((span & kSpanBits) < stretch.limit) {
     uint32_t const bits = words.bits_at(span & kSpanBits), next = look_up(copy, bits);
-    span += next == 0 ? chained_span(tables, bits, is_sound)
-                      : cut_span(next, stretch.limit - (span & kSpanBits));
+    span += next == 0 ? szg::chained_span(tables, bits, is_sound)
+                      : szg::cut_span(next, stretch.limit - (span & kSpanBits));
   }
   return span & 0xFFFF;
 }
@@ -242,7 +213,7 @@ struct SymbolWriter {
     }
     at += bit_sum & kPackBits;
     if (packs[kLookups - 1] == 0) {
-      uint32_t const entry = chained_entry(tables, words.bits_at(at));
+      uint32_t const entry = szg::chained_entry(tables, words.bits_at(at));
       uint32_t const code = entry ? entry : kNoCode;
       if (!kIsChecked || place < end) *shared_at<uint8_t>(place) = (uint8_t)code;
       place++;

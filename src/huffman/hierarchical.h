@@ -97,6 +97,45 @@ szgpu_status szg_hierarchical_mark(const szg_hierarchical_tables *tables,
                                    const szg_hierarchical_stream *stream, uint8_t *gaps,
                                    void *positions) SZG_CHECKED;
 
+/* ---- side data from that of archives ---- */
+
+/* Archives have a gap each 256 bits, and a sequence of theirs is a block here. */
+static_assert(SZG_SUBSEQUENCE_BITS % (2 * SZG_HIERARCHICAL_THREAD_BITS) == 0,
+              "a subsequence's gaps of 4 bits are whole bytes");
+static_assert((int)SZG_SEQUENCE_BITS == (int)SZG_HIERARCHICAL_BLOCK_BITS,
+              "sequence codes are block counts");
+enum {
+  SZG_HIERARCHICAL_SPLIT_GAP_BITS = 4, /* of the gaps that these make */
+  SZG_HIERARCHICAL_SPLIT_POSITION_BYTES = 8
+};
+
+/* gaps and positions of a stream from an archive's gap array and sequence codes, by walking each
+ * subsequence from where its gap says. Nothing in the stream is to be trusted: decoders still find
+ * whatever in it does not agree. gaps: [szg_hierarchical_gap_bytes] of 4 bits; positions: [blocks +
+ * 1]. SZGPU_BAD_DATA: in a subsequence bits are no code. */
+szgpu_status szg_hierarchical_split_gaps(const szg_hierarchical_tables *tables,
+                                         const szg_linear_input *input, uint8_t *gaps,
+                                         uint64_t *positions, szg_threads *threads) SZG_CHECKED;
+
+/* What the CUDA form writes, and works on; in device memory. */
+typedef struct szg_hierarchical_gaps_cuda {
+  uint8_t *gaps;       /* [szg_hierarchical_gap_bytes] of 4 bits */
+  uint64_t *positions; /* [blocks + 1] */
+  void *scan_temp;
+  uint64_t scan_temp_bytes;
+} szg_hierarchical_gaps_cuda;
+/* For streams of up to most_bits. SZGPU_UNSUPPORTED: 2^31 blocks or more. */
+szgpu_status szg_hierarchical_gaps_carve_cuda(szg_arena *arena, uint64_t most_bits,
+                                              szg_hierarchical_gaps_cuda *made) SZG_CHECKED;
+/* bit_count: of the stream, which word_count, gap_bytes and sequence_count of the input agree with.
+ * tables: in device memory. verdict->bad_data where the C form has SZGPU_BAD_DATA. */
+szgpu_status szg_hierarchical_split_gaps_cuda(const szg_hierarchical_tables *tables,
+                                              const szg_linear_input_cuda *input,
+                                              uint64_t bit_count,
+                                              const szg_hierarchical_gaps_cuda *made,
+                                              szg_verdict *verdict,
+                                              struct CUstream_st *stream) SZG_CHECKED;
+
 /* ---- values ---- */
 
 /* A bf16 value, whose exponent is coded, and the rest of it: sign, then 7 bits of mantissa. */

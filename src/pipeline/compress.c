@@ -12,11 +12,19 @@
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
 
 /* What progress counts: values to codes, codes to bits (in one, tile layout), bits through zstd;
- * without loss values counted, measured and coded, coded and stored planes through zstd. */
+ * without loss values counted, measured and coded (linear layout: taken apart, coded and stored),
+ * coded and stored planes through zstd. */
 static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params) {
   int const passes = is_lossless(params) ? 3 : params->layout == SZGPU_LAYOUT_LINEAR ? 2 : 1;
   int const zstd_passes = is_lossless(params) ? 2 : 1;
   return grid->value_count * (uint64_t)(params->zstd_level ? passes + zstd_passes : passes);
+}
+
+/* Without loss the linear layout does not look at the field's shape. */
+szg_grid szg_call_grid(const szgpu_params *params, const szg_grid *grid, uint64_t row_count) {
+  bool const is_line = is_lossless(params) && params->layout == SZGPU_LAYOUT_LINEAR;
+  return is_line ? szg_grid_of_line(row_count * grid->row_values)
+                 : szg_grid_of_rows(grid, row_count);
 }
 
 static szg_plan_request request_plan(const szgpu_ctx *ctx, const szgpu_params *params,
@@ -25,7 +33,7 @@ static szg_plan_request request_plan(const szgpu_ctx *ctx, const szgpu_params *p
   return (szg_plan_request){.layout = params->layout,
                             .is_lossless = is_lossless(params),
                             .dtype = dtype,
-                            .frame_grid = szg_grid_of_rows(grid, frame_rows),
+                            .frame_grid = szg_call_grid(params, grid, frame_rows),
                             .frame_count = szg_div_up(grid->row_extent, frame_rows),
                             .thread_count = ctx->threads.count};
 }
@@ -97,7 +105,7 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
         .bound = bound,
         .planes = params->layout == SZGPU_LAYOUT_TILE ? &plan.planes : NULL,
         .has_gaps = header.has_gaps,
-        .grid = szg_grid_of_rows(grid, row_count),
+        .grid = szg_call_grid(params, grid, row_count),
         .values = (const uint8_t *)field + first_row * grid->row_values * value_bytes,
         .plan = &plan,
     };

@@ -4,6 +4,7 @@
  *   field --range--> [host: bound, step] --frame by frame-->
  *     tile    codebook, tile sizes, bitstream --> [host: places of the others] -->
  *     linear  codes, counts --> [host: codebook, places of all sections] --> sections -->
+ *             (without loss there are no outliers, but stored planes)
  *     planes  counts --> [host: books] --> sizes --> [host: places of sections] --> sections -->
  *   checksums --> archive
  *
@@ -25,8 +26,8 @@ typedef struct plan_request {
   szgpu_layout layout;
   bool is_lossless;
   szgpu_dtype dtype;
-  const szg_grid *grid;
-  uint64_t frame_rows, frame_count;
+  szg_grid frame_grid; /* of the largest frame */
+  uint64_t frame_count;
   size_t value_bytes;
   szg_copies copies;
 } plan_request;
@@ -37,17 +38,17 @@ static plan_request request_of(const szgpu_params *params, const szgpu_shape *sh
   request.layout = params->layout;
   request.is_lossless = params->mode == SZGPU_MODE_LOSSLESS;
   request.dtype = shape->dtype;
-  request.grid = grid;
-  request.frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  request.frame_count = szg_div_up(grid->row_extent, request.frame_rows);
+  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
+  request.frame_grid = szg_call_grid(params, grid, frame_rows);
+  request.frame_count = szg_div_up(grid->row_extent, frame_rows);
   request.value_bytes = szg_dtype_bytes(shape->dtype);
   return request;
 }
 
-static szgpu_status carve_linear(szg_arena *arena, const szg_grid *frame_grid,
+static szgpu_status carve_stream(szg_arena *arena, const szg_grid *frame_grid,
                                  szg_compress_plan_cuda *plan) {
-  plan->codes = (uint16_t *)szg_arena_take(arena, frame_grid->value_count, sizeof *plan->codes);
-  plan->escape_counts = (uint16_t *)szg_arena_take(arena, frame_grid->tile_count, sizeof(uint16_t));
+  plan->codes =
+      (uint16_t *)szg_arena_take(arena, szg_align_up(frame_grid->value_count, 8), sizeof(uint16_t));
   return szg_linear_encoder_carve_cuda(arena, frame_grid, &plan->encoder);
 }
 
@@ -73,37 +74,58 @@ static szgpu_status carve_zeroed(szg_arena *arena, szgpu_layout layout, uint64_t
 
 /* What frames with a bound work on. */
 static szgpu_status carve_bounded(szg_arena *arena, const plan_request *request,
-                                  const szg_grid *frame_grid, szg_compress_plan_cuda *plan) {
-  uint64_t const tiles = frame_grid->tile_count;
+                                  szg_compress_plan_cuda *plan) {
+  uint64_t const tiles = request->frame_grid.tile_count;
   SZG_TRY(carve_zeroed(arena, request->layout, tiles, plan));
   plan->exact_counts = (uint16_t *)szg_arena_take(arena, 2 * tiles, sizeof(uint16_t));
   plan->fill_counts = (uint16_t *)szg_arena_take(arena, tiles, sizeof(uint16_t));
   plan->tile_marks = (uint8_t *)szg_arena_take(arena, tiles, 1);
   SZG_TRY(szg_places_carve_cuda(arena, tiles, &plan->places));
-  if (request->layout == SZGPU_LAYOUT_LINEAR) return carve_linear(arena, frame_grid, plan);
-  return szg_planes_plan_carve_cuda(arena, request->dtype, frame_grid->value_count, &plan->planes);
+  if (request->layout == SZGPU_LAYOUT_LINEAR) {
+    plan->escape_counts = (uint16_t *)szg_arena_take(arena, tiles, sizeof(uint16_t));
+    return carve_stream(arena, &request->frame_grid, plan);
+  }
+  return szg_planes_plan_carve_cuda(arena, request->dtype, request->frame_grid.value_count,
+                                    &plan->planes);
 }
 
 static szgpu_status carve_lossless(szg_arena *arena, const plan_request *request,
-                                   const szg_grid *frame_grid, szg_compress_plan_cuda *plan) {
+                                   szg_compress_plan_cuda *plan) {
+  bool const is_linear = request->layout == SZGPU_LAYOUT_LINEAR;
+  uint64_t const first_byte = arena->used_bytes;
   plan->ticket = (uint32_t *)szg_arena_take(arena, 1, sizeof *plan->ticket);
+  plan->top_counts = (uint64_t *)szg_arena_take(arena, is_linear ? SZG_PLANES_SYMBOLS : 0,
+                                                sizeof *plan->top_counts);
   plan->zeroed = (uint8_t *)plan->ticket;
-  plan->zeroed_bytes = sizeof *plan->ticket;
-  return szg_planes_plan_carve_cuda(arena, request->dtype, frame_grid->value_count, &plan->planes);
+  plan->zeroed_bytes = arena->used_bytes - first_byte;
+  if (is_linear) return carve_stream(arena, &request->frame_grid, plan);
+  return szg_planes_plan_carve_cuda(arena, request->dtype, request->frame_grid.value_count,
+                                    &plan->planes);
 }
 
 static szgpu_status carve_device(szg_arena *arena, const plan_request *request,
                                  szg_compress_plan_cuda *plan) {
-  szg_grid const frame_grid = szg_grid_of_rows(request->grid, request->frame_rows);
-  SZG_TRY(request->is_lossless ? carve_lossless(arena, request, &frame_grid, plan)
-                               : carve_bounded(arena, request, &frame_grid, plan));
+  SZG_TRY(request->is_lossless ? carve_lossless(arena, request, plan)
+                               : carve_bounded(arena, request, plan));
   uint64_t const most_leaves =
-      szg_checksum_leaf_count(frame_grid.value_count * request->value_bytes) +
+      szg_checksum_leaf_count(request->frame_grid.value_count * request->value_bytes) +
       2 * SZG_SECTION_KIND_COUNT;
   plan->leaves = (uint64_t *)szg_arena_take(arena, most_leaves, sizeof *plan->leaves);
   plan->field_copy = (uint8_t *)szg_arena_take(arena, request->copies.field_bytes, 1);
   plan->archive_copy = (uint8_t *)szg_arena_take(arena, request->copies.archive_bytes, 1);
   return SZGPU_OK;
+}
+
+static void carve_pinned_linear(szg_arena *arena, bool is_lossless, szg_compress_plan_cuda *plan) {
+  if (is_lossless)
+    plan->top_counts_back = (uint64_t *)szg_arena_take(arena, SZG_PLANES_SYMBOLS, sizeof(uint64_t));
+  else
+    plan->linear_found_back =
+        (szg_linear_found *)szg_arena_take(arena, 1, sizeof *plan->linear_found_back);
+  plan->table = (uint32_t *)szg_arena_take(arena, SZG_MAX_SYMBOLS, sizeof *plan->table);
+  plan->book_bytes = (uint8_t *)szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
+  plan->book = (szg_codebook *)szg_arena_take(arena, 1, sizeof *plan->book);
+  plan->book_work = (szg_codebook_work *)szg_arena_take(arena, 1, sizeof *plan->book_work);
 }
 
 static szgpu_status carve_pinned(szg_arena *arena, const plan_request *request,
@@ -116,20 +138,14 @@ static szgpu_status carve_pinned(szg_arena *arena, const plan_request *request,
   plan->frame_headers = (uint8_t *)szg_arena_take(arena, frames, SZG_MOST_FRAME_HEADER_BYTES);
   plan->header = (uint8_t *)szg_arena_take(arena, header_bytes, 1);
   plan->frame_bytes = (uint64_t *)szg_arena_take(arena, frames, sizeof *plan->frame_bytes);
-  if (request->layout == SZGPU_LAYOUT_TILE)
-    szg_planes_plan_carve_pinned(arena, request->dtype, &plan->planes);
-  if (request->is_lossless) return SZGPU_OK;
-  if (request->layout == SZGPU_LAYOUT_TILE) {
-    plan->tile_found_back =
-        (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile_found_back);
+  if (request->layout == SZGPU_LAYOUT_LINEAR) {
+    carve_pinned_linear(arena, request->is_lossless, plan);
     return SZGPU_OK;
   }
-  plan->linear_found_back =
-      (szg_linear_found *)szg_arena_take(arena, 1, sizeof *plan->linear_found_back);
-  plan->table = (uint32_t *)szg_arena_take(arena, SZG_MAX_SYMBOLS, sizeof *plan->table);
-  plan->book_bytes = (uint8_t *)szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
-  plan->book = (szg_codebook *)szg_arena_take(arena, 1, sizeof *plan->book);
-  plan->book_work = (szg_codebook_work *)szg_arena_take(arena, 1, sizeof *plan->book_work);
+  szg_planes_plan_carve_pinned(arena, request->dtype, &plan->planes);
+  if (!request->is_lossless)
+    plan->tile_found_back =
+        (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile_found_back);
   return SZGPU_OK;
 }
 
@@ -232,7 +248,7 @@ static szgpu_status compress_frames(const compress_call *call, const szg_compres
     job.dtype = call->shape->dtype;
     job.layout = call->params->layout;
     job.bound = bound;
-    job.grid = szg_grid_of_rows(grid, row_count);
+    job.grid = szg_call_grid(call->params, grid, row_count);
     job.values = call->field + first_row * row_bytes;
     job.index = frame;
     job.asked_radius = call->params->radius;
@@ -389,9 +405,9 @@ static szgpu_status reserve(szgpu_ctx *ctx, const plan_request *request) {
   szg_compress_plan_cuda plan = {};
   SZG_TRY(make_plan(ctx, request, &plan));
   if (request->layout != SZGPU_LAYOUT_TILE || request->is_lossless) return SZGPU_OK;
-  szg_grid const frame_grid = szg_grid_of_rows(request->grid, request->frame_rows);
-  return szg_decompress_reserve_cuda(ctx, &frame_grid, request->frame_count, request->value_bytes,
-                                     request->copies.field_bytes, request->copies.archive_bytes);
+  return szg_decompress_reserve_cuda(ctx, &request->frame_grid, request->frame_count,
+                                     request->value_bytes, request->copies.field_bytes,
+                                     request->copies.archive_bytes);
 }
 
 szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *params,

@@ -77,8 +77,10 @@ typedef struct szg_compress_plan_cuda {
   szg_tile_found *tile_found;
   void *book_maker; /* szg_tile_book_work_bytes_cuda */
   void *tile_work;  /* szg_tile_compress_work_bytes_cuda */
-  /* both, for frames without loss */
+  /* both, for frames without loss, tile layout */
   szg_planes_plan_cuda planes;
+  /* likewise, linear layout: [SZG_PLANES_SYMBOLS], of the highest plane; the second is pinned */
+  uint64_t *top_counts, *top_counts_back;
   /* pinned */
   uint8_t *range_back;
   szg_tile_place *totals_back; /* of the outliers */
@@ -183,6 +185,26 @@ szgpu_status szg_raw_frame_write_cuda(const szg_frame_job_cuda *job,
  * the values, only that is said. header: the frame's, without sizes (tile_archive.cu). */
 szgpu_status szg_tile_archive_complete_cuda(const szg_frame_job_cuda *job,
                                             const szg_frame_header *header) SZG_CHECKED;
+
+/* ---- the stream of linear frames (compress_frame.cu) ---- */
+
+/* The codebook from the counts of 2 * radius symbols, and the sizes that follow; gives the stream's
+ * bits. */
+uint64_t szg_stream_size_cuda(const szg_frame_job_cuda *job, const uint64_t *counts,
+                              uint32_t radius, szg_section_sizes *sizes);
+
+void szg_stream_add_sections_cuda(szg_frame_layout_cuda *layout, const szg_section_sizes *sizes);
+
+/* Writes these sections, which come first in the frame, from plan->codes. */
+szgpu_status szg_stream_write_cuda(const szg_frame_job_cuda *job,
+                                   const szg_frame_layout_cuda *layout,
+                                   uint64_t bit_count) SZG_CHECKED;
+
+/* ---- frames without loss ---- */
+
+/* A frame with its highest plane coded, or a raw one where that pays (compress_top_plane.cu). */
+szgpu_status szg_top_plane_frame_write_cuda(const szg_frame_job_cuda *job,
+                                            szg_frame_layout_cuda *layout) SZG_CHECKED;
 
 /* A planes frame, or a raw one where that pays; and memory for it (compress_planes_frame.cu). */
 szgpu_status szg_exact_frame_write_cuda(const szg_frame_job_cuda *job,

@@ -17,7 +17,7 @@ static void flush_histogram(szg_compress_worker *worker, uint32_t symbol_count) 
   worker->unflushed_codes = 0;
 }
 
-static void reset_workers(szg_frame_job *job) {
+void szg_codes_reset(szg_frame_job *job) {
   uint32_t const symbol_count = 2 * job->choice.radius;
   for (int i = 0; i < job->ctx->threads.count; i++) {
     szg_compress_worker *const worker = &job->plan->workers[i];
@@ -26,6 +26,14 @@ static void reset_workers(szg_frame_job *job) {
     worker->least_escape = worker->greatest_escape = 0;
     worker->unflushed_codes = 0;
   }
+}
+
+void szg_codes_count(const szg_frame_job *job, szg_compress_worker *worker, const uint16_t *codes,
+                     uint64_t code_count) {
+  uint32_t const symbol_count = 2 * job->choice.radius;
+  szg_histogram_add(codes, code_count, symbol_count, worker->histogram);
+  worker->unflushed_codes += code_count;
+  if (worker->unflushed_codes > UINT32_MAX / 2) flush_histogram(worker, symbol_count);
 }
 
 uint64_t szg_marked_bytes(const szg_outlier_lists *lists) {
@@ -66,11 +74,7 @@ static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index
     end_code = tile.first_code + tile.value_count;
     SZG_TRY(code_tile(job, worker, &tile, t, lists));
   }
-  uint32_t const symbol_count = 2 * job->choice.radius;
-  szg_histogram_add(job->plan->codes + first_code, end_code - first_code, symbol_count,
-                    worker->histogram);
-  worker->unflushed_codes += end_code - first_code;
-  if (worker->unflushed_codes > UINT32_MAX / 2) flush_histogram(worker, symbol_count);
+  szg_codes_count(job, worker, job->plan->codes + first_code, end_code - first_code);
   /* An escape takes a byte at least. */
   szg_frame_add_sure_bytes(
       job, szg_marked_bytes(lists) + lists->escapes.used_bytes / szg_escape_list_bytes(job));
@@ -134,6 +138,13 @@ static void scan_parts(szg_frame_job *job) {
   job->bit_count = bit;
 }
 
+szgpu_status szg_codes_measure(szg_frame_job *job) {
+  build_codebook(job);
+  SZG_TRY(szg_for_parts(&job->ctx->threads, job->part_count, 0, measure_part, job));
+  scan_parts(job);
+  return SZGPU_OK;
+}
+
 /* ---- [3] the kinds of frame ---- */
 
 typedef struct raw_job {
@@ -155,8 +166,9 @@ static szgpu_status split_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-/* What the lists hold is not needed: the values are all there is. */
+/* What the lists hold is not needed: the values are all there is. No bound, no lists. */
 void szg_frame_release_lists(szg_frame_job *job) {
+  if (!job->bound) return;
   for (uint64_t part = 0; part < job->part_count; part++)
     szg_outlier_lists_release(&job->plan->lists[part]);
 }
@@ -195,12 +207,10 @@ static szgpu_status write_linear_frame(szg_frame_job *job, uint32_t asked_radius
   SZG_TRY(szg_choose(threads, &job->bound->quantizer, &job->grid, job->values, asked_radius,
                      job->plan->choice_work, &job->choice));
   SZG_TRY(szg_codes_open(job->ctx, job->grid.value_count, &job->plan->codes));
-  reset_workers(job);
+  szg_codes_reset(job);
   SZG_TRY(szg_for_parts(threads, job->part_count, job->grid.value_count, code_part, job));
   if (szg_frame_is_outgrown(job)) return szg_write_raw_frame(job, writer, frame);
-  build_codebook(job);
-  SZG_TRY(szg_for_parts(threads, job->part_count, 0, measure_part, job));
-  scan_parts(job);
+  SZG_TRY(szg_codes_measure(job));
   szg_size_stream(job, &sizes);
   szg_size_outliers(job, &sizes);
   if (szg_sections_bytes(&sizes) >= job->raw_bytes) return szg_write_raw_frame(job, writer, frame);
@@ -218,13 +228,14 @@ static szgpu_status write_linear_frame(szg_frame_job *job, uint32_t asked_radius
 szgpu_status szg_compress_frame(szg_frame_job *job, const szgpu_params *params,
                                 uint64_t frame_index, szg_writer *writer, uint64_t *frame_bytes) {
   szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
-  /* Without a bound nothing is kept in lists. */
-  job->part_count = job->bound ? szg_div_up(job->grid.tile_count, SZG_PART_TILES) : 0;
+  job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
   job->sure_bytes = 0;
   if (job->bound) memset(job->plan->lists, 0, job->part_count * sizeof *job->plan->lists);
   szgpu_status status;
-  if (!job->bound)
+  if (!job->bound && params->layout == SZGPU_LAYOUT_LINEAR)
+    status = szg_write_top_plane_frame(job, writer, &frame);
+  else if (!job->bound)
     status = szg_write_exact_frame(job, writer, &frame);
   else if (job->bound->is_constant)
     status = write_constant_frame(job, writer, &frame);

@@ -48,7 +48,7 @@ static void add_outlier_sections(szg_frame_layout_cuda *layout, const szg_sectio
   }
 }
 
-static void add_stream_sections(szg_frame_layout_cuda *layout, const szg_section_sizes *sizes) {
+void szg_stream_add_sections_cuda(szg_frame_layout_cuda *layout, const szg_section_sizes *sizes) {
   szg_header_add_cuda(&layout->header, SZG_SECTION_CODEBOOK, sizes->book);
   szg_header_add_cuda(&layout->header, SZG_SECTION_TILE_SIZES, sizes->tile_bits);
   szg_header_add_cuda(&layout->header, SZG_SECTION_BITSTREAM, sizes->bitstream);
@@ -70,15 +70,13 @@ static void size_outliers(const szg_frame_job_cuda *job, szg_section_sizes *size
   szg_outliers_size_cuda(job, sizes);
 }
 
-/* The codebook from the counts, and the sizes that follow; gives the stream's bits. */
-static uint64_t size_stream(const szg_frame_job_cuda *job, szg_section_sizes *sizes) {
+uint64_t szg_stream_size_cuda(const szg_frame_job_cuda *job, const uint64_t *counts,
+                              uint32_t radius, szg_section_sizes *sizes) {
   const szg_compress_plan_cuda *const plan = job->plan;
-  uint32_t const symbol_count = 2 * plan->linear_found_back->choice.radius;
-  szg_codebook_build(plan->linear_found_back->counts, symbol_count, SZG_MAX_CODE_BITS, plan->book,
-                     plan->book_work);
+  uint32_t const symbol_count = 2 * radius;
+  szg_codebook_build(counts, symbol_count, SZG_MAX_CODE_BITS, plan->book, plan->book_work);
   uint64_t bit_count = 0;
-  for (uint32_t s = 0; s < symbol_count; s++)
-    bit_count += plan->linear_found_back->counts[s] * plan->book->lengths[s];
+  for (uint32_t s = 0; s < symbol_count; s++) bit_count += counts[s] * plan->book->lengths[s];
   sizes->book = szg_codebook_write(plan->book, plan->book_bytes);
   szg_size_stream_of(bit_count, job->grid.tile_count, job->has_gaps, sizes);
   return bit_count;
@@ -86,8 +84,8 @@ static uint64_t size_stream(const szg_frame_job_cuda *job, szg_section_sizes *si
 
 /* ---- [3] sections ---- */
 
-static szgpu_status write_stream(const szg_frame_job_cuda *job, const szg_frame_layout_cuda *layout,
-                                 uint64_t bit_count) {
+szgpu_status szg_stream_write_cuda(const szg_frame_job_cuda *job,
+                                   const szg_frame_layout_cuda *layout, uint64_t bit_count) {
   szg_device *const device = &job->ctx->device;
   const szg_compress_plan_cuda *const plan = job->plan;
   uint32_t const symbol_count = 2 * layout->header.radius;
@@ -155,19 +153,20 @@ static szgpu_status write_constant_frame(const szg_frame_job_cuda *job,
 static szgpu_status write_linear_frame(const szg_frame_job_cuda *job,
                                        szg_frame_layout_cuda *layout) {
   SZG_TRY(code_frame(job));
+  const szg_linear_found *const found = job->plan->linear_found_back;
   szg_section_sizes sizes = {};
-  uint64_t const bit_count = size_stream(job, &sizes);
+  uint64_t const bit_count = szg_stream_size_cuda(job, found->counts, found->choice.radius, &sizes);
   size_outliers(job, &sizes);
   uint64_t const raw_bytes = job->grid.value_count * szg_dtype_bytes(job->dtype);
   if (szg_sections_bytes(&sizes) >= raw_bytes) return szg_raw_frame_write_cuda(job, layout);
   layout->header.kind = SZG_FRAME_LINEAR;
-  layout->header.axes = job->plan->linear_found_back->choice.axes;
-  layout->header.radius = job->plan->linear_found_back->choice.radius;
+  layout->header.axes = found->choice.axes;
+  layout->header.radius = found->choice.radius;
   layout->header.escape_bytes = sizes.escape_bytes;
-  add_stream_sections(layout, &sizes);
+  szg_stream_add_sections_cuda(layout, &sizes);
   add_outlier_sections(layout, &sizes);
   SZG_TRY(szg_layout_place_cuda(job, layout));
-  SZG_TRY(write_stream(job, layout, bit_count));
+  SZG_TRY(szg_stream_write_cuda(job, layout, bit_count));
   SZG_TRY(write_outliers(job, layout));
   return szg_frame_finish_cuda(job, layout);
 }
@@ -179,7 +178,8 @@ szgpu_status szg_compress_frame_cuda(szg_frame_job_cuda *job, uint64_t *frame_by
   if (job->bound) job->quantizer = job->bound->quantizer;
   szgpu_status status;
   if (!job->bound)
-    status = szg_exact_frame_write_cuda(job, &layout);
+    status = job->layout == SZGPU_LAYOUT_LINEAR ? szg_top_plane_frame_write_cuda(job, &layout)
+                                                : szg_exact_frame_write_cuda(job, &layout);
   else if (job->bound->is_constant)
     status = write_constant_frame(job, &layout);
   else if (job->bound->is_hopeless)

@@ -60,11 +60,22 @@ void szg_frame_release_lists(szg_frame_job *job);
 /* Of exact and fill values in a part's lists. */
 uint64_t szg_marked_bytes(const szg_outlier_lists *lists);
 
+/* A linear frame's codes, once job->choice says how many symbols there are. First the workers'
+ * counts at zero; then each adds codes that it made; then book, bits of each tile and of all. */
+void szg_codes_reset(szg_frame_job *job);
+void szg_codes_count(const szg_frame_job *job, szg_compress_worker *worker, const uint16_t *codes,
+                     uint64_t code_count);
+szgpu_status szg_codes_measure(szg_frame_job *job) SZG_CHECKED;
+
 /* A frame of kind SZG_FRAME_TILE, or a raw one if that is no larger. */
 szgpu_status szg_write_tile_frame(szg_frame_job *job, szg_writer *writer,
                                   szg_frame_header *frame) SZG_CHECKED;
 szgpu_status szg_write_raw_frame(szg_frame_job *job, szg_writer *writer,
                                  szg_frame_header *frame) SZG_CHECKED;
+/* Every bit of the values: a linear frame of the highest plane, or a raw one
+ * (compress_top_plane.c). */
+szgpu_status szg_write_top_plane_frame(szg_frame_job *job, szg_writer *writer,
+                                       szg_frame_header *frame) SZG_CHECKED;
 /* Every bit of the values: a frame of planes, where they pay, or a raw one
  * (compress_planes_frame.c). */
 szgpu_status szg_write_exact_frame(szg_frame_job *job, szg_writer *writer,

@@ -11,6 +11,7 @@
 #include "pipeline/decompress_frame.h"
 #include "pipeline/plan.h"
 #include "pipeline/planes_frame.h"
+#include "pipeline/top_plane.h"
 
 static void carve_planes(szg_arena *arena, int thread_count, szg_decode_plan *plan) {
   plan->planes_decoder = szg_arena_take(arena, 1, sizeof *plan->planes_decoder);
@@ -27,14 +28,17 @@ static void carve(szg_arena *arena, const szg_header *header, int thread_count,
   bool const is_lossless = header->mode == SZGPU_MODE_LOSSLESS;
   plan->workers = szg_arena_take(arena, (uint64_t)thread_count, sizeof *plan->workers);
   if (is_lossless || header->has_planes) carve_planes(arena, thread_count, plan);
-  if (is_lossless) return;
+  if (is_lossless && !is_linear) return;
   plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
   plan->index = szg_arena_take(arena, 1, sizeof *plan->index);
   plan->table = szg_arena_take(arena, is_linear, sizeof *plan->table);
   plan->tile_decoder = szg_arena_take(arena, !is_linear, sizeof *plan->tile_decoder);
   for (int i = 0; i < thread_count && is_linear; i++) {
     uint16_t *const codes = szg_arena_take(arena, SZG_PART_TILES * SZG_TILE_VALUES, sizeof *codes);
-    if (plan->workers) plan->workers[i].codes = codes;
+    uint8_t *const symbols = szg_arena_take(arena, is_lossless ? SZG_TILE_VALUES : 0, 1);
+    if (!plan->workers) continue; /* measuring */
+    plan->workers[i].codes = codes;
+    plan->workers[i].symbols = symbols;
   }
 }
 
@@ -117,6 +121,7 @@ static szgpu_status restore_rows(szg_decode_job *job, uint64_t first_row, uint64
   job->first_value = first_row * job->grid.row_values;
   if (kind == SZG_FRAME_RAW) return restore_raw(job, value_count);
   if (kind == SZG_FRAME_PLANES) return szg_restore_planes(job, value_count);
+  if (szg_has_top_plane(job->header)) return szg_restore_top_plane(job, value_count);
   SZG_REQUIRE(
       szg_reader_has_only(&job->reader, kinds_of_frame(kind, job->header->has_gaps) | marked_kinds),
       SZGPU_BAD_DATA);

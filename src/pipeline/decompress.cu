@@ -4,7 +4,7 @@
  *   archive --> [host: headers] --frame by frame--> places, codes, values --> field
  *
  * The host is waited for once, at the bracket, where the archive is in device memory; twice if it
- * has several frames.
+ * has several frames; and once a frame where the decoder is hierarchical.
  */
 #include <string.h>
 
@@ -128,6 +128,9 @@ static szgpu_status read_frame_headers(const szg_decompress_call_cuda *call, boo
     if (status != SZGPU_OK)
       return szg_fail(call->ctx, status, "frame %llu has a bad header", (unsigned long long)number);
     frame->grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, number));
+    frame->code_grid = szg_has_top_plane(&opened->header)
+                           ? szg_grid_of_line(frame->grid.value_count)
+                           : frame->grid;
     SZG_TRY(szg_frame_check_cuda(call->ctx, &opened->header, frame));
     for (uint32_t s = 0; s < frame->header.section_count; s++)
       *has_zstd = *has_zstd || frame->header.sections[s].codec != SZG_CODEC_STORED;
@@ -166,6 +169,7 @@ typedef struct decompress_sizes {
   uint64_t linear_values, sequences; /* of a linear frame; values 0: there is none */
   uint64_t linear_words;
   szgpu_decoder linear_decoder;
+  uint32_t code_bytes;
   uint64_t planes_values;    /* of a planes frame */
   uint32_t coded_planes;     /* 0: there is no such frame, or none of its planes is coded */
   uint64_t tile_frame_tiles; /* of a tile frame; 0: there is none */
@@ -187,7 +191,7 @@ static void size_planes(const szg_decompress_call_cuda *call, const szg_frame_he
 
 static void size_frame(const szg_frame_input_cuda *frame, decompress_sizes *sizes) {
   const szg_frame_header *const header = &frame->header;
-  uint64_t const tiles = frame->grid.tile_count;
+  uint64_t const tiles = frame->code_grid.tile_count;
   bool const is_tile = header->kind == SZG_FRAME_TILE, is_linear = header->kind == SZG_FRAME_LINEAR;
   bool has_places = is_linear;
   uint64_t leaves = 0;
@@ -213,6 +217,7 @@ static decompress_sizes size_call(const szg_decompress_call_cuda *call, bool is_
   if (!call->is_device_archive) sizes.archive_copy = call->end_byte - call->first_byte;
   if (!is_device_field) sizes.field_copy = call->row_count * call->row_bytes;
   sizes.linear_decoder = szg_linear_decoder_cuda(call->ctx->options.decoder, &call->opened->header);
+  sizes.code_bytes = szg_code_bytes_cuda(sizes.linear_decoder, &call->opened->header);
   for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     size_frame(&call->frames[i], &sizes);
     if (call->frames[i].header.kind == SZG_FRAME_PLANES)
@@ -224,7 +229,7 @@ static decompress_sizes size_call(const szg_decompress_call_cuda *call, bool is_
 static szgpu_status carve_linear(szg_arena *arena, const decompress_sizes *sizes,
                                  szg_decompress_plan_cuda *plan) {
   plan->book = (szg_decode_book_cuda *)szg_arena_take(arena, szg_decode_book_bytes_cuda(), 1);
-  plan->codes = (uint16_t *)szg_arena_take(arena, szg_align_up(sizes->linear_values, 8), 2);
+  plan->codes = szg_arena_take(arena, szg_align_up(sizes->linear_values, 8), sizes->code_bytes);
   szg_self_sync_options_cuda const self_sync = SZG_SELF_SYNC_DEFAULTS_CUDA;
   szg_all_offsets_options_cuda const all_offsets = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
   switch (sizes->linear_decoder) {
@@ -235,6 +240,8 @@ static szgpu_status carve_linear(szg_arena *arena, const decompress_sizes *sizes
                                         &plan->all_offsets);
     case SZGPU_DECODER_CHUNKED:
       return SZGPU_OK;
+    case SZGPU_DECODER_HIERARCHICAL:
+      return szg_hierarchical_plan_carve_cuda(arena, sizes->linear_words, &plan->hierarchical);
     default:
       return szg_gap_decoder_carve_cuda(arena, sizes->sequences, &plan->gap_decoder);
   }
@@ -272,13 +279,25 @@ static szgpu_status carve(szg_arena *arena, const decompress_sizes *sizes,
   return SZGPU_OK;
 }
 
+static void carve_pinned(szg_arena *arena, const decompress_sizes *sizes,
+                         szg_decompress_plan_cuda *plan) {
+  plan->verdicts_back =
+      (szg_verdict *)szg_arena_take(arena, sizes->frames, sizeof *plan->verdicts_back);
+  if (sizes->linear_values && sizes->linear_decoder == SZGPU_DECODER_HIERARCHICAL)
+    szg_hierarchical_plan_carve_pinned(arena, &plan->hierarchical);
+}
+
 static szgpu_status make_plan(const szg_decompress_call_cuda *call, bool is_device_field,
                               szg_decompress_plan_cuda *plan) {
   decompress_sizes const sizes = size_call(call, is_device_field);
-  szg_arena arena = {};
-  SZG_TRY(carve(&arena, &sizes, plan));
-  SZG_TRY(szg_cuda_arena_open(call->ctx, &arena, &arena));
-  return carve(&arena, &sizes, plan);
+  szg_arena device = {}, pinned = {};
+  SZG_TRY(carve(&device, &sizes, plan));
+  SZG_TRY(szg_cuda_arena_open(call->ctx, &device, &device));
+  SZG_TRY(carve(&device, &sizes, plan));
+  carve_pinned(&pinned, &sizes, plan);
+  SZG_TRY(szg_cuda_pinned_open(call->ctx, &pinned, &pinned));
+  carve_pinned(&pinned, &sizes, plan);
+  return SZGPU_OK;
 }
 
 szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_grid *frame_grid,
@@ -311,7 +330,6 @@ static szgpu_status restore_frames(const szg_decompress_call_cuda *call, void *f
   szg_device *const device = &call->ctx->device;
   szg_decompress_plan_cuda plan = {};
   SZG_TRY(make_plan(call, is_device_field, &plan));
-  SZG_TRY(szg_device_reserve_pinned(device, szg_call_frames(call) * sizeof(szg_verdict)));
   SZG_TRY(szg_device_mark(device, "headers"));
   place_frames(call, call->is_device_archive ? call->archive + call->first_byte : plan.archive_copy,
                is_device_field ? (uint8_t *)field : plan.field_copy, plan.verdicts);

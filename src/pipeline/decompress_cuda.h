@@ -9,26 +9,41 @@
 #include "core/places.h"
 #include "fused/tile_cuda.h"
 #include "huffman/all_offsets.h"
+#include "huffman/hierarchical.h"
 #include "huffman/huffman.h"
 #include "huffman/self_sync.h"
 #include "lossless/planes.h"
 #include "outlier/outlier.h"
 #include "pipeline/cuda.h"
+#include "pipeline/top_plane.h"
 #include "predict/lorenzo.h"
 
 SZG_C_BEGIN
 
+/* What the decoder hierarchical works on. Its tables are made on the host. */
+typedef struct szg_hierarchical_plan_cuda {
+  szg_hierarchical_gaps_cuda made;
+  szg_hierarchical_tables *tables;
+  /* pinned */
+  uint8_t *section; /* [SZG_CODEBOOK_MAX_BYTES] */
+  uint64_t *bit_count;
+  szg_codebook *book;
+  szg_hierarchical_tables *made_tables;
+} szg_hierarchical_plan_cuda;
+
 /* What the frames of a call work on, one after the other. */
 typedef struct szg_decompress_plan_cuda {
-  uint8_t *archive_copy; /* of the frames wanted, where the archive is in host memory */
-  uint8_t *field_copy;   /* of the values wanted, where the field is to be in host memory */
-  szg_verdict *verdicts; /* [frames of the call] */
+  uint8_t *archive_copy;      /* of the frames wanted, where the archive is in host memory */
+  uint8_t *field_copy;        /* of the values wanted, where the field is to be in host memory */
+  szg_verdict *verdicts;      /* [frames of the call] */
+  szg_verdict *verdicts_back; /* likewise, pinned */
   szg_places_cuda places;
   uint64_t *leaves;
   uint64_t *bit_count;
   /* for linear frames */
-  uint16_t *codes;                  /* [values of a frame] */
-  szg_gap_decoder_cuda gap_decoder; /* one of these three, by the decoder */
+  void *codes;                      /* [values of a frame] u16, or u8: szg_code_bytes_cuda */
+  szg_gap_decoder_cuda gap_decoder; /* one of these four, by the decoder */
+  szg_hierarchical_plan_cuda hierarchical;
   szg_self_sync_decoder_cuda self_sync;
   szg_all_offsets_tables_cuda all_offsets;
   szg_decode_book_cuda *book;
@@ -52,6 +67,7 @@ typedef struct szg_frame_input_cuda {
   szg_frame_header header;
   szg_device_section sections[SZG_SECTION_KIND_COUNT];
   szg_grid grid;
+  szg_grid code_grid;          /* of its codes: without loss a line, else grid */
   uint64_t first_row, end_row; /* of the frame: those wanted */
   void *values;                /* where row first_row goes, on the device */
   szg_verdict *verdict;
@@ -89,8 +105,7 @@ static inline uint64_t szg_call_frames(const szg_decompress_call_cuda *call) {
   return call->end_frame - call->first_frame;
 }
 
-/* The rows of the call into `field`; is_device_field: it is on the device. Waits for the end. The
- * pinned memory has room for the verdicts. */
+/* The rows of the call into `field`; is_device_field: it is on the device. Waits for the end. */
 szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
                                      const szg_decompress_plan_cuda *plan, void *field,
                                      bool is_device_field) SZG_CHECKED;
@@ -121,6 +136,13 @@ static inline szgpu_decoder szg_linear_decoder_cuda(szgpu_decoder asked, const s
   return header->has_gaps ? SZGPU_DECODER_GAP_ARRAY : SZGPU_DECODER_SELF_SYNC;
 }
 
+/* Bytes of a code of linear frames as that decoder gives them. */
+static inline uint32_t szg_code_bytes_cuda(szgpu_decoder decoder, const szg_header *header) {
+  bool const gives_bytes =
+      decoder == SZGPU_DECODER_SELF_SYNC || decoder == SZGPU_DECODER_HIERARCHICAL;
+  return gives_bytes && szg_has_top_plane(header) ? 1 : 2;
+}
+
 /* The four steps of a frame: each puts kernels in the stream. First what the codebook says. */
 szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                                  const szg_decompress_plan_cuda *plan,
@@ -132,12 +154,22 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
 szgpu_status szg_frame_verify_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
 
 /* What all rows need: where tiles lie in the sections; of a linear frame, codes. Of a tile frame
- * the bitstream need not be there yet. */
+ * the bitstream need not be there yet. Waits for the stream where the decoder is hierarchical. */
 szgpu_status szg_frame_prepare_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
 
 /* Rows to values, as often as need be. */
 szgpu_status szg_frame_restore_cuda(const szg_frame_work_cuda *work,
                                     const szg_frame_rows_cuda *rows) SZG_CHECKED;
+
+/* Of a linear frame without loss: its codes by the decoder hierarchical, what memory that takes for
+ * streams of so many words, and rows by codes of any decoder (decompress_top_plane.cu). */
+szgpu_status szg_hierarchical_plan_carve_cuda(szg_arena *arena, uint64_t word_count,
+                                              szg_hierarchical_plan_cuda *plan) SZG_CHECKED;
+void szg_hierarchical_plan_carve_pinned(szg_arena *arena, szg_hierarchical_plan_cuda *plan);
+szgpu_status szg_top_plane_decode_cuda(const szg_frame_work_cuda *work,
+                                       const szg_linear_input_cuda *input) SZG_CHECKED;
+szgpu_status szg_top_plane_restore_cuda(const szg_frame_work_cuda *work,
+                                        const szg_frame_rows_cuda *rows) SZG_CHECKED;
 
 /* The same of a planes frame (decompress_planes_frame.cu). */
 szgpu_status szg_planes_frame_open_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;

@@ -5,6 +5,7 @@
 
 #include "outlier/outlier.h"
 #include "pipeline/plan.h"
+#include "pipeline/top_plane.h"
 #include "rle/rle.h"
 
 /* ---- sections of a frame ---- */
@@ -108,6 +109,13 @@ static szgpu_status load_gaps(szg_decode_job *job) {
   return SZGPU_OK;
 }
 
+/* A book without codes is complete in its way, but no frame has one. */
+static bool has_codes(const szg_codebook *book) {
+  for (uint32_t s = 0; s < book->symbol_count; s++)
+    if (book->lengths[s]) return true;
+  return false;
+}
+
 static szgpu_status load_linear_stream(szg_decode_job *job, uint64_t bit_count) {
   szg_reader *const reader = &job->reader;
   szg_linear_input *const stream = &job->linear_stream;
@@ -117,6 +125,7 @@ static szgpu_status load_linear_stream(szg_decode_job *job, uint64_t bit_count) 
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_CODEBOOK, true, 1, SZG_CODEBOOK_MAX_BYTES, &loaded));
   SZG_TRY(
       szg_codebook_read(loaded.bytes, loaded.byte_count, 2 * reader->frame.radius, job->plan.book));
+  SZG_REQUIRE(has_codes(job->plan.book), SZGPU_BAD_DATA);
   SZG_TRY(
       szg_reader_load(reader, SZG_SECTION_BITSTREAM, true, stream_bytes, stream_bytes, &loaded));
   unsigned const unused_bits = (unsigned)(stream_bytes * 8 - stream->bit_count);
@@ -128,10 +137,12 @@ static szgpu_status load_linear_stream(szg_decode_job *job, uint64_t bit_count) 
   return load_gaps(job);
 }
 
-/* What the decoder looks up; or all codes at once, from those that need nothing but the stream. */
+/* What the decoder looks up; or all codes at once, from those that take the stream as one. */
 static szgpu_status open_decoder(szg_decode_job *job) {
   job->codes = NULL;
-  if (job->decoder == SZGPU_DECODER_SELF_SYNC || job->decoder == SZGPU_DECODER_ALL_OFFSETS)
+  job->symbols = NULL;
+  if (job->decoder == SZGPU_DECODER_SELF_SYNC || job->decoder == SZGPU_DECODER_ALL_OFFSETS ||
+      job->decoder == SZGPU_DECODER_HIERARCHICAL)
     return szg_decode_whole_stream(job);
   if (job->decoder != SZGPU_DECODER_SERIAL) {
     szg_decode_table_build(job->plan.book, job->plan.table);
@@ -212,6 +223,22 @@ static szgpu_status apply_outliers(const szg_decode_job *job, uint64_t tile_inde
   return szg_outlier_apply(dtype, tile, &outliers, job->header->fill_bits, job->values);
 }
 
+/* The tile's values from its codes; part_codes: of the part's tiles, where there are not all of the
+ * frame's. */
+static szgpu_status restore_linear_tile(const szg_decode_job *job, uint64_t tile_index,
+                                        const szg_tile *tile, const uint16_t *part_codes,
+                                        uint64_t first_escape, szg_decode_worker *worker) {
+  const uint16_t *const codes = job->codes ? job->codes + tile->first_code : part_codes;
+  szg_tile placed = *tile;
+  if (szg_has_top_plane(job->header)) {
+    const uint8_t *const symbols = job->symbols ? job->symbols + tile->first_code : NULL;
+    szg_join_top_plane_tile(job, tile, codes, symbols, worker);
+    return SZGPU_OK;
+  }
+  placed.first_value -= job->first_value;
+  return restore_tile_of_codes(job, tile_index, &placed, codes, first_escape, &worker->tile);
+}
+
 static szgpu_status decode_part(void *job_pointer, uint64_t part_from_first, int worker_index) {
   const szg_decode_job *const job = job_pointer;
   uint64_t const part = job->first_tile / SZG_PART_TILES + part_from_first;
@@ -219,18 +246,16 @@ static szgpu_status decode_part(void *job_pointer, uint64_t part_from_first, int
   uint32_t const kind = job->reader.frame.kind;
   uint64_t const first_tile = part * SZG_PART_TILES;
   uint64_t const end_tile = szg_min_u64(first_tile + SZG_PART_TILES, job->end_tile);
-  if (kind == SZG_FRAME_LINEAR && !job->codes) SZG_TRY(decode_part_codes(job, part, worker));
+  bool const has_codes = job->codes || job->symbols;
+  if (kind == SZG_FRAME_LINEAR && !has_codes) SZG_TRY(decode_part_codes(job, part, worker));
   szg_part_start at = job->starts[part];
   for (uint64_t t = first_tile; t < end_tile; t++) {
     szg_tile tile = szg_tile_at(&job->grid, t);
     if (t >= job->first_tile) {
+      if (kind == SZG_FRAME_LINEAR)
+        SZG_TRY(restore_linear_tile(
+            job, t, &tile, worker->codes + (t - first_tile) * SZG_TILE_VALUES, at.escape, worker));
       tile.first_value -= job->first_value;
-      if (kind == SZG_FRAME_LINEAR) {
-        const uint16_t *const codes = job->codes
-                                          ? job->codes + tile.first_code
-                                          : worker->codes + (t - first_tile) * SZG_TILE_VALUES;
-        SZG_TRY(restore_tile_of_codes(job, t, &tile, codes, at.escape, &worker->tile));
-      }
       if (kind == SZG_FRAME_TILE)
         SZG_TRY(szg_restore_tile_of_words(job, t, &tile, at.stream, &worker->tile));
       SZG_TRY(apply_outliers(job, t, &tile, &at));

@@ -82,7 +82,9 @@ static szgpu_status check_stream(szgpu_ctx *ctx, const szg_frame_input_cuda *fra
 
 szgpu_status szg_frame_check_cuda(szgpu_ctx *ctx, const szg_header *header,
                                   const szg_frame_input_cuda *frame) {
-  if (frame->header.kind == SZG_FRAME_TILE || frame->header.kind == SZG_FRAME_PLANES)
+  uint32_t const kind = frame->header.kind;
+  bool const is_top_plane = kind == SZG_FRAME_LINEAR && szg_has_top_plane(header);
+  if (kind == SZG_FRAME_TILE || kind == SZG_FRAME_PLANES || is_top_plane)
     return SZGPU_OK; /* szg_open_frame_at did it */
   section_rule rules[SZG_SECTION_KIND_COUNT];
   int const rule_count = section_rules(header, frame, rules);
@@ -136,7 +138,7 @@ static szgpu_status place_tiles(const szg_frame_work_cuda *work) {
   const szg_device_section *const sections = frame->sections;
   const szg_places_cuda *const places = &work->plan->places;
   struct CUstream_st *const stream = work->device->stream;
-  SZG_TRY(szg_places_scan_cuda(places, &frame->grid, &work->counts, stream));
+  SZG_TRY(szg_places_scan_cuda(places, &frame->code_grid, &work->counts, stream));
   szg_frame_sums sums = {};
   sums.is_linear = frame->header.kind == SZG_FRAME_LINEAR;
   sums.has_gaps = work->header->has_gaps;
@@ -150,7 +152,7 @@ static szgpu_status place_tiles(const szg_frame_work_cuda *work) {
   sums.gaps = sections[SZG_SECTION_GAPS].byte_count;
   sums.sequence_codes = sections[SZG_SECTION_SEQUENCE_CODES].byte_count;
   sums.words = (const uint32_t *)(const void *)sections[SZG_SECTION_BITSTREAM].bytes;
-  SZG_TRY(szg_frame_sums_check_cuda(&sums, places->places + frame->grid.tile_count,
+  SZG_TRY(szg_frame_sums_check_cuda(&sums, places->places + frame->code_grid.tile_count,
                                     work->plan->bit_count, frame->verdict, stream));
   return szg_device_mark(work->device, "places");
 }
@@ -180,21 +182,26 @@ static szgpu_status decode_codes(const szg_frame_work_cuda *work) {
   input.places = plan->places.places;
   input.bit_count = plan->bit_count;
   szg_verdict *const verdict = frame->verdict;
+  uint16_t *const codes = (uint16_t *)plan->codes; /* of most decoders */
   switch (work->decoder) {
     case SZGPU_DECODER_CHUNKED:
-      SZG_TRY(szg_decode_chunked_cuda(plan->book, symbol_count, &frame->grid, &input, plan->codes,
+      SZG_TRY(szg_decode_chunked_cuda(plan->book, symbol_count, &frame->code_grid, &input, codes,
                                       verdict, stream));
       break;
     case SZGPU_DECODER_SELF_SYNC:
       SZG_TRY(szg_decode_self_sync_cuda(&plan->self_sync, plan->book, symbol_count, &input,
-                                        sizeof *plan->codes, plan->codes, verdict, stream));
+                                        szg_code_bytes_cuda(work->decoder, work->header),
+                                        plan->codes, verdict, stream));
       break;
     case SZGPU_DECODER_ALL_OFFSETS:
-      SZG_TRY(szg_decode_all_offsets_cuda(&plan->all_offsets, plan->book, &input, plan->codes,
-                                          verdict, stream));
+      SZG_TRY(szg_decode_all_offsets_cuda(&plan->all_offsets, plan->book, &input, codes, verdict,
+                                          stream));
+      break;
+    case SZGPU_DECODER_HIERARCHICAL:
+      SZG_TRY(szg_top_plane_decode_cuda(work, &input));
       break;
     default:
-      SZG_TRY(szg_decode_gap_cuda(&plan->gap_decoder, plan->book, symbol_count, &input, plan->codes,
+      SZG_TRY(szg_decode_gap_cuda(&plan->gap_decoder, plan->book, symbol_count, &input, codes,
                                   verdict, stream));
   }
   return szg_device_mark(work->device, "decode");
@@ -231,7 +238,7 @@ static szgpu_status restore_linear(const szg_frame_work_cuda *work,
   const szg_grid *const grid = &frame->grid;
   uint64_t const row_tiles = grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
   szg_restore_input_cuda input = {};
-  input.codes = work->plan->codes;
+  input.codes = (const uint16_t *)work->plan->codes;
   input.code_lengths = szg_decode_book_lengths_cuda(work->plan->book);
   input.counts = work->counts;
   input.places = work->plan->places.places;
@@ -331,6 +338,7 @@ szgpu_status szg_frame_restore_cuda(const szg_frame_work_cuda *work,
       SZG_TRY(szg_tile_frame_restore_cuda(work, rows));
       break;
     default:
+      if (szg_has_top_plane(work->header)) return szg_top_plane_restore_cuda(work, rows);
       SZG_TRY(restore_linear(work, rows));
   }
   return apply_outliers(work, rows);

@@ -18,6 +18,7 @@ typedef struct szg_decode_worker {
   szg_tile_work tile;
   uint16_t *codes;    /* linear layout: of a part's tiles */
   void *plane_values; /* lossless: of a tile, [SZG_TILE_VALUES] of SZG_PLANES_MOST bytes */
+  uint8_t *symbols;   /* lossless, linear layout: of a tile's highest plane, [SZG_TILE_VALUES] */
 } szg_decode_worker;
 
 typedef struct szg_decode_plan {
@@ -44,6 +45,7 @@ typedef struct szg_decode_job {
   szg_grid grid; /* of the frame */
   uint64_t first_tile, end_tile;
   uint64_t first_value; /* of the frame's values, the one that *values is */
+  uint64_t value_count; /* linear without loss: of those that *values gets */
   uint8_t *values;
   uint64_t wanted_values; /* of the frame: those that were asked for */
   szgpu_decoder decoder;
@@ -53,6 +55,8 @@ typedef struct szg_decode_job {
   szg_loaded tile_stream;
   szg_part_start *starts; /* [parts of the frame], in the ctx's buffer */
   uint16_t *codes;        /* of the whole frame, from decoders that take a stream as one; or NULL */
+  uint8_t *symbols;       /* the same from the one that gives bytes; or NULL */
+  const uint8_t *stored_planes; /* linear without loss: all but the highest; NULL: there is none */
   szg_decode_plan plan;
 } szg_decode_job;
 
@@ -70,8 +74,14 @@ static inline uint32_t szg_count_at(const szg_loaded *loaded, uint64_t i) {
 /* Whether the tile has exact or fill values, by its counts. */
 bool szg_has_outliers(const szg_decode_job *job, uint64_t tile_index);
 
-/* A linear frame's codes by the decoders that need the stream alone. */
+/* A linear frame's codes by the decoders that take the stream as one. */
 szgpu_status szg_decode_whole_stream(szg_decode_job *job) SZG_CHECKED;
+
+/* A linear frame without loss: value_count of its values, from job->first_value on; and those of
+ * them that are in a tile, whose codes are in one of the two. */
+szgpu_status szg_restore_top_plane(szg_decode_job *job, uint64_t value_count) SZG_CHECKED;
+void szg_join_top_plane_tile(const szg_decode_job *job, const szg_tile *tile, const uint16_t *codes,
+                             const uint8_t *symbols, szg_decode_worker *worker);
 
 /* A tile frame: its stream of word_count words with its codebook, and one of its tiles. */
 szgpu_status szg_load_tile_stream(szg_decode_job *job, uint64_t word_count) SZG_CHECKED;

@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <fenv.h>
+#include <string.h>
 
 #include "lossless/planes_core.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/top_plane.h"
 #include "quant/quant_core.h"
 
 static const char *const frame_kinds[] = {"linear", "constant", "raw", "tile", "planes"};
@@ -58,6 +60,12 @@ static void describe_planes(const szg_frame_header *header, szgpu_frame_info *in
     info->planes[header->value_bytes - 1 - p] = letters[szg_plane_mode(header->plane_modes, p)];
 }
 
+/* The highest plane coded, all others stored. */
+static void describe_top_plane(szgpu_dtype dtype, szgpu_frame_info *info) {
+  memset(info->planes, 's', szg_dtype_bytes(dtype));
+  info->planes[0] = 'c';
+}
+
 static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint64_t offset,
                                   szgpu_frame_info *info) {
   szg_frame_header header;
@@ -77,6 +85,8 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
                           : 0,
   };
   describe_planes(&header, info);
+  if (header.kind == SZG_FRAME_LINEAR && szg_has_top_plane(&opened->header))
+    describe_top_plane(opened->header.shape.dtype, info);
   offset += szg_frame_header_bytes(header.section_count);
   for (uint32_t i = 0; i < header.section_count; i++) {
     const szg_section *const section = &header.sections[i];

@@ -4,6 +4,7 @@
 #include "core/bytes.h"
 #include "lossless/planes.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/top_plane.h"
 #include "rle/rle.h"
 
 szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_opened *opened) {
@@ -106,7 +107,8 @@ static bool has_planes_sections(const szg_planes_layout *layout, uint64_t value_
 
 static szgpu_status check_planes_frame(const szg_opened *opened, const szg_frame_header *header) {
   bool const may_be = opened->header.mode == SZGPU_MODE_LOSSLESS || opened->header.has_planes;
-  SZG_REQUIRE(may_be && header->axes == 0, SZGPU_BAD_DATA);
+  SZG_REQUIRE(may_be && opened->header.layout == SZGPU_LAYOUT_TILE, SZGPU_BAD_DATA);
+  SZG_REQUIRE(header->axes == 0, SZGPU_BAD_DATA);
   szgpu_dtype const dtype = opened->header.shape.dtype;
   uint64_t const frame_bytes = header->value_count * szg_dtype_bytes(dtype);
   szg_planes_layout const layout = {header->value_bytes, header->plane_modes,
@@ -120,6 +122,42 @@ static szgpu_status check_planes_frame(const szg_opened *opened, const szg_frame
   return SZGPU_OK;
 }
 
+/* The sections of a linear frame without loss. The words of the stream say how many subsequences
+ * and sequences there are, whatever the last of them holds. */
+static bool has_top_plane_sections(const szg_header *archive, const szg_frame_header *header) {
+  enum { BITSTREAM = 2, STREAM_SECTIONS = 3, GAP_SECTIONS = 2 }; /* places in the table, numbers */
+  uint64_t const values = header->value_count;
+  uint64_t const tiles = szg_planes_tile_count(values);
+  uint64_t const stored = szg_top_plane_stored_bytes(values, szg_dtype_bytes(archive->shape.dtype));
+  uint32_t const end_stream = STREAM_SECTIONS + (archive->has_gaps ? GAP_SECTIONS : 0);
+  if (header->section_count != end_stream + (stored ? 1 : 0)) return false;
+  uint64_t const least_words = 4 * szg_div_up(values, 32); /* a bit a code */
+  uint64_t const most_words = 4 * szg_div_up(values * SZG_MAX_CODE_BITS, 32);
+  uint64_t const bits = szg_min_u64(header->sections[BITSTREAM].raw_bytes, most_words) * 8;
+  uint64_t const gaps = szg_div_up(szg_subsequence_count(bits), 2);
+  uint64_t const sequence_codes = 2 * szg_sequence_count(bits);
+  section_rule const rules[] = {
+      {SZG_SECTION_CODEBOOK, 1, SZG_CODEBOOK_MAX_BYTES, 1},
+      {SZG_SECTION_TILE_SIZES, 2 * tiles, 2 * tiles, 1},
+      {SZG_SECTION_BITSTREAM, least_words, most_words, 4},
+      {SZG_SECTION_GAPS, gaps, gaps, 1},
+      {SZG_SECTION_SEQUENCE_CODES, sequence_codes, sequence_codes, 1},
+  };
+  section_rule const stored_rule = {SZG_SECTION_RAW, stored, stored, 1};
+  for (uint32_t i = 0; i < end_stream; i++)
+    if (!keeps_rule(&header->sections[i], &rules[i])) return false;
+  return !stored || keeps_rule(&header->sections[end_stream], &stored_rule);
+}
+
+static szgpu_status check_top_plane_frame(const szg_opened *opened,
+                                          const szg_frame_header *header) {
+  SZG_REQUIRE(header->axes == 0 && header->escape_bytes == 0, SZGPU_BAD_DATA);
+  SZG_REQUIRE(header->radius == SZG_TOP_PLANE_RADIUS, SZGPU_BAD_DATA);
+  SZG_REQUIRE(header->constant_bits == 0, SZGPU_BAD_DATA);
+  SZG_REQUIRE(has_top_plane_sections(&opened->header, header), SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
 szgpu_status szg_open_frame_at(const szg_opened *opened, uint64_t frame, const uint8_t *bytes,
                                uint64_t available_bytes, szg_frame_header *header) {
   SZG_TRY(szg_frame_header_read(bytes, szg_header_frame_bytes(opened->bytes, frame),
@@ -128,10 +166,11 @@ szgpu_status szg_open_frame_at(const szg_opened *opened, uint64_t frame, const u
   SZG_REQUIRE(header->index == frame && header->value_count == value_count, SZGPU_BAD_DATA);
   bool const has_loss = opened->header.mode != SZGPU_MODE_LOSSLESS;
   if (header->kind == SZG_FRAME_PLANES) return check_planes_frame(opened, header);
+  bool const is_linear = header->kind == SZG_FRAME_LINEAR, is_tile = header->kind == SZG_FRAME_TILE;
+  if (is_linear && szg_has_top_plane(&opened->header)) return check_top_plane_frame(opened, header);
   SZG_REQUIRE(has_loss || header->kind == SZG_FRAME_RAW, SZGPU_BAD_DATA);
   uint32_t const grid_axes = szg_grid_axes(&opened->grid);
   uint32_t const arithmetic = opened->header.arithmetic;
-  bool const is_linear = header->kind == SZG_FRAME_LINEAR, is_tile = header->kind == SZG_FRAME_TILE;
   if (is_linear || is_tile) {
     szgpu_layout const layout = is_tile ? SZGPU_LAYOUT_TILE : SZGPU_LAYOUT_LINEAR;
     SZG_REQUIRE(opened->header.layout == layout, SZGPU_BAD_DATA);

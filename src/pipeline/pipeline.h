@@ -22,6 +22,9 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, uint64_t frame_rows, const szg_bound_plan *bound);
 
+/* The grid of a frame that is row_count rows of the field. */
+szg_grid szg_call_grid(const szgpu_params *params, const szg_grid *grid, uint64_t row_count);
+
 /* What szg_compress_cpu may take besides field and archive, the outliers' worst case included. */
 szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
                                      const szgpu_shape *shape, const szg_grid *grid,

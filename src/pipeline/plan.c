@@ -12,7 +12,6 @@ static void carve_linear(szg_arena *arena, const szg_plan_request *request,
                          szg_compress_plan *plan) {
   uint64_t const tile_count = request->frame_grid.tile_count;
   uint64_t const most_bits = request->frame_grid.value_count * SZG_MAX_CODE_BITS;
-  plan->counts.escapes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
   plan->tile_bits = szg_arena_take(arena, tile_count, sizeof *plan->tile_bits);
   plan->runs = szg_arena_take(arena, szg_div_up(tile_count, SZG_PART_TILES), sizeof *plan->runs);
   plan->gaps = szg_arena_take(arena, szg_subsequence_count(most_bits), sizeof *plan->gaps);
@@ -48,7 +47,20 @@ static void carve_tile(szg_arena *arena, const szg_plan_request *request, szg_co
   }
 }
 
-/* What frames with a bound work on. */
+/* What frames with codes work on, but for lossless ones of the tile layout. */
+static void carve_coded(szg_arena *arena, const szg_plan_request *request,
+                        szg_compress_plan *plan) {
+  plan->book_bytes = szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
+  plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
+  plan->book_work = szg_arena_take(arena, 1, sizeof *plan->book_work);
+  plan->workers = szg_arena_take(arena, (uint64_t)request->thread_count, sizeof *plan->workers);
+  if (request->layout == SZGPU_LAYOUT_LINEAR)
+    carve_linear(arena, request, plan);
+  else
+    carve_tile(arena, request, plan);
+}
+
+/* What frames with a bound work on besides. */
 static void carve_bounded(szg_arena *arena, const szg_plan_request *request,
                           szg_compress_plan *plan) {
   uint64_t const tile_count = request->frame_grid.tile_count;
@@ -57,15 +69,9 @@ static void carve_bounded(szg_arena *arena, const szg_plan_request *request,
   plan->counts.exact_values = szg_arena_take(arena, tile_count, sizeof(uint16_t));
   plan->counts.fill_mask_bytes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
   plan->lists = szg_arena_take(arena, part_count, sizeof *plan->lists);
-  plan->book_bytes = szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
-  plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
-  plan->book_work = szg_arena_take(arena, 1, sizeof *plan->book_work);
   plan->choice_work = szg_arena_take(arena, 1, sizeof *plan->choice_work);
-  plan->workers = szg_arena_take(arena, (uint64_t)request->thread_count, sizeof *plan->workers);
   if (request->layout == SZGPU_LAYOUT_LINEAR)
-    carve_linear(arena, request, plan);
-  else
-    carve_tile(arena, request, plan);
+    plan->counts.escapes = szg_arena_take(arena, tile_count, sizeof(uint16_t));
 }
 
 void szg_compress_plan_carve(szg_arena *arena, const szg_plan_request *request,
@@ -74,6 +80,8 @@ void szg_compress_plan_carve(szg_arena *arena, const szg_plan_request *request,
   if (request->layout == SZGPU_LAYOUT_TILE)
     szg_planes_plan_carve(arena, request->frame_grid.value_count, request->thread_count,
                           &plan->planes);
+  bool const is_linear = request->layout == SZGPU_LAYOUT_LINEAR;
+  if (!request->is_lossless || is_linear) carve_coded(arena, request, plan);
   if (!request->is_lossless) carve_bounded(arena, request, plan);
 }
 

@@ -191,7 +191,7 @@ static szgpu_status finish(restoration *r, uint64_t verdict_bytes) {
     SZG_TRY(szg_device_mark(device, "field to host"));
   }
   SZG_TRY(szg_device_join(device, SZG_SIDE_CHECKS));
-  SZG_TRY(szg_device_copy(device, device->pinned, r->plan->verdicts, verdict_bytes));
+  SZG_TRY(szg_device_copy(device, r->plan->verdicts_back, r->plan->verdicts, verdict_bytes));
   SZG_TRY(szg_device_mark(device, "verdict"));
   return szg_device_wait(device, false);
 }
@@ -220,5 +220,5 @@ szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
     SZG_TRY(szg_report_done(threads, threads->done_values + wanted));
   }
   SZG_TRY(finish(&r, verdict_bytes));
-  return judge(call, (const szg_verdict *)(const void *)device->pinned);
+  return judge(call, plan->verdicts_back);
 }

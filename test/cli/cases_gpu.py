@@ -10,6 +10,9 @@ import numpy as np
 from harness import CUDA_DECODERS, MOST_DEVICE, NOTE, WHY, CliTest, wave
 
 BOUND = ["-m", "abs", "-e", "1e-3"]
+LINEAR = ["--layout", "linear"]
+LOSSLESS = ["-m", "lossless"]
+STREAM_DECODERS = ("chunked", "self-sync", "all-offsets")  # without a gap array
 
 
 class OnAGpu(CliTest):
@@ -59,6 +62,67 @@ class OnAGpu(CliTest):
                             self.succeed(*options, "-b", backend, "--decoder", decoder, "-o",
                                          "cuda", name)
                             self.assertEqual(self.read("cuda"), self.read("cpu"))
+
+    def test_decoders_without_a_gap_array(self):
+        name = self.archive("a_40x50x60.f32", "--frame", "8", *LINEAR, "--no-gap",
+                            dims=(40, 50, 60))
+        self.succeed("-xfq", "-b", "cpu", "-o", "cpu", name)
+        for decoder in ("auto", *STREAM_DECODERS):
+            with self.subTest(decoder):
+                self.succeed("-xfq", "-b", "cuda", "--decoder", decoder, "-o", "cuda", name)
+                self.assertEqual(self.read("cuda"), self.read("cpu"))
+        result = self.run_szgpu("-xfq", "-b", "cuda", "--decoder", "gap-array", "-o", "b", name)
+        self.assertEqual(result.code, 1, result)
+
+    def lossless_fields(self):
+        """Contents by names: weights of every type, and text."""
+        weights = np.random.default_rng(7).normal(0, 0.02, 200 * 300).astype("<f4")
+        upper = (weights.view("<u4") >> 16).astype("<u2")
+        values = {"f32": weights, "f64": weights.astype("<f8"), "bf16": upper,
+                  "f16": weights.astype("<f2"), "fp8": (upper >> 8).astype("u1")}
+        fields = {f"a_200x300.{dtype}": values[dtype].tobytes() for dtype in values}
+        fields["text"] = b"".join(b"%d little lines, " % i for i in range(9000))
+        for name, content in fields.items():
+            self.write(name, content)
+        return fields
+
+    def check_lossless(self, options, decoders):
+        """Archives are the CPU's, and every decoder of the GPU gives the files back."""
+        fields = self.lossless_fields()
+        archives = [name + ".szg" for name in fields]
+        made = []
+        for backend in ("cpu", "cuda"):
+            self.succeed("-zfq", *LOSSLESS, *options, "-b", backend, *fields)
+            made.append([self.read(name) for name in archives])
+        self.assertEqual(made[0], made[1])
+        for decoder in ("auto", *decoders):
+            for name in fields:
+                self.write(name, b"")
+            with self.subTest((options, decoder)):
+                self.succeed("-xfq", "-b", "cuda", "--decoder", decoder, *archives)
+                self.assertEqual({name: self.read(name) for name in fields}, fields)
+
+    def test_lossless_archives_are_those_of_the_cpu_and_come_back(self):
+        for more in ([], ["--frame", "64"], ["--zstd"]):
+            self.check_lossless(more, ())
+            self.check_lossless([*LINEAR, *more], ("gap-array", "hierarchical", *STREAM_DECODERS))
+            self.check_lossless([*LINEAR, "--no-gap", *more], STREAM_DECODERS)
+
+    def test_verify_by_every_decoder(self):
+        name = [field for field in self.lossless_fields() if field.endswith("bf16")][0]
+        for decoder in ("auto", "gap-array", "hierarchical", *STREAM_DECODERS):
+            self.succeed("-zVfq", *LOSSLESS, *LINEAR, "-b", "cuda", "--decoder", decoder, name)
+
+    def test_slabs_of_lossless_archives(self):
+        name = [field for field in self.lossless_fields() if field.endswith("bf16")][0]
+        content = self.read(name)
+        self.succeed("-zq", *LOSSLESS, *LINEAR, "--frame", "64", "-b", "cuda", name)
+        for decoder in ("auto", "gap-array", "hierarchical", *STREAM_DECODERS):
+            for first, end in ((0, 1), (7, 133), (199, 200)):
+                with self.subTest((decoder, first, end)):
+                    self.succeed("-xfq", "-b", "cuda", "--decoder", decoder, "--slab",
+                                 f"{first}:{end}", "-o", "slab", name + ".szg")
+                    self.assertEqual(self.read("slab"), content[600 * first:600 * end])
 
     def test_another_field_is_over_the_bound(self):
         name = self.archive()

@@ -127,6 +127,73 @@ class ThereAndBack(CliTest):
                             "which are not written as .npy; name another output with -o")
 
 
+class LinearLayout(CliTest):
+    """One stream of codes without loss: every decoder of the layout reads it."""
+
+    def check(self, name, content, *options):
+        for no_gap in ((), ("--no-gap",)):
+            decoders = CPU_LINEAR_DECODERS + (() if no_gap else ("hierarchical",))
+            self.succeed("-zqf", "-m", "lossless", *LINEAR, *no_gap, *options, name)
+            for decoder in decoders:
+                for threads in ("1", "3"):
+                    with self.subTest((decoder, no_gap, threads)):
+                        self.succeed("-xqf", "-o", "back", "--decoder", decoder, "-j", threads,
+                                     name + ".szg")
+                        self.assertEqual(self.read("back"), content)
+                self.succeed("-zqVf", "-m", "lossless", *LINEAR, *no_gap, *options, "--decoder",
+                             decoder, name)
+        return self.succeed_json("-l", name + ".szg")
+
+    def test_every_type(self):
+        content = weights(4000).tobytes()
+        for dtype, width in TYPES.items():
+            self.write(f"a.{dtype}", content)
+            told = self.check(f"a.{dtype}", content)
+            self.assertEqual((told["dtype"], told["dims"], told["mode"], told["layout"]),
+                             (dtype, [8000 // width], "lossless", "linear"))
+
+    def test_options_that_it_has_use_for(self):
+        self.write("a_80x50.bf16", weights(4000).tobytes())
+        for options in (("--zstd",), ("--frame", "64")):
+            self.check("a_80x50.bf16", weights(4000).tobytes(), *options)
+
+    def test_slabs(self):
+        self.write("a_80x50.bf16", weights(4000).tobytes())
+        self.succeed("-zq", "-m", "lossless", *LINEAR, "a_80x50.bf16")
+        for decoder in (*CPU_LINEAR_DECODERS, "hierarchical"):
+            self.succeed("-xqf", "--slab", "7:30", "-o", "slab", "--decoder", decoder,
+                         "a_80x50.bf16.szg")
+            self.assertEqual(self.read("slab"), weights(4000)[350:1500].tobytes(), decoder)
+
+    def test_any_file_and_npy_files(self):
+        text = b"the quick brown fox\n" * 300
+        self.write("text", text)
+        self.assertEqual(self.check("text", text)["dtype"], "u8")
+        np.save(self.path("a.npy"), wave(30, 20))
+        content = self.read("a.npy")
+        self.check("a.npy", content[-2400:], "-o", "a.npy.szg")
+        self.succeed("-xqf", "-o", "b.npy", "a.npy.szg")
+        self.assertEqual(self.read("b.npy"), content)
+
+    def test_a_listing(self):
+        self.write("a.bf16", weights(4000).tobytes())
+        self.succeed("-zq", "-m", "lossless", *LINEAR, "a.bf16")
+        out = self.succeed("-l", "a.bf16.szg").out
+        self.assertRegex(out, r"\Aa\.bf16\.szg\n  field    bf16 4000\n  size     [^\n]+\n"
+                         r"  bound    lossless: every bit comes back\n"
+                         r"  format   version 4, linear layout, 1 frame of 4000 rows\n"
+                         r"  decoders auto serial table gap-array chunked self-sync all-offsets "
+                         r"hierarchical\n  frame 0: rows 0:4000, linear cs, [0-9]+ bytes\n"
+                         r"    codebook +stored +[0-9]+ of +[0-9]+ bytes at [0-9]+\n")
+        told = self.succeed_json("-l", "a.bf16.szg")
+        self.assertEqual((told["has_gaps"], told["format_version"]), (True, 4))
+        frame = told["frame_list"][0]
+        self.assertEqual((frame["kind"], frame["planes"], frame["axes"]), ("linear", "cs", ""))
+        self.assertEqual([section["name"] for section in frame["sections"]],
+                         ["codebook", "tile sizes", "bitstream", "gap array", "sequence codes",
+                          "raw values"])
+
+
 class Reports(CliTest):
     def setUp(self):
         super().setUp()
@@ -190,7 +257,6 @@ class Refusals(CliTest):
         for options, sentence in (
                 (["-e", "1e-3"], "-e has no use with -m lossless; leave one of them out"),
                 (["--fill", "1e20"], "--fill has no use with -m lossless; leave one of them out"),
-                (LINEAR, "--layout linear has no lossless mode; leave --layout or -m lossless out"),
                 (["--no-gap"],
                  "--no-gap is for the linear layout; add --layout linear or leave it out")):
             with self.subTest(options):
@@ -226,6 +292,11 @@ class Refusals(CliTest):
                          "two out")
         self.refused("-V", "-e", "1", "--decoder", "self-sync", sentence="--decoder self-sync does "
                      "not read such archives, so --verify cannot use it; leave one of the two out")
+        for options in (("-e", "1"), ("-e", "1", *LINEAR), ("-m", "lossless"),
+                        ("-m", "lossless", *LINEAR, "--no-gap")):
+            self.refused("-V", *options, "--decoder", "hierarchical", sentence="--decoder "
+                         "hierarchical does not read such archives, so --verify cannot use it; "
+                         "leave one of the two out")
 
 
 class Decoders(CliTest):
@@ -255,7 +326,7 @@ class Decoders(CliTest):
 
     def test_one_that_does_not_read_it_is_refused(self):
         name = self.archive()
-        for decoder in ("self-sync", "all-offsets"):
+        for decoder in ("self-sync", "all-offsets", "hierarchical"):
             self.assert_refused(["-x", "-o", "b", "--decoder", decoder, name], 1, f"{name}: is not "
                                 f"read by --decoder {decoder}; choose from auto serial table, or "
                                 "leave it out")

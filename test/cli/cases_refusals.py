@@ -71,7 +71,7 @@ class Values(CliTest):
     def test_an_unknown_decoder(self):
         self.refused("-e", "1e-3", "--decoder=x",
                      sentence="--decoder x is not known; choose from auto serial table "
-                     "gap-array chunked self-sync all-offsets")
+                     "gap-array chunked self-sync all-offsets hierarchical")
 
     def test_threads_out_of_range(self):
         for text in ("-1", "x", "5000", "18446744073709551616"):
@@ -102,23 +102,6 @@ class Values(CliTest):
                      sentence=f"-e 0 is not a finite number above zero; {BOUND_HELP}")
 
 
-class Features(CliTest):
-    """What this version does not have."""
-
-    def test_a_decoder_that_no_archive_is_for(self):
-        name = self.field()
-        self.assert_refused(["-z", "-e", "1e-3", "--decoder", "hierarchical", name], 1,
-                            f"{name}: --decoder hierarchical reads streams with side data of their "
-                            "own, which no archive has; choose another (bench_decoders compares "
-                            "it with the others)")
-
-    def test_hdf5_has_not_landed(self):
-        self.write("a.h5", b"\x89HDF\r\n\x1a\n")
-        self.assert_refused(["-z", "-e", "1e-3", "a.h5"], 1,
-                            "a.h5: is an HDF5 file, and reading those has not landed in this "
-                            "version yet; save the field as .npy")
-
-
 class Usage(CliTest):
     def test_no_mode(self):
         name = self.field()
@@ -132,7 +115,7 @@ class Usage(CliTest):
 
     def test_two_modes(self):
         name = self.field()
-        sentence = f"{name}: -z, -x and -l cannot be used together; give one of them"
+        sentence = f"{name}: -z, -x, -l and --h5-args cannot be used together; give one of them"
         self.assert_refused(["-z", "-x", name], 1, sentence)
         self.assert_refused(["-xl", name], 1, sentence)
 
@@ -267,7 +250,7 @@ class Archives(CliTest):
 
     def test_an_archive_of_a_newer_version(self):
         content = bytearray(self.read(self.archive()))
-        content[8:12] = struct.pack("<I", 4)
+        content[8:12] = struct.pack("<I", 5)
         self.refused(bytes(content), "the archive was written by a newer format version; read it "
                      "with a newer szgpu")
 

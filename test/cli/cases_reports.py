@@ -55,19 +55,19 @@ class Lines(CliTest):
 
     def test_the_version(self):
         result = self.succeed("--version")
-        self.assertRegex(result.out, r"\Aszgpu [0-9]+\.[0-9]+\.[0-9]+\nCUDA: (yes|no)\n\Z")
+        self.assertRegex(result.out, r"\Aszgpu [0-9]+\.[0-9]+\.[0-9]+\nCUDA: (yes|no)\nHDF5: (yes|no)\n\Z")
 
     def test_the_help_fits_a_terminal_and_names_every_option(self):
         text = self.succeed("--help").out
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
-        self.assertLessEqual(text.count("\n"), 56)
+        self.assertLessEqual(text.count("\n"), 58)
         for option in ("-z", "-x", "-l", "-e", "-m", "-d", "-t", "-b", "-j", "-o", "-f", "-q", "-v",
                        "-V", "--verify", "--compare", "--slab", "--frame", "--zstd", "--fill",
-                       "--decoder", "--device", "--layout", "--no-gap", "--json", "--help",
-                       "--version"):
+                       "--decoder", "--device", "--layout", "--no-gap", "--h5-args", "--json",
+                       "--help", "--version"):
             self.assertRegex(text, rf"(?<![\w-]){option}\b")
         for decoder in ("auto", "serial", "table", "gap-array", "chunked", "self-sync",
-                        "all-offsets"):
+                        "all-offsets", "hierarchical"):
             self.assertRegex(text, rf"\n +{decoder} +[^\n]+\n")
         self.assertEqual(self.succeed("-h").out, text)
 

@@ -4,9 +4,9 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_cli.py PATH/TO/szgpu [a unittest selection, such as cases_files.Npy -v]
 
-Needs numpy. Makes its own fields in temporary folders; passes as root and as any other user. No
-test sees a GPU but those of cases_gpu, which run when asked for by name. Where every test was
-skipped, the exit code is 77.
+Needs numpy; cases_hdf5 also h5py and netCDF4. Makes its own fields in temporary folders; passes as
+root and as any other user. No test sees a GPU but those of cases_gpu, which run when asked for by
+name. Where every test was skipped, the exit code is 77.
 """
 import os
 import sys
@@ -14,7 +14,7 @@ import unittest
 
 import harness
 
-CASES = ["cases_cuda", "cases_files", "cases_lossless", "cases_npy", "cases_outputs",
+CASES = ["cases_cuda", "cases_files", "cases_hdf5", "cases_lossless", "cases_npy", "cases_outputs",
          "cases_refusals", "cases_reports"]
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+/* caller_hdf5.c - finds the libhdf5 that called, by the address it is called back to.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _GNU_SOURCE /* dladdr */
+
+#include "caller_hdf5.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "szgpu.h"
+
+typedef struct function_entry {
+  const char *name;
+  size_t member; /* its place in caller_hdf5 */
+  enum { FOR_CHUNKS, FOR_DATASETS, IF_THERE } need;
+} function_entry;
+
+static const function_entry functions[] = {
+#define CHUNK_ENTRY(name) {#name, offsetof(caller_hdf5, name), FOR_CHUNKS},
+#define DATASET_ENTRY(name) {#name, offsetof(caller_hdf5, name), FOR_DATASETS},
+    CALLER_HDF5_CHUNK_FUNCTIONS(CHUNK_ENTRY) CALLER_HDF5_DATASET_FUNCTIONS(DATASET_ENTRY){
+        "H5Eis_paused", offsetof(caller_hdf5, H5Eis_paused), IF_THERE},
+#undef CHUNK_ENTRY
+#undef DATASET_ENTRY
+};
+enum { FUNCTION_COUNT = sizeof functions / sizeof *functions };
+
+/* Those found so far. Only ever grows, so it is read without a lock, also after fork(). */
+static _Atomic(caller_hdf5 *) callers;
+
+/* Takes the functions from the library that lies at base, and from no other that it depends on. */
+static bool take_functions(void *library, const void *base, caller_hdf5 *caller) {
+  caller->has_all = true;
+  for (int i = 0; i < FUNCTION_COUNT; i++) {
+    void *const function = dlsym(library, functions[i].name);
+    Dl_info found;
+    if (function && dladdr(function, &found) && found.dli_fbase == base)
+      memcpy((char *)caller + functions[i].member, &function, sizeof function);
+    else if (functions[i].need == FOR_CHUNKS)
+      return false;
+    else if (functions[i].need == FOR_DATASETS)
+      caller->has_all = false;
+  }
+  unsigned major, minor, release;
+  if (caller->H5get_libversion(&major, &minor, &release) < 0) return false;
+  return major > 1 || (major == 1 && minor >= 10);
+}
+
+/* The library keeps the handle, so that it is not unloaded and another put in its place. */
+static bool open_library(const Dl_info *where, caller_hdf5 *caller) {
+  void *const library = dlopen(where->dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+  if (library) {
+    if (take_functions(library, where->dli_fbase, caller)) return true;
+    dlclose(library);
+  }
+  /* HDF5 may be linked statically to the program, whose name dlopen does not know. */
+  void *const program = dlopen(NULL, RTLD_LAZY);
+  if (!program) return false;
+  bool const is_program = take_functions(program, where->dli_fbase, caller);
+  dlclose(program);
+  return is_program;
+}
+
+caller_hdf5 *caller_hdf5_of(const void *return_address) {
+  Dl_info where;
+  if (!dladdr(return_address, &where)) return NULL;
+  for (caller_hdf5 *known = atomic_load(&callers); known; known = known->next)
+    if (known->base == where.dli_fbase) return known;
+  caller_hdf5 *const caller = calloc(1, sizeof *caller);
+  if (!caller) return NULL;
+  if (!open_library(&where, caller)) {
+    free(caller);
+    return NULL;
+  }
+  caller->base = where.dli_fbase;
+  caller->next = atomic_load(&callers);
+  while (!atomic_compare_exchange_weak(&callers, &caller->next, caller)) continue;
+  return caller;
+}
+
+/* HDF5's own error class is a variable, so there is one for szgpu. HDF5 drops it when it closes;
+ * opened again it may give the numbers to others. */
+static bool has_error_class(caller_hdf5 *caller) {
+  if (caller->error_class > 0 &&
+      (!caller->has_all || (caller->H5Iget_type(caller->error_class) == H5I_ERROR_CLASS &&
+                            caller->H5Iget_type(caller->error_major) == H5I_ERROR_MSG &&
+                            caller->H5Iget_type(caller->error_minor) == H5I_ERROR_MSG)))
+    return true;
+  caller->error_class = caller->H5Eregister_class("szgpu", "libh5zszgpu", szgpu_version());
+  if (caller->error_class <= 0) return false;
+  caller->error_major = caller->H5Ecreate_msg(caller->error_class, H5E_MAJOR, "Data filters");
+  caller->error_minor = caller->H5Ecreate_msg(caller->error_class, H5E_MINOR, "Filter szgpu");
+  return caller->error_major > 0 && caller->error_minor > 0;
+}
+
+void caller_hdf5_push(caller_hdf5 *caller, const char *file, const char *function, int line,
+                      const char *sentence) {
+  if (!has_error_class(caller)) return;
+  /* HDF5 2.0 pauses its stack while it runs a filter: what is pushed is lost, and what is there is
+   * cleared by a call that pauses it again. A stack of one's own is not paused, and may take the
+   * place of the other. */
+  bool is_paused = false;
+  if (caller->H5Eis_paused && caller->H5Eis_paused(H5E_DEFAULT, &is_paused) < 0) return;
+  hid_t const stack = is_paused ? caller->H5Ecreate_stack() : H5E_DEFAULT;
+  if (stack < 0) return;
+  caller->H5Epush2(stack, file, function, (unsigned)line, caller->error_class, caller->error_major,
+                   caller->error_minor, "%s", sentence);
+  if (is_paused) caller->H5Eset_current_stack(stack); /* which closes it */
+}

@@ -1,0 +1,245 @@
+/* chunk_codec.c - compresses and restores chunks with contexts that are kept between calls.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _POSIX_C_SOURCE 200809L /* getpid */
+
+#include "chunk_codec.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef SZGPU_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+/* What decides on a GPU: bytes in a microsecond on a CPU thread and by way of a GPU, what a call
+ * there takes besides, and what starting CUDA takes. docs/benchmarks.md has the measurements, and
+ * the library's SZGPU_BACKEND_AUTO the same figures. It judges each call by itself, though, so that
+ * no chunk would ever pay for CUDA's start; many chunks together do. */
+enum { CPU_BYTES_PER_US = 900, GPU_BYTES_PER_US = 6500, GPU_CALL_US = 500, GPU_START_US = 320000 };
+enum { GPU_LEAST_BYTES = 1 << 20 }; /* where a call there begins to be shorter than one thread's */
+
+typedef struct warm_codec {
+  szgpu_ctx *ctx;
+  szgpu_backend backend; /* CPU or CUDA */
+  int threads, device;
+  pid_t process; /* that made it */
+  void *room;    /* for archives: as large as one may become, of which few get to a part */
+  size_t room_bytes;
+} warm_codec;
+
+/* One of each backend waits for the next call, in [is_cuda]; a thread that finds none makes its
+ * own. Taken and put back without a lock, which a fork() could leave locked. The process's end
+ * frees them: by then CUDA's runtime may be gone. */
+static _Atomic(warm_codec *) kept[2];
+
+static _Atomic(pid_t) threaded_process;      /* that first used several threads; 0: none did */
+static atomic_bool is_gpu_given_up;          /* for SZGPU_BACKEND_AUTO */
+static atomic_uint_least64_t us_lost_on_cpu; /* by chunks that a started GPU had done faster */
+
+/* OpenMP's threads do not survive fork(), and a child that asks for several would wait for them. */
+static int usable_threads(int threads) {
+  if (threads == 1) return 1;
+  pid_t first = 0;
+  pid_t const own = getpid();
+  atomic_compare_exchange_strong(&threaded_process, &first, own);
+  return first == 0 || first == own ? threads : 1;
+}
+
+static void drop(warm_codec *codec) {
+  if (!codec) return;
+  /* CUDA does not survive fork() either: a child leaves its parent's context alone. */
+  if (codec->backend == SZGPU_BACKEND_CPU || codec->process == getpid()) szgpu_destroy(codec->ctx);
+  free(codec->room);
+  free(codec);
+}
+
+static void put_back(warm_codec *codec) {
+  drop(atomic_exchange(&kept[codec->backend == SZGPU_BACKEND_CUDA], codec));
+}
+
+static szgpu_status take(szgpu_backend backend, int device, int threads, warm_codec **taken) {
+  threads = usable_threads(threads);
+  warm_codec *const found = atomic_exchange(&kept[backend == SZGPU_BACKEND_CUDA], NULL);
+  if (found && found->threads == threads && found->device == device &&
+      (backend == SZGPU_BACKEND_CPU || found->process == getpid())) {
+    *taken = found;
+    return SZGPU_OK;
+  }
+  drop(found);
+  warm_codec *const made = calloc(1, sizeof *made);
+  if (!made) return SZGPU_OUT_OF_MEMORY;
+  *made =
+      (warm_codec){.backend = backend, .threads = threads, .device = device, .process = getpid()};
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = backend;
+  options.device = device;
+  options.threads = threads;
+  szgpu_status const status = szgpu_create(&made->ctx, &options);
+  if (status) {
+    free(made);
+    return status;
+  }
+  *taken = made;
+  return SZGPU_OK;
+}
+
+static void say(char *sentence, szgpu_status status, const szgpu_ctx *ctx) {
+  const char *const detail = szgpu_last_error(ctx);
+  const char *const text = szgpu_status_text(status);
+  if (*detail)
+    snprintf(sentence, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s (%s)", text, detail);
+  else
+    snprintf(sentence, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", text);
+}
+
+size_t chunk_field_bytes(const szgpu_shape *shape) {
+  size_t bytes = shape->dtype == SZGPU_F64 ? 8 : 4;
+  for (int axis = 0; axis < shape->ndim; axis++)
+    if (__builtin_mul_overflow(bytes, shape->dims[axis], &bytes)) return 0;
+  return bytes;
+}
+
+/* ---- Compressing ---- */
+
+int chunk_is_possible(int threads, const szgpu_params *params, const szgpu_shape *shape,
+                      char *sentence) {
+  warm_codec *codec = NULL;
+  szgpu_status status = take(SZGPU_BACKEND_CPU, 0, threads, &codec);
+  if (!status) status = szgpu_bounds(codec->ctx, params, shape, NULL, NULL);
+  if (status) say(sentence, status, codec ? codec->ctx : NULL);
+  if (codec) put_back(codec);
+  return !status;
+}
+
+/* The ranks of a machine share its GPUs out. */
+static szgpu_status find_device(const environment *settings, int *device) {
+  *device = settings->device;
+  if (settings->device >= 0) return SZGPU_OK;
+#ifdef SZGPU_CUDA
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count < 1) return SZGPU_NO_DEVICE;
+  *device = settings->local_rank % count;
+  return SZGPU_OK;
+#else
+  return SZGPU_UNSUPPORTED;
+#endif
+}
+
+static bool goes_to_gpu(const environment *settings, size_t field_bytes) {
+  if (settings->backend == SZGPU_BACKEND_CPU || field_bytes < GPU_LEAST_BYTES) return false;
+  if (settings->backend == SZGPU_BACKEND_CUDA) return true;
+  if (!szgpu_has_cuda() || atomic_load(&is_gpu_given_up)) return false;
+  uint64_t const cpu_us = field_bytes / (CPU_BYTES_PER_US * (uint64_t)settings->threads);
+  uint64_t const gpu_us = field_bytes / GPU_BYTES_PER_US + GPU_CALL_US;
+  if (gpu_us >= cpu_us) return false;
+  return atomic_fetch_add(&us_lost_on_cpu, cpu_us - gpu_us) + cpu_us - gpu_us >= GPU_START_US;
+}
+
+/* Into the codec's room. */
+static szgpu_status compress_there(warm_codec *codec, const szgpu_params *params,
+                                   const szgpu_shape *shape, const void *field,
+                                   size_t *archive_bytes) {
+  size_t capacity;
+  szgpu_status const status = szgpu_bounds(codec->ctx, params, shape, NULL, &capacity);
+  if (status) return status;
+  if (codec->room_bytes < capacity) {
+    free(codec->room);
+    codec->room = malloc(capacity);
+    codec->room_bytes = codec->room ? capacity : 0;
+    if (!codec->room) return SZGPU_OUT_OF_MEMORY;
+  }
+  return szgpu_compress(codec->ctx, params, shape, field, codec->room, capacity, archive_bytes);
+}
+
+/* HDF5 gets what the archive takes: a collective write holds all chunks of a rank at once, and the
+ * room stays in memory where HDF5's would be new to it for each chunk. Copying costs less. */
+static szgpu_status compress_on(szgpu_backend backend, int device, const caller_hdf5 *caller,
+                                const environment *settings, const szgpu_params *params,
+                                const szgpu_shape *shape, const void *field, void **archive,
+                                size_t *archive_bytes, char *sentence) {
+  warm_codec *codec = NULL;
+  *archive = NULL;
+  szgpu_status status = take(backend, device, settings->threads, &codec);
+  if (!status) status = compress_there(codec, params, shape, field, archive_bytes);
+  if (!status) {
+    *archive = caller->H5allocate_memory(*archive_bytes, 0);
+    if (*archive)
+      memcpy(*archive, codec->room, *archive_bytes);
+    else
+      status = SZGPU_OUT_OF_MEMORY;
+  }
+  if (status) say(sentence, status, codec ? codec->ctx : NULL);
+  if (codec && (status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR))
+    drop(codec);
+  else if (codec)
+    put_back(codec);
+  return status;
+}
+
+size_t chunk_compress(const caller_hdf5 *caller, const environment *settings,
+                      const szgpu_params *params, const szgpu_shape *shape, const void *field,
+                      void **archive, char *sentence) {
+  size_t archive_bytes = 0;
+  szgpu_status status;
+  if (goes_to_gpu(settings, chunk_field_bytes(shape))) {
+    int device;
+    status = find_device(settings, &device);
+    if (status)
+      say(sentence, status, NULL);
+    else
+      status = compress_on(SZGPU_BACKEND_CUDA, device, caller, settings, params, shape, field,
+                           archive, &archive_bytes, sentence);
+    if (!status) return archive_bytes;
+    if (settings->backend == SZGPU_BACKEND_CUDA) return 0;
+    if (status != SZGPU_OUT_OF_MEMORY) atomic_store(&is_gpu_given_up, true);
+  }
+  status = compress_on(SZGPU_BACKEND_CPU, 0, caller, settings, params, shape, field, archive,
+                       &archive_bytes, sentence);
+  return status ? 0 : archive_bytes;
+}
+
+/* ---- Restoring ---- */
+
+/* Before anything is allocated. */
+static bool is_as_stated(const void *archive, size_t archive_bytes, szgpu_dtype dtype,
+                         size_t field_bytes, char *sentence) {
+  szgpu_info info = {.struct_bytes = sizeof info};
+  szgpu_status const status = szgpu_inspect(archive, archive_bytes, &info);
+  if (status) {
+    say(sentence, status, NULL);
+    return false;
+  }
+  if (info.shape.dtype == dtype && info.field_bytes == field_bytes) return true;
+  snprintf(sentence, CHUNK_SENTENCE_BYTES,
+           "szgpu: chunk: its archive holds %llu bytes of type %d, not the %llu of type %d that "
+           "cd_values say",
+           (unsigned long long)info.field_bytes, (int)info.shape.dtype,
+           (unsigned long long)field_bytes, (int)dtype);
+  return false;
+}
+
+size_t chunk_restore(const caller_hdf5 *caller, int threads, const szgpu_shape *shape,
+                     size_t field_bytes, const void *archive, size_t archive_bytes, void **field,
+                     char *sentence) {
+  if (!is_as_stated(archive, archive_bytes, shape->dtype, field_bytes, sentence)) return 0;
+  warm_codec *codec = NULL;
+  szgpu_status status = take(SZGPU_BACKEND_CPU, 0, threads, &codec);
+  *field = NULL;
+  if (!status) {
+    *field = caller->H5allocate_memory(field_bytes, 0);
+    status = *field ? szgpu_decompress(codec->ctx, archive, archive_bytes, *field, field_bytes)
+                    : SZGPU_OUT_OF_MEMORY;
+  }
+  if (status) {
+    say(sentence, status, codec ? codec->ctx : NULL);
+    if (*field) caller->H5free_memory(*field);
+    *field = NULL;
+  }
+  if (codec) put_back(codec);
+  return status ? 0 : field_bytes;
+}

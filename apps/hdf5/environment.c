@@ -1,0 +1,75 @@
+/* environment.c - reads SZGPU_H5_*, and the local rank as MPI's launchers give it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "environment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEVICES = 1024 }; /* of a machine: more than there are, so that a slip is seen */
+
+/* A whole number of digits in least .. most. */
+static int read_number(const char *text, long least, long most, int *number) {
+  if (strspn(text, "0123456789") != strlen(text)) return 0;
+  errno = 0;
+  long const value = strtol(text, NULL, 10);
+  if (errno || value < least || value > most) return 0;
+  *number = (int)value;
+  return 1;
+}
+
+static const char *text_of(const char *name) {
+  const char *const text = getenv(name);
+  return text && *text ? text : NULL;
+}
+
+/* Open MPI, MVAPICH, Intel MPI, MPICH and Slurm, the launcher that is nearest to MPI first. What
+ * one of them says wrongly is not the user's, so the next is asked. */
+static int read_local_rank(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                                      "MV2_COMM_WORLD_LOCAL_RANK",
+                                      "MPI_LOCALRANKID",
+                                      "PMI_LOCAL_RANK",
+                                      "PALS_LOCAL_RANKID",
+                                      "SLURM_LOCALID"};
+  int rank = 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *const text = text_of(names[i]);
+    if (text && read_number(text, 0, 1 << 20, &rank)) return rank;
+  }
+  return 0;
+}
+
+static int read_backend(const char *text, szgpu_backend *backend) {
+  if (!strcmp(text, "cpu"))
+    *backend = SZGPU_BACKEND_CPU;
+  else if (!strcmp(text, "auto"))
+    *backend = SZGPU_BACKEND_AUTO;
+  else if (!strcmp(text, "cuda"))
+    *backend = SZGPU_BACKEND_CUDA;
+  else
+    return 0;
+  return 1;
+}
+
+const char *environment_read_threads(int *threads) {
+  const char *const text = text_of("SZGPU_H5_THREADS");
+  *threads = 1;
+  if (text && !read_number(text, 1, SZGPU_MAX_THREADS, threads))
+    return "SZGPU_H5_THREADS is not a number from 1 to 1024";
+  return NULL;
+}
+
+const char *environment_read(environment *settings) {
+  *settings = (environment){SZGPU_BACKEND_CPU, 1, -1, read_local_rank()};
+  const char *const backend = text_of("SZGPU_H5_BACKEND");
+  if (backend && !read_backend(backend, &settings->backend))
+    return "SZGPU_H5_BACKEND is not cpu, auto or cuda";
+  if (settings->backend == SZGPU_BACKEND_CUDA && !szgpu_has_cuda())
+    return "SZGPU_H5_BACKEND is cuda, which this build does not have";
+  const char *const device = text_of("SZGPU_H5_DEVICE");
+  if (device && !read_number(device, 0, MOST_DEVICES - 1, &settings->device))
+    return "SZGPU_H5_DEVICE is not the number of a GPU, 0 to 1023";
+  return environment_read_threads(&settings->threads);
+}

@@ -1,0 +1,34 @@
+/* options.h - the command line of szgpu_parallel as one struct.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_PARALLEL_OPTIONS_H
+#define SZGPU_PARALLEL_OPTIONS_H
+
+#include "blocks.h"
+#include "ranks.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum command { COMMAND_HELP, COMMAND_WRITE, COMMAND_READ };
+enum coding { CODING_ABS, CODING_LOSSLESS, CODING_RAW };
+
+/* Of a field, so that its bytes can be counted in 64 bits; and of a run. */
+enum { MOST_DIM = 1 << 20, MOST_STEPS = 10000 };
+
+struct options {
+  enum command command;
+  const char *path;
+  uint64_t dims[FIELD_DIMS], chunk[FIELD_DIMS]; /* slowest axis first */
+  enum coding coding;
+  double bound;
+  uint64_t steps;
+  bool is_unaligned, has_hole, is_forced;
+};
+
+extern const char options_help[];
+
+/* Every rank reads the same command line, so each comes to the same options or the same fault. */
+void options_read(int argc, char **argv, struct options *options, struct fault *fault);
+
+#endif

@@ -1,0 +1,265 @@
+/* hdf5_dataset.c - reads one dataset of an HDF5 file, which a netCDF-4 file is too.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "hdf5_dataset.h"
+
+#include "hdf5_names.h"
+#include "values.h"
+
+#include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(hid_t) <= sizeof(int64_t), "struct dataset holds ids of HDF5");
+
+struct sentence {
+  char text[256];
+};
+
+bool hdf5_is_built_in(void) { return true; }
+
+static herr_t keep_text(unsigned depth, const H5E_error2_t *error, void *user) {
+  struct sentence *const sentence = user;
+  (void)depth;
+  snprintf(sentence->text, sizeof sentence->text, "%s", error->desc ? error->desc : "");
+  return 1; /* enough */
+}
+
+/* What HDF5 says of the call that has just failed, where it went wrong. */
+static struct sentence last_failure(void) {
+  struct sentence sentence = {"HDF5 does not say why"};
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_text, &sentence);
+  return sentence;
+}
+
+/* A call that looks for something and does not find it is no failure of ours to print. */
+static void silence(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+
+static int open_file(const struct report *report, const struct input *input, const char *file,
+                     int64_t *file_id) {
+  silence();
+  *file_id = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (*file_id >= 0) return CODE_OK;
+  struct sentence const reason = last_failure();
+  *file_id = 0;
+  return report_failure(report, CODE_IO, input->name,
+                        "cannot be read, HDF5 says: %s; check %s with h5ls -r", reason.text, file);
+}
+
+/* Each link on the way, because HDF5 takes a missing one before the last for an error. */
+static bool has_link(hid_t file, const char *path) {
+  char *const part = strdup(path);
+  bool is_there = part != NULL;
+  for (char *at = part; is_there && *at;) {
+    at += strspn(at, "/");
+    at += strcspn(at, "/");
+    char const after = *at;
+    *at = '\0';
+    is_there = strspn(part, "/") == strlen(part) || H5Lexists(file, part, H5P_DEFAULT) > 0;
+    *at = after;
+  }
+  free(part);
+  return is_there;
+}
+
+static int refuse_missing(const struct report *report, const struct input *input, hid_t file) {
+  struct dataset_names const names = hdf5_names(file, input->file, "");
+  if (names.count == 0)
+    return report_failure(report, CODE_USAGE, input->name,
+                          "is not in the file, which has no dataset of f32 or f64 values; name "
+                          "another file");
+  return report_failure(report, CODE_USAGE, input->name, "is not in the file; choose from %s",
+                        names.text);
+}
+
+static int refuse_group(const struct report *report, const struct input *input, hid_t group) {
+  struct dataset_names const names = hdf5_names(group, input->file, input->dataset);
+  if (names.count == 0)
+    return report_failure(report, CODE_USAGE, input->name,
+                          "is a group without datasets of f32 or f64 values; name another");
+  return report_failure(report, CODE_USAGE, input->name, "is a group; choose from %s", names.text);
+}
+
+static int open_dataset(const struct report *report, const struct input *input,
+                        struct dataset *dataset) {
+  hid_t const file = dataset->file_id;
+  const char *path = input->dataset[0] ? input->dataset : "/";
+  hid_t const object = H5Oopen(file, path, H5P_DEFAULT);
+  if (object < 0) {
+    struct sentence const reason = last_failure();
+    if (!has_link(file, path)) return refuse_missing(report, input, file);
+    return report_failure(report, CODE_IO, input->name,
+                          "cannot be opened, HDF5 says: %s; check %s with h5ls -r", reason.text,
+                          input->file);
+  }
+  H5I_type_t const kind = H5Iget_type(object);
+  if (kind == H5I_DATASET) {
+    dataset->id = object;
+    return CODE_OK;
+  }
+  int const code = kind == H5I_GROUP ? refuse_group(report, input, object)
+                                     : report_failure(report, CODE_USAGE, input->name,
+                                                      "is a type, not a dataset; name a dataset");
+  H5Oclose(object);
+  return code;
+}
+
+static const char *words_for_class(H5T_class_t class) {
+  switch (class) {
+    case H5T_INTEGER:
+      return "integers";
+    case H5T_FLOAT:
+      return "floats of another size";
+    case H5T_COMPOUND:
+      return "records or complex numbers";
+    case H5T_STRING:
+      return "text";
+    case H5T_ENUM:
+      return "an enumeration";
+    case H5T_ARRAY:
+    case H5T_VLEN:
+      return "arrays";
+    default:
+      return "values that are not numbers";
+  }
+}
+
+static int read_type(const struct report *report, const struct input *input,
+                     struct dataset *dataset) {
+  if (hdf5_dtype(dataset->id, &dataset->shape.dtype)) return CODE_OK;
+  hid_t const type = H5Dget_type(dataset->id);
+  H5T_class_t const class = H5Tget_class(type);
+  H5Tclose(type);
+  return report_failure(report, CODE_USAGE, input->name,
+                        "holds %s, not floats of 4 or 8 bytes; convert them with numpy's astype",
+                        words_for_class(class));
+}
+
+/* Of more than four dims those that are 1 are dropped, slowest first, until four are left. */
+static const char *take_dims(const hsize_t *dims, int rank, szgpu_shape *shape) {
+  int surplus = rank > MAX_DIMS ? rank - MAX_DIMS : 0;
+  shape->ndim = 0;
+  for (int axis = 0; axis < rank; axis++) {
+    if (dims[axis] == 0) return "has no values; there is nothing to compress";
+    if (dims[axis] == 1 && surplus > 0) {
+      surplus--;
+      continue;
+    }
+    if (shape->ndim == MAX_DIMS)
+      return "has more than 4 dims that are not 1; save it with fewer, joined by numpy's reshape";
+    shape->dims[shape->ndim++] = dims[axis];
+  }
+  if (shape->ndim == 0) shape->dims[shape->ndim++] = 1; /* a single value */
+  uint64_t byte_count;
+  return shape_bytes(shape, &byte_count) ? NULL : "has dims that are over 64 bits; write it again";
+}
+
+static int read_shape(const struct report *report, const struct input *input,
+                      struct dataset *dataset) {
+  hsize_t dims[H5S_MAX_RANK];
+  hid_t const space = H5Dget_space(dataset->id);
+  bool const is_null = H5Sget_simple_extent_type(space) == H5S_NULL;
+  int const rank = is_null ? 0 : H5Sget_simple_extent_dims(space, dims, NULL);
+  H5Sclose(space);
+  const char *fault = is_null    ? "has no values; there is nothing to compress"
+                      : rank < 0 ? "has no shape; check the file with h5ls -r"
+                                 : take_dims(dims, rank, &dataset->shape);
+  return fault ? report_failure(report, CODE_USAGE, input->name, "%s", fault) : CODE_OK;
+}
+
+/* netCDF's and xarray's, if it is one value of the dataset's type. */
+static bool read_fill_attribute(struct dataset *dataset) {
+  if (H5Aexists(dataset->id, "_FillValue") <= 0) return false;
+  hid_t const attribute = H5Aopen(dataset->id, "_FillValue", H5P_DEFAULT);
+  if (attribute < 0) return false;
+  hid_t const type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+  szgpu_dtype dtype = SZGPU_U8;
+  bool const is_of_type = hdf5_dtype_of_type(type, &dtype) && dtype == dataset->shape.dtype;
+  dataset->has_fill = is_of_type && H5Sget_simple_extent_npoints(space) == 1 &&
+                      H5Aread(attribute, H5T_NATIVE_DOUBLE, &dataset->fill) >= 0;
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Aclose(attribute);
+  return dataset->has_fill;
+}
+
+static void read_fill(struct dataset *dataset) {
+  if (read_fill_attribute(dataset)) {
+    dataset->fill_origin = "_FillValue";
+    return;
+  }
+  H5D_fill_value_t kind;
+  hid_t const properties = H5Dget_create_plist(dataset->id);
+  dataset->has_fill = H5Pfill_value_defined(properties, &kind) >= 0 &&
+                      kind == H5D_FILL_VALUE_USER_DEFINED &&
+                      H5Pget_fill_value(properties, H5T_NATIVE_DOUBLE, &dataset->fill) >= 0;
+  H5Pclose(properties);
+  if (dataset->has_fill) dataset->fill_origin = "HDF5's fill value";
+}
+
+int hdf5_open(const struct report *report, const struct input *input, struct dataset *dataset) {
+  *dataset = (struct dataset)DATASET_NONE;
+  int code = open_file(report, input, input->file, &dataset->file_id);
+  if (code == CODE_OK) code = open_dataset(report, input, dataset);
+  if (code == CODE_OK) code = read_type(report, input, dataset);
+  if (code == CODE_OK) code = read_shape(report, input, dataset);
+  if (code == CODE_OK) read_fill(dataset);
+  if (code != CODE_OK) hdf5_close(dataset);
+  return code;
+}
+
+/* The first filter of the dataset for which there is no plugin; false: they are all there. */
+static bool find_missing_filter(hid_t dataset, struct sentence *filter) {
+  bool is_missing = false;
+  hid_t const properties = H5Dget_create_plist(dataset);
+  int const filter_count = H5Pget_nfilters(properties);
+  for (int i = 0; i < filter_count && !is_missing; i++) {
+    char name[128] = "";
+    unsigned flags, settings;
+    size_t value_count = 0;
+    H5Z_filter_t const id = H5Pget_filter2(properties, (unsigned)i, &flags, &value_count, NULL,
+                                           sizeof name, name, &settings);
+    is_missing = id >= 0 && H5Zfilter_avail(id) <= 0;
+    if (is_missing)
+      snprintf(filter->text, sizeof filter->text, "%d%s%.128s%s", (int)id, name[0] ? " (" : "",
+               name, name[0] ? ")" : "");
+  }
+  H5Pclose(properties);
+  return is_missing;
+}
+
+int hdf5_read(const struct report *report, const struct input *input, const struct dataset *dataset,
+              void *values) {
+  bool const is_f32 = dataset->shape.dtype == SZGPU_F32;
+  hid_t const type = is_f32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  if (H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) return CODE_OK;
+  struct sentence const reason = last_failure();
+  struct sentence filter;
+  if (find_missing_filter(dataset->id, &filter))
+    return report_failure(report, CODE_IO, input->name,
+                          "needs the filter %s, HDF5 says: %s; put its plugin's folder into "
+                          "HDF5_PLUGIN_PATH",
+                          filter.text, reason.text);
+  return report_failure(report, CODE_IO, input->name,
+                        "cannot be read, HDF5 says: %s; check the file with h5dump", reason.text);
+}
+
+void hdf5_close(struct dataset *dataset) {
+  if (dataset->id > 0) H5Dclose(dataset->id);
+  if (dataset->file_id > 0) H5Fclose(dataset->file_id);
+  dataset->id = dataset->file_id = 0;
+}
+
+int hdf5_refuse_file(const struct report *report, const struct input *input) {
+  int64_t file_id;
+  int const code = open_file(report, input, input->name, &file_id);
+  if (code != CODE_OK) return code;
+  struct dataset_names const names = hdf5_names(file_id, input->name, "");
+  H5Fclose(file_id);
+  if (names.count == 0)
+    return report_failure(report, CODE_USAGE, input->name,
+                          "has no dataset of f32 or f64 values; there is nothing to compress");
+  return report_failure(report, CODE_USAGE, input->name, "is an HDF5 file; name %s: %s",
+                        names.count == 1 ? "its dataset" : "one of its datasets", names.text);
+}

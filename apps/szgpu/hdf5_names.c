@@ -1,0 +1,97 @@
+/* hdf5_names.c - the datasets of an HDF5 file that can be compressed, to choose from.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "hdf5_names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  SHOWN_NAMES = 5,
+  MOST_LINKS = 10000, /* looked at: a list of more helps nobody */
+  ROOM_FOR_REST = 40  /* characters of " and 10000 more (h5ls -r)" */
+};
+
+struct visit {
+  struct dataset_names names;
+  const char *file, *path;
+  int path_chars;
+  unsigned shown_count, link_count;
+};
+
+bool hdf5_dtype_of_type(hid_t type, szgpu_dtype *dtype) {
+  bool const is_f32 = H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0;
+  bool const is_f64 = H5Tequal(type, H5T_IEEE_F64LE) > 0 || H5Tequal(type, H5T_IEEE_F64BE) > 0;
+  if (is_f32 || is_f64) *dtype = is_f32 ? SZGPU_F32 : SZGPU_F64;
+  return is_f32 || is_f64;
+}
+
+bool hdf5_dtype(hid_t dataset, szgpu_dtype *dtype) {
+  hid_t const type = H5Dget_type(dataset);
+  bool const is_known = hdf5_dtype_of_type(type, dtype);
+  H5Tclose(type);
+  return is_known;
+}
+
+/* netCDF keeps a dimension without values of its own as a dataset, and says so in its NAME. */
+static bool is_bare_dimension(hid_t dataset) {
+  static const char beginning[] = "This is a netCDF dimension but not a netCDF variable";
+  char name[128] = "";
+  if (H5Aexists(dataset, "NAME") <= 0) return false;
+  hid_t const attribute = H5Aopen(dataset, "NAME", H5P_DEFAULT);
+  hid_t const type = H5Aget_type(attribute);
+  if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
+      H5Tget_size(type) < sizeof name && H5Aget_storage_size(attribute) < sizeof name)
+    H5Aread(attribute, type, name);
+  H5Tclose(type);
+  H5Aclose(attribute);
+  return strncmp(name, beginning, sizeof beginning - 1) == 0;
+}
+
+static bool can_be_compressed(hid_t object) {
+  szgpu_dtype dtype;
+  if (H5Iget_type(object) != H5I_DATASET || !hdf5_dtype(object, &dtype)) return false;
+  hid_t const space = H5Dget_space(object);
+  bool const has_values = H5Sget_simple_extent_npoints(space) > 0;
+  H5Sclose(space);
+  return has_values && !is_bare_dimension(object);
+}
+
+/* A name that does not fit is counted, not cut. */
+static void append(struct visit *visit, const char *name) {
+  size_t const used = strlen(visit->names.text);
+  size_t const room = sizeof visit->names.text - ROOM_FOR_REST - used;
+  visit->names.count++;
+  if (visit->shown_count == SHOWN_NAMES) return;
+  int const wanted =
+      snprintf(visit->names.text + used, room, "%s%s:%.*s/%s", visit->shown_count ? ", " : "",
+               visit->file, visit->path_chars, visit->path, name);
+  if (wanted >= 0 && (size_t)wanted < room)
+    visit->shown_count++;
+  else
+    visit->names.text[used] = '\0';
+}
+
+static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *link, void *user) {
+  struct visit *const visit = user;
+  if (visit->link_count++ == MOST_LINKS) return 1;
+  if (link->type != H5L_TYPE_HARD) return 0;
+  hid_t const object = H5Oopen(group, name, H5P_DEFAULT);
+  if (object < 0) return 0; /* damaged: the others may help all the same */
+  if (can_be_compressed(object)) append(visit, name);
+  H5Oclose(object);
+  return 0;
+}
+
+struct dataset_names hdf5_names(hid_t group, const char *file, const char *path) {
+  struct visit visit = {.file = file, .path = path, .path_chars = (int)strlen(path)};
+  while (visit.path_chars > 0 && path[visit.path_chars - 1] == '/') visit.path_chars--;
+  H5Lvisit(group, H5_INDEX_NAME, H5_ITER_INC, visit_link, &visit);
+  struct dataset_names *const names = &visit.names;
+  unsigned const rest = names->count - visit.shown_count;
+  size_t const used = strlen(names->text);
+  if (rest > 0)
+    snprintf(names->text + used, sizeof names->text - used,
+             used ? " and %u more (h5ls -r)" : "the %u that h5ls -r lists", rest);
+  return visit.names;
+}

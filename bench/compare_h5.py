@@ -1,0 +1,225 @@
+"""compare_h5.py - szgpu's HDF5 filter beside the SZ3 filter of hdf5plugin, and beside the library.
+
+SPDX-License-Identifier: BSD-3-Clause
+
+  python3 compare_h5.py --plugin DIR [--bench PATH] [--fields DIR] [--venv DIR] [--repeats 9]
+                        [--statistic min|median] [--only TEXT]
+
+DIR of --plugin holds libh5zszgpu.so. hdf5plugin and h5py come from PyPI into a virtual environment,
+made at the first call: python3 -m venv VENV && VENV/bin/pip install h5py hdf5plugin. No part of
+szgpu needs them. Both filters get the same values, the same chunks and the same absolute bound,
+rel * (max - min) over the values that are not fill; files are in memory (HDF5's core driver, no
+disk); one thread. Every repetition goes through both before the next begins, in turning order, so
+that a slow spell of the machine meets both; the median (or best) repetition counts. Writing ends
+when the dataset is closed; reading begins by opening it. Real fields are one chunk each, the larger
+field has chunks of 1, 4 and 16 MiB. With --bench, the path of bench_h5, the larger field also goes
+through that. Speeds are MB/s, 10^6 bytes of the field; they need an otherwise idle machine.
+"""
+import argparse
+import json
+import os
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from compare_cpu import FILL, MIB, RELS, label, large_field, machine, real_fields, table
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = ["numpy>=1.24", "h5py>=3.10", "hdf5plugin==7.1.0"]
+CHUNK_MIB = (1, 4, 16)
+
+
+def enter_venv(folder):
+    """Starts this script again under the venv's python; makes and fills it first if need be."""
+    python = os.path.join(folder, "bin", "python")
+    if os.path.realpath(sys.prefix) == os.path.realpath(folder):
+        return
+    if not os.path.exists(python):
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    probe = [python, "-c", "import h5py, hdf5plugin"]
+    if subprocess.run(probe, stderr=subprocess.DEVNULL).returncode != 0:
+        subprocess.run([python, "-m", "pip", "install", "-q"] + PACKAGES, check=True)
+    os.execv(python, [python] + sys.argv)
+
+
+# ---- filters: what create_dataset takes for a bound ----
+
+class Szgpu:
+    name = "szgpu"
+
+    def __init__(self, filter_id):
+        self.filter_id = filter_id
+
+    def arguments(self, bound):
+        low, high = struct.unpack("<II", struct.pack("<d", bound))
+        return {"compression": self.filter_id, "compression_opts": (1, 1, low, high)}
+
+
+class Sz3:
+    name = "SZ3"
+
+    def arguments(self, bound):
+        import hdf5plugin
+        return dict(hdf5plugin.SZ3(absolute=bound))
+
+
+# ---- measuring ----
+
+def cut(shape, itemsize, most_bytes):
+    """Chunk dims: the longest is halved, the slowest of several, until a chunk is small enough."""
+    dims, byte_count = list(shape), itemsize
+    for size in dims:
+        byte_count *= size
+    while byte_count > most_bytes:
+        longest = dims.index(max(dims))
+        dims[longest] //= 2
+        byte_count //= 2
+    return tuple(dims)
+
+
+def measure(one, field, bound, chunk):
+    """Seconds to write and to read, bytes in the file, what was read."""
+    import h5py
+    import numpy as np
+    values = field.values
+    fill = FILL if (values == values.dtype.type(FILL)).any() else None
+    restored = np.empty_like(values)
+    with h5py.File("compare_h5.h5", "w", driver="core", backing_store=False) as file:
+        dataset = file.create_dataset("field", values.shape, values.dtype, chunks=chunk,
+                                      fillvalue=fill, **one.arguments(bound))
+        start = time.perf_counter()
+        dataset.write_direct(values)
+        del dataset  # closes it, so that the chunk cache is written
+        middle = time.perf_counter()
+        dataset = file["field"]
+        dataset.read_direct(restored)
+        seconds = middle - start, time.perf_counter() - middle
+        stored_bytes = dataset.id.get_storage_size()
+        masks = {dataset.id.get_chunk_info(i).filter_mask
+                 for i in range(dataset.id.get_num_chunks())}
+        if masks != {0}:
+            sys.exit(f"compare_h5.py: {one.name} left chunks out: {masks}")
+    return seconds + (stored_bytes, restored)
+
+
+class Cell:
+    """What a filter did: ratio, MB/s both ways, whether the bound held."""
+
+    def __init__(self, field, bound, samples, statistic):
+        import numpy as np
+        best = min if statistic == "min" else statistics.median
+        self.stored_bytes = samples[0][2]
+        self.ratio = field.values.nbytes / self.stored_bytes
+        self.write = field.mb_per_s(best(s[0] for s in samples))
+        self.read = field.mb_per_s(best(s[1] for s in samples))
+        x, y = (a.astype(np.longdouble) for a in (field.values, samples[0][3]))
+        self.kept = bool(((np.abs(x - y) <= np.longdouble(bound)) | (x == y)).all())
+
+
+def race(tools, field, bound, chunk, asked):
+    """{filter's name: Cell}, every repetition going through all filters."""
+    samples = {tool.name: [] for tool in tools}
+    for turn in range(asked.repeats):
+        for place in range(len(tools)):
+            tool = tools[(place + turn) % len(tools)]
+            sample = measure(tool, field, bound, chunk)
+            samples[tool.name].append(sample if turn == 0 else sample[:3])
+    return {name: Cell(field, bound, taken, asked.statistic) for name, taken in samples.items()}
+
+
+# ---- the report ----
+
+HEAD = ["field", "rel", "chunk, MiB", "szgpu, bytes", "SZ3, bytes", "szgpu, ratio", "SZ3, ratio",
+        "szgpu, write / read", "SZ3, write / read", "szgpu over SZ3"]
+
+
+def row(field, rel, chunk_bytes, cells):
+    ours, theirs = cells["szgpu"], cells["SZ3"]
+    star = {True: "", False: "*"}
+    return [label(field), rel, f"{chunk_bytes / MIB:.1f}",
+            str(ours.stored_bytes), str(theirs.stored_bytes),
+            f"{ours.ratio:.2f}{star[ours.kept]}", f"{theirs.ratio:.2f}{star[theirs.kept]}",
+            f"{ours.write:.0f} / {ours.read:.0f}", f"{theirs.write:.0f} / {theirs.read:.0f}",
+            f"{ours.write / theirs.write:.2f} / {ours.read / theirs.read:.2f}"]
+
+
+def show_filters(tools, asked):
+    print(f"## Beside the SZ3 filter ({asked.statistic} of {asked.repeats})\n\n"
+          "A star: the bound was broken on at least one value.\n")
+    rows, gains = [], []
+    cases = [(field, rel, field.values.shape)
+             for field in real_fields(asked.fields, asked.only) for rel in RELS]
+    large = large_field()
+    cases += [(large, rel, cut(large.values.shape, large.values.itemsize, size * MIB))
+              for rel in RELS[1:] for size in CHUNK_MIB if asked.only in large.name]
+    for field, rel, chunk in cases:
+        chunk_bytes = field.values.itemsize
+        for size in chunk:
+            chunk_bytes *= size
+        cells = race(tools, field, float(rel) * field.span, chunk, asked)
+        rows.append(row(field, rel, chunk_bytes, cells))
+        gains.append([getattr(cells["szgpu"], way) / getattr(cells["SZ3"], way)
+                      for way in ("write", "read")])
+    table(HEAD, rows)
+    for way, word in ((0, "writing"), (1, "reading")):
+        sizes = [pair[way] for pair in gains]
+        print(f"- {word}, szgpu over SZ3: min {min(sizes):.2f}, median "
+              f"{statistics.median(sizes):.2f}, 3 or more in "
+              f"{sum(size >= 3 for size in sizes)} of {len(sizes)}")
+    print(flush=True)
+
+
+def show_bench(asked):
+    field = large_field()
+    print(f"## Beside the library alone (bench_h5, median of {asked.repeats})\n")
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="compare_h5_") as folder:
+        path = field.save(folder)
+        for rel in RELS[1:]:
+            command = [asked.bench, path, "x".join(map(str, field.values.shape)),
+                       repr(float(rel) * field.span), str(asked.repeats)]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+            for one in json.loads(done.stdout)["chunks"]:
+                speeds = [f"{one[way + '_write_mb_per_s']:.0f} / {one[way + '_read_mb_per_s']:.0f}"
+                          for way in ("library", "filter", "filter_unfilled", "plain")]
+                shares = [" / ".join(f"{one[f'{way}_{direction}_of_library{clock}']:.2f}"
+                                     for direction in ("write", "read"))
+                          for way in ("filter", "filter_unfilled")
+                          for clock in ("", "_by_cpu_time")]
+                size = f"{one['chunk_bytes'] / MIB:.0f}"
+                rows.append([rel, size, f"{one['ratio']:.2f}"] + speeds + shares)
+    table(["rel", "chunk, MiB", "ratio", "library", "filter", "filter, unfilled", "no filter",
+           "filter, of the library", "by processor time", "unfilled, of the library",
+           "by processor time"], rows)
+
+
+def main():
+    default_fields = os.environ.get("SZGPU_FIELDS") or os.path.join(HERE, "../../shared/datasets")
+    parser = argparse.ArgumentParser(description="szgpu's HDF5 filter beside SZ3's, in markdown")
+    parser.add_argument("--plugin", required=True, help="folder of libh5zszgpu.so")
+    parser.add_argument("--filter", type=int, default=480, help="the id that it was built with")
+    parser.add_argument("--bench", help="path of bench_h5; without it the filters alone")
+    parser.add_argument("--fields", default=default_fields, help="folder of the real fields")
+    parser.add_argument("--venv", default=os.path.join(HERE, "../build/compare-h5-venv"),
+                        help="virtual environment of h5py and hdf5plugin, made when absent")
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--statistic", choices=("min", "median"), default="median")
+    parser.add_argument("--only", default="", help="only fields whose name has this in it")
+    asked = parser.parse_args()
+    os.environ["HDF5_PLUGIN_PATH"] = os.path.abspath(asked.plugin)
+    enter_venv(os.path.abspath(asked.venv))
+    import h5py
+    import hdf5plugin
+    print(f"Measured by bench/compare_h5.py on: {machine()}. hdf5plugin {hdf5plugin.version}, "
+          f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}.\n", flush=True)
+    show_filters([Szgpu(asked.filter), Sz3()], asked)
+    if asked.bench:
+        asked.bench = os.path.abspath(asked.bench)
+        show_bench(asked)
+
+
+if __name__ == "__main__":
+    main()

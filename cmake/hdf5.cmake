@@ -1,0 +1,52 @@
+# hdf5.cmake - finds HDF5's C headers and says whether the filter plugin is built.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The plugin takes types from the headers and links no libhdf5; examples and tests link it, as the
+# target szgpu_hdf5. HDF5_ROOT, if set, says where it is. Debian has a serial HDF5 beside those for
+# MPI: the serial one is taken first, because its hdf5.h needs no mpi.h. The plugin is the same.
+
+set(SZGPU_H5_FILTER_ID 480 CACHE STRING "Number of the HDF5 filter, 1 to 65535")
+if(NOT SZGPU_H5_FILTER_ID MATCHES "^[1-9][0-9]*$" OR SZGPU_H5_FILTER_ID GREATER 65535)
+  message(FATAL_ERROR "SZGPU_H5_FILTER_ID is '${SZGPU_H5_FILTER_ID}', which is not 1 to 65535.")
+endif()
+# Of words only, so that it is there without HDF5 too.
+configure_file(include/szgpu_hdf5.h.in include/szgpu_hdf5.h @ONLY)
+
+if(DEFINED SZGPU_HDF5 AND NOT SZGPU_HDF5)
+  return()
+endif()
+
+add_library(szgpu_hdf5 INTERFACE)
+if(NOT HDF5_ROOT AND NOT DEFINED ENV{HDF5_ROOT})
+  foreach(module hdf5-serial hdf5)
+    if(NOT SZGPU_HDF5_VERSION)
+      pkg_check_modules(szgpu_${module} QUIET IMPORTED_TARGET ${module})
+      if(szgpu_${module}_FOUND)
+        set(SZGPU_HDF5_VERSION ${szgpu_${module}_VERSION})
+        set(SZGPU_HDF5_INCLUDE_DIRS ${szgpu_${module}_INCLUDE_DIRS})
+        target_link_libraries(szgpu_hdf5 INTERFACE PkgConfig::szgpu_${module})
+      endif()
+    endif()
+  endforeach()
+endif()
+if(NOT SZGPU_HDF5_VERSION)
+  find_package(HDF5 QUIET COMPONENTS C)
+  if(HDF5_FOUND)
+    set(SZGPU_HDF5_VERSION ${HDF5_VERSION})
+    set(SZGPU_HDF5_INCLUDE_DIRS ${HDF5_C_INCLUDE_DIRS})
+    target_include_directories(szgpu_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+    target_compile_definitions(szgpu_hdf5 INTERFACE ${HDF5_C_DEFINITIONS})
+    target_link_libraries(szgpu_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+  endif()
+endif()
+
+set(found ON)
+if(NOT SZGPU_HDF5_VERSION OR SZGPU_HDF5_VERSION VERSION_LESS 1.10)
+  set(found OFF)
+  if(SZGPU_HDF5)
+    message(FATAL_ERROR "SZGPU_HDF5 needs the C headers of HDF5, 1.10 or later: install the "
+                        "package libhdf5-dev, or set HDF5_ROOT.")
+  endif()
+  message(STATUS "No HDF5, 1.10 or later: the filter plugin is not built (package libhdf5-dev)")
+endif()
+option(SZGPU_HDF5 "Build the HDF5 filter plugin, libh5zszgpu" ${found})

@@ -1,0 +1,91 @@
+"""cases_docs.py - every command of docs/hdf5.md and of README.md's section on it does what it says.
+
+SPDX-License-Identifier: BSD-3-Clause
+
+The blocks run in the order of the page, in a folder that holds wind.h5 and wind.nc, but for the
+lines that build, install and set paths, in whose place this build is.
+"""
+import os
+import re
+import subprocess
+
+import numpy as np
+
+import harness
+from harness import comma_separated, optional, sample, user_words
+
+h5py = optional("h5py")
+netCDF4 = optional("netCDF4")
+
+
+def blocks(page, heading=""):
+    """Language and text of the page's blocks, from a heading to the next of its rank."""
+    with open(os.path.join(harness.ROOT, page), encoding="utf-8") as file:
+        text = file.read()
+    if heading:
+        text = text[text.index(heading) + len(heading):].split("\n## ")[0]
+    return re.findall(r"^```(sh|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+class Docs(harness.Hdf5Test):
+    modules = {"h5py": "python3-h5py", "netCDF4": "python3-netcdf4"}
+
+    def setUp(self):
+        super().setUp()
+        self.need("h5repack", "h5diff", "h5dump", "h5ls", "nccopy", "ncdump")
+        if harness.filter_id != 480:
+            self.skipTest("this build's filter id is not the pages' 480")
+        wind = sample()
+        with h5py.File(self.path("wind.h5"), "w") as file:
+            file["wind"], file["month"] = wind, np.arange(36)
+        with netCDF4.Dataset(self.path("wind.nc"), "w", format="NETCDF3_CLASSIC") as file:
+            for dim, size in (("time", None), ("lat", 73), ("lon", 144)):
+                file.createDimension(dim, size)
+            file.createVariable("time", "i4", ("time",))[:] = np.arange(36)
+            file.createVariable("wind", "f4", ("time", "lat", "lon"))[:] = wind
+
+    def run_blocks(self, found):
+        """How many ran."""
+        path = os.path.dirname(harness.szgpu) + os.pathsep + os.environ["PATH"]
+        count = 0
+        for language, text in found:
+            lines = [line for line in text.splitlines() if not re.match("(cmake|export) ", line)]
+            if not any(lines):
+                continue
+            text = "\n".join(lines) + "\n"
+            command = {"sh": ["bash", "-euo", "pipefail"], "python": ["/usr/bin/python3"]}[language]
+            done = subprocess.run(command, input=text.encode(), cwd=self.folder, timeout=120,
+                                  env={**os.environ, "PATH": path}, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, text + done.stdout.decode(errors="replace"))
+            count += 1
+        return count
+
+    def assert_filtered(self, name):
+        with h5py.File(self.path(name), "r") as file:
+            dataset = file["wind"]
+            self.assertEqual(dataset.id.get_create_plist().get_filter(0)[0], 480)
+            self.assertEqual(dataset.id.get_chunk_info(0).filter_mask, 0)
+            self.assert_lossy(sample(), dataset[()], 0.01, name)
+
+    def test_the_page(self):
+        self.assertGreaterEqual(self.run_blocks(blocks("docs/hdf5.md")), 5)
+        for name in ("small.h5", "small.nc", "by_h5py.h5", "by_bound.h5", "one.h5", "packed.nc"):
+            self.assert_filtered(name)
+        for name in ("back.h5", "plain.nc"):
+            with h5py.File(self.path(name), "r") as file:
+                self.assertIsNone(file["wind"].compression)
+                self.assertEqual(file["wind"].id.get_create_plist().get_nfilters(), 0)
+                self.assert_lossy(sample(), file["wind"][()], 0.01, name)
+
+    def test_the_readme(self):
+        ran = self.run_blocks(blocks("README.md", "\n## HDF5 and netCDF\n"))
+        self.assertGreaterEqual(ran, 1)
+        for name in ("small.h5", "small.nc"):
+            self.assert_filtered(name)
+
+    def test_numbers_are_of_the_bound(self):
+        """The words on the pages are those of 0.01."""
+        self.assertEqual(comma_separated(user_words(1, 0.01, 0)), "1,1,1202590843,1065646817,0")
+        printed = self.run_tool(harness.szgpu, "--h5-args", "-m", "abs", "-e", "0.01")
+        self.assertIn("1,1,1202590843,1065646817,0", printed)

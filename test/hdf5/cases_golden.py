@@ -1,0 +1,100 @@
+"""cases_golden.py - files of every released version are read and written as they were.
+
+SPDX-License-Identifier: BSD-3-Clause
+
+golden/hdf5/NAME.h5 must restore to golden/hdf5/NAME.raw, and writing the same field again must give
+the same cd_values and the same bytes of every chunk, but where zstd had a part in them. The fields
+are those of test_golden.py, made of integers. To write the files anew, which is a change of format:
+
+  SZGPU_UPDATE_GOLDEN=1 python3 test_hdf5.py PLUGIN_FOLDER SZGPU cases_golden
+"""
+import os
+
+import numpy as np
+
+import harness
+from harness import ABS, LINEAR, LOSSLESS, PSNR, REL, optional, user_words
+from test_golden import waves, with_fill, with_specials
+
+h5py = optional("h5py")
+FOLDER = os.path.join(os.path.dirname(harness.HERE), "golden", "hdf5")
+
+CASES = {  # name: field, chunk, user's words, fill value, earliest or latest format of the file
+    "abs_f32": (waves((11, 13, 21), 70).astype("f4"), (8, 8, 16), user_words(ABS, 0.01), None,
+                "earliest"),
+    "abs_f64": (waves((40, 37), 71), (40, 32), user_words(ABS, 1e-3, 0), None, "latest"),
+    "rel_f32": (waves((3, 20, 1, 30), 72).astype("f4"), (1, 20, 1, 30), user_words(REL, 1e-3), None,
+                "latest"),
+    "psnr_f64": (waves((2, 4, 9, 17), 73), (2, 4, 9, 17), user_words(PSNR, 70.0), None, "latest"),
+    "lossless_f32": (with_specials(waves((800,), 74).astype("f4")), (500,),
+                     user_words(LOSSLESS), None, "earliest"),
+    "lossless_f64": (waves((10, 70), 75), (10, 70), user_words(LOSSLESS), -9999.0, "latest"),
+    "fill_f32": (with_fill(waves((12, 15, 20), 76).astype("f4"), -9999), (8, 15, 20),
+                 user_words(REL, 1e-3), -9999.0, "latest"),
+    "fill_nan_f64": (with_fill(waves((30, 31), 77), np.nan), (16, 31), user_words(ABS, 1e-4),
+                     float("nan"), "earliest"),
+    "specials_f32": (with_specials(waves((20, 40), 78).astype("f4")), (20, 40),
+                     user_words(ABS, 0.05), None, "latest"),
+    "linear_f32": (waves((30, 40), 79).astype("f4"), (30, 40), user_words(ABS, 0.01, LINEAR), None,
+                   "latest"),
+    "zstd_f32": (np.floor(waves((10, 30, 16), 80)).astype("f4"), (10, 30, 16),
+                 user_words(ABS, 0.5, 3), None, "latest"),
+}
+
+
+def write(path, values, chunk, opts, fill, version):
+    with h5py.File(path, "w", libver=version) as file:
+        file.create_dataset("field", data=values, chunks=chunk, fillvalue=fill, track_times=False,
+                            compression=harness.filter_id, compression_opts=opts)
+
+
+def chunks(path):
+    """The words stored with the dataset, and of every chunk its mask and bytes."""
+    with h5py.File(path, "r") as file:
+        dataset = file["field"].id
+        places = [dataset.get_chunk_info(i).chunk_offset for i in range(dataset.get_num_chunks())]
+        words = dataset.get_create_plist().get_filter(0)[2]
+        return words, {place: dataset.read_direct_chunk(place) for place in places}
+
+
+class Golden(harness.Hdf5Test):
+    def setUp(self):
+        super().setUp()
+        if harness.filter_id != 480:
+            self.skipTest("this build's filter id is not the golden files' 480")
+        if os.environ.get("SZGPU_UPDATE_GOLDEN"):
+            os.makedirs(FOLDER, exist_ok=True)
+            for name, case in CASES.items():
+                path = os.path.join(FOLDER, name + ".h5")
+                write(path, *case)
+                with h5py.File(path, "r") as file:
+                    file["field"][()].tofile(os.path.join(FOLDER, name + ".raw"))
+
+    def test_read(self):
+        for name, (values, _, opts, _, _) in CASES.items():
+            with self.subTest(name):
+                with h5py.File(os.path.join(FOLDER, name + ".h5"), "r") as file:
+                    restored = file["field"][()]
+                expected = np.fromfile(os.path.join(FOLDER, name + ".raw"), values.dtype)
+                self.assert_same_bits(expected.reshape(values.shape), restored)
+                if opts[1] == LOSSLESS:
+                    self.assert_same_bits(values, restored)
+                if opts[1] == ABS:
+                    bound = np.array(opts[2:4], "<u4").view("<f8")[0]
+                    self.assert_within(values, restored, float(bound))
+
+    def test_written_as_ever(self):
+        for name, case in CASES.items():
+            with self.subTest(name):
+                write(self.path(name + ".h5"), *case)
+                words, made = chunks(self.path(name + ".h5"))
+                words_then, then = chunks(os.path.join(FOLDER, name + ".h5"))
+                self.assertEqual(words, words_then)
+                self.assertEqual(made.keys(), then.keys())
+                self.assertTrue(all(mask == 0 for mask, _ in made.values()))
+                if not name.startswith("zstd"):
+                    self.assertTrue(made == then)
+
+    def test_nothing_is_missing(self):
+        names = {name + ending for name in CASES for ending in (".h5", ".raw")}
+        self.assertEqual(names, set(os.listdir(FOLDER)))

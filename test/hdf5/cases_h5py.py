@@ -1,0 +1,396 @@
+"""cases_h5py.py - datasets written and read with h5py.
+
+SPDX-License-Identifier: BSD-3-Clause
+
+Also run by cases_wheels, with the h5py of PyPI, which brings a libhdf5 of its own.
+"""
+import os
+import subprocess
+
+import numpy as np
+
+import harness
+from harness import (ABS, LINEAR, LOSSLESS, PSNR, REL, boxes, coast, optional, padded, real_fields,
+                     same_bits, stored_words, user_words, waves)
+
+h5py = optional("h5py")
+
+
+class H5pyTest(harness.Hdf5Test):
+    def write(self, values, name="field.h5", mode=ABS, bound=1e-3, options=None, **how):
+        """A file with the dataset "field" in it; h5py makes the filter an optional one."""
+        path = self.path(name)
+        with h5py.File(path, "w") as file:
+            file.create_dataset("field", data=values, compression=harness.filter_id,
+                                compression_opts=user_words(mode, bound, options), **how)
+        return path
+
+    def read(self, path, selection=()):
+        with h5py.File(path, "r") as file:
+            return file["field"][selection]
+
+    def there_and_back(self, values, **how):
+        return self.read(self.write(values, **how))
+
+    def filters(self, path):
+        """Of the dataset: its filters, and of each chunk the mask of those left out."""
+        with h5py.File(path, "r") as file:
+            dataset = file["field"]
+            plist = dataset.id.get_create_plist()
+            used = [plist.get_filter(i) for i in range(plist.get_nfilters())]
+            return used, [dataset.id.get_chunk_info(i).filter_mask
+                          for i in range(dataset.id.get_num_chunks())]
+
+    def assert_filtered(self, path):
+        """Every chunk went through the filter."""
+        used, masks = self.filters(path)
+        self.assertIn(harness.filter_id, [entry[0] for entry in used])
+        self.assertEqual(set(masks), {0})
+
+    def assert_left_out(self, path):
+        """No chunk did."""
+        used, masks = self.filters(path)
+        places = [i for i, entry in enumerate(used) if entry[0] == harness.filter_id]
+        self.assertTrue(not places or all(mask >> places[0] & 1 for mask in masks), (used, masks))
+
+
+class Modes(H5pyTest):
+    """Every mode over both types and shapes that chunks do and do not divide."""
+    SHAPES = [((5000,), (1024,)), ((70, 131), (64, 64)), ((20, 33, 47), (8, 33, 20)),
+              ((3, 9, 20, 33), (2, 9, 11, 33)), ((16, 16, 16), (16, 16, 16))]
+
+    def check_all(self, mode, bound):
+        for shape, chunk in self.SHAPES:
+            for dtype in ("f4", "f8"):
+                values = waves(shape, dtype)
+                path = self.write(values, mode=mode, bound=bound, chunks=chunk)
+                self.assert_filtered(path)
+                restored = self.read(path)
+                self.assert_modes_bound(values, restored, mode, bound, chunk)
+                self.assertFalse(same_bits(values, restored).all())
+                self.assertLess(os.path.getsize(path), values.nbytes)
+
+    def test_abs(self):
+        self.check_all(ABS, 1e-3)
+
+    def test_rel(self):
+        self.check_all(REL, 1e-3)
+
+    def test_psnr(self):
+        self.check_all(PSNR, 60.0)
+
+    def test_lossless(self):
+        for shape, chunk in self.SHAPES:
+            for dtype in ("f4", "f8"):
+                values = waves(shape, dtype)
+                values.ravel()[::97] = -0.0
+                path = self.write(values, mode=LOSSLESS, chunks=chunk)
+                self.assert_filtered(path)
+                self.assert_same_bits(values, self.read(path))
+
+    def test_options(self):
+        values = np.repeat(waves((40, 30, 8)), 8, axis=2)
+        for options in (0, LINEAR, 3, LINEAR | 19):
+            path = self.write(values, options=options, chunks=(20, 30, 64))
+            self.assert_filtered(path)
+            self.assert_lossy(values, self.read(path), 1e-3)
+
+    def test_chunks_of_unit_dims(self):
+        for shape, chunk in (((3, 4, 20, 30, 40, 2), (1, 1, 20, 30, 40, 1)), ((9, 1), (4, 1)),
+                             ((4, 5), (1, 1))):
+            values = waves(shape)
+            path = self.write(values, bound=1e-2, chunks=chunk)
+            self.assert_filtered(path)
+            self.assert_within(values, self.read(path), 1e-2)
+
+    def test_real_fields(self):
+        for name, values in real_fields():
+            fill = harness.REAL_FILL if (values == np.float32(harness.REAL_FILL)).any() else None
+            kept = values if fill is None else values[values != np.float32(fill)]
+            bound = 1e-3 * (float(kept.max()) - float(kept.min()))
+            chunk = tuple(-(-n // 2) if n > 3 else n for n in values.shape)
+            path = self.write(values, bound=bound, chunks=chunk, fillvalue=fill)
+            self.assert_filtered(path)
+            restored = self.read(path)
+            self.assert_lossy(values, restored, bound, name)
+            if fill is not None:
+                self.assert_same_bits(values[values == np.float32(fill)],
+                                      restored[values == np.float32(fill)])
+            self.assertLess(os.path.getsize(path), values.nbytes / 3, name)
+
+
+class Values(H5pyTest):
+    def test_fill_values(self):
+        """The dataset's fill value comes back to the bit and is left out of a chunk's range, also
+        where it is the padding of a chunk at the edge."""
+        shape, chunk = (20, 33, 47), (8, 33, 20)
+        for dtype in ("f4", "f8"):
+            for fill in (1e20, -9999.0, 0.0, 9.969209968386869e36):
+                values = waves(shape, dtype) + np.array(500, dtype)
+                gaps = coast(shape)
+                values[gaps] = fill
+                fill_here = float(np.array(fill, dtype))
+                for mode, bound in ((ABS, 1e-3), (REL, 1e-3), (PSNR, 60.0)):
+                    path = self.write(values, mode=mode, bound=bound, chunks=chunk, fillvalue=fill)
+                    self.assert_filtered(path)
+                    restored = self.read(path)
+                    self.assert_modes_bound(values, restored, mode, bound, chunk, fill_here, fill)
+                    self.assert_same_bits(values[gaps], restored[gaps])
+
+    def test_fill_value_that_is_not_a_number(self):
+        values = waves((20, 40))
+        values[coast((20, 40))] = np.nan
+        path = self.write(values, mode=REL, bound=1e-3, chunks=(16, 16), fillvalue=np.nan)
+        self.assert_filtered(path)
+        restored = self.read(path)
+        self.assert_modes_bound(values, restored, REL, 1e-3, (16, 16), None, np.nan)
+        self.assert_same_bits(values[np.isnan(values)], restored[np.isnan(values)])
+
+    def test_specials(self):
+        """NaN with its payload, infinities, denormals and what is far off: the bound holds, and
+        what cannot be coded comes back to the bit."""
+        for dtype, kind in (("f4", "u4"), ("f8", "u8")):
+            values = waves((20, 33, 47), dtype)
+            flat = values.ravel()
+            top, tiny = np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal
+            special = [np.nan, np.inf, -np.inf, -0.0, top, -top, tiny]
+            flat[::101] = np.resize(np.array(special, dtype), flat[::101].size)
+            not_a_number = np.array(np.inf, dtype).view(kind) + np.array(5, kind)
+            values.view(kind).ravel()[5:900:7] = not_a_number
+            for mode in (ABS, LOSSLESS):
+                path = self.write(values, mode=mode, chunks=(8, 33, 20))
+                self.assert_filtered(path)
+                restored = self.read(path)
+                self.assert_within(values, restored, 1e-3 if mode == ABS else 0)
+                gone = ~np.isfinite(values)
+                self.assert_same_bits(values[gone], restored[gone])
+
+    def test_bounds_below_the_spacing(self):
+        """Nothing can be saved, and nothing is lost."""
+        values = waves((64, 64))
+        self.assert_same_bits(values, self.there_and_back(values, bound=1e-30, chunks=(32, 64)))
+
+    def test_padding_at_the_edge(self):
+        """rel is of a chunk's own range, the zeros beyond the dataset's edge included; with a fill
+        value of the dataset's own, that is there instead and does not count."""
+        values = waves((40, 100), "f8") + 1000.0
+        for fill in (None, -1.0):
+            path = self.write(values, mode=REL, bound=1e-4, chunks=(32, 64), fillvalue=fill)
+            restored = self.read(path)
+            padding = 0 if fill is None else fill
+            self.assert_modes_bound(values, restored, REL, 1e-4, (32, 64), fill, padding)
+            error = np.abs(values - restored)
+            self.assertLess(error[:32, :64].max(), 1e-3)
+            self.assertEqual(bool(error[:, 64:].max() > 1e-2), fill is None)
+
+
+class Datasets(H5pyTest):
+    def test_resizable(self):
+        path = self.path("growing.h5")
+        values = waves((50, 30, 20))
+        with h5py.File(path, "w") as file:
+            dataset = file.create_dataset(
+                "field", (0, 30, 20), "f4", maxshape=(None, 30, None), chunks=(10, 30, 20),
+                compression=harness.filter_id, compression_opts=user_words(ABS, 1e-3))
+            for step in range(0, 50, 10):
+                dataset.resize(step + 10, axis=0)
+                dataset[step:step + 10] = values[step:step + 10]
+        self.assert_lossy(values, self.read(path), 1e-3)
+        with h5py.File(path, "r+") as file:
+            file["field"].resize((35, 30, 40))
+        grown = self.read(path)
+        self.assert_within(values[:35], grown[:, :, :20], 2e-3)
+        self.assertFalse(grown[:, :, 20:].any())
+
+    def test_partial_reads(self):
+        values = waves((30, 40, 50))
+        path = self.write(values, chunks=(16, 16, 16))
+        whole = self.read(path)
+        for part in (np.s_[3], np.s_[:, 5:37:3], np.s_[29, 39, 49], np.s_[15:17, :, 47:],
+                     np.s_[5:5]):
+            self.assert_same_bits(np.asarray(whole[part]), np.asarray(self.read(path, part)))
+
+    def test_part_of_a_chunk_rewritten(self):
+        """A chunk that is changed goes through the filter again: what was in it may move by the
+        bound once more. Other chunks keep their bits."""
+        values = waves((32, 64))
+        path = self.write(values, chunks=(32, 32))
+        before = self.read(path)
+        with h5py.File(path, "r+") as file:
+            file["field"][3:9, 5:30] = 7.0
+        after = self.read(path)
+        values[3:9, 5:30] = before[3:9, 5:30] = 7.0
+        self.assert_within(before, after, 1e-3)
+        self.assert_within(values, after, 2e-3)
+        self.assert_same_bits(before[:, 32:], after[:, 32:])
+
+    def test_never_written(self):
+        path = self.path("empty.h5")
+        with h5py.File(path, "w") as file:
+            file.create_dataset("field", (30, 40), "f4", chunks=(16, 16), fillvalue=2.5,
+                                compression=harness.filter_id,
+                                compression_opts=user_words(ABS, 1e-3))
+            file["field"][:5, :5] = 1.0
+        restored = self.read(path)
+        self.assertTrue((restored[:5, :5] == 1.0).all() or abs(restored[:5, :5] - 1).max() <= 1e-3)
+        self.assertTrue((restored[5:] == 2.5).all() and (restored[:, 5:] == 2.5).all())
+
+    def test_opened_again_with_a_fill_value(self):
+        """The first write to a dataset that was opened, not made: HDF5 asks the filter once more,
+        and asking HDF5 1.10 for the fill value then ends the process."""
+        values = waves((30, 40))
+        path = self.path("made.h5")
+        with h5py.File(path, "w") as file:
+            file.create_dataset("field", (30, 40), "f4", chunks=(16, 16), fillvalue=-9999,
+                                compression=harness.filter_id,
+                                compression_opts=user_words(ABS, 1e-3))
+        with h5py.File(path, "r+") as file:
+            file["field"][...] = values
+        self.assert_filtered(path)
+        self.assert_lossy(values, self.read(path), 1e-3)
+
+    def test_with_a_checksum_behind(self):
+        """Another filter may follow."""
+        values = waves((40, 50))
+        path = self.write(values, chunks=(40, 50), fletcher32=True)
+        self.assert_filtered(path)
+        self.assert_lossy(values, self.read(path), 1e-3)
+
+    def test_with_a_shuffle_before(self):
+        """The filter would get shuffled bytes, which are not the values: the bound still holds."""
+        values = waves((40, 50))
+        try:
+            path = self.write(values, chunks=(40, 50), shuffle=True)
+        except (OSError, ValueError) as refusal:
+            self.assertIn("szgpu", str(refusal))
+            return
+        self.assert_within(values, self.read(path), 1e-3)
+
+
+class Archives(H5pyTest):
+    """A chunk is an archive: the very bytes that the command makes of its values."""
+
+    def check(self, values, chunk, arguments, mode=ABS, bound=1e-3, options=None, fill=None):
+        path = self.write(values, mode=mode, bound=bound, options=options, chunks=chunk,
+                          fillvalue=fill)
+        kind = "f32" if values.dtype.itemsize == 4 else "f64"
+        restored = self.read(path)
+        for box in boxes(values.shape, chunk):
+            part = padded(np.ascontiguousarray(values[box]), chunk, 0 if fill is None else fill)
+            part.tofile(self.path("chunk." + kind))
+            dims = "x".join(str(n) for n in chunk if n != 1)
+            subprocess.run([harness.szgpu, "-z", "-q", "-f", "-d", dims, "-t", kind, *arguments,
+                            "-o", self.path("chunk.szg"), self.path("chunk." + kind)], check=True)
+            with open(self.path("chunk.szg"), "rb") as file:
+                archive = file.read()
+            with h5py.File(path, "r") as file:
+                mask, stored = file["field"].id.read_direct_chunk([edge.start for edge in box])
+            self.assertEqual((mask, stored == archive), (0, True), (box, len(stored), len(archive)))
+            subprocess.run([harness.szgpu, "-x", "-q", "-f", "-o", self.path("back." + kind),
+                            self.path("chunk.szg")], check=True)
+            back = np.fromfile(self.path("back." + kind), values.dtype).reshape(chunk)
+            cut = tuple(slice(0, edge.stop - edge.start) for edge in box)
+            self.assert_same_bits(np.ascontiguousarray(back[cut]),
+                                  np.ascontiguousarray(restored[box]))
+
+    def test_modes(self):
+        values, chunk = waves((20, 33, 47), "f8"), (16, 33, 30)
+        self.check(values, chunk, ["-m", "abs", "-e", "1e-3"])
+        self.check(values, chunk, ["-m", "rel", "-e", "1e-3"], mode=REL)
+        self.check(values, chunk, ["-m", "psnr", "-e", "60"], mode=PSNR, bound=60.0)
+        self.check(values, chunk, ["-m", "lossless"], mode=LOSSLESS, bound=0.0)
+
+    def test_options(self):
+        values, chunk = waves((3, 70, 131)), (1, 70, 131)
+        self.check(values, chunk, ["-m", "abs", "-e", "1e-3", "--layout", "linear"], options=LINEAR)
+        self.check(values, chunk, ["-m", "abs", "-e", "1e-3", "--zstd=3"], options=3)
+
+    def test_fill(self):
+        values = waves((40, 50)) + np.float32(100)
+        values[coast((40, 50))] = -9999
+        self.check(values, (32, 32), ["-m", "rel", "-e", "1e-3", "--fill", "-9999"], mode=REL,
+                   fill=-9999)
+
+    def test_stored_words(self):
+        """What docs/hdf5.md says is stored."""
+        for dtype, shape, chunk, fill, options in (
+                ("f4", (20, 33, 47), (8, 33, 20), None, None),
+                ("f8", (5, 20, 1, 40), (1, 20, 1, 30), -9999.0, 3 | LINEAR),
+                ("f4", (4, 5), (1, 1), 1e20, 0)):
+            path = self.write(waves(shape, dtype), options=options, chunks=chunk, fillvalue=fill)
+            (used,), _ = self.filters(path)
+            fill_here = None if fill is None else float(np.array(fill, dtype))
+            words = stored_words(ABS, 1e-3, dtype, chunk, fill_here, options or 0)
+            self.assertEqual(used[0], harness.filter_id)
+            self.assertEqual(tuple(used[2]), words)
+            self.assertIn(b"szgpu", used[3])
+
+
+class Refusals(H5pyTest):
+    """What cannot be compressed is stored as it is where the filter is optional, and refused with
+    a sentence where it is mandatory."""
+
+    def declined(self):
+        """Names, values and chunks of datasets that the filter is not for."""
+        base = waves((4, 6, 8, 10, 12))
+        yield "integers", np.arange(6000).reshape(60, 100), (32, 32)
+        yield "big endian", waves((60, 100)).astype(">f4"), (32, 32)
+        yield "half precision", waves((60, 100)).astype("f2"), (32, 32)
+        yield "five dims", base, (2, 3, 4, 5, 6)
+        yield "strings", np.array([b"north", b"south"] * 50), (32,)
+        pairs = np.zeros(100, [("a", "f4"), ("b", "f4")])
+        yield "pairs", pairs, (32,)
+
+    def mandatory(self, values, chunk, opts, before=()):
+        """A dataset for which the filter is mandatory, made by h5py's lower interface."""
+        path = self.path("mandatory.h5")
+        with h5py.File(path, "w") as file:
+            plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            plist.set_chunk(chunk)
+            for action in before:
+                action(plist)
+            plist.set_filter(harness.filter_id, h5py.h5z.FLAG_MANDATORY, opts)
+            dataset = h5py.h5d.create(file.id, b"field", h5py.h5t.py_create(values.dtype),
+                                      h5py.h5s.create_simple(values.shape), plist)
+            dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(values))
+        return path
+
+    def test_optional(self):
+        for name, values, chunk in self.declined():
+            with self.subTest(name):
+                path = self.write(values, chunks=chunk)
+                self.assert_left_out(path)
+                restored = self.read(path)
+                self.assertEqual(restored.tobytes(), values.tobytes())
+
+    def test_mandatory(self):
+        for name, values, chunk in self.declined():
+            with self.subTest(name):
+                with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:
+                    self.mandatory(values, chunk, user_words(ABS, 1e-3))
+                self.assertIn("szgpu", str(caught.exception))
+
+    def test_mandatory_where_it_is_for(self):
+        values = waves((60, 100))
+        path = self.mandatory(values, (32, 32), user_words(ABS, 1e-3))
+        self.assert_filtered(path)
+        self.assert_lossy(values, self.read(path), 1e-3)
+
+    def test_mandatory_behind_a_shuffle(self):
+        values = waves((60, 100))
+        with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:
+            self.mandatory(values, (32, 32), user_words(ABS, 1e-3), [lambda p: p.set_shuffle()])
+        self.assertIn("szgpu", str(caught.exception))
+
+    def test_words_that_mean_nothing(self):
+        """No dataset is made with words that cannot be read, not even one where the filter is
+        optional, as it is here: it would be stored as it is, without a word."""
+        good = user_words(ABS, 1e-3, 0)
+        for opts in ((), (1,), good[:3], (0,) + good[1:], (2,) + good[1:], (1, 4) + good[2:],
+                     good[:4] + (20,), good[:4] + (0x200,), user_words(ABS, 0.0),
+                     user_words(ABS, -1.0), user_words(REL, np.inf), user_words(PSNR, np.nan)):
+            with self.subTest(opts), h5py.File(self.path("made.h5"), "w") as file:
+                with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:
+                    file.create_dataset("field", (60, 100), "f4", chunks=(32, 32),
+                                        compression=harness.filter_id, compression_opts=opts)
+                self.assertIn("szgpu", str(caught.exception))

@@ -1,0 +1,122 @@
+/* test_cuda_h5.c - the HDF5 filter compresses on a GPU where it is told to, to the same bytes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _POSIX_C_SOURCE 200809L /* setenv, fork, waitpid */
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuda_support.h"
+#include "h5_support.h"
+
+/* Four chunks of 2 MiB, which are worth a GPU; or as many bytes in chunks that are not. */
+enum { ROWS = 16, COLUMNS = 1 << 17, VALUES = ROWS * COLUMNS, SMALL_COLUMNS = 1 << 15 };
+
+static float *values;
+
+static int begin(void **state) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, ROWS, COLUMNS, 0, 0);
+  values = test_make_waves(&shape);
+  return h5_begin(state);
+}
+static int end(void **state) {
+  (void)state;
+  unsetenv("SZGPU_H5_BACKEND");
+  unsetenv("SZGPU_H5_DEVICE");
+  return 0;
+}
+static int finish(void **state) {
+  free(values);
+  return end(state);
+}
+
+/* 0 where it could not be written. */
+static int write_dataset(hid_t file, const char *backend, const char *device, hsize_t chunk_columns,
+                         hid_t *dataset) {
+  hsize_t const dims[] = {ROWS, COLUMNS}, chunk[] = {4, chunk_columns};
+  setenv("SZGPU_H5_BACKEND", backend, 1);
+  setenv("SZGPU_H5_DEVICE", device, 1);
+  *dataset =
+      h5_create(file, backend, H5T_NATIVE_FLOAT, 2, dims, h5_make_abs_properties(2, chunk, 0.01));
+  return H5Dwrite(*dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+}
+
+static void assert_same_chunks(hid_t one, hid_t other) {
+  for (hsize_t row = 0; row < ROWS; row += 4) {
+    hsize_t const offset[] = {row, 0};
+    h5_chunk a = h5_read_chunk(one, offset), b = h5_read_chunk(other, offset);
+    assert_int_equal(a.byte_count, b.byte_count);
+    assert_memory_equal(a.bytes, b.bytes, a.byte_count);
+    free(a.bytes);
+    free(b.bytes);
+  }
+}
+
+/* "auto" starts CUDA when many chunks have been slower on the CPU than they need have been, which
+ * takes more than these; the rounds bring it there. */
+static void a_gpu_writes_the_same_bytes(void **state) {
+  (void)state;
+  enum { ROUNDS = 80 };
+  static const char *const backends[] = {"cuda", "auto"};
+  for (size_t i = 0; i < ARRAY_COUNT(backends); i++)
+    for (int round = 0; round < (i ? ROUNDS : 3); round++) {
+      hid_t const file = h5_make_file();
+      hid_t by_cpu, by_gpu;
+      assert_true(write_dataset(file, "cpu", "", COLUMNS, &by_cpu));
+      assert_true(write_dataset(file, backends[i], "", COLUMNS, &by_gpu));
+      assert_same_chunks(by_cpu, by_gpu);
+      H5Dclose(by_cpu);
+      H5Dclose(by_gpu);
+      H5Fclose(file);
+    }
+}
+
+/* A device that is not there: "cuda" says so, "auto" does without. What is small goes to no GPU. */
+static void cuda_needs_a_device_for_large_chunks_only(void **state) {
+  (void)state;
+  hid_t const file = h5_make_file();
+  hid_t dataset;
+  assert_false(write_dataset(file, "cuda", "999", COLUMNS, &dataset));
+  h5_assert_error("szgpu: chunk: no usable GPU");
+  setenv("SZGPU_H5_BACKEND", "cpu", 1); /* for the chunks that HDF5 still holds */
+  assert_true(H5Dclose(dataset) >= 0 && H5Ldelete(file, "cuda", H5P_DEFAULT) >= 0);
+  assert_true(write_dataset(file, "cuda", "999", SMALL_COLUMNS, &dataset));
+  H5Dclose(dataset);
+  assert_true(write_dataset(file, "auto", "999", COLUMNS, &dataset));
+  H5Dclose(dataset);
+  H5Fclose(file);
+}
+
+/* A child of fork() has no CUDA, whatever its parent had: not a crash, a sentence. */
+static void a_child_does_without_its_parents_context(void **state) {
+  (void)state;
+  hid_t file = h5_make_file(), dataset;
+  assert_true(write_dataset(file, "cuda", "", COLUMNS, &dataset));
+  pid_t const child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    hid_t refused, done;
+    file = h5_make_file();
+    if (write_dataset(file, "cuda", "", COLUMNS, &refused)) _exit(1);
+    h5_assert_error("szgpu: chunk: ");
+    _exit(write_dataset(file, "auto", "", COLUMNS, &done) ? 0 : 2);
+  }
+  int ended;
+  assert_int_equal(waitpid(child, &ended, 0), child);
+  assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+  H5Dclose(dataset);
+  H5Fclose(file);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(a_gpu_writes_the_same_bytes, end),
+      cmocka_unit_test_teardown(a_child_does_without_its_parents_context, end),
+      /* The last, for "auto" then gives GPUs up. */
+      cmocka_unit_test_teardown(cuda_needs_a_device_for_large_chunks_only, end),
+  };
+  int const no_gpu = cuda_exit_code();
+  return no_gpu ? no_gpu : cmocka_run_group_tests(tests, begin, finish);
+}

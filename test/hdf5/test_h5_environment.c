@@ -1,0 +1,165 @@
+/* test_h5_environment.c - what SZGPU_H5_* do to the HDF5 filter, and fork().
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _POSIX_C_SOURCE 200809L /* setenv, fork, waitpid */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "environment.h"
+#include "h5_support.h"
+
+static hid_t file;
+
+enum { ROWS = 64, COLUMNS = 100, VALUES = ROWS * COLUMNS };
+
+static hid_t make_dataset(const char *name, hid_t type, const double *values) {
+  hsize_t const dims[] = {ROWS, COLUMNS};
+  hid_t const dataset = h5_create(file, name, type, 2, dims, h5_make_abs_properties(2, dims, 0.01));
+  h5_write(dataset, H5T_NATIVE_DOUBLE, values);
+  return h5_reopen(file, dataset, name);
+}
+
+static const char *const variables[] = {"SZGPU_H5_BACKEND", "SZGPU_H5_THREADS", "SZGPU_H5_DEVICE",
+                                        "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
+
+static int make_file(void **state) {
+  if (h5_begin(state)) return 1;
+  file = h5_make_file();
+  return 0;
+}
+static int close_file(void **state) {
+  (void)state;
+  return H5Fclose(file) < 0;
+}
+
+static int clear_environment(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ARRAY_COUNT(variables); i++) unsetenv(variables[i]);
+  return 0;
+}
+
+static void a_wrong_environment_is_an_error(void **state) {
+  (void)state;
+  static const char *const cases[][3] = {
+      {"SZGPU_H5_BACKEND", "gpu", "SZGPU_H5_BACKEND is not cpu, auto or cuda"},
+      {"SZGPU_H5_THREADS", "0", "SZGPU_H5_THREADS is not a number from 1 to 1024"},
+      {"SZGPU_H5_THREADS", "1025", "SZGPU_H5_THREADS"},
+      {"SZGPU_H5_THREADS", "99999999999999999999", "SZGPU_H5_THREADS"},
+      {"SZGPU_H5_THREADS", " 2", "SZGPU_H5_THREADS"},
+      {"SZGPU_H5_THREADS", "2x", "SZGPU_H5_THREADS"},
+      {"SZGPU_H5_DEVICE", "-1", "SZGPU_H5_DEVICE is not the number of a GPU"},
+      {"SZGPU_H5_DEVICE", "one", "SZGPU_H5_DEVICE"}};
+  hsize_t const dims[] = {100};
+  static const float values[100] = {1, 2, 3};
+  for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+    hid_t const properties = h5_make_abs_properties(1, dims, 0.1);
+    setenv(cases[i][0], cases[i][1], 1);
+    assert_true(h5_try_create(file, "field", H5T_NATIVE_FLOAT, 1, dims, properties) < 0);
+    h5_assert_error(cases[i][2]);
+    /* And where it went wrong only later. */
+    unsetenv(cases[i][0]);
+    hid_t const dataset = h5_create(file, "field", H5T_NATIVE_FLOAT, 1, dims, properties);
+    h5_write(dataset, H5T_NATIVE_FLOAT, values);
+    setenv(cases[i][0], cases[i][1], 1);
+    assert_true(H5Dflush(dataset) < 0);
+    h5_assert_error(cases[i][2]);
+    unsetenv(cases[i][0]);
+    assert_true(H5Dclose(dataset) >= 0);
+    H5Ldelete(file, "field", H5P_DEFAULT);
+  }
+}
+
+static h5_chunk write_with(const char *backend, const char *threads, const double *values) {
+  hsize_t const offset[] = {0, 0};
+  setenv("SZGPU_H5_BACKEND", backend, 1);
+  setenv("SZGPU_H5_THREADS", threads, 1);
+  hid_t const dataset = make_dataset("field", H5T_NATIVE_FLOAT, values);
+  h5_chunk const chunk = h5_read_chunk(dataset, offset);
+  setenv("SZGPU_H5_BACKEND", "cuda", 1); /* which reading does not mind */
+  static double restored[VALUES];
+  h5_read(dataset, H5T_NATIVE_DOUBLE, restored);
+  H5Dclose(dataset);
+  H5Ldelete(file, "field", H5P_DEFAULT);
+  return chunk;
+}
+
+static void threads_and_backend_leave_the_bytes_alone(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {{"cpu", "2"}, {"auto", "3"}, {"", ""}, {"auto", "1"}};
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
+  double *const values = test_make_waves(&shape);
+  h5_chunk first = write_with("cpu", "1", values);
+  for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+    h5_chunk again = write_with(cases[i][0], cases[i][1], values);
+    assert_int_equal(first.byte_count, again.byte_count);
+    assert_memory_equal(first.bytes, again.bytes, first.byte_count);
+    free(again.bytes);
+  }
+  free(first.bytes);
+  free(values);
+}
+
+static void cuda_is_refused_where_there_is_none(void **state) {
+  (void)state;
+  if (szgpu_has_cuda()) skip(); /* a build with CUDA */
+  hsize_t const dims[] = {100};
+  hid_t const properties = h5_make_abs_properties(1, dims, 0.1);
+  setenv("SZGPU_H5_BACKEND", "cuda", 1);
+  assert_true(h5_try_create(file, "field", H5T_NATIVE_FLOAT, 1, dims, properties) < 0);
+  h5_assert_error("which this build does not have");
+  H5Pclose(properties);
+}
+
+/* OpenMP's threads do not survive fork(); a child that waited for them hung. */
+static void a_child_of_a_process_with_threads_works(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
+  double *const values = test_make_waves(&shape);
+  free(write_with("cpu", "2", values).bytes);
+  pid_t const child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    free(write_with("cpu", "2", values).bytes);
+    _exit(0);
+  }
+  int ended;
+  assert_int_equal(waitpid(child, &ended, 0), child);
+  assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+  free(values);
+}
+
+/* The launcher that is nearest to MPI says which GPU a process takes. */
+static void the_local_rank_is_the_launchers(void **state) {
+  (void)state;
+  environment settings;
+  setenv("SLURM_LOCALID", "5", 1);
+  assert_null(environment_read(&settings));
+  assert_int_equal(settings.local_rank, 5);
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
+  setenv("SZGPU_H5_DEVICE", "2", 1);
+  assert_null(environment_read(&settings));
+  assert_int_equal(settings.local_rank, 3);
+  assert_int_equal(settings.device, 2);
+  unsetenv("SZGPU_H5_DEVICE");
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "none", 1);
+  assert_null(environment_read(&settings));
+  assert_int_equal(settings.local_rank, 5);
+  assert_int_equal(settings.device, -1);
+  assert_int_equal(settings.backend, SZGPU_BACKEND_CPU);
+  assert_int_equal(settings.threads, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(a_wrong_environment_is_an_error, clear_environment),
+      cmocka_unit_test_teardown(threads_and_backend_leave_the_bytes_alone, clear_environment),
+      cmocka_unit_test_teardown(cuda_is_refused_where_there_is_none, clear_environment),
+      cmocka_unit_test_teardown(a_child_of_a_process_with_threads_works, clear_environment),
+      cmocka_unit_test_teardown(the_local_rank_is_the_launchers, clear_environment),
+  };
+  return cmocka_run_group_tests(tests, make_file, close_file);
+}

@@ -1,0 +1,46 @@
+"""test_hdf5.py - the HDF5 filter as its users meet it: h5py, the HDF5 and netCDF tools, files.
+
+SPDX-License-Identifier: BSD-3-Clause
+
+  python3 test_hdf5.py PLUGIN_FOLDER SZGPU [--filter ID] [--venv DIR] CASES [unittest's options]
+
+PLUGIN_FOLDER holds libh5zszgpu.so, SZGPU is the command. CASES is a module here, or a unittest
+selection such as cases_h5py.Modes -v. --filter: the id that the plugin was built with. --venv:
+where cases_wheels makes a virtual environment. What is missing on a machine skips its tests with a
+reason; where every test was skipped, the exit code is 77.
+"""
+import argparse
+import os
+import sys
+import unittest
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("plugin_folder")
+    parser.add_argument("szgpu")
+    parser.add_argument("--filter", type=int, default=480)
+    parser.add_argument("--venv", default="")
+    asked, selection = parser.parse_known_args()
+    if not os.path.exists(os.path.join(asked.plugin_folder, "libh5zszgpu.so")):
+        parser.error(f"{asked.plugin_folder} has no libh5zszgpu.so: build the target h5zszgpu")
+    # Read by HDF5 when it is loaded, so this comes before any import of h5py.
+    os.environ["HDF5_PLUGIN_PATH"] = os.path.abspath(asked.plugin_folder)
+    try:
+        import harness
+    except ImportError as problem:
+        print(f"test_hdf5: skipped, {problem} (Debian: python3-numpy)")
+        return 77
+    harness.plugin_folder = os.path.abspath(asked.plugin_folder)
+    harness.szgpu = os.path.abspath(asked.szgpu)
+    harness.filter_id = asked.filter
+    harness.venv_folder = asked.venv and os.path.abspath(asked.venv)
+    run = unittest.main(module=None, argv=["test_hdf5.py", *selection], exit=False).result
+    for test, reason in run.skipped:
+        print(f"skipped {test}: {reason}")
+    all_skipped = 0 < run.testsRun == len(run.skipped)
+    return 77 if all_skipped else int(not run.wasSuccessful() or run.testsRun == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,389 @@
+/* test_top_plane.c - lossless archives of the linear layout, by every CPU decoder.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Decoders are compared with the field itself; on archives that lie, with each other.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive_edit.h"
+#include "container/format.h"
+#include "lossless_fields.h"
+
+/* Too much memory is to be refused, not to end the test. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+  return "allocator_may_return_null=1:max_allocation_size_mb=2048";
+}
+
+enum { THREAD_COUNTS = 2, CPU_DECODERS = 6 };
+
+static int const thread_counts[THREAD_COUNTS] = {1, 3};
+static szgpu_decoder const decoders[CPU_DECODERS] = {
+    SZGPU_DECODER_AUTO,      SZGPU_DECODER_SERIAL,      SZGPU_DECODER_TABLE,
+    SZGPU_DECODER_SELF_SYNC, SZGPU_DECODER_ALL_OFFSETS, SZGPU_DECODER_HIERARCHICAL};
+static szgpu_ctx *readers[CPU_DECODERS][THREAD_COUNTS];
+static szgpu_ctx *ctx;
+
+static int make_readers(void **state) {
+  (void)state;
+  for (int d = 0; d < CPU_DECODERS; d++)
+    for (int t = 0; t < THREAD_COUNTS; t++) {
+      szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+      options.backend = SZGPU_BACKEND_CPU;
+      options.decoder = decoders[d];
+      options.threads = thread_counts[t];
+      assert_int_equal(szgpu_create(&readers[d][t], &options), SZGPU_OK);
+    }
+  ctx = readers[0][0];
+  return 0;
+}
+
+static int destroy_readers(void **state) {
+  (void)state;
+  for (int d = 0; d < CPU_DECODERS; d++)
+    for (int t = 0; t < THREAD_COUNTS; t++) szgpu_destroy(readers[d][t]);
+  return 0;
+}
+
+static szgpu_params make_params(int without_gaps) {
+  szgpu_params params = lossless_params();
+  params.layout = SZGPU_LAYOUT_LINEAR;
+  params.without_gaps = without_gaps;
+  return params;
+}
+
+/* Whether it needs the gap array, or checks it. */
+static bool looks_at_gaps(szgpu_decoder decoder) {
+  return decoder == SZGPU_DECODER_SERIAL || decoder == SZGPU_DECODER_HIERARCHICAL;
+}
+
+static szgpu_status decompress(szgpu_ctx *reader, const test_archive *archive, void *field,
+                               size_t field_bytes) {
+  return szgpu_decompress(reader, archive->bytes, archive->byte_count, field, field_bytes);
+}
+
+/* ---- sound archives ---- */
+
+static void assert_reads(szgpu_ctx *reader, const test_archive *archive, const szgpu_shape *shape,
+                         const uint8_t *field, test_random *random) {
+  size_t const field_bytes = test_field_bytes(shape), row_bytes = field_bytes / shape->dims[0];
+  void *const whole = test_decompress(reader, archive, field_bytes);
+  assert_memory_equal(whole, field, field_bytes);
+  free(whole);
+  uint64_t const first = test_random_below(random, shape->dims[0]);
+  uint64_t const count = 1 + test_random_below(random, shape->dims[0] - first);
+  uint8_t *const slab = test_allocate(count * row_bytes);
+  assert_int_equal(szgpu_decompress_slab(reader, archive->bytes, archive->byte_count, first, count,
+                                         slab, count * row_bytes),
+                   SZGPU_OK);
+  assert_memory_equal(slab, field + first * row_bytes, count * row_bytes);
+  free(slab);
+}
+
+/* By each decoder that reads it, with one thread and with three. */
+static void assert_all_read(const test_archive *archive, const szgpu_shape *shape,
+                            const void *field, test_random *random) {
+  szgpu_info const info = test_inspect(archive);
+  for (int d = 0; d < CPU_DECODERS; d++)
+    for (int t = 0; t < THREAD_COUNTS; t++) {
+      if (szgpu_decoder_reads(decoders[d], &info)) {
+        assert_reads(readers[d][t], archive, shape, field, random);
+        continue;
+      }
+      uint8_t nothing[8];
+      assert_int_equal(decompress(readers[d][t], archive, nothing, sizeof nothing),
+                       SZGPU_UNSUPPORTED);
+      assert_string_equal(
+          szgpu_last_error(readers[d][t]),
+          "the archive has no gap array: the decoder hierarchical does not read it");
+    }
+}
+
+static void all_decoders_give_the_field_back(void **state) {
+  (void)state;
+  static const szgpu_shape shapes[] = {{SZGPU_U8, 1, {1}},          {SZGPU_U8, 1, {70001}},
+                                       {SZGPU_BF16, 1, {4097}},     {SZGPU_BF16, 2, {200, 133}},
+                                       {SZGPU_F16, 3, {50, 9, 65}}, {SZGPU_FP8, 3, {1, 100, 90}},
+                                       {SZGPU_F32, 2, {3, 40000}},  {SZGPU_F64, 4, {5, 17, 9, 9}}};
+  test_random random = test_random_begin();
+  for (size_t s = 0; s < ARRAY_COUNT(shapes); s++)
+    for (int kind = 0; kind < LOSSLESS_KINDS; kind++)
+      for (int variant = 0; variant < 4; variant++) { /* gaps or not, frames and zstd or not */
+        szgpu_params params = make_params(variant % 2);
+        params.frame_rows = variant / 2 * 64;
+        params.zstd_level = variant / 2;
+        void *const field = lossless_make((lossless_kind)kind, &shapes[s]);
+        test_archive const archive = lossless_compress(ctx, &params, &shapes[s], field);
+        szgpu_info const info = test_inspect(&archive);
+        assert_int_equal(info.format_version, 4);
+        assert_int_equal(info.has_gaps, !params.without_gaps);
+        assert_all_read(&archive, &shapes[s], field, &random);
+        free(archive.bytes);
+        free(field);
+      }
+}
+
+/* Ends of tiles, subsequences, sequences and words; frames that are raw for being small. */
+static void any_number_of_values_comes_back(void **state) {
+  (void)state;
+  uint64_t linear_frames = 0;
+  test_random random = test_random_begin();
+  for (uint64_t count = 1; count <= 9000; count += count < 60 ? 1 : count < 300 ? 7 : 241) {
+    szgpu_shape const shape = test_shape((szgpu_dtype)(count % LOSSLESS_DTYPES), 1, count, 0, 0, 0);
+    szgpu_params const params = make_params(0);
+    void *const field = lossless_make(WEIGHTS, &shape);
+    test_archive const archive = lossless_compress(ctx, &params, &shape, field);
+    linear_frames += lossless_planes(&archive, 0)[0] == 'c';
+    assert_all_read(&archive, &shape, field, &random);
+    free(archive.bytes);
+    free(field);
+  }
+  assert_in_range(linear_frames, 40, 120);
+}
+
+/* Fibonacci's numbers, which make the longest codes: 16 bits where they could be 21. */
+static void codes_of_16_bits_are_read(void **state) {
+  (void)state;
+  enum { SYMBOLS = 22 };
+  uint64_t counts[SYMBOLS] = {1, 1}, total = 2, place = 0;
+  for (int s = 2; s < SYMBOLS; s++) total += counts[s] = counts[s - 1] + counts[s - 2];
+  szgpu_shape const shape = test_shape(SZGPU_U8, 1, total, 0, 0, 0);
+  uint8_t *const field = test_allocate(total);
+  for (int s = 0; s < SYMBOLS; s++)
+    for (uint64_t i = 0; i < counts[s]; i++) field[place++] = (uint8_t)(116 + s); /* 128 occurs */
+  test_random random = test_random_begin();
+  for (uint64_t i = total - 1; i > 0; i--) {
+    uint64_t const other = test_random_below(&random, i + 1);
+    uint8_t const symbol = field[i];
+    field[i] = field[other];
+    field[other] = symbol;
+  }
+  szgpu_params const params = make_params(0);
+  test_archive const archive = lossless_compress(ctx, &params, &shape, field);
+  assert_string_equal(lossless_planes(&archive, 0), "c");
+  assert_all_read(&archive, &shape, field, &random);
+  uint8_t const *const book = archive.bytes + archive_section_offset(&archive, 0, 0);
+  assert_int_equal(book[6] & 31, 16); /* the length of the first symbol */
+  free(archive.bytes);
+  free(field);
+}
+
+/* ---- what is in them ---- */
+
+static uint64_t raw_bytes_at(const test_archive *archive, uint32_t section) {
+  return test_bits_at(SZGPU_F64, archive->bytes + archive_entry_offset(archive, 0, section), 1);
+}
+
+/* 4100 values 1, -1, 1, -1 ..., of which the sign is a stored bit: the codes are bits 0. */
+static void a_frame_is_what_the_format_says(void **state) {
+  (void)state;
+  enum { COUNT = 4100, STORED = 4112, BITS = COUNT };
+  szgpu_shape const shape = test_shape(SZGPU_BF16, 2, 2, COUNT / 2, 0, 0);
+  uint16_t *const field = test_allocate(COUNT * sizeof *field);
+  for (int i = 0; i < COUNT; i++) field[i] = i % 2 ? 0xBF80 : 0x3F80;
+  szgpu_params const params = make_params(0);
+  test_archive const archive = lossless_compress(ctx, &params, &shape, field);
+  const uint8_t *const frame = archive.bytes + archive_frame_offset(&archive, 0);
+  static const uint8_t header[32] = {0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16};
+  static const uint64_t kinds[] = {0, 1, 2, 3, 4, 12}, sizes[] = {7, 4, 516, 9, 2, STORED};
+  static const uint8_t book[] = {0, 0, 127, 0, 1, 0, 1};
+  assert_memory_equal(frame, header, sizeof header);
+  assert_int_equal(archive_section_count(&archive, 0), ARRAY_COUNT(kinds));
+  for (uint32_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+    assert_int_equal(archive.bytes[archive_entry_offset(&archive, 0, i)], kinds[i]);
+    assert_int_equal(raw_bytes_at(&archive, i), sizes[i]);
+  }
+  assert_memory_equal(archive.bytes + archive_section_offset(&archive, 0, 0), book, sizeof book);
+  const uint8_t *const stored = archive.bytes + archive_section_offset(&archive, 0, 5);
+  for (int i = 0; i < STORED; i++) assert_int_equal(stored[i], i < COUNT ? i % 2 : 0);
+  for (int section = 1; section <= 3; section++) { /* each code has a bit, which is 0, and no gap */
+    const uint8_t *const bytes =
+        archive.bytes + archive_section_offset(&archive, 0, (uint32_t)section);
+    for (uint64_t i = 0; i < sizes[section]; i++) assert_int_equal(bytes[i], 0);
+  }
+  assert_int_equal(
+      test_bits_at(SZGPU_BF16, archive.bytes + archive_section_offset(&archive, 0, 4), 0), BITS);
+  free(archive.bytes);
+  free(field);
+}
+
+/* A linear frame if its sections together are smaller than the values. */
+static void frames_are_raw_where_that_is_no_larger(void **state) {
+  (void)state;
+  uint64_t least_gain = UINT64_MAX;
+  for (uint64_t count = 1; count < 400; count++) {
+    szgpu_shape const shape = test_shape(SZGPU_U8, 1, count, 0, 0, 0);
+    szgpu_params const params = make_params(0);
+    uint8_t *const field = test_allocate(count);
+    for (uint64_t i = 0; i < count; i++) field[i] = (uint8_t)(test_hash(i) % 16);
+    test_archive const archive = lossless_compress(ctx, &params, &shape, field);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < archive_section_count(&archive, 0); i++)
+      bytes += raw_bytes_at(&archive, i);
+    if (lossless_planes(&archive, 0)[0]) {
+      assert_true(bytes < count);
+      if (count - bytes < least_gain) least_gain = count - bytes;
+    } else {
+      assert_int_equal(bytes, count);
+    }
+    free(archive.bytes);
+    free(field);
+  }
+  assert_int_equal(least_gain, 1); /* what gains nothing is raw, what gains a byte is not */
+}
+
+/* ---- lies ---- */
+
+/* By every decoder, with the checksums right. */
+static void assert_all_refuse(test_archive *archive, size_t field_bytes) {
+  uint8_t *const field = test_allocate(field_bytes);
+  archive_rehash(archive);
+  szgpu_info const info = test_inspect(archive);
+  for (int d = 0; d < CPU_DECODERS; d++)
+    for (int t = 0; t < THREAD_COUNTS; t++) {
+      if (!szgpu_decoder_reads(decoders[d], &info)) continue;
+      szgpu_status const status = decompress(readers[d][t], archive, field, field_bytes);
+      if (status != SZGPU_BAD_DATA)
+        fail_msg("decoder %d: %s", decoders[d], szgpu_status_text(status));
+    }
+  free(field);
+}
+
+static void tile_sizes_that_the_stream_has_not_are_refused(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_BF16, 1, 30000, 0, 0, 0); /* eight tiles */
+  void *const field = lossless_make(WEIGHTS, &shape);
+  for (int without_gaps = 0; without_gaps <= 1; without_gaps++) {
+    szgpu_params const params = make_params(without_gaps);
+    test_archive const sound = lossless_compress(ctx, &params, &shape, field);
+    size_t const sizes = archive_section_offset(&sound, 0, 1);
+    for (int tile = 0; tile < 7; tile++)
+      for (int more = -1; more <= 1; more += 2) { /* the sum is as before */
+        test_archive archive = archive_copy(&sound, sound.byte_count);
+        uint8_t *const at = archive.bytes + sizes + 2 * tile;
+        archive_store(&archive, sizes + 2 * (size_t)tile, 2,
+                      test_bits_at(SZGPU_BF16, at, 0) + (uint64_t)(int64_t)more);
+        archive_store(&archive, sizes + 2 * (size_t)tile + 2, 2,
+                      test_bits_at(SZGPU_BF16, at, 1) - (uint64_t)(int64_t)more);
+        assert_all_refuse(&archive, test_field_bytes(&shape));
+        free(archive.bytes);
+      }
+    free(sound.bytes);
+  }
+  free(field);
+}
+
+/* Gap arrays where the header says that there are none, stored planes of a type of one byte. */
+static void sections_that_should_not_be_there_are_refused(void **state) {
+  (void)state;
+  szgpu_shape const bytes = test_shape(SZGPU_U8, 1, 3000, 0, 0, 0);
+  szgpu_shape const halves = test_shape(SZGPU_BF16, 1, 3000, 0, 0, 0);
+  szgpu_params const params = make_params(0);
+  void *const field = lossless_make(WEIGHTS, &halves);
+  test_archive with_gaps = lossless_compress(ctx, &params, &bytes, field);
+  test_archive with_planes = lossless_compress(ctx, &params, &halves, field);
+  assert_int_equal(archive_section_count(&with_gaps, 0), 5);
+  assert_int_equal(archive_section_count(&with_planes, 0), 6);
+  archive_store(&with_gaps, 12, 4, SZG_FLAG_NO_GAPS);
+  archive_store(&with_planes, 16, 1, SZGPU_FP8);
+  assert_all_refuse(&with_gaps, 3000);
+  assert_all_refuse(&with_planes, 3000);
+  free(with_gaps.bytes);
+  free(with_planes.bytes);
+  free(field);
+}
+
+/* Every gap and every sequence's number of codes is looked at by the two, by no other. */
+static void wrong_side_data_is_found_by_those_that_look_at_it(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_FP8, 1, 18000, 0, 0, 0);
+  size_t const field_bytes = test_field_bytes(&shape);
+  void *const field = lossless_make(WEIGHTS, &shape), *const restored = test_allocate(field_bytes);
+  szgpu_params const params = make_params(0);
+  test_archive const sound = lossless_compress(ctx, &params, &shape, field);
+  for (uint32_t section = 3; section <= 4; section++) {
+    uint64_t const bytes = raw_bytes_at(&sound, section);
+    size_t const at = archive_section_offset(&sound, 0, section);
+    assert_true(section == 3 ? bytes > 64 : bytes >= 4); /* two sequences */
+    uint64_t const step = section == 3 ? 3 : 1;
+    for (uint64_t i = 0; i + 1 < 2 * bytes;
+         i += step) { /* but the last half byte, which may be unused */
+      test_archive archive = archive_copy(&sound, sound.byte_count);
+      archive.bytes[at + i / 2] ^= (uint8_t)(1 << (i % 2 * 4 + test_hash(i) % 4));
+      archive_rehash(&archive);
+      for (int d = 0; d < CPU_DECODERS; d++)
+        assert_int_equal(decompress(readers[d][i % 2], &archive, restored, field_bytes),
+                         looks_at_gaps(decoders[d]) ? SZGPU_BAD_DATA : SZGPU_OK);
+      free(archive.bytes);
+    }
+  }
+  free(sound.bytes);
+  free(restored);
+  free(field);
+}
+
+/* All decoders that look at the same refuse, or restore the same. True: they restore. */
+static bool all_agree(test_archive *archive, size_t field_bytes) {
+  archive_rehash(archive);
+  szgpu_info const info = test_inspect(archive);
+  uint8_t *const first = test_allocate(field_bytes), *const other = test_allocate(field_bytes);
+  szgpu_status const plain = decompress(ctx, archive, first, field_bytes);
+  szgpu_status const checked = decompress(readers[1][0], archive, other, field_bytes);
+  assert_true(plain <= SZGPU_BAD_DATA);
+  assert_true(checked == plain || (info.has_gaps && checked == SZGPU_BAD_DATA));
+  for (int d = 1; d < CPU_DECODERS; d++) {
+    if (!szgpu_decoder_reads(decoders[d], &info)) continue;
+    szgpu_status const own = decompress(readers[d][d % THREAD_COUNTS], archive, other, field_bytes);
+    szgpu_status const expected = looks_at_gaps(decoders[d]) ? checked : plain;
+    if (own != expected)
+      fail_msg("decoder %d: %s, not %s", decoders[d], szgpu_status_text(own),
+               szgpu_status_text(expected));
+    if (own == SZGPU_OK) assert_memory_equal(other, first, field_bytes);
+  }
+  free(first);
+  free(other);
+  return plain == SZGPU_OK;
+}
+
+static void decoders_agree_on_any_section(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  szgpu_shape const shape = test_shape(SZGPU_BF16, 1, 9000, 0, 0, 0); /* three tiles */
+  static const lossless_kind kinds[] = {WEIGHTS, FEW, FLAT};
+  uint64_t accepted = 0;
+  for (int round = 0; round < 900; round++) {
+    int const variant = round / 150; /* three fields, with and without gap arrays */
+    szgpu_params const params = make_params(variant % 2);
+    void *const field = lossless_make(kinds[variant / 2], &shape);
+    test_archive archive = lossless_compress(ctx, &params, &shape, field);
+    uint32_t const stream_sections = archive_section_count(&archive, 0) - 1;
+    uint32_t const section = (uint32_t)round % stream_sections;
+    uint64_t const bytes = raw_bytes_at(&archive, section) - (section == 3);
+    size_t const at = archive_section_offset(&archive, 0, section);
+    for (uint64_t lies = 1 + test_random_below(&random, 3); lies > 0; lies--)
+      archive.bytes[at + test_random_below(&random, bytes)] ^=
+          (uint8_t)(1 << test_random_below(&random, 8));
+    accepted += all_agree(&archive, test_field_bytes(&shape));
+    free(archive.bytes);
+    free(field);
+  }
+  assert_in_range(accepted, 50, 850); /* neither all nor none */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_decoders_give_the_field_back),
+      cmocka_unit_test(any_number_of_values_comes_back),
+      cmocka_unit_test(codes_of_16_bits_are_read),
+      cmocka_unit_test(a_frame_is_what_the_format_says),
+      cmocka_unit_test(frames_are_raw_where_that_is_no_larger),
+      cmocka_unit_test(tile_sizes_that_the_stream_has_not_are_refused),
+      cmocka_unit_test(sections_that_should_not_be_there_are_refused),
+      cmocka_unit_test(wrong_side_data_is_found_by_those_that_look_at_it),
+      cmocka_unit_test(decoders_agree_on_any_section),
+  };
+  return cmocka_run_group_tests(tests, make_readers, destroy_readers);
+}
