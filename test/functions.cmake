@@ -104,7 +104,8 @@ function(szgpu_add_cuda_test name)
     "$<$<COMPILE_LANGUAGE:CUDA>:${SZGPU_CUDA_FLAGS}>"
     # gcc 12 warns of what is not there in std::vector.
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-array-bounds>"
-    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-stringop-overflow,-Wno-stringop-overread>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-stringop-overflow,-Wno-stringop-overread>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-free-nonheap-object>")
   target_link_libraries(test_cuda_${name} PRIVATE szgpu_objects PkgConfig::szgpu_xxhash m)
   szgpu_register_test(cuda_${name} LABELS cuda COMMAND test_cuda_${name})
   szgpu_use_gpu(cuda_${name} test_cuda_${name})

@@ -138,6 +138,8 @@ class Hdf5Test(unittest.TestCase):
         packages = {"h5repack": "hdf5-tools", "h5dump": "hdf5-tools", "h5ls": "hdf5-tools",
                     "h5diff": "hdf5-tools", "nccopy": "netcdf-bin", "ncdump": "netcdf-bin",
                     "ncgen": "netcdf-bin"}
+        if "h5repack" in tools and "asan" in os.environ.get("LD_PRELOAD", ""):
+            self.skipTest("Debian's h5repack stands still under AddressSanitizer, plugin or not")
         for tool in tools:
             if not shutil.which(tool):
                 self.skipTest(f"there is no {tool} (Debian: {packages.get(tool, tool)})")
