@@ -196,7 +196,7 @@ void flip_bit(uint8_t *device_byte, uint64_t bit) {
   MUST(cudaStreamSynchronize(stream));
   MUST(cudaMemcpy(&byte, device_byte, 1, cudaMemcpyDeviceToHost));
   byte ^= (uint8_t)(1u << bit % 8);
-  MUST(cudaMemcpy(device_byte, &byte, 1, cudaMemcpyHostToDevice));
+  MUST(cudaMemcpyAsync(device_byte, &byte, 1, cudaMemcpyHostToDevice, stream));
 }
 
 void finds_single_bits() {

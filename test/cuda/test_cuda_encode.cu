@@ -164,8 +164,9 @@ struct DeviceEncoder {
         bit_count, reinterpret_cast<uint16_t *>(tile_bits.data()),
         reinterpret_cast<uint32_t *>(words.data()), packed_gaps.data(),
         reinterpret_cast<uint16_t *>(sequence_counts.data())};
-    MUST(cudaMemcpy(table.data(), coder.table, coder.book.symbol_count * sizeof *coder.table,
-                    cudaMemcpyHostToDevice));
+    /* On the same stream: one that returned on another may not be done for this one. */
+    MUST(cudaMemcpyAsync(table.data(), coder.table, coder.book.symbol_count * sizeof *coder.table,
+                         cudaMemcpyHostToDevice, stream));
     MUST(szg_linear_encode_cuda(&encoder, &grid, coder.book.symbol_count, codes.data(), &output,
                                 stream));
   }
@@ -303,8 +304,8 @@ void carves_scratch_for_the_largest_stream(const Coder &coder) {
   arena.capacity_bytes = scratch_bytes;
   MUST(szg_linear_encoder_carve_cuda(&arena, &whole, &encoder));
   CHECK(arena.used_bytes == scratch_bytes, "measured and carved differ");
-  MUST(cudaMemcpy(encoder.table, coder.table, coder.book.symbol_count * sizeof *coder.table,
-                  cudaMemcpyHostToDevice));
+  MUST(cudaMemcpyAsync(encoder.table, coder.table, coder.book.symbol_count * sizeof *coder.table,
+                       cudaMemcpyHostToDevice, stream));
   uint64_t const rows[] = {40, 16, 1};
   for (uint64_t const row_count : rows) {
     szg_grid const grid = szg_grid_of_rows(&whole, row_count);
