@@ -184,15 +184,15 @@ def show_bench(asked):
             done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
             for one in json.loads(done.stdout)["chunks"]:
                 speeds = [f"{one[way + '_write_mb_per_s']:.0f} / {one[way + '_read_mb_per_s']:.0f}"
-                          for way in ("library", "filter", "filter_unfilled", "plain")]
+                          for way in ("library", "filter", "filter_by_chunks", "plain")]
                 shares = [" / ".join(f"{one[f'{way}_{direction}_of_library{clock}']:.2f}"
                                      for direction in ("write", "read"))
-                          for way in ("filter", "filter_unfilled")
+                          for way in ("filter", "filter_by_chunks")
                           for clock in ("", "_by_cpu_time")]
                 size = f"{one['chunk_bytes'] / MIB:.0f}"
                 rows.append([rel, size, f"{one['ratio']:.2f}"] + speeds + shares)
-    table(["rel", "chunk, MiB", "ratio", "library", "filter", "filter, unfilled", "no filter",
-           "filter, of the library", "by processor time", "unfilled, of the library",
+    table(["rel", "chunk, MiB", "ratio", "library", "filter", "by chunks", "no filter",
+           "filter, of the library", "by processor time", "by chunks, of the library",
            "by processor time"], rows)
 
 

@@ -36,9 +36,10 @@ void h5_args_print(const struct options *options, FILE *out) {
    * copied as they are. */
   fprintf(out, "h5repack: -f UD=%d,%d,%zu,", SZGPU_H5_FILTER_ID, H5REPACK_OPTIONAL, count);
   print_words(out, words, count, ",");
-  fprintf(out, "\nnccopy:   -F '*,%d,", SZGPU_H5_FILTER_ID);
+  /* netCDF's filters are mandatory, so they are for variables by name. */
+  fprintf(out, "\nnccopy:   -F VARIABLE,%d,", SZGPU_H5_FILTER_ID);
   print_words(out, words, count, ",");
-  fprintf(out, "'\nh5py:     compression=%d, compression_opts=(", SZGPU_H5_FILTER_ID);
+  fprintf(out, "\nh5py:     compression=%d, compression_opts=(", SZGPU_H5_FILTER_ID);
   print_words(out, words, count, ", ");
   fputs(")\n", out);
   print_call(out, params, words, count);

@@ -459,7 +459,7 @@ class Arguments(CliTest):
         identity = copy.split(",")[1]
         text = ",".join(map(str, words))
         self.assertEqual(repack, f"-f UD={identity},1,5,{text}")
-        self.assertEqual(copy, f"-F '*,{identity},{text}'")
+        self.assertEqual(copy, f"-F VARIABLE,{identity},{text}")
         self.assertEqual(eval(f"dict({h5py})"),
                          {"compression": int(identity), "compression_opts": tuple(words)})
         self.assertEqual(in_c, call)

@@ -91,8 +91,8 @@ static bool write_steps(const struct ranks *ranks, const struct options *options
   return is_fine;
 }
 
-/* Ends the run where a rank has failed and this one still has the file open: HDF5 closes files by all
- * ranks together, and cannot where they no longer agree on what is in it. */
+/* Ends the run where a rank has failed and this one still has the file open: all ranks close a file
+ * together, and cannot where they no longer agree on what is in it. */
 static void abort_if_open(const struct ranks *ranks, const struct snapshots *snapshots,
                           const struct fault *fault) {
   if (snapshots->file >= 0) MPI_Abort(ranks->comm, (int)fault->code);
