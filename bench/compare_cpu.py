@@ -53,16 +53,17 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def enter_venv(folder):
-    """Starts this script again under the venv's python; makes and fills it first if need be."""
+def enter_venv(folder, packages, modules):
+    """Starts this script again under the venv's python; makes it and installs the packages first,
+    if the modules are not there."""
     python = os.path.join(folder, "bin", "python")
     if os.path.realpath(sys.prefix) == os.path.realpath(folder):
         return
     if not os.path.exists(python):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    probe = [python, "-c", "import numpy, pysz, zfpy"]
+    probe = [python, "-c", "import " + modules]
     if subprocess.run(probe, stderr=subprocess.DEVNULL).returncode != 0:
-        subprocess.run([python, "-m", "pip", "install", "-q"] + PACKAGES, check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q"] + packages, check=True)
     os.execv(python, [python] + sys.argv)
 
 
@@ -365,7 +366,7 @@ def main():
     parser.add_argument("--only", default="", help="only fields whose file name has this in it")
     parser.add_argument("--skip-large", action="store_true", help="no threads and memory section")
     asked = parser.parse_args()
-    enter_venv(os.path.abspath(asked.venv))
+    enter_venv(os.path.abspath(asked.venv), PACKAGES, "numpy, pysz, zfpy")
     compare(asked)
 
 

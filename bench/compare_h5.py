@@ -25,24 +25,12 @@ import sys
 import tempfile
 import time
 
-from compare_cpu import FILL, MIB, RELS, label, large_field, machine, real_fields, table
+from compare_cpu import (FILL, MIB, RELS, enter_venv, label, large_field, machine, real_fields,
+                         table)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = ["numpy>=1.24", "h5py>=3.10", "hdf5plugin==7.1.0"]
 CHUNK_MIB = (1, 4, 16)
-
-
-def enter_venv(folder):
-    """Starts this script again under the venv's python; makes and fills it first if need be."""
-    python = os.path.join(folder, "bin", "python")
-    if os.path.realpath(sys.prefix) == os.path.realpath(folder):
-        return
-    if not os.path.exists(python):
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    probe = [python, "-c", "import h5py, hdf5plugin"]
-    if subprocess.run(probe, stderr=subprocess.DEVNULL).returncode != 0:
-        subprocess.run([python, "-m", "pip", "install", "-q"] + PACKAGES, check=True)
-    os.execv(python, [python] + sys.argv)
 
 
 # ---- filters: what create_dataset takes for a bound ----
@@ -210,7 +198,7 @@ def main():
     parser.add_argument("--only", default="", help="only fields whose name has this in it")
     asked = parser.parse_args()
     os.environ["HDF5_PLUGIN_PATH"] = os.path.abspath(asked.plugin)
-    enter_venv(os.path.abspath(asked.venv))
+    enter_venv(os.path.abspath(asked.venv), PACKAGES, "h5py, hdf5plugin")
     import h5py
     import hdf5plugin
     print(f"Measured by bench/compare_h5.py on: {machine()}. hdf5plugin {hdf5plugin.version}, "

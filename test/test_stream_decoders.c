@@ -10,49 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive_edit.h"
 #include "container/format.h"
-#include "support.h"
-
-/* Too much memory is to be refused, not to end the test. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-  return "allocator_may_return_null=1:max_allocation_size_mb=2048";
-}
-
-enum { THREAD_COUNTS = 2, CPU_DECODERS = 5 };
-
-static int const thread_counts[THREAD_COUNTS] = {1, 3};
-static szgpu_decoder const cpu_decoders[CPU_DECODERS] = {
-    SZGPU_DECODER_AUTO, SZGPU_DECODER_SERIAL, SZGPU_DECODER_TABLE, SZGPU_DECODER_SELF_SYNC,
-    SZGPU_DECODER_ALL_OFFSETS};
-static szgpu_ctx *readers[CPU_DECODERS][THREAD_COUNTS];
-static szgpu_ctx *ctx;
-
-static int make_readers(void **state) {
-  (void)state;
-  for (int d = 0; d < CPU_DECODERS; d++)
-    for (int t = 0; t < THREAD_COUNTS; t++) {
-      szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
-      options.backend = SZGPU_BACKEND_CPU;
-      options.decoder = cpu_decoders[d];
-      options.threads = thread_counts[t];
-      assert_int_equal(szgpu_create(&readers[d][t], &options), SZGPU_OK);
-    }
-  ctx = readers[0][0];
-  return 0;
-}
-
-static int destroy_readers(void **state) {
-  (void)state;
-  for (int d = 0; d < CPU_DECODERS; d++)
-    for (int t = 0; t < THREAD_COUNTS; t++) szgpu_destroy(readers[d][t]);
-  return 0;
-}
+#include "stream_readers.h"
 
 /* An archive in memory of just its size. */
 static test_archive make_archive(const szgpu_shape *shape, szgpu_params params, const void *field) {
-  test_archive const roomy = test_compress(ctx, &params, shape, field);
+  test_archive const roomy = test_compress(readers[0][0], &params, shape, field);
   test_archive const archive = archive_copy(&roomy, roomy.byte_count);
   free(roomy.bytes);
   return archive;
@@ -79,24 +42,13 @@ static void *make_field(const szgpu_shape *shape, bool is_smooth) {
 
 static void assert_all_read(const test_archive *archive, const szgpu_shape *shape,
                             const void *field, test_random *random) {
-  size_t const field_bytes = test_field_bytes(shape), row_bytes = field_bytes / shape->dims[0];
-  uint8_t *const whole = test_decompress(ctx, archive, field_bytes);
+  uint8_t *const whole = test_decompress(readers[0][0], archive, test_field_bytes(shape));
   szgpu_info const info = test_inspect(archive);
   test_assert_bound(shape, field, whole, &info);
-  for (int d = 0; d < CPU_DECODERS; d++)
-    for (int t = 0; t < THREAD_COUNTS; t++) {
-      uint8_t *const again = test_decompress(readers[d][t], archive, field_bytes);
-      assert_memory_equal(again, whole, field_bytes);
-      free(again);
-      uint64_t const first = test_random_below(random, shape->dims[0]);
-      uint64_t const count = 1 + test_random_below(random, shape->dims[0] - first);
-      uint8_t *const slab = test_allocate(count * row_bytes);
-      assert_int_equal(szgpu_decompress_slab(readers[d][t], archive->bytes, archive->byte_count,
-                                             first, count, slab, count * row_bytes),
-                       SZGPU_OK);
-      assert_memory_equal(slab, whole + first * row_bytes, count * row_bytes);
-      free(slab);
-    }
+  for (int d = 0; d < READER_DECODERS; d++)
+    for (int t = 0; t < READER_THREAD_COUNTS; t++)
+      if (szgpu_decoder_reads(reader_decoders[d], &info))
+        assert_reads(readers[d][t], archive, shape, whole, random);
   free(whole);
 }
 
@@ -149,39 +101,13 @@ static void without_gaps_an_archive_lacks_two_sections(void **state) {
 
 /* ---- what is refused ---- */
 
-/* By every decoder, with the checksums right. */
-static void assert_all_refuse(test_archive *archive, size_t field_bytes) {
-  uint8_t *const field = test_allocate(field_bytes);
-  archive_rehash(archive);
-  for (int d = 0; d < CPU_DECODERS; d++)
-    for (int t = 0; t < THREAD_COUNTS; t++) {
-      szgpu_status const status =
-          szgpu_decompress(readers[d][t], archive->bytes, archive->byte_count, field, field_bytes);
-      if (status != SZGPU_BAD_DATA)
-        fail_msg("decoder %d: %s", cpu_decoders[d], szgpu_status_text(status));
-    }
-  free(field);
-}
-
 static void tile_sizes_that_the_stream_has_not_are_refused(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 30000, 0, 0, 0); /* eight tiles */
   void *const field = make_field(&shape, false);
   for (int without_gaps = 0; without_gaps <= 1; without_gaps++) {
     test_archive const sound = make_archive(&shape, make_params(0.5, without_gaps), field);
-    size_t const sizes = archive_section_offset(
-        &sound, 0, archive_section_of_kind(&sound, 0, SZG_SECTION_TILE_SIZES));
-    for (int tile = 0; tile < 7; tile++)
-      for (int more = -1; more <= 1; more += 2) { /* the sum is as before */
-        test_archive archive = archive_copy(&sound, sound.byte_count);
-        uint8_t *const at = archive.bytes + sizes + 2 * tile;
-        archive_store(&archive, sizes + 2 * (size_t)tile, 2,
-                      test_bits_at(SZGPU_BF16, at, 0) + (uint64_t)(int64_t)more);
-        archive_store(&archive, sizes + 2 * (size_t)tile + 2, 2,
-                      test_bits_at(SZGPU_BF16, at, 1) - (uint64_t)(int64_t)more);
-        assert_all_refuse(&archive, test_field_bytes(&shape));
-        free(archive.bytes);
-      }
+    assert_shifted_tile_sizes_refused(&sound, 8, test_field_bytes(&shape));
     free(sound.bytes);
   }
   free(field);
@@ -234,10 +160,12 @@ static void others_do_not_look_at_gaps(void **state) {
         .bytes[archive_section_offset(&archive, 0, archive_section_of_kind(&archive, 0, kind))] ^=
         1;
     archive_rehash(&archive);
-    for (int d = 0; d < CPU_DECODERS; d++)
-      assert_int_equal(szgpu_decompress(readers[d][0], archive.bytes, archive.byte_count, restored,
-                                        test_field_bytes(&shape)),
-                       cpu_decoders[d] == SZGPU_DECODER_SERIAL ? SZGPU_BAD_DATA : SZGPU_OK);
+    szgpu_info const info = test_inspect(&archive);
+    for (int d = 0; d < READER_DECODERS; d++)
+      if (szgpu_decoder_reads(reader_decoders[d], &info))
+        assert_int_equal(
+            reader_decompress(readers[d][0], &archive, restored, test_field_bytes(&shape)),
+            looks_at_gaps(reader_decoders[d]) ? SZGPU_BAD_DATA : SZGPU_OK);
     free(archive.bytes);
   }
   free(restored);
@@ -245,26 +173,6 @@ static void others_do_not_look_at_gaps(void **state) {
 }
 
 /* ---- lies ---- */
-
-/* All decoders refuse, or all restore the same. */
-static bool all_agree(test_archive *archive, size_t field_bytes) {
-  archive_rehash(archive);
-  uint8_t *const first = test_allocate(field_bytes), *const other = test_allocate(field_bytes);
-  szgpu_status const status =
-      szgpu_decompress(ctx, archive->bytes, archive->byte_count, first, field_bytes);
-  assert_true(status <= SZGPU_BAD_DATA);
-  for (int d = 1; d < CPU_DECODERS; d++) {
-    szgpu_status const own = szgpu_decompress(readers[d][d % THREAD_COUNTS], archive->bytes,
-                                              archive->byte_count, other, field_bytes);
-    if (own != status)
-      fail_msg("decoder %d: %s, not %s", cpu_decoders[d], szgpu_status_text(own),
-               szgpu_status_text(status));
-    if (status == SZGPU_OK) assert_memory_equal(other, first, field_bytes);
-  }
-  free(first);
-  free(other);
-  return status == SZGPU_OK;
-}
 
 static void decoders_agree_on_any_book_sizes_and_stream(void **state) {
   (void)state;
@@ -280,13 +188,10 @@ static void decoders_agree_on_any_book_sizes_and_stream(void **state) {
     for (int round = 0; round < 250; round++) {
       uint32_t const kind = kinds[round % 3];
       uint32_t const section = archive_section_of_kind(&sound, 0, kind);
-      size_t const at = archive_section_offset(&sound, 0, section);
       uint64_t const bytes =
           test_bits_at(SZGPU_F64, sound.bytes + archive_entry_offset(&sound, 0, section), 2);
       memcpy(archive.bytes, sound.bytes, sound.byte_count);
-      for (uint64_t lies = 1 + test_random_below(&random, 3); lies > 0; lies--)
-        archive.bytes[at + test_random_below(&random, bytes)] ^=
-            (uint8_t)(1 << test_random_below(&random, 8));
+      flip_bits_of_section(&archive, section, bytes, &random);
       accepted += all_agree(&archive, test_field_bytes(&shape));
     }
     free(archive.bytes);
@@ -330,7 +235,8 @@ static void a_decoder_says_what_it_reads(void **state) {
 static void an_archive_that_is_not_read_is_refused_in_a_sentence(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 3000, 0, 0, 0);
-  static const char *const names[] = {"auto", "serial", "table", "self-sync", "all-offsets"};
+  static const char *const names[] = {"auto",      "serial",      "table",
+                                      "self-sync", "all-offsets", "hierarchical"};
   void *const field = make_field(&shape, true);
   void *const restored = test_allocate(test_field_bytes(&shape));
   szgpu_params const tile = SZGPU_PARAMS_DEFAULTS;
@@ -339,16 +245,16 @@ static void an_archive_that_is_not_read_is_refused_in_a_sentence(void **state) {
   test_archive const archives[] = {make_archive(&shape, tile, field),
                                    make_archive(&shape, lossless, field)};
   for (size_t a = 0; a < ARRAY_COUNT(archives); a++)
-    for (int d = 0; d < CPU_DECODERS; d++) {
+    for (int d = 0; d < READER_DECODERS; d++) {
       szgpu_info const info = test_inspect(&archives[a]);
       szgpu_status const status =
           szgpu_decompress(readers[d][0], archives[a].bytes, archives[a].byte_count, restored,
                            test_field_bytes(&shape));
       char sentence[100];
-      bool const is_serial = cpu_decoders[d] == SZGPU_DECODER_SERIAL;
+      bool const is_serial = reader_decoders[d] == SZGPU_DECODER_SERIAL;
       snprintf(sentence, sizeof sentence, "the archive %s: the decoder %s does not read it",
                is_serial ? "is lossless in the tile layout" : "has the tile layout", names[d]);
-      bool const is_read = szgpu_decoder_reads(cpu_decoders[d], &info);
+      bool const is_read = szgpu_decoder_reads(reader_decoders[d], &info);
       assert_int_equal(status, is_read ? SZGPU_OK : SZGPU_UNSUPPORTED);
       assert_string_equal(szgpu_last_error(readers[d][0]), is_read ? "" : sentence);
     }

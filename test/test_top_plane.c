@@ -8,45 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive_edit.h"
 #include "container/format.h"
 #include "lossless_fields.h"
-
-/* Too much memory is to be refused, not to end the test. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-  return "allocator_may_return_null=1:max_allocation_size_mb=2048";
-}
-
-enum { THREAD_COUNTS = 2, CPU_DECODERS = 6 };
-
-static int const thread_counts[THREAD_COUNTS] = {1, 3};
-static szgpu_decoder const decoders[CPU_DECODERS] = {
-    SZGPU_DECODER_AUTO,      SZGPU_DECODER_SERIAL,      SZGPU_DECODER_TABLE,
-    SZGPU_DECODER_SELF_SYNC, SZGPU_DECODER_ALL_OFFSETS, SZGPU_DECODER_HIERARCHICAL};
-static szgpu_ctx *readers[CPU_DECODERS][THREAD_COUNTS];
-static szgpu_ctx *ctx;
-
-static int make_readers(void **state) {
-  (void)state;
-  for (int d = 0; d < CPU_DECODERS; d++)
-    for (int t = 0; t < THREAD_COUNTS; t++) {
-      szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
-      options.backend = SZGPU_BACKEND_CPU;
-      options.decoder = decoders[d];
-      options.threads = thread_counts[t];
-      assert_int_equal(szgpu_create(&readers[d][t], &options), SZGPU_OK);
-    }
-  ctx = readers[0][0];
-  return 0;
-}
-
-static int destroy_readers(void **state) {
-  (void)state;
-  for (int d = 0; d < CPU_DECODERS; d++)
-    for (int t = 0; t < THREAD_COUNTS; t++) szgpu_destroy(readers[d][t]);
-  return 0;
-}
+#include "stream_readers.h"
 
 static szgpu_params make_params(int without_gaps) {
   szgpu_params params = lossless_params();
@@ -55,46 +19,20 @@ static szgpu_params make_params(int without_gaps) {
   return params;
 }
 
-/* Whether it needs the gap array, or checks it. */
-static bool looks_at_gaps(szgpu_decoder decoder) {
-  return decoder == SZGPU_DECODER_SERIAL || decoder == SZGPU_DECODER_HIERARCHICAL;
-}
-
-static szgpu_status decompress(szgpu_ctx *reader, const test_archive *archive, void *field,
-                               size_t field_bytes) {
-  return szgpu_decompress(reader, archive->bytes, archive->byte_count, field, field_bytes);
-}
-
 /* ---- sound archives ---- */
-
-static void assert_reads(szgpu_ctx *reader, const test_archive *archive, const szgpu_shape *shape,
-                         const uint8_t *field, test_random *random) {
-  size_t const field_bytes = test_field_bytes(shape), row_bytes = field_bytes / shape->dims[0];
-  void *const whole = test_decompress(reader, archive, field_bytes);
-  assert_memory_equal(whole, field, field_bytes);
-  free(whole);
-  uint64_t const first = test_random_below(random, shape->dims[0]);
-  uint64_t const count = 1 + test_random_below(random, shape->dims[0] - first);
-  uint8_t *const slab = test_allocate(count * row_bytes);
-  assert_int_equal(szgpu_decompress_slab(reader, archive->bytes, archive->byte_count, first, count,
-                                         slab, count * row_bytes),
-                   SZGPU_OK);
-  assert_memory_equal(slab, field + first * row_bytes, count * row_bytes);
-  free(slab);
-}
 
 /* By each decoder that reads it, with one thread and with three. */
 static void assert_all_read(const test_archive *archive, const szgpu_shape *shape,
                             const void *field, test_random *random) {
   szgpu_info const info = test_inspect(archive);
-  for (int d = 0; d < CPU_DECODERS; d++)
-    for (int t = 0; t < THREAD_COUNTS; t++) {
-      if (szgpu_decoder_reads(decoders[d], &info)) {
+  for (int d = 0; d < READER_DECODERS; d++)
+    for (int t = 0; t < READER_THREAD_COUNTS; t++) {
+      if (szgpu_decoder_reads(reader_decoders[d], &info)) {
         assert_reads(readers[d][t], archive, shape, field, random);
         continue;
       }
       uint8_t nothing[8];
-      assert_int_equal(decompress(readers[d][t], archive, nothing, sizeof nothing),
+      assert_int_equal(reader_decompress(readers[d][t], archive, nothing, sizeof nothing),
                        SZGPU_UNSUPPORTED);
       assert_string_equal(
           szgpu_last_error(readers[d][t]),
@@ -116,7 +54,7 @@ static void all_decoders_give_the_field_back(void **state) {
         params.frame_rows = variant / 2 * 64;
         params.zstd_level = variant / 2;
         void *const field = lossless_make((lossless_kind)kind, &shapes[s]);
-        test_archive const archive = lossless_compress(ctx, &params, &shapes[s], field);
+        test_archive const archive = lossless_compress(readers[0][0], &params, &shapes[s], field);
         szgpu_info const info = test_inspect(&archive);
         assert_int_equal(info.format_version, 4);
         assert_int_equal(info.has_gaps, !params.without_gaps);
@@ -135,7 +73,7 @@ static void any_number_of_values_comes_back(void **state) {
     szgpu_shape const shape = test_shape((szgpu_dtype)(count % LOSSLESS_DTYPES), 1, count, 0, 0, 0);
     szgpu_params const params = make_params(0);
     void *const field = lossless_make(WEIGHTS, &shape);
-    test_archive const archive = lossless_compress(ctx, &params, &shape, field);
+    test_archive const archive = lossless_compress(readers[0][0], &params, &shape, field);
     linear_frames += lossless_planes(&archive, 0)[0] == 'c';
     assert_all_read(&archive, &shape, field, &random);
     free(archive.bytes);
@@ -162,7 +100,7 @@ static void codes_of_16_bits_are_read(void **state) {
     field[other] = symbol;
   }
   szgpu_params const params = make_params(0);
-  test_archive const archive = lossless_compress(ctx, &params, &shape, field);
+  test_archive const archive = lossless_compress(readers[0][0], &params, &shape, field);
   assert_string_equal(lossless_planes(&archive, 0), "c");
   assert_all_read(&archive, &shape, field, &random);
   uint8_t const *const book = archive.bytes + archive_section_offset(&archive, 0, 0);
@@ -185,7 +123,7 @@ static void a_frame_is_what_the_format_says(void **state) {
   uint16_t *const field = test_allocate(COUNT * sizeof *field);
   for (int i = 0; i < COUNT; i++) field[i] = i % 2 ? 0xBF80 : 0x3F80;
   szgpu_params const params = make_params(0);
-  test_archive const archive = lossless_compress(ctx, &params, &shape, field);
+  test_archive const archive = lossless_compress(readers[0][0], &params, &shape, field);
   const uint8_t *const frame = archive.bytes + archive_frame_offset(&archive, 0);
   static const uint8_t header[32] = {0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16};
   static const uint64_t kinds[] = {0, 1, 2, 3, 4, 12}, sizes[] = {7, 4, 516, 9, 2, STORED};
@@ -219,7 +157,7 @@ static void frames_are_raw_where_that_is_no_larger(void **state) {
     szgpu_params const params = make_params(0);
     uint8_t *const field = test_allocate(count);
     for (uint64_t i = 0; i < count; i++) field[i] = (uint8_t)(test_hash(i) % 16);
-    test_archive const archive = lossless_compress(ctx, &params, &shape, field);
+    test_archive const archive = lossless_compress(readers[0][0], &params, &shape, field);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < archive_section_count(&archive, 0); i++)
       bytes += raw_bytes_at(&archive, i);
@@ -237,40 +175,14 @@ static void frames_are_raw_where_that_is_no_larger(void **state) {
 
 /* ---- lies ---- */
 
-/* By every decoder, with the checksums right. */
-static void assert_all_refuse(test_archive *archive, size_t field_bytes) {
-  uint8_t *const field = test_allocate(field_bytes);
-  archive_rehash(archive);
-  szgpu_info const info = test_inspect(archive);
-  for (int d = 0; d < CPU_DECODERS; d++)
-    for (int t = 0; t < THREAD_COUNTS; t++) {
-      if (!szgpu_decoder_reads(decoders[d], &info)) continue;
-      szgpu_status const status = decompress(readers[d][t], archive, field, field_bytes);
-      if (status != SZGPU_BAD_DATA)
-        fail_msg("decoder %d: %s", decoders[d], szgpu_status_text(status));
-    }
-  free(field);
-}
-
 static void tile_sizes_that_the_stream_has_not_are_refused(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_BF16, 1, 30000, 0, 0, 0); /* eight tiles */
   void *const field = lossless_make(WEIGHTS, &shape);
   for (int without_gaps = 0; without_gaps <= 1; without_gaps++) {
     szgpu_params const params = make_params(without_gaps);
-    test_archive const sound = lossless_compress(ctx, &params, &shape, field);
-    size_t const sizes = archive_section_offset(&sound, 0, 1);
-    for (int tile = 0; tile < 7; tile++)
-      for (int more = -1; more <= 1; more += 2) { /* the sum is as before */
-        test_archive archive = archive_copy(&sound, sound.byte_count);
-        uint8_t *const at = archive.bytes + sizes + 2 * tile;
-        archive_store(&archive, sizes + 2 * (size_t)tile, 2,
-                      test_bits_at(SZGPU_BF16, at, 0) + (uint64_t)(int64_t)more);
-        archive_store(&archive, sizes + 2 * (size_t)tile + 2, 2,
-                      test_bits_at(SZGPU_BF16, at, 1) - (uint64_t)(int64_t)more);
-        assert_all_refuse(&archive, test_field_bytes(&shape));
-        free(archive.bytes);
-      }
+    test_archive const sound = lossless_compress(readers[0][0], &params, &shape, field);
+    assert_shifted_tile_sizes_refused(&sound, 8, test_field_bytes(&shape));
     free(sound.bytes);
   }
   free(field);
@@ -283,8 +195,8 @@ static void sections_that_should_not_be_there_are_refused(void **state) {
   szgpu_shape const halves = test_shape(SZGPU_BF16, 1, 3000, 0, 0, 0);
   szgpu_params const params = make_params(0);
   void *const field = lossless_make(WEIGHTS, &halves);
-  test_archive with_gaps = lossless_compress(ctx, &params, &bytes, field);
-  test_archive with_planes = lossless_compress(ctx, &params, &halves, field);
+  test_archive with_gaps = lossless_compress(readers[0][0], &params, &bytes, field);
+  test_archive with_planes = lossless_compress(readers[0][0], &params, &halves, field);
   assert_int_equal(archive_section_count(&with_gaps, 0), 5);
   assert_int_equal(archive_section_count(&with_planes, 0), 6);
   archive_store(&with_gaps, 12, 4, SZG_FLAG_NO_GAPS);
@@ -303,7 +215,7 @@ static void wrong_side_data_is_found_by_those_that_look_at_it(void **state) {
   size_t const field_bytes = test_field_bytes(&shape);
   void *const field = lossless_make(WEIGHTS, &shape), *const restored = test_allocate(field_bytes);
   szgpu_params const params = make_params(0);
-  test_archive const sound = lossless_compress(ctx, &params, &shape, field);
+  test_archive const sound = lossless_compress(readers[0][0], &params, &shape, field);
   for (uint32_t section = 3; section <= 4; section++) {
     uint64_t const bytes = raw_bytes_at(&sound, section);
     size_t const at = archive_section_offset(&sound, 0, section);
@@ -314,38 +226,15 @@ static void wrong_side_data_is_found_by_those_that_look_at_it(void **state) {
       test_archive archive = archive_copy(&sound, sound.byte_count);
       archive.bytes[at + i / 2] ^= (uint8_t)(1 << (i % 2 * 4 + test_hash(i) % 4));
       archive_rehash(&archive);
-      for (int d = 0; d < CPU_DECODERS; d++)
-        assert_int_equal(decompress(readers[d][i % 2], &archive, restored, field_bytes),
-                         looks_at_gaps(decoders[d]) ? SZGPU_BAD_DATA : SZGPU_OK);
+      for (int d = 0; d < READER_DECODERS; d++)
+        assert_int_equal(reader_decompress(readers[d][i % 2], &archive, restored, field_bytes),
+                         looks_at_gaps(reader_decoders[d]) ? SZGPU_BAD_DATA : SZGPU_OK);
       free(archive.bytes);
     }
   }
   free(sound.bytes);
   free(restored);
   free(field);
-}
-
-/* All decoders that look at the same refuse, or restore the same. True: they restore. */
-static bool all_agree(test_archive *archive, size_t field_bytes) {
-  archive_rehash(archive);
-  szgpu_info const info = test_inspect(archive);
-  uint8_t *const first = test_allocate(field_bytes), *const other = test_allocate(field_bytes);
-  szgpu_status const plain = decompress(ctx, archive, first, field_bytes);
-  szgpu_status const checked = decompress(readers[1][0], archive, other, field_bytes);
-  assert_true(plain <= SZGPU_BAD_DATA);
-  assert_true(checked == plain || (info.has_gaps && checked == SZGPU_BAD_DATA));
-  for (int d = 1; d < CPU_DECODERS; d++) {
-    if (!szgpu_decoder_reads(decoders[d], &info)) continue;
-    szgpu_status const own = decompress(readers[d][d % THREAD_COUNTS], archive, other, field_bytes);
-    szgpu_status const expected = looks_at_gaps(decoders[d]) ? checked : plain;
-    if (own != expected)
-      fail_msg("decoder %d: %s, not %s", decoders[d], szgpu_status_text(own),
-               szgpu_status_text(expected));
-    if (own == SZGPU_OK) assert_memory_equal(other, first, field_bytes);
-  }
-  free(first);
-  free(other);
-  return plain == SZGPU_OK;
 }
 
 static void decoders_agree_on_any_section(void **state) {
@@ -358,14 +247,11 @@ static void decoders_agree_on_any_section(void **state) {
     int const variant = round / 150; /* three fields, with and without gap arrays */
     szgpu_params const params = make_params(variant % 2);
     void *const field = lossless_make(kinds[variant / 2], &shape);
-    test_archive archive = lossless_compress(ctx, &params, &shape, field);
+    test_archive archive = lossless_compress(readers[0][0], &params, &shape, field);
     uint32_t const stream_sections = archive_section_count(&archive, 0) - 1;
     uint32_t const section = (uint32_t)round % stream_sections;
     uint64_t const bytes = raw_bytes_at(&archive, section) - (section == 3);
-    size_t const at = archive_section_offset(&archive, 0, section);
-    for (uint64_t lies = 1 + test_random_below(&random, 3); lies > 0; lies--)
-      archive.bytes[at + test_random_below(&random, bytes)] ^=
-          (uint8_t)(1 << test_random_below(&random, 8));
+    flip_bits_of_section(&archive, section, bytes, &random);
     accepted += all_agree(&archive, test_field_bytes(&shape));
     free(archive.bytes);
     free(field);
