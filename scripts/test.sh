@@ -33,7 +33,7 @@ configure() { # preset, options
   local preset=$1
   shift
   suites+=("$preset")
-  cmake --preset "$preset" -DSZGPU_TESTS=ON -DSZGPU_HDF5=ON "$@"
+  cmake --preset "$preset" -DSZGPU_TESTS=ON "$@"
 }
 run_tests() { # preset, ctest's options
   local preset=$1
@@ -42,19 +42,24 @@ run_tests() { # preset, ctest's options
     --parallel "$(nproc)" "$@" | tee "build/$preset/test.log" || failed=1
 }
 
-configure release -DSZGPU_MPI=ON -DSZGPU_WERROR="$werror"
+configure release -DSZGPU_HDF5=ON -DSZGPU_MPI=ON -DSZGPU_WERROR="$werror"
 cmake --build --preset release --parallel "$(nproc)"
 run_tests release -LE "^($left_out)\$"
 
-configure asan
+configure asan -DSZGPU_HDF5=ON
 cmake --build --preset asan --parallel "$(nproc)"
 run_tests asan -LE '^(cuda|slow)$'
+
+# Without OpenMP and HDF5: the same archives, and what the command says where it can't.
+configure bare -DSZGPU_WERROR="$werror"
+cmake --build --preset bare --parallel "$(nproc)" --target szgpu_cli
+run_tests bare -R '^(cli|golden)$'
 
 # The C tests of this build are release's, so only what is CUDA's own is built.
 without_cuda='the CUDA sources were not compiled: there is no nvcc in PATH or /usr/local/cuda/bin'
 if [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
   without_cuda=
-  configure cuda -DSZGPU_WERROR="$werror" \
+  configure cuda -DSZGPU_HDF5=ON -DSZGPU_WERROR="$werror" \
     -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)"
   cmake --build --preset cuda --parallel "$(nproc)" --target cuda_tests
   run_tests cuda -L '^cuda$'
