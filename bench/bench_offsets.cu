@@ -27,6 +27,7 @@
 #include "bench_events.cuh"
 #include "bench_json.cuh"
 #include "core/threads.h"
+#include "core/workers.h"
 #include "huffman/all_offsets.h"
 
 namespace {

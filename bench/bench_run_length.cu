@@ -21,6 +21,7 @@
 #include "bench_decoders.h"
 #include "bench_events.cuh"
 #include "bench_runs.cuh"
+#include "core/workers.h"
 #include "rle/run_length.h"
 
 namespace {

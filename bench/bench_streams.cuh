@@ -11,6 +11,7 @@
 #include "bench_support.cuh"
 #include "core/bytes.h"
 #include "core/places.h"
+#include "core/workers.h"
 #include "huffman/huffman.h"
 #include "pipeline/context.h"
 #include "pipeline/pipeline.h"

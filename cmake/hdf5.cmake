@@ -1,18 +1,28 @@
 # hdf5.cmake - finds HDF5's C headers and says whether the filter plugin is built.
 # SPDX-License-Identifier: BSD-3-Clause
 #
+# SZGPU_HDF5 is what was asked for. SZGPU_HAS_HDF5 is what came of it, found out anew each time, so
+# that an HDF5 installed later is used by the next configuring.
+#
 # The plugin takes types from the headers and links no libhdf5; examples and tests link it, as the
 # target szgpu_hdf5. HDF5_ROOT, if set, says where it is. Debian has a serial HDF5 beside those for
 # MPI: the serial one is taken first, because its hdf5.h needs no mpi.h. The plugin is the same.
 
-set(SZGPU_H5_FILTER_ID 480 CACHE STRING "Number of the HDF5 filter, 1 to 65535")
-if(NOT SZGPU_H5_FILTER_ID MATCHES "^[1-9][0-9]*$" OR SZGPU_H5_FILTER_ID GREATER 65535)
-  message(FATAL_ERROR "SZGPU_H5_FILTER_ID is '${SZGPU_H5_FILTER_ID}', which is not 1 to 65535.")
+set(SZGPU_H5_FILTER_ID 480 CACHE STRING "Number of the HDF5 filter, 256 to 65535")
+if(NOT SZGPU_H5_FILTER_ID MATCHES "^[1-9][0-9]*$" OR SZGPU_H5_FILTER_ID LESS 256
+   OR SZGPU_H5_FILTER_ID GREATER 65535)
+  message(FATAL_ERROR "SZGPU_H5_FILTER_ID is '${SZGPU_H5_FILTER_ID}', which is not 256 to 65535: "
+                      "lower ones are HDF5's own.")
 endif()
 # Of words only, so that it is there without HDF5 too.
 configure_file(include/szgpu_hdf5.h.in include/szgpu_hdf5.h @ONLY)
 
-if(DEFINED SZGPU_HDF5 AND NOT SZGPU_HDF5)
+set(SZGPU_HDF5 AUTO CACHE STRING
+    "Build the HDF5 filter plugin, libh5zszgpu: ON, OFF, or AUTO, where HDF5 is found")
+set_property(CACHE SZGPU_HDF5 PROPERTY STRINGS AUTO ON OFF)
+set(SZGPU_HAS_HDF5 OFF)
+string(TOUPPER "${SZGPU_HDF5}" hdf5_asked)
+if(NOT SZGPU_HDF5 AND NOT hdf5_asked STREQUAL "AUTO")
   return()
 endif()
 
@@ -20,6 +30,7 @@ add_library(szgpu_hdf5 INTERFACE)
 if(NOT HDF5_ROOT AND NOT DEFINED ENV{HDF5_ROOT})
   foreach(module hdf5-serial hdf5)
     if(NOT SZGPU_HDF5_VERSION)
+      unset(szgpu_${module}_FOUND CACHE) # which would not be looked for again
       pkg_check_modules(szgpu_${module} QUIET IMPORTED_TARGET ${module})
       if(szgpu_${module}_FOUND)
         set(SZGPU_HDF5_VERSION ${szgpu_${module}_VERSION})
@@ -40,13 +51,11 @@ if(NOT SZGPU_HDF5_VERSION)
   endif()
 endif()
 
-set(found ON)
-if(NOT SZGPU_HDF5_VERSION OR SZGPU_HDF5_VERSION VERSION_LESS 1.10)
-  set(found OFF)
-  if(SZGPU_HDF5)
-    message(FATAL_ERROR "SZGPU_HDF5 needs the C headers of HDF5, 1.10 or later: install the "
-                        "package libhdf5-dev, or set HDF5_ROOT.")
-  endif()
+if(SZGPU_HDF5_VERSION AND SZGPU_HDF5_VERSION VERSION_GREATER_EQUAL 1.10)
+  set(SZGPU_HAS_HDF5 ON)
+elseif(hdf5_asked STREQUAL "AUTO")
   message(STATUS "No HDF5, 1.10 or later: the filter plugin is not built (package libhdf5-dev)")
+else()
+  message(FATAL_ERROR "SZGPU_HDF5 needs the C headers of HDF5, 1.10 or later: install the package "
+                      "libhdf5-dev, or set HDF5_ROOT.")
 endif()
-option(SZGPU_HDF5 "Build the HDF5 filter plugin, libh5zszgpu" ${found})

@@ -283,6 +283,8 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_
                                                       szgpu_info *info);
 /* 1: the decoder reads such an archive, where its backend is to be had. */
 SZGPU_API int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info);
+/* Why it does not, said of the archive: "has no gap array"; NULL: it does. */
+SZGPU_API const char *szgpu_decoder_refusal(szgpu_decoder decoder, const szgpu_info *info);
 /* Frames first_frame .. first_frame + frame_count - 1 into infos, whose every struct_bytes is set.
  * Each call checks the archive's header, so ask for many frames at once. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_frames(const void *archive,

@@ -5,8 +5,8 @@
 # usage: scripts/gpu_check.sh [--build DIR] [--fields DIR] [--sanitize] [--bench] [--logs DIR]
 #                             [--only TEXT] [--jobs COUNT]
 #   --build DIR   holds the programs, which may come from another machine: DIR/szgpu,
-#                 DIR/test/test_cuda_*, DIR/bench_stages, DIR/bench_decoders. Without it they are
-#                 built in build/cuda.
+#                 DIR/test/test_cuda_*, DIR/test/hdf5/test_cuda_h5 with DIR/hdf5/plugin,
+#                 DIR/bench_stages, DIR/bench_decoders. Without it they are built in build/cuda.
 #   --fields DIR  real fields; else $SZGPU_FIELDS, else ../shared/datasets
 #   --sanitize    each test also under the four tools of compute-sanitizer, with fewer cases
 #   --bench       then stages and decoders are timed, on fields of 512^3 values made by
@@ -59,7 +59,7 @@ if [ -z "$build" ]; then
   cmake --build --preset cuda --parallel "$(nproc)" --target "${targets[@]}"
   build=$PWD/build/cuda
 fi
-mapfile -t programs < <(find "$build/test" -maxdepth 1 -type f -name "test_cuda_*$only*" \
+mapfile -t programs < <(find "$build/test" -maxdepth 2 -type f -name "test_cuda_*$only*" \
   -perm -u+x | sort)
 if [ ${#programs[@]} -eq 0 ]; then
   echo "gpu_check.sh: $build/test holds no program test_cuda_*$only*; build the target cuda_tests." >&2
@@ -67,6 +67,7 @@ if [ ${#programs[@]} -eq 0 ]; then
 fi
 
 export SZGPU_REQUIRE_GPU=1 SZGPU_FIELDS=$fields
+export HDF5_PLUGIN_PATH=$build/hdf5/plugin
 export SZGPU_SOURCE_DIR=$PWD # programs built elsewhere look for the golden archives there
 
 # --- Runs ---------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ fi
 for suite in "${suites[@]}"; do
   printf '\n%s:\n' "$suite"
   sed -n '/tests passed, /,$p' "build/$suite/test.log"
+  awk -f scripts/why_skipped.awk "build/$suite/test.log" \
+    "build/$suite/Testing/Temporary/LastTest.log"
 done
 [ -z "$without_cuda" ] || printf '\ncuda: %s.\n' "$without_cuda"
 exit "$failed"

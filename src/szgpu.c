@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/workers.h"
 #include "pipeline/pipeline.h"
 
 #ifdef SZGPU_CUDA
@@ -116,9 +117,13 @@ static const char *decoder_refusal(szgpu_decoder decoder, szgpu_mode mode, szgpu
   return NULL;
 }
 
+const char *szgpu_decoder_refusal(szgpu_decoder decoder, const szgpu_info *info) {
+  if (!info || (unsigned)decoder >= DECODER_COUNT) return "is not known";
+  return decoder_refusal(decoder, info->mode, info->layout, info->has_gaps);
+}
+
 int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info) {
-  return info && (unsigned)decoder < DECODER_COUNT &&
-         !decoder_refusal(decoder, info->mode, info->layout, info->has_gaps);
+  return !szgpu_decoder_refusal(decoder, info);
 }
 
 /* Whether the build has the backend, and the backend the decoder. */

@@ -209,7 +209,10 @@ static void every_path_was_met(void **state) {
   (void)state;
   for (int i = 0; i < PATH_COUNT; i++)
     print_message("%9llu %s\n", (unsigned long long)path_counts[i], path_texts[i]);
-  if (round_count < ROUNDS_FOR_ALL_PATHS) skip();
+  if (round_count < ROUNDS_FOR_ALL_PATHS) {
+    print_message("skipped: too few rounds to meet every path\n");
+    skip();
+  }
   for (int i = 0; i < PATH_COUNT; i++)
     if (path_counts[i] == 0) fail_msg("no %s", path_texts[i]);
 }

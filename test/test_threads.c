@@ -1,10 +1,16 @@
 /* test_threads.c - the loop over parts: each once, the lowest failure, the environment, progress.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "core/threads.h"
+#define _POSIX_C_SOURCE 200809L /* pthread_sigmask */
 
+#include "core/threads.h"
+#include "core/workers.h"
+
+#include <errno.h>
 #include <fenv.h>
 #include <float.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,6 +185,45 @@ static void a_failure_before_the_cancelled_part_wins(void **state) {
   assert_int_equal(szg_for_parts(&reporting, 50, 1000, see_part, &seen), status_of_part(2));
 }
 
+#ifdef WORKERS_ARE_POSIX
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static int threads_to_be_had = 1 << 20; /* atomic */
+static int masked_threads;              /* atomic: of those, that signals do not reach */
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument) {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, NULL, &mask);
+  if (sigismember(&mask, SIGTERM)) __atomic_fetch_add(&masked_threads, 1, __ATOMIC_RELAXED);
+  if (__atomic_fetch_sub(&threads_to_be_had, 1, __ATOMIC_RELAXED) <= 0) return EAGAIN;
+  return __real_pthread_create(thread, attributes, start, argument);
+}
+
+static void threads_that_are_refused_are_done_without(void **state) {
+  (void)state;
+  for (int to_be_had = 0; to_be_had <= 4; to_be_had++) {
+    threads_to_be_had = to_be_had;
+    assert_int_equal(run(5, 500, UINT64_MAX), SZGPU_OK);
+    for (uint64_t part = 0; part < 500; part++) assert_int_equal(seen.times[part], 1);
+    assert_int_equal(seen.foreign_workers, 0);
+    assert_int_equal(threads_to_be_had, to_be_had < 4 ? -1 : 0);
+  }
+  threads_to_be_had = 1 << 20;
+}
+
+static void signals_are_for_the_callers_threads(void **state) {
+  (void)state;
+  masked_threads = 0;
+  assert_int_equal(run(4, 500, UINT64_MAX), SZGPU_OK);
+  assert_int_equal(masked_threads, 3);
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, NULL, &mask);
+  assert_int_equal(sigismember(&mask, SIGTERM), 0);
+}
+#endif
+
 static void there_is_a_core(void **state) {
   (void)state;
   assert_true(szg_core_count() >= 1);
@@ -197,6 +242,10 @@ int main(void) {
       cmocka_unit_test(a_loop_that_stands_for_no_values_reports_nothing),
       cmocka_unit_test(the_callback_cancels_what_has_not_begun),
       cmocka_unit_test(a_failure_before_the_cancelled_part_wins),
+#ifdef WORKERS_ARE_POSIX
+      cmocka_unit_test(threads_that_are_refused_are_done_without),
+      cmocka_unit_test(signals_are_for_the_callers_threads),
+#endif
       cmocka_unit_test(there_is_a_core),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

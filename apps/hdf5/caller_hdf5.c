@@ -47,6 +47,7 @@ static bool take_functions(void *library, const void *base, caller_hdf5 *caller)
   }
   unsigned major, minor, release;
   if (caller->H5get_libversion(&major, &minor, &release) < 0) return false;
+  caller->has_large_chunks = major > 1;
   return major > 1 || (major == 1 && minor >= 10);
 }
 

@@ -52,7 +52,8 @@ typedef struct caller_hdf5 {
 #undef MEMBER
   /* Later than 1.10, or NULL; its type is written out for headers that do not have it. */
   herr_t (*H5Eis_paused)(hid_t stack, bool *is_paused);
-  bool has_all; /* a program with a static libhdf5 may lack some that are for datasets */
+  bool has_all;          /* a program with a static libhdf5 may lack some that are for datasets */
+  bool has_large_chunks; /* of 4 GiB and more: 2.0 or later */
   hid_t error_class, error_major, error_minor; /* made by caller_hdf5_push; 0: not yet */
   struct caller_hdf5 *next;
   const void *base; /* where the library lies */

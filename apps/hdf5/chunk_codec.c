@@ -37,22 +37,12 @@ typedef struct warm_codec {
  * frees them: by then CUDA's runtime may be gone. */
 static _Atomic(warm_codec *) kept[2];
 
-static _Atomic(pid_t) threaded_process;      /* that first used several threads; 0: none did */
 static atomic_bool is_gpu_given_up;          /* for SZGPU_BACKEND_AUTO */
 static atomic_uint_least64_t us_lost_on_cpu; /* by chunks that a started GPU had done faster */
 
-/* OpenMP's threads do not survive fork(), and a child that asks for several would wait for them. */
-static int usable_threads(int threads) {
-  if (threads == 1) return 1;
-  pid_t first = 0;
-  pid_t const own = getpid();
-  atomic_compare_exchange_strong(&threaded_process, &first, own);
-  return first == 0 || first == own ? threads : 1;
-}
-
 static void drop(warm_codec *codec) {
   if (!codec) return;
-  /* CUDA does not survive fork() either: a child leaves its parent's context alone. */
+  /* CUDA does not survive fork(): a child leaves its parent's context alone. */
   if (codec->backend == SZGPU_BACKEND_CPU || codec->process == getpid()) szgpu_destroy(codec->ctx);
   free(codec->room);
   free(codec);
@@ -63,7 +53,6 @@ static void put_back(warm_codec *codec) {
 }
 
 static szgpu_status take(szgpu_backend backend, int device, int threads, warm_codec **taken) {
-  threads = usable_threads(threads);
   warm_codec *const found = atomic_exchange(&kept[backend == SZGPU_BACKEND_CUDA], NULL);
   if (found && found->threads == threads && found->device == device &&
       (backend == SZGPU_BACKEND_CPU || found->process == getpid())) {
@@ -106,28 +95,31 @@ size_t chunk_field_bytes(const szgpu_shape *shape) {
 
 /* ---- Compressing ---- */
 
-int chunk_is_possible(int threads, const szgpu_params *params, const szgpu_shape *shape,
-                      char *sentence) {
+/* The ranks of a machine share its GPUs out. */
+static szgpu_status find_device(const environment *settings, int *device) {
+#ifdef SZGPU_CUDA
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count < 1) return SZGPU_NO_DEVICE;
+  *device = settings->device >= 0 ? settings->device : settings->local_rank % count;
+  return *device < count ? SZGPU_OK : SZGPU_NO_DEVICE;
+#else
+  (void)settings, (void)device;
+  return SZGPU_UNSUPPORTED;
+#endif
+}
+
+int chunk_is_possible(const environment *settings, const szgpu_params *params,
+                      const szgpu_shape *shape, char *sentence) {
+  int device;
   warm_codec *codec = NULL;
-  szgpu_status status = take(SZGPU_BACKEND_CPU, 0, threads, &codec);
+  szgpu_status status = SZGPU_OK;
+  if (settings->backend == SZGPU_BACKEND_CUDA && chunk_field_bytes(shape) >= GPU_LEAST_BYTES)
+    status = find_device(settings, &device);
+  if (!status) status = take(SZGPU_BACKEND_CPU, 0, settings->threads, &codec);
   if (!status) status = szgpu_bounds(codec->ctx, params, shape, NULL, NULL);
   if (status) say(sentence, status, codec ? codec->ctx : NULL);
   if (codec) put_back(codec);
   return !status;
-}
-
-/* The ranks of a machine share its GPUs out. */
-static szgpu_status find_device(const environment *settings, int *device) {
-  *device = settings->device;
-  if (settings->device >= 0) return SZGPU_OK;
-#ifdef SZGPU_CUDA
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count < 1) return SZGPU_NO_DEVICE;
-  *device = settings->local_rank % count;
-  return SZGPU_OK;
-#else
-  return SZGPU_UNSUPPORTED;
-#endif
 }
 
 static bool goes_to_gpu(const environment *settings, size_t field_bytes) {
@@ -205,28 +197,48 @@ size_t chunk_compress(const caller_hdf5 *caller, const environment *settings,
 
 /* ---- Restoring ---- */
 
+enum { SHAPE_CHARS = 128 };
+
+static bool is_same_shape(const szgpu_shape *a, const szgpu_shape *b) {
+  if (a->dtype != b->dtype || a->ndim != b->ndim) return false;
+  for (int axis = 0; axis < a->ndim; axis++)
+    if (a->dims[axis] != b->dims[axis]) return false;
+  return true;
+}
+
+/* "f32 20 x 30" */
+static void say_shape(const szgpu_shape *shape, char *text, size_t text_bytes) {
+  static const char *const names[] = {"f32", "f64", "u8", "bf16", "f16", "fp8"};
+  unsigned const dtype = shape->dtype;
+  size_t used = (size_t)snprintf(text, text_bytes, "%s",
+                                 dtype < sizeof names / sizeof *names ? names[dtype] : "?");
+  for (int axis = 0; axis < shape->ndim && used < text_bytes; axis++)
+    used += (size_t)snprintf(text + used, text_bytes - used, "%s%llu", axis ? " x " : " ",
+                             (unsigned long long)shape->dims[axis]);
+}
+
 /* Before anything is allocated. */
-static bool is_as_stated(const void *archive, size_t archive_bytes, szgpu_dtype dtype,
-                         size_t field_bytes, char *sentence) {
+static bool is_as_stated(const void *archive, size_t archive_bytes, const szgpu_shape *shape,
+                         char *sentence) {
   szgpu_info info = {.struct_bytes = sizeof info};
   szgpu_status const status = szgpu_inspect(archive, archive_bytes, &info);
   if (status) {
     say(sentence, status, NULL);
     return false;
   }
-  if (info.shape.dtype == dtype && info.field_bytes == field_bytes) return true;
+  if (is_same_shape(&info.shape, shape)) return true;
+  char held[SHAPE_CHARS], stated[SHAPE_CHARS];
+  say_shape(&info.shape, held, sizeof held);
+  say_shape(shape, stated, sizeof stated);
   snprintf(sentence, CHUNK_SENTENCE_BYTES,
-           "szgpu: chunk: its archive holds %llu bytes of type %d, not the %llu of type %d that "
-           "cd_values say",
-           (unsigned long long)info.field_bytes, (int)info.shape.dtype,
-           (unsigned long long)field_bytes, (int)dtype);
+           "szgpu: chunk: its archive holds %s, not %s as cd_values say", held, stated);
   return false;
 }
 
 size_t chunk_restore(const caller_hdf5 *caller, int threads, const szgpu_shape *shape,
                      size_t field_bytes, const void *archive, size_t archive_bytes, void **field,
                      char *sentence) {
-  if (!is_as_stated(archive, archive_bytes, shape->dtype, field_bytes, sentence)) return 0;
+  if (!is_as_stated(archive, archive_bytes, shape, sentence)) return 0;
   warm_codec *codec = NULL;
   szgpu_status status = take(SZGPU_BACKEND_CPU, 0, threads, &codec);
   *field = NULL;

@@ -14,16 +14,17 @@
 
 enum { CHUNK_SENTENCE_BYTES = 512 }; /* szgpu_last_error's and what stands before it */
 
-/* Whether the library can do it; nothing is compressed yet. */
-int chunk_is_possible(int threads, const szgpu_params *params, const szgpu_shape *shape,
-                      char *sentence);
+/* Whether the library can do it, and there is a GPU where it is to be done there; nothing is
+ * compressed yet. */
+int chunk_is_possible(const environment *settings, const szgpu_params *params,
+                      const szgpu_shape *shape, char *sentence);
 
 /* field: shape's values. On a GPU where settings ask for one and the chunk is worth it. */
 size_t chunk_compress(const caller_hdf5 *caller, const environment *settings,
                       const szgpu_params *params, const szgpu_shape *shape, const void *field,
                       void **archive, char *sentence);
 
-/* The archive must hold field_bytes bytes of shape's type. Always on the CPU. */
+/* The archive must hold shape, which has field_bytes. Always on the CPU. */
 size_t chunk_restore(const caller_hdf5 *caller, int threads, const szgpu_shape *shape,
                      size_t field_bytes, const void *archive, size_t archive_bytes, void **field,
                      char *sentence);

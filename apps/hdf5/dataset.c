@@ -86,6 +86,12 @@ static dataset_verdict check_place(const caller_hdf5 *caller, hid_t properties,
   return DATASET_FITS;
 }
 
+static bool is_signalling(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return (bits & 0x7FFFFFFF) > 0x7F800000 && !(bits & 0x00400000);
+}
+
 /* *fill: the fill value if somebody set one, *own_fill. */
 static dataset_verdict take_fill(const caller_hdf5 *caller, hid_t properties, hid_t type,
                                  szgpu_dtype dtype, double *fill, const double **own_fill,
@@ -97,6 +103,8 @@ static dataset_verdict take_fill(const caller_hdf5 *caller, hid_t properties, hi
   if (defined != H5D_FILL_VALUE_USER_DEFINED) return DATASET_FITS;
   void *const place = dtype == SZGPU_F32 ? (void *)&single : (void *)fill;
   WRONG_IF(caller->H5Pget_fill_value(properties, type, place) < 0, "the fill value cannot be had");
+  /* As a double a signalling NaN would be another one. Unnamed it is kept as any NaN. */
+  if (dtype == SZGPU_F32 && is_signalling(single)) return DATASET_FITS;
   if (dtype == SZGPU_F32) *fill = (double)single;
   *own_fill = fill;
   return DATASET_FITS;

@@ -66,7 +66,7 @@ static htri_t can_apply(hid_t properties, hid_t type, hid_t space) {
   FAIL_IF(verdict != DATASET_FITS, "szgpu: %s", sentence);
   sentence = szgpu_h5_chunk(dataset.words, dataset.word_count, &params, &shape);
   FAIL_IF(sentence, "szgpu: %s", sentence);
-  FAIL_IF(!chunk_is_possible(settings.threads, &params, &shape, why), "%s", why);
+  FAIL_IF(!chunk_is_possible(&settings, &params, &shape, why), "%s", why);
   answer = 1;
 done:
   push(caller, &fault, __func__);
@@ -116,6 +116,8 @@ static size_t filter(unsigned flags, size_t word_count, const unsigned words[], 
   if (flags & H5Z_FLAG_REVERSE) {
     sentence = environment_read_threads(&settings.threads);
     FAIL_IF(sentence, "szgpu: %s", sentence);
+    FAIL_IF(field_bytes > UINT32_MAX && !caller->has_large_chunks,
+            "szgpu: cd_values say a size that no chunk has");
     made_bytes = chunk_restore(caller, settings.threads, &shape, field_bytes, *buffer, byte_count,
                                &made, why);
   } else {

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "options.h"
+#include "decoders.h"
 #include "values.h"
 
 szgpu_status inspect_archive(const void *archive, size_t archive_bytes, szgpu_info *info) {
@@ -27,18 +27,6 @@ struct words words_for_bound(const szgpu_info *info) {
   struct words words = {"lossless"};
   if (info->mode != SZGPU_MODE_LOSSLESS)
     snprintf(words.text, sizeof words.text, "bound %.3g", info->absolute_bound);
-  return words;
-}
-
-struct words words_for_decoders(const szgpu_info *info) {
-  struct words words = {""};
-  size_t used = 0;
-  szgpu_decoder decoder;
-  const char *name;
-  for (int i = 0; (name = decoder_name_at(i, &decoder)) && used < sizeof words.text; i++)
-    if (szgpu_decoder_reads(decoder, info))
-      used += (size_t)snprintf(words.text + used, sizeof words.text - used, "%s%s", used ? " " : "",
-                               name);
   return words;
 }
 
@@ -75,7 +63,7 @@ void json_info(struct json *json, const szgpu_info *info) {
   json_count(json, "format_version", info->format_version);
   json_text(json, "layout", words_for_layout(info->layout));
   json_bool(json, "has_gaps", info->has_gaps != 0);
-  json_text(json, "decoders", words_for_decoders(info).text);
+  json_text(json, "decoders", words_for_decoders(info, SZGPU_BACKEND_AUTO).text);
   json_count(json, "frame_rows", info->frame_rows);
   json_count(json, "frames", info->frame_count);
   json_count(json, "field_bytes", info->field_bytes);

@@ -13,11 +13,9 @@ szgpu_status inspect_archive(const void *archive, size_t archive_bytes, szgpu_in
 int inspect_whole_archive(const struct report *report, const char *name, const void *archive,
                           size_t archive_bytes, szgpu_info *info);
 
-/* Bytes of the field over bytes of the archive. */
 /* "bound 1e-3", or "lossless". */
 struct words words_for_bound(const szgpu_info *info);
-/* The decoders that read the archive: "auto serial table". */
-struct words words_for_decoders(const szgpu_info *info);
+/* Bytes of the field over bytes of the archive. */
 double archive_ratio(const szgpu_info *info);
 /* The members that every object on an archive has. */
 void json_info(struct json *json, const szgpu_info *info);

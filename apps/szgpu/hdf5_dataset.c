@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "szgpu_hdf5.h"
+
 _Static_assert(sizeof(hid_t) <= sizeof(int64_t), "struct dataset holds ids of HDF5");
 
 struct sentence {
@@ -229,10 +231,43 @@ static bool find_missing_filter(hid_t dataset, struct sentence *filter) {
   return is_missing;
 }
 
+/* False: cd_values say of chunks what they are not. HDF5 would read beyond what the filter gives it
+ * by them, which it does not look at. */
+static bool are_chunks_as_stated(const struct dataset *dataset) {
+  enum {
+    SHAPE_BITS = 0xFFFF
+  }; /* of the word for the type: all but whether there is a fill value */
+  unsigned flags, stated[SZGPU_H5_MOST_WORDS], own[SZGPU_H5_MOST_WORDS];
+  size_t stated_count = SZGPU_H5_MOST_WORDS;
+  hsize_t sizes[H5S_MAX_RANK];
+  uint64_t dims[H5S_MAX_RANK];
+  szgpu_params params;
+  szgpu_shape shape;
+  bool is_same = true;
+  hid_t const properties = H5Dget_create_plist(dataset->id);
+  if (H5Pget_filter_by_id2(properties, SZGPU_H5_FILTER_ID, &flags, &stated_count, stated, 0, NULL,
+                           NULL) >= 0 &&
+      szgpu_h5_chunk(stated, stated_count, &params, &shape) == NULL) { /* else the filter refuses */
+    int const rank = H5Pget_chunk(properties, H5S_MAX_RANK, sizes);
+    for (int axis = 0; axis < rank; axis++) dims[axis] = sizes[axis];
+    size_t const own_count = szgpu_h5_set_chunk(dataset->shape.dtype, rank, dims, NULL, own);
+    is_same = stated_count == own_count &&
+              (stated[SZGPU_H5_WORD_TYPE] & SHAPE_BITS) == own[SZGPU_H5_WORD_TYPE] &&
+              memcmp(stated + SZGPU_H5_WORD_DIMS, own + SZGPU_H5_WORD_DIMS,
+                     (own_count - SZGPU_H5_WORD_DIMS) * sizeof *own) == 0;
+  }
+  H5Pclose(properties);
+  return is_same;
+}
+
 int hdf5_read(const struct report *report, const struct input *input, const struct dataset *dataset,
               void *values) {
   bool const is_f32 = dataset->shape.dtype == SZGPU_F32;
   hid_t const type = is_f32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  if (!are_chunks_as_stated(dataset))
+    return report_failure(report, CODE_IO, input->name,
+                          "is damaged: szgpu's cd_values are not of its chunks; check the file "
+                          "with h5dump -pH");
   if (H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) return CODE_OK;
   struct sentence const reason = last_failure();
   struct sentence filter;
@@ -253,6 +288,9 @@ void hdf5_close(struct dataset *dataset) {
 
 int hdf5_refuse_file(const struct report *report, const struct input *input) {
   int64_t file_id;
+  if (strcmp(input->name, "-") == 0)
+    return report_failure(report, CODE_USAGE, input->name,
+                          "is HDF5, which is not read from standard input; name the file");
   int const code = open_file(report, input, input->name, &file_id);
   if (code != CODE_OK) return code;
   struct dataset_names const names = hdf5_names(file_id, input->name, "");

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "archive.h"
+#include "decoders.h"
 #include "input.h"
 #include "job.h"
 #include "json.h"
@@ -90,7 +91,7 @@ static void print_header(const struct listing *work) {
           "  format   version %" PRIu32 ", %s layout, %" PRIu64 " frame%s of %" PRIu64 " rows\n",
           info->format_version, words_for_layout(info->layout), info->frame_count,
           info->frame_count == 1 ? "" : "s", info->frame_rows);
-  fprintf(out, "  decoders %s\n", words_for_decoders(info).text);
+  fprintf(out, "  decoders %s\n", words_for_decoders(info, SZGPU_BACKEND_AUTO).text);
 }
 
 static szgpu_status print_frame(struct listing *work, uint64_t index) {

@@ -3,6 +3,7 @@
  */
 #include "options.h"
 
+#include "decoders.h"
 #include "h5_args.h"
 #include "hdf5_dataset.h"
 #include "help.h"
@@ -61,7 +62,7 @@ static const struct spelling spellings[] = {
     {'q', "-q", EVERY_COMMAND},
     {'v', "-v", EVERY_COMMAND},
     {OPTION_DEVICE, "--device", EVERY_COMMAND},
-    {OPTION_DECODER, "--decoder", EVERY_COMMAND},
+    {OPTION_DECODER, "--decoder", COMMAND_COMPRESS | COMMAND_RESTORE},
     {OPTION_JSON, "--json", EVERY_COMMAND},
 };
 
@@ -85,11 +86,6 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-struct choice {
-  const char *name;
-  int value;
-};
-
 static const struct choice modes[] = {{"rel", SZGPU_MODE_REL},
                                       {"abs", SZGPU_MODE_ABS},
                                       {"psnr", SZGPU_MODE_PSNR},
@@ -104,15 +100,6 @@ static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
                                          {NULL, 0}};
 static const struct choice layouts[] = {
     {"tile", SZGPU_LAYOUT_TILE}, {"linear", SZGPU_LAYOUT_LINEAR}, {NULL, 0}};
-static const struct choice decoders[] = {{"auto", SZGPU_DECODER_AUTO},
-                                         {"serial", SZGPU_DECODER_SERIAL},
-                                         {"table", SZGPU_DECODER_TABLE},
-                                         {"gap-array", SZGPU_DECODER_GAP_ARRAY},
-                                         {"chunked", SZGPU_DECODER_CHUNKED},
-                                         {"self-sync", SZGPU_DECODER_SELF_SYNC},
-                                         {"all-offsets", SZGPU_DECODER_ALL_OFFSETS},
-                                         {"hierarchical", SZGPU_DECODER_HIERARCHICAL},
-                                         {NULL, 0}};
 
 /* Keeps the first fault for the end, when the files are known. */
 static bool refuse(struct options *options, const char *option, const char *value,
@@ -223,7 +210,7 @@ static bool read_value(int option, const char *text, struct options *options) {
       options->params.layout = (szgpu_layout)chosen;
       return is_good;
     case OPTION_DECODER:
-      is_good = choose(options, decoders, "--decoder", text, &chosen);
+      is_good = choose(options, decoder_choices, "--decoder", text, &chosen);
       options->context.decoder = (szgpu_decoder)chosen;
       return is_good;
     case OPTION_DEVICE:
@@ -298,38 +285,34 @@ static bool refuse_unknown(struct options *options, int answer, char **argv) {
   return refuse(options, name, NULL, "is not an option; see szgpu --help");
 }
 
-static bool is_cuda_decoder(szgpu_decoder decoder) {
-  return decoder == SZGPU_DECODER_GAP_ARRAY || decoder == SZGPU_DECODER_CHUNKED;
-}
-
-static bool is_cpu_decoder(szgpu_decoder decoder) {
-  return decoder == SZGPU_DECODER_SERIAL || decoder == SZGPU_DECODER_TABLE;
-}
-
-/* Whether --decoder reads what these options write. */
-static bool can_verify(const struct options *options) {
+/* Why --decoder does not read what these options write; NULL: it does. */
+static const char *refusal_to_verify(const struct options *options) {
   szgpu_info const info = {
       .struct_bytes = sizeof info,
       .mode = options->params.mode,
       .layout = options->params.layout,
       .has_gaps = options->params.layout == SZGPU_LAYOUT_LINEAR && !options->params.without_gaps};
-  return szgpu_decoder_reads(options->context.decoder, &info);
+  return szgpu_decoder_refusal(options->context.decoder, &info);
 }
 
-static bool check_decoder(struct options *options) {
+static bool check_decoder(struct options *options, bool is_given) {
   szgpu_decoder const decoder = options->context.decoder;
   szgpu_backend const backend = options->context.backend;
-  const char *name = options_decoder_name(options);
-  if (backend == SZGPU_BACKEND_CPU && is_cuda_decoder(decoder))
+  const char *name = decoder_name(decoder);
+  if (is_given && options->command == COMMAND_COMPRESS && !options->is_verified)
+    return refuse(options, "--decoder", NULL,
+                  "has no use with -z but for --verify; add that or leave it out");
+  if (backend == SZGPU_BACKEND_CPU && !decoder_is_for(decoder, backend))
     return refuse(options, "--decoder", name, "needs CUDA, not -b cpu; leave one of the two out");
-  if (backend == SZGPU_BACKEND_CUDA && is_cpu_decoder(decoder))
+  if (backend == SZGPU_BACKEND_CUDA && !decoder_is_for(decoder, backend))
     return refuse(options, "--decoder", name,
                   "is for the CPU, not for -b cuda; leave one of the two out");
-  if (options->is_verified && !can_verify(options))
-    return refuse(options, "--decoder", name,
-                  "does not read such archives, so --verify cannot use it; leave one of the two "
-                  "out");
-  return true;
+  const char *refusal = options->is_verified ? refusal_to_verify(options) : NULL;
+  if (!refusal) return true;
+  char sentence[160];
+  snprintf(sentence, sizeof sentence,
+           "cannot read back for --verify what %s; leave one of the two out", refusal);
+  return refuse(options, "--decoder", name, sentence);
 }
 
 /* What has no meaning without loss, and what has none with it. */
@@ -382,7 +365,7 @@ static bool check_together(struct options *options, const bool *is_given) {
     return check_mode(options) &&
            (options->file_count == 0 ||
             refuse(options, "--h5-args", NULL, "is for no file; leave the files out"));
-  if (!check_decoder(options)) return false;
+  if (!check_decoder(options, is_given[OPTION_DECODER])) return false;
   if (options->file_count == 0)
     return refuse(options, "no file", NULL,
                   "was given; name at least one, or - for standard input");
@@ -398,7 +381,7 @@ static bool check_together(struct options *options, const bool *is_given) {
 }
 
 static const char *remedy_without_gpu(const struct options *options) {
-  bool const has_cuda_decoder = is_cuda_decoder(options->context.decoder);
+  bool const has_cuda_decoder = !decoder_is_for(options->context.decoder, SZGPU_BACKEND_CPU);
   if (options->context.backend == SZGPU_BACKEND_CUDA)
     return has_cuda_decoder ? "use -b cpu and leave --decoder out" : "use -b cpu";
   return has_cuda_decoder ? "leave --decoder out" : NULL;
@@ -413,21 +396,6 @@ struct report options_report(const struct options *options) {
       .is_verbose = options->is_verbose,
       .remedy_without_gpu = remedy_without_gpu(options),
   };
-}
-
-const char *decoder_name_at(int i, szgpu_decoder *decoder) {
-  for (const struct choice *choice = decoders; choice->name; choice++) {
-    if (i-- > 0) continue;
-    *decoder = (szgpu_decoder)choice->value;
-    return choice->name;
-  }
-  return NULL;
-}
-
-const char *options_decoder_name(const struct options *options) {
-  const struct choice *choice = decoders;
-  while (choice->name && choice->value != (int)options->context.decoder) choice++;
-  return choice->name;
 }
 
 bool options_read(int argc, char **argv, struct options *options, int *exit_code) {

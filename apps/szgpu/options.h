@@ -36,10 +36,6 @@ struct options {
 bool options_read(int argc, char **argv, struct options *options, int *exit_code);
 /* For what concerns the whole run: names the file if there is but one. */
 struct report options_report(const struct options *options);
-/* What was given to --decoder. */
-const char *options_decoder_name(const struct options *options);
-/* The i-th decoder by the name that --decoder takes, from 0; NULL after the last. */
-const char *decoder_name_at(int i, szgpu_decoder *decoder);
 /* The data of some file go to standard output. */
 bool options_use_stdout(const struct options *options);
 

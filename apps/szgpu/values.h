@@ -11,6 +11,12 @@
 
 enum { MAX_DIMS = 4 };
 
+/* A word that an option takes, and what it stands for; tables of them end with NULL. */
+struct choice {
+  const char *name;
+  int value;
+};
+
 enum dims_fault {
   DIMS_OK,
   DIMS_MALFORMED,

@@ -1,16 +1,12 @@
-/* threads.c - the parallel loop, by OpenMP where the build has it.
+/* threads.c - the parallel loop.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core/threads.h"
 
 #include <fenv.h>
+#include <pthread.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#else
-static int omp_get_num_procs(void) { return 1; }
-static int omp_get_thread_num(void) { return 0; }
-#endif
+#include "core/workers.h"
 
 /* What the workers share. */
 typedef struct parts_loop {
@@ -19,21 +15,21 @@ typedef struct parts_loop {
   uint64_t loop_values;
   szg_part_function function;
   void *job;
-  uint64_t next_part;  /* atomic: the next one to do */
-  uint64_t done_parts; /* atomic */
-  bool stop;           /* atomic: no further part need begin */
+  uint64_t next_part;      /* atomic: the next one to do */
+  uint64_t done_parts;     /* atomic */
+  bool stop;               /* atomic: no further part need begin */
+  pthread_mutex_t failure; /* for these two */
   uint64_t failed_part;
-  szgpu_status status; /* of failed_part; both inside the critical section */
+  szgpu_status status; /* of failed_part */
 } parts_loop;
 
-int szg_core_count(void) { return omp_get_num_procs(); }
-
 static void note_failure(parts_loop *loop, uint64_t part, szgpu_status status) {
-#pragma omp critical(szg_parts_failure)
+  pthread_mutex_lock(&loop->failure);
   if (loop->status == SZGPU_OK || part < loop->failed_part) {
     loop->status = status;
     loop->failed_part = part;
   }
+  pthread_mutex_unlock(&loop->failure);
   __atomic_store_n(&loop->stop, true, __ATOMIC_RELAXED);
 }
 
@@ -48,7 +44,8 @@ static void report_progress(parts_loop *loop, uint64_t part) {
     note_failure(loop, part, SZGPU_CANCELLED);
 }
 
-static void run_worker(parts_loop *loop, int worker) {
+static void run_worker(void *opaque, int worker) {
+  parts_loop *const loop = opaque;
   fenv_t callers_environment;
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV); /* to nearest, denormals kept, nothing trapped */
@@ -70,14 +67,13 @@ szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t l
                      .part_count = part_count,
                      .loop_values = loop_values,
                      .function = function,
-                     .job = job};
+                     .job = job,
+                     .failure = PTHREAD_MUTEX_INITIALIZER};
   int const worker_count = part_count < (uint64_t)threads->count ? (int)part_count : threads->count;
-  if (worker_count <= 1) {
+  if (worker_count <= 1)
     run_worker(&loop, 0);
-  } else {
-#pragma omp parallel num_threads(worker_count)
-    run_worker(&loop, omp_get_thread_num());
-  }
+  else
+    szg_run_workers(worker_count, run_worker, &loop);
   SZG_TRY(loop.status);
   return loop_values ? szg_report_done(threads, threads->done_values + loop_values) : SZGPU_OK;
 }

@@ -25,9 +25,6 @@ typedef struct szg_threads {
   uint64_t total_values;
 } szg_threads;
 
-/* All cores the process may use. */
-int szg_core_count(void);
-
 /* Runs parts 0 .. part_count - 1 and returns the status of the lowest part that failed.
  * Every worker rounds to nearest and keeps denormals; each one's environment is put back after.
  * loop_values: how many values the whole loop stands for in the progress report; 0: no report. */

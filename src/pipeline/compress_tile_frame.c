@@ -5,6 +5,7 @@
  * into a slot; as soon as all parts before it are done its place in the bitstream is known, and it
  * is copied there, into the archive itself.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
@@ -20,8 +21,9 @@ typedef struct tile_job {
   uint32_t counted_tiles, kept_tiles;
   uint8_t *stream; /* where the bitstream goes */
   uint64_t stream_room;
-  uint64_t next_part;    /* the first that has no place yet */
-  uint64_t stream_bytes; /* of the parts before it */
+  pthread_mutex_t places; /* for what follows, and the slots' is_done */
+  uint64_t next_part;     /* the first that has no place yet */
+  uint64_t stream_bytes;  /* of the parts before it */
 } tile_job;
 
 /* ---- [1] the codebook, from a sample of tiles ---- */
@@ -114,12 +116,11 @@ static uint64_t place_parts(tile_job *job) {
 static void finish_part(tile_job *job, szg_part_slot *slot) {
   const szg_compress_plan *const plan = job->frame->plan;
   uint64_t first_part, end_part;
-#pragma omp critical(szg_part_places)
-  {
-    slot->is_done = true;
-    first_part = job->next_part;
-    end_part = place_parts(job);
-  }
+  pthread_mutex_lock(&job->places);
+  slot->is_done = true;
+  first_part = job->next_part;
+  end_part = place_parts(job);
+  pthread_mutex_unlock(&job->places);
   for (uint64_t part = first_part; part < end_part; part++) {
     szg_part_slot *const placed = &plan->slots[part % plan->slot_count];
     if (placed->offset <= job->stream_room &&
@@ -250,7 +251,8 @@ szgpu_status szg_write_tile_frame(szg_frame_job *frame_job, szg_writer *writer,
                                   szg_frame_header *frame) {
   szg_threads *const threads = &frame_job->ctx->threads;
   const szg_bound_plan *const bound = frame_job->bound;
-  tile_job job = {.frame = frame_job, .quantizer = bound->quantizer};
+  tile_job job = {
+      .frame = frame_job, .quantizer = bound->quantizer, .places = PTHREAD_MUTEX_INITIALIZER};
   bool const has_16_bits = szg_quantizer_shorten(bound->greatest, &job.quantizer);
   job.lattice_bits = szg_lattice_bits(job.quantizer.arithmetic, has_16_bits);
   SZG_TRY(szg_choose(threads, &job.quantizer, &frame_job->grid, frame_job->values, SZG_COST_RADIUS,

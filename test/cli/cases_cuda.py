@@ -17,7 +17,7 @@ class Choices(CliTest):
     def test_a_decoder_of_the_other_backend(self):
         name, archive = self.field("a_10x20.f32"), self.archive("b_10x20.f32")
         for decoder in CUDA_DECODERS:
-            for arguments in (["-x", "-o", "c", archive], ["-z", *BOUND, name], ["-l", archive]):
+            for arguments in (["-x", "-o", "c", archive], ["-zV", *BOUND, name]):
                 self.assert_refused(
                     ["-b", "cpu", "--decoder", decoder, *arguments], 1, f"{arguments[-1]}: "
                     f"--decoder {decoder} needs CUDA, not -b cpu; leave one of the two out")

@@ -56,6 +56,21 @@ with h5py.File('filter.h5', 'w') as f:
     d = f.create_dataset('a', (4,), 'f4', chunks=(4,), compression=32767, compression_opts=(1,),
                          allow_unknown_filter=True)
     d.id.write_direct_chunk((0,), bytes(16), 0)
+with h5py.File('words.h5', 'w') as f:
+    low, high = np.array(1e-3).reshape(1).view('u4').tolist()
+    for name, dtype, words in (('right', 'f4', (0 | 2 << 8, 0, 0, 20, 30)),
+                               ('filled', 'f4', (0 | 2 << 8 | 1 << 16, 0, 5, 20, 30)),
+                               ('user', 'f4', ()), ('smaller', 'f4', (0 | 2 << 8, 0, 0, 2, 30)),
+                               ('turned', 'f4', (0 | 2 << 8, 0, 0, 30, 20)),
+                               ('flat', 'f4', (0 | 1 << 8, 0, 0, 600)),
+                               ('wide', 'f4', (1 | 2 << 8, 0, 0, 20, 30)),
+                               ('narrow', 'f8', (0 | 2 << 8, 0, 0, 20, 30))):
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_chunk((20, 1, 30))
+        properties.set_filter(480, h5py.h5z.FLAG_OPTIONAL, (1, 1, low, high, 0, *words))
+        space = h5py.h5s.create_simple((40, 1, 60))
+        d = h5py.h5d.create(f.id, name.encode(), h5py.h5t.py_create(dtype), space, properties)
+        d.write_direct_chunk((0, 0, 0), bytes(16), 0)
 with h5py.File('large.h5', 'w') as f:
     f.create_dataset('a', (1 << 28,), 'f4', chunks=(1 << 20,))
 """
@@ -229,6 +244,23 @@ class Datasets(Hdf5Test):
         self.make_hdf5()
         result = self.run_szgpu("-z", *ABS, "a.h5:fields/rho", "a.h5:x", "one.h5:a b")
         self.assertEqual((result.code, result.out.count("\n"), result.err.count("\n")), (1, 2, 1))
+
+    def test_words_of_the_filter_that_are_not_of_the_chunks(self):
+        """By which HDF5 would read beyond what it was given; here it has no plugin."""
+        self.make_hdf5()
+        for name in ("smaller", "turned", "flat", "wide", "narrow"):
+            self.assert_refused(["-z", *ABS, "-o", "b", f"words.h5:{name}"], 2, f"words.h5:{name}: "
+                                "is damaged: szgpu's cd_values are not of its chunks; check the "
+                                "file with h5dump -pH")
+        for name in ("right", "filled", "user"):
+            result = self.run_szgpu("-z", *ABS, "-o", "b", f"words.h5:{name}")
+            self.assertIn(f"words.h5:{name}: needs the filter 480", result.err)
+
+    def test_standard_input_cannot_be_a_file_of_datasets(self):
+        self.make_hdf5()
+        self.assert_refused(["-z", *ABS, "-t", "f32", "-o", "b", "-"], 1, "-: is HDF5, which is "
+                            "not read from standard input; name the file",
+                            stdin=self.read("a.h5"))
 
     def test_standard_output(self):
         self.make_hdf5()

@@ -286,17 +286,15 @@ class Refusals(CliTest):
                      "number of bf16 values; correct the file or -t")
 
     def test_verifying_by_a_decoder_that_does_not_read_it(self):
-        for decoder in ("serial", "self-sync", "all-offsets"):
-            self.refused("-V", "-m", "lossless", "--decoder", decoder, sentence=f"--decoder {decoder} "
-                         "does not read such archives, so --verify cannot use it; leave one of the "
-                         "two out")
-        self.refused("-V", "-e", "1", "--decoder", "self-sync", sentence="--decoder self-sync does "
-                     "not read such archives, so --verify cannot use it; leave one of the two out")
-        for options in (("-e", "1"), ("-e", "1", *LINEAR), ("-m", "lossless"),
-                        ("-m", "lossless", *LINEAR, "--no-gap")):
-            self.refused("-V", *options, "--decoder", "hierarchical", sentence="--decoder "
-                         "hierarchical does not read such archives, so --verify cannot use it; "
-                         "leave one of the two out")
+        for options, decoder, why in (
+                (("-m", "lossless"), "serial", "is lossless in the tile layout"),
+                (("-m", "lossless"), "self-sync", "has the tile layout"),
+                (("-m", "lossless"), "hierarchical", "has the tile layout"),
+                (("-e", "1"), "all-offsets", "has the tile layout"),
+                (("-e", "1", *LINEAR), "hierarchical", "is not lossless"),
+                (("-m", "lossless", *LINEAR, "--no-gap"), "hierarchical", "has no gap array")):
+            self.refused("-V", *options, "--decoder", decoder, sentence=f"--decoder {decoder} "
+                         f"cannot read back for --verify what {why}; leave one of the two out")
 
 
 class Decoders(CliTest):
@@ -325,16 +323,36 @@ class Decoders(CliTest):
             self.assertEqual((told["decoders"], told["has_gaps"]), (decoders, has_gaps))
 
     def test_one_that_does_not_read_it_is_refused(self):
-        name = self.archive()
-        for decoder in ("self-sync", "all-offsets", "hierarchical"):
-            self.assert_refused(["-x", "-o", "b", "--decoder", decoder, name], 1, f"{name}: is not "
-                                f"read by --decoder {decoder}; choose from auto serial table, or "
-                                "leave it out")
-        self.write("a.bf16", weights(400).tobytes())
-        self.succeed("-zq", "-m", "lossless", "a.bf16")
-        self.assert_refused(["-x", "-o", "b", "--decoder", "serial", "a.bf16.szg"], 1, "a.bf16.szg: "
-                            "is not read by --decoder serial; choose from auto table, or leave it "
+        """Why, and which to choose: in a build without CUDA, or with -b, those to be had there."""
+        has_cuda = "\nCUDA: yes\n" in self.succeed("--version").out
+        self.write("w.bf16", weights(400).tobytes())
+        for options, decoder, why, others in (
+                (("-e", "1e-3"), "self-sync", "has the tile layout", "auto serial table"),
+                (("-e", "1e-3"), "hierarchical", "has the tile layout", "auto serial table"),
+                (("-m", "lossless"), "serial", "is lossless in the tile layout", "auto table"),
+                (("-e", "1e-3", *LINEAR), "hierarchical", "is not lossless",
+                 "auto serial table self-sync all-offsets"),
+                (("-m", "lossless", *LINEAR, "--no-gap"), "hierarchical", "has no gap array",
+                 "auto serial table self-sync all-offsets")):
+            name = "w.bf16" if "lossless" in options else self.field()
+            self.succeed("-zqf", *options, name)
+            for backend in ((), ("-b", "cpu")):
+                if has_cuda and not backend:
+                    continue
+                self.assert_refused(
+                    ["-x", "-o", "b", "--decoder", decoder, *backend, f"{name}.szg"], 1,
+                    f"{name}.szg: {why}: --decoder {decoder} does not read it; choose from "
+                    f"{others}, or leave it out")
+                self.succeed("-xq", "-o", f"{decoder}{len(options)}{len(backend)}", "--decoder",
+                             others.split()[-1], *backend, f"{name}.szg")
+
+    def test_none_where_nothing_is_read(self):
+        name = self.field()
+        self.assert_refused(["-z", "-e", "1e-3", "--decoder", "table", name], 1, f"{name}: "
+                            "--decoder has no use with -z but for --verify; add that or leave it "
                             "out")
+        self.assert_refused(["-l", "--decoder", "table", name], 1, f"{name}: --decoder has no use "
+                            "with -l; leave it out")
 
     def test_an_archive_without_gaps_has_version_3_and_two_sections_less(self):
         gaps = {"gap array", "sequence codes"}

@@ -25,5 +25,7 @@ if __name__ == "__main__":
     if not any(not argument.startswith("-") for argument in selection):
         selection += CASES
     run = unittest.main(module=None, argv=["test_cli.py", *selection], exit=False).result
+    for test, reason in run.skipped:
+        print(f"skipped {test}: {reason}")
     all_skipped = 0 < run.testsRun == len(run.skipped)
     sys.exit(77 if all_skipped else not run.wasSuccessful())

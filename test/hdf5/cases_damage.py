@@ -13,7 +13,8 @@ import time
 import numpy as np
 
 import harness
-from harness import ABS, LINEAR, LOSSLESS, REL, coast, optional, stored_words, user_words, waves
+from harness import (ABS, LINEAR, LOSSLESS, PSNR, REL, coast, optional, stored_words, user_words,
+                     waves)
 
 h5py = optional("h5py")
 FLIPS = 150  # in each of four files
@@ -108,9 +109,10 @@ class Chunks(DamageTest):
             self.replaced(path, lambda chunk: bytes(size), f"{size} zeros")
 
     def test_archives_of_other_chunks(self):
-        """Whole archives, but of another type or size than the dataset's chunks."""
+        """Whole archives, but of another type, size or shape than the dataset's chunks."""
         path = self.write("field.h5", waves((20, 30)), user_words(ABS, 1e-3), (20, 30))
         for shape, dtype in (((20, 29), "f4"), ((20, 31), "f4"), ((20, 30), "f8"), ((20, 15), "f8"),
+                             ((30, 20), "f4"), ((600,), "f4"), ((2, 10, 30), "f4"),
                              ((400, 300), "f4"), ((1,), "f4"), ((1,), "f8")):
             other = self.write("other.h5", waves(shape, dtype), user_words(ABS, 1e-3), shape)
             with h5py.File(other, "r") as file:
@@ -118,17 +120,21 @@ class Chunks(DamageTest):
             self.replaced(path, lambda chunk: archive, f"an archive of {shape} {dtype}")
 
 
+def double_of(low, high):
+    return struct.unpack("<d", struct.pack("<II", low, high))[0]
+
+
 class Words(DamageTest):
     """cd_values of a file, changed where they are stored."""
-    SHAPE, CHUNK = (20, 30), (20, 30)
+    SHAPE = CHUNK = (20, 30)
+    OWN = stored_words(ABS, 1e-3, "f4", CHUNK, 7.5)
 
     def changed(self, words):
         """The file with these words in the place of its own; as many of them."""
         values = waves(self.SHAPE)
         path = self.write("hostile.h5", values, user_words(ABS, 1e-3, 0), self.CHUNK, 7.5)
         good = self.read(path)
-        own = stored_words(ABS, 1e-3, "f4", self.CHUNK, 7.5)
-        before, after = (struct.pack(f"<{len(w)}I", *w) for w in (own, words))
+        before, after = (struct.pack(f"<{len(w)}I", *w) for w in (self.OWN, words))
         with open(path, "rb") as file:
             content = file.read()
         self.assertEqual(content.count(before), 1)
@@ -137,37 +143,51 @@ class Words(DamageTest):
         return path, good
 
     def hostile(self):
-        """The words with one or two replaced."""
-        own = stored_words(ABS, 1e-3, "f4", self.CHUNK, 7.5)
-        most = 0xFFFFFFFF
+        """The words with one or two replaced, or with another mode and its bound."""
+        own, most = self.OWN, 0xFFFFFFFF
         yield from ((own[:place] + (word,) + own[place + 1:])
                     for place in range(len(own))
                     for word in (0, 1, 2, 3, 4, 5, 255, 256, 0x300, 0x20000, 0x7FFFFFFF, most)
                     if own[place] != word)
         for dims in ((most, most), (0, 30), (1 << 31, 1 << 31), (1 << 30, 4), (30, 20), (20, 31)):
             yield own[:8] + dims
+        for mode, bound in ((REL, 1e-2), (PSNR, 40.0)):
+            yield user_words(mode, bound, 0) + own[5:]
         for _ in range(100):
             yield tuple(self.random.choice((word, self.random.randrange(1 << 32)))
                         for word in own)
 
+    def is_of_the_chunk(self, words):
+        """Whether the words have a meaning, by docs/hdf5.md, and are of this chunk."""
+        version, mode, low, high, options, kind = words[:6]
+        bound = double_of(low, high)
+        return (version == 1 and mode <= LOSSLESS and
+                (mode == LOSSLESS or 0 < bound < float("inf")) and
+                options & 0xFF <= 19 and options >> 9 == 0 and
+                kind & ~(1 << 16) == 0x200 and words[8:] == self.CHUNK)
+
+    def assert_refused_or(self, good, path, is_right, what):
+        if not is_right:
+            self.assert_refused(path, what)
+            return
+        self.assert_same_bits(good, self.read(path), what)
+
     def test_read(self):
-        """An error of szgpu's, or the very values: the archive says enough by itself."""
-        refused = 0
+        """An error of szgpu's where the words are of no chunk or another; else the very values,
+        whatever the words say of bounds and fill: the archive says enough by itself."""
+        right = 0
         for words in self.hostile():
             path, good = self.changed(words)
-            try:
-                restored = self.read(path)
-            except OSError as problem:
-                self.assertIn("szgpu", str(problem), words)
-                refused += 1
-            else:
-                self.assert_same_bits(good, restored, words)
-        self.assertGreater(refused, 0)
+            is_right = self.is_of_the_chunk(words)
+            self.assert_refused_or(good, path, is_right, words)
+            right += is_right
+        self.assertGreater(right, 10)
 
     def test_written_through(self):
         """Values written into such a dataset: an error, or within the bound that is then there, or
         exactly as they were (an optional filter that fails is left out)."""
-        values = waves(self.SHAPE, seed=2)
+        values, lossy = waves(self.SHAPE, seed=2), dict.fromkeys((REL, ABS, PSNR), 0)
+        values[3, 4:14] = 7.5  # far from the others, so that ranges are with or without it
         for words in self.hostile():
             path, _ = self.changed(words)
             try:
@@ -179,29 +199,53 @@ class Words(DamageTest):
                 continue
             if harness.same_bits(values, restored).all():
                 continue
-            self.assertIn(words[1], (0, 1, 2), words)
-            bound = np.array(words[2:4], "<u4").view("<f8")[0]
-            if words[1] == ABS:
-                self.assert_within(values, restored, float(bound), words)
+            mode, bound = words[1], double_of(*words[2:4])
+            fill = double_of(*words[6:8]) if words[5] >> 16 else None
+            self.assertIn(mode, lossy, words)
+            with np.errstate(over="ignore"):  # a fill that no f32 is
+                self.assert_modes_bound(values, restored, mode, bound, self.CHUNK, fill)
+            if fill == 7.5:
+                self.assert_same_bits(values[3, 4:14], restored[3, 4:14], words)
+            lossy[mode] += 1
+        self.assertTrue(all(lossy.values()), lossy)
 
-    def test_fewer_or_more_words(self):
-        """The filter's message says how many words there are; here in a message of its own."""
-        values = waves(self.SHAPE)
-        path = self.write("hostile.h5", values, user_words(ABS, 1e-3, 0), self.CHUNK, 7.5)
-        own = stored_words(ABS, 1e-3, "f4", self.CHUNK, 7.5)
+    def with_words(self, words, archive):
+        """A file whose only chunk is this archive, with words that the filter had no say in: made
+        with the number of a filter that is not there, which is optional, and then changed."""
+        path, other = self.path("other.h5"), harness.filter_id ^ 1
+        with h5py.File(path, "w", libver="earliest") as file:
+            properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            properties.set_chunk(self.CHUNK)
+            properties.set_filter(other, h5py.h5z.FLAG_OPTIONAL, words)
+            dataset = h5py.h5d.create(file.id, b"field", h5py.h5t.IEEE_F32LE,
+                                      h5py.h5s.create_simple(self.SHAPE), properties)
+            dataset.write_direct_chunk((0, 0), archive)
+        # Version 1 of the message: id, bytes of the name, flags, words (all u16), words.
+        before, after = (struct.pack(f"<4H{len(words)}I", number, 0, 1, len(words), *words)
+                         for number in (other, harness.filter_id))
         with open(path, "rb") as file:
             content = file.read()
-        at = content.index(struct.pack(f"<{len(own)}I", *own))
-        # Version 1 of the message: id, bytes of the name, flags, words (all u16), name, words.
-        name_at = content.rindex(struct.pack("<H", harness.filter_id), 0, at)
-        self.assertEqual(struct.unpack_from("<H", content, name_at + 6)[0], len(own))
-        for count in range(len(own)):
-            with open(path, "wb") as file:
-                file.write(content[:name_at + 6] + struct.pack("<H", count) +
-                           content[name_at + 8:])
-            try:
-                restored = self.read(path)
-            except OSError as problem:
-                self.assertIn("szgpu", str(problem), count)
-            else:
-                self.assertLessEqual(np.abs(values - restored).max(), 1.001e-3)
+        self.assertEqual(content.count(before), 1, words)
+        with open(path, "wb") as file:
+            file.write(content.replace(before, after))
+        return path
+
+    def test_fewer_or_more_words(self):
+        path = self.write("good.h5", waves(self.SHAPE), user_words(ABS, 1e-3, 0), self.CHUNK, 7.5)
+        good = self.read(path)
+        with h5py.File(path, "r") as file:
+            _, archive = file["field"].id.read_direct_chunk((0, 0))
+        for more in ((0,) * 300, (1,) * 300, self.OWN[8:] * 150, self.OWN * 30):
+            for count in (*range(30), 300):
+                words = (self.OWN + more)[:count]
+                self.assert_refused_or(good, self.with_words(words, archive), words == self.OWN,
+                                       words)
+
+    def test_other_ranks(self):
+        """As many words as the rank takes, and as many bytes as the chunk has."""
+        path = self.write("good.h5", waves(self.SHAPE), user_words(ABS, 1e-3, 0), self.CHUNK, 7.5)
+        with h5py.File(path, "r") as file:
+            _, archive = file["field"].id.read_direct_chunk((0, 0))
+        for dims in ((600,), (30, 20), (2, 10, 30), (2, 10, 3, 10)):
+            words = stored_words(ABS, 1e-3, "f4", dims, 7.5)
+            self.assert_refused(self.with_words(words, archive), words)

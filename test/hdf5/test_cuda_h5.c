@@ -3,7 +3,11 @@
  */
 #define _POSIX_C_SOURCE 200809L /* setenv, fork, waitpid */
 
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,14 +35,20 @@ static int finish(void **state) {
   return end(state);
 }
 
-/* 0 where it could not be written. */
+static hid_t try_create(hid_t file, const char *name, hsize_t chunk_columns) {
+  hsize_t const dims[] = {ROWS, COLUMNS}, chunk[] = {4, chunk_columns};
+  return h5_try_create(file, name, H5T_NATIVE_FLOAT, 2, dims,
+                       h5_make_abs_properties(2, chunk, 0.01));
+}
+
+/* 0 where it could not be written; created it is for the CPU. */
 static int write_dataset(hid_t file, const char *backend, const char *device, hsize_t chunk_columns,
                          hid_t *dataset) {
-  hsize_t const dims[] = {ROWS, COLUMNS}, chunk[] = {4, chunk_columns};
+  setenv("SZGPU_H5_BACKEND", "cpu", 1);
+  *dataset = try_create(file, backend, chunk_columns);
+  assert_true(*dataset >= 0);
   setenv("SZGPU_H5_BACKEND", backend, 1);
   setenv("SZGPU_H5_DEVICE", device, 1);
-  *dataset =
-      h5_create(file, backend, H5T_NATIVE_FLOAT, 2, dims, h5_make_abs_properties(2, chunk, 0.01));
   return H5Dwrite(*dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
 }
 
@@ -53,30 +63,94 @@ static void assert_same_chunks(hid_t one, hid_t other) {
   }
 }
 
-/* "auto" starts CUDA when many chunks have been slower on the CPU than they need have been, which
- * takes more than these; the rounds bring it there. */
-static void a_gpu_writes_the_same_bytes(void **state) {
-  (void)state;
-  enum { ROUNDS = 80 };
-  static const char *const backends[] = {"cuda", "auto"};
-  for (size_t i = 0; i < ARRAY_COUNT(backends); i++)
-    for (int round = 0; round < (i ? ROUNDS : 3); round++) {
-      hid_t const file = h5_make_file();
-      hid_t by_cpu, by_gpu;
-      assert_true(write_dataset(file, "cpu", "", COLUMNS, &by_cpu));
-      assert_true(write_dataset(file, backends[i], "", COLUMNS, &by_gpu));
-      assert_same_chunks(by_cpu, by_gpu);
-      H5Dclose(by_cpu);
-      H5Dclose(by_gpu);
-      H5Fclose(file);
-    }
+/* ---- which backend ---- */
+
+/* Whether the process has the first GPU's context, which nothing here makes but the plugin. The
+ * driver is asked: the plugin's CUDA runtime is a copy of its own. */
+static int is_cuda_started(void) {
+  __typeof__(cuInit) *init;
+  __typeof__(cuDeviceGet) *get_device;
+  __typeof__(cuDevicePrimaryCtxGetState) *get_state;
+  void *const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  CUdevice device;
+  unsigned flags;
+  int is_active;
+  assert_non_null(driver);
+  *(void **)&init = dlsym(driver, "cuInit");
+  *(void **)&get_device = dlsym(driver, "cuDeviceGet");
+  *(void **)&get_state = dlsym(driver, "cuDevicePrimaryCtxGetState");
+  assert_true(init && get_device && get_state);
+  assert_int_equal(init(0), CUDA_SUCCESS); /* which starts none */
+  assert_int_equal(get_device(&device, 0), CUDA_SUCCESS);
+  assert_int_equal(get_state(device, &flags, &is_active), CUDA_SUCCESS);
+  return is_active;
 }
 
-/* A device that is not there: "cuda" says so, "auto" does without. What is small goes to no GPU. */
+/* "auto" starts CUDA when many chunks have been slower on the CPU than they need have been, which
+ * takes more than those of one round and less than all. */
+typedef struct backend_case {
+  const char *name;
+  int is_started_at_first, is_started_at_last;
+} backend_case;
+static backend_case backends[] = {{"cpu", 0, 0}, {"cuda", 1, 1}, {"auto", 0, 1}};
+
+/* The same values by both backends, in a process that has had no CUDA. */
+static void compare_with_cpu(void **state) {
+  enum { ROUNDS = 80 };
+  backend_case const *const backend = *state;
+  for (int round = 1; round <= ROUNDS; round++) {
+    hid_t const file = h5_make_file();
+    hid_t by_cpu, by_backend;
+    assert_true(write_dataset(file, "cpu", "0", COLUMNS, &by_cpu));
+    assert_true(H5Lmove(file, "cpu", file, "by_cpu", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(write_dataset(file, backend->name, "0", COLUMNS, &by_backend));
+    assert_same_chunks(by_cpu, by_backend);
+    H5Dclose(by_cpu);
+    H5Dclose(by_backend);
+    H5Fclose(file);
+    if (round == 1) assert_int_equal(is_cuda_started(), backend->is_started_at_first);
+  }
+  assert_int_equal(is_cuda_started(), backend->is_started_at_last);
+}
+
+static int compare_in_this_process(const char *name) {
+  for (size_t i = 0; i < ARRAY_COUNT(backends); i++) {
+    const struct CMUnitTest tests[] = {
+        {backends[i].name, compare_with_cpu, NULL, end, &backends[i]}};
+    if (strcmp(name, backends[i].name) == 0)
+      return cmocka_run_group_tests_name("backend", tests, begin, finish);
+  }
+  return -1;
+}
+
+static void a_gpu_writes_the_same_bytes(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ARRAY_COUNT(backends); i++) {
+    fflush(NULL);
+    pid_t const child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      execl("/proc/self/exe", "test_cuda_h5", backends[i].name, (char *)NULL);
+      _exit(127);
+    }
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+  }
+}
+
+/* ---- without a device ---- */
+
+/* A device that is not there: "cuda" says so when a dataset is made and when one is written, "auto"
+ * does without. What is small goes to no GPU. */
 static void cuda_needs_a_device_for_large_chunks_only(void **state) {
   (void)state;
   hid_t const file = h5_make_file();
   hid_t dataset;
+  setenv("SZGPU_H5_BACKEND", "cuda", 1);
+  setenv("SZGPU_H5_DEVICE", "999", 1);
+  assert_true(try_create(file, "refused", COLUMNS) < 0);
+  h5_assert_error("szgpu: chunk: no usable GPU");
   assert_false(write_dataset(file, "cuda", "999", COLUMNS, &dataset));
   h5_assert_error("szgpu: chunk: no usable GPU");
   setenv("SZGPU_H5_BACKEND", "cpu", 1); /* for the chunks that HDF5 still holds */
@@ -110,13 +184,14 @@ static void a_child_does_without_its_parents_context(void **state) {
   H5Fclose(file);
 }
 
-int main(void) {
+int main(int argument_count, char **arguments) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(a_gpu_writes_the_same_bytes, end),
       cmocka_unit_test_teardown(a_child_does_without_its_parents_context, end),
       /* The last, for "auto" then gives GPUs up. */
       cmocka_unit_test_teardown(cuda_needs_a_device_for_large_chunks_only, end),
   };
+  if (argument_count > 1) return compare_in_this_process(arguments[1]);
   int const no_gpu = cuda_exit_code();
   return no_gpu ? no_gpu : cmocka_run_group_tests(tests, begin, finish);
 }

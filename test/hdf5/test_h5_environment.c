@@ -1,10 +1,12 @@
 /* test_h5_environment.c - what SZGPU_H5_* do to the HDF5 filter, and fork().
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#define _POSIX_C_SOURCE 200809L /* setenv, fork, waitpid */
+#define _DEFAULT_SOURCE /* setenv, fork, waitpid, RLIMIT_NPROC */
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +15,8 @@
 
 static hid_t file;
 
-enum { ROWS = 64, COLUMNS = 100, VALUES = ROWS * COLUMNS };
+/* Enough for several threads. */
+enum { ROWS = 600, COLUMNS = 500, VALUES = ROWS * COLUMNS };
 
 static hid_t make_dataset(const char *name, hid_t type, const double *values) {
   hsize_t const dims[] = {ROWS, COLUMNS};
@@ -26,6 +29,7 @@ static const char *const variables[] = {"SZGPU_H5_BACKEND", "SZGPU_H5_THREADS", 
                                         "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
 
 static int make_file(void **state) {
+  setenv("CUDA_VISIBLE_DEVICES", "", 1); /* in a build with CUDA, on a machine with GPUs */
   if (h5_begin(state)) return 1;
   file = h5_make_file();
   return 0;
@@ -102,34 +106,92 @@ static void threads_and_backend_leave_the_bytes_alone(void **state) {
   free(values);
 }
 
+/* Also of an optional filter, whose chunks would be left as they are without a word. */
 static void cuda_is_refused_where_there_is_none(void **state) {
   (void)state;
-  if (szgpu_has_cuda()) skip(); /* a build with CUDA */
-  hsize_t const dims[] = {100};
-  hid_t const properties = h5_make_abs_properties(1, dims, 0.1);
+  hsize_t const dims[] = {1 << 18}; /* as small as goes to a GPU */
+  unsigned words[SZGPU_H5_USER_WORDS];
+  size_t const word_count = szgpu_h5_cd_values(SZGPU_MODE_ABS, 0.1, words);
+  unsigned const flags[] = {H5Z_FLAG_MANDATORY, H5Z_FLAG_OPTIONAL};
   setenv("SZGPU_H5_BACKEND", "cuda", 1);
-  assert_true(h5_try_create(file, "field", H5T_NATIVE_FLOAT, 1, dims, properties) < 0);
-  h5_assert_error("which this build does not have");
-  H5Pclose(properties);
+  for (size_t i = 0; i < ARRAY_COUNT(flags); i++) {
+    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Pset_chunk(properties, 1, dims) >= 0);
+    assert_true(H5Pset_filter(properties, SZGPU_H5_FILTER_ID, flags[i], word_count, words) >= 0);
+    assert_true(h5_try_create(file, "field", H5T_NATIVE_FLOAT, 1, dims, properties) < 0);
+    h5_assert_error(szgpu_has_cuda() ? szgpu_status_text(SZGPU_NO_DEVICE)
+                                     : "which this build does not have");
+    H5Pclose(properties);
+  }
 }
 
-/* OpenMP's threads do not survive fork(); a child that waited for them hung. */
-static void a_child_of_a_process_with_threads_works(void **state) {
-  (void)state;
-  szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
-  double *const values = test_make_waves(&shape);
-  free(write_with("cpu", "2", values).bytes);
+/* Exit status of a child that prepares, then writes with threads. */
+static int write_in_child(int (*prepare)(void), const double *values) {
   pid_t const child = fork();
   assert_true(child >= 0);
   if (child == 0) {
     alarm(60);
-    free(write_with("cpu", "2", values).bytes);
-    _exit(0);
+    int const status = prepare ? prepare() : 0;
+    if (status == 0) free(write_with("cpu", "3", values).bytes);
+    _exit(status);
   }
   int ended;
   assert_int_equal(waitpid(child, &ended, 0), child);
-  assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+  assert_true(WIFEXITED(ended));
+  return WEXITSTATUS(ended);
+}
+
+/* What the process has of OpenMP's threads does not survive fork(): a child that waited for them
+ * hung. Here the library itself, which this program links too, had some. */
+static void a_child_of_a_process_with_threads_works(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
+  double *const values = test_make_waves(&shape);
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.threads = 3;
+  szgpu_ctx *ctx;
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.mode = SZGPU_MODE_ABS;
+  params.bound = 1e-3;
+  size_t capacity, archive_bytes;
+  assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+  assert_int_equal(szgpu_bounds(ctx, &params, &shape, NULL, &capacity), SZGPU_OK);
+  void *const archive = malloc(capacity);
+  assert_non_null(archive);
+  assert_int_equal(szgpu_compress(ctx, &params, &shape, values, archive, capacity, &archive_bytes),
+                   SZGPU_OK);
+  free(write_with("cpu", "2", values).bytes);
+  assert_int_equal(write_in_child(NULL, values), 0);
+  free(archive);
+  szgpu_destroy(ctx);
   free(values);
+}
+
+enum { NOT_REFUSED = 77 };
+static void *nothing(void *unused) { return unused; }
+
+/* Nobody of the system's, who may have no threads. */
+static int refuse_threads(void) {
+  struct rlimit const none = {0, 0};
+  pthread_t thread;
+  if (getuid() == 0 && setuid(65534) != 0) return NOT_REFUSED;
+  if (setrlimit(RLIMIT_NPROC, &none) != 0) return NOT_REFUSED;
+  return pthread_create(&thread, NULL, nothing, NULL) == 0 ? NOT_REFUSED : 0;
+}
+
+/* OpenMP's runtime ended the process. */
+static void where_the_system_refuses_threads_one_does_it(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
+  double *const values = test_make_waves(&shape);
+  free(write_with("cpu", "1", values).bytes); /* the plugin is loaded */
+  int const status = write_in_child(refuse_threads, values);
+  free(values);
+  if (status == NOT_REFUSED) {
+    print_message("skipped: this system refuses a process no threads\n");
+    skip();
+  }
+  assert_int_equal(status, 0);
 }
 
 /* The launcher that is nearest to MPI says which GPU a process takes. */
@@ -155,10 +217,12 @@ static void the_local_rank_is_the_launchers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      /* The first, because CUDA looks once which GPUs it may see. */
+      cmocka_unit_test_teardown(cuda_is_refused_where_there_is_none, clear_environment),
       cmocka_unit_test_teardown(a_wrong_environment_is_an_error, clear_environment),
       cmocka_unit_test_teardown(threads_and_backend_leave_the_bytes_alone, clear_environment),
-      cmocka_unit_test_teardown(cuda_is_refused_where_there_is_none, clear_environment),
       cmocka_unit_test_teardown(a_child_of_a_process_with_threads_works, clear_environment),
+      cmocka_unit_test_teardown(where_the_system_refuses_threads_one_does_it, clear_environment),
       cmocka_unit_test_teardown(the_local_rank_is_the_launchers, clear_environment),
   };
   return cmocka_run_group_tests(tests, make_file, close_file);

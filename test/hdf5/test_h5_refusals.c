@@ -234,7 +234,8 @@ static void a_damaged_chunk_is_an_error(void **state) {
   assert_unreadable("doubles", damaged, good.byte_count + 1, "bytes after the end");
   assert_unreadable("doubles", damaged, good.byte_count - 1, "ends before");
   assert_unreadable("doubles", damaged, 1, "szgpu: chunk: ");
-  assert_unreadable("doubles", other.bytes, other.byte_count, "of type 0, not the 51200 of type 1");
+  assert_unreadable("doubles", other.bytes, other.byte_count,
+                    "holds f32 64 x 100, not f64 64 x 100 as cd_values say");
 
   /* An archive of fewer values: HDF5 would read beyond them. */
   szgpu_ctx *const ctx = test_make_ctx(1);

@@ -2,12 +2,13 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-  python3 test_hdf5.py PLUGIN_FOLDER SZGPU [--filter ID] [--venv DIR] CASES [unittest's options]
+  python3 test_hdf5.py PLUGIN_FOLDER SZGPU [--filter ID] [--venv DIR] [--skip REASON] CASES
+                       [unittest's options]
 
 PLUGIN_FOLDER holds libh5zszgpu.so, SZGPU is the command. CASES is a module here, or a unittest
 selection such as cases_h5py.Modes -v. --filter: the id that the plugin was built with. --venv:
 where cases_wheels makes a virtual environment. What is missing on a machine skips its tests with a
-reason; where every test was skipped, the exit code is 77.
+reason; where every test was skipped, the exit code is 77. --skip: what REASON speaks against.
 """
 import argparse
 import os
@@ -21,7 +22,11 @@ def main():
     parser.add_argument("szgpu")
     parser.add_argument("--filter", type=int, default=480)
     parser.add_argument("--venv", default="")
+    parser.add_argument("--skip", default="")
     asked, selection = parser.parse_known_args()
+    if asked.skip:
+        print(f"test_hdf5: skipped, {asked.skip}")
+        return 77
     if not os.path.exists(os.path.join(asked.plugin_folder, "libh5zszgpu.so")):
         parser.error(f"{asked.plugin_folder} has no libh5zszgpu.so: build the target h5zszgpu")
     # Read by HDF5 when it is loaded, so this comes before any import of h5py.

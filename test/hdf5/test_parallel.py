@@ -265,6 +265,7 @@ class Faults(ParallelTest):
                 ("no FILE", ["write"]), ("neither write nor read", ["wrong"]),
                 ("'--dims' cannot have '3x3'", ["write", "a.h5", "--dims", "3x3"]),
                 ("'-e' cannot have '-1'", ["write", "a.h5", "-e", "-1"]),
+                ("'-e' needs a value", ["write", "a.h5", "-e"]),
                 ("larger than the field",
                  ["write", "a.h5", "--dims", "8x8x8", "--chunk", "9x8x8"])):
             self.run_badly(2, 1, sentence, *command)

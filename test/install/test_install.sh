@@ -4,7 +4,8 @@
 #
 # usage: test_install.sh SOURCE_DIR CMAKE C_COMPILER
 # Once static and once shared, each by find_package and by pkg-config. Also looks into both
-# libraries: what they export, what they call, that they hold no changeable data.
+# libraries: what they export, what they call, that they hold no changeable data. Where there is
+# HDF5, its filter too, by the installed plugin and header.
 set -euo pipefail
 
 source_dir=$1 cmake=$2 cc=$3
@@ -25,7 +26,7 @@ install_szgpu() { # kind, BUILD_SHARED_LIBS
     >"$work/log" 2>&1 || { cat "$work/log"; fail "$1: configuring failed"; }
   "$cmake" --build "$build" --parallel "$(nproc)" >"$work/log" 2>&1 ||
     { cat "$work/log"; fail "$1: building failed"; }
-  "$cmake" --install "$build" --prefix "$work/first/$1" >/dev/null
+  "$cmake" --install "$build" --prefix "$work/first/$1" >"$work/installing-$1"
   rm -rf "$build"
 }
 
@@ -68,6 +69,56 @@ check_shared() { # library
   [ -z "$alien" ] || fail "the shared library exports more than szgpu_*: ${alien//$'\n'/ }"
 }
 
+# As the example's head says, with this installation in the place of /usr/local.
+compile_example() { # kind, libdir, plugin folder
+  local kind=$1 libdir=$2 plugins=$3 module=hdf5-serial arguments
+  local -r example=$source_dir/apps/hdf5/examples/write_field.c
+  pkg-config --exists $module || module=hdf5
+  if ! pkg-config --exists $module; then
+    echo "skipped: compiling write_field.c, for pkg-config does not know HDF5"
+    return
+  fi
+  arguments=$(sed -n 's/^ \* cc write_field.c //p' "$example")
+  [ -n "$arguments" ] || fail "write_field.c does not say how it is compiled"
+  PKG_CONFIG_PATH=$libdir/pkgconfig eval \
+    "$cc -o $work/write_field-$kind $example ${arguments//hdf5-serial/$module}"
+  HDF5_PLUGIN_PATH=$plugins "$work/write_field-$kind" "$work/field.h5" >"$work/log" ||
+    fail "$kind: write_field failed with the installed header and plugin"
+}
+
+# Without h5py, HDF5's tools take the example's file out of the filter and into it.
+repack() { # the form for h5repack
+  h5repack -f NONE "$work/field.h5" "$work/plain.h5"
+  # shellcheck disable=SC2086  # the form is words
+  h5repack $1 "$work/plain.h5" "$work/small.h5"
+  h5diff -d 0.01 "$work/plain.h5" "$work/small.h5"
+  [ "$(stat -c %s "$work/small.h5")" -lt $(($(stat -c %s "$work/plain.h5") / 4)) ] ||
+    fail "h5repack did not compress with the installed plugin"
+}
+
+use_filter() { # kind, prefix, libdir
+  local kind=$1 prefix=$2 plugins=$3/hdf5/plugin form
+  [ "$(ls "$plugins")" = libh5zszgpu.so ] || fail "$kind: $plugins does not hold the plugin alone"
+  [ -e "$prefix/include/szgpu_hdf5.h" ] || fail "$kind: szgpu_hdf5.h is not installed"
+  grep -qF "HDF5_PLUGIN_PATH=$work/first/${plugins#"$work/moved/"}" "$work/installing-$kind" ||
+    fail "$kind: cmake --install does not say where the plugin is"
+  compile_example "$kind" "$3" "$plugins"
+
+  "$prefix/bin/szgpu" --h5-args -m abs -e 0.01 >"$work/forms"
+  form=$(sed -n 's/^h5repack: *//p' "$work/forms")
+  export HDF5_PLUGIN_PATH=$plugins
+  if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
+    /usr/bin/python3 "$source_dir/test/install/use_plugin.py" "$work/python.h5" <"$work/forms" ||
+      fail "$kind: h5py failed with the installed plugin"
+  elif [ -e "$work/field.h5" ] && command -v h5repack >/dev/null; then
+    (repack "$form")
+  else
+    echo "skipped: h5py with the installed plugin, for there is neither it nor h5repack" \
+      "(Debian: python3-h5py, hdf5-tools)"
+  fi
+  unset HDF5_PLUGIN_PATH
+}
+
 install_szgpu static OFF
 install_szgpu shared ON
 mv "$work/first" "$work/moved" # an installed tree can be moved
@@ -76,6 +127,11 @@ for kind in static shared; do
   prefix=$work/moved/$kind
   libdir=$(dirname "$(find "$prefix" -name 'libszgpu.*' | head -n 1)")
   use_command "$kind" "$prefix"
+  if grep -q '^HDF5: yes' "$work/log"; then # of --version
+    use_filter "$kind" "$prefix" "$libdir"
+  else
+    echo "skipped: the HDF5 filter, for there are no headers of HDF5 (Debian: libhdf5-dev)"
+  fi
   use_by_find_package "$kind" "$prefix"
   if [ $kind = static ]; then
     use_by_pkg_config "$kind" "$prefix" "$libdir" --static

@@ -77,10 +77,13 @@ static bool read_setting(const char *name, const char *value, struct options *op
     is_one = is_one || strcmp(name, names[i]) == 0;
   if (!is_one) return false;
 
-  const char *end = "";
-  bool is_good = value != NULL;
-  if (!is_good) {
-  } else if (strcmp(name, "--dims") == 0) {
+  if (!value) {
+    fault_set(fault, EXIT_USAGE, "'%s' needs a value; --help says which it takes", name);
+    return true;
+  }
+  const char *end;
+  bool is_good;
+  if (strcmp(name, "--dims") == 0) {
     is_good = read_dims(value, options->dims);
   } else if (strcmp(name, "--chunk") == 0) {
     is_good = read_dims(value, options->chunk);
@@ -93,8 +96,7 @@ static bool read_setting(const char *name, const char *value, struct options *op
     options->coding = strcmp(value, "lossless") == 0 ? CODING_LOSSLESS : CODING_ABS;
   }
   if (!is_good)
-    fault_set(fault, EXIT_USAGE, "'%s' cannot have '%s'; --help says what it takes", name,
-              value ? value : "");
+    fault_set(fault, EXIT_USAGE, "'%s' cannot have '%s'; --help says what it takes", name, value);
   return true;
 }
 

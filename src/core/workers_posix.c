@@ -1,0 +1,58 @@
+/* workers_posix.c - workers are threads that live as long as the loop.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each starts the next one, so that all of them need no memory but their stacks. A thread that the
+ * system refuses is done without, and so are those after it.
+ */
+#define _GNU_SOURCE /* sched_getaffinity */
+
+#include "core/workers.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+int szg_core_count(void) {
+#ifdef __linux__
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
+#endif
+  long const count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 1 ? (int)count : 1;
+}
+
+typedef struct posix_worker {
+  int number, count;
+  szg_work_function work;
+  void *job;
+} posix_worker;
+
+static void *run_from(void *opaque) {
+  posix_worker const *const own = opaque;
+  posix_worker next = *own;
+  next.number++;
+  pthread_t thread;
+  bool const has_next =
+      next.number < own->count && pthread_create(&thread, NULL, run_from, &next) == 0;
+  own->work(own->job, own->number);
+  if (has_next) pthread_join(thread, NULL);
+  return NULL;
+}
+
+/* Signals are for the caller's own threads. */
+void szg_run_workers(int worker_count, szg_work_function work, void *job) {
+  posix_worker next = {1, worker_count, work, job};
+  pthread_t thread;
+  bool has_next = false;
+  if (worker_count > 1) {
+    sigset_t all, callers;
+    sigfillset(&all);
+    bool const is_masked = pthread_sigmask(SIG_SETMASK, &all, &callers) == 0;
+    has_next = pthread_create(&thread, NULL, run_from, &next) == 0;
+    if (is_masked) pthread_sigmask(SIG_SETMASK, &callers, NULL);
+  }
+  work(job, 0);
+  if (has_next) pthread_join(thread, NULL);
+}
