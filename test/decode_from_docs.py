@@ -85,14 +85,12 @@ def read_frame(data, h, index, count):
     place, last, f.contents = 48 + 32 * f.sections, -1, {}
     require(f.sections <= 13 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
-    f.is_top_plane = h.is_lossless and f.kind == LINEAR and not h.layout  # section 15
-    coded = f.kind == (TILE if h.layout else LINEAR) and not f.is_top_plane
-    require((f.kind == RAW or f.kind == PLANES and h.version == 3 and h.layout or f.is_top_plane or
-             not h.is_lossless and (coded or f.kind == CONSTANT))
-            and f.index == index and f.count == count and f.escape_bytes <= 8
+    kinds = ({RAW, PLANES if h.layout else LINEAR} if h.is_lossless else
+             {RAW, CONSTANT, *((TILE, PLANES)[:h.version - 1] if h.layout else (LINEAR,))})
+    require(f.kind in kinds and f.index == index and f.count == count and f.escape_bytes <= 8
             and f.constant >> (64 if f.kind == PLANES else 8 * h.itemsize) == f.zero == 0
             and (0 < f.axes < 1 << min(3, len(h.extents)) and h.step > 0
-                 if coded else f.axes == 0)
+                 if f.kind in (LINEAR, TILE) and not h.is_lossless else f.axes == 0)
             and (f.kind != LINEAR or 2 <= f.radius <= 32768), "A frame header is damaged.")
     f.groups, f.short_lattice = f.reserved & 3, f.reserved >> 2  # section 13
     require(f.groups <= 2 and f.short_lattice <= (h.arithmetic in (0, 2)) if f.kind == TILE
@@ -356,7 +354,7 @@ def decode_frame(f, h, shape):
     """Bit patterns of a frame's values, in field order."""
     if f.kind == PLANES:
         return decode_planes(f, h)
-    if f.is_top_plane:
+    if f.kind == LINEAR and h.is_lossless:
         return decode_top_plane(f, h)
     if f.kind == RAW:
         require(len(f.contents[12]) == f.count * h.itemsize, "Raw values have a wrong size.")

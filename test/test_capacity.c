@@ -84,10 +84,40 @@ static void the_largest_archive_is_never_exceeded(void **state) {
       }
 }
 
+/* Of one frame, up to what 64 bits can say. It was 2.002 bytes a value from 2^60 values on, where
+ * the bits of the longest stream overflowed. */
+static void the_workspace_grows_with_the_values(void **state) {
+  (void)state;
+  static const struct {
+    szgpu_mode mode;
+    szgpu_dtype dtype;
+    int most_log;    /* of the values */
+    uint64_t beyond; /* a number of values that is refused */
+  } fields[] = {{SZGPU_MODE_LOSSLESS, SZGPU_U8, 62, INT64_MAX},
+                {SZGPU_MODE_ABS, SZGPU_F32, 60, UINT64_C(1) << 61}};
+  for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
+    szgpu_params params = test_linear_params(fields[i].mode, 1.0);
+    szgpu_shape shape = test_shape(fields[i].dtype, 1, 0, 0, 0, 0);
+    size_t bytes, most;
+    double per_value = 0;
+    for (int log = 40; log <= fields[i].most_log; log++) {
+      params.frame_rows = shape.dims[0] = (uint64_t)1 << log;
+      assert_int_equal(szgpu_bounds(ctx, &params, &shape, &bytes, &most), SZGPU_OK);
+      double const found = (double)bytes / (double)shape.dims[0];
+      if (log == 40) per_value = found;
+      assert_true(fabs(found - per_value) < 1e-4 * per_value);
+      assert_true(most > shape.dims[0]);
+    }
+    params.frame_rows = shape.dims[0] = fields[i].beyond;
+    assert_int_equal(szgpu_bounds(ctx, &params, &shape, &bytes, &most), SZGPU_BAD_SHAPE);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_capacity_is_passed),
       cmocka_unit_test(the_largest_archive_is_never_exceeded),
+      cmocka_unit_test(the_workspace_grows_with_the_values),
   };
   return cmocka_run_group_tests(tests, make_ctx, destroy_ctx);
 }

@@ -18,7 +18,13 @@
 enum { GUARD = 64, MOST_FIELD_BYTES = 1 << 20 };
 enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LONG, KINDS };
 /* Of the linear layout, of the tile layout, then without loss in the linear one. */
-enum { TOP_PLANE = 2 * KINDS, TOP_PLANE_NO_GAPS, TOP_PLANE_FRAMES, SAMPLE_COUNT };
+enum {
+  TOP_PLANE = 2 * KINDS,
+  TOP_PLANE_NO_GAPS,
+  TOP_PLANE_FRAMES,
+  TOP_PLANE_LONG, /* several sequences */
+  SAMPLE_COUNT
+};
 
 static szgpu_ctx *serial_cpu; /* cuda_cpu reads by table and does not look at gaps */
 static test_archive samples[SAMPLE_COUNT];
@@ -103,9 +109,8 @@ static void make_samples_of(szgpu_layout layout, test_archive *made) {
 }
 
 /* Values whose highest byte is as exponents of weights are. */
-static test_archive make_top_plane(szgpu_dtype dtype, uint64_t frame_rows, int without_gaps) {
-  szgpu_shape const shape = test_shape(dtype, 2, 300, 33, 0, 0);
-  size_t const width = test_dtype_bytes(dtype);
+static test_archive make_top_plane(szgpu_shape shape, uint64_t frame_rows, int without_gaps) {
+  size_t const width = test_dtype_bytes(shape.dtype);
   uint8_t *const field = test_make_bits(&shape);
   for (uint64_t i = 0; i < test_value_count(&shape); i++)
     field[(i + 1) * width - 1] = (uint8_t)(0x3C - __builtin_ctzll(test_hash(i) | 1u << 20) / 2);
@@ -117,14 +122,24 @@ static test_archive make_top_plane(szgpu_dtype dtype, uint64_t frame_rows, int w
   return archive;
 }
 
+static test_archive make_top_plane_long(void) {
+  test_archive const archive = make_top_plane(test_shape(SZGPU_BF16, 2, 200, 300, 0, 0), 0, 0);
+  szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
+  assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &frame), SZGPU_OK);
+  uint32_t const section = archive_section_of_kind(&archive, 0, SZG_SECTION_SEQUENCE_CODES);
+  assert_in_range(frame.sections[section].raw_bytes / 2, 3, 5); /* sequences */
+  return archive;
+}
+
 static int make_samples(void **state) {
   cuda_make_ctxs(state);
   serial_cpu = test_make_serial_ctx();
   make_samples_of(SZGPU_LAYOUT_LINEAR, samples);
   make_samples_of(SZGPU_LAYOUT_TILE, samples + KINDS);
-  samples[TOP_PLANE] = make_top_plane(SZGPU_BF16, 0, 0);
-  samples[TOP_PLANE_NO_GAPS] = make_top_plane(SZGPU_U8, 0, 1);
-  samples[TOP_PLANE_FRAMES] = make_top_plane(SZGPU_F32, 64, 0);
+  samples[TOP_PLANE] = make_top_plane(test_shape(SZGPU_BF16, 2, 300, 33, 0, 0), 0, 0);
+  samples[TOP_PLANE_NO_GAPS] = make_top_plane(test_shape(SZGPU_U8, 2, 300, 33, 0, 0), 0, 1);
+  samples[TOP_PLANE_FRAMES] = make_top_plane(test_shape(SZGPU_F32, 2, 300, 33, 0, 0), 64, 0);
+  samples[TOP_PLANE_LONG] = make_top_plane_long();
   for (int i = 0; i < SAMPLE_COUNT; i++) {
     field_bytes_of[i] = test_inspect(&samples[i]).field_bytes;
     bool const is_tile = KINDS <= i && i < TOP_PLANE;

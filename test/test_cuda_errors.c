@@ -16,18 +16,19 @@
 /* A field, its archive by the CPU and what the CPU restores. */
 typedef struct work {
   cuda_case c;
+  szgpu_decoder decoder; /* of the ctx on the GPU */
   test_archive archive;
   void *restored;
   size_t field_bytes;
 } work;
 
-static work small, linear; /* of the tile layout and of the other */
-static work large;         /* enough for SZGPU_BACKEND_AUTO to take CUDA, with one thread */
-static const work *const of_layouts[] = {&small, &linear};
+static work small, linear;      /* of the tile layout and of the other */
+static work top_plane, chained; /* of the other without loss; by the decoder hierarchical */
+static work large;              /* enough for SZGPU_BACKEND_AUTO to take CUDA, with one thread */
+static const work *const works[] = {&small, &linear, &top_plane, &chained};
 
-static work make_work(szgpu_layout layout, szgpu_shape shape, void *field) {
-  work w = {.c = {test_params(SZGPU_MODE_ABS, 0.5), shape, field},
-            .field_bytes = test_field_bytes(&shape)};
+static work make_work(szgpu_layout layout, szgpu_mode mode, szgpu_shape shape, void *field) {
+  work w = {.c = {test_params(mode, 0.5), shape, field}, .field_bytes = test_field_bytes(&shape)};
   w.c.params.layout = layout;
   szgpu_ctx *const cpu = cuda_make_ctx(SZGPU_BACKEND_CPU, SZGPU_DECODER_AUTO, NULL);
   w.archive = test_compress(cpu, &w.c.params, &shape, w.c.field);
@@ -40,19 +41,23 @@ static int make_works(void **state) {
   (void)state;
   szgpu_shape const some = test_shape(SZGPU_F32, 3, 40, 30, 33, 0);
   szgpu_shape const many = test_shape(SZGPU_F32, 3, 340, 512, 512, 0);
-  small = make_work(SZGPU_LAYOUT_TILE, some, test_make_waves(&some));
-  linear = make_work(SZGPU_LAYOUT_LINEAR, some, test_make_waves(&some));
+  szgpu_mode const lossless = SZGPU_MODE_LOSSLESS;
+  small = make_work(SZGPU_LAYOUT_TILE, SZGPU_MODE_ABS, some, test_make_waves(&some));
+  linear = make_work(SZGPU_LAYOUT_LINEAR, SZGPU_MODE_ABS, some, test_make_waves(&some));
+  top_plane = make_work(SZGPU_LAYOUT_LINEAR, lossless, some, test_make_waves(&some));
+  chained = make_work(SZGPU_LAYOUT_LINEAR, lossless, some, test_make_waves(&some));
+  chained.decoder = SZGPU_DECODER_HIERARCHICAL;
   void *const zeros = calloc(test_value_count(&many), sizeof(float));
   assert_non_null(zeros);
-  large = make_work(SZGPU_LAYOUT_TILE, many, zeros);
+  large = make_work(SZGPU_LAYOUT_TILE, SZGPU_MODE_ABS, many, zeros);
   return 0;
 }
 
 static int free_works(void **state) {
   (void)state;
-  const work *const works[] = {&small, &linear, &large};
-  for (size_t i = 0; i < ARRAY_COUNT(works); i++) {
-    const work *const w = works[i];
+  const work *const all[] = {&small, &linear, &top_plane, &chained, &large};
+  for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
+    const work *const w = all[i];
     free((void *)w->c.field);
     free(w->archive.bytes);
     free(w->restored);
@@ -100,17 +105,20 @@ static szgpu_status reserve(szgpu_ctx *ctx, const work *w) {
 
 static const work_function functions[] = {compress, decompress, decompress_slab, reserve};
 
-static szgpu_ctx *make_gpu(void) {
-  return cuda_make_ctx(SZGPU_BACKEND_CUDA, SZGPU_DECODER_AUTO, NULL);
+static szgpu_ctx *make_gpu(const work *w) {
+  return cuda_make_ctx(SZGPU_BACKEND_CUDA, w->decoder, NULL);
 }
 
-/* A ctx that met a fault works as a new one, where there is a real GPU to see it. */
-static void goes_on(szgpu_ctx *ctx) {
+/* A ctx that met a fault works as a new one, where there is a real GPU to see it: on the same
+ * again, and on something else if its decoder reads that. */
+static void goes_on(szgpu_ctx *ctx, const work *w) {
   cuda_fault_set(NULL, cudaSuccess, 0);
   if (cuda_fault_is_faked()) return;
-  for (size_t w = 0; w < ARRAY_COUNT(of_layouts); w++)
-    for (size_t i = 0; i < ARRAY_COUNT(functions); i++)
-      assert_int_equal(functions[i](ctx, of_layouts[w]), SZGPU_OK);
+  const work *const other = w == &small ? &linear : &small;
+  for (size_t i = 0; i < ARRAY_COUNT(functions); i++) {
+    assert_int_equal(functions[i](ctx, w), SZGPU_OK);
+    if (w->decoder == other->decoder) assert_int_equal(functions[i](ctx, other), SZGPU_OK);
+  }
 }
 
 /* ---- the faults ---- */
@@ -136,7 +144,7 @@ static void holds_number(const char *sentence, size_t number) {
 }
 
 static void meet(const fault *met, work_function run, const work *w) {
-  szgpu_ctx *const ctx = make_gpu();
+  szgpu_ctx *const ctx = make_gpu(w);
   cuda_fault_set(met->function, met->error, 0);
   szgpu_status const status = run(ctx, w);
   const char *const text = cudaGetErrorString(met->error);
@@ -146,7 +154,7 @@ static void meet(const fault *met, work_function run, const work *w) {
   if (!strstr(szgpu_last_error(ctx), text))
     fail_msg("'%s' does not say '%s'", szgpu_last_error(ctx), text);
   assert_int_equal(run(ctx, w), status); /* the fault is still there */
-  goes_on(ctx);
+  goes_on(ctx, w);
   szgpu_destroy(ctx);
 }
 
@@ -154,34 +162,62 @@ static void a_failing_runtime_gives_a_status_and_a_sentence(void **state) {
   (void)state;
   for (size_t i = 0; i < ARRAY_COUNT(faults); i++)
     for (size_t f = 0; f < ARRAY_COUNT(functions); f++)
-      for (size_t w = 0; w < ARRAY_COUNT(of_layouts); w++)
-        meet(&faults[i], functions[f], of_layouts[w]);
+      for (size_t w = 0; w < ARRAY_COUNT(works); w++) meet(&faults[i], functions[f], works[w]);
+}
+
+/* How often the host waits for what it restores a field by; each time may be the one that fails. */
+static long waits_that_may_fail(const work *w) {
+  void *const field = test_allocate(w->field_bytes);
+  szgpu_status status = SZGPU_DEVICE_ERROR;
+  long n = 0;
+  for (; status == SZGPU_DEVICE_ERROR; n++) {
+    szgpu_ctx *const ctx = make_gpu(w);
+    cuda_fault_set("cudaStreamSynchronize", cudaErrorUnknown, n);
+    status = szgpu_decompress(ctx, w->archive.bytes, w->archive.byte_count, field, w->field_bytes);
+    goes_on(ctx, w);
+    szgpu_destroy(ctx);
+  }
+  if (!cuda_fault_is_faked()) assert_int_equal(status, SZGPU_OK);
+  free(field);
+  return n - 1;
+}
+
+/* Its tables are made on the host. */
+static void the_host_waits_once_more_for_the_decoder_hierarchical(void **state) {
+  (void)state;
+  long const waits = waits_that_may_fail(&top_plane);
+  assert_in_range(waits, 1, 10);
+  assert_int_equal(waits_that_may_fail(&linear), waits);
+  assert_int_equal(waits_that_may_fail(&chained), waits + 1);
 }
 
 static void out_of_device_memory_says_how_much_is_needed_and_free(void **state) {
   (void)state;
-  for (size_t i = 0; i < ARRAY_COUNT(functions) * ARRAY_COUNT(of_layouts); i++) {
-    szgpu_ctx *const ctx = make_gpu();
+  for (size_t i = 0; i < ARRAY_COUNT(functions) * ARRAY_COUNT(works); i++) {
+    const work *const w = works[i % ARRAY_COUNT(works)];
+    szgpu_ctx *const ctx = make_gpu(w);
     cuda_fault_set("cudaMalloc", cudaErrorMemoryAllocation, 0);
-    assert_int_equal(functions[i / ARRAY_COUNT(of_layouts)](ctx, of_layouts[i % 2]),
-                     SZGPU_OUT_OF_MEMORY);
+    assert_int_equal(functions[i / ARRAY_COUNT(works)](ctx, w), SZGPU_OUT_OF_MEMORY);
     assert_true(cuda_fault_was_met());
     holds_number(szgpu_last_error(ctx), cuda_fault_asked_bytes);
     holds_number(szgpu_last_error(ctx), cuda_fault_free_bytes);
-    goes_on(ctx);
+    goes_on(ctx, w);
     szgpu_destroy(ctx);
   }
 }
 
 static void out_of_pinned_memory_says_so(void **state) {
   (void)state;
-  szgpu_ctx *const ctx = make_gpu();
-  cuda_fault_set("cudaHostAlloc", cudaErrorMemoryAllocation, 0);
-  assert_int_equal(compress(ctx, &small), SZGPU_OUT_OF_MEMORY);
-  assert_true(cuda_fault_was_met());
-  assert_string_not_equal(szgpu_last_error(ctx), "");
-  goes_on(ctx);
-  szgpu_destroy(ctx);
+  for (size_t w = 0; w < ARRAY_COUNT(works); w++)
+    for (size_t f = 0; f < 2; f++) { /* compress, decompress */
+      szgpu_ctx *const ctx = make_gpu(works[w]);
+      cuda_fault_set("cudaHostAlloc", cudaErrorMemoryAllocation, 0);
+      assert_int_equal(functions[f](ctx, works[w]), SZGPU_OUT_OF_MEMORY);
+      assert_true(cuda_fault_was_met());
+      assert_string_not_equal(szgpu_last_error(ctx), "");
+      goes_on(ctx, works[w]);
+      szgpu_destroy(ctx);
+    }
 }
 
 static void a_device_that_is_not_there_is_named(void **state) {
@@ -202,7 +238,7 @@ static void a_device_that_is_not_there_is_named(void **state) {
 static void a_device_of_too_little_shared_memory_is_refused(void **state) {
   (void)state;
   if (!cuda_fault_is_faked()) return; /* real ones have enough */
-  szgpu_ctx *const ctx = make_gpu();
+  szgpu_ctx *const ctx = make_gpu(&small);
   cuda_fault_set(NULL, cudaSuccess, 0);
   cuda_fault_shared_bytes = 49152;
   szgpu_status const status = reserve(ctx, &small);
@@ -216,7 +252,7 @@ static void a_device_of_too_little_shared_memory_is_refused(void **state) {
 static void memory_of_another_device_is_refused(void **state) {
   (void)state;
   if (!cuda_fault_is_faked()) return; /* it takes two */
-  szgpu_ctx *const ctx = make_gpu();
+  szgpu_ctx *const ctx = make_gpu(&small);
   cuda_fault_set(NULL, cudaSuccess, 0);
   cuda_fault_pointer_device = 1;
   szgpu_status const compressed = compress(ctx, &small), restored = decompress(ctx, &small);
@@ -230,7 +266,7 @@ static void memory_of_another_device_is_refused(void **state) {
 /* It was taken for a failure of the launch that came next. */
 static void an_error_that_the_program_left_standing_is_not_ours(void **state) {
   (void)state;
-  szgpu_ctx *const ctx = make_gpu();
+  szgpu_ctx *const ctx = make_gpu(&small);
   cuda_fault_set(NULL, cudaSuccess, 0);
   cuda_fault_leave_error(cudaErrorMemoryAllocation);
   assert_int_equal(reserve(ctx, &small), SZGPU_OK);
@@ -240,7 +276,7 @@ static void an_error_that_the_program_left_standing_is_not_ours(void **state) {
 /* What it had put in the stream could still be reading the field. */
 static void a_call_that_fails_waits_for_its_work(void **state) {
   (void)state;
-  szgpu_ctx *const ctx = make_gpu();
+  szgpu_ctx *const ctx = make_gpu(&small);
   cuda_fault_set(NULL, cudaSuccess, 0);
   uint8_t too_small[16];
   size_t archive_bytes;
@@ -248,7 +284,7 @@ static void a_call_that_fails_waits_for_its_work(void **state) {
                                   sizeof too_small, &archive_bytes),
                    SZGPU_CAPACITY);
   assert_true(cuda_fault_is_idle());
-  goes_on(ctx);
+  goes_on(ctx, &small);
   szgpu_destroy(ctx);
 }
 
@@ -263,21 +299,22 @@ static void a_call_that_is_stopped_waits_for_its_work(void **state) {
   szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
   options.backend = SZGPU_BACKEND_CUDA;
   options.progress = stop;
-  szgpu_ctx *ctx;
   cuda_fault_set(NULL, cudaSuccess, 0);
-  assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
-  for (size_t w = 0; w < ARRAY_COUNT(of_layouts); w++) {
-    assert_int_equal(decompress(ctx, of_layouts[w]), SZGPU_CANCELLED);
+  for (size_t w = 0; w < ARRAY_COUNT(works); w++) {
+    szgpu_ctx *ctx;
+    options.decoder = works[w]->decoder;
+    assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+    assert_int_equal(decompress(ctx, works[w]), SZGPU_CANCELLED);
     assert_true(cuda_fault_is_idle());
+    szgpu_destroy(ctx);
   }
-  szgpu_destroy(ctx);
 }
 
 /* A program may make ctxs before it knows of a GPU, and fork. */
 static void creating_a_ctx_touches_no_device(void **state) {
   (void)state;
   cuda_fault_set("cudaGetDeviceCount", cudaErrorNoDevice, 0);
-  szgpu_ctx *const ctx = make_gpu();
+  szgpu_ctx *const ctx = make_gpu(&small);
   szgpu_destroy(ctx);
   szgpu_destroy(cuda_make_ctx(SZGPU_BACKEND_AUTO, SZGPU_DECODER_AUTO, NULL));
   assert_int_equal(cuda_fault_calls(), 0);
@@ -337,7 +374,7 @@ static void release_reachable(void *memory) {
 static void works_without(const char *allocator, const szgpu_params *params) {
   const work *const w = &small;
   size_t capacity, archive_bytes = 0;
-  szgpu_ctx *const ctx = make_gpu();
+  szgpu_ctx *const ctx = make_gpu(&small);
   cuda_fault_set(NULL, cudaSuccess, 0);
   assert_int_equal(szgpu_bounds(ctx, params, &w->c.shape, NULL, &capacity), SZGPU_OK);
   void *const field = reachable_copy_of(w->c.field, w->field_bytes);
@@ -406,14 +443,14 @@ static const char *const called[] = {"cudaGetDeviceCount",
 /* Fails the n-th call of a function for n = 1, 2, ... until the work needs no more. */
 static long fails_at_every_call(const char *function, work_function run, const work *w) {
   for (long n = 0; n < 2000; n += cuda_is_quick() && n > 2 ? 10 : 1) {
-    szgpu_ctx *const ctx = make_gpu();
+    szgpu_ctx *const ctx = make_gpu(w);
     cuda_fault_set(function, cudaErrorUnknown, n);
     szgpu_status const status = run(ctx, w);
     bool const was_met = cuda_fault_was_met();
     if (status != SZGPU_OK && status != SZGPU_DEVICE_ERROR && status != SZGPU_NO_DEVICE)
       fail_msg("call %ld of %s failed: %s", n, function, szgpu_status_text(status));
     if (status != SZGPU_OK) assert_string_not_equal(szgpu_last_error(ctx), "");
-    goes_on(ctx);
+    goes_on(ctx, w);
     szgpu_destroy(ctx);
     if (!was_met) return n;
   }
@@ -423,24 +460,25 @@ static long fails_at_every_call(const char *function, work_function run, const w
 
 static void any_call_of_the_runtime_may_fail(void **state) {
   (void)state;
-  if (cuda_fault_is_faked()) skip();
+  if (cuda_fault_is_faked()) {
+    print_message("skipped: CUDA's runtime is faked, for want of a GPU\n");
+    skip();
+  }
   long met = 0;
   for (size_t i = 0; i < ARRAY_COUNT(called); i++)
     for (size_t f = 0; f < ARRAY_COUNT(functions); f++)
-      for (size_t w = 0; w < ARRAY_COUNT(of_layouts); w++)
-        met += fails_at_every_call(called[i], functions[f], of_layouts[w]);
+      for (size_t w = 0; w < ARRAY_COUNT(works); w++)
+        met += fails_at_every_call(called[i], functions[f], works[w]);
   assert_in_range(met, 20, 100000);
 }
 
 int main(void) {
   int const exit_code = cuda_exit_code();
   if (exit_code == 1) return 1;
-  if (exit_code) {
-    printf("CUDA's runtime is faked; claims that need a real one are skipped\n");
-    cuda_fault_fake_gpu();
-  }
+  if (exit_code) cuda_fault_fake_gpu();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_failing_runtime_gives_a_status_and_a_sentence),
+      cmocka_unit_test(the_host_waits_once_more_for_the_decoder_hierarchical),
       cmocka_unit_test(out_of_device_memory_says_how_much_is_needed_and_free),
       cmocka_unit_test(out_of_pinned_memory_says_so),
       cmocka_unit_test(a_device_that_is_not_there_is_named),

@@ -309,7 +309,7 @@ def check_page(szgpu, decoder, folder):
     """Complaints about the archives printed in docs/format.md: all decoders are to read the same."""
     page = contents(os.path.join(FOLDER, "../../docs/format.md")).decode()
     printed = re.findall(r"^```\n(000  .*?)^```", page, re.MULTILINE | re.DOTALL)
-    complaints = [] if len(printed) == 3 else [f"has {len(printed)} archives, not 3"]
+    complaints = [] if len(printed) == 4 else [f"has {len(printed)} archives, not 4"]
     archive = os.path.join(folder, "printed.szg")
     for number, block in enumerate(printed):
         with open(archive, "wb") as file:

@@ -208,6 +208,38 @@ static void sections_that_should_not_be_there_are_refused(void **state) {
   free(field);
 }
 
+/* Headers alone of a frame of very many bytes, whose sections would have been zstd's. From 2^60 on
+ * the most bits of its codes overflowed, and all such frames were refused. */
+static void sections_of_huge_frames_have_their_sizes(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_U8, 1, 3000, 0, 0, 0);
+  szgpu_params const params = make_params(0);
+  void *const field = lossless_make(WEIGHTS, &shape);
+  test_archive archive = lossless_compress(readers[0][0], &params, &shape, field);
+  size_t const frame = archive_frame_offset(&archive, 0);
+  size_t entries[5];
+  for (uint32_t i = 0; i < 5; i++) entries[i] = archive_entry_offset(&archive, 0, i);
+  for (int log = 58; log <= 62; log++)
+    for (uint64_t bits = 1; bits <= 17; bits++) { /* of a code; 17: too many */
+      uint64_t const values = (uint64_t)1 << log, words = (values >> 5) * bits;
+      if (words >> 62) continue; /* bytes that 64 bits do not hold */
+      uint64_t const sizes[] = {11, values / 2048, 4 * words, (words + 15) / 16, words / 512};
+      archive_store(&archive, 24, 8, values);         /* dims[0] */
+      archive_store(&archive, 96, 8, values);         /* frame rows */
+      archive_store(&archive, frame + 16, 8, values); /* value count */
+      for (int i = 0; i < 5; i++) {
+        archive_store(&archive, entries[i] + 4, 4, SZG_CODEC_ZSTD);
+        archive_store(&archive, entries[i] + 8, 8, sizes[i]);
+      }
+      archive_rehash(&archive);
+      szgpu_frame_info info = SZGPU_FRAME_INFO_DEFAULTS;
+      assert_int_equal(szgpu_inspect_frames(archive.bytes, archive.byte_count, 0, 1, &info),
+                       bits <= 16 ? SZGPU_OK : SZGPU_BAD_DATA);
+    }
+  free(archive.bytes);
+  free(field);
+}
+
 /* Every gap and every sequence's number of codes is looked at by the two, by no other. */
 static void wrong_side_data_is_found_by_those_that_look_at_it(void **state) {
   (void)state;
@@ -268,6 +300,7 @@ int main(void) {
       cmocka_unit_test(frames_are_raw_where_that_is_no_larger),
       cmocka_unit_test(tile_sizes_that_the_stream_has_not_are_refused),
       cmocka_unit_test(sections_that_should_not_be_there_are_refused),
+      cmocka_unit_test(sections_of_huge_frames_have_their_sizes),
       cmocka_unit_test(wrong_side_data_is_found_by_those_that_look_at_it),
       cmocka_unit_test(decoders_agree_on_any_section),
   };

@@ -9,7 +9,8 @@
  *   checksums --> archive
  *
  * The host is waited for twice, at the brackets, for a field of one frame; once more a frame. The
- * second falls away for a tile frame that is alone and has no outliers.
+ * second falls away for a tile frame that is alone and has no outliers, the first one without loss,
+ * where no bound is to be derived.
  */
 #include "pipeline/compress_cuda.h"
 #include "pipeline/decompress_cuda.h"

@@ -35,11 +35,14 @@ szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
 
 szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) {
   szgpu_status const explained = status == SZGPU_OK ? status : explain(ctx, status);
+  bool is_lost = status == SZGPU_DEVICE_ERROR || status == SZGPU_NO_DEVICE;
   /* Kernels may still be at the caller's memory, which is the caller's again now. */
-  if (status != SZGPU_OK && szg_device_wait_for_all(&ctx->device) != SZGPU_OK)
-    (void)szg_device_why();
+  if (status != SZGPU_OK && szg_device_wait_for_all(&ctx->device) != SZGPU_OK) {
+    (void)szg_device_why(); /* of the call that fails, its own reason is told */
+    is_lost = true;
+  }
   szg_device_leave(previous);
-  if (status == SZGPU_DEVICE_ERROR || status == SZGPU_NO_DEVICE) szg_close_cuda(ctx);
+  if (is_lost) szg_close_cuda(ctx);
   return explained;
 }
 

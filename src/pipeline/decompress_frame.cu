@@ -70,9 +70,11 @@ static szgpu_status fail_section(szgpu_ctx *ctx, const szg_frame_input_cuda *fra
 /* The words say how many subsequences and sequences there are, whatever the last word holds. */
 static szgpu_status check_stream(szgpu_ctx *ctx, const szg_frame_input_cuda *frame) {
   const szg_frame_header *const header = &frame->header;
-  uint64_t const most_bits = find_section(header, SZG_SECTION_BITSTREAM)->raw_bytes * 8;
+  uint64_t const stream_bytes = find_section(header, SZG_SECTION_BITSTREAM)->raw_bytes;
+  if (stream_bytes > UINT64_MAX / 8)
+    return fail_section(ctx, frame, SZG_SECTION_BITSTREAM, "has a size that cannot be");
   szg_section_sizes sizes = {};
-  szg_size_stream_of(most_bits, frame->grid.tile_count, true, &sizes);
+  szg_size_stream_of(stream_bytes * 8, frame->grid.tile_count, true, &sizes);
   if (find_section(header, SZG_SECTION_GAPS)->raw_bytes != sizes.gaps)
     return fail_section(ctx, frame, SZG_SECTION_GAPS, "does not fit the bitstream");
   if (find_section(header, SZG_SECTION_SEQUENCE_CODES)->raw_bytes != sizes.sequence_codes)

@@ -123,23 +123,26 @@ static szgpu_status check_planes_frame(const szg_opened *opened, const szg_frame
 }
 
 /* The sections of a linear frame without loss. The words of the stream say how many subsequences
- * and sequences there are, whatever the last of them holds. */
+ * and sequences there are, whatever the last of them holds. In words nothing overflows; of a field
+ * of 2^60 bytes and more, bits would. */
 static bool has_top_plane_sections(const szg_header *archive, const szg_frame_header *header) {
   enum { BITSTREAM = 2, STREAM_SECTIONS = 3, GAP_SECTIONS = 2 }; /* places in the table, numbers */
+  enum { LEAST_CODES = 32 / SZG_MAX_CODE_BITS };                 /* of a word, on the average */
+  static_assert(32 % SZG_MAX_CODE_BITS == 0, "the longest codes fill words");
   uint64_t const values = header->value_count;
   uint64_t const tiles = szg_planes_tile_count(values);
   uint64_t const stored = szg_top_plane_stored_bytes(values, szg_dtype_bytes(archive->shape.dtype));
   uint32_t const end_stream = STREAM_SECTIONS + (archive->has_gaps ? GAP_SECTIONS : 0);
   if (header->section_count != end_stream + (stored ? 1 : 0)) return false;
-  uint64_t const least_words = 4 * szg_div_up(values, 32); /* a bit a code */
-  uint64_t const most_words = 4 * szg_div_up(values * SZG_MAX_CODE_BITS, 32);
-  uint64_t const bits = szg_min_u64(header->sections[BITSTREAM].raw_bytes, most_words) * 8;
-  uint64_t const gaps = szg_div_up(szg_subsequence_count(bits), 2);
-  uint64_t const sequence_codes = 2 * szg_sequence_count(bits);
+  uint64_t const words = header->sections[BITSTREAM].raw_bytes / 4;
+  if (words < szg_div_up(values, 32) || words > szg_div_up(values, LEAST_CODES)) return false;
+  uint64_t const subsequences = szg_div_up(words, SZG_SUBSEQUENCE_BITS / 32);
+  uint64_t const gaps = szg_div_up(subsequences, 2);
+  uint64_t const sequence_codes = 2 * szg_div_up(words, SZG_SEQUENCE_BITS / 32);
   section_rule const rules[] = {
       {SZG_SECTION_CODEBOOK, 1, SZG_CODEBOOK_MAX_BYTES, 1},
       {SZG_SECTION_TILE_SIZES, 2 * tiles, 2 * tiles, 1},
-      {SZG_SECTION_BITSTREAM, least_words, most_words, 4},
+      {SZG_SECTION_BITSTREAM, 4 * words, 4 * words, 1},
       {SZG_SECTION_GAPS, gaps, gaps, 1},
       {SZG_SECTION_SEQUENCE_CODES, sequence_codes, sequence_codes, 1},
   };

@@ -8,15 +8,24 @@
 /* More than threads, so that one that is slow does not hold up the others. */
 enum { SLOTS_OF_THREAD = 4 };
 
+/* Codes of the longest stream there could be. Values divided by them do not overflow; the bits of
+ * 2^60 values and more would. */
+enum {
+  SUBSEQUENCE_CODES = SZG_SUBSEQUENCE_BITS / SZG_MAX_CODE_BITS,
+  SEQUENCE_CODES = SZG_SEQUENCE_BITS / SZG_MAX_CODE_BITS
+};
+static_assert(SZG_SUBSEQUENCE_BITS % SZG_MAX_CODE_BITS == 0, "the longest codes fill subsequences");
+
 static void carve_linear(szg_arena *arena, const szg_plan_request *request,
                          szg_compress_plan *plan) {
   uint64_t const tile_count = request->frame_grid.tile_count;
-  uint64_t const most_bits = request->frame_grid.value_count * SZG_MAX_CODE_BITS;
+  uint64_t const value_count = request->frame_grid.value_count;
   plan->tile_bits = szg_arena_take(arena, tile_count, sizeof *plan->tile_bits);
   plan->runs = szg_arena_take(arena, szg_div_up(tile_count, SZG_PART_TILES), sizeof *plan->runs);
-  plan->gaps = szg_arena_take(arena, szg_subsequence_count(most_bits), sizeof *plan->gaps);
+  plan->gaps =
+      szg_arena_take(arena, szg_div_up(value_count, SUBSEQUENCE_CODES), sizeof *plan->gaps);
   plan->sequence_codes =
-      szg_arena_take(arena, szg_sequence_count(most_bits), sizeof *plan->sequence_codes);
+      szg_arena_take(arena, szg_div_up(value_count, SEQUENCE_CODES), sizeof *plan->sequence_codes);
   plan->encoder_table = szg_arena_take(arena, SZG_MAX_SYMBOLS, sizeof *plan->encoder_table);
   for (int i = 0; i < request->thread_count; i++) {
     uint32_t *const histogram =
