@@ -12,9 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef SZGPU_CUDA
-#include <cuda_runtime_api.h>
-#endif
+#include "gpus.h"
 
 /* What decides on a GPU: bytes in a microsecond on a CPU thread and by way of a GPU, what a call
  * there takes besides, and what starting CUDA takes. docs/benchmarks.md has the measurements, and
@@ -97,15 +95,10 @@ size_t chunk_field_bytes(const szgpu_shape *shape) {
 
 /* The ranks of a machine share its GPUs out. */
 static szgpu_status find_device(const environment *settings, int *device) {
-#ifdef SZGPU_CUDA
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count < 1) return SZGPU_NO_DEVICE;
+  int const count = gpu_count();
+  if (count < 1) return SZGPU_NO_DEVICE;
   *device = settings->device >= 0 ? settings->device : settings->local_rank % count;
   return *device < count ? SZGPU_OK : SZGPU_NO_DEVICE;
-#else
-  (void)settings, (void)device;
-  return SZGPU_UNSUPPORTED;
-#endif
 }
 
 int chunk_is_possible(const environment *settings, const szgpu_params *params,

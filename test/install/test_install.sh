@@ -99,6 +99,8 @@ repack() { # the form for h5repack
 use_filter() { # kind, prefix, libdir
   local kind=$1 prefix=$2 plugins=$3/hdf5/plugin form
   [ "$(ls "$plugins")" = libh5zszgpu.so ] || fail "$kind: $plugins does not hold the plugin alone"
+  ! readelf -d "$plugins/libh5zszgpu.so" | grep -E 'NEEDED.*lib(hdf5|gomp|omp|iomp)' ||
+    fail "$kind: the plugin brings an HDF5 or an OpenMP of its own"
   [ -e "$prefix/include/szgpu_hdf5.h" ] || fail "$kind: szgpu_hdf5.h is not installed"
   grep -qF "HDF5_PLUGIN_PATH=$work/first/${plugins#"$work/moved/"}" "$work/installing-$kind" ||
     fail "$kind: cmake --install does not say where the plugin is"
