@@ -1,10 +1,12 @@
 /* decode_hierarchical.cu - byte symbols by chained tables of 256 entries, 8 bytes a thread.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A thread holds its 8 bytes of the stream and the 4 after them in registers and goes through them
- * twice: first it counts the codes that begin there, then, after a scan over the block, it decodes
- * them to their places in a buffer in shared memory, whence the block stores them, 16 bytes of
- * values a thread at a time, merged with the rest of each value if there is one.
+ * A thread holds its 8 bytes of the stream and the 4 after them in registers. First it looks up the
+ * codes that begin there and keeps what it found, a few packs of symbols; then, after a scan over
+ * the block of their numbers, it puts them to their places in a buffer in shared memory. From there
+ * the block stores them, 16 bytes of values a thread at a time, merged with the rest of each value
+ * if there is one. Where codes are so short that packs are too many to keep, a warp goes through
+ * its bits twice: first it only counts.
  *
  * A lookup is by one byte, so the tables are small enough to be there several times: lanes read
  * different copies, and so different banks. Codes of more than 8 bits, which are rare, are looked
@@ -16,143 +18,31 @@
 #include <cub/cub.cuh>
 
 #include "core/cuda_check.cuh"
-#include "huffman/hierarchical_lookup.cuh"
+#include "huffman/hierarchical_block.cuh"
 #include "huffman/hierarchical_values.cuh"
 
 namespace {
 
 using szg::Bf16Output;
+using szg::block_memory;
+using szg::BlockMemory;
 using szg::ByteOutput;
+using szg::count_codes;
+using szg::fill_tables;
+using szg::HierarchicalPolicy;
 using szg::kAllLanes;
-using szg::kNoCode;
+using szg::KeptPacks;
 using szg::kSpanBits;
 using szg::kSpanCountBit;
 using szg::kThreadBits;
+using szg::kWarps;
+using szg::own_copy;
 using szg::place_of;
-using szg::shared_at;
+using szg::Stretch;
+using szg::SymbolWriter;
+using szg::ThreadWords;
 
-struct HierarchicalPolicy {
-  static constexpr unsigned kThreads = SZG_HIERARCHICAL_BLOCK_THREADS;
-  static constexpr unsigned kBlocks = 4; /* of a multiprocessor, if its memory has room */
-  static constexpr uint32_t kCopies = 8; /* of the tables: 4 lanes read from one */
-};
-constexpr unsigned kWarps = HierarchicalPolicy::kThreads / 32;
-static_assert(kWarps == 16, "a half-warp has the counts of all warps");
-
-/* Of packs, as hierarchical.h has them. */
-constexpr uint32_t kLookupBits = 8, kLookups = 3; /* of 32 bits, so that a longest code follows */
-constexpr uint32_t kPackMost = 3 * kLookups;      /* symbols of a step */
-constexpr uint32_t kPackBits = 31, kPackFirstBit = 5, kPackCountBit = 29;
-static_assert(kLookups * kLookupBits <= kPackBits, "the bits of a step in one sum");
-static_assert(kThreadBits + kLookups * kLookupBits <= kSpanBits, "bits and counts in one sum");
-
-/* What a block has in shared memory. */
-struct BlockMemory {
-  uint32_t packs[256 * HierarchicalPolicy::kCopies];
-  uint32_t spans[256 * HierarchicalPolicy::kCopies];
-  uint4 symbols[HierarchicalPolicy::kThreads * kThreadBits / 16 + 1]; /* a byte each */
-  uint32_t warp_counts[kWarps];
-};
-
-extern __shared__ uint4 hierarchical_memory[];
-__device__ __forceinline__ BlockMemory *block_memory() {
-  return reinterpret_cast<BlockMemory *>(hierarchical_memory);
-}
-
-/* ---- a thread's bits ---- */
-
-__device__ uint32_t word_at(const szg_hierarchical_stream &stream, uint64_t index) {
-  return index < stream.word_count ? __ldg(static_cast<const uint32_t *>(stream.words) + index) : 0;
-}
-
-struct ThreadWords : szg::StretchWords {
-  /* The whole warp calls. */
-  __device__ ThreadWords(const szg_hierarchical_stream &stream, uint64_t thread) {
-    uint64_t const index = 2 * thread;
-    if (index + 2 <= stream.word_count) {
-      uint2 const both = __ldg(static_cast<const uint2 *>(stream.words) + thread);
-      first = both.x;
-      second = both.y;
-    } else {
-      first = word_at(stream, index);
-      second = 0; /* beyond the end */
-    }
-    next = __shfl_down_sync(kAllLanes, first, 1);
-    if (threadIdx.x % 32 == 31) next = word_at(stream, index + 2);
-  }
-};
-
-/* Where in a thread's bits its codes begin and end, as the gaps say. */
-struct Stretch {
-  uint32_t gap, limit; /* codes begin from gap on and before limit */
-  uint32_t end;        /* of the last one */
-
-  /* The whole warp calls. */
-  __device__ Stretch(const szg_hierarchical_stream &stream, uint64_t thread) : gap(0), limit(0) {
-    uint64_t const first_bit = thread * kThreadBits;
-    uint64_t const bits_left = stream.bit_count > first_bit ? stream.bit_count - first_bit : 0;
-    bool const is_last = bits_left <= kThreadBits; /* or beyond it */
-    if (bits_left > 0) {
-      gap = szg_hierarchical_gap(stream.gaps, stream.gap_bits, thread);
-      limit = is_last ? (uint32_t)bits_left : kThreadBits;
-    }
-    uint32_t next_gap = __shfl_down_sync(kAllLanes, gap, 1);
-    if (threadIdx.x % 32 == 31 && !is_last)
-      next_gap = szg_hierarchical_gap(stream.gaps, stream.gap_bits, thread + 1);
-    end = is_last ? limit : kThreadBits + next_gap;
-  }
-};
-
-/* ---- tables ---- */
-
-/* A lane's copy of a table: place of its first entry. */
-__device__ uint32_t own_copy(const uint32_t *table) {
-  return place_of(table + threadIdx.x % HierarchicalPolicy::kCopies);
-}
-/* The entry of the byte that `bits` begin with. */
-__device__ __forceinline__ uint32_t look_up(uint32_t copy, uint32_t bits) {
-  uint32_t const byte = __byte_perm(bits, 0, 0x4443); /* one instruction, then one for the place */
-  return *shared_at<uint32_t>(copy + byte * (HierarchicalPolicy::kCopies * sizeof(uint32_t)));
-}
-/* Bits less the first n % 32. */
-__device__ __forceinline__ uint32_t bits_after(uint32_t bits, uint32_t n) {
-  return __funnelshift_l(0, bits, n);
-}
-
-__device__ void fill_tables(const szg_hierarchical_tables *tables) {
-  BlockMemory *const memory = block_memory();
-  for (uint32_t i = threadIdx.x; i < 256 * HierarchicalPolicy::kCopies;
-       i += HierarchicalPolicy::kThreads) {
-    memory->packs[i] = __ldg(&tables->packs[i / HierarchicalPolicy::kCopies]);
-    memory->spans[i] = __ldg(&tables->spans[i / HierarchicalPolicy::kCopies]);
-  }
-}
-
-/* ---- first phase: counting ---- */
-
-/* The codes that begin in a stretch: where they end, and from kSpanCountBit on their number. */
-__device__ uint32_t count_codes(const szg_hierarchical_tables *tables, const ThreadWords &words,
-                                const Stretch &stretch, bool *is_sound) {
-  uint32_t const copy = own_copy(block_memory()->spans);
-  uint32_t span = stretch.gap; /* and above the count what borders add up to, which is dropped */
-  int const last_step = (int)stretch.limit - (int)(kLookups * kLookupBits);
-  while ((int)(span & kSpanBits) <= last_step) {
-    uint32_t const bits = words.bits_at(span & kSpanBits);
-    uint32_t const first = look_up(copy, bits);
-    uint32_t const rest = bits_after(bits, first);
-    uint32_t const second = look_up(copy, rest);
-    uint32_t const third = look_up(copy, bits_after(rest, second));
-    span += first + second + third;
-    /* A long code stops a step: what follows it is the same, 0. */
-    if (third == 0) span += szg::chained_span(tables, words.bits_at(span & kSpanBits), is_sound);
-  }
-  while ((span & kSpanBits) < stretch.limit) {
-    uint32_t const bits = words.bits_at(span & kSpanBits), next = look_up(copy, bits);
-    span += next == 0 ? szg::chained_span(tables, bits, is_sound)
-                      : szg::cut_span(next, stretch.limit - (span & kSpanBits));
-  }
-  return span & 0xFFFF;
-}
+/* ---- places ---- */
 
 /* Codes of the threads before this one, and of the block. The whole block calls. */
 struct BlockCounts {
@@ -176,56 +66,6 @@ struct BlockCounts {
   }
 };
 static_assert(HierarchicalPolicy::kThreads * kThreadBits <= 0xFFFF, "two counts in one word");
-
-/* ---- second phase: symbols to the buffer ---- */
-
-/* The pack's symbols at places from `place` on, and in places that it has none for something that
- * will be written over. kIsChecked: nothing from `end` on. */
-template <bool kIsChecked>
-__device__ __forceinline__ void put_pack(uint32_t pack, uint32_t place, uint32_t end) {
-#pragma unroll
-  for (uint32_t i = 0; i < 3; i++)
-    if (!kIsChecked || place + i < end)
-      *shared_at<uint8_t>(place + i) = (uint8_t)(pack >> (kPackFirstBit + 8 * i));
-}
-
-struct SymbolWriter {
-  const szg_hierarchical_tables *tables;
-  const ThreadWords &words;
-  uint32_t copy;
-  uint32_t at;    /* bit of the next code */
-  uint32_t place; /* of the next symbol, in shared memory */
-
-  /* As many packs as 32 bits have for certain, and a longer code where one stops them. */
-  template <bool kIsChecked>
-  __device__ __forceinline__ void step(uint32_t end) {
-    uint32_t bits = words.bits_at(at), bit_sum = 0, packs[kLookups];
-#pragma unroll
-    for (uint32_t i = 0; i < kLookups; i++) {
-      packs[i] = look_up(copy, bits);
-      bits = bits_after(bits, packs[i]);
-      bit_sum += packs[i];
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < kLookups; i++) {
-      put_pack<kIsChecked>(packs[i], place, end);
-      place += packs[i] >> kPackCountBit;
-    }
-    at += bit_sum & kPackBits;
-    if (packs[kLookups - 1] == 0) {
-      uint32_t const entry = szg::chained_entry(tables, words.bits_at(at));
-      uint32_t const code = entry ? entry : kNoCode;
-      if (!kIsChecked || place < end) *shared_at<uint8_t>(place) = (uint8_t)code;
-      place++;
-      at += code >> 8;
-    }
-  }
-
-  __device__ void write_until(uint32_t end) {
-    while (place + kPackMost <= end) step<false>(end);
-    while (place < end) step<true>(end);
-  }
-};
 
 /* ---- values ---- */
 
@@ -266,33 +106,42 @@ struct BlockValues {
   }
 };
 
-/* False: it is not what its side data says. */
-template <class Output>
+/* False: it is not what its side data says. kKeepsPacks: as long as they are few. */
+template <class Output, bool kKeepsPacks>
 __device__ bool decode_block(const szg_hierarchical_tables *tables,
                              const szg_hierarchical_stream &stream, const Output &output,
                              uint64_t block, uint64_t block_count) {
   uint64_t const thread = block * HierarchicalPolicy::kThreads + threadIdx.x;
   ThreadWords const words(stream, thread);
   Stretch const stretch(stream, thread);
-  BlockValues const values(stream, block, block_count);
-  bool is_sound = values.is_sound && (thread > 0 || stretch.gap == 0);
-
-  uint32_t const span = count_codes(tables, words, stretch, &is_sound);
-  uint32_t const count = span >> kSpanCountBit;
-  is_sound &= (span & kSpanBits) == stretch.end;
+  bool is_sound = thread > 0 || stretch.gap == 0;
+  KeptPacks const packs(tables, words, stretch);
+  bool const is_kept = kKeepsPacks && __all_sync(kAllLanes, packs.is_all);
+  uint32_t count = packs.count;
+  if (!is_kept) {
+    uint32_t const span = count_codes(tables, words, stretch, &is_sound);
+    count = span >> kSpanCountBit;
+    is_sound &= (span & kSpanBits) == stretch.end;
+  }
+  BlockValues const values(stream, block, block_count); /* not before: registers are few */
+  is_sound &= values.is_sound;
   BlockCounts const counts(count);
   is_sound &= counts.all == values.count;
 
   uint32_t const begin = place_of(block_memory()->symbols) +
                          (uint32_t)(values.first % Output::kUnitValues) + counts.before;
-  SymbolWriter writer = {tables, words, own_copy(block_memory()->packs), stretch.gap, begin};
-  writer.write_until(begin + count);
+  if (is_kept) {
+    packs.write(begin);
+  } else {
+    SymbolWriter writer = {tables, words, own_copy(block_memory()->packs), stretch.gap, begin};
+    writer.write_until(begin + count);
+  }
   __syncthreads(); /* all symbols are in the buffer */
   store_values(output, values.first, (uint32_t)min((uint64_t)counts.all, values.count));
   return is_sound;
 }
 
-template <class Output>
+template <class Output, bool kKeepsPacks>
 __global__ void __launch_bounds__(HierarchicalPolicy::kThreads, HierarchicalPolicy::kBlocks)
     blocks_decode_kernel(const szg_hierarchical_tables *tables, szg_hierarchical_stream stream,
                          szg_hierarchical_output output, uint64_t block_count,
@@ -302,18 +151,19 @@ __global__ void __launch_bounds__(HierarchicalPolicy::kThreads, HierarchicalPoli
   __syncthreads(); /* tables complete */
   bool is_sound = true;
   for (uint64_t block = blockIdx.x; block < block_count; block += gridDim.x)
-    is_sound &= decode_block(tables, stream, Output{output}, block, block_count);
+    is_sound &=
+        decode_block<Output, kKeepsPacks>(tables, stream, Output{output}, block, block_count);
   if (!is_sound) verdict->bad_data = 1;
 }
 
 } // namespace
 
-template <class Output>
+template <class Output, bool kKeepsPacks>
 static szgpu_status launch_blocks(const szg_hierarchical_tables *tables,
                                   const szg_hierarchical_stream *stream,
                                   const szg_hierarchical_output *output, szg_verdict *verdict,
                                   cudaStream_t cuda_stream) {
-  auto const kernel = blocks_decode_kernel<Output>;
+  auto const kernel = blocks_decode_kernel<Output, kKeepsPacks>;
   uint64_t const block_count = szg_hierarchical_block_count(stream->bit_count);
   int processors = 0, blocks_of_one = 0;
   SZG_TRY(szg_multiprocessor_count(&processors));
@@ -330,6 +180,23 @@ static szgpu_status launch_blocks(const szg_hierarchical_tables *tables,
   return SZGPU_OK;
 }
 
+/* By bits a code, on the average. With fewer, packs are too many to keep; with more, long codes are
+ * too many, of which each takes the place of a group's last pack. Measured: docs/benchmarks.md. */
+static bool should_keep_packs(const szg_hierarchical_stream *stream) {
+  uint64_t const bits = stream->bit_count, codes = stream->code_count;
+  return codes <= bits / 18 * 7 && codes >= bits / 4; /* 2.57 to 4 */
+}
+
+template <class Output>
+static szgpu_status decode_values(const szg_hierarchical_tables *tables,
+                                  const szg_hierarchical_stream *stream,
+                                  const szg_hierarchical_output *output, szg_verdict *verdict,
+                                  cudaStream_t cuda_stream) {
+  auto const launch =
+      should_keep_packs(stream) ? launch_blocks<Output, true> : launch_blocks<Output, false>;
+  return launch(tables, stream, output, verdict, cuda_stream);
+}
+
 szgpu_status szg_decode_hierarchical_cuda(const szg_hierarchical_tables *tables,
                                           const szg_hierarchical_stream *stream,
                                           const szg_hierarchical_output *output,
@@ -337,8 +204,8 @@ szgpu_status szg_decode_hierarchical_cuda(const szg_hierarchical_tables *tables,
   SZG_REQUIRE(stream->bit_count <= UINT64_MAX / 2, SZGPU_BAD_DATA);
   SZG_REQUIRE(stream->word_count == szg_div_up(stream->bit_count, 32), SZGPU_BAD_DATA);
   if (stream->bit_count > 0)
-    return output->rest ? launch_blocks<Bf16Output>(tables, stream, output, verdict, cuda_stream)
-                        : launch_blocks<ByteOutput>(tables, stream, output, verdict, cuda_stream);
+    return output->rest ? decode_values<Bf16Output>(tables, stream, output, verdict, cuda_stream)
+                        : decode_values<ByteOutput>(tables, stream, output, verdict, cuda_stream);
   if (stream->code_count > 0) /* no bits for them */
     SZG_TRY_CUDA(cudaMemsetAsync(&verdict->bad_data, 1, sizeof verdict->bad_data, cuda_stream));
   return SZGPU_OK;
