@@ -82,7 +82,10 @@ def sample():
 def real_fields():
     """Names and values of the real fields that are here; the first is always."""
     yield "sample", sample()
-    entries = sorted(os.listdir(FIELDS)) if os.path.isdir(FIELDS) and shutil.which("zstd") else ()
+    if not os.path.isdir(FIELDS) or not shutil.which("zstd"):
+        print(f"\nskipped: real fields but the sample, for there is no {FIELDS} or no zstd")
+        return
+    entries = sorted(os.listdir(FIELDS))
     for entry in entries:
         found = re.fullmatch(r"(.+)_(\d+(?:x\d+)*)\.(f32|f64)\.zst", entry)
         if found:
