@@ -190,13 +190,14 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *)
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 static int threads_to_be_had = 1 << 20; /* atomic */
-static int masked_threads;              /* atomic: of those, that signals do not reach */
+static int masked_threads; /* atomic: of those, that signals do not reach, but their own faults */
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument) {
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, NULL, &mask);
-  if (sigismember(&mask, SIGTERM)) __atomic_fetch_add(&masked_threads, 1, __ATOMIC_RELAXED);
+  if (sigismember(&mask, SIGTERM) && !sigismember(&mask, SIGSEGV))
+    __atomic_fetch_add(&masked_threads, 1, __ATOMIC_RELAXED);
   if (__atomic_fetch_sub(&threads_to_be_had, 1, __ATOMIC_RELAXED) <= 0) return EAGAIN;
   return __real_pthread_create(thread, attributes, start, argument);
 }

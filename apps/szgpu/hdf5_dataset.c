@@ -231,33 +231,40 @@ static bool find_missing_filter(hid_t dataset, struct sentence *filter) {
   return is_missing;
 }
 
+/* Whether cd_values say the same type and dims; those that the filter refuses do no harm. */
+static bool is_same_chunk(const unsigned *stated, size_t stated_count, const unsigned *own,
+                          size_t own_count) {
+  enum { SHAPE_BITS = 0xFFFF }; /* of the word for the type: above is one for a fill value */
+  szgpu_params params;
+  szgpu_shape shape;
+  if (szgpu_h5_chunk(stated, stated_count, &params, &shape)) return true;
+  return stated_count == own_count &&
+         (stated[SZGPU_H5_WORD_TYPE] & SHAPE_BITS) == own[SZGPU_H5_WORD_TYPE] &&
+         memcmp(stated + SZGPU_H5_WORD_DIMS, own + SZGPU_H5_WORD_DIMS,
+                (own_count - SZGPU_H5_WORD_DIMS) * sizeof *own) == 0;
+}
+
 /* False: cd_values say of chunks what they are not. HDF5 would read beyond what the filter gives it
  * by them, which it does not look at. */
 static bool are_chunks_as_stated(const struct dataset *dataset) {
-  enum {
-    SHAPE_BITS = 0xFFFF
-  }; /* of the word for the type: all but whether there is a fill value */
-  unsigned flags, stated[SZGPU_H5_MOST_WORDS], own[SZGPU_H5_MOST_WORDS];
-  size_t stated_count = SZGPU_H5_MOST_WORDS;
   hsize_t sizes[H5S_MAX_RANK];
   uint64_t dims[H5S_MAX_RANK];
-  szgpu_params params;
-  szgpu_shape shape;
-  bool is_same = true;
+  unsigned own[SZGPU_H5_MOST_WORDS];
+  bool are_same = true;
   hid_t const properties = H5Dget_create_plist(dataset->id);
-  if (H5Pget_filter_by_id2(properties, SZGPU_H5_FILTER_ID, &flags, &stated_count, stated, 0, NULL,
-                           NULL) >= 0 &&
-      szgpu_h5_chunk(stated, stated_count, &params, &shape) == NULL) { /* else the filter refuses */
-    int const rank = H5Pget_chunk(properties, H5S_MAX_RANK, sizes);
-    for (int axis = 0; axis < rank; axis++) dims[axis] = sizes[axis];
-    size_t const own_count = szgpu_h5_set_chunk(dataset->shape.dtype, rank, dims, NULL, own);
-    is_same = stated_count == own_count &&
-              (stated[SZGPU_H5_WORD_TYPE] & SHAPE_BITS) == own[SZGPU_H5_WORD_TYPE] &&
-              memcmp(stated + SZGPU_H5_WORD_DIMS, own + SZGPU_H5_WORD_DIMS,
-                     (own_count - SZGPU_H5_WORD_DIMS) * sizeof *own) == 0;
+  int const rank = H5Pget_chunk(properties, H5S_MAX_RANK, sizes);
+  for (int axis = 0; axis < rank; axis++) dims[axis] = sizes[axis];
+  size_t const own_count = szgpu_h5_set_chunk(dataset->shape.dtype, rank, dims, NULL, own);
+  int const filter_count = H5Pget_nfilters(properties);
+  for (int i = 0; i < filter_count && are_same; i++) {
+    unsigned flags, stated[SZGPU_H5_MOST_WORDS];
+    size_t stated_count = SZGPU_H5_MOST_WORDS;
+    if (H5Pget_filter2(properties, (unsigned)i, &flags, &stated_count, stated, 0, NULL, NULL) ==
+        SZGPU_H5_FILTER_ID)
+      are_same = is_same_chunk(stated, stated_count, own, own_count);
   }
   H5Pclose(properties);
-  return is_same;
+  return are_same;
 }
 
 int hdf5_read(const struct report *report, const struct input *input, const struct dataset *dataset,
@@ -266,8 +273,8 @@ int hdf5_read(const struct report *report, const struct input *input, const stru
   hid_t const type = is_f32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   if (!are_chunks_as_stated(dataset))
     return report_failure(report, CODE_IO, input->name,
-                          "is damaged: szgpu's cd_values are not of its chunks; check the file "
-                          "with h5dump -pH");
+                          "has cd_values of szgpu that are not of its chunks, so it is not read; "
+                          "look at them with h5dump -pH");
   if (H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) return CODE_OK;
   struct sentence const reason = last_failure();
   struct sentence filter;

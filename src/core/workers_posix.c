@@ -16,8 +16,15 @@
 
 int szg_core_count(void) {
 #ifdef __linux__
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
+  enum { MOST_CORES = 1 << 16 }; /* of a machine; the system refuses sets too small for its own */
+  for (size_t most = CPU_SETSIZE; most <= MOST_CORES; most *= 2) {
+    cpu_set_t *const cores = CPU_ALLOC(most);
+    if (!cores) break;
+    bool const is_told = sched_getaffinity(0, CPU_ALLOC_SIZE(most), cores) == 0;
+    int const own_count = is_told ? CPU_COUNT_S(CPU_ALLOC_SIZE(most), cores) : 0;
+    CPU_FREE(cores);
+    if (is_told) return own_count;
+  }
 #endif
   long const count = sysconf(_SC_NPROCESSORS_ONLN);
   return count > 1 ? (int)count : 1;
@@ -41,15 +48,22 @@ static void *run_from(void *opaque) {
   return NULL;
 }
 
-/* Signals are for the caller's own threads. */
+/* Signals are for the caller's own threads, but for those of what a worker itself does: its faults
+ * may be for a handler of the caller's, who maps memory as it is touched. */
+static void fill_mask(sigset_t *mask) {
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+  sigfillset(mask);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(mask, own[i]);
+}
+
 void szg_run_workers(int worker_count, szg_work_function work, void *job) {
   posix_worker next = {1, worker_count, work, job};
   pthread_t thread;
   bool has_next = false;
   if (worker_count > 1) {
-    sigset_t all, callers;
-    sigfillset(&all);
-    bool const is_masked = pthread_sigmask(SIG_SETMASK, &all, &callers) == 0;
+    sigset_t own, callers;
+    fill_mask(&own);
+    bool const is_masked = pthread_sigmask(SIG_SETMASK, &own, &callers) == 0;
     has_next = pthread_create(&thread, NULL, run_from, &next) == 0;
     if (is_masked) pthread_sigmask(SIG_SETMASK, &callers, NULL);
   }

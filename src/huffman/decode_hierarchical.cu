@@ -180,20 +180,13 @@ static szgpu_status launch_blocks(const szg_hierarchical_tables *tables,
   return SZGPU_OK;
 }
 
-/* By bits a code, on the average. With fewer, packs are too many to keep; with more, long codes are
- * too many, of which each takes the place of a group's last pack. Measured: docs/benchmarks.md. */
-static bool should_keep_packs(const szg_hierarchical_stream *stream) {
-  uint64_t const bits = stream->bit_count, codes = stream->code_count;
-  return codes <= bits / 18 * 7 && codes >= bits / 4; /* 2.57 to 4 */
-}
-
 template <class Output>
 static szgpu_status decode_values(const szg_hierarchical_tables *tables,
                                   const szg_hierarchical_stream *stream,
                                   const szg_hierarchical_output *output, szg_verdict *verdict,
                                   cudaStream_t cuda_stream) {
-  auto const launch =
-      should_keep_packs(stream) ? launch_blocks<Output, true> : launch_blocks<Output, false>;
+  auto const launch = szg_hierarchical_keeps_packs(stream) ? launch_blocks<Output, true>
+                                                           : launch_blocks<Output, false>;
   return launch(tables, stream, output, verdict, cuda_stream);
 }
 

@@ -91,6 +91,14 @@ SZG_HD uint64_t szg_hierarchical_position(const void *positions, uint32_t positi
                              : ((const uint64_t *)positions)[block];
 }
 
+/* Whether a thread of the CUDA form keeps the packs that it has looked up, by bits a code on the
+ * average. With fewer, packs are too many; with more, so are long codes, of which each takes the
+ * place of several. Measured: docs/benchmarks.md. */
+SZG_HD bool szg_hierarchical_keeps_packs(const szg_hierarchical_stream *stream) {
+  uint64_t const bits = stream->bit_count, codes = stream->code_count;
+  return codes <= bits / 18 * 7 && codes >= bits / 4; /* 2.57 to 4 */
+}
+
 /* Walks the stream, whose gaps and positions are not there yet, and writes them. SZGPU_BAD_DATA: it
  * is not code_count codes in bit_count bits, or positions of 4 bytes cannot say them. */
 szgpu_status szg_hierarchical_mark(const szg_hierarchical_tables *tables,

@@ -26,6 +26,7 @@ constexpr size_t kMostCodes = 40000;
 constexpr size_t kMostBits = kMostCodes * SZG_MAX_CODE_BITS;
 constexpr size_t kRoom = (size_t)1 << 20; /* for what goes to the device, and for what comes back */
 constexpr size_t kGuardBytes = 64;
+constexpr uint64_t kWarpBits = 32 * SZG_HIERARCHICAL_THREAD_BITS;
 constexpr uint64_t kBookStreams = 8; /* streams of a book */
 
 enum Decoder { GAP, CHUNKED, SELF_SYNC, SELF_SYNC_BYTES, ALL_OFFSETS, HIERARCHICAL, DECODER_COUNT };
@@ -215,10 +216,11 @@ bool reads_side_data(int decoder) { return decoder == GAP || decoder == HIERARCH
 struct Tally {
   uint64_t damaged_long = 0; /* streams of several sequences */
   uint64_t split = 0;        /* with side data of archives */
+  uint64_t kept = 0;         /* of which some warp can keep packs */
   std::array<uint64_t, DECODER_COUNT> decoded{}, damaged{}, refused{};
 
   void add(const Tally &other) {
-    damaged_long += other.damaged_long, split += other.split;
+    damaged_long += other.damaged_long, split += other.split, kept += other.kept;
     for (int d = 0; d < DECODER_COUNT; d++) {
       decoded[d] += other.decoded[d];
       damaged[d] += other.damaged[d];
@@ -425,6 +427,7 @@ void Worker::make_stream(uint64_t number) {
   compare(number, s, damage, codes, results);
   tally.damaged_long += damage != NONE && s.sequence_codes.size() > 1;
   tally.split += side && side->is_split;
+  tally.kept += side && s.bit_count > kWarpBits && szg_hierarchical_keeps_packs(&chained);
 }
 
 /* ---- all threads ---- */
@@ -465,9 +468,12 @@ void check_tally(const Tally &tally) {
     uint64_t const least = tally.damaged[d] / (reads_side_data(d) ? 2 : 8);
     CHECK(tally.damaged[d] < kEnough || tally.refused[d] > least, "%s", decoder_names[d]);
   }
-  printf("%llu damaged ones have several sequences; %llu have their gaps split\n",
-         (unsigned long long)tally.damaged_long, (unsigned long long)tally.split);
-  CHECK(tally.damaged[GAP] < kEnough || (tally.damaged_long > 0 && tally.split > 0), "few kinds");
+  printf("%llu damaged ones have several sequences; %llu have their gaps split; of %llu warps keep "
+         "packs\n",
+         (unsigned long long)tally.damaged_long, (unsigned long long)tally.split,
+         (unsigned long long)tally.kept);
+  CHECK(tally.damaged[GAP] < kEnough || (tally.damaged_long && tally.split && tally.kept),
+        "few kinds");
 }
 
 } // namespace
