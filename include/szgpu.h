@@ -8,8 +8,9 @@
  * Every function returns a status; results go through pointers. Nothing prints, exits or aborts.
  * After an error the outputs are undefined, the ctx stays usable and szgpu_last_error says more.
  * A ctx is used by one thread at a time; any number of ctxs may live side by side. Its own threads
- * are OpenMP's: a child made by fork() after a call with several threads must ask for one thread,
- * and where the system refuses new threads OpenMP's runtime, not szgpu, ends the process.
+ * are OpenMP's in a build that has it: a child made by fork() after a call with several threads
+ * must then ask for one thread, and where the system refuses new threads OpenMP's runtime, not
+ * szgpu, ends the process. Else they are started for each loop, and neither does harm.
  * C11, and C++17 as it stands.
  */
 #ifndef SZGPU_H

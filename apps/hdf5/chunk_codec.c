@@ -101,13 +101,17 @@ static szgpu_status find_device(const environment *settings, int *device) {
   return *device < count ? SZGPU_OK : SZGPU_NO_DEVICE;
 }
 
+/* On a GPU or not at all. */
+static bool needs_gpu(const environment *settings, size_t field_bytes) {
+  return settings->backend == SZGPU_BACKEND_CUDA && field_bytes >= GPU_LEAST_BYTES;
+}
+
 int chunk_is_possible(const environment *settings, const szgpu_params *params,
                       const szgpu_shape *shape, char *sentence) {
   int device;
   warm_codec *codec = NULL;
   szgpu_status status = SZGPU_OK;
-  if (settings->backend == SZGPU_BACKEND_CUDA && chunk_field_bytes(shape) >= GPU_LEAST_BYTES)
-    status = find_device(settings, &device);
+  if (needs_gpu(settings, chunk_field_bytes(shape))) status = find_device(settings, &device);
   if (!status) status = take(SZGPU_BACKEND_CPU, 0, settings->threads, &codec);
   if (!status) status = szgpu_bounds(codec->ctx, params, shape, NULL, NULL);
   if (status) say(sentence, status, codec ? codec->ctx : NULL);
@@ -116,8 +120,8 @@ int chunk_is_possible(const environment *settings, const szgpu_params *params,
 }
 
 static bool goes_to_gpu(const environment *settings, size_t field_bytes) {
-  if (settings->backend == SZGPU_BACKEND_CPU || field_bytes < GPU_LEAST_BYTES) return false;
-  if (settings->backend == SZGPU_BACKEND_CUDA) return true;
+  if (needs_gpu(settings, field_bytes)) return true;
+  if (settings->backend != SZGPU_BACKEND_AUTO || field_bytes < GPU_LEAST_BYTES) return false;
   if (!szgpu_has_cuda() || atomic_load(&is_gpu_given_up)) return false;
   uint64_t const cpu_us = field_bytes / (CPU_BYTES_PER_US * (uint64_t)settings->threads);
   uint64_t const gpu_us = field_bytes / GPU_BYTES_PER_US + GPU_CALL_US;
