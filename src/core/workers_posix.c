@@ -36,13 +36,20 @@ typedef struct posix_worker {
   void *job;
 } posix_worker;
 
+static void *run_from(void *opaque);
+
+/* False: there is no further one, or no thread for it. */
+static bool start_next(const posix_worker *own, posix_worker *next, pthread_t *thread) {
+  *next = *own;
+  next->number++;
+  return next->number < own->count && pthread_create(thread, NULL, run_from, next) == 0;
+}
+
 static void *run_from(void *opaque) {
   posix_worker const *const own = opaque;
-  posix_worker next = *own;
-  next.number++;
+  posix_worker next;
   pthread_t thread;
-  bool const has_next =
-      next.number < own->count && pthread_create(&thread, NULL, run_from, &next) == 0;
+  bool const has_next = start_next(own, &next, &thread);
   own->work(own->job, own->number);
   if (has_next) pthread_join(thread, NULL);
   return NULL;
@@ -57,16 +64,14 @@ static void fill_mask(sigset_t *mask) {
 }
 
 void szg_run_workers(int worker_count, szg_work_function work, void *job) {
-  posix_worker next = {1, worker_count, work, job};
+  posix_worker const first = {0, worker_count, work, job};
+  posix_worker next;
   pthread_t thread;
-  bool has_next = false;
-  if (worker_count > 1) {
-    sigset_t own, callers;
-    fill_mask(&own);
-    bool const is_masked = pthread_sigmask(SIG_SETMASK, &own, &callers) == 0;
-    has_next = pthread_create(&thread, NULL, run_from, &next) == 0;
-    if (is_masked) pthread_sigmask(SIG_SETMASK, &callers, NULL);
-  }
+  sigset_t own, callers;
+  fill_mask(&own);
+  bool const is_masked = pthread_sigmask(SIG_SETMASK, &own, &callers) == 0;
+  bool const has_next = start_next(&first, &next, &thread);
+  if (is_masked) pthread_sigmask(SIG_SETMASK, &callers, NULL);
   work(job, 0);
   if (has_next) pthread_join(thread, NULL);
 }
