@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
   b.params.zstd_level = atoi(argv[6]);
   options.threads = atoi(argv[5]);
   if (b.repeats < 1 || szgpu_create(&b.ctx, &options) != SZGPU_OK) die("bad arguments");
-  try_or_die(&b, szgpu_bounds(b.ctx, &b.params, &b.shape, NULL, &b.capacity));
+  try_or_die(&b, szgpu_sizes(b.ctx, &b.params, &b.shape, NULL, &b.capacity));
   b.archive = malloc(b.capacity);
   b.restored = malloc(b.field_bytes);
   b.compress_seconds = malloc((size_t)b.repeats * sizeof(double));

@@ -153,7 +153,7 @@ static void cut_field(const bench *b, size_t most_bytes, cut *c) {
   cut_dims(b, most_bytes, c);
   c->shape = (szgpu_shape){.dtype = SZGPU_F32, .ndim = b->ndim};
   for (int axis = 0; axis < b->ndim; axis++) c->shape.dims[axis] = c->dims[axis];
-  require(!szgpu_bounds(b->ctx, &b->params, &c->shape, NULL, &c->capacity), "no such chunks");
+  require(!szgpu_sizes(b->ctx, &b->params, &c->shape, NULL, &c->capacity), "no such chunks");
   c->chunks = take(b->field_bytes);
   c->archives = take(c->capacity * c->chunk_count);
   c->archive_bytes = take(c->chunk_count * sizeof *c->archive_bytes);

@@ -16,7 +16,7 @@
  *   from the host   whole calls, field and archive in pageable or pinned memory; --host-runs (5)
  *
  * GB/s are 10^9 bytes of the field, where it says so of u16 codes. Device memory is field, capacity
- * of the archive (szgpu_bounds) and workspace. Every run is verified: outputs are poisoned before,
+ * of the archive (szgpu_sizes) and workspace. Every run is verified: outputs are poisoned before,
  * an archive is the CPU backend's byte for byte, each restored value is within the bound or has the
  * same bits, codes are those of the other decoder. Exit code 1 where one is not, 2 where something
  * fails. What fits the GPU's second-level cache may be timed out of it.
@@ -108,7 +108,7 @@ szgpu_params params_of(const Arguments &arguments, double bound) {
 
 size_t capacity_of(szgpu_ctx *ctx, const szgpu_params &params, const Field &field) {
   size_t capacity = 0;
-  must(ctx, szgpu_bounds(ctx, &params, &field.shape, nullptr, &capacity));
+  must(ctx, szgpu_sizes(ctx, &params, &field.shape, nullptr, &capacity));
   return capacity;
 }
 

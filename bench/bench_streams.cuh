@@ -201,7 +201,7 @@ inline std::unique_ptr<Stream> stream_of_field(const Field &field, double bound)
   szgpu_ctx *ctx;
   must_succeed(szgpu_create(&ctx, &options));
   size_t capacity = 0, archive_bytes = 0;
-  must(ctx, szgpu_bounds(ctx, &params, &field.shape, nullptr, &capacity));
+  must(ctx, szgpu_sizes(ctx, &params, &field.shape, nullptr, &capacity));
   std::vector<uint8_t> archive(capacity);
   must(ctx, szgpu_compress(ctx, &params, &field.shape, field.bytes.data(), archive.data(),
                            archive.size(), &archive_bytes));

@@ -194,9 +194,15 @@ SZGPU_API const char *szgpu_version(void);
 /* 1: this build has the CUDA backend. Says nothing of a device. */
 SZGPU_API int szgpu_has_cuda(void);
 
-/* What a compression with these may need: bytes of memory besides field and archive, and the
- * largest archive. Either pointer may be NULL. With CUDA it is device memory, and a field or
+/* How large the buffers of a compression with these must be: *workspace_bytes gets the most memory
+ * that the call may take besides field and archive, *max_archive_bytes the largest archive there
+ * can be. Either pointer may be NULL. With CUDA the workspace is device memory, and a field or an
  * archive in host memory, or an archive with zstd, has a copy there besides. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_sizes(szgpu_ctx *ctx, const szgpu_params *params,
+                                                    const szgpu_shape *shape,
+                                                    size_t *workspace_bytes,
+                                                    size_t *max_archive_bytes);
+/* Deprecated: the former name of szgpu_sizes. It stays for programs that were built with it. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params,
                                                      const szgpu_shape *shape,
                                                      size_t *workspace_bytes,
@@ -210,7 +216,7 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgp
  * and archive must not overlap. *archive_bytes gets the size
  * used. Archives are a function of field, params and format version: the same bytes for any
  * number of threads and any backend (zstd sections also depend on libzstd's version).
- * SZGPU_CAPACITY: capacity was too small; szgpu_bounds says what always suffices. */
+ * SZGPU_CAPACITY: capacity was too small; szgpu_sizes says what always suffices. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params,
                                                        const szgpu_shape *shape, const void *field,
                                                        void *archive, size_t capacity,

@@ -17,7 +17,7 @@ enum { HAS_CUDA = 1 };
 #else
 enum { HAS_CUDA = 0 };
 #define szg_compress_cuda(...) SZGPU_UNSUPPORTED
-#define szg_compress_bounds_cuda(...) SZGPU_UNSUPPORTED
+#define szg_compress_sizes_cuda(...) SZGPU_UNSUPPORTED
 #define szg_compress_reserve_cuda(...) SZGPU_UNSUPPORTED
 #define szg_open_cuda(...) SZGPU_UNSUPPORTED
 #define szg_decompress_cuda(...) SZGPU_UNSUPPORTED
@@ -262,20 +262,25 @@ static uint64_t field_bytes_of(const szgpu_shape *shape, const szg_grid *grid) {
   return grid->value_count * szg_dtype_bytes(shape->dtype);
 }
 
-szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+szgpu_status szgpu_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                           size_t *workspace_bytes, size_t *max_archive_bytes) {
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
   uint64_t workspace, archive;
   szgpu_status status = SZGPU_UNSUPPORTED;
   bool const with_cuda = takes_cuda(ctx, field_bytes_of(shape, &grid));
-  if (with_cuda) status = szg_compress_bounds_cuda(ctx, params, shape, &grid, &workspace, &archive);
+  if (with_cuda) status = szg_compress_sizes_cuda(ctx, params, shape, &grid, &workspace, &archive);
   if (!with_cuda || falls_back(ctx, status))
-    status = szg_compress_bounds_cpu(ctx, params, shape, &grid, &workspace, &archive);
+    status = szg_compress_sizes_cpu(ctx, params, shape, &grid, &workspace, &archive);
   SZG_TRY(status);
   if (workspace_bytes) *workspace_bytes = workspace;
   if (max_archive_bytes) *max_archive_bytes = archive;
   return SZGPU_OK;
+}
+
+szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                          size_t *workspace_bytes, size_t *max_archive_bytes) {
+  return szgpu_sizes(ctx, params, shape, workspace_bytes, max_archive_bytes);
 }
 
 szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {

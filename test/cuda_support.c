@@ -182,7 +182,7 @@ const char *cuda_difference(const test_archive *expected, const test_archive *fo
 szgpu_status cuda_compress(szgpu_ctx *ctx, const cuda_case *c, test_archive *archive) {
   size_t capacity;
   *archive = (test_archive){NULL, 0};
-  szgpu_status const status = szgpu_bounds(ctx, &c->params, &c->shape, NULL, &capacity);
+  szgpu_status const status = szgpu_sizes(ctx, &c->params, &c->shape, NULL, &capacity);
   if (status != SZGPU_OK) return status;
   archive->bytes = test_allocate(capacity);
   return szgpu_compress(ctx, &c->params, &c->shape, c->field, archive->bytes, capacity,

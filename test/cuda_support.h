@@ -58,7 +58,7 @@ typedef struct cuda_case {
   const void *field;
 } cuda_case;
 
-/* As szgpu_compress into a new block of the size that szgpu_bounds gives. */
+/* As szgpu_compress into a new block of the size that szgpu_sizes gives. */
 szgpu_status cuda_compress(szgpu_ctx *ctx, const cuda_case *c, test_archive *archive);
 
 /* Both backends give the same archive, each restores it to the same bits, by every decoder that

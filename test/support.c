@@ -182,7 +182,7 @@ void test_ask_radius(szgpu_params *params, uint32_t radius) {
 test_archive test_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                            const void *field) {
   size_t capacity;
-  assert_int_equal(szgpu_bounds(ctx, params, shape, NULL, &capacity), SZGPU_OK);
+  assert_int_equal(szgpu_sizes(ctx, params, shape, NULL, &capacity), SZGPU_OK);
   test_archive archive = {test_allocate(capacity), 0};
   szgpu_status const status =
       szgpu_compress(ctx, params, shape, field, archive.bytes, capacity, &archive.byte_count);

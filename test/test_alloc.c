@@ -114,7 +114,7 @@ static void compresses_alike(szgpu_ctx *ctx, const work *w) {
 
 static szgpu_status compress(szgpu_ctx *ctx, const work *w) {
   size_t capacity, archive_bytes;
-  assert_int_equal(szgpu_bounds(ctx, &w->params, &w->shape, NULL, &capacity), SZGPU_OK);
+  assert_int_equal(szgpu_sizes(ctx, &w->params, &w->shape, NULL, &capacity), SZGPU_OK);
   void *const archive = test_allocate(capacity);
   szgpu_status const status =
       szgpu_compress(ctx, &w->params, &w->shape, w->field, archive, capacity, &archive_bytes);

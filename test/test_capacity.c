@@ -72,7 +72,7 @@ static void the_largest_archive_is_never_exceeded(void **state) {
         if (kind == 2) params.mode = SZGPU_MODE_REL, params.bound = 1e-15;
         uint8_t *const field = test_make_bits(shape);
         size_t most;
-        assert_int_equal(szgpu_bounds(ctx, &params, shape, NULL, &most), SZGPU_OK);
+        assert_int_equal(szgpu_sizes(ctx, &params, shape, NULL, &most), SZGPU_OK);
         test_archive archive = test_compress(ctx, &params, shape, field); /* of that capacity */
         assert_in_range(archive.byte_count, 1, most);
         void *const restored = test_decompress(ctx, &archive, test_field_bytes(shape));
@@ -102,14 +102,14 @@ static void the_workspace_grows_with_the_values(void **state) {
     double per_value = 0;
     for (int log = 40; log <= fields[i].most_log; log++) {
       params.frame_rows = shape.dims[0] = (uint64_t)1 << log;
-      assert_int_equal(szgpu_bounds(ctx, &params, &shape, &bytes, &most), SZGPU_OK);
+      assert_int_equal(szgpu_sizes(ctx, &params, &shape, &bytes, &most), SZGPU_OK);
       double const found = (double)bytes / (double)shape.dims[0];
       if (log == 40) per_value = found;
       assert_true(fabs(found - per_value) < 1e-4 * per_value);
       assert_true(most > shape.dims[0]);
     }
     params.frame_rows = shape.dims[0] = fields[i].beyond;
-    assert_int_equal(szgpu_bounds(ctx, &params, &shape, &bytes, &most), SZGPU_BAD_SHAPE);
+    assert_int_equal(szgpu_sizes(ctx, &params, &shape, &bytes, &most), SZGPU_BAD_SHAPE);
   }
 }
 

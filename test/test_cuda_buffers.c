@@ -63,7 +63,7 @@ static int make_examples(void **state) {
     restored_by_cpu[i] = test_decompress(cuda_cpu, &expected[i], test_field_bytes(&c->shape));
     capacities[i] = expected[i].byte_count;
     if (c->params.zstd_level)
-      assert_int_equal(szgpu_bounds(cuda_cpu, &c->params, &c->shape, NULL, &capacities[i]), 0);
+      assert_int_equal(szgpu_sizes(cuda_cpu, &c->params, &c->shape, NULL, &capacities[i]), 0);
   }
   return 0;
 }
@@ -309,7 +309,7 @@ static void no_capacity_is_passed(void **state) {
   cuda_assert_no_complaints();
 }
 
-static void szgpu_bounds_is_enough(void **state) {
+static void szgpu_sizes_is_enough(void **state) {
   (void)state;
   for (size_t s = 0; s < test_awkward_shape_count; s++)
     for (int kind = 0; kind < 6; kind++) {
@@ -319,7 +319,7 @@ static void szgpu_bounds_is_enough(void **state) {
       c.params.frame_rows = 1;
       c.params.zstd_level = kind < 3 ? 0 : 3;
       if (kind % 3 == 2) c.params.mode = SZGPU_MODE_REL, c.params.bound = 1e-15;
-      cuda_compare_layouts(&c); /* of the capacity that szgpu_bounds says */
+      cuda_compare_layouts(&c); /* of the capacity that szgpu_sizes says */
       free((void *)c.field);
     }
   cuda_assert_no_complaints();
@@ -340,9 +340,9 @@ static void the_tile_layout_works_in_a_byte_a_value(void **state) {
       params.frame_rows = frame_rows;
       size_t bytes, linear_bytes;
       assert_int_equal(params.layout, SZGPU_LAYOUT_TILE);
-      assert_int_equal(szgpu_bounds(first_gpu(), &params, &shapes[i], &bytes, NULL), SZGPU_OK);
+      assert_int_equal(szgpu_sizes(first_gpu(), &params, &shapes[i], &bytes, NULL), SZGPU_OK);
       params.layout = SZGPU_LAYOUT_LINEAR;
-      assert_int_equal(szgpu_bounds(first_gpu(), &params, &shapes[i], &linear_bytes, NULL),
+      assert_int_equal(szgpu_sizes(first_gpu(), &params, &shapes[i], &linear_bytes, NULL),
                        SZGPU_OK);
       assert_in_range(bytes, 1, test_value_count(&shapes[i]));
       assert_in_range(bytes, 1, linear_bytes);
@@ -429,7 +429,7 @@ int main(void) {
       cmocka_unit_test(an_archive_on_the_gpu_must_be_aligned),
       cmocka_unit_test(calls_keep_the_order_of_the_stream),
       cmocka_unit_test(no_capacity_is_passed),
-      cmocka_unit_test(szgpu_bounds_is_enough),
+      cmocka_unit_test(szgpu_sizes_is_enough),
       cmocka_unit_test(the_tile_layout_works_in_a_byte_a_value),
       cmocka_unit_test(calls_on_one_ctx_do_not_meet),
       cmocka_unit_test(reserved_memory_does_not_show),

@@ -376,7 +376,7 @@ static void works_without(const char *allocator, const szgpu_params *params) {
   size_t capacity, archive_bytes = 0;
   szgpu_ctx *const ctx = make_gpu(&small);
   cuda_fault_set(NULL, cudaSuccess, 0);
-  assert_int_equal(szgpu_bounds(ctx, params, &w->c.shape, NULL, &capacity), SZGPU_OK);
+  assert_int_equal(szgpu_sizes(ctx, params, &w->c.shape, NULL, &capacity), SZGPU_OK);
   void *const field = reachable_copy_of(w->c.field, w->field_bytes);
   void *const zeros = calloc(1, capacity);
   assert_non_null(zeros);

@@ -283,7 +283,7 @@ static void no_capacity_is_passed(void **state) {
   }
 }
 
-/* Of just the size that szgpu_bounds gives, for the smallest of frames. */
+/* Of just the size that szgpu_sizes gives, for the smallest of frames. */
 static void the_largest_archive_is_never_exceeded(void **state) {
   (void)state;
   for (size_t s = 0; s < test_awkward_shape_count; s++)
@@ -357,7 +357,7 @@ static void progress_goes_up_to_the_end_and_can_stop_it(void **state) {
 static szgpu_status try_bounds(const szgpu_params *params, szgpu_dtype dtype) {
   szgpu_shape const shape = test_shape(dtype, 1, 100, 0, 0, 0);
   size_t most;
-  return szgpu_bounds(ctx, params, &shape, NULL, &most);
+  return szgpu_sizes(ctx, params, &shape, NULL, &most);
 }
 
 static void what_has_no_use_is_refused_in_a_sentence(void **state) {

@@ -152,7 +152,7 @@ static void check_same_bytes(const random_case *c, const test_archive *archive) 
   szgpu_ctx *const ctx = ctxs[c->threads];
   size_t capacity = archive->byte_count, byte_count;
   if (c->params.zstd_level)
-    assert_int_equal(szgpu_bounds(ctx, &c->params, &c->shape, NULL, &capacity), SZGPU_OK);
+    assert_int_equal(szgpu_sizes(ctx, &c->params, &c->shape, NULL, &capacity), SZGPU_OK);
   uint8_t *const again = test_allocate(capacity);
   assert_int_equal(
       szgpu_compress(ctx, &c->params, &c->shape, c->field, again, capacity, &byte_count), SZGPU_OK);

@@ -44,7 +44,7 @@ static szgpu_status try_request(request *r) {
   size_t most;
   szgpu_status const status = szgpu_compress(ctx, &r->params, &r->shape, r->field, r->archive,
                                              sizeof r->archive, &r->archive_bytes);
-  assert_int_equal(szgpu_bounds(ctx, &r->params, &r->shape, NULL, &most), status);
+  assert_int_equal(szgpu_sizes(ctx, &r->params, &r->shape, NULL, &most), status);
   assert_int_equal(szgpu_reserve(ctx, &r->params, &r->shape), status);
   return status;
 }
@@ -158,9 +158,20 @@ static void refuses_missing_arguments(void **state) {
   COMPRESS(ctx, &r.params, &r.shape, r.field, NULL, room, size);
   COMPRESS(ctx, &r.params, &r.shape, r.field, r.archive, room, NULL);
 #undef COMPRESS
-  assert_int_equal(szgpu_bounds(NULL, &r.params, &r.shape, NULL, NULL), SZGPU_BAD_ARGUMENT);
-  assert_int_equal(szgpu_bounds(ctx, &r.params, &r.shape, NULL, NULL), SZGPU_OK);
+  assert_int_equal(szgpu_sizes(NULL, &r.params, &r.shape, NULL, NULL), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_sizes(ctx, &r.params, &r.shape, NULL, NULL), SZGPU_OK);
   assert_int_equal(szgpu_reserve(ctx, NULL, &r.shape), SZGPU_BAD_ARGUMENT);
+}
+
+static void former_name_gives_the_same_sizes(void **state) {
+  (void)state;
+  request r = make_request();
+  size_t workspace = 1, most = 2, former_workspace = 3, former_most = 4;
+  assert_int_equal(szgpu_sizes(ctx, &r.params, &r.shape, &workspace, &most), SZGPU_OK);
+  assert_int_equal(szgpu_bounds(ctx, &r.params, &r.shape, &former_workspace, &former_most),
+                   SZGPU_OK);
+  assert_int_equal(former_workspace, workspace);
+  assert_int_equal(former_most, most);
 }
 
 static void refuses_bad_params(void **state) {
@@ -380,6 +391,7 @@ int main(void) {
       cmocka_unit_test(create_takes_its_defaults_from_null),
       cmocka_unit_test(create_refuses_bad_options),
       cmocka_unit_test(refuses_missing_arguments),
+      cmocka_unit_test(former_name_gives_the_same_sizes),
       cmocka_unit_test(refuses_bad_params),
       cmocka_unit_test(refuses_bad_shapes),
       cmocka_unit_test(refuses_to_restore_into_another_size),

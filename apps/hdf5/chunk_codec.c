@@ -113,7 +113,7 @@ int chunk_is_possible(const environment *settings, const szgpu_params *params,
   szgpu_status status = SZGPU_OK;
   if (needs_gpu(settings, chunk_field_bytes(shape))) status = find_device(settings, &device);
   if (!status) status = take(SZGPU_BACKEND_CPU, 0, settings->threads, &codec);
-  if (!status) status = szgpu_bounds(codec->ctx, params, shape, NULL, NULL);
+  if (!status) status = szgpu_sizes(codec->ctx, params, shape, NULL, NULL);
   if (status) say(sentence, status, codec ? codec->ctx : NULL);
   if (codec) put_back(codec);
   return !status;
@@ -134,7 +134,7 @@ static szgpu_status compress_there(warm_codec *codec, const szgpu_params *params
                                    const szgpu_shape *shape, const void *field,
                                    size_t *archive_bytes) {
   size_t capacity;
-  szgpu_status const status = szgpu_bounds(codec->ctx, params, shape, NULL, &capacity);
+  szgpu_status const status = szgpu_sizes(codec->ctx, params, shape, NULL, &capacity);
   if (status) return status;
   if (codec->room_bytes < capacity) {
     free(codec->room);

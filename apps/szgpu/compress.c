@@ -71,7 +71,7 @@ static int compress_values(struct compression *work) {
     return report_failure(report, CODE_USAGE, work->name,
                           "holds f32 values, and --fill %g is not one; correct it", params.fill);
   size_t most_bytes = 0;
-  szgpu_status status = szgpu_bounds(job->ctx, &params, &shape, NULL, &most_bytes);
+  szgpu_status status = szgpu_sizes(job->ctx, &params, &shape, NULL, &most_bytes);
   if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
   report_note(report, job->ctx, job->is_note_told);
   work->archive = memory_take(most_bytes);

@@ -384,7 +384,7 @@ szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const
                       compress_anywhere(&call, field, archive, capacity, archive_bytes));
 }
 
-szgpu_status szg_compress_bounds_cuda(szgpu_ctx *ctx, const szgpu_params *params,
+szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
                                       const szgpu_shape *shape, const szg_grid *grid,
                                       uint64_t *workspace_bytes, uint64_t *archive_bytes) {
   plan_request const in_place = request_of(params, shape, grid);

@@ -26,7 +26,7 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
 szg_grid szg_call_grid(const szgpu_params *params, const szg_grid *grid, uint64_t row_count);
 
 /* What szg_compress_cpu may take besides field and archive, the outliers' worst case included. */
-szgpu_status szg_compress_bounds_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
+szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
                                      const szgpu_shape *shape, const szg_grid *grid,
                                      uint64_t *workspace_bytes,
                                      uint64_t *archive_bytes) SZG_CHECKED;

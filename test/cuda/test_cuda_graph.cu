@@ -77,7 +77,7 @@ szgpu_ctx *cpu;
 Bytes archive_by_cpu(const Values &values) {
   szgpu_params const params = params_of_test();
   size_t byte_count = 0;
-  MUST(szgpu_bounds(cpu, &params, &kShape, nullptr, &byte_count));
+  MUST(szgpu_sizes(cpu, &params, &kShape, nullptr, &byte_count));
   Bytes archive(byte_count);
   MUST(szgpu_compress(cpu, &params, &kShape, values.data(), archive.data(), archive.size(),
                       &byte_count));

@@ -155,7 +155,7 @@ static void a_child_of_a_process_with_threads_works(void **state) {
   params.bound = 1e-3;
   size_t capacity, archive_bytes;
   assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
-  assert_int_equal(szgpu_bounds(ctx, &params, &shape, NULL, &capacity), SZGPU_OK);
+  assert_int_equal(szgpu_sizes(ctx, &params, &shape, NULL, &capacity), SZGPU_OK);
   void *const archive = malloc(capacity);
   assert_non_null(archive);
   assert_int_equal(szgpu_compress(ctx, &params, &shape, values, archive, capacity, &archive_bytes),

@@ -64,7 +64,7 @@ bool open_writer(Writer *writer) {
   szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
   options.backend = SZGPU_BACKEND_CUDA;
   TRY(szgpu_create(&writer->ctx, &options) == SZGPU_OK);
-  TRY(szgpu_bounds(writer->ctx, &writer->params, &writer->chunk, nullptr, &writer->capacity) ==
+  TRY(szgpu_sizes(writer->ctx, &writer->params, &writer->chunk, nullptr, &writer->capacity) ==
       SZGPU_OK);
   TRY(cudaMalloc(&writer->d_archive, writer->capacity) == cudaSuccess);
   return true;

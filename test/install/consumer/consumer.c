@@ -32,7 +32,7 @@ static size_t largest_archive(const szgpu_shape *shape) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   szgpu_ctx *ctx;
   size_t bytes = 0;
-  if (szgpu_create(&ctx, NULL) || szgpu_bounds(ctx, &params, shape, NULL, &bytes)) bytes = 0;
+  if (szgpu_create(&ctx, NULL) || szgpu_sizes(ctx, &params, shape, NULL, &bytes)) bytes = 0;
   szgpu_destroy(ctx);
   return bytes;
 }
