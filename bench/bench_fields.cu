@@ -19,9 +19,9 @@
  */
 #include "bench_decoders.h"
 #include "bench_streams.cuh"
-#include "huffman/all_offsets.h"
-#include "huffman/hierarchical.h"
-#include "huffman/self_sync.h"
+#include "huffman/decoders/all_offsets.h"
+#include "huffman/decoders/hierarchical.h"
+#include "huffman/decoders/self_sync.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "bench_events.cuh"
-#include "huffman/hierarchical.h"
+#include "huffman/decoders/hierarchical.h"
 
 namespace {
 

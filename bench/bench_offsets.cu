@@ -28,7 +28,7 @@
 #include "bench_json.cuh"
 #include "core/threads.h"
 #include "core/workers.h"
-#include "huffman/all_offsets.h"
+#include "huffman/decoders/all_offsets.h"
 
 namespace {
 

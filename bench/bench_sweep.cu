@@ -12,7 +12,7 @@
  */
 #include "bench_decoders.h"
 #include "bench_streams.cuh"
-#include "huffman/self_sync.h"
+#include "huffman/decoders/self_sync.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 /* test_all_offsets.c - decoding from every bit: the serial decoder's codes, whatever the tables.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/all_offsets.h"
+#include "huffman/decoders/all_offsets.h"
 
 #include <stdlib.h>
 #include <string.h>

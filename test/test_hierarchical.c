@@ -1,7 +1,7 @@
 /* test_hierarchical.c - chained tables of 256 entries: tables, side data, values as they were.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/hierarchical.h"
+#include "huffman/decoders/hierarchical.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * test_self_sync long: a million random streams.
  */
-#include "huffman/self_sync.h"
+#include "huffman/decoders/self_sync.h"
 
 #include <stdlib.h>
 #include <string.h>

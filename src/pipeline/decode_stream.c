@@ -3,9 +3,9 @@
  *
  * They know nothing of tiles: whether each tile ends where the archive says is looked at here.
  */
-#include "huffman/all_offsets.h"
-#include "huffman/hierarchical.h"
-#include "huffman/self_sync.h"
+#include "huffman/decoders/all_offsets.h"
+#include "huffman/decoders/hierarchical.h"
+#include "huffman/decoders/self_sync.h"
 #include "pipeline/decompress_frame.h"
 #include "pipeline/plan.h"
 

@@ -1,7 +1,7 @@
 /* test_cuda_all_offsets.cu - decoding from every bit on the device: the serial decoder's codes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/all_offsets.h"
+#include "huffman/decoders/all_offsets.h"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 /* test_cuda_hierarchical.cu - chained tables on the device: the values that the CPU decoder gives.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/hierarchical.h"
+#include "huffman/decoders/hierarchical.h"
 
 #include <memory>
 

@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "cuda/decode_cases.cuh"
-#include "huffman/all_offsets.h"
-#include "huffman/hierarchical.h"
-#include "huffman/self_sync.h"
+#include "huffman/decoders/all_offsets.h"
+#include "huffman/decoders/hierarchical.h"
+#include "huffman/decoders/self_sync.h"
 
 namespace {
 
@@ -468,10 +468,11 @@ void check_tally(const Tally &tally) {
     uint64_t const least = tally.damaged[d] / (reads_side_data(d) ? 2 : 8);
     CHECK(tally.damaged[d] < kEnough || tally.refused[d] > least, "%s", decoder_names[d]);
   }
-  printf("%llu damaged ones have several sequences; %llu have their gaps split; of %llu warps keep "
-         "packs\n",
-         (unsigned long long)tally.damaged_long, (unsigned long long)tally.split,
-         (unsigned long long)tally.kept);
+  printf(
+      "%llu damaged ones have several sequences; %llu have their gaps split; of %llu warps keep "
+      "packs\n",
+      (unsigned long long)tally.damaged_long, (unsigned long long)tally.split,
+      (unsigned long long)tally.kept);
   CHECK(tally.damaged[GAP] < kEnough || (tally.damaged_long && tally.split && tally.kept),
         "few kinds");
 }

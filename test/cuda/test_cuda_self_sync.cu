@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cuda/decode_cases.cuh"
-#include "huffman/self_sync.h"
+#include "huffman/decoders/self_sync.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cuda/decode_cases.cuh"
-#include "huffman/hierarchical.h"
+#include "huffman/decoders/hierarchical.h"
 extern "C" {
 #include "lossless/plane_bytes.h"
 }

@@ -5,7 +5,7 @@
 #define SZG_HIERARCHICAL_VALUES_CUH
 
 #include "huffman/code_queue.cuh"
-#include "huffman/hierarchical.h"
+#include "huffman/decoders/hierarchical.h"
 
 namespace szg {
 

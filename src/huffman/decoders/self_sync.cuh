@@ -1,11 +1,11 @@
-/* decode_self_sync.cuh - a thread's way through a subsequence, from one start or from all.
+/* self_sync.cuh - a thread's way through a subsequence, from one start or from all.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#ifndef SZG_DECODE_SELF_SYNC_CUH
-#define SZG_DECODE_SELF_SYNC_CUH
+#ifndef SZG_SELF_SYNC_CUH
+#define SZG_SELF_SYNC_CUH
 
 #include "huffman/decode_words.cuh"
-#include "huffman/self_sync.h"
+#include "huffman/decoders/self_sync.h"
 
 namespace szg {
 

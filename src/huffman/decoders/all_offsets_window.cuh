@@ -7,7 +7,7 @@
 #ifndef SZG_ALL_OFFSETS_WINDOW_CUH
 #define SZG_ALL_OFFSETS_WINDOW_CUH
 
-#include "huffman/all_offsets.cuh"
+#include "huffman/decoders/all_offsets.cuh"
 
 namespace szg {
 

@@ -1,4 +1,4 @@
-/* decode_chunked.cu - the linear layout decoded by one thread a tile, code after code.
+/* chunked.cu - the linear layout decoded by one thread a tile, code after code.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The coarse-grained decoder of cuSZ, for comparison: it needs no gaps, but has few threads, each

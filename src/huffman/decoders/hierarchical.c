@@ -1,4 +1,4 @@
-/* decode_hierarchical.c - byte symbols by chained tables: tables, side data, decoding on the CPU.
+/* hierarchical.c - byte symbols by chained tables: tables, side data, decoding on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The decoder goes through a block as the device does, thread after thread, each from its gap, so
@@ -9,7 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/dispatch.h"
-#include "huffman/hierarchical.h"
+#include "huffman/decoders/hierarchical.h"
 
 /* ---- tables ---- */
 

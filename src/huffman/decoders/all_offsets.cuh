@@ -10,8 +10,8 @@
 #ifndef SZG_ALL_OFFSETS_CUH
 #define SZG_ALL_OFFSETS_CUH
 
-#include "huffman/all_offsets.h"
 #include "huffman/decode.cuh"
+#include "huffman/decoders/all_offsets.h"
 
 namespace szg {
 

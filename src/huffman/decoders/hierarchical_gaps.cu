@@ -16,7 +16,7 @@
 
 #include "core/cuda_check.cuh"
 #include "huffman/decode_words.cuh"
-#include "huffman/hierarchical_lookup.cuh"
+#include "huffman/decoders/hierarchical_lookup.cuh"
 
 namespace {
 

@@ -1,4 +1,4 @@
-/* decode_self_sync.c - self-synchronization on CPU threads; self_sync.h has the idea.
+/* self_sync.c - self-synchronization on CPU threads; self_sync.h has the idea.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Phases 1 and 2 only look for where codes end, by lookups that pass over all codes in 11 bits.
@@ -8,7 +8,7 @@
  * from each through several subsequences: few guesses, little to mend. Mending goes from left to
  * right, where the seeds' threads all mend at once, round by round. The outcome is the same.
  */
-#include "huffman/self_sync.h"
+#include "huffman/decoders/self_sync.h"
 
 #include <assert.h>
 #include <string.h>

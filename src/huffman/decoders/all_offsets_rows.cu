@@ -10,7 +10,7 @@
  * skipped.
  */
 #include "core/cuda_check.cuh"
-#include "huffman/all_offsets.cuh"
+#include "huffman/decoders/all_offsets.cuh"
 
 namespace {
 

@@ -1,4 +1,4 @@
-/* decode_all_offsets.cu - decoding from every bit at once: windows in shared memory, and batches.
+/* all_offsets.cu - decoding from every bit at once: windows in shared memory, and batches.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A warp takes a window, or a block where windows are large. Its W is made in shared memory, a row
@@ -6,7 +6,7 @@
  * With entries known (all_offsets_chain.cu) W is made once more, and down its rows the codes'
  * beginnings are found. So W never goes to memory and back.
  *
- * The paper's places are turned over here as in decode_all_offsets.c, where none are skipped: the
+ * The paper's places are turned over here as in all_offsets.c, where none are skipped: the
  * offsets of codes by their places, each row putting one between two. Symbols are looked up where
  * codes begin, not at every bit.
  *
@@ -14,7 +14,7 @@
  * bytes of its entry; 2 bytes written for each code.
  */
 #include "core/cuda_check.cuh"
-#include "huffman/all_offsets_window.cuh"
+#include "huffman/decoders/all_offsets_window.cuh"
 
 namespace {
 

@@ -1,4 +1,4 @@
-/* decode_all_offsets.c - decoding from every bit at once, window by window (all_offsets.h).
+/* all_offsets.c - decoding from every bit at once, window by window (all_offsets.h).
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The paper's four stages in two loops over the windows of a batch, each window by one thread: its
@@ -15,7 +15,7 @@
 
 #include "core/bytes.h"
 #include "core/dispatch.h"
-#include "huffman/all_offsets.h"
+#include "huffman/decoders/all_offsets.h"
 
 static uint32_t const no_place = UINT32_MAX; /* the paper's P = -1 */
 

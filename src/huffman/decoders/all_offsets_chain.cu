@@ -10,7 +10,7 @@
  * Moves: 128 bytes read twice and 8 written for each window.
  */
 #include "core/cuda_check.cuh"
-#include "huffman/all_offsets.cuh"
+#include "huffman/decoders/all_offsets.cuh"
 
 namespace {
 

@@ -1,4 +1,4 @@
-/* decode_hierarchical.cu - byte symbols by chained tables of 256 entries, 8 bytes a thread.
+/* hierarchical.cu - byte symbols by chained tables of 256 entries, 8 bytes a thread.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A thread holds its 8 bytes of the stream and the 4 after them in registers. First it looks up the
@@ -18,8 +18,8 @@
 #include <cub/cub.cuh>
 
 #include "core/cuda_check.cuh"
-#include "huffman/hierarchical_block.cuh"
-#include "huffman/hierarchical_values.cuh"
+#include "huffman/decoders/hierarchical_block.cuh"
+#include "huffman/decoders/hierarchical_values.cuh"
 
 namespace {
 

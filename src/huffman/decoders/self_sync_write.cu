@@ -1,4 +1,4 @@
-/* decode_self_sync_write.cu - self-synchronization, where all codes begin: counting and writing.
+/* self_sync_write.cu - self-synchronization, where all codes begin: counting and writing.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Phases 3 and 4 of self_sync.h. Pieces of subsequences, taken in groups of 128, are what the
@@ -8,8 +8,8 @@
  * Moves: the stream read once, 2 bytes read twice for each 256 bits, 2 bytes (or 1) written for
  * each code, 14 bytes written and read for each group.
  */
-#include "huffman/decode_self_sync.cuh"
 #include "huffman/decode_sequences.cuh"
+#include "huffman/decoders/self_sync.cuh"
 
 namespace {
 

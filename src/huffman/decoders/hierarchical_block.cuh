@@ -1,11 +1,11 @@
-/* hierarchical_block.cuh - a block of decode_hierarchical.cu: its memory, its threads' bits, both
- * ways through them.
+/* hierarchical_block.cuh - a block of hierarchical.cu: its memory, its threads' bits, both ways
+ * through them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_HIERARCHICAL_BLOCK_CUH
 #define SZG_HIERARCHICAL_BLOCK_CUH
 
-#include "huffman/hierarchical_lookup.cuh"
+#include "huffman/decoders/hierarchical_lookup.cuh"
 
 namespace szg {
 

@@ -1,14 +1,14 @@
-/* decode_self_sync.cu - self-synchronization: the linear layout decoded from its bits alone.
+/* self_sync.cu - self-synchronization: the linear layout decoded from its bits alone.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * self_sync.h has the idea, and what each phase does. Phases 1 and 2 only look for where codes end,
  * by lookups that pass over all codes in 11 bits; what they leave are 2 bytes for each 256 bits.
- * Phases 3 and 4 are in decode_self_sync_write.cu. No atomics, and nothing depends on which block
+ * Phases 3 and 4 are in self_sync_write.cu. No atomics, and nothing depends on which block
  * is first: what a thread changes, none of another block reads before the next kernel.
  *
  * Moves: the stream read once, 2 bytes written for each 256 bits.
  */
-#include "huffman/decode_self_sync.cuh"
+#include "huffman/decoders/self_sync.cuh"
 
 #include <cub/cub.cuh>
 
