@@ -20,6 +20,7 @@
 #include "bench_decoders.h"
 #include "bench_streams.cuh"
 #include "huffman/decoders/all_offsets.h"
+#include "huffman/decoders/chunked.h"
 #include "huffman/decoders/hierarchical.h"
 #include "huffman/decoders/self_sync.h"
 

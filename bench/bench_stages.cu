@@ -25,6 +25,7 @@
 #include "core/bytes.h"
 #include "core/cuda_check.cuh"
 #include "core/places.h"
+#include "huffman/decoders/chunked.h"
 #include "huffman/huffman.h"
 #include "pipeline/context.h"
 #include "pipeline/pipeline.h"

@@ -104,18 +104,25 @@ typedef enum szgpu_backend {
   SZGPU_BACKEND_CUDA = 2
 } szgpu_backend;
 
-/* How Huffman codes are read back; every decoder gives the same field. */
-typedef enum szgpu_decoder {
-  SZGPU_DECODER_AUTO = 0,
-  SZGPU_DECODER_SERIAL = 1,      /* CPU: one bit at a time, checks all side data: the oracle */
-  SZGPU_DECODER_TABLE = 2,       /* CPU: wide-table lookups, threads over tiles */
-  SZGPU_DECODER_GAP_ARRAY = 3,   /* CUDA, linear layout: a thread a subsequence, by the gap array */
-  SZGPU_DECODER_CHUNKED = 4,     /* CUDA, linear layout: a thread a tile, to compare with */
-  SZGPU_DECODER_SELF_SYNC = 5,   /* linear layout: guesses that fall into step; no side data */
-  SZGPU_DECODER_ALL_OFFSETS = 6, /* linear layout: from every bit at once; no side data */
-  SZGPU_DECODER_HIERARCHICAL = 7 /* linear layout, lossless: a thread 64 bits, by the gap array and
-                                    chained tables of a byte */
-} szgpu_decoder;
+/* How Huffman codes are read back; every decoder gives the same field. Enumerator, value, name,
+ * summary. The values are pinned: new decoders go at the end, with the next value. */
+#define SZGPU_DECODER_LIST(X)                                                  \
+  X(SZGPU_DECODER_AUTO, 0, "auto", "what is fast on the backend, the default") \
+  X(SZGPU_DECODER_SERIAL, 1, "serial", "CPU: bit by bit, the reference")       \
+  X(SZGPU_DECODER_TABLE, 2, "table", "CPU: by tables, with threads")           \
+  X(SZGPU_DECODER_GAP_ARRAY, 3, "gap-array",                                   \
+    "CUDA, linear layout: one thread per stretch of codes")                    \
+  X(SZGPU_DECODER_CHUNKED, 4, "chunked",                                       \
+    "CUDA, linear layout: one thread per tile, for comparison")                \
+  X(SZGPU_DECODER_SELF_SYNC, 5, "self-sync",                                   \
+    "linear layout: guesses that fall into step, no side data")                \
+  X(SZGPU_DECODER_ALL_OFFSETS, 6, "all-offsets",                               \
+    "linear layout: from every bit at once, no side data")                     \
+  X(SZGPU_DECODER_HIERARCHICAL, 7, "hierarchical",                             \
+    "linear layout, lossless: a table for each byte of code")
+#define SZGPU_DECODER_ENUMERATOR(decoder, value, name, summary) decoder = value,
+typedef enum szgpu_decoder { SZGPU_DECODER_LIST(SZGPU_DECODER_ENUMERATOR) } szgpu_decoder;
+#undef SZGPU_DECODER_ENUMERATOR
 
 /* dims: slowest axis first, as numpy prints a shape; entries from ndim on are ignored.
  * A 4-D field is a batch of 3-D ones. */
@@ -288,6 +295,15 @@ typedef struct szgpu_frame_info {
  * there. info->archive_bytes is the size the archive should have. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes,
                                                       szgpu_info *info);
+/* The decoder's name, "gap-array", as the command takes it, and what it is, in one line without a
+ * full stop. NULL for a number that is no decoder's. Decoders are numbered from 0 without a gap, so
+ * a caller can list them all: also those that this build lacks, which szgpu_create refuses. The
+ * strings are constants. Any thread may call these functions. */
+SZGPU_API const char *szgpu_decoder_name(szgpu_decoder decoder);
+SZGPU_API const char *szgpu_decoder_summary(szgpu_decoder decoder);
+/* 1: the backend has the decoder; AUTO: CPU or CUDA has it. 0: it does not, or there is no such
+ * decoder. Says nothing of this build (szgpu_has_cuda). */
+SZGPU_API int szgpu_decoder_runs_on(szgpu_decoder decoder, szgpu_backend backend);
 /* 1: the decoder reads such an archive, where its backend is to be had. */
 SZGPU_API int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info);
 /* Why it does not, said of the archive: "has no gap array"; NULL: it does. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/workers.h"
+#include "huffman/decoders/decoders.h"
 #include "pipeline/pipeline.h"
 
 #ifdef SZGPU_CUDA
@@ -88,49 +89,34 @@ static bool is_known_struct(const void *given, size_t given_bytes, size_t known_
   return true;
 }
 
-/* What each decoder asks for, in the order of szgpu_decoder. */
-typedef struct decoder_needs {
-  const char *name;
-  bool is_for_cpu, is_for_cuda;
-  bool linear_only, gaps, lossless_only;
-} decoder_needs;
-static const decoder_needs decoders[] = {
-    {"auto", true, true, false, false, false},       {"serial", true, false, false, false, false},
-    {"table", true, false, false, false, false},     {"gap-array", false, true, true, true, false},
-    {"chunked", false, true, true, false, false},    {"self-sync", true, true, true, false, false},
-    {"all-offsets", true, true, true, false, false}, {"hierarchical", true, true, true, true, true},
-};
-enum { DECODER_COUNT = sizeof decoders / sizeof *decoders };
+const char *szgpu_decoder_name(szgpu_decoder decoder) { return szg_decoder_name(decoder); }
 
-static bool is_cpu_decoder(szgpu_decoder decoder) { return !decoders[decoder].is_for_cuda; }
-static bool is_cuda_decoder(szgpu_decoder decoder) { return !decoders[decoder].is_for_cpu; }
+const char *szgpu_decoder_summary(szgpu_decoder decoder) { return szg_decoder_summary(decoder); }
 
-/* Why a decoder does not read such archives; NULL: it does. */
-static const char *decoder_refusal(szgpu_decoder decoder, szgpu_mode mode, szgpu_layout layout,
-                                   bool has_gaps) {
-  bool const is_lossless = mode == SZGPU_MODE_LOSSLESS;
-  if (layout == SZGPU_LAYOUT_TILE && decoders[decoder].linear_only) return "has the tile layout";
-  if (layout == SZGPU_LAYOUT_TILE && is_lossless && decoder == SZGPU_DECODER_SERIAL)
-    return "is lossless in the tile layout";
-  if (!is_lossless && decoders[decoder].lossless_only) return "is not lossless";
-  if (!has_gaps && decoders[decoder].gaps) return "has no gap array";
-  return NULL;
+int szgpu_decoder_runs_on(szgpu_decoder decoder, szgpu_backend backend) {
+  return szg_decoder_exists(decoder) && szg_decoder_runs_on(decoder, backend);
 }
 
 const char *szgpu_decoder_refusal(szgpu_decoder decoder, const szgpu_info *info) {
-  if (!info || (unsigned)decoder >= DECODER_COUNT) return "is not known";
-  return decoder_refusal(decoder, info->mode, info->layout, info->has_gaps);
+  if (!info || !szg_decoder_exists(decoder)) return "is not known";
+  return szg_decoder_refusal(decoder, info->mode, info->layout, info->has_gaps);
 }
 
 int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info) {
   return !szgpu_decoder_refusal(decoder, info);
 }
 
+static bool is_cpu_decoder(szgpu_decoder decoder) {
+  return !szg_decoder_runs_on(decoder, SZGPU_BACKEND_CUDA);
+}
+static bool is_cuda_decoder(szgpu_decoder decoder) {
+  return !szg_decoder_runs_on(decoder, SZGPU_BACKEND_CPU);
+}
+
 /* Whether the build has the backend, and the backend the decoder. */
 static bool backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder) {
   if (!HAS_CUDA && (backend == SZGPU_BACKEND_CUDA || is_cuda_decoder(decoder))) return false;
-  if (backend == SZGPU_BACKEND_CPU) return !is_cuda_decoder(decoder);
-  return backend == SZGPU_BACKEND_AUTO || !is_cpu_decoder(decoder);
+  return szg_decoder_runs_on(decoder, backend);
 }
 
 /* Whether the way to the GPU and back is shorter than staying. */
@@ -169,7 +155,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   if (!options) options = &defaults;
   SZG_REQUIRE(is_known_struct(options, options->struct_bytes, sizeof *options), SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->threads >= 0 && options->threads <= SZGPU_MAX_THREADS, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE((unsigned)options->decoder < DECODER_COUNT, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(szg_decoder_exists(options->decoder), SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->backend <= SZGPU_BACKEND_CUDA, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(backend_has_decoder(options->backend, options->decoder), SZGPU_UNSUPPORTED);
   szgpu_ctx *const made = szg_allocate_zeroed(sizeof *made);
@@ -318,10 +304,10 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
 static szgpu_status check_decoder(szgpu_ctx *ctx, const szg_header *header) {
   szgpu_decoder const decoder = ctx->options.decoder;
   const char *const refusal =
-      decoder_refusal(decoder, header->mode, header->layout, header->has_gaps);
+      szg_decoder_refusal(decoder, header->mode, header->layout, header->has_gaps);
   if (!refusal) return SZGPU_OK;
   return szg_fail(ctx, SZGPU_UNSUPPORTED, "the archive %s: the decoder %s does not read it",
-                  refusal, decoders[decoder].name);
+                  refusal, szg_decoder_name(decoder));
 }
 
 /* Restores rows of dims[0]; UINT64_MAX rows: all of them. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "huffman/decoders/decoders.h"
 #include "linear_reference.h"
 
 static szgpu_status decode(bool is_serial, const szg_linear_input *input, const szg_code_run *runs,
@@ -165,6 +166,53 @@ static void a_book_without_symbols_decodes_nothing(void **state) {
   assert_int_equal(decode(true, &input, &run, 1), SZGPU_BAD_DATA);
 }
 
+/* ---- the table ---- */
+
+static szgpu_decoder const listed[] = {
+#define DECODER(decoder, value, name, summary) decoder,
+    SZGPU_DECODER_LIST(DECODER)
+#undef DECODER
+};
+
+static void every_decoder_of_the_list_has_a_row(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ARRAY_COUNT(listed); i++) {
+    assert_int_equal(listed[i], i);
+    assert_true(szg_decoder_exists(listed[i]));
+    assert_true(szg_decoder_runs_on(listed[i], SZGPU_BACKEND_AUTO));
+  }
+  assert_false(szg_decoder_exists((szgpu_decoder)ARRAY_COUNT(listed)));
+}
+
+static void a_row_has_the_steps_of_the_backends_it_names(void **state) {
+  (void)state;
+  int reference_count = 0;
+  for (size_t i = 0; i < ARRAY_COUNT(listed); i++) {
+    const szg_decoder_cpu *const steps = szg_decoder_for_cpu(listed[i], true);
+    assert_int_equal(steps != NULL, szg_decoder_runs_on(listed[i], SZGPU_BACKEND_CPU));
+    if (!steps) continue;
+    assert_true(steps->carve && steps->open);
+    assert_int_equal(!steps->decode_runs, !!steps->decode_stream);
+    reference_count += steps->is_reference;
+  }
+  assert_int_equal(reference_count, 1);
+  assert_true(szg_decoder_for_cpu(SZGPU_DECODER_SERIAL, true)->is_reference);
+}
+
+static void auto_stands_for_another_decoder_that_reads_the_archive(void **state) {
+  (void)state;
+  szgpu_decoder const any = SZGPU_DECODER_AUTO;
+  assert_int_equal(szg_decoder_resolve(any, SZGPU_BACKEND_CPU, true), SZGPU_DECODER_TABLE);
+  assert_int_equal(szg_decoder_resolve(any, SZGPU_BACKEND_CPU, false), SZGPU_DECODER_TABLE);
+  assert_int_equal(szg_decoder_resolve(any, SZGPU_BACKEND_CUDA, true), SZGPU_DECODER_GAP_ARRAY);
+  assert_int_equal(szg_decoder_resolve(any, SZGPU_BACKEND_CUDA, false), SZGPU_DECODER_SELF_SYNC);
+  for (size_t i = 1; i < ARRAY_COUNT(listed); i++)
+    for (int has_gaps = 0; has_gaps < 2; has_gaps++) {
+      assert_int_equal(szg_decoder_resolve(listed[i], SZGPU_BACKEND_CPU, has_gaps), listed[i]);
+      assert_int_equal(szg_decoder_resolve(listed[i], SZGPU_BACKEND_CUDA, has_gaps), listed[i]);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(both_decoders_give_the_codes_back),
@@ -172,6 +220,9 @@ int main(void) {
       cmocka_unit_test(both_decoders_agree_on_garbage),
       cmocka_unit_test(both_decoders_refuse_a_code_that_ends_beyond_the_stream),
       cmocka_unit_test(a_book_without_symbols_decodes_nothing),
+      cmocka_unit_test(every_decoder_of_the_list_has_a_row),
+      cmocka_unit_test(a_row_has_the_steps_of_the_backends_it_names),
+      cmocka_unit_test(auto_stands_for_another_decoder_that_reads_the_archive),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * The decoders self-sync and all-offsets know nothing of tiles, so what the tiles' sizes say must
  * be compared with what they found: on damaged streams all decoders are to agree.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -203,17 +204,33 @@ static void decoders_agree_on_any_book_sizes_and_stream(void **state) {
 
 /* ---- which decoder reads what ---- */
 
+/* By the letter in the table below; +: it is read. */
+static const char *refusal_of(char letter) {
+  switch (letter) {
+    case 't':
+      return "has the tile layout";
+    case 'p':
+      return "is lossless in the tile layout";
+    case 'l':
+      return "is not lossless";
+    case 'g':
+      return "has no gap array";
+    default:
+      return "is not known";
+  }
+}
+
 static void a_decoder_says_what_it_reads(void **state) {
   (void)state;
   static struct {
     szgpu_decoder decoder;
-    const char *reads; /* of each archive below: + or - */
+    const char *letters; /* of each archive below */
   } const rows[] = {
-      {SZGPU_DECODER_AUTO, "++++++"},        {SZGPU_DECODER_SERIAL, "+++-++"},
-      {SZGPU_DECODER_TABLE, "++++++"},       {SZGPU_DECODER_GAP_ARRAY, "-+--+-"},
-      {SZGPU_DECODER_CHUNKED, "-++-++"},     {SZGPU_DECODER_SELF_SYNC, "-++-++"},
-      {SZGPU_DECODER_ALL_OFFSETS, "-++-++"}, {SZGPU_DECODER_HIERARCHICAL, "----+-"},
-      {(szgpu_decoder)8, "------"},
+      {SZGPU_DECODER_AUTO, "++++++"},        {SZGPU_DECODER_SERIAL, "+++p++"},
+      {SZGPU_DECODER_TABLE, "++++++"},       {SZGPU_DECODER_GAP_ARRAY, "t+gt+g"},
+      {SZGPU_DECODER_CHUNKED, "t++t++"},     {SZGPU_DECODER_SELF_SYNC, "t++t++"},
+      {SZGPU_DECODER_ALL_OFFSETS, "t++t++"}, {SZGPU_DECODER_HIERARCHICAL, "tllt+g"},
+      {(szgpu_decoder)8, "??????"},          {(szgpu_decoder)-1, "??????"},
   };
   static szgpu_mode const rel = SZGPU_MODE_REL, lossless = SZGPU_MODE_LOSSLESS;
   szgpu_info const infos[] = {
@@ -225,9 +242,78 @@ static void a_decoder_says_what_it_reads(void **state) {
       {.mode = lossless, .layout = SZGPU_LAYOUT_LINEAR},
   };
   for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
-    for (size_t k = 0; k < ARRAY_COUNT(infos); k++)
-      assert_int_equal(szgpu_decoder_reads(rows[i].decoder, &infos[k]), rows[i].reads[k] == '+');
+    for (size_t k = 0; k < ARRAY_COUNT(infos); k++) {
+      char const letter = rows[i].letters[k];
+      const char *const refusal = szgpu_decoder_refusal(rows[i].decoder, &infos[k]);
+      assert_int_equal(szgpu_decoder_reads(rows[i].decoder, &infos[k]), letter == '+');
+      if (letter == '+')
+        assert_null(refusal);
+      else
+        assert_string_equal(refusal, refusal_of(letter));
+    }
     assert_int_equal(szgpu_decoder_reads(rows[i].decoder, NULL), 0);
+    assert_string_equal(szgpu_decoder_refusal(rows[i].decoder, NULL), "is not known");
+  }
+}
+
+/* ---- the list of decoders ---- */
+
+static int decoder_count(void) {
+  int count = 0;
+  while (szgpu_decoder_name((szgpu_decoder)count)) count++;
+  return count;
+}
+
+static void the_list_of_decoders_ends(void **state) {
+  (void)state;
+  static const char *const names[] = {"auto",    "serial",    "table",       "gap-array",
+                                      "chunked", "self-sync", "all-offsets", "hierarchical"};
+  assert_int_equal(decoder_count(), ARRAY_COUNT(names));
+  for (int d = 0; d < decoder_count(); d++)
+    assert_string_equal(szgpu_decoder_name((szgpu_decoder)d), names[d]);
+  static int const none[] = {ARRAY_COUNT(names), ARRAY_COUNT(names) + 1, -1, INT_MAX, INT_MIN};
+  for (size_t i = 0; i < ARRAY_COUNT(none); i++) {
+    assert_null(szgpu_decoder_name((szgpu_decoder)none[i]));
+    assert_null(szgpu_decoder_summary((szgpu_decoder)none[i]));
+    assert_int_equal(szgpu_decoder_runs_on((szgpu_decoder)none[i], SZGPU_BACKEND_AUTO), 0);
+  }
+}
+
+static void names_of_decoders_are_unique_and_summaries_are_one_line(void **state) {
+  (void)state;
+  for (int d = 0; d < decoder_count(); d++) {
+    const char *const name = szgpu_decoder_name((szgpu_decoder)d);
+    const char *const summary = szgpu_decoder_summary((szgpu_decoder)d);
+    assert_non_null(summary);
+    assert_in_range(strlen(summary), 10, 58); /* beside its name in 80 columns */
+    assert_null(strchr(summary, '\n'));
+    assert_int_not_equal(summary[strlen(summary) - 1], '.');
+    assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz-"), strlen(name));
+    for (int other = 0; other < d; other++)
+      assert_string_not_equal(name, szgpu_decoder_name((szgpu_decoder)other));
+  }
+}
+
+/* What szgpu_create takes is what szgpu_decoder_runs_on says, if the build has the backend. */
+static void a_backend_takes_the_decoders_that_run_on_it(void **state) {
+  (void)state;
+  static const char *const backends = "BCCGGBBB"; /* CPU, GPU or both, by decoder */
+  for (int d = 0; d < decoder_count(); d++) {
+    szgpu_decoder const decoder = (szgpu_decoder)d;
+    assert_int_equal(szgpu_decoder_runs_on(decoder, SZGPU_BACKEND_CPU), backends[d] != 'G');
+    assert_int_equal(szgpu_decoder_runs_on(decoder, SZGPU_BACKEND_CUDA), backends[d] != 'C');
+    assert_int_equal(szgpu_decoder_runs_on(decoder, SZGPU_BACKEND_AUTO), 1);
+    for (int b = SZGPU_BACKEND_AUTO; b <= SZGPU_BACKEND_CUDA; b++) {
+      szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+      options.backend = (szgpu_backend)b;
+      options.decoder = decoder;
+      bool const needs_cuda = options.backend == SZGPU_BACKEND_CUDA || backends[d] == 'G';
+      bool const is_taken =
+          szgpu_decoder_runs_on(decoder, options.backend) && (szgpu_has_cuda() || !needs_cuda);
+      szgpu_ctx *ctx;
+      assert_int_equal(szgpu_create(&ctx, &options), is_taken ? SZGPU_OK : SZGPU_UNSUPPORTED);
+      szgpu_destroy(ctx);
+    }
   }
 }
 
@@ -273,6 +359,9 @@ int main(void) {
       cmocka_unit_test(others_do_not_look_at_gaps),
       cmocka_unit_test(decoders_agree_on_any_book_sizes_and_stream),
       cmocka_unit_test(a_decoder_says_what_it_reads),
+      cmocka_unit_test(the_list_of_decoders_ends),
+      cmocka_unit_test(names_of_decoders_are_unique_and_summaries_are_one_line),
+      cmocka_unit_test(a_backend_takes_the_decoders_that_run_on_it),
       cmocka_unit_test(an_archive_that_is_not_read_is_refused_in_a_sentence),
   };
   return cmocka_run_group_tests(tests, make_readers, destroy_readers);

@@ -1,43 +1,29 @@
-/* decoders.c - the names of decoders, and which is for what.
+/* decoders.c - decoders by their names on the command line.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "decoders.h"
 
 #include <stdio.h>
+#include <string.h>
 
-const struct choice decoder_choices[] = {{"auto", SZGPU_DECODER_AUTO},
-                                         {"serial", SZGPU_DECODER_SERIAL},
-                                         {"table", SZGPU_DECODER_TABLE},
-                                         {"gap-array", SZGPU_DECODER_GAP_ARRAY},
-                                         {"chunked", SZGPU_DECODER_CHUNKED},
-                                         {"self-sync", SZGPU_DECODER_SELF_SYNC},
-                                         {"all-offsets", SZGPU_DECODER_ALL_OFFSETS},
-                                         {"hierarchical", SZGPU_DECODER_HIERARCHICAL},
-                                         {NULL, 0}};
-
-const char *decoder_name(szgpu_decoder decoder) {
-  const struct choice *choice = decoder_choices;
-  while (choice->name && choice->value != (int)decoder) choice++;
-  return choice->name;
-}
-
-bool decoder_is_for(szgpu_decoder decoder, szgpu_backend backend) {
-  if (decoder == SZGPU_DECODER_GAP_ARRAY || decoder == SZGPU_DECODER_CHUNKED)
-    return backend != SZGPU_BACKEND_CPU;
-  if (decoder == SZGPU_DECODER_SERIAL || decoder == SZGPU_DECODER_TABLE)
-    return backend != SZGPU_BACKEND_CUDA;
-  return true;
+bool find_decoder(const char *name, szgpu_decoder *decoder) {
+  for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++) {
+    if (strcmp(szgpu_decoder_name((szgpu_decoder)d), name) != 0) continue;
+    *decoder = (szgpu_decoder)d;
+    return true;
+  }
+  return false;
 }
 
 struct words words_for_decoders(const szgpu_info *info, szgpu_backend backend) {
   struct words words = {""};
   size_t used = 0;
-  for (const struct choice *choice = decoder_choices; choice->name; choice++) {
-    szgpu_decoder const decoder = (szgpu_decoder)choice->value;
-    if (used < sizeof words.text && decoder_is_for(decoder, backend) &&
-        !szgpu_decoder_refusal(decoder, info))
+  for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++) {
+    szgpu_decoder const decoder = (szgpu_decoder)d;
+    bool const is_read = !info || szgpu_decoder_reads(decoder, info);
+    if (used < sizeof words.text && is_read && szgpu_decoder_runs_on(decoder, backend))
       used += (size_t)snprintf(words.text + used, sizeof words.text - used, "%s%s", used ? " " : "",
-                               choice->name);
+                               szgpu_decoder_name(decoder));
   }
   return words;
 }

@@ -1,4 +1,4 @@
-/* decoders.h - the names of decoders, and which is for what.
+/* decoders.h - decoders by their names on the command line.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_DECODERS_H
@@ -6,17 +6,13 @@
 
 #include "report.h"
 #include "szgpu.h"
-#include "values.h"
 
 #include <stdbool.h>
 
-extern const struct choice decoder_choices[];
-
-/* As --decoder takes it. */
-const char *decoder_name(szgpu_decoder decoder);
-/* SZGPU_BACKEND_AUTO: for either of them. */
-bool decoder_is_for(szgpu_decoder decoder, szgpu_backend backend);
-/* Those for the backend that read the archive: "auto serial table". */
+/* False: no decoder has this name; *decoder stays as it is. */
+bool find_decoder(const char *name, szgpu_decoder *decoder);
+/* Those that the backend has and that read the archive: "auto serial table". info may be NULL: of
+ * any archive. */
 struct words words_for_decoders(const szgpu_info *info, szgpu_backend backend);
 
 #endif

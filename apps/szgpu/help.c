@@ -3,7 +3,11 @@
  */
 #include "help.h"
 
-const char help_text[] =
+#include <stdio.h>
+
+#include "szgpu.h"
+
+static const char before_decoders[] =
     "szgpu - error-bounded lossy compression of scientific floating-point fields\n"
     "\n"
     "  szgpu -z -e BOUND [options] FILE...   compress FILE to FILE.szg\n"
@@ -36,15 +40,9 @@ const char help_text[] =
     "With -x\n"
     "  --slab A:B          only rows A to B-1 of the slowest axis\n"
     "  --compare ORIGINAL  check the restored field against ORIGINAL\n"
-    "  --decoder NAME      also with -V; how codes are read back, to the same field:\n"
-    "            auto      what is fast on the backend, the default\n"
-    "            serial    CPU: bit by bit, the reference\n"
-    "            table     CPU: by tables, with threads\n"
-    "            gap-array CUDA, linear layout: a thread a stretch of codes\n"
-    "            chunked   CUDA, linear layout: a thread a tile, to compare with\n"
-    "            self-sync linear layout: guesses that fall into step, no side data\n"
-    "            all-offsets  linear layout: from every bit at once, no side data\n"
-    "            hierarchical linear layout, lossless: a table for each byte of code\n"
+    "  --decoder NAME      also with -V; how codes are read back, to the same field:\n";
+
+static const char after_decoders[] =
     "                      (szgpu -l says which ones read an archive)\n"
     "\n"
     "Always\n"
@@ -62,3 +60,11 @@ const char help_text[] =
     "\n"
     "Exit codes: 0 ok, 1 usage, 2 input or output, 3 bad archive, 4 bound not met,\n"
     "5 no GPU or out of memory; of several files the highest.\n";
+
+void print_help(void) {
+  fputs(before_decoders, stdout);
+  for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++)
+    printf("         %-12s %s\n", szgpu_decoder_name((szgpu_decoder)d),
+           szgpu_decoder_summary((szgpu_decoder)d));
+  fputs(after_decoders, stdout);
+}

@@ -4,6 +4,7 @@
 #ifndef SZGPU_APP_HELP_H
 #define SZGPU_APP_HELP_H
 
-extern const char help_text[];
+/* To standard output. */
+void print_help(void);
 
 #endif

@@ -3,7 +3,6 @@
  */
 #define _DEFAULT_SOURCE
 #include "cleanup.h"
-#include "decoders.h"
 #include "job.h"
 
 #include <errno.h>
@@ -39,7 +38,7 @@ static int create_ctx(const struct options *options, struct progress *progress, 
                           report.remedy_without_gpu);
   return report_failure(&report, CODE_RESOURCE, name,
                         "this build has no CUDA, which --decoder %s needs; %s",
-                        decoder_name(options->context.decoder), report.remedy_without_gpu);
+                        szgpu_decoder_name(options->context.decoder), report.remedy_without_gpu);
 }
 
 static int run_files(struct job *job) {

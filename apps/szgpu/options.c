@@ -125,6 +125,14 @@ static bool choose(struct options *options, const struct choice *choices, const 
   return refuse(options, option, text, sentence);
 }
 
+static bool choose_decoder(struct options *options, const char *text) {
+  if (find_decoder(text, &options->context.decoder)) return true;
+  char sentence[256];
+  snprintf(sentence, sizeof sentence, "is not known; choose from %s",
+           words_for_decoders(NULL, SZGPU_BACKEND_AUTO).text);
+  return refuse(options, "--decoder", text, sentence);
+}
+
 static bool read_bound(const char *text, struct options *options) {
   double bound;
   if (!read_real(text, &bound))
@@ -210,9 +218,7 @@ static bool read_value(int option, const char *text, struct options *options) {
       options->params.layout = (szgpu_layout)chosen;
       return is_good;
     case OPTION_DECODER:
-      is_good = choose(options, decoder_choices, "--decoder", text, &chosen);
-      options->context.decoder = (szgpu_decoder)chosen;
-      return is_good;
+      return choose_decoder(options, text);
     case OPTION_DEVICE:
       return read_device(text, options);
     case 'j':
@@ -298,13 +304,13 @@ static const char *refusal_to_verify(const struct options *options) {
 static bool check_decoder(struct options *options, bool is_given) {
   szgpu_decoder const decoder = options->context.decoder;
   szgpu_backend const backend = options->context.backend;
-  const char *name = decoder_name(decoder);
+  const char *name = szgpu_decoder_name(decoder);
   if (is_given && options->command == COMMAND_COMPRESS && !options->is_verified)
     return refuse(options, "--decoder", NULL,
                   "has no use with -z but for --verify; add that or leave it out");
-  if (backend == SZGPU_BACKEND_CPU && !decoder_is_for(decoder, backend))
+  if (backend == SZGPU_BACKEND_CPU && !szgpu_decoder_runs_on(decoder, backend))
     return refuse(options, "--decoder", name, "needs CUDA, not -b cpu; leave one of the two out");
-  if (backend == SZGPU_BACKEND_CUDA && !decoder_is_for(decoder, backend))
+  if (backend == SZGPU_BACKEND_CUDA && !szgpu_decoder_runs_on(decoder, backend))
     return refuse(options, "--decoder", name,
                   "is for the CPU, not for -b cuda; leave one of the two out");
   const char *refusal = options->is_verified ? refusal_to_verify(options) : NULL;
@@ -381,7 +387,7 @@ static bool check_together(struct options *options, const bool *is_given) {
 }
 
 static const char *remedy_without_gpu(const struct options *options) {
-  bool const has_cuda_decoder = !decoder_is_for(options->context.decoder, SZGPU_BACKEND_CPU);
+  bool const has_cuda_decoder = !szgpu_decoder_runs_on(options->context.decoder, SZGPU_BACKEND_CPU);
   if (options->context.backend == SZGPU_BACKEND_CUDA)
     return has_cuda_decoder ? "use -b cpu and leave --decoder out" : "use -b cpu";
   return has_cuda_decoder ? "leave --decoder out" : NULL;
@@ -410,7 +416,7 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
         printf("szgpu %s\nCUDA: %s\nHDF5: %s\n", szgpu_version(), szgpu_has_cuda() ? "yes" : "no",
                hdf5_is_built_in() ? "yes" : "no");
       else
-        fputs(help_text, stdout);
+        print_help();
       *exit_code = CODE_OK;
       return false;
     }

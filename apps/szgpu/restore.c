@@ -96,7 +96,7 @@ static int check_decoder(const struct restoration *work) {
       words_for_decoders(&work->info, szgpu_has_cuda() ? context->backend : SZGPU_BACKEND_CPU);
   return report_failure(&work->job->report, CODE_USAGE, work->name,
                         "%s: --decoder %s does not read it; choose from %s, or leave it out",
-                        refusal, decoder_name(context->decoder), names.text);
+                        refusal, szgpu_decoder_name(context->decoder), names.text);
 }
 
 static int load_files(struct restoration *work) {

@@ -9,6 +9,7 @@
  * and read for each sequence of 32,768 bits.
  */
 #include "huffman/decode_sequences.cuh"
+#include "huffman/decoders/decoders.h"
 
 namespace {
 
@@ -152,3 +153,24 @@ szgpu_status szg_decode_gap_cuda(const szg_gap_decoder_cuda *decoder,
              ? szg::launch_classes<szg::NarrowEntry, szg::HalfWords>(call)
              : szg::launch_classes<szg::WideEntry, szg::HalfWords>(call);
 }
+
+/* ---- as frames call it ---- */
+
+static szgpu_status carve(szg_arena *arena, const szg_code_stream_sizes_cuda *sizes,
+                          szg_decoder_memory *memory) {
+  szg_gap_decoder_cuda own = {};
+  static_assert(sizeof own <= SZG_DECODER_MEMORY_BYTES, "it is kept between steps");
+  SZG_TRY(szg_gap_decoder_carve_cuda(arena, sizes->sequence_count, &own));
+  szg_decoder_keep(memory, &own, sizeof own);
+  return SZGPU_OK;
+}
+
+static szgpu_status decode(const szg_code_stream_cuda *stream, const szg_decoder_memory *memory,
+                           uint32_t, void *codes) {
+  szg_gap_decoder_cuda own;
+  szg_decoder_recall(memory, &own, sizeof own);
+  return szg_decode_gap_cuda(&own, stream->book, stream->symbol_count, &stream->input,
+                             (uint16_t *)codes, stream->verdict, stream->device->stream);
+}
+
+const szg_decoder_cuda szg_gap_array_cuda = {carve, nullptr, decode, false};

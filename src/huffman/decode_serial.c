@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "huffman/decoders/decoders.h"
 #include "huffman/huffman.h"
 
 void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *index) {
@@ -97,3 +98,30 @@ szgpu_status szg_linear_verify(const szg_canonical_index *index, const szg_linea
     SZG_REQUIRE(!bit_at(input, position), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
+
+/* ---- as frames call it ---- */
+
+static szgpu_status carve(szg_arena *arena, const szg_code_stream *stream,
+                          szg_decoder_memory *memory) {
+  (void)stream;
+  szg_canonical_index *const index = szg_arena_take(arena, 1, sizeof *index);
+  szg_decoder_keep(memory, &index, sizeof index);
+  return SZGPU_OK;
+}
+
+static szgpu_status open_index(const szg_code_stream *stream, const szg_decoder_memory *memory) {
+  szg_canonical_index *index;
+  szg_decoder_recall(memory, &index, sizeof index);
+  szg_canonical_index_build(stream->book, index);
+  return stream->input->gaps ? szg_linear_verify(index, stream->input) : SZGPU_OK;
+}
+
+static szgpu_status decode_runs(const szg_code_stream *stream, const szg_decoder_memory *memory,
+                                const szg_code_run *runs, size_t run_count) {
+  szg_canonical_index *index;
+  szg_decoder_recall(memory, &index, sizeof index);
+  return szg_decode_serial(index, stream->input, runs, run_count);
+}
+
+const szg_decoder_cpu szg_serial_cpu = {
+    .carve = carve, .open = open_index, .decode_runs = decode_runs, .is_reference = true};

@@ -9,6 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/dispatch.h"
+#include "huffman/decoders/decoders.h"
 #include "huffman/huffman.h"
 
 enum {
@@ -189,3 +190,30 @@ szgpu_status szg_decode_runs(const szg_decode_table *table, const szg_linear_inp
   for (int i = 0; i < lane_count; i++) SZG_TRY(finish_lane(table, input, &lanes[i]));
   return SZGPU_OK;
 }
+
+/* ---- as frames call it ---- */
+
+static szgpu_status carve(szg_arena *arena, const szg_code_stream *stream,
+                          szg_decoder_memory *memory) {
+  (void)stream;
+  szg_decode_table *const table = szg_arena_take(arena, 1, sizeof *table);
+  szg_decoder_keep(memory, &table, sizeof table);
+  return SZGPU_OK;
+}
+
+static szgpu_status open_table(const szg_code_stream *stream, const szg_decoder_memory *memory) {
+  szg_decode_table *table;
+  szg_decoder_recall(memory, &table, sizeof table);
+  szg_decode_table_build(stream->book, table);
+  return SZGPU_OK;
+}
+
+static szgpu_status decode_runs(const szg_code_stream *stream, const szg_decoder_memory *memory,
+                                const szg_code_run *runs, size_t run_count) {
+  szg_decode_table *table;
+  szg_decoder_recall(memory, &table, sizeof table);
+  return szg_decode_runs(table, stream->input, runs, run_count);
+}
+
+const szg_decoder_cpu szg_table_cpu = {
+    .carve = carve, .open = open_table, .decode_runs = decode_runs};

@@ -242,13 +242,6 @@ szgpu_status szg_decode_gap_cuda(const szg_gap_decoder_cuda *decoder,
                                  const szg_linear_input_cuda *input, uint16_t *codes,
                                  szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
-/* The same by one thread a tile, from the tiles' places alone: what cuSZ's coarse-grained decoder
- * does, and what the gap array is measured against. */
-szgpu_status szg_decode_chunked_cuda(const szg_decode_book_cuda *book, uint32_t symbol_count,
-                                     const szg_grid *grid, const szg_linear_input_cuda *input,
-                                     uint16_t *codes, szg_verdict *verdict,
-                                     struct CUstream_st *stream) SZG_CHECKED;
-
 SZG_C_END
 
 #endif

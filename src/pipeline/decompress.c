@@ -30,8 +30,7 @@ static void carve(szg_arena *arena, const szg_header *header, int thread_count,
   if (is_lossless || header->has_planes) carve_planes(arena, thread_count, plan);
   if (is_lossless && !is_linear) return;
   plan->book = szg_arena_take(arena, 1, sizeof *plan->book);
-  plan->index = szg_arena_take(arena, 1, sizeof *plan->index);
-  plan->table = szg_arena_take(arena, is_linear, sizeof *plan->table);
+  plan->index = szg_arena_take(arena, !is_linear, sizeof *plan->index);
   plan->tile_decoder = szg_arena_take(arena, !is_linear, sizeof *plan->tile_decoder);
   for (int i = 0; i < thread_count && is_linear; i++) {
     uint16_t *const codes = szg_arena_take(arena, SZG_PART_TILES * SZG_TILE_VALUES, sizeof *codes);
@@ -166,7 +165,7 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
       .header = header,
       .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
                                       header->has_fill, header->fill_bits),
-      .decoder = ctx->options.decoder};
+      .decoder = szg_decoder_for_cpu(ctx->options.decoder, header->has_gaps)};
   szg_arena arena = {0};
   carve(&arena, header, ctx->threads.count, &job.plan);
   SZG_TRY(szg_arena_open(ctx, &arena, &arena));

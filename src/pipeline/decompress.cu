@@ -4,7 +4,7 @@
  *   archive --> [host: headers] --frame by frame--> places, codes, values --> field
  *
  * The host is waited for once, at the bracket, where the archive is in device memory; twice if it
- * has several frames; and once a frame where the decoder is hierarchical.
+ * has several frames; and once a frame where the decoder has the host build its tables.
  */
 #include <string.h>
 
@@ -168,7 +168,7 @@ typedef struct decompress_sizes {
   uint64_t placed_tiles;             /* of a frame of which outliers or codes are placed */
   uint64_t linear_values, sequences; /* of a linear frame; values 0: there is none */
   uint64_t linear_words;
-  szgpu_decoder linear_decoder;
+  const szg_decoder_cuda *linear_decoder;
   uint32_t code_bytes;
   uint64_t planes_values;    /* of a planes frame */
   uint32_t coded_planes;     /* 0: there is no such frame, or none of its planes is coded */
@@ -216,8 +216,10 @@ static decompress_sizes size_call(const szg_decompress_call_cuda *call, bool is_
   sizes.frames = szg_call_frames(call);
   if (!call->is_device_archive) sizes.archive_copy = call->end_byte - call->first_byte;
   if (!is_device_field) sizes.field_copy = call->row_count * call->row_bytes;
-  sizes.linear_decoder = szg_linear_decoder_cuda(call->ctx->options.decoder, &call->opened->header);
-  sizes.code_bytes = szg_code_bytes_cuda(sizes.linear_decoder, &call->opened->header);
+  const szg_header *const header = &call->opened->header;
+  sizes.linear_decoder = szg_decoder_for_cuda(call->ctx->options.decoder, header->has_gaps);
+  sizes.code_bytes =
+      szg_decoder_code_bytes(sizes.linear_decoder->gives_bytes, szg_has_top_plane(header));
   for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     size_frame(&call->frames[i], &sizes);
     if (call->frames[i].header.kind == SZG_FRAME_PLANES)
@@ -228,23 +230,13 @@ static decompress_sizes size_call(const szg_decompress_call_cuda *call, bool is_
 
 static szgpu_status carve_linear(szg_arena *arena, const decompress_sizes *sizes,
                                  szg_decompress_plan_cuda *plan) {
+  szg_code_stream_sizes_cuda const streams = {sizes->linear_words, sizes->sequences};
+  plan->decoder = sizes->linear_decoder;
+  plan->code_bytes = sizes->code_bytes;
   plan->book = (szg_decode_book_cuda *)szg_arena_take(arena, szg_decode_book_bytes_cuda(), 1);
   plan->codes = szg_arena_take(arena, szg_align_up(sizes->linear_values, 8), sizes->code_bytes);
-  szg_self_sync_options_cuda const self_sync = SZG_SELF_SYNC_DEFAULTS_CUDA;
-  szg_all_offsets_options_cuda const all_offsets = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
-  switch (sizes->linear_decoder) {
-    case SZGPU_DECODER_SELF_SYNC:
-      return szg_self_sync_carve_cuda(arena, &self_sync, sizes->linear_words, &plan->self_sync);
-    case SZGPU_DECODER_ALL_OFFSETS: /* what codes there are is known to the device only */
-      return szg_all_offsets_carve_cuda(arena, &all_offsets, 1, SZG_MAX_CODE_BITS,
-                                        &plan->all_offsets);
-    case SZGPU_DECODER_CHUNKED:
-      return SZGPU_OK;
-    case SZGPU_DECODER_HIERARCHICAL:
-      return szg_hierarchical_plan_carve_cuda(arena, sizes->linear_words, &plan->hierarchical);
-    default:
-      return szg_gap_decoder_carve_cuda(arena, sizes->sequences, &plan->gap_decoder);
-  }
+  return plan->decoder->carve ? plan->decoder->carve(arena, &streams, &plan->decoder_memory)
+                              : SZGPU_OK;
 }
 
 static szgpu_status carve_planes(szg_arena *arena, const decompress_sizes *sizes,
@@ -283,8 +275,8 @@ static void carve_pinned(szg_arena *arena, const decompress_sizes *sizes,
                          szg_decompress_plan_cuda *plan) {
   plan->verdicts_back =
       (szg_verdict *)szg_arena_take(arena, sizes->frames, sizeof *plan->verdicts_back);
-  if (sizes->linear_values && sizes->linear_decoder == SZGPU_DECODER_HIERARCHICAL)
-    szg_hierarchical_plan_carve_pinned(arena, &plan->hierarchical);
+  if (sizes->linear_values && plan->decoder->carve_pinned)
+    plan->decoder->carve_pinned(arena, &plan->decoder_memory);
 }
 
 static szgpu_status make_plan(const szg_decompress_call_cuda *call, bool is_device_field,

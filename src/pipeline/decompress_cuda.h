@@ -8,10 +8,7 @@
 #include "container/container.h"
 #include "core/places.h"
 #include "fused/tile_cuda.h"
-#include "huffman/decoders/all_offsets.h"
-#include "huffman/decoders/hierarchical.h"
-#include "huffman/decoders/self_sync.h"
-#include "huffman/huffman.h"
+#include "huffman/decoders/decoders.h"
 #include "lossless/planes.h"
 #include "outlier/outlier.h"
 #include "pipeline/cuda.h"
@@ -19,17 +16,6 @@
 #include "predict/lorenzo.h"
 
 SZG_C_BEGIN
-
-/* What the decoder hierarchical works on. Its tables are made on the host. */
-typedef struct szg_hierarchical_plan_cuda {
-  szg_hierarchical_gaps_cuda made;
-  szg_hierarchical_tables *tables;
-  /* pinned */
-  uint8_t *section; /* [SZG_CODEBOOK_MAX_BYTES] */
-  uint64_t *bit_count;
-  szg_codebook *book;
-  szg_hierarchical_tables *made_tables;
-} szg_hierarchical_plan_cuda;
 
 /* What the frames of a call work on, one after the other. */
 typedef struct szg_decompress_plan_cuda {
@@ -41,11 +27,10 @@ typedef struct szg_decompress_plan_cuda {
   uint64_t *leaves;
   uint64_t *bit_count;
   /* for linear frames */
-  void *codes;                      /* [values of a frame] u16, or u8: szg_code_bytes_cuda */
-  szg_gap_decoder_cuda gap_decoder; /* one of these four, by the decoder */
-  szg_hierarchical_plan_cuda hierarchical;
-  szg_self_sync_decoder_cuda self_sync;
-  szg_all_offsets_tables_cuda all_offsets;
+  const szg_decoder_cuda *decoder;
+  szg_decoder_memory decoder_memory;
+  uint32_t code_bytes;
+  void *codes; /* [values of a frame], of code_bytes each */
   szg_decode_book_cuda *book;
   /* for tile frames */
   szg_tile_decoder *tile_decoder;
@@ -115,7 +100,6 @@ szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
 /* What its kinds share. */
 typedef struct szg_frame_work_cuda {
   szg_device *device;
-  szgpu_decoder decoder; /* of linear frames: what szg_linear_decoder_cuda chose */
   const szg_header *header;
   const szg_decompress_plan_cuda *plan;
   const szg_frame_input_cuda *frame;
@@ -130,19 +114,6 @@ typedef struct szg_frame_rows_cuda {
   void *values;                /* where row first_row goes */
 } szg_frame_rows_cuda;
 
-/* What reads linear frames where `asked` was asked for: with gap arrays, the gap-array decoder. */
-static inline szgpu_decoder szg_linear_decoder_cuda(szgpu_decoder asked, const szg_header *header) {
-  if (asked != SZGPU_DECODER_AUTO) return asked;
-  return header->has_gaps ? SZGPU_DECODER_GAP_ARRAY : SZGPU_DECODER_SELF_SYNC;
-}
-
-/* Bytes of a code of linear frames as that decoder gives them. */
-static inline uint32_t szg_code_bytes_cuda(szgpu_decoder decoder, const szg_header *header) {
-  bool const gives_bytes =
-      decoder == SZGPU_DECODER_SELF_SYNC || decoder == SZGPU_DECODER_HIERARCHICAL;
-  return gives_bytes && szg_has_top_plane(header) ? 1 : 2;
-}
-
 /* The four steps of a frame: each puts kernels in the stream. First what the codebook says. */
 szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                                  const szg_decompress_plan_cuda *plan,
@@ -154,20 +125,14 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
 szgpu_status szg_frame_verify_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
 
 /* What all rows need: where tiles lie in the sections; of a linear frame, codes. Of a tile frame
- * the bitstream need not be there yet. Waits for the stream where the decoder is hierarchical. */
+ * the bitstream need not be there yet. Waits for the stream if the frame's decoder does. */
 szgpu_status szg_frame_prepare_cuda(const szg_frame_work_cuda *work) SZG_CHECKED;
 
 /* Rows to values, as often as need be. */
 szgpu_status szg_frame_restore_cuda(const szg_frame_work_cuda *work,
                                     const szg_frame_rows_cuda *rows) SZG_CHECKED;
 
-/* Of a linear frame without loss: its codes by the decoder hierarchical, what memory that takes for
- * streams of so many words, and rows by codes of any decoder (decompress_top_plane.cu). */
-szgpu_status szg_hierarchical_plan_carve_cuda(szg_arena *arena, uint64_t word_count,
-                                              szg_hierarchical_plan_cuda *plan) SZG_CHECKED;
-void szg_hierarchical_plan_carve_pinned(szg_arena *arena, szg_hierarchical_plan_cuda *plan);
-szgpu_status szg_top_plane_decode_cuda(const szg_frame_work_cuda *work,
-                                       const szg_linear_input_cuda *input) SZG_CHECKED;
+/* Rows of a lossless linear frame, from its codes (decompress_top_plane.cu). */
 szgpu_status szg_top_plane_restore_cuda(const szg_frame_work_cuda *work,
                                         const szg_frame_rows_cuda *rows) SZG_CHECKED;
 

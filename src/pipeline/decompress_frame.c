@@ -137,20 +137,82 @@ static szgpu_status load_linear_stream(szg_decode_job *job, uint64_t bit_count) 
   return load_gaps(job);
 }
 
-/* What the decoder looks up; or all codes at once, from those that take the stream as one. */
-static szgpu_status open_decoder(szg_decode_job *job) {
+/* ---- codes of a linear frame ---- */
+
+static szg_code_stream code_stream_of(const szg_decode_job *job) {
+  return (szg_code_stream){job->plan.book, &job->linear_stream, &job->reader.ctx->threads};
+}
+
+/* All codes of the frame, if the decoder gives them at once, and what it works on. */
+static szgpu_status carve_codes(szg_decode_job *job, szg_arena *arena) {
+  const szg_decoder_cpu *const decoder = job->decoder;
+  szg_code_stream const stream = code_stream_of(job);
+  uint64_t const whole_codes = decoder->decode_stream ? job->grid.value_count : 0;
+  bool const are_bytes =
+      szg_decoder_code_bytes(decoder->gives_bytes, szg_has_top_plane(job->header)) == 1;
   job->codes = NULL;
   job->symbols = NULL;
-  if (job->decoder == SZGPU_DECODER_SELF_SYNC || job->decoder == SZGPU_DECODER_ALL_OFFSETS ||
-      job->decoder == SZGPU_DECODER_HIERARCHICAL)
-    return szg_decode_whole_stream(job);
-  if (job->decoder != SZGPU_DECODER_SERIAL) {
-    szg_decode_table_build(job->plan.book, job->plan.table);
-    return SZGPU_OK;
-  }
-  szg_canonical_index_build(job->plan.book, job->plan.index);
-  return job->header->has_gaps ? szg_linear_verify(job->plan.index, &job->linear_stream) : SZGPU_OK;
+  if (whole_codes && are_bytes) job->symbols = szg_arena_take(arena, whole_codes, 1);
+  if (whole_codes && !are_bytes)
+    job->codes = szg_arena_take(arena, whole_codes, sizeof *job->codes);
+  return decoder->carve(arena, &stream, &job->decoder_memory);
 }
+
+/* Memory for codes and decoder, in the ctx's buffer for codes. */
+static szgpu_status open_codes(szg_decode_job *job) {
+  szgpu_ctx *const ctx = job->reader.ctx;
+  szg_arena arena = {0};
+  SZG_TRY(carve_codes(job, &arena));
+  uint64_t const bytes = arena.used_bytes + SZG_ARENA_ALIGNMENT;
+  if (arena.overflowed || szg_buffer_reset(&ctx->codes, bytes) != SZGPU_OK)
+    return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "codes and decoder need %llu bytes",
+                    (unsigned long long)bytes);
+  size_t const skip = (size_t)(-(uintptr_t)ctx->codes.bytes % SZG_ARENA_ALIGNMENT);
+  arena = (szg_arena){.base = ctx->codes.bytes + skip, .capacity_bytes = bytes - skip};
+  return carve_codes(job, &arena);
+}
+
+/* Bits that the tile's codes take. */
+static uint64_t tile_bits(const szg_decode_job *job, const szg_tile *tile) {
+  const szg_codebook *const book = job->plan.book;
+  if (job->codes) return szg_linear_bits(book, job->codes + tile->first_code, tile->value_count);
+  uint64_t bits = 0;
+  for (uint32_t i = 0; i < tile->value_count; i++)
+    bits += book->lengths[job->symbols[tile->first_code + i]];
+  return bits;
+}
+
+/* Whether each tile of the part ends where the archive says, which decoders of a whole stream do
+ * not look at. */
+static szgpu_status check_part(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const szg_decode_job *const job = job_pointer;
+  uint64_t const end_tile = szg_min_u64((part + 1) * SZG_PART_TILES, job->grid.tile_count);
+  for (uint64_t t = part * SZG_PART_TILES; t < end_tile; t++) {
+    szg_tile const tile = szg_tile_at(&job->grid, t);
+    SZG_REQUIRE(tile_bits(job, &tile) == stream_share_at(job, t, tile.value_count), SZGPU_BAD_DATA);
+  }
+  return SZGPU_OK;
+}
+
+/* What the decoder looks up; or all codes at once, from those that take the stream as one. */
+static szgpu_status open_decoder(szg_decode_job *job) {
+  szgpu_ctx *const ctx = job->reader.ctx;
+  const szg_decoder_cpu *const decoder = job->decoder;
+  szg_code_stream const stream = code_stream_of(job);
+  if (decoder->most_codes && job->grid.value_count > decoder->most_codes)
+    return szg_fail(ctx, SZGPU_UNSUPPORTED, "the decoder takes frames of up to %llu values",
+                    (unsigned long long)decoder->most_codes);
+  SZG_TRY(open_codes(job));
+  SZG_TRY(decoder->open(&stream, &job->decoder_memory));
+  if (!decoder->decode_stream) return SZGPU_OK;
+  void *const codes = job->codes ? (void *)job->codes : job->symbols;
+  SZG_TRY(decoder->decode_stream(&stream, &job->decoder_memory, codes));
+  return szg_for_parts(&ctx->threads, szg_div_up(job->grid.tile_count, SZG_PART_TILES), 0,
+                       check_part, job);
+}
+
+/* ---- all sections ---- */
 
 static szgpu_status load_sections(szg_decode_job *job) {
   uint32_t const kind = job->reader.frame.kind;
@@ -187,9 +249,8 @@ static szgpu_status decode_part_codes(const szg_decode_job *job, uint64_t part,
                                          worker->codes + (t - first_tile) * SZG_TILE_VALUES};
     bit += bit_count;
   }
-  if (job->decoder == SZGPU_DECODER_SERIAL)
-    return szg_decode_serial(job->plan.index, &job->linear_stream, runs, run_count);
-  return szg_decode_runs(job->plan.table, &job->linear_stream, runs, run_count);
+  szg_code_stream const stream = code_stream_of(job);
+  return job->decoder->decode_runs(&stream, &job->decoder_memory, runs, run_count);
 }
 
 static szgpu_status restore_tile_of_codes(const szg_decode_job *job, uint64_t tile_index,
@@ -246,8 +307,8 @@ static szgpu_status decode_part(void *job_pointer, uint64_t part_from_first, int
   uint32_t const kind = job->reader.frame.kind;
   uint64_t const first_tile = part * SZG_PART_TILES;
   uint64_t const end_tile = szg_min_u64(first_tile + SZG_PART_TILES, job->end_tile);
-  bool const has_codes = job->codes || job->symbols;
-  if (kind == SZG_FRAME_LINEAR && !has_codes) SZG_TRY(decode_part_codes(job, part, worker));
+  if (kind == SZG_FRAME_LINEAR && job->decoder->decode_runs)
+    SZG_TRY(decode_part_codes(job, part, worker));
   szg_part_start at = job->starts[part];
   for (uint64_t t = first_tile; t < end_tile; t++) {
     szg_tile tile = szg_tile_at(&job->grid, t);

@@ -171,9 +171,15 @@ static szgpu_status decode_codes(const szg_frame_work_cuda *work) {
   const szg_frame_input_cuda *const frame = work->frame;
   const szg_device_section *const sections = frame->sections;
   const szg_decompress_plan_cuda *const plan = work->plan;
-  struct CUstream_st *const stream = work->device->stream;
-  uint32_t const symbol_count = 2 * frame->header.radius;
-  szg_linear_input_cuda input = {};
+  szg_code_stream_cuda stream = {};
+  stream.device = work->device;
+  stream.book = plan->book;
+  stream.book_section = sections[SZG_SECTION_CODEBOOK].bytes;
+  stream.book_section_bytes = sections[SZG_SECTION_CODEBOOK].byte_count;
+  stream.symbol_count = 2 * frame->header.radius;
+  stream.grid = &frame->code_grid;
+  stream.verdict = frame->verdict;
+  szg_linear_input_cuda &input = stream.input;
   input.words = (const uint32_t *)(const void *)sections[SZG_SECTION_BITSTREAM].bytes;
   input.word_count = sections[SZG_SECTION_BITSTREAM].byte_count / 4;
   input.gaps = sections[SZG_SECTION_GAPS].bytes;
@@ -183,29 +189,7 @@ static szgpu_status decode_codes(const szg_frame_work_cuda *work) {
   input.code_count = frame->grid.value_count;
   input.places = plan->places.places;
   input.bit_count = plan->bit_count;
-  szg_verdict *const verdict = frame->verdict;
-  uint16_t *const codes = (uint16_t *)plan->codes; /* of most decoders */
-  switch (work->decoder) {
-    case SZGPU_DECODER_CHUNKED:
-      SZG_TRY(szg_decode_chunked_cuda(plan->book, symbol_count, &frame->code_grid, &input, codes,
-                                      verdict, stream));
-      break;
-    case SZGPU_DECODER_SELF_SYNC:
-      SZG_TRY(szg_decode_self_sync_cuda(&plan->self_sync, plan->book, symbol_count, &input,
-                                        szg_code_bytes_cuda(work->decoder, work->header),
-                                        plan->codes, verdict, stream));
-      break;
-    case SZGPU_DECODER_ALL_OFFSETS:
-      SZG_TRY(szg_decode_all_offsets_cuda(&plan->all_offsets, plan->book, &input, codes, verdict,
-                                          stream));
-      break;
-    case SZGPU_DECODER_HIERARCHICAL:
-      SZG_TRY(szg_top_plane_decode_cuda(work, &input));
-      break;
-    default:
-      SZG_TRY(szg_decode_gap_cuda(&plan->gap_decoder, plan->book, symbol_count, &input, codes,
-                                  verdict, stream));
-  }
+  SZG_TRY(plan->decoder->decode(&stream, &plan->decoder_memory, plan->code_bytes, plan->codes));
   return szg_device_mark(work->device, "decode");
 }
 
@@ -284,7 +268,6 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                                  const szg_frame_input_cuda *frame, szg_frame_work_cuda *work) {
   *work = {};
   work->device = &ctx->device;
-  work->decoder = szg_linear_decoder_cuda(ctx->options.decoder, header);
   work->header = header;
   work->plan = plan;
   work->frame = frame;

@@ -5,7 +5,7 @@
 #define SZG_DECOMPRESS_FRAME_H
 
 #include "fused/tile.h"
-#include "huffman/huffman.h"
+#include "huffman/decoders/decoders.h"
 #include "lossless/planes.h"
 #include "pipeline/reader.h"
 #include "predict/lorenzo.h"
@@ -23,8 +23,7 @@ typedef struct szg_decode_worker {
 
 typedef struct szg_decode_plan {
   szg_codebook *book;
-  szg_canonical_index *index;
-  szg_decode_table *table;            /* linear layout */
+  szg_canonical_index *index;         /* tile layout */
   szg_tile_decoder *tile_decoder;     /* tile layout */
   szg_planes_decoder *planes_decoder; /* lossless */
   uint8_t (*plane_lengths)[SZG_PLANES_SYMBOLS];
@@ -48,14 +47,15 @@ typedef struct szg_decode_job {
   uint64_t value_count; /* linear without loss: of those that *values gets */
   uint8_t *values;
   uint64_t wanted_values; /* of the frame: those that were asked for */
-  szgpu_decoder decoder;
+  const szg_decoder_cpu *decoder;
   szg_loaded tile_sizes, escape_counts, escapes, exact_counts, exact_mask, exact_values,
       fill_counts, fill_mask;
   szg_linear_input linear_stream;
+  szg_decoder_memory decoder_memory; /* of the linear frame's decoder */
   szg_loaded tile_stream;
   szg_part_start *starts; /* [parts of the frame], in the ctx's buffer */
   uint16_t *codes;        /* of the whole frame, from decoders that take a stream as one; or NULL */
-  uint8_t *symbols;       /* the same from the one that gives bytes; or NULL */
+  uint8_t *symbols;       /* the same from those that give bytes; or NULL */
   const uint8_t *stored_planes; /* linear without loss: all but the highest; NULL: there is none */
   szg_decode_plan plan;
 } szg_decode_job;
@@ -73,9 +73,6 @@ static inline uint32_t szg_count_at(const szg_loaded *loaded, uint64_t i) {
 
 /* Whether the tile has exact or fill values, by its counts. */
 bool szg_has_outliers(const szg_decode_job *job, uint64_t tile_index);
-
-/* A linear frame's codes by the decoders that take the stream as one. */
-szgpu_status szg_decode_whole_stream(szg_decode_job *job) SZG_CHECKED;
 
 /* A linear frame without loss: value_count of its values, from job->first_value on; and those of
  * them that are in a tile, whose codes are in one of the two. */

@@ -11,8 +11,7 @@ szgpu_status szg_load_tile_stream(szg_decode_job *job, uint64_t word_count) {
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_CODEBOOK, true, 1, SZG_TILE_BOOK_MAX_BYTES, &book));
   SZG_TRY(szg_codebook_read(book.bytes, book.byte_count, SZG_TILE_SYMBOLS, job->plan.book));
   SZG_TRY(szg_tile_decoder_build(job->plan.book, job->plan.tile_decoder));
-  if (job->decoder == SZGPU_DECODER_SERIAL)
-    szg_canonical_index_build(job->plan.book, job->plan.index);
+  if (job->decoder->is_reference) szg_canonical_index_build(job->plan.book, job->plan.index);
   return szg_reader_load(reader, SZG_SECTION_BITSTREAM, true, 4 * word_count, 4 * word_count,
                          &job->tile_stream);
 }
@@ -58,7 +57,7 @@ szgpu_status szg_restore_tile_of_words(const szg_decode_job *job, uint64_t tile_
     return SZGPU_OK;
   }
   bool const is_tile =
-      job->decoder == SZGPU_DECODER_SERIAL
+      job->decoder->is_reference
           ? szg_tile_decode_serial(job->plan.index, lattice_bits, frame->zero_groups, tile, words,
                                    word_count, &work->deltas)
           : szg_tile_decode(job->plan.tile_decoder, lattice_bits, frame->zero_groups, tile, words,

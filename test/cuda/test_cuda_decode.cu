@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "cuda/decode_cases.cuh"
+#include "huffman/decoders/chunked.h"
+#include "huffman/decoders/decoders.h"
 
 namespace {
 
@@ -277,10 +279,21 @@ void nothing_is_decoded_after_a_verdict() {
   }
 }
 
+void every_decoder_of_the_backend_has_its_steps() {
+  for (int d = SZGPU_DECODER_AUTO; szg_decoder_exists((szgpu_decoder)d); d++) {
+    if (!szg_decoder_runs_on((szgpu_decoder)d, SZGPU_BACKEND_CUDA)) continue;
+    for (bool has_gaps : {false, true}) {
+      const szg_decoder_cuda *const steps = szg_decoder_for_cuda((szgpu_decoder)d, has_gaps);
+      CHECK(steps && steps->decode, "%s", szg_decoder_name((szgpu_decoder)d));
+    }
+  }
+}
+
 } // namespace
 
 int main() {
   begin();
+  every_decoder_of_the_backend_has_its_steps();
   both_decoders_give_the_codes_back();
   books_for_each_length_of_code();
   large_streams_and_fields_of_three_axes();

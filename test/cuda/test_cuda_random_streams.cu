@@ -14,6 +14,7 @@
 
 #include "cuda/decode_cases.cuh"
 #include "huffman/decoders/all_offsets.h"
+#include "huffman/decoders/chunked.h"
 #include "huffman/decoders/hierarchical.h"
 #include "huffman/decoders/self_sync.h"
 

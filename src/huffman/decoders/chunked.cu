@@ -7,8 +7,11 @@
  * Moves: the stream read once, each word by a thread of its own; 2 bytes written for each code; 40
  * read for each tile.
  */
+#include "huffman/decoders/chunked.h"
+
 #include "core/cuda_check.cuh"
 #include "huffman/decode.cuh"
+#include "huffman/decoders/decoders.h"
 
 namespace {
 
@@ -67,3 +70,13 @@ szgpu_status szg_decode_chunked_cuda(const szg_decode_book_cuda *book, uint32_t,
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }
+
+/* ---- as frames call it ---- */
+
+static szgpu_status decode(const szg_code_stream_cuda *stream, const szg_decoder_memory *, uint32_t,
+                           void *codes) {
+  return szg_decode_chunked_cuda(stream->book, stream->symbol_count, stream->grid, &stream->input,
+                                 (uint16_t *)codes, stream->verdict, stream->device->stream);
+}
+
+const szg_decoder_cuda szg_chunked_cuda = {nullptr, nullptr, decode, false};
