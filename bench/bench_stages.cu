@@ -23,11 +23,12 @@
  */
 #include "bench_report.cuh"
 #include "core/bytes.h"
+#include "core/context.h"
 #include "core/cuda_check.cuh"
 #include "core/places.h"
+#include "frames/open.h"
 #include "huffman/decoders/chunked.h"
 #include "huffman/huffman.h"
-#include "pipeline/context.h"
 #include "pipeline/pipeline.h"
 
 namespace {
@@ -278,7 +279,8 @@ void find_sections(const Case &c, Decoding *frame) {
   szg_opened opened;
   must(c.decompressor, szg_open(c.reference.data(), c.reference.size(), &opened));
   uint64_t offset = szg_frame_offset(&opened, 0);
-  must(c.decompressor, szg_open_frame(&opened, 0, offset, &frame->header));
+  must(c.decompressor, szg_frame_open(&opened, 0, c.reference.data() + offset,
+                                      c.reference.size() - offset, &frame->header, nullptr));
   frame->grid = szg_grid_of_rows(&opened.grid, szg_frame_row_count(&opened, 0));
   offset += szg_frame_header_bytes(frame->header.section_count);
   for (uint32_t i = 0; i < frame->header.section_count; i++) {

@@ -10,11 +10,11 @@
 #include "bench_json.cuh"
 #include "bench_support.cuh"
 #include "core/bytes.h"
+#include "core/context.h"
 #include "core/places.h"
 #include "core/workers.h"
 #include "huffman/huffman.h"
-#include "pipeline/context.h"
-#include "pipeline/pipeline.h"
+#include "frames/open.h"
 
 namespace {
 
@@ -149,7 +149,8 @@ inline void take_codes(const szgpu_ctx *ctx, const std::vector<uint8_t> &archive
   szg_frame_header header;
   must(ctx, szg_open(archive.data(), archive.size(), &opened));
   uint64_t offset = szg_frame_offset(&opened, 0);
-  must(ctx, szg_open_frame(&opened, 0, offset, &header));
+  must(ctx, szg_frame_open(&opened, 0, archive.data() + offset, archive.size() - offset,
+                           &header, nullptr));
   if (header.kind != SZG_FRAME_LINEAR) die(s->name + ": its first frame has no codes");
   s->grid = szg_grid_of_rows(&opened.grid, szg_frame_row_count(&opened, 0));
   s->symbol_count = 2 * header.radius;

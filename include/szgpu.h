@@ -276,7 +276,7 @@ enum { SZGPU_MAX_SECTIONS = 24 };
 
 typedef struct szgpu_frame_info {
   size_t struct_bytes;
-  const char *kind; /* "linear", "tile", "planes", "constant" or "raw" */
+  const char *kind; /* "linear", "tile", "top plane", "planes", "constant" or "raw" */
   const char *axes; /* differenced axes, e.g. "zyx"; "" where there are none */
   uint32_t radius;
   uint32_t section_count;

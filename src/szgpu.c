@@ -4,7 +4,6 @@
 #include "szgpu.h"
 
 #include <fenv.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,35 +49,6 @@ const char *szgpu_status_text(szgpu_status status) {
   };
   size_t const count = sizeof texts / sizeof *texts;
   return (size_t)status < count ? texts[status] : "unknown status";
-}
-
-szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(ctx->error, sizeof ctx->error, format, arguments);
-  va_end(arguments);
-  return status;
-}
-
-szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {
-  uint64_t const bytes = measured->used_bytes + SZG_ARENA_ALIGNMENT;
-  if (measured->overflowed || szg_buffer_reset(&ctx->arena, bytes) != SZGPU_OK)
-    return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "a workspace of %llu bytes is needed",
-                    (unsigned long long)bytes);
-  uint8_t *const base = ctx->arena.bytes;
-  size_t const misalignment = (uintptr_t)base % SZG_ARENA_ALIGNMENT;
-  size_t const skip = misalignment ? SZG_ARENA_ALIGNMENT - misalignment : 0;
-  *arena = (szg_arena){.base = base + skip, .capacity_bytes = bytes - skip};
-  return SZGPU_OK;
-}
-
-szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) {
-  uint64_t const bytes = value_count * sizeof **codes; /* half of what the values take, at most */
-  if (szg_buffer_reset(&ctx->codes, bytes) != SZGPU_OK)
-    return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "room for codes of %llu bytes is needed",
-                    (unsigned long long)bytes);
-  *codes = (uint16_t *)(void *)ctx->codes.bytes;
-  return SZGPU_OK;
 }
 
 /* A struct from a later version may be longer: taken if what we do not know of it is zero. */

@@ -64,7 +64,7 @@ const char *lossless_planes(const test_archive *archive, uint64_t frame) {
   assert_int_equal(szgpu_inspect_frames(archive->bytes, archive->byte_count, frame, 1, &info),
                    SZGPU_OK);
   bool const is_linear = test_inspect(archive).layout == SZGPU_LAYOUT_LINEAR;
-  assert_string_equal(info.kind, !info.planes[0] ? "raw" : is_linear ? "linear" : "planes");
+  assert_string_equal(info.kind, !info.planes[0] ? "raw" : is_linear ? "top plane" : "planes");
   assert_string_equal(info.axes, "");
   return info.planes;
 }

@@ -45,6 +45,11 @@ static uint32_t version_of(const szg_header *header) {
   return is_linear ? SZG_FORMAT_VERSION_LINEAR : SZG_FORMAT_VERSION_TILE;
 }
 
+/* With a bound it takes a later version. */
+void szg_header_note_frame(szg_header *header, const szg_frame_header *frame) {
+  if (frame->kind == SZG_FRAME_PLANES) header->has_planes = true;
+}
+
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes) {
   uint64_t header_bytes = 0;
   bool const fits = szg_header_bytes(header->frame_count, &header_bytes);

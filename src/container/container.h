@@ -58,6 +58,9 @@ const char *szg_section_name(uint32_t kind);
 /* Header, frame table, padding and checksum. False when that overflows. */
 bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) SZG_CHECKED;
 
+/* Notes in the archive's header what follows from one of its frames. */
+void szg_header_note_frame(szg_header *header, const szg_frame_header *frame);
+
 /* bytes: szg_header_bytes; frame_bytes is written as the frame table. */
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes);
 

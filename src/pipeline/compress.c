@@ -6,7 +6,8 @@
  */
 #include <math.h>
 
-#include "pipeline/compress_frame.h"
+#include "container/writer.h"
+#include "frames/kinds.h"
 #include "pipeline/pipeline.h"
 
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
@@ -20,32 +21,48 @@ static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params
   return grid->value_count * (uint64_t)(params->zstd_level ? passes + zstd_passes : passes);
 }
 
-/* Without loss the linear layout does not look at the field's shape. */
-szg_grid szg_call_grid(const szgpu_params *params, const szg_grid *grid, uint64_t row_count) {
-  bool const is_line = is_lossless(params) && params->layout == SZGPU_LAYOUT_LINEAR;
-  return is_line ? szg_grid_of_line(row_count * grid->row_values)
-                 : szg_grid_of_rows(grid, row_count);
+szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
+                                   szgpu_dtype dtype, const szg_grid *grid) {
+  uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->frame_rows);
+  return (szg_write_request){.layout = params->layout,
+                             .is_lossless = is_lossless(params),
+                             .dtype = dtype,
+                             .frame_grid = szg_grid_of_rows(grid, frame_rows),
+                             .frame_count = szg_div_up(grid->row_extent, frame_rows),
+                             .thread_count = ctx->threads.count};
 }
 
-static szg_plan_request request_plan(const szgpu_ctx *ctx, const szgpu_params *params,
-                                     szgpu_dtype dtype, const szg_grid *grid) {
-  uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->frame_rows);
-  return (szg_plan_request){.layout = params->layout,
-                            .is_lossless = is_lossless(params),
-                            .dtype = dtype,
-                            .frame_grid = szg_call_grid(params, grid, frame_rows),
-                            .frame_count = szg_div_up(grid->row_extent, frame_rows),
-                            .thread_count = ctx->threads.count};
+bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,
+                           uint64_t *archive_bytes) {
+  uint64_t header_bytes, frame_headers_bytes, field_bytes;
+  uint64_t const per_frame =
+      szg_frame_header_bytes(SZG_SECTION_KIND_COUNT) + SZG_SECTION_KIND_COUNT * SZG_ALIGNMENT;
+  return szg_header_bytes(frame_count, &header_bytes) &&
+         szg_mul_checked(frame_count, per_frame, &frame_headers_bytes) &&
+         szg_mul_checked(grid->value_count, value_bytes, &field_bytes) &&
+         szg_add_checked(header_bytes, frame_headers_bytes, archive_bytes) &&
+         szg_add_checked(*archive_bytes, field_bytes, archive_bytes);
+}
+
+/* What a call works on. */
+typedef struct compress_plan {
+  uint64_t *frame_bytes; /* [frames] */
+  szg_write_plan frames;
+} compress_plan;
+
+static void carve(szg_arena *arena, const szg_write_request *request, compress_plan *plan) {
+  plan->frame_bytes = szg_arena_take(arena, request->frame_count, sizeof *plan->frame_bytes);
+  szg_write_plan_carve(arena, request, &plan->frames);
 }
 
 /* Measures the plan, gets the memory, carves the plan. */
-static szgpu_status make_plan(szgpu_ctx *ctx, const szgpu_params *params, szgpu_dtype dtype,
-                              const szg_grid *grid, szg_compress_plan *plan) {
-  szg_plan_request const request = request_plan(ctx, params, dtype, grid);
+static szgpu_status make_plan(szgpu_ctx *ctx, const szg_write_request *request,
+                              compress_plan *plan) {
   szg_arena arena = {0};
-  szg_compress_plan_carve(&arena, &request, plan);
+  *plan = (compress_plan){0};
+  carve(&arena, request, plan);
   SZG_TRY(szg_arena_open(ctx, &arena, &arena));
-  szg_compress_plan_carve(&arena, &request, plan);
+  carve(&arena, request, plan);
   return SZGPU_OK;
 }
 
@@ -58,7 +75,8 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
 }
 
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
-                           const szg_grid *grid, uint64_t frame_rows, const szg_bound_plan *bound) {
+                           const szg_grid *grid, const szg_bound_plan *bound) {
+  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
   szg_header header = {
       .shape = *shape,
       .mode = params->mode,
@@ -79,72 +97,98 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
   return header;
 }
 
+/* A call's arguments and what follows from them. */
+typedef struct compress_call {
+  szgpu_ctx *ctx;
+  const szgpu_params *params;
+  const szg_write_request *request;
+  const szg_grid *grid;
+  const uint8_t *field;
+  const szg_bound_plan *bound; /* NULL: there is no loss */
+} compress_call;
+
+static szgpu_status compress_frames(const compress_call *call, compress_plan *plan,
+                                    szg_header *header, szg_writer *writer) {
+  const szg_grid *const grid = call->grid;
+  szg_threads *const threads = &call->ctx->threads;
+  uint64_t const row_bytes = grid->row_values * szg_dtype_bytes(call->request->dtype);
+  for (uint64_t frame = 0; frame < header->frame_count; frame++) {
+    uint64_t const first_row = frame * header->frame_rows;
+    uint64_t const row_count = szg_min_u64(header->frame_rows, grid->row_extent - first_row);
+    szg_write_job job = {
+        .ctx = call->ctx,
+        .request = call->request,
+        .asked_radius = call->params->radius,
+        .has_gaps = header->has_gaps,
+        .bound = call->bound,
+        .grid = szg_grid_of_rows(grid, row_count),
+        .values = call->field + first_row * row_bytes,
+        .plan = &plan->frames,
+    };
+    SZG_TRY(szg_frame_write(&job, frame, writer, header, &plan->frame_bytes[frame]));
+    /* Whichever passes this kind of frame took. */
+    uint64_t const done_rows = first_row + row_count;
+    SZG_TRY(szg_report_done(threads, threads->total_values / grid->row_extent * done_rows));
+  }
+  return SZGPU_OK;
+}
+
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) {
-  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  size_t const value_bytes = szg_dtype_bytes(shape->dtype);
+  szg_write_request const request = szg_call_request(ctx, params, shape->dtype, grid);
+  compress_call call = {
+      .ctx = ctx, .params = params, .request = &request, .grid = grid, .field = field};
   ctx->threads.done_values = 0;
   ctx->threads.total_values = progress_values(grid, params);
-  szg_compress_plan plan;
-  SZG_TRY(make_plan(ctx, params, shape->dtype, grid, &plan));
-  szg_bound_plan found;
+  compress_plan plan;
+  SZG_TRY(make_plan(ctx, &request, &plan));
+  szg_bound_plan bound;
   szg_value_source const source =
       szg_value_source_cpu(&ctx->threads, shape->dtype, field, grid->value_count);
-  if (!is_lossless(params)) SZG_TRY(szg_call_bound(params, &source, &found));
-  const szg_bound_plan *const bound = is_lossless(params) ? NULL : &found;
-  szg_header header = szg_call_header(params, shape, grid, frame_rows, bound);
+  if (!request.is_lossless) {
+    SZG_TRY(szg_call_bound(params, &source, &bound));
+    call.bound = &bound;
+  }
+  szg_header header = szg_call_header(params, shape, grid, call.bound);
   szg_writer writer;
   SZG_TRY(szg_writer_open(ctx, params->zstd_level, header.frame_count, archive, capacity, &writer));
-  for (uint64_t frame = 0; frame < header.frame_count; frame++) {
-    uint64_t const first_row = frame * frame_rows;
-    uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);
-    szg_frame_job job = {
-        .ctx = ctx,
-        .dtype = shape->dtype,
-        .bound = bound,
-        .planes = params->layout == SZGPU_LAYOUT_TILE ? &plan.planes : NULL,
-        .has_gaps = header.has_gaps,
-        .grid = szg_call_grid(params, grid, row_count),
-        .values = (const uint8_t *)field + first_row * grid->row_values * value_bytes,
-        .plan = &plan,
-    };
-    SZG_TRY(szg_compress_frame(&job, params, frame, &writer, &plan.frame_bytes[frame]));
-    uint64_t const done_rows = first_row + row_count; /* whichever passes this kind of frame took */
-    SZG_TRY(
-        szg_report_done(&ctx->threads, ctx->threads.total_values / grid->row_extent * done_rows));
-  }
+  SZG_TRY(compress_frames(&call, &plan, &header, &writer));
   header.archive_bytes = writer.used_bytes;
-  header.has_planes = writer.has_planes;
   szg_header_write(&header, plan.frame_bytes, archive);
   *archive_bytes = writer.used_bytes;
   return SZGPU_OK;
 }
 
-szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
-                                     const szgpu_shape *shape, const szg_grid *grid,
-                                     uint64_t *workspace_bytes, uint64_t *archive_bytes) {
-  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  szg_plan_request const request = request_plan(ctx, params, shape->dtype, grid);
-  szg_arena arena = {0};
-  szg_compress_plan plan;
-  szg_compress_plan_carve(&arena, &request, &plan);
-  /* Outlier lists: escapes and the rest, each given up before it outgrows the frame's values; they
-   * grow by halves. */
-  size_t const value_bytes = szg_dtype_bytes(shape->dtype);
-  uint64_t const frame_bytes = frame_rows * grid->row_values * value_bytes;
-  uint64_t const codes_bytes = params->layout == SZGPU_LAYOUT_LINEAR
-                                   ? frame_rows * grid->row_values * sizeof *plan.codes
-                                   : 0;
-  uint64_t const scratch_bytes = params->zstd_level ? frame_bytes + frame_bytes / 64 : 0;
-  SZG_REQUIRE(!arena.overflowed, SZGPU_BAD_SHAPE);
+/* ---- memory ---- */
+
+/* What a frame takes in addition to the plan: codes have a buffer of their own; outlier lists,
+ * escapes and the rest, are each given up before they outgrow the frame's values, and grow by
+ * halves; zstd has a buffer for what it makes of a section. */
+static bool add_buffers(const szgpu_params *params, const szg_write_request *request,
+                        uint64_t *bytes) {
+  uint64_t const value_count = request->frame_grid.value_count;
+  uint64_t const values_bytes = value_count * szg_dtype_bytes(request->dtype);
+  bool const has_codes = request->layout == SZGPU_LAYOUT_LINEAR;
+  uint64_t const codes_bytes = has_codes ? value_count * sizeof(uint16_t) : 0;
+  uint64_t const zstd_bytes = params->zstd_level ? values_bytes + values_bytes / 64 : 0;
   uint64_t lists_bytes;
-  SZG_REQUIRE(szg_mul_checked(frame_bytes, is_lossless(params) ? 0 : 3, &lists_bytes) &&
-                  szg_add_checked(arena.used_bytes, lists_bytes, workspace_bytes) &&
-                  szg_add_checked(*workspace_bytes, codes_bytes, workspace_bytes) &&
-                  szg_add_checked(*workspace_bytes, scratch_bytes, workspace_bytes),
-              SZGPU_BAD_SHAPE);
-  SZG_REQUIRE(szg_max_archive_bytes(grid, value_bytes, szg_div_up(grid->row_extent, frame_rows),
+  return szg_mul_checked(values_bytes, request->is_lossless ? 0 : 3, &lists_bytes) &&
+         szg_add_checked(*bytes, lists_bytes, bytes) &&
+         szg_add_checked(*bytes, codes_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
+}
+
+szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
+                                    const szgpu_shape *shape, const szg_grid *grid,
+                                    uint64_t *workspace_bytes, uint64_t *archive_bytes) {
+  szg_write_request const request = szg_call_request(ctx, params, shape->dtype, grid);
+  szg_arena arena = {0};
+  compress_plan plan = {0};
+  carve(&arena, &request, &plan);
+  SZG_REQUIRE(!arena.overflowed, SZGPU_BAD_SHAPE);
+  *workspace_bytes = arena.used_bytes;
+  SZG_REQUIRE(add_buffers(params, &request, workspace_bytes), SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(szg_max_archive_bytes(grid, szg_dtype_bytes(shape->dtype), request.frame_count,
                                     archive_bytes),
               SZGPU_BAD_SHAPE);
   return SZGPU_OK;
@@ -152,9 +196,10 @@ szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *pa
 
 szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
                                       const szgpu_shape *shape, const szg_grid *grid) {
-  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  szg_compress_plan plan;
+  szg_write_request const request = szg_call_request(ctx, params, shape->dtype, grid);
+  compress_plan plan;
+  uint16_t *codes;
   if (params->layout == SZGPU_LAYOUT_LINEAR)
-    SZG_TRY(szg_codes_open(ctx, frame_rows * grid->row_values, &plan.codes));
-  return make_plan(ctx, params, shape->dtype, grid, &plan);
+    SZG_TRY(szg_codes_open(ctx, request.frame_grid.value_count, &codes));
+  return make_plan(ctx, &request, &plan);
 }

@@ -1,21 +1,16 @@
 /* compress.cu - a field to an archive on the GPU; the twin of compress.c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   field --range--> [host: bound, step] --frame by frame-->
- *     tile    codebook, tile sizes, bitstream --> [host: places of the others] -->
- *     linear  codes, counts --> [host: codebook, places of all sections] --> sections -->
- *             (without loss there are no outliers, but stored planes)
- *     planes  counts --> [host: books] --> sizes --> [host: places of sections] --> sections -->
- *   checksums --> archive
+ *   field --range--> [host: bound, step] --frame by frame--> sections, checksums --> archive
  *
- * The host is waited for twice, at the brackets, for a field of one frame; once more a frame. The
- * second falls away for a tile frame that is alone and has no outliers, the first one without loss,
- * where no bound is to be derived.
+ * The stream waits for the host at the bracket, except for a lossless archive, which has no bound
+ * to derive, and as often in a frame as its kind needs (docs/pipeline.md has the list).
  */
-#include "pipeline/compress_cuda.h"
+#include "core/bytes.h"
+#include "frames/kinds_cuda.h"
+#include "pipeline/cuda.h"
 #include "pipeline/decompress_cuda.h"
-#include "pipeline/plan.h"
-#include "pipeline/planes_frame.h"
+#include "pipeline/upload.h"
 
 /* What of field and archive is in host memory and needs a copy on the device. */
 typedef struct szg_copies {
@@ -24,134 +19,55 @@ typedef struct szg_copies {
 
 /* What the memory of a call follows from. */
 typedef struct plan_request {
-  szgpu_layout layout;
-  bool is_lossless;
-  szgpu_dtype dtype;
-  szg_grid frame_grid; /* of the largest frame */
-  uint64_t frame_count;
-  size_t value_bytes;
+  szg_write_request frames;
   szg_copies copies;
 } plan_request;
 
-static plan_request request_of(const szgpu_params *params, const szgpu_shape *shape,
-                               const szg_grid *grid) {
-  plan_request request = {};
-  request.layout = params->layout;
-  request.is_lossless = params->mode == SZGPU_MODE_LOSSLESS;
-  request.dtype = shape->dtype;
-  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
-  request.frame_grid = szg_call_grid(params, grid, frame_rows);
-  request.frame_count = szg_div_up(grid->row_extent, frame_rows);
-  request.value_bytes = szg_dtype_bytes(shape->dtype);
-  return request;
+/* Everything in addition to field and archive. */
+typedef struct compress_plan {
+  szg_write_plan_cuda frames;
+  uint8_t *field_copy;   /* if the field is in host memory */
+  uint8_t *archive_copy; /* if the archive is to be in host memory */
+  /* pinned */
+  uint8_t *range_back;
+  uint64_t *frame_bytes; /* [frames] */
+  uint8_t *header;
+} compress_plan;
+
+static plan_request request_of(const szgpu_ctx *ctx, const szgpu_params *params,
+                               const szgpu_shape *shape, const szg_grid *grid) {
+  return {szg_call_request(ctx, params, shape->dtype, grid), {0, 0}};
 }
 
-static szgpu_status carve_stream(szg_arena *arena, const szg_grid *frame_grid,
-                                 szg_compress_plan_cuda *plan) {
-  plan->codes =
-      (uint16_t *)szg_arena_take(arena, szg_align_up(frame_grid->value_count, 8), sizeof(uint16_t));
-  return szg_linear_encoder_carve_cuda(arena, frame_grid, &plan->encoder);
-}
-
-/* What is 0 when work on a frame begins, but for the rest of choice_work. */
-static szgpu_status carve_zeroed(szg_arena *arena, szgpu_layout layout, uint64_t tiles,
-                                 szg_compress_plan_cuda *plan) {
-  uint64_t const first_byte = arena->used_bytes;
-  plan->range_work = (uint8_t *)szg_arena_take(arena, SZG_RANGE_WORK_BYTES, 1);
-  plan->ticket = (uint32_t *)szg_arena_take(arena, 1, sizeof *plan->ticket);
-  if (layout != SZGPU_LAYOUT_TILE) {
-    plan->linear_found = (szg_linear_found *)szg_arena_take(arena, 1, sizeof *plan->linear_found);
-  } else {
-    SZG_REQUIRE(tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
-    plan->tile_found = (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile_found);
-    plan->book_maker = szg_arena_take(arena, szg_tile_book_work_bytes_cuda(), 1);
-    plan->tile_work = szg_arena_take(arena, szg_tile_compress_work_bytes_cuda(tiles), 1);
-  }
-  plan->zeroed = plan->range_work;
-  plan->zeroed_bytes = arena->used_bytes - first_byte + szg_choice_zeroed_bytes_cuda();
-  plan->choice_work = szg_arena_take(arena, szg_choice_work_bytes_cuda(), 1);
+static szgpu_status max_archive_bytes(const plan_request *request, const szg_grid *grid,
+                                      uint64_t *archive_bytes) {
+  SZG_REQUIRE(szg_max_archive_bytes(grid, szg_dtype_bytes(request->frames.dtype),
+                                    request->frames.frame_count, archive_bytes),
+              SZGPU_BAD_SHAPE);
   return SZGPU_OK;
 }
 
-/* What frames with a bound work on. */
-static szgpu_status carve_bounded(szg_arena *arena, const plan_request *request,
-                                  szg_compress_plan_cuda *plan) {
-  uint64_t const tiles = request->frame_grid.tile_count;
-  SZG_TRY(carve_zeroed(arena, request->layout, tiles, plan));
-  plan->exact_counts = (uint16_t *)szg_arena_take(arena, 2 * tiles, sizeof(uint16_t));
-  plan->fill_counts = (uint16_t *)szg_arena_take(arena, tiles, sizeof(uint16_t));
-  plan->tile_marks = (uint8_t *)szg_arena_take(arena, tiles, 1);
-  SZG_TRY(szg_places_carve_cuda(arena, tiles, &plan->places));
-  if (request->layout == SZGPU_LAYOUT_LINEAR) {
-    plan->escape_counts = (uint16_t *)szg_arena_take(arena, tiles, sizeof(uint16_t));
-    return carve_stream(arena, &request->frame_grid, plan);
-  }
-  return szg_planes_plan_carve_cuda(arena, request->dtype, request->frame_grid.value_count,
-                                    &plan->planes);
-}
-
-static szgpu_status carve_lossless(szg_arena *arena, const plan_request *request,
-                                   szg_compress_plan_cuda *plan) {
-  bool const is_linear = request->layout == SZGPU_LAYOUT_LINEAR;
-  uint64_t const first_byte = arena->used_bytes;
-  plan->ticket = (uint32_t *)szg_arena_take(arena, 1, sizeof *plan->ticket);
-  plan->top_counts = (uint64_t *)szg_arena_take(arena, is_linear ? SZG_PLANES_SYMBOLS : 0,
-                                                sizeof *plan->top_counts);
-  plan->zeroed = (uint8_t *)plan->ticket;
-  plan->zeroed_bytes = arena->used_bytes - first_byte;
-  if (is_linear) return carve_stream(arena, &request->frame_grid, plan);
-  return szg_planes_plan_carve_cuda(arena, request->dtype, request->frame_grid.value_count,
-                                    &plan->planes);
-}
-
 static szgpu_status carve_device(szg_arena *arena, const plan_request *request,
-                                 szg_compress_plan_cuda *plan) {
-  SZG_TRY(request->is_lossless ? carve_lossless(arena, request, plan)
-                               : carve_bounded(arena, request, plan));
-  uint64_t const most_leaves =
-      szg_checksum_leaf_count(request->frame_grid.value_count * request->value_bytes) +
-      2 * SZG_SECTION_KIND_COUNT;
-  plan->leaves = (uint64_t *)szg_arena_take(arena, most_leaves, sizeof *plan->leaves);
+                                 compress_plan *plan) {
+  SZG_TRY(szg_write_plan_carve_cuda(arena, &request->frames, &plan->frames));
   plan->field_copy = (uint8_t *)szg_arena_take(arena, request->copies.field_bytes, 1);
   plan->archive_copy = (uint8_t *)szg_arena_take(arena, request->copies.archive_bytes, 1);
   return SZGPU_OK;
 }
 
-static void carve_pinned_linear(szg_arena *arena, bool is_lossless, szg_compress_plan_cuda *plan) {
-  if (is_lossless)
-    plan->top_counts_back = (uint64_t *)szg_arena_take(arena, SZG_PLANES_SYMBOLS, sizeof(uint64_t));
-  else
-    plan->linear_found_back =
-        (szg_linear_found *)szg_arena_take(arena, 1, sizeof *plan->linear_found_back);
-  plan->table = (uint32_t *)szg_arena_take(arena, SZG_MAX_SYMBOLS, sizeof *plan->table);
-  plan->book_bytes = (uint8_t *)szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
-  plan->book = (szg_codebook *)szg_arena_take(arena, 1, sizeof *plan->book);
-  plan->book_work = (szg_codebook_work *)szg_arena_take(arena, 1, sizeof *plan->book_work);
-}
-
 static szgpu_status carve_pinned(szg_arena *arena, const plan_request *request,
-                                 szg_compress_plan_cuda *plan) {
-  uint64_t const frames = request->frame_count;
+                                 compress_plan *plan) {
+  uint64_t const frames = request->frames.frame_count;
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes(frames, &header_bytes), SZGPU_BAD_SHAPE);
   plan->range_back = (uint8_t *)szg_arena_take(arena, SZG_RANGE_WORK_BYTES, 1);
-  plan->totals_back = (szg_tile_place *)szg_arena_take(arena, 1, sizeof *plan->totals_back);
-  plan->frame_headers = (uint8_t *)szg_arena_take(arena, frames, SZG_MOST_FRAME_HEADER_BYTES);
   plan->header = (uint8_t *)szg_arena_take(arena, header_bytes, 1);
   plan->frame_bytes = (uint64_t *)szg_arena_take(arena, frames, sizeof *plan->frame_bytes);
-  if (request->layout == SZGPU_LAYOUT_LINEAR) {
-    carve_pinned_linear(arena, request->is_lossless, plan);
-    return SZGPU_OK;
-  }
-  szg_planes_plan_carve_pinned(arena, request->dtype, &plan->planes);
-  if (!request->is_lossless)
-    plan->tile_found_back =
-        (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile_found_back);
+  szg_write_plan_carve_pinned(arena, &request->frames, &plan->frames);
   return SZGPU_OK;
 }
 
-static szgpu_status make_plan(szgpu_ctx *ctx, const plan_request *request,
-                              szg_compress_plan_cuda *plan) {
+static szgpu_status make_plan(szgpu_ctx *ctx, const plan_request *request, compress_plan *plan) {
   szg_arena device = {}, pinned = {};
   SZG_TRY(carve_device(&device, request, plan));
   SZG_TRY(szg_cuda_arena_open(ctx, &device, &device));
@@ -169,7 +85,7 @@ typedef struct compress_call {
   const szgpu_params *params;
   const szgpu_shape *shape;
   const szg_grid *grid;
-  uint64_t frame_rows;
+  const szg_write_request *request;
   const uint8_t *field;
   uint8_t *archive;
   uint64_t capacity;
@@ -189,8 +105,12 @@ typedef struct archive_state {
 /* Of an archive, on its way to the host: a tenth of a millisecond on the link. */
 enum { PART_BYTES = 1 << 22 };
 
+static szgpu_status set_zeroed(const compress_call *call, const compress_plan *plan) {
+  return szg_device_set(&call->ctx->device, plan->frames.zeroed, 0, plan->frames.zeroed_bytes);
+}
+
 /* Least, greatest and fill value, and with them the bound; the field is on the device then. */
-static szgpu_status find_bound(const compress_call *call, const szg_compress_plan_cuda *plan,
+static szgpu_status find_bound(const compress_call *call, const compress_plan *plan,
                                szg_bound_plan *bound) {
   szg_device *const device = &call->ctx->device;
   szgpu_dtype const dtype = call->shape->dtype;
@@ -198,22 +118,22 @@ static szgpu_status find_bound(const compress_call *call, const szg_compress_pla
   szg_value_source_cuda there;
   szg_upload_cuda upload;
   const szg_value_source *source = &there.source;
-  szg_value_source_open_cuda(device, dtype, call->field, value_count, plan->range_work,
+  szg_value_source_open_cuda(device, dtype, call->field, value_count, plan->frames.range_work,
                              plan->range_back, &there);
   if (call->host_field) {
     szg_upload_open_cuda(&there, call->host_field, plan->field_copy, &upload);
     source = &upload.source;
   }
-  SZG_TRY(szg_device_set(device, plan->zeroed, 0, plan->zeroed_bytes));
+  SZG_TRY(set_zeroed(call, plan));
   SZG_TRY(szg_call_bound(call->params, source, bound));
   return szg_device_mark(device, "range");
 }
 
-/* Without loss nothing is to be known of the values beforehand. */
-static szgpu_status bring_field(const compress_call *call, const szg_compress_plan_cuda *plan) {
+/* A lossless archive needs to know nothing of the values beforehand. */
+static szgpu_status bring_field(const compress_call *call, const compress_plan *plan) {
   szg_device *const device = &call->ctx->device;
   uint64_t const byte_count = call->grid->value_count * szg_dtype_bytes(call->shape->dtype);
-  SZG_TRY(szg_device_set(device, plan->zeroed, 0, plan->zeroed_bytes));
+  SZG_TRY(set_zeroed(call, plan));
   if (!call->host_field) return SZGPU_OK;
   SZG_TRY(szg_device_copy(device, plan->field_copy, call->host_field, byte_count));
   return szg_device_mark(device, "field to device");
@@ -236,34 +156,33 @@ static szgpu_status send_frames(const compress_call *call, archive_state *state)
   return SZGPU_OK;
 }
 
-static szgpu_status compress_frames(const compress_call *call, const szg_compress_plan_cuda *plan,
+static szgpu_status compress_frames(const compress_call *call, const compress_plan *plan,
                                     const szg_bound_plan *bound, archive_state *state) {
   const szg_grid *const grid = call->grid;
   uint64_t const row_bytes = grid->row_values * szg_dtype_bytes(call->shape->dtype);
   uint64_t const frame_count = state->header.frame_count;
+  uint64_t const frame_rows = state->header.frame_rows;
   for (uint64_t frame = 0; frame < frame_count; frame++) {
-    uint64_t const first_row = frame * call->frame_rows;
-    uint64_t const row_count = szg_min_u64(call->frame_rows, grid->row_extent - first_row);
-    szg_frame_job_cuda job = {};
+    uint64_t const first_row = frame * frame_rows;
+    uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);
+    szg_write_job_cuda job = {};
     job.ctx = call->ctx;
-    job.dtype = call->shape->dtype;
-    job.layout = call->params->layout;
-    job.bound = bound;
-    job.grid = szg_call_grid(call->params, grid, row_count);
-    job.values = call->field + first_row * row_bytes;
-    job.index = frame;
+    job.request = call->request;
     job.asked_radius = call->params->radius;
     job.has_gaps = state->header.has_gaps;
-    job.plan = plan;
+    job.bound = bound;
+    job.grid = szg_grid_of_rows(grid, row_count);
+    job.values = call->field + first_row * row_bytes;
+    job.index = frame;
+    job.plan = &plan->frames;
     job.archive = call->archive;
     job.capacity = call->capacity;
     job.first_byte = state->used_bytes;
     if (frame_count == 1) job.archive_header = &state->header;
-    if (frame > 0) SZG_TRY(szg_device_set(&call->ctx->device, plan->zeroed, 0, plan->zeroed_bytes));
-    SZG_TRY(szg_compress_frame_cuda(&job, &plan->frame_bytes[frame]));
+    if (frame > 0) SZG_TRY(set_zeroed(call, plan));
+    SZG_TRY(szg_frame_write_cuda(&job, &state->header, &plan->frame_bytes[frame]));
     state->used_bytes += plan->frame_bytes[frame];
     state->is_complete = job.is_archive_complete;
-    state->header.has_planes = state->header.has_planes || job.has_planes;
     if (frame + 1 < frame_count) SZG_TRY(send_frames(call, state));
     uint64_t const total = call->ctx->threads.total_values;
     SZG_TRY(
@@ -273,7 +192,7 @@ static szgpu_status compress_frames(const compress_call *call, const szg_compres
 }
 
 /* The header, unless it is there, and the rest of the archive to the host. */
-static szgpu_status finish_archive(const compress_call *call, const szg_compress_plan_cuda *plan,
+static szgpu_status finish_archive(const compress_call *call, const compress_plan *plan,
                                    archive_state *state, uint64_t header_bytes) {
   szg_device *const device = &call->ctx->device;
   if (!state->is_complete) {
@@ -291,23 +210,22 @@ static szgpu_status finish_archive(const compress_call *call, const szg_compress
 }
 
 /* Without zstd. */
-static szgpu_status compress_plain(const compress_call *call, const szg_compress_plan_cuda *plan,
+static szgpu_status compress_plain(const compress_call *call, const compress_plan *plan,
                                    uint64_t *used_bytes) {
   szgpu_ctx *const ctx = call->ctx;
-  uint64_t const frame_count = szg_div_up(call->grid->row_extent, call->frame_rows);
   uint64_t header_bytes;
-  SZG_REQUIRE(szg_header_bytes(frame_count, &header_bytes), SZGPU_BAD_SHAPE);
+  SZG_REQUIRE(szg_header_bytes(call->request->frame_count, &header_bytes), SZGPU_BAD_SHAPE);
   if (call->capacity < header_bytes)
     return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
                     (unsigned long long)header_bytes);
   ctx->threads.done_values = 0;
   ctx->threads.total_values = call->grid->value_count;
-  bool const is_lossless = call->params->mode == SZGPU_MODE_LOSSLESS;
+  bool const is_lossless = call->request->is_lossless;
   szg_bound_plan bound;
   SZG_TRY(is_lossless ? bring_field(call, plan) : find_bound(call, plan, &bound));
   archive_state state = {};
-  state.header = szg_call_header(call->params, call->shape, call->grid, call->frame_rows,
-                                 is_lossless ? NULL : &bound);
+  state.header =
+      szg_call_header(call->params, call->shape, call->grid, is_lossless ? NULL : &bound);
   state.used_bytes = state.sent_bytes = header_bytes;
   SZG_TRY(compress_frames(call, plan, is_lossless ? NULL : &bound, &state));
   *used_bytes = state.used_bytes;
@@ -336,25 +254,23 @@ static szgpu_status pack_with_zstd(const compress_call *call, void *archive, uin
 }
 
 /* Field and archive to where the kernels can reach them, and back. */
-static szgpu_status compress_anywhere(compress_call *call, const void *field, void *archive,
-                                      uint64_t capacity, uint64_t *used_bytes) {
+static szgpu_status compress_anywhere(compress_call *call, plan_request *request, const void *field,
+                                      void *archive, uint64_t capacity, uint64_t *used_bytes) {
   szgpu_ctx *const ctx = call->ctx;
   bool is_device_field, is_device_archive;
   SZG_TRY(szg_cuda_reaches(ctx, field, &is_device_field));
   SZG_TRY(szg_cuda_reaches(ctx, archive, &is_device_archive));
   bool const has_zstd = call->params->zstd_level != 0;
-  plan_request request = request_of(call->params, call->shape, call->grid);
-  szg_copies *const copies = &request.copies;
-  if (!is_device_field) copies->field_bytes = call->grid->value_count * request.value_bytes;
+  szg_copies *const copies = &request->copies;
+  if (!is_device_field)
+    copies->field_bytes = call->grid->value_count * szg_dtype_bytes(call->shape->dtype);
   if (!is_device_archive || has_zstd)
-    SZG_REQUIRE(szg_max_archive_bytes(call->grid, request.value_bytes, request.frame_count,
-                                      &copies->archive_bytes),
-                SZGPU_BAD_SHAPE);
+    SZG_TRY(max_archive_bytes(request, call->grid, &copies->archive_bytes));
   if (is_device_archive && (uintptr_t)archive % SZG_ALIGNMENT != 0)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "an archive on the device must be aligned to %d bytes",
                     (int)SZG_ALIGNMENT);
-  szg_compress_plan_cuda plan = {};
-  SZG_TRY(make_plan(ctx, &request, &plan));
+  compress_plan plan = {};
+  SZG_TRY(make_plan(ctx, request, &plan));
   call->field = is_device_field ? (const uint8_t *)field : plan.field_copy;
   call->host_field = is_device_field ? NULL : field;
   call->archive = copies->archive_bytes ? plan.archive_copy : (uint8_t *)archive;
@@ -374,26 +290,27 @@ szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const
                                uint64_t capacity, uint64_t *archive_bytes) {
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
+  plan_request request = request_of(ctx, params, shape, grid);
   compress_call call = {};
   call.ctx = ctx;
   call.params = params;
   call.shape = shape;
   call.grid = grid;
-  call.frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
+  call.request = &request.frames;
   return szg_cuda_end(ctx, previous,
-                      compress_anywhere(&call, field, archive, capacity, archive_bytes));
+                      compress_anywhere(&call, &request, field, archive, capacity, archive_bytes));
 }
 
+/* ---- memory ---- */
+
 szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
-                                      const szgpu_shape *shape, const szg_grid *grid,
-                                      uint64_t *workspace_bytes, uint64_t *archive_bytes) {
-  plan_request const in_place = request_of(params, shape, grid);
-  SZG_REQUIRE(
-      szg_max_archive_bytes(grid, in_place.value_bytes, in_place.frame_count, archive_bytes),
-      SZGPU_BAD_SHAPE);
+                                     const szgpu_shape *shape, const szg_grid *grid,
+                                     uint64_t *workspace_bytes, uint64_t *archive_bytes) {
+  plan_request const in_place = request_of(ctx, params, shape, grid);
+  SZG_TRY(max_archive_bytes(&in_place, grid, archive_bytes));
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
-  szg_compress_plan_cuda plan = {};
+  compress_plan plan = {};
   szg_arena arena = {};
   szgpu_status status = carve_device(&arena, &in_place, &plan);
   if (status == SZGPU_OK && arena.overflowed) status = SZGPU_BAD_SHAPE;
@@ -401,26 +318,27 @@ szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
   return szg_cuda_end(ctx, previous, status);
 }
 
-/* For a compression and, of tile frames, for the decompression of what it gives. */
-static szgpu_status reserve(szgpu_ctx *ctx, const plan_request *request) {
-  szg_compress_plan_cuda plan = {};
+/* For a compression and, if its kinds say what that takes, for the decompression of its archive. */
+static szgpu_status reserve(szgpu_ctx *ctx, const plan_request *request, const szg_header *header) {
+  compress_plan plan = {};
   SZG_TRY(make_plan(ctx, request, &plan));
-  if (request->layout != SZGPU_LAYOUT_TILE || request->is_lossless) return SZGPU_OK;
-  return szg_decompress_reserve_cuda(ctx, &request->frame_grid, request->frame_count,
-                                     request->value_bytes, request->copies.field_bytes,
-                                     request->copies.archive_bytes);
+  szg_read_sizes_cuda sizes = {};
+  sizes.header = header;
+  sizes.decoder = ctx->options.decoder;
+  if (!szg_read_sizes_reserve_cuda(&request->frames, &sizes)) return SZGPU_OK;
+  return szg_decompress_reserve_cuda(ctx, &sizes, request->frames.frame_count,
+                                     request->copies.field_bytes, request->copies.archive_bytes);
 }
 
 szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *params,
                                        const szgpu_shape *shape, const szg_grid *grid) {
-  plan_request request = request_of(params, shape, grid);
+  plan_request request = request_of(ctx, params, shape, grid);
   if (ctx->options.backend == SZGPU_BACKEND_AUTO) { /* both are in host memory */
-    request.copies.field_bytes = grid->value_count * request.value_bytes;
-    SZG_REQUIRE(szg_max_archive_bytes(grid, request.value_bytes, request.frame_count,
-                                      &request.copies.archive_bytes),
-                SZGPU_BAD_SHAPE);
+    request.copies.field_bytes = grid->value_count * szg_dtype_bytes(shape->dtype);
+    SZG_TRY(max_archive_bytes(&request, grid, &request.copies.archive_bytes));
   }
+  szg_header const header = szg_call_header(params, shape, grid, NULL);
   int previous = 0;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
-  return szg_cuda_end(ctx, previous, reserve(ctx, &request));
+  return szg_cuda_end(ctx, previous, reserve(ctx, &request, &header));
 }

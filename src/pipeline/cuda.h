@@ -16,9 +16,9 @@ szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const
                                const szg_grid *grid, const void *field, void *archive,
                                uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
 szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
-                                      const szgpu_shape *shape, const szg_grid *grid,
-                                      uint64_t *workspace_bytes,
-                                      uint64_t *archive_bytes) SZG_CHECKED;
+                                     const szgpu_shape *shape, const szg_grid *grid,
+                                     uint64_t *workspace_bytes,
+                                     uint64_t *archive_bytes) SZG_CHECKED;
 szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *params,
                                        const szgpu_shape *shape, const szg_grid *grid) SZG_CHECKED;
 

@@ -3,15 +3,16 @@
  *
  *   archive --> [host: headers] --frame by frame--> places, codes, values --> field
  *
- * The host is waited for once, at the bracket, where the archive is in device memory; twice if it
- * has several frames; and once a frame where the decoder has the host build its tables.
+ * If the archive is in device memory the host waits once for its headers, at the bracket, or twice
+ * if it has several frames. It waits in the middle of a frame only if the decoder does.
  */
 #include <string.h>
 
 #include "core/bytes.h"
+#include "frames/kinds_cuda.h"
+#include "frames/open.h"
+#include "pipeline/cuda.h"
 #include "pipeline/decompress_cuda.h"
-#include "pipeline/planes_frame.h"
-#include "pipeline/reader.h"
 
 enum {
   HEAD_BYTES = 1 << 14, /* header and first frame header of nearly every archive */
@@ -116,22 +117,19 @@ static szgpu_status read_frame_headers(const szg_decompress_call_cuda *call, boo
   for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     uint64_t const number = call->first_frame + i;
     uint64_t const frame_bytes = szg_header_frame_bytes(opened->bytes, number);
-    szg_frame_input_cuda *const frame = &call->frames[i];
+    szg_read_frame_cuda *const frame = &call->frames[i];
     memset(frame, 0, sizeof *frame);
     uint64_t const there_bytes = is_here
                                      ? szg_min_u64(frame_bytes, opened->available_bytes - offset)
                                      : szg_min_u64(frame_bytes, FRAME_HEADER_MOST_BYTES);
     const uint8_t *const bytes =
         is_here ? opened->bytes + offset : headers + i * FRAME_HEADER_MOST_BYTES;
+    szg_frame_fault fault;
     szgpu_status const status =
-        szg_open_frame_at(opened, number, bytes, there_bytes, &frame->header);
-    if (status != SZGPU_OK)
-      return szg_fail(call->ctx, status, "frame %llu has a bad header", (unsigned long long)number);
+        szg_frame_open(opened, number, bytes, there_bytes, &frame->header, &fault);
+    if (status != SZGPU_OK) return szg_frame_fail(call->ctx, status, number, &fault);
+    frame->kind = szg_kind_of(&opened->header, &frame->header);
     frame->grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, number));
-    frame->code_grid = szg_has_top_plane(&opened->header)
-                           ? szg_grid_of_line(frame->grid.value_count)
-                           : frame->grid;
-    SZG_TRY(szg_frame_check_cuda(call->ctx, &opened->header, frame));
     for (uint32_t s = 0; s < frame->header.section_count; s++)
       *has_zstd = *has_zstd || frame->header.sections[s].codec != SZG_CODEC_STORED;
     offset += frame_bytes;
@@ -149,162 +147,74 @@ static void place_frames(const szg_decompress_call_cuda *call, const uint8_t *fi
     uint64_t const number = call->first_frame + i;
     uint64_t const frame_first_row = number * opened->header.frame_rows;
     uint64_t const frame_rows = szg_frame_row_count(opened, number);
-    szg_frame_input_cuda *const frame = &call->frames[i];
+    szg_read_frame_cuda *const frame = &call->frames[i];
     frame->first_row = call->first_row > frame_first_row ? call->first_row - frame_first_row : 0;
     frame->end_row = szg_min_u64(end_row - frame_first_row, frame_rows);
     frame->values =
         values + (frame_first_row + frame->first_row - call->first_row) * call->row_bytes;
     frame->verdict = verdicts + i;
-    szg_frame_place_cuda(frame, first_frame_bytes);
+    szg_read_frame_place_cuda(frame, first_frame_bytes);
     first_frame_bytes += szg_header_frame_bytes(opened->bytes, number);
   }
 }
 
 /* ---- memory ---- */
 
-/* The most that one frame of the call needs, and the copies. */
-typedef struct decompress_sizes {
-  uint64_t leaves;
-  uint64_t placed_tiles;             /* of a frame of which outliers or codes are placed */
-  uint64_t linear_values, sequences; /* of a linear frame; values 0: there is none */
-  uint64_t linear_words;
-  const szg_decoder_cuda *linear_decoder;
-  uint32_t code_bytes;
-  uint64_t planes_values;    /* of a planes frame */
-  uint32_t coded_planes;     /* 0: there is no such frame, or none of its planes is coded */
-  uint64_t tile_frame_tiles; /* of a tile frame; 0: there is none */
-  uint64_t archive_copy, field_copy, frames;
-} decompress_sizes;
+/* What the memory of a call follows from. */
+typedef struct plan_request {
+  szg_read_sizes_cuda frames;
+  uint64_t archive_copy, field_copy, frame_count;
+} plan_request;
 
-static void at_least(uint64_t *most, uint64_t size) {
-  if (size > *most) *most = size;
+static plan_request request_of(const szg_decompress_call_cuda *call, bool is_device_field) {
+  plan_request request = {};
+  request.frame_count = szg_call_frames(call);
+  if (!call->is_device_archive) request.archive_copy = call->end_byte - call->first_byte;
+  if (!is_device_field) request.field_copy = call->row_count * call->row_bytes;
+  request.frames.header = &call->opened->header;
+  request.frames.decoder = call->ctx->options.decoder;
+  for (uint64_t i = 0; i < request.frame_count; i++)
+    szg_read_sizes_add_cuda(&call->frames[i], &request.frames);
+  return request;
 }
 
-static void size_planes(const szg_decompress_call_cuda *call, const szg_frame_header *header,
-                        decompress_sizes *sizes) {
-  szg_planes_layout const layout = szg_planes_layout_of(header);
-  uint32_t const coded = szg_planes_of_mode(layout.modes, layout.value_bytes, SZG_PLANE_CODED);
-  uint64_t const width = szg_dtype_bytes(call->opened->header.shape.dtype);
-  at_least(&sizes->planes_values, header->value_count * width / layout.value_bytes);
-  if (coded > sizes->coded_planes) sizes->coded_planes = coded;
-}
-
-static void size_frame(const szg_frame_input_cuda *frame, decompress_sizes *sizes) {
-  const szg_frame_header *const header = &frame->header;
-  uint64_t const tiles = frame->code_grid.tile_count;
-  bool const is_tile = header->kind == SZG_FRAME_TILE, is_linear = header->kind == SZG_FRAME_LINEAR;
-  bool has_places = is_linear;
-  uint64_t leaves = 0;
-  for (uint32_t s = 0; s < header->section_count; s++) {
-    const szg_section *const section = &header->sections[s];
-    leaves += szg_checksum_leaf_count(szg_align_up(section->stored_bytes, SZG_ALIGNMENT));
-    if (section->kind == SZG_SECTION_SEQUENCE_CODES)
-      at_least(&sizes->sequences, section->raw_bytes / 2);
-    if (is_linear && section->kind == SZG_SECTION_BITSTREAM)
-      at_least(&sizes->linear_words, section->raw_bytes / 4);
-    has_places = has_places || (section->raw_bytes && (section->kind == SZG_SECTION_EXACT_COUNTS ||
-                                                       section->kind == SZG_SECTION_FILL_COUNTS));
-  }
-  at_least(&sizes->leaves, leaves);
-  if (has_places) at_least(&sizes->placed_tiles, tiles);
-  if (is_linear) at_least(&sizes->linear_values, frame->grid.value_count);
-  if (is_tile) at_least(&sizes->tile_frame_tiles, tiles);
-}
-
-static decompress_sizes size_call(const szg_decompress_call_cuda *call, bool is_device_field) {
-  decompress_sizes sizes = {};
-  sizes.frames = szg_call_frames(call);
-  if (!call->is_device_archive) sizes.archive_copy = call->end_byte - call->first_byte;
-  if (!is_device_field) sizes.field_copy = call->row_count * call->row_bytes;
-  const szg_header *const header = &call->opened->header;
-  sizes.linear_decoder = szg_decoder_for_cuda(call->ctx->options.decoder, header->has_gaps);
-  sizes.code_bytes =
-      szg_decoder_code_bytes(sizes.linear_decoder->gives_bytes, szg_has_top_plane(header));
-  for (uint64_t i = 0; i < szg_call_frames(call); i++) {
-    size_frame(&call->frames[i], &sizes);
-    if (call->frames[i].header.kind == SZG_FRAME_PLANES)
-      size_planes(call, &call->frames[i].header, &sizes);
-  }
-  return sizes;
-}
-
-static szgpu_status carve_linear(szg_arena *arena, const decompress_sizes *sizes,
-                                 szg_decompress_plan_cuda *plan) {
-  szg_code_stream_sizes_cuda const streams = {sizes->linear_words, sizes->sequences};
-  plan->decoder = sizes->linear_decoder;
-  plan->code_bytes = sizes->code_bytes;
-  plan->book = (szg_decode_book_cuda *)szg_arena_take(arena, szg_decode_book_bytes_cuda(), 1);
-  plan->codes = szg_arena_take(arena, szg_align_up(sizes->linear_values, 8), sizes->code_bytes);
-  return plan->decoder->carve ? plan->decoder->carve(arena, &streams, &plan->decoder_memory)
-                              : SZGPU_OK;
-}
-
-static szgpu_status carve_planes(szg_arena *arena, const decompress_sizes *sizes,
-                                 szg_decompress_plan_cuda *plan) {
-  szg_planes_layout layout = {};
-  layout.value_bytes = SZG_PLANES_MOST;
-  for (uint32_t plane = 0; plane < sizes->coded_planes; plane++)
-    layout.modes |= (uint32_t)SZG_PLANE_CODED << 2 * plane;
-  return szg_planes_input_carve_cuda(arena, &layout, sizes->planes_values, &plan->planes);
-}
-
-static szgpu_status carve_tile(szg_arena *arena, uint64_t tiles, szg_decompress_plan_cuda *plan) {
-  SZG_REQUIRE(tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
-  plan->tile_decoder = (szg_tile_decoder *)szg_arena_take(arena, 1, sizeof *plan->tile_decoder);
-  plan->first_words = (uint64_t *)szg_arena_take(arena, tiles + 1, sizeof *plan->first_words);
-  plan->counters = (uint32_t *)szg_arena_take(arena, 1, sizeof *plan->counters);
-  return SZGPU_OK;
-}
-
-static szgpu_status carve(szg_arena *arena, const decompress_sizes *sizes,
+static szgpu_status carve(szg_arena *arena, const plan_request *request,
                           szg_decompress_plan_cuda *plan) {
-  plan->verdicts = (szg_verdict *)szg_arena_take(arena, sizes->frames, sizeof *plan->verdicts);
-  plan->bit_count = (uint64_t *)szg_arena_take(arena, 1, sizeof *plan->bit_count);
-  plan->leaves = (uint64_t *)szg_arena_take(arena, sizes->leaves, sizeof *plan->leaves);
-  if (sizes->placed_tiles)
-    SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
-  if (sizes->linear_values) SZG_TRY(carve_linear(arena, sizes, plan));
-  if (sizes->planes_values) SZG_TRY(carve_planes(arena, sizes, plan));
-  if (sizes->tile_frame_tiles) SZG_TRY(carve_tile(arena, sizes->tile_frame_tiles, plan));
-  plan->archive_copy = (uint8_t *)szg_arena_take(arena, sizes->archive_copy, 1);
-  plan->field_copy = (uint8_t *)szg_arena_take(arena, sizes->field_copy, 1);
+  plan->verdicts =
+      (szg_verdict *)szg_arena_take(arena, request->frame_count, sizeof *plan->verdicts);
+  SZG_TRY(szg_read_plan_carve_cuda(arena, &request->frames, &plan->frames));
+  plan->archive_copy = (uint8_t *)szg_arena_take(arena, request->archive_copy, 1);
+  plan->field_copy = (uint8_t *)szg_arena_take(arena, request->field_copy, 1);
   return SZGPU_OK;
 }
 
-static void carve_pinned(szg_arena *arena, const decompress_sizes *sizes,
+static void carve_pinned(szg_arena *arena, const plan_request *request,
                          szg_decompress_plan_cuda *plan) {
   plan->verdicts_back =
-      (szg_verdict *)szg_arena_take(arena, sizes->frames, sizeof *plan->verdicts_back);
-  if (sizes->linear_values && plan->decoder->carve_pinned)
-    plan->decoder->carve_pinned(arena, &plan->decoder_memory);
+      (szg_verdict *)szg_arena_take(arena, request->frame_count, sizeof *plan->verdicts_back);
+  szg_read_plan_carve_pinned(arena, &request->frames, &plan->frames);
 }
 
 static szgpu_status make_plan(const szg_decompress_call_cuda *call, bool is_device_field,
                               szg_decompress_plan_cuda *plan) {
-  decompress_sizes const sizes = size_call(call, is_device_field);
+  plan_request const request = request_of(call, is_device_field);
   szg_arena device = {}, pinned = {};
-  SZG_TRY(carve(&device, &sizes, plan));
+  SZG_TRY(carve(&device, &request, plan));
   SZG_TRY(szg_cuda_arena_open(call->ctx, &device, &device));
-  SZG_TRY(carve(&device, &sizes, plan));
-  carve_pinned(&pinned, &sizes, plan);
+  SZG_TRY(carve(&device, &request, plan));
+  carve_pinned(&pinned, &request, plan);
   SZG_TRY(szg_cuda_pinned_open(call->ctx, &pinned, &pinned));
-  carve_pinned(&pinned, &sizes, plan);
+  carve_pinned(&pinned, &request, plan);
   return SZGPU_OK;
 }
 
-szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_grid *frame_grid,
-                                         uint64_t frame_count, size_t value_bytes,
-                                         uint64_t field_copy, uint64_t archive_copy) {
-  decompress_sizes sizes = {};
-  sizes.frames = frame_count;
-  sizes.leaves =
-      szg_checksum_leaf_count(frame_grid->value_count * value_bytes) + 2 * SZG_SECTION_KIND_COUNT;
-  sizes.placed_tiles = sizes.tile_frame_tiles = frame_grid->tile_count;
-  sizes.field_copy = field_copy;
-  sizes.archive_copy = archive_copy;
+szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_read_sizes_cuda *sizes,
+                                         uint64_t frame_count, uint64_t field_copy,
+                                         uint64_t archive_copy) {
+  plan_request const request = {*sizes, archive_copy, field_copy, frame_count};
   szg_arena arena = {};
   szg_decompress_plan_cuda plan = {};
-  SZG_TRY(carve(&arena, &sizes, &plan));
+  SZG_TRY(carve(&arena, &request, &plan));
   SZG_TRY(szg_cuda_arena_open(ctx, &arena, &arena));
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes(frame_count, &header_bytes), SZGPU_BAD_SHAPE);
@@ -312,7 +222,7 @@ szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_grid *frame_g
   SZG_TRY(
       szg_device_reserve_pinned(&ctx->device, head_bytes + frame_count * FRAME_HEADER_MOST_BYTES));
   SZG_TRY(szg_buffer_reset(&ctx->head, head_bytes));
-  return szg_buffer_reset(&ctx->part_starts, frame_count * sizeof(szg_frame_input_cuda));
+  return szg_buffer_reset(&ctx->part_starts, frame_count * sizeof(szg_read_frame_cuda));
 }
 
 /* ---- frames ---- */
@@ -333,7 +243,7 @@ static szgpu_status decompress_plain(szg_decompress_call_cuda *call, void *field
   szg_buffer *const frames = &call->ctx->part_starts;
   SZG_TRY(find_frames(call));
   SZG_TRY(szg_buffer_reset(frames, szg_call_frames(call) * sizeof *call->frames));
-  call->frames = (szg_frame_input_cuda *)(void *)frames->bytes;
+  call->frames = (szg_read_frame_cuda *)(void *)frames->bytes;
   SZG_TRY(read_frame_headers(call, has_zstd));
   return *has_zstd ? SZGPU_OK : restore_frames(call, field, is_device_field);
 }

@@ -2,20 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <fenv.h>
-#include <string.h>
 
-#include "lossless/planes_core.h"
-#include "pipeline/pipeline.h"
-#include "pipeline/top_plane.h"
+#include "frames/kinds.h"
+#include "frames/open.h"
 #include "quant/quant_core.h"
-
-static const char *const frame_kinds[] = {"linear", "constant", "raw", "tile", "planes"};
-static_assert(sizeof frame_kinds / sizeof *frame_kinds == SZG_FRAME_KIND_COUNT, "one name a kind");
-
-/* Rows that a bit can leave out, by SZG_ZERO_GROUPS_*. */
-static const uint32_t zero_group_rows[] = {0, 8, 4};
-static_assert(sizeof zero_group_rows / sizeof *zero_group_rows == SZG_ZERO_GROUPS_COUNT,
-              "one a way");
 
 static const char *const axes_names[] = {"", "x", "y", "yx", "z", "zx", "zy", "zyx"};
 
@@ -53,40 +43,29 @@ szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info
 
 static_assert((int)SZGPU_MAX_SECTIONS >= (int)SZG_SECTION_KIND_COUNT, "one entry a kind");
 
-static void describe_planes(const szg_frame_header *header, szgpu_frame_info *info) {
-  static const char letters[] = {'s', 'c', 'k'};
-  static_assert(sizeof letters == SZG_PLANE_MODES, "one a mode");
-  for (uint32_t p = 0; p < header->value_bytes; p++)
-    info->planes[header->value_bytes - 1 - p] = letters[szg_plane_mode(header->plane_modes, p)];
-}
-
-/* The highest plane coded, all others stored. */
-static void describe_top_plane(szgpu_dtype dtype, szgpu_frame_info *info) {
-  memset(info->planes, 's', szg_dtype_bytes(dtype));
-  info->planes[0] = 'c';
-}
-
 static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint64_t offset,
                                   szgpu_frame_info *info) {
   szg_frame_header header;
-  SZG_TRY(szg_open_frame(opened, frame, offset, &header));
+  SZG_REQUIRE(offset < opened->available_bytes, SZGPU_TRUNCATED);
+  SZG_TRY(szg_frame_open(opened, frame, opened->bytes + offset, opened->available_bytes - offset,
+                         &header, NULL));
+  const szg_frame_kind *const kind = &szg_frame_kinds[szg_kind_of(&opened->header, &header)];
+  uint64_t const row_count = szg_frame_row_count(opened, frame);
+  szg_frame_facts const facts = {.archive = &opened->header,
+                                 .frame = &header,
+                                 .grid = szg_grid_of_rows(&opened->grid, row_count),
+                                 .value_bytes = szg_dtype_bytes(opened->header.shape.dtype)};
   *info = (szgpu_frame_info){
       .struct_bytes = info->struct_bytes,
-      .kind = frame_kinds[header.kind],
+      .kind = kind->name,
       .axes = axes_names[header.axes],
       .radius = header.radius,
       .section_count = header.section_count,
       .first_row = frame * opened->header.frame_rows,
-      .row_count = szg_frame_row_count(opened, frame),
+      .row_count = row_count,
       .frame_bytes = szg_header_frame_bytes(opened->bytes, frame),
-      .zero_groups = zero_group_rows[header.zero_groups],
-      .lattice_bits = header.kind == SZG_FRAME_TILE
-                          ? szg_lattice_bits(opened->header.arithmetic, header.has_16_bits)
-                          : 0,
   };
-  describe_planes(&header, info);
-  if (header.kind == SZG_FRAME_LINEAR && szg_has_top_plane(&opened->header))
-    describe_top_plane(opened->header.shape.dtype, info);
+  if (kind->describe) kind->describe(&facts, info);
   offset += szg_frame_header_bytes(header.section_count);
   for (uint32_t i = 0; i < header.section_count; i++) {
     const szg_section *const section = &header.sections[i];

@@ -5,30 +5,22 @@
  */
 #include <string.h>
 
+#include "container/writer.h"
 #include "core/bytes.h"
-#include "huffman/huffman.h"
-#include "pipeline/reader.h"
-#include "pipeline/writer.h"
-#include "rle/rle.h"
-
-/* More than any section of a frame holds. */
-static uint64_t most_section_bytes(const szg_opened *opened, uint64_t frame) {
-  szg_grid const grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, frame));
-  return grid.value_count * 8 + grid.tile_count * SZG_MASK_MAX_BYTES + SZG_CODEBOOK_MAX_BYTES;
-}
+#include "frames/open.h"
+#include "pipeline/pipeline.h"
 
 szgpu_status szg_plain_bytes(const szg_opened *opened, uint64_t *plain_bytes) {
   uint64_t offset = szg_frame_offset(opened, 0);
   *plain_bytes = offset;
   for (uint64_t frame = 0; frame < opened->header.frame_count; frame++) {
     szg_frame_header header;
-    SZG_TRY(szg_open_frame(opened, frame, offset, &header));
-    uint64_t const most_bytes = most_section_bytes(opened, frame);
+    SZG_REQUIRE(offset < opened->available_bytes, SZGPU_TRUNCATED);
+    SZG_TRY(szg_frame_open(opened, frame, opened->bytes + offset, opened->available_bytes - offset,
+                           &header, NULL));
     *plain_bytes += szg_frame_header_bytes(header.section_count);
-    for (uint32_t i = 0; i < header.section_count; i++) {
-      SZG_REQUIRE(header.sections[i].raw_bytes <= most_bytes, SZGPU_BAD_DATA);
+    for (uint32_t i = 0; i < header.section_count; i++)
       *plain_bytes += szg_align_up(header.sections[i].raw_bytes, SZG_ALIGNMENT);
-    }
     offset += szg_header_frame_bytes(opened->bytes, frame);
   }
   return SZGPU_OK;
@@ -36,15 +28,14 @@ szgpu_status szg_plain_bytes(const szg_opened *opened, uint64_t *plain_bytes) {
 
 static szgpu_status recode_frame(szg_reader *reader, szg_writer *writer, uint64_t *frame_bytes) {
   szg_frame_header frame = reader->frame;
-  uint64_t const most_bytes = most_section_bytes(reader->opened, frame.index);
   SZG_TRY(szg_writer_begin_frame(writer, &frame, reader->frame.section_count));
   for (uint32_t i = 0; i < reader->frame.section_count; i++) {
     uint32_t const kind = reader->frame.sections[i].kind;
     szg_loaded loaded;
     uint8_t *bytes;
-    SZG_TRY(szg_reader_load(reader, kind, true, 0, most_bytes, &loaded));
+    SZG_TRY(szg_reader_load(reader, kind, &loaded));
     SZG_TRY(szg_writer_begin_section(writer, loaded.byte_count, &bytes));
-    memcpy(bytes, loaded.bytes, loaded.byte_count);
+    if (loaded.bytes) memcpy(bytes, loaded.bytes, loaded.byte_count);
     szg_buffer_release(&reader->ctx->sections[kind]);
     SZG_TRY(szg_writer_end_section(writer, kind, loaded.byte_count));
   }
@@ -69,7 +60,7 @@ szgpu_status szg_recode(szgpu_ctx *ctx, const szg_opened *opened, int zstd_level
   uint64_t offset = header_bytes;
   for (uint64_t frame = 0; frame < header.frame_count; frame++) {
     szg_reader reader;
-    SZG_TRY(szg_reader_open_frame(ctx, opened, frame, offset, &reader));
+    SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, &reader));
     SZG_TRY(recode_frame(&reader, &writer, &frame_bytes[frame]));
     offset += szg_header_frame_bytes(opened->bytes, frame);
   }

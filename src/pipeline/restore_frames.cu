@@ -15,6 +15,7 @@
  * frames go up at once. To other memory the field goes in one piece, after all.
  */
 #include "core/bytes.h"
+#include "frames/kinds_cuda.h"
 #include "pipeline/decompress_cuda.h"
 
 enum { SLICE_BYTES = 1 << 25 }; /* of values: half a millisecond on the link */
@@ -41,19 +42,18 @@ typedef struct frame_way {
 } frame_way;
 
 /* Where a slice that begins at `row` of the frame ends. */
-static uint64_t end_of_slice(const restoration *r, const szg_frame_input_cuda *frame,
-                             uint64_t row) {
+static uint64_t end_of_slice(const restoration *r, const szg_read_frame_cuda *frame, uint64_t row) {
   if (!r->takes_slices) return frame->end_row;
   uint64_t const quantum = frame->grid.row_quantum;
   uint64_t const quanta = SLICE_BYTES / r->call->row_bytes / quantum;
   return szg_min_u64((row / quantum + (quanta ? quanta : 1)) * quantum, frame->end_row);
 }
 
-static bool has_slices(const restoration *r, const szg_frame_input_cuda *frame) {
+static bool has_slices(const restoration *r, const szg_read_frame_cuda *frame) {
   return end_of_slice(r, frame, frame->first_row) < frame->end_row;
 }
 
-static frame_way way_of(const restoration *r, const szg_frame_input_cuda *frame, uint64_t offset) {
+static frame_way way_of(const restoration *r, const szg_read_frame_cuda *frame, uint64_t offset) {
   const szg_decompress_call_cuda *const call = r->call;
   frame_way way = {};
   if (!r->sends_frames) return way;
@@ -62,7 +62,8 @@ static frame_way way_of(const restoration *r, const szg_frame_input_cuda *frame,
   way.frame_bytes = szg_header_frame_bytes(call->opened->bytes, frame->header.index);
   way.words_begin = way.words_end = way.sent_end = way.frame_bytes;
   const szg_device_section *const words = &frame->sections[SZG_SECTION_BITSTREAM];
-  if (frame->header.kind != SZG_FRAME_TILE || !has_slices(r, frame) || !words->bytes) return way;
+  bool const may_be_late = szg_frame_kinds_cuda[frame->kind].takes_words_late;
+  if (!may_be_late || !has_slices(r, frame) || !words->bytes) return way;
   way.words_begin = way.sent_end = (uint64_t)(words->bytes - way.to);
   way.words_end = way.words_begin + words->byte_count;
   way.sizes = way.from + (frame->sections[SZG_SECTION_TILE_SIZES].bytes - way.to);
@@ -119,19 +120,19 @@ static szgpu_status note_restored(restoration *r, uint64_t row_count) {
 
 /* ---- frames ---- */
 
-static szgpu_status restore_rows(restoration *r, const szg_frame_work_cuda *work, frame_way *way) {
-  const szg_frame_input_cuda *const frame = work->frame;
+static szgpu_status restore_rows(restoration *r, const szg_read_job_cuda *job, frame_way *way) {
+  const szg_read_frame_cuda *const frame = job->frame;
   const szg_grid *const grid = &frame->grid;
   uint64_t const row_tiles = grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
   uint64_t row = frame->first_row;
   while (row < frame->end_row) {
     uint64_t const end = end_of_slice(r, frame, row);
-    szg_frame_rows_cuda const rows = {
-        row, end, (uint8_t *)frame->values + (row - frame->first_row) * r->call->row_bytes};
+    uint8_t *const values =
+        (uint8_t *)frame->values + (row - frame->first_row) * r->call->row_bytes;
     if (goes_by_slices(way))
-      SZG_TRY(send_words(work->device, way, szg_div_up(end, grid->row_quantum) * row_tiles,
+      SZG_TRY(send_words(job->device, way, szg_div_up(end, grid->row_quantum) * row_tiles,
                          grid->tile_count));
-    SZG_TRY(szg_frame_restore_cuda(work, &rows));
+    SZG_TRY(szg_frame_restore_cuda(job, row, end, values));
     SZG_TRY(note_restored(r, end - row));
     row = end;
   }
@@ -139,7 +140,7 @@ static szgpu_status restore_rows(restoration *r, const szg_frame_work_cuda *work
 }
 
 /* offset: of the frame in the archive. */
-static szgpu_status restore_frame(restoration *r, const szg_frame_input_cuda *frame,
+static szgpu_status restore_frame(restoration *r, const szg_read_frame_cuda *frame,
                                   uint64_t offset) {
   szgpu_ctx *const ctx = r->call->ctx;
   szg_device *const device = &ctx->device;
@@ -147,15 +148,15 @@ static szgpu_status restore_frame(restoration *r, const szg_frame_input_cuda *fr
   bool const is_whole = !goes_by_slices(&way);
   SZG_TRY(send_around_words(device, &way));
   if (is_whole) SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
-  szg_frame_work_cuda work;
-  SZG_TRY(szg_frame_open_cuda(ctx, &r->call->opened->header, r->plan, frame, &work));
-  if (is_whole) SZG_TRY(szg_frame_verify_cuda(&work)); /* launched while the codebook is read */
-  SZG_TRY(szg_frame_prepare_cuda(&work));
-  SZG_TRY(restore_rows(r, &work, &way));
+  szg_read_job_cuda job;
+  SZG_TRY(szg_frame_open_cuda(ctx, &r->call->opened->header, &r->plan->frames, frame, &job));
+  if (is_whole) SZG_TRY(szg_frame_verify_cuda(&job)); /* launched while the codebook is read */
+  SZG_TRY(szg_frame_prepare_cuda(&job));
+  SZG_TRY(restore_rows(r, &job, &way));
   if (is_whole) return SZGPU_OK;
   SZG_TRY(send_words(device, &way, frame->grid.tile_count, frame->grid.tile_count));
   SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
-  return szg_frame_verify_cuda(&work);
+  return szg_frame_verify_cuda(&job);
 }
 
 /* What the kernels found, in words. */
@@ -213,7 +214,7 @@ szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
   SZG_TRY(send_frames(&r));
   uint64_t offset = call->first_byte;
   for (uint64_t i = 0; i < szg_call_frames(call); i++) {
-    const szg_frame_input_cuda *const frame = &call->frames[i];
+    const szg_read_frame_cuda *const frame = &call->frames[i];
     SZG_TRY(restore_frame(&r, frame, offset));
     offset += szg_header_frame_bytes(call->opened->bytes, call->first_frame + i);
     uint64_t const wanted = (frame->end_row - frame->first_row) * call->opened->grid.row_values;

@@ -8,10 +8,12 @@
  * one, so that the link is never idle. Least, greatest and fill values seen do not mind the order
  * in which values come.
  */
+#include "pipeline/upload.h"
+
 #include <math.h>
 
 #include "core/bytes.h"
-#include "pipeline/compress_cuda.h"
+#include "core/tiles.h"
 
 enum { SLICE_BYTES = 1 << 25 }; /* half a millisecond on the link; a wait of the host: 20 us */
 

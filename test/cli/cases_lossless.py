@@ -183,12 +183,12 @@ class LinearLayout(CliTest):
                          r"  bound    lossless: every bit comes back\n"
                          r"  format   version 4, linear layout, 1 frame of 4000 rows\n"
                          r"  decoders auto serial table gap-array chunked self-sync all-offsets "
-                         r"hierarchical\n  frame 0: rows 0:4000, linear cs, [0-9]+ bytes\n"
+                         r"hierarchical\n  frame 0: rows 0:4000, top plane cs, [0-9]+ bytes\n"
                          r"    codebook +stored +[0-9]+ of +[0-9]+ bytes at [0-9]+\n")
         told = self.succeed_json("-l", "a.bf16.szg")
         self.assertEqual((told["has_gaps"], told["format_version"]), (True, 4))
         frame = told["frame_list"][0]
-        self.assertEqual((frame["kind"], frame["planes"], frame["axes"]), ("linear", "cs", ""))
+        self.assertEqual((frame["kind"], frame["planes"], frame["axes"]), ("top plane", "cs", ""))
         self.assertEqual([section["name"] for section in frame["sections"]],
                          ["codebook", "tile sizes", "bitstream", "gap array", "sequence codes",
                           "raw values"])

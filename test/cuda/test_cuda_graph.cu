@@ -8,10 +8,11 @@
 
 #include <algorithm>
 
+#include "container/open.h"
 #include "cuda/cuda_test.cuh"
-#include "pipeline/compress_cuda.h"
-#include "pipeline/context.h"
-#include "pipeline/decompress_cuda.h"
+#include "frames/kinds_cuda.h"
+#include "frames/open.h"
+#include "pipeline/pipeline.h"
 
 using cuda_test::DeviceArray;
 using cuda_test::random_unit;
@@ -132,7 +133,8 @@ struct Compression {
   szg_grid grid = grid_of_field();
   szg_bound_plan bound;
   szg_header header;
-  szg_frame_header frame_header = {};
+  szg_write_request request;
+  szg_frame_layout_cuda layout = {}; /* its header: the frame's, without sizes */
   DeviceArray<float> field{grid.value_count};
   DeviceArray<uint8_t> archive{8 * grid.value_count};
   DeviceArray<szg_tile_found> found{1};
@@ -144,8 +146,8 @@ struct Compression {
                                2 * SZG_SECTION_KIND_COUNT};
   DeviceArray<uint32_t> ticket{1};
   szg_tile_found *told = nullptr; /* pinned */
-  szg_compress_plan_cuda plan = {};
-  szg_frame_job_cuda job = {};
+  szg_write_plan_cuda plan = {};
+  szg_write_job_cuda job = {};
 
   /* The bound is this field's. */
   explicit Compression(const Values &values) {
@@ -155,20 +157,23 @@ struct Compression {
     szg_value_source const source =
         szg_value_source_cpu(&threads, SZGPU_F32, values.data(), values.size());
     MUST(szg_call_bound(&params, &source, &bound));
-    header = szg_call_header(&params, &kShape, &grid, grid.row_extent, &bound);
+    header = szg_call_header(&params, &kShape, &grid, &bound);
+    request = szg_call_request(cpu, &params, SZGPU_F32, &grid);
+    szg_frame_header &frame_header = layout.header;
     frame_header.kind = SZG_FRAME_TILE;
     frame_header.value_count = grid.value_count;
     for (uint32_t kind : {SZG_SECTION_CODEBOOK, SZG_SECTION_TILE_SIZES, SZG_SECTION_BITSTREAM,
                           SZG_SECTION_EXACT_COUNTS, SZG_SECTION_EXACT_MASK,
                           SZG_SECTION_EXACT_VALUES, SZG_SECTION_FILL_COUNTS, SZG_SECTION_FILL_MASK})
-      szg_header_add_cuda(&frame_header, kind, 0);
+      szg_layout_add_cuda(&layout, kind, 0);
     MUST(cudaMallocHost(&told, sizeof *told));
-    plan.tile_found = found.data();
-    plan.tile_found_back = told;
+    plan.tile.found = found.data();
+    plan.tile.found_back = told;
     plan.leaves = leaves.data();
     plan.ticket = ticket.data();
     job.ctx = &ctx;
-    job.dtype = SZGPU_F32;
+    job.request = &request;
+    job.raw_bytes = 4 * grid.value_count;
     job.bound = &bound;
     job.grid = grid;
     job.plan = &plan;
@@ -192,7 +197,7 @@ struct Compression {
   void put() {
     uint64_t const first_section = job.first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
     uint32_t const lattice_bits =
-        szg_lattice_bits(job.quantizer.arithmetic, frame_header.has_16_bits);
+        szg_lattice_bits(job.quantizer.arithmetic, layout.header.has_16_bits);
     uint32_t *const axes = &found.data()->choice.axes;
     clear(found), clear(choice_work), clear(book_work), clear(tile_work), clear(ticket);
     MUST(szg_choose_cuda(&job.quantizer, &grid, field.data(), SZG_COST_RADIUS, choice_work.data(),
@@ -203,7 +208,7 @@ struct Compression {
                                 &found.data()->book, archive.data() + first_section,
                                 archive.bytes() - first_section, tile_marks.data(),
                                 tile_work.data(), &found.data()->result, stream));
-    MUST(szg_tile_archive_complete_cuda(&job, &frame_header));
+    MUST(szg_tile_archive_complete_cuda(&job, &layout.header));
   }
 };
 
@@ -240,7 +245,7 @@ void compressions_are_replayed_on_other_fields() {
 struct Restoration {
   szgpu_ctx ctx;
   szg_opened opened;
-  szg_frame_input_cuda frame = {};
+  szg_read_frame_cuda frame = {};
   DeviceArray<uint8_t> archive;
   DeviceArray<float> field{grid_of_field().value_count};
   DeviceArray<szg_verdict> verdict{1};
@@ -248,7 +253,7 @@ struct Restoration {
   DeviceArray<szg_tile_decoder> decoder{1};
   DeviceArray<uint64_t> first_words{grid_of_field().tile_count + 1};
   DeviceArray<uint32_t> counters{1};
-  szg_decompress_plan_cuda plan = {};
+  szg_read_plan_cuda plan = {};
 
   /* Sizes and checksums are this archive's. */
   explicit Restoration(const Bytes &bytes)
@@ -256,30 +261,30 @@ struct Restoration {
     open_device(&ctx);
     MUST(szg_open(bytes.data(), bytes.size(), &opened));
     uint64_t const offset = szg_frame_offset(&opened, 0);
-    MUST(szg_open_frame(&opened, 0, offset, &frame.header));
+    MUST(szg_frame_open(&opened, 0, bytes.data() + offset, bytes.size() - offset, &frame.header,
+                        nullptr));
+    frame.kind = szg_kind_of(&opened.header, &frame.header);
     frame.grid = opened.grid;
     frame.end_row = opened.grid.row_extent;
     frame.values = field.data();
     frame.verdict = verdict.data();
-    szg_frame_place_cuda(&frame, archive.data() + offset);
-    plan.verdicts = verdict.data();
+    szg_read_frame_place_cuda(&frame, archive.data() + offset);
     plan.leaves = leaves.data();
-    plan.tile_decoder = decoder.data();
-    plan.first_words = first_words.data();
-    plan.counters = counters.data();
+    plan.tile.decoder = decoder.data();
+    plan.tile.first_words = first_words.data();
+    plan.tile.counters = counters.data();
   }
   ~Restoration() { szg_device_close(&ctx.device); }
 
   /* The checksums beside it, as in a call. */
   void put() {
-    szg_frame_work_cuda work;
-    szg_frame_rows_cuda const rows = {0, frame.end_row, frame.values};
+    szg_read_job_cuda job;
     MUST(szg_device_set(&ctx.device, verdict.data(), 0, verdict.bytes()));
     MUST(szg_device_fork(&ctx.device, SZG_SIDE_CHECKS));
-    MUST(szg_frame_open_cuda(&ctx, &opened.header, &plan, &frame, &work));
-    MUST(szg_frame_verify_cuda(&work));
-    MUST(szg_frame_prepare_cuda(&work));
-    MUST(szg_frame_restore_cuda(&work, &rows));
+    MUST(szg_frame_open_cuda(&ctx, &opened.header, &plan, &frame, &job));
+    MUST(szg_frame_verify_cuda(&job));
+    MUST(szg_frame_prepare_cuda(&job));
+    MUST(szg_frame_restore_cuda(&job, 0, frame.end_row, frame.values));
     MUST(szg_device_join(&ctx.device, SZG_SIDE_CHECKS));
   }
 };

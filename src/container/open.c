@@ -1,0 +1,33 @@
+/* open.c - an archive's header, checked against the shape that it states.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "container/open.h"
+
+#include "core/bytes.h"
+
+szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_opened *opened) {
+  *opened = (szg_opened){.bytes = archive, .available_bytes = available_bytes};
+  szg_header *const header = &opened->header;
+  SZG_TRY(szg_header_read(opened->bytes, available_bytes, header));
+  szg_grid *const grid = &opened->grid;
+  SZG_REQUIRE(szg_grid_of_shape(&header->shape, grid) == SZGPU_OK, SZGPU_BAD_DATA);
+  uint64_t const rows = header->frame_rows;
+  SZG_REQUIRE(rows > 0 && rows <= grid->row_extent, SZGPU_BAD_DATA);
+  SZG_REQUIRE(rows == grid->row_extent || rows % grid->row_quantum == 0, SZGPU_BAD_DATA);
+  SZG_REQUIRE(header->frame_count == szg_div_up(grid->row_extent, rows), SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame) {
+  uint64_t offset = 0;
+  bool const fits = szg_header_bytes(opened->header.frame_count, &offset);
+  assert(fits);
+  (void)fits;
+  for (uint64_t i = 0; i < frame; i++) offset += szg_header_frame_bytes(opened->bytes, i);
+  return offset;
+}
+
+uint64_t szg_frame_row_count(const szg_opened *opened, uint64_t frame) {
+  uint64_t const rows = opened->header.frame_rows;
+  return szg_min_u64(rows, opened->grid.row_extent - frame * rows);
+}

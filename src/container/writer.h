@@ -1,0 +1,47 @@
+/* writer.h - a frame's sections, one after the other into the archive.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_WRITER_H
+#define SZG_WRITER_H
+
+#include "container/container.h"
+#include "core/context.h"
+
+SZG_C_BEGIN
+
+typedef struct szg_writer {
+  szgpu_ctx *ctx;
+  int zstd_level;
+  uint8_t *archive;
+  uint64_t capacity;
+  uint64_t used_bytes; /* of the archive */
+  uint64_t frame_start;
+  szg_frame_header *frame; /* its section table grows */
+  uint32_t announced_sections;
+} szg_writer;
+
+/* Leaves room for the header of an archive of frame_count frames. SZGPU_CAPACITY: there is none. */
+szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_count, void *archive,
+                             uint64_t capacity, szg_writer *writer) SZG_CHECKED;
+
+/* SZGPU_CAPACITY: the archive has no room for `bytes` more. */
+szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) SZG_CHECKED;
+
+/* Leaves room for the header of a frame that will have section_count sections. */
+szgpu_status szg_writer_begin_frame(szg_writer *writer, szg_frame_header *frame,
+                                    uint32_t section_count) SZG_CHECKED;
+
+/* Where the next section's bytes go: raw_bytes of room, to be filled before it is ended. */
+szgpu_status szg_writer_begin_section(szg_writer *writer, uint64_t raw_bytes,
+                                      uint8_t **bytes) SZG_CHECKED;
+
+/* Sends the section through zstd where that pays, pads it and enters it in the table. */
+szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind,
+                                    uint64_t raw_bytes) SZG_CHECKED;
+
+/* Writes the frame's header. Exactly the announced sections must have been written. */
+void szg_writer_end_frame(const szg_writer *writer, uint64_t *frame_bytes);
+
+SZG_C_END
+
+#endif

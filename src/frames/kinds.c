@@ -1,0 +1,174 @@
+/* kinds.c - the table of the kinds of frame, and the calls that go through it on the CPU.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/kinds.h"
+
+#include "frames/constant.h"
+#include "frames/raw.h"
+#include "frames/top_plane.h"
+
+const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
+    [SZG_KIND_CONSTANT] =
+        {
+            .name = "constant",
+            .header_kind = SZG_FRAME_CONSTANT,
+            .may_occur = szg_constant_frame_may_occur,
+            .is_sound = szg_constant_frame_is_sound,
+            .rules = szg_outlier_rules,
+            .serves = szg_constant_frame_serves,
+            .suits = szg_constant_frame_suits,
+            .write = szg_constant_frame_write,
+            .open = szg_constant_frame_open,
+            .restore = szg_constant_frame_restore,
+        },
+    [SZG_KIND_LINEAR] =
+        {
+            .name = "linear",
+            .header_kind = SZG_FRAME_LINEAR,
+            .may_occur = szg_linear_frame_may_occur,
+            .is_sound = szg_linear_frame_is_sound,
+            .rules = szg_linear_frame_rules,
+            .serves = szg_linear_frame_serves,
+            .suits = szg_linear_frame_suits,
+            .carve_write = szg_linear_frame_carve_write,
+            .write = szg_linear_frame_write,
+            .carve_read = szg_linear_frame_carve_read,
+            .open = szg_linear_frame_open,
+            .restore = szg_linear_frame_restore,
+        },
+    [SZG_KIND_TILE] =
+        {
+            .name = "tile",
+            .header_kind = SZG_FRAME_TILE,
+            .may_occur = szg_tile_frame_may_occur,
+            .is_sound = szg_tile_frame_is_sound,
+            .rules = szg_tile_frame_rules,
+            .describe = szg_tile_frame_describe,
+            .serves = szg_tile_frame_serves,
+            .suits = szg_tile_frame_suits,
+            .carve_write = szg_tile_frame_carve_write,
+            .write = szg_tile_frame_write,
+            .carve_read = szg_tile_frame_carve_read,
+            .open = szg_tile_frame_open,
+            .restore = szg_tile_frame_restore,
+        },
+    [SZG_KIND_TOP_PLANE] =
+        {
+            .name = "top plane",
+            .header_kind = SZG_FRAME_LINEAR,
+            .may_occur = szg_top_plane_frame_may_occur,
+            .is_sound = szg_top_plane_frame_is_sound,
+            .rules = szg_top_plane_frame_rules,
+            .describe = szg_top_plane_frame_describe,
+            .serves = szg_top_plane_frame_serves,
+            .carve_write = szg_top_plane_frame_carve_write,
+            .write = szg_top_plane_frame_write,
+            .carve_read = szg_top_plane_frame_carve_read,
+            .open = szg_top_plane_frame_open,
+            .restore = szg_top_plane_frame_restore,
+        },
+    [SZG_KIND_PLANES] =
+        {
+            .name = "planes",
+            .header_kind = SZG_FRAME_PLANES,
+            .may_occur = szg_planes_frame_may_occur,
+            .is_sound = szg_planes_frame_is_sound,
+            .rules = szg_planes_frame_rules,
+            .describe = szg_planes_frame_describe,
+            .serves = szg_planes_frame_serves,
+            .carve_write = szg_planes_frame_carve_write,
+            .write = szg_planes_frame_write,
+            .carve_read = szg_planes_frame_carve_read,
+            .open = szg_planes_frame_open,
+            .restore = szg_planes_frame_restore,
+        },
+    [SZG_KIND_RAW] =
+        {
+            .name = "raw",
+            .header_kind = SZG_FRAME_RAW,
+            .may_occur = szg_raw_frame_may_occur,
+            .is_sound = szg_raw_frame_is_sound,
+            .rules = szg_raw_frame_rules,
+            .serves = szg_raw_frame_serves,
+            .write = szg_raw_frame_write,
+            .restore = szg_raw_frame_restore,
+        },
+};
+
+uint32_t szg_kind_of(const szg_header *archive, const szg_frame_header *frame) {
+  uint32_t kind = 0;
+  for (; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind *const row = &szg_frame_kinds[kind];
+    if (row->header_kind == frame->kind && row->may_occur(archive)) break;
+  }
+  return kind;
+}
+
+/* ---- compression ---- */
+
+bool szg_kind_is_tried(uint32_t kind, const szg_write_request *request,
+                       const szg_bound_plan *bound) {
+  const szg_frame_kind *const row = &szg_frame_kinds[kind];
+  return row->serves(request) && (!row->suits || row->suits(bound));
+}
+
+void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request,
+                          szg_write_plan *plan) {
+  if (!request->is_lossless) szg_outliers_carve_write(arena, request, &plan->outliers);
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind *const row = &szg_frame_kinds[kind];
+    if (row->carve_write && row->serves(request)) row->carve_write(arena, request, plan);
+  }
+}
+
+/* The kinds in their order, until one has written the frame: raw frames always do. */
+static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
+                                   szg_frame_header *frame) {
+  bool is_written = false;
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
+    if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
+    SZG_TRY(szg_frame_kinds[kind].write(job, writer, frame, &is_written));
+    if (!is_written && job->bound) szg_outliers_release(job); /* the next kind finds its own */
+  }
+  assert(is_written);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_writer *writer,
+                             szg_header *archive, uint64_t *frame_bytes) {
+  szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
+  job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
+  job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->dtype);
+  job->sure_bytes = 0;
+  if (job->bound) szg_outliers_reset(job);
+  szgpu_status const status = write_by_kinds(job, writer, &frame);
+  if (job->bound) szg_outliers_release(job);
+  SZG_TRY(status);
+  szg_writer_end_frame(writer, frame_bytes);
+  szg_header_note_frame(archive, &frame);
+  return SZGPU_OK;
+}
+
+/* ---- decompression ---- */
+
+void szg_read_plan_carve(szg_arena *arena, const szg_read_request *request, szg_read_plan *plan) {
+  uint64_t const thread_count = (uint64_t)request->thread_count;
+  plan->tiles = szg_arena_take(arena, thread_count, sizeof *plan->tiles);
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind *const row = &szg_frame_kinds[kind];
+    if (row->carve_read && row->may_occur(request->header)) row->carve_read(arena, request, plan);
+  }
+}
+
+szgpu_status szg_frame_restore(szg_read_job *job, uint64_t first_row, uint64_t row_count) {
+  const szg_grid *const grid = &job->grid;
+  uint64_t const row_tiles = /* tiles in one row of tiles of the slowest axis */
+      grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
+  const szg_frame_kind *const row = &szg_frame_kinds[szg_kind_of(job->header, &job->reader.frame)];
+  job->first_value = first_row * grid->row_values;
+  job->value_count = row_count * grid->row_values;
+  job->first_tile = first_row / grid->row_quantum * row_tiles;
+  job->end_tile = szg_div_up(first_row + row_count, grid->row_quantum) * row_tiles;
+  if (row->open) SZG_TRY(row->open(job));
+  return row->restore(job);
+}

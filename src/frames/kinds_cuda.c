@@ -1,0 +1,244 @@
+/* kinds_cuda.c - the steps of each kind of frame on the GPU; the twin of kinds.c.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/kinds_cuda.h"
+
+#include "frames/constant.h"
+#include "frames/raw.h"
+
+const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
+    [SZG_KIND_CONSTANT] =
+        {
+            .write = szg_constant_frame_write_cuda,
+            .size_read = szg_constant_frame_size_read_cuda,
+            .prepare = szg_constant_frame_prepare_cuda,
+            .restore = szg_constant_frame_restore_cuda,
+        },
+    [SZG_KIND_LINEAR] =
+        {
+            .carve_zeroed = szg_linear_frame_carve_zeroed_cuda,
+            .carve_write = szg_linear_frame_carve_write_cuda,
+            .carve_write_pinned = szg_linear_frame_carve_write_pinned,
+            .write = szg_linear_frame_write_cuda,
+            .size_read = szg_linear_frame_size_read_cuda,
+            .carve_read = szg_stream_carve_read_cuda,
+            .carve_read_pinned = szg_stream_carve_read_pinned,
+            .open = szg_stream_open_cuda,
+            .prepare = szg_linear_frame_prepare_cuda,
+            .restore = szg_linear_frame_restore_cuda,
+        },
+    [SZG_KIND_TILE] =
+        {
+            .carve_zeroed = szg_tile_frame_carve_zeroed_cuda,
+            .carve_write_pinned = szg_tile_frame_carve_write_pinned,
+            .write = szg_tile_frame_write_cuda,
+            .size_read = szg_tile_frame_size_read_cuda,
+            .size_reserve = szg_tile_frame_size_reserve_cuda,
+            .carve_read = szg_tile_frame_carve_read_cuda,
+            .open = szg_tile_frame_open_cuda,
+            .prepare = szg_tile_frame_prepare_cuda,
+            .restore = szg_tile_frame_restore_cuda,
+            .takes_words_late = true,
+        },
+    [SZG_KIND_TOP_PLANE] =
+        {
+            .carve_zeroed = szg_top_plane_frame_carve_zeroed_cuda,
+            .carve_write = szg_top_plane_frame_carve_write_cuda,
+            .carve_write_pinned = szg_top_plane_frame_carve_write_pinned,
+            .write = szg_top_plane_frame_write_cuda,
+            .size_read = szg_top_plane_frame_size_read_cuda,
+            .carve_read = szg_stream_carve_read_cuda,
+            .carve_read_pinned = szg_stream_carve_read_pinned,
+            .open = szg_stream_open_cuda,
+            .prepare = szg_top_plane_frame_prepare_cuda,
+            .restore = szg_top_plane_frame_restore_cuda,
+        },
+    [SZG_KIND_PLANES] =
+        {
+            .carve_write = szg_planes_frame_carve_write_cuda,
+            .carve_write_pinned = szg_planes_frame_carve_write_pinned,
+            .write = szg_planes_frame_write_cuda,
+            .size_read = szg_planes_frame_size_read_cuda,
+            .carve_read = szg_planes_frame_carve_read_cuda,
+            .open = szg_planes_frame_open_cuda,
+            .restore = szg_planes_frame_restore_cuda,
+        },
+    [SZG_KIND_RAW] =
+        {
+            .write = szg_raw_frame_write_cuda,
+            .restore = szg_raw_frame_restore_cuda,
+        },
+};
+
+/* ---- compression ---- */
+
+/* All memory that must be zero lies in one piece. choice_work comes last in it: only its first
+ * bytes must be zero. */
+static szgpu_status carve_zeroed(szg_arena *arena, const szg_write_request *request,
+                                 szg_write_plan_cuda *plan) {
+  uint64_t const first_byte = arena->used_bytes;
+  plan->ticket = szg_arena_take(arena, 1, sizeof *plan->ticket);
+  plan->zeroed = (uint8_t *)plan->ticket;
+  if (!request->is_lossless) plan->range_work = szg_arena_take(arena, SZG_RANGE_WORK_BYTES, 1);
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
+    if (row->carve_zeroed && szg_frame_kinds[kind].serves(request))
+      SZG_TRY(row->carve_zeroed(arena, request, plan));
+  }
+  plan->zeroed_bytes = arena->used_bytes - first_byte;
+  if (request->is_lossless) return SZGPU_OK;
+  plan->zeroed_bytes += szg_choice_zeroed_bytes_cuda();
+  plan->choice_work = szg_arena_take(arena, szg_choice_work_bytes_cuda(), 1);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request *request,
+                                       szg_write_plan_cuda *plan) {
+  uint64_t const frame_bytes = request->frame_grid.value_count * szg_dtype_bytes(request->dtype);
+  uint64_t const most_leaves = szg_checksum_leaf_count(frame_bytes) + 2 * SZG_SECTION_KIND_COUNT;
+  SZG_TRY(carve_zeroed(arena, request, plan));
+  if (!request->is_lossless)
+    SZG_TRY(szg_outliers_carve_write_cuda(arena, request, &plan->outliers));
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
+    if (row->carve_write && szg_frame_kinds[kind].serves(request))
+      SZG_TRY(row->carve_write(arena, request, plan));
+  }
+  plan->leaves = szg_arena_take(arena, most_leaves, sizeof *plan->leaves);
+  return SZGPU_OK;
+}
+
+void szg_write_plan_carve_pinned(szg_arena *arena, const szg_write_request *request,
+                                 szg_write_plan_cuda *plan) {
+  plan->frame_headers = szg_arena_take(arena, request->frame_count, SZG_MOST_FRAME_HEADER_BYTES);
+  if (!request->is_lossless) szg_outliers_carve_write_pinned(arena, &plan->outliers);
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
+    if (row->carve_write_pinned && szg_frame_kinds[kind].serves(request))
+      row->carve_write_pinned(arena, request, plan);
+  }
+}
+
+szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
+                                  uint64_t *frame_bytes) {
+  szg_frame_layout_cuda layout = {
+      .header = {.index = job->index, .value_count = job->grid.value_count}};
+  bool is_written = false;
+  job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->dtype);
+  if (job->bound) job->quantizer = job->bound->quantizer;
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++)
+    if (szg_kind_is_tried(kind, job->request, job->bound))
+      SZG_TRY(szg_frame_kinds_cuda[kind].write(job, &layout, &is_written));
+  assert(is_written); /* raw frames always are */
+  szg_header_note_frame(archive, &layout.header);
+  *frame_bytes = layout.frame_bytes;
+  return SZGPU_OK;
+}
+
+/* ---- decompression ---- */
+
+void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes) {
+  const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[frame->kind];
+  uint64_t leaves = 0;
+  for (uint32_t s = 0; s < frame->header.section_count; s++)
+    leaves += szg_checksum_leaf_count(
+        szg_align_up(frame->header.sections[s].stored_bytes, SZG_ALIGNMENT));
+  szg_at_least(&sizes->leaves, leaves);
+  if (row->size_read) row->size_read(frame, sizes);
+}
+
+bool szg_read_sizes_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes) {
+  uint64_t const frame_bytes = request->frame_grid.value_count * szg_dtype_bytes(request->dtype);
+  bool is_known = false;
+  sizes->leaves = szg_checksum_leaf_count(frame_bytes) + 2 * SZG_SECTION_KIND_COUNT;
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
+    if (!row->size_reserve || !szg_frame_kinds[kind].serves(request)) continue;
+    row->size_reserve(request, sizes);
+    is_known = true;
+  }
+  return is_known;
+}
+
+szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                                      szg_read_plan_cuda *plan) {
+  plan->bit_count = szg_arena_take(arena, 1, sizeof *plan->bit_count);
+  plan->leaves = szg_arena_take(arena, sizes->leaves, sizeof *plan->leaves);
+  if (sizes->placed_tiles)
+    SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
+    if (row->carve_read && szg_frame_kinds[kind].may_occur(sizes->header))
+      SZG_TRY(row->carve_read(arena, sizes, plan));
+  }
+  return SZGPU_OK;
+}
+
+void szg_read_plan_carve_pinned(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                                szg_read_plan_cuda *plan) {
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
+    if (row->carve_read_pinned && szg_frame_kinds[kind].may_occur(sizes->header))
+      row->carve_read_pinned(arena, sizes, plan);
+  }
+}
+
+void szg_read_frame_place_cuda(szg_read_frame_cuda *frame, const uint8_t *bytes) {
+  bytes += szg_frame_header_bytes(frame->header.section_count);
+  for (uint32_t i = 0; i < frame->header.section_count; i++) {
+    const szg_section *const section = &frame->header.sections[i];
+    frame->sections[section->kind] =
+        (szg_device_section){section->raw_bytes ? bytes : NULL, section->raw_bytes};
+    bytes += szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
+  }
+}
+
+szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
+                                 const szg_read_plan_cuda *plan, const szg_read_frame_cuda *frame,
+                                 szg_read_job_cuda *job) {
+  const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[frame->kind];
+  *job = (szg_read_job_cuda){
+      .device = &ctx->device,
+      .header = header,
+      .plan = plan,
+      .frame = frame,
+      .counts = {szg_counts_of_cuda(frame, SZG_SECTION_TILE_SIZES),
+                 szg_counts_of_cuda(frame, SZG_SECTION_ESCAPE_COUNTS),
+                 szg_counts_of_cuda(frame, SZG_SECTION_EXACT_COUNTS),
+                 szg_counts_of_cuda(frame, SZG_SECTION_FILL_COUNTS)},
+      .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
+                                      header->has_fill, header->fill_bits),
+      .width = (unsigned)szg_dtype_bytes(header->shape.dtype),
+  };
+  return row->open ? row->open(job) : SZGPU_OK;
+}
+
+szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job) {
+  const szg_frame_header *const header = &job->frame->header;
+  szg_checksum_ranges ranges = {.count = header->section_count};
+  for (uint32_t i = 0; i < header->section_count; i++) {
+    ranges.kinds[i] = header->sections[i].kind;
+    ranges.bytes[i] = job->frame->sections[header->sections[i].kind].bytes;
+    ranges.byte_counts[i] = szg_align_up(header->sections[i].stored_bytes, SZG_ALIGNMENT);
+    ranges.expected[i] = header->sections[i].checksum;
+  }
+  SZG_TRY(szg_checksum_verify_cuda(&ranges, job->plan->leaves, job->frame->verdict,
+                                   szg_device_beside(job->device, SZG_SIDE_CHECKS)));
+  return szg_device_mark(job->device, "checksums");
+}
+
+szgpu_status szg_frame_prepare_cuda(const szg_read_job_cuda *job) {
+  const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[job->frame->kind];
+  return row->prepare ? row->prepare(job) : SZGPU_OK;
+}
+
+szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first_row,
+                                    uint64_t end_row, void *values) {
+  uint64_t const row_values = job->frame->grid.row_values;
+  szg_frame_rows_cuda const rows = {.first_row = first_row,
+                                    .end_row = end_row,
+                                    .first_value = first_row * row_values,
+                                    .value_count = (end_row - first_row) * row_values,
+                                    .values = values};
+  return szg_frame_kinds_cuda[job->frame->kind].restore(job, &rows);
+}

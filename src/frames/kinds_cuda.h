@@ -1,0 +1,95 @@
+/* kinds_cuda.h - the steps of each kind of frame on the GPU; the twin of kinds.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_KINDS_CUDA_H
+#define SZG_KINDS_CUDA_H
+
+#include "frames/kinds.h"
+#include "frames/read_cuda.h"
+#include "frames/write_cuda.h"
+
+SZG_C_BEGIN
+
+/* A kind's steps. Its other properties are in szg_frame_kinds. A step that is NULL has nothing to
+ * do. Carving runs twice, first on an arena that only measures. */
+typedef struct szg_frame_kind_cuda {
+  /* ---- compression ---- */
+
+  /* Takes device memory that must be zero when work on a frame begins; other device memory; pinned
+   * memory. */
+  szgpu_status (*carve_zeroed)(szg_arena *arena, const szg_write_request *request,
+                               szg_write_plan_cuda *plan);
+  szgpu_status (*carve_write)(szg_arena *arena, const szg_write_request *request,
+                              szg_write_plan_cuda *plan);
+  void (*carve_write_pinned)(szg_arena *arena, const szg_write_request *request,
+                             szg_write_plan_cuda *plan);
+  /* Writes the frame and gives its size in layout->frame_bytes, or leaves *is_written false if the
+   * frame would be no smaller than its values. SZGPU_CAPACITY: it does not fit; nothing is written
+   * beyond the capacity. */
+  szgpu_status (*write)(szg_write_job_cuda *job, szg_frame_layout_cuda *layout, bool *is_written);
+
+  /* ---- decompression ---- */
+
+  /* States what reading the frame needs; and what reading frames may need that a compression of
+   * this sort writes, if szgpu_reserve is to take that. */
+  void (*size_read)(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
+  void (*size_reserve)(const szg_write_request *request, szg_read_sizes_cuda *sizes);
+  /* Takes device memory and pinned memory of these sizes. */
+  szgpu_status (*carve_read)(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                             szg_read_plan_cuda *plan);
+  void (*carve_read_pinned)(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                            szg_read_plan_cuda *plan);
+  /* Each puts kernels in the stream. First what the codebook says; */
+  szgpu_status (*open)(const szg_read_job_cuda *job);
+  /* then what all rows need; */
+  szgpu_status (*prepare)(const szg_read_job_cuda *job);
+  /* then rows to values, as often as need be. */
+  szgpu_status (*restore)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
+  /* Words of the bitstream may arrive on the device as late as the `restore` of the tiles that they
+   * are of. */
+  bool takes_words_late;
+} szg_frame_kind_cuda;
+
+extern const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT];
+
+/* Takes what a compression works on: device memory, pinned memory. */
+szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request *request,
+                                       szg_write_plan_cuda *plan) SZG_CHECKED;
+void szg_write_plan_carve_pinned(szg_arena *arena, const szg_write_request *request,
+                                 szg_write_plan_cuda *plan);
+
+/* Writes the frame, gives its size and notes in the archive's header what follows from its kind.
+ * SZGPU_CAPACITY: it does not fit; nothing is written beyond the capacity. */
+szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
+                                  uint64_t *frame_bytes) SZG_CHECKED;
+
+/* Adds what reading the frame needs. */
+void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
+/* What reading may need of what such a compression gives. False: szgpu_reserve does not take it. */
+bool szg_read_sizes_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes);
+
+/* Takes what a decompression works on: device memory, pinned memory. */
+szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                                      szg_read_plan_cuda *plan) SZG_CHECKED;
+void szg_read_plan_carve_pinned(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                                szg_read_plan_cuda *plan);
+
+/* Finds the sections of a frame that begins at `bytes`, in device memory. */
+void szg_read_frame_place_cuda(szg_read_frame_cuda *frame, const uint8_t *bytes);
+
+/* The steps of reading a frame, in their order: each puts kernels in the stream. */
+szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
+                                 const szg_read_plan_cuda *plan, const szg_read_frame_cuda *frame,
+                                 szg_read_job_cuda *job) SZG_CHECKED;
+/* Checksums, in SZG_SIDE_CHECKS: only the verdict waits for them. All of the frame must be on the
+ * device since the fork. */
+szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
+/* What all rows need. Waits for the stream if the frame's decoder does. */
+szgpu_status szg_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
+/* Rows first_row .. end_row - 1 of the frame to values. */
+szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first_row,
+                                    uint64_t end_row, void *values) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,48 @@
+/* layout.cu - where the sections of a frame go on the GPU, and what all kinds of frame end with.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/kernels.h"
+#include "frames/write_cuda.h"
+
+void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes) {
+  szg_section *const section = &layout->header.sections[layout->header.section_count++];
+  section->kind = kind;
+  section->codec = SZG_CODEC_STORED;
+  section->raw_bytes = section->stored_bytes = raw_bytes;
+}
+
+szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout) {
+  szg_frame_header *const header = &layout->header;
+  uint64_t offset = szg_frame_header_bytes(header->section_count);
+  layout->ranges.count = header->section_count;
+  for (uint32_t i = 0; i < header->section_count; i++) {
+    uint64_t const held_bytes = header->sections[i].stored_bytes;
+    uint8_t *const bytes = job->archive + job->first_byte + offset;
+    layout->at[header->sections[i].kind] = held_bytes ? bytes : NULL;
+    layout->held_bytes[i] = held_bytes;
+    layout->ranges.kinds[i] = header->sections[i].kind;
+    layout->ranges.bytes[i] = bytes;
+    layout->ranges.byte_counts[i] = szg_align_up(held_bytes, SZG_ALIGNMENT);
+    offset += layout->ranges.byte_counts[i];
+  }
+  layout->frame_bytes = offset;
+  if (offset <= job->capacity - job->first_byte) return SZGPU_OK;
+  return szg_fail(job->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",
+                  (unsigned long long)job->capacity);
+}
+
+szgpu_status szg_layout_finish_cuda(const szg_write_job_cuda *job,
+                                    const szg_frame_layout_cuda *layout) {
+  szg_device *const device = &job->ctx->device;
+  const szg_write_plan_cuda *const plan = job->plan;
+  uint8_t *const header_bytes = plan->frame_headers + job->index * SZG_MOST_FRAME_HEADER_BYTES;
+  uint8_t *const header_place = job->archive + job->first_byte;
+  szg_frame_header_write(&layout->header, header_bytes);
+  SZG_TRY(szg_device_copy(device, header_place, header_bytes,
+                          szg_frame_header_bytes(layout->header.section_count)));
+  if (!layout->is_padded)
+    SZG_TRY(szg_sections_pad_cuda(&layout->ranges, layout->held_bytes, device->stream));
+  SZG_TRY(szg_checksum_seal_cuda(&layout->ranges, plan->leaves, plan->ticket, header_place,
+                                 device->stream));
+  return szg_device_mark(device, "checksums");
+}

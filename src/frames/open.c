@@ -1,0 +1,82 @@
+/* open.c - a frame's header checked by the rules of its kind.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/open.h"
+
+#include "frames/kinds.h"
+
+static const szg_section_rule *find_rule(const szg_section_rules *rules, uint32_t kind) {
+  for (uint32_t i = 0; i < rules->count; i++)
+    if (rules->of[i].kind == kind) return &rules->of[i];
+  return NULL;
+}
+
+static bool keeps_rule(const szg_section *section, const szg_section_rule *rule) {
+  if (section->raw_bytes == 0 && section->codec != SZG_CODEC_STORED) return false;
+  return section->raw_bytes >= rule->least_bytes && section->raw_bytes <= rule->most_bytes &&
+         section->raw_bytes % rule->unit_bytes == 0;
+}
+
+static bool sections_keep_rules(const szg_frame_header *frame, const szg_section_rules *rules,
+                                szg_frame_fault *fault) {
+  for (uint32_t i = 0; i < frame->section_count; i++) {
+    const szg_section *const section = &frame->sections[i];
+    const szg_section_rule *const rule = find_rule(rules, section->kind);
+    *fault = (szg_frame_fault){rule ? "has a size that cannot be" : "should not be there",
+                               section->kind};
+    if (!rule || !keeps_rule(section, rule)) return false;
+  }
+  for (uint32_t i = 0; i < rules->count; i++) {
+    *fault = (szg_frame_fault){"is missing", rules->of[i].kind};
+    if (rules->of[i].is_required && !szg_has_section(frame, rules->of[i].kind)) return false;
+  }
+  return true;
+}
+
+static szgpu_status check_frame(const szg_opened *opened, uint64_t frame,
+                                const szg_frame_header *header, szg_frame_fault *fault) {
+  uint64_t const row_count = szg_frame_row_count(opened, frame);
+  szg_frame_facts const facts = {.archive = &opened->header,
+                                 .frame = header,
+                                 .grid = szg_grid_of_rows(&opened->grid, row_count),
+                                 .value_bytes = szg_dtype_bytes(opened->header.shape.dtype)};
+  SZG_REQUIRE(header->index == frame && header->value_count == facts.grid.value_count,
+              SZGPU_BAD_DATA);
+  uint32_t const kind = szg_kind_of(&opened->header, header);
+  SZG_REQUIRE(kind < SZG_KIND_COUNT && szg_frame_kinds[kind].is_sound(&facts), SZGPU_BAD_DATA);
+  szg_section_rules rules = {0};
+  szg_frame_kinds[kind].rules(&facts, &rules);
+  SZG_REQUIRE(sections_keep_rules(header, &rules, fault), SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_frame_open(const szg_opened *opened, uint64_t frame, const uint8_t *bytes,
+                            uint64_t available_bytes, szg_frame_header *header,
+                            szg_frame_fault *fault) {
+  szg_frame_fault unused;
+  if (!fault) fault = &unused;
+  *fault = (szg_frame_fault){0};
+  SZG_TRY(szg_frame_header_read(bytes, szg_header_frame_bytes(opened->bytes, frame),
+                                available_bytes, header));
+  return check_frame(opened, frame, header, fault);
+}
+
+szgpu_status szg_frame_fail(szgpu_ctx *ctx, szgpu_status status, uint64_t frame,
+                            const szg_frame_fault *fault) {
+  unsigned long long const number = frame;
+  if (!fault->problem) return szg_fail(ctx, status, "frame %llu has a bad header", number);
+  return szg_fail(ctx, status, "section '%s' of frame %llu %s",
+                  szg_section_name(fault->section_kind), number, fault->problem);
+}
+
+szgpu_status szg_frame_reader_open(szgpu_ctx *ctx, const szg_opened *opened, uint64_t frame,
+                                   uint64_t offset, szg_reader *reader) {
+  *reader = (szg_reader){.ctx = ctx, .opened = opened, .frame_offset = offset};
+  szg_frame_fault fault = {0};
+  szgpu_status const status =
+      offset < opened->available_bytes
+          ? szg_frame_open(opened, frame, opened->bytes + offset, opened->available_bytes - offset,
+                           &reader->frame, &fault)
+          : SZGPU_TRUNCATED;
+  return status == SZGPU_OK ? SZGPU_OK : szg_frame_fail(ctx, status, frame, &fault);
+}

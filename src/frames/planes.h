@@ -1,0 +1,111 @@
+/* planes.h - frames of kind "planes": every bit of the values, in byte planes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_PLANES_FRAME_H
+#define SZG_PLANES_FRAME_H
+
+#include "container/writer.h"
+#include "core/arena.h"
+#include "frames/rules.h"
+#include "lossless/planes.h"
+
+SZG_C_BEGIN
+
+/* ---- planes.c ---- */
+
+bool szg_planes_frame_may_occur(const szg_header *archive);
+bool szg_planes_frame_is_sound(const szg_frame_facts *facts);
+void szg_planes_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules);
+void szg_planes_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info);
+bool szg_planes_frame_serves(const szg_write_request *request);
+
+/* What a header says of a frame's planes; and the header of a frame with such planes. */
+szg_planes_layout szg_planes_layout_of(const szg_frame_header *frame);
+void szg_planes_frame_set_header(const szg_planes_layout *layout, szg_frame_header *frame);
+
+/* What the sections hold, in bytes, before any zstd; 0: there is no such section. */
+typedef struct szg_planes_sizes {
+  uint64_t books, tile_sizes, bitstream, stored;
+} szg_planes_sizes;
+szg_planes_sizes szg_planes_sizes_of(const szg_planes_layout *layout, uint64_t value_count,
+                                     uint64_t word_count);
+uint64_t szg_planes_sizes_sum(const szg_planes_sizes *sizes);
+
+/* ---- CPU: writing (planes_write.c) ---- */
+
+/* What planes frames work on. */
+typedef struct szg_planes_write_plan {
+  szg_planes_counts *counts; /* [threads] */
+  uint16_t *tile_sizes;      /* [tiles of the largest frame], of values of a byte or more */
+  uint64_t *part_words;      /* [its parts]: words before the part */
+  szg_split_tally *tally;
+  szg_codebook *book;
+  szg_codebook_work *book_work;
+  szg_planes_choice *choice;
+  szg_planes_encoder *encoder;
+} szg_planes_write_plan;
+
+void szg_planes_frame_carve_write(szg_arena *arena, const szg_write_request *request,
+                                  szg_write_plan *plan);
+szgpu_status szg_planes_frame_write(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
+                                    bool *is_written) SZG_CHECKED;
+
+/* ---- CPU: reading (planes_read.c) ---- */
+
+/* What reading planes frames works on. */
+typedef struct szg_planes_read_plan {
+  szg_planes_decoder *decoder;
+  uint8_t (*lengths)[SZG_PLANES_SYMBOLS];
+  uint8_t **values; /* [threads][SZG_TILE_VALUES * SZG_PLANES_MOST]: of a tile */
+} szg_planes_read_plan;
+
+void szg_planes_frame_carve_read(szg_arena *arena, const szg_read_request *request,
+                                 szg_read_plan *plan);
+szgpu_status szg_planes_frame_open(szg_read_job *job) SZG_CHECKED;
+szgpu_status szg_planes_frame_restore(szg_read_job *job) SZG_CHECKED;
+
+/* ---- CUDA: writing (planes_write.cu) ---- */
+
+typedef struct szg_planes_write_plan_cuda {
+  /* device */
+  szg_planes_counts *counts;
+  szg_split_tally *tally; /* of bytes */
+  szg_planes_encoder *encoder;
+  uint16_t *sizes; /* [tiles] */
+  szg_planes_output_cuda output;
+  /* pinned */
+  szg_planes_counts *counts_back;
+  szg_split_tally *tally_back;
+  szg_planes_encoder *encoder_made;
+  uint64_t *words_back;
+  uint8_t *books;
+  szg_planes_choice *choice;
+  szg_codebook *book;
+  szg_codebook_work *book_work;
+} szg_planes_write_plan_cuda;
+
+szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
+                                               szg_write_plan_cuda *plan) SZG_CHECKED;
+void szg_planes_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
+                                         szg_write_plan_cuda *plan);
+szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
+                                         bool *is_written) SZG_CHECKED;
+
+/* ---- CUDA: reading (planes_read.cu) ---- */
+
+/* The most that a planes frame of the call has. */
+typedef struct szg_planes_read_sizes_cuda {
+  uint64_t value_count; /* 0: there is no such frame */
+  uint32_t coded_planes;
+} szg_planes_read_sizes_cuda;
+
+void szg_planes_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
+szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                                              szg_read_plan_cuda *plan) SZG_CHECKED;
+szgpu_status szg_planes_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
+szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
+                                           const szg_frame_rows_cuda *rows) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,55 @@
+/* planes_read.cu - a planes frame on the GPU: sections to values, bit for bit; the twin of the .c.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/planes.h"
+
+#include "frames/read_cuda.h"
+
+/* A field of bytes may be taken for one of wider values. */
+void szg_planes_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes) {
+  szg_planes_layout const layout = szg_planes_layout_of(&frame->header);
+  uint32_t const coded = szg_planes_of_mode(layout.modes, layout.value_bytes, SZG_PLANE_CODED);
+  uint64_t const width = szg_dtype_bytes(sizes->header->shape.dtype);
+  szg_at_least(&sizes->planes.value_count, frame->header.value_count * width / layout.value_bytes);
+  if (coded > sizes->planes.coded_planes) sizes->planes.coded_planes = coded;
+}
+
+szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                                              szg_read_plan_cuda *plan) {
+  szg_planes_layout layout = {};
+  if (sizes->planes.value_count == 0) return SZGPU_OK;
+  layout.value_bytes = SZG_PLANES_MOST;
+  for (uint32_t plane = 0; plane < sizes->planes.coded_planes; plane++)
+    layout.modes |= (uint32_t)SZG_PLANE_CODED << 2 * plane;
+  return szg_planes_input_carve_cuda(arena, &layout, sizes->planes.value_count, &plan->planes);
+}
+
+static szg_planes_input_cuda input_of(const szg_read_job_cuda *job) {
+  const szg_read_frame_cuda *const frame = job->frame;
+  const szg_device_section *const sections = frame->sections;
+  szg_planes_input_cuda input = job->plan->planes;
+  input.layout = szg_planes_layout_of(&frame->header);
+  input.value_count = frame->grid.value_count * job->width / input.layout.value_bytes;
+  input.books = sections[SZG_SECTION_CODEBOOK].bytes;
+  input.sizes = job->counts.bits;
+  input.words = (const uint32_t *)(const void *)sections[SZG_SECTION_BITSTREAM].bytes;
+  input.word_count = sections[SZG_SECTION_BITSTREAM].byte_count / 4;
+  input.stored = sections[SZG_SECTION_RAW].bytes;
+  return input;
+}
+
+szgpu_status szg_planes_frame_open_cuda(const szg_read_job_cuda *job) {
+  szg_planes_input_cuda const input = input_of(job);
+  SZG_TRY(szg_planes_open_cuda(&input, job->frame->verdict, job->device->stream));
+  return szg_device_mark(job->device, "books, places");
+}
+
+szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
+                                           const szg_frame_rows_cuda *rows) {
+  uint64_t const row_bytes = job->frame->grid.row_values * job->width;
+  szg_planes_input_cuda const input = input_of(job);
+  SZG_TRY(szg_planes_decode_cuda(
+      &input, rows->first_row * row_bytes, (rows->end_row - rows->first_row) * row_bytes,
+      (uint8_t *)rows->values, job->frame->verdict, job->device->stream));
+  return szg_device_mark(job->device, "decode");
+}

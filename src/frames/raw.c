@@ -1,0 +1,88 @@
+/* raw.c - a raw frame on the CPU.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/raw.h"
+
+#include "frames/read.h"
+#include "frames/write.h"
+
+enum { PART_VALUES = 1 << 18 };
+
+/* ---- the header ---- */
+
+bool szg_raw_frame_may_occur(const szg_header *archive) {
+  (void)archive;
+  return true;
+}
+
+bool szg_raw_frame_is_sound(const szg_frame_facts *facts) {
+  const szg_frame_header *const frame = facts->frame;
+  return frame->axes == 0 && frame->radius == 0 && frame->escape_bytes == 0 &&
+         frame->constant_bits == 0;
+}
+
+void szg_raw_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
+  szg_rule_add_exact(rules, SZG_SECTION_RAW, facts->frame->value_count * facts->value_bytes);
+}
+
+/* ---- compression ---- */
+
+bool szg_raw_frame_serves(const szg_write_request *request) {
+  (void)request;
+  return true;
+}
+
+/* Values being taken apart. */
+typedef struct split_job {
+  const uint8_t *values;
+  uint64_t value_count;
+  size_t width;
+  uint8_t *planes;
+} split_job;
+
+static szgpu_status split_part(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const split_job *const job = job_pointer;
+  uint64_t const end = szg_min_u64((part + 1) * PART_VALUES, job->value_count);
+  for (size_t plane = 0; plane < job->width; plane++)
+    for (uint64_t i = part * PART_VALUES; i < end; i++)
+      job->planes[plane * job->value_count + i] = job->values[i * job->width + plane];
+  return SZGPU_OK;
+}
+
+szgpu_status szg_raw_frame_write(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
+                                 bool *is_written) {
+  *is_written = true;
+  frame->kind = SZG_FRAME_RAW;
+  SZG_TRY(szg_writer_begin_frame(writer, frame, 1));
+  split_job split = {job->values, job->grid.value_count, szg_dtype_bytes(job->request->dtype),
+                     NULL};
+  SZG_TRY(szg_writer_begin_section(writer, job->raw_bytes, &split.planes));
+  SZG_TRY(szg_for_parts(&job->ctx->threads, szg_div_up(split.value_count, PART_VALUES), 0,
+                        split_part, &split));
+  return szg_writer_end_section(writer, SZG_SECTION_RAW, job->raw_bytes);
+}
+
+/* ---- decompression ---- */
+
+/* Bytes of the section, plane after plane, to the values they are of. */
+static void merge_planes(void *job_pointer, uint64_t offset, const uint8_t *bytes,
+                         size_t byte_count) {
+  const szg_read_job *const job = job_pointer;
+  size_t const width = szg_dtype_bytes(job->header->shape.dtype);
+  uint64_t const frame_values = job->grid.value_count;
+  uint64_t const end_value = job->first_value + job->value_count;
+  for (uint64_t const end = offset + byte_count; offset < end;) {
+    uint64_t const plane = offset / frame_values, first = offset % frame_values;
+    uint64_t const count = szg_min_u64(end - offset, frame_values - first);
+    for (uint64_t i = 0; i < count; i++)
+      if (first + i >= job->first_value && first + i < end_value)
+        job->values[(first + i - job->first_value) * width + plane] = bytes[i];
+    bytes += count;
+    offset += count;
+  }
+}
+
+szgpu_status szg_raw_frame_restore(szg_read_job *job) {
+  return szg_reader_stream(&job->reader, SZG_SECTION_RAW, job->wanted_values, merge_planes, job);
+}

@@ -1,0 +1,99 @@
+/* read_cuda.h - one frame being decompressed on the GPU; the twin of read.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host sees the frame's header and nothing else. What depends on the contents is checked on the
+ * device, which notes in the frame's verdict what is wrong.
+ */
+#ifndef SZG_READ_CUDA_H
+#define SZG_READ_CUDA_H
+
+#include "container/checksum.h"
+#include "core/arena.h"
+#include "core/bytes.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/places.h"
+#include "frames/planes.h"
+#include "frames/stream.h"
+#include "frames/tile.h"
+#include "quant/bound.h"
+
+SZG_C_BEGIN
+
+/* The most that one frame of a call needs; 0 where no frame needs any. Each kind states what its
+ * frames need, and all memory is carved by the sums. */
+struct szg_read_sizes_cuda {
+  const szg_header *header;
+  szgpu_decoder decoder; /* as asked for */
+  uint64_t leaves;       /* of a frame's checksums */
+  uint64_t placed_tiles; /* of a frame of which outliers or codes are placed */
+  szg_stream_read_sizes_cuda stream;
+  szg_planes_read_sizes_cuda planes;
+  uint64_t tile_frame_tiles;
+};
+
+/* What frames work on, one after the other. */
+struct szg_read_plan_cuda {
+  szg_places_cuda places;
+  uint64_t *leaves;
+  uint64_t *bit_count; /* of the frame's stream */
+  szg_stream_read_plan_cuda stream;
+  szg_tile_read_plan_cuda tile;
+  szg_planes_input_cuda planes;
+};
+
+/* A section of a frame, in device memory; bytes is NULL if the frame has none or it is empty. */
+typedef struct szg_device_section {
+  const uint8_t *bytes;
+  uint64_t byte_count;
+} szg_device_section;
+
+/* One frame of a call. */
+struct szg_read_frame_cuda {
+  szg_frame_header header;
+  uint32_t kind; /* SZG_KIND_* */
+  szg_device_section sections[SZG_SECTION_KIND_COUNT];
+  szg_grid grid;
+  uint64_t first_row, end_row; /* of the frame: those wanted */
+  void *values;                /* where row first_row goes, on the device */
+  szg_verdict *verdict;
+};
+
+/* Rows of a frame that are restored together. */
+struct szg_frame_rows_cuda {
+  uint64_t first_row, end_row;       /* of the frame */
+  uint64_t first_value, value_count; /* the same in values */
+  void *values;                      /* where row first_row goes */
+};
+
+/* One frame at work. */
+struct szg_read_job_cuda {
+  szg_device *device;
+  const szg_header *header;
+  const szg_read_plan_cuda *plan;
+  const szg_read_frame_cuda *frame;
+  szg_tile_counts counts; /* as the frame's sections have them */
+  szg_quantizer quantizer;
+  unsigned width; /* bytes of a value */
+};
+
+/* *most becomes `size` if that is more. */
+static inline void szg_at_least(uint64_t *most, uint64_t size) {
+  if (size > *most) *most = size;
+}
+
+/* A section of u16. */
+static inline const uint16_t *szg_counts_of_cuda(const szg_read_frame_cuda *frame, uint32_t kind) {
+  return (const uint16_t *)(const void *)frame->sections[kind].bytes;
+}
+
+/* ---- frames that are restored tile by tile (read.cu) ---- */
+
+/* Finds where every tile's shares begin, and checks that they use up their sections exactly. grid:
+ * the tiles. has_stream: the tile sizes are bits of a stream. */
+szgpu_status szg_tiles_place_cuda(const szg_read_job_cuda *job, const szg_grid *grid,
+                                  bool has_stream) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

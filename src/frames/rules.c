@@ -1,0 +1,80 @@
+/* rules.c - which sections a frame may have and how large they may be.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/rules.h"
+
+#include "core/bytes.h"
+#include "huffman/huffman.h"
+#include "rle/rle.h"
+
+void szg_rule_add(szg_section_rules *rules, uint32_t kind, bool is_required, uint64_t least_bytes,
+                  uint64_t most_bytes, uint64_t unit_bytes) {
+  rules->of[rules->count++] =
+      (szg_section_rule){kind, is_required, least_bytes, most_bytes, unit_bytes};
+}
+
+void szg_rule_add_exact(szg_section_rules *rules, uint32_t kind, uint64_t byte_count) {
+  szg_rule_add(rules, kind, true, byte_count, byte_count, 1);
+}
+
+static const szg_section *find_section(const szg_frame_header *frame, uint32_t kind) {
+  for (uint32_t i = 0; i < frame->section_count; i++)
+    if (frame->sections[i].kind == kind) return &frame->sections[i];
+  return NULL;
+}
+
+uint64_t szg_section_raw_bytes(const szg_frame_header *frame, uint32_t kind) {
+  const szg_section *const section = find_section(frame, kind);
+  return section ? section->raw_bytes : 0;
+}
+
+bool szg_has_section(const szg_frame_header *frame, uint32_t kind) {
+  return find_section(frame, kind) != NULL;
+}
+
+/* ---- rules that kinds of frame share ---- */
+
+bool szg_axes_are_sound(const szg_frame_facts *facts) {
+  uint32_t const axes = facts->frame->axes;
+  return axes > 0 && !(axes & ~szg_grid_axes(&facts->grid)) &&
+         szg_is_positive(facts->archive->step);
+}
+
+/* Bytes of so many words; of more than there can be, the most that there can be. */
+static uint64_t bytes_of_words(uint64_t words) {
+  return words <= UINT64_MAX / 4 ? 4 * words : UINT64_MAX;
+}
+
+/* The words of the stream say how many subsequences and sequences there are, whatever the last word
+ * holds. Counted in words nothing overflows; the bits of 2^60 values would. */
+void szg_stream_rules(const szg_frame_facts *facts, uint64_t tile_count, szg_section_rules *rules) {
+  enum { MOST_CODES = 32, LEAST_CODES = 32 / SZG_MAX_CODE_BITS }; /* of a word */
+  static_assert(32 % SZG_MAX_CODE_BITS == 0, "the longest codes fill words");
+  uint64_t const values = facts->frame->value_count;
+  uint64_t const words = szg_section_raw_bytes(facts->frame, SZG_SECTION_BITSTREAM) / 4;
+  uint64_t const subsequences = szg_div_up(words, SZG_SUBSEQUENCE_BITS / 32);
+  uint64_t const sequences = szg_div_up(words, SZG_SEQUENCE_BITS / 32);
+  szg_rule_add(rules, SZG_SECTION_CODEBOOK, true, 1, SZG_CODEBOOK_MAX_BYTES, 1);
+  szg_rule_add_exact(rules, SZG_SECTION_TILE_SIZES, 2 * tile_count);
+  szg_rule_add(rules, SZG_SECTION_BITSTREAM, true, bytes_of_words(szg_div_up(values, MOST_CODES)),
+               bytes_of_words(szg_div_up(values, LEAST_CODES)), 4);
+  if (!facts->archive->has_gaps) return;
+  szg_rule_add_exact(rules, SZG_SECTION_GAPS, szg_div_up(subsequences, 2));
+  szg_rule_add_exact(rules, SZG_SECTION_SEQUENCE_CODES, 2 * sequences);
+}
+
+/* The sections of a group are all there, and then none of them is empty, or none is there. */
+void szg_outlier_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
+  uint64_t const tiles = facts->grid.tile_count, width = facts->value_bytes;
+  uint64_t const values_bytes = facts->frame->value_count * width;
+  uint64_t const most_mask = tiles * SZG_MASK_MAX_BYTES;
+  szg_rule_add(rules, SZG_SECTION_EXACT_COUNTS, false, 4 * tiles, 4 * tiles, 1);
+  if (szg_has_section(facts->frame, SZG_SECTION_EXACT_COUNTS)) {
+    szg_rule_add(rules, SZG_SECTION_EXACT_MASK, true, 1, most_mask, 1);
+    szg_rule_add(rules, SZG_SECTION_EXACT_VALUES, true, width, values_bytes, width);
+  }
+  if (!facts->archive->has_fill) return;
+  szg_rule_add(rules, SZG_SECTION_FILL_COUNTS, false, 2 * tiles, 2 * tiles, 1);
+  if (szg_has_section(facts->frame, SZG_SECTION_FILL_COUNTS))
+    szg_rule_add(rules, SZG_SECTION_FILL_MASK, true, 1, most_mask, 1);
+}

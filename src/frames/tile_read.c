@@ -1,0 +1,98 @@
+/* tile_read.c - a tile frame on the CPU: words to deltas to values.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/tile.h"
+
+#include <string.h>
+
+#include "frames/read.h"
+
+void szg_tile_frame_carve_read(szg_arena *arena, const szg_read_request *request,
+                               szg_read_plan *plan) {
+  (void)request;
+  plan->tile.book = szg_arena_take(arena, 1, sizeof *plan->tile.book);
+  plan->tile.index = szg_arena_take(arena, 1, sizeof *plan->tile.index);
+  plan->tile.decoder = szg_arena_take(arena, 1, sizeof *plan->tile.decoder);
+}
+
+static szgpu_status load_stream(szg_read_job *job, uint64_t word_count) {
+  const szg_tile_read_plan *const plan = &job->plan->tile;
+  szg_loaded book;
+  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_CODEBOOK, &book));
+  SZG_TRY(szg_codebook_read(book.bytes, book.byte_count, SZG_TILE_SYMBOLS, plan->book));
+  SZG_TRY(szg_tile_decoder_build(plan->book, plan->decoder));
+  if (job->decoder->is_reference) szg_canonical_index_build(plan->book, plan->index);
+  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_BITSTREAM, &job->words));
+  SZG_REQUIRE(job->words.byte_count == 4 * word_count, SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_tile_frame_open(szg_read_job *job) {
+  uint64_t word_count;
+  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
+  SZG_TRY(szg_outliers_load(job));
+  SZG_TRY(szg_tiles_scan(job, &word_count));
+  return load_stream(job, word_count);
+}
+
+/* The tile's row of values, by (z, y). */
+static uint8_t *row_at(const szg_read_job *job, const szg_tile *tile, uint32_t z, uint32_t y) {
+  return job->values + szg_dtype_bytes(job->header->shape.dtype) *
+                           (tile->first_value + z * tile->z_stride + y * tile->y_stride);
+}
+
+/* Lattice point 0 everywhere: every arithmetic restores it to +0. */
+static void restore_zeros(const szg_read_job *job, const szg_tile *tile) {
+  size_t const row_bytes = tile->x_extent * szg_dtype_bytes(job->header->shape.dtype);
+  for (uint32_t z = 0; z < tile->z_extent; z++)
+    for (uint32_t y = 0; y < tile->y_extent; y++) memset(row_at(job, tile, z, y), 0, row_bytes);
+}
+
+/* A raw tile: the values, in code order. */
+static void restore_raw(const szg_read_job *job, const szg_tile *tile, const uint8_t *words) {
+  size_t const row_bytes = tile->x_extent * szg_dtype_bytes(job->header->shape.dtype);
+  for (uint32_t z = 0; z < tile->z_extent; z++)
+    for (uint32_t y = 0; y < tile->y_extent; y++, words += row_bytes)
+      memcpy(row_at(job, tile, z, y), words, row_bytes);
+}
+
+static szgpu_status restore_coded(const szg_read_job *job, const szg_tile *tile,
+                                  const uint8_t *words, uint32_t word_count, szg_tile_work *work) {
+  const szg_frame_header *const frame = &job->reader.frame;
+  const szg_tile_read_plan *const plan = &job->plan->tile;
+  uint32_t const lattice_bits = szg_lattice_bits(job->header->arithmetic, frame->has_16_bits);
+  bool const is_tile = job->decoder->is_reference
+                           ? szg_tile_decode_serial(plan->index, lattice_bits, frame->zero_groups,
+                                                    tile, words, word_count, &work->deltas)
+                           : szg_tile_decode(plan->decoder, lattice_bits, frame->zero_groups, tile,
+                                             words, word_count, &work->deltas);
+  SZG_REQUIRE(is_tile, SZGPU_BAD_DATA);
+  szg_tile_deltas_to_values(&job->quantizer, lattice_bits, frame->axes, tile, work, job->values);
+  return SZGPU_OK;
+}
+
+static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
+                                 const szg_part_start *at, int worker) {
+  uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(job->header->shape.dtype);
+  uint32_t const raw_words = szg_raw_tile_words(tile->value_count, value_bytes);
+  uint32_t const word_count = szg_count_at(&job->tile_sizes, tile_index);
+  const uint8_t *const words = job->words.bytes + 4 * at->stream;
+  szg_tile placed = *tile;
+  placed.first_value -= job->first_value;
+  SZG_REQUIRE(word_count <= raw_words, SZGPU_BAD_DATA);
+  if (word_count == 0) {
+    restore_zeros(job, &placed);
+    return SZGPU_OK;
+  }
+  if (word_count < raw_words)
+    return restore_coded(job, &placed, words, word_count, &job->plan->tiles[worker]);
+  szg_outlier_share const share = szg_outlier_share_at(&job->outliers, tile_index);
+  SZG_REQUIRE(!szg_has_outliers(&share), SZGPU_BAD_DATA); /* a raw tile needs none */
+  restore_raw(job, &placed, words);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_tile_frame_restore(szg_read_job *job) {
+  static const szg_tile_steps steps = {NULL, restore_tile};
+  return szg_tiles_restore(job, &steps);
+}

@@ -1,0 +1,303 @@
+/* tile_write.c - a tile frame on the CPU: a sample for the codebook, then one pass.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * With the book known beforehand, tiles go from values to bits at once. A part of 16 tiles is coded
+ * into a slot; as soon as all parts before it are done its place in the bitstream is known, and it
+ * is copied there, into the archive itself.
+ */
+#include "frames/tile.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "frames/write.h"
+
+/* More than threads, so that one that is slow does not hold up the others. */
+enum { SLOTS_OF_THREAD = 4 };
+
+/* One tile frame at work. */
+typedef struct tile_job {
+  szg_write_job *frame;
+  szg_choice choice;
+  szg_quantizer quantizer;
+  uint32_t lattice_bits, zero_groups;
+  uint32_t counted_tiles, kept_tiles;
+  uint8_t *stream; /* where the bitstream goes */
+  uint64_t stream_room;
+  pthread_mutex_t places; /* for what follows, and the slots' is_done */
+  uint64_t next_part;     /* the first that has no place yet */
+  uint64_t stream_bytes;  /* of the parts before it */
+} tile_job;
+
+void szg_tile_frame_carve_write(szg_arena *arena, const szg_write_request *request,
+                                szg_write_plan *plan) {
+  szg_tile_write_plan *const own = &plan->tile;
+  uint64_t const tile_count = request->frame_grid.tile_count;
+  uint64_t const thread_count = (uint64_t)request->thread_count;
+  uint64_t const part_count = szg_div_up(tile_count, SZG_PART_TILES);
+  uint64_t const part_bytes =
+      SZG_PART_TILES * SZG_TILE_VALUES * (uint64_t)szg_dtype_bytes(request->dtype);
+  own->choice_work = szg_arena_take(arena, 1, sizeof *own->choice_work);
+  own->tallies = szg_arena_take(arena, thread_count, sizeof *own->tallies);
+  own->book_bytes = szg_arena_take(arena, SZG_CODEBOOK_MAX_BYTES, 1);
+  own->book = szg_arena_take(arena, 1, sizeof *own->book);
+  own->book_work = szg_arena_take(arena, 1, sizeof *own->book_work);
+  own->encoder = szg_arena_take(arena, 1, sizeof *own->encoder);
+  own->sizes = szg_arena_take(arena, tile_count, sizeof *own->sizes);
+  own->kept_count = (uint32_t)szg_min_u64(tile_count, SZG_MOST_KEPT);
+  own->kept = szg_arena_take(arena, own->kept_count, sizeof *own->kept);
+  own->slot_count =
+      (uint32_t)szg_min_u64(thread_count > 1 ? thread_count * SLOTS_OF_THREAD : 1, part_count);
+  own->slots = szg_arena_take(arena, own->slot_count, sizeof *own->slots);
+  for (uint32_t i = 0; i < own->slot_count; i++) {
+    uint8_t *const words = szg_arena_take(arena, part_bytes, 1);
+    if (own->slots) own->slots[i].words = words;
+  }
+}
+
+/* ---- [1] the codebook, from a sample of tiles ---- */
+
+static void to_deltas(const tile_job *job, const szg_tile *tile, szg_tile_work *work,
+                      void *deltas) {
+  szg_tile_values_to_deltas(&job->quantizer, job->lattice_bits, job->choice.axes, tile,
+                            job->frame->values, work, deltas);
+}
+
+static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker_index) {
+  const tile_job *const job = job_pointer;
+  const szg_grid *const grid = &job->frame->grid;
+  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
+  szg_tile const tile =
+      szg_tile_at(grid, szg_sample_tile(grid->tile_count, job->counted_tiles, (uint32_t)i));
+  szg_kept_tile *const kept = i < job->kept_tiles ? &plan->kept[i] : NULL;
+  szg_tile_work *const work = &job->frame->plan->outliers.tiles[worker_index];
+  void *const deltas = kept ? (void *)kept->deltas : &work->deltas;
+  to_deltas(job, &tile, work, deltas);
+  szg_tile_count(job->lattice_bits, &tile, deltas, &plan->tallies[worker_index]);
+  if (kept) {
+    kept->has_marks = work->has_marks;
+    if (kept->has_marks) memcpy(kept->marks, work->marks, tile.value_count);
+  }
+  return SZGPU_OK;
+}
+
+static void add_tally(const szg_tile_tally *from, szg_tile_tally *to) {
+  for (int s = 0; s < SZG_TILE_SYMBOLS; s++) to->counts[s] += from->counts[s];
+  for (int v = 0; v < SZG_ZERO_GROUPS_COUNT; v++) {
+    to->zeros[v] += from->zeros[v];
+    to->group_bits[v] += from->group_bits[v];
+  }
+}
+
+static szgpu_status build_book(tile_job *job, uint64_t *book_bytes) {
+  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
+  szg_threads *const threads = &job->frame->ctx->threads;
+  memset(plan->tallies, 0, (size_t)threads->count * sizeof *plan->tallies);
+  job->counted_tiles = szg_counted_tiles(job->frame->grid.tile_count);
+  if (job->lattice_bits == 16)
+    job->kept_tiles = (uint32_t)szg_min_u64(job->counted_tiles, plan->kept_count);
+  SZG_TRY(szg_for_parts(threads, job->counted_tiles, 0, count_tile, job));
+  szg_tile_tally *const tally = &plan->tallies[0];
+  for (int i = 1; i < threads->count; i++) add_tally(&plan->tallies[i], tally);
+  job->zero_groups = szg_choose_zero_groups(tally);
+  szg_tile_book_build(tally, job->zero_groups, plan->book, plan->book_work);
+  szg_tile_encoder_build(plan->book, plan->encoder);
+  *book_bytes = szg_codebook_write(plan->book, plan->book_bytes);
+  return SZGPU_OK;
+}
+
+/* ---- [2] slots ---- */
+
+static void open_slots(tile_job *job) {
+  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
+  for (uint32_t i = 0; i < plan->slot_count; i++) {
+    plan->slots[i].free_for = i;
+    plan->slots[i].is_done = false;
+  }
+}
+
+/* Waits until the part's slot is free. Parts begin in order, so all that is waited for has begun;
+ * and the lowest part that is not done finds its slot free. */
+static szg_part_slot *take_slot(const tile_job *job, uint64_t part) {
+  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
+  szg_part_slot *const slot = &plan->slots[part % plan->slot_count];
+  while (__atomic_load_n(&slot->free_for, __ATOMIC_ACQUIRE) != part) sched_yield();
+  return slot;
+}
+
+/* Gives places to the parts done that follow one another, from the first that has none. */
+static uint64_t place_parts(tile_job *job) {
+  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
+  uint64_t part = job->next_part;
+  for (; part < job->frame->part_count; part++) {
+    szg_part_slot *const slot = &plan->slots[part % plan->slot_count];
+    if (!slot->is_done) break;
+    slot->is_done = false;
+    slot->offset = job->stream_bytes;
+    job->stream_bytes += slot->byte_count;
+  }
+  job->next_part = part;
+  return part;
+}
+
+/* The part is done: what has its place now is copied there, as far as the archive has room. */
+static void finish_part(tile_job *job, szg_part_slot *slot) {
+  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
+  uint64_t first_part, end_part;
+  pthread_mutex_lock(&job->places);
+  slot->is_done = true;
+  first_part = job->next_part;
+  end_part = place_parts(job);
+  pthread_mutex_unlock(&job->places);
+  for (uint64_t part = first_part; part < end_part; part++) {
+    szg_part_slot *const placed = &plan->slots[part % plan->slot_count];
+    if (placed->offset <= job->stream_room &&
+        placed->byte_count <= job->stream_room - placed->offset)
+      memcpy(job->stream + placed->offset, placed->words, placed->byte_count);
+    __atomic_store_n(&placed->free_for, part + plan->slot_count, __ATOMIC_RELEASE);
+  }
+}
+
+/* ---- [3] values to bits ---- */
+
+/* A raw tile: the values, in code order. */
+static void copy_values(const tile_job *job, const szg_tile *tile, uint8_t *words) {
+  size_t const width = szg_dtype_bytes(job->frame->request->dtype);
+  size_t const row_bytes = tile->x_extent * width;
+  const uint8_t *const values = job->frame->values;
+  for (uint32_t z = 0; z < tile->z_extent; z++)
+    for (uint32_t y = 0; y < tile->y_extent; y++, words += row_bytes)
+      memcpy(words, values + width * (tile->first_value + z * tile->z_stride + y * tile->y_stride),
+             row_bytes);
+}
+
+/* The tile as it was kept; NULL: it was not. Of the tiles counted, only the first one whose number,
+ * before it is rounded down, is tile_index or more can be it. */
+static const szg_kept_tile *find_kept_tile(const tile_job *job, uint64_t tile_index) {
+  if (job->kept_tiles == 0) return NULL;
+  uint64_t const tile_count = job->frame->grid.tile_count;
+  uint64_t const i = (2 * tile_index * job->counted_tiles + tile_count - 1) / (2 * tile_count);
+  if (i >= job->kept_tiles || szg_sample_tile(tile_count, job->counted_tiles, i) != tile_index)
+    return NULL;
+  return &job->frame->plan->tile.kept[i];
+}
+
+/* A tile's deltas and marks. */
+typedef struct tile_deltas {
+  const void *deltas;   /* by lattice_bits */
+  const uint8_t *marks; /* NULL: all values are coded */
+} tile_deltas;
+
+static tile_deltas find_deltas(const tile_job *job, uint64_t tile_index, const szg_tile *tile,
+                               szg_tile_work *work) {
+  const szg_kept_tile *const kept = find_kept_tile(job, tile_index);
+  if (kept) return (tile_deltas){kept->deltas, kept->has_marks ? kept->marks : NULL};
+  to_deltas(job, tile, work, &work->deltas);
+  return (tile_deltas){&work->deltas, work->has_marks ? work->marks : NULL};
+}
+
+/* Gives the bytes of its words. */
+static szgpu_status code_tile(const tile_job *job, uint64_t tile_index, szg_tile_work *work,
+                              uint8_t *words, uint64_t *byte_count) {
+  const szg_write_job *const frame = job->frame;
+  szg_tile const tile = szg_tile_at(&frame->grid, tile_index);
+  uint32_t const raw_words =
+      szg_raw_tile_words(tile.value_count, (uint32_t)szg_dtype_bytes(frame->request->dtype));
+  tile_deltas const found = find_deltas(job, tile_index, &tile, work);
+  uint32_t const word_count =
+      szg_tile_encode(frame->plan->tile.encoder, job->lattice_bits, job->zero_groups, &tile,
+                      found.deltas, raw_words, words);
+  bool const is_raw = word_count == raw_words;
+  if (is_raw) copy_values(job, &tile, words);
+  frame->plan->tile.sizes[tile_index] = (uint16_t)word_count;
+  *byte_count = (uint64_t)word_count * 4;
+  return szg_outliers_add(frame, tile_index, &tile, is_raw ? NULL : found.marks);
+}
+
+static szgpu_status code_tiles(const tile_job *job, uint64_t part, szg_tile_work *work,
+                               szg_part_slot *slot) {
+  szg_write_job *const frame = job->frame;
+  uint64_t const end_tile = szg_part_end_tile(frame, part);
+  for (uint64_t t = part * SZG_PART_TILES; t < end_tile; t++) {
+    uint64_t tile_bytes;
+    SZG_TRY(code_tile(job, t, work, slot->words + slot->byte_count, &tile_bytes));
+    slot->byte_count += tile_bytes;
+  }
+  szg_frame_add_sure_bytes(frame, slot->byte_count + szg_outliers_part_bytes(frame, part));
+  return SZGPU_OK;
+}
+
+/* A part that fails, or is not wanted any more, is done too: later ones wait for it. */
+static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index) {
+  tile_job *const job = job_pointer;
+  szg_tile_work *const work = &job->frame->plan->outliers.tiles[worker_index];
+  szg_part_slot *const slot = take_slot(job, part);
+  slot->byte_count = 0;
+  szgpu_status const status =
+      szg_frame_is_outgrown(job->frame) ? SZGPU_OK : code_tiles(job, part, work, slot);
+  finish_part(job, slot);
+  return status;
+}
+
+/* ---- [4] the frame ---- */
+
+/* What the sections hold, in bytes, before any zstd. */
+typedef struct tile_sizes {
+  uint64_t book, tile_sizes, bitstream;
+  szg_outlier_sizes outliers;
+} tile_sizes;
+
+static uint64_t sizes_sum(const tile_sizes *sizes) {
+  return sizes->book + sizes->tile_sizes + sizes->bitstream +
+         szg_outlier_sizes_sum(&sizes->outliers);
+}
+
+/* Leaves room for header, codebook and tile sizes before the bitstream. */
+static void place_stream(tile_job *job, const szg_writer *writer, const tile_sizes *sizes) {
+  uint64_t const start = writer->used_bytes + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT) +
+                         szg_align_up(sizes->book, SZG_ALIGNMENT) +
+                         szg_align_up(sizes->tile_sizes, SZG_ALIGNMENT);
+  uint64_t const place = szg_min_u64(start, writer->capacity);
+  job->stream = writer->archive + place;
+  job->stream_room = writer->capacity - place;
+}
+
+static szgpu_status write_sections(const tile_job *job, szg_writer *writer, const tile_sizes *sizes,
+                                   szg_frame_header *frame) {
+  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
+  SZG_TRY(szg_writer_begin_frame(writer, frame, SZG_TILE_SECTION_COUNT));
+  SZG_TRY(szg_writer_require_room(writer, szg_align_up(sizes->book, SZG_ALIGNMENT) +
+                                              szg_align_up(sizes->tile_sizes, SZG_ALIGNMENT) +
+                                              szg_align_up(sizes->bitstream, SZG_ALIGNMENT)));
+  SZG_TRY(szg_write_copy(writer, SZG_SECTION_CODEBOOK, plan->book_bytes, sizes->book));
+  SZG_TRY(szg_write_copy(writer, SZG_SECTION_TILE_SIZES, plan->sizes, sizes->tile_sizes));
+  /* The stream is where it should be, unless zstd made what is before it smaller. */
+  SZG_TRY(szg_write_copy(writer, SZG_SECTION_BITSTREAM, job->stream, sizes->bitstream));
+  return szg_outliers_write_all(job->frame, writer, &sizes->outliers);
+}
+
+szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
+                                  szg_frame_header *header, bool *is_written) {
+  szg_threads *const threads = &frame->ctx->threads;
+  tile_job job = {
+      .frame = frame, .quantizer = frame->bound->quantizer, .places = PTHREAD_MUTEX_INITIALIZER};
+  bool const has_16_bits = szg_quantizer_shorten(frame->bound->greatest, &job.quantizer);
+  job.lattice_bits = szg_lattice_bits(job.quantizer.arithmetic, has_16_bits);
+  SZG_TRY(szg_choose(threads, &job.quantizer, &frame->grid, frame->values, SZG_COST_RADIUS,
+                     frame->plan->tile.choice_work, &job.choice));
+  tile_sizes sizes = {.tile_sizes = 2 * frame->grid.tile_count};
+  SZG_TRY(build_book(&job, &sizes.book));
+  place_stream(&job, writer, &sizes);
+  open_slots(&job);
+  SZG_TRY(szg_for_parts(threads, frame->part_count, frame->grid.value_count, code_part, &job));
+  sizes.bitstream = job.stream_bytes;
+  sizes.outliers = szg_outliers_size(frame);
+  *is_written = !szg_frame_is_outgrown(frame) && sizes_sum(&sizes) < frame->raw_bytes;
+  if (!*is_written) return SZGPU_OK;
+  header->kind = SZG_FRAME_TILE;
+  header->axes = job.choice.axes;
+  header->zero_groups = job.zero_groups;
+  header->has_16_bits = has_16_bits;
+  return write_sections(&job, writer, &sizes, header);
+}

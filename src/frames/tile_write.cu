@@ -1,0 +1,152 @@
+/* tile_write.cu - a tile frame on the GPU; the twin of the .c.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Codebook, tile sizes and bitstream are written where they stay before the host knows how long
+ * they are: they come first in the frame, and a frame of this kind always has the same eight
+ * sections. Outliers are expected just where the field has a fill value. Where they are not and the
+ * archive is of one frame, headers and checksums are completed on the device as well, and the host
+ * learns of it at the end. Where it was in vain, the host knows the sizes then, and goes on from
+ * there as it does in all other cases: it places the sections.
+ */
+#include "frames/tile.h"
+
+#include "frames/write_cuda.h"
+
+szgpu_status szg_tile_frame_carve_zeroed_cuda(szg_arena *arena, const szg_write_request *request,
+                                              szg_write_plan_cuda *plan) {
+  szg_tile_write_plan_cuda *const own = &plan->tile;
+  uint64_t const tiles = request->frame_grid.tile_count;
+  SZG_REQUIRE(tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
+  own->found = (szg_tile_found *)szg_arena_take(arena, 1, sizeof *own->found);
+  own->book_maker = szg_arena_take(arena, szg_tile_book_work_bytes_cuda(), 1);
+  own->work = szg_arena_take(arena, szg_tile_compress_work_bytes_cuda(tiles), 1);
+  return SZGPU_OK;
+}
+
+void szg_tile_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
+                                       szg_write_plan_cuda *plan) {
+  (void)request;
+  plan->tile.found_back = (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile.found_back);
+}
+
+/* ---- what the device does before the host knows ---- */
+
+/* Bytes that the archive has for the frame's sections. */
+static uint64_t room_of(const szg_write_job_cuda *job) {
+  uint64_t const first_byte = job->first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
+  return job->capacity > first_byte ? job->capacity - first_byte : 0;
+}
+
+/* Axes, codebook, then the first three sections, straight into the archive. */
+static szgpu_status code_frame(const szg_write_job_cuda *job, uint32_t lattice_bits) {
+  szg_device *const device = &job->ctx->device;
+  const szg_write_plan_cuda *const plan = job->plan;
+  szg_tile_found *const found = plan->tile.found;
+  const szg_quantizer *const quantizer = &job->quantizer;
+  uint64_t const first_byte = job->first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
+  SZG_TRY(szg_choose_cuda(quantizer, &job->grid, job->values, SZG_COST_RADIUS, plan->choice_work,
+                          &found->choice, device->stream));
+  SZG_TRY(szg_device_mark(device, "axes"));
+  SZG_TRY(szg_tile_book_make_cuda(quantizer, lattice_bits, &job->grid, job->values,
+                                  &found->choice.axes, plan->tile.book_maker, &found->book,
+                                  device->stream));
+  SZG_TRY(szg_device_mark(device, "book"));
+  SZG_TRY(szg_tile_compress_cuda(quantizer, lattice_bits, &job->grid, job->values,
+                                 &found->choice.axes, &found->book, job->archive + first_byte,
+                                 room_of(job), plan->outliers.tile_marks, plan->tile.work,
+                                 &found->result, device->stream));
+  return szg_device_mark(device, "encode");
+}
+
+/* What the sections hold, in bytes. */
+typedef struct tile_sizes {
+  uint64_t book, tile_sizes, bitstream;
+  szg_outlier_sizes outliers;
+} tile_sizes;
+
+static void set_header(szg_frame_layout_cuda *layout, bool has_16_bits, const tile_sizes *sizes) {
+  layout->header.kind = SZG_FRAME_TILE;
+  layout->header.has_16_bits = has_16_bits;
+  szg_layout_add_cuda(layout, SZG_SECTION_CODEBOOK, sizes->book);
+  szg_layout_add_cuda(layout, SZG_SECTION_TILE_SIZES, sizes->tile_sizes);
+  szg_layout_add_cuda(layout, SZG_SECTION_BITSTREAM, sizes->bitstream);
+  szg_outliers_add_all_sections_cuda(layout, &sizes->outliers);
+}
+
+/* The rest of an archive of one frame, for a frame without outliers; tells the host what was
+ * found. */
+static szgpu_status complete_archive(const szg_write_job_cuda *job, bool has_16_bits,
+                                     szg_frame_layout_cuda layout) {
+  tile_sizes const unknown_sizes = {};
+  set_header(&layout, has_16_bits, &unknown_sizes);
+  SZG_TRY(szg_tile_archive_complete_cuda(job, &layout.header));
+  return szg_device_mark(&job->ctx->device, "checksums");
+}
+
+/* Brings what was found to the host if it is not told, outliers' totals included. */
+static szgpu_status fetch_found(const szg_write_job_cuda *job, bool expects_marks, bool is_told) {
+  szg_device *const device = &job->ctx->device;
+  const szg_write_plan_cuda *const plan = job->plan;
+  const szg_tile_found *const found = plan->tile.found_back;
+  if (expects_marks) SZG_TRY(szg_outliers_measure_cuda(job, NULL));
+  if (!is_told)
+    SZG_TRY(szg_device_copy(device, plan->tile.found_back, plan->tile.found, sizeof *found));
+  SZG_TRY(szg_device_mark(device, "header"));
+  SZG_TRY(szg_device_wait(device, false));
+  if (found->frame_bytes) return SZGPU_OK;
+  if (!expects_marks) *plan->outliers.totals_back = {0, 0, 0, 0, 0};
+  if (!expects_marks && found->result.marked_tiles) SZG_TRY(szg_outliers_measure_cuda(job, NULL));
+  return szg_device_wait(device, true);
+}
+
+/* ---- the frame from what was found ---- */
+
+static tile_sizes size_sections(const szg_write_job_cuda *job) {
+  const szg_tile_found *const found = job->plan->tile.found_back;
+  tile_sizes sizes = {};
+  sizes.book = found->book.section_bytes;
+  sizes.tile_sizes = 2 * job->grid.tile_count;
+  sizes.bitstream = 4 * found->result.word_count;
+  sizes.outliers = szg_outliers_size_cuda(job);
+  return sizes;
+}
+
+static uint64_t sizes_sum(const tile_sizes *sizes) {
+  return sizes->book + sizes->tile_sizes + sizes->bitstream +
+         szg_outlier_sizes_sum(&sizes->outliers);
+}
+
+static szgpu_status write_sections(const szg_write_job_cuda *job, bool has_16_bits,
+                                   const tile_sizes *sizes, szg_frame_layout_cuda *layout) {
+  const szg_tile_found *const found = job->plan->tile.found_back;
+  if (found->result.is_too_large)
+    return szg_fail(job->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",
+                    (unsigned long long)job->capacity);
+  set_header(layout, has_16_bits, sizes);
+  layout->header.axes = found->choice.axes;
+  layout->header.zero_groups = found->book.zero_groups;
+  SZG_TRY(szg_layout_place_cuda(job, layout));
+  layout->is_padded = szg_outlier_section_count(&sizes->outliers) == 0;
+  if (!layout->is_padded) {
+    SZG_TRY(szg_outliers_write_cuda(job, layout));
+    SZG_TRY(szg_device_mark(&job->ctx->device, "outliers"));
+  }
+  return szg_layout_finish_cuda(job, layout);
+}
+
+szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
+                                       bool *is_written) {
+  bool const has_16_bits = szg_quantizer_shorten(job->bound->greatest, &job->quantizer);
+  bool const expects_marks = job->quantizer.has_fill;
+  SZG_TRY(code_frame(job, szg_lattice_bits(job->quantizer.arithmetic, has_16_bits)));
+  bool const is_told = job->archive_header && !expects_marks && room_of(job) > 0;
+  if (is_told) SZG_TRY(complete_archive(job, has_16_bits, *layout));
+  SZG_TRY(fetch_found(job, expects_marks, is_told));
+  layout->frame_bytes = job->plan->tile.found_back->frame_bytes;
+  job->is_archive_complete = layout->frame_bytes > 0;
+  *is_written = true;
+  if (job->is_archive_complete) return SZGPU_OK;
+  tile_sizes const sizes = size_sections(job);
+  *is_written = sizes_sum(&sizes) < job->raw_bytes;
+  return *is_written ? write_sections(job, has_16_bits, &sizes, layout) : SZGPU_OK;
+}

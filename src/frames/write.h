@@ -1,0 +1,71 @@
+/* write.h - one frame being compressed on the CPU.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_WRITE_H
+#define SZG_WRITE_H
+
+#include "container/writer.h"
+#include "core/arena.h"
+#include "core/bytes.h"
+#include "core/context.h"
+#include "frames/linear.h"
+#include "frames/outliers.h"
+#include "frames/planes.h"
+#include "frames/stream.h"
+#include "frames/tile.h"
+#include "quant/bound.h"
+
+SZG_C_BEGIN
+
+/* What frames work on in addition to field and archive: each kind and each piece that kinds share
+ * has its part, and a compression carves those that it may use. */
+struct szg_write_plan {
+  szg_outlier_write_plan outliers; /* frames with a bound */
+  szg_stream_write_plan stream;    /* frames of the linear layout */
+  szg_linear_write_plan linear;
+  szg_tile_write_plan tile;
+  szg_planes_write_plan planes;
+};
+
+/* One frame at work; the parts of its loops share it. */
+struct szg_write_job {
+  szgpu_ctx *ctx;
+  const szg_write_request *request;
+  uint32_t asked_radius;       /* 0: the frame chooses */
+  bool has_gaps;               /* linear layout: gap arrays are written */
+  const szg_bound_plan *bound; /* NULL: the frame is lossless */
+  szg_grid grid;               /* of the frame */
+  const void *values;
+  szg_write_plan *plan;
+  /* set by szg_frame_write */
+  uint64_t raw_bytes; /* of the values */
+  uint64_t part_count;
+  uint64_t sure_bytes; /* atomic: what the sections hold at least, by the parts done so far */
+};
+
+static inline uint64_t szg_part_end_tile(const szg_write_job *job, uint64_t part) {
+  return szg_min_u64((part + 1) * SZG_PART_TILES, job->grid.tile_count);
+}
+
+/* If the sections outgrow the values themselves, the frame is given up however the rest turns out,
+ * and there is no need to go on. Only what the sections will surely hold counts, so that stopping
+ * early changes nothing. */
+static inline void szg_frame_add_sure_bytes(szg_write_job *job, uint64_t bytes) {
+  __atomic_fetch_add(&job->sure_bytes, bytes, __ATOMIC_RELAXED);
+}
+static inline bool szg_frame_is_outgrown(szg_write_job *job) {
+  return __atomic_load_n(&job->sure_bytes, __ATOMIC_RELAXED) > job->raw_bytes;
+}
+
+/* Writes a section of bytes that are there already, perhaps in their very place. */
+szgpu_status szg_write_copy(szg_writer *writer, uint32_t kind, const void *contents,
+                            uint64_t byte_count) SZG_CHECKED;
+
+/* Writes a section of u16: count numbers of at most 16 bits, each asked for in turn. */
+typedef uint64_t (*szg_number_at)(const szg_write_job *job, uint64_t i);
+szgpu_status szg_write_numbers(const szg_write_job *job, szg_writer *writer, uint32_t kind,
+                               uint64_t count, szg_number_at at) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

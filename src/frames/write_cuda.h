@@ -1,0 +1,89 @@
+/* write_cuda.h - one frame being compressed on the GPU; the twin of write.h.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_WRITE_CUDA_H
+#define SZG_WRITE_CUDA_H
+
+#include "container/checksum.h"
+#include "core/arena.h"
+#include "core/bytes.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "frames/linear.h"
+#include "frames/outliers.h"
+#include "frames/planes.h"
+#include "frames/stream.h"
+#include "frames/tile.h"
+#include "frames/top_plane.h"
+#include "quant/bound.h"
+
+SZG_C_BEGIN
+
+enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
+
+/* What frames work on in addition to field and archive. Pointers are to device memory, except those
+ * that are said to be to pinned memory of the host. */
+struct szg_write_plan_cuda {
+  uint8_t *zeroed; /* must be zero when work on a frame begins, all in one piece */
+  uint64_t zeroed_bytes;
+  uint8_t *range_work;    /* of the range pass, before any frame */
+  uint32_t *ticket;       /* of the blocks that make checksums */
+  void *choice_work;      /* frames with a bound: of the choice of axes */
+  uint64_t *leaves;       /* of the checksums of a frame */
+  uint8_t *frame_headers; /* pinned: [frames][SZG_MOST_FRAME_HEADER_BYTES] */
+  szg_outlier_write_plan_cuda outliers;
+  szg_stream_write_plan_cuda stream;
+  szg_linear_write_plan_cuda linear;
+  szg_tile_write_plan_cuda tile;
+  szg_planes_write_plan_cuda planes;
+  szg_top_plane_write_plan_cuda top_plane;
+};
+
+/* One frame at work. */
+struct szg_write_job_cuda {
+  szgpu_ctx *ctx;
+  const szg_write_request *request;
+  uint32_t asked_radius;       /* 0: the frame chooses */
+  bool has_gaps;               /* linear layout: gap arrays are written */
+  const szg_bound_plan *bound; /* NULL: the frame is lossless */
+  szg_quantizer quantizer;     /* the bound's, or one for the 16-bit lattice */
+  szg_grid grid;               /* of the frame */
+  const void *values;
+  uint64_t index;
+  const szg_write_plan_cuda *plan;
+  uint8_t *archive; /* all of it */
+  uint64_t capacity;
+  uint64_t first_byte; /* of the frame in the archive */
+  /* If the archive is of one frame: its header except sizes, which a kind may complete on the
+   * device. */
+  const szg_header *archive_header;
+  bool is_archive_complete; /* header and all */
+  uint64_t raw_bytes;       /* of the values; set by szg_frame_write_cuda */
+};
+
+/* ---- a frame's sections (layout.cu) ---- */
+
+/* A frame's sections as they are laid out. */
+struct szg_frame_layout_cuda {
+  szg_frame_header header;
+  szg_checksum_ranges ranges; /* the sections with their padding */
+  uint64_t held_bytes[SZG_SECTION_KIND_COUNT];
+  uint8_t *at[SZG_SECTION_KIND_COUNT]; /* by kind; NULL: the frame has none, or an empty one */
+  bool is_padded;                      /* what is not empty was written with its padding */
+  uint64_t frame_bytes;
+};
+
+/* Appends a section to the table; kinds rise. */
+void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes);
+
+/* Gives every section its place. SZGPU_CAPACITY: the frame does not fit. */
+szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job,
+                                   szg_frame_layout_cuda *layout) SZG_CHECKED;
+
+/* Padding, checksums, header: what all kinds of frame end with. */
+szgpu_status szg_layout_finish_cuda(const szg_write_job_cuda *job,
+                                    const szg_frame_layout_cuda *layout) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

@@ -1,0 +1,25 @@
+/* upload.h - a field in host memory on its way to the GPU.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_UPLOAD_H
+#define SZG_UPLOAD_H
+
+#include "quant/bound.h"
+
+SZG_C_BEGIN
+
+/* A source of values that brings them to the device: all are there once extremes were found. */
+typedef struct szg_upload_cuda {
+  szg_value_source source;            /* its `where` points here, so this must not move */
+  const szg_value_source_cuda *there; /* the values where they arrive */
+  const uint8_t *from;
+  uint8_t *to;
+} szg_upload_cuda;
+
+/* to: what `there` is of. */
+void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, void *to,
+                          szg_upload_cuda *upload);
+
+SZG_C_END
+
+#endif
