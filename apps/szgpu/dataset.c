@@ -4,7 +4,7 @@
 #define _DEFAULT_SOURCE
 #include "dataset.h"
 
-#include "field.h"
+#include "file_names.h"
 
 #include <stdlib.h>
 #include <string.h>

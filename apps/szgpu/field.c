@@ -4,18 +4,12 @@
 #include "field.h"
 
 #include "dataset.h"
+#include "file_names.h"
 #include "npy.h"
 #include "values.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <strings.h>
-
-bool has_extension(const char *name, const char *extension) {
-  size_t const name_chars = strlen(name), extension_chars = strlen(extension);
-  return name_chars > extension_chars &&
-         strcasecmp(name + name_chars - extension_chars, extension) == 0;
-}
 
 bool host_is_big_endian(void) {
   static uint16_t const one = 1;
@@ -41,26 +35,6 @@ static void reverse_dims(szgpu_shape *shape) {
     shape->dims[axis] = shape->dims[shape->ndim - 1 - axis];
     shape->dims[shape->ndim - 1 - axis] = dim;
   }
-}
-
-/* The last token of the name, split at '_' and '.', that is dims and fits the size exactly. */
-static bool find_dims_in_name(const char *name, uint64_t byte_count, szgpu_shape *shape) {
-  const char *slash = strrchr(name, '/');
-  const char *first = slash ? slash + 1 : name;
-  const char *end = first + strlen(first);
-  while (end > first) {
-    const char *token = end;
-    while (token > first && token[-1] != '_' && token[-1] != '.') token--;
-    szgpu_shape found = {.dtype = shape->dtype};
-    uint64_t found_bytes;
-    if (read_dims(token, (size_t)(end - token), &found) == DIMS_OK &&
-        shape_bytes(&found, &found_bytes) && found_bytes == byte_count) {
-      *shape = found;
-      return true;
-    }
-    end = token > first ? token - 1 : first;
-  }
-  return false;
 }
 
 static int refuse_size(const struct report *report, const struct field *field, const char *name) {
@@ -159,21 +133,6 @@ static int load_dataset(const struct report *report, const struct input *input,
   return code;
 }
 
-static bool dtype_of_name(const char *name, szgpu_dtype *dtype) {
-  static const struct {
-    const char *extension;
-    szgpu_dtype dtype;
-  } known[] = {{".f32", SZGPU_F32},   {".f64", SZGPU_F64},       {".d64", SZGPU_F64},
-               {".bf16", SZGPU_BF16}, {".f16", SZGPU_F16},       {".fp8", SZGPU_FP8},
-               {".u8", SZGPU_U8},     {".safetensors", SZGPU_U8}};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (!has_extension(name, known[i].extension)) continue;
-    *dtype = known[i].dtype;
-    return true;
-  }
-  return false;
-}
-
 static int read_raw(const struct report *report, const struct options *options,
                     const struct input *input, struct field *field) {
   const char *name = shown_input(input->name);
@@ -206,7 +165,7 @@ static int read_raw(const struct report *report, const struct options *options,
                           " bytes, which is no whole number of %s values; "
                           "correct the file or -t",
                           field->byte_count, words_for_dtype(field->shape.dtype));
-  } else if (find_dims_in_name(input->name, field->byte_count, &field->shape)) {
+  } else if (dims_of_name(input->name, field->byte_count, &field->shape)) {
     field->shape_origin = "name";
   } else {
     field->shape.ndim = 1;

@@ -29,7 +29,6 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
                         struct field *field);
 void field_release(struct field *field);
 
-bool has_extension(const char *name, const char *extension); /* ".npy", in either case */
 bool host_is_big_endian(void);
 /* In place where from == to. */
 void swap_bytes(void *to, const void *from, uint64_t value_count, szgpu_dtype dtype);

@@ -5,6 +5,7 @@
 #include "archive.h"
 #include "decoders.h"
 #include "field.h"
+#include "file_names.h"
 #include "input.h"
 #include "job.h"
 #include "memory.h"
