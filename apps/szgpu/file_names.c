@@ -1,4 +1,4 @@
-/* file_names.c - what the name of a file says of its values.
+/* file_names.c - what the name of a file says about its values.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "file_names.h"
