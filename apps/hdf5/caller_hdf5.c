@@ -1,4 +1,4 @@
-/* caller_hdf5.c - finds the libhdf5 that called, by the address it is called back to.
+/* caller_hdf5.c - finds the libhdf5 that called, by the address that the call returns to.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _GNU_SOURCE /* dladdr */
@@ -15,7 +15,7 @@
 
 typedef struct function_entry {
   const char *name;
-  size_t member; /* its place in caller_hdf5 */
+  size_t member; /* its offset in caller_hdf5 */
   enum { FOR_CHUNKS, FOR_DATASETS, IF_THERE } need;
 } function_entry;
 
@@ -29,10 +29,11 @@ static const function_entry functions[] = {
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof *functions };
 
-/* Those found so far. Only ever grows, so it is read without a lock, also after fork(). */
+/* The libraries found so far. The list only grows, so reading it needs no lock, even after
+ * fork(). */
 static _Atomic(caller_hdf5 *) callers;
 
-/* Takes the functions from the library that lies at base, and from no other that it depends on. */
+/* Takes the functions of the library at base, and of no other library that it depends on. */
 static bool take_functions(void *library, const void *base, caller_hdf5 *caller) {
   caller->has_all = true;
   for (int i = 0; i < FUNCTION_COUNT; i++) {
@@ -51,14 +52,14 @@ static bool take_functions(void *library, const void *base, caller_hdf5 *caller)
   return major > 1 || (major == 1 && minor >= 10);
 }
 
-/* The library keeps the handle, so that it is not unloaded and another put in its place. */
+/* Keeps the handle, so that the library is not unloaded and another one put in its place. */
 static bool open_library(const Dl_info *where, caller_hdf5 *caller) {
   void *const library = dlopen(where->dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   if (library) {
     if (take_functions(library, where->dli_fbase, caller)) return true;
     dlclose(library);
   }
-  /* HDF5 may be linked statically to the program, whose name dlopen does not know. */
+  /* HDF5 may be linked statically into the program, which dlopen does not find by name. */
   void *const program = dlopen(NULL, RTLD_LAZY);
   if (!program) return false;
   bool const is_program = take_functions(program, where->dli_fbase, caller);
@@ -83,8 +84,8 @@ caller_hdf5 *caller_hdf5_of(const void *return_address) {
   return caller;
 }
 
-/* HDF5's own error class is a variable, so there is one for szgpu. HDF5 drops it when it closes;
- * opened again it may give the numbers to others. */
+/* HDF5's own error class is a variable, so szgpu registers one. HDF5 drops it when it closes,
+ * and may give its numbers to others when it opens again. */
 static bool has_error_class(caller_hdf5 *caller) {
   if (caller->error_class > 0 &&
       (!caller->has_all || (caller->H5Iget_type(caller->error_class) == H5I_ERROR_CLASS &&
@@ -101,9 +102,9 @@ static bool has_error_class(caller_hdf5 *caller) {
 void caller_hdf5_push(caller_hdf5 *caller, const char *file, const char *function, int line,
                       const char *sentence) {
   if (!has_error_class(caller)) return;
-  /* HDF5 2.0 pauses its stack while it runs a filter: what is pushed is lost, and what is there is
-   * cleared by a call that pauses it again. A stack of one's own is not paused, and may take the
-   * place of the other. */
+  /* HDF5 2.0 pauses its stack while it runs a filter: it drops what a filter pushes, and a call
+   * that pauses the stack again clears it. A new stack is not paused, and can replace the paused
+   * one. */
   bool is_paused = false;
   if (caller->H5Eis_paused && caller->H5Eis_paused(H5E_DEFAULT, &is_paused) < 0) return;
   hid_t const stack = is_paused ? caller->H5Ecreate_stack() : H5E_DEFAULT;

@@ -1,10 +1,10 @@
-/* caller_hdf5.h - the functions of that libhdf5 which called the plugin.
+/* caller_hdf5.h - the functions of the libhdf5 that called the plugin.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A process may hold several libhdf5, h5py's own and netCDF's say, each with identifiers of its
- * own. So the plugin is linked to none and asks the one that called. Functions only: a program that
- * names a variable of a library, H5T_NATIVE_FLOAT_g say, gets a copy of it, and the library's own
- * stays unset.
+ * A process may hold several libhdf5, such as h5py's own and netCDF's, each with its own
+ * identifiers. So the plugin links none and uses the one that called. It takes functions only: a
+ * program that names a variable of a library, such as H5T_NATIVE_FLOAT_g, gets a copy of it, and
+ * the library's own variable stays unset.
  */
 #ifndef CALLER_HDF5_H
 #define CALLER_HDF5_H
@@ -16,7 +16,7 @@
 #error "szgpu's HDF5 filter needs HDF5 1.10 or later: before, hid_t had 32 bits"
 #endif
 
-/* For chunks. */
+/* Needed for chunks. */
 #define CALLER_HDF5_CHUNK_FUNCTIONS(X) \
   X(H5get_libversion)                  \
   X(H5allocate_memory)                 \
@@ -26,7 +26,7 @@
   X(H5Ecreate_stack)                   \
   X(H5Eset_current_stack)              \
   X(H5Epush2)
-/* For datasets that are made. */
+/* Needed when a dataset is created. */
 #define CALLER_HDF5_DATASET_FUNCTIONS(X) \
   X(H5Iget_type)                         \
   X(H5Pget_chunk)                        \
@@ -50,22 +50,22 @@ typedef struct caller_hdf5 {
   CALLER_HDF5_CHUNK_FUNCTIONS(MEMBER)
   CALLER_HDF5_DATASET_FUNCTIONS(MEMBER)
 #undef MEMBER
-  /* Later than 1.10, or NULL; its type is written out for headers that do not have it. */
+  /* NULL in a libhdf5 that lacks it. Its type is written out, because older headers lack it too. */
   herr_t (*H5Eis_paused)(hid_t stack, bool *is_paused);
-  bool has_all;          /* a program with a static libhdf5 may lack some that are for datasets */
-  bool has_large_chunks; /* of 4 GiB and more: 2.0 or later */
+  bool has_all;          /* a program with a static libhdf5 may lack some of those for datasets */
+  bool has_large_chunks; /* of 4 GiB and more, from HDF5 2.0 on */
   hid_t error_class, error_major, error_minor; /* made by caller_hdf5_push; 0: not yet */
   struct caller_hdf5 *next;
-  const void *base; /* where the library lies */
+  const void *base; /* the address of the library */
 } caller_hdf5;
 
-/* The libhdf5 that return_address, __builtin_return_address(0) of what it called, lies in. Lives as
- * long as the process. NULL if that is no libhdf5 1.10 or later, does not show what chunks need,
- * or where memory is out. */
+/* The libhdf5 that contains return_address, which is __builtin_return_address(0) of a function that
+ * it called. Lives as long as the process. NULL if that is not a libhdf5 1.10 or later, if it does
+ * not export what chunks need, or if memory is out. */
 caller_hdf5 *caller_hdf5_of(const void *return_address);
 
-/* Puts a sentence on the caller's error stack. Calls of other functions of HDF5 clear the stack, so
- * this is the last. */
+/* Puts a sentence on the caller's error stack. Other calls of HDF5 clear the stack, so this one
+ * must be the last. */
 void caller_hdf5_push(caller_hdf5 *caller, const char *file, const char *function, int line,
                       const char *sentence);
 

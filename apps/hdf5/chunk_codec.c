@@ -1,4 +1,4 @@
-/* chunk_codec.c - compresses and restores chunks with contexts that are kept between calls.
+/* chunk_codec.c - compresses and restores chunks, and keeps contexts between calls.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _POSIX_C_SOURCE 200809L /* getpid */
@@ -14,33 +14,34 @@
 
 #include "gpus.h"
 
-/* What decides on a GPU: bytes in a microsecond on a CPU thread and by way of a GPU, what a call
- * there takes besides, and what starting CUDA takes. docs/benchmarks.md has the measurements, and
- * the library's SZGPU_BACKEND_AUTO the same figures. It judges each call by itself, though, so that
- * no chunk would ever pay for CUDA's start; many chunks together do. */
+/* The figures that decide for or against a GPU: bytes per microsecond of one CPU thread and of a
+ * GPU with its transfers, the fixed cost of a call there, and the cost of starting CUDA.
+ * docs/benchmarks.md has the measurements. The library's SZGPU_BACKEND_AUTO uses the same
+ * figures, but judges each call alone, and no single chunk would ever pay for CUDA's start; many
+ * chunks together do. */
 enum { CPU_BYTES_PER_US = 900, GPU_BYTES_PER_US = 6500, GPU_CALL_US = 500, GPU_START_US = 320000 };
-enum { GPU_LEAST_BYTES = 1 << 20 }; /* where a call there begins to be shorter than one thread's */
+enum { GPU_LEAST_BYTES = 1 << 20 }; /* a call there is faster than one thread from here on */
 
 typedef struct warm_codec {
   szgpu_ctx *ctx;
   szgpu_backend backend; /* CPU or CUDA */
   int threads, device;
   pid_t process; /* that made it */
-  void *room;    /* for archives: as large as one may become, of which few get to a part */
+  void *room;    /* for archives: as large as one can become; few need much of it */
   size_t room_bytes;
 } warm_codec;
 
-/* One of each backend waits for the next call, in [is_cuda]; a thread that finds none makes its
- * own. Taken and put back without a lock, which a fork() could leave locked. The process's end
- * frees them: by then CUDA's runtime may be gone. */
+/* One codec per backend waits for the next call, in [is_cuda]; a thread that finds none makes its
+ * own. Threads take and return them without a lock, which a fork() could leave locked. They are
+ * freed only with the process: at its end CUDA's runtime may already be gone. */
 static _Atomic(warm_codec *) kept[2];
 
 static atomic_bool is_gpu_given_up;          /* for SZGPU_BACKEND_AUTO */
-static atomic_uint_least64_t us_lost_on_cpu; /* by chunks that a started GPU had done faster */
+static atomic_uint_least64_t us_lost_on_cpu; /* on chunks that a running GPU would do faster */
 
 static void drop(warm_codec *codec) {
   if (!codec) return;
-  /* CUDA does not survive fork(): a child leaves its parent's context alone. */
+  /* CUDA does not survive fork(): a child must not touch its parent's context. */
   if (codec->backend == SZGPU_BACKEND_CPU || codec->process == getpid()) szgpu_destroy(codec->ctx);
   free(codec->room);
   free(codec);
@@ -93,7 +94,7 @@ size_t chunk_field_bytes(const szgpu_shape *shape) {
 
 /* ---- Compressing ---- */
 
-/* The ranks of a machine share its GPUs out. */
+/* The ranks of a machine share its GPUs among them. */
 static szgpu_status find_device(const environment *settings, int *device) {
   int const count = gpu_count();
   if (count < 1) return SZGPU_NO_DEVICE;
@@ -101,7 +102,7 @@ static szgpu_status find_device(const environment *settings, int *device) {
   return *device < count ? SZGPU_OK : SZGPU_NO_DEVICE;
 }
 
-/* On a GPU or not at all. */
+/* Whether only a GPU may compress the chunk. */
 static bool needs_gpu(const environment *settings, size_t field_bytes) {
   return settings->backend == SZGPU_BACKEND_CUDA && field_bytes >= GPU_LEAST_BYTES;
 }
@@ -129,7 +130,7 @@ static bool goes_to_gpu(const environment *settings, size_t field_bytes) {
   return atomic_fetch_add(&us_lost_on_cpu, cpu_us - gpu_us) + cpu_us - gpu_us >= GPU_START_US;
 }
 
-/* Into the codec's room. */
+/* Compresses into the codec's room. */
 static szgpu_status compress_there(warm_codec *codec, const szgpu_params *params,
                                    const szgpu_shape *shape, const void *field,
                                    size_t *archive_bytes) {
@@ -145,8 +146,9 @@ static szgpu_status compress_there(warm_codec *codec, const szgpu_params *params
   return szgpu_compress(codec->ctx, params, shape, field, codec->room, capacity, archive_bytes);
 }
 
-/* HDF5 gets what the archive takes: a collective write holds all chunks of a rank at once, and the
- * room stays in memory where HDF5's would be new to it for each chunk. Copying costs less. */
+/* Copies the archive out of the room into memory of just its size, since a collective write holds
+ * all chunks of a rank at once. The room's pages stay in memory, while a block of HDF5's that is
+ * large enough for any archive would have new pages for each chunk; copying costs less. */
 static szgpu_status compress_on(szgpu_backend backend, int device, const caller_hdf5 *caller,
                                 const environment *settings, const szgpu_params *params,
                                 const szgpu_shape *shape, const void *field, void **archive,
@@ -214,7 +216,7 @@ static void say_shape(const szgpu_shape *shape, char *text, size_t text_bytes) {
                              (unsigned long long)shape->dims[axis]);
 }
 
-/* Before anything is allocated. */
+/* Checks the archive before anything is allocated for it. */
 static bool is_as_stated(const void *archive, size_t archive_bytes, const szgpu_shape *shape,
                          char *sentence) {
   szgpu_info info = {.struct_bytes = sizeof info};
@@ -228,7 +230,7 @@ static bool is_as_stated(const void *archive, size_t archive_bytes, const szgpu_
   say_shape(&info.shape, held, sizeof held);
   say_shape(shape, stated, sizeof stated);
   snprintf(sentence, CHUNK_SENTENCE_BYTES,
-           "szgpu: chunk: its archive holds %s, not %s as cd_values say", held, stated);
+           "szgpu: chunk: its archive holds %s, not %s as cd_values state", held, stated);
   return false;
 }
 

@@ -1,7 +1,7 @@
-/* dataset.c - looks at type, chunks, fill value and filters of a dataset to be.
+/* dataset.c - examines type, chunks, fill value and filters of a dataset before it is created.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A function of HDF5 that fails may print, so each is called only with what it takes.
+ * A function of HDF5 that fails may print, so this calls each only with arguments that it accepts.
  */
 #include "dataset.h"
 
@@ -23,7 +23,7 @@
     }                             \
   } while (0)
 
-/* Where the bits of an IEEE type are. */
+/* The positions of the bits of an IEEE type. */
 typedef struct float_layout {
   size_t bytes, precision, sign_bit, exponent_bit, exponent_bits, mantissa_bit, mantissa_bits, bias;
 } float_layout;
@@ -45,8 +45,8 @@ static bool has_layout(const caller_hdf5 *caller, hid_t type, const float_layout
          mantissa_bits == layout->mantissa_bits;
 }
 
-/* Whether values are floats or doubles of this machine. H5Tequal would say so too, but it needs the
- * numbers of the native types, which are variables: see caller_hdf5.h. */
+/* Whether values are floats or doubles of this machine. H5Tequal could tell, but it needs the
+ * ids of the native types, which are variables: see caller_hdf5.h. */
 static bool dtype_of(const caller_hdf5 *caller, hid_t type, szgpu_dtype *dtype) {
   H5T_order_t const native =
       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? H5T_ORDER_LE : H5T_ORDER_BE;
@@ -55,15 +55,15 @@ static bool dtype_of(const caller_hdf5 *caller, hid_t type, szgpu_dtype *dtype) 
   return has_layout(caller, type, &layouts[*dtype]);
 }
 
-/* The user's words. A list that was stored before, as h5repack hands on, has more behind them, of
- * another dataset maybe. */
+/* Takes the user's words. A list that was stored before, which h5repack passes on, has more words
+ * after them, perhaps of another dataset. */
 static dataset_verdict take_words(const caller_hdf5 *caller, hid_t properties,
                                   dataset_filter *dataset, const char **sentence) {
   szgpu_params params;
   dataset->word_count = SZGPU_H5_MOST_WORDS;
   WRONG_IF(caller->H5Pget_filter_by_id2(properties, SZGPU_H5_FILTER_ID, &dataset->flags,
                                         &dataset->word_count, dataset->words, 0, NULL, NULL) < 0,
-           "cd_values cannot be had");
+           "HDF5 does not give cd_values");
   *sentence = szgpu_h5_params(dataset->words, dataset->word_count, &params);
   if (*sentence) return DATASET_WRONG;
   if (dataset->word_count <= SZGPU_H5_WORD_OPTIONS) dataset->words[SZGPU_H5_WORD_OPTIONS] = 0;
@@ -71,7 +71,7 @@ static dataset_verdict take_words(const caller_hdf5 *caller, hid_t properties,
   return DATASET_FITS;
 }
 
-/* Bytes that another filter has changed are no values, and a bound on them would be none. */
+/* Bytes that another filter has changed are not values: a bound on them would mean nothing. */
 static dataset_verdict check_place(const caller_hdf5 *caller, hid_t properties,
                                    const char **sentence) {
   int const filter_count = caller->H5Pget_nfilters(properties);
@@ -79,9 +79,11 @@ static dataset_verdict check_place(const caller_hdf5 *caller, hid_t properties,
     unsigned flags;
     H5Z_filter_t const id =
         caller->H5Pget_filter2(properties, (unsigned)i, &flags, NULL, NULL, 0, NULL, NULL);
-    DECLINE_IF(i == 0 && id != SZGPU_H5_FILTER_ID,
-               "it must be the first filter: behind another, shuffle say, there are no values");
-    DECLINE_IF(i > 0 && id == SZGPU_H5_FILTER_ID, "it is there twice: the second finds no values");
+    DECLINE_IF(
+        i == 0 && id != SZGPU_H5_FILTER_ID,
+        "it must be the first filter: after another one, such as shuffle, there are no values");
+    DECLINE_IF(i > 0 && id == SZGPU_H5_FILTER_ID,
+               "it is listed twice: the second one finds no values");
   }
   return DATASET_FITS;
 }
@@ -92,18 +94,21 @@ static bool is_signalling(float value) {
   return (bits & 0x7FFFFFFF) > 0x7F800000 && !(bits & 0x00400000);
 }
 
-/* *fill: the fill value if somebody set one, *own_fill. */
+/* Sets *own_fill to fill, with the fill value in it, if the user set one; else to NULL. */
 static dataset_verdict take_fill(const caller_hdf5 *caller, hid_t properties, hid_t type,
                                  szgpu_dtype dtype, double *fill, const double **own_fill,
                                  const char **sentence) {
   H5D_fill_value_t defined;
   float single = 0;
-  WRONG_IF(caller->H5Pfill_value_defined(properties, &defined) < 0, "no fill value can be had");
+  WRONG_IF(caller->H5Pfill_value_defined(properties, &defined) < 0,
+           "HDF5 does not say whether there is a fill value");
   *own_fill = NULL;
   if (defined != H5D_FILL_VALUE_USER_DEFINED) return DATASET_FITS;
   void *const place = dtype == SZGPU_F32 ? (void *)&single : (void *)fill;
-  WRONG_IF(caller->H5Pget_fill_value(properties, type, place) < 0, "the fill value cannot be had");
-  /* As a double a signalling NaN would be another one. Unnamed it is kept as any NaN. */
+  WRONG_IF(caller->H5Pget_fill_value(properties, type, place) < 0,
+           "HDF5 does not give the fill value");
+  /* A signalling NaN would become another one as a double. Without a name it is kept like any
+   * NaN. */
   if (dtype == SZGPU_F32 && is_signalling(single)) return DATASET_FITS;
   if (dtype == SZGPU_F32) *fill = (double)single;
   *own_fill = fill;
@@ -118,9 +123,9 @@ dataset_verdict dataset_examine(const caller_hdf5 *caller, hid_t properties, hid
   double fill = 0;
   const double *own_fill = NULL;
   WRONG_IF(!caller->has_all,
-           "the program does not show all functions of its HDF5: link the shared libhdf5, or all "
+           "the program does not export all functions of its HDF5: link the shared libhdf5, or all "
            "of the static one with -rdynamic");
-  DECLINE_IF(properties < 0, "it compresses chunks of datasets, not a group's links");
+  DECLINE_IF(properties < 0, "it compresses chunks of datasets, not the links of a group");
   dataset_verdict verdict = take_words(caller, properties, dataset, sentence);
   if (verdict == DATASET_FITS) verdict = check_place(caller, properties, sentence);
   if (verdict != DATASET_FITS) return verdict;

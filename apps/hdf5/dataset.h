@@ -1,4 +1,4 @@
-/* dataset.h - whether the filter can do a dataset's chunks, and its cd_values.
+/* dataset.h - whether the filter can compress a dataset's chunks, and its cd_values.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef DATASET_H
@@ -12,8 +12,8 @@
 
 typedef enum dataset_verdict {
   DATASET_FITS,
-  DATASET_DECLINED, /* these chunks cannot be compressed, or not with the bound */
-  DATASET_WRONG     /* what the user asks for cannot be for any dataset, or HDF5 failed */
+  DATASET_DECLINED, /* the filter cannot compress these chunks, or not within the bound */
+  DATASET_WRONG     /* the user's request fits no dataset, or HDF5 failed */
 } dataset_verdict;
 
 typedef struct dataset_filter {
@@ -22,9 +22,10 @@ typedef struct dataset_filter {
   unsigned words[SZGPU_H5_MOST_WORDS]; /* cd_values: the user's and, if it fits, the chunk's */
 } dataset_filter;
 
-/* properties: of the creation, < 0 where HDF5 has none; type: of the values in the file. *sentence
- * says why it does not fit. Only set_local wants words: can_apply is also asked before the first
- * write to a dataset that was opened, whose fill value HDF5 cannot tell without a bad access. */
+/* properties: the creation properties, < 0 if HDF5 passes none; type: of the values in the file.
+ * If the dataset does not fit, *sentence says why. Only set_local wants words: HDF5 also calls
+ * can_apply before the first write to a dataset that was opened, and asking for the fill value
+ * of such a one makes HDF5 read memory that is not its own. */
 dataset_verdict dataset_examine(const caller_hdf5 *caller, hid_t properties, hid_t type,
                                 bool wants_words, dataset_filter *dataset, const char **sentence);
 

@@ -1,4 +1,4 @@
-/* environment.c - reads SZGPU_H5_*, and the local rank as MPI's launchers give it.
+/* environment.c - reads SZGPU_H5_*, and the local rank that MPI's launchers set.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "environment.h"
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DEVICES = 1024 }; /* of a machine: more than there are, so that a slip is seen */
+enum { MOST_DEVICES = 1024 }; /* of one machine: enough, and small enough to catch a typing error */
 
-/* A whole number of digits in least .. most. */
+/* Reads a whole number from least to most, digits only. */
 static int read_number(const char *text, long least, long most, int *number) {
   if (strspn(text, "0123456789") != strlen(text)) return 0;
   errno = 0;
@@ -24,8 +24,8 @@ static const char *text_of(const char *name) {
   return text && *text ? text : NULL;
 }
 
-/* Open MPI, MVAPICH, Intel MPI, MPICH and Slurm, the launcher that is nearest to MPI first. What
- * one of them says wrongly is not the user's, so the next is asked. */
+/* The variables of Open MPI, MVAPICH, Intel MPI, MPICH and Slurm; MPI's own launchers come before
+ * Slurm. A wrong value is not the user's fault, so this skips it and tries the next one. */
 static int read_local_rank(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
                                       "MV2_COMM_WORLD_LOCAL_RANK",

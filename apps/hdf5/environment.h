@@ -1,4 +1,4 @@
-/* environment.h - what SZGPU_H5_* in the environment ask for.
+/* environment.h - the settings in the environment variables SZGPU_H5_*.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef ENVIRONMENT_H
@@ -13,8 +13,9 @@ typedef struct environment {
   int local_rank;        /* of this process among those on its machine, by MPI's launcher; else 0 */
 } environment;
 
-/* Both read anew, so that a program may change them. An empty one is as good as none. NULL, or a
- * sentence on a wrong one. Restoring needs no more than threads. */
+/* Both read the environment at each call, so that a program may change it. An empty variable counts
+ * as unset. They return NULL, or a sentence about a variable that is wrong. Restoring needs the
+ * number of threads only. */
 const char *environment_read(environment *settings);
 const char *environment_read_threads(int *threads);
 

@@ -6,7 +6,7 @@
 #ifndef GPUS_H
 #define GPUS_H
 
-/* Those that CUDA shows; 0 where there are none, or no CUDA. */
+/* The number of GPUs that CUDA shows; 0 if there are none or CUDA does not work. */
 int gpu_count(void);
 
 #endif

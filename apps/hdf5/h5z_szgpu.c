@@ -1,10 +1,11 @@
-/* h5z_szgpu.c - the HDF5 filter plugin: what HDF5 calls.
+/* h5z_szgpu.c - the HDF5 filter plugin: the functions that HDF5 calls.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Each entry takes the address it returns to, which lies in the libhdf5 that called. Each has one
- * way out, where a failure goes to that library's error stack as a sentence; nothing is printed.
+ * Each function takes the address that it returns to, which is inside the libhdf5 that called. Each
+ * has one exit, which puts a failure on that library's error stack as a sentence and prints
+ * nothing.
  */
-#include "szgpu_hdf5.h" /* before hdf5.h: without properties, which would need a libhdf5 */
+#include "szgpu_hdf5.h" /* before hdf5.h: without H5Pset_szgpu_*, which would need a libhdf5 */
 
 #include <H5PLextern.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 #include "dataset.h"
 #include "environment.h"
 
-/* A sentence and the line it is from. */
+/* A sentence and the line of this file that it comes from. */
 typedef struct szgpu_fault {
   int line; /* 0: there is none */
   char sentence[CHUNK_SENTENCE_BYTES];
@@ -44,8 +45,8 @@ static void push(caller_hdf5 *caller, const szgpu_fault *fault, const char *func
     }                                      \
   } while (0)
 
-/* Asked when a dataset is created: 1 yes, 0 no, so that an optional filter is left out and a
- * mandatory one is an error, -1 an error in any case. */
+/* HDF5 calls it when a dataset is created. 1: yes. 0: no, so HDF5 leaves out an optional filter and
+ * fails for a mandatory one. -1: an error in either case. */
 static htri_t can_apply(hid_t properties, hid_t type, hid_t space) {
   caller_hdf5 *const caller = caller_hdf5_of(__builtin_return_address(0));
   htri_t answer = -1;
@@ -73,8 +74,8 @@ done:
   return answer;
 }
 
-/* Then, also where an optional filter was declined: what the filter has to know of a dataset goes
- * into cd_values, which are stored with it. For one that was declined nothing is added. */
+/* HDF5 calls it next, even if it leaves out an optional filter. Adds to cd_values, which HDF5
+ * stores with the dataset, what the filter must know of it. Adds nothing if the filter declined. */
 static herr_t set_local(hid_t properties, hid_t type, hid_t space) {
   caller_hdf5 *const caller = caller_hdf5_of(__builtin_return_address(0));
   herr_t answer = -1;
@@ -96,8 +97,8 @@ done:
   return answer;
 }
 
-/* Compresses or restores the chunk in *buffer, which it replaces. Returns the bytes of the new one,
- * 0 on failure: then an optional filter leaves the chunk as it is. */
+/* Compresses or restores the chunk in *buffer and replaces it. Returns the size of the new one,
+ * or 0 on failure; an optional filter then leaves the chunk as it is. */
 static size_t filter(unsigned flags, size_t word_count, const unsigned words[], size_t byte_count,
                      size_t *buffer_bytes, void **buffer) {
   caller_hdf5 *const caller = caller_hdf5_of(__builtin_return_address(0));
@@ -112,12 +113,12 @@ static size_t filter(unsigned flags, size_t word_count, const unsigned words[], 
   const char *sentence = szgpu_h5_chunk(words, word_count, &params, &shape);
   FAIL_IF(sentence, "szgpu: %s", sentence);
   size_t const field_bytes = chunk_field_bytes(&shape);
-  FAIL_IF(field_bytes == 0, "szgpu: cd_values say a size that no chunk has");
+  FAIL_IF(field_bytes == 0, "szgpu: cd_values state a size that no chunk has");
   if (flags & H5Z_FLAG_REVERSE) {
     sentence = environment_read_threads(&settings.threads);
     FAIL_IF(sentence, "szgpu: %s", sentence);
     FAIL_IF(field_bytes > UINT32_MAX && !caller->has_large_chunks,
-            "szgpu: cd_values say a size that no chunk has");
+            "szgpu: cd_values state a size that no chunk has");
     made_bytes = chunk_restore(caller, settings.threads, &shape, field_bytes, *buffer, byte_count,
                                &made, why);
   } else {
@@ -132,7 +133,7 @@ static size_t filter(unsigned flags, size_t word_count, const unsigned words[], 
   *buffer = made;
   *buffer_bytes = made_bytes;
 done:
-  /* Of an optional filter that leaves a chunk as it is nobody wants to hear. */
+  /* An optional filter that leaves a chunk as it is reports no error. */
   if ((flags & H5Z_FLAG_REVERSE) || !(flags & H5Z_FLAG_OPTIONAL)) push(caller, &fault, __func__);
   return made_bytes;
 }
@@ -148,8 +149,8 @@ static const H5Z_class2_t filter_class = {
     .filter = filter,
 };
 
-/* HDF5 asks every library of a plugin folder for what it is while it looks for some filter, so
- * these never fail. */
+/* HDF5 asks every library of a plugin folder what it is while it looks for some filter, so these
+ * never fail. */
 __attribute__((visibility("default"))) H5PL_type_t H5PLget_plugin_type(void) {
   return H5PL_TYPE_FILTER;
 }

@@ -1,4 +1,4 @@
-/* archive.c - what all three commands ask of an archive and say of it.
+/* archive.c - what all three commands read from an archive and print about it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "archive.h"

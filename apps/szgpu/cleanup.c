@@ -1,4 +1,4 @@
-/* cleanup.c - no temporary file outlives the process, however it ends.
+/* cleanup.c - removes the temporary file, however the process ends.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A signal handler can reach nothing else. */
+/* Static, because a signal handler gets no argument of ours. */
 static char watched_path[PATH_MAX];
 static volatile sig_atomic_t is_watching;
 static char mapping_sentence[PATH_MAX + 128];
@@ -23,7 +23,7 @@ static void remove_watched(void) {
 
 static void end_by_signal(int signal_number) {
   remove_watched();
-  raise(signal_number); /* SA_RESETHAND: the default action, as the parent expects */
+  raise(signal_number); /* SA_RESETHAND: now the default action, which the parent sees */
 }
 
 static void end_by_lost_mapping(int signal_number) {
@@ -49,7 +49,7 @@ void cleanup_install(void) {
   }
   action.sa_handler = end_by_lost_mapping;
   sigaction(SIGBUS, &action, NULL);
-  signal(SIGXFSZ, SIG_IGN); /* past the file size limit write() says EFBIG */
+  signal(SIGXFSZ, SIG_IGN); /* at the file size limit write() then fails with EFBIG */
 }
 
 _Bool cleanup_watch_file(const char *path) {
@@ -65,7 +65,7 @@ void cleanup_forget_file(void) { is_watching = 0; }
 
 void cleanup_watch_mapping(const char *name) {
   snprintf(mapping_sentence, sizeof mapping_sentence,
-           "szgpu: %s: cannot be read any more, it has become shorter or its disk has failed; "
-           "run again when nothing writes to it\n",
+           "szgpu: %s: can no longer be read: it became shorter or its disk failed; run again when "
+           "nothing writes to it\n",
            name);
 }

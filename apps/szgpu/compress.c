@@ -1,10 +1,11 @@
-/* compress.c - szgpu -z: a field in, a checked archive out.
+/* compress.c - szgpu -z: reads a field and writes its archive.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
 #include "archive.h"
 #include "dataset.h"
 #include "field.h"
+#include "file_names.h"
 #include "input.h"
 #include "job.h"
 #include "memory.h"
@@ -19,18 +20,18 @@
 
 struct compression {
   const struct job *job;
-  const char *name; /* of the input, as shown */
+  const char *name; /* of the input, as messages show it */
   struct input input;
   struct output output;
   struct field field;
   struct memory archive;
   size_t archive_bytes;
   szgpu_info info;
-  struct metrics metrics; /* under --verify */
+  struct metrics metrics; /* with --verify */
   double seconds, verify_seconds;
 };
 
-/* NULL when there is no memory. A dataset's archive is named after the .npy file it becomes. */
+/* NULL if memory is out. A dataset's archive is named after the .npy file that -x makes of it. */
 static char *default_output(const char *input) {
   if (strcmp(input, "-") == 0) return strdup("-");
   size_t const file_chars = dataset_file_chars(input);
@@ -69,7 +70,8 @@ static int compress_values(struct compression *work) {
       shape.dtype == SZGPU_F64 || !isfinite(params.fill) || isfinite((float)params.fill);
   if (params.has_fill && !fill_fits)
     return report_failure(report, CODE_USAGE, work->name,
-                          "holds f32 values, and --fill %g is not one; correct it", params.fill);
+                          "holds f32 values, and --fill %g does not fit f32; correct it",
+                          params.fill);
   size_t most_bytes = 0;
   szgpu_status status = szgpu_sizes(job->ctx, &params, &shape, NULL, &most_bytes);
   if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
@@ -114,8 +116,8 @@ static int verify_archive(struct compression *work) {
     if (work->metrics.values_over_bound > 0)
       code = report_failure(report, CODE_BOUND, work->name,
                             "%" PRIu64
-                            " values are over the bound by up to %.3g times it, so "
-                            "its archive was not written; please report this",
+                            " values exceed the bound, by up to %.3g times the bound, so its "
+                            "archive was not written; please report this",
                             work->metrics.values_over_bound, work->metrics.max_error_over_bound);
   }
   memory_give_back(&restored);
@@ -168,11 +170,11 @@ static void print_result(const struct compression *work) {
     print_json(work);
   else
     print_line(work);
-  bool const has_shape = work->info.mode != SZGPU_MODE_LOSSLESS; /* or one that matters */
-  if (has_shape && strcmp(work->field.shape_origin, "guess") == 0) {
+  bool const needs_dims = work->info.mode != SZGPU_MODE_LOSSLESS; /* or hardly gains by them */
+  if (needs_dims && strcmp(work->field.shape_origin, "guess") == 0) {
     fputs("szgpu: ", stderr);
     print_name(stderr, work->name);
-    fprintf(stderr, ": no shape given, so its %s values were taken as one row; give it with -d\n",
+    fprintf(stderr, ": no dims given, so its %s values were taken as one row; give them with -d\n",
             words_for_dims(&work->info.shape).text);
   }
 }

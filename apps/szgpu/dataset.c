@@ -1,10 +1,10 @@
-/* dataset.c - names of datasets in HDF5 files, as FILE:PATH, and what such files are known by.
+/* dataset.c - names of datasets, written FILE:PATH, and how to recognize HDF5 and netCDF files.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
 #include "dataset.h"
 
-#include "field.h"
+#include "file_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@ enum { EXTENSION_COUNT = sizeof extensions / sizeof *extensions };
 static const unsigned char hdf5_signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 enum { FIRST_USER_BLOCK_BYTES = 512 };
 
-/* The last colon whose left side is a file: names of files have colons too, such as WRF's, which
- * contain a time. */
+/* Takes the last colon that has a file's name on its left, because names of files have colons too:
+ * WRF writes the time into them. */
 size_t dataset_file_chars(const char *name) {
   struct stat status;
   size_t file_chars = 0;
@@ -52,7 +52,7 @@ char *dataset_npy_name(const char *name, size_t file_chars) {
   return npy_name;
 }
 
-/* At the start, or behind a user block, which is a power of two of at least 512 bytes. */
+/* At the start, or after a user block, whose size is a power of two of at least 512 bytes. */
 static bool has_hdf5_signature(const unsigned char *bytes, size_t byte_count) {
   size_t const signature_bytes = sizeof hdf5_signature;
   for (size_t at = 0; at < byte_count && byte_count - at >= signature_bytes;

@@ -1,4 +1,4 @@
-/* dataset.h - names of datasets in HDF5 files, as FILE:PATH, and what such files are known by.
+/* dataset.h - names of datasets, written FILE:PATH, and how to recognize HDF5 and netCDF files.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_DATASET_H
@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How many characters of name are the file's, where name is FILE:PATH and FILE is there; 0 where it
- * is not. The name of a file that is there is that file's, whatever it contains. */
+/* The length of FILE if name is FILE:PATH and FILE exists, else 0. Also 0 if name itself exists: a
+ * file's name may contain a colon. */
 size_t dataset_file_chars(const char *name);
-/* The name of a .npy file beside FILE: dir/run.h5:/fields/rho gives dir/run_fields_rho.npy. To be
- * freed; NULL when there is no memory. */
+/* The name of a .npy file beside FILE: dir/run.h5:/fields/rho gives dir/run_fields_rho.npy. The
+ * caller frees it. NULL if memory is out. */
 char *dataset_npy_name(const char *name, size_t file_chars);
 
 /* True for the extensions of HDF5 and netCDF. */
@@ -20,7 +20,7 @@ bool has_dataset_extension(const char *name);
 enum container {
   CONTAINER_NONE,
   CONTAINER_HDF5,
-  CONTAINER_NETCDF /* of the classic format, which is no HDF5; raw values may begin like it */
+  CONTAINER_NETCDF /* classic netCDF, not HDF5; raw values may begin with the same bytes */
 };
 enum container container_of_bytes(const unsigned char *bytes, size_t byte_count);
 

@@ -1,21 +1,15 @@
-/* field.c - the values of a raw or .npy file or a dataset: shape, type, native byte order.
+/* field.c - a field from a raw file, a .npy file or a dataset, in native byte order.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "field.h"
 
 #include "dataset.h"
+#include "file_names.h"
 #include "npy.h"
 #include "values.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <strings.h>
-
-bool has_extension(const char *name, const char *extension) {
-  size_t const name_chars = strlen(name), extension_chars = strlen(extension);
-  return name_chars > extension_chars &&
-         strcasecmp(name + name_chars - extension_chars, extension) == 0;
-}
 
 bool host_is_big_endian(void) {
   static uint16_t const one = 1;
@@ -43,26 +37,6 @@ static void reverse_dims(szgpu_shape *shape) {
   }
 }
 
-/* The last token of the name, split at '_' and '.', that is dims and fits the size exactly. */
-static bool find_dims_in_name(const char *name, uint64_t byte_count, szgpu_shape *shape) {
-  const char *slash = strrchr(name, '/');
-  const char *first = slash ? slash + 1 : name;
-  const char *end = first + strlen(first);
-  while (end > first) {
-    const char *token = end;
-    while (token > first && token[-1] != '_' && token[-1] != '.') token--;
-    szgpu_shape found = {.dtype = shape->dtype};
-    uint64_t found_bytes;
-    if (read_dims(token, (size_t)(end - token), &found) == DIMS_OK &&
-        shape_bytes(&found, &found_bytes) && found_bytes == byte_count) {
-      *shape = found;
-      return true;
-    }
-    end = token > first ? token - 1 : first;
-  }
-  return false;
-}
-
 static int refuse_size(const struct report *report, const struct field *field, const char *name) {
   uint64_t wanted_bytes;
   const char *remedy = "correct -d or -t";
@@ -70,9 +44,10 @@ static int refuse_size(const struct report *report, const struct field *field, c
   if (field->dataset.id != 0) remedy = "correct -d"; /* HDF5 knows its dims */
   struct words const dims = words_for_dims(&field->shape);
   if (!shape_bytes(&field->shape, &wanted_bytes))
-    return report_failure(report, CODE_USAGE, name,
-                          "cannot hold %s %s values, whose size is over 64 bits; give smaller dims",
-                          dims.text, words_for_dtype(field->shape.dtype));
+    return report_failure(
+        report, CODE_USAGE, name,
+        "cannot hold %s %s values: their size does not fit in 64 bits; give smaller dims",
+        dims.text, words_for_dtype(field->shape.dtype));
   return report_failure(
       report, CODE_USAGE, name,
       "has %" PRIu64 " bytes of values, but %s %s values are %" PRIu64 " bytes; %s",
@@ -87,7 +62,7 @@ static int read_npy(const struct report *report, const struct options *options,
   if (fault) return report_failure(report, CODE_USAGE, name, "%s", fault);
   if (options && options->has_dtype && options->shape.dtype != npy.shape.dtype)
     return report_failure(report, CODE_USAGE, name,
-                          "holds %s values by its header and %s by -t; leave -t out",
+                          "holds %s values according to its header, but -t says %s; leave -t out",
                           words_for_dtype(npy.shape.dtype), words_for_dtype(options->shape.dtype));
   field->shape = npy.shape;
   field->shape_origin = "header";
@@ -104,8 +79,8 @@ static int read_npy(const struct report *report, const struct options *options,
   return CODE_OK;
 }
 
-/* Refuses a dataset's name whose file is no HDF5 file, and the bare name of a file that is one or
- * should be. */
+/* Refuses a dataset's name if the file is not HDF5, and a file's name alone if the file is HDF5 or
+ * is named like it. */
 static int check_container(const struct report *report, const struct input *input) {
   const char *name = shown_input(input->name);
   enum container const container = container_of_bytes(input->bytes, input->byte_count);
@@ -115,30 +90,30 @@ static int check_container(const struct report *report, const struct input *inpu
   if (!is_expected) return CODE_OK;
   if (container == CONTAINER_NETCDF)
     return report_failure(report, CODE_USAGE, name,
-                          "is netCDF of the classic format; convert it with nccopy -k nc4, or save "
-                          "the field as .npy");
+                          "is a netCDF file in the classic format; convert it with nccopy -k nc4, "
+                          "or save the field as .npy");
   return report_failure(report, CODE_USAGE, name,
-                        input->dataset ? "is no file, and what stands before the colon is not an "
+                        input->dataset ? "does not exist, and the file before the colon is not an "
                                          "HDF5 file; correct the name"
-                                       : "is not an HDF5 file, though it is named like one; rename "
-                                         "it and use -t if its values are raw");
+                                       : "is not an HDF5 file, although it is named like one; if "
+                                         "its values are raw, rename it and use -t");
 }
 
-/* Its values are still to be read. */
+/* load_dataset then reads its values. */
 static int open_dataset(const struct report *report, const struct options *options,
                         struct input *input, struct field *field) {
   int code = check_container(report, input);
   if (code == CODE_OK) code = hdf5_open(report, input, &field->dataset);
   if (code != CODE_OK) return code;
-  input_unload(input); /* HDF5 reads the file by itself */
+  input_unload(input); /* HDF5 reads the file itself */
   field->shape = field->dataset.shape;
   field->shape_origin = "dataset";
-  field->source = SZGPU_SOURCE_NPY; /* what it is restored to */
+  field->source = SZGPU_SOURCE_NPY; /* -x restores it to a .npy file */
   shape_bytes(&field->shape, &field->byte_count);
   if (!options) return CODE_OK;
   if (options->has_dtype && options->shape.dtype != field->shape.dtype)
     return report_failure(
-        report, CODE_USAGE, input->name, "holds %s values in the file and %s by -t; leave -t out",
+        report, CODE_USAGE, input->name, "holds %s values, but -t says %s; leave -t out",
         words_for_dtype(field->shape.dtype), words_for_dtype(options->shape.dtype));
   if (options->has_dims) {
     field->shape = options->shape;
@@ -159,21 +134,6 @@ static int load_dataset(const struct report *report, const struct input *input,
   return code;
 }
 
-static bool dtype_of_name(const char *name, szgpu_dtype *dtype) {
-  static const struct {
-    const char *extension;
-    szgpu_dtype dtype;
-  } known[] = {{".f32", SZGPU_F32},   {".f64", SZGPU_F64},       {".d64", SZGPU_F64},
-               {".bf16", SZGPU_BF16}, {".f16", SZGPU_F16},       {".fp8", SZGPU_FP8},
-               {".u8", SZGPU_U8},     {".safetensors", SZGPU_U8}};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (!has_extension(name, known[i].extension)) continue;
-    *dtype = known[i].dtype;
-    return true;
-  }
-  return false;
-}
-
 static int read_raw(const struct report *report, const struct options *options,
                     const struct input *input, struct field *field) {
   const char *name = shown_input(input->name);
@@ -186,11 +146,12 @@ static int read_raw(const struct report *report, const struct options *options,
     field->shape.dtype = options->shape.dtype;
   else if (!is_known && !is_lossless)
     return report_failure(report, CODE_USAGE, name,
-                          "is of unknown type; give it with -t f32 or -t f64");
+                          "has an unknown type; give it with -t f32 or -t f64");
   if (!is_lossless && field->shape.dtype > SZGPU_F64)
-    return report_failure(report, CODE_USAGE, name,
-                          "holds %s, which is compressed without loss only; add -m lossless",
-                          words_for_dtype(field->shape.dtype));
+    return report_failure(
+        report, CODE_USAGE, name,
+        "holds %s values, which can only be compressed losslessly; add -m lossless",
+        words_for_dtype(field->shape.dtype));
   field->values = input->bytes;
   field->byte_count = input->byte_count;
   if (field->byte_count == 0)
@@ -203,10 +164,10 @@ static int read_raw(const struct report *report, const struct options *options,
   } else if (field->byte_count % dtype_bytes(field->shape.dtype) != 0) {
     return report_failure(report, CODE_USAGE, name,
                           "has %" PRIu64
-                          " bytes, which is no whole number of %s values; "
-                          "correct the file or -t",
+                          " bytes, which is not a whole number of %s values; correct the file or "
+                          "-t",
                           field->byte_count, words_for_dtype(field->shape.dtype));
-  } else if (find_dims_in_name(input->name, field->byte_count, &field->shape)) {
+  } else if (dims_of_name(input->name, field->byte_count, &field->shape)) {
     field->shape_origin = "name";
   } else {
     field->shape.ndim = 1;
@@ -216,9 +177,9 @@ static int read_raw(const struct report *report, const struct options *options,
   return CODE_OK;
 }
 
-/* The library wants aligned native values and the file is not ours to change: a copy is the one
- * way, and the file's bytes are let go after it. Swapped values of a pipe lie in a read buffer and
- * are copied too: rare enough. */
+/* The library needs aligned values in native byte order, and the file's bytes must not change: so
+ * this makes a copy and then unloads the file. Values from a pipe could be swapped in place, but
+ * are rare enough to be copied too. */
 static int make_native(const struct report *report, struct input *input, struct field *field) {
   bool const is_big_endian = (field->source & SZGPU_SOURCE_BIG_ENDIAN) != 0;
   bool const is_swapped = is_big_endian != host_is_big_endian();
@@ -237,7 +198,7 @@ static int make_native(const struct report *report, struct input *input, struct 
   return CODE_OK;
 }
 
-/* Without loss, a .npy file of other values than ours is a file like any other. */
+/* A lossless archive takes any file: a .npy file whose type we do not know is then plain bytes. */
 static bool field_is_npy(const struct options *options, const struct input *input) {
   struct npy npy;
   if (options->has_dtype)
@@ -291,7 +252,7 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
   if (field->byte_count != info->field_bytes || field->shape.dtype != info->shape.dtype)
     return report_failure(report, CODE_USAGE, name,
                           "has %" PRIu64 " bytes of %s values, but the archive holds %" PRIu64
-                          " of %s; name the file that was compressed",
+                          " bytes of %s values; name the file that was compressed",
                           field->byte_count, words_for_dtype(field->shape.dtype), info->field_bytes,
                           words_for_dtype(info->shape.dtype));
   field->shape = info->shape;

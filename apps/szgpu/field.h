@@ -1,4 +1,4 @@
-/* field.h - the values of a raw or .npy file or a dataset: shape, type, native byte order.
+/* field.h - a field from a raw file, a .npy file or a dataset, in native byte order.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_FIELD_H
@@ -12,26 +12,25 @@
 struct field {
   const void *values;
   uint64_t byte_count;
-  szgpu_shape shape;        /* slowest axis first, as the values lie */
+  szgpu_shape shape;        /* slowest axis first, as in memory */
   uint32_t source;          /* SZGPU_SOURCE_* */
   const char *shape_origin; /* "-d", "header", "dataset", "name" or "guess" */
-  struct memory copy;       /* where the file's values are swapped, not aligned or a dataset's */
-  struct dataset dataset;   /* its fill value; open until its values are read */
+  struct memory copy;     /* holds values that had to be swapped, aligned or read from a dataset */
+  struct dataset dataset; /* its fill value stays; closed once its values are read */
 };
 
-/* input is loaded and must outlive the field, which may unload it. Returns an exit code, after the
- * sentence where it is not CODE_OK. */
+/* input is loaded, and must outlive the field, which may unload it. Returns an exit code; prints a
+ * sentence if it is not CODE_OK. */
 int field_read(const struct report *report, const struct options *options, struct input *input,
                struct field *field);
-/* A file that should hold the original of an archive: its values must be of the same type, number
- * and order. */
+/* The same for the original of an archive: its values must have the archive's type, number and
+ * order. */
 int field_read_original(const struct report *report, const szgpu_info *info, struct input *input,
                         struct field *field);
 void field_release(struct field *field);
 
-bool has_extension(const char *name, const char *extension); /* ".npy", in either case */
 bool host_is_big_endian(void);
-/* In place where from == to. */
+/* In place if from == to. */
 void swap_bytes(void *to, const void *from, uint64_t value_count, szgpu_dtype dtype);
 
 #endif

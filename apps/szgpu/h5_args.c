@@ -1,17 +1,17 @@
-/* h5_args.c - szgpu --h5-args: the command line as HDF5's tools and libraries take it.
+/* h5_args.c - szgpu --h5-args: prints the filter's arguments for HDF5's tools and libraries.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "h5_args.h"
 
 #include "szgpu_hdf5.h"
 
-enum { H5REPACK_OPTIONAL = 1 }; /* the flag of a filter that may decline a dataset */
+enum { H5REPACK_OPTIONAL = 1 }; /* the filter may decline a dataset */
 
 static void print_words(FILE *out, const unsigned *words, size_t count, const char *separator) {
   for (size_t i = 0; i < count; i++) fprintf(out, "%s%u", i ? separator : "", words[i]);
 }
 
-/* The properties are for the mode and its bound; options need the words. */
+/* H5Pset_szgpu_* set a mode and its bound; the other options need the cd_values themselves. */
 static void print_call(FILE *out, const szgpu_params *params, const unsigned *words, size_t count) {
   if (words[SZGPU_H5_WORD_OPTIONS] != 0) {
     fputs("C:        H5Pset_filter(dcpl, SZGPU_H5_FILTER_ID, H5Z_FLAG_MANDATORY, ", out);
@@ -20,7 +20,7 @@ static void print_call(FILE *out, const szgpu_params *params, const unsigned *wo
     fputs("})\n", out);
   } else if (params->mode == SZGPU_MODE_LOSSLESS) {
     fputs("C:        H5Pset_szgpu_lossless(dcpl)\n", out);
-  } else { /* 17 digits are the very bound */
+  } else { /* 17 digits give exactly the bound */
     fprintf(out, "C:        H5Pset_szgpu_%s(dcpl, %.17g)\n", words_for_mode(params->mode),
             params->bound);
   }
@@ -32,11 +32,11 @@ void h5_args_print(const struct options *options, FILE *out) {
   size_t const count = szgpu_h5_cd_values(params->mode, params->bound, words);
   words[SZGPU_H5_WORD_OPTIONS] =
       (unsigned)params->zstd_level | (params->layout == SZGPU_LAYOUT_LINEAR ? SZGPU_H5_LINEAR : 0u);
-  /* With h5repack -f the filter is for every dataset of a file, and those of integers are to be
-   * copied as they are. */
+  /* h5repack -f applies the filter to every dataset of a file; datasets of integers must be copied
+   * as they are. */
   fprintf(out, "h5repack: -f UD=%d,%d,%zu,", SZGPU_H5_FILTER_ID, H5REPACK_OPTIONAL, count);
   print_words(out, words, count, ",");
-  /* netCDF's filters are mandatory, so they are for variables by name. */
+  /* netCDF's filters are mandatory, so nccopy names the variable. */
   fprintf(out, "\nnccopy:   -F VARIABLE,%d,", SZGPU_H5_FILTER_ID);
   print_words(out, words, count, ",");
   fprintf(out, "\nh5py:     compression=%d, compression_opts=(", SZGPU_H5_FILTER_ID);

@@ -1,4 +1,4 @@
-/* h5_args.h - szgpu --h5-args: the command line as HDF5's tools and libraries take it.
+/* h5_args.h - szgpu --h5-args: prints the filter's arguments for HDF5's tools and libraries.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_H5_ARGS_H
@@ -6,7 +6,7 @@
 
 #include "options.h"
 
-/* One line for each, with a label. */
+/* Prints one line per tool, with a label. */
 void h5_args_print(const struct options *options, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* hdf5_dataset.c - reads one dataset of an HDF5 file, which a netCDF-4 file is too.
+/* hdf5_dataset.c - reads one dataset of an HDF5 file; a netCDF-4 file is one, too.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -28,14 +28,14 @@ static herr_t keep_text(unsigned depth, const H5E_error2_t *error, void *user) {
   return 1; /* enough */
 }
 
-/* What HDF5 says of the call that has just failed, where it went wrong. */
+/* What HDF5 says about the call that has just failed: the innermost entry of its error stack. */
 static struct sentence last_failure(void) {
   struct sentence sentence = {"HDF5 does not say why"};
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_text, &sentence);
   return sentence;
 }
 
-/* A call that looks for something and does not find it is no failure of ours to print. */
+/* HDF5 would otherwise print every failed look-up. */
 static void silence(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
 static int open_file(const struct report *report, const struct input *input, const char *file,
@@ -46,10 +46,10 @@ static int open_file(const struct report *report, const struct input *input, con
   struct sentence const reason = last_failure();
   *file_id = 0;
   return report_failure(report, CODE_IO, input->name,
-                        "cannot be read, HDF5 says: %s; check %s with h5ls -r", reason.text, file);
+                        "cannot be read (HDF5 says: %s); check %s with h5ls -r", reason.text, file);
 }
 
-/* Each link on the way, because HDF5 takes a missing one before the last for an error. */
+/* Checks each link on the way, because for HDF5 a missing one before the last is an error. */
 static bool has_link(hid_t file, const char *path) {
   char *const part = strdup(path);
   bool is_there = part != NULL;
@@ -92,7 +92,7 @@ static int open_dataset(const struct report *report, const struct input *input,
     struct sentence const reason = last_failure();
     if (!has_link(file, path)) return refuse_missing(report, input, file);
     return report_failure(report, CODE_IO, input->name,
-                          "cannot be opened, HDF5 says: %s; check %s with h5ls -r", reason.text,
+                          "cannot be opened (HDF5 says: %s); check %s with h5ls -r", reason.text,
                           input->file);
   }
   H5I_type_t const kind = H5Iget_type(object);
@@ -138,7 +138,7 @@ static int read_type(const struct report *report, const struct input *input,
                         words_for_class(class));
 }
 
-/* Of more than four dims those that are 1 are dropped, slowest first, until four are left. */
+/* If there are more than four dims, drops those that are 1, slowest first, until four are left. */
 static const char *take_dims(const hsize_t *dims, int rank, szgpu_shape *shape) {
   int surplus = rank > MAX_DIMS ? rank - MAX_DIMS : 0;
   shape->ndim = 0;
@@ -149,12 +149,13 @@ static const char *take_dims(const hsize_t *dims, int rank, szgpu_shape *shape) 
       continue;
     }
     if (shape->ndim == MAX_DIMS)
-      return "has more than 4 dims that are not 1; save it with fewer, joined by numpy's reshape";
+      return "has more than 4 dims other than 1; join some with numpy's reshape";
     shape->dims[shape->ndim++] = dims[axis];
   }
   if (shape->ndim == 0) shape->dims[shape->ndim++] = 1; /* a single value */
   uint64_t byte_count;
-  return shape_bytes(shape, &byte_count) ? NULL : "has dims that are over 64 bits; write it again";
+  return shape_bytes(shape, &byte_count) ? NULL
+                                         : "has dims that do not fit in 64 bits; write it again";
 }
 
 static int read_shape(const struct report *report, const struct input *input,
@@ -170,7 +171,7 @@ static int read_shape(const struct report *report, const struct input *input,
   return fault ? report_failure(report, CODE_USAGE, input->name, "%s", fault) : CODE_OK;
 }
 
-/* netCDF's and xarray's, if it is one value of the dataset's type. */
+/* The attribute of netCDF and xarray, if it is one value of the dataset's type. */
 static bool read_fill_attribute(struct dataset *dataset) {
   if (H5Aexists(dataset->id, "_FillValue") <= 0) return false;
   hid_t const attribute = H5Aopen(dataset->id, "_FillValue", H5P_DEFAULT);
@@ -211,7 +212,7 @@ int hdf5_open(const struct report *report, const struct input *input, struct dat
   return code;
 }
 
-/* The first filter of the dataset for which there is no plugin; false: they are all there. */
+/* Finds the first filter of the dataset that HDF5 has no plugin for. False: HDF5 has them all. */
 static bool find_missing_filter(hid_t dataset, struct sentence *filter) {
   bool is_missing = false;
   hid_t const properties = H5Dget_create_plist(dataset);
@@ -231,10 +232,10 @@ static bool find_missing_filter(hid_t dataset, struct sentence *filter) {
   return is_missing;
 }
 
-/* Whether cd_values say the same type and dims; those that the filter refuses do no harm. */
+/* Whether cd_values state the chunk's own type and dims. Those that it refuses do no harm. */
 static bool is_same_chunk(const unsigned *stated, size_t stated_count, const unsigned *own,
                           size_t own_count) {
-  enum { SHAPE_BITS = 0xFFFF }; /* of the word for the type: above is one for a fill value */
+  enum { SHAPE_BITS = 0xFFFF }; /* of the word for the type; a bit above them is for a fill value */
   szgpu_params params;
   szgpu_shape shape;
   if (szgpu_h5_chunk(stated, stated_count, &params, &shape)) return true;
@@ -244,8 +245,8 @@ static bool is_same_chunk(const unsigned *stated, size_t stated_count, const uns
                 (own_count - SZGPU_H5_WORD_DIMS) * sizeof *own) == 0;
 }
 
-/* False: cd_values say of chunks what they are not. HDF5 would read beyond what the filter gives it
- * by them, which it does not look at. */
+/* False if cd_values state another type or other dims than the chunks have. The filter would make
+ * chunks of that size, and HDF5, which does not check it, would read beyond their end. */
 static bool are_chunks_as_stated(const struct dataset *dataset) {
   hsize_t sizes[H5S_MAX_RANK];
   uint64_t dims[H5S_MAX_RANK];
@@ -272,19 +273,20 @@ int hdf5_read(const struct report *report, const struct input *input, const stru
   bool const is_f32 = dataset->shape.dtype == SZGPU_F32;
   hid_t const type = is_f32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   if (!are_chunks_as_stated(dataset))
-    return report_failure(report, CODE_IO, input->name,
-                          "has cd_values of szgpu that are not of its chunks, so it is not read; "
-                          "look at them with h5dump -pH");
+    return report_failure(
+        report, CODE_IO, input->name,
+        "has cd_values of szgpu that do not match its chunks, so it was not read; "
+        "inspect them with h5dump -pH");
   if (H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) return CODE_OK;
   struct sentence const reason = last_failure();
   struct sentence filter;
   if (find_missing_filter(dataset->id, &filter))
     return report_failure(report, CODE_IO, input->name,
-                          "needs the filter %s, HDF5 says: %s; put its plugin's folder into "
+                          "needs the filter %s (HDF5 says: %s); add its plugin's folder to "
                           "HDF5_PLUGIN_PATH",
                           filter.text, reason.text);
   return report_failure(report, CODE_IO, input->name,
-                        "cannot be read, HDF5 says: %s; check the file with h5dump", reason.text);
+                        "cannot be read (HDF5 says: %s); check the file with h5dump", reason.text);
 }
 
 void hdf5_close(struct dataset *dataset) {
@@ -297,7 +299,7 @@ int hdf5_refuse_file(const struct report *report, const struct input *input) {
   int64_t file_id;
   if (strcmp(input->name, "-") == 0)
     return report_failure(report, CODE_USAGE, input->name,
-                          "is HDF5, which is not read from standard input; name the file");
+                          "is HDF5, which cannot be read from standard input; name the file");
   int const code = open_file(report, input, input->name, &file_id);
   if (code != CODE_OK) return code;
   struct dataset_names const names = hdf5_names(file_id, input->name, "");

@@ -1,11 +1,11 @@
-/* hdf5_missing.c - hdf5_dataset.h in a build without HDF5: every call is refused.
+/* hdf5_missing.c - hdf5_dataset.h in a build without HDF5: refuses every call.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "hdf5_dataset.h"
 
 static int refuse(const struct report *report, const struct input *input) {
   return report_failure(report, CODE_USAGE, input->name,
-                        "needs HDF5, which this build of szgpu does not have; configure one with "
+                        "needs HDF5, which this build of szgpu lacks; build szgpu with "
                         "-DSZGPU_HDF5=ON, or save the field as .npy");
 }
 

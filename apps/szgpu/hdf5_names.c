@@ -1,4 +1,4 @@
-/* hdf5_names.c - the datasets of an HDF5 file that can be compressed, to choose from.
+/* hdf5_names.c - lists the datasets of an HDF5 file that can be compressed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "hdf5_names.h"
@@ -8,7 +8,7 @@
 
 enum {
   SHOWN_NAMES = 5,
-  MOST_LINKS = 10000, /* looked at: a list of more helps nobody */
+  MOST_LINKS = 10000, /* that it follows: a longer list helps nobody */
   ROOM_FOR_REST = 40  /* characters of " and 10000 more (h5ls -r)" */
 };
 
@@ -33,7 +33,7 @@ bool hdf5_dtype(hid_t dataset, szgpu_dtype *dtype) {
   return is_known;
 }
 
-/* netCDF keeps a dimension without values of its own as a dataset, and says so in its NAME. */
+/* netCDF stores a dimension without values as a dataset, and says so in its attribute NAME. */
 static bool is_bare_dimension(hid_t dataset) {
   static const char beginning[] = "This is a netCDF dimension but not a netCDF variable";
   char name[128] = "";
@@ -57,7 +57,7 @@ static bool can_be_compressed(hid_t object) {
   return has_values && !is_bare_dimension(object);
 }
 
-/* A name that does not fit is counted, not cut. */
+/* Counts a name that does not fit, rather than cutting it short. */
 static void append(struct visit *visit, const char *name) {
   size_t const used = strlen(visit->names.text);
   size_t const room = sizeof visit->names.text - ROOM_FOR_REST - used;
@@ -77,7 +77,7 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *link, 
   if (visit->link_count++ == MOST_LINKS) return 1;
   if (link->type != H5L_TYPE_HARD) return 0;
   hid_t const object = H5Oopen(group, name, H5P_DEFAULT);
-  if (object < 0) return 0; /* damaged: the others may help all the same */
+  if (object < 0) return 0; /* damaged, but the others may help */
   if (can_be_compressed(object)) append(visit, name);
   H5Oclose(object);
   return 0;

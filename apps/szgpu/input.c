@@ -1,4 +1,4 @@
-/* input.c - a file's bytes: mapped where it can be, read otherwise; never changed.
+/* input.c - a file's bytes, mapped if possible and otherwise read; never changed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -17,7 +17,7 @@
 enum { FIRST_READ_BYTES = 1 << 16, LARGEST_READ_BYTES = 1 << 30 };
 
 static int open_file(const struct report *report, struct input *input) {
-  const char *name = input->name; /* input_close forgets it */
+  const char *name = input->name; /* kept, because input_close clears it */
   const char *file = input->file ? input->file : name;
   bool const is_stdin = strcmp(file, "-") == 0;
   input->descriptor = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
@@ -54,7 +54,7 @@ static bool map_file(struct input *input) {
   off_t const size = input->status.st_size;
   if (!S_ISREG(input->status.st_mode) || size <= 0 || (uintmax_t)size > PTRDIFF_MAX) return false;
   if (input->descriptor == STDIN_FILENO && lseek(STDIN_FILENO, 0, SEEK_CUR) != 0)
-    return false; /* "szgpu - < file" goes on from where the descriptor stands */
+    return false; /* not at its start: read on from there */
   void *const bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, input->descriptor, 0);
   if (bytes == MAP_FAILED) return false;
   input->bytes = bytes;
@@ -64,12 +64,12 @@ static bool map_file(struct input *input) {
   return true;
 }
 
-/* A pipe, a device, a file of /proc: read to the end into a buffer that doubles. */
+/* Reads a pipe, a device or a file of /proc to its end, into a buffer that grows by doubling. */
 static int read_all(const struct report *report, struct input *input) {
   size_t capacity = FIRST_READ_BYTES, used = 0;
   if (S_ISREG(input->status.st_mode) && input->status.st_size > 0 &&
       (uintmax_t)input->status.st_size < PTRDIFF_MAX)
-    capacity = (size_t)input->status.st_size + 1; /* the last read finds the end */
+    capacity = (size_t)input->status.st_size + 1; /* so that the last read finds the end */
   unsigned char *bytes = NULL;
   for (;;) {
     if (!bytes || used == capacity) {

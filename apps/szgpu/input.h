@@ -1,4 +1,4 @@
-/* input.h - a file's bytes: mapped where it can be, read otherwise; never changed.
+/* input.h - a file's bytes, mapped if possible and otherwise read; never changed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_INPUT_H
@@ -11,8 +11,8 @@
 
 struct input {
   const char *name;    /* "-": standard input */
-  char *file;          /* what is opened, where name is that of a dataset in it; else NULL */
-  const char *dataset; /* its path, a part of name; else NULL */
+  char *file;          /* the file to open if name is that of a dataset, else NULL */
+  const char *dataset; /* the dataset's path, a part of name; else NULL */
   int descriptor;      /* -1: not open */
   struct stat status;
   const unsigned char *bytes;
@@ -23,12 +23,12 @@ struct input {
 #define INPUT_NONE \
   { .descriptor = -1 }
 
-/* Both return an exit code, after the sentence where it is not CODE_OK. */
+/* All three return an exit code, and print a sentence if it is not CODE_OK. */
 int input_open(const struct report *report, const char *name, struct input *input);
-/* The same, and name may be that of a dataset: FILE:PATH opens FILE. */
+/* name may also be that of a dataset: FILE:PATH opens FILE. */
 int input_open_field(const struct report *report, const char *name, struct input *input);
 int input_load(const struct report *report, struct input *input);
-/* Lets the bytes go; the rest stays. */
+/* Releases the bytes; the rest stays. */
 void input_unload(struct input *input);
 void input_close(struct input *input);
 

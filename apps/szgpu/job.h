@@ -1,4 +1,4 @@
-/* job.h - what is done to one file of the command line.
+/* job.h - the work on one file of the command line.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_JOB_H
@@ -12,11 +12,11 @@ struct job {
   const struct options *options;
   struct progress *progress;
   szgpu_ctx *ctx;     /* NULL for -l */
-  bool *is_note_told; /* of the run: the library's note was printed */
+  bool *is_note_told; /* shared by all files: the library's note was printed */
   struct report report;
 };
 
-/* job->report.file is the file. Each returns an exit code, after the sentence where it is not
+/* job->report.file is the file. Each returns an exit code, and prints a sentence if it is not
  * CODE_OK. */
 int compress_file(const struct job *job);
 int restore_file(const struct job *job);

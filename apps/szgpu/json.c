@@ -1,4 +1,4 @@
-/* json.c - a writer of one-line JSON objects.
+/* json.c - writes JSON objects, one per line.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "json.h"
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Length of the UTF-8 sequence at text, 0 where there is no valid one. */
+/* Length of the UTF-8 sequence at text; 0 if it is not valid. */
 static size_t utf8_length(const unsigned char *text) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   size_t const length = text[0] < 0x80             ? 1
@@ -32,7 +32,7 @@ static void print_string(FILE *out, const char *text) {
   while (*c) {
     size_t const length = utf8_length(c);
     if (length == 0) {
-      fprintf(out, "\\udc%02x", *c++); /* a byte of a name that is not UTF-8, as Python shows it */
+      fprintf(out, "\\udc%02x", *c++); /* a byte that is not UTF-8, written as Python does */
     } else if (*c < 0x20 || *c == 0x7f) {
       fprintf(out, "\\u%04x", *c++);
     } else if (*c == '"' || *c == '\\') {
@@ -77,7 +77,8 @@ void json_count(struct json *json, const char *key, uint64_t count) {
 void json_real(struct json *json, const char *key, double value) {
   char text[40] = "null";
   print_key(json, key);
-  for (int digits = 15; isfinite(value) && digits <= 17; digits++) { /* 17 always read back */
+  /* 17 digits always read back; fewer often do. */
+  for (int digits = 15; isfinite(value) && digits <= 17; digits++) {
     snprintf(text, sizeof text, "%.*g", digits, value);
     if (strtod(text, NULL) == value) break;
   }

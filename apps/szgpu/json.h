@@ -1,4 +1,4 @@
-/* json.h - a writer of one-line JSON objects.
+/* json.h - writes JSON objects, one per line.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_JSON_H
@@ -13,7 +13,7 @@ struct json {
   bool needs_comma;
 };
 
-/* The object's brace; json_end closes it and ends the line. */
+/* Opens an object; json_end closes it and ends the line. */
 struct json json_begin(FILE *out);
 void json_end(struct json *json);
 

@@ -1,4 +1,4 @@
-/* list.c - szgpu -l: what an archive says of itself, from its headers alone.
+/* list.c - szgpu -l: lists what the headers of an archive say.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "archive.h"
@@ -14,7 +14,7 @@
 
 enum {
   FIRST_FRAMES = 3,  /* shown without -v */
-  WINDOW_FRAMES = 64 /* asked for at once */
+  WINDOW_FRAMES = 64 /* inspected at once */
 };
 
 struct listing {
@@ -27,7 +27,7 @@ struct listing {
   szgpu_frame_info window[WINDOW_FRAMES];
 };
 
-/* Frame `index`, by way of the window. */
+/* Gives frame `index`, and refills the window if the frame is not in it. */
 static szgpu_status inspect_frame(struct listing *work, uint64_t index,
                                   const szgpu_frame_info **frame) {
   if (index < work->window_start || index - work->window_start >= work->window_count) {
@@ -45,7 +45,7 @@ static szgpu_status inspect_frame(struct listing *work, uint64_t index,
   return SZGPU_OK;
 }
 
-/* All of them, before a word is printed. */
+/* Checks all frames, before anything is printed. */
 static szgpu_status check_headers(struct listing *work) {
   szgpu_status status = SZGPU_OK;
   const szgpu_frame_info *frame;
@@ -77,7 +77,7 @@ static void print_header(const struct listing *work) {
   fprintf(out, "  size     %s -> %s, ratio %.2f\n", words_for_bytes(info->field_bytes).text,
           words_for_bytes(info->archive_bytes).text, archive_ratio(info));
   if (info->mode == SZGPU_MODE_LOSSLESS) {
-    fputs("  bound    lossless: every bit comes back\n", out);
+    fputs("  bound    lossless: every bit is restored\n", out);
   } else {
     fprintf(out, "  bound    %s %g, absolute %g", words_for_mode(info->mode), info->bound,
             info->absolute_bound);

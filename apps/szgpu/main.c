@@ -1,4 +1,4 @@
-/* main.c - the szgpu command: every file of the command line in turn.
+/* main.c - the szgpu command: works on the files of the command line one by one.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A closed standard descriptor must not become that of an output file. What stands in for it
- * fails when used. */
+/* If a standard descriptor is closed, an output file could get its number. So this puts /dev/null
+ * there, opened the wrong way round: using it fails. */
 static void hold_standard_descriptors(void) {
   static int const flags[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int descriptor = 0; descriptor < 3; descriptor++)
@@ -54,7 +54,7 @@ static int run_files(struct job *job) {
   return worst;
 }
 
-/* What was printed may still be in the buffer, and its disk full. */
+/* Printed text may still be in the buffer, and its disk may be full. */
 static int flush_report(FILE *out) {
   struct report const after_files = {.file = NULL};
   errno = 0;
@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
   struct options options;
   int code;
   hold_standard_descriptors();
-  setvbuf(stderr, stderr_buffer, _IOLBF, sizeof stderr_buffer); /* a sentence is one write */
+  setvbuf(stderr, stderr_buffer, _IOLBF, sizeof stderr_buffer); /* one write per sentence */
   if (!options_read(argc, argv, &options, &code)) {
     int const flushed = flush_report(stdout);
     return code > flushed ? code : flushed;

@@ -1,4 +1,4 @@
-/* memory.c - large buffers whose pages are taken when first written, and given back at once.
+/* memory.c - large buffers: each page takes memory from the first write to it, until released.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -20,7 +20,7 @@ struct memory memory_take(uint64_t byte_count) {
       mmap(NULL, whole_pages(wanted), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (bytes == MAP_FAILED) return memory;
 #ifdef MADV_HUGEPAGE
-  madvise(bytes, whole_pages(wanted), MADV_HUGEPAGE); /* fewer page faults; no harm if refused */
+  madvise(bytes, whole_pages(wanted), MADV_HUGEPAGE); /* fewer page faults; may be refused */
 #endif
   memory.bytes = bytes;
   memory.byte_count = wanted;

@@ -1,4 +1,4 @@
-/* memory.h - large buffers whose pages are taken when first written, and given back at once.
+/* memory.h - large buffers: each page takes memory from the first write to it, until released.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_MEMORY_H
@@ -12,7 +12,7 @@ struct memory {
   size_t byte_count;
 };
 
-/* On failure bytes is NULL. */
+/* bytes is NULL if memory is out. */
 struct memory memory_take(uint64_t byte_count);
 /* Gives back the pages after the first byte_count bytes. */
 void memory_trim(struct memory *memory, size_t byte_count);

@@ -1,4 +1,4 @@
-/* metrics.c - how far a restored field is from its original, counted without the library.
+/* metrics.c - compares a restored field with its original, independently of the library.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "metrics.h"
@@ -14,7 +14,7 @@ struct pair {
   uint64_t original_bits, restored_bits;
 };
 
-/* memcpy: an original inside a mapped file may not be aligned. */
+/* By memcpy, because values inside a mapped file may not be aligned. */
 static struct pair load_pair(szgpu_dtype dtype, const void *original, const void *restored,
                              uint64_t index) {
   struct pair pair;
@@ -26,7 +26,7 @@ static struct pair load_pair(szgpu_dtype dtype, const void *original, const void
     memcpy(&pair.restored_bits, &value[1], sizeof(uint64_t));
     pair.original = value[0];
     pair.restored = value[1];
-  } else if (dtype != SZGPU_F32) { /* without loss only: their bits are compared, as numbers */
+  } else if (dtype != SZGPU_F32) { /* lossless only: compares their bits, as numbers */
     pair = (struct pair){0, 0, 0, 0};
     memcpy(&pair.original_bits, (const char *)original + index * dtype_bytes(dtype),
            dtype_bytes(dtype));
@@ -48,7 +48,7 @@ static struct pair load_pair(szgpu_dtype dtype, const void *original, const void
   return pair;
 }
 
-/* error is |a - b| rounded to long double; where that is the bound, what rounding took decides. */
+/* error is |a - b| rounded to long double. If that equals the bound, the rounding error decides. */
 static bool is_over(long double error, long double bound, long double a, long double b) {
   if (error != bound) return !(error < bound); /* NaN is over */
   long double const high = a > b ? a : b, low = a > b ? b : a;
@@ -74,7 +74,7 @@ struct metrics metrics_take(const szgpu_info *info, const void *original, const 
         is_lossless || is_over(error, info->absolute_bound, pair.original, pair.restored);
     if (!has_same_bits && is_bad) metrics.values_over_bound++;
     if (error > max_error) max_error = error;
-    if (is_finite && !is_fill) { /* fill values, always exact, would flatter it */
+    if (is_finite && !is_fill) { /* fill values are always exact and would flatter the PSNR */
       finite_count++;
       square_sum += error * error;
     }
@@ -93,7 +93,7 @@ struct metrics metrics_take(const szgpu_info *info, const void *original, const 
 
 void metrics_print(const struct metrics *metrics, FILE *out) {
   if (metrics->is_lossless)
-    fputs(metrics->values_over_bound ? "  not the same bits" : "  the same bits", out);
+    fputs(metrics->values_over_bound ? "  not bit-identical" : "  bit-identical", out);
   else
     fprintf(out, "  max error/bound %.3f  PSNR %.1f dB", metrics->max_error_over_bound,
             metrics->psnr);

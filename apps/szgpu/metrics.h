@@ -1,4 +1,4 @@
-/* metrics.h - how far a restored field is from its original, counted without the library.
+/* metrics.h - compares a restored field with its original, independently of the library.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_METRICS_H
@@ -11,14 +11,14 @@
 #include <stdbool.h>
 
 struct metrics {
-  uint64_t values_over_bound; /* differing NaNs among them */
+  uint64_t values_over_bound; /* a NaN of other bits is one */
   double max_error;
-  double max_error_over_bound; /* 0 where max_error is */
-  double psnr;                 /* dB, values finite in both and not fill; Inf: no error */
-  bool is_lossless;            /* every value of other bits is over the bound */
+  double max_error_over_bound; /* 0 if max_error is */
+  double psnr;      /* dB, over values finite in both fields and not fill; Inf: no error */
+  bool is_lossless; /* then every value of other bits is over the bound */
 };
 
-/* info is of the archive that restored came from; both hold value_count values. */
+/* info: of the archive that was restored. Both fields hold value_count values. */
 struct metrics metrics_take(const szgpu_info *info, const void *original, const void *restored,
                             uint64_t value_count);
 void metrics_print(const struct metrics *metrics, FILE *out);

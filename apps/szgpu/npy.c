@@ -1,4 +1,4 @@
-/* npy.c - the header of numpy's .npy files, versions 1 to 3, read without trust.
+/* npy.c - reads and writes the header of numpy's .npy files, versions 1 to 3; trusts none.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "npy.h"
@@ -17,7 +17,7 @@ static const char malformed[] = "has a damaged .npy header; write it again with 
 static const char wrong_type[] =
     "holds values that are not floats of 4 or 8 bytes; convert them with numpy's astype";
 
-/* What is left of the header's text, a Python dict such as
+/* The rest of the header's text, a Python dict such as
  * {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } */
 struct scan {
   const char *at, *end;
@@ -32,7 +32,7 @@ static bool take(struct scan *scan, const char *word) {
   return true;
 }
 
-/* 'text' or "text", without escapes; text must fit with its end. */
+/* Takes 'text' or "text" without escapes. text and its final 0 must fit. */
 static bool take_string(struct scan *scan, char *text, size_t text_capacity) {
   char const quote = take(scan, "'") ? '\'' : '"';
   if (quote == '"' && !take(scan, "\"")) return false;
@@ -72,7 +72,7 @@ static const char *take_shape(struct scan *scan, szgpu_shape *shape) {
     for (; scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9'; scan->at++) {
       uint64_t const digit = (uint64_t)(*scan->at - '0');
       if (dim > (UINT64_MAX - digit) / 10)
-        return "has a dim that is over 64 bits; write it again with numpy.save";
+        return "has a dim that does not fit in 64 bits; write it again with numpy.save";
       dim = dim * 10 + digit;
     }
     take(scan, "L"); /* numpy under Python 2 wrote 3L */
@@ -85,12 +85,12 @@ static const char *take_shape(struct scan *scan, szgpu_shape *shape) {
   if (dim_count > MAX_DIMS) return "has more than 4 dims; join some with numpy's reshape";
   if (has_zero) return "has no values; there is nothing to compress";
   shape->ndim = dim_count;
-  if (dim_count == 0) /* a single value, shape (): it comes back as shape (1,) */
+  if (dim_count == 0) /* a single value, shape (): restored as shape (1,) */
     shape->dims[shape->ndim++] = 1;
   return NULL;
 }
 
-/* Every key once, and no other. */
+/* The dict must hold each key once, and no other key. */
 static const char *read_dict(struct scan *scan, struct npy *npy) {
   bool has_descr = false, has_order = false, has_shape = false;
   if (!take(scan, "{")) return malformed;
@@ -127,7 +127,7 @@ const char *npy_read_header(const unsigned char *bytes, size_t byte_count, struc
     return "has no .npy header; rename it and use -t if its values are raw";
   if (byte_count < SIZE_AT + 4) return malformed;
   if (bytes[VERSION_AT] < 1 || bytes[VERSION_AT] > 3)
-    return "has a .npy version that is not known; write it again with numpy.save";
+    return "has an unknown .npy version; write it again with numpy.save";
   size_t const size_bytes = bytes[VERSION_AT] == 1 ? 2 : 4;
   size_t text_bytes = 0;
   for (size_t i = size_bytes; i > 0; i--) text_bytes = text_bytes << 8 | bytes[SIZE_AT + i - 1];

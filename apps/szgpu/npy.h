@@ -1,4 +1,4 @@
-/* npy.h - the header of numpy's .npy files, versions 1 to 3, read without trust.
+/* npy.h - reads and writes the header of numpy's .npy files, versions 1 to 3; trusts none.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_NPY_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct npy {
-  szgpu_shape shape; /* as the header prints it; an array without dims has the one dim 1 */
+  szgpu_shape shape; /* in the header's order; an array without dims gets one of 1 */
   bool is_fortran, is_big_endian;
   size_t header_bytes; /* the values follow */
 };
@@ -18,9 +18,9 @@ struct npy {
 enum { NPY_HEADER_CAPACITY = 256 };
 
 bool npy_begins(const unsigned char *bytes, size_t byte_count);
-/* NULL, or why the header cannot be used and what to do. */
+/* Returns NULL, or why the header cannot be used and what to do about it. */
 const char *npy_read_header(const unsigned char *bytes, size_t byte_count, struct npy *npy);
-/* A version 1.0 header; returns its size. header_bytes is not looked at. */
+/* Writes a header of version 1.0 and returns its size. Ignores npy->header_bytes. */
 size_t npy_write_header(const struct npy *npy, unsigned char header[NPY_HEADER_CAPACITY]);
 
 #endif

@@ -1,4 +1,4 @@
-/* options.c - the command line as one struct.
+/* options.c - reads the command line into one struct.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "options.h"
@@ -39,7 +39,7 @@ enum { DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
 struct spelling {
   int option;
   const char *shown;
-  unsigned commands; /* that have a use for it */
+  unsigned commands; /* that take it */
 };
 
 static const struct spelling spellings[] = {
@@ -101,7 +101,7 @@ static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
 static const struct choice layouts[] = {
     {"tile", SZGPU_LAYOUT_TILE}, {"linear", SZGPU_LAYOUT_LINEAR}, {NULL, 0}};
 
-/* Keeps the first fault for the end, when the files are known. */
+/* Keeps the first fault, to report it once the files are known. */
 static bool refuse(struct options *options, const char *option, const char *value,
                    const char *sentence) {
   if (options->fault[0] == '\0')
@@ -110,7 +110,7 @@ static bool refuse(struct options *options, const char *option, const char *valu
   return false;
 }
 
-/* Sets *value; false when text is none of the choices. */
+/* Sets *value; refuses a text that is none of the choices. */
 static bool choose(struct options *options, const struct choice *choices, const char *option,
                    const char *text, int *value) {
   char sentence[256] = "is not known; choose from";
@@ -173,7 +173,7 @@ static bool read_slab_option(const char *text, struct options *options) {
                   "is not a range of rows; give first:end, as in --slab 10:20");
   if (options->slab_first_row >= options->slab_end_row)
     return refuse(options, "--slab", text,
-                  "has no rows; the end is the row after the last one wanted");
+                  "is empty; the end is the row after the last one to restore");
   return true;
 }
 
@@ -307,7 +307,7 @@ static bool check_decoder(struct options *options, bool is_given) {
   const char *name = szgpu_decoder_name(decoder);
   if (is_given && options->command == COMMAND_COMPRESS && !options->is_verified)
     return refuse(options, "--decoder", NULL,
-                  "has no use with -z but for --verify; add that or leave it out");
+                  "is used with -z only for --verify; add --verify or leave it out");
   if (backend == SZGPU_BACKEND_CPU && !szgpu_decoder_runs_on(decoder, backend))
     return refuse(options, "--decoder", name, "needs CUDA, not -b cpu; leave one of the two out");
   if (backend == SZGPU_BACKEND_CUDA && !szgpu_decoder_runs_on(decoder, backend))
@@ -321,7 +321,7 @@ static bool check_decoder(struct options *options, bool is_given) {
   return refuse(options, "--decoder", name, sentence);
 }
 
-/* What has no meaning without loss, and what has none with it. */
+/* Checks what only lossless modes take, and what only lossy ones do. */
 static bool check_mode(struct options *options) {
   const szgpu_params *params = &options->params;
   if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
@@ -330,14 +330,15 @@ static bool check_mode(struct options *options) {
   if (params->mode != SZGPU_MODE_LOSSLESS) {
     if (options->has_dtype && options->shape.dtype > SZGPU_F64)
       return refuse(options, "-t", words_for_dtype(options->shape.dtype),
-                    "is compressed without loss only; add -m lossless");
+                    "can only be compressed losslessly; add -m lossless");
     return options->has_bound ||
            refuse(options, "no bound", NULL, "was given; give one, as in -e 1e-4");
   }
   if (options->has_bound)
-    return refuse(options, "-e", NULL, "has no use with -m lossless; leave one of them out");
+    return refuse(options, "-e", NULL, "cannot be used with -m lossless; leave one of them out");
   if (params->has_fill)
-    return refuse(options, "--fill", NULL, "has no use with -m lossless; leave one of them out");
+    return refuse(options, "--fill", NULL,
+                  "cannot be used with -m lossless; leave one of them out");
   return true;
 }
 
@@ -360,7 +361,7 @@ static bool check_together(struct options *options, const bool *is_given) {
   for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
     if (is_given[spellings[i].option] && !(spellings[i].commands & options->command)) {
       char sentence[128];
-      snprintf(sentence, sizeof sentence, "has no use with %s; leave it out%s",
+      snprintf(sentence, sizeof sentence, "cannot be used with %s; leave it out%s",
                name_of_command(options->command),
                spellings[i].option == 'V' && options->command != COMMAND_H5_ARGS
                    ? " or use --compare with -x"
@@ -370,14 +371,15 @@ static bool check_together(struct options *options, const bool *is_given) {
   if (options->command == COMMAND_H5_ARGS)
     return check_mode(options) &&
            (options->file_count == 0 ||
-            refuse(options, "--h5-args", NULL, "is for no file; leave the files out"));
+            refuse(options, "--h5-args", NULL, "takes no files; leave them out"));
   if (!check_decoder(options, is_given[OPTION_DECODER])) return false;
   if (options->file_count == 0)
     return refuse(options, "no file", NULL,
                   "was given; name at least one, or - for standard input");
   if (options->command == COMMAND_COMPRESS && !check_mode(options)) return false;
   if (options->output && options->file_count > 1)
-    return refuse(options, "-o", NULL, "names the output of one file; give the files one by one");
+    return refuse(options, "-o", NULL,
+                  "names the output of a single file; give the files one by one");
   int stdin_uses = options->original && strcmp(options->original, "-") == 0;
   for (int i = 0; i < options->file_count; i++) stdin_uses += strcmp(options->files[i], "-") == 0;
   if (stdin_uses > 1)
@@ -407,7 +409,7 @@ struct report options_report(const struct options *options) {
 bool options_read(int argc, char **argv, struct options *options, int *exit_code) {
   bool is_given[OPTION_END] = {false};
   *options = (struct options){.params = SZGPU_PARAMS_DEFAULTS, .context = SZGPU_OPTIONS_DEFAULTS};
-  opterr = 0; /* the sentences are ours */
+  opterr = 0; /* szgpu prints its own sentences */
   for (;;) {
     int const option = getopt_long(argc, argv, short_options, long_options, NULL);
     if (option == -1) break;

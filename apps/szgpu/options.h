@@ -1,4 +1,4 @@
-/* options.h - the command line as one struct.
+/* options.h - reads the command line into one struct.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_OPTIONS_H
@@ -25,18 +25,19 @@ struct options {
   const char *original; /* --compare; NULL: none */
   bool has_dtype, has_dims, has_slab, has_bound;
   szgpu_shape shape;                     /* -t and -d */
-  uint64_t slab_first_row, slab_end_row; /* end UINT64_MAX: all the rest */
+  uint64_t slab_first_row, slab_end_row; /* end UINT64_MAX: the field's end */
   bool is_forced, is_quiet, is_verbose, is_json, is_verified;
   char **files;
   int file_count;
-  char fault[512]; /* the first thing wrong with the command line; "": nothing */
+  char fault[512]; /* the first error in the command line; "": none */
 };
 
-/* False: the run is over (help, version, --h5-args or a usage error) and *exit_code says how. */
+/* False if nothing is left to do (help, version, --h5-args or a usage error): *exit_code is then
+ * the run's. */
 bool options_read(int argc, char **argv, struct options *options, int *exit_code);
-/* For what concerns the whole run: names the file if there is but one. */
+/* For messages about the whole run; names the file if there is only one. */
 struct report options_report(const struct options *options);
-/* The data of some file go to standard output. */
+/* True if the data of some file go to standard output. */
 bool options_use_stdout(const struct options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* output.c - a file that appears whole under its name or not at all.
+/* output.c - writes a file that appears complete under its name or not at all.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-  LARGEST_WRITE_BYTES = 1 << 30, /* Linux writes at most 2 GiB - 4 KiB a call */
+  LARGEST_WRITE_BYTES = 1 << 30, /* Linux writes at most 2 GiB - 4 KiB per call */
   SUFFIX_CHARS = 6,
   LONGEST_KEPT_CHARS = 200, /* of a name: NAME_MAX is 255 */
   MOST_ATTEMPTS = 100
@@ -27,10 +27,11 @@ static int refuse_existing(const struct report *report, const char *name) {
 static int refuse_terminal(const struct report *report, const char *name) {
   return report_failure(report, CODE_USAGE, shown_output(name),
                         "is a terminal, and the data are binary; use -o FILE, or -f to write "
-                        "them all the same");
+                        "them anyway");
 }
 
-/* Sets *is_direct where name is a device or a pipe, to be written to as it stands. */
+/* Refuses a name that is taken. Sets *is_direct if it is a device or a pipe, which is written in
+ * place. */
 static int check_name(const struct report *report, const char *name, bool is_forced,
                       const struct taken_file *taken, size_t taken_count, bool *is_direct) {
   struct stat status;
@@ -49,7 +50,7 @@ static int check_name(const struct report *report, const char *name, bool is_for
   if (S_ISDIR(status.st_mode))
     return report_failure(report, CODE_IO, name, "is a folder; name a file with -o");
   *is_direct = !S_ISREG(status.st_mode);
-  /* overwriting a disk is overwriting */
+  /* a disk needs -f too */
   return (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) && !is_forced
              ? refuse_existing(report, name)
              : CODE_OK;
@@ -67,8 +68,8 @@ static void make_suffix(char *suffix) {
     suffix[i] = letters[bits % (sizeof letters - 1)];
 }
 
-/* Beside its target, so that a rename suffices: DIR/.NAME.SUFFIX. The name is watched before the
- * file is made, so that no signal finds it unwatched; mkstemp could not do that. */
+/* Opens DIR/.NAME.SUFFIX, beside its target, so that a rename suffices. Watches the name before the
+ * file exists, so that no signal finds it unwatched; mkstemp could not do that. */
 static int open_temporary(const struct report *report, struct output *output) {
   const char *slash = strrchr(output->name, '/');
   int const folder_chars = slash ? (int)(slash + 1 - output->name) : 0;
@@ -135,7 +136,7 @@ int output_write(const struct report *report, struct output *output, const void 
   return CODE_OK;
 }
 
-/* Without -f the name must still be free: link() refuses a taken one; where there are no hard
+/* Without -f the name must still be free: link() refuses a taken one. On a file system without hard
  * links an empty file claims the name first. Returns 0 or an errno. */
 static int take_name(const struct output *output) {
   if (!output->is_forced) {

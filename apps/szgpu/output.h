@@ -1,4 +1,4 @@
-/* output.h - a file that appears whole under its name or not at all.
+/* output.h - writes a file that appears complete under its name or not at all.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_OUTPUT_H
@@ -11,7 +11,7 @@
 
 struct output {
   const char *name; /* "-": standard output */
-  char *temporary;  /* NULL: written straight to name, a device or a pipe */
+  char *temporary;  /* NULL: writes straight to name, a device or a pipe */
   int descriptor;   /* -1: not open */
   bool is_forced;
 };
@@ -19,21 +19,21 @@ struct output {
 #define OUTPUT_NONE \
   { .descriptor = -1 }
 
-/* A file that the output must not be: it is being read. */
+/* A file that the output must not overwrite, because it is being read. */
 struct taken_file {
   const char *name;
   const struct stat *status;
 };
 
-/* Opens it, after refusing a name that is taken. Every call returns an exit code, after the
- * sentence where it is not CODE_OK. */
+/* Opens the output, unless its name is taken. Every call returns an exit code; it prints a sentence
+ * if that is not CODE_OK. */
 int output_open(const struct report *report, const char *name, bool is_forced,
                 const struct taken_file *taken, size_t taken_count, struct output *output);
 int output_write(const struct report *report, struct output *output, const void *bytes,
                  size_t byte_count);
 /* Gives the file its name. */
 int output_commit(const struct report *report, struct output *output);
-/* Without a commit before it nothing is left. */
+/* Without a commit before it, no file is left. */
 void output_close(struct output *output);
 
 #endif

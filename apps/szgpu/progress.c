@@ -1,4 +1,4 @@
-/* progress.c - a bar on the terminal for work that lasts.
+/* progress.c - a progress bar on the terminal.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BAR_CHARS = 30, NAME_CHARS = 25 }; /* a line that wraps cannot be erased */
+enum { BAR_CHARS = 30, NAME_CHARS = 25 }; /* so short that the line does not wrap */
 
 double seconds_now(void) {
   struct timespec now;
@@ -41,7 +41,7 @@ int progress_tick(void *user, uint64_t done_values, uint64_t total_values) {
   bar[BAR_CHARS] = '\0';
   fprintf(stderr, "\r%s [%s] %3d %%  ", progress->verb, bar, (int)(done * 100));
   print_name(stderr, name);
-  fputs("\033[K", stderr); /* to the end of the line, in case the last one was longer */
+  fputs("\033[K", stderr); /* erases what is left of a longer line */
   fflush(stderr);
   progress->drawn = now;
   progress->is_drawn = true;

@@ -1,4 +1,4 @@
-/* progress.h - a bar on the terminal for work that lasts.
+/* progress.h - a progress bar on the terminal.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_PROGRESS_H
@@ -12,13 +12,13 @@ struct progress {
   bool is_drawn;
   const char *verb; /* "compressing" */
   const char *name;
-  double started, drawn; /* seconds of seconds_now */
+  double started, drawn; /* by seconds_now */
 };
 
 double seconds_now(void); /* a clock that only goes forward */
 
 void progress_begin(struct progress *progress, const char *verb, const char *name);
-/* An szgpu_progress; user is the struct. */
+/* A szgpu_progress callback; user is a struct progress. */
 int progress_tick(void *user, uint64_t done_values, uint64_t total_values);
 /* Erases the bar. Returns the seconds since progress_begin. */
 double progress_end(struct progress *progress);

@@ -1,4 +1,4 @@
-/* report.c - one sentence per failure with its exit code, and the words reports share.
+/* report.c - reports each failure in one sentence with an exit code; words shared by reports.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "report.h"
@@ -21,15 +21,15 @@ static const struct answer answers[] = {
     [SZGPU_BAD_ARGUMENT] = {CODE_USAGE, "see szgpu --help"},
     [SZGPU_BAD_SHAPE] = {CODE_USAGE, "give other dims with -d"},
     [SZGPU_BAD_BOUND] = {CODE_USAGE, "give -e a finite number above zero"},
-    [SZGPU_UNSUPPORTED] = {CODE_RESOURCE, "use a build of szgpu that has it"},
+    [SZGPU_UNSUPPORTED] = {CODE_RESOURCE, "use a build of szgpu that supports it"},
     [SZGPU_OUT_OF_MEMORY] = {CODE_RESOURCE, "free some memory or use a larger machine"},
-    [SZGPU_CAPACITY] = {CODE_RESOURCE, "please report this, it should not happen"},
-    [SZGPU_NOT_AN_ARCHIVE] = {CODE_ARCHIVE, "name a file that szgpu -z has made"},
+    [SZGPU_CAPACITY] = {CODE_RESOURCE, "please report this; it should not happen"},
+    [SZGPU_NOT_AN_ARCHIVE] = {CODE_ARCHIVE, "name a file that szgpu -z made"},
     [SZGPU_NEWER_VERSION] = {CODE_ARCHIVE, "read it with a newer szgpu"},
-    [SZGPU_TRUNCATED] = {CODE_ARCHIVE, "copy it again from where it is whole"},
-    [SZGPU_TRAILING_BYTES] = {CODE_ARCHIVE, "copy it again, by itself"},
-    [SZGPU_BAD_CHECKSUM] = {CODE_ARCHIVE, "copy it again from where it is whole"},
-    [SZGPU_BAD_DATA] = {CODE_ARCHIVE, "make it again from the original"},
+    [SZGPU_TRUNCATED] = {CODE_ARCHIVE, "replace it with an intact copy"},
+    [SZGPU_TRAILING_BYTES] = {CODE_ARCHIVE, "copy it again, without what follows it"},
+    [SZGPU_BAD_CHECKSUM] = {CODE_ARCHIVE, "replace it with an intact copy"},
+    [SZGPU_BAD_DATA] = {CODE_ARCHIVE, "compress the original again"},
     [SZGPU_CANCELLED] = {CODE_USAGE, "run it again"},
     [SZGPU_NO_DEVICE] = {CODE_RESOURCE, "use -b cpu"},
     [SZGPU_DEVICE_ERROR] = {CODE_RESOURCE, "use -b cpu"},
@@ -42,7 +42,7 @@ bool status_is_of_resources(szgpu_status status) {
 static struct answer answer_to(szgpu_status status) {
   size_t const answer_count = sizeof answers / sizeof answers[0];
   if ((size_t)status < answer_count && answers[status].remedy) return answers[status];
-  return (struct answer){CODE_RESOURCE, "please report this, it should not happen"};
+  return (struct answer){CODE_RESOURCE, "please report this; it should not happen"};
 }
 
 void print_name(FILE *out, const char *name) {

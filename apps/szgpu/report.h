@@ -1,4 +1,4 @@
-/* report.h - one sentence per failure with its exit code, and the words reports share.
+/* report.h - reports each failure in one sentence with an exit code; words shared by reports.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_REPORT_H
@@ -22,7 +22,7 @@ struct report {
   FILE *out;        /* stdout, or stderr when data go to stdout */
   const char *file; /* as named on the command line; NULL before the first */
   bool is_json, is_quiet, is_verbose;
-  const char *remedy_without_gpu; /* where the command line insists on CUDA; else NULL */
+  const char *remedy_without_gpu; /* if the command line insists on CUDA, else NULL */
 };
 
 #if defined(__GNUC__)
@@ -31,26 +31,26 @@ struct report {
 #define REPORT_FORMAT(format_index, first)
 #endif
 
-/* Prints "szgpu: NAME: <format>" to stderr (NAME: may be NULL) and, with --json and a file at
- * hand, an object with the same sentence to report->out. Returns code. */
+/* Prints "szgpu: NAME: <format>" to stderr, without NAME if it is NULL; with --json and a file,
+ * also an object with the same sentence to report->out. Returns code. */
 int report_failure(const struct report *report, enum exit_code code, const char *name,
                    const char *format, ...) REPORT_FORMAT(4, 5);
-/* The sentence for a failed library call; ctx may be NULL. Returns the exit code. */
+/* Reports a library call that failed; ctx may be NULL. Returns the exit code. */
 int report_status(const struct report *report, const char *name, szgpu_status status,
                   const szgpu_ctx *ctx);
-/* True for what is no fault of the data: memory, the GPU. */
+/* True if the data are not at fault, but memory or the GPU. */
 bool status_is_of_resources(szgpu_status status);
-/* Prints what a call that succeeded has to say, "szgpu: note: ...", once: *is_told is set then. */
+/* Prints the note of a call that succeeded, "szgpu: note: ...", unless *is_told; then sets that. */
 void report_note(const struct report *report, const szgpu_ctx *ctx, bool *is_told);
-/* "cannot be WHAT: strerror; remedy", CODE_IO. */
+/* Reports "cannot be WHAT: strerror; remedy" with CODE_IO. */
 int report_errno(const struct report *report, const char *name, const char *what, int error_number);
 int report_out_of_memory(const struct report *report, const char *name, const char *what,
                          uint64_t wanted_bytes);
 
-/* "-" becomes "standard input" or "standard output"; NULL stays NULL. */
+/* Replaces "-" by "standard input" or "standard output"; NULL stays NULL. */
 const char *shown_input(const char *name);
 const char *shown_output(const char *name);
-/* A name on one line: control characters become '?'. */
+/* Prints a name on one line: replaces control characters by '?'. */
 void print_name(FILE *out, const char *name);
 
 struct words {

@@ -1,10 +1,11 @@
-/* restore.c - szgpu -x: an archive in, its field or some rows of it out.
+/* restore.c - szgpu -x: reads an archive and writes its field or some of its rows.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
 #include "archive.h"
 #include "decoders.h"
 #include "field.h"
+#include "file_names.h"
 #include "input.h"
 #include "job.h"
 #include "memory.h"
@@ -19,7 +20,7 @@
 
 struct restoration {
   const struct job *job;
-  const char *name; /* of the archive, as shown */
+  const char *name; /* of the archive, as messages show it */
   struct input archive, original;
   struct output output;
   struct field original_field;
@@ -27,11 +28,11 @@ struct restoration {
   szgpu_info info;
   szgpu_shape shape; /* of what is restored: the field or a slab of it */
   uint64_t first_row, field_bytes;
-  struct metrics metrics; /* under --compare */
+  struct metrics metrics; /* with --compare */
   double seconds;
 };
 
-/* NULL when there is no memory or, with *has_suffix false, no name. */
+/* NULL if memory is out, or if the archive does not end in .szg: *has_suffix is then false. */
 static char *default_output(const char *archive, bool *has_suffix) {
   *has_suffix = true;
   if (strcmp(archive, "-") == 0) return strdup("-");
@@ -40,8 +41,8 @@ static char *default_output(const char *archive, bool *has_suffix) {
   return *has_suffix ? strndup(archive, kept_chars) : NULL;
 }
 
-/* A name decides; without one of the user's, what was compressed does. Bytes are a file as it was,
- * whatever its name. */
+/* The name that the user gave decides; without one, what was compressed does. An archive of bytes
+ * restores the file as it was, whatever its name. */
 static bool output_is_npy(const struct restoration *work) {
   const char *chosen = work->job->options->output;
   if (work->info.shape.dtype == SZGPU_U8) return false;
@@ -59,8 +60,7 @@ static int choose_rows(struct restoration *work) {
     if (end_row > row_count || options->slab_first_row >= end_row)
       return report_failure(&work->job->report, CODE_USAGE, work->name,
                             "has %" PRIu64
-                            " rows, and --slab asks for others; give a range "
-                            "within 0:%" PRIu64,
+                            " rows, but --slab asks for others; give a range within 0:%" PRIu64,
                             row_count, row_count);
     work->first_row = options->slab_first_row;
     work->shape.dims[0] = end_row - options->slab_first_row;
@@ -108,8 +108,8 @@ static int load_files(struct restoration *work) {
   if (code == CODE_OK) code = check_decoder(work);
   if (code == CODE_OK && work->info.shape.dtype > SZGPU_F64 && output_is_npy(work))
     code = report_failure(report, CODE_USAGE, work->name,
-                          "holds %s values, which are not written as .npy; name another output "
-                          "with -o",
+                          "holds %s values, which szgpu does not write as .npy; name another "
+                          "output with -o",
                           words_for_dtype(work->info.shape.dtype));
   if (code == CODE_OK) code = choose_rows(work);
   if (code == CODE_OK && work->job->options->original) {
@@ -147,8 +147,8 @@ static int restore_values(struct restoration *work) {
   return CODE_OK;
 }
 
-/* The header numpy would have written for what lies in memory: for Fortran order its shape is the
- * reverse of the archive's dims, so that a slab of dims[0] is one of the last axis. */
+/* Writes the header that numpy would write for the values in memory. In Fortran order its shape is
+ * the archive's dims reversed, so a slab of dims[0] is one of the last axis. */
 static int write_npy_header(struct restoration *work, bool is_big_endian) {
   unsigned char header[NPY_HEADER_CAPACITY];
   struct npy npy = {.shape = work->shape, .is_big_endian = is_big_endian};
@@ -215,8 +215,8 @@ static void print_json(const struct restoration *work) {
   json_end(&json);
 }
 
-/* The field is written even when it is over the bound: which of the two files is wrong is for the
- * user to find. */
+/* A field that is over the bound has been written all the same: only the user can find out which of
+ * the two files is wrong. */
 static int print_result(const struct restoration *work) {
   struct report report = work->job->report;
   bool const is_lossless = work->info.mode == SZGPU_MODE_LOSSLESS;
@@ -225,14 +225,14 @@ static int print_result(const struct restoration *work) {
   else if (!report.is_quiet)
     print_line(work);
   if (!work->job->options->original || work->metrics.values_over_bound == 0) return CODE_OK;
-  report.is_json = false; /* this file has its object */
+  report.is_json = false; /* this file already has its object */
   return report_failure(&report, CODE_BOUND, work->name,
-                        "differs from %s by more than the bound at %" PRIu64 " of %" PRIu64
+                        "differs from %s%s in %" PRIu64 " of %" PRIu64
                         " values, by up to %.3g%s; check that it is the original",
-                        work->job->options->original, work->metrics.values_over_bound,
-                        shape_values(&work->shape),
+                        work->job->options->original, is_lossless ? "" : " by more than the bound",
+                        work->metrics.values_over_bound, shape_values(&work->shape),
                         is_lossless ? work->metrics.max_error : work->metrics.max_error_over_bound,
-                        is_lossless ? "" : " times it");
+                        is_lossless ? "" : " times the bound");
 }
 
 static int run(struct restoration *work) {

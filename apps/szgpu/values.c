@@ -1,4 +1,4 @@
-/* values.c - the values of options and the dims in file names, read strictly.
+/* values.c - reads the values of options and the dims in file names, strictly.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "values.h"
@@ -8,7 +8,7 @@
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Reads digits from text up to end; returns where they stop, NULL if they pass 64 bits. */
+/* Reads digits from text up to end. Returns where they stop; NULL if they do not fit in 64 bits. */
 static const char *read_digits(const char *text, const char *end, uint64_t *count) {
   *count = 0;
   for (; text < end && is_digit(*text); text++) {
@@ -21,7 +21,7 @@ static const char *read_digits(const char *text, const char *end, uint64_t *coun
 
 bool read_real(const char *text, double *value) {
   char *end = NULL;
-  if (strchr(" \t\n\v\f\r", *text)) /* strtod would skip it; also the empty text */
+  if (strchr(" \t\n\v\f\r", *text)) /* strtod would skip it; true for an empty text too */
     return false;
   *value = strtod(text, &end);
   return end != text && *end == '\0';
@@ -34,7 +34,7 @@ bool read_count(const char *text, uint64_t *count) {
 
 enum dims_fault read_dims(const char *text, size_t text_chars, szgpu_shape *shape) {
   const char *end = text + text_chars;
-  enum dims_fault fault = DIMS_OK; /* the first one met, so long as the text has the form of dims */
+  enum dims_fault fault = DIMS_OK; /* the first, unless the text is malformed */
   int dim_count = 0;
   for (bool is_last = false; !is_last; dim_count++) {
     uint64_t dim = 1;
@@ -61,7 +61,7 @@ const char *words_for_dims_fault(enum dims_fault fault) {
     case DIMS_ZERO:
       return "has a dim of zero; give dims of at least 1";
     case DIMS_OVERFLOW:
-      return "is more than 64 bits can count; give smaller dims";
+      return "does not fit in 64 bits; give smaller dims";
     case DIMS_MALFORMED:
     case DIMS_OK:
       break;

@@ -1,4 +1,4 @@
-/* values.h - the values of options and the dims in file names, read strictly.
+/* values.h - reads the values of options and the dims in file names, strictly.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_VALUES_H
@@ -11,7 +11,7 @@
 
 enum { MAX_DIMS = 4 };
 
-/* A word that an option takes, and what it stands for; tables of them end with NULL. */
+/* A word that an option takes, and its value. A table of them ends with a NULL name. */
 struct choice {
   const char *name;
   int value;
@@ -22,20 +22,20 @@ enum dims_fault {
   DIMS_MALFORMED,
   DIMS_TOO_MANY,
   DIMS_ZERO,
-  DIMS_OVERFLOW /* a dim, or the product of all, is over 64 bits */
+  DIMS_OVERFLOW /* a dim or the field's bytes do not fit in 64 bits */
 };
 
-/* All of text must be the value: no spaces around it, nothing after it. */
+/* All of text must be the value, without spaces around it. */
 bool read_real(const char *text, double *value); /* as strtod reads it: 1e-4, 0x1p-10, nan, inf */
 bool read_count(const char *text, uint64_t *count); /* decimal digits only */
 enum dims_fault read_dims(const char *text, size_t text_chars, szgpu_shape *shape);
 const char *words_for_dims_fault(enum dims_fault fault); /* "is not ...; try ..." */
-/* "A:B", A defaulting to 0 and B to UINT64_MAX. */
+/* "A:B"; without A the first row is 0, without B the end is UINT64_MAX. */
 bool read_slab(const char *text, uint64_t *first_row, uint64_t *end_row);
 
-/* Bytes of a field; false where they do not fit 64 bits. */
+/* Bytes of a field; false if they do not fit in 64 bits. */
 bool shape_bytes(const szgpu_shape *shape, uint64_t *byte_count);
-uint64_t shape_values(const szgpu_shape *shape); /* of a shape whose bytes fit */
+uint64_t shape_values(const szgpu_shape *shape); /* of a shape with bytes that fit */
 size_t dtype_bytes(szgpu_dtype dtype);
 
 #endif

@@ -96,26 +96,6 @@ static void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, in
 
 /* ---- halves of groups ---- */
 
-/* Deltas that are not direct get entry 0, which is none. */
-SZG_INLINE uint32_t direct_index(int64_t delta) {
-  return szg_is_direct(delta) ? (uint32_t)(SZG_TILE_DIRECT + delta) : 0;
-}
-
-SZG_HOT void szg_find_entries_plain(const szg_tile_encoder *encoder, uint32_t lattice_bits,
-                                    const void *deltas, uint32_t count,
-                                    uint32_t *restrict entries) {
-  const uint32_t *const direct = encoder->direct;
-  const int16_t *const slim = deltas;
-  const int32_t *const narrow = deltas;
-  const int64_t *const wide = deltas;
-  if (lattice_bits == 16)
-    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(slim[i])];
-  else if (lattice_bits == 32)
-    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(narrow[i])];
-  else
-    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(wide[i])];
-}
-
 /* By lane: the bits of half a group, with a zero group's before them. */
 typedef struct half_bits {
   _Alignas(64) uint64_t bits[SZG_LANES]; /* left-aligned, the rest 0 */

@@ -8,6 +8,7 @@
 #ifndef SZG_TILE_LANES_H
 #define SZG_TILE_LANES_H
 
+#include "core/bytes.h"
 #include "core/dispatch.h"
 #include "fused/tile.h"
 #include "fused/tile_spans.h"
@@ -25,6 +26,44 @@ typedef struct szg_tile_lanes {
   const uint8_t *first_window; /* of bit 0 */
   uint8_t bytes[SZG_OVERRUN_BYTES + 4 * SZG_TILE_MAX_WORDS];
 } szg_tile_lanes;
+
+/* Bits from `position` on, the first one highest. */
+SZG_INLINE uint64_t szg_window_at(const uint8_t *first_window, uint32_t position) {
+  return szg_load_u64(first_window - position / 8) << position % 8;
+}
+
+/* The next `count` bits, 0 to 64 of them. */
+static inline uint64_t szg_take_bits(const uint8_t *first_window, uint32_t count,
+                                     uint32_t *position) {
+  uint64_t bits = 0;
+  if (count > 32) {
+    bits = szg_window_at(first_window, *position) >> 32;
+    *position += 32;
+    count -= 32;
+  }
+  if (count == 0) return bits;
+  bits = bits << count | szg_window_at(first_window, *position) >> (64 - count);
+  *position += count;
+  return bits;
+}
+
+/* By place, as lattice_bits say: the deltas of a tile are of one width. */
+static inline void szg_store_delta(uint32_t lattice_bits, uint64_t bits, uint32_t place,
+                                   szg_tile_points *deltas) {
+  int64_t const delta = szg_delta_of_bits(bits, lattice_bits);
+  if (lattice_bits == 64)
+    deltas->wide[place] = delta;
+  else if (lattice_bits == 32)
+    deltas->narrow[place] = (int32_t)delta;
+  else
+    deltas->slim[place] = (int16_t)delta;
+}
+
+/* The delta of a class and its raw bits. */
+static inline uint64_t szg_class_delta(uint32_t magnitude_class, uint64_t raw, bool is_negative) {
+  uint64_t const magnitude = szg_class_base(magnitude_class) + raw;
+  return is_negative ? 0 - magnitude : magnitude;
+}
 
 /* Half a group of the lanes of a span; for the compiler, constants where it matters. */
 typedef struct szg_half_kind {

@@ -14,7 +14,7 @@ import numpy as np
 from harness import CliTest, wave
 
 BOUND = ["-m", "abs", "-e", "1e-3"]
-NOTE = "no shape given, so its {} values were taken as one row; give it with -d"
+NOTE = "no dims given, so its {} values were taken as one row; give them with -d"
 
 
 class Names(CliTest):
@@ -125,7 +125,7 @@ class Pipes(CliTest):
         self.assert_within(wave(10, 20), restored, 1e-3)
 
     def test_a_pipe_of_unknown_type(self):
-        self.assert_refused(["-z", *BOUND, "-"], 1, "standard input: is of unknown type; give it "
+        self.assert_refused(["-z", *BOUND, "-"], 1, "standard input: has an unknown type; give it "
                             "with -t f32 or -t f64", stdin=bytes(16))
 
     def test_a_pipe_without_dims_is_one_row(self):
@@ -165,7 +165,7 @@ class Pipes(CliTest):
             shown = "standard output" if arguments[1] == "-" else arguments[1]
             self.assertEqual((process.returncode, err.decode()), (1, f"szgpu: {shown}: is a "
                              "terminal, and the data are binary; use -o FILE, or -f to write them "
-                             "all the same\n"))
+                             "anyway\n"))
         os.close(theirs)
 
 

@@ -153,8 +153,8 @@ class OnAGpu(CliTest):
         self.write("bad.szg", bytes(content))
         before = self.snapshot()
         result = self.run_szgpu("-x", "-b", "cuda", "bad.szg")
-        self.assertRegex(result.err, r"\Aszgpu: bad\.szg: a checksum does not match: the archive is "
-                         r"damaged( \([^\n]*\))?; copy it again from where it is whole\n\Z")
+        self.assertRegex(result.err, r"\Aszgpu: bad\.szg: a checksum does not match: the archive "
+                         r"is damaged( \([^\n]*\))?; replace it with an intact copy\n\Z")
         self.assertEqual((result.code, result.out), (3, ""))
         self.assertEqual(self.snapshot(), before)
 

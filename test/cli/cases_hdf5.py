@@ -222,8 +222,8 @@ class Datasets(Hdf5Test):
         self.assertEqual((result.code, result.err[:61]),
                          (4, "szgpu: a_fields_rho.npy.szg: differs from a.h5:filled by more"))
         for original, sentence in (
-                ("a.h5:big", "has 960 bytes of f64 values, but the archive holds 800 of f32; name "
-                 "the file that was compressed"),
+                ("a.h5:big", "has 960 bytes of f64 values, but the archive holds 800 bytes of f32 "
+                 "values; name the file that was compressed"),
                 ("a.h5", f"is an HDF5 file; name one of its datasets: {MORE}"),
                 ("a.h5:x", f"is not in the file; choose from {MORE}")):
             self.assert_refused(["-x", "-o", "c", "--compare", original, "a_fields_rho.npy.szg"], 1,
@@ -254,16 +254,16 @@ class Datasets(Hdf5Test):
         self.make_hdf5()
         for name in ("smaller", "turned", "flat", "twice", "wide", "narrow"):
             self.assert_refused(["-z", *ABS, "-o", "b", f"words.h5:{name}"], 2, f"words.h5:{name}: "
-                                "has cd_values of szgpu that are not of its chunks, so it is not "
-                                "read; look at them with h5dump -pH")
+                                "has cd_values of szgpu that do not match its chunks, so it was "
+                                "not read; inspect them with h5dump -pH")
         for name in ("right", "filled", "user"):
             result = self.run_szgpu("-z", *ABS, "-o", "b", f"words.h5:{name}")
             self.assertIn(f"words.h5:{name}: needs the filter 480", result.err)
 
     def test_standard_input_cannot_be_a_file_of_datasets(self):
         self.make_hdf5()
-        self.assert_refused(["-z", *ABS, "-t", "f32", "-o", "b", "-"], 1, "-: is HDF5, which is "
-                            "not read from standard input; name the file",
+        self.assert_refused(["-z", *ABS, "-t", "f32", "-o", "b", "-"], 1, "-: is HDF5, which "
+                            "cannot be read from standard input; name the file",
                             stdin=self.read("a.h5"))
 
     def test_standard_output(self):
@@ -354,8 +354,8 @@ class NetCdf(Hdf5Test):
     def test_the_classic_format(self):
         self.make_netcdf()
         for name in ("classic.nc", "classic.nc:v"):
-            self.assert_refused(["-z", *ABS, name], 1, f"{name}: is netCDF of the classic format; "
-                                "convert it with nccopy -k nc4, or save the field as .npy")
+            self.assert_refused(["-z", *ABS, name], 1, f"{name}: is a netCDF file in the classic "
+                                "format; convert it with nccopy -k nc4, or save the field as .npy")
 
 
 class Refusals(Hdf5Test):
@@ -379,8 +379,8 @@ class Refusals(Hdf5Test):
                      "name another file")
         self.refused("away.h5:x", "cannot be read: No such file or directory; check the name",
                      code=2)
-        self.refused("a.h5:nowhere", "cannot be opened, HDF5 says: component not found; check a.h5 "
-                     "with h5ls -r", code=2)
+        self.refused("a.h5:nowhere", "cannot be opened (HDF5 says: component not found); check "
+                     "a.h5 with h5ls -r", code=2)
 
     def test_groups(self):
         self.make_hdf5()
@@ -402,14 +402,14 @@ class Refusals(Hdf5Test):
 
     def test_shapes_that_cannot_be_compressed(self):
         self.make_hdf5()
-        self.refused("a.h5:five", "has more than 4 dims that are not 1; save it with fewer, joined "
-                     "by numpy's reshape")
+        self.refused("a.h5:five", "has more than 4 dims other than 1; join some with numpy's "
+                     "reshape")
         for name in ("none", "no_rows"):
             self.refused(f"a.h5:{name}", "has no values; there is nothing to compress")
 
     def test_options_that_contradict_the_file(self):
         self.make_hdf5()
-        self.refused("a.h5:fields/rho", "holds f32 values in the file and f64 by -t; leave -t out",
+        self.refused("a.h5:fields/rho", "holds f32 values, but -t says f64; leave -t out",
                      "-t", "f64")
         self.refused("a.h5:fields/rho", "has 800 bytes of values, but 10x21 f32 values are 840 "
                      "bytes; correct -d", "-d", "10x21")
@@ -417,11 +417,11 @@ class Refusals(Hdf5Test):
     def test_what_is_no_hdf5(self):
         self.require_hdf5()
         self.write("bad.h5", bytes(4096))
-        self.refused("bad.h5", "is not an HDF5 file, though it is named like one; rename it and "
-                     "use -t if its values are raw")
+        self.refused("bad.h5", "is not an HDF5 file, although it is named like one; if its values "
+                     "are raw, rename it and use -t")
         self.write("empty.h5", b"")
         for name in ("bad.h5:/x", "empty.h5:x", f"{self.field()}:x"):
-            self.refused(name, "is no file, and what stands before the colon is not an HDF5 file; "
+            self.refused(name, "does not exist, and the file before the colon is not an HDF5 file; "
                          "correct the name")
 
     def test_what_is_damaged(self):
@@ -429,8 +429,8 @@ class Refusals(Hdf5Test):
         whole = self.read("one.h5")
         self.write("one.h5", whole[:-300])
         result = self.run_szgpu("-z", *ABS, "one.h5:a b")
-        self.assertRegex(result.err, r"\Aszgpu: one\.h5:a b: cannot be read, HDF5 says: truncated "
-                         r"file: [^\n;]+; check one\.h5 with h5ls -r\n\Z")
+        self.assertRegex(result.err, r"\Aszgpu: one\.h5:a b: cannot be read \(HDF5 says: truncated "
+                         r"file: [^\n;]+\); check one\.h5 with h5ls -r\n\Z")
         self.assertEqual(result.code, 2)
 
     def test_random_damage_is_no_crash(self):
@@ -449,8 +449,8 @@ class Refusals(Hdf5Test):
     def test_a_filter_without_its_plugin(self):
         self.make_hdf5()
         result = self.run_szgpu("-z", *ABS, "filter.h5:a")
-        self.assertRegex(result.err, r"\Aszgpu: filter\.h5:a: needs the filter 32767[^\n;]*, HDF5 "
-                         r"says: [^\n;]+; put its plugin's folder into HDF5_PLUGIN_PATH\n\Z")
+        self.assertRegex(result.err, r"\Aszgpu: filter\.h5:a: needs the filter 32767[^\n;]* \(HDF5 "
+                         r"says: [^\n;]+\); add its plugin's folder to HDF5_PLUGIN_PATH\n\Z")
         self.assertEqual(result.code, 2)
 
     def test_an_output_that_is_the_file_itself(self):
@@ -467,9 +467,9 @@ class WithoutHdf5(Hdf5Test):
         for arguments in (["-z", *ABS, "a.h5"], ["-z", *ABS, "a.h5:/x"],
                           ["-x", "-o", "b", "--compare", "a.h5:/x", name]):
             file = "a.h5" if "a.h5" in arguments else "a.h5:/x"
-            self.assert_refused(arguments, 1, f"{file}: needs HDF5, which this build of szgpu does "
-                                "not have; configure one with -DSZGPU_HDF5=ON, or save the field "
-                                "as .npy")
+            self.assert_refused(arguments, 1, f"{file}: needs HDF5, which this build of szgpu "
+                                "lacks; build szgpu with -DSZGPU_HDF5=ON, or save the field as "
+                                ".npy")
 
     def test_without_loss_the_file_is_bytes(self):
         self.require_hdf5(is_wanted=False)
@@ -526,12 +526,12 @@ class Arguments(CliTest):
                        ["-b", "cuda"], ["-j", "1"], ["--device", "0"], ["--decoder", "auto"],
                        ["--json"], ["-f"], ["-q"], ["-v"]):
             shown = "--verify" if option == ["-V"] else option[0]
-            self.assert_refused(["--h5-args", *ABS, *option], 1, f"{shown} has no use with "
+            self.assert_refused(["--h5-args", *ABS, *option], 1, f"{shown} cannot be used with "
                                 "--h5-args; leave it out")
         self.assert_refused(["--h5-args"], 1, "no bound was given; give one, as in -e 1e-4")
-        self.assert_refused(["--h5-args", *ABS, "a.h5"], 1, "a.h5: --h5-args is for no file; leave "
-                            "the files out")
+        self.assert_refused(["--h5-args", *ABS, "a.h5"], 1, "a.h5: --h5-args takes no files; leave "
+                            "them out")
         self.assert_refused(["-z", "--h5-args", *ABS], 1, "-z, -x, -l and --h5-args cannot be used "
                             "together; give one of them")
-        self.assert_refused(["--h5-args", "-m", "lossless", "-e", "1"], 1, "-e has no use with -m "
-                            "lossless; leave one of them out")
+        self.assert_refused(["--h5-args", "-m", "lossless", "-e", "1"], 1, "-e cannot be used with "
+                            "-m lossless; leave one of them out")

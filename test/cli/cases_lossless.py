@@ -124,7 +124,7 @@ class ThereAndBack(CliTest):
         self.write("a.f16", weights(400).tobytes())
         self.succeed("-zq", "-m", "lossless", "a.f16")
         self.assert_refused(["-x", "-o", "b.npy", "a.f16.szg"], 1, "a.f16.szg: holds f16 values, "
-                            "which are not written as .npy; name another output with -o")
+                            "which szgpu does not write as .npy; name another output with -o")
 
 
 class LinearLayout(CliTest):
@@ -180,7 +180,7 @@ class LinearLayout(CliTest):
         self.succeed("-zq", "-m", "lossless", *LINEAR, "a.bf16")
         out = self.succeed("-l", "a.bf16.szg").out
         self.assertRegex(out, r"\Aa\.bf16\.szg\n  field    bf16 4000\n  size     [^\n]+\n"
-                         r"  bound    lossless: every bit comes back\n"
+                         r"  bound    lossless: every bit is restored\n"
                          r"  format   version 4, linear layout, 1 frame of 4000 rows\n"
                          r"  decoders auto serial table gap-array chunked self-sync all-offsets "
                          r"hierarchical\n  frame 0: rows 0:4000, top plane cs, [0-9]+ bytes\n"
@@ -205,15 +205,15 @@ class Reports(CliTest):
         self.assertRegex(out, rf"\Aa\.bf16 -> a\.bf16\.szg  ratio {number}  8\.00 kB -> {number} kB"
                          rf"  lossless  {number} GB/s\n\Z")
         out = self.succeed("-zVf", "-m", "lossless", "a.bf16").out
-        self.assertRegex(out, rf"  lossless  {number} GB/s  the same bits\n\Z")
+        self.assertRegex(out, rf"  lossless  {number} GB/s  bit-identical\n\Z")
         out = self.succeed("-x", "-o", "b", "--compare", "a.bf16", "a.bf16.szg").out
-        self.assertRegex(out, rf"  lossless  {number} GB/s  the same bits\n\Z")
+        self.assertRegex(out, rf"  lossless  {number} GB/s  bit-identical\n\Z")
 
     def test_a_listing_has_planes_and_decoders(self):
         self.succeed("-zq", "-m", "lossless", "a.bf16")
         out = self.succeed("-l", "a.bf16.szg").out
         self.assertRegex(out, r"\Aa\.bf16\.szg\n  field    bf16 4000\n  size     [^\n]+\n"
-                         r"  bound    lossless: every bit comes back\n"
+                         r"  bound    lossless: every bit is restored\n"
                          r"  format   version 3, tile layout, 1 frame of 4000 rows\n"
                          r"  decoders auto table\n  frame 0: rows 0:4000, planes cs, [0-9]+ bytes\n"
                          r"    codebook +stored +128 of +128 bytes at [0-9]+\n")
@@ -234,10 +234,10 @@ class Reports(CliTest):
         other[77] ^= 1
         self.write("other.bf16", other.tobytes())
         result = self.run_szgpu("-x", "-o", "b", "--compare", "other.bf16", "a.bf16.szg")
-        self.assertEqual((result.code, result.err), (4, "szgpu: a.bf16.szg: differs from other.bf16 "
-                         "by more than the bound at 1 of 4000 values, by up to 1; check that it is "
-                         "the original\n"))
-        self.assertTrue(result.out.endswith("  not the same bits\n"), result)
+        self.assertEqual((result.code, result.err), (4, "szgpu: a.bf16.szg: differs from "
+                         "other.bf16 in 1 of 4000 values, by up to 1; check that it is the "
+                         "original\n"))
+        self.assertTrue(result.out.endswith("  not bit-identical\n"), result)
 
     def test_signs_of_zero_and_nans_are_compared_by_their_bits(self):
         for field, other in ((0x80000000, 0), (0x7FC00001, 0x7FC00002)):
@@ -255,8 +255,9 @@ class Refusals(CliTest):
 
     def test_what_has_no_use_without_loss(self):
         for options, sentence in (
-                (["-e", "1e-3"], "-e has no use with -m lossless; leave one of them out"),
-                (["--fill", "1e20"], "--fill has no use with -m lossless; leave one of them out"),
+                (["-e", "1e-3"], "-e cannot be used with -m lossless; leave one of them out"),
+                (["--fill", "1e20"], "--fill cannot be used with -m lossless; leave one of them "
+                 "out"),
                 (["--no-gap"],
                  "--no-gap is for the linear layout; add --layout linear or leave it out")):
             with self.subTest(options):
@@ -265,15 +266,16 @@ class Refusals(CliTest):
     def test_types_that_have_no_bound(self):
         for dtype in ("u8", "bf16", "f16", "fp8"):
             with self.subTest(dtype):
-                sentence = "is compressed without loss only; add -m lossless"
+                sentence = "can only be compressed losslessly; add -m lossless"
                 self.refused("-e", "1", "-t", dtype, sentence=f"-t {dtype} {sentence}")
                 self.write(f"a.{dtype}", bytes(80))
-                self.refused("-e", "1", name=f"a.{dtype}", sentence=f"holds {dtype}, which {sentence}")
+                self.refused("-e", "1", name=f"a.{dtype}",
+                             sentence=f"holds {dtype} values, which {sentence}")
 
     def test_safetensors_have_no_bound(self):
         self.write("a.safetensors", bytes(80))
-        self.refused("-e", "1", name="a.safetensors", sentence="holds u8, which is compressed "
-                     "without loss only; add -m lossless")
+        self.refused("-e", "1", name="a.safetensors", sentence="holds u8 values, which can only be "
+                     "compressed losslessly; add -m lossless")
 
     def test_no_gap_array_in_the_tile_layout(self):
         sentence = "--no-gap is for the linear layout; add --layout linear or leave it out"
@@ -282,8 +284,8 @@ class Refusals(CliTest):
 
     def test_a_size_that_is_no_whole_number_of_values(self):
         self.write("a.bf16", bytes(801))
-        self.refused("-m", "lossless", name="a.bf16", sentence="has 801 bytes, which is no whole "
-                     "number of bf16 values; correct the file or -t")
+        self.refused("-m", "lossless", name="a.bf16", sentence="has 801 bytes, which is not a "
+                     "whole number of bf16 values; correct the file or -t")
 
     def test_verifying_by_a_decoder_that_does_not_read_it(self):
         for options, decoder, why in (
@@ -349,10 +351,10 @@ class Decoders(CliTest):
     def test_none_where_nothing_is_read(self):
         name = self.field()
         self.assert_refused(["-z", "-e", "1e-3", "--decoder", "table", name], 1, f"{name}: "
-                            "--decoder has no use with -z but for --verify; add that or leave it "
-                            "out")
-        self.assert_refused(["-l", "--decoder", "table", name], 1, f"{name}: --decoder has no use "
-                            "with -l; leave it out")
+                            "--decoder is used with -z only for --verify; add --verify or leave "
+                            "it out")
+        self.assert_refused(["-l", "--decoder", "table", name], 1, f"{name}: --decoder cannot be "
+                            "used with -l; leave it out")
 
     def test_an_archive_without_gaps_has_version_3_and_two_sections_less(self):
         gaps = {"gap array", "sequence codes"}

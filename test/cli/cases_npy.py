@@ -145,10 +145,10 @@ class NpyRefusals(CliTest):
 
     def test_dims_over_64_bits(self):
         text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }"
-        self.refused(npy_file(text % 2**64, bytes(16)), "has a dim that is over 64 bits; write it "
-                     "again with numpy.save")
+        self.refused(npy_file(text % 2**64, bytes(16)), "has a dim that does not fit in 64 bits; "
+                     "write it again with numpy.save")
         self.refused(npy_file(text % 2**63, bytes(16)), "cannot hold 9223372036854775808 f32 "
-                     "values, whose size is over 64 bits; give smaller dims")
+                     "values: their size does not fit in 64 bits; give smaller dims")
 
     def test_values_that_are_missing_or_too_many(self):
         text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
@@ -160,15 +160,15 @@ class NpyRefusals(CliTest):
 
     def test_a_type_that_contradicts_the_option(self):
         text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
-        self.refused(npy_file(text, bytes(16)), "holds f32 values by its header and f64 by -t; "
-                     "leave -t out", "-t", "f64")
+        self.refused(npy_file(text, bytes(16)), "holds f32 values according to its header, but -t "
+                     "says f64; leave -t out", "-t", "f64")
 
     def test_a_file_without_the_header(self):
         self.refused(bytes(800), "has no .npy header; rename it and use -t if its values are raw")
 
     def test_a_version_of_the_future(self):
-        self.refused(npy_file(b"{}", bytes(16), version=4), "has a .npy version that is not known; "
-                     "write it again with numpy.save")
+        self.refused(npy_file(b"{}", bytes(16), version=4), "has an unknown .npy version; write it "
+                     "again with numpy.save")
 
     def test_damaged_headers(self):
         good = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"

@@ -52,7 +52,7 @@ class Values(CliTest):
         for dims in ("4294967296x4294967296x4", "18446744073709551616", "4611686018427387904"):
             with self.subTest(dims):
                 self.refused("-e", "1e-3", "-d", dims,
-                             sentence=f"-d {dims} is more than 64 bits can count; give smaller dims")
+                             sentence=f"-d {dims} does not fit in 64 bits; give smaller dims")
 
     def test_dims_that_are_no_dims(self):
         for dims in ("", "x", "10x", "x10", "10,20", "-10x20", "10x20 ", "0x10z", "1e2"):
@@ -95,7 +95,7 @@ class Values(CliTest):
 
     def test_a_fill_value_that_an_f32_cannot_be(self):
         self.refused("-e", "1e-3", "--fill", "1e300",
-                     sentence="holds f32 values, and --fill 1e+300 is not one; correct it")
+                     sentence="holds f32 values, and --fill 1e+300 does not fit f32; correct it")
 
     def test_only_the_first_fault_is_told(self):
         self.refused("-e", "0", "-d", "0", "-m", "x",
@@ -139,17 +139,17 @@ class Usage(CliTest):
     def test_options_of_another_mode(self):
         name = self.archive()
         self.assert_refused(["-x", "-e", "1", name], 1,
-                            f"{name}: -e has no use with -x; leave it out")
+                            f"{name}: -e cannot be used with -x; leave it out")
         self.assert_refused(["-l", "-o", "x", name], 1,
-                            f"{name}: -o has no use with -l; leave it out")
+                            f"{name}: -o cannot be used with -l; leave it out")
         self.assert_refused(["-x", "-V", name], 1,
-                            f"{name}: --verify has no use with -x; leave it out or use --compare "
-                            "with -x")
+                            f"{name}: --verify cannot be used with -x; leave it out or use "
+                            "--compare with -x")
 
     def test_one_output_for_several_files(self):
         self.field("a.f32"), self.field("b.f32")
         self.assert_refused(["-z", "-e", "1", "-o", "c", "a.f32", "b.f32"], 1,
-                            "-o names the output of one file; give the files one by one")
+                            "-o names the output of a single file; give the files one by one")
 
     def test_standard_input_twice(self):
         self.assert_refused(["-l", "-", "-"], 1, "- is given more than once; standard input can "
@@ -162,16 +162,16 @@ class Usage(CliTest):
                 self.assert_refused(["-x", f"--slab={text}", "-o", "s", name], 1,
                                     f"{name}: --slab {text} is not a range of rows; "
                                     "give first:end, as in --slab 10:20")
-        self.assert_refused(["-x", "--slab", "4:4", "-o", "s", name], 1, f"{name}: --slab 4:4 has "
-                            "no rows; the end is the row after the last one wanted")
+        self.assert_refused(["-x", "--slab", "4:4", "-o", "s", name], 1, f"{name}: --slab 4:4 is "
+                            "empty; the end is the row after the last one to restore")
 
     def test_slabs_outside_the_field(self):
         name = self.archive()
         for text in ("0:11", "10:", "10:11", "3:18446744073709551614"):
             with self.subTest(text):
                 self.assert_refused(["-x", "--slab", text, "-o", "s", name], 1,
-                                    f"{name}: has 10 rows, and --slab asks for others; "
-                                    "give a range within 0:10")
+                                    f"{name}: has 10 rows, but --slab asks for others; give a "
+                                    "range within 0:10")
 
 
 class Inputs(CliTest):
@@ -187,20 +187,20 @@ class Inputs(CliTest):
     def test_dims_that_overflow_only_as_f64(self):
         name = self.field("a.f64", (4,), "<f8")
         self.assert_refused(["-z", "-e", "1e-3", "-d", "2305843009213693952x1", name], 1,
-                            f"{name}: cannot hold 2305843009213693952x1 f64 values, whose size is "
-                            "over 64 bits; give smaller dims")
+                            f"{name}: cannot hold 2305843009213693952x1 f64 values: their size "
+                            "does not fit in 64 bits; give smaller dims")
 
     def test_a_size_that_is_no_whole_number_of_values(self):
         self.write("a.f64", bytes(20))
         self.assert_refused(["-z", "-e", "1e-3", "a.f64"], 1,
-                            "a.f64: has 20 bytes, which is no whole number of f64 values; correct "
-                            "the file or -t")
+                            "a.f64: has 20 bytes, which is not a whole number of f64 values; "
+                            "correct the file or -t")
 
     def test_a_type_that_nothing_tells(self):
         for name in ("field", "field.dat", ".f32"):
             with self.subTest(name):
                 self.field(name)
-                self.assert_refused(["-z", "-e", "1e-3", name], 1, f"{name}: is of unknown type; "
+                self.assert_refused(["-z", "-e", "1e-3", name], 1, f"{name}: has an unknown type; "
                                     "give it with -t f32 or -t f64")
 
     def test_an_empty_file(self):
@@ -246,7 +246,7 @@ class Archives(CliTest):
     def test_another_file(self):
         self.refused(b"no archive, but a text that is long enough to be one" * 4,
                      "the data do not begin as an szgpu archive does; name a file that szgpu -z "
-                     "has made")
+                     "made")
 
     def test_an_archive_of_a_newer_version(self):
         content = bytearray(self.read(self.archive()))
@@ -256,20 +256,21 @@ class Archives(CliTest):
 
     def test_trailing_bytes(self):
         self.refused(self.read(self.archive()) + b"\0",
-                     "there are bytes after the end of the archive; copy it again, by itself")
+                     "there are bytes after the end of the archive; copy it again, without what "
+                     "follows it")
 
     def test_sections_that_reach_past_the_file(self):
         content = self.read(self.archive())
         for kept_bytes in (len(content) - 1, len(content) // 2, 40, 8, 1, 0):
             with self.subTest(kept_bytes):
                 self.refused(content[:kept_bytes], "the archive ends before its own size says; "
-                             "copy it again from where it is whole")
+                             "replace it with an intact copy")
 
     def test_a_damaged_header(self):
         content = bytearray(self.read(self.archive()))
         content[24] ^= 1
-        self.refused(bytes(content), "a checksum does not match: the archive is damaged; copy it "
-                     "again from where it is whole")
+        self.refused(bytes(content), "a checksum does not match: the archive is damaged; replace "
+                     "it with an intact copy")
 
     def test_a_damaged_section(self):
         content = bytearray(self.read(self.archive()))
@@ -278,6 +279,6 @@ class Archives(CliTest):
         before = self.snapshot()
         result = self.run_szgpu("-x", "bad.szg")
         self.assertRegex(result.err, r"^szgpu: bad\.szg: a checksum does not match: the archive is "
-                         r"damaged( \([^\n]*\))?; copy it again from where it is whole\n$")
+                         r"damaged( \([^\n]*\))?; replace it with an intact copy\n$")
         self.assertEqual((result.code, result.out), (3, ""))
         self.assertEqual(self.snapshot(), before)

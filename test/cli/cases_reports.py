@@ -119,7 +119,7 @@ class Json(CliTest):
         first, second = map(json.loads, result.out.splitlines())
         self.assertEqual((first["input"], first["exit_code"]), ("a.f32", 0))
         self.assertEqual(second, {"input": "b.f32", "exit_code": 1, "error": "has 3 bytes, which "
-                                  "is no whole number of f32 values; correct the file or -t"})
+                                  "is not a whole number of f32 values; correct the file or -t"})
 
     def test_numbers_that_json_has_not_are_null(self):
         self.write("c.f32", np.full(100, 7, "<f4").tobytes())
@@ -200,9 +200,9 @@ class Compare(CliTest):
         self.write("other.f32", other.tobytes())
         result = self.run_szgpu("-x", "-o", "back", "--compare", "other.f32", name)
         self.assertEqual(result.code, 4)
-        self.assertRegex(result.err, r"\Aszgpu: wave_10x20\.f32\.szg: differs from other\.f32 by more "
-                         rf"than the bound at 1 of 200 values, by up to {NUMBER} times it; check "
-                         r"that it is the original\n\Z")
+        self.assertRegex(result.err, r"\Aszgpu: wave_10x20\.f32\.szg: differs from other\.f32 by "
+                         rf"more than the bound in 1 of 200 values, by up to {NUMBER} times the "
+                         r"bound; check that it is the original\n\Z")
         self.assertEqual(len(self.read("back")), 800)
 
     def test_a_slab_is_compared_with_its_rows_only(self):
@@ -226,8 +226,8 @@ class Compare(CliTest):
         name = self.archive()
         self.write("other.f32", bytes(804))
         self.assert_refused(["-x", "-o", "b", "--compare", "other.f32", name], 1,
-                            "other.f32: has 804 bytes of f32 values, but the archive holds 800 of "
-                            "f32; name the file that was compressed")
+                            "other.f32: has 804 bytes of f32 values, but the archive holds 800 "
+                            "bytes of f32 values; name the file that was compressed")
 
     def test_an_array_in_another_order_is_not_the_original(self):
         name = self.archive()

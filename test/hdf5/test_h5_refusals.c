@@ -123,7 +123,7 @@ static void a_filter_before_it_is_declined(void **state) {
                                         H5Z_FILTER_FLETCHER32};
   for (size_t i = 0; i < ARRAY_COUNT(others); i++)
     assert_declined(H5T_NATIVE_FLOAT, 2, dims, others[i], "must be the first filter");
-  assert_declined(H5T_NATIVE_FLOAT, 2, dims, SZGPU_H5_FILTER_ID, "there twice");
+  assert_declined(H5T_NATIVE_FLOAT, 2, dims, SZGPU_H5_FILTER_ID, "listed twice");
 }
 
 /* The links of a group can have filters too. */
@@ -145,7 +145,7 @@ static void a_groups_links_are_declined(void **state) {
     herr_t const linked = H5Lcreate_soft("/group", group, "link", H5P_DEFAULT, H5P_DEFAULT);
     if (is_mandatory) {
       assert_true(linked < 0);
-      h5_assert_error("not a group's links");
+      h5_assert_error("not the links of a group");
     } else {
       assert_true(linked >= 0 && H5Lexists(group, "link", H5P_DEFAULT) > 0);
     }
@@ -235,7 +235,7 @@ static void a_damaged_chunk_is_an_error(void **state) {
   assert_unreadable("doubles", damaged, good.byte_count - 1, "ends before");
   assert_unreadable("doubles", damaged, 1, "szgpu: chunk: ");
   assert_unreadable("doubles", other.bytes, other.byte_count,
-                    "holds f32 64 x 100, not f64 64 x 100 as cd_values say");
+                    "holds f32 64 x 100, not f64 64 x 100 as cd_values state");
 
   /* An archive of fewer values: HDF5 would read beyond them. */
   szgpu_ctx *const ctx = test_make_ctx(1);

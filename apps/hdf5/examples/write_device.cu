@@ -1,11 +1,11 @@
-/* write_device.cu - writes a field that is on the GPU, compressed there, to HDF5.
+/* write_device.cu - compresses a field on the GPU and writes it to HDF5.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   h5_write_device [FILE]        HDF5_PLUGIN_PATH says where the plugin is
  *
- * Only archives leave the GPU, for H5Dwrite_chunk. They are the very bytes that the filter would
- * write, so whatever reads the file needs the plugin and no GPU. Writes the same field through the
- * filter too, compares both and checks the bound. Exit code 77: there is no GPU.
+ * Only archives leave the GPU, for H5Dwrite_chunk. They are bit-identical to those that the filter
+ * would write, so readers of the file need the plugin but no GPU. Also writes the same field
+ * through the filter, compares both and checks the bound. Exit code 77: there is no GPU.
  */
 #include <cuda_runtime_api.h>
 #include <hdf5.h> /* before szgpu_hdf5.h, for its properties */
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kRank = 3;
 constexpr hsize_t kDims[kRank] = {64, 300, 400};
-constexpr hsize_t kChunk[kRank] = {16, 300, 400}; /* whole rows: a chunk lies in one piece */
+constexpr hsize_t kChunk[kRank] = {16, 300, 400}; /* whole rows, so that a chunk is contiguous */
 constexpr size_t kValues = kDims[0] * kDims[1] * kDims[2];
 constexpr double kBound = 0.01;
 
@@ -33,7 +33,7 @@ constexpr double kBound = 0.01;
     }                                                                \
   } while (0)
 
-/* Stands for the simulation. */
+/* Stands in for a simulation. */
 __global__ void __launch_bounds__(256) make_field_kernel(float *field, size_t value_count) {
   size_t const i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= value_count) return;
@@ -108,7 +108,7 @@ bool read_chunk(hid_t dataset, hsize_t row, std::vector<uint8_t> *bytes) {
   return skipped_filters == 0;
 }
 
-/* The file again, as any reader: the filter restores every value within the bound. */
+/* Reads the file as any reader would: the filter restores every value within the bound. */
 bool check_file(const char *path, const std::vector<float> &field) {
   std::vector<float> restored(kValues);
   std::vector<uint8_t> from_gpu, from_filter;
@@ -155,8 +155,8 @@ bool run(const char *path) {
   TRY(cudaGetLastError() == cudaSuccess);
   TRY(cudaMemcpyAsync(field.data(), d_field, kValues * sizeof(float), cudaMemcpyDeviceToHost,
                       stream) == cudaSuccess);
-  /* A ctx with a stream of its own takes a field that is made; szgpu_options.stream is the other
-   * way. */
+  /* The ctx has its own stream, so the field must be complete before the call. Or else pass this
+   * stream in szgpu_options.stream. */
   TRY(cudaStreamSynchronize(stream) == cudaSuccess);
   bool const done = write_file(path, d_field, field) && check_file(path, field);
   cudaStreamDestroy(stream);

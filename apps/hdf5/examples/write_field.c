@@ -4,7 +4,7 @@
  * cc write_field.c $(pkg-config --cflags szgpu) $(pkg-config --cflags --libs hdf5-serial) -lm
  * HDF5_PLUGIN_PATH=/usr/local/lib/hdf5/plugin ./a.out field.h5
  *
- * HDF5 loads the filter by itself, here and in whatever reads the file.
+ * HDF5 loads the filter itself, here and in every program that reads the file.
  */
 #include <hdf5.h> /* before szgpu_hdf5.h, for its properties */
 #include <math.h>
@@ -20,7 +20,7 @@ static float const missing = 1e20f; /* the fill value, which is kept exactly */
 
 static int write_field(const char *path, const float *field) {
   hsize_t const dims[] = {LEVELS, ROWS, COLUMNS};
-  hsize_t const chunk[] = {16, ROWS, COLUMNS}; /* 3.7 MiB; 1 MiB and more do well */
+  hsize_t const chunk[] = {16, ROWS, COLUMNS}; /* 3.7 MiB; from 1 MiB on chunks compress well */
   hid_t const file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   hid_t const space = H5Screate_simple(3, dims, NULL);
   hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
@@ -30,7 +30,7 @@ static int write_field(const char *path, const float *field) {
   hid_t const dataset = H5Dcreate2(file, "temperature", H5T_NATIVE_FLOAT, space, H5P_DEFAULT,
                                    properties, H5P_DEFAULT);
   failed |= H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, field) < 0;
-  failed |= H5Dclose(dataset) < 0; /* which may be when chunks are compressed and written */
+  failed |= H5Dclose(dataset) < 0; /* HDF5 may compress and write chunks only now */
   H5Pclose(properties);
   H5Sclose(space);
   failed |= H5Fclose(file) < 0;
@@ -47,7 +47,7 @@ static int read_field(const char *path, float *field, hsize_t *stored_bytes) {
   return failed;
 }
 
-/* How many values are not as they should be; the greatest distance of any is *farthest. */
+/* The number of wrong values; sets *farthest to the greatest distance of any. */
 static int compare(const float *field, const float *restored, double *farthest) {
   int wrong_count = 0;
   for (int i = 0; i < VALUES; i++) {
@@ -57,7 +57,7 @@ static int compare(const float *field, const float *restored, double *farthest) 
     }
     double const distance = fabs((double)field[i] - (double)restored[i]);
     if (distance > *farthest) *farthest = distance;
-    wrong_count += !(distance <= bound); /* so that NaN, which is not over it, is wrong too */
+    wrong_count += !(distance <= bound); /* not "> bound": NaN is wrong too */
   }
   return wrong_count;
 }

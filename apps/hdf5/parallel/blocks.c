@@ -3,7 +3,7 @@
  */
 #include "blocks.h"
 
-/* The part'th of part_count pieces of an axis, in whole units of unit values. */
+/* Piece `part` of part_count pieces of an axis, cut at multiples of unit values. */
 static void cut_axis(uint64_t dim, uint64_t unit, uint64_t part_count, uint64_t part,
                      uint64_t *start, uint64_t *count) {
   uint64_t const units = (dim + unit - 1) / unit;
@@ -13,7 +13,7 @@ static void cut_axis(uint64_t dim, uint64_t unit, uint64_t part_count, uint64_t 
   *count = (end < dim ? end : dim) - *start;
 }
 
-/* Values of the largest block along an axis. */
+/* The values of the largest block along an axis. */
 static uint64_t longest_part(uint64_t dim, uint64_t unit, uint64_t part_count) {
   uint64_t longest = 0;
   for (uint64_t part = 0; part < part_count; part++) {
@@ -37,8 +37,8 @@ static struct cost cost_of_grid(const uint64_t *dims, const uint64_t *unit, cons
       .surface = longest[0] * longest[1] + longest[1] * longest[2] + longest[2] * longest[0]};
 }
 
-/* Of all grids the cheapest; of equals the one that cuts the slowest axis most, whose blocks are
- * the longest runs in memory. */
+/* The cheapest grid; of equals, the one that cuts the slowest axis most, since its blocks have the
+ * longest runs in memory. */
 static void choose_grid(const uint64_t *dims, const uint64_t *unit, uint64_t rank_count,
                         uint64_t *grid) {
   struct cost least = {UINT64_MAX, UINT64_MAX};

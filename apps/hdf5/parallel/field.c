@@ -1,4 +1,4 @@
-/* field.c - vortices and noise of a global index, and restored values held against them exactly.
+/* field.c - makes vortices and noise by global index, and compares restored values with them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "field.h"
@@ -6,13 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Lengths of the two systems of vortices along each axis, in values: so a larger field has more
- * vortices, not larger ones, and compresses as a smaller one does. */
+/* The two systems' periods along each axis, in values: a larger field has more vortices, not larger
+ * ones, and so compresses like a smaller one. */
 static const uint64_t period[2][FIELD_DIMS] = {{112, 96, 80}, {45, 37, 29}};
 static const double strength[2] = {1.0, 0.5};
 static const double noise_width = 1e-3;
 
-/* A wave of parabolas, smooth as a sine to the eye: 0 at 0, 1 at a quarter of the period. */
+/* A wave of parabolas that looks like a sine: 0 at 0, 1 at a quarter of the period. */
 static double wave(uint64_t place, uint64_t length) {
   double const phase = (double)(place % length) / (double)length;
   double const half = phase < 0.5 ? phase : phase - 0.5;
@@ -20,7 +20,7 @@ static double wave(uint64_t place, uint64_t length) {
   return phase < 0.5 ? arch : -arch;
 }
 
-/* Numbers a global index without a pattern, as SplitMix64 does. */
+/* Hashes a global index to 64 random-looking bits, as SplitMix64 does. */
 static uint64_t mix(uint64_t index) {
   uint64_t bits = (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
   bits = (bits ^ bits >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -28,7 +28,7 @@ static uint64_t mix(uint64_t index) {
   return bits ^ bits >> 31;
 }
 
-/* The product of the waves along the two slow axes, of one row of values. */
+/* The factor of a row of values: the product of the waves along the two slow axes. */
 static double row_factor(const struct field *field, int system, uint64_t z, uint64_t y) {
   return strength[system] * wave(z + 3 * field->step, period[system][0]) *
          wave(y + 5 * field->step, period[system][1]);
@@ -41,7 +41,7 @@ static bool is_in_hole(const struct field *field, const uint64_t *at) {
   return true;
 }
 
-/* The values of a block's row, which begins at `at`. */
+/* Makes `count` values of a row, from `at` on. */
 static void make_row(const struct field *field, const uint64_t *at, uint64_t count, float *row) {
   uint64_t const first =
       ((field->step * field->dims[0] + at[0]) * field->dims[1] + at[1]) * field->dims[2] + at[2];
@@ -65,14 +65,14 @@ void field_make(const struct field *field, const struct block *block, float *val
     }
 }
 
-/* Whether |a - b| <= bound, exactly. Rounding keeps order: where the rounded difference is under
- * the bound so is the true one, and where it is over, over. Where they are equal, what rounding
- * took away decides, by two-sum. NaN is over. */
+/* Whether |a - b| <= bound, exactly. Rounding keeps order: if the rounded difference is below or
+ * above the bound, so is the true one. If it equals the bound, the rounding error decides, which
+ * two-sum computes. NaN is above. */
 static bool is_within(double a, double b, double bound) {
   double const high = a > b ? a : b, low = a > b ? b : a;
   double const difference = high - low;
   if (difference != bound) return difference < bound;
-  double const back = high - difference; /* high - low is difference + the rest of both */
+  double const back = high - difference; /* high - low is the difference and the errors of both */
   return (high - (back + difference)) + (back - low) <= 0;
 }
 

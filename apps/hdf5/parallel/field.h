@@ -1,9 +1,9 @@
-/* field.h - the field that is written: any rank can make any value of it again, to the bit.
+/* field.h - the field to write: any rank can compute any value of it again, bit for bit.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * An array of vortices that moves from step to step, and noise; about -1.5 .. 1.5. Only sums,
- * products and quotients of doubles, which IEEE 754 rounds the same everywhere, and no libm, so
- * that a checker written in another language gets the same values.
+ * An array of vortices that moves from step to step, plus noise; values from about -1.5 to 1.5.
+ * Uses only sums, products and quotients of doubles, which IEEE 754 rounds alike everywhere, and no
+ * libm, so that a checker written in another language gets the same values.
  */
 #ifndef SZGPU_PARALLEL_FIELD_H
 #define SZGPU_PARALLEL_FIELD_H
@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Inside a box of the field, as of a body in a flow, values are this fill value where there is a
- * hole. */
+/* The value inside the hole, a box in the field such as a body in a flow would leave. */
 #define FIELD_FILL 1e20f
 
 struct field {
@@ -31,8 +30,8 @@ struct comparison {
   double largest_error;
 };
 
-/* Adds what the block's restored values show. bound: 0 where every bit must be the same; a fill
- * value's always must. */
+/* Compares the block's restored values with the field and adds up the result. bound: 0 if every
+ * value must be bit-identical; fill values always must. */
 void field_compare(const struct field *field, const struct block *block, const float *restored,
                    double bound, struct comparison *comparison);
 

@@ -1,4 +1,4 @@
-/* main.c - szgpu_parallel: a decomposed 3-D field through parallel HDF5 and the szgpu filter.
+/* main.c - szgpu_parallel: many ranks write and read a 3-D field by parallel HDF5 and the filter.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "field.h"
@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a run is said to have done. */
+/* The figures that a run reports. */
 struct totals {
   uint64_t field_bytes, stored_bytes;
   double seconds;
-  double seconds_making, seconds_flushing; /* of those, of a write: the dataset, and to disk */
+  /* Parts of seconds: to create the datasets, and to flush them to disk. */
+  double seconds_making, seconds_flushing;
 };
 
 static uint64_t bytes_of_field(const uint64_t *dims) {
@@ -27,7 +28,8 @@ static float *take_block(const struct block *block, struct fault *fault) {
   if (value_count <= PTRDIFF_MAX / sizeof(float))
     values = malloc(value_count ? (size_t)value_count * sizeof(float) : 1);
   if (!values)
-    fault_set(fault, EXIT_FILES, "there is no memory for %" PRIu64 " values", value_count);
+    fault_set(fault, EXIT_FILES, "out of memory: there is none for %" PRIu64 " values",
+              value_count);
   return values;
 }
 
@@ -53,7 +55,7 @@ static void say_totals(const struct ranks *ranks, const char *command, enum codi
             totals->seconds, (double)totals->field_bytes / totals->seconds / 1e9, details);
 }
 
-/* A step in the file, from the making of its dataset until it is on disk. */
+/* Writes one step: creates its dataset, writes it and waits until it is on disk. */
 static bool write_step(const struct ranks *ranks, const struct options *options, uint64_t step,
                        const struct block *block, const float *values, struct snapshots *snapshots,
                        struct totals *totals, struct fault *fault) {
@@ -91,8 +93,8 @@ static bool write_steps(const struct ranks *ranks, const struct options *options
   return is_fine;
 }
 
-/* Ends the run where a rank has failed and this one still has the file open: all ranks close a file
- * together, and cannot where they no longer agree on what is in it. */
+/* Ends the run if a rank has failed and this one still has the file open: the ranks can only
+ * close a file together, and no longer agree on what is in it. */
 static void abort_if_open(const struct ranks *ranks, const struct snapshots *snapshots,
                           const struct fault *fault) {
   if (snapshots->file >= 0) MPI_Abort(ranks->comm, (int)fault->code);
@@ -116,7 +118,7 @@ static void run_write(const struct ranks *ranks, const struct options *options,
     say_totals(ranks, "write", options->coding, &totals, details);
 }
 
-/* Reads a step that is open and adds what is to be said of this rank's block. */
+/* Reads the step that is open and adds the figures of this rank's block. */
 static bool read_step(const struct ranks *ranks, const struct options *options, uint64_t step,
                       struct snapshots *snapshots, struct totals *totals,
                       struct comparison *comparison, struct fault *fault) {
@@ -141,7 +143,7 @@ static bool read_step(const struct ranks *ranks, const struct options *options, 
   return is_fine;
 }
 
-/* What all ranks found, in words; a fault where values are over the bound. */
+/* Puts what all ranks found into words; a fault if values are over the bound. */
 static void judge(const struct ranks *ranks, const struct snapshots *snapshots,
                   const struct comparison *mine, char *verdict, size_t verdict_bytes,
                   struct fault *fault) {

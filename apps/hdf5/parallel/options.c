@@ -10,20 +10,20 @@ const char options_help[] =
     "usage: mpirun -n RANKS szgpu_parallel write FILE [options]\n"
     "       mpirun -n RANKS szgpu_parallel read FILE [--unaligned]\n"
     "\n"
-    "write: all ranks together write a field of f32 values through parallel HDF5 and the filter\n"
-    "szgpu. read: any number of ranks read it, and hold every value against the bound.\n"
+    "write: all ranks together write a field of f32 values by parallel HDF5 and the szgpu filter.\n"
+    "read: any number of ranks read it and check every value against the bound.\n"
     "\n"
-    "  --dims ZxYxX    of the field, slowest axis first; default 256x256x256\n"
-    "  --chunk ZxYxX   of a chunk; default 64x64x64, or the field's dims where they are less\n"
+    "  --dims ZxYxX    dims of the field, slowest axis first; default 256x256x256\n"
+    "  --chunk ZxYxX   dims of a chunk; default 64x64x64, or the field's if they are smaller\n"
     "  -m MODE         abs or lossless; default abs\n"
-    "  -e BOUND        for abs: no value is off by more; default 1e-3\n"
-    "  --raw           without the filter\n"
-    "  --steps K       K snapshots, each a dataset of its own: step_0000, step_0001, ...\n"
-    "  --hole          values in a box are the fill value, 1e20\n"
-    "  --unaligned     blocks of ranks need not begin and end at chunks\n"
-    "  -f              an existing file is written over\n"
+    "  -e BOUND        with abs, the largest error of any value; default 1e-3\n"
+    "  --raw           write without the filter\n"
+    "  --steps K       write K snapshots, each to its own dataset: step_0000, step_0001, ...\n"
+    "  --hole          set the values in a box to the fill value, 1e20\n"
+    "  --unaligned     let the ranks' blocks begin and end anywhere, not only at chunks\n"
+    "  -f              overwrite an existing file\n"
     "\n"
-    "HDF5_PLUGIN_PATH must name the folder of libh5zszgpu.so, unless it is in HDF5's own.\n";
+    "HDF5_PLUGIN_PATH must name the folder of libh5zszgpu.so, unless HDF5 looks there anyway.\n";
 
 static bool read_count(const char *text, const char **end, uint64_t most, uint64_t *count) {
   uint64_t value = 0;
@@ -35,7 +35,7 @@ static bool read_count(const char *text, const char **end, uint64_t most, uint64
   return digit != text && value >= 1 && value <= most;
 }
 
-/* "ZxYxX"; all of text. */
+/* All of text must be "ZxYxX". */
 static bool read_dims(const char *text, uint64_t *dims) {
   for (int axis = 0; axis < FIELD_DIMS; axis++) {
     char const after = axis + 1 < FIELD_DIMS ? 'x' : '\0';
@@ -51,7 +51,7 @@ static bool read_bound(const char *text, double *bound) {
   return end != text && *end == '\0' && *bound > 0 && *bound <= 1e300;
 }
 
-/* Options that stand alone; false: it is none of them. */
+/* Reads an option without a value. False if name is none of them. */
 static bool read_switch(const char *name, struct options *options) {
   if (strcmp(name, "--unaligned") == 0)
     options->is_unaligned = true;
@@ -68,7 +68,7 @@ static bool read_switch(const char *name, struct options *options) {
   return true;
 }
 
-/* Options with a value, which may be NULL; false: it is none of them. */
+/* Reads an option and its value, NULL if the command line ends. False if name is none of them. */
 static bool read_setting(const char *name, const char *value, struct options *options,
                          struct fault *fault) {
   static const char *const names[] = {"--dims", "--chunk", "-m", "-e", "--steps"};
@@ -78,7 +78,7 @@ static bool read_setting(const char *name, const char *value, struct options *op
   if (!is_one) return false;
 
   if (!value) {
-    fault_set(fault, EXIT_USAGE, "'%s' needs a value; --help says which it takes", name);
+    fault_set(fault, EXIT_USAGE, "'%s' needs a value; see --help", name);
     return true;
   }
   const char *end;
@@ -95,8 +95,7 @@ static bool read_setting(const char *name, const char *value, struct options *op
     is_good = strcmp(value, "abs") == 0 || strcmp(value, "lossless") == 0;
     options->coding = strcmp(value, "lossless") == 0 ? CODING_LOSSLESS : CODING_ABS;
   }
-  if (!is_good)
-    fault_set(fault, EXIT_USAGE, "'%s' cannot have '%s'; --help says what it takes", name, value);
+  if (!is_good) fault_set(fault, EXIT_USAGE, "'%s' does not take '%s'; see --help", name, value);
   return true;
 }
 
@@ -122,7 +121,7 @@ void options_read(int argc, char **argv, struct options *options, struct fault *
   else if (strcmp(argv[1], "read") == 0)
     options->command = COMMAND_READ;
   else
-    fault_set(fault, EXIT_USAGE, "'%s' is neither write nor read; try --help", argv[1]);
+    fault_set(fault, EXIT_USAGE, "'%s' is neither write nor read; see --help", argv[1]);
 
   for (int i = 2; i < argc && !has_fault(fault); i++) {
     if (read_switch(argv[i], options)) continue;
@@ -131,9 +130,9 @@ void options_read(int argc, char **argv, struct options *options, struct fault *
     else if (argv[i][0] != '-' && !options->path)
       options->path = argv[i];
     else
-      fault_set(fault, EXIT_USAGE, "'%s' is not understood; try --help", argv[i]);
+      fault_set(fault, EXIT_USAGE, "'%s' is not an option; see --help", argv[i]);
   }
   if (options->command == COMMAND_HELP || has_fault(fault)) return;
-  if (!options->path) fault_set(fault, EXIT_USAGE, "there is no FILE; try --help");
+  if (!options->path) fault_set(fault, EXIT_USAGE, "no FILE was given; see --help");
   fit_chunk(options, fault);
 }

@@ -1,4 +1,4 @@
-/* options.h - the command line of szgpu_parallel as one struct.
+/* options.h - reads the command line of szgpu_parallel into one struct.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_PARALLEL_OPTIONS_H
@@ -13,7 +13,7 @@
 enum command { COMMAND_HELP, COMMAND_WRITE, COMMAND_READ };
 enum coding { CODING_ABS, CODING_LOSSLESS, CODING_RAW };
 
-/* Of a field, so that its bytes can be counted in 64 bits; and of a run. */
+/* MOST_DIM keeps the bytes of a field within 64 bits. */
 enum { MOST_DIM = 1 << 20, MOST_STEPS = 10000 };
 
 struct options {
@@ -28,7 +28,7 @@ struct options {
 
 extern const char options_help[];
 
-/* Every rank reads the same command line, so each comes to the same options or the same fault. */
+/* Every rank reads the same command line and so gets the same options or the same fault. */
 void options_read(int argc, char **argv, struct options *options, struct fault *fault);
 
 #endif

@@ -1,4 +1,4 @@
-/* ranks.c - votes over all ranks that do not hang where one of them is lost.
+/* ranks.c - votes of all ranks, which do not hang if one rank is lost.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "ranks.h"
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How long a rank with a fault waits for the others. They are at the same place soon, or they are
- * inside a collective call that this rank has left and never come. */
+/* How long a rank with a fault waits for the others. Either they reach the same vote soon, or they
+ * are inside a collective call that this rank has left, and never do. */
 static const double most_seconds_to_wait = 5;
 
 void fault_set(struct fault *fault, enum exit_code code, const char *format, ...) {
@@ -37,7 +37,7 @@ void ranks_end(struct ranks *ranks) {
   MPI_Finalize();
 }
 
-/* is_everywhere: all ranks failed, of the same cause then, and no rank need be named. */
+/* is_everywhere: all ranks failed, so of the same cause, and the sentence names no rank. */
 static void print_fault(int rank, bool is_everywhere, const struct fault *fault) {
   if (is_everywhere)
     fprintf(stderr, "szgpu_parallel: %s.\n", fault->text);
@@ -46,7 +46,7 @@ static void print_fault(int rank, bool is_everywhere, const struct fault *fault)
   fflush(stderr);
 }
 
-/* Waits for a vote that this rank, which has a fault, takes part in. */
+/* Waits for a vote that this rank takes part in with a fault. */
 static void wait_or_abort(const struct ranks *ranks, const struct fault *fault,
                           MPI_Request *request) {
   double const begin = MPI_Wtime();
@@ -61,7 +61,7 @@ static void wait_or_abort(const struct ranks *ranks, const struct fault *fault,
 }
 
 bool ranks_agree(const struct ranks *ranks, struct fault *fault) {
-  /* The lowest rank with a fault, and whether there is none without. */
+  /* The lowest rank with a fault, and whether every rank has one. */
   int const mine[2] = {has_fault(fault) ? ranks->rank : INT_MAX, has_fault(fault)};
   int least[2] = {INT_MAX, 0};
   MPI_Request request;
@@ -74,7 +74,7 @@ bool ranks_agree(const struct ranks *ranks, struct fault *fault) {
 
   MPI_Bcast(fault, (int)sizeof *fault, MPI_BYTE, least[0], ranks->comm);
   if (ranks->rank == 0) print_fault(least[0], least[1] == 1, fault);
-  MPI_Barrier(ranks->comm); /* it is said before any rank ends */
+  MPI_Barrier(ranks->comm); /* no rank ends before rank 0 has printed it */
   return false;
 }
 

@@ -1,4 +1,4 @@
-/* snapshot.c - datasets of one step each, written and read by all ranks together.
+/* snapshot.c - all ranks together write and read datasets, one per step.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "snapshot.h"
@@ -11,11 +11,11 @@
 
 #include "szgpu_hdf5.h"
 
-/* ---- what HDF5 says of a failure ---- */
+/* ---- what HDF5 says about a failure ---- */
 
 enum { CAUSE_BYTES = 200 };
 
-/* Called first for the entry that is nearest to the cause; of its text the first line is taken. */
+/* HDF5 calls this first for the entry nearest to the cause; it takes the first line of its text. */
 static herr_t take_first(unsigned depth, const H5E_error2_t *entry, void *cause) {
   if (depth != 0 || !entry->desc) return 0;
   size_t const line_bytes = strcspn(entry->desc, "\n");
@@ -24,26 +24,26 @@ static herr_t take_first(unsigned depth, const H5E_error2_t *entry, void *cause)
   return 0;
 }
 
-/* To be called before HDF5 is, because its next call forgets why the last one failed. */
+/* Must come before any other call of HDF5, which would forget why the last one failed. */
 static void fault_of_hdf5(const struct snapshots *snapshots, const char *what,
                           struct fault *fault) {
   char cause[CAUSE_BYTES] = "no reason given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, cause);
-  fault_set(fault, EXIT_FILES, "%s %s%s%s failed, HDF5 says: %s", what, snapshots->path,
+  fault_set(fault, EXIT_FILES, "%s %s%s%s failed (HDF5 says: %s)", what, snapshots->path,
             snapshots->name[0] ? ":" : "", snapshots->name, cause);
 }
 
 void snapshot_need_filter(struct fault *fault) {
   if (H5Zfilter_avail(SZGPU_H5_FILTER_ID) <= 0)
     fault_set(fault, EXIT_FILES,
-              "HDF5 does not find the filter szgpu (%d); set HDF5_PLUGIN_PATH to the folder of "
+              "HDF5 does not find the szgpu filter (%d); set HDF5_PLUGIN_PATH to the folder of "
               "libh5zszgpu.so",
               SZGPU_H5_FILTER_ID);
 }
 
 /* ---- files ---- */
 
-/* A list that has all ranks of the communicator open a file together. */
+/* An access list with which all ranks of the communicator open a file together. */
 static hid_t access_of_ranks(const struct ranks *ranks) {
   hid_t const access = H5Pcreate(H5P_FILE_ACCESS);
   if (access >= 0 && H5Pset_fapl_mpio(access, ranks->comm, MPI_INFO_NULL) >= 0) return access;
@@ -56,7 +56,7 @@ static void begin(const char *path, struct snapshots *snapshots) {
                                   .dataset = H5I_INVALID_HID,
                                   .transfer = H5Pcreate(H5P_DATASET_XFER),
                                   .path = path};
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* what failed is told in one sentence, by one rank */
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* one rank reports a failure, in one sentence */
   /* HDF5 writes filtered chunks in collective transfers only. */
   if (snapshots->transfer >= 0) H5Pset_dxpl_mpio(snapshots->transfer, H5FD_MPIO_COLLECTIVE);
 }
@@ -68,7 +68,7 @@ void snapshots_create(const struct ranks *ranks, const struct options *options,
   unsigned const flags = options->is_forced ? H5F_ACC_TRUNC : H5F_ACC_EXCL;
   snapshots->file = H5Fcreate(options->path, flags, H5P_DEFAULT, access);
   if (snapshots->file < 0)
-    fault_of_hdf5(snapshots, options->is_forced ? "making" : "without -f, making", fault);
+    fault_of_hdf5(snapshots, options->is_forced ? "creating" : "without -f, creating", fault);
   if (access >= 0) H5Pclose(access);
 }
 
@@ -100,9 +100,9 @@ static void name_step(uint64_t step, struct snapshots *snapshots) {
   snprintf(snapshots->name, sizeof snapshots->name, "step_%04" PRIu64, step);
 }
 
-/* With the filter the time of filling stays HDF5's default: the values of edge chunks beyond the
- * field are then the fill value, and a chunk's bytes a function of the field. Without it no chunk
- * need be written twice. */
+/* With the filter, HDF5 keeps its default time to write fill values: the values of edge chunks
+ * beyond the field are then the fill value, and a chunk's bytes depend on the field only.
+ * Without the filter, never filling saves writing each chunk twice. */
 static herr_t set_creation(const struct options *options, hid_t list) {
   hsize_t chunk[FIELD_DIMS];
   float const fill = FIELD_FILL;
@@ -124,12 +124,12 @@ void snapshot_create(const struct options *options, uint64_t step, struct snapsh
   if (set_creation(options, list) >= 0)
     snapshots->dataset = H5Dcreate2(snapshots->file, snapshots->name, H5T_NATIVE_FLOAT, space,
                                     H5P_DEFAULT, list, H5P_DEFAULT);
-  if (snapshots->dataset < 0) fault_of_hdf5(snapshots, "making", fault);
+  if (snapshots->dataset < 0) fault_of_hdf5(snapshots, "creating", fault);
   if (list >= 0) H5Pclose(list);
   if (space >= 0) H5Sclose(space);
 }
 
-/* Mode and bound as the dataset has them in its filter; false: they are not for us. */
+/* Takes mode and bound from the dataset's filter. False: szgpu_parallel did not write it. */
 static bool read_coding(hid_t list, struct snapshots *snapshots) {
   unsigned flags, words[SZGPU_H5_MOST_WORDS];
   size_t word_count = SZGPU_H5_MOST_WORDS;
@@ -146,7 +146,7 @@ static bool read_coding(hid_t list, struct snapshots *snapshots) {
   return params.mode == SZGPU_MODE_ABS || params.mode == SZGPU_MODE_LOSSLESS;
 }
 
-/* Dims, chunks, fill value and coding of the dataset that is open. */
+/* Takes dims, chunks, fill value and coding of the open dataset. False as above. */
 static bool read_layout(struct snapshots *snapshots) {
   hsize_t dims[FIELD_DIMS], chunk[FIELD_DIMS];
   H5D_fill_value_t fill;
@@ -186,9 +186,9 @@ void snapshot_open(uint64_t step, struct snapshots *snapshots, struct fault *fau
     snapshot_need_filter(fault);
 }
 
-/* Selects the block in a space of the dataset's, and a space of the block alone for memory. It too
- * has three dims: from a space of another shape HDF5 takes one value after the other, which is many
- * times slower. Ranks without values take part with nothing selected. */
+/* Makes a space of the file with the block selected, and one of the block alone for memory. Both
+ * have three dims: if they differ in shape, HDF5 copies value by value, which is many times
+ * slower. A rank without values takes part with nothing selected. */
 static bool select_block(const struct snapshots *snapshots, const struct block *block,
                          hid_t *file_space, hid_t *memory_space) {
   hsize_t start[FIELD_DIMS], count[FIELD_DIMS];

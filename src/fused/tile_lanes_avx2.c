@@ -1,4 +1,4 @@
-/* decode_tile_avx2.c - eight lanes at a time: their windows and codes are gathered.
+/* tile_lanes_avx2.c - eight lanes at a time: their windows and codes are gathered.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Twice as fast as lane after lane (Xeon of 2023). A window is four bytes, so it has 25 bits, which
