@@ -11,7 +11,7 @@ Takes fields through the command there and back and draws what comes back:
   errors_ratio.png   ratio against the bound, and the PSNR that goes with it
 
 and prints the figures of docs/choosing.md. The sample field comes with the project. The other
-fields are in FOLDER, $SZGPU_FIELDS by default (datasets/README.md); a picture whose field is not
+fields are in FOLDER, by default that of datasets/README.md; a picture whose field is not
 there is left out, and says so. Needs matplotlib, numpy and zstd.
 """
 import argparse
@@ -45,7 +45,7 @@ def values_of(path):
 
 def find_field(folder, name, work):
     """The path of a raw field; unpacked into work. None if the folder does not have it."""
-    packed = os.path.join(folder, name + ".zst") if folder else ""
+    packed = os.path.join(folder, name + ".zst")
     if not os.path.exists(packed):
         return None
     path = os.path.join(work, name)
@@ -169,8 +169,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--szgpu", default=os.path.join(ROOT, "build", "release", "szgpu"),
                         help="the command; build/release/szgpu by default")
-    parser.add_argument("--fields", default=os.environ.get("SZGPU_FIELDS", ""),
-                        help="folder of more fields; $SZGPU_FIELDS by default")
+    parser.add_argument("--fields", default=os.environ.get("SZGPU_FIELDS") or
+                        os.path.join(ROOT, "..", "shared", "datasets"),
+                        help="folder of more fields")
     parser.add_argument("--out", default=".", help="folder of the pictures")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
