@@ -332,8 +332,9 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress(szgpu_ctx *ctx, const v
                                                          size_t archive_bytes, void *field,
                                                          size_t field_bytes);
 
-/* Restores rows first_row to first_row + row_count - 1 of dims[0], the slowest axis, and decodes
- * only the tiles that hold them. field_bytes must be the exact size of these rows.
+/* Restores rows first_row to first_row + row_count - 1 of dims[0], the slowest axis. It reads only
+ * the frames that hold them and, in the tile layout, decodes only their tiles. field_bytes must be
+ * the exact size of these rows.
  *
  * Returns what szgpu_decompress returns; SZGPU_BAD_ARGUMENT also if row_count is 0 or the field
  * does not have all these rows. */
@@ -353,7 +354,7 @@ typedef struct szgpu_info {
   uint32_t source;       /* SZGPU_SOURCE_* */
   double bound;          /* as asked for, in the mode's unit; 0: lossless */
   double absolute_bound; /* what holds for every value */
-  double step;           /* distance of quantization levels; 0: constant or raw field */
+  double step;           /* distance of quantization levels; 0: constant, raw or lossless */
   double value_range;    /* max - min of the values that are finite and not fill */
   int has_fill;          /* 1: the archive states a fill value */
   double fill;
@@ -377,7 +378,7 @@ typedef struct szgpu_section_info {
 
 enum { SZGPU_MAX_SECTIONS = 24 };
 
-/* One frame, for listings. Start from SZGPU_FRAME_INFO_DEFAULTS. */
+/* One frame, for listings. Start from SZGPU_FRAME_INFO_DEFAULTS. Strings are static. */
 typedef struct szgpu_frame_info {
   size_t struct_bytes; /* the caller sets it to sizeof(szgpu_frame_info) */
   const char *kind;    /* "linear", "tile", "planes", "constant" or "raw" */
