@@ -130,8 +130,11 @@ typedef enum szgpu_backend {
   SZGPU_BACKEND_CUDA = 2
 } szgpu_backend;
 
-/* How Huffman codes are read back; every decoder gives the same field. Enumerator, value, name,
- * summary. The values are pinned: new decoders go at the end, with the next value. */
+/* How Huffman codes are read back. Every decoder restores the same field; AUTO takes a fast one,
+ * the others are for tests and comparisons.
+ *
+ * X(enumerator, value, name, summary) for each decoder. The values never change; new decoders go at
+ * the end, with the next value. */
 #define SZGPU_DECODER_LIST(X)                                                  \
   X(SZGPU_DECODER_AUTO, 0, "auto", "what is fast on the backend, the default") \
   X(SZGPU_DECODER_SERIAL, 1, "serial", "CPU: bit by bit, the reference")       \
@@ -405,19 +408,26 @@ typedef struct szgpu_frame_info {
  * SZGPU_NOT_AN_ARCHIVE, SZGPU_NEWER_VERSION, SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes,
                                                       szgpu_info *info);
-/* The decoder's name, "gap-array", as the command takes it, and what it is, in one line without a
- * full stop. NULL for a number that is no decoder's. Decoders are numbered from 0 without a gap, so
- * a caller can list them all: also those that this build lacks, which szgpu_create refuses. The
- * strings are constants. Any thread may call these functions. */
+
+/* The name of a decoder, such as "gap-array", as the command takes it, and one line on what it is,
+ * without a full stop. NULL if there is no such decoder. Decoders are numbered from 0 without gaps,
+ * so a caller can list them all, including those that this build lacks. The strings are static. */
 SZGPU_API const char *szgpu_decoder_name(szgpu_decoder decoder);
 SZGPU_API const char *szgpu_decoder_summary(szgpu_decoder decoder);
-/* 1: the backend has the decoder; AUTO: CPU or CUDA has it. 0: it does not, or there is no such
- * decoder. Says nothing of this build (szgpu_has_cuda). */
+
+/* 1 if the backend has the decoder (SZGPU_BACKEND_AUTO: if the CPU or CUDA has it), else 0, also if
+ * there is no such decoder. Says nothing about this build: see szgpu_has_cuda. */
 SZGPU_API int szgpu_decoder_runs_on(szgpu_decoder decoder, szgpu_backend backend);
-/* 1: the decoder reads such an archive, where its backend is to be had. */
+
+/* 1 if the decoder reads such an archive, on a backend that has it, else 0. info comes from
+ * szgpu_inspect. */
 SZGPU_API int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info);
-/* Why it does not, said of the archive: "has no gap array"; NULL: it does. */
+
+/* Why the decoder does not read such an archive, in words that follow "the archive", such as "has
+ * no gap array"; NULL if it does. If there is no such decoder or info is NULL: "is not known". The
+ * string is static. */
 SZGPU_API const char *szgpu_decoder_refusal(szgpu_decoder decoder, const szgpu_info *info);
+
 /* Describes frames first_frame to first_frame + frame_count - 1 in infos[frame_count]. The caller
  * sets struct_bytes of each. The archive, in host memory, must be there up to the header of the
  * last of these frames. Every call checks the archive's header, so ask for many frames at once.
