@@ -2,16 +2,31 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The guarantee: after szgpu_decompress, every value differs from the original by at most the
- * bound the archive states, in exact arithmetic, or has the original's very bits. It holds for
+ * bound that the archive states, in exact arithmetic, or is bit-identical to it. This holds for
  * every input: NaN, infinities, -0, denormals, fill values and bounds near the spacing of values.
  *
- * Every function returns a status; results go through pointers. Nothing prints, exits or aborts.
- * After an error the outputs are undefined, the ctx stays usable and szgpu_last_error says more.
- * A ctx is used by one thread at a time; any number of ctxs may live side by side. Its own threads
- * are OpenMP's in a build that has it: a child made by fork() after a call with several threads
- * must then ask for one thread, and where the system refuses new threads OpenMP's runtime, not
- * szgpu, ends the process. Else they are started for each loop, and neither does harm.
- * C11, and C++17 as it stands.
+ * Typical use: szgpu_create, szgpu_sizes, szgpu_compress; szgpu_inspect, szgpu_decompress;
+ * szgpu_destroy. README.md has a whole example.
+ *
+ * Errors. Functions that can fail return a szgpu_status, SZGPU_OK (0) on success, and give their
+ * results through pointers. After an error the contents of all outputs are undefined, but nothing
+ * was written outside them; the ctx stays usable, and szgpu_last_error may say more. The library
+ * prints nothing and never exits or aborts. Each function's comment lists the statuses it returns.
+ * All return SZGPU_BAD_ARGUMENT if a pointer that they need is NULL.
+ *
+ * Threads. One thread at a time may use a ctx; it need not always be the same thread. Different
+ * ctxs may be used at the same time. Functions without a ctx may be called from any thread.
+ *
+ * Memory. The caller owns fields and archives and may free or reuse them when the call returns. A
+ * ctx keeps its workspace between calls and frees it in szgpu_destroy. Structs are read during the
+ * call only and may be changed or dropped after it.
+ *
+ * OpenMP. A build with OpenMP runs a call's loops on OpenMP's threads. These do not survive fork():
+ * a child of a process that has made a call with several threads must use a ctx with threads = 1.
+ * If the system refuses new threads, OpenMP's runtime, not szgpu, ends the process. A build without
+ * OpenMP starts POSIX threads for each loop and has neither limit.
+ *
+ * C11 and C++17.
  */
 #ifndef SZGPU_H
 #define SZGPU_H
@@ -39,7 +54,7 @@ extern "C" {
 #define SZGPU_API
 #endif
 
-/* name, text. The values are pinned: new ones go at the end. */
+/* X(name, text) for each status, from 0 on. The values never change; new ones go at the end. */
 #define SZGPU_STATUS_LIST(X)                                                                   \
   X(SZGPU_OK, "no error")                                                                      \
   X(SZGPU_BAD_ARGUMENT, "an argument is missing or outside its range")                         \
@@ -62,7 +77,8 @@ extern "C" {
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
 #undef SZGPU_STATUS_ENUMERATOR
 
-/* All but F32 and F64 are for SZGPU_MODE_LOSSLESS only. FP8 is E4M3 or E5M2, U8 any bytes. */
+/* The type of a field's values. F32 and F64 work with every mode, the others with
+ * SZGPU_MODE_LOSSLESS only. FP8 stands for E4M3 and E5M2; U8 for any bytes. */
 typedef enum szgpu_dtype {
   SZGPU_F32 = 0,
   SZGPU_F64 = 1,
@@ -72,10 +88,13 @@ typedef enum szgpu_dtype {
   SZGPU_FP8 = 5
 } szgpu_dtype;
 
-/* What params.bound means.
- * REL: the absolute bound is bound * (max - min) over the values that are finite and not fill.
- * ABS: the absolute bound itself.  PSNR: a target in dB.
- * LOSSLESS: there is none; every bit comes back. bound and fill are not looked at, radius is 0. */
+/* What szgpu_params.bound means.
+ * REL: a fraction of the range; the absolute bound is bound * (max - min), over the values that are
+ * finite and not fill.
+ * ABS: the absolute bound itself.
+ * PSNR: a target in dB. The absolute bound is the one at which uniform errors have this PSNR. The
+ * bound holds for every value; the PSNR reached can be up to 4.8 dB lower.
+ * LOSSLESS: every bit comes back. bound is ignored; radius and has_fill must be 0. */
 typedef enum szgpu_mode {
   SZGPU_MODE_REL = 0,
   SZGPU_MODE_ABS = 1,
@@ -83,29 +102,39 @@ typedef enum szgpu_mode {
   SZGPU_MODE_LOSSLESS = 3
 } szgpu_mode;
 
-/* How codes are laid out in an archive.
- * TILE: each tile by itself, in 32 lanes; what the GPU reads and writes fastest.
- * LINEAR: one stream of codes with a gap array; a little smaller where codes are short. Without
- * loss the highest byte of each value is coded, and the others are stored. */
+/* How an archive lays out its codes.
+ * TILE: each tile of 4,096 values is coded by itself, in 32 lanes. GPUs read and write it fastest.
+ * LINEAR: each frame has one stream of codes, with a gap array for parallel decoders. It is a
+ * little smaller for some fields. In SZGPU_MODE_LOSSLESS it codes the highest byte of each value
+ * and stores the other bytes. */
 typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szgpu_layout;
 
-/* AUTO: CUDA for fields that are worth the way to the GPU and back, if there is one; where that
- * fails, the CPU, with a note (szgpu_last_note). Field and archive are in host memory.
- * CPU: they are in host memory.
- * CUDA: each is in host memory or on the ctx's device (the driver is asked which); an archive
- * there is aligned to 16 bytes. Work is ordered as in one stream, and calls return when it is done.
- * With a stream of the ctx's own, what makes a field's values must be done before. Copies between
- * the GPU and pinned host memory run beside the work. Progress is reported frame by frame, zstd
- * counts besides. A GPU has compute capability 7.0 or more. A build without CUDA refuses it:
- * SZGPU_UNSUPPORTED. */
+/* Where a ctx computes. The bytes of an archive and the values restored are the same everywhere.
+ *
+ * AUTO: on a GPU if the build has CUDA, a GPU is there, and the field is large enough to be worth
+ * the transfer; else on the CPU. If the GPU fails, the CPU does the work, and szgpu_last_note says
+ * why. With a decoder that only GPUs have, all work is done on a GPU or not at all. Field and
+ * archive must be in host memory.
+ *
+ * CPU: on the CPU. Field and archive must be in host memory.
+ *
+ * CUDA: on the GPU szgpu_options.device, of compute capability 7.0 or higher, or not at all. Field
+ * and archive may each be in host memory or in memory of that GPU; the library asks the driver
+ * which. An archive in GPU memory must be aligned to 16 bytes. All work is ordered as if it were in
+ * szgpu_options.stream, and every call waits until its work is done. If stream is NULL, the ctx has
+ * a stream of its own, so work that produces the field must be finished before the call. Transfers
+ * from and to pinned host memory overlap with the work. */
 typedef enum szgpu_backend {
   SZGPU_BACKEND_AUTO = 0,
   SZGPU_BACKEND_CPU = 1,
   SZGPU_BACKEND_CUDA = 2
 } szgpu_backend;
 
-/* How Huffman codes are read back; every decoder gives the same field. Enumerator, value, name,
- * summary. The values are pinned: new decoders go at the end, with the next value. */
+/* How Huffman codes are read back. Every decoder restores the same field; AUTO takes a fast one,
+ * the others are for tests and comparisons.
+ *
+ * X(enumerator, value, name, summary) for each decoder. The values never change; new decoders go at
+ * the end, with the next value. */
 #define SZGPU_DECODER_LIST(X)                                                  \
   X(SZGPU_DECODER_AUTO, 0, "auto", "what is fast on the backend, the default") \
   X(SZGPU_DECODER_SERIAL, 1, "serial", "CPU: bit by bit, the reference")       \
@@ -124,16 +153,17 @@ typedef enum szgpu_backend {
 typedef enum szgpu_decoder { SZGPU_DECODER_LIST(SZGPU_DECODER_ENUMERATOR) } szgpu_decoder;
 #undef SZGPU_DECODER_ENUMERATOR
 
-/* dims: slowest axis first, as numpy prints a shape; entries from ndim on are ignored.
- * A 4-D field is a batch of 3-D ones. */
+/* Type and dims of a field. dims has ndim entries, 1 to 4, each at least 1, slowest axis first, as
+ * numpy prints a shape; the library ignores the entries after them. A 4-D field is treated as a
+ * batch of 3-D fields. */
 typedef struct szgpu_shape {
   szgpu_dtype dtype;
   int ndim;
   uint64_t dims[4];
 } szgpu_shape;
 
-/* params.source: how the caller's file held the field. The library stores these bits and gives
- * them back; it does not act on them. */
+/* Bits of szgpu_params.source: how the caller's file held the field. The library stores these bits
+ * in the archive and returns them in szgpu_info; it does not act on them. */
 enum {
   SZGPU_SOURCE_NPY = 1,        /* from a .npy file */
   SZGPU_SOURCE_FORTRAN = 2,    /* dims are the reverse of the .npy header's shape */
@@ -141,175 +171,269 @@ enum {
   SZGPU_SOURCE_ALL = 7
 };
 
-/* Start from SZGPU_PARAMS_DEFAULTS. struct_bytes lets structs grow: a longer one than the library
- * knows is taken if the rest of it is zero, a shorter one of an earlier version always. */
+/* What is asked of a compression. Start from SZGPU_PARAMS_DEFAULTS and change what you need.
+ * struct_bytes lets later versions add members at the end: a struct longer than the library knows
+ * is accepted if the rest of it is zero. A shorter one is refused with SZGPU_BAD_ARGUMENT. */
 typedef struct szgpu_params {
-  size_t struct_bytes;
+  size_t struct_bytes; /* sizeof(szgpu_params) */
   szgpu_mode mode;
   szgpu_layout layout;
-  double bound;        /* see szgpu_mode; finite and > 0 */
-  uint64_t frame_rows; /* rows of the slowest axis longer than 1 in a frame, rounded up to whole
-                          tiles; 0: the whole field up to 2^30 values */
-  uint32_t radius;     /* linear layout: deltas in (-radius, radius) get a code; 2..32768, 0: chosen
-                          by cost. Tile layout: 0 */
-  uint32_t source;     /* SZGPU_SOURCE_* */
-  int zstd_level;      /* 0: no zstd; 1..19: sections go through zstd where it pays */
-  int has_fill;        /* 1: fill is the fill value; 0: one of the known ones, if present */
-  double fill;         /* rounded to the field's type */
-  int without_gaps;    /* linear layout: 1: no gap array, which the decoders gap-array and
-                          hierarchical need */
+  double bound; /* what mode says; finite and above 0 */
+  /* Rows of a frame, along the slowest axis longer than 1, rounded up to whole tiles. Frames are
+   * coded independently. 0: as many rows as 2^30 values have (U8: 2^26). */
+  uint64_t frame_rows;
+  /* Linear layout: deltas between -radius and radius get a code, the others are escapes. 2 to
+   * 32768, or 0: chosen by cost. Tile layout and SZGPU_MODE_LOSSLESS: 0. */
+  uint32_t radius;
+  uint32_t source; /* SZGPU_SOURCE_* */
+  int zstd_level;  /* 0: no zstd; 1 to 19: sections are packed with zstd if that saves space */
+  /* 1: fill is the field's fill value. 0: the library looks for the well-known ones, such as 1e20
+   * and NaN. A fill value is kept exactly and left out of the range. */
+  int has_fill;
+  double fill; /* rounded to the field's type */
+  /* Linear layout: 1: no gap array, so that the decoders gap-array and hierarchical cannot read the
+   * archive. */
+  int without_gaps;
 } szgpu_params;
 
+/* Relative bound of 1e-4, tile layout, no zstd. */
 #define SZGPU_PARAMS_DEFAULTS \
   { sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0 }
 
-/* Called from time to time, in the calling thread, with work done and in all. The unit is a value
- * once through a stage, so the total can be a few times the field's values. Nonzero stops the work:
- * the call returns SZGPU_CANCELLED. */
+/* A callback that reports progress. The library calls it from time to time, in the thread that made
+ * the call. One unit is one value passing through one stage, so total_values can be a few times the
+ * number of values. When a GPU does the work, reports come once per frame, and zstd counts on top,
+ * so that done_values can exceed total_values. If the callback returns nonzero, the work stops and
+ * the call returns SZGPU_CANCELLED. The callback must not use the ctx. */
 typedef int (*szgpu_progress)(void *user, uint64_t done_values, uint64_t total_values);
 
 struct CUstream_st; /* cudaStream_t is a pointer to it */
 
 enum { SZGPU_MAX_THREADS = 1024 };
 
+/* What a ctx is made for. Start from SZGPU_OPTIONS_DEFAULTS. struct_bytes works as in
+ * szgpu_params. */
 typedef struct szgpu_options {
-  size_t struct_bytes;
+  size_t struct_bytes; /* sizeof(szgpu_options) */
   szgpu_backend backend;
-  int device;  /* CUDA device index */
-  int threads; /* CPU threads, up to SZGPU_MAX_THREADS; 0: all cores */
+  int device;  /* index of the CUDA device */
+  int threads; /* CPU threads of a call, up to SZGPU_MAX_THREADS; 0: all cores */
   szgpu_decoder decoder;
-  struct CUstream_st *stream; /* CUDA stream that all work is in order with; NULL: the ctx's own */
-  szgpu_progress progress;    /* may be NULL */
-  void *progress_user;
+  struct CUstream_st *stream; /* a stream of that device, which must outlive the ctx; NULL: the ctx
+                                 makes its own */
+  szgpu_progress progress;    /* NULL: no reports */
+  void *progress_user;        /* passed to progress */
 } szgpu_options;
 
+/* AUTO backend, device 0, all cores, AUTO decoder, no progress reports. */
 #define SZGPU_OPTIONS_DEFAULTS \
   { sizeof(szgpu_options), SZGPU_BACKEND_AUTO, 0, 0, SZGPU_DECODER_AUTO, NULL, NULL, NULL }
 
+/* The state of a thread of work: options, workspace, the GPU, the last error. */
 typedef struct szgpu_ctx szgpu_ctx;
 
-/* options may be NULL: the defaults. On error *ctx is NULL. */
+/* Makes a ctx. options may be NULL: the defaults. The first call that uses a GPU opens it, and
+ * calls allocate memory as they need it. On failure *ctx is NULL.
+ *
+ * SZGPU_BAD_ARGUMENT: ctx is NULL, or an option is outside its range.
+ * SZGPU_UNSUPPORTED: this build lacks the backend, or the backend lacks the decoder.
+ * SZGPU_OUT_OF_MEMORY. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options);
-SZGPU_API void szgpu_destroy(szgpu_ctx *ctx); /* NULL is fine */
 
+/* Frees a ctx and all that it holds. NULL is fine. */
+SZGPU_API void szgpu_destroy(szgpu_ctx *ctx);
+
+/* The status in words, for instance "the output buffer is too small"; "unknown status" for any
+ * other number. The string is static. */
 SZGPU_API const char *szgpu_status_text(szgpu_status status);
-/* One sentence on the last failure of this ctx, "" if none. Lives until the next call. */
+
+/* One sentence on why the last call with this ctx failed, with its figures. "" if the call did not
+ * fail, has nothing to add to its status, or ctx is NULL. The string belongs to the ctx: the next
+ * call with it changes it. */
 SZGPU_API const char *szgpu_last_error(const szgpu_ctx *ctx);
-/* What a call that succeeded has to say: why SZGPU_BACKEND_AUTO took the CPU. "" if nothing. */
+
+/* A note from the last call with this ctx, which may have succeeded: why SZGPU_BACKEND_AUTO left
+ * the GPU for the CPU. "" if there is none, or ctx is NULL. The string lives as long as that of
+ * szgpu_last_error. */
 SZGPU_API const char *szgpu_last_note(const szgpu_ctx *ctx);
+
+/* The library's version, "0.1.0". It can differ from SZGPU_VERSION_STRING, which is the version of
+ * the header that the caller was compiled with. The string is static. */
 SZGPU_API const char *szgpu_version(void);
-/* 1: this build has the CUDA backend. Says nothing of a device. */
+
+/* 1 if this build has the CUDA backend, else 0. Says nothing about whether there is a GPU. */
 SZGPU_API int szgpu_has_cuda(void);
 
-/* How large the buffers of a compression with these must be: *workspace_bytes gets the most memory
- * that the call may take besides field and archive, *max_archive_bytes the largest archive there
- * can be. Either pointer may be NULL. With CUDA the workspace is device memory, and a field or an
- * archive in host memory, or an archive with zstd, has a copy there besides. */
+/* Finds how large the buffers of a compression must be. *max_archive_bytes gets the size of the
+ * largest archive that szgpu_compress can make of any field of this shape with these params: a
+ * buffer of that size is always enough. *workspace_bytes gets the most memory that the call may
+ * take in addition to field and archive. Either pointer may be NULL.
+ *
+ * If the call would use a GPU, the workspace is GPU memory. In addition, the GPU holds a copy of a
+ * field or an archive that is in host memory, and a copy of an archive that goes through zstd.
+ *
+ * SZGPU_BAD_ARGUMENT: params is not a valid szgpu_params, or the values' type needs
+ * SZGPU_MODE_LOSSLESS.
+ * SZGPU_BAD_BOUND: the bound is not finite and above 0.
+ * SZGPU_BAD_SHAPE: the shape is not valid, or a size does not fit 64 bits.
+ * SZGPU_UNSUPPORTED: the layout is unknown, or the GPU cannot take a frame of 2^31 tiles or more.
+ * SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR, SZGPU_OUT_OF_MEMORY: the GPU cannot be used. With
+ * SZGPU_BACKEND_AUTO the CPU then does the work, except for a decoder that only GPUs have. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_sizes(szgpu_ctx *ctx, const szgpu_params *params,
                                                     const szgpu_shape *shape,
                                                     size_t *workspace_bytes,
                                                     size_t *max_archive_bytes);
-/* Deprecated: the former name of szgpu_sizes. It stays for programs that were built with it. */
+
+/* Deprecated: the former name of szgpu_sizes, kept for programs that were built with it. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params,
                                                      const szgpu_shape *shape,
                                                      size_t *workspace_bytes,
                                                      size_t *max_archive_bytes);
-/* Takes the fixed part of that memory now, so that later calls of this size need not; outliers and
- * zstd still take theirs as they come. Optional. */
+
+/* Allocates the fixed part of that workspace now, so that later compressions of this size do not
+ * have to; memory for outliers and zstd is still allocated as needed. Calling it is optional.
+ *
+ * Returns what szgpu_sizes returns; SZGPU_OUT_OF_MEMORY with any backend. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params,
                                                       const szgpu_shape *shape);
 
-/* field: shape's values, native byte order, x (the last dim) fastest, aligned as their type; field
- * and archive must not overlap. *archive_bytes gets the size
- * used. Archives are a function of field, params and format version: the same bytes for any
- * number of threads and any backend (zstd sections also depend on libzstd's version).
- * SZGPU_CAPACITY: capacity was too small; szgpu_sizes says what always suffices. */
+/* Compresses a field into archive[capacity]. *archive_bytes gets the number of bytes used.
+ *
+ * field holds the values of the shape, in native byte order, the last dim fastest, and must be
+ * aligned to the size of a value. archive may have any alignment in host memory (see szgpu_backend
+ * for GPU memory). The two must not overlap.
+ *
+ * The archive is a function of the field, params and the format version: it is the same for any
+ * number of threads and any backend. Sections packed with zstd also depend on libzstd's version.
+ *
+ * SZGPU_BAD_ARGUMENT, SZGPU_BAD_BOUND, SZGPU_BAD_SHAPE, SZGPU_UNSUPPORTED: as in szgpu_sizes;
+ * SZGPU_BAD_ARGUMENT also if a pointer is not aligned, or points to another GPU's memory.
+ * SZGPU_CAPACITY: capacity is too small.
+ * SZGPU_OUT_OF_MEMORY: no memory for the workspace, on the host or on the GPU.
+ * SZGPU_CANCELLED: the progress callback asked to stop.
+ * SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR: as in szgpu_sizes. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params,
                                                        const szgpu_shape *shape, const void *field,
                                                        void *archive, size_t capacity,
                                                        size_t *archive_bytes);
 
-/* field_bytes must be the exact size of the field (see szgpu_inspect). */
+/* Restores the whole field. archive_bytes must be the exact size of the archive, and field_bytes
+ * that of the field: szgpu_inspect gives both. field must be aligned to the size of a value.
+ *
+ * Archives are not trusted: a damaged or hostile one gives one of the statuses below, and nothing
+ * is written outside the field.
+ *
+ * SZGPU_BAD_ARGUMENT: field_bytes is not the size of the field, or a pointer is not aligned, or
+ * points to another GPU's memory.
+ * SZGPU_NOT_AN_ARCHIVE, SZGPU_NEWER_VERSION, SZGPU_TRUNCATED, SZGPU_TRAILING_BYTES,
+ * SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA: what is wrong with the archive.
+ * SZGPU_UNSUPPORTED: the ctx's decoder does not read this archive (see szgpu_decoder_refusal), or a
+ * frame is too large for the decoder or the GPU.
+ * SZGPU_OUT_OF_MEMORY, SZGPU_CANCELLED, SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR: as in
+ * szgpu_compress. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive,
                                                          size_t archive_bytes, void *field,
                                                          size_t field_bytes);
-/* Rows first_row .. first_row + row_count - 1 of dims[0] only. field_bytes: exactly theirs. */
+
+/* Restores rows first_row to first_row + row_count - 1 of dims[0], the slowest axis. It reads only
+ * the frames that hold them and, in the tile layout, decodes only their tiles. field_bytes must be
+ * the exact size of these rows.
+ *
+ * Returns what szgpu_decompress returns; SZGPU_BAD_ARGUMENT also if row_count is 0 or the field
+ * does not have all these rows. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive,
                                                               size_t archive_bytes,
                                                               uint64_t first_row,
                                                               uint64_t row_count, void *field,
                                                               size_t field_bytes);
 
-/* What an archive says of itself. */
+/* What an archive says of itself. Start from SZGPU_INFO_DEFAULTS. */
 typedef struct szgpu_info {
-  size_t struct_bytes; /* set by the caller to sizeof(szgpu_info) */
+  size_t struct_bytes; /* the caller sets it to sizeof(szgpu_info) */
   szgpu_shape shape;
   szgpu_mode mode;
   szgpu_layout layout;
   uint32_t format_version;
   uint32_t source;       /* SZGPU_SOURCE_* */
-  double bound;          /* as asked for, in the mode's unit */
+  double bound;          /* as asked for, in the mode's unit; 0: lossless */
   double absolute_bound; /* what holds for every value */
-  double step;           /* distance of quantization levels; 0: constant or raw field */
-  double value_range;    /* max - min of the finite values that are not fill */
-  int has_fill;
+  double step;           /* distance of quantization levels; 0: constant, raw or lossless */
+  double value_range;    /* max - min of the values that are finite and not fill */
+  int has_fill;          /* 1: the archive states a fill value */
   double fill;
-  uint64_t fill_bits; /* the fill value's bit pattern, right-aligned */
-  uint64_t frame_rows;
+  uint64_t fill_bits;  /* the fill value's bits, in the low bytes */
+  uint64_t frame_rows; /* rows of every frame but the last, which may have fewer */
   uint64_t frame_count;
   uint64_t field_bytes;
-  uint64_t archive_bytes;
-  int has_gaps; /* linear layout: 1: there are gap arrays */
+  uint64_t archive_bytes; /* the size that the archive should have */
+  int has_gaps;           /* linear layout: 1: there are gap arrays */
 } szgpu_info;
 #define SZGPU_INFO_DEFAULTS \
   { sizeof(szgpu_info) }
 
-/* One section of a frame, and one frame, for listings. */
+/* One section of a frame, for listings. */
 typedef struct szgpu_section_info {
-  const char *name;
-  const char *codec; /* "stored" or "zstd" */
-  uint64_t offset;   /* in the archive */
-  uint64_t stored_bytes, raw_bytes;
+  const char *name;                 /* static string */
+  const char *codec;                /* "stored" or "zstd" */
+  uint64_t offset;                  /* from the start of the archive */
+  uint64_t stored_bytes, raw_bytes; /* in the archive; without zstd */
 } szgpu_section_info;
 
 enum { SZGPU_MAX_SECTIONS = 24 };
 
+/* One frame, for listings. Start from SZGPU_FRAME_INFO_DEFAULTS. Strings are static. */
 typedef struct szgpu_frame_info {
-  size_t struct_bytes;
-  const char *kind; /* "linear", "tile", "top plane", "planes", "constant" or "raw" */
-  const char *axes; /* differenced axes, e.g. "zyx"; "" where there are none */
-  uint32_t radius;
+  size_t struct_bytes; /* the caller sets it to sizeof(szgpu_frame_info) */
+  const char *kind;    /* "linear", "tile", "top plane", "planes", "constant" or "raw" */
+  const char *axes;    /* the axes along which values are differenced, such as "zyx"; "": none */
+  uint32_t radius;     /* linear: as in szgpu_params; else 0 */
   uint32_t section_count;
-  uint64_t first_row, row_count; /* of the slowest axis longer than 1 */
-  uint64_t frame_bytes;
-  szgpu_section_info sections[SZGPU_MAX_SECTIONS];
-  uint32_t zero_groups;  /* tile: rows of a lane that a bit can leave out, 8 or 4; 0: none */
-  uint32_t lattice_bits; /* tile: of a lattice point, 16, 32 or 64; else 0 */
-  char planes[9];        /* without loss, but raw: of each byte of a value, the highest first: c
-                            coded, s stored, k constant; else "" */
+  uint64_t first_row, row_count;                   /* of the slowest axis longer than 1 */
+  uint64_t frame_bytes;                            /* in the archive, with its header */
+  szgpu_section_info sections[SZGPU_MAX_SECTIONS]; /* section_count of them */
+  uint32_t zero_groups;  /* tile: rows of a lane that one bit can leave out, 8 or 4; 0: none */
+  uint32_t lattice_bits; /* tile: bits of a lattice point, 16, 32 or 64; else 0 */
+  char planes[9];        /* frames of byte planes: what each byte of a value is, the highest first:
+                            c coded, s stored, k constant; else "" */
 } szgpu_frame_info;
 #define SZGPU_FRAME_INFO_DEFAULTS \
   { sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, {{NULL, NULL, 0, 0, 0}}, 0, 0, "" }
 
-/* Reads the header only: archive_bytes may be less than the archive as long as the header is
- * there. info->archive_bytes is the size the archive should have. */
+/* Reads an archive's header into *info. Only the header has to be there: archive_bytes may be less
+ * than the archive's size. The header has 136 bytes and 8 for each frame, rounded up to a multiple
+ * of 16. The archive must be in host memory.
+ *
+ * SZGPU_BAD_ARGUMENT: a pointer is NULL, or struct_bytes is too small.
+ * SZGPU_TRUNCATED: the header does not end within archive_bytes.
+ * SZGPU_NOT_AN_ARCHIVE, SZGPU_NEWER_VERSION, SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes,
                                                       szgpu_info *info);
-/* The decoder's name, "gap-array", as the command takes it, and what it is, in one line without a
- * full stop. NULL for a number that is no decoder's. Decoders are numbered from 0 without a gap, so
- * a caller can list them all: also those that this build lacks, which szgpu_create refuses. The
- * strings are constants. Any thread may call these functions. */
+
+/* The name of a decoder, such as "gap-array", as the command takes it, and one line on what it is,
+ * without a full stop. NULL if there is no such decoder. Decoders are numbered from 0 without gaps,
+ * so a caller can list them all, including those that this build lacks. The strings are static. */
 SZGPU_API const char *szgpu_decoder_name(szgpu_decoder decoder);
 SZGPU_API const char *szgpu_decoder_summary(szgpu_decoder decoder);
-/* 1: the backend has the decoder; AUTO: CPU or CUDA has it. 0: it does not, or there is no such
- * decoder. Says nothing of this build (szgpu_has_cuda). */
+
+/* 1 if the backend has the decoder (SZGPU_BACKEND_AUTO: if the CPU or CUDA has it), else 0, also if
+ * there is no such decoder. Says nothing about this build: see szgpu_has_cuda. */
 SZGPU_API int szgpu_decoder_runs_on(szgpu_decoder decoder, szgpu_backend backend);
-/* 1: the decoder reads such an archive, where its backend is to be had. */
+
+/* 1 if the decoder reads such an archive, on a backend that has it, else 0. info comes from
+ * szgpu_inspect. */
 SZGPU_API int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info);
-/* Why it does not, said of the archive: "has no gap array"; NULL: it does. */
+
+/* Why the decoder does not read such an archive, in words that follow "the archive", such as "has
+ * no gap array"; NULL if it does. If there is no such decoder or info is NULL: "is not known". The
+ * string is static. */
 SZGPU_API const char *szgpu_decoder_refusal(szgpu_decoder decoder, const szgpu_info *info);
-/* Frames first_frame .. first_frame + frame_count - 1 into infos, whose every struct_bytes is set.
- * Each call checks the archive's header, so ask for many frames at once. */
+
+/* Describes frames first_frame to first_frame + frame_count - 1 in infos[frame_count]. The caller
+ * sets struct_bytes of each. The archive, in host memory, must be there up to the header of the
+ * last of these frames. Every call checks the archive's header, so ask for many frames at once.
+ *
+ * Returns what szgpu_inspect returns; SZGPU_BAD_ARGUMENT also if the archive does not have all
+ * these frames. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_frames(const void *archive,
                                                              size_t archive_bytes,
                                                              uint64_t first_frame,

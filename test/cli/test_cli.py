@@ -14,7 +14,7 @@ import unittest
 
 import harness
 
-CASES = ["cases_cuda", "cases_files", "cases_hdf5", "cases_lossless", "cases_npy", "cases_outputs",
+CASES = ["cases_cuda", "cases_docs", "cases_files", "cases_hdf5", "cases_lossless", "cases_npy", "cases_outputs",
          "cases_refusals", "cases_reports"]
 
 if __name__ == "__main__":
