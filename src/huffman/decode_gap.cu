@@ -9,7 +9,7 @@
  * and read for each sequence of 32,768 bits.
  */
 #include "huffman/decode_sequences.cuh"
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 
 namespace {
 

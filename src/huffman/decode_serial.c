@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 #include "huffman/huffman.h"
 
 void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *index) {

@@ -9,7 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/dispatch.h"
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 #include "huffman/huffman.h"
 
 enum {

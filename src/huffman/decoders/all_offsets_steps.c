@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/all_offsets.h"
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 
 typedef struct own_memory {
   szg_all_offsets_book *book;

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/all_offsets.h"
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 
 using OwnMemory = szg_all_offsets_tables_cuda;
 static_assert(sizeof(OwnMemory) <= SZG_DECODER_MEMORY_BYTES, "it is kept between steps");

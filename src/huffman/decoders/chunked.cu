@@ -11,7 +11,7 @@
 
 #include "core/cuda_check.cuh"
 #include "huffman/decode.cuh"
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 
 namespace {
 

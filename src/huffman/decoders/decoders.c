@@ -3,6 +3,8 @@
  */
 #include "huffman/decoders/decoders.h"
 
+#include "huffman/decoders/table.h"
+
 typedef struct decoder_row {
   unsigned backends, needs;
   const szg_decoder_cpu *cpu;

@@ -3,6 +3,8 @@
  */
 #include "huffman/decoders/decoders.h"
 
+#include "huffman/decoders/table.h"
+
 namespace {
 
 const szg_decoder_cuda *const rows[] = {

@@ -1,145 +1,15 @@
-/* decoders.h - the table of decoders, and the steps by which a frame's codes are read.
+/* decoders.h - what can be asked of the table of decoders.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A decoder is a line of SZGPU_DECODER_LIST in szgpu.h, a row of SZG_DECODER_TABLE below, and files
- * of its own that define its steps. Other code asks the table and names no decoder.
+ * A decoder is a line of SZGPU_DECODER_LIST in szgpu.h, a row of SZG_DECODER_TABLE in table.h, and
+ * files of its own that define its steps. Other code asks here and names no decoder.
  */
 #ifndef SZG_DECODERS_H
 #define SZG_DECODERS_H
 
-#include <assert.h>
-#include <string.h>
-
-#include "core/arena.h"
-#include "core/device.h"
-#include "core/threads.h"
-#include "huffman/huffman.h"
+#include "huffman/decoders/steps.h"
 
 SZG_C_BEGIN
-
-/* ---- what both backends share ---- */
-
-enum { SZG_DECODER_MEMORY_BYTES = 1024 };
-/* What a decoder keeps between its steps: pointers into its workspace, above all. Only its own
- * files know what is in it. */
-typedef struct szg_decoder_memory {
-  uint8_t bytes[SZG_DECODER_MEMORY_BYTES];
-} szg_decoder_memory;
-
-static inline void szg_decoder_keep(szg_decoder_memory *memory, const void *own, size_t own_bytes) {
-  assert(own_bytes <= sizeof memory->bytes);
-  memcpy(memory->bytes, own, own_bytes);
-}
-static inline void szg_decoder_recall(const szg_decoder_memory *memory, void *own,
-                                      size_t own_bytes) {
-  assert(own_bytes <= sizeof memory->bytes);
-  memcpy(own, memory->bytes, own_bytes);
-}
-
-/* Codes of 256 symbols may be bytes, if the decoder gives them and the frame takes them; all others
- * are u16. */
-static inline uint32_t szg_decoder_code_bytes(bool gives_bytes, bool takes_bytes) {
-  return gives_bytes && takes_bytes ? 1 : 2;
-}
-
-/* ---- on the CPU ---- */
-
-/* The stream of one linear frame. */
-typedef struct szg_code_stream {
-  const szg_codebook *book;      /* at least one symbol has a code */
-  const szg_linear_input *input; /* gaps and sequence codes are NULL if the archive has none */
-  szg_threads *threads;
-} szg_code_stream;
-
-/* The steps, called in this order for each frame. SZGPU_BAD_DATA: the stream or its side data
- * contradict themselves. */
-typedef struct szg_decoder_cpu {
-  /* Takes the workspace for this stream from the arena and keeps in *memory where it lies. Runs
-   * twice, first on an arena that only measures. */
-  szgpu_status (*carve)(szg_arena *arena, const szg_code_stream *stream,
-                        szg_decoder_memory *memory);
-  /* Builds the tables, and checks the side data that the decoder looks at. */
-  szgpu_status (*open)(const szg_code_stream *stream, const szg_decoder_memory *memory);
-  /* A decoder has one of these two. Runs of codes whose places are known, on any thread: */
-  szgpu_status (*decode_runs)(const szg_code_stream *stream, const szg_decoder_memory *memory,
-                              const szg_code_run *runs, size_t run_count);
-  /* or all codes of the stream, on its threads. The decoder knows nothing of tiles, so the caller
-   * checks where these end. */
-  szgpu_status (*decode_stream)(const szg_code_stream *stream, const szg_decoder_memory *memory,
-                                void *codes);
-  uint64_t most_codes; /* of a stream that decode_stream takes; 0: any number */
-  bool gives_bytes;    /* decode_stream, to frames that take bytes */
-  bool is_reference;   /* one bit at a time; tile frames are then read so, too */
-} szg_decoder_cpu;
-
-/* ---- on CUDA ---- */
-
-/* The most that one stream of a call has. */
-typedef struct szg_code_stream_sizes_cuda {
-  uint64_t word_count;
-  uint64_t sequence_count; /* 0 if the archive has no gap arrays */
-} szg_code_stream_sizes_cuda;
-
-/* The stream of one linear frame, in device memory. */
-typedef struct szg_code_stream_cuda {
-  szg_device *device; /* work goes to its stream */
-  const szg_decode_book_cuda *book;
-  const uint8_t *book_section; /* that the book was built from */
-  uint64_t book_section_bytes;
-  uint32_t symbol_count;
-  const szg_grid *grid; /* the tiles that the codes come in */
-  szg_linear_input_cuda input;
-  szg_verdict *verdict;
-} szg_code_stream_cuda;
-
-/* The steps: the first two once for a call, the last for each of its linear frames. */
-typedef struct szg_decoder_cuda {
-  /* Takes the workspace for streams of these sizes from device memory and keeps in *memory where it
-   * lies. Runs twice, first on an arena that only measures. NULL: the decoder needs none. */
-  szgpu_status (*carve)(szg_arena *arena, const szg_code_stream_sizes_cuda *sizes,
-                        szg_decoder_memory *memory);
-  /* The same for pinned memory, after carve. */
-  void (*carve_pinned)(szg_arena *arena, szg_decoder_memory *memory);
-  /* Launches what decodes all codes of the frame, in code order, to `codes` of code_bytes each:
-   * szg_decoder_code_bytes. codes is 16-byte aligned with room for code_count rounded up to 8.
-   * verdict->bad_data: the stream is not what the archive says. */
-  szgpu_status (*decode)(const szg_code_stream_cuda *stream, const szg_decoder_memory *memory,
-                         uint32_t code_bytes, void *codes);
-  bool gives_bytes; /* to frames that take bytes */
-} szg_decoder_cuda;
-
-/* ---- the table ---- */
-
-/* Where a decoder runs. */
-enum { SZG_ON_CPU = 1, SZG_ON_CUDA = 2, SZG_ON_BOTH = SZG_ON_CPU | SZG_ON_CUDA };
-
-/* What an archive must have. CODES: one for each value, which lossless archives of the tile layout
- * do not have. */
-enum { SZG_NEEDS_LINEAR = 1, SZG_NEEDS_GAPS = 2, SZG_NEEDS_LOSSLESS = 4, SZG_NEEDS_CODES = 8 };
-
-extern const szg_decoder_cpu szg_serial_cpu, szg_table_cpu;
-extern const szg_decoder_cuda szg_gap_array_cuda, szg_chunked_cuda;
-extern const szg_decoder_cpu szg_self_sync_cpu, szg_all_offsets_cpu, szg_hierarchical_cpu;
-extern const szg_decoder_cuda szg_self_sync_cuda, szg_all_offsets_cuda, szg_hierarchical_cuda;
-
-/* Decoder, where it runs, what it needs, its steps on the CPU and on CUDA. In the order of
- * SZGPU_DECODER_LIST. AUTO has no steps: szg_decoder_resolve says which decoder it stands for. */
-#define SZG_DECODER_TABLE(X)                                                        \
-  X(SZGPU_DECODER_AUTO, SZG_ON_BOTH, 0, NULL, NULL)                                 \
-  X(SZGPU_DECODER_SERIAL, SZG_ON_CPU, SZG_NEEDS_CODES, &szg_serial_cpu, NULL)       \
-  X(SZGPU_DECODER_TABLE, SZG_ON_CPU, 0, &szg_table_cpu, NULL)                       \
-  X(SZGPU_DECODER_GAP_ARRAY, SZG_ON_CUDA, SZG_NEEDS_LINEAR | SZG_NEEDS_GAPS, NULL,  \
-    &szg_gap_array_cuda)                                                            \
-  X(SZGPU_DECODER_CHUNKED, SZG_ON_CUDA, SZG_NEEDS_LINEAR, NULL, &szg_chunked_cuda)  \
-  X(SZGPU_DECODER_SELF_SYNC, SZG_ON_BOTH, SZG_NEEDS_LINEAR, &szg_self_sync_cpu,     \
-    &szg_self_sync_cuda)                                                            \
-  X(SZGPU_DECODER_ALL_OFFSETS, SZG_ON_BOTH, SZG_NEEDS_LINEAR, &szg_all_offsets_cpu, \
-    &szg_all_offsets_cuda)                                                          \
-  X(SZGPU_DECODER_HIERARCHICAL, SZG_ON_BOTH,                                        \
-    SZG_NEEDS_LINEAR | SZG_NEEDS_GAPS | SZG_NEEDS_LOSSLESS, &szg_hierarchical_cpu,  \
-    &szg_hierarchical_cuda)
-
-/* ---- questions ---- */
 
 /* Whether there is such a decoder. The other functions are for these. */
 bool szg_decoder_exists(szgpu_decoder decoder);

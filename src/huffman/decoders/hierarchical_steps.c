@@ -1,7 +1,7 @@
 /* hierarchical_steps.c - the decoder hierarchical as frames call it on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 #include "huffman/decoders/hierarchical.h"
 
 typedef struct own_memory {

@@ -5,7 +5,7 @@
  * The host builds the tables: it reads the codebook and the stream's length, and waits for them.
  */
 #include "core/bytes.h"
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 #include "huffman/decoders/hierarchical.h"
 
 namespace {

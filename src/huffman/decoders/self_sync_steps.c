@@ -1,7 +1,7 @@
 /* self_sync_steps.c - the decoder self-sync as frames call it on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 #include "huffman/decoders/self_sync.h"
 
 typedef struct own_memory {

@@ -1,7 +1,7 @@
 /* self_sync_steps.cu - the decoder self-sync as frames call it on CUDA; self_sync_steps.c's twin.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "huffman/decoders/decoders.h"
+#include "huffman/decoders/steps.h"
 #include "huffman/decoders/self_sync.h"
 
 using OwnMemory = szg_self_sync_decoder_cuda;
