@@ -44,8 +44,9 @@ function(szgpu_register_test name)
     SKIP_RETURN_CODE 77)
 endfunction()
 
-# A cmocka test of test_<name>.c, linked with the library's objects, so that it can call what a
-# shared library hides.
+# A cmocka test of test_<name>.c, linked with the library for tests, so that it can call what
+# users' libraries hide. With LINK_OPTIONS it holds the library's objects itself, because the linker
+# wraps calls (-Wl,--wrap) only in what it puts into the program.
 # szgpu_add_test(<name> [LABELS <tier>...] [TIMEOUT <seconds>] [LINK_OPTIONS <option>...]
 #                [SOURCES <more>...] [ARGS <argument>...])
 function(szgpu_add_test name)
@@ -56,8 +57,14 @@ function(szgpu_add_test name)
   target_compile_options(test_${name} PRIVATE ${SZGPU_FLOAT_FLAGS} ${SZGPU_WARNING_FLAGS})
   target_compile_definitions(test_${name} PRIVATE
     SZGPU_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_libraries(test_${name} PRIVATE szgpu_objects PkgConfig::cmocka Threads::Threads m)
-  target_link_options(test_${name} PRIVATE ${arg_LINK_OPTIONS})
+  target_link_libraries(test_${name} PRIVATE PkgConfig::cmocka Threads::Threads m)
+  if(arg_LINK_OPTIONS)
+    target_link_libraries(test_${name} PRIVATE
+      szgpu_objects $<TARGET_NAME_IF_EXISTS:CUDA::cudart_static>)
+    target_link_options(test_${name} PRIVATE ${arg_LINK_OPTIONS})
+  else()
+    szgpu_link_for_tests(test_${name})
+  endif()
   set_property(TARGET test_${name} PROPERTY LINKER_LANGUAGE C) # also where the library has CUDA
   szgpu_register_test(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT}
     COMMAND test_${name} ${arg_ARGS})
@@ -87,12 +94,10 @@ endfunction()
 # szgpu_add_cuda_backend_test(<name> [LINK_OPTIONS <option>...] [SOURCES <more>...])
 function(szgpu_add_cuda_backend_test name)
   szgpu_add_test(cuda_${name} LABELS cuda TIMEOUT 600 ${ARGN})
-  target_link_libraries(test_cuda_${name} PRIVATE CUDA::cudart_static)
   szgpu_use_gpu(cuda_${name} test_cuda_${name})
 endfunction()
 
-# A test of kernels: cuda/test_cuda_<name>.cu, a program without cmocka, linked with the library's
-# objects.
+# A test of kernels: cuda/test_cuda_<name>.cu, a program without cmocka.
 # szgpu_add_cuda_test(<name> [SOURCES <more>...])
 function(szgpu_add_cuda_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
@@ -106,7 +111,8 @@ function(szgpu_add_cuda_test name)
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-array-bounds>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-stringop-overflow,-Wno-stringop-overread>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-free-nonheap-object>")
-  target_link_libraries(test_cuda_${name} PRIVATE szgpu_objects PkgConfig::szgpu_xxhash m)
+  target_link_libraries(test_cuda_${name} PRIVATE m)
+  szgpu_link_for_tests(test_cuda_${name})
   szgpu_register_test(cuda_${name} LABELS cuda COMMAND test_cuda_${name})
   szgpu_use_gpu(cuda_${name} test_cuda_${name})
 endfunction()
