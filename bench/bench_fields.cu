@@ -135,7 +135,7 @@ class Case {
     if (s_.code_count > UINT32_MAX) return; /* of a run */
     szg_code_run const run = {0, s_.bit_count, (uint32_t)s_.code_count, decoded_.data()};
     time_host("all-offsets", arguments_.threads, s_.code_count, [&] {
-      return szg_decode_all_offsets(book.get(), &tables.work, &input, &run, &threads, nullptr);
+      return szg_decode_all_offsets(book.get(), &tables.work, &input, &run, &threads);
     });
   }
 
@@ -220,7 +220,7 @@ class Case {
   }
 
   void measure_all_offsets(const DeviceStream &device) {
-    szg_all_offsets_options_cuda const options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
+    szg_all_offsets_options const options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
     uint32_t shortest = SZG_MAX_CODE_BITS, longest = 1;
     for (uint32_t i = 0; i < s_.symbol_count; i++) {
       if (s_.book.lengths[i] == 0) continue;

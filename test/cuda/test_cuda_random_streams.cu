@@ -266,8 +266,8 @@ struct Worker {
 
 Worker::Worker() {
   szg_self_sync_options_cuda const sync_options = SZG_SELF_SYNC_DEFAULTS_CUDA;
-  szg_all_offsets_options_cuda offsets_options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
-  offsets_options.tables.slot_count = 256; /* so that some streams are several batches */
+  szg_all_offsets_options offsets_options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
+  offsets_options.slot_count = 256; /* so that some streams are several batches */
   szg_arena arena = {work_memory.data(), 0, work_memory.bytes(), false};
   MUST(szg_gap_decoder_carve_cuda(&arena, szg_sequence_count(kMostBits), &gap_work));
   MUST(szg_self_sync_carve_cuda(&arena, &sync_options, kMostBits / 32, &sync_work));
