@@ -23,6 +23,7 @@
 #include "huffman/decoders/chunked.h"
 #include "huffman/decoders/hierarchical.h"
 #include "huffman/decoders/self_sync.h"
+#include "study/hierarchical_forms.h"
 
 namespace {
 
@@ -258,10 +259,9 @@ class Case {
     stream.words = device.input.words;
     stream.gaps = device_gaps.as<uint8_t>();
     stream.positions = device_positions.as<uint32_t>();
-    szg_hierarchical_output const output = {device.decoded.bytes(), nullptr};
     time_device("hierarchical", device, 1, [&] {
       return szg_decode_hierarchical_cuda(device_tables.as<szg_hierarchical_tables>(), &stream,
-                                          &output, device.device_verdict(), stream_);
+                                          device.decoded.bytes(), device.device_verdict(), stream_);
     });
   }
 

@@ -17,6 +17,7 @@
 #include "huffman/decoders/chunked.h"
 #include "huffman/decoders/hierarchical.h"
 #include "huffman/decoders/self_sync.h"
+#include "study/hierarchical_forms.h"
 
 namespace {
 
@@ -288,11 +289,10 @@ Expected Worker::expected(Decoder decoder, const Stream &s, const szg_grid &grid
     result.is_refused = result.codes.empty();
   } else if (decoder == HIERARCHICAL) {
     std::vector<uint8_t> bytes(s.code_count);
-    szg_hierarchical_output const to = {bytes.data(), nullptr};
     szg_threads threads = {};
     threads.count = 1;
-    result.is_refused = side->is_bad || szg_decode_hierarchical(tables.get(), &side->stream, &to,
-                                                                &threads) != SZGPU_OK;
+    result.is_refused = side->is_bad || szg_decode_hierarchical(tables.get(), &side->stream,
+                                                                bytes.data(), &threads) != SZGPU_OK;
     result.codes.assign(bytes.begin(), bytes.end());
   } else {
     szg_linear_input const bits = s.host_input();
@@ -366,14 +366,13 @@ void Worker::launch(const szg_grid &grid, const Side *side) {
   MUST(szg_decode_all_offsets_cuda(&offsets_work, codes, &linear, as_codes[ALL_OFFSETS],
                                    &verdicts[ALL_OFFSETS], stream));
   if (side) {
-    szg_hierarchical_output const to = {codes_at[HIERARCHICAL], nullptr};
     MUST(szg_decode_self_sync_cuda(&sync_work, codes, symbol_count, &linear, 1,
                                    codes_at[SELF_SYNC_BYTES], &verdicts[SELF_SYNC_BYTES], stream));
     if (side->is_split)
       MUST(szg_hierarchical_split_gaps_cuda(device_tables, &linear, chained.bit_count, &split_work,
                                             &verdicts[HIERARCHICAL], stream));
-    MUST(szg_decode_hierarchical_cuda(device_tables, &chained, &to, &verdicts[HIERARCHICAL],
-                                      stream));
+    MUST(szg_decode_hierarchical_cuda(device_tables, &chained, (uint8_t *)codes_at[HIERARCHICAL],
+                                      &verdicts[HIERARCHICAL], stream));
   }
   MUST(cudaMemcpyAsync(output.host, output.device, output.used_bytes, cudaMemcpyDeviceToHost,
                        stream));
