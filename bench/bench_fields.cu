@@ -23,6 +23,7 @@
 #include "huffman/decoders/chunked.h"
 #include "huffman/decoders/hierarchical.h"
 #include "huffman/decoders/self_sync.h"
+#include "study/hierarchical_forms.h"
 
 namespace {
 
@@ -135,7 +136,7 @@ class Case {
     if (s_.code_count > UINT32_MAX) return; /* of a run */
     szg_code_run const run = {0, s_.bit_count, (uint32_t)s_.code_count, decoded_.data()};
     time_host("all-offsets", arguments_.threads, s_.code_count, [&] {
-      return szg_decode_all_offsets(book.get(), &tables.work, &input, &run, &threads, nullptr);
+      return szg_decode_all_offsets(book.get(), &tables.work, &input, &run, &threads);
     });
   }
 
@@ -220,7 +221,7 @@ class Case {
   }
 
   void measure_all_offsets(const DeviceStream &device) {
-    szg_all_offsets_options_cuda const options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
+    szg_all_offsets_options const options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
     uint32_t shortest = SZG_MAX_CODE_BITS, longest = 1;
     for (uint32_t i = 0; i < s_.symbol_count; i++) {
       if (s_.book.lengths[i] == 0) continue;
@@ -258,10 +259,9 @@ class Case {
     stream.words = device.input.words;
     stream.gaps = device_gaps.as<uint8_t>();
     stream.positions = device_positions.as<uint32_t>();
-    szg_hierarchical_output const output = {device.decoded.bytes(), nullptr};
     time_device("hierarchical", device, 1, [&] {
       return szg_decode_hierarchical_cuda(device_tables.as<szg_hierarchical_tables>(), &stream,
-                                          &output, device.device_verdict(), stream_);
+                                          device.decoded.bytes(), device.device_verdict(), stream_);
     });
   }
 

@@ -1,13 +1,14 @@
-/* bench_hierarchical.cu - times seed 003's way with bf16 weights: exponents from chained tables.
+/* bench_hierarchical.cu - times DFloat11's form of bf16 weights: exponents from chained tables.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_decoders hierarchical [--weights COUNT] [--runs N] [--json FILE]
  *
- * COUNT (2^27) weights of bf16 from N(0, 0.02), made on the device from a fixed seed. Medians of N
- * runs (20 or more) by events in the stream, after 3 that do not count, everything in device
- * memory: one kernel from the stream, its gaps of 4 or 5 bits and its positions to bf16 weights, or
- * to the exponents alone. GB/s are 10^9 bytes of what comes out. Outputs are poisoned before each
- * run and compared after it.
+ * The form is that of T. Zhang et al., "70% Size, 100% Accuracy: Lossless LLM Compression for
+ * Efficient GPU Inference via Dynamic-Length Float", 2025. COUNT (2^27) weights of bf16 from N(0,
+ * 0.02) are made on the device from fixed random numbers. One kernel decodes the stream, with gaps
+ * of 4 or 5 bits, to bf16 weights or to the exponents alone. Times are medians of N runs (20 or
+ * more) by events in the stream, after 3 that do not count, with everything in device memory. GB/s
+ * are 10^9 bytes of output. Outputs are poisoned before each run and compared after it.
  */
 #include "bench_hierarchical.cuh"
 

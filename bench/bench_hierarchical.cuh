@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The exponents are coded as one linear stream with gaps for each 8 bytes and positions for each
- * block; signs and mantissas stand beside it, a byte each (docs/huffman.md). Encoding and side data
- * are made on the host and not timed. Every run is verified: values are poisoned before and those
- * of the weights after.
+ * block; signs and mantissas stand beside it, one byte each (docs/study.md). The host encodes the
+ * stream and makes its side data, which is not timed. Every run is verified: values are poisoned
+ * before it and compared with the weights after it.
  */
 #ifndef SZG_BENCH_HIERARCHICAL_CUH
 #define SZG_BENCH_HIERARCHICAL_CUH
@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "bench_events.cuh"
-#include "huffman/decoders/hierarchical.h"
+#include "study/hierarchical_forms.h"
 
 namespace {
 
@@ -133,14 +133,16 @@ class HierarchicalBench {
   Times time_one(const szg_hierarchical_tables *tables, const szg_hierarchical_stream &stream,
                  bool is_merged, bool *is_verified) {
     Checker checker(stream_);
-    szg_hierarchical_output const output = {values_.bytes(), is_merged ? rest_.bytes() : nullptr};
+    szg_bf16_output const bf16 = {(uint16_t *)values_.bytes(), rest_.bytes()};
     szg_verdict *const verdict = (szg_verdict *)verdict_.bytes();
     auto const prepare = [&] {
       values_.poison(stream_);
       must_cuda(cudaMemsetAsync(verdict, 0, sizeof *verdict, stream_));
     };
     auto const call = [&] {
-      must_succeed(szg_decode_hierarchical_cuda(tables, &stream, &output, verdict, stream_));
+      must_succeed(is_merged ? szg_decode_bf16_cuda(tables, &stream, &bf16, verdict, stream_)
+                             : szg_decode_hierarchical_cuda(tables, &stream, values_.bytes(),
+                                                            verdict, stream_));
     };
     auto const check = [&] {
       szg_verdict found;

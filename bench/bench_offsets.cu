@@ -1,19 +1,21 @@
-/* bench_offsets.cu - decoding from every bit at once against decoding in order: seed 001's figure.
+/* bench_offsets.cu - decoding from every bit at once against decoding in order.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_decoders offsets [--runs N] [--host-runs N] [--threads N] [--least LOG2] [--json FILE]
  *                          FILE...
  *
- * The bytes of each FILE (a text: the seed has kjv of the Canterbury corpus) are coded as 256
- * symbols, of codes of at most 16 bits. Decoded are the first 2^LOG2 (10) of them, the first 2^12
- * and so on by fours, and all, each with a book of its own, by
+ * The figure of B. Johnston and E. C. McCreath, "Parallel Huffman Decoding: Presenting a Fast and
+ * Scalable Algorithm for Increasingly Multicore Devices", 2017. The bytes of each FILE (a text: the
+ * paper has kjv of the Canterbury corpus) are coded as 256 symbols, with codes of at most 16 bits.
+ * The first 2^LOG2 (10) of them, four times as many, and so on, and all of them, each with a book
+ * of their own, are decoded by
  *
- *   serial            the seed's "simple", on one thread
+ *   serial            the paper's "simple", on one thread
  *   table             its "bigtable", on one thread
- *   all-offsets       on one thread and on N, as the CPU does it best; on one as the seed has it:
- *                     the stream as one window, 4 bytes an entry, none skipped
- *   all-offsets, CUDA windows in shared memory; windows in device memory, a launch a row; the same
- *                     as the seed has it
+ *   all-offsets       on the CPU, on one thread and on N, with the defaults; on one thread in the
+ *                     paper's form: the stream as one window, 4 bytes per entry, none skipped
+ *   all-offsets, CUDA windows in shared memory; windows in device memory, one launch per row; the
+ *                     same in the paper's form
  *
  * Medians of --runs (20 or more) on the GPU by events in the stream, everything in device memory,
  * and of --host-runs (5) on the CPU by the clock, without the tables made of the book: that is
@@ -29,6 +31,7 @@
 #include "core/threads.h"
 #include "core/workers.h"
 #include "huffman/decoders/all_offsets.h"
+#include "study/all_offsets_forms.h"
 
 namespace {
 
@@ -163,10 +166,10 @@ class TextBench {
   std::vector<Row> measure() {
     measure_in_order();
     szg_all_offsets_options const best = SZG_ALL_OFFSETS_DEFAULTS;
-    szg_all_offsets_options const seed = {whole_window(), 1, false, false};
+    szg_all_offsets_options const paper = {whole_window(), 1, false, false};
     measure_offsets("all-offsets", best, 1);
     if (arguments_.threads > 1) measure_offsets("all-offsets", best, arguments_.threads);
-    measure_offsets("all-offsets, the seed's", seed, 1);
+    measure_offsets("all-offsets, the paper's", paper, 1);
     measure_on_device();
     return rows_;
   }
@@ -239,8 +242,7 @@ class TextBench {
     threads.count = thread_count;
     measure_on_host(decoder, thread_count, memory.byte_count(), book_milliseconds_,
                     [&](const szg_code_run &run) {
-                      return szg_decode_all_offsets(book_.get(), &tables, &input, &run, &threads,
-                                                    nullptr);
+                      return szg_decode_all_offsets(book_.get(), &tables, &input, &run, &threads);
                     });
   }
 
@@ -266,28 +268,39 @@ class TextBench {
                                               (szg_verdict *)verdict.bytes(), stream_));
       must_cuda(cudaStreamSynchronize(stream_));
     });
-    szg_all_offsets_options_cuda const shared = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
-    szg_all_offsets_options_cuda rows = shared, seed = shared;
-    rows.is_shared = false;
-    rows.tables.slot_count = 1 << 16;
-    seed.is_shared = false;
-    seed.tables = {whole_window(), 1, false, false};
-    auto const measure = [&](const char *decoder, const szg_all_offsets_options_cuda &options) {
-      measure_choice(decoder, options, (const szg_decode_book_cuda *)book.bytes(), input,
-                     (szg_verdict *)verdict.bytes(), build);
-    };
-    measure("all-offsets", shared);
-    measure("all-offsets, rows", rows);
-    measure("all-offsets, the seed's", seed);
+    szg_all_offsets_options const shared = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
+    szg_all_offsets_options rows = shared;
+    rows.slot_count = 1 << 16;
+    DeviceRun const run = {(const szg_decode_book_cuda *)book.bytes(), input,
+                           (szg_verdict *)verdict.bytes(), build};
+    measure_form<szg_all_offsets_tables_cuda>("all-offsets", shared, szg_all_offsets_carve_cuda,
+                                              szg_decode_all_offsets_cuda, run);
+    measure_rows("all-offsets, rows", rows, run);
+    measure_rows("all-offsets, the paper's", {whole_window(), 1, false, false}, run);
   }
 
-  void measure_choice(const char *decoder, const szg_all_offsets_options_cuda &options,
-                      const szg_decode_book_cuda *book, const szg_linear_input_cuda &input,
-                      szg_verdict *verdict, double build) {
-    szg_all_offsets_tables_cuda tables;
+  struct DeviceRun {
+    const szg_decode_book_cuda *book;
+    szg_linear_input_cuda input;
+    szg_verdict *verdict;
+    double build; /* milliseconds for the book */
+  };
+
+  void measure_rows(const char *decoder, const szg_all_offsets_options &options,
+                    const DeviceRun &run) {
+    measure_form<szg_all_offsets_rows_cuda>(decoder, options, szg_all_offsets_rows_carve_cuda,
+                                            szg_decode_all_offsets_rows_cuda, run);
+  }
+
+  /* carve_form and decode_form: the functions of one form of the decoder. */
+  template <class Tables, class Carve, class Decode>
+  void measure_form(const char *decoder, const szg_all_offsets_options &options, Carve carve_form,
+                    Decode decode_form, const DeviceRun &run) {
+    Tables tables;
     auto const carve = [&](szg_arena *arena) {
-      return szg_all_offsets_carve_cuda(arena, &options, book_->shortest, book_->longest, &tables);
+      return carve_form(arena, &options, book_->shortest, book_->longest, &tables);
     };
+    szg_verdict *const verdict = run.verdict;
     Memory const memory(Where::kDevice, carved_bytes(carve));
     carve_in(memory, carve);
     Memory const codes(Where::kDevice, 2 * codes_.size()),
@@ -299,8 +312,8 @@ class TextBench {
       must_cuda(cudaMemsetAsync(verdict, 0, sizeof *verdict, stream_));
     };
     auto const call = [&] {
-      must_succeed(szg_decode_all_offsets_cuda(&tables, book, &input, (uint16_t *)codes.bytes(),
-                                               verdict, stream_));
+      must_succeed(
+          decode_form(&tables, run.book, &run.input, (uint16_t *)codes.bytes(), verdict, stream_));
     };
     auto const check = [&] {
       szg_verdict found;
@@ -310,7 +323,7 @@ class TextBench {
       checker.same<uint16_t>("the text", codes.bytes(), expected.bytes(), codes_.size());
     };
     Times const times = time_by_events(kWarmUps, arguments_.runs, stream_, prepare, call, check);
-    add(decoder, 0, memory.byte_count(), build, times, checker.is_verified());
+    add(decoder, 0, memory.byte_count(), run.build, times, checker.is_verified());
   }
 
   const Arguments &arguments_;

@@ -1,20 +1,21 @@
-/* bench_run_length.cu - times run-length coding: on the CPU, step by step, in one kernel, by CUB.
+/* bench_run_length.cu - times run-length coding: on the CPU, in four steps, in one kernel, by CUB.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_decoders rle [--runs N] [--host-runs N] [--threads N] [--least LOG2] [--most LOG2]
  *                      [--data NAME[,NAME...]] [--json FILE]
  *
- * For each kind of data, below, and 2^LOG2 symbols, 16 to 28 by twos: medians of N runs (20 or
- * more) on the GPU by events in the stream, everything in device memory, all launches included, and
- * of --host-runs (5) on the CPU by the clock. GB/s are 10^9 bytes of symbols; "moved" is the least
- * that any way must read and write: the symbols once, the runs once. Every run is verified: outputs
- * are poisoned before, counts and symbols are those that the CPU finds one by one. What fits the
- * GPU's second-level cache may be timed out of it.
+ * For each kind of data below and 2^LOG2 symbols, LOG2 from 16 to 28 in steps of 2, the bench
+ * prints medians of N runs (20 or more) on the GPU, timed by events in the stream with everything
+ * in device memory and all launches included, and of --host-runs (5) on the CPU, timed by the
+ * clock. GB/s are 10^9 bytes of symbols; "moved" is the least that any method must read and write:
+ * the symbols once, the runs once. Every run is verified: outputs are poisoned before, and counts
+ * and symbols compared with those of the serial encoder. Data that fit the GPU's second-level cache
+ * may be read from it.
  *
- *   random    u8: bytes at random
- *   runs      u8: runs of 1 to 16 bytes, each length as often
+ *   random    u8: random bytes
+ *   runs      u8: runs of 1 to 16 bytes, all lengths equally often
  *   codes     u16: codes of a smooth plane, quantized and predicted
- *   mask      u8: 0 and 1, fill values of such a plane
+ *   mask      u8: 0 and 1, the fill mask of such a plane
  */
 #include <cub/cub.cuh>
 
@@ -22,7 +23,7 @@
 #include "bench_events.cuh"
 #include "bench_runs.cuh"
 #include "core/workers.h"
-#include "rle/run_length.h"
+#include "study/run_length.h"
 
 namespace {
 
@@ -77,7 +78,7 @@ class Case {
         symbols_(make_symbols<Symbol>(data, symbol_count)),
         counts_(symbol_count),
         run_symbols_(symbol_count) {
-    code_serially(); /* once, to know how many runs there are */
+    code_serially(); /* once, to get the expected runs */
     run_count_ = coded_;
     expected_counts_.assign(counts_.begin(), counts_.begin() + (ptrdiff_t)run_count_);
     expected_symbols_.assign(run_symbols_.begin(), run_symbols_.begin() + (ptrdiff_t)run_count_);
@@ -157,7 +158,7 @@ class Case {
 
   /* ---- on the GPU ---- */
 
-  /* What is coded, what is expected, and where it goes. */
+  /* Input, expected results and outputs in device memory. */
   struct Device {
     explicit Device(const Case &c)
         : symbols(Where::kDevice, c.symbols_.size() * sizeof(Symbol)),

@@ -1,4 +1,4 @@
-/* bench_runs.cuh - what bench_run_length codes, and how it says what it found.
+/* bench_runs.cuh - the data of bench_run_length, and its results as text.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_BENCH_RUNS_CUH
@@ -21,7 +21,7 @@ inline uint64_t random_bits(uint64_t *state) {
   return z ^ z >> 31;
 }
 
-/* Waves that cross, in steps of a bound: smooth, and flat in places. */
+/* A product of waves: smooth, and flat in places. */
 class Plane {
  public:
   static constexpr size_t kRow = 4096;
@@ -36,7 +36,7 @@ class Plane {
   std::vector<double> along_, across_;
 };
 
-/* What differences of a plane's steps from their neighbours' are in 1,024 symbols. */
+/* The codes, below 1,024, that a quantized plane has after prediction from its neighbours. */
 template <class Symbol>
 void fill_codes(std::vector<Symbol> *symbols) {
   constexpr double kSteps = 300.0; /* of a wave's height */
@@ -54,7 +54,7 @@ void fill_codes(std::vector<Symbol> *symbols) {
   }
 }
 
-/* data: a kind that bench_run_length.cu tells of. */
+/* data: a kind of data listed in bench_run_length.cu. */
 template <class Symbol>
 std::vector<Symbol> make_symbols(const std::string &data, size_t count) {
   std::vector<Symbol> symbols(count);
@@ -82,7 +82,7 @@ struct Row {
   uint64_t symbol_count, symbol_bytes, run_count;
   bool is_verified;
   Times times;
-  double serial_milliseconds; /* of the same on the CPU, one by one */
+  double serial_milliseconds; /* of the serial coder on the CPU */
 };
 
 inline double moved_bytes(const Row &row) {

@@ -44,11 +44,13 @@ includes_out_of_line() {
       else if (included ~ /\.\./) ok = 0
       else if (other == "") ok = own != ""
       else if (other == own || other == "core") ok = 1
+      else if (other == "study") ok = 0
       else if (own == "")
         ok = other == "pipeline" || other == "container" || included == "huffman/decoders/decoders.h"
       else if (included == "container/format.h") ok = 1
       else if (own == "core") ok = 0
       else if (own == "pipeline") ok = 1
+      else if (own == "study") ok = other != "pipeline"
       else if (own == "predict" || own == "outlier")
         ok = included ~ /^quant\/(quant_core.h|arithmetic.cuh)$/ ||
              own == "outlier" && included ~ /^rle\/rle.(h|cuh)$/

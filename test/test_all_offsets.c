@@ -11,7 +11,7 @@
 
 static szg_all_offsets_book book; /* of the coder's book */
 
-enum { CHOICE_COUNT = 24 };
+enum { CHOICE_COUNT = 24, POISON = 0xA5 /* in tables that are not written yet */ };
 
 /* Windows of one word up to more than most streams here, slots that windows fill and do not. */
 static szg_all_offsets_options choice(int i) {
@@ -27,16 +27,16 @@ static void *make_tables(const szg_all_offsets_options *options, uint32_t shorte
   szg_all_offsets_carve(&arena, options, shortest, longest, tables);
   void *const memory = aligned_alloc(SZG_ARENA_ALIGNMENT, arena.used_bytes);
   assert_non_null(memory);
-  memset(memory, 0xA5, arena.used_bytes);
+  memset(memory, POISON, arena.used_bytes);
   arena = (szg_arena){.base = memory, .capacity_bytes = arena.used_bytes};
   szg_all_offsets_carve(&arena, options, shortest, longest, tables);
   return memory;
 }
 
 static szgpu_status decode(const szg_all_offsets_tables *tables, const szg_linear_input *input,
-                           const szg_code_run *run, int thread_count, szg_all_offsets_work *work) {
+                           const szg_code_run *run, int thread_count) {
   szg_threads threads = {.count = thread_count};
-  return szg_decode_all_offsets(&book, tables, input, run, &threads, work);
+  return szg_decode_all_offsets(&book, tables, input, run, &threads);
 }
 
 static void build_book(int kind) {
@@ -81,11 +81,9 @@ static void hello_world_has_the_tables_of_the_paper(void **state) {
   szg_all_offsets_options const options = {.window_bits = 32, .slot_count = 1};
   szg_all_offsets_tables tables;
   void *const memory = make_tables(&options, 2, 4, &tables);
-  szg_all_offsets_work work;
-  assert_int_equal(decode(&tables, &input, &run, 1, &work), SZGPU_OK);
+  assert_int_equal(decode(&tables, &input, &run, 1), SZGPU_OK);
   assert_memory_equal(codes, expected, sizeof expected);
   assert_int_equal(tables.windows->row_count, 4);
-  assert_int_equal(work.rows, 5);
   for (int j = 0; j < 5; j++) {
     const uint8_t *const row = tables.widths + tables.rows[j].first_byte;
     assert_int_equal(szg_all_offsets_load(row, 4, 0), first_column[j]);
@@ -109,7 +107,7 @@ static void check_whole(const szg_all_offsets_tables *tables, const test_stream 
   szg_linear_input const input = test_input_of(s);
   uint16_t *const codes = test_block(s->code_count * sizeof *codes);
   szg_code_run const run = {0, s->bit_count, (uint32_t)s->code_count, codes};
-  assert_int_equal(decode(tables, &input, &run, thread_count, NULL), SZGPU_OK);
+  assert_int_equal(decode(tables, &input, &run, thread_count), SZGPU_OK);
   assert_memory_equal(codes, s->codes, s->code_count * sizeof *codes);
   free(codes);
 }
@@ -123,7 +121,7 @@ static void check_part(const szg_all_offsets_tables *tables, const test_stream *
   uint16_t *const codes = test_block(count * sizeof *codes);
   szg_code_run const run = {s->starts[first], s->starts[first + count] - s->starts[first],
                             (uint32_t)count, codes};
-  assert_int_equal(decode(tables, &input, &run, 1, NULL), SZGPU_OK);
+  assert_int_equal(decode(tables, &input, &run, 1), SZGPU_OK);
   assert_memory_equal(codes, s->codes + first, count * sizeof *codes);
   free(codes);
 }
@@ -198,7 +196,7 @@ static bool agrees_with_serial(const szg_all_offsets_tables *tables, const szg_l
   uint16_t *const expected = test_block(code_count * sizeof *codes);
   szg_code_run const run = {first_bit, bit_count, code_count, codes};
   szg_code_run const serial_run = {first_bit, bit_count, code_count, expected};
-  szgpu_status const status = decode(tables, input, &run, 1, NULL);
+  szgpu_status const status = decode(tables, input, &run, 1);
   assert_int_equal(status, szg_decode_serial(&coder.index, input, &serial_run, 1));
   assert_true(status == SZGPU_OK || status == SZGPU_BAD_DATA);
   if (status == SZGPU_OK) assert_memory_equal(codes, expected, code_count * sizeof *codes);
@@ -302,15 +300,67 @@ static void a_book_without_symbols_decodes_nothing(void **state) {
 
 /* ---- work and memory ---- */
 
-static szg_all_offsets_work work_of(const test_stream *s, const szg_all_offsets_options *options,
-                                    int thread_count) {
+/* What decoding did. The paper's form visits n log n entries of W and as many of P. */
+typedef struct table_work {
+  uint64_t windows;
+  uint64_t rows;          /* of W, of all windows */
+  uint64_t width_entries; /* of W, made */
+  uint64_t width_bytes;   /* that they take */
+  uint64_t width_bits;    /* that they would take, packed to the bit */
+  uint64_t place_entries; /* of P, looked at */
+} table_work;
+
+static void assert_untouched(const void *memory, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; i++) assert_int_equal(((const uint8_t *)memory)[i], POISON);
+}
+
+/* Adds the work of the window in a slot: its rows, of which the last one may have no entries, and
+ * nothing beyond them. */
+static void add_work(const szg_all_offsets_tables *tables, uint64_t slot, uint32_t offset_count,
+                     table_work *work) {
+  szg_all_offsets_window const *const window = &tables->windows[slot];
+  bool const skips = tables->options.skips_none;
+  uint32_t count = offset_count;
+  for (int row = 0; row <= window->row_count && row < tables->row_count; row++) {
+    if (skips && row > 0) {
+      uint32_t const reach = tables->shortest << (row - 1), end = window->row_ends[row - 1];
+      count = end > reach ? end - reach : 0;
+    }
+    const uint8_t *const entries = tables->widths + slot * tables->widths_bytes;
+    uint32_t const entry_bytes = tables->rows[row].entry_bytes;
+    assert_untouched(entries + tables->rows[row].first_byte, entry_bytes * count,
+                     entry_bytes * tables->options.window_bits);
+    work->rows++;
+    work->width_entries += count;
+    work->width_bytes += (uint64_t)count * entry_bytes;
+    work->width_bits +=
+        (uint64_t)count * (unsigned)szg_all_offsets_row_bits(
+                              tables->options.window_bits, tables->shortest, tables->longest, row);
+  }
+  uint32_t const places = skips ? window->code_count : offset_count;
+  assert_untouched(tables->places + slot * tables->options.window_bits,
+                   sizeof *tables->places * places,
+                   sizeof *tables->places * tables->options.window_bits);
+  work->place_entries += skips ? 2 * (uint64_t)window->code_count
+                               : (uint64_t)offset_count * ((unsigned)window->row_count + 1);
+}
+
+/* The work for the whole stream, from the tables of its windows, for all of which there are
+ * slots. */
+static table_work work_of(const test_stream *s, const szg_all_offsets_options *options,
+                          int thread_count) {
   szg_linear_input const input = test_input_of(s);
   uint16_t *const codes = test_block(s->code_count * sizeof *codes);
   szg_code_run const run = {0, s->bit_count, (uint32_t)s->code_count, codes};
   szg_all_offsets_tables tables;
   void *const memory = make_tables(options, book.shortest, book.longest, &tables);
-  szg_all_offsets_work work;
-  assert_int_equal(decode(&tables, &input, &run, thread_count, &work), SZGPU_OK);
+  assert_int_equal(decode(&tables, &input, &run, thread_count), SZGPU_OK);
+  uint32_t const window_bits = options->window_bits;
+  table_work work = {.windows = szg_div_up(s->bit_count, window_bits)};
+  assert_true(work.windows <= options->slot_count);
+  for (uint64_t slot = 0; slot < work.windows; slot++)
+    add_work(&tables, slot, (uint32_t)szg_min_u64(window_bits, s->bit_count - slot * window_bits),
+             &work);
   free(memory);
   free(codes);
   return work;
@@ -322,26 +372,25 @@ static void work_is_n_log_n_and_less_by_each_mend(void **state) {
   build_book(TEST_BOOK_SKEWED_1024);
   test_stream s = test_make_stream(30000, &random);
   szg_all_offsets_options options = {.window_bits = 1 << 19, .slot_count = 1};
-  szg_all_offsets_work const paper = work_of(&s, &options, 1);
+  table_work const paper = work_of(&s, &options, 1);
   /* 2^14 codes from the first bit on, but not 2^15: rows 0 to 14, and one of none */
   assert_int_equal(paper.rows, 16);
-  assert_int_equal(paper.most_rows, 16);
   assert_int_equal(paper.windows, 1);
   assert_int_equal(paper.width_entries, s.bit_count * 16);
   assert_int_equal(paper.width_bytes, s.bit_count * 16 * 4);
   assert_int_equal(paper.place_entries, s.bit_count * 16);
-  options.window_bits = 512, options.slot_count = 7;
-  szg_all_offsets_work const tiled = work_of(&s, &options, 1);
+  options.window_bits = 512, options.slot_count = 1024;
+  table_work const tiled = work_of(&s, &options, 1);
   assert_int_equal(tiled.windows, (s.bit_count + 511) / 512);
   assert_true(tiled.width_entries < paper.width_entries * 11 / 16);
-  szg_all_offsets_work const by_three = work_of(&s, &options, 3);
+  table_work const by_three = work_of(&s, &options, 3);
   assert_memory_equal(&by_three, &tiled, sizeof tiled);
   options.skips_none = true;
-  szg_all_offsets_work const skipping = work_of(&s, &options, 1);
+  table_work const skipping = work_of(&s, &options, 1);
   assert_true(skipping.width_entries < tiled.width_entries);
   assert_int_equal(skipping.place_entries, 2 * s.code_count);
   options.is_narrow = true;
-  szg_all_offsets_work const narrow = work_of(&s, &options, 1);
+  table_work const narrow = work_of(&s, &options, 1);
   assert_int_equal(narrow.width_entries, skipping.width_entries);
   assert_true(narrow.width_bytes * 2 <= skipping.width_bytes);
   assert_true(narrow.width_bits <= narrow.width_bytes * 8);

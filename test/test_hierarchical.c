@@ -8,6 +8,7 @@
 
 #include "core/bytes.h"
 #include "linear_reference.h"
+#include "study/hierarchical_forms.h"
 
 static szg_hierarchical_tables tables; /* of the coder's book */
 
@@ -99,10 +100,10 @@ static szgpu_status decode(const marked_stream *m, int thread_count, const uint1
   uint8_t *const bytes = test_block(count), *const rest = test_block(count);
   uint16_t *const merged = test_block(count * sizeof *merged);
   for (uint64_t i = 0; i < count; i++) rest[i] = (uint8_t)(i * 37 + i / 256);
-  szg_hierarchical_output const as_bytes = {bytes, NULL}, as_bf16 = {merged, rest};
+  szg_bf16_output const as_bf16 = {merged, rest};
   szg_threads threads = {.count = thread_count};
-  szgpu_status const status = szg_decode_hierarchical(&tables, &m->stream, &as_bytes, &threads);
-  assert_int_equal(szg_decode_hierarchical(&tables, &m->stream, &as_bf16, &threads), status);
+  szgpu_status const status = szg_decode_hierarchical(&tables, &m->stream, bytes, &threads);
+  assert_int_equal(szg_decode_bf16(&tables, &m->stream, &as_bf16, &threads), status);
   for (uint64_t i = 0; i < count && values && status == SZGPU_OK; i++) {
     assert_int_equal(bytes[i], values[i]);
     assert_int_equal(szg_bf16_exponent(merged[i]), values[i]);
@@ -314,13 +315,12 @@ static void nothing_is_nothing(void **state) {
   uint32_t positions[1];
   szg_hierarchical_stream stream = {.words = gaps, .gap_bits = 4, .position_bytes = 4};
   assert_int_equal(szg_hierarchical_mark(&tables, &stream, gaps, positions), SZGPU_OK);
-  szg_hierarchical_output const output = {gaps, NULL};
   szg_threads threads = {.count = 1};
   stream.gaps = gaps;
   stream.positions = positions;
-  assert_int_equal(szg_decode_hierarchical(&tables, &stream, &output, &threads), SZGPU_OK);
+  assert_int_equal(szg_decode_hierarchical(&tables, &stream, gaps, &threads), SZGPU_OK);
   stream.code_count = 1;
-  assert_int_equal(szg_decode_hierarchical(&tables, &stream, &output, &threads), SZGPU_BAD_DATA);
+  assert_int_equal(szg_decode_hierarchical(&tables, &stream, gaps, &threads), SZGPU_BAD_DATA);
 }
 
 /* ---- damage ---- */

@@ -1,18 +1,18 @@
-/* test_run_length.c - run-length coding of symbols: by hand, against the stages spelled out, in and
- * out again by any number of threads, and runs that are not what they should be.
+/* test_run_length.c - run-length coding of symbols: by hand, against the published steps, there and
+ * back with any number of threads, and runs that are wrong.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   test_run_length [span | long]
- * span: only what takes 2^31 symbols; long: only what takes memory for 2^32 of them.
+ * span: only the test that takes 2^31 symbols; long: only the one with memory for 2^32 symbols.
  */
-#include "rle/run_length.h"
+#include "study/run_length.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "support.h"
 
-enum { GUARD = 64, GUARD_BYTE = 0xCC }; /* what follows the arrays that are written */
+enum { GUARD = 64, GUARD_BYTE = 0xCC }; /* after the arrays that are written */
 
 static int const thread_counts[] = {1, 2, 3, 7};
 
@@ -33,7 +33,7 @@ static void assert_guard_and_free(guarded array) {
   free(array.bytes);
 }
 
-/* ---- both ways, with threads 0: one by one ---- */
+/* ---- both directions; threads 0: symbol by symbol ---- */
 
 static szgpu_status encode(int thread_count, uint32_t symbol_bytes, const void *symbols,
                            uint64_t symbol_count, szg_run_output *runs) {
@@ -58,7 +58,7 @@ static szgpu_status decode(int thread_count, uint32_t symbol_bytes, const szg_ru
   return status;
 }
 
-/* ---- the stages, each over all symbols, as they were published for CUDA ---- */
+/* ---- the published steps, each over all symbols ---- */
 
 static uint32_t symbol_at(uint32_t symbol_bytes, const void *symbols, uint64_t i) {
   return symbol_bytes == 1 ? ((const uint8_t *)symbols)[i] : ((const uint16_t *)symbols)[i];
@@ -87,7 +87,7 @@ static uint64_t encode_by_stages(uint32_t symbol_bytes, const void *symbols, uin
   return run_count;
 }
 
-/* ---- the claim of most tests ---- */
+/* ---- what most tests check ---- */
 
 static void assert_decodes(uint32_t symbol_bytes, const szg_run_input *runs, const void *expected,
                            uint64_t symbol_count, int thread_count) {
@@ -98,7 +98,8 @@ static void assert_decodes(uint32_t symbol_bytes, const szg_run_input *runs, con
   assert_guard_and_free(restored);
 }
 
-/* All ways give the runs that the stages give, in arrays just long enough, and lead back. */
+/* Every encoder gives the runs of the published steps, in arrays just long enough, and every
+ * decoder the symbols. */
 static void assert_coded(uint32_t symbol_bytes, const void *symbols, uint64_t symbol_count) {
   uint32_t *const counts = test_allocate(symbol_count * sizeof *counts);
   uint32_t *const run_symbols = test_allocate(symbol_count * sizeof *run_symbols);
@@ -166,7 +167,7 @@ static void all_short_sequences_return(void **state) {
     }
 }
 
-/* Runs of 1 to longest symbols, of as many different ones as asked. */
+/* Runs of 1 to `longest` equal symbols below `different`. */
 static void fill_random(test_random *random, uint32_t symbol_bytes, void *symbols, uint64_t count,
                         uint64_t longest, uint64_t different) {
   for (uint64_t i = 0; i < count;) {
@@ -221,8 +222,8 @@ static void symbols_of_all_sizes_return(void **state) {
       }
 }
 
-/* One lone symbol, or the first of a second run, at every place near the borders of blocks and
- * parts; all other parts have no run of their own. */
+/* A single different symbol, or a second run, begins at every place near the borders of blocks and
+ * parts; no run begins in the other parts. */
 static void changes_at_all_borders_are_found(void **state) {
   (void)state;
   enum { COUNT = 3 * SZG_RUN_PART };
@@ -268,7 +269,7 @@ static void says_how_many_runs_do_not_fit(void **state) {
   free(all_symbols);
 }
 
-/* What all decoders say of runs, which must be the same; nothing is written past the symbols. */
+/* The status of all decoders, which must agree; none writes past the symbols. */
 static szgpu_status decode_all_ways(uint32_t symbol_bytes, const szg_run_input *runs,
                                     uint64_t symbol_count) {
   guarded const expected = guard(symbol_count * symbol_bytes);
@@ -359,7 +360,7 @@ static void arbitrary_counts_stay_inside(void **state) {
   }
 }
 
-/* The symbols are never written, so that they take address space and no memory. */
+/* The symbols are never written, so they take address space but no memory. */
 static void runs_end_at_multiples_of_the_span(void **state) {
   (void)state;
   assert_true(szg_run_begins(0, 7, 7));

@@ -221,8 +221,3 @@ szgpu_status szg_device_mark(szg_device *device, const char *name) {
   device->mark_names[device->mark_count++] = name;
   return SZGPU_OK;
 }
-
-szgpu_status szg_device_mark_time(const szg_device *device, int i, float *milliseconds) {
-  SZG_TRY_CUDA(cudaEventElapsedTime(milliseconds, device->marks[i - 1], device->marks[i]));
-  return SZGPU_OK;
-}

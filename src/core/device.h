@@ -110,8 +110,6 @@ szgpu_status szg_device_wait_for_all(szg_device *device) SZG_CHECKED;
 
 /* Notes that the work put in the stream since the mark before was `name`'s. */
 szgpu_status szg_device_mark(szg_device *device, const char *name) SZG_CHECKED;
-/* Milliseconds between marks i - 1 and i, i >= 1, once the stream was waited for. */
-szgpu_status szg_device_mark_time(const szg_device *device, int i, float *milliseconds) SZG_CHECKED;
 
 SZG_C_END
 

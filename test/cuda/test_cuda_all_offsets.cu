@@ -7,25 +7,56 @@
 #include <string>
 
 #include "cuda/decode_cases.cuh"
+#include "study/all_offsets_forms.h"
 
 namespace {
 
 using namespace cuda_test;
 using namespace decode_cases;
 
-typedef szg_all_offsets_options_cuda Options;
+/* Options of a form of the decoder. */
+struct Options {
+  szg_all_offsets_options tables;
+  bool is_shared;          /* windows in shared memory, else rows in device memory */
+  uint32_t window_threads; /* is_shared: 32, the decoder of archives, or those of a block */
+};
 
 constexpr size_t kGuardCodes = 64; /* after the codes */
 
 std::unique_ptr<Coder> coder(new Coder);
+
+/* The tables of any form. */
+struct Tables {
+  Options options;
+  szg_all_offsets_tables_cuda windows;
+  szg_all_offsets_rows_cuda rows;
+
+  szgpu_status carve(szg_arena *arena, uint32_t shortest, uint32_t longest) {
+    if (!options.is_shared)
+      return szg_all_offsets_rows_carve_cuda(arena, &options.tables, shortest, longest, &rows);
+    if (options.window_threads == 32)
+      return szg_all_offsets_carve_cuda(arena, &options.tables, shortest, longest, &windows);
+    return szg_all_offsets_blocks_carve_cuda(arena, &options.tables, options.window_threads,
+                                             shortest, longest, &windows);
+  }
+  szgpu_status decode(const DeviceBook &book, const szg_linear_input_cuda &input, uint16_t *codes,
+                      szg_verdict *verdict) const {
+    if (!options.is_shared)
+      return szg_decode_all_offsets_rows_cuda(&rows, book.book(), &input, codes, verdict, stream);
+    if (options.window_threads == 32)
+      return szg_decode_all_offsets_cuda(&windows, book.book(), &input, codes, verdict, stream);
+    return szg_decode_all_offsets_blocks_cuda(&windows, book.book(), &input, codes, verdict,
+                                              stream);
+  }
+};
 
 /* ---- choices ---- */
 
 /* Whether a block of the device has the room. */
 bool is_possible(const Options &options) {
   szg_arena arena = {};
-  szg_all_offsets_tables_cuda tables;
-  szgpu_status const status = szg_all_offsets_carve_cuda(&arena, &options, 1, 16, &tables);
+  Tables tables = {options, {}, {}};
+  szgpu_status const status = tables.carve(&arena, 1, 16);
   if (status != SZGPU_UNSUPPORTED) MUST(status);
   return status == SZGPU_OK;
 }
@@ -91,16 +122,15 @@ Decoded decode(const Options &options, const Lengths &lengths, const DeviceBook 
   input.code_count = s.code_count;
   input.bit_count = bit_count.data();
   szg_arena arena = {};
-  szg_all_offsets_tables_cuda tables;
-  MUST(szg_all_offsets_carve_cuda(&arena, &options, lengths.shortest, lengths.longest, &tables));
+  Tables tables = {options, {}, {}};
+  MUST(tables.carve(&arena, lengths.shortest, lengths.longest));
   DeviceArray<uint8_t> const memory(arena.used_bytes);
   arena = {memory.data(), 0, arena.used_bytes, false};
-  MUST(szg_all_offsets_carve_cuda(&arena, &options, lengths.shortest, lengths.longest, &tables));
+  MUST(tables.carve(&arena, lengths.shortest, lengths.longest));
   for (int run = 0; run < 2; run++) {
     codes.poison();
     verdict.zero();
-    MUST(szg_decode_all_offsets_cuda(&tables, book.book(), &input, codes.data(), verdict.data(),
-                                     stream));
+    MUST(tables.decode(book, input, codes.data(), verdict.data()));
   }
   Decoded result = {verdict.host()[0].bad_data != 0, true, codes.host()};
   for (size_t i = s.code_count; i < result.codes.size(); i++)
@@ -164,7 +194,7 @@ void large_streams() {
     coder->build(source, codes);
     DeviceBook const book(*coder, source.symbol_count);
     Stream const s(*coder, codes, line_of(codes.size()));
-    Options shared = SZG_ALL_OFFSETS_DEFAULTS_CUDA, rows = shared;
+    Options shared = {SZG_ALL_OFFSETS_DEFAULTS_CUDA, true, 32}, rows = shared;
     rows.is_shared = false;
     rows.tables.slot_count = 1 << 13;
     Options paper = {{1 << 25, 1, false, false}, false, 0};

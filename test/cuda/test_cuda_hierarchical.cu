@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cuda/decode_cases.cuh"
+#include "study/hierarchical_forms.h"
 
 namespace {
 
@@ -14,7 +15,7 @@ using namespace decode_cases;
 
 constexpr size_t kGuardValues = 64; /* after those of the stream */
 
-/* Symbols of all sizes, also those that the seed's links are written as. */
+/* Symbols of all sizes, also 240 to 255, with which DFloat11 writes links. */
 const Source byte_sources[] = {
     {"one symbol", 256, Source::LONE, 255},     {"two symbols", 256, Source::FLAT, 2},
     {"256 symbols", 256, Source::FLAT, 256},    {"lengths 1 to 16", 64, Source::STEEP, 0},
@@ -69,10 +70,13 @@ Decoded decode_on_host(const Marked &m, bool is_bf16) {
   Decoded result = {false,
                     std::vector<uint8_t>((m.code_count + kGuardValues) * (1 + is_bf16), 0xA5)};
   szg_hierarchical_stream const stream = m.with(m.words.data(), m.gaps.data(), m.positions.data());
-  szg_hierarchical_output const output = {result.bytes.data(), is_bf16 ? rest.data() : nullptr};
+  szg_bf16_output const bf16 = {(uint16_t *)(void *)result.bytes.data(), rest.data()};
   szg_threads threads = {};
   threads.count = 1;
-  result.is_refused = szg_decode_hierarchical(tables.get(), &stream, &output, &threads) != SZGPU_OK;
+  szgpu_status const status =
+      is_bf16 ? szg_decode_bf16(tables.get(), &stream, &bf16, &threads)
+              : szg_decode_hierarchical(tables.get(), &stream, result.bytes.data(), &threads);
+  result.is_refused = status != SZGPU_OK;
   return result;
 }
 
@@ -86,10 +90,12 @@ Decoded decode_on_device(const Marked &m, bool is_bf16) {
   DeviceArray<szg_verdict> verdict(1);
   verdict.zero();
   szg_hierarchical_stream const stream = m.with(words.data(), gaps.data(), positions.data());
-  szg_hierarchical_output const output = {values.data(), is_bf16 ? rest.data() : nullptr};
+  szg_bf16_output const bf16 = {(uint16_t *)(void *)values.data(), rest.data()};
+  const auto *const on_device = (const szg_hierarchical_tables *)(const void *)device_tables.data();
   szgpu_status const status =
-      szg_decode_hierarchical_cuda((const szg_hierarchical_tables *)device_tables.data(), &stream,
-                                   &output, verdict.data(), cuda_test::stream);
+      is_bf16 ? szg_decode_bf16_cuda(on_device, &stream, &bf16, verdict.data(), cuda_test::stream)
+              : szg_decode_hierarchical_cuda(on_device, &stream, values.data(), verdict.data(),
+                                             cuda_test::stream);
   if (status != SZGPU_BAD_DATA) MUST(status);
   return {status == SZGPU_BAD_DATA || verdict.host()[0].bad_data != 0, values.host()};
 }

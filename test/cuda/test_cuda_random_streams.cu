@@ -17,6 +17,7 @@
 #include "huffman/decoders/chunked.h"
 #include "huffman/decoders/hierarchical.h"
 #include "huffman/decoders/self_sync.h"
+#include "study/hierarchical_forms.h"
 
 namespace {
 
@@ -266,8 +267,8 @@ struct Worker {
 
 Worker::Worker() {
   szg_self_sync_options_cuda const sync_options = SZG_SELF_SYNC_DEFAULTS_CUDA;
-  szg_all_offsets_options_cuda offsets_options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
-  offsets_options.tables.slot_count = 256; /* so that some streams are several batches */
+  szg_all_offsets_options offsets_options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
+  offsets_options.slot_count = 256; /* so that some streams are several batches */
   szg_arena arena = {work_memory.data(), 0, work_memory.bytes(), false};
   MUST(szg_gap_decoder_carve_cuda(&arena, szg_sequence_count(kMostBits), &gap_work));
   MUST(szg_self_sync_carve_cuda(&arena, &sync_options, kMostBits / 32, &sync_work));
@@ -288,11 +289,10 @@ Expected Worker::expected(Decoder decoder, const Stream &s, const szg_grid &grid
     result.is_refused = result.codes.empty();
   } else if (decoder == HIERARCHICAL) {
     std::vector<uint8_t> bytes(s.code_count);
-    szg_hierarchical_output const to = {bytes.data(), nullptr};
     szg_threads threads = {};
     threads.count = 1;
-    result.is_refused = side->is_bad || szg_decode_hierarchical(tables.get(), &side->stream, &to,
-                                                                &threads) != SZGPU_OK;
+    result.is_refused = side->is_bad || szg_decode_hierarchical(tables.get(), &side->stream,
+                                                                bytes.data(), &threads) != SZGPU_OK;
     result.codes.assign(bytes.begin(), bytes.end());
   } else {
     szg_linear_input const bits = s.host_input();
@@ -366,14 +366,13 @@ void Worker::launch(const szg_grid &grid, const Side *side) {
   MUST(szg_decode_all_offsets_cuda(&offsets_work, codes, &linear, as_codes[ALL_OFFSETS],
                                    &verdicts[ALL_OFFSETS], stream));
   if (side) {
-    szg_hierarchical_output const to = {codes_at[HIERARCHICAL], nullptr};
     MUST(szg_decode_self_sync_cuda(&sync_work, codes, symbol_count, &linear, 1,
                                    codes_at[SELF_SYNC_BYTES], &verdicts[SELF_SYNC_BYTES], stream));
     if (side->is_split)
       MUST(szg_hierarchical_split_gaps_cuda(device_tables, &linear, chained.bit_count, &split_work,
                                             &verdicts[HIERARCHICAL], stream));
-    MUST(szg_decode_hierarchical_cuda(device_tables, &chained, &to, &verdicts[HIERARCHICAL],
-                                      stream));
+    MUST(szg_decode_hierarchical_cuda(device_tables, &chained, (uint8_t *)codes_at[HIERARCHICAL],
+                                      &verdicts[HIERARCHICAL], stream));
   }
   MUST(cudaMemcpyAsync(output.host, output.device, output.used_bytes, cudaMemcpyDeviceToHost,
                        stream));

@@ -1,8 +1,8 @@
-/* test_cuda_run_length.cu - run-length coding on a GPU, in one kernel and step by step, against the
- * CPU's; decoding of runs that are sound and of runs that are not.
+/* test_cuda_run_length.cu - run-length coding on a GPU, in one kernel and in four steps, against
+ * the CPU's; decoding of sound runs and of wrong ones.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "rle/run_length.h"
+#include "study/run_length.h"
 
 #include "cuda/cuda_test.cuh"
 
@@ -13,7 +13,7 @@ using cuda_test::stream;
 
 namespace {
 
-constexpr size_t kGuard = 64; /* elements around what is written, to stay as they are */
+constexpr size_t kGuard = 64; /* elements around the output that must not change */
 constexpr uint8_t kPoison = 0xA5;
 
 template <class Symbol>
@@ -32,7 +32,7 @@ Runs<Symbol> code_on_cpu(const std::vector<Symbol> &symbols) {
   return runs;
 }
 
-/* What a carve function lays out, poisoned. */
+/* The memory that a carve function lays out, poisoned. */
 template <class Work>
 class Scratch {
  public:
@@ -93,7 +93,7 @@ class Guarded {
  public:
   explicit Guarded(size_t count) : array_(count + 2 * kGuard) {}
   T *data() const { return array_.data() + kGuard; }
-  /* Those written; where a guard is not as it was, none. */
+  /* The elements between the guards; none if a guard was overwritten. */
   std::vector<T> host() const {
     std::vector<T> all = array_.host();
     std::vector<T> const front(all.begin(), all.begin() + kGuard),
@@ -139,7 +139,7 @@ void check_coding(Way way, const std::vector<Symbol> &symbols, const Runs<Symbol
 
 template <class Symbol>
 struct Decoded {
-  std::vector<Symbol> symbols; /* none if something was written beyond them */
+  std::vector<Symbol> symbols; /* none if a guard was overwritten */
   bool is_bad;
 };
 
@@ -167,7 +167,7 @@ void check_decoding(const Runs<Symbol> &runs, const std::vector<Symbol> &expecte
   check_same(found.symbols, expected, what, "decoded");
 }
 
-/* Says what the CPU says, and writes nothing of what is bad. */
+/* The GPU accepts what the CPU accepts, and writes nothing if the runs are bad. */
 template <class Symbol>
 bool check_verdict(const Runs<Symbol> &runs, uint64_t symbol_count, const char *what) {
   std::vector<Symbol> expected(symbol_count);
@@ -210,7 +210,7 @@ void no_symbols_are_no_runs() {
   goes_there_and_back(std::vector<uint16_t>(), "nothing");
 }
 
-/* Runs of 1 to longest symbols, of as many different ones as asked. */
+/* Runs of 1 to `longest` equal symbols below `different`. */
 template <class Symbol>
 std::vector<Symbol> random_symbols(size_t count, uint64_t longest, uint64_t different) {
   std::vector<Symbol> symbols(count);
@@ -233,7 +233,7 @@ void symbols_of_all_sizes_return() {
                           "random");
 }
 
-/* Dense, sparse and no runs by turns, so that threads, warps and tiles differ. */
+/* Dense runs, sparse runs and none in turn, so that threads, warps and tiles differ. */
 template <class Symbol>
 void mixed_runs_return() {
   for (size_t const stretch : {100, 1024, 5000, 16384, 40000}) {
@@ -247,7 +247,7 @@ void mixed_runs_return() {
   }
 }
 
-/* One lone symbol, or the first of a second run, around all borders that there are. */
+/* A single different symbol, or a second run, begins around every border of threads to tiles. */
 template <class Symbol>
 void changes_at_all_borders_are_found() {
   size_t const count = 3 * 16384 + 40;
@@ -347,7 +347,7 @@ void what_was_bad_before_stays_so() {
   CHECK(verdict.host()[0].bad_data == 1 && is_untouched(symbols.host()), "a bad verdict");
 }
 
-/* Decoders take what no encoder writes; coding again, runs end at multiples of the span. */
+/* Decoders accept counts that no encoder writes; coded again, runs end at multiples of the span. */
 void counts_of_32_bits_return() {
   uint64_t const symbol_count = ((uint64_t)1 << 32) + 100000;
   DeviceArray<uint32_t> const counts(std::vector<uint32_t>{5, UINT32_MAX, 99996});

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "lossless/top_plane_cuda.h"
+#include "study/hierarchical_forms.h"
 
 #include <memory>
 

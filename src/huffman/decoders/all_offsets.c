@@ -227,12 +227,6 @@ static bool finish_row(const szg_all_offsets_tables *tables, uint64_t slot, int 
   uint32_t const entry_bytes = tables->rows[row].entry_bytes;
   const uint8_t *const entries = row_of(tables, slot, row);
   window->row_ends[row] = tables->options.skips_none ? row_end(entries, entry_bytes, count) : count;
-  window->work.rows++;
-  window->work.width_entries += count;
-  window->work.width_bytes += (uint64_t)count * entry_bytes;
-  window->work.width_bits +=
-      (uint64_t)count * (unsigned)szg_all_offsets_row_bits(tables->options.window_bits,
-                                                           tables->shortest, tables->longest, row);
   uint32_t const reach =
       count < SZG_ALL_OFFSETS_ENTRY_OFFSETS ? count : SZG_ALL_OFFSETS_ENTRY_OFFSETS;
   return row_end(entries, entry_bytes, reach) > 0;
@@ -296,7 +290,7 @@ static szgpu_status carry_through(const offsets_job *job, uint64_t window_count,
 /* As the paper has it: P over all offsets. */
 static void place_by_offset(const szg_all_offsets_tables *tables, uint64_t slot,
                             uint32_t offset_count, uint16_t *codes) {
-  szg_all_offsets_window *const window = &tables->windows[slot];
+  szg_all_offsets_window const *const window = &tables->windows[slot];
   uint32_t *const places = tables->places + slot * tables->options.window_bits;
   for (uint32_t i = 0; i < offset_count; i++) places[i] = no_place;
   places[window->entry] = 0;
@@ -311,12 +305,11 @@ static void place_by_offset(const szg_all_offsets_tables *tables, uint64_t slot,
   const uint16_t *const symbols = tables->symbols + slot * tables->options.window_bits;
   for (uint32_t i = 0; i < offset_count; i++)
     if (places[i] != no_place) codes[places[i]] = symbols[i];
-  window->work.place_entries = (uint64_t)offset_count * ((unsigned)window->row_count + 1);
 }
 
 /* P turned over: the offsets of the places that are known, each row putting one between two. */
 static void place_by_code(const szg_all_offsets_tables *tables, uint64_t slot, uint16_t *codes) {
-  szg_all_offsets_window *const window = &tables->windows[slot];
+  szg_all_offsets_window const *const window = &tables->windows[slot];
   uint32_t *const offsets = tables->places + slot * tables->options.window_bits;
   offsets[0] = window->entry;
   for (int row = window->row_count - 1; row >= 0; row--) {
@@ -328,7 +321,6 @@ static void place_by_code(const szg_all_offsets_tables *tables, uint64_t slot, u
   const uint16_t *const symbols = tables->symbols + slot * tables->options.window_bits;
   for (uint32_t place = 0; place < window->code_count; place++)
     codes[place] = symbols[offsets[place]];
-  window->work.place_entries = 2 * (uint64_t)window->code_count;
 }
 
 static szgpu_status place_codes(void *opaque, uint64_t part, int worker) {
@@ -346,26 +338,11 @@ static szgpu_status place_codes(void *opaque, uint64_t part, int worker) {
 
 /* ---- the run ---- */
 
-static void add_work(const szg_all_offsets_tables *tables, uint64_t window_count,
-                     szg_all_offsets_work *work) {
-  for (uint64_t slot = 0; slot < window_count; slot++) {
-    szg_all_offsets_work const *const own = &tables->windows[slot].work;
-    work->windows++;
-    work->rows += own->rows;
-    if (own->rows > work->most_rows) work->most_rows = (uint32_t)own->rows;
-    work->width_entries += own->width_entries;
-    work->width_bytes += own->width_bytes;
-    work->width_bits += own->width_bits;
-    work->place_entries += own->place_entries;
-  }
-}
-
 szgpu_status szg_decode_all_offsets(const szg_all_offsets_book *book,
                                     const szg_all_offsets_tables *tables,
                                     const szg_linear_input *input, const szg_code_run *run,
-                                    szg_threads *threads, szg_all_offsets_work *work) {
+                                    szg_threads *threads) {
   assert(tables->shortest <= book->shortest && book->longest <= tables->longest);
-  if (work) memset(work, 0, sizeof *work);
   if (!run->code_count) return run->bit_count ? SZGPU_BAD_DATA : SZGPU_OK;
   uint64_t end_bit;
   SZG_REQUIRE(szg_add_checked(run->first_bit, run->bit_count, &end_bit), SZGPU_BAD_DATA);
@@ -387,7 +364,6 @@ szgpu_status szg_decode_all_offsets(const szg_all_offsets_book *book,
     SZG_TRY(szg_for_parts(threads, batch_count, 0, make_widths, &job));
     SZG_TRY(carry_through(&job, batch_count, &carry, &next_code));
     SZG_TRY(szg_for_parts(threads, batch_count, 0, place_codes, &job));
-    if (work) add_work(tables, batch_count, work);
   }
   return carry == 0 && next_code == run->code_count ? SZGPU_OK : SZGPU_BAD_DATA;
 }

@@ -10,6 +10,8 @@
 #ifndef SZG_ALL_OFFSETS_CUH
 #define SZG_ALL_OFFSETS_CUH
 
+#include "core/bytes.h"
+#include "core/cuda_check.cuh"
 #include "huffman/decode.cuh"
 #include "huffman/decoders/all_offsets.h"
 
@@ -44,13 +46,13 @@ struct OffsetsBatch {
   szg_all_offsets_tables_cuda tables;
 
   __device__ uint64_t first_bit(uint32_t slot) const {
-    return (first_window + slot) * tables.options.tables.window_bits;
+    return (first_window + slot) * tables.options.window_bits;
   }
   /* Offsets in the window: its bits before the stream's end, however that is stated. */
   __device__ uint32_t offset_count(uint32_t slot) const {
     uint64_t const first = first_bit(slot), end = min(*bit_count, 32 * word_count);
     uint64_t const left = end > first ? end - first : 0;
-    return (uint32_t)min(left, (uint64_t)tables.options.tables.window_bits);
+    return (uint32_t)min(left, (uint64_t)tables.options.window_bits);
   }
   __device__ uint32_t word_at(uint64_t index) const {
     return index < word_count ? __ldg(words + index) : 0;
@@ -98,7 +100,7 @@ struct RowView {
  * none is shorter than the shortest, and before `end` the second 2^j begin. */
 inline __device__ uint32_t next_row_count(const OffsetsBatch &batch, int row, uint32_t end,
                                           uint32_t offset_count) {
-  if (end == 0 || !batch.tables.options.tables.skips_none) return end ? offset_count : 0;
+  if (end == 0 || !batch.tables.options.skips_none) return end ? offset_count : 0;
   uint32_t const reach = batch.tables.shortest << row;
   return end > reach ? end - reach : 0;
 }
@@ -131,16 +133,42 @@ inline __device__ void raise_row_end(uint32_t *end, uint32_t first_offset, uint3
     atomicMax(end, first_offset + 32 - (uint32_t)__clz((int)there));
 }
 
-/* ---- launchers that the batch is made of ---- */
+/* ---- on the host: batch by batch ---- */
 
 /* From the exits of the batch's windows to their entries. is_last: no batch follows; then the
  * stream must be at its end, with all codes. */
 szgpu_status offsets_chain(const OffsetsBatch &batch, bool is_last, szg_verdict *verdict,
                            cudaStream_t stream) SZG_CHECKED;
 
-/* With tables in device memory: W and exits; then places and codes. */
-szgpu_status offsets_measure_rows(const OffsetsBatch &batch, cudaStream_t stream) SZG_CHECKED;
-szgpu_status offsets_place_rows(const OffsetsBatch &batch, cudaStream_t stream) SZG_CHECKED;
+/* Lays out the part of the tables that every form of the decoder needs. SZGPU_UNSUPPORTED: 2^31
+ * slots or more. */
+szgpu_status offsets_carve_exits(szg_arena *arena, const szg_all_offsets_options *options,
+                                 uint32_t shortest, uint32_t longest,
+                                 szg_all_offsets_tables_cuda *tables) SZG_CHECKED;
+
+/* Decodes a stream batch by batch, as szg_decode_all_offsets_cuda. windows.measure(batch, stream)
+ * writes the exits of the batch's windows, windows.place(batch, stream) their codes. */
+template <class Windows>
+szgpu_status decode_batches(const szg_all_offsets_tables_cuda &tables, const Windows &windows,
+                            const szg_decode_book_cuda *book, const szg_linear_input_cuda *input,
+                            uint16_t *codes, szg_verdict *verdict, cudaStream_t stream) {
+  uint64_t const slots = tables.options.slot_count;
+  SZG_REQUIRE(input->word_count <= UINT64_MAX / 64, SZGPU_UNSUPPORTED);
+  uint64_t const window_count = szg_div_up(32 * input->word_count, tables.options.window_bits);
+  SZG_TRY_CUDA(cudaMemsetAsync(tables.carry, 0, sizeof *tables.carry, stream));
+  OffsetsBatch batch = {
+      book, input->words, input->word_count, input->bit_count, input->code_count, codes, 0,
+      0,    tables};
+  do {
+    uint64_t const left = window_count - batch.first_window;
+    batch.window_count = (uint32_t)szg_min_u64(left, slots);
+    if (batch.window_count) SZG_TRY(windows.measure(batch, stream));
+    SZG_TRY(offsets_chain(batch, left <= slots, verdict, stream));
+    if (batch.window_count) SZG_TRY(windows.place(batch, stream));
+    batch.first_window += batch.window_count;
+  } while (batch.first_window < window_count);
+  return SZGPU_OK;
+}
 
 } // namespace szg
 

@@ -1,11 +1,12 @@
 /* all_offsets.h - decoding from every bit at once: tables of where codes end and where they go.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * After Johnston and McCreath, "Parallel Huffman Decoding" (seed 001). From every bit i of the
- * stream one code is decoded, as if one began there. Row j of the table W holds the bits that the
- * 2^j codes from i on take; it follows from row j - 1 by one addition, so log2 n rows reach the end
- * of n bits. Then the rows are gone through backwards: where a code's place in the output is known,
- * the place of the one 2^j codes further on is, too (the table P).
+ * After B. Johnston and E. C. McCreath, "Parallel Huffman Decoding: Presenting a Fast and Scalable
+ * Algorithm for Increasingly Multicore Devices", 2017. From every bit i of the stream one code is
+ * decoded, as if one began there. Row j of the table W holds the bits that the 2^j codes from i on
+ * take; it follows from row j - 1 by one addition, so log2 n rows reach the end of n bits. Then the
+ * rows are gone through backwards: if a code's place in the output is known, the place of the one
+ * 2^j codes further on is, too (the table P).
  *
  * The paper has one table for the whole stream: n log n entries. Here the stream is cut into
  * windows. W of a window knows nothing of the windows before it, so windows are independent, but
@@ -105,18 +106,7 @@ typedef struct szg_all_offsets_book {
 
 void szg_all_offsets_book_build(const szg_codebook *book, szg_all_offsets_book *codes);
 
-/* ---- memory and work ---- */
-
-/* Counts of what was done. The paper's form visits n log n entries of W and as many of P. */
-typedef struct szg_all_offsets_work {
-  uint64_t windows;
-  uint64_t rows;          /* of W, of all windows */
-  uint32_t most_rows;     /* of a window: the steps one after another are twice that and 2 */
-  uint64_t width_entries; /* of W, made */
-  uint64_t width_bytes;   /* that they take */
-  uint64_t width_bits;    /* that they would take, packed to the bit */
-  uint64_t place_entries; /* of P, looked at */
-} szg_all_offsets_work;
+/* ---- memory ---- */
 
 /* A window at work. */
 typedef struct szg_all_offsets_window {
@@ -125,7 +115,6 @@ typedef struct szg_all_offsets_window {
   uint64_t first_code;
   int row_count;
   uint32_t row_ends[SZG_ALL_OFFSETS_MOST_ROWS]; /* entries from there on are none, and not there */
-  szg_all_offsets_work work;
 } szg_all_offsets_window;
 
 typedef struct szg_all_offsets_tables {
@@ -150,12 +139,12 @@ uint64_t szg_all_offsets_lay_rows(const szg_all_offsets_options *options, uint32
 void szg_all_offsets_carve(szg_arena *arena, const szg_all_offsets_options *options,
                            uint32_t shortest, uint32_t longest, szg_all_offsets_tables *tables);
 
-/* The run's codes, with windows shared out to the threads. Needs no side data. Same codes and
- * statuses as szg_decode_serial has for the run. work: NULL, or what was done; zeroed first. */
+/* Decodes the run, with windows shared out to the threads. Needs no side data. Gives the same codes
+ * and statuses as szg_decode_serial. */
 szgpu_status szg_decode_all_offsets(const szg_all_offsets_book *book,
                                     const szg_all_offsets_tables *tables,
                                     const szg_linear_input *input, const szg_code_run *run,
-                                    szg_threads *threads, szg_all_offsets_work *work) SZG_CHECKED;
+                                    szg_threads *threads) SZG_CHECKED;
 
 /* ---- CUDA ---- */
 
@@ -165,30 +154,19 @@ enum {
   SZG_ALL_OFFSETS_GROUP_WINDOWS = 64          /* windows whose exits are joined by one half-warp */
 };
 
-/* What may be chosen on the device; codes are the same for every choice. */
-typedef struct szg_all_offsets_options_cuda {
-  szg_all_offsets_options tables; /* slots: windows of a batch, in stream order */
-  /* The paper's "how shared memory could be used": a window's tables are made in shared memory,
-   * once to find where codes lead and once to place them, and never reach memory. Otherwise they
-   * are in device memory, and each row is a launch for all windows of a batch, as the paper's. */
-  bool is_shared;
-  uint32_t window_threads; /* is_shared: 32, or a block's for one window: 64 .. 1024, a multiple */
-} szg_all_offsets_options_cuda;
-
-/* A batch is 2^25 bits, its exits are 16 MiB, however long the stream. */
-#define SZG_ALL_OFFSETS_DEFAULTS_CUDA                                                             \
-  {                                                                                               \
-    .tables = {.window_bits = 256, .slot_count = 1 << 17, .skips_none = true, .is_narrow = true}, \
-    .is_shared = true, .window_threads = 32                                                       \
-  }
+/* Slots are the windows of a batch, in stream order. A batch is 2^25 bits, its exits are 16 MiB,
+ * however long the stream. */
+#define SZG_ALL_OFFSETS_DEFAULTS_CUDA \
+  { .window_bits = 256, .slot_count = 1 << 17, .skips_none = true, .is_narrow = true }
 
 /* Where windows lead: for each offset in which a window's first code may begin, the offset in the
  * next window, whether a code is missing on the way, and the codes passed, in one number. */
 typedef uint64_t szg_all_offsets_exit;
 
 typedef struct szg_all_offsets_tables_cuda {
-  szg_all_offsets_options_cuda options;
-  uint32_t shortest, longest; /* of codes that they have room for; others are refused */
+  szg_all_offsets_options options;
+  uint32_t team_threads, block_teams; /* threads that share a window, and such teams of a block */
+  uint32_t shortest, longest;         /* of codes that they have room for; others are refused */
   int row_count;
   szg_all_offsets_row rows[SZG_ALL_OFFSETS_MOST_ROWS];
   uint64_t widths_bytes;               /* of W of a window */
@@ -197,18 +175,13 @@ typedef struct szg_all_offsets_tables_cuda {
   szg_all_offsets_exit *group_exits;   /* [groups][SZG_ALL_OFFSETS_EXITS] */
   szg_all_offsets_exit *group_entries; /* [groups] */
   szg_all_offsets_exit *carry;         /* [1]: from batch to batch */
-  /* Not is_shared: */
-  uint8_t *widths;    /* [slots][widths_bytes] */
-  uint32_t *row_ends; /* [slots][row_count] */
-  uint32_t *places;   /* [slots][window_bits] */
-  uint16_t *symbols;  /* [slots][window_bits] */
 } szg_all_offsets_tables_cuda;
 
-/* Device memory for books whose codes have `shortest` to `longest` bits. SZGPU_BAD_ARGUMENT:
- * threads beyond their limits. SZGPU_UNSUPPORTED: a block's shared memory has no room for the
- * window, or more offsets than a grid has threads. */
-szgpu_status szg_all_offsets_carve_cuda(szg_arena *arena,
-                                        const szg_all_offsets_options_cuda *options,
+/* Device memory for books whose codes have `shortest` to `longest` bits. One warp per window makes
+ * W in shared memory (the paper's "how shared memory could be used"), once to find where codes lead
+ * and once to place them; W never reaches device memory. SZGPU_UNSUPPORTED: a block's shared memory
+ * has no room for a window, or there are 2^31 slots or more. */
+szgpu_status szg_all_offsets_carve_cuda(szg_arena *arena, const szg_all_offsets_options *options,
                                         uint32_t shortest, uint32_t longest,
                                         szg_all_offsets_tables_cuda *tables) SZG_CHECKED;
 

@@ -47,7 +47,7 @@ static szgpu_status decode(const szg_code_stream *stream, const szg_decoder_memo
   const szg_linear_input *const input = stream->input;
   assert(input->code_count <= UINT32_MAX);
   szg_code_run const run = {0, input->bit_count, (uint32_t)input->code_count, codes};
-  return szg_decode_all_offsets(own.book, &own.tables, input, &run, stream->threads, NULL);
+  return szg_decode_all_offsets(own.book, &own.tables, input, &run, stream->threads);
 }
 
 const szg_decoder_cpu szg_all_offsets_cpu = {

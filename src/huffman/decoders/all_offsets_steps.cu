@@ -11,7 +11,7 @@ static_assert(sizeof(OwnMemory) <= SZG_DECODER_MEMORY_BYTES, "it is kept between
 /* Only the device knows what lengths the codes have. */
 static szgpu_status carve(szg_arena *arena, const szg_code_stream_sizes_cuda *,
                           szg_decoder_memory *memory) {
-  szg_all_offsets_options_cuda const options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
+  szg_all_offsets_options const options = SZG_ALL_OFFSETS_DEFAULTS_CUDA;
   OwnMemory own = {};
   SZG_TRY(szg_all_offsets_carve_cuda(arena, &options, 1, SZG_MAX_CODE_BITS, &own));
   szg_decoder_keep(memory, &own, sizeof own);

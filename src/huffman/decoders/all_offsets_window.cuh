@@ -38,7 +38,8 @@ struct TeamLayout {
 /* ---- teams ---- */
 
 struct WarpTeam {
-  static constexpr unsigned kMostThreads = 32 * OffsetsPolicy::kWarpTeams;
+  static constexpr unsigned kMostTeams = OffsetsPolicy::kWarpTeams; /* of a block */
+  static constexpr unsigned kMostThreads = 32 * kMostTeams;
   __device__ static uint32_t number() { return threadIdx.x / 32; }
   __device__ static uint32_t count() { return blockDim.x / 32; }
   __device__ static uint32_t thread() { return threadIdx.x % 32; }
@@ -46,6 +47,7 @@ struct WarpTeam {
   __device__ static void sync() { __syncwarp(); }
 };
 struct BlockTeam {
+  static constexpr unsigned kMostTeams = 1;
   static constexpr unsigned kMostThreads = OffsetsPolicy::kMostThreads;
   __device__ static uint32_t number() { return 0; }
   __device__ static uint32_t count() { return 1; }
@@ -91,7 +93,7 @@ __device__ void begin_window(TeamWindow &window, uint32_t slot) {
   const OffsetsBatch &batch = window.batch;
   window.offset_count = batch.offset_count(slot);
   uint64_t const first_word = batch.first_bit(slot) / 32;
-  uint32_t const word_count = batch.tables.options.tables.window_bits / 32 + 1;
+  uint32_t const word_count = batch.tables.options.window_bits / 32 + 1;
   Team::sync(); /* the window before is done with */
   for (uint32_t i = Team::thread(); i < word_count; i += Team::threads())
     window.words[i] = batch.word_at(first_word + i);

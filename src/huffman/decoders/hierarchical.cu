@@ -1,205 +1,27 @@
-/* hierarchical.cu - byte symbols by chained tables of 256 entries, 8 bytes a thread.
+/* hierarchical.cu - byte symbols by chained tables of 256 entries, one thread for 8 bytes.
  * SPDX-License-Identifier: BSD-3-Clause
- *
- * A thread holds its 8 bytes of the stream and the 4 after them in registers. First it looks up the
- * codes that begin there and keeps what it found, a few packs of symbols; then, after a scan over
- * the block of their numbers, it puts them to their places in a buffer in shared memory. From there
- * the block stores them, 16 bytes of values a thread at a time, merged with the rest of each value
- * if there is one. Where codes are so short that packs are too many to keep, a warp goes through
- * its bits twice: first it only counts.
- *
- * A lookup is by one byte, so the tables are small enough to be there several times: lanes read
- * different copies, and so different banks. Codes of more than 8 bits, which are rare, are looked
- * up in memory. Blocks stay for many stretches of the stream, the tables with them.
- *
- * Moves: the stream, gaps (1/16 of it) and the rest of the values read once; the values written.
  */
-#include <stddef.h>
-#include <cub/cub.cuh>
-
-#include "core/cuda_check.cuh"
-#include "huffman/decoders/hierarchical_block.cuh"
-#include "huffman/decoders/hierarchical_values.cuh"
+#include "huffman/decoders/hierarchical_kernel.cuh"
 
 namespace {
 
-using szg::Bf16Output;
-using szg::block_memory;
-using szg::BlockMemory;
-using szg::ByteOutput;
-using szg::count_codes;
-using szg::fill_tables;
-using szg::HierarchicalPolicy;
-using szg::kAllLanes;
-using szg::KeptPacks;
-using szg::kSpanBits;
-using szg::kSpanCountBit;
-using szg::kThreadBits;
-using szg::kWarps;
-using szg::own_copy;
-using szg::place_of;
-using szg::Stretch;
-using szg::SymbolWriter;
-using szg::ThreadWords;
+/* Symbols as they are. */
+struct ByteOutput {
+  static constexpr uint32_t kUnitValues = 16;
+  uint8_t *values;
 
-/* ---- places ---- */
-
-/* Codes of the threads before this one, and of the block. The whole block calls. */
-struct BlockCounts {
-  uint32_t before, all;
-
-  __device__ explicit BlockCounts(uint32_t count) {
-    typedef cub::WarpScan<uint32_t> WarpScan;
-    uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint32_t *const warp_counts = block_memory()->warp_counts;
-    WarpScan::TempStorage scan_memory; /* empty: it shuffles */
-    uint32_t warp_count;
-    WarpScan(scan_memory).ExclusiveSum(count, before, warp_count);
-    if (lane == 0) warp_counts[warp] = warp_count;
-    __syncthreads(); /* all warps have counted, and stored what the buffer had */
-    uint32_t const other = warp_counts[lane % kWarps];
-    uint32_t both = other << 16 | (lane % kWarps < warp ? other : 0);
-#pragma unroll
-    for (int step = kWarps / 2; step > 0; step /= 2) both += __shfl_xor_sync(kAllLanes, both, step);
-    before += both & 0xFFFF;
-    all = both >> 16;
+  __device__ void store_unit(uint64_t first, uint32_t symbols) const {
+    __stcs(reinterpret_cast<uint4 *>(values + first), *szg::shared_at<uint4>(symbols));
+  }
+  __device__ void store(uint64_t place, uint32_t symbol) const {
+    values[place] = *szg::shared_at<uint8_t>(symbol);
   }
 };
-static_assert(HierarchicalPolicy::kThreads * kThreadBits <= 0xFFFF, "two counts in one word");
-
-/* ---- values ---- */
-
-/* Values first .. first + count - 1, whose symbols are in the buffer from place first % kUnitValues
- * on. The whole block calls. */
-template <class Output>
-__device__ void store_values(const Output &output, uint64_t first, uint32_t count) {
-  uint32_t const symbols = place_of(block_memory()->symbols);
-  uint32_t const begin = (uint32_t)(first % Output::kUnitValues), end = begin + count;
-  uint64_t const origin = first - begin;
-  for (uint32_t i = threadIdx.x * Output::kUnitValues; i < end;
-       i += HierarchicalPolicy::kThreads * Output::kUnitValues) {
-    if (i >= begin && i + Output::kUnitValues <= end) {
-      output.store_unit(origin + i, symbols + i);
-      continue;
-    }
-    uint32_t const last = min(i + Output::kUnitValues, end);
-#pragma unroll 1
-    for (uint32_t k = max(i, begin); k < last; k++) output.store(origin + k, symbols + k);
-  }
-}
-
-/* ---- a block's stretch of the stream ---- */
-
-/* Where its values go, as positions say; none, where they contradict each other. */
-struct BlockValues {
-  uint64_t first, count;
-  bool is_sound;
-
-  __device__ BlockValues(const szg_hierarchical_stream &stream, uint64_t block,
-                         uint64_t block_count) {
-    first = szg_hierarchical_position(stream.positions, stream.position_bytes, block);
-    uint64_t const end =
-        szg_hierarchical_position(stream.positions, stream.position_bytes, block + 1);
-    is_sound = first <= end && end <= stream.code_count && (block > 0 || first == 0) &&
-               (block + 1 < block_count || end == stream.code_count);
-    count = is_sound ? end - first : 0;
-  }
-};
-
-/* False: it is not what its side data says. kKeepsPacks: as long as they are few. */
-template <class Output, bool kKeepsPacks>
-__device__ bool decode_block(const szg_hierarchical_tables *tables,
-                             const szg_hierarchical_stream &stream, const Output &output,
-                             uint64_t block, uint64_t block_count) {
-  uint64_t const thread = block * HierarchicalPolicy::kThreads + threadIdx.x;
-  ThreadWords const words(stream, thread);
-  Stretch const stretch(stream, thread);
-  bool is_sound = thread > 0 || stretch.gap == 0;
-  KeptPacks const packs(tables, words, stretch);
-  bool const is_kept = kKeepsPacks && __all_sync(kAllLanes, packs.is_all);
-  uint32_t count = packs.count;
-  if (!is_kept) {
-    uint32_t const span = count_codes(tables, words, stretch, &is_sound);
-    count = span >> kSpanCountBit;
-    is_sound &= (span & kSpanBits) == stretch.end;
-  }
-  BlockValues const values(stream, block, block_count); /* not before: registers are few */
-  is_sound &= values.is_sound;
-  BlockCounts const counts(count);
-  is_sound &= counts.all == values.count;
-
-  uint32_t const begin = place_of(block_memory()->symbols) +
-                         (uint32_t)(values.first % Output::kUnitValues) + counts.before;
-  if (is_kept) {
-    packs.write(begin);
-  } else {
-    SymbolWriter writer = {tables, words, own_copy(block_memory()->packs), stretch.gap, begin};
-    writer.write_until(begin + count);
-  }
-  __syncthreads(); /* all symbols are in the buffer */
-  store_values(output, values.first, (uint32_t)min((uint64_t)counts.all, values.count));
-  return is_sound;
-}
-
-template <class Output, bool kKeepsPacks>
-__global__ void __launch_bounds__(HierarchicalPolicy::kThreads, HierarchicalPolicy::kBlocks)
-    blocks_decode_kernel(const szg_hierarchical_tables *tables, szg_hierarchical_stream stream,
-                         szg_hierarchical_output output, uint64_t block_count,
-                         szg_verdict *verdict) {
-  if (__syncthreads_or(verdict->bad_data != 0)) return;
-  fill_tables(tables);
-  __syncthreads(); /* tables complete */
-  bool is_sound = true;
-  for (uint64_t block = blockIdx.x; block < block_count; block += gridDim.x)
-    is_sound &=
-        decode_block<Output, kKeepsPacks>(tables, stream, Output{output}, block, block_count);
-  if (!is_sound) verdict->bad_data = 1;
-}
 
 } // namespace
 
-template <class Output, bool kKeepsPacks>
-static szgpu_status launch_blocks(const szg_hierarchical_tables *tables,
-                                  const szg_hierarchical_stream *stream,
-                                  const szg_hierarchical_output *output, szg_verdict *verdict,
-                                  cudaStream_t cuda_stream) {
-  auto const kernel = blocks_decode_kernel<Output, kKeepsPacks>;
-  uint64_t const block_count = szg_hierarchical_block_count(stream->bit_count);
-  int processors = 0, blocks_of_one = 0;
-  SZG_TRY(szg_multiprocessor_count(&processors));
-  SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    (int)sizeof(BlockMemory)));
-  SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                    cudaSharedmemCarveoutMaxShared));
-  SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks_of_one, kernel, (int)HierarchicalPolicy::kThreads, sizeof(BlockMemory)));
-  unsigned const most_blocks = (unsigned)processors * (unsigned)(blocks_of_one ? blocks_of_one : 1);
-  kernel<<<szg_grid_blocks(block_count, 1, most_blocks), HierarchicalPolicy::kThreads,
-           sizeof(BlockMemory), cuda_stream>>>(tables, *stream, *output, block_count, verdict);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-template <class Output>
-static szgpu_status decode_values(const szg_hierarchical_tables *tables,
-                                  const szg_hierarchical_stream *stream,
-                                  const szg_hierarchical_output *output, szg_verdict *verdict,
-                                  cudaStream_t cuda_stream) {
-  auto const launch = szg_hierarchical_keeps_packs(stream) ? launch_blocks<Output, true>
-                                                           : launch_blocks<Output, false>;
-  return launch(tables, stream, output, verdict, cuda_stream);
-}
-
 szgpu_status szg_decode_hierarchical_cuda(const szg_hierarchical_tables *tables,
-                                          const szg_hierarchical_stream *stream,
-                                          const szg_hierarchical_output *output,
+                                          const szg_hierarchical_stream *stream, uint8_t *symbols,
                                           szg_verdict *verdict, struct CUstream_st *cuda_stream) {
-  SZG_REQUIRE(stream->bit_count <= UINT64_MAX / 2, SZGPU_BAD_DATA);
-  SZG_REQUIRE(stream->word_count == szg_div_up(stream->bit_count, 32), SZGPU_BAD_DATA);
-  if (stream->bit_count > 0)
-    return output->rest ? decode_values<Bf16Output>(tables, stream, output, verdict, cuda_stream)
-                        : decode_values<ByteOutput>(tables, stream, output, verdict, cuda_stream);
-  if (stream->code_count > 0) /* no bits for them */
-    SZG_TRY_CUDA(cudaMemsetAsync(&verdict->bad_data, 1, sizeof verdict->bad_data, cuda_stream));
-  return SZGPU_OK;
+  return szg::decode_to(tables, stream, ByteOutput{symbols}, verdict, cuda_stream);
 }

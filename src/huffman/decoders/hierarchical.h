@@ -1,16 +1,18 @@
-/* hierarchical.h - byte symbols decoded by chained tables of 256 entries, a thread for 8 bytes.
+/* hierarchical.h - byte symbols decoded by chained tables of 256 entries, one thread for 8 bytes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * After DFloat11's decoder (seed 003). The next byte of the stream indexes a table; where the code
- * is longer, the entry names the table that the byte after it indexes. A thread has 8 bytes of the
- * stream: a gap says where in them its first code begins. A block of threads has the position of
- * its first symbol, counts its codes, and so knows where each thread's go. Symbols are exponents of
- * bf16 weights, merged with their signs and mantissas on the way out, or any bytes.
+ * After the decoder of DFloat11: T. Zhang et al., "70% Size, 100% Accuracy: Lossless LLM
+ * Compression for Efficient GPU Inference via Dynamic-Length Float", 2025. The next byte of the
+ * stream indexes a table; if the code is longer, the entry names the table that the byte after it
+ * indexes. A thread has 8 bytes of the stream, and a gap says where in them its first code begins.
+ * A block of threads has the position of its first symbol; it counts its codes, and so knows where
+ * each thread's go.
  *
- * What differs from the seed: entries have 16 bits, so that all 256 symbols work beside links, and
- * say their code's length, which saves the lookup in a last table of lengths. Codes have at most 16
- * bits, the seed's 32, so gaps fit 4 bits as well as 5. Beside the tables stand two that say of a
- * byte all whole codes that it begins with, so that a lookup gives up to three symbols.
+ * This decoder differs from DFloat11's in four points. Symbols are any bytes, not only exponents of
+ * bf16 weights. Entries have 16 bits, so that all 256 symbols work beside links, and hold their
+ * code's length, which saves the lookup in a last table of lengths. Codes have at most 16 bits
+ * instead of 32, so gaps fit 4 bits instead of 5. Two more tables list all whole codes that a byte
+ * begins with, so that one lookup gives up to three symbols.
  */
 #ifndef SZG_HIERARCHICAL_H
 #define SZG_HIERARCHICAL_H
@@ -55,12 +57,12 @@ size_t szg_hierarchical_tables_bytes(const szg_hierarchical_tables *tables);
 /* ---- the stream and its side data ---- */
 
 /* A stream as szg_linear_encode makes it. In szg_decode_hierarchical_cuda pointers are to device
- * memory. Nothing in it is to be trusted. */
+ * memory. Decoders trust nothing in it. */
 typedef struct szg_hierarchical_stream {
   const void *words; /* little-endian u32, first bit highest; on a device 8-byte aligned */
   uint64_t word_count, bit_count, code_count;
-  uint32_t gap_bits;       /* 4, or 5 as the seed has it */
-  uint32_t position_bytes; /* 4, or 8: also for 2^32 symbols and more */
+  uint32_t gap_bits;       /* 4; decoders also read 5, DFloat11's */
+  uint32_t position_bytes; /* 8; decoders also read 4, for fewer than 2^32 symbols */
   const uint8_t *gaps;   /* [szg_hierarchical_gap_bytes], gap_bits for each thread, first highest */
   const void *positions; /* [blocks + 1] u32 or u64: first symbol of each block, and the end */
 } szg_hierarchical_stream;
@@ -98,12 +100,6 @@ SZG_HD bool szg_hierarchical_keeps_packs(const szg_hierarchical_stream *stream) 
   uint64_t const bits = stream->bit_count, codes = stream->code_count;
   return codes <= bits / 18 * 7 && codes >= bits / 4; /* 2.57 to 4 */
 }
-
-/* Walks the stream, whose gaps and positions are not there yet, and writes them. SZGPU_BAD_DATA: it
- * is not code_count codes in bit_count bits, or positions of 4 bytes cannot say them. */
-szgpu_status szg_hierarchical_mark(const szg_hierarchical_tables *tables,
-                                   const szg_hierarchical_stream *stream, uint8_t *gaps,
-                                   void *positions) SZG_CHECKED;
 
 /* ---- side data from that of archives ---- */
 
@@ -144,36 +140,19 @@ szgpu_status szg_hierarchical_split_gaps_cuda(const szg_hierarchical_tables *tab
                                               szg_verdict *verdict,
                                               struct CUstream_st *stream) SZG_CHECKED;
 
-/* ---- values ---- */
+/* ---- decoders: both give the same symbols, and refuse the same streams ---- */
 
-/* A bf16 value, whose exponent is coded, and the rest of it: sign, then 7 bits of mantissa. */
-SZG_HD uint8_t szg_bf16_exponent(uint16_t value) { return (uint8_t)(value >> 7); }
-SZG_HD uint8_t szg_bf16_rest(uint16_t value) {
-  return (uint8_t)((value >> 8 & 0x80) | (value & 0x7F));
-}
-SZG_HD uint16_t szg_bf16_of(uint32_t exponent, uint32_t rest) {
-  return (uint16_t)((rest & 0x80) << 8 | exponent << 7 | (rest & 0x7F));
-}
-
-typedef struct szg_hierarchical_output {
-  void *values;        /* u16 with rest, else u8; [code_count]; on a device 16-byte aligned */
-  const uint8_t *rest; /* of bf16 values, [code_count]; on a device 8-byte aligned; or NULL */
-} szg_hierarchical_output;
-
-/* ---- decoders: both give the same values, and refuse the same streams ---- */
-
-/* Blocks are shared out to the threads. SZGPU_BAD_DATA: the stream is not what its side data says.
- * (Bits of the last word that are beyond bit_count do not count.) */
+/* Decodes code_count symbols, with blocks shared out to the threads. Bits of the last word beyond
+ * bit_count do not matter. SZGPU_BAD_DATA: the stream is not what its side data say. */
 szgpu_status szg_decode_hierarchical(const szg_hierarchical_tables *tables,
-                                     const szg_hierarchical_stream *stream,
-                                     const szg_hierarchical_output *output,
+                                     const szg_hierarchical_stream *stream, uint8_t *symbols,
                                      szg_threads *threads) SZG_CHECKED;
 
-/* tables: in device memory. verdict->bad_data where the C form has SZGPU_BAD_DATA. SZGPU_BAD_DATA:
- * word_count, which is known here, is not what bit_count needs. */
+/* tables and symbols: in device memory, symbols 16-byte aligned. verdict->bad_data where the C form
+ * has SZGPU_BAD_DATA. SZGPU_BAD_DATA: word_count, which is known here, is not what bit_count needs.
+ */
 szgpu_status szg_decode_hierarchical_cuda(const szg_hierarchical_tables *tables,
-                                          const szg_hierarchical_stream *stream,
-                                          const szg_hierarchical_output *output,
+                                          const szg_hierarchical_stream *stream, uint8_t *symbols,
                                           szg_verdict *verdict,
                                           struct CUstream_st *cuda_stream) SZG_CHECKED;
 

@@ -47,8 +47,7 @@ static szgpu_status decode(const szg_code_stream *stream, const szg_decoder_memo
       .gaps = own.gaps,
       .positions = own.positions,
   };
-  szg_hierarchical_output const output = {codes, NULL};
-  return szg_decode_hierarchical(own.tables, &chained, &output, stream->threads);
+  return szg_decode_hierarchical(own.tables, &chained, codes, stream->threads);
 }
 
 const szg_decoder_cpu szg_hierarchical_cpu = {

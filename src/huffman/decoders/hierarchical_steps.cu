@@ -78,8 +78,8 @@ static szgpu_status decode_blocks(const szg_code_stream_cuda *stream, const OwnM
   chained.position_bytes = SZG_HIERARCHICAL_SPLIT_POSITION_BYTES;
   chained.gaps = own->made.gaps;
   chained.positions = own->made.positions;
-  szg_hierarchical_output const output = {codes, NULL};
-  return szg_decode_hierarchical_cuda(own->tables, &chained, &output, verdict, cuda_stream);
+  return szg_decode_hierarchical_cuda(own->tables, &chained, (uint8_t *)codes, verdict,
+                                      cuda_stream);
 }
 
 static szgpu_status decode(const szg_code_stream_cuda *stream, const szg_decoder_memory *memory,

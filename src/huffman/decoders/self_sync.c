@@ -6,13 +6,12 @@
  *
  * A thread goes through guesses four at a time, since a lookup waits for the one before it, and
  * from each through several subsequences: few guesses, little to mend. Mending goes from left to
- * right, where the seeds' threads all mend at once, round by round. The outcome is the same.
+ * right, whereas the papers' threads all mend at once, round by round. The outcome is the same.
  */
 #include "huffman/decoders/self_sync.h"
 
 #include <assert.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/arena.h"
 #include "core/dispatch.h"
@@ -359,14 +358,6 @@ szgpu_status szg_self_sync_carve(szg_arena *arena, const szg_self_sync_options *
   return SZGPU_OK;
 }
 
-/* Seconds since *moment, which becomes now. */
-static double seconds_since(struct timespec *moment) {
-  struct timespec const before = *moment;
-  timespec_get(moment, TIME_UTC);
-  return (double)(moment->tv_sec - before.tv_sec) +
-         1e-9 * (double)(moment->tv_nsec - before.tv_nsec);
-}
-
 szgpu_status szg_decode_self_sync(const szg_sync_table *sync_table,
                                   const szg_decode_table *decode_table,
                                   const szg_self_sync_work *work, const szg_linear_input *input,
@@ -383,18 +374,11 @@ szgpu_status szg_decode_self_sync(const szg_sync_table *sync_table,
   assert(job.subsequence_count <= work->subsequence_count && job.part_count <= work->part_count);
   szg_self_sync_report unasked, *const done = report ? report : &unasked;
   *done = (szg_self_sync_report){.subsequences = job.subsequence_count};
-  struct timespec moment;
-  timespec_get(&moment, TIME_UTC);
   SZG_TRY(szg_for_parts(threads, job.part_count, 0, agree_in_sequences, &job));
   done->decodings[0] = part_decodings(&job);
-  done->seconds[0] = seconds_since(&moment);
   SZG_TRY(szg_for_parts(threads, job.part_count, 0, agree_across_sequences, &job));
   done->decodings[1] = part_decodings(&job) + agree_across_parts(&job);
-  done->seconds[1] = seconds_since(&moment);
   SZG_TRY(szg_for_parts(threads, job.part_count, 0, count_codes, &job));
   SZG_TRY(scan_parts(&job));
-  done->seconds[2] = seconds_since(&moment);
-  SZG_TRY(szg_for_parts(threads, job.part_count, 0, write_codes, &job));
-  done->seconds[3] = seconds_since(&moment);
-  return SZGPU_OK;
+  return szg_for_parts(threads, job.part_count, 0, write_codes, &job);
 }

@@ -1,7 +1,9 @@
 /* self_sync.h - decoding without side data, by codes that fall into step with one another.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * After Weissenberger and Schmidt, ICPP 2018 (seeds 000 and 002). A decoder that begins in the
+ * After A. Weissenberger and B. Schmidt, "Massively Parallel Huffman Decoding on GPUs", 2018;
+ * J. Lim and S. Kaushik, "Parallel Huffman Decoding", 2022; and C. Rivera et al., "Optimizing
+ * Huffman Decoding for Error-Bounded Lossy Compression on GPUs", 2022. A decoder that begins in the
  * midst of a code reads wrong ones for a while; then, mostly within some dozens of bits, one of
  * them ends where a right one does, and from there on all are right. So a stream cut into
  * subsequences can be decoded from many of their first bits at once, as guesses, and the guesses
@@ -35,16 +37,15 @@ SZG_C_BEGIN
 enum {
   SZG_SELF_SYNC_LEAST_BITS = 256, /* of a subsequence */
   SZG_SELF_SYNC_MOST_BITS = 8192,
-  SZG_SELF_SYNC_MOST_SUBSEQUENCES = 1024, /* of a sequence: threads of a block */
-  SZG_SELF_SYNC_PHASES = 4
+  SZG_SELF_SYNC_MOST_SUBSEQUENCES = 1024 /* of a sequence: threads of a block */
 };
 
 /* What may be chosen; codes are the same for every choice. */
 typedef struct szg_self_sync_options {
   uint32_t subsequence_bits;      /* a multiple of 32 between the limits */
   uint32_t sequence_subsequences; /* 1 .. SZG_SELF_SYNC_MOST_SUBSEQUENCES */
-  /* Subsequences gone through from one guess, at most sequence_subsequences. 1: a guess in each, as
-   * the seeds have it, with a thread for each. Where threads are few, more of them spare work. */
+  /* Subsequences decoded from one guess, at most sequence_subsequences. 1: one guess and one thread
+   * for each, as in the papers. If threads are few, a larger number saves work. */
   uint32_t stretch_subsequences;
 } szg_self_sync_options;
 
@@ -121,7 +122,6 @@ szgpu_status szg_self_sync_carve(szg_arena *arena, const szg_self_sync_options *
                                  uint64_t bit_count, szg_self_sync_work *work) SZG_CHECKED;
 
 typedef struct szg_self_sync_report {
-  double seconds[SZG_SELF_SYNC_PHASES];
   uint64_t subsequences;
   uint64_t decodings[2]; /* subsequences gone through in phases 1 and 2; does not depend on
                             threads */
@@ -150,7 +150,7 @@ typedef struct szg_self_sync_options_cuda {
   uint32_t block_threads;    /* a multiple of 32 between the limits; a sequence has as many
                                 subsequences, each a thread's */
   /* A guess goes through so many bits before the subsequence first, so that mostly codes are in
-   * step where it begins. 0: it begins at the subsequence's first bit, as the seeds have it. A
+   * step where it begins. 0: it begins at the subsequence's first bit, as in the papers. A
    * multiple of 32. */
   uint32_t run_up_bits;
 } szg_self_sync_options_cuda;

@@ -1,13 +1,13 @@
-/* run_length.c - run-length coding of symbols on the CPU: one by one, and by parts.
+/* run_length.c - run-length coding of symbols on the CPU: symbol by symbol, and by parts.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * By parts it is the data-parallel form: a mask of the symbols that begin a run, its running sum,
- * which gives each run its place, the places where runs begin, and counts as their differences.
- * None of these is stored. A part makes its mask twice, 64 symbols a word: to count its runs, and,
- * once the sums over parts are known, to write them. The end of a run may be parts away, so a count
- * is written where the next run begins.
+ * Coding by parts has the steps of the data-parallel form: a mask of the symbols that begin a run,
+ * the mask's running sum, which gives each run its index, the positions where runs begin, and
+ * counts as differences of these. No step stores its result. Each part makes its mask twice, 64
+ * symbols per word: first to count its runs, and again to write them once the sums over parts are
+ * known. A run may end many parts later, so its count is written where the next run begins.
  */
-#include "rle/run_length.h"
+#include "study/run_length.h"
 
 #include <assert.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #include "core/bytes.h"
 #include "core/dispatch.h"
 
-enum { BLOCK = 64 }; /* symbols of a word of the mask */
+enum { BLOCK = 64 }; /* symbols per word of the mask */
 static_assert(SZG_RUN_SPAN % SZG_RUN_PART == 0 && SZG_RUN_PART % BLOCK == 0,
               "only the first symbol of a part, and of a block, is at a multiple of the span");
 
-/* ---- symbols of either width; the width is a constant wherever these are inlined ---- */
+/* ---- symbols of either width; each caller passes the width as a constant ---- */
 
 SZG_INLINE uint32_t symbol_at(uint32_t symbol_bytes, const void *symbols, uint64_t i) {
   return symbol_bytes == 1 ? ((const uint8_t *)symbols)[i] : ((const uint16_t *)symbols)[i];
@@ -32,7 +32,7 @@ SZG_INLINE void set_symbol(uint32_t symbol_bytes, void *symbols, uint64_t i, uin
     ((uint16_t *)symbols)[i] = (uint16_t)symbol;
 }
 
-/* ---- one by one ---- */
+/* ---- symbol by symbol ---- */
 
 SZG_INLINE uint64_t encode_one_by_one(uint32_t symbol_bytes, const void *symbols,
                                       uint64_t symbol_count, const szg_run_output *runs) {
@@ -82,10 +82,10 @@ typedef struct encode_job {
   const void *symbols;
   uint64_t symbol_count;
   const szg_run_output *runs;
-  szg_run_tally *tallies; /* [parts] of the part alone, then of all before it */
+  szg_run_tally *tallies; /* [parts] of the part alone, then of all parts before it */
 } encode_job;
 
-/* The mask of any block: bit b is for symbol first + b. */
+/* The mask of any block; bit b is symbol first + b. */
 SZG_INLINE uint64_t mask_one_by_one(uint32_t symbol_bytes, const void *symbols, uint64_t first,
                                     uint64_t count) {
   uint64_t mask = 0;
@@ -98,7 +98,8 @@ SZG_INLINE uint64_t mask_one_by_one(uint32_t symbol_bytes, const void *symbols, 
   return mask;
 }
 
-/* The mask of a full block that is not at a multiple of the span, in a form that vectorizes. */
+/* The mask of a full block that does not begin at a multiple of the span, in loops that the
+ * compiler vectorizes. */
 SZG_INLINE uint64_t mask_of_full_block(uint32_t symbol_bytes, const void *symbols, uint64_t first) {
   uint8_t begins[BLOCK];
   if (symbol_bytes == 1) {
@@ -198,18 +199,18 @@ szgpu_status szg_runs_encode(szg_threads *threads, uint32_t symbol_bytes, const 
 
 /* ---- decoding by parts ---- */
 
-enum { SUM_GROUPS = 32 }; /* that a thread takes: 256 KiB of counts */
+enum { SUM_GROUPS = 32 }; /* groups of a thread's unit of work: 256 KiB of counts */
 
 typedef struct decode_job {
   uint32_t symbol_bytes;
   const szg_run_input *runs;
   uint64_t group_count;
-  uint64_t *places; /* [groups] the sums of groups, then the symbols before each */
+  uint64_t *places; /* [groups] the sum of each group, then the symbols before it */
   void *symbols;
   uint64_t symbol_count;
 } decode_job;
 
-/* The sum of a group's counts; 0, which is no such sum, if one of them is 0. */
+/* The sum of a group's counts; 0, which no group sums to, if one of the counts is 0. */
 SZG_INLINE uint64_t sum_of_group(const uint32_t *counts, uint64_t count) {
   uint64_t sum = 0;
   uint32_t least = UINT32_MAX;
@@ -233,7 +234,7 @@ SZG_HOT static szgpu_status sum_groups(void *job_of_all, uint64_t part, int work
   return SZGPU_OK;
 }
 
-/* The last group that begins at symbol `place` or before it; one does, at 0. */
+/* The last group that begins at or before symbol `place`. Group 0 begins at symbol 0. */
 static uint64_t group_at(const decode_job *job, uint64_t place) {
   uint64_t low = 0, high = job->group_count;
   while (high - low > 1) {
@@ -246,8 +247,8 @@ static uint64_t group_at(const decode_job *job, uint64_t place) {
   return low;
 }
 
-/* count times the symbol from `place` on. A short run is one store of fixed length where the part,
- * which ends at `end`, has room for it: the runs after it are written over what is too much. */
+/* Writes the symbol `count` times from `place` on. A short run is one store of fixed length if the
+ * part, which ends at `end`, has room: the runs after it overwrite the excess. */
 SZG_INLINE void fill_run(uint32_t symbol_bytes, void *symbols, uint64_t place, uint64_t end,
                          uint64_t count, uint32_t symbol) {
   enum { STORE = 16 };
@@ -258,7 +259,7 @@ SZG_INLINE void fill_run(uint32_t symbol_bytes, void *symbols, uint64_t place, u
   for (uint64_t i = 0; i < count; i++) set_symbol(symbol_bytes, symbols, place + i, symbol);
 }
 
-/* Parts are of symbols, not of runs: a run may be a part of one, or all of thousands. */
+/* Parts divide the symbols, not the runs: a part may hold thousands of runs, or a piece of one. */
 SZG_INLINE void fill_part(const decode_job *job, uint32_t symbol_bytes, uint64_t part) {
   uint64_t place = part * SZG_RUN_PART;
   uint64_t const end = szg_min_u64(place + SZG_RUN_PART, job->symbol_count);
@@ -303,7 +304,7 @@ szgpu_status szg_runs_decode(szg_threads *threads, uint32_t symbol_bytes, const 
   uint64_t before = 0;
   for (uint64_t group = 0; group < job.group_count; group++) {
     uint64_t const sum = job.places[group];
-    SZG_REQUIRE(sum <= symbol_count - before, SZGPU_BAD_DATA); /* nor can the sums wrap */
+    SZG_REQUIRE(sum <= symbol_count - before, SZGPU_BAD_DATA); /* so the sums cannot wrap */
     job.places[group] = before;
     before += sum;
   }

@@ -1,25 +1,26 @@
-/* run_tallies.cuh - which runs begin before a tile, found while others are still being counted.
+/* run_tallies.cuh - finds which runs begin before a tile while other tiles are still being counted.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Decoupled look-back (Merrill and Garland, 2016). A block makes known what its tile holds as soon
- * as it has counted, and then goes back over the tiles before it to the nearest whose tally, with
- * all before it, somebody has found. Blocks take tiles in order, by a ticket, and tell before they
- * ask, so the lowest tile that is not known is always at work.
+ * Decoupled look-back (D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled
+ * Look-back", 2016). A block publishes what its tile holds as soon as it has counted, and then
+ * looks back over the tiles before it to the nearest one with a published prefix. Blocks take tiles
+ * in order, by a ticket, and publish before they look back, so the block of the lowest unpublished
+ * tile is always running.
  */
 #ifndef SZG_RUN_TALLIES_CUH
 #define SZG_RUN_TALLIES_CUH
 
-#include "rle/run_length.h"
+#include "study/run_length.h"
 
 namespace szg {
 
 constexpr uint32_t kWarp = 32, kAllLanes = 0xFFFFFFFFu;
 
-/* The runs that begin in a stretch of a tile, in a word: their number above kShareLastBits, below
- * it one more than where the last of them begins, counted from the tile's first symbol; 0: there is
- * none. A tile has fewer than 2^15 symbols. */
+/* The runs that begin in a stretch of a tile, in one word. From bit kShareLastBits on: their
+ * number. Below: the last run's first symbol, counted from the tile's first symbol, plus 1; 0 if
+ * there is no run. A tile has fewer than 2^15 symbols. */
 constexpr uint32_t kShareLastBits = 16, kShareLastMask = (1u << kShareLastBits) - 1;
-constexpr uint32_t kShareIsKnown = 1u << 31; /* of a whole tile */
+constexpr uint32_t kShareIsKnown = 1u << 31; /* set once the share is of the whole tile */
 
 __device__ __forceinline__ uint32_t join_shares(uint32_t first, uint32_t second) {
   uint32_t const counts = (first & ~kShareLastMask) + (second & ~kShareLastMask);
@@ -28,24 +29,24 @@ __device__ __forceinline__ uint32_t join_shares(uint32_t first, uint32_t second)
 
 constexpr unsigned long long kPrefixIsKnown = 1ull << 63;
 
-/* The tally of all tiles up to one, kPrefixIsKnown in both: each is a word, so that no order among
- * stores is asked for. */
+/* The tally of all tiles up to and including one, with kPrefixIsKnown in both words: a reader
+ * checks each word, so the order of the two stores does not matter. */
 struct alignas(16) TilePrefix {
   unsigned long long count, last;
 };
 
-/* What tiles tell each other; zeros at first. */
+/* What tiles publish to each other; zero at first. */
 struct TileTallies {
   TilePrefix *prefixes; /* [tiles] */
   uint32_t *shares;     /* [tiles] */
-  uint32_t *ticket;     /* of the next block */
+  uint32_t *ticket;     /* the next block's tile */
 };
 
 inline uint64_t tile_tallies_bytes(uint64_t tile_count) {
   return tile_count * (sizeof(TilePrefix) + sizeof(uint32_t)) + sizeof(uint32_t);
 }
 
-/* In memory of as many bytes, aligned to 16. */
+/* Laid out in memory of tile_tallies_bytes, aligned to 16. */
 inline TileTallies tile_tallies_in(void *memory, uint64_t tile_count) {
   TilePrefix *const prefixes = (TilePrefix *)memory;
   uint32_t *const shares = (uint32_t *)(prefixes + tile_count);
@@ -58,7 +59,7 @@ __device__ __forceinline__ void publish_share(const TileTallies &tallies, uint32
   *(volatile uint32_t *)&tallies.shares[tile] = share | kShareIsKnown;
 }
 
-/* tally: up to the tile and with it. One thread calls. */
+/* tally: of all tiles up to and including this one. One thread calls. */
 __device__ __forceinline__ void publish_tally(const TileTallies &tallies, uint32_t tile,
                                               const szg_run_tally &tally) {
   volatile TilePrefix *const prefix = &tallies.prefixes[tile];
@@ -72,11 +73,11 @@ __device__ __forceinline__ uint32_t sum_of_warp(uint32_t value) {
   return value;
 }
 
-/* What a look at the 32 tiles before `end` gives. */
+/* The result of looking at the 32 tiles before `end`. */
 struct TileLook {
-  szg_run_tally tally; /* of those as far as seen */
-  bool is_whole;       /* and of all before them */
-  bool is_wanting;     /* one of them is not known yet */
+  szg_run_tally tally; /* of the tiles looked at */
+  bool is_whole;       /* the tally includes all tiles before them, too */
+  bool is_wanting;     /* a tile has published nothing yet: look again */
 };
 
 /* The whole warp calls; lane 0 looks at the tile just before end. */
@@ -110,10 +111,10 @@ __device__ __forceinline__ TileLook look_at_tiles(const TileTallies &tallies, ui
   return look;
 }
 
-/* Waiting warps leave the memory to those that work. */
+/* A waiting warp sleeps, to leave memory bandwidth to working ones. */
 constexpr unsigned kTallyWaitNanoseconds = 100;
 
-/* Of all tiles before this one, whose own share is known. The whole warp calls. */
+/* The tally of all tiles before this one, which has published its share. The whole warp calls. */
 __device__ __forceinline__ szg_run_tally tally_before(const TileTallies &tallies, uint32_t tile,
                                                       uint32_t tile_symbols) {
   szg_run_tally tally = {0, 0};

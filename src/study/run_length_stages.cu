@@ -1,17 +1,18 @@
-/* run_length_stages.cu - run-length coding of symbols on a GPU, step by step as it was published.
+/* run_length_stages.cu - run-length coding of symbols on a GPU in four steps, as published.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A. Balevic's parallel run-length encoding: a mask of the symbols that begin a run, its running
- * sum, which gives each run its place, the places where runs begin, and counts as their
- * differences. Each is an array in global memory and the work of a kernel of its own.
+ * The parallel run-length encoding of A. Balevic, "Fine-Grain Parallelization of Entropy Coding on
+ * GPGPUs", 2009: a mask of the symbols that begin a run, the mask's running sum, which gives each
+ * run its index, the positions where runs begin, and counts as differences of these. Each step is a
+ * kernel that writes an array in global memory.
  *
- * Moves, for each symbol of b bytes: b and 4 bytes (mask), 8 (sum), 4 (compaction), and for each
- * run 4 more there and 8 + 2 b to write it.
+ * Moves, for each symbol of b bytes, b + 4 bytes (mask), 8 (sum) and 4 (positions), and for each
+ * run 4 bytes (positions) and 8 + 2 b to write it.
  */
 #include <cub/cub.cuh>
 
 #include "core/cuda_check.cuh"
-#include "rle/run_length.h"
+#include "study/run_length.h"
 
 namespace {
 
@@ -20,7 +21,7 @@ struct StagePolicy {
   static constexpr unsigned kBlocksPerProcessor = 8;
 };
 
-/* A grid goes over `count` items by strides. */
+/* A grid covers the items in strides. */
 __device__ uint32_t first_item() { return blockIdx.x * StagePolicy::kThreads + threadIdx.x; }
 __device__ uint32_t item_stride() { return gridDim.x * StagePolicy::kThreads; }
 

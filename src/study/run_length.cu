@@ -1,12 +1,12 @@
 /* run_length.cu - run-length coding of symbols on a GPU, in one kernel.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A block takes a tile, a warp a part of it. Lanes compare 16 bytes of symbols at a time with what
- * is before them; the bits go through shared memory, so that a lane has 32 symbols in a row in a
- * word of the mask. Sums over lanes, warps and tiles say where runs go; tiles learn of those before
- * them by decoupled look-back (Merrill and Garland, 2016): a block tells what its tile holds before
- * it asks what the ones before it hold. The places where runs begin are put in a row in shared
- * memory, and each warp writes its counts and symbols from there, side by side.
+ * One block takes one tile, and each of its warps a part of the tile. Lanes compare 16 bytes of
+ * symbols at a time with the symbols before them; the resulting bits pass through shared memory, so
+ * that each lane gets one word of the mask, for 32 consecutive symbols. Sums over lanes, warps and
+ * tiles say where runs go; across tiles they use decoupled look-back (run_tallies.cuh). Each warp
+ * lists the positions where its runs begin in shared memory and writes its counts and symbols from
+ * that list with coalesced stores.
  *
  * A count is written where the next run begins, which may be tiles away.
  *
@@ -17,8 +17,8 @@
 
 #include "core/bytes.h"
 #include "core/cuda_check.cuh"
-#include "rle/run_length.h"
-#include "rle/run_tallies.cuh"
+#include "study/run_length.h"
+#include "study/run_tallies.cuh"
 
 namespace {
 
@@ -33,15 +33,15 @@ struct RunPolicy {
   static constexpr uint32_t kWarps = 8;
   static constexpr uint32_t kThreads = 32 * kWarps;
   static constexpr uint32_t kBlocksPerProcessor = 6; /* 33 KiB each */
-  static constexpr uint32_t kVectors = 4;            /* of 16 bytes, that a lane reads at once */
-  /* A lane with more begins than this in its word makes its warp list them word by word, a lane a
-   * bit; below, lanes list their own. */
+  static constexpr uint32_t kVectors = 4;            /* of 16 bytes, which a lane reads at once */
+  /* If a lane's word has more runs than this, the warp lists runs word by word, one lane per bit;
+   * otherwise each lane lists the runs of its own word. */
   static constexpr uint32_t kFewBegins = 12;
 };
 
-constexpr uint32_t kRound = kWarp * 32; /* symbols whose mask is a word of each lane */
+constexpr uint32_t kRound = kWarp * 32; /* symbols of a round: one word of the mask per lane */
 
-/* How a block's tile of symbols is shared out. */
+/* How a tile of symbols is divided among a block's threads. */
 template <class Symbol>
 struct TileShape {
   static constexpr uint32_t kSymbolBits = 8 * sizeof(Symbol);
@@ -51,10 +51,10 @@ struct TileShape {
   static constexpr uint32_t kSymbols = RunPolicy::kWarps * kWarpSymbols;
   static_assert(kRounds == 1 || kRounds == 2, "two sums fit a word, and rounds are whole");
   static_assert(kSymbols < 1u << 15, "a share fits its word");
-  static_assert(SZG_RUN_SPAN % kSymbols == 0, "only a tile's first symbol is at a multiple");
+  static_assert(SZG_RUN_SPAN % kSymbols == 0, "only a tile's first symbol begins a span");
 };
 template <class Symbol>
-struct MaskPiece; /* the bits of 16 bytes of symbols */
+struct MaskPiece; /* the mask of 16 bytes of symbols */
 template <>
 struct MaskPiece<uint8_t> {
   typedef uint16_t Bits;
@@ -68,7 +68,7 @@ template <class Symbol>
 struct alignas(16) WarpMemory {
   Symbol symbols[TileShape<Symbol>::kWarpSymbols];
   uint32_t masks[TileShape<Symbol>::kRounds * kWarp];
-  uint16_t places[kRound]; /* where a round's runs begin, counted from its first symbol */
+  uint16_t places[kRound]; /* where a round's runs begin, from its first symbol */
 };
 
 /* Kernel parameters. */
@@ -81,9 +81,9 @@ struct EncodeJob {
 
 /* ---- the mask ---- */
 
-/* Bit i: symbol i of `word` differs from the one before it; that of symbol 0 is the last of
- * `word_before`. A sum carries into a symbol's highest bit if any other bit is set; a product
- * gathers these bits at the top. */
+/* Bit i: symbol i of `word` differs from the one before it; before symbol 0 comes the last symbol
+ * of `word_before`. The sum carries into a symbol's highest bit if any other bit is set; the
+ * product gathers these bits at the top. */
 __device__ uint32_t changes_in(uint8_t, uint32_t word, uint32_t word_before) {
   uint32_t const differences = word ^ __funnelshift_l(word_before, word, 8);
   uint32_t const sums = (differences & 0x7F7F7F7Fu) + 0x7F7F7F7Fu;
@@ -95,7 +95,7 @@ __device__ uint32_t changes_in(uint16_t, uint32_t word, uint32_t word_before) {
   return ((sums | differences) & 0x80008000u) * 0x00008001u >> 30;
 }
 
-/* Zeros past the last symbol. */
+/* 16 bytes of symbols, with zeros past the last one. */
 template <class Symbol>
 __device__ uint4 load_symbols(const Symbol *symbols, uint64_t first, uint64_t symbol_count) {
   typedef TileShape<Symbol> Shape;
@@ -109,7 +109,8 @@ __device__ uint4 load_symbols(const Symbol *symbols, uint64_t first, uint64_t sy
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/* Symbols from `first` on and where they change to the warp's memory. The whole warp calls. */
+/* Copies the symbols from `first` on, and the mask of where they change, to the warp's memory. The
+ * whole warp calls. */
 template <class Symbol>
 __device__ void stage_symbols(const EncodeJob &job, uint64_t first, WarpMemory<Symbol> &memory) {
   typedef TileShape<Symbol> Shape;
@@ -140,8 +141,8 @@ __device__ void stage_symbols(const EncodeJob &job, uint64_t first, WarpMemory<S
   __syncwarp(); /* symbols and pieces of the mask are there */
 }
 
-/* The lane's word of a round's mask, which begins at symbol `first`, as it is to be: a multiple of
- * the span begins a run, and nothing does past the last symbol. */
+/* Completes a word of the mask that begins at symbol `first`: a run begins at every multiple of the
+ * span, and none past the last symbol. */
 __device__ uint32_t amend_mask(uint32_t mask, uint64_t first, uint64_t symbol_count) {
   if (first % SZG_RUN_SPAN == 0) mask |= 1;
   if (first + 32 <= symbol_count) return mask;
@@ -150,20 +151,20 @@ __device__ uint32_t amend_mask(uint32_t mask, uint64_t first, uint64_t symbol_co
 
 /* ---- a warp's runs ---- */
 
-/* A lane's words of the mask and what was found in the warp's. */
+/* A lane's words of the mask, one for each round, and counts over the warp's. */
 template <class Symbol>
 struct WarpRuns {
   uint32_t masks[TileShape<Symbol>::kRounds];
-  uint32_t before[TileShape<Symbol>::kRounds]; /* runs of the round's words before the lane's */
+  uint32_t before[TileShape<Symbol>::kRounds]; /* runs of the round in lanes before this one */
   uint32_t counts[TileShape<Symbol>::kRounds]; /* runs of the round */
-  uint32_t lasts[TileShape<Symbol>::kRounds];  /* one more than the last place; 0: no run */
+  uint32_t lasts[TileShape<Symbol>::kRounds];  /* 1 + where the round's last run begins; 0: none */
 
   /* The whole warp calls. */
   __device__ WarpRuns(const EncodeJob &job, uint64_t first, WarpMemory<Symbol> &memory) {
     typedef cub::WarpScan<uint32_t> WarpScan;
     constexpr uint32_t kRounds = TileShape<Symbol>::kRounds;
     uint32_t const lane = threadIdx.x % kWarp;
-    uint32_t sums = 0, sums_before, sums_of_all; /* of a round in 16 bits each */
+    uint32_t sums = 0, sums_before, sums_of_all; /* 16 bits for each round */
 #pragma unroll
     for (uint32_t round = 0; round < kRounds; round++) {
       uint32_t &mask = memory.masks[round * kWarp + lane];
@@ -175,17 +176,17 @@ struct WarpRuns {
       uint32_t const last_mask = __shfl_sync(kAllLanes, masks[round], (int)last_lane);
       lasts[round] = with_runs ? 32 * last_lane + 32 - (uint32_t)__clz((int)last_mask) : 0;
     }
-    typename WarpScan::TempStorage scan_memory; /* empty: it shuffles */
+    typename WarpScan::TempStorage scan_memory; /* empty: the scan uses shuffles */
     WarpScan(scan_memory).ExclusiveSum(sums, sums_before, sums_of_all);
 #pragma unroll
     for (uint32_t round = 0; round < kRounds; round++) {
       before[round] = sums_before >> 16 * round & 0xFFFF;
       counts[round] = sums_of_all >> 16 * round & 0xFFFF;
     }
-    __syncwarp(); /* masks are as they are to be */
+    __syncwarp(); /* all masks are complete */
   }
 
-  /* first: the warp's, counted from its tile's first symbol. */
+  /* first: the warp's first symbol, from the tile's first. */
   __device__ uint32_t share(uint32_t first) const {
     uint32_t all = 0;
 #pragma unroll
@@ -196,7 +197,7 @@ struct WarpRuns {
   }
 };
 
-/* Where a round's runs begin, in a row. The whole warp calls. */
+/* Lists where a round's runs begin, in order. The whole warp calls. */
 template <class Symbol>
 __device__ void list_places(const WarpRuns<Symbol> &runs, uint32_t round,
                             WarpMemory<Symbol> &memory) {
@@ -219,20 +220,21 @@ __device__ void list_places(const WarpRuns<Symbol> &runs, uint32_t round,
   __syncwarp(); /* the places are listed */
 }
 
-/* Writes a round's runs from its listed places; first: the round's first symbol; tally: of all
- * before it. With each run goes the count of the one before, and stores are aligned to counts. */
+/* Writes a round's runs from its list of places; first: the round's first symbol; tally: of all
+ * symbols before it. With each run goes the count of the run before it; the lanes' stores are
+ * aligned to the array of counts. */
 template <class Symbol>
 __device__ void write_runs(const EncodeJob &job, const WarpMemory<Symbol> &memory, uint32_t round,
                            uint32_t run_count, uint64_t first, const szg_run_tally &tally) {
   const Symbol *const symbols = memory.symbols + round * kRound;
   Symbol *const run_symbols = (Symbol *)job.runs.symbols + tally.count;
-  uint32_t *const ended_counts = job.runs.counts + tally.count; /* that of run i is at i - 1 */
+  uint32_t *const ended_counts = job.runs.counts + tally.count; /* run i writes entry i - 1 */
   uint64_t const room = job.runs.capacity;
   uint32_t const symbol_end =
       tally.count < room ? (uint32_t)min(room - tally.count, (uint64_t)run_count) : 0;
   uint32_t const count_end =
       tally.count <= room ? (uint32_t)min(room - tally.count + 1, (uint64_t)run_count) : 0;
-  uint32_t const count_begin = tally.count > 0 ? 0 : 1; /* before run 0 there is none */
+  uint32_t const count_begin = tally.count > 0 ? 0 : 1; /* no run comes before run 0 */
   uint32_t const skew = (uint32_t)(tally.count + kWarp - 1) % kWarp;
   for (uint32_t i = threadIdx.x % kWarp; i < run_count + skew; i += kWarp) {
     if (i < skew) continue;
@@ -246,9 +248,9 @@ __device__ void write_runs(const EncodeJob &job, const WarpMemory<Symbol> &memor
 
 /* ---- the kernel ---- */
 
-/* tally: up to the tile and with it. The last tile's is that of all, and its last run ends where
- * the symbols do. One thread calls. */
-__device__ void tell_tally(const EncodeJob &job, uint32_t tile, const szg_run_tally &tally) {
+/* Publishes the tally of all tiles up to and including this one. The last tile's is the total, and
+ * its last run ends where the symbols end. One thread calls. */
+__device__ void finish_tally(const EncodeJob &job, uint32_t tile, const szg_run_tally &tally) {
   szg::publish_tally(job.tallies, tile, tally);
   if (tile != gridDim.x - 1) return;
   *job.runs.count = tally.count;
@@ -287,12 +289,12 @@ __global__ void __launch_bounds__(RunPolicy::kThreads, RunPolicy::kBlocksPerProc
     if (threadIdx.x == 0) {
       uint32_t const last = share & kShareLastMask;
       tally_of_others = others;
-      tell_tally(
+      finish_tally(
           job, tile,
           {others.count + (share >> kShareLastBits), last ? tile_first + last - 1 : others.last});
     }
   }
-  __syncthreads(); /* known what is before the tile */
+  __syncthreads(); /* the tally of the tiles before is known */
   uint32_t const last_before = share_before & kShareLastMask;
   szg_run_tally tally = tally_of_others;
   tally.count += share_before >> kShareLastBits;
@@ -304,7 +306,7 @@ __global__ void __launch_bounds__(RunPolicy::kThreads, RunPolicy::kBlocksPerProc
     tally.count += runs.counts[round];
     if (runs.lasts[round]) tally.last = first + runs.lasts[round] - 1;
     first += kRound;
-    __syncwarp(); /* the places are free for the next round */
+    __syncwarp(); /* the next round may overwrite the places */
   }
 }
 

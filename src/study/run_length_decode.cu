@@ -1,21 +1,22 @@
 /* run_length_decode.cu - runs back to symbols on a GPU.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Counts are summed by groups of runs and a scan says where each group begins: that is all that is
- * stored. Then blocks have equal shares of the symbols, whatever the runs: one long run is work for
- * all of them. A block looks for the run that its share begins in, first among the groups, and goes
- * on from there: threads take a few runs each, a sum over the block says where they begin, and each
- * run marks its first symbol in a tile in shared memory. Symbols without a mark are like the one
- * before them, in a thread's 16 bytes by steps that double, between threads by votes.
+ * A first kernel sums the counts of each group of runs, and a scan over the groups says where each
+ * group begins; nothing else is stored. Then every block writes an equal share of the symbols,
+ * whatever the runs: even a single long run is divided among all blocks. A block searches for the
+ * run that its share begins in, first among the groups, and continues from there: each thread takes
+ * a few runs, a scan over the block says where they begin, and each run marks its first symbol in a
+ * tile in shared memory. A symbol without a mark equals the one before it: within a thread's 16
+ * bytes shifts that double spread the marked symbols, between threads votes do.
  *
  * Moves: counts read twice, a run's symbol once, 24 bytes for each group of 256 runs; each symbol
- * written once, 16 bytes a store.
+ * written once, 16 bytes per store.
  */
 #include <cub/cub.cuh>
 
 #include "core/bytes.h"
 #include "core/cuda_check.cuh"
-#include "rle/run_length.h"
+#include "study/run_length.h"
 
 namespace {
 
@@ -23,20 +24,20 @@ struct ExpandPolicy {
   static constexpr uint32_t kWarps = 8;
   static constexpr uint32_t kThreads = 32 * kWarps;
   static constexpr uint32_t kBlocksPerProcessor = 6;
-  static constexpr uint32_t kThreadRuns = 4; /* that a thread takes at once: 16 bytes of counts */
-  static constexpr uint32_t kMostTiles = 16; /* of a block: what its search is worth */
+  static constexpr uint32_t kThreadRuns = 4; /* runs a thread takes at once: 16 bytes of counts */
+  static constexpr uint32_t kMostTiles = 16; /* tiles of a block: one search serves them all */
 };
 constexpr uint32_t kWarp = 32, kAllLanes = 0xFFFFFFFFu;
 constexpr uint32_t kBatchRuns = ExpandPolicy::kThreads * ExpandPolicy::kThreadRuns;
-constexpr uint32_t kGroupRuns = ExpandPolicy::kThreads; /* a run a thread in the search */
-constexpr uint32_t kNowhere = UINT32_MAX;               /* where no run begins */
-/* Longer than any share, so what is more of a count does not matter, and sums fit. */
+constexpr uint32_t kGroupRuns = ExpandPolicy::kThreads; /* one run per thread in the search */
+constexpr uint32_t kNowhere = UINT32_MAX;               /* the place of a run that begins nowhere */
+/* Longer than any share, so counts can be cut to it, and their sums fit 32 bits. */
 constexpr uint32_t kMostCount = 1u << 20;
 static_assert(ExpandPolicy::kMostTiles * ExpandPolicy::kThreads * 16 < kMostCount &&
                   (uint64_t)kMostCount * (kBatchRuns + 1) <= INT32_MAX,
               "a share is shorter than that, and a batch of runs ends before kNowhere");
 
-constexpr uint64_t kTooMany = (uint64_t)1 << 62; /* a sum that gets there stays: none wraps */
+constexpr uint64_t kTooMany = (uint64_t)1 << 62; /* where sums saturate, so that none wraps */
 struct SaturatedSum {
   __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const {
     return a + b < kTooMany ? a + b : kTooMany;
@@ -50,13 +51,13 @@ struct ExpandJob {
   uint64_t group_count;
   void *symbols;
   uint64_t symbol_count;
-  uint32_t share_symbols; /* of a block */
+  uint32_t share_symbols; /* symbols of a block */
   szg_verdict *verdict;
 };
 
 /* ---- counts ---- */
 
-/* Four counts; 0 past the last. */
+/* Four counts, with zeros past the last one. */
 __device__ uint4 load_counts(const uint32_t *counts, uint64_t first, uint64_t run_count) {
   if (first + 4 <= run_count) return *reinterpret_cast<const uint4 *>(counts + first);
   uint4 few = make_uint4(0, 0, 0, 0);
@@ -66,7 +67,7 @@ __device__ uint4 load_counts(const uint32_t *counts, uint64_t first, uint64_t ru
   return few;
 }
 
-/* A warp a group. */
+/* One warp per group. */
 __global__ void __launch_bounds__(ExpandPolicy::kThreads)
     groups_sum_kernel(const uint32_t *counts, uint64_t run_count, uint64_t group_count,
                       uint64_t *sums, szg_verdict *verdict) {
@@ -88,9 +89,9 @@ __global__ void __launch_bounds__(ExpandPolicy::kThreads)
     }
     sum = WarpReduce(reductions[warp]).Sum(sum);
     if (lane == 0) sums[group] = sum;
-    __syncwarp(); /* the sum's storage is free again */
+    __syncwarp(); /* the reduction's storage may be reused */
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) sums[group_count] = 0; /* to become the sum of all */
+  if (blockIdx.x == 0 && threadIdx.x == 0) sums[group_count] = 0; /* becomes the total */
   if (!is_sound) verdict->bad_data = 1;
 }
 
@@ -106,19 +107,19 @@ struct RunPlace {
 
 template <class Symbol>
 struct ExpandMemory {
-  uint4 values[ExpandPolicy::kThreads]; /* a tile: the symbols that are marked */
-  uint4 marks[ExpandPolicy::kThreads];  /* and all bits of these set, of others none */
+  uint4 values[ExpandPolicy::kThreads]; /* the marked symbols of a tile */
+  uint4 marks[ExpandPolicy::kThreads];  /* all bits set at marked symbols, none elsewhere */
   union {
     typename SearchScan::TempStorage search;
     typename StartScan::TempStorage starts;
   } scan;
   RunPlace place;
-  uint32_t warp_marks[ExpandPolicy::kWarps]; /* lanes that have any */
-  uint32_t warp_lasts[ExpandPolicy::kWarps]; /* the last symbol that is marked */
+  uint32_t warp_marks[ExpandPolicy::kWarps]; /* lanes that have a mark */
+  uint32_t warp_lasts[ExpandPolicy::kWarps]; /* the warp's last marked symbol */
 };
 
-/* The last group that begins at symbol `place` or before it; one does, at 0. The whole warp
- * calls. */
+/* The last group that begins at or before symbol `place`; group 0 begins at symbol 0. The whole
+ * warp calls. */
 __device__ uint64_t group_at(const ExpandJob &job, uint64_t place) {
   uint64_t low = 0, high = job.group_count;
   while (high - low > 1) {
@@ -131,7 +132,7 @@ __device__ uint64_t group_at(const ExpandJob &job, uint64_t place) {
   return low;
 }
 
-/* The run that symbol `place` is in. The whole block calls; counts are sound. */
+/* The run that symbol `place` is in; the counts have been checked. The whole block calls. */
 template <class Symbol>
 __device__ RunPlace find_run(const ExpandJob &job, uint64_t place, ExpandMemory<Symbol> &memory) {
   uint64_t const group = group_at(job, place);
@@ -142,14 +143,14 @@ __device__ RunPlace find_run(const ExpandJob &job, uint64_t place, ExpandMemory<
   SearchScan(memory.scan.search).ExclusiveSum(count, before);
   if (before <= passed && passed - before < count)
     memory.place = {run, (uint32_t)(count - (passed - before))};
-  __syncthreads(); /* the place is known, and the scan's storage free */
+  __syncthreads(); /* the place is known, and the scan's storage may be reused */
   return memory.place;
 }
 
 /* ---- runs to marks ---- */
 
 template <class Symbol>
-struct SymbolQuad; /* the symbols of four runs in a word */
+struct SymbolQuad; /* a word for the symbols of four runs */
 template <>
 struct SymbolQuad<uint8_t> {
   typedef uint32_t Word;
@@ -170,22 +171,23 @@ __device__ typename SymbolQuad<Symbol>::Word load_quad(const Symbol *symbols, ui
   return quad;
 }
 
-/* A thread's runs of those that the block is at; places count from the share's first symbol. */
+/* A thread's share of the runs that the block works on; places count from the share's first
+ * symbol. */
 template <class Symbol>
 struct ThreadRuns {
   uint32_t starts[ExpandPolicy::kThreadRuns] = {kNowhere, kNowhere, kNowhere, kNowhere};
   typename SymbolQuad<Symbol>::Word symbols = 0;
 
-  /* Takes the runs from first_run on, a multiple of 4, which begin at `start`. Runs before the
-   * share's first one are passed over; of that one only what is left counts. Returns where the runs
-   * after all these begin. The whole block calls. */
+  /* Takes the block's next runs, from first_run (a multiple of 4) on, which begin at `start`. Runs
+   * before the share's first one are skipped, and that one counts only from the share's begin.
+   * Returns where the run after them begins. The whole block calls. */
   __device__ uint32_t take(const ExpandJob &job, const RunPlace &place, uint64_t first_run,
                            uint32_t start, ExpandMemory<Symbol> &memory) {
     uint64_t const first = first_run + threadIdx.x * ExpandPolicy::kThreadRuns;
     uint4 const loaded = load_counts(job.runs.counts, first, job.runs.count);
     symbols = load_quad((const Symbol *)job.runs.symbols, first, job.runs.count);
     uint32_t counts[ExpandPolicy::kThreadRuns] = {loaded.x, loaded.y, loaded.z, loaded.w};
-    uint64_t const passed_runs = place.run - first; /* below 4 in one thread, and once */
+    uint64_t const passed_runs = place.run - first; /* below 4 in one thread of the first call */
     uint32_t own_sum = 0, sum_before, sum;
 #pragma unroll
     for (uint32_t i = 0; i < ExpandPolicy::kThreadRuns; i++) {
@@ -201,11 +203,11 @@ struct ThreadRuns {
       starts[i] = counts[i] > 0 ? next : kNowhere;
       next += counts[i];
     }
-    __syncthreads(); /* the scan's storage is free again */
+    __syncthreads(); /* the scan's storage may be reused */
     return start + sum;
   }
 
-  /* Marks those that begin in a tile. */
+  /* Marks the runs that begin in a tile. */
   __device__ void mark(uint32_t tile_first, uint32_t tile_count,
                        ExpandMemory<Symbol> &memory) const {
 #pragma unroll
@@ -221,16 +223,16 @@ struct ThreadRuns {
 
 /* ---- marks to symbols ---- */
 
-/* A word's last symbol in all places of a word. */
+/* A word whose symbols all equal the last symbol of `word`. */
 __device__ uint32_t repeat_last(uint8_t, uint32_t word) { return __byte_perm(word, 0, 0x3333); }
 __device__ uint32_t repeat_last(uint16_t, uint32_t word) { return __byte_perm(word, 0, 0x3232); }
 
 /* A thread's 16 bytes of symbols. */
 template <class Symbol>
 struct SymbolVector {
-  uint32_t words[4] = {}; /* 0 up to the first mark */
+  uint32_t words[4] = {}; /* zero before the first mark */
   uint32_t known[4] = {}; /* all bits set from the first mark on */
-  uint32_t last = 0;      /* the last symbol that is known, in all places */
+  uint32_t last = 0;      /* the last known symbol, repeated */
 
   __device__ void fill(const uint4 &values, const uint4 &marks) {
     uint32_t const given[4] = {values.x, values.y, values.z, values.w};
@@ -267,11 +269,11 @@ struct SymbolVector {
   }
 };
 
-/* The last bit's number, 0 if there is none. */
+/* The index of the highest bit; 0 if no bit is set. */
 __device__ uint32_t last_of(uint32_t bits) { return bits ? 31 - (uint32_t)__clz((int)bits) : 0; }
 
-/* Writes a tile from its marks, which it clears; before: the symbol before it, in all places of a
- * word. Returns its last symbol so. The whole block calls. */
+/* Writes a tile from its marks, which it clears; before: the symbol before the tile, repeated.
+ * Returns the tile's last symbol, repeated. The whole block calls. */
 template <class Symbol>
 __device__ uint32_t write_tile(uint32_t before, Symbol *symbols, uint32_t count,
                                ExpandMemory<Symbol> &memory) {
@@ -286,7 +288,7 @@ __device__ uint32_t write_tile(uint32_t before, Symbol *symbols, uint32_t count,
   }
   uint32_t const warp_last = __shfl_sync(kAllLanes, vector.last, (int)last_of(lanes));
   if (lane == 0) memory.warp_marks[warp] = lanes, memory.warp_lasts[warp] = warp_last;
-  __syncthreads(); /* all warps have said; marks are clear for the next tile */
+  __syncthreads(); /* all warps have stored theirs; marks are clear for the next tile */
   uint32_t const other_last = memory.warp_lasts[lane % kWarps];
   uint32_t const warps =
       __ballot_sync(kAllLanes, lane < kWarps && memory.warp_marks[lane % kWarps] != 0);
@@ -314,7 +316,7 @@ __global__ void __launch_bounds__(ExpandPolicy::kThreads, ExpandPolicy::kBlocksP
   uint64_t const share_first = (uint64_t)blockIdx.x * job.share_symbols;
   if (share_first >= job.symbol_count) return;
   memory.values[threadIdx.x] = memory.marks[threadIdx.x] = make_uint4(0, 0, 0, 0);
-  RunPlace const place = find_run(job, share_first, memory); /* a barrier: nothing is marked */
+  RunPlace const place = find_run(job, share_first, memory); /* its barrier: marks are clear */
   uint32_t const share_count =
       (uint32_t)min(job.symbol_count - share_first, (uint64_t)job.share_symbols);
   Symbol *const symbols = (Symbol *)job.symbols + share_first;
@@ -329,7 +331,7 @@ __global__ void __launch_bounds__(ExpandPolicy::kThreads, ExpandPolicy::kBlocksP
       next_run += kBatchRuns;
       runs.mark(first, count, memory);
     }
-    __syncthreads(); /* all marks are there */
+    __syncthreads(); /* all marks are set */
     last = write_tile(last, symbols + first, count, memory);
   }
 }
@@ -354,7 +356,7 @@ szgpu_status launch_expansion(ExpandJob job, unsigned processor_count, cudaStrea
   uint64_t const share_count = szg_div_up(tile_count, share_tiles);
   SZG_REQUIRE(share_count <= INT32_MAX, SZGPU_UNSUPPORTED);
   job.share_symbols = share_tiles * kTileSymbols;
-  unsigned const blocks = share_count > 0 ? (unsigned)share_count : 1; /* one says what is wrong */
+  unsigned const blocks = share_count > 0 ? (unsigned)share_count : 1; /* 1: to set the verdict */
   shares_expand_kernel<Symbol><<<blocks, P::kThreads, 0, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;

@@ -1,10 +1,10 @@
-/* run_length.h - run-length coding of symbols: how often, and which, in two arrays.
+/* run_length.h - run-length coding of symbols: an array of counts and an array of symbols.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Symbols are u8 or u16, lengths are 64-bit, counts are u32: a run ends at every multiple of
- * SZG_RUN_SPAN symbols and goes on as another one. So a run can begin at a symbol only for what
- * stands there and before it, which is all that a thread need see; a limit on the count itself
- * could be kept only by who knows where the run began.
+ * SZG_RUN_SPAN symbols and continues as another run. So whether a run begins at a symbol depends
+ * only on that symbol, the one before it and its position, which every thread can see. A limit on
+ * the count itself would need the position where the run began.
  */
 #ifndef SZG_RUN_LENGTH_H
 #define SZG_RUN_LENGTH_H
@@ -19,14 +19,14 @@
 
 SZG_C_BEGIN
 
-#define SZG_RUN_SPAN (UINT64_C(1) << 31) /* a count is an int, too: CUB's */
+#define SZG_RUN_SPAN (UINT64_C(1) << 31) /* so that a count also fits the int that CUB uses */
 
 enum {
-  SZG_RUN_PART = 1 << 16,  /* symbols that a thread takes, coding and decoding: 64 or 128 KiB */
+  SZG_RUN_PART = 1 << 16,  /* symbols of a thread's unit of work: 64 or 128 KiB */
   SZG_RUN_GROUP = 1 << 11, /* runs summed in one entry of the decoder's scan */
 };
 
-/* Does a run begin at symbol i? before: symbol i - 1, anything if i is 0. */
+/* Does a run begin at symbol i? before: symbol i - 1, or any value if i is 0. */
 SZG_HD bool szg_run_begins(uint64_t i, uint32_t before, uint32_t symbol) {
   return symbol != before || i % SZG_RUN_SPAN == 0;
 }
@@ -34,11 +34,12 @@ SZG_HD bool szg_run_begins(uint64_t i, uint32_t before, uint32_t symbol) {
 /* The runs that begin in a stretch of symbols. */
 typedef struct szg_run_tally {
   uint64_t count;
-  uint64_t last; /* where the last of them begins; 0: there is none, or it begins at symbol 0 */
+  uint64_t last; /* where the last of them begins; 0: no run, or one that begins at symbol 0 */
 } szg_run_tally;
 
-/* Those of a stretch and the one after it. Associative: made for scans. Before the scan a part's
- * tally says what it holds; after it, where its runs go and where the run began that it is in. */
+/* The tally of two neighbouring stretches. It is associative, so tallies can be scanned. Before the
+ * scan, a part's tally says what the part holds; after it, where the part's runs go and where the
+ * run began that continues into the part. */
 SZG_HD szg_run_tally szg_run_tally_join(szg_run_tally first, szg_run_tally second) {
   szg_run_tally joint;
   joint.count = first.count + second.count;
@@ -49,8 +50,8 @@ SZG_HD szg_run_tally szg_run_tally_join(szg_run_tally first, szg_run_tally secon
 typedef struct szg_run_output {
   uint32_t *counts;
   void *symbols;     /* as wide as those coded */
-  uint64_t capacity; /* runs that fit either array */
-  uint64_t count;    /* set by coding */
+  uint64_t capacity; /* runs that fit in each array */
+  uint64_t count;    /* set by the encoder */
 } szg_run_output;
 
 typedef struct szg_run_input {
@@ -59,20 +60,20 @@ typedef struct szg_run_input {
   uint64_t count;
 } szg_run_input;
 
-/* symbol_bytes is 1 or 2 everywhere; arrays are aligned to their elements. */
+/* symbol_bytes is always 1 or 2; arrays are aligned to their elements. */
 
-/* The runs of symbols[symbol_count]. SZGPU_CAPACITY: there are more than fit; their count is set
- * nevertheless. */
+/* Codes symbols[symbol_count], one symbol after the other. SZGPU_CAPACITY: the runs do not fit;
+ * then runs->count still says how many there are. */
 szgpu_status szg_runs_encode_serial(uint32_t symbol_bytes, const void *symbols,
                                     uint64_t symbol_count, szg_run_output *runs) SZG_CHECKED;
 
-/* What the runs say. SZGPU_BAD_DATA: a count is 0, or they do not add up to symbol_count. Equal
- * symbols may follow each other. */
+/* Decodes the runs. Neighbouring runs may have equal symbols. SZGPU_BAD_DATA: a count is 0, or the
+ * counts do not add up to symbol_count. */
 szgpu_status szg_runs_decode_serial(uint32_t symbol_bytes, const szg_run_input *runs, void *symbols,
                                     uint64_t symbol_count) SZG_CHECKED;
 
-/* The same by many threads, with the same results for any number of them. scratch: as many bytes
- * as the function says, aligned to 8. */
+/* The same with many threads; the results do not depend on their number. scratch: as many bytes as
+ * the function before says, aligned to 8. */
 uint64_t szg_runs_encode_scratch_bytes(uint64_t symbol_count);
 szgpu_status szg_runs_encode(szg_threads *threads, uint32_t symbol_bytes, const void *symbols,
                              uint64_t symbol_count, void *scratch,
@@ -82,44 +83,44 @@ uint64_t szg_runs_decode_scratch_bytes(uint64_t run_count);
 szgpu_status szg_runs_decode(szg_threads *threads, uint32_t symbol_bytes, const szg_run_input *runs,
                              void *scratch, void *symbols, uint64_t symbol_count) SZG_CHECKED;
 
-/* ---- CUDA: pointers are to device memory, arrays begin at multiples of 16 bytes; carve functions
- * lay out what a stage needs ---- */
+/* ---- CUDA: pointers are to device memory, arrays begin at multiples of 16 bytes; a carve function
+ * lays out the memory that the function after it needs ---- */
 
 typedef struct szg_run_output_cuda {
   uint32_t *counts;
   void *symbols;     /* as wide as those coded */
-  uint64_t capacity; /* runs that fit either array */
-  uint64_t *count;   /* set by coding, also where there are more than fit: what is in the arrays is
-                        then of no use, and nothing is written past them */
+  uint64_t capacity; /* runs that fit in each array */
+  uint64_t *count;   /* set by the encoder; if it is above capacity, the arrays' contents are
+                        undefined, and nothing is written past their ends */
 } szg_run_output_cuda;
 
-/* Coding in one kernel. */
+/* The encoder that is one kernel. */
 typedef struct szg_run_encoder_cuda {
-  void *states; /* what tiles tell each other */
+  void *states; /* what tiles publish to each other */
   uint64_t state_bytes;
 } szg_run_encoder_cuda;
-/* SZGPU_UNSUPPORTED, here and in coding: more symbols than any device's memory holds. */
+/* SZGPU_UNSUPPORTED, here and from the encoder: more symbols than any device's memory holds. */
 szgpu_status szg_run_encoder_carve_cuda(szg_arena *arena, uint32_t symbol_bytes,
                                         uint64_t symbol_count,
                                         szg_run_encoder_cuda *encoder) SZG_CHECKED;
 
-/* The same runs as on the CPU. encoder: carved for as many symbols, as wide, or for more. */
+/* Gives the same runs as on the CPU. encoder: carved for at least as many symbols of this width. */
 szgpu_status szg_runs_encode_cuda(const szg_run_encoder_cuda *encoder, uint32_t symbol_bytes,
                                   const void *symbols, uint64_t symbol_count,
                                   const szg_run_output_cuda *runs,
                                   struct CUstream_st *stream) SZG_CHECKED;
 
-/* Coding as it was published for CUDA (A. Balevic, "Fine-Grain Parallelization of Entropy Coding on
- * GPGPUs"; the four steps of her parallel run-length encoding): what coding in one kernel is
- * measured against. 12 bytes a symbol. */
+/* The encoder as published for CUDA: the four steps of the parallel run-length encoding of
+ * A. Balevic, "Fine-Grain Parallelization of Entropy Coding on GPGPUs", 2009. The one kernel is
+ * measured against it. It takes 12 bytes per symbol. */
 typedef struct szg_run_stages_cuda {
   uint32_t *mask;    /* [symbols] whether a run begins */
-  uint32_t *scanned; /* [symbols] runs that have begun */
+  uint32_t *scanned; /* [symbols] runs begun up to and including the symbol */
   uint32_t *begins;  /* [symbols + 1] where runs begin, then where the last one ends */
   void *scan_temp;
   uint64_t scan_temp_bytes;
 } szg_run_stages_cuda;
-/* SZGPU_UNSUPPORTED, here and in coding: 2^31 symbols or more. */
+/* SZGPU_UNSUPPORTED, here and from the encoder: 2^31 symbols or more. */
 szgpu_status szg_run_stages_carve_cuda(szg_arena *arena, uint64_t symbol_count,
                                        szg_run_stages_cuda *stages) SZG_CHECKED;
 szgpu_status szg_runs_encode_staged_cuda(const szg_run_stages_cuda *stages, uint32_t symbol_bytes,
@@ -128,16 +129,16 @@ szgpu_status szg_runs_encode_staged_cuda(const szg_run_stages_cuda *stages, uint
                                          struct CUstream_st *stream) SZG_CHECKED;
 
 typedef struct szg_run_decoder_cuda {
-  uint64_t *group_starts; /* [groups + 1] symbols before each group of runs, then all */
+  uint64_t *group_starts; /* [groups + 1] symbols before each group of runs, then their total */
   void *scan_temp;
   uint64_t scan_temp_bytes;
 } szg_run_decoder_cuda;
-/* SZGPU_UNSUPPORTED, here and in decoding: more runs than any device's memory holds. */
+/* SZGPU_UNSUPPORTED, here and from the decoder: more runs than any device's memory holds. */
 szgpu_status szg_run_decoder_carve_cuda(szg_arena *arena, uint64_t run_count,
                                         szg_run_decoder_cuda *decoder) SZG_CHECKED;
 
-/* What the runs say; the arrays in `runs` are on the device. verdict->bad_data: a count is 0, or
- * they do not add up to symbol_count; then, and if it says so before, no symbol is written. */
+/* Decodes the runs; the arrays in `runs` are on the device. verdict->bad_data: a count is 0, or the
+ * counts do not add up to symbol_count. Then no symbol is written, nor if it was set before. */
 szgpu_status szg_runs_decode_cuda(const szg_run_decoder_cuda *decoder, uint32_t symbol_bytes,
                                   const szg_run_input *runs, void *symbols, uint64_t symbol_count,
                                   szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
