@@ -9,8 +9,9 @@
 #ifndef SZG_COMPRESS_BITS_CUH
 #define SZG_COMPRESS_BITS_CUH
 
+#include "core/device.h"
+#include "core/warp.cuh"
 #include "fused/tile_core.h"
-#include "predict/lorenzo.cuh"
 
 namespace szg {
 

@@ -59,7 +59,7 @@ struct TileQueue {
   __device__ __forceinline__ void ask(unsigned lane) {
     if (lane == 0) next = atomicInc(counter, last);
   }
-  __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kWholeWarp, next, 0); }
+  __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kAllLanes, next, 0); }
 };
 
 /* Tiles of a share, as bits, that have many more words than most, too many for shared memory. They
@@ -72,7 +72,7 @@ __device__ __forceinline__ uint32_t heavy_tiles(const DecodeJob<A> &job, uint32_
   uint32_t const tile = share * kShareTiles + lane;
   bool const is_heavy =
       tile < tile_count && job.input.sizes[job.first_tile + tile] > job.staged_words;
-  uint32_t const heavy = __ballot_sync(kWholeWarp, is_heavy);
+  uint32_t const heavy = __ballot_sync(kAllLanes, is_heavy);
   return __popc(heavy) <= kMostHeavyTiles ? heavy : 0;
 }
 

@@ -271,7 +271,7 @@ struct TileQueue {
   __device__ __forceinline__ void ask(unsigned lane) {
     if (lane == 0) next = atomicInc(counter, last);
   }
-  __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kEveryLane, next, 0); }
+  __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kAllLanes, next, 0); }
 };
 
 /* Shared memory: tables of coded planes, then each warp's words and what may be read behind. */

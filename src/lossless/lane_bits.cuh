@@ -4,19 +4,13 @@
 #ifndef SZG_LANE_BITS_CUH
 #define SZG_LANE_BITS_CUH
 
+#include "core/lane_lengths.cuh"
 #include "lossless/plane_rows.cuh"
 #include "lossless/planes.h"
 
 namespace szg {
 
 /* ---- the head ---- */
-
-__device__ __forceinline__ uint32_t least_of_warp(uint32_t value) {
-#pragma unroll
-  for (uint32_t step = 16; step > 0; step /= 2)
-    value = min(value, __shfl_xor_sync(kEveryLane, value, step));
-  return value;
-}
 
 /* What a coded plane of a tile begins with, and where the lane's bits are in it. */
 struct PlaneHead {
@@ -27,12 +21,12 @@ struct PlaneHead {
 /* The whole warp calls. */
 __device__ __forceinline__ PlaneHead head_of(uint32_t lane_bits, unsigned lane) {
   PlaneHead head;
-  head.least_bits = least_of_warp(lane_bits);
-  uint32_t const most_bits = ~least_of_warp(~lane_bits);
-  head.width = 32 - (uint32_t)__clz((int)(most_bits - head.least_bits));
-  uint32_t const end = sum_to_lane(lane_bits, lane);
-  head.word_count = szg_planes_words(head.width, __shfl_sync(kEveryLane, end, SZG_LANES - 1));
-  head.first_bit = 32 * (1 + head.width) + end - lane_bits;
+  LaneLengths const lengths = measure_lanes(lane_bits, lane_bits, lane);
+  head.least_bits = lengths.least;
+  head.width = lengths.width;
+  head.word_count =
+      szg_planes_words(head.width, __shfl_sync(kAllLanes, lengths.end, SZG_LANES - 1));
+  head.first_bit = 32 * (1 + head.width) + lengths.end - lane_bits;
   return head;
 }
 

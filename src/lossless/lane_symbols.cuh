@@ -4,6 +4,7 @@
 #ifndef SZG_LANE_SYMBOLS_CUH
 #define SZG_LANE_SYMBOLS_CUH
 
+#include "core/lane_lengths.cuh"
 #include "lossless/plane_rows.cuh"
 #include "lossless/planes.h"
 
@@ -85,10 +86,10 @@ __device__ __forceinline__ LanePlace find_lane(const uint32_t *words, uint32_t b
   uint32_t const at = lane * width, word = at / 32;
   uint32_t const high = word < width ? excesses[word] : 0;
   uint32_t const low = word + 1 < width ? excesses[word + 1] : 0;
-  uint32_t const excess = width ? __funnelshift_l(low, high, at) >> (32 - width) : 0;
+  uint32_t const excess = excess_at(high, low, at, width);
   uint32_t const lane_bits = szg_planes_head_least(head) + excess;
   uint32_t const end = sum_to_lane(lane_bits, lane);
-  uint32_t const all_bits = __shfl_sync(kEveryLane, end, SZG_LANES - 1);
+  uint32_t const all_bits = __shfl_sync(kAllLanes, end, SZG_LANES - 1);
   uint32_t const body = begin + 1 + width, body_words = (all_bits + 31) / 32;
   if (body_words > word_count - body) return place;
   place.end_word = body + body_words;
