@@ -10,6 +10,7 @@
 #define SZG_COMPRESS_BITS_CUH
 
 #include "core/device.h"
+#include "core/shared_memory.cuh"
 #include "core/warp.cuh"
 #include "fused/tile_core.h"
 
@@ -42,26 +43,6 @@ static_assert(sizeof(CompressBlock) <= SZG_LEAST_SHARED_BYTES, "what every devic
 extern __shared__ __align__(16) unsigned char compress_memory[];
 __device__ __forceinline__ CompressBlock &shared_block() {
   return *reinterpret_cast<CompressBlock *>(compress_memory);
-}
-
-/* Shared memory by its own addresses of 32 bits. In C they are 64 bits wide, and a base is added at
- * every use. */
-__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
-  return (uint32_t)__cvta_generic_to_shared(pointer);
-}
-__device__ __forceinline__ void store_shared(uint32_t address, uint32_t word) {
-  asm volatile("st.shared.u32 [%0], %1;" : : "r"(address), "r"(word) : "memory");
-}
-__device__ __forceinline__ uint32_t load_shared(uint32_t address) {
-  uint32_t word;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
-  return word;
-}
-/* Of memory that does not change any more. */
-__device__ __forceinline__ uint32_t load_shared_constant(uint32_t address) {
-  uint32_t word;
-  asm("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address));
-  return word;
 }
 
 /* What is needed at every code. */

@@ -59,7 +59,7 @@ struct RingWords {
 };
 
 /* In the archive. */
-struct ArchiveWords {
+struct OutputWords {
   uint32_t *words;
   __device__ __forceinline__ uint32_t *at(uint32_t i) const { return words + i; }
 };
@@ -194,7 +194,7 @@ __device__ __forceinline__ void begin_long_tile(const TileBits &tile, uint32_t *
                                                 LaneStage *stage) {
   for (uint32_t i = threadIdx.x % 32; i < tile.words; i += SZG_LANES) out[i] = 0;
   __syncwarp(); /* before bits are added */
-  put_head(tile, ArchiveWords{out});
+  put_head(tile, OutputWords{out});
   *bits = {0, tile.first_bit % 32, stage_start()};
   stage->flushed_words = 0;
   stage->out = tile.lane_bits > 0 ? out + tile.first_bit / 32 : NULL;

@@ -139,7 +139,7 @@ __device__ __forceinline__ void take_group(LaneReader<Words> *reader, const uint
       /* A lane that lacks row 0 or 2 lacks the others too. */
       has_codes = is_low && reader->window() >> 31;
       any_has = __any_sync(kAllLanes, has_codes);
-      reader->go_to(reader->position + (is_low ? 1 : 0));
+      reader->go_to(reader->position() + (is_low ? 1 : 0));
     }
     if (kMayGroup && !any_has)
       pairs[i] = PointPair<kBits>::of(0, 0);
@@ -277,14 +277,14 @@ __device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileS
   LaneReader<Words> reader;
   reader.words = words;
   reader.start(bits.first_bit, bits.bit_count > 0);
-  uint32_t const begin = reader.position;
+  uint32_t const begin = reader.position();
   constexpr uint32_t kAll = kDims == 3 ? 7 : kDims == 2 ? 3 : 1;
   if (Kind::kIsFull && job.input.axes == kAll)
     restore_tile<A, kBits, kDims, Kind, Kind::kIsFull>(job, tile, &reader, entries, points, lane);
   else
     restore_tile<A, kBits, kDims, Kind, false>(job, tile, &reader, entries, points, lane);
   bool const ends_well =
-      bits.bit_count == 0 || ((reader.position - begin) & 0xFFFF) == bits.bit_count;
+      bits.bit_count == 0 || ((reader.position() - begin) & 0xFFFF) == bits.bit_count;
   if (!ends_well) job.verdict->bad_data = 1;
 }
 
