@@ -130,9 +130,7 @@ template <class Words>
 __device__ __forceinline__ void put_number(const Words &words, uint32_t bit, uint32_t number,
                                            uint32_t count) {
   if (count == 0) return;
-  uint32_t const bits = number << (32 - count), at = bit % 32;
-  atomicOr(words.at(bit / 32), bits >> at);
-  if (at + count > 32) atomicOr(words.at(bit / 32 + 1), __funnelshift_r(0, bits, at));
+  or_bits(number << (32 - count), count, bit, [&](uint32_t i) { return words.at(i); });
 }
 
 /* Puts the tile's head into words that are 0. The whole warp calls. */

@@ -4,6 +4,7 @@
 #ifndef SZG_LANE_BITS_CUH
 #define SZG_LANE_BITS_CUH
 
+#include "core/bit_writer.cuh"
 #include "core/lane_lengths.cuh"
 #include "lossless/plane_rows.cuh"
 #include "lossless/planes.h"
@@ -46,16 +47,13 @@ struct LaneBits {
   uint32_t word; /* at work: bits from the highest on, the rest 0 */
   uint32_t at;   /* where the next bit goes, from the tile's first */
 
+  __device__ __forceinline__ void put_full_word(uint32_t *words) const {
+    atomicOr(words + at / 32, word);
+  }
   /* Two codes; entries as left_aligned has them, 0 for none. */
   __device__ __forceinline__ void append_two(uint32_t first, uint32_t second, uint32_t *words) {
-    uint32_t const codes = (first | __funnelshift_r(second, 0u, first)) & kTwoCodes;
-    uint32_t const to = at + ((first + second) & 31);
-    word |= __funnelshift_r(codes, 0u, at);
-    if ((at ^ to) & 32) {
-      atomicOr(words + at / 32, word);
-      word = __funnelshift_r(0u, codes, at); /* 0 if `at` is at a word's first bit */
-    }
-    at = to;
+    uint32_t const codes = join_codes(first, second, kTwoCodes);
+    append_joined(*this, codes, at + ((first + second) & 31), words);
   }
   __device__ __forceinline__ void finish(uint32_t *words) const {
     if (at % 32 > 0) atomicOr(words + at / 32, word);
@@ -68,9 +66,7 @@ __device__ __forceinline__ void write_head(const PlaneHead &head, uint32_t lane_
   if (lane == 0) atomicOr(words, szg_planes_head(head.least_bits, head.width));
   if (head.width == 0) return;
   uint32_t const excess = (lane_bits - head.least_bits) << (32 - head.width);
-  uint32_t const at = 32 + lane * head.width;
-  atomicOr(words + at / 32, __funnelshift_r(excess, 0u, at));
-  if (at % 32 + head.width > 32) atomicOr(words + at / 32 + 1, __funnelshift_r(0u, excess, at));
+  or_bits(excess, head.width, 32 + lane * head.width, [&](uint32_t i) { return words + i; });
 }
 
 } // namespace szg
