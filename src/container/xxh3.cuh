@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/hd.h"
+#include "core/warp.cuh"
 
 namespace szg {
 namespace xxh3 {
@@ -222,8 +223,6 @@ inline __device__ uint64_t scramble(uint64_t sum, uint64_t key) {
 }
 
 /* ---- What the lanes of a warp do together: all 32 call these ---- */
-
-constexpr uint32_t kAllLanes = 0xFFFFFFFFu;
 
 /* The sum of all lanes for the lane's accumulator. */
 inline __device__ uint64_t sum_of_warp(const LaneSums &sums) {

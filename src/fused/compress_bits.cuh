@@ -9,8 +9,11 @@
 #ifndef SZG_COMPRESS_BITS_CUH
 #define SZG_COMPRESS_BITS_CUH
 
+#include "core/bit_writer.cuh"
+#include "core/device.h"
+#include "core/shared_memory.cuh"
+#include "core/warp.cuh"
 #include "fused/tile_core.h"
-#include "predict/lorenzo.cuh"
 
 namespace szg {
 
@@ -43,31 +46,17 @@ __device__ __forceinline__ CompressBlock &shared_block() {
   return *reinterpret_cast<CompressBlock *>(compress_memory);
 }
 
-/* Shared memory by its own addresses of 32 bits. In C they are 64 bits wide, and a base is added at
- * every use. */
-__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
-  return (uint32_t)__cvta_generic_to_shared(pointer);
-}
-__device__ __forceinline__ void store_shared(uint32_t address, uint32_t word) {
-  asm volatile("st.shared.u32 [%0], %1;" : : "r"(address), "r"(word) : "memory");
-}
-__device__ __forceinline__ uint32_t load_shared(uint32_t address) {
-  uint32_t word;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
-  return word;
-}
-/* Of memory that does not change any more. */
-__device__ __forceinline__ uint32_t load_shared_constant(uint32_t address) {
-  uint32_t word;
-  asm("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address));
-  return word;
-}
-
 /* What is needed at every code. */
 struct LaneBits {
   uint32_t word; /* at work: bits from the highest on, the rest 0 */
   uint32_t at;   /* how many, modulo 32; bits above the lowest five mean nothing */
   uint32_t next; /* shared address of its place in the stage */
+
+  /* There is room. */
+  __device__ __forceinline__ void put_full_word() {
+    store_shared(next, word);
+    next += kStepBytes;
+  }
 };
 
 /* What is needed when the stage is full or the tile is at its end. */
@@ -108,19 +97,13 @@ __device__ __forceinline__ void keep_room(LaneBits &bits, uint32_t words, LaneSt
   bits.next = stage_start();
 }
 
-/* There is room. */
-__device__ __forceinline__ void stage_full_word(LaneBits &bits) {
-  store_shared(bits.next, bits.word);
-  bits.next += kStepBytes;
-}
-
 /* Appends the first `count` bits of `code`, 1 to 32; those after them are 0. */
 __device__ __forceinline__ void append_bits(LaneBits &bits, uint32_t code, uint32_t count) {
   uint32_t const at = bits.at % 32;
   bits.word |= code >> at;
   if (at + count >= 32) {
-    stage_full_word(bits);
-    bits.word = __funnelshift_r(0, code, at); /* 0 if at is 0 */
+    bits.put_full_word();
+    bits.word = bits_in_next_word(code, at);
   }
   bits.at = at + count;
 }
@@ -146,7 +129,7 @@ __device__ __forceinline__ uint32_t finish_lane(LaneBits &bits, LaneStage *stage
     flush_stage(bits.next, stage);
     if (rest > 0) atomicOr(stage->out + full_words, bits.word); /* the next lane begins there */
   } else if (rest > 0) {
-    stage_full_word(bits);
+    bits.put_full_word();
   }
   return 32 * full_words + rest;
 }

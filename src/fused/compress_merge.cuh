@@ -4,6 +4,7 @@
 #ifndef SZG_COMPRESS_MERGE_CUH
 #define SZG_COMPRESS_MERGE_CUH
 
+#include "core/lane_lengths.cuh"
 #include "fused/compress_walk.cuh"
 
 namespace szg {
@@ -23,25 +24,18 @@ struct TileBits {
 /* lane_bits: 0 if all deltas of the lane are 0. The whole warp calls. */
 __device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_flushed,
                                                  uint32_t raw_words) {
-  uint32_t const lane = threadIdx.x % 32;
   TileBits tile = {};
   tile.lane_bits = lane_bits;
   tile.busy = __ballot_sync(kAllLanes, lane_bits > 0);
   if (tile.busy == 0) return tile;
-  uint32_t sum = lane_bits, most = lane_bits, least = lane_bits > 0 ? lane_bits : UINT32_MAX;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    uint32_t const before = __shfl_up_sync(kAllLanes, sum, step);
-    if (lane >= (uint32_t)step) sum += before;
-    most = max(most, __shfl_xor_sync(kAllLanes, most, step));
-    least = min(least, __shfl_xor_sync(kAllLanes, least, step));
-  }
-  tile.least = least;
-  tile.width = 32 - (uint32_t)__clz((int)(most - least));
+  LaneLengths const lengths =
+      measure_lanes(lane_bits, lane_bits > 0 ? lane_bits : UINT32_MAX, threadIdx.x % 32);
+  tile.least = lengths.least;
+  tile.width = lengths.width;
   tile.head_bits = SZG_TILE_HEAD_BITS + (tile.busy == kAllLanes ? 0 : SZG_LANES) +
                    tile.width * (uint32_t)__popc(tile.busy);
-  tile.first_bit = tile.head_bits + sum - lane_bits;
-  tile.words = (tile.head_bits + __shfl_sync(kAllLanes, sum, 31) + 31) / 32;
+  tile.first_bit = tile.head_bits + lengths.end - lane_bits;
+  tile.words = (tile.head_bits + __shfl_sync(kAllLanes, lengths.end, 31) + 31) / 32;
   tile.is_raw = tile.words >= raw_words;
   if (tile.is_raw) tile.words = raw_words;
   tile.is_long = !tile.is_raw &&
@@ -65,7 +59,7 @@ struct RingWords {
 };
 
 /* In the archive. */
-struct ArchiveWords {
+struct OutputWords {
   uint32_t *words;
   __device__ __forceinline__ uint32_t *at(uint32_t i) const { return words + i; }
 };
@@ -136,9 +130,7 @@ template <class Words>
 __device__ __forceinline__ void put_number(const Words &words, uint32_t bit, uint32_t number,
                                            uint32_t count) {
   if (count == 0) return;
-  uint32_t const bits = number << (32 - count), at = bit % 32;
-  atomicOr(words.at(bit / 32), bits >> at);
-  if (at + count > 32) atomicOr(words.at(bit / 32 + 1), __funnelshift_r(0, bits, at));
+  or_bits(number << (32 - count), count, bit, [&](uint32_t i) { return words.at(i); });
 }
 
 /* Puts the tile's head into words that are 0. The whole warp calls. */
@@ -151,8 +143,8 @@ __device__ __forceinline__ void put_head(const TileBits &tile, const Words &word
                SZG_TILE_HEAD_BITS);
     if (has_mask) put_number(words, SZG_TILE_HEAD_BITS, __brev(tile.busy), SZG_LANES);
   }
-  uint32_t const rank = (uint32_t)__popc(tile.busy & ((1u << lane) - 1));
-  uint32_t const place = SZG_TILE_HEAD_BITS + (has_mask ? SZG_LANES : 0) + rank * tile.width;
+  uint32_t const place =
+      SZG_TILE_HEAD_BITS + (has_mask ? SZG_LANES : 0) + rank_among(tile.busy, lane) * tile.width;
   if (tile.lane_bits > 0) put_number(words, place, tile.lane_bits - tile.least, tile.width);
 }
 
@@ -200,7 +192,7 @@ __device__ __forceinline__ void begin_long_tile(const TileBits &tile, uint32_t *
                                                 LaneStage *stage) {
   for (uint32_t i = threadIdx.x % 32; i < tile.words; i += SZG_LANES) out[i] = 0;
   __syncwarp(); /* before bits are added */
-  put_head(tile, ArchiveWords{out});
+  put_head(tile, OutputWords{out});
   *bits = {0, tile.first_bit % 32, stage_start()};
   stage->flushed_words = 0;
   stage->out = tile.lane_bits > 0 ? out + tile.first_bit / 32 : NULL;

@@ -24,18 +24,8 @@ constexpr uint32_t kGroupWords = (31 + kGroupBits) / 32;
 constexpr uint32_t kOddGroupBits = SZG_GROUP_ROWS * (SZG_TILE_CODE_BITS + 16) + 2;
 constexpr uint32_t kOddGroupWords = (31 + kOddGroupBits) / 32;
 
-__device__ __forceinline__ void append_joined(LaneBits &bits, uint32_t joined, uint32_t at) {
-  bits.word |= __funnelshift_r(joined, 0, bits.at);
-  if ((at ^ bits.at) & 32) {
-    store_shared(bits.next, bits.word);
-    bits.next += kStepBytes;
-    bits.word = __funnelshift_r(0, joined, bits.at);
-  }
-  bits.at = at;
-}
-
 __device__ __forceinline__ uint32_t joined_codes(uint32_t first, uint32_t second) {
-  return (first | __funnelshift_r(second, 0, first)) & ~kEntryLength;
+  return join_codes(first, second, ~kEntryLength);
 }
 
 /* Two codes of kMostJoined bits together. Lengths add up in the low bits; bit 5 of no entry is set,

@@ -11,6 +11,7 @@
 #include "fused/look_back.cuh"
 #include "fused/tile_cuda.h"
 #include "fused/tile_shape.cuh"
+#include "predict/lorenzo.cuh"
 
 namespace szg {
 

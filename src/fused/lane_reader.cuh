@@ -4,102 +4,43 @@
 #ifndef SZG_LANE_READER_CUH
 #define SZG_LANE_READER_CUH
 
+#include "core/bit_reader.cuh"
 #include "fused/point_pair.cuh"
 #include "fused/tile_core.h"
 
 namespace szg {
 
-/* A coded tile's words, in shared memory or where they lie in the archive. */
-struct StagedWords {
-  uint32_t first; /* address of the first word; there are kOverrunWords behind the last that may be
-                     read, though only a bad tile's lanes get to them */
-
-  __device__ __forceinline__ uint32_t begin(uint32_t i) const { return first + 4 * i; }
-  __device__ __forceinline__ uint32_t at(uint32_t place, uint32_t ahead) const {
-    uint32_t word;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(place + 4 * ahead));
-    return word;
-  }
-  /* Where `moves` is not 0: *word becomes the one at *place, and *place goes on. In predicated
-   * instructions, since this is the middle of the loop that everything waits for. */
-  __device__ __forceinline__ void step(uint32_t moves, uint32_t *place, uint32_t *word) const {
-    asm volatile(
-        "{\n\t"
-        ".reg .pred p;\n\t"
-        "setp.ne.u32 p, %2, 0;\n\t"
-        "@p ld.shared.b32 %0, [%1];\n\t"
-        "@p add.u32 %1, %1, 4;\n\t"
-        "}"
-        : "+r"(*word), "+r"(*place)
-        : "r"(moves));
-  }
-};
 /* As far as a lane can go whose codes and what follows them are all as long as can be. */
 constexpr uint32_t kOverrunWords = (SZG_LANE_CODES * (1 + SZG_TILE_CODE_BITS + 64) + 31) / 32 + 4;
 
-struct ArchiveWords {
-  const uint32_t *words;
-  uint32_t end; /* how many */
-
-  __device__ __forceinline__ uint32_t begin(uint32_t i) const { return i; }
-  __device__ __forceinline__ uint32_t at(uint32_t place, uint32_t ahead) const {
-    return place + ahead < end ? words[place + ahead] : 0;
-  }
-  __device__ __forceinline__ void step(uint32_t moves, uint32_t *place, uint32_t *word) const {
-    if (!moves) return;
-    *word = at(*place, 0);
-    ++*place;
-  }
-};
-
-/* Three words ahead, so that a word is asked for long before it is wanted. The low five bits of
- * position say where in `high` the next code begins; bits 5 .. 15 count on, and what stands above
- * them is of no account. */
+/* A lane on its way through its codes. */
 template <class Words>
 struct LaneReader {
   Words words;
-  uint32_t place; /* of the word after `next` */
-  uint32_t high, low, next;
-  uint32_t position;
-  uint32_t crossing; /* bit 5, or nothing for a lane without bits: that one stays where it is, in a
-                        window of zeros, and so reads delta 0 for ever */
+  BitWindow bits;
+  uint32_t crossing; /* 32, or 0 for a lane without bits: that one stays where it is, in a window of
+                        zeros, and so reads delta 0 for ever */
 
   __device__ __forceinline__ void start(uint32_t first_bit, bool has_bits) {
-    place = words.begin(first_bit / 32);
-    high = has_bits ? words.at(place, 0) : 0;
-    low = has_bits ? words.at(place, 1) : 0;
-    next = has_bits ? words.at(place, 2) : 0;
-    place = words.begin(first_bit / 32 + 3);
-    position = first_bit % 32;
+    bits.start(words, first_bit, has_bits);
     crossing = has_bits ? 32 : 0;
   }
-
-  /* 32 bits from the position on. */
-  __device__ __forceinline__ uint32_t window() const {
-    return __funnelshift_l(low, high, position);
-  }
-
-  /* Goes to a position at most 32 bits further on. */
-  __device__ __forceinline__ void go_to(uint32_t to) {
-    uint32_t const crossed = (position ^ to) & crossing;
-    high = crossed ? low : high;
-    low = crossed ? next : low;
-    words.step(crossed, &place, &next);
-    position = to;
-  }
+  __device__ __forceinline__ uint32_t position() const { return bits.position; }
+  __device__ __forceinline__ uint32_t window() const { return bits.window(); }
+  __device__ __forceinline__ void go_to(uint32_t to) { bits.go_to(words, to, crossing); }
 
   /* Up to 64 bits as a number. */
   __device__ __forceinline__ uint64_t take(uint32_t bit_count) {
     uint64_t value = 0;
     if (bit_count > 32) {
       value = window();
-      go_to(position + 32);
+      go_to(position() + 32);
       bit_count -= 32;
       value <<= bit_count;
     }
     if (bit_count > 0) {
       value |= window() >> (32 - bit_count);
-      go_to(position + bit_count);
+      go_to(position() + bit_count);
     }
     return value;
   }
@@ -116,7 +57,7 @@ __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, const u
   uint32_t const window = reader->window(), entry = entry_of(entries, window);
   uint32_t const length = entry & SZG_ENTRY_LENGTH;
   if (!(entry & SZG_ENTRY_RARE)) {
-    reader->go_to(reader->position + length);
+    reader->go_to(reader->position() + length);
     return (int32_t)entry >> 16;
   }
   uint32_t const magnitude_class = entry >> 16 & (SZG_TILE_CLASSES - 1);
@@ -124,9 +65,9 @@ __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, const u
   uint64_t raw;
   if (length + raw_bits <= 32) { /* as always on the 16-bit lattice: all of it is in the window */
     raw = raw_bits > 0 ? window << length >> (32 - raw_bits) : 0;
-    reader->go_to(reader->position + length + raw_bits);
+    reader->go_to(reader->position() + length + raw_bits);
   } else {
-    reader->go_to(reader->position + length);
+    reader->go_to(reader->position() + length);
     raw = reader->take(raw_bits);
   }
   if (entry & SZG_ENTRY_ESCAPE) return szg_delta_of_bits(raw, kBits);
@@ -143,7 +84,7 @@ __device__ __forceinline__ PointPair<kBits> take_pair(LaneReader<Words> *reader,
   uint32_t const window = reader->window();
   uint32_t first = 0, second = 0;
   if (is_low) first = entry_of(entries, window);
-  uint32_t const rest = __funnelshift_l(0u, window, first);
+  uint32_t const rest = bits_after(window, first);
   if (is_high) second = entry_of(entries, rest);
   if (__builtin_expect((first | second) & SZG_ENTRY_RARE, 0)) {
     int64_t low = 0, high = 0;
@@ -154,7 +95,7 @@ __device__ __forceinline__ PointPair<kBits> take_pair(LaneReader<Words> *reader,
     }
     return PointPair<kBits>::of(low, high);
   }
-  reader->go_to(reader->position + first + second);
+  reader->go_to(reader->position() + first + second);
   return PointPair<kBits>::of_entries(first, second);
 }
 

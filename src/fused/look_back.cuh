@@ -11,7 +11,7 @@
 #ifndef SZG_LOOK_BACK_CUH
 #define SZG_LOOK_BACK_CUH
 
-#include "predict/lorenzo.cuh"
+#include "core/warp.cuh"
 
 namespace szg {
 

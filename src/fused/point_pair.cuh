@@ -8,11 +8,9 @@
 #ifndef SZG_POINT_PAIR_CUH
 #define SZG_POINT_PAIR_CUH
 
-#include <stdint.h>
+#include "core/warp.cuh"
 
 namespace szg {
-
-constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 
 template <uint32_t kBits>
 struct PointPair;
@@ -40,7 +38,7 @@ struct PointPair<16> {
   /* 0 and the low one. */
   __device__ __forceinline__ PointPair raised() const { return {both << 16}; }
   __device__ __forceinline__ PointPair from_lane(unsigned lane) const {
-    return {__shfl_sync(kWholeWarp, both, (int)lane)};
+    return {__shfl_sync(kAllLanes, both, (int)lane)};
   }
   /* With that of the lane `kStep` below added, if that is among the same kWidth. The shuffle says
    * itself whether it is. */
@@ -84,13 +82,13 @@ struct ApartPair {
   }
   __device__ __forceinline__ Pair raised() const { return of(0, (int64_t)first); }
   __device__ __forceinline__ Pair from_lane(unsigned lane) const {
-    return of((int64_t)__shfl_sync(kWholeWarp, first, (int)lane),
-              (int64_t)__shfl_sync(kWholeWarp, second, (int)lane));
+    return of((int64_t)__shfl_sync(kAllLanes, first, (int)lane),
+              (int64_t)__shfl_sync(kAllLanes, second, (int)lane));
   }
   template <int kStep, int kWidth>
   __device__ __forceinline__ Pair with_below() const {
-    Unsigned const low = __shfl_up_sync(kWholeWarp, first, kStep, kWidth);
-    Unsigned const high = __shfl_up_sync(kWholeWarp, second, kStep, kWidth);
+    Unsigned const low = __shfl_up_sync(kAllLanes, first, kStep, kWidth);
+    Unsigned const high = __shfl_up_sync(kAllLanes, second, kStep, kWidth);
     bool const is_there = threadIdx.x % kWidth >= kStep;
     return of((int64_t)(is_there ? first + low : first),
               (int64_t)(is_there ? second + high : second));

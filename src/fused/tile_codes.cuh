@@ -7,15 +7,16 @@
 #ifndef SZG_TILE_CODES_CUH
 #define SZG_TILE_CODES_CUH
 
+#include "core/warp.cuh"
 #include "fused/tile_core.h"
-#include "predict/lorenzo.cuh"
 
 namespace szg {
 
 constexpr uint32_t kStrips = SZG_TILE_SYMBOLS / 32;
 constexpr uint32_t kLengths = SZG_TILE_CODE_BITS + 1;
 static_assert(kStrips * 32 == SZG_TILE_SYMBOLS && kStrips <= 64, "two strips a lane");
-static_assert(kLengths <= 16, "a length has 4 bits");
+constexpr int kLengthBits = 4;
+static_assert(kLengths <= 1 << kLengthBits, "a length fits");
 
 struct CodesMemory {
   uint16_t strip_ranks[kStrips][kLengths]; /* counts, then those of the strips before */
@@ -27,30 +28,12 @@ struct CodesMemory {
   uint32_t mask;             /* delta 0's code as such a window */
 };
 
-/* The lanes that have the same length. */
-__device__ inline uint32_t lanes_alike(uint32_t length) {
-  uint32_t alike = kAllLanes;
-#pragma unroll
-  for (int bit = 0; bit < 4; bit++) {
-    uint32_t const set = __ballot_sync(kAllLanes, length >> bit & 1);
-    alike &= length >> bit & 1 ? set : ~set;
-  }
-  return alike;
-}
-
-__device__ inline uint32_t lanes_before() { return (1u << threadIdx.x % 32) - 1; }
-
 /* Counts of a length by strip become sums over the strips before. A warp a length. */
 __device__ inline void sum_strips(uint32_t length, CodesMemory *memory) {
   uint32_t const lane = threadIdx.x % 32, strip = 2 * lane;
   uint32_t const first = strip < kStrips ? memory->strip_ranks[strip][length] : 0;
   uint32_t const second = strip + 1 < kStrips ? memory->strip_ranks[strip + 1][length] : 0;
-  uint32_t sum = first + second;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    uint32_t const before = __shfl_up_sync(kAllLanes, sum, step);
-    if (lane >= (uint32_t)step) sum += before;
-  }
+  uint32_t const sum = sum_to_lane(first + second, lane);
   if (strip < kStrips) memory->strip_ranks[strip][length] = (uint16_t)(sum - first - second);
   if (strip + 1 < kStrips) memory->strip_ranks[strip + 1][length] = (uint16_t)(sum - second);
   if (lane == 31) memory->counts[length] = sum;
@@ -63,10 +46,10 @@ __device__ void lay_out_codes(const uint8_t *lengths, CodesMemory *memory) {
   static_assert(kThreads / 32 >= kLengths, "a warp a length");
   uint32_t const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (uint32_t strip = warp; strip < kStrips; strip += kThreads / 32) {
-    uint32_t const length = lengths[strip * 32 + lane], alike = lanes_alike(length);
+    uint32_t const length = lengths[strip * 32 + lane], alike = lanes_alike<kLengthBits>(length);
     if (lane < kLengths) memory->strip_ranks[strip][lane] = 0;
     __syncwarp(); /* 0 before another lane counts */
-    if ((alike & lanes_before()) == 0)
+    if ((alike & lanes_below(lane)) == 0)
       memory->strip_ranks[strip][length] = (uint16_t)__popc((int)alike);
   }
   __syncthreads(); /* all strips counted */
@@ -96,10 +79,9 @@ __device__ void lay_out_codes(const uint8_t *lengths, CodesMemory *memory) {
 template <uint32_t kThreads, class Use>
 __device__ void rank_symbols(const uint8_t *lengths, CodesMemory *memory, Use use) {
   for (uint32_t strip = threadIdx.x / 32; strip < kStrips; strip += kThreads / 32) {
-    uint32_t const symbol = strip * 32 + threadIdx.x % 32;
-    uint32_t const length = lengths[symbol], alike = lanes_alike(length);
-    uint32_t const rank =
-        memory->strip_ranks[strip][length] + (uint32_t)__popc((int)(alike & lanes_before()));
+    uint32_t const lane = threadIdx.x % 32, symbol = strip * 32 + lane;
+    uint32_t const length = lengths[symbol], alike = lanes_alike<kLengthBits>(length);
+    uint32_t const rank = memory->strip_ranks[strip][length] + rank_among(alike, lane);
     uint32_t const code = memory->first_codes[length] + rank;
     if (length > 0) use(symbol, length, code, memory->first_ranks[length] + rank);
     if (length > 0 && symbol == SZG_TILE_ZERO) memory->mask = code << (SZG_TILE_CODE_BITS - length);

@@ -10,6 +10,7 @@
  * On the 16-bit lattice two values share an instruction (compress_pairs.cuh).
  */
 #include "core/cuda_check.cuh"
+#include "core/tile_queue.cuh"
 #include "fused/compress_merge.cuh"
 #include "fused/compress_pairs.cuh"
 #include "fused/compress_plain.cuh"
@@ -132,12 +133,6 @@ __device__ __forceinline__ bool has_to_wait(const CompressJob &job, uint32_t til
   return bits.words > 0 || tile % kChunkTiles == 0 || tile + 1 == job.tile_count;
 }
 
-/* The next tile that nobody has taken. Asked for before there is other work to do, but not while
- * the warp may still be held up: others may wait for this tile in turn. */
-__device__ __forceinline__ uint32_t ask_for_tile(const CompressJob &job) {
-  return threadIdx.x % 32 == 0 ? atomicAdd(job.ticket, 1) : 0;
-}
-
 /* A tile is placed only when the warp needs the room that it takes: by then those before it have
  * said how long they are, however different tiles are. A long tile waits for the next one's end. */
 template <class Walk>
@@ -146,14 +141,15 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
   typedef typename Walk::Value Value;
   Coder const coder = {&job.book->encoder, job.lattice_bits, job.book->zero_groups};
   Sections const sections(job);
-  uint32_t asked = ask_for_tile(job);
+  TileQueue queue;
+  queue.ask(job.ticket, threadIdx.x % 32);
   load_table(coder.encoder);
   __syncthreads(); /* the table: warps do not meet again */
   uint32_t const none = job.tile_count;
   uint32_t long_tile = none, long_lane_bits = 0;
   WaitingTiles waiting = {};
   for (;;) {
-    uint32_t tile = __shfl_sync(kAllLanes, asked, 0);
+    uint32_t tile = queue.take();
     bool is_there = tile < job.tile_count, is_asking = false;
     if (!is_there && long_tile == none && waiting.count == 0) break;
     if (tile == 0) store_book(sections, job.book);
@@ -175,7 +171,7 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
         store_oldest<Value>(job, sections, &waiting);
       is_asking = is_there;
       if (is_asking && long_tile == none) {
-        asked = ask_for_tile(job);
+        queue.ask(job.ticket, threadIdx.x % 32);
         is_asking = false;
       }
       if (is_there && has_to_wait(job, tile, tile_bits)) {
@@ -193,7 +189,7 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
       tile = placed_tile;
       is_there = true;
     }
-    if (is_asking) asked = ask_for_tile(job);
+    if (is_asking) queue.ask(job.ticket, threadIdx.x % 32);
   }
 }
 

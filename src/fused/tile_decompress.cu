@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/cuda_check.cuh"
+#include "core/tile_queue.cuh"
 #include "fused/tile_restore.cuh"
 
 namespace szg {
@@ -29,7 +30,7 @@ struct DecodePolicy {
  * may read behind them. */
 template <uint32_t kBits>
 constexpr uint32_t kPlaneBytes = 2 * kPairs *SZG_LANES * sizeof(PointPair<kBits>);
-constexpr uint32_t kZerosBehind = 3; /* read ahead of need */
+constexpr uint32_t kZerosBehind = BitWindow::kWordsAhead;
 template <uint32_t kBits>
 constexpr uint32_t shared_bytes(uint32_t staged_words) {
   uint32_t const words = DecodePolicy<kBits>::kWarps * (staged_words + kZerosBehind);
@@ -49,19 +50,6 @@ __device__ __forceinline__ void load_entries(const szg_tile_decoder *decoder, ui
   __syncthreads(); /* the table is whole */
 }
 
-/* The next tile nobody has taken, one for each call of a warp: tiles take very different times. It
- * is asked for well before it is wanted. Each warp asks once in vain; the last to do so leaves the
- * counter at 0. */
-struct TileQueue {
-  uint32_t *counter;
-  uint32_t last; /* that anybody gets */
-  uint32_t next; /* lane 0 */
-  __device__ __forceinline__ void ask(unsigned lane) {
-    if (lane == 0) next = atomicInc(counter, last);
-  }
-  __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kWholeWarp, next, 0); }
-};
-
 /* Tiles of a share, as bits, that have many more words than most, too many for shared memory. They
  * take several times as long as others, so they are decompressed before them; but only where they
  * are few, since a warp does those of a share. The whole warp calls. */
@@ -72,7 +60,7 @@ __device__ __forceinline__ uint32_t heavy_tiles(const DecodeJob<A> &job, uint32_
   uint32_t const tile = share * kShareTiles + lane;
   bool const is_heavy =
       tile < tile_count && job.input.sizes[job.first_tile + tile] > job.staged_words;
-  uint32_t const heavy = __ballot_sync(kWholeWarp, is_heavy);
+  uint32_t const heavy = __ballot_sync(kAllLanes, is_heavy);
   return __popc(heavy) <= kMostHeavyTiles ? heavy : 0;
 }
 
@@ -94,7 +82,7 @@ __device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const
   if (!bits.is_good) {
     job.verdict->bad_data = 1;
   } else if (is_staged) {
-    StagedWords const source = {(uint32_t)__cvta_generic_to_shared(staged)};
+    StagedWords const source = StagedWords::of(staged);
     decode_tile<A, kBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
   } else {
     ArchiveWords const source = {words, word_count};
@@ -136,7 +124,7 @@ __global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kB
   /* First the heavy tiles of each share, then the other tiles. */
   uint32_t const share_count = (tile_count + kShareTiles - 1) / kShareTiles;
   uint32_t const end = share_count + tile_count;
-  TileQueue queue = {job.input.counters, end + gridDim.x * kWarps - 1, 0};
+  RenewedTileQueue queue(job.input.counters, end, gridDim.x * kWarps);
   queue.ask(lane);
   load_entries<DecodePolicy<kBits>::kThreads>(job.input.decoder, memory);
   for (uint32_t i = queue.take(); i < end; i = queue.take()) {

@@ -9,8 +9,8 @@
 
 #include <cub/block/block_scan.cuh>
 
+#include "core/warp.cuh"
 #include "fused/tile_core.h"
-#include "predict/lorenzo.cuh"
 
 namespace szg {
 
@@ -190,12 +190,7 @@ __device__ inline void sum_packages(LengthsMemory *memory) {
   };
   static_assert(kPairWords <= 64, "two words a lane");
   uint32_t const first = in_word(2 * lane), both = first + in_word(2 * lane + 1);
-  uint32_t sum = both;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    uint32_t const left = __shfl_up_sync(kAllLanes, sum, step);
-    if (lane >= (uint32_t)step) sum += left;
-  }
+  uint32_t const sum = sum_to_lane(both, lane);
   if (2 * lane < kPairWords) memory->packages_before[list][2 * lane] = (uint16_t)(sum - both);
   if (2 * lane + 1 < kPairWords)
     memory->packages_before[list][2 * lane + 1] = (uint16_t)(sum - both + first);

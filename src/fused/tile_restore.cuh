@@ -6,6 +6,7 @@
 #ifndef SZG_TILE_RESTORE_CUH
 #define SZG_TILE_RESTORE_CUH
 
+#include "core/lane_lengths.cuh"
 #include "fused/lane_reader.cuh"
 #include "fused/tile_cuda.h"
 #include "fused/tile_shape.cuh"
@@ -74,31 +75,25 @@ __device__ __forceinline__ LanePlace read_head(const uint32_t *words, uint32_t w
       first >> (32 - SZG_TILE_LEAST_BITS - SZG_TILE_WIDTH_BITS) & ((1 << SZG_TILE_WIDTH_BITS) - 1);
   bool const has_mask = first >> (32 - SZG_TILE_HEAD_BITS) & 1;
   uint32_t const mask =
-      has_mask ? __brev(__funnelshift_l(second, first, SZG_TILE_HEAD_BITS)) : kWholeWarp;
+      has_mask ? __brev(__funnelshift_l(second, first, SZG_TILE_HEAD_BITS)) : kAllLanes;
   bool const has_bits = mask >> lane & 1;
   uint32_t const excess_begin = SZG_TILE_HEAD_BITS + (has_mask ? SZG_LANES : 0);
-  uint32_t const lanes_before = (uint32_t)__popc(mask & ((1u << lane) - 1));
-  uint32_t const at = excess_begin + lanes_before * width;
+  uint32_t const at = excess_begin + rank_among(mask, lane) * width;
   uint32_t const high = at / 32 < word_count ? words[at / 32] : 0;
   uint32_t const low = at / 32 + 1 < word_count ? words[at / 32 + 1] : 0;
-  uint32_t const excess = width ? __funnelshift_l(low, high, at) >> (32 - width) : 0;
+  uint32_t const excess = excess_at(high, low, at, width);
   LanePlace bits;
   bits.bit_count = has_bits ? least + excess : 0;
-  uint32_t sum = bits.bit_count;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    uint32_t const below = __shfl_up_sync(kWholeWarp, sum, (unsigned)step);
-    if (lane >= (unsigned)step) sum += below;
-  }
+  uint32_t const sum = sum_to_lane(bits.bit_count, lane);
   uint32_t const body_begin = excess_begin + (uint32_t)__popc(mask) * width;
   bits.first_bit = body_begin + sum - bits.bit_count;
-  uint32_t const end = body_begin + __shfl_sync(kWholeWarp, sum, 31);
+  uint32_t const end = body_begin + __shfl_sync(kAllLanes, sum, 31);
   uint32_t const unused_bits = word_count * 32 - end; /* not below 32 if the tile is bad */
   uint32_t const last = words[word_count - 1];
   bool const is_good = width <= SZG_TILE_LEAST_BITS && mask != 0 && unused_bits < 32 &&
                        (last & ((1u << (unused_bits & 31)) - 1)) == 0 &&
                        (!has_bits || bits.bit_count > 0);
-  bits.is_good = __all_sync(kWholeWarp, is_good);
+  bits.is_good = __all_sync(kAllLanes, is_good);
   return bits;
 }
 
@@ -143,8 +138,8 @@ __device__ __forceinline__ void take_group(LaneReader<Words> *reader, const uint
     if (kMayGroup && begins && zero_groups != SZG_ZERO_GROUPS_NONE) {
       /* A lane that lacks row 0 or 2 lacks the others too. */
       has_codes = is_low && reader->window() >> 31;
-      any_has = __any_sync(kWholeWarp, has_codes);
-      reader->go_to(reader->position + (is_low ? 1 : 0));
+      any_has = __any_sync(kAllLanes, has_codes);
+      reader->go_to(reader->position() + (is_low ? 1 : 0));
     }
     if (kMayGroup && !any_has)
       pairs[i] = PointPair<kBits>::of(0, 0);
@@ -282,14 +277,14 @@ __device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileS
   LaneReader<Words> reader;
   reader.words = words;
   reader.start(bits.first_bit, bits.bit_count > 0);
-  uint32_t const begin = reader.position;
+  uint32_t const begin = reader.position();
   constexpr uint32_t kAll = kDims == 3 ? 7 : kDims == 2 ? 3 : 1;
   if (Kind::kIsFull && job.input.axes == kAll)
     restore_tile<A, kBits, kDims, Kind, Kind::kIsFull>(job, tile, &reader, entries, points, lane);
   else
     restore_tile<A, kBits, kDims, Kind, false>(job, tile, &reader, entries, points, lane);
   bool const ends_well =
-      bits.bit_count == 0 || ((reader.position - begin) & 0xFFFF) == bits.bit_count;
+      bits.bit_count == 0 || ((reader.position() - begin) & 0xFFFF) == bits.bit_count;
   if (!ends_well) job.verdict->bad_data = 1;
 }
 

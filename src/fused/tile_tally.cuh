@@ -93,10 +93,9 @@ __device__ void place_holders(uint32_t lacking, uint32_t first_row,
   for (int s = 0; s < kSlots; s++) {
     if (kDims == 3 || (kDims == 2 && s % 2 == 0)) before = 0; /* a row starts */
     uint32_t const has_point = ~__ballot_sync(kAllLanes, lacking >> s & 1);
-    uint32_t const up_to_here = has_point & (kAllLanes >> (31 - lane));
-    auto const held =
-        __shfl_sync(kAllLanes, points[s], up_to_here ? 31 - __clz((int)up_to_here) : 0);
-    auto const last = __shfl_sync(kAllLanes, points[s], has_point ? 31 - __clz((int)has_point) : 0);
+    uint32_t const up_to_here = has_point & lanes_up_to(lane);
+    auto const held = __shfl_sync(kAllLanes, points[s], last_of(up_to_here));
+    auto const last = __shfl_sync(kAllLanes, points[s], last_of(has_point));
     if (lacking >> s & 1) {
       points[s] = up_to_here ? held : before;
       memory->points[first_row + s][lane] = (typename A::Point)points[s];

@@ -8,6 +8,7 @@
  * for before symbols of these are decoded.
  */
 #include "core/cuda_check.cuh"
+#include "core/tile_queue.cuh"
 #include "lossless/lane_symbols.cuh"
 
 namespace szg {
@@ -200,7 +201,7 @@ __device__ __forceinline__ bool decode_tile(const DecodeJob &job, const DecodeTi
     if (Kind::mode(job.input.layout.modes, plane) != SZG_PLANE_CODED) continue;
     LanePlace const place = find_lane(near, begin, word_count, lane);
     if (!place.is_good) return false;
-    lanes[plane].start(words, place.first_bit);
+    lanes[plane].bits.start(words, place.first_bit);
     end_bits[plane] = place.end_bit;
     begin = place.end_word;
   }
@@ -210,7 +211,7 @@ __device__ __forceinline__ bool decode_tile(const DecodeJob &job, const DecodeTi
 #pragma unroll
   for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++)
     if (Kind::mode(job.input.layout.modes, plane) == SZG_PLANE_CODED)
-      ends_well = ends_well && lanes[plane].bit(words) == end_bits[plane];
+      ends_well = ends_well && lanes[plane].bits.bit(words) == end_bits[plane];
   return ends_well;
 }
 
@@ -221,15 +222,15 @@ __device__ __forceinline__ bool decode_words(const DecodeJob &job, const DecodeT
                                              const uint16_t *entries, uint32_t *staged,
                                              unsigned lane) {
   if (word_count == 0 || word_count > job.staged_words) {
-    SectionWords const source = {words, word_count};
+    ArchiveWords const source = {words, word_count};
     return decode_tile<Kind, kIsWhole>(job, tile, source, words, word_count, entries, lane);
   }
   __syncwarp(); /* the tile before is done with the shared memory */
 #pragma unroll 8
   for (uint32_t j = lane; j < word_count; j += SZG_LANES) staged[j] = __ldcs(words + j);
-  if (lane < kWordsAhead) staged[word_count + lane] = 0;
+  if (lane < BitWindow::kWordsAhead) staged[word_count + lane] = 0;
   __syncwarp(); /* the words are there */
-  SharedWords const source = SharedWords::of(staged);
+  StagedWords const source = StagedWords::of(staged);
   return decode_tile<Kind, kIsWhole>(job, tile, source, staged, word_count, entries, lane);
 }
 
@@ -262,18 +263,6 @@ __device__ __forceinline__ bool decode_any_tile(const DecodeJob &job, uint32_t i
 
 /* ---- kernel ---- */
 
-/* The next tile nobody has taken, asked for well before it is wanted. Each warp asks once in vain;
- * the last to do so leaves the counter at 0. */
-struct TileQueue {
-  uint32_t *counter;
-  uint32_t last; /* that anybody gets */
-  uint32_t next; /* lane 0 */
-  __device__ __forceinline__ void ask(unsigned lane) {
-    if (lane == 0) next = atomicInc(counter, last);
-  }
-  __device__ __forceinline__ uint32_t take() const { return __shfl_sync(kEveryLane, next, 0); }
-};
-
 /* Shared memory: tables of coded planes, then each warp's words and what may be read behind. */
 template <class Kind>
 constexpr uint32_t shared_bytes(uint32_t coded_planes, uint32_t staged_words) {
@@ -290,7 +279,7 @@ __global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kin
   extern __shared__ __align__(16) uint4 decode_memory[];
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   uint32_t const tile_count = job.end_tile - job.first_tile;
-  TileQueue queue = {job.input.counter, tile_count + gridDim.x * Policy::kWarps - 1, 0};
+  RenewedTileQueue queue(job.input.counter, tile_count, gridDim.x * Policy::kWarps);
   queue.ask(lane);
   uint32_t const vector_count = job.coded_planes * (kTableBytes / 16);
   for (uint32_t i = threadIdx.x; i < vector_count; i += Policy::kThreads)

@@ -4,19 +4,14 @@
 #ifndef SZG_LANE_BITS_CUH
 #define SZG_LANE_BITS_CUH
 
+#include "core/bit_writer.cuh"
+#include "core/lane_lengths.cuh"
 #include "lossless/plane_rows.cuh"
 #include "lossless/planes.h"
 
 namespace szg {
 
 /* ---- the head ---- */
-
-__device__ __forceinline__ uint32_t least_of_warp(uint32_t value) {
-#pragma unroll
-  for (uint32_t step = 16; step > 0; step /= 2)
-    value = min(value, __shfl_xor_sync(kEveryLane, value, step));
-  return value;
-}
 
 /* What a coded plane of a tile begins with, and where the lane's bits are in it. */
 struct PlaneHead {
@@ -27,12 +22,12 @@ struct PlaneHead {
 /* The whole warp calls. */
 __device__ __forceinline__ PlaneHead head_of(uint32_t lane_bits, unsigned lane) {
   PlaneHead head;
-  head.least_bits = least_of_warp(lane_bits);
-  uint32_t const most_bits = ~least_of_warp(~lane_bits);
-  head.width = 32 - (uint32_t)__clz((int)(most_bits - head.least_bits));
-  uint32_t const end = sum_to_lane(lane_bits, lane);
-  head.word_count = szg_planes_words(head.width, __shfl_sync(kEveryLane, end, SZG_LANES - 1));
-  head.first_bit = 32 * (1 + head.width) + end - lane_bits;
+  LaneLengths const lengths = measure_lanes(lane_bits, lane_bits, lane);
+  head.least_bits = lengths.least;
+  head.width = lengths.width;
+  head.word_count =
+      szg_planes_words(head.width, __shfl_sync(kAllLanes, lengths.end, SZG_LANES - 1));
+  head.first_bit = 32 * (1 + head.width) + lengths.end - lane_bits;
   return head;
 }
 
@@ -52,16 +47,13 @@ struct LaneBits {
   uint32_t word; /* at work: bits from the highest on, the rest 0 */
   uint32_t at;   /* where the next bit goes, from the tile's first */
 
+  __device__ __forceinline__ void put_full_word(uint32_t *words) const {
+    atomicOr(words + at / 32, word);
+  }
   /* Two codes; entries as left_aligned has them, 0 for none. */
   __device__ __forceinline__ void append_two(uint32_t first, uint32_t second, uint32_t *words) {
-    uint32_t const codes = (first | __funnelshift_r(second, 0u, first)) & kTwoCodes;
-    uint32_t const to = at + ((first + second) & 31);
-    word |= __funnelshift_r(codes, 0u, at);
-    if ((at ^ to) & 32) {
-      atomicOr(words + at / 32, word);
-      word = __funnelshift_r(0u, codes, at); /* 0 if `at` is at a word's first bit */
-    }
-    at = to;
+    uint32_t const codes = join_codes(first, second, kTwoCodes);
+    append_joined(*this, codes, at + ((first + second) & 31), words);
   }
   __device__ __forceinline__ void finish(uint32_t *words) const {
     if (at % 32 > 0) atomicOr(words + at / 32, word);
@@ -74,9 +66,7 @@ __device__ __forceinline__ void write_head(const PlaneHead &head, uint32_t lane_
   if (lane == 0) atomicOr(words, szg_planes_head(head.least_bits, head.width));
   if (head.width == 0) return;
   uint32_t const excess = (lane_bits - head.least_bits) << (32 - head.width);
-  uint32_t const at = 32 + lane * head.width;
-  atomicOr(words + at / 32, __funnelshift_r(excess, 0u, at));
-  if (at % 32 + head.width > 32) atomicOr(words + at / 32 + 1, __funnelshift_r(0u, excess, at));
+  or_bits(excess, head.width, 32 + lane * head.width, [&](uint32_t i) { return words + i; });
 }
 
 } // namespace szg

@@ -4,6 +4,8 @@
 #ifndef SZG_LANE_SYMBOLS_CUH
 #define SZG_LANE_SYMBOLS_CUH
 
+#include "core/bit_reader.cuh"
+#include "core/lane_lengths.cuh"
 #include "lossless/plane_rows.cuh"
 #include "lossless/planes.h"
 
@@ -11,56 +13,8 @@ namespace szg {
 
 /* ---- a tile's words ---- */
 
-/* Read ahead of need. */
-constexpr uint32_t kWordsAhead = 3;
-/* Behind the last word: as far as a lane of a bad tile can go. */
-constexpr uint32_t kOverrunLaneWords = SZG_PLANE_LANE_MOST_BITS / 32 + kWordsAhead + 1;
-
-/* In shared memory, with kOverrunLaneWords behind the last that may be read. */
-struct SharedWords {
-  uint32_t first; /* address of the first word */
-
-  static __device__ __forceinline__ SharedWords of(const uint32_t *words) {
-    return {(uint32_t)__cvta_generic_to_shared(words)};
-  }
-  __device__ __forceinline__ uint32_t place_of(uint32_t i) const { return first + 4 * i; }
-  __device__ __forceinline__ uint32_t index_of(uint32_t place) const { return (place - first) / 4; }
-  __device__ __forceinline__ uint32_t at(uint32_t place) const {
-    uint32_t word;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(place));
-    return word;
-  }
-  /* Where `moves` is not 0: *word becomes the one at *place, and *place goes on. Predicated, since
-   * this is the middle of the loop that everything waits for, and a branch there costs more. */
-  __device__ __forceinline__ void step(uint32_t moves, uint32_t *place, uint32_t *word) const {
-    asm volatile(
-        "{\n\t"
-        ".reg .pred p;\n\t"
-        "setp.ne.u32 p, %2, 0;\n\t"
-        "@p ld.shared.u32 %0, [%1];\n\t"
-        "@p add.u32 %1, %1, 4;\n\t"
-        "}"
-        : "+r"(*word), "+r"(*place)
-        : "r"(moves));
-  }
-};
-
-/* Where they lie in the section. */
-struct SectionWords {
-  const uint32_t *words;
-  uint32_t end; /* how many */
-
-  __device__ __forceinline__ uint32_t place_of(uint32_t i) const { return i; }
-  __device__ __forceinline__ uint32_t index_of(uint32_t place) const { return place; }
-  __device__ __forceinline__ uint32_t at(uint32_t place) const {
-    return place < end ? words[place] : 0;
-  }
-  __device__ __forceinline__ void step(uint32_t moves, uint32_t *place, uint32_t *word) const {
-    if (!moves) return;
-    *word = at(*place);
-    ++*place;
-  }
-};
+/* Behind a tile's last word: as far as a lane of a bad tile can go. */
+constexpr uint32_t kOverrunLaneWords = SZG_PLANE_LANE_MOST_BITS / 32 + BitWindow::kWordsAhead + 1;
 
 /* ---- lanes ---- */
 
@@ -85,10 +39,10 @@ __device__ __forceinline__ LanePlace find_lane(const uint32_t *words, uint32_t b
   uint32_t const at = lane * width, word = at / 32;
   uint32_t const high = word < width ? excesses[word] : 0;
   uint32_t const low = word + 1 < width ? excesses[word + 1] : 0;
-  uint32_t const excess = width ? __funnelshift_l(low, high, at) >> (32 - width) : 0;
+  uint32_t const excess = excess_at(high, low, at, width);
   uint32_t const lane_bits = szg_planes_head_least(head) + excess;
   uint32_t const end = sum_to_lane(lane_bits, lane);
-  uint32_t const all_bits = __shfl_sync(kEveryLane, end, SZG_LANES - 1);
+  uint32_t const all_bits = __shfl_sync(kAllLanes, end, SZG_LANES - 1);
   uint32_t const body = begin + 1 + width, body_words = (all_bits + 31) / 32;
   if (body_words > word_count - body) return place;
   place.end_word = body + body_words;
@@ -99,29 +53,9 @@ __device__ __forceinline__ LanePlace find_lane(const uint32_t *words, uint32_t b
   return place;
 }
 
-/* A window on a lane's bits. Three words ahead, so that one is asked for long before it is
- * wanted. */
+/* A lane's symbols of a plane. */
 struct LaneSymbols {
-  uint32_t place; /* of the word after `next` */
-  uint32_t high, low, next;
-  uint32_t position; /* its low five bits: of the next code in `high`; the sixth one turns with
-                        every word; what is above them is of no account */
-
-  template <class Words>
-  __device__ __forceinline__ void start(const Words &words, uint32_t first_bit) {
-    uint32_t const word = first_bit / 32;
-    high = words.at(words.place_of(word));
-    low = words.at(words.place_of(word + 1));
-    next = words.at(words.place_of(word + 2));
-    place = words.place_of(word + kWordsAhead);
-    position = first_bit % 32;
-  }
-
-  /* Bits from the tile's first to the next code. */
-  template <class Words>
-  __device__ __forceinline__ uint32_t bit(const Words &words) const {
-    return 32 * (words.index_of(place) - kWordsAhead) + position % 32;
-  }
+  BitWindow bits;
 
   /* Two symbols, in the low two bytes; 0 where the lane has none. entries: symbol << 8 | length of
    * what begins in a window of 12 bits. */
@@ -129,17 +63,12 @@ struct LaneSymbols {
   __device__ __forceinline__ uint32_t take_two(const Words &words, const uint16_t *entries,
                                                bool has_first, bool has_second) {
     constexpr uint32_t kShift = 32 - SZG_PLANES_CODE_BITS;
-    uint32_t const window = __funnelshift_l(low, high, position);
+    uint32_t const window = bits.window();
     uint32_t first = 0, second = 0;
     if (has_first) first = entries[window >> kShift];
-    uint32_t const rest = __funnelshift_l(0u, window, first); /* by its low five bits */
+    uint32_t const rest = bits_after(window, first);
     if (has_second) second = entries[rest >> kShift];
-    uint32_t const to = position + first + second;
-    uint32_t const crosses = (position ^ to) & 32; /* 24 bits at most: one word or none */
-    high = crosses ? low : high;
-    low = crosses ? next : low;
-    words.step(crosses, &place, &next);
-    position = to;
+    bits.go_to(words, bits.position + first + second, 32); /* 24 bits at most: one word or none */
     return __byte_perm(first, second, 0x4451);
   }
 

@@ -7,6 +7,7 @@
  * Reads 128 bytes of a book and writes 8 KiB of table; for tiles see core/tile_words.cuh.
  */
 #include "core/tile_words.cuh"
+#include "core/warp.cuh"
 #include "lossless/planes.h"
 
 namespace szg {
@@ -18,7 +19,6 @@ struct OpenPolicy {
 typedef TileWords<OpenPolicy::kThreads> Words; /* in the same launch */
 constexpr uint32_t kBookWarps = SZG_PLANES_SYMBOLS / 32;
 constexpr uint32_t kLengths = SZG_PLANES_CODE_BITS + 1; /* 0: no code */
-constexpr uint32_t kEveryLane = 0xFFFFFFFFu;
 
 struct BookMemory {
   uint32_t warp_counts[kBookWarps][kLengths]; /* symbols of a length in 32 symbols; then before */
@@ -70,8 +70,8 @@ __device__ bool read_book(const uint8_t *bytes, BookMemory *memory) {
   uint32_t const length = is_symbol ? bytes[symbol / 2] >> 4 * (symbol % 2) & 15 : 0;
   uint32_t place = 0;
   for (uint32_t l = 1; l < kLengths; l++) {
-    uint32_t const alike = __ballot_sync(kEveryLane, length == l);
-    if (length == l) place = (uint32_t)__popc(alike & ((1u << lane) - 1));
+    uint32_t const alike = __ballot_sync(kAllLanes, length == l);
+    if (length == l) place = rank_among(alike, lane);
     if (is_symbol && lane == 0) memory->warp_counts[warp][l] = (uint32_t)__popc(alike);
   }
   bool const are_lengths = __syncthreads_and(length < kLengths); /* and counts are there */

@@ -7,11 +7,11 @@
 #ifndef SZG_PLANE_ROWS_CUH
 #define SZG_PLANE_ROWS_CUH
 
+#include "core/warp.cuh"
 #include "lossless/planes_core.h"
 
 namespace szg {
 
-constexpr uint32_t kEveryLane = 0xFFFFFFFFu;
 constexpr uint32_t kTileRows = SZG_TILE_VALUES / SZG_PLANES_ROW;
 static_assert(SZG_PLANES_RUN == 4, "a run of symbols is a word");
 
@@ -24,16 +24,6 @@ struct PlanesKind {
     return szg_plane_mode(kModes == kAnyModes ? modes : kModes, plane);
   }
 };
-
-/* Sum over this and lower lanes. */
-__device__ __forceinline__ uint32_t sum_to_lane(uint32_t value, unsigned lane) {
-#pragma unroll
-  for (uint32_t step = 1; step < SZG_LANES; step *= 2) {
-    uint32_t const below = __shfl_up_sync(kEveryLane, value, step);
-    if (lane >= step) value += below;
-  }
-  return value;
-}
 
 /* ---- values turned by a bit ---- */
 

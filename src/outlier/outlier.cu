@@ -11,6 +11,7 @@
 #include "outlier/outlier.h"
 
 #include "core/cuda_check.cuh"
+#include "core/warp.cuh"
 #include "quant/arithmetic.cuh"
 #include "rle/rle.cuh"
 
@@ -22,8 +23,6 @@ struct OutlierPolicy {
   static constexpr uint32_t kWordsAhead = 4; /* loads of a warp that are under way at once */
 };
 static_assert(32 % OutlierPolicy::kWordsAhead == 0, "a warp's words are read in whole steps");
-
-constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 
 /* ---- places in a tile ---- */
 
@@ -67,12 +66,12 @@ __device__ void open_tile(const szg_grid &grid, uint64_t tile_index, TileView *v
 template <class Action>
 __device__ void for_marked(uint32_t word, uint32_t rank_before, const Action &act) {
   uint32_t const lane = threadIdx.x % 32, first_word = threadIdx.x - lane;
-  uint32_t const below = (1u << lane) - 1;
-  for (uint32_t owners = __ballot_sync(kWholeWarp, word != 0); owners; owners &= owners - 1) {
+  for (uint32_t owners = __ballot_sync(szg::kAllLanes, word != 0); owners; owners &= owners - 1) {
     int const owner = __ffs((int)owners) - 1;
-    uint32_t const marked = __shfl_sync(kWholeWarp, word, owner);
-    uint32_t const rank = __shfl_sync(kWholeWarp, rank_before, owner);
-    if (marked >> lane & 1) act(32 * (first_word + owner) + lane, rank + __popc(marked & below));
+    uint32_t const marked = __shfl_sync(szg::kAllLanes, word, owner);
+    uint32_t const rank = __shfl_sync(szg::kAllLanes, rank_before, owner);
+    if (marked >> lane & 1)
+      act(32 * (first_word + owner) + lane, rank + szg::rank_among(marked, lane));
   }
 }
 
@@ -118,8 +117,8 @@ __device__ MarkWords mark_tile(const MarkedFrame<A> &frame, const TileView &view
       bool const is_there = first_place + 32 * (k + j) + lane < value_count;
       bool const is_fill = A::is_fill(frame.quantizer, values[j]);
       bool const is_exact = !is_fill && !frame.is_coded(values[j]);
-      uint32_t const exact = __ballot_sync(kWholeWarp, is_there && is_exact);
-      uint32_t const fill = __ballot_sync(kWholeWarp, is_there && is_fill);
+      uint32_t const exact = __ballot_sync(szg::kAllLanes, is_there && is_exact);
+      uint32_t const fill = __ballot_sync(szg::kAllLanes, is_there && is_fill);
       if (lane == k + j) words = {exact, fill};
     }
   }

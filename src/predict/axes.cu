@@ -58,14 +58,8 @@ __device__ void count_large(bool is_counted, uint32_t place, uint32_t *counts) {
     atomicAdd(&counts[place], 1u);
 }
 
-__device__ uint64_t warp_sum_u64(uint64_t value) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
-  return value;
-}
-
 __device__ szg_count_sums warp_sums(const szg_count_sums &sums) {
-  return {warp_sum_u64(sums.total), warp_sum_u64(sums.used), warp_sum_u64(sums.logs)};
+  return {warp_sum(sums.total), warp_sum(sums.used), warp_sum(sums.logs)};
 }
 
 __device__ szg_set_sums merged(const szg_set_sums &a, const szg_set_sums &b) {
@@ -103,7 +97,7 @@ __device__ szg_set_sums sum_share(const uint32_t *classes, uint32_t share, uint3
 #pragma unroll
   for (uint32_t i = 0; i < kSteps; i++)
     if (counts[i] > 0) szg_set_sums_add(&sums, first + i * shares * 32, counts[i]);
-  return {warp_sums(sums.small), warp_sums(sums.large), warp_sum_u64(sums.large_bits)};
+  return {warp_sums(sums.small), warp_sums(sums.large), warp_sum(sums.large_bits)};
 }
 
 /* Costs of all sets, and the choice as far as they make it. The whole block calls. */

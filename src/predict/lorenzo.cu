@@ -174,7 +174,7 @@ struct EscapeSink {
     bool const is_escape = has_value && !has_code<A>(delta, radius);
     unsigned const all = __ballot_sync(kAllLanes, is_escape);
     if (is_escape) {
-      uint32_t const rank = escape_count + __popc(all & ((1u << threadIdx.x % 32) - 1));
+      uint32_t const rank = escape_count + rank_among(all, threadIdx.x % 32);
       uint8_t *const out = escapes + (size_t)rank * width;
       for (unsigned i = 0; i < width; i++) out[i] = (uint8_t)((uint64_t)(int64_t)delta >> 8 * i);
     }

@@ -4,18 +4,11 @@
 #ifndef SZG_LORENZO_CUH
 #define SZG_LORENZO_CUH
 
+#include "core/warp.cuh"
 #include "predict/lorenzo.h"
 #include "quant/arithmetic.cuh"
 
 namespace szg {
-
-constexpr unsigned kAllLanes = 0xFFFFFFFFu;
-
-__device__ __forceinline__ uint32_t warp_sum(uint32_t value) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
-  return value;
-}
 
 /* 32 values of a tile's row, one a lane: the lane's lattice point, that of the value before it
  * where it has none of its own. `before`: the point before lane 0's, 0 at the row's start.
@@ -30,9 +23,8 @@ __device__ __forceinline__ typename A::Point row_points(const szg_quantizer &k, 
   *is_marked = is_there && !(on_lattice && A::within(k, x, A::restore(k, q)) && !is_fill);
   if (!__any_sync(kAllLanes, *is_marked)) return q; /* nearly always */
   unsigned const has_point = __ballot_sync(kAllLanes, !is_there || (on_lattice && !is_fill));
-  unsigned const lane = threadIdx.x % 32;
-  unsigned const up_to_here = has_point & (kAllLanes >> (31 - lane));
-  typename A::Point const held = __shfl_sync(kAllLanes, q, up_to_here ? 31 - __clz(up_to_here) : 0);
+  unsigned const up_to_here = has_point & lanes_up_to(threadIdx.x % 32);
+  typename A::Point const held = __shfl_sync(kAllLanes, q, last_of(up_to_here));
   return up_to_here ? held : before;
 }
 
@@ -53,13 +45,7 @@ struct EscapeSource {
   /* Takes lane_count escapes for each lane, those of lower lanes first, and gives the rank of the
    * lane's first. The whole warp calls. */
   __device__ uint32_t begin_lanes(uint32_t lane_count) {
-    uint32_t const lane = threadIdx.x % 32;
-    uint32_t sum = lane_count;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      uint32_t const before = __shfl_up_sync(kAllLanes, sum, step);
-      if (lane >= step) sum += before;
-    }
+    uint32_t const sum = sum_to_lane(lane_count, threadIdx.x % 32);
     uint32_t const rank = taken + sum - lane_count;
     taken += __shfl_sync(kAllLanes, sum, 31);
     return rank;

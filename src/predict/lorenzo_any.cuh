@@ -172,17 +172,6 @@ __device__ __forceinline__ bool walk_deltas(const szg_quantizer &k, const Walk<k
 
 /* ---- sums ---- */
 
-/* Sums of a row up to each lane; before: what comes before lane 0. */
-template <class Unsigned>
-__device__ Unsigned x_sum(Unsigned value, Unsigned before, uint32_t lane) {
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    Unsigned const left = __shfl_up_sync(kAllLanes, value, step);
-    if (lane >= step) value += left;
-  }
-  return value + before;
-}
-
 /* Running sums that go from row to row of a tile. */
 template <class A, int kDims>
 struct SumState {
@@ -195,7 +184,8 @@ struct SumState {
   __device__ SumState() : planes{}, rows{}, last(0) {}
 
   __device__ __forceinline__ Unsigned along_x(Unsigned value, const Slot &at, uint32_t lane) {
-    Unsigned const sum = x_sum(value, kDims < 3 && at.x > 0 ? last : 0, lane);
+    Unsigned const before = kDims < 3 && at.x > 0 ? last : 0;
+    Unsigned const sum = sum_to_lane(value, lane) + before;
     if (kDims < 3) last = __shfl_sync(kAllLanes, sum, 31);
     return sum;
   }

@@ -197,9 +197,8 @@ __device__ __forceinline__ void place_hold(const szg_quantizer &k,
   }
   unsigned const lanes_of_row = kAllLanes << (lane - lane % Patch<kDims>::kRowLanes);
   unsigned const lanes = __ballot_sync(kAllLanes, has_point != 0) & lanes_of_row;
-  unsigned const lanes_before = lanes & ((1u << lane) - 1);
-  typename A::Point const held =
-      __shfl_sync(kAllLanes, last, lanes_before ? 31 - __clz((int)lanes_before) : 0);
+  unsigned const lanes_before = lanes & lanes_below(lane);
+  typename A::Point const held = __shfl_sync(kAllLanes, last, last_of(lanes_before));
   if (lanes_before) before = held;
 #pragma unroll
   for (int i = 0; i < kLaneValues; i++) {
@@ -244,12 +243,7 @@ __device__ __forceinline__ void sum_along_x(Unsigned (&values)[kLaneValues], uin
 #pragma unroll
   for (int i = 1; i < kLaneValues; i++) values[i] += values[i - 1];
   Unsigned const own = values[kLaneValues - 1];
-  Unsigned sum = own;
-#pragma unroll
-  for (uint32_t step = 1; step < kRowLanes; step *= 2) {
-    Unsigned const left = __shfl_up_sync(kAllLanes, sum, step);
-    if (lane % kRowLanes >= step) sum += left;
-  }
+  Unsigned const sum = szg::sum_to_lane<kRowLanes>(own, lane);
   Unsigned before = sum - own;
   if (kDims == 1) {
     before += state.before[0];

@@ -10,6 +10,7 @@
 
 #include <cub/block/block_scan.cuh>
 
+#include "core/warp.cuh"
 #include "rle/rle.h"
 
 namespace szg {
@@ -112,10 +113,10 @@ __device__ inline void mask_write(const MaskCode &code, uint8_t *bytes) {
 __device__ inline uint32_t mask_parities(uint32_t word, MaskStorage &storage) {
   uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (uint32_t shift = 1; shift < 32; shift *= 2) word ^= word << shift;
-  uint32_t const odd_lanes = __ballot_sync(0xFFFFFFFFu, word >> 31);
+  uint32_t const odd_lanes = __ballot_sync(kAllLanes, word >> 31);
   if (lane == 0) storage.odd_lanes[warp] = odd_lanes;
   __syncthreads(); /* all warps' are there */
-  uint32_t odd_before = __popc(odd_lanes & ((1u << lane) - 1));
+  uint32_t odd_before = rank_among(odd_lanes, lane);
   for (uint32_t other = 0; other < warp; other++) odd_before += __popc(storage.odd_lanes[other]);
   __syncthreads(); /* and may be overwritten */
   return odd_before % 2 ? ~word : word;
