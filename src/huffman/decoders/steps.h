@@ -1,7 +1,7 @@
 /* steps.h - the steps by which a decoder reads a frame's codes, on either backend.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Each decoder defines its steps in files of its own; table.h lists them.
+ * Each decoder defines its steps in files of its own; table.h has the rows that they belong to.
  */
 #ifndef SZG_DECODER_STEPS_H
 #define SZG_DECODER_STEPS_H
@@ -106,6 +106,13 @@ typedef struct szg_decoder_cuda {
                          uint32_t code_bytes, void *codes);
   bool gives_bytes; /* to frames that take bytes */
 } szg_decoder_cuda;
+
+/* ---- each decoder's ---- */
+
+extern const szg_decoder_cpu szg_serial_cpu, szg_table_cpu;
+extern const szg_decoder_cuda szg_gap_array_cuda, szg_chunked_cuda;
+extern const szg_decoder_cpu szg_self_sync_cpu, szg_all_offsets_cpu, szg_hierarchical_cpu;
+extern const szg_decoder_cuda szg_self_sync_cuda, szg_all_offsets_cuda, szg_hierarchical_cuda;
 
 SZG_C_END
 

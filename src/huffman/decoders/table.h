@@ -15,11 +15,6 @@ enum { SZG_ON_CPU = 1, SZG_ON_CUDA = 2, SZG_ON_BOTH = SZG_ON_CPU | SZG_ON_CUDA }
  * do not have. */
 enum { SZG_NEEDS_LINEAR = 1, SZG_NEEDS_GAPS = 2, SZG_NEEDS_LOSSLESS = 4, SZG_NEEDS_CODES = 8 };
 
-extern const szg_decoder_cpu szg_serial_cpu, szg_table_cpu;
-extern const szg_decoder_cuda szg_gap_array_cuda, szg_chunked_cuda;
-extern const szg_decoder_cpu szg_self_sync_cpu, szg_all_offsets_cpu, szg_hierarchical_cpu;
-extern const szg_decoder_cuda szg_self_sync_cuda, szg_all_offsets_cuda, szg_hierarchical_cuda;
-
 /* Decoder, where it runs, what it needs, its steps on the CPU and on CUDA. In the order of
  * SZGPU_DECODER_LIST. AUTO has no steps: szg_decoder_resolve says which decoder it stands for. */
 #define SZG_DECODER_TABLE(X)                                                        \
