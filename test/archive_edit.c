@@ -147,3 +147,20 @@ void archive_rehash(test_archive *archive) {
   }
   store(archive->bytes + header_bytes - 8, 8, XXH3_64bits(archive->bytes, header_bytes - 8));
 }
+
+test_archive archive_without_section(test_archive archive, uint32_t section) {
+  size_t const frame = archive_frame_offset(&archive, 0);
+  size_t const frame_bytes = archive_frame_offset(&archive, 1) - frame;
+  uint32_t const section_count = archive_section_count(&archive, 0);
+  size_t const entry = archive_entry_offset(&archive, 0, section);
+  size_t const begin = archive_section_offset(&archive, 0, section);
+  size_t const end = section + 1 < section_count ? archive_section_offset(&archive, 0, section + 1)
+                                                 : frame + frame_bytes;
+  memmove(archive.bytes + begin, archive.bytes + end, archive.byte_count - end);
+  memmove(archive.bytes + entry, archive.bytes + entry + 32, archive.byte_count - entry - 32);
+  archive.byte_count -= end - begin + 32;
+  archive_store(&archive, frame + 32, 4, section_count - 1);
+  archive_store(&archive, 112, 8, archive.byte_count);
+  archive_store(&archive, 128, 8, frame_bytes - (end - begin) - 32);
+  return archive;
+}

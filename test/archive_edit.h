@@ -28,6 +28,9 @@ void archive_store(test_archive *archive, size_t offset, unsigned width, uint64_
 void archive_resize_section(test_archive *archive, uint64_t frame, uint32_t section,
                             uint64_t byte_count);
 
+/* Takes the section's entry and bytes out of frame 0. */
+test_archive archive_without_section(test_archive archive, uint32_t section);
+
 /* Makes the checksums of all sections, frame headers and the header again. */
 void archive_rehash(test_archive *archive);
 

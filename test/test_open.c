@@ -232,24 +232,6 @@ static void refuses_what_has_no_use(void **state) {
   is_bad_data("a constant frame with a stream", archive, test_field_bytes(&shape));
 }
 
-/* Takes the section's entry and bytes out of frame 0. */
-static test_archive without_section(test_archive archive, uint32_t section) {
-  size_t const frame = archive_frame_offset(&archive, 0);
-  size_t const frame_bytes = archive_frame_offset(&archive, 1) - frame;
-  uint32_t const section_count = archive_section_count(&archive, 0);
-  size_t const entry = archive_entry_offset(&archive, 0, section);
-  size_t const begin = archive_section_offset(&archive, 0, section);
-  size_t const end = section + 1 < section_count ? archive_section_offset(&archive, 0, section + 1)
-                                                 : frame + frame_bytes;
-  memmove(archive.bytes + begin, archive.bytes + end, archive.byte_count - end);
-  memmove(archive.bytes + entry, archive.bytes + entry + 32, archive.byte_count - entry - 32);
-  archive.byte_count -= end - begin + 32;
-  archive_store(&archive, frame + 32, 4, section_count - 1);
-  archive_store(&archive, 112, 8, archive.byte_count);
-  archive_store(&archive, 128, 8, frame_bytes - (end - begin) - 32);
-  return archive;
-}
-
 static void refuses_a_frame_without_a_section_that_must_be_there(void **state) {
   (void)state;
   test_archive archive = make_linear();
@@ -257,7 +239,7 @@ static void refuses_a_frame_without_a_section_that_must_be_there(void **state) {
   free(archive.bytes);
   assert_int_equal(section_count, SZG_SECTION_RAW); /* all others */
   for (uint32_t section = 0; section < section_count; section++)
-    is_bad_data("a missing section", without_section(make_linear(), section), linear_bytes);
+    is_bad_data("a missing section", archive_without_section(make_linear(), section), linear_bytes);
 }
 
 /* Takes 16 bytes off the last section of a frame of one, everywhere where that is said. */
