@@ -4,6 +4,7 @@
  * The kernels of the decoder of archives, with a block as the team instead of a warp, for windows
  * of up to SZG_ALL_OFFSETS_MOST_SHARED_BITS, if the block's shared memory has room.
  */
+#include "huffman/decoders/all_offsets_batches.cuh"
 #include "huffman/decoders/all_offsets_kernels.cuh"
 #include "study/all_offsets_forms.h"
 
