@@ -22,6 +22,10 @@ def is_name(token):
     return token[0].isalpha() or token[0] == "_"
 
 
+def names_in(tokens):
+    return [token for token in tokens if is_name(token)]
+
+
 def static_macros(texts):
     """Macros such as SZG_HD that make a function static."""
     return {name for text in texts for name in STATIC_MACRO.findall(text)}
@@ -31,7 +35,8 @@ class Source:
     """One file. The parser follows braces and parentheses and knows no types.
 
     A name before parameters and a brace is a function. A name before "=" outside of functions is a
-    table. Any name in a function's body, in a table or in a macro is used.
+    table, except in a header, where it is a constant. The file uses every name in a function's body
+    or a table, and what stands in the macros that it uses.
     """
 
     def __init__(self, path, text, static_words):
@@ -42,6 +47,8 @@ class Source:
         self.declared = set()
         self.functions = set()  # the declared functions whose names have a prefix
         self.uses = {}  # name: line of its first use
+        self.macros = {}  # name: the names in its body
+        self.words = {}  # every name outside of directives: line where it first stands
         self._static_words = static_words | {"static"}
         self._scopes = []  # (what the open braces hold, the tokens before them)
         self._head = []  # outside of functions, the tokens since the last declaration ended
@@ -60,7 +67,8 @@ class Source:
             if word == "include" and rest.strip().startswith('"'):
                 self.includes.append((line, rest.split('"')[1]))
             elif word == "define":
-                self._note_uses(line, TOKEN.findall(MACRO.match(rest).group(3)))
+                name, _, body = MACRO.match(rest).groups()
+                self.macros.setdefault(name, set()).update(names_in(TOKEN.findall(body)))
             elif word in ("if", "ifdef", "ifndef"):
                 branches.append((list(self._scopes), list(self._head)))
             elif word in ("else", "elif"):
@@ -70,6 +78,8 @@ class Source:
 
     def _read_tokens(self, line, tokens):
         previous = ""
+        for name in names_in(tokens):
+            self.words.setdefault(name, line)
         for token in tokens:
             in_body = self._is_in("body")
             if token == "{":
@@ -97,7 +107,7 @@ class Source:
             scope = "public"
         elif "=" in without_parentheses(head):
             scope = "body"
-            self._define(name_before(head, "="))
+            self._define_table(head)
         elif head and head[-1] == ")":
             scope = "body"
             self._define(function_in(head))
@@ -121,26 +131,30 @@ class Source:
         is_private = self._is_in("private") or bool(self._static_words & set(self._head))
         (self.private if is_private and not is_header(self.path) else self.defined).add(name)
 
+    def _define_table(self, head):
+        if not is_header(self.path):
+            self._define(name_before(head, "="))
+
     def _end_declaration(self, line):
         head = self._head
         if self._is_in("type"):
             pass
         elif "=" in without_parentheses(head):
-            self._define(name_before(head, "="))
+            self._define_table(head)
             self._note_uses(line, head[head.index("=") + 1:])
         elif head[:1] in (["static_assert"], ["_Static_assert"]):
             self._note_uses(line, head)
-        elif head:
+        elif head and head[0] != "typedef":
             function = function_in(head)
-            self.declared.add(function or name_before(head, "["))
-            if function and function.startswith(PREFIXES) and "typedef" not in head:
+            if function or head[0] == "extern":
+                self.declared.add(function or name_before(head, "["))
+            if function and function.startswith(PREFIXES):
                 self.functions.add(function)
         self._head = []
 
     def _note_uses(self, line, tokens):
-        for token in tokens:
-            if is_name(token):
-                self.uses.setdefault(token, line)
+        for name in names_in(tokens):
+            self.uses.setdefault(name, line)
 
 
 def lines_without_comments(text):

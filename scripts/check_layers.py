@@ -152,7 +152,7 @@ class Tree:
 
     def _calls_of(self, path):
         source, seen = self.sources[path], self._all_included_by(path)
-        for name, line in source.uses.items():
+        for name, line in self._uses_of(source, seen).items():
             if name not in self._definers or name in source.private or name in source.defined:
                 continue
             # Prefixed names are unique. Others mean what the headers that this file includes say.
@@ -162,6 +162,25 @@ class Tree:
                 if (name.startswith(c_source.PREFIXES) or used in seen or
                         used.rpartition("/")[0] in folders and not is_header(used)):
                     yield Use(path, line, used, name)
+
+    def _uses_of(self, source, seen):
+        """The names that a file uses, also by macros of the files that it includes."""
+        macros, words = collections.defaultdict(set), dict(source.words)
+        for included in (self.sources[path] for path in seen):
+            for name, body in included.macros.items():
+                macros[name] |= body
+            if included.path.endswith(".inc"):  # uses the macros that this file defines
+                words.update(dict.fromkeys(included.words, 1))
+        uses, done = dict(source.uses), set()
+        new = [(name, line) for name, line in words.items() if name in macros]
+        while new:
+            name, line = new.pop()
+            done.add(name)
+            for word in macros[name]:
+                uses.setdefault(word, line)
+                if word in macros and word not in done:
+                    new.append((word, line))
+        return uses
 
     def _all_included_by(self, path):
         found, new = set(), {path}
@@ -219,12 +238,9 @@ def breaches(tree):
         yield f"{path}: declares {name}, which no file defines"
 
 
-def is_within_one_kind(members, tree):
-    """Whether a cycle is one of calls between the files of one kind of frame."""
+def are_of_one_kind(members):
     kinds = {kind_of(path) for path in members}
-    includes = [(use.user, use.used) for use in tree.includes
-                if use.user in members and use.used in members]
-    return len(kinds) == 1 and None not in kinds and not cycles_of(includes)
+    return len(kinds) == 1 and None not in kinds
 
 
 def print_cycle(members, uses):
@@ -259,10 +275,14 @@ def main():
     folder_cycles = cycles_of(folder_edges)
     for members in folder_cycles:
         print(f"cycle between folders: {', '.join(sorted(members))}")
-    file_cycles = [members for members in cycles_of(edges)
-                   if not is_within_one_kind(members, tree)]
-    for members in file_cycles:
-        print_cycle(members, uses)
+    include_cycles = cycles_of((use.user, use.used) for use in tree.includes)
+    for members in include_cycles:
+        print_cycle(members, tree.includes)
+    call_cycles = [members for members in cycles_of((use.user, use.used) for use in tree.calls)
+                   if not are_of_one_kind(members)]
+    for members in call_cycles:
+        print_cycle(members, tree.calls)
+    file_cycles = include_cycles + call_cycles
 
     if options.list:
         for (user, used), count in sorted(folder_edges.items()):

@@ -135,6 +135,27 @@ class CheckLayers(unittest.TestCase):
     def test_sees_a_call_in_a_macro(self):
         self.refuses_call_of_odd("#define CALL(x) \\\n  szg_odd(x)\n"
                                  "int szg_even(int x) { return CALL(x); }\n")
+        self.refuses_call_of_odd("#define INNER(x) szg_odd(x)\n#define CALL(x) INNER(x)\n"
+                                 "int szg_even(int x) { return CALL(x); }\n")
+
+    def test_sees_a_call_in_a_macro_of_an_included_body(self):
+        self.fails({"src/core/even.c": '#define CALL szg_odd\n#include "core/body.inc"\n'
+                    "int szg_even(int x) { return step(x); }\n",
+                    "src/core/body.inc": "static int step(int x) { return CALL(x); }\n",
+                    "src/core/odd.c": "int szg_odd(int x) { return szg_even(x); }\n"},
+                   "  src/core/even.c -> src/core/odd.c: szg_odd\n")
+
+    def test_a_table_in_a_macro_is_used_where_the_macro_is(self):
+        rows = {"src/core/rows.h": "#define ROWS(X) X(szg_odd)\nint szg_even(int);\n",
+                "src/core/odd.c": '#include "core/rows.h"\n'
+                                  "int szg_odd(int x) { return szg_even(x); }\n"}
+        self.passes({**rows, "src/core/table.c": '#include "core/rows.h"\n'
+                     "static function *const table[] = {ROWS(ROW)};\n",
+                     "src/core/even.c": "int szg_even(int x) { return x; }\n"})
+        self.fails({**rows, "src/core/even.c": '#include "core/rows.h"\n'
+                    "static function *const table[] = {ROWS(ROW)};\n"
+                    "int szg_even(int x) { return table[0](x); }\n"},
+                   "  src/core/even.c -> src/core/odd.c: szg_odd\n")
 
     def test_sees_a_call_in_each_branch(self):
         even = "#ifdef A\nint szg_even(int x) {{{}\n#else\nint szg_even(int x) {{{}\n#endif\n}}\n"
@@ -164,6 +185,16 @@ class CheckLayers(unittest.TestCase):
                      'static char *text = "szg_odd";',
                      "static int f(struct s *s) { return s->szg_odd; }"):
             self.passes({**odd, "src/core/even.c": line + even})
+
+    def test_a_type_is_no_call(self):
+        self.passes({"src/core/a.cu": "int limits(int x) { return szg_b(x); }\n",
+                     "src/core/b.cu": "struct limits { int most; };\n"
+                                      "int szg_b(int x) { limits l; return l.most; }\n"})
+
+    def test_a_header_s_constant_is_no_call(self):
+        self.passes({"src/core/a.cuh": "constexpr int kA = 1;\n"
+                                       "inline int szg_a(int x) { return szg_b(x); }\n",
+                     "src/core/b.cu": '#include "core/a.cuh"\nint szg_b(int x) { return kA; }\n'})
 
     def test_a_static_function_is_its_file_s_own(self):
         self.passes({"src/core/even.c": "static int szg_odd(int x) { return x; }\n"
