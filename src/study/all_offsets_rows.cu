@@ -9,7 +9,7 @@
  * the next row and one for P, 4 bytes of P read and up to 4 written for each row; less if entries
  * of none are skipped.
  */
-#include "huffman/decoders/all_offsets.cuh"
+#include "huffman/decoders/all_offsets_batches.cuh"
 #include "study/all_offsets_forms.h"
 
 namespace {

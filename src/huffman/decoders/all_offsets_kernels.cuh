@@ -16,6 +16,7 @@
 #ifndef SZG_ALL_OFFSETS_KERNELS_CUH
 #define SZG_ALL_OFFSETS_KERNELS_CUH
 
+#include "huffman/decoders/all_offsets_batches.cuh"
 #include "huffman/decoders/all_offsets_window.cuh"
 
 namespace szg {
