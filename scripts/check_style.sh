@@ -24,47 +24,9 @@ mapfile -t scripts < <(find scripts cmake test .ci bench datasets -type f \
 mapfile -t cmake < <(find . -path ./build -prune -o \( -name CMakeLists.txt -o -name "*.cmake" \) -print | sort)
 texts=("${code[@]}" "${scripts[@]}" "${cmake[@]}" CMakePresets.json ./*.md)
 
-# --- Includes form a line -----------------------------------------------------------------------
+# --- Includes, the rest of which check_layers.py checks ------------------------------------------
 
-# Prints each #include "..." of src/ that its stage may not have.
-includes_out_of_line() {
-  awk '
-    function stage_of(path, parts) { return split(path, parts, "/") > 1 ? parts[1] : "" }
-    /^[ \t]*#[ \t]*include[ \t]+"/ {
-      split($0, quoted, "\"")
-      included = quoted[2]
-      file = FILENAME
-      sub(/^src\//, "", file)
-      own = stage_of(file)
-      other = stage_of(included)
-      name = included
-      sub(/.*\//, "", name)
-      ok = 0
-      if (included == "szgpu.h") ok = 1
-      else if (included ~ /\.\./) ok = 0
-      else if (other == "") ok = own != ""
-      else if (other == own || other == "core") ok = 1
-      else if (other == "study") ok = 0
-      else if (own == "")
-        ok = other == "pipeline" || other == "container" || included == "huffman/decoders/decoders.h"
-      else if (included == "container/format.h") ok = 1
-      else if (own == "core") ok = 0
-      else if (own == "pipeline") ok = 1
-      else if (own == "study") ok = other != "pipeline"
-      else if (own == "predict" || own == "outlier")
-        ok = included ~ /^quant\/(quant_core.h|arithmetic.cuh)$/ ||
-             own == "outlier" && included ~ /^rle\/rle.(h|cuh)$/
-      else if (own == "lossless") ok = included ~ /^(huffman\/huffman|predict\/axes_core).h$/
-      else if (own == "fused") ok = other != "pipeline" && other != "outlier"
-      if (!ok) print FILENAME ":" FNR ": " $0
-    }' "$@"
-}
 mapfile -t sources < <(printf '%s\n' "${library[@]}" | grep '^src/')
-rule "Includes form a line: core, then the stages, then pipeline, then szgpu.c." \
-  "$(includes_out_of_line "${sources[@]}")"
-rule "apps/ sees the public header and nothing from src/." \
-  "$(find apps -type f -name '*.[ch]' -exec grep -nE '#\s*include\s+"' {} + |
-    grep -vE '"(szgpu\.h|[a-z0-9_]+\.h)"' || true)"
 rule "src/ includes its own headers by \"\"." "$(search '#\s*include\s+<(szgpu|[a-z]+/)' \
   "${sources[@]}" | grep -vE '<(sys|arpa|linux|cub|thrust|cuda)/' || true)"
 
