@@ -3,16 +3,9 @@
  */
 #include <string.h>
 
-#include "core/bytes.h"
-#include "core/dispatch.h"
+#include "core/bit_reader.h"
 #include "fused/tile.h"
 #include "fused/tile_lanes.h"
-
-SZG_HOT static void copy_reversed(const uint8_t *restrict words, size_t word_count,
-                                  uint8_t *restrict to) {
-  for (size_t i = 0; i < word_count; i++)
-    szg_store_u32(to + 4 * i, szg_load_u32(words + 4 * (word_count - 1 - i)));
-}
 
 /* ---- the head ---- */
 
@@ -55,10 +48,8 @@ bool szg_tile_decode_by(szg_decode_lanes *decode_lanes, const szg_tile_decoder *
   szg_tile_lanes lanes;
   lanes.decoder = decoder, lanes.deltas = deltas;
   lanes.lattice_bits = lattice_bits, lanes.zero_groups = zero_groups;
-  uint8_t *const end = lanes.bytes + SZG_OVERRUN_BYTES + 4 * word_count;
-  lanes.first_window = end - 8;
   memset(lanes.bytes, 0, SZG_OVERRUN_BYTES);
-  copy_reversed(words, word_count, lanes.bytes + SZG_OVERRUN_BYTES);
+  lanes.first_window = szg_copy_reversed(words, word_count, lanes.bytes + SZG_OVERRUN_BYTES);
   if (!read_head(&lanes, word_count)) return false;
   if (lanes.busy != UINT32_MAX) clear(lattice_bits, tile, deltas);
   szg_tile_span spans[SZG_TILE_MAX_SPANS];
@@ -90,9 +81,7 @@ static uint64_t read_bits(bit_reader *reader, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     reader->is_over |= reader->position >= reader->end;
     if (reader->is_over) return 0;
-    uint32_t const word = szg_load_u32(reader->words + reader->position / 32 * 4);
-    bits = bits << 1 | (word >> (31 - reader->position % 32) & 1);
-    reader->position++;
+    bits = bits << 1 | szg_bit_at(reader->words, reader->position++);
   }
   return bits;
 }

@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/bytes.h"
+#include "core/bit_writer.h"
 #include "core/dispatch.h"
 #include "fused/tile.h"
 #include "fused/tile_entries.h"
@@ -21,45 +21,9 @@ enum {
   HEAD_ROOM = 64, /* bytes */
   LANES_ROOM = SZG_LANES * SZG_LANE_MAX_BITS / 8,
   OVERHANG = 16, /* stores and loads are of 8 bytes, wherever bits end */
-  PUT_MAX_BITS = 56,
   PAIR_MAX_BITS = 32
 };
 static_assert(HEAD_MAX_BITS <= HEAD_ROOM * 8, "the longest head");
-
-static void store_high_first(uint8_t *bytes, uint64_t bits) {
-  szg_store_u64(bytes, __builtin_bswap64(bits));
-}
-
-/* ---- bits ---- */
-
-typedef struct bit_writer {
-  uint8_t *next;
-  uint64_t pending;       /* from the highest bit on; the rest is 0 */
-  uint32_t pending_count; /* below 8 */
-} bit_writer;
-
-/* bits: left-aligned, the rest 0. count: at most PUT_MAX_BITS. */
-SZG_INLINE void put(bit_writer *writer, uint64_t bits, uint32_t count) {
-  writer->pending |= bits >> writer->pending_count;
-  store_high_first(writer->next, writer->pending);
-  uint32_t const in_all = writer->pending_count + count;
-  writer->pending <<= in_all & ~7u;
-  writer->next += in_all / 8;
-  writer->pending_count = in_all & 7;
-}
-
-/* The low `count` bits of a number, 0 to 64 of them. */
-static void put_number(bit_writer *writer, uint64_t number, uint32_t count) {
-  if (count > 32) {
-    put(writer, number >> 32 << (96 - count), count - 32);
-    count = 32;
-  }
-  if (count > 0) put(writer, number << (64 - count), count);
-}
-
-SZG_INLINE uint64_t bits_before(const uint8_t *start, const bit_writer *writer) {
-  return (uint64_t)(writer->next - start) * 8 + writer->pending_count;
-}
 
 /* ---- deltas ---- */
 
@@ -68,7 +32,7 @@ SZG_INLINE uint32_t entry_bits(uint32_t entry) { return entry & ~31u; } /* left-
 
 /* A delta by any symbol. */
 static void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, int64_t delta,
-                      bit_writer *writer) {
+                      szg_bit_writer *writer) {
   uint64_t raw = (uint64_t)delta;
   uint32_t raw_bits = lattice_bits, entry;
   if (szg_is_direct(delta)) {
@@ -85,13 +49,14 @@ static void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, in
   }
   if (!entry) entry = encoder->escape;
   uint32_t const count = entry_length(entry) + raw_bits;
-  if (raw_bits > 0 && count <= PUT_MAX_BITS) {
+  if (raw_bits > 0 && count <= SZG_PUT_MAX_BITS) {
     uint64_t const raw_mask = ((uint64_t)1 << raw_bits) - 1;
-    put(writer, (uint64_t)entry_bits(entry) << 32 | (raw & raw_mask) << (64 - count), count);
+    szg_put_left_aligned(
+        writer, (uint64_t)entry_bits(entry) << 32 | (raw & raw_mask) << (64 - count), count);
     return;
   }
-  put(writer, (uint64_t)entry_bits(entry) << 32, entry_length(entry));
-  put_number(writer, raw, raw_bits);
+  szg_put_left_aligned(writer, (uint64_t)entry_bits(entry) << 32, entry_length(entry));
+  szg_put_number(writer, raw, raw_bits);
 }
 
 /* ---- halves of groups ---- */
@@ -151,7 +116,7 @@ SZG_INLINE void join_codes(const half_rows *rows, uint32_t zero_entry, half_bits
     uint32_t const by_delta = (entry0 == 0 ? mask0 : 0) | (entry1 == 0 ? mask1 : 0) |
                               (entry2 == 0 ? mask2 : 0) | (entry3 == 0 ? mask3 : 0) |
                               (length01 > PAIR_MAX_BITS) | (length23 > PAIR_MAX_BITS) |
-                              (length01 + length23 >= PUT_MAX_BITS);
+                              (length01 + length23 >= SZG_PUT_MAX_BITS);
     joined->bits[lane] = (uint64_t)bits01 << 32 | (uint64_t)bits23 << 32 >> length01;
     joined->counts[lane] = by_delta ? (uint32_t)BY_DELTA : length01 + length23;
     is_busy[lane] = ((entry0 ^ zero_entry) & mask0) | ((entry1 ^ zero_entry) & mask1) |
@@ -207,11 +172,11 @@ SZG_INLINE int64_t delta_at(const tile_source *source, uint32_t place) {
 }
 
 /* A copy of the writer goes in and out: it then is in registers everywhere else. */
-static bit_writer put_by_delta(const tile_source *source, const szg_tile_span *span, uint32_t half,
-                               uint32_t lane, bit_writer writer) {
+static szg_bit_writer put_by_delta(const tile_source *source, const szg_tile_span *span,
+                                   uint32_t half, uint32_t lane, szg_bit_writer writer) {
   bool const has_bit = source->zero_groups == SZG_ZERO_GROUPS_4 ||
                        (source->zero_groups == SZG_ZERO_GROUPS_8 && half == 0);
-  if (has_bit) put_number(&writer, 1, 1);
+  if (has_bit) szg_put_number(&writer, 1, 1);
   for (uint32_t i = 0; i < span->row_counts[half]; i++)
     put_delta(source->encoder, source->lattice_bits,
               delta_at(source, span->first_values[half][i] + lane), &writer);
@@ -220,7 +185,7 @@ static bit_writer put_by_delta(const tile_source *source, const szg_tile_span *s
 
 /* Lanes one after the other from `bytes` on; their lengths by lane. */
 SZG_HOT static void put_lanes(const tile_source *source, uint8_t *bytes, uint32_t *lengths) {
-  bit_writer writer = {.next = bytes};
+  szg_bit_writer writer = {.next = bytes};
   uint64_t start = 0;
   for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
     if (!source->is_busy[lane]) continue;
@@ -230,16 +195,16 @@ SZG_HOT static void put_lanes(const tile_source *source, uint8_t *bytes, uint32_
       for (uint32_t half = 0; half < 2; half++) {
         uint32_t const count = source->halves[s][half].counts[lane];
         if (count != BY_DELTA)
-          put(&writer, source->halves[s][half].bits[lane], count);
+          szg_put_left_aligned(&writer, source->halves[s][half].bits[lane], count);
         else
           writer = put_by_delta(source, span, half, lane, writer);
       }
     }
-    uint64_t const end = bits_before(bytes, &writer);
+    uint64_t const end = szg_bits_put(bytes, &writer);
     lengths[lane] = (uint32_t)(end - start);
     start = end;
   }
-  store_high_first(writer.next, writer.pending); /* zeros to the end of the last word */
+  szg_put_end(&writer);
 }
 
 /* ---- tiles ---- */
@@ -272,15 +237,15 @@ static tile_head measure_head(uint32_t busy, const uint32_t *lengths) {
 static void put_head(const tile_head *head, const uint32_t *lengths, uint8_t *bytes) {
   uint8_t own_bytes[HEAD_ROOM + OVERHANG];
   uint32_t const first_bit = HEAD_ROOM * 8 - head->head_bits;
-  bit_writer writer = {.next = own_bytes + first_bit / 8, .pending_count = first_bit % 8};
+  szg_bit_writer writer = {.next = own_bytes + first_bit / 8, .pending_count = first_bit % 8};
   bool const has_mask = head->busy != UINT32_MAX;
-  put_number(&writer, head->least, SZG_TILE_LEAST_BITS);
-  put_number(&writer, head->width, SZG_TILE_WIDTH_BITS);
-  put_number(&writer, has_mask, 1);
+  szg_put_number(&writer, head->least, SZG_TILE_LEAST_BITS);
+  szg_put_number(&writer, head->width, SZG_TILE_WIDTH_BITS);
+  szg_put_number(&writer, has_mask, 1);
   for (uint32_t lane = 0; has_mask && lane < SZG_LANES; lane++)
-    put_number(&writer, head->busy >> lane & 1, 1);
+    szg_put_number(&writer, head->busy >> lane & 1, 1);
   for (uint32_t lane = 0; lane < SZG_LANES; lane++)
-    if (head->busy >> lane & 1) put_number(&writer, lengths[lane] - head->least, head->width);
+    if (head->busy >> lane & 1) szg_put_number(&writer, lengths[lane] - head->least, head->width);
   assert(writer.next == own_bytes + HEAD_ROOM && writer.pending_count == 0);
   memcpy(bytes + first_bit / 8, own_bytes + first_bit / 8, HEAD_ROOM - first_bit / 8);
 }

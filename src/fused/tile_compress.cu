@@ -68,7 +68,7 @@ __device__ void store_result(const CompressJob &job, const Sections &sections,
   job.result->is_too_large = !sections.has(padded_end, 0);
 }
 
-/* ---- the kernel ---- */
+/* ---- one tile ---- */
 
 /* Makes known what the tile will take. */
 __device__ __forceinline__ void note_tile(const CompressJob &job, const Sections &sections,
@@ -109,6 +109,23 @@ __device__ __forceinline__ uint32_t *find_place(const CompressJob &job, const Se
   return words > 0 && has_room ? sections.word(first_word) : NULL;
 }
 
+/* ---- what a warp carries from tile to tile ---- */
+
+/* A tile that does not fit the stage. When its place is known, its lanes are walked a second time,
+ * and their bits go to the archive. */
+struct LongTile {
+  uint32_t tile;      /* CompressJob::tile_count: there is none */
+  uint32_t lane_bits; /* of this lane */
+};
+
+/* A tile is placed only when the warp needs the room that it takes: by then those before it have
+ * said how long they are, however different tiles are. */
+struct WarpState {
+  TileQueue queue;      /* the next tile: the kernel alone asks for it and takes it */
+  LongTile long_tile;   /* waits for the end of the next tile: exchange_long_tile changes it */
+  WaitingTiles waiting; /* all others without a place: keep_tile adds them, make_room stores them */
+};
+
 /* Puts the oldest of the waiting tiles into the archive. */
 template <class Value>
 __device__ __forceinline__ void store_oldest(const CompressJob &job, const Sections &sections,
@@ -125,37 +142,64 @@ __device__ __forceinline__ void store_oldest(const CompressJob &job, const Secti
   __syncwarp(); /* the ring's words are read before others take their place */
 }
 
-/* Tiles without words ask for their place only where a chunk begins, so that others need not go far
- * back, and at the very end. */
+/* Stores waiting tiles, the oldest first, until there is room for a tile of these bits; all of them
+ * if there is no such tile. */
+template <class Value>
+__device__ __forceinline__ void make_room(const CompressJob &job, const Sections &sections,
+                                          bool is_there, const TileBits &bits, WarpState *state) {
+  while (state->waiting.count > 0 && !(is_there && state->waiting.has_room(bits)))
+    store_oldest<Value>(job, sections, &state->waiting);
+}
+
+/* Whether a tile has to wait for its place like others. Tiles without words ask for one only where
+ * a chunk begins, so that others need not go far back, and at the very end. */
 __device__ __forceinline__ bool has_to_wait(const CompressJob &job, uint32_t tile,
                                             const TileBits &bits) {
   if (bits.is_long) return false;
   return bits.words > 0 || tile % kChunkTiles == 0 || tile + 1 == job.tile_count;
 }
 
-/* A tile is placed only when the warp needs the room that it takes: by then those before it have
- * said how long they are, however different tiles are. A long tile waits for the next one's end. */
+/* There is room. */
+__device__ __forceinline__ void keep_tile(uint32_t tile, const TileBits &bits, WarpState *state) {
+  RingWords const ring = state->waiting.add(tile, bits);
+  if (is_merged_tile(bits)) merge_lanes(bits, ring);
+}
+
+/* The tile, if it is long, takes the place of the long tile before it, which is returned. */
+__device__ __forceinline__ LongTile exchange_long_tile(uint32_t tile, uint32_t lane_bits,
+                                                       bool is_long, uint32_t none,
+                                                       WarpState *state) {
+  LongTile const before = state->long_tile;
+  state->long_tile = {is_long ? tile : none, lane_bits};
+  return before;
+}
+
+/* ---- the kernel ---- */
+
+/* A long tile waits for the end of the warp's next tile. To be walked again it then takes that
+ * tile's part in the inner loop: the code of a walk is there only once. A warp asks for its next
+ * tile before it has other work to do, but not while a long tile may still hold it up: others may
+ * wait for the tile that it would get. */
 template <class Walk>
 __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
     tiles_compress_kernel(const __grid_constant__ CompressJob job) {
   typedef typename Walk::Value Value;
   Coder const coder = {&job.book->encoder, job.lattice_bits, job.book->zero_groups};
   Sections const sections(job);
-  TileQueue queue;
-  queue.ask(job.ticket, threadIdx.x % 32);
+  uint32_t const none = job.tile_count;
+  WarpState state;
+  state.queue.ask(job.ticket, threadIdx.x % 32);
   load_table(coder.encoder);
   __syncthreads(); /* the table: warps do not meet again */
-  uint32_t const none = job.tile_count;
-  uint32_t long_tile = none, long_lane_bits = 0;
-  WaitingTiles waiting = {};
+  state.long_tile = {none, 0};
+  state.waiting = {};
   for (;;) {
-    uint32_t tile = queue.take();
-    bool is_there = tile < job.tile_count, is_asking = false;
-    if (!is_there && long_tile == none && waiting.count == 0) break;
+    uint32_t tile = state.queue.take();
+    bool is_there = tile < job.tile_count, asks_late = false;
+    if (!is_there && state.long_tile.tile == none && state.waiting.count == 0) break;
     if (tile == 0) store_book(sections, job.book);
     LaneStage stage = {0, NULL};
     LaneBits bits = {0, 0, stage_start()};
-    /* A long tile is walked a second time, when its place is known: the same code. */
     for (bool is_placed = false;; is_placed = true) {
       bool has_marks = false;
       uint32_t lane_bits = 0;
@@ -167,29 +211,23 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
         tile_bits = measure_tile(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
         note_tile(job, sections, tile, tile_bits, has_marks);
       }
-      while (waiting.count > 0 && !(is_there && waiting.has_room(tile_bits)))
-        store_oldest<Value>(job, sections, &waiting);
-      is_asking = is_there;
-      if (is_asking && long_tile == none) {
-        queue.ask(job.ticket, threadIdx.x % 32);
-        is_asking = false;
+      make_room<Value>(job, sections, is_there, tile_bits, &state);
+      asks_late = is_there;
+      if (asks_late && state.long_tile.tile == none) {
+        state.queue.ask(job.ticket, threadIdx.x % 32);
+        asks_late = false;
       }
-      if (is_there && has_to_wait(job, tile, tile_bits)) {
-        RingWords const ring = waiting.add(tile, tile_bits);
-        if (is_merged_tile(tile_bits)) merge_lanes(tile_bits, ring);
-      }
-      uint32_t const placed_tile = long_tile, placed_lane_bits = long_lane_bits;
-      long_tile = tile_bits.is_long ? tile : none;
-      long_lane_bits = lane_bits;
-      if (placed_tile == none) break;
-      TileBits const placed_bits = measure_tile(placed_lane_bits, true, UINT32_MAX);
-      uint32_t *const out = find_place(job, sections, placed_tile, placed_bits.words);
+      if (is_there && has_to_wait(job, tile, tile_bits)) keep_tile(tile, tile_bits, &state);
+      LongTile const placed = exchange_long_tile(tile, lane_bits, tile_bits.is_long, none, &state);
+      if (placed.tile == none) break;
+      TileBits const placed_bits = measure_tile(placed.lane_bits, true, UINT32_MAX);
+      uint32_t *const out = find_place(job, sections, placed.tile, placed_bits.words);
       if (!out) break;
       begin_long_tile(placed_bits, out, &bits, &stage);
-      tile = placed_tile;
+      tile = placed.tile;
       is_there = true;
     }
-    if (is_asking) queue.ask(job.ticket, threadIdx.x % 32);
+    if (asks_late) state.queue.ask(job.ticket, threadIdx.x % 32);
   }
 }
 

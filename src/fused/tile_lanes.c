@@ -12,7 +12,7 @@ uint32_t szg_decode_half_by_code(szg_tile_lanes *lanes, const uint16_t *first_va
                                  uint32_t code_count, uint32_t lane, uint32_t position) {
   const uint8_t *const window = lanes->first_window;
   for (uint32_t i = 0; i < code_count; i++) {
-    uint64_t const prefix = szg_window_at(window, position) >> (64 - SZG_TILE_CODE_BITS);
+    uint64_t const prefix = szg_reversed_window(window, position) >> (64 - SZG_TILE_CODE_BITS);
     uint32_t const entry = lanes->decoder->entries[prefix];
     position += entry & SZG_ENTRY_LENGTH;
     uint64_t bits;
@@ -41,7 +41,7 @@ SZG_INLINE void decode_half(szg_tile_lanes *lanes, szg_half_kind kind, const uin
   for (uint32_t lane = first_lane; lane < end_lane; lane++) {
     if (!(busy >> lane & 1)) continue;
     uint32_t position = positions[lane];
-    uint64_t window = szg_window_at(first_window, position);
+    uint64_t window = szg_reversed_window(first_window, position);
     if (kind.has_zero_bit) {
       keep[lane] = 0 - (uint32_t)(window >> 63);
       window <<= 1;

@@ -1,14 +1,13 @@
 /* tile_lanes.h - a tile being decoded on the CPU: what its loops over lanes share.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Words are copied in reverse, so that the bits of a tile are one long number, the first bit its
- * highest: the eight bytes at first_window - p / 8, shifted left by p % 8, are 57 bits or more from
- * bit p on; of four bytes from there + 4 on, 25 or more.
+ * A tile's words stand in reverse order (core/bit_reader.h). The four bytes at
+ * first_window - p / 8 + 4, shifted left by p % 8, are 25 bits or more from bit p on.
  */
 #ifndef SZG_TILE_LANES_H
 #define SZG_TILE_LANES_H
 
-#include "core/bytes.h"
+#include "core/bit_reader.h"
 #include "core/dispatch.h"
 #include "fused/tile.h"
 #include "fused/tile_spans.h"
@@ -26,26 +25,6 @@ typedef struct szg_tile_lanes {
   const uint8_t *first_window; /* of bit 0 */
   uint8_t bytes[SZG_OVERRUN_BYTES + 4 * SZG_TILE_MAX_WORDS];
 } szg_tile_lanes;
-
-/* Bits from `position` on, the first one highest. */
-SZG_INLINE uint64_t szg_window_at(const uint8_t *first_window, uint32_t position) {
-  return szg_load_u64(first_window - position / 8) << position % 8;
-}
-
-/* The next `count` bits, 0 to 64 of them. */
-static inline uint64_t szg_take_bits(const uint8_t *first_window, uint32_t count,
-                                     uint32_t *position) {
-  uint64_t bits = 0;
-  if (count > 32) {
-    bits = szg_window_at(first_window, *position) >> 32;
-    *position += 32;
-    count -= 32;
-  }
-  if (count == 0) return bits;
-  bits = bits << count | szg_window_at(first_window, *position) >> (64 - count);
-  *position += count;
-  return bits;
-}
 
 /* By place, as lattice_bits say: the deltas of a tile are of one width. */
 static inline void szg_store_delta(uint32_t lattice_bits, uint64_t bits, uint32_t place,

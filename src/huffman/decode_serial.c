@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "core/bytes.h"
+#include "core/bit_reader.h"
 #include "huffman/decoders/steps.h"
 #include "huffman/huffman.h"
 
@@ -33,18 +33,13 @@ void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *in
   }
 }
 
-static uint32_t bit_at(const szg_linear_input *input, uint64_t position) {
-  uint32_t const word = szg_load_u32(input->words + position / 32 * 4);
-  return word >> (31 - position % 32) & 1;
-}
-
 /* The code at *position, which moves past it. False: no code there. */
 static bool read_code(const szg_canonical_index *index, const szg_linear_input *input,
                       uint64_t *position, uint16_t *symbol) {
   uint32_t code = 0;
   for (int length = 1; length <= SZG_MAX_CODE_BITS && *position < input->bit_count; length++) {
     uint32_t const mask_bit = index->mask >> (SZG_MAX_CODE_BITS - length) & 1;
-    code = code << 1 | (bit_at(input, (*position)++) ^ mask_bit);
+    code = code << 1 | (szg_bit_at(input->words, (*position)++) ^ mask_bit);
     uint32_t const rank = code - index->first_codes[length];
     if (code >= index->first_codes[length] && rank < index->code_counts[length]) {
       *symbol = index->symbols[index->first_symbols[length] + rank];
@@ -95,7 +90,7 @@ szgpu_status szg_linear_verify(const szg_canonical_index *index, const szg_linea
   if (subsequence_count % 2)
     SZG_REQUIRE(input->gaps[subsequence_count / 2] >> 4 == 0, SZGPU_BAD_DATA);
   for (; position < input->word_bytes * 8; position++)
-    SZG_REQUIRE(!bit_at(input, position), SZGPU_BAD_DATA);
+    SZG_REQUIRE(!szg_bit_at(input->words, position), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
 

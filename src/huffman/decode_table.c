@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "core/bytes.h"
+#include "core/bit_reader.h"
 #include "core/dispatch.h"
 #include "huffman/decoders/steps.h"
 #include "huffman/huffman.h"
@@ -78,12 +78,6 @@ typedef struct decode_lane {
   const szg_code_run *run;
 } decode_lane;
 
-/* 33 bits or more from `position`, the first one highest. Eight bytes must be there. */
-SZG_INLINE uint64_t window_at(const uint8_t *words, uint64_t position) {
-  uint64_t const pair = szg_load_u64(words + (position >> 5) * 4);
-  return (pair << 32 | pair >> 32) << (position & 31);
-}
-
 /* A code longer than the table is wide. A prefix that is no code gives a symbol of no bits: the
  * lane stays where it is, fills up and is found out at its end. */
 static uint64_t long_entry(const szg_decode_table *table, uint64_t entry, uint64_t window) {
@@ -97,7 +91,7 @@ static uint64_t long_entry(const szg_decode_table *table, uint64_t entry, uint64
 /* LOOKUPS lookups: up to MOST_SYMBOLS symbols, STORE_SYMBOLS - 1 more may be overwritten. */
 SZG_INLINE void lane_step(const szg_decode_table *table, const uint8_t *words, uint64_t *position,
                           uint16_t **out) {
-  uint64_t window = window_at(words, *position);
+  uint64_t window = szg_window_at(words, *position);
   for (int i = 0; i < LOOKUPS; i++) {
     uint64_t entry = table->entries[window >> (64 - SZG_TABLE_BITS)];
     if (__builtin_expect(entry >> COUNT_SHIFT == 0, 0)) entry = long_entry(table, entry, window);
@@ -143,10 +137,7 @@ static szgpu_status finish_lane(const szg_decode_table *table, const szg_linear_
       lane_step(table, input->words, &lane->position, &lane->out);
   while (lane->out < lane->end) {
     SZG_REQUIRE(lane->position < input->bit_count, SZGPU_BAD_DATA);
-    uint64_t const byte = lane->position / 32 * 4;
-    uint8_t bytes[8] = {0};
-    memcpy(bytes, input->words + byte, (size_t)szg_min_u64(8, input->word_bytes - byte));
-    uint64_t const window = window_at(bytes, lane->position % 32);
+    uint64_t const window = szg_last_window_at(input->words, input->word_bytes, lane->position);
     uint64_t entry = table->entries[window >> (64 - SZG_TABLE_BITS)];
     if (entry >> COUNT_SHIFT == 0) entry = long_entry(table, entry, window);
     uint16_t const symbol = (uint16_t)entry;

@@ -34,14 +34,14 @@ SZG_HOT uint64_t szg_linear_bits(const szg_codebook *book, const uint16_t *codes
 }
 
 /* The encoder at work: bits not yet written are the low pending_count of pending. */
-typedef struct bit_writer {
+typedef struct word_writer {
   uint64_t pending;
   unsigned pending_count; /* below 32 between codes */
   uint64_t word;          /* the next to be written */
-} bit_writer;
+} word_writer;
 
 /* A word is complete: out it goes, unless a neighbour shares it. */
-SZG_INLINE void put_word(bit_writer *writer, szg_linear_run *run, uint8_t *words) {
+SZG_INLINE void put_word(word_writer *writer, szg_linear_run *run, uint8_t *words) {
   writer->pending_count -= 32;
   uint32_t const bits = (uint32_t)(writer->pending >> writer->pending_count);
   if (run->has_head && writer->word == run->head_word)
@@ -63,13 +63,13 @@ static void note_boundary(szg_linear_stream *stream, uint64_t boundary_word, uns
     stream->sequence_codes[subsequence / SZG_SEQUENCE_SUBSEQUENCES] = next_code;
 }
 
-SZG_INLINE void put_code(bit_writer *writer, uint32_t entry) {
+SZG_INLINE void put_code(word_writer *writer, uint32_t entry) {
   writer->pending = writer->pending << (entry >> 16) | (entry & 0xFFFF);
   writer->pending_count += entry >> 16;
 }
 
 /* One code, with a look at everything; for the ends of a run. */
-SZG_INLINE void encode_one(bit_writer *writer, uint32_t entry, uint64_t next_code,
+SZG_INLINE void encode_one(word_writer *writer, uint32_t entry, uint64_t next_code,
                            szg_linear_run *run, szg_linear_stream *stream) {
   put_code(writer, entry);
   if (writer->pending_count < 32) return;
@@ -80,7 +80,7 @@ SZG_INLINE void encode_one(bit_writer *writer, uint32_t entry, uint64_t next_cod
 
 /* Two codes, at most 32 bits, complete at most one word. The word is stored whether it is complete
  * or not, which spares a branch that cannot be predicted: if not, it will be stored again. */
-SZG_INLINE void encode_two(bit_writer *writer, uint32_t first, uint32_t second, uint64_t next_code,
+SZG_INLINE void encode_two(word_writer *writer, uint32_t first, uint32_t second, uint64_t next_code,
                            szg_linear_stream *stream) {
   unsigned const second_bits = second >> 16;
   writer->pending = writer->pending << ((first >> 16) + second_bits) |
@@ -102,7 +102,7 @@ SZG_INLINE void encode_two(bit_writer *writer, uint32_t first, uint32_t second, 
 SZG_HOT void szg_linear_encode(const uint32_t *table, const uint16_t *codes, size_t code_count,
                                szg_linear_run *run, szg_linear_stream *stream) {
   enum { TAIL_CODES = 64 }; /* as many bits at least: the shared last word is beyond them */
-  bit_writer writer = {0, (unsigned)(run->first_bit % 32), run->first_bit / 32};
+  word_writer writer = {0, (unsigned)(run->first_bit % 32), run->first_bit / 32};
   szg_linear_stream local = *stream; /* stores cannot change it */
   run->has_head = writer.pending_count != 0;
   run->head_word = writer.word;

@@ -2,13 +2,12 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A lane's code waits for the one before it, but lanes do not wait for each other: going from lane
- * to lane every row gives the processor many of them to work on at once. Words are copied in
- * reverse, so that the lanes' bits are one long number, the first bit its highest: the eight bytes
- * at first_window - p / 8, shifted left by p % 8, are 57 bits or more from bit p on.
+ * to lane every row gives the processor many of them to work on at once. The lanes' words stand in
+ * reverse order (core/bit_reader.h).
  */
 #include <string.h>
 
-#include "core/bytes.h"
+#include "core/bit_reader.h"
 #include "core/dispatch.h"
 #include "lossless/plane_bytes.h"
 #include "lossless/planes.h"
@@ -64,24 +63,13 @@ static uint32_t read_head(const uint8_t *words, uint32_t word_count, uint32_t va
 
 /* ---- lanes ---- */
 
-SZG_HOT static void copy_reversed(const uint8_t *restrict words, size_t word_count,
-                                  uint8_t *restrict to) {
-  for (size_t i = 0; i < word_count; i++)
-    szg_store_u32(to + 4 * i, szg_load_u32(words + 4 * (word_count - 1 - i)));
-}
-
 /* False: bits after the last lane that are not 0. */
 static bool take_lanes(const uint8_t *words, uint32_t word_count, plane_lanes *lanes) {
   memset(lanes->bytes, 0, OVERRUN_BYTES);
-  copy_reversed(words, word_count, lanes->bytes + OVERRUN_BYTES);
-  lanes->first_window = lanes->bytes + OVERRUN_BYTES + 4 * (size_t)word_count - 8;
+  lanes->first_window = szg_copy_reversed(words, word_count, lanes->bytes + OVERRUN_BYTES);
   uint32_t const unused_bits = 32 * word_count - lanes->bit_count;
   return unused_bits == 0 ||
          szg_load_u32(words + 4 * (size_t)(word_count - 1)) << (32 - unused_bits) == 0;
-}
-
-SZG_INLINE uint64_t window_at(const uint8_t *first_window, uint32_t position) {
-  return szg_load_u64(first_window - position / 8) << position % 8;
 }
 
 SZG_INLINE uint32_t entry_at(const uint16_t *entries, uint64_t window) {
@@ -94,7 +82,7 @@ SZG_HOT static void decode_rows(const uint16_t *restrict entries, uint32_t row_c
   uint32_t *const restrict positions = lanes->positions;
   for (uint32_t row = 0; row < row_count; row++)
     for (uint32_t lane = 0; lane < SZG_LANES; lane++, symbols += SZG_PLANES_RUN) {
-      uint64_t window = window_at(first_window, positions[lane]);
+      uint64_t window = szg_reversed_window(first_window, positions[lane]);
       uint32_t sum = 0; /* its low byte: of the codes' lengths */
       for (uint32_t i = 0; i < SZG_PLANES_RUN; i++) {
         uint32_t const entry = entry_at(entries, window);
@@ -111,7 +99,7 @@ static void decode_rest(const uint16_t *entries, uint32_t rest, plane_lanes *lan
                         uint8_t *symbols) {
   for (uint32_t i = 0; i < rest; i++) {
     uint32_t *const position = &lanes->positions[i / SZG_PLANES_RUN];
-    uint32_t const entry = entry_at(entries, window_at(lanes->first_window, *position));
+    uint32_t const entry = entry_at(entries, szg_reversed_window(lanes->first_window, *position));
     symbols[i] = (uint8_t)(entry >> 8);
     *position += entry & ENTRY_LENGTH;
   }

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "core/bytes.h"
+#include "core/bit_writer.h"
 #include "core/dispatch.h"
 #include "lossless/plane_bytes.h"
 #include "lossless/planes.h"
@@ -15,7 +15,8 @@ enum {
   LANES_ROOM = SZG_LANES * SZG_PLANE_LANE_MOST_BITS / 8,
   OVERHANG = 8 /* stores are of 8 bytes, wherever bits end */
 };
-static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= 56, "the codes of a run are put at once");
+static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= SZG_PUT_MAX_BITS,
+              "the codes of a run are put at once");
 
 /* A plane of a tile: its symbols, and the bits of each lane. */
 typedef struct coded_plane {
@@ -74,37 +75,21 @@ uint32_t szg_planes_tile_words(const szg_planes_encoder *encoder, const void *va
 
 /* ---- bits ---- */
 
-typedef struct bit_writer {
-  uint8_t *next;
-  uint64_t pending;       /* from the highest bit on; the rest is 0 */
-  uint32_t pending_count; /* below 8 */
-} bit_writer;
-
-/* bits: right-aligned. count: 1 to 56. */
-SZG_INLINE void put(bit_writer *writer, uint64_t bits, uint32_t count) {
-  uint32_t const in_all = writer->pending_count + count;
-  writer->pending |= bits << (64 - in_all);
-  szg_store_u64(writer->next, __builtin_bswap64(writer->pending));
-  writer->pending <<= in_all & ~7u;
-  writer->next += in_all / 8;
-  writer->pending_count = in_all & 7;
-}
-
-SZG_INLINE void put_run(bit_writer *writer, const uint32_t *entries, const uint8_t *symbols) {
+SZG_INLINE void put_run(szg_bit_writer *writer, const uint32_t *entries, const uint8_t *symbols) {
   uint32_t const entry0 = entries[symbols[0]], entry1 = entries[symbols[1]];
   uint32_t const entry2 = entries[symbols[2]], entry3 = entries[symbols[3]];
   uint32_t const length1 = entry1 >> 16, length3 = entry3 >> 16;
   uint32_t const length01 = (entry0 >> 16) + length1, length23 = (entry2 >> 16) + length3;
   uint64_t const bits01 = (uint64_t)(entry0 & 0xFFFF) << length1 | (entry1 & 0xFFFF);
   uint64_t const bits23 = (uint64_t)(entry2 & 0xFFFF) << length3 | (entry3 & 0xFFFF);
-  put(writer, bits01 << length23 | bits23, length01 + length23);
+  szg_put_right_aligned(writer, bits01 << length23 | bits23, length01 + length23);
 }
 
 /* Lanes one after the other from `bytes` on; their lengths into the plane. */
 SZG_HOT static void put_lanes(const uint32_t *restrict entries, uint32_t value_count,
                               coded_plane *restrict plane, uint8_t *restrict bytes) {
   uint32_t const rows = value_count / SZG_PLANES_ROW;
-  bit_writer writer = {.next = bytes};
+  szg_bit_writer writer = {.next = bytes};
   uint32_t start = 0;
   for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
     const uint8_t *symbols = plane->symbols + SZG_PLANES_RUN * lane;
@@ -112,12 +97,12 @@ SZG_HOT static void put_lanes(const uint32_t *restrict entries, uint32_t value_c
       put_run(&writer, entries, symbols);
     uint32_t const left = szg_planes_lane_symbols(value_count, lane) - SZG_PLANES_RUN * rows;
     for (uint32_t i = 0; i < left; i++)
-      put(&writer, entries[symbols[i]] & 0xFFFF, entries[symbols[i]] >> 16);
-    uint32_t const end = (uint32_t)(writer.next - bytes) * 8 + writer.pending_count;
+      szg_put_right_aligned(&writer, entries[symbols[i]] & 0xFFFF, entries[symbols[i]] >> 16);
+    uint32_t const end = (uint32_t)szg_bits_put(bytes, &writer);
     plane->lane_bits[lane] = end - start;
     start = end;
   }
-  szg_store_u64(writer.next, __builtin_bswap64(writer.pending)); /* zeros to the end of the word */
+  szg_put_end(&writer);
 }
 
 /* The head and the lanes' lengths. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/bit_reader.h"
 #include "core/dispatch.h"
 
 enum {
@@ -90,25 +91,10 @@ typedef struct sync_lane {
   uint32_t code_count; /* in the subsequence so far */
 } sync_lane;
 
-/* 33 bits or more from `position`, the first one highest. Eight bytes must be there. */
-SZG_INLINE uint64_t window_at(const uint8_t *words, uint64_t position) {
-  uint64_t const pair = szg_load_u64(words + (position >> 5) * 4);
-  return (pair << 32 | pair >> 32) << (position & 31);
-}
-
-/* The same where the words may end; zeros follow them. */
-SZG_INLINE uint64_t last_window_at(const szg_linear_input *input, uint64_t position) {
-  uint64_t const byte = position / 32 * 4;
-  if (byte + 8 <= input->word_bytes) return window_at(input->words, position);
-  uint8_t bytes[8] = {0};
-  memcpy(bytes, input->words + byte, (size_t)(input->word_bytes - byte));
-  return window_at(bytes, position % 32);
-}
-
 /* The code at the lane's position has no span. */
 SZG_INLINE void pass_long_code(const szg_sync_table *table, const szg_linear_input *input,
                                sync_lane *lane) {
-  uint64_t const window = last_window_at(input, lane->position);
+  uint64_t const window = szg_last_window_at(input->words, input->word_bytes, lane->position);
   uint32_t const length = szg_sync_long_bits(table, (uint32_t)(window >> (64 - SZG_MAX_CODE_BITS)));
   bool const is_code = length <= SZG_MAX_CODE_BITS;
   lane->position += is_code ? length : 1;
@@ -119,7 +105,7 @@ SZG_INLINE void pass_long_code(const szg_sync_table *table, const szg_linear_inp
  * long code stops the lookups, and is passed over afterwards. */
 SZG_INLINE void step_lane(const szg_sync_table *table, const szg_linear_input *input,
                           sync_lane *lane) {
-  uint64_t window = window_at(input->words, lane->position);
+  uint64_t window = szg_window_at(input->words, lane->position);
   uint32_t sum = 0, span = 0;
   for (int i = 0; i < LOOKUPS; i++) {
     span = table->spans[window >> (64 - SZG_SYNC_WINDOW_BITS)];
@@ -136,7 +122,8 @@ SZG_INLINE void walk_to_border(const sync_job *job, sync_lane *lane) {
   const szg_sync_table *const table = job->table;
   while (lane->position < lane->border) {
     uint64_t const left = lane->border - lane->position;
-    uint64_t const window = last_window_at(job->input, lane->position);
+    uint64_t const window =
+        szg_last_window_at(job->input->words, job->input->word_bytes, lane->position);
     uint32_t const prefix = (uint32_t)(window >> (64 - SZG_SYNC_WINDOW_BITS));
     uint32_t const span = table->spans[prefix], bits = span & SPAN_BITS_MASK;
     if (span == 0) {
