@@ -13,7 +13,7 @@ endif()
 # CUDA's runtime is part of it, and exported too, because library and program must share one.
 set(libraries ${szgpu_private_libraries})
 set(cuda_runtime)
-set(prefixes szg)
+set(prefixes szg _ZN3szg) # C's names, and those of namespace szg
 if(SZGPU_CUDA)
   list(REMOVE_ITEM libraries CUDA::cudart_static)
   list(APPEND libraries ${CMAKE_DL_LIBS} rt)

@@ -157,26 +157,3 @@ szgpu_status szg::offsets_chain(const OffsetsBatch &batch, bool is_last, szg_ver
   }
   return SZGPU_OK;
 }
-
-szgpu_status szg::offsets_carve_exits(szg_arena *arena, const szg_all_offsets_options *options,
-                                      uint32_t shortest, uint32_t longest,
-                                      szg_all_offsets_tables_cuda *tables) {
-  uint64_t const slots = options->slot_count;
-  memset(tables, 0, sizeof *tables);
-  tables->options = *options;
-  tables->shortest = shortest;
-  tables->longest = longest;
-  tables->widths_bytes =
-      szg_all_offsets_lay_rows(options, shortest, longest, tables->rows, &tables->row_count);
-  SZG_REQUIRE(slots <= INT32_MAX, SZGPU_UNSUPPORTED);
-  uint64_t const groups = szg_div_up(slots, SZG_ALL_OFFSETS_GROUP_WINDOWS);
-  size_t const exit_bytes = sizeof(szg_all_offsets_exit);
-  tables->exits =
-      (szg_all_offsets_exit *)szg_arena_take(arena, slots, SZG_ALL_OFFSETS_EXITS * exit_bytes);
-  tables->entries = (szg_all_offsets_exit *)szg_arena_take(arena, slots, exit_bytes);
-  tables->group_exits =
-      (szg_all_offsets_exit *)szg_arena_take(arena, groups, SZG_ALL_OFFSETS_EXITS * exit_bytes);
-  tables->group_entries = (szg_all_offsets_exit *)szg_arena_take(arena, groups, exit_bytes);
-  tables->carry = (szg_all_offsets_exit *)szg_arena_take(arena, 1, exit_bytes);
-  return SZGPU_OK;
-}
