@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Whoever writes or reads frames asks the table and names no kind. To add one, write its files and
- * give it a row in kinds.c and one in kinds.cu; CONTRIBUTING.md says how.
+ * give it a row in kinds.c and one in kinds_cuda.c; CONTRIBUTING.md says how.
  */
 #ifndef SZG_KINDS_H
 #define SZG_KINDS_H
