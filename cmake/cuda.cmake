@@ -15,8 +15,8 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   set(CMAKE_CUDA_COMPILER ${SZGPU_NVCC})
 endif()
 
-# One architecture of every generation that nvcc knows, unless the user says which. Before CMake
-# 3.23 only nvcc knows that word.
+# Builds for one architecture of each generation that nvcc knows, unless the user says which. CMake
+# knows all-major since 3.23; before, nvcc gets it as an option.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   if(CMAKE_VERSION VERSION_LESS 3.23)
     set(CMAKE_CUDA_ARCHITECTURES OFF)

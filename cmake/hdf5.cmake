@@ -1,12 +1,12 @@
 # hdf5.cmake - finds HDF5's C headers and says whether the filter plugin is built.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# SZGPU_HDF5 is what was asked for. SZGPU_HAS_HDF5 is what came of it, found out anew each time, so
-# that an HDF5 installed later is used by the next configuring.
+# SZGPU_HDF5 is the user's choice, SZGPU_HAS_HDF5 the result. Each run of CMake looks again, so that
+# it finds an HDF5 installed meanwhile.
 #
 # The plugin takes types from the headers and links no libhdf5; examples and tests link it, as the
-# target szgpu_hdf5. HDF5_ROOT, if set, says where it is. Debian has a serial HDF5 beside those for
-# MPI: the serial one is taken first, because its hdf5.h needs no mpi.h. The plugin is the same.
+# target szgpu_hdf5. HDF5_ROOT, if set, says where it is. Debian has a serial HDF5 and others for
+# MPI: this takes the serial one first, because its hdf5.h needs no mpi.h. The plugin is the same.
 
 set(SZGPU_H5_FILTER_ID 480 CACHE STRING "Number of the HDF5 filter, 256 to 65535")
 if(NOT SZGPU_H5_FILTER_ID MATCHES "^[1-9][0-9]*$" OR SZGPU_H5_FILTER_ID LESS 256
@@ -14,7 +14,7 @@ if(NOT SZGPU_H5_FILTER_ID MATCHES "^[1-9][0-9]*$" OR SZGPU_H5_FILTER_ID LESS 256
   message(FATAL_ERROR "SZGPU_H5_FILTER_ID is '${SZGPU_H5_FILTER_ID}', which is not 256 to 65535: "
                       "lower ones are HDF5's own.")
 endif()
-# Of words only, so that it is there without HDF5 too.
+# Without HDF5 too, because the command needs its cd_values.
 configure_file(include/szgpu_hdf5.h.in include/szgpu_hdf5.h @ONLY)
 
 set(SZGPU_HDF5 AUTO CACHE STRING
@@ -30,7 +30,7 @@ add_library(szgpu_hdf5 INTERFACE)
 if(NOT HDF5_ROOT AND NOT DEFINED ENV{HDF5_ROOT})
   foreach(module hdf5-serial hdf5)
     if(NOT SZGPU_HDF5_VERSION)
-      unset(szgpu_${module}_FOUND CACHE) # which would not be looked for again
+      unset(szgpu_${module}_FOUND CACHE) # or else CMake would not look again
       pkg_check_modules(szgpu_${module} QUIET IMPORTED_TARGET ${module})
       if(szgpu_${module}_FOUND)
         set(SZGPU_HDF5_VERSION ${szgpu_${module}_VERSION})

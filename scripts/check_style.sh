@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# check_style.sh - checks what CONTRIBUTING.md asks of the text and a machine can see.
+# check_style.sh - checks the rules of CONTRIBUTING.md that a machine can check.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Prints each line that breaks a rule, under the rule; exits 1 if there was one.
+# Prints each broken rule and the lines that break it; exits with 1 if there are any.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 failed=0
-rule() { # the rule, then what breaks it: nothing is fine
+rule() { # the rule, then the lines that break it, if any
   [ -n "$2" ] || return 0
   printf '%s\n%s\n\n' "$1" "$2" | sed '2,$s/^/  /'
   failed=1
@@ -24,7 +24,7 @@ mapfile -t scripts < <(find scripts test .ci bench datasets -type f \
 mapfile -t cmake < <(find . -path ./build -prune -o \( -name CMakeLists.txt -o -name "*.cmake" \) -print | sort)
 texts=("${code[@]}" "${scripts[@]}" "${cmake[@]}" CMakePresets.json ./*.md)
 
-# --- Includes, the rest of which check_layers.py checks ------------------------------------------
+# --- Includes (check_layers.py has the order of folders) ----------------------------------------
 
 mapfile -t sources < <(printf '%s\n' "${library[@]}" | grep '^src/')
 rule "src/ includes its own headers by \"\"." "$(search '#\s*include\s+<(szgpu|[a-z]+/)' \
@@ -33,7 +33,7 @@ rule "src/ includes its own headers by \"\"." "$(search '#\s*include\s+<(szgpu|[
 # --- What the library may not do ----------------------------------------------------------------
 
 forbidden='v?f?printf|puts|putchar|fputs|perror|exit|_Exit|abort|(secure_)?getenv|setenv|signal'
-rule "src/ prints nothing, ends nothing and reads no environment." \
+rule "src/ does not print, end the process or read the environment." \
   "$(search "(^|[^_[:alnum:]])($forbidden) *\(|\b(stdout|stderr)\b" "${sources[@]}")"
 rule "No fast-math, anywhere." \
   "$(search -e '-Ofast|fast-math|use_fast_math|-funsafe-math|-fassociative-math|GCC optimize' \
@@ -43,7 +43,7 @@ rule "#ifdef in src/ only in szgpu.c, hd.h, the dispatch header and around Linux
     grep -vE '^src/(szgpu\.c|core/(hd|dispatch|workers_posix)\.[ch]):' || true)"
 
 alone='cuda(Malloc|Free|Host(Alloc|Free)|(Device|Stream|Event)Synchronize|Mem(cpy|set)(2D|3D)?) *\('
-rule "Of the library only core/device.cu allocates device memory, waits, and copies off the stream." \
+rule "In src/, only core/device.cu allocates device memory, waits, and copies outside the stream." \
   "$(search "$alone" "${sources[@]}" | grep -v '^src/core/device\.cu:' || true)"
 
 # --- The text -----------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ rule "The licence follows near the top: SPDX-License-Identifier." \
   "$(for file in "${code[@]}"; do
     head -n 3 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || echo "$file"
   done)"
-rule "Nothing is left for later: it is done, or it is an issue." \
+rule "Nothing is left for later in the text: it is done, or it is an issue." \
   "$(search -w 'TO[D]O|FIX[M]E|HA[C]K|X[X]X' "${texts[@]}")"
 rule "Lines of C and CMake end at 100 columns." "$(search '.{101}' "${code[@]}" "${cmake[@]}")"
 rule "No tabs, no blanks at the end of a line." \
@@ -81,7 +81,7 @@ real=$(sed -n '/example begins/,/example ends/{/example \(begins\|ends\)/!p}' \
   rule "README.md's C example is the one that test/install/consumer/consumer.c runs." \
     "$(diff <(echo "$shown") <(echo "$real") || true)"
 
-dead_links() { # prints each relative link of a page that leads nowhere
+dead_links() { # prints each relative link in the pages that leads nowhere
   local page link
   for page in "$@"; do
     { grep -oE '\]\([^)#]+' "$page" || true; } | cut -c 3- | grep -v '://' | while read -r link; do

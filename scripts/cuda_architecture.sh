@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# cuda_architecture.sh - prints the one GPU architecture that tests are built for, such as 90.
+# cuda_architecture.sh - prints the GPU architecture to build tests for, such as 90.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# SZGPU_CUDA_ARCHITECTURES if it is set, else that of the GPU here, else 90.
+# SZGPU_CUDA_ARCHITECTURES if it is set, else that of this machine's GPU, else 90.
 set -euo pipefail
 
 found=${SZGPU_CUDA_ARCHITECTURES:-}

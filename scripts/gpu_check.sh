@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpu_check.sh - every test that needs a GPU, on a machine that has one.
+# gpu_check.sh - runs every test that needs a GPU, on a machine that has one.
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: scripts/gpu_check.sh [--build DIR] [--fields DIR] [--sanitize] [--bench] [--logs DIR]
@@ -8,14 +8,14 @@
 #                 DIR/test/test_cuda_*, DIR/test/hdf5/test_cuda_h5 with DIR/hdf5/plugin,
 #                 DIR/bench_stages, DIR/bench_decoders. Without it they are built in build/cuda.
 #   --fields DIR  real fields; else $SZGPU_FIELDS, else ../shared/datasets
-#   --sanitize    each test also under the four tools of compute-sanitizer, with fewer cases
-#   --bench       then stages and decoders are timed, on fields of 512^3 values made by
+#   --sanitize    run each test also under the four tools of compute-sanitizer, with fewer cases
+#   --bench       then time stages and decoders, on fields of 512^3 values made by
 #                 bench/gpu_fields.py
-#   --logs DIR    what every run printed; else build/gpu_check
-#   --only TEXT   of the tests, those whose names have TEXT in them
+#   --logs DIR    takes the output of every run; else build/gpu_check
+#   --only TEXT   run only the tests with TEXT in their names
 #   --jobs COUNT  how many runs of compute-sanitizer share the GPU; else 4
-# A line for each run, the end of its log where it failed, a summary last. Fails if anything did;
-# a machine without a GPU fails everything.
+# Prints a line for each run, the end of its log if it failed, and a summary. Fails if anything did;
+# without a GPU, everything does.
 set -euo pipefail
 caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -105,13 +105,13 @@ if [ -n "$sanitize" ]; then
     echo "gpu_check.sh: there is no compute-sanitizer in PATH; it comes with the CUDA toolkit." >&2
     exit 1
   fi
-  # Errors that the runtime returns are the tests' own matter; some make them on purpose.
+  # The tests judge the errors that the runtime returns; some cause them on purpose.
   common=(--error-exitcode 99 --report-api-errors no --print-limit 20)
   for program in "${programs[@]}"; do
     name=$(basename "$program" | sed 's/^test_//')
     for tool in memcheck racecheck initcheck synccheck; do
       options=(--tool "$tool")
-      # Where calls fail on purpose, giving back may be one of them.
+      # If calls fail on purpose, those that free memory may be among them.
       [ $tool != memcheck ] || [ "$name" = cuda_errors ] || options+=(--leak-check full)
       while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
       run "$name.$tool" 580 env SZGPU_TEST_QUICK=1 \

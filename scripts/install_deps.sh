@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# install_deps.sh - installs what is missing to build szgpu, and with "test" also to test it.
+# install_deps.sh - installs what building szgpu needs and, with "test", what its tests need.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Looks for the thing itself first, so that a compiler or a library that came some other way is
-# used as it is. What is missing comes from apt-get, as root or by sudo.
+# Looks for each program or library first, so that one that came some other way is used as it is.
+# Installs what is missing with apt-get, as root or by sudo.
 set -euo pipefail
 
 purpose=${1:-build}
 missing=()
 
-need() { # package, then a command that succeeds where nothing is missing
+need() { # package, then a command that succeeds if the package is not needed
   local package=$1
   shift
   "$@" >/dev/null 2>&1 || missing+=("$package")
@@ -31,7 +31,7 @@ if [ "$purpose" = test ]; then
   need libcmocka-dev pkg-config --exists cmocka
   need python3-numpy has_module numpy
   need zstd have zstd
-  # The HDF5 filter, and what its tests read and write with.
+  # The HDF5 filter, and the programs that its tests read and write with.
   need libhdf5-dev has_hdf5
   need libhdf5-openmpi-dev pkg-config --exists hdf5-openmpi
   need openmpi-bin have mpiexec
@@ -66,7 +66,7 @@ apt_get() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q \
     -o DPkg::Lock::Timeout=120 "$@" >>"$log" 2>&1 </dev/null
 }
-# An old list of packages may do; it is renewed where it does not.
+# Tries the old list of packages first, and updates it if that fails.
 if ! apt_get install --no-install-recommends "${missing[@]}"; then
   if ! { apt_get update && apt_get install --no-install-recommends "${missing[@]}"; }; then
     tail -n 20 "$log" >&2

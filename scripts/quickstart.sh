@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# quickstart.sh - builds szgpu and takes a real field through it: compress, restore, verify.
+# quickstart.sh - builds szgpu, then compresses, restores and verifies a real field.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Needs Debian or Ubuntu, no GPU. Installs what is missing, builds into build/release and ends
-# with one line of figures. Can be run again, from anywhere.
+# Needs Debian or Ubuntu, but no GPU. Installs what is missing, builds in build/release and prints a
+# line of figures at the end. May run again, and from anywhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,8 +16,8 @@ field=datasets/sample/navywind_u_36x73x144.f32
 work=build/release/quickstart
 mkdir -p "$work"
 
-# Every value within 1e-4 of the range of the values. --compare checks each against the original
-# and fails, as this script then does, where one is over the bound.
+# The bound is 1e-4 of the values' range. --compare checks every value against the original and
+# fails, and with it this script, if one exceeds the bound.
 "$szgpu" -z -q -f -e 1e-4 -o "$work/wind.szg" "$field"
 echo
 "$szgpu" -x -f -o "$work/wind.f32" --compare "$field" "$work/wind.szg"

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: scripts/test.sh [slow]
-# Installs what is missing first. "slow", or SZGPU_TEST_TIERS=slow, adds the slow tier (large
-# fields; minutes and gigabytes) to the release run. Where there is CUDA's compiler, the CUDA backend
-# is built too and its tests run; without a GPU they skip, by name (scripts/gpu_check.sh is for a
-# machine that has one). Can be run again, from anywhere.
+# First installs what is missing. "slow", or SZGPU_TEST_TIERS=slow, adds the slow tier (large
+# fields; minutes and gigabytes) to the release run. If it finds CUDA's compiler, it also builds the
+# CUDA backend and runs its tests; without a GPU they skip, each by name (scripts/gpu_check.sh is
+# for a machine with one). May run again, and from anywhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -22,8 +22,8 @@ esac
 
 scripts/install_deps.sh test
 
-# Where a machine judges the result, a warning is an error. Elsewhere a newer compiler may warn of
-# what is not yours, and sanitizers make any compiler warn of what is not there.
+# In CI a warning is an error. Elsewhere a newer compiler may warn about code that you did not
+# change, and sanitizers make any compiler warn about errors that are not there.
 werror=OFF
 [ -z "${CI:-}" ] || werror=ON
 
@@ -50,12 +50,12 @@ configure asan -DSZGPU_HDF5=ON
 cmake --build --preset asan --parallel "$(nproc)"
 run_tests asan -LE '^(cuda|slow)$'
 
-# Without OpenMP and HDF5: the same archives, and what the command says where it can't.
+# Without OpenMP and HDF5: the same archives, and the sentences of what this build cannot do.
 configure bare -DSZGPU_WERROR="$werror"
 cmake --build --preset bare --parallel "$(nproc)" --target szgpu_cli
 run_tests bare -R '^(cli|golden)$'
 
-# The C tests of this build are release's, so only what is CUDA's own is built.
+# The C tests are the same as in release, so this builds only what CUDA adds.
 without_cuda='the CUDA sources were not compiled: there is no nvcc in PATH or /usr/local/cuda/bin'
 if [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
   without_cuda=

@@ -1,13 +1,13 @@
-# why_skipped.awk - why tests, and cases of tests that passed, were skipped.
+# why_skipped.awk - prints why tests, or cases of tests that passed, were skipped.
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: awk -f scripts/why_skipped.awk PRINTED LastTest.log
-# PRINTED is what ctest printed; LastTest.log holds what the tests printed. Each reason once, with
-# the tests' names. Tests print "skipped: reason", with a name before or after the word; what skips
-# as a whole may have its reason in its last line.
+# PRINTED is the output of ctest; LastTest.log holds that of the tests. Prints each reason once, with
+# the names of the tests. A test prints "skipped: reason", with a name before or after the word; one
+# that skips as a whole may have its reason in its last line.
 
 function note(reason) {
-  if (reason ~ /no (usable )?GPU/) reason = "no usable GPU" # the same, whoever says it
+  if (reason ~ /no (usable )?GPU/) reason = "no usable GPU" # in one wording
   if ((name, reason) in noted) return
   noted[name, reason] = has_reason[name] = 1
   if (!(reason in names)) reasons[++reason_count] = reason
@@ -25,7 +25,7 @@ FILENAME == ARGV[1] { if (/\*\*\*Skipped/) is_skipped[$4] = 1; next }
 { last = $0 }
 /^\[ RUN / { is_said = 0; is_running = 1 }
 /^\[  SKIPPED / && is_running && !is_said { note($4 " does not say why") }
-/^\[=/ { is_running = 0 } # cmocka then lists what it skipped once more
+/^\[=/ { is_running = 0 } # cmocka then lists again what it skipped
 match($0, /^ *skipped: /) || match($0, /^skipped [^:]+: /) ||
     match($0, /^[a-z0-9_]+: skipped, /) {
   note(substr($0, RLENGTH + 1))

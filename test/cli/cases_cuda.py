@@ -1,4 +1,4 @@
-"""cases_cuda.py - the choice of a backend, a decoder and a GPU, where no GPU is to be seen.
+"""cases_cuda.py - the choice of a backend, a decoder and a GPU on a machine without one.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -12,7 +12,7 @@ BOUND = ["-m", "abs", "-e", "1e-3"]
 
 
 class Choices(CliTest):
-    """What no build takes, and what every build does."""
+    """What no build accepts, and what every build does."""
 
     def test_a_decoder_of_the_other_backend(self):
         name, archive = self.field("a_10x20.f32"), self.archive("b_10x20.f32")
@@ -48,7 +48,7 @@ class Choices(CliTest):
 
 
 class WithoutCuda(CliTest):
-    """A build that has none."""
+    """A build without CUDA."""
 
     def setUp(self):
         super().setUp()
@@ -83,7 +83,7 @@ class WithoutCuda(CliTest):
 
 
 class WithoutADevice(CliTest):
-    """A build with CUDA where no GPU is to be seen: the harness hides those that are there."""
+    """A build with CUDA and no visible GPU: the harness hides those of the machine."""
 
     def setUp(self):
         super().setUp()

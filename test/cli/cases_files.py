@@ -1,4 +1,4 @@
-"""cases_files.py - what goes in comes out: names, shapes, pipes, slabs, whole outputs.
+"""cases_files.py - names, shapes, pipes, slabs, outputs that are complete or absent.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -170,7 +170,7 @@ class Pipes(CliTest):
 
 
 class Whole(CliTest):
-    """An output is whole or not there."""
+    """An output is complete or absent."""
 
     def test_f_overwrites(self):
         name = self.field()
@@ -191,7 +191,7 @@ class Whole(CliTest):
         self.assertEqual(stat.S_IMODE(os.stat(self.path(name + ".szg")).st_mode), 0o640)
 
     def start_that_waits(self, number, action):
-        """A run whose temporary file is there and whose pipe holds the work."""
+        """A run that has made its temporary file and waits for its pipe."""
         process = self.start("-z", *BOUND, "-t", "f32", "-d", "200", "-o", "out", "-",
                              stdin=subprocess.PIPE,
                              preexec_fn=lambda: signal.signal(number, action))
@@ -230,8 +230,8 @@ class Whole(CliTest):
     def test_an_input_that_gets_shorter_is_told(self):
         with open(self.path("a.f32"), "wb") as file:
             file.truncate(1 << 20)
-        # The named pipe holds the work after the input was opened and before it was mapped; a
-        # shorter file then is a file of that size or an error, never a crash.
+        # The named pipe stops the run after it opened the input and before it maps it. A file that
+        # becomes shorter then is a file of that size or an error, never a crash.
         os.mkfifo(self.path("fifo"))
         process = self.start("-z", *BOUND, "-d", "262144", "-o", "fifo", "a.f32")
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""cases_gpu.py - the command on a GPU gives what it gives on the CPU. Not among the usual cases.
+"""cases_gpu.py - the command gives the same on a GPU as on the CPU. Run by name only.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,7 +16,7 @@ STREAM_DECODERS = ("chunked", "self-sync", "all-offsets")  # without a gap array
 
 
 class OnAGpu(CliTest):
-    """A build with CUDA and a GPU. SZGPU_REQUIRE_GPU in the environment: its lack is a failure."""
+    """A build with CUDA and a GPU. With SZGPU_REQUIRE_GPU set, a missing one is a failure."""
 
     def setUp(self):
         super().setUp()
@@ -75,7 +75,7 @@ class OnAGpu(CliTest):
         self.assertEqual(result.code, 1, result)
 
     def lossless_fields(self):
-        """Contents by names: weights of every type, and text."""
+        """Contents by file name: weights of every type, and text."""
         weights = np.random.default_rng(7).normal(0, 0.02, 200 * 300).astype("<f4")
         upper = (weights.view("<u4") >> 16).astype("<u2")
         values = {"f32": weights, "f64": weights.astype("<f8"), "bf16": upper,
@@ -87,7 +87,7 @@ class OnAGpu(CliTest):
         return fields
 
     def check_lossless(self, options, decoders):
-        """Archives are the CPU's, and every decoder of the GPU gives the files back."""
+        """Archives are the same as the CPU's, and every decoder of the GPU restores the files."""
         fields = self.lossless_fields()
         archives = [name + ".szg" for name in fields]
         made = []

@@ -2,7 +2,7 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-The files are made with h5py and netCDF4 by a program of its own, so that no other test needs them.
+A separate program makes the files with h5py and netCDF4, so that no other test needs these.
 """
 import os
 import shutil
@@ -96,11 +96,11 @@ with netCDF4.Dataset('classic.nc', 'w', format='NETCDF3_CLASSIC') as f:
 """
 
 
-made = {}  # program: the folder with its files, or why there are none
+made = {}  # by program: the folder with its files, or why there are none
 
 
 def make_files(program, module, package):
-    """Runs a program that needs a module, in a folder that is left when all tests are done."""
+    """Runs a program that needs a module, in a folder that goes away after all tests."""
     python = [sys.executable, "-c"]
     environment = {"PATH": os.environ.get("PATH", "")}
     if subprocess.run([*python, f"import {module}"], capture_output=True, env=environment,
@@ -120,7 +120,7 @@ class Hdf5Test(CliTest):
             self.skipTest(f"this build has {'' if has_hdf5 else 'no '}HDF5")
 
     def make(self, *program):
-        """The test's own copies of what a program has made, once for all tests."""
+        """Copies what a program made, once for all tests, into the test's folder."""
         self.require_hdf5()
         if program not in made:
             made[program] = make_files(*program)
@@ -136,7 +136,7 @@ class Hdf5Test(CliTest):
         self.make(MAKE_NETCDF, "netCDF4", "python3-netcdf4")
 
     def there_and_back(self, name, stem, original, *options):
-        """By the names that szgpu chooses; returns the line of -v on the field."""
+        """Uses the names that szgpu chooses. Returns the line that -v prints about the field."""
         line = self.succeed("-zvV", *ABS, *options, name).out.splitlines()[1]
         self.succeed("-x", "--compare", name, f"{stem}.npy.szg")
         restored = np.load(self.path(f"{stem}.npy"))
@@ -250,7 +250,7 @@ class Datasets(Hdf5Test):
         self.assertEqual((result.code, result.out.count("\n"), result.err.count("\n")), (1, 2, 1))
 
     def test_words_of_the_filter_that_are_not_of_the_chunks(self):
-        """By which HDF5 would read beyond what it was given; here it has no plugin."""
+        """They would make HDF5 read beyond a buffer. Here HDF5 has no plugin."""
         self.make_hdf5()
         for name in ("smaller", "turned", "flat", "twice", "wide", "narrow"):
             self.assert_refused(["-z", *ABS, "-o", "b", f"words.h5:{name}"], 2, f"words.h5:{name}: "
@@ -291,7 +291,7 @@ class Datasets(Hdf5Test):
 
 class Fill(Hdf5Test):
     def fill(self, name, *options):
-        """What an archive says of its fill value, and where it came from."""
+        """What an archive says about its fill value, and where that came from."""
         told = self.succeed_json("-zVf", "-e", "1e-3", *options, name)
         fill = struct.unpack("!f" if told["dtype"] == "f32" else "!d",
                              bytes.fromhex(told["fill_bits"][2:]))[0] if told["has_fill"] else None
@@ -483,7 +483,7 @@ def words_of(mode, bound, options=0):
 
 
 class Arguments(CliTest):
-    """--h5-args, in every build."""
+    """--h5-args, which every build has."""
 
     def forms(self, *options):
         lines = self.succeed("--h5-args", *options).out.splitlines()

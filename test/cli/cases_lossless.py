@@ -1,4 +1,4 @@
-"""cases_lossless.py - every bit of any file there and back; archives without gap arrays; decoders.
+"""cases_lossless.py - lossless archives of any file; archives without gap arrays; decoders.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,13 +16,13 @@ CPU_LINEAR_DECODERS = ("auto", "serial", "table", "self-sync", "all-offsets")
 
 
 def weights(count, dtype="<u2"):
-    """bf16 weights, N(0, 0.02), or f32 ones."""
+    """Weights from N(0, 0.02), in bf16 or f32."""
     values = (np.random.default_rng(5).normal(size=count) * 0.02).astype("<f4")
     return values if dtype == "<f4" else (values.view("<u4") >> 16).astype("<u2")
 
 
 def safetensors(tensors):
-    """A file as the format has it: the header's size, a header of JSON, the tensors' bytes."""
+    """A .safetensors file: the header's size, the header in JSON, the tensors' bytes."""
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for name, (dtype, shape, content) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape,
@@ -128,7 +128,7 @@ class ThereAndBack(CliTest):
 
 
 class LinearLayout(CliTest):
-    """One stream of codes without loss: every decoder of the layout reads it."""
+    """The lossless stream of codes, which every decoder of the layout reads."""
 
     def check(self, name, content, *options):
         for no_gap in ((), ("--no-gap",)):
@@ -325,7 +325,7 @@ class Decoders(CliTest):
             self.assertEqual((told["decoders"], told["has_gaps"]), (decoders, has_gaps))
 
     def test_one_that_does_not_read_it_is_refused(self):
-        """Why, and which to choose: in a build without CUDA, or with -b, those to be had there."""
+        """Says why, and which decoders to choose: without CUDA or with -b, those that run there."""
         has_cuda = "\nCUDA: yes\n" in self.succeed("--version").out
         self.write("w.bf16", weights(400).tobytes())
         for options, decoder, why, others in (

@@ -1,4 +1,4 @@
-"""cases_npy.py - .npy files come back as numpy knows them, and bad ones are refused.
+"""cases_npy.py - .npy files are restored for numpy, and bad ones are refused.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

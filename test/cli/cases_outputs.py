@@ -1,4 +1,4 @@
-"""cases_outputs.py - outputs that cannot be, memory that is not there, several files in a call.
+"""cases_outputs.py - impossible outputs, missing memory, several files in one call.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -67,7 +67,7 @@ class Outputs(CliTest):
         self.assert_refused(["-xf", "-o", "/dev/full", archive], 2, f"/dev/full: {full}")
 
     def test_a_full_disk_leaves_no_part_of_a_file(self):
-        # A limit on the size of files fails a write half-way, as a full disk does, for any user.
+        # A limit on file sizes makes a write fail half-way, like a full disk, for any user.
         self.write("noise.f32", np.random.default_rng(1).normal(size=50000).astype("<f4").tobytes())
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
         self.assert_refused(["-z", "-e", "1e-6", "noise.f32"], 2, "noise.f32.szg: cannot be "
@@ -93,8 +93,8 @@ class Outputs(CliTest):
         self.succeed("-x", "-q", "-o", "back", name + ".szg")
 
     def run_with_little_memory(self, *arguments, stdin):
-        """The limit comes when the output's temporary file shows that work begins: 16 MB more."""
-        # The search for leaks at the end of a sanitized run needs memory of its own.
+        """Sets the limit, 16 MB more, once the output's temporary file shows that work begins."""
+        # The sanitizer's search for leaks at the end of a run needs memory itself.
         environment = self.environment("allocator_may_return_null=1:detect_leaks=0")
         process = self.start(*arguments, stdin=subprocess.PIPE, env=environment)
         self.wait_for(lambda: any(name.startswith(".out.") for name in os.listdir(self.folder)))

@@ -12,7 +12,7 @@ BOUND_HELP = "give the bound as in -e 1e-4"
 
 
 class Values(CliTest):
-    """Values of options that cannot be."""
+    """Impossible values of options."""
 
     def refused(self, *options, sentence):
         name = self.field()
@@ -218,7 +218,7 @@ class Inputs(CliTest):
                             "a.f32: is a folder; name the files in it")
 
     def test_a_file_that_cannot_be_read(self):
-        # Fails for root too: address 0 of the reader itself.
+        # Fails for root too: address 0 of the reading process.
         self.assert_refused(["-z", "-e", "1e-3", "-t", "f32", "-o", "a.szg", "/proc/self/mem"], 2,
                             "/proc/self/mem: cannot be read: Input/output error; check the file "
                             "and its folder")
@@ -235,7 +235,7 @@ class Inputs(CliTest):
 
 
 class Archives(CliTest):
-    """Archives that are not what szgpu has written, for -x, for -l and with --slab."""
+    """Archives that szgpu did not write so, with -x, -l and --slab."""
 
     def refused(self, content, sentence):
         self.write("bad.szg", content)

@@ -1,4 +1,4 @@
-"""cases_reports.py - what szgpu says: lines, listings, JSON, figures, help, the progress bar.
+"""cases_reports.py - what szgpu prints: lines, listings, JSON, figures, help, the progress bar.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -239,7 +239,7 @@ class Compare(CliTest):
 
 class Progress(CliTest):
     def on_a_terminal(self, *arguments, meanwhile=lambda process: None):
-        """What standard error shows, and the exit code."""
+        """What standard error shows on a terminal, and the exit code."""
         ours, theirs = os.openpty()
         process = self.start(*arguments, stderr=theirs, stdout=subprocess.DEVNULL)
         os.close(theirs)
@@ -267,8 +267,8 @@ class Progress(CliTest):
         process.send_signal(signal.SIGCONT)
 
     def test_work_of_over_a_second_has_a_bar_that_is_erased(self):
-        # Work of some tenths of a second, stopped in the middle for longer than the bar waits. A
-        # stop that misses the middle is tried again.
+        # The work takes some tenths of a second and is stopped in the middle for longer than the
+        # bar waits. If the stop misses the middle, the test tries again.
         noise = np.random.default_rng(3).normal(size=8_000_000).astype("<f4")
         self.write("noise.f32", noise.tobytes())
         self.succeed("-z", "-q", "-e", "1e-4", "-d", "8000000", "noise.f32")

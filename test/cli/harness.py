@@ -1,4 +1,4 @@
-"""harness.py - a folder of its own for each test, and the szgpu command run in it.
+"""harness.py - a folder for each test, in which it runs the szgpu command.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -31,7 +31,7 @@ class Result:
 
 
 def wave(*dims, dtype="<f4"):
-    """Smooth values of range about 2, none of them repeated."""
+    """Smooth values with a range of about 2, no two of them equal."""
     count = int(np.prod(dims))
     values = np.sin(np.arange(count) * 0.05) + np.arange(count) * 1e-6
     return values.reshape(dims).astype(dtype)
@@ -60,26 +60,26 @@ class CliTest(unittest.TestCase):
         return self.write(name, wave(*dims, dtype=dtype).tobytes())
 
     def archive(self, name="wave_10x20.f32", *options, **how):
-        """The name of the archive of a new field."""
+        """Makes a field and its archive; returns the archive's name."""
         self.field(name, **how)
         self.succeed("-z", "-q", "-e", "1e-3", *options, name)
         return name + ".szg"
 
     def large_field(self, name):
-        """Zeros, 360 MB of them: of a size that -b auto -j 1 gives to a GPU."""
+        """360 MB of zeros, so large that -b auto -j 1 takes a GPU."""
         with open(self.path(name), "wb") as file:
             file.truncate(360_000_000)
         return name
 
     def require_cuda(self, is_wanted=True):
-        """Skips the test in a build that has none, or has it; no word of a GPU."""
+        """Skips the test in a build with or without CUDA, whether or not there is a GPU."""
         has_cuda = "\nCUDA: yes\n" in self.succeed("--version").out
         if has_cuda != is_wanted:
             self.skipTest(f"this build has {'' if has_cuda else 'no '}CUDA")
 
     def environment(self, asan_options="allocator_may_return_null=1"):
-        """Little but the options of sanitizers, which only matter in a build that has them. No
-        GPU, so that every machine gives the same."""
+        """Hardly more than the options of sanitizers, which other builds ignore. Hides GPUs, so
+        that every machine gives the same."""
         kept = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
         kept["ASAN_OPTIONS"] = kept.get("ASAN_OPTIONS", "") + ":" + asan_options
         return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "CUDA_VISIBLE_DEVICES": "-1",
@@ -93,7 +93,7 @@ class CliTest(unittest.TestCase):
         return subprocess.Popen([szgpu, *arguments], cwd=self.folder, **how)
 
     def run_szgpu(self, *arguments, stdin=b"", binary=False, **how):
-        """binary: stdout stays bytes. stdin: bytes, or None for /dev/null."""
+        """binary: keeps stdout as bytes. stdin: bytes, or None for /dev/null."""
         process = self.start(*arguments, stdin=subprocess.PIPE, **how)
         out, err = process.communicate(stdin, timeout=120)
         decode = lambda text: "" if text is None else text.decode("utf-8", "surrogateescape")

@@ -1,12 +1,12 @@
-"""test_cli.py - the szgpu command as a user meets it: exact sentences, exit codes, files.
+"""test_cli.py - tests of the szgpu command: exact sentences, exit codes, files.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_cli.py PATH/TO/szgpu [a unittest selection, such as cases_files.Npy -v]
 
-Needs numpy; cases_hdf5 also h5py and netCDF4. Makes its own fields in temporary folders; passes as
-root and as any other user. No test sees a GPU but those of cases_gpu, which run when asked for by
-name. Where every test was skipped, the exit code is 77.
+Needs numpy; cases_hdf5 also needs h5py and netCDF4. The tests make their fields in temporary folders
+and pass for root and any other user. Only those of cases_gpu see a GPU; they run if asked for by
+name. The exit code is 77 if every test was skipped.
 """
 import os
 import sys

@@ -2,8 +2,8 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-The process itself reads them, so one bad access ends the test; in the build with sanitizers also
-one that would go unseen. SZGPU_TEST_SEED repeats a run with its random numbers.
+The test's own process reads them, so a bad access ends the test; sanitizers also find those that
+would go unseen. SZGPU_TEST_SEED repeats a run with its random numbers.
 """
 import os
 import random
@@ -55,7 +55,7 @@ class Chunks(DamageTest):
         yield self.write("exact.h5", values.astype("f8"), user_words(LOSSLESS), (8, 33, 30)), values
 
     def test_flipped_bits(self):
-        """Bits of a stored chunk, in the file itself."""
+        """Flips bits of a stored chunk, in the file itself."""
         for path, _ in self.files():
             good = self.read(path)
             with h5py.File(path, "r") as file:
@@ -89,7 +89,7 @@ class Chunks(DamageTest):
             file["field"].id.write_direct_chunk(first, chunk)
 
     def test_other_sizes(self):
-        """Cut short anywhere, or with bytes behind."""
+        """Chunks cut short anywhere, or with bytes appended."""
         for path, _ in self.files():
             good = self.read(path)
             with h5py.File(path, "r") as file:
@@ -109,7 +109,7 @@ class Chunks(DamageTest):
             self.replaced(path, lambda chunk: bytes(size), f"{size} zeros")
 
     def test_archives_of_other_chunks(self):
-        """Whole archives, but of another type, size or shape than the dataset's chunks."""
+        """Intact archives of another type, size or shape than the dataset's chunks."""
         path = self.write("field.h5", waves((20, 30)), user_words(ABS, 1e-3), (20, 30))
         for shape, dtype in (((20, 29), "f4"), ((20, 31), "f4"), ((20, 30), "f8"), ((20, 15), "f8"),
                              ((30, 20), "f4"), ((600,), "f4"), ((2, 10, 30), "f4"),
@@ -130,7 +130,7 @@ class Words(DamageTest):
     OWN = stored_words(ABS, 1e-3, "f4", CHUNK, 7.5)
 
     def changed(self, words):
-        """The file with these words in the place of its own; as many of them."""
+        """Replaces the file's words by as many others."""
         values = waves(self.SHAPE)
         path = self.write("hostile.h5", values, user_words(ABS, 1e-3, 0), self.CHUNK, 7.5)
         good = self.read(path)
@@ -143,7 +143,7 @@ class Words(DamageTest):
         return path, good
 
     def hostile(self):
-        """The words with one or two replaced, or with another mode and its bound."""
+        """The words with one or two replaced, or with another mode and bound."""
         own, most = self.OWN, 0xFFFFFFFF
         yield from ((own[:place] + (word,) + own[place + 1:])
                     for place in range(len(own))
@@ -158,7 +158,7 @@ class Words(DamageTest):
                         for word in own)
 
     def is_of_the_chunk(self, words):
-        """Whether the words have a meaning, by docs/hdf5.md, and are of this chunk."""
+        """Whether docs/hdf5.md gives the words a meaning and they fit this chunk."""
         version, mode, low, high, options, kind = words[:6]
         bound = double_of(low, high)
         return (version == 1 and mode <= LOSSLESS and
@@ -173,8 +173,8 @@ class Words(DamageTest):
         self.assert_same_bits(good, self.read(path), what)
 
     def test_read(self):
-        """An error of szgpu's where the words are of no chunk or another; else the very values,
-        whatever the words say of bounds and fill: the archive says enough by itself."""
+        """If the words do not fit the chunk, szgpu reports an error. Otherwise the values are the
+        same, whatever the words say about bound and fill: the archive says enough itself."""
         right = 0
         for words in self.hostile():
             path, good = self.changed(words)
@@ -184,10 +184,10 @@ class Words(DamageTest):
         self.assertGreater(right, 10)
 
     def test_written_through(self):
-        """Values written into such a dataset: an error, or within the bound that is then there, or
-        exactly as they were (an optional filter that fails is left out)."""
+        """Writing values into such a dataset is an error, or keeps the bound that the words state,
+        or keeps the values exactly (HDF5 leaves out an optional filter that fails)."""
         values, lossy = waves(self.SHAPE, seed=2), dict.fromkeys((REL, ABS, PSNR), 0)
-        values[3, 4:14] = 7.5  # far from the others, so that ranges are with or without it
+        values[3, 4:14] = 7.5  # far from the others, so that it shows whether ranges include it
         for words in self.hostile():
             path, _ = self.changed(words)
             try:
@@ -202,7 +202,7 @@ class Words(DamageTest):
             mode, bound = words[1], double_of(*words[2:4])
             fill = double_of(*words[6:8]) if words[5] >> 16 else None
             self.assertIn(mode, lossy, words)
-            with np.errstate(over="ignore"):  # a fill that no f32 is
+            with np.errstate(over="ignore"):  # a fill value that does not fit f32
                 self.assert_modes_bound(values, restored, mode, bound, self.CHUNK, fill)
             if fill == 7.5:
                 self.assert_same_bits(values[3, 4:14], restored[3, 4:14], words)
@@ -210,8 +210,8 @@ class Words(DamageTest):
         self.assertTrue(all(lossy.values()), lossy)
 
     def with_words(self, words, archive):
-        """A file whose only chunk is this archive, with words that the filter had no say in: made
-        with the number of a filter that is not there, which is optional, and then changed."""
+        """A file whose only chunk is this archive, with words that no filter has checked: h5py
+        makes it with an optional filter that does not exist, then the test changes its number."""
         path, other = self.path("other.h5"), harness.filter_id ^ 1
         with h5py.File(path, "w", libver="earliest") as file:
             properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -242,7 +242,7 @@ class Words(DamageTest):
                                        words)
 
     def test_other_ranks(self):
-        """As many words as the rank takes, and as many bytes as the chunk has."""
+        """The right number of words for the rank, and of bytes for the chunk."""
         path = self.write("good.h5", waves(self.SHAPE), user_words(ABS, 1e-3, 0), self.CHUNK, 7.5)
         with h5py.File(path, "r") as file:
             _, archive = file["field"].id.read_direct_chunk((0, 0))

@@ -2,9 +2,9 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-The blocks run in the order of the page, in a folder that holds wind.h5 and wind.nc, but for the
-lines that build, install and set paths, in whose place this build is, and those over MPI, which
-test_parallel.py has.
+The blocks run in the order of the page, in a folder that holds wind.h5 and wind.nc. Left out are
+the lines that build, install and set paths, which this build replaces, and those with MPI, which
+test_parallel.py runs.
 """
 import os
 import re
@@ -20,7 +20,7 @@ netCDF4 = optional("netCDF4")
 
 
 def blocks(page, heading=""):
-    """Language and text of the page's blocks, from a heading to the next of its rank."""
+    """Language and text of the page's blocks from a heading to the next of the same level."""
     with open(os.path.join(harness.ROOT, page), encoding="utf-8") as file:
         text = file.read()
     if heading:
@@ -46,7 +46,7 @@ class Docs(harness.Hdf5Test):
             file.createVariable("wind", "f4", ("time", "lat", "lon"))[:] = wind
 
     def run_blocks(self, found):
-        """How many ran."""
+        """Returns how many it ran."""
         path = os.path.dirname(harness.szgpu) + os.pathsep + os.environ["PATH"]
         count = 0
         for language, text in found:
@@ -87,7 +87,7 @@ class Docs(harness.Hdf5Test):
             self.assert_filtered(name)
 
     def test_numbers_are_of_the_bound(self):
-        """The words on the pages are those of 0.01."""
+        """The cd_values on the pages are those of a bound of 0.01."""
         self.assertEqual(comma_separated(user_words(1, 0.01, 0)), "1,1,1202590843,1065646817,0")
         printed = self.run_tool(harness.szgpu, "--h5-args", "-m", "abs", "-e", "0.01")
         self.assertIn("1,1,1202590843,1065646817,0", printed)

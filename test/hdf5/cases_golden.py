@@ -1,10 +1,10 @@
-"""cases_golden.py - files of every released version are read and written as they were.
+"""cases_golden.py - files of every released version are still read, and written the same.
 
 SPDX-License-Identifier: BSD-3-Clause
 
 golden/hdf5/NAME.h5 must restore to golden/hdf5/NAME.raw, and writing the same field again must give
-the same cd_values and the same bytes of every chunk, but where zstd had a part in them. The fields
-are those of test_golden.py, made of integers. To write the files anew, which is a change of format:
+the same cd_values and the same bytes of every chunk, except those that zstd compressed. The fields
+are those of test_golden.py, made of integers. To write new files, which is a change of format:
 
   SZGPU_UPDATE_GOLDEN=1 python3 test_hdf5.py PLUGIN_FOLDER SZGPU cases_golden
 """
@@ -49,7 +49,7 @@ def write(path, values, chunk, opts, fill, version):
 
 
 def chunks(path):
-    """The words stored with the dataset, and of every chunk its mask and bytes."""
+    """The words stored with the dataset, and the mask and the bytes of every chunk."""
     with h5py.File(path, "r") as file:
         dataset = file["field"].id
         places = [dataset.get_chunk_info(i).chunk_offset for i in range(dataset.get_num_chunks())]

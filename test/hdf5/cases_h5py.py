@@ -18,7 +18,7 @@ h5py = optional("h5py")
 
 class H5pyTest(harness.Hdf5Test):
     def write(self, values, name="field.h5", mode=ABS, bound=1e-3, options=None, **how):
-        """A file with the dataset "field" in it; h5py makes the filter an optional one."""
+        """A file with the dataset "field"; h5py makes the filter optional."""
         path = self.path(name)
         with h5py.File(path, "w") as file:
             file.create_dataset("field", data=values, compression=harness.filter_id,
@@ -33,7 +33,7 @@ class H5pyTest(harness.Hdf5Test):
         return self.read(self.write(values, **how))
 
     def filters(self, path):
-        """Of the dataset: its filters, and of each chunk the mask of those left out."""
+        """The dataset's filters, and for each chunk the mask of those left out."""
         with h5py.File(path, "r") as file:
             dataset = file["field"]
             plist = dataset.id.get_create_plist()
@@ -55,7 +55,7 @@ class H5pyTest(harness.Hdf5Test):
 
 
 class Modes(H5pyTest):
-    """Every mode over both types and shapes that chunks do and do not divide."""
+    """Every mode with both types, and with shapes that chunks divide evenly or not."""
     SHAPES = [((5000,), (1024,)), ((70, 131), (64, 64)), ((20, 33, 47), (8, 33, 20)),
               ((3, 9, 20, 33), (2, 9, 11, 33)), ((16, 16, 16), (16, 16, 16))]
 
@@ -121,8 +121,8 @@ class Modes(H5pyTest):
 
 class Values(H5pyTest):
     def test_fill_values(self):
-        """The dataset's fill value comes back to the bit and is left out of a chunk's range, also
-        where it is the padding of a chunk at the edge."""
+        """The dataset's fill value is restored bit-identically and does not count for a chunk's
+        range, even as the padding of a chunk at the edge."""
         shape, chunk = (20, 33, 47), (8, 33, 20)
         for dtype in ("f4", "f8"):
             for fill in (1e20, -9999.0, 0.0, 9.969209968386869e36):
@@ -147,8 +147,8 @@ class Values(H5pyTest):
         self.assert_same_bits(values[np.isnan(values)], restored[np.isnan(values)])
 
     def test_specials(self):
-        """NaN with its payload, infinities, denormals and what is far off: the bound holds, and
-        what cannot be coded comes back to the bit."""
+        """NaN with a payload, infinities, denormals and outliers: the bound holds, and values that
+        cannot be coded are bit-identical."""
         for dtype, kind in (("f4", "u4"), ("f8", "u8")):
             values = waves((20, 33, 47), dtype)
             flat = values.ravel()
@@ -166,13 +166,13 @@ class Values(H5pyTest):
                 self.assert_same_bits(values[gone], restored[gone])
 
     def test_bounds_below_the_spacing(self):
-        """Nothing can be saved, and nothing is lost."""
+        """Values that cannot be compressed lose nothing."""
         values = waves((64, 64))
         self.assert_same_bits(values, self.there_and_back(values, bound=1e-30, chunks=(32, 64)))
 
     def test_padding_at_the_edge(self):
-        """rel is of a chunk's own range, the zeros beyond the dataset's edge included; with a fill
-        value of the dataset's own, that is there instead and does not count."""
+        """rel refers to a chunk's own range, with the zeros beyond the dataset's edge. If the
+        dataset has a fill value, that is there instead and does not count."""
         values = waves((40, 100), "f8") + 1000.0
         for fill in (None, -1.0):
             path = self.write(values, mode=REL, bound=1e-4, chunks=(32, 64), fillvalue=fill)
@@ -211,8 +211,8 @@ class Datasets(H5pyTest):
             self.assert_same_bits(np.asarray(whole[part]), np.asarray(self.read(path, part)))
 
     def test_part_of_a_chunk_rewritten(self):
-        """A chunk that is changed goes through the filter again: what was in it may move by the
-        bound once more. Other chunks keep their bits."""
+        """A changed chunk goes through the filter again, so its values may move by the bound once
+        more. Other chunks stay bit-identical."""
         values = waves((32, 64))
         path = self.write(values, chunks=(32, 32))
         before = self.read(path)
@@ -236,8 +236,8 @@ class Datasets(H5pyTest):
         self.assertTrue((restored[5:] == 2.5).all() and (restored[:, 5:] == 2.5).all())
 
     def test_opened_again_with_a_fill_value(self):
-        """The first write to a dataset that was opened, not made: HDF5 asks the filter once more,
-        and asking HDF5 1.10 for the fill value then ends the process."""
+        """Before the first write to a dataset that was opened, not created, HDF5 calls the filter's
+        can_apply again; to ask HDF5 1.10 for the fill value then ends the process."""
         values = waves((30, 40))
         path = self.path("made.h5")
         with h5py.File(path, "w") as file:
@@ -268,7 +268,7 @@ class Datasets(H5pyTest):
 
 
 class Archives(H5pyTest):
-    """A chunk is an archive: the very bytes that the command makes of its values."""
+    """A chunk is bit-identical to the archive that the command makes of its values."""
 
     def check(self, values, chunk, arguments, mode=ABS, bound=1e-3, options=None, fill=None):
         path = self.write(values, mode=mode, bound=bound, options=options, chunks=chunk,
@@ -312,7 +312,7 @@ class Archives(H5pyTest):
                    fill=-9999)
 
     def test_stored_words(self):
-        """What docs/hdf5.md says is stored."""
+        """The file stores what docs/hdf5.md says."""
         for dtype, shape, chunk, fill, options in (
                 ("f4", (20, 33, 47), (8, 33, 20), None, None),
                 ("f8", (5, 20, 1, 40), (1, 20, 1, 30), -9999.0, 3 | LINEAR),
@@ -327,11 +327,11 @@ class Archives(H5pyTest):
 
 
 class Refusals(H5pyTest):
-    """What cannot be compressed is stored as it is where the filter is optional, and refused with
-    a sentence where it is mandatory."""
+    """Values that the filter cannot compress are stored as they are if it is optional, and refused
+    with a sentence if it is mandatory."""
 
     def declined(self):
-        """Names, values and chunks of datasets that the filter is not for."""
+        """Names, values and chunks of datasets that the filter declines."""
         base = waves((4, 6, 8, 10, 12))
         yield "integers", np.arange(6000).reshape(60, 100), (32, 32)
         yield "big endian", waves((60, 100)).astype(">f4"), (32, 32)
@@ -342,7 +342,7 @@ class Refusals(H5pyTest):
         yield "pairs", pairs, (32,)
 
     def mandatory(self, values, chunk, opts, before=()):
-        """A dataset for which the filter is mandatory, made by h5py's lower interface."""
+        """A dataset with the mandatory filter, made through h5py's low-level interface."""
         path = self.path("mandatory.h5")
         with h5py.File(path, "w") as file:
             plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -383,8 +383,8 @@ class Refusals(H5pyTest):
         self.assertIn("szgpu", str(caught.exception))
 
     def test_words_that_mean_nothing(self):
-        """No dataset is made with words that cannot be read, not even one where the filter is
-        optional, as it is here: it would be stored as it is, without a word."""
+        """Words without a meaning make the creation fail, even with an optional filter, as here:
+        otherwise the dataset would silently be stored as it is."""
         good = user_words(ABS, 1e-3, 0)
         for opts in ((), (1,), good[:3], (0,) + good[1:], (2,) + good[1:], (1, 4) + good[2:],
                      good[:4] + (20,), good[:4] + (0x200,), user_words(ABS, 0.0),

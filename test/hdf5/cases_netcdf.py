@@ -12,11 +12,11 @@ from harness import ABS, REL, coast, comma_separated, optional, sample, user_wor
 
 h5py = optional("h5py")
 netCDF4 = optional("netCDF4")
-FILL = 9.969209968386869e36  # netCDF's own for floats
+FILL = 9.969209968386869e36  # netCDF's default for floats
 
 
 def filter_form(mode, bound):
-    """What nccopy -F and _Filter take behind the variable's name."""
+    """What nccopy -F and _Filter take after the variable's name."""
     return f"{harness.filter_id},{comma_separated(user_words(mode, bound))}"
 
 
@@ -24,7 +24,7 @@ class NetcdfTest(harness.Hdf5Test):
     modules = {"h5py": "python3-h5py", "netCDF4": "python3-netcdf4"}
 
     def classic(self, name="plain.nc", kind="NETCDF3_CLASSIC"):
-        """The sample as a file of the classic format, with a variable that is no field beside."""
+        """The sample in a file of the classic format, with another variable, of integers."""
         with netCDF4.Dataset(self.path(name), "w", format=kind) as file:
             for dim, size in (("time", None), ("lat", 73), ("lon", 144)):
                 file.createDimension(dim, size)
@@ -57,7 +57,7 @@ class Tools(NetcdfTest):
         self.assert_same_bits(self.read("packed.nc"), self.read("back.nc"))
 
     def test_nccopy_takes_a_double(self):
-        """A bound written as a double, with a d, is the same two words."""
+        """A bound written as a double, with a d, gives the same two words."""
         self.classic()
         self.run_tool("nccopy", "-4", "-c", "wind:12,73,144", "-F",
                       f"wind,{harness.filter_id},1,1,0.01d", "plain.nc", "packed.nc")
@@ -131,8 +131,8 @@ class Python(NetcdfTest):
         self.assertTrue((np.ma.getmaskarray(masked) == (values == np.float32(FILL))).all())
 
     def test_fill_is_left_out_of_the_range(self):
-        """_FillValue, here one that the library would not know by itself, in a file of netCDF's own
-        that h5repack compresses. nccopy would not do: it makes datasets without a fill value."""
+        """_FillValue, with a value that the library would not find itself, in a file made by netCDF
+        and compressed by h5repack; nccopy would make datasets without a fill value."""
         self.need("h5repack")
         values = waves((8, 30, 40))
         values[:, coast((30, 40))] = -9999
@@ -153,7 +153,7 @@ class Python(NetcdfTest):
         self.assertTrue((np.ma.getmaskarray(masked) == (values == -9999)).all())
 
     def test_what_h5py_wrote(self):
-        """A file of h5py's with dimension scales is one that netCDF4 reads."""
+        """netCDF4 reads a file that h5py made with dimension scales."""
         values = waves((24, 30, 40), "f8")
         with h5py.File(self.path("made.nc"), "w") as file:
             dataset = file.create_dataset("wind", data=values, chunks=(8, 30, 40),
@@ -170,9 +170,9 @@ class Python(NetcdfTest):
 
 
 class OneProcess(NetcdfTest):
-    """h5py and netCDF4 in one process by turns, each reading what the other wrote. From PyPI each
-    brings a libhdf5 of its own; cases_wheels runs this with them. netCDF4 writes to a file that
-    tracks the order in which things were made."""
+    """h5py and netCDF4 take turns in one process and read each other's files. Those of PyPI each
+    bring their own libhdf5; cases_wheels runs this with them. netCDF4 writes to a file that tracks
+    the order in which objects were created."""
 
     def test_both(self):
         values = waves((24, 30, 40))
@@ -209,7 +209,7 @@ class OneProcess(NetcdfTest):
             self.assert_lossy(values + 2, file["wind"][()], 1e-3)
 
     def test_errors_reach_whose_they_are(self):
-        """A damaged chunk is told by the library that read it, and neither is the worse for it."""
+        """The library that reads a damaged chunk reports it, and both go on working."""
         values = waves((8, 30, 40))
         path = self.path("damaged.nc")
         with h5py.File(path, "w") as file:
@@ -229,7 +229,7 @@ class OneProcess(NetcdfTest):
                 self.assert_same_bits(values, file["sound"][:].data)
 
     def test_each_has_its_own_library(self):
-        """Says what is loaded, so that the log shows whether there were one or two."""
+        """Prints the loaded libraries, so that the log shows whether there were one or two."""
         with open("/proc/self/maps", encoding="utf-8") as file:
             loaded = sorted({line.split()[-1] for line in file if "libhdf5" in line})
         print("libhdf5 in this process:", *(os.path.basename(p) for p in loaded), file=sys.stderr)

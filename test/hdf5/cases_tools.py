@@ -69,7 +69,7 @@ class Tools(harness.Hdf5Test):
         self.assertTrue((self.read("packed.h5", "count") == count).all())
 
     def test_mixed_types(self):
-        """Every dataset of a file, of which some cannot be compressed: the optional form."""
+        """The optional form, on a file with some datasets that cannot be compressed."""
         wind, count = waves((400, 500)), np.arange(200000).reshape(400, 500)
         self.plain(wind=wind, count=count)
         self.run_tool("h5repack", "-l", "CHUNK=100x100", "-f", repack_form(ABS, 1e-3, 0, flag=1),
@@ -97,7 +97,7 @@ class Tools(harness.Hdf5Test):
         self.assertFalse((wind == packed).all())
 
     def test_from_another_filter(self):
-        """A file compressed some other way: -f replaces its filters."""
+        """On a file compressed with another filter: -f replaces it."""
         wind = waves((40, 50))
         with h5py.File(self.path("plain.h5"), "w") as file:
             file.create_dataset("wind", data=wind, chunks=(20, 50), shuffle=True, compression=4)

@@ -1,9 +1,9 @@
-"""cases_wheels.py - the plugin with h5py and netCDF4 of PyPI, each with a libhdf5 of its own.
+"""cases_wheels.py - the plugin with h5py and netCDF4 from PyPI, each with its own libhdf5.
 
 SPDX-License-Identifier: BSD-3-Clause
 
-Makes a virtual environment in the folder --venv at the first run, from PyPI, and runs the other
-cases with its Python. Skipped, with the reason, where PyPI cannot be reached.
+The first run makes a virtual environment from PyPI in the folder --venv; the other cases run with
+its Python. Skipped, with the reason, if PyPI cannot be reached.
 """
 import os
 import re
@@ -17,7 +17,7 @@ PROBE = "import h5py, netCDF4; print(h5py.version.hdf5_version, netCDF4.__hdf5li
 
 
 def run(*command):
-    """Exit code and output, both streams together."""
+    """Exit code and output, stdout and stderr together."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=540)
     return done.returncode, done.stdout.decode(errors="replace")

@@ -14,7 +14,7 @@ int h5_begin(void **state) {
 }
 
 hid_t h5_make_file(void) {
-  static atomic_int made_count; /* HDF5 takes two of one name for one file */
+  static atomic_int made_count; /* two names, or HDF5 takes both for one file */
   char name[32];
   snprintf(name, sizeof name, "in_memory_%d.h5", atomic_fetch_add(&made_count, 1));
   hid_t const access = H5Pcreate(H5P_FILE_ACCESS);

@@ -9,10 +9,10 @@
 #include "support.h"
 #include "szgpu_hdf5.h"
 
-/* A group's setup: HDF5 prints no errors, because tests make many. */
+/* For a group's setup: keeps HDF5 from printing errors, because tests cause many. */
 int h5_begin(void **state);
 
-/* A new file that exists in memory only. */
+/* Makes a file that exists in memory only. */
 hid_t h5_make_file(void);
 
 /* Creation properties: chunks of rank dims and the filter; words NULL: no filter. */
@@ -23,31 +23,31 @@ hid_t h5_make_abs_properties(int rank, const hsize_t *chunk, double bound);
 
 hid_t h5_native_type(szgpu_dtype dtype);
 
-/* A dataset of native type; < 0 where HDF5 refuses. Properties are closed. */
+/* Creates a dataset of native type and closes the properties. < 0 if HDF5 refuses. */
 hid_t h5_try_create(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
                     hid_t properties);
 hid_t h5_create(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,
                 hid_t properties);
-/* Closed and opened again, so that chunks come from the file and not from HDF5's cache. */
+/* Closes and opens the file, so that chunks come from it and not from HDF5's cache. */
 hid_t h5_reopen(hid_t file, hid_t dataset, const char *name);
 
 void h5_write(hid_t dataset, hid_t type, const void *values);
 void h5_read(hid_t dataset, hid_t type, void *values);
 
-/* cd_values as they are stored with a dataset; returns their number. */
+/* Gives the cd_values stored with a dataset and returns their number. */
 size_t h5_stored_words(hid_t dataset, unsigned words[SZGPU_H5_MOST_WORDS]);
 
-/* A chunk as it is in the file. */
+/* A chunk as stored in the file. */
 typedef struct h5_chunk {
-  uint8_t *bytes; /* of the test; free() it */
+  uint8_t *bytes; /* the test frees them */
   size_t byte_count;
-  uint32_t skipped_filters; /* a bit for each that was left out */
+  uint32_t skipped_filters; /* a bit for each filter that was left out */
 } h5_chunk;
 h5_chunk h5_read_chunk(hid_t dataset, const hsize_t *offset);
 void h5_write_chunk(hid_t dataset, const hsize_t *offset, const void *bytes, size_t byte_count);
 
-/* Asserts that a sentence of szgpu's on HDF5's error stack has this text in it. Called right after
- * the call that failed. */
+/* Asserts that a sentence of szgpu on HDF5's error stack contains this text. To be called right
+ * after the call that failed. */
 void h5_assert_error(const char *text);
 
 #endif

@@ -25,9 +25,9 @@ import check_bound  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SAMPLE = os.path.join(ROOT, "datasets", "sample", "navywind_u_36x73x144.f32")
 FIELDS = os.environ.get("SZGPU_FIELDS") or os.path.join(ROOT, "..", "shared", "datasets")
-REAL_FILL = -1e34  # of the one real field that has any
+REAL_FILL = -1e34  # of the one real field that has fill values
 
-plugin_folder = szgpu = venv_folder = None  # set by test_hdf5.py, as is
+plugin_folder = szgpu = venv_folder = None  # set by test_hdf5.py, like
 filter_id = 480
 
 REL, ABS, PSNR, LOSSLESS = range(4)
@@ -41,12 +41,12 @@ def words(value):
 
 
 def user_words(mode, bound=0.0, options=None):
-    """What a user passes, as docs/hdf5.md has it."""
+    """The words that a user passes, by docs/hdf5.md."""
     return (1, mode) + words(bound) + (() if options is None else (options,))
 
 
 def stored_words(mode, bound, dtype, chunk, fill=None, options=0):
-    """What the filter stores with a dataset, as docs/hdf5.md has it."""
+    """The words that the filter stores with a dataset, by docs/hdf5.md."""
     dims = tuple(n for n in chunk if n != 1) or (1,)
     kind = {"f4": 0, "f8": 1}[np.dtype(dtype).str[1:]]
     head = user_words(mode, bound, options)
@@ -60,7 +60,7 @@ def comma_separated(values):
 # ---- fields ----
 
 def waves(shape, dtype="f4", seed=1):
-    """Smooth, with a little noise, of range about 4; never the same value for long."""
+    """Smooth values with a little noise and a range of about 4; no long runs of one value."""
     random = np.random.default_rng(seed)
     total = 1e-3 * random.standard_normal(shape)
     for axis, places in enumerate(np.ogrid[tuple(slice(0, n) for n in shape)]):
@@ -69,18 +69,18 @@ def waves(shape, dtype="f4", seed=1):
 
 
 def coast(shape):
-    """Where a field of this shape has no values: two fifths of it, along a slanted line."""
+    """The mask of missing values in a field: two fifths of it, along a slanted line."""
     places = np.indices(shape)
     return (places.sum(axis=0) * 7 + places[-1] * 5) % 61 < 25
 
 
 def sample():
-    """The real field of the repository."""
+    """The real field that the repository contains."""
     return np.fromfile(SAMPLE, "<f4").reshape(36, 73, 144)
 
 
 def real_fields():
-    """Names and values of the real fields that are here; the first is always."""
+    """Names and values of the real fields on this machine; the first is always there."""
     yield "sample", sample()
     if not os.path.isdir(FIELDS) or not shutil.which("zstd"):
         print(f"\nskipped: real fields but the sample, for there is no {FIELDS} or no zstd")
@@ -96,13 +96,13 @@ def real_fields():
 
 
 def boxes(shape, chunk):
-    """Slices of the chunks of a dataset, cut off where it ends."""
+    """The slices of a dataset's chunks, cut off at its end."""
     for place in np.ndindex(*(-(-n // c) for n, c in zip(shape, chunk))):
         yield tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in zip(place, chunk, shape))
 
 
 def padded(part, chunk, padding):
-    """A chunk as the filter gets it: what lies beyond the dataset's edge is padding."""
+    """A chunk as the filter gets it, with padding beyond the dataset's edge."""
     whole = np.full(chunk, padding, part.dtype)
     whole[tuple(slice(0, n) for n in part.shape)] = part
     return whole
@@ -116,7 +116,7 @@ def same_bits(one, other):
 # ---- a test ----
 
 def optional(name):
-    """A module, None where it is not here; Hdf5Test.modules then skips what needs it."""
+    """A module, or None if it is missing; Hdf5Test.modules then skips the tests that need it."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -124,7 +124,7 @@ def optional(name):
 
 
 class Hdf5Test(unittest.TestCase):
-    modules = {"h5py": "python3-h5py"}  # that the class needs, and Debian's packages of them
+    modules = {"h5py": "python3-h5py"}  # that the class needs: Debian's packages of them
 
     def setUp(self):
         for name, package in self.modules.items():
@@ -137,7 +137,7 @@ class Hdf5Test(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def need(self, *tools):
-        """Skips the test where a command is not here."""
+        """Skips the test if a command is missing."""
         packages = {"h5repack": "hdf5-tools", "h5dump": "hdf5-tools", "h5ls": "hdf5-tools",
                     "h5diff": "hdf5-tools", "nccopy": "netcdf-bin", "ncdump": "netcdf-bin",
                     "ncgen": "netcdf-bin"}
@@ -148,7 +148,8 @@ class Hdf5Test(unittest.TestCase):
                 self.skipTest(f"there is no {tool} (Debian: {packages.get(tool, tool)})")
 
     def run_tool(self, *command, code=0):
-        """stdout of a command, which ends with this exit code; with another code, stderr too."""
+        """Runs a command, which must end with this exit code. Returns stdout, and stderr if code is
+        not 0."""
         done = subprocess.run([str(part) for part in command], cwd=self.folder, timeout=240,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
@@ -165,8 +166,8 @@ class Hdf5Test(unittest.TestCase):
         self.assertEqual(int((~same_bits(original, restored)).sum()), 0, where)
 
     def assert_within(self, original, restored, bound, where=""):
-        """Every value within the bound in exact arithmetic, or its very bits; one is not its very
-        bits, so that a filter which does nothing does not pass."""
+        """Every value is bit-identical or, in exact arithmetic, within the bound. Returns how many
+        are not bit-identical."""
         self.assertEqual((original.shape, original.dtype), (restored.shape, restored.dtype), where)
         differ = np.flatnonzero(~same_bits(original, restored))
         x, y = (a.ravel()[differ].astype(np.longdouble) for a in (original, restored))
@@ -179,11 +180,11 @@ class Hdf5Test(unittest.TestCase):
         return differ.size
 
     def assert_lossy(self, original, restored, bound, where=""):
-        """As assert_within, and something was lost: a filter that does nothing does not pass."""
+        """The same, and some value changed: a filter that does nothing does not pass."""
         self.assertGreater(self.assert_within(original, restored, bound, where), 0, where)
 
     def assert_modes_bound(self, original, restored, mode, bound, chunk, fill=None, padding=0):
-        """Each chunk within its bound, which REL and PSNR take from the chunk's own range."""
+        """Checks each chunk against its bound; REL and PSNR derive it from the chunk's range."""
         for box in boxes(original.shape, chunk):
             part = np.ascontiguousarray(original[box])
             back = np.ascontiguousarray(restored[box])

@@ -1,4 +1,4 @@
-/* test_cuda_h5.c - the HDF5 filter compresses on a GPU where it is told to, to the same bytes.
+/* test_cuda_h5.c - the HDF5 filter compresses on a GPU if told to, to the same bytes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _POSIX_C_SOURCE 200809L /* setenv, fork, waitpid */
@@ -14,7 +14,7 @@
 #include "cuda_support.h"
 #include "h5_support.h"
 
-/* Four chunks of 2 MiB, which are worth a GPU; or as many bytes in chunks that are not. */
+/* Four chunks of 2 MiB, large enough for a GPU; or as many bytes in chunks that are too small. */
 enum { ROWS = 16, COLUMNS = 1 << 17, VALUES = ROWS * COLUMNS, SMALL_COLUMNS = 1 << 15 };
 
 static float *values;
@@ -41,7 +41,7 @@ static hid_t try_create(hid_t file, const char *name, hsize_t chunk_columns) {
                        h5_make_abs_properties(2, chunk, 0.01));
 }
 
-/* 0 where it could not be written; created it is for the CPU. */
+/* 0 if it could not be written. It is created with the CPU's settings. */
 static int write_dataset(hid_t file, const char *backend, const char *device, hsize_t chunk_columns,
                          hid_t *dataset) {
   setenv("SZGPU_H5_BACKEND", "cpu", 1);
@@ -65,8 +65,8 @@ static void assert_same_chunks(hid_t one, hid_t other) {
 
 /* ---- which backend ---- */
 
-/* Whether the process has the first GPU's context, which nothing here makes but the plugin. The
- * driver is asked: the plugin's CUDA runtime is a copy of its own. */
+/* Whether the process has a context on the first GPU, which only the plugin makes here. Asks the
+ * driver, because the plugin has its own copy of CUDA's runtime. */
 static int is_cuda_started(void) {
   __typeof__(cuInit) *init;
   __typeof__(cuDeviceGet) *get_device;
@@ -80,21 +80,21 @@ static int is_cuda_started(void) {
   *(void **)&get_device = dlsym(driver, "cuDeviceGet");
   *(void **)&get_state = dlsym(driver, "cuDevicePrimaryCtxGetState");
   assert_true(init && get_device && get_state);
-  assert_int_equal(init(0), CUDA_SUCCESS); /* which starts none */
+  assert_int_equal(init(0), CUDA_SUCCESS); /* which creates no context */
   assert_int_equal(get_device(&device, 0), CUDA_SUCCESS);
   assert_int_equal(get_state(device, &flags, &is_active), CUDA_SUCCESS);
   return is_active;
 }
 
-/* "auto" starts CUDA when many chunks have been slower on the CPU than they need have been, which
- * takes more than those of one round and less than all. */
+/* "auto" starts CUDA once the CPU has lost enough time on chunks: after more than one round of them
+ * and before the last. */
 typedef struct backend_case {
   const char *name;
   int is_started_at_first, is_started_at_last;
 } backend_case;
 static backend_case backends[] = {{"cpu", 0, 0}, {"cuda", 1, 1}, {"auto", 0, 1}};
 
-/* The same values by both backends, in a process that has had no CUDA. */
+/* Compresses the same values on both backends, in a process that has not used CUDA. */
 static void compare_with_cpu(void **state) {
   enum { ROUNDS = 80 };
   backend_case const *const backend = *state;
@@ -141,8 +141,8 @@ static void a_gpu_writes_the_same_bytes(void **state) {
 
 /* ---- without a device ---- */
 
-/* A device that is not there: "cuda" says so when a dataset is made and when one is written, "auto"
- * does without. What is small goes to no GPU. */
+/* With a device that does not exist, "cuda" fails when a dataset is created and when one is
+ * written; "auto" uses the CPU. Small chunks need no GPU. */
 static void cuda_needs_a_device_for_large_chunks_only(void **state) {
   (void)state;
   hid_t const file = h5_make_file();
@@ -162,7 +162,7 @@ static void cuda_needs_a_device_for_large_chunks_only(void **state) {
   H5Fclose(file);
 }
 
-/* A child of fork() has no CUDA, whatever its parent had: not a crash, a sentence. */
+/* A child of fork() has no CUDA, whatever its parent had: it gets a sentence and does not crash. */
 static void a_child_does_without_its_parents_context(void **state) {
   (void)state;
   hid_t file = h5_make_file(), dataset;
@@ -188,7 +188,7 @@ int main(int argument_count, char **arguments) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(a_gpu_writes_the_same_bytes, end),
       cmocka_unit_test_teardown(a_child_does_without_its_parents_context, end),
-      /* The last, for "auto" then gives GPUs up. */
+      /* Last, because "auto" gives up GPUs here. */
       cmocka_unit_test_teardown(cuda_needs_a_device_for_large_chunks_only, end),
   };
   if (argument_count > 1) return compare_in_this_process(arguments[1]);

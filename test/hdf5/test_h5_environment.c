@@ -1,4 +1,4 @@
-/* test_h5_environment.c - what SZGPU_H5_* do to the HDF5 filter, and fork().
+/* test_h5_environment.c - what SZGPU_H5_* change in the HDF5 filter, and fork().
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE /* setenv, fork, waitpid, RLIMIT_NPROC */
@@ -63,7 +63,7 @@ static void a_wrong_environment_is_an_error(void **state) {
     setenv(cases[i][0], cases[i][1], 1);
     assert_true(h5_try_create(file, "field", H5T_NATIVE_FLOAT, 1, dims, properties) < 0);
     h5_assert_error(cases[i][2]);
-    /* And where it went wrong only later. */
+    /* Also if it goes wrong only later. */
     unsetenv(cases[i][0]);
     hid_t const dataset = h5_create(file, "field", H5T_NATIVE_FLOAT, 1, dims, properties);
     h5_write(dataset, H5T_NATIVE_FLOAT, values);
@@ -82,7 +82,7 @@ static h5_chunk write_with(const char *backend, const char *threads, const doubl
   setenv("SZGPU_H5_THREADS", threads, 1);
   hid_t const dataset = make_dataset("field", H5T_NATIVE_FLOAT, values);
   h5_chunk const chunk = h5_read_chunk(dataset, offset);
-  setenv("SZGPU_H5_BACKEND", "cuda", 1); /* which reading does not mind */
+  setenv("SZGPU_H5_BACKEND", "cuda", 1); /* which does not matter for reading */
   static double restored[VALUES];
   h5_read(dataset, H5T_NATIVE_DOUBLE, restored);
   H5Dclose(dataset);
@@ -106,10 +106,10 @@ static void threads_and_backend_leave_the_bytes_alone(void **state) {
   free(values);
 }
 
-/* Also of an optional filter, whose chunks would be left as they are without a word. */
+/* An error even with an optional filter, which would silently leave chunks as they are. */
 static void cuda_is_refused_where_there_is_none(void **state) {
   (void)state;
-  hsize_t const dims[] = {1 << 18}; /* as small as goes to a GPU */
+  hsize_t const dims[] = {1 << 18}; /* the smallest chunk that goes to a GPU */
   unsigned words[SZGPU_H5_USER_WORDS];
   size_t const word_count = szgpu_h5_cd_values(SZGPU_MODE_ABS, 0.1, words);
   unsigned const flags[] = {H5Z_FLAG_MANDATORY, H5Z_FLAG_OPTIONAL};
@@ -125,7 +125,7 @@ static void cuda_is_refused_where_there_is_none(void **state) {
   }
 }
 
-/* Exit status of a child that prepares, then writes with threads. */
+/* The exit status of a child that calls prepare, then writes with threads. */
 static int write_in_child(int (*prepare)(void), const double *values) {
   pid_t const child = fork();
   assert_true(child >= 0);
@@ -141,8 +141,8 @@ static int write_in_child(int (*prepare)(void), const double *values) {
   return WEXITSTATUS(ended);
 }
 
-/* What the process has of OpenMP's threads does not survive fork(): a child that waited for them
- * hung. Here the library itself, which this program links too, had some. */
+/* OpenMP's threads do not survive fork(): a child that waited for them hung. Here the library,
+ * which this program links as well, has started some. */
 static void a_child_of_a_process_with_threads_works(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
@@ -170,7 +170,7 @@ static void a_child_of_a_process_with_threads_works(void **state) {
 enum { NOT_REFUSED = 77 };
 static void *nothing(void *unused) { return unused; }
 
-/* Nobody of the system's, who may have no threads. */
+/* Becomes a user who may start no threads. */
 static int refuse_threads(void) {
   struct rlimit const none = {0, 0};
   pthread_t thread;
@@ -179,7 +179,7 @@ static int refuse_threads(void) {
   return pthread_create(&thread, NULL, nothing, NULL) == 0 ? NOT_REFUSED : 0;
 }
 
-/* OpenMP's runtime ended the process. */
+/* OpenMP's runtime used to end the process. */
 static void where_the_system_refuses_threads_one_does_it(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
@@ -194,7 +194,7 @@ static void where_the_system_refuses_threads_one_does_it(void **state) {
   assert_int_equal(status, 0);
 }
 
-/* The launcher that is nearest to MPI says which GPU a process takes. */
+/* MPI's own launchers come first in deciding which GPU a process takes. */
 static void the_local_rank_is_the_launchers(void **state) {
   (void)state;
   environment settings;
@@ -217,7 +217,7 @@ static void the_local_rank_is_the_launchers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      /* The first, because CUDA looks once which GPUs it may see. */
+      /* First, because CUDA looks only once which GPUs it may use. */
       cmocka_unit_test_teardown(cuda_is_refused_where_there_is_none, clear_environment),
       cmocka_unit_test_teardown(a_wrong_environment_is_an_error, clear_environment),
       cmocka_unit_test_teardown(threads_and_backend_leave_the_bytes_alone, clear_environment),

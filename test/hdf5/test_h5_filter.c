@@ -1,4 +1,4 @@
-/* test_h5_filter.c - datasets go through the HDF5 filter and come back within the bound.
+/* test_h5_filter.c - the HDF5 filter writes datasets and restores them within the bound.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { MOST_RANK = 6 };
 
-/* Dims of a dataset and of its chunks. */
+/* The dims of a dataset and of its chunks. */
 typedef struct chunk_layout {
   int rank;
   hsize_t dims[MOST_RANK], chunk[MOST_RANK];
@@ -22,7 +22,7 @@ static const chunk_layout layouts[] = {
     {2, {37, 53}, {16, 16}},
     {3, {20, 30, 41}, {8, 30, 41}},
     {4, {3, 7, 9, 11}, {2, 4, 9, 11}},
-    {5, {1, 5, 1, 20, 31}, {1, 2, 1, 20, 16}},   /* dims of 1 are left out */
+    {5, {1, 5, 1, 20, 31}, {1, 2, 1, 20, 16}},   /* drops dims of 1 */
     {6, {3, 5, 7, 2, 2, 9}, {1, 5, 7, 1, 2, 9}}, /* more dims than a field has */
     {3, {2, 3, 4}, {1, 1, 1}},
 };
@@ -59,7 +59,7 @@ static void *make_values(szgpu_dtype dtype, uint64_t count) {
   return values;
 }
 
-/* The bound that holds for all of a dataset: the loosest of its chunks' archives. */
+/* The bound that holds for a whole dataset: the loosest among its chunks' archives. */
 typedef struct loosest_bound {
   hid_t dataset;
   double bound;
@@ -127,7 +127,7 @@ static void every_value_is_within_the_bound(void **state) {
   H5Fclose(file);
 }
 
-/* szgpu_h5_chunk's params and shape, as an application without the filter would use them. */
+/* An application without the filter can use szgpu_h5_chunk's params and shape. */
 static test_archive compress_chunk(const unsigned *words, size_t word_count, const void *values) {
   szgpu_params params;
   szgpu_shape shape;
@@ -152,7 +152,7 @@ static void bytes_in_the_file_are_the_librarys(void **state) {
   dataset = h5_reopen(file, dataset, "field");
   h5_chunk stored = h5_read_chunk(dataset, offset);
 
-  /* By the words that are stored, and by those that the header makes of what the user knows. */
+  /* From the stored words, and from those that the header makes of what the user knows. */
   unsigned words[SZGPU_H5_MOST_WORDS], own_words[SZGPU_H5_MOST_WORDS];
   size_t const word_count = h5_stored_words(dataset, words);
   uint64_t const own_dims[] = {1, 16, 40, 50};
@@ -164,7 +164,7 @@ static void bytes_in_the_file_are_the_librarys(void **state) {
   assert_int_equal(stored.byte_count, archive.byte_count);
   assert_memory_equal(stored.bytes, archive.bytes, archive.byte_count);
 
-  /* And the other way round: the filter restores what the library made. */
+  /* Conversely, the filter restores what the library made. */
   h5_write_chunk(dataset, (hsize_t[]){0, 0, 0, 0}, archive.bytes, archive.byte_count);
   float *const restored = test_allocate(32 * 40 * 50 * sizeof *restored);
   h5_read(dataset, H5T_NATIVE_FLOAT, restored);
@@ -177,7 +177,7 @@ static void bytes_in_the_file_are_the_librarys(void **state) {
   H5Fclose(file);
 }
 
-/* Half of the only chunk is never written: HDF5 puts the fill value there, and it comes back. */
+/* Half of the only chunk is never written: HDF5 puts the fill value there, which is restored. */
 static void assert_fill_is_kept(hid_t file, szgpu_dtype dtype, const void *fill, bool is_named) {
   enum { COUNT = 2000, WRITTEN = 900 };
   hsize_t const dims[] = {COUNT}, chunk[] = {1500}, written[] = {WRITTEN}, start[] = {0};
@@ -225,7 +225,7 @@ static void fill_values_are_kept_to_the_bit(void **state) {
   double const odd_double = test_double_of_bits(0xFFF8000012345678u);
   assert_fill_is_kept(file, SZGPU_F32, &odd_single, true);
   assert_fill_is_kept(file, SZGPU_F64, &odd_double, true);
-  /* Which no double says. */
+  /* A NaN that no double can express. */
   float const signalling = test_float_of_bits(0xFF801234u);
   double const signalling_double = test_double_of_bits(0x7FF0000012345678u);
   assert_fill_is_kept(file, SZGPU_F32, &signalling, false);
@@ -233,7 +233,7 @@ static void fill_values_are_kept_to_the_bit(void **state) {
   H5Fclose(file);
 }
 
-/* HDF5's default, 0, is no fill value that anybody chose. */
+/* HDF5's default, 0, is not a fill value that a user chose. */
 static void a_default_fill_value_is_none(void **state) {
   (void)state;
   hsize_t const dims[] = {100};
@@ -248,7 +248,7 @@ static void a_default_fill_value_is_none(void **state) {
   H5Fclose(file);
 }
 
-/* h5repack hands a stored list on, to a dataset with other chunks or of another type. */
+/* h5repack passes a stored list on to a dataset with other chunks or of another type. */
 static void a_stored_list_is_made_anew(void **state) {
   (void)state;
   hsize_t const dims[] = {60, 70}, chunk[] = {20, 70}, other_chunk[] = {60, 14};
@@ -276,7 +276,7 @@ static void a_stored_list_is_made_anew(void **state) {
   H5Fclose(file);
 }
 
-/* Checksums and other filters may stand behind. */
+/* Checksums and other filters may follow. */
 static void other_filters_may_follow(void **state) {
   (void)state;
   hsize_t const dims[] = {64, 100}, chunk[] = {32, 100};

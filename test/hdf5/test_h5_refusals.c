@@ -1,4 +1,4 @@
-/* test_h5_refusals.c - what the HDF5 filter declines, and what it says of wrong input.
+/* test_h5_refusals.c - what the HDF5 filter declines, and what it says about wrong input.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ static int close_file(void **state) {
   return H5Fclose(file) < 0;
 }
 
-/* Properties for dims in one chunk, with an absolute bound of 0.1 behind another filter or none. */
+/* Properties for dims in one chunk: another filter or none, then szgpu with a bound of 0.1. */
 static hid_t properties_behind(H5Z_filter_t other, int rank, const hsize_t *dims, unsigned flags) {
   unsigned words[SZGPU_H5_USER_WORDS];
   size_t const word_count = szgpu_h5_cd_values(SZGPU_MODE_ABS, 0.1, words);
@@ -33,7 +33,7 @@ static hid_t properties_behind(H5Z_filter_t other, int rank, const hsize_t *dims
   return properties;
 }
 
-/* An integer of 4 bytes, 2 bytes, ... : types that are no floats or doubles of this machine. */
+/* Types that are not floats or doubles of this machine: an integer of 4 bytes, of 2 bytes, ... */
 static hid_t odd_type(int which) {
   hid_t type;
   switch (which) {
@@ -66,7 +66,8 @@ static hid_t odd_type(int which) {
 }
 enum { ODD_TYPES = 7 };
 
-/* Mandatory, creation fails and says why. Optional, it succeeds: the chunk is stored as it is. */
+/* If the filter is mandatory, creation fails and says why. If it is optional, creation succeeds and
+ * the chunk is stored as it is. */
 static void assert_declined(hid_t type, int rank, const hsize_t *dims, H5Z_filter_t other,
                             const char *why) {
   hid_t properties = properties_behind(other, rank, dims, H5Z_FLAG_MANDATORY);
@@ -115,7 +116,7 @@ static void more_than_4_dims_are_declined(void **state) {
   assert_declined(H5T_NATIVE_FLOAT, 6, dims, 0, "more than 4 dims");
 }
 
-/* Behind a filter that changes bytes the bound would be on what are no values. */
+/* After a filter that changes bytes, the bound would refer to bytes that are not values. */
 static void a_filter_before_it_is_declined(void **state) {
   (void)state;
   hsize_t const dims[] = {20, 30};
@@ -156,7 +157,7 @@ static void a_groups_links_are_declined(void **state) {
   }
 }
 
-/* Nothing that a user can mean: an error, also where the filter is optional. */
+/* Requests without a meaning are errors, even if the filter is optional. */
 static void wrong_words_are_errors(void **state) {
   (void)state;
   static const struct {
@@ -193,7 +194,7 @@ static void wrong_words_are_errors(void **state) {
 
 enum { ROWS = 64, COLUMNS = 100, VALUES = ROWS * COLUMNS };
 
-/* With an optional filter, as h5py has it: no option when chunks are read. */
+/* With an optional filter, as h5py makes it: reading chunks still needs it. */
 static hid_t make_dataset(const char *name, hid_t type, const double *values) {
   hsize_t const dims[] = {ROWS, COLUMNS};
   hid_t const dataset =
@@ -202,7 +203,7 @@ static hid_t make_dataset(const char *name, hid_t type, const double *values) {
   return h5_reopen(file, dataset, name);
 }
 
-/* A chunk in the file becomes these bytes, and reading it fails. */
+/* Puts these bytes into the file in place of the chunk; reading it must fail. */
 static void assert_unreadable(const char *name, const void *bytes, size_t byte_count,
                               const char *text) {
   static double restored[VALUES];
@@ -247,7 +248,7 @@ static void a_damaged_chunk_is_an_error(void **state) {
   szgpu_destroy(ctx);
 
   h5_write_chunk(doubles, offset, good.bytes, good.byte_count);
-  h5_read(doubles, H5T_NATIVE_DOUBLE, values); /* and nothing of it all stays */
+  h5_read(doubles, H5T_NATIVE_DOUBLE, values); /* as if nothing had happened */
   free(damaged);
   free(good.bytes);
   free(other.bytes);
@@ -266,7 +267,7 @@ static void errors_are_told_after_hdf5_was_closed(void **state) {
   wrong_words_are_errors(state);
 }
 
-/* Called by what is no libhdf5, it has nobody to take memory from. */
+/* If no libhdf5 calls it, it has no allocator and fails. */
 static void nothing_is_done_for_others(void **state) {
   (void)state;
   char path[4096];

@@ -1,4 +1,4 @@
-"""test_hdf5.py - the HDF5 filter as its users meet it: h5py, the HDF5 and netCDF tools, files.
+"""test_hdf5.py - tests of the HDF5 filter with h5py, netCDF4, the tools of both, and golden files.
 
 SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,8 +7,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 PLUGIN_FOLDER holds libh5zszgpu.so, SZGPU is the command. CASES is a module here, or a unittest
 selection such as cases_h5py.Modes -v. --filter: the id that the plugin was built with. --venv:
-where cases_wheels makes a virtual environment. What is missing on a machine skips its tests with a
-reason; where every test was skipped, the exit code is 77. --skip: what REASON speaks against.
+where cases_wheels makes a virtual environment. Tests skip, with a reason, what a machine lacks; the
+exit code is 77 if every test was skipped. --skip: skips all, for this reason.
 """
 import argparse
 import os
@@ -29,7 +29,7 @@ def main():
         return 77
     if not os.path.exists(os.path.join(asked.plugin_folder, "libh5zszgpu.so")):
         parser.error(f"{asked.plugin_folder} has no libh5zszgpu.so: build the target h5zszgpu")
-    # Read by HDF5 when it is loaded, so this comes before any import of h5py.
+    # HDF5 reads it when it is loaded, so this must come before any import of h5py.
     os.environ["HDF5_PLUGIN_PATH"] = os.path.abspath(asked.plugin_folder)
     try:
         import harness

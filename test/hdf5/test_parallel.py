@@ -5,10 +5,10 @@ SPDX-License-Identifier: BSD-3-Clause
   python3 test_parallel.py PLUGIN_FOLDER [--app PATH] [--mpiexec PATH] [--filter ID]
                            [unittest's options]
 
-PLUGIN_FOLDER holds libh5zszgpu.so; --app is szgpu_parallel, --mpiexec what starts its ranks. Where
-one of them is missing, or h5py, tests are skipped with a reason; where every test was skipped, the
-exit code is 77. The field is made here once more, by numpy, from what apps/hdf5/parallel/field.h
-says of it; its operations round the same in every language.
+PLUGIN_FOLDER holds libh5zszgpu.so; --app is szgpu_parallel, --mpiexec the program that starts its
+ranks. If one of them or h5py is missing, tests skip with a reason; the exit code is 77 if every
+test was skipped. numpy makes the field again from its description in apps/hdf5/parallel/field.h;
+its operations round alike in every language.
 """
 import argparse
 import os
@@ -29,19 +29,19 @@ except ImportError as problem:
 
 app = mpiexec = None  # set by main
 
-MOST_SECONDS = 120  # of a run; more is a hang
+MOST_SECONDS = 120  # of a run; one that takes longer hangs
 PERIODS = ((112, 96, 80), (45, 37, 29))
 STRENGTHS = (1.0, 0.5)
 HOLE = 1e20
 
-# As root in a container, and with more ranks than cores, for Open MPI 4 and 5.
+# Open MPI 4 and 5 need these for root in a container, and for more ranks than cores.
 MPI_SETTINGS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "ASAN_OPTIONS": "detect_leaks=0",  # MPI keeps what it has until the process ends
-    "LD_PRELOAD": "",  # the sanitizers' library, which is there for Python
+    "ASAN_OPTIONS": "detect_leaks=0",  # MPI frees its memory only when the process ends
+    "LD_PRELOAD": "",  # the sanitizers' library, which only Python needs
 }
 
 
@@ -83,14 +83,14 @@ def make_field(dims, step=0, has_hole=False):
 # ---- runs ----
 
 def run_mpi(*command, **settings):
-    """What mpiexec did with these arguments and settings of the environment."""
+    """Runs mpiexec with these arguments and environment variables."""
     return subprocess.run([mpiexec, *map(str, command)], timeout=MOST_SECONDS,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, env={**os.environ, **MPI_SETTINGS, **settings})
 
 
 def run_ranks(count, *command, odd_one=None, **settings):
-    """A run of so many ranks; odd_one: what the last of them has in its environment besides."""
+    """Runs szgpu_parallel on `count` ranks; odd_one: NAME=VALUE that only the last rank gets."""
     if odd_one is None:
         return run_mpi("-n", count, app, *command, **settings)
     return run_mpi("-n", count - 1, app, *command, ":", "-n", 1, "env", odd_one, app, *command,
@@ -98,7 +98,7 @@ def run_ranks(count, *command, odd_one=None, **settings):
 
 
 def why_no_runs():
-    """Why nothing here can run; "" if it can."""
+    """Why the tests cannot run; "" if they can."""
     if not app:
         return "szgpu_parallel is not built: configure with -DSZGPU_MPI=ON"
     if not mpiexec:
@@ -118,7 +118,7 @@ class ParallelTest(Hdf5Test):
         return done.stdout
 
     def run_badly(self, count, code, sentence, *command, **settings):
-        """Ends with this code, in time, and one sentence on stderr, whatever mpirun adds."""
+        """Ends in time with this code and one sentence on stderr, apart from what mpirun adds."""
         done = run_ranks(count, *command, **settings)
         said = f"{count} ranks, {command}: exit code {done.returncode}\n{done.stderr}"
         self.assertEqual(done.returncode, code, said)
@@ -133,8 +133,8 @@ class ParallelTest(Hdf5Test):
                       "--chunk", "x".join(map(str, chunk)), *options)
 
     def assert_as_serial(self, name, steps=1, bound=None, has_hole=False):
-        """Serial h5py reads it within the bound (None: bit for bit), and a serial write of the
-        same field makes the very same chunks."""
+        """Serial h5py reads it within the bound (None: bit-identical), and a serial write of the
+        same field makes the same chunks."""
         import h5py
         with h5py.File(self.path(name), "r") as file:
             self.assertEqual(sorted(file), [f"step_{step:04}" for step in range(steps)])
@@ -214,7 +214,7 @@ class Ways(ParallelTest):
 
 
 class Verdicts(ParallelTest):
-    """read finds what is wrong."""
+    """read finds errors."""
 
     def setUp(self):
         super().setUp()
@@ -286,7 +286,7 @@ class Faults(ParallelTest):
                        self.path("a.h5"), odd_one="HDF5_PLUGIN_PATH=" + self.folder)
 
     def test_a_filter_that_fails_on_one_rank_inside_a_collective_call(self):
-        """The other ranks wait for it inside HDF5, and would for ever."""
+        """The other ranks wait for it inside HDF5, and would wait for ever."""
         begin = time.monotonic()
         self.run_badly(3, 2, "rank 2: .*HDF5 says: szgpu: SZGPU_H5_THREADS", "write",
                        self.path("a.h5"), odd_one="SZGPU_H5_THREADS=none")
@@ -306,7 +306,7 @@ def main():
     if reason:
         print(f"test_parallel: skipped, {reason}")
         return 77
-    # Read by HDF5 when it is loaded, so this comes before any import of h5py.
+    # HDF5 reads it when it is loaded, so this must come before any import of h5py.
     os.environ["HDF5_PLUGIN_PATH"] = os.path.abspath(asked.plugin_folder)
     harness.filter_id = asked.filter
     run = unittest.main(argv=["test_parallel.py", *selection], exit=False).result

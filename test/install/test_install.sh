@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: test_install.sh SOURCE_DIR CMAKE C_COMPILER
-# Once static and once shared, each by find_package and by pkg-config. Also looks into both
-# libraries: what they export, what they call, that they hold no changeable data. Where there is
-# HDF5, its filter too, by the installed plugin and header.
+# Does so with a static and a shared library, each by find_package and by pkg-config. Also checks
+# what both libraries export and call, and that they hold no writable data. If HDF5 is there, also
+# uses the installed filter plugin and its header.
 set -euo pipefail
 
 source_dir=$1 cmake=$2 cc=$3
@@ -69,7 +69,7 @@ check_shared() { # library
   [ -z "$alien" ] || fail "the shared library exports more than szgpu_*: ${alien//$'\n'/ }"
 }
 
-# As the example's head says, with this installation in the place of /usr/local.
+# As the example's first comment says, with this installation instead of /usr/local.
 compile_example() { # kind, libdir, plugin folder
   local kind=$1 libdir=$2 plugins=$3 module=hdf5-serial arguments
   local -r example=$source_dir/apps/hdf5/examples/write_field.c
@@ -86,7 +86,7 @@ compile_example() { # kind, libdir, plugin folder
     fail "$kind: write_field failed with the installed header and plugin"
 }
 
-# Without h5py, HDF5's tools take the example's file out of the filter and into it.
+# Without h5py, HDF5's tools convert the example's file from the filter and back to it.
 repack() { # the form for h5repack
   h5repack -f NONE "$work/field.h5" "$work/plain.h5"
   # shellcheck disable=SC2086  # the form is words
@@ -123,13 +123,13 @@ use_filter() { # kind, prefix, libdir
 
 install_szgpu static OFF
 install_szgpu shared ON
-mv "$work/first" "$work/moved" # an installed tree can be moved
+mv "$work/first" "$work/moved" # because users may move an installed tree
 
 for kind in static shared; do
   prefix=$work/moved/$kind
   libdir=$(dirname "$(find "$prefix" -name 'libszgpu.*' | head -n 1)")
   use_command "$kind" "$prefix"
-  if grep -q '^HDF5: yes' "$work/log"; then # of --version
+  if grep -q '^HDF5: yes' "$work/log"; then # from --version
     use_filter "$kind" "$prefix" "$libdir"
   else
     echo "skipped: the HDF5 filter, for there are no headers of HDF5 (Debian: libhdf5-dev)"

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: test_install_cuda.sh SOURCE_DIR BUILD_DIR CMAKE C_COMPILER
-# By find_package and by pkg-config. Needs no GPU: the programs take whatever backend there is, and
-# load no CUDA library, so that they also start where there is no driver.
+# Uses find_package and pkg-config. Needs no GPU: the programs take whatever backend there is, and
+# load no CUDA library, so that they also start without a driver.
 set -euo pipefail
 
 source_dir=$1 build=$2 cmake=$3 cc=$4
@@ -28,7 +28,7 @@ check() { # program, arguments
 }
 
 must installing "$cmake" --install "$build" --prefix "$work/first"
-mv "$work/first" "$work/moved" # an installed tree can be moved
+mv "$work/first" "$work/moved" # because users may move an installed tree
 libdir=$(dirname "$(find "$work/moved" -name 'libszgpu.*' | head -n 1)")
 
 check "$work/moved/bin/szgpu" --version
