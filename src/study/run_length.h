@@ -111,8 +111,8 @@ szgpu_status szg_runs_encode_cuda(const szg_run_encoder_cuda *encoder, uint32_t 
                                   struct CUstream_st *stream) SZG_CHECKED;
 
 /* The encoder as published for CUDA: the four steps of the parallel run-length encoding of
- * A. Balevic, "Fine-Grain Parallelization of Entropy Coding on GPGPUs", 2009. The one kernel is
- * measured against it. It takes 12 bytes per symbol. */
+ * A. Balevic, "Fine-Grain Parallelization of Entropy Coding on GPGPUs". The one kernel is measured
+ * against it. It takes 12 bytes per symbol. */
 typedef struct szg_run_stages_cuda {
   uint32_t *mask;    /* [symbols] whether a run begins */
   uint32_t *scanned; /* [symbols] runs begun up to and including the symbol */

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The parallel run-length encoding of A. Balevic, "Fine-Grain Parallelization of Entropy Coding on
- * GPGPUs", 2009: a mask of the symbols that begin a run, the mask's running sum, which gives each
- * run its index, the positions where runs begin, and counts as differences of these. Each step is a
- * kernel that writes an array in global memory.
+ * GPGPUs", as the article "Implementing Run-length encoding in CUDA" at erkaman.github.io explains
+ * it: a mask of the symbols that begin a run, the mask's running sum, which gives each run its
+ * index, the positions where runs begin, and counts as differences of these. Each step is a kernel
+ * that writes an array in global memory.
  *
  * Moves, for each symbol of b bytes, b + 4 bytes (mask), 8 (sum) and 4 (positions), and for each
  * run 4 bytes (positions) and 8 + 2 b to write it.
