@@ -58,7 +58,7 @@ class Wheels(harness.Hdf5Test):
                         harness.plugin_folder, harness.szgpu, "--filter", str(harness.filter_id),
                         *selection)
         self.assertEqual(code, 0, out)
-        self.assertNotIn("skipped", out)
+        self.assertNotRegex(out, r"\(skipped=")  # as unittest counts them
         return out
 
     def test_h5py(self):
