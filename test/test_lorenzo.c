@@ -31,13 +31,12 @@ static const uint32_t extents[][3] = {
 
 static void assert_differences(szg_tile tile, uint32_t axes, const int32_t *q,
                                const int32_t *expected) {
-  memcpy(work.lattice.narrow, q, tile.value_count * sizeof *q);
-  szg_tile_difference(false, &tile, axes, &work.lattice, &work.deltas);
-  assert_memory_equal(work.deltas.narrow, expected, tile.value_count * sizeof *q);
-  for (uint32_t i = 0; i < tile.value_count; i++) work.lattice.wide[i] = q[i];
-  szg_tile_difference(true, &tile, axes, &work.lattice, &work.deltas);
-  for (uint32_t i = 0; i < tile.value_count; i++)
-    assert_int_equal(work.deltas.wide[i], expected[i]);
+  memcpy(work.lattice.i32, q, tile.value_count * sizeof *q);
+  szg_tile_difference(32, &tile, axes, &work.lattice, &work.deltas);
+  assert_memory_equal(work.deltas.i32, expected, tile.value_count * sizeof *q);
+  for (uint32_t i = 0; i < tile.value_count; i++) work.lattice.i64[i] = q[i];
+  szg_tile_difference(64, &tile, axes, &work.lattice, &work.deltas);
+  for (uint32_t i = 0; i < tile.value_count; i++) assert_int_equal(work.deltas.i64[i], expected[i]);
 }
 
 static void differences_of_a_line_by_hand(void **state) {
@@ -98,29 +97,29 @@ static uint64_t difference_by_definition(const szg_tile *tile, uint32_t axes, co
   return sum;
 }
 
-static int64_t random_point(test_random *random, bool is_wide, int kind) {
+static int64_t random_point(test_random *random, uint32_t lattice_bits, int kind) {
   static const int64_t extremes[] = {INT64_MIN, INT64_MAX, 0, -1, 1};
   uint64_t const bits = test_random_bits(random);
   if (kind == 0) return (int64_t)(bits % 2001) - 1000;
   int64_t const point = kind == 1 ? (int64_t)bits : extremes[bits % 5];
-  return is_wide ? point : (int64_t)(int32_t)(point >> 32 | (point & 1));
+  return lattice_bits == 64 ? point : (int64_t)(int32_t)(point >> 32 | (point & 1));
 }
 
-static void set_lattice(bool is_wide, uint32_t count, const int64_t *q) {
+static void set_lattice(uint32_t lattice_bits, uint32_t count, const int64_t *q) {
   for (uint32_t i = 0; i < count; i++)
-    if (is_wide)
-      work.lattice.wide[i] = q[i];
+    if (lattice_bits == 64)
+      work.lattice.i64[i] = q[i];
     else
-      work.lattice.narrow[i] = (int32_t)q[i];
+      work.lattice.i32[i] = (int32_t)q[i];
 }
 
-/* A tile of random points, small to extreme, narrow or wide as the variant says. */
+/* A tile of random points, small to extreme, of 32 or 64 bits as the variant says. */
 static szg_tile make_random_tile(test_random *random, const uint32_t *extent, int variant,
                                  int64_t *q) {
   szg_tile const tile = make_tile(extent[0], extent[1], extent[2]);
   for (uint32_t i = 0; i < tile.value_count; i++)
-    q[i] = random_point(random, variant % 2, variant / 2);
-  set_lattice(variant % 2, tile.value_count, q);
+    q[i] = random_point(random, variant % 2 ? 64 : 32, variant / 2);
+  set_lattice(variant % 2 ? 64 : 32, tile.value_count, q);
   return tile;
 }
 
@@ -129,19 +128,19 @@ static void differences_follow_the_definition(void **state) {
   test_random random = test_random_begin();
   for (size_t e = 0; e < ARRAY_COUNT(extents); e++)
     for (int variant = 0; variant < 6; variant++) {
-      bool const is_wide = variant % 2;
+      uint32_t const lattice_bits = variant % 2 ? 64 : 32;
       int64_t q[SZG_TILE_VALUES];
       szg_tile const tile = make_random_tile(&random, extents[e], variant, q);
       for (uint32_t axes = 1; axes <= SZG_AXES_ALL; axes++) {
-        szg_tile_difference(is_wide, &tile, axes, &work.lattice, &work.deltas);
+        szg_tile_difference(lattice_bits, &tile, axes, &work.lattice, &work.deltas);
         for (uint32_t i = 0; i < tile.value_count; i++) {
           uint32_t const at[3] = {i % tile.x_extent, i / tile.x_extent % tile.y_extent,
                                   i / tile.x_extent / tile.y_extent};
           uint64_t const expected = difference_by_definition(&tile, axes, q, at);
-          if (is_wide)
-            assert_int_equal((uint64_t)work.deltas.wide[i], expected);
+          if (lattice_bits == 64)
+            assert_int_equal((uint64_t)work.deltas.i64[i], expected);
           else
-            assert_int_equal((uint32_t)work.deltas.narrow[i], (uint32_t)expected);
+            assert_int_equal((uint32_t)work.deltas.i32[i], (uint32_t)expected);
         }
       }
     }
@@ -152,13 +151,13 @@ static void sums_undo_differences(void **state) {
   test_random random = test_random_begin();
   for (size_t e = 0; e < ARRAY_COUNT(extents); e++)
     for (int variant = 0; variant < 6; variant++) {
-      bool const is_wide = variant % 2;
+      uint32_t const lattice_bits = variant % 2 ? 64 : 32;
       int64_t q[SZG_TILE_VALUES];
       szg_tile const tile = make_random_tile(&random, extents[e], variant, q);
       for (uint32_t axes = 1; axes <= SZG_AXES_ALL; axes++) {
-        szg_tile_difference(is_wide, &tile, axes, &work.lattice, &work.deltas);
-        szg_tile_sum(is_wide, &tile, axes, &work);
-        assert_memory_equal(&work.deltas, &work.lattice, tile.value_count * (is_wide ? 8 : 4));
+        szg_tile_difference(lattice_bits, &tile, axes, &work.lattice, &work.deltas);
+        szg_tile_sum(lattice_bits, &tile, axes, &work);
+        assert_memory_equal(&work.deltas, &work.lattice, tile.value_count * (lattice_bits / 8));
       }
     }
 }
@@ -172,30 +171,30 @@ static void codes_by_hand(void **state) {
   szg_tile const tile = make_tile(1, 1, 7);
   uint16_t codes[7];
   int64_t escapes[7];
-  memcpy(work.deltas.narrow, deltas, sizeof deltas);
-  assert_int_equal(szg_tile_code(false, &tile, 2, &work, codes, escapes), 4);
+  memcpy(work.deltas.i32, deltas, sizeof deltas);
+  assert_int_equal(szg_tile_code(32, &tile, 2, &work, codes, escapes), 4);
   assert_memory_equal(codes, expected, sizeof codes);
   for (int i = 0; i < 4; i++) assert_int_equal(escapes[i], deltas[3 + i]);
 }
 
 /* Codes deltas, reads them back from escapes of escape_bytes each, and compares. */
-static void assert_codes_return(bool is_wide, const szg_tile *tile, uint32_t radius,
+static void assert_codes_return(uint32_t lattice_bits, const szg_tile *tile, uint32_t radius,
                                 unsigned escape_bytes) {
   static uint16_t codes[SZG_TILE_VALUES];
   static int64_t escapes[SZG_TILE_VALUES];
-  uint32_t const count = szg_tile_code(is_wide, tile, radius, &work, codes, escapes);
+  uint32_t const count = szg_tile_code(lattice_bits, tile, radius, &work, codes, escapes);
   uint8_t *const bytes = test_allocate((size_t)count * escape_bytes);
   for (uint32_t i = 0; i < count; i++)
     szg_store_narrow(bytes + (size_t)i * escape_bytes, (uint64_t)escapes[i], escape_bytes);
   for (uint32_t i = 0; i < tile->value_count; i++) assert_in_range(codes[i], 0, 2 * radius - 1);
   assert_true(
-      szg_tile_uncode(is_wide, tile, radius, codes, bytes, count, escape_bytes, &other_work));
-  assert_memory_equal(&other_work.deltas, &work.deltas, tile->value_count * (is_wide ? 8 : 4));
-  assert_false(
-      szg_tile_uncode(is_wide, tile, radius, codes, bytes, count + 1, escape_bytes, &other_work));
+      szg_tile_uncode(lattice_bits, tile, radius, codes, bytes, count, escape_bytes, &other_work));
+  assert_memory_equal(&other_work.deltas, &work.deltas, tile->value_count * (lattice_bits / 8));
+  assert_false(szg_tile_uncode(lattice_bits, tile, radius, codes, bytes, count + 1, escape_bytes,
+                               &other_work));
   if (count)
-    assert_false(
-        szg_tile_uncode(is_wide, tile, radius, codes, bytes, count - 1, escape_bytes, &other_work));
+    assert_false(szg_tile_uncode(lattice_bits, tile, radius, codes, bytes, count - 1, escape_bytes,
+                                 &other_work));
   free(bytes);
 }
 
@@ -207,16 +206,16 @@ static void codes_return_with_escapes_of_every_width(void **state) {
     for (size_t r = 0; r < ARRAY_COUNT(radii); r++)
       for (unsigned width = 1; width <= 8; width++) {
         szg_tile const tile = make_tile(extents[e][0], extents[e][1], extents[e][2]);
-        bool const is_wide = width > 4;
+        uint32_t const lattice_bits = width > 4 ? 64 : 32;
         for (uint32_t i = 0; i < tile.value_count; i++) { /* of that many bytes, often small */
           unsigned const shift = 64 - 8 * width + (unsigned)test_random_below(&random, 8 * width);
           int64_t const delta = (int64_t)test_random_bits(&random) >> shift;
-          if (is_wide)
-            work.deltas.wide[i] = delta;
+          if (lattice_bits == 64)
+            work.deltas.i64[i] = delta;
           else
-            work.deltas.narrow[i] = (int32_t)delta;
+            work.deltas.i32[i] = (int32_t)delta;
         }
-        assert_codes_return(is_wide, &tile, radii[r], width);
+        assert_codes_return(lattice_bits, &tile, radii[r], width);
       }
 }
 
@@ -235,7 +234,7 @@ static void a_value_without_a_point_takes_the_previous_of_its_row(void **state) 
   szg_tile const tile = make_tile(1, 3, 6);
   szg_tile_quantize(&k, &tile, values, &work);
   assert_true(work.has_marks);
-  assert_memory_equal(work.lattice.narrow, points, sizeof points);
+  assert_memory_equal(work.lattice.i32, points, sizeof points);
   assert_memory_equal(work.marks, marks, sizeof marks);
 }
 
@@ -304,21 +303,21 @@ static void marks_and_points_are_those_of_the_format_on_both_short_lattices(void
     szg_quantizer k =
         szg_quantizer_make(dtype == SZGPU_F32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64, 0.4999,
                            1.0, has_fill, fill_bits);
-    assert_true(szg_quantizer_shorten(1e4, &k));
+    assert_true(szg_quantizer_take_16_bits(1e4, &k));
     uint32_t const axes = 1 + (uint32_t)test_random_below(&random, 7);
     uint8_t *const field = make_marked_field(
         &tile, dtype, &k, runs[test_random_below(&random, ARRAY_COUNT(runs))], &random);
     bool const has_marks = reference_points(&tile, dtype, &k, field, points, marks);
     szg_tile_values_to_deltas(&k, 32, axes, &tile, field, &work, &work.deltas);
     assert_int_equal(work.has_marks, has_marks);
-    assert_memory_equal(work.lattice.narrow, points, tile.value_count * sizeof *points);
+    assert_memory_equal(work.lattice.i32, points, tile.value_count * sizeof *points);
     if (has_marks) assert_memory_equal(work.marks, marks, tile.value_count);
     szg_tile_values_to_deltas(&k, 16, axes, &tile, field, &other_work, &sixteen);
     assert_int_equal(other_work.has_marks, has_marks);
     if (has_marks) assert_memory_equal(other_work.marks, marks, tile.value_count);
     bool are_low_halves = true;
     for (uint32_t v = 0; v < tile.value_count; v++)
-      are_low_halves &= sixteen.slim[v] == (int16_t)work.deltas.narrow[v];
+      are_low_halves &= sixteen.i16[v] == (int16_t)work.deltas.i32[v];
     assert_true(are_low_halves);
     other_work.deltas = sixteen;
     uint8_t *const restored = test_allocate(2 * tile.value_count * szg_dtype_bytes(dtype));
@@ -381,14 +380,14 @@ static void tiles_of_a_field_return_within_the_bound(void **state) {
       memset(restored, 0xFF, test_field_bytes(&shape)); /* NaN */
       szg_quantizer const k =
           szg_quantizer_make(kinds[kind].arithmetic, 0x1p-9, 0x1.ff8p-9, false, 0);
-      bool const is_wide = szg_is_wide(k.arithmetic);
+      uint32_t const lattice_bits = szg_lattice_bits(k.arithmetic);
       for (uint64_t t = 0; t < grid.tile_count; t++) {
         szg_tile const tile = szg_tile_at(&grid, t);
         szg_tile_quantize(&k, &tile, field, &work);
         assert_false(work.has_marks);
-        szg_tile_difference(is_wide, &tile, SZG_AXES_ALL, &work.lattice, &work.deltas);
-        assert_codes_return(is_wide, &tile, 512, 4);
-        szg_tile_sum(is_wide, &tile, SZG_AXES_ALL, &work);
+        szg_tile_difference(lattice_bits, &tile, SZG_AXES_ALL, &work.lattice, &work.deltas);
+        assert_codes_return(lattice_bits, &tile, 512, 4);
+        szg_tile_sum(lattice_bits, &tile, SZG_AXES_ALL, &work);
         szg_tile_restore(&k, &tile, &work, restored);
       }
       szgpu_info const info = {.absolute_bound = k.bound};

@@ -68,9 +68,9 @@ static void escapes_are_kept_in_order_with_a_count_per_tile(void **state) {
   outliers o;
   begin(&o);
   o.escapes[1] = 99;
-  assert_int_equal(szg_outlier_add_escapes(false, first, 2, 0, &o.lists, &o.counts), SZGPU_OK);
-  assert_int_equal(szg_outlier_add_escapes(false, NULL, 0, 1, &o.lists, &o.counts), SZGPU_OK);
-  assert_int_equal(szg_outlier_add_escapes(false, third, 1, 2, &o.lists, &o.counts), SZGPU_OK);
+  assert_int_equal(szg_outlier_add_escapes(32, first, 2, 0, &o.lists, &o.counts), SZGPU_OK);
+  assert_int_equal(szg_outlier_add_escapes(32, NULL, 0, 1, &o.lists, &o.counts), SZGPU_OK);
+  assert_int_equal(szg_outlier_add_escapes(32, third, 1, 2, &o.lists, &o.counts), SZGPU_OK);
   assert_int_equal(o.escapes[0], 2);
   assert_int_equal(o.escapes[1], 0);
   assert_int_equal(o.escapes[2], 1);
@@ -84,7 +84,7 @@ static void wide_escapes_take_8_bytes(void **state) {
   static const int64_t escapes[] = {INT64_MIN, INT64_MAX};
   outliers o;
   begin(&o);
-  assert_int_equal(szg_outlier_add_escapes(true, escapes, 2, 0, &o.lists, &o.counts), SZGPU_OK);
+  assert_int_equal(szg_outlier_add_escapes(64, escapes, 2, 0, &o.lists, &o.counts), SZGPU_OK);
   assert_int_equal(o.lists.escapes.used_bytes, 16);
   for (size_t i = 0; i < 2; i++)
     assert_true((int64_t)szg_load_u64(o.lists.escapes.bytes + 8 * i) == escapes[i]);
@@ -96,7 +96,7 @@ static void a_full_tile_of_escapes_fits(void **state) {
   static int64_t escapes[SZG_TILE_VALUES];
   outliers o;
   begin(&o);
-  assert_int_equal(szg_outlier_add_escapes(false, escapes, SZG_TILE_VALUES, 0, &o.lists, &o.counts),
+  assert_int_equal(szg_outlier_add_escapes(32, escapes, SZG_TILE_VALUES, 0, &o.lists, &o.counts),
                    SZGPU_OK);
   assert_int_equal(o.escapes[0], SZG_TILE_VALUES);
   szg_outlier_lists_release(&o.lists);

@@ -37,8 +37,8 @@ static uint32_t reference_symbol(int64_t delta) {
 }
 
 static int64_t delta_at(uint32_t lattice_bits, uint32_t i) {
-  if (lattice_bits == 16) return deltas.slim[i];
-  return lattice_bits == 32 ? deltas.narrow[i] : deltas.wide[i];
+  if (lattice_bits == 16) return deltas.i16[i];
+  return lattice_bits == 32 ? deltas.i32[i] : deltas.i64[i];
 }
 
 /* dims: of the field, so 1 to 3. */
@@ -87,7 +87,7 @@ static void counts_a_small_tile_as_a_hand_does(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 72, 0, 0, 0);
   szg_tile const tile = first_tile(&shape);
   memset(&deltas, 0, sizeof deltas);
-  deltas.narrow[0] = 5, deltas.narrow[64] = -600, deltas.narrow[66] = 1, deltas.narrow[63] = -1;
+  deltas.i32[0] = 5, deltas.i32[64] = -600, deltas.i32[66] = 1, deltas.i32[63] = -1;
   clear_tally();
   szg_tile_count(32, &tile, &deltas, &tally);
   assert_int_equal(tally.counts[direct(5)], 1);
@@ -129,11 +129,11 @@ static void counts_as_the_format_says_in_tiles_of_any_extents(void **state) {
     for (uint32_t k = 0; k < tile.value_count; k++) {
       int64_t const delta = random_delta(&random, density, most_bits);
       if (lattice_bits == 64)
-        deltas.wide[k] = delta;
+        deltas.i64[k] = delta;
       else if (lattice_bits == 32)
-        deltas.narrow[k] = (int32_t)delta;
+        deltas.i32[k] = (int32_t)delta;
       else
-        deltas.slim[k] = (int16_t)delta;
+        deltas.i16[k] = (int16_t)delta;
     }
     static szg_tile_tally expected;
     memset(&expected, i, sizeof expected); /* it is added to what there is */
@@ -149,16 +149,16 @@ static void the_extremes_of_every_lattice_have_classes(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_F64, 1, 3, 0, 0, 0);
   szg_tile const tile = first_tile(&shape);
   clear_tally();
-  deltas.slim[0] = INT16_MIN, deltas.slim[1] = INT16_MAX, deltas.slim[2] = 512;
+  deltas.i16[0] = INT16_MIN, deltas.i16[1] = INT16_MAX, deltas.i16[2] = 512;
   szg_tile_count(16, &tile, &deltas, &tally);
   assert_int_equal(tally.counts[128 - 30], 1);
   assert_int_equal(tally.counts[1152 + 29], 1);
   assert_int_equal(tally.counts[1152 + 18], 1);
-  deltas.narrow[0] = INT32_MIN, deltas.narrow[1] = INT32_MAX, deltas.narrow[2] = 511;
+  deltas.i32[0] = INT32_MIN, deltas.i32[1] = INT32_MAX, deltas.i32[2] = 511;
   szg_tile_count(32, &tile, &deltas, &tally);
   assert_int_equal(tally.counts[128 - 62], 1);
   assert_int_equal(tally.counts[1152 + 61], 1);
-  deltas.wide[0] = INT64_MIN, deltas.wide[1] = INT64_MAX, deltas.wide[2] = -512;
+  deltas.i64[0] = INT64_MIN, deltas.i64[1] = INT64_MAX, deltas.i64[2] = -512;
   szg_tile_count(64, &tile, &deltas, &tally);
   assert_int_equal(tally.counts[128 - 126], 1);
   assert_int_equal(tally.counts[1152 + 125], 1);

@@ -125,14 +125,14 @@ static void a_small_tile_has_the_words_computed_by_hand(void **state) {
   test_tile_case const c = {.ndim = 2,
                             .tile = test_make_tile(2, 1, 2, 3),
                             .lattice_bits = 32,
-                            .deltas.narrow = {1, 0, 0, 0, 0, 600}};
+                            .deltas.i32 = {1, 0, 0, 0, 0, 600}};
   uint32_t const expected[3] = {0x000D3400, 0x00000131, 0xD6000000};
   assert_int_equal(
       szg_tile_encode(&coder.encoder, 32, SZG_ZERO_GROUPS_NONE, &c.tile, &c.deltas, 6, tile_words),
       3);
   assert_same(tile_words, expected, sizeof expected);
   assert_true(decoders_agree(&c, tile_words, 3, &results));
-  assert_same(results.narrow, c.deltas.narrow, 6 * sizeof(int32_t));
+  assert_same(results.i32, c.deltas.i32, 6 * sizeof(int32_t));
 }
 
 static void every_kind_of_tile_comes_back(void **state) {
@@ -289,20 +289,20 @@ static void entries_of_deltas_are_those_of_the_table(void **state) {
     for (uint32_t i = 0; i < count; i++) {
       int64_t const delta = (int64_t)test_random_bits(&random) >> (53 - 2 * (round % 5));
       if (lattice_bits == 16)
-        deltas.slim[i] = (int16_t)delta;
+        deltas.i16[i] = (int16_t)delta;
       else if (lattice_bits == 32)
-        deltas.narrow[i] = (int32_t)delta;
+        deltas.i32[i] = (int32_t)delta;
       else
-        deltas.wide[i] = delta;
+        deltas.i64[i] = delta;
     }
     szg_find_entries_plain(&encoder, lattice_bits, &deltas, count, plain);
     SZG_WITH_AVX2(szg_find_entries_avx2, szg_find_entries_plain)
     (&encoder, lattice_bits, &deltas, count, found);
     assert_same(found, plain, count * sizeof *found);
     for (uint32_t i = 0; i < count; i++) {
-      int64_t const delta = lattice_bits == 16   ? deltas.slim[i]
-                            : lattice_bits == 32 ? deltas.narrow[i]
-                                                 : deltas.wide[i];
+      int64_t const delta = lattice_bits == 16   ? deltas.i16[i]
+                            : lattice_bits == 32 ? deltas.i32[i]
+                                                 : deltas.i64[i];
       assert_int_equal(plain[i], delta > -512 && delta < 512 ? (uint64_t)(delta + 512) : 0);
     }
   }

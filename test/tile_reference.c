@@ -53,19 +53,19 @@ szg_tile test_make_tile(int ndim, uint32_t z_extent, uint32_t y_extent, uint32_t
 }
 
 static int64_t delta_of(const test_tile_case *c, const szg_tile_points *points, uint32_t i) {
-  return c->lattice_bits == 64   ? points->wide[i]
-         : c->lattice_bits == 32 ? points->narrow[i]
-                                 : points->slim[i];
+  return c->lattice_bits == 64   ? points->i64[i]
+         : c->lattice_bits == 32 ? points->i32[i]
+                                 : points->i16[i];
 }
 
 static void set_delta(test_tile_case *c, uint32_t i, uint64_t bits) {
   int64_t const delta = szg_delta_of_bits(bits, c->lattice_bits);
   if (c->lattice_bits == 64)
-    c->deltas.wide[i] = delta;
+    c->deltas.i64[i] = delta;
   else if (c->lattice_bits == 32)
-    c->deltas.narrow[i] = (int32_t)delta;
+    c->deltas.i32[i] = (int32_t)delta;
   else
-    c->deltas.slim[i] = (int16_t)delta;
+    c->deltas.i16[i] = (int16_t)delta;
 }
 
 /* Around the edges of direct deltas and of classes, and the lattice's. */

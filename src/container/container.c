@@ -11,7 +11,7 @@
 enum { CHECKSUM_BYTES = 8 };
 
 /* Byte 3 of a frame's header. */
-enum { ZERO_GROUPS_MASK = 3, SHORT_LATTICE_FLAG = 4 };
+enum { ZERO_GROUPS_MASK = 3, LATTICE_16_FLAG = 4 };
 
 const char *szg_section_name(uint32_t kind) {
   static const char *const names[] = {
@@ -193,7 +193,7 @@ void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes) {
   bytes[0] = (uint8_t)frame->kind;
   bytes[1] = (uint8_t)frame->axes;
   bytes[2] = (uint8_t)(is_planes ? frame->value_bytes : frame->escape_bytes);
-  bytes[3] = (uint8_t)(frame->zero_groups | (frame->has_16_bits ? SHORT_LATTICE_FLAG : 0));
+  bytes[3] = (uint8_t)(frame->zero_groups | (frame->has_16_bits ? LATTICE_16_FLAG : 0));
   szg_store_u32(bytes + 4, is_planes ? frame->plane_modes : frame->radius);
   szg_store_u64(bytes + 8, frame->index);
   szg_store_u64(bytes + 16, frame->value_count);
@@ -239,7 +239,7 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
       .value_bytes = is_planes ? bytes[2] : 0,
       .plane_modes = is_planes ? szg_load_u32(bytes + 4) : 0,
       .zero_groups = bytes[3] & ZERO_GROUPS_MASK,
-      .has_16_bits = bytes[3] & SHORT_LATTICE_FLAG,
+      .has_16_bits = bytes[3] & LATTICE_16_FLAG,
       .radius = is_planes ? 0 : szg_load_u32(bytes + 4),
       .index = szg_load_u64(bytes + 8),
       .value_count = szg_load_u64(bytes + 16),
@@ -259,8 +259,7 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
   SZG_REQUIRE(szg_load_u64(entry) == szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES),
               SZGPU_BAD_CHECKSUM);
   SZG_REQUIRE(frame->kind < SZG_FRAME_KIND_COUNT, SZGPU_BAD_DATA);
-  uint32_t const tile_bits =
-      frame->kind == SZG_FRAME_TILE ? ZERO_GROUPS_MASK | SHORT_LATTICE_FLAG : 0;
+  uint32_t const tile_bits = frame->kind == SZG_FRAME_TILE ? ZERO_GROUPS_MASK | LATTICE_16_FLAG : 0;
   SZG_REQUIRE(!(bytes[3] & ~tile_bits) && szg_load_u32(bytes + 36) == 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(frame->zero_groups < SZG_ZERO_GROUPS_COUNT, SZGPU_BAD_DATA);
   SZG_REQUIRE(sections_are_sound(frame, frame_bytes), SZGPU_BAD_DATA);

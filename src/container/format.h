@@ -167,8 +167,8 @@ enum {
 };
 
 /* A value can be quantized when |x / step| is below 2^30 (2^62 on the 64-bit lattice). */
-#define SZG_LATTICE_LIMIT 0x1p30
-#define SZG_LATTICE_LIMIT_WIDE 0x1p62
+#define SZG_LATTICE_LIMIT_32 0x1p30
+#define SZG_LATTICE_LIMIT_64 0x1p62
 /* Tile frames on the 16-bit lattice: below 2^15 - 1, so that the nearest point fits. */
 #define SZG_LATTICE_LIMIT_16 32767.0
 

@@ -8,6 +8,7 @@
 
 #include "container/container.h"
 #include "core/tiles.h"
+#include "quant/quant_core.h"
 
 SZG_C_BEGIN
 
@@ -60,8 +61,8 @@ typedef struct szg_part_start {
 } szg_part_start;
 
 /* Bits of the lattice points of a tile frame, and of its deltas. */
-static inline uint32_t szg_lattice_bits(uint32_t arithmetic, bool has_16_bits) {
-  return has_16_bits ? 16 : arithmetic == SZG_ARITHMETIC_F64_WIDE ? 64 : 32;
+static inline uint32_t szg_tile_lattice_bits(uint32_t arithmetic, bool has_16_bits) {
+  return has_16_bits ? 16 : szg_lattice_bits(arithmetic);
 }
 
 SZG_C_END

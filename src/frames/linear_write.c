@@ -33,7 +33,7 @@ void szg_linear_frame_carve_write(szg_arena *arena, const szg_write_request *req
 
 /* Bytes of an escape in the parts' lists. */
 static unsigned list_escape_bytes(const szg_write_job *frame) {
-  return szg_is_wide(frame->bound->quantizer.arithmetic) ? 8 : 4;
+  return szg_lattice_bits(frame->bound->quantizer.arithmetic) / 8;
 }
 
 static szgpu_status add_escapes(const szg_write_job *frame, uint64_t tile_index,
@@ -44,8 +44,8 @@ static szgpu_status add_escapes(const szg_write_job *frame, uint64_t tile_index,
     if (delta < worker->least_escape) worker->least_escape = delta;
     if (delta > worker->greatest_escape) worker->greatest_escape = delta;
   }
-  return szg_outlier_add_escapes(szg_is_wide(frame->bound->quantizer.arithmetic), worker->escapes,
-                                 escape_count, tile_index,
+  return szg_outlier_add_escapes(szg_lattice_bits(frame->bound->quantizer.arithmetic),
+                                 worker->escapes, escape_count, tile_index,
                                  &outliers->lists[tile_index / SZG_PART_TILES], &outliers->counts);
 }
 
@@ -53,13 +53,13 @@ static szgpu_status code_tile(const linear_job *job, uint64_t tile_index, const 
                               int worker_index) {
   const szg_write_job *const frame = job->frame;
   const szg_quantizer *const quantizer = &frame->bound->quantizer;
-  bool const is_wide = szg_is_wide(quantizer->arithmetic);
+  uint32_t const lattice_bits = szg_lattice_bits(quantizer->arithmetic);
   szg_linear_worker *const worker = &frame->plan->linear.workers[worker_index];
   szg_tile_work *const work = &frame->plan->outliers.tiles[worker_index];
   szg_tile_quantize(quantizer, tile, frame->values, work);
-  szg_tile_difference(is_wide, tile, job->choice.axes, &work->lattice, &work->deltas);
+  szg_tile_difference(lattice_bits, tile, job->choice.axes, &work->lattice, &work->deltas);
   uint32_t const escape_count =
-      szg_tile_code(is_wide, tile, job->choice.radius, work,
+      szg_tile_code(lattice_bits, tile, job->choice.radius, work,
                     frame->plan->stream.codes + tile->first_code, worker->escapes);
   SZG_TRY(add_escapes(frame, tile_index, escape_count, worker));
   return szg_outliers_add(frame, tile_index, tile, work->has_marks ? work->marks : NULL);

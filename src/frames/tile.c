@@ -45,7 +45,7 @@ void szg_tile_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *inf
   static_assert(sizeof zero_group_rows / sizeof *zero_group_rows == SZG_ZERO_GROUPS_COUNT,
                 "one for each SZG_ZERO_GROUPS_*");
   info->zero_groups = zero_group_rows[facts->frame->zero_groups];
-  info->lattice_bits = szg_lattice_bits(facts->archive->arithmetic, facts->frame->has_16_bits);
+  info->lattice_bits = szg_tile_lattice_bits(facts->archive->arithmetic, facts->frame->has_16_bits);
 }
 
 bool szg_tile_frame_serves(const szg_write_request *request) {

@@ -60,7 +60,7 @@ static szgpu_status restore_coded(const szg_read_job *job, const szg_tile *tile,
                                   const uint8_t *words, uint32_t word_count, szg_tile_work *work) {
   const szg_frame_header *const frame = &job->reader.frame;
   const szg_tile_read_plan *const plan = &job->plan->tile;
-  uint32_t const lattice_bits = szg_lattice_bits(job->header->arithmetic, frame->has_16_bits);
+  uint32_t const lattice_bits = szg_tile_lattice_bits(job->header->arithmetic, frame->has_16_bits);
   bool const is_tile = job->decoder->is_reference
                            ? szg_tile_decode_serial(plan->index, lattice_bits, frame->zero_groups,
                                                     tile, words, word_count, &work->deltas)

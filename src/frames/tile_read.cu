@@ -100,7 +100,7 @@ static szgpu_status restore_tiles(const szg_read_job_cuda *job, const szg_frame_
       first_row / quantum * (whole->tile_count / szg_div_up(whole->row_extent, quantum));
   szg_tile_input_cuda const input = tiles_from(job, tiles_before);
   uint32_t const lattice_bits =
-      szg_lattice_bits(job->quantizer.arithmetic, frame->header.has_16_bits);
+      szg_tile_lattice_bits(job->quantizer.arithmetic, frame->header.has_16_bits);
   SZG_TRY(szg_tile_decompress_cuda(&job->quantizer, lattice_bits, &grid, &input, 0, grid.tile_count,
                                    rows->values, (rows->first_row - first_row) * whole->row_values,
                                    rows->value_count, frame->verdict, job->device->stream));

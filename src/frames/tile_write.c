@@ -282,8 +282,8 @@ szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
   szg_threads *const threads = &frame->ctx->threads;
   tile_job job = {
       .frame = frame, .quantizer = frame->bound->quantizer, .places = PTHREAD_MUTEX_INITIALIZER};
-  bool const has_16_bits = szg_quantizer_shorten(frame->bound->greatest, &job.quantizer);
-  job.lattice_bits = szg_lattice_bits(job.quantizer.arithmetic, has_16_bits);
+  bool const has_16_bits = szg_quantizer_take_16_bits(frame->bound->greatest, &job.quantizer);
+  job.lattice_bits = szg_tile_lattice_bits(job.quantizer.arithmetic, has_16_bits);
   SZG_TRY(szg_choose(threads, &job.quantizer, &frame->grid, frame->values, SZG_COST_RADIUS,
                      frame->plan->tile.choice_work, &job.choice));
   tile_sizes sizes = {.tile_sizes = 2 * frame->grid.tile_count};

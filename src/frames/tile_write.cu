@@ -136,9 +136,9 @@ static szgpu_status write_sections(const szg_write_job_cuda *job, bool has_16_bi
 
 szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
                                        bool *is_written) {
-  bool const has_16_bits = szg_quantizer_shorten(job->bound->greatest, &job->quantizer);
+  bool const has_16_bits = szg_quantizer_take_16_bits(job->bound->greatest, &job->quantizer);
   bool const expects_marks = job->quantizer.has_fill;
-  SZG_TRY(code_frame(job, szg_lattice_bits(job->quantizer.arithmetic, has_16_bits)));
+  SZG_TRY(code_frame(job, szg_tile_lattice_bits(job->quantizer.arithmetic, has_16_bits)));
   bool const is_told = job->archive_header && !expects_marks && room_of(job) > 0;
   if (is_told) SZG_TRY(complete_archive(job, has_16_bits, *layout));
   SZG_TRY(fetch_found(job, expects_marks, is_told));

@@ -52,7 +52,7 @@ __device__ __forceinline__ uint32_t entry_of(const uint32_t *entries, uint32_t w
 }
 
 /* One code of whatever kind, and what follows it. */
-template <uint32_t kBits, class Words>
+template <uint32_t kLatticeBits, class Words>
 __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, const uint32_t *entries) {
   uint32_t const window = reader->window(), entry = entry_of(entries, window);
   uint32_t const length = entry & SZG_ENTRY_LENGTH;
@@ -61,7 +61,8 @@ __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, const u
     return (int32_t)entry >> 16;
   }
   uint32_t const magnitude_class = entry >> 16 & (SZG_TILE_CLASSES - 1);
-  uint32_t const raw_bits = entry & SZG_ENTRY_ESCAPE ? kBits : szg_class_raw_bits(magnitude_class);
+  uint32_t const raw_bits =
+      entry & SZG_ENTRY_ESCAPE ? kLatticeBits : szg_class_raw_bits(magnitude_class);
   uint64_t raw;
   if (length + raw_bits <= 32) { /* as always on the 16-bit lattice: all of it is in the window */
     raw = raw_bits > 0 ? window << length >> (32 - raw_bits) : 0;
@@ -70,17 +71,17 @@ __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, const u
     reader->go_to(reader->position() + length);
     raw = reader->take(raw_bits);
   }
-  if (entry & SZG_ENTRY_ESCAPE) return szg_delta_of_bits(raw, kBits);
+  if (entry & SZG_ENTRY_ESCAPE) return szg_delta_of_bits(raw, kLatticeBits);
   uint64_t const magnitude = szg_class_base(magnitude_class) + raw;
   return (int64_t)(entry & SZG_ENTRY_NEGATIVE ? 0 - magnitude : magnitude);
 }
 
 /* Two codes that follow one another. is_low, is_high: the lane has a code there at all; else it is
  * delta 0. */
-template <uint32_t kBits, class Words>
-__device__ __forceinline__ PointPair<kBits> take_pair(LaneReader<Words> *reader,
-                                                      const uint32_t *entries, bool is_low,
-                                                      bool is_high) {
+template <uint32_t kLatticeBits, class Words>
+__device__ __forceinline__ PointPair<kLatticeBits> take_pair(LaneReader<Words> *reader,
+                                                             const uint32_t *entries, bool is_low,
+                                                             bool is_high) {
   uint32_t const window = reader->window();
   uint32_t first = 0, second = 0;
   if (is_low) first = entry_of(entries, window);
@@ -91,12 +92,12 @@ __device__ __forceinline__ PointPair<kBits> take_pair(LaneReader<Words> *reader,
 #pragma unroll 1
     for (int i = 0; i < 2; i++) { /* a loop, for its code is long and seldom run */
       low = high;
-      high = (i == 0 ? is_low : is_high) ? take_delta<kBits>(reader, entries) : 0;
+      high = (i == 0 ? is_low : is_high) ? take_delta<kLatticeBits>(reader, entries) : 0;
     }
-    return PointPair<kBits>::of(low, high);
+    return PointPair<kLatticeBits>::of(low, high);
   }
   reader->go_to(reader->position() + first + second);
-  return PointPair<kBits>::of_entries(first, second);
+  return PointPair<kLatticeBits>::of_entries(first, second);
 }
 
 } // namespace szg

@@ -12,7 +12,7 @@
 
 namespace szg {
 
-template <uint32_t kBits>
+template <uint32_t kLatticeBits>
 struct PointPair;
 
 template <>

@@ -14,7 +14,7 @@ enum { SYMBOLS_AT_ONCE = 128 };
 /* szg_delta_symbol without a branch, so that it vectorizes. As a float, a magnitude has its class
  * in the highest bits behind the sign; without its low 8 bits, which no class of 512 or more
  * depends on, it is not rounded. */
-SZG_INLINE uint32_t narrow_symbol(int32_t delta) {
+SZG_INLINE uint32_t symbol_of_i32(int32_t delta) {
   uint32_t const sign = delta < 0 ? UINT32_MAX : 0;
   uint32_t const magnitude = ((uint32_t)delta ^ sign) - sign;
   float const rounded = (float)(int32_t)(magnitude & ~UINT32_C(255));
@@ -30,8 +30,8 @@ SZG_INLINE uint32_t narrow_symbol(int32_t delta) {
 
 /* On the 16-bit lattice, where few deltas are not direct: symbols as if all were, a part of the
  * tile at a time, and those of the part again if one is not. */
-SZG_HOT static void find_slim_symbols(const int16_t *restrict deltas, uint32_t count,
-                                      uint16_t *restrict symbols) {
+SZG_HOT static void find_symbols_of_i16(const int16_t *restrict deltas, uint32_t count,
+                                        uint16_t *restrict symbols) {
   for (uint32_t first = 0; first < count; first += SYMBOLS_AT_ONCE) {
     uint32_t const end = count - first < SYMBOLS_AT_ONCE ? count : first + SYMBOLS_AT_ONCE;
     uint16_t any = 0; /* 2 * SZG_TILE_DIRECT or more: some delta is not direct */
@@ -41,20 +41,20 @@ SZG_HOT static void find_slim_symbols(const int16_t *restrict deltas, uint32_t c
       symbols[i] = (uint16_t)(delta + SZG_TILE_ZERO);
     }
     if (any < 2 * SZG_TILE_DIRECT) continue;
-    for (uint32_t i = first; i < end; i++) symbols[i] = (uint16_t)narrow_symbol(deltas[i]);
+    for (uint32_t i = first; i < end; i++) symbols[i] = (uint16_t)symbol_of_i32(deltas[i]);
   }
 }
 
 SZG_HOT static void find_symbols(uint32_t lattice_bits, const void *deltas, uint32_t count,
                                  uint16_t *restrict symbols) {
-  const int32_t *const narrow = deltas;
-  const int64_t *const wide = deltas;
+  const int32_t *const i32 = deltas;
+  const int64_t *const i64 = deltas;
   if (lattice_bits == 16)
-    find_slim_symbols(deltas, count, symbols);
+    find_symbols_of_i16(deltas, count, symbols);
   else if (lattice_bits == 32)
-    for (uint32_t i = 0; i < count; i++) symbols[i] = (uint16_t)narrow_symbol(narrow[i]);
+    for (uint32_t i = 0; i < count; i++) symbols[i] = (uint16_t)symbol_of_i32(i32[i]);
   else
-    for (uint32_t i = 0; i < count; i++) symbols[i] = (uint16_t)szg_delta_symbol(wide[i]);
+    for (uint32_t i = 0; i < count; i++) symbols[i] = (uint16_t)szg_delta_symbol(i64[i]);
 }
 
 /* Whether rows are those of a 3-D field; where a tile's rows do not tell, it does not matter. */

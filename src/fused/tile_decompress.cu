@@ -17,25 +17,25 @@ namespace {
 
 /* Few large blocks, since each has the 16 KiB table of codes and the rest of a multiprocessor's
  * shared memory is for the words of tiles. */
-template <uint32_t kBits>
+template <uint32_t kLatticeBits>
 struct DecodePolicy {
-  static constexpr int kWarps = kBits == 16 ? 32 : kBits == 32 ? 16 : 8;
+  static constexpr int kWarps = kLatticeBits == 16 ? 32 : kLatticeBits == 32 ? 16 : 8;
   static constexpr int kThreads = kWarps * 32;
-  static constexpr int kBlocks = kBits == 16 ? 1 : 2; /* a multiprocessor */
+  static constexpr int kBlocks = kLatticeBits == 16 ? 1 : 2; /* a multiprocessor */
 };
 
 /* ---- kernels ---- */
 
 /* A block's shared memory: the table, the warps' planes, their words, and what a bad tile's lanes
  * may read behind them. */
-template <uint32_t kBits>
-constexpr uint32_t kPlaneBytes = 2 * kPairs *SZG_LANES * sizeof(PointPair<kBits>);
+template <uint32_t kLatticeBits>
+constexpr uint32_t kPlaneBytes = 2 * kPairs *SZG_LANES * sizeof(PointPair<kLatticeBits>);
 constexpr uint32_t kZerosBehind = BitWindow::kWordsAhead;
-template <uint32_t kBits>
+template <uint32_t kLatticeBits>
 constexpr uint32_t shared_bytes(uint32_t staged_words) {
-  uint32_t const words = DecodePolicy<kBits>::kWarps * (staged_words + kZerosBehind);
+  uint32_t const words = DecodePolicy<kLatticeBits>::kWarps * (staged_words + kZerosBehind);
   return (SZG_TILE_ENTRIES + words + kOverrunWords) * (uint32_t)sizeof(uint32_t) +
-         DecodePolicy<kBits>::kWarps * kPlaneBytes<kBits>;
+         DecodePolicy<kLatticeBits>::kWarps * kPlaneBytes<kLatticeBits>;
 }
 static_assert(shared_bytes<16>(0) <= SZG_LEAST_SHARED_BYTES &&
                   shared_bytes<32>(0) <= SZG_LEAST_SHARED_BYTES &&
@@ -65,11 +65,11 @@ __device__ __forceinline__ uint32_t heavy_tiles(const DecodeJob<A> &job, uint32_
 }
 
 /* A tile that is coded, through shared memory if there is room. */
-template <class A, uint32_t kBits, int kDims, class Kind>
+template <class A, uint32_t kLatticeBits, int kDims, class Kind>
 __device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const TileShape &tile,
                                                   const uint32_t *words, uint32_t word_count,
                                                   const uint32_t *entries, uint32_t *staged,
-                                                  PointPair<kBits> *points, unsigned lane) {
+                                                  PointPair<kLatticeBits> *points, unsigned lane) {
   bool const is_staged = word_count <= job.staged_words;
   __syncwarp(); /* the tile before is done with the shared memory */
   if (is_staged) {
@@ -83,17 +83,17 @@ __device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const
     job.verdict->bad_data = 1;
   } else if (is_staged) {
     StagedWords const source = StagedWords::of(staged);
-    decode_tile<A, kBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
+    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
   } else {
     ArchiveWords const source = {words, word_count};
-    decode_tile<A, kBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
+    decode_tile<A, kLatticeBits, kDims, Kind>(job, tile, source, bits, entries, points, lane);
   }
 }
 
-template <class A, uint32_t kBits, int kDims, class Kind>
+template <class A, uint32_t kLatticeBits, int kDims, class Kind>
 __device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32_t tile_index,
                                                  const TileShape &tile, const uint32_t *entries,
-                                                 uint32_t *staged, PointPair<kBits> *points,
+                                                 uint32_t *staged, PointPair<kLatticeBits> *points,
                                                  unsigned lane) {
   uint32_t const raw_words = szg_raw_tile_words(value_count(tile), sizeof(typename A::Value));
   const uint32_t *words;
@@ -105,20 +105,21 @@ __device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32
   else if (word_count == raw_words)
     copy_raw_tile(tile, words, lane, job.wanted);
   else
-    decode_coded_tile<A, kBits, kDims, Kind>(job, tile, words, word_count, entries, staged, points,
-                                             lane);
+    decode_coded_tile<A, kLatticeBits, kDims, Kind>(job, tile, words, word_count, entries, staged,
+                                                    points, lane);
 }
 
 /* kIsAligned: all of the frame is wanted, and rows can be stored 16 bytes at a time. */
-template <class A, uint32_t kBits, int kDims, bool kMayGroup, bool kIsAligned>
-__global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kBits>::kBlocks)
+template <class A, uint32_t kLatticeBits, int kDims, bool kMayGroup, bool kIsAligned>
+__global__ void __launch_bounds__(DecodePolicy<kLatticeBits>::kThreads,
+                                  DecodePolicy<kLatticeBits>::kBlocks)
     tiles_decompress_kernel(DecodeJob<A> job) {
-  constexpr int kWarps = DecodePolicy<kBits>::kWarps;
+  constexpr int kWarps = DecodePolicy<kLatticeBits>::kWarps;
   extern __shared__ __align__(16) uint32_t memory[];
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   auto const points =
-      (PointPair<kBits> *)(memory + SZG_TILE_ENTRIES) + warp * (2 * kPairs * SZG_LANES);
-  uint32_t *const staged = memory + SZG_TILE_ENTRIES + kWarps * (kPlaneBytes<kBits> / 4) +
+      (PointPair<kLatticeBits> *)(memory + SZG_TILE_ENTRIES) + warp * (2 * kPairs * SZG_LANES);
+  uint32_t *const staged = memory + SZG_TILE_ENTRIES + kWarps * (kPlaneBytes<kLatticeBits> / 4) +
                            warp * (job.staged_words + kZerosBehind);
   uint32_t const tile_count = job.end_tile - job.first_tile;
   /* First the heavy tiles of each share, then the other tiles. */
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kB
   uint32_t const end = share_count + tile_count;
   RenewedTileQueue queue(job.input.counters, end, gridDim.x * kWarps);
   queue.ask(lane);
-  load_entries<DecodePolicy<kBits>::kThreads>(job.input.decoder, memory);
+  load_entries<DecodePolicy<kLatticeBits>::kThreads>(job.input.decoder, memory);
   for (uint32_t i = queue.take(); i < end; i = queue.take()) {
     queue.ask(lane);
     bool const is_share = i < share_count;
@@ -137,27 +138,27 @@ __global__ void __launch_bounds__(DecodePolicy<kBits>::kThreads, DecodePolicy<kB
       uint32_t const index = job.first_tile + share * kShareTiles + (uint32_t)__ffs((int)tiles) - 1;
       TileShape const tile = tile_shape(job.layout, index);
       if (is_full(tile))
-        restore_any_tile<A, kBits, kDims, TileKind<kMayGroup, true, kIsAligned>>(
+        restore_any_tile<A, kLatticeBits, kDims, TileKind<kMayGroup, true, kIsAligned>>(
             job, index, tile, memory, staged, points, lane);
       else
-        restore_any_tile<A, kBits, kDims, TileKind<true, false, false>>(job, index, tile, memory,
-                                                                        staged, points, lane);
+        restore_any_tile<A, kLatticeBits, kDims, TileKind<true, false, false>>(
+            job, index, tile, memory, staged, points, lane);
     }
   }
 }
 
 /* As many words as blocks of that size leave room for, and no more than a tile can have. The system
  * has some bytes of its own for each block: two blocks have less than half of what one may have. */
-template <uint32_t kBits>
+template <uint32_t kLatticeBits>
 szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
-  typedef DecodePolicy<kBits> Policy;
+  typedef DecodePolicy<kLatticeBits> Policy;
   int device = 0, all_bytes = 0, reserved_bytes = 0;
   SZG_TRY_CUDA(cudaGetDevice(&device));
   SZG_TRY_CUDA(
       cudaDeviceGetAttribute(&all_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
   SZG_TRY_CUDA(
       cudaDeviceGetAttribute(&reserved_bytes, cudaDevAttrReservedSharedMemoryPerBlock, device));
-  uint32_t const fixed_bytes = shared_bytes<kBits>(0);
+  uint32_t const fixed_bytes = shared_bytes<kLatticeBits>(0);
   int const room_bytes = all_bytes / Policy::kBlocks - reserved_bytes;
   uint32_t const words = room_bytes > (int)fixed_bytes
                              ? ((uint32_t)room_bytes - fixed_bytes) / (Policy::kWarps * 4)
@@ -168,10 +169,10 @@ szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
 
 /* As many blocks as the device holds at once: tiles are taken from a queue, and few of them are
  * spread over all multiprocessors. */
-template <uint32_t kBits, class Kernel, class Job>
+template <uint32_t kLatticeBits, class Kernel, class Job>
 szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
-  typedef DecodePolicy<kBits> Policy;
-  int const bytes = (int)shared_bytes<kBits>(job.staged_words);
+  typedef DecodePolicy<kLatticeBits> Policy;
+  int const bytes = (int)shared_bytes<kLatticeBits>(job.staged_words);
   int multiprocessors = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -182,26 +183,26 @@ szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
   return SZGPU_OK;
 }
 
-template <class A, uint32_t kBits, int kDims>
+template <class A, uint32_t kLatticeBits, int kDims>
 szgpu_status launch_kind(const szg_grid &grid, DecodeJob<A> job, cudaStream_t stream) {
   job.is_whole = job.wanted.first == 0 && job.wanted.count == grid.value_count;
   bool const is_aligned = (uintptr_t)job.wanted.values % 16 == 0 &&
                           (kDims == 1 || grid.x_extent * sizeof(typename A::Value) % 16 == 0);
-  auto kernel = tiles_decompress_kernel<A, kBits, kDims, true, false>;
+  auto kernel = tiles_decompress_kernel<A, kLatticeBits, kDims, true, false>;
   if (job.is_whole && is_aligned)
     kernel = job.input.zero_groups == SZG_ZERO_GROUPS_NONE
-                 ? tiles_decompress_kernel<A, kBits, kDims, false, true>
-                 : tiles_decompress_kernel<A, kBits, kDims, true, true>;
-  SZG_TRY(choose_staged_words<kBits>(SZG_TILE_VALUES * (sizeof(typename A::Value) / 4),
-                                     &job.staged_words));
-  return launch<kBits>(kernel, job, stream);
+                 ? tiles_decompress_kernel<A, kLatticeBits, kDims, false, true>
+                 : tiles_decompress_kernel<A, kLatticeBits, kDims, true, true>;
+  SZG_TRY(choose_staged_words<kLatticeBits>(SZG_TILE_VALUES * (sizeof(typename A::Value) / 4),
+                                            &job.staged_words));
+  return launch<kLatticeBits>(kernel, job, stream);
 }
 
-template <class A, uint32_t kBits>
+template <class A, uint32_t kLatticeBits>
 szgpu_status launch_dims(const szg_grid &grid, const DecodeJob<A> &job, cudaStream_t stream) {
-  if (grid.tile_z > 1) return launch_kind<A, kBits, 3>(grid, job, stream);
-  if (grid.tile_y > 1) return launch_kind<A, kBits, 2>(grid, job, stream);
-  return launch_kind<A, kBits, 1>(grid, job, stream);
+  if (grid.tile_z > 1) return launch_kind<A, kLatticeBits, 3>(grid, job, stream);
+  if (grid.tile_y > 1) return launch_kind<A, kLatticeBits, 2>(grid, job, stream);
+  return launch_kind<A, kLatticeBits, 1>(grid, job, stream);
 }
 
 } // namespace
@@ -226,18 +227,18 @@ szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t l
     job.verdict = verdict;
     return szg::launch_dims<A, decltype(bits)::value>(*grid, job, stream);
   };
-  std::integral_constant<uint32_t, 16> const short_points;
-  std::integral_constant<uint32_t, 32> const points;
-  bool const is_short = lattice_bits == 16;
+  std::integral_constant<uint32_t, 16> const lattice_16;
+  std::integral_constant<uint32_t, 32> const lattice_32;
+  bool const has_16_bits = lattice_bits == 16;
   switch (quantizer->arithmetic) {
     case SZG_ARITHMETIC_F32:
-      return is_short ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), short_points)
-                      : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), points);
+      return has_16_bits ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), lattice_16)
+                         : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), lattice_32);
     case SZG_ARITHMETIC_F32_CLOSE:
-      return launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32_CLOSE>(), points);
+      return launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32_CLOSE>(), lattice_32);
     case SZG_ARITHMETIC_F64:
-      return is_short ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64>(), short_points)
-                      : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64>(), points);
+      return has_16_bits ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64>(), lattice_16)
+                         : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64>(), lattice_32);
     default:
       return launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64_WIDE>(),
                          std::integral_constant<uint32_t, 64>());

@@ -14,13 +14,13 @@ SZG_HOT void szg_find_entries_plain(const szg_tile_encoder *encoder, uint32_t la
                                     const void *deltas, uint32_t count,
                                     uint32_t *restrict entries) {
   const uint32_t *const direct = encoder->direct;
-  const int16_t *const slim = deltas;
-  const int32_t *const narrow = deltas;
-  const int64_t *const wide = deltas;
+  const int16_t *const i16 = deltas;
+  const int32_t *const i32 = deltas;
+  const int64_t *const i64 = deltas;
   if (lattice_bits == 16)
-    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(slim[i])];
+    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(i16[i])];
   else if (lattice_bits == 32)
-    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(narrow[i])];
+    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(i32[i])];
   else
-    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(wide[i])];
+    for (uint32_t i = 0; i < count; i++) entries[i] = direct[direct_index(i64[i])];
 }

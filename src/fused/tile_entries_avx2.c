@@ -20,17 +20,16 @@ SZG_AVX2 SZG_INLINE void store_entries(const uint32_t *direct, __m256i deltas, u
 
 SZG_AVX2 void szg_find_entries_avx2(const szg_tile_encoder *encoder, uint32_t lattice_bits,
                                     const void *deltas, uint32_t count, uint32_t *entries) {
-  const int16_t *const slim = deltas;
-  const int32_t *const narrow = deltas;
+  const int16_t *const i16 = deltas;
+  const int32_t *const i32 = deltas;
   if (lattice_bits == 64) {
     szg_find_entries_plain(encoder, lattice_bits, deltas, count, entries);
   } else if (lattice_bits == 32) {
     for (uint32_t i = 0; i < count; i += VECTOR_DELTAS)
-      store_entries(encoder->direct, _mm256_loadu_si256((const __m256i *)(narrow + i)),
-                    entries + i);
+      store_entries(encoder->direct, _mm256_loadu_si256((const __m256i *)(i32 + i)), entries + i);
   } else {
     for (uint32_t i = 0; i < count; i += VECTOR_DELTAS) {
-      __m128i const eight = _mm_loadu_si128((const __m128i *)(slim + i));
+      __m128i const eight = _mm_loadu_si128((const __m128i *)(i16 + i));
       store_entries(encoder->direct, _mm256_cvtepi16_epi32(eight), entries + i);
     }
   }

@@ -64,11 +64,11 @@ SZG_INLINE void decode_half(szg_tile_lanes *lanes, szg_half_kind kind, const uin
     for (uint32_t i = 0; i < kind.code_count; i++) {
       int32_t const delta = (int32_t)found[i] >> 16;
       if (kind.lattice_bits == 64)
-        deltas->wide[first_values[i] + lane] = delta;
+        deltas->i64[first_values[i] + lane] = delta;
       else if (kind.lattice_bits == 32)
-        deltas->narrow[first_values[i] + lane] = delta;
+        deltas->i32[first_values[i] + lane] = delta;
       else
-        deltas->slim[first_values[i] + lane] = (int16_t)delta;
+        deltas->i16[first_values[i] + lane] = (int16_t)delta;
     }
   }
 }

@@ -31,11 +31,11 @@ static inline void szg_store_delta(uint32_t lattice_bits, uint64_t bits, uint32_
                                    szg_tile_points *deltas) {
   int64_t const delta = szg_delta_of_bits(bits, lattice_bits);
   if (lattice_bits == 64)
-    deltas->wide[place] = delta;
+    deltas->i64[place] = delta;
   else if (lattice_bits == 32)
-    deltas->narrow[place] = (int32_t)delta;
+    deltas->i32[place] = (int32_t)delta;
   else
-    deltas->slim[place] = (int16_t)delta;
+    deltas->i16[place] = (int16_t)delta;
 }
 
 /* The delta of a class and its raw bits. */

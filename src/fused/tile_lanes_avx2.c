@@ -55,20 +55,20 @@ SZG_AVX2 SZG_INLINE void store_deltas(uint32_t lattice_bits, const __m256i masks
                                       const __m256i found[2], uint32_t place,
                                       szg_tile_points *deltas) {
   if (lattice_bits == 16) {
-    __m256i *const slim = (__m256i *)(deltas->slim + place);
-    __m256i const before = _mm256_loadu_si256(slim);
-    _mm256_storeu_si256(slim, _mm256_blendv_epi8(before, low_halves(found), low_halves(masks)));
+    __m256i *const i16 = (__m256i *)(deltas->i16 + place);
+    __m256i const before = _mm256_loadu_si256(i16);
+    _mm256_storeu_si256(i16, _mm256_blendv_epi8(before, low_halves(found), low_halves(masks)));
     return;
   }
   for (uint32_t v = 0; v < 2; v++, place += VECTOR_LANES) {
     if (lattice_bits == 32) {
-      _mm256_maskstore_epi32(deltas->narrow + place, masks[v], found[v]);
+      _mm256_maskstore_epi32(deltas->i32 + place, masks[v], found[v]);
       continue;
     }
-    long long *const wide = (long long *)deltas->wide + place;
-    _mm256_maskstore_epi64(wide, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(masks[v])),
+    long long *const i64 = (long long *)deltas->i64 + place;
+    _mm256_maskstore_epi64(i64, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(masks[v])),
                            _mm256_cvtepi32_epi64(_mm256_castsi256_si128(found[v])));
-    _mm256_maskstore_epi64(wide + 4, _mm256_cvtepi32_epi64(_mm256_extracti128_si256(masks[v], 1)),
+    _mm256_maskstore_epi64(i64 + 4, _mm256_cvtepi32_epi64(_mm256_extracti128_si256(masks[v], 1)),
                            _mm256_cvtepi32_epi64(_mm256_extracti128_si256(found[v], 1)));
   }
 }

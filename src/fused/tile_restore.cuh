@@ -30,9 +30,10 @@ struct WantedValues {
 /* Both points of four neighbours. On the 16-bit lattice a point goes to f32 by way of a number
  * whose low mantissa bits it is: 2^23 + (q + 2^15) less the same, exact, and quicker than to
  * convert. */
-template <class A, uint32_t kBits>
+template <class A, uint32_t kLatticeBits>
 struct Restorer {
-  static __device__ __forceinline__ void restore(const szg_quantizer &k, PointPair<kBits> pair,
+  static __device__ __forceinline__ void restore(const szg_quantizer &k,
+                                                 PointPair<kLatticeBits> pair,
                                                  typename A::Value *low, typename A::Value *high) {
     *low = A::restore(k, pair.low());
     *high = A::restore(k, pair.high());
@@ -126,10 +127,10 @@ struct DecodeJob {
 };
 
 /* The deltas of a group. rows: those that the lane has, as bits. */
-template <uint32_t kBits, bool kMayGroup, class Words>
+template <uint32_t kLatticeBits, bool kMayGroup, class Words>
 __device__ __forceinline__ void take_group(LaneReader<Words> *reader, const uint32_t *entries,
                                            uint32_t zero_groups, uint32_t rows,
-                                           PointPair<kBits> (&pairs)[kPairs]) {
+                                           PointPair<kLatticeBits> (&pairs)[kPairs]) {
   bool has_codes = true, any_has = true;
 #pragma unroll
   for (int i = 0; i < kPairs; i++) {
@@ -142,9 +143,10 @@ __device__ __forceinline__ void take_group(LaneReader<Words> *reader, const uint
       reader->go_to(reader->position() + (is_low ? 1 : 0));
     }
     if (kMayGroup && !any_has)
-      pairs[i] = PointPair<kBits>::of(0, 0);
+      pairs[i] = PointPair<kLatticeBits>::of(0, 0);
     else
-      pairs[i] = take_pair<kBits>(reader, entries, is_low && has_codes, is_high && has_codes);
+      pairs[i] =
+          take_pair<kLatticeBits>(reader, entries, is_low && has_codes, is_high && has_codes);
   }
 }
 
@@ -160,11 +162,11 @@ __device__ __forceinline__ void load_four(const Pair *from, Pair (&four)[4]) {
 
 /* Points of a group, four neighbours a lane, to values: each where its place is, so that rows are
  * stored whole wherever they begin. `plane` is where `four` came from. */
-template <class A, uint32_t kBits, int kDims>
+template <class A, uint32_t kLatticeBits, int kDims>
 __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileShape &tile,
                                            uint32_t group, unsigned lane, uint32_t rows,
-                                           PointPair<kBits> *plane,
-                                           const PointPair<kBits> (&four)[4]) {
+                                           PointPair<kLatticeBits> *plane,
+                                           const PointPair<kLatticeBits> (&four)[4]) {
   typedef typename A::Value Value;
 #pragma unroll
   for (int c = 0; c < 4; c++) plane[4 * lane + c] = four[c];
@@ -174,7 +176,7 @@ __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileSh
 #pragma unroll
   for (uint32_t i = 0; i < kPairs; i++) {
     Value low, high;
-    Restorer<A, kBits>::restore(job.quantizer, plane[i * SZG_LANES + lane], &low, &high);
+    Restorer<A, kLatticeBits>::restore(job.quantizer, plane[i * SZG_LANES + lane], &low, &high);
     bool const is_low = (rows >> i & 1) != 0, is_high = (rows >> (i + kPairs) & 1) != 0;
     uint64_t const low_offset = value_offset<kDims>(tile, 0, i, 0);
     uint64_t const high_offset = value_offset<kDims>(tile, 0, i + kPairs, 0);
@@ -196,12 +198,12 @@ struct TileKind {
                         kIsAligned = kIsAlignedGiven;
 };
 
-template <class A, uint32_t kBits, int kDims, class Kind, bool kHasAll, class Words>
+template <class A, uint32_t kLatticeBits, int kDims, class Kind, bool kHasAll, class Words>
 __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const TileShape &tile,
                                              LaneReader<Words> *reader, const uint32_t *entries,
-                                             PointPair<kBits> *points, unsigned lane) {
+                                             PointPair<kLatticeBits> *points, unsigned lane) {
   typedef typename A::Value Value;
-  typedef PointPair<kBits> Pair;
+  typedef PointPair<kLatticeBits> Pair;
   AxesSet const set = axes_set(job.input.axes);
   uint32_t const group_count =
       Kind::kIsFull ? SZG_LANE_CODES / SZG_GROUP_ROWS : szg::group_count<kDims>(tile);
@@ -219,7 +221,7 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
   for (uint32_t group = 0; group < group_count; group++) {
     uint32_t const rows = Kind::kIsFull ? kAllRows : rows_of_lane<kDims>(tile, group, lane);
     Pair pairs[kPairs];
-    take_group<kBits, Kind::kMayGroup>(reader, entries, job.input.zero_groups, rows, pairs);
+    take_group<kLatticeBits, Kind::kMayGroup>(reader, entries, job.input.zero_groups, rows, pairs);
     sums.template add<kHasAll>(set, group, lane, pairs);
 #pragma unroll
     for (int i = 0; i < kPairs; i++) points[write_at + i * SZG_LANES] = pairs[i];
@@ -234,13 +236,13 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
       Value low[4], high[4];
 #pragma unroll
       for (int c = 0; c < 4; c++)
-        Restorer<A, kBits>::restore(job.quantizer, four[c], &low[c], &high[c]);
+        Restorer<A, kLatticeBits>::restore(job.quantizer, four[c], &low[c], &high[c]);
       store_four((Value *)low_to, low);
       store_four((Value *)high_to, high);
       low_to += stride_bytes;
       high_to += stride_bytes;
     } else {
-      store_rows<A, kBits, kDims>(job, tile, group, lane, rows, plane, four);
+      store_rows<A, kLatticeBits, kDims>(job, tile, group, lane, rows, plane, four);
     }
   }
 }
@@ -269,20 +271,21 @@ __device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileSha
 }
 
 /* A coded tile from whichever words. */
-template <class A, uint32_t kBits, int kDims, class Kind, class Words>
+template <class A, uint32_t kLatticeBits, int kDims, class Kind, class Words>
 __device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileShape &tile,
                                             const Words &words, const LanePlace &bits,
-                                            const uint32_t *entries, PointPair<kBits> *points,
-                                            unsigned lane) {
+                                            const uint32_t *entries,
+                                            PointPair<kLatticeBits> *points, unsigned lane) {
   LaneReader<Words> reader;
   reader.words = words;
   reader.start(bits.first_bit, bits.bit_count > 0);
   uint32_t const begin = reader.position();
   constexpr uint32_t kAll = kDims == 3 ? 7 : kDims == 2 ? 3 : 1;
   if (Kind::kIsFull && job.input.axes == kAll)
-    restore_tile<A, kBits, kDims, Kind, Kind::kIsFull>(job, tile, &reader, entries, points, lane);
+    restore_tile<A, kLatticeBits, kDims, Kind, Kind::kIsFull>(job, tile, &reader, entries, points,
+                                                              lane);
   else
-    restore_tile<A, kBits, kDims, Kind, false>(job, tile, &reader, entries, points, lane);
+    restore_tile<A, kLatticeBits, kDims, Kind, false>(job, tile, &reader, entries, points, lane);
   bool const ends_well =
       bits.bit_count == 0 || ((reader.position() - begin) & 0xFFFF) == bits.bit_count;
   if (!ends_well) job.verdict->bad_data = 1;

@@ -16,12 +16,12 @@ void szg_outlier_lists_release(szg_outlier_lists *lists) {
   szg_buffer_release(&lists->fill_mask);
 }
 
-szgpu_status szg_outlier_add_escapes(bool is_wide, const int64_t *escapes, uint32_t escape_count,
-                                     uint64_t tile_index, szg_outlier_lists *lists,
-                                     szg_outlier_counts *counts) {
+szgpu_status szg_outlier_add_escapes(uint32_t lattice_bits, const int64_t *escapes,
+                                     uint32_t escape_count, uint64_t tile_index,
+                                     szg_outlier_lists *lists, szg_outlier_counts *counts) {
   counts->escapes[tile_index] = (uint16_t)escape_count;
   if (escape_count == 0) return SZGPU_OK;
-  unsigned const width = is_wide ? 8 : 4;
+  unsigned const width = lattice_bits / 8;
   SZG_TRY(szg_buffer_reserve(&lists->escapes, (size_t)escape_count * width));
   uint8_t *out = lists->escapes.bytes + lists->escapes.used_bytes;
   for (uint32_t i = 0; i < escape_count; i++, out += width)

@@ -26,7 +26,7 @@ typedef struct szg_outlier_counts {
 
 /* Outliers of a run of tiles. */
 typedef struct szg_outlier_lists {
-  szg_buffer escapes; /* i32, or i64 on the wide lattice */
+  szg_buffer escapes; /* i32, or i64 on the 64-bit lattice */
   szg_buffer exact_mask;
   szg_buffer exact_values; /* bit patterns, in the field's type */
   szg_buffer fill_mask;
@@ -35,8 +35,9 @@ typedef struct szg_outlier_lists {
 void szg_outlier_lists_release(szg_outlier_lists *lists);
 
 /* Appends one tile's escapes; the tile's count is set. */
-szgpu_status szg_outlier_add_escapes(bool is_wide, const int64_t *escapes, uint32_t escape_count,
-                                     uint64_t tile_index, szg_outlier_lists *lists,
+szgpu_status szg_outlier_add_escapes(uint32_t lattice_bits, const int64_t *escapes,
+                                     uint32_t escape_count, uint64_t tile_index,
+                                     szg_outlier_lists *lists,
                                      szg_outlier_counts *counts) SZG_CHECKED;
 
 /* Appends the values that marks (SZG_MARK_*, in code order; NULL: none) says; sets the counts. */

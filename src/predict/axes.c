@@ -27,7 +27,7 @@ static szgpu_status sample_part(void *job_pointer, uint64_t i, int worker) {
 
 /* szg_delta_class without a branch, so that it vectorizes. As a float, a magnitude has its width as
  * exponent; without its low 8 bits it is not rounded up to the next. */
-SZG_INLINE uint32_t narrow_class(int32_t delta) {
+SZG_INLINE uint32_t class_of_i32(int32_t delta) {
   uint32_t const magnitude = delta < 0 ? 0 - (uint32_t)delta : (uint32_t)delta;
   float const rounded = (float)(int32_t)(magnitude & ~UINT32_C(255));
   uint32_t bits;
@@ -37,12 +37,12 @@ SZG_INLINE uint32_t narrow_class(int32_t delta) {
   return (((uint32_t)delta + SZG_COST_RADIUS) & is_small) | (large_class & ~is_small);
 }
 
-SZG_HOT static void find_classes(bool is_wide, const szg_tile_points *deltas, uint32_t count,
-                                 uint16_t *restrict classes) {
-  if (is_wide)
-    for (uint32_t i = 0; i < count; i++) classes[i] = (uint16_t)szg_delta_class(deltas->wide[i]);
+SZG_HOT static void find_classes(uint32_t lattice_bits, const szg_tile_points *deltas,
+                                 uint32_t count, uint16_t *restrict classes) {
+  if (lattice_bits == 64)
+    for (uint32_t i = 0; i < count; i++) classes[i] = (uint16_t)szg_delta_class(deltas->i64[i]);
   else
-    for (uint32_t i = 0; i < count; i++) classes[i] = (uint16_t)narrow_class(deltas->narrow[i]);
+    for (uint32_t i = 0; i < count; i++) classes[i] = (uint16_t)class_of_i32(deltas->i32[i]);
 }
 
 /* Tables by turns, as the histogram of all codes has (huffman/histogram.c says why). */
@@ -71,14 +71,14 @@ static szgpu_status cost_part(void *job_pointer, uint64_t part, int worker) {
   choice_job *const job = job_pointer;
   szg_choice_work *const work = job->work;
   uint32_t const axes = (uint32_t)part + 1;
-  bool const is_wide = szg_is_wide(job->quantizer->arithmetic);
+  uint32_t const lattice_bits = szg_lattice_bits(job->quantizer->arithmetic);
   szg_cost_work *const set = &work->sets[part];
   uint32_t *const counts = set->counts[0];
   memset(set->counts, 0, sizeof set->counts);
   for (uint32_t i = 0; i < job->sample_count; i++) {
     const szg_tile *const tile = &work->tiles[i];
-    szg_tile_difference(is_wide, tile, axes, &work->sample[i].lattice, &set->deltas);
-    find_classes(is_wide, &set->deltas, tile->value_count, set->delta_classes);
+    szg_tile_difference(lattice_bits, tile, axes, &work->sample[i].lattice, &set->deltas);
+    find_classes(lattice_bits, &set->deltas, tile->value_count, set->delta_classes);
     count_classes(set->delta_classes, tile->value_count, set->counts);
   }
   for (int t = 1; t < SZG_COST_TABLES; t++)
@@ -96,17 +96,17 @@ static szgpu_status cost_part(void *job_pointer, uint64_t part, int worker) {
 /* Counts every delta of the sample along the chosen axes. */
 static uint64_t count_deltas(const choice_job *job, uint32_t axes) {
   szg_choice_work *const work = job->work;
-  bool const is_wide = szg_is_wide(job->quantizer->arithmetic);
+  uint32_t const lattice_bits = szg_lattice_bits(job->quantizer->arithmetic);
   memset(work->deltas, 0, sizeof work->deltas);
   work->widest = 0;
   uint64_t total = 0;
   for (uint32_t i = 0; i < job->sample_count; i++) {
-    szg_tile_difference(is_wide, &work->tiles[i], axes, &work->sample[i].lattice,
+    szg_tile_difference(lattice_bits, &work->tiles[i], axes, &work->sample[i].lattice,
                         &work->sample[i].deltas);
     uint32_t const count = work->tiles[i].value_count;
     for (uint32_t c = 0; c < count; c++) {
       int64_t const delta =
-          is_wide ? work->sample[i].deltas.wide[c] : work->sample[i].deltas.narrow[c];
+          lattice_bits == 64 ? work->sample[i].deltas.i64[c] : work->sample[i].deltas.i32[c];
       uint64_t const spread = szg_delta_spread(delta);
       if (delta > -SZG_MAX_RADIUS && delta < SZG_MAX_RADIUS)
         work->deltas[delta + SZG_MAX_RADIUS]++;

@@ -3,6 +3,7 @@
  */
 #include "predict/lorenzo.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/bytes.h"
@@ -76,7 +77,7 @@ SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
 #define LATTICE szg_lattice_f32
 #define RESTORE szg_restore_f32
 #define WITHIN szg_within_f32
-#define SUFFIX f32_slim
+#define SUFFIX f32_16
 #include "predict/quantize.inc"
 
 #define VALUE double
@@ -86,50 +87,50 @@ SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
 #define LATTICE szg_lattice_f64
 #define RESTORE szg_restore_f64
 #define WITHIN szg_within_f64
-#define SUFFIX f64_slim
+#define SUFFIX f64_16
 #include "predict/quantize.inc"
 
 #define UPOINT uint16_t
-#define SUM_ROWS SZG_WITH_AVX2(szg_sum_slim_rows_avx2, sum_rows_slim)
-#define SUFFIX slim
+#define SUM_ROWS SZG_WITH_AVX2(szg_sum_rows_16_avx2, sum_rows_16)
+#define SUFFIX 16
 #include "predict/difference.inc"
 
 #define UPOINT uint32_t
-#define SUM_ROWS SZG_WITH_AVX2(szg_sum_narrow_rows_avx2, sum_rows_narrow)
-#define SUFFIX narrow
+#define SUM_ROWS SZG_WITH_AVX2(szg_sum_rows_32_avx2, sum_rows_32)
+#define SUFFIX 32
 #include "predict/difference.inc"
 
 #define UPOINT uint64_t
-#define SUM_ROWS sum_rows_wide
-#define SUFFIX wide
+#define SUM_ROWS sum_rows_64
+#define SUFFIX 64
 #include "predict/difference.inc"
 
 #define POINT int32_t
 #define UPOINT uint32_t
-#define SUFFIX narrow
+#define SUFFIX 32
 #include "predict/codes.inc"
 
 #define POINT int64_t
 #define UPOINT uint64_t
-#define SUFFIX wide
+#define SUFFIX 64
 #include "predict/codes.inc"
 
 void szg_tile_quantize(const szg_quantizer *k, const szg_tile *tile, const void *frame_values,
                        szg_tile_work *work) {
   switch (k->arithmetic) {
     case SZG_ARITHMETIC_F32:
-      work->has_marks = quantize_tile_f32(k, tile, frame_values, work->lattice.narrow, work->marks);
+      work->has_marks = quantize_tile_f32(k, tile, frame_values, work->lattice.i32, work->marks);
       break;
     case SZG_ARITHMETIC_F32_CLOSE:
       work->has_marks =
-          quantize_tile_f32_close(k, tile, frame_values, work->lattice.narrow, work->marks);
+          quantize_tile_f32_close(k, tile, frame_values, work->lattice.i32, work->marks);
       break;
     case SZG_ARITHMETIC_F64:
-      work->has_marks = quantize_tile_f64(k, tile, frame_values, work->lattice.narrow, work->marks);
+      work->has_marks = quantize_tile_f64(k, tile, frame_values, work->lattice.i32, work->marks);
       break;
     default:
       work->has_marks =
-          quantize_tile_f64_wide(k, tile, frame_values, work->lattice.wide, work->marks);
+          quantize_tile_f64_wide(k, tile, frame_values, work->lattice.i64, work->marks);
   }
 }
 
@@ -154,105 +155,108 @@ void szg_tile_mark_constant(const szg_quantizer *k, szgpu_dtype dtype, uint64_t 
     }
 }
 
-void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes,
+void szg_tile_difference(uint32_t lattice_bits, const szg_tile *tile, uint32_t axes,
                          const szg_tile_points *lattice, szg_tile_points *deltas) {
-  if (is_wide)
-    difference_tile_wide(tile, axes, (const uint64_t *)lattice->wide, (uint64_t *)deltas->wide);
+  assert(lattice_bits == 32 || lattice_bits == 64);
+  if (lattice_bits == 64)
+    difference_tile_64(tile, axes, (const uint64_t *)lattice->i64, (uint64_t *)deltas->i64);
   else
-    difference_tile_narrow(tile, axes, (const uint32_t *)lattice->narrow,
-                           (uint32_t *)deltas->narrow);
+    difference_tile_32(tile, axes, (const uint32_t *)lattice->i32, (uint32_t *)deltas->i32);
 }
 
-uint32_t szg_tile_code(bool is_wide, const szg_tile *tile, uint32_t radius,
+uint32_t szg_tile_code(uint32_t lattice_bits, const szg_tile *tile, uint32_t radius,
                        const szg_tile_work *work, uint16_t *codes, int64_t *escapes) {
+  assert(lattice_bits == 32 || lattice_bits == 64);
   uint32_t const count = tile->value_count;
-  uint32_t const escape_count = is_wide
-                                    ? code_tile_wide(count, radius, work->deltas.wide, codes)
-                                    : code_tile_narrow(count, radius, work->deltas.narrow, codes);
+  uint32_t const escape_count = lattice_bits == 64
+                                    ? code_tile_64(count, radius, work->deltas.i64, codes)
+                                    : code_tile_32(count, radius, work->deltas.i32, codes);
   for (uint32_t i = 0, found = 0; found < escape_count; i++)
     if (codes[i] == SZG_ESCAPE_SYMBOL)
-      escapes[found++] = is_wide ? work->deltas.wide[i] : work->deltas.narrow[i];
+      escapes[found++] = lattice_bits == 64 ? work->deltas.i64[i] : work->deltas.i32[i];
   return escape_count;
 }
 
-bool szg_tile_uncode(bool is_wide, const szg_tile *tile, uint32_t radius, const uint16_t *codes,
-                     const uint8_t *escapes, uint32_t escape_count, unsigned escape_bytes,
-                     szg_tile_work *work) {
+bool szg_tile_uncode(uint32_t lattice_bits, const szg_tile *tile, uint32_t radius,
+                     const uint16_t *codes, const uint8_t *escapes, uint32_t escape_count,
+                     unsigned escape_bytes, szg_tile_work *work) {
+  assert(lattice_bits == 32 || lattice_bits == 64);
   uint32_t const count = tile->value_count;
-  uint32_t const found_count = is_wide
-                                   ? uncode_tile_wide(count, radius, codes, work->deltas.wide)
-                                   : uncode_tile_narrow(count, radius, codes, work->deltas.narrow);
+  uint32_t const found_count = lattice_bits == 64
+                                   ? uncode_tile_64(count, radius, codes, work->deltas.i64)
+                                   : uncode_tile_32(count, radius, codes, work->deltas.i32);
   if (found_count != escape_count) return false;
   for (uint32_t i = 0, found = 0; found < escape_count; i++) {
     if (codes[i] != SZG_ESCAPE_SYMBOL) continue;
     int64_t const delta = szg_load_narrow(escapes + (size_t)escape_bytes * found++, escape_bytes);
-    if (is_wide)
-      work->deltas.wide[i] = delta;
+    if (lattice_bits == 64)
+      work->deltas.i64[i] = delta;
     else
-      work->deltas.narrow[i] = (int32_t)(uint32_t)(uint64_t)delta;
+      work->deltas.i32[i] = (int32_t)(uint32_t)(uint64_t)delta;
   }
   return true;
 }
 
-void szg_tile_sum(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work) {
-  if (is_wide)
-    sum_tile_wide(tile, axes, (uint64_t *)work->deltas.wide);
+void szg_tile_sum(uint32_t lattice_bits, const szg_tile *tile, uint32_t axes, szg_tile_work *work) {
+  assert(lattice_bits == 32 || lattice_bits == 64);
+  if (lattice_bits == 64)
+    sum_tile_64(tile, axes, (uint64_t *)work->deltas.i64);
   else
-    sum_tile_narrow(tile, axes, (uint32_t *)work->deltas.narrow);
+    sum_tile_32(tile, axes, (uint32_t *)work->deltas.i32);
 }
 
 void szg_tile_restore(const szg_quantizer *k, const szg_tile *tile, const szg_tile_work *work,
                       void *frame_values) {
   switch (k->arithmetic) {
     case SZG_ARITHMETIC_F32:
-      restore_tile_f32(k, tile, work->deltas.narrow, frame_values);
+      restore_tile_f32(k, tile, work->deltas.i32, frame_values);
       break;
     case SZG_ARITHMETIC_F32_CLOSE:
-      restore_tile_f32_close(k, tile, work->deltas.narrow, frame_values);
+      restore_tile_f32_close(k, tile, work->deltas.i32, frame_values);
       break;
     case SZG_ARITHMETIC_F64:
-      restore_tile_f64(k, tile, work->deltas.narrow, frame_values);
+      restore_tile_f64(k, tile, work->deltas.i32, frame_values);
       break;
     default:
-      restore_tile_f64_wide(k, tile, work->deltas.wide, frame_values);
+      restore_tile_f64_wide(k, tile, work->deltas.i64, frame_values);
   }
 }
 
 /* ---- the tile layout ---- */
 
-static bool quantize_slim(const szg_quantizer *k, const szg_tile *tile, const void *frame_values,
-                          szg_tile_work *work) {
+static bool quantize_16(const szg_quantizer *k, const szg_tile *tile, const void *frame_values,
+                        szg_tile_work *work) {
   return k->arithmetic == SZG_ARITHMETIC_F32
-             ? quantize_tile_f32_slim(k, tile, frame_values, work->lattice.slim, work->marks)
-             : quantize_tile_f64_slim(k, tile, frame_values, work->lattice.slim, work->marks);
+             ? quantize_tile_f32_16(k, tile, frame_values, work->lattice.i16, work->marks)
+             : quantize_tile_f64_16(k, tile, frame_values, work->lattice.i16, work->marks);
 }
 
 void szg_tile_values_to_deltas(const szg_quantizer *k, uint32_t lattice_bits, uint32_t axes,
                                const szg_tile *tile, const void *frame_values, szg_tile_work *work,
                                void *deltas) {
   if (lattice_bits == 16) {
-    work->has_marks = quantize_slim(k, tile, frame_values, work);
-    difference_tile_slim(tile, axes, (const uint16_t *)work->lattice.slim, deltas);
+    work->has_marks = quantize_16(k, tile, frame_values, work);
+    difference_tile_16(tile, axes, (const uint16_t *)work->lattice.i16, deltas);
     return;
   }
   szg_tile_quantize(k, tile, frame_values, work);
   if (lattice_bits == 32)
-    difference_tile_narrow(tile, axes, (const uint32_t *)work->lattice.narrow, deltas);
+    difference_tile_32(tile, axes, (const uint32_t *)work->lattice.i32, deltas);
   else
-    difference_tile_wide(tile, axes, (const uint64_t *)work->lattice.wide, deltas);
+    difference_tile_64(tile, axes, (const uint64_t *)work->lattice.i64, deltas);
 }
 
 void szg_tile_deltas_to_values(const szg_quantizer *k, uint32_t lattice_bits, uint32_t axes,
                                const szg_tile *tile, szg_tile_work *work, void *frame_values) {
   if (lattice_bits != 16) {
-    szg_tile_sum(lattice_bits == 64, tile, axes, work);
+    szg_tile_sum(lattice_bits, tile, axes, work);
     szg_tile_restore(k, tile, work, frame_values);
     return;
   }
-  int16_t *const points = work->deltas.slim;
-  sum_tile_slim(tile, axes, (uint16_t *)points);
+  int16_t *const points = work->deltas.i16;
+  sum_tile_16(tile, axes, (uint16_t *)points);
   if (k->arithmetic == SZG_ARITHMETIC_F32)
-    restore_tile_f32_slim(k, tile, points, frame_values);
+    restore_tile_f32_16(k, tile, points, frame_values);
   else
-    restore_tile_f64_slim(k, tile, points, frame_values);
+    restore_tile_f64_16(k, tile, points, frame_values);
 }

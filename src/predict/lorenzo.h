@@ -4,7 +4,7 @@
  * Lorenzo prediction (Ibarria et al., 2003) on quantized values (cuSZ's dual quantization), local
  * to a tile: what lies outside is 0. Along a set S of axes the whole tile is differenced; along
  * each other axis only the values whose coordinates on all axes of S are 0, so that no part of a
- * tile goes unpredicted. Differences wrap in 32 bits (64 on the wide lattice): integers make the
+ * tile goes unpredicted. Differences wrap in 32 bits (64 on the 64-bit lattice): integers make the
  * inverse exact in any order.
  */
 #ifndef SZG_LORENZO_H
@@ -20,12 +20,12 @@
 
 SZG_C_BEGIN
 
-/* Lattice points of a tile or their differences, in code order. slim: on the 16-bit lattice, where
- * the tile layout has it. */
+/* Lattice points of a tile or their differences, in code order. By lattice_bits: 16, where the tile
+ * layout has that lattice, 32 or 64. */
 typedef union szg_tile_points {
-  int16_t slim[SZG_TILE_VALUES];
-  int32_t narrow[SZG_TILE_VALUES];
-  int64_t wide[SZG_TILE_VALUES];
+  int16_t i16[SZG_TILE_VALUES];
+  int32_t i32[SZG_TILE_VALUES];
+  int64_t i64[SZG_TILE_VALUES];
 } szg_tile_points;
 
 /* One tile at work; one per worker. */
@@ -45,23 +45,24 @@ void szg_tile_mark_constant(const szg_quantizer *quantizer, szgpu_dtype dtype,
                             uint64_t constant_bits, const szg_tile *tile, const void *frame_values,
                             szg_tile_work *work);
 
-/* Lattice points to differences, along the axes of S. */
-void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes,
+/* Lattice points to differences, along the axes of S. Here and in the next three functions
+ * lattice_bits are 32 or 64. */
+void szg_tile_difference(uint32_t lattice_bits, const szg_tile *tile, uint32_t axes,
                          const szg_tile_points *lattice, szg_tile_points *deltas);
 
 /* work->deltas to symbols: delta + radius, or the escape. Returns how many escapes; their deltas
  * go to escapes in order (room for a whole tile), as int64. */
-uint32_t szg_tile_code(bool is_wide, const szg_tile *tile, uint32_t radius,
+uint32_t szg_tile_code(uint32_t lattice_bits, const szg_tile *tile, uint32_t radius,
                        const szg_tile_work *work, uint16_t *codes, int64_t *escapes);
 
 /* The inverse of szg_tile_code: `escapes` has the tile's own, escape_bytes wide each. False when
  * the codes hold another number of escapes than escape_count. */
-bool szg_tile_uncode(bool is_wide, const szg_tile *tile, uint32_t radius, const uint16_t *codes,
-                     const uint8_t *escapes, uint32_t escape_count, unsigned escape_bytes,
-                     szg_tile_work *work);
+bool szg_tile_uncode(uint32_t lattice_bits, const szg_tile *tile, uint32_t radius,
+                     const uint16_t *codes, const uint8_t *escapes, uint32_t escape_count,
+                     unsigned escape_bytes, szg_tile_work *work);
 
 /* The inverse of szg_tile_difference, in place: work->deltas become lattice points. */
-void szg_tile_sum(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_work *work);
+void szg_tile_sum(uint32_t lattice_bits, const szg_tile *tile, uint32_t axes, szg_tile_work *work);
 
 /* Lattice points in work->deltas to values of the frame. */
 void szg_tile_restore(const szg_quantizer *quantizer, const szg_tile *tile,
@@ -77,10 +78,6 @@ void szg_tile_values_to_deltas(const szg_quantizer *quantizer, uint32_t lattice_
 /* And back: the work's deltas, which become lattice points, to values of the frame. */
 void szg_tile_deltas_to_values(const szg_quantizer *quantizer, uint32_t lattice_bits, uint32_t axes,
                                const szg_tile *tile, szg_tile_work *work, void *frame_values);
-
-static inline bool szg_is_wide(uint32_t arithmetic) {
-  return arithmetic == SZG_ARITHMETIC_F64_WIDE;
-}
 
 /* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Every point of a row becomes the sum of those up to it, wrapping. x86-64 with AVX2 alone. */
-void szg_sum_slim_rows_avx2(uint32_t row_count, uint32_t width, uint16_t *points);
-void szg_sum_narrow_rows_avx2(uint32_t row_count, uint32_t width, uint32_t *points);
+void szg_sum_rows_16_avx2(uint32_t row_count, uint32_t width, uint16_t *points);
+void szg_sum_rows_32_avx2(uint32_t row_count, uint32_t width, uint32_t *points);
 
 #endif

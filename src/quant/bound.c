@@ -229,7 +229,7 @@ szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step,
       .bound = bound,
       .step = step,
       .inverse = step > 0.0 ? 1.0 / step : 0.0,
-      .limit = arithmetic == SZG_ARITHMETIC_F64_WIDE ? SZG_LATTICE_LIMIT_WIDE : SZG_LATTICE_LIMIT};
+      .limit = arithmetic == SZG_ARITHMETIC_F64_WIDE ? SZG_LATTICE_LIMIT_64 : SZG_LATTICE_LIMIT_32};
   if (arithmetic == SZG_ARITHMETIC_F32) {
     k.bound_f32 = float_toward_zero(bound);
     k.step_f32 = (float)step;
@@ -239,7 +239,7 @@ szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step,
   return k;
 }
 
-bool szg_quantizer_shorten(double greatest, szg_quantizer *k) {
+bool szg_quantizer_take_16_bits(double greatest, szg_quantizer *k) {
   bool const has_32_bits =
       k->arithmetic == SZG_ARITHMETIC_F32 || k->arithmetic == SZG_ARITHMETIC_F64;
   if (!has_32_bits || !(greatest * k->inverse < SZG_LATTICE_LIMIT_16 - 1.0)) return false;
@@ -253,7 +253,7 @@ bool szg_quantizer_shorten(double greatest, szg_quantizer *k) {
 static void derive_step(szgpu_dtype dtype, double bound, double greatest, szg_bound_plan *plan) {
   double const unit = dtype == SZGPU_F32 ? 0x1p-24 : 0x1p-53;
   double margin = 4.0 * unit * greatest;
-  uint32_t arithmetic = SZG_ARITHMETIC_F64; /* the wide lattice is decided below, by the step */
+  uint32_t arithmetic = SZG_ARITHMETIC_F64; /* the 64-bit lattice is decided below, by the step */
   if (dtype == SZGPU_F32)
     arithmetic = bound >= 80.0 * unit * greatest ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F32_CLOSE;
   double const step_f32 = float_toward_zero(2.0 * (bound - margin));

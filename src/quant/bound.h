@@ -70,7 +70,7 @@ szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step,
 
 /* Makes *k quantize to the 16-bit lattice, if all magnitudes up to `greatest` have a point there;
  * says whether. */
-bool szg_quantizer_shorten(double greatest, szg_quantizer *k);
+bool szg_quantizer_take_16_bits(double greatest, szg_quantizer *k);
 
 /* ---- CUDA ---- */
 

@@ -34,6 +34,12 @@ typedef struct szg_quantizer {
   float limit_f32;
 } szg_quantizer;
 
+/* Bits of an arithmetic's lattice: 32 or 64. A tile frame may have the 16-bit lattice in place of
+ * the 32-bit one. */
+SZG_HD uint32_t szg_lattice_bits(uint32_t arithmetic) {
+  return arithmetic == SZG_ARITHMETIC_F64_WIDE ? 64 : 32;
+}
+
 SZG_HD uint32_t szg_bits_f32(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);

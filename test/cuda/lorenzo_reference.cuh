@@ -29,7 +29,7 @@ struct Setup {
   szg_quantizer k;
   szg_grid grid;
   uint32_t axes, radius;
-  bool is_wide() const { return szg_is_wide(k.arithmetic); }
+  uint32_t lattice_bits() const { return szg_lattice_bits(k.arithmetic); }
   bool is_f32() const { return k.arithmetic <= SZG_ARITHMETIC_F32_CLOSE; }
   size_t width() const { return is_f32() ? 4 : 8; }
 };
@@ -79,19 +79,21 @@ szg_tile_work work; /* 70 KB */
 /* Of deltas along the setup's axes, `escape_share` of which have no code. */
 Bytes field_of_deltas(const Setup &s, double escape_share) {
   Bytes field(s.grid.value_count * s.width());
-  uint64_t const reach = s.radius == 2 ? 100 : s.is_wide() ? (uint64_t)1 << 34 : 3 * s.radius;
+  uint64_t const reach = s.radius == 2            ? 100
+                         : s.lattice_bits() == 64 ? (uint64_t)1 << 34
+                                                  : 3 * s.radius;
   for (uint64_t t = 0; t < s.grid.tile_count; t++) {
     szg_tile const tile = szg_tile_at(&s.grid, t);
     for (uint32_t i = 0; i < tile.value_count; i++) {
       bool const is_escape = random_unit() < escape_share;
       uint64_t const size = is_escape ? s.radius + random_below(reach) : random_below(s.radius);
       int64_t const delta = random_bits() % 2 ? (int64_t)size : -(int64_t)size;
-      if (s.is_wide())
-        work.deltas.wide[i] = delta;
+      if (s.lattice_bits() == 64)
+        work.deltas.i64[i] = delta;
       else
-        work.deltas.narrow[i] = (int32_t)delta;
+        work.deltas.i32[i] = (int32_t)delta;
     }
-    szg_tile_sum(s.is_wide(), &tile, s.axes, &work);
+    szg_tile_sum(s.lattice_bits(), &tile, s.axes, &work);
     szg_tile_restore(&s.k, &tile, &work, field.data());
   }
   return field;
@@ -127,7 +129,8 @@ Bytes field_of_bits(Setup &s) {
 /* Close to the ends of the lattice, so that differences wrap. */
 Bytes field_at_limits(const Setup &s) {
   Bytes field(s.grid.value_count * s.width());
-  double const limit = 0.9999 * (s.is_wide() ? SZG_LATTICE_LIMIT_WIDE : SZG_LATTICE_LIMIT) * kStep;
+  double const limit =
+      0.9999 * (s.lattice_bits() == 64 ? SZG_LATTICE_LIMIT_64 : SZG_LATTICE_LIMIT_32) * kStep;
   for (uint64_t i = 0; i < s.grid.value_count; i++)
     set_value(s, field, i, limit * (double)((int)random_below(3) - 1));
   return field;
@@ -179,9 +182,9 @@ Coded code_on_cpu(const Setup &s, const Bytes &field) {
   for (uint64_t t = 0; t < s.grid.tile_count; t++) {
     szg_tile const tile = szg_tile_at(&s.grid, t);
     szg_tile_quantize(&s.k, &tile, field.data(), &work);
-    szg_tile_difference(s.is_wide(), &tile, s.axes, &work.lattice, &work.deltas);
-    uint32_t const count =
-        szg_tile_code(s.is_wide(), &tile, s.radius, &work, &coded.codes[tile.first_code], escapes);
+    szg_tile_difference(s.lattice_bits(), &tile, s.axes, &work.lattice, &work.deltas);
+    uint32_t const count = szg_tile_code(s.lattice_bits(), &tile, s.radius, &work,
+                                         &coded.codes[tile.first_code], escapes);
     coded.escape_counts.push_back((uint16_t)count);
     coded.tile_marks.push_back(work.has_marks);
     for (uint32_t i = 0; i < count; i++) {
@@ -258,12 +261,12 @@ Bytes restore_on_cpu(const Setup &s, const Stored &stored, const Window &window)
   std::vector<szg_tile_place> const places = places_of(s, stored.escape_counts);
   for (uint64_t t = window.first_tile; t < window.end_tile; t++) {
     szg_tile const tile = szg_tile_at(&s.grid, t);
-    CHECK(szg_tile_uncode(s.is_wide(), &tile, s.radius, &stored.codes[tile.first_code],
+    CHECK(szg_tile_uncode(s.lattice_bits(), &tile, s.radius, &stored.codes[tile.first_code],
                           stored.escapes.data() + places[t].escape * stored.escape_bytes,
                           stored.escape_counts.empty() ? 0 : stored.escape_counts[t],
                           stored.escape_bytes, &work),
           "the test's own codes");
-    szg_tile_sum(s.is_wide(), &tile, s.axes, &work);
+    szg_tile_sum(s.lattice_bits(), &tile, s.axes, &work);
     szg_tile_restore(&s.k, &tile, &work, frame.data());
   }
   size_t const bytes = window.value_count * s.width();

@@ -182,7 +182,7 @@ struct Compression {
     MUST(!szg_header_bytes(1, &job.first_byte));
     job.archive_header = &header;
     job.quantizer = bound.quantizer;
-    frame_header.has_16_bits = szg_quantizer_shorten(bound.greatest, &job.quantizer);
+    frame_header.has_16_bits = szg_quantizer_take_16_bits(bound.greatest, &job.quantizer);
   }
   ~Compression() {
     szg_device_close(&ctx.device);
@@ -197,7 +197,7 @@ struct Compression {
   void put() {
     uint64_t const first_section = job.first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
     uint32_t const lattice_bits =
-        szg_lattice_bits(job.quantizer.arithmetic, layout.header.has_16_bits);
+        szg_tile_lattice_bits(job.quantizer.arithmetic, layout.header.has_16_bits);
     uint32_t *const axes = &found.data()->choice.axes;
     clear(found), clear(choice_work), clear(book_work), clear(tile_work), clear(ticket);
     MUST(szg_choose_cuda(&job.quantizer, &grid, field.data(), SZG_COST_RADIUS, choice_work.data(),

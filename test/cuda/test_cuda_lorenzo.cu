@@ -114,7 +114,7 @@ void check_restored(const Setup &s, const Stored &stored, const Window &window) 
   }
 }
 
-unsigned random_width(const Setup &s) { return 1 + (unsigned)random_below(s.is_wide() ? 8 : 4); }
+unsigned random_width(const Setup &s) { return 1 + (unsigned)random_below(s.lattice_bits() / 8); }
 
 /* ---- claims ---- */
 
@@ -220,7 +220,7 @@ Stored with_escapes(const Stored &stored, uint64_t tile, int by) {
 void tiles_that_lie_are_refused(uint32_t arithmetic, const szg_grid &grid) {
   Setup s = setup_of(arithmetic, grid, szg_grid_axes(&grid), 512);
   Bytes const field = make_field(kAllEscapes, s); /* so that none less is no wrap */
-  Stored const stored = store(s, code_on_cpu(s, field), s.is_wide() ? 8 : 4);
+  Stored const stored = store(s, code_on_cpu(s, field), s.lattice_bits() / 8);
   uint64_t const last = grid.tile_count - 1, t = random_below(grid.tile_count);
   for (int by : {-1, 1}) {
     Stored lie = stored;

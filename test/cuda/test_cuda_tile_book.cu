@@ -51,7 +51,7 @@ Case make_case(const Shape &shape, int lattice, bool has_fill) {
                                       szg_bits_of_value(made.shape.dtype, kFill));
   made.lattice_bits = arithmetic == SZG_ARITHMETIC_F64_WIDE ? 64 : 32;
   if (lattice >= 4) {
-    CHECK(szg_quantizer_shorten(32000.0, &made.quantizer), "the lattice has 16 bits");
+    CHECK(szg_quantizer_take_16_bits(32000.0, &made.quantizer), "the lattice has 16 bits");
     made.lattice_bits = 16;
   }
   made.values.resize(made.grid.value_count);

@@ -145,7 +145,7 @@ Setup setup_of(uint32_t arithmetic, uint32_t lattice_bits, const szg_grid &grid,
              0,
              field};
   if (lattice_bits == 16)
-    CHECK(szg_quantizer_shorten(32700.0 * step, &s.k), "no 16-bit lattice for the setup");
+    CHECK(szg_quantizer_take_16_bits(32700.0 * step, &s.k), "no 16-bit lattice for the setup");
   return s;
 }
 
