@@ -44,6 +44,9 @@ PSNR = ["40", "80", "120"]
 # The target supposes errors spread evenly over the step. Where the values are integers and the step
 # is a few of them, errors have a few sizes only: no more can be asked than the bound implies.
 PSNR_SLACK_DB, PSNR_SLACK_INTEGERS_DB = 0.1, 20 * math.log10(math.sqrt(3.0))
+# So many archives of a field exist at a time: szgpu lists them in one call and restores them in
+# three, because it takes longer to start than most fields here take, above all under sanitizers.
+RUNS_AT_ONCE = 9
 # What may be taken for fill unasked; in f64 also as it comes from an f32 file.
 KNOWN_FILLS = (1e15, 1e20, 1e30, 1e35, 1e36, 9.969209968386869e36, -1e34, -3.4028234663852886e38)
 
@@ -129,12 +132,14 @@ def judge(case, mode, text, stated, fill, restored):
     with np.errstate(invalid="ignore"):  # signalling NaN, Inf - Inf
         xl, yl = x[~same].astype(np.longdouble), y[~same].astype(np.longdouble)
         s = xl - yl
-    for limit, whose in ((bound, "the bound asked for"), (Fraction(stated), "the bound stated")):
+    limits = ((Fraction(stated), "the bound stated"), (bound, "the bound asked for"))
+    for limit, whose in sorted(limits):
         bad = np.flatnonzero(over(xl, yl, s, limit))
-        if bad.size:
-            at = np.flatnonzero(~same)[bad[0]]
-            wrong.append(f"{bad.size} of {x.size} values over {whose} {float(limit)!r}; "
-                         f"the first at {at}: {x[at]!r} came back as {y[at]!r}")
+        if not bad.size:
+            break  # nothing is over the larger one either
+        at = np.flatnonzero(~same)[bad[0]]
+        wrong.append(f"{bad.size} of {x.size} values over {whose} {float(limit)!r}; "
+                     f"the first at {at}: {x[at]!r} came back as {y[at]!r}")
     if fill is not None:
         lost = (x == x.dtype.type(fill)) & ~same & ~((x == 0) & (y == 0))
         if lost.any():
@@ -187,25 +192,69 @@ def accepted_fill(case, told):
     return told if value in known and (case.values == value).any() else None
 
 
-def one_run(binary, extra, case, number, mode, text, raw, folder):
-    """One archive made, restored and judged. Thread counts vary: they must not matter."""
-    archive, back = os.path.join(folder, "a.szg"), os.path.join(folder, "back." + case.kind)
+def over_all(command, files):
+    """stdout of a command for all the files at once, and the complaint about each that it refuses."""
+    try:
+        return run(command + list(files.values())), {}
+    except RuntimeError as problem:
+        complaints = {}
+        for number, file in files.items():
+            try:
+                run(command + [file])
+            except RuntimeError as alone:
+                complaints[number] = str(alone)
+        return b"", complaints or dict.fromkeys(files, str(problem))
+
+
+def compress(binary, extra, case, number, raw, archive):
+    """Makes an archive of the field; the complaint if szgpu has one."""
+    mode, text = case.runs[number]
     options = ["-m", mode, "-e", text, "-t", case.kind, "-j", str(1 + number % 3)]
     if case.ask_fill:
         options += ["--fill", repr(float(case.fill))]
     try:
         run([binary, "-z", "-q", "-f"] + options + extra + [raw, "-o", archive])
-        told = json.loads(run([binary, "-l", "--json", archive]))
-        stated = float(told["absolute_bound"])
-        run([binary, "-x", "-q", "-f", "-j", str(1 + (number + 1) % 3), archive, "-o", back])
-    except (RuntimeError, ValueError, KeyError, TypeError) as problem:
-        return [f"{type(problem).__name__}: {problem}"], 0.0, 0
+    except RuntimeError as problem:
+        return str(problem)
+    return None
+
+
+def judge_archive(case, number, told, back):
+    """What judge says of the run, by what szgpu -l told of its archive and the restored file."""
     restored = np.fromfile(back, dtype=TYPES[case.kind])
     if restored.size != case.values.size:
-        return [f"{restored.size} values came back"], 0.0, 0
-    fill = accepted_fill(case, told.get("fill"))
-    wrong, share = judge(case, mode, text, stated, fill, restored)
-    return wrong, share, os.path.getsize(archive)
+        return [f"{restored.size} values came back"], 0.0
+    try:
+        stated = float(told["absolute_bound"])
+    except (ValueError, KeyError, TypeError) as problem:
+        return [f"-l told {told}: {type(problem).__name__}: {problem}"], 0.0
+    return judge(case, *case.runs[number], stated, accepted_fill(case, told.get("fill")), restored)
+
+
+def some_runs(binary, extra, case, numbers, raw, folder):
+    """Archives made, listed, restored and judged: for each, what is wrong, the largest error as a
+    share of the bound, the archive's size. Thread counts vary: they must not matter."""
+    archives = {n: os.path.join(folder, f"{n}.{case.kind}.szg") for n in numbers}
+    complaints = {n: compress(binary, extra, case, n, raw, archives[n]) for n in numbers}
+    made = {n: archives[n] for n in numbers if complaints[n] is None}
+    told = {}
+    if made:
+        listed, refused = over_all([binary, "-l", "--json"], made)
+        complaints.update(refused)
+        lines = listed.decode().splitlines()
+        told = {n: json.loads(line) for n, line in zip(made, lines)}
+        if not refused and len(lines) != len(made):
+            complaints.update(dict.fromkeys(made, f"-l --json told of {len(lines)} archives"))
+    for threads in (1, 2, 3):
+        some = {n: made[n] for n in made if 1 + (n + 1) % 3 == threads}
+        if some:
+            complaints.update(over_all([binary, "-x", "-q", "-f", "-j", str(threads)], some)[1])
+    for n in numbers:
+        if complaints[n] is not None:
+            yield [complaints[n]], 0.0, 0
+        else:
+            wrong, share = judge_archive(case, n, told[n], archives[n][:-len(".szg")])
+            yield wrong, share, os.path.getsize(archives[n])
 
 
 def check(binary, extra, case, parent):
@@ -214,10 +263,16 @@ def check(binary, extra, case, parent):
     raw = os.path.join(folder, case.name + "." + case.kind)
     case.values.tofile(raw)
     failures, worst, archive_bytes = [], 0.0, 0
-    for number, (mode, text) in enumerate(case.runs):
-        wrong, share, size = one_run(binary, extra, case, number, mode, text, raw, folder)
-        failures += [f"  {case.name} {case.kind} -m {mode} -e {text}: {w}" for w in wrong]
-        worst, archive_bytes = max(worst, share), archive_bytes + size
+    for first in range(0, len(case.runs), RUNS_AT_ONCE):
+        numbers = range(first, min(first + RUNS_AT_ONCE, len(case.runs)))
+        results = some_runs(binary, extra, case, numbers, raw, folder)
+        for (mode, text), (wrong, share, size) in zip(case.runs[first:], results):
+            failures += [f"  {case.name} {case.kind} -m {mode} -e {text}: {w}" for w in wrong]
+            worst, archive_bytes = max(worst, share), archive_bytes + size
+        for n in numbers:
+            for file in (f"{n}.{case.kind}", f"{n}.{case.kind}.szg"):
+                if os.path.exists(os.path.join(folder, file)):
+                    os.remove(os.path.join(folder, file))
     shutil.rmtree(folder)
     bad_runs = len({f.split(": ")[0] for f in failures})
     ratio = case.values.nbytes * len(case.runs) / archive_bytes if archive_bytes else 0

@@ -134,11 +134,17 @@ foreach(function GetDeviceCount GetDevice SetDevice DeviceGetAttribute PointerGe
 endforeach()
 list(APPEND wrap_cuda -Wl,--wrap=__cudaGetKernel,--wrap=__cudaLaunchKernel)
 
-# The real fields: SZGPU_FIELDS, by default the folder beside the checkout. Read when ctest runs,
-# so that the environment of the moment decides.
-file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fields.cmake
+# What tests find in their environment unless it is set already. Read when ctest runs, so that the
+# environment of the moment decides.
+# SZGPU_FIELDS: the real fields, by default in the folder beside the checkout.
+# OMP_WAIT_POLICY: with several tests on as many cores, threads that spin while they wait take the
+# cores from the other tests, and do so for half the time of some.
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/environment.cmake
   "if(NOT DEFINED ENV{SZGPU_FIELDS})\n"
   "  set(ENV{SZGPU_FIELDS} \"${PROJECT_SOURCE_DIR}/../shared/datasets\")\n"
+  "endif()\n"
+  "if(NOT DEFINED ENV{OMP_WAIT_POLICY})\n"
+  "  set(ENV{OMP_WAIT_POLICY} passive)\n"
   "endif()\n")
 set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES
-  ${CMAKE_CURRENT_BINARY_DIR}/fields.cmake)
+  ${CMAKE_CURRENT_BINARY_DIR}/environment.cmake)

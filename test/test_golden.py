@@ -18,6 +18,7 @@ change with it.
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -280,12 +281,14 @@ def restore(szgpu, decoder, archive, folder):
     listing = json.loads(run(szgpu, "-l", "--json", archive))
     commands = {how: [szgpu, "-x", "-q", "-f", "--decoder", how, archive, "-o"]
                 for how in listing["decoders"].split() if how not in ("gap-array", "chunked")}
-    commands["docs/format.md"] = [sys.executable, decoder, archive]
     restored, fields = os.path.join(folder, "restored"), {}
     for how, command in commands.items():
         run(*command, restored)
         fields[how] = contents(restored)
         os.remove(restored)
+    decoder(archive, restored)
+    fields["docs/format.md"] = contents(restored)
+    os.remove(restored)
     return fields
 
 
@@ -343,6 +346,7 @@ def main():
     szgpu, decoder = sys.argv[1:3]
     if "--update" in sys.argv:
         return update(szgpu)
+    decoder = runpy.run_path(decoder)["main"]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in CASES:
