@@ -73,7 +73,7 @@ static void differences_of_a_cube_by_hand_along_all_7_sets(void **state) {
 }
 
 /* The definition: a signed sum over the corners behind a value, along the axes of S, or along all
- * axes where its coordinates on S are 0. */
+ * axes if its coordinates on S are 0. */
 static uint64_t difference_by_definition(const szg_tile *tile, uint32_t axes, const int64_t *q,
                                          const uint32_t at[3]) {
   uint32_t along = axes;
@@ -238,8 +238,8 @@ static void a_value_without_a_point_takes_the_previous_of_its_row(void **state) 
   assert_memory_equal(work.marks, marks, sizeof marks);
 }
 
-/* A field of tiles' extents with values of all kinds: coded, out of bound, beyond the lattice, not
- * numbers, fill; in runs, or none of them but coded ones. The block ends where the field does. */
+/* A field of one tile, with runs of values of all kinds (coded, out of bound, beyond the lattice,
+ * NaN, fill), or with coded values only. The block ends with the field. */
 static void *make_marked_field(const szg_tile *tile, szgpu_dtype dtype, const szg_quantizer *k,
                                uint32_t run, test_random *random) {
   double const kinds[] = {3.25, 7.4999, 4e4, NAN, -INFINITY, 1e35};
@@ -257,7 +257,7 @@ static void *make_marked_field(const szg_tile *tile, szgpu_dtype dtype, const sz
   return field;
 }
 
-/* Marks and points as docs/format.md says. */
+/* Marks and points by docs/format.md. */
 static bool reference_points(const szg_tile *tile, szgpu_dtype dtype, const szg_quantizer *k,
                              const uint8_t *field, int32_t *points, uint8_t *marks) {
   bool has_marks = false;
@@ -284,7 +284,7 @@ static bool reference_points(const szg_tile *tile, szgpu_dtype dtype, const szg_
   return has_marks;
 }
 
-/* The 16-bit lattice has what the 32-bit one has, modulo 2^16, and both what the reference has. */
+/* The 16-bit lattice equals the 32-bit one modulo 2^16, and both equal the reference. */
 static void marks_and_points_are_those_of_the_format_on_both_short_lattices(void **state) {
   (void)state;
   test_random random = test_random_begin();

@@ -1,4 +1,4 @@
-/* sum_rows.h - running sums along rows, a vector at a time.
+/* sum_rows.h - running sums along rows, by vector instructions.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_SUM_ROWS_H
