@@ -11,7 +11,7 @@ JSON: files that bench_decoders wrote by --json, of any sub-commands. Writes wha
   sweep_N.png          input N: self-synchronization by subsequence and block, and its phases
   offsets.png          time against decoded size
   bf16.png             lossless frames: GB/s of each stage
-  hierarchical.png     seed 003's decoder
+  hierarchical.png     DFloat11's decoder of bf16 weights
   rle_time.png         run-length coding: time against size
   rle_speed.png        the same at the largest size, GB/s
 

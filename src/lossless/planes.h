@@ -2,9 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Values are of value_bytes = 1, 2, 4 or 8 bytes, in field order; what becomes of them is in
- * planes_core.h. Exponents coded apart from signs and mantissas: after DFloat11 (seed 003). Words
- * are little-endian u32, first bit highest; a plane of a tile begins at a word. Pointers need no
- * alignment.
+ * planes_core.h. Words are little-endian u32, first bit highest; a plane of a tile begins at a
+ * word. Pointers need no alignment.
  *
  * To compress: count, choose, build the encoder; szg_planes_tile_words of every tile gives the tile
  * sizes, and their sums the places to which szg_planes_encode_tile writes. To decompress: check the
