@@ -58,7 +58,7 @@ szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
                                const szg_tile_outliers *outliers, uint64_t fill_bits,
                                void *frame_values) SZG_CHECKED;
 
-/* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
+/* ---- CUDA: all pointers except quantizer and grid are to device memory ---- */
 
 /* What one pass over a frame's values needs to tell which are exact and which fill. */
 typedef struct szg_marked_frame_cuda {

@@ -79,7 +79,7 @@ void szg_tile_values_to_deltas(const szg_quantizer *quantizer, uint32_t lattice_
 void szg_tile_deltas_to_values(const szg_quantizer *quantizer, uint32_t lattice_bits, uint32_t axes,
                                const szg_tile *tile, szg_tile_work *work, void *frame_values);
 
-/* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
+/* ---- CUDA: all pointers except quantizer and grid are to device memory ---- */
 
 /* The results of coding a frame. */
 typedef struct szg_coded_frame_cuda {
