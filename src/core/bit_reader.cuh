@@ -12,7 +12,26 @@
 
 namespace szg {
 
+/* ---- bits ---- */
+
+/* The 32 bits from bit `at` of the word `high` on, which `low` follows. Here and below only the low
+ * five bits of a distance count. */
+__device__ __forceinline__ uint32_t bits_from(uint32_t low, uint32_t high, uint32_t at) {
+  return __funnelshift_l(low, high, at);
+}
+
+/* `bits` without the first `length`, zeros behind. */
+__device__ __forceinline__ uint32_t bits_after(uint32_t bits, uint32_t length) {
+  return __funnelshift_l(0u, bits, length);
+}
+
 /* ---- words ---- */
+
+/* A word of a stream that does not change; 0 beyond its end. */
+__device__ __forceinline__ uint32_t word_or_zero(const uint32_t *words, uint64_t word_count,
+                                                 uint64_t index) {
+  return index < word_count ? __ldg(words + index) : 0;
+}
 
 /* In shared memory. The lanes of a bad tile read on behind its last word, so whoever stages words
  * leaves memory there that may be read: as much as a lane's codes can take. */
@@ -89,9 +108,7 @@ struct BitWindow {
   }
 
   /* 32 bits from the position on. */
-  __device__ __forceinline__ uint32_t window() const {
-    return __funnelshift_l(low, high, position);
-  }
+  __device__ __forceinline__ uint32_t window() const { return bits_from(low, high, position); }
 
   /* Goes to a position at most 32 bits further on. crossing: 32; 0: the window stays at its words,
    * wherever the position goes. */
@@ -104,11 +121,6 @@ struct BitWindow {
     position = to;
   }
 };
-
-/* What a window has after its first bits; length: their number in its low five bits. */
-__device__ __forceinline__ uint32_t bits_after(uint32_t window, uint32_t length) {
-  return __funnelshift_l(0u, window, length);
-}
 
 } // namespace szg
 

@@ -8,6 +8,7 @@
 #ifndef SZG_LANE_LENGTHS_CUH
 #define SZG_LANE_LENGTHS_CUH
 
+#include "core/bit_reader.cuh"
 #include "core/warp.cuh"
 
 namespace szg {
@@ -35,7 +36,7 @@ __device__ __forceinline__ LaneLengths measure_lanes(uint32_t lane_bits, uint32_
 /* The excess at bit `at` of a head; high and low: the words that it begins in and after that. */
 __device__ __forceinline__ uint32_t excess_at(uint32_t high, uint32_t low, uint32_t at,
                                               uint32_t width) {
-  return width ? __funnelshift_l(low, high, at) >> (32 - width) : 0;
+  return width ? bits_from(low, high, at) >> (32 - width) : 0;
 }
 
 } // namespace szg

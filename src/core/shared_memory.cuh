@@ -14,6 +14,11 @@ __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
   return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
+template <class T>
+__device__ __forceinline__ T *shared_at(uint32_t address) {
+  return static_cast<T *>(__cvta_shared_to_generic(address));
+}
+
 __device__ __forceinline__ void store_shared(uint32_t address, uint32_t word) {
   asm volatile("st.shared.u32 [%0], %1;" : : "r"(address), "r"(word) : "memory");
 }

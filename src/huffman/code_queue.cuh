@@ -10,19 +10,10 @@
 #ifndef SZG_CODE_QUEUE_CUH
 #define SZG_CODE_QUEUE_CUH
 
+#include "core/shared_memory.cuh"
 #include "huffman/decode.cuh"
 
 namespace szg {
-
-/* Places in shared memory are kept as its addresses, of 32 bits: half the registers of pointers,
- * and fewer additions. */
-__device__ __forceinline__ uint32_t place_of(const void *shared) {
-  return (uint32_t)__cvta_generic_to_shared(shared);
-}
-template <class T>
-__device__ __forceinline__ T *shared_at(uint32_t place) {
-  return static_cast<T *>(__cvta_shared_to_generic(place));
-}
 
 constexpr uint32_t kUnitCodes = 8;
 constexpr uint32_t kRowCodes = 4;

@@ -99,23 +99,11 @@ struct WarpStrips {
   }
 };
 
-/* The lanes that have the same length. */
-__device__ uint32_t lanes_alike(uint32_t length) {
-  uint32_t alike = szg::kAllLanes;
-#pragma unroll
-  for (int bit = 0; bit < kRunLengthBits; bit++) {
-    uint32_t const set = __ballot_sync(szg::kAllLanes, length >> bit & 1);
-    alike &= length >> bit & 1 ? set : ~set;
-  }
-  return alike;
-}
-
-__device__ uint32_t lanes_before() { return (1u << threadIdx.x % 32) - 1; }
-
 /* warp_ranks: how many of each length are in warps before; length_counts: in all. */
 __device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory) {
+  uint32_t const lane = threadIdx.x % 32;
   uint32_t *const counts = memory->warp_ranks[threadIdx.x / 32];
-  if (threadIdx.x % 32 < kLengths) counts[threadIdx.x % 32] = 0;
+  if (lane < kLengths) counts[lane] = 0;
   __syncwarp();
   for (WarpStrips strips(symbol_count); strips.next < strips.end;
        strips.next += 32 * BookPolicy::kStripsAhead) {
@@ -124,8 +112,8 @@ __device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, Boo
 #pragma unroll
     for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
       if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
-      uint32_t const alike = lanes_alike(loaded[i]);
-      if ((alike & lanes_before()) == 0) counts[loaded[i]] += __popc(alike);
+      uint32_t const alike = szg::lanes_alike<kRunLengthBits>(loaded[i]);
+      if ((alike & szg::lanes_below(lane)) == 0) counts[loaded[i]] += __popc(alike);
       __syncwarp(); /* another lane may be the one that counts this length next */
     }
   }
@@ -165,6 +153,7 @@ __device__ void lay_out_codes(bool is_section_bad, BookMemory *memory) {
 /* Symbols by (length, symbol), and the mask, from delta 0's code. */
 __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, BookMemory *memory,
                              uint16_t *symbols) {
+  uint32_t const lane = threadIdx.x % 32;
   uint32_t *const ranks = memory->warp_ranks[threadIdx.x / 32];
   for (WarpStrips strips(symbol_count); strips.next < strips.end;
        strips.next += 32 * BookPolicy::kStripsAhead) {
@@ -173,11 +162,11 @@ __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, Book
 #pragma unroll
     for (int i = 0; i < BookPolicy::kStripsAhead; i++) {
       if (strips.next + 32 * i >= strips.end) break; /* for the whole warp */
-      uint32_t const length = loaded[i], alike = lanes_alike(length);
+      uint32_t const length = loaded[i], alike = szg::lanes_alike<kRunLengthBits>(length);
       uint32_t const s = strips.next + 32 * i + threadIdx.x % 32;
-      uint32_t const rank = ranks[length] + __popc(alike & lanes_before());
+      uint32_t const rank = ranks[length] + szg::rank_among(alike, lane);
       __syncwarp(); /* all have read */
-      if ((alike & lanes_before()) == 0) ranks[length] += __popc(alike);
+      if ((alike & szg::lanes_below(lane)) == 0) ranks[length] += __popc(alike);
       __syncwarp(); /* the next strip's ranks follow */
       if (length > 0) symbols[memory->first_ranks[length] + rank] = (uint16_t)s;
       if (length > 0 && memory->is_lone) symbols[1] = (uint16_t)s; /* of the bit 1 */

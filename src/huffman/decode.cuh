@@ -8,11 +8,11 @@
 #ifndef SZG_DECODE_CUH
 #define SZG_DECODE_CUH
 
+#include "core/bit_reader.cuh"
+#include "core/warp.cuh"
 #include "huffman/huffman.h"
 
 namespace szg {
-
-constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 
 constexpr int kWindowBits =
     11; /* two blocks a multiprocessor of sm_90 have room for their tables */

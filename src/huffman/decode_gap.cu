@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(ClassPolicy::kThreads)
     uint32_t first = 0;
     if (lane == 0 && alike) first = atomicAdd(&list_counts[c], (uint32_t)__popc(alike));
     first = __shfl_sync(kAllLanes, first, 0);
-    uint32_t const place = first + __popc(alike & ((1u << lane) - 1));
+    uint32_t const place = first + szg::rank_among(alike, lane);
     if (is_there && own == c) lists[c * sequence_count + place] = (uint32_t)i;
   }
 }

@@ -96,7 +96,7 @@ __device__ void decode_codes(const uint16_t *symbols, uint32_t warp_memory, uint
     for (uint32_t i = 0; i < Shape::kPairCount; i++) {
       uint32_t const bits = bits_at(column, bit);
       uint64_t first = shared_tables()->entries[window_of(bits)];
-      uint32_t rest = __funnelshift_l(0, bits, Entry::bits(first));
+      uint32_t rest = bits_after(bits, Entry::bits(first));
       uint64_t second = shared_tables()->entries[window_of(rest)];
       /* No bits: a long code. Where the first is one, the second is the same. */
       if (Entry::bits(second) == 0) {
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(Class::kMostTeams *SequencePolicy::kTeamThread
   uint32_t const team = threadIdx.x / SequencePolicy::kTeamThreads;
   uint32_t const team_count = blockDim.x / SequencePolicy::kTeamThreads;
   uint32_t const team_memory =
-      place_of(block_memory) + sizeof(DecodeTables) + team * sizeof(TeamMemory<Shape>);
+      shared_address(block_memory) + sizeof(DecodeTables) + team * sizeof(TeamMemory<Shape>);
   TeamWork<Side, Output> const work = {side,  first_codes, bit_count,  book->symbols,
                                        units, team,        team_memory};
   bool is_sound = blockIdx.x > 0 || threadIdx.x > 0 || side.ends_are_sound(bit_count);

@@ -74,7 +74,7 @@ inline __device__ uint32_t gap_of(const szg_linear_input_cuda &input, uint64_t s
 __device__ __forceinline__ uint32_t bits_at(uint32_t column, uint32_t bit) {
   uint32_t const first_word = bit & 32 * (kWordRows - 1); /* bit / 32 rows of 32 words */
   const uint32_t *const word = shared_at<uint32_t>(column + first_word * sizeof(uint32_t));
-  return __funnelshift_l(word[32], word[0], bit);
+  return bits_from(word[32], word[0], bit);
 }
 
 /* In PTX, or the compiler makes three instructions of this shift and an access by it, not two. */
@@ -97,7 +97,7 @@ inline __device__ uint32_t span_at_end(uint32_t bits, uint32_t left) {
   uint32_t const beyond = borders & kAllLanes << min(left, 16u);
   uint32_t const advance = beyond ? __ffs((int)beyond) - 1 : 31 - __clz((int)borders);
   if (advance == 0) return long_span(bits);
-  return span_of(__popc(borders & ((1u << advance) - 1)), advance);
+  return span_of(__popc(borders & lanes_below(advance)), advance);
 }
 
 /* The codes that begin from gap on and before limit: their number, and where the last one ends.
@@ -109,7 +109,7 @@ __device__ uint32_t count_codes(const Words &words, uint32_t gap, uint32_t limit
   while ((int)(span & kSpanPlaceMask) <= last_of_pairs) {
     uint32_t const bits = bits_at(words, span);
     uint32_t const first = shared_spans()->spans[window_of(bits)];
-    uint32_t const rest = __funnelshift_l(0, bits, first);
+    uint32_t const rest = bits_after(bits, first);
     uint32_t second = shared_spans()->spans[window_of(rest)];
     if (second == 0) second = long_span(rest);
     span += first + second;

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(RowPolicy::kThreads)
     uint64_t const bit = batch.first_bit(at.slot) + at.offset;
     uint64_t const bits_left = min(*batch.bit_count, 32 * batch.word_count) - bit;
     uint32_t const bits =
-        __funnelshift_l(batch.word_at(bit / 32 + 1), batch.word_at(bit / 32), (uint32_t)bit);
+        szg::bits_from(batch.word_at(bit / 32 + 1), batch.word_at(bit / 32), (uint32_t)bit);
     uint32_t const code = batch.book->single[bits >> (32 - szg::kWindowBits)];
     uint32_t const length =
         code ? szg::checked_length(batch, bits, code >> 16) : szg::long_length(batch, bits);

@@ -16,6 +16,7 @@
 
 #include "core/bytes.h"
 #include "core/cuda_check.cuh"
+#include "core/warp.cuh"
 #include "study/run_length.h"
 
 namespace {
@@ -27,7 +28,10 @@ struct ExpandPolicy {
   static constexpr uint32_t kThreadRuns = 4; /* runs a thread takes at once: 16 bytes of counts */
   static constexpr uint32_t kMostTiles = 16; /* tiles of a block: one search serves them all */
 };
-constexpr uint32_t kWarp = 32, kAllLanes = 0xFFFFFFFFu;
+using szg::kAllLanes;
+using szg::last_of;
+
+constexpr uint32_t kWarp = 32;
 constexpr uint32_t kBatchRuns = ExpandPolicy::kThreads * ExpandPolicy::kThreadRuns;
 constexpr uint32_t kGroupRuns = ExpandPolicy::kThreads; /* one run per thread in the search */
 constexpr uint32_t kNowhere = UINT32_MAX;               /* the place of a run that begins nowhere */
@@ -269,9 +273,6 @@ struct SymbolVector {
   }
 };
 
-/* The index of the highest bit; 0 if no bit is set. */
-__device__ uint32_t last_of(uint32_t bits) { return bits ? 31 - (uint32_t)__clz((int)bits) : 0; }
-
 /* Writes a tile from its marks, which it clears; before: the symbol before the tile, repeated.
  * Returns the tile's last symbol, repeated. The whole block calls. */
 template <class Symbol>
@@ -286,16 +287,17 @@ __device__ uint32_t write_tile(uint32_t before, Symbol *symbols, uint32_t count,
     vector.fill(memory.values[threadIdx.x], marks);
     memory.marks[threadIdx.x] = make_uint4(0, 0, 0, 0);
   }
-  uint32_t const warp_last = __shfl_sync(kAllLanes, vector.last, (int)last_of(lanes));
+  uint32_t const warp_last = __shfl_sync(kAllLanes, vector.last, last_of(lanes));
   if (lane == 0) memory.warp_marks[warp] = lanes, memory.warp_lasts[warp] = warp_last;
   __syncthreads(); /* all warps have stored theirs; marks are clear for the next tile */
   uint32_t const other_last = memory.warp_lasts[lane % kWarps];
   uint32_t const warps =
       __ballot_sync(kAllLanes, lane < kWarps && memory.warp_marks[lane % kWarps] != 0);
-  uint32_t const warps_below = warps & ((1u << warp) - 1), lanes_below = lanes & ((1u << lane) - 1);
-  uint32_t const of_warps = __shfl_sync(kAllLanes, other_last, (int)last_of(warps_below));
-  uint32_t const of_lanes = __shfl_sync(kAllLanes, vector.last, (int)last_of(lanes_below));
-  uint32_t const of_all = __shfl_sync(kAllLanes, other_last, (int)last_of(warps));
+  uint32_t const warps_below = warps & szg::lanes_below(warp);
+  uint32_t const lanes_below = lanes & szg::lanes_below(lane);
+  uint32_t const of_warps = __shfl_sync(kAllLanes, other_last, last_of(warps_below));
+  uint32_t const of_lanes = __shfl_sync(kAllLanes, vector.last, last_of(lanes_below));
+  uint32_t const of_all = __shfl_sync(kAllLanes, other_last, last_of(warps));
   uint32_t const first = threadIdx.x * kVectorSymbols;
   if (first < count)
     vector.store(lanes_below ? of_lanes : (warps_below ? of_warps : before), symbols + first,

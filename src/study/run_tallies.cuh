@@ -10,11 +10,12 @@
 #ifndef SZG_RUN_TALLIES_CUH
 #define SZG_RUN_TALLIES_CUH
 
+#include "core/warp.cuh"
 #include "study/run_length.h"
 
 namespace szg {
 
-constexpr uint32_t kWarp = 32, kAllLanes = 0xFFFFFFFFu;
+constexpr uint32_t kWarp = 32;
 
 /* The runs that begin in a stretch of a tile, in one word. From bit kShareLastBits on: their
  * number. Below: the last run's first symbol, counted from the tile's first symbol, plus 1; 0 if
@@ -67,12 +68,6 @@ __device__ __forceinline__ void publish_tally(const TileTallies &tallies, uint32
   prefix->last = tally.last | kPrefixIsKnown;
 }
 
-__device__ __forceinline__ uint32_t sum_of_warp(uint32_t value) {
-  for (uint32_t distance = kWarp / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(kAllLanes, value, (int)distance);
-  return value;
-}
-
 /* The result of looking at the 32 tiles before `end`. */
 struct TileLook {
   szg_run_tally tally; /* of the tiles looked at */
@@ -102,7 +97,7 @@ __device__ __forceinline__ TileLook look_at_tiles(const TileTallies &tallies, ui
   TileLook look;
   look.is_wanting = __any_sync(kAllLanes, is_nearer && !(share & kShareIsKnown));
   look.is_whole = stop < kWarp;
-  look.tally.count = sum_of_warp(is_nearer ? (share & ~kShareIsKnown) >> kShareLastBits : 0);
+  look.tally.count = warp_sum(is_nearer ? (share & ~kShareIsKnown) >> kShareLastBits : 0);
   look.tally.last = with_runs ? (uint64_t)(end - 1 - nearest) * tile_symbols + place - 1 : 0;
   szg_run_tally farther;
   farther.count = __shfl_sync(kAllLanes, count & ~kPrefixIsKnown, (int)(stop % kWarp));

@@ -53,7 +53,7 @@ struct OffsetsBatch {
     return (uint32_t)min(left, (uint64_t)tables.options.window_bits);
   }
   __device__ uint32_t word_at(uint64_t index) const {
-    return index < word_count ? __ldg(words + index) : 0;
+    return word_or_zero(words, word_count, index);
   }
 };
 

@@ -72,7 +72,7 @@ struct TeamWindow {
     return {row_at(row), rule.entry_bytes, rule.bias, row_ends[row]};
   }
   __device__ uint32_t bits_at(uint32_t offset) const {
-    return __funnelshift_l(words[offset / 32 + 1], words[offset / 32], offset);
+    return bits_from(words[offset / 32 + 1], words[offset / 32], offset);
   }
 };
 

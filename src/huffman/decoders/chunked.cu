@@ -19,13 +19,11 @@ struct ChunkedPolicy {
   static constexpr int kThreads = 64; /* so that few tiles still reach many multiprocessors */
 };
 
-__device__ uint32_t word_at(const szg_linear_input_cuda &input, uint64_t index) {
-  return index < input.word_count ? input.words[index] : 0;
-}
-
 /* 32 bits of the stream from a bit on, zeros past its end. */
 __device__ uint32_t bits_at(const szg_linear_input_cuda &input, uint64_t bit) {
-  return __funnelshift_l(word_at(input, bit / 32 + 1), word_at(input, bit / 32), (uint32_t)bit);
+  uint32_t const low = szg::word_or_zero(input.words, input.word_count, bit / 32 + 1);
+  uint32_t const high = szg::word_or_zero(input.words, input.word_count, bit / 32);
+  return szg::bits_from(low, high, (uint32_t)bit);
 }
 
 /* The code that the high end of `bits` begins with: its length << 16 | its symbol. */

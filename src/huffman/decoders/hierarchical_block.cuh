@@ -40,7 +40,7 @@ __device__ __forceinline__ BlockMemory *block_memory() {
 /* ---- a thread's bits ---- */
 
 inline __device__ uint32_t word_at(const szg_hierarchical_stream &stream, uint64_t index) {
-  return index < stream.word_count ? __ldg(static_cast<const uint32_t *>(stream.words) + index) : 0;
+  return word_or_zero(static_cast<const uint32_t *>(stream.words), stream.word_count, index);
 }
 
 struct ThreadWords : StretchWords {
@@ -85,16 +85,12 @@ struct Stretch {
 
 /* A lane's copy of a table: place of its first entry. */
 inline __device__ uint32_t own_copy(const uint32_t *table) {
-  return place_of(table + threadIdx.x % HierarchicalPolicy::kCopies);
+  return shared_address(table + threadIdx.x % HierarchicalPolicy::kCopies);
 }
 /* The entry of the byte that `bits` begin with. */
 __device__ __forceinline__ uint32_t look_up(uint32_t copy, uint32_t bits) {
   uint32_t const byte = __byte_perm(bits, 0, 0x4443); /* one instruction, then one for the place */
   return *shared_at<uint32_t>(copy + byte * (HierarchicalPolicy::kCopies * sizeof(uint32_t)));
-}
-/* Bits less the first n % 32. */
-__device__ __forceinline__ uint32_t bits_after(uint32_t bits, uint32_t n) {
-  return __funnelshift_l(0, bits, n);
 }
 
 inline __device__ void fill_tables(const szg_hierarchical_tables *tables) {

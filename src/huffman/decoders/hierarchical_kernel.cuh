@@ -60,7 +60,7 @@ static_assert(HierarchicalPolicy::kThreads * kThreadBits <= 0xFFFF, "two counts 
  * on. The whole block calls. */
 template <class Output>
 __device__ void store_values(const Output &output, uint64_t first, uint32_t count) {
-  uint32_t const symbols = place_of(block_memory()->symbols);
+  uint32_t const symbols = shared_address(block_memory()->symbols);
   uint32_t const begin = (uint32_t)(first % Output::kUnitValues), end = begin + count;
   uint64_t const origin = first - begin;
   for (uint32_t i = threadIdx.x * Output::kUnitValues; i < end;
@@ -115,7 +115,7 @@ __device__ bool decode_block(const szg_hierarchical_tables *tables,
   BlockCounts const counts(count);
   is_sound &= counts.all == values.count;
 
-  uint32_t const begin = place_of(block_memory()->symbols) +
+  uint32_t const begin = shared_address(block_memory()->symbols) +
                          (uint32_t)(values.first % Output::kUnitValues) + counts.before;
   if (is_kept) {
     packs.write(begin);

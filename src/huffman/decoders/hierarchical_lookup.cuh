@@ -20,7 +20,7 @@ struct StretchWords {
   /* 32 bits from bit `at` on; beyond bit 63 any. */
   __device__ __forceinline__ uint32_t bits_at(uint32_t at) const {
     bool const is_second = at >= 32;
-    return __funnelshift_l(is_second ? next : second, is_second ? second : first, at);
+    return bits_from(is_second ? next : second, is_second ? second : first, at);
   }
 };
 

@@ -66,7 +66,7 @@ inline __device__ uint32_t piece_bits(uint32_t bits, uint32_t piece) {
 /* ---- words, in shared memory or in the stream ---- */
 
 inline __device__ uint32_t word_at(const szg_linear_input_cuda &input, uint64_t index) {
-  return index < input.word_count ? __ldg(input.words + index) : 0;
+  return word_or_zero(input.words, input.word_count, index);
 }
 
 /* In the lane's column. */
@@ -86,7 +86,7 @@ struct StreamWords {
 /* Of `bit`, all above the place does not count. */
 inline __device__ uint32_t bits_at(const StreamWords &words, uint32_t bit) {
   uint64_t const i = words.first_word + (bit & kSpanPlaceMask) / 32;
-  return __funnelshift_l(word_at(words.input, i + 1), word_at(words.input, i), bit);
+  return bits_from(word_at(words.input, i + 1), word_at(words.input, i), bit);
 }
 
 /* ---- from one start ---- */
@@ -204,7 +204,7 @@ inline __host__ __device__ uint32_t column_rows(const SyncGrid &grid) {
 inline __device__ ColumnWords stage_column(const SyncWork &work, uint64_t subsequence) {
   const SyncGrid &grid = work.grid;
   uint32_t const warp_bytes = column_rows(grid) * kWordRowBytes;
-  ColumnWords const column = {place_of(block_memory) + (uint32_t)sizeof(SyncMemory) +
+  ColumnWords const column = {shared_address(block_memory) + (uint32_t)sizeof(SyncMemory) +
                               threadIdx.x / 32 * warp_bytes + 4 * (threadIdx.x % 32)};
   uint64_t const first = subsequence * grid.subsequence_words;
   for (uint32_t i = 0; subsequence > 0 && i < grid.run_up_words; i++)
