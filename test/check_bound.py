@@ -2,7 +2,8 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-  python3 check_bound.py SZGPU [--quick] [--fields DIR] [--jobs N] [--only TEXT] [--extra OPTIONS]
+  python3 check_bound.py SZGPU [--quick] [--fields DIR] [--jobs N] [--only TEXT]
+                         [--extra OPTIONS]...
 
 Real fields (zstd-compressed raw arrays such as wind_132x73x144.f32.zst in DIR, else SZGPU_FIELDS,
 else ../shared/datasets beside the checkout) and adversarial synthetic ones, each as f32 and as f64,
@@ -193,7 +194,7 @@ def accepted_fill(case, told):
 
 
 def over_all(command, files):
-    """stdout of a command for all the files at once, and the complaint about each that it refuses."""
+    """stdout of a command for all files at once, and the complaint about each that it refuses."""
     try:
         return run(command + list(files.values())), {}
     except RuntimeError as problem:
@@ -206,9 +207,10 @@ def over_all(command, files):
         return b"", complaints or dict.fromkeys(files, str(problem))
 
 
-def compress(binary, extra, case, number, raw, archive):
+def compress(binary, extras, case, number, raw, archive):
     """Makes an archive of the field; the complaint if szgpu has one."""
     mode, text = case.runs[number]
+    extra = extras[number % len(extras)]
     options = ["-m", mode, "-e", text, "-t", case.kind, "-j", str(1 + number % 3)]
     if case.ask_fill:
         options += ["--fill", repr(float(case.fill))]
@@ -231,11 +233,11 @@ def judge_archive(case, number, told, back):
     return judge(case, *case.runs[number], stated, accepted_fill(case, told.get("fill")), restored)
 
 
-def some_runs(binary, extra, case, numbers, raw, folder):
+def some_runs(binary, extras, case, numbers, raw, folder):
     """Archives made, listed, restored and judged: for each, what is wrong, the largest error as a
     share of the bound, the archive's size. Thread counts vary: they must not matter."""
     archives = {n: os.path.join(folder, f"{n}.{case.kind}.szg") for n in numbers}
-    complaints = {n: compress(binary, extra, case, n, raw, archives[n]) for n in numbers}
+    complaints = {n: compress(binary, extras, case, n, raw, archives[n]) for n in numbers}
     made = {n: archives[n] for n in numbers if complaints[n] is None}
     told = {}
     if made:
@@ -257,7 +259,7 @@ def some_runs(binary, extra, case, numbers, raw, folder):
             yield wrong, share, os.path.getsize(archives[n])
 
 
-def check(binary, extra, case, parent):
+def check(binary, extras, case, parent):
     """Does all runs of one field; returns a line for the report and the failures."""
     folder = tempfile.mkdtemp(dir=parent)
     raw = os.path.join(folder, case.name + "." + case.kind)
@@ -265,7 +267,7 @@ def check(binary, extra, case, parent):
     failures, worst, archive_bytes = [], 0.0, 0
     for first in range(0, len(case.runs), RUNS_AT_ONCE):
         numbers = range(first, min(first + RUNS_AT_ONCE, len(case.runs)))
-        results = some_runs(binary, extra, case, numbers, raw, folder)
+        results = some_runs(binary, extras, case, numbers, raw, folder)
         for (mode, text), (wrong, share, size) in zip(case.runs[first:], results):
             failures += [f"  {case.name} {case.kind} -m {mode} -e {text}: {w}" for w in wrong]
             worst, archive_bytes = max(worst, share), archive_bytes + size
@@ -423,9 +425,11 @@ def main():
     parser.add_argument("--fields", default=default_fields, help="folder of the real fields")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="fields checked at once")
     parser.add_argument("--only", default="", help="only fields whose name has this in it")
-    parser.add_argument("--extra", default="", help='options for every -z, e.g. --extra="--zstd"')
+    parser.add_argument("--extra", action="append", default=[],
+                        help='options for every -z, e.g. --extra="--zstd"; if given several times, '
+                             "archives take them in turn")
     asked = parser.parse_args()
-    binary, extra = os.path.abspath(asked.binary), asked.extra.split()
+    binary, extras = os.path.abspath(asked.binary), [extra.split() for extra in asked.extra or [""]]
     if not os.access(binary, os.X_OK):
         parser.error(f"{asked.binary} is not a program: build szgpu and give its path")
     cases = list(synthetic_cases(asked.quick))
@@ -437,7 +441,9 @@ def main():
     failures, runs, bad_runs = [], 0, 0
     with tempfile.TemporaryDirectory(prefix="check_bound_") as parent, \
             concurrent.futures.ProcessPoolExecutor(asked.jobs) as pool:
-        work = [pool.submit(check, binary, extra, case, parent) for case in cases]
+        # Each field begins with the next options, so that each bound meets all of them.
+        work = [pool.submit(check, binary, extras[i % len(extras):] + extras[:i % len(extras)],
+                            case, parent) for i, case in enumerate(cases)]
         for line, wrong, count, bad in (w.result() for w in work):
             print("\n".join([line] + wrong[:8]), flush=True)
             failures, runs, bad_runs = failures + wrong, runs + count, bad_runs + bad
