@@ -1,4 +1,4 @@
-/* frame.h - what every file of this folder knows: the units of work, and what a frame is part of.
+/* frame.h - what every file of this folder uses: units of work, requests, a frame's facts.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_FRAME_H
@@ -14,8 +14,7 @@ SZG_C_BEGIN
 /* Tiles that a CPU worker takes at once: 64 Ki codes, which fit a second-level cache. */
 enum { SZG_PART_TILES = 16 };
 
-/* One frame being written or read, and what that works on (write.h, read.h, write_cuda.h,
- * read_cuda.h). */
+/* One frame being written or read, and its memory (write.h, read.h, write_cuda.h, read_cuda.h). */
 typedef struct szg_write_job szg_write_job;
 typedef struct szg_write_plan szg_write_plan;
 typedef struct szg_read_job szg_read_job;
@@ -29,7 +28,7 @@ typedef struct szg_read_sizes_cuda szg_read_sizes_cuda;
 typedef struct szg_read_frame_cuda szg_read_frame_cuda;
 typedef struct szg_frame_rows_cuda szg_frame_rows_cuda;
 
-/* What the memory of a compression follows from. */
+/* What decides how much memory a compression takes. */
 typedef struct szg_write_request {
   szgpu_layout layout;
   bool is_lossless;
@@ -39,7 +38,7 @@ typedef struct szg_write_request {
   int thread_count; /* of the CPU */
 } szg_write_request;
 
-/* What the memory of a decompression follows from. */
+/* What decides how much memory a decompression takes. */
 typedef struct szg_read_request {
   const szg_header *header;
   int thread_count; /* of the CPU */
@@ -53,13 +52,13 @@ typedef struct szg_frame_facts {
   uint64_t value_bytes; /* of one value of the field */
 } szg_frame_facts;
 
-/* CPU: where a part's, or a tile's, share of each section begins. */
+/* CPU: where the share of a part or a tile begins in each section. */
 typedef struct szg_part_start {
   uint64_t stream; /* in bits, or in words */
   uint64_t escape, exact_mask, exact_value, fill_mask;
 } szg_part_start;
 
-/* Bits of the lattice points of a tile frame, and of its deltas. */
+/* Bits of a tile frame's lattice points and deltas. */
 static inline uint32_t szg_lattice_bits(uint32_t arithmetic, bool has_16_bits) {
   return has_16_bits ? 16 : arithmetic == SZG_ARITHMETIC_F64_WIDE ? 64 : 32;
 }
