@@ -27,9 +27,9 @@ enum { HAS_CUDA = 0 };
 enum { MOST_ZSTD_LEVEL = 19 };
 static_assert((int)SZGPU_MAX_THREADS == (int)SZG_MAX_THREADS, "one limit");
 
-/* For SZGPU_BACKEND_AUTO, of fields in ordinary host memory: bytes in a microsecond on a CPU thread
- * and by way of a GPU, what a call there takes besides, and what starting CUDA takes. Measured:
- * docs/benchmarks.md. */
+/* For SZGPU_BACKEND_AUTO and fields in ordinary host memory: bytes per microsecond on one CPU
+ * thread and on a GPU with its copies, the fixed cost of a GPU call, and the cost of starting CUDA.
+ * Measured: docs/benchmarks.md. */
 enum {
   CPU_BYTES_PER_US = 900,
   CUDA_BYTES_PER_US = 6500,
@@ -51,7 +51,8 @@ const char *szgpu_status_text(szgpu_status status) {
   return (size_t)status < count ? texts[status] : "unknown status";
 }
 
-/* A struct from a later version may be longer: taken if what we do not know of it is zero. */
+/* A struct from a later version may be longer; we accept it if the bytes that we do not know are
+ * zero. */
 static bool is_known_struct(const void *given, size_t given_bytes, size_t known_bytes) {
   if (given_bytes < known_bytes) return false;
   for (size_t i = known_bytes; i < given_bytes; i++)
@@ -89,7 +90,7 @@ static bool backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder) {
   return szg_decoder_runs_on(decoder, backend);
 }
 
-/* Whether the way to the GPU and back is shorter than staying. */
+/* Whether a call on a field of this size is faster on the GPU than on the CPU. */
 static bool pays_on_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
   uint64_t const cpu_us = field_bytes / (CPU_BYTES_PER_US * (uint64_t)ctx->threads.count);
   uint64_t const cuda_us =
@@ -97,15 +98,15 @@ static bool pays_on_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
   return cuda_us < cpu_us;
 }
 
-/* Whether a call on a field of that size goes to the GPU. */
+/* Whether a call on a field of this size goes to the GPU. */
 static bool takes_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
   if (ctx->options.backend != SZGPU_BACKEND_AUTO) return ctx->options.backend == SZGPU_BACKEND_CUDA;
   if (!HAS_CUDA || ctx->is_device_given_up || is_cpu_decoder(ctx->options.decoder)) return false;
   return is_cuda_decoder(ctx->options.decoder) || pays_on_cuda(ctx, field_bytes);
 }
 
-/* Whether a call that failed on the GPU is to be done by the CPU; notes why, once. A device that
- * is lost is given up; one that was too small for this call may do for the next. */
+/* Whether the CPU must repeat a call that failed on the GPU; notes why, once. The ctx gives up a
+ * lost device; a device too small for this call may serve the next one. */
 static bool falls_back(szgpu_ctx *ctx, szgpu_status status) {
   if (ctx->options.backend != SZGPU_BACKEND_AUTO || is_cuda_decoder(ctx->options.decoder))
     return false;
@@ -161,10 +162,11 @@ const char *szgpu_last_error(const szgpu_ctx *ctx) { return ctx ? ctx->error : "
 
 const char *szgpu_last_note(const szgpu_ctx *ctx) { return ctx ? ctx->note : ""; }
 
-/* Forgets what the last call had to say. */
+/* Clears the messages of the last call. */
 static void begin_call(szgpu_ctx *ctx) { ctx->error[0] = ctx->note[0] = '\0'; }
 
-/* What has no meaning without loss is refused, but for what has a default. */
+/* Refuses parameters that mean nothing in a lossless call, unless they have their default
+ * values. */
 static szgpu_status check_lossless(szgpu_ctx *ctx, const szgpu_params *params) {
   if (params->radius || params->has_fill)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "radius and fill value have no use without loss");
@@ -208,7 +210,7 @@ static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
   return SZGPU_OK;
 }
 
-/* Values are read and written as what they are, so they must lie as the compiler expects. */
+/* The library reads and writes values by their type, so they must be aligned for it. */
 static szgpu_status check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) {
   if ((uintptr_t)field % szg_dtype_bytes(dtype) == 0) return SZGPU_OK;
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
@@ -333,6 +335,6 @@ szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive, size_t archiv
 szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                    uint64_t first_row, uint64_t row_count, void *field,
                                    size_t field_bytes) {
-  if (row_count == UINT64_MAX) row_count = 0; /* as wrong, and not taken for "all" */
+  if (row_count == UINT64_MAX) row_count = 0; /* just as invalid, but not "all rows" */
   return decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field, field_bytes);
 }

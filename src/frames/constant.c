@@ -61,7 +61,7 @@ szgpu_status szg_constant_frame_write(szg_write_job *job, szg_writer *writer,
 
 /* ---- decompression ---- */
 
-/* The value in all places. */
+/* Writes the value to all places of a part. */
 static szgpu_status fill_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const szg_read_job *const job = job_pointer;
@@ -75,7 +75,7 @@ static szgpu_status fill_part(void *job_pointer, uint64_t part, int worker) {
 
 szgpu_status szg_constant_frame_open(szg_read_job *job) {
   uint64_t no_stream;
-  if (job->reader.frame.section_count == 0) return SZGPU_OK; /* nor is any tile looked at */
+  if (job->reader.frame.section_count == 0) return SZGPU_OK; /* and no tile is read */
   SZG_TRY(szg_outliers_load(job));
   return szg_tiles_scan(job, &no_stream);
 }

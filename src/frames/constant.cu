@@ -7,7 +7,7 @@
 #include "frames/read_cuda.h"
 #include "frames/write_cuda.h"
 
-/* Any tile may have exceptions, so all are looked at. */
+/* Any tile may have exceptions, so all are measured. */
 static szgpu_status measure(const szg_write_job_cuda *job) {
   szg_device *const device = &job->ctx->device;
   SZG_TRY(szg_device_set(device, job->plan->outliers.tile_marks, 1, job->grid.tile_count));

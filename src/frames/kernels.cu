@@ -1,7 +1,7 @@
 /* kernels.cu - small kernels around a frame's sections.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Padding writes at most 15 bytes a section; planes and fill move each value once.
+ * Padding writes at most 15 bytes per section; planes and fill move each value once.
  */
 #include "frames/kernels.h"
 
@@ -21,7 +21,7 @@ struct SectionEnds {
   uint64_t held_bytes[SZG_SECTION_KIND_COUNT];
 };
 
-/* A block a section, a thread a byte. */
+/* One block per section, one thread per byte. */
 __global__ void __launch_bounds__(SZG_ALIGNMENT)
     sections_pad_kernel(szg_checksum_ranges ranges, SectionEnds ends) {
   uint32_t const i = blockIdx.x;
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(PlainPolicy::kThreads)
   if (!agrees) verdict->bad_data = 1;
 }
 
-/* As unsigned integers of their width. */
+/* Values are handled as unsigned integers of their width. */
 template <class Bits>
 szgpu_status split(const void *values, uint64_t value_count, uint8_t *planes, unsigned blocks,
                    cudaStream_t stream) {

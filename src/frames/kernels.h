@@ -1,4 +1,4 @@
-/* kernels.h - small kernels around a frame's sections. Pointers are to device memory.
+/* kernels.h - small kernels around a frame's sections. Pointers point to device memory.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_FRAME_KERNELS_H
@@ -9,12 +9,13 @@
 
 SZG_C_BEGIN
 
-/* Zeros between what a section holds and the next multiple of SZG_ALIGNMENT. ranges: the sections
- * with their padding; held_bytes: without. */
+/* Writes zeros from the end of each section's contents to the next multiple of SZG_ALIGNMENT.
+ * ranges: the sections with their padding; held_bytes: their sizes without it. */
 szgpu_status szg_sections_pad_cuda(const szg_checksum_ranges *ranges, const uint64_t *held_bytes,
                                    struct CUstream_st *stream) SZG_CHECKED;
 
-/* Values to byte planes, and those of a window back. width: 1, 2, 4 or 8. */
+/* Splits values into byte planes, and merges the planes of a window into its values. width: 1, 2, 4
+ * or 8. */
 szgpu_status szg_raw_split_cuda(const void *values, uint64_t value_count, unsigned width,
                                 uint8_t *planes, struct CUstream_st *stream) SZG_CHECKED;
 szgpu_status szg_raw_merge_cuda(const uint8_t *planes, uint64_t frame_values, unsigned width,
@@ -29,14 +30,14 @@ typedef struct szg_frame_sums {
   bool is_linear;
   unsigned escape_bytes; /* as the frame's header says; 0: none */
   unsigned value_bytes;
-  uint64_t escapes, exact_mask, exact_values, fill_mask; /* bytes of the sections; 0: not there */
-  uint64_t bitstream, gaps, sequence_codes;              /* likewise, of a linear frame */
-  bool has_gaps;                                         /* and the last two are to be there */
+  uint64_t escapes, exact_mask, exact_values, fill_mask; /* bytes of the sections; 0: absent */
+  uint64_t bitstream, gaps, sequence_codes;              /* the same for a linear frame */
+  bool has_gaps;                                         /* and the last two must be present */
   const uint32_t *words;
 } szg_frame_sums;
 
-/* Compares with totals (of all tiles), sets *bit_count; verdict->bad_data where they disagree, or
- * where an unused bit of the last word is not 0. */
+/* Compares with totals (of all tiles) and sets *bit_count. Sets verdict->bad_data if they disagree,
+ * or if an unused bit of the last word is not 0. */
 szgpu_status szg_frame_sums_check_cuda(const szg_frame_sums *sums, const szg_tile_place *totals,
                                        uint64_t *bit_count, szg_verdict *verdict,
                                        struct CUstream_st *stream) SZG_CHECKED;
@@ -48,7 +49,7 @@ typedef struct szg_tile_sums {
   szg_frame_sums shares;  /* exact and fill: is_linear is false, escapes are 0 */
 } szg_tile_sums;
 
-/* Compares with totals (of all tiles); verdict->bad_data where they disagree, or where a raw tile
+/* Compares with totals (of all tiles). Sets verdict->bad_data if they disagree, or if a raw tile
  * has outliers. */
 szgpu_status szg_tile_sums_check_cuda(const szg_tile_sums *sums, const szg_grid *grid,
                                       const szg_tile_place *totals, szg_verdict *verdict,

@@ -121,7 +121,7 @@ void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request,
   }
 }
 
-/* The kinds in their order, until one has written the frame: raw frames always do. */
+/* Tries the kinds in their order until one writes the frame: raw always does. */
 static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
                                    szg_frame_header *frame) {
   bool is_written = false;

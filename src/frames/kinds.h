@@ -1,8 +1,8 @@
 /* kinds.h - the table of the kinds of frame: a kind is one row.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Whoever writes or reads frames asks the table and names no kind. To add one, write its files and
- * give it a row in kinds.c and one in kinds_cuda.c; CONTRIBUTING.md says how.
+ * Code that writes or reads frames asks the table and names no kind. To add one, write its files
+ * and give it a row in kinds.c and one in kinds_cuda.c; CONTRIBUTING.md says how.
  */
 #ifndef SZG_KINDS_H
 #define SZG_KINDS_H
@@ -15,7 +15,7 @@
 
 SZG_C_BEGIN
 
-/* The rows. Their order is that in which a compression tries the kinds. */
+/* The rows. A compression tries the kinds in this order. */
 enum {
   SZG_KIND_CONSTANT,
   SZG_KIND_LINEAR,
@@ -26,14 +26,13 @@ enum {
   SZG_KIND_COUNT
 };
 
-/* What both backends know of a kind, and its steps on the CPU. A step that is NULL has nothing to
- * do. */
+/* What both backends know about a kind, and its steps on the CPU. A NULL step has nothing to do. */
 typedef struct szg_frame_kind {
   const char *name; /* in listings */
 
   /* ---- an archive's frame ---- */
 
-  /* What its header says. Two kinds may say the same if they never occur in the same archive. */
+  /* The kind in its header. Two kinds may share one if they never occur in the same archive. */
   uint32_t header_kind; /* SZG_FRAME_* */
   /* Whether the archive may have such frames. */
   bool (*may_occur)(const szg_header *archive);
@@ -41,50 +40,50 @@ typedef struct szg_frame_kind {
   bool (*is_sound)(const szg_frame_facts *facts);
   /* Which sections it may have. */
   void (*rules)(const szg_frame_facts *facts, szg_section_rules *rules);
-  /* What a listing says of it, in addition to what all frames have. */
+  /* What a listing says about it, in addition to what it says about all frames. */
   void (*describe)(const szg_frame_facts *facts, szgpu_frame_info *info);
 
   /* ---- compression ---- */
 
-  /* Whether compressions of this sort may write such frames. */
+  /* Whether a compression with this request may write such frames. */
   bool (*serves)(const szg_write_request *request);
   /* Whether it is worth trying on values with this bound (NULL: lossless). */
   bool (*suits)(const szg_bound_plan *bound);
-  /* Takes what `write` works on. */
+  /* Takes the memory of `write`. */
   void (*carve_write)(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
   /* Writes job's values as the writer's next frame and fills in its header, or leaves *is_written
-   * false if the frame would be no smaller than its values: the next kind is tried then. */
+   * false if the frame would be no smaller than its values; the caller then tries the next kind. */
   szgpu_status (*write)(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
                         bool *is_written);
 
   /* ---- decompression ---- */
 
-  /* Takes what the other steps work on. */
+  /* Takes the memory of the other steps. */
   void (*carve_read)(szg_arena *arena, const szg_read_request *request, szg_read_plan *plan);
   /* Loads the frame's sections and makes the tables that decoding needs. */
   szgpu_status (*open)(szg_read_job *job);
-  /* Restores the rows that the job says. */
+  /* Restores the rows that the job names. */
   szgpu_status (*restore)(szg_read_job *job);
 } szg_frame_kind;
 
 extern const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT];
 
-/* The row of a frame with this header; SZG_KIND_COUNT: there is none. */
+/* The row of a frame with this header; SZG_KIND_COUNT: no such row. */
 uint32_t szg_kind_of(const szg_header *archive, const szg_frame_header *frame);
 
-/* Whether a compression of this sort tries the kind on values with this bound. */
+/* Whether a compression with this request tries the kind on values with this bound. */
 bool szg_kind_is_tried(uint32_t kind, const szg_write_request *request,
                        const szg_bound_plan *bound);
 
-/* Takes what a compression works on. */
+/* Takes the memory of a compression. */
 void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
 
-/* Compresses job's values as the writer's next frame, and notes in the archive's header what
- * follows from its kind. */
+/* Compresses job's values as the writer's next frame, and updates the archive's header as its kind
+ * requires. */
 szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_writer *writer,
                              szg_header *archive, uint64_t *frame_bytes) SZG_CHECKED;
 
-/* Takes what a decompression works on. */
+/* Takes the memory of a decompression. */
 void szg_read_plan_carve(szg_arena *arena, const szg_read_request *request, szg_read_plan *plan);
 
 /* Restores rows first_row .. first_row + row_count - 1 of the frame that job->reader has open into

@@ -72,7 +72,7 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
 
 /* ---- compression ---- */
 
-/* All memory that must be zero lies in one piece. choice_work comes last in it: only its first
+/* All memory that must be zero lies in one piece. choice_work comes last because only its first
  * bytes must be zero. */
 static szgpu_status carve_zeroed(szg_arena *arena, const szg_write_request *request,
                                  szg_write_plan_cuda *plan) {
@@ -129,7 +129,7 @@ szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++)
     if (szg_kind_is_tried(kind, job->request, job->bound))
       SZG_TRY(szg_frame_kinds_cuda[kind].write(job, &layout, &is_written));
-  assert(is_written); /* raw frames always are */
+  assert(is_written); /* a raw frame always is */
   szg_header_note_frame(archive, &layout.header);
   *frame_bytes = layout.frame_bytes;
   return SZGPU_OK;

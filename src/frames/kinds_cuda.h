@@ -10,8 +10,8 @@
 
 SZG_C_BEGIN
 
-/* A kind's steps. Its other properties are in szg_frame_kinds. A step that is NULL has nothing to
- * do. Carving runs twice, first on an arena that only measures. */
+/* A kind's steps. Its other properties are in szg_frame_kinds. A NULL step has nothing to do.
+ * Carving runs twice, first on an arena that only measures. */
 typedef struct szg_frame_kind_cuda {
   /* ---- compression ---- */
 
@@ -30,8 +30,8 @@ typedef struct szg_frame_kind_cuda {
 
   /* ---- decompression ---- */
 
-  /* States what reading the frame needs; and what reading frames may need that a compression of
-   * this sort writes, if szgpu_reserve is to take that. */
+  /* The first states what reading the frame needs. The second states what reading any frame of such
+   * a compression may need, for szgpu_reserve; NULL: it takes nothing for that. */
   void (*size_read)(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
   void (*size_reserve)(const szg_write_request *request, szg_read_sizes_cuda *sizes);
   /* Takes device memory and pinned memory of these sizes. */
@@ -39,36 +39,36 @@ typedef struct szg_frame_kind_cuda {
                              szg_read_plan_cuda *plan);
   void (*carve_read_pinned)(szg_arena *arena, const szg_read_sizes_cuda *sizes,
                             szg_read_plan_cuda *plan);
-  /* Each puts kernels in the stream. First what the codebook says; */
+  /* Each puts kernels in the stream. First the tables from the codebook; */
   szgpu_status (*open)(const szg_read_job_cuda *job);
-  /* then what all rows need; */
+  /* then the work that all rows share; */
   szgpu_status (*prepare)(const szg_read_job_cuda *job);
-  /* then rows to values, as often as need be. */
+  /* then values of rows, called once per group of rows. */
   szgpu_status (*restore)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
-  /* Words of the bitstream may arrive on the device as late as the `restore` of the tiles that they
-   * are of. */
+  /* Words of the bitstream may arrive on the device as late as the `restore` of their tiles. */
   bool takes_words_late;
 } szg_frame_kind_cuda;
 
 extern const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT];
 
-/* Takes what a compression works on: device memory, pinned memory. */
+/* Takes the device memory and pinned memory of a compression. */
 szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request *request,
                                        szg_write_plan_cuda *plan) SZG_CHECKED;
 void szg_write_plan_carve_pinned(szg_arena *arena, const szg_write_request *request,
                                  szg_write_plan_cuda *plan);
 
-/* Writes the frame, gives its size and notes in the archive's header what follows from its kind.
+/* Writes the frame, gives its size and updates the archive's header as its kind requires.
  * SZGPU_CAPACITY: it does not fit; nothing is written beyond the capacity. */
 szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
                                   uint64_t *frame_bytes) SZG_CHECKED;
 
 /* Adds what reading the frame needs. */
 void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
-/* What reading may need of what such a compression gives. False: szgpu_reserve does not take it. */
+/* States what reading an archive of such a compression may need. False: szgpu_reserve does not take
+ * it. */
 bool szg_read_sizes_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes);
 
-/* Takes what a decompression works on: device memory, pinned memory. */
+/* Takes the device memory and pinned memory of a decompression. */
 szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
                                       szg_read_plan_cuda *plan) SZG_CHECKED;
 void szg_read_plan_carve_pinned(szg_arena *arena, const szg_read_sizes_cuda *sizes,
@@ -81,12 +81,12 @@ void szg_read_frame_place_cuda(szg_read_frame_cuda *frame, const uint8_t *bytes)
 szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                                  const szg_read_plan_cuda *plan, const szg_read_frame_cuda *frame,
                                  szg_read_job_cuda *job) SZG_CHECKED;
-/* Checksums, in SZG_SIDE_CHECKS: only the verdict waits for them. All of the frame must be on the
- * device since the fork. */
+/* Checks the checksums in SZG_SIDE_CHECKS; only the verdict waits for them. The whole frame must be
+ * on the device before the fork. */
 szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
-/* What all rows need. Waits for the stream if the frame's decoder does. */
+/* Does the work that all rows share. Waits for the stream if the frame's decoder does. */
 szgpu_status szg_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
-/* Rows first_row .. end_row - 1 of the frame to values. */
+/* Restores rows first_row .. end_row - 1 of the frame. */
 szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first_row,
                                     uint64_t end_row, void *values) SZG_CHECKED;
 

@@ -1,4 +1,4 @@
-/* layout.cu - where the sections of a frame go on the GPU, and what all kinds of frame end with.
+/* layout.cu - places a frame's sections on the GPU, and ends a frame of any kind.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/kernels.h"

@@ -1,4 +1,4 @@
-/* linear.c - linear frames: what their headers and sections may be.
+/* linear.c - linear frames: what headers and sections they may have.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/linear.h"

@@ -27,7 +27,7 @@ typedef struct szg_linear_worker {
   int64_t least_escape, greatest_escape; /* of all the worker's tiles */
 } szg_linear_worker;
 
-/* What linear frames work on in addition to their streams and outliers. */
+/* Memory of linear frames in addition to their streams and outliers. */
 typedef struct szg_linear_write_plan {
   szg_choice_work *choice_work;
   szg_linear_worker *workers; /* [threads] */
@@ -47,7 +47,7 @@ szgpu_status szg_linear_frame_restore(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA: writing (linear_write.cu) ---- */
 
-/* What the host wants to know of a frame to lay out its sections: one copy brings all. */
+/* What the host needs to know to lay out a frame's sections; one copy brings all of it. */
 typedef struct szg_linear_found {
   szg_choice choice;
   int64_t escape_extremes[2];

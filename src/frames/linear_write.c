@@ -5,13 +5,13 @@
 
 #include "frames/write.h"
 
-/* One frame at work. */
+/* One linear frame being written. */
 typedef struct linear_job {
   szg_write_job *frame;
   szg_choice choice;
 } linear_job;
 
-/* What the sections hold, in bytes, before any zstd. */
+/* Bytes of the sections' contents before zstd. */
 typedef struct linear_sizes {
   szg_stream_sizes stream;
   uint64_t escape_counts, escapes;
@@ -31,7 +31,7 @@ void szg_linear_frame_carve_write(szg_arena *arena, const szg_write_request *req
 
 /* ---- [1] values to codes and outliers, part by part ---- */
 
-/* Bytes of an escape in the parts' lists. */
+/* Bytes per escape in the parts' lists. */
 static unsigned list_escape_bytes(const szg_write_job *frame) {
   return szg_lattice_bits(frame->bound->quantizer.arithmetic) / 8;
 }
@@ -79,7 +79,7 @@ static szgpu_status code_part(void *job_pointer, uint64_t part, int worker) {
   }
   szg_stream_count(frame, job->choice.radius, frame->plan->stream.codes + first_code,
                    end_code - first_code, worker);
-  /* An escape takes a byte at least. */
+  /* An escape takes at least one byte. */
   uint64_t const escape_count =
       frame->plan->outliers.lists[part].escapes.used_bytes / list_escape_bytes(frame);
   szg_frame_add_sure_bytes(frame, szg_outliers_part_bytes(frame, part) + escape_count);
@@ -123,8 +123,8 @@ static uint64_t escape_count_at(const szg_write_job *frame, uint64_t i) {
   return frame->plan->outliers.counts.escapes[i];
 }
 
-/* Writes the parts' lists one after the other, each delta narrowed to the frame's width; gives each
- * list back as soon as it is copied. */
+/* Writes the parts' lists one after the other, each delta narrowed to the frame's width; frees each
+ * list as soon as it is copied. */
 static szgpu_status write_escapes(szg_write_job *frame, szg_writer *writer,
                                   const linear_sizes *sizes) {
   unsigned const list_width = list_escape_bytes(frame), width = sizes->escape_bytes;

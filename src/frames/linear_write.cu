@@ -7,7 +7,7 @@
 
 #include "frames/write_cuda.h"
 
-/* What the sections hold, in bytes. */
+/* Bytes of the sections' contents. */
 typedef struct linear_sizes {
   szg_stream_sizes stream;
   uint64_t escape_counts, escapes;
@@ -119,7 +119,7 @@ static szgpu_status write_sections(const szg_write_job_cuda *job, szg_frame_layo
   szg_outliers_add_sections_cuda(layout, &sizes->outliers);
   SZG_TRY(szg_layout_place_cuda(job, layout));
   SZG_TRY(szg_stream_write_cuda(job, &job->grid, layout, bit_count));
-  SZG_TRY(szg_outliers_write_cuda(job, layout)); /* while the list is of these */
+  SZG_TRY(szg_outliers_write_cuda(job, layout)); /* while the list names these tiles */
   if (sizes->escapes) SZG_TRY(write_escapes(job, layout));
   SZG_TRY(szg_device_mark(&job->ctx->device, "outliers"));
   return szg_layout_finish_cuda(job, layout);

@@ -1,8 +1,8 @@
 /* open.h - a frame's header, checked for both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The check comes before anyone takes memory by what the header says. Whoever reads a section later
- * finds it present and of a possible size.
+ * The check comes before the header decides any allocation. Code that reads a section later finds
+ * it present and of a possible size.
  */
 #ifndef SZG_FRAME_OPEN_H
 #define SZG_FRAME_OPEN_H
@@ -14,18 +14,18 @@ SZG_C_BEGIN
 
 /* What is wrong with a frame's header. */
 typedef struct szg_frame_fault {
-  const char *problem;   /* of a section, to follow its name; NULL: of the header itself */
+  const char *problem;   /* about a section, to follow its name; NULL: the header itself */
   uint32_t section_kind; /* SZG_SECTION_*, if problem is not NULL */
 } szg_frame_fault;
 
 /* Reads the header of frame `frame`, which begins at `bytes`. Checks it against itself and the
- * archive's header, and its sections by the rules of its kind. fault: NULL, or where to say what an
- * error is about. */
+ * archive's header, and its sections by the rules of its kind. fault: NULL, or gets what an error
+ * is about. */
 szgpu_status szg_frame_open(const szg_opened *opened, uint64_t frame, const uint8_t *bytes,
                             uint64_t available_bytes, szg_frame_header *header,
                             szg_frame_fault *fault) SZG_CHECKED;
 
-/* Says in the ctx what is wrong with the frame, and returns the status. */
+/* Sets the ctx's error to what is wrong with the frame, and returns the status. */
 szgpu_status szg_frame_fail(szgpu_ctx *ctx, szgpu_status status, uint64_t frame,
                             const szg_frame_fault *fault) SZG_CHECKED;
 

@@ -1,4 +1,4 @@
-/* outliers_read.c - exact and fill values of a frame over its restored ones.
+/* outliers_read.c - puts a frame's exact and fill values over its restored ones.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/read.h"

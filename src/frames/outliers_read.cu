@@ -1,4 +1,4 @@
-/* outliers_read.cu - exact and fill values of a frame on the GPU; the twin of the .c.
+/* outliers_read.cu - puts exact and fill values in place on the GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/outliers.h"

@@ -1,4 +1,4 @@
-/* outliers_write.c - exact values and the fill mask of a frame into their sections.
+/* outliers_write.c - writes a frame's exact values and fill mask.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>
@@ -51,7 +51,7 @@ szg_outlier_sizes szg_outliers_size(const szg_write_job *job) {
   return sizes;
 }
 
-/* Two numbers per tile: the bytes of its mask, and its values. */
+/* Two numbers per tile: the bytes of its mask, and the count of its values. */
 static uint64_t exact_count_at(const szg_write_job *job, uint64_t i) {
   const szg_outlier_counts *const counts = &job->plan->outliers.counts;
   return i % 2 ? counts->exact_values[i / 2] : counts->exact_mask_bytes[i / 2];
@@ -60,7 +60,7 @@ static uint64_t fill_mask_bytes_at(const szg_write_job *job, uint64_t i) {
   return job->plan->outliers.counts.fill_mask_bytes[i];
 }
 
-/* Writes the parts' lists one after the other; gives each back as soon as it is copied. */
+/* Writes the parts' lists one after the other; frees each as soon as it is copied. */
 static szgpu_status write_lists(szg_write_job *job, szg_writer *writer, uint32_t kind,
                                 size_t list_offset, uint64_t byte_count) {
   uint8_t *bytes;

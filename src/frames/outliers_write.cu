@@ -1,4 +1,4 @@
-/* outliers_write.cu - exact values and the fill mask of a frame on the GPU; the twin of the .c.
+/* outliers_write.cu - writes exact values and the fill mask on the GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/write_cuda.h"

@@ -1,4 +1,4 @@
-/* planes.c - planes frames: what their headers and sections may be, and their sizes.
+/* planes.c - planes frames: what headers and sections they may have, and the sizes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/planes.h"
@@ -19,7 +19,7 @@ bool szg_planes_frame_may_occur(const szg_header *archive) {
          (archive->mode == SZGPU_MODE_LOSSLESS || archive->has_planes);
 }
 
-/* A field of bytes may be taken for one of wider values. */
+/* A frame may treat a field of bytes as one of wider values. */
 bool szg_planes_frame_is_sound(const szg_frame_facts *facts) {
   szg_planes_layout const layout = szg_planes_layout_of(facts->frame);
   if (facts->frame->axes != 0 || szg_planes_layout_check(&layout) != SZGPU_OK) return false;
@@ -52,7 +52,7 @@ void szg_planes_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *i
     info->planes[frame->value_bytes - 1 - p] = letters[szg_plane_mode(frame->plane_modes, p)];
 }
 
-/* Frames with a bound too, if it leaves nothing to be gained by it. */
+/* A frame with a bound may be a planes frame too, if the bound gains nothing. */
 bool szg_planes_frame_serves(const szg_write_request *request) {
   return request->layout == SZGPU_LAYOUT_TILE;
 }

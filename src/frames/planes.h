@@ -19,11 +19,11 @@ void szg_planes_frame_rules(const szg_frame_facts *facts, szg_section_rules *rul
 void szg_planes_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info);
 bool szg_planes_frame_serves(const szg_write_request *request);
 
-/* What a header says of a frame's planes; and the header of a frame with such planes. */
+/* The first reads the layout from a header; the second writes it there. */
 szg_planes_layout szg_planes_layout_of(const szg_frame_header *frame);
 void szg_planes_frame_set_header(const szg_planes_layout *layout, szg_frame_header *frame);
 
-/* What the sections hold, in bytes, before any zstd; 0: there is no such section. */
+/* Bytes of the sections' contents before zstd; 0: there is no such section. */
 typedef struct szg_planes_sizes {
   uint64_t books, tile_sizes, bitstream, stored;
 } szg_planes_sizes;
@@ -33,10 +33,10 @@ uint64_t szg_planes_sizes_sum(const szg_planes_sizes *sizes);
 
 /* ---- CPU: writing (planes_write.c) ---- */
 
-/* What planes frames work on. */
+/* Memory for writing planes frames. */
 typedef struct szg_planes_write_plan {
   szg_planes_counts *counts; /* [threads] */
-  uint16_t *tile_sizes;      /* [tiles of the largest frame], of values of a byte or more */
+  uint16_t *tile_sizes;      /* [tiles of the largest frame] */
   uint64_t *part_words;      /* [its parts]: words before the part */
   szg_split_tally *tally;
   szg_codebook *book;
@@ -52,11 +52,11 @@ szgpu_status szg_planes_frame_write(szg_write_job *job, szg_writer *writer, szg_
 
 /* ---- CPU: reading (planes_read.c) ---- */
 
-/* What reading planes frames works on. */
+/* Memory for reading planes frames. */
 typedef struct szg_planes_read_plan {
   szg_planes_decoder *decoder;
   uint8_t (*lengths)[SZG_PLANES_SYMBOLS];
-  uint8_t **values; /* [threads][SZG_TILE_VALUES * SZG_PLANES_MOST]: of a tile */
+  uint8_t **values; /* [threads][SZG_TILE_VALUES * SZG_PLANES_MOST]: one tile's */
 } szg_planes_read_plan;
 
 void szg_planes_frame_carve_read(szg_arena *arena, const szg_read_request *request,
@@ -93,7 +93,7 @@ szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layo
 
 /* ---- CUDA: reading (planes_read.cu) ---- */
 
-/* The most that a planes frame of the call has. */
+/* The largest sizes among the call's planes frames. */
 typedef struct szg_planes_read_sizes_cuda {
   uint64_t value_count; /* 0: there is no such frame */
   uint32_t coded_planes;

@@ -1,7 +1,7 @@
 /* planes_read.c - a planes frame on the CPU: words and stored planes to values, bit for bit.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Values are of the layout's width, which is the field's own except if that is of bytes.
+ * Values have the layout's width, which is the field's own except in fields of bytes.
  */
 #include "frames/planes.h"
 
@@ -21,7 +21,7 @@ void szg_planes_frame_carve_read(szg_arena *arena, const szg_read_request *reque
   }
 }
 
-/* Bytes of the frame that are wanted. */
+/* The wanted bytes of the frame. */
 typedef struct byte_range {
   uint64_t first, end;
 } byte_range;
@@ -43,7 +43,7 @@ static szgpu_status load_books(szg_read_job *job, const szg_planes_layout *layou
   return SZGPU_OK;
 }
 
-/* The frame is read as a line of values. */
+/* The frame is read as a one-dimensional grid. */
 szgpu_status szg_planes_frame_open(szg_read_job *job) {
   szg_reader *const reader = &job->reader;
   szg_planes_layout const layout = szg_planes_layout_of(&reader->frame);
@@ -64,13 +64,13 @@ szgpu_status szg_planes_frame_open(szg_read_job *job) {
   return SZGPU_OK;
 }
 
-/* A pointer into a section; if the frame has none, nothing will be read there. */
+/* A pointer into a section. If the frame has no such section, nothing reads it. */
 static const uint8_t *bytes_from(const szg_loaded *loaded, uint64_t offset) {
   static const uint8_t nothing[1] = {0};
   return loaded->bytes ? loaded->bytes + offset : nothing;
 }
 
-/* A tile that is wanted in part only goes through the worker's own memory. */
+/* A tile that is only wanted in part goes through the worker's own memory. */
 static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
                                  const szg_part_start *at, int worker) {
   const szg_planes_decoder *const decoder = job->plan->planes.decoder;

@@ -5,7 +5,7 @@
 
 #include "frames/read_cuda.h"
 
-/* A field of bytes may be taken for one of wider values. */
+/* A frame may treat a field of bytes as one of wider values. */
 void szg_planes_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes) {
   szg_planes_layout const layout = szg_planes_layout_of(&frame->header);
   uint32_t const coded = szg_planes_of_mode(layout.modes, layout.value_bytes, SZG_PLANE_CODED);

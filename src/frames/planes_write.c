@@ -1,4 +1,4 @@
-/* planes_write.c - a planes frame on the CPU: byte planes, coded where that is smaller.
+/* planes_write.c - a planes frame on the CPU: byte planes, coded if that is smaller.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   values --> symbols counted --> planes coded, stored or constant --> sections
@@ -9,10 +9,10 @@
 
 #include "frames/write.h"
 
-/* Values handled as one by a worker. */
+/* A worker takes this many values at once. */
 enum { PART_VALUES = SZG_PART_TILES * SZG_TILE_VALUES };
 
-/* One frame at work. */
+/* One planes frame being written. */
 typedef struct planes_job {
   szgpu_ctx *ctx;
   const szg_planes_write_plan *plan;
@@ -20,12 +20,12 @@ typedef struct planes_job {
   uint64_t byte_count;
   uint64_t loop_values; /* what a pass adds to the progress */
   uint32_t value_bytes;
-  uint64_t value_count; /* of so many bytes each */
+  uint64_t value_count; /* of value_bytes each */
   uint64_t word_count;
   uint8_t *words, *stored;
 } planes_job;
 
-/* A field of bytes may be taken for one of fewer, wider values. */
+/* A frame may treat a field of bytes as one of fewer, wider values. */
 void szg_planes_frame_carve_write(szg_arena *arena, const szg_write_request *request,
                                   szg_write_plan *plan) {
   szg_planes_write_plan *const own = &plan->planes;
@@ -57,7 +57,7 @@ static szgpu_status count_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-/* Bytes are taken for values of the width that suits them; others for what they are. */
+/* Bytes are treated as values of the width that suits them best; other types keep their width. */
 static uint32_t choose_value_bytes(const planes_job *job, szgpu_dtype dtype) {
   if (dtype != SZGPU_U8) return (uint32_t)szg_dtype_bytes(dtype);
   return szg_planes_split(job->values, job->byte_count, job->plan->tally);
@@ -111,7 +111,7 @@ static szgpu_status measure_tiles(planes_job *job) {
 static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const planes_job *const job = job_pointer;
-  uint64_t word = job->word_count > 0 ? job->plan->part_words[part] : 0; /* or none are coded */
+  uint64_t word = job->word_count > 0 ? job->plan->part_words[part] : 0; /* no coded plane: 0 */
   for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
     word += szg_planes_encode_tile(job->plan->encoder, values_at(job, t * SZG_TILE_VALUES),
                                    tile_value_count(job, t), job->words + 4 * word,
@@ -122,8 +122,8 @@ static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
 
 /* ---- [3] the frame ---- */
 
-/* Bitstream and stored planes come from one pass over the values, so the latter are written behind
- * the former; where zstd makes that one shorter, they are moved up. */
+/* One pass over the values gives the bitstream and, behind it, the stored planes. If zstd shortens
+ * the bitstream, the stored planes move up. */
 static szgpu_status write_streams(planes_job *job, const szg_planes_sizes *sizes,
                                   szg_writer *writer) {
   uint64_t const words_room = szg_align_up(sizes->bitstream, SZG_ALIGNMENT);

@@ -3,14 +3,14 @@
  *
  *   values --counted--> [host: planes, books] --measured--> [host: places of sections] --> sections
  *
- * The host is waited for at the brackets, and once before them where values are bytes, whose width
- * is to be chosen.
+ * The stream waits for the host at the brackets, and once before them if values are bytes, because
+ * the host then chooses a width.
  */
 #include "frames/planes.h"
 
 #include "frames/write_cuda.h"
 
-/* As many coded planes as there can be, each of as many values: what memory is taken for. */
+/* The layout that memory is taken for: every plane is coded. */
 static szg_planes_layout widest_layout(uint32_t value_bytes) {
   szg_planes_layout layout = {};
   layout.value_bytes = value_bytes;
@@ -29,8 +29,7 @@ szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write
   own->encoder = (szg_planes_encoder *)szg_arena_take(arena, 1, sizeof *own->encoder);
   own->sizes =
       (uint16_t *)szg_arena_take(arena, szg_planes_tile_count(value_count), sizeof *own->sizes);
-  /* Bytes that are taken for wider values have as many planes of tiles, except that the last tile
-   * of each plane may hold little. */
+  /* Bytes that are treated as wider values have as many tiles, plus one partial tile per plane. */
   szg_planes_layout const layout = widest_layout((uint32_t)szg_dtype_bytes(request->dtype));
   uint64_t const more_values = is_bytes ? SZG_PLANES_MOST * SZG_TILE_VALUES : 0;
   return szg_planes_output_carve_cuda(arena, &layout, value_count + more_values, &own->output);

@@ -32,7 +32,7 @@ bool szg_raw_frame_serves(const szg_write_request *request) {
   return true;
 }
 
-/* Values being taken apart. */
+/* Values being split into planes. */
 typedef struct split_job {
   const uint8_t *values;
   uint64_t value_count;
@@ -65,7 +65,7 @@ szgpu_status szg_raw_frame_write(szg_write_job *job, szg_writer *writer, szg_fra
 
 /* ---- decompression ---- */
 
-/* Bytes of the section, plane after plane, to the values they are of. */
+/* Puts bytes of the section, plane after plane, into their values. */
 static void merge_planes(void *job_pointer, uint64_t offset, const uint8_t *bytes,
                          size_t byte_count) {
   const szg_read_job *const job = job_pointer;

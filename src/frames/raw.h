@@ -1,4 +1,4 @@
-/* raw.h - frames of kind "raw": the values as they are, byte plane after byte plane.
+/* raw.h - frames of kind "raw": the values as stored byte planes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_RAW_H

@@ -1,4 +1,4 @@
-/* read.c - the tiles of a frame restored part by part, whatever their kind.
+/* read.c - restores the tiles of a frame of any kind, part by part.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/read.h"

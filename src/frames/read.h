@@ -18,17 +18,17 @@
 
 SZG_C_BEGIN
 
-/* What frames work on in addition to field and archive: each kind and each piece that kinds share
- * has its part, and a decompression carves those that the archive may need. */
+/* Memory for reading frames, except the field and the archive. Each kind, and each piece that kinds
+ * share, has its own part; a decompression carves those that the archive may need. */
 struct szg_read_plan {
-  szg_tile_work *tiles; /* [threads]: the tile that a worker has in hand */
+  szg_tile_work *tiles; /* [threads]: the worker's current tile */
   szg_stream_read_plan stream;
   szg_tile_read_plan tile;
   szg_planes_read_plan planes;
   szg_top_plane_read_plan top_plane;
 };
 
-/* One frame at work. */
+/* One frame being read. */
 struct szg_read_job {
   szg_reader reader; /* has the frame open */
   const szg_header *header;
@@ -38,7 +38,7 @@ struct szg_read_job {
   szg_grid grid;          /* of the frame */
   uint64_t wanted_values; /* of the frame, for the progress report */
   uint8_t *values;        /* where value first_value of the frame goes */
-  /* set by szg_frame_restore: what is restored */
+  /* set by szg_frame_restore: the range to restore */
   uint64_t first_value, value_count;
   uint64_t first_tile, end_tile;
   /* set by the kind's `open` */
@@ -47,7 +47,7 @@ struct szg_read_job {
   szg_stream_input stream;
   szg_loaded words;       /* tile frames: the bitstream */
   szg_loaded stored;      /* top plane frames: all planes except the highest */
-  bool sizes_are_bits;    /* tile sizes are the bits of a tile less its values, and not its words */
+  bool sizes_are_bits;    /* tile sizes are a tile's bits minus its values, not its words */
   szg_part_start *starts; /* [parts of the frame], in the ctx's buffer; NULL: all are 0 */
 };
 
@@ -58,14 +58,14 @@ static inline uint32_t szg_count_at(const szg_loaded *loaded, uint64_t i) {
 
 /* ---- frames that are restored tile by tile (read.c) ---- */
 
-/* What the tile has of the stream: bits, or words. */
+/* The tile's share of the stream: bits, or words. */
 uint64_t szg_stream_share_at(const szg_read_job *job, uint64_t tile_index, uint32_t value_count);
 
 /* Finds where each part's shares begin. They must use up the sections of escapes and outliers
- * exactly; *stream_share gets what they have of the stream. */
+ * exactly; *stream_share gets their share of the stream. */
 szgpu_status szg_tiles_scan(szg_read_job *job, uint64_t *stream_share) SZG_CHECKED;
 
-/* How a kind restores the values of its tiles; outliers come on top. */
+/* How a kind restores the values of its tiles; outliers are applied afterwards. */
 typedef struct szg_tile_steps {
   /* Before the tiles of a part. */
   szgpu_status (*begin_part)(const szg_read_job *job, uint64_t part, int worker);
@@ -74,7 +74,7 @@ typedef struct szg_tile_steps {
                                const szg_part_start *at, int worker);
 } szg_tile_steps;
 
-/* Restores the wanted tiles. A step that is NULL has nothing to do. */
+/* Restores the wanted tiles. A NULL step has nothing to do. */
 szgpu_status szg_tiles_restore(szg_read_job *job, const szg_tile_steps *steps) SZG_CHECKED;
 
 SZG_C_END

@@ -1,8 +1,8 @@
 /* read_cuda.h - one frame being decompressed on the GPU; the twin of read.h.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The host sees the frame's header and nothing else. What depends on the contents is checked on the
- * device, which notes in the frame's verdict what is wrong.
+ * The host sees the frame's header and nothing else. The device checks what depends on the contents
+ * and notes faults in the frame's verdict.
  */
 #ifndef SZG_READ_CUDA_H
 #define SZG_READ_CUDA_H
@@ -20,19 +20,19 @@
 
 SZG_C_BEGIN
 
-/* The most that one frame of a call needs; 0 where no frame needs any. Each kind states what its
- * frames need, and all memory is carved by the sums. */
+/* The most that one frame of a call needs; 0 if no frame needs any. Each kind states what its
+ * frames need, and all memory is carved by these sizes. */
 struct szg_read_sizes_cuda {
   const szg_header *header;
   szgpu_decoder decoder; /* as asked for */
   uint64_t leaves;       /* of a frame's checksums */
-  uint64_t placed_tiles; /* of a frame of which outliers or codes are placed */
+  uint64_t placed_tiles; /* of a frame with outliers or codes to place */
   szg_stream_read_sizes_cuda stream;
   szg_planes_read_sizes_cuda planes;
   uint64_t tile_frame_tiles;
 };
 
-/* What frames work on, one after the other. */
+/* Memory that frames use one after the other. */
 struct szg_read_plan_cuda {
   szg_places_cuda places;
   uint64_t *leaves;
@@ -54,7 +54,7 @@ struct szg_read_frame_cuda {
   uint32_t kind; /* SZG_KIND_* */
   szg_device_section sections[SZG_SECTION_KIND_COUNT];
   szg_grid grid;
-  uint64_t first_row, end_row; /* of the frame: those wanted */
+  uint64_t first_row, end_row; /* the wanted rows of the frame */
   void *values;                /* where row first_row goes, on the device */
   szg_verdict *verdict;
 };
@@ -66,18 +66,18 @@ struct szg_frame_rows_cuda {
   void *values;                      /* where row first_row goes */
 };
 
-/* One frame at work. */
+/* One frame being read. */
 struct szg_read_job_cuda {
   szg_device *device;
   const szg_header *header;
   const szg_read_plan_cuda *plan;
   const szg_read_frame_cuda *frame;
-  szg_tile_counts counts; /* as the frame's sections have them */
+  szg_tile_counts counts; /* from the frame's sections */
   szg_quantizer quantizer;
   unsigned width; /* bytes of a value */
 };
 
-/* *most becomes `size` if that is more. */
+/* Raises *most to `size` if that is more. */
 static inline void szg_at_least(uint64_t *most, uint64_t size) {
   if (size > *most) *most = size;
 }

@@ -40,15 +40,15 @@ bool szg_axes_are_sound(const szg_frame_facts *facts) {
          szg_is_positive(facts->archive->step);
 }
 
-/* Bytes of so many words; of more than there can be, the most that there can be. */
+/* Bytes of this many words; UINT64_MAX if that overflows. */
 static uint64_t bytes_of_words(uint64_t words) {
   return words <= UINT64_MAX / 4 ? 4 * words : UINT64_MAX;
 }
 
-/* The words of the stream say how many subsequences and sequences there are, whatever the last word
- * holds. Counted in words nothing overflows; the bits of 2^60 values would. */
+/* The stream's words alone determine how many subsequences and sequences there are. Counting in
+ * words cannot overflow; the bits of 2^60 values would. */
 void szg_stream_rules(const szg_frame_facts *facts, uint64_t tile_count, szg_section_rules *rules) {
-  enum { MOST_CODES = 32, LEAST_CODES = 32 / SZG_MAX_CODE_BITS }; /* of a word */
+  enum { MOST_CODES = 32, LEAST_CODES = 32 / SZG_MAX_CODE_BITS }; /* per word */
   static_assert(32 % SZG_MAX_CODE_BITS == 0, "the longest codes fill words");
   uint64_t const values = facts->frame->value_count;
   uint64_t const words = szg_section_raw_bytes(facts->frame, SZG_SECTION_BITSTREAM) / 4;
@@ -63,7 +63,7 @@ void szg_stream_rules(const szg_frame_facts *facts, uint64_t tile_count, szg_sec
   szg_rule_add_exact(rules, SZG_SECTION_SEQUENCE_CODES, 2 * sequences);
 }
 
-/* The sections of a group are all there, and then none of them is empty, or none is there. */
+/* Either all sections of a group are present and none is empty, or none is present. */
 void szg_outlier_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
   uint64_t const tiles = facts->grid.tile_count, width = facts->value_bytes;
   uint64_t const values_bytes = facts->frame->value_count * width;

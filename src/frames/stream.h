@@ -1,8 +1,8 @@
 /* stream.h - a frame's codes as one stream: what the frames of the linear layout share.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Codebook, tile sizes, bitstream, gap array and sequence codes. Where the codes come from, and
- * what becomes of them, is the business of linear.h and top_plane.h.
+ * Codebook, tile sizes, bitstream, gap array and sequence codes. linear.h and top_plane.h make the
+ * codes and turn them back into values.
  */
 #ifndef SZG_STREAM_H
 #define SZG_STREAM_H
@@ -14,7 +14,7 @@
 
 SZG_C_BEGIN
 
-/* What the sections hold, in bytes, before any zstd; 0: there is no such section. */
+/* Bytes of the sections' contents before zstd; 0: there is no such section. */
 typedef struct szg_stream_sizes {
   uint64_t book, tile_sizes, bitstream, gaps, sequence_codes;
 } szg_stream_sizes;
@@ -37,9 +37,9 @@ typedef struct szg_code_counts {
   uint64_t *totals;
 } szg_code_counts;
 
-/* What coding a stream works on. */
+/* Memory for coding a stream. */
 typedef struct szg_stream_write_plan {
-  uint16_t *codes;          /* [values of a frame], code order; a buffer of its own in the ctx */
+  uint16_t *codes;          /* [values of a frame], code order; the ctx has a separate buffer */
   szg_code_counts *counts;  /* [threads] */
   uint32_t *tile_bits;      /* [tiles] */
   szg_linear_run *runs;     /* [parts] */
@@ -50,61 +50,61 @@ typedef struct szg_stream_write_plan {
   szg_codebook *book;
   szg_codebook_work *book_work;
 } szg_stream_write_plan;
-/* frame_grid: of the largest frame, as its codes are cut into tiles. */
+/* frame_grid: the largest frame, as its codes are cut into tiles. */
 void szg_stream_carve_write(szg_arena *arena, const szg_grid *frame_grid, int thread_count,
                             szg_stream_write_plan *plan);
 
-/* Makes room for the frame's codes and sets the counts of 2 * radius symbols to zero; a worker
- * counts codes that it made. */
+/* The first makes room for the frame's codes and sets the counts of 2 * radius symbols to zero.
+ * With the second a worker counts the codes that it made. */
 szgpu_status szg_stream_begin(szg_write_job *job, uint32_t radius) SZG_CHECKED;
 void szg_stream_count(const szg_write_job *job, uint32_t radius, const uint16_t *codes,
                       uint64_t code_count, int worker);
 
-/* The codebook from the counts, and how many bits the codes take. */
+/* Builds the codebook from the counts and finds how many bits the codes take. */
 szgpu_status szg_stream_measure(szg_write_job *job, uint32_t radius,
                                 uint64_t *bit_count) SZG_CHECKED;
 
 /* Sizes of all sections. */
 szg_stream_sizes szg_stream_size(const szg_write_job *job, uint64_t bit_count);
 
-/* Writes the sections; the codes are encoded where they will stay. */
+/* Writes the sections; the codes are encoded in their final place. */
 szgpu_status szg_stream_write(szg_write_job *job, szg_writer *writer, const szg_stream_sizes *sizes,
                               uint64_t bit_count) SZG_CHECKED;
 
-/* Gives the codes' memory back. */
+/* Frees the codes' memory. */
 void szg_stream_release(szg_write_job *job);
 
 /* ---- CPU: reading (stream_read.c) ---- */
 
-/* What decoding a stream works on. */
+/* Memory for decoding a stream. */
 typedef struct szg_stream_read_plan {
   szg_codebook *book;
-  uint16_t **codes; /* [threads][SZG_PART_TILES * SZG_TILE_VALUES]: of a part's tiles */
+  uint16_t **codes; /* [threads][SZG_PART_TILES * SZG_TILE_VALUES]: one part's */
 } szg_stream_read_plan;
 void szg_stream_carve_read(szg_arena *arena, int thread_count, szg_stream_read_plan *plan);
 
-/* A stream that is open. */
+/* An open stream. */
 typedef struct szg_stream_input {
   szg_linear_input linear;
   szg_decoder_memory memory; /* the decoder's */
-  uint16_t *codes;  /* of the whole frame, from decoders that take a whole stream; or NULL */
-  uint8_t *symbols; /* the same from those that give bytes; or NULL */
+  uint16_t *codes;           /* the whole frame's, from decoders of a whole stream; or NULL */
+  uint8_t *symbols;          /* the same from decoders that give bytes; or NULL */
 } szg_stream_input;
 
-/* Loads the stream of bit_count bits and its side data, and readies the decoder: after this the
- * codes of any part may be asked for. takes_bytes: codes may be bytes. */
+/* Loads the stream of bit_count bits and its side data and prepares the decoder; after this, any
+ * part can be decoded. takes_bytes: codes may be bytes. */
 szgpu_status szg_stream_open(szg_read_job *job, uint64_t bit_count, bool takes_bytes) SZG_CHECKED;
 
-/* Decodes the wanted tiles of a part into the worker's codes, unless all codes are there. */
+/* Decodes the wanted tiles of a part into the worker's codes, unless all codes are decoded. */
 szgpu_status szg_stream_decode_part(const szg_read_job *job, uint64_t part, int worker) SZG_CHECKED;
 
-/* The codes of a tile of a part that is decoded; NULL: they are there as bytes. */
+/* The codes of a tile of a decoded part; NULL: they are bytes. */
 const uint16_t *szg_stream_codes_of(const szg_read_job *job, uint64_t tile_index,
                                     const szg_tile *tile, int worker);
 
 /* ---- CUDA: writing (stream_write.cu) ---- */
 
-/* What coding a stream works on. */
+/* Memory for coding a stream. */
 typedef struct szg_stream_write_plan_cuda {
   uint16_t *codes; /* device: [values of a frame] */
   szg_linear_encoder_cuda encoder;
@@ -118,14 +118,14 @@ szgpu_status szg_stream_carve_write_cuda(szg_arena *arena, const szg_grid *frame
                                          szg_stream_write_plan_cuda *plan) SZG_CHECKED;
 void szg_stream_carve_write_pinned(szg_arena *arena, szg_stream_write_plan_cuda *plan);
 
-/* The codebook from the counts of 2 * radius symbols, how many bits the codes take, and the sizes
- * that follow. */
+/* Builds the codebook from the counts of 2 * radius symbols; gives the bits that the codes take and
+ * the sizes of all sections. */
 szg_stream_sizes szg_stream_size_cuda(const szg_write_job_cuda *job, const uint64_t *counts,
                                       uint32_t radius, uint64_t tile_count, uint64_t *bit_count);
 
 void szg_stream_add_sections_cuda(szg_frame_layout_cuda *layout, const szg_stream_sizes *sizes);
 
-/* Writes these sections, which come first in the frame, from the plan's codes. grid: as the codes
+/* Writes these sections, which come first in the frame, from the plan's codes. grid: how the codes
  * are cut into tiles. */
 szgpu_status szg_stream_write_cuda(const szg_write_job_cuda *job, const szg_grid *grid,
                                    const szg_frame_layout_cuda *layout,
@@ -133,14 +133,14 @@ szgpu_status szg_stream_write_cuda(const szg_write_job_cuda *job, const szg_grid
 
 /* ---- CUDA: reading (stream_read.cu) ---- */
 
-/* The most that a stream of the call has. */
+/* The largest sizes among the call's streams. */
 typedef struct szg_stream_read_sizes_cuda {
   uint64_t value_count; /* 0: there is no stream */
   uint64_t word_count, sequence_count;
   bool takes_bytes; /* codes may be bytes */
 } szg_stream_read_sizes_cuda;
 
-/* What decoding a stream works on. */
+/* Memory for decoding a stream. */
 typedef struct szg_stream_read_plan_cuda {
   const szg_decoder_cuda *decoder;
   szg_decoder_memory memory;
@@ -157,8 +157,9 @@ szgpu_status szg_stream_carve_read_cuda(szg_arena *arena, const szg_read_sizes_c
 void szg_stream_carve_read_pinned(szg_arena *arena, const szg_read_sizes_cuda *sizes,
                                   szg_read_plan_cuda *plan);
 
-/* The codebook, for the decoder; then all codes of the frame, once its tiles are placed. grid: as
- * the codes are cut into tiles. Waits for the stream if the decoder does. */
+/* The first prepares the codebook for the decoder; the second decodes all codes of the frame, once
+ * its tiles are placed. grid: how the codes are cut into tiles. Waits for the stream if the decoder
+ * does. */
 szgpu_status szg_stream_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 szgpu_status szg_stream_decode_cuda(const szg_read_job_cuda *job, const szg_grid *grid) SZG_CHECKED;
 

@@ -1,4 +1,4 @@
-/* stream_read.c - a codebook, a bitstream and its side data to codes, by the decoder asked for.
+/* stream_read.c - codebook, bitstream and side data to codes, by the chosen decoder.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/read.h"
@@ -14,7 +14,7 @@ void szg_stream_carve_read(szg_arena *arena, int thread_count, szg_stream_read_p
 
 /* ---- the stream ---- */
 
-/* Side data for parallel decoders, which an archive may do without. */
+/* Side data for parallel decoders, which an archive may leave out. */
 static szgpu_status load_gaps(szg_read_job *job) {
   szg_linear_input *const stream = &job->stream.linear;
   uint64_t const gap_bytes = szg_div_up(szg_subsequence_count(stream->bit_count), 2);
@@ -30,7 +30,7 @@ static szgpu_status load_gaps(szg_read_job *job) {
   return SZGPU_OK;
 }
 
-/* A book without codes is complete in its way, but no frame has one. */
+/* A book without codes passes for complete, but no frame has one. */
 static bool has_codes(const szg_codebook *book) {
   for (uint32_t s = 0; s < book->symbol_count; s++)
     if (book->lengths[s]) return true;
@@ -46,7 +46,7 @@ static szgpu_status load_book(szg_read_job *job) {
   return SZGPU_OK;
 }
 
-/* The words must be as many as the bits take, and what is left of the last one zero. */
+/* There must be as many words as the bits take, and the rest of the last one must be zero. */
 static szgpu_status load_words(szg_read_job *job, uint64_t bit_count) {
   szg_loaded words;
   SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_BITSTREAM, &words));
@@ -68,7 +68,7 @@ static szg_code_stream code_stream_of(const szg_read_job *job) {
   return (szg_code_stream){job->plan->stream.book, &job->stream.linear, &job->reader.ctx->threads};
 }
 
-/* All codes of the frame, if the decoder gives them at once, and what it works on. */
+/* Takes memory for the decoder and, if it decodes the whole frame at once, for all codes. */
 static szgpu_status carve_decoder(szg_read_job *job, bool takes_bytes, szg_arena *arena) {
   szg_stream_input *const input = &job->stream;
   szg_code_stream const stream = code_stream_of(job);
@@ -80,7 +80,7 @@ static szgpu_status carve_decoder(szg_read_job *job, bool takes_bytes, szg_arena
   return job->decoder->carve(arena, &stream, &input->memory);
 }
 
-/* Memory for codes and decoder, in the ctx's buffer for codes. */
+/* Takes memory for codes and decoder from the ctx's buffer for codes. */
 static szgpu_status open_memory(szg_read_job *job, bool takes_bytes) {
   szgpu_ctx *const ctx = job->reader.ctx;
   szg_arena arena = {0};
@@ -106,8 +106,8 @@ static uint64_t tile_bits(const szg_read_job *job, const szg_tile *tile) {
   return bits;
 }
 
-/* Whether each tile of the part ends where the archive says, which decoders of a whole stream do
- * not look at. */
+/* Whether each tile of the part ends where the archive says; decoders of a whole stream do not
+ * check it. */
 static szgpu_status check_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const szg_read_job *const job = job_pointer;
@@ -120,7 +120,7 @@ static szgpu_status check_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-/* Tables for the codes of any part, or all codes at once if the decoder takes a whole stream. */
+/* Builds tables for decoding any part, or decodes all codes if the decoder takes a whole stream. */
 static szgpu_status open_decoder(szg_read_job *job, bool takes_bytes) {
   szgpu_ctx *const ctx = job->reader.ctx;
   const szg_decoder_cpu *const decoder = job->decoder;
@@ -155,7 +155,7 @@ static uint16_t *codes_of_tile(const szg_read_job *job, uint64_t tile_index, int
 szgpu_status szg_stream_decode_part(const szg_read_job *job, uint64_t part, int worker) {
   szg_code_run runs[SZG_PART_TILES];
   size_t run_count = 0;
-  if (!job->decoder->decode_runs) return SZGPU_OK; /* all codes are there */
+  if (!job->decoder->decode_runs) return SZGPU_OK; /* all codes are decoded */
   uint64_t bit = job->starts[part].stream;
   uint64_t const end_tile = szg_min_u64((part + 1) * SZG_PART_TILES, job->end_tile);
   for (uint64_t t = part * SZG_PART_TILES; t < end_tile; t++) {

@@ -5,8 +5,8 @@
 
 #include "frames/write.h"
 
-/* Codes of the longest stream there could be. Values divided by them do not overflow; the bits of
- * 2^60 values and more would. */
+/* Codes per subsequence and per sequence of the longest possible stream. Dividing the values by
+ * these cannot overflow; the bits of 2^60 values would. */
 enum {
   SUBSEQUENCE_CODES = SZG_SUBSEQUENCE_BITS / SZG_MAX_CODE_BITS,
   SEQUENCE_CODES = SZG_SEQUENCE_BITS / SZG_MAX_CODE_BITS
@@ -160,7 +160,7 @@ static szgpu_status write_bitstream(szg_write_job *frame, szg_writer *writer, ui
   SZG_TRY(szg_for_parts(&frame->ctx->threads, frame->part_count, frame->grid.value_count,
                         encode_part, &job));
   szg_linear_merge(plan->runs, frame->part_count, &job.stream);
-  if (writer->zstd_level) szg_stream_release(frame); /* its memory is wanted again */
+  if (writer->zstd_level) szg_stream_release(frame); /* zstd can use its memory */
   return szg_writer_end_section(writer, SZG_SECTION_BITSTREAM, byte_count);
 }
 

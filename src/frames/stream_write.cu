@@ -1,8 +1,8 @@
 /* stream_write.cu - codes to a codebook, a bitstream and side data on the GPU; twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The host builds the codebook. With it the host knows the size and place of every section before a
- * kernel writes any, straight into the archive.
+ * The host builds the codebook. From it the host knows the size and place of every section before
+ * the kernels write them straight into the archive.
  */
 #include "frames/write_cuda.h"
 

@@ -1,4 +1,4 @@
-/* tile.c - tile frames: what their headers and sections may be.
+/* tile.c - tile frames: what headers and sections they may have.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/tile.h"
@@ -20,7 +20,7 @@ bool szg_tile_frame_is_sound(const szg_frame_facts *facts) {
          frame->constant_bits == 0 && (may_have_16_bits || !frame->has_16_bits);
 }
 
-/* All eight are there. Those of outliers that the frame does not have are empty. */
+/* All eight sections are present. Without outliers, their sections are empty. */
 void szg_tile_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
   const szg_frame_header *const frame = facts->frame;
   uint64_t const tiles = facts->grid.tile_count, width = facts->value_bytes;
@@ -41,7 +41,7 @@ void szg_tile_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules
 }
 
 void szg_tile_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info) {
-  static const uint32_t zero_group_rows[] = {0, 8, 4}; /* that a bit can leave out */
+  static const uint32_t zero_group_rows[] = {0, 8, 4}; /* rows that a bit can leave out */
   static_assert(sizeof zero_group_rows / sizeof *zero_group_rows == SZG_ZERO_GROUPS_COUNT,
                 "one for each SZG_ZERO_GROUPS_*");
   info->zero_groups = zero_group_rows[facts->frame->zero_groups];

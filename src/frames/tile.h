@@ -25,10 +25,10 @@ bool szg_tile_frame_suits(const szg_bound_plan *bound);
 
 /* ---- CPU: writing (tile_write.c) ---- */
 
-/* Most tiles that are kept after counting: as many as are always counted. */
+/* The most tiles kept after counting: the least number that is counted. */
 enum { SZG_MOST_KEPT = SZG_LEAST_COUNTED };
 
-/* The words of a part, from when it is begun until they are in the archive. Part p has slot p %
+/* The words of a part, from its start until they are in the archive. Part p has slot p %
  * slot_count. */
 typedef struct szg_part_slot {
   uint8_t *words;      /* room for raw tiles */
@@ -46,7 +46,7 @@ typedef struct szg_kept_tile {
   bool has_marks;
 } szg_kept_tile;
 
-/* What tile frames work on in addition to their outliers. */
+/* Memory of tile frames in addition to their outliers. */
 typedef struct szg_tile_write_plan {
   szg_choice_work *choice_work;
   szg_tile_tally *tallies; /* [threads]: of the counted tiles */
@@ -68,7 +68,7 @@ szgpu_status szg_tile_frame_write(szg_write_job *job, szg_writer *writer, szg_fr
 
 /* ---- CPU: reading (tile_read.c) ---- */
 
-/* What reading tile frames works on. */
+/* Memory for reading tile frames. */
 typedef struct szg_tile_read_plan {
   szg_codebook *book;
   szg_canonical_index *index;
@@ -82,7 +82,7 @@ szgpu_status szg_tile_frame_restore(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA: writing (tile_write.cu, tile_archive.cu) ---- */
 
-/* What the host wants to know of a frame. */
+/* What the host needs to know about a frame. */
 typedef struct szg_tile_found {
   szg_tile_book_cuda book; /* first, for its alignment */
   szg_choice choice;
@@ -104,10 +104,10 @@ void szg_tile_frame_carve_write_pinned(szg_arena *arena, const szg_write_request
 szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
                                        bool *is_written) SZG_CHECKED;
 
-/* Completes an archive of one tile frame that has no outliers, of which the first three sections
- * are written, and says so in the plan's found_back, with what else the host has to know. If the
- * frame cannot stay, because it has outliers after all, is too large for its room, or is as large
- * as the values, only that is said. header: the frame's, without sizes. */
+/* Completes an archive of one tile frame without outliers after its first three sections are
+ * written, and tells the host in the plan's found_back. If the frame cannot stay, because it has
+ * outliers after all, is too large for its room, or is as large as the values, the host only learns
+ * that. header: the frame's, without sizes. */
 szgpu_status szg_tile_archive_complete_cuda(const szg_write_job_cuda *job,
                                             const szg_frame_header *header) SZG_CHECKED;
 

@@ -1,8 +1,8 @@
-/* tile_archive.cu - an archive of one tile frame completed on the GPU: sizes, headers, checksums.
+/* tile_archive.cu - completes an archive of one tile frame: sizes, headers, checksums.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Sections are there. Every block finds out where they lie and hashes leaves of them; the one that
- * finishes last has the headers, and tells the host, straight into its memory.
+ * The sections are written already. Every block finds out where they lie and hashes some of their
+ * leaves; the last to finish writes the headers and tells the host, straight into its memory.
  */
 #include <assert.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kChecksumWords = 1;
 constexpr uint32_t kCodedSections = 3; /* the others are empty */
 
-/* The archive's header and the frame's, one behind the other. */
+/* The archive's header, then the frame's. */
 constexpr uint32_t kHeaderWords = SZG_HEADER_BYTES / 8 + 1 + kChecksumWords;
 constexpr uint32_t kFrameWords = kTableWord + SZG_TILE_SECTION_COUNT * kEntryWords + kChecksumWords;
 constexpr uint32_t kHeadWords = kHeaderWords + kFrameWords;
@@ -29,11 +29,11 @@ constexpr uint32_t kArchiveBytesWord = 112 / 8;
 constexpr uint32_t kFrameBytesWord = SZG_HEADER_BYTES / 8;
 
 struct ArchiveJob {
-  uint64_t heads[kHeadWords]; /* but for what is found on the device */
+  uint64_t heads[kHeadWords]; /* except what the device finds */
   uint8_t *archive;
   uint64_t tile_count, raw_bytes;
   const szg_tile_found *found;
-  szg_tile_found *told; /* the host's */
+  szg_tile_found *told; /* in the host's memory */
   uint64_t *leaves;
   uint32_t *ticket;
 };
@@ -41,12 +41,12 @@ struct ArchiveJob {
 struct ArchiveMemory {
   szg_checksum_ranges ranges;
   uint64_t section_bytes[kCodedSections];
-  uint64_t frame_bytes; /* 0: the frame is not to be */
+  uint64_t frame_bytes; /* 0: the frame is given up */
   uint64_t roots[SZG_TILE_SECTION_COUNT];
   uint64_t heads[kHeadWords];
 };
 
-/* One thread. */
+/* One thread calls. */
 __device__ void lay_out(const ArchiveJob &job, ArchiveMemory *memory) {
   const szg_tile_result_cuda &result = job.found->result;
   uint64_t const sizes[kCodedSections] = {job.found->book.section_bytes, 2 * job.tile_count,
@@ -68,7 +68,7 @@ __device__ void lay_out(const ArchiveJob &job, ArchiveMemory *memory) {
   memory->frame_bytes = place - kHeaderWords * 8;
 }
 
-/* What the host needs to know of the frame. One thread. */
+/* Tells the host what it needs to know about the frame. One thread calls. */
 __device__ void tell_host(const ArchiveJob &job, uint64_t frame_bytes) {
   job.told->choice = job.found->choice;
   job.told->result = job.found->result;
@@ -77,12 +77,12 @@ __device__ void tell_host(const ArchiveJob &job, uint64_t frame_bytes) {
   job.told->frame_bytes = frame_bytes;
 }
 
-/* Both headers to their place. The whole block calls, once roots are there. */
+/* Writes both headers. The whole block calls, once the roots are computed. */
 __device__ void write_heads(const ArchiveJob &job, ArchiveMemory *memory) {
   uint64_t *const frame = memory->heads + kHeaderWords;
   uint32_t const i = threadIdx.x, warp = threadIdx.x / 32;
   if (i < kHeadWords) memory->heads[i] = job.heads[i];
-  __syncthreads(); /* what the host knows is there */
+  __syncthreads(); /* the host's words are copied */
   if (i < kCodedSections) {
     uint64_t *const entry = frame + kTableWord + i * kEntryWords;
     entry[1] = entry[2] = memory->section_bytes[i]; /* raw, stored */
@@ -92,7 +92,7 @@ __device__ void write_heads(const ArchiveJob &job, ArchiveMemory *memory) {
     memory->heads[kFrameBytesWord] = memory->frame_bytes;
     memory->heads[kArchiveBytesWord] = kHeaderWords * 8 + memory->frame_bytes;
   }
-  __syncthreads(); /* and what was found */
+  __syncthreads(); /* the found sizes and roots are in */
   if (warp == 0) seal_frame(frame, SZG_TILE_SECTION_COUNT, memory->roots);
   if (warp == 1) seal_words(memory->heads, kHeaderWords);
   __syncthreads(); /* both are sealed */
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
   __shared__ ArchiveMemory memory;
   static_assert(kHeadWords <= TreePolicy::kThreads, "a thread a word");
   if (threadIdx.x == 0) lay_out(job, &memory);
-  __syncthreads(); /* all know where sections lie */
+  __syncthreads(); /* all threads know where sections lie */
   if (memory.frame_bytes == 0) {
     if (blockIdx.x == 0 && threadIdx.x == 0) tell_host(job, 0);
     return;

@@ -35,7 +35,7 @@ szgpu_status szg_tile_frame_open(szg_read_job *job) {
   return load_stream(job, word_count);
 }
 
-/* The tile's row of values, by (z, y). */
+/* The tile's row of values at (z, y). */
 static uint8_t *row_at(const szg_read_job *job, const szg_tile *tile, uint32_t z, uint32_t y) {
   return job->values + szg_dtype_bytes(job->header->shape.dtype) *
                            (tile->first_value + z * tile->z_stride + y * tile->y_stride);
@@ -87,7 +87,7 @@ static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, c
   if (word_count < raw_words)
     return restore_coded(job, &placed, words, word_count, &job->plan->tiles[worker]);
   szg_outlier_share const share = szg_outlier_share_at(&job->outliers, tile_index);
-  SZG_REQUIRE(!szg_has_outliers(&share), SZGPU_BAD_DATA); /* a raw tile needs none */
+  SZG_REQUIRE(!szg_has_outliers(&share), SZGPU_BAD_DATA); /* a raw tile has none */
   restore_raw(job, &placed, words);
   return SZGPU_OK;
 }

@@ -1,8 +1,8 @@
 /* tile_read.cu - a tile frame on the GPU: words to values; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * One kernel reads the tiles' words and writes their values. It wants the decoder and where each
- * tile begins, from one kernel before it, and nothing else; frames without outliers pay for none.
+ * One kernel reads the tiles' words and writes their values. It only needs the decoder and the
+ * start of each tile, from one kernel before it; frames without outliers run no other.
  */
 #include "frames/tile.h"
 
@@ -59,7 +59,7 @@ szgpu_status szg_tile_frame_open_cuda(const szg_read_job_cuda *job) {
   return szg_device_mark(job->device, "book, places");
 }
 
-/* Where every tile's outliers begin; that they use up their sections exactly. */
+/* Finds where every tile's outliers begin, and checks that they use up their sections exactly. */
 szgpu_status szg_tile_frame_prepare_cuda(const szg_read_job_cuda *job) {
   const szg_read_frame_cuda *const frame = job->frame;
   const szg_device_section *const sections = frame->sections;
@@ -87,8 +87,8 @@ static szg_grid grid_between(const szg_grid *whole, uint64_t first_row, uint64_t
   return row_count == whole->row_extent ? *whole : szg_grid_of_rows(whole, row_count);
 }
 
-/* The tiles that hold the rows are taken for a grid of their own, so that they are restored as fast
- * as a frame that is wanted whole. */
+/* Treats the tiles that hold the rows as a grid of their own, which restores them as fast as a
+ * whole frame. */
 static szgpu_status restore_tiles(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows) {
   const szg_read_frame_cuda *const frame = job->frame;
   const szg_grid *const whole = &frame->grid;

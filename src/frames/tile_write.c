@@ -1,9 +1,9 @@
 /* tile_write.c - a tile frame on the CPU: a sample for the codebook, then one pass.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * With the book known beforehand, tiles go from values to bits at once. A part of 16 tiles is coded
- * into a slot; as soon as all parts before it are done its place in the bitstream is known, and it
- * is copied there, into the archive itself.
+ * The book comes first, so tiles go from values to bits in one pass. A worker codes a part of 16
+ * tiles into a slot. As soon as all parts before it are done, its place in the bitstream is known,
+ * and it is copied straight into the archive.
  */
 #include "frames/tile.h"
 
@@ -13,10 +13,10 @@
 
 #include "frames/write.h"
 
-/* More than threads, so that one that is slow does not hold up the others. */
+/* More slots than threads, so that a slow thread does not hold up the others. */
 enum { SLOTS_OF_THREAD = 4 };
 
-/* One tile frame at work. */
+/* One tile frame being written. */
 typedef struct tile_job {
   szg_write_job *frame;
   szg_choice choice;
@@ -25,7 +25,7 @@ typedef struct tile_job {
   uint32_t counted_tiles, kept_tiles;
   uint8_t *stream; /* where the bitstream goes */
   uint64_t stream_room;
-  pthread_mutex_t places; /* for what follows, and the slots' is_done */
+  pthread_mutex_t places; /* guards what follows, and the slots' is_done */
   uint64_t next_part;     /* the first that has no place yet */
   uint64_t stream_bytes;  /* of the parts before it */
 } tile_job;
@@ -117,8 +117,8 @@ static void open_slots(tile_job *job) {
   }
 }
 
-/* Waits until the part's slot is free. Parts begin in order, so all that is waited for has begun;
- * and the lowest part that is not done finds its slot free. */
+/* Waits until the part's slot is free. This ends: parts begin in order, so every part before it has
+ * begun, and the lowest part that is not done finds its slot free. */
 static szg_part_slot *take_slot(const tile_job *job, uint64_t part) {
   const szg_tile_write_plan *const plan = &job->frame->plan->tile;
   szg_part_slot *const slot = &plan->slots[part % plan->slot_count];
@@ -126,7 +126,7 @@ static szg_part_slot *take_slot(const tile_job *job, uint64_t part) {
   return slot;
 }
 
-/* Gives places to the parts done that follow one another, from the first that has none. */
+/* Gives places to the finished parts, in order, up to the first that is not done. */
 static uint64_t place_parts(tile_job *job) {
   const szg_tile_write_plan *const plan = &job->frame->plan->tile;
   uint64_t part = job->next_part;
@@ -141,7 +141,8 @@ static uint64_t place_parts(tile_job *job) {
   return part;
 }
 
-/* The part is done: what has its place now is copied there, as far as the archive has room. */
+/* Marks the part as done. Copies every part that has its place now, as far as the archive has
+ * room. */
 static void finish_part(tile_job *job, szg_part_slot *slot) {
   const szg_tile_write_plan *const plan = &job->frame->plan->tile;
   uint64_t first_part, end_part;
@@ -172,8 +173,8 @@ static void copy_values(const tile_job *job, const szg_tile *tile, uint8_t *word
              row_bytes);
 }
 
-/* The tile as it was kept; NULL: it was not. Of the tiles counted, only the first one whose number,
- * before it is rounded down, is tile_index or more can be it. */
+/* The kept tile; NULL: it was not kept. Only the first counted tile whose number, before rounding
+ * down, is tile_index or more can be it. */
 static const szg_kept_tile *find_kept_tile(const tile_job *job, uint64_t tile_index) {
   if (job->kept_tiles == 0) return NULL;
   uint64_t const tile_count = job->frame->grid.tile_count;
@@ -197,7 +198,7 @@ static tile_deltas find_deltas(const tile_job *job, uint64_t tile_index, const s
   return (tile_deltas){&work->deltas, work->has_marks ? work->marks : NULL};
 }
 
-/* Gives the bytes of its words. */
+/* Codes the tile; returns the bytes of its words. */
 static szgpu_status code_tile(const tile_job *job, uint64_t tile_index, szg_tile_work *work,
                               uint8_t *words, uint64_t *byte_count) {
   const szg_write_job *const frame = job->frame;
@@ -228,7 +229,7 @@ static szgpu_status code_tiles(const tile_job *job, uint64_t part, szg_tile_work
   return SZGPU_OK;
 }
 
-/* A part that fails, or is not wanted any more, is done too: later ones wait for it. */
+/* A part that fails, or is no longer wanted, is marked done too, because later ones wait for it. */
 static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index) {
   tile_job *const job = job_pointer;
   szg_tile_work *const work = &job->frame->plan->outliers.tiles[worker_index];
@@ -242,7 +243,7 @@ static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index
 
 /* ---- [4] the frame ---- */
 
-/* What the sections hold, in bytes, before any zstd. */
+/* Bytes of the sections' contents before zstd. */
 typedef struct tile_sizes {
   uint64_t book, tile_sizes, bitstream;
   szg_outlier_sizes outliers;
@@ -272,7 +273,7 @@ static szgpu_status write_sections(const tile_job *job, szg_writer *writer, cons
                                               szg_align_up(sizes->bitstream, SZG_ALIGNMENT)));
   SZG_TRY(szg_write_copy(writer, SZG_SECTION_CODEBOOK, plan->book_bytes, sizes->book));
   SZG_TRY(szg_write_copy(writer, SZG_SECTION_TILE_SIZES, plan->sizes, sizes->tile_sizes));
-  /* The stream is where it should be, unless zstd made what is before it smaller. */
+  /* The stream is in its place already, unless zstd shortened what comes before it. */
   SZG_TRY(szg_write_copy(writer, SZG_SECTION_BITSTREAM, job->stream, sizes->bitstream));
   return szg_outliers_write_all(job->frame, writer, &sizes->outliers);
 }

@@ -1,12 +1,12 @@
 /* tile_write.cu - a tile frame on the GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Codebook, tile sizes and bitstream are written where they stay before the host knows how long
- * they are: they come first in the frame, and a frame of this kind always has the same eight
- * sections. Outliers are expected just where the field has a fill value. Where they are not and the
- * archive is of one frame, headers and checksums are completed on the device as well, and the host
- * learns of it at the end. Where it was in vain, the host knows the sizes then, and goes on from
- * there as it does in all other cases: it places the sections.
+ * The device writes codebook, tile sizes and bitstream in their final place before the host knows
+ * how long they are. That is possible because they come first in the frame, and a frame of this
+ * kind always has the same eight sections. The host expects outliers exactly if the field has a
+ * fill value. If it expects none and the archive is one frame, the device completes headers and
+ * checksums as well, and the host learns of it at the end. If that fails, the host knows the sizes
+ * by then and goes on as in all other cases: it places the sections.
  */
 #include "frames/tile.h"
 
@@ -29,7 +29,7 @@ void szg_tile_frame_carve_write_pinned(szg_arena *arena, const szg_write_request
   plan->tile.found_back = (szg_tile_found *)szg_arena_take(arena, 1, sizeof *plan->tile.found_back);
 }
 
-/* ---- what the device does before the host knows ---- */
+/* ---- what the device does before the host knows sizes ---- */
 
 /* Bytes that the archive has for the frame's sections. */
 static uint64_t room_of(const szg_write_job_cuda *job) {
@@ -37,7 +37,8 @@ static uint64_t room_of(const szg_write_job_cuda *job) {
   return job->capacity > first_byte ? job->capacity - first_byte : 0;
 }
 
-/* Axes, codebook, then the first three sections, straight into the archive. */
+/* Chooses axes, builds the codebook, then writes the first three sections straight into the
+ * archive. */
 static szgpu_status code_frame(const szg_write_job_cuda *job, uint32_t lattice_bits) {
   szg_device *const device = &job->ctx->device;
   const szg_write_plan_cuda *const plan = job->plan;
@@ -58,7 +59,7 @@ static szgpu_status code_frame(const szg_write_job_cuda *job, uint32_t lattice_b
   return szg_device_mark(device, "encode");
 }
 
-/* What the sections hold, in bytes. */
+/* Bytes of the sections' contents. */
 typedef struct tile_sizes {
   uint64_t book, tile_sizes, bitstream;
   szg_outlier_sizes outliers;
@@ -73,8 +74,7 @@ static void set_header(szg_frame_layout_cuda *layout, bool has_16_bits, const ti
   szg_outliers_add_all_sections_cuda(layout, &sizes->outliers);
 }
 
-/* The rest of an archive of one frame, for a frame without outliers; tells the host what was
- * found. */
+/* Completes an archive of one frame, if it has no outliers, and tells the host what was found. */
 static szgpu_status complete_archive(const szg_write_job_cuda *job, bool has_16_bits,
                                      szg_frame_layout_cuda layout) {
   tile_sizes const unknown_sizes = {};
@@ -83,7 +83,7 @@ static szgpu_status complete_archive(const szg_write_job_cuda *job, bool has_16_
   return szg_device_mark(&job->ctx->device, "checksums");
 }
 
-/* Brings what was found to the host if it is not told, outliers' totals included. */
+/* Copies what was found to the host if the device does not tell it; outliers' totals included. */
 static szgpu_status fetch_found(const szg_write_job_cuda *job, bool expects_marks, bool is_told) {
   szg_device *const device = &job->ctx->device;
   const szg_write_plan_cuda *const plan = job->plan;

@@ -1,4 +1,4 @@
-/* top_plane.c - top plane frames: what their headers and sections may be.
+/* top_plane.c - top plane frames: what headers and sections they may have.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/top_plane.h"
@@ -22,7 +22,7 @@ void szg_top_plane_frame_rules(const szg_frame_facts *facts, szg_section_rules *
   if (stored) szg_rule_add_exact(rules, SZG_SECTION_RAW, stored);
 }
 
-/* The highest plane coded, all others stored. */
+/* The highest plane is coded, all others are stored. */
 void szg_top_plane_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info) {
   memset(info->planes, 's', facts->value_bytes);
   info->planes[0] = 'c';

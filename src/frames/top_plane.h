@@ -3,8 +3,8 @@
  *
  * The highest of the values' byte planes (lossless/planes_core.h) is coded, as one linear stream of
  * 256 symbols without an escape; the other planes are stored. Values are in field order, and tiles
- * have 4096 of them, whatever the field's shape. docs/format.md, section 15. A header says "linear"
- * of these frames too: the linear frames of a lossless archive are all of this kind.
+ * have 4096 of them, whatever the field's shape (docs/format.md, section 15). A header calls these
+ * frames "linear" too: all linear frames of a lossless archive are of this kind.
  */
 #ifndef SZG_TOP_PLANE_H
 #define SZG_TOP_PLANE_H
@@ -24,12 +24,13 @@ void szg_top_plane_frame_rules(const szg_frame_facts *facts, szg_section_rules *
 void szg_top_plane_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info);
 bool szg_top_plane_frame_serves(const szg_write_request *request);
 
-/* Bytes of the section raw values, which holds all planes except the highest; 0: there is none. */
+/* Bytes of the section of raw values, which holds all planes except the highest; 0: no such
+ * section. */
 static inline uint64_t szg_top_plane_stored_bytes(uint64_t value_count, uint64_t value_bytes) {
   return (value_bytes - 1) * szg_stored_plane_bytes(value_count);
 }
 
-/* What the frame's header says in addition to index, value count and sections. */
+/* Sets what the header says in addition to index, value count and sections. */
 static inline void szg_top_plane_frame_set_header(szg_frame_header *frame) {
   frame->kind = SZG_FRAME_LINEAR;
   frame->radius = SZG_TOP_PLANE_RADIUS;
@@ -44,13 +45,13 @@ szgpu_status szg_top_plane_frame_write(szg_write_job *job, szg_writer *writer,
 
 /* ---- CPU: reading (top_plane_read.c) ---- */
 
-/* What a worker has of a tile. */
+/* A worker's memory for one tile. */
 typedef struct szg_top_plane_worker {
   uint8_t symbols[SZG_TILE_VALUES];                  /* of the highest plane */
   uint8_t values[SZG_TILE_VALUES * SZG_PLANES_MOST]; /* if only some are wanted */
 } szg_top_plane_worker;
 
-/* What reading top plane frames works on in addition to their streams. */
+/* Memory for reading top plane frames in addition to their streams. */
 typedef struct szg_top_plane_read_plan {
   szg_top_plane_worker *workers; /* [threads] */
 } szg_top_plane_read_plan;

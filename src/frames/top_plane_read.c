@@ -15,7 +15,7 @@ void szg_top_plane_frame_carve_read(szg_arena *arena, const szg_read_request *re
   own->workers = szg_arena_take(arena, (uint64_t)request->thread_count, sizeof *own->workers);
 }
 
-/* The frame is read as a line of values. */
+/* The frame is read as a one-dimensional grid. */
 szgpu_status szg_top_plane_frame_open(szg_read_job *job) {
   szg_reader *const reader = &job->reader;
   uint64_t bit_count;
@@ -39,7 +39,7 @@ static const uint8_t *symbols_of(const szg_read_job *job, uint64_t tile_index, c
   return symbols;
 }
 
-/* A tile that is wanted in part only goes through the worker's own memory. */
+/* A tile that is only wanted in part goes through the worker's own memory. */
 static szgpu_status join_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
                               const szg_part_start *at, int worker) {
   (void)at;

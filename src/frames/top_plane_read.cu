@@ -6,7 +6,7 @@
 #include "frames/read_cuda.h"
 #include "lossless/top_plane_cuda.h"
 
-/* The codes are those of a line of values, whatever the field's shape. */
+/* The codes are those of a one-dimensional grid, whatever the field's shape. */
 static szg_grid line_of(const szg_read_frame_cuda *frame) {
   return szg_grid_of_line(frame->grid.value_count);
 }

@@ -22,7 +22,7 @@ static const uint8_t *values_of(const szg_write_job *job, const szg_tile *tile) 
   return (const uint8_t *)job->values + tile->first_value * szg_dtype_bytes(job->request->dtype);
 }
 
-/* The highest plane of a part's values to codes, which are counted. */
+/* Turns the highest plane of a part's values into codes and counts them. */
 static szgpu_status take_part(void *job_pointer, uint64_t part, int worker) {
   szg_write_job *const job = job_pointer;
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(job->request->dtype);
@@ -79,7 +79,7 @@ static szgpu_status write_sections(szg_write_job *job, szg_writer *writer,
   return stored_bytes ? write_stored(job, stored_bytes, writer) : SZGPU_OK;
 }
 
-/* The frame's values as a line, on which the stream's parts go. */
+/* The job with the values as a one-dimensional grid, as the stream takes them. */
 static szg_write_job line_job(const szg_write_job *frame) {
   szg_write_job line = *frame;
   line.grid = szg_grid_of_line(frame->grid.value_count);

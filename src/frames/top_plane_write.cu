@@ -3,7 +3,8 @@
  *
  *   values --highest plane--> codes counted --> [host: book, places of sections] --> sections
  *
- * The host is waited for once, at the bracket. The other planes go straight to their section then.
+ * The stream waits for the host once, at the bracket. The other planes then go straight to their
+ * section.
  */
 #include "frames/top_plane.h"
 

@@ -1,4 +1,4 @@
-/* write.c - sections that kinds of frame write in the same way.
+/* write.c - writes the sections that several kinds of frame share.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/write.h"

@@ -17,8 +17,8 @@
 
 SZG_C_BEGIN
 
-/* What frames work on in addition to field and archive: each kind and each piece that kinds share
- * has its part, and a compression carves those that it may use. */
+/* Memory for writing frames, except the field and the archive. Each kind, and each piece that kinds
+ * share, has its own part; a compression carves those that it may use. */
 struct szg_write_plan {
   szg_outlier_write_plan outliers; /* frames with a bound */
   szg_stream_write_plan stream;    /* frames of the linear layout */
@@ -27,7 +27,7 @@ struct szg_write_plan {
   szg_planes_write_plan planes;
 };
 
-/* One frame at work; the parts of its loops share it. */
+/* One frame being written; the parts of its loops share it. */
 struct szg_write_job {
   szgpu_ctx *ctx;
   const szg_write_request *request;
@@ -40,16 +40,16 @@ struct szg_write_job {
   /* set by szg_frame_write */
   uint64_t raw_bytes; /* of the values */
   uint64_t part_count;
-  uint64_t sure_bytes; /* atomic: what the sections hold at least, by the parts done so far */
+  uint64_t sure_bytes; /* atomic: least bytes of the sections, by the parts done so far */
 };
 
 static inline uint64_t szg_part_end_tile(const szg_write_job *job, uint64_t part) {
   return szg_min_u64((part + 1) * SZG_PART_TILES, job->grid.tile_count);
 }
 
-/* If the sections outgrow the values themselves, the frame is given up however the rest turns out,
- * and there is no need to go on. Only what the sections will surely hold counts, so that stopping
- * early changes nothing. */
+/* If the sections outgrow the values themselves, the frame is given up whatever the rest holds, and
+ * workers can stop. Only bytes that the sections will surely hold count, so stopping early changes
+ * no result. */
 static inline void szg_frame_add_sure_bytes(szg_write_job *job, uint64_t bytes) {
   __atomic_fetch_add(&job->sure_bytes, bytes, __ATOMIC_RELAXED);
 }
@@ -57,11 +57,11 @@ static inline bool szg_frame_is_outgrown(szg_write_job *job) {
   return __atomic_load_n(&job->sure_bytes, __ATOMIC_RELAXED) > job->raw_bytes;
 }
 
-/* Writes a section of bytes that are there already, perhaps in their very place. */
+/* Writes a section of bytes that exist already, perhaps in their final place. */
 szgpu_status szg_write_copy(szg_writer *writer, uint32_t kind, const void *contents,
                             uint64_t byte_count) SZG_CHECKED;
 
-/* Writes a section of u16: count numbers of at most 16 bits, each asked for in turn. */
+/* Writes a section of u16: count numbers of at most 16 bits, each returned by at(). */
 typedef uint64_t (*szg_number_at)(const szg_write_job *job, uint64_t i);
 szgpu_status szg_write_numbers(const szg_write_job *job, szg_writer *writer, uint32_t kind,
                                uint64_t count, szg_number_at at) SZG_CHECKED;

@@ -21,15 +21,15 @@ SZG_C_BEGIN
 
 enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
 
-/* What frames work on in addition to field and archive. Pointers are to device memory, except those
- * that are said to be to pinned memory of the host. */
+/* Memory for writing frames, except the field and the archive. Pointers point to device memory
+ * unless marked as pinned. */
 struct szg_write_plan_cuda {
-  uint8_t *zeroed; /* must be zero when work on a frame begins, all in one piece */
+  uint8_t *zeroed; /* one piece that must be zero when work on a frame begins */
   uint64_t zeroed_bytes;
-  uint8_t *range_work;    /* of the range pass, before any frame */
-  uint32_t *ticket;       /* of the blocks that make checksums */
-  void *choice_work;      /* frames with a bound: of the choice of axes */
-  uint64_t *leaves;       /* of the checksums of a frame */
+  uint8_t *range_work;    /* for the range pass, before any frame */
+  uint32_t *ticket;       /* for the blocks that make checksums */
+  void *choice_work;      /* frames with a bound: for the choice of axes */
+  uint64_t *leaves;       /* of a frame's checksums */
   uint8_t *frame_headers; /* pinned: [frames][SZG_MOST_FRAME_HEADER_BYTES] */
   szg_outlier_write_plan_cuda outliers;
   szg_stream_write_plan_cuda stream;
@@ -39,7 +39,7 @@ struct szg_write_plan_cuda {
   szg_top_plane_write_plan_cuda top_plane;
 };
 
-/* One frame at work. */
+/* One frame being written. */
 struct szg_write_job_cuda {
   szgpu_ctx *ctx;
   const szg_write_request *request;
@@ -51,10 +51,10 @@ struct szg_write_job_cuda {
   const void *values;
   uint64_t index;
   const szg_write_plan_cuda *plan;
-  uint8_t *archive; /* all of it */
+  uint8_t *archive; /* the whole archive */
   uint64_t capacity;
   uint64_t first_byte; /* of the frame in the archive */
-  /* If the archive is of one frame: its header except sizes, which a kind may complete on the
+  /* If the archive has one frame: its header except sizes, which a kind may complete on the
    * device. */
   const szg_header *archive_header;
   bool is_archive_complete; /* header and all */
@@ -63,24 +63,24 @@ struct szg_write_job_cuda {
 
 /* ---- a frame's sections (layout.cu) ---- */
 
-/* A frame's sections as they are laid out. */
+/* The layout of a frame's sections. */
 struct szg_frame_layout_cuda {
   szg_frame_header header;
   szg_checksum_ranges ranges; /* the sections with their padding */
   uint64_t held_bytes[SZG_SECTION_KIND_COUNT];
   uint8_t *at[SZG_SECTION_KIND_COUNT]; /* by kind; NULL: the frame has none, or an empty one */
-  bool is_padded;                      /* what is not empty was written with its padding */
+  bool is_padded;                      /* nonempty sections already have their padding */
   uint64_t frame_bytes;
 };
 
-/* Appends a section to the table; kinds rise. */
+/* Appends a section to the table, in ascending order of kinds. */
 void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes);
 
 /* Gives every section its place. SZGPU_CAPACITY: the frame does not fit. */
 szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job,
                                    szg_frame_layout_cuda *layout) SZG_CHECKED;
 
-/* Padding, checksums, header: what all kinds of frame end with. */
+/* Writes padding, checksums and header, which end a frame of any kind. */
 szgpu_status szg_layout_finish_cuda(const szg_write_job_cuda *job,
                                     const szg_frame_layout_cuda *layout) SZG_CHECKED;
 

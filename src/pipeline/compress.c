@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   field --range--> bound and step --frame by frame--> codes and outliers --> sections --> archive
- *   without loss:                   --frame by frame--> byte planes        --> sections --> archive
+ *   lossless:                       --frame by frame--> byte planes        --> sections --> archive
  */
 #include <math.h>
 
@@ -12,9 +12,9 @@
 
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
 
-/* What progress counts: values to codes, codes to bits (in one, tile layout), bits through zstd;
- * without loss values counted, measured and coded (linear layout: taken apart, coded and stored),
- * coded and stored planes through zstd. */
+/* What progress counts: values to codes, codes to bits (in one pass in the tile layout), bits
+ * through zstd. Lossless: values counted, measured and coded (linear layout: split, coded and
+ * stored), coded and stored planes through zstd. */
 static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params) {
   int const passes = is_lossless(params) ? 3 : params->layout == SZGPU_LAYOUT_LINEAR ? 2 : 1;
   int const zstd_passes = is_lossless(params) ? 2 : 1;
@@ -44,7 +44,7 @@ bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t fr
          szg_add_checked(*archive_bytes, field_bytes, archive_bytes);
 }
 
-/* What a call works on. */
+/* A call's memory. */
 typedef struct compress_plan {
   uint64_t *frame_bytes; /* [frames] */
   szg_write_plan frames;
@@ -55,7 +55,7 @@ static void carve(szg_arena *arena, const szg_write_request *request, compress_p
   szg_write_plan_carve(arena, request, &plan->frames);
 }
 
-/* Measures the plan, gets the memory, carves the plan. */
+/* Measures the plan, allocates the memory, carves the plan. */
 static szgpu_status make_plan(szgpu_ctx *ctx, const szg_write_request *request,
                               compress_plan *plan) {
   szg_arena arena = {0};
@@ -104,7 +104,7 @@ typedef struct compress_call {
   const szg_write_request *request;
   const szg_grid *grid;
   const uint8_t *field;
-  const szg_bound_plan *bound; /* NULL: there is no loss */
+  const szg_bound_plan *bound; /* NULL: lossless */
 } compress_call;
 
 static szgpu_status compress_frames(const compress_call *call, compress_plan *plan,
@@ -126,7 +126,7 @@ static szgpu_status compress_frames(const compress_call *call, compress_plan *pl
         .plan = &plan->frames,
     };
     SZG_TRY(szg_frame_write(&job, frame, writer, header, &plan->frame_bytes[frame]));
-    /* Whichever passes this kind of frame took. */
+    /* Progress is the same whichever passes this kind of frame took. */
     uint64_t const done_rows = first_row + row_count;
     SZG_TRY(szg_report_done(threads, threads->total_values / grid->row_extent * done_rows));
   }
@@ -162,9 +162,9 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
 
 /* ---- memory ---- */
 
-/* What a frame takes in addition to the plan: codes have a buffer of their own; outlier lists,
- * escapes and the rest, are each given up before they outgrow the frame's values, and grow by
- * halves; zstd has a buffer for what it makes of a section. */
+/* What a frame takes in addition to the plan. Codes have a separate buffer. Exact values, escapes
+ * and the other lists grow by halves, and the frame is given up before any list outgrows its
+ * values. zstd has a buffer for its output. */
 static bool add_buffers(const szgpu_params *params, const szg_write_request *request,
                         uint64_t *bytes) {
   uint64_t const value_count = request->frame_grid.value_count;

@@ -3,8 +3,8 @@
  *
  *   field --range--> [host: bound, step] --frame by frame--> sections, checksums --> archive
  *
- * The stream waits for the host at the bracket, except for a lossless archive, which has no bound
- * to derive, and as often in a frame as its kind needs (docs/pipeline.md has the list).
+ * The stream waits for the host at the bracket, unless the archive is lossless and has no bound to
+ * derive. In a frame it waits as often as the frame's kind needs (docs/pipeline.md has the list).
  */
 #include "core/bytes.h"
 #include "frames/kinds_cuda.h"
@@ -12,18 +12,18 @@
 #include "pipeline/decompress_cuda.h"
 #include "pipeline/upload.h"
 
-/* What of field and archive is in host memory and needs a copy on the device. */
+/* Device copies of a field or archive in host memory. */
 typedef struct szg_copies {
-  uint64_t field_bytes, archive_bytes; /* 0: in place */
+  uint64_t field_bytes, archive_bytes; /* 0: no copy */
 } szg_copies;
 
-/* What the memory of a call follows from. */
+/* What decides how much memory a call takes. */
 typedef struct plan_request {
   szg_write_request frames;
   szg_copies copies;
 } plan_request;
 
-/* Everything in addition to field and archive. */
+/* A call's memory, except the field and the archive. */
 typedef struct compress_plan {
   szg_write_plan_cuda frames;
   uint8_t *field_copy;   /* if the field is in host memory */
@@ -79,7 +79,7 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const plan_request *request, compr
 
 /* ---- the call ---- */
 
-/* A call's arguments. Field and archive are on the device; of those in host memory it is copies. */
+/* A call's arguments. Field and archive are on the device, as copies if they are in host memory. */
 typedef struct compress_call {
   szgpu_ctx *ctx;
   const szgpu_params *params;
@@ -90,26 +90,26 @@ typedef struct compress_call {
   uint8_t *archive;
   uint64_t capacity;
   const void *host_field; /* NULL: the field is on the device */
-  uint8_t *host_archive;  /* NULL: the archive stays on the device, for the time being */
-  bool is_archive_pinned; /* and in host memory */
+  uint8_t *host_archive;  /* NULL: the archive stays on the device for now */
+  bool is_archive_pinned; /* it is in pinned host memory */
 } compress_call;
 
 /* A call's result so far. */
 typedef struct archive_state {
-  szg_header header; /* but for archive_bytes */
+  szg_header header; /* except archive_bytes */
   uint64_t used_bytes;
   uint64_t sent_bytes; /* on their way to the host; the header goes last */
   bool is_complete;    /* the header is in its place */
 } archive_state;
 
-/* Of an archive, on its way to the host: a tenth of a millisecond on the link. */
+/* An archive goes to the host in parts of at least this size: 0.1 ms on the link. */
 enum { PART_BYTES = 1 << 22 };
 
 static szgpu_status set_zeroed(const compress_call *call, const compress_plan *plan) {
   return szg_device_set(&call->ctx->device, plan->frames.zeroed, 0, plan->frames.zeroed_bytes);
 }
 
-/* Least, greatest and fill value, and with them the bound; the field is on the device then. */
+/* Brings the field to the device and derives the bound from its least, greatest and fill value. */
 static szgpu_status find_bound(const compress_call *call, const compress_plan *plan,
                                szg_bound_plan *bound) {
   szg_device *const device = &call->ctx->device;
@@ -129,7 +129,7 @@ static szgpu_status find_bound(const compress_call *call, const compress_plan *p
   return szg_device_mark(device, "range");
 }
 
-/* A lossless archive needs to know nothing of the values beforehand. */
+/* Brings the field to the device. A lossless archive needs to know nothing about its values. */
 static szgpu_status bring_field(const compress_call *call, const compress_plan *plan) {
   szg_device *const device = &call->ctx->device;
   uint64_t const byte_count = call->grid->value_count * szg_dtype_bytes(call->shape->dtype);
@@ -139,7 +139,7 @@ static szgpu_status bring_field(const compress_call *call, const compress_plan *
   return szg_device_mark(device, "field to device");
 }
 
-/* Part of the archive to the host, while the stream goes on. */
+/* Copies part of the archive to the host while the stream goes on. */
 static szgpu_status send_down(const compress_call *call, uint64_t first_byte, uint64_t end_byte) {
   szg_device *const device = &call->ctx->device;
   SZG_TRY(szg_device_fork(device, SZG_SIDE_COPIES));
@@ -147,7 +147,7 @@ static szgpu_status send_down(const compress_call *call, uint64_t first_byte, ui
                                 call->archive + first_byte, end_byte - first_byte);
 }
 
-/* Frames that are complete, where copies leave the host alone. */
+/* Sends complete frames to the host, if such copies do not block it. */
 static szgpu_status send_frames(const compress_call *call, archive_state *state) {
   bool const pays = state->used_bytes - state->sent_bytes >= PART_BYTES;
   if (!call->is_archive_pinned || !pays) return SZGPU_OK;
@@ -191,7 +191,7 @@ static szgpu_status compress_frames(const compress_call *call, const compress_pl
   return SZGPU_OK;
 }
 
-/* The header, unless it is there, and the rest of the archive to the host. */
+/* Writes the header, unless it is written, and copies the rest of the archive to the host. */
 static szgpu_status finish_archive(const compress_call *call, const compress_plan *plan,
                                    archive_state *state, uint64_t header_bytes) {
   szg_device *const device = &call->ctx->device;
@@ -209,7 +209,7 @@ static szgpu_status finish_archive(const compress_call *call, const compress_pla
   return szg_device_mark(device, "archive to host");
 }
 
-/* Without zstd. */
+/* Compresses without zstd. */
 static szgpu_status compress_plain(const compress_call *call, const compress_plan *plan,
                                    uint64_t *used_bytes) {
   szgpu_ctx *const ctx = call->ctx;
@@ -232,7 +232,7 @@ static szgpu_status compress_plain(const compress_call *call, const compress_pla
   return finish_archive(call, plan, &state, header_bytes);
 }
 
-/* Brings the archive to the host, packs its sections there and hands the result on. */
+/* Brings the archive to the host, packs its sections there and delivers the result. */
 static szgpu_status pack_with_zstd(const compress_call *call, void *archive, uint64_t capacity,
                                    bool is_device_archive, uint64_t *used_bytes) {
   szgpu_ctx *const ctx = call->ctx;
@@ -253,7 +253,7 @@ static szgpu_status pack_with_zstd(const compress_call *call, void *archive, uin
   return szg_device_wait(&ctx->device, false);
 }
 
-/* Field and archive to where the kernels can reach them, and back. */
+/* Compresses wherever field and archive are: the device gets copies of those in host memory. */
 static szgpu_status compress_anywhere(compress_call *call, plan_request *request, const void *field,
                                       void *archive, uint64_t capacity, uint64_t *used_bytes) {
   szgpu_ctx *const ctx = call->ctx;
@@ -318,7 +318,8 @@ szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
   return szg_cuda_end(ctx, previous, status);
 }
 
-/* For a compression and, if its kinds say what that takes, for the decompression of its archive. */
+/* Reserves memory for a compression and, if its kinds state what that takes, for the decompression
+ * of its archive. */
 static szgpu_status reserve(szgpu_ctx *ctx, const plan_request *request, const szg_header *header) {
   compress_plan plan = {};
   SZG_TRY(make_plan(ctx, request, &plan));
@@ -333,7 +334,7 @@ static szgpu_status reserve(szgpu_ctx *ctx, const plan_request *request, const s
 szgpu_status szg_compress_reserve_cuda(szgpu_ctx *ctx, const szgpu_params *params,
                                        const szgpu_shape *shape, const szg_grid *grid) {
   plan_request request = request_of(ctx, params, shape, grid);
-  if (ctx->options.backend == SZGPU_BACKEND_AUTO) { /* both are in host memory */
+  if (ctx->options.backend == SZGPU_BACKEND_AUTO) { /* field and archive are in host memory */
     request.copies.field_bytes = grid->value_count * szg_dtype_bytes(shape->dtype);
     SZG_TRY(max_archive_bytes(&request, grid, &request.copies.archive_bytes));
   }

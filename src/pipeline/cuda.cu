@@ -1,4 +1,4 @@
-/* cuda.cu - a ctx's device: opened at need, its memory, its errors in words.
+/* cuda.cu - a ctx's device: opened when needed, its memory, its errors in words.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "pipeline/cuda.h"
@@ -7,7 +7,7 @@ static bool is_device_failure(szgpu_status status) {
   return status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR || status == SZGPU_OUT_OF_MEMORY;
 }
 
-/* Says why a CUDA call failed, unless a sentence is there already. */
+/* Says why a CUDA call failed, unless the ctx has a message already. */
 static szgpu_status explain(szgpu_ctx *ctx, szgpu_status status) {
   const char *const why = szg_device_why();
   if (status == SZGPU_UNSUPPORTED && !ctx->error[0])
@@ -20,7 +20,7 @@ static szgpu_status explain(szgpu_ctx *ctx, szgpu_status status) {
 }
 
 szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
-  (void)szg_device_why(); /* what the caller left there is not our failure */
+  (void)szg_device_why(); /* an error that the caller left there is not ours */
   if (!ctx->has_device) {
     szgpu_status const status =
         szg_device_open(ctx->options.device, ctx->options.stream, &ctx->device);
@@ -36,9 +36,9 @@ szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
 szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) {
   szgpu_status const explained = status == SZGPU_OK ? status : explain(ctx, status);
   bool is_lost = status == SZGPU_DEVICE_ERROR || status == SZGPU_NO_DEVICE;
-  /* Kernels may still be at the caller's memory, which is the caller's again now. */
+  /* Kernels may still use the caller's memory, which must be free when the call returns. */
   if (status != SZGPU_OK && szg_device_wait_for_all(&ctx->device) != SZGPU_OK) {
-    (void)szg_device_why(); /* of the call that fails, its own reason is told */
+    (void)szg_device_why(); /* the failed call has reported its own reason */
     is_lost = true;
   }
   szg_device_leave(previous);

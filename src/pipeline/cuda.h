@@ -10,8 +10,8 @@
 
 SZG_C_BEGIN
 
-/* As their twins in pipeline.h. Field and archive are each in host or in device memory. Calls wait
- * for the ctx's stream before they return. */
+/* The twins of the calls in pipeline.h. Field and archive are each in host or in device memory.
+ * Calls wait for the ctx's stream before they return. */
 szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                                const szg_grid *grid, const void *field, void *archive,
                                uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
@@ -29,23 +29,23 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
 szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
                                  uint64_t first_row, uint64_t row_count, void *field) SZG_CHECKED;
 
-/* Gives the device back. */
+/* Closes the device. */
 void szg_close_cuda(szgpu_ctx *ctx);
 
 /* ---- for the .cu files of the pipeline ---- */
 
-/* Between these two the ctx's device is the current one; the first call opens it. `status` is how
- * the call went: errors of CUDA get a sentence. */
+/* Between these two calls the ctx's device is the current one; the ctx's first call opens it.
+ * `status` is the call's result: errors of CUDA get a message. */
 szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) SZG_CHECKED;
 szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) SZG_CHECKED;
 
-/* Where a caller's pointer is to. SZGPU_BAD_ARGUMENT: another device. */
+/* Whether the device can reach the caller's pointer. SZGPU_BAD_ARGUMENT: another device. */
 szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reached) SZG_CHECKED;
 
 /* Device memory of the measured size, to be carved. */
 szgpu_status szg_cuda_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
                                  szg_arena *arena) SZG_CHECKED;
-/* Pinned memory, likewise. */
+/* Pinned memory of the measured size, to be carved. */
 szgpu_status szg_cuda_pinned_open(szgpu_ctx *ctx, const szg_arena *measured,
                                   szg_arena *arena) SZG_CHECKED;
 

@@ -3,8 +3,8 @@
  *
  *   archive --> sections --tile by tile--> deltas --> lattice --> values
  *
- * What is decoded lives only for the 16 tiles that a worker has in hand, so that memory is the
- * field and the archive. A slab takes the tiles that it meets, no others.
+ * Each worker holds decoded codes for 16 tiles at most, so memory is little more than the field and
+ * the archive. A slab decodes only the tiles that it meets.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "frames/open.h"
 #include "pipeline/pipeline.h"
 
-/* Rows begin .. end - 1 of the frame into out. Where they cut tiles, the whole tiles go to the
+/* Decodes rows begin .. end - 1 of the frame into out. If they cut tiles, the whole tiles go to the
  * ctx's slab buffer first. */
 static szgpu_status decode_frame(szg_read_job *job, uint64_t begin, uint64_t end, uint8_t *out) {
   uint64_t const quantum = job->grid.row_quantum, extent = job->grid.row_extent;

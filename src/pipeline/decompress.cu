@@ -15,13 +15,13 @@
 #include "pipeline/decompress_cuda.h"
 
 enum {
-  HEAD_BYTES = 1 << 14, /* header and first frame header of nearly every archive */
+  HEAD_BYTES = 1 << 14, /* holds the header and first frame header of nearly every archive */
   FRAME_HEADER_MOST_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT
 };
 
 /* ---- headers ---- */
 
-/* The archive's first bytes to ctx->head. */
+/* Copies the archive's first bytes to ctx->head. */
 static szgpu_status fetch_head(szgpu_ctx *ctx, const void *archive, uint64_t byte_count) {
   szg_device *const device = &ctx->device;
   SZG_TRY(szg_device_reserve_pinned(device, byte_count));
@@ -67,7 +67,8 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
 
 /* ---- the call ---- */
 
-/* SZGPU_BAD_DATA: a frame too short for its header; before memory is taken for many such. */
+/* SZGPU_BAD_DATA: a frame too short for its header. The check comes before any allocation by the
+ * number of frames. */
 static szgpu_status find_frames(szg_decompress_call_cuda *call) {
   const szg_header *const header = &call->opened->header;
   call->first_frame = call->first_row / header->frame_rows;
@@ -82,7 +83,8 @@ static szgpu_status find_frames(szg_decompress_call_cuda *call) {
   return SZGPU_OK;
 }
 
-/* Headers of the call's frames out of device memory, next to each other into pinned memory. */
+/* Copies the headers of the call's frames from device memory, one after the other into pinned
+ * memory. */
 static szgpu_status fetch_frame_headers(const szg_decompress_call_cuda *call,
                                         const uint8_t **headers) {
   szg_device *const device = &call->ctx->device;
@@ -137,8 +139,8 @@ static szgpu_status read_frame_headers(const szg_decompress_call_cuda *call, boo
   return SZGPU_OK;
 }
 
-/* Where each frame lies on the device and what of it is wanted; values: where the first wanted row
- * goes. */
+/* Sets where each frame lies on the device and which rows are wanted. values: where the first
+ * wanted row goes. */
 static void place_frames(const szg_decompress_call_cuda *call, const uint8_t *first_frame_bytes,
                          uint8_t *values, szg_verdict *verdicts) {
   const szg_opened *const opened = call->opened;
@@ -160,7 +162,7 @@ static void place_frames(const szg_decompress_call_cuda *call, const uint8_t *fi
 
 /* ---- memory ---- */
 
-/* What the memory of a call follows from. */
+/* What decides how much memory a call takes. */
 typedef struct plan_request {
   szg_read_sizes_cuda frames;
   uint64_t archive_copy, field_copy, frame_count;
@@ -248,7 +250,7 @@ static szgpu_status decompress_plain(szg_decompress_call_cuda *call, void *field
   return *has_zstd ? SZGPU_OK : restore_frames(call, field, is_device_field);
 }
 
-/* Undoes zstd on the host and goes on with what comes of it. */
+/* Unpacks the sections on the host and decompresses the resulting archive. */
 static szgpu_status decompress_packed(const szg_decompress_call_cuda *packed, void *field,
                                       bool is_device_field) {
   szgpu_ctx *const ctx = packed->ctx;
@@ -290,7 +292,7 @@ static szgpu_status decompress_anywhere(szg_decompress_call_cuda *call, void *fi
 szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
                                  uint64_t first_row, uint64_t row_count, void *field) {
   int previous = 0;
-  uint32_t const round_trips = ctx->device.round_trips; /* of opening the archive */
+  uint32_t const round_trips = ctx->device.round_trips; /* waits for opening the archive */
   SZG_TRY(szg_cuda_begin(ctx, &previous));
   ctx->device.round_trips = round_trips;
   szg_decompress_call_cuda call = {};

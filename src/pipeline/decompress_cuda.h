@@ -9,11 +9,11 @@
 
 SZG_C_BEGIN
 
-/* What a call works on. */
+/* A call's memory. */
 typedef struct szg_decompress_plan_cuda {
   szg_read_plan_cuda frames;
-  uint8_t *archive_copy;      /* of the wanted frames, if the archive is in host memory */
-  uint8_t *field_copy;        /* of the wanted values, if the field is to be in host memory */
+  uint8_t *archive_copy;      /* the wanted frames, if the archive is in host memory */
+  uint8_t *field_copy;        /* the wanted values, if the field goes to host memory */
   szg_verdict *verdicts;      /* [frames of the call] */
   szg_verdict *verdicts_back; /* the same, pinned */
 } szg_decompress_plan_cuda;
@@ -24,8 +24,8 @@ typedef struct szg_decompress_call_cuda {
   bool is_device_archive;
   const szg_opened *opened;
   uint64_t first_row, row_count;
-  uint64_t first_frame, end_frame; /* those that hold the rows */
-  uint64_t first_byte, end_byte;   /* of these frames in the archive */
+  uint64_t first_frame, end_frame; /* the frames that hold the rows */
+  uint64_t first_byte, end_byte;   /* these frames in the archive */
   szg_read_frame_cuda *frames;     /* [end_frame - first_frame] */
   uint64_t row_bytes;
 } szg_decompress_call_cuda;
@@ -34,13 +34,14 @@ static inline uint64_t szg_call_frames(const szg_decompress_call_cuda *call) {
   return call->end_frame - call->first_frame;
 }
 
-/* The rows of the call into `field`; is_device_field: it is on the device. Waits for the end
- * (restore_frames.cu). */
+/* Restores the call's rows into `field` and waits until they are there (restore_frames.cu).
+ * is_device_field: it is in device memory. */
 szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
                                      const szg_decompress_plan_cuda *plan, void *field,
                                      bool is_device_field) SZG_CHECKED;
 
-/* Takes what decompressing frames of these sizes needs, copies of so many bytes included. */
+/* Allocates what decompressing frames of these sizes takes, including copies of these many
+ * bytes. */
 szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_read_sizes_cuda *sizes,
                                          uint64_t frame_count, uint64_t field_copy,
                                          uint64_t archive_copy) SZG_CHECKED;

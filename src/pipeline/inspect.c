@@ -1,4 +1,4 @@
-/* inspect.c - what an archive says of itself, from its headers alone.
+/* inspect.c - describes an archive from its headers alone.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <fenv.h>
@@ -14,7 +14,7 @@ szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info
   szg_opened opened;
   SZG_TRY(szg_open(archive, archive_bytes, &opened));
   const szg_header *const header = &opened.header;
-  fenv_t callers_environment; /* a denormal fill value stays what it is */
+  fenv_t callers_environment; /* a denormal fill value must survive */
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
   *info = (szgpu_info){

@@ -13,7 +13,7 @@ SZG_C_BEGIN
 
 /* ---- what both backends derive from a call's arguments (compress.c) ---- */
 
-/* What the memory of the call follows from. */
+/* What decides how much memory the call takes. */
 szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
                                    szgpu_dtype dtype, const szg_grid *grid);
 
@@ -23,28 +23,30 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, const szg_bound_plan *bound);
 
-/* The largest archive of a field: every frame raw. False if that overflows. */
+/* Bytes of the largest archive of a field: every frame is raw. False if that overflows. */
 bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,
                            uint64_t *archive_bytes) SZG_CHECKED;
 
 /* ---- on the CPU ---- */
 
-/* Arguments are checked already: params complete, shape turned into grid. */
+/* The caller has checked the arguments, completed params and derived grid from shape. */
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
 
-/* What szg_compress_cpu may take besides field and archive, the outliers' worst case included. */
+/* What szg_compress_cpu may take in addition to field and archive, with the most outliers. */
 szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,
                                     const szgpu_shape *shape, const szg_grid *grid,
                                     uint64_t *workspace_bytes, uint64_t *archive_bytes) SZG_CHECKED;
 szgpu_status szg_compress_reserve_cpu(szgpu_ctx *ctx, const szgpu_params *params,
                                       const szgpu_shape *shape, const szg_grid *grid) SZG_CHECKED;
 
-/* The archive with every section sent through zstd, where that pays, or with none (level 0). */
+/* Writes the archive again with each section packed by zstd if that pays, or with none packed
+ * (level 0). */
 szgpu_status szg_recode(szgpu_ctx *ctx, const szg_opened *opened, int zstd_level, void *archive,
                         uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
-/* What szg_recode with level 0 takes. SZGPU_BAD_DATA: sizes that no frame can have. */
+/* Bytes of the archive that szg_recode with level 0 writes. SZGPU_BAD_DATA: sizes that no frame can
+ * have. */
 szgpu_status szg_plain_bytes(const szg_opened *opened, uint64_t *plain_bytes) SZG_CHECKED;
 
 /* Restores rows first_row .. first_row + row_count - 1 of the slowest axis longer than 1. */

@@ -1,7 +1,7 @@
-/* recode.c - an archive's sections packed with zstd, or unpacked; nothing else of it changes.
+/* recode.c - packs an archive's sections with zstd, or unpacks them; nothing else changes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * zstd runs on the CPU. A GPU writes and reads archives without it, and they pass through here.
+ * zstd runs on the CPU. A GPU writes and reads archives without it, and this file converts them.
  */
 #include <string.h>
 

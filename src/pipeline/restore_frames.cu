@@ -1,18 +1,18 @@
-/* restore_frames.cu - the frames of a decompression on the GPU, and the ways from and to the host.
+/* restore_frames.cu - restores frames on the GPU, with copies from and to the host.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * In the three streams of a call, archive and field in host memory:
+ * The three streams of a call, with archive and field in host memory:
  *
  *   the call's  | frame up | places | rows 0 | rows 1 | rows 2 | next frame up | ...
  *   checks                 | checksums |
  *   copies                          | rows 0 down | rows 1 down | ...
  *
- * Decoding is safe on any bits, so nothing waits for checksums but the verdict. Of a tile frame
- * that takes several slices the words go up before the rows that they are of, so that both ways of
- * the link are used at once; its checksums come last then.
+ * Decoding is safe on any bits, so only the verdict waits for checksums. If a tile frame takes
+ * several slices, each slice's words go up just before its rows are restored, which keeps both
+ * directions of the link busy; its checksums then come last.
  *
- * So it is where the field is in pinned memory and its first frame takes several slices; else all
- * frames go up at once. To other memory the field goes in one piece, after all.
+ * This holds if the field is in pinned memory and its first frame takes several slices; otherwise
+ * all frames go up at once. A field in pageable memory is copied in one piece at the end.
  */
 #include "core/bytes.h"
 #include "frames/kinds_cuda.h"
@@ -25,20 +25,20 @@ typedef struct restoration {
   const szg_decompress_plan_cuda *plan;
   uint8_t *host_field; /* NULL: the field is on the device */
   bool takes_slices;
-  bool sends_frames;                  /* up, one by one; else all are there */
-  uint64_t restored_bytes, sent_down; /* of the call's rows: put in the stream; asked down */
+  bool sends_frames;                  /* frames go up one by one; otherwise all are up already */
+  uint64_t restored_bytes, sent_down; /* of the call's rows: queued; sent to the host */
 } restoration;
 
 /* ---- up ---- */
 
-/* A frame on its way. What lies around the words goes first and at once. */
+/* A frame on its way to the device. The bytes around the words go first, at once. */
 typedef struct frame_way {
-  const uint8_t *from; /* NULL: there is no way to go */
+  const uint8_t *from; /* NULL: the frame is there already */
   uint8_t *to;
   uint64_t frame_bytes;
-  uint64_t words_begin, words_end; /* in the frame; equal where nothing goes by slices */
-  const uint8_t *sizes;            /* of its tiles */
-  uint64_t sent_tiles, sent_end; /* up to where words are on their way: tiles, bytes of the frame */
+  uint64_t words_begin, words_end; /* in the frame; equal if nothing goes by slices */
+  const uint8_t *sizes;            /* tile sizes */
+  uint64_t sent_tiles, sent_end;   /* how far words are sent: tiles, bytes of the frame */
 } frame_way;
 
 /* Where a slice that begins at `row` of the frame ends. */
@@ -84,8 +84,8 @@ static szgpu_status send_around_words(szg_device *device, const frame_way *way) 
   return szg_device_mark(device, "archive to device");
 }
 
-/* The words of the tiles up to end_tile. Their sizes are not to be trusted: what does not add up
- * the kernels find out, and all words are sent in the end. */
+/* Sends the words of the tiles up to end_tile. The tile sizes are untrusted: the kernels detect
+ * sizes that do not add up, and all words are sent in the end. */
 static szgpu_status send_words(szg_device *device, frame_way *way, uint64_t end_tile,
                                uint64_t tile_count) {
   uint64_t word_count = 0;
@@ -102,7 +102,7 @@ static szgpu_status send_words(szg_device *device, frame_way *way, uint64_t end_
 
 /* ---- down ---- */
 
-/* Rows that were put in the stream. */
+/* Sends the rows that were queued since the last call. */
 static szgpu_status send_down(restoration *r) {
   szg_device *const device = &r->call->ctx->device;
   uint64_t const begin = r->sent_down;
@@ -159,7 +159,7 @@ static szgpu_status restore_frame(restoration *r, const szg_read_frame_cuda *fra
   return szg_frame_verify_cuda(&job);
 }
 
-/* What the kernels found, in words. */
+/* Reports what the kernels found. */
 static szgpu_status judge(const szg_decompress_call_cuda *call, const szg_verdict *verdicts) {
   for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     unsigned long long const frame = call->first_frame + i;
@@ -173,7 +173,7 @@ static szgpu_status judge(const szg_decompress_call_cuda *call, const szg_verdic
   return SZGPU_OK;
 }
 
-/* All frames up at once, if they do not go one by one. */
+/* Sends all frames up at once, if they do not go one by one. */
 static szgpu_status send_frames(const restoration *r) {
   const szg_decompress_call_cuda *const call = r->call;
   szg_device *const device = &call->ctx->device;
@@ -183,7 +183,7 @@ static szgpu_status send_frames(const restoration *r) {
   return szg_device_mark(device, "archive to device");
 }
 
-/* What is left of the rows to the host, and the verdict. */
+/* Sends the rest of the rows and the verdict to the host. */
 static szgpu_status finish(restoration *r, uint64_t verdict_bytes) {
   szg_device *const device = &r->call->ctx->device;
   if (r->host_field) {
@@ -207,7 +207,7 @@ szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
   r.call = call;
   r.plan = plan;
   r.host_field = is_device_field ? NULL : (uint8_t *)field;
-  /* A stage's time is wanted in one piece. */
+  /* Timed stages must run in one piece. */
   r.takes_slices = r.host_field && !device->is_timed && szg_device_is_pinned(field);
   r.sends_frames = !call->is_device_archive && has_slices(&r, &call->frames[0]);
   SZG_TRY(szg_device_set(device, plan->verdicts, 0, verdict_bytes));

@@ -1,12 +1,12 @@
-/* upload.cu - a field on its way to the GPU, and its range taken behind it.
+/* upload.cu - copies a field to the GPU and finds its range slice by slice.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   copies      | slice 0 up | slice 1 up | slice 2 up | ...
  *   the call's               | range of 0 | range of 1 | ...
  *
- * So it is in pinned memory. The next slice is asked for before the host waits for the range of
- * one, so that the link is never idle. Least, greatest and fill values seen do not mind the order
- * in which values come.
+ * This is the order for pinned memory. The host requests the next slice before it waits for the
+ * range of the current one, so the link is never idle. Least, greatest and fill value do not depend
+ * on the order of the values.
  */
 #include "pipeline/upload.h"
 
@@ -17,15 +17,15 @@
 
 enum { SLICE_BYTES = 1 << 25 }; /* half a millisecond on the link; a wait of the host: 20 us */
 
-/* Of a slice. Everything at once where the host is held up by copies anyway, or a stage's time is
- * wanted in one piece. */
+/* Values per slice. One slice holds everything if copies block the host anyway, or if stages are
+ * timed. */
 static uint64_t slice_values(const szg_upload_cuda *upload) {
   bool const is_whole = upload->there->device->is_timed || !szg_device_is_pinned(upload->from);
   return is_whole ? upload->source.value_count
                   : SLICE_BYTES / szg_dtype_bytes(upload->source.dtype);
 }
 
-/* Up to `count` values from `first` on; none from the end of the field on. */
+/* Sends up to `count` values from `first` on, up to the end of the field. */
 static szgpu_status send(const szg_upload_cuda *upload, uint64_t first, uint64_t count) {
   uint64_t const value_count = upload->source.value_count;
   uint64_t const width = szg_dtype_bytes(upload->source.dtype);
@@ -34,7 +34,7 @@ static szgpu_status send(const szg_upload_cuda *upload, uint64_t first, uint64_t
                                 upload->from + first * width, sent * width);
 }
 
-/* The extremes of a slice that is there, into those of the slices before. */
+/* Merges the extremes of a slice on the device into those of the slices before it. */
 static szgpu_status take_slice(const szg_upload_cuda *upload, uint64_t first, uint64_t count,
                                const uint64_t *named_fill, szg_extremes *extremes) {
   const szg_value_source_cuda *const there = upload->there;
@@ -60,7 +60,8 @@ static szgpu_status find_extremes(const szg_value_source *source, const uint64_t
   SZG_TRY(send(upload, 0, most));
   for (uint64_t first = 0; first < value_count; first += most) {
     uint64_t const count = szg_min_u64(most, value_count - first);
-    SZG_TRY(szg_device_join(device, SZG_SIDE_COPIES)); /* the slice is there; the next one goes */
+    SZG_TRY(
+        szg_device_join(device, SZG_SIDE_COPIES)); /* the slice is there; the next one is sent */
     SZG_TRY(send(upload, first + count, most));
     SZG_TRY(szg_device_mark(device, "field to device"));
     SZG_TRY(take_slice(upload, first, count, named_fill, extremes));

@@ -8,7 +8,8 @@
 
 SZG_C_BEGIN
 
-/* A source of values that brings them to the device: all are there once extremes were found. */
+/* A source of values that copies them to the device: all are there once it has found their
+ * extremes. */
 typedef struct szg_upload_cuda {
   szg_value_source source;            /* its `where` points here, so this must not move */
   const szg_value_source_cuda *there; /* the values where they arrive */
@@ -16,7 +17,7 @@ typedef struct szg_upload_cuda {
   uint8_t *to;
 } szg_upload_cuda;
 
-/* to: what `there` is of. */
+/* to: the device memory that `there` reads. */
 void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, void *to,
                           szg_upload_cuda *upload);
 
