@@ -1,20 +1,22 @@
-/* bench_bf16.cu - times lossless frames of weights: bf16, and fp8, f32 and f64 beside it.
+/* bench_bf16.cu - times lossless frames of weights: bf16, fp8, f32 and f64.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_decoders bf16 [--weights COUNT] [--runs N] [--types NAME[,NAME...]] [--json FILE]
  *
- * COUNT (2^27) weights of bf16 from N(0, 0.02), made on the device from a fixed seed, and as many
- * bytes of each other type; fp8 is e4m3 of weights scaled to its range. Medians of N runs (20 or
- * more) after 3 that do not count, everything in device memory. GB/s are 10^9 bytes of weights.
+ * The bench makes COUNT (2^27) bf16 weights from N(0, 0.02) on the device, from fixed random
+ * numbers, and as many bytes of each other type; fp8 is e4m3 of weights scaled to its range. It
+ * prints medians of N runs (20 or more) after 3 that do not count, with everything in device
+ * memory. GB/s are 10^9 bytes of weights.
  *
  *   count, measure, write    the stages of compression, by events
- *   compress                 all of it by the clock: counters to 0, counts to the host, the choice
- *                            there, the encoder to the device, the size of the bits to the host
- *   open, decode             those of decompression, by events
- *   decompress               both and the verdict's way to the host, by the clock
+ *   compress                 a whole compression by the clock: counters are cleared, counts go to
+ *                            the host, which chooses the encoder; the encoder goes to the device,
+ *                            and the size of the bits to the host
+ *   open, decode             the stages of decompression, by events
+ *   decompress               both stages and the copy of the verdict to the host, by the clock
  *
- * Every run is verified: outputs are poisoned before, sections are the CPU's byte for byte, the
- * weights come back bit for bit.
+ * Every run is verified: outputs are poisoned before it, sections must equal the CPU's byte for
+ * byte, and the restored weights must be bit-identical.
  */
 #include "bench_decoders.h"
 #include "bench_events.cuh"
@@ -132,7 +134,7 @@ class Case {
     return szg_planes_input_carve_cuda(arena, layout, value_count_, &input_);
   }
 
-  /* By events in the stream. */
+  /* Times a stage by events in the stream. */
   template <class Prepare, class Call, class Check>
   void time_stage(const char *stage, Prepare prepare, Call call, Check check) {
     cudaEvent_t begin, end;

@@ -3,9 +3,10 @@
  *
  *   bench_cpu FILE f32|f64 DIMS REL_BOUND THREADS ZSTD_LEVEL REPEATS
  *
- * FILE holds raw values of shape DIMS (100x500x500, slowest first). Prints one JSON object: sizes,
- * and the least and the median of the seconds of each direction. Speeds of one process on warm
- * memory: what a simulation that calls the library sees. Exit code 1 when a value is out of bound.
+ * FILE holds raw values of shape DIMS (100x500x500, slowest first). The bench prints one JSON
+ * object: the sizes, and the least and the median seconds of each direction. It runs in one process
+ * on warm memory, so its speeds are those that a simulation sees when it calls the library. The
+ * exit code is 1 if a value exceeds the bound.
  */
 #include <math.h>
 #include <stdio.h>
@@ -66,7 +67,7 @@ static double value_at(const void *field, szgpu_dtype dtype, size_t i) {
   return dtype == SZGPU_F64 ? ((const double *)field)[i] : (double)((const float *)field)[i];
 }
 
-/* The greatest error over the bound; infinite where a NaN is not kept. */
+/* The greatest error divided by the bound; infinite if a NaN was lost. */
 static double worst_error(const bench *b, double bound) {
   size_t const width = b->shape.dtype == SZGPU_F64 ? 8 : 4;
   double worst = 0.0;
@@ -81,7 +82,7 @@ static double worst_error(const bench *b, double bound) {
 
 static void run(bench *b) {
   for (int i = 0; i < b->repeats; i++) {
-    memset(b->restored, 0xA5, b->field_bytes); /* what is not restored shows */
+    memset(b->restored, 0xA5, b->field_bytes); /* to catch values left unwritten */
     double const start = seconds_now();
     try_or_die(b, szgpu_compress(b->ctx, &b->params, &b->shape, b->field, b->archive, b->capacity,
                                  &b->archive_bytes));

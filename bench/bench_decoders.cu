@@ -1,9 +1,9 @@
-/* bench_decoders.cu - times every decoder: a sub-command for each of the tables in docs.
+/* bench_decoders.cu - times every decoder: one sub-command per table in docs.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_decoders COMMAND ...
  *
- * Each command's file tells what it takes and what it measures.
+ * The file of each command says which arguments it takes and what it measures.
  */
 #include "bench_decoders.h"
 

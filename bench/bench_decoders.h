@@ -1,9 +1,9 @@
-/* bench_decoders.h - the sub-commands of bench_decoders, each in a file of its own.
+/* bench_decoders.h - the sub-commands of bench_decoders, one file each.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * argv[0] is the sub-command's name. All take --json FILE, which they write as one object:
- * "bench" (the sub-command), "gpu", and "rows", objects without objects inside, for
- * plot_decoders.py. They return 0; 1: something was not verified; 2: something failed.
+ * argv[0] is the sub-command's name. All take --json FILE, to which they write one object for
+ * plot_decoders.py: "bench" (the sub-command), "gpu", and "rows", an array of flat objects. They
+ * return 0, 1 if verification failed, or 2 on an error.
  */
 #ifndef SZG_BENCH_DECODERS_H
 #define SZG_BENCH_DECODERS_H

@@ -37,7 +37,7 @@ Times time_by_events(int warm_ups, int runs, cudaStream_t stream, Prepare prepar
   return times_of(milliseconds);
 }
 
-/* What a carve function lays out, in device memory. */
+/* Device memory, laid out by a carve function. */
 template <class Work>
 class Carved {
  public:
@@ -60,7 +60,7 @@ class Carved {
   Memory memory_;
 };
 
-/* Bytes that carve(arena) takes. */
+/* Bytes that carve(arena) needs. */
 template <class Carve>
 uint64_t carved_bytes(Carve carve) {
   szg_arena arena = {};
@@ -69,14 +69,14 @@ uint64_t carved_bytes(Carve carve) {
   return arena.used_bytes;
 }
 
-/* Carves memory of as many bytes. */
+/* Lays out memory, of carved_bytes(carve) bytes. */
 template <class Carve>
 void carve_in(const Memory &memory, Carve carve) {
   szg_arena arena = {memory.bytes(), 0, memory.byte_count(), false};
   must_succeed(carve(&arena));
 }
 
-/* A host array on the device. */
+/* A copy of a host array on the device. */
 template <class T>
 void copy_to(const Memory &memory, const std::vector<T> &values) {
   memory.fill(values.data(), values.size() * sizeof(T));

@@ -1,21 +1,23 @@
-/* bench_fields.cu - every decoder of codes, on fields and on files of bytes.
+/* bench_fields.cu - times every decoder of codes on fields and on files of bytes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_decoders fields [--runs N] [--host-runs N] [--threads N] [--json FILE]
  *                         [-e BOUND[,BOUND...] FIELD...] [--bytes FILE]...
  *
- * FIELD is named as bench_stages has it; bounds are relative. What is decoded is the first frame of
- * its archive in the linear layout; of a file of bytes, a stream in which each byte is a symbol.
+ * FIELD is named as for bench_stages; bounds are relative. The decoders decode the first frame of
+ * the field's archive in the linear layout. In a file of bytes each byte is a symbol.
  *
  *   on the GPU    medians of N runs (20 or more) after 3 that do not count, by events in the stream
- *                 before and after all launches of a decoder, and by the clock until the stream was
- *                 waited for; everything in device memory, tables made before
- *   on the CPU    by the clock, --host-runs (3) after 1 that does not count, tables made before.
- *                 `serial` decodes the first 2^24 codes or so, and is compared by its speed
+ *                 before and after all launches of a decoder, and by the clock until the host has
+ *                 synchronized with the stream; everything is in device memory, and the tables are
+ *                 made before
+ *   on the CPU    medians of --host-runs (3) runs after 1 that does not count, by the clock; the
+ *                 tables are made before. `serial` decodes only about the first 2^24 codes and is
+ *                 compared by its speed
  *
- * GB/s are 10^9 bytes of codes out: 2 a code, or 1 where a decoder writes bytes; "over" is codes a
- * second over those of `serial` and of `chunked`. Every run is verified: outputs are poisoned
- * before.
+ * GB/s are 10^9 bytes of decoded codes: 2 per code, or 1 if a decoder writes bytes. "over" is codes
+ * per second divided by those of `serial` and of `chunked`. Every run is verified, and outputs are
+ * poisoned before it.
  */
 #include "bench_decoders.h"
 #include "bench_streams.cuh"
@@ -28,7 +30,7 @@
 namespace {
 
 constexpr uint64_t kSerialCodes = (uint64_t)1 << 24;
-constexpr size_t kPartTiles = 64; /* that a CPU thread takes at once */
+constexpr size_t kPartTiles = 64; /* taken by a CPU thread at once */
 
 struct Row {
   std::string decoder, backend;
@@ -110,7 +112,7 @@ class Case {
     measure_all_offsets_on_cpu(input);
   }
 
-  /* Tiles from the first on, until there are enough. */
+  /* Decodes tiles from the first on, until there are enough codes. */
   void measure_serial(const szg_linear_input &input, const std::vector<szg_code_run> &runs) {
     std::unique_ptr<szg_canonical_index> const index(new szg_canonical_index);
     szg_canonical_index_build(&s_.book, index.get());
@@ -133,17 +135,17 @@ class Case {
         });
     szg_threads threads = {};
     threads.count = arguments_.threads;
-    if (s_.code_count > UINT32_MAX) return; /* of a run */
+    if (s_.code_count > UINT32_MAX) return; /* too many for one run */
     szg_code_run const run = {0, s_.bit_count, (uint32_t)s_.code_count, decoded_.data()};
     time_host("all-offsets", arguments_.threads, s_.code_count, [&] {
       return szg_decode_all_offsets(book.get(), &tables.work, &input, &run, &threads);
     });
   }
 
-  /* As Carved, in host memory. */
+  /* Like Carved, but in host memory. */
   template <class Work>
   struct HostCarved {
-    std::vector<uint64_t> memory; /* a cache line more than needed, to be aligned */
+    std::vector<uint64_t> memory; /* with one cache line to spare for alignment */
     Work work = {};
     template <class Carve>
     explicit HostCarved(Carve carve) {
@@ -274,7 +276,7 @@ class Case {
 
 /* ---- results ---- */
 
-/* Codes a millisecond of a decoder that is compared with; 0: it was not run. */
+/* Codes per millisecond of the decoder to compare with; 0 if it was not run. */
 double speed_of(const std::vector<Row> &rows, const char *decoder) {
   for (const Row &row : rows)
     if (row.decoder == decoder) return codes_per_millisecond(row);

@@ -1,17 +1,18 @@
-/* bench_h5.c - times datasets written and read through the HDF5 filter beside the library alone.
+/* bench_h5.c - times the HDF5 filter, writing and reading datasets, against the library alone.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   HDF5_PLUGIN_PATH=DIR bench_h5 FILE DIMS ABS_BOUND REPEATS
  *
- * FILE holds raw f32 values of shape DIMS (256x256x256, slowest first), DIR the plugin. For chunks
- * of 1, 4 and 16 MiB: the whole field as a chunked dataset of a file in memory (HDF5's core driver,
- * no disk), in one call through the filter, in a call for each chunk through the filter, and in one
- * call without any; and the library on the same chunks, one thread. The library, and a call for a
- * chunk, find its values lying together. By turns, so that a slow spell of the machine meets them
- * all. Speeds are by the clock on the wall, shares of the library's speed also by the time that
- * this process had a processor, which other work on the machine disturbs less. Every chunk of the
- * file must be the library's archive byte for byte, every value within the bound. Prints one JSON
- * object; exit code 1 where that is not so.
+ * FILE holds raw f32 values of shape DIMS (256x256x256, slowest first); DIR holds the plugin. For
+ * chunks of 1, 4 and 16 MiB the bench writes and reads the whole field as a chunked dataset of a
+ * file in memory (HDF5's core driver, no disk) in three ways: in one call through the filter, in
+ * one call per chunk through the filter, and in one call without a filter. It also runs the library
+ * on the same chunks with one thread. For the library and for a call per chunk, the chunk's values
+ * are contiguous. All ways take turns, so that a slow spell of the machine affects each of them.
+ * Speeds are by wall-clock time. Shares of the library's speed are also given by this process's CPU
+ * time, which other work on the machine disturbs less. Every chunk of the file must equal the
+ * library's archive byte for byte, and every value must be within the bound; if not, the exit code
+ * is 1. The bench prints one JSON object.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 
@@ -47,7 +48,7 @@ typedef struct cut {
   size_t chunk_bytes, chunk_count, capacity;
   unsigned char *chunks;   /* one after the other */
   unsigned char *archives; /* capacity bytes for each */
-  size_t *archive_bytes;   /* of each */
+  size_t *archive_bytes;   /* per chunk */
   double *seconds[WAYS][DIRECTIONS][CLOCKS];
 } cut;
 
@@ -66,7 +67,7 @@ static void *take(size_t byte_count) {
   return memory;
 }
 
-/* Of each clock: on the wall, of the process. */
+/* A reading of each clock: wall-clock time and the process's CPU time. */
 typedef struct moment {
   double seconds[CLOCKS];
 } moment;
@@ -108,7 +109,7 @@ static void read_field(bench *b, const char *path, const char *dims) {
 
 /* ---- the library ---- */
 
-/* The longest dim is halved, the slowest of several, until a chunk has no more than these bytes. */
+/* Halves the longest dim (of several, the slowest) until a chunk has at most most_bytes. */
 static void cut_dims(const bench *b, size_t most_bytes, cut *c) {
   c->chunk_bytes = b->field_bytes;
   c->chunk_count = 1;
@@ -195,7 +196,7 @@ static hid_t checked(hid_t id) {
 static hid_t create_in_memory(void) {
   hid_t const access = checked(H5Pcreate(H5P_FILE_ACCESS));
   checked(
-      H5Pset_fapl_core(access, (size_t)1 << 20, 0)); /* more at a time would be zeroed in vain */
+      H5Pset_fapl_core(access, (size_t)1 << 20, 0)); /* HDF5 zeroes each step: 1 MiB is enough */
   hid_t const file = checked(H5Fcreate("bench_h5.h5", H5F_ACC_TRUNC, H5P_DEFAULT, access));
   H5Pclose(access);
   return file;
@@ -213,7 +214,7 @@ static hid_t create_dataset(const bench *b, const cut *c, hid_t file, const char
   return dataset;
 }
 
-/* Every chunk in the file is the library's archive, and the field read back is within the bound. */
+/* Whether every chunk of the file is the library's archive, and the field read is in bound. */
 static int is_right(const bench *b, const cut *c, int way, hid_t dataset) {
   const float *const field = way == FILTER_BY_CHUNKS ? (const void *)c->chunks : b->field;
   unsigned char *const stored = take(c->capacity);
@@ -255,10 +256,10 @@ static void transfer(bench *b, cut *c, int way, int direction, hid_t dataset) {
   H5Sclose(file_space);
 }
 
-/* The dataset is closed within the time that is taken: what the chunk cache holds counts. */
+/* The time includes closing the dataset, which writes what the chunk cache still holds. */
 static void write_and_read(bench *b, cut *c, int way, int turn, hid_t file, const char *name) {
   hid_t dataset = create_dataset(b, c, file, name, way);
-  memset(b->restored, 0xA5, b->field_bytes); /* what is not read shows */
+  memset(b->restored, 0xA5, b->field_bytes); /* to catch values left unread */
   moment const start = now();
   transfer(b, c, way, 0, dataset);
   checked(H5Dclose(dataset));
@@ -269,8 +270,8 @@ static void write_and_read(bench *b, cut *c, int way, int turn, hid_t file, cons
   H5Dclose(dataset);
 }
 
-/* Of two datasets in a file the second counts: the allocator has then given what chunks take, as
- * it has in a program that writes one snapshot after another. */
+/* Times the second of two datasets in a file: by then the allocator has the memory that chunks
+ * need, as in a program that writes one snapshot after another. */
 static int time_hdf5(bench *b, cut *c, int way, int turn) {
   hid_t const file = create_in_memory();
   write_and_read(b, c, way, turn, file, "first");

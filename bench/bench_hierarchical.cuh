@@ -18,11 +18,11 @@ namespace {
 
 constexpr int kHierarchicalWarmUps = 3;
 
-/* How it was decoded. */
+/* One way of decoding, and its result. */
 struct HierarchicalRow {
-  std::string output; /* "bf16": merged; "exponents": bytes alone */
+  std::string output; /* "bf16": whole weights; "exponents": bytes alone */
   uint32_t gap_bits;
-  uint64_t value_bytes; /* of all values that come out */
+  uint64_t value_bytes; /* of the output */
   uint64_t coded_bytes; /* tables, stream, gaps, positions, and signs and mantissas for bf16 */
   double bits_of_code;
   Times times; /* by events in the stream */

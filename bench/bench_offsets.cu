@@ -1,14 +1,14 @@
-/* bench_offsets.cu - decoding from every bit at once against decoding in order.
+/* bench_offsets.cu - times decoding from every bit at once against decoding in order.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_decoders offsets [--runs N] [--host-runs N] [--threads N] [--least LOG2] [--json FILE]
  *                          FILE...
  *
- * The figure of B. Johnston and E. C. McCreath, "Parallel Huffman Decoding: Presenting a Fast and
- * Scalable Algorithm for Increasingly Multicore Devices", 2017. The bytes of each FILE (a text: the
- * paper has kjv of the Canterbury corpus) are coded as 256 symbols, with codes of at most 16 bits.
- * The first 2^LOG2 (10) of them, four times as many, and so on, and all of them, each with a book
- * of their own, are decoded by
+ * Repeats the figure of B. Johnston and E. C. McCreath, "Parallel Huffman Decoding: Presenting a
+ * Fast and Scalable Algorithm for Increasingly Multicore Devices", 2017. The bench codes the bytes
+ * of each FILE (a text: the paper uses kjv of the Canterbury corpus) as 256 symbols, with codes of
+ * at most 16 bits. It takes the first 2^LOG2 (10) bytes, four times as many, and so on, and all of
+ * them, each with its own book, and times these decoders:
  *
  *   serial            the paper's "simple", on one thread
  *   table             its "bigtable", on one thread
@@ -17,10 +17,11 @@
  *   all-offsets, CUDA windows in shared memory; windows in device memory, one launch per row; the
  *                     same in the paper's form
  *
- * Medians of --runs (20 or more) on the GPU by events in the stream, everything in device memory,
- * and of --host-runs (5) on the CPU by the clock, without the tables made of the book: that is
- * build_ms, once, by the clock. Tables of windows are memory_bytes. Every run is verified: outputs
- * are poisoned before and the file's bytes after.
+ * Times are medians of --runs (20 or more) on the GPU, by events in the stream with everything in
+ * device memory, and of --host-runs (5) on the CPU, by the clock. They leave out the time to build
+ * tables from the book, which is build_ms, taken once by the clock. memory_bytes is the size of the
+ * windows' tables. Every run is verified: outputs are poisoned before it and must be the file's
+ * bytes after it.
  */
 #include <functional>
 #include <memory>
@@ -80,7 +81,7 @@ Arguments parse_arguments(int argc, char **argv) {
 struct Row {
   std::string file, decoder;
   int threads;   /* 0: on the GPU */
-  uint64_t hash; /* of the whole file: XXH3-64 */
+  uint64_t hash; /* XXH3-64 of the whole file */
   uint64_t text_bytes, bit_count, memory_bytes;
   double build_milliseconds;
   Times times;
@@ -105,7 +106,7 @@ TextFile read_text(const std::string &path) {
   return text;
 }
 
-struct Text { /* large */
+struct Text { /* large: lives on the heap */
   std::vector<uint16_t> symbols;
   szg_codebook book;
   szg_codebook_work work;
@@ -175,7 +176,7 @@ class TextBench {
   }
 
  private:
-  /* The stream as one. */
+  /* Bits of a window that holds the whole stream. */
   uint32_t whole_window() const {
     uint64_t const bits = (text_->bit_count + 31) / 32 * 32;
     if (bits > SZG_ALL_OFFSETS_MOST_WINDOW_BITS) die(file_.name + " is too long for one window");
@@ -195,7 +196,7 @@ class TextBench {
     fflush(stdout);
   }
 
-  /* decode(run): a decoder of the CPU. */
+  /* decode(run): a CPU decoder. */
   template <class Decode>
   void measure_on_host(const std::string &decoder, int threads, uint64_t memory_bytes, double build,
                        Decode decode) {
@@ -283,7 +284,7 @@ class TextBench {
     const szg_decode_book_cuda *book;
     szg_linear_input_cuda input;
     szg_verdict *verdict;
-    double build; /* milliseconds for the book */
+    double build; /* milliseconds to build the book's tables */
   };
 
   void measure_rows(const char *decoder, const szg_all_offsets_options &options,

@@ -1,4 +1,4 @@
-/* bench_report.cuh - what bench_stages measures, and how it says it: a table and JSON.
+/* bench_report.cuh - the results of bench_stages, printed as a table and as JSON.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_BENCH_REPORT_CUH
@@ -9,23 +9,23 @@
 
 namespace {
 
-/* A stage by name; all of a call that have one name are added up. */
+/* A stage by name: the sum of all stages of a call that have this name. */
 struct Stage {
   std::string name;
   bool is_kernels;
-  std::vector<double> milliseconds; /* of each run */
+  std::vector<double> milliseconds; /* one per run */
 };
 
-/* One way, field to archive or back. */
+/* One direction, field to archive or back. */
 struct Direction {
   Times whole, pageable, pinned;
   std::vector<Stage> stages;
-  bool has_all_stages; /* a call of many frames has more marks than there is room for */
+  bool has_all_stages; /* a call of many frames may have too many marks */
   uint32_t round_trips;
   uint64_t workspace_bytes;
 };
 
-/* Of the first frame, if that is linear. */
+/* Decoding of the first frame alone, if it is linear. */
 struct DecodeAlone {
   bool is_there;
   Times times;
@@ -71,10 +71,10 @@ double bits_per_value(const Result &r) {
 
 double ratio(const Result &r) { return (double)r.field_bytes / (double)r.archive_bytes; }
 
-/* Of u16 codes. */
+/* Bytes of u16 codes. */
 double code_bytes(const Result &r) { return 2.0 * (double)r.value_count; }
 
-/* The decoder called and waited for, against its kernels by events; 0: not told, of many frames. */
+/* The decoder's time by the clock over its kernels' time by events; 0: unknown, many frames. */
 double decode_wall_over_kernels(const Result &r) {
   double const kernels =
       median_of(r.decompression, "codebook") + median_of(r.decompression, "decode");

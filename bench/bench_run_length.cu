@@ -8,9 +8,9 @@
  * prints medians of N runs (20 or more) on the GPU, timed by events in the stream with everything
  * in device memory and all launches included, and of --host-runs (5) on the CPU, timed by the
  * clock. GB/s are 10^9 bytes of symbols; "moved" is the least that any method must read and write:
- * the symbols once, the runs once. Every run is verified: outputs are poisoned before, and counts
- * and symbols compared with those of the serial encoder. Data that fit the GPU's second-level cache
- * may be read from it.
+ * the symbols once, the runs once. Every run is verified: outputs are poisoned before it, and the
+ * counts and symbols must equal those of the serial encoder. Data that fits the GPU's second-level
+ * cache may be read from there.
  *
  *   random    u8: random bytes
  *   runs      u8: runs of 1 to 16 bytes, all lengths equally often

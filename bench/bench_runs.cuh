@@ -36,13 +36,13 @@ class Plane {
   std::vector<double> along_, across_;
 };
 
-/* The codes, below 1,024, that a quantized plane has after prediction from its neighbours. */
+/* Codes below 1,024 of a plane, quantized and predicted from its neighbours. */
 template <class Symbol>
 void fill_codes(std::vector<Symbol> *symbols) {
-  constexpr double kSteps = 300.0; /* of a wave's height */
+  constexpr double kSteps = 300.0; /* per wave height */
   constexpr int32_t kMiddle = 512;
   Plane const plane(symbols->size());
-  std::vector<int32_t> upper(Plane::kRow); /* of each column, the last row's step */
+  std::vector<int32_t> upper(Plane::kRow); /* the last row's step in each column */
   int32_t left = 0, corner = 0;
   for (size_t i = 0; i < symbols->size(); i++) {
     size_t const x = i % Plane::kRow;
@@ -82,7 +82,7 @@ struct Row {
   uint64_t symbol_count, symbol_bytes, run_count;
   bool is_verified;
   Times times;
-  double serial_milliseconds; /* of the serial coder on the CPU */
+  double serial_milliseconds; /* time of the serial coder on the CPU */
 };
 
 inline double moved_bytes(const Row &row) {

@@ -1,25 +1,30 @@
-/* bench_stages.cu - times the CUDA backend on files: whole calls, their stages, ways from the host.
+/* bench_stages.cu - times the CUDA backend on files: whole calls, their stages, transfers.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_stages [--runs N] [--host-runs N] [--modes rel|abs] -e BOUND[,BOUND...]
  *                [--layout tile|linear] [--decoder gap-array|chunked]
  *                [--json FILE] FIELD...
  *
- * FIELD: raw values in a file named as turb_512x512x512.f32 (or .f64), slowest axis first. For each
- * field and bound, medians of N runs (20 or more) after 3 that do not count:
+ * FIELD is a file of raw values with a name like turb_512x512x512.f32 (or .f64), slowest axis
+ * first. For each field and bound the bench prints medians of N runs (20 or more) after 3 that do
+ * not count:
  *
- *   whole calls     by the clock around them, field and archive in device memory
- *   stages          by events in the stream. A stage lasts from the mark before it to its own, and
- *                   what the host does meanwhile is in it: "range" waits for its result once.
- *                   "kernels": all but transfers, headers and the codebook, which the host builds
- *   decode alone    by the clock: decoding tables built, codes decoded, waited for
- *   from the host   whole calls, field and archive in pageable or pinned memory; --host-runs (5)
+ *   whole calls     by the clock around them, with field and archive in device memory
+ *   stages          by events in the stream. A stage lasts from the previous mark to its own and
+ *                   includes what the host does meanwhile: in "range" the host waits for the result
+ *                   once. "kernels" is everything except transfers, headers and the codebook, which
+ *                   the host builds
+ *   decode alone    by the clock: the host builds decoding tables, decodes the codes and waits for
+ *                   the stream
+ *   from the host   whole calls with field and archive in pageable or pinned memory; --host-runs
+ *                   (5) runs
  *
- * GB/s are 10^9 bytes of the field, where it says so of u16 codes. Device memory is field, capacity
- * of the archive (szgpu_sizes) and workspace. Every run is verified: outputs are poisoned before,
- * an archive is the CPU backend's byte for byte, each restored value is within the bound or has the
- * same bits, codes are those of the other decoder. Exit code 1 where one is not, 2 where something
- * fails. What fits the GPU's second-level cache may be timed out of it.
+ * GB/s are 10^9 bytes of the field, or of u16 codes if the line says so. Device memory is the
+ * field, the archive's capacity (szgpu_sizes) and the workspace. Every run is verified: outputs are
+ * poisoned before it; the archive must equal the CPU backend's byte for byte, each restored value
+ * must be within the bound or bit-identical, and the codes must be those of the other decoder. The
+ * exit code is 1 if verification fails and 2 if something else does. Data that fits the GPU's
+ * second-level cache may be read from there.
  */
 #include "bench_report.cuh"
 #include "core/bytes.h"
@@ -125,7 +130,7 @@ std::vector<uint8_t> compress_on_cpu(const szgpu_params &params, const Field &fi
   return archive;
 }
 
-/* Each way has a ctx of its own, so that each one's workspace shows. */
+/* Each direction has its own ctx, so that the workspace of each is known. */
 class Case {
  public:
   Case(const Arguments &arguments, const Field &field, double bound, cudaStream_t stream)
@@ -183,10 +188,10 @@ class Case {
   szgpu_info info = {};
   Checker checker;
   Memory device_field, device_restored, device_archive, device_reference;
-  size_t archive_bytes = 0; /* as the last compression said */
+  size_t archive_bytes = 0; /* from the last compression */
 };
 
-/* Adds a call's marks up by name, in order of appearance. not_kernels: names of such stages. */
+/* Adds up a call's marks by name, in order of appearance. not_kernels: stages that are none. */
 void take_marks(const szg_device &device, const std::vector<std::string> &not_kernels, size_t run,
                 std::vector<Stage> *stages) {
   for (int i = 1; i < device.mark_count; i++) {
@@ -211,7 +216,7 @@ Direction measure(int runs, szgpu_ctx *ctx, const std::vector<std::string> &not_
   Direction direction = {};
   direction.whole = time_runs(kWarmUps, runs, prepare, call, check);
   ctx->device.is_timed = true;
-  for (int run = -1; run < runs; run++) { /* the first makes the events */
+  for (int run = -1; run < runs; run++) { /* the first creates the events */
     prepare();
     call();
     check();
@@ -237,7 +242,7 @@ void measure_on_device(Case &c, Result *result) {
       [&] { c.decompress(c.device_reference, c.device_restored); }, [&] { c.check_restored(); });
 }
 
-/* Both ways with everything in host memory; one run does not count. */
+/* Times both directions with everything in host memory, after one run that does not count. */
 void measure_from_host(Case &c, Where where, Times *compression, Times *decompression) {
   Memory const from(where, c.field.bytes.size()), to(where, c.field.bytes.size());
   Memory const archive(where, c.capacity);
@@ -261,7 +266,7 @@ void measure_from_host(Case &c, Where where, Times *compression, Times *decompre
 
 /* ---- decode alone ---- */
 
-/* The first frame of the archive, and what its decoders work on. */
+/* The first frame of the archive, and the decoders' input and output. */
 struct Decoding {
   szg_grid grid;
   szg_frame_header header;
@@ -404,7 +409,7 @@ Result run_case(const Arguments &arguments, const Field &field, double bound,
   return result;
 }
 
-/* Anew after each case, so that what was measured stays if a later one fails. */
+/* Rewrites the file after each case, so that results stay if a later case fails. */
 void write_json(const std::string &path, const std::vector<std::string> &cases) {
   FILE *const file = fopen(path.c_str(), "w");
   if (!file) die("cannot write " + path);

@@ -1,4 +1,4 @@
-/* bench_streams.cuh - streams of codes that decoders are timed on: of fields, of files of bytes.
+/* bench_streams.cuh - streams of codes to time decoders on, from fields and from files of bytes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_BENCH_STREAMS_CUH
@@ -78,15 +78,15 @@ inline Arguments parse_arguments(int argc, char **argv) {
 
 struct Stream {
   std::string name;
-  double bound = 0.0; /* relative; 0: of bytes */
-  uint64_t hash = 0;  /* of the file, XXH3-64 */
+  double bound = 0.0; /* relative; 0 for a file of bytes */
+  uint64_t hash = 0;  /* XXH3-64 of the file */
   bool are_bytes = false;
   uint32_t symbol_count = 0;
   uint64_t code_count = 0, bit_count = 0;
   szg_grid grid;
   std::vector<uint16_t> codes;
   szg_codebook book;
-  std::vector<uint8_t> section; /* the book's */
+  std::vector<uint8_t> section; /* holds the book */
   std::vector<uint32_t> words;
   std::vector<uint8_t> gaps;
   std::vector<uint16_t> sequence_codes;
@@ -100,7 +100,7 @@ struct Stream {
   double bits_per_code() const { return (double)bit_count / (double)code_count; }
 };
 
-/* codes, book and grid are there. */
+/* Encodes s->codes with the book; codes, book and grid are set. */
 inline void encode(Stream *s) {
   std::vector<uint32_t> table(SZG_MAX_SYMBOLS);
   s->code_count = s->codes.size();
@@ -130,7 +130,7 @@ inline void encode(Stream *s) {
   s->places.push_back(place);
 }
 
-/* The tiles as the table decoder takes them. */
+/* The tiles in the form that the table decoder takes. */
 inline std::vector<szg_code_run> tile_runs(const szg_grid &grid,
                                            const std::vector<szg_tile_place> &places,
                                            uint16_t *codes) {
@@ -143,7 +143,7 @@ inline std::vector<szg_code_run> tile_runs(const szg_grid &grid,
   return runs;
 }
 
-/* The codes of an archive's first frame, and its book. */
+/* Takes the codes and the book of an archive's first frame. */
 inline void take_codes(const szgpu_ctx *ctx, const std::vector<uint8_t> &archive, Stream *s) {
   szg_opened opened;
   szg_frame_header header;
@@ -240,7 +240,7 @@ inline std::unique_ptr<Stream> stream_of_bytes(const std::string &path) {
   return s;
 }
 
-/* Each field under each bound, then the files of bytes. */
+/* Calls use for each field under each bound, then for each file of bytes. */
 template <class Use>
 void for_streams(const Arguments &arguments, Use use) {
   for (const std::string &path : arguments.fields) {
@@ -252,7 +252,7 @@ void for_streams(const Arguments &arguments, Use use) {
 
 /* ---- the same on the device ---- */
 
-/* Device memory of what is in a vector, 16 bytes at least. */
+/* A vector's contents in device memory, at least 16 bytes. */
 class Uploaded {
  public:
   template <class T>
@@ -304,12 +304,12 @@ struct DeviceStream {
   szg_decode_book_cuda *device_book() const { return (szg_decode_book_cuda *)book.bytes(); }
   szg_verdict *device_verdict() const { return (szg_verdict *)(void *)verdict.bytes(); }
 
-  /* Before a run, so that what is not written shows. */
+  /* Called before a run, so that the check finds codes left unwritten. */
   void poison(cudaStream_t stream) const {
     must_cuda(cudaMemsetAsync(verdict.bytes(), 0, verdict.byte_count(), stream));
     decoded.poison(stream);
   }
-  /* After it; code_bytes as decoded. */
+  /* Called after a run. code_bytes: bytes per decoded code. */
   void check(Checker *checker, const Stream &s, uint32_t code_bytes) const {
     szg_verdict found;
     must_cuda(cudaMemcpy(&found, verdict.bytes(), sizeof found, cudaMemcpyDeviceToHost));
@@ -341,7 +341,7 @@ inline void write_rows(const char *bench, const Arguments &arguments, const Mach
     die("cannot write " + arguments.json);
 }
 
-/* What rows of a stream begin with. */
+/* The members that every row of a stream begins with. */
 inline Members stream_members(const Stream &s) {
   return {{"input", quoted(s.name)},
           {"kind", quoted(s.are_bytes ? "bytes" : "field")},

@@ -1,4 +1,4 @@
-/* bench_support.cuh - what a bench of the CUDA backend is made of: memory, checks, times, fields.
+/* bench_support.cuh - parts shared by the CUDA benches: memory, checks, times, fields.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_BENCH_SUPPORT_CUH
@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr int kThreads = 256, kBlocks = 2048; /* of the checks, which are not timed */
+constexpr int kThreads = 256, kBlocks = 2048; /* launch shape of the checks, which are not timed */
 constexpr int kPoison = 0xA5;
 constexpr size_t kCeilingBytes = (size_t)1 << 29; /* far more than any second-level cache */
 
@@ -59,7 +59,7 @@ class Memory {
   Memory &operator=(const Memory &) = delete;
   uint8_t *bytes() const { return bytes_; }
   size_t byte_count() const { return byte_count_; }
-  /* So that what is not written shows. */
+  /* Fills the memory, so that checks find values left unwritten. */
   void poison(cudaStream_t stream) const {
     if (where_ != Where::kDevice) memset(bytes_, kPoison, byte_count_);
     if (where_ == Where::kDevice) {
@@ -69,7 +69,7 @@ class Memory {
   }
   void fill(const void *from, size_t byte_count) const {
     must_cuda(cudaMemcpy(bytes_, from, byte_count, cudaMemcpyDefault));
-    must_cuda(cudaDeviceSynchronize()); /* other streams do not wait for it */
+    must_cuda(cudaDeviceSynchronize()); /* other streams do not wait for this copy */
   }
 
  private:
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads)
     if (a[i] != b[i]) atomicAdd(wrong, 1ull);
 }
 
-/* Within the bound as doubles, or the same bits (NaN too). */
+/* Counts values that are neither within the bound, as doubles, nor bit-identical (NaN too). */
 template <class Value, class Bits>
 __global__ void __launch_bounds__(kThreads)
     values_check_kernel(const Value *field, const Value *restored, uint64_t count, double bound,

@@ -1,15 +1,15 @@
-/* bench_sweep.cu - self-synchronization for each subsequence and block, and what each phase takes.
+/* bench_sweep.cu - times self-synchronization by subsequence, block size and phase.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   bench_decoders sweep [--runs N] [--run-ups BITS[,BITS...]] [--json FILE]
  *                        [-e BOUND[,BOUND...] FIELD...] [--bytes FILE]...
  *
- * The sweep of J. Lim and S. Kaushik, "Parallel Huffman Decoding", 2022: subsequences of 256 to
- * 8192 bits, 32 to 1024 threads per block. FIELD is named as for bench_stages; bounds are relative;
- * in a file of bytes each byte is a symbol. Times are medians of N runs (20 or more) after 3 that
- * do not count, by events in the stream before, between and after the phases, with everything in
- * device memory and the book's tables made before. GB/s are 10^9 bytes of codes: 2 per code, or 1
- * for a file of bytes. Every run is verified, and outputs are poisoned before it.
+ * Repeats the sweep of J. Lim and S. Kaushik, "Parallel Huffman Decoding", 2022, with subsequences
+ * of 256 to 8192 bits and 32 to 1024 threads per block. FIELD is named as for bench_stages; bounds
+ * are relative; in a file of bytes each byte is a symbol. Times are medians of N runs (20 or more)
+ * after 3 that do not count, by events in the stream before, between and after the phases, with
+ * everything in device memory and the book's tables made before. GB/s are 10^9 bytes of codes: 2
+ * per code, or 1 for a file of bytes. Every run is verified, and outputs are poisoned before it.
  */
 #include "bench_decoders.h"
 #include "bench_streams.cuh"

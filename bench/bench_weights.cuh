@@ -13,7 +13,7 @@ namespace {
 
 /* ---- weights ---- */
 
-/* splitmix64 of a number. */
+/* The splitmix64 hash of a number. */
 __device__ uint64_t scramble(uint64_t z) {
   z = (z + 1) * 0x9E3779B97F4A7C15u;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -21,7 +21,7 @@ __device__ uint64_t scramble(uint64_t z) {
   return z ^ z >> 31;
 }
 
-/* From N(0, 0.02), by Box and Muller. */
+/* Weight i from N(0, 0.02), by the Box-Muller transform. */
 __device__ double weight_at(uint64_t i) {
   constexpr double kDeviation = 0.02, kUnit = 0x1p-53;
   double const u = (double)((scramble(2 * i) >> 11) + 1) * kUnit;
@@ -39,7 +39,7 @@ struct Bf16 {
 struct Fp8 {
   typedef uint8_t Bits;
   static __device__ Bits bits_of(double weight) {
-    constexpr float kScale = 448.0f / 0.12f; /* e4m3's greatest over about the greatest weight */
+    constexpr float kScale = 448.0f / 0.12f; /* e4m3's greatest / about the greatest weight */
     return (Bits)__nv_cvt_float_to_fp8((float)weight * kScale, __NV_SATFINITE, __NV_E4M3);
   }
 };
@@ -68,7 +68,7 @@ void make_weights(const Memory &memory, uint64_t count, cudaStream_t stream) {
   must_cuda(cudaStreamSynchronize(stream));
 }
 
-/* value_bytes of a type, with its weights. */
+/* Makes a type's weights in memory; returns its value_bytes. */
 uint32_t make_type(const std::string &type, const Memory &memory, cudaStream_t stream) {
   if (type == "bf16") return make_weights<Bf16>(memory, memory.byte_count() / 2, stream), 2;
   if (type == "fp8") return make_weights<Fp8>(memory, memory.byte_count(), stream), 1;

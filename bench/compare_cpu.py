@@ -1,17 +1,19 @@
-"""compare_cpu.py - ratio and one-thread speed of szgpu beside SZ3 and zfp, in one interleaved run.
+"""compare_cpu.py - compares ratio and one-thread speed of szgpu, SZ3 and zfp in interleaved runs.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 compare_cpu.py [--szgpu PATH] [--fields DIR] [--venv DIR] [--repeats 5]
                          [--statistic min|median] [--only TEXT] [--skip-large]
 
-Without --szgpu: the peers alone. They come from PyPI into a virtual environment (DIR, made at the
-first call): pysz is SZ3, zfpy is zfp. No part of szgpu needs them. Every tool gets the same
-absolute bound: rel * (max - min) over the values that are not fill. Every repetition goes through
-all tools before the next begins, in turning order, so that a slow spell of the machine meets them
-all; the best (or median) repetition counts. SZ3 and zfp are timed in memory around the library call
-in a warm process; szgpu likewise by bench_cpu beside it (build with -DSZGPU_BENCH=ON): the second
-of two calls in a process. Ratio, bound and memory are the command's. Speeds are MB/s, 10^6 bytes of the field; they need an otherwise idle machine.
+Without --szgpu the script measures only the peers. It installs them from PyPI into a virtual
+environment (DIR of --venv, made by the first call): pysz is SZ3, zfpy is zfp. szgpu itself does not
+need them. Every tool gets the same absolute bound: rel * (max - min) over the values that are not
+fill. Every repetition runs all tools, in rotating order, before the next begins, so that a slow
+spell of the machine affects them all; the best (or median) repetition counts. The script times SZ3
+and zfp in memory, around the library call, in a warm process. bench_cpu, which lies beside the
+szgpu command (build with -DSZGPU_BENCH=ON), times szgpu in the same way: the second of two calls in
+one process. Ratio, bound and memory are those of the command. Speeds are MB/s, 10^6 bytes of the
+field; they need an otherwise idle machine.
 """
 import argparse
 import csv
@@ -28,12 +30,12 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before any library starts its threads
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = ["numpy>=1.24", "pysz==1.1.0", "zfpy==1.0.1.post0"]
 RELS = ["1e-2", "1e-3", "1e-4"]
-FILL = -1e34  # of the one field that has any
+FILL = -1e34  # fill value of the one field that has one
 LARGE = (256, 256, 256)
 MIB = 1 << 20
 
-# SZ3 as its own configuration file sets it: the first-order Lorenzo predictor alone. By default
-# ALGO_LORENZO_REG also tries linear regression, and SZ3 unasked takes ALGO_INTERP_LORENZO.
+# A configuration file that limits SZ3 to the first-order Lorenzo predictor. ALGO_LORENZO_REG also
+# tries linear regression by default, and SZ3 without any settings uses ALGO_INTERP_LORENZO.
 SZ3_LORENZO = """[GlobalSettings]
 CmprAlgo = ALGO_LORENZO_REG
 [AlgoSettings]
@@ -43,8 +45,8 @@ Regression = NO
 Regression2ndOrder = NO
 """
 
-# Reports a command's own peak memory. A process of its own, because Linux counts the memory of the
-# process that forked as the child's until it runs its program, and this one has arrays in hand.
+# Reports a command's own peak memory. It runs in a separate process because Linux counts the memory
+# of the forking process as the child's until the child runs its program, and this one holds arrays.
 PEAK_CODE = """import os, sys
 pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(pid, 0)
@@ -54,8 +56,8 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def enter_venv(folder, packages, modules):
-    """Starts this script again under the venv's python; makes it and installs the packages first,
-    if the modules are not there."""
+    """Restarts this script under the venv's python. Makes the venv and installs the packages
+    first if modules are missing."""
     python = os.path.join(folder, "bin", "python")
     if os.path.realpath(sys.prefix) == os.path.realpath(folder):
         return
@@ -82,13 +84,13 @@ class Field:
         return f"{self.name}_{'x'.join(map(str, self.values.shape))}.{self.kind}"
 
     def save(self, folder):
-        """The raw file, its name as szgpu reads shape and type from it."""
+        """The path of the raw file, written under a name that tells szgpu shape and type."""
         path = os.path.join(folder, self.file_name())
         self.values.tofile(path)
         return path
 
 
-# ---- tools: measure(field, rel) gives seconds to compress and to restore, bytes, the restored ----
+# ---- tools: measure(field, rel) returns compress seconds, restore seconds, bytes, restored ----
 
 class Szgpu:
     def __init__(self, binary, name, *options, threads=1):
@@ -118,8 +120,8 @@ class Szgpu:
         return seconds[0], seconds[1], os.path.getsize(archive), restored
 
     def bench_seconds(self, field, rel):
-        """Seconds to compress and to restore, in memory, by bench_cpu, which checks the bound too.
-        The range of rel leaves out the fill value there as here."""
+        """Seconds to compress and to restore, in memory, by bench_cpu, which also checks the bound.
+        Like this script, it leaves the fill value out of the range that rel refers to."""
         level = "3" if self.options else "0"
         command = [os.path.join(os.path.dirname(self.binary), "bench_cpu"), self.saved[1],
                    "f64" if field.values.itemsize == 8 else "f32",
@@ -165,7 +167,7 @@ class Zfp:
 # ---- measuring ----
 
 class Cell:
-    """What a tool did on a field at a bound: ratio, MB/s both ways, whether the bound held."""
+    """One tool on one field at one bound: ratio, MB/s both ways, whether the bound held."""
 
     def __init__(self, field, rel, samples, statistic):
         best = min if statistic == "min" else statistics.median
@@ -183,7 +185,7 @@ def bound_kept(field, rel, restored):
 
 
 def race(tools, field, rel, asked):
-    """{tool name: Cell}, every repetition going through all tools."""
+    """{tool name: Cell}; every repetition runs all tools."""
     samples = {tool.name: [] for tool in tools}
     for turn in range(asked.repeats):
         for place in range(len(tools)):
@@ -205,7 +207,7 @@ def real_fields(folder, only):
 
 
 def large_field():
-    """Waves of several lengths and a little noise, 64 MiB; the seed is fixed."""
+    """Waves of several lengths and a little noise, 64 MiB, from fixed random numbers."""
     import numpy as np
     rng = np.random.default_rng(256)
     values = (2e-3 * rng.standard_normal(LARGE, dtype=np.float32)).astype(np.float32)
@@ -219,7 +221,7 @@ def large_field():
 
 
 def noise_field():
-    """Every bit random: nothing to gain, the most memory a compression takes."""
+    """Random bits: they do not compress, so compression needs the most memory."""
     import numpy as np
     words = np.random.default_rng(257).integers(0, 2 ** 32, LARGE, dtype=np.uint32)
     values = words.view(np.float32)
@@ -345,7 +347,7 @@ def peak_bytes(command):
 
 
 def machine():
-    """The processor's own name for itself, where the system tells."""
+    """The processor's model name, if the system gives it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             found = re.search(r"model name\s*:\s*(.+)", file.read())

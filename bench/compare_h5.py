@@ -1,4 +1,4 @@
-"""compare_h5.py - szgpu's HDF5 filter beside the SZ3 filter of hdf5plugin, and beside the library.
+"""compare_h5.py - compares szgpu's HDF5 filter with hdf5plugin's SZ3 filter and with the library.
 
 SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,14 +6,15 @@ SPDX-License-Identifier: BSD-3-Clause
                         [--statistic min|median] [--only TEXT]
 
 DIR of --plugin holds libh5zszgpu.so. hdf5plugin and h5py come from PyPI into a virtual environment,
-made at the first call: python3 -m venv VENV && VENV/bin/pip install h5py hdf5plugin. No part of
-szgpu needs them. Both filters get the same values, the same chunks and the same absolute bound,
-rel * (max - min) over the values that are not fill; files are in memory (HDF5's core driver, no
-disk); one thread. Every repetition goes through both before the next begins, in turning order, so
-that a slow spell of the machine meets both; the median (or best) repetition counts. Writing ends
-when the dataset is closed; reading begins by opening it. Real fields are one chunk each, the larger
-field has chunks of 1, 4 and 16 MiB. With --bench, the path of bench_h5, the larger field also goes
-through that. Speeds are MB/s, 10^6 bytes of the field; they need an otherwise idle machine.
+made by the first call: python3 -m venv VENV && VENV/bin/pip install h5py hdf5plugin. szgpu itself
+does not need them. Both filters get the same values, the same chunks and the same absolute bound,
+rel * (max - min) over the values that are not fill. They use one thread and files in memory (HDF5's
+core driver, no disk). Every repetition runs both, in rotating order, before the next begins, so
+that a slow spell of the machine affects both; the median (or best) repetition counts. The time to
+write includes closing the dataset, and the time to read includes opening it. Each real field is one
+chunk; the larger field has chunks of 1, 4 and 16 MiB. With --bench, the path of bench_h5, the
+script also runs that on the larger field. Speeds are MB/s, 10^6 bytes of the field; they need an
+otherwise idle machine.
 """
 import argparse
 import json
@@ -33,7 +34,7 @@ PACKAGES = ["numpy>=1.24", "h5py>=3.10", "hdf5plugin==7.1.0"]
 CHUNK_MIB = (1, 4, 16)
 
 
-# ---- filters: what create_dataset takes for a bound ----
+# ---- filters: arguments of create_dataset for a bound ----
 
 class Szgpu:
     name = "szgpu"
@@ -57,7 +58,7 @@ class Sz3:
 # ---- measuring ----
 
 def cut(shape, itemsize, most_bytes):
-    """Chunk dims: the longest is halved, the slowest of several, until a chunk is small enough."""
+    """Chunk dims: halves the longest dim (of several, the slowest) until a chunk is small."""
     dims, byte_count = list(shape), itemsize
     for size in dims:
         byte_count *= size
@@ -69,7 +70,7 @@ def cut(shape, itemsize, most_bytes):
 
 
 def measure(one, field, bound, chunk):
-    """Seconds to write and to read, bytes in the file, what was read."""
+    """Seconds to write and to read, bytes in the file, the values read."""
     import h5py
     import numpy as np
     values = field.values
@@ -80,7 +81,7 @@ def measure(one, field, bound, chunk):
                                       fillvalue=fill, **one.arguments(bound))
         start = time.perf_counter()
         dataset.write_direct(values)
-        del dataset  # closes it, so that the chunk cache is written
+        del dataset  # closes it, which writes the chunk cache
         middle = time.perf_counter()
         dataset = file["field"]
         dataset.read_direct(restored)
@@ -94,7 +95,7 @@ def measure(one, field, bound, chunk):
 
 
 class Cell:
-    """What a filter did: ratio, MB/s both ways, whether the bound held."""
+    """The result of one filter: ratio, MB/s both ways, whether the bound held."""
 
     def __init__(self, field, bound, samples, statistic):
         import numpy as np
@@ -108,7 +109,7 @@ class Cell:
 
 
 def race(tools, field, bound, chunk, asked):
-    """{filter's name: Cell}, every repetition going through all filters."""
+    """{filter's name: Cell}; every repetition runs all filters."""
     samples = {tool.name: [] for tool in tools}
     for turn in range(asked.repeats):
         for place in range(len(tools)):

@@ -1,16 +1,17 @@
-"""gpu_fields.py - writes the fields that the benches of the CUDA backend use, made on a GPU.
+"""gpu_fields.py - makes the fields for the benches of the CUDA backend on a GPU.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 gpu_fields.py OUTDIR N
 
-Raw f32 files in OUTDIR, named with their shape; seeds are fixed. Needs CuPy (on PyPI cupy-cuda13x).
+Writes raw f32 files, with their shape in the name, to OUTDIR. The random numbers are fixed. Needs
+CuPy (on PyPI cupy-cuda13x).
 
   turb_NxNxN                turbulence: random phases under a k^(-11/3) spectrum
   lognormal_NxNxN           density: the exponential of such a field, over orders of magnitude
   wave_NxNxN                six pulses that spread from points, smooth and mostly near 0
   particles_M               x of M = N^3 / 2 particles in clusters, in the order of a mesh of cells
-  small_180x180x193         a cut of turb, 25 MB (less where N is less)
+  small_180x180x193         a part of turb, 25 MB (less if N is small)
 """
 import os
 import sys
@@ -23,9 +24,9 @@ import numpy as np
 
 SMALL = (180, 180, 193)
 BOX = 256.0  # side of the particles' periodic box
-CELLS = 64  # of the mesh that orders them, along each side
+CELLS = 64  # mesh cells along each side; the mesh orders the particles
 PARTICLES_A_HALO = 4096
-UNBOUND_SHARE = 0.3  # of the particles: outside of clusters
+UNBOUND_SHARE = 0.3  # share of the particles outside clusters
 
 
 def gaussian_field(random, n, slope, cutoff):
@@ -57,11 +58,11 @@ def pulses(n):
 
 
 def particles(count):
-    """x of particles, most of them in clusters dense at the centre, cell after cell of a mesh."""
+    """x of particles in mesh order; most of them are in clusters, denser at the centre."""
     random = cp.random.RandomState(11)
     halo_count = max(1, count // PARTICLES_A_HALO)
     centres = random.random_sample((halo_count, 3), dtype=cp.float32)
-    halo = (halo_count * random.random_sample(count)**3).astype(cp.int32)  # few have most
+    halo = (halo_count * random.random_sample(count)**3).astype(cp.int32)  # a few get most
     reach = 0.02 * random.random_sample(count, dtype=cp.float32)**2
     offset = random.standard_normal((count, 3), dtype=cp.float32)
     offset *= (reach / cp.sqrt((offset**2).sum(axis=1)))[:, None]
@@ -86,7 +87,7 @@ def main():
         sys.exit("usage: gpu_fields.py OUTDIR N, with N at least 2")
     folder, n = sys.argv[1], int(sys.argv[2])
     os.makedirs(folder, exist_ok=True)
-    random = cp.random.RandomState(7)  # one for both fields: the second goes on where the first ends
+    random = cp.random.RandomState(7)  # both fields draw from it in turn
     turbulence = gaussian_field(random, n, -11 / 3, n / 6)
     save(folder, "turb", turbulence)
     save(folder, "small", turbulence[tuple(slice(extent) for extent in SMALL)])

@@ -1,21 +1,24 @@
-"""plot_decoders.py - pictures of what bench_decoders measured.
+"""plot_decoders.py - draws what bench_decoders measured.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 plot_decoders.py [--out FOLDER] JSON...
 
-JSON: files that bench_decoders wrote by --json, of any sub-commands. Writes what is there:
+JSON: files that bench_decoders wrote for --json, from any sub-commands. The script draws those of
+these pictures that the files have data for:
 
-  fields_speed.png     every decoder on every input: GB/s of codes, and times the serial decoder
-  fields_chunked.png   decoders on the GPU, times the chunked one
+  fields_speed.png     every decoder on every input: GB/s of codes, and speed relative to
+                       the serial decoder
+  fields_chunked.png   decoders on the GPU, speed relative to the chunked one
   sweep_N.png          input N: self-synchronization by subsequence and block, and its phases
   offsets.png          time against decoded size
   bf16.png             lossless frames: GB/s of each stage
   hierarchical.png     DFloat11's decoder of bf16 weights
   rle_time.png         run-length coding: time against size
-  rle_speed.png        the same at the largest size, GB/s
+  rle_speed.png        run-length coding: GB/s at the largest size
 
-Rows that were not verified are left out, and make the exit code 1. Needs matplotlib.
+The script leaves out rows that failed verification; if there are any, the exit code is 1. Needs
+matplotlib.
 """
 import argparse
 import collections
@@ -26,14 +29,14 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402, after the choice of how to draw
+import matplotlib.pyplot as plt  # noqa: E402, after the choice of a backend
 
 PHASES = ("guess", "agree", "place", "write")
 STYLES = ("o-", "s-", "^-", "v-", "D-", "P-", "X-", "*-")
 
 
 def read(paths):
-    """bench -> (what the file says, its verified rows), and how many rows were not."""
+    """bench -> (the file's object, its verified rows), and the number of other rows."""
     benches, unverified = {}, 0
     for path in paths:
         with open(path, encoding="utf-8") as file:
@@ -46,7 +49,7 @@ def read(paths):
 
 
 def grouped(rows, key):
-    """Rows by a key's value, or by what a function says of them, in order of appearance."""
+    """Rows grouped by a key's value, or by a function's, in order of appearance."""
     groups = collections.OrderedDict()
     for row in rows:
         groups.setdefault(key(row) if callable(key) else row[key], []).append(row)
@@ -72,7 +75,7 @@ def save(figure, folder, name):
 
 
 def bars(axes, names, series, is_log=False):
-    """series: label -> values, one for each name; None where there is none."""
+    """series: label -> values, one for each name; None if a name has no value."""
     width = 0.8 / max(1, len(series))
     for number, (label, values) in enumerate(series.items()):
         places = [i - 0.4 + width * (number + 0.5) for i in range(len(names))]
@@ -132,7 +135,7 @@ def plot_fields(head, rows, folder):
 
 def plot_sweep(head, rows, folder):
     for number, (name, of_input) in enumerate(grouped(rows, input_name).items()):
-        best = {}  # of all run-ups
+        best = {}  # over all run-ups
         for row in of_input:
             at = row["subsequence_bits"], row["block_threads"]
             if at not in best or row["median_ms"] < best[at]["median_ms"]:

@@ -1,18 +1,18 @@
-"""plot_errors.py - pictures of what errors look like at bounds from 1e-2 to 1e-5.
+"""plot_errors.py - draws what errors look like at bounds from 1e-2 to 1e-5.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 plot_errors.py [--szgpu COMMAND] [--fields FOLDER] [--out FOLDER]
 
-Takes fields through the command there and back and draws what comes back:
+Compresses and restores fields with the command and draws the results:
 
   errors_wind.png    the sample field: restored values and errors at four bounds
   errors_relief.png  a relief of the earth and its slopes at four bounds
   errors_ratio.png   ratio against the bound, and the PSNR that goes with it
 
-and prints the figures of docs/choosing.md. The sample field comes with the project. The other
-fields are in FOLDER, by default that of datasets/README.md; a picture whose field is not
-there is left out, and says so. Needs matplotlib, numpy and zstd.
+It also prints the figures of docs/choosing.md. The sample field comes with the project. The other
+fields are in FOLDER, by default the one that datasets/README.md names. If a field is missing, the
+script leaves out its picture and says so. Needs matplotlib, numpy and zstd.
 """
 import argparse
 import json
@@ -28,23 +28,23 @@ except ImportError as missing:
     sys.exit(f"plot_errors.py: {missing.name} is missing: pip install matplotlib numpy")
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402, after the choice of how to draw
+import matplotlib.pyplot as plt  # noqa: E402, after the choice of a backend
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SAMPLE = os.path.join(ROOT, "datasets", "sample", "navywind_u_36x73x144.f32")
 BOUNDS = ("1e-2", "1e-3", "1e-4", "1e-5")
 CURVE_BOUNDS = ("1e-1", "3e-2", "1e-2", "3e-3", "1e-3", "3e-4", "1e-4", "3e-5", "1e-5", "1e-6")
-FILL_LEAST = 1e15  # in magnitude: what the fields have for land
+FILL_LEAST = 1e15  # magnitude from which a value is fill: the fields mark land so
 
 
 def values_of(path):
-    """The values of a raw f32 file whose name has the shape."""
+    """The values of a raw f32 file with its shape in the name."""
     shape = os.path.basename(path).split(".")[0].split("_")[-1]
     return np.fromfile(path, "<f4").reshape([int(dim) for dim in shape.split("x")])
 
 
 def find_field(folder, name, work):
-    """The path of a raw field; unpacked into work. None if the folder does not have it."""
+    """The path of a raw field, unpacked into work; None if the folder lacks the field."""
     packed = os.path.join(folder, name + ".zst")
     if not os.path.exists(packed):
         return None
@@ -90,7 +90,7 @@ def draw_wind(szgpu, work, out):
               "interpolation": "nearest", "aspect": "auto"}
     axes[0, 0].imshow(trips[0].original[month, lat], **limits)
     axes[0, 0].set_title("original", fontsize=9)
-    line = 20  # of those shown
+    line = 20  # among the lines shown
     for column, trip in enumerate(trips, 1):
         axes[0, column].imshow(trip.restored[month, lat], **limits)
         axes[0, column].set_title(label(trip, "m/s"), fontsize=9)

@@ -1,10 +1,10 @@
-"""plot_peers.py - the picture of ratio against speed beside other GPU compressors.
+"""plot_peers.py - draws ratio against speed for szgpu and other GPU compressors.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 plot_peers.py [--out FOLDER]
 
-Reads peers_gpu.csv, which lies beside it, and writes peers.png. Needs matplotlib.
+Reads peers_gpu.csv from the script's folder and writes peers.png. Needs matplotlib.
 """
 import argparse
 import collections
@@ -18,7 +18,7 @@ except ImportError:
     sys.exit("plot_peers.py: matplotlib is missing: pip install matplotlib")
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402, after the choice of how to draw
+import matplotlib.pyplot as plt  # noqa: E402, after the choice of a backend
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MARKERS = ("o", "s", "^", "v", "D", "P", "X", "*", "h")

@@ -1,12 +1,13 @@
-"""tile_shapes.py - what tile shapes and edge rules cost, by a model of the linear layout's size.
+"""tile_shapes.py - models what tile shapes and edge rules cost in the linear layout.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 tile_shapes.py FOLDER_OF_FIELDS
 
-For each field (NAME_100x500x500.f32 or .f64, raw or .zst), bound and tile shape: the ratio from exact
-Huffman lengths of the best set of axes, gaps and tile bits included, without zstd. "no edge": the
-values with coordinate 0 on the differenced axes are not predicted along the others.
+For each field (NAME_100x500x500.f32 or .f64, raw or .zst), bound and tile shape the script prints
+the ratio, from exact Huffman lengths of the best set of axes, with gaps and tile bits but without
+zstd. "no edge" does not predict the values with coordinate 0 on the differenced axes along the
+other axes.
 """
 import heapq
 import itertools
@@ -91,7 +92,7 @@ def load(path):
 
 
 def lattice(field, rel):
-    """Points of step 2 b; values that are not numbers take the one before them in their row."""
+    """Points of step 2 b; NaN, infinite and fill values take the point before in their row."""
     good = np.isfinite(field) & ~np.isin(field, FILLS.astype(field.dtype))
     values = field[good].astype(np.float64)
     step = 2 * rel * (values.max() - values.min())

@@ -6,12 +6,13 @@ SPDX-License-Identifier: BSD-3-Clause
                           [--block 256x256x256] [--chunk 64x64x64] [-e 1e-3] [--repeats 5]
                           [--statistic median|min] [--mpiexec "mpirun --oversubscribe"]
 
-DIR of --plugin holds libh5zszgpu.so. Every rank has one block of so many f32 values, so the field
-grows with the ranks. A file of one snapshot goes to each store in turn, a folder in memory and one
-on disk say: with the filter and without, written (until H5Fflush returns, which syncs the file) and
-read again by as many ranks, which hold every value against the bound. Every repetition goes through
-all of these before the next begins; the median (or best) repetition counts. What was just written
-is read from the system's cache. GB/s are 10^9 bytes of the field. Needs an otherwise idle machine.
+DIR of --plugin holds libh5zszgpu.so. Every rank has one block (--block) of f32 values, so the field
+grows with the number of ranks. The script writes a file of one snapshot to each store in
+turn (for example a folder in memory and one on disk), with the filter and without. The time to
+write ends when H5Fflush, which syncs the file, returns. As many ranks then read the file, from the
+system's cache, and check every value against the bound. Every repetition runs all of these cases
+before the next begins; the median (or best) repetition counts. GB/s are 10^9 bytes of the field.
+Needs an otherwise idle machine.
 """
 import argparse
 import os
@@ -31,7 +32,7 @@ CODINGS = ("raw", "szgpu")
 
 
 def grown(block, ranks):
-    """Dims of a field of so many blocks."""
+    """Dims of a field of block_count blocks."""
     dims, axis = list(block), 0
     while ranks > 1:
         if ranks % 2:
@@ -58,7 +59,7 @@ def run(asked, ranks, *command):
 
 
 class Cell:
-    """What is known of one store, number of ranks and coding."""
+    """The results for one store, number of ranks and coding."""
 
     def __init__(self, asked, store, ranks, coding):
         self.asked, self.store, self.ranks, self.coding = asked, store, ranks, coding
