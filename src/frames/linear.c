@@ -3,6 +3,8 @@
  */
 #include "frames/linear.h"
 
+#include "core/bytes.h"
+
 bool szg_linear_frame_may_occur(const szg_header *archive) {
   return archive->mode != SZGPU_MODE_LOSSLESS && archive->layout == SZGPU_LAYOUT_LINEAR;
 }
@@ -31,4 +33,18 @@ bool szg_linear_frame_serves(const szg_write_request *request) {
 
 bool szg_linear_frame_suits(const szg_bound_plan *bound) {
   return !bound->is_constant && !bound->is_hopeless;
+}
+
+void szg_linear_sizes_set_escapes(szg_linear_sizes *sizes, uint64_t tile_count,
+                                  uint64_t escape_count, int64_t least, int64_t greatest) {
+  if (escape_count == 0) return;
+  unsigned const for_least = szg_narrow_bytes(least), for_greatest = szg_narrow_bytes(greatest);
+  sizes->escape_bytes = for_least > for_greatest ? for_least : for_greatest;
+  sizes->escape_counts = 2 * tile_count;
+  sizes->escapes = escape_count * sizes->escape_bytes;
+}
+
+uint64_t szg_linear_sizes_sum(const szg_linear_sizes *sizes) {
+  return szg_stream_sizes_sum(&sizes->stream) + sizes->escape_counts + sizes->escapes +
+         szg_outlier_sizes_sum(&sizes->outliers);
 }

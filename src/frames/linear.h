@@ -4,6 +4,7 @@
 #ifndef SZG_LINEAR_H
 #define SZG_LINEAR_H
 
+#include "frames/outliers.h"
 #include "frames/rules.h"
 #include "frames/stream.h"
 #include "predict/axes.h"
@@ -18,6 +19,19 @@ bool szg_linear_frame_is_sound(const szg_frame_facts *facts);
 void szg_linear_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules);
 bool szg_linear_frame_serves(const szg_write_request *request);
 bool szg_linear_frame_suits(const szg_bound_plan *bound);
+
+/* Bytes of the sections' contents before zstd. */
+typedef struct szg_linear_sizes {
+  szg_stream_sizes stream;
+  uint64_t escape_counts, escapes;
+  unsigned escape_bytes; /* of one escape */
+  szg_outlier_sizes outliers;
+} szg_linear_sizes;
+
+/* Sets what follows from the number of escapes and the extremes of their deltas. */
+void szg_linear_sizes_set_escapes(szg_linear_sizes *sizes, uint64_t tile_count,
+                                  uint64_t escape_count, int64_t least, int64_t greatest);
+uint64_t szg_linear_sizes_sum(const szg_linear_sizes *sizes);
 
 /* ---- CPU: writing (linear_write.c) ---- */
 

@@ -11,14 +11,6 @@ typedef struct linear_job {
   szg_choice choice;
 } linear_job;
 
-/* Bytes of the sections' contents before zstd. */
-typedef struct linear_sizes {
-  szg_stream_sizes stream;
-  uint64_t escape_counts, escapes;
-  unsigned escape_bytes;
-  szg_outlier_sizes outliers;
-} linear_sizes;
-
 void szg_linear_frame_carve_write(szg_arena *arena, const szg_write_request *request,
                                   szg_write_plan *plan) {
   szg_linear_write_plan *const own = &plan->linear;
@@ -88,33 +80,25 @@ static szgpu_status code_part(void *job_pointer, uint64_t part, int worker) {
 
 /* ---- [2] sizes ---- */
 
-static void size_escapes(const szg_write_job *frame, linear_sizes *sizes) {
+static void size_escapes(const szg_write_job *frame, szg_linear_sizes *sizes) {
   uint64_t list_bytes = 0;
   int64_t least = 0, greatest = 0;
   for (uint64_t part = 0; part < frame->part_count; part++)
     list_bytes += frame->plan->outliers.lists[part].escapes.used_bytes;
-  if (list_bytes == 0) return;
   for (int i = 0; i < frame->ctx->threads.count; i++) {
     const szg_linear_worker *const worker = &frame->plan->linear.workers[i];
     if (worker->least_escape < least) least = worker->least_escape;
     if (worker->greatest_escape > greatest) greatest = worker->greatest_escape;
   }
-  unsigned const for_least = szg_narrow_bytes(least), for_greatest = szg_narrow_bytes(greatest);
-  sizes->escape_bytes = for_least > for_greatest ? for_least : for_greatest;
-  sizes->escape_counts = 2 * frame->grid.tile_count;
-  sizes->escapes = list_bytes / list_escape_bytes(frame) * sizes->escape_bytes;
+  szg_linear_sizes_set_escapes(sizes, frame->grid.tile_count, list_bytes / list_escape_bytes(frame),
+                               least, greatest);
 }
 
-static linear_sizes size_sections(const szg_write_job *frame, uint64_t bit_count) {
-  linear_sizes sizes = {.stream = szg_stream_size(frame, bit_count),
-                        .outliers = szg_outliers_size(frame)};
+static szg_linear_sizes size_sections(const szg_write_job *frame, uint64_t bit_count) {
+  szg_linear_sizes sizes = {.stream = szg_stream_size(frame, bit_count),
+                            .outliers = szg_outliers_size(frame)};
   size_escapes(frame, &sizes);
   return sizes;
-}
-
-static uint64_t sizes_sum(const linear_sizes *sizes) {
-  return szg_stream_sizes_sum(&sizes->stream) + sizes->escape_counts + sizes->escapes +
-         szg_outlier_sizes_sum(&sizes->outliers);
 }
 
 /* ---- [3] sections ---- */
@@ -126,7 +110,7 @@ static uint64_t escape_count_at(const szg_write_job *frame, uint64_t i) {
 /* Writes the parts' lists one after the other, each delta narrowed to the frame's width; frees each
  * list as soon as it is copied. */
 static szgpu_status write_escapes(szg_write_job *frame, szg_writer *writer,
-                                  const linear_sizes *sizes) {
+                                  const szg_linear_sizes *sizes) {
   unsigned const list_width = list_escape_bytes(frame), width = sizes->escape_bytes;
   uint8_t *bytes;
   SZG_TRY(szg_write_numbers(frame, writer, SZG_SECTION_ESCAPE_COUNTS, sizes->escape_counts / 2,
@@ -142,7 +126,7 @@ static szgpu_status write_escapes(szg_write_job *frame, szg_writer *writer,
 }
 
 static szgpu_status write_sections(const linear_job *job, szg_writer *writer,
-                                   const linear_sizes *sizes, uint64_t bit_count,
+                                   const szg_linear_sizes *sizes, uint64_t bit_count,
                                    szg_frame_header *frame) {
   frame->kind = SZG_FRAME_LINEAR;
   frame->axes = job->choice.axes;
@@ -169,12 +153,12 @@ szgpu_status szg_linear_frame_write(szg_write_job *frame, szg_writer *writer,
   SZG_TRY(szg_stream_begin(frame, job.choice.radius));
   SZG_TRY(szg_for_parts(threads, frame->part_count, frame->grid.value_count, code_part, &job));
   uint64_t bit_count = 0;
-  linear_sizes sizes = {0};
+  szg_linear_sizes sizes = {0};
   if (!szg_frame_is_outgrown(frame)) {
     SZG_TRY(szg_stream_measure(frame, job.choice.radius, &bit_count));
     sizes = size_sections(frame, bit_count);
   }
-  *is_written = !szg_frame_is_outgrown(frame) && sizes_sum(&sizes) < frame->raw_bytes;
+  *is_written = !szg_frame_is_outgrown(frame) && szg_linear_sizes_sum(&sizes) < frame->raw_bytes;
   if (*is_written) return write_sections(&job, writer, &sizes, bit_count, header);
   szg_stream_release(frame);
   return SZGPU_OK;

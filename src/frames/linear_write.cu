@@ -7,14 +7,6 @@
 
 #include "frames/write_cuda.h"
 
-/* Bytes of the sections' contents. */
-typedef struct linear_sizes {
-  szg_stream_sizes stream;
-  uint64_t escape_counts, escapes;
-  unsigned escape_bytes;
-  szg_outlier_sizes outliers;
-} linear_sizes;
-
 szgpu_status szg_linear_frame_carve_zeroed_cuda(szg_arena *arena, const szg_write_request *request,
                                                 szg_write_plan_cuda *plan) {
   (void)request;
@@ -62,30 +54,16 @@ static szgpu_status code_frame(const szg_write_job_cuda *job) {
 
 /* ---- [2] sizes ---- */
 
-static void size_escapes(const szg_write_job_cuda *job, linear_sizes *sizes) {
+static szg_linear_sizes size_sections(const szg_write_job_cuda *job, uint64_t *bit_count) {
   const szg_linear_found *const found = job->plan->linear.found_back;
-  uint64_t const escapes = job->plan->outliers.totals_back->escape;
-  if (escapes == 0) return;
-  unsigned const for_least = szg_narrow_bytes(found->escape_extremes[0]);
-  unsigned const for_greatest = szg_narrow_bytes(found->escape_extremes[1]);
-  sizes->escape_bytes = for_least > for_greatest ? for_least : for_greatest;
-  sizes->escape_counts = 2 * job->grid.tile_count;
-  sizes->escapes = escapes * sizes->escape_bytes;
-}
-
-static linear_sizes size_sections(const szg_write_job_cuda *job, uint64_t *bit_count) {
-  const szg_linear_found *const found = job->plan->linear.found_back;
-  linear_sizes sizes = {};
+  szg_linear_sizes sizes = {};
   sizes.stream = szg_stream_size_cuda(job, found->counts, found->choice.radius,
                                       job->grid.tile_count, bit_count);
   sizes.outliers = szg_outliers_size_cuda(job);
-  size_escapes(job, &sizes);
+  szg_linear_sizes_set_escapes(&sizes, job->grid.tile_count,
+                               job->plan->outliers.totals_back->escape, found->escape_extremes[0],
+                               found->escape_extremes[1]);
   return sizes;
-}
-
-static uint64_t sizes_sum(const linear_sizes *sizes) {
-  return szg_stream_sizes_sum(&sizes->stream) + sizes->escape_counts + sizes->escapes +
-         szg_outlier_sizes_sum(&sizes->outliers);
 }
 
 /* ---- [3] sections ---- */
@@ -105,7 +83,7 @@ static szgpu_status write_escapes(const szg_write_job_cuda *job,
 }
 
 static szgpu_status write_sections(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
-                                   const linear_sizes *sizes, uint64_t bit_count) {
+                                   const szg_linear_sizes *sizes, uint64_t bit_count) {
   const szg_linear_found *const found = job->plan->linear.found_back;
   layout->header.kind = SZG_FRAME_LINEAR;
   layout->header.axes = found->choice.axes;
@@ -129,7 +107,7 @@ szgpu_status szg_linear_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layo
                                          bool *is_written) {
   uint64_t bit_count = 0;
   SZG_TRY(code_frame(job));
-  linear_sizes const sizes = size_sections(job, &bit_count);
-  *is_written = sizes_sum(&sizes) < job->raw_bytes;
+  szg_linear_sizes const sizes = size_sections(job, &bit_count);
+  *is_written = szg_linear_sizes_sum(&sizes) < job->raw_bytes;
   return *is_written ? write_sections(job, layout, &sizes, bit_count) : SZGPU_OK;
 }

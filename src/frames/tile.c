@@ -55,3 +55,8 @@ bool szg_tile_frame_serves(const szg_write_request *request) {
 bool szg_tile_frame_suits(const szg_bound_plan *bound) {
   return !bound->is_constant && !bound->is_hopeless;
 }
+
+uint64_t szg_tile_frame_sizes_sum(const szg_tile_frame_sizes *sizes) {
+  return sizes->book + sizes->tile_sizes + sizes->bitstream +
+         szg_outlier_sizes_sum(&sizes->outliers);
+}

@@ -6,6 +6,7 @@
 
 #include "container/writer.h"
 #include "core/arena.h"
+#include "frames/outliers.h"
 #include "frames/rules.h"
 #include "fused/tile.h"
 #include "fused/tile_cuda.h"
@@ -22,6 +23,13 @@ void szg_tile_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules
 void szg_tile_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info);
 bool szg_tile_frame_serves(const szg_write_request *request);
 bool szg_tile_frame_suits(const szg_bound_plan *bound);
+
+/* Bytes of the sections' contents before zstd. */
+typedef struct szg_tile_frame_sizes {
+  uint64_t book, tile_sizes, bitstream;
+  szg_outlier_sizes outliers;
+} szg_tile_frame_sizes;
+uint64_t szg_tile_frame_sizes_sum(const szg_tile_frame_sizes *sizes);
 
 /* ---- CPU: writing (tile_write.c) ---- */
 

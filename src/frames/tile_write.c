@@ -243,19 +243,9 @@ static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index
 
 /* ---- [4] the frame ---- */
 
-/* Bytes of the sections' contents before zstd. */
-typedef struct tile_sizes {
-  uint64_t book, tile_sizes, bitstream;
-  szg_outlier_sizes outliers;
-} tile_sizes;
-
-static uint64_t sizes_sum(const tile_sizes *sizes) {
-  return sizes->book + sizes->tile_sizes + sizes->bitstream +
-         szg_outlier_sizes_sum(&sizes->outliers);
-}
-
 /* Leaves room for header, codebook and tile sizes before the bitstream. */
-static void place_stream(tile_job *job, const szg_writer *writer, const tile_sizes *sizes) {
+static void place_stream(tile_job *job, const szg_writer *writer,
+                         const szg_tile_frame_sizes *sizes) {
   uint64_t const start = writer->used_bytes + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT) +
                          szg_align_up(sizes->book, SZG_ALIGNMENT) +
                          szg_align_up(sizes->tile_sizes, SZG_ALIGNMENT);
@@ -264,8 +254,8 @@ static void place_stream(tile_job *job, const szg_writer *writer, const tile_siz
   job->stream_room = writer->capacity - place;
 }
 
-static szgpu_status write_sections(const tile_job *job, szg_writer *writer, const tile_sizes *sizes,
-                                   szg_frame_header *frame) {
+static szgpu_status write_sections(const tile_job *job, szg_writer *writer,
+                                   const szg_tile_frame_sizes *sizes, szg_frame_header *frame) {
   const szg_tile_write_plan *const plan = &job->frame->plan->tile;
   SZG_TRY(szg_writer_begin_frame(writer, frame, SZG_TILE_SECTION_COUNT));
   SZG_TRY(szg_writer_require_room(writer, szg_align_up(sizes->book, SZG_ALIGNMENT) +
@@ -287,14 +277,15 @@ szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
   job.lattice_bits = szg_tile_lattice_bits(job.quantizer.arithmetic, has_16_bits);
   SZG_TRY(szg_choose(threads, &job.quantizer, &frame->grid, frame->values, SZG_COST_RADIUS,
                      frame->plan->tile.choice_work, &job.choice));
-  tile_sizes sizes = {.tile_sizes = 2 * frame->grid.tile_count};
+  szg_tile_frame_sizes sizes = {.tile_sizes = 2 * frame->grid.tile_count};
   SZG_TRY(build_book(&job, &sizes.book));
   place_stream(&job, writer, &sizes);
   open_slots(&job);
   SZG_TRY(szg_for_parts(threads, frame->part_count, frame->grid.value_count, code_part, &job));
   sizes.bitstream = job.stream_bytes;
   sizes.outliers = szg_outliers_size(frame);
-  *is_written = !szg_frame_is_outgrown(frame) && sizes_sum(&sizes) < frame->raw_bytes;
+  *is_written =
+      !szg_frame_is_outgrown(frame) && szg_tile_frame_sizes_sum(&sizes) < frame->raw_bytes;
   if (!*is_written) return SZGPU_OK;
   header->kind = SZG_FRAME_TILE;
   header->axes = job.choice.axes;

@@ -59,13 +59,8 @@ static szgpu_status code_frame(const szg_write_job_cuda *job, uint32_t lattice_b
   return szg_device_mark(device, "encode");
 }
 
-/* Bytes of the sections' contents. */
-typedef struct tile_sizes {
-  uint64_t book, tile_sizes, bitstream;
-  szg_outlier_sizes outliers;
-} tile_sizes;
-
-static void set_header(szg_frame_layout_cuda *layout, bool has_16_bits, const tile_sizes *sizes) {
+static void set_header(szg_frame_layout_cuda *layout, bool has_16_bits,
+                       const szg_tile_frame_sizes *sizes) {
   layout->header.kind = SZG_FRAME_TILE;
   layout->header.has_16_bits = has_16_bits;
   szg_layout_add_cuda(layout, SZG_SECTION_CODEBOOK, sizes->book);
@@ -77,7 +72,7 @@ static void set_header(szg_frame_layout_cuda *layout, bool has_16_bits, const ti
 /* Completes an archive of one frame, if it has no outliers, and tells the host what was found. */
 static szgpu_status complete_archive(const szg_write_job_cuda *job, bool has_16_bits,
                                      szg_frame_layout_cuda layout) {
-  tile_sizes const unknown_sizes = {};
+  szg_tile_frame_sizes const unknown_sizes = {};
   set_header(&layout, has_16_bits, &unknown_sizes);
   SZG_TRY(szg_tile_archive_complete_cuda(job, &layout.header));
   return szg_device_mark(&job->ctx->device, "checksums");
@@ -101,9 +96,9 @@ static szgpu_status fetch_found(const szg_write_job_cuda *job, bool expects_mark
 
 /* ---- the frame from what was found ---- */
 
-static tile_sizes size_sections(const szg_write_job_cuda *job) {
+static szg_tile_frame_sizes size_sections(const szg_write_job_cuda *job) {
   const szg_tile_found *const found = job->plan->tile.found_back;
-  tile_sizes sizes = {};
+  szg_tile_frame_sizes sizes = {};
   sizes.book = found->book.section_bytes;
   sizes.tile_sizes = 2 * job->grid.tile_count;
   sizes.bitstream = 4 * found->result.word_count;
@@ -111,13 +106,9 @@ static tile_sizes size_sections(const szg_write_job_cuda *job) {
   return sizes;
 }
 
-static uint64_t sizes_sum(const tile_sizes *sizes) {
-  return sizes->book + sizes->tile_sizes + sizes->bitstream +
-         szg_outlier_sizes_sum(&sizes->outliers);
-}
-
 static szgpu_status write_sections(const szg_write_job_cuda *job, bool has_16_bits,
-                                   const tile_sizes *sizes, szg_frame_layout_cuda *layout) {
+                                   const szg_tile_frame_sizes *sizes,
+                                   szg_frame_layout_cuda *layout) {
   const szg_tile_found *const found = job->plan->tile.found_back;
   if (found->result.is_too_large)
     return szg_fail(job->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",
@@ -146,7 +137,7 @@ szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout
   job->is_archive_complete = layout->frame_bytes > 0;
   *is_written = true;
   if (job->is_archive_complete) return SZGPU_OK;
-  tile_sizes const sizes = size_sections(job);
-  *is_written = sizes_sum(&sizes) < job->raw_bytes;
+  szg_tile_frame_sizes const sizes = size_sections(job);
+  *is_written = szg_tile_frame_sizes_sum(&sizes) < job->raw_bytes;
   return *is_written ? write_sections(job, has_16_bits, &sizes, layout) : SZGPU_OK;
 }
