@@ -169,7 +169,7 @@ static void begin_call(szgpu_ctx *ctx) { ctx->error[0] = ctx->note[0] = '\0'; }
  * values. */
 static szgpu_status check_lossless(szgpu_ctx *ctx, const szgpu_params *params) {
   if (params->radius || params->has_fill)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "radius and fill value have no use without loss");
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "radius and fill value are not for the lossless mode");
   return SZGPU_OK;
 }
 
@@ -206,7 +206,7 @@ static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
   SZG_TRY(szg_grid_of_shape(shape, grid));
   if (params->mode != SZGPU_MODE_LOSSLESS && shape->dtype > SZGPU_F64)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                    "values of this type are compressed without loss only");
+                    "values of this type can only be compressed losslessly");
   return SZGPU_OK;
 }
 

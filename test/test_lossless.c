@@ -364,7 +364,7 @@ static void what_has_no_use_is_refused_in_a_sentence(void **state) {
   szgpu_params params = lossless_params();
   params.radius = 512;
   assert_int_equal(try_bounds(&params, SZGPU_F32), SZGPU_BAD_ARGUMENT);
-  assert_string_equal(szgpu_last_error(ctx), "radius and fill value have no use without loss");
+  assert_string_equal(szgpu_last_error(ctx), "radius and fill value are not for the lossless mode");
   params = lossless_params();
   params.has_fill = 1;
   assert_int_equal(try_bounds(&params, SZGPU_F32), SZGPU_BAD_ARGUMENT);
@@ -379,7 +379,7 @@ static void what_has_no_use_is_refused_in_a_sentence(void **state) {
   for (int dtype = SZGPU_U8; dtype <= SZGPU_FP8; dtype++) {
     assert_int_equal(try_bounds(&bounded, (szgpu_dtype)dtype), SZGPU_BAD_ARGUMENT);
     assert_string_equal(szgpu_last_error(ctx),
-                        "values of this type are compressed without loss only");
+                        "values of this type can only be compressed losslessly");
   }
 }
 

@@ -102,7 +102,7 @@ __device__ void write_heads(const ArchiveJob &job, ArchiveMemory *memory) {
 __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
     archive_complete_kernel(const __grid_constant__ ArchiveJob job) {
   __shared__ ArchiveMemory memory;
-  static_assert(kHeadWords <= TreePolicy::kThreads, "a thread a word");
+  static_assert(kHeadWords <= TreePolicy::kThreads, "one thread per word");
   if (threadIdx.x == 0) lay_out(job, &memory);
   __syncthreads(); /* all threads know where sections lie */
   if (memory.frame_bytes == 0) {
