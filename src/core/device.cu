@@ -9,7 +9,7 @@
 
 namespace {
 
-/* Its only purpose: to fail where the build has no code for the device. */
+/* Fails if the build has no code for the device; that is its only purpose. */
 __global__ void probe_kernel() {}
 
 } // namespace
@@ -44,7 +44,7 @@ static szgpu_status open_streams(szg_device *device, struct CUstream_st *stream)
   return open_sides(device);
 }
 
-/* Those that there are; of a device that is lost there is nothing to wait for. */
+/* Closes the streams that exist. A lost device has nothing to wait for. */
 static void close_streams(szg_device *device) {
   for (szg_side_stream &side : device->sides) {
     if (side.stream) {
@@ -72,7 +72,7 @@ szgpu_status szg_device_open(int index, struct CUstream_st *stream, szg_device *
   int device_count = 0, previous = 0;
   SZG_TRY_CUDA(cudaGetDeviceCount(&device_count));
   if (index < 0 || index >= device_count) {
-    SZG_TRY_CUDA(cudaSetDevice(index)); /* says so */
+    SZG_TRY_CUDA(cudaSetDevice(index)); /* fails and says why */
     return SZGPU_NO_DEVICE;
   }
   SZG_TRY(szg_device_enter(device, &previous));
@@ -89,7 +89,7 @@ void szg_device_close(szg_device *device) {
   close_streams(device);
   cudaFree(device->arena);
   cudaFreeHost(device->pinned);
-  cudaGetLastError(); /* of a device that is lost there is nothing to give back */
+  cudaGetLastError(); /* a lost device has no memory to free */
   szg_device_leave(previous);
   memset(device, 0, sizeof *device);
 }
@@ -114,7 +114,7 @@ szgpu_status szg_device_reaches(const szg_device *device, const void *pointer, b
   cudaPointerAttributes attributes;
   *is_reached = false;
   if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
-    cudaGetLastError(); /* memory that the runtime does not know is the host's */
+    cudaGetLastError(); /* memory that the runtime does not know is host memory */
     return SZGPU_OK;
   }
   bool const is_device = attributes.type == cudaMemoryTypeDevice;

@@ -1,8 +1,8 @@
 /* places.cu - running sums of the tiles' counts, and lists of tiles, by CUB's device scans.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Moves, for each tile: the scan reads 2 bytes a kind of count (4 for exact values) and writes 40;
- * a selection reads 1 to 6 and writes 4 for each tile listed.
+ * Moves, for each tile: the scan reads 2 bytes per kind of count (4 for exact values) and writes
+ * 40; a selection reads 1 to 6 and writes 4 for each listed tile.
  */
 #include "core/places.h"
 
@@ -15,7 +15,7 @@
 
 namespace {
 
-struct TileShare { /* what tile t has of each section; nothing past the last tile */
+struct TileShare { /* tile t's share of each section; 0 past the last tile */
   szg_grid grid;
   szg_tile_counts counts;
 
@@ -45,7 +45,7 @@ struct TileNumber {
   __host__ __device__ uint32_t operator()(uint64_t t) const { return (uint32_t)t; }
 };
 
-struct TileFilter { /* keeps the tiles that have any of what is not NULL here */
+struct TileFilter { /* keeps the tiles with a nonzero count in any array that is not NULL */
   const uint8_t *marks;
   const uint16_t *counts, *exact, *fill_mask_bytes;
 
@@ -58,7 +58,7 @@ struct TileFilter { /* keeps the tiles that have any of what is not NULL here */
 
 } // namespace
 
-/* With scratch NULL only *scratch_bytes is set. */
+/* If scratch is NULL, only sets *scratch_bytes. */
 static cudaError_t scan_places(void *scratch, size_t *scratch_bytes, const TileShare &share,
                                uint64_t tile_count, szg_tile_place *places, cudaStream_t stream) {
   auto const shares =

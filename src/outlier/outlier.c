@@ -30,7 +30,7 @@ szgpu_status szg_outlier_add_escapes(uint32_t lattice_bits, const int64_t *escap
   return SZGPU_OK;
 }
 
-/* 1 where a value is marked `mark`. Returns how many there are. */
+/* Sets the mask to 1 at the values marked `mark`; returns their number. */
 SZG_HOT static uint32_t find_mask(const uint8_t *restrict marks, uint8_t mark, uint32_t count,
                                   uint8_t *restrict mask) {
   uint32_t marked_count = 0;
@@ -104,7 +104,7 @@ static void write_exact(const szg_tile *tile, const uint8_t *mask, size_t width,
     }
 }
 
-/* Fill values come in masses, so these rows have no branch: they vectorize. */
+/* Fill values are frequent, so these rows have no branch and vectorize. */
 SZG_INLINE void fill_row_f32(const uint8_t *restrict mask, uint32_t count, uint32_t fill,
                              uint8_t *restrict row) {
   for (uint32_t x = 0; x < count; x++) {

@@ -1,12 +1,13 @@
-/* outlier.cu - exact values and fill masks on CUDA, for the tiles that have any.
+/* outlier.cu - exact values and fill masks on a GPU, for the tiles that have any.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * One block a tile at a time; a thread has a word of the tile's masks, a warp goes through the
- * values of its 32 words, a word at a time and a lane a value, so that it reads whole rows.
+ * Each block takes one tile at a time, and each thread has one word of the tile's masks. A warp
+ * goes through the values of its 32 words, one word at a time and one lane per value, so that it
+ * reads whole rows.
  *
- * Moves, for each value of a listed tile: measuring and writing read 4 or 8 bytes, writing then
- * reads and writes the exact ones and the coded masks; applying reads masks and exact values and
- * writes 4 or 8 bytes for each marked value.
+ * Moves, for each value of a listed tile: measuring and writing read 4 or 8 bytes; writing also
+ * reads and writes the exact values and writes the coded masks. Applying reads masks and exact
+ * values and writes 4 or 8 bytes for each marked value.
  */
 #include "outlier/outlier.h"
 
@@ -20,15 +21,15 @@ namespace {
 struct OutlierPolicy {
   static constexpr int kThreads = (int)szg::kMaskThreads;
   static constexpr unsigned kBlocksPerProcessor = 16; /* 2048 threads */
-  static constexpr uint32_t kWordsAhead = 4; /* loads of a warp that are under way at once */
+  static constexpr uint32_t kWordsAhead = 4;          /* loads that a warp has in flight */
 };
 static_assert(32 % OutlierPolicy::kWordsAhead == 0, "a warp's words are read in whole steps");
 
 /* ---- places in a tile ---- */
 
-/* i / divisor for places and extents, which are at most SZG_TILE_VALUES. */
+/* Computes i / divisor for places and extents, which are at most SZG_TILE_VALUES. */
 struct Divisor {
-  uint32_t divisor, inverse; /* ceil(2^32 / divisor): too much by less than divisor in 2^32 */
+  uint32_t divisor, inverse; /* ceil(2^32 / divisor): too large by less than divisor in 2^32 */
 
   __device__ uint32_t quotient(uint32_t i) const { return divisor == 1 ? i : __umulhi(i, inverse); }
 };
@@ -51,7 +52,7 @@ struct TileView {
 
 /* Sets the block's view, in shared memory; the whole block calls. */
 __device__ void open_tile(const szg_grid &grid, uint64_t tile_index, TileView *view) {
-  __syncthreads(); /* nobody looks at the tile before any more */
+  __syncthreads(); /* all threads are done with the previous tile */
   if (threadIdx.x == 0) {
     view->tile = szg_tile_at(&grid, tile_index);
     view->row_of_place = divisor_of(view->tile.x_extent);
@@ -60,9 +61,9 @@ __device__ void open_tile(const szg_grid &grid, uint64_t tile_index, TileView *v
   __syncthreads(); /* the view is set */
 }
 
-/* act(place, k) for each value marked in the threads' words; k: its rank among them, where
- * rank_before is that of the word's first. Whole warps call; for a place always the same lane
- * acts. */
+/* Calls act(place, k) for each value marked in the threads' words. k is its rank; rank_before is
+ * the rank of the first value of the thread's word. Whole warps call; the same lane always acts for
+ * a place. */
 template <class Action>
 __device__ void for_marked(uint32_t word, uint32_t rank_before, const Action &act) {
   uint32_t const lane = threadIdx.x % 32, first_word = threadIdx.x - lane;
@@ -86,7 +87,7 @@ struct MarkedFrame {
   double constant;
   const uint32_t *tiles, *tile_count;
 
-  /* f32 converts to f64 without a change, so one comparison serves both types; false for NaN. */
+  /* f32 converts to f64 exactly, so one comparison serves both types; false for NaN. */
   __device__ bool is_coded(typename A::Value x) const {
     if (is_constant) return (double)x == constant;
     typename A::Point q;
@@ -128,7 +129,7 @@ __device__ MarkWords mark_tile(const MarkedFrame<A> &frame, const TileView &view
 /* ---- exact and fill values written over the restored ones ---- */
 
 template <class Bits>
-struct Window { /* the values of the frame that are wanted */
+struct Window { /* the wanted values of the frame */
   Bits *values;
   uint64_t first_value, value_count;
 
@@ -138,12 +139,12 @@ struct Window { /* the values of the frame that are wanted */
     return last_value >= first_value && tile.first_value < first_value + value_count;
   }
   __device__ void set(uint64_t offset, Bits bits) const {
-    uint64_t const i = offset - first_value; /* huge for those before the window */
+    uint64_t const i = offset - first_value; /* huge for values before the window */
     if (i < value_count) values[i] = bits;
   }
 };
 
-/* False, for the whole block, where the mask is bad or marks another number of values. */
+/* Returns false, for the whole block, if the mask is bad or marks another number of values. */
 template <class Bits>
 __device__ bool apply_exact(const szg_outlier_input_cuda &input, const TileView &view,
                             uint64_t tile_index, const Window<Bits> &window,
@@ -163,7 +164,7 @@ __device__ bool apply_exact(const szg_outlier_input_cuda &input, const TileView 
   return true;
 }
 
-/* False, for the whole block, where the mask is bad. */
+/* Returns false, for the whole block, if the mask is bad. */
 template <class Bits>
 __device__ bool apply_fill(const szg_outlier_input_cuda &input, const TileView &view,
                            uint64_t tile_index, const Window<Bits> &window,
@@ -180,7 +181,7 @@ __device__ bool apply_fill(const szg_outlier_input_cuda &input, const TileView &
   return true;
 }
 
-/* ---- kernels: grid and quantizer come by value, for the pointers in inputs are the host's ---- */
+/* ---- kernels: grid and quantizer come by value: inputs hold host pointers ---- */
 
 template <class A>
 __global__ void __launch_bounds__(OutlierPolicy::kThreads)
@@ -195,7 +196,7 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
     uint32_t const value_count = view.tile.value_count;
     uint32_t exact_count, exact_bytes = 0, fill_bytes = 0;
     szg::mask_sum_before(__popc(words.exact), &exact_count, storage);
-    if (exact_count) /* of the whole block, as are the counts below */
+    if (exact_count) /* the same for the whole block, as are the counts below */
       exact_bytes = szg::mask_code(words.exact, value_count, 0, storage).byte_count;
     if (__syncthreads_or(words.fill != 0))
       fill_bytes =
@@ -223,10 +224,10 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
     szg_tile_place const place = places[t];
     uint32_t exact_count;
     uint32_t const rank = szg::mask_sum_before(__popc(words.exact), &exact_count, storage);
-    if (exact_count) { /* of the whole block */
+    if (exact_count) { /* the same for the whole block */
       szg::mask_write(szg::mask_code(words.exact, value_count, 0, storage),
                       exact_mask + place.exact_mask);
-      /* loads and stores alone keep a NaN's bits */
+      /* only plain loads and stores keep a NaN's bits */
       typename A::Value *const own_values = exact_values + place.exact_value;
       for_marked(words.exact, rank,
                  [&](uint32_t j, uint32_t k) { own_values[k] = frame.values[view.offset(j)]; });
@@ -243,7 +244,7 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
                           szg_verdict *verdict) {
   __shared__ szg::MaskStorage storage;
   __shared__ TileView view;
-  /* Other blocks may set it meanwhile: the block must agree on what it saw. */
+  /* Other blocks may set it meanwhile, so the block must agree on one value. */
   if (__syncthreads_or(*(const volatile uint32_t *)&verdict->bad_data != 0)) return;
   uint32_t const tile_count = *input.tile_count;
   for (uint64_t i = blockIdx.x; i < tile_count; i += gridDim.x) {
@@ -261,7 +262,7 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
 
 /* ---- launchers ---- */
 
-/* Blocks that together fill the device, but no more than there may be tiles listed. */
+/* Blocks that together fill the device, but no more than the grid has tiles. */
 static szgpu_status count_blocks(const szg_grid *grid, unsigned *block_count) {
   int processor_count = 0;
   SZG_TRY(szg_multiprocessor_count(&processor_count));

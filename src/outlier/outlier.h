@@ -1,7 +1,7 @@
 /* outlier.h - what codes cannot say: escaped deltas, values kept exactly, the fill value's places.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Everything is kept tile by tile in code order, with a count per tile, so that a tile can be
+ * Everything is kept tile by tile in code order, with a count per tile, so that each tile can be
  * restored alone.
  */
 #ifndef SZG_OUTLIER_H
@@ -34,13 +34,13 @@ typedef struct szg_outlier_lists {
 
 void szg_outlier_lists_release(szg_outlier_lists *lists);
 
-/* Appends one tile's escapes; the tile's count is set. */
+/* Appends one tile's escapes and sets the tile's count. */
 szgpu_status szg_outlier_add_escapes(uint32_t lattice_bits, const int64_t *escapes,
                                      uint32_t escape_count, uint64_t tile_index,
                                      szg_outlier_lists *lists,
                                      szg_outlier_counts *counts) SZG_CHECKED;
 
-/* Appends the values that marks (SZG_MARK_*, in code order; NULL: none) says; sets the counts. */
+/* Appends the values that marks names (SZG_MARK_*, in code order; NULL: none); sets the counts. */
 szgpu_status szg_outlier_add_marked(szgpu_dtype dtype, const szg_tile *tile, const uint8_t *marks,
                                     const void *frame_values, uint64_t tile_index,
                                     szg_outlier_lists *lists,
@@ -60,34 +60,34 @@ szgpu_status szg_outlier_apply(szgpu_dtype dtype, const szg_tile *tile,
 
 /* ---- CUDA: all pointers except quantizer and grid are to device memory ---- */
 
-/* What one pass over a frame's values needs to tell which are exact and which fill. */
+/* What a pass over a frame's values needs to tell exact values from fill values. */
 typedef struct szg_marked_frame_cuda {
   szgpu_dtype dtype;
   const szg_quantizer *quantizer;
   const szg_grid *grid;
   const void *values; /* of the frame */
-  bool is_constant;   /* coded is what equals constant_bits as a number, not what quantizes */
+  bool is_constant;   /* values that equal constant_bits as numbers are coded, and no others */
   uint64_t constant_bits;
   const uint32_t *tiles; /* numbers of the tiles that have marks */
   const uint32_t *tile_count;
 } szg_marked_frame_cuda;
 
-/* Counts of the tiles listed: exact[2 t], exact[2 t + 1], fill_mask_bytes[t]. */
+/* Counts the listed tiles: exact[2 t], exact[2 t + 1], fill_mask_bytes[t]. */
 szgpu_status szg_marks_measure_cuda(const szg_marked_frame_cuda *frame, uint16_t *exact,
                                     uint16_t *fill_mask_bytes,
                                     struct CUstream_st *stream) SZG_CHECKED;
 
-/* Masks and exact values of the tiles listed, each at its place in its section. A section that the
- * frame does not have is NULL. */
+/* Writes masks and exact values of the listed tiles, each at its place in its section. A section
+ * that the frame does not have is NULL. */
 szgpu_status szg_marks_write_cuda(const szg_marked_frame_cuda *frame, const szg_tile_place *places,
                                   uint8_t *exact_mask, uint8_t *exact_values, uint8_t *fill_mask,
                                   struct CUstream_st *stream) SZG_CHECKED;
 
-/* Exact and fill values over the restored ones. Sections are checked to be as long as the places
- * say unless *verdict says otherwise; what they hold is not to be trusted. verdict->bad_data: as
- * szg_outlier_apply; nothing is done where it is set before. `values` is where value first_value of
- * the frame goes; only value_count from there on are written, and tiles without any of them are not
- * looked at. tiles: those that have counts. */
+/* Writes exact and fill values over the restored ones. Unless *verdict says otherwise, the sections
+ * have the lengths that the places need; their contents are untrusted. Sets verdict->bad_data as
+ * szg_outlier_apply fails; does nothing if it is set already. `values` is where value first_value
+ * of the frame goes. Only value_count values from there on are written, and tiles without any of
+ * them are skipped. tiles: those that have counts. */
 typedef struct szg_outlier_input_cuda {
   szgpu_dtype dtype;
   const szg_grid *grid;

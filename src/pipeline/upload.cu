@@ -60,8 +60,7 @@ static szgpu_status find_extremes(const szg_value_source *source, const uint64_t
   SZG_TRY(send(upload, 0, most));
   for (uint64_t first = 0; first < value_count; first += most) {
     uint64_t const count = szg_min_u64(most, value_count - first);
-    SZG_TRY(
-        szg_device_join(device, SZG_SIDE_COPIES)); /* the slice is there; the next one is sent */
+    SZG_TRY(szg_device_join(device, SZG_SIDE_COPIES)); /* this slice is there; the next goes */
     SZG_TRY(send(upload, first + count, most));
     SZG_TRY(szg_device_mark(device, "field to device"));
     SZG_TRY(take_slice(upload, first, count, named_fill, extremes));

@@ -1,14 +1,14 @@
 /* all_offsets.c - decoding from every bit at once, window by window (all_offsets.h).
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The paper's four stages in two loops over the windows of a batch, each window by one thread: its
- * first code at every bit (1) and the rows of W (2); then, with every window's entry known, places
- * (3) and codes (4). Between the loops the carry goes through the batch, by one thread: a window
- * costs it a step for each row.
+ * The paper's four stages run in two loops over the windows of a batch, with one thread per window.
+ * The first loop finds the code at every bit (1) and the rows of W (2). The second, once every
+ * window's entry is known, finds places (3) and codes (4). Between the loops one thread takes the
+ * carry through the batch, in one step per row of each window.
  *
- * Loops that the paper has `dopar` are plain loops over offsets. Stages 1 and 2 read what the loop
- * before wrote. Stage 3 in the paper's form reads places that the same loop wrote; those are right,
- * too, so the result is that of any order.
+ * The paper's `dopar` loops are plain loops over offsets. Stages 1 and 2 read what the loop before
+ * wrote. Stage 3 in the paper's form reads places that the same loop wrote; those are right, too,
+ * so any order gives the same result.
  */
 #include <assert.h>
 #include <string.h>
@@ -24,9 +24,9 @@ typedef struct offsets_job {
   const szg_all_offsets_book *book;
   const szg_all_offsets_tables *tables;
   const szg_linear_input *input;
-  uint64_t first_bit; /* of the first window: the run's, down to a whole word */
+  uint64_t first_bit; /* of the first window: the run's, rounded down to a whole word */
   uint64_t end_bit;
-  uint64_t batch_window; /* the window that is in slot 0 */
+  uint64_t batch_window; /* the window in slot 0 */
   uint64_t code_count;
   uint16_t *codes;
 } offsets_job;
@@ -114,7 +114,7 @@ static row_view view_row(const szg_all_offsets_tables *tables, uint64_t slot, in
                     tables->rows[row].bias, tables->windows[slot].row_ends[row]};
 }
 
-/* Bits of the row's 2^j codes from `offset` on; 0: there are not as many that begin in the window.
+/* Bits of the row's 2^j codes from `offset` on; 0: fewer codes begin in the window.
  */
 SZG_INLINE uint32_t width_at(row_view row, uint32_t offset) {
   if (offset >= row.end) return 0;
@@ -122,7 +122,7 @@ SZG_INLINE uint32_t width_at(row_view row, uint32_t offset) {
   return entry ? entry + row.bias : 0;
 }
 
-/* Where a row's entries end that are not none, of the first `count`. */
+/* One past the last of the first `count` entries that is not none. */
 SZG_INLINE uint32_t row_end(const uint8_t *row, uint32_t entry_bytes, uint32_t count) {
   while (count && !szg_all_offsets_load(row, entry_bytes, count - 1)) count--;
   return count;
@@ -151,7 +151,7 @@ SZG_INLINE void decode_offsets(const offsets_job *job, uint64_t first_bit, uint3
       szg_all_offsets_store(row, entry_bytes, i, found >> 16 ? (found >> 16) - bias : 0);
     }
   }
-  /* Codes that the run's end cuts are none. */
+  /* A code that the run's end cuts counts as none. */
   uint64_t const bits_left = job->end_bit - first_bit;
   for (uint32_t back = 1; back < book->longest && back <= count; back++) {
     uint32_t const entry = szg_all_offsets_load(row, entry_bytes, count - back);
@@ -169,9 +169,9 @@ SZG_HOT static void decode_offsets_u8(const offsets_job *job, uint64_t first_bit
   decode_offsets(job, first_bit, count, row, 1, bias, symbols);
 }
 
-/* ---- stage 2: a row from the one before ---- */
+/* ---- stage 2: each row from the one before ---- */
 
-/* Entries 0 .. count - 1 of a row. From from_end on the row before has none. */
+/* Makes entries 0 .. count - 1 of a row. The row before has none from from_end on. */
 SZG_INLINE void double_row(const uint8_t *from, uint32_t from_bytes, uint32_t from_end,
                            uint32_t from_bias, uint8_t *to, uint32_t to_bytes, uint32_t to_bias,
                            uint32_t count) {
@@ -206,7 +206,7 @@ SZG_HOT static void double_row_4_4(const uint8_t *from, uint32_t from_end, uint3
   double_row(from, 4, from_end, from_bias, to, 4, to_bias, count);
 }
 
-/* Row `row` of the slot's window, its first `count` entries. */
+/* Makes the first `count` entries of row `row` of the slot's window. */
 static void make_row(const szg_all_offsets_tables *tables, uint64_t slot, int row, uint32_t count) {
   szg_all_offsets_row const *const from = &tables->rows[row - 1], *const to = &tables->rows[row];
   void (*const function)(const uint8_t *, uint32_t, uint32_t, uint8_t *, uint32_t, uint32_t) =
@@ -219,8 +219,8 @@ static void make_row(const szg_all_offsets_tables *tables, uint64_t slot, int ro
            row_of(tables, slot, row), to->bias, count);
 }
 
-/* Notes that a row has `count` entries, and where they end. False: no window needs it, since there
- * is none where its first code may begin. */
+/* Finds where the row's `count` entries end. False: the row is not needed, because it has no entry
+ * at any offset where the first code may begin. */
 static bool finish_row(const szg_all_offsets_tables *tables, uint64_t slot, int row,
                        uint32_t count) {
   szg_all_offsets_window *const window = &tables->windows[slot];
@@ -232,7 +232,7 @@ static bool finish_row(const szg_all_offsets_tables *tables, uint64_t slot, int 
   return row_end(entries, entry_bytes, reach) > 0;
 }
 
-/* Stages 1 and 2 of the window in slot `part`. */
+/* Runs stages 1 and 2 on the window in slot `part`. */
 static szgpu_status make_widths(void *opaque, uint64_t part, int worker) {
   (void)worker;
   offsets_job const *const job = opaque;
@@ -249,7 +249,7 @@ static szgpu_status make_widths(void *opaque, uint64_t part, int worker) {
     decode_offsets_u32(job, window_first_bit(job, part), count, first_row, symbols);
   int row = 0;
   while (finish_row(tables, part, row, count) && ++row < tables->row_count) {
-    if (tables->options.skips_none) { /* a next code begins at least that much before the end */
+    if (tables->options.skips_none) { /* the second half begins at least that much later */
       uint32_t const reach = tables->shortest << (row - 1), end = window->row_ends[row - 1];
       count = end > reach ? end - reach : 0;
     }
@@ -261,8 +261,8 @@ static szgpu_status make_widths(void *opaque, uint64_t part, int worker) {
 
 /* ---- the carry: from window to window, down the rows ---- */
 
-/* Gives each of the batch's windows its entry and its first code. SZGPU_BAD_DATA: there is no code
- * where one must begin, or there are too many. */
+/* Gives each of the batch's windows its entry and its first code. SZGPU_BAD_DATA: no code begins
+ * where one must, or there are too many codes. */
 static szgpu_status carry_through(const offsets_job *job, uint64_t window_count, uint32_t *carry,
                                   uint64_t *first_code) {
   szg_all_offsets_tables const *const tables = job->tables;
@@ -287,7 +287,7 @@ static szgpu_status carry_through(const offsets_job *job, uint64_t window_count,
 
 /* ---- stages 3 and 4: places, codes ---- */
 
-/* As the paper has it: P over all offsets. */
+/* The paper's form: P over all offsets. */
 static void place_by_offset(const szg_all_offsets_tables *tables, uint64_t slot,
                             uint32_t offset_count, uint16_t *codes) {
   szg_all_offsets_window const *const window = &tables->windows[slot];
@@ -307,7 +307,7 @@ static void place_by_offset(const szg_all_offsets_tables *tables, uint64_t slot,
     if (places[i] != no_place) codes[places[i]] = symbols[i];
 }
 
-/* P turned over: the offsets of the places that are known, each row putting one between two. */
+/* The inverted P: lists the offsets of known places; each row adds one between every two. */
 static void place_by_code(const szg_all_offsets_tables *tables, uint64_t slot, uint16_t *codes) {
   szg_all_offsets_window const *const window = &tables->windows[slot];
   uint32_t *const offsets = tables->places + slot * tables->options.window_bits;

@@ -1,11 +1,11 @@
 /* all_offsets.cuh - decoding from every bit on the device: what its kernels share.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * all_offsets.h says what the tables are. Windows are taken in batches. In a batch each window's W
- * gives an exit for each of the 16 offsets in which its first code may begin: an offset in the next
- * window and a number of codes. Exits are functions of offsets, so those of neighbouring windows
- * are joined, in any grouping, into one that passes both. That is what the carry is on the device:
- * a scan, not a walk over all windows.
+ * all_offsets.h explains the tables. The kernels take windows in batches. Each window's W gives an
+ * exit for each of the 16 offsets at which its first code may begin: an offset in the next window
+ * and a number of codes. Exits are functions of offsets, so the exits of neighbouring windows can
+ * be joined, in any grouping, into one that passes both. So on the device the carry is a scan, not
+ * a walk over all windows.
  */
 #ifndef SZG_ALL_OFFSETS_CUH
 #define SZG_ALL_OFFSETS_CUH
@@ -17,13 +17,13 @@ namespace szg {
 
 /* ---- exits ---- */
 
-/* The low 4 bits are an offset, the next is set where a code is missing, the rest counts codes. */
+/* The low 4 bits are an offset, the next bit is set if a code is missing, the rest counts codes. */
 constexpr uint32_t kExits = SZG_ALL_OFFSETS_EXITS;
 constexpr uint64_t kExitOffset = kExits - 1, kNoExit = kExits;
 constexpr unsigned kExitCountShift = 5;
 static_assert(kExits == 16 && 2 * kNoExit == 1 << kExitCountShift, "bits of an exit");
 
-/* On from `first` by the exit of the next windows that its offset leads to. */
+/* Joins `first` to the exit `second` of the next windows, which `first`'s offset leads to. */
 SZG_HD uint64_t exits_joined(uint64_t first, uint64_t second) {
   uint64_t const count = (first >> kExitCountShift) + (second >> kExitCountShift);
   return count << kExitCountShift | ((first | second) & kNoExit) | (second & kExitOffset);
@@ -31,7 +31,7 @@ SZG_HD uint64_t exits_joined(uint64_t first, uint64_t second) {
 
 /* ---- a batch ---- */
 
-/* What the kernels of a batch have in common. */
+/* What the kernels of a batch share. */
 struct OffsetsBatch {
   const szg_decode_book_cuda *book;
   const uint32_t *words;
@@ -39,7 +39,7 @@ struct OffsetsBatch {
   const uint64_t *bit_count;
   uint64_t code_count;
   uint16_t *codes;
-  uint64_t first_window; /* of the stream's; that of slot 0 */
+  uint64_t first_window; /* the window in slot 0, counted from the stream's first */
   uint32_t window_count; /* at most 2^31 - 1 */
   szg_all_offsets_tables_cuda tables;
 
@@ -59,7 +59,7 @@ struct OffsetsBatch {
 
 /* ---- the code at a bit ---- */
 
-/* Bits of the code that `bits` begin with; 0: it is none, or none that the tables have room for. */
+/* Bits of the code that `bits` begin with; 0: no code, or one that the tables have no room for. */
 inline __device__ uint32_t checked_length(const OffsetsBatch &batch, uint32_t bits,
                                           uint32_t length) {
   bool const is_code = !(batch.book->tables.is_lone && bits >> 31);
@@ -81,12 +81,12 @@ inline __device__ uint16_t symbol_of(const szg_decode_book_cuda *book, uint32_t 
 
 /* ---- rows ---- */
 
-/* A finished row of a window: none from `end` on. */
+/* A finished row of a window; it has no entry from `end` on. */
 struct RowView {
   const void *entries;
   uint32_t entry_bytes, bias, end;
 
-  /* Bits of the row's 2^j codes from `offset` on; 0: there are not as many in the window. */
+  /* Bits of the row's 2^j codes from `offset` on; 0: the window has fewer codes. */
   __device__ uint32_t width_at(uint32_t offset) const {
     if (offset >= end) return 0;
     uint32_t const entry = szg_all_offsets_load(entries, entry_bytes, offset);
@@ -94,8 +94,8 @@ struct RowView {
   }
 };
 
-/* How many entries the next row has that may be other than none: of the 2^j codes that come first
- * none is shorter than the shortest, and before `end` the second 2^j begin. */
+/* How many leading entries of the next row may be other than none. The second 2^j codes of an entry
+ * begin before `end`, and each of the first 2^j takes at least the bits of the shortest code. */
 inline __device__ uint32_t next_row_count(const OffsetsBatch &batch, int row, uint32_t end,
                                           uint32_t offset_count) {
   if (end == 0 || !batch.tables.options.skips_none) return end ? offset_count : 0;
@@ -103,14 +103,14 @@ inline __device__ uint32_t next_row_count(const OffsetsBatch &batch, int row, ui
   return end > reach ? end - reach : 0;
 }
 
-/* Entry `offset` of the row that follows `from`. */
+/* Entry `offset` of the row after `from`. */
 inline __device__ uint32_t doubled_entry(const RowView &from, uint32_t to_bias, uint32_t offset) {
   uint32_t const first = from.width_at(offset);
   uint32_t const second = first ? from.width_at(offset + first) : 0;
   return second ? first + second - to_bias : 0;
 }
 
-/* Where a window leads from an offset, down its rows. row(j): a RowView. */
+/* Where a window leads from an offset, found down its rows. row(j): a RowView. */
 template <class RowAt>
 __device__ uint64_t exit_from(uint32_t offset, uint32_t offset_count, int row_count, RowAt row) {
   uint32_t position = offset, code_count = 0;
@@ -123,8 +123,8 @@ __device__ uint64_t exit_from(uint32_t offset, uint32_t offset_count, int row_co
   return (uint64_t)code_count << kExitCountShift | ((position - offset_count) & kExitOffset);
 }
 
-/* The row's end is raised to that of the warp's entries, of which this is the lane's. The whole
- * warp calls, with offsets that follow each other. */
+/* Raises the row's end to the end of the warp's entries; `entry` is the lane's. The whole warp
+ * calls, with consecutive offsets. */
 inline __device__ void raise_row_end(uint32_t *end, uint32_t first_offset, uint32_t entry) {
   uint32_t const there = __ballot_sync(kAllLanes, entry != 0);
   if (there && threadIdx.x % 32 == 0)
@@ -133,7 +133,7 @@ inline __device__ void raise_row_end(uint32_t *end, uint32_t first_offset, uint3
 
 /* ---- on the host (all_offsets_chain.cu) ---- */
 
-/* From the exits of the batch's windows to their entries. is_last: no batch follows; then the
+/* Finds the entries of the batch's windows from their exits. is_last: no batch follows, so the
  * stream must be at its end, with all codes. */
 szgpu_status offsets_chain(const OffsetsBatch &batch, bool is_last, szg_verdict *verdict,
                            cudaStream_t stream) SZG_CHECKED;

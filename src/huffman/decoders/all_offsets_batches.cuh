@@ -10,8 +10,8 @@
 
 namespace szg {
 
-/* Decodes a stream batch by batch, as szg_decode_all_offsets_cuda. windows.measure(batch, stream)
- * writes the exits of the batch's windows, windows.place(batch, stream) their codes. */
+/* Decodes a stream batch by batch, for szg_decode_all_offsets_cuda. windows.measure(batch, stream)
+ * writes the exits of the batch's windows; windows.place(batch, stream) writes their codes. */
 template <class Windows>
 szgpu_status decode_batches(const szg_all_offsets_tables_cuda &tables, const Windows &windows,
                             const szg_decode_book_cuda *book, const szg_linear_input_cuda *input,

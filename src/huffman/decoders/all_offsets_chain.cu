@@ -1,11 +1,11 @@
-/* all_offsets_chain.cu - where each window's first code begins, from where windows lead.
+/* all_offsets_chain.cu - finds where each window's first code begins from the windows' exits.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Half a warp has a lane for each of 16 offsets. It goes over the windows of a group, each lane
- * from one offset, and so joins their exits into the group's. One block does the same with the
- * groups, and a thread of it with what that leaves, from the carry of the batch before. Then
- * entries are handed down: to parts, to groups, to windows. The steps one after another are those
- * of a part and two groups, not of all windows.
+ * Half a warp has one lane for each of 16 offsets. It goes over the windows of a group, each lane
+ * from one offset, and so joins their exits into the group's. One block joins the groups' exits
+ * into its parts' in the same way, and one of its threads goes over the parts, from the carry of
+ * the batch before. Then entries go down to parts, groups and windows. The longest chain of steps
+ * is that of a part and two groups, not of all windows.
  *
  * Moves: 128 bytes read twice and 8 written for each window.
  */
@@ -20,25 +20,25 @@ using szg::kAllLanes;
 using szg::kExits;
 
 struct ChainPolicy {
-  static constexpr unsigned kThreads = 128;      /* of the kernels over groups */
-  static constexpr unsigned kPartThreads = 1024; /* of the block over parts */
+  static constexpr unsigned kThreads = 128;      /* in the kernels over groups */
+  static constexpr unsigned kPartThreads = 1024; /* in the block over parts */
   static constexpr unsigned kParts = kPartThreads / kExits;
-  static constexpr unsigned kAhead = 8; /* loads under way; none waits for another */
+  static constexpr unsigned kAhead = 8; /* loads in flight; none waits for another */
 };
 constexpr uint32_t kGroupWindows = SZG_ALL_OFFSETS_GROUP_WINDOWS;
 static_assert(2 * kExits == 32, "two groups a warp, so that offsets are handed on by shuffles");
 
-/* Lane's number among those of its half-warp, and the exit that a state leads to, of those that
- * these lanes have. The whole warp calls. */
+/* The lane's number in its half-warp; and, of the exits that these lanes hold, the one that a state
+ * leads to. The whole warp calls. */
 __device__ uint32_t own_offset() { return threadIdx.x % kExits; }
 __device__ uint64_t exit_at(uint64_t exits, uint64_t state) {
   int const lane = (int)((threadIdx.x & kExits) | (uint32_t)(state & szg::kExitOffset));
   return __shfl_sync(kAllLanes, exits, lane);
 }
 
-/* The exits of items first .. first + step_count - 1, joined to `state`; beyond `count` there are
- * none, and nothing changes. enter(i, state): told of the state before each. The whole warp calls,
- * with one step_count. */
+/* Joins the exits of items first .. first + step_count - 1 to `state`; items from `count` on do not
+ * exist and change nothing. Calls enter(i, state) with the state before each item. The whole warp
+ * calls, with one step_count. */
 template <class Enter>
 __device__ uint64_t go_through(const uint64_t *exits, uint64_t first, uint32_t step_count,
                                uint64_t count, uint64_t state, Enter enter) {
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(ChainPolicy::kThreads)
   if (group < group_count) group_exits[group * kExits + own_offset()] = state;
 }
 
-/* The state after all parts, from the one before, and each part's. One thread. */
+/* Returns the state after all parts and sets the state before each. One thread calls. */
 __device__ uint64_t enter_parts(const uint64_t *part_exits, uint64_t state,
                                 uint64_t *part_entries) {
   for (unsigned part = 0; part < ChainPolicy::kParts; part++) {
@@ -140,7 +140,7 @@ szgpu_status szg::offsets_chain(const OffsetsBatch &batch, bool is_last, szg_ver
   szg_all_offsets_tables_cuda const &tables = batch.tables;
   uint32_t const group_count = (batch.window_count + kGroupWindows - 1) / kGroupWindows;
   unsigned const blocks = szg_grid_blocks((uint64_t)group_count * kExits, ChainPolicy::kThreads,
-                                          INT32_MAX); /* never that many */
+                                          INT32_MAX); /* there are never that many */
   if (group_count > 0) {
     groups_join_kernel<<<blocks, ChainPolicy::kThreads, 0, stream>>>(
         tables.exits, batch.window_count, group_count, tables.group_exits);

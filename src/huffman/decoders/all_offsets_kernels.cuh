@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Each team takes one window. A first kernel makes W in shared memory, finds where the window leads
- * from each of 16 offsets, and forgets W. Once the windows' entries are known
- * (all_offsets_chain.cu), a second kernel makes W again and finds down its rows where codes begin.
- * So W never goes to memory and back.
+ * from each of 16 offsets, and drops W. Once the windows' entries are known (all_offsets_chain.cu),
+ * a second kernel makes W again and goes down its rows to find where codes begin. So W never goes
+ * to device memory and back.
  *
  * As in all_offsets.c, the paper's places are inverted if entries of none are skipped: the kernel
- * lists the offsets of codes by their places, and each row puts one offset between two. Symbols are
- * looked up only where codes begin, not at every bit.
+ * lists the offsets of codes by their places, and each row adds one offset between every two. The
+ * kernel looks up symbols only where codes begin, not at every bit.
  *
  * Moves: the stream read twice; for each window 128 bytes of exits written, and read twice, 16
  * bytes of its entry; 2 bytes written for each code.
@@ -23,7 +23,7 @@ namespace szg {
 
 /* ---- stages 3 and 4: places, codes ---- */
 
-/* Where its codes go, which are as many as its exit says. */
+/* Where a window's codes go; its exit says how many there are. */
 struct WindowCodes {
   uint32_t entry, count;
   uint64_t first;
@@ -34,7 +34,7 @@ inline __device__ void put_code(const TeamWindow &window, uint64_t place, uint32
   if (place < batch.code_count) batch.codes[place] = symbol_of(batch.book, window.bits_at(offset));
 }
 
-/* P turned over. */
+/* The inverted P. */
 template <class Team>
 __device__ void place_by_code(const TeamWindow &window, int row_count, const WindowCodes &codes) {
   uint16_t *const offsets = window.places;
@@ -54,7 +54,7 @@ __device__ void place_by_code(const TeamWindow &window, int row_count, const Win
     put_code(window, codes.first + place, offsets[place]);
 }
 
-/* As the paper has it: P over all offsets. What a step reads, no thread writes meanwhile. */
+/* The paper's form: P over all offsets. No thread writes what others read in the same step. */
 template <class Team>
 __device__ void place_by_offset(const TeamWindow &window, int row_count, const WindowCodes &codes) {
   uint16_t *const places = window.places;
@@ -63,7 +63,7 @@ __device__ void place_by_offset(const TeamWindow &window, int row_count, const W
   for (int row = row_count - 1; row >= 0; row--) {
     RowView const view = window.view(row);
     for (uint32_t base = 0; base < window.offset_count; base += Team::threads()) {
-      Team::sync(); /* what was known before is written */
+      Team::sync(); /* earlier places are written */
       uint32_t const i = base + Team::thread();
       uint32_t const place = i < window.offset_count ? places[i] : kNoPlace;
       uint32_t const width = place != kNoPlace ? view.width_at(i) : 0;
@@ -79,7 +79,7 @@ __device__ void place_by_offset(const TeamWindow &window, int row_count, const W
 
 /* ---- kernels ---- */
 
-/* Lengths by window, then what teams have. */
+/* Lengths by the next kWindowBits bits, then the teams' memory. */
 extern __shared__ uint4 offsets_memory[];
 
 template <class Team>
@@ -145,7 +145,7 @@ inline uint32_t offsets_block_bytes(const szg_all_offsets_tables_cuda &tables,
   return kWindows + team_count * layout.bytes;
 }
 
-/* As szg_all_offsets_carve_cuda, for teams of team_threads. */
+/* The work of szg_all_offsets_carve_cuda for teams of team_threads. */
 template <class Team>
 szgpu_status carve_windows(szg_arena *arena, const szg_all_offsets_options *options,
                            uint32_t team_threads, uint32_t shortest, uint32_t longest,

@@ -1,4 +1,4 @@
-/* all_offsets_steps.c - the decoder all-offsets as frames call it on the CPU.
+/* all_offsets_steps.c - the steps of the all-offsets decoder on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/all_offsets.h"
@@ -10,7 +10,7 @@ typedef struct own_memory {
 } own_memory;
 static_assert(sizeof(own_memory) <= SZG_DECODER_MEMORY_BYTES, "it is kept between steps");
 
-/* Of the codes that there are, one at least. */
+/* Finds the shortest and longest length of the book's codes; it has at least one. */
 static void code_lengths(const szg_codebook *book, uint32_t *shortest, uint32_t *longest) {
   *shortest = SZG_MAX_CODE_BITS;
   *longest = 1;

@@ -1,5 +1,4 @@
-/* all_offsets_steps.cu - the decoder all-offsets as frames call it on CUDA; the twin of
- * all_offsets_steps.c.
+/* all_offsets_steps.cu - the steps of the all-offsets decoder on a GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/all_offsets.h"

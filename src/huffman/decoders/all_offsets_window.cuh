@@ -1,7 +1,7 @@
 /* all_offsets_window.cuh - decoding from every bit: a window's W, made in shared memory by a team.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A team is a warp, or a block where windows are large. It makes the rows one after the other and
+ * A team is a warp, or a block if windows are large. It makes the rows one after the other and
  * waits for all its threads between them.
  */
 #ifndef SZG_ALL_OFFSETS_WINDOW_CUH
@@ -12,18 +12,18 @@
 namespace szg {
 
 struct OffsetsPolicy {
-  static constexpr unsigned kWarpTeams = 8;      /* of a block, where a warp takes a window */
-  static constexpr unsigned kMostThreads = 1024; /* of a block, where that takes one */
+  static constexpr unsigned kWarpTeams = 8;      /* per block, if a warp takes a window */
+  static constexpr unsigned kMostThreads = 1024; /* per block, if the block takes one window */
 };
 
-/* Lengths of the first code of each window of kWindowBits, in shared memory. */
-constexpr uint32_t kNoCode = 255; /* 0: it is longer */
+/* Shared memory holds the length of the first code for each value of the next kWindowBits bits. */
+constexpr uint32_t kNoCode = 255; /* 0: the code is longer */
 constexpr uint16_t kNoPlace = 0xFFFF;
 constexpr uint32_t kMostRows = 32;
 static_assert(SZG_ALL_OFFSETS_MOST_ROWS <= kMostRows, "row ends");
 static_assert(SZG_ALL_OFFSETS_MOST_SHARED_BITS < kNoPlace, "offsets and places fit 16 bits");
 
-/* What a team has in shared memory, from its first byte on, all at multiples of 64 bytes. */
+/* A team's shared memory; its pieces begin at multiples of 64 bytes from its first byte. */
 struct TeamLayout {
   uint32_t words, places, widths, bytes; /* row ends come first */
 
@@ -78,7 +78,7 @@ struct TeamWindow {
 
 /* ---- stages 1 and 2: W ---- */
 
-/* Once for a block. */
+/* The whole block calls, once. */
 inline __device__ void fill_lengths(const OffsetsBatch &batch, uint8_t *lengths) {
   for (uint32_t i = threadIdx.x; i < kWindows; i += blockDim.x) {
     uint32_t const length = batch.book->single[i] >> 16;
@@ -87,21 +87,21 @@ inline __device__ void fill_lengths(const OffsetsBatch &batch, uint8_t *lengths)
   }
 }
 
-/* The window's words and row ends. The team calls. */
+/* Loads the window's words and clears its row ends. The team calls. */
 template <class Team>
 __device__ void begin_window(TeamWindow &window, uint32_t slot) {
   const OffsetsBatch &batch = window.batch;
   window.offset_count = batch.offset_count(slot);
   uint64_t const first_word = batch.first_bit(slot) / 32;
   uint32_t const word_count = batch.tables.options.window_bits / 32 + 1;
-  Team::sync(); /* the window before is done with */
+  Team::sync(); /* the team is done with the window before */
   for (uint32_t i = Team::thread(); i < word_count; i += Team::threads())
     window.words[i] = batch.word_at(first_word + i);
   for (uint32_t i = Team::thread(); i < kMostRows; i += Team::threads()) window.row_ends[i] = 0;
   Team::sync(); /* words complete */
 }
 
-/* The code at `offset`; codes that the stream's end cuts are none. */
+/* The width of the code at `offset`; a code that the stream's end cuts counts as none. */
 inline __device__ uint32_t first_width(const TeamWindow &window, uint64_t bits_left,
                                        uint32_t offset) {
   uint32_t const bits = window.bits_at(offset);
@@ -124,7 +124,7 @@ __device__ void make_first_row(const TeamWindow &window, uint64_t bits_left) {
   }
 }
 
-/* Entries 0 .. count - 1 of the row after `row`. */
+/* Makes entries 0 .. count - 1 of the row after `row`. */
 template <class Team, class From, class To>
 __device__ void make_row(const TeamWindow &window, int row, uint32_t count) {
   const From *const from = reinterpret_cast<const From *>(window.row_at(row));
@@ -143,7 +143,7 @@ __device__ void make_row(const TeamWindow &window, int row, uint32_t count) {
   }
 }
 
-/* The window's rows; returns how many have an entry. The team calls. */
+/* Makes the window's rows; returns how many have an entry. The team calls. */
 template <class Team>
 __device__ int make_widths(const TeamWindow &window, uint32_t slot) {
   const OffsetsBatch &batch = window.batch;
