@@ -27,7 +27,7 @@ typedef struct plan_request {
 typedef struct compress_plan {
   szg_write_plan_cuda frames;
   uint8_t *field_copy;   /* if the field is in host memory */
-  uint8_t *archive_copy; /* if the archive is to be in host memory */
+  uint8_t *archive_copy; /* if the archive goes to host memory */
   /* pinned */
   uint8_t *range_back;
   uint64_t *frame_bytes; /* [frames] */

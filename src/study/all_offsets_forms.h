@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The decoder of archives makes a window's W in shared memory, by a warp
- * (huffman/decoders/all_offsets.h). These two take larger windows: in shared memory by a block, and
- * in device memory of any size, as Johnston and McCreath (2017) have it. Both give the same codes
- * and verdicts as szg_decode_all_offsets_cuda, for every choice of options.
+ * (huffman/decoders/all_offsets.h). These two take larger windows: one in shared memory, by a
+ * block; the other in device memory, of any size, as in Johnston and McCreath (2017). Both give the
+ * same codes and verdicts as szg_decode_all_offsets_cuda, for every choice of options.
  */
 #ifndef SZG_ALL_OFFSETS_FORMS_H
 #define SZG_ALL_OFFSETS_FORMS_H
@@ -15,7 +15,7 @@ SZG_C_BEGIN
 
 /* ---- one block for each window ---- */
 
-/* As szg_all_offsets_carve_cuda, for blocks of block_threads: 64 to 1024, a multiple of 32.
+/* Like szg_all_offsets_carve_cuda, for blocks of block_threads: 64 to 1024, a multiple of 32.
  * SZGPU_BAD_ARGUMENT: another number. */
 szgpu_status szg_all_offsets_blocks_carve_cuda(szg_arena *arena,
                                                const szg_all_offsets_options *options,
@@ -39,7 +39,7 @@ typedef struct szg_all_offsets_rows_cuda {
   uint16_t *symbols;  /* [slots][window_bits] */
 } szg_all_offsets_rows_cuda;
 
-/* As szg_all_offsets_carve_cuda, for windows of any size. SZGPU_UNSUPPORTED: a batch has more
+/* Like szg_all_offsets_carve_cuda, for windows of any size. SZGPU_UNSUPPORTED: a batch has more
  * offsets than a grid has threads. */
 szgpu_status szg_all_offsets_rows_carve_cuda(szg_arena *arena,
                                              const szg_all_offsets_options *options,

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The form that Johnston and McCreath (2017) describe: one launch for each row of W and of P, one
- * thread for each offset, with launches as barriers. The paper has one window; here a launch does
- * all windows of a batch, of any size and number.
+ * thread for each offset, with launches as barriers. The paper has one window; here each launch
+ * handles all windows of a batch, of any size and number.
  *
- * Moves, for each bit: 2 bytes of a symbol and an entry of each row written, two entries read for
- * the next row and one for P, 4 bytes of P read and up to 4 written for each row; less if entries
+ * Moves, for each bit: writes 2 bytes of a symbol and one entry of each row; reads two entries for
+ * the next row and one for P; reads 4 bytes of P and writes up to 4 for each row. Less if entries
  * of none are skipped.
  */
 #include "huffman/decoders/all_offsets_batches.cuh"
@@ -24,7 +24,7 @@ struct RowPolicy {
 
 constexpr uint32_t kNoPlace = UINT32_MAX; /* the paper's P = -1 */
 
-/* A batch with the tables of its windows, as szg_all_offsets_rows_cuda has them. */
+/* A batch with the tables of its windows, from szg_all_offsets_rows_cuda. */
 struct RowsBatch : OffsetsBatch {
   uint8_t *widths;
   uint32_t *row_ends, *places;
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(RowPolicy::kThreads)
   szg::raise_row_end(row_end_at(batch, at.slot, 0), at.offset - at.offset % 32, entry);
 }
 
-/* The row after `row`. */
+/* Makes the row after `row`. */
 __global__ void __launch_bounds__(RowPolicy::kThreads)
     rows_double_kernel(const __grid_constant__ RowsBatch batch, int row) {
   SlotOffset const at(batch);

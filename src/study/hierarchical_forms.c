@@ -24,8 +24,8 @@ static void put_position(const stream_marks *marks, uint64_t block, uint64_t pos
     ((uint64_t *)marks->positions)[block] = position;
 }
 
-/* Sets the gaps of the threads up to that of `bit` which have none yet. Code number `code` begins
- * at `bit`, or the stream ends there; it is the first code from these threads' begins on. */
+/* Sets the missing gaps of the threads up to that of `bit`. Code number `code` begins at `bit`, or
+ * the stream ends there; it is the first code at or after these threads' first bits. */
 static void mark_threads(stream_marks *marks, uint64_t bit, uint64_t code) {
   uint32_t const gap_bits = marks->stream->gap_bits;
   for (; marks->next_thread * SZG_HIERARCHICAL_THREAD_BITS <= bit; marks->next_thread++) {

@@ -15,8 +15,8 @@ SZG_C_BEGIN
 
 /* ---- side data ---- */
 
-/* Walks a stream, whose gaps and positions are not set yet, and writes them. SZGPU_BAD_DATA: it is
- * not code_count codes in bit_count bits, or positions of 4 bytes are too small for them. */
+/* Walks a stream and writes its gaps and positions. SZGPU_BAD_DATA: it is not code_count codes in
+ * bit_count bits, or positions of 4 bytes are too small for them. */
 szgpu_status szg_hierarchical_mark(const szg_hierarchical_tables *tables,
                                    const szg_hierarchical_stream *stream, uint8_t *gaps,
                                    void *positions) SZG_CHECKED;
@@ -37,7 +37,7 @@ typedef struct szg_bf16_output {
   const uint8_t *rest; /* [code_count]; on a device 8-byte aligned */
 } szg_bf16_output;
 
-/* As szg_decode_hierarchical and szg_decode_hierarchical_cuda, to bf16 values. */
+/* Like szg_decode_hierarchical and szg_decode_hierarchical_cuda, to bf16 values. */
 szgpu_status szg_decode_bf16(const szg_hierarchical_tables *tables,
                              const szg_hierarchical_stream *stream, const szg_bf16_output *output,
                              szg_threads *threads) SZG_CHECKED;

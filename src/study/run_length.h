@@ -73,7 +73,7 @@ szgpu_status szg_runs_decode_serial(uint32_t symbol_bytes, const szg_run_input *
                                     uint64_t symbol_count) SZG_CHECKED;
 
 /* The same with many threads; the results do not depend on their number. scratch: as many bytes as
- * the function before says, aligned to 8. */
+ * the *_scratch_bytes function says, aligned to 8. */
 uint64_t szg_runs_encode_scratch_bytes(uint64_t symbol_count);
 szgpu_status szg_runs_encode(szg_threads *threads, uint32_t symbol_bytes, const void *symbols,
                              uint64_t symbol_count, void *scratch,
@@ -94,9 +94,9 @@ typedef struct szg_run_output_cuda {
                         undefined, and nothing is written past their ends */
 } szg_run_output_cuda;
 
-/* The encoder that is one kernel. */
+/* The encoder in one kernel. */
 typedef struct szg_run_encoder_cuda {
-  void *states; /* what tiles publish to each other */
+  void *states; /* words that tiles publish to each other */
   uint64_t state_bytes;
 } szg_run_encoder_cuda;
 /* SZGPU_UNSUPPORTED, here and from the encoder: more symbols than any device's memory holds. */
@@ -138,7 +138,8 @@ szgpu_status szg_run_decoder_carve_cuda(szg_arena *arena, uint64_t run_count,
                                         szg_run_decoder_cuda *decoder) SZG_CHECKED;
 
 /* Decodes the runs; the arrays in `runs` are on the device. verdict->bad_data: a count is 0, or the
- * counts do not add up to symbol_count. Then no symbol is written, nor if it was set before. */
+ * counts do not add up to symbol_count. In that case, or if it was set before, no symbol is
+ * written. */
 szgpu_status szg_runs_decode_cuda(const szg_run_decoder_cuda *decoder, uint32_t symbol_bytes,
                                   const szg_run_input *runs, void *symbols, uint64_t symbol_count,
                                   szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;

@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(ExpandPolicy::kThreads, ExpandPolicy::kBlocksP
 
 /* ---- launches ---- */
 
-/* With scratch NULL only *scratch_bytes is set. */
+/* If scratch is NULL, only sets *scratch_bytes. */
 cudaError_t scan_groups(void *scratch, size_t *scratch_bytes, uint64_t *sums, uint64_t group_count,
                         cudaStream_t stream) {
   return cub::DeviceScan::ExclusiveScan(scratch, *scratch_bytes, sums, sums, SaturatedSum(),

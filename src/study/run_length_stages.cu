@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(StagePolicy::kThreads)
   }
 }
 
-/* With scratch NULL only *scratch_bytes is set. */
+/* If scratch is NULL, only sets *scratch_bytes. */
 cudaError_t scan_mask(void *scratch, size_t *scratch_bytes, const uint32_t *mask, uint32_t *scanned,
                       uint64_t symbol_count, cudaStream_t stream) {
   return cub::DeviceScan::InclusiveSum(scratch, *scratch_bytes, mask, scanned, (int)symbol_count,

@@ -36,7 +36,7 @@ struct alignas(16) TilePrefix {
   unsigned long long count, last;
 };
 
-/* What tiles publish to each other; zero at first. */
+/* The memory in which tiles publish their counts; zero at first. */
 struct TileTallies {
   TilePrefix *prefixes; /* [tiles] */
   uint32_t *shares;     /* [tiles] */
@@ -72,7 +72,7 @@ __device__ __forceinline__ void publish_tally(const TileTallies &tallies, uint32
 struct TileLook {
   szg_run_tally tally; /* of the tiles looked at */
   bool is_whole;       /* the tally includes all tiles before them, too */
-  bool is_wanting;     /* a tile has published nothing yet: look again */
+  bool is_wanting;     /* some tile has published nothing yet: look again */
 };
 
 /* The whole warp calls; lane 0 looks at the tile just before end. */

@@ -123,14 +123,14 @@ typedef struct szg_all_offsets_tables {
   uint32_t shortest, longest; /* of codes that the tables have room for */
   int row_count;
   szg_all_offsets_row rows[SZG_ALL_OFFSETS_MOST_ROWS];
-  uint64_t widths_bytes;           /* of W of a window */
+  uint64_t widths_bytes;           /* of one window's W */
   uint8_t *widths;                 /* [slots][widths_bytes] */
   uint32_t *places;                /* [slots][window_bits]: P, or the beginnings by place */
   uint16_t *symbols;               /* [slots][window_bits] */
   szg_all_offsets_window *windows; /* [slots] */
 } szg_all_offsets_tables;
 
-/* The rows of a window's table for books whose codes have `shortest` to `longest` bits; returns its
+/* Lays out a window's table for books whose codes have `shortest` to `longest` bits; returns its
  * bytes. rows: room for SZG_ALL_OFFSETS_MOST_ROWS. */
 uint64_t szg_all_offsets_lay_rows(const szg_all_offsets_options *options, uint32_t shortest,
                                   uint32_t longest, szg_all_offsets_row *rows, int *row_count);
@@ -170,7 +170,7 @@ typedef struct szg_all_offsets_tables_cuda {
   uint32_t shortest, longest;         /* of codes that fit; others are refused */
   int row_count;
   szg_all_offsets_row rows[SZG_ALL_OFFSETS_MOST_ROWS];
-  uint64_t widths_bytes;               /* of W of a window */
+  uint64_t widths_bytes;               /* of one window's W */
   szg_all_offsets_exit *exits;         /* [slots][SZG_ALL_OFFSETS_EXITS] */
   szg_all_offsets_exit *entries;       /* [slots]: from the stream's start to the window's */
   szg_all_offsets_exit *group_exits;   /* [groups][SZG_ALL_OFFSETS_EXITS] */

@@ -11,7 +11,7 @@
 
 enum { SPAN_COUNT_BIT = 8, SPAN_BORDERS_BIT = 16 }; /* in szg_hierarchical_tables.spans */
 
-/* `entry` wherever the index begins with the low `length` bits of the code. */
+/* Sets `entry` at all indices that begin with the low `length` bits of the code. */
 static void fill_entries(uint16_t *table, uint32_t code, uint32_t length, uint16_t entry) {
   uint32_t const first = (code << (8 - length)) & 255;
   for (uint32_t i = 0; i < 1u << (8 - length); i++) table[first + i] = entry;
@@ -32,7 +32,7 @@ static void add_code(szg_hierarchical_tables *tables, uint32_t symbol, uint32_t 
   fill_entries(tables->entries[*link % SZG_HIERARCHICAL_LINK], code, length - 8, entry);
 }
 
-/* The whole codes that `byte` begins with, one after the other. */
+/* Packs the whole codes that `byte` begins with, one after the other. */
 static void pack_byte(szg_hierarchical_tables *tables, uint32_t byte) {
   uint32_t bits = 0, pack = 0, pack_bits = 0, pack_count = 0, count = 0, borders = 1;
   for (;;) {
@@ -78,7 +78,8 @@ typedef struct split_job {
   uint8_t *gaps;
 } split_job;
 
-/* Where the codes of a thread end that begin at `at` and before bit 64 of it; 0: bits are none. */
+/* Where the codes of a thread end that begin from bit `at` on and before bit 64; 0: bits are no
+ * code. */
 static uint32_t pass_thread(const szg_hierarchical_tables *tables, szg_hierarchical_words words,
                             uint32_t at) {
   while (at < SZG_HIERARCHICAL_THREAD_BITS) {
@@ -94,8 +95,8 @@ static uint32_t pass_thread(const szg_hierarchical_tables *tables, szg_hierarchi
   return at;
 }
 
-/* A thread's gap is where the codes of the one before end; of a subsequence's last thread that is
- * in the archive. Threads that are not all there have their codes looked at by the decoder. */
+/* A thread's gap is where the codes of the thread before end; the archive holds the gap after a
+ * subsequence's last thread. The decoder checks the codes of threads that the stream cuts. */
 static bool split_subsequence(const split_job *job, uint64_t subsequence) {
   uint64_t const first_thread = subsequence * SUBSEQUENCE_THREADS;
   uint64_t const end_thread = szg_min_u64(first_thread + SUBSEQUENCE_THREADS,
@@ -114,7 +115,7 @@ static bool split_subsequence(const split_job *job, uint64_t subsequence) {
   }
 }
 
-/* The subsequences of a sequence. */
+/* Splits the gaps of a sequence's subsequences. */
 static szgpu_status split_part(void *opaque, uint64_t part, int worker) {
   (void)worker;
   const split_job *const job = opaque;

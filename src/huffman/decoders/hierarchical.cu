@@ -5,7 +5,7 @@
 
 namespace {
 
-/* Symbols as they are. */
+/* Stores symbols as they are. */
 struct ByteOutput {
   static constexpr uint32_t kUnitValues = 16;
   uint8_t *values;

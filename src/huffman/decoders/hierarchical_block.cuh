@@ -1,4 +1,4 @@
-/* hierarchical_block.cuh - a block of hierarchical.cu: its memory, its threads' bits, both ways
+/* hierarchical_block.cuh - a block of the hierarchical decoder: memory, threads' bits, both ways
  * through them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -11,24 +11,24 @@ namespace szg {
 
 struct HierarchicalPolicy {
   static constexpr unsigned kThreads = SZG_HIERARCHICAL_BLOCK_THREADS;
-  static constexpr unsigned kBlocks = 4; /* of a multiprocessor, if its memory has room */
-  static constexpr uint32_t kCopies = 8; /* of the tables: 4 lanes read from one */
+  static constexpr unsigned kBlocks = 4; /* per multiprocessor, if its memory has room */
+  static constexpr uint32_t kCopies = 8; /* of the tables: 4 lanes read from each */
 };
 constexpr unsigned kWarps = HierarchicalPolicy::kThreads / 32;
 static_assert(kWarps == 16, "a half-warp has the counts of all warps");
 
-/* Of packs, as hierarchical.h has them. */
-constexpr uint32_t kLookupBits = 8, kLookups = 3; /* of 32 bits, so that a longest code follows */
-constexpr uint32_t kPackMost = 3 * kLookups;      /* symbols of a step */
+/* Bits of packs, as in hierarchical.h. */
+constexpr uint32_t kLookupBits = 8, kLookups = 3; /* of 32 bits, so that the longest code fits */
+constexpr uint32_t kPackMost = 3 * kLookups;      /* symbols per step */
 constexpr uint32_t kPackBits = 31, kPackFirstBit = 5, kPackCountBit = 29;
 static_assert(kLookups * kLookupBits <= kPackBits, "the bits of a step in one sum");
 static_assert(kThreadBits + kLookups * kLookupBits <= kSpanBits, "bits and counts in one sum");
 
-/* What a block has in shared memory. */
+/* A block's shared memory. */
 struct BlockMemory {
   uint32_t packs[256 * HierarchicalPolicy::kCopies];
   uint32_t spans[256 * HierarchicalPolicy::kCopies];
-  uint4 symbols[HierarchicalPolicy::kThreads * kThreadBits / 16 + 1]; /* a byte each */
+  uint4 symbols[HierarchicalPolicy::kThreads * kThreadBits / 16 + 1]; /* one byte each */
   uint32_t warp_counts[kWarps];
 };
 
@@ -60,10 +60,10 @@ struct ThreadWords : StretchWords {
   }
 };
 
-/* Where in a thread's bits its codes begin and end, as the gaps say. */
+/* Where the gaps say that a thread's codes begin and end in its bits. */
 struct Stretch {
   uint32_t gap, limit; /* codes begin from gap on and before limit */
-  uint32_t end;        /* of the last one */
+  uint32_t end;        /* end of the last code */
 
   /* The whole warp calls. */
   __device__ Stretch(const szg_hierarchical_stream &stream, uint64_t thread) : gap(0), limit(0) {
@@ -83,7 +83,7 @@ struct Stretch {
 
 /* ---- tables ---- */
 
-/* A lane's copy of a table: place of its first entry. */
+/* The address of the first entry in the lane's copy of a table. */
 inline __device__ uint32_t own_copy(const uint32_t *table) {
   return shared_address(table + threadIdx.x % HierarchicalPolicy::kCopies);
 }
@@ -102,14 +102,15 @@ inline __device__ void fill_tables(const szg_hierarchical_tables *tables) {
   }
 }
 
-/* ---- bits gone through twice ---- */
+/* ---- two passes over the bits ---- */
 
-/* The codes that begin in a stretch: where they end, and from kSpanCountBit on their number. */
+/* Counts the codes that begin in a stretch: returns where they end and, from kSpanCountBit on,
+ * their number. */
 inline __device__ uint32_t count_codes(const szg_hierarchical_tables *tables,
                                        const ThreadWords &words, const Stretch &stretch,
                                        bool *is_sound) {
   uint32_t const copy = own_copy(block_memory()->spans);
-  uint32_t span = stretch.gap; /* and above the count what borders add up to, which is dropped */
+  uint32_t span = stretch.gap; /* bits above the count hold sums of borders and are dropped */
   int const last_step = (int)stretch.limit - (int)(kLookups * kLookupBits);
   while ((int)(span & kSpanBits) <= last_step) {
     uint32_t const bits = words.bits_at(span & kSpanBits);
@@ -118,7 +119,7 @@ inline __device__ uint32_t count_codes(const szg_hierarchical_tables *tables,
     uint32_t const second = look_up(copy, rest);
     uint32_t const third = look_up(copy, bits_after(rest, second));
     span += first + second + third;
-    /* A long code stops a step: what follows it is the same, 0. */
+    /* A long code stops a step: all lookups after it give 0, too. */
     if (third == 0) span += chained_span(tables, words.bits_at(span & kSpanBits), is_sound);
   }
   while ((span & kSpanBits) < stretch.limit) {
@@ -129,8 +130,8 @@ inline __device__ uint32_t count_codes(const szg_hierarchical_tables *tables,
   return span & 0xFFFF;
 }
 
-/* The pack's symbols at places from `place` on, and in places that it has none for something that
- * will be written over. kIsChecked: nothing from `end` on. */
+/* Writes the pack's symbols from `place` on. It always writes three places; later symbols overwrite
+ * the excess. kIsChecked: writes nothing from `end` on. */
 template <bool kIsChecked>
 __device__ __forceinline__ void put_pack(uint32_t pack, uint32_t place, uint32_t end) {
 #pragma unroll
@@ -144,9 +145,9 @@ struct SymbolWriter {
   const ThreadWords &words;
   uint32_t copy;
   uint32_t at;    /* bit of the next code */
-  uint32_t place; /* of the next symbol, in shared memory */
+  uint32_t place; /* place of the next symbol in shared memory */
 
-  /* As many packs as 32 bits have for certain, and a longer code where one stops them. */
+  /* Writes as many packs as 32 bits surely hold, and the longer code if one stops them. */
   template <bool kIsChecked>
   __device__ __forceinline__ void step(uint32_t end) {
     uint32_t bits = words.bits_at(at), bit_sum = 0, packs[kLookups];
@@ -179,20 +180,20 @@ struct SymbolWriter {
 
 /* ---- packs kept between the phases ---- */
 
-/* All that fits registers. */
+/* As many packs as fit registers. */
 struct KeptPacks {
-  /* Groups of lookups begin with 32 bits at once. In the first two each lookup is of a whole byte
-   * before the stretch's end, but for some long codes. */
+  /* A group of lookups begins with 32 bits at once. In the first two groups each lookup is of a
+   * whole byte before the stretch's end, except after some long codes. */
   static constexpr uint32_t kGroups = 4, kSureGroups = 2, kGrouped = kGroups * kLookups;
   static constexpr uint32_t kCutSlots = 2; /* for codes that begin in the last byte */
   static constexpr uint32_t kSlots = kGrouped + kCutSlots;
-  static constexpr uint32_t kEarlySlots = 9; /* after which there are more symbols, as a rule */
+  static constexpr uint32_t kEarlySlots = 9; /* usually more symbols follow these */
   static constexpr uint32_t kLastByte = kThreadBits - kLookupBits;
 
   uint32_t slots[kSlots];
   uint32_t at;                 /* bit of the next code */
-  uint32_t count, early_count; /* of symbols; of those in the early slots */
-  bool is_all;                 /* these are the stretch's codes, and end where they should */
+  uint32_t count, early_count; /* of symbols; of symbols in the early slots */
+  bool is_all;                 /* slots hold all codes, which end where they should */
 
   __device__ __forceinline__ KeptPacks(const szg_hierarchical_tables *tables,
                                        const ThreadWords &words, const Stretch &stretch)
@@ -204,7 +205,7 @@ struct KeptPacks {
         take_sure_group(words, packs);
       else
         take_group(words, packs);
-      /* A long code stops a group: what follows it is the same, 0. */
+      /* A long code stops a group: all lookups after it give 0, too. */
       if (packs[kLookups - 1] == 0 && at <= kLastByte)
         take_long(tables, words.bits_at(at), &packs[kLookups - 1]);
     }
@@ -247,7 +248,7 @@ struct KeptPacks {
     }
   }
 
-  /* The code that `bits` begin with, by the chain. */
+  /* Takes the code that `bits` begin with, by the chain. */
   __device__ __forceinline__ void take_long(const szg_hierarchical_tables *tables, uint32_t bits,
                                             uint32_t *slot) {
     uint32_t const entry = chained_entry(tables, bits);
@@ -256,7 +257,7 @@ struct KeptPacks {
     at += entry >> 8;
   }
 
-  /* Of the codes that `bits` begin with those that begin in the stretch. */
+  /* Takes those codes of the next pack that begin in the stretch. */
   __device__ __forceinline__ void take_cut(const szg_hierarchical_tables *tables, uint32_t bits,
                                            uint32_t *slot) {
     uint32_t const pack = look_up(own_copy(block_memory()->packs), bits);
@@ -272,10 +273,10 @@ struct KeptPacks {
     at += is_cut ? cut & kSpanBits : pack & kPackBits;
   }
 
-  /* To places from `place` on. The whole warp calls. */
+  /* Writes all symbols from `place` on. The whole warp calls. */
   __device__ __forceinline__ void write(uint32_t place) const {
     uint32_t const end = place + count;
-    bool const has_more = count >= early_count + 3; /* than what early packs may write too much */
+    bool const has_more = count >= early_count + 3; /* enough to cover the early packs' excess */
     if (__all_sync(kAllLanes, has_more))
       place = put_slots<0, kEarlySlots, false>(place, end);
     else

@@ -1,4 +1,4 @@
-/* hierarchical_block.h - byte symbols by chained tables on the CPU: a block's codes, to any values.
+/* hierarchical_block.h - byte symbols by chained tables on the CPU: decodes a block to any values.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The decoder goes through a block as the device does, thread after thread, each from its gap, so
@@ -13,7 +13,7 @@
 #include "core/dispatch.h"
 #include "huffman/decoders/hierarchical.h"
 
-/* In szg_hierarchical_tables.packs. */
+/* Bits of szg_hierarchical_tables.packs. */
 enum { SZG_PACK_SYMBOLS = 3, SZG_PACK_FIRST_BIT = 5, SZG_PACK_COUNT_BIT = 29 };
 
 /* ---- bits ---- */
@@ -90,8 +90,8 @@ SZG_INLINE uint32_t szg_hierarchical_thread(const szg_hierarchical_job *job, szg
   return at;
 }
 
-/* Decodes a block. put: a constant, so that the compiler inlines it. SZGPU_BAD_DATA: the block is
- * not what its side data say. */
+/* Decodes a block. put: a constant, so that the compiler inlines it. SZGPU_BAD_DATA: the block does
+ * not agree with its side data. */
 SZG_INLINE szgpu_status szg_hierarchical_block(const szg_hierarchical_job *job, szg_put_symbol put,
                                                uint64_t block) {
   szg_hierarchical_stream const *const stream = job->stream;
@@ -121,7 +121,7 @@ SZG_INLINE szgpu_status szg_hierarchical_block(const szg_hierarchical_job *job, 
   return place == last ? SZGPU_OK : SZGPU_BAD_DATA;
 }
 
-/* Shares the blocks out to the threads; decode_part decodes block `part` of the
+/* Divides the blocks among the threads; decode_part decodes block `part` of the
  * szg_hierarchical_job. */
 SZG_INLINE szgpu_status szg_hierarchical_blocks(const szg_hierarchical_job *job,
                                                 szg_part_function decode_part,

@@ -1,13 +1,14 @@
-/* hierarchical_gaps.cu - side data of the hierarchical decoder from that of archives.
+/* hierarchical_gaps.cu - makes the hierarchical decoder's side data from an archive's.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * An archive says where the first code begins in every 256 bits; the decoder wants that for every
- * 64. A thread takes a subsequence, its words in registers, and passes the codes of its first three
- * stretches of 64 bits, by what whole bytes begin with. Sequences are the decoder's blocks, so
- * positions are running sums of the sequence codes, by CUB's scan, whose last item is their end.
+ * An archive says where the first code begins in every 256 bits; the decoder needs that for every
+ * 64. Each thread takes a subsequence, with its words in registers, and passes the codes of its
+ * first three stretches of 64 bits; each lookup passes all whole codes in a byte. Sequences are the
+ * decoder's blocks, so positions are running sums of the sequence codes, by CUB's scan; its last
+ * item is the end.
  *
- * Moves: the stream and a gap of 4 bits for each 256 of it read once, four such gaps written; 2
- * bytes read and 8 written for each 32,768 bits.
+ * Moves: reads the stream once; for each 256 bits reads a gap of 4 bits and writes four; for each
+ * 32,768 bits reads 2 bytes and writes 8.
  */
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -39,8 +40,8 @@ struct SplitJob {
   szg_verdict *verdict;
 };
 
-/* Passes the codes that begin from bit `at` on and before the stretch's end; says how far beyond
- * that the last one ends, which is less than a code's length. spans: in shared memory. */
+/* Passes the codes that begin from bit `at` on and before the stretch's end. Returns how far beyond
+ * that end the last one ends, which is less than a code's length. spans: in shared memory. */
 __device__ uint32_t pass_stretch(const szg_hierarchical_tables *tables, const uint32_t *spans,
                                  const StretchWords &words, uint32_t at, bool *is_sound) {
   while (at < szg::kThreadBits) {
@@ -52,8 +53,8 @@ __device__ uint32_t pass_stretch(const szg_hierarchical_tables *tables, const ui
   return at - szg::kThreadBits;
 }
 
-/* The gaps of a subsequence, the first one highest; 0 for stretches that the stream does not
- * have. */
+/* Returns the gaps of a subsequence, the first one highest; 0 for stretches past the stream's
+ * end. */
 __device__ uint32_t split_gap(const SplitJob &job, uint64_t subsequence, const uint32_t *spans,
                               bool *is_sound) {
   uint64_t const first_word = subsequence * SZG_SUBSEQUENCE_WORDS;
@@ -76,7 +77,7 @@ __device__ uint32_t split_gap(const SplitJob &job, uint64_t subsequence, const u
 __global__ void __launch_bounds__(SplitPolicy::kThreads)
     gaps_split_kernel(const __grid_constant__ SplitJob job) {
   __shared__ uint32_t spans[256];
-  if (__syncthreads_or(job.verdict->bad_data != 0)) return; /* the block as one */
+  if (__syncthreads_or(job.verdict->bad_data != 0)) return; /* for all threads */
   static_assert(SplitPolicy::kThreads == 256, "a span a thread");
   spans[threadIdx.x] = job.tables->spans[threadIdx.x];
   __syncthreads(); /* spans complete */
@@ -88,14 +89,14 @@ __global__ void __launch_bounds__(SplitPolicy::kThreads)
     job.gaps[2 * s] = (uint8_t)(gaps >> 8);
     job.gaps[2 * s + 1] = (uint8_t)gaps;
   }
-  /* What is behind the last gap, for those who read two bytes at once. */
+  /* Sets the byte after the last gap, because decoders read two bytes at once. */
   if (thread == 0 && job.gap_bytes > 2 * job.subsequence_count) job.gaps[job.gap_bytes - 1] = 0;
   if (!is_sound) job.verdict->bad_data = 1;
 }
 
 /* ---- positions ---- */
 
-struct SequenceShare { /* codes of a sequence; none past the last one */
+struct SequenceShare { /* codes of a sequence; 0 past the last one */
   const uint16_t *sequence_codes;
   uint64_t sequence_count;
 
@@ -110,7 +111,7 @@ struct CodeSum {
 
 } // namespace
 
-/* With scratch NULL only *scratch_bytes is set. */
+/* If scratch is NULL, only sets *scratch_bytes. */
 static cudaError_t scan_sequences(void *scratch, size_t *scratch_bytes, const SequenceShare &share,
                                   uint64_t *positions, cudaStream_t stream) {
   auto const shares =
@@ -122,7 +123,7 @@ static cudaError_t scan_sequences(void *scratch, size_t *scratch_bytes, const Se
 szgpu_status szg_hierarchical_gaps_carve_cuda(szg_arena *arena, uint64_t most_bits,
                                               szg_hierarchical_gaps_cuda *made) {
   uint64_t const block_count = szg_hierarchical_block_count(most_bits);
-  SZG_REQUIRE(block_count < INT32_MAX, SZGPU_UNSUPPORTED); /* early CUBs count items in an int */
+  SZG_REQUIRE(block_count < INT32_MAX, SZGPU_UNSUPPORTED); /* CUB may count items in an int */
   size_t scan_bytes = 0;
   SequenceShare const share = {nullptr, block_count};
   SZG_TRY_CUDA(scan_sequences(nullptr, &scan_bytes, share, nullptr, nullptr));

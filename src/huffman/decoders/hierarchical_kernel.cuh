@@ -1,17 +1,18 @@
 /* hierarchical_kernel.cuh - byte symbols by chained tables of 256 entries: the kernel.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A thread holds its 8 bytes of the stream and the 4 after them in registers. First it looks up the
- * codes that begin there and keeps what it found, a few packs of symbols; then, after a scan over
- * the block of their numbers, it puts them to their places in a buffer in shared memory. From there
- * the block stores them, 16 bytes of values per thread at a time. If codes are so short that packs
- * are too many to keep, a warp goes through its bits twice: first it only counts.
+ * Each thread holds its 8 bytes of the stream and the 4 after them in registers. First it looks up
+ * the codes that begin there and keeps the result, a few packs of symbols. The block scans the
+ * numbers of symbols, and each thread writes its symbols to their places in a buffer in shared
+ * memory. From there the block stores them, 16 bytes of values per thread at a time. If codes are
+ * so short that there are too many packs to keep, a warp goes through its bits twice and only
+ * counts the first time.
  *
- * A lookup is by one byte, so the tables are small enough to be there several times: lanes read
- * different copies, and so different banks. Codes of more than 8 bits, which are rare, are looked
- * up in memory. Blocks stay for many stretches of the stream, the tables with them.
+ * A lookup takes one byte, so shared memory has room for several copies of the tables: lanes read
+ * different copies, and so different banks. Codes of more than 8 bits are rare, so threads look
+ * them up in device memory. A block decodes many stretches of the stream with the same tables.
  *
- * Moves: the stream and gaps (1/16 of it) read once; the values written once.
+ * Moves: reads the stream and the gaps (1/16 of it) once; writes the values once.
  */
 #ifndef SZG_HIERARCHICAL_KERNEL_CUH
 #define SZG_HIERARCHICAL_KERNEL_CUH
@@ -26,7 +27,7 @@ namespace szg {
 
 /* ---- places ---- */
 
-/* Codes of the threads before this one, and of the block. The whole block calls. */
+/* Counts the codes of the threads before this one, and of the block. The whole block calls. */
 struct BlockCounts {
   uint32_t before, all;
 
@@ -34,11 +35,11 @@ struct BlockCounts {
     typedef cub::WarpScan<uint32_t> WarpScan;
     uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint32_t *const warp_counts = block_memory()->warp_counts;
-    WarpScan::TempStorage scan_memory; /* empty: it shuffles */
+    WarpScan::TempStorage scan_memory; /* empty: the scan uses shuffles */
     uint32_t warp_count;
     WarpScan(scan_memory).ExclusiveSum(count, before, warp_count);
     if (lane == 0) warp_counts[warp] = warp_count;
-    __syncthreads(); /* all warps have counted, and stored what the buffer had */
+    __syncthreads(); /* all warps have counted, and have stored the buffer's last values */
     uint32_t const other = warp_counts[lane % kWarps];
     uint32_t both = other << 16 | (lane % kWarps < warp ? other : 0);
 #pragma unroll
@@ -53,11 +54,11 @@ static_assert(HierarchicalPolicy::kThreads * kThreadBits <= 0xFFFF, "two counts 
  *
  * An Output stores values in units of 16 bytes, kUnitValues of them, and single ones at the ends:
  * store_unit(first, symbols) and store(place, symbol) take the number of a value and the place of
- * its symbol in shared memory. Units are aligned in both. They are stored as data that is not read
- * again (__stcs), which also keeps the compiler from splitting the store. */
+ * its symbol in shared memory. Units are aligned in both. The stores mark them as data that is not
+ * read again (__stcs), which also keeps the compiler from splitting a store. */
 
-/* Values first .. first + count - 1, whose symbols are in the buffer from place first % kUnitValues
- * on. The whole block calls. */
+/* Stores values first .. first + count - 1. Their symbols are in the buffer from place first %
+ * kUnitValues on. The whole block calls. */
 template <class Output>
 __device__ void store_values(const Output &output, uint64_t first, uint32_t count) {
   uint32_t const symbols = shared_address(block_memory()->symbols);
@@ -77,7 +78,8 @@ __device__ void store_values(const Output &output, uint64_t first, uint32_t coun
 
 /* ---- a block's stretch of the stream ---- */
 
-/* Where its values go, as positions say; none, where they contradict each other. */
+/* Where the positions say that a block's values go; no values if positions contradict each
+ * other. */
 struct BlockValues {
   uint64_t first, count;
   bool is_sound;
@@ -93,7 +95,8 @@ struct BlockValues {
   }
 };
 
-/* False: it is not what its side data says. kKeepsPacks: as long as they are few. */
+/* Returns false if the block does not agree with its side data. kKeepsPacks: warps keep packs that
+ * fit. */
 template <class Output, bool kKeepsPacks>
 __device__ bool decode_block(const szg_hierarchical_tables *tables,
                              const szg_hierarchical_stream &stream, const Output &output,
@@ -110,7 +113,7 @@ __device__ bool decode_block(const szg_hierarchical_tables *tables,
     count = span >> kSpanCountBit;
     is_sound &= (span & kSpanBits) == stretch.end;
   }
-  BlockValues const values(stream, block, block_count); /* not before: registers are few */
+  BlockValues const values(stream, block, block_count); /* read late, to save registers */
   is_sound &= values.is_sound;
   BlockCounts const counts(count);
   is_sound &= counts.all == values.count;
@@ -164,7 +167,7 @@ szgpu_status launch_blocks(const szg_hierarchical_tables *tables,
   return SZGPU_OK;
 }
 
-/* As szg_decode_hierarchical_cuda, to values of any kind. */
+/* The work of szg_decode_hierarchical_cuda, to values of any kind. */
 template <class Output>
 szgpu_status decode_to(const szg_hierarchical_tables *tables, const szg_hierarchical_stream *stream,
                        const Output &output, szg_verdict *verdict, cudaStream_t cuda_stream) {
@@ -175,7 +178,7 @@ szgpu_status decode_to(const szg_hierarchical_tables *tables, const szg_hierarch
                                                              : launch_blocks<Output, false>;
     return launch(tables, stream, output, verdict, cuda_stream);
   }
-  if (stream->code_count > 0) /* no bits for them */
+  if (stream->code_count > 0) /* there are no bits for them */
     SZG_TRY_CUDA(cudaMemsetAsync(&verdict->bad_data, 1, sizeof verdict->bad_data, cuda_stream));
   return SZGPU_OK;
 }

@@ -1,4 +1,4 @@
-/* hierarchical_lookup.cuh - what kernels look up in chained tables, and a thread's bits for it.
+/* hierarchical_lookup.cuh - lookups in chained tables, and a thread's bits for them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_HIERARCHICAL_LOOKUP_CUH
@@ -9,7 +9,7 @@
 
 namespace szg {
 
-/* Of spans, as hierarchical.h has them. */
+/* Bits of spans, as in hierarchical.h. */
 constexpr uint32_t kSpanBits = 255, kSpanCountBit = 8, kSpanBordersBit = 16;
 constexpr uint32_t kThreadBits = SZG_HIERARCHICAL_THREAD_BITS;
 
@@ -17,7 +17,7 @@ constexpr uint32_t kThreadBits = SZG_HIERARCHICAL_THREAD_BITS;
 struct StretchWords {
   uint32_t first, second, next;
 
-  /* 32 bits from bit `at` on; beyond bit 63 any. */
+  /* 32 bits from bit `at` on; any bits if `at` is beyond 63. */
   __device__ __forceinline__ uint32_t bits_at(uint32_t at) const {
     bool const is_second = at >= 32;
     return bits_from(is_second ? next : second, is_second ? second : first, at);
@@ -30,7 +30,7 @@ inline __device__ uint32_t chained_entry(const szg_hierarchical_tables *tables, 
   if ((entry & SZG_HIERARCHICAL_LINK) == 0) return entry;
   return __ldg(&tables->entries[entry % SZG_HIERARCHICAL_LINK][bits >> 16 & 255]);
 }
-/* What stands in for no code wherever codes are passed, so that all go on and end alike. */
+/* Replaces a missing code wherever codes are passed, so that every pass goes on and ends alike. */
 constexpr uint32_t kNoCode = SZG_MAX_CODE_BITS << 8;
 
 /* A code's count and bits, by the chain. */
@@ -41,7 +41,7 @@ inline __device__ uint32_t chained_span(const szg_hierarchical_tables *tables, u
   return 1u << kSpanCountBit | (entry ? entry : kNoCode) >> 8;
 }
 
-/* Of a span, on to the first border from `left` bits on, or all of it, if there is none. */
+/* Cuts a span at its first border from `left` bits on; keeps all of it if there is none. */
 inline __device__ uint32_t cut_span(uint32_t span, uint32_t left) {
   uint32_t const borders = span >> kSpanBordersBit;
   uint32_t const beyond = borders & kAllLanes << min(left, 31u);

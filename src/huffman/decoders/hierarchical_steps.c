@@ -1,4 +1,4 @@
-/* hierarchical_steps.c - the decoder hierarchical as frames call it on the CPU.
+/* hierarchical_steps.c - the steps of the hierarchical decoder on the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/steps.h"

@@ -1,8 +1,7 @@
-/* hierarchical_steps.cu - the decoder hierarchical as frames call it on CUDA; the twin of
- * hierarchical_steps.c.
+/* hierarchical_steps.cu - the steps of the hierarchical decoder on a GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The host builds the tables: it reads the codebook and the stream's length, and waits for them.
+ * The host builds the tables: it fetches the codebook and the stream's length and waits for them.
  */
 #include "core/bytes.h"
 #include "huffman/decoders/steps.h"
@@ -42,7 +41,7 @@ static void carve_pinned(szg_arena *arena, szg_decoder_memory *memory) {
   szg_decoder_keep(memory, &own, sizeof own);
 }
 
-/* Copies to the host what the tables are built from, and waits. */
+/* Copies the codebook and the stream's length to the host, and waits. */
 static szgpu_status fetch_book(const szg_code_stream_cuda *stream, const OwnMemory *own) {
   szg_device *const device = stream->device;
   SZG_TRY(szg_device_copy(device, own->section, stream->book_section, stream->book_section_bytes));
@@ -51,7 +50,8 @@ static szgpu_status fetch_book(const szg_code_stream_cuda *stream, const OwnMemo
   return szg_device_mark(device, "book to host");
 }
 
-/* False: the frame has no codes that could be decoded. The kernels before found that, too. */
+/* Returns false if the frame has no codes that could be decoded. Earlier kernels found that,
+ * too. */
 static bool build_tables(const szg_code_stream_cuda *stream, const OwnMemory *own) {
   if (szg_div_up(*own->bit_count, 32) != stream->input.word_count) return false;
   if (szg_codebook_read(own->section, stream->book_section_bytes, stream->symbol_count,
@@ -88,7 +88,7 @@ static szgpu_status decode(const szg_code_stream_cuda *stream, const szg_decoder
   OwnMemory own;
   szg_decoder_recall(memory, &own, sizeof own);
   SZG_TRY(fetch_book(stream, &own));
-  if (!build_tables(stream, &own)) /* what checksums say comes first */
+  if (!build_tables(stream, &own)) /* a checksum error takes precedence */
     return szg_device_set(stream->device, &verdict->bad_data, 1, sizeof verdict->bad_data);
   SZG_TRY(szg_device_copy(stream->device, own.tables, own.made_tables,
                           szg_hierarchical_tables_bytes(own.made_tables)));
