@@ -1,10 +1,10 @@
-/* compress_bits.cuh - a lane's bits while a tile is compressed: one word at work, others staged.
+/* compress_bits.cuh - a lane's bits during compression: one current word, others staged.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Each lane appends to a stream of its own. Words that are full go to the warp's stage in shared
- * memory, word i of lane l at [32 * i + l]: lanes never meet in a bank. Most tiles fit the stage.
- * Where some lane might not have room for its next group all are flushed: the first time a tile is
- * walked that only counts; such a tile is then walked again, and flushes go to the archive.
+ * memory, word i of lane l at [32 * i + l], so lanes use different banks. Most tiles fit the stage.
+ * If some lane might lack room for its next group, all lanes flush. On the first walk of a tile a
+ * flush only counts words; the warp then walks such a tile again, and flushes go to the archive.
  */
 #ifndef SZG_COMPRESS_BITS_CUH
 #define SZG_COMPRESS_BITS_CUH
@@ -20,53 +20,52 @@ namespace szg {
 struct CompressPolicy {
   static constexpr uint32_t kThreads = 160;
   static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kStageWords = 40; /* a lane's: 10 bits a code of a full tile */
+  static constexpr uint32_t kStageWords = 40; /* per lane: 10 bits per code of a full tile */
 };
 
-constexpr uint32_t kStagedWords = CompressPolicy::kStageWords * SZG_LANES; /* of a warp */
+constexpr uint32_t kStagedWords = CompressPolicy::kStageWords * SZG_LANES; /* per warp */
 constexpr uint32_t kRingWords = kStagedWords;
 constexpr uint32_t kStepBytes = SZG_LANES * sizeof(uint32_t); /* from a lane's word to its next */
 
 constexpr uint32_t kClasses16 = 32; /* classes of magnitudes of 16 bits */
 
-/* What a block of threads shares. */
+/* Shared memory of a block. */
 struct CompressBlock {
   uint32_t table[2 * SZG_TILE_DIRECT]; /* entries by delta + 512 */
-  uint32_t classes[2 * kClasses16];    /* of the 16-bit lattice; the negative ones behind */
+  uint32_t classes[2 * kClasses16];    /* of the 16-bit lattice; negative ones come last */
   uint32_t escape, padding[3];
   uint32_t stages[CompressPolicy::kWarps][kStagedWords];
-  uint32_t rings[CompressPolicy::kWarps][kRingWords]; /* tiles, once they are put together */
+  uint32_t rings[CompressPolicy::kWarps][kRingWords]; /* words of merged tiles */
 };
 static_assert(sizeof(CompressBlock) <= SZG_LEAST_SHARED_BYTES, "what every device has");
 
-/* One for the whole file: helpers that are no part of their kernel's code find it, too, and know
+/* Declared once for the whole file, so that functions that are not inlined also find it and know
  * that it is shared memory. */
 extern __shared__ __align__(16) unsigned char compress_memory[];
 __device__ __forceinline__ CompressBlock &shared_block() {
   return *reinterpret_cast<CompressBlock *>(compress_memory);
 }
 
-/* What is needed at every code. */
+/* The state that every code needs. */
 struct LaneBits {
-  uint32_t word; /* at work: bits from the highest on, the rest 0 */
+  uint32_t word; /* current: bits from the highest on, the rest 0 */
   uint32_t at;   /* how many, modulo 32; bits above the lowest five mean nothing */
   uint32_t next; /* shared address of its place in the stage */
 
-  /* There is room. */
+  /* Stages a full word; there is room. */
   __device__ __forceinline__ void put_full_word() {
     store_shared(next, word);
     next += kStepBytes;
   }
 };
 
-/* What is needed when the stage is full or the tile is at its end. */
+/* The state for a full stage and for the tile's end. */
 struct LaneStage {
   uint32_t flushed_words;
   uint32_t *out; /* the word of the archive in which the lane's bits begin; NULL: only count */
 };
 
-/* Shared addresses of the lane's first word in the stage, and of what would be the one after its
- * last. */
+/* Shared addresses of the lane's first word in the stage, and of the place after its last. */
 __device__ __forceinline__ uint32_t stage_start() {
   return shared_address(&shared_block().stages[threadIdx.x / 32][threadIdx.x % 32]);
 }
@@ -74,7 +73,7 @@ __device__ __forceinline__ uint32_t stage_end() {
   return stage_start() + (uint32_t)sizeof shared_block().stages[0];
 }
 
-/* Staged words to the archive. The lane before may end in the word in which this one begins. */
+/* Moves staged words to the archive. The lane before may end in this lane's first word. */
 __device__ __noinline__ void flush_stage(uint32_t next, LaneStage *stage) {
   uint32_t const start = stage_start(), word_count = (next - start) / kStepBytes;
   if (stage->out) {
@@ -90,7 +89,7 @@ __device__ __noinline__ void flush_stage(uint32_t next, LaneStage *stage) {
   stage->flushed_words += word_count;
 }
 
-/* Makes room for so many words, a number of the lane's. The whole warp calls. */
+/* Makes room for `words` words; lanes may differ in the number. The whole warp calls. */
 __device__ __forceinline__ void keep_room(LaneBits &bits, uint32_t words, LaneStage *stage) {
   if (!__any_sync(kAllLanes, bits.next + words * kStepBytes > stage_end())) return;
   flush_stage(bits.next, stage);
@@ -108,7 +107,7 @@ __device__ __forceinline__ void append_bits(LaneBits &bits, uint32_t code, uint3
   bits.at = at + count;
 }
 
-/* The low `count` bits of a number, up to 64. */
+/* Appends the low `count` bits of a number, up to 64. */
 __device__ __forceinline__ void append_number(LaneBits &bits, uint64_t number, uint32_t count) {
   if (count > 32) {
     append_bits(bits, (uint32_t)(number >> 32) << (64 - count), count - 32);
@@ -119,8 +118,8 @@ __device__ __forceinline__ void append_number(LaneBits &bits, uint64_t number, u
 
 /* ---- at the tile's end ---- */
 
-/* How many bits the lane has. Its last word is staged or, the second time, where it belongs. The
- * whole warp calls. */
+/* Stages the lane's last word or, on the second walk, writes it to the archive. Returns the lane's
+ * number of bits. The whole warp calls. */
 __device__ __forceinline__ uint32_t finish_lane(LaneBits &bits, LaneStage *stage) {
   keep_room(bits, 1, stage);
   uint32_t const rest = bits.at % 32;

@@ -1,4 +1,4 @@
-/* compress_codes.cuh - deltas to bits, while a tile is compressed.
+/* compress_codes.cuh - turns deltas into bits during compression.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_COMPRESS_CODES_CUH
@@ -9,10 +9,10 @@
 
 namespace szg {
 
-/* In the block's table an entry is this where the delta escapes, which the fast way does not take.
- * Else the fast way appends two codes at once, if they and the length of the first share a word. */
+/* The entry in the block's table of a delta that escapes; the fast way does not take those. It
+ * appends two codes at once if they and the length of the first fit one word. */
 constexpr uint32_t kIsEscape = 32;
-constexpr uint32_t kEntryLength = 31; /* of an entry: the code's bits */
+constexpr uint32_t kEntryLength = 31; /* in an entry: the code's number of bits */
 constexpr uint32_t kMostJoined = 27;  /* bits of two codes */
 static_assert(SZG_TILE_CODE_BITS + 7 <= 32 - 7, "a code leaves the bits free that sums need");
 static_assert(kMostJoined + 5 <= 32, "two codes and a length");
@@ -71,7 +71,7 @@ __device__ __forceinline__ void append_entry(LaneBits &bits, uint32_t entry) {
   append_bits(bits, entry & ~kEntryLength, entry & kEntryLength);
 }
 
-/* A delta that has no direct code: by its class, or by the escape. */
+/* Appends a delta without a direct code, by its class or by the escape. */
 template <class Signed>
 __device__ __noinline__ LaneBits append_rare(LaneBits bits, Signed delta, Coder coder) {
   uint64_t const magnitude = szg_delta_magnitude(delta) | (delta == 0); /* 0 has no class */
@@ -106,11 +106,11 @@ __device__ __forceinline__ void append_delta(LaneBits &bits, Signed delta, const
 
 /* ---- groups ---- */
 
-/* Rows of the first half of a group, in order of codes 0 4 1 5; the others follow. */
+/* Rows of the first half of a group, in code order 0 4 1 5; the others follow. */
 constexpr uint32_t kFirstHalfRows = 0x33;
 
-/* The bit before a group or half, if there is one. rows: of the group or half, that the lane has;
- * with_deltas: those whose delta is not 0. Whether codes follow. */
+/* Appends the bit before a group or half, if there is one, and returns whether codes follow. rows:
+ * those of the group or half that the lane has; with_deltas: those with a nonzero delta. */
 __device__ __forceinline__ bool append_zero_bit(LaneBits &bits, uint32_t rows,
                                                 uint32_t with_deltas) {
   if (rows == 0) return false;
@@ -119,8 +119,8 @@ __device__ __forceinline__ bool append_zero_bit(LaneBits &bits, uint32_t rows,
   return has_codes;
 }
 
-/* Which codes of a group stand there: rows of its first and second half. Appends nothing for the
- * second half if that has its own bit. */
+/* Whether the codes of a half of a group follow. Appends the bit that says so: the half's own, or
+ * before the first half the group's. */
 __device__ __forceinline__ bool has_half_codes(LaneBits &bits, uint32_t half, uint32_t rows,
                                                uint32_t with_deltas, uint32_t zero_groups) {
   if (zero_groups == SZG_ZERO_GROUPS_NONE) return true;
@@ -130,7 +130,7 @@ __device__ __forceinline__ bool has_half_codes(LaneBits &bits, uint32_t half, ui
   return with_deltas != 0;
 }
 
-/* Codes of a group, each by itself. rows: those that the lane has, as bits. append: a row's. */
+/* Appends the codes of a group one by one. rows: those that the lane has, as bits. append(row). */
 template <class Append>
 __device__ __forceinline__ void append_group(LaneBits &bits, uint32_t rows, uint32_t with_deltas,
                                              uint32_t zero_groups, Append append) {

@@ -1,4 +1,4 @@
-/* compress_merge.cuh - 32 lanes of bits to a tile's words, which wait for their place in a ring.
+/* compress_merge.cuh - merges 32 lanes into a tile's words, which wait in a ring for their place.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_COMPRESS_MERGE_CUH
@@ -9,9 +9,9 @@
 
 namespace szg {
 
-/* A tile's bits, as its head says them and as a lane sees them. */
+/* A tile's bits, as its head describes them and as a lane sees them. */
 struct TileBits {
-  uint32_t words; /* that the tile takes: 0, or up to what its values take */
+  uint32_t words; /* size of the tile: from 0 to that of its values */
   uint32_t head_bits;
   uint32_t busy; /* lanes that have bits */
   uint32_t least, width;
@@ -21,7 +21,7 @@ struct TileBits {
   bool is_long;       /* it does not fit the stage */
 };
 
-/* lane_bits: 0 if all deltas of the lane are 0. The whole warp calls. */
+/* Finds a tile's size. lane_bits: 0 if all deltas of the lane are 0. The whole warp calls. */
 __device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_flushed,
                                                  uint32_t raw_words) {
   TileBits tile = {};
@@ -58,7 +58,7 @@ struct RingWords {
   }
 };
 
-/* In the archive. */
+/* A tile's words in the archive. */
 struct OutputWords {
   uint32_t *words;
   __device__ __forceinline__ uint32_t *at(uint32_t i) const { return words + i; }
@@ -70,8 +70,8 @@ struct WaitingTile {
   RingWords ring;
 };
 
-/* Tiles of the warp that have no place yet, in order. What they have in the ring begins at words
- * that are multiples of 4. */
+/* Tiles of the warp without a place yet, in order. In the ring each begins at a multiple of 4
+ * words. */
 struct WaitingTiles {
   static constexpr uint32_t kMost = 4;
   uint32_t entry_tile, entry_words; /* lane i has those of number i modulo 32 */
@@ -86,7 +86,7 @@ struct WaitingTiles {
     return count < kMost && used_words + words <= kRingWords;
   }
 
-  /* There is room. Where the tile's words go. */
+  /* Adds a tile, for which there is room, and returns where its words go. */
   __device__ __forceinline__ RingWords add(uint32_t tile, const TileBits &bits) {
     if (threadIdx.x % 32 == (first + count) % 32) {
       entry_tile = tile;
@@ -101,7 +101,7 @@ struct WaitingTiles {
     return ring;
   }
 
-  /* There is one. */
+  /* The oldest tile; there is one. */
   __device__ __forceinline__ WaitingTile oldest() const {
     uint32_t const words = __shfl_sync(kAllLanes, entry_words, (int)first % 32);
     WaitingTile tile;
@@ -148,8 +148,8 @@ __device__ __forceinline__ void put_head(const TileBits &tile, const Words &word
   if (tile.lane_bits > 0) put_number(words, place, tile.lane_bits - tile.least, tile.width);
 }
 
-/* The warp's staged words to the tile's, in the ring. In the first and the last of those
- * that a lane writes others may have bits, too. The whole warp calls. */
+/* Merges the warp's staged words into the tile's in the ring. A lane may share the first and the
+ * last word that it writes with other lanes. The whole warp calls. */
 __device__ __forceinline__ void merge_lanes(const TileBits &tile, const RingWords &words) {
   for (uint32_t i = threadIdx.x % 32; i < (tile.words + 3) / 4; i += SZG_LANES)
     *(uint4 *)(void *)words.at(4 * i) = make_uint4(0, 0, 0, 0);
@@ -161,7 +161,7 @@ __device__ __forceinline__ void merge_lanes(const TileBits &tile, const RingWord
   RingWords const own = {words.first + tile.first_bit / 32}; /* may be beyond the ring's end */
   uint32_t before = load_shared(stage_start());
   if (tile.lane_bits > 0) atomicOr(own.at(0), before >> at);
-  uint32_t const most_puts = (tile.least + (1u << tile.width) + 61) / 32; /* of a lane, or over */
+  uint32_t const most_puts = (tile.least + (1u << tile.width) + 61) / 32; /* an upper bound */
   uint32_t from = stage_start();
 #pragma unroll 4
   for (int32_t i = 1; i < (int32_t)most_puts; i++) {
@@ -187,7 +187,8 @@ __device__ __forceinline__ void store_merged(const RingWords &words, uint32_t wo
   for (uint32_t i = threadIdx.x % 32; i < word_count; i += SZG_LANES) out[i] = *words.at(i);
 }
 
-/* Head and zeros, for lanes to be walked again. Where this lane's bits go. */
+/* Writes head and zeros before lanes are walked again; *bits and *stage: where this lane's bits go.
+ * */
 __device__ __forceinline__ void begin_long_tile(const TileBits &tile, uint32_t *out, LaneBits *bits,
                                                 LaneStage *stage) {
   for (uint32_t i = threadIdx.x % 32; i < tile.words; i += SZG_LANES) out[i] = 0;
@@ -198,7 +199,7 @@ __device__ __forceinline__ void begin_long_tile(const TileBits &tile, uint32_t *
   stage->out = tile.lane_bits > 0 ? out + tile.first_bit / 32 : NULL;
 }
 
-/* Values as they are, in code order. */
+/* Stores uncoded values, in code order. */
 template <class Value>
 __device__ __noinline__ void store_raw_tile(const TileShape *shape, const void *frame_values,
                                             uint32_t *out) {

@@ -1,8 +1,8 @@
-/* compress_pair_codes.cuh - deltas in pairs to a lane's bits: two codes appended at once.
+/* compress_pair_codes.cuh - turns pairs of deltas into a lane's bits, two codes at once.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A pair with a class, an escape or long codes is appended one code after the other, and so are the
- * rows of a lane that lacks some.
+ * Pairs with a class, an escape or long codes go one code after the other, and so do the rows of a
+ * lane that lacks some.
  */
 #ifndef SZG_COMPRESS_PAIR_CODES_CUH
 #define SZG_COMPRESS_PAIR_CODES_CUH
@@ -11,16 +11,16 @@
 
 namespace szg {
 
-/* Both deltas' places in the table. Where they have none, a bit of kBeyond is set. */
+/* Places both deltas in the table. If one has no place, a bit of kBeyond is set. */
 constexpr uint32_t kTableBias = SZG_TILE_DIRECT + (SZG_TILE_DIRECT << 16);
 constexpr uint32_t kBeyond = ~((2u * SZG_TILE_DIRECT - 1) * 0x10001u);
 static_assert(SZG_TILE_DIRECT == 512, "a place of the table has 10 bits");
 
-/* What a group of such pairs takes at most. */
+/* The most bits that a group of such pairs takes. */
 constexpr uint32_t kGroupBits = kGroupPairs * kMostJoined + 2;
 constexpr uint32_t kGroupWords = (31 + kGroupBits) / 32;
 
-/* The same of codes one by one. */
+/* The same for codes one by one. */
 constexpr uint32_t kOddGroupBits = SZG_GROUP_ROWS * (SZG_TILE_CODE_BITS + 16) + 2;
 constexpr uint32_t kOddGroupWords = (31 + kOddGroupBits) / 32;
 
@@ -28,13 +28,13 @@ __device__ __forceinline__ uint32_t joined_codes(uint32_t first, uint32_t second
   return join_codes(first, second, ~kEntryLength);
 }
 
-/* Two codes of kMostJoined bits together. Lengths add up in the low bits; bit 5 of no entry is set,
- * so that of the sum changes just when a word is full. */
+/* Appends two codes of at most kMostJoined bits together. Lengths add up in the low bits. No entry
+ * has bit 5 set, so bit 5 of the sum changes exactly when a word is full. */
 __device__ __forceinline__ void append_codes(LaneBits &bits, uint32_t first, uint32_t second) {
   append_joined(bits, joined_codes(first, second), bits.at + first + second);
 }
 
-/* The same after the bit of a group that has codes. */
+/* Appends the bit of a group that has codes, and then two codes as above. */
 __device__ __forceinline__ void append_one_and_codes(LaneBits &bits, uint32_t first,
                                                      uint32_t second) {
   uint32_t const joined = __funnelshift_r(joined_codes(first, second), 1, 1);
@@ -43,7 +43,7 @@ __device__ __forceinline__ void append_one_and_codes(LaneBits &bits, uint32_t fi
 
 __device__ __forceinline__ void append_zero(LaneBits &bits) { append_joined(bits, 0, bits.at + 1); }
 
-/* A pair with a delta that the table lacks, or of longer codes: one after the other. */
+/* Appends a pair with longer codes or a delta that the table lacks, one after the other. */
 __device__ __noinline__ LaneBits append_odd_codes(LaneBits bits, uint32_t deltas) {
   uint32_t const fields = deltas + kFieldBias;
   WholeCode const first = whole_code((int32_t)(fields & 0xFFFF) - 0x8000);
@@ -53,7 +53,7 @@ __device__ __noinline__ LaneBits append_odd_codes(LaneBits bits, uint32_t deltas
   return bits;
 }
 
-/* What the table says of a group's pairs. */
+/* The table's entries for a group's pairs. */
 struct PairCodes {
   uint32_t places[kGroupPairs];
   uint32_t first[kGroupPairs], second[kGroupPairs];
@@ -68,8 +68,8 @@ struct PairCodes {
     }
   }
 
-  /* Not 0 where a delta has no place, one of them escapes, or the codes take too much: lengths and
-   * what is wanting to 32 are added, so that a bit says it. */
+  /* Not 0 if a delta has no place, one of them escapes, or the codes are too long: a bias added to
+   * the lengths makes the sum reach 32 then, which sets a bit. */
   __device__ __forceinline__ uint32_t is_odd(uint32_t i) const {
     constexpr uint32_t kToSpare = 31 - kMostJoined, kTooMuch = 32 | 64;
     return (places[i] & kBeyond) | ((first[i] + second[i] + kToSpare) & kTooMuch);
@@ -115,7 +115,7 @@ __device__ __forceinline__ void append_pairs(LaneBits &bits, const PairCodes &co
   }
 }
 
-/* A group of which the lane has some rows only: each code by itself. There is room for
+/* Appends the codes of a group one by one if the lane has only some of its rows. There is room for
  * kOddGroupWords. */
 __device__ __noinline__ LaneBits append_rows(LaneBits bits, uint4 deltas, uint32_t rows,
                                              uint32_t zero_groups) {
@@ -136,9 +136,9 @@ __device__ __noinline__ LaneBits append_rows(LaneBits bits, uint4 deltas, uint32
   return bits;
 }
 
-/* The lane's codes. missing: rows of the group that it lacks; its bits do not count if it lacks all
- * rows of the tile. common_limit: beyond that address the stage may not have room. table: its
- * shared address. The whole warp calls. */
+/* Appends the lane's codes. missing: rows of the group that it lacks; its bits do not count if it
+ * lacks all rows of the tile. common_limit: an address beyond which the stage may lack room. table:
+ * its shared address. The whole warp calls. */
 __device__ __forceinline__ void append_group_pairs(LaneBits &bits,
                                                    const uint32_t (&deltas)[kGroupPairs],
                                                    uint32_t missing, uint32_t zero_groups,

@@ -1,9 +1,9 @@
-/* compress_pairs.cuh - tiles on the 16-bit lattice to bits: two values an instruction.
+/* compress_pairs.cuh - tiles on the 16-bit lattice to bits: two values per instruction.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A group all of whose values lie in the window (compress_points.cuh), are within the bound and not
- * fill goes the fast way. Any other goes the exact way of compress_walk.cuh, and so does the group
- * after one with points outside the window. What comes of both are the same words.
+ * A group goes the fast way if all its values lie in the window (compress_points.cuh), are within
+ * the bound and are not fill. Any other group goes the exact way of compress_walk.cuh, and so does
+ * the group after one with points outside the window. Both ways give the same words.
  */
 #ifndef SZG_COMPRESS_PAIRS_CUH
 #define SZG_COMPRESS_PAIRS_CUH
@@ -43,7 +43,7 @@ __device__ __forceinline__ void pairs_along_yz(const uint32_t (&pairs)[kGroupPai
   }
 }
 
-/* And along x. before: of a 1-D tile, the pair with the row before. */
+/* Differences along x. before: in a 1-D tile, the pair with the row before. */
 template <int kDims>
 __device__ __forceinline__ void pairs_along_x(const uint32_t (&along)[kGroupPairs],
                                               const uint32_t (&before)[kPairsBefore<kDims>],
@@ -60,7 +60,7 @@ __device__ __forceinline__ void pairs_along_x(const uint32_t (&along)[kGroupPair
 #pragma unroll
   for (uint32_t i = 0; i < kGroupPairs; i++) left[i] = __shfl_sync(kAllLanes, along[i], left_lane);
   if constexpr (kDims == 2) {
-    /* The second half of a line goes on where the first one ends. */
+    /* The second half of a line continues the first. */
 #pragma unroll
     for (uint32_t i = 0; i < kGroupPairs; i += 2) {
       deltas[i] = along[i] - (lane.index > 0 ? left[i] : 0);
@@ -77,7 +77,7 @@ __device__ __forceinline__ void pairs_along_x(const uint32_t (&along)[kGroupPair
   }
 }
 
-/* Fields of the pair's values that are on the set's edge. */
+/* The halves of the pair with values on the set's edge. */
 template <int kDims>
 __device__ __forceinline__ uint32_t edge_fields(const AxisChoice &axes, uint32_t group, uint32_t i,
                                                 uint32_t lane) {
@@ -131,7 +131,7 @@ __device__ void unpack_before(const PairGroup<kDims> &group,
   }
 }
 
-/* Fills in all but `before`. The whole warp calls. */
+/* Fills in everything except `before`. The whole warp calls. */
 template <class A, int kDims>
 __device__ __noinline__ void find_group_exactly(const CompressJob *job, uint32_t tile,
                                                 uint32_t group_index, int32_t low,
@@ -171,9 +171,9 @@ __device__ __noinline__ void find_group_exactly(const CompressJob *job, uint32_t
 template <class A, int kDims>
 struct PairWalk {
   typedef typename A::Value Value;
-  static constexpr int kBlocks = 4; /* that are to fit a multiprocessor */
+  static constexpr int kBlocks = 4; /* that must fit a multiprocessor */
 
-  /* Whether some point of the lane's is outside the window. */
+  /* Whether some point of the lane is outside the window. */
   static __device__ __forceinline__ bool has_far_points(const uint32_t (&pairs)[kGroupPairs]) {
     uint32_t all = 0;
 #pragma unroll
@@ -181,7 +181,7 @@ struct PairWalk {
     return (all & ~((kWindowPoints<kDims> - 1) * 0x10001u)) != 0;
   }
 
-  /* Deltas of rows that the lane lacks become 0. */
+  /* Clears the deltas of rows that the lane lacks. */
   static __device__ __forceinline__ void leave_out(uint32_t rows, uint32_t (&deltas)[kGroupPairs]) {
 #pragma unroll
     for (uint32_t i = 0; i < kGroupPairs; i++) {
@@ -190,8 +190,8 @@ struct PairWalk {
     }
   }
 
-  /* Pairs and deltas of a group; whether some value of the lane is exact or fill. What has an
-   * address is only here, so that all else stays in registers. */
+  /* Finds pairs and deltas of a group; returns whether some value of the lane is exact or fill.
+   * Only this function takes addresses, so that the rest stays in registers. */
   static __device__ __forceinline__ bool go_exact_way(const CompressJob &job, uint32_t tile,
                                                       uint32_t group_index, int32_t low,
                                                       const uint32_t (&before)[kPairsBefore<kDims>],
@@ -200,8 +200,8 @@ struct PairWalk {
     PairGroup<kDims> group;
     for (uint32_t i = 0; i < kPairsBefore<kDims>; i++) group.before[i] = before[i];
     find_group_exactly<A, kDims>(&job, tile, group_index, low, &group);
-    /* What is loaded here is waited for here. Else code after the branch waits, whichever way it
-     * came, and with it for the next group's values: the hardware knows few kinds of waiting. */
+    /* Waits here for what is loaded here. Otherwise code after the branch would wait on either way,
+     * and for the next group's values too: the hardware has few barriers for loads. */
     uint32_t const zero = job.tile_count >> 31;
     for (uint32_t i = 0; i < kGroupPairs; i++) {
       pairs[i] = group.pairs[i] + zero;
@@ -210,8 +210,8 @@ struct PairWalk {
     return group.has_marks;
   }
 
-  /* Appends the lane's codes; whether some delta is not 0. *has_marks: whether some value of the
-   * lane's is exact or fill. */
+  /* Appends the lane's codes; returns whether some delta is not 0. *has_marks: whether some value
+   * of the lane is exact or fill. */
   static __device__ __forceinline__ bool walk(const CompressJob &job, uint32_t tile,
                                               const TileShape &shape, const Coder &coder,
                                               LaneBits &bits, LaneStage *stage, bool *has_marks) {
@@ -228,8 +228,8 @@ struct PairWalk {
     return walk_as(CommonWalk<SZG_ZERO_GROUPS_4>());
   }
 
-  /* A tile that has all rows, of a frame that has all axes and no need of care: what is not looked
-   * at costs nothing. And any other. */
+  /* One version for tiles with all rows, of a frame with all axes and no need for care, without the
+   * checks that such tiles can skip; another for all others. */
   template <uint32_t kZeroGroups>
   struct CommonWalk {
     static constexpr bool kIsCommon = true;
@@ -260,7 +260,7 @@ struct PairWalk {
     PointWindow const window = point_window<A, kDims>(job, values[0]);
     PointRounder<A> const rounder(job.k, window.low);
     uint32_t before[kPairsBefore<kDims>] = {}, seen = 0, marks = 0;
-    uint32_t origin = lane == 0 ? (uint32_t)window.low : 0; /* what the first difference lacks */
+    uint32_t origin = lane == 0 ? (uint32_t)window.low : 0; /* missing from the first difference */
     bool is_exact = loaded_groups == 0;                     /* the next group goes the exact way */
 #pragma unroll 1
     for (uint32_t group = 0; group < groups; group++) {

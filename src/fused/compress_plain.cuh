@@ -1,4 +1,4 @@
-/* compress_plain.cuh - tiles to bits on any lattice, a value at a time.
+/* compress_plain.cuh - tiles to bits on any lattice, one value at a time.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_COMPRESS_PLAIN_CUH
@@ -8,13 +8,13 @@
 
 namespace szg {
 
-/* The 32- and 64-bit lattices; the 16-bit one where lines are too far apart for PairWalk. */
+/* For the 32- and 64-bit lattices, and the 16-bit one if lines are too far apart for PairWalk. */
 template <class A, int kDims>
 struct PlainWalk {
   typedef typename A::Value Value;
   typedef typename A::Point Point;
   typedef typename A::Unsigned Unsigned;
-  static constexpr int kBlocks = sizeof(Value) == 4 ? 4 : 3; /* that are to fit a multiprocessor */
+  static constexpr int kBlocks = sizeof(Value) == 4 ? 4 : 3; /* that must fit a multiprocessor */
 
   /* Escapes one after the other, and two bits of zero groups. */
   static constexpr uint32_t kMostGroupWords =
@@ -30,7 +30,7 @@ struct PlainWalk {
                                     : (Value)0;
   }
 
-  /* As PairWalk's. */
+  /* Like PairWalk's walk. */
   static __device__ __forceinline__ bool walk(const CompressJob &job, uint32_t,
                                               const TileShape &shape, const Coder &coder,
                                               LaneBits &bits, LaneStage *stage, bool *has_marks) {

@@ -1,11 +1,11 @@
-/* compress_points.cuh - values of a tile on the 16-bit lattice to points, two of them a word.
+/* compress_points.cuh - values of a tile on the 16-bit lattice to points, two per word.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Rows i and i + 4 of a group share a word: low + 65536 high, in ordinary arithmetic. A sum or
- * difference of such words is one of both halves, and both can be told from it as long as the low
- * half's true number fits 16 bits. So the points of a tile are taken as distances from the bottom
- * of a window that is narrow enough for that: a difference adds 2^kDims points, half of them
- * negative. Differences do not mind where points are counted from, but for the tile's very first.
+ * difference of such words holds that of both halves, which can be separated as long as the low
+ * half's true number fits 16 bits. The points of a tile are therefore distances from the bottom of
+ * a window that is narrow enough: a difference adds 2^kDims points, half of them negative. Only the
+ * tile's first difference depends on the origin of the points.
  */
 #ifndef SZG_COMPRESS_POINTS_CUH
 #define SZG_COMPRESS_POINTS_CUH
@@ -20,7 +20,7 @@ constexpr uint32_t kGroupPairs = SZG_GROUP_ROWS / 2;
 template <int kDims>
 constexpr uint32_t kWindowPoints = 1u << (16 - kDims);
 
-/* Of the groups before, what differences need: the plane's pairs, the last line's, the last. */
+/* Pairs of earlier groups that differences need: the plane's, the last line's or the last. */
 template <int kDims>
 constexpr uint32_t kPairsBefore = kDims == 3   ? kGroupPairs
                                   : kDims == 2 ? 2
@@ -33,29 +33,29 @@ __device__ __forceinline__ uint32_t pair_of(uint32_t low, uint32_t high) {
 /* A pair of deltas as two fields of 16 bits, each 0x8000 too large, and back. */
 constexpr uint32_t kFieldBias = 0x80008000u;
 
-/* A value that the compiler may not find out again where it is used. */
+/* A value that the compiler must keep and not compute again at its use. */
 __device__ __forceinline__ uint32_t kept_in_register(uint32_t value) {
   asm volatile("" : "+r"(value));
   return value;
 }
 
-/* What a lane goes by all the way. */
+/* What a lane needs throughout. */
 struct LaneFacts {
   uint32_t index;
-  uint32_t left_factor; /* of the value to the left: -1, or 0 where there is none */
+  uint32_t left_factor; /* of the value to the left: -1, or 0 if there is none */
 };
 
 /* ---- values to points ---- */
 
-/* A tile's window: points low .. low + span. low is even, so that ties are rounded alike. */
+/* A tile's window: points low .. low + span. low is even, so that ties round alike. */
 struct PointWindow {
   int32_t low;
   uint32_t span;
 };
 
-/* How far up and down from 0 no value that is rounded to a point needs the bound's check, and is
- * below the lattice's limit (find_reach). The window stays within that, and around the tile's first
- * value if it is not wide enough for all. The whole warp calls. */
+/* The tile's window. It stays within the reach, in which no value that is rounded to a point needs
+ * the bound's check and all are below the lattice's limit (find_reach). If it is too narrow for the
+ * whole reach, it lies around the tile's first value. The whole warp calls. */
 template <class A, int kDims>
 __device__ __forceinline__ PointWindow point_window(const CompressJob &job,
                                                     typename A::Value value) {
@@ -70,13 +70,14 @@ __device__ __forceinline__ PointWindow point_window(const CompressJob &job,
   return {low, (uint32_t)min(kPoints - 1, reach - low)};
 }
 
-/* A value's distance from the window's bottom, the nearest point as szg_lattice_* finds it. What
- * is not in the window gives a distance beyond any window's, or a sign that it is astray. */
+/* The distance of a value's point, the nearest as szg_lattice_* finds it, from the window's bottom.
+ * A value outside the window gives a distance beyond any window or sets *astray. */
 template <class A>
 struct PointRounder;
 
-/* The sum is a denormal whose last bit is a point: adding rounds as rintf does, and its bits are
- * the distance. Below the window the sign bit is set; infinities and NaN have their exponent's. */
+/* The sum is a denormal with one point per unit of the last bit: the addition rounds as rintf does,
+ * and the sum's bits are the distance. Below the window they include the sign bit; for infinities
+ * and NaN they include the exponent's. */
 template <>
 struct PointRounder<Arithmetic<SZG_ARITHMETIC_F32>> {
   float inverse, offset;
@@ -92,7 +93,7 @@ struct PointRounder<Arithmetic<SZG_ARITHMETIC_F32>> {
   }
 };
 
-/* The sum lies where doubles are the integers: the distance is its lower word. */
+/* The sum lies where doubles are consecutive integers, so its lower word is the distance. */
 template <>
 struct PointRounder<Arithmetic<SZG_ARITHMETIC_F64>> {
   double inverse, offset;
@@ -106,7 +107,7 @@ struct PointRounder<Arithmetic<SZG_ARITHMETIC_F64>> {
   }
 };
 
-/* Points of a group as pairs of distances. False if some value is not to go the fast way. */
+/* Points of a group as pairs of distances. False if some value cannot go the fast way. */
 template <class A, bool kIsCommon>
 __device__ __forceinline__ bool find_pairs(const CompressJob &job, const PointWindow &window,
                                            const PointRounder<A> &rounder,
@@ -136,13 +137,13 @@ __device__ __forceinline__ bool find_pairs(const CompressJob &job, const PointWi
 /* ---- loads ---- */
 
 /* Loads a tile's groups, one after the other. Lanes that the tile lacks load the last value of the
- * row; rows that it lacks load what comes after it in the frame. Their codes are left out, so they
- * do no harm but for a group that is not taken the fast way. A group that would reach beyond the
- * frame is not loaded. */
+ * row, and rows that it lacks load what comes next in the frame. Their codes are left out, so at
+ * worst they keep a group from the fast way. A group that would reach beyond the frame is not
+ * loaded. */
 template <class Value, int kDims>
 struct GroupLoader {
   const char *from[2];  /* the lane's value in row 0 of the next group; 2-D: and in row 1 */
-  uint32_t line_bytes;  /* from line to line: below 2^32, or the fast way is not taken */
+  uint32_t line_bytes;  /* from line to line: below 2^32, or tiles do not go the fast way */
   uint32_t group_count; /* that can be loaded */
   uint64_t group_bytes;
 
@@ -171,7 +172,7 @@ struct GroupLoader {
     return __ldcs((const Value *)(const void *)where);
   }
 
-  /* The lane's first value: it is always there. */
+  /* The lane's first value, which always exists. */
   __device__ __forceinline__ Value first_value() const { return value_at(from[0]); }
 
   __device__ __forceinline__ void load(Value (&values)[SZG_GROUP_ROWS]) {
@@ -189,14 +190,15 @@ struct GroupLoader {
 
 /* ---- host ---- */
 
-/* How far from 0 values may lie, in points, that neither need the bound's check nor a look at the
- * lattice's limit; even. 0: there is no such distance, and they need both.
+/* The distance from 0, in points, up to which values need no check of the bound or of the lattice's
+ * limit; even. 0: there is no such distance, and values need both checks.
  *
  * Let u be the rounding unit, s the step and q the point of x. Rounding q = x / s takes two
  * operations off by u each, so |x - q s| <= s/2 + s (|q| + 1/2) (2 u + 3 u^2); restoring takes one,
- * off by u |q| s. In all |x - r| <= s/2 + s u (3 |q| + 2) while |q| < 2^20, which is to be at most
- * the bound. (|x - r| rounded is then, too: the bound is a number of the type.) The step leaves
- * about 4/3 of what ordinary values need (docs/guarantees.md); a short reach would miss some. */
+ * off by u |q| s. Together |x - r| <= s/2 + s u (3 |q| + 2) while |q| < 2^20, which must be at most
+ * the bound. (|x - r| rounded is then at most the bound too, because the bound is a number of the
+ * type.) The step leaves about 4/3 of what ordinary values need (docs/guarantees.md); a short reach
+ * would miss some. */
 constexpr double kLeastReach = 16.0;
 inline int32_t reach_of(double unit, double bound, double step, double inverse, double limit) {
   bool const is_ordinary = step >= 0x1p-100 && step <= 0x1p100 && inverse > 0.0;
@@ -207,7 +209,7 @@ inline int32_t reach_of(double unit, double bound, double step, double inverse, 
   return reach < kLeastReach ? 0 : (int32_t)reach & ~1;
 }
 
-/* Sets what the fast way goes by. */
+/* Sets the members of the job that the fast way needs. */
 inline void find_reach(CompressJob *job) {
   szg_quantizer const &k = job->k;
   bool const is_f32 = k.arithmetic == SZG_ARITHMETIC_F32;

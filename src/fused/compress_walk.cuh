@@ -1,8 +1,8 @@
-/* compress_walk.cuh - a tile as a warp walks it to compress it: places, points, differences.
+/* compress_walk.cuh - how a warp walks a tile to compress it: places, points, differences.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A group of eight rows at a time, a lane a place, on any lattice. This is the exact way, in which
- * nothing is left out; compress_pairs.cuh has the fast one.
+ * The warp takes a group of eight rows at a time, with one lane per place, on any lattice. This is
+ * the exact way, with all checks; compress_pairs.cuh has the fast one.
  */
 #ifndef SZG_COMPRESS_WALK_CUH
 #define SZG_COMPRESS_WALK_CUH
@@ -15,7 +15,7 @@
 
 namespace szg {
 
-/* All that the kernel is given. */
+/* The kernel's arguments. */
 struct CompressJob {
   szg_quantizer k;
   TileLayout layout;
@@ -49,15 +49,15 @@ __device__ __forceinline__ AxisChoice axis_choice(uint32_t axes) {
           (axes & all) == all};
 }
 
-/* Rows that a group's differences need of those before it: the plane, line or row before. */
+/* How many earlier rows a group's differences need: the plane, line or row before. */
 template <int kDims>
 constexpr uint32_t kRowsBefore = kDims == 3   ? SZG_GROUP_ROWS
                                  : kDims == 2 ? 2
                                               : 1;
 
-/* Lattice points of a group's values; without one, or for a fill value, that of the value before in
- * the tile's row. before: of the group before, what kRowsBefore says. Whether a value of the lane
- * is exact or fill. The whole warp calls. */
+/* Lattice points of a group's values. A value without one, and a fill value, takes the point of the
+ * value before in the tile's row. before: the last kRowsBefore rows of the group before. Returns
+ * whether a value of the lane is exact or fill. The whole warp calls. */
 template <class A, int kDims>
 __device__ __forceinline__ bool group_points(
     const szg_quantizer &k, const typename A::Value (&values)[SZG_GROUP_ROWS], uint32_t rows,
@@ -82,7 +82,7 @@ __device__ __forceinline__ bool group_points(
 
 /* ---- differences ---- */
 
-/* A row's points less those before it along y and z. */
+/* A row's points minus those before it along y and z. */
 template <class Unsigned, int kDims>
 __device__ __forceinline__ Unsigned row_difference(const Unsigned (&points)[SZG_GROUP_ROWS],
                                                    const Unsigned (&before)[kRowsBefore<kDims>],
@@ -100,7 +100,7 @@ __device__ __forceinline__ Unsigned row_difference(const Unsigned (&points)[SZG_
   return difference;
 }
 
-/* Differences along the axes that are asked for. */
+/* Differences along the requested axes. */
 template <class Unsigned, int kDims>
 __device__ __forceinline__ void differences_along(const Unsigned (&points)[SZG_GROUP_ROWS],
                                                   const Unsigned (&before)[kRowsBefore<kDims>],
@@ -132,7 +132,7 @@ __device__ __forceinline__ bool is_on_edge(const AxisChoice &axes, uint32_t grou
   return (!axes.x || has_x0) && (!axes.y || has_y0) && (kDims < 3 || !axes.z || group == 0);
 }
 
-/* As szg_tile_difference: along the set, and on its edge along all axes. */
+/* Like szg_tile_difference: along the set, and on its edge along all axes. */
 template <class Unsigned, int kDims>
 __device__ __forceinline__ void group_differences(const Unsigned (&points)[SZG_GROUP_ROWS],
                                                   const Unsigned (&before)[kRowsBefore<kDims>],
@@ -148,7 +148,7 @@ __device__ __forceinline__ void group_differences(const Unsigned (&points)[SZG_G
     if (!is_on_edge<kDims>(axes, group, row, lane)) deltas[row] = along[row];
 }
 
-/* What the next group needs of this one. */
+/* The rows of this group that the next one needs. */
 template <class Unsigned, int kDims>
 __device__ __forceinline__ void keep_rows(const Unsigned (&points)[SZG_GROUP_ROWS],
                                           Unsigned (&before)[kRowsBefore<kDims>]) {

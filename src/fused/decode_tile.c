@@ -9,7 +9,7 @@
 
 /* ---- the head ---- */
 
-/* False: not a head, or one that wants another number of words. */
+/* False: not a head, or one for another number of words. */
 static bool read_head(szg_tile_lanes *lanes, uint32_t word_count) {
   const uint8_t *const window = lanes->first_window;
   uint32_t position = 0;
@@ -69,7 +69,7 @@ bool szg_tile_decode(const szg_tile_decoder *decoder, uint32_t lattice_bits, uin
 
 /* ---- the oracle ---- */
 
-/* Bits from `position` on. is_over: more were asked for than there are before `end`. */
+/* Bits from `position` on. is_over: somebody read beyond `end`. */
 typedef struct bit_reader {
   const uint8_t *words;
   uint32_t position, end;
@@ -86,7 +86,7 @@ static uint64_t read_bits(bit_reader *reader, uint32_t count) {
   return bits;
 }
 
-/* The escape where there is no code. */
+/* Returns the escape if the bits are no code. */
 static uint32_t read_symbol(const szg_canonical_index *index, bit_reader *reader) {
   uint32_t code = 0;
   for (int length = 1; length <= SZG_MAX_CODE_BITS; length++) {
@@ -128,7 +128,7 @@ static bool serial_head(bit_reader *reader, uint32_t *lengths) {
   return !reader->is_over;
 }
 
-/* The lane's bits up to reader->end. */
+/* Decodes the lane's bits up to reader->end. */
 static bool serial_lane(const szg_canonical_index *index, uint32_t lattice_bits,
                         uint32_t zero_groups, const szg_tile_span *spans, uint32_t span_count,
                         uint32_t lane, bit_reader *reader, szg_tile_points *deltas) {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The head says how long lanes are, so lanes are written first, one after the other behind room for
- * the longest head; the head then goes right before them. Until all is moved to words, bits stand
- * in bytes, highest first. First of all each half group of each lane becomes one number, in loops
- * without branches: all that goes on from code to code in writing a lane then has a quarter of the
+ * the longest head; the head then goes right before them. Until they move to words, bits stand in
+ * bytes, highest first. Before that, loops without branches join each half group of each lane into
+ * one number. The serial part, which writes a lane code after code, then has a quarter of the
  * steps.
  */
 #include <assert.h>
@@ -20,7 +20,7 @@ enum {
   HEAD_MAX_BITS = SZG_TILE_HEAD_BITS + SZG_LANES + SZG_LANES * SZG_TILE_LEAST_BITS,
   HEAD_ROOM = 64, /* bytes */
   LANES_ROOM = SZG_LANES * SZG_LANE_MAX_BITS / 8,
-  OVERHANG = 16, /* stores and loads are of 8 bytes, wherever bits end */
+  OVERHANG = 16, /* stores and loads take 8 bytes, wherever bits end */
   PAIR_MAX_BITS = 32
 };
 static_assert(HEAD_MAX_BITS <= HEAD_ROOM * 8, "the longest head");
@@ -30,7 +30,7 @@ static_assert(HEAD_MAX_BITS <= HEAD_ROOM * 8, "the longest head");
 SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & 31; }
 SZG_INLINE uint32_t entry_bits(uint32_t entry) { return entry & ~31u; } /* left-aligned */
 
-/* A delta by any symbol. */
+/* Writes a delta by any symbol. */
 static void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, int64_t delta,
                       szg_bit_writer *writer) {
   uint64_t raw = (uint64_t)delta;
@@ -61,7 +61,7 @@ static void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, in
 
 /* ---- halves of groups ---- */
 
-/* By lane: the bits of half a group, with a zero group's before them. */
+/* By lane: the bits of half a group, after the bit of a zero group. */
 typedef struct half_bits {
   _Alignas(64) uint64_t bits[SZG_LANES]; /* left-aligned, the rest 0 */
   uint32_t counts[SZG_LANES];
@@ -75,7 +75,7 @@ typedef struct tile_source {
   uint32_t lattice_bits, zero_groups, span_count;
   szg_tile_span spans[SZG_TILE_MAX_SPANS];
   half_bits halves[SZG_TILE_MAX_SPANS][2];
-  uint32_t is_busy[SZG_LANES]; /* not 0: the lane has a delta other than 0 */
+  uint32_t is_busy[SZG_LANES]; /* not 0: the lane has a nonzero delta */
 } tile_source;
 
 /* Entries of half a group by row and lane. */
@@ -96,9 +96,8 @@ SZG_INLINE half_rows find_half_rows(const szg_tile_span *span, uint32_t half,
   return rows;
 }
 
-/* Joins the codes of half a group in every lane, two by two first, which mostly have 32 bits at
- * most. is_busy: not 0 where some delta is not 0. Lanes that the span does not have get something,
- * too. */
+/* Joins the codes of half a group in every lane: first two by two, since two mostly fit 32 bits.
+ * is_busy: not 0 if the lane has a nonzero delta. Lanes outside the span also get some value. */
 SZG_INLINE void join_codes(const half_rows *rows, uint32_t zero_entry, half_bits *restrict joined,
                            uint32_t *restrict is_busy) {
   const uint32_t *const row0 = rows->entries[0], *const row1 = rows->entries[1];
@@ -171,7 +170,7 @@ SZG_INLINE int64_t delta_at(const tile_source *source, uint32_t place) {
                                       : ((const int16_t *)source->deltas)[place];
 }
 
-/* A copy of the writer goes in and out: it then is in registers everywhere else. */
+/* Takes and returns a copy of the writer, so that callers can keep theirs in registers. */
 static szg_bit_writer put_by_delta(const tile_source *source, const szg_tile_span *span,
                                    uint32_t half, uint32_t lane, szg_bit_writer writer) {
   bool const has_bit = source->zero_groups == SZG_ZERO_GROUPS_4 ||
@@ -183,7 +182,7 @@ static szg_bit_writer put_by_delta(const tile_source *source, const szg_tile_spa
   return writer;
 }
 
-/* Lanes one after the other from `bytes` on; their lengths by lane. */
+/* Writes lanes one after the other from `bytes` on, and their lengths by lane. */
 SZG_HOT static void put_lanes(const tile_source *source, uint8_t *bytes, uint32_t *lengths) {
   szg_bit_writer writer = {.next = bytes};
   uint64_t start = 0;
@@ -209,7 +208,7 @@ SZG_HOT static void put_lanes(const tile_source *source, uint8_t *bytes, uint32_
 
 /* ---- tiles ---- */
 
-/* Lengths of lanes as the head has them. */
+/* Lengths of lanes in the form that the head has. */
 typedef struct tile_head {
   uint32_t busy; /* bit l: lane l has bits */
   uint32_t least, width;
@@ -250,8 +249,8 @@ static void put_head(const tile_head *head, const uint32_t *lengths, uint8_t *by
   memcpy(bytes + first_bit / 8, own_bytes + first_bit / 8, HEAD_ROOM - first_bit / 8);
 }
 
-/* Bits to words, `shift` bits left out. next: bytes + 4, as a pointer of its own: else gcc carries
- * what it loads from word to word, and the loop does not vectorize. */
+/* Moves bits to words and skips the first `shift` bits. next: bytes + 4. It is a separate pointer
+ * because gcc otherwise carries loaded bits from word to word and does not vectorize the loop. */
 SZG_HOT static void move_to_words(const uint8_t *restrict bytes, const uint8_t *restrict next,
                                   uint32_t shift, size_t word_count, uint8_t *restrict words) {
   for (size_t i = 0; i < word_count; i++) {

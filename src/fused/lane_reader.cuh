@@ -1,4 +1,4 @@
-/* lane_reader.cuh - a lane's bits of a coded tile: a window on them, and codes out of it.
+/* lane_reader.cuh - reads a lane of a coded tile: a window on its bits, and its codes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_LANE_READER_CUH
@@ -10,7 +10,7 @@
 
 namespace szg {
 
-/* As far as a lane can go whose codes and what follows them are all as long as can be. */
+/* How far a lane can go if all codes and what follows them are as long as possible. */
 constexpr uint32_t kOverrunWords = (SZG_LANE_CODES * (1 + SZG_TILE_CODE_BITS + 64) + 31) / 32 + 4;
 
 /* A lane on its way through its codes. */
@@ -19,7 +19,7 @@ struct LaneReader {
   Words words;
   BitWindow bits;
   uint32_t crossing; /* 32, or 0 for a lane without bits: that one stays where it is, in a window of
-                        zeros, and so reads delta 0 for ever */
+                        zeros, and so reads delta 0 again and again */
 
   __device__ __forceinline__ void start(uint32_t first_bit, bool has_bits) {
     bits.start(words, first_bit, has_bits);
@@ -29,7 +29,7 @@ struct LaneReader {
   __device__ __forceinline__ uint32_t window() const { return bits.window(); }
   __device__ __forceinline__ void go_to(uint32_t to) { bits.go_to(words, to, crossing); }
 
-  /* Up to 64 bits as a number. */
+  /* Reads up to 64 bits as a number. */
   __device__ __forceinline__ uint64_t take(uint32_t bit_count) {
     uint64_t value = 0;
     if (bit_count > 32) {
@@ -46,12 +46,12 @@ struct LaneReader {
   }
 };
 
-/* The table of szg_tile_decoder, in shared memory: what begins in a window. */
+/* The entry for a window, from szg_tile_decoder's table in shared memory. */
 __device__ __forceinline__ uint32_t entry_of(const uint32_t *entries, uint32_t window) {
   return entries[window >> (32 - SZG_TILE_CODE_BITS)];
 }
 
-/* One code of whatever kind, and what follows it. */
+/* Reads one code of any kind, and what follows it. */
 template <uint32_t kLatticeBits, class Words>
 __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, const uint32_t *entries) {
   uint32_t const window = reader->window(), entry = entry_of(entries, window);
@@ -76,8 +76,8 @@ __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, const u
   return (int64_t)(entry & SZG_ENTRY_NEGATIVE ? 0 - magnitude : magnitude);
 }
 
-/* Two codes that follow one another. is_low, is_high: the lane has a code there at all; else it is
- * delta 0. */
+/* Reads two successive codes. is_low, is_high: whether the lane has a code there; if not, the
+ * result is delta 0. */
 template <uint32_t kLatticeBits, class Words>
 __device__ __forceinline__ PointPair<kLatticeBits> take_pair(LaneReader<Words> *reader,
                                                              const uint32_t *entries, bool is_low,
@@ -90,7 +90,7 @@ __device__ __forceinline__ PointPair<kLatticeBits> take_pair(LaneReader<Words> *
   if (__builtin_expect((first | second) & SZG_ENTRY_RARE, 0)) {
     int64_t low = 0, high = 0;
 #pragma unroll 1
-    for (int i = 0; i < 2; i++) { /* a loop, for its code is long and seldom run */
+    for (int i = 0; i < 2; i++) { /* a loop, because its code is long and rarely runs */
       low = high;
       high = (i == 0 ? is_low : is_high) ? take_delta<kLatticeBits>(reader, entries) : 0;
     }

@@ -1,12 +1,12 @@
-/* look_back.cuh - where each tile's words begin, found while tiles are still being compressed.
+/* look_back.cuh - finds where each tile's words begin while tiles are being compressed.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Decoupled look-back (Merrill and Garland, 2016) in two steps. A warp makes its tile's size known
- * as soon as it has it, for the tile and in the sum of its chunk of 32. To place a tile it adds up
- * the sizes before it in its chunk, and to them the words of all chunks before: it goes back over
- * chunks that are complete to the first one whose place somebody has found. Warps take tiles by an
- * atomic counter, and make a size known before they wait for others, so the lowest tile that is not
- * known is always at work. Each fact is one word, so no order among stores is asked for.
+ * Decoupled look-back (D. Merrill and M. Garland, 2016) in two steps. A warp publishes its tile's
+ * size as soon as it has it, for the tile and in the sum of its chunk of 32. To place a tile, it
+ * adds the sizes before the tile in its chunk and the words of all chunks before: it goes back over
+ * complete chunks to the first one that another warp has placed. Warps take tiles from an atomic
+ * counter and publish a size before they wait for others, so some warp is always at work on the
+ * lowest unpublished tile. Each fact is one word, so the order of stores does not matter.
  */
 #ifndef SZG_LOOK_BACK_CUH
 #define SZG_LOOK_BACK_CUH
@@ -19,7 +19,7 @@ constexpr uint32_t kChunkTiles = 32;
 constexpr uint64_t kOneTile = (uint64_t)1 << 32; /* above the words of a chunk */
 constexpr uint64_t kIsKnown = (uint64_t)1 << 63;
 
-/* Zeros at first. */
+/* Zero before the launch. */
 struct alignas(16) ChunkState {
   unsigned long long sum;    /* words of the chunk's tiles, and how many of them in kOneTile */
   unsigned long long before; /* words of all chunks before it and kIsKnown */
@@ -34,7 +34,7 @@ constexpr uint64_t chunks_of(uint64_t tile_count) {
   return (tile_count + kChunkTiles - 1) / kChunkTiles;
 }
 
-/* One thread calls. */
+/* Publishes a tile's size. One thread calls. */
 __device__ __forceinline__ void publish_words(const TileSums &sums, uint32_t tile, uint32_t words) {
   *(volatile uint32_t *)&sums.tile_words[tile] = words + 1;
   atomicAdd(&sums.chunks[tile / kChunkTiles].sum, (unsigned long long)(kOneTile + words));
@@ -49,7 +49,7 @@ __device__ __forceinline__ ChunkState load_chunk(const ChunkState *chunk) {
   return state;
 }
 
-/* Waiting warps leave the memory to those that work. */
+/* How long waiting warps sleep, to leave the memory to those that work. */
 constexpr unsigned kWaitNanoseconds = 200;
 
 /* Words of the tiles before this one in its chunk. The whole warp calls. */
@@ -63,11 +63,11 @@ __device__ __forceinline__ uint32_t words_in_chunk(const TileSums &sums, uint32_
   }
 }
 
-/* What a look at a chunk and the 31 before it gives. */
+/* The result of a look at a chunk and the 31 before it. */
 struct ChunkLook {
-  uint64_t words;  /* of those before it, as far as seen */
-  bool is_placed;  /* and of all that are farther away */
-  bool is_wanting; /* one of them is not complete */
+  uint64_t words;  /* of those before it, as far as visible */
+  bool is_placed;  /* words include those of all chunks farther back */
+  bool is_wanting; /* one of the chunks is not complete */
 };
 
 /* last: the chunk; is_own: its own words do not count. The whole warp calls. */
@@ -88,8 +88,8 @@ __device__ __forceinline__ ChunkLook look_at_chunks(const TileSums &sums, uint32
   return look;
 }
 
-/* Words of the chunks before this one; makes that known. The whole warp calls. Most of the time
- * another warp has done so: that asks for one word only, since all look at the same ones. */
+/* Words of the chunks before this one; publishes them. The whole warp calls. Mostly another warp
+ * has done so already, and one load answers. */
 __device__ __forceinline__ uint64_t words_before_chunk(const TileSums &sums, uint32_t chunk) {
   ChunkState *const own = &sums.chunks[chunk];
   uint64_t words = 0;
@@ -110,7 +110,7 @@ __device__ __forceinline__ uint64_t words_before_chunk(const TileSums &sums, uin
   return words;
 }
 
-/* The tile's first word in the bitstream. Its own size is known. The whole warp calls. */
+/* The tile's first word in the bitstream. Its own size is published. The whole warp calls. */
 __device__ __forceinline__ uint64_t place_tile(const TileSums &sums, uint32_t tile) {
   uint32_t const in_chunk = words_in_chunk(sums, tile);
   return words_before_chunk(sums, tile / kChunkTiles) + in_chunk;

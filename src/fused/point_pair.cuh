@@ -1,9 +1,9 @@
 /* point_pair.cuh - lattice points, or deltas, of two rows of a group that are four apart.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * All sums along a tile are taken on pairs. On the 16-bit lattice both stand in one word, each
- * modulo 2^16, so that one addition, shuffle or store serves two points. (Ordinary addition will
- * not do: it carries from one half to the other wherever a sum wraps.)
+ * The decoder takes all sums along a tile on pairs. On the 16-bit lattice both stand in one word,
+ * each modulo 2^16, so that one addition, shuffle or store serves two points. (Ordinary addition
+ * will not do: it carries from one half to the other wherever a sum wraps.)
  */
 #ifndef SZG_POINT_PAIR_CUH
 #define SZG_POINT_PAIR_CUH
@@ -23,7 +23,7 @@ struct PointPair<16> {
   static __device__ __forceinline__ PointPair of(int64_t low, int64_t high) {
     return {((uint32_t)low & 0xFFFFu) | (uint32_t)high << 16};
   }
-  /* Of two entries of szg_tile_decoder that are deltas. */
+  /* The pair of two entries of szg_tile_decoder that are deltas. */
   static __device__ __forceinline__ PointPair of_entries(uint32_t low, uint32_t high) {
     return {__byte_perm(low, high, 0x7632)}; /* both upper halves */
   }
@@ -35,13 +35,13 @@ struct PointPair<16> {
   __device__ __forceinline__ PointPair operator-(PointPair other) const {
     return {__vsub2(both, other.both)};
   }
-  /* 0 and the low one. */
+  /* The pair of 0 and the low one. */
   __device__ __forceinline__ PointPair raised() const { return {both << 16}; }
   __device__ __forceinline__ PointPair from_lane(unsigned lane) const {
     return {__shfl_sync(kAllLanes, both, (int)lane)};
   }
-  /* With that of the lane `kStep` below added, if that is among the same kWidth. The shuffle says
-   * itself whether it is. */
+  /* Adds the pair of the lane `kStep` below, if it is among the same kWidth lanes. The shuffle
+   * itself says whether it is. */
   template <int kStep, int kWidth>
   __device__ __forceinline__ PointPair with_below() const {
     uint32_t below;
@@ -57,7 +57,7 @@ struct PointPair<16> {
   }
 };
 
-/* On the wider lattices the two stand apart. */
+/* On the wider lattices the two are separate numbers. */
 template <class Number, class Unsigned, class Pair>
 struct ApartPair {
   typedef Number Point;

@@ -21,34 +21,34 @@ SZG_C_BEGIN
 
 /* ---- codebook (tile_book.c, tile_book.cu) ---- */
 
-/* Adds the codes of a tile. */
+/* Adds the codes of a tile to the tally. */
 void szg_tile_count(uint32_t lattice_bits, const szg_tile *tile, const void *deltas,
                     szg_tile_tally *tally);
 
-/* Which SZG_ZERO_GROUPS_* costs least on the tally. */
+/* The SZG_ZERO_GROUPS_* that costs least by the tally. */
 uint32_t szg_choose_zero_groups(const szg_tile_tally *tally);
 
-/* The book of a frame: rare symbols moved to their classes and the escape, then lengths of at most
- * SZG_TILE_CODE_BITS. Escape and delta 0 always have a code. */
+/* Builds the book of a frame: moves rare symbols to their classes and the escape, then finds
+ * lengths of at most SZG_TILE_CODE_BITS. Escape and delta 0 always have a code. */
 void szg_tile_book_build(const szg_tile_tally *tally, uint32_t zero_groups, szg_codebook *book,
                          szg_codebook_work *work);
 
 void szg_tile_encoder_build(const szg_codebook *book, szg_tile_encoder *encoder);
 
-/* SZGPU_BAD_DATA: a book that no tile frame may have: codes over SZG_TILE_CODE_BITS, or no code for
- * the escape or for delta 0. */
+/* SZGPU_BAD_DATA: a book that no tile frame may have: with codes over SZG_TILE_CODE_BITS, or
+ * without a code for the escape or for delta 0. */
 szgpu_status szg_tile_decoder_build(const szg_codebook *book,
                                     szg_tile_decoder *decoder) SZG_CHECKED;
 
 /* ---- a tile's bits (encode_tile.c, decode_tile.c) ---- */
 
-/* The most words that a coded tile may take before it is given up, rounded up generously. */
+/* The most words that a coded tile may take before the encoder gives it up, generously rounded. */
 enum { SZG_TILE_MAX_WORDS = 2 * SZG_TILE_VALUES };
 
-/* Writes the tile; returns its words, 0 where all deltas are 0. raw_words: what its values take as
- * they are; a tile that would take as many is not written: raw_words is returned, and the caller
- * stores the values. words: room for raw_words. deltas: room for SZG_TILE_VALUES, all of which may
- * be read. */
+/* Writes the tile and returns its number of words, 0 if all deltas are 0. raw_words: the words that
+ * its uncoded values take. If the coded tile would take as many, the function writes nothing and
+ * returns raw_words, and the caller stores the values. words: room for raw_words. deltas: room for
+ * SZG_TILE_VALUES; the function may read all of them. */
 uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
                          uint32_t zero_groups, const szg_tile *tile, const void *deltas,
                          uint32_t raw_words, uint8_t *words);

@@ -12,8 +12,8 @@
 enum { SYMBOLS_AT_ONCE = 128 };
 
 /* szg_delta_symbol without a branch, so that it vectorizes. As a float, a magnitude has its class
- * in the highest bits behind the sign; without its low 8 bits, which no class of 512 or more
- * depends on, it is not rounded. */
+ * in the highest bits behind the sign. The conversion does not round once the low 8 bits are
+ * cleared, and no class of 512 or more depends on those. */
 SZG_INLINE uint32_t symbol_of_i32(int32_t delta) {
   uint32_t const sign = delta < 0 ? UINT32_MAX : 0;
   uint32_t const magnitude = ((uint32_t)delta ^ sign) - sign;
@@ -29,7 +29,7 @@ SZG_INLINE uint32_t symbol_of_i32(int32_t delta) {
 }
 
 /* On the 16-bit lattice, where few deltas are not direct: symbols as if all were, a part of the
- * tile at a time, and those of the part again if one is not. */
+ * tile at a time; if some delta of a part is not direct, the part is done again. */
 SZG_HOT static void find_symbols_of_i16(const int16_t *restrict deltas, uint32_t count,
                                         uint16_t *restrict symbols) {
   for (uint32_t first = 0; first < count; first += SYMBOLS_AT_ONCE) {
@@ -57,7 +57,7 @@ SZG_HOT static void find_symbols(uint32_t lattice_bits, const void *deltas, uint
     for (uint32_t i = 0; i < count; i++) symbols[i] = (uint16_t)szg_delta_symbol(i64[i]);
 }
 
-/* Whether rows are those of a 3-D field; where a tile's rows do not tell, it does not matter. */
+/* Whether rows are those of a 3-D field. If a tile's rows do not tell, either answer will do. */
 static bool has_planes(const szg_tile *tile) {
   return tile->z_extent > 1 ||
          (tile->x_extent <= SZG_TILE_3D_X && tile->plane_values == tile->y_extent * tile->x_extent);
@@ -81,7 +81,7 @@ static uint32_t measure_rows(const szg_tile *tile, uint16_t widths[SZG_LANE_CODE
   return last_row / SZG_GROUP_ROWS + 1;
 }
 
-/* Symbols in code order spread over 32 places a row; those that the tile lacks are as delta 0. */
+/* Spreads symbols in code order over rows of 32 places; missing places get delta 0's symbol. */
 static void spread_rows(const uint16_t *symbols, const uint16_t *widths,
                         uint16_t spread[SZG_TILE_VALUES]) {
   for (uint32_t i = 0; i < SZG_TILE_VALUES; i++) spread[i] = SZG_TILE_ZERO;
@@ -91,14 +91,14 @@ static void spread_rows(const uint16_t *symbols, const uint16_t *widths,
   }
 }
 
-/* What zero groups would leave, by lane. */
+/* What would be left to code with zero groups, by lane. */
 typedef struct lane_sums {
   uint16_t values[SZG_ZERO_GROUPS_COUNT][SZG_LANES]; /* in units that are not all zero */
   uint16_t units[SZG_ZERO_GROUPS_COUNT][SZG_LANES];  /* that have values */
-  uint16_t is_busy[SZG_LANES];                       /* has a delta other than 0 */
+  uint16_t is_busy[SZG_LANES];                       /* has a nonzero delta */
 } lane_sums;
 
-/* Half a group: rows 0, 1, 4, 5 of those given. */
+/* Adds half a group: rows 0, 1, 4, 5 of those given. */
 SZG_INLINE void sum_half(const uint16_t (*symbols)[SZG_LANES], const uint16_t *widths,
                          uint16_t *restrict is_busy, uint16_t *restrict values) {
   for (uint32_t l = 0; l < SZG_LANES; l++) {
@@ -187,7 +187,7 @@ uint32_t szg_choose_zero_groups(const szg_tile_tally *tally) {
   return szg_cheapest_zero_groups(costs);
 }
 
-/* Counts of rare direct symbols (or of rare classes) go where such deltas are written then. */
+/* Moves the counts of rare direct symbols to their classes, or of rare classes to the escape. */
 static void move_rare(bool are_direct, uint64_t total, uint64_t *counts) {
   for (uint32_t s = SZG_ESCAPE_SYMBOL + 1; s < SZG_TILE_SYMBOLS; s++) {
     if (s == SZG_TILE_ZERO || szg_is_direct_symbol(s) != are_direct) continue;

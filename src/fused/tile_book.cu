@@ -1,14 +1,14 @@
 /* tile_book.cu - the codebook of a tile frame, counted and built on the GPU.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   tally    a block a counted tile: values to deltas to counts
+ *   tally    one block per counted tile: values to deltas to counts
  *   book     one block: zero groups, lengths, codes, the section, the encoder's table
  *
- * The block that finishes last could make the book, and save a launch; but then all blocks have its
- * memory and registers, and counting takes longer than a launch does.
+ * The block that finishes last could make the book and save a launch. But then all blocks would
+ * need its memory and registers, which slows counting by more than a launch.
  *
- * Moves: reads 1024 tiles at most, 16 or 32 KB each; the rest is small, and what counts is how long
- * one block takes.
+ * Memory traffic: the first kernel reads at most 1024 tiles of 16 or 32 KB. The rest is small, and
+ * only the time of its one block matters.
  */
 #include "fused/tile_cuda.h"
 
@@ -60,7 +60,7 @@ struct BookMemory {
   alignas(4) uint8_t section[SZG_TILE_BOOK_BYTES]; /* copied by words */
 };
 
-/* As szg_choose_zero_groups does; leaves `others` too. The whole block calls. */
+/* Chooses as szg_choose_zero_groups does; also sets `others`. The whole block calls. */
 __device__ uint32_t choose_zero_groups(BookMemory *memory) {
   szg_tile_tally const &tally = memory->tally;
   szg_count_sums sums = {};
@@ -76,10 +76,10 @@ __device__ uint32_t choose_zero_groups(BookMemory *memory) {
   return szg_cheapest_zero_groups(memory->costs);
 }
 
-/* Counts of rare direct symbols go to their classes. */
+/* Moves the counts of rare direct symbols to their classes. */
 __device__ void move_rare_deltas(uint64_t total, uint32_t *counts) {
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
-    if (s == SZG_TILE_ZERO || !szg_is_direct_symbol(s)) continue; /* classes change right now */
+    if (s == SZG_TILE_ZERO || !szg_is_direct_symbol(s)) continue; /* others change classes now */
     uint32_t const count = counts[s];
     if (count == 0 || szg_is_delta_kept(count, total)) continue;
     atomicAdd(&counts[szg_rarer_symbol(s)], count);
@@ -87,7 +87,7 @@ __device__ void move_rare_deltas(uint64_t total, uint32_t *counts) {
   }
 }
 
-/* Counts of rare classes go to the escape. The whole warp calls. */
+/* Moves the counts of rare classes to the escape. The whole warp calls. */
 __device__ void move_rare_classes(uint64_t total, uint32_t *counts) {
   uint32_t moved = 0;
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
@@ -100,7 +100,7 @@ __device__ void move_rare_classes(uint64_t total, uint32_t *counts) {
   if (threadIdx.x % 32 == 0 && moved > 0) atomicAdd(&counts[SZG_ESCAPE_SYMBOL], moved);
 }
 
-/* Counts as the book codes them. The whole block calls. */
+/* Makes counts those that the book codes. The whole block calls. */
 __device__ void settle_counts(uint32_t zero_groups, BookMemory *memory) {
   uint32_t *const counts = memory->tally.counts;
   uint32_t const zeros = memory->tally.zeros[zero_groups];
@@ -133,8 +133,8 @@ __device__ void assign_codes(BookMemory *memory) {
   __syncthreads(); /* codes final */
 }
 
-/* The first and the last symbol but the escape that have a code. The whole block calls, and waits
- * before it reads. */
+/* Finds the first and the last symbol with a code, the escape excepted. The whole block calls, and
+ * synchronizes before it reads the result. */
 __device__ void find_covered(BookMemory *memory) {
   uint32_t const lane = threadIdx.x % 32;
   for (uint32_t strip = threadIdx.x / 32; strip < kStrips; strip += LengthsPolicy::kWarps) {
@@ -148,7 +148,7 @@ __device__ void find_covered(BookMemory *memory) {
   }
 }
 
-/* As szg_tile_encoder_build does. */
+/* Builds the table that szg_tile_encoder_build does. */
 __device__ void write_encoder(const BookMemory &memory, szg_tile_encoder *encoder) {
   for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += BookPolicy::kThreads)
     encoder->direct[i] =
@@ -161,9 +161,9 @@ __device__ void write_encoder(const BookMemory &memory, szg_tile_encoder *encode
     encoder->escape = szg_class_entry(memory.lengths, memory.codes, SZG_ESCAPE_SYMBOL);
 }
 
-/* The section as szg_codebook_write does, where delta 0 has a code; zeros are there already. A run
- * begins where a length differs from the one before, and at every kLongestRun symbols from there.
- * Returns its bytes. The whole block calls. */
+/* Writes the section that szg_codebook_write does, into zeros; delta 0 has a code. A run begins at
+ * each length that differs from the one before, and every kLongestRun symbols from there. Returns
+ * the section's bytes. The whole block calls. */
 __device__ uint32_t write_section(BookMemory *memory) {
   const uint8_t *const lengths = memory->lengths;
   uint32_t const first = memory->first, end = memory->end;
@@ -172,7 +172,7 @@ __device__ uint32_t write_section(BookMemory *memory) {
     if (s == first || (s > first && lengths[s] != lengths[s - 1])) own_start = s;
   BookScan(memory->lengths_work.scan).ExclusiveScan(own_start, start, 0u, Greater());
   uint32_t run_count = 0, place = 0, all_runs = 0;
-  uint32_t is_run = 0; /* a bit a symbol */
+  uint32_t is_run = 0; /* one bit per symbol */
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) {
     if (s == first || (s > first && lengths[s] != lengths[s - 1])) start = s;
     bool const begins = s >= first && s < end && (s - start) % kLongestRun == 0;
@@ -198,7 +198,7 @@ __device__ uint32_t write_section(BookMemory *memory) {
   return kHeadBytes + all_runs;
 }
 
-/* The tally and the state of a book that is not begun. The whole block calls. */
+/* Loads the tally and sets up the state of a new book. The whole block calls. */
 __device__ void begin_book(const szg_tile_tally *tally_sums, BookMemory *memory) {
   uint32_t const *const counted = reinterpret_cast<const uint32_t *>(tally_sums);
   uint32_t *const tally = reinterpret_cast<uint32_t *>(&memory->tally);

@@ -1,8 +1,8 @@
 /* tile_codes.cuh - canonical codes of a tile frame's book, by a block of threads.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Symbols are ranked by (length, symbol) in strips of 32, a lane a symbol: how many of each length
- * are in the strips before, and how many in the lanes before.
+ * Ranks symbols by (length, symbol) in strips of 32, with one lane per symbol. A rank adds how many
+ * symbols of each length are in earlier strips and how many in earlier lanes.
  */
 #ifndef SZG_TILE_CODES_CUH
 #define SZG_TILE_CODES_CUH
@@ -28,7 +28,7 @@ struct CodesMemory {
   uint32_t mask;             /* delta 0's code as such a window */
 };
 
-/* Counts of a length by strip become sums over the strips before. A warp a length. */
+/* Turns a length's counts by strip into sums over the strips before. One warp per length. */
 __device__ inline void sum_strips(uint32_t length, CodesMemory *memory) {
   uint32_t const lane = threadIdx.x % 32, strip = 2 * lane;
   uint32_t const first = strip < kStrips ? memory->strip_ranks[strip][length] : 0;
@@ -39,7 +39,7 @@ __device__ inline void sum_strips(uint32_t length, CodesMemory *memory) {
   if (lane == 31) memory->counts[length] = sum;
 }
 
-/* Where the codes of each length begin and end; they are complete if the last limit is
+/* Finds where the codes of each length begin and end. The code is complete if the last limit is
  * SZG_TILE_ENTRIES. Lengths are at most SZG_TILE_CODE_BITS. The whole block calls. */
 template <uint32_t kThreads>
 __device__ void lay_out_codes(const uint8_t *lengths, CodesMemory *memory) {
@@ -59,7 +59,7 @@ __device__ void lay_out_codes(const uint8_t *lengths, CodesMemory *memory) {
     uint32_t const length = threadIdx.x;
     uint32_t code = 0, rank = 0;
 #pragma unroll
-    for (uint32_t shorter = 1; shorter < kLengths - 1; shorter++) { /* all counts on their way */
+    for (uint32_t shorter = 1; shorter < kLengths - 1; shorter++) { /* loads all counts at once */
       uint32_t const count = memory->counts[shorter];
       if (shorter >= length) continue;
       code += count << (length - shorter);
@@ -74,8 +74,8 @@ __device__ void lay_out_codes(const uint8_t *lengths, CodesMemory *memory) {
 }
 
 /* Calls use(symbol, length, code, rank) for every symbol that has a code: its canonical one, and
- * its rank by (length, symbol). Sets the mask. After lay_out_codes, by the whole block, which waits
- * before it reads. */
+ * its rank by (length, symbol). Sets the mask. The whole block calls, after lay_out_codes, and
+ * synchronizes before it reads. */
 template <uint32_t kThreads, class Use>
 __device__ void rank_symbols(const uint8_t *lengths, CodesMemory *memory, Use use) {
   for (uint32_t strip = threadIdx.x / 32; strip < kStrips; strip += kThreads / 32) {

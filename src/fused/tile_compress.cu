@@ -1,13 +1,13 @@
-/* tile_compress.cu - values of a frame to the sections of a tile frame, in one pass.
+/* tile_compress.cu - compresses a frame's values to the sections of a tile frame in one pass.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A warp compresses a tile: values to points, to deltas, to codes, to 32 lanes of bits in shared
  * memory, to the tile's words. Warps take tiles in order and never wait for the others of their
- * block. How many words there are before a tile's is found while they go on (look_back.cuh), so
- * values are read once and words written once. Tiles of more bits than the stage holds, over 10 a
- * code, are read twice.
+ * block. Meanwhile they find how many words come before each tile's (look_back.cuh), so the
+ * kernel reads values once and writes words once. It reads a tile twice if its bits do not fit the
+ * stage, which holds 10 per code.
  *
- * On the 16-bit lattice two values share an instruction (compress_pairs.cuh).
+ * On the 16-bit lattice one instruction handles two values (compress_pairs.cuh).
  */
 #include "core/cuda_check.cuh"
 #include "core/tile_queue.cuh"
@@ -20,7 +20,7 @@ namespace {
 
 /* ---- the archive's sections ---- */
 
-/* Where sections lie, and how much of them there is room for. */
+/* The places of sections, and the room for them. */
 struct Sections {
   uint8_t *bytes;
   uint64_t room_bytes, sizes_offset, words_offset;
@@ -44,20 +44,20 @@ struct Sections {
     uint64_t const offset = sizes_offset + (uint64_t)tile * sizeof(uint16_t);
     if (has(offset, sizeof(uint16_t))) *(uint16_t *)(void *)(bytes + offset) = (uint16_t)words;
   }
-  /* Zeros from an offset to the next multiple of SZG_ALIGNMENT. */
+  /* Writes zeros from an offset to the next multiple of SZG_ALIGNMENT. */
   __device__ void pad(uint64_t offset) const {
     for (; offset % SZG_ALIGNMENT != 0; offset++)
       if (has(offset, 1)) bytes[offset] = 0;
   }
 };
 
-/* The codebook's section. The whole warp calls. */
+/* Stores the codebook's section. The whole warp calls. */
 __device__ void store_book(const Sections &sections, const szg_tile_book_cuda *book) {
   for (uint32_t i = threadIdx.x % 32; i < sections.sizes_offset; i += SZG_LANES)
     if (sections.has(i, 1)) sections.bytes[i] = i < book->section_bytes ? book->section[i] : 0;
 }
 
-/* What only the last tile's warp knows. One thread calls. */
+/* Stores what only the last tile's warp knows. One thread calls. */
 __device__ void store_result(const CompressJob &job, const Sections &sections,
                              uint64_t word_count) {
   sections.pad(sections.sizes_offset + (uint64_t)job.tile_count * sizeof(uint16_t));
@@ -70,7 +70,7 @@ __device__ void store_result(const CompressJob &job, const Sections &sections,
 
 /* ---- one tile ---- */
 
-/* Makes known what the tile will take. */
+/* Publishes the size that the tile will have. */
 __device__ __forceinline__ void note_tile(const CompressJob &job, const Sections &sections,
                                           uint32_t tile, const TileBits &tile_bits,
                                           bool has_marks) {
@@ -87,7 +87,7 @@ __device__ __forceinline__ uint32_t raw_words_of(const TileShape &shape) {
   return szg_raw_tile_words(shape.x_extent * shape.y_extent * shape.z_extent, sizeof(Value));
 }
 
-/* Walks the tile and gives the lane's bits. */
+/* Walks the tile and returns the lane's bits. */
 template <class Walk>
 __device__ __forceinline__ uint32_t walk_tile(const CompressJob &job, uint32_t tile,
                                               const TileShape &shape, const Coder &coder,
@@ -97,8 +97,8 @@ __device__ __forceinline__ uint32_t walk_tile(const CompressJob &job, uint32_t t
   return has_deltas ? lane_bits : 0;
 }
 
-/* Where the tile's words go; NULL: there are none, or no room for them. Its size is known. The
- * whole warp calls. */
+/* Where the tile's words go; NULL if there are none or no room for them. The tile's size is already
+ * published. The whole warp calls. */
 __device__ __forceinline__ uint32_t *find_place(const CompressJob &job, const Sections &sections,
                                                 uint32_t tile, uint32_t words) {
   uint64_t const first_word = place_tile(job.sums, tile);
@@ -111,15 +111,15 @@ __device__ __forceinline__ uint32_t *find_place(const CompressJob &job, const Se
 
 /* ---- what a warp carries from tile to tile ---- */
 
-/* A tile that does not fit the stage. When its place is known, its lanes are walked a second time,
- * and their bits go to the archive. */
+/* A tile that does not fit the stage. When its place is known, the warp walks its lanes a second
+ * time and writes their bits to the archive. */
 struct LongTile {
-  uint32_t tile;      /* CompressJob::tile_count: there is none */
+  uint32_t tile;      /* CompressJob::tile_count if there is none */
   uint32_t lane_bits; /* of this lane */
 };
 
-/* A tile is placed only when the warp needs the room that it takes: by then those before it have
- * said how long they are, however different tiles are. */
+/* A warp places a tile only when it needs the room that the tile takes. By then the tiles before it
+ * have published their sizes, however different tiles are. */
 struct WarpState {
   TileQueue queue;      /* the next tile: the kernel alone asks for it and takes it */
   LongTile long_tile;   /* waits for the end of the next tile: exchange_long_tile changes it */
@@ -139,7 +139,7 @@ __device__ __forceinline__ void store_oldest(const CompressJob &job, const Secti
     store_merged(oldest.ring, oldest.words, out);
   }
   waiting->drop_oldest();
-  __syncwarp(); /* the ring's words are read before others take their place */
+  __syncwarp(); /* all read the ring's words before others take their place */
 }
 
 /* Stores waiting tiles, the oldest first, until there is room for a tile of these bits; all of them
@@ -151,21 +151,21 @@ __device__ __forceinline__ void make_room(const CompressJob &job, const Sections
     store_oldest<Value>(job, sections, &state->waiting);
 }
 
-/* Whether a tile has to wait for its place like others. Tiles without words ask for one only where
- * a chunk begins, so that others need not go far back, and at the very end. */
+/* Whether a tile has to wait for its place like others. Tiles without words ask for one only
+ * at the start of a chunk, so that others need not look far back, and at the very end. */
 __device__ __forceinline__ bool has_to_wait(const CompressJob &job, uint32_t tile,
                                             const TileBits &bits) {
   if (bits.is_long) return false;
   return bits.words > 0 || tile % kChunkTiles == 0 || tile + 1 == job.tile_count;
 }
 
-/* There is room. */
+/* Adds the tile to those that wait; there is room. */
 __device__ __forceinline__ void keep_tile(uint32_t tile, const TileBits &bits, WarpState *state) {
   RingWords const ring = state->waiting.add(tile, bits);
   if (is_merged_tile(bits)) merge_lanes(bits, ring);
 }
 
-/* The tile, if it is long, takes the place of the long tile before it, which is returned. */
+/* Puts the tile, if it is long, in the place of the previous long tile, and returns that one. */
 __device__ __forceinline__ LongTile exchange_long_tile(uint32_t tile, uint32_t lane_bits,
                                                        bool is_long, uint32_t none,
                                                        WarpState *state) {
@@ -176,10 +176,10 @@ __device__ __forceinline__ LongTile exchange_long_tile(uint32_t tile, uint32_t l
 
 /* ---- the kernel ---- */
 
-/* A long tile waits for the end of the warp's next tile. To be walked again it then takes that
- * tile's part in the inner loop: the code of a walk is there only once. A warp asks for its next
- * tile before it has other work to do, but not while a long tile may still hold it up: others may
- * wait for the tile that it would get. */
+/* A long tile waits for the end of the warp's next tile. The inner loop then walks it a second time
+ * in place of that tile, so that the code of a walk is there only once. A warp asks for its next
+ * tile before it does other work, but not while a long tile may still delay it: others may wait for
+ * the tile that it would get. */
 template <class Walk>
 __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
     tiles_compress_kernel(const __grid_constant__ CompressJob job) {
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
 
 /* ---- launches ---- */
 
-/* What the kernel needs besides, all zeros at first: the ticket, chunks, sizes of tiles. */
+/* The kernel's work memory, zeroed before the launch: the ticket, chunks, sizes of tiles. */
 constexpr uint64_t kTicketBytes = 64;
 
 uint64_t work_bytes(uint64_t tile_count) {

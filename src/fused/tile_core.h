@@ -1,12 +1,12 @@
 /* tile_core.h - the rules of the tile layout, for both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A tile's values stand in rows of 32 places. In 3-D a row is one (z, y), place = x; in 2-D row
- * 2 y + h holds x = 32 h .. 32 h + 31; in 1-D row i holds x = 32 i .. 32 i + 31. Eight rows are a
+ * A tile's values stand in rows of 32 places. In 3-D a row is one (z, y), place = x; in 2-D row 2 y
+ * + h holds x = 32 h .. 32 h + 31; in 1-D row i holds x = 32 i .. 32 i + 31. Eight rows are a
  * group: in 3-D those of one z. Lane l has the codes of place l of every row that has it, group
- * after group, in a group rows 0 4 1 5 2 6 3 7: two rows that follow one another are four apart,
+ * after group. Within a group the order of rows is 0 4 1 5 2 6 3 7: each pair is four rows apart,
  * so that a 32-bit word can hold the sums of both (docs/fused.md says why). docs/format.md, section
- * 13, is the prose.
+ * 13, specifies the layout in prose.
  */
 #ifndef SZG_TILE_CORE_H
 #define SZG_TILE_CORE_H
@@ -22,7 +22,7 @@ SZG_HD uint32_t szg_group_row(uint32_t i) { return (i & 1) * 4 + (i >> 1); }
 
 /* ---- deltas and symbols ---- */
 
-/* A delta as the lattice has it: its low 16, 32 or 64 bits, read as signed. */
+/* A delta on the lattice: the low 16, 32 or 64 bits, read as signed. */
 SZG_HD int64_t szg_delta_of_bits(uint64_t bits, uint32_t lattice_bits) {
   return lattice_bits == 16   ? (int64_t)(int16_t)(uint16_t)bits
          : lattice_bits == 32 ? (int64_t)(int32_t)(uint32_t)bits
@@ -33,8 +33,8 @@ SZG_HD uint64_t szg_delta_magnitude(int64_t delta) {
   return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
 }
 
-/* Class of a magnitude m > 0: twice its highest bit's place e, plus the bit below that one (0 where
- * e = 0). The max(e - 1, 0) bits below those are kept as they are. */
+/* Class of a magnitude m > 0: twice its highest bit's place e, plus the bit below that one (0 if
+ * e = 0). The max(e - 1, 0) bits below those follow the code as raw bits. */
 SZG_HD uint32_t szg_magnitude_class(uint64_t magnitude) {
   uint32_t const e = 63 - (uint32_t)szg_leading_zeros_u64(magnitude);
   return 2 * e + (e > 0 ? (uint32_t)(magnitude >> (e - 1)) & 1 : 0);
@@ -67,7 +67,7 @@ SZG_HD uint32_t szg_delta_symbol(int64_t delta) {
 
 /* ---- the codebook's counts ---- */
 
-/* Whether a delta, or a class, that makes up `count` of `total` gets a code of its own. */
+/* Whether a delta or a class that occurs `count` times among `total` gets its own code. */
 SZG_HD bool szg_is_delta_kept(uint64_t count, uint64_t total) {
   return count << SZG_TILE_KEEP_SHIFT >= total && count > 0;
 }
@@ -75,7 +75,7 @@ SZG_HD bool szg_is_class_kept(uint64_t count, uint64_t total) {
   return count << SZG_TILE_KEEP_CLASS_SHIFT >= total && count > 0;
 }
 
-/* Tiles counted for the codebook: those of numbers szg_sample_tile(T, szg_counted_tiles(T), i). */
+/* Number C of tiles counted for the codebook, of T; the i-th is szg_sample_tile(T, C, i). */
 SZG_HD uint32_t szg_counted_tiles(uint64_t tile_count) {
   if (tile_count <= SZG_LEAST_COUNTED) return (uint32_t)tile_count;
   uint64_t const share = tile_count / SZG_COUNT_SHARE;
@@ -83,10 +83,10 @@ SZG_HD uint32_t szg_counted_tiles(uint64_t tile_count) {
   return share < SZG_MOST_COUNTED ? (uint32_t)share : (uint32_t)SZG_MOST_COUNTED;
 }
 
-/* Codes of the counted tiles, lanes of nothing but delta 0 left out. */
+/* Codes of the counted tiles, without lanes that have only delta 0. */
 typedef struct szg_tile_tally {
   uint32_t counts[SZG_TILE_SYMBOLS]; /* by szg_delta_symbol; SZG_TILE_ZERO: all of them */
-  /* By SZG_ZERO_GROUPS_*: the zeros that are coded then, and the bits before groups. */
+  /* By SZG_ZERO_GROUPS_*: the zeros that would be coded, and the bits before groups. */
   uint32_t zeros[SZG_ZERO_GROUPS_COUNT];
   uint32_t group_bits[SZG_ZERO_GROUPS_COUNT];
 } szg_tile_tally;
@@ -102,10 +102,10 @@ typedef struct szg_tile_encoder {
   uint32_t escape;
 } szg_tile_encoder;
 
-/* For decoders: what begins in a window of 12 bits. Low 5 bits: the code's length. A delta: in the
- * upper half, the rest 0. SZG_ENTRY_RARE set: a class, its number in bits 16 .. 22,
- * SZG_ENTRY_NEGATIVE its sign, raw bits follow the code; or SZG_ENTRY_ESCAPE: the delta itself
- * follows, as wide as the lattice. */
+/* For decoders: the code at the start of a window of 12 bits. The low 5 bits are its length. If it
+ * is a delta's, the upper half is the delta and the other bits are 0. If SZG_ENTRY_RARE is set, it
+ * is a class's (number in bits 16 .. 22, sign in SZG_ENTRY_NEGATIVE; raw bits follow the code) or,
+ * with SZG_ENTRY_ESCAPE, the escape (the delta itself follows, as wide as the lattice). */
 enum {
   SZG_ENTRY_LENGTH = 31,
   SZG_ENTRY_RARE = 1 << 13,
@@ -152,7 +152,7 @@ SZG_HD uint32_t szg_symbol_entry(uint32_t symbol, uint32_t length) {
 
 /* ---- sizes ---- */
 
-/* 32-bit words that a tile's values take as they are. */
+/* 32-bit words that a tile's uncoded values take. */
 SZG_HD uint32_t szg_raw_tile_words(uint32_t value_count, uint32_t value_bytes) {
   return value_count * (value_bytes / 4);
 }

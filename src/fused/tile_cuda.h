@@ -1,7 +1,8 @@
-/* tile_cuda.h - the tile layout on CUDA: a frame to its sections and back, a kernel each way.
+/* tile_cuda.h - the tile layout on CUDA: a frame to its sections and back, one kernel per way.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Pointers are to device memory but for quantizer and grid. The same bytes as the CPU's.
+ * All pointers except quantizer and grid point to device memory. The sections are byte for byte the
+ * CPU's.
  */
 #ifndef SZG_TILE_CUDA_H
 #define SZG_TILE_CUDA_H
@@ -15,7 +16,7 @@ SZG_C_BEGIN
 
 enum { SZG_TILE_BOOK_BYTES = 1296 }; /* a codebook section at most: 6 + SZG_TILE_SYMBOLS, padded */
 
-/* What the sample decides, made on the device. Aligned to 16. */
+/* What the sampled tiles decide; made on the device, aligned to 16. */
 typedef struct szg_tile_book_cuda {
   szg_tile_encoder encoder;
   uint32_t zero_groups;                 /* SZG_ZERO_GROUPS_* */
@@ -24,7 +25,8 @@ typedef struct szg_tile_book_cuda {
   uint8_t section[SZG_TILE_BOOK_BYTES]; /* zeros from section_bytes on */
 } szg_tile_book_cuda;
 
-/* What making it works on: bytes, aligned to 16, 0 at first. They begin with the szg_tile_tally. */
+/* Bytes of work memory to make the book: aligned to 16, zeroed, beginning with the szg_tile_tally.
+ * */
 uint64_t szg_tile_book_work_bytes_cuda(void);
 
 /* Counts the sampled tiles along *axes and builds the book: tally, zero groups, book, encoder. */
@@ -35,7 +37,7 @@ szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t la
 
 /* ---- compression (tile_compress.cu) ---- */
 
-/* Where sections lie, in bytes from the first one: codebook, tile sizes, bitstream. */
+/* Offsets of sections, in bytes from the first one: codebook, tile sizes, bitstream. */
 SZG_HD uint64_t szg_tile_sizes_offset(uint32_t book_bytes) {
   return (book_bytes + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
 }
@@ -47,17 +49,17 @@ SZG_HD uint64_t szg_tile_words_offset(uint32_t book_bytes, uint64_t tile_count) 
 /* What a compression found. */
 typedef struct szg_tile_result_cuda {
   uint64_t word_count;   /* of the bitstream, however large the room is */
-  uint32_t is_too_large; /* not 0: the room did not suffice, and what is written is incomplete */
+  uint32_t is_too_large; /* not 0: the room did not suffice, and the output is incomplete */
   uint32_t marked_tiles; /* not 0: some tile has exact or fill values */
 } szg_tile_result_cuda;
 
-/* Bytes that a compression of so many tiles works on, aligned to 16, 0 at first. */
+/* Bytes of work memory to compress tile_count tiles: aligned to 16, zeroed. */
 uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count);
 
-/* Values to codebook, tile sizes and bitstream, one after the other from `sections` on, each padded
- * with zeros to SZG_ALIGNMENT; nothing is written from sections + room_bytes on. sections is
- * aligned to 16. tile_marks [tiles]: 1 for a tile that is not raw and has exact or fill values,
- * else 0. *result is 0 at first. */
+/* Compresses values to codebook, tile sizes and bitstream, one after the other from `sections` on,
+ * each padded with zeros to SZG_ALIGNMENT; writes nothing from sections + room_bytes on. sections
+ * is aligned to 16. tile_marks [tiles]: 1 for a tile that is not raw and has exact or fill values,
+ * else 0. The caller zeroes *result. */
 szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
                                     const szg_grid *grid, const void *frame_values,
                                     const uint32_t *axes, const szg_tile_book_cuda *book,
@@ -67,12 +69,12 @@ szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer, uint32_t lat
 
 /* ---- decompression (tile_places.cu, tile_decompress.cu) ---- */
 
-/* A frame and what is made of it first. Nothing in its sections is to be trusted. */
+/* A frame and what szg_tile_open_cuda makes of it. Its sections may hold anything. */
 typedef struct szg_tile_input_cuda {
   szg_tile_decoder *decoder;
   const uint16_t *sizes; /* [tiles] */
   uint64_t *first_words; /* [tiles + 1]: running sums of sizes */
-  uint32_t *counters;    /* [1] to work with: 0 before tiles are decompressed, and again after */
+  uint32_t *counters;    /* [1] work memory: 0 before and after tiles are decompressed */
   const uint32_t *words;
   uint64_t word_count; /* of the bitstream section; first_words[tiles] need not agree */
   uint32_t axes, zero_groups;
@@ -80,16 +82,16 @@ typedef struct szg_tile_input_cuda {
 
 /* What all tiles of a frame need, in one launch: reads and checks the codebook section, as
  * szg_codebook_read and szg_tile_decoder_build do, into *input->decoder; finds first_words; zeroes
- * counters. decoder, sizes and first_words are aligned to 16; words are not looked at.
- * verdict->bad_data: sizes do not add up to word_count, or the section is none. The decoder is then
- * still one that kernels may use without harm: every entry has a length of 1 to 12. */
+ * counters. decoder, sizes and first_words are aligned to 16; words are not read.
+ * verdict->bad_data: sizes do not add up to word_count, or the section is invalid. Kernels may
+ * safely use the decoder even then: every entry has a length of 1 to 12. */
 szgpu_status szg_tile_open_cuda(const uint8_t *section, uint64_t section_bytes,
                                 const szg_tile_input_cuda *input, uint64_t tile_count,
                                 szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
-/* Tiles first_tile .. end_tile - 1 to values, as szg_tiles_restore_cuda places them: `values` is
- * where value first_value of the frame goes; only value_count from there on are written.
- * verdict->bad_data: a tile that is none. */
+/* Decompresses tiles first_tile .. end_tile - 1 to values, placed as by szg_tiles_restore_cuda:
+ * value first_value of the frame goes to `values`, and only value_count values from there on are
+ * written. verdict->bad_data: some tile is invalid. */
 szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
                                       const szg_grid *grid, const szg_tile_input_cuda *input,
                                       uint64_t first_tile, uint64_t end_tile, void *values,

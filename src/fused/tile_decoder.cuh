@@ -1,4 +1,4 @@
-/* tile_decoder.cuh - a tile frame's codebook section read and checked by a block of threads.
+/* tile_decoder.cuh - a block of threads reads and checks a tile frame's codebook section.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_TILE_DECODER_CUH
@@ -14,7 +14,7 @@ struct DecoderPolicy {
   static constexpr uint32_t kThreads = 1024;
 };
 
-/* Of the section; runs are a byte each. */
+/* Parts of the section; runs are one byte each. */
 enum { kHeadBytes = 6, kRunLengthBits = 5, kLongestRun = 8 };
 constexpr uint32_t kMostBytes = kHeadBytes + SZG_TILE_SYMBOLS - 1;
 
@@ -28,8 +28,8 @@ struct DecoderMemory {
   uint16_t symbols[SZG_TILE_SYMBOLS]; /* by (length, symbol) */
 };
 
-/* Lengths of all symbols. False: a section that no tile frame may have, as far as single lengths
- * say. The whole block calls. */
+/* Reads the lengths of all symbols. False: single lengths already show that the section is invalid.
+ * The whole block calls. */
 __device__ inline bool read_lengths(const uint8_t *section, uint64_t section_bytes,
                                     DecoderMemory *memory) {
   if (section_bytes < kHeadBytes || section_bytes > kMostBytes) return false;
@@ -46,7 +46,7 @@ __device__ inline bool read_lengths(const uint8_t *section, uint64_t section_byt
       first + count > SZG_TILE_SYMBOLS)
     return false;
 
-  constexpr uint32_t kRuns = 2; /* of a thread, one after the other */
+  constexpr uint32_t kRuns = 2; /* per thread, one after the other */
   static_assert(kRuns * DecoderPolicy::kThreads >= SZG_TILE_SYMBOLS, "runs have threads");
   uint32_t const begin = kHeadBytes + threadIdx.x * kRuns;
   uint32_t covered = 0, before = 0, covered_by_all = 0;
@@ -66,20 +66,20 @@ __device__ inline bool read_lengths(const uint8_t *section, uint64_t section_byt
   return memory->lengths[SZG_TILE_ZERO] > 0;
 }
 
-/* The entry of a window: its code is the one among whose canonical codes it falls. */
+/* The entry of a window, found by the length whose range of canonical codes includes it. */
 __device__ inline uint32_t entry_of_window(uint32_t window, const DecoderMemory &memory) {
   const CodesMemory &codes = memory.codes_work;
   uint32_t const canonical = window ^ codes.mask;
   uint32_t length = 1;
 #pragma unroll
   for (uint32_t shorter = 1; shorter < SZG_TILE_CODE_BITS; shorter++)
-    length += canonical >= codes.limits[shorter]; /* limits rise with lengths */
+    length += canonical >= codes.limits[shorter]; /* limits increase with length */
   uint32_t const code = canonical >> (SZG_TILE_CODE_BITS - length);
   uint32_t const rank = codes.first_ranks[length] + code - codes.first_codes[length];
   return szg_symbol_entry(memory.symbols[rank], length);
 }
 
-/* False: the section is none, and the decoder is one that does no harm. The whole block calls. */
+/* False: the section is invalid, but kernels may safely use the decoder. The whole block calls. */
 __device__ inline bool build_decoder(const uint8_t *section, uint64_t section_bytes,
                                      DecoderMemory *memory, szg_tile_decoder *decoder) {
   static_assert(SZG_TILE_ENTRIES % 4 == 0, "whole vectors");

@@ -1,8 +1,8 @@
-/* tile_decompress.cu - tile frames to values: one kernel from bits to the field.
+/* tile_decompress.cu - decompresses tile frames: one kernel from bits to the field.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A warp a tile, a lane a place. Moves the bits of a value and its 2 bytes of size a tile in, and
- * the value out. docs/fused.md has the profile that led here.
+ * One warp per tile, one lane per place. The kernel reads each value's bits and 2 bytes of size per
+ * tile, and writes the value. docs/fused.md has the profile that led to this design.
  */
 #include "fused/tile_cuda.h"
 
@@ -21,13 +21,13 @@ template <uint32_t kLatticeBits>
 struct DecodePolicy {
   static constexpr int kWarps = kLatticeBits == 16 ? 32 : kLatticeBits == 32 ? 16 : 8;
   static constexpr int kThreads = kWarps * 32;
-  static constexpr int kBlocks = kLatticeBits == 16 ? 1 : 2; /* a multiprocessor */
+  static constexpr int kBlocks = kLatticeBits == 16 ? 1 : 2; /* per multiprocessor */
 };
 
 /* ---- kernels ---- */
 
-/* A block's shared memory: the table, the warps' planes, their words, and what a bad tile's lanes
- * may read behind them. */
+/* A block's shared memory: the table, the warps' planes, their words, and room behind them that a
+ * bad tile's lanes may read. */
 template <uint32_t kLatticeBits>
 constexpr uint32_t kPlaneBytes = 2 * kPairs *SZG_LANES * sizeof(PointPair<kLatticeBits>);
 constexpr uint32_t kZerosBehind = BitWindow::kWordsAhead;
@@ -42,7 +42,7 @@ static_assert(shared_bytes<16>(0) <= SZG_LEAST_SHARED_BYTES &&
                   shared_bytes<64>(0) <= SZG_LEAST_SHARED_BYTES,
               "what every device has");
 
-/* The block fills its table. */
+/* Fills the block's table. The whole block calls. */
 template <int kThreads>
 __device__ __forceinline__ void load_entries(const szg_tile_decoder *decoder, uint32_t *entries) {
   for (uint32_t i = threadIdx.x; i < SZG_TILE_ENTRIES / 4; i += kThreads)
@@ -51,8 +51,8 @@ __device__ __forceinline__ void load_entries(const szg_tile_decoder *decoder, ui
 }
 
 /* Tiles of a share, as bits, that have many more words than most, too many for shared memory. They
- * take several times as long as others, so they are decompressed before them; but only where they
- * are few, since a warp does those of a share. The whole warp calls. */
+ * take several times as long as others, so the kernel decompresses them first; but only if they are
+ * few, since one warp does all those of a share. The whole warp calls. */
 constexpr uint32_t kShareTiles = 32, kMostHeavyTiles = 2;
 template <class A>
 __device__ __forceinline__ uint32_t heavy_tiles(const DecodeJob<A> &job, uint32_t share,
@@ -64,7 +64,7 @@ __device__ __forceinline__ uint32_t heavy_tiles(const DecodeJob<A> &job, uint32_
   return __popc(heavy) <= kMostHeavyTiles ? heavy : 0;
 }
 
-/* A tile that is coded, through shared memory if there is room. */
+/* Decompresses a coded tile, through shared memory if there is room. */
 template <class A, uint32_t kLatticeBits, int kDims, class Kind>
 __device__ __forceinline__ void decode_coded_tile(const DecodeJob<A> &job, const TileShape &tile,
                                                   const uint32_t *words, uint32_t word_count,
@@ -109,7 +109,7 @@ __device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32
                                                     points, lane);
 }
 
-/* kIsAligned: all of the frame is wanted, and rows can be stored 16 bytes at a time. */
+/* kIsAligned: the caller wants the whole frame, and rows can be stored 16 bytes at a time. */
 template <class A, uint32_t kLatticeBits, int kDims, bool kMayGroup, bool kIsAligned>
 __global__ void __launch_bounds__(DecodePolicy<kLatticeBits>::kThreads,
                                   DecodePolicy<kLatticeBits>::kBlocks)
@@ -148,7 +148,8 @@ __global__ void __launch_bounds__(DecodePolicy<kLatticeBits>::kThreads,
 }
 
 /* As many words as blocks of that size leave room for, and no more than a tile can have. The system
- * has some bytes of its own for each block: two blocks have less than half of what one may have. */
+ * reserves some bytes for each block, so two blocks get less than half of one block's limit each.
+ * */
 template <uint32_t kLatticeBits>
 szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
   typedef DecodePolicy<kLatticeBits> Policy;
@@ -167,7 +168,7 @@ szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
   return SZGPU_OK;
 }
 
-/* As many blocks as the device holds at once: tiles are taken from a queue, and few of them are
+/* As many blocks as the device holds at once. Warps take tiles from a queue; if tiles are few, they
  * spread over all multiprocessors. */
 template <uint32_t kLatticeBits, class Kernel, class Job>
 szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {

@@ -1,4 +1,4 @@
-/* tile_entries.c - entries of an encoder's table for the deltas of a tile, one by one.
+/* tile_entries.c - looks up a tile's deltas in an encoder's table, one by one.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "fused/tile_entries.h"

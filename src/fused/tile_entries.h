@@ -6,11 +6,11 @@
 
 #include "fused/tile_core.h"
 
-/* Entries of direct codes by place; 0: there is none. deltas: by lattice_bits, as szg_tile_encode
- * has them; up to SZG_TILE_VALUES of them may be read. entries: as many. */
+/* Finds the entries of direct codes by place; 0: there is none. deltas: of lattice_bits, as for
+ * szg_tile_encode; the function may read SZG_TILE_VALUES of them. entries: as many. */
 typedef void szg_find_entries(const szg_tile_encoder *encoder, uint32_t lattice_bits,
                               const void *deltas, uint32_t count, uint32_t *entries);
 szg_find_entries szg_find_entries_plain;
-szg_find_entries szg_find_entries_avx2; /* x86-64 with AVX2 alone */
+szg_find_entries szg_find_entries_avx2; /* x86-64 with AVX2 only */
 
 #endif

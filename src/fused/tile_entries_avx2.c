@@ -1,4 +1,4 @@
-/* tile_entries_avx2.c - eight deltas' entries at a time: 2.5 times as fast as one by one.
+/* tile_entries_avx2.c - looks up eight deltas at a time: 2.5 times as fast as one by one.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <immintrin.h>

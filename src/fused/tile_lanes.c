@@ -1,8 +1,8 @@
-/* tile_lanes.c - a tile's lanes to deltas, lane after lane.
+/* tile_lanes.c - decodes a tile's lanes to deltas, lane after lane.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A lane's code waits for the one before it, but lanes do not wait for each other: going from lane
- * to lane every half group gives the processor many of them to work on at once.
+ * Each code of a lane depends on the code before it, but lanes are independent: the loops change
+ * lanes every half group, so that the processor can work on many of them at once.
  */
 #include "fused/tile_lanes.h"
 
@@ -30,7 +30,7 @@ uint32_t szg_decode_half_by_code(szg_tile_lanes *lanes, const uint16_t *first_va
   return position;
 }
 
-/* Half a group of lane after lane. keep, by lane: 0 where the half is left out, else all ones. */
+/* Decodes half a group of each lane. keep, by lane: 0 if the half is left out, else all ones. */
 SZG_INLINE void decode_half(szg_tile_lanes *lanes, szg_half_kind kind, const uint16_t *first_values,
                             uint32_t first_lane, uint32_t end_lane, uint32_t *restrict keep) {
   const uint32_t *const entries = lanes->decoder->entries;

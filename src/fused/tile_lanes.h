@@ -1,4 +1,4 @@
-/* tile_lanes.h - a tile being decoded on the CPU: what its loops over lanes share.
+/* tile_lanes.h - a tile during decoding on the CPU, for the loops over its lanes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A tile's words stand in reverse order (core/bit_reader.h). The four bytes at
@@ -12,7 +12,8 @@
 #include "fused/tile.h"
 #include "fused/tile_spans.h"
 
-/* Only a lane's end tells whether its bits were those of its codes: until then it may read on. */
+/* Only at a lane's end can a decoder tell whether its bits were valid: it may read on until then.
+ * */
 enum { SZG_OVERRUN_BYTES = SZG_LANE_MAX_BITS / 8 + 16 };
 
 /* Lane l has the bits from positions[l] to ends[l] - 1. */
@@ -26,7 +27,7 @@ typedef struct szg_tile_lanes {
   uint8_t bytes[SZG_OVERRUN_BYTES + 4 * SZG_TILE_MAX_WORDS];
 } szg_tile_lanes;
 
-/* By place, as lattice_bits say: the deltas of a tile are of one width. */
+/* Stores a delta by place, in lattice_bits bits: all deltas of a tile have that width. */
 static inline void szg_store_delta(uint32_t lattice_bits, uint64_t bits, uint32_t place,
                                    szg_tile_points *deltas) {
   int64_t const delta = szg_delta_of_bits(bits, lattice_bits);
@@ -44,7 +45,7 @@ static inline uint64_t szg_class_delta(uint32_t magnitude_class, uint64_t raw, b
   return is_negative ? 0 - magnitude : magnitude;
 }
 
-/* Half a group of the lanes of a span; for the compiler, constants where it matters. */
+/* Half a group of the lanes of a span. In hot loops the compiler sees constants here. */
 typedef struct szg_half_kind {
   uint32_t lattice_bits;
   bool is_in_a_group;  /* the half may be left out, */
@@ -60,8 +61,8 @@ SZG_INLINE szg_half_kind szg_half_kind_of(uint32_t lattice_bits, uint32_t zero_g
                          span->row_counts[half]};
 }
 
-/* A lane's codes of half a group, one by one, whatever follows them. Returns the position where
- * they end. */
+/* Decodes a lane's codes of half a group one by one, whatever follows them. Returns the position at
+ * which they end. */
 uint32_t szg_decode_half_by_code(szg_tile_lanes *lanes, const uint16_t *first_values,
                                  uint32_t code_count, uint32_t lane, uint32_t position);
 
@@ -69,7 +70,7 @@ uint32_t szg_decode_half_by_code(szg_tile_lanes *lanes, const uint16_t *first_va
 typedef void szg_decode_lanes(szg_tile_lanes *lanes, const szg_tile_span *spans,
                               uint32_t span_count);
 szg_decode_lanes szg_decode_lanes_plain;
-szg_decode_lanes szg_decode_lanes_avx2; /* x86-64 with AVX2 alone */
+szg_decode_lanes szg_decode_lanes_avx2; /* x86-64 with AVX2 only */
 
 /* szg_tile_decode by one of these. */
 bool szg_tile_decode_by(szg_decode_lanes *decode_lanes, const szg_tile_decoder *decoder,

@@ -1,8 +1,9 @@
-/* tile_lanes_avx2.c - eight lanes at a time: their windows and codes are gathered.
+/* tile_lanes_avx2.c - decodes eight lanes at a time with gathered windows and codes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Twice as fast as lane after lane (Xeon of 2023). A window is four bytes, so it has 25 bits, which
- * hold a zero group's bit and two codes. On lattices of 16 and 32 bits classes are read here, too.
+ * This is twice as fast as lane after lane (Xeon of 2023). A window is four bytes, so it has 25
+ * bits, which hold a zero group's bit and two codes. On lattices of 16 and 32 bits this file also
+ * decodes classes.
  */
 #include <immintrin.h>
 
@@ -17,7 +18,7 @@ static_assert(2 * SZG_TILE_CODE_BITS + 1 <= 25, "two codes are in a window");
 /* Eight lanes at work. */
 typedef struct lane_vector {
   __m256i positions;
-  __m256i keep; /* by lane: 0 where the half is left out, else all ones */
+  __m256i keep; /* by lane: 0 if the half is left out, else all ones */
 } lane_vector;
 
 SZG_AVX2 SZG_INLINE __m256i mask_of_bits(uint32_t bits) {
@@ -45,7 +46,7 @@ SZG_AVX2 SZG_INLINE __m256i lengths_of(__m256i entries) {
   return _mm256_and_si256(entries, _mm256_set1_epi32(SZG_ENTRY_LENGTH));
 }
 
-/* The low halves of the numbers of two vectors, in order. */
+/* The low halves of the numbers in two vectors, in order. */
 SZG_AVX2 SZG_INLINE __m256i low_halves(const __m256i numbers[2]) {
   return _mm256_permute4x64_epi64(_mm256_packs_epi32(numbers[0], numbers[1]), 0xD8);
 }
@@ -73,7 +74,7 @@ SZG_AVX2 SZG_INLINE void store_deltas(uint32_t lattice_bits, const __m256i masks
   }
 }
 
-/* The lanes of the bits `again`, from where their codes begin. */
+/* Decodes the lanes in the mask `again` code by code, from where their codes begin. */
 SZG_AVX2 static __m256i decode_by_code(szg_tile_lanes *lanes, uint32_t again,
                                        const uint16_t *first_values, uint32_t code_count,
                                        uint32_t first_lane, __m256i starts, __m256i ends) {
@@ -87,9 +88,9 @@ SZG_AVX2 static __m256i decode_by_code(szg_tile_lanes *lanes, uint32_t again,
   return _mm256_loadu_si256((const __m256i *)own_ends);
 }
 
-/* Entries of a class or the escape among others: their deltas in the upper half (as direct entries
- * have them) are too short, so all deltas as 32 bits. positions: after the codes, moved past what
- * follows them. *far_off: lanes where that is not in a window. */
+/* Decodes entries that include classes or escapes. The upper half of an entry, which holds a direct
+ * delta, is too short for theirs, so all deltas get 32 bits. positions: those after the codes;
+ * moves them past what follows the codes. *far_off: lanes in which that is not in a window. */
 SZG_AVX2 static __m256i decode_some_rare(const szg_tile_lanes *lanes, __m256i entries, __m256i rare,
                                          __m256i *positions, __m256i *far_off) {
   __m256i const one = _mm256_set1_epi32(1);
@@ -119,8 +120,8 @@ SZG_AVX2 static __m256i decode_some_rare(const szg_tile_lanes *lanes, __m256i en
   return _mm256_blendv_epi8(_mm256_srai_epi32(entries, 16), of_rare, rare);
 }
 
-/* Half a group of the lanes of the masks, from first_lane on. Two vectors in step: what waits for a
- * gather in one need not in the other. */
+/* Decodes half a group of the lanes in the masks, from first_lane on. It takes two vectors in step:
+ * while one waits for a gather, the other can go on. */
 SZG_AVX2 SZG_INLINE void decode_half(szg_tile_lanes *lanes, szg_half_kind kind,
                                      const uint16_t *first_values, uint32_t first_lane,
                                      const __m256i masks[2], lane_vector vectors[2]) {

@@ -1,8 +1,8 @@
-/* tile_lengths.cuh - code lengths of a tile frame's book, by a block of threads.
+/* tile_lengths.cuh - a block of threads finds the code lengths of a tile frame's book.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Package-merge as in huffman/codebook.c, order for order. Lists are merged by ranks: an item's
- * place is its own place in its list and how many items of the other come before it.
+ * Package-merge, in the order of huffman/codebook.c. It merges lists by rank: an item's place is
+ * its place in its own list plus the number of items of the other list that come before it.
  */
 #ifndef SZG_TILE_LENGTHS_CUH
 #define SZG_TILE_LENGTHS_CUH
@@ -17,14 +17,14 @@ namespace szg {
 struct LengthsPolicy {
   static constexpr uint32_t kThreads = 512;
   static constexpr uint32_t kWarps = kThreads / 32;
-  /* Symbols of a thread, which follow one another; the last threads have fewer, or none. */
+  /* Consecutive symbols of a thread; the last threads have fewer, or none. */
   static constexpr uint32_t kShare = (SZG_TILE_SYMBOLS + kThreads - 1) / kThreads;
 };
 static_assert(SZG_TILE_CODE_BITS <= LengthsPolicy::kWarps, "a warp a list");
 
 /* Lists: one for each bit of the longest code. */
 constexpr uint32_t kLists = SZG_TILE_CODE_BITS;
-constexpr uint32_t kMostPairs = SZG_TILE_SYMBOLS; /* of a list: it has under twice the leaves */
+constexpr uint32_t kMostPairs = SZG_TILE_SYMBOLS; /* per list, which has under twice the leaves */
 constexpr uint32_t kPairWords = kMostPairs / 32;
 constexpr uint32_t kIsPackage = 1u << 31; /* in an item; the rest is its weight */
 static_assert((uint64_t)(kLists + 1) * (SZG_MOST_COUNTED * SZG_TILE_VALUES + 2) < kIsPackage,
@@ -36,9 +36,9 @@ struct LengthsMemory {
   uint64_t leaves[SZG_TILE_SYMBOLS]; /* count << 32 | symbol, ascending */
   union {
     uint64_t sorting[SZG_TILE_SYMBOLS];
-    uint2 items[2][kMostPairs]; /* in pairs: this list and the next */
+    uint2 items[2][kMostPairs]; /* in pairs: the current list and the next */
   };
-  uint32_t packages[kLists][2][kPairWords]; /* which first and which second items of pairs are */
+  uint32_t packages[kLists][2][kPairWords]; /* whether first and second items of pairs are */
   uint16_t packages_before[kLists][kPairWords];
   uint32_t leaves_taken[kLists];
   BookScan::TempStorage scan;
@@ -49,13 +49,13 @@ __device__ inline uint32_t end_of_share() {
   return min(first_of_share() + LengthsPolicy::kShare, (uint32_t)SZG_TILE_SYMBOLS);
 }
 
-/* The step that a search among so many items begins with; a search has a quarter of the range left
- * after each: two loads one after the other take longer than three at once. */
+/* The first step of a search among item_count items. Each step leaves a quarter of the range, since
+ * two successive loads take longer than three at once. */
 __device__ inline uint32_t first_step(uint32_t item_count) {
   return 1u << ((31 - __clz((int)item_count)) & ~1);
 }
 
-/* From `found` on, by how many of three steps a search may go: comes_before(i) is true up to some
+/* How many of three steps a search can take from `found` on. comes_before(i) is true up to some
  * item and false from there on. */
 template <class ComesBefore>
 __device__ __forceinline__ uint32_t steps_on(uint32_t found, uint32_t step, uint32_t item_count,
@@ -71,7 +71,7 @@ __device__ __forceinline__ uint32_t steps_on(uint32_t found, uint32_t step, uint
 
 __device__ inline uint32_t weight_of(uint64_t leaf) { return (uint32_t)(leaf >> 32); }
 
-/* A symbol's place among the 32 of its warp that occur; they are in the order of symbols. */
+/* A symbol's place among those of its warp's 32 that occur; these are in the order of symbols. */
 __device__ inline uint32_t rank_in_warp(const uint64_t *leaves, uint32_t leaf_count, uint32_t i,
                                         uint32_t weight) {
   uint32_t const first = i & ~31u;
@@ -84,8 +84,8 @@ __device__ inline uint32_t rank_in_warp(const uint64_t *leaves, uint32_t leaf_co
   return rank;
 }
 
-/* How many of the run that is merged with a leaf's come before it: of an earlier run all that weigh
- * no more, since leaves of a weight are in the order of symbols. */
+/* How many leaves of the other run come before a leaf when both runs are merged. Equal weights keep
+ * the order of symbols, so those of an earlier run come first. */
 __device__ inline uint32_t rank_in_run(const uint64_t *run, uint32_t item_count, uint32_t weight,
                                        bool is_earlier) {
   if (item_count == 0) return 0;
@@ -96,7 +96,7 @@ __device__ inline uint32_t rank_in_run(const uint64_t *run, uint32_t item_count,
   return found;
 }
 
-/* From runs of leaves in order to runs twice as long. The whole block calls. */
+/* Merges sorted runs of leaves into runs twice as long. The whole block calls. */
 __device__ inline void merge_runs(const uint64_t *from, uint32_t leaf_count, uint32_t run,
                                   uint64_t *to) {
   for (uint32_t i = threadIdx.x; i < leaf_count; i += LengthsPolicy::kThreads) {
@@ -111,7 +111,7 @@ __device__ inline void merge_runs(const uint64_t *from, uint32_t leaf_count, uin
   }
 }
 
-/* Symbols that occur to memory->leaves, in order; returns how many. The whole block calls. */
+/* Sorts the symbols that occur into memory->leaves; returns how many. The whole block calls. */
 __device__ inline uint32_t sort_leaves(const uint32_t *counts, LengthsMemory *memory) {
   uint32_t occurring = 0, place = 0, leaf_count = 0;
   for (uint32_t s = first_of_share(); s < end_of_share(); s++) occurring += counts[s] > 0;
@@ -145,7 +145,7 @@ __device__ inline uint32_t package_weight(uint2 pair) {
   return (pair.x & ~kIsPackage) + (pair.y & ~kIsPackage);
 }
 
-/* Leaf j and the package of pair j to their places in the next list. */
+/* Puts leaf j and the package of pair j in their places in the next list. */
 __device__ inline void merge_pair(uint32_t j, uint32_t leaf_count, uint32_t pair_count, uint2 pair,
                                   const uint2 *pairs, const LengthsMemory &memory, uint32_t *next) {
   uint32_t const leaf = leaf_weight(memory, j), package = package_weight(pair);
@@ -179,7 +179,7 @@ __device__ inline void merge_list(uint32_t list, uint32_t leaf_count, uint32_t p
   }
 }
 
-/* How many packages are in words before each word of a list. A warp a list. */
+/* Counts the packages in the words before each word of a list. One warp per list. */
 __device__ inline void sum_packages(LengthsMemory *memory) {
   uint32_t const list = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (list >= kLists) return;
@@ -196,8 +196,8 @@ __device__ inline void sum_packages(LengthsMemory *memory) {
     memory->packages_before[list][2 * lane + 1] = (uint16_t)(sum - both + first);
 }
 
-/* Leaves among the items taken of each list: 2 n - 2 of the last, then all that the taken packages
- * hold. One thread. */
+/* Counts leaves among the items taken from each list: 2 n - 2 of the last list, then all that the
+ * taken packages hold. One thread calls. */
 __device__ inline void take_leaves(uint32_t leaf_count, LengthsMemory *memory) {
   uint32_t pairs_taken = leaf_count - 1;
   for (int list = kLists - 1; list >= 0; list--) {
@@ -211,9 +211,9 @@ __device__ inline void take_leaves(uint32_t leaf_count, LengthsMemory *memory) {
   }
 }
 
-/* Optimal lengths of at most SZG_TILE_CODE_BITS for counts, of which two at least are not 0.
- * lengths: 0 before. The whole block calls, of LengthsPolicy::kThreads, and waits before it
- * reads. */
+/* Optimal lengths of at most SZG_TILE_CODE_BITS for counts, at least two of which are not 0.
+ * lengths: zeroed by the caller. The whole block of LengthsPolicy::kThreads calls, and synchronizes
+ * before it reads. */
 __device__ inline void find_lengths(const uint32_t *counts, LengthsMemory *memory,
                                     uint8_t *lengths) {
   uint32_t const leaf_count = sort_leaves(counts, memory);
@@ -222,7 +222,7 @@ __device__ inline void find_lengths(const uint32_t *counts, LengthsMemory *memor
     first_list[i] = leaf_weight(*memory, i);
   uint32_t item_count = leaf_count;
   for (uint32_t list = 0; list < kLists; list++) {
-    __syncthreads(); /* the list is complete, and the one before is read no more */
+    __syncthreads(); /* the list is complete, and nobody reads the one before */
     merge_list(list, leaf_count, item_count / 2, memory);
     item_count = leaf_count + item_count / 2;
   }

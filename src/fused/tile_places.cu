@@ -1,8 +1,8 @@
-/* tile_places.cu - what all tiles of a frame need: the decoder's table, and where each one begins.
+/* tile_places.cu - makes what all tiles of a frame need: the decoder's table and tile places.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   open     block 0: the codebook section to the decoder's table; the others: running sums of the
- *            tiles' sizes, a share each (core/tile_words.cuh)
+ *   open     block 0 turns the codebook section into the decoder's table; every other block makes
+ *            running sums of a share of the tiles' sizes (core/tile_words.cuh)
  *
  * Up to 2^17 tiles the table takes longer than the sums.
  */
@@ -28,8 +28,8 @@ struct OpenJob {
   szg_verdict *verdict;
 };
 
-/* A share of the tiles' places; the last one knows whether they use up the words. The whole block
- * calls. */
+/* Finds the places of a share of the tiles. The last share knows whether the tiles use all words.
+ * The whole block calls. */
 __device__ void place_tiles(const OpenJob &job, uint32_t share, uint32_t share_count,
                             Words::Memory *memory) {
   Words::Job const places = {job.input.sizes, job.input.first_words, job.tile_count};

@@ -1,7 +1,8 @@
-/* tile_restore.cuh - one tile's words to values, by a warp: head, lanes, sums, stores.
+/* tile_restore.cuh - a warp turns one tile's words into values: head, lanes, sums, stores.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A lane a place, eight rows at a time. Nothing in the words is believed: docs/fused.md, CUDA.
+ * One lane per place, eight rows at a time. The code trusts nothing in the words (docs/fused.md,
+ * CUDA).
  */
 #ifndef SZG_TILE_RESTORE_CUH
 #define SZG_TILE_RESTORE_CUH
@@ -17,7 +18,7 @@ namespace szg {
 
 /* ---- values ---- */
 
-/* The part of a frame that is wanted. */
+/* The part of a frame that the caller wants. */
 template <class Value>
 struct WantedValues {
   Value *values; /* where value `first` of the frame goes */
@@ -27,9 +28,9 @@ struct WantedValues {
   }
 };
 
-/* Both points of four neighbours. On the 16-bit lattice a point goes to f32 by way of a number
- * whose low mantissa bits it is: 2^23 + (q + 2^15) less the same, exact, and quicker than to
- * convert. */
+/* Both points of four neighbours. On the 16-bit lattice a point becomes f32 as the low mantissa
+ * bits of 2^23 + (q + 2^15), from which 2^23 + 2^15 is subtracted: exact, and faster than a
+ * conversion. */
 template <class A, uint32_t kLatticeBits>
 struct Restorer {
   static __device__ __forceinline__ void restore(const szg_quantizer &k,
@@ -98,7 +99,7 @@ __device__ __forceinline__ LanePlace read_head(const uint32_t *words, uint32_t w
   return bits;
 }
 
-/* A tile's values as they are, in code order. */
+/* Stores a raw tile's values, which are in code order. */
 template <class Value>
 __device__ void copy_raw_tile(const TileShape &tile, const uint32_t *words, unsigned lane,
                               const WantedValues<Value> &wanted) {
@@ -113,7 +114,7 @@ __device__ void copy_raw_tile(const TileShape &tile, const uint32_t *words, unsi
   }
 }
 
-/* What the kernels are told besides the tiles. */
+/* The kernels' arguments other than the tiles. */
 template <class A>
 struct DecodeJob {
   szg_quantizer quantizer;
@@ -122,7 +123,7 @@ struct DecodeJob {
   uint32_t first_tile, end_tile;
   uint32_t staged_words; /* room for a tile's words in shared memory */
   WantedValues<typename A::Value> wanted;
-  bool is_whole; /* that is all of the frame */
+  bool is_whole; /* the whole frame is wanted */
   szg_verdict *verdict;
 };
 
@@ -160,8 +161,9 @@ __device__ __forceinline__ void load_four(const Pair *from, Pair (&four)[4]) {
   memcpy(four, vectors, sizeof four);
 }
 
-/* Points of a group, four neighbours a lane, to values: each where its place is, so that rows are
- * stored whole wherever they begin. `plane` is where `four` came from. */
+/* Turns a group's points, four neighbours per lane, into values. Each goes to the lane of its
+ * place, so that the warp stores whole rows wherever they begin. `plane` is where `four` came from.
+ * */
 template <class A, uint32_t kLatticeBits, int kDims>
 __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileShape &tile,
                                            uint32_t group, unsigned lane, uint32_t rows,
@@ -190,8 +192,8 @@ __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileSh
   }
 }
 
-/* How a tile is restored. kIsFull: it has all rows. kIsAligned: they can be stored 16 bytes at a
- * time besides, and all of the frame is wanted. kMayGroup: the frame may have zero groups. */
+/* How a tile is restored. kIsFull: it has all rows. kIsAligned: in addition, rows can be stored
+ * 16 bytes at a time, and the whole frame is wanted. kMayGroup: the frame may have zero groups. */
 template <bool kMayGroupGiven, bool kIsFullGiven, bool kIsAlignedGiven>
 struct TileKind {
   static constexpr bool kMayGroup = kMayGroupGiven, kIsFull = kIsFullGiven,
@@ -213,7 +215,7 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
   char *low_to = (char *)(job.wanted.values + low_offset);
   char *high_to = (char *)(job.wanted.values + high_offset);
   uint64_t const stride_bytes = value_offset<kDims>(tile, 1, 0, 0) * sizeof(Value);
-  uint32_t write_at = lane, read_at = 4 * lane; /* in two planes by turns */
+  uint32_t write_at = lane, read_at = 4 * lane; /* alternates between two planes */
   LaneSums<Pair, kDims> sums;
   sums.start();
   Pair carry = Pair::of(0, 0);
@@ -247,7 +249,7 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
   }
 }
 
-/* Tiles whose every delta is 0. */
+/* Stores a tile in which all deltas are 0. */
 template <class A, int kDims, bool kIsAligned>
 __device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileShape &tile,
                                           unsigned lane) {
@@ -270,7 +272,7 @@ __device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileSha
   }
 }
 
-/* A coded tile from whichever words. */
+/* Restores a coded tile from words in any memory. */
 template <class A, uint32_t kLatticeBits, int kDims, class Kind, class Words>
 __device__ __forceinline__ void decode_tile(const DecodeJob<A> &job, const TileShape &tile,
                                             const Words &words, const LanePlace &bits,

@@ -1,7 +1,7 @@
 /* tile_shape.cuh - where a frame's tiles lie, and which places of a tile have values.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * For kernels in which a warp has a tile and a lane a place, eight rows of 32 places at a time.
+ * For kernels with one warp per tile and one lane per place, eight rows of 32 places at a time.
  */
 #ifndef SZG_TILE_SHAPE_CUH
 #define SZG_TILE_SHAPE_CUH
@@ -11,7 +11,7 @@
 
 namespace szg {
 
-/* How tiles lie in the frame, in numbers of 32 bits where that is enough. */
+/* How tiles lie in the frame, in 32-bit numbers if these suffice. */
 struct TileLayout {
   uint32_t x_tiles, y_tiles, z_tiles;
   uint32_t tile_x, tile_y, tile_z;
@@ -36,7 +36,7 @@ struct TileShape {
   uint32_t x_extent, y_extent, z_extent;
 };
 
-/* As szg_tile_at, without divisions of 64 bits. */
+/* Like szg_tile_at, but without 64-bit divisions. */
 __device__ __forceinline__ TileShape tile_shape(const TileLayout &layout, uint32_t tile) {
   uint32_t const row = tile / layout.x_tiles, plane = row / layout.y_tiles;
   uint32_t const batch = plane / layout.z_tiles;
@@ -53,7 +53,7 @@ __device__ __forceinline__ TileShape tile_shape(const TileLayout &layout, uint32
   return shape;
 }
 
-constexpr uint32_t kAllRows = 0xFF; /* of a group, a bit each */
+constexpr uint32_t kAllRows = 0xFF; /* of a group, one bit each */
 
 /* Values of a row of a 2-D group's lines, and lines of a group; values of a 1-D group. */
 constexpr uint32_t kGroupLines = SZG_GROUP_ROWS / 2;
@@ -98,7 +98,7 @@ __device__ __forceinline__ uint32_t rows_of_lane(const TileShape &shape, uint32_
   return rows < SZG_GROUP_ROWS ? (1u << rows) - 1 : kAllRows;
 }
 
-/* Of the lane's value in a row of a group: offset from the tile's first. */
+/* Offset of the lane's value in a row of a group, from the tile's first value. */
 template <int kDims>
 __device__ __forceinline__ uint64_t value_offset(const TileShape &shape, uint32_t group,
                                                  uint32_t row, uint32_t lane) {

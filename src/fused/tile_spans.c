@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Rows of one group, by row: where they begin in code order, how many places they have. */
+/* The rows of one group: where each begins in code order, and how many places it has. */
 typedef struct group_rows {
   uint16_t first_values[SZG_GROUP_ROWS];
   uint8_t widths[SZG_GROUP_ROWS];
@@ -16,7 +16,7 @@ static uint8_t row_width(uint32_t extent, uint32_t first) {
   return (uint8_t)(left < SZG_LANES ? left : SZG_LANES);
 }
 
-/* Where 2-D and 3-D tiles cannot be told apart, their rows are the same. */
+/* If a 2-D tile cannot be told from a 3-D one, both have the same rows. */
 static void find_rows(const szg_tile *tile, uint32_t group, group_rows *rows) {
   bool const is_line = tile->plane_values == 0;
   bool const is_plane = tile->z_extent == 1 && tile->plane_values == tile->x_extent;
@@ -39,7 +39,7 @@ static void find_rows(const szg_tile *tile, uint32_t group, group_rows *rows) {
   }
 }
 
-/* The rows of lane `lane`, and the lanes from there on that have the same. False: it has none. */
+/* The rows of lane `lane`, and the lanes from there on with the same rows. False: it has none. */
 static bool find_span(const group_rows *rows, uint32_t lane, szg_tile_span *span) {
   memset(span, 0, sizeof *span);
   span->first_lane = (uint8_t)lane;

@@ -1,4 +1,4 @@
-/* tile_spans.h - a tile's rows as its lanes have them, for the CPU.
+/* tile_spans.h - which rows of a tile each lane has, for the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_TILE_SPANS_H
@@ -9,13 +9,13 @@
 #include "core/tiles.h"
 #include "fused/tile_core.h"
 
-/* Lanes that have the same rows of a group, and where these rows' values begin in code order. A
+/* Lanes with the same rows of a group, and where these rows' values begin in code order. A
  * group's rows in the order of codes are four steps of its first half and four of its second; a
  * half has row_counts[half] of them, from first_values[half] on. */
 enum { SZG_HALF_ROWS = SZG_GROUP_ROWS / 2 };
 typedef struct szg_tile_span {
   uint16_t first_values[2][SZG_HALF_ROWS];
-  uint8_t row_counts[2]; /* the second is 0 where the first is */
+  uint8_t row_counts[2]; /* the second is 0 if the first is */
   uint8_t first_lane, end_lane;
 } szg_tile_span;
 
@@ -30,10 +30,10 @@ enum {
 };
 static_assert(SZG_LANE_MAX_BITS < 1 << SZG_TILE_LEAST_BITS, "a lane's length fits its field");
 
-/* Rows of a group have two widths at most. */
+/* Rows of a group have at most two widths. */
 enum { SZG_TILE_MAX_SPANS = 2 * SZG_LANE_CODES / SZG_GROUP_ROWS };
 
-/* In the order of groups; returns how many there are. */
+/* Finds spans in the order of groups; returns their number. */
 uint32_t szg_tile_spans_find(const szg_tile *tile, szg_tile_span *spans);
 
 #endif

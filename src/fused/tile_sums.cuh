@@ -1,10 +1,10 @@
-/* tile_sums.cuh - deltas of a group to lattice points: the sums of szg_tile_sum, a warp at once.
+/* tile_sums.cuh - a group's deltas to lattice points: a warp takes the sums of szg_tile_sum.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * pairs[i], i = 0 .. 3, holds rows i and i + 4 of the group at the lane's place. Sums along y and z
- * stay in the lane; along x the points go through shared memory, so that each lane then has four
- * neighbours of one pair of rows, as they are stored. Along an axis that is not in the set only the
- * edge is summed: the points whose coordinates on all axes of the set are 0.
+ * stay in the lane; for sums along x the points go through shared memory, so that each lane then
+ * has four neighbours of one pair of rows, in storage order. Along an axis outside the set only the
+ * edge is summed: the points with coordinate 0 on all axes of the set.
  */
 #ifndef SZG_TILE_SUMS_CUH
 #define SZG_TILE_SUMS_CUH
@@ -39,14 +39,14 @@ __device__ __forceinline__ Pair without_low(Pair pair) {
   return pair - Pair::of(pair.low(), 0);
 }
 
-/* What a tile carries from group to group. */
+/* Sums that a tile carries from group to group. */
 template <class Pair, int kDims>
 struct LaneSums;
 
 /* 3-D: a group is a plane. */
 template <class Pair>
 struct LaneSums<Pair, 3> {
-  Pair above[kPairs]; /* the plane before, or what the edge has summed up so far */
+  Pair above[kPairs]; /* the plane before, or the edge's sums so far */
 
   __device__ __forceinline__ void start() {
 #pragma unroll
@@ -66,12 +66,12 @@ struct LaneSums<Pair, 3> {
     for (int i = 0; i < kPairs; i++) above[i] = pairs[i] = pairs[i] + above[i];
   }
 
-  /* The edge of a set that lacks an axis. */
+  /* Sums along the edge of a set that lacks an axis. */
   __device__ __forceinline__ void along_edge(AxesSet set, uint32_t plane, unsigned lane,
                                              Pair (&pairs)[kPairs]) {
     bool const is_edge_lane = !set.x || lane == 0;
     if (!set.z && is_edge_lane) {
-      if (set.y) { /* row 0 alone */
+      if (set.y) { /* only row 0 */
         Pair const rest = without_low(pairs[0]);
         above[0] = above[0] + Pair::of(pairs[0].low(), 0);
         pairs[0] = rest + above[0];
@@ -139,7 +139,7 @@ struct LaneSums<Pair, 2> {
   }
 };
 
-/* 1-D: x is all there is. */
+/* 1-D: x is the only axis. */
 template <class Pair>
 struct LaneSums<Pair, 1> {
   __device__ __forceinline__ void start() {}
@@ -153,8 +153,8 @@ constexpr int kRowLanes = kDims == 3   ? 8
                           : kDims == 2 ? 16
                                        : 32;
 
-/* Four neighbours of a pair of rows, at places 4 (lane % 8) .. + 3 of pairs[lane / 8]: sums along
- * x. carry: 1-D, the last point of the group before, in both points. */
+/* Takes sums along x of four neighbours in a pair of rows, at places 4 (lane % 8) .. + 3 of
+ * pairs[lane / 8]. carry: in 1-D, the last point of the group before, in both points. */
 template <class Pair, int kDims>
 __device__ __forceinline__ void sum_along_x(Pair *carry, Pair (&four)[4]) {
 #pragma unroll

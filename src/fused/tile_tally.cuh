@@ -1,9 +1,9 @@
-/* tile_tally.cuh - the codes of a tile counted by a block of threads.
+/* tile_tally.cuh - a block of threads counts the codes of a tile.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A warp has a group of the tile's rows, a lane its place in them: what decides about zero groups
- * is then in one thread's registers. Neighbours along x are a shuffle away, those in the group are
- * in registers, those in other groups in shared memory.
+ * Each warp has a group of the tile's rows and each lane a place in them, so one thread's registers
+ * hold what decides about zero groups. Neighbours along x are a shuffle away, those in the group
+ * are in registers, and those in other groups are in shared memory.
  */
 #ifndef SZG_TILE_TALLY_CUH
 #define SZG_TILE_TALLY_CUH
@@ -28,7 +28,7 @@ template <class A>
 struct TallyMemory {
   typename A::Point points[SZG_LANE_CODES][SZG_LANES];
   uint32_t has_point[SZG_LANE_CODES]; /* a bit a lane; only in 1-D where some value has none */
-  uint32_t busy_lanes[TallyPolicy::kWarps]; /* that have a delta other than 0, by group */
+  uint32_t busy_lanes[TallyPolicy::kWarps]; /* that have a nonzero delta, by group */
   union {
     szg_tile_tally tally;
     uint32_t tally_words[kTallyWords];
@@ -36,11 +36,11 @@ struct TallyMemory {
   };
 };
 
-/* ---- a lane's places in a group: a bit a slot ---- */
+/* ---- a lane's places in a group: one bit per slot ---- */
 
 constexpr uint32_t kHalves[2] = {0x33, 0xCC}; /* rows 0 4 1 5, rows 2 6 3 7 */
 
-/* Those that the tile has. */
+/* The places that the tile has. */
 template <int kDims>
 __device__ uint32_t slots_there(const Walk<kDims> &walk, uint32_t group) {
   szg_tile const &tile = walk.tile;
@@ -73,8 +73,8 @@ __device__ typename A::Point point_before(const TallyMemory<A> &memory, uint32_t
   return 0;
 }
 
-/* Gives the values in `lacking`, a bit a slot, the points before them in their row of the tile. The
- * whole block calls. */
+/* Gives the values in `lacking`, one bit per slot, the points before them in their row of the tile.
+ * The whole block calls. */
 template <class A, int kDims>
 __device__ void place_holders(uint32_t lacking, uint32_t first_row,
                               typename A::Unsigned (&points)[kSlots], TallyMemory<A> *memory) {
@@ -102,7 +102,7 @@ __device__ void place_holders(uint32_t lacking, uint32_t first_row,
     }
     if (has_point) before = last;
   }
-  __syncthreads(); /* placeholders too before deltas are taken */
+  __syncthreads(); /* placeholders are complete too */
 }
 
 /* The lane's points in its warp's group, here and in shared memory. Places that the tile lacks have
@@ -142,8 +142,8 @@ __device__ void take_points(const szg_quantizer &k, const Walk<kDims> &walk, uin
 
 /* ---- deltas ---- */
 
-/* One group's points, to become its deltas, one axis after the other: along those of S everywhere,
- * then along the others on the edge, which the first leave as it is. */
+/* Turns one group's points into its deltas, one axis after the other: first along the axes of S
+ * everywhere, which leaves the edge as it is, then along the others on the edge. */
 template <class A, int kDims>
 struct GroupDeltas {
   typedef typename A::Unsigned Unsigned;
@@ -152,7 +152,7 @@ struct GroupDeltas {
 
   Unsigned values[kSlots];
 
-  /* Of the row so many before the group's first one, 0 if there is none. */
+  /* The point in the row that is `rows` before the group's first row, 0 if there is none. */
   __device__ Unsigned earlier(const TallyMemory<A> &memory, uint32_t group, int rows,
                               uint32_t lane) const {
     return group > 0 ? (Unsigned)memory.points[(int)group * kSlots - rows][lane] : 0;
@@ -169,7 +169,7 @@ struct GroupDeltas {
     }
   }
 
-  /* y in 3-D. */
+  /* Differences along y in 3-D. */
   template <class Applies>
   __device__ void along_rows(Applies applies) {
 #pragma unroll
@@ -191,7 +191,7 @@ struct GroupDeltas {
     }
   }
 
-  /* The whole warp calls. */
+  /* Takes all differences. The whole warp calls. */
   __device__ void take(const TallyMemory<A> &memory, const Axes &axes, uint32_t group,
                        uint32_t lane) {
     bool const slow = kDims == 3 ? axes.z : axes.y;
@@ -209,7 +209,7 @@ struct GroupDeltas {
   }
 };
 
-/* The delta as the lattice has it: szg_delta_of_bits without a branch. */
+/* A delta on the lattice: szg_delta_of_bits without a branch. */
 template <class A>
 __device__ typename A::Point delta_of(typename A::Unsigned value, uint32_t lattice_bits) {
   uint32_t const unused_bits = 8 * sizeof value - lattice_bits;
@@ -218,7 +218,7 @@ __device__ typename A::Point delta_of(typename A::Unsigned value, uint32_t latti
 
 /* ---- counts ---- */
 
-/* Counts the deltas other than 0 and says which those are, a bit a slot. */
+/* Counts the nonzero deltas and returns which those are, one bit per slot. */
 template <class A, int kDims>
 __device__ uint32_t count_others(uint32_t there, uint32_t lattice_bits,
                                  const GroupDeltas<A, kDims> &group, uint32_t *counts) {
@@ -241,15 +241,15 @@ __device__ uint32_t count_others(uint32_t there, uint32_t lattice_bits,
     others |= 1u << s;
     if (!is_large) atomicAdd(&counts[SZG_TILE_ZERO + (int32_t)deltas[s]], 1u);
   }
-  if (!has_large) return others; /* mostly */
+  if (!has_large) return others; /* the usual case */
 #pragma unroll
   for (int s = 0; s < kSlots; s++)
     if (!szg_is_direct(deltas[s])) atomicAdd(&counts[szg_delta_symbol(deltas[s])], 1u);
   return others;
 }
 
-/* Adds what zero groups say of the warp's lanes that are busy in some group. there, others: a bit
- * a slot. The whole warp calls. */
+/* Adds the zero-group sums of the warp's lanes that are busy in some group. there, others: one bit
+ * per slot. The whole warp calls. */
 __device__ inline void add_zeros(uint32_t there, uint32_t others, uint32_t busy_lanes,
                                  uint32_t *tally_words) {
   uint32_t const lane = threadIdx.x % 32;
@@ -260,7 +260,7 @@ __device__ inline void add_zeros(uint32_t there, uint32_t others, uint32_t busy_
   uint32_t const in_groups_count = others ? all_count : 0;
   uint32_t const counts =
       all_count | in_groups_count << 10 | (uint32_t)__popc((int)in_halves) << 20;
-  /* Sums over a warp are 32 * SZG_GROUP_ROWS at most: 10 bits hold one. */
+  /* Sums over a warp are at most 32 * SZG_GROUP_ROWS: 10 bits hold one. */
   static_assert(32 * SZG_GROUP_ROWS < 1 << 10, "sums share a word");
   uint32_t const sums = warp_sum(busy_lanes >> lane & 1 ? counts : 0);
   uint32_t const first = busy_lanes & __ballot_sync(kAllLanes, (there & kHalves[0]) != 0);
@@ -268,7 +268,7 @@ __device__ inline void add_zeros(uint32_t there, uint32_t others, uint32_t busy_
   uint32_t const groups = (uint32_t)__popc((int)(first | second));
   uint32_t const halves = (uint32_t)(__popc((int)first) + __popc((int)second));
 
-  /* A lane a sum: zeros by kind, bits by kind, and all zeros once more under their symbol. */
+  /* One lane per sum: zeros by kind, bits by kind, and all zeros once more under their symbol. */
   constexpr uint32_t kZeros = offsetof(szg_tile_tally, zeros) / 4;
   constexpr uint32_t kBits = offsetof(szg_tile_tally, group_bits) / 4;
   static_assert(kBits == kZeros + 3 && SZG_ZERO_GROUPS_4 == 2, "lanes 0 to 2, 3 to 5");
@@ -280,8 +280,8 @@ __device__ inline void add_zeros(uint32_t there, uint32_t others, uint32_t busy_
   if (lane < 7 && lane != 3) atomicAdd(&tally_words[word], value);
 }
 
-/* As szg_tile_count, into memory->tally, which is made 0 first. The whole block calls, of
- * TallyPolicy::kThreads, and waits before it reads. */
+/* Counts as szg_tile_count does, into memory->tally, which it first zeroes. The whole block of
+ * TallyPolicy::kThreads calls, and synchronizes before it reads. */
 template <class A, int kDims>
 __device__ void count_tile(const szg_quantizer &k, const szg_tile &tile, uint32_t lattice_bits,
                            const typename A::Value *frame_values, uint32_t axes,
@@ -290,7 +290,7 @@ __device__ void count_tile(const szg_quantizer &k, const szg_tile &tile, uint32_
   Walk<kDims> const walk(tile);
   constexpr uint32_t kQuads = sizeof memory->tally_quads / sizeof *memory->tally_quads;
   static_assert(kQuads <= TallyPolicy::kThreads, "a thread a quad");
-  if (threadIdx.x < kQuads) /* in time: points are waited for */
+  if (threadIdx.x < kQuads) /* in time: a barrier follows with the points */
     memory->tally_quads[threadIdx.x] = make_uint4(0, 0, 0, 0);
   GroupDeltas<A, kDims> deltas;
   uint32_t const there = slots_there(walk, group);

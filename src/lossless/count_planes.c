@@ -1,4 +1,4 @@
-/* count_planes.c - how often each symbol occurs in each plane; of how many bytes bytes are values.
+/* count_planes.c - counts symbols in each plane; finds the value width of byte fields.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "lossless/planes.h"
 #include "predict/axes_core.h"
 
-/* Eight tables by turns: exponents repeat a symbol, and an increment would wait for the one before
- * (huffman/histogram.c). */
-enum { COPIES = 8, TALLY_TILES = 1 << 16 }; /* counts of so many tiles fit 32 bits */
+/* Eight tables take turns: exponents repeat a symbol, and each increment of one counter would wait
+ * for the one before (huffman/histogram.c). */
+enum { COPIES = 8, TALLY_TILES = 1 << 16 }; /* whose counts fit 32 bits */
 static_assert((uint64_t)TALLY_TILES * SZG_TILE_VALUES <= UINT32_MAX, "counts are u32");
 
 typedef struct plane_tables {
@@ -28,7 +28,7 @@ static void count_symbols(const uint8_t *restrict symbols, uint32_t count,
   for (; i < count; i++) tables->counts[0][symbols[i]]++;
 }
 
-/* At most TALLY_TILES tiles of values. */
+/* Counts at most TALLY_TILES tiles of values. */
 static void count_part(const uint8_t *values, uint64_t value_count, uint32_t value_bytes,
                        szg_planes_counts *counts) {
   plane_tables tables[SZG_PLANES_MOST];
@@ -79,8 +79,8 @@ void szg_split_count(const uint8_t *bytes, uint64_t byte_count, szg_split_tally 
     szg_planes_count(bytes, byte_count >> choice, 1u << choice, &tally->counts[choice]);
 }
 
-/* As stored or coded, whichever is less, in units of 2^-16 bits. A plane of one symbol costs
- * nothing. */
+/* The cost of a plane, stored or coded, whichever is less, in units of 2^-16 bits. A plane of one
+ * symbol costs nothing. */
 static uint64_t plane_cost(const uint64_t *counts) {
   uint64_t total = 0, used = 0, logs = 0, most = 0;
   for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {

@@ -1,10 +1,10 @@
-/* count_planes.cu - how often each symbol occurs in each plane, of a frame or of a sample of bytes.
+/* count_planes.cu - counts the symbols in each plane of a frame or of a sample of bytes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads each value once. A block counts in shared memory, a table for each plane, and adds that to
- * the totals once. Equal symbols of a warp, as exponents have them, meet in one counter: the
- * hardware adds ones to an address together, so one copy a block is enough (huffman/histogram.cu:
- * 4 TB/s of Laplacian codes with one copy).
+ * Reads each value once. Each block counts in shared memory, in one table per plane, and then adds
+ * its tables to the totals. Equal symbols of a warp, common in exponents, meet in one counter: the
+ * hardware merges additions of one to an address, so one copy per block is enough
+ * (huffman/histogram.cu: 4 TB/s of Laplacian codes with one copy).
  */
 #include <assert.h>
 
@@ -18,7 +18,7 @@ namespace {
 struct CountPolicy {
   static constexpr int kThreads = 512;
   static constexpr unsigned kBlocksPerProcessor = 4;
-  static constexpr int kLoadsAhead = 4; /* 16-byte loads of a thread that are under way */
+  static constexpr int kLoadsAhead = 4; /* 16-byte loads in flight per thread */
 };
 
 constexpr uint32_t kVectorBytes = 16;
@@ -31,7 +31,7 @@ struct PlaneTables {
   uint32_t counts[kValueBytes * SZG_PLANES_SYMBOLS];
 };
 
-/* Symbols of whole values. */
+/* Counts symbols of whole values. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void count_vector(uint4 vector, PlaneTables<kValueBytes> *tables) {
   uint32_t words[kVectorBytes / 4] = {vector.x, vector.y, vector.z, vector.w};
@@ -43,7 +43,7 @@ __device__ __forceinline__ void count_vector(uint4 vector, PlaneTables<kValueByt
   }
 }
 
-/* From anywhere. */
+/* Counts symbols of values at any address. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void count_value(const uint8_t *bytes,
                                             PlaneTables<kValueBytes> *tables) {
@@ -54,8 +54,8 @@ __device__ __forceinline__ void count_value(const uint8_t *bytes,
     atomicAdd(&tables->counts[b * SZG_PLANES_SYMBOLS + (turned >> 8 * b & 255)], 1u);
 }
 
-/* Adds what falls to thread `thread` of thread_count. Where they begin at a multiple of 16 values
- * are taken 16 bytes at a time. */
+/* Counts the share of thread `thread` of thread_count. If values begin at a multiple of 16, it
+ * loads 16 bytes at a time. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void count_values(const uint8_t *bytes, uint64_t value_count,
                                              uint64_t thread, uint64_t thread_count,
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(CountPolicy::kThreads)
   add_tables(tables, counts);
 }
 
-/* A stretch as values of kValueBytes. The whole block calls. */
+/* Counts a stretch as values of kValueBytes. The whole block calls. */
 template <uint32_t kValueBytes>
 __device__ void count_stretch(const uint8_t *bytes, uint64_t byte_count,
                               PlaneTables<SZG_PLANES_MOST> *memory, szg_planes_counts *counts) {

@@ -1,9 +1,9 @@
 /* decode_planes.c - the words of a tile's coded planes, and its stored planes, to values.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A lane's code waits for the one before it, but lanes do not wait for each other: going from lane
- * to lane every row gives the processor many of them to work on at once. The lanes' words stand in
- * reverse order (core/bit_reader.h).
+ * Each code of a lane depends on the code before it, but lanes are independent: the loops change
+ * lanes every row, so that the processor can work on many of them at once. The lanes' words stand
+ * in reverse order (core/bit_reader.h).
  */
 #include <string.h>
 
@@ -14,13 +14,14 @@
 
 static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= 57, "the codes of a run are in a window");
 
-/* Only a lane's end tells whether its bits were those of its codes: until then it may read on. */
+/* Only at a lane's end can a decoder tell whether its bits were valid: it may read on until then.
+ * */
 enum {
   OVERRUN_BYTES = SZG_PLANE_LANE_MOST_BITS / 8 + 16,
   LANES_ROOM = SZG_LANES * SZG_PLANE_LANE_MOST_BITS / 8
 };
 
-/* Of an entry: lengths are below 64, which is all that a shift of 64 bits looks at. */
+/* Masks of an entry: lengths are below 64, and a 64-bit shift uses no more bits. */
 enum { ENTRY_LENGTH = 255, ENTRY_SHIFT = 63 };
 
 /* The lanes of a plane of a tile. Lane l has the bits from positions[l] to ends[l] - 1. */
@@ -40,7 +41,7 @@ static uint32_t excess_at(const uint32_t *width_words, uint32_t width, uint32_t 
   return (uint32_t)(two << bit % 32 >> (63 - width) >> 1);
 }
 
-/* Words before the lanes; 0: not a head, or one of lanes that are longer than codes can be. */
+/* Words before the lanes; 0: not a head, or its lanes are longer than codes can be. */
 static uint32_t read_head(const uint8_t *words, uint32_t word_count, uint32_t value_count,
                           plane_lanes *lanes) {
   if (word_count == 0) return 0;
@@ -63,7 +64,7 @@ static uint32_t read_head(const uint8_t *words, uint32_t word_count, uint32_t va
 
 /* ---- lanes ---- */
 
-/* False: bits after the last lane that are not 0. */
+/* False: some bit after the last lane is not 0. */
 static bool take_lanes(const uint8_t *words, uint32_t word_count, plane_lanes *lanes) {
   memset(lanes->bytes, 0, OVERRUN_BYTES);
   lanes->first_window = szg_copy_reversed(words, word_count, lanes->bytes + OVERRUN_BYTES);
@@ -83,7 +84,7 @@ SZG_HOT static void decode_rows(const uint16_t *restrict entries, uint32_t row_c
   for (uint32_t row = 0; row < row_count; row++)
     for (uint32_t lane = 0; lane < SZG_LANES; lane++, symbols += SZG_PLANES_RUN) {
       uint64_t window = szg_reversed_window(first_window, positions[lane]);
-      uint32_t sum = 0; /* its low byte: of the codes' lengths */
+      uint32_t sum = 0; /* its low byte: the sum of the codes' lengths */
       for (uint32_t i = 0; i < SZG_PLANES_RUN; i++) {
         uint32_t const entry = entry_at(entries, window);
         window <<= entry & ENTRY_SHIFT;
@@ -94,7 +95,7 @@ SZG_HOT static void decode_rows(const uint16_t *restrict entries, uint32_t row_c
     }
 }
 
-/* The row that is not full. */
+/* Decodes the row that is not full. */
 static void decode_rest(const uint16_t *entries, uint32_t rest, plane_lanes *lanes,
                         uint8_t *symbols) {
   for (uint32_t i = 0; i < rest; i++) {
@@ -105,7 +106,7 @@ static void decode_rest(const uint16_t *entries, uint32_t rest, plane_lanes *lan
   }
 }
 
-/* Words of the plane; 0: they are none. */
+/* Decodes a plane and returns its number of words; 0: they are invalid. */
 static uint32_t decode_plane(const uint16_t *entries, const uint8_t *words, uint32_t word_count,
                              uint32_t value_count, uint8_t *symbols) {
   plane_lanes lanes;

@@ -1,11 +1,11 @@
-/* decode_planes.cu - lossless frames to values: coded lanes and stored planes to runs of four.
+/* decode_planes.cu - decodes lossless frames: coded lanes and stored planes to runs of four values.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A warp a tile, a lane four values of each row. Moves the words and stored bytes of a value and 10
- * bytes a tile in, the value out; bf16 of weights: 1.33 and 2 bytes. A tile's words are copied to
- * shared memory if there is room, beside a table of 8 KiB for each coded plane, and lanes take
- * symbols from there, two from one window on their bits. Stored bytes of the next rows are asked
- * for before symbols of these are decoded.
+ * One warp per tile; each lane has four values of each row. The kernel reads each value's words and
+ * stored bytes and 10 bytes per tile, and writes the value: for bf16 weights 1.33 bytes in, 2 out.
+ * It copies a tile's words to shared memory if there is room, next to an 8 KiB table per coded
+ * plane. Lanes decode symbols from there, two from each window on their bits. They load the stored
+ * bytes of the next rows before they decode the symbols of these.
  */
 #include "core/cuda_check.cuh"
 #include "core/tile_queue.cuh"
@@ -14,8 +14,8 @@
 namespace szg {
 namespace {
 
-/* kBlocks: on a multiprocessor, for which registers suffice. kRows: of which stored bytes are asked
- * for at a time. A lane has a window on each plane that may be coded. */
+/* kBlocks: blocks per multiprocessor for which registers suffice. kRows: rows for which a lane
+ * loads stored bytes at a time. A lane has a window on each plane that may be coded. */
 template <class Kind>
 struct DecodePolicy {
   static constexpr bool kIsAny = Kind::kModes == kAnyModes;
@@ -28,12 +28,12 @@ struct DecodePolicy {
 
 constexpr uint32_t kTableBytes = SZG_PLANES_ENTRIES * sizeof(uint16_t); /* of a coded plane */
 
-/* The part of the frame's bytes that is wanted. */
+/* The part of the frame's bytes that the caller wants. */
 struct WantedBytes {
   uint8_t *bytes; /* where byte `first` goes */
   uint64_t first, count;
   bool are_runs_aligned; /* whole runs can be stored at once */
-  bool are_values_whole; /* each is wanted or not, and can be stored at once */
+  bool are_values_whole; /* each is wanted whole or not at all, and can be stored at once */
 };
 
 struct DecodeJob {
@@ -79,7 +79,7 @@ __device__ __forceinline__ uint64_t value_of(const uint32_t (&run)[kValueBytes],
   return run[k * kValueBytes / 4] >> 8 * (k * kValueBytes % 4);
 }
 
-/* The first `count` values of a run, as far as they are wanted. */
+/* Stores those of the first `count` values of a run that are wanted. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void store_wanted(const WantedBytes &wanted, uint64_t first_value,
                                              uint32_t count, const uint32_t (&run)[kValueBytes]) {
@@ -106,7 +106,7 @@ __device__ __forceinline__ uint32_t run_values(uint32_t value_count, uint32_t ro
   return before < value_count ? min(value_count - before, (uint32_t)SZG_PLANES_RUN) : 0;
 }
 
-/* The lane's symbols of a row, of planes that are not coded. */
+/* The lane's symbols of a row, from planes that are not coded. */
 template <class Kind>
 __device__ __forceinline__ void load_uncoded(const DecodeJob &job, uint64_t first_value,
                                              uint32_t count, uint32_t (&run)[Kind::kValueBytes]) {
@@ -123,7 +123,7 @@ __device__ __forceinline__ void load_uncoded(const DecodeJob &job, uint64_t firs
   }
 }
 
-/* Of those that are. */
+/* The lane's symbols of a row, from coded planes. */
 template <class Kind, class Words>
 __device__ __forceinline__ void take_coded(const DecodeJob &job, const Words &words,
                                            const uint16_t *entries, uint32_t count,
@@ -137,7 +137,7 @@ __device__ __forceinline__ void take_coded(const DecodeJob &job, const Words &wo
   }
 }
 
-/* A batch of rows, before coded symbols are in them. kIsWhole: the tile is full. */
+/* A batch of rows, without their coded symbols yet. kIsWhole: the tile is full. */
 template <class Kind, bool kIsWhole>
 struct RowBatch {
   static constexpr uint32_t kRows = DecodePolicy<Kind>::kRows;
@@ -154,8 +154,8 @@ struct RowBatch {
   }
 };
 
-/* kIsWhole: all of the tile is wanted besides, and whole runs can be stored. Stored bytes of a
- * batch are asked for while the one before is decoded. */
+/* Decodes the rows. kIsWhole: in addition, the whole tile is wanted and whole runs can be stored.
+ * Loads the stored bytes of a batch while it decodes the one before. */
 template <class Kind, bool kIsWhole, class Words>
 __device__ __forceinline__ void decode_rows(const DecodeJob &job, const DecodeTile &tile,
                                             const Words &words, const uint16_t *entries,
@@ -187,8 +187,8 @@ __device__ __forceinline__ void decode_rows(const DecodeJob &job, const DecodeTi
   }
 }
 
-/* False: its words are no tile's; for the whole warp, or for a lane of it. near: the same words, to
- * be read by all lanes. The whole warp calls. */
+/* False, in all lanes or in one: the words are no tile's. near: the same words, for all lanes to
+ * read. The whole warp calls. */
 template <class Kind, bool kIsWhole, class Words>
 __device__ __forceinline__ bool decode_tile(const DecodeJob &job, const DecodeTile &tile,
                                             const Words &words, const uint32_t *near,
@@ -215,7 +215,7 @@ __device__ __forceinline__ bool decode_tile(const DecodeJob &job, const DecodeTi
   return ends_well;
 }
 
-/* Through shared memory if there is room. The whole warp calls. */
+/* Decodes a tile through shared memory if there is room. The whole warp calls. */
 template <class Kind, bool kIsWhole>
 __device__ __forceinline__ bool decode_words(const DecodeJob &job, const DecodeTile &tile,
                                              const uint32_t *words, uint32_t word_count,
@@ -297,8 +297,8 @@ __global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kin
 
 /* ---- launches ---- */
 
-/* As many words as blocks of that size leave room for, and no more than a tile can have; 0: fewer
- * than would be of use. Where tables take too much for kBlocks, one block has a multiprocessor. */
+/* As many words as blocks of that size leave room for, and no more than a tile can have; 0: too few
+ * to be useful. If tables take too much memory for kBlocks, one block has a multiprocessor. */
 template <class Kind>
 szgpu_status choose_staged_words(uint32_t coded_planes, uint32_t *staged_words) {
   typedef DecodePolicy<Kind> Policy;
@@ -343,7 +343,7 @@ szgpu_status launch(DecodeJob job, cudaStream_t stream) {
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &blocks_each, planes_decode_kernel<Kind>, Policy::kThreads, (size_t)bytes));
-  /* Few tiles are spread over all multiprocessors. */
+  /* If tiles are few, they spread over all multiprocessors. */
   unsigned const blocks =
       szg_grid_blocks(job.end_tile - job.first_tile, 1, (unsigned)(multiprocessors * blocks_each));
   planes_decode_kernel<Kind><<<blocks, Policy::kThreads, bytes, stream>>>(job);
@@ -351,8 +351,8 @@ szgpu_status launch(DecodeJob job, cudaStream_t stream) {
   return SZGPU_OK;
 }
 
-/* The top plane coded and the others stored, or the only one coded, is what fields of floats and
- * bytes are mostly. */
+/* Fields of floats mostly have the top plane coded and the others stored; fields of bytes have
+ * their only plane coded. */
 template <uint32_t kValueBytes>
 szgpu_status launch_kind(const DecodeJob &job, cudaStream_t stream) {
   constexpr uint32_t kTopCoded = SZG_PLANE_CODED << 2 * (kValueBytes - 1);

@@ -1,8 +1,8 @@
 /* encode_planes.c - a tile's values to the words of its coded planes, and to its stored planes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The words before the lanes depend on the lanes' lengths: so lanes are written first, as bytes,
- * highest bit first, and then moved to words.
+ * The words before the lanes depend on the lanes' lengths. So the encoder writes lanes first, as
+ * bytes, highest bit first, and then moves them to words.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum {
   LANES_ROOM = SZG_LANES * SZG_PLANE_LANE_MOST_BITS / 8,
-  OVERHANG = 8 /* stores are of 8 bytes, wherever bits end */
+  OVERHANG = 8 /* stores take 8 bytes, wherever bits end */
 };
 static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= SZG_PUT_MAX_BITS,
               "the codes of a run are put at once");
@@ -85,7 +85,7 @@ SZG_INLINE void put_run(szg_bit_writer *writer, const uint32_t *entries, const u
   szg_put_right_aligned(writer, bits01 << length23 | bits23, length01 + length23);
 }
 
-/* Lanes one after the other from `bytes` on; their lengths into the plane. */
+/* Writes lanes one after the other from `bytes` on, and their lengths into the plane. */
 SZG_HOT static void put_lanes(const uint32_t *restrict entries, uint32_t value_count,
                               coded_plane *restrict plane, uint8_t *restrict bytes) {
   uint32_t const rows = value_count / SZG_PLANES_ROW;
@@ -105,7 +105,7 @@ SZG_HOT static void put_lanes(const uint32_t *restrict entries, uint32_t value_c
   szg_put_end(&writer);
 }
 
-/* The head and the lanes' lengths. */
+/* Writes the head and the lanes' lengths. */
 static void write_head(const plane_head *head, const uint32_t *lane_bits, uint8_t *words) {
   szg_store_u32(words, szg_planes_head(head->least_bits, head->width));
   uint64_t pending = 0;

@@ -1,13 +1,13 @@
-/* encode_planes.cu - values to the sections of lossless frames: sizes first, then bits.
+/* encode_planes.cu - encodes values to the sections of lossless frames: sizes first, then bits.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   measure   each lane's bits of each coded plane, and each tile's words
  *   place     running sums of those
  *   write     lanes' bits into the tile's words in shared memory, then out; stored planes
  *
- * A warp a tile, a lane four values of each row. Reads values twice, writes words and stored bytes
- * once, and 74 bytes a tile besides; bf16 of weights: 4 and 1.33 bytes a value. Counting before
- * reads them a third time.
+ * One warp per tile; each lane has four values of each row. The kernels read values twice and write
+ * words and stored bytes once, plus 74 bytes per tile: for bf16 weights 4 bytes per value in and
+ * 1.33 out. Counting, which comes before, reads the values a third time.
  */
 #include "core/tile_words.cuh"
 #include "lossless/lane_bits.cuh"
@@ -15,7 +15,7 @@
 namespace szg {
 namespace {
 
-/* Blocks on a multiprocessor, for which registers suffice. kRows: whose values are under way at a
+/* Blocks per multiprocessor for which registers suffice. kRows: rows with loads in flight at a
  * time. */
 template <class Kind>
 struct EncodePolicy {
@@ -56,7 +56,7 @@ struct RunPlace {
   uint32_t count, padded_count; /* values of the run; these and zeros that pad a stored plane */
 };
 
-/* The lane's in a row. kIsWhole: the tile is full. */
+/* The lane's run in a row. kIsWhole: the tile is full. */
 template <bool kIsWhole>
 __device__ __forceinline__ RunPlace run_at(const EncodeTile &tile, uint32_t row, unsigned lane) {
   uint32_t const before = row * SZG_PLANES_ROW + lane * SZG_PLANES_RUN;
@@ -70,7 +70,7 @@ __device__ __forceinline__ RunPlace run_at(const EncodeTile &tile, uint32_t row,
   return run;
 }
 
-/* To words of planes, with symbols 0 where there are no values. kIsWhole: and runs are aligned. */
+/* Loads a run as words of planes; missing values give symbols 0. kIsWhole: and runs are aligned. */
 template <class Kind, bool kIsWhole>
 __device__ __forceinline__ void load_values(const EncodeJob &job, const RunPlace &place,
                                             uint32_t (&run)[Kind::kValueBytes]) {
@@ -188,7 +188,8 @@ __device__ __forceinline__ void store_stored(const EncodeJob &job, const RunPlac
 
 /* ---- tiles ---- */
 
-/* A tile's bits into `words`, which are 0, and its share of stored planes. The whole warp calls. */
+/* Writes a tile's bits into zeroed `words`, and its share of stored planes. The whole warp calls.
+ * */
 template <class Kind, bool kIsWhole>
 __device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTile &tile,
                                            const uint32_t *entries, uint32_t *words,
@@ -266,7 +267,7 @@ __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kin
     if (word_count <= job.staged_words) {
       write_any_tile<Kind>(job, tile, encode_memory, staged, word_count, lane);
       for (uint32_t j = lane; j < word_count; j += SZG_LANES) __stcs(words + j, staged[j]);
-      __syncwarp(); /* they are out before others take their place */
+      __syncwarp(); /* all are stored before others take their place */
     } else {
       write_any_tile<Kind>(job, tile, encode_memory, words, word_count, lane);
     }
@@ -323,7 +324,7 @@ szgpu_status launch_write(EncodeJob job, cudaStream_t stream) {
   return launch<Policy>(planes_write_kernel<Kind>, job, words * (uint32_t)sizeof(uint32_t), stream);
 }
 
-/* The kinds that decode_planes.cu has. */
+/* The same kinds as in decode_planes.cu. */
 template <uint32_t kValueBytes>
 szgpu_status launch_kind(EncodeJob job, bool is_write, cudaStream_t stream) {
   constexpr uint32_t kTopCoded = SZG_PLANE_CODED << 2 * (kValueBytes - 1);

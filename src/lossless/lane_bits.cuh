@@ -1,4 +1,4 @@
-/* lane_bits.cuh - lanes of a coded plane of a tile put together: head, lengths, codes.
+/* lane_bits.cuh - writes the lanes of a coded plane of a tile: head, lengths, codes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_LANE_BITS_CUH
@@ -34,23 +34,23 @@ __device__ __forceinline__ PlaneHead head_of(uint32_t lane_bits, unsigned lane) 
 /* ---- bits ---- */
 
 /* For the encoder: codes left-aligned, their lengths in the low four bits. */
-constexpr uint32_t kTwoCodes = 0xFFFFFF00; /* where two of them stand */
+constexpr uint32_t kTwoCodes = 0xFFFFFF00; /* the bits of two codes */
 static_assert(2 * SZG_PLANES_CODE_BITS <= 24, "and lengths below");
 __device__ __forceinline__ uint32_t left_aligned(uint32_t entry) {
   uint32_t const length = entry >> 16;
   return length > 0 ? (entry & 0xFFFF) << (32 - length) | length : 0;
 }
 
-/* A lane's bits of a plane. Words are ORed into the tile's, which are 0 at first: lanes share
- * them. */
+/* A lane's bits of a plane. The lane ORs its words into the tile's, which are 0 at first, because
+ * lanes share them. */
 struct LaneBits {
-  uint32_t word; /* at work: bits from the highest on, the rest 0 */
+  uint32_t word; /* current: bits from the highest on, the rest 0 */
   uint32_t at;   /* where the next bit goes, from the tile's first */
 
   __device__ __forceinline__ void put_full_word(uint32_t *words) const {
     atomicOr(words + at / 32, word);
   }
-  /* Two codes; entries as left_aligned has them, 0 for none. */
+  /* Appends two codes; entries as from left_aligned, 0 for none. */
   __device__ __forceinline__ void append_two(uint32_t first, uint32_t second, uint32_t *words) {
     uint32_t const codes = join_codes(first, second, kTwoCodes);
     append_joined(*this, codes, at + ((first + second) & 31), words);
@@ -60,7 +60,7 @@ struct LaneBits {
   }
 };
 
-/* The head and the lanes' lengths from word `begin` on. */
+/* Writes the head and the lanes' lengths from word `begin` on. */
 __device__ __forceinline__ void write_head(const PlaneHead &head, uint32_t lane_bits,
                                            uint32_t *words, unsigned lane) {
   if (lane == 0) atomicOr(words, szg_planes_head(head.least_bits, head.width));

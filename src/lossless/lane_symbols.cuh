@@ -1,4 +1,4 @@
-/* lane_symbols.cuh - the lanes of a coded plane of a tile: where they are, and symbols out of them.
+/* lane_symbols.cuh - finds the lanes of a coded plane of a tile and decodes their symbols.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_LANE_SYMBOLS_CUH
@@ -13,12 +13,12 @@ namespace szg {
 
 /* ---- a tile's words ---- */
 
-/* Behind a tile's last word: as far as a lane of a bad tile can go. */
+/* How far behind a tile's last word a lane of a bad tile can read. */
 constexpr uint32_t kOverrunLaneWords = SZG_PLANE_LANE_MOST_BITS / 32 + BitWindow::kWordsAhead + 1;
 
 /* ---- lanes ---- */
 
-/* Of a coded plane of a tile, in bits from the tile's first. */
+/* A lane's place in a coded plane of a tile, in bits from the tile's first. */
 struct LanePlace {
   uint32_t first_bit, end_bit; /* of the lane */
   uint32_t end_word;           /* of the plane */
@@ -26,8 +26,8 @@ struct LanePlace {
 };
 
 /* Reads the head of the plane that begins at word `begin` of a tile of word_count, and finds the
- * lane in it. Nothing is read beyond. The whole warp calls, and has the same answer but for the
- * lane's bits. */
+ * lane in it. It reads nothing beyond. The whole warp calls; only the lane's bits differ between
+ * lanes. */
 __device__ __forceinline__ LanePlace find_lane(const uint32_t *words, uint32_t begin,
                                                uint32_t word_count, unsigned lane) {
   LanePlace place = {0, 0, word_count, false};
@@ -57,8 +57,8 @@ __device__ __forceinline__ LanePlace find_lane(const uint32_t *words, uint32_t b
 struct LaneSymbols {
   BitWindow bits;
 
-  /* Two symbols, in the low two bytes; 0 where the lane has none. entries: symbol << 8 | length of
-   * what begins in a window of 12 bits. */
+  /* Two symbols, in the low two bytes; 0 if the lane has none. entries: symbol << 8 | length of the
+   * code at the start of a window of 12 bits. */
   template <class Words>
   __device__ __forceinline__ uint32_t take_two(const Words &words, const uint16_t *entries,
                                                bool has_first, bool has_second) {

@@ -1,8 +1,8 @@
-/* open_planes.cu - what all tiles of a lossless frame need: decoding tables, and where tiles begin.
+/* open_planes.cu - makes what all tiles of a lossless frame need: tables and tile places.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   open     the first blocks: a coded plane's book to its table, each; the others: running sums of
- *            the tiles' sizes, a share each
+ *   open     each of the first blocks turns a coded plane's book into its table; each of the others
+ *            makes running sums of a share of the tiles' sizes
  *
  * Reads 128 bytes of a book and writes 8 KiB of table; for tiles see core/tile_words.cuh.
  */
@@ -39,8 +39,8 @@ struct OpenJob {
   szg_verdict *verdict;
 };
 
-/* Where each length's symbols and windows begin. One thread calls; unrolled, so that all counts are
- * asked for before any is needed. */
+/* Finds where each length's symbols and windows begin. One thread calls. The loop is unrolled, so
+ * that all counts are loaded before any is needed. */
 __device__ void lay_out_lengths(BookMemory *memory) {
   uint32_t counts[kLengths][kBookWarps];
 #pragma unroll
@@ -63,7 +63,7 @@ __device__ void lay_out_lengths(BookMemory *memory) {
   memory->first_windows[kLengths] = window;
 }
 
-/* Symbols by (length, symbol). False: not a complete prefix code. The whole block calls. */
+/* Sorts symbols by (length, symbol). False: not a complete prefix code. The whole block calls. */
 __device__ bool read_book(const uint8_t *bytes, BookMemory *memory) {
   uint32_t const symbol = threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   bool const is_symbol = symbol < SZG_PLANES_SYMBOLS;
@@ -83,17 +83,17 @@ __device__ bool read_book(const uint8_t *bytes, BookMemory *memory) {
   return true;
 }
 
-/* What begins in a window: symbol << 8 | length. */
+/* The code at the start of a window: symbol << 8 | length. */
 __device__ uint32_t entry_of_window(uint32_t window, const BookMemory &memory) {
   uint32_t length = 1;
 #pragma unroll
   for (uint32_t l = 2; l < kLengths; l++)
-    length += window >= memory.first_windows[l]; /* they rise with lengths */
+    length += window >= memory.first_windows[l]; /* they increase with length */
   uint32_t const code = (window - memory.first_windows[length]) >> (SZG_PLANES_CODE_BITS - length);
   return (uint32_t)memory.symbols[memory.first_ranks[length] + code] << 8 | length;
 }
 
-/* A book to its table; a bad one to a table that does no harm. The whole block calls. */
+/* Makes a book's table; a bad book gives a table that is safe to use. The whole block calls. */
 __device__ void build_table(const uint8_t *bytes, BookMemory *memory, uint16_t *entries,
                             szg_verdict *verdict) {
   bool const is_good = read_book(bytes, memory);

@@ -1,8 +1,8 @@
 /* plane_bytes.c - values to the bytes of a plane, and planes to values.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * All loops vectorize. Turned by one bit, a value has byte p > 0 at bit 8 p - 1 of what it was; so
- * a plane is taken by one shift, and no plane costs more for being taken alone.
+ * All loops vectorize. Byte p > 0 of a value turned by one bit begins at bit 8 p - 1 of the value
+ * itself. So one shift takes a plane, and a single plane costs no more than one of several.
  */
 #include "lossless/plane_bytes.h"
 
@@ -78,7 +78,7 @@ SZG_HOT static void join_to_4(const uint8_t *restrict plane0, const uint8_t *res
   }
 }
 
-/* Four planes to the lower or the upper half of turned values. */
+/* Joins four planes to the lower or the upper half of turned values. */
 SZG_HOT static void join_half(const uint8_t *restrict plane0, const uint8_t *restrict plane1,
                               const uint8_t *restrict plane2, const uint8_t *restrict plane3,
                               size_t count, uint32_t *restrict halves) {

@@ -8,11 +8,11 @@
 
 #include "lossless/planes_core.h"
 
-/* Byte `plane` of each value, turned (szg_planes_turned). */
+/* Takes byte `plane` of each value, turned (szg_planes_turned). */
 void szg_plane_take(const uint8_t *values, uint32_t value_count, uint32_t value_bytes,
                     uint32_t plane, uint8_t *symbols);
 
-/* The values whose planes these are, one pointer for each; up to SZG_TILE_VALUES of them. */
+/* Joins planes, one pointer for each, to up to SZG_TILE_VALUES values. */
 void szg_planes_join(const uint8_t *const *planes, uint32_t value_count, uint32_t value_bytes,
                      uint8_t *values);
 

@@ -1,7 +1,7 @@
-/* plane_rows.cuh - four values of a lane to words of four symbols a plane, and back.
+/* plane_rows.cuh - a lane's four values to words of four symbols per plane, and back.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A run is what a lane has of a row: four values, as they lie in memory value_bytes words. Its
+ * A run is a lane's part of a row: four values, which in memory are value_bytes words. Its
  * planes are value_bytes words, too: byte k of word p is plane p of value k.
  */
 #ifndef SZG_PLANE_ROWS_CUH
@@ -27,7 +27,7 @@ struct PlanesKind {
 
 /* ---- values turned by a bit ---- */
 
-/* Words of whole values, as szg_planes_turned. */
+/* Turns words of whole values, like szg_planes_turned. */
 template <uint32_t kValueBytes, uint32_t kWords>
 __device__ __forceinline__ void turn(uint32_t (&words)[kWords]) {
 #pragma unroll
@@ -42,7 +42,7 @@ __device__ __forceinline__ void turn(uint32_t (&words)[kWords]) {
   }
 }
 
-/* As szg_planes_turned_back. */
+/* Like szg_planes_turned_back. */
 template <uint32_t kValueBytes, uint32_t kWords>
 __device__ __forceinline__ void turn_back(uint32_t (&words)[kWords]) {
 #pragma unroll
@@ -69,7 +69,7 @@ __device__ __forceinline__ void transpose(uint32_t &a, uint32_t &b, uint32_t &c,
   d = __byte_perm(ab_high, cd_high, 0x7632);
 }
 
-/* A run as it lies in memory to words of planes. */
+/* Turns a run as it lies in memory into words of planes. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void split_run(uint32_t (&run)[kValueBytes]) {
   turn<kValueBytes>(run);
@@ -119,7 +119,7 @@ __host__ __device__ __forceinline__ bool is_run_aligned(const void *values) {
   return (uintptr_t)values % (kValueBytes < 4 ? 4 * kValueBytes : 16) == 0;
 }
 
-/* Aligned. Not to be read again soon. */
+/* Loads an aligned run that nobody reads again soon. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void load_run(const uint8_t *from, uint32_t (&run)[kValueBytes]) {
   if constexpr (kValueBytes == 1) {
@@ -136,7 +136,7 @@ __device__ __forceinline__ void load_run(const uint8_t *from, uint32_t (&run)[kV
   }
 }
 
-/* Aligned. */
+/* Stores an aligned run. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void store_run(uint8_t *to, const uint32_t (&run)[kValueBytes]) {
   if constexpr (kValueBytes == 1) {
@@ -150,7 +150,7 @@ __device__ __forceinline__ void store_run(uint8_t *to, const uint32_t (&run)[kVa
   }
 }
 
-/* The first byte_count bytes of a run from anywhere, zeros behind them. */
+/* Loads the first byte_count bytes of a run from any address, with zeros behind them. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void load_run_bytes(const uint8_t *from, uint32_t byte_count,
                                                uint32_t (&run)[kValueBytes]) {

@@ -1,8 +1,8 @@
 /* planes.h - lossless frames: values to byte planes, coded, stored or constant, and back.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Values are of value_bytes = 1, 2, 4 or 8 bytes, in field order; what becomes of them is in
- * planes_core.h. Words are little-endian u32, first bit highest; a plane of a tile begins at a
+ * Values are of value_bytes = 1, 2, 4 or 8 bytes, in field order; planes_core.h has the rules for
+ * them. Words are little-endian u32, first bit highest; a plane of a tile begins at a
  * word. Pointers need no alignment.
  *
  * To compress: count, choose, build the encoder; szg_planes_tile_words of every tile gives the tile
@@ -21,23 +21,23 @@ SZG_C_BEGIN
 
 /* ---- layout ---- */
 
-/* What a frame header says of its planes. */
+/* What a frame header says about its planes. */
 typedef struct szg_planes_layout {
   uint32_t value_bytes;
   uint32_t modes;         /* SZG_PLANE_* of plane p at bit 2 p */
-  uint64_t constant_bits; /* byte p: the symbol of plane p where it is constant, else 0 */
+  uint64_t constant_bits; /* byte p: the symbol of plane p if it is constant, else 0 */
 } szg_planes_layout;
 
-/* SZGPU_BAD_DATA: no such value_bytes or mode, modes of planes that there are not, or a symbol of a
- * plane that is not constant. */
+/* SZGPU_BAD_DATA: an invalid value_bytes or mode, modes of planes that do not exist, or a symbol
+ * for a plane that is not constant. */
 szgpu_status szg_planes_layout_check(const szg_planes_layout *layout) SZG_CHECKED;
 
-/* Of the codebook section. */
+/* Bytes of the codebook section. */
 SZG_HD uint64_t szg_planes_book_bytes(const szg_planes_layout *layout) {
   return (uint64_t)SZG_PLANES_BOOK_BYTES *
          szg_planes_of_mode(layout->modes, layout->value_bytes, SZG_PLANE_CODED);
 }
-/* Of the section raw values, of a frame of value_count values. */
+/* Bytes of the section raw values in a frame of value_count values. */
 SZG_HD uint64_t szg_planes_stored_bytes(const szg_planes_layout *layout, uint64_t value_count) {
   return szg_planes_of_mode(layout->modes, layout->value_bytes, SZG_PLANE_STORED) *
          szg_stored_plane_bytes(value_count);
@@ -50,22 +50,22 @@ typedef struct szg_planes_counts {
   uint64_t planes[SZG_PLANES_MOST][SZG_PLANES_SYMBOLS];
 } szg_planes_counts;
 
-/* Adds these values. */
+/* Adds these values to the counts. */
 void szg_planes_count(const void *values, uint64_t value_count, uint32_t value_bytes,
                       szg_planes_counts *counts);
 
 typedef struct szg_planes_choice {
   szg_planes_layout layout;
-  uint8_t lengths[SZG_PLANES_MOST][SZG_PLANES_SYMBOLS]; /* of codes; 0 where a plane is not coded */
+  uint8_t lengths[SZG_PLANES_MOST][SZG_PLANES_SYMBOLS]; /* of codes; 0 if a plane is not coded */
   uint64_t coded_bits;                                  /* of all codes of the frame */
 } szg_planes_choice;
 
-/* counts: of the whole frame of value_count > 0 values. A layout of stored planes alone means that
+/* counts: of the whole frame of value_count > 0 values. A layout with only stored planes means that
  * the frame is raw. */
 void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, uint32_t value_bytes,
                        szg_codebook *book, szg_codebook_work *work, szg_planes_choice *choice);
 
-/* ---- how many bytes a value has, where the field is of bytes ---- */
+/* ---- how many bytes a value has in a field of bytes ---- */
 
 enum {
   SZG_SPLIT_STRETCH_BYTES = 32768, /* of the sample */
@@ -85,12 +85,12 @@ typedef struct szg_split_tally {
   szg_planes_counts counts[SZG_SPLIT_CHOICES]; /* of values of 1 << choice bytes */
 } szg_split_tally;
 
-/* Adds a stretch. Bytes at its end that make no value are left out. */
+/* Adds a stretch, without bytes at its end that make no whole value. */
 void szg_split_count(const uint8_t *bytes, uint64_t byte_count, szg_split_tally *tally);
-/* value_bytes for byte_count bytes, by the tally of their stretches. */
+/* Chooses value_bytes for byte_count bytes by the tally of their stretches. */
 uint32_t szg_split_choose(const szg_split_tally *tally, uint64_t byte_count);
 
-/* All of this. tally: for its own use. */
+/* Counts all stretches and chooses value_bytes. tally: work memory. */
 uint32_t szg_planes_split(const uint8_t *bytes, uint64_t byte_count, szg_split_tally *tally);
 
 /* ---- encoding ---- */
@@ -103,7 +103,7 @@ typedef struct szg_planes_encoder {
 
 void szg_planes_encoder_build(const szg_planes_choice *choice, szg_planes_encoder *encoder);
 
-/* The codebook section, szg_planes_book_bytes. */
+/* Writes the codebook section of szg_planes_book_bytes bytes. */
 void szg_planes_books_write(const szg_planes_choice *choice, uint8_t *bytes);
 
 /* The most words of a coded plane of a tile, and of a tile. */
@@ -116,14 +116,15 @@ enum {
 static_assert(SZG_PLANE_LANE_MOST_BITS < 1 << SZG_PLANE_MOST_WIDTH, "the greatest excess");
 static_assert(SZG_PLANES_TILE_MOST_WORDS <= UINT16_MAX, "tile sizes are u16");
 
-/* Words of the coded planes of a tile; 0 where no plane is coded. values: the tile's, value_count
+/* Words of the coded planes of a tile; 0 if no plane is coded. values: the tile's, value_count
  * of them, 1 to SZG_TILE_VALUES. Its symbols must all have been counted for the choice. */
 uint32_t szg_planes_tile_words(const szg_planes_encoder *encoder, const void *values,
                                uint32_t value_count);
 
-/* Writes these words, and returns their number. stored: where the tile's share of the first stored
- * plane goes; those of the next ones stored_stride bytes on each. A tile of fewer than
- * SZG_TILE_VALUES is its frame's last, and the padding of planes is written with it. */
+/* Writes these words and returns their number. stored: where the tile's share of the first stored
+ * plane goes; the shares of the next planes follow every stored_stride bytes. A tile with fewer
+ * than SZG_TILE_VALUES values is its frame's last; the function then also writes the planes'
+ * padding. */
 uint32_t szg_planes_encode_tile(const szg_planes_encoder *encoder, const void *values,
                                 uint32_t value_count, uint8_t *words, uint8_t *stored,
                                 uint64_t stored_stride);
@@ -134,24 +135,24 @@ enum { SZG_PLANES_ENTRIES = 1 << SZG_PLANES_CODE_BITS };
 
 typedef struct szg_planes_decoder {
   szg_planes_layout layout;
-  /* Of coded planes, what begins in a window of 12 bits: symbol << 8 | length. */
+  /* Of coded planes, the code at the start of a window of 12 bits: symbol << 8 | length. */
   uint16_t entries[SZG_PLANES_MOST][SZG_PLANES_ENTRIES];
 } szg_planes_decoder;
 
-/* Code lengths from a codebook section; of planes that are not coded 0. layout: checked.
- * SZGPU_BAD_DATA: another number of bytes, a length over SZG_PLANES_CODE_BITS, or lengths that are
- * no complete prefix code of two symbols or more. */
+/* Reads code lengths from a codebook section; those of planes that are not coded are 0. layout:
+ * checked. SZGPU_BAD_DATA: a wrong number of bytes, a length over SZG_PLANES_CODE_BITS, or lengths
+ * that are no complete prefix code of two symbols or more. */
 szgpu_status szg_planes_books_read(const szg_planes_layout *layout, const uint8_t *bytes,
                                    uint64_t byte_count,
                                    uint8_t lengths[][SZG_PLANES_SYMBOLS]) SZG_CHECKED;
 
-/* The tables for such lengths; they are as szg_planes_books_read gives them. */
+/* Builds the tables for lengths from szg_planes_books_read. */
 void szg_planes_decoder_build(const szg_planes_layout *layout,
                               uint8_t lengths[][SZG_PLANES_SYMBOLS], szg_planes_decoder *decoder);
 
 /* The inverse of szg_planes_encode_tile: value_count values, 1 to SZG_TILE_VALUES, from word_count
- * words and the stored planes, whose padding is not read. Reads nothing outside words ..
- * words + 4 * word_count. SZGPU_BAD_DATA, with any values: bits that are no tile's. */
+ * words and the stored planes, without their padding. Reads nothing outside words ..
+ * words + 4 * word_count. SZGPU_BAD_DATA: the bits are invalid, and values may be anything. */
 szgpu_status szg_planes_decode_tile(const szg_planes_decoder *decoder, const uint8_t *words,
                                     uint32_t word_count, const uint8_t *stored,
                                     uint64_t stored_stride, uint32_t value_count,
@@ -163,12 +164,12 @@ szgpu_status szg_planes_decode_tile(const szg_planes_decoder *decoder, const uin
  * and bytes of fields need no alignment, though they move faster where they begin at a multiple of
  * 16. All of it is the same as above, to the byte. */
 
-/* Adds these values. */
+/* Adds these values to the counts. */
 szgpu_status szg_planes_count_cuda(const void *values, uint64_t value_count, uint32_t value_bytes,
                                    szg_planes_counts *counts,
                                    struct CUstream_st *stream) SZG_CHECKED;
 
-/* Adds all stretches of byte_count bytes, as szg_split_count for each. */
+/* Adds all stretches of byte_count bytes, like szg_split_count for each. */
 szgpu_status szg_split_count_cuda(const uint8_t *bytes, uint64_t byte_count, szg_split_tally *tally,
                                   struct CUstream_st *stream) SZG_CHECKED;
 
@@ -186,23 +187,23 @@ typedef struct szg_planes_output_cuda {
   uint16_t *lane_bits;   /* [tiles][coded planes][SZG_LANES] */
 } szg_planes_output_cuda;
 
-/* Takes what there is to work with. layout and value_count as they will be, or of as many coded
- * planes and values as there may be. SZGPU_UNSUPPORTED: 2^31 tiles or more. */
+/* Takes the work memory. layout and value_count: those of the frame, or ones with the most coded
+ * planes and values that a frame may have. SZGPU_UNSUPPORTED: 2^31 tiles or more. */
 szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_layout *layout,
                                           uint64_t value_count,
                                           szg_planes_output_cuda *output) SZG_CHECKED;
 
-/* Finds sizes, first_words and lane_bits; words and stored need not be there yet. Some plane is
- * coded: else there is nothing to find. */
+/* Finds sizes, first_words and lane_bits; words and stored need not be there yet. At
+ * least one plane must be coded. */
 szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
                                      struct CUstream_st *stream) SZG_CHECKED;
 
-/* Writes words and stored; if some plane is coded, after it was measured. */
+/* Writes words and stored. If some plane is coded, szg_planes_measure_cuda comes first. */
 szgpu_status szg_planes_write_cuda(const szg_planes_output_cuda *output,
                                    struct CUstream_st *stream) SZG_CHECKED;
 
-/* A frame to be decoded. Nothing in its sections is to be trusted, but their lengths are those of
- * the layout, which is checked. */
+/* A frame to decode. Its sections may hold anything, but the layout is checked, and their lengths
+ * are those that it gives. */
 typedef struct szg_planes_input_cuda {
   szg_planes_layout layout;
   uint64_t value_count;
@@ -214,22 +215,24 @@ typedef struct szg_planes_input_cuda {
   /* To work with: */
   uint16_t *entries;     /* [coded planes][SZG_PLANES_ENTRIES]: symbol << 8 | length */
   uint64_t *first_words; /* [tiles + 1]: running sums of sizes */
-  uint32_t *counter;     /* 0 before tiles are decoded, and again after */
+  uint32_t *counter;     /* 0 before and after tiles are decoded */
 } szg_planes_input_cuda;
 
-/* As szg_planes_output_carve_cuda. */
+/* Like szg_planes_output_carve_cuda. */
 szgpu_status szg_planes_input_carve_cuda(szg_arena *arena, const szg_planes_layout *layout,
                                          uint64_t value_count,
                                          szg_planes_input_cuda *input) SZG_CHECKED;
 
-/* What all tiles need, in one launch: books to tables, sizes to first_words, counter to 0.
+/* Makes what all tiles need in one launch: turns books into tables and sizes into first_words, and
+ * zeroes counter.
  * verdict->bad_data: a book that szg_planes_books_read would refuse, or sizes that do not add up to
- * word_count. Tiles can then be decoded without harm. */
+ * word_count. Kernels may safely decode tiles even then. */
 szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdict *verdict,
                                   struct CUstream_st *stream) SZG_CHECKED;
 
-/* Bytes first_byte .. first_byte + byte_count - 1 of the frame's values to `bytes`, from the tiles
- * that have them and no others. verdict->bad_data: one of these is none; its values are any. */
+/* Decodes bytes first_byte .. first_byte + byte_count - 1 of the frame's values to `bytes`, from
+ * the tiles that have them and no others. verdict->bad_data: one of these is invalid; its values
+ * may be anything. */
 szgpu_status szg_planes_decode_cuda(const szg_planes_input_cuda *input, uint64_t first_byte,
                                     uint64_t byte_count, uint8_t *bytes, szg_verdict *verdict,
                                     struct CUstream_st *stream) SZG_CHECKED;

@@ -1,16 +1,16 @@
 /* planes_core.h - the rules of lossless frames, for both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Values are taken as unsigned integers of w = 1, 2, 4 or 8 bytes, turned left by one bit where
- * w > 1, so that a float's sign comes last and its exponent first. Byte p of them is plane p. A
- * plane of one symbol is constant, one that pays is coded, the others are stored as they are.
- * To code exponents apart from signs and mantissas is the idea of DFloat11: T. Zhang et al., "70%
+ * Values are taken as unsigned integers of w = 1, 2, 4 or 8 bytes, turned left by one bit if w > 1,
+ * so that a float's sign comes last and its exponent first. Byte p of them is plane p. A plane of
+ * one symbol is constant, one that gains by coding is coded, the others are stored as they are. To
+ * code exponents apart from signs and mantissas is the idea of DFloat11: T. Zhang et al., "70%
  * Size, 100% Accuracy: Lossless LLM Compression for Efficient GPU Inference via Dynamic-Length
  * Float", 2025.
  *
  * A tile is 4096 values of the frame in field order. Its rows are of 128 values, four to a lane:
  * value i stands in row i / 128, lane i % 128 / 4. A lane has its symbols of a plane one after the
- * other, and 32 lanes are read side by side. docs/format.md, section 15, is the prose.
+ * other, and 32 lanes are read side by side. docs/format.md, section 15, specifies them in prose.
  */
 #ifndef SZG_PLANES_CORE_H
 #define SZG_PLANES_CORE_H
@@ -23,7 +23,7 @@
 
 /* ---- values and planes ---- */
 
-/* Of w = value_bytes, right-aligned. */
+/* A value of w = value_bytes, right-aligned and turned. */
 SZG_HD uint64_t szg_planes_turned(uint64_t value, uint32_t value_bytes) {
   uint32_t const bits = 8 * value_bytes;
   if (value_bytes == 1) return value;
@@ -39,7 +39,7 @@ SZG_HD uint64_t szg_planes_turned_back(uint64_t turned, uint32_t value_bytes) {
 /* Modes of a frame's planes, two bits each in the frame header's radius field, plane 0 lowest. */
 SZG_HD uint32_t szg_plane_mode(uint32_t modes, uint32_t plane) { return modes >> (2 * plane) & 3; }
 
-/* Planes of a mode among the first `plane_count`. */
+/* How many of the first `plane_count` planes have the mode. */
 SZG_HD uint32_t szg_planes_of_mode(uint32_t modes, uint32_t plane_count, uint32_t mode) {
   uint32_t count = 0;
   for (uint32_t plane = 0; plane < plane_count; plane++)
@@ -78,15 +78,15 @@ SZG_HD uint32_t szg_planes_words(uint32_t width, uint32_t lane_bits) {
 
 /* ---- choices ---- */
 
-/* Whether a plane of `count` values, two symbols at least, pays when coded in coded_bits of codes:
- * what stands beside them is counted for its most, about. */
+/* Whether coding pays for a plane of `count` values and at least two symbols whose codes take
+ * coded_bits. The book, heads and sizes count with about their greatest cost. */
 SZG_HD bool szg_plane_pays(uint64_t coded_bits, uint64_t count) {
   uint64_t const side_bytes =
       SZG_PLANES_BOOK_BYTES + SZG_PLANES_TILE_SIDE_BYTES * szg_planes_tile_count(count);
   return coded_bits / 8 + side_bytes < count;
 }
 
-/* A stored plane takes this in its section: a multiple of 16, so that each begins at one. */
+/* Bytes that a stored plane takes in its section: a multiple of 16, so that each begins at one. */
 SZG_HD uint64_t szg_stored_plane_bytes(uint64_t value_count) {
   return (value_count + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
 }

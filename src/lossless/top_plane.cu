@@ -1,13 +1,14 @@
-/* top_plane.cu - the highest byte plane of values apart from the others, and all of them joined.
+/* top_plane.cu - splits off the highest byte plane of values, and joins all planes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * To compress, values are read twice: once for the highest plane, which becomes codes and is
- * counted, and once more for the others, whose place in the archive follows from the counts; kept
- * in memory between they would move as often. A thread takes runs of four values. To decompress, a
- * warp takes a tile, a lane four values of each row of 128, and adds up code lengths on the way.
+ * Compression reads values twice: once for the highest plane, which becomes codes and is counted,
+ * and once more for the others, because their place in the archive depends on the counts. To keep
+ * them in memory in between would move as many bytes. Each thread takes runs of four values. In
+ * decompression each warp takes a tile, and each lane takes four values of each row of 128 and adds
+ * up code lengths on the way.
  *
- * Moves, of values of w bytes: w in and 2 out; w in and w - 1 out; w + 1 (w, where codes are bytes)
- * in and w out, and 2 bytes in for each tile.
+ * Memory traffic for values of w bytes: w in and 2 out; w in and w - 1 out; w + 1 (w if codes are
+ * bytes) in and w out, and 2 bytes in for each tile.
  */
 #include "lossless/top_plane_cuda.h"
 
@@ -19,11 +20,11 @@
 namespace szg {
 namespace {
 
-/* kRuns: of a thread, whose values are under way at a time. */
+/* kRuns: runs per thread with loads in flight at a time. */
 template <uint32_t kValueBytes>
 struct TopPlanePolicy {
   static constexpr int kThreads = 256;
-  static constexpr unsigned kBlocks = 4; /* of a multiprocessor, for which registers suffice */
+  static constexpr unsigned kBlocks = 4; /* per multiprocessor, for which registers suffice */
   static constexpr uint32_t kRuns = kValueBytes <= 2 ? 4 : kValueBytes == 4 ? 2 : 1;
   static constexpr uint32_t kRows = 2 * kRuns; /* of a tile */
   static_assert(kTileRows % kRows == 0, "whole batches");
@@ -37,7 +38,7 @@ struct Values {
   bool are_runs_aligned; /* whole runs can be loaded at once */
 };
 
-/* Run number r of the values, zeros where there are none. */
+/* Run number r of the values, with zeros for missing values. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void load_values(const Values &values, uint64_t r,
                                             uint32_t (&run)[kValueBytes]) {
@@ -122,7 +123,7 @@ __global__ void __launch_bounds__(TopPlanePolicy<kValueBytes>::kThreads,
 struct MergeJob {
   szg_top_plane_input_cuda input;
   uint64_t plane_bytes;
-  uint64_t first_value, value_count; /* of the frame: those that are wanted */
+  uint64_t first_value, value_count; /* the wanted values of the frame */
   uint8_t *values;                   /* where they go */
   bool are_runs_aligned;             /* whole runs can be stored at once */
   uint64_t first_tile, end_tile;
@@ -134,7 +135,7 @@ struct MergeTile {
   uint32_t value_count;
 };
 
-/* Value k of a run to its place. */
+/* Stores value k of a run in its place. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void store_value(uint8_t *to, const uint32_t (&run)[kValueBytes],
                                             uint32_t k) {
@@ -144,7 +145,7 @@ __device__ __forceinline__ void store_value(uint8_t *to, const uint32_t (&run)[k
   if constexpr (kValueBytes == 8) *(uint2 *)(void *)to = make_uint2(run[2 * k], run[2 * k + 1]);
 }
 
-/* The first `count` values of a run, as far as they are wanted; place: of the first one. */
+/* Stores those of the first `count` values of a run that are wanted; place: of the first. */
 template <uint32_t kValueBytes>
 __device__ __forceinline__ void store_wanted(const MergeJob &job, uint64_t place, uint32_t count,
                                              const uint32_t (&run)[kValueBytes]) {
@@ -154,8 +155,8 @@ __device__ __forceinline__ void store_wanted(const MergeJob &job, uint64_t place
       store_value<kValueBytes>(job.values + (place + k) * kValueBytes, run, k);
 }
 
-/* Four symbols of the highest plane, of which there are `count`, others 0. Of a code that is none,
- * only the low byte is taken. */
+/* Loads four symbols of the highest plane; only `count` exist, the others are 0. Takes only the low
+ * byte of an invalid code. */
 template <uint32_t kCodeBytes>
 __device__ __forceinline__ uint32_t load_symbols(const MergeJob &job, uint64_t first,
                                                  uint32_t count) {
@@ -183,7 +184,7 @@ __device__ __forceinline__ void load_planes(const MergeJob &job, uint64_t first,
   run[kValueBytes - 1] = load_symbols<kCodeBytes>(job, first, count);
 }
 
-/* kIsWhole: the tile is full, all of it is wanted, and whole runs can be stored. Gives the bits of
+/* kIsWhole: the tile is full and wanted whole, and whole runs can be stored. Returns the bits of
  * the lane's codes. */
 template <uint32_t kValueBytes, uint32_t kCodeBytes, bool kIsWhole>
 __device__ __forceinline__ uint32_t merge_rows(const MergeJob &job, const MergeTile &tile,
@@ -217,8 +218,8 @@ __device__ __forceinline__ uint32_t merge_rows(const MergeJob &job, const MergeT
   return bits;
 }
 
-/* False: its codes are not as many bits as its size says. The whole warp calls; its last lane is
- * told. */
+/* False: the tile's codes do not have as many bits as its size says. The whole warp calls; only its
+ * last lane gets the answer. */
 template <uint32_t kValueBytes, uint32_t kCodeBytes>
 __device__ __forceinline__ bool merge_tile(const MergeJob &job, uint64_t index,
                                            const uint8_t *lengths, unsigned lane) {
