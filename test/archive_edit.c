@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* From docs/format.md, not from the code. */
+/* Offsets and sizes of docs/format.md, not taken from the code. */
 enum {
   FRAME_COUNT = 104,
   ARCHIVE_BYTES = 112,
@@ -114,7 +114,7 @@ static uint64_t tree(const uint8_t *bytes, uint64_t byte_count) {
   return checksum;
 }
 
-/* One frame: its sections, then its header. left: bytes of the archive from here. */
+/* Rehashes one frame: its sections, then its header. left: bytes of the archive from here. */
 static void rehash_frame(uint8_t *frame, uint64_t left) {
   if (left < FRAME_HEADER_BYTES + 8) return;
   uint64_t const section_count = load(frame + SECTION_COUNT, 4);

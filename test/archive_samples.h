@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-/* An archive of a field, which is given back, in memory of just its size. */
+/* Compresses a field, frees it, and returns the archive in a block of exactly its size. */
 test_archive sample_make(szgpu_ctx *ctx, szgpu_shape shape, szgpu_params params, void *field);
 
 test_archive sample_lone(szgpu_ctx *ctx); /* one symbol */

@@ -12,7 +12,7 @@ static const char *faulty;
 static cudaError_t fault_error;
 static long spared_calls, call_count;
 static bool was_met, is_faked;
-static cudaError_t last_error; /* of a fault, until it is asked for */
+static cudaError_t last_error; /* set by a fault, until the program asks for it */
 
 void cuda_fault_set(const char *function, cudaError_t error, long spared) {
   faulty = function;
@@ -30,7 +30,7 @@ long cuda_fault_calls(void) { return call_count; }
 void cuda_fault_fake_gpu(void) { is_faked = true; }
 bool cuda_fault_is_faked(void) { return is_faked; }
 
-/* ---- which streams have work that nobody waited for ---- */
+/* ---- streams with work that nobody has waited for ---- */
 
 enum { MOST_BUSY = 64 };
 static cudaStream_t busy[MOST_BUSY];
@@ -60,8 +60,8 @@ static bool fails(const char *function) {
   return true;
 }
 
-/* A function of the runtime: a note of it, then the fault, else what the fake does and returns,
- * else the real one. Not every version of the runtime has every one of them. */
+/* Wraps a function of the runtime: notes the call, then fails if a fault is due, else does what the
+ * fake does, else calls the real function. Some versions of the runtime lack some of them. */
 #define WRAP_NOTED(function, parameters, arguments, note, fake)   \
   cudaError_t __real_##function parameters __attribute__((weak)); \
   cudaError_t __wrap_##function parameters;                       \
@@ -75,7 +75,7 @@ static bool fails(const char *function) {
 
 /* ---- devices ---- */
 
-static char fake_thing; /* events and kernels are pointers to it */
+static char fake_thing; /* every event and kernel points to it */
 
 static cudaError_t give_int(int *place, int value) {
   *place = value;

@@ -15,7 +15,7 @@ szgpu_ctx *cuda_gpus[CUDA_MOST_DECODERS];
 int cuda_gpu_count;
 
 static int complaint_count;
-static szgpu_decoder decoder_of[CUDA_MOST_DECODERS]; /* by number of its ctx */
+static szgpu_decoder decoder_of[CUDA_MOST_DECODERS]; /* by the ctx's index */
 
 int cuda_exit_code(void) {
   int device_count = 0;
@@ -35,7 +35,7 @@ static szgpu_status try_create(szgpu_backend backend, szgpu_decoder decoder,
   options.backend = backend;
   options.decoder = decoder;
   options.stream = stream;
-  options.threads = backend == SZGPU_BACKEND_AUTO ? 1 : 2; /* then a GPU is soon worth its while */
+  options.threads = backend == SZGPU_BACKEND_AUTO ? 1 : 2; /* one: CUDA soon pays */
   return szgpu_create(ctx, &options);
 }
 
@@ -98,7 +98,7 @@ void *cuda_allocate(size_t bytes) {
 void *cuda_copy_of(const void *host, size_t bytes) {
   void *const device = cuda_allocate(bytes);
   if (bytes) must(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
-  must(cudaDeviceSynchronize()); /* the copy may return before it is done, and streams not wait */
+  must(cudaDeviceSynchronize()); /* the copy may return early, and streams do not wait for it */
   return device;
 }
 
@@ -146,7 +146,7 @@ void cuda_assert_no_complaints(void) {
 
 /* ---- the comparison ---- */
 
-/* The section of a sound archive that holds a byte, in words. */
+/* Names the section of a sound archive that holds a byte. */
 static void name_place(const test_archive *archive, size_t offset, char *name, size_t name_bytes) {
   szgpu_info const info = test_inspect(archive);
   snprintf(name, name_bytes, "a header");
@@ -189,7 +189,7 @@ szgpu_status cuda_compress(szgpu_ctx *ctx, const cuda_case *c, test_archive *arc
                         &archive->byte_count);
 }
 
-/* Where two fields differ first; the value count if nowhere. */
+/* The index of the first value that differs; the value count if none does. */
 static uint64_t first_other_value(const szgpu_shape *shape, const void *a, const void *b) {
   uint64_t const count = test_value_count(shape);
   if (memcmp(a, b, test_field_bytes(shape)) == 0) return count;

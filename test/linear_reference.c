@@ -1,4 +1,4 @@
-/* linear_reference.c - books, and streams in the linear layout as their definition has them.
+/* linear_reference.c - books, and streams in the linear layout written by the definition.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "linear_reference.h"
@@ -41,7 +41,7 @@ void test_build_book(int kind) {
   szg_decode_table_build(&coder.book, &coder.decode_table);
 }
 
-/* A symbol of the book; the shorter its code, the likelier. */
+/* A symbol of the book; shorter codes are likelier. */
 static uint16_t random_symbol(test_random *random) {
   for (;;) {
     uint32_t const s = (uint32_t)test_random_below(random, coder.book.symbol_count);
@@ -52,7 +52,7 @@ static uint16_t random_symbol(test_random *random) {
   }
 }
 
-/* ---- a stream as the definition has it ---- */
+/* ---- a stream, by the definition ---- */
 
 static void set_bit(uint8_t *words, uint64_t bit) {
   words[bit / 32 * 4 + 3 - bit % 32 / 8] |= (uint8_t)(0x80 >> bit % 8);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bits of a weight, about normal and of deviation 0.02, in the highest bytes of the value. */
+/* A weight's bits in the highest bytes of the value; about normal, standard deviation 0.02. */
 static uint64_t weight_bits(szgpu_dtype dtype, uint64_t i) {
   uint64_t const hash = test_hash(i);
   double sum = (double)(test_hash(~i) >> 11) * 0x1p-69 - 2.0; /* below what follows */

@@ -6,24 +6,23 @@
 
 #include "support.h"
 
-/* WEIGHTS: of deviation 0.02, as the upper bytes of an f32 where the type is narrower. FLAT: one
- * value. ONE_BIT: the same but for a bit in the middle. FEW: four values, one of them rare. NOISE:
- * any bits. */
+/* WEIGHTS: standard deviation 0.02; narrower types have an f32's upper bytes. FLAT: one value.
+ * ONE_BIT: one value except for a bit. FEW: four values, one rare. NOISE: random bits. */
 typedef enum lossless_kind { WEIGHTS, FLAT, ONE_BIT, FEW, NOISE, LOSSLESS_KINDS } lossless_kind;
 
-/* A new field in memory of just its size. */
+/* A new field in a block of exactly its size. */
 void *lossless_make(lossless_kind kind, const szgpu_shape *shape);
 
-/* Types in the order of szgpu_dtype. */
+/* The types of szgpu_dtype, 0 to 5. */
 enum { LOSSLESS_DTYPES = 6 };
 
-/* Of the layout that test_layout says. */
+/* Lossless, in the layout of test_layout. */
 szgpu_params lossless_params(void);
 
-/* What szgpu_frame_info says of the planes of a frame: "" of a raw one. */
+/* The planes of a frame as szgpu_frame_info gives them; "" for a raw frame. */
 const char *lossless_planes(const test_archive *archive, uint64_t frame);
 
-/* The archive, in memory of just its size. */
+/* The archive, in a block of exactly its size. */
 test_archive lossless_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                                const void *field);
 

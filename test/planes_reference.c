@@ -1,4 +1,4 @@
-/* planes_reference.c - tiles of lossless frames, a bit at a time.
+/* planes_reference.c - tiles of lossless frames, one bit at a time.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "planes_reference.h"
@@ -9,7 +9,8 @@ enum { LANES = 32, ROW = 128, LANE_RUN = 4, LONGEST = 12 };
 
 /* ---- values ---- */
 
-/* Bit b of a value stands at bit b + 1 of what is cut in planes, the highest one at bit 0. */
+/* The bit of the value that ends up at turned_bit: values are turned left by one bit, so the
+ * highest bit becomes bit 0, before they are cut into planes. */
 static uint32_t source_bit(uint32_t value_bytes, uint32_t turned_bit) {
   if (value_bytes == 1) return turned_bit;
   return turned_bit == 0 ? 8 * value_bytes - 1 : turned_bit - 1;
@@ -40,7 +41,7 @@ static bool is_of_lane(uint32_t value, uint32_t lane) { return value % ROW / LAN
 
 /* ---- bits ---- */
 
-/* As they stand in little-endian words, the first bit highest. */
+/* A bit of little-endian 32-bit words; the first bit of a word is its highest. */
 static uint32_t word_bit(const uint8_t *words, uint64_t bit) {
   const uint8_t *const word = words + bit / 32 * 4;
   return word[3 - bit % 32 / 8] >> (7 - bit % 8) & 1u;
@@ -105,7 +106,7 @@ uint32_t test_encode_planes(const szg_planes_choice *choice, const uint8_t *valu
   return (uint32_t)(bit / 32);
 }
 
-/* A code's symbol, from bit on and before end; 256: there is none. */
+/* Reads one code that begins at *bit and ends before `end`; 256: there is none. */
 static uint32_t read_symbol(const uint8_t *lengths, const uint32_t *codes, const uint8_t *words,
                             uint64_t end, uint64_t *bit) {
   uint32_t code = 0;
@@ -117,7 +118,7 @@ static uint32_t read_symbol(const uint8_t *lengths, const uint32_t *codes, const
   return 256;
 }
 
-/* From word *word on. */
+/* Decodes a plane from word *word on and advances it. */
 static bool decode_plane(const uint8_t *lengths, const uint8_t *words, uint32_t word_count,
                          uint32_t value_count, uint32_t *word, uint8_t *symbols) {
   if (*word >= word_count) return false;

@@ -1,7 +1,7 @@
-/* planes_reference.h - tiles of lossless frames as docs/format.md says, a bit at a time.
+/* planes_reference.h - tiles of lossless frames by docs/format.md, one bit at a time.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Shares no rules with the library, only types and constants.
+ * Shares only types and constants with the library, no rules.
  */
 #ifndef SZG_PLANES_REFERENCE_H
 #define SZG_PLANES_REFERENCE_H
@@ -9,16 +9,16 @@
 #include "lossless/planes.h"
 #include "support.h"
 
-/* Byte `plane` of the value at `value`, turned left by one bit where it has several bytes. */
+/* Byte `plane` of the value at `value`; several bytes are turned left by one bit first. */
 uint8_t test_plane_symbol(const uint8_t *value, uint32_t value_bytes, uint32_t plane);
-/* Sets that byte, and no other bits. */
+/* Sets that byte and leaves all other bits. */
 void test_set_plane_symbol(uint8_t *value, uint32_t value_bytes, uint32_t plane, uint8_t symbol);
 
-/* The tile's words; returns how many. */
+/* Writes the tile's words and returns how many there are. */
 uint32_t test_encode_planes(const szg_planes_choice *choice, const uint8_t *values,
                             uint32_t value_count, uint8_t *words);
 
-/* False: they are not this tile's words. */
+/* False if the words are not a tile's. */
 bool test_decode_planes(const szg_planes_choice *choice, const uint8_t *words, uint32_t word_count,
                         const uint8_t *stored, uint64_t stored_stride, uint32_t value_count,
                         uint8_t *values);

@@ -1,9 +1,9 @@
-/* random_fields.c - fields from adversarial distributions, and at random what is asked of them.
+/* random_fields.c - fields from adversarial distributions, with random shapes and parameters.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Values are drawn in steps of the lattice that they are going to meet, so that their differences
- * are the ones that are hard on it; then the bound is drawn, and the step that follows from it
- * scales them. What else there is in fields, fill values and specials, is sprinkled over that.
+ * Values are drawn in steps of the lattice that will quantize them, so that the generators choose
+ * the differences that are hard on it. Then a bound is drawn, and the step that follows from it
+ * scales the values. Fill values and specials are sprinkled over the result.
  */
 #include "random_fields.h"
 
@@ -14,13 +14,13 @@
 
 enum { AXES = 4, LANES = 32 };
 
-/* A field that is being made. */
+/* A field in the making. */
 typedef struct draft {
   test_random *random;
   szgpu_dtype dtype;
   uint64_t value_count;
   uint64_t extents[AXES], strides[AXES]; /* x, y, z, batch without the dims that are 1 */
-  double reach;                          /* magnitudes to aim at, in steps */
+  double reach;                          /* magnitude to aim at, in steps */
   bool noise_is_even, noise_is_whole;
   double *steps; /* the values, in steps */
 } draft;
@@ -34,14 +34,14 @@ static uint64_t coordinate(const draft *d, uint64_t i, int axis) {
   return i / d->strides[axis] % d->extents[axis];
 }
 
-/* One that is longer than 1, if any is. */
+/* A random axis longer than 1, if there is one. */
 static int any_axis(draft *d) {
   int axis = (int)below(d, AXES);
   for (int i = 0; i < AXES && d->extents[axis] == 1; i++) axis = (axis + 1) % AXES;
   return axis;
 }
 
-/* Even, or with any binary exponent as likely as any other. */
+/* Evenly distributed, or with every binary exponent equally likely. */
 static double noise(draft *d, double reach) {
   double const share = unit(d), rest = unit(d);
   double const magnitude =
@@ -56,7 +56,7 @@ static void make_one_value(draft *d) {
   for (uint64_t i = 0; i < d->value_count; i++) d->steps[i] = value;
 }
 
-/* Few among values of next to nothing; of any size, or all about as large. */
+/* A few spikes among values near 0; the spikes have any size, or all about the same. */
 static void make_spikes(draft *d) {
   uint64_t const rarity = UINT64_C(8) << below(d, 10);
   double const narrow = (double)below(d, 3), least = one_in(d, 2) ? 0.0 : d->reach;
@@ -78,15 +78,15 @@ static void make_alternating_signs(draft *d) {
   }
 }
 
-/* `from` and a difference more, or less where that is beyond the reach. */
+/* from + difference, or from - difference if the sum is beyond the reach. */
 static double walk(const draft *d, double from, double difference) {
   double const to = from + difference;
   if (fabs(to) <= d->reach) return to;
   return fabs(from - difference) <= d->reach ? from - difference : from;
 }
 
-/* The least and the greatest magnitudes of classes, where direct symbols end, and the way from one
- * end of the lattice to the other. */
+/* A difference at an edge: the least or greatest magnitude of a class, the last direct symbol or
+ * the first without one, or the way to the other end of the lattice. */
 static double class_edge(draft *d, double from) {
   double const power = exp2((double)below(d, (uint64_t)log2(d->reach) + 2));
   double const middle = power + floor(power / 2.0);
@@ -95,7 +95,7 @@ static double class_edge(draft *d, double from) {
   return edges[below(d, ARRAY_COUNT(edges))];
 }
 
-/* Differences along one axis; edges are all of them or so rare that some have no code. */
+/* Differences along one axis: all of them edges, or edges so rare that some have no code. */
 static void make_class_edges(draft *d) {
   int const axis = any_axis(d);
   uint64_t const rarity = UINT64_C(1) << below(d, 14);
@@ -106,7 +106,7 @@ static void make_class_edges(draft *d) {
   }
 }
 
-/* Differences along one axis, in each lane of their own width: none, any, as wide as can be. */
+/* Differences along one axis; each lane has its own width: none, a random one, or the widest. */
 static void make_lanes(draft *d) {
   int const axis = any_axis(d);
   double widths[LANES];
@@ -136,7 +136,7 @@ static void make_waves(draft *d) {
   }
 }
 
-/* Boxes of noise in zeros. */
+/* Boxes of noise among zeros. */
 static void make_blobs(draft *d) {
   memset(d->steps, 0, d->value_count * sizeof *d->steps);
   for (uint64_t boxes = 1 + below(d, 6); boxes > 0; boxes--) {
@@ -166,7 +166,7 @@ static void make_ramp(draft *d) {
   }
 }
 
-/* 0 or one other value, by blocks. */
+/* Blocks of 0 and of one other value. */
 static void make_mask(draft *d) {
   uint64_t const seed = test_random_bits(d->random), rarity = 2 + below(d, 8);
   uint64_t const shift = below(d, 7);
@@ -178,7 +178,7 @@ static void make_mask(draft *d) {
   }
 }
 
-/* Each tile of its own: nothing, noise, or such noise as its book may not count. */
+/* Each tile differs: zeros, narrow noise, or wide noise that the book may not have counted. */
 static void make_tiles(draft *d) {
   static const uint64_t extents[][AXES] = {{4096, 1, 1, 1}, {64, 64, 1, 1}, {32, 8, 16, 1}};
   int const ndim = (d->extents[1] > 1) + (d->extents[2] > 1);
@@ -194,7 +194,7 @@ static void make_tiles(draft *d) {
   }
 }
 
-/* Between two lattice points. */
+/* Halfway between two lattice points. */
 static void make_ties(draft *d) {
   for (uint64_t i = 0; i < d->value_count; i++) d->steps[i] = rint(noise(d, d->reach)) + 0.5;
 }
@@ -216,12 +216,12 @@ static const struct distribution {
                      {"mask", make_mask},
                      {"tiles", make_tiles},
                      {"ties", make_ties},
-                     {"bits", make_noise}}; /* sprinkled over all of it */
+                     {"bits", make_noise}}; /* sprinkled over the whole field */
 enum { BITS = ARRAY_COUNT(distributions) - 1 };
 
 /* ---- shapes ---- */
 
-/* Around the extents of tiles, groups and lanes. */
+/* Near the extents of tiles, groups and lanes. */
 static const uint64_t borders[] = {1,  2,  7,  8,  9,  15,  16,   17,   31,
                                    32, 33, 63, 64, 65, 127, 4095, 4096, 4097};
 
@@ -262,8 +262,8 @@ static draft draft_make(test_random *random, const szgpu_shape *shape) {
 
 /* ---- from steps to values ---- */
 
-/* Up to the ends of the lattices: 16 bits below 32766, 32 bits below 2^30, 64 bits below 2^62; and
- * about where the bound begins to mean nothing to a value. */
+/* Up to the ends of the lattices (32766 for 16 bits, 2^30 for 32 bits, 2^62 for 64 bits), and near
+ * the magnitude beyond which the bound means nothing. */
 static double draw_reach(draft *d) {
   bool const is_f64 = d->dtype == SZGPU_F64;
   uint64_t const half_bits = is_f64 ? 31 : 15, few = below(d, 1000);
@@ -280,7 +280,7 @@ static double draw_reach(draft *d) {
 }
 
 /* The step that a bound gives, as docs/guarantees.md derives it: step = 2 (bound - margin), where
- * the margin grows with the largest magnitude that the bound means something to. */
+ * the margin grows with the largest magnitude for which the bound means anything. */
 static double step_of(const draft *d, double bound) {
   double const limit = d->dtype == SZGPU_F32 ? 0x1p22 : 0x1p49;
   double greatest = 0.0;
@@ -291,7 +291,7 @@ static double step_of(const draft *d, double bound) {
   return 2.0 * bound / (1.0 + margin * greatest);
 }
 
-/* Ordinary ones mostly; some under the least normal value, some near the greatest. */
+/* Mostly ordinary bounds; some below the least normal value, some near the greatest value. */
 static double draw_bound(draft *d) {
   int exponent = (int)below(d, 40) - 20;
   bool const is_f32 = d->dtype == SZGPU_F32;
@@ -300,7 +300,7 @@ static double draw_bound(draft *d) {
   return (one_in(d, 2) ? 1.0 : 1.0 + unit(d)) * exp2((double)exponent);
 }
 
-/* Asks for the bound in any of the modes, of values between `least` and `greatest`. */
+/* Asks for the bound in a random mode; the values lie between `least` and `greatest`. */
 static void ask_bound(draft *d, double bound, double least, double greatest, szgpu_params *params) {
   double const range = greatest - least;
   szgpu_mode const mode = (szgpu_mode)below(d, 3);
@@ -331,7 +331,7 @@ static void set_bits(const draft *d, void *field, uint64_t i, uint64_t bits) {
   memcpy((uint8_t *)field + width * i, &bits, width);
 }
 
-/* Bit patterns: of about one exponent, denormal, NaN, infinite, 0 of either sign; or any. */
+/* Bit patterns: ordinary values near 1, denormals, NaN, infinities, 0 and -0, or any bits. */
 static uint64_t draw_bits(draft *d) {
   uint64_t const bits = test_random_bits(d->random), few = below(d, 24);
   bool const is_f32 = d->dtype == SZGPU_F32;
@@ -355,7 +355,7 @@ static void sprinkle_bits(draft *d, uint64_t rarity, void *field) {
       set_bits(d, field, i, are_any ? test_random_bits(d->random) : draw_bits(d));
 }
 
-/* Here and there, or over one part of the field; named, known without, or both. */
+/* Fill values here and there or in one region; named by the parameters, known unnamed, or both. */
 static void sprinkle_fill(draft *d, void *field, szgpu_params *params) {
   static const double fills[] = {1e20, 9.969209968386869e36, -1e34, 1e15, (double)NAN, 0.0, -9999.0,
                                  -0.0};
@@ -379,7 +379,7 @@ static void draw_params(draft *d, const szgpu_shape *shape, szgpu_params *params
   uint64_t rows = 1;
   for (int i = shape->ndim - 1; i >= 0; i--)
     if (shape->dims[i] > 1) rows = shape->dims[i];
-  if (one_in(d, 3)) params->frame_rows = rows / 40 + 1 + below(d, rows); /* not too many frames */
+  if (one_in(d, 3)) params->frame_rows = rows / 40 + 1 + below(d, rows); /* up to 40 frames or so */
 }
 
 random_case random_case_make(test_random *random, uint64_t most_values) {

@@ -1,4 +1,4 @@
-/* random_fields.h - fields from adversarial distributions, and at random what is asked of them.
+/* random_fields.h - fields from adversarial distributions, with random shapes and parameters.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_TEST_RANDOM_FIELDS_H
@@ -9,17 +9,17 @@
 typedef struct random_case {
   szgpu_params params;
   szgpu_shape shape;
-  int threads;              /* that the CPU is to use: 1 .. RANDOM_MOST_THREADS */
-  const char *distribution; /* in words */
-  void *field;              /* of the test; free() it */
+  int threads;              /* for the CPU: 1 .. RANDOM_MOST_THREADS */
+  const char *distribution; /* its name */
+  void *field;              /* owned by the test: free() it */
 } random_case;
 
 enum { RANDOM_MOST_THREADS = 4 };
 
-/* A field of up to `most_values` values. All of it follows from *random. */
+/* A field of up to `most_values` values. *random determines the whole case. */
 random_case random_case_make(test_random *random, uint64_t most_values);
 
-/* One line: the seed that *random began with, and the case. */
+/* Prints one line: the seed that *random began with, and the case. */
 void random_case_print(const random_case *c, uint64_t seed);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "container/format.h"
 
-/* Too much memory is to be refused, not to end the test. */
+/* A too large allocation must return NULL, not end the test. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
   return "allocator_may_return_null=1:max_allocation_size_mb=2048";
@@ -67,7 +67,7 @@ void assert_reads(szgpu_ctx *reader, const test_archive *archive, const szgpu_sh
 void assert_all_refuse(test_archive *archive, size_t field_bytes) {
   uint8_t *const field = test_allocate(field_bytes);
   archive_rehash(archive);
-  /* Of some archives the header is wrong, which all decoders find; then none is left out. */
+  /* Some archives have a bad header. Every decoder finds that, so then none is left out. */
   szgpu_info info = {.struct_bytes = sizeof info};
   bool const is_readable = szgpu_inspect(archive->bytes, archive->byte_count, &info) == SZGPU_OK;
   for (int d = 0; d < READER_DECODERS; d++)

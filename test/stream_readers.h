@@ -14,24 +14,24 @@ enum { READER_THREAD_COUNTS = 2, READER_DECODERS = 6 };
 extern szgpu_decoder const reader_decoders[READER_DECODERS]; /* the first is AUTO */
 extern szgpu_ctx *readers[READER_DECODERS][READER_THREAD_COUNTS];
 
-/* For cmocka's groups. */
+/* Set-up and tear-down for cmocka's groups. */
 int make_readers(void **state);
 int destroy_readers(void **state);
 
-/* Whether it needs the gap array, or checks it. */
+/* Whether the decoder uses or checks the gap array. */
 bool looks_at_gaps(szgpu_decoder decoder);
 
 szgpu_status reader_decompress(szgpu_ctx *reader, const test_archive *archive, void *field,
                                size_t field_bytes);
 
-/* The whole and some slab of it are the field's. */
+/* Restores the whole field and one slab, and compares both with the field. */
 void assert_reads(szgpu_ctx *reader, const test_archive *archive, const szgpu_shape *shape,
                   const uint8_t *field, test_random *random);
 
-/* By each decoder that reads such archives, with the checksums right. */
+/* Corrects the checksums; each decoder that reads such archives must refuse this one. */
 void assert_all_refuse(test_archive *archive, size_t field_bytes);
 
-/* Bits go from one tile's size to its neighbour's, so that their sum is as before. */
+/* Moves bits from one tile's size to its neighbour's, which keeps the sum of the sizes. */
 void assert_shifted_tile_sizes_refused(const test_archive *sound, int tile_count,
                                        size_t field_bytes);
 
@@ -39,7 +39,7 @@ void assert_shifted_tile_sizes_refused(const test_archive *sound, int tile_count
 void flip_bits_of_section(test_archive *archive, uint32_t section, uint64_t byte_count,
                           test_random *random);
 
-/* All decoders that look at the same refuse, or restore the same. True: they restore. */
+/* Decoders that check the same things all refuse, or all restore the same. True: they restore. */
 bool all_agree(test_archive *archive, size_t field_bytes);
 
 #endif

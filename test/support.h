@@ -29,7 +29,7 @@ double test_random_unit(test_random *random);                    /* [0, 1) */
 
 /* ---- values ---- */
 
-/* A number that scrambles i: for fields that are made again instead of kept. */
+/* A pseudorandom number that depends on i only: for fields that are made again instead of kept. */
 uint64_t test_hash(uint64_t i);
 
 float test_float_of_bits(uint32_t bits);
@@ -39,7 +39,7 @@ uint64_t test_bits_at(szgpu_dtype dtype, const void *field, uint64_t i);
 double test_value_at(szgpu_dtype dtype, const void *field, uint64_t i);
 void test_set_value(szgpu_dtype dtype, void *field, uint64_t i, double value);
 
-/* Allocates, or fails the test. At least one byte. */
+/* Allocates at least one byte, or fails the test. */
 void *test_allocate(size_t bytes);
 
 /* ---- shapes and fields ---- */
@@ -55,39 +55,39 @@ extern const size_t test_awkward_shape_count;
 
 /* A new field: waves with noise, between -101 and 101. */
 void *test_make_waves(const szgpu_shape *shape);
-/* A new field: every bit random, so that no value follows from another. */
+/* A new field of random bits, so that nothing predicts a value. */
 void *test_make_bits(const szgpu_shape *shape);
 
 /* ---- round trips through the public interface ---- */
 
 typedef struct test_archive {
-  uint8_t *bytes; /* of the test; free() it */
+  uint8_t *bytes; /* owned by the test: free() it */
   size_t byte_count;
 } test_archive;
 
-/* A ctx of that many threads with a serial (the oracle) or the default decoder. */
+/* A ctx with that many threads and the default decoder, or with the serial decoder, the oracle. */
 szgpu_ctx *test_make_ctx(int threads);
 szgpu_ctx *test_make_serial_ctx(void);
 
-/* What test_params asks for: the tile layout, or the linear one where SZGPU_TEST_LAYOUT=linear. */
+/* The layout in test_params: tile, or linear if SZGPU_TEST_LAYOUT=linear is in the environment. */
 szgpu_layout test_layout(void);
 /* The kind of frame that has codes: "tile" or "linear". */
 const char *test_coded_kind(void);
 szgpu_params test_params(szgpu_mode mode, double bound);
 szgpu_params test_linear_params(szgpu_mode mode, double bound);
-/* Asks for a radius where the layout has one. */
+/* Asks for a radius if the layout has one. */
 void test_ask_radius(szgpu_params *params, uint32_t radius);
 test_archive test_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                            const void *field);
 void *test_decompress(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes);
 szgpu_info test_inspect(const test_archive *archive);
 
-/* Every value is within the bound, in long double, or has the original's bits; NaN, infinities and
- * the values with the archive's fill pattern have the original's bits. */
+/* Asserts that every value is within the bound, in long double, or bit-identical to the original;
+ * NaN, infinities and values with the archive's fill pattern must be bit-identical. */
 void test_assert_bound(const szgpu_shape *shape, const void *field, const void *restored,
                        const szgpu_info *info);
 
-/* Compresses, restores and asserts the bound; the info is for further claims. */
+/* Compresses, restores and asserts the bound. Returns the archive's info for further claims. */
 szgpu_info test_round_trip(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                            const void *field);
 

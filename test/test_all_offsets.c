@@ -1,4 +1,4 @@
-/* test_all_offsets.c - decoding from every bit: the serial decoder's codes, whatever the tables.
+/* test_all_offsets.c - decoding from every bit gives the serial decoder's codes with any tables.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/all_offsets.h"
@@ -9,18 +9,18 @@
 #include "core/bytes.h"
 #include "linear_reference.h"
 
-static szg_all_offsets_book book; /* of the coder's book */
+static szg_all_offsets_book book; /* for the coder's book */
 
-enum { CHOICE_COUNT = 24, POISON = 0xA5 /* in tables that are not written yet */ };
+enum { CHOICE_COUNT = 24, POISON = 0xA5 /* fills tables before they are written */ };
 
-/* Windows of one word up to more than most streams here, slots that windows fill and do not. */
+/* Windows from one word to more than most streams here, in slots that they fill or do not. */
 static szg_all_offsets_options choice(int i) {
   static uint32_t const window_bits[] = {32, 96, 256, 4096, 1 << 14, 1 << 18};
   static uint32_t const slot_counts[] = {3, 1, 64, 5, 2, 1};
   return (szg_all_offsets_options){window_bits[i / 4], slot_counts[i / 4], i & 1, i >> 1 & 1};
 }
 
-/* The tables' memory is as large as they need it; free() it. */
+/* Returns the tables' memory, of exactly the size they need; free() it. */
 static void *make_tables(const szg_all_offsets_options *options, uint32_t shortest,
                          uint32_t longest, szg_all_offsets_tables *tables) {
   szg_arena arena = {0};
@@ -68,7 +68,7 @@ static void make_hello_world(uint8_t *words, uint16_t *codes) {
 
 static void hello_world_has_the_tables_of_the_paper(void **state) {
   (void)state;
-  /* Table II: the column of the first bit, W(0, j), and where P is not -1. */
+  /* Table II: the column of the first bit, W(0, j), and the places where P is not -1. */
   static uint32_t const first_column[] = {3, 7, 11, 24, 0};
   static uint32_t const beginnings[] = {0, 3, 7, 9, 11, 14, 17, 21, 24, 27, 29};
   static uint32_t const first_row[] = {3, 3, 4, 4, 4, 4, 3, 2, 3, 2, 3, 3, 2, 3, 3, 4,
@@ -112,7 +112,7 @@ static void check_whole(const szg_all_offsets_tables *tables, const test_stream 
   free(codes);
 }
 
-/* A run from any code to any other. */
+/* Decodes a run from a random code to another. */
 static void check_part(const szg_all_offsets_tables *tables, const test_stream *s,
                        test_random *random) {
   szg_linear_input const input = test_input_of(s);
@@ -143,7 +143,7 @@ static void every_choice_gives_the_codes_back(void **state) {
       void *const memory = make_tables(&options, is_for_any ? 1 : book.shortest,
                                        is_for_any ? SZG_MAX_CODE_BITS : book.longest, &tables);
       for (size_t n = 0; n < STREAM_COUNT; n++) {
-        if (code_counts[n] > 4000 && (n + (size_t)i) % 5) continue; /* for time */
+        if (code_counts[n] > 4000 && (n + (size_t)i) % 5) continue; /* saves time */
         check_whole(&tables, &streams[n], options.window_bits < 256 ? 1 : 1 + (int)(n % 3));
         check_part(&tables, &streams[n], &random);
       }
@@ -153,7 +153,7 @@ static void every_choice_gives_the_codes_back(void **state) {
   }
 }
 
-/* Counts of any steepness for up to 40 symbols, one alone among them. */
+/* Counts of random steepness for up to 40 symbols, or for one alone. */
 static void build_random_book(test_random *random) {
   uint32_t const symbol_count = 2 + 2 * (uint32_t)test_random_below(random, 20);
   uint64_t const steepness = test_random_below(random, 30);
@@ -189,7 +189,7 @@ static void random_books_give_the_codes_back(void **state) {
 
 /* ---- damaged ones ---- */
 
-/* Both decoders' verdict, and their codes where it is good. */
+/* Asserts that both decoders give the same verdict, and the same codes if they accept. */
 static bool agrees_with_serial(const szg_all_offsets_tables *tables, const szg_linear_input *input,
                                uint64_t first_bit, uint64_t bit_count, uint32_t code_count) {
   uint16_t *const codes = test_block(code_count * sizeof *codes);
@@ -260,7 +260,7 @@ static void any_bits_mean_what_the_serial_decoder_says(void **state) {
   assert_true(accepted_count > 200);
 }
 
-/* A sound stream with some bits turned over is decoded otherwise, or refused. */
+/* A sound stream with some flipped bits decodes to other codes, or is refused. */
 static void damaged_streams_are_decoded_as_serially(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -303,19 +303,19 @@ static void a_book_without_symbols_decodes_nothing(void **state) {
 /* What decoding did. The paper's form visits n log n entries of W and as many of P. */
 typedef struct table_work {
   uint64_t windows;
-  uint64_t rows;          /* of W, of all windows */
-  uint64_t width_entries; /* of W, made */
-  uint64_t width_bytes;   /* that they take */
-  uint64_t width_bits;    /* that they would take, packed to the bit */
-  uint64_t place_entries; /* of P, looked at */
+  uint64_t rows;          /* rows of W in all windows */
+  uint64_t width_entries; /* entries of W that were made */
+  uint64_t width_bytes;   /* their bytes */
+  uint64_t width_bits;    /* their bits if they were packed */
+  uint64_t place_entries; /* entries of P that were read */
 } table_work;
 
 static void assert_untouched(const void *memory, size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++) assert_int_equal(((const uint8_t *)memory)[i], POISON);
 }
 
-/* Adds the work of the window in a slot: its rows, of which the last one may have no entries, and
- * nothing beyond them. */
+/* Adds the work of the window in a slot: its rows (the last one may be empty). Nothing beyond the
+ * rows may be written. */
 static void add_work(const szg_all_offsets_tables *tables, uint64_t slot, uint32_t offset_count,
                      table_work *work) {
   szg_all_offsets_window const *const window = &tables->windows[slot];
@@ -345,8 +345,7 @@ static void add_work(const szg_all_offsets_tables *tables, uint64_t slot, uint32
                                : (uint64_t)offset_count * ((unsigned)window->row_count + 1);
 }
 
-/* The work for the whole stream, from the tables of its windows, for all of which there are
- * slots. */
+/* The work for the whole stream, from the tables of its windows. Each window must have a slot. */
 static table_work work_of(const test_stream *s, const szg_all_offsets_options *options,
                           int thread_count) {
   szg_linear_input const input = test_input_of(s);
@@ -373,7 +372,7 @@ static void work_is_n_log_n_and_less_by_each_mend(void **state) {
   test_stream s = test_make_stream(30000, &random);
   szg_all_offsets_options options = {.window_bits = 1 << 19, .slot_count = 1};
   table_work const paper = work_of(&s, &options, 1);
-  /* 2^14 codes from the first bit on, but not 2^15: rows 0 to 14, and one of none */
+  /* 2^14 codes from the first bit on, but not 2^15: rows 0 to 14 and an empty one */
   assert_int_equal(paper.rows, 16);
   assert_int_equal(paper.windows, 1);
   assert_int_equal(paper.width_entries, s.bit_count * 16);
@@ -399,11 +398,11 @@ static void work_is_n_log_n_and_less_by_each_mend(void **state) {
 
 static void entries_need_the_bits_that_their_range_says(void **state) {
   (void)state;
-  /* 1 to 16 bits a code: 16 entries and none, then about twice as many for each row */
+  /* Codes of 1 to 16 bits: 16 widths or none, and each further row has about twice as many. */
   static int const expected[] = {5, 5, 6, 7, 8, 9, 10, 11};
   for (int j = 0; j < 8; j++)
     assert_int_equal(szg_all_offsets_row_bits(4096, 1, 16, j), expected[j]);
-  assert_int_equal(szg_all_offsets_row_bits(4096, 1, 16, 12), 5); /* 4096 to 4111, or none */
+  assert_int_equal(szg_all_offsets_row_bits(4096, 1, 16, 12), 5); /* 4096 to 4111, or none at all */
   assert_int_equal(szg_all_offsets_row_bits(4096, 1, 1, 5), 1);
   assert_int_equal(szg_all_offsets_row_count(4096, 1), 13);
   assert_int_equal(szg_all_offsets_row_count(4096, 16), 9);

@@ -1,8 +1,8 @@
-/* test_alloc.c - the n-th allocation fails, for every n: a status, no leak, a ctx that goes on.
+/* test_alloc.c - for every n the n-th allocation fails: a status, no leak, a ctx that still works.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The linker sends the allocator's calls here. libzstd's own go elsewhere, so its failures are made
- * one level up.
+ * The linker sends calls of the allocator here. libzstd's own calls do not come here, so the test
+ * makes libzstd's functions fail instead.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ void __wrap_free(void *memory);
 size_t __wrap_ZSTD_compress(void *to, size_t capacity, const void *from, size_t bytes, int level);
 size_t __wrap_ZSTD_decompress(void *to, size_t capacity, const void *from, size_t bytes);
 
-static long allocations_left; /* until one fails; 0: none will */
+static long allocations_left; /* until one fails; 0: none fails */
 static long live_blocks;
 static bool has_failed;
 static bool zstd_fails;
@@ -73,12 +73,12 @@ size_t __wrap_ZSTD_decompress(void *to, size_t capacity, const void *from, size_
 
 enum { MOST_ALLOCATIONS = 1000 };
 
-/* A field whose frames have every kind of section, and what is asked of it. */
+/* A field with frames that have every kind of section, and its parameters. */
 typedef struct work {
   szgpu_shape shape;
   szgpu_params params;
   float *field;
-  test_archive archive; /* from a ctx that lacked nothing */
+  test_archive archive; /* from a ctx with enough memory */
   int threads;
 } work;
 
@@ -132,7 +132,7 @@ static szgpu_status decompress(szgpu_ctx *ctx, const work *w) {
   return status;
 }
 
-/* Rows that cut tiles, so that the slab's own buffer is needed. */
+/* The rows cut tiles, so that the decoder needs a buffer for the slab. */
 static szgpu_status decompress_slab(szgpu_ctx *ctx, const work *w) {
   size_t const slab_bytes = (size_t)20 * 30 * 33 * 4;
   void *const slab = test_allocate(slab_bytes);
@@ -144,8 +144,8 @@ static szgpu_status decompress_slab(szgpu_ctx *ctx, const work *w) {
 
 typedef szgpu_status (*work_function)(szgpu_ctx *ctx, const work *w);
 
-/* Runs it with the n-th allocation failing for n = 1, 1 + step, ... until none is left to fail; the
- * test's own allocation, the first, is spared. Returns how many there were. */
+/* Runs the function with the n-th allocation failing, for n = 1, 1 + step, ... until none is left
+ * to fail. The first allocation, the test's own, never fails. Returns how many there were. */
 static long fails_at_allocations(const work *w, work_function function, szgpu_decoder decoder,
                                  long step) {
   for (long n = 1; n < MOST_ALLOCATIONS; n += step) {
@@ -189,12 +189,12 @@ static void compression_survives_any_failing_allocation(void **state) {
     for (int threads = 1; threads <= (level ? 1 : 2); threads++) {
       work w = make_work(level, threads);
       long const failures = fails_at_every_allocation(&w, compress, SZGPU_DECODER_AUTO);
-      assert_in_range(failures, 10, MOST_ALLOCATIONS); /* outliers grow lists */
+      assert_in_range(failures, 10, MOST_ALLOCATIONS); /* lists of outliers grow */
       release(&w);
     }
 }
 
-/* The same field without loss, its archive with it. */
+/* The same field in the lossless mode, with its archive. */
 static work make_lossless_work(szgpu_layout layout, int without_gaps, int zstd_level) {
   work w = make_work(zstd_level, 1);
   w.params = (szgpu_params)SZGPU_PARAMS_DEFAULTS;
@@ -216,7 +216,7 @@ static void the_lossless_mode_survives_any_failing_allocation(void **state) {
                                            SZGPU_DECODER_TABLE,       SZGPU_DECODER_SELF_SYNC,
                                            SZGPU_DECODER_ALL_OFFSETS, SZGPU_DECODER_HIERARCHICAL};
   int read_count = 0;
-  for (int variant = 0; variant < 6; variant++) { /* tile, linear, that without gaps; zstd or not */
+  for (int variant = 0; variant < 6; variant++) { /* tile, linear, without gaps; zstd or not */
     szgpu_layout const layout = variant / 2 ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
     work w = make_lossless_work(layout, variant / 2 == 2, variant % 2 * 3);
     szgpu_info const info = test_inspect(&w.archive);
@@ -232,7 +232,7 @@ static void the_lossless_mode_survives_any_failing_allocation(void **state) {
   assert_int_equal(read_count, 2 * (2 + 6 + 5)); /* hierarchical needs the gaps */
 }
 
-/* Parts that fail among many, while threads have others in hand. */
+/* A few of many parts fail while threads work on others. */
 static void compression_of_many_parts_survives(void **state) {
   (void)state;
   work w = make_work_of(test_shape(SZGPU_F32, 3, 32, 128, 130, 0), 0, 4);
@@ -284,7 +284,7 @@ static void reserving_survives_and_may_be_tried_again(void **state) {
   release(&w);
 }
 
-/* A sound archive is not called damaged because libzstd found no memory. */
+/* A sound archive must not be called damaged because libzstd ran out of memory. */
 static void libzstd_out_of_memory_is_out_of_memory(void **state) {
   (void)state;
   work w = make_work(3, 1);

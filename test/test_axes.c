@@ -40,15 +40,15 @@ static szg_choice choose(const szgpu_shape *shape, const void *field, uint32_t a
   szg_threads threads = {.count = thread_count};
   szg_grid grid;
   szg_choice choice;
-  memset(&work, 0x5A, sizeof work); /* memory comes as it is */
+  memset(&work, 0x5A, sizeof work); /* the memory need not be zero */
   assert_int_equal(szg_grid_of_shape(shape, &grid), SZGPU_OK);
   assert_int_equal(szg_choose(&threads, &quantizer, &grid, field, asked_radius, &work, &choice),
                    SZGPU_OK);
   return choice;
 }
 
-/* A field that is best differenced along exactly the axes of S: for each of them a random part that
- * does not change along it, and noise, which every further axis would double. */
+/* A field that is best differenced along exactly the axes of S: for each axis, a random part that
+ * does not change along it; and noise, which each further axis would double. */
 static void *make_field_for(const szgpu_shape *shape, uint32_t axes) {
   uint64_t const nz = shape->dims[0], ny = shape->dims[1], nx = shape->dims[2];
   void *const field = test_allocate(test_field_bytes(shape));
@@ -105,7 +105,7 @@ static void takes_the_lowest_set_where_costs_are_equal(void **state) {
   free(zeros);
 }
 
-/* Noise of the given amplitude along a line. */
+/* The radius chosen for noise of the given amplitude along a line. */
 static uint32_t radius_for(double amplitude, uint32_t asked) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 200000, 0, 0, 0);
   float *const field = test_allocate(test_field_bytes(&shape));

@@ -85,7 +85,7 @@ static void known_fills_are_what_they_are_called(void **state) {
     assert_int_equal(fills_f32[i], szg_bits_f32((float)named[i]));
     assert_int_equal(fills_f64[i], szg_bits_f64(named[i]));
   }
-  for (size_t i = 8; i < 14; i++) /* the f64 forms of those that an f32 rounds */
+  for (size_t i = 8; i < 14; i++) /* the f64 forms of those that f32 rounds */
     assert_int_equal(
         place_in_known_list(SZGPU_F32, szg_bits_f32((float)test_double_of_bits(fills_f64[i]))) < 7,
         1);
@@ -117,7 +117,7 @@ static void of_two_known_fills_the_first_of_the_list_is_meant(void **state) {
   float values[] = {1.0f, 1e30f, 2.0f, 1e20f, 3.0f};
   szg_range const range = take(SZGPU_F32, values, 5, NULL, 1);
   assert_int_equal(range.fill_bits, szg_bits_f32(1e20f));
-  assert_true(range.greatest == (double)1e30f); /* the other is a value like any */
+  assert_true(range.greatest == (double)1e30f); /* the other one is an ordinary value */
   float nans[] = {1.0f, NAN, 2.0f, 1e20f, 3.0f};
   assert_range_is_right(SZGPU_F32, nans, 5, NULL);
   assert_true(take(SZGPU_F32, nans, 5, NULL, 1).greatest == 3.0);
@@ -140,14 +140,14 @@ static void a_field_of_nothing_but_fill_has_no_values(void **state) {
     for (size_t i = 0; i < 4100; i++) values[i] = value;
     szg_range const range = take(SZGPU_F64, values, 4100, NULL, 1);
     assert_false(range.has_values);
-    assert_int_equal(range.has_fill, kind < 2); /* an infinity is no fill value */
+    assert_int_equal(range.has_fill, kind < 2); /* an infinity is not a fill value */
     szg_bound_plan const plan = derive(SZGPU_F64, values, 4100, SZGPU_MODE_REL, 1e-3);
     assert_true(plan.is_constant);
     assert_int_equal(plan.constant_bits, 0);
   }
 }
 
-/* Mixtures of ordinary values with rare special ones: what a block may hold besides. */
+/* Ordinary values mixed with rare special ones. */
 static double random_value(test_random *random, szgpu_dtype dtype, uint64_t rarity) {
   if (test_random_below(random, rarity)) return 200.0 * test_random_unit(random) - 100.0;
   switch (test_random_below(random, 8)) {
@@ -211,7 +211,7 @@ static void a_relative_bound_never_passes_the_exact_product(void **state) {
     long double const range = fabsl((long double)values[1] - (long double)values[0]);
     if (range == 0.0L) continue;
     szg_bound_plan const plan = derive(SZGPU_F64, values, 2, SZGPU_MODE_REL, asked);
-    /* Two steps down leave 2^-54 at least: long double's own error is far below. */
+    /* Two steps down leave a margin of at least 2^-54, far above the error of long double. */
     assert_true(plan.quantizer.bound <= asked * range);
     assert_true(plan.quantizer.bound >= asked * range * (1.0L - 0x1p-50L));
   }
@@ -254,7 +254,7 @@ static void refuses_bounds_that_are_none(void **state) {
                        SZGPU_BAD_BOUND);
 }
 
-/* ---- constant and hopeless fields ---- */
+/* ---- constant fields, and fields the bound cannot serve ---- */
 
 static void zeros_of_both_signs_are_a_constant(void **state) {
   (void)state;

@@ -1,4 +1,4 @@
-/* test_capacity.c - how large an archive gets, and what a smaller buffer meets.
+/* test_capacity.c - how large an archive gets, and what happens with a smaller buffer.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <math.h>
@@ -50,7 +50,7 @@ static void no_capacity_is_passed(void **state) {
   params.frame_rows = 64;
   float *const field = test_make_waves(&shape);
   assert_capacities_are_kept(&params, &shape, field);
-  field[5] = NAN, field[6] = 1e20f, field[7] = 1e20f, field[800] = 3e37f; /* every section */
+  field[5] = NAN, field[6] = 1e20f, field[7] = 1e20f, field[800] = 3e37f; /* need every section */
   assert_capacities_are_kept(&params, &shape, field);
   uint32_t *const noise = test_make_bits(&shape);
   assert_capacities_are_kept(&params, &shape, noise); /* raw frames */
@@ -73,7 +73,7 @@ static void the_largest_archive_is_never_exceeded(void **state) {
         uint8_t *const field = test_make_bits(shape);
         size_t most;
         assert_int_equal(szgpu_sizes(ctx, &params, shape, NULL, &most), SZGPU_OK);
-        test_archive archive = test_compress(ctx, &params, shape, field); /* of that capacity */
+        test_archive archive = test_compress(ctx, &params, shape, field); /* uses that capacity */
         assert_in_range(archive.byte_count, 1, most);
         void *const restored = test_decompress(ctx, &archive, test_field_bytes(shape));
         szgpu_info const info = test_inspect(&archive);
@@ -84,15 +84,15 @@ static void the_largest_archive_is_never_exceeded(void **state) {
       }
 }
 
-/* Of one frame, up to what 64 bits can say. It was 2.002 bytes a value from 2^60 values on, where
- * the bits of the longest stream overflowed. */
+/* One frame, up to the sizes that 64 bits can express. It was 2.002 bytes per value from 2^60
+ * values on, because the bit count of the longest stream overflowed. */
 static void the_workspace_grows_with_the_values(void **state) {
   (void)state;
   static const struct {
     szgpu_mode mode;
     szgpu_dtype dtype;
-    int most_log;    /* of the values */
-    uint64_t beyond; /* a number of values that is refused */
+    int most_log;    /* log2 of the largest value count */
+    uint64_t beyond; /* a value count that must be refused */
   } fields[] = {{SZGPU_MODE_LOSSLESS, SZGPU_U8, 62, INT64_MAX},
                 {SZGPU_MODE_ABS, SZGPU_F32, 60, UINT64_C(1) << 61}};
   for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {

@@ -20,7 +20,7 @@ static uint64_t counts[SZG_MAX_SYMBOLS];
 static void clear_counts(void) { memset(counts, 0, sizeof counts); }
 
 static void build(uint32_t symbol_count) {
-  memset(&book, 0xA5, sizeof book); /* nothing may be left over from a former book */
+  memset(&book, 0xA5, sizeof book); /* no part of an earlier book may survive */
   memset(&work, 0xA5, sizeof work);
   szg_codebook_build(counts, symbol_count, SZG_MAX_CODE_BITS, &book, &work);
 }
@@ -39,8 +39,8 @@ static uint32_t kraft_sum(const szg_codebook *b) {
   return sum;
 }
 
-/* Codes counted up by (length, symbol), XORed with the leading bits of delta 0's; lengths within
- * the limit; a code exactly where there is a count; Kraft's sum 1. */
+/* Codes must count up by (length, symbol), XORed with the leading bits of delta 0's code. Exactly
+ * the symbols with a count have a code. Lengths are within the limit, and Kraft's sum is 1. */
 static void check_book(void) {
   static uint32_t plain[SZG_MAX_SYMBOLS];
   uint32_t code = 0, occurring = 0;
@@ -62,18 +62,18 @@ static void check_book(void) {
   if (occurring > 1) assert_int_equal(kraft_sum(&book), 1u << SZG_MAX_CODE_BITS);
 }
 
-/* ---- the least cost, found without package-merge ---- */
+/* ---- the least cost, by search instead of package-merge ---- */
 
 enum { MOST_SEARCHED = 40 };
 
 typedef struct search {
   uint32_t count;
-  uint64_t tails[MOST_SEARCHED + 1]; /* sums of the counts from i on, greatest counts first */
+  uint64_t tails[MOST_SEARCHED + 1]; /* sums of counts from i on, in falling order */
   uint64_t costs[SZG_MAX_CODE_BITS + 1][MOST_SEARCHED + 1][MOST_SEARCHED + 1];
 } search;
 
-/* Cost of coding symbols done .. count - 1 below `open` nodes of this depth, by trying every number
- * of leaves at every depth. */
+/* The least cost of coding symbols done .. count - 1 below `open` nodes of this depth; tries every
+ * number of leaves at every depth. */
 static uint64_t least_cost(search *s, uint32_t depth, uint32_t done, uint32_t open) {
   uint64_t *const known = &s->costs[depth][done][open];
   if (*known) return *known - 1;
@@ -107,7 +107,7 @@ static uint64_t least_cost_of_counts(void) {
   return least_cost(&s, 0, 0, 1);
 }
 
-/* Cost of the plain Huffman code, whose tree may be deeper than the limit; *depth is its depth. */
+/* The cost of the plain Huffman code; its tree may be deeper than the limit. *depth: how deep. */
 static uint64_t huffman_cost(uint32_t symbol_count, uint32_t *depth) {
   static uint64_t leaves[SZG_MAX_SYMBOLS], nodes[SZG_MAX_SYMBOLS];
   static uint32_t depths[SZG_MAX_SYMBOLS];
@@ -176,7 +176,7 @@ static void a_lone_symbol_has_a_code_of_one_bit(void **state) {
 static void two_symbols_have_codes_of_one_bit(void **state) {
   (void)state;
   clear_counts();
-  counts[2] = 1, counts[3] = 1000000; /* delta 0 is the rare one, and still all zeros */
+  counts[2] = 1, counts[3] = 1000000; /* delta 0 is rare, but its code is still all zeros */
   build(4);
   assert_int_equal(book.lengths[2], 1);
   assert_int_equal(book.lengths[3], 1);
@@ -208,7 +208,7 @@ static void equal_counts_give_longer_codes_to_lower_symbols(void **state) {
 static void a_leaf_goes_before_a_package_of_equal_weight(void **state) {
   (void)state;
   clear_counts();
-  counts[1] = counts[2] = 1, counts[5] = counts[6] = 2; /* else 3, 3, 2, 1 at the same cost */
+  counts[1] = counts[2] = 1, counts[5] = counts[6] = 2; /* 3, 3, 2, 1 would cost the same */
   build(8);
   assert_int_equal(book.lengths[1], 2);
   assert_int_equal(book.lengths[2], 2);
@@ -249,7 +249,7 @@ static void small_alphabets_cost_the_least_that_any_code_can(void **state) {
     clear_counts();
     for (uint32_t s = 0; s < count; s++)
       counts[s] = test_random_bits(&random) >> (24 + test_random_below(&random, 40));
-    counts[0]++, counts[count - 1]++; /* two at least */
+    counts[0]++, counts[count - 1]++; /* at least two symbols */
     build(count + count % 2);
     check_book();
     assert_int_equal(cost_of_book(), least_cost_of_counts());

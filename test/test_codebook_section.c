@@ -1,4 +1,4 @@
-/* test_codebook_section.c - the codebook as its section holds it, and every malformed one.
+/* test_codebook_section.c - codebook sections: written, read back, and refused if malformed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/huffman.h"
@@ -73,10 +73,10 @@ static void is_written_as_the_format_says(void **state) {
   for (uint32_t s = 0; s < 1024; s++) counts[s] = s >= 256 && s < 512;
   build(1024);
   assert_int_equal(szg_codebook_write(&book, bytes), 6 + 256 / 8);
-  assert_int_equal(bytes[6], 7 << 5 | 8); /* eight times length 8 */
+  assert_int_equal(bytes[6], 7 << 5 | 8); /* length 8, eight times */
 }
 
-/* The bytes in a block of their own size, so that a sanitizer sees a read beyond. */
+/* Reads the bytes from a block of exactly their size, so that a sanitizer sees a read beyond it. */
 static szgpu_status read_of(const uint8_t *some, size_t byte_count, uint32_t symbol_count) {
   uint8_t *const copy = test_allocate(byte_count);
   if (byte_count) memcpy(copy, some, byte_count);
@@ -123,7 +123,7 @@ static void refuses_lengths_over_the_limit(void **state) {
 
 static void refuses_symbols_out_of_place(void **state) {
   (void)state;
-  assert_int_equal(READ(0, 0, 0, 0, 2, 0, 1, 1), SZGPU_BAD_DATA); /* 0 is the escape's */
+  assert_int_equal(READ(0, 0, 0, 0, 2, 0, 1, 1), SZGPU_BAD_DATA); /* 0 is the escape */
   assert_int_equal(READ(0, 0, 7, 0, 2, 0, 1, 1), SZGPU_BAD_DATA); /* beyond the alphabet */
   assert_int_equal(READ(0, 0, 255, 255, 2, 0, 1, 1), SZGPU_BAD_DATA);
   assert_int_equal(READ(0, 0, 3, 0, 255, 255, 1, 1), SZGPU_BAD_DATA);
@@ -139,9 +139,9 @@ static void refuses_runs_that_do_not_end_with_the_symbols(void **state) {
 
 static void reads_books_that_another_writer_may_write(void **state) {
   (void)state;
-  assert_int_equal(READ(0, 0, 2, 0, 3, 0, 0, 1, 1), SZGPU_OK);    /* begins with no code */
-  assert_int_equal(READ(0, 0, 3, 0, 3, 0, 1, 1, 0), SZGPU_OK);    /* ends with none */
-  assert_int_equal(READ(0, 0, 2, 0, 4, 0, 2, 2, 2, 2), SZGPU_OK); /* runs in pieces */
+  assert_int_equal(READ(0, 0, 2, 0, 3, 0, 0, 1, 1), SZGPU_OK);    /* the first symbol has no code */
+  assert_int_equal(READ(0, 0, 3, 0, 3, 0, 1, 1, 0), SZGPU_OK);    /* the last symbol has none */
+  assert_int_equal(READ(0, 0, 2, 0, 4, 0, 2, 2, 2, 2), SZGPU_OK); /* a run in two pieces */
 }
 
 static void refuses_a_truncated_book_at_every_byte(void **state) {

@@ -1,4 +1,4 @@
-/* test_codec.c - zstd over a section: one frame a piece, kept where it pays, refused where damaged.
+/* test_codec.c - zstd over a section: one frame per piece, kept if it pays, refused if damaged.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "container/codec.h"
@@ -35,7 +35,7 @@ static bool compress(const uint8_t *bytes, size_t byte_count, szg_buffer *packed
   return pays;
 }
 
-/* Blocks of exactly the sizes, so that a sanitizer sees a step beyond. */
+/* Uses blocks of exactly these sizes, so that a sanitizer sees any access beyond them. */
 static szgpu_status restore(const uint8_t *packed, size_t packed_bytes, uint8_t *raw,
                             size_t raw_bytes) {
   uint8_t *const copy = test_allocate(packed_bytes);
@@ -106,13 +106,13 @@ static void the_bytes_do_not_depend_on_the_threads(void **state) {
 
 static void pays_only_if_it_saves_over_a_64th(void **state) {
   (void)state;
-  enum { BYTES = 400000 }; /* four of zstd's blocks, of which one will shrink */
+  enum { BYTES = 400000 }; /* four of zstd's blocks; one of them will shrink */
   szg_buffer packed = {0};
   uint8_t *const noise = make_noise(BYTES);
   assert_false(compress(noise, BYTES, &packed));
   assert_false(compress(noise, 1, &packed));
   int paying_count = 0, shrinking_count = 0;
-  for (size_t zero_count = 0; zero_count <= 10000; zero_count += 250) { /* about the threshold */
+  for (size_t zero_count = 0; zero_count <= 10000; zero_count += 250) { /* around the threshold */
     memset(noise, 0, zero_count);
     bool const pays = compress(noise, BYTES, &packed);
     assert_int_equal(pays, packed.used_bytes < BYTES - BYTES / 64);
@@ -175,8 +175,8 @@ static void is_bad_data_truncated_at_every_byte(void **state) {
   free(bytes);
 }
 
-/* zstd itself has no checksum here, so a flipped bit may give other bytes: the section's checksum
- * is what finds it. */
+/* Frames are written without zstd's own checksum, so a flipped bit may give other bytes; the
+ * section's checksum finds that. */
 static void with_any_bit_flipped_is_bad_data_or_bytes_of_the_right_number(void **state) {
   (void)state;
   uint8_t *const bytes = make_runs(2000);
@@ -190,7 +190,7 @@ static void with_any_bit_flipped_is_bad_data_or_bytes_of_the_right_number(void *
     refused_count += status == SZGPU_BAD_DATA;
     packed.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
   }
-  assert_true(refused_count > 32); /* the magic number at least */
+  assert_true(refused_count > 32); /* at least the magic number's */
   szg_buffer_release(&packed);
   free(bytes);
 }

@@ -1,4 +1,4 @@
-/* test_container.c - the archive's headers: there and back, and every field's refusal.
+/* test_container.c - the archive's headers: written, read back, and refused for each bad field.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "container/container.h"
@@ -32,7 +32,7 @@ static szg_header const sample_header = {
 };
 static uint64_t const sample_frame_bytes[] = {64, 96};
 
-/* The sample's header in a block of its size. */
+/* The sample's header in a block of exactly its size. */
 static test_archive sample_bytes(void) {
   uint64_t header_bytes;
   assert_true(szg_header_bytes(2, &header_bytes));
@@ -127,7 +127,7 @@ static void refuses_every_field_that_contradicts_the_format(void **state) {
       {8, 4, 0},  /* version */
       {12, 4, 5}, /* an unknown flag */
       {12, 4, 3}, /* no gap arrays, of another version */
-      {12, 4, 0}, /* a fill value without the flag */
+      {12, 4, 0}, /* a fill value, but no flag */
       {16, 1, 1}, /* f64 with f32's arithmetic */
       {16, 1, 2}, /* dtype */
       {16, 1, 255},
@@ -135,7 +135,7 @@ static void refuses_every_field_that_contradicts_the_format(void **state) {
       {17, 1, 5},
       {17, 1, 255},
       {17, 1, 2}, /* dims beyond ndim */
-      {18, 1, 3}, /* without loss, with a bound and of another version */
+      {18, 1, 3}, /* lossless, but with a bound and of another version */
       {18, 1, 4}, /* mode */
       {8, 4, 2},  /* the version of the tile layout */
       {19, 1, 1}, /* the tile layout, of another version */
@@ -293,9 +293,9 @@ static void refuses_every_frame_field_that_contradicts_the_format(void **state) 
       {32, 4, 2, SZGPU_BAD_CHECKSUM},
       {40, 4, 13, SZGPU_BAD_DATA}, /* section kind */
       {40, 4, 2, SZGPU_BAD_DATA},  /* the same kind twice */
-      {40, 4, 3, SZGPU_BAD_DATA},  /* kinds that fall */
+      {40, 4, 3, SZGPU_BAD_DATA},  /* kinds not in rising order */
       {44, 4, 2, SZGPU_BAD_DATA},  /* codec */
-      {48, 8, 16, SZGPU_BAD_DATA}, /* stored, of another size */
+      {48, 8, 16, SZGPU_BAD_DATA}, /* stored, but its two sizes differ */
       {56, 8, 18, SZGPU_BAD_DATA},
       {88, 8, 17, SZGPU_BAD_DATA},        /* too long */
       {88, 8, 0, SZGPU_BAD_DATA},         /* too short for the frame */
@@ -317,7 +317,7 @@ static void refuses_every_frame_field_that_contradicts_the_format(void **state) 
   }
 }
 
-/* Byte 3, which only tile frames use. */
+/* Byte 3, which only tile frames use */
 static void a_tile_frame_says_how_its_lanes_are(void **state) {
   (void)state;
   for (unsigned byte = 0; byte < 256; byte++) {
@@ -360,7 +360,7 @@ static void the_version_follows_from_the_layout(void **state) {
   assert_int_equal(bytes[19], 1);
 }
 
-/* A lossless archive has no bound and no fill value, and types of its own. */
+/* A lossless archive has no bound and no fill value, and more types. */
 static void a_header_without_loss_has_nothing_of_a_bound(void **state) {
   (void)state;
   static struct {
@@ -401,7 +401,7 @@ static void a_header_without_loss_has_nothing_of_a_bound(void **state) {
   free(archive.bytes);
 }
 
-/* Without loss the linear layout is version 4, and no other has it. */
+/* Lossless archives of the linear layout have version 4, and no others have it. */
 static void a_lossless_header_of_the_linear_layout_is_of_version_4(void **state) {
   (void)state;
   szg_header sample = {.shape = sample_header.shape,
@@ -427,7 +427,7 @@ static void a_lossless_header_of_the_linear_layout_is_of_version_4(void **state)
       assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_BAD_DATA);
     }
     archive_store(&archive, 8, 4, 4);
-    archive_store(&archive, 19, 1, SZGPU_LAYOUT_TILE); /* which has no use for version 4 */
+    archive_store(&archive, 19, 1, SZGPU_LAYOUT_TILE); /* which never has version 4 */
     archive_rehash(&archive);
     assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_BAD_DATA);
   }
@@ -447,7 +447,7 @@ static void an_archive_without_gap_arrays_says_so(void **state) {
   assert_true(header.has_fill);
 }
 
-/* Bytes 2 and 4 .. 7 of a planes frame are its own. */
+/* Bytes 2 and 4 .. 7 have a meaning of their own in planes frames. */
 static void a_planes_frame_says_what_its_planes_are(void **state) {
   (void)state;
   szg_frame_header sample = sample_frame, frame;

@@ -1,9 +1,9 @@
 /* test_corrupt.c - damaged and hostile archives: a named status each time, never a crash.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Damage must be found: every truncation and every flipped bit. An archive that was made to harm
- * has the right checksums, so it may be accepted; then all decoders must stay inside its bytes and
- * the field. Archives and fields lie in blocks of exactly their size: run this under a sanitizer.
+ * Decoders must find damage: every truncation and every flipped bit. An archive made to do harm has
+ * correct checksums, so they may accept it; then they must stay inside its bytes and the field.
+ * Archives and fields are in blocks of exactly their size: run this under a sanitizer.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "archive_samples.h"
 #include "container/format.h"
 
-/* Too much memory is to be refused, not to end the test. */
+/* A too large allocation must return NULL, not end the test. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
   return "allocator_may_return_null=1:max_allocation_size_mb=2048";
@@ -29,7 +29,7 @@ static szgpu_ctx *table_ctx, *serial_ctx;
 static test_archive samples[SAMPLE_COUNT];
 static size_t field_bytes_of[SAMPLE_COUNT];
 
-/* With every section of the layout, none empty. */
+/* Has every section of the layout, none of them empty. */
 static test_archive make_coded(void) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 3, 9, 33, 0);
   float *const field = test_make_waves(&shape);
@@ -95,7 +95,7 @@ static szgpu_status decompress(szgpu_ctx *ctx, const test_archive *archive, size
   return status;
 }
 
-/* Every way to look into an archive; statuses must have names. */
+/* Calls every function that looks into an archive; all statuses must have names. */
 static void inspect_all(const test_archive *archive, szgpu_status *header_status) {
   szgpu_info info = {.struct_bytes = sizeof info};
   *header_status = szgpu_inspect(archive->bytes, archive->byte_count, &info);
@@ -154,12 +154,12 @@ static void trailing_bytes_say_so(void **state) {
     }
 }
 
-/* What a flipped bit of this byte may be called. */
+/* Whether a flipped bit of this byte may give that status. */
 static bool is_right_name(size_t byte, szgpu_status status) {
   if (byte < 8) return status == SZGPU_NOT_AN_ARCHIVE;
   if (byte < 12 && (status == SZGPU_NEWER_VERSION || status == SZGPU_BAD_DATA)) return true;
   if (byte >= 104 && byte < 112 && (status == SZGPU_TRUNCATED || status == SZGPU_BAD_DATA))
-    return true; /* the frame count says where the checksum is */
+    return true; /* the frame count decides where the checksum is */
   return status == SZGPU_BAD_CHECKSUM;
 }
 
@@ -182,12 +182,11 @@ static void every_flipped_bit_is_found_and_named(void **state) {
   }
 }
 
-/* ---- hostility: damage with checksums made again ---- */
+/* ---- hostility: damage with corrected checksums ---- */
 
 enum { MOST_FIELD_BYTES = 1 << 20 };
 
-/* Whatever the archive says, nothing leaves its bytes; what the serial decoder restores, the table
- * decoder restores alike. */
+/* Whatever the archive says, decoders stay inside its bytes, and all that accept it agree. */
 static void survives(test_archive *archive) {
   archive_rehash(archive);
   szgpu_status header_status;
@@ -204,7 +203,7 @@ static void survives(test_archive *archive) {
       szgpu_decompress(serial_ctx, archive->bytes, byte_count, serially, field_bytes);
   assert_true(table_status <= SZGPU_BAD_DATA && serial_status <= SZGPU_BAD_DATA);
   if (table_status != serial_status) {
-    assert_int_equal(serial_status, SZGPU_BAD_DATA); /* it alone reads gaps and sequence codes */
+    assert_int_equal(serial_status, SZGPU_BAD_DATA); /* only serial reads gaps and sequence codes */
     assert_int_equal(info.layout, SZGPU_LAYOUT_LINEAR);
   } else if (table_status == SZGPU_OK) {
     assert_memory_equal(by_table, serially, field_bytes);
@@ -304,9 +303,9 @@ static void many_bytes_may_lie_at_once(void **state) {
   }
 }
 
-/* ---- claims of size ---- */
+/* ---- claims about sizes ---- */
 
-/* A constant archive of no more than headers, which says that it holds `rows` values. */
+/* A constant archive, headers only, that claims to hold `rows` values. */
 static test_archive make_huge_claim(uint64_t rows) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 16, 0, 0, 0);
   float *const field = test_allocate(64);
@@ -330,7 +329,7 @@ static void a_claimed_huge_field_is_not_restored_into_less(void **state) {
   }
 }
 
-/* The work of a slab follows from the slab and the archive, not from the claim. */
+/* The work for a slab depends on the slab and the archive's bytes, not on the claimed size. */
 static void a_row_of_a_claimed_huge_field_takes_no_time(void **state) {
   (void)state;
   for (int log = 30; log <= 60; log += 2) {

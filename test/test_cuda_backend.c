@@ -1,7 +1,7 @@
 /* test_cuda_backend.c - the GPU writes the CPU's archives and restores its bits, from any field.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * test_roundtrip.c asserts of the CPU that it keeps the bound; here the CPU is the oracle.
+ * test_roundtrip.c asserts that the CPU keeps the bound; here the CPU is the oracle.
  */
 #include <float.h>
 #include <math.h>
@@ -68,7 +68,7 @@ static void every_length(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* More tiles than a GPU has threads at once, several frames, every kind of grid. */
+/* More tiles than a GPU runs threads at once, several frames, every kind of grid. */
 static void large_fields(void **state) {
   (void)state;
   szgpu_shape const shapes[] = {
@@ -136,7 +136,7 @@ static void special_values(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* Fields with coasts, for each of the fill values that are known, and for one that was named. */
+/* Fields with coasts, for each known fill value and for one that the parameters name. */
 static void fields_with_fill(void **state) {
   (void)state;
   static const double fills[] = {1e15,  1e20,   1e30,        1e35, 1e36, 9.969209968386869e36,
@@ -223,7 +223,7 @@ static void denormal_fields_and_tiny_bounds(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* Values far from 0 with bounds near their spacing, where an operation rounded otherwise shows. */
+/* Values far from 0 with bounds near their spacing, which show any difference in rounding. */
 static void offset_data(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 128, 128, 0, 0);
@@ -250,7 +250,7 @@ static void ranges_that_overflow(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* f64 where lattice points take 64 bits. */
+/* f64 fields with lattice points of 64 bits. */
 static void wide_lattices(void **state) {
   (void)state;
   szgpu_shape const shapes[] = {test_shape(SZGPU_F64, 3, 33, 20, 70, 0), line(SZGPU_F64, 9001),
@@ -265,12 +265,12 @@ static void wide_lattices(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* ---- shares of outliers and of escapes ---- */
+/* ---- many outliers and escapes ---- */
 
 static void any_share_of_outliers(void **state) {
   (void)state;
   static const uint64_t percents[] = {0, 1, 50, 99, 100};
-  /* beyond the lattice, too large for it by far, and escapes */
+  /* just beyond the lattice, far beyond it, and an escape */
   static const double wild[] = {3e9, 1.2345e20, 700.0};
   for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++)
     for (size_t p = 0; p < ARRAY_COUNT(percents); p++)
@@ -307,8 +307,8 @@ static void one_symbol(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* Deltas of n with probability 2^-n: codes of every length up to the longest, in the linear layout
- * 16 bits, in the other 12. */
+/* Deltas of n with probability 2^-n: codes of every length up to the longest, 16 bits in the linear
+ * layout and 12 in the tile layout. */
 static void geometric_histograms(void **state) {
   (void)state;
   uint64_t const count = cuda_is_quick() ? 1 << 16 : 1 << 20;
@@ -327,8 +327,8 @@ static void geometric_histograms(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* All symbols of the largest book, each about as often: codes of 15 and 16 bits. In the tile layout
- * deltas of every class. */
+/* All symbols of the largest book, about equally often: codes of 15 and 16 bits. In the tile
+ * layout, deltas of every class. */
 static void flat_histograms(void **state) {
   (void)state;
   szgpu_shape const shape = line(SZGPU_F32, 300007);
@@ -342,9 +342,9 @@ static void flat_histograms(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* ---- what the tile layout chooses ---- */
+/* ---- choices of the tile layout ---- */
 
-/* About the greatest magnitude that the 16-bit lattice takes, on both of its sides. */
+/* Just below and above the greatest magnitude that the 16-bit lattice takes. */
 static void the_width_of_the_lattice(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 20, 30, 70, 0);
@@ -359,15 +359,15 @@ static void the_width_of_the_lattice(void **state) {
       test_set_value(typed.dtype, field, 77, greatest);
       test_set_value(typed.dtype, field, 99, -greatest);
       compare(test_params(SZGPU_MODE_ABS, 0.5), typed, field);
-      test_set_value(typed.dtype, field, 500, 3e30); /* the bound means nothing to it */
+      test_set_value(typed.dtype, field, 500, 3e30); /* too large for the bound to mean anything */
       compare(test_params(SZGPU_MODE_ABS, 0.5), typed, field);
       free(field);
     }
   cuda_assert_no_complaints();
 }
 
-/* Tiles of nothing but zeros, tiles that are raw, and all between: values are 0 but for a share
- * that rises from tile to tile. */
+/* Tiles of zeros only, raw tiles and all kinds between: the share of values that are not 0 rises
+ * from tile to tile. */
 static void tiles_from_empty_to_raw(void **state) {
   (void)state;
   szgpu_shape const shapes[] = {test_shape(SZGPU_F32, 3, 70, 60, 130, 0),

@@ -13,13 +13,13 @@ enum { GUARD = 256 };
 
 static szgpu_ctx *first_gpu(void) { return cuda_gpus[0]; }
 
-/* ---- examples: fields that meet every stage ---- */
+/* ---- examples: fields that need every stage ---- */
 
-enum { TILE_EXAMPLES = 7, EXAMPLES = 2 * TILE_EXAMPLES }; /* the others are the linear layout's */
+enum { TILE_EXAMPLES = 7, EXAMPLES = 2 * TILE_EXAMPLES }; /* the rest: linear layout */
 static cuda_case examples[EXAMPLES];
-static test_archive expected[EXAMPLES]; /* by the CPU */
+static test_archive expected[EXAMPLES]; /* made by the CPU */
 static void *restored_by_cpu[EXAMPLES];
-static size_t capacities[EXAMPLES]; /* with zstd the archive's own size may be too little */
+static size_t capacities[EXAMPLES]; /* zstd may need more than the archive's size */
 
 static cuda_case make_example(szgpu_shape shape, szgpu_mode mode, double bound) {
   return (cuda_case){test_params(mode, bound), shape, test_make_waves(&shape)};
@@ -39,7 +39,7 @@ static void make_fields(void) {
   examples[4] = make_example(plane, SZGPU_MODE_ABS, 0.5);
   examples[4].params.zstd_level = 3;
   examples[4].params.frame_rows = 64;
-  examples[5] = make_example(cube, SZGPU_MODE_REL, 1e-4);  /* of special values */
+  examples[5] = make_example(cube, SZGPU_MODE_REL, 1e-4);  /* with special values */
   examples[6] = make_example(line, SZGPU_MODE_ABS, 1e-30); /* raw */
   float *const specials = (float *)examples[5].field;
   for (uint64_t i = 0; i < 70 * 50 * 90; i++) {
@@ -77,7 +77,7 @@ static int free_examples(void **state) {
   return cuda_destroy_ctxs(state);
 }
 
-/* There and back from host memory. No assertion in here: several threads may run it. */
+/* Compresses and restores in host memory. Asserts nothing, because several threads may run it. */
 static bool gives_the_same_bytes(szgpu_ctx *ctx, int i) {
   const cuda_case *const c = &examples[i];
   size_t const field_bytes = test_field_bytes(&c->shape), bytes = expected[i].byte_count;
@@ -94,9 +94,9 @@ static bool gives_the_same_bytes(szgpu_ctx *ctx, int i) {
   return same;
 }
 
-/* ---- where field and archive lie ---- */
+/* ---- places of field and archive ---- */
 
-/* A block of `bytes`, `skip` bytes into an allocation with guards, all in host or device memory. */
+/* A block of `bytes`, `skip` bytes into an allocation with guards, in host or device memory. */
 typedef struct block {
   uint8_t *allocation, *start;
   size_t bytes;
@@ -113,7 +113,7 @@ static block make_block(bool is_device, size_t skip, const void *contents, size_
   return (block){allocation, allocation + skip, bytes, is_device};
 }
 
-/* Its contents; says where something around them was written. Ends the block. */
+/* Frees the block and returns its contents; complains if something around them was written. */
 static uint8_t *take_block(block b, const cuda_case *c, const char *name) {
   size_t const skip = (size_t)(b.start - b.allocation), all = skip + b.bytes + GUARD;
   uint8_t *const host = b.is_device ? cuda_host_copy_of(b.allocation, all) : b.allocation;
@@ -160,8 +160,8 @@ static void decompress_between(szgpu_ctx *ctx, cudaStream_t stream, int i, block
   free(restored);
 }
 
-/* In all four combinations, on a stream of the caller; a field need only be aligned as its values,
- * an archive in host memory not at all. */
+/* All four combinations, on the caller's stream. A field needs only the alignment of its values, an
+ * archive in host memory none. */
 static void field_and_archive_lie_anywhere(void **state) {
   (void)state;
   cudaStream_t stream;
@@ -208,8 +208,8 @@ static void an_archive_on_the_gpu_must_be_aligned(void **state) {
   cuda_release(archive);
 }
 
-/* What stands in the stream before a call is done before it, without a wait of the caller's; what
- * the call gives on the GPU is there for what stands behind it. */
+/* Work in the stream before a call is done before it, without a wait by the caller; later work in
+ * the stream sees what the call wrote on the GPU. */
 static void calls_keep_the_order_of_the_stream(void **state) {
   (void)state;
   const cuda_case *const c = &examples[0];
@@ -262,7 +262,7 @@ static void compare_capacity(const cuda_case *c, const test_archive *archive, si
   }
 }
 
-/* A capacity below the archive's size is refused, as by the CPU, without a write past it. */
+/* A capacity below the archive's size is refused, as on the CPU, without a write past it. */
 static void compare_capacities(const cuda_case *c) {
   test_archive archive = test_compress(cuda_cpu, &c->params, &c->shape, c->field);
   size_t const size = archive.byte_count;
@@ -281,9 +281,9 @@ static void compare_capacities_of(szgpu_layout layout) {
   c.params.layout = layout;
   c.params.frame_rows = 64;
   compare_capacities(&c);
-  field[5] = INFINITY, field[6] = -INFINITY; /* no fill value */
+  field[5] = INFINITY, field[6] = -INFINITY; /* not fill values */
   compare_capacities(&c);
-  field[5] = NAN, field[6] = 1e20f, field[7] = 1e20f, field[800] = 3e37f; /* every section */
+  field[5] = NAN, field[6] = 1e20f, field[7] = 1e20f, field[800] = 3e37f; /* need every section */
   compare_capacities(&c);
   c.field = noise; /* raw frames */
   compare_capacities(&c);
@@ -319,7 +319,7 @@ static void szgpu_sizes_is_enough(void **state) {
       c.params.frame_rows = 1;
       c.params.zstd_level = kind < 3 ? 0 : 3;
       if (kind % 3 == 2) c.params.mode = SZGPU_MODE_REL, c.params.bound = 1e-15;
-      cuda_compare_layouts(&c); /* of the capacity that szgpu_sizes says */
+      cuda_compare_layouts(&c); /* with the capacity that szgpu_sizes gives */
       free((void *)c.field);
     }
   cuda_assert_no_complaints();
@@ -327,7 +327,7 @@ static void szgpu_sizes_is_enough(void **state) {
 
 /* ---- memory ---- */
 
-/* Besides field and archive, the tile layout works in less than a byte a value. */
+/* In addition to field and archive, the tile layout needs less than one byte per value. */
 static void the_tile_layout_works_in_a_byte_a_value(void **state) {
   (void)state;
   static const szgpu_shape shapes[] = {

@@ -1,9 +1,9 @@
 /* test_cuda_corrupt.c - damaged and hostile archives on the GPU: what the CPU refuses is refused.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Damage gets the CPU's status. An archive that was made to harm has the right checksums, so it may
- * be accepted; then the field must be the CPU's. Nothing beyond the field may be written;
- * compute-sanitizer says whether anything beyond the archive is read (scripts/gpu_check.sh).
+ * Damage gets the CPU's status. An archive made to do harm has correct checksums, so the GPU may
+ * accept it; then the field must be the CPU's. It may write nothing beyond the field;
+ * compute-sanitizer finds reads beyond the archive (scripts/gpu_check.sh).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,16 +17,16 @@
 
 enum { GUARD = 64, MOST_FIELD_BYTES = 1 << 20 };
 enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LONG, KINDS };
-/* Of the linear layout, of the tile layout, then without loss in the linear one. */
+/* KINDS samples of the linear layout, as many of the tile layout, then lossless linear ones. */
 enum {
   TOP_PLANE = 2 * KINDS,
   TOP_PLANE_NO_GAPS,
   TOP_PLANE_FRAMES,
-  TOP_PLANE_LONG, /* several sequences */
+  TOP_PLANE_LONG, /* with several sequences */
   SAMPLE_COUNT
 };
 
-static szgpu_ctx *serial_cpu; /* cuda_cpu reads by table and does not look at gaps */
+static szgpu_ctx *serial_cpu; /* cuda_cpu decodes by table and does not read gaps */
 static test_archive samples[SAMPLE_COUNT];
 static size_t field_bytes_of[SAMPLE_COUNT];
 
@@ -38,7 +38,7 @@ static szgpu_params params_of(szgpu_layout layout, szgpu_mode mode, double bound
   return params;
 }
 
-/* Every section that the layout has; in the tile layout a raw tile too, where there are several. */
+/* Has every section of its layout, and in the tile layout a raw tile if there are several tiles. */
 static test_archive make_coded(szgpu_layout layout, szgpu_shape shape) {
   float *const field = test_make_waves(&shape);
   bool const is_linear = layout == SZGPU_LAYOUT_LINEAR;
@@ -57,7 +57,7 @@ static test_archive make_coded(szgpu_layout layout, szgpu_shape shape) {
   return archive;
 }
 
-static test_archive make_lone(szgpu_layout layout) { /* one symbol, or a tile of no words */
+static test_archive make_lone(szgpu_layout layout) { /* one symbol, or a tile without words */
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 100, 0, 0, 0);
   float *const field = test_allocate(400);
   for (int i = 0; i < 100; i++) field[i] = (float)(i % 2);
@@ -84,7 +84,7 @@ static test_archive make_wide(szgpu_layout layout) { /* the 64-bit lattice */
   test_archive const archive =
       sample_make(cuda_cpu, shape, params_of(layout, SZGPU_MODE_ABS, 1e-5), field);
   assert_int_equal(archive.bytes[120], SZG_ARITHMETIC_F64_WIDE);
-  (void)archive_section_of_kind(&archive, 0, SZG_SECTION_CODEBOOK); /* it is not raw */
+  (void)archive_section_of_kind(&archive, 0, SZG_SECTION_CODEBOOK); /* the frame is not raw */
   return archive;
 }
 
@@ -108,7 +108,7 @@ static void make_samples_of(szgpu_layout layout, test_archive *made) {
   made[LONG] = make_coded(layout, test_shape(SZGPU_F32, 2, 300, 333, 0, 0));
 }
 
-/* Values whose highest byte is as exponents of weights are. */
+/* Values with highest bytes distributed as the exponents of weights. */
 static test_archive make_top_plane(szgpu_shape shape, uint64_t frame_rows, int without_gaps) {
   size_t const width = test_dtype_bytes(shape.dtype);
   uint8_t *const field = test_make_bits(&shape);
@@ -118,7 +118,7 @@ static test_archive make_top_plane(szgpu_shape shape, uint64_t frame_rows, int w
   params.frame_rows = frame_rows;
   params.without_gaps = without_gaps;
   test_archive const archive = sample_make(cuda_cpu, shape, params, field);
-  (void)archive_section_of_kind(&archive, 0, SZG_SECTION_CODEBOOK); /* it is not raw */
+  (void)archive_section_of_kind(&archive, 0, SZG_SECTION_CODEBOOK); /* the frame is not raw */
   return archive;
 }
 
@@ -157,9 +157,9 @@ static int free_samples(void **state) {
 
 /* ---- the comparison ---- */
 
-static uint64_t attempts; /* every third one has the archive in device memory, another the field */
+static uint64_t attempts; /* a third have the archive on the device, a third the field */
 
-/* A new field, restored by the GPU; the values around it must stay. */
+/* Lets the GPU restore a new field; memory around it must not change. */
 static szgpu_status decompress_on_gpu(szgpu_ctx *gpu, const test_archive *archive,
                                       size_t field_bytes, uint8_t **restored) {
   bool const is_device_archive = attempts % 3 == 1, is_device_field = attempts % 3 == 2;
@@ -174,7 +174,7 @@ static szgpu_status decompress_on_gpu(szgpu_ctx *gpu, const test_archive *archiv
   szgpu_status const status =
       szgpu_decompress(gpu, bytes, archive->byte_count, field + GUARD, field_bytes);
   if (status == SZGPU_DEVICE_ERROR || status == SZGPU_NO_DEVICE)
-    fail_msg("the GPU is lost: %s", szgpu_last_error(gpu)); /* nothing after it means anything */
+    fail_msg("the GPU is lost: %s", szgpu_last_error(gpu)); /* further results would mean nothing */
   if (is_device_field) {
     free(host);
     host = cuda_host_copy_of(field, all);
@@ -212,8 +212,8 @@ static void is_refused_as_by_the_cpu(int sample, const test_archive *archive, co
   free(restored);
 }
 
-/* Makes the checksums of a changed archive again and compares. Where the CPU's decoders disagree,
- * of which only the serial one reads gaps and sequence codes, the GPU may refuse or not. */
+/* Corrects the checksums of a changed archive and compares. If the CPU's decoders disagree (only
+ * the serial one reads gaps and sequence codes), the GPU may refuse the archive or not. */
 static void compare(int sample, test_archive *archive, const char *what) {
   archive_rehash(archive);
   szgpu_info info = {.struct_bytes = sizeof info};
@@ -252,7 +252,7 @@ static int rounds(int sample, int count) {
 static void the_samples_are_sound(void **state) {
   (void)state;
   for (int i = 0; i < SAMPLE_COUNT; i++)
-    for (int n = 0; n < 3; n++) { /* every place of archive and field */
+    for (int n = 0; n < 3; n++) { /* archive and field in every memory */
       test_archive again = archive_copy(&samples[i], samples[i].byte_count);
       compare(i, &again, "as it is");
       assert_memory_equal(again.bytes, samples[i].bytes, again.byte_count);
@@ -304,9 +304,9 @@ static void flipped_bits_are_found_and_named(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* ---- hostility: damage with checksums made again ---- */
+/* ---- hostility: damage with corrected checksums ---- */
 
-/* A copy of a sample to be changed; `first` is where its sections begin. */
+/* A copy of a sample, to be changed. *first: the offset of its sections. */
 static test_archive begin_change(int sample, size_t *first) {
   *first = archive_section_offset(&samples[sample], 0, 0);
   return archive_copy(&samples[sample], samples[sample].byte_count);
@@ -330,8 +330,8 @@ static void bytes_may_lie(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* What a whole section may be overwritten with: zeros, ones, counts of 4095 (a tile has 4096 values
- * at most), anything, what it held and 1 more. */
+/* What overwrites a whole section: zeros, ones, counts of 4095 (a tile has at most 4096 values),
+ * random bytes, or its contents plus 1. */
 enum { SPOILS = 5 };
 static void spoil(uint8_t *bytes, size_t byte_count, int how, test_random *random) {
   for (size_t i = 0; i < byte_count; i++) {
@@ -351,7 +351,7 @@ static void whole_sections_may_lie(void **state) {
         assert_int_equal(
             szgpu_inspect_frames(samples[i].bytes, samples[i].byte_count, 0, 1, &frame), SZGPU_OK);
         szgpu_section_info const place = frame.sections[section];
-        for (size_t part = 1; part <= 4; part += 3) { /* all of it, and its last quarter */
+        for (size_t part = 1; part <= 4; part += 3) { /* the whole section, then its last quarter */
           test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
           size_t const spoilt = (place.stored_bytes + part - 1) / part;
           spoil(archive.bytes + place.offset + place.stored_bytes - spoilt, spoilt, how, &random);
@@ -396,7 +396,7 @@ static void numbers_of_the_headers_may_lie(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* A tile's numbers in a section of counts trade places with the next one's. */
+/* Swaps a tile's numbers in a section of counts with those of the next tile. */
 static void swap_counts(test_archive *archive, uint32_t kind, size_t tile, size_t bytes) {
   uint32_t const section = archive_section_of_kind(archive, 0, kind);
   uint8_t *const counts = archive->bytes + archive_section_offset(archive, 0, section);
@@ -406,7 +406,7 @@ static void swap_counts(test_archive *archive, uint32_t kind, size_t tile, size_
   memcpy(counts + (tile + 1) * bytes, own, bytes);
 }
 
-/* The sums stay right: only the tile itself shows that something is wrong. */
+/* The sums stay right: only the tile itself reveals the fault. */
 static void a_raw_tile_has_no_outliers(void **state) {
   (void)state;
   enum { TILE_LONG = KINDS + LONG, RAW_TILE = 7 };
@@ -433,8 +433,8 @@ static void a_raw_tile_has_no_outliers(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* A row of a constant archive of headers alone, which says that it holds very many values: the work
- * follows from the slab, not from the claim. */
+/* One row of a constant archive, headers only, that claims to hold very many values: the work
+ * depends on the slab, not on the claim. */
 static void a_row_of_a_claimed_huge_field_takes_no_time(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 16, 0, 0, 0);

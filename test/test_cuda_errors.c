@@ -1,7 +1,7 @@
-/* test_cuda_errors.c - CUDA's runtime fails: a status, a sentence, a ctx that goes on.
+/* test_cuda_errors.c - CUDA's runtime fails: a status, a sentence, a ctx that still works.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Without a GPU the runtime is a fake (cuda_faults.h); what needs a real one is then skipped.
+ * Without a GPU the runtime is a fake (cuda_faults.h), and tests that need a real one are skipped.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,17 +13,17 @@
 
 /* ---- the work ---- */
 
-/* A field, its archive by the CPU and what the CPU restores. */
+/* A field, its archive made by the CPU, and what the CPU restores from that. */
 typedef struct work {
   cuda_case c;
-  szgpu_decoder decoder; /* of the ctx on the GPU */
+  szgpu_decoder decoder; /* for the ctx on the GPU */
   test_archive archive;
   void *restored;
   size_t field_bytes;
 } work;
 
-static work small, linear;      /* of the tile layout and of the other */
-static work top_plane, chained; /* of the other without loss; by the decoder hierarchical */
+static work small, linear;      /* tile layout, linear layout */
+static work top_plane, chained; /* lossless, linear layout; chained: by the decoder hierarchical */
 static work large;              /* enough for SZGPU_BACKEND_AUTO to take CUDA, with one thread */
 static const work *const works[] = {&small, &linear, &top_plane, &chained};
 
@@ -65,8 +65,7 @@ static int free_works(void **state) {
   return 0;
 }
 
-/* Each gives the call's status, and fails the test if a call that succeeded gave something else
- * than the CPU. */
+/* Returns the call's status. Fails the test if a successful call's result is not the CPU's. */
 typedef szgpu_status (*work_function)(szgpu_ctx *ctx, const work *w);
 
 static szgpu_status compress(szgpu_ctx *ctx, const work *w) {
@@ -87,7 +86,7 @@ static szgpu_status decompress(szgpu_ctx *ctx, const work *w) {
   return status;
 }
 
-/* Rows that cut tiles. */
+/* The rows cut tiles. */
 static szgpu_status decompress_slab(szgpu_ctx *ctx, const work *w) {
   size_t const row_bytes = w->field_bytes / w->c.shape.dims[0], slab_bytes = 20 * row_bytes;
   uint8_t *const slab = test_allocate(slab_bytes);
@@ -109,8 +108,8 @@ static szgpu_ctx *make_gpu(const work *w) {
   return cuda_make_ctx(SZGPU_BACKEND_CUDA, w->decoder, NULL);
 }
 
-/* A ctx that met a fault works as a new one, where there is a real GPU to see it: on the same
- * again, and on something else if its decoder reads that. */
+/* With a real GPU, a ctx that met a fault works like a new one: on the same work again, and on
+ * other work if its decoder reads that. */
 static void goes_on(szgpu_ctx *ctx, const work *w) {
   cuda_fault_set(NULL, cudaSuccess, 0);
   if (cuda_fault_is_faked()) return;
@@ -153,7 +152,7 @@ static void meet(const fault *met, work_function run, const work *w) {
     fail_msg("%s fails with '%s': %s", met->function, text, szgpu_status_text(status));
   if (!strstr(szgpu_last_error(ctx), text))
     fail_msg("'%s' does not say '%s'", szgpu_last_error(ctx), text);
-  assert_int_equal(run(ctx, w), status); /* the fault is still there */
+  assert_int_equal(run(ctx, w), status); /* the fault is still set */
   goes_on(ctx, w);
   szgpu_destroy(ctx);
 }
@@ -165,7 +164,7 @@ static void a_failing_runtime_gives_a_status_and_a_sentence(void **state) {
       for (size_t w = 0; w < ARRAY_COUNT(works); w++) meet(&faults[i], functions[f], works[w]);
 }
 
-/* How often the host waits for what it restores a field by; each time may be the one that fails. */
+/* How often the host waits while it restores a field. Each of the waits fails once. */
 static long waits_that_may_fail(const work *w) {
   void *const field = test_allocate(w->field_bytes);
   szgpu_status status = SZGPU_DEVICE_ERROR;
@@ -182,7 +181,7 @@ static long waits_that_may_fail(const work *w) {
   return n - 1;
 }
 
-/* Its tables are made on the host. */
+/* The host makes its tables. */
 static void the_host_waits_once_more_for_the_decoder_hierarchical(void **state) {
   (void)state;
   long const waits = waits_that_may_fail(&top_plane);
@@ -237,7 +236,7 @@ static void a_device_that_is_not_there_is_named(void **state) {
 
 static void a_device_of_too_little_shared_memory_is_refused(void **state) {
   (void)state;
-  if (!cuda_fault_is_faked()) return; /* real ones have enough */
+  if (!cuda_fault_is_faked()) return; /* a real GPU has enough */
   szgpu_ctx *const ctx = make_gpu(&small);
   cuda_fault_set(NULL, cudaSuccess, 0);
   cuda_fault_shared_bytes = 49152;
@@ -251,7 +250,7 @@ static void a_device_of_too_little_shared_memory_is_refused(void **state) {
 
 static void memory_of_another_device_is_refused(void **state) {
   (void)state;
-  if (!cuda_fault_is_faked()) return; /* it takes two */
+  if (!cuda_fault_is_faked()) return; /* needs two GPUs */
   szgpu_ctx *const ctx = make_gpu(&small);
   cuda_fault_set(NULL, cudaSuccess, 0);
   cuda_fault_pointer_device = 1;
@@ -263,7 +262,7 @@ static void memory_of_another_device_is_refused(void **state) {
   szgpu_destroy(ctx);
 }
 
-/* It was taken for a failure of the launch that came next. */
+/* Such an error was once taken for a failure of the next launch. */
 static void an_error_that_the_program_left_standing_is_not_ours(void **state) {
   (void)state;
   szgpu_ctx *const ctx = make_gpu(&small);
@@ -273,7 +272,7 @@ static void an_error_that_the_program_left_standing_is_not_ours(void **state) {
   szgpu_destroy(ctx);
 }
 
-/* What it had put in the stream could still be reading the field. */
+/* Before, work in the stream could still read the field after the call. */
 static void a_call_that_fails_waits_for_its_work(void **state) {
   (void)state;
   szgpu_ctx *const ctx = make_gpu(&small);
@@ -293,7 +292,7 @@ static int stop(void *user, uint64_t done_values, uint64_t total_values) {
   return 1;
 }
 
-/* So could what it had put in the streams beside. */
+/* Before, so could work in the other streams. */
 static void a_call_that_is_stopped_waits_for_its_work(void **state) {
   (void)state;
   szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
@@ -310,7 +309,7 @@ static void a_call_that_is_stopped_waits_for_its_work(void **state) {
   }
 }
 
-/* A program may make ctxs before it knows of a GPU, and fork. */
+/* A program may create ctxs before it looks for a GPU, and fork. */
 static void creating_a_ctx_touches_no_device(void **state) {
   (void)state;
   cuda_fault_set("cudaGetDeviceCount", cudaErrorNoDevice, 0);
@@ -356,7 +355,7 @@ static void auto_takes_the_cpu_where_the_gpu_fails_and_says_why(void **state) {
 
 /* ---- memory reserved ---- */
 
-/* Memory that kernels reach, with the contents. */
+/* Memory that kernels can access, filled with the contents. */
 static void *reachable_copy_of(const void *contents, size_t bytes) {
   if (!cuda_fault_is_faked()) return cuda_copy_of(contents, bytes);
   return memcpy(test_allocate(bytes), contents, bytes);
@@ -369,8 +368,8 @@ static void release_reachable(void *memory) {
     cuda_release(memory);
 }
 
-/* There and back between buffers on the GPU after szgpu_reserve, while `allocator` fails. A fake
- * GPU computes nothing: what comes of it is not looked at. */
+/* Compresses and restores between buffers on the GPU after szgpu_reserve, while `allocator` fails.
+ * A fake GPU computes nothing, so its results are not checked. */
 static void works_without(const char *allocator, const szgpu_params *params) {
   const work *const w = &small;
   size_t capacity, archive_bytes = 0;
@@ -382,7 +381,7 @@ static void works_without(const char *allocator, const szgpu_params *params) {
   assert_non_null(zeros);
   void *const archive = reachable_copy_of(zeros, capacity);
   assert_int_equal(szgpu_reserve(ctx, params, &w->c.shape), SZGPU_OK);
-  if (cuda_fault_is_faked()) cuda_fault_pointer_device = 0; /* host memory passes for the GPU's */
+  if (cuda_fault_is_faked()) cuda_fault_pointer_device = 0; /* host memory passes for it */
   cuda_fault_set(allocator, cudaErrorMemoryAllocation, 0);
   szgpu_status const compressed =
       szgpu_compress(ctx, params, &w->c.shape, field, archive, capacity, &archive_bytes);
@@ -418,7 +417,7 @@ static void what_is_reserved_is_enough(void **state) {
       }
 }
 
-/* ---- with a real GPU: every call may fail ---- */
+/* ---- with a real GPU: every call fails once ---- */
 
 static const char *const called[] = {"cudaGetDeviceCount",
                                      "cudaGetDevice",

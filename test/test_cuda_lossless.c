@@ -1,8 +1,8 @@
-/* test_cuda_lossless.c - without loss, too, both backends write the same and restore every bit.
+/* test_cuda_lossless.c - lossless archives: both backends write the same and restore every bit.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * By every decoder that reads such archives. Linear ones without gap arrays are here too, with a
- * bound: the other ones of format version 3.
+ * Every decoder that reads such archives is used. Archives with a bound in the linear layout
+ * without gap arrays are here too: the other archives of format version 3.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static szgpu_params lossless_params(void) {
   return params;
 }
 
-/* What lossless archives there are. */
+/* The kinds of lossless archives. */
 static const struct {
   szgpu_layout layout;
   int without_gaps;
@@ -30,10 +30,10 @@ static szgpu_params params_of_form(szgpu_params params, size_t form) {
   return params;
 }
 
-/* Fields of every kind of byte: what planes there are, which pay and which are one symbol. */
+/* Fields with every kind of plane: some pay to code, some do not, some are one symbol. */
 enum { WEIGHTS, NOISE, ZEROS, STEPS, RARE, FIELD_KINDS };
 
-/* About normal, as a sum of uniform numbers is: most exponents are few. */
+/* About normal, being a sum of uniform numbers, so that most values share a few exponents. */
 static float weight(uint64_t i) {
   float sum = 0;
   for (unsigned k = 0; k < 4; k++) sum += (float)(test_hash(4 * i + k) >> 40) * 0x1p-24f - 0.5f;
@@ -49,7 +49,7 @@ static void put_weight(szgpu_dtype dtype, uint8_t *to, uint64_t i) {
   if (dtype == SZGPU_F64)
     memcpy(to, &wide, sizeof wide);
   else
-    memcpy(to, (const uint8_t *)&bits + 4 - bytes, bytes); /* the upper ones: bf16 and its like */
+    memcpy(to, (const uint8_t *)&bits + 4 - bytes, bytes); /* the upper ones, as in bf16 */
 }
 
 static uint8_t *make_field(const szgpu_shape *shape, int kind) {
@@ -66,18 +66,18 @@ static uint8_t *make_field(const szgpu_shape *shape, int kind) {
   return field;
 }
 
-/* Where cases are to be few, all but those whose number `share` divides. */
+/* In quick runs, all cases except those with a number that is a multiple of `share`. */
 static bool is_left_out(size_t number, size_t share) {
   return cuda_is_quick() && number % share != 0;
 }
 
-/* The archive is the CPU's, and what the GPU restores of it the CPU's, too. */
+/* The GPU's archive must be the CPU's, and so must the restored field. */
 static void compare(szgpu_params params, szgpu_shape shape, const void *field) {
   cuda_case const c = {params, shape, field};
   cuda_compare(&c);
 }
 
-/* All forms of an archive; where cases are to be few, one after the other. */
+/* All forms of an archive; in quick runs one form per call, in turn. */
 static void compare_forms(szgpu_params params, szgpu_shape shape, const void *field) {
   static size_t turn;
   turn++;
@@ -124,7 +124,7 @@ static void shapes_and_frames(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* Bytes whose width is found: frames of other widths, one after the other. */
+/* Byte fields for which the encoder finds the values' width, which changes from frame to frame. */
 static void bytes_of_many_widths(void **state) {
   (void)state;
   enum { PART = 131072 };
@@ -147,8 +147,8 @@ static void bytes_of_many_widths(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* Codes of 1 to 16 bits; 7 bits for most; mostly the symbol that is all zeros; mostly symbol 0,
- * which is no escape here. */
+/* Codes of 1 to 16 bits; mostly of 7 bits; mostly the symbol with the code of zeros; mostly symbol
+ * 0, which is no escape here. */
 static void bytes_of_every_book(void **state) {
   (void)state;
   enum { STEEP, FLAT, MIDDLE, ZERO, BOOKS };
@@ -172,7 +172,7 @@ static void bytes_of_every_book(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* Rows that begin and end within tiles and within runs. */
+/* Slabs that begin and end within tiles and within runs. */
 static void compare_slabs(const test_archive *archive, int gpu, const uint8_t *field,
                           size_t row_bytes) {
   for (uint64_t i = 0; i < (cuda_is_quick() ? 5 : 60); i++) {
@@ -206,7 +206,7 @@ static void slabs(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* A bit of every so many bytes; out: room for the field. */
+/* Flips one bit in every so many bytes. out: room for the field. */
 static void damage(test_archive *archive, int gpu, uint8_t *out, size_t field_bytes) {
   size_t const step = cuda_is_quick() ? 997 : 41;
   for (size_t at = 0; at < archive->byte_count; at += step) {
@@ -279,7 +279,7 @@ static void data_on_the_device(void **state) {
   }
 }
 
-/* By every decoder that takes them. */
+/* With every decoder that reads them. */
 static void linear_archives_without_gap_arrays(void **state) {
   (void)state;
   static const double bounds[] = {1e-1, 1e-3, 1e-5, 1e-12};

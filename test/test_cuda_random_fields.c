@@ -1,9 +1,9 @@
 /* test_cuda_random_fields.c - on random fields of adversarial distributions the GPU equals the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * test_cuda_random_fields [ROUNDS]: the cases of test_random_fields.c, which asserts of the CPU
- * that it keeps its promises; here the CPU is the oracle. With SZGPU_TEST_SEED=<seed> one round
- * repeats the one of that seed.
+ * test_cuda_random_fields [ROUNDS]: the cases of test_random_fields.c, which asserts that the CPU
+ * keeps its promises; here the CPU is the oracle. SZGPU_TEST_SEED=<seed> and one round repeat the
+ * round of that seed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 static uint64_t round_count, most_values;
 
-/* Rows at random, as the CPU restores them, by the default decoder. */
+/* Random rows, restored by the default decoder, must be those that the CPU restores. */
 static void compare_slab(const cuda_case *c, test_random *random) {
   uint64_t const rows = c->shape.dims[0], first = test_random_below(random, rows);
   uint64_t const count = 1 + test_random_below(random, rows - first);

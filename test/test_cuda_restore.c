@@ -1,4 +1,4 @@
-/* test_cuda_restore.c - the GPU restores what others wrote: golden archives, slabs of any frame.
+/* test_cuda_restore.c - the GPU restores archives from elsewhere: golden ones, slabs of any frame.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- golden archives ---- */
 
-/* SZGPU_SOURCE_DIR in the environment is for programs built on another machine. */
+/* Programs built on another machine find the files by SZGPU_SOURCE_DIR in the environment. */
 static test_archive read_golden(const char *name, const char *suffix) {
   const char *const moved = getenv("SZGPU_SOURCE_DIR");
   char path[1024];
@@ -66,7 +66,7 @@ static void golden_archives_are_restored_by_every_decoder(void **state) {
 
 /* ---- slabs ---- */
 
-/* Rows first .. first + count - 1 are the whole field's, and values around the slab stay. */
+/* Rows first .. first + count - 1 must equal the whole field's; the guards must not change. */
 static void compare_slab(const cuda_case *c, const test_archive *archive, const uint8_t *whole,
                          uint64_t first, uint64_t count) {
   enum { GUARD = 64 };
@@ -104,7 +104,7 @@ static void compare_slab(const cuda_case *c, const test_archive *archive, const 
   free(expected);
 }
 
-/* Slabs at every seam of tiles and frames, and some at random. */
+/* Slabs at every seam of tiles and frames, and some random ones. */
 static void compare_slabs(const cuda_case *c, test_random *random) {
   uint64_t const rows = c->shape.dims[0];
   test_archive archive = test_compress(cuda_cpu, &c->params, &c->shape, c->field);
@@ -134,7 +134,7 @@ static const szgpu_shape shapes[] = {{SZGPU_F32, 1, {20001}},        {SZGPU_F64,
                                      {SZGPU_F32, 4, {1, 4, 5, 6}},   {SZGPU_F32, 3, {1, 100, 90}},
                                      {SZGPU_F32, 2, {1, 5000}},      {SZGPU_F32, 1, {1}}};
 
-/* Frames of one quantum, of some, of all. */
+/* Frames of one quantum, of several, and of all rows. */
 static const uint64_t frame_rows[] = {1, 33, 130, 5000, 0};
 
 typedef void (*field_change)(const szgpu_shape *shape, void *field, szgpu_params *params);
@@ -208,7 +208,7 @@ static void slabs_of_constant_frames(void **state) {
   for_all_shapes_and_frames(of_one_value_but_some);
 }
 
-/* A slab reads no more than its frames: damage elsewhere does not reach it. */
+/* A slab needs only its own frames: damage elsewhere does not matter. */
 static void damage_in_another_frame_does_not_matter(void **state) {
   (void)state;
   for (int layout = SZGPU_LAYOUT_LINEAR; layout <= SZGPU_LAYOUT_TILE; layout++) {

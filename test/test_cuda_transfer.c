@@ -1,8 +1,7 @@
-/* test_cuda_transfer.c - fields and archives in host memory that go to the GPU and back by slices.
+/* test_cuda_transfer.c - fields and archives in host memory go to the GPU and back in slices.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A slice is 32 MiB of values, where the memory is pinned. What comes of slices is what comes of a
- * whole.
+ * In pinned memory a slice is 32 MiB of values. Slices must give the same result as one transfer.
  */
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -17,12 +16,12 @@
 
 typedef enum field_kind { WAVES, SPECIALS, BITS, CONSTANT } field_kind;
 
-/* Infinities and fill values, in the last slice others than in the first. */
+/* Infinities and fill values; those in the last slice differ from those in the first. */
 static void set_specials(const szgpu_shape *shape, void *field) {
   uint64_t const count = test_value_count(shape);
   for (uint64_t i = 0; i < count; i += 1 + test_hash(i) % 900)
     test_set_value(shape->dtype, field, i, i < count / 2 ? 1e20 : INFINITY);
-  test_set_value(shape->dtype, field, count - 1, -3000.0); /* the least of all */
+  test_set_value(shape->dtype, field, count - 1, -3000.0); /* the least value */
 }
 
 static void *make_field(const szgpu_shape *shape, field_kind kind) {
@@ -40,7 +39,7 @@ static uint8_t *pin(size_t bytes) {
   return pinned;
 }
 
-/* Archive and restored field are the CPU's, by every decoder. */
+/* Archive and restored field must be the CPU's, with every decoder. */
 static void compare_pinned(const cuda_case *c) {
   size_t const bytes = test_field_bytes(&c->shape);
   test_archive expected = test_compress(cuda_cpu, &c->params, &c->shape, c->field);
@@ -83,7 +82,7 @@ static void slices_give_the_cpus_bytes(void **state) {
   (void)state;
   compare(test_shape(SZGPU_F32, 3, 203, 210, 310, 0), SPECIALS, 0);
   if (!cuda_is_quick()) {
-    compare(test_shape(SZGPU_F32, 3, 307, 210, 310, 0), WAVES, 144); /* two slices a frame */
+    compare(test_shape(SZGPU_F32, 3, 307, 210, 310, 0), WAVES, 144); /* two slices per frame */
     compare(test_shape(SZGPU_F64, 2, 3001, 2500, 0, 0), WAVES, 0);
     compare(test_shape(SZGPU_F32, 1, 25000003, 0, 0, 0), SPECIALS, 0);
     compare(test_shape(SZGPU_F32, 4, 9, 100, 130, 150), WAVES, 6);
@@ -94,7 +93,7 @@ static void slices_give_the_cpus_bytes(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* In the linear layout, where slices begin and end within tiles. */
+/* In the linear layout slices begin and end within tiles. */
 static void compare_without_loss(szgpu_shape shape, uint64_t frame_rows) {
   void *const field = make_field(&shape, WAVES);
   cuda_case c = {test_params(SZGPU_MODE_LOSSLESS, 0), shape, field};
@@ -117,8 +116,8 @@ static void slices_without_loss(void **state) {
 /* ---- one archive of several slices ---- */
 
 static cuda_case example;
-static test_archive archive; /* by the CPU */
-static uint8_t *restored;    /* likewise */
+static test_archive archive; /* made by the CPU */
+static uint8_t *restored;    /* by the CPU too */
 static size_t field_bytes;
 
 static int make_example(void **state) {
@@ -159,7 +158,7 @@ static void rows_are_those_of_the_whole(void **state) {
   cudaFreeHost(pinned);
 }
 
-/* What stands in the caller's stream before a call is done before it, in all three streams. */
+/* All three streams wait for earlier work in the caller's stream. */
 static void slices_keep_the_order_of_the_stream(void **state) {
   (void)state;
   cudaStream_t stream;
@@ -188,7 +187,7 @@ static void slices_keep_the_order_of_the_stream(void **state) {
   cudaStreamDestroy(stream);
 }
 
-/* ---- what is wrong with an archive is found wherever it is ---- */
+/* ---- faults of an archive are found anywhere ---- */
 
 static void refuses(const test_archive *bad, szgpu_status expected) {
   uint8_t *const field = pin(field_bytes);
@@ -219,7 +218,7 @@ static void damage_has_its_status(void **state) {
   cuda_assert_no_complaints();
 }
 
-/* Sizes that lead beyond the words, under right checksums: where slices end follows from them. */
+/* Sizes that lead beyond the words, with correct checksums: the ends of slices follow from them. */
 static void sizes_that_lie_are_refused(void **state) {
   (void)state;
   uint32_t const section = archive_section_of_kind(&archive, 0, SZG_SECTION_TILE_SIZES);
@@ -247,7 +246,7 @@ static int stop(void *user, uint64_t done_values, uint64_t total_values) {
   return --*(int *)user <= 0;
 }
 
-/* The memory is the caller's again: nothing is on its way any more. */
+/* After the call the memory is the caller's: no transfer may still be running. */
 static void a_call_that_is_stopped_leaves_nothing_behind(void **state) {
   (void)state;
   int calls_left = 2;

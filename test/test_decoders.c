@@ -1,4 +1,4 @@
-/* test_decoders.c - the linear layout's decoders: the same codes, or the same refusal.
+/* test_decoders.c - the linear layout's decoders give the same codes, or refuse the same streams.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/huffman.h"
@@ -16,7 +16,7 @@ static szgpu_status decode(bool is_serial, const szg_linear_input *input, const 
                    : szg_decode_runs(&coder.decode_table, input, runs, run_count);
 }
 
-/* Runs over the stream of up to most_codes codes each, every one with a block of its own. */
+/* Cuts the stream into runs of up to most_codes codes, each with a block of its own. */
 static size_t make_runs(const test_stream *s, size_t most_codes, test_random *random,
                         szg_code_run **runs) {
   *runs = test_block((s->code_count + 1) * sizeof **runs);
@@ -89,7 +89,7 @@ static void both_decoders_refuse_runs_whose_bits_lie(void **state) {
           assert_int_equal(decode(is_serial, &input, runs, run_count), SZGPU_BAD_DATA);
         }
         runs[i] = honest;
-        runs[i].first_bit = s.bit_count; /* begins where nothing is */
+        runs[i].first_bit = s.bit_count; /* begins after the last bit */
         assert_int_equal(decode(is_serial, &input, runs, run_count), SZGPU_BAD_DATA);
         runs[i] = honest;
       }
@@ -98,8 +98,8 @@ static void both_decoders_refuse_runs_whose_bits_lie(void **state) {
   }
 }
 
-/* Any bits at all, cut into runs anywhere: both decoders say the same, and what they accept is made
- * of the book's symbols. */
+/* For any bits, cut into runs anywhere, both decoders give the same verdict, and what they accept
+ * consists of the book's symbols. */
 static bool both_agree(const szg_linear_input *input, uint64_t first_bit, uint64_t bit_count,
                        uint32_t code_count) {
   szg_code_run runs[2];
@@ -140,7 +140,7 @@ static void both_decoders_agree_on_garbage(void **state) {
   assert_true(accepted_count > 300);
 }
 
-/* A last code whose bits the padding completes ends beyond the stream. */
+/* A last code that is complete only with bits of the padding ends beyond the stream. */
 static void both_decoders_refuse_a_code_that_ends_beyond_the_stream(void **state) {
   (void)state;
   test_build_book(TEST_BOOK_FLAT_1024);

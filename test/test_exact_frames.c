@@ -23,8 +23,8 @@ static int destroy_ctxs(void **state) {
   return 0;
 }
 
-/* Frames of an archive with a bound that must keep every value are of planes, if these pay; in the
- * linear layout they are raw. */
+/* In an archive with a bound, frames that must keep every value are planes frames if these pay; in
+ * the linear layout they are raw. */
 static void close_bounds_end_in_planes(void **state) {
   (void)state;
   for (int kind = 0; kind < LOSSLESS_KINDS; kind++)
@@ -61,7 +61,7 @@ static void close_bounds_end_in_planes(void **state) {
       }
 }
 
-/* One frame of tiles, one of planes, and one raw, for which a book is too long: in one archive. */
+/* One archive with a tile frame, a planes frame, and a raw frame too short for a book to pay. */
 static void frames_with_a_bound_and_of_planes_go_together(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 130, 90, 0, 0);

@@ -1,4 +1,4 @@
-/* test_hierarchical.c - chained tables of 256 entries: tables, side data, values as they were.
+/* test_hierarchical.c - chained tables of 256 entries: tables, side data, decoded values.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/hierarchical.h"
@@ -10,7 +10,7 @@
 #include "linear_reference.h"
 #include "study/hierarchical_forms.h"
 
-static szg_hierarchical_tables tables; /* of the coder's book */
+static szg_hierarchical_tables tables; /* for the coder's book */
 
 /* ---- books of bytes ---- */
 
@@ -25,7 +25,7 @@ static uint64_t count_of(int kind, uint32_t s) {
       return s == 3 || s == 250;
     case BOOK_STEEP: /* lengths 1 to 16 */
       return s >= 236 ? (uint64_t)1 << (s - 236) : 0;
-    case BOOK_LONG: /* one short code, all others of more than 8 bits */
+    case BOOK_LONG: /* one short code, all others longer than 8 bits */
       return s == 240 ? 1u << 20 : 1 + s % 3;
     case BOOK_EXPONENTS:
       return distance < 40 ? (uint64_t)1 << 40 >> distance : 0;
@@ -94,7 +94,7 @@ static void release(marked_stream *m) {
   test_stream_release(&m->s);
 }
 
-/* Decoded as bytes and as bf16; values: those that must come out, or NULL. */
+/* Decodes as bytes and as bf16. values: what must come out, or NULL. */
 static szgpu_status decode(const marked_stream *m, int thread_count, const uint16_t *values) {
   uint64_t const count = m->stream.code_count;
   uint8_t *const bytes = test_block(count), *const rest = test_block(count);
@@ -117,7 +117,7 @@ static szgpu_status decode(const marked_stream *m, int thread_count, const uint1
 
 /* ---- tables ---- */
 
-/* Codes 0, 10, 110 and 111 of the symbols 3, 240, 255 and 7. */
+/* Symbols 3, 240, 255 and 7 have codes 0, 10, 110 and 111. */
 static void tables_of_four_codes_are_as_by_hand(void **state) {
   (void)state;
   memset(&coder.book, 0, sizeof coder.book);
@@ -135,16 +135,16 @@ static void tables_of_four_codes_are_as_by_hand(void **state) {
   assert_int_equal(tables.entries[0][0x80], 2 << 8 | 240);
   assert_int_equal(tables.entries[0][0xDF], 3 << 8 | 255);
   assert_int_equal(tables.entries[0][0xFF], 3 << 8 | 7);
-  /* 0 10 110 11: three codes in six bits, the fourth is cut. */
+  /* 0 10 110 11: three codes in six bits, then a fourth that is cut off. */
   uint32_t const pack = 6 | 3u << 5 | 240u << 13 | 255u << 21 | 3u << 29;
   assert_int_equal(tables.packs[0x5B], pack);
   assert_int_equal(tables.spans[0x5B], 6 | 3 << 8 | (1 | 1 << 1 | 1 << 3 | 1 << 6) << 16);
-  /* Eight codes, of which a pack has three. */
+  /* Eight codes; a pack holds three of them. */
   assert_int_equal(tables.packs[0], 3 | 3u << 5 | 3u << 13 | 3u << 21 | 3u << 29);
   assert_int_equal(tables.spans[0], 8 | 8 << 8 | 0x1FF << 16);
 }
 
-/* As many as there can be, links to tables among them. */
+/* Books of up to 256 symbols, some of which need links to other tables. */
 static void each_symbol_is_found_by_its_code(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -209,7 +209,7 @@ static void gaps_are_packed_first_highest(void **state) {
   assert_int_equal(szg_hierarchical_gap(by_5, 4, 2), 3);
 }
 
-/* What an archive's gap array and sequence codes are split to; to be compared with the marks. */
+/* An archive's gap array and sequence codes after the split, to be compared with the marks. */
 typedef struct split_data {
   szgpu_status status;
   uint8_t *gaps;
@@ -244,7 +244,7 @@ static void gaps_of_archives_are_split_to_marks(void **state) {
   }
 }
 
-/* Gaps that lie are refused here or by the decoder, bits that do as the serial decoder says. */
+/* Wrong gaps are refused here or by the decoder; wrong bits get the serial decoder's verdict. */
 static void lies_about_gaps_are_found_after_the_split(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -363,7 +363,7 @@ static void side_data_that_lie_are_refused(void **state) {
   }
 }
 
-/* Bits that have changed: refused, or decoded as the serial decoder does. */
+/* Changed bits are refused, or decoded as the serial decoder decodes them. */
 static void any_bits_mean_what_the_serial_decoder_says(void **state) {
   (void)state;
   test_random random = test_random_begin();

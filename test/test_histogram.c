@@ -62,7 +62,7 @@ static void no_codes_change_nothing(void **state) {
   free(counts);
 }
 
-/* Codes and tables have exactly the room they need, so that a sanitizer sees one step beyond. */
+/* Codes and tables have exactly the room they need, so that a sanitizer sees any access beyond. */
 static void agrees_with_plain_counting_at(uint32_t symbol_count, size_t code_count,
                                           test_random *random) {
   uint16_t *const codes = test_allocate(code_count * sizeof *codes);

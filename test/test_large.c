@@ -15,7 +15,7 @@
 
 static const size_t gibibyte = (size_t)1 << 30;
 
-/* Skips where the machine could not hold it. */
+/* Skips the test if the machine has less memory. */
 static void need_memory(size_t bytes) {
   long const pages = sysconf(_SC_AVPHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
   if (pages < 0 || (double)pages * (double)page_bytes >= (double)bytes) return;
@@ -30,7 +30,7 @@ static double peak_bytes(void) {
   return (double)usage.ru_maxrss * 1024.0; /* Linux gives KiB */
 }
 
-/* Between 0 and 30, smooth but for some noise; cheap enough to make twice. */
+/* Between 0 and 30, smooth with some noise; cheap enough to compute twice. */
 static float wave_at(uint64_t i) {
   uint64_t const x = i & 16383, y = i >> 14 & 16383;
   uint64_t const noise = i * UINT64_C(0x9E3779B97F4A7C15) >> 52;
@@ -58,10 +58,10 @@ static void five_gigabytes_in_one_frame_keep_the_bound(void **state) {
   szgpu_info const info = test_inspect(&archive);
   print_message("           ratio %.2f, peak memory %.2f times the field\n",
                 (double)bytes / (double)archive.byte_count, peak_bytes() / (double)bytes);
-  assert_true(peak_bytes() < 2.5 * (double)bytes + 0x1p26); /* what the documents promise */
+  assert_true(peak_bytes() < 2.5 * (double)bytes + 0x1p26); /* as documented */
   assert_int_equal(info.frame_count, 1);
   assert_true(info.field_bytes > UINT32_MAX && info.field_bytes == bytes);
-  free(field); /* from here on made again */
+  free(field); /* from here on recomputed */
   float *const restored = test_decompress(ctx, &archive, bytes);
   assert_waves(restored, 0, count, info.absolute_bound);
   assert_true(peak_bytes() < 2.0 * (double)bytes + 0x1p26);
@@ -74,7 +74,7 @@ static void five_gigabytes_in_one_frame_keep_the_bound(void **state) {
   szgpu_destroy(ctx);
 }
 
-/* ---- more values than 32 bits count, in little memory: one file mapped again and again ---- */
+/* ---- more values than 32 bits can count, in little memory: one file, mapped many times ---- */
 
 enum { PERIOD_VALUES = 1 << 24, PERIOD_BYTES = PERIOD_VALUES * 4 };
 
@@ -92,7 +92,7 @@ static float *map_periodic_field(uint64_t period_count) {
   for (uint64_t i = 0; i < period_count; i++)
     assert_true(mmap(field + i * PERIOD_BYTES, PERIOD_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED,
                      fileno(file), 0) != MAP_FAILED);
-  fclose(file); /* the mappings hold it */
+  fclose(file); /* the mappings keep it */
   return (float *)(void *)field;
 }
 
@@ -140,7 +140,7 @@ static void more_than_2_32_values_in_one_frame_keep_the_bound(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      /* First, for it looks at the peak of memory. */
+      /* First, because it checks the peak of memory. */
       cmocka_unit_test(five_gigabytes_in_one_frame_keep_the_bound),
       cmocka_unit_test(more_than_2_32_values_in_one_frame_keep_the_bound),
   };

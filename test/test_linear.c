@@ -9,8 +9,8 @@
 #include "core/bytes.h"
 #include "linear_reference.h"
 
-/* Encodes parts of part_codes codes, last part first, and compares. random: if not NULL, parts of
- * 0 to part_codes codes, first part first. */
+/* Encodes parts of part_codes codes, last part first, and compares. If random is not NULL, the
+ * parts have 0 to part_codes codes and the first part is first. */
 static void encodes_as_reference(const test_stream *s, size_t part_codes, test_random *random) {
   size_t const most_runs = random ? s->code_count * 3 + 64 : s->code_count / part_codes + 1;
   szg_linear_run *const runs = test_block((most_runs + 1) * sizeof *runs);
@@ -109,7 +109,7 @@ static void refuses_each_flipped_bit(const szg_linear_input *input, uint8_t *byt
 static void verify_accepts_the_encoders_side_data_and_refuses_each_flipped_bit(void **state) {
   (void)state;
   test_random random = test_random_begin();
-  /* 26 codes of 10 bits: none begins in the last subsequence */
+  /* 26 codes of 10 bits: no code begins in the last subsequence */
   size_t const code_counts[] = {1, 26, 33, 257, 997, 4097};
   for (int kind = 0; kind < TEST_BOOK_COUNT; kind++) {
     test_build_book(kind);

@@ -74,7 +74,7 @@ static void differences_of_a_cube_by_hand_along_all_7_sets(void **state) {
 }
 
 /* The definition: a signed sum over the corners behind a value, along the axes of S, or along all
- * axes where its coordinates on S are 0. */
+ * axes if its coordinates on S are 0. */
 static uint64_t difference_by_definition(const szg_tile *tile, uint32_t axes, const int64_t *q,
                                          const uint32_t at[3]) {
   uint32_t along = axes;
@@ -114,7 +114,7 @@ static void set_lattice(bool is_wide, uint32_t count, const int64_t *q) {
       work.lattice.narrow[i] = (int32_t)q[i];
 }
 
-/* A tile of random points, small to extreme, narrow or wide as the variant says. */
+/* A tile of random points, small to extreme; the variant decides whether narrow or wide. */
 static szg_tile make_random_tile(test_random *random, const uint32_t *extent, int variant,
                                  int64_t *q) {
   szg_tile const tile = make_tile(extent[0], extent[1], extent[2]);
@@ -178,7 +178,7 @@ static void codes_by_hand(void **state) {
   for (int i = 0; i < 4; i++) assert_int_equal(escapes[i], deltas[3 + i]);
 }
 
-/* Codes deltas, reads them back from escapes of escape_bytes each, and compares. */
+/* Codes deltas, with escapes of escape_bytes each, decodes them and compares. */
 static void assert_codes_return(bool is_wide, const szg_tile *tile, uint32_t radius,
                                 unsigned escape_bytes) {
   static uint16_t codes[SZG_TILE_VALUES];
@@ -208,7 +208,7 @@ static void codes_return_with_escapes_of_every_width(void **state) {
       for (unsigned width = 1; width <= 8; width++) {
         szg_tile const tile = make_tile(extents[e][0], extents[e][1], extents[e][2]);
         bool const is_wide = width > 4;
-        for (uint32_t i = 0; i < tile.value_count; i++) { /* of that many bytes, often small */
+        for (uint32_t i = 0; i < tile.value_count; i++) { /* up to that many bytes, often small */
           unsigned const shift = 64 - 8 * width + (unsigned)test_random_below(&random, 8 * width);
           int64_t const delta = (int64_t)test_random_bits(&random) >> shift;
           if (is_wide)
@@ -239,8 +239,8 @@ static void a_value_without_a_point_takes_the_previous_of_its_row(void **state) 
   assert_memory_equal(work.marks, marks, sizeof marks);
 }
 
-/* A field of tiles' extents with values of all kinds: coded, out of bound, beyond the lattice, not
- * numbers, fill; in runs, or none of them but coded ones. The block ends where the field does. */
+/* A field of one tile, with runs of values of all kinds (coded, out of bound, beyond the lattice,
+ * NaN, fill), or with coded values only. The block ends with the field. */
 static void *make_marked_field(const szg_tile *tile, szgpu_dtype dtype, const szg_quantizer *k,
                                uint32_t run, test_random *random) {
   double const kinds[] = {3.25, 7.4999, 4e4, NAN, -INFINITY, 1e35};
@@ -258,7 +258,7 @@ static void *make_marked_field(const szg_tile *tile, szgpu_dtype dtype, const sz
   return field;
 }
 
-/* Marks and points as docs/format.md says. */
+/* Marks and points by docs/format.md. */
 static bool reference_points(const szg_tile *tile, szgpu_dtype dtype, const szg_quantizer *k,
                              const uint8_t *field, int32_t *points, uint8_t *marks) {
   bool has_marks = false;
@@ -285,7 +285,7 @@ static bool reference_points(const szg_tile *tile, szgpu_dtype dtype, const szg_
   return has_marks;
 }
 
-/* The 16-bit lattice has what the 32-bit one has, modulo 2^16, and both what the reference has. */
+/* The 16-bit lattice equals the 32-bit one modulo 2^16, and both equal the reference. */
 static void marks_and_points_are_those_of_the_format_on_both_short_lattices(void **state) {
   (void)state;
   test_random random = test_random_begin();

@@ -1,7 +1,7 @@
 /* test_lossless.c - the lossless mode through the public interface: every bit comes back.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Of both layouts, but for what becomes of the planes.
+ * For both layouts, except the tests of what becomes of the planes.
  */
 #include <math.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void assert_comes_back(szgpu_ctx *reader, const test_archive *archive, co
   free(restored);
 }
 
-/* The archive, which gives the field back. */
+/* Compresses, checks that the field comes back, and returns the archive. */
 static test_archive there_and_back(const szgpu_params *params, const szgpu_shape *shape,
                                    const void *field) {
   test_archive const archive = lossless_compress(ctx, params, shape, field);
@@ -100,7 +100,7 @@ static void planes_are_coded_where_it_pays(void **state) {
   (void)state;
   assert_planes(WEIGHTS, SZGPU_BF16, 10000, "cs");
   assert_planes(WEIGHTS, SZGPU_F32, 10000, "csss");
-  assert_planes(WEIGHTS, SZGPU_F64, 10000, "ccssssss"); /* of 11 bits of exponent, 8 and 3 */
+  assert_planes(WEIGHTS, SZGPU_F64, 10000, "ccssssss"); /* 11 bits of exponent: 8 and 3 */
   assert_planes(WEIGHTS, SZGPU_FP8, 10000, "c");
   assert_planes(FEW, SZGPU_F32, 10000, "cccc");
   assert_planes(WEIGHTS, SZGPU_BF16, 100, ""); /* a book would take as much */
@@ -140,8 +140,7 @@ static void a_plane_of_one_symbol_takes_nothing(void **state) {
   free(archive.bytes);
 }
 
-/* Bytes that are bf16 values are taken for values of two bytes; text is not; and each frame for
- * itself. */
+/* Bytes that are bf16 values are coded as values of two bytes, text is not; each frame decides. */
 static void bytes_are_taken_for_values_of_the_width_that_suits(void **state) {
   (void)state;
   enum { HALF = 1 << 17 };
@@ -183,7 +182,7 @@ static void frames_are_chosen_one_by_one(void **state) {
   free(field);
 }
 
-/* Exponents that repeat: zstd shortens their bits, and the stored planes behind are moved up. */
+/* Exponents repeat, so zstd shortens their bits, and the stored planes behind them move up. */
 static void stored_planes_follow_a_bitstream_under_zstd(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_BF16, 2, 100, 1000, 0, 0);
@@ -261,7 +260,7 @@ static void any_number_of_threads_gives_the_same_bytes(void **state) {
     }
 }
 
-/* Every capacity below the archive's size is refused without a write past it. */
+/* Every capacity below the archive's size is refused, without a write past it. */
 static void no_capacity_is_passed(void **state) {
   (void)state;
   for (int kind = 0; kind < LOSSLESS_KINDS; kind++) {
@@ -271,7 +270,7 @@ static void no_capacity_is_passed(void **state) {
     void *const field = lossless_make((lossless_kind)kind, &shape);
     test_archive const archive = there_and_back(&params, &shape, field);
     for (size_t capacity = 0; capacity <= archive.byte_count; capacity++) {
-      uint8_t *const room = test_allocate(capacity); /* of just that: a sanitizer sees a write */
+      uint8_t *const room = test_allocate(capacity); /* exactly that: a sanitizer sees a write */
       size_t used;
       szgpu_status const status =
           szgpu_compress(ctx, &params, &shape, field, room, capacity, &used);
@@ -283,7 +282,7 @@ static void no_capacity_is_passed(void **state) {
   }
 }
 
-/* Of just the size that szgpu_sizes gives, for the smallest of frames. */
+/* A buffer of the size that szgpu_sizes gives is enough, even with the smallest frames. */
 static void the_largest_archive_is_never_exceeded(void **state) {
   (void)state;
   for (size_t s = 0; s < test_awkward_shape_count; s++)
@@ -294,7 +293,7 @@ static void the_largest_archive_is_never_exceeded(void **state) {
       params.frame_rows = 1;
       params.zstd_level = dtype % 2;
       void *const field = lossless_make(s % 2 ? NOISE : WEIGHTS, &shape);
-      free(there_and_back(&params, &shape, field).bytes); /* test_compress takes that size */
+      free(there_and_back(&params, &shape, field).bytes); /* test_compress uses that size */
       assert_int_equal(szgpu_reserve(ctx, &params, &shape), SZGPU_OK);
       free(field);
     }
@@ -328,7 +327,7 @@ static void progress_goes_up_to_the_end_and_can_stop_it(void **state) {
       for (int zstd = 0; zstd <= 1; zstd++) {
         szgpu_shape const values = test_shape((szgpu_dtype)dtype, 1, 150001, 0, 0, 0);
         szgpu_shape shape = values;
-        if (dtype == SZGPU_FP8) shape.dtype = SZGPU_U8; /* also of two bytes, below */
+        if (dtype == SZGPU_FP8) shape.dtype = SZGPU_U8; /* untyped bytes instead */
         szgpu_params params = lossless_params();
         params.zstd_level = zstd;
         params.frame_rows = zstd ? 70000 : 0;

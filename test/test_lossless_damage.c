@@ -1,9 +1,9 @@
 /* test_lossless_damage.c - damaged and hostile lossless archives: a named status, never a crash.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * As test_corrupt.c: damage must be found, and an archive that lies with the right checksums may be
- * accepted, but then any number of threads must restore the same, inside its bytes and the field's.
- * Blocks are of exactly their size: run this under a sanitizer.
+ * As in test_corrupt.c, decoders must find damage. They may accept an archive that lies with
+ * correct checksums, but then any number of threads must restore the same and stay inside the
+ * archive's and the field's bytes. Blocks have exactly their size: run this under a sanitizer.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "container/format.h"
 #include "lossless_fields.h"
 
-/* Too much memory is to be refused, not to end the test. */
+/* A too large allocation must return NULL, not end the test. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
   return "allocator_may_return_null=1:max_allocation_size_mb=2048";
@@ -37,7 +37,7 @@ enum {
   SAMPLE_COUNT
 };
 
-/* All that read the linear layout; the first ones, the default and with threads, also others. */
+/* All readers of the linear layout; the first two, with the default decoder, read all samples. */
 enum { PLAIN_READERS = 2, READERS = 6 };
 static szgpu_ctx *ctx, *three_threads, *readers[READERS];
 static szgpu_decoder const decoders[READERS] = {
@@ -121,12 +121,12 @@ static void truncated_at_every_byte_says_so(void **state) {
     }
 }
 
-/* What a flipped bit of this byte may be called. */
+/* Whether a flipped bit of this byte may give that status. */
 static bool is_right_name(size_t byte, szgpu_status status) {
   if (byte < 8) return status == SZGPU_NOT_AN_ARCHIVE;
   if (byte < 12 && (status == SZGPU_NEWER_VERSION || status == SZGPU_BAD_DATA)) return true;
   if (byte >= 104 && byte < 112 && (status == SZGPU_TRUNCATED || status == SZGPU_BAD_DATA))
-    return true; /* the frame count says where the checksum is */
+    return true; /* the frame count decides where the checksum is */
   return status == SZGPU_BAD_CHECKSUM;
 }
 
@@ -145,11 +145,11 @@ static void every_flipped_bit_is_found_and_named(void **state) {
   }
 }
 
-/* ---- lies, with checksums made again ---- */
+/* ---- lies, with corrected checksums ---- */
 
 enum { MOST_FIELD_BYTES = 1 << 20 };
 
-/* Decoders other than the default one. Side data, which it does not look at, may be wrong. */
+/* The other decoders must agree with the default one, unless they find wrong side data. */
 static void assert_others_agree(const test_archive *archive, szgpu_status expected,
                                 const void *field, void *other, size_t field_bytes) {
   szgpu_info const info = test_inspect(archive);
@@ -267,7 +267,7 @@ static size_t offset_of(const test_archive *archive, place at) {
   return archive_section_offset(archive, 0, at - SECTION_0);
 }
 
-/* Every rule of docs/format.md, section 15, broken by itself. */
+/* Breaks every rule of docs/format.md, section 15, one at a time. */
 static void what_the_format_forbids_is_refused(void **state) {
   (void)state;
   static struct {
@@ -278,13 +278,13 @@ static void what_the_format_forbids_is_refused(void **state) {
     uint64_t value;
   } const edits[] = {
       {WEIGHTS_2, HEADER, 8, 4, 2},  /* the tile layout's version */
-      {WEIGHTS_2, HEADER, 12, 4, 2}, /* no gap arrays, where none could be */
+      {WEIGHTS_2, HEADER, 12, 4, 2}, /* no gap arrays: not in this layout */
       {WEIGHTS_2, HEADER, 16, 1, 6}, /* no such type */
       {WEIGHTS_2, HEADER, 18, 1, 0}, /* another mode */
       {WEIGHTS_2, FRAME, 0, 1, 0},   /* a linear frame */
       {WEIGHTS_2, FRAME, 0, 1, 1},   /* a constant frame */
       {WEIGHTS_2, FRAME, 0, 1, 3},   /* a tile frame */
-      {WEIGHTS_2, FRAME, 0, 1, 5},   /* of no kind */
+      {WEIGHTS_2, FRAME, 0, 1, 5},   /* an unknown kind */
       {RAW, FRAME, 0, 1, 4},         /* planes of no bytes */
       {WEIGHTS_2, FRAME, 1, 1, 1},   /* axes */
       {RAW, FRAME, 1, 1, 1},
@@ -293,30 +293,30 @@ static void what_the_format_forbids_is_refused(void **state) {
       {WEIGHTS_2, FRAME, 2, 1, 1},
       {WEIGHTS_2, FRAME, 2, 1, 3},
       {WEIGHTS_2, FRAME, 2, 1, 4},
-      {BYTES, FRAME, 2, 1, 2},        /* 323 bytes are no values of two */
+      {BYTES, FRAME, 2, 1, 2},        /* 323 bytes are not values of two */
       {NOTHING, FRAME, 3, 1, 4},      /* tile flags */
       {WEIGHTS_2, FRAME, 4, 4, 0x0},  /* modes: both stored, with the sections of coded ones */
-      {WEIGHTS_2, FRAME, 4, 4, 0xC},  /* of mode 3 */
-      {WEIGHTS_2, FRAME, 4, 4, 0x14}, /* of a plane that there is not */
+      {WEIGHTS_2, FRAME, 4, 4, 0xC},  /* mode 3 */
+      {WEIGHTS_2, FRAME, 4, 4, 0x14}, /* a mode for a plane that does not exist */
       {WEIGHTS_2, FRAME, 4, 4, 0x8},  /* constant, with the sections of a coded one */
       {WEIGHTS_2, FRAME, 4, 4, 0x6},  /* one section too many */
       {NOTHING, FRAME, 4, 4, 0x2A},
-      {WEIGHTS_2, FRAME, 24, 8, 0x100}, /* a symbol of a coded plane */
-      {WEIGHTS_2, FRAME, 24, 8, 1},     /* of a stored one */
-      {NOTHING, FRAME, 24, 8, 0x10000}, /* of none */
+      {WEIGHTS_2, FRAME, 24, 8, 0x100}, /* a constant for a coded plane */
+      {WEIGHTS_2, FRAME, 24, 8, 1},     /* for a stored one */
+      {NOTHING, FRAME, 24, 8, 0x10000}, /* for no plane */
       {RAW, FRAME, 24, 8, 1},
       {WEIGHTS_2, FRAME, 16, 8, 400},      /* value count */
       {WEIGHTS_2, FRAME, 40, 4, 3},        /* section kinds */
       {WEIGHTS_2, SECTION_0, 0, 8, ~0ull}, /* lengths over 12 */
-      {WEIGHTS_2, SECTION_0, 0, 1, 1},     /* a code more than complete */
+      {WEIGHTS_2, SECTION_0, 0, 1, 1},     /* an oversubscribed code */
       {WEIGHTS_2, SECTION_1, 0, 2, 0},     /* the tile's words: not all of the bitstream */
       {WEIGHTS_2, SECTION_1, 0, 2, 65535},
       {WEIGHTS_2, SECTION_2, 2, 2, 12}, /* a width over 11 */
-      {WEIGHTS_2, SECTION_2, 0, 2, 0},  /* the shortest lane is shorter */
-      {WEIGHTS_2, SECTION_2, 4, 4, 0},  /* lanes are */
-      {LINEAR, HEADER, 8, 4, 3},        /* version 3 has no such layout without loss */
-      {LINEAR, HEADER, 12, 4, 2},       /* no gap arrays, though they are there */
-      {LINEAR_BYTES, HEADER, 12, 4, 0}, /* gap arrays, though there are none */
+      {WEIGHTS_2, SECTION_2, 0, 2, 0},  /* the shortest lane gets shorter */
+      {WEIGHTS_2, SECTION_2, 4, 4, 0},  /* lanes get shorter */
+      {LINEAR, HEADER, 8, 4, 3},        /* version 3 has no lossless linear layout */
+      {LINEAR, HEADER, 12, 4, 2},       /* no gap arrays, but there are */
+      {LINEAR_BYTES, HEADER, 12, 4, 0}, /* gap arrays, but there are none */
       {LINEAR, HEADER, 12, 4, 1},       /* a fill value */
       {LINEAR, HEADER, 18, 1, 1},       /* another mode */
       {LINEAR, HEADER, 19, 1, 1},       /* another layout */
@@ -331,11 +331,11 @@ static void what_the_format_forbids_is_refused(void **state) {
       {LINEAR, FRAME, 4, 4, 32768},
       {LINEAR, FRAME, 16, 8, 319},         /* value count */
       {LINEAR, FRAME, 24, 8, 1},           /* constant */
-      {LINEAR, FRAME, 40 + 5 * 32, 4, 5},  /* escape counts, not raw values */
+      {LINEAR, FRAME, 40 + 5 * 32, 4, 5},  /* escape counts instead of raw values */
       {LINEAR, SECTION_0, 1, 1, 1},        /* a byte of the book that is 0 */
       {LINEAR, SECTION_1, 0, 2, 0},        /* the tile's bits: not all of the stream's */
       {LINEAR_BYTES, SECTION_0, 6, 1, 2},  /* a lone code of two bits */
-      {LINEAR_BYTES, SECTION_2, 0, 4, 1},  /* the bit that is no code */
+      {LINEAR_BYTES, SECTION_2, 0, 4, 1},  /* the bit pattern without a code */
       {LINEAR_BYTES, SECTION_2, 40, 1, 1}, /* unused bits */
   };
   for (size_t i = 0; i < ARRAY_COUNT(edits); i++) {
@@ -350,7 +350,7 @@ static void what_the_format_forbids_is_refused(void **state) {
   }
 }
 
-/* Values of as many bytes have the same planes; no others do, whatever the room. */
+/* Types of the same size have the same planes; other types are refused, even with enough room. */
 static void only_types_of_the_same_size_read_it(void **state) {
   (void)state;
   test_archive archive = archive_copy(&samples[WEIGHTS_2], samples[WEIGHTS_2].byte_count);
@@ -364,7 +364,7 @@ static void only_types_of_the_same_size_read_it(void **state) {
   free(archive.bytes);
 }
 
-/* Frames without sections, so that nothing but their headers can be wrong. */
+/* Frames without sections, so that only their headers can be wrong. */
 static void values_have_the_bytes_of_their_type(void **state) {
   (void)state;
   szgpu_shape const odd = test_shape(SZGPU_U8, 1, 5001, 0, 0, 0);
@@ -402,8 +402,8 @@ static void words_that_no_plane_has_are_refused(void **state) {
   free(archive.bytes);
 }
 
-/* Archives with a bound have planes frames in version 3 of the tile layout only, lossless ones no
- * constant frames, and of the linear layout no planes frames. */
+/* Archives with a bound have planes frames only in version 3 of the tile layout; lossless archives
+ * have no constant frames, and in the linear layout no planes frames. */
 static void a_frame_of_another_mode_is_refused(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 500, 0, 0, 0);
@@ -444,7 +444,7 @@ static void bits_after_the_last_lane_are_0(void **state) {
   test_archive archive = archive_copy(sound, sound->byte_count);
   size_t const end = archive_section_offset(sound, 0, 2) +
                      test_bits_at(SZGPU_F64, sound->bytes + archive_entry_offset(sound, 0, 2), 2);
-  assert_int_equal(archive.bytes[end - 4] & 1, 0); /* there are such bits */
+  assert_int_equal(archive.bytes[end - 4] & 1, 0); /* there are padding bits */
   archive.bytes[end - 4] |= 1;
   archive_rehash(&archive);
   assert_int_equal(decompress(ctx, &archive, field_bytes_of[BYTES]), SZGPU_BAD_DATA);
@@ -470,7 +470,7 @@ static void sections_of_another_size_are_refused(void **state) {
   }
 }
 
-/* A field that is said to be huge takes neither time nor memory for a row of it. */
+/* One row of a field that claims to be huge takes little time and memory. */
 static void a_row_of_a_claimed_huge_field_is_restored(void **state) {
   (void)state;
   for (int log = 20; log <= 60; log += 4) {

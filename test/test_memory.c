@@ -9,7 +9,7 @@
 #include "core/arena.h"
 #include "support.h"
 
-/* Too much memory is to be refused, not to end the test. */
+/* A too large allocation must return NULL, not end the test. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
@@ -90,7 +90,7 @@ static void reset_forgets_but_keeps_the_room(void **state) {
   szg_buffer_release(&buffer);
   assert_null(buffer.bytes);
   assert_int_equal(buffer.capacity_bytes, 0);
-  szg_buffer_release(&buffer); /* twice is fine */
+  szg_buffer_release(&buffer); /* releasing twice is fine */
 }
 
 static void a_reset_that_fails_leaves_an_empty_buffer(void **state) {

@@ -1,7 +1,8 @@
-/* test_open.c - what a reader checks of linear archives whose checksums are right: each its status.
+/* test_open.c - what readers check in linear archives with correct checksums, and the statuses.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Headers against the shape, and sections against the headers, in the order of docs/format.md.
+ * They check headers against the shape and sections against headers, in the order of
+ * docs/format.md.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -52,7 +53,7 @@ static szgpu_status restore(szgpu_ctx *ctx, const test_archive *archive, size_t 
   return status;
 }
 
-/* Both decoders call it bad data, in a block of its own size; frees the archive. */
+/* Both decoders must call the archive bad data, in a block of exactly its size. Frees it. */
 static void is_bad_data(const char *what, test_archive archive, size_t field_bytes) {
   test_archive exact = archive_copy(&archive, archive.byte_count);
   archive_rehash(&exact);
@@ -153,7 +154,7 @@ static void refuses_constant_and_raw_frames_with_what_they_do_not_have(void **st
     }
 }
 
-/* One more or one less in the first number of a section of frame 0 that is not 0. */
+/* Changes by 1 the first number that is not 0 in a section of frame 0. */
 static void refuses_counts_that_do_not_use_up_their_sections(void **state) {
   (void)state;
   uint32_t const kinds[] = {SZG_SECTION_TILE_SIZES, SZG_SECTION_ESCAPE_COUNTS,
@@ -170,7 +171,7 @@ static void refuses_counts_that_do_not_use_up_their_sections(void **state) {
       }
 }
 
-/* The same sum, but a tile gets what is another's. */
+/* The sum is the same, but one tile gets a share of another's. */
 static void refuses_counts_that_give_a_tile_anothers_share(void **state) {
   (void)state;
   uint32_t const kinds[] = {SZG_SECTION_TILE_SIZES, SZG_SECTION_ESCAPE_COUNTS};
@@ -185,7 +186,7 @@ static void refuses_counts_that_give_a_tile_anothers_share(void **state) {
   }
 }
 
-/* A unit more or less, where the padding has room for it. */
+/* One unit more or less, if the padding has room for it. */
 static void refuses_sections_that_their_counts_do_not_use_up(void **state) {
   (void)state;
   uint32_t const kinds[] = {SZG_SECTION_ESCAPES, SZG_SECTION_EXACT_MASK, SZG_SECTION_EXACT_VALUES,
@@ -237,12 +238,12 @@ static void refuses_a_frame_without_a_section_that_must_be_there(void **state) {
   test_archive archive = make_linear();
   uint32_t const section_count = archive_section_count(&archive, 0);
   free(archive.bytes);
-  assert_int_equal(section_count, SZG_SECTION_RAW); /* all others */
+  assert_int_equal(section_count, SZG_SECTION_RAW); /* all sections except raw values */
   for (uint32_t section = 0; section < section_count; section++)
     is_bad_data("a missing section", archive_without_section(make_linear(), section), linear_bytes);
 }
 
-/* Takes 16 bytes off the last section of a frame of one, everywhere where that is said. */
+/* Takes 16 bytes off the only section of a frame, and corrects every size that says so. */
 static void refuses_raw_values_that_are_too_few(void **state) {
   (void)state;
   test_archive archive = make_raw();

@@ -1,8 +1,8 @@
-/* test_open_tile.c - what a reader checks of tile archives whose checksums are right.
+/* test_open_tile.c - what readers check in tile archives with correct checksums.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Each change breaks one rule of docs/format.md, section 13, and no other, so that nothing but the
- * check of that rule can refuse it; changes that keep to the rules are taken.
+ * Each change breaks exactly one rule of docs/format.md, section 13, so that only the check of that
+ * rule can refuse it. Changes that break no rule are accepted.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "archive_edit.h"
 #include "container/format.h"
 
-/* Places of the sections in the table. */
+/* Indices of the sections in the table. */
 enum { BOOK, SIZES, STREAM, EXACT_COUNTS, EXACT_MASK, EXACT_VALUES, FILL_COUNTS, FILL_MASK };
 
 static szgpu_ctx *table_ctx, *serial_ctx;
@@ -46,7 +46,7 @@ static test_archive make(szgpu_shape shape, const szgpu_params *params, void *fi
   return archive;
 }
 
-/* Every section; 40 x 9 x 33 in frames of 16, 16 and 8 rows, each of 2 x 2 tiles. */
+/* Has every section; 40 x 9 x 33 in frames of 16, 16 and 8 rows, each with 2 x 2 tiles. */
 static test_archive make_full(void) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 40, 9, 33, 0);
   float *const field = test_make_waves(&shape);
@@ -66,7 +66,7 @@ static test_archive make_lone_tile(void) {
 
 enum { LONE_VALUES = 16 * 8 * 32 };
 
-/* Two tiles of nothing but deltas 0: no bitstream. */
+/* Two tiles with only deltas of 0: no bitstream. */
 static test_archive make_flat(void) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 5000, 0, 0, 0);
   float *const field = test_allocate(test_field_bytes(&shape));
@@ -85,8 +85,8 @@ static uint64_t load(const test_archive *archive, size_t offset, unsigned width)
   return value;
 }
 
-/* What both decoders say, in a block of the archive's size; frees the archive. NULL: the field is
- * of no interest. */
+/* The verdict of both decoders, in a block of exactly the archive's size. Frees the archive. field:
+ * NULL if not wanted. */
 static szgpu_status verdict(const char *what, test_archive archive, float *field) {
   archive_rehash(&archive);
   test_archive const exact = archive_copy(&archive, archive.byte_count);
@@ -159,7 +159,7 @@ static void refuses_frame_headers_that_a_tile_frame_may_not_have(void **state) {
     test_archive archive = make_full();
     size_t const frame = archive_frame_offset(&archive, 1);
     archive_store(&archive, frame + edits[i].offset, edits[i].width, edits[i].value);
-    if (strcmp(edits[i].what, "sections") == 0) { /* its checksum is looked for elsewhere */
+    if (strcmp(edits[i].what, "sections") == 0) { /* this moves the header's checksum */
       assert_int_not_equal(verdict("sections", archive, NULL), SZGPU_OK);
       continue;
     }
@@ -187,7 +187,7 @@ static void refuses_frames_of_the_other_layout(void **state) {
   free(field);
 }
 
-/* Points of 16 bits are for two arithmetics only. */
+/* Only two arithmetics have points of 16 bits. */
 static void refuses_a_short_lattice_where_there_is_none(void **state) {
   (void)state;
   szgpu_shape const wide = test_shape(SZGPU_F64, 1, 3000, 0, 0, 0);
@@ -280,7 +280,7 @@ static void refuses_other_kinds_of_section(void **state) {
 
 /* ---- tile sizes ---- */
 
-/* Gives a tile of frame 0 another size, and the bitstream what that takes, zeros at its end. */
+/* Gives a tile of frame 0 another size, and cuts or pads the bitstream to match. */
 static test_archive with_size(test_archive archive, uint32_t tile, uint64_t words) {
   size_t const at = archive_section_offset(&archive, 0, SIZES) + 2 * (size_t)tile;
   uint64_t const stream_bytes =
@@ -315,7 +315,7 @@ static void refuses_more_words_than_the_values_take(void **state) {
   is_bad_data("more than its values", with_size(make_flat(), 1, 5000 - 4096 + 1));
 }
 
-/* A raw tile has its values' bits; a tile of no words has lattice point 0. */
+/* A raw tile holds its values' bits; a tile without words has lattice point 0. */
 static void raw_and_empty_tiles_are_what_they_say(void **state) {
   (void)state;
   float *const field = test_allocate(LONE_VALUES * sizeof *field);
@@ -352,7 +352,7 @@ static void refuses_a_raw_tile_with_outliers(void **state) {
     }
 }
 
-/* Counts that are there, though no tile has any. */
+/* Sections of counts are present, but all counts are 0. */
 static void refuses_counts_of_nothing(void **state) {
   (void)state;
   test_archive archive = make_marked_tile(false, true);
@@ -366,7 +366,7 @@ static void refuses_counts_of_nothing(void **state) {
 
 /* ---- a tile's bits ---- */
 
-/* Bits of the lone tile's words, the first bit the highest. */
+/* Reads bits of the lone tile's words; the first bit is the highest. */
 static uint64_t get_bits(const test_archive *archive, uint32_t first, uint32_t count) {
   size_t const stream = archive_section_offset(archive, 0, STREAM);
   uint64_t bits = 0;
@@ -387,7 +387,7 @@ static void put_bits(test_archive *archive, uint32_t first, uint32_t count, uint
 
 enum { LEAST = 14, WIDTH = 4, HEAD = LEAST + WIDTH + 1 };
 
-/* Head and lanes of the lone tile, in bits. */
+/* The number of bits in the lone tile's head and lanes. */
 static uint32_t bits_used(const test_archive *archive) {
   uint32_t const least = (uint32_t)get_bits(archive, 0, LEAST);
   uint32_t const width = (uint32_t)get_bits(archive, LEAST, WIDTH);
@@ -422,7 +422,7 @@ static void refuses_heads_that_contradict_the_tile(void **state) {
   }
 }
 
-/* A bit from one lane to another: head and tile still have the same bits in all. */
+/* Moves a bit from one lane to another: head and tile keep their total number of bits. */
 static void refuses_lanes_that_do_not_end_with_a_code(void **state) {
   (void)state;
   test_archive archive = make_lone_tile();
@@ -445,7 +445,7 @@ static void refuses_bits_after_the_last_lane(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 16, 8, 32, 0);
   szgpu_params params = tile_params(0.5);
   int tried_count = 0;
-  for (int i = 0; i < 16; i++) { /* some have all bits of the last word in use */
+  for (int i = 0; i < 16; i++) { /* some use all bits of the last word */
     params.bound = 0.5 + 0.01 * i;
     test_archive archive = make(shape, &params, test_make_waves(&shape));
     uint32_t const used = bits_used(&archive);
@@ -471,7 +471,7 @@ static void refuses_a_word_too_many(void **state) {
   is_bad_data("one word", with_size(make_lone_tile(), 0, 1));
 }
 
-/* A tile of 5 places: lane 5 has no value and can have no bits. Its head is written by hand. */
+/* In a tile of 5 places lane 5 has no value and may have no bits. The head is written by hand. */
 static void refuses_bits_of_lanes_without_values(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 5, 0, 0, 0);
@@ -486,7 +486,7 @@ static void refuses_bits_of_lanes_without_values(void **state) {
     szgpu_params const params = tile_params(0.01);
     test_archive archive = make(longer, &params, whole);
     assert_int_equal(load(&archive, archive_section_offset(&archive, 0, SIZES), 2), 0);
-    assert_int_equal(get_bits(&archive, LEAST + WIDTH, 1), 1); /* a mask, for 27 lanes have none */
+    assert_int_equal(get_bits(&archive, LEAST + WIDTH, 1), 1); /* a mask: 27 lanes have no bits */
     uint32_t const mask = (uint32_t)get_bits(&archive, HEAD, 32);
     assert_int_equal(mask & 0x07FFFFFF, 0);
     if (is_bad) put_bits(&archive, HEAD, 32, (mask & (mask - 1)) | UINT64_C(1) << 26);
@@ -527,7 +527,7 @@ static test_archive with_book(const length_of *lengths, size_t count) {
   return archive;
 }
 
-/* Lengths 1 to `longest` and once more that, for the escape, delta 0 and those after it. */
+/* Lengths 1 to `longest`, and `longest` again, for the escape, delta 0 and the symbols after. */
 static test_archive with_chain(uint8_t longest) {
   length_of lengths[20];
   for (uint8_t i = 0; i <= longest; i++) {

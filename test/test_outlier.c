@@ -142,8 +142,8 @@ static void a_tile_without_marks_leaves_nothing(void **state) {
   }
 }
 
-/* Marks the values of every tile of a field at random, keeps the outliers, spoils the field and
- * puts them back: marked values have their bits again, others are untouched. */
+/* Marks random values of every tile of a field, keeps the outliers, spoils the field and puts them
+ * back: marked values must be bit-identical again, and the others untouched. */
 static void assert_field_returns(const szgpu_shape *shape, test_random *random, uint64_t rarity) {
   szg_grid grid;
   assert_int_equal(szg_grid_of_shape(shape, &grid), SZGPU_OK);
@@ -232,7 +232,7 @@ static szgpu_status apply(const uint8_t *exact_mask, uint32_t mask_bytes, uint32
   szg_tile_outliers const share = {exact_mask,  (const uint8_t *)values, fill_mask, mask_bytes,
                                    exact_count, fill_mask_bytes};
   szgpu_status const status = szg_outlier_apply(SZGPU_F32, &tile, &share, 0, restored);
-  assert_true(restored[10] == 7.0f); /* nothing beyond the tile */
+  assert_true(restored[10] == 7.0f); /* nothing is written beyond the tile */
   return status;
 }
 

@@ -1,8 +1,8 @@
-/* test_planes.c - tiles of lossless frames: as the format says, bit for bit back, or refused.
+/* test_planes.c - tiles of lossless frames: coded by the format, restored bit for bit, or refused.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Words, stored planes and values are in blocks of their exact size, at odd addresses, so that a
- * sanitizer sees a step beyond.
+ * Words, stored planes and values are in blocks of exactly their size, at odd addresses, so that a
+ * sanitizer sees any access beyond them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static uint8_t random_symbol(int kind, test_random *random) {
   }
 }
 
-/* A tile, and the choice by which it is coded. */
+/* A tile, and the choice that codes it. */
 typedef struct plane_case {
   szg_planes_choice choice;
   uint32_t value_count;
@@ -51,7 +51,7 @@ typedef struct plane_case {
 static szg_codebook book;
 static szg_codebook_work book_work;
 
-/* Codes for all that occurs, and two symbols at least. */
+/* Gives codes to all symbols that occur, and to two symbols at least. */
 static void build_lengths(const uint64_t *found, uint8_t *lengths) {
   uint64_t counts[SZG_PLANES_SYMBOLS];
   memcpy(counts, found, sizeof counts);
@@ -60,7 +60,7 @@ static void build_lengths(const uint64_t *found, uint8_t *lengths) {
   memcpy(lengths, book.lengths, SZG_PLANES_SYMBOLS);
 }
 
-/* Random planes with any modes that they allow. */
+/* Random planes, with random modes among those they allow. */
 static void make_case(uint32_t value_bytes, uint32_t value_count, test_random *random,
                       plane_case *c) {
   memset(&c->choice, 0, sizeof c->choice);
@@ -122,7 +122,7 @@ static void encode(const plane_case *c, coded_case *coded) {
   free(stored);
 }
 
-/* Both decoders say the same. Returns whether these words are a tile's, and its values. */
+/* Both decoders must agree. Returns whether the words are a tile's, and gives its values. */
 static bool decode(const plane_case *c, const coded_case *coded, uint8_t *values) {
   static szg_planes_decoder decoder;
   const szg_planes_layout *const layout = &c->choice.layout;
@@ -173,7 +173,7 @@ static void codes_by_hand(void **state) {
   assert_memory_equal(restored, tile.values, 5);
 }
 
-/* 0xC001 turned is 0x8003. As the format's text has it: plane 0 is the mantissa and the sign. */
+/* 0xC001 turned is 0x8003. As in the format's text, plane 0 is the mantissa and the sign. */
 static void turns_values(void **state) {
   (void)state;
   assert_int_equal(szg_planes_turned(0xC001, 2), 0x8003);
@@ -222,7 +222,7 @@ static void restores_every_size(void **state) {
       }
 }
 
-/* Lanes of 1536 bits and of 128: the widest head and the longest lanes that there are. */
+/* Lanes of 1536 bits and of 128: the widest head and the longest lanes possible. */
 static void codes_the_extremes(void **state) {
   (void)state;
   memset(&tile, 0, sizeof tile);
@@ -288,10 +288,10 @@ static void refuses_damaged_words(void **state) {
       refused += !decode(&tile, &damaged, restored);
     }
   }
-  assert_true(refused > tried / 2); /* others are another tile's words */
+  assert_true(refused > tried / 2); /* the rest are words of other tiles */
 }
 
-/* What it takes to say no: each rule broken alone. */
+/* Breaks one rule at a time. */
 static void refuses_each_fault(void **state) {
   (void)state;
   codes_by_hand(NULL);
@@ -301,7 +301,7 @@ static void refuses_each_fault(void **state) {
   } const faults[] = {
       {0, 0xC0000},    /* width 12 */
       {0, 0x4030000},  /* bits above the width */
-      {0, 0x30001},    /* lanes that have no symbols, with a bit each */
+      {0, 0x30001},    /* one bit for each lane without symbols */
       {0, 0x20000},    /* another width */
       {1, 0xA8000000}, /* lane 0 ends a bit early */
       {1, 0xE8000000}, /* lane 0 ends a bit late */
@@ -322,7 +322,7 @@ static void refuses_each_fault(void **state) {
     assert_false(decode(&tile, &damaged, restored));
   }
   damaged = coded;
-  szg_store_u32(damaged.words + 4 * lanes_word, 0x7A000000); /* 0 11 11 0: as long, so a tile's */
+  szg_store_u32(damaged.words + 4 * lanes_word, 0x7A000000); /* 0 11 11 0: valid */
   assert_true(decode(&tile, &damaged, restored));
   damaged = coded;
   szg_store_u32(damaged.words + 4 * (size_t)coded.word_count, 0);
@@ -330,7 +330,7 @@ static void refuses_each_fault(void **state) {
   assert_false(decode(&tile, &damaged, restored));
 }
 
-/* Lanes that are longer than 128 codes can be, with all the words for them there. */
+/* Lanes longer than 128 codes can be, with all the words that they claim. */
 static void refuses_lanes_too_long(void **state) {
   (void)state;
   codes_the_extremes(NULL);

@@ -25,7 +25,7 @@ static void counts_each_plane(void **state) {
       for (size_t b = 0; b < (size_t)value_count * value_bytes; b++)
         bytes[b] = (uint8_t)(test_random_bits(&random) & test_random_bits(&random));
       memset(&counts, 0, sizeof counts);
-      counts.planes[0][5] = UINT64_C(1) << 40; /* it adds */
+      counts.planes[0][5] = UINT64_C(1) << 40; /* counting adds to this */
       expected = counts;
       for (uint32_t v = 0; v < value_count; v++)
         for (uint32_t p = 0; p < value_bytes; p++)
@@ -45,8 +45,8 @@ static void choose(uint64_t value_count, uint32_t value_bytes) {
   assert_int_equal(szg_planes_layout_check(&choice.layout), SZGPU_OK);
 }
 
-/* Plane 0 has one symbol, plane 1 all of them alike, plane 2 a half, a quarter and two eighths,
- * plane 3 nearly one. */
+/* Plane 0 has one symbol, plane 1 all symbols equally often, plane 2 symbols of shares 1/2, 1/4,
+ * 1/8 and 1/8, plane 3 almost only one. */
 static void chooses_by_plane(void **state) {
   (void)state;
   uint64_t const value_count = 65536;
@@ -74,7 +74,7 @@ static void chooses_by_plane(void **state) {
   assert_true(szg_planes_stored_bytes(&choice.layout, 33) == 48);
 }
 
-/* Two symbols take a bit each: n / 8 + 128 + 32 < n from 183 on, with one tile. */
+/* Two symbols take one bit each: with one tile, n / 8 + 128 + 32 < n from n = 183 on. */
 static void codes_what_pays(void **state) {
   (void)state;
   for (uint64_t value_count = 2; value_count < 300; value_count++) {
@@ -87,7 +87,7 @@ static void codes_what_pays(void **state) {
   }
 }
 
-/* Fibonacci's numbers as counts would make codes of up to 39 bits. */
+/* Fibonacci numbers as counts would give codes of up to 39 bits. */
 static void limits_codes(void **state) {
   (void)state;
   memset(&counts, 0, sizeof counts);
@@ -126,7 +126,7 @@ static void checks_layouts(void **state) {
 static uint8_t section[SZG_PLANES_MOST * SZG_PLANES_BOOK_BYTES];
 static uint8_t lengths[SZG_PLANES_MOST][SZG_PLANES_SYMBOLS];
 
-/* In a block of its size. */
+/* Reads the section from a block of exactly its size. */
 static szgpu_status read_books(size_t byte_count) {
   uint8_t *const block = test_allocate(byte_count);
   memcpy(block, section, byte_count);
@@ -159,7 +159,7 @@ static void refuses_other_books(void **state) {
     for (uint32_t value = 0; value < 256; value += 7) {
       memcpy(section, good, sizeof good);
       if (section[byte] == value) continue;
-      section[byte] = (uint8_t)value; /* the sum of 2^-length is 1 no more */
+      section[byte] = (uint8_t)value; /* the sum of 2^-length is not 1 */
       if (byte < 128 && good[byte] != 0 &&
           value == (uint32_t)(good[byte] >> 4 | (good[byte] & 15) << 4))
         continue;
@@ -192,14 +192,14 @@ static void samples_stretches(void **state) {
 
 static szg_split_tally tally;
 
-/* Values of value_bytes, of which the highest byte is of two kinds and the others are random. */
+/* Values of value_bytes with two kinds of highest byte; the other bytes are random. */
 static void fill_values(uint8_t *bytes, size_t byte_count, uint32_t value_bytes) {
   for (size_t i = 0; i < byte_count; i++)
     bytes[i] = i % value_bytes + 1 == value_bytes ? (uint8_t)(test_hash(i) % 8 ? 0x3F : 0xBF)
                                                   : (uint8_t)(test_hash(i) >> 20);
 }
 
-/* As section 15 of docs/format.md has it, in floating point. */
+/* The cost by section 15 of docs/format.md, in floating point. */
 static double reference_cost(const uint8_t *bytes, size_t byte_count, uint32_t value_bytes) {
   size_t const n = byte_count / value_bytes;
   double cost = 0;
@@ -210,7 +210,7 @@ static double reference_cost(const uint8_t *bytes, size_t byte_count, uint32_t v
     for (uint32_t s = 0; s < 256; s++)
       if (found[s] > most) most = found[s];
     if (most == n) continue;
-    bool const is_apart = 2 * (size_t)most > n; /* a symbol of one bit, and the others */
+    bool const is_apart = 2 * (size_t)most > n; /* one symbol has one bit */
     double const total = (double)n - (is_apart ? (double)most : 0);
     double coded = is_apart ? (double)n : 0;
     bool is_left_out = !is_apart;

@@ -9,7 +9,7 @@
 
 #include "support.h"
 
-/* What a call reported. */
+/* What the calls of the callback reported. */
 typedef struct report {
   uint64_t calls, last_done, total;
   uint64_t stop_at_call; /* 0: never */
@@ -41,7 +41,7 @@ static szgpu_ctx *make_ctx(int threads, report *r) {
 
 static void restart(report *r) { *r = (report){.caller = pthread_self()}; }
 
-/* done never falls nor passes total, and the last report says that all is done. */
+/* done never falls and never passes total; the last report says that all is done. */
 static void assert_orderly(const report *r) {
   assert_true(r->calls > 0);
   assert_false(r->went_back);
@@ -125,7 +125,7 @@ static void slabs_report_in_order_to_the_end(void **state) {
   szgpu_destroy(ctx);
 }
 
-/* With several threads the caller may find all parts taken and not be asked in between. */
+/* Of several threads, others may take all parts; then the callback is not called in between. */
 static void a_nonzero_answer_stops_and_the_ctx_stays_usable(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 90, 64, 96, 0);
@@ -147,7 +147,7 @@ static void a_nonzero_answer_stops_and_the_ctx_stays_usable(void **state) {
           szgpu_compress(ctx, &params, &shape, field, room, 2 * bytes, &used);
       assert_int_equal(compressed, r.calls < stop ? SZGPU_OK : SZGPU_CANCELLED);
       assert_true(threads > 1 || r.calls == stop);
-      assert_true(r.calls <= stop); /* not asked again */
+      assert_true(r.calls <= stop); /* not called again */
       restart(&r);
       r.stop_at_call = stop;
       szgpu_status const restored =

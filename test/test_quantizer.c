@@ -10,7 +10,7 @@
 #include "quant/bound.h"
 #include "support.h"
 
-/* Quantizes and restores x; whether the library would code it. */
+/* Quantizes and restores x. Returns whether the library would code it. */
 static bool accepts(const szg_quantizer *k, double x, int64_t *q, double *restored) {
   int32_t narrow = 0;
   bool on_lattice, within;
@@ -84,14 +84,14 @@ static void values_off_the_lattice_give_0_and_are_not_accepted(void **state) {
   }
 }
 
-/* What a sweep over binades met, so that it cannot pass by meeting nothing. */
+/* Counts what a sweep over binades met, because a sweep that met nothing would pass. */
 typedef struct sweep {
   uint64_t accepted, refused;
   uint64_t by_arithmetic[SZG_ARITHMETIC_COUNT];
 } sweep;
 
-/* Random values up to 2^(exponent + 1), some much smaller, against a bound: what is accepted is
- * within the bound in exact arithmetic, and where may_refuse is false all is accepted. */
+/* Random values up to 2^(exponent + 1), some much smaller: every accepted value must be within the
+ * bound in exact arithmetic, and all must be accepted if may_refuse is false. */
 static void check_values(szgpu_dtype dtype, int exponent, double bound, bool may_refuse,
                          test_random *random, sweep *seen) {
   if (bound == 0.0) return;
@@ -118,7 +118,7 @@ static void check_values(szgpu_dtype dtype, int exponent, double bound, bool may
       fail_msg("%a is restored as %a, the bound is %a", x, restored, bound);
     if (!is_accepted && !may_refuse)
       fail_msg("%a is refused; restored as %a, the bound is %a", x, restored, bound);
-    if (fabs(x) > bound * 0x1p23) continue; /* beyond X: no promise but the check */
+    if (fabs(x) > bound * 0x1p23) continue; /* beyond X only the check holds */
     if (k.arithmetic == SZG_ARITHMETIC_F32) assert_in_range(llabs(q), 0, (1 << 17) - 1);
     if (k.arithmetic == SZG_ARITHMETIC_F32_CLOSE) /* 2^23 / (1 - 2^-10): step > 2 u X (1 - 2^-10) */
       assert_in_range(llabs(q), 0, (1 << 23) + (1 << 13) + 9);
@@ -156,8 +156,8 @@ static void f64_binades_keep_the_bound(void **state) {
   assert_true(seen.by_arithmetic[SZG_ARITHMETIC_F64_WIDE] > 10000);
 }
 
-/* The margin's promise: nothing in the normal range needs to be kept exactly until the bound comes
- * near the spacing of the values, b >= 2 u X for f32 and 8 u X for f64. */
+/* The margin promises that no value in the normal range is kept exactly unless the bound is near
+ * the spacing of the values: down to b = 2 u X for f32 and 8 u X for f64. */
 static void with_the_margin_no_normal_value_is_refused(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -175,7 +175,7 @@ static void with_the_margin_no_normal_value_is_refused(void **state) {
   for (int i = 0; i < SZG_ARITHMETIC_COUNT; i++) assert_true(seen.by_arithmetic[i] > 10000);
 }
 
-/* Values at the middle between two lattice points, where the error is greatest. */
+/* Values halfway between two lattice points, which have the greatest error. */
 static void midpoints_keep_the_bound(void **state) {
   (void)state;
   test_random random = test_random_begin();

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * test_random_fields [ROUNDS]: each round has a seed of its own, one more than the round before,
- * and prints it with its case, so that SZGPU_TEST_SEED=<seed> test_random_fields 1 repeats it.
+ * and prints it with its case: SZGPU_TEST_SEED=<seed> test_random_fields 1 repeats the round.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "core/tiles.h"
 #include "random_fields.h"
 
-/* With so many rounds every path below is met. */
+/* ROUNDS_FOR_ALL_PATHS are enough to meet every path below. */
 enum { DEFAULT_ROUNDS = 3000, ROUNDS_FOR_ALL_PATHS = 1000, MOST_VALUES = 200000 };
 
 static uint64_t round_count = DEFAULT_ROUNDS;
-static szgpu_ctx *ctxs[RANDOM_MOST_THREADS + 1]; /* by threads; [0]: the serial decoder */
+static szgpu_ctx *ctxs[RANDOM_MOST_THREADS + 1]; /* by thread count; [0]: the serial decoder */
 
 static int make_ctxs(void **state) {
   (void)state;
@@ -32,7 +32,7 @@ static int destroy_ctxs(void **state) {
   return 0;
 }
 
-/* ---- what was met ---- */
+/* ---- the paths that were met ---- */
 
 #define PATH_LIST(X)                                           \
   X(CONSTANT, "constant frames")                               \
@@ -109,7 +109,7 @@ static void check_frame(const random_case *c, const test_archive *archive, const
   if (is_tile) count_tile_frame(archive, grid, szg_dtype_bytes(c->shape.dtype), frame);
 }
 
-/* Frames follow one another to the end, and are what an archive of that layout may have. */
+/* Frames must follow one another to the end and be of kinds that the layout may have. */
 static void check_frames(const random_case *c, const test_archive *archive,
                          const szgpu_info *info) {
   szgpu_frame_info *const frames = test_allocate(info->frame_count * sizeof *frames);
@@ -146,8 +146,8 @@ static void check_info(const random_case *c, const test_archive *archive, const 
   assert_int_equal(info->archive_bytes, archive->byte_count);
 }
 
-/* Other threads write the same bytes, into a block that holds just these; under zstd sections take
- * more before they are packed. */
+/* Several threads must write the same bytes, into a block of exactly their size, or a larger one
+ * under zstd, because sections take more before they are packed. */
 static void check_same_bytes(const random_case *c, const test_archive *archive) {
   szgpu_ctx *const ctx = ctxs[c->threads];
   size_t capacity = archive->byte_count, byte_count;
@@ -204,7 +204,7 @@ static void random_fields_keep_every_promise(void **state) {
   }
 }
 
-/* Or the rounds would say little. */
+/* Otherwise the rounds would prove little. */
 static void every_path_was_met(void **state) {
   (void)state;
   for (int i = 0; i < PATH_COUNT; i++)

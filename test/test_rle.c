@@ -8,9 +8,9 @@
 
 #include "support.h"
 
-/* Encodes a copy in which nothing past the mask may be touched; the mask itself is kept. */
+/* Encodes a copy of the mask. Nothing past the copy may be touched. */
 static size_t encode(const uint8_t *mask, uint32_t count, uint32_t distance, uint8_t *bytes) {
-  uint8_t *const copy = test_allocate(count); /* its own block, for the address sanitizer */
+  uint8_t *const copy = test_allocate(count); /* a block of its own, for the address sanitizer */
   memcpy(copy, mask, count);
   size_t const byte_count = szg_mask_encode(copy, count, distance, bytes);
   assert_in_range(byte_count, 0, SZG_MASK_MAX_BYTES);
@@ -30,7 +30,7 @@ static void assert_returns(const uint8_t *mask, uint32_t count, uint32_t distanc
 static void codes_runs_by_hand(void **state) {
   (void)state;
   static const uint8_t mask[] = {0, 0, 0, 1, 1, 0};
-  static const uint8_t expected[] = {3, 2}; /* the last run has no bytes */
+  static const uint8_t expected[] = {3, 2}; /* the last run takes no bytes */
   uint8_t bytes[SZG_MASK_MAX_BYTES];
   assert_int_equal(encode(mask, sizeof mask, 0, bytes), 2);
   assert_memory_equal(bytes, expected, 2);
@@ -63,7 +63,7 @@ static void a_byte_of_255_continues_its_run(void **state) {
                {509, 2, {255, 254}}, {510, 3, {255, 255, 0}}, {765, 4, {255, 255, 255, 0}}};
   for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
     uint8_t mask[1000] = {0}, bytes[SZG_MASK_MAX_BYTES];
-    mask[cases[i].run] = 1; /* and on to the end: no bytes */
+    mask[cases[i].run] = 1; /* the last run takes no bytes */
     memset(mask + cases[i].run, 1, sizeof mask - cases[i].run);
     assert_int_equal(encode(mask, sizeof mask, 0, bytes), cases[i].byte_count);
     assert_memory_equal(bytes, cases[i].bytes, cases[i].byte_count);

@@ -25,7 +25,7 @@ static int destroy_ctxs(void **state) {
   return 0;
 }
 
-/* By both decoders, which must agree. */
+/* A round trip with both decoders, which must agree. */
 static szgpu_info round_trip(const szgpu_params *params, const szgpu_shape *shape,
                              const void *field) {
   size_t const bytes = test_field_bytes(shape);
@@ -113,7 +113,7 @@ static void every_radius_returns(void **state) {
 
 /* ---- special values ---- */
 
-/* Each must come back with its bits, but those that the bound covers. */
+/* Each must come back bit-identical, except those that the bound covers. */
 static const double specials[] = {-0.0,   INFINITY, -INFINITY, 1e20,    -1e34,
                                   1e30,   -9999.0,  3e38,      -3.4e38, 1e-310,
                                   1e-40,  -1e-45,   FLT_MIN,   DBL_MIN, 9.969209968386869e36,
@@ -153,8 +153,8 @@ static void nan_payloads_are_kept(void **state) {
   free(field);
 }
 
-/* Another compressor lets a NaN spread over its whole tile, or an unlisted 1e20 coarsen the field;
- * here each costs its own bytes. */
+/* In other compressors a NaN spreads over its whole tile, or an undeclared 1e20 makes the field
+ * coarse. Here each costs only its own bytes. */
 static void one_wild_value_costs_one_value(void **state) {
   (void)state;
   static const double wild[] = {NAN, INFINITY, 1.2345e20, -3.1e38};
@@ -243,7 +243,7 @@ static void tiny_bounds_keep_every_bit(void **state) {
 
 /* ---- the tile layout ---- */
 
-/* The only frame of the archive of a field; restored and checked. */
+/* Compresses a field of one frame, checks what is restored, and returns the frame. */
 static szgpu_frame_info tile_frame(const szgpu_params *params, const szgpu_shape *shape,
                                    const void *field, szgpu_info *info) {
   *info = round_trip(params, shape, field);
@@ -254,8 +254,7 @@ static szgpu_frame_info tile_frame(const szgpu_params *params, const szgpu_shape
   return frame;
 }
 
-/* Lattice points of 16 bits, whose differences need more: up to 17 bits along one axis, 19 along
- * three. */
+/* Differences of 16-bit lattice points need more bits: up to 17 along one axis, 19 along three. */
 static void short_lattices_wrap(void **state) {
   (void)state;
   for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++)
@@ -277,7 +276,7 @@ static void short_lattices_wrap(void **state) {
     }
 }
 
-/* 16 bits just where the largest magnitude is below 32766 steps. */
+/* 16 bits if and only if the largest magnitude is below 32766 steps. */
 static void the_lattice_is_as_short_as_the_values_allow(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F64, 1, 3000, 0, 0, 0);
@@ -299,11 +298,11 @@ static void the_lattice_is_as_short_as_the_values_allow(void **state) {
   free(field);
 }
 
-/* Noise that the codebook did not count is stored as it is, whatever it holds. */
+/* Noise that the codebook did not count is stored raw, whatever it holds. */
 static void raw_tiles_keep_every_bit(void **state) {
   (void)state;
   for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++) {
-    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 4, 512, 2, 2, 5); /* a tile an entry */
+    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 4, 512, 2, 2, 5); /* tile per entry */
     szgpu_params params = test_params(SZGPU_MODE_ABS, dtype == SZGPU_F32 ? 5e-4 : 1e-11);
     params.layout = SZGPU_LAYOUT_TILE;
     void *const field = test_allocate(test_field_bytes(&shape));
@@ -331,9 +330,9 @@ static void raw_tiles_keep_every_bit(void **state) {
   }
 }
 
-/* ---- what broke others ---- */
+/* ---- what broke other compressors ---- */
 
-/* Offset data at 1e-4: 6.6 % of the values out of bound elsewhere, by up to 1.28 times. */
+/* Offset data at 1e-4: elsewhere 6.6 % of the values were out of bound, by up to 1.28 times. */
 static void offset_data_keep_the_bound(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 128, 128, 0, 0);
@@ -347,7 +346,7 @@ static void offset_data_keep_the_bound(void **state) {
     }
 }
 
-/* Over 10 % outliers were dropped elsewhere, and outliers of f64 kept as f32. */
+/* Other compressors dropped outliers beyond 10 % of the values, and kept f64 outliers as f32. */
 static void many_outliers_of_f64_return_in_full(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F64, 1, 20000, 0, 0, 0);
@@ -363,7 +362,7 @@ static void many_outliers_of_f64_return_in_full(void **state) {
   free(field);
 }
 
-/* Codes clipped to a length without mending the book mis-decoded the most frequent symbol. */
+/* Clipping codes without mending the book made the most frequent symbol decode wrongly. */
 static void geometric_histograms_return(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 1 << 20, 0, 0, 0);

@@ -33,7 +33,7 @@ static void assert_guard_and_free(guarded array) {
   free(array.bytes);
 }
 
-/* ---- both directions; threads 0: symbol by symbol ---- */
+/* ---- both directions; 0 threads: symbol by symbol ---- */
 
 static szgpu_status encode(int thread_count, uint32_t symbol_bytes, const void *symbols,
                            uint64_t symbol_count, szg_run_output *runs) {
@@ -98,7 +98,7 @@ static void assert_decodes(uint32_t symbol_bytes, const szg_run_input *runs, con
   assert_guard_and_free(restored);
 }
 
-/* Every encoder gives the runs of the published steps, in arrays just long enough, and every
+/* Every encoder must give the runs of the published steps, in arrays just long enough, and every
  * decoder the symbols. */
 static void assert_coded(uint32_t symbol_bytes, const void *symbols, uint64_t symbol_count) {
   uint32_t *const counts = test_allocate(symbol_count * sizeof *counts);
@@ -222,8 +222,8 @@ static void symbols_of_all_sizes_return(void **state) {
       }
 }
 
-/* A single different symbol, or a second run, begins at every place near the borders of blocks and
- * parts; no run begins in the other parts. */
+/* One different symbol, or a second run, begins at each place near the borders of blocks and parts;
+ * no run begins in the other parts. */
 static void changes_at_all_borders_are_found(void **state) {
   (void)state;
   enum { COUNT = 3 * SZG_RUN_PART };
@@ -269,7 +269,7 @@ static void says_how_many_runs_do_not_fit(void **state) {
   free(all_symbols);
 }
 
-/* The status of all decoders, which must agree; none writes past the symbols. */
+/* The status of all decoders, which must agree and write nothing past the symbols. */
 static szgpu_status decode_all_ways(uint32_t symbol_bytes, const szg_run_input *runs,
                                     uint64_t symbol_count) {
   guarded const expected = guard(symbol_count * symbol_bytes);
@@ -360,7 +360,7 @@ static void arbitrary_counts_stay_inside(void **state) {
   }
 }
 
-/* The symbols are never written, so they take address space but no memory. */
+/* Nothing writes the symbols, so they take address space but no memory. */
 static void runs_end_at_multiples_of_the_span(void **state) {
   (void)state;
   assert_true(szg_run_begins(0, 7, 7));
@@ -381,7 +381,7 @@ static void runs_end_at_multiples_of_the_span(void **state) {
   free(symbols);
 }
 
-static void counts_of_32_bits_return(void **state) { /* decoders take what no encoder writes */
+static void counts_of_32_bits_return(void **state) { /* decoders accept what no encoder writes */
   (void)state;
   static const uint32_t counts[] = {5, UINT32_MAX, 99996};
   static const uint8_t symbols[] = {1, 2, 3};

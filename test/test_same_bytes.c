@@ -1,4 +1,4 @@
-/* test_same_bytes.c - archives follow from field and parameters, whatever the caller's state.
+/* test_same_bytes.c - archives depend on field and parameters only, not on the caller's state.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <fenv.h>
@@ -13,7 +13,7 @@
 
 #include "support.h"
 
-/* Fields that meet every stage, and what to ask of each. */
+/* Fields that need every stage, with their parameters. */
 typedef struct example {
   szgpu_params params;
   szgpu_shape shape;
@@ -23,7 +23,7 @@ typedef struct example {
 enum { EXAMPLES = 8 };
 enum { LONG_ROW = 40 << 16 };
 static example examples[EXAMPLES];
-static test_archive expected[EXAMPLES]; /* by one thread in the default environment */
+static test_archive expected[EXAMPLES]; /* made by one thread in the default environment */
 
 static example make_example(szgpu_shape shape, szgpu_mode mode, double bound) {
   return (example){test_params(mode, bound), shape, test_make_waves(&shape)};
@@ -39,10 +39,10 @@ static int make_examples(void **state) {
   examples[1].params.frame_rows = 16;
   examples[2] = make_example(plane, SZGPU_MODE_REL, 1e-11);
   examples[3] = make_example(line, SZGPU_MODE_ABS, 0.1);
-  examples[4] = make_example(line, SZGPU_MODE_REL, 1e-5);  /* of denormals */
-  examples[5] = make_example(cube, SZGPU_MODE_REL, 1e-4);  /* of special values */
+  examples[4] = make_example(line, SZGPU_MODE_REL, 1e-5);  /* with denormals */
+  examples[5] = make_example(cube, SZGPU_MODE_REL, 1e-4);  /* with special values */
   examples[6] = make_example(line, SZGPU_MODE_ABS, 1e-30); /* raw */
-  /* Of so many parts, hard and easy ones, that threads overtake each other. */
+  /* So many hard and easy parts that threads overtake one another. */
   szgpu_shape const row = test_shape(SZGPU_F32, 1, LONG_ROW, 0, 0, 0);
   examples[7] = make_example(row, SZGPU_MODE_REL, 1e-4);
   double *const denormals = examples[4].field;
@@ -71,7 +71,7 @@ static int free_examples(void **state) {
   return 0;
 }
 
-/* No assertion in here: a second thread may run it. */
+/* Asserts nothing, because a second thread may run it. */
 static bool gives_the_same_bytes(szgpu_ctx *ctx, int i) {
   const example *const e = &examples[i];
   size_t const field_bytes = test_field_bytes(&e->shape), capacity = expected[i].byte_count;
@@ -119,7 +119,7 @@ static void zstd_sections_do_not_show_threads_either(void **state) {
   szgpu_destroy(five);
 }
 
-/* Elsewhere a second call with the same manager was wrong. */
+/* In another library a second call with the same manager gave wrong results. */
 static void calls_on_one_ctx_do_not_meet(void **state) {
   (void)state;
   szgpu_ctx *const ctx = test_make_ctx(1);
@@ -194,7 +194,7 @@ static void flushing_to_zero_does_not_show_and_is_put_back(void **state) {
   }
 }
 
-/* A bound that is denormal is a bound, though the caller's own comparisons flush it. */
+/* A denormal bound is valid, even if the caller's own comparisons flush it to zero. */
 static void a_denormal_bound_is_one_while_flushing(void **state) {
   (void)state;
   double const field[] = {0.0, 0x1p-1060, 0x1p-1061, 0x1p-1062};
@@ -223,7 +223,8 @@ static void a_denormal_bound_is_one_while_flushing(void **state) {
   szgpu_destroy(ctx);
 }
 
-/* Callers that trap on invalid operations, overflow and division by zero do not meet ours. */
+/* The library's operations spring no traps of callers that trap on invalid operations, overflow and
+ * division by zero. */
 static void traps_of_the_caller_are_not_sprung(void **state) {
   (void)state;
   enum { TRAP_MASKS = 0x0E80 & ~0x0800 }; /* invalid, division by zero, overflow */

@@ -1,4 +1,4 @@
-/* test_self_sync.c - self-synchronization: the serial decoder's codes and verdicts from bits alone.
+/* test_self_sync.c - self-synchronization gives the serial decoder's codes and verdicts.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * test_self_sync long: a million random streams.
@@ -25,7 +25,7 @@ static void build_book(int kind) {
   szg_sync_table_build(&coder.book, &sync_table);
 }
 
-/* Work in memory that is not zero. */
+/* The work, in memory that is not zero. */
 static szg_self_sync_work make_work(const szg_self_sync_options *options, uint64_t bit_count,
                                     void **block) {
   szg_self_sync_work work;
@@ -44,7 +44,7 @@ static szg_linear_input bits_alone(const test_stream *s) {
                             .code_count = s->code_count};
 }
 
-/* As the serial decoder, or else the test fails. */
+/* Fails the test if the serial decoder decodes otherwise. */
 static szgpu_status decode_as_serial(const szg_linear_input *input,
                                      const szg_self_sync_options *options, int thread_count) {
   void *block;
@@ -67,16 +67,16 @@ static szgpu_status decode_as_serial(const szg_linear_input *input,
 
 static void a_window_says_its_whole_codes(void **state) {
   (void)state;
-  build_book(TEST_BOOK_FLAT_4); /* all of 2 bits */
+  build_book(TEST_BOOK_FLAT_4); /* all codes have 2 bits */
   for (int window = 0; window < SZG_SYNC_WINDOWS; window++) {
     assert_int_equal(sync_table.spans[window], 5 << SZG_SYNC_COUNT_SHIFT | 10);
     assert_int_equal(sync_table.borders[window], 0x555);
   }
-  build_book(TEST_BOOK_STEEP); /* 1, 2, ... bits, all ones but the last, before the mask */
+  build_book(TEST_BOOK_STEEP); /* 1, 2, ... bits, ones and then a zero before the mask */
   uint32_t const mask = sync_table.mask >> (SZG_MAX_CODE_BITS - SZG_SYNC_WINDOW_BITS);
   assert_int_equal(sync_table.spans[0x7FF ^ mask], 0);
   assert_int_equal(sync_table.borders[0x7FF ^ mask], 1);
-  uint32_t const first_bit = mask & 0x400; /* of every one-bit code, as its own */
+  uint32_t const first_bit = mask & 0x400; /* the one-bit code sets it in every first bit */
   assert_int_equal(sync_table.spans[first_bit ? 0x7FF : 0], 11 << SZG_SYNC_COUNT_SHIFT | 11);
   assert_int_equal(sync_table.borders[first_bit ? 0x7FF : 0], 0xFFF);
   build_book(TEST_BOOK_LONE);
@@ -103,7 +103,7 @@ static void long_codes_have_their_lengths(void **state) {
 
 /* ---- sound streams ---- */
 
-/* What a subsequence is found to be, as the stream's own codes say it. */
+/* Compares the records of subsequences with the stream's own codes. */
 static void check_records(const test_stream *s, const szg_self_sync_work *work) {
   uint32_t const bits = work->options.subsequence_bits;
   size_t code = 0;
@@ -155,8 +155,8 @@ static void every_book_gives_its_codes_back(void **state) {
   }
 }
 
-/* Codes of 10 bits never fall into step with others: whatever begins off their grid stays so. Codes
- * of mixed lengths do, and little is gone through again. */
+/* Codes of 10 bits never fall into step: a start off their grid stays off. Codes of mixed lengths
+ * do, and little is decoded again. */
 static void agreement_takes_what_the_book_makes_it_take(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -176,9 +176,9 @@ static void agreement_takes_what_the_book_makes_it_take(void **state) {
     assert_memory_equal(codes, s.codes, s.code_count * sizeof *codes);
     uint64_t const count = report.subsequences;
     assert_true(work.part_count >= 4);
-    if (is_flat) { /* 3 of 4 stretches begin off the grid; then nearly all sequences and parts */
+    if (is_flat) { /* 3 of 4 stretches begin off the grid, then nearly all sequences and parts */
       assert_true(report.decodings[0] > count * 3 / 2 && report.decodings[1] > count * 5 / 4);
-    } else { /* once, and about one more for each stretch and each sequence */
+    } else { /* once, and about one more per stretch and per sequence */
       assert_true(report.decodings[0] >= count && report.decodings[0] < count * 13 / 10);
       assert_true(report.decodings[1] < count / 10);
     }
@@ -190,8 +190,8 @@ static void agreement_takes_what_the_book_makes_it_take(void **state) {
 
 /* ---- random books ---- */
 
-/* A book of some symbols, mostly with counts of any skew, sometimes with one symbol or as skewed as
- * can be; then what coders make of it. */
+/* Builds a book, mostly with random skew, sometimes with one symbol or extremely skewed, and the
+ * coders' tables for it. */
 static void build_random_book(test_random *random) {
   static uint32_t const symbol_counts[] = {2, 4, 16, 64, 300, 1024, 4096};
   uint32_t const symbol_count = symbol_counts[test_random_below(random, 7)];
@@ -240,7 +240,7 @@ static void flip_bits(test_stream *s, test_random *random) {
         (uint8_t)(1 << test_random_below(random, 8));
 }
 
-/* Streams as they are, then with another count of codes or bits, then with other bits. */
+/* Sound streams, then streams with another count of codes or bits, then with other bits. */
 static void random_streams_fare_as_with_the_serial_decoder(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -284,7 +284,7 @@ static void a_stream_without_codes_is_empty(void **state) {
   assert_int_equal(decode_as_serial(&input, &options, 1), SZGPU_BAD_DATA);
 }
 
-/* Bits that are no code have no symbol, so counts can agree with what cannot be decoded. */
+/* Bits that are not a code have no symbol, so the counts may agree for undecodable bits. */
 static void bits_that_are_no_code_are_refused(void **state) {
   (void)state;
   szg_self_sync_options const options = {256, 4, 1};

@@ -1,4 +1,4 @@
-/* test_slab.c - slabs are the full field's rows, for every kind of frame.
+/* test_slab.c - slabs equal the whole field's rows, for every kind of frame.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <math.h>
@@ -24,8 +24,8 @@ static int destroy_ctxs(void **state) {
   return 0;
 }
 
-/* Restores rows first .. first + count - 1 and compares them with the whole field's; the values
- * around the slab stay as they are. */
+/* Restores rows first .. first + count - 1 and compares them with the whole field's. The values
+ * around the slab must not change. */
 static void assert_slab(szgpu_ctx *reader, const test_archive *archive, const uint8_t *whole,
                         uint64_t first, uint64_t count, size_t row_bytes) {
   enum { GUARD = 16 };
@@ -43,7 +43,7 @@ static void assert_slab(szgpu_ctx *reader, const test_archive *archive, const ui
   free(slab);
 }
 
-/* Slabs at every seam of tiles and frames, and some at random. */
+/* Slabs at every seam of tiles and frames, and some random ones. */
 static void assert_slabs(const szgpu_params *params, const szgpu_shape *shape, const void *field,
                          const char *kind, test_random *random) {
   uint64_t const rows = shape->dims[0];
@@ -80,7 +80,7 @@ static const szgpu_shape shapes[] = {{SZGPU_F32, 1, {20001}},        {SZGPU_F64,
                                      {SZGPU_F32, 4, {1, 4, 5, 6}},   {SZGPU_F32, 3, {1, 100, 90}},
                                      {SZGPU_F32, 2, {1, 5000}},      {SZGPU_F32, 1, {1}}};
 
-/* Frames of one quantum, of some, of all. */
+/* Frames of one quantum, of several, and of all rows. */
 static const uint64_t frame_rows[] = {1, 33, 130, 5000, 0};
 
 typedef void (*assert_of_kind)(const szgpu_params *, const szgpu_shape *, void *, test_random *);
@@ -205,7 +205,7 @@ static void slabs_are_the_same_by_several_threads(void **state) {
   free(archive.bytes);
 }
 
-/* A slab reads no more than its frames: damage elsewhere does not reach it. */
+/* A slab needs only its own frames: damage elsewhere does not matter. */
 static void damage_in_another_frame_does_not_matter(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 128, 50, 0, 0);

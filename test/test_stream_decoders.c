@@ -1,8 +1,8 @@
 /* test_stream_decoders.c - linear archives with and without gap arrays, by every CPU decoder.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The decoders self-sync and all-offsets know nothing of tiles, so what the tiles' sizes say must
- * be compared with what they found: on damaged streams all decoders are to agree.
+ * The decoders self-sync and all-offsets do not know tiles, so the library must compare the tiles'
+ * sizes with what they found. On damaged streams all decoders must agree.
  */
 #include <limits.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "container/format.h"
 #include "stream_readers.h"
 
-/* An archive in memory of just its size. */
+/* An archive in a block of exactly its size. */
 static test_archive make_archive(const szgpu_shape *shape, szgpu_params params, const void *field) {
   test_archive const roomy = test_compress(readers[0][0], &params, shape, field);
   test_archive const archive = archive_copy(&roomy, roomy.byte_count);
@@ -28,7 +28,7 @@ static szgpu_params make_params(double bound, int without_gaps) {
   return params;
 }
 
-/* Waves with outliers of every kind, unless they are to be smooth. */
+/* Waves, with outliers of every kind unless is_smooth. */
 static void *make_field(const szgpu_shape *shape, bool is_smooth) {
   void *const field = test_make_waves(shape);
   for (uint64_t i = 0; i < test_value_count(shape) && !is_smooth; i++) {
@@ -79,7 +79,7 @@ static void all_decoders_read_alike(void **state) {
       }
 }
 
-/* The same sections in the same order, but for the two. */
+/* The same sections in the same order, except those two. */
 static void without_gaps_an_archive_lacks_two_sections(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 100, 90, 0, 0);
@@ -114,7 +114,7 @@ static void tile_sizes_that_the_stream_has_not_are_refused(void **state) {
   free(field);
 }
 
-/* One that was met only by a decoder's own assertion. */
+/* Once, only a decoder's own assertion found this. */
 static void a_book_without_codes_is_refused(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 3000, 0, 0, 0);
@@ -122,7 +122,7 @@ static void a_book_without_codes_is_refused(void **state) {
   for (int without_gaps = 0; without_gaps <= 1; without_gaps++) {
     test_archive archive = make_archive(&shape, make_params(1e3, without_gaps), field);
     size_t const book = archive_section_offset(&archive, 0, 0);
-    assert_int_equal(archive.bytes[book] | archive.bytes[book + 6], 1); /* one, of one bit */
+    assert_int_equal(archive.bytes[book] | archive.bytes[book + 6], 1); /* one code, of one bit */
     archive.bytes[book] = archive.bytes[book + 6] = 0;
     assert_all_refuse(&archive, test_field_bytes(&shape));
     free(archive.bytes);
@@ -142,14 +142,14 @@ static void gap_arrays_are_there_just_if_the_header_says_so(void **state) {
   archive_store(&without, 8, 4, SZG_FORMAT_VERSION_LINEAR);
   archive_store(&without, 12, 4, 0);
   assert_all_refuse(&without, test_field_bytes(&shape));
-  archive_store(&without, 12, 4, SZG_FLAG_NO_GAPS); /* but in version 1 there is no such flag */
+  archive_store(&without, 12, 4, SZG_FLAG_NO_GAPS); /* version 1 has no such flag */
   assert_all_refuse(&without, test_field_bytes(&shape));
   free(with.bytes);
   free(without.bytes);
   free(field);
 }
 
-/* Gaps and sequence codes are read by serial alone. */
+/* Only serial reads gaps and sequence codes. */
 static void others_do_not_look_at_gaps(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 3000, 0, 0, 0);
@@ -204,7 +204,7 @@ static void decoders_agree_on_any_book_sizes_and_stream(void **state) {
 
 /* ---- which decoder reads what ---- */
 
-/* By the letter in the table below; +: it is read. */
+/* The refusal for a letter in the table below; +: the archive is read. */
 static const char *refusal_of(char letter) {
   switch (letter) {
     case 't':
@@ -224,7 +224,7 @@ static void a_decoder_says_what_it_reads(void **state) {
   (void)state;
   static struct {
     szgpu_decoder decoder;
-    const char *letters; /* of each archive below */
+    const char *letters; /* one for each archive below */
   } const rows[] = {
       {SZGPU_DECODER_AUTO, "++++++"},        {SZGPU_DECODER_SERIAL, "+++p++"},
       {SZGPU_DECODER_TABLE, "++++++"},       {SZGPU_DECODER_GAP_ARRAY, "t+gt+g"},
@@ -285,7 +285,7 @@ static void names_of_decoders_are_unique_and_summaries_are_one_line(void **state
     const char *const name = szgpu_decoder_name((szgpu_decoder)d);
     const char *const summary = szgpu_decoder_summary((szgpu_decoder)d);
     assert_non_null(summary);
-    assert_in_range(strlen(summary), 10, 58); /* beside its name in 80 columns */
+    assert_in_range(strlen(summary), 10, 58); /* fits beside its name in 80 columns */
     assert_null(strchr(summary, '\n'));
     assert_int_not_equal(summary[strlen(summary) - 1], '.');
     assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz-"), strlen(name));
@@ -294,7 +294,7 @@ static void names_of_decoders_are_unique_and_summaries_are_one_line(void **state
   }
 }
 
-/* What szgpu_create takes is what szgpu_decoder_runs_on says, if the build has the backend. */
+/* szgpu_create accepts exactly what szgpu_decoder_runs_on says, if the build has the backend. */
 static void a_backend_takes_the_decoders_that_run_on_it(void **state) {
   (void)state;
   static const char *const backends = "BCCGGBBB"; /* CPU, GPU or both, by decoder */
@@ -317,7 +317,7 @@ static void a_backend_takes_the_decoders_that_run_on_it(void **state) {
   }
 }
 
-/* What is refused is what szgpu_decoder_reads says, in one sentence. */
+/* Exactly the archives that szgpu_decoder_reads denies are refused, in one sentence. */
 static void an_archive_that_is_not_read_is_refused_in_a_sentence(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 3000, 0, 0, 0);

@@ -1,4 +1,4 @@
-/* test_szgpu.c - the public interface: arguments, statuses, what an archive says.
+/* test_szgpu.c - the public interface: arguments, statuses, inspection of archives.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "szgpu.h"
@@ -24,7 +24,7 @@ static int destroy_ctx(void **state) {
   return 0;
 }
 
-/* A small field of rank 2 and what is asked of it, for one argument at a time to be spoilt. */
+/* A small field of rank 2 and its parameters; tests spoil one argument at a time. */
 typedef struct request {
   szgpu_params params;
   szgpu_shape shape;
@@ -39,7 +39,7 @@ static request make_request(void) {
   return r;
 }
 
-/* bounds, reserve and compress refuse alike. */
+/* szgpu_sizes, szgpu_reserve and szgpu_compress must refuse alike. */
 static szgpu_status try_request(request *r) {
   size_t most;
   szgpu_status const status = szgpu_compress(ctx, &r->params, &r->shape, r->field, r->archive,
@@ -125,7 +125,7 @@ static void create_refuses_bad_options(void **state) {
   assert_int_equal(try_create(&bad), SZGPU_BAD_ARGUMENT);
   struct {
     szgpu_options known;
-    uint64_t later; /* what a later version may have added */
+    uint64_t later; /* members that a later version may have added */
   } longer = {.known = good};
   longer.known.struct_bytes = sizeof longer;
   assert_int_equal(try_create(&longer.known), SZGPU_OK);

@@ -23,7 +23,7 @@ typedef struct parts_seen {
   int thread_count;
   int foreign_workers;     /* atomic: worker numbers out of range */
   int foreign_environment; /* atomic: parts that did not round to nearest with denormals */
-  uint64_t first_failing;  /* this part and all after it fail; each with a status of its own */
+  uint64_t first_failing;  /* it and all later parts fail, each with its own status */
 } parts_seen;
 
 static szgpu_status status_of_part(uint64_t part) {
@@ -145,7 +145,7 @@ static void progress_rises_from_loop_to_loop_up_to_the_total(void **state) {
     for (uint64_t loop = 1; loop <= 3; loop++) {
       assert_int_equal(szg_for_parts(&reporting, 50, 1000, see_part, &seen), SZGPU_OK);
       assert_int_equal(reporting.done_values, 1000 * loop);
-      assert_int_equal(progress.last_done, 1000 * loop); /* whoever did the last part */
+      assert_int_equal(progress.last_done, 1000 * loop); /* whichever thread did the last part */
     }
     assert_false(progress.went_back);
     assert_int_equal(progress.total, 3000);
@@ -190,7 +190,7 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *)
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 static int threads_to_be_had = 1 << 20; /* atomic */
-static int masked_threads; /* atomic: of those, that signals do not reach, but their own faults */
+static int masked_threads; /* atomic: threads that block signals, except faults of their own */
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument) {

@@ -1,4 +1,4 @@
-/* test_tile_book.c - the codebook of tile frames: what is counted, moved and coded.
+/* test_tile_book.c - the codebook of tile frames: counts, moves to classes, codes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <stdbool.h>
@@ -41,7 +41,7 @@ static int64_t delta_at(uint32_t lattice_bits, uint32_t i) {
   return lattice_bits == 32 ? deltas.narrow[i] : deltas.wide[i];
 }
 
-/* dims: of the field, so 1 to 3. */
+/* dims: the field's rank, 1 to 3. */
 static void reference_count(uint32_t lattice_bits, int dims, const szg_tile *tile,
                             szg_tile_tally *sums) {
   static int64_t places[128][32];
@@ -99,7 +99,7 @@ static void counts_a_small_tile_as_a_hand_does(void **state) {
   assert_int_equal(tally.group_bits[SZG_ZERO_GROUPS_NONE], 0);
   assert_int_equal(tally.zeros[SZG_ZERO_GROUPS_8], 4);
   assert_int_equal(tally.group_bits[SZG_ZERO_GROUPS_8], 3);
-  /* Halves: rows 0 and 1, row 2. In lane 2 the first is all zeros; lane 31 has no second. */
+  /* Halves: rows 0 and 1, row 2. In lane 2 the first is all zeros; lane 31 has no second one. */
   assert_int_equal(tally.zeros[SZG_ZERO_GROUPS_4], 2);
   assert_int_equal(tally.group_bits[SZG_ZERO_GROUPS_4], 5);
 }
@@ -121,7 +121,7 @@ static void counts_as_the_format_says_in_tiles_of_any_extents(void **state) {
     szgpu_shape const shape = test_shape(SZGPU_F64, dims, d[0], d[1], d[2], 0);
     szg_grid grid;
     assert_int_equal(szg_grid_of_shape(&shape, &grid), SZGPU_OK);
-    if (i % 2) grid = szg_grid_of_rows(&grid, 1); /* a thin last frame is tiled as its field */
+    if (i % 2) grid = szg_grid_of_rows(&grid, 1); /* a thin last frame has its field's tiling */
     szg_tile const tile = szg_tile_at(&grid, test_random_below(&random, grid.tile_count));
     uint32_t const lattice_bits = lattices[i / 3 % 3];
     uint32_t const density = densities[i / 9 % 5];
@@ -136,7 +136,7 @@ static void counts_as_the_format_says_in_tiles_of_any_extents(void **state) {
         deltas.slim[k] = (int16_t)delta;
     }
     static szg_tile_tally expected;
-    memset(&expected, i, sizeof expected); /* it is added to what there is */
+    memset(&expected, i, sizeof expected); /* counting adds to this */
     memset(&tally, i, sizeof tally);
     reference_count(lattice_bits, dims, &tile, &expected);
     szg_tile_count(lattice_bits, &tile, &deltas, &tally);
@@ -171,8 +171,8 @@ static void zero_groups_are_taken_where_they_save_a_64th(void **state) {
   (void)state;
   clear_tally();
   assert_int_equal(szg_choose_zero_groups(&tally), SZG_ZERO_GROUPS_NONE);
-  /* 1024 ones and as many zeros cost a bit each. Without its zeros the rest costs nothing but the
-   * bits before groups: all symbols are alike. */
+  /* 1024 ones and as many zeros cost one bit each. Without the zeros only the bits before groups
+   * cost anything, because all symbols are equal. */
   tally.counts[direct(1)] = 1024;
   tally.counts[direct(0)] = tally.zeros[0] = 1024;
   tally.group_bits[1] = 2048 - 32, tally.group_bits[2] = 2048 - 31;
@@ -189,7 +189,7 @@ static void zero_groups_are_taken_where_they_save_a_64th(void **state) {
 
 /* ---- the book ---- */
 
-/* Kraft equality, the limit, and the codes that every book has. */
+/* Checks Kraft's equality, the limit, and the codes that every book has. */
 static void check_book(void) {
   uint32_t used = 0;
   for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++) {
@@ -215,10 +215,10 @@ static void an_empty_tally_gives_escape_and_zero_a_bit_each(void **state) {
 static void rare_deltas_go_to_their_class_and_rare_classes_to_the_escape(void **state) {
   (void)state;
   clear_tally();
-  tally.counts[direct(0)] = 77; /* of another way to leave out zeros: not looked at */
+  tally.counts[direct(0)] = 77; /* counted for another choice of groups: ignored */
   tally.zeros[SZG_ZERO_GROUPS_4] = 16384 - 100 - 2 - 1 - 1 - 1 - 1 - 2;
   tally.counts[direct(1)] = 100;
-  tally.counts[direct(4)] = 2;    /* 8192 * 2 = N: it stays */
+  tally.counts[direct(4)] = 2;    /* 8192 * 2 = N: not rare */
   tally.counts[direct(5)] = 1;    /* class 4: 32768 is over N, so no class is rare */
   tally.counts[direct(-5)] = 1;   /* class 4, negative */
   tally.counts[direct(-300)] = 1; /* class 16 */
@@ -231,7 +231,7 @@ static void rare_deltas_go_to_their_class_and_rare_classes_to_the_escape(void **
   has_code[1152 + 4] = has_code[128 - 4] = has_code[128 - 16] = has_code[1152 + 20] = true;
   for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++)
     assert_int_equal(book.lengths[s] != 0, has_code[s]);
-  tally.counts[direct(4)] = 3; /* 8192 * 3 < N: class 4 too */
+  tally.counts[direct(4)] = 3; /* 8192 * 3 < N: goes to class 4 too */
   tally.counts[direct(6)] = 1; /* a class of two is rare, one of three is not */
   tally.counts[direct(7)] = 2;
   tally.counts[direct(-380)]++;
@@ -278,7 +278,7 @@ static void books_are_complete_and_within_12_bits(void **state) {
 
 /* ---- tables ---- */
 
-/* The symbol and the raw bits that the format has for a delta, given the book. */
+/* Asserts that a delta gets the symbol and the raw bits that the format and the book require. */
 static void assert_code(int32_t delta) {
   uint32_t const entry = encoder.direct[512 + delta];
   uint32_t const magnitude = (uint32_t)abs(delta);
@@ -330,7 +330,7 @@ static void check_tables(void) {
   assert_int_equal(encoder.escape & 31, book.lengths[0]);
   assert_int_equal(decoder.entries[encoder.escape >> 20],
                    SZG_ENTRY_RARE | SZG_ENTRY_ESCAPE | book.lengths[0]);
-  /* Each entry is the symbol whose code begins its window. */
+  /* Each entry has the symbol whose code begins the entry's window. */
   for (uint32_t w = 0; w < SZG_TILE_ENTRIES; w++) {
     uint32_t const length = decoder.entries[w] & SZG_ENTRY_LENGTH;
     assert_in_range(length, 1, 12);

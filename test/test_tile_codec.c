@@ -1,7 +1,7 @@
-/* test_tile_codec.c - tiles to 32 lanes of bits and back: as the format says, or refused.
+/* test_tile_codec.c - tiles to 32 lanes of bits and back: coded by the format, or refused.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Words are in blocks of their exact size, so that a sanitizer sees a step beyond.
+ * Words are in blocks of exactly their size, so that a sanitizer sees any access beyond them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static szg_tile tile_of(const tile_shape *shape) {
   return test_make_tile(shape->ndim, shape->z, shape->y, shape->x);
 }
 
-/* cmocka's own comparison takes byte after byte. */
+/* Faster than cmocka's comparison, which goes byte by byte. */
 static void assert_same(const void *a, const void *b, size_t bytes) {
   assert_int_equal(memcmp(a, b, bytes), 0);
 }
@@ -51,7 +51,7 @@ static bool decode(int decoder, const test_tile_case *c, const uint8_t *words, u
                             &c->tile, words, word_count, deltas);
 }
 
-/* All decoders say the same of these words, which they get at an odd address. */
+/* All decoders must agree on these words, which they get at an odd address. */
 static bool decoders_agree(const test_tile_case *c, const uint8_t *words, uint32_t word_count,
                            szg_tile_points *deltas) {
   static szg_tile_points found[DECODERS];
@@ -68,7 +68,7 @@ static bool decoders_agree(const test_tile_case *c, const uint8_t *words, uint32
   return is_good[0];
 }
 
-/* Nothing is written beyond the deltas. */
+/* Compares the deltas, and checks that nothing was written beyond them. */
 static void assert_deltas(const test_tile_case *c, const szg_tile_points *deltas) {
   static szg_tile_points untouched;
   memset(&untouched, 0xA5, sizeof untouched);
@@ -78,7 +78,7 @@ static void assert_deltas(const test_tile_case *c, const szg_tile_points *deltas
 
 /* ---- tests ---- */
 
-/* Encodes as the reference does and decodes again. Returns the words, or 0 where there are none. */
+/* Encodes as the reference does, and decodes. Returns the number of words; 0: empty or raw. */
 static uint32_t check_case(const test_tile_case *c, test_random *random, uint8_t *words) {
   static test_bits bits;
   szg_tile_points deltas;
@@ -89,7 +89,7 @@ static uint32_t check_case(const test_tile_case *c, test_random *random, uint8_t
   deltas = c->deltas;
   size_t const used = c->tile.value_count * value_bytes(c);
   memset((uint8_t *)&deltas + used, (int)test_random_bits(random) & 255,
-         sizeof deltas - used); /* does not count */
+         sizeof deltas - used); /* padding may hold anything */
   uint8_t *const block = test_allocate(4 * (size_t)raw_words + 1);
   uint32_t const word_count = szg_tile_encode(&coder.encoder, c->lattice_bits, c->zero_groups,
                                               &c->tile, &deltas, raw_words, block + 1);
@@ -115,10 +115,10 @@ static void build_small_book(void) {
   test_build_tile_book_of(counts);
 }
 
-/* 3 x 2 values of a 2-D field, in rows 0 and 2. Lane 0 has 10 0, lane 1 has no bits, lane 2 has
- * 0 111 01011000, 600 being 512 + 88. The head: 3 in 14 bits, width 4 for 12 - 3 in 4 bits, 1, the
- * mask 101 and 29 zeros, 0000 and 1001. In all 74 bits:
- * 00000000000011 0100 1 1010000000000|0000000000000000000 0000 1001 100 01|1101011000 */
+/* 3 x 2 values of a 2-D field, in rows 0 and 2. Lane 0 has 10 0, lane 1 has no bits, lane 2 has 0
+ * 111 01011000, 600 being 512 + 88. The head: 3 in 14 bits, width 4 for 12 - 3 in 4 bits, 1, the
+ * mask 101 and 29 zeros, 0000 and 1001. 74 bits in all: 00000000000011 0100 1
+ * 1010000000000|0000000000000000000 0000 1001 100 01|1101011000 */
 static void a_small_tile_has_the_words_computed_by_hand(void **state) {
   (void)state;
   build_small_book();
@@ -178,7 +178,7 @@ static void any_extents_come_back(void **state) {
   }
 }
 
-/* The same words with one bit wrong, or fewer or more of them. Returns how many were accepted. */
+/* The same words with one wrong bit, or fewer or more words. Returns how many were accepted. */
 static uint32_t check_damaged(test_tile_case *c, uint32_t word_count) {
   uint32_t accepted_count = 0;
   for (uint32_t bit = 0; bit < 32 * word_count; bit++) {
@@ -216,7 +216,7 @@ static void damaged_tiles_are_refused_or_other_tiles(void **state) {
   assert_true(tile_count > 30 && accepted_count > 100);
 }
 
-/* Heads that are right, with any bits after them; and whole tiles of any bits. */
+/* Correct heads followed by random bits, and tiles of random bits. */
 static void garbage_is_refused_or_a_tile(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -246,7 +246,7 @@ static void garbage_is_refused_or_a_tile(void **state) {
   assert_true(accepted_count > 30);
 }
 
-/* Whether a tile of that head is one, with zeros for all excesses and for the lanes. */
+/* Whether decoders accept a tile with that head, and zeros for all excesses and lanes. */
 static bool head_is_taken(uint32_t least, uint32_t width, uint32_t mask, uint32_t zero_count) {
   static test_bits bits;
   bits.count = 0;
@@ -275,7 +275,7 @@ static void heads_that_no_tile_has_are_refused(void **state) {
   assert_false(head_is_taken(16383, 0, UINT32_MAX, 128));
 }
 
-/* Whatever vectors the processor has. */
+/* With any of the processor's vector instructions. */
 static void entries_of_deltas_are_those_of_the_table(void **state) {
   (void)state;
   test_random random = test_random_begin();

@@ -124,7 +124,7 @@ static void one_value_is_a_grid_of_one_tile(void **state) {
   }
 }
 
-/* Walks every tile: each value must be met once, and the tiles' codes must follow each other. */
+/* Walks all tiles: they must cover each value once, and their codes must follow one another. */
 static void assert_covers_every_value_once(const szg_grid *grid) {
   uint8_t *const seen = calloc(grid->value_count, 1);
   assert_non_null(seen);
@@ -169,7 +169,7 @@ static void code_order_covers_every_value_once(void **state) {
   }
 }
 
-/* The order written down once more, as loops: batch, z, y, x over tiles. */
+/* The order written again as loops over tiles: batch, z, y, x. */
 static void tiles_are_numbered_x_fastest(void **state) {
   (void)state;
   szg_grid const grid = grid_of(SZGPU_F32, 4, 2, 33, 17, 65);
@@ -228,7 +228,7 @@ static void frames_hold_whole_tiles(void **state) {
   assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, 1), 16);
   assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, 16), 16);
   assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, 17), 32);
-  assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, 97), 100); /* 112, but there are 100 */
+  assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, 97), 100); /* 112, but there are only 100 */
   assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, 100), 100);
   assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, UINT64_MAX), 100);
   szg_grid const plane = grid_of(SZGPU_F32, 2, 1000, 33, 0, 0);
@@ -253,9 +253,9 @@ static void the_default_frame_holds_up_to_2_30_values(void **state) {
   assert_int_equal(szg_frame_rows(&line, SZGPU_FP8, 0), UINT64_C(1) << 30);
   assert_int_equal(szg_frame_rows(&line, SZGPU_U8, 0), UINT64_C(1) << 26); /* bytes */
   assert_int_equal(szg_frame_rows(&cube, SZGPU_F32, 0), 256);
-  assert_int_equal(szg_frame_rows(&odd, SZGPU_F32, 0), 240); /* 255 rows, down to whole tiles */
+  assert_int_equal(szg_frame_rows(&odd, SZGPU_F32, 0), 240); /* 255 rows, rounded to whole tiles */
   assert_int_equal(szg_frame_rows(&thick, SZGPU_F32, 0),
-                   16); /* a tile's rows, though they are more */
+                   16); /* the rows of a tile, though that is more */
 }
 
 static void a_frame_is_a_grid_of_its_own(void **state) {
@@ -290,7 +290,7 @@ static void refuses_shapes_that_are_none(void **state) {
   assert_int_equal(status_of(test_shape((szgpu_dtype)6, 1, 1, 1, 1, 1)), SZGPU_BAD_SHAPE);
   assert_int_equal(status_of(test_shape(SZGPU_F32, 1, 0, 1, 1, 1)), SZGPU_BAD_SHAPE);
   assert_int_equal(status_of(test_shape(SZGPU_F32, 4, 3, 3, 3, 0)), SZGPU_BAD_SHAPE);
-  assert_int_equal(status_of(test_shape(SZGPU_F32, 3, 3, 3, 3, 0)), SZGPU_OK); /* not used */
+  assert_int_equal(status_of(test_shape(SZGPU_F32, 3, 3, 3, 3, 0)), SZGPU_OK); /* no such dim */
 }
 
 static void refuses_shapes_whose_bytes_overflow(void **state) {

@@ -1,7 +1,7 @@
 /* test_top_plane.c - lossless archives of the linear layout, by every CPU decoder.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Decoders are compared with the field itself; on archives that lie, with each other.
+ * The tests compare decoders with the field itself, and on archives that lie with one another.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static szgpu_params make_params(int without_gaps) {
 
 /* ---- sound archives ---- */
 
-/* By each decoder that reads it, with one thread and with three. */
+/* Each decoder that reads the archive restores it, with one thread and with three. */
 static void assert_all_read(const test_archive *archive, const szgpu_shape *shape,
                             const void *field, test_random *random) {
   szgpu_info const info = test_inspect(archive);
@@ -64,7 +64,7 @@ static void all_decoders_give_the_field_back(void **state) {
       }
 }
 
-/* Ends of tiles, subsequences, sequences and words; frames that are raw for being small. */
+/* Near the ends of tiles, subsequences, sequences and words; very small frames are raw. */
 static void any_number_of_values_comes_back(void **state) {
   (void)state;
   uint64_t linear_frames = 0;
@@ -82,7 +82,7 @@ static void any_number_of_values_comes_back(void **state) {
   assert_in_range(linear_frames, 40, 120);
 }
 
-/* Fibonacci's numbers, which make the longest codes: 16 bits where they could be 21. */
+/* Fibonacci numbers as counts give the longest codes: 16 bits; 21 without the limit. */
 static void codes_of_16_bits_are_read(void **state) {
   (void)state;
   enum { SYMBOLS = 22 };
@@ -109,13 +109,13 @@ static void codes_of_16_bits_are_read(void **state) {
   free(field);
 }
 
-/* ---- what is in them ---- */
+/* ---- what is in the archives ---- */
 
 static uint64_t raw_bytes_at(const test_archive *archive, uint32_t section) {
   return test_bits_at(SZGPU_F64, archive->bytes + archive_entry_offset(archive, 0, section), 1);
 }
 
-/* 4100 values 1, -1, 1, -1 ..., of which the sign is a stored bit: the codes are bits 0. */
+/* 4100 values 1, -1, 1, -1 ...; the sign is a stored bit, so each code is one bit 0. */
 static void a_frame_is_what_the_format_says(void **state) {
   (void)state;
   enum { COUNT = 4100, STORED = 4112, BITS = COUNT };
@@ -137,7 +137,7 @@ static void a_frame_is_what_the_format_says(void **state) {
   assert_memory_equal(archive.bytes + archive_section_offset(&archive, 0, 0), book, sizeof book);
   const uint8_t *const stored = archive.bytes + archive_section_offset(&archive, 0, 5);
   for (int i = 0; i < STORED; i++) assert_int_equal(stored[i], i < COUNT ? i % 2 : 0);
-  for (int section = 1; section <= 3; section++) { /* each code has a bit, which is 0, and no gap */
+  for (int section = 1; section <= 3; section++) { /* each code is one bit, 0, and has no gap */
     const uint8_t *const bytes =
         archive.bytes + archive_section_offset(&archive, 0, (uint32_t)section);
     for (uint64_t i = 0; i < sizes[section]; i++) assert_int_equal(bytes[i], 0);
@@ -170,7 +170,7 @@ static void frames_are_raw_where_that_is_no_larger(void **state) {
     free(archive.bytes);
     free(field);
   }
-  assert_int_equal(least_gain, 1); /* what gains nothing is raw, what gains a byte is not */
+  assert_int_equal(least_gain, 1); /* no gain: raw; a gain of one byte: not raw */
 }
 
 /* ---- lies ---- */
@@ -188,7 +188,7 @@ static void tile_sizes_that_the_stream_has_not_are_refused(void **state) {
   free(field);
 }
 
-/* Gap arrays where the header says that there are none, stored planes of a type of one byte. */
+/* Gap arrays although the header says that there are none; stored planes for a type of one byte. */
 static void sections_that_should_not_be_there_are_refused(void **state) {
   (void)state;
   szgpu_shape const bytes = test_shape(SZGPU_U8, 1, 3000, 0, 0, 0);
@@ -208,8 +208,8 @@ static void sections_that_should_not_be_there_are_refused(void **state) {
   free(field);
 }
 
-/* Headers alone of a frame of very many bytes, whose sections would have been zstd's. From 2^60 on
- * the most bits of its codes overflowed, and all such frames were refused. */
+/* Only the headers of a frame of very many bytes with zstd sections. Before, the largest bit count
+ * of its codes overflowed from 2^60 on, and all such frames were refused. */
 static void sections_of_huge_frames_have_their_sizes(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_U8, 1, 3000, 0, 0, 0);
@@ -220,9 +220,9 @@ static void sections_of_huge_frames_have_their_sizes(void **state) {
   size_t entries[5];
   for (uint32_t i = 0; i < 5; i++) entries[i] = archive_entry_offset(&archive, 0, i);
   for (int log = 58; log <= 62; log++)
-    for (uint64_t bits = 1; bits <= 17; bits++) { /* of a code; 17: too many */
+    for (uint64_t bits = 1; bits <= 17; bits++) { /* per code; 17 is too many */
       uint64_t const values = (uint64_t)1 << log, words = (values >> 5) * bits;
-      if (words >> 62) continue; /* bytes that 64 bits do not hold */
+      if (words >> 62) continue; /* the bytes do not fit 64 bits */
       uint64_t const sizes[] = {11, values / 2048, 4 * words, (words + 15) / 16, words / 512};
       archive_store(&archive, 24, 8, values);         /* dims[0] */
       archive_store(&archive, 96, 8, values);         /* frame rows */
@@ -240,7 +240,7 @@ static void sections_of_huge_frames_have_their_sizes(void **state) {
   free(field);
 }
 
-/* Every gap and every sequence's number of codes is looked at by the two, by no other. */
+/* Two decoders check every gap and every sequence's number of codes; the others check none. */
 static void wrong_side_data_is_found_by_those_that_look_at_it(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_FP8, 1, 18000, 0, 0, 0);
@@ -254,7 +254,7 @@ static void wrong_side_data_is_found_by_those_that_look_at_it(void **state) {
     assert_true(section == 3 ? bytes > 64 : bytes >= 4); /* two sequences */
     uint64_t const step = section == 3 ? 3 : 1;
     for (uint64_t i = 0; i + 1 < 2 * bytes;
-         i += step) { /* but the last half byte, which may be unused */
+         i += step) { /* not the last half byte: it may be unused */
       test_archive archive = archive_copy(&sound, sound.byte_count);
       archive.bytes[at + i / 2] ^= (uint8_t)(1 << (i % 2 * 4 + test_hash(i) % 4));
       archive_rehash(&archive);

@@ -1,4 +1,4 @@
-/* tile_reference.c - books, tiles, and the tile layout as its definition has it.
+/* tile_reference.c - books, tiles, and the tile layout written by the definition.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "tile_reference.h"
@@ -68,7 +68,7 @@ static void set_delta(test_tile_case *c, uint32_t i, uint64_t bits) {
     c->deltas.slim[i] = (int16_t)delta;
 }
 
-/* Around the edges of direct deltas and of classes, and the lattice's. */
+/* Near the edges of direct deltas, of classes and of the lattice. */
 static uint64_t edge_delta(test_random *random) {
   uint64_t const e = test_random_below(random, 64);
   uint64_t const half = e ? test_random_below(random, 2) << (e - 1) : 0;
@@ -138,7 +138,7 @@ static void add_delta(test_bits *row, const test_tile_case *c, int64_t delta) {
     test_add_bits(row, magnitude - szg_class_base(k), szg_class_raw_bits(k));
 }
 
-/* The value at a place of a row in code order; -1: the tile has none there. */
+/* The index of the value at a place of a row in code order; -1 if there is none. */
 static int value_at(const test_tile_case *c, uint32_t row, uint32_t place) {
   const szg_tile *const t = &c->tile;
   uint32_t const z = c->ndim == 3 ? row / 8 : 0;
@@ -148,7 +148,7 @@ static int value_at(const test_tile_case *c, uint32_t row, uint32_t place) {
   return (int)((z * t->y_extent + y) * t->x_extent + x);
 }
 
-/* A lane's codes; false: its deltas are all 0. */
+/* Appends a lane's codes; false if its deltas are all 0. */
 static bool add_lane(test_bits *row, const test_tile_case *c, uint32_t lane) {
   static const uint32_t order[8] = {0, 4, 1, 5, 2, 6, 3, 7};
   uint32_t const step = c->zero_groups == SZG_ZERO_GROUPS_4 ? 4 : 8;

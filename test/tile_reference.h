@@ -1,7 +1,7 @@
-/* tile_reference.h - books, tiles, and the tile layout as its definition has it.
+/* tile_reference.h - books, tiles, and the tile layout written by the definition.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The reference writes bit after bit, from where the format says values stand.
+ * The reference writes one bit at a time, in the order that the format gives.
  */
 #ifndef SZG_TEST_TILE_REFERENCE_H
 #define SZG_TEST_TILE_REFERENCE_H
@@ -9,7 +9,7 @@
 #include "fused/tile.h"
 #include "support.h"
 
-/* The book at work, and what coders make of it. */
+/* The current book and the coders' tables for it. */
 typedef struct test_tile_coder {
   szg_codebook_work work;
   szg_codebook book;
@@ -30,10 +30,10 @@ enum {
 void test_build_tile_book(int kind, test_random *random);
 void test_build_tile_book_of(const uint64_t *counts); /* by symbol */
 
-/* The last tile of a field of `ndim` axes that has these extents. */
+/* The last tile of a field with `ndim` axes and these extents. */
 szg_tile test_make_tile(int ndim, uint32_t z_extent, uint32_t y_extent, uint32_t x_extent);
 
-/* A tile, how it is coded, and its deltas as decoders give them. */
+/* A tile, how it is coded, and its deltas in the decoders' order. */
 typedef struct test_tile_case {
   int ndim;
   szg_tile tile;
@@ -47,7 +47,7 @@ enum {
   TEST_DELTAS_SPARSE,
   TEST_DELTAS_SMALL,
   TEST_DELTAS_ALTERNATING,
-  TEST_DELTAS_EDGES, /* of classes, of direct deltas, of the lattice */
+  TEST_DELTAS_EDGES, /* edges of classes, of direct deltas and of the lattice */
   TEST_DELTAS_ONE_LANE,
   TEST_DELTAS_SOME_LANES,
   TEST_DELTAS_BITS,
@@ -55,14 +55,13 @@ enum {
 };
 void test_make_deltas(test_tile_case *c, int kind, test_random *random);
 
-/* Bits, a byte each. */
+/* Bits, one byte each. */
 typedef struct test_bits {
   uint32_t count;
   uint8_t bits[SZG_LANES * (SZG_LANE_CODES * (SZG_TILE_CODE_BITS + 65) + 16)];
 } test_bits;
 void test_add_bits(test_bits *row, uint64_t bits, uint32_t count);
-/* Adds zeros to the end of a word. Returns how many words there are then, and writes those that
- * there is room for. */
+/* Pads the bits with zeros to whole words and returns their number. Writes up to room_words. */
 uint32_t test_words_of_bits(test_bits *row, uint8_t *words, uint32_t room_words);
 
 /* The tile's bits. */
