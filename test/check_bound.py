@@ -1,4 +1,4 @@
-"""check_bound.py - the promise checked from outside: szgpu -z, szgpu -x, every value in its bound.
+"""check_bound.py - checks the promise from outside: szgpu -z, szgpu -x, every value in its bound.
 
 SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,17 +7,17 @@ SPDX-License-Identifier: BSD-3-Clause
 Real fields (zstd-compressed raw arrays such as wind_132x73x144.f32.zst in DIR, else SZGPU_FIELDS,
 else ../shared/datasets beside the checkout) and adversarial synthetic ones, each as f32 and as f64,
 through rel 1e-1 .. 1e-7, absolute bounds down to far below the spacing of the values, and PSNR
-targets. Nothing here comes from the library: bounds are derived from the field, as fractions.
+targets. Nothing here comes from the library: bounds are computed from the field, as fractions.
 Exit code: 0 all held, 1 something did not, 77 numpy is missing (for ctest's SKIP_RETURN_CODE).
 
 How the comparison is exact. Values of both types convert to longdouble without error, but their
-difference need not fit it: 2^127 - 2^-149 has 277 bits, so that neither float64 nor longdouble
-holds every difference of two f32. It need not. Rounding is monotonic, so with s = fl(x - y) and a
+difference may not fit: 2^127 - 2^-149 has 277 bits, so neither float64 nor longdouble holds every
+difference of two f32. It need not. Rounding is monotonic, so with s = fl(x - y) and a
 bound L that longdouble holds exactly, |s| < L proves |x - y| < L, and |s| > L proves |x - y| > L.
-Only |s| == L leaves a question, and there Knuth's two-sum gives the rest of x - y exactly, whose
-sign decides. L is the true bound, a fraction, rounded DOWN to longdouble: stricter than the truth
-by under 2^-63 of it, and never under a double that keeps to it. Where longdouble is float64 (some
-ABIs) the argument is the same, word for word.
+Only |s| == L leaves a question; then Knuth's two-sum gives the rest of x - y exactly, and its sign
+decides. L is the true bound, a fraction, rounded DOWN to longdouble: stricter than the truth
+by under 2^-63 of it, and never under a double that keeps to it. If longdouble is float64 (some
+ABIs), the same argument holds.
 """
 import argparse
 import concurrent.futures
@@ -41,15 +41,15 @@ TYPES = {"f32": np.float32, "f64": np.float64}
 BITS = {"f32": np.uint32, "f64": np.uint64}
 REL = ["1e-1", "1e-2", "1e-3", "1e-4", "1e-5", "1e-6", "1e-7"]
 PSNR = ["40", "80", "120"]
-# The target supposes errors spread evenly over the step. Where the values are integers and the step
-# is a few of them, errors have a few sizes only: no more can be asked than the bound implies.
+# The target assumes errors spread evenly over the step. If the values are integers and the step is
+# a few of them, errors have only a few sizes: then the test asks no more than the bound implies.
 PSNR_SLACK_DB, PSNR_SLACK_INTEGERS_DB = 0.1, 20 * math.log10(math.sqrt(3.0))
-# What may be taken for fill unasked; in f64 also as it comes from an f32 file.
+# Values that szgpu may take for fill unasked; in f64 also as converted from f32.
 KNOWN_FILLS = (1e15, 1e20, 1e30, 1e35, 1e36, 9.969209968386869e36, -1e34, -3.4028234663852886e38)
 
 
 class Case:
-    """A field and what is asked of it; fill: a value to be left out of the range, or None."""
+    """A field and its options; fill: a value that the range leaves out, or None."""
 
     def __init__(self, name, kind, values, fill=None, ask_fill=False, runs=(), judge_psnr=False):
         self.name, self.kind, self.values, self.fill = name, kind, values, fill
@@ -64,7 +64,7 @@ def floor_longdouble(exact):
     digits, lowest = kind.nmant + 1, kind.minexp - kind.nmant
     scale = digits - exact.numerator.bit_length() + exact.denominator.bit_length() - 1
     scale = min(scale, -lowest)
-    whole = int(exact * Fraction(2) ** scale)  # at most digits bits, towards zero
+    whole = int(exact * Fraction(2) ** scale)  # at most `digits` bits, towards zero
     value = np.longdouble(0)
     for shift in range(digits // 32 * 32, -1, -32):  # every partial sum is exact
         value = value * 2 ** 32 + np.longdouble(whole >> shift & 0xFFFFFFFF)
@@ -72,7 +72,7 @@ def floor_longdouble(exact):
 
 
 def counted(values, fill):
-    """The values that a range is taken over: finite and not fill."""
+    """The values that the range covers: finite and not fill."""
     keep = np.isfinite(values)
     if fill is not None:
         keep &= values != values.dtype.type(fill)
@@ -80,7 +80,7 @@ def counted(values, fill):
 
 
 def exact_range(values, fill):
-    """max - min over the counted values; 0 where there are none."""
+    """max - min over the counted values; 0 if there are none."""
     some = counted(values, fill)
     if some.size == 0:
         return Fraction(0)
@@ -88,12 +88,12 @@ def exact_range(values, fill):
 
 
 def asked_bound(mode, text, span):
-    """The absolute bound that was asked for; what -e says is a double first of all."""
+    """The absolute bound that was asked for; szgpu reads the text of -e as a double."""
     if mode == "abs":
         return Fraction(float(text))
     if mode == "rel":
         return Fraction(float(text)) * span
-    # psnr: a target, so the nominal bound with room for the rounding of sqrt and pow
+    # psnr is a target: the nominal bound, with room for the rounding of sqrt and pow
     return span * Fraction(math.sqrt(3.0) * 10.0 ** (-float(text) / 20.0)) * Fraction(1 + 1e-12)
 
 
@@ -116,7 +116,7 @@ def two_sum_rest(x, y, s):
 
 
 def judge(case, mode, text, stated, fill, restored):
-    """Sentences on what is wrong, [] if nothing; and the largest error as a share of the bound."""
+    """Complaints, [] if there are none; and the largest error as a share of the bound."""
     x, y = case.values.ravel(), restored
     span = exact_range(x, fill)
     bound = asked_bound(mode, text, span)
@@ -147,7 +147,7 @@ def judge(case, mode, text, stated, fill, restored):
 
 
 def judge_psnr(x, y, fill, span, target, stated):
-    """The PSNR over the counted values, unless the bound is lost in the spacing of the values."""
+    """Checks the PSNR over the counted values, unless the bound is near the spacing."""
     keep = np.isfinite(x)
     if fill is not None:
         keep &= x != x.dtype.type(fill)
@@ -188,7 +188,7 @@ def accepted_fill(case, told):
 
 
 def one_run(binary, extra, case, number, mode, text, raw, folder):
-    """One archive made, restored and judged. Thread counts vary: they must not matter."""
+    """Makes, restores and judges one archive. Thread counts vary: they must not matter."""
     archive, back = os.path.join(folder, "a.szg"), os.path.join(folder, "back." + case.kind)
     options = ["-m", mode, "-e", text, "-t", case.kind, "-j", str(1 + number % 3)]
     if case.ask_fill:
@@ -209,7 +209,7 @@ def one_run(binary, extra, case, number, mode, text, raw, folder):
 
 
 def check(binary, extra, case, parent):
-    """All runs of one field; a line for the report and the failures."""
+    """Does all runs of one field; returns a line for the report and the failures."""
     folder = tempfile.mkdtemp(dir=parent)
     raw = os.path.join(folder, case.name + "." + case.kind)
     case.values.tofile(raw)
@@ -229,7 +229,7 @@ def check(binary, extra, case, parent):
 # ---- fields ----
 
 def runs_for(values, fill, quick, rel=tuple(REL)):
-    """The bounds a field goes through; absolute ones from loose to far below the spacing."""
+    """The bounds to try on a field; absolute ones from loose to far below the spacing."""
     runs = [("rel", text) for text in rel]
     some = counted(values, fill)
     if some.size == 0:
@@ -245,7 +245,7 @@ def runs_for(values, fill, quick, rel=tuple(REL)):
 
 
 def real_cases(folder, quick):
-    """Each field of the folder as it is and cast to the other type."""
+    """Each field of the folder, as it is and converted to the other type."""
     for entry in sorted(os.listdir(folder)):
         found = re.fullmatch(r"(.+_(\d+(?:x\d+)*))\.(f32|f64)\.zst", entry)
         if not found:
@@ -268,7 +268,7 @@ def smooth(shape, kind, rng, noise=0.02):
 
 
 def sprinkle(values, pieces, rng):
-    """Copies of values with each piece put at random places."""
+    """Copies of values, with each piece at random places."""
     flat = values.copy().ravel()
     for piece in pieces:
         flat[rng.integers(0, flat.size, max(1, flat.size // 97))] = piece
@@ -343,7 +343,7 @@ def awkward_values(kind, rng):
 
 
 def synthetic_cases(quick):
-    """The adversarial fields of both types. f64 also goes where its lattice needs 64 bits."""
+    """The adversarial fields of both types; for f64 also with lattice points of 64 bits."""
     for kind in ("f32", "f64"):
         rng = np.random.default_rng(20 if kind == "f32" else 21)
         for name, values, fill, ask in awkward_values(kind, rng):

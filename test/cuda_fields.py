@@ -1,13 +1,13 @@
-"""cuda_fields.py - real fields through szgpu -b cpu and -b cuda: the same archives, the same values.
+"""cuda_fields.py - real fields by szgpu -b cpu and -b cuda: the same archives and values.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 cuda_fields.py SZGPU [--fields DIR] [--only TEXT]
 
 Fields are raw arrays such as wind_132x73x144.f32, or the same compressed (.f32.zst), in DIR, else in
-SZGPU_FIELDS, else in ../shared/datasets beside the checkout. Exit code: 0 all the same, 1 something
-was not, 77 no GPU or no fields (for ctest's SKIP_RETURN_CODE); with SZGPU_REQUIRE_GPU in the
-environment no GPU is a failure.
+SZGPU_FIELDS, else in ../shared/datasets beside the checkout. Exit code: 0 all are the same, 1 some
+differ, 77 no GPU or no fields (for ctest's SKIP_RETURN_CODE); with SZGPU_REQUIRE_GPU in the
+environment a missing GPU is a failure.
 """
 import argparse
 import ctypes
@@ -26,7 +26,7 @@ DECODERS = {"tile": ("auto",), "linear": ("gap-array", "chunked", "self-sync", "
 
 
 def unpacked(path):
-    """The contents of a .zst file, by the command zstd or by its library, which szgpu needs anyway."""
+    """The contents of a .zst file, by the command zstd or by its library, which szgpu needs too."""
     if shutil.which("zstd"):
         return subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
     library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
@@ -60,7 +60,7 @@ def is_same(one, other):
 
 
 def place_fields(folder, fields, only):
-    """Copies of the fields in `folder`, unpacked; their paths."""
+    """Copies the fields in `folder`, unpacked; returns the paths of the copies."""
     paths = []
     for entry in sorted(os.listdir(fields)):
         found = re.fullmatch(r"(.+_\d+(?:x\d+)*\.(?:f32|f64))(\.zst)?", entry)
@@ -77,7 +77,7 @@ def place_fields(folder, fields, only):
 
 
 def compare(szgpu, paths, layout, options):
-    """Complaints about one way to compress; each backend does all fields in one process."""
+    """Complaints about one set of options; each backend does all fields in one process."""
     complaints = []
     options = ["--layout", layout, *options]
     for backend in ("cpu", "cuda"):
@@ -102,7 +102,7 @@ def compare(szgpu, paths, layout, options):
 
 
 def check_gpu(szgpu, folder):
-    """Ends the program where the backend is not to be had."""
+    """Ends the program if the backend is not available."""
     path = os.path.join(folder, "try_1.f32")
     with open(path, "wb") as file:
         file.write(bytes(4))

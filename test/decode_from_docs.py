@@ -4,7 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 decode_from_docs.py ARCHIVE OUTPUT
 Writes the restored field as raw little-endian values. Section numbers are those of the page. Needs
-numpy and, for zstd, the command zstd; checksums are verified where the module xxhash is there.
+numpy and, for zstd, the command zstd; verifies checksums if the module xxhash is installed.
 """
 import math
 import struct
@@ -42,7 +42,7 @@ def verify(data, checksum):
 
 
 def read_header(data):
-    """Section 3: the fields, and what follows from them."""
+    """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
     require(version <= 4, f"The archive has version {version}; this decoder knows 1 to 4.")
@@ -114,7 +114,7 @@ def read_frame(data, h, index, count):
 
 
 def read_shares(f, tiles, counted, *parts):
-    """Section 5: the shares of sections, tile by tile; parts: (kind, bytes for each counted)."""
+    """Section 5: each tile's share of sections; parts: (kind, bytes per counted item)."""
     counts = f.contents.get(counted) or bytes(2 * len(parts) * tiles)
     require(len(counts) == 2 * len(parts) * tiles, "A section of counts has a wrong size.")
     for column, (kind, width) in enumerate(parts):
@@ -132,7 +132,7 @@ def read_codebook(data, radius):
     require(zero == 0 < first <= 2 * radius - count and len(lengths) == count + 1
             and max(lengths) <= 16, "A codebook is damaged.")
     book = sorted(b for b in zip(lengths, [0, *range(first, first + count)]) if b[0])
-    starts = np.cumsum([0] + [1 << 16 - length for length, _ in book])  # codes, moved up to 16 bits
+    starts = np.cumsum([0] + [1 << 16 - length for length, _ in book])  # codes, shifted to 16 bits
     require(starts[-1] == 1 << 16 or [b[0] for b in book] == [1], "A code is not complete.")
     mask = next((start for start, (_, symbol) in zip(starts, book) if symbol == radius), 0)
     table = np.zeros((2, 1 << 16), np.int64)
@@ -143,7 +143,7 @@ def read_codebook(data, radius):
 
 
 def read_linear_tiles(f, sizes):
-    """Section 6: the bits of each tile, and the code; sizes: values of each."""
+    """Section 6: the bits of each tile, and the code; sizes: the number of values of each."""
     require(len(f.contents[1]) == 2 * len(sizes) and len(f.contents[0]) >= 6,
             "Tile bits or a codebook have a wrong size.")
     ends = np.cumsum(np.frombuffer(f.contents[1], "<u2") + sizes)
@@ -191,7 +191,7 @@ def read_tile_delta(take, table, lattice_bits):
 
 
 def read_coded_tile(f, h, shape, words, table, lattice_bits):
-    """Section 13: a tile's deltas, z by y by x, from the words of its own."""
+    """Section 13: a tile's deltas, z by y by x, from its words."""
     text = "".join(f"{word:032b}" for word in words.tolist())
     deltas, place = np.zeros(math.prod(shape), np.int64), 0
 
@@ -222,7 +222,7 @@ def read_coded_tile(f, h, shape, words, table, lattice_bits):
 
 
 def read_tile_words(f, h, sizes):
-    """Section 13: the words of each tile, and the code; what sizes may be is checked here."""
+    """Section 13: the words of each tile, and the code; checks the sizes of tiles."""
     taken, words = np.frombuffer(f.contents[1], "<u2"), np.frombuffer(f.contents[2], "<u4")
     require(len(taken) == len(sizes) and np.all(taken <= np.array(sizes) * (h.itemsize // 4))
             and taken.sum() == len(words), "Tile sizes or a bitstream are wrong.")
@@ -233,7 +233,7 @@ def read_tile_words(f, h, sizes):
 
 
 def decode_tile_words(f, h, shape, words, table):
-    """Section 13: a tile's bit patterns from the words of its own."""
+    """Section 13: a tile's bit patterns from its words."""
     if len(words) * 4 == math.prod(shape) * h.itemsize:
         return words.view(f"<u{h.itemsize}").reshape(shape)
     bits = 16 if f.short_lattice else 64 if h.arithmetic == 3 else 32

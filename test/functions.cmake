@@ -1,4 +1,4 @@
-# functions.cmake - szgpu_add_test, szgpu_register_test and what the tests need.
+# functions.cmake - szgpu_add_test, szgpu_register_test, and settings that the tests need.
 # SPDX-License-Identifier: BSD-3-Clause
 
 find_package(Threads REQUIRED)
@@ -24,7 +24,7 @@ if(NOT SZGPU_PYTHON)
                       "or configure with -DSZGPU_TESTS=OFF.")
 endif()
 
-# What every test has: a tier, a time limit, and exit code 77 for "skipped".
+# Registers a test with a tier, a time limit, and exit code 77 for "skipped".
 # szgpu_register_test(<name> [LABELS <tier>...] [TIMEOUT <seconds>] [PROCESSORS <count>]
 #                     COMMAND <command>...)
 function(szgpu_register_test name)
@@ -44,9 +44,9 @@ function(szgpu_register_test name)
     SKIP_RETURN_CODE 77)
 endfunction()
 
-# A cmocka test of test_<name>.c, linked with the library for tests, so that it can call what
-# users' libraries hide. With LINK_OPTIONS it holds the library's objects itself, because the linker
-# wraps calls (-Wl,--wrap) only in what it puts into the program.
+# A cmocka test of test_<name>.c, linked with the library for tests, so that it can call functions
+# that users' libraries hide. With LINK_OPTIONS it has the library's objects itself, because the
+# linker wraps calls (-Wl,--wrap) only in objects of the program itself.
 # szgpu_add_test(<name> [LABELS <tier>...] [TIMEOUT <seconds>] [LINK_OPTIONS <option>...]
 #                [SOURCES <more>...] [ARGS <argument>...])
 function(szgpu_add_test name)
@@ -65,12 +65,12 @@ function(szgpu_add_test name)
   else()
     szgpu_link_for_tests(test_${name})
   endif()
-  set_property(TARGET test_${name} PROPERTY LINKER_LANGUAGE C) # also where the library has CUDA
+  set_property(TARGET test_${name} PROPERTY LINKER_LANGUAGE C) # even if the library has CUDA
   szgpu_register_test(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT}
     COMMAND test_${name} ${arg_ARGS})
 endfunction()
 
-# Registers tests once more, as test_<name> with SZGPU_TEST_LAYOUT=linear.
+# Registers tests again: test_<name> with SZGPU_TEST_LAYOUT=linear.
 # szgpu_in_linear_layout(LABELS <tier>... [TIMEOUT <seconds>] NAMES <name>...)
 function(szgpu_in_linear_layout)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT" "LABELS;NAMES")
@@ -81,7 +81,7 @@ function(szgpu_in_linear_layout)
   endforeach()
 endfunction()
 
-# One test at a time has the GPU.
+# Only one test at a time uses the GPU.
 # szgpu_use_gpu(<name of a test> [<target>...])
 function(szgpu_use_gpu name)
   set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)
@@ -90,7 +90,7 @@ function(szgpu_use_gpu name)
   endif()
 endfunction()
 
-# A cmocka test of test_cuda_<name>.c, through the public interface and CUDA's runtime.
+# A cmocka test of test_cuda_<name>.c, by the public interface and CUDA's runtime.
 # szgpu_add_cuda_backend_test(<name> [LINK_OPTIONS <option>...] [SOURCES <more>...])
 function(szgpu_add_cuda_backend_test name)
   szgpu_add_test(cuda_${name} LABELS cuda TIMEOUT 600 ${ARGN})
@@ -107,7 +107,7 @@ function(szgpu_add_cuda_test name)
   target_compile_options(test_cuda_${name} PRIVATE
     "$<$<COMPILE_LANGUAGE:C>:${SZGPU_FLOAT_FLAGS};${SZGPU_WARNING_FLAGS}>"
     "$<$<COMPILE_LANGUAGE:CUDA>:${SZGPU_CUDA_FLAGS}>"
-    # gcc 12 warns of what is not there in std::vector.
+    # gcc 12 gives false warnings about std::vector.
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-array-bounds>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-stringop-overflow,-Wno-stringop-overread>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-free-nonheap-object>")
@@ -121,7 +121,7 @@ endfunction()
 set(wrap_malloc
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign)
 
-# Wraps CUDA's runtime, for the test in which it fails: all that cuda_faults.c has.
+# Wraps CUDA's runtime, for the test in which it fails: all functions that cuda_faults.c has.
 set(wrap_cuda)
 foreach(function GetDeviceCount GetDevice SetDevice DeviceGetAttribute PointerGetAttributes
     FuncGetAttributes FuncSetAttribute OccupancyMaxActiveBlocksPerMultiprocessor
@@ -134,8 +134,8 @@ foreach(function GetDeviceCount GetDevice SetDevice DeviceGetAttribute PointerGe
 endforeach()
 list(APPEND wrap_cuda -Wl,--wrap=__cudaGetKernel,--wrap=__cudaLaunchKernel)
 
-# The real fields: SZGPU_FIELDS, by default the folder beside the checkout. Read when ctest runs,
-# so that the environment of the moment decides.
+# The real fields: SZGPU_FIELDS, by default the folder beside the checkout. ctest reads it when it
+# runs, so that the environment at that time decides.
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fields.cmake
   "if(NOT DEFINED ENV{SZGPU_FIELDS})\n"
   "  set(ENV{SZGPU_FIELDS} \"${PROJECT_SOURCE_DIR}/../shared/datasets\")\n"

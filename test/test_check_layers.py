@@ -13,7 +13,7 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "scripts" / "check_layers.py"
 
-# In which nothing is wrong: each test adds or replaces files.
+# A tree without faults: each test adds or replaces files.
 CLEAN = {
     "include/szgpu.h": "int szgpu_compress(int x);\n",
     "src/container/format.h": "enum { SZG_TILE = 4096 };\n",
@@ -32,7 +32,7 @@ CLEAN = {
 
 
 def check(files, *options):
-    """(exit code, what was printed) for CLEAN with these files."""
+    """(exit code, output) for CLEAN with these files."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in {**CLEAN, **files}.items():
             path = pathlib.Path(folder, name)

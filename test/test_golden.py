@@ -1,19 +1,19 @@
-"""test_golden.py - archives of every released format are written and read as they were.
+"""test_golden.py - archives of every released format are still written and read the same.
 
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_golden.py SZGPU DECODER [--update]
 
-Both layouts, the tile layout in the cases tile_*, and lossless archives in the cases lossless_*,
-those of the linear layout in the cases top_plane_*.
+The cases tile_* have the tile layout, lossless_* are lossless, top_plane_* are lossless in the
+linear layout, and the others have the linear layout.
 For each case: a field made of integers (no libm, so the same everywhere) is compressed and must
 give golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command
 with each of the CPU decoders that read it and by DECODER, a Python program written from
-docs/format.md alone. The archives printed on that page must be read alike by all of them. sizes.csv
+docs/format.md alone. All of them must read the archives printed on that page alike. sizes.csv
 lists the sizes, so that a change of ratio is a visible diff. Archives with zstd sections are only
-read: their bytes follow the version of libzstd; so are those of ONLY_READ. --update writes the
-files anew, which is a change of format: docs/format.md, src/container/format.h and CHANGELOG.md
-change with it.
+read, because their bytes depend on the version of libzstd; so are those of ONLY_READ. --update
+rewrites the files, which is a change of format: docs/format.md, src/container/format.h and
+CHANGELOG.md change with it.
 """
 import json
 import os
@@ -64,7 +64,7 @@ def noise(shape, dtype):
 
 
 def steps(shape, seed):
-    """Plateaus: whole tiles and lanes without a difference."""
+    """Plateaus: whole tiles and lanes with deltas 0 only."""
     return np.floor(waves(shape, seed) / 8) * 8
 
 
@@ -76,22 +76,22 @@ def sparse(shape, seed):
 
 
 def burst(shape, seed):
-    """Many small tiles, and noise in one that encoders do not count for the codebook: of 512 tiles
-    they count every other."""
+    """Many small tiles, and noise in one that encoders do not count for the codebook: they count
+    every other one of 512 tiles."""
     field = np.floor(waves(shape, seed) / 4) * 4
     field[2] = noise(shape[1:], f64) * 200
     return field
 
 
 def lone_peak(unit, height):
-    """Noise in 512 tiles, and one value far off in one that is not counted: its deltas escape."""
+    """Noise in 512 tiles; one that is not counted has a value far off, with deltas that escape."""
     field = (np.arange(512 * 20, dtype=np.int64) * 1103515245 >> 7) % 7 * unit
     field[256 * 20] = height
     return field.reshape(512, 2, 2, 5)
 
 
 def hashed(count, seed):
-    """Words of 64 bits, as random as can be."""
+    """Pseudorandom words of 64 bits."""
     words = np.arange(count, dtype=np.uint64) + np.uint64(seed << 32)
     words = words * np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ words >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -100,7 +100,7 @@ def hashed(count, seed):
 
 
 def halving(count, most, seed):
-    """0 in half of the cases, 1 in half of the others, and so on to `most`."""
+    """Random numbers: 0 in half of the cases, 1 in half of the others, and so on to `most`."""
     words = hashed(count, seed)
     return sum((words % np.uint64(2**k) == 0).astype(np.uint64) for k in range(1, most + 1))
 
@@ -116,7 +116,7 @@ def weights(count, dtype, exponent_bits, seed):
 
 
 def fibonacci(count, seed):
-    """Symbols as often as Fibonacci's numbers say, which makes the longest codes."""
+    """Symbols with Fibonacci numbers as counts, which give the longest codes."""
     numbers = [1, 1]
     while len(numbers) < count:
         numbers.append(numbers[-1] + numbers[-2])
@@ -194,7 +194,7 @@ CASES = {  # name: field, options
                                       "-e 1e-3 --frame 16 --no-gap"),
     "linear_no_gap_one_symbol_f32": (lambda: (np.arange(5000) % 2).astype(f32),
                                      "-m abs -e 10 --no-gap"),
-    # Without loss.
+    # Lossless.
     "lossless_bf16": (lambda: weights(9001, u16, 8, 50), "-t bf16"),
     "lossless_f16": (lambda: weights(70 * 131, u16, 5, 51).reshape(70, 131), "-t f16"),
     "lossless_fp8": (lambda: weights(5003, u8, 4, 52), "-t fp8"),
@@ -215,11 +215,11 @@ CASES = {  # name: field, options
     "lossless_stored_f32": (lambda: noise((50, 41), f32), ""),  # and a constant exponent
     "lossless_constant_f64": (lambda: np.full((7, 8, 9), -3.25), ""),
     "lossless_one_value": (lambda: np.array([2.5], f32), ""),
-    "tile_exact_f32": (lambda: noise((50, 41), f32), "-m abs -e 1e-9"),  # a bound, but no loss
+    "tile_exact_f32": (lambda: noise((50, 41), f32), "-m abs -e 1e-9"),  # a bound, but lossless
     "tile_exact_frames_f64": (lambda: np.concatenate([waves((64, 41), 69), noise((64, 41), f64)]),
                               "-m abs -e 1e-18 --frame 64"),
     "tile_raw_bits_f32": (lambda: hashed(999, 70).astype(u32).view(f32), "-m abs -e 1e-40"),
-    # Without loss, linear layout.
+    # Lossless, linear layout.
     "top_plane_bf16": (lambda: weights(9001, u16, 8, 71), "-t bf16"),
     "top_plane_u8": (lambda: (halving(40000, 5, 72) * np.uint64(37)).astype(u8), "-t u8"),
     "top_plane_limit_u8": (lambda: fibonacci(22, 73), "-t u8"),  # 16 bits bite
@@ -239,13 +239,13 @@ CASES = {  # name: field, options
 }
 
 
-# What encoders wrote before format version 3 had frames of planes for it.
+# Fields for which encoders since format version 3 write planes frames instead.
 ONLY_READ = ["tile_raw_f32"]
-SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # others are named by -t
+SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # -t gives the other types
 
 
 def mode_of(name):
-    """The options that say which kind of archive a case is of."""
+    """The options for the kind of archive that a case has."""
     if name.startswith("lossless_"):
         return ["-m", "lossless"]
     if name.startswith("top_plane_"):
@@ -276,7 +276,7 @@ def compress(szgpu, folder, name):
 
 
 def restore(szgpu, decoder, archive, folder):
-    """What each decoder makes of an archive, by the decoder's name."""
+    """What each decoder restores from an archive, by the decoder's name."""
     listing = json.loads(run(szgpu, "-l", "--json", archive))
     commands = {how: [szgpu, "-x", "-q", "-f", "--decoder", how, archive, "-o"]
                 for how in listing["decoders"].split() if how not in ("gap-array", "chunked")}
@@ -306,7 +306,7 @@ def check(szgpu, decoder, folder, name):
 
 
 def check_page(szgpu, decoder, folder):
-    """Complaints about the archives printed in docs/format.md: all decoders are to read the same."""
+    """Complaints about the archives printed in docs/format.md: all decoders must agree."""
     page = contents(os.path.join(FOLDER, "../../docs/format.md")).decode()
     printed = re.findall(r"^```\n(000  .*?)^```", page, re.MULTILINE | re.DOTALL)
     complaints = [] if len(printed) == 4 else [f"has {len(printed)} archives, not 4"]

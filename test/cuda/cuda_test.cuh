@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A test is a program: main calls cuda_test_begin, then its claims, then returns cuda_test_end().
- * Exit codes: 0 all hold, 1 one does not, 77 there is no GPU (ctest reports it as skipped). Where
- * SZGPU_REQUIRE_GPU is set in the environment, no GPU is a failure.
+ * Exit codes: 0 all hold, 1 one does not, 77 there is no GPU (ctest reports it as skipped). If
+ * SZGPU_REQUIRE_GPU is set in the environment, a missing GPU is a failure.
  */
 #ifndef SZG_CUDA_TEST_CUH
 #define SZG_CUDA_TEST_CUH
@@ -23,11 +23,11 @@
 namespace cuda_test {
 
 inline std::atomic<int> failure_count{0};
-/* Each thread has its own. */
+/* Each thread has a state of its own. */
 inline thread_local uint64_t random_state = 0;
 inline thread_local cudaStream_t stream = nullptr; /* never the default one */
 
-/* Says which claim failed, with what it found, and goes on. */
+/* If the condition is false, prints it with what was found, and goes on. */
 #define CHECK(condition, ...)                                        \
   do {                                                               \
     if (!(condition)) {                                              \
@@ -38,7 +38,7 @@ inline thread_local cudaStream_t stream = nullptr; /* never the default one */
     }                                                                \
   } while (0)
 
-/* A CUDA call or a launcher of which the test cannot do without. */
+/* Calls CUDA or a launcher; if it fails, the test ends. */
 #define MUST(call)                                                               \
   do {                                                                           \
     int const must_result = (int)(call);                                         \
@@ -79,7 +79,7 @@ inline uint64_t random_bits() {
 inline uint64_t random_below(uint64_t limit) { return random_bits() % limit; }
 inline double random_unit() { return (double)(random_bits() >> 11) * 0x1p-53; }
 
-/* Device memory of count elements, poisoned with 0xA5, given back at the end of its scope. */
+/* Device memory of count elements, poisoned with 0xA5 and freed at the end of its scope. */
 template <class T>
 class DeviceArray {
  public:
@@ -89,7 +89,7 @@ class DeviceArray {
   }
   explicit DeviceArray(const std::vector<T> &values) : DeviceArray(values.size()) {
     if (bytes()) MUST(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice));
-    MUST(cudaDeviceSynchronize()); /* the copy may return before it is done, and streams not wait */
+    MUST(cudaDeviceSynchronize()); /* the copy may return early, and streams do not wait for it */
   }
   ~DeviceArray() { cudaFree(data_); }
   DeviceArray(const DeviceArray &) = delete;
@@ -117,9 +117,9 @@ class DeviceArray {
   size_t count_;
 };
 
-/* SZGPU_TEST_QUICK: fewer cases, for runs under compute-sanitizer. */
+/* Whether SZGPU_TEST_QUICK is set: fewer cases, for runs under compute-sanitizer. */
 inline bool is_quick() { return getenv("SZGPU_TEST_QUICK") != NULL; }
-/* Then, all cases but those whose number `share` divides. */
+/* In quick runs, all cases except those with a number that is a multiple of `share`. */
 inline bool is_left_out(uint64_t number, uint64_t share) {
   return is_quick() && number % share != 0;
 }

@@ -1,4 +1,4 @@
-/* decode_cases.cuh - codes of many kinds, their streams, and what the serial decoder makes of them.
+/* decode_cases.cuh - codes of many kinds, their streams, and the serial decoder's results.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_DECODE_CASES_CUH
@@ -61,7 +61,7 @@ inline const Source sources[] = {
     {"mixed, wide", 8192, Source::MIXED, 0},
 };
 
-/* mood: of MIXED, how the codes are distributed for a while. */
+/* mood: the current distribution of MIXED codes, which changes after a while. */
 inline uint16_t draw(const Source &source, int mood) {
   switch (source.kind) {
     case Source::LONE:
@@ -84,7 +84,7 @@ inline uint16_t draw(const Source &source, int mood) {
 inline Codes draw_codes(const Source &source, size_t code_count) {
   Codes codes(code_count);
   int mood = 0;
-  size_t left = 0; /* of this mood: from a subsequence's codes to a few sequences' */
+  size_t left = 0; /* in this mood: enough for a subsequence up to a few sequences */
   for (uint16_t &code : codes) {
     if (left-- == 0) {
       mood = (int)random_below(4);
@@ -95,7 +95,7 @@ inline Codes draw_codes(const Source &source, size_t code_count) {
   return codes;
 }
 
-/* ---- the same on the host ---- */
+/* ---- codebooks and streams on the host ---- */
 
 struct Coder { /* large */
   uint64_t counts[SZG_MAX_SYMBOLS];
@@ -105,7 +105,7 @@ struct Coder { /* large */
   szg_canonical_index index;
   std::vector<uint8_t> section;
 
-  /* A book for these codes and for others that the source may give. */
+  /* Builds a book for these codes and for others that the source may give. */
   void build(const Source &source, const Codes &codes) {
     memset(counts, 0, sizeof counts);
     for (uint16_t code : codes) counts[code]++;
@@ -154,7 +154,7 @@ struct Stream {
         (const uint8_t *)words.data(),         4 * words.size(), bit_count, code_count, gaps.data(),
         (const uint8_t *)sequence_codes.data()};
   }
-  /* What the serial decoder makes of it all. Empty: it refuses. */
+  /* The codes of the serial decoder, which checks everything. Empty: it refuses. */
   Codes serial(const szg_canonical_index &index) const {
     szg_linear_input const input = host_input();
     Codes codes(code_count);
@@ -163,7 +163,7 @@ struct Stream {
                           szg_decode_serial(&index, &input, &run, 1) == SZGPU_OK;
     return is_sound ? codes : Codes();
   }
-  /* The same from the tiles' places alone. */
+  /* The same from the tiles' places only. */
   Codes serial_tiles(const szg_canonical_index &index, const szg_grid &grid) const {
     szg_linear_input const input = host_input();
     Codes codes(code_count);
@@ -178,7 +178,7 @@ struct Stream {
   }
 };
 
-/* ---- the same on the device ---- */
+/* ---- codebooks on the device ---- */
 
 struct DeviceBook {
   cuda_test::DeviceArray<uint8_t> memory{szg_decode_book_bytes_cuda()};
@@ -196,7 +196,7 @@ struct DeviceBook {
     return verdict.host()[0].bad_data == 0;
   }
   DeviceBook() = default;
-  /* Of a coder whose book is sound. */
+  /* The coder's book must be sound. */
   DeviceBook(const Coder &coder, uint32_t symbols) {
     CHECK(build(coder.section, symbols), "%u symbols", symbols);
   }

@@ -1,4 +1,4 @@
-/* lorenzo_reference.cuh - fields to try, and what the CPU's functions make of them, tile by tile.
+/* lorenzo_reference.cuh - fields to try, and the results of the CPU's functions, tile by tile.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_LORENZO_REFERENCE_CUH
@@ -17,11 +17,11 @@ using cuda_test::random_unit;
 
 typedef std::vector<uint8_t> Bytes;
 
-constexpr size_t kGuard = 32;     /* elements around an output that must stay as they were */
+constexpr size_t kGuard = 32;     /* elements around an output that must not change */
 constexpr uint8_t kPoison = 0xA5; /* DeviceArray's */
-constexpr double kBound = 0x1p-9; /* with this step every value on the lattice is in bound */
+constexpr double kBound = 0x1p-9; /* with kStep every value on the lattice is in bound */
 constexpr double kStep = 0x1.ff8p-9;
-constexpr double kCoarseStep = 0x1.8p-8; /* with this one about a third is not */
+constexpr double kCoarseStep = 0x1.8p-8; /* with this step about a third is not */
 constexpr uint32_t kRadii[] = {2, 512, 32768, 2048, 2049, 4096};
 
 /* One way to code a frame. */
@@ -43,8 +43,8 @@ const char *name_of(const Setup &s) {
   return name;
 }
 
-/* Of every kind, whole and ragged, with rows and batches that are aligned and that are not; and
- * last frames that are one row thick. */
+/* Grids of every kind, whole and ragged, with aligned and unaligned rows and batches; and last
+ * frames that are one row thick. */
 std::vector<szg_grid> all_grids() {
   std::vector<szg_grid> grids;
   for (const auto &dims : std::vector<std::vector<uint64_t>>{
@@ -76,7 +76,7 @@ void set_value(const Setup &s, Bytes &field, uint64_t i, double value) {
 
 szg_tile_work work; /* 70 KB */
 
-/* Of deltas along the setup's axes, `escape_share` of which have no code. */
+/* A field made from deltas along the setup's axes; `escape_share` of them have no code. */
 Bytes field_of_deltas(const Setup &s, double escape_share) {
   Bytes field(s.grid.value_count * s.width());
   uint64_t const reach = s.radius == 2 ? 100 : s.is_wide() ? (uint64_t)1 << 34 : 3 * s.radius;
@@ -97,8 +97,8 @@ Bytes field_of_deltas(const Setup &s, double escape_share) {
   return field;
 }
 
-/* Runs, across rows and lanes, of what has no lattice point, among values of which a third is out
- * of bound. */
+/* Runs of values without a lattice point, across rows and lanes. A third of the rest is out of
+ * bound. */
 Bytes field_with_holes(Setup &s) {
   static const double holes[] = {NAN, INFINITY, -INFINITY, 3e38, -1e30, -9999.0};
   s.k = szg_quantizer_make(s.k.arithmetic, kBound, kCoarseStep, true,
@@ -114,7 +114,7 @@ Bytes field_with_holes(Setup &s) {
   return field;
 }
 
-/* Any bits at all; one of the values is the fill. */
+/* Random bits; one of the values is the fill value. */
 Bytes field_of_bits(Setup &s) {
   Bytes field(s.grid.value_count * s.width());
   for (uint8_t &byte : field) byte = (uint8_t)random_bits();
@@ -133,7 +133,7 @@ Bytes field_at_limits(const Setup &s) {
   return field;
 }
 
-/* All is well but for one value of every second tile. */
+/* Every second tile has one NaN, and there is no other trouble. */
 Bytes field_of_few_holes(const Setup &s) {
   Bytes field = field_of_deltas(s, 0.0);
   for (uint64_t t = 0; t < s.grid.tile_count; t += 2) {
@@ -153,7 +153,7 @@ constexpr int kKinds = kNan + 1;
 /* May change the setup's quantizer. */
 Bytes make_field(int kind, Setup &s) {
   static const double shares[] = {0.0, 0.01, 0.5, 1.0};
-  if (kind == kFewEscapes) /* 0 is fill, where there is a value */
+  if (kind == kFewEscapes) /* 0 is the fill value, but a lattice point too */
     s.k = szg_quantizer_make(s.k.arithmetic, kBound, kStep, true, 0);
   if (kind <= kAllEscapes) return field_of_deltas(s, shares[kind]);
   if (kind == kHoles) return field_with_holes(s);
@@ -163,7 +163,7 @@ Bytes make_field(int kind, Setup &s) {
   return Bytes(s.grid.value_count * s.width(), 0xFF);
 }
 
-/* ---- what the CPU makes of them ---- */
+/* ---- what the CPU makes of the fields ---- */
 
 struct Coded {
   std::vector<uint16_t> codes, escape_counts;
@@ -193,7 +193,7 @@ Coded code_on_cpu(const Setup &s, const Bytes &field) {
   return coded;
 }
 
-/* A frame as an archive holds it, with code lengths out of the air. */
+/* A frame as an archive holds it, with made-up code lengths. */
 struct Stored {
   std::vector<uint16_t> codes, bits;
   std::vector<uint16_t> escape_counts; /* empty: no such section */
@@ -245,14 +245,14 @@ std::vector<szg_tile_place> places_of(const Setup &s, const std::vector<uint16_t
   return places;
 }
 
-/* Which tiles are worked on, and which values are wanted. */
+/* The tiles to restore, and the values wanted. */
 struct Window {
   uint64_t first_tile, end_tile, first_value, value_count;
 };
 
 Window whole(const Setup &s) { return {0, s.grid.tile_count, 0, s.grid.value_count}; }
 
-/* The window's values with poison around them, and where no tile wrote. */
+/* The window's values, with poison around them and wherever no tile wrote. */
 Bytes restore_on_cpu(const Setup &s, const Stored &stored, const Window &window) {
   Bytes frame(s.grid.value_count * s.width(), kPoison);
   std::vector<szg_tile_place> const places = places_of(s, stored.escape_counts);

@@ -20,7 +20,7 @@ szg_codebook_work book_work;
 
 /* ---- frames ---- */
 
-/* What a plane's symbols are. */
+/* How a plane's symbols are distributed. */
 enum Symbols { kOne, kTwo, kFew, kSteep, kUniform, kRarest, kSymbolKinds };
 
 inline uint32_t symbol_of(Symbols kind) {
@@ -29,7 +29,7 @@ inline uint32_t symbol_of(Symbols kind) {
       return 77;
     case kTwo:
       return random_below(50) ? 3 : 250;
-    case kFew: { /* as exponents of weights */
+    case kFew: { /* like the exponents of weights */
       uint32_t const drop = (uint32_t)__builtin_ctzll(random_bits() | (uint64_t)1 << 40);
       return 121 - drop;
     }
@@ -51,8 +51,8 @@ struct Frame {
   szg_planes_choice choice;
 };
 
-/* A frame, its counts and the choice. is_forced: every plane of several symbols is coded, and one
- * of kRarest by a book in which its symbols are the rarest. */
+/* A frame, its counts and the choice. is_forced: every plane with several symbols is coded, and
+ * kRarest planes get a book in which their symbols are the rarest. */
 inline Frame make_frame(uint32_t value_bytes, uint64_t value_count,
                         const std::vector<Symbols> &planes, bool is_forced) {
   Frame frame = {value_bytes, value_count, planes, Bytes(value_count * value_bytes), {}, {}};
@@ -131,7 +131,7 @@ inline Sections encode_on_cpu(const Frame &frame) {
 
 /* ---- the device ---- */
 
-/* An arena's worth of device memory. */
+/* Device memory of the size that an arena needs. */
 template <class Carve>
 class Work {
  public:
@@ -153,7 +153,7 @@ Work<Carve> work_of(const Carve &carve) {
   return Work<Carve>(carve);
 }
 
-/* offset: of values from alignment. */
+/* offset: of the values from an aligned address. */
 inline Sections encode_on_device(const Frame &frame, uint32_t offset) {
   szg_planes_layout const layout = frame.choice.layout;
   bool const is_coded = coded_planes(layout) > 0;
@@ -192,16 +192,16 @@ inline Sections encode_on_device(const Frame &frame, uint32_t offset) {
   return sections;
 }
 
-/* What became of bytes of a frame. */
+/* Bytes decoded from a frame. */
 struct Decoded {
-  Bytes bytes; /* with kGuardBytes before and behind */
+  Bytes bytes; /* with kGuardBytes before and after */
   bool is_bad;
   uint32_t counter;
 };
 constexpr uint32_t kGuardBytes = 64;
-constexpr uint8_t kGuard = 0xA5; /* as DeviceArray leaves it */
+constexpr uint8_t kGuard = 0xA5; /* DeviceArray's poison */
 
-/* offset: of the bytes from alignment. */
+/* offset: of the bytes from an aligned address. */
 inline Decoded decode_on_device(const Sections &sections, uint64_t first, uint64_t count,
                                 uint32_t offset) {
   DeviceArray<uint8_t> books(sections.books), stored(sections.stored);

@@ -1,4 +1,5 @@
-/* test_cuda_all_offsets.cu - decoding from every bit on the device: the serial decoder's codes.
+/* test_cuda_all_offsets.cu - decoding from every bit on the device gives the serial decoder's
+ * codes.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/all_offsets.h"
@@ -18,14 +19,14 @@ using namespace decode_cases;
 struct Options {
   szg_all_offsets_options tables;
   bool is_shared;          /* windows in shared memory, else rows in device memory */
-  uint32_t window_threads; /* is_shared: 32, the decoder of archives, or those of a block */
+  uint32_t window_threads; /* if is_shared: 32 (archives' decoder) or a block's */
 };
 
 constexpr size_t kGuardCodes = 64; /* after the codes */
 
 std::unique_ptr<Coder> coder(new Coder);
 
-/* The tables of any form. */
+/* The tables of each form. */
 struct Tables {
   Options options;
   szg_all_offsets_tables_cuda windows;
@@ -52,7 +53,7 @@ struct Tables {
 
 /* ---- choices ---- */
 
-/* Whether a block of the device has the room. */
+/* Whether a block of the device has room for the tables. */
 bool is_possible(const Options &options) {
   szg_arena arena = {};
   Tables tables = {options, {}, {}};
@@ -61,7 +62,7 @@ bool is_possible(const Options &options) {
   return status == SZGPU_OK;
 }
 
-/* Windows of one word and more, in batches that the stream fills and does not. */
+/* Windows of one and more words, in batches that the stream fills or does not fill. */
 std::vector<Options> all_options() {
   std::vector<Options> all, possible;
   for (bool skips : {false, true})
@@ -75,7 +76,7 @@ std::vector<Options> all_options() {
       all.push_back({{256, 500, skips, is_narrow}, false, 0});
       all.push_back({{32, 4097, skips, is_narrow}, false, 0});
       all.push_back({{1 << 15, 3, skips, is_narrow}, false, 0});
-      all.push_back({{1 << 22, 1, skips, is_narrow}, false, 0}); /* the paper's */
+      all.push_back({{1 << 22, 1, skips, is_narrow}, false, 0}); /* the paper's form */
     }
   for (const Options &options : all)
     if (is_possible(options)) possible.push_back(options);
@@ -90,7 +91,7 @@ std::string text_of(const Options &o) {
 
 /* ---- on the device ---- */
 
-/* Lengths of the book's codes. */
+/* The book's shortest and longest code. */
 struct Lengths {
   uint32_t shortest = 16, longest = 1;
   explicit Lengths(bool is_any) {
@@ -109,7 +110,7 @@ struct Decoded {
   Codes codes;
 };
 
-/* Twice, with the same memory; the second one counts. */
+/* Decodes twice in the same memory and returns the second result. */
 Decoded decode(const Options &options, const Lengths &lengths, const DeviceBook &book,
                const Stream &s) {
   DeviceArray<uint32_t> const words(s.words);
@@ -139,7 +140,7 @@ Decoded decode(const Options &options, const Lengths &lengths, const DeviceBook 
   return result;
 }
 
-/* What the serial decoder makes of the bits alone. */
+/* The serial decoder's verdict and codes, from the bits only. */
 bool serial(const Stream &s, Codes *codes) {
   szg_linear_input const input = s.host_input();
   codes->assign(s.code_count, 0);
@@ -147,7 +148,7 @@ bool serial(const Stream &s, Codes *codes) {
   return szg_decode_serial(&coder->index, &input, &run, 1) == SZGPU_OK;
 }
 
-/* Refused just if the serial decoder refuses it, else with the same codes. */
+/* The device must refuse the stream if and only if the serial decoder does, or give its codes. */
 bool agrees(const Options &options, const Lengths &lengths, const DeviceBook &book, const Stream &s,
             const char *what) {
   Codes expected;
@@ -176,10 +177,10 @@ void every_choice_gives_the_codes_back() {
         while (!coder->book.lengths[code]) code = draw(source, 0);
       Stream const s(*coder, codes, line_of(count));
       for (size_t i = 0; i < all.size(); i++, round++) {
-        if (count > 300 && (i + round / all.size()) % 4) continue; /* for time */
+        if (count > 300 && (i + round / all.size()) % 4) continue; /* saves time */
         if (is_left_out(i + round / all.size(), 41)) continue;
         if (all[i].tables.slot_count == 1 && all[i].tables.window_bits < 256 && count > 1000)
-          continue; /* a batch a window */
+          continue; /* one batch per window */
         bool const is_sound = agrees(all[i], Lengths(round % 3 == 0), book, s, source.name);
         CHECK(is_sound, "%s: the serial decoder refuses", source.name);
       }
@@ -211,7 +212,7 @@ void counts_that_lie_are_refused(const DeviceBook &book, const Stream &sound,
     s.code_count += (uint64_t)change;
     CHECK(!agrees(options, Lengths(false), book, s, "codes"), "%d codes", change);
   }
-  for (int change : {-1, -7, -31}) { /* with as many words */
+  for (int change : {-1, -7, -31}) { /* as many words as before */
     Stream s = sound;
     s.bit_count += (uint64_t)change;
     if ((s.bit_count + 31) / 32 == s.words.size()) agrees(options, Lengths(false), book, s, "bits");
@@ -229,7 +230,7 @@ void counts_that_lie_are_refused(const DeviceBook &book, const Stream &sound,
 void damaged_streams_are_decoded_as_serially() {
   std::vector<Options> const all = all_options();
   for (const Source &source : sources) {
-    if (source.symbol_count > 4096) continue; /* for time */
+    if (source.symbol_count > 4096) continue; /* saves time */
     Codes const codes = draw_codes(source, 3001);
     coder->build(source, codes);
     DeviceBook const book(*coder, source.symbol_count);
@@ -249,7 +250,7 @@ void damaged_streams_are_decoded_as_serially() {
   }
 }
 
-/* Tables for longer or shorter codes than the book has: refused, and nothing else. */
+/* Tables for longer or shorter codes than the book's are refused. */
 void books_that_do_not_fit_are_refused() {
   Source const source = {"lengths 1 to 16", 64, Source::STEEP, 0};
   Codes const codes = draw_codes(source, 20011);

@@ -1,4 +1,4 @@
-/* test_cuda_axes.cu - axes and radius are chosen on the device as on the CPU.
+/* test_cuda_axes.cu - the device chooses the same axes and radius as the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/cuda_test.cuh"
@@ -14,7 +14,7 @@ namespace {
 
 szg_choice_work cpu_work; /* too large for the stack */
 
-/* Which choices the CPU made: what never occurs is not tested. */
+/* The choices that the CPU made; all of them must occur, or they are not tested. */
 struct Occurred {
   bool axes[SZG_AXES_ALL + 1], radius_choices[SZG_RADIUS_CHOICES];
 } occurred;
@@ -64,7 +64,7 @@ szg_choice choose_on_device(const Case &tested, const szg_quantizer &quantizer,
   DeviceArray<uint64_t> work((szg_choice_work_bytes_cuda() + 7) / 8);
   DeviceArray<Value> field(values);
   DeviceArray<szg_choice> choice(1);
-  for (int time = 0; time < 2; time++) { /* the second time as the first one left the memory */
+  for (int time = 0; time < 2; time++) { /* again in the memory that the first left */
     MUST(cudaMemsetAsync(work.data(), 0, szg_choice_zeroed_bytes_cuda(), cuda_test::stream));
     MUST(szg_choose_cuda(&quantizer, &tested.grid, field.data(), asked_radius, work.data(),
                          choice.data(), cuda_test::stream));
@@ -111,8 +111,8 @@ Place place_of(const Case &made, uint64_t index) {
   return {index % made.grid.x_extent, row % made.grid.y_extent, row / made.grid.y_extent};
 }
 
-/* For each axis of the set a random part that does not change along it, and noise, which every
- * further axis would double: best differenced along exactly these axes. */
+/* Best differenced along exactly these axes: for each axis, a random part that does not change
+ * along it; and noise, which each further axis would double. */
 void fill_for_axes(uint32_t axes, Case *made) {
   std::vector<double> parts[3];
   for (auto &part : parts) {
@@ -130,7 +130,7 @@ void fill_for_axes(uint32_t axes, Case *made) {
   }
 }
 
-/* Smooth along one axis, with noise from none to more than the wave. */
+/* Smooth along one axis, with noise that may be weaker or stronger than the wave. */
 void fill_waves(Case *made) {
   double const amplitude = exp2(24.0 * random_unit()), noise = exp2(24.0 * random_unit() - 6.0);
   double const frequency = 0.3 * random_unit();
@@ -149,7 +149,7 @@ void fill_spikes(Case *made) {
     value = made->step * (random_below(50) ? 40.0 : height) * (random_unit() - 0.5);
 }
 
-/* Every magnitude, most of them without a lattice point. */
+/* Values of every magnitude, most of them without a lattice point. */
 void fill_bits(Case *made) {
   for (double &value : made->values) value = szg_value_of_bits(made->shape.dtype, random_bits());
 }
@@ -163,7 +163,7 @@ void fill_steps(Case *made) {
   }
 }
 
-/* Differences about as large as SZG_MAX_RADIUS, and as the widths of escapes. */
+/* Differences near SZG_MAX_RADIUS, and near the limits of escapes' widths. */
 void fill_limits(Case *made) {
   static const double limits[] = {511, 512, 2047, 2048, 8192, 32767, 32768, 32769, 8388608, 1e9};
   for (double &value : made->values)
@@ -171,7 +171,7 @@ void fill_limits(Case *made) {
             (random_below(3) ? 0.0 : 1.0);
 }
 
-/* Holes: single values, long runs over rows and tiles, whole stretches. */
+/* Punches holes: single values, long runs across rows and tiles, whole stretches. */
 void punch_holes(double hole, Case *made) {
   uint64_t const kind = random_below(4), longest = 1 + random_below(6000);
   for (uint64_t i = 0; i < made->values.size(); i++) {
@@ -182,7 +182,7 @@ void punch_holes(double hole, Case *made) {
   }
 }
 
-/* Returns what the field is. */
+/* Fills the field with a random kind and returns its name. */
 const char *fill_randomly(Case *made) {
   uint64_t const kind = random_below(8);
   if (kind == 0) return fill_for_axes(1 + (uint32_t)random_below(7), made), "made for axes";
@@ -245,7 +245,7 @@ void equal_costs_give_the_lowest_set() {
   }
 }
 
-/* A frame is a part of the field, here its rows 32 to 63, and has the field's kind. */
+/* A frame is a part of the field, here rows 32 to 63, and has the field's rank. */
 void a_frame_is_chosen_for_alone() {
   Case made = make_case({3, {96, 40, 70, 1}}, SZG_ARITHMETIC_F32);
   fill_waves(&made);
@@ -258,7 +258,7 @@ void a_frame_is_chosen_for_alone() {
   }
 }
 
-/* 1250 tiles: the largest sample, of which some lie far into the field. */
+/* 1250 tiles: the largest sample, with tiles far into the field. */
 void a_large_sample_is_taken() {
   for (uint32_t arithmetic : {SZG_ARITHMETIC_F32, SZG_ARITHMETIC_F64_WIDE}) {
     Case many_small = make_case({3, {400, 400, 2, 1}}, arithmetic);

@@ -1,4 +1,4 @@
-/* test_cuda_checksum.cu - checksums verified and sealed on a GPU against libxxhash and the CPU's.
+/* test_cuda_checksum.cu - checksums verified and sealed on a GPU, against libxxhash and the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <xxhash.h>
@@ -48,7 +48,7 @@ uint64_t root_of(const uint8_t *bytes, uint64_t byte_count) {
 
 szg_checksum_ranges ranges_of(const uint8_t *device_bytes, const std::vector<Stretch> &stretches) {
   szg_checksum_ranges ranges;
-  memset(&ranges, 0xA5, sizeof ranges); /* what is beyond the count must not matter */
+  memset(&ranges, 0xA5, sizeof ranges); /* ranges beyond the count must not matter */
   ranges.count = (uint32_t)stretches.size();
   for (uint32_t i = 0; i < ranges.count; i++) {
     ranges.kinds[i] = i;
@@ -62,8 +62,8 @@ uint64_t checksum_word(uint32_t section) {
   return (SZG_FRAME_HEADER_BYTES + (section + 1) * SZG_SECTION_ENTRY_BYTES) / 8 - 1;
 }
 
-/* Trees over stretches of the same bytes here and there: every root, and nothing written beyond the
- * memory that leaves have. */
+/* Checks the trees over some stretches of the bytes: every root, and that nothing is written beyond
+ * the memory of the leaves. */
 void check_trees(const std::vector<uint8_t> &bytes, const DeviceArray<uint8_t> &device_bytes,
                  const std::vector<Stretch> &stretches) {
   std::vector<uint64_t> roots;
@@ -77,7 +77,7 @@ void check_trees(const std::vector<uint8_t> &bytes, const DeviceArray<uint8_t> &
   DeviceArray<uint32_t> ticket(1);
   ticket.zero();
   szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
-  for (int run = 0; run < 2; run++) { /* the second over what the first left behind */
+  for (int run = 0; run < 2; run++) { /* the second in memory that the first has used */
     MUST(szg_checksum_seal_cuda(&ranges, leaves.data(), ticket.data(), (uint8_t *)header.data(),
                                 stream));
     std::vector<uint64_t> const found = header.host();
@@ -88,8 +88,8 @@ void check_trees(const std::vector<uint8_t> &bytes, const DeviceArray<uint8_t> &
   }
 }
 
-/* All sizes, up to 13 a call, at starts that move, and the last of a call at the very end of the
- * memory, where a read too far is seen by compute-sanitizer. */
+/* All sizes, up to 13 per call, at varying starts. The last range of a call ends with the memory,
+ * so that compute-sanitizer sees a read beyond it. */
 void check_sizes(const std::vector<uint64_t> &sizes) {
   for (size_t first = 0; first < sizes.size(); first += kMostRanges) {
     size_t const end = std::min<size_t>(first + kMostRanges, sizes.size());
@@ -112,7 +112,7 @@ void hashes_every_size_to_20_kib() {
   check_sizes(sizes);
 }
 
-/* Roots take all their paths: up to 30 leaves are hashed as short. */
+/* These sizes take all paths of roots: up to 30 leaves are hashed as short input. */
 void hashes_sizes_around_whole_leaves() {
   std::vector<uint64_t> sizes;
   for (uint64_t leaf_count = 1; leaf_count <= 40; leaf_count++)
@@ -120,8 +120,8 @@ void hashes_sizes_around_whole_leaves() {
   check_sizes(sizes);
 }
 
-/* A link of a root's chain is 128 leaves; 16 links are read at once, of which 4 by each warp, and 8
- * sums when they are chained. */
+/* A link of a root's chain is 128 leaves. 16 links are read at once, 4 by each warp, and chaining
+ * reads 8 sums at once. */
 void hashes_long_ranges() {
   uint64_t const leaf_counts[] = {127,  128,  129,  255,  256,  257,  1023, 1024, 1025,
                                   1152, 1153, 1160, 2048, 2049, 2177, 3841, 8100};
@@ -148,7 +148,7 @@ void hashes_empty_ranges_among_others() {
   CHECK(nothing == 0x2D06800538D394C2u, "%016llx", (unsigned long long)nothing);
 }
 
-/* Contents where a lost carry, a swapped half or a lost word would not be drowned in noise. */
+/* Contents that show a lost carry, a swapped half or a lost word, which noise would hide. */
 void hashes_contents_that_are_not_random() {
   uint64_t const byte_count = 3 * kBlock + 1040;
   std::vector<std::vector<uint8_t>> contents(5, std::vector<uint8_t>(byte_count));
@@ -175,7 +175,7 @@ struct Comparison {
   Comparison(const szg_checksum_ranges &compared, uint64_t leaf_count)
       : ranges(compared), leaves(leaf_count) {}
 
-  /* The verdict after a comparison that begins with `before`. */
+  /* Compares, beginning with the verdict `before`, and returns the verdict. */
   szg_verdict compare(szg_verdict before) {
     MUST(cudaMemcpyAsync(verdict.data(), &before, sizeof before, cudaMemcpyHostToDevice, stream));
     MUST(szg_checksum_verify_cuda(&ranges, leaves.data(), verdict.data(), stream));
@@ -215,7 +215,7 @@ void finds_single_bits() {
   Comparison comparison(ranges_of(device_bytes.data(), stretches), leaf_count);
   szg_checksum_ranges *const ranges = &comparison.ranges;
   for (uint32_t i = 0; i < kMostRanges; i++) {
-    ranges->kinds[i] = (i * 5 + 3) % kMostRanges; /* the bit is the kind's, not the range's */
+    ranges->kinds[i] = (i * 5 + 3) % kMostRanges; /* the bit is of the kind, not the range */
     ranges->expected[i] = root_of(bytes.data() + stretches[i].start, stretches[i].byte_count);
   }
   expect_bad(&comparison, 0, "sound");
@@ -273,7 +273,7 @@ szg_frame_header random_header(uint32_t section_count) {
 }
 
 void seals_as_the_container_writes() {
-  size_t const margin = 48; /* before and behind: as in an archive, and nothing else is written */
+  size_t const margin = 48; /* before and after, as in an archive; must not change */
   std::vector<uint8_t> const bytes = random_bytes(2 * kBlock);
   DeviceArray<uint8_t> const device_bytes(bytes);
   DeviceArray<uint64_t> leaves(2 * kMostRanges);

@@ -1,4 +1,4 @@
-/* test_cuda_decode.cu - the decoders on the device give the codes back, and refuse what is none.
+/* test_cuda_decode.cu - the decoders on the device give the codes back, and refuse bad streams.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <memory>
@@ -22,7 +22,7 @@ struct Decoded {
   Codes codes;
 };
 
-/* runs: how often, with the same memory; the last one counts. */
+/* Decodes `runs` times in the same memory and returns the last result. */
 Decoded decode(Decoder decoder, const DeviceBook &book, const Stream &s, const szg_grid &grid,
                uint32_t bad_data_before = 0, int runs = 1) {
   DeviceArray<uint32_t> const words(s.words);
@@ -80,7 +80,7 @@ void both_decoders_give_the_codes_back() {
     coder->build(source, {});
     DeviceBook const book(*coder, source.symbol_count);
     for (size_t count : counts) {
-      /* The book covers 20,000 draws; what else is drawn is replaced. */
+      /* The book covers 20,000 draws; other symbols that are drawn are replaced. */
       Codes codes = draw_codes(source, count);
       for (uint16_t &code : codes)
         while (!coder->book.lengths[code]) code = draw(source, 0);
@@ -128,7 +128,7 @@ void lengths_are_those_of_the_book() {
   }
 }
 
-/* A changed stream is refused just if the serial decoder refuses it, else it has the same codes. */
+/* The device must refuse a stream if and only if the serial decoder does, or give its codes. */
 void agrees(Decoder decoder, const DeviceBook &book, const Stream &s, const szg_grid &grid,
             const char *what, bool must_refuse) {
   Codes const expected =
@@ -149,7 +149,7 @@ void lying_gaps(const DeviceBook &book, const Stream &sound, const szg_grid &gri
     agrees(GAP, book, s, grid, "gap", true);
   }
   Stream s = sound;
-  s.gaps.back() ^= 0x10; /* a gap, or what is left over */
+  s.gaps.back() ^= 0x10; /* a gap, or the unused half byte */
   agrees(GAP, book, s, grid, "last gap", true);
 }
 
@@ -187,7 +187,7 @@ void lying_bits(const DeviceBook &book, const Stream &sound, const szg_grid &gri
     agrees(GAP, book, s, grid, "words", false);
     agrees(CHUNKED, book, s, grid, "words", false);
   }
-  for (uint64_t size : {0, 1, 31, 32, 33, 255, 256, 257, 32768}) { /* not what the sections have */
+  for (uint64_t size : {0, 1, 31, 32, 33, 255, 256, 257, 32768}) { /* not the sections' size */
     Stream s = sound;
     if ((s.bit_count + 31) / 32 == (size + 31) / 32) continue;
     s.bit_count = size;
@@ -231,8 +231,7 @@ std::vector<uint8_t> change_section(std::vector<uint8_t> section, int round) {
     section[random_below(section.size())] = (uint8_t)random_bits();
   } else if (round < 34) {
     section.push_back((uint8_t)random_bits());
-  } else if (round <
-             36) { /* one more symbol: of a length that there is not, or that adds nothing */
+  } else if (round < 36) { /* one more symbol: of impossible length, or of none */
     szg_store_u16(&section[4], (uint16_t)(szg_load_u16(&section[4]) + 1));
     section.push_back(round == 34 ? SZG_MAX_CODE_BITS + 1 : 0);
   } else {
@@ -241,7 +240,7 @@ std::vector<uint8_t> change_section(std::vector<uint8_t> section, int round) {
   return section;
 }
 
-/* Sections that are none are refused, and decoding with what was made of them does no harm. */
+/* Bad sections are refused, and decoding with the tables made from them does no harm. */
 void bad_books_are_refused_and_harmless() {
   for (const Source &source : sources) {
     Codes const codes = draw_codes(source, 50000);

@@ -1,8 +1,8 @@
 /* test_cuda_encode.cu - the linear layout as a GPU writes it, against the CPU's encoder.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Every output is compared together with the bytes behind it, which must stay as they were. The
- * scratch has exactly the room that the stream needs, so that compute-sanitizer sees a step beyond.
+ * Every output is compared together with the bytes after it, which must not change. The scratch has
+ * exactly the room that the stream needs, so that compute-sanitizer sees any access beyond it.
  */
 #include <memory>
 #include <string>
@@ -64,8 +64,8 @@ struct Coder {
   const char *name;
   szg_codebook book;
   uint32_t table[SZG_MAX_SYMBOLS];
-  uint16_t draw[1 << SZG_MAX_CODE_BITS]; /* each symbol as often as its code length says */
-  std::vector<uint16_t> symbols;         /* that occur */
+  uint16_t draw[1 << SZG_MAX_CODE_BITS]; /* each symbol as often as its code length implies */
+  std::vector<uint16_t> symbols;         /* all that occur */
   uint16_t rarest;                       /* one with the longest code */
 };
 
@@ -87,7 +87,7 @@ std::unique_ptr<Coder> make_coder(const BookKind &kind) {
     for (size_t i = 0; i < (size_t)1 << (SZG_MAX_CODE_BITS - length); i++)
       coder->draw[drawn++] = (uint16_t)s;
   }
-  for (; drawn < (size_t)1 << SZG_MAX_CODE_BITS; drawn++) /* the other half of a lone symbol's */
+  for (; drawn < (size_t)1 << SZG_MAX_CODE_BITS; drawn++) /* a lone symbol fills both halves */
     coder->draw[drawn] = coder->symbols[0];
   return coder;
 }
@@ -142,7 +142,7 @@ Sections encode_on_host(const Coder &coder, const szg_grid &grid,
 
 /* ---- what the GPU writes ---- */
 
-/* Scratch and outputs for one stream, of its exact size. */
+/* Scratch and outputs for one stream, of exactly the size it needs. */
 struct DeviceEncoder {
   DeviceEncoder(const szg_grid &grid, const Sections &s, uint64_t scan_bytes)
       : table(SZG_MAX_SYMBOLS),
@@ -164,7 +164,7 @@ struct DeviceEncoder {
         bit_count, reinterpret_cast<uint16_t *>(tile_bits.data()),
         reinterpret_cast<uint32_t *>(words.data()), packed_gaps.data(),
         reinterpret_cast<uint16_t *>(sequence_counts.data())};
-    /* On the same stream: one that returned on another may not be done for this one. */
+    /* On this stream, because a copy on another may not be done in time for it. */
     MUST(cudaMemcpyAsync(table.data(), coder.table, coder.book.symbol_count * sizeof *coder.table,
                          cudaMemcpyHostToDevice, stream));
     MUST(szg_linear_encode_cuda(&encoder, &grid, coder.book.symbol_count, codes.data(), &output,
@@ -182,7 +182,7 @@ struct DeviceEncoder {
   DeviceArray<uint8_t> scan, tile_bits, words, packed_gaps, sequence_counts;
 };
 
-/* The section is as expected and what is behind it still poison. */
+/* The section must be as expected, and the bytes after it still poison. */
 void check_section(const char *what, DeviceArray<uint8_t> const &section, const void *expected,
                    size_t byte_count, const char *about) {
   std::vector<uint8_t> wanted(byte_count + kGuardBytes, 0xA5);
@@ -209,7 +209,7 @@ uint64_t scan_bytes_for(const szg_grid &grid) {
   return encoder.scan_temp_bytes;
 }
 
-/* Twice: the second time on scratch that the first has left. */
+/* Encodes twice, the second time with the scratch that the first has used. */
 void encodes_as_the_cpu(const Coder &coder, Draw draw, const szg_grid &grid, const char *shape) {
   std::vector<uint16_t> const codes = draw_codes(coder, draw, grid.value_count);
   Sections const expected = encode_on_host(coder, grid, codes);
@@ -232,13 +232,13 @@ std::string name_of(std::vector<uint64_t> const &dims) {
   return name;
 }
 
-/* Codes in a row, among them as many as fill a subsequence or a sequence exactly with lengths 1, 2,
- * 8 and 16, and 26 and 3277, after which no code of 10 bits begins in the last one. */
+/* Numbers of codes in a row. Some fill a subsequence or a sequence exactly with lengths 1, 2, 8 and
+ * 16; with 26 and 3277 no code of 10 bits begins in the last one. */
 const std::vector<uint64_t> row_lengths = {1,    2,    15,   16,   17,    26,    31,   32,   33,
                                            128,  256,  257,  2047, 2048,  2049,  3277, 4095, 4096,
                                            4097, 8191, 8192, 8205, 16384, 32768, 70001};
 
-/* Tiles of few codes share words by the dozen; odd sizes put tiles at every place in an octet. */
+/* Dozens of small tiles share a word; odd sizes put tiles at every place in an octet. */
 const std::vector<std::vector<uint64_t>> box_dims = {
     {2, 2},       {3, 5},       {64, 64},       {65, 67},       {100, 130},    {63, 1025},
     {2, 2, 2},    {16, 8, 32},  {17, 9, 33},    {20, 30, 40},   {3, 4, 101},   {33, 17, 65},
@@ -289,7 +289,7 @@ void encodes_five_codes_as_a_hand_does() {
   check_sections(device, expected, "five codes");
 }
 
-/* Scratch for a frame of the largest stream, carved as the pipeline does, also serves a smaller
+/* Scratch for a frame with the largest stream, carved as in the pipeline, also serves a smaller
  * frame after it. */
 void carves_scratch_for_the_largest_stream(const Coder &coder) {
   szg_grid const whole = cuda_test::grid_of({40, 30, 70});

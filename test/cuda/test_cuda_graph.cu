@@ -1,8 +1,8 @@
-/* test_cuda_graph.cu - stages captured in CUDA graphs: what they do follows from the data alone.
+/* test_cuda_graph.cu - stages captured in CUDA graphs: their work depends on the data only.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A graph holds what the host knew: the quantizer, so a field's bound, and for reading the sizes of
- * sections. Whatever else is in a field or an archive is found on the device, at every replay.
+ * A graph holds what the host knew: the quantizer and so a field's bound, and for reading the sizes
+ * of sections. The device finds everything else in a field or an archive, at every replay.
  */
 #include <math.h>
 
@@ -23,7 +23,7 @@ namespace {
 typedef std::vector<float> Values;
 typedef std::vector<uint8_t> Bytes;
 
-const szgpu_shape kShape = {SZGPU_F32, 3, {32, 32, 128}}; /* 32 full tiles: all are sampled */
+const szgpu_shape kShape = {SZGPU_F32, 3, {32, 32, 128}}; /* 32 full tiles, all sampled */
 
 /* ---- fields of one range ---- */
 
@@ -41,7 +41,7 @@ Values make_waves() {
   return values;
 }
 
-/* Tiles in reverse: codes, and so sections, are as long as before. */
+/* Tiles in reverse order, so that codes and sections are as long as before. */
 Values with_tiles_reversed(const Values &values) {
   szg_grid const grid = grid_of_field();
   Values reversed(values.size());
@@ -57,7 +57,7 @@ Values with_tiles_reversed(const Values &values) {
   return reversed;
 }
 
-/* Another field but for its least and its greatest value. */
+/* Another field with the same least and greatest value. */
 Values make_noise_like(const Values &values) {
   auto const extremes = std::minmax_element(values.begin(), values.end());
   Values noise(values.size());
@@ -94,8 +94,8 @@ Values restored_by_cpu(const Bytes &archive) {
 
 /* ---- graphs ---- */
 
-/* What `put` puts in the stream. It is run once before: kernels are loaded at their first launch,
- * which a capture need not allow. */
+/* Captures what `put` puts in the stream. Runs it once before, because the first launch loads
+ * kernels, which a capture may not allow. */
 template <class Put>
 cudaGraphExec_t capture(Put put) {
   cudaGraph_t graph;
@@ -118,7 +118,7 @@ void replay(cudaGraphExec_t graph) {
 template <class T>
 void fill(const DeviceArray<T> &array, const std::vector<T> &values) {
   MUST(cudaMemcpy(array.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
-  MUST(cudaDeviceSynchronize()); /* the copy may return before it is done, and streams not wait */
+  MUST(cudaDeviceSynchronize()); /* the copy may return early, and streams do not wait for it */
 }
 
 void open_device(szgpu_ctx *ctx) {
@@ -134,7 +134,7 @@ struct Compression {
   szg_bound_plan bound;
   szg_header header;
   szg_write_request request;
-  szg_frame_layout_cuda layout = {}; /* its header: the frame's, without sizes */
+  szg_frame_layout_cuda layout = {}; /* with the frame's header, without sizes */
   DeviceArray<float> field{grid.value_count};
   DeviceArray<uint8_t> archive{8 * grid.value_count};
   DeviceArray<szg_tile_found> found{1};
@@ -149,7 +149,7 @@ struct Compression {
   szg_write_plan_cuda plan = {};
   szg_write_job_cuda job = {};
 
-  /* The bound is this field's. */
+  /* Takes the bound from this field. */
   explicit Compression(const Values &values) {
     open_device(&ctx);
     szgpu_params const params = params_of_test();
@@ -255,7 +255,7 @@ struct Restoration {
   DeviceArray<uint32_t> counters{1};
   szg_read_plan_cuda plan = {};
 
-  /* Sizes and checksums are this archive's. */
+  /* Takes sizes and checksums from this archive. */
   explicit Restoration(const Bytes &bytes)
       : archive(bytes), leaves(szg_checksum_leaf_count(bytes.size()) + 2 * SZG_SECTION_KIND_COUNT) {
     open_device(&ctx);
@@ -276,7 +276,7 @@ struct Restoration {
   }
   ~Restoration() { szg_device_close(&ctx.device); }
 
-  /* The checksums beside it, as in a call. */
+  /* Verifies the checksums beside the rest, as a call does. */
   void put() {
     szg_read_job_cuda job;
     MUST(szg_device_set(&ctx.device, verdict.data(), 0, verdict.bytes()));

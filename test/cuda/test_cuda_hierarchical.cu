@@ -1,4 +1,4 @@
-/* test_cuda_hierarchical.cu - chained tables on the device: the values that the CPU decoder gives.
+/* test_cuda_hierarchical.cu - chained tables on the device give the CPU decoder's values.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/hierarchical.h"
@@ -13,9 +13,9 @@ namespace {
 using namespace cuda_test;
 using namespace decode_cases;
 
-constexpr size_t kGuardValues = 64; /* after those of the stream */
+constexpr size_t kGuardValues = 64; /* after the stream's values */
 
-/* Symbols of all sizes, also 240 to 255, with which DFloat11 writes links. */
+/* Symbols of all magnitudes, also 240 to 255, which DFloat11 uses for links. */
 const Source byte_sources[] = {
     {"one symbol", 256, Source::LONE, 255},     {"two symbols", 256, Source::FLAT, 2},
     {"256 symbols", 256, Source::FLAT, 256},    {"lengths 1 to 16", 64, Source::STEEP, 0},
@@ -56,7 +56,7 @@ struct Marked {
 
 struct Decoded {
   bool is_refused;
-  std::vector<uint8_t> bytes; /* of the values, and the guard */
+  std::vector<uint8_t> bytes; /* the values' bytes, then the guard */
 };
 
 std::vector<uint8_t> rest_of(size_t count) {
@@ -100,7 +100,7 @@ Decoded decode_on_device(const Marked &m, bool is_bf16) {
   return {status == SZGPU_BAD_DATA || verdict.host()[0].bad_data != 0, values.host()};
 }
 
-/* Both refuse, or both give the same; nothing is written beyond. Returns whether it is sound. */
+/* Both must refuse the stream or give the same values, and write nothing else. True: sound. */
 bool agrees(const Marked &m, const char *what) {
   bool is_sound = true;
   for (bool is_bf16 : {false, true}) {

@@ -1,4 +1,4 @@
-/* test_cuda_histogram.cu - counts of codes on a GPU against the CPU's.
+/* test_cuda_histogram.cu - counts of codes on a GPU, against the CPU's.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/huffman.h"
@@ -12,12 +12,12 @@ using cuda_test::stream;
 
 namespace {
 
-constexpr uint32_t kGuardCounts = 16; /* behind the counts, to stay as they are */
+constexpr uint32_t kGuardCounts = 16; /* after the counts; must not change */
 
 /* How codes are drawn. */
 enum Kind {
   PEAKED,  /* around delta 0, as fields have them */
-  UNIFORM, /* all symbols alike */
+  UNIFORM, /* all symbols equally likely */
   MIDDLE,  /* delta 0 only */
   ESCAPES, /* escapes only */
   LAST,    /* the last symbol only */
@@ -75,7 +75,7 @@ void add_on_host(std::vector<uint16_t> const &codes, uint32_t symbol_count,
   for (size_t i = 0; i < tables.size(); i++) (*counts)[i % symbol_count] += tables[i];
 }
 
-/* On top of counts that are there, some beyond 32 bits, and twice on the same buffers. */
+/* Adds to counts that are not 0, some of them beyond 32 bits; runs twice on the same buffers. */
 void counts_as_the_cpu(Kind kind, uint32_t radius, uint64_t code_count) {
   uint32_t const symbol_count = 2 * radius;
   std::vector<uint16_t> const codes = make_codes(kind, radius, code_count);
@@ -121,7 +121,7 @@ void counts_codes_of_any_kind() {
 }
 
 void counts_large_fields() {
-  uint64_t const code_count = ((uint64_t)1 << 24) + 5; /* several turns of each block */
+  uint64_t const code_count = ((uint64_t)1 << 24) + 5; /* several rounds for each block */
   counts_as_the_cpu(PEAKED, 512, code_count);
   counts_as_the_cpu(MIDDLE, 512, code_count);
   counts_as_the_cpu(ESCAPES, 32768, code_count);

@@ -11,12 +11,12 @@ using cuda_test::stream;
 
 namespace {
 
-/* From 16-byte alignment. Fields need the alignment of their values only. */
+/* Bytes past 16-byte alignment: fields need only the alignment of their values. */
 constexpr size_t kShifts[] = {0, 8};
 
 /* ---- comparisons ---- */
 
-/* expected: what the launcher had to write, and poison after it. */
+/* expected: what the launcher must write, then poison. */
 template <class T>
 void check_equal(const std::vector<T> &found, const std::vector<T> &expected, const Setup &s,
                  const char *what) {
@@ -78,7 +78,7 @@ void check_escapes(const Setup &s, const Bytes &field, const Coded &coded, unsig
   check_equal(escapes.host(), guarded(escape_bytes_of(coded.escapes, width)), s, "escapes");
 }
 
-/* Restores the window into `restored`, which has guards around; gives the verdict. */
+/* Restores the window into `restored`, with guards on both sides. Returns the verdict. */
 szg_verdict restore_on_gpu(const Setup &s, const Stored &stored, const Window &window, size_t shift,
                            const szg_verdict &before, Bytes *restored) {
   DeviceArray<uint16_t> const codes(stored.codes), bits(stored.bits), counts(stored.escape_counts);
@@ -130,7 +130,7 @@ void check_there_and_back(Setup s, int kind) {
   check_restored(s, store(s, coded, width), whole(s));
 }
 
-/* Each shape and set with all kinds of field: half of them in each arithmetic of a pair. */
+/* Each shape and set of axes with all kinds of field, half of them in each arithmetic of a pair. */
 void every_arithmetic_shape_and_set_of_axes_is_the_cpus() {
   size_t turn = 0;
   for (uint32_t arithmetic = 0; arithmetic < SZG_ARITHMETIC_COUNT; arithmetic++) {
@@ -142,7 +142,7 @@ void every_arithmetic_shape_and_set_of_axes_is_the_cpus() {
   }
 }
 
-/* More than the warps of a launch that strides, on any GPU. */
+/* More tiles than a grid-stride launch has warps on any GPU. */
 void many_tiles_are_the_cpus() {
   for (uint32_t arithmetic = 0; arithmetic < SZG_ARITHMETIC_COUNT; arithmetic++) {
     check_there_and_back(
@@ -152,7 +152,7 @@ void many_tiles_are_the_cpus() {
   }
 }
 
-/* Codes and escapes that no field gave: sums wrap, points lie off the lattice. */
+/* Random codes and escapes, so that sums wrap and points lie off the lattice. */
 Stored random_stored(const Setup &s) {
   Coded coded;
   for (uint64_t i = 0; i < s.grid.value_count; i++)
@@ -209,7 +209,7 @@ void expect_refusal(const Setup &s, const Stored &stored, const char *what) {
   }
 }
 
-/* The tile says `by` escapes more; the section has as many as all tiles say. */
+/* The tile claims `by` escapes more; the section has as many as all tiles claim. */
 Stored with_escapes(const Stored &stored, uint64_t tile, int by) {
   Stored other = stored;
   other.escape_counts[tile] = (uint16_t)(other.escape_counts[tile] + by);
@@ -219,7 +219,7 @@ Stored with_escapes(const Stored &stored, uint64_t tile, int by) {
 
 void tiles_that_lie_are_refused(uint32_t arithmetic, const szg_grid &grid) {
   Setup s = setup_of(arithmetic, grid, szg_grid_axes(&grid), 512);
-  Bytes const field = make_field(kAllEscapes, s); /* so that none less is no wrap */
+  Bytes const field = make_field(kAllEscapes, s); /* so that one less does not wrap */
   Stored const stored = store(s, code_on_cpu(s, field), s.is_wide() ? 8 : 4);
   uint64_t const last = grid.tile_count - 1, t = random_below(grid.tile_count);
   for (int by : {-1, 1}) {
@@ -237,7 +237,7 @@ void tiles_that_lie_are_refused(uint32_t arithmetic, const szg_grid &grid) {
   Stored none = stored;
   none.escape_counts.clear();
   expect_refusal(s, none, "an escape without a section");
-  Stored lost = stored; /* of two codes of one length, so that the bits stay right */
+  Stored lost = stored; /* all codes have one length, so that the bits stay right */
   lost.lengths.assign(lost.lengths.size(), 9);
   lost.bits = bits_of(s, lost);
   check_restored(s, lost, whole(s));
@@ -254,7 +254,7 @@ void lies_are_refused() {
       tiles_that_lie_are_refused(arithmetic, cuda_test::grid_of(dims));
 }
 
-/* Codes are then whatever was there, up to 65535. */
+/* After a bad verdict the codes may be anything, up to 65535. */
 void nothing_is_done_after_a_bad_verdict() {
   for (const auto &dims : std::vector<std::vector<uint64_t>>{{20011}, {67, 130}, {33, 15, 40}}) {
     for (uint32_t const radius : kRadii) {

@@ -1,4 +1,4 @@
-/* test_cuda_outlier.cu - masks, exact and fill values on CUDA against the CPU's functions.
+/* test_cuda_outlier.cu - masks, exact and fill values on CUDA, against the CPU's functions.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "outlier/outlier.h"
@@ -60,7 +60,7 @@ bool is_marked_by(Pattern pattern, const szg_grid &grid, uint64_t i) {
       return true;
     case ALTERNATING:
       return i % 2 == 0;
-    case RUNS: { /* in code order where tiles are rows */
+    case RUNS: { /* runs in code order if tiles are rows */
       uint64_t place = i % 10405;
       unsigned run = 0;
       for (; place >= runs[run]; run++) place -= runs[run];
@@ -73,8 +73,8 @@ bool is_marked_by(Pattern pattern, const szg_grid &grid, uint64_t i) {
   }
 }
 
-/* Values near 0, of which the pattern's are exact or fill. `kind` bits: 1 the marks may be fill, 2
- * they may be exact too, 4 the fill value is a NaN, 8 constant. */
+/* Values near 0; those in the pattern are exact or fill. Bits of `kind`: 1 marks may be fill, 2
+ * they may be exact too, 4 the fill value is a NaN, 8 the field is constant. */
 Field make_field(uint32_t arithmetic, const std::vector<uint64_t> &dims, Pattern pattern,
                  unsigned kind) {
   Field field = {};
@@ -91,7 +91,7 @@ Field make_field(uint32_t arithmetic, const std::vector<uint64_t> &dims, Pattern
   uint64_t const which_fill = kind & 4 ? 2 : random_below(2);
   uint64_t const fill_bits = is_f32 ? fills_f32[which_fill] : fills_f64[which_fill];
   double const step = arithmetic == SZG_ARITHMETIC_F64_WIDE ? 0x1p-42 : 0x1p-9;
-  /* bound < step / 2: some values that have a lattice point are exact nevertheless */
+  /* bound < step / 2: some values are exact although they have a lattice point */
   field.quantizer = szg_quantizer_make(arithmetic, pattern == HALF ? 0.499 * step : 0.51 * step,
                                        step, kind & 1, kind & 1 ? fill_bits : 0);
   field.is_constant = kind & 8;
@@ -111,7 +111,7 @@ Field make_field(uint32_t arithmetic, const std::vector<uint64_t> &dims, Pattern
   return field;
 }
 
-/* What the CPU makes of a field: its outlier sections, and which tiles have marks. */
+/* The CPU's results for a field: its outlier sections, and which tiles have marks. */
 struct Outliers {
   std::vector<uint8_t> tile_has_marks;
   std::vector<uint16_t> exact, fill;
@@ -170,10 +170,10 @@ std::vector<uint32_t> listed_tiles(const std::vector<uint8_t> &is_listed) {
   return tiles;
 }
 
-/* Device bytes with poison behind, which must stay. */
+/* Device bytes, followed by poison that must not change. */
 struct Section {
   explicit Section(uint64_t byte_count) : bytes(byte_count + kGuardBytes) {}
-  /* What a frame without the section gives. */
+  /* NULL if the frame does not have the section. */
   uint8_t *data() const { return bytes.count() > kGuardBytes ? bytes.data() : nullptr; }
   void check(Bytes expected, const char *what, const char *which) const {
     expected.resize(expected.size() + kGuardBytes, kPoison);
@@ -232,7 +232,7 @@ bool has_tile(const Rows &rows, const szg_grid &grid, const szg_tile &tile) {
          tile.first_value < rows.first_value + rows.value_count;
 }
 
-/* The frame's values, poison where nothing is written; empty where the CPU refuses. */
+/* The frame's values, with poison wherever nothing is written; empty if the CPU refuses. */
 Bytes apply_on_cpu(const Field &field, const Outliers &o, const Rows &rows) {
   Bytes values(field.values.size(), kPoison);
   for (uint64_t t = 0; t < field.grid.tile_count; t++) {
@@ -252,8 +252,8 @@ Bytes apply_on_cpu(const Field &field, const Outliers &o, const Rows &rows) {
   return values;
 }
 
-/* Applies a field's outliers to poison and compares: whether they are refused, the values if not,
- * the bytes around them always. found_before: what other kernels have set in the verdict. */
+/* Applies a field's outliers to poison, and compares the verdict, the values if it is good, and the
+ * bytes around them. found_before: what other kernels have set in the verdict. */
 void check_reading(const Field &field, const Outliers &o, const Rows &rows, uint32_t found_before,
                    const char *what) {
   std::vector<uint8_t> has_counts(o.fill.size());
@@ -289,7 +289,7 @@ void check_reading(const Field &field, const Outliers &o, const Rows &rows, uint
   szg_verdict const said = verdict.host()[0];
   CHECK((said.bad_data != 0) == (found_before || on_cpu.empty()), "verdict on %s", what);
   CHECK(said.bad_sections == 0, "%s", what);
-  if (!found_before && on_cpu.empty()) /* what is inside is of no use then */
+  if (!found_before && on_cpu.empty()) /* then the values do not matter */
     memset(&found[kGuardBytes], kPoison, byte_count);
   else if (!found_before)
     memcpy(&expected[kGuardBytes], &on_cpu[rows.first_value * field.width], byte_count);
@@ -325,7 +325,7 @@ void outliers_are_written_and_applied_as_on_the_cpu() {
       }
 }
 
-/* Moves a part of a count from one tile to another: the sum is still what the sections say. */
+/* Moves a part of a count from one tile to another, so that the sum still fits the sections. */
 void move_counts(std::vector<uint16_t> *counts, size_t step, size_t offset) {
   size_t const tile_count = counts->size() / step;
   uint16_t *const from = &(*counts)[random_below(tile_count) * step + offset];

@@ -1,4 +1,4 @@
-/* test_cuda_places.cu - where tiles' shares begin, and lists of tiles, against plain loops.
+/* test_cuda_places.cu - starts of the tiles' shares, and lists of tiles, against plain loops.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "core/places.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kGuardBytes = 4096;
 
-/* Arena and layout for tile_count tiles, with untouched bytes behind. */
+/* Arena and layout for tile_count tiles, followed by bytes that must not change. */
 struct Memory {
   explicit Memory(uint64_t tile_count)
       : tile_count(tile_count), used_bytes(carve(nullptr, 0)), bytes(used_bytes + kGuardBytes) {
@@ -55,7 +55,7 @@ szg_grid grid_of(std::vector<uint64_t> const &dims) {
   return grid;
 }
 
-/* Tile counts around those that one block of a scan takes, ragged tiles, more tiles than blocks. */
+/* Tile counts around what one block scans, ragged tiles, more tiles than blocks. */
 const std::vector<std::vector<uint64_t>> &all_dims() {
   static const std::vector<std::vector<uint64_t>> dims = {{1},
                                                           {4097},
@@ -82,7 +82,7 @@ struct Counts {
   explicit Counts(uint64_t tile_count)
       : bits(tile_count), escapes(tile_count), exact(2 * tile_count), fill(tile_count) {
     for (auto *const array : {&bits, &escapes, &exact, &fill}) {
-      uint64_t const limit = (uint64_t)1 << random_below(17); /* all that a u16 can say, at times */
+      uint64_t const limit = (uint64_t)1 << random_below(17); /* sometimes the full range of u16 */
       for (uint16_t &count : *array) count = (uint16_t)random_below(limit);
     }
   }
@@ -94,7 +94,7 @@ bool is_place(const szg_tile_place &a, const szg_tile_place &b) {
          a.exact_value == b.exact_value && a.fill_mask == b.fill_mask;
 }
 
-/* which: a bit for each of the four arrays that are there. */
+/* which: one bit for each of the four arrays, set if the array is present. */
 void check_scan(Memory &memory, const szg_grid &grid, const Counts &counts, unsigned which) {
   DeviceArray<uint16_t> const bits(counts.bits), escapes(counts.escapes), exact(counts.exact),
       fill(counts.fill);
@@ -141,14 +141,14 @@ void sums_pass_32_bits() {
 
 /* ---- lists ---- */
 
-/* What selects tile t, and the list that must come of it. */
+/* What selects each tile, and the lists that must result. */
 struct Selection {
   std::vector<uint8_t> marks;
   std::vector<uint16_t> counts, exact, fill;
   std::vector<uint32_t> marked, counted, exact_or_fill, only_fill;
 };
 
-/* A tile is selected once in `rarity`; 0: never. */
+/* Selects one in `rarity` tiles; 0: none. */
 Selection random_selection(uint64_t tile_count, uint64_t rarity) {
   auto const is_hit = [rarity] { return rarity && random_below(rarity) == 0; };
   auto const count = [] { return (uint16_t)((random_below(255) + 1) << 8 * random_below(2)); };
@@ -157,7 +157,7 @@ Selection random_selection(uint64_t tile_count, uint64_t rarity) {
     s.marks.push_back(is_hit() ? (uint8_t)(1 + random_below(255)) : 0);
     s.counts.push_back(is_hit() ? count() : 0);
     s.exact.push_back(is_hit() ? count() : 0);
-    s.exact.push_back(is_hit() ? count() : 0); /* an archive may say values without a mask */
+    s.exact.push_back(is_hit() ? count() : 0); /* archives may claim values without a mask */
     s.fill.push_back(is_hit() ? count() : 0);
     if (s.marks[t]) s.marked.push_back(t);
     if (s.counts[t]) s.counted.push_back(t);

@@ -1,4 +1,4 @@
-/* test_cuda_planes.cu - lossless frames on the device: the CPU's counts, bytes and values.
+/* test_cuda_planes.cu - lossless frames on the device give the CPU's counts, bytes and values.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/planes_cases.cuh"
@@ -41,7 +41,7 @@ void check_frame(const Frame &frame, uint32_t offset) {
   check_range(frame, expected, 0, frame.bytes.size(), offset);
 }
 
-/* What floats are like: exponents on top. */
+/* Planes like those of floats: exponents in the highest byte. */
 std::vector<Symbols> float_planes(uint32_t value_bytes) {
   std::vector<Symbols> planes(value_bytes, kUniform);
   planes[value_bytes - 1] = kFew;
@@ -71,7 +71,7 @@ void planes_of_every_kind() {
             make_frame(value_bytes, 9000, std::vector<Symbols>(value_bytes, kind), is_forced), 0);
 }
 
-/* Full tiles, the kinds of kernels that fields have. */
+/* Many full tiles, as in real fields. */
 void many_tiles() {
   for (uint32_t value_bytes = 1; value_bytes <= 8; value_bytes *= 2) {
     check_frame(

@@ -1,11 +1,11 @@
-/* test_cuda_planes_damage.cu - damaged lossless frames: the CPU's verdict, and nothing is harmed.
+/* test_cuda_planes_damage.cu - damaged lossless frames get the CPU's verdict and do no harm.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/planes_cases.cuh"
 
 namespace {
 
-/* The CPU's verdict on a frame's sections, and its values where they are good. */
+/* The CPU's verdict on a frame's sections, and its values if they are sound. */
 bool decode_on_cpu(const Sections &sections, Bytes *bytes) {
   static szg_planes_decoder decoder;
   static uint8_t lengths[SZG_PLANES_MOST][SZG_PLANES_SYMBOLS];
@@ -51,7 +51,7 @@ void check_damaged(const Sections &sections, const char *what) {
   CHECK(decoded.counter == 0, "%s: %u", what, decoded.counter);
 }
 
-/* Of some coded plane. */
+/* The sections of a random frame with a coded plane. */
 Sections random_sections(bool is_large) {
   for (;;) {
     uint32_t const value_bytes = 1u << random_below(4);
@@ -84,7 +84,7 @@ void damaged_words_are_told_as_on_the_cpu() {
     }
 }
 
-/* Lengths of lanes may be written in more bits than they need, up to a reader's most. */
+/* Lane lengths may have more bits than they need, up to the reader's limit. */
 void wide_heads_are_told_as_on_the_cpu() {
   Frame const frame = make_frame(1, 300, {kFew}, true);
   Sections const narrow = encode_on_cpu(frame);
@@ -114,13 +114,13 @@ void damaged_sizes_are_told_as_on_the_cpu() {
     *size = i % 4 ? (uint16_t)(*size + random_below(5) - 2) : (uint16_t)random_bits();
     check_damaged(sections, "a size");
   }
-  for (int i = 0; i < 50; i++) { /* a word from one tile to the next: the sum stays */
+  for (int i = 0; i < 50; i++) { /* moves a word between tiles: the sum stays */
     Sections sections = random_sections(true);
     sections.sizes[0]--;
     sections.sizes[1]++;
     check_damaged(sections, "sizes of the same sum");
   }
-  for (bool is_in_tile : {false, true}) { /* a word that nobody needs */
+  for (bool is_in_tile : {false, true}) { /* a word that no tile needs */
     Sections sections = random_sections(true);
     sections.words.push_back(0);
     sections.sizes.back() = (uint16_t)(sections.sizes.back() + is_in_tile);
@@ -140,7 +140,7 @@ void damaged_books_are_told_as_on_the_cpu() {
       sections.books[random_below(sections.books.size())] ^= (uint8_t)(1 << random_below(8));
     check_damaged(sections, "a book's bits");
   }
-  for (int i = 0; i < 50; i++) { /* other lengths, of which many are a code */
+  for (int i = 0; i < 50; i++) { /* lengths of other symbols: often a valid code */
     Sections sections = random_sections(false);
     for (int k = 0; k < 20; k++) {
       uint8_t *const byte = &sections.books[random_below(sections.books.size())];

@@ -2,11 +2,10 @@
  * gives the codes, or refuses what the CPU refuses.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * usage: test_cuda_random_streams [STREAMS [FIRST]]
- * Of each stream all decoders; of every fourth one or so some bits or some of its side data are
- * changed. Threads share the streams out; what goes to the device and comes back for a stream is
- * one copy each. A stream follows from SZGPU_TEST_SEED and its number, whoever has it: a complaint
- * says how to make that one again.
+ * usage: test_cuda_random_streams [STREAMS [FIRST]] All decoders decode each stream. About one in
+ * four streams has some bits or some of its side data changed. Threads share the streams; each
+ * stream takes one copy to the device and one back. A stream depends only on SZGPU_TEST_SEED and
+ * its number, not on the thread: a complaint says how to repeat it.
  */
 #include <array>
 #include <memory>
@@ -26,18 +25,18 @@ using namespace decode_cases;
 
 constexpr size_t kMostCodes = 40000;
 constexpr size_t kMostBits = kMostCodes * SZG_MAX_CODE_BITS;
-constexpr size_t kRoom = (size_t)1 << 20; /* for what goes to the device, and for what comes back */
+constexpr size_t kRoom = (size_t)1 << 20; /* for data to the device, and for data back */
 constexpr size_t kGuardBytes = 64;
 constexpr uint64_t kWarpBits = 32 * SZG_HIERARCHICAL_THREAD_BITS;
-constexpr uint64_t kBookStreams = 8; /* streams of a book */
+constexpr uint64_t kBookStreams = 8; /* streams per book */
 
 enum Decoder { GAP, CHUNKED, SELF_SYNC, SELF_SYNC_BYTES, ALL_OFFSETS, HIERARCHICAL, DECODER_COUNT };
 const char *const decoder_names[DECODER_COUNT] = {
     "gap-array", "chunked", "self-sync", "self-sync to bytes", "all-offsets", "hierarchical"};
 
-uint64_t base_seed; /* as SZGPU_TEST_SEED says */
+uint64_t base_seed; /* SZGPU_TEST_SEED */
 
-/* What repeats a stream alone. */
+/* The command that repeats one stream. */
 struct Repeat {
   char command[128];
   explicit Repeat(uint64_t number) {
@@ -46,7 +45,7 @@ struct Repeat {
   }
 };
 
-/* Numbers that depend on nothing that was drawn before. */
+/* Seeds the numbers so that they do not depend on earlier draws. */
 void begin_numbers(uint64_t of_what) {
   random_state = base_seed;
   random_state = random_bits() + of_what;
@@ -70,7 +69,7 @@ struct Memory {
   Memory(const Memory &) = delete;
   Memory &operator=(const Memory &) = delete;
 
-  uint8_t *take(size_t bytes) { /* where it will be on the device */
+  uint8_t *take(size_t bytes) { /* returns its place on the device */
     uint8_t *const at = device + used_bytes;
     used_bytes += (bytes + 255) / 256 * 256;
     if (used_bytes > kRoom) MUST(SZGPU_CAPACITY);
@@ -91,7 +90,7 @@ struct Memory {
 
 /* ---- books ---- */
 
-/* Symbols that occur, by how often: from one to all, evenly or with some of them far ahead. */
+/* Symbols that occur, most frequent first: from one to all, evenly or with a few far ahead. */
 struct RandomBook {
   uint32_t symbol_count;
   std::vector<uint16_t> symbols;
@@ -115,11 +114,11 @@ void build_book(Coder *coder, RandomBook *book) {
   uint64_t const count = std::min<uint64_t>(most, book->symbol_count);
   book->symbols.clear();
   uint64_t const first = random_below(book->symbol_count), step = 2 * random_below(1 << 15) + 1;
-  for (uint64_t i = 0; i < count; i++) /* odd steps meet each symbol once where counts are 2^n */
+  for (uint64_t i = 0; i < count; i++) /* odd steps meet each symbol once if the count is 2^n */
     book->symbols.push_back((uint16_t)((first + i * step) % book->symbol_count));
   std::sort(book->symbols.begin(), book->symbols.end());
   book->symbols.erase(std::unique(book->symbols.begin(), book->symbols.end()), book->symbols.end());
-  for (size_t i = book->symbols.size(); i-- > 1;) /* the likely ones are anywhere */
+  for (size_t i = book->symbols.size(); i-- > 1;) /* likely symbols may be anywhere */
     std::swap(book->symbols[i], book->symbols[random_below(i + 1)]);
   book->skew = 1 + (double)random_below(9);
   memset(coder->counts, 0, book->symbol_count * sizeof *coder->counts);
@@ -139,9 +138,9 @@ void build_book(Coder *coder, RandomBook *book) {
 
 /* ---- side data, and damage ---- */
 
-/* Gaps each 64 bits and positions: marked in the stream, or split from an archive's gap array. */
+/* Gaps every 64 bits, and positions: marked in the stream, or split from an archive's gap array. */
 struct Side {
-  bool is_split, is_bad = false; /* bad: there was nothing to split */
+  bool is_split, is_bad = false; /* bad: could not be split */
   std::vector<uint8_t> gaps, positions;
   szg_hierarchical_stream stream;
 
@@ -179,7 +178,7 @@ void change_bits(Stream *s) {
   }
 }
 
-/* A gap of the archive's, or codes of a sequence, which another one may get. */
+/* Changes a gap of the archive, or moves codes from one sequence to another. */
 void change_side_data(Stream *s) {
   if (random_below(2)) {
     uint64_t const gap = random_below(szg_subsequence_count(s->bit_count));
@@ -214,11 +213,11 @@ struct Expected {
 bool is_of_bytes(int decoder) { return decoder == SELF_SYNC_BYTES || decoder == HIERARCHICAL; }
 bool reads_side_data(int decoder) { return decoder == GAP || decoder == HIERARCHICAL; }
 
-/* What was decoded. */
+/* Counts of what was decoded. */
 struct Tally {
   uint64_t damaged_long = 0; /* streams of several sequences */
   uint64_t split = 0;        /* with side data of archives */
-  uint64_t kept = 0;         /* of which some warp can keep packs */
+  uint64_t kept = 0;         /* with a warp that can keep packs */
   std::array<uint64_t, DECODER_COUNT> decoded{}, damaged{}, refused{};
 
   void add(const Tally &other) {
@@ -246,7 +245,7 @@ struct Worker {
   Tally tally;
 
   Worker();
-  /* A stream on the device, and where its codes will be. */
+  /* A stream on the device, and the places for its codes. */
   const uint8_t *section;
   szg_linear_input_cuda linear;
   szg_hierarchical_stream chained;
@@ -277,7 +276,7 @@ Worker::Worker() {
   if (arena.overflowed) MUST(SZGPU_CAPACITY);
 }
 
-/* What the CPU says of the same bits and side data. */
+/* The CPU's result for the same bits and side data. */
 Expected Worker::expected(Decoder decoder, const Stream &s, const szg_grid &grid,
                           const Side *side) const {
   Expected result = {false, {}};
@@ -406,7 +405,7 @@ void Worker::compare(uint64_t number, const Stream &s, Damage damage, const Code
 void Worker::make_stream(uint64_t number) {
   begin_book(number / kBookStreams);
   begin_numbers(2 * number + 1);
-  uint64_t const length = random_below(64); /* now and then several sequences */
+  uint64_t const length = random_below(64); /* sometimes several sequences */
   Codes codes(1 + random_below(length < 4 ? kMostCodes : length < 12 ? 6000 : 600));
   for (uint16_t &code : codes) code = book.draw();
   szg_grid const grid = line_of(codes.size());
@@ -414,13 +413,13 @@ void Worker::make_stream(uint64_t number) {
   std::unique_ptr<Side> side(has_bytes() ? new Side(s, random_below(2)) : nullptr);
   if (side && !side->is_split) side->mark(tables.get());
   Damage const damage = draw_damage();
-  if (damage == OF_THE_STREAM) change_bits(&s); /* side data stay as they were */
+  if (damage == OF_THE_STREAM) change_bits(&s); /* side data stay unchanged */
   if (damage == OF_SIDE_DATA) change_side_data(&s);
   if (damage == OF_SIDE_DATA && side && !side->is_split) change_marks(s, side.get());
   if (side && side->is_split) side->split(tables.get(), s);
   upload(s, side.get());
   launch(grid, side.get());
-  Expected results[DECODER_COUNT]; /* while the device works */
+  Expected results[DECODER_COUNT]; /* computed while the device works */
   for (int d = 0; d < DECODER_COUNT; d++)
     if (has(d)) results[d] = expected((Decoder)d, s, grid, side.get());
   MUST(cudaStreamSynchronize(stream));
@@ -432,7 +431,7 @@ void Worker::make_stream(uint64_t number) {
 
 /* ---- all threads ---- */
 
-/* Streams first to end - 1; those of a book are one thread's. */
+/* Streams first to end - 1; one thread does all streams of a book. */
 Tally make_streams(uint64_t first, uint64_t end) {
   unsigned const thread_count = std::min(16u, std::max(1u, std::thread::hardware_concurrency()));
   std::atomic<uint64_t> next_group{first / kBookStreams};
@@ -457,10 +456,10 @@ Tally make_streams(uint64_t first, uint64_t end) {
   return all;
 }
 
-/* Every decoder refuses much of what was damaged, and long streams are among that. Not all of it: a
- * changed bit may make another code of the same length. Wrong side data show. */
+/* Every decoder must refuse many damaged streams, long ones among them. It cannot refuse all,
+ * because a changed bit may make another code of the same length; wrong side data always show. */
 void check_tally(const Tally &tally) {
-  constexpr uint64_t kEnough = 100; /* damaged streams: fewer may be of any kind */
+  constexpr uint64_t kEnough = 100; /* fewer damaged streams prove nothing */
   for (int d = 0; d < DECODER_COUNT; d++) {
     printf("%-18s %llu decoded, %llu of them damaged, %llu refused\n", decoder_names[d],
            (unsigned long long)tally.decoded[d], (unsigned long long)tally.damaged[d],

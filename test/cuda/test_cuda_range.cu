@@ -1,4 +1,4 @@
-/* test_cuda_range.cu - the range pass on the device finds what the CPU's finds.
+/* test_cuda_range.cu - the range pass on the device gives the CPU's results.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <float.h>
@@ -34,7 +34,7 @@ typename Type::Bits bits_of(double value) {
   return (typename Type::Bits)szg_bits_of_value(Type::kDtype, value);
 }
 
-/* Memory of both passes; it is used again and again as the last one left it. */
+/* Memory of both passes. Each use finds what the last one left in it. */
 class Passes {
  public:
   Passes() : work_(SZG_RANGE_WORK_BYTES) {
@@ -44,7 +44,7 @@ class Passes {
   }
   ~Passes() { cudaFreeHost(pinned_); }
 
-  /* The values lie `misplaced` of them past a multiple of 16 bytes. */
+  /* misplaced: how many values lie between a multiple of 16 bytes and the first one. */
   template <class Type>
   void compare(const std::vector<typename Type::Bits> &values, size_t misplaced,
                const uint64_t *named_fill, const char *what) {
@@ -111,7 +111,7 @@ class Passes {
   void *pinned_ = nullptr;
 };
 
-/* One value that is not 0, wherever it is, is not missed. */
+/* Finds a single value that is not 0 at any place. */
 template <class Type>
 void no_value_is_missed(Passes *passes) {
   typedef typename Type::Bits Bits;
@@ -121,7 +121,7 @@ void no_value_is_missed(Passes *passes) {
       values[place] = bits_of<Type>(place % 2 ? -7.0 : 7.0);
       passes->compare<Type>(values, random_below(4), NULL, "one that is not 0");
     }
-  size_t const chunk = 16384 / sizeof(Bits); /* what a block reads together */
+  size_t const chunk = 16384 / sizeof(Bits); /* what a block reads at once */
   for (size_t count : {chunk - 1, chunk, chunk + 1, 9 * chunk + 5})
     for (size_t place : {(size_t)0, chunk - 1, chunk, count / 2, count - 1}) {
       if (place >= count) continue;
@@ -178,7 +178,7 @@ void fields_of_one_thing(Passes *passes) {
     }
 }
 
-/* Ordinary values with others among them: one in `rarity`. */
+/* Ordinary values; one in `rarity` is special. */
 template <class Type>
 typename Type::Bits random_value(uint64_t rarity, double scale) {
   typedef typename Type::Bits Bits;
@@ -188,7 +188,7 @@ typename Type::Bits random_value(uint64_t rarity, double scale) {
     case 0:
       return Type::kInfinity | (random_below(2) ? Type::kSign : 0);
     case 1:
-      return (Bits)random_bits(); /* anything */
+      return (Bits)random_bits(); /* any bits */
     case 2:
       return Type::kInfinity + 1 + (Bits)random_below(1000);
     case 3:
@@ -215,7 +215,7 @@ void random_fields(Passes *passes) {
       }
 }
 
-/* More than all blocks read at once, a third of it fill in long runs. */
+/* More values than all blocks read at once; a third of them are fill, in long runs. */
 template <class Type>
 void a_large_field(Passes *passes) {
   size_t const count = ((size_t)40 << 20) / sizeof(typename Type::Bits) + 3;

@@ -1,4 +1,4 @@
-/* test_cuda_rle.cu - a block's coding of masks against the CPU's.
+/* test_cuda_rle.cu - masks coded and decoded by a block, against the CPU's.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "rle/rle.cuh"
@@ -15,7 +15,7 @@ namespace {
 
 typedef std::vector<uint8_t> Bytes;
 
-constexpr uint32_t kMostBytes = UINT16_MAX; /* what a tile's count can say */
+constexpr uint32_t kMostBytes = UINT16_MAX; /* the largest count that a tile can have */
 
 struct MaskCase {
   uint32_t value_count, distance;
@@ -23,13 +23,13 @@ struct MaskCase {
   uint32_t words[szg::kMaskThreads]; /* not coded */
 };
 
-struct DeviceMask { /* as a kernel sees a case */
+struct DeviceMask { /* a case in the form for kernels */
   uint32_t value_count, distance, byte_count, first_byte;
   uint32_t words[szg::kMaskThreads];
   uint32_t is_good;
 };
 
-constexpr unsigned kBlocks = 64; /* each codes many masks in turn, with the same storage */
+constexpr unsigned kBlocks = 64; /* each codes many masks, in the same storage */
 
 __global__ void __launch_bounds__(szg::kMaskThreads)
     masks_encode_kernel(DeviceMask *masks, uint32_t mask_count, uint8_t *bytes) {
@@ -126,7 +126,7 @@ MaskCase coded(Bytes mask, uint32_t distance) {
   return c;
 }
 
-/* Runs of `run` values, or of up to so many; with a distance, planes that are nearly alike. */
+/* Runs of `run` values, or of 1 to `run`. With a distance, planes may be nearly alike. */
 Bytes mask_of_runs(uint32_t value_count, uint32_t distance, uint32_t run, bool is_random) {
   Bytes mask(value_count);
   uint8_t symbol = (uint8_t)random_below(2);

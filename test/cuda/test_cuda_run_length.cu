@@ -13,7 +13,7 @@ using cuda_test::stream;
 
 namespace {
 
-constexpr size_t kGuard = 64; /* elements around the output that must not change */
+constexpr size_t kGuard = 64; /* elements around an output that must not change */
 constexpr uint8_t kPoison = 0xA5;
 
 template <class Symbol>
@@ -73,7 +73,7 @@ void code_on_gpu(Way way, uint32_t symbol_bytes, const void *symbols, uint64_t s
   Scratch<szg_run_encoder_cuda> const scratch([&](szg_arena *arena, szg_run_encoder_cuda *work) {
     return szg_run_encoder_carve_cuda(arena, symbol_bytes, symbol_count, work);
   });
-  for (int turn = 0; turn < 2; turn++) /* again in memory that was used */
+  for (int turn = 0; turn < 2; turn++) /* the second time in used memory */
     MUST(szg_runs_encode_cuda(&scratch.work, symbol_bytes, symbols, symbol_count, &output, stream));
   MUST(cudaStreamSynchronize(stream));
 }
@@ -247,7 +247,7 @@ void mixed_runs_return() {
   }
 }
 
-/* A single different symbol, or a second run, begins around every border of threads to tiles. */
+/* One different symbol, or a second run, begins near each border, from threads' to tiles'. */
 template <class Symbol>
 void changes_at_all_borders_are_found() {
   size_t const count = 3 * 16384 + 40;

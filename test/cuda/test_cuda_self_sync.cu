@@ -1,5 +1,5 @@
-/* test_cuda_self_sync.cu - self-synchronization on the device: the serial decoder's codes and
- * verdicts from bits alone, whatever is chosen.
+/* test_cuda_self_sync.cu - self-synchronization on the device gives the serial decoder's codes and
+ * verdicts from bits only, with any options.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <memory>
@@ -22,7 +22,7 @@ szg_self_sync_options_cuda const all_options[] = {
     {288, 64, 32}, /* pieces of 256 and of 32 bits */
     {512, 256, 256},
     {1024, 32, 96},
-    {4000, 96, 64}, /* words that are not 16-byte aligned */
+    {4000, 96, 64}, /* words without 16-byte alignment */
     {8192, 32, 0},
     {8192, 1024, 64}, /* more words than shared memory holds */
 };
@@ -32,7 +32,7 @@ constexpr size_t kOptionCount = sizeof all_options / sizeof *all_options;
 
 struct Decoded {
   bool is_refused, is_guard_whole;
-  bool is_unsettled; /* maps were needed */
+  bool is_unsettled; /* the decoder needed maps */
   Codes codes;
 };
 
@@ -55,7 +55,7 @@ Decoded decode_as(const DeviceBook &book, const Stream &s,
   DeviceArray<uint8_t> const memory(arena.used_bytes);
   arena = {memory.data(), 0, arena.used_bytes, false};
   MUST(szg_self_sync_carve_cuda(&arena, &options, input.word_count, &work));
-  for (int run = 0; run < 2; run++) { /* the second in memory that the first has used */
+  for (int run = 0; run < 2; run++) { /* the second in used memory */
     codes.poison();
     MUST(szg_decode_self_sync_cuda(&work, book.book(), book.symbol_count, &input, sizeof(Code),
                                    codes.data(), verdict.data(), stream));
@@ -78,7 +78,7 @@ Decoded decode(const DeviceBook &book, const Stream &s, const szg_self_sync_opti
                    : decode_as<uint16_t>(book, s, options, bad_data_before);
 }
 
-/* What the serial decoder makes of the bits. Empty: it refuses, or there is nothing. */
+/* The serial decoder's codes from the bits; empty if there are none. */
 Codes serial_codes(const Stream &s, const szg_canonical_index &index, bool *is_refused) {
   szg_linear_input const input = s.host_input();
   Codes codes(s.code_count);
@@ -91,7 +91,8 @@ Codes serial_codes(const Stream &s, const szg_canonical_index &index, bool *is_r
 
 std::unique_ptr<Coder> coder(new Coder);
 
-/* Refused just if the serial decoder refuses it, else its codes; nothing written elsewhere. */
+/* The device must refuse a stream if and only if the serial decoder does, or give its codes, and
+ * write nothing beyond. Returns whether maps were needed. */
 bool agrees(const DeviceBook &book, const Stream &s, const szg_self_sync_options_cuda &options,
             const char *what) {
   bool is_refused;
@@ -112,7 +113,7 @@ bool agrees(const DeviceBook &book, const Stream &s, const szg_self_sync_options
   return is_unsettled;
 }
 
-/* The book covers 20,000 draws; what else is drawn is replaced. */
+/* The book covers 20,000 draws; other symbols that are drawn are replaced. */
 Codes draw_covered(const Source &source, size_t count) {
   Codes codes = draw_codes(source, count);
   for (uint16_t &code : codes)
@@ -141,7 +142,7 @@ void every_choice_gives_the_codes_back() {
       }
       Codes const codes = draw_covered(source, count);
       Stream const s(*coder, codes, line_of(count));
-      size_t const step = (count > 5000 ? 3 : 1) * (is_quick() ? 11 : 1); /* time */
+      size_t const step = (count > 5000 ? 3 : 1) * (is_quick() ? 11 : 1); /* saves time */
       for (size_t o = next++ % step; o < kOptionCount; o += step) {
         CHECK(!decode(book, s, all_options[o]).is_refused, "%s, %zu codes", source.name, count);
         agrees(book, s, all_options[o], source.name);
@@ -150,7 +151,7 @@ void every_choice_gives_the_codes_back() {
   }
 }
 
-/* Codes of one length never fall into step: maps say where they begin. */
+/* Codes of one length never fall into step, so maps must say where they begin. */
 void books_for_each_length_of_code() {
   for (uint32_t bits = 1; bits <= 16; bits++) {
     Source const source = {"flat", std::max(1u << bits, 4u), Source::FLAT, (double)(1u << bits)};
@@ -168,7 +169,7 @@ void books_for_each_length_of_code() {
   }
 }
 
-/* Codes of many lengths do. */
+/* Codes of many lengths fall into step. */
 void mostly_guesses_settle() {
   for (double theta : {0.3, 0.5, 0.78, 0.9}) {
     if (is_quick() && theta != 0.5) continue;
@@ -183,7 +184,7 @@ void mostly_guesses_settle() {
   }
 }
 
-/* A constant stretch, as of a field's fill, keeps a guess out of step for as long as it is. */
+/* A constant stretch, such as fill values, keeps a guess out of step for its whole length. */
 void constant_stretches() {
   Source const source = {"geometric", 1024, Source::GEOMETRIC, 0.8};
   coder->build(source, {});
@@ -214,7 +215,7 @@ void build_steep_book(const Source &source, uint16_t rare) {
   coder->section.resize(szg_codebook_write(&coder->book, coder->section.data()));
 }
 
-/* The same with a delta 0 of 16 bits: codes may begin at any of 16 places, all the while. */
+/* The same with a code of 16 bits for delta 0: codes may begin at any of 16 places throughout. */
 void constant_stretches_of_the_longest_code() {
   Source const source = {"steep", 64, Source::STEEP, 0};
   uint16_t const rare = 32;
@@ -256,7 +257,7 @@ void change(Stream *s, int round) {
     case 1:
       if (s->code_count > 1) s->code_count -= 1 + random_below(s->code_count - 1);
       break;
-    case 2: /* as many words, or else its sections would not agree */
+    case 2: /* as many words, or the sections would not agree */
       s->bit_count = 32 * s->words.size() - random_below(32);
       break;
     case 3:
@@ -287,7 +288,7 @@ void changed_streams_fare_as_with_the_serial_decoder() {
   }
 }
 
-/* Sizes that contradict each other are refused, and so is a stream of no bits for some codes. */
+/* Contradictory sizes are refused, and so is a stream without bits for some codes. */
 void sizes_that_contradict_each_other() {
   Source const source = {"geometric", 256, Source::GEOMETRIC, 0.5};
   coder->build(source, {});
@@ -319,7 +320,7 @@ void bad_books_do_no_harm() {
       for (uint8_t &byte : section) byte = (uint8_t)(random_bits() & random_bits());
       DeviceBook book;
       bool const is_sound = book.build(section, source.symbol_count);
-      for (uint32_t is_known : {0u, 1u}) { /* with the book's verdict, and as if there was none */
+      for (uint32_t is_known : {0u, 1u}) { /* after a good verdict and after a bad one */
         Decoded const result = decode(book, s, all_options[(size_t)round], false, is_known);
         CHECK(result.is_guard_whole, "%s, sound %d", source.name, is_sound);
       }

@@ -1,4 +1,4 @@
-/* test_cuda_tile_book.cu - codebooks of tile frames are made on the device as on the CPU.
+/* test_cuda_tile_book.cu - the device makes the same codebooks of tile frames as the CPU.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/cuda_test.cuh"
@@ -36,7 +36,7 @@ struct Case {
   std::vector<double> values;
 };
 
-/* All four arithmetics, and the two that have a 16-bit lattice with that. */
+/* All four arithmetics, and two of them again with a 16-bit lattice. */
 constexpr int kLattices = 6;
 
 Case make_case(const Shape &shape, int lattice, bool has_fill) {
@@ -77,14 +77,14 @@ void fill_noise(Case *made) {
   for (double &value : made->values) value = height * (random_unit() - 0.5);
 }
 
-/* Mostly zero: lanes and groups with nothing in them. */
+/* Mostly zeros: empty lanes and groups. */
 void fill_specks(Case *made) {
   uint64_t const rarity = 1 + random_below(2000);
   for (double &value : made->values)
     value = random_below(rarity) ? 0.0 : (double)random_below(5) - 2.0;
 }
 
-/* Stretches of NaN, of the fill value and of values that have no point, among others. */
+/* Stretches of NaN, of the fill value and of values without a point, among other values. */
 void fill_gaps(Case *made) {
   uint64_t left = 0, kind = 0;
   for (double &value : made->values) {
@@ -96,7 +96,7 @@ void fill_gaps(Case *made) {
   }
 }
 
-/* Every magnitude there is a class for. */
+/* Every magnitude that has a class. */
 void fill_huge(Case *made) {
   for (double &value : made->values)
     value = (random_unit() - 0.5) * exp2((double)random_below(made->lattice_bits + 2));
@@ -104,7 +104,7 @@ void fill_huge(Case *made) {
 
 /* ---- the comparison ---- */
 
-szg_tile_work tile_work; /* all too large for the stack */
+szg_tile_work tile_work; /* these are too large for the stack */
 szg_codebook book;
 szg_codebook_work book_work;
 
@@ -147,7 +147,7 @@ void compare_typed(const Case &tested, const std::vector<Value> &values, uint32_
   DeviceArray<uint32_t> device_axes(std::vector<uint32_t>(1, axes));
   DeviceArray<uint8_t> work(szg_tile_book_work_bytes_cuda());
   DeviceArray<szg_tile_book_cuda> device_book(1);
-  for (int time = 0; time < 2; time++) { /* the second time as the first one left the memory */
+  for (int time = 0; time < 2; time++) { /* again in the memory that the first left */
     work.zero();
     MUST(szg_tile_book_make_cuda(&tested.quantizer, tested.lattice_bits, &tested.grid, field.data(),
                                  device_axes.data(), work.data(), device_book.data(),
@@ -226,7 +226,7 @@ void a_thin_last_frame_is_tiled_as_its_field() {
   for (uint32_t axes = 1; axes <= SZG_AXES_ALL; axes++) compare(made, axes, "thin");
 }
 
-/* Over 8192 tiles: the most are counted. */
+/* Over 8192 tiles: the largest sample is counted. */
 void as_many_tiles_as_are_ever_counted() {
   Case made = make_case({1, {8200 * SZG_TILE_VALUES + 5, 1, 1, 1}}, 0, false);
   made.values = std::vector<double>();

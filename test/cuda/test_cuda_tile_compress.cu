@@ -19,7 +19,7 @@ namespace {
 
 typedef std::vector<uint8_t> Bytes;
 constexpr uint8_t kPoison = 0xA5; /* DeviceArray's */
-constexpr size_t kGuard = 64;     /* bytes after an output that must stay as they were */
+constexpr size_t kGuard = 64;     /* bytes after an output that must not change */
 
 /* ---- frames to compress ---- */
 
@@ -28,7 +28,7 @@ struct Setup {
   uint32_t lattice_bits;
   szg_grid grid;
   uint32_t axes, zero_groups;
-  int field; /* kSmooth .. */
+  int field; /* kSmooth to kLongestLane */
   bool is_f32() const { return k.arithmetic <= SZG_ARITHMETIC_F32_CLOSE; }
   uint32_t width() const { return is_f32() ? 4 : 8; }
 };
@@ -44,24 +44,24 @@ const char *name_of(const Setup &s) {
 }
 
 enum Field {
-  kSmooth,      /* as fields mostly are */
+  kSmooth,      /* like most fields */
   kOffset,      /* the same far from 0 */
   kNoise,       /* a few points up and down */
   kRough,       /* hundreds of them */
-  kWild,        /* all that the 16-bit lattice has: differences wrap */
-  kZero,        /* nothing else */
-  kSparse,      /* zeros but for a few values */
+  kWild,        /* the whole 16-bit lattice: differences wrap */
+  kZero,        /* zeros only */
+  kSparse,      /* zeros, except for a few values */
   kSteps,       /* long stretches of one value */
-  kSigns,       /* as far up as down, in turn */
-  kSpikes,      /* smooth, but for a few values */
-  kHoles,       /* smooth, but for stretches of NaN, infinities and what is beyond the lattice */
+  kSigns,       /* the same magnitude, with alternating signs */
+  kSpikes,      /* smooth, except for a few values */
+  kHoles,       /* smooth, with stretches of NaN, infinities and values beyond the lattice */
   kFill,        /* smooth, with stretches of a fill value that has a point */
   kOneHole,     /* smooth, with one NaN in every other tile */
   kLongestLane, /* one place of every row is wild */
   kFields
 };
 
-/* The value of a field in points. */
+/* The value of a field, in steps. */
 double point_at(const Setup &s, uint64_t i) {
   double const x = (double)(i % s.grid.x_extent), y = (double)(i / s.grid.x_extent % 1021);
   double const smooth = 90.0 * sin(0.05 * x + 0.3) * cos(0.03 * y) + 20.0 * sin(0.0007 * (double)i);
@@ -125,7 +125,7 @@ Bytes make_field(const Setup &s) {
   return values;
 }
 
-/* Steps with the margin for values of up to so many points; 0: a third of the values is out of
+/* The step has the margin for values of up to so many steps; 0: a third of the values is out of
  * bound. */
 constexpr double kMargins[] = {32700.0, 200.0, 0.0};
 
@@ -149,7 +149,7 @@ Setup setup_of(uint32_t arithmetic, uint32_t lattice_bits, const szg_grid &grid,
   return s;
 }
 
-/* ---- what the CPU makes of them ---- */
+/* ---- what the CPU makes of the frames ---- */
 
 struct Book {
   szg_tile_book_cuda parts;
@@ -169,7 +169,7 @@ void tile_deltas(const Setup &s, const Bytes &values, const szg_tile &tile) {
                             &work.deltas);
 }
 
-/* The book of the field's own deltas. */
+/* A book made from the field's own deltas. */
 Book own_book(const Setup &s, const Bytes &values) {
   static szg_tile_tally tally;
   static szg_codebook codebook;
@@ -185,7 +185,7 @@ Book own_book(const Setup &s, const Bytes &values) {
   return book;
 }
 
-/* Entries of all lengths, and escapes among them: not codes that could be read. */
+/* Entries of random lengths, and escapes. Their codes could not be decoded. */
 Book any_book(const Setup &s) {
   Book book(s.zero_groups);
   szg_tile_encoder *const encoder = &book.parts.encoder;
@@ -197,7 +197,7 @@ Book any_book(const Setup &s) {
   };
   for (uint32_t i = 1; i < 2 * SZG_TILE_DIRECT; i++) encoder->direct[i] = entry(19);
   for (uint32_t i = 0; i < 2 * SZG_TILE_CLASSES; i++) encoder->classes[i] = entry(12);
-  encoder->direct[SZG_TILE_DIRECT] = 1 + (uint32_t)random_below(12); /* delta 0: zeros */
+  encoder->direct[SZG_TILE_DIRECT] = 1 + (uint32_t)random_below(12); /* delta 0: a code of zeros */
   encoder->escape = 0xFFF00000u | 12;
   return book;
 }
@@ -211,7 +211,7 @@ void pad(Bytes &bytes) {
   bytes.resize((bytes.size() + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT, 0);
 }
 
-/* Values of a tile as they are, in code order. */
+/* Appends a tile's raw values in code order. */
 void append_raw(const Setup &s, const Bytes &values, const szg_tile &tile, Bytes *words) {
   for (uint64_t z = 0; z < tile.z_extent; z++)
     for (uint64_t y = 0; y < tile.y_extent; y++) {
@@ -258,7 +258,7 @@ void check_bytes(const Setup &s, const char *what, const Bytes &found, Bytes exp
         expected.size() - kGuard, found[i], expected[i]);
 }
 
-/* shift: of the values from 16-byte alignment. */
+/* shift: of the values past 16-byte alignment. */
 void check_frame(const Setup &s, const Bytes &values, const Book &book, size_t shift) {
   Expected const expected = expect(s, values, book);
   Bytes shifted(shift, kPoison);
@@ -283,7 +283,7 @@ void check_frame(const Setup &s, const Bytes &values, const Book &book, size_t s
           (unsigned long long)room_bytes, (unsigned long long)room);
     check_bytes(s, "marks", marks.host(), expected.tile_marks);
   };
-  for (int turn = 0; turn < 2; turn++) { /* the second time in work that has been used */
+  for (int turn = 0; turn < 2; turn++) { /* the second time in used memory */
     compress(room);
     check_bytes(s, "sections", sections.host(), expected.sections);
   }
@@ -359,7 +359,7 @@ void all_axes_and_zero_groups_are_the_cpus() {
         }
 }
 
-/* More chunks than blocks run at once, so that look-backs are long. */
+/* More chunks than blocks that run at once, so that look-backs are long. */
 void many_tiles_are_the_cpus() {
   for (int const field : {kSmooth, kSpikes}) {
     Setup const tiny =

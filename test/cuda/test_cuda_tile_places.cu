@@ -1,4 +1,4 @@
-/* test_cuda_tile_places.cu - codebook sections read and tiles placed on the device as on the CPU.
+/* test_cuda_tile_places.cu - the device reads codebook sections and places tiles as the CPU does.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/cuda_test.cuh"
@@ -19,14 +19,14 @@ szg_codebook_work book_work;
 
 struct Opened {
   szg_tile_decoder decoder;
-  std::vector<uint64_t> first_words; /* and a guard */
+  std::vector<uint64_t> first_words; /* then a guard */
   uint32_t counter;
   szg_verdict verdict;
 };
 
-constexpr uint64_t kGuard = 0xA5A5A5A5A5A5A5A5u; /* as DeviceArray leaves it */
+constexpr uint64_t kGuard = 0xA5A5A5A5A5A5A5A5u; /* DeviceArray's poison */
 
-/* offset: of the section from alignment. */
+/* offset: of the section from an aligned address. */
 Opened open_tiles(const std::vector<uint8_t> &section, uint32_t offset, const Sizes &sizes,
                   uint64_t word_count) {
   std::vector<uint8_t> placed(offset, 0xFF);
@@ -108,7 +108,7 @@ void malformed_sections_are_refused_and_do_no_harm() {
   }
 }
 
-/* The escape's length, first, count, runs. */
+/* A section: the escape's length, first, count, runs. */
 std::vector<uint8_t> section_of(uint32_t escape, uint32_t first, uint32_t count,
                                 const std::vector<uint8_t> &runs) {
   std::vector<uint8_t> section = {(uint8_t)escape, 0,
@@ -133,7 +133,7 @@ void sections_at_the_limits() {
   check_section(section_of(2, 639, 3, {four | 2}), 0, "a run past the end");
   check_section(section_of(2, 639, 3, {1 << 5 | 2, 2, 0}), 0, "a run too many");
   check_section(section_of(1, 1, 1279, std::vector<uint8_t>(1279, 1)), 0, "all of 1 bit");
-  std::vector<uint8_t> all_runs(1279, 12); /* 1279 of 12 bits, and the rest of the codes */
+  std::vector<uint8_t> all_runs(1279, 12); /* 1279 codes of 12 bits do not use up all codes */
   check_section(section_of(12, 1, 1279, all_runs), 0, "incomplete");
   for (uint32_t s = 0; s < 1279; s++) all_runs[s] = s < 513 ? 10 : 11; /* 7 eighths */
   check_section(section_of(3, 1, 1279, all_runs), 0, "every symbol");
@@ -150,7 +150,7 @@ void sections_at_the_limits() {
 
 /* ---- places ---- */
 
-/* Sizes of tiles of which each has at most so many words. */
+/* Random sizes of tiles, each of at most most_words words. */
 Sizes random_sizes(uint64_t tile_count, uint64_t most_words) {
   Sizes sizes(tile_count);
   for (uint16_t &words : sizes) words = (uint16_t)random_below(most_words + 1);
@@ -174,7 +174,7 @@ void check_places(const Sizes &sizes) {
   }
 }
 
-/* A block has chunks of 2048 tiles; there are 64 blocks at most. */
+/* A block takes chunks of 2048 tiles; there are at most 64 blocks. */
 void tiles_of_every_count_are_placed() {
   uint64_t const counts[] = {0,
                              1,
@@ -201,7 +201,7 @@ void tiles_of_every_count_are_placed() {
   for (uint64_t count : counts)
     for (uint64_t most_words : {8192, 65535, 1}) check_places(random_sizes(count, most_words));
   check_places(Sizes(5000, 0));
-  check_places(Sizes(140000, 65535)); /* over 2^32 words */
+  check_places(Sizes(140000, 65535)); /* more than 2^32 words */
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-/* test_cuda_top_plane.cu - planes apart and together, gaps split: as the C forms have them.
+/* test_cuda_top_plane.cu - planes split and merged, gaps split: the same as in C.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "lossless/top_plane_cuda.h"
@@ -19,7 +19,7 @@ using namespace decode_cases;
 
 typedef std::vector<uint8_t> Bytes;
 
-constexpr uint8_t kGuard = 0xA5; /* what DeviceArray is poisoned with */
+constexpr uint8_t kGuard = 0xA5; /* DeviceArray's poison */
 constexpr size_t kGuardBytes = 64;
 
 const uint64_t value_counts[] = {1,    2,    3,    4,     5,     15,        16,    17,
@@ -28,7 +28,7 @@ const uint64_t value_counts[] = {1,    2,    3,    4,     5,     15,        16, 
 
 /* ---- frames ---- */
 
-/* Values, and what the C forms make of them. */
+/* Values, and what the C functions make of them. */
 struct Frame {
   uint32_t value_bytes;
   uint64_t value_count;
@@ -38,7 +38,7 @@ struct Frame {
   std::vector<uint16_t> tile_sizes; /* bits less values */
 };
 
-/* Symbols of the highest plane: as exponents of weights are, or any. */
+/* A symbol of the highest plane: like an exponent of weights, or any byte. */
 uint32_t top_symbol(bool is_flat) {
   uint64_t const bits = random_bits() | (uint64_t)1 << 40;
   return is_flat ? (uint32_t)random_below(256) : 121 - (uint32_t)__builtin_ctzll(bits);
@@ -78,14 +78,14 @@ Frame make_frame(uint32_t value_bytes, uint64_t value_count, bool is_flat) {
   return frame;
 }
 
-/* So many guard bytes, these, and guard bytes again. */
+/* The bytes with guard bytes on both sides. */
 Bytes guarded(size_t before, const uint8_t *bytes, size_t byte_count, size_t after) {
   Bytes all(before + byte_count + after, kGuard);
   if (byte_count) memcpy(all.data() + before, bytes, byte_count);
   return all;
 }
 
-/* ---- values apart ---- */
+/* ---- splitting values ---- */
 
 void check_apart(const Frame &frame, size_t offset) {
   DeviceArray<uint8_t> const values(guarded(offset, frame.values.data(), frame.values.size(), 0));
@@ -116,11 +116,11 @@ void check_apart(const Frame &frame, size_t offset) {
         (unsigned long long)frame.value_count, frame.value_bytes, offset);
 }
 
-/* ---- values together ---- */
+/* ---- merging values ---- */
 
 struct Merged {
   bool is_bad;
-  Bytes bytes; /* of the values, and a guard on both sides */
+  Bytes bytes; /* the values' bytes, with a guard on both sides */
 };
 
 Merged merge(const Frame &frame, const Bytes &top, const std::vector<uint16_t> &tile_sizes,
@@ -168,7 +168,7 @@ void frames_of_every_count() {
     }
 }
 
-/* Values are aligned to themselves and no more. */
+/* Values have only their own alignment. */
 void values_from_and_to_anywhere() {
   for (size_t offset = 1; offset < 32; offset++)
     for (uint32_t value_bytes = 1; value_bytes <= 8; value_bytes *= 2) {
@@ -194,7 +194,7 @@ void parts_of_frames() {
   }
 }
 
-/* Of the tiles that are read, and of those alone. */
+/* Wrong sizes of the tiles that are read, and only of those. */
 void sizes_that_lie_are_found() {
   for (uint32_t value_bytes = 1; value_bytes <= 8; value_bytes *= 2) {
     Frame const frame = make_frame(value_bytes, 20001, false);
@@ -203,7 +203,7 @@ void sizes_that_lie_are_found() {
         if (is_quick() && change != -1) continue;
         std::vector<uint16_t> sizes = frame.tile_sizes;
         sizes[tile] = (uint16_t)(sizes[tile] + change);
-        uint64_t const first = 5000, count = 5000; /* of tiles 1 and 2 */
+        uint64_t const first = 5000, count = 5000; /* in tiles 1 and 2 */
         Merged const part = merge(frame, frame.top, sizes, 2, first, count, 0, false);
         Merged const all = merge(frame, frame.top, sizes, 1, 0, 20001, 0, false);
         CHECK(part.is_bad == (tile == 1 || tile == 2), "tile %u, %d: %d", tile, change,
@@ -288,7 +288,7 @@ SideData split_on_device(const Stream &s) {
   return made;
 }
 
-/* Returns whether it is sound. */
+/* Host and device must agree. Returns whether the side data are sound. */
 bool split_agrees(const Stream &s, const char *what) {
   SideData const expected = split_on_host(s), found = split_on_device(s);
   CHECK(found.is_bad == expected.is_bad, "%s, %llu bits: bad %d", what,
