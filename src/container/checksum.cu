@@ -1,8 +1,8 @@
-/* checksum.cu - checksums of a frame's sections on a GPU, to compare them or to seal its header.
+/* checksum.cu - checksums of a frame's sections on a GPU: compares them, or seals the header.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * One launch each: each byte is read once, 8 bytes are written for each 16 KiB, and the block that
- * finishes last has the rest (checksum_tree.cuh).
+ * One launch each. It reads each byte once, writes 8 bytes for each 16 KiB, and leaves the rest to
+ * the block that finishes last (checksum_tree.cuh).
  */
 #include "container/checksum.h"
 
@@ -16,10 +16,10 @@
 namespace szg {
 namespace {
 
-/* On a stream beside the kernels that decompress. Once the blocks that decompress tiles are there,
- * they leave no room: what is small begins before them and is gone soon. */
+/* Runs on a stream beside the kernels that decompress. Blocks that decompress tiles leave no room
+ * once they run, so these blocks are small: they start before and finish early. */
 struct VerifyPolicy {
-  static constexpr uint32_t kBlocks = 5; /* of a multiprocessor, for its registers */
+  static constexpr uint32_t kBlocks = 5; /* per multiprocessor; limits the registers */
 };
 
 __global__ void __launch_bounds__(TreePolicy::kThreads, VerifyPolicy::kBlocks)

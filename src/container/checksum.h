@@ -12,15 +12,15 @@ SZG_C_BEGIN
 
 uint64_t szg_checksum_plain(const uint8_t *bytes, size_t byte_count);
 
-/* XXH3-64 of the little-endian XXH3-64s of each 16 KiB block. Blocks can be hashed in any order,
- * by as many threads as there are; `leaves` has room for szg_checksum_leaf_count of them. */
+/* XXH3-64 of the little-endian XXH3-64s of all 16 KiB blocks. Threads hash the blocks in any order;
+ * `leaves` has room for szg_checksum_leaf_count of them. */
 szgpu_status szg_checksum_tree(szg_threads *threads, const uint8_t *bytes, uint64_t byte_count,
                                uint64_t *leaves, uint64_t *checksum) SZG_CHECKED;
 uint64_t szg_checksum_leaf_count(uint64_t byte_count);
 
-/* ---- CUDA: all pointers but `ranges` and `expected` are to device memory ---- */
+/* ---- CUDA: all pointers except `ranges` and `expected` are to device memory ---- */
 
-/* Stretches of an archive, each aligned to 16 bytes and a multiple of 16 long. */
+/* Ranges of an archive's bytes; starts and sizes are multiples of 16. */
 typedef struct szg_checksum_ranges {
   uint32_t count;
   uint32_t kinds[SZG_SECTION_KIND_COUNT];
@@ -29,15 +29,14 @@ typedef struct szg_checksum_ranges {
   uint64_t expected[SZG_SECTION_KIND_COUNT]; /* for the comparison */
 } szg_checksum_ranges;
 
-/* verdict->bad_sections gets bit kinds[i] of each range of which szg_checksum_tree does not give
- * expected[i]. leaves: to work with, room for those of all ranges. verdict->ticket is 0 before and
- * after. */
+/* Sets bit kinds[i] of verdict->bad_sections for each range i with a szg_checksum_tree other than
+ * expected[i]. leaves: workspace with room for the leaves of all ranges. verdict->ticket is 0
+ * before and after. */
 szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
                                       szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
-/* Enters what szg_checksum_tree gives for range i in entry i of the section table in a frame's
- * header, which is aligned to 8 bytes, and then the header's own checksum. *ticket is 0 before and
- * after. */
+/* Writes the szg_checksum_tree of range i to entry i of the section table in a frame's header,
+ * which is aligned to 8 bytes, then the header's own checksum. *ticket is 0 before and after. */
 szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
                                     uint32_t *ticket, uint8_t *frame_header,
                                     struct CUstream_st *stream) SZG_CHECKED;

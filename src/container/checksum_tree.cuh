@@ -1,9 +1,10 @@
-/* checksum_tree.cuh - trees of checksums by one grid: its blocks hash leaves, the last one roots.
+/* checksum_tree.cuh - one grid computes trees of checksums: all blocks hash leaves, the last one
+ * roots.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Leaves: a warp hashes a block of 16 KiB. Roots: XXH3 over a range's leaves is a chain, 1 KiB a
- * link. Of a link only one addition and the scramble hang on the link before, so all warps sum up
- * links first, and then one chains them.
+ * Leaves: each warp hashes a block of 16 KiB. Roots: XXH3 over a range's leaves is a chain with
+ * links of 1 KiB. Only one addition and the scramble of a link depend on the link before, so all
+ * warps first sum up links, and then one warp chains them.
  */
 #ifndef SZG_CHECKSUM_TREE_CUH
 #define SZG_CHECKSUM_TREE_CUH
@@ -14,25 +15,25 @@
 
 namespace szg {
 
-/* Blocks are small, so that they find room beside those of another kernel. A warp has a third of a
- * leaf on its way, and registers for that. */
+/* Blocks are small, so that they fit beside those of another kernel. A warp has a third of a leaf
+ * in flight, and registers for it. */
 struct TreePolicy {
   static constexpr uint32_t kThreads = 128;
   static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kBlocks = 4; /* of a multiprocessor */
-  static constexpr uint32_t kLinks = 4;  /* of a root, that a warp reads at once */
-  static constexpr uint32_t kSums = 8;   /* of links, that a chain has on their way */
+  static constexpr uint32_t kBlocks = 4; /* per multiprocessor */
+  static constexpr uint32_t kLinks = 4;  /* of a root, read at once by a warp */
+  static constexpr uint32_t kSums = 8;   /* of links, in flight while a warp chains */
 };
 
 constexpr uint32_t kLeafWords = SZG_CHECKSUM_BLOCK_BYTES / sizeof(uint64_t);
 static_assert(SZG_ALIGNMENT % sizeof(uint64_t) == 0, "what is hashed is whole words");
 
-/* szg_checksum_leaf_count's twin */
+/* the device's szg_checksum_leaf_count */
 __host__ __device__ inline uint64_t leaf_count_of(uint64_t byte_count) {
   return (byte_count + SZG_CHECKSUM_BLOCK_BYTES - 1) / SZG_CHECKSUM_BLOCK_BYTES;
 }
 
-/* Blocks for so many leaves, or fewer: a leaf each before a block has a second one. */
+/* Blocks for that many leaves: one each, until the multiprocessors are full. */
 inline unsigned tree_blocks(uint64_t leaf_count, int multiprocessors) {
   return szg_grid_blocks(leaf_count, 1, (unsigned)multiprocessors * TreePolicy::kBlocks);
 }
@@ -44,7 +45,7 @@ __device__ __forceinline__ void hash_leaves(const szg_checksum_ranges &ranges, u
   xxh3::Lane const lane = xxh3::lane_at(threadIdx.x % 32);
   uint64_t const stride = (uint64_t)gridDim.x * TreePolicy::kWarps;
   uint64_t leaf = (uint64_t)threadIdx.x / 32 * gridDim.x + blockIdx.x;
-  uint64_t first_leaf = 0; /* of the range */
+  uint64_t first_leaf = 0; /* the range's */
   for (uint32_t i = 0; i < ranges.count; i++) {
     uint64_t const byte_count = ranges.byte_counts[i];
     uint64_t const end_leaf = first_leaf + leaf_count_of(byte_count);
@@ -62,15 +63,15 @@ __device__ __forceinline__ void hash_leaves(const szg_checksum_ranges &ranges, u
 
 /* ---- roots ---- */
 
-/* A range's leaves; its links are the blocks of XXH3 that end with a scramble. 32 bits count the
- * leaves of 64 TiB. */
+/* A range's leaves; its links are the blocks of XXH3 that end with a scramble. 32 bits suffice for
+ * the leaves of 64 TiB. */
 struct Leaves {
   uint64_t *hashes;
   uint32_t count, link_count;
   __device__ bool is_long() const { return count > xxh3::kShortWords; }
 };
 
-/* Of range i. */
+/* The leaves of range i. */
 __device__ inline Leaves leaves_of(const szg_checksum_ranges &ranges, uint64_t *leaves,
                                    uint32_t i) {
   for (uint32_t before = 0; before < i; before++)
@@ -79,8 +80,8 @@ __device__ inline Leaves leaves_of(const szg_checksum_ranges &ranges, uint64_t *
   return {leaves, count, count > 0 ? xxh3::scrambled_blocks(count) : 0};
 }
 
-/* What each link adds to the accumulators, in place of its first leaves. What of a link's leaves
- * belongs to the last block too is at its end. The whole block calls. */
+/* Replaces each link's first leaves with what it adds to the accumulators. Leaves that the last
+ * block of XXH3 reads again are at the end of a link, so they survive. The whole block calls. */
 __device__ inline void sum_links(const Leaves &leaves, const xxh3::Lane &lane) {
   static_assert(2 * xxh3::kStripeWords <= xxh3::kBlockWords, "sums are not among the last words");
   uint32_t const warp = threadIdx.x / 32;
@@ -104,7 +105,7 @@ __device__ inline void sum_links(const Leaves &leaves, const xxh3::Lane &lane) {
   }
 }
 
-/* The hash of leaves whose links are summed up. The whole warp calls. */
+/* The hash of leaves after sum_links. The whole warp calls. */
 __device__ inline uint64_t chain_links(const Leaves &leaves, const xxh3::Lane &lane) {
   uint64_t const key = xxh3::scramble_key(lane);
   uint64_t accumulator = xxh3::kFirstAccumulators[lane.accumulator];
@@ -129,15 +130,15 @@ __device__ inline uint64_t chain_links(const Leaves &leaves, const xxh3::Lane &l
   return xxh3::merge_by_warp(lane, accumulator, leaves.count);
 }
 
-/* roots, in shared memory, from the leaves of all ranges, which are overwritten. The whole block
- * calls, and waits before it reads. */
+/* Computes roots, in shared memory, from the leaves of all ranges, and overwrites the leaves. The
+ * whole block calls, and must synchronize before it reads. */
 __device__ inline void hash_roots(const szg_checksum_ranges &ranges, uint64_t *leaves,
                                   uint64_t *roots) {
   static_assert(SZG_SECTION_KIND_COUNT <= 32, "a lane a range");
   uint32_t const warp = threadIdx.x / 32;
   xxh3::Lane const lane = xxh3::lane_at(threadIdx.x % 32);
   for (uint32_t i = 0; i < ranges.count; i++) sum_links(leaves_of(ranges, leaves, i), lane);
-  __syncthreads(); /* links are summed up */
+  __syncthreads(); /* all links are summed up */
   for (uint32_t i = warp; i < ranges.count; i += TreePolicy::kWarps) {
     Leaves const range = leaves_of(ranges, leaves, i);
     if (!range.is_long()) continue; /* the same for the whole warp */

@@ -21,8 +21,8 @@ typedef struct compress_job {
   size_t raw_bytes;
   int level;
   size_t bound;         /* of one piece */
-  uint64_t first_piece; /* of the batch */
-  szg_buffer slots;     /* a piece each */
+  uint64_t first_piece; /* the batch's */
+  szg_buffer slots;     /* one piece each */
   size_t slot_bytes[MOST_BATCH_PIECES];
 } compress_job;
 
@@ -51,8 +51,8 @@ static szgpu_status compress_batch(szg_threads *threads, compress_job *job, uint
   return SZGPU_OK;
 }
 
-/* In batches, so that memory is the packed section and a few pieces; given up as soon as it cannot
- * pay any more. */
+/* Works in batches, so that memory holds only the packed section and a few pieces. Gives up as soon
+ * as the result cannot pay any more. */
 szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *bytes,
                                size_t byte_count, uint64_t loop_values, szg_buffer *packed,
                                bool *pays) {
@@ -79,7 +79,7 @@ szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *b
 typedef struct decompress_job {
   const uint8_t *packed;
   const uint64_t *piece_ends; /* in packed */
-  uint8_t *raw;               /* all of it, or a piece for each worker where there is a sink */
+  uint8_t *raw;               /* the whole section, or with a sink one piece per worker */
   size_t raw_bytes;
   szg_piece_sink sink;
   void *target;
@@ -100,7 +100,8 @@ static szgpu_status decompress_part(void *job_pointer, uint64_t piece, int worke
   return SZGPU_OK;
 }
 
-/* Finds the pieces, then takes them in parallel; job has all but packed and piece_ends. */
+/* Finds the pieces, then decompresses them in parallel. The caller has set the job except for
+ * packed and piece_ends. */
 static szgpu_status decompress_pieces(szg_threads *threads, const uint8_t *packed,
                                       size_t packed_bytes, uint64_t loop_values,
                                       decompress_job *job) {

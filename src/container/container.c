@@ -36,7 +36,7 @@ static bool is_linear_without_gaps(const szg_header *header) {
   return header->layout == SZGPU_LAYOUT_LINEAR && !header->has_gaps;
 }
 
-/* The lowest version that has all of it: what an archive states. */
+/* The lowest version that has all features of the archive, which is what its header states. */
 static uint32_t version_of(const szg_header *header) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
   if (header->mode == SZGPU_MODE_LOSSLESS && is_linear) return SZG_FORMAT_VERSION_TOP_PLANE;
@@ -45,7 +45,7 @@ static uint32_t version_of(const szg_header *header) {
   return is_linear ? SZG_FORMAT_VERSION_LINEAR : SZG_FORMAT_VERSION_TILE;
 }
 
-/* With a bound it takes a later version. */
+/* Planes frames in archives with a bound need a later version. */
 void szg_header_note_frame(szg_header *header, const szg_frame_header *frame) {
   if (frame->kind == SZG_FRAME_PLANES) header->has_planes = true;
 }
@@ -111,7 +111,7 @@ static void load_header(const uint8_t *bytes, szg_header *header) {
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
 }
 
-/* Of an archive without loss: there is no bound, nor what follows from one. */
+/* A lossless archive has no bound and nothing that follows from one. */
 static bool lossless_is_sound(const szg_header *header) {
   bool sound = header->shape.dtype <= SZGPU_FP8 && header->arithmetic == 0 && !header->has_fill;
   return sound && header->bound == 0 && header->absolute_bound == 0 && header->step == 0 &&
@@ -122,7 +122,7 @@ static bool bound_is_sound(const szg_header *header) {
   bool const is_f32 = header->shape.dtype == SZGPU_F32;
   uint32_t const first_arithmetic = is_f32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
   bool sound = is_f32 || header->shape.dtype == SZGPU_F64;
-  sound &= header->arithmetic - first_arithmetic <= 1; /* the type's two */
+  sound &= header->arithmetic - first_arithmetic <= 1; /* one of the type's two */
   sound &= !is_f32 || header->fill_bits <= UINT32_MAX;
   sound &= szg_is_positive(header->bound);
   sound &= szg_is_zero_or_positive(header->absolute_bound);
@@ -134,7 +134,7 @@ static bool bound_is_sound(const szg_header *header) {
   return sound;
 }
 
-/* Fields that must agree with each other, once the checksum says they are as written. */
+/* Whether the fields agree with one another. The checksum has shown that they are as written. */
 static bool header_is_sound(const uint8_t *bytes, const szg_header *header) {
   uint32_t const flags = szg_load_u32(bytes + 12);
   bool sound = header->shape.ndim >= 1 && header->shape.ndim <= SZG_MAX_DIMS;
@@ -222,7 +222,7 @@ static bool sections_are_sound(const szg_frame_header *frame, uint64_t frame_byt
     if (section->stored_bytes > frame_bytes) return false;
     if (!szg_add_checked(end, section->stored_bytes, &end)) return false;
     if (end > frame_bytes) return false;
-    end = szg_align_up(end, SZG_ALIGNMENT); /* frame_bytes is such a multiple: no overflow */
+    end = szg_align_up(end, SZG_ALIGNMENT); /* frame_bytes is a multiple: no overflow */
   }
   return end == frame_bytes;
 }
@@ -246,7 +246,7 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
       .constant_bits = szg_load_u64(bytes + 24),
       .section_count = szg_load_u32(bytes + 32),
   };
-  /* A count beyond the kinds there are can only be damage: it is not what a checksum covered. */
+  /* A count beyond the number of kinds can only be damage: no checksum was made for it. */
   SZG_REQUIRE(frame->section_count <= SZG_SECTION_KIND_COUNT, SZGPU_BAD_CHECKSUM);
   uint64_t const header_bytes = szg_frame_header_bytes(frame->section_count);
   SZG_REQUIRE(header_bytes <= frame_bytes, SZGPU_BAD_CHECKSUM);

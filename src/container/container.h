@@ -1,4 +1,4 @@
-/* container.h - the archive's headers: written field by field, read with every field checked.
+/* container.h - the archive's headers: writes them field by field, checks every field on reading.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_CONTAINER_H
@@ -19,7 +19,7 @@ typedef struct szg_header {
   uint32_t source;
   uint32_t arithmetic;
   bool has_fill, has_gaps;
-  bool has_planes; /* with a bound: some frames have none, and are of planes */
+  bool has_planes; /* with a bound: some frames are planes frames */
   uint64_t fill_bits;
   double bound, absolute_bound, step, value_range;
   uint64_t frame_rows, frame_count;
@@ -31,20 +31,20 @@ typedef struct szg_section {
   uint32_t codec; /* SZG_CODEC_* */
   uint64_t raw_bytes;
   uint64_t stored_bytes;
-  uint64_t checksum; /* tree, over the stored bytes and the zeros up to the alignment */
+  uint64_t checksum; /* tree over the stored bytes and the zero padding */
 } szg_section;
 
-enum { SZG_TILE_SECTION_COUNT = 8 }; /* of every tile frame */
+enum { SZG_TILE_SECTION_COUNT = 8 }; /* every tile frame's */
 
 typedef struct szg_frame_header {
   uint32_t kind; /* SZG_FRAME_* */
   uint32_t axes;
   uint32_t escape_bytes;
   uint32_t radius;
-  uint32_t value_bytes; /* planes frames; planes are what they are of */
-  uint32_t plane_modes; /* planes frames: two bits each, plane 0 lowest */
+  uint32_t value_bytes; /* planes frames: the bytes of a value */
+  uint32_t plane_modes; /* planes frames: two bits per plane, plane 0 lowest */
   uint32_t zero_groups; /* tile frames: SZG_ZERO_GROUPS_* */
-  bool has_16_bits;     /* tile frames: the lattice's points have 16 bits */
+  bool has_16_bits;     /* tile frames: lattice points of 16 bits */
   uint64_t index;
   uint64_t value_count;
   uint64_t constant_bits;
@@ -52,31 +52,31 @@ typedef struct szg_frame_header {
   szg_section sections[SZG_SECTION_KIND_COUNT];
 } szg_frame_header;
 
-/* What listings and errors call a kind of section. */
+/* The name of a kind of section in listings and errors. */
 const char *szg_section_name(uint32_t kind);
 
-/* Header, frame table, padding and checksum. False when that overflows. */
+/* The size of header, frame table, padding and checksum. False if it overflows. */
 bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) SZG_CHECKED;
 
-/* Notes in the archive's header what follows from one of its frames. */
+/* Updates the archive's header with what one of its frames implies. */
 void szg_header_note_frame(szg_header *header, const szg_frame_header *frame);
 
-/* bytes: szg_header_bytes; frame_bytes is written as the frame table. */
+/* Writes szg_header_bytes bytes; frame_bytes becomes the frame table. */
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes);
 
-/* Reads and checks the header of an archive of which available_bytes are here; those may end after
- * the header. */
+/* Reads and checks an archive's header from the first available_bytes of the archive, which may end
+ * after the header. */
 szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes,
                              szg_header *header) SZG_CHECKED;
 
-/* Bytes of frame `frame`, as the checked header's table says. */
+/* The bytes of frame `frame` by the table of a checked header. */
 uint64_t szg_header_frame_bytes(const uint8_t *bytes, uint64_t frame);
 
 uint64_t szg_frame_header_bytes(uint32_t section_count);
 void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes);
 
-/* Reads and checks a frame's header: the frame is frame_bytes long, of which available_bytes are
- * here. Checks it against itself, not against the field's shape. */
+/* Reads and checks the header of a frame of frame_bytes bytes, of which the first available_bytes
+ * are available. Checks it by itself, not against the field's shape. */
 szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
                                    uint64_t available_bytes, szg_frame_header *frame) SZG_CHECKED;
 

@@ -1,4 +1,4 @@
-/* format.h - every constant that reaches the bytes of an archive; docs/format.md is its prose.
+/* format.h - every constant that reaches the bytes of an archive; docs/format.md explains them.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_FORMAT_H
@@ -12,7 +12,7 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 4, /* the highest there is; an archive states the lowest that has it all */
+  SZG_FORMAT_VERSION = 4, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,  /* and linear archives without gap arrays */
@@ -24,16 +24,16 @@ enum {
   SZG_MAX_DIMS = 4,
   SZG_CHECKSUM_BLOCK_BYTES = 16384, /* a leaf of the checksum tree */
   SZG_ZSTD_PIECE_BYTES = 1 << 20,   /* a section under zstd is one zstd frame per piece */
-  SZG_ZSTD_MIN_GAIN = 64            /* zstd is kept when it saves over 1/64 of the section */
+  SZG_ZSTD_MIN_GAIN = 64            /* zstd must save over 1/64 of the section */
 };
 
-/* The default frame: whole slabs of rows up to this many values. */
+/* The default frame: as many rows as have at most this many values. */
 #define SZG_DEFAULT_FRAME_VALUES ((uint64_t)1 << 30)
-/* Of fields of bytes, each of whose frames is taken for values of the width that suits it. */
+/* For fields of bytes; the encoder chooses the width of values for each frame. */
 #define SZG_DEFAULT_FRAME_BYTES ((uint64_t)1 << 26)
 
-/* Tiles hold at most 4096 values in each dimensionality, so that a tile is also the unit of every
- * side table. Shapes by measurement: docs/predict.md. */
+/* Tiles hold at most 4096 values for every number of axes, so that a tile is also the unit of every
+ * side table. docs/predict.md has the measurements behind the shapes. */
 enum {
   SZG_TILE_VALUES = 4096,
   SZG_TILE_3D_X = 32,
@@ -81,8 +81,8 @@ enum {
   SZG_TILE_LEAST_BITS = 14,
   SZG_TILE_WIDTH_BITS = 4,
   SZG_TILE_HEAD_BITS = SZG_TILE_LEAST_BITS + SZG_TILE_WIDTH_BITS + 1,
-  /* A delta of less than 2^-13 of the sample gets no code of its own, a class of less than 2^-15:
-   * codes take room from the others, but escapes are long, and fields not everywhere alike. */
+  /* A delta needs 2^-13 of the sample to get a code of its own, a class 2^-15: each code takes room
+   * from the others, but escapes are long, and fields are not the same everywhere. */
   SZG_TILE_KEEP_SHIFT = 13,
   SZG_TILE_KEEP_CLASS_SHIFT = 15
 };
@@ -91,12 +91,12 @@ static_assert(SZG_TILE_POSITIVE_CLASS + SZG_TILE_CLASSES == SZG_TILE_SYMBOLS, "s
 static_assert(SZG_LANE_CODES * (1 + SZG_TILE_CODE_BITS + 64) < 1 << SZG_TILE_LEAST_BITS,
               "the longest lane must fit");
 
-/* Tiles whose codes are counted for the codebook of a tile frame: an eighth of them, but 256 at
- * least and 1024 at most (or all). */
+/* Tiles that are counted for the codebook of a tile frame: an eighth of them, at least 256 (or all)
+ * and at most 1024. */
 enum { SZG_COUNT_SHARE = 8, SZG_LEAST_COUNTED = 256, SZG_MOST_COUNTED = 1024 };
 
-/* Zero groups of a tile frame: before the codes of so many rows of a lane stands a bit, 0 where
- * they are all delta 0 and left out. */
+/* Zero groups of a tile frame: a bit precedes the codes of 8 or 4 rows of a lane; it is 0 if they
+ * are all delta 0 and left out. */
 enum {
   SZG_ZERO_GROUPS_NONE = 0,
   SZG_ZERO_GROUPS_8 = 1,
@@ -111,31 +111,31 @@ enum {
   SZG_PLANES_ROW = SZG_LANES * SZG_PLANES_RUN,
   SZG_PLANES_SYMBOLS = 256,
   SZG_PLANES_CODE_BITS = 12,
-  SZG_PLANES_BOOK_BYTES = SZG_PLANES_SYMBOLS / 2, /* of a coded plane: 4-bit code lengths */
-  SZG_PLANES_TILE_SIDE_BYTES = 32 /* of a coded plane of a tile, besides its codes */
+  SZG_PLANES_BOOK_BYTES = SZG_PLANES_SYMBOLS / 2, /* per coded plane: 4-bit code lengths */
+  SZG_PLANES_TILE_SIDE_BYTES = 32 /* per coded plane of a tile, in addition to codes */
 };
 enum { SZG_PLANE_STORED = 0, SZG_PLANE_CODED = 1, SZG_PLANE_CONSTANT = 2, SZG_PLANE_MODES };
-/* Lossless frames of the linear layout: the highest plane is what is coded. */
-enum { SZG_TOP_PLANE_RADIUS = SZG_PLANES_SYMBOLS / 2 }; /* of frame headers; bounds no delta */
+/* Lossless frames of the linear layout: the highest plane is coded. */
+enum { SZG_TOP_PLANE_RADIUS = SZG_PLANES_SYMBOLS / 2 }; /* in frame headers; bounds no delta */
 
-/* Axes to difference along: a set, one bit an axis. */
+/* A set of axes to difference along, one bit per axis. */
 enum { SZG_AXIS_X = 1, SZG_AXIS_Y = 2, SZG_AXIS_Z = 4, SZG_AXES_ALL = 7 };
 
-/* Tiles sampled for the choice of axes and radius: S = T / 16 of the T tiles, but 24 to 64 (or
- * all); those with index floor((2 i + 1) T / (2 S)). */
+/* Tiles sampled for the choice of axes and radius: S = T / 16 of the T tiles, at least 24 (or all)
+ * and at most 64; those with index floor((2 i + 1) T / (2 S)). */
 enum { SZG_SAMPLE_SHARE = 16, SZG_LEAST_SAMPLE = 24, SZG_MOST_SAMPLE = 64 };
 
 /* Kinds of frame. */
 enum {
   SZG_FRAME_LINEAR = 0,   /* codes in the linear layout */
-  SZG_FRAME_CONSTANT = 1, /* one value, besides exact and fill values */
+  SZG_FRAME_CONSTANT = 1, /* one value, except for exact and fill values */
   SZG_FRAME_RAW = 2,      /* the values themselves, byte plane after byte plane */
   SZG_FRAME_TILE = 3,     /* codes in the tile layout */
   SZG_FRAME_PLANES = 4,   /* lossless: byte planes, coded, stored or constant */
   SZG_FRAME_KIND_COUNT
 };
 
-/* Sections, in the order in which a frame has them. name, what it is called in listings */
+/* Sections, in the order in which a frame has them: enumerator, name in listings */
 #define SZG_SECTION_LIST(X)                       \
   X(SZG_SECTION_CODEBOOK, "codebook")             \
   X(SZG_SECTION_TILE_SIZES, "tile sizes")         \
@@ -157,7 +157,7 @@ enum { SZG_SECTION_LIST(SZG_SECTION_ENUMERATOR) SZG_SECTION_KIND_COUNT };
 
 enum { SZG_CODEC_STORED = 0, SZG_CODEC_ZSTD = 1 };
 
-/* How values meet the lattice; the header names it. */
+/* How values are quantized; the header states it. */
 enum {
   SZG_ARITHMETIC_F32 = 0,       /* f32 values, f32 arithmetic, 32-bit lattice */
   SZG_ARITHMETIC_F32_CLOSE = 1, /* f32 values, f64 arithmetic, 32-bit lattice */
@@ -175,10 +175,10 @@ enum {
 /* Header flags. */
 enum { SZG_FLAG_FILL = 1, SZG_FLAG_NO_GAPS = 2 };
 
-/* The values that climate, ocean and weather codes use for "nothing here", as bit patterns: a fill
- * value is told by its bits. Where the caller names none, the first of the list that the field
- * holds is its fill value. All are NaN or at least SZG_FILL_LEAST in magnitude, so that a pass over
- * ordinary values is not slowed by them; -9999 and the like must be named. */
+/* Values that climate, ocean and weather codes use for "nothing here", as bit patterns, because
+ * fill values are recognized by their bits. If the caller names none, the first of the list that
+ * the field holds is its fill value. All are NaN or at least SZG_FILL_LEAST in magnitude, so that
+ * they do not slow a pass over ordinary values; the caller must name -9999 and the like. */
 #define SZG_KNOWN_FILLS_F32                                                                    \
   {                                                                                            \
     0x60AD78ECu /* 1e20, CMIP */, 0x7CF00000u /* 9.96921e36, netCDF default */,                \

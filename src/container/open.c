@@ -1,4 +1,4 @@
-/* open.c - an archive's header, checked against the shape that it states.
+/* open.c - reads an archive's header and checks it against the shape that it states.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "container/open.h"

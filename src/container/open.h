@@ -1,4 +1,4 @@
-/* open.h - an archive's header, checked against the shape that it states.
+/* open.h - reads an archive's header and checks it against the shape that it states.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_OPEN_H
@@ -21,7 +21,7 @@ typedef struct szg_opened {
 szgpu_status szg_open(const void *archive, uint64_t available_bytes,
                       szg_opened *opened) SZG_CHECKED;
 
-/* Where frame `frame` begins in the archive, and its rows of the slowest axis longer than 1. */
+/* Where frame `frame` begins in the archive, and its rows along the slowest axis longer than 1. */
 uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame);
 uint64_t szg_frame_row_count(const szg_opened *opened, uint64_t frame);
 

@@ -1,4 +1,4 @@
-/* reader.c - a frame's sections out of the archive.
+/* reader.c - reads a frame's sections from the archive.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "container/reader.h"
@@ -19,7 +19,7 @@ static szgpu_status check_section(szg_reader *reader, const szg_section *section
   return SZGPU_OK;
 }
 
-/* The section of this kind, its bytes as stored, checked; *section is NULL if there is none. */
+/* Finds the section of this kind and checks its stored bytes; *section is NULL if there is none. */
 static szgpu_status find_section(szg_reader *reader, uint32_t kind, const szg_section **section,
                                  const uint8_t **stored) {
   const szg_frame_header *const frame = &reader->frame;
@@ -39,7 +39,7 @@ static szgpu_status find_section(szg_reader *reader, uint32_t kind, const szg_se
   return check_section(reader, *section, *stored);
 }
 
-/* Says which section it was. */
+/* Notes which section failed. */
 static szgpu_status fail_section(szg_reader *reader, uint32_t kind, szgpu_status status) {
   return szg_fail(reader->ctx, status, "section '%s' of frame %llu", szg_section_name(kind),
                   (unsigned long long)reader->frame.index);
@@ -66,7 +66,7 @@ szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, szg_loaded *load
   return status == SZGPU_OK ? SZGPU_OK : fail_section(reader, kind, status);
 }
 
-/* A section as stored, handed on in pieces like one under zstd. */
+/* A stored section, passed on in pieces like one under zstd. */
 typedef struct stored_job {
   const uint8_t *stored;
   uint64_t byte_count;

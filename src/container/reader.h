@@ -1,4 +1,4 @@
-/* reader.h - a frame's sections out of the archive: checked, decompressed, found by kind.
+/* reader.h - reads a frame's sections from the archive: found by kind, checked, decompressed.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_READER_H
@@ -10,7 +10,7 @@
 
 SZG_C_BEGIN
 
-/* A section's contents; bytes is NULL if the frame has no such section, or an empty one. */
+/* A section's contents; bytes is NULL if the frame does not have the section or it is empty. */
 typedef struct szg_loaded {
   const uint8_t *bytes;
   uint64_t byte_count;
@@ -23,11 +23,11 @@ typedef struct szg_reader {
   uint64_t frame_offset;
 } szg_reader;
 
-/* Loads a section, whose size the rules of the frame's kind found possible. If the frame has none,
- * *loaded is empty. */
+/* Loads a section; the rules of the frame's kind have found its size possible. If the frame does
+ * not have it, *loaded is empty. */
 szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, szg_loaded *loaded) SZG_CHECKED;
 
-/* Hands a section to the sink in pieces, never whole in memory. The frame must have it. */
+/* Passes a section to the sink in pieces; memory never holds it whole. The frame must have it. */
 szgpu_status szg_reader_stream(szg_reader *reader, uint32_t kind, uint64_t loop_values,
                                szg_piece_sink sink, void *target) SZG_CHECKED;
 

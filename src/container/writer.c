@@ -1,4 +1,4 @@
-/* writer.c - a frame's sections into the archive.
+/* writer.c - writes a frame's sections to the archive.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "container/writer.h"

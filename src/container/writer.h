@@ -1,4 +1,4 @@
-/* writer.h - a frame's sections, one after the other into the archive.
+/* writer.h - writes a frame's sections to the archive, one after the other.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_WRITER_H
@@ -20,7 +20,7 @@ typedef struct szg_writer {
   uint32_t announced_sections;
 } szg_writer;
 
-/* Leaves room for the header of an archive of frame_count frames. SZGPU_CAPACITY: there is none. */
+/* Leaves room for the header of an archive of frame_count frames. SZGPU_CAPACITY: no room. */
 szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_count, void *archive,
                              uint64_t capacity, szg_writer *writer) SZG_CHECKED;
 
@@ -31,11 +31,11 @@ szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) S
 szgpu_status szg_writer_begin_frame(szg_writer *writer, szg_frame_header *frame,
                                     uint32_t section_count) SZG_CHECKED;
 
-/* Where the next section's bytes go: raw_bytes of room, to be filled before it is ended. */
+/* Gives the place of the next section: raw_bytes of room, to be filled before the section ends. */
 szgpu_status szg_writer_begin_section(szg_writer *writer, uint64_t raw_bytes,
                                       uint8_t **bytes) SZG_CHECKED;
 
-/* Sends the section through zstd where that pays, pads it and enters it in the table. */
+/* Compresses the section with zstd if that pays, pads it and enters it in the table. */
 szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind,
                                     uint64_t raw_bytes) SZG_CHECKED;
 

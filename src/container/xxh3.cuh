@@ -1,13 +1,13 @@
 /* xxh3.cuh - XXH3-64 with seed 0 and the default secret, by one thread or by a warp.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The algorithm and its constants are Yann Collet's XXH3 (xxHash 0.8, BSD-2-Clause). libxxhash is
- * for hosts only, so it stands here anew. All that is hashed on a device is whole 64-bit words at
- * multiples of 8 bytes, little-endian as the device is; of the sizes up to 16 bytes there are
- * therefore only 0, 8 and 16.
+ * The algorithm and its constants are Yann Collet's XXH3 (xxHash 0.8, BSD-2-Clause). libxxhash runs
+ * on hosts only, hence this implementation. Devices hash only whole 64-bit words at multiples of 8
+ * bytes, little-endian like the device itself, so 0, 8 and 16 are the only sizes up to 16 bytes.
  *
- * Beyond 240 bytes XXH3 has eight accumulators and takes stripes of eight words, one word for each.
- * Between two scrambles, 16 stripes apart, the accumulators are plain sums, which lanes can share.
+ * Beyond 240 bytes XXH3 has eight accumulators and reads stripes of eight words, one per
+ * accumulator. Between two scrambles, 16 stripes apart, accumulators are plain sums, which lanes
+ * can share.
  */
 #ifndef SZG_XXH3_CUH
 #define SZG_XXH3_CUH
@@ -32,19 +32,19 @@ constexpr uint64_t kPrime64_5 = 0x27D4EB2F165667C5u;
 constexpr uint64_t kHashOfNothing = 0x2D06800538D394C2u;
 
 constexpr uint32_t kShortWords = 30; /* 240 bytes: no stripes up to here */
-constexpr uint32_t kStripeWords = 8; /* a word for each accumulator */
+constexpr uint32_t kStripeWords = 8; /* one for each accumulator */
 constexpr uint32_t kBlockStripes = 16;
 constexpr uint32_t kBlockWords = kStripeWords * kBlockStripes; /* from scramble to scramble */
 
-/* Where the secret is read, in bytes. */
+/* Offsets into the secret, in bytes. */
 constexpr uint32_t kMiddleSecret = 3;
 constexpr uint32_t kMiddleLastSecret = 119;
 constexpr uint32_t kMergeSecret = 11;
 constexpr uint32_t kFinalStripeSecret = 121;
 constexpr uint32_t kScrambleSecret = 128;
 
-/* Not in constant memory: lanes read different words at once. Words that are known when this is
- * compiled, as those for short inputs once loops are unrolled, are not read at all. */
+/* Not in constant memory, because lanes read different words at once. Words at offsets known at
+ * compile time, as in the unrolled loops for short inputs, are not read at all. */
 static __device__ const uint64_t kSecretWords[] = {
     0xBE4BA423396CFEB8u, 0x1CAD21F72C81017Cu, 0xDB979083E96DD4DEu, 0x1F67B3B7A4A44072u,
     0x78E5C0CC4EE679CBu, 0x2172FFCC7DD05A82u, 0x8E2443F7744608B8u, 0x4C263A81E69035E0u,
@@ -57,7 +57,7 @@ static __device__ const uint64_t kSecretWords[] = {
 static __device__ const uint64_t kFirstAccumulators[] = {
     kPrime32_3, kPrime64_1, kPrime64_2, kPrime64_3, kPrime64_4, kPrime32_2, kPrime64_5, kPrime32_1};
 
-/* ---- What one thread does ---- */
+/* ---- Functions of one thread ---- */
 
 /* The secret's 8 bytes from `offset` (at most 184) on. */
 inline __device__ uint64_t secret(uint32_t offset) {
@@ -87,7 +87,7 @@ inline __device__ uint64_t avalanche(uint64_t hash) {
   return hash ^ hash >> 32;
 }
 
-/* Two words under the secret from `offset` on. */
+/* Mixes two words with the secret from `offset` on. */
 inline __device__ uint64_t mix_pair(const uint64_t *words, uint32_t offset) {
   return multiply_fold(words[0] ^ secret(offset), words[1] ^ secret(offset + 8));
 }
@@ -133,7 +133,7 @@ inline __device__ uint64_t hash_to_240_bytes(const uint64_t *words, uint32_t wor
   return avalanche(hash + mix_pair(words + word_count - 2, kMiddleLastSecret));
 }
 
-/* Of at most kShortWords. */
+/* The hash of at most kShortWords. */
 inline __device__ uint64_t hash_short(const uint64_t *words, uint32_t word_count) {
   if (word_count == 0) return kHashOfNothing;
   if (word_count == 1) return hash_one_word(words[0]);
@@ -142,10 +142,10 @@ inline __device__ uint64_t hash_short(const uint64_t *words, uint32_t word_count
   return hash_to_240_bytes(words, word_count);
 }
 
-/* ---- What one lane of a warp does, for more than kShortWords ---- */
+/* ---- Functions of one lane of a warp, for more than kShortWords ---- */
 
-/* Lane l has accumulator l % 8 and of each block the stripes l / 8 + 0, 4, 8, 12, so that a warp's
- * load is of 256 bytes in a row. */
+/* Lane l has accumulator l % 8, and stripes l / 8 + 0, 4, 8, 12 of each block, so that a warp loads
+ * 256 consecutive bytes. */
 constexpr uint32_t kLaneGroups = 32 / kStripeWords;
 constexpr uint32_t kLaneStripes = kBlockStripes / kLaneGroups;
 
@@ -168,9 +168,8 @@ struct LaneWords {
   uint64_t of_stripe[kLaneStripes];
 };
 
-/* A lane's words of the block from first_word on, which may even be beyond the end. In place of a
- * stripe that is not wholly there come the last eight of all words; in the last block, stripe 15 is
- * thus always these eight. */
+/* A lane's words of the block that begins at first_word, which may even lie beyond the end. The
+ * last eight of all words replace each incomplete stripe, and so stripe 15 of the last block. */
 inline __device__ LaneWords load_block(const Lane &lane, const uint64_t *words, uint32_t first_word,
                                        uint32_t word_count) {
   LaneWords loaded;
@@ -181,7 +180,7 @@ inline __device__ LaneWords load_block(const Lane &lane, const uint64_t *words, 
   return loaded;
 }
 
-/* What stripes add: each word to the neighbour's accumulator, a product to its own. */
+/* What stripes add: each word to the neighbour's accumulator, and a product to its own. */
 struct LaneSums {
   uint64_t for_neighbour, for_own;
 };
@@ -199,8 +198,8 @@ inline __device__ LaneSums sum_block(const Lane &lane, const LaneWords &words) {
   return sums;
 }
 
-/* Of the last block, which has 1 to kBlockWords: the stripes that end before the last word does,
- * and then the last eight words, some of them again, under a key of their own. */
+/* The sums of the last block, which has 1 to kBlockWords: the stripes that end before the last
+ * word, then the last eight words, some of them again, with a key of their own. */
 inline __device__ LaneSums sum_last_block(const Lane &lane, const LaneWords &words,
                                           uint32_t block_words) {
   uint32_t const stripe_count = (block_words - 1) / kStripeWords;
@@ -222,7 +221,7 @@ inline __device__ uint64_t scramble(uint64_t sum, uint64_t key) {
   return (sum ^ sum >> 47 ^ key) * kPrime32_1;
 }
 
-/* ---- What the lanes of a warp do together: all 32 call these ---- */
+/* ---- Functions of a warp: all 32 lanes call ---- */
 
 /* The sum of all lanes for the lane's accumulator. */
 inline __device__ uint64_t sum_of_warp(const LaneSums &sums) {
@@ -232,7 +231,7 @@ inline __device__ uint64_t sum_of_warp(const LaneSums &sums) {
   return sum;
 }
 
-/* The hash, from each lane's accumulator at the end. */
+/* The hash from the final accumulators of the lanes. */
 inline __device__ uint64_t merge_by_warp(const Lane &lane, uint64_t accumulator,
                                          uint32_t word_count) {
   uint64_t const keyed = accumulator ^ secret(kMergeSecret + 8 * lane.accumulator);
@@ -242,16 +241,15 @@ inline __device__ uint64_t merge_by_warp(const Lane &lane, uint64_t accumulator,
   return avalanche(word_count * sizeof(uint64_t) * kPrime64_1 + hash);
 }
 
-/* Blocks before the last one, which is not scrambled, be it full or not. */
+/* Blocks before the last one, which is never scrambled, full or not. */
 inline __device__ uint32_t scrambled_blocks(uint32_t word_count) {
   return (word_count - 1) / kBlockWords;
 }
 
-/* Blocks that are on their way while one is summed, 5 KiB: as long as memory takes for one, these
- * take to be summed. */
+/* Blocks in flight while one is summed, 5 KiB: summing these takes as long as loading one. */
 constexpr uint32_t kBlocksAhead = 5;
 
-/* Of more than kShortWords. */
+/* The hash of more than kShortWords. */
 inline __device__ uint64_t hash_long_by_warp(const Lane &lane, const uint64_t *words,
                                              uint32_t word_count) {
   uint64_t const key = scramble_key(lane);
