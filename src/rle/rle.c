@@ -7,8 +7,8 @@
 
 enum { CONTINUED = 255, BLOCK = 64 };
 
-/* Every symbol of the mask, and the one `distance` before it: from the last one on, as those before
- * must still be what they were. In blocks, so that it vectorizes. */
+/* XORs every symbol of the mask with the one `distance` before it, starting at the end because
+ * earlier symbols must still be unchanged. In blocks, so that it vectorizes. */
 static void difference(uint8_t *mask, uint32_t value_count, uint32_t distance) {
   for (uint32_t end = value_count; end > distance;) {
     uint32_t const count = end - distance < BLOCK ? end - distance : BLOCK;

@@ -1,4 +1,4 @@
-/* rle.cuh - a tile's mask to run lengths and back, by one block.
+/* rle.cuh - one block codes a tile's mask as run lengths and decodes it.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Thread t of a block of kMaskThreads has word t of the mask: value i is bit i % 32 of word i / 32;
@@ -18,7 +18,7 @@ namespace szg {
 constexpr uint32_t kMaskThreads = 128;
 static_assert(32 * kMaskThreads == SZG_TILE_VALUES, "a thread has 32 of a tile's values");
 
-constexpr uint32_t kContinuedRun = 255; /* the byte after which the same symbol goes on */
+constexpr uint32_t kContinuedRun = 255; /* the same symbol goes on after this byte */
 
 typedef cub::BlockScan<uint32_t, kMaskThreads, cub::BLOCK_SCAN_WARP_SCANS> MaskScan;
 
@@ -40,7 +40,7 @@ __device__ inline uint32_t mask_sum_before(uint32_t value, uint32_t *total, Mask
   return before;
 }
 
-/* The greatest of the threads before this one, 0 in the first. */
+/* The greatest value of the threads before this one; 0 in the first. */
 __device__ inline uint32_t mask_greatest_before(uint32_t value, MaskStorage &storage) {
   uint32_t before;
   MaskScan(storage.scan).ExclusiveScan(value, before, 0u, GreaterOf());
@@ -48,7 +48,7 @@ __device__ inline uint32_t mask_greatest_before(uint32_t value, MaskStorage &sto
   return before;
 }
 
-/* Bits of the thread's word that have values. */
+/* The bits of the thread's word that belong to values. */
 __device__ inline uint32_t mask_used_bits(uint32_t value_count) {
   uint32_t const first = 32 * threadIdx.x;
   if (value_count <= first) return 0;
@@ -56,15 +56,15 @@ __device__ inline uint32_t mask_used_bits(uint32_t value_count) {
   return count < 32 ? (1u << count) - 1 : 0xFFFFFFFFu;
 }
 
-/* The thread's word of the mask in which every bit is `distance` places on; zeros come in. Bits
+/* The thread's word after all bits of the mask have moved on by `distance`; zeros come in. Bits
  * past the last value are not cleared. */
 __device__ inline uint32_t mask_moved_on(uint32_t word, uint32_t distance, MaskStorage &storage) {
   uint32_t const thread = threadIdx.x, words = distance / 32;
   storage.words[thread] = word;
-  __syncthreads(); /* all words are there */
+  __syncthreads(); /* all words are written */
   uint32_t const upper = thread >= words ? storage.words[thread - words] : 0;
   uint32_t const lower = thread > words ? storage.words[thread - words - 1] : 0;
-  __syncthreads(); /* and may be overwritten */
+  __syncthreads(); /* they may be overwritten now */
   return __funnelshift_l(lower, upper, distance % 32);
 }
 
@@ -73,12 +73,12 @@ __device__ inline uint32_t mask_moved_on(uint32_t word, uint32_t distance, MaskS
 /* A thread's part of the coded mask. */
 struct MaskCode {
   uint32_t changes;    /* bits of the word at which a run ends and the next begins */
-  uint32_t run_begin;  /* of the run that ends at the first of them */
-  uint32_t first_byte; /* the thread's, in the tile's share */
+  uint32_t run_begin;  /* start of the run that ends at the first of them */
+  uint32_t first_byte; /* the thread's first, in the tile's share */
   uint32_t byte_count; /* the whole tile's */
 };
 
-/* distance: as szg_mask_encode. */
+/* distance: as in szg_mask_encode. */
 __device__ inline MaskCode mask_code(uint32_t word, uint32_t value_count, uint32_t distance,
                                      MaskStorage &storage) {
   uint32_t const first = 32 * threadIdx.x;
@@ -88,7 +88,7 @@ __device__ inline MaskCode mask_code(uint32_t word, uint32_t value_count, uint32
   uint32_t const last_change = code.changes ? first + 31 - __clz((int)code.changes) : 0;
   code.run_begin = mask_greatest_before(last_change, storage);
   uint32_t byte_count = __popc(code.changes);
-  if (code.changes) /* only the run that began in an earlier word can be a long one */
+  if (code.changes) /* only a run from an earlier word can be long */
     byte_count += (first + __ffs((int)code.changes) - 1 - code.run_begin) / kContinuedRun;
   code.first_byte = mask_sum_before(byte_count, &code.byte_count, storage);
   return code;
@@ -109,21 +109,21 @@ __device__ inline void mask_write(const MaskCode &code, uint8_t *bytes) {
 
 /* ---- decoding ---- */
 
-/* Bit i of the result: whether an odd number of bits up to it are set, in all words before too. */
+/* Bit i of the result: whether an odd number of bits up to it are set, also in earlier words. */
 __device__ inline uint32_t mask_parities(uint32_t word, MaskStorage &storage) {
   uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (uint32_t shift = 1; shift < 32; shift *= 2) word ^= word << shift;
   uint32_t const odd_lanes = __ballot_sync(kAllLanes, word >> 31);
   if (lane == 0) storage.odd_lanes[warp] = odd_lanes;
-  __syncthreads(); /* all warps' are there */
+  __syncthreads(); /* all warps have written */
   uint32_t odd_before = rank_among(odd_lanes, lane);
   for (uint32_t other = 0; other < warp; other++) odd_before += __popc(storage.odd_lanes[other]);
-  __syncthreads(); /* and may be overwritten */
+  __syncthreads(); /* they may be overwritten now */
   return odd_before % 2 ? ~word : word;
 }
 
-/* As szg_mask_decode: all threads get false where the runs are longer than the tile, and then *word
- * is of no use. */
+/* As szg_mask_decode: false for all threads if the runs exceed the tile; then *word is
+ * undefined. */
 __device__ inline bool mask_decode(const uint8_t *bytes, uint32_t byte_count, uint32_t value_count,
                                    uint32_t distance, uint32_t *word, MaskStorage &storage) {
   uint32_t const thread = threadIdx.x;
@@ -139,10 +139,10 @@ __device__ inline bool mask_decode(const uint8_t *bytes, uint32_t byte_count, ui
     if (bytes[i] != kContinuedRun && place < value_count)
       atomicXor(&storage.words[place / 32], 1u << place % 32);
   }
-  __syncthreads(); /* all changes are there */
+  __syncthreads(); /* all changes are set */
   uint32_t const used_bits = mask_used_bits(value_count);
   uint32_t mask = mask_parities(storage.words[thread], storage) & used_bits;
-  /* Undone by doubling: after each step a bit has had the XOR with twice as many before it. */
+  /* Undone by doubling: after each step a bit contains the XOR of twice as many before it. */
   if (distance)
     for (uint32_t done = distance; done < value_count; done *= 2)
       mask ^= mask_moved_on(mask, done, storage);
