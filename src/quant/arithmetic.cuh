@@ -8,8 +8,8 @@
 
 namespace szg {
 
-/* SZG_ARITHMETIC_* as a type. Value: the field's; Point: the lattice's; Unsigned: Point's, in which
- * differences wrap. */
+/* SZG_ARITHMETIC_* as a type. Value: the field's type; Point: the lattice's; Unsigned: Point's
+ * unsigned type, in which differences wrap. */
 template <uint32_t kArithmetic>
 struct Arithmetic;
 
@@ -76,7 +76,7 @@ struct Arithmetic<SZG_ARITHMETIC_F64_WIDE> : Arithmetic<SZG_ARITHMETIC_F64> {
   }
 };
 
-/* Calls function.template operator()<Arithmetic<...>>() for the arithmetic at hand: the one switch
+/* Calls function.template operator()<Arithmetic<...>>() for the given arithmetic: the only switch
  * over types. */
 template <class Function>
 szgpu_status with_arithmetic(uint32_t arithmetic, Function function) {

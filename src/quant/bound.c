@@ -10,7 +10,7 @@
 #include "core/dispatch.h"
 
 enum {
-  SZG_RANGE_BLOCK = 2048,         /* values looked at as one; 16 KiB of f64 */
+  SZG_RANGE_BLOCK = 2048,         /* values checked together; 16 KiB of f64 */
   SZG_RANGE_PART_VALUES = 1 << 18 /* values in a part of the parallel loop */
 };
 
@@ -75,7 +75,7 @@ typedef uint64_t __attribute__((may_alias)) bits_of_f64;
 #include "quant/range.inc"
 
 /* One loop serves both passes: extremes when range_so_far is NULL, else the greatest magnitude up
- * to limit. Minimum and maximum do not mind which worker saw what. */
+ * to limit. Minimum and maximum do not depend on which worker saw what. */
 typedef struct range_job {
   const szg_value_source *source;
   const uint64_t *named_fill;
@@ -108,7 +108,7 @@ static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-/* Runs the pass and puts the workers' results together. */
+/* Runs the pass and combines the workers' results. */
 static szgpu_status run_range_pass(range_job *job, szg_extremes *total) {
   szg_threads *const threads = job->source->where;
   for (int i = 0; i < threads->count; i++)
@@ -189,8 +189,8 @@ static float float_toward_zero(double x) {
   return y;
 }
 
-/* 10^(-decibels / 20) to about 1e-15, by operations that are the same everywhere: libm's pow is
- * not. 2^n by bits, the rest by the series of the exponential over |t| <= ln(2) / 2. */
+/* 10^(-decibels / 20) to about 1e-15, by operations with the same results everywhere, unlike libm's
+ * pow: 2^n by bits, the rest by the exponential series for |t| <= ln(2) / 2. */
 static double amplitude_of_decibels(double decibels) {
   double const exponent = -decibels * (3.321928094887362 / 20.0); /* log2(10) / 20 */
   double const whole = rint(exponent);
@@ -208,8 +208,8 @@ static double amplitude_of_decibels(double decibels) {
   return sum * power;
 }
 
-/* factor * (greatest - least), at most the exact product: two roundings, two steps down. Halved
- * where the difference would overflow. */
+/* factor * (greatest - least), at most the exact product: two roundings, two steps down. Halved if
+ * the difference would overflow. */
 static double scaled_range(double factor, double least, double greatest) {
   double const half_range = greatest * 0.5 - least * 0.5;
   double const range = greatest - least;
@@ -248,12 +248,12 @@ bool szg_quantizer_shorten(double greatest, szg_quantizer *k) {
   return true;
 }
 
-/* The step is twice what the bound leaves after the margin, rounded down. greatest: X, the largest
- * magnitude that is to be coded. docs/guarantees.md has the derivation. */
+/* The step is twice the rest of the bound after the margin, rounded down. greatest: X, the largest
+ * magnitude to code. docs/guarantees.md has the derivation. */
 static void derive_step(szgpu_dtype dtype, double bound, double greatest, szg_bound_plan *plan) {
   double const unit = dtype == SZGPU_F32 ? 0x1p-24 : 0x1p-53;
   double margin = 4.0 * unit * greatest;
-  uint32_t arithmetic = SZG_ARITHMETIC_F64; /* the wide lattice is decided below, by the step */
+  uint32_t arithmetic = SZG_ARITHMETIC_F64; /* the step decides below whether it is wide */
   if (dtype == SZGPU_F32)
     arithmetic = bound >= 80.0 * unit * greatest ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F32_CLOSE;
   double const step_f32 = float_toward_zero(2.0 * (bound - margin));
@@ -268,7 +268,7 @@ static void derive_step(szgpu_dtype dtype, double bound, double greatest, szg_bo
   if (arithmetic == SZG_ARITHMETIC_F64 && greatest / 0x1p30 >= step)
     arithmetic = SZG_ARITHMETIC_F64_WIDE;
   plan->is_hopeless = !(step > 0.0 && 1.0 / step <= DBL_MAX);
-  if (plan->is_hopeless) return; /* raw frames: the type's first arithmetic, step 0 */
+  if (plan->is_hopeless) return; /* raw frames: first arithmetic of the type, step 0 */
   plan->quantizer.arithmetic = arithmetic;
   plan->quantizer.step = step;
 }
@@ -286,11 +286,11 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
   plan->value_range = greatest - least <= DBL_MAX ? greatest - least : DBL_MAX;
   double bound = asked;
   if (mode == SZGPU_MODE_REL) bound = scaled_range(asked, least, greatest);
-  if (mode == SZGPU_MODE_PSNR) /* uniform noise of a step of 2 b: mean square b^2 / 3 */
+  if (mode == SZGPU_MODE_PSNR) /* uniform noise with a step of 2 b has mean square b^2 / 3 */
     bound = scaled_range(1.7320508075688772 * amplitude_of_decibels(asked), least, greatest);
   double const greatest_magnitude = fabs(least) > fabs(greatest) ? fabs(least) : fabs(greatest);
   if (!plan->is_constant) {
-    /* Beyond this a bound is under the spacing of the values, which are then kept exactly. */
+    /* Beyond this limit the bound is below the spacing of values, which are then kept exactly. */
     double const meaning_limit = bound * (dtype == SZGPU_F32 ? 0x1p23 : 0x1p50);
     double magnitude = greatest_magnitude;
     if (magnitude > meaning_limit)

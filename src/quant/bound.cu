@@ -1,12 +1,12 @@
 /* bound.cu - the range pass over values on the device.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads each value once, 4 or 8 bytes; the block that finishes last stores 32 bytes straight into
- * the host's memory. What follows from them is decided by bound.c, for both backends. Values are
- * read from the last to the first: the kernels after this one begin where it ends.
- * Values are told apart as integers. `ordered` bits rise with the value: the sign bit flipped, and
- * of negative values all others too. Then 0 and ~0 are NaN, so that least and greatest can begin
- * there, and the complement of the least one begins at 0 as the greatest does.
+ * Reads each value once, 4 or 8 bytes; the block that finishes last stores 32 bytes directly to
+ * host memory, and bound.c derives the bound from them for both backends. The pass reads from the
+ * last value to the first, because the kernels after it begin where it ends. It compares values as
+ * integers: `ordered` bits rise with the value. They have the sign bit flipped, and for negative
+ * values all other bits too. Then 0 and ~0 are NaN, so that least and greatest can start from
+ * there, and the complement of the least one starts from 0 like the greatest.
  */
 #include "quant/bound.h"
 
@@ -21,14 +21,14 @@ namespace {
 
 struct RangePolicy {
   static constexpr int kThreads = 256;
-  /* 64 bytes a thread and 96 KiB a multiprocessor on their way: above latency times bandwidth. */
+  /* 64 bytes per thread and 96 KiB per multiprocessor in flight: above latency times bandwidth. */
   static constexpr int kVectorsInFlight = 4;
   static constexpr int kBlocksPerMultiprocessor = 6;
 };
 
-typedef unsigned long long Atomic; /* what 64-bit atomics take */
+typedef unsigned long long Atomic; /* the type for 64-bit atomics */
 
-/* What blocks put together, by maximum or OR: nothing found is 0. */
+/* What blocks combine by maximum or OR; 0: nothing found. */
 struct RangeFound {
   Atomic least_complement, greatest; /* ordered bits */
   Atomic fills_seen;
@@ -74,7 +74,7 @@ struct FormatF64 {
   }
 };
 
-/* A NaN that is no known fill value: left out by each pass, so it stands for no value at all. */
+/* A NaN that is not a known fill value. Each pass leaves it out, so it stands for no value. */
 template <class Format>
 __host__ __device__ constexpr typename Format::Bits no_value() {
   return ~(typename Format::Bits)0;
@@ -100,8 +100,8 @@ struct alignas(16) Vector {
   typename Format::Bits bits[kCount];
 };
 
-/* A thread's share of the first pass. `fill` is left out unseen: the named fill value, or the known
- * one found last, since most fields hold no other. */
+/* A thread's share of the first pass, which skips `fill`: the named fill value, or the known one
+ * found last, because most fields hold no other. */
 template <class FieldFormat>
 struct ExtremesPass {
   typedef FieldFormat Format;
@@ -132,7 +132,7 @@ struct ExtremesPass {
     }
   }
 
-  /* Ordinary values first and without a branch between them. */
+  /* Takes ordinary values first, without a branch between them. */
   template <int kCount>
   __device__ void take(const Bits (&bits)[kCount], Found *found) {
     bool has_large = false;
@@ -196,8 +196,8 @@ struct MagnitudePass {
   }
 };
 
-/* A field as whole vectors and the few values before and after them: a field is aligned to its type
- * only. */
+/* A field as whole vectors, and the few values before and after them, because fields have only the
+ * alignment of their type. */
 template <class Format>
 struct Span {
   const typename Format::Bits *values;
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPer
   work->found = {0, 0, 0, 0};
 }
 
-/* One pass, and what it found, on the host. */
+/* Runs one pass, waits, and gives what it found. */
 template <class Pass>
 szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *found) {
   szg_device *const device = cuda->device;

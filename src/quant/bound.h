@@ -1,4 +1,4 @@
-/* bound.h - from what the caller asks to the step of the lattice: range, bound, margin, fill.
+/* bound.h - from the caller's parameters to the step of the lattice: range, bound, margin, fill.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_BOUND_H
@@ -14,7 +14,7 @@ SZG_C_BEGIN
 /* What the range pass finds over a field. */
 typedef struct szg_range {
   bool has_values;        /* any finite value that is not fill */
-  double least, greatest; /* over those; -0 counts as +0 */
+  double least, greatest; /* of those values; -0 counts as +0 */
   bool has_fill;
   uint64_t fill_bits; /* bit pattern in the field's type, right-aligned */
 } szg_range;
@@ -25,28 +25,28 @@ typedef struct szg_bound_plan {
   bool is_hopeless; /* no value can be coded under this bound: raw frames */
   uint64_t constant_bits;
   double value_range; /* greatest - least */
-  double greatest;    /* X: the largest magnitude that the bound means something to */
+  double greatest;    /* X: the largest magnitude for which the bound means anything */
   szg_quantizer quantizer;
 } szg_bound_plan;
 
 /* What a pass over the values finds. */
 typedef struct szg_extremes {
   double least, greatest; /* least > greatest: there are none */
-  uint32_t fills_seen;    /* a bit for each known fill, in the order of the list */
+  uint32_t fills_seen;    /* one bit per known fill value, in the order of the list */
 } szg_extremes;
 
-/* A field's values, wherever they are, and the two passes over them. */
+/* A field's values, in any memory, and the two passes over them. */
 typedef struct szg_value_source szg_value_source;
 struct szg_value_source {
   szgpu_dtype dtype;
   const void *values;
   uint64_t value_count;
   void *where; /* the CPU's threads, or the szg_value_source_cuda */
-  /* Extremes of the values that are finite and not fill. named_fill: its bits, the only fill then;
-   * NULL: every known fill is one, and is seen. */
+  /* Extremes of the values that are finite and not fill. named_fill: the bits of the only fill
+   * value; NULL: all known fill values count as fill, and fills_seen notes them. */
   szgpu_status (*find_extremes)(const szg_value_source *source, const uint64_t *named_fill,
                                 szg_extremes *extremes);
-  /* The greatest magnitude up to `limit`, the fill of `range` left out; 0 if there is none. */
+  /* The greatest magnitude up to `limit`, not counting the fill of `range`; 0 if there is none. */
   szgpu_status (*greatest_up_to)(const szg_value_source *source, const szg_range *range,
                                  double limit, double *greatest);
 };
@@ -54,28 +54,27 @@ struct szg_value_source {
 szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,
                                       uint64_t value_count);
 
-/* One pass over the source. named_fill: its bits in the field's type, or NULL: one of the known
- * fill values is looked for. */
+/* Runs one pass over the source. named_fill: its bits in the field's type; NULL: looks for one of
+ * the known fill values. */
 szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *named_fill,
                             szg_range *range) SZG_CHECKED;
 
-/* Applies the mode and derives the quantizer. Reads the values again only where some are too large
- * for the bound to mean anything to them. SZGPU_BAD_BOUND: not finite and positive. */
+/* Applies the mode and derives the quantizer. Reads the values again only if some are too large for
+ * the bound to mean anything. SZGPU_BAD_BOUND: the bound is not finite and positive. */
 szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, double asked,
                               const szg_range *range, szg_bound_plan *plan) SZG_CHECKED;
 
-/* A quantizer as the header gives it, for restoring. */
+/* A quantizer made from the header's fields, for restoring. */
 szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,
                                  uint64_t fill_bits);
 
-/* Makes *k quantize to the 16-bit lattice, if all magnitudes up to `greatest` have a point there;
- * says whether. */
+/* Makes *k quantize to the 16-bit lattice if all magnitudes up to `greatest` have a point there.
+ * Returns whether they have. */
 bool szg_quantizer_shorten(double greatest, szg_quantizer *k);
 
 /* ---- CUDA ---- */
 
-/* Of device memory, 0 before and after a pass, and as many pinned ones that the result goes to.
- * Aligned to 8. */
+/* Bytes, aligned to 8: on the device, 0 before and after a pass; and pinned, for the result. */
 enum { SZG_RANGE_WORK_BYTES = 64 };
 
 /* Values on the device. Each pass waits for its result: one round trip. */

@@ -1,10 +1,10 @@
 /* quant_core.h - the pointwise rule of the bound: value to lattice, back, and the check.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Dual quantization (Tian et al., cuSZ, PACT 2020): a value becomes the integer q nearest to
- * x / step before any prediction. What makes the bound hold is the check: a value whose restored
- * form is out of bound is kept exactly. docs/guarantees.md derives step and check.
- * Both backends compile these lines, without contraction; a change here changes archives.
+ * Dual quantization (Tian et al., cuSZ, PACT 2020): a value becomes the integer q nearest to x /
+ * step before any prediction. The check makes the bound hold: a value that would be restored out of
+ * bound is kept exactly. docs/guarantees.md derives step and check. Both backends compile these
+ * lines, without contraction; a change here changes archives.
  */
 #ifndef SZG_QUANT_CORE_H
 #define SZG_QUANT_CORE_H
@@ -29,7 +29,7 @@ typedef struct szg_quantizer {
   double bound;                           /* absolute */
   double step;                            /* distance of lattice points */
   double inverse;                         /* 1 / step */
-  double limit;                           /* |x / step| of a value with a lattice point is below */
+  double limit;                           /* values with a lattice point have |x / step| below it */
   float bound_f32, step_f32, inverse_f32; /* the same for SZG_ARITHMETIC_F32; bound toward zero */
   float limit_f32;
 } szg_quantizer;
@@ -46,7 +46,7 @@ SZG_HD uint64_t szg_bits_f64(double x) {
   return bits;
 }
 
-/* Bits of a value of dtype, right-aligned, as a number, and the other way with rounding. */
+/* The number that right-aligned bits of dtype mean, and the inverse, with rounding. */
 SZG_HD double szg_value_of_bits(szgpu_dtype dtype, uint64_t bits) {
   uint32_t const bits_f32 = (uint32_t)bits;
   float value_f32;
@@ -60,10 +60,10 @@ SZG_HD uint64_t szg_bits_of_value(szgpu_dtype dtype, double value) {
   return dtype == SZGPU_F32 ? szg_bits_f32((float)value) : szg_bits_f64(value);
 }
 
-/* Each arithmetic has the same three functions. `lattice` gives the nearest lattice point, and
- * false with q = 0 where there is none: beyond the limit, infinite or NaN (the comparison is false
- * for NaN, and we rely on it). `restore` is what decompression computes. `within` says whether the
- * restored value keeps the bound; it too is false for NaN. */
+/* Each arithmetic has the same three functions. `lattice` gives the nearest lattice point, or false
+ * and q = 0 if there is none: for values beyond the limit, infinities and NaN (the comparison is
+ * false for NaN, and we rely on it). `restore` is what decompression computes. `within` says
+ * whether the restored value keeps the bound; it too is false for NaN. */
 
 SZG_HD bool szg_lattice_f32(szg_quantizer const *k, float x, int32_t *q) {
   float const scaled = x * k->inverse_f32;
