@@ -25,8 +25,8 @@ static szgpu_status sample_part(void *job_pointer, uint64_t i, int worker) {
   return SZGPU_OK;
 }
 
-/* szg_delta_class without a branch, so that it vectorizes. As a float, a magnitude has its width as
- * exponent; without its low 8 bits it is not rounded up to the next. */
+/* szg_delta_class without a branch, so that it vectorizes. A magnitude's width is its exponent as a
+ * float; clearing the low 8 bits first keeps it from being rounded up to the next width. */
 SZG_INLINE uint32_t narrow_class(int32_t delta) {
   uint32_t const magnitude = delta < 0 ? 0 - (uint32_t)delta : (uint32_t)delta;
   float const rounded = (float)(int32_t)(magnitude & ~UINT32_C(255));
@@ -45,7 +45,7 @@ SZG_HOT static void find_classes(bool is_wide, const szg_tile_points *deltas, ui
     for (uint32_t i = 0; i < count; i++) classes[i] = (uint16_t)narrow_class(deltas->narrow[i]);
 }
 
-/* Tables by turns, as the histogram of all codes has (huffman/histogram.c says why). */
+/* Uses several tables in turn, like the histogram of all codes (huffman/histogram.c says why). */
 static void count_classes(const uint16_t *classes, uint32_t count,
                           uint32_t counts[SZG_COST_TABLES][SZG_COST_CLASSES]) {
   uint32_t i = 0;
@@ -65,7 +65,7 @@ SZG_HOT static szg_count_sums sum_counts(const uint32_t *counts, uint32_t class_
   return sums;
 }
 
-/* One set of axes: the sample's deltas by class. */
+/* For one set of axes: counts the sample's deltas by class. */
 static szgpu_status cost_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   choice_job *const job = job_pointer;
@@ -134,12 +134,12 @@ szgpu_status szg_choose(szg_threads *threads, const szg_quantizer *quantizer, co
                         const void *frame_values, uint32_t asked_radius, szg_choice_work *work,
                         szg_choice *choice) {
   choice_job job = {quantizer, grid, frame_values, work, szg_sample_count(grid->tile_count)};
-  uint32_t const set_count = szg_grid_axes(grid); /* no set has axes beyond them */
+  uint32_t const set_count = szg_grid_axes(grid); /* the greatest set of a field of this rank */
   SZG_TRY(szg_for_parts(threads, job.sample_count, 0, sample_part, &job));
   SZG_TRY(szg_for_parts(threads, set_count, 0, cost_part, &job));
   choice->axes = szg_cheapest_set(work->costs, set_count);
   choice->radius = asked_radius ? asked_radius : SZG_COST_RADIUS;
-  if (asked_radius == 0 && work->has_large[choice->axes]) /* otherwise no larger one could gain */
+  if (asked_radius == 0 && work->has_large[choice->axes]) /* otherwise a larger one gains nothing */
     choice->radius = choose_radius(work, count_deltas(&job, choice->axes));
   return SZGPU_OK;
 }

@@ -1,10 +1,10 @@
-/* axes.cu - the choice of axes and radius on the GPU; nothing of it comes to the host.
+/* axes.cu - the choice of axes and radius on the GPU; no part of it returns to the host.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Blocks share a sampled tile: lattice points to shared memory, deltas along all sets of axes
- * straight from there. Reads the sample once, at most 64 tiles, and once more where deltas are
- * large and no radius is asked for. Little is moved; what counts is how long it takes. So what is
- * to be done with all counts is done by the block that finishes last.
+ * Several blocks share a sampled tile: they put lattice points in shared memory and take deltas
+ * along all sets of axes from there. They read the sample, at most 64 tiles, once, and again if
+ * deltas are large and no radius is asked for. The traffic is small and latency dominates, so the
+ * block that finishes last does all work that needs all counts.
  *
  *   classes   deltas of the sample by class, for each set of axes; last, a cost for each, the axes
  *   deltas    large deltas along these axes           only where there are some,
@@ -27,25 +27,25 @@ struct RingPolicy {
 };
 static_assert(SZG_COST_RADIUS % RingPolicy::kThreads == 0, "a block has one ring's deltas");
 
-typedef unsigned long long Atomic; /* what 64-bit atomics take */
+typedef unsigned long long Atomic; /* the type for 64-bit atomics */
 
-/* By set: from 1 on. Arrays of 64-bit sums are aligned for atomics. */
+/* Arrays by set start at set 1 unless noted. Sums of 64 bits are aligned for atomics. */
 struct ChoiceWork {
-  /* 0 at first. */
+  /* Zero before the first kernel. */
   uint32_t class_ticket, ring_ticket;
-  uint32_t classes[SZG_AXES_SETS][SZG_COST_CLASSES]; /* of set 1 first */
-  /* Made by kernels. */
+  uint32_t classes[SZG_AXES_SETS][SZG_COST_CLASSES]; /* set 1 is first */
+  /* Written by kernels. */
   alignas(8) szg_set_sums sets[SZG_AXES_SETS + 1];
   uint64_t costs[SZG_AXES_SETS + 1];
-  szg_count_sums rings[SZG_RADIUS_CHOICES]; /* the first stays empty: it is the set's `small` */
-  uint64_t widest;                          /* szg_delta_spread of deltas that no radius reaches */
+  szg_count_sums rings[SZG_RADIUS_CHOICES]; /* the first stays empty: the set's `small` has it */
+  uint64_t widest;                          /* greatest szg_delta_spread that no radius reaches */
   uint32_t deltas[SZG_MAX_SYMBOLS];         /* delta + SZG_MAX_RADIUS; large ones only */
 };
 
 /* ---- sums ---- */
 
-/* One more of each large delta within the largest radius. The whole warp calls. What the first such
- * lane has is often what all have, and is added once. */
+/* Counts the large deltas within the largest radius. The whole warp calls. Often all lanes have the
+ * delta of the first such lane, so one lane adds all of these at once. */
 __device__ void count_large(bool is_counted, uint32_t place, uint32_t *counts) {
   uint32_t const lanes = __ballot_sync(kAllLanes, is_counted);
   if (lanes == 0) return;
@@ -77,14 +77,14 @@ struct Greater {
   __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }
 };
 
-/* Whether a larger radius than the least could gain anything. */
+/* Whether a radius larger than the least could gain anything. */
 __device__ bool has_large(const ChoiceWork *work, uint32_t axes) {
   return work->sets[axes].large.total > 0;
 }
 
-/* Of one of the shares that warps have of a set's classes. The whole warp calls. */
+/* Sums one share of a set's classes; several warps share a set. The whole warp calls. */
 __device__ szg_set_sums sum_share(const uint32_t *classes, uint32_t share, uint32_t shares) {
-  constexpr uint32_t kSteps = 18; /* at once: it is the way to memory that takes its time */
+  constexpr uint32_t kSteps = 18; /* loaded at once, because latency dominates */
   static_assert(kSteps * (ChoicePolicy::kWarps / SZG_AXES_SETS) * 32 >= SZG_COST_CLASSES, "all");
   uint32_t const first = share * 32 + threadIdx.x % 32;
   uint32_t counts[kSteps];
@@ -100,7 +100,7 @@ __device__ szg_set_sums sum_share(const uint32_t *classes, uint32_t share, uint3
   return {warp_sums(sums.small), warp_sums(sums.large), warp_sum(sums.large_bits)};
 }
 
-/* Costs of all sets, and the choice as far as they make it. The whole block calls. */
+/* Computes the costs of all sets and chooses axes; the radius may follow. The whole block calls. */
 __device__ void choose_axes(uint32_t set_count, uint32_t asked_radius, ChoiceWork *work,
                             szg_choice *choice) {
   constexpr uint32_t kShares = ChoicePolicy::kWarps / SZG_AXES_SETS;
@@ -119,7 +119,7 @@ __device__ void choose_axes(uint32_t set_count, uint32_t asked_radius, ChoiceWor
     work->sets[threadIdx.x + 1] = sums;
     costs[threadIdx.x + 1] = work->costs[threadIdx.x + 1] = cost;
   }
-  __syncthreads(); /* and priced */
+  __syncthreads(); /* all sets are priced */
   if (threadIdx.x > 0) return;
   choice->axes = szg_cheapest_set(costs, set_count);
   choice->radius = asked_radius ? asked_radius : (uint32_t)SZG_COST_RADIUS;
@@ -127,7 +127,7 @@ __device__ void choose_axes(uint32_t set_count, uint32_t asked_radius, ChoiceWor
 
 /* ---- kernels ---- */
 
-/* What the kernels after this one add to. All blocks call. */
+/* Clears what the next kernels add to. All blocks call. */
 __device__ void clear_deltas(ChoiceWork *work) {
   uint32_t const block = blockIdx.y * gridDim.x + blockIdx.x;
   uint32_t const stride = gridDim.x * gridDim.y * ChoicePolicy::kThreads;
@@ -138,7 +138,7 @@ __device__ void clear_deltas(ChoiceWork *work) {
   if (threadIdx.x == 0) work->widest = 0;
 }
 
-/* Blocks: sampled tiles, parts of each. */
+/* Grid: sampled tiles x parts of a tile. */
 template <class A, bool kIsLine>
 __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
     classes_count_kernel(szg_quantizer quantizer, szg_grid grid,
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
   Place places[Memory::kSteps];
   uint32_t *const all_classes = &classes[0][0];
   for (uint32_t c = threadIdx.x; c < kSets * SZG_COST_CLASSES; c += ChoicePolicy::kThreads)
-    all_classes[c] = 0; /* in time: points are waited for */
+    all_classes[c] = 0; /* the barrier of the points covers this */
   take_points<A, kIsLine>(quantizer, tile, part, frame_values, &memory, places);
 #pragma unroll
   for (uint32_t step = 0; step < Memory::kSteps; step++) {
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
       if (axes <= set_count)
         atomicAdd(&classes[axes - 1][szg_delta_class(neighbours.delta_along(axes))], 1u);
   }
-  __syncthreads(); /* counts complete before they are handed on */
+  __syncthreads(); /* counts are complete before they are added up */
   uint32_t *const sums = &work->classes[0][0];
   for (uint32_t c = threadIdx.x; c < kSets * SZG_COST_CLASSES; c += ChoicePolicy::kThreads)
     if (all_classes[c]) atomicAdd(&sums[c], all_classes[c]);
@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
   if (threadIdx.x == 0 && widest > 0) atomicMax((Atomic *)&work->widest, (Atomic)widest);
 }
 
-/* One thread. */
+/* One thread calls. */
 __device__ void choose_radius(const ChoiceWork *work, szg_choice *choice) {
   uint32_t const axes = choice->axes;
   szg_count_sums const small = work->sets[axes].small;
@@ -216,7 +216,7 @@ __device__ void choose_radius(const ChoiceWork *work, szg_choice *choice) {
                                        work->classes[axes - 1][SZG_COST_RADIUS], work->widest);
 }
 
-/* A thread a magnitude, from SZG_COST_RADIUS on. */
+/* One thread per magnitude, from SZG_COST_RADIUS on. */
 __global__ void __launch_bounds__(RingPolicy::kThreads)
     rings_sum_kernel(ChoiceWork *work, szg_choice *choice) {
   typedef cub::BlockReduce<szg_count_sums, RingPolicy::kThreads> BlockReduce;

@@ -1,9 +1,9 @@
-/* axes.h - along which axes to difference, and how large a radius: chosen by cost on a sample.
+/* axes.h - chooses the axes to difference along, and the radius, by their cost on a sample.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * At loose bounds a difference along an axis adds the quantization noise of two values, and fewer
- * axes can win; at tight ones more of them do. The cost is an estimate of coded bits in integer
- * arithmetic, so that every backend chooses alike.
+ * A difference along an axis adds the quantization noise of two values, so fewer axes may win at
+ * loose bounds and more of them at tight ones. The cost estimates the coded bits in integer
+ * arithmetic, so that every backend makes the same choice.
  */
 #ifndef SZG_AXES_H
 #define SZG_AXES_H
@@ -16,11 +16,11 @@ SZG_C_BEGIN
 
 enum { SZG_COST_TABLES = 4 };
 
-/* One set of axes at work: too much for the stack of a thread. */
+/* Work for one set of axes; too large for a thread's stack. */
 typedef struct szg_cost_work {
   szg_tile_points deltas;
   uint16_t delta_classes[SZG_TILE_VALUES];
-  uint32_t counts[SZG_COST_TABLES][SZG_COST_CLASSES]; /* of the classes */
+  uint32_t counts[SZG_COST_TABLES][SZG_COST_CLASSES]; /* by class */
 } szg_cost_work;
 
 /* Memory for the choice. */
@@ -28,10 +28,10 @@ typedef struct szg_choice_work {
   szg_tile_work sample[SZG_MOST_SAMPLE];
   szg_cost_work sets[SZG_AXES_SETS];
   szg_tile tiles[SZG_MOST_SAMPLE];
-  bool has_large[SZG_AXES_SETS + 1]; /* by set: a delta of SZG_COST_RADIUS or more */
+  bool has_large[SZG_AXES_SETS + 1]; /* by set: has a delta of SZG_COST_RADIUS or more */
   uint64_t costs[SZG_AXES_SETS + 1]; /* by set */
-  uint32_t deltas[SZG_MAX_SYMBOLS];  /* counts of delta + SZG_MAX_RADIUS, along the chosen axes */
-  uint64_t widest;                   /* the greatest szg_delta_spread of the others */
+  uint32_t deltas[SZG_MAX_SYMBOLS];  /* counts by delta + SZG_MAX_RADIUS, along the chosen axes */
+  uint64_t widest;                   /* the greatest szg_delta_spread beyond those */
 } szg_choice_work;
 
 typedef struct szg_choice {
@@ -39,14 +39,14 @@ typedef struct szg_choice {
   uint32_t radius;
 } szg_choice;
 
-/* asked_radius: 0, or the radius to take. */
+/* asked_radius: the radius to use, or 0. */
 szgpu_status szg_choose(szg_threads *threads, const szg_quantizer *quantizer, const szg_grid *grid,
                         const void *frame_values, uint32_t asked_radius, szg_choice_work *work,
                         szg_choice *choice) SZG_CHECKED;
 
-/* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
+/* ---- CUDA: all pointers except quantizer and grid are to device memory ---- */
 
-/* Of work, and how many of them, from the first one on, must be 0. */
+/* The size of work, and how many of its first bytes must be 0 before the call. */
 uint64_t szg_choice_work_bytes_cuda(void);
 uint64_t szg_choice_zeroed_bytes_cuda(void);
 /* The same choice; work is aligned to 8. */

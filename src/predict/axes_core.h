@@ -1,8 +1,9 @@
-/* axes_core.h - the rule by which axes and radius are chosen, for both backends.
+/* axes_core.h - the rule that chooses axes and radius, for both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Costs are estimates of coded bits in units of 2^-16, in integers throughout, so that sums may be
- * taken in any order and every backend chooses alike. docs/format.md, section 12, is their prose.
+ * Costs estimate coded bits in units of 2^-16. All arithmetic is in integers, so that the order of
+ * sums does not matter and every backend makes the same choice. docs/format.md, section 12,
+ * explains them.
  */
 #ifndef SZG_AXES_CORE_H
 #define SZG_AXES_CORE_H
@@ -13,17 +14,17 @@
 #include "core/hd.h"
 
 enum {
-  SZG_COST_RADIUS = 512, /* smaller deltas have a class each, larger ones share it by width */
+  SZG_COST_RADIUS = 512, /* smaller deltas have a class each, larger ones one per width */
   SZG_LARGE_CLASSES = 2 * SZG_COST_RADIUS, /* class of width w: this + w */
   SZG_COST_CLASSES = SZG_LARGE_CLASSES + 65,
   SZG_AXES_SETS = 7,
   SZG_LOG_FRACTION_BITS = 16,
-  SZG_SYMBOL_COST_BITS = 8,  /* of a symbol in the codebook, about */
+  SZG_SYMBOL_COST_BITS = 8,  /* about what a symbol takes in the codebook */
   SZG_RADIUS_GAIN_SHIFT = 6, /* a larger radius must save 1/64: a small table decodes faster */
-  SZG_RADIUS_CHOICES = 4     /* from SZG_COST_RADIUS on, each four times the one before */
+  SZG_RADIUS_CHOICES = 4     /* SZG_COST_RADIUS and then four times the one before */
 };
 
-/* What a cost needs to know of a set of counts. */
+/* What a cost needs from a set of counts. */
 typedef struct szg_count_sums {
   uint64_t total; /* of the counts */
   uint64_t used;  /* counts that are not 0 */
@@ -58,9 +59,9 @@ SZG_HD szg_count_sums szg_sums_merged(szg_count_sums a, szg_count_sums b) {
   return sums;
 }
 
-/* What a Huffman code takes for `total` symbols whose counts have these logs. No code is shorter
- * than a bit, so a symbol that makes up more than half of all costs 1 bit, and the others 1 bit and
- * what they cost among themselves. */
+/* What a Huffman code takes for `total` symbols if their counts have these logs. No code is shorter
+ * than one bit, so a symbol that makes up more than half of all costs 1 bit, and the others cost 1
+ * bit more than they cost among themselves. */
 SZG_HD uint64_t szg_huffman_cost(uint64_t total, uint64_t logs, uint64_t likely_count) {
   if (2 * likely_count <= total) return szg_count_log(total) - logs;
   return (total << SZG_LOG_FRACTION_BITS) + szg_count_log(total - likely_count) -
@@ -69,7 +70,7 @@ SZG_HD uint64_t szg_huffman_cost(uint64_t total, uint64_t logs, uint64_t likely_
 
 /* ---- axes ---- */
 
-/* Tiles looked at: a sixteenth, within limits. */
+/* How many tiles are sampled: a sixteenth, within limits. */
 SZG_HD uint32_t szg_sample_count(uint64_t tile_count) {
   if (tile_count <= SZG_LEAST_SAMPLE) return (uint32_t)tile_count;
   uint64_t const share = tile_count / SZG_SAMPLE_SHARE;
@@ -77,7 +78,7 @@ SZG_HD uint32_t szg_sample_count(uint64_t tile_count) {
   return share < SZG_MOST_SAMPLE ? (uint32_t)share : (uint32_t)SZG_MOST_SAMPLE;
 }
 
-/* The number of the i-th: floor((2 i + 1) T / (2 S)), in a form that cannot overflow. */
+/* The index of the i-th sampled tile: floor((2 i + 1) T / (2 S)), without overflow. */
 SZG_HD uint64_t szg_sample_tile(uint64_t tile_count, uint32_t sample_count, uint64_t i) {
   uint64_t const twice = 2 * (uint64_t)sample_count;
   return (2 * i + 1) * (tile_count / twice) + (2 * i + 1) * (tile_count % twice) / twice;
@@ -94,9 +95,9 @@ SZG_HD uint32_t szg_delta_class(int64_t delta) {
   return SZG_LARGE_CLASSES + szg_magnitude_width(delta);
 }
 
-/* A set of axes by the classes of the sample's deltas along it. */
+/* The classes of the sample's deltas along a set of axes, summed up. */
 typedef struct szg_set_sums {
-  szg_count_sums small, large; /* of classes up to SZG_LARGE_CLASSES, and of the others */
+  szg_count_sums small, large; /* classes below SZG_LARGE_CLASSES, and the others */
   uint64_t large_bits;         /* widths of the large deltas */
 } szg_set_sums;
 
@@ -115,8 +116,8 @@ SZG_HD uint64_t szg_set_cost(const szg_set_sums *sums, uint64_t zero_count) {
          (sums->large_bits << SZG_LOG_FRACTION_BITS);
 }
 
-/* The cheapest of the sets 1 .. set_count, among equals the lowest. A field's kind allows the first
- * 1, 3 or 7 of them. */
+/* The cheapest of the sets 1 .. set_count; the lowest if several are. A field's rank allows the
+ * first 1, 3 or 7 of them. */
 SZG_HD uint32_t szg_cheapest_set(const uint64_t *costs, uint32_t set_count) {
   uint32_t best = 1;
   for (uint32_t set = 2; set <= set_count; set++)
@@ -128,7 +129,7 @@ SZG_HD uint32_t szg_cheapest_set(const uint64_t *costs, uint32_t set_count) {
 
 SZG_HD uint32_t szg_radius_choice(int i) { return (uint32_t)SZG_COST_RADIUS << 2 * i; }
 
-/* Rises with the bytes that a delta takes; not negative. */
+/* Not negative; the more bytes a delta takes, the greater. */
 SZG_HD uint64_t szg_delta_spread(int64_t delta) {
   return delta < 0 ? ~(uint64_t)delta : (uint64_t)delta;
 }
@@ -138,7 +139,7 @@ SZG_HD uint64_t szg_spread_bytes(uint64_t spread) {
   return (64 - (uint64_t)szg_leading_zeros_u64(spread | 1)) / 8 + 1;
 }
 
-/* Codes within the radius and the escape, the escaped deltas, the codebook. inside: counts of the
+/* The cost of codes with the escape, of escaped deltas, and of the codebook. inside: counts of the
  * deltas within the radius. widest: the spread of the widest delta that no radius reaches. */
 SZG_HD uint64_t szg_radius_cost(uint32_t radius, const szg_count_sums *inside, uint64_t total,
                                 uint64_t zero_count, uint64_t widest) {
@@ -149,7 +150,7 @@ SZG_HD uint64_t szg_radius_cost(uint32_t radius, const szg_count_sums *inside, u
          ((escapes * escape_bits + inside->used * SZG_SYMBOL_COST_BITS) << SZG_LOG_FRACTION_BITS);
 }
 
-/* rings[i]: counts of the deltas that radius choice i reaches and the one before does not. */
+/* rings[i]: counts of the deltas that choice i of the radius reaches but choice i - 1 does not. */
 SZG_HD uint32_t szg_cheapest_radius(const szg_count_sums *rings, uint64_t total,
                                     uint64_t zero_count, uint64_t widest) {
   szg_count_sums inside = rings[0];

@@ -1,4 +1,4 @@
-/* axes_part.cuh - a part of a sampled tile in a block's shared memory, and deltas from there.
+/* axes_part.cuh - a part of a sampled tile in a block's shared memory, and its deltas.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_AXES_PART_CUH
@@ -12,20 +12,20 @@ namespace szg {
 struct ChoicePolicy {
   static constexpr uint32_t kThreads = 512;
   static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kBlocks = 2; /* that a multiprocessor has room for */
-  static constexpr uint32_t kParts = 4;  /* of a tile of more than one axis, a block each */
+  static constexpr uint32_t kBlocks = 2; /* that fit a multiprocessor */
+  static constexpr uint32_t kParts = 4;  /* of a tile with several axes, one block each */
 };
 static_assert(SZG_TILE_3D_Z % ChoicePolicy::kParts == 0, "parts are of whole planes");
 static_assert(SZG_TILE_2D_Y % ChoicePolicy::kParts == 0, "parts are of whole rows");
 
 /* ---- a part of a tile in shared memory ---- */
 
-/* Values of a tile by their place in it. Those before `counted` are only neighbours. */
+/* A range of a tile's values, by their index in it. Those before `counted` are only neighbours. */
 struct Part {
   uint32_t first, counted, end;
 };
 
-/* Planes of a 3-D tile, rows of a 2-D one, with the one before; all of a line. */
+/* Planes of a 3-D tile or rows of a 2-D one, and the one before them; a line's whole tile. */
 template <bool kIsLine>
 __device__ Part part_of(const szg_tile &tile, const szg_grid &grid, uint32_t part) {
   if (kIsLine) return {0, 0, tile.value_count};
@@ -36,8 +36,7 @@ __device__ Part part_of(const szg_tile &tile, const szg_grid &grid, uint32_t par
   return {part > 0 ? counted - slice_values : 0, counted, end};
 }
 
-/* The points of a part, by the thread that has taken them, one in each step, neighbours side by
- * side. */
+/* The points of a part. In each step a thread takes one, and its neighbours take neighbours. */
 template <class A, bool kIsLine>
 struct PartMemory {
   static constexpr uint32_t kMostValues =
@@ -46,7 +45,7 @@ struct PartMemory {
   static constexpr uint32_t kSteps =
       (kMostValues + ChoicePolicy::kThreads - 1) / ChoicePolicy::kThreads;
   typename A::Point points[kSteps * ChoicePolicy::kThreads];
-  /* A bit a value: the others have placeholders. */
+  /* One bit per value; values without a point have placeholders. */
   uint32_t has_point[kSteps * ChoicePolicy::kThreads / 32];
 };
 static_assert(SZG_TILE_3D_Y * SZG_TILE_3D_X >= SZG_TILE_2D_X, "planes are larger than rows");
@@ -65,7 +64,7 @@ __device__ inline Place place_in_tile(const szg_tile &tile, uint32_t index) {
   return {index - row * tile.x_extent, row - z * tile.y_extent, z};
 }
 
-/* The point nearest before a value, no further than where its row starts; 0 if there is none. */
+/* The last point before a value in its row; 0 if there is none. */
 template <class Memory>
 __device__ auto point_before(const Memory &memory, uint32_t index, uint32_t row_start) {
   uint32_t const first_word = row_start / 32;
@@ -76,7 +75,7 @@ __device__ auto point_before(const Memory &memory, uint32_t index, uint32_t row_
   return candidates ? memory.points[word * 32 + 31 - __clz((int)candidates)] : 0;
 }
 
-/* The part's lattice points and the places of this thread's. The block can read them at once. */
+/* Takes the part's points and the places of this thread's points. The block may read them. */
 template <class A, bool kIsLine>
 __device__ void take_points(const szg_quantizer &k, const szg_tile &tile, const Part &part,
                             const typename A::Value *frame_values, PartMemory<A, kIsLine> *memory,
@@ -100,7 +99,7 @@ __device__ void take_points(const szg_quantizer &k, const szg_tile &tile, const 
     if (threadIdx.x % 32 == 0) memory->has_point[index / 32] = has_point;
     lacks_any |= has_point != kAllLanes;
   }
-  /* Points complete before others stand for what has none. */
+  /* Points are complete before placeholders are taken from them. */
   if (!__syncthreads_or(lacks_any)) return;
 #pragma unroll
   for (uint32_t step = 0; step < kSteps; step++) {
@@ -108,18 +107,18 @@ __device__ void take_points(const szg_quantizer &k, const szg_tile &tile, const 
     if (index < value_count && !(memory->has_point[index / 32] >> index % 32 & 1))
       memory->points[index] = point_before(*memory, index, index - places[step].x);
   }
-  __syncthreads(); /* placeholders too before deltas are taken */
+  __syncthreads(); /* placeholders are complete before deltas are taken */
 }
 
 /* ---- deltas ---- */
 
-/* A value's point and those before it: [axes] is one back along each of them, 0 if that is outside
- * the tile. */
+/* A value's point and those before it: points[axes] is one step back along each of the axes; 0 if
+ * that is outside the tile. */
 template <class A>
 struct Neighbours {
   typedef typename A::Unsigned Unsigned;
   Unsigned points[SZG_AXES_ALL + 1];
-  uint32_t inside; /* axes on which there is one before */
+  uint32_t inside; /* axes along which there is a point before */
 
   __device__ Neighbours(const szg_tile &tile, const typename A::Point *here, const Place &at) {
     inside =
@@ -132,7 +131,7 @@ struct Neighbours {
     }
   }
 
-  /* The alternating sum over the subsets of the axes. */
+  /* The alternating sum over all subsets of the axes. */
   __device__ Unsigned difference(uint32_t axes) const {
     Unsigned sum = points[0];
 #pragma unroll
@@ -143,7 +142,7 @@ struct Neighbours {
     return sum;
   }
 
-  /* A value with nothing before it on any axis of the set is differenced along all axes. */
+  /* A value without a point before it along any axis of the set is differenced along all axes. */
   __device__ int64_t delta_along(uint32_t axes) const {
     return (typename A::Point)(inside & axes ? difference(axes) : difference(SZG_AXES_ALL));
   }

@@ -11,8 +11,8 @@
 
 enum { CACHE_LINE = 64, BLOCK_VALUES = 32 };
 
-/* Rows of the tile's plane z that may be read in whole blocks: nothing behind the tile's last value
- * is sure to be there. */
+/* The number of rows of the tile's plane z that may be read in whole blocks; memory after the
+ * tile's last value may not exist. */
 static uint32_t count_readable_rows(const szg_tile *tile, uint32_t z) {
   uint32_t const width = tile->x_extent;
   uint32_t const read = (width + BLOCK_VALUES - 1) / BLOCK_VALUES * BLOCK_VALUES;
@@ -23,7 +23,7 @@ static uint32_t count_readable_rows(const szg_tile *tile, uint32_t z) {
   return (uint32_t)szg_lesser_u64(tile->y_extent, (there - read) / tile->y_stride + 1);
 }
 
-/* Not only addresses of values: what is behind the field does no harm. */
+/* Prefetching addresses beyond the field does no harm. */
 SZG_INLINE void prefetch_row(const void *row, size_t row_bytes) {
   for (size_t ahead = 0; ahead < row_bytes; ahead += CACHE_LINE)
     __builtin_prefetch((void *)((uintptr_t)row + ahead));
@@ -133,7 +133,7 @@ void szg_tile_quantize(const szg_quantizer *k, const szg_tile *tile, const void 
   }
 }
 
-/* f32 converts to f64 without a change, so one comparison serves both types. */
+/* f32 converts to f64 exactly, so one comparison serves both types. */
 void szg_tile_mark_constant(const szg_quantizer *k, szgpu_dtype dtype, uint64_t constant_bits,
                             const szg_tile *tile, const void *frame_values, szg_tile_work *work) {
   double const constant = szg_value_of_bits(dtype, constant_bits);

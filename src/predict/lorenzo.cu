@@ -1,13 +1,13 @@
-/* lorenzo.cu - values of tiles to codes and back, on the GPU: a warp a tile.
+/* lorenzo.cu - values of tiles to codes and back, on the GPU: one warp per tile.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Full tiles whose rows are aligned, which are most, have a walk of their own (lorenzo_full.cuh);
- * those at the upper edges, and fields of awkward extents, take another (lorenzo_any.cuh). Each is
- * a kernel, so that neither pays for the other's registers.
+ * Most tiles are full with aligned rows and have kernels of their own (lorenzo_full.cuh); tiles at
+ * the upper edges, and of fields with awkward extents, have others (lorenzo_any.cuh). Separate
+ * kernels, so that neither pays for the other's registers.
  *
- *   code      reads the values once, writes 2 bytes a value
+ *   code      reads the values once, writes 2 bytes per value
  *   escapes   reads the values of the tiles that have escapes, writes those
- *   restore   reads 2 bytes a value, writes the values once
+ *   restore   reads 2 bytes per value, writes the values once
  */
 #include "core/cuda_check.cuh"
 #include "predict/lorenzo_any.cuh"
@@ -35,11 +35,11 @@ __device__ bool is_chosen(const szg_tile &tile, TileChoice choice) {
 
 /* ---- values to codes ---- */
 
-/* What is known of a tile's escapes. */
+/* What a warp notes about a tile's escapes. */
 template <class A>
 struct EscapeNotes {
   uint32_t count;          /* of the tile */
-  int64_t least, greatest; /* of this lane's */
+  int64_t least, greatest; /* this lane's */
 
   __device__ EscapeNotes() : count(0), least(0), greatest(0) {}
   __device__ void note(typename A::Point delta) {
@@ -48,7 +48,7 @@ struct EscapeNotes {
   }
 };
 
-/* Enters a tile's counts. The whole warp calls. */
+/* Writes a tile's counts. The whole warp calls. */
 template <class A>
 __device__ void finish_tile(const EscapeNotes<A> &escapes, bool has_marks, uint64_t tile_index,
                             const szg_coded_frame_cuda &coded) {
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
   finish_tile<A>(sink.escapes, has_marks, tile_index, coded);
 }
 
-/* A lane's deltas to codes, stored in one piece. */
+/* Turns a lane's deltas into codes and stores them in one piece. */
 template <class A>
 __device__ __forceinline__ void store_codes(const typename A::Unsigned (&deltas)[kLaneValues],
                                             uint32_t radius, uint16_t *codes,
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
     typename A::Point const before = kDims == 1 ? (typename A::Point)state.before[0] : 0;
     has_marks |= quantize_lane<A, kDims>(k, loaded, before, points);
     from += stride;
-    if (patch + 1 < Patch<kDims>::kCount) load_lane(from, loaded); /* while this one is at work */
+    if (patch + 1 < Patch<kDims>::kCount) load_lane(from, loaded); /* during this patch */
     Unsigned lattice[kLaneValues], deltas[kLaneValues];
 #pragma unroll
     for (int i = 0; i < kLaneValues; i++) lattice[i] = (Unsigned)points[i];
@@ -202,11 +202,11 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
 
 extern __shared__ uint8_t length_table[]; /* code length of each symbol */
 
-/* The block's copy of the table. */
+/* Loads the block's copy of the table. */
 __device__ void load_lengths(const szg_restore_input_cuda &input) {
   for (uint32_t i = threadIdx.x; i < 2 * input.radius; i += TilePolicy::kThreads)
     length_table[i] = input.code_lengths[i];
-  __syncthreads(); /* the table is complete before anyone looks up */
+  __syncthreads(); /* the table is complete before any lookup */
 }
 
 __device__ EscapeSource escapes_of(const szg_restore_input_cuda &input, uint64_t tile_index) {
@@ -216,7 +216,7 @@ __device__ EscapeSource escapes_of(const szg_restore_input_cuda &input, uint64_t
   return {first, count, 0, input.escape_bytes};
 }
 
-/* Whether a tile's codes were what it says. lane_bits: of this lane's codes. */
+/* Checks that a tile's codes have the bits and escapes that it claims. lane_bits: this lane's. */
 __device__ void judge_tile(const szg_restore_input_cuda &input, const szg_tile &tile,
                            uint64_t tile_index, uint32_t lane_bits, const EscapeSource &escapes,
                            szg_verdict *verdict) {
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
     tiles_restore_kernel(szg_quantizer k, szg_grid grid, szg_restore_input_cuda input,
                          uint64_t first_tile, uint64_t end_tile, TileChoice choice,
                          Window<typename A::Value> window, szg_verdict *verdict) {
-  if (__syncthreads_or(verdict->bad_data != 0)) return; /* the block as one: others may set it */
+  if (__syncthreads_or(verdict->bad_data != 0)) return; /* the whole block: others may set it */
   load_lengths(input);
   uint64_t const tile_index = first_tile + global_warp();
   if (tile_index >= end_tile) return;
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
   judge_tile(input, walk.tile, tile_index, bits, escapes, verdict);
 }
 
-/* A lane's codes to deltas; the bits that they take. */
+/* Turns a lane's codes into deltas; returns the bits that the codes take. */
 template <class Unsigned>
 __device__ __forceinline__ uint32_t uncode_lane(const uint16_t (&codes)[kLaneValues],
                                                 uint32_t radius, EscapeSource *escapes,
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
                               uint64_t first_tile, uint64_t end_tile, typename A::Value *values,
                               szg_verdict *verdict) {
   typedef typename A::Unsigned Unsigned;
-  if (__syncthreads_or(verdict->bad_data != 0)) return; /* the block as one: others may set it */
+  if (__syncthreads_or(verdict->bad_data != 0)) return; /* the whole block: others may set it */
   load_lengths(input);
   uint64_t const tile_index = first_tile + global_warp();
   if (tile_index >= end_tile) return;
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(TilePolicy::kThreads)
     Unsigned points[kLaneValues];
     bits += uncode_lane<Unsigned>(codes, input.radius, &escapes, points);
     from += Patch<kDims>::kValues;
-    if (patch + 1 < Patch<kDims>::kCount) load_lane(from, codes); /* while this one is at work */
+    if (patch + 1 < Patch<kDims>::kCount) load_lane(from, codes); /* during this patch */
     patch_sums<Unsigned, kDims>(points, axes, patch, lane, state);
     typename A::Value restored[kLaneValues];
 #pragma unroll
@@ -317,7 +317,7 @@ szgpu_status with_dims(const szg_grid &grid, Function function) {
   return function(Dims<1>());
 }
 
-/* How a grid's tiles are shared out: full ones, if their rows are aligned, and others. */
+/* Which kernels a grid's tiles need: full tiles with aligned rows have their own. */
 struct TileShares {
   bool has_full_kernel, has_other_tiles;
 
@@ -326,7 +326,7 @@ struct TileShares {
         grid.x_extent % grid.tile_x || grid.y_extent % grid.tile_y || grid.z_extent % grid.tile_z;
     has_full_kernel = (uintptr_t)values % 16 == 0 &&
                       (grid.tile_y == 1 || grid.x_extent * value_bytes % 16 == 0) &&
-                      /* of a batch's fields, codes begin anywhere */
+                      /* codes of a batch's fields begin anywhere */
                       (grid.batch_extent == 1 ||
                        grid.z_extent * grid.y_extent * grid.x_extent % kLaneValues == 0);
     has_other_tiles = is_ragged || !has_full_kernel;
@@ -334,8 +334,8 @@ struct TileShares {
   TileChoice others() const { return has_full_kernel ? kOtherTiles : kAllTiles; }
 };
 
-/* Lets a kernel have a table of any size: always the most, since the permission is the kernel's,
- * not the launch's, and other threads launch it too. */
+/* Allows a kernel a table of any size. Always asks for the largest, because the permission belongs
+ * to the kernel, not to the launch, and other threads launch it too. */
 template <class Kernel>
 szgpu_status allow_tables(Kernel kernel) {
   static_assert(2 * SZG_MAX_RADIUS <= SZG_LEAST_SHARED_BYTES, "what every device has");

@@ -1,4 +1,4 @@
-/* lorenzo.cuh - what kernels of this stage share, however they walk a tile.
+/* lorenzo.cuh - what all kernels of this stage share.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_LORENZO_CUH
@@ -10,8 +10,8 @@
 
 namespace szg {
 
-/* 32 values of a tile's row, one a lane: the lane's lattice point, that of the value before it
- * where it has none of its own. `before`: the point before lane 0's, 0 at the row's start.
+/* Takes 32 values of a tile's row, one per lane. Returns the lane's lattice point, or the one
+ * before it if its value has none. `before`: the point before lane 0's, 0 at the row's start.
  * is_there: the lane has a value. The whole warp calls. */
 template <class A>
 __device__ __forceinline__ typename A::Point row_points(const szg_quantizer &k, typename A::Value x,
@@ -21,7 +21,7 @@ __device__ __forceinline__ typename A::Point row_points(const szg_quantizer &k, 
   bool const on_lattice = A::lattice(k, x, &q);
   bool const is_fill = A::is_fill(k, x);
   *is_marked = is_there && !(on_lattice && A::within(k, x, A::restore(k, q)) && !is_fill);
-  if (!__any_sync(kAllLanes, *is_marked)) return q; /* nearly always */
+  if (!__any_sync(kAllLanes, *is_marked)) return q; /* the usual case */
   unsigned const has_point = __ballot_sync(kAllLanes, !is_there || (on_lattice && !is_fill));
   unsigned const up_to_here = has_point & lanes_up_to(threadIdx.x % 32);
   typename A::Point const held = __shfl_sync(kAllLanes, q, last_of(up_to_here));
@@ -35,15 +35,15 @@ __device__ bool has_code(typename A::Point delta, uint32_t radius) {
   return (Unsigned)delta + (Unsigned)(radius - 1) < (Unsigned)(2 * radius - 1);
 }
 
-/* Deltas of a tile's escapes, in order. */
+/* The deltas of a tile's escapes, in order. */
 struct EscapeSource {
   const uint8_t *escapes; /* of the tile */
-  uint32_t count;         /* as the tile says */
+  uint32_t count;         /* as the tile claims */
   uint32_t taken;
   unsigned width;
 
-  /* Takes lane_count escapes for each lane, those of lower lanes first, and gives the rank of the
-   * lane's first. The whole warp calls. */
+  /* Takes lane_count escapes for each lane, lower lanes first, and returns the rank of the lane's
+   * first. The whole warp calls. */
   __device__ uint32_t begin_lanes(uint32_t lane_count) {
     uint32_t const sum = sum_to_lane(lane_count, threadIdx.x % 32);
     uint32_t const rank = taken + sum - lane_count;
@@ -51,7 +51,7 @@ struct EscapeSource {
     return rank;
   }
 
-  /* The delta of that rank; 0 where there are fewer. */
+  /* The delta of that rank; 0 if there are fewer. */
   __device__ int64_t at(uint32_t rank) const {
     if (rank >= count) return 0;
     const uint8_t *const bytes = escapes + (size_t)rank * width;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Lorenzo prediction (Ibarria et al., 2003) on quantized values (cuSZ's dual quantization), local
- * to a tile: what lies outside is 0. Along a set S of axes the whole tile is differenced; along
+ * to a tile: points outside count as 0. Along a set S of axes the whole tile is differenced; along
  * each other axis only the values whose coordinates on all axes of S are 0, so that no part of a
  * tile goes unpredicted. Differences wrap in 32 bits (64 on the wide lattice): integers make the
  * inverse exact in any order.
@@ -20,27 +20,27 @@
 
 SZG_C_BEGIN
 
-/* Lattice points of a tile or their differences, in code order. slim: on the 16-bit lattice, where
- * the tile layout has it. */
+/* Lattice points of a tile or their differences, in code order. slim: on the 16-bit lattice, which
+ * only the tile layout has. */
 typedef union szg_tile_points {
   int16_t slim[SZG_TILE_VALUES];
   int32_t narrow[SZG_TILE_VALUES];
   int64_t wide[SZG_TILE_VALUES];
 } szg_tile_points;
 
-/* One tile at work; one per worker. */
+/* The work for one tile; each worker has one. */
 typedef struct szg_tile_work {
   szg_tile_points lattice, deltas;
   uint8_t marks[SZG_TILE_VALUES]; /* SZG_MARK_*; valid if has_marks */
   bool has_marks;
 } szg_tile_work;
 
-/* Quantizes the tile of the frame at frame_values into work->lattice and work->marks. A value that
- * has no lattice point, or is fill, takes the previous one's of its tile row (0 at its start). */
+/* Quantizes the tile of the frame at frame_values into work->lattice and work->marks. A value
+ * without a lattice point, or a fill value, takes the one before it in its row (0 at its start). */
 void szg_tile_quantize(const szg_quantizer *quantizer, const szg_tile *tile,
                        const void *frame_values, szg_tile_work *work);
 
-/* Marks alone, for a field whose every other value equals the constant as a number. */
+/* Only marks, for a field with all other values equal to the constant as a number. */
 void szg_tile_mark_constant(const szg_quantizer *quantizer, szgpu_dtype dtype,
                             uint64_t constant_bits, const szg_tile *tile, const void *frame_values,
                             szg_tile_work *work);
@@ -54,8 +54,8 @@ void szg_tile_difference(bool is_wide, const szg_tile *tile, uint32_t axes,
 uint32_t szg_tile_code(bool is_wide, const szg_tile *tile, uint32_t radius,
                        const szg_tile_work *work, uint16_t *codes, int64_t *escapes);
 
-/* The inverse of szg_tile_code: `escapes` has the tile's own, escape_bytes wide each. False when
- * the codes hold another number of escapes than escape_count. */
+/* The inverse of szg_tile_code: `escapes` has the tile's escapes, escape_bytes each. False if the
+ * codes have another number of escapes than escape_count. */
 bool szg_tile_uncode(bool is_wide, const szg_tile *tile, uint32_t radius, const uint16_t *codes,
                      const uint8_t *escapes, uint32_t escape_count, unsigned escape_bytes,
                      szg_tile_work *work);
@@ -67,14 +67,14 @@ void szg_tile_sum(bool is_wide, const szg_tile *tile, uint32_t axes, szg_tile_wo
 void szg_tile_restore(const szg_quantizer *quantizer, const szg_tile *tile,
                       const szg_tile_work *work, void *frame_values);
 
-/* All at once for the tile layout, where the lattice may have 16 bits (lattice_bits: 16, 32 or 64;
- * 16 with SZG_ARITHMETIC_F32 and _F64 only), and differences wrap in as many. deltas: int16_t,
- * int32_t or int64_t, SZG_TILE_VALUES of them, or those of the work. Marks are the work's. */
+/* All steps at once for the tile layout: its lattice may have 16 bits (lattice_bits: 16, 32 or 64;
+ * 16 only with SZG_ARITHMETIC_F32 and _F64), and differences wrap in as many bits. deltas: int16_t,
+ * int32_t or int64_t, SZG_TILE_VALUES of them; may be work->deltas. Marks go to work->marks. */
 void szg_tile_values_to_deltas(const szg_quantizer *quantizer, uint32_t lattice_bits, uint32_t axes,
                                const szg_tile *tile, const void *frame_values, szg_tile_work *work,
                                void *deltas);
 
-/* And back: the work's deltas, which become lattice points, to values of the frame. */
+/* The inverse: turns the work's deltas into lattice points, and these into values of the frame. */
 void szg_tile_deltas_to_values(const szg_quantizer *quantizer, uint32_t lattice_bits, uint32_t axes,
                                const szg_tile *tile, szg_tile_work *work, void *frame_values);
 
@@ -82,23 +82,23 @@ static inline bool szg_is_wide(uint32_t arithmetic) {
   return arithmetic == SZG_ARITHMETIC_F64_WIDE;
 }
 
-/* ---- CUDA: pointers are to device memory but for quantizer and grid ---- */
+/* ---- CUDA: all pointers except quantizer and grid are to device memory ---- */
 
-/* What coding a frame finds besides codes. */
+/* The results of coding a frame. */
 typedef struct szg_coded_frame_cuda {
   uint16_t *codes;          /* [values], code order; aligned to 16 bytes */
   uint16_t *escape_counts;  /* [tiles] */
-  uint8_t *tile_marks;      /* [tiles]: 1 where some value is exact or fill */
-  int64_t *escape_extremes; /* least and greatest escaped delta; 0 where there is none */
+  uint8_t *tile_marks;      /* [tiles]: 1 if some value is exact or fill */
+  int64_t *escape_extremes; /* least and greatest escaped delta; 0 if there is none */
 } szg_coded_frame_cuda;
 
-/* Values to codes, along *axes with *radius. escape_extremes is 0, 0 before. */
+/* Values to codes, along *axes with *radius. escape_extremes must be 0, 0 before. */
 szgpu_status szg_tiles_code_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
                                  const void *frame_values, const uint32_t *axes,
                                  const uint32_t *radius, const szg_coded_frame_cuda *coded,
                                  struct CUstream_st *stream) SZG_CHECKED;
 
-/* The escaped deltas of the tiles listed, escape_bytes wide, each tile's at its place. */
+/* Writes the escaped deltas of the listed tiles, escape_bytes each, to each tile's place. */
 szgpu_status szg_tiles_write_escapes_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
                                           const void *frame_values, uint32_t axes, uint32_t radius,
                                           const uint32_t *tiles, const uint32_t *tile_count,
@@ -116,9 +116,9 @@ typedef struct szg_restore_input_cuda {
   uint32_t axes, radius;
 } szg_restore_input_cuda;
 
-/* Tiles first_tile .. end_tile - 1. `values` is where value first_value of the frame goes; only
- * value_count from there on are written. verdict->bad_data: a tile whose codes take other bits, or
- * hold other escapes, than it says. */
+/* Restores tiles first_tile .. end_tile - 1. Value first_value of the frame goes to `values`; only
+ * value_count values from there on are written. verdict->bad_data: a tile's codes take other bits,
+ * or have other escapes, than the tile claims. */
 szgpu_status szg_tiles_restore_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
                                     const szg_restore_input_cuda *input, uint64_t first_tile,
                                     uint64_t end_tile, void *values, uint64_t first_value,

@@ -1,8 +1,8 @@
-/* lorenzo_any.cuh - tiles of any extents: a warp a tile, a lane an x.
+/* lorenzo_any.cuh - tiles of any extents: one warp per tile, one lane per x.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A warp walks its tile in rows of 32 values, eight rows loaded together so that memory is kept
- * busy. Neighbours along x are a shuffle away, those along y and z are in registers.
+ * A warp walks its tile in rows of 32 values and loads eight rows together to keep memory busy.
+ * Neighbours along x are a shuffle away, those along y and z are in registers.
  */
 #ifndef SZG_LORENZO_ANY_CUH
 #define SZG_LORENZO_ANY_CUH
@@ -16,7 +16,7 @@ static_assert(SZG_TILE_3D_X == 32 && SZG_TILE_3D_Y == kSlots, "a plane is one gr
 static_assert(SZG_TILE_2D_X == 64 && SZG_TILE_2D_Y % 4 == 0, "four rows of 64 are one group");
 static_assert(SZG_TILE_1D_X % (32 * kSlots) == 0, "groups fill a tile");
 
-/* ---- where a slot of a group lies in the tile ---- */
+/* ---- the place of a group's slot in the tile ---- */
 
 struct Slot {
   uint32_t z, y, x; /* x of lane 0 */
@@ -29,7 +29,7 @@ __device__ Slot slot_at(uint32_t group, uint32_t slot) {
   return {0, 0, (group * kSlots + slot) * 32};
 }
 
-/* A tile as a warp walks it. */
+/* A warp's walk through a tile. */
 template <int kDims>
 struct Walk {
   szg_tile tile;
@@ -42,14 +42,14 @@ struct Walk {
     if (kDims == 2) return (tile.y_extent + 3) / 4;
     return (tile.x_extent + 32 * kSlots - 1) / (32 * kSlots);
   }
-  /* Whether any lane of the slot has a value: the same for the whole warp. */
+  /* Whether any lane of the slot has a value; the same for the whole warp. */
   __device__ bool has_slot(const Slot &at) const {
     return at.y < tile.y_extent && at.x < tile.x_extent;
   }
   __device__ bool has_value(const Slot &at) const {
     return at.y < tile.y_extent && at.x + lane < tile.x_extent;
   }
-  /* Of lane 0's value in the tile's part of the frame, of the lane's code in the tile. */
+  /* The offset of lane 0's value from the tile's first; below, the place of the lane's code. */
   __device__ uint64_t value_offset(const Slot &at) const {
     if (kDims == 3) return at.z * tile.z_stride + at.y * tile.y_stride;
     if (kDims == 2) return at.y * tile.y_stride + at.x;
@@ -60,7 +60,7 @@ struct Walk {
   }
 };
 
-/* The set S of axes, and where its edge lies: values whose coordinates on all axes of S are 0. */
+/* The set S of axes and its edge: the values with coordinate 0 on all axes of S. */
 struct Axes {
   bool x, y, z, is_all;
   __device__ Axes(uint32_t axes, uint32_t all)
@@ -80,15 +80,15 @@ __device__ constexpr uint32_t all_axes() {
 
 /* ---- differences ---- */
 
-/* value - that of the lane before; before: what lane 0 takes. */
+/* value minus that of the lane before; lane 0 subtracts `before`. */
 template <class Unsigned>
 __device__ Unsigned x_difference(Unsigned value, Unsigned before, uint32_t lane) {
   Unsigned const left = __shfl_up_sync(kAllLanes, value, 1);
   return value - (lane ? left : before);
 }
 
-/* Lattice points that a row's differences need: itself, the row before (up), the plane before
- * (back), and both before; and of each the point before lane 0. */
+/* Lattice points that a row's differences need: its own, and those in the row before (up), the
+ * plane before (back), and the row before in that plane. The same for the point before lane 0. */
 template <class Unsigned>
 struct Neighbours {
   Unsigned here, up, back, up_back;
@@ -116,8 +116,8 @@ __device__ Unsigned row_deltas(const Neighbours<Unsigned> &row, const Neighbours
   return delta;
 }
 
-/* Walks a tile and hands each row's deltas to sink.take(code_index, delta, has_value). Returns
- * whether some value of this lane is exact or fill. values: of the tile. */
+/* Walks a tile and passes each row's deltas to sink.take(code_index, delta, has_value). Returns
+ * whether some value of this lane is exact or fill. values: the tile's. */
 template <class A, int kDims, class Sink>
 __device__ __forceinline__ bool walk_deltas(const szg_quantizer &k, const Walk<kDims> &walk,
                                             const typename A::Value *values, const Axes &axes,
@@ -125,8 +125,8 @@ __device__ __forceinline__ bool walk_deltas(const szg_quantizer &k, const Walk<k
   typedef typename A::Unsigned Unsigned;
   constexpr int kHeld = kDims == 3 ? kSlots : 2;
   Unsigned held[kHeld] = {}; /* 3-D: the plane before; 2-D: the row before, in two halves */
-  Unsigned last = 0;         /* the point before lane 0, where rows are longer than 32 */
-  Unsigned last_up = 0;      /* and the one above that */
+  Unsigned last = 0;         /* the point before lane 0, if rows are longer than 32 */
+  Unsigned last_up = 0;      /* the one above that */
   bool has_marks = false;
   uint32_t const groups = walk.groups();
 #pragma unroll 1
@@ -138,7 +138,7 @@ __device__ __forceinline__ bool walk_deltas(const szg_quantizer &k, const Walk<k
       loaded[s] =
           walk.has_value(at) ? values[walk.value_offset(at) + walk.lane] : (typename A::Value)0;
     }
-    Unsigned up = 0, up_back = 0; /* 3-D: of the row before in this plane */
+    Unsigned up = 0, up_back = 0; /* 3-D: the row before in this plane */
 #pragma unroll
     for (int s = 0; s < kSlots; s++) {
       Slot const at = slot_at<kDims>(group, s);
@@ -172,14 +172,14 @@ __device__ __forceinline__ bool walk_deltas(const szg_quantizer &k, const Walk<k
 
 /* ---- sums ---- */
 
-/* Running sums that go from row to row of a tile. */
+/* Running sums carried from row to row of a tile. */
 template <class A, int kDims>
 struct SumState {
   typedef typename A::Unsigned Unsigned;
   static constexpr int kHeld = kDims == 3 ? kSlots : 1;
   Unsigned planes[kHeld]; /* 3-D: sums along z */
   Unsigned rows[2];       /* sums along y; 2-D has two halves of a row */
-  Unsigned last;          /* the sum before lane 0, where rows are longer than 32 */
+  Unsigned last;          /* the sum before lane 0, if rows are longer than 32 */
 
   __device__ SumState() : planes{}, rows{}, last(0) {}
 
@@ -199,8 +199,8 @@ struct SumState {
     plane = value;
     return value;
   }
-  /* docs/format.md, section 8: the edge first, along the axes that are not in S, then along those
-   * that are. `slot` is known at compile time. */
+  /* docs/format.md, section 8: first the edge, along the axes not in S, then all values along those
+   * in S. `slot` is known at compile time. */
   __device__ __forceinline__ Unsigned lattice(Unsigned value, const Axes &axes, const Slot &at,
                                               int slot, uint32_t lane) {
     Unsigned &row = rows[kDims == 2 ? slot % 2 : 0];
@@ -223,7 +223,7 @@ struct SumState {
   }
 };
 
-/* Returns the bits that this lane's codes take. */
+/* Restores a tile; returns the bits that this lane's codes take. */
 template <class A, int kDims>
 __device__ __forceinline__ uint32_t restore_tile(const szg_quantizer &k, const Walk<kDims> &walk,
                                                  const uint16_t *codes, const uint8_t *lengths,
@@ -231,7 +231,7 @@ __device__ __forceinline__ uint32_t restore_tile(const szg_quantizer &k, const W
                                                  EscapeSource &escapes,
                                                  const Window<typename A::Value> &window) {
   typedef typename A::Unsigned Unsigned;
-  /* Where the tile's first value goes: of a tile that is cut by the window, before its start. */
+  /* The place of the tile's first value; before the window's start if the window cuts the tile. */
   typename A::Value *const values =
       window.values + (int64_t)(walk.tile.first_value - window.first_value) + walk.lane;
   SumState<A, kDims> sums;

@@ -1,8 +1,8 @@
-/* lorenzo_full.cuh - full tiles whose rows are aligned: a warp a tile, eight neighbours a lane.
+/* lorenzo_full.cuh - full tiles with aligned rows: one warp per tile, eight neighbours per lane.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A full tile is 16 patches of 256 values, one after the other in code order; a lane has eight that
- * follow each other along x. So a patch is 8 rows of 32 values (a plane) in 3-D, 4 rows of 64 in
+ * A full tile is 16 patches of 256 values, one after the other in code order; a lane has eight
+ * consecutive values along x. So a patch is 8 rows of 32 values (a plane) in 3-D, 4 rows of 64 in
  * 2-D, a stretch in 1-D. Loads and stores are 16 bytes wide, seven of eight neighbours along x are
  * in the lane itself, and those along y are a shuffle away.
  */
@@ -20,7 +20,7 @@ struct Patch {
   static constexpr uint32_t kRowLanes = kDims == 3 ? 4 : kDims == 2 ? 8 : 32;
   static constexpr uint32_t kRows = 32 / kRowLanes;
   static constexpr uint32_t kValues = 32 * kLaneValues;
-  static constexpr uint32_t kCount = SZG_TILE_VALUES / kValues; /* of a tile */
+  static constexpr uint32_t kCount = SZG_TILE_VALUES / kValues; /* patches of a tile */
 };
 static_assert(SZG_TILE_3D_X == 32 && SZG_TILE_3D_Y == 8, "a plane is a patch");
 static_assert(SZG_TILE_2D_X == 64 && SZG_TILE_2D_Y % 4 == 0, "four rows are a patch");
@@ -34,7 +34,7 @@ __device__ bool is_full(const szg_tile &tile) {
   return tile.x_extent == SZG_TILE_1D_X;
 }
 
-/* Where a lane's values of the first patch lie in the field, and how far on those of the next. */
+/* Where a lane's values in the first patch are in the field, and how far apart patches are. */
 template <int kDims>
 __device__ uint64_t lane_offset(const szg_tile &tile, uint32_t lane) {
   return tile.first_value + lane / Patch<kDims>::kRowLanes * tile.y_stride +
@@ -47,7 +47,7 @@ __device__ uint64_t patch_stride(const szg_tile &tile) {
                       : Patch<kDims>::kValues;
 }
 
-/* Eight values in 16-byte pieces. */
+/* Loads or stores eight values in 16-byte pieces. */
 template <class Value>
 __device__ __forceinline__ void load_lane(const Value *from, Value (&values)[kLaneValues]) {
   constexpr int kPieces = kLaneValues * sizeof(Value) / sizeof(uint4);
@@ -73,13 +73,13 @@ __device__ __forceinline__ void store_lane(const Value (&values)[kLaneValues], V
   for (int i = 0; i < kPieces; i++) ((uint4 *)(void *)to)[i] = stored.pieces[i];
 }
 
-/* ---- which axes, and where the edge is ---- */
+/* ---- the axes and the edge ---- */
 
-/* A frame's set S of axes as a lane of a patch sees it. */
+/* A frame's set S of axes, for a lane of a patch. */
 template <int kDims>
 struct PatchAxes {
   bool x, y, z, is_all;
-  bool is_first_lane, is_first_row; /* of its row; of the patch */
+  bool is_first_lane, is_first_row; /* first of its row; in the patch's first row */
 
   __device__ PatchAxes(uint32_t axes, uint32_t lane)
       : x(axes & SZG_AXIS_X),
@@ -89,7 +89,7 @@ struct PatchAxes {
         is_first_lane(lane % Patch<kDims>::kRowLanes == 0),
         is_first_row(lane < Patch<kDims>::kRowLanes) {}
 
-  /* Whether some value of the patch has coordinate 0 on all axes of S: the edge is there. */
+  /* Whether the edge is in the patch: some value has coordinate 0 on all axes of S. */
   __device__ bool meets_edge(uint32_t patch) const {
     return patch == 0 || (kDims == 3 && !z) || (kDims == 2 && !y);
   }
@@ -109,7 +109,7 @@ struct DeltaState {
   __device__ DeltaState() : before{} {}
 };
 
-/* Of each value the one a row before; the first row gets the last. */
+/* Gives each value the one in the row before; the first row gets the last one's. */
 template <class Unsigned, int kDims>
 __device__ __forceinline__ void turn_rows(const Unsigned (&values)[kLaneValues], uint32_t lane,
                                           Unsigned (&turned)[kLaneValues]) {
@@ -118,7 +118,7 @@ __device__ __forceinline__ void turn_rows(const Unsigned (&values)[kLaneValues],
     turned[i] = __shfl_sync(kAllLanes, values[i], (int)(lane + 32 - Patch<kDims>::kRowLanes) % 32);
 }
 
-/* Differences along the axes asked for: z, then y, then x. turned: the points', in 2-D. */
+/* Differences along the given axes: z, then y, then x. turned: the turned points, in 2-D. */
 template <class Unsigned, int kDims>
 __device__ __forceinline__ void patch_differences(const Unsigned (&points)[kLaneValues],
                                                   const Unsigned (&turned)[kLaneValues],
@@ -149,7 +149,7 @@ __device__ __forceinline__ void patch_differences(const Unsigned (&points)[kLane
   }
 }
 
-/* A patch's deltas along S, its edge included; the state goes on to the next patch. */
+/* A patch's deltas along S, including its edge. Updates the state for the next patch. */
 template <class Unsigned, int kDims>
 __device__ __forceinline__ void patch_deltas(const Unsigned (&points)[kLaneValues],
                                              const PatchAxes<kDims> &axes, uint32_t patch,
@@ -179,7 +179,7 @@ __device__ __forceinline__ void patch_deltas(const Unsigned (&points)[kLaneValue
   }
 }
 
-/* Points of values that have none: that of the one before in the row; before: the row's so far. */
+/* Values without a point take the one before in the row. before: the row's, before the patch. */
 template <class A, int kDims>
 __device__ __forceinline__ void place_hold(const szg_quantizer &k,
                                            const typename A::Value (&values)[kLaneValues],
@@ -209,7 +209,7 @@ __device__ __forceinline__ void place_hold(const szg_quantizer &k,
   }
 }
 
-/* Eight values to the lattice. Returns whether one of them is exact or fill. */
+/* Quantizes eight values. Returns whether one of them is exact or fill. */
 template <class A, int kDims>
 __device__ __forceinline__ bool quantize_lane(const szg_quantizer &k,
                                               const typename A::Value (&values)[kLaneValues],
@@ -281,7 +281,7 @@ __device__ __forceinline__ void sum_along_z(Unsigned (&values)[kLaneValues],
   for (int i = 0; i < kLaneValues; i++) state.before[i] = values[i] += state.before[i];
 }
 
-/* docs/format.md, section 8, step 1: along the axes that are not in S, sums over the edge only. */
+/* docs/format.md, section 8, step 1: sums along the axes not in S, over the edge only. */
 template <class Unsigned, int kDims>
 __device__ void sum_edge(Unsigned (&values)[kLaneValues], const PatchAxes<kDims> &axes,
                          uint32_t patch, uint32_t lane, SumsState<Unsigned, kDims> &state) {
@@ -298,7 +298,7 @@ __device__ void sum_edge(Unsigned (&values)[kLaneValues], const PatchAxes<kDims>
     if (axes.is_edge(patch, i)) values[i] = edge[i];
 }
 
-/* A patch's deltas to lattice points. */
+/* Turns a patch's deltas into lattice points. */
 template <class Unsigned, int kDims>
 __device__ __forceinline__ void patch_sums(Unsigned (&values)[kLaneValues],
                                            const PatchAxes<kDims> &axes, uint32_t patch,

@@ -1,8 +1,8 @@
 /* sum_rows_avx2.c - running sums along rows: three times as fast as value by value.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums within the halves of a vector, then the lower half's total onto the higher half, then the
- * total of all before onto both.
+ * Sums within the halves of a vector, then adds the lower half's total to the higher half, then the
+ * total of all earlier points to both.
  */
 #include "predict/sum_rows.h"
 
@@ -10,13 +10,13 @@
 
 #include "core/dispatch.h"
 
-enum { SLIM_POINTS = 16, NARROW_POINTS = 8 }; /* of a vector */
+enum { SLIM_POINTS = 16, NARROW_POINTS = 8 }; /* per vector */
 
 SZG_AVX2 SZG_INLINE __m256i slim_sums(__m256i points) {
   points = _mm256_add_epi16(points, _mm256_slli_si256(points, 2));
   points = _mm256_add_epi16(points, _mm256_slli_si256(points, 4));
   points = _mm256_add_epi16(points, _mm256_slli_si256(points, 8));
-  __m256i const low_half = _mm256_permute2x128_si256(points, points, 0x08); /* as the higher one */
+  __m256i const low_half = _mm256_permute2x128_si256(points, points, 0x08); /* now the higher one */
   __m256i const low_total = _mm256_shuffle_epi8(low_half, _mm256_set1_epi16(0x0F0E));
   return _mm256_add_epi16(points, low_total);
 }
