@@ -1,8 +1,8 @@
-/* arena.h - carves one block of memory; with no block it only measures.
+/* arena.h - carves one block of memory; without a block it only measures.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A layout is one function that takes what it needs in order. Run first on an empty arena it says
- * how many bytes that is; run again on a block of that size it hands out the pieces.
+ * A layout is a function that takes all memory it needs, in order. Run on an empty arena, it
+ * measures the bytes; run again on a block of that size, it gives out the pieces.
  */
 #ifndef SZG_ARENA_H
 #define SZG_ARENA_H
@@ -14,10 +14,10 @@
 enum { SZG_ARENA_ALIGNMENT = 64 }; /* a cache line */
 
 typedef struct szg_arena {
-  uint8_t *base; /* NULL: measure */
+  uint8_t *base; /* NULL: only measures */
   uint64_t used_bytes;
   uint64_t capacity_bytes;
-  bool overflowed; /* more bytes than 64 bits can say */
+  bool overflowed; /* the bytes do not fit 64 bits */
 } szg_arena;
 
 /* count elements of element_bytes, aligned; NULL when measuring. */

@@ -1,12 +1,12 @@
-/* bit_reader.h - bits of coded words on the CPU, the first bit of a word highest.
+/* bit_reader.h - reads bits of coded words on the CPU; the first bit of a word is the highest.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Words are little-endian u32 and need no alignment. A position is a bit's number, from the first
- * word's first on.
+ * Words are little-endian u32 and need no alignment. A position is a bit's index; the first word's
+ * first bit is 0.
  *
- * The words of a tile are copied in reverse order: the tile's bits are then one long number, and
- * eight bytes from anywhere in it hold 57 bits or more that follow one another. In words that are
- * read where they lie, a window of two words holds 33.
+ * A tile's words are copied in reverse order: then its bits are one long number, and any eight
+ * bytes of it hold at least 57 consecutive bits. In words that are read in place, a window of two
+ * words holds at least 33.
  */
 #ifndef SZG_BIT_READER_H
 #define SZG_BIT_READER_H
@@ -16,11 +16,11 @@
 
 /* ---- words in reverse order ---- */
 
-/* Returns the window of bit 0, which the functions below take. A reader that goes beyond the tile's
- * last bit looks at bytes before `to`. */
+/* Returns the window of bit 0, which the functions below take. A reader beyond the tile's last bit
+ * reads bytes before `to`. */
 const uint8_t *szg_copy_reversed(const uint8_t *words, size_t word_count, uint8_t *to);
 
-/* 57 bits or more from `position` on, the first one highest. */
+/* At least 57 bits from `position` on; the first one is the highest. */
 SZG_INLINE uint64_t szg_reversed_window(const uint8_t *first_window, uint32_t position) {
   return szg_load_u64(first_window - position / 8) << position % 8;
 }
@@ -40,19 +40,19 @@ static inline uint64_t szg_take_bits(const uint8_t *first_window, uint32_t count
   return bits;
 }
 
-/* ---- words where they lie ---- */
+/* ---- words in place ---- */
 
 SZG_INLINE uint32_t szg_bit_at(const uint8_t *words, uint64_t position) {
   return szg_load_u32(words + position / 32 * 4) >> (31 - position % 32) & 1;
 }
 
-/* 33 bits or more from `position` on, the first one highest. Eight bytes must be there. */
+/* At least 33 bits from `position` on; the first one is the highest. Reads eight bytes. */
 SZG_INLINE uint64_t szg_window_at(const uint8_t *words, uint64_t position) {
   uint64_t const pair = szg_load_u64(words + (position >> 5) * 4);
   return (pair << 32 | pair >> 32) << (position & 31);
 }
 
-/* The same where the words may end: zeros follow them. position: in the words. */
+/* The same at the end of the words: zeros follow them. position: within the words. */
 SZG_INLINE uint64_t szg_last_window_at(const uint8_t *words, uint64_t word_bytes,
                                        uint64_t position) {
   uint64_t const byte = position / 32 * 4;

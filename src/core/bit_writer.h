@@ -1,9 +1,9 @@
-/* bit_writer.h - bits to bytes on the CPU, the first bit highest, and to words from there.
+/* bit_writer.h - writes bits to bytes on the CPU, first bit highest, and then to words.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * For the lanes of a tile. Its head is not known until they are written, so they are written as
- * bytes first and moved to words when their place is known. Every put stores eight bytes: as many
- * must be free behind the last bit.
+ * For the lanes of a tile. The tile's head is known only after them, so they are first written as
+ * bytes, and moved to words once their place is known. Every put stores eight bytes, so that many
+ * must be free after the last bit.
  */
 #ifndef SZG_BIT_WRITER_H
 #define SZG_BIT_WRITER_H
@@ -23,7 +23,7 @@ SZG_INLINE void szg_store_high_first(uint8_t *bytes, uint64_t bits) {
   szg_store_u64(bytes, __builtin_bswap64(bits));
 }
 
-/* `count` bits, at most SZG_PUT_MAX_BITS, have joined the pending ones. */
+/* Stores pending bits after `count` more have joined them, at most SZG_PUT_MAX_BITS. */
 SZG_INLINE void szg_put_pending(szg_bit_writer *writer, uint32_t count) {
   szg_store_high_first(writer->next, writer->pending);
   uint32_t const in_all = writer->pending_count + count;
@@ -58,7 +58,7 @@ SZG_INLINE uint64_t szg_bits_put(const uint8_t *start, const szg_bit_writer *wri
   return (uint64_t)(writer->next - start) * 8 + writer->pending_count;
 }
 
-/* What is pending, and zeros to the end of the last word. */
+/* Stores the pending bits, and zeros to the end of the last word. */
 SZG_INLINE void szg_put_end(const szg_bit_writer *writer) {
   szg_store_high_first(writer->next, writer->pending);
 }

@@ -44,7 +44,7 @@ static inline double szg_load_f64(const uint8_t *p) {
 }
 static inline void szg_store_f64(uint8_t *p, double v) { memcpy(p, &v, sizeof v); }
 
-/* Told by its bits, whatever the floating-point environment makes of denormals: finite and > 0. */
+/* Finite and > 0, by its bits, because the floating-point environment may flush denormals. */
 static inline bool szg_is_positive(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -57,12 +57,12 @@ static inline bool szg_is_zero_or_positive(double x) {
   return bits < UINT64_C(0x7FF0000000000000);
 }
 
-/* The low `width` (1..8) bytes of v. */
+/* Stores the low `width` (1..8) bytes of v. */
 static inline void szg_store_narrow(uint8_t *p, uint64_t v, unsigned width) {
   for (unsigned i = 0; i < width; i++) p[i] = (uint8_t)(v >> 8 * i);
 }
 
-/* `width` (1..8) bytes, the sign extended. */
+/* Loads `width` (1..8) bytes and extends the sign. */
 static inline int64_t szg_load_narrow(const uint8_t *p, unsigned width) {
   uint64_t v = 0;
   for (unsigned i = 0; i < width; i++) v |= (uint64_t)p[i] << 8 * i;
@@ -87,7 +87,7 @@ static inline uint64_t szg_align_up(uint64_t bytes, uint64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/* False when the result does not fit; *result is then undefined. */
+/* False if the result does not fit; *result is then undefined. */
 static inline SZG_CHECKED bool szg_mul_checked(uint64_t a, uint64_t b, uint64_t *result) {
   return !__builtin_mul_overflow(a, b, result);
 }

@@ -27,7 +27,7 @@ szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena
 }
 
 szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) {
-  uint64_t const bytes = value_count * sizeof **codes; /* half of what the values take, at most */
+  uint64_t const bytes = value_count * sizeof **codes; /* at most half of the values' bytes */
   if (szg_buffer_reset(&ctx->codes, bytes) != SZGPU_OK)
     return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "room for codes of %llu bytes is needed",
                     (unsigned long long)bytes);

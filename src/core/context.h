@@ -1,4 +1,4 @@
-/* context.h - what a szgpu_ctx holds, and how the pipeline says what went wrong.
+/* context.h - what a szgpu_ctx holds, and how the pipeline reports errors.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_CONTEXT_H
@@ -19,26 +19,26 @@ struct szgpu_ctx {
   szg_buffer codes;                            /* of the frame being compressed */
   szg_buffer packed;                           /* a section under zstd */
   szg_buffer leaves;                           /* of a checksum tree */
-  szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, where not as stored */
+  szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, if not as stored */
   szg_buffer part_starts;                      /* where a frame's parts begin in its sections */
   szg_buffer slab;                             /* tiles that a slab cuts */
   bool has_device, is_device_given_up;
   szg_device device;
-  szg_buffer head;           /* of an archive in device memory: header, frame headers */
-  szg_buffer plain, recoded; /* archives on their way between the device and zstd */
+  szg_buffer head;           /* of an archive on the device: header, frame headers */
+  szg_buffer plain, recoded; /* archives between the device and zstd */
   char error[320];
   char note[400]; /* an error and what it is about */
 };
 
-/* Notes a detail for szgpu_last_error and gives the status back. printf-like. */
+/* Notes a detail for szgpu_last_error and returns the status. printf-like. */
 szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4))) SZG_CHECKED;
 
-/* Sizes the ctx's arena and hands it out for a second run of the layout. */
+/* Resizes the ctx's arena as measured and returns it for a second run of the layout. */
 szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
                             szg_arena *arena) SZG_CHECKED;
 
-/* Room for a frame's codes, in a buffer of the ctx that can be given back before the arena. */
+/* Room for a frame's codes, in a buffer of the ctx that can be released before the arena. */
 szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) SZG_CHECKED;
 
 SZG_C_END

@@ -1,4 +1,4 @@
-/* hd.h - SZG_HD marks arithmetic that both backends compile; the one place that asks which.
+/* hd.h - SZG_HD marks arithmetic that both backends compile; only this file asks which one it is.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_HD_H
@@ -16,7 +16,7 @@
 #define SZG_HD static inline
 #endif
 
-/* Around the declarations of every header that .cu files include too. */
+/* These enclose the declarations of every header that .cu files include too. */
 #ifdef __cplusplus
 #define SZG_C_BEGIN extern "C" {
 #define SZG_C_END }
@@ -25,7 +25,7 @@
 #define SZG_C_END
 #endif
 
-/* Zero bits above the highest one; x > 0. */
+/* The number of zero bits above the highest set bit; x > 0. */
 SZG_HD int szg_leading_zeros_u64(uint64_t x) {
 #ifdef __CUDA_ARCH__
   return __clzll((long long)x);

@@ -1,4 +1,4 @@
-/* memory.h - growable buffers: the only place of the library that allocates.
+/* memory.h - growable buffers: only these functions of the library allocate.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_MEMORY_H
@@ -11,7 +11,7 @@
 
 SZG_C_BEGIN
 
-/* All zero is an empty buffer. */
+/* An empty buffer is all zero. */
 typedef struct szg_buffer {
   uint8_t *bytes;
   size_t used_bytes;
@@ -26,7 +26,7 @@ szgpu_status szg_buffer_reset(szg_buffer *buffer, size_t bytes) SZG_CHECKED;
 
 void szg_buffer_release(szg_buffer *buffer);
 
-/* For the few objects that are not buffers. Zeroed; NULL when there is no memory. */
+/* For the few objects that are not buffers. Zeroed; NULL if out of memory. */
 void *szg_allocate_zeroed(size_t bytes);
 void szg_free(void *memory);
 

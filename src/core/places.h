@@ -1,4 +1,4 @@
-/* places.h - where each tile's share of every section begins, and which tiles have any, on CUDA.
+/* places.h - where each tile's share of every section begins, and lists of tiles, on CUDA.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_PLACES_H
@@ -10,8 +10,8 @@
 
 SZG_C_BEGIN
 
-/* Pointers are to device memory. Scanning and listing share the scratch memory, so they must run in
- * one stream; a list holds until the next select. */
+/* Pointers are to device memory. Scans and selections share the scratch memory, so they must run in
+ * one stream; a list is valid until the next selection. */
 typedef struct szg_places_cuda {
   szg_tile_place *places; /* [tiles + 1]: the last has the totals */
   uint32_t *tiles;        /* [tiles]: the list, in rising order */
@@ -24,8 +24,7 @@ typedef struct szg_places_cuda {
 szgpu_status szg_places_carve_cuda(szg_arena *arena, uint64_t tile_count,
                                    szg_places_cuda *work) SZG_CHECKED;
 
-/* The running sums of the counts into work->places. The arrays inside `counts` are on the device,
- * and need not be true. */
+/* Writes running sums of the counts to work->places. The device's counts may be wrong. */
 szgpu_status szg_places_scan_cuda(const szg_places_cuda *work, const szg_grid *grid,
                                   const szg_tile_counts *counts,
                                   struct CUstream_st *stream) SZG_CHECKED;

@@ -9,8 +9,8 @@
 
 #define SZG_CHECKED SZGPU_MUST_CHECK
 
-/* Returns `status` unless `condition` holds. For what comes from outside, never for our own
- * invariants: those are assert's. */
+/* Returns `status` unless `condition` holds. For data from outside, never for our own invariants,
+ * which are for assert. */
 #define SZG_REQUIRE(condition, status) \
   do {                                 \
     if (!(condition)) return (status); \

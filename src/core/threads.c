@@ -8,17 +8,17 @@
 
 #include "core/workers.h"
 
-/* What the workers share. */
+/* State that the workers share. */
 typedef struct parts_loop {
   szg_threads *threads;
   uint64_t part_count;
   uint64_t loop_values;
   szg_part_function function;
   void *job;
-  uint64_t next_part;      /* atomic: the next one to do */
+  uint64_t next_part;      /* atomic: the next part to begin */
   uint64_t done_parts;     /* atomic */
-  bool stop;               /* atomic: no further part need begin */
-  pthread_mutex_t failure; /* for these two */
+  bool stop;               /* atomic: no further part should begin */
+  pthread_mutex_t failure; /* guards the next two */
   uint64_t failed_part;
   szgpu_status status; /* of failed_part */
 } parts_loop;
@@ -33,7 +33,7 @@ static void note_failure(parts_loop *loop, uint64_t part, szgpu_status status) {
   __atomic_store_n(&loop->stop, true, __ATOMIC_RELAXED);
 }
 
-/* Only the calling thread reports, so that a caller's callback meets no foreign thread. */
+/* Only the calling thread reports, so that no other thread runs the caller's callback. */
 static void report_progress(parts_loop *loop, uint64_t part) {
   szg_threads const *const threads = loop->threads;
   uint64_t const done_parts = __atomic_load_n(&loop->done_parts, __ATOMIC_RELAXED);
@@ -48,8 +48,8 @@ static void run_worker(void *opaque, int worker) {
   parts_loop *const loop = opaque;
   fenv_t callers_environment;
   fegetenv(&callers_environment);
-  fesetenv(FE_DFL_ENV); /* to nearest, denormals kept, nothing trapped */
-  /* Parts begin in order, so when one fails every lower one has begun and will have its say. */
+  fesetenv(FE_DFL_ENV); /* rounds to nearest, keeps denormals, traps nothing */
+  /* Parts begin in order, so when one fails, every lower one has begun and will have its say. */
   while (!__atomic_load_n(&loop->stop, __ATOMIC_RELAXED)) {
     uint64_t const part = __atomic_fetch_add(&loop->next_part, 1, __ATOMIC_RELAXED);
     if (part >= loop->part_count) break;

@@ -1,4 +1,5 @@
-/* threads.h - one loop over independent parts, in the floating-point environment the format needs.
+/* threads.h - a loop over independent parts, in the floating-point environment that the format
+ * needs.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_THREADS_H
@@ -25,13 +26,13 @@ typedef struct szg_threads {
   uint64_t total_values;
 } szg_threads;
 
-/* Runs parts 0 .. part_count - 1 and returns the status of the lowest part that failed.
- * Every worker rounds to nearest and keeps denormals; each one's environment is put back after.
- * loop_values: how many values the whole loop stands for in the progress report; 0: no report. */
+/* Runs parts 0 .. part_count - 1 and returns the status of the lowest part that failed. Every
+ * worker rounds to nearest and keeps denormals, and restores its environment afterwards.
+ * loop_values: the values that the whole loop counts for in the progress report; 0: no report. */
 szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t loop_values,
                            szg_part_function function, void *job) SZG_CHECKED;
 
-/* Says that done_values are done now. SZGPU_CANCELLED: the callback asked to stop. */
+/* Reports that done_values are done. SZGPU_CANCELLED: the callback asked to stop. */
 szgpu_status szg_report_done(szg_threads *threads, uint64_t done_values) SZG_CHECKED;
 
 SZG_C_END

@@ -1,9 +1,9 @@
 /* tiles.h - how a field is cut into frames and a frame into tiles: pure arithmetic on shapes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Axes of extent 1 are dropped first. What remains has up to three axes (x fastest), of which a
- * fourth is a batch. Tiles come x fastest, then y, z, batch; inside a tile values come x fastest.
- * That is code order. Tiles at the upper edges are smaller, never padded.
+ * Axes of extent 1 are dropped first. Up to three of the remaining axes form a grid (x fastest); a
+ * fourth is a batch of grids. Tiles come x fastest, then y, z, batch; inside a tile values come x
+ * fastest. That is code order. Tiles at the upper edges are smaller, never padded.
  */
 #ifndef SZG_TILES_H
 #define SZG_TILES_H
@@ -28,28 +28,28 @@ typedef struct szg_grid {
 typedef struct szg_tile {
   uint64_t first_value;                  /* offset of its origin in the grid */
   uint64_t first_code;                   /* values of the tiles before it */
-  uint32_t z_extent, y_extent, x_extent; /* real extents */
+  uint32_t z_extent, y_extent, x_extent; /* the tile's own extents */
   uint32_t value_count;
-  uint32_t plane_values;       /* of a plane in 3-D, a row in 2-D, 0 in 1-D */
-  uint64_t z_stride, y_stride; /* in values, in the grid */
+  uint32_t plane_values;       /* values of a plane in 3-D, of a row in 2-D; 0 in 1-D */
+  uint64_t z_stride, y_stride; /* distances in the grid, in values */
 } szg_tile;
 
-/* What becomes of a value. EXACT: kept bit for bit. FILL: the fill value. */
+/* How a value is kept. EXACT: bit for bit. FILL: as the fill value. */
 enum { SZG_MARK_CODED = 0, SZG_MARK_EXACT = 1, SZG_MARK_FILL = 2 };
 
-/* SZGPU_BAD_SHAPE: ndim not 1..4, a zero dim, or more bytes than 64 bits (or size_t) can say. */
+/* SZGPU_BAD_SHAPE: ndim not 1..4, a zero dim, or more bytes than 64 bits (or size_t) can count. */
 szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) SZGPU_MUST_CHECK;
 
-/* value_count > 0 values in a row, whatever the field's shape: tiles of SZG_TILE_1D_X. */
+/* value_count > 0 values as a line, whatever the field's shape: tiles of SZG_TILE_1D_X. */
 szg_grid szg_grid_of_line(uint64_t value_count);
 
 /* The grid of rows first_row .. first_row + row_count - 1. */
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
 
-/* Rows a frame holds when asked for `asked` (0: the default). */
+/* The number of rows per frame if the caller asks for `asked` (0: the default). */
 uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, uint64_t asked);
 
-/* Which axes there are to difference along: SZG_AXIS_* of those that tiles extend over. */
+/* The axes that can be differenced along: SZG_AXIS_* of those that tiles extend over. */
 uint32_t szg_grid_axes(const szg_grid *grid);
 
 size_t szg_dtype_bytes(szgpu_dtype dtype);
@@ -80,16 +80,16 @@ SZG_HD szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
   return tile;
 }
 
-/* What each tile of a frame has of each section, as the archive's sections hold it: u16 arrays over
- * the tiles. NULL: no tile has any. */
+/* Each tile's share of each section, as the archive's sections have it: u16 arrays over the tiles.
+ * NULL: no tile has any. */
 typedef struct szg_tile_counts {
-  const uint16_t *bits; /* less the tile's number of values */
+  const uint16_t *bits; /* minus the tile's number of values */
   const uint16_t *escapes;
-  const uint16_t *exact; /* two a tile: bytes of its mask, values */
+  const uint16_t *exact; /* two per tile: bytes of its mask, number of values */
   const uint16_t *fill_mask_bytes;
 } szg_tile_counts;
 
-/* Where a tile's share of each section begins, in the section's own unit. */
+/* Where a tile's share of each section begins, in the section's unit. */
 typedef struct szg_tile_place {
   uint64_t bit, escape, exact_mask, exact_value, fill_mask;
 } szg_tile_place;

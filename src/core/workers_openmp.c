@@ -1,4 +1,4 @@
-/* workers_openmp.c - workers are OpenMP's.
+/* workers_openmp.c - workers are OpenMP's threads.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <omp.h>

@@ -1,8 +1,8 @@
-/* workers_posix.c - workers are threads that live as long as the loop.
+/* workers_posix.c - workers are POSIX threads that live as long as the loop.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Each starts the next one, so that all of them need no memory but their stacks. A thread that the
- * system refuses is done without, and so are those after it.
+ * Each worker starts the next one, so that they need no memory except their stacks. If the system
+ * refuses a thread, the loop does without it and those after it.
  */
 #define _GNU_SOURCE /* sched_getaffinity */
 
@@ -16,7 +16,7 @@
 
 int szg_core_count(void) {
 #ifdef __linux__
-  enum { MOST_CORES = 1 << 16 }; /* of a machine; the system refuses sets too small for its own */
+  enum { MOST_CORES = 1 << 16 }; /* the system refuses sets smaller than its own */
   for (size_t most = CPU_SETSIZE; most <= MOST_CORES; most *= 2) {
     cpu_set_t *const cores = CPU_ALLOC(most);
     if (!cores) break;
@@ -38,7 +38,7 @@ typedef struct posix_worker {
 
 static void *run_from(void *opaque);
 
-/* False: there is no further one, or no thread for it. */
+/* False if there is no further worker, or no thread for it. */
 static bool start_next(const posix_worker *own, posix_worker *next, pthread_t *thread) {
   *next = *own;
   next->number++;
@@ -55,8 +55,8 @@ static void *run_from(void *opaque) {
   return NULL;
 }
 
-/* Signals are for the caller's own threads, but for those of what a worker itself does: its faults
- * may be for a handler of the caller's, who maps memory as it is touched. */
+/* Only the caller's own threads get signals, except for faults of the worker itself: the caller may
+ * have a handler for them that maps memory when it is touched. */
 static void fill_mask(sigset_t *mask) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
   sigfillset(mask);
