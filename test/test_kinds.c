@@ -14,7 +14,7 @@ static szg_header archive_of(szgpu_mode mode, szgpu_layout layout, bool has_plan
   return (szg_header){.mode = mode, .layout = layout, .has_planes = has_planes};
 }
 
-/* The kind of a frame whose header says so; "": there is none. */
+/* The kind of a frame with header_kind in its header; "" if there is none. */
 static const char *kind_name(const szg_header *archive, uint32_t header_kind) {
   szg_frame_header const frame = {.kind = header_kind};
   uint32_t const kind = szg_kind_of(archive, &frame);
@@ -44,7 +44,7 @@ static void headers_name_a_kind_that_the_archive_may_have(void **state) {
   }
 }
 
-/* Otherwise the order of the rows would decide. */
+/* If two did, the order of the rows would decide. */
 static void no_two_kinds_say_the_same_in_one_archive(void **state) {
   (void)state;
   for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_LOSSLESS; mode++)
@@ -110,7 +110,7 @@ static test_archive make_linear(szgpu_ctx *ctx) {
   return archive;
 }
 
-/* Listing and restoring refuse it, and restoring names the section. Frees the archive. */
+/* Listing and restoring must refuse the archive; restoring names the section. Frees the archive. */
 static void check_refused(szgpu_ctx *ctx, test_archive archive, const char *sentence) {
   archive_rehash(&archive);
   szgpu_frame_info info = SZGPU_FRAME_INFO_DEFAULTS;

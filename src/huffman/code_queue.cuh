@@ -1,11 +1,10 @@
-/* code_queue.cuh - decoded codes on their way from a warp's lanes to memory.
+/* code_queue.cuh - moves decoded codes from a warp's lanes to memory.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Each lane decodes codes for a place of its own. It puts them together in rows of four in its
- * column of shared memory; two rows are a unit of 16 bytes, which is what is stored, or 8 bytes
- * where codes are bytes. When some lane has no room left, the warp stores all units that are
- * complete, a few lanes for those of one lane, so that the room needed does not depend on how many
- * codes there are.
+ * Each lane decodes codes for a place of its own. It joins them in rows of four in its column of
+ * shared memory; two rows are a unit, which is stored in 16 bytes, or in 8 if codes are bytes. When
+ * some lane has no room left, the warp stores all complete units; a few lanes store those of one
+ * lane. So the room needed does not depend on the number of codes.
  */
 #ifndef SZG_CODE_QUEUE_CUH
 #define SZG_CODE_QUEUE_CUH
@@ -17,11 +16,11 @@ namespace szg {
 
 constexpr uint32_t kUnitCodes = 8;
 constexpr uint32_t kRowCodes = 4;
-constexpr uint32_t kSpareRows = 2; /* before a lane's: for codes before its first whole unit */
+constexpr uint32_t kSpareRows = 2; /* for codes before a lane's first whole unit */
 constexpr uint32_t kCellBytes = kRowCodes * sizeof(uint16_t);
 
-/* How long a warp's queues are. kUnits: that a lane's queue holds, and lanes that store them;
- * kPairs: of lookups between two looks at how full the queues are. */
+/* The length of a warp's queues. kUnits: units that a lane's queue holds, and lanes that store
+ * them; kPairs: pairs of lookups between two checks whether queues are full. */
 template <uint32_t kUnits, uint32_t kPairs>
 struct QueueShape {
   static constexpr uint32_t kUnitCount = kUnits, kPairCount = kPairs;
@@ -29,19 +28,19 @@ struct QueueShape {
   static constexpr uint32_t kRowsAhead = kPairs * 2 * NarrowEntry::kMostSymbols / kRowCodes;
   /* A little over 32 cells, so that a lane's units lie in different banks. */
   static constexpr uint32_t kRowBytes = (32 + 8 / kUnits) * kCellBytes;
-  static constexpr uint32_t kBytes = (kSpareRows + kCodeRows) * kRowBytes; /* of a warp */
+  static constexpr uint32_t kBytes = (kSpareRows + kCodeRows) * kRowBytes; /* per warp */
   static_assert(kCodeRows > kRowsAhead, "room for what is decoded between the looks");
   static_assert(8 % kUnits == 0, "kUnits lanes store a lane's units");
 };
 
-/* What codes are stored as: a unit of them, of two rows. */
+/* How codes are stored: makes a unit from two rows. */
 struct HalfWords {
   typedef uint4 Unit;
   static __device__ Unit unit_of(uint64_t low, uint64_t high) {
     return make_uint4((uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32));
   }
 };
-struct Bytes { /* of codes below 256 */
+struct Bytes { /* codes below 256 */
   typedef uint2 Unit;
   static __device__ uint32_t bytes_of(uint64_t row) {
     return __byte_perm((uint32_t)row, (uint32_t)(row >> 32), 0x6420);
@@ -51,16 +50,16 @@ struct Bytes { /* of codes below 256 */
   }
 };
 
-/* Stores units: a lane one of those of an owner, for as many owners in turn. */
+/* Stores units: kUnits lanes store those of an owner, one each, for kUnits owners in turn. */
 template <class Shape, class Output>
 struct UnitWriter {
   typedef typename Output::Unit Unit;
   static constexpr uint32_t kUnits = Shape::kUnitCount;
-  static constexpr uint32_t kOwners = 32 / kUnits; /* lanes whose units are stored at once */
-  uint32_t owner;  /* the first lane of which this one stores a unit */
+  static constexpr uint32_t kOwners = 32 / kUnits; /* lanes that have units stored at once */
+  uint32_t owner;  /* the first lane for which this one stores a unit */
   uint32_t cell;   /* place of that unit's first row */
-  uint32_t needed; /* what an owner's notice is above if it has that unit */
-  uint8_t *units;  /* where units are counted from, and on by which of the owner's this is */
+  uint32_t needed; /* an owner's notice is greater if it has that unit */
+  uint8_t *units;  /* the place of unit 0, plus the index of this lane's unit among the owner's */
 
   __device__ UnitWriter(uint32_t queue_memory, Unit *first_unit) {
     uint32_t const lane = threadIdx.x % 32, part = lane % kUnits;
@@ -70,8 +69,7 @@ struct UnitWriter {
     units = reinterpret_cast<uint8_t *>(first_unit + part);
   }
 
-  /* The calling lane has `count` units from unit number `first`, below 2^16, on. The whole warp
-   * calls. */
+  /* The calling lane has `count` units from unit `first`, below 2^16, on. The whole warp calls. */
   __device__ __forceinline__ void store(uint32_t count, uint32_t first) const {
     uint32_t const notice = count << 16 | first;
     uint32_t notices[kUnits];
@@ -91,27 +89,27 @@ struct UnitWriter {
   }
 };
 
-/* As PTX has it: 0 where the shift is 64. */
+/* PTX's shift, which gives 0 for a shift of 64. */
 __device__ __forceinline__ uint64_t shift_right(uint64_t value, uint32_t shift) {
   uint64_t result;
   asm("shr.u64 %0, %1, %2;" : "=l"(result) : "l"(value), "r"(shift));
   return result;
 }
 
-/* What a lane has decoded and not stored yet. A unit is the lane's that has its first code: so the
- * lane decodes on past its own codes until its last unit is complete, and drops those before its
+/* What a lane has decoded but not yet stored. A unit belongs to the lane that has its first code.
+ * So the lane decodes beyond its own codes to complete its last unit, and drops those before its
  * first. */
 template <class Entry, class Shape>
 struct CodeQueue {
   static constexpr uint32_t kRowBytes = Shape::kRowBytes;
-  uint32_t column;     /* place of the first row of the lane's first unit not stored */
-  uint32_t row;        /* place of the row begun */
+  uint32_t column;     /* first row of the lane's first unit not yet stored */
+  uint32_t row;        /* the row begun */
   uint64_t begun;      /* its codes, in lanes of 16 bits */
-  uint32_t begun_bits; /* how much of it there is */
-  uint32_t unit;       /* number of the unit in the first row */
-  int32_t units_left;  /* the lane's, from that one on */
+  uint32_t begun_bits; /* bits of the row in use */
+  uint32_t unit;       /* number of the unit at `column` */
+  int32_t units_left;  /* of the lane, from that one on */
 
-  /* first, end: the lane's codes, counted as units are; none is stored from unit_limit on. */
+  /* first, end: the lane's codes, counted from unit 0; units from unit_limit on are not stored. */
   __device__ CodeQueue(uint32_t queue_memory, uint32_t first, uint32_t end, uint32_t unit_limit)
       : column(queue_memory + kSpareRows * kRowBytes + threadIdx.x % 32 * kCellBytes),
         begun(0),

@@ -35,8 +35,8 @@ static uint32_t sort_leaves(const uint64_t *counts, uint32_t symbol_count,
   return leaf_count;
 }
 
-/* One level: the leaves merged with the packages, pairs of the items before. Returns the number
- * of items; marks which are packages. */
+/* One level: merges the leaves with the packages, which are pairs of the items before. Returns the
+ * number of items; marks which are packages. */
 static uint32_t merge_level(const uint64_t *counts, const uint32_t *leaves, uint32_t leaf_count,
                             const uint64_t *items, uint32_t item_count, uint64_t *merged,
                             uint64_t *is_package) {
@@ -65,8 +65,8 @@ static void package_merge(const uint64_t *counts, uint32_t leaf_count, int longe
   for (int level = 0; level < longest_code; level++)
     item_count = merge_level(counts, leaves, leaf_count, work->weights[(level + 1) % 2], item_count,
                              work->weights[level % 2], work->is_package[level]);
-  /* The first 2 n - 2 items of the last level are taken, with all that their packages hold. Taken
-   * leaves are a prefix of the sorted ones at every level; each makes its symbol's code longer. */
+  /* Takes the first 2 n - 2 items of the last level and all that their packages hold. At every
+   * level the taken leaves are a prefix of the sorted ones; each lengthens its symbol's code. */
   uint32_t taken_count = 2 * leaf_count - 2;
   for (int level = longest_code - 1; level >= 0 && taken_count; level--) {
     uint32_t package_count = 0;
@@ -77,12 +77,12 @@ static void package_merge(const uint64_t *counts, uint32_t leaf_count, int longe
   }
 }
 
-/* Canonical codes by (length, symbol), then the mask. False when the lengths are no complete prefix
- * code; a lone symbol of length 1 is legal. */
+/* Canonical codes by (length, symbol), then the mask. False if the lengths are not a complete
+ * prefix code; a lone symbol of length 1 is legal. */
 static bool assign_codes(szg_codebook *book) {
   uint32_t length_counts[SZG_MAX_CODE_BITS + 1] = {0};
   for (uint32_t s = 0; s < book->symbol_count; s++) length_counts[book->lengths[s]]++;
-  uint32_t used = 0, occurring = 0; /* used: of 2^16 */
+  uint32_t used = 0, occurring = 0; /* used: code space, of 2^16 */
   for (int length = 1; length <= SZG_MAX_CODE_BITS; length++) {
     used += length_counts[length] << (SZG_MAX_CODE_BITS - length);
     occurring += length_counts[length];

@@ -1,12 +1,12 @@
-/* codebook.cu - a codebook section read and checked, and the tables that decoders look up.
+/* codebook.cu - reads and checks a codebook section, and builds the decoders' tables.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * One block does it all: a book is small, and what counts is that nobody waits for the host. Run
- * lengths are summed to find their symbols; symbols are ranked by (length, symbol) by warps, each
- * over a stretch of them; every window is looked up in the canonical order, and the tables of
- * several codes are put together from that.
+ * One block does it all: a book is small, and the point is not to wait for the host. It sums run
+ * lengths to find their symbols; its warps rank symbols by (length, symbol), each over a range of
+ * them; then it looks up every window in the canonical order and builds the tables of several codes
+ * from that.
  *
- * Moves: reads the section, and the lengths twice; writes 3 bytes a symbol and 32 KiB of tables.
+ * Moves: reads the section, and the lengths twice; writes 3 bytes per symbol and 32 KiB of tables.
  */
 #include <cub/cub.cuh>
 
@@ -18,7 +18,7 @@ namespace {
 struct BookPolicy {
   static constexpr int kThreads = 1024;
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kStripsAhead = 8; /* loads under way, of a warp that reads lengths */
+  static constexpr int kStripsAhead = 8; /* loads in flight, of a warp that reads lengths */
 };
 
 enum { kHeadBytes = 6, kRunLengthBits = 5 };
@@ -29,9 +29,9 @@ typedef cub::BlockScan<uint32_t, BookPolicy::kThreads> BlockScan;
 
 struct BookMemory {
   BlockScan::TempStorage scan;
-  uint32_t warp_ranks[BookPolicy::kWarps][kLengths]; /* counts, then those of the warps before */
+  uint32_t warp_ranks[BookPolicy::kWarps][kLengths]; /* counts, then sums over earlier warps */
   uint32_t length_counts[kLengths];
-  uint32_t first_codes[kLengths]; /* canonical, of each length */
+  uint32_t first_codes[kLengths]; /* the first canonical code of each length */
   uint32_t first_ranks[kLengths];
   uint32_t limits[kLengths];
   uint32_t mask;
@@ -39,7 +39,8 @@ struct BookMemory {
   uint32_t single[szg::kWindows];
 };
 
-/* Lengths of all symbols, all 0 where the section is none; then false. The whole block calls. */
+/* Reads the lengths of all symbols. If the section is bad, all are 0 and it returns false. The
+ * whole block calls. */
 __device__ bool read_lengths(const uint8_t *section, uint64_t section_bytes, uint32_t symbol_count,
                              BookMemory *memory, uint8_t *lengths) {
   uint32_t *const length_words = reinterpret_cast<uint32_t *>(lengths);
@@ -77,8 +78,7 @@ __device__ bool read_lengths(const uint8_t *section, uint64_t section_bytes, uin
   return true;
 }
 
-/* The symbols of a warp: whole strips of 32, one after the other, so that warps follow each other
- * as symbols do. */
+/* A warp's symbols: consecutive whole strips of 32, in the order of warps. */
 struct WarpStrips {
   uint32_t next, end; /* symbols */
 
@@ -129,8 +129,8 @@ __device__ void count_lengths(const uint8_t *lengths, uint32_t symbol_count, Boo
   }
 }
 
-/* Where the canonical codes of each length begin and end. One thread. A book of one symbol, or a
- * bad one, has codes of one bit only, so that every bit is one. */
+/* Finds where the canonical codes of each length begin and end. One thread calls. In a book of one
+ * symbol, or a bad one, all codes have one bit, so that every bit is a code. */
 __device__ void lay_out_codes(bool is_section_bad, BookMemory *memory) {
   uint32_t code = 0, rank = 0, used = 0;
   for (int length = 1; length < kLengths; length++) {
@@ -169,15 +169,15 @@ __device__ void rank_symbols(const uint8_t *lengths, uint32_t symbol_count, Book
       if ((alike & szg::lanes_below(lane)) == 0) ranks[length] += __popc(alike);
       __syncwarp(); /* the next strip's ranks follow */
       if (length > 0) symbols[memory->first_ranks[length] + rank] = (uint16_t)s;
-      if (length > 0 && memory->is_lone) symbols[1] = (uint16_t)s; /* of the bit 1 */
+      if (length > 0 && memory->is_lone) symbols[1] = (uint16_t)s; /* for the bit 1 */
       if (length > 0 && s == symbol_count / 2)
         memory->mask = (memory->first_codes[length] + rank) << (SZG_MAX_CODE_BITS - length);
     }
   }
 }
 
-/* The code of first_length to last_length bits that `canonical`, of 16 bits, begins with: its
- * length << 16 | its symbol, or 0. */
+/* The code of first_length to last_length bits at the start of `canonical`, which has 16 bits:
+ * length << 16 | symbol, or 0. */
 __device__ uint32_t code_among(uint32_t canonical, uint32_t first_length, uint32_t last_length,
                                const BookMemory *memory, const uint16_t *symbols) {
   for (uint32_t length = first_length; length <= last_length; length++) {
@@ -188,7 +188,7 @@ __device__ uint32_t code_among(uint32_t canonical, uint32_t first_length, uint32
   return 0;
 }
 
-/* A window's place in the tables of several codes. */
+/* Fills a window's entries in the tables of several codes. */
 template <class Entry>
 __device__ void fill_window(uint32_t window, const uint32_t *single, szg::DecodeTables *tables) {
   uint64_t symbols = 0;
@@ -196,7 +196,7 @@ __device__ void fill_window(uint32_t window, const uint32_t *single, szg::Decode
   while (bits < szg::kWindowBits) {
     uint32_t const code = single[window << bits & (szg::kWindows - 1)];
     uint32_t const length = code >> 16;
-    if (length == 0 || bits + length > szg::kWindowBits) break; /* its end is not in the window */
+    if (length == 0 || bits + length > szg::kWindowBits) break; /* it ends beyond the window */
     bits += length;
     borders |= 1u << bits;
     if (code_count < Entry::kMostSymbols) {
@@ -211,7 +211,7 @@ __device__ void fill_window(uint32_t window, const uint32_t *single, szg::Decode
   tables->borders[window] = (uint16_t)borders;
 }
 
-/* What is looked up of one code. */
+/* Fills the table of single codes. */
 __device__ void fill_single(BookMemory *memory, szg_decode_book_cuda *book) {
   for (uint32_t w = threadIdx.x; w < szg::kWindows; w += BookPolicy::kThreads) {
     uint32_t const canonical = w << (SZG_MAX_CODE_BITS - szg::kWindowBits) ^ memory->mask;
@@ -230,7 +230,7 @@ __device__ void fill_single(BookMemory *memory, szg_decode_book_cuda *book) {
 
 __device__ void fill_tables(uint32_t symbol_count, BookMemory *memory, szg_decode_book_cuda *book) {
   fill_single(memory, book);
-  __syncthreads(); /* single codes complete */
+  __syncthreads(); /* single codes are complete */
   for (uint32_t w = threadIdx.x; w < szg::kWindows; w += BookPolicy::kThreads)
     if (symbol_count <= szg::kNarrowSymbols)
       fill_window<szg::NarrowEntry>(w, memory->single, &book->tables);
@@ -256,9 +256,9 @@ __global__ void __launch_bounds__(BookPolicy::kThreads)
                       szg_decode_book_cuda *book, szg_verdict *verdict) {
   __shared__ BookMemory memory;
   bool const is_read = read_lengths(section, section_bytes, symbol_count, &memory, book->lengths);
-  __syncthreads(); /* lengths complete */
+  __syncthreads(); /* lengths are complete */
   count_lengths(book->lengths, symbol_count, &memory);
-  __syncthreads(); /* counts complete */
+  __syncthreads(); /* counts are complete */
   if (threadIdx.x == 0) {
     lay_out_codes(!is_read, &memory);
     if (memory.is_bad) {
@@ -266,9 +266,9 @@ __global__ void __launch_bounds__(BookPolicy::kThreads)
       book->symbols[0] = book->symbols[1] = SZG_ESCAPE_SYMBOL;
     }
   }
-  __syncthreads(); /* layout complete */
+  __syncthreads(); /* the layout is complete */
   if (!memory.is_bad) rank_symbols(book->lengths, symbol_count, &memory, book->symbols);
-  __syncthreads(); /* symbols and mask complete */
+  __syncthreads(); /* symbols and mask are complete */
   fill_tables(symbol_count, &memory, book);
 }
 

@@ -1,12 +1,12 @@
-/* decode_gap.cu - the linear layout decoded by a thread for each subsequence, begun by the gaps.
+/* decode_gap.cu - decodes the linear layout by one thread per subsequence, which starts at its gap.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * As decode_sequences.cuh has it. A lane goes through its words twice: first it only counts codes,
- * by wide lookups, so that a scan of the counts can say where they go; the second time the codes
- * are put together.
+ * decode_sequences.cuh has the method. A lane reads its words twice: first it only counts codes, by
+ * wide lookups, so that a scan of the counts can tell where they go; the second time it decodes
+ * them.
  *
- * Moves: the stream and its side data read once, 2 bytes written for each code, 12 bytes written
- * and read for each sequence of 32,768 bits.
+ * Moves: reads the stream and its side data once; writes 2 bytes for each code; writes and reads 12
+ * bytes for each sequence of 32,768 bits.
  */
 #include "huffman/decode_sequences.cuh"
 #include "huffman/decoders/steps.h"
@@ -22,7 +22,7 @@ struct ClassPolicy {
   static constexpr unsigned kThreads = 256;
 };
 
-/* ---- what gaps say ---- */
+/* ---- the side data: gaps ---- */
 
 struct GapSide {
   szg_linear_input_cuda input;
@@ -38,7 +38,7 @@ struct GapSide {
            first_codes[last] + sequence_codes[last] == input.code_count;
   }
 
-  /* The first gap is 0, and so are the bits and the half of a byte that are left over. */
+  /* The first gap must be 0, and so must unused bits and an unused half byte. */
   __device__ bool ends_are_sound(uint64_t bit_count) const {
     uint32_t const unused_bits = (uint32_t)(input.word_count * 32 - bit_count);
     uint32_t const unused_mask = (1u << unused_bits) - 1;
@@ -50,7 +50,7 @@ struct GapSide {
   __device__ szg::Stretch enter(uint64_t sequence, uint64_t bit_count, uint32_t warp_memory) const;
 };
 
-/* Codes begin from the gap on and before limit, the last one ends where the next gap says. */
+/* Codes begin at the gap or later and before limit; the last one must end at the next gap. */
 __device__ __forceinline__ szg::Stretch GapSide::enter(uint64_t sequence, uint64_t bit_count,
                                                        uint32_t warp_memory) const {
   uint64_t const subsequence =
@@ -65,7 +65,7 @@ __device__ __forceinline__ szg::Stretch GapSide::enter(uint64_t sequence, uint64
     end = is_last ? limit : SZG_SUBSEQUENCE_BITS + szg::gap_of(input, subsequence + 1);
   }
   bool const is_zero = szg::stage_words(input, subsequence, warp_memory);
-  __syncwarp(); /* words complete */
+  __syncwarp(); /* words are complete */
   uint32_t const span = szg::count_codes(warp_memory + 4 * (threadIdx.x % 32), gap, limit);
   bool const is_sound =
       (span & szg::kSpanPlaceMask) == end && (is_zero || !szg::shared_tables()->is_lone);
@@ -74,7 +74,7 @@ __device__ __forceinline__ szg::Stretch GapSide::enter(uint64_t sequence, uint64
 
 /* ---- places and classes ---- */
 
-/* Sequences to lists by class. Their order in a list follows no rule, and decides nothing. */
+/* Lists sequences by class. Their order in a list is arbitrary and does not affect the codes. */
 __global__ void __launch_bounds__(ClassPolicy::kThreads)
     sequences_class_kernel(const uint16_t *code_counts, uint64_t sequence_count, uint32_t *lists,
                            uint32_t *list_counts) {
@@ -99,7 +99,7 @@ struct CodeSum {
 
 } // namespace
 
-/* With scratch NULL only *scratch_bytes is set. */
+/* If scratch is NULL, only sets *scratch_bytes. */
 static cudaError_t scan_counts(void *scratch, size_t *scratch_bytes, const uint16_t *counts,
                                uint64_t *first_codes, uint64_t sequence_count,
                                cudaStream_t stream) {
@@ -154,7 +154,7 @@ szgpu_status szg_decode_gap_cuda(const szg_gap_decoder_cuda *decoder,
              : szg::launch_classes<szg::WideEntry, szg::HalfWords>(call);
 }
 
-/* ---- as frames call it ---- */
+/* ---- the steps that frames call ---- */
 
 static szgpu_status carve(szg_arena *arena, const szg_code_stream_sizes_cuda *sizes,
                           szg_decoder_memory *memory) {

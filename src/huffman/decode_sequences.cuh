@@ -1,22 +1,23 @@
-/* decode_sequences.cuh - sequences decoded by a lane for each subsequence, once starts are known.
+/* decode_sequences.cuh - decodes sequences by one lane per subsequence, given where its codes
+ * begin.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A team of four warps takes a sequence at a time, a lane a subsequence. The lane's words go to a
- * column of shared memory, whence it reads without conflicts wherever it stands. A scan of the
- * lanes' numbers of codes says where each one's go, and the codes are put together in units of 16
- * bytes. A few units of each lane wait in shared memory until a warp stores them, eight lanes for
- * 128 bytes of one lane's codes. So the room needed does not depend on how many codes there are.
+ * A team of four warps takes one sequence at a time, each lane one subsequence. The lane's words go
+ * to a column of shared memory, so that lanes read without conflicts at any position. A scan of the
+ * lanes' numbers of codes tells where each one's codes go, and the lanes join codes in units of 16
+ * bytes. A few units of each lane wait in shared memory until the warp stores them, eight lanes for
+ * 128 bytes of one lane's codes. So the room needed does not depend on the number of codes.
  *
- * Sequences are classed by the codes that they give, and each class is a launch with queues that
- * suit it: where codes are short, many come of each lookup and the queues are longer.
+ * Sequences are classed by their number of codes, and each class has a launch with queues that suit
+ * it: if codes are short, each lookup gives many and the queues are longer.
  *
- * What decoders differ in is a Side, what they know beside the bits:
+ * Decoders differ in their Side, which is what they know in addition to the bits:
  *
  *   input, sequence_codes              the stream; codes of each sequence, to be relied upon once
  *                                      sizes_agree
- *   bool sizes_agree(first_codes, bit_count)    what keeps all accesses in bounds
- *   bool ends_are_sound(bit_count)              asked once
- *   Stretch enter(sequence, bit_count, warp_memory)    puts the lane's words in its column
+ *   bool sizes_agree(first_codes, bit_count) keeps all accesses in bounds bool
+ *   ends_are_sound(bit_count) asked once Stretch enter(sequence, bit_count, warp_memory) puts the
+ *   lane's words in its column
  */
 #ifndef SZG_DECODE_SEQUENCES_CUH
 #define SZG_DECODE_SEQUENCES_CUH
@@ -37,11 +38,11 @@ struct SequencePolicy {
 static_assert(SequencePolicy::kTeamThreads == SZG_SEQUENCE_SUBSEQUENCES, "a lane a subsequence");
 static_assert(2 * SZG_MAX_CODE_BITS <= 32, "two lookups need no more bits than are read at once");
 
-/* A class of sequences by their number of codes, and how it is decoded. */
+/* A class of sequences with similar numbers of codes, and how it is decoded. */
 template <class ShapeOf, unsigned kTeams, unsigned kBlocks>
 struct SequenceClass {
   typedef ShapeOf Shape;
-  static constexpr unsigned kMostTeams = kTeams; /* of a block; fewer where memory is short */
+  static constexpr unsigned kMostTeams = kTeams; /* per block; fewer if memory is short */
   static constexpr unsigned kBlocksPerProcessor = kBlocks;
 };
 /* Up to 8,192 codes in 32,768 bits, up to 16,384, and more: measured (docs/huffman.md). */
@@ -58,13 +59,12 @@ struct WarpMemory {
 };
 template <class Shape>
 struct TeamMemory {
-  uint32_t code_counts[2][SequencePolicy::kTeamWarps]; /* of one sequence and of the next */
+  uint32_t code_counts[2][SequencePolicy::kTeamWarps]; /* for a sequence and for the next one */
   WarpMemory<Shape> warps[SequencePolicy::kTeamWarps];
   static_assert(sizeof(WarpMemory<Shape>) % 16 == 0, "tables and teams are aligned");
 };
 
-/* Where in its subsequence a lane's codes begin, how many they are, and whether they are what the
- * side says. */
+/* Where in its subsequence a lane's codes begin, how many, and whether they agree with the side. */
 struct Stretch {
   uint32_t start, code_count;
   bool is_sound;
@@ -72,7 +72,7 @@ struct Stretch {
 
 /* ---- decoding ---- */
 
-/* The long code that `bits` begin with. */
+/* The entry of the long code at the start of `bits`. */
 template <class Entry>
 __device__ uint64_t long_entry(const uint16_t *symbols, uint32_t bits) {
   uint32_t const slot = long_slot(shared_tables(), bits);
@@ -98,7 +98,7 @@ __device__ void decode_codes(const uint16_t *symbols, uint32_t warp_memory, uint
       uint64_t first = shared_tables()->entries[window_of(bits)];
       uint32_t rest = bits_after(bits, Entry::bits(first));
       uint64_t second = shared_tables()->entries[window_of(rest)];
-      /* No bits: a long code. Where the first is one, the second is the same. */
+      /* No bits: a long code. If the first code is long, both lookups were the same. */
       if (Entry::bits(second) == 0) {
         if (Entry::bits(first) == 0) {
           first = long_entry<Entry>(symbols, bits);
@@ -123,20 +123,20 @@ __device__ __forceinline__ void team_sync(uint32_t team) {
   asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(SequencePolicy::kTeamThreads) : "memory");
 }
 
-/* What a team's threads have in common. */
+/* What a team's threads share. */
 template <class Side, class Output>
 struct TeamWork {
   const Side &side;
   const uint64_t *first_codes;
   uint64_t bit_count;
   const uint16_t *symbols;
-  typename Output::Unit *units; /* of the codes to write */
+  typename Output::Unit *units; /* where codes are written */
   uint32_t team;
-  uint32_t memory; /* place of its TeamMemory */
+  uint32_t memory; /* place of the TeamMemory */
 };
 
-/* False: it is not what the side says. half: of the two that code_counts has; they take turns, so
- * that a warp may begin with the next sequence while another still reads. */
+/* False if the sequence does not agree with the side. half: which half of code_counts to use; they
+ * alternate, so that a warp may begin the next sequence while another still reads. */
 template <class Entry, class Shape, class Side, class Output>
 __device__ bool decode_sequence(const TeamWork<Side, Output> &work, uint64_t sequence,
                                 uint32_t half) {
@@ -148,7 +148,7 @@ __device__ bool decode_sequence(const TeamWork<Side, Output> &work, uint64_t seq
   Stretch const stretch = work.side.enter(sequence, work.bit_count, warp_memory);
   uint32_t before, warp_count;
   typedef cub::WarpScan<uint32_t> WarpScan;
-  typename WarpScan::TempStorage scan_memory; /* empty: it shuffles */
+  typename WarpScan::TempStorage scan_memory; /* empty: the scan uses shuffles */
   WarpScan(scan_memory).ExclusiveSum(stretch.code_count, before, warp_count);
   uint32_t *const counts = shared_at<TeamMemory<Shape>>(work.memory)->code_counts[half];
   if (thread % 32 == 0) counts[warp] = warp_count;
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(Class::kMostTeams *SequencePolicy::kTeamThread
                             szg_verdict *verdict) {
   typedef typename Class::Shape Shape;
   uint32_t const listed_count = *list.count;
-  if (blockIdx.x >= listed_count) return; /* teams of a block begin at its number, or later */
+  if (blockIdx.x >= listed_count) return; /* a block's teams begin at its number or later */
   if (__syncthreads_or(verdict->bad_data != 0)) return;
   uint64_t const bit_count = *side.input.bit_count;
   if (!side.sizes_agree(first_codes, bit_count)) {
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(Class::kMostTeams *SequencePolicy::kTeamThread
   const uint4 *const tables = reinterpret_cast<const uint4 *>(&book->tables);
   for (uint32_t i = threadIdx.x; i < sizeof(DecodeTables) / sizeof(uint4); i += blockDim.x)
     block_memory[i] = tables[i];
-  __syncthreads(); /* tables complete */
+  __syncthreads(); /* tables are complete */
 
   uint32_t const team = threadIdx.x / SequencePolicy::kTeamThreads;
   uint32_t const team_count = blockDim.x / SequencePolicy::kTeamThreads;
@@ -205,8 +205,8 @@ __global__ void __launch_bounds__(Class::kMostTeams *SequencePolicy::kTeamThread
   TeamWork<Side, Output> const work = {side,  first_codes, bit_count,  book->symbols,
                                        units, team,        team_memory};
   bool is_sound = blockIdx.x > 0 || threadIdx.x > 0 || side.ends_are_sound(bit_count);
-  /* Teams of different blocks take neighbouring sequences, so that what is left over in the end is
-   * spread over all multiprocessors. */
+  /* Teams of different blocks take neighbouring sequences, so that the last ones are spread over
+   * all multiprocessors. */
   uint32_t half = 0;
   for (uint64_t i = (uint64_t)team * gridDim.x + blockIdx.x; i < listed_count;
        i += (uint64_t)team_count * gridDim.x, half ^= 1)
@@ -216,11 +216,11 @@ __global__ void __launch_bounds__(Class::kMostTeams *SequencePolicy::kTeamThread
 
 /* ---- launchers ---- */
 
-/* What the launches of a call have in common. */
+/* What the launches of a call share. */
 template <class Side>
 struct DecodeCall {
   Side side;
-  const szg_gap_decoder_cuda *places; /* of the sequences, by szg_sequences_place_cuda */
+  const szg_gap_decoder_cuda *places; /* from szg_sequences_place_cuda */
   uint64_t sequence_count;
   const szg_decode_book_cuda *book;
   void *codes;
@@ -229,7 +229,7 @@ struct DecodeCall {
   int memory_limit, processor_count;
 };
 
-/* A class's sequences, if there are any: that is seen on the device. */
+/* Decodes a class's sequences. Only the device knows whether there are any. */
 template <class Entry, class Class, class Output, class Side>
 szgpu_status launch_class(const DecodeCall<Side> &call, unsigned number) {
   size_t const team_bytes = sizeof(TeamMemory<typename Class::Shape>);
@@ -268,7 +268,7 @@ szgpu_status launch_classes(DecodeCall<Side> call) {
 
 } // namespace szg
 
-/* Where the codes of each sequence go, and which sequences are in each class. sequence_codes:
+/* Finds where the codes of each sequence go, and which sequences are in each class. sequence_codes:
  * [sequence_count], on the device. */
 szgpu_status szg_sequences_place_cuda(const szg_gap_decoder_cuda *places,
                                       const uint16_t *sequence_codes, uint64_t sequence_count,

@@ -1,4 +1,4 @@
-/* decode_serial.c - the oracle: codes read one bit at a time, all side data checked.
+/* decode_serial.c - the oracle: reads codes one bit at a time and checks all side data.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <string.h>
@@ -33,7 +33,7 @@ void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *in
   }
 }
 
-/* The code at *position, which moves past it. False: no code there. */
+/* Reads the code at *position and moves past it. False if there is no code. */
 static bool read_code(const szg_canonical_index *index, const szg_linear_input *input,
                       uint64_t *position, uint16_t *symbol) {
   uint32_t code = 0;
@@ -60,7 +60,7 @@ szgpu_status szg_decode_serial(const szg_canonical_index *index, const szg_linea
   return SZGPU_OK;
 }
 
-/* Checks the gaps of the subsequences before `end` whose first code begins at `position`. */
+/* Checks the gaps of subsequences before `end` if their first code begins at `position`. */
 static bool gaps_agree(const szg_linear_input *input, uint64_t *subsequence, uint64_t end,
                        uint64_t position) {
   for (; *subsequence < end && *subsequence * SZG_SUBSEQUENCE_BITS <= position; (*subsequence)++) {
@@ -94,7 +94,7 @@ szgpu_status szg_linear_verify(const szg_canonical_index *index, const szg_linea
   return SZGPU_OK;
 }
 
-/* ---- as frames call it ---- */
+/* ---- the steps that frames call ---- */
 
 static szgpu_status carve(szg_arena *arena, const szg_code_stream *stream,
                           szg_decoder_memory *memory) {

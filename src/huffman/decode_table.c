@@ -1,9 +1,9 @@
-/* decode_table.c - wide-table lookups, several symbols each, four tiles at a time.
+/* decode_table.c - decodes by wide-table lookups of several symbols, four tiles at a time.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A lookup waits for the bits of the one before; four independent tiles keep the processor busy
- * meanwhile. A table entry holds up to three symbols, so that well-predicted fields, at one to
- * three bits a code, take a third of the lookups.
+ * A lookup waits for the bits of the one before, so four independent tiles keep the processor busy.
+ * A table entry holds up to three symbols, so that well-predicted fields, with codes of one to
+ * three bits, take a third of the lookups.
  */
 #include <string.h>
 
@@ -16,12 +16,12 @@ enum {
   LANES = 4,
   LOOKUPS = 2, /* between refills: 2 * 16 bits of the window's 33 */
   MOST_SYMBOLS = LOOKUPS * SZG_TABLE_SYMBOLS,
-  STORE_SYMBOLS = 4, /* symbols stored by a lookup, whatever their number */
+  STORE_SYMBOLS = 4, /* symbols that a lookup stores, whatever their number */
   COUNT_SHIFT = 48,
   BITS_SHIFT = 56
 };
 
-/* The place of a prefix of SZG_TABLE_BITS zero-padded bits. */
+/* Fills `single`, indexed by the next SZG_TABLE_BITS bits, for the codes that fit. */
 static void fill_short_codes(const szg_codebook *book, uint32_t *single) {
   memset(single, 0, SZG_TABLE_ENTRIES * sizeof *single);
   for (uint32_t s = 0; s < book->symbol_count; s++) {
@@ -70,16 +70,16 @@ void szg_decode_table_build(const szg_codebook *book, szg_decode_table *table) {
   }
 }
 
-/* A tile being decoded. */
+/* The state of a tile that is being decoded. */
 typedef struct decode_lane {
-  uint64_t position; /* bit */
+  uint64_t position; /* in bits */
   uint16_t *out;
   uint16_t *end;
   const szg_code_run *run;
 } decode_lane;
 
-/* A code longer than the table is wide. A prefix that is no code gives a symbol of no bits: the
- * lane stays where it is, fills up and is found out at its end. */
+/* The entry of a code longer than the table's index. Bits that are not a code give a symbol of no
+ * bits: then the lane stays in place, fills up, and the check at its end fails. */
 static uint64_t long_entry(const szg_decode_table *table, uint64_t entry, uint64_t window) {
   uint32_t const rest =
       (uint32_t)(window >> (64 - SZG_MAX_CODE_BITS)) & ((1u << SZG_TABLE_LONG_BITS) - 1);
@@ -88,7 +88,7 @@ static uint64_t long_entry(const szg_decode_table *table, uint64_t entry, uint64
   return (found & 0xFFFF) | (uint64_t)1 << COUNT_SHIFT | bits << BITS_SHIFT;
 }
 
-/* LOOKUPS lookups: up to MOST_SYMBOLS symbols, STORE_SYMBOLS - 1 more may be overwritten. */
+/* LOOKUPS lookups: give up to MOST_SYMBOLS symbols, may overwrite STORE_SYMBOLS - 1 more. */
 SZG_INLINE void lane_step(const szg_decode_table *table, const uint8_t *words, uint64_t *position,
                           uint16_t **out) {
   uint64_t window = szg_window_at(words, *position);
@@ -103,7 +103,7 @@ SZG_INLINE void lane_step(const szg_decode_table *table, const uint8_t *words, u
   }
 }
 
-/* How many steps the lane can take without a look at where it is. */
+/* The number of steps that the lane can take without checks. */
 static uint64_t safe_steps(const decode_lane *lane, const szg_linear_input *input) {
   uint64_t const left = (uint64_t)(lane->end - lane->out);
   uint64_t const last_start = input->word_bytes < 8 ? 0 : (input->word_bytes - 8) * 8;
@@ -129,7 +129,7 @@ SZG_HOT static void step_all_lanes(const szg_decode_table *table, const uint8_t 
   lanes[0].out = out0, lanes[1].out = out1, lanes[2].out = out2, lanes[3].out = out3;
 }
 
-/* The rest of a lane: fast while it can, then symbol by symbol with every access checked. */
+/* Decodes the rest of a lane: fast while possible, then symbol by symbol, checking every access. */
 static szgpu_status finish_lane(const szg_decode_table *table, const szg_linear_input *input,
                                 decode_lane *lane) {
   for (uint64_t steps; (steps = safe_steps(lane, input)) > 0;)
@@ -141,7 +141,7 @@ static szgpu_status finish_lane(const szg_decode_table *table, const szg_linear_
     uint64_t entry = table->entries[window >> (64 - SZG_TABLE_BITS)];
     if (entry >> COUNT_SHIFT == 0) entry = long_entry(table, entry, window);
     uint16_t const symbol = (uint16_t)entry;
-    SZG_REQUIRE(entry >> BITS_SHIFT != 0, SZGPU_BAD_DATA); /* no code there */
+    SZG_REQUIRE(entry >> BITS_SHIFT != 0, SZGPU_BAD_DATA); /* not a code */
     lane->position += table->book->lengths[symbol];
     *lane->out++ = symbol;
   }
@@ -182,7 +182,7 @@ szgpu_status szg_decode_runs(const szg_decode_table *table, const szg_linear_inp
   return SZGPU_OK;
 }
 
-/* ---- as frames call it ---- */
+/* ---- the steps that frames call ---- */
 
 static szgpu_status carve(szg_arena *arena, const szg_code_stream *stream,
                           szg_decoder_memory *memory) {

@@ -1,8 +1,8 @@
-/* decode_words.cuh - a warp's subsequences in shared memory, and the codes in them counted.
+/* decode_words.cuh - loads a warp's subsequences to shared memory and counts their codes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A lane has a subsequence, its words in a column: then it reads without conflicts wherever it
- * stands.
+ * Each lane has a subsequence with its words in a column, so that lanes read without conflicts at
+ * any position.
  */
 #ifndef SZG_DECODE_WORDS_CUH
 #define SZG_DECODE_WORDS_CUH
@@ -11,9 +11,9 @@
 
 namespace szg {
 
-/* Rows of words, one a lane: those of the subsequence, and of the next as many as the codes reach
- * into that complete a unit. A lane that has finished goes on reading, and so may reach any row:
- * they are taken modulo a power of two, with one more for the word after. */
+/* Rows of words, one word per lane: the subsequence's words, and as many of the next one's as the
+ * codes that complete a unit can reach. A lane that has finished goes on reading at any row, so
+ * rows wrap at a power of two, and one more row holds the word after. */
 constexpr uint32_t kNextWords = 4;
 constexpr uint32_t kWordRows = 16;
 constexpr uint32_t kWordRowBytes = 32 * sizeof(uint32_t);
@@ -23,7 +23,7 @@ static_assert(SZG_SUBSEQUENCE_WORDS + kNextWords < kWordRows, "rows");
 static_assert(SZG_SUBSEQUENCE_BITS / SZG_MAX_CODE_BITS >= 2 * kUnitCodes,
               "a unit has codes of two subsequences at most, but for the stream's end");
 
-/* DecodeTables or their SpanTables, then what the kernel has besides. */
+/* DecodeTables or only their SpanTables, then the kernel's other memory. */
 extern __shared__ uint4 block_memory[];
 
 __device__ __forceinline__ const SpanTables *shared_spans() {
@@ -52,8 +52,8 @@ inline __device__ void put_words(uint4 words, uint32_t column) {
   rows[96] = words.w;
 }
 
-/* Puts the lane's words in its column, and the first of them below those of the lane before. Says
- * whether they are all 0. */
+/* Puts the lane's words in its column, and the first of them also below those of the lane before.
+ * Returns whether they are all 0. */
 inline __device__ bool stage_words(const szg_linear_input_cuda &input, uint64_t subsequence,
                                    uint32_t warp_memory) {
   uint32_t const lane = threadIdx.x % 32;
@@ -70,28 +70,28 @@ inline __device__ uint32_t gap_of(const szg_linear_input_cuda &input, uint64_t s
   return input.gaps[subsequence / 2] >> subsequence % 2 * 4 & 15;
 }
 
-/* 32 bits of the lane's from a bit on; of `bit`, all above the rows does not count. */
+/* The lane's 32 bits from `bit` on; `bit` wraps at the end of the rows. */
 __device__ __forceinline__ uint32_t bits_at(uint32_t column, uint32_t bit) {
   uint32_t const first_word = bit & 32 * (kWordRows - 1); /* bit / 32 rows of 32 words */
   const uint32_t *const word = shared_at<uint32_t>(column + first_word * sizeof(uint32_t));
   return bits_from(word[32], word[0], bit);
 }
 
-/* In PTX, or the compiler makes three instructions of this shift and an access by it, not two. */
+/* In PTX, because the compiler makes three instructions of this shift and an access, not two. */
 __device__ __forceinline__ uint32_t window_of(uint32_t bits) {
   uint32_t window;
   asm("shr.u32 %0, %1, %2;" : "=r"(window) : "r"(bits), "n"(32 - kWindowBits));
   return window;
 }
 
-/* Of the long code that `bits` begin with. */
+/* The span of the long code at the start of `bits`. */
 inline __device__ uint32_t long_span(uint32_t bits) {
   uint32_t const slot = long_slot(shared_spans(), bits);
   return span_of(1, long_code_bits(shared_spans(), slot));
 }
 
-/* On to the first border of codes from `left` bits on, or to the last one known, if there is none
- * in the window. */
+/* The span to the first border of codes at `left` bits or later, or to the last border in the
+ * window if there is none. */
 inline __device__ uint32_t span_at_end(uint32_t bits, uint32_t left) {
   uint32_t const borders = shared_spans()->borders[window_of(bits)];
   uint32_t const beyond = borders & kAllLanes << min(left, 16u);
@@ -100,11 +100,11 @@ inline __device__ uint32_t span_at_end(uint32_t bits, uint32_t left) {
   return span_of(__popc(borders & lanes_below(advance)), advance);
 }
 
-/* The codes that begin from gap on and before limit: their number, and where the last one ends.
- * words: what bits_at takes, such as the place of a column. */
+/* The span of the codes that begin at gap or later and before limit: their number, and where the
+ * last one ends. words: an argument for bits_at, such as the place of a column. */
 template <class Words>
 __device__ uint32_t count_codes(const Words &words, uint32_t gap, uint32_t limit) {
-  uint32_t span = gap; /* of the codes so far and of the gap */
+  uint32_t span = gap; /* the gap and the codes so far */
   int const last_of_pairs = (int)limit - 2 * SZG_MAX_CODE_BITS;
   while ((int)(span & kSpanPlaceMask) <= last_of_pairs) {
     uint32_t const bits = bits_at(words, span);

@@ -1,10 +1,10 @@
-/* encode_linear.c - codes to one bitstream, its gap array and its sequences' code counts.
+/* encode_linear.c - encodes codes as one bitstream with gap array and code counts of sequences.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The stream is cut every 256 bits into subsequences, every 128 of those into sequences, whatever
- * code stands there. The gap of a subsequence is the distance from its first bit to the first code
- * that begins in it (Yamamoto et al., ICPP 2020; Rivera et al., IPDPS 2022): one thread can start
- * in each.
+ * Subsequences have 256 bits of the stream and sequences 128 subsequences, whatever code is at
+ * their borders. The gap of a subsequence is the distance from its first bit to the first code that
+ * begins in it (Yamamoto et al., ICPP 2020; Rivera et al., IPDPS 2022): so a thread can start in
+ * each.
  */
 #include <assert.h>
 #include <string.h>
@@ -33,14 +33,14 @@ SZG_HOT uint64_t szg_linear_bits(const szg_codebook *book, const uint16_t *codes
   return bits0 + bits1 + bits2 + bits3;
 }
 
-/* The encoder at work: bits not yet written are the low pending_count of pending. */
+/* The encoder's state: the low pending_count bits of pending are not yet written. */
 typedef struct word_writer {
   uint64_t pending;
   unsigned pending_count; /* below 32 between codes */
-  uint64_t word;          /* the next to be written */
+  uint64_t word;          /* the next word to write */
 } word_writer;
 
-/* A word is complete: out it goes, unless a neighbour shares it. */
+/* Writes a complete word, unless a neighbour shares it. */
 SZG_INLINE void put_word(word_writer *writer, szg_linear_run *run, uint8_t *words) {
   writer->pending_count -= 32;
   uint32_t const bits = (uint32_t)(writer->pending >> writer->pending_count);
@@ -51,12 +51,12 @@ SZG_INLINE void put_word(word_writer *writer, szg_linear_run *run, uint8_t *word
   writer->word++;
 }
 
-/* A subsequence begins at boundary_word: code number next_code is the first to begin in it, `gap`
- * bits in. */
+/* A subsequence begins at boundary_word: code number next_code is the first that begins in it,
+ * after `gap` bits. */
 static void note_boundary(szg_linear_stream *stream, uint64_t boundary_word, unsigned gap,
                           uint64_t next_code) {
   uint64_t const subsequence = boundary_word / SZG_SUBSEQUENCE_WORDS;
-  if (subsequence >= szg_subsequence_count(stream->bit_count)) return; /* the very end */
+  if (subsequence >= szg_subsequence_count(stream->bit_count)) return; /* the end of the stream */
   assert(gap < SZG_MAX_CODE_BITS);
   stream->gaps[subsequence] = (uint8_t)gap;
   if (subsequence % SZG_SEQUENCE_SUBSEQUENCES == 0)
@@ -68,7 +68,7 @@ SZG_INLINE void put_code(word_writer *writer, uint32_t entry) {
   writer->pending_count += entry >> 16;
 }
 
-/* One code, with a look at everything; for the ends of a run. */
+/* Encodes one code with all checks; for the ends of a run. */
 SZG_INLINE void encode_one(word_writer *writer, uint32_t entry, uint64_t next_code,
                            szg_linear_run *run, szg_linear_stream *stream) {
   put_code(writer, entry);
@@ -78,8 +78,8 @@ SZG_INLINE void encode_one(word_writer *writer, uint32_t entry, uint64_t next_co
     note_boundary(stream, writer->word, writer->pending_count, next_code);
 }
 
-/* Two codes, at most 32 bits, complete at most one word. The word is stored whether it is complete
- * or not, which spares a branch that cannot be predicted: if not, it will be stored again. */
+/* Two codes, at most 32 bits, complete at most one word. Storing the word whether it is complete or
+ * not saves an unpredictable branch; an incomplete one is stored again later. */
 SZG_INLINE void encode_two(word_writer *writer, uint32_t first, uint32_t second, uint64_t next_code,
                            szg_linear_stream *stream) {
   unsigned const second_bits = second >> 16;
@@ -101,7 +101,7 @@ SZG_INLINE void encode_two(word_writer *writer, uint32_t first, uint32_t second,
 
 SZG_HOT void szg_linear_encode(const uint32_t *table, const uint16_t *codes, size_t code_count,
                                szg_linear_run *run, szg_linear_stream *stream) {
-  enum { TAIL_CODES = 64 }; /* as many bits at least: the shared last word is beyond them */
+  enum { TAIL_CODES = 64 }; /* 64 bits or more: keep the fast loop off the last word */
   word_writer writer = {0, (unsigned)(run->first_bit % 32), run->first_bit / 32};
   szg_linear_stream local = *stream; /* stores cannot change it */
   run->has_head = writer.pending_count != 0;

@@ -1,13 +1,14 @@
-/* encode_linear.cu - codes to one bitstream, its gap array and its sequences' code counts.
+/* encode_linear.cu - encodes codes as one bitstream with gap array and code counts of sequences.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A warp takes a tile, twice. First it adds up code lengths; a scan over the tiles says where each
- * begins. Then it goes through the tile 512 codes at a time, 16 a lane, joins their bits in
- * registers and in a few shared words, and stores whole words. Words in which tiles meet are
- * zeroed before and ORed to. A lane whose codes reach the border of a subsequence notes the gap.
+ * One warp per tile, twice. First it adds up code lengths, and a scan over the tiles gives where
+ * each begins. Then it takes the tile's codes 512 at a time, 16 per lane, joins their bits in
+ * registers and in a few shared words, and stores whole words. Words that tiles share are zeroed
+ * before, and warps OR to them. If a lane's codes reach the border of a subsequence, the lane notes
+ * the gap.
  *
- * Moves: 2 bytes read a code, twice; the stream written, and a byte for each 32 of it written, read
- * and packed in half; for each tile 8 bytes written, scanned and read twice, and 2 written.
+ * Moves: reads 2 bytes per code, twice; writes the stream; for each 32 bytes of it, writes, reads
+ * and packs one byte of gaps; for each tile, writes, scans and reads 8 bytes twice, and writes 2.
  */
 #include "huffman/huffman.h"
 
@@ -26,9 +27,9 @@ struct Policy {
 };
 typedef Policy<512, 4> MeasurePolicy;
 typedef Policy<256, 4> EncodePolicy;
-typedef Policy<256, 8> SideDataPolicy; /* of the short kernels before and after */
+typedef Policy<256, 8> SideDataPolicy; /* for the short kernels before and after */
 
-constexpr uint32_t kLoadsAhead = 4; /* 16-byte loads under way, of a lane that measures */
+constexpr uint32_t kLoadsAhead = 4; /* 16-byte loads in flight, of a lane that measures */
 typedef cub::WarpScan<uint32_t> WarpScan;
 typedef cub::WarpReduce<uint32_t> WarpReduce;
 
@@ -37,22 +38,21 @@ constexpr uint32_t kWindow = 4096; /* symbols looked up in shared memory, the re
 constexpr uint32_t kOctet = 8;     /* codes of a 16-byte load */
 constexpr uint32_t kLaneCodes = 2 * kOctet;
 constexpr uint32_t kStepCodes = kWarp * kLaneCodes;
-/* A step's bits after 31 of the word before, and the word that the last code may reach into. */
+/* A step's bits, after up to 31 of the word before; the last code may reach into one more. */
 constexpr uint32_t kStepWords = kStepCodes * SZG_MAX_CODE_BITS / 32 + 1;
 
 static_assert(kLaneCodes * SZG_MAX_CODE_BITS <= SZG_SUBSEQUENCE_BITS,
               "a lane's codes cross one border of subsequences at most");
 static_assert(kLaneCodes % 4 == 0 && 4 * SZG_MAX_CODE_BITS <= 64, "codes are joined by four");
 
-/* ---- what is looked up of a symbol ---- */
+/* ---- tables of symbols ---- */
 
 struct CodeLength {
   typedef uint8_t Entry;
   static __device__ Entry of(uint32_t table_entry) { return (Entry)(table_entry >> 16); }
 };
 
-/* The code in the high half, from the highest bit down, its length in the low half. 0 is no code
- * and no bits. */
+/* The code in the high half, left-aligned, and its length in the low half. 0: no code, no bits. */
 struct AlignedCode {
   typedef uint32_t Entry;
   static __device__ Entry of(uint32_t table_entry) {
@@ -66,7 +66,7 @@ constexpr uint32_t kLengthLimit = 1 << 16; /* sums of entries are sums of length
 /* is_whole: all symbols are in the window. */
 template <class Form, bool is_whole>
 struct SymbolTable {
-  const uint32_t *table; /* as szg_encoder_table makes it */
+  const uint32_t *table; /* made by szg_encoder_table */
   typename Form::Entry *window;
   uint32_t window_first;
 
@@ -96,8 +96,8 @@ __device__ uint32_t symbol_of(const uint4 &octet, uint32_t i) {
 
 /* Codes are loaded by aligned octets; slots are counted from the octet with the tile's first. */
 struct TileSlots {
-  const uint16_t *codes; /* of slot 0 */
-  uint64_t first_code;   /* number of slot 0's code */
+  const uint16_t *codes; /* at slot 0 */
+  uint64_t first_code;   /* index of slot 0's code */
   uint32_t begin, end;   /* the tile's slots */
 };
 
@@ -108,7 +108,7 @@ __device__ TileSlots slots_of(const szg_grid &grid, uint64_t tile_index, const u
   return {codes + first_code, first_code, begin, begin + tile.value_count};
 }
 
-/* The octet from slot on; what is beyond the tile is 0 and not read: there may be nothing. */
+/* The octet at slot; codes beyond the tile are 0 and not read, because there may be none. */
 __device__ uint4 load_octet(const TileSlots &slots, uint32_t slot) {
   if (slot + kOctet <= slots.end) return *reinterpret_cast<const uint4 *>(slots.codes + slot);
   uint32_t pairs[kOctet / 2] = {};
@@ -146,7 +146,7 @@ __device__ void put_quad(const Quad &quad, uint32_t at, uint32_t *words) {
   if (end > 64) atomicOr(word + 2, __funnelshift_r(0, low, at));
 }
 
-/* ---- the encoder at work on a tile ---- */
+/* ---- encoding a tile ---- */
 
 /* Kernel parameters. */
 struct EncodeJob {
@@ -157,7 +157,7 @@ struct EncodeJob {
   uint64_t subsequence_count;
 };
 
-/* The entries of a lane's codes; those of other tiles' are 0. */
+/* Looks up the entries of a lane's codes; codes of other tiles get 0. */
 template <class Table>
 __device__ void look_up(const Table &table, const TileSlots &slots, uint32_t slot,
                         const uint4 (&octets)[2], uint32_t (&entries)[kLaneCodes]) {
@@ -170,8 +170,8 @@ __device__ void look_up(const Table &table, const TileSlots &slots, uint32_t slo
     if (slot + i < slots.begin || slot + i >= slots.end) entries[i] = 0;
 }
 
-/* Notes the border of subsequences that a lane's codes reach, if there is one; codes from number
- * first_code on, which begin at bit `start`. The code that reaches it is the last one before it. */
+/* Notes the border between subsequences that a lane's codes reach, if there is one. The codes begin
+ * with number first_code at bit `start`. The last code before the border reaches it. */
 __device__ void note_border(const EncodeJob &job, const uint32_t (&entries)[kLaneCodes],
                             uint64_t first_code, uint64_t start, uint32_t bit_count) {
   uint32_t const distance = SZG_SUBSEQUENCE_BITS - (uint32_t)(start % SZG_SUBSEQUENCE_BITS);
@@ -182,7 +182,7 @@ __device__ void note_border(const EncodeJob &job, const uint32_t (&entries)[kLan
 #pragma unroll
   for (uint32_t i = 4; i < kLaneCodes; i += 4) {
     uint32_t const quad_end = end + (quad[0] + quad[1] + quad[2] + quad[3]) % kLengthLimit;
-    if (quad_end >= distance) continue; /* and so for all further i */
+    if (quad_end >= distance) continue; /* true for all further i too */
     end = quad_end, code_count = i;
 #pragma unroll
     for (uint32_t k = 0; k < 4; k++) quad[k] = entries[i + k];
@@ -197,8 +197,8 @@ __device__ void note_border(const EncodeJob &job, const uint32_t (&entries)[kLan
     job.encoder.sequence_codes[subsequence / SZG_SEQUENCE_SUBSEQUENCES] = first_code + code_count;
 }
 
-/* Stores a warp's words that are complete and leaves the last, begun one as its first. The stream
- * goes on at first_word; shared_word is the word that the tile shares with those before it. */
+/* Stores a warp's complete words and keeps the last, begun one as the first. first_word: where the
+ * words go in the stream; shared_word: the word that the tile shares with earlier tiles. */
 __device__ void flush_words(const EncodeJob &job, uint32_t *buffer, uint32_t word_count,
                             uint64_t first_word, uint64_t shared_word) {
   uint32_t const lane = threadIdx.x % kWarp;
@@ -213,7 +213,7 @@ __device__ void flush_words(const EncodeJob &job, uint32_t *buffer, uint32_t wor
   if (lane == 0 && word_count > 0) buffer[0] = buffer[word_count], buffer[word_count] = 0;
 }
 
-/* buffer: the warp's, kStepWords words of 0, and 0 again afterwards. The whole warp calls. */
+/* buffer: the warp's kStepWords words, which are 0 before and after. The whole warp calls. */
 template <class Table>
 __device__ void encode_tile(const EncodeJob &job, const Table &table, const TileSlots &slots,
                             uint64_t first_bit, uint32_t *buffer, WarpScan::TempStorage &scan) {
@@ -244,7 +244,7 @@ __device__ void encode_tile(const EncodeJob &job, const Table &table, const Tile
     }
     __syncwarp(); /* all bits are in the buffer */
     flush_words(job, buffer, (begun_bits + step_bits) / 32, bit / 32, shared_word);
-    __syncwarp(); /* the buffer has only begun_bits of the next step */
+    __syncwarp(); /* the buffer has only the next step's begun bits */
     bit += step_bits;
     octets[0] = next[0], octets[1] = next[1];
   }
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(MeasurePolicy::kThreads)
 
   for (uint64_t t = (uint64_t)blockIdx.x * kWarps + warp; t < grid.tile_count; t += warp_count) {
     TileSlots const slots = slots_of(grid, t, job.codes);
-    /* Octets that are the tile's alone, and what is before and after them. */
+    /* Octets with codes of this tile only, and the codes before and after them. */
     uint32_t const head_end = min(slots.begin ? kOctet : 0u, slots.end);
     uint32_t const tail = max(slots.end / kOctet * kOctet, head_end);
     uint32_t bits = 0;
@@ -292,14 +292,14 @@ __global__ void __launch_bounds__(MeasurePolicy::kThreads)
     }
     bits = WarpReduce(sums[warp]).Sum(bits);
     if (lane == 0) {
-      job.encoder.tile_first_bits[t + 1] = bits; /* to be scanned in place */
+      job.encoder.tile_first_bits[t + 1] = bits; /* the scan is in place */
       job.output.tile_bits[t] = (uint16_t)(bits - (slots.end - slots.begin));
     }
     __syncwarp(); /* the sum's storage is free again */
   }
 }
 
-/* Zeroes the words in which tiles meet and notes where the stream begins. */
+/* Zeroes the words that tiles share, and notes the first gap and code of the stream. */
 __global__ void __launch_bounds__(SideDataPolicy::kThreads)
     stream_begin_kernel(EncodeJob const job, uint64_t tile_count) {
   uint64_t const thread = (uint64_t)blockIdx.x * SideDataPolicy::kThreads + threadIdx.x;
@@ -328,7 +328,7 @@ __global__ void __launch_bounds__(EncodePolicy::kThreads, EncodePolicy::kBlocksP
                 buffers[warp], scans[warp]);
 }
 
-/* Gaps to four bits each, first codes to numbers of codes. */
+/* Packs gaps to four bits each; turns first codes into numbers of codes. */
 __global__ void __launch_bounds__(SideDataPolicy::kThreads)
     side_data_pack_kernel(EncodeJob const job, uint64_t code_count) {
   uint64_t const thread = (uint64_t)blockIdx.x * SideDataPolicy::kThreads + threadIdx.x;
@@ -349,7 +349,7 @@ __global__ void __launch_bounds__(SideDataPolicy::kThreads)
 
 /* ---- launches ---- */
 
-/* Bits of each tile to where each begins; with no `scratch` only says how much of that it needs. */
+/* Turns tiles' bits into where each tile begins; without `scratch`, only sets *scratch_bytes. */
 cudaError_t scan_tile_bits(void *scratch, size_t *scratch_bytes, uint64_t *bits,
                            uint64_t tile_count, cudaStream_t stream) {
   return cub::DeviceScan::InclusiveSum(scratch, *scratch_bytes, bits, bits, (int)tile_count,
@@ -397,7 +397,7 @@ szgpu_status szg_linear_encoder_carve_cuda(szg_arena *arena, const szg_grid *fra
   SZG_REQUIRE(tile_count <= INT32_MAX, SZGPU_UNSUPPORTED); /* early CUBs count items in an int */
   size_t scratch_bytes = 0;
   SZG_TRY_CUDA(scan_tile_bits(nullptr, &scratch_bytes, nullptr, tile_count, nullptr));
-  /* of codes of the greatest length */
+  /* if all codes have the greatest length */
   uint64_t const subsequence_count =
       szg_div_up(value_count, SZG_SUBSEQUENCE_BITS / SZG_MAX_CODE_BITS);
   uint64_t const sequence_count = szg_div_up(subsequence_count, SZG_SEQUENCE_SUBSEQUENCES);

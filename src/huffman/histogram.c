@@ -3,8 +3,8 @@
  */
 #include "huffman/huffman.h"
 
-/* Well-predicted fields repeat one code: with a single table every increment would wait for the
- * one before. Four tables, one per position modulo 4, break that chain. */
+/* Well-predicted fields repeat one code: with a single table each increment would wait for the one
+ * before. Four tables, one for each position modulo 4, break that chain. */
 void szg_histogram_add(const uint16_t *codes, size_t code_count, uint32_t symbol_count,
                        uint32_t *counts) {
   uint32_t *const counts1 = counts + symbol_count;

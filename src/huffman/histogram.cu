@@ -1,11 +1,11 @@
 /* histogram.cu - how often each code occurs.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads 2 bytes a code. A block counts in shared memory the symbols around delta 0, nearly all of
- * most fields, and adds them to the global counts once, at its end. Equal codes of a warp meet in
- * one counter; the hardware adds ones to an address together, so one table a block is enough.
- * Symbols beyond go to the global counts one by one, but for the escape, which may be any share
- * of a field and is counted in a register.
+ * Reads 2 bytes per code. A block counts the symbols around delta 0, which are nearly all codes of
+ * most fields, in shared memory, and adds them to the global counts once, at its end. The hardware
+ * combines a warp's additions of 1 to the same address, so one table per block is enough. Other
+ * symbols go to the global counts one by one, except the escape, which may be any share of a field
+ * and is counted in a register.
  */
 #include "huffman/huffman.h"
 
@@ -19,18 +19,18 @@ struct HistogramPolicy {
   static constexpr int kThreads = 512;
   static constexpr unsigned kBlocksPerProcessor = 4;
   static constexpr uint32_t kWindow = 4096; /* 16 KiB; all symbols of a radius up to 2048 */
-  static constexpr int kLoadsAhead = 2;     /* 16-byte loads of a thread that are under way */
+  static constexpr int kLoadsAhead = 2;     /* 16-byte loads in flight per thread */
 };
 
 constexpr uint32_t kOctet = 8; /* codes of a 16-byte load */
 
-/* Where a thread counts. */
+/* The counters of a thread. */
 struct Counters {
-  uint32_t *window; /* of the block */
+  uint32_t *window; /* the block's */
   uint32_t window_first, window_count;
   unsigned long long *counts;
   uint32_t symbol_count;
-  uint32_t escape_count; /* of this thread, where the window has none */
+  uint32_t escape_count; /* this thread's, if not in the window */
 
   __device__ void count(uint32_t symbol) {
     uint32_t const place = symbol - window_first; /* huge below the window */
@@ -42,7 +42,7 @@ struct Counters {
       atomicAdd(&counts[symbol], 1ull);
   }
 
-  /* That all are in the window is the usual case: then there is one question for the octet. */
+  /* Usually all are in the window; then one test serves the whole octet. */
   __device__ void count_octet(uint4 octet) {
     uint32_t const pairs[kOctet / 2] = {octet.x, octet.y, octet.z, octet.w};
     uint32_t places[kOctet], greatest_place = 0;
@@ -59,7 +59,7 @@ struct Counters {
     }
   }
 
-  /* Not unrolled: it is rare, and would cost the usual case registers. */
+  /* Not unrolled, because it is rare and would take registers from the usual case. */
   __device__ void count_each(uint4 octet) {
 #pragma unroll 1
     for (uint32_t i = 0; i < kOctet; i++) {
@@ -119,7 +119,7 @@ szgpu_status szg_histogram_cuda(const uint16_t *codes, uint64_t code_count, cons
   SZG_TRY(szg_multiprocessor_count(&processor_count));
   unsigned const blocks = szg_grid_blocks(code_count, Policy::kThreads * kOctet,
                                           (unsigned)processor_count * Policy::kBlocksPerProcessor);
-  assert(code_count / blocks < UINT32_MAX / 2); /* or a block's counters might overflow */
+  assert(code_count / blocks < UINT32_MAX / 2); /* a block's counters must not overflow */
   codes_count_kernel<<<blocks, Policy::kThreads, 0, stream>>>(
       codes, code_count, radius, reinterpret_cast<unsigned long long *>(counts));
   SZG_TRY_LAUNCH();

@@ -5,9 +5,9 @@
  * the upper edges, and of fields with awkward extents, have others (lorenzo_any.cuh). Being kernels
  * of their own, neither pays for the other's registers.
  *
- *   code      reads the values once, writes 2 bytes a value
+ *   code      reads the values once, writes 2 bytes per value
  *   escapes   reads the values of the tiles that have escapes, writes those
- *   restore   reads 2 bytes a value, writes the values once
+ *   restore   reads 2 bytes per value, writes the values once
  */
 #include "core/cuda_check.cuh"
 #include "predict/lorenzo_any.cuh"

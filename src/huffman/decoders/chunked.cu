@@ -1,11 +1,11 @@
-/* chunked.cu - the linear layout decoded by one thread a tile, code after code.
+/* chunked.cu - decodes the linear layout by one thread per tile, code after code.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The coarse-grained decoder of cuSZ, for comparison: it needs no gaps, but has few threads, each
- * with a long way to go, and what they load and store lies far apart.
+ * with much work, and their loads and stores are far apart.
  *
- * Moves: the stream read once, each word by a thread of its own; 2 bytes written for each code; 40
- * read for each tile.
+ * Moves: reads the stream once, each word by a different thread; writes 2 bytes for each code;
+ * reads 40 for each tile.
  */
 #include "huffman/decoders/chunked.h"
 
@@ -16,7 +16,7 @@
 namespace {
 
 struct ChunkedPolicy {
-  static constexpr int kThreads = 64; /* so that few tiles still reach many multiprocessors */
+  static constexpr int kThreads = 64; /* so that few tiles still use many multiprocessors */
 };
 
 /* 32 bits of the stream from a bit on, zeros past its end. */
@@ -26,7 +26,7 @@ __device__ uint32_t bits_at(const szg_linear_input_cuda &input, uint64_t bit) {
   return szg::bits_from(low, high, (uint32_t)bit);
 }
 
-/* The code that the high end of `bits` begins with: its length << 16 | its symbol. */
+/* The code at the start of `bits`: length << 16 | symbol. */
 __device__ uint32_t code_at(const szg_decode_book_cuda *book, uint32_t bits) {
   uint32_t const code = book->single[bits >> (32 - szg::kWindowBits)];
   if (code) return code;
@@ -69,7 +69,7 @@ szgpu_status szg_decode_chunked_cuda(const szg_decode_book_cuda *book, uint32_t,
   return SZGPU_OK;
 }
 
-/* ---- as frames call it ---- */
+/* ---- the steps that frames call ---- */
 
 static szgpu_status decode(const szg_code_stream_cuda *stream, const szg_decoder_memory *, uint32_t,
                            void *codes) {

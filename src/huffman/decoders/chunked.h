@@ -1,4 +1,4 @@
-/* chunked.h - decoding by one thread per tile, from the tiles' places alone.
+/* chunked.h - decoding by one thread per tile, from the tiles' places only.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_CHUNKED_H

@@ -26,7 +26,7 @@ static const decoder_words words[] = {
 #undef WORDS_OF
 };
 
-/* Each decoder's row and its line of the list stand at its number, so either is found by that. */
+/* A decoder's number is the index of its row and of its line in the list. */
 enum {
 #define PLACE_OF_ROW(decoder, backends, needs, cpu, cuda) decoder##_ROW,
   SZG_DECODER_TABLE(PLACE_OF_ROW)

@@ -15,7 +15,7 @@ const szg_decoder_cuda *const rows[] = {
 
 constexpr bool has_steps(const szg_decoder_cuda *steps) { return steps != nullptr; }
 
-/* decoders.c checks that each row stands at its decoder's number. */
+/* decoders.c checks that each row has its decoder's number as index. */
 #define CHECK_ROW(decoder, backends, needs, cpu, cuda)                                     \
   static_assert(                                                                           \
       decoder == SZGPU_DECODER_AUTO || has_steps(cuda) == (((backends)&SZG_ON_CUDA) != 0), \

@@ -11,17 +11,17 @@
 
 SZG_C_BEGIN
 
-/* Whether there is such a decoder. The other functions are for these. */
+/* Whether the decoder exists. The other functions take only decoders that exist. */
 bool szg_decoder_exists(szgpu_decoder decoder);
-/* NULL: there is no such decoder. */
+/* NULL if the decoder does not exist. */
 const char *szg_decoder_name(szgpu_decoder decoder);
 const char *szg_decoder_summary(szgpu_decoder decoder);
 
 /* Whether the backend has the decoder; AUTO: whether either of the two has. */
 bool szg_decoder_runs_on(szgpu_decoder decoder, szgpu_backend backend);
 
-/* Why the decoder does not read such archives, said of the archive: "has no gap array". NULL: it
- * reads them. */
+/* Why the decoder does not read such archives, as a predicate of the archive: "has no gap array".
+ * NULL: it reads them. */
 const char *szg_decoder_refusal(szgpu_decoder decoder, szgpu_mode mode, szgpu_layout layout,
                                 bool has_gaps);
 

@@ -1,12 +1,13 @@
 /* self_sync.c - self-synchronization on CPU threads; self_sync.h has the idea.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Phases 1 and 2 only look for where codes end, by lookups that pass over all codes in 11 bits.
- * What phase 4 gets are runs of which all is known, as tiles are; the table decoder checks them.
+ * Phases 1 and 2 only find where codes end, by lookups that skip all codes in 11 bits. Phase 4 gets
+ * runs with known places, like tiles; the table decoder checks them.
  *
- * A thread goes through guesses four at a time, since a lookup waits for the one before it, and
- * from each through several subsequences: few guesses, little to mend. Mending goes from left to
- * right, whereas the papers' threads all mend at once, round by round. The outcome is the same.
+ * A thread walks four guesses at a time, because a lookup waits for the one before it, and
+ * continues each through several subsequences: few guesses leave little to mend. Mending goes from
+ * left to right, whereas the papers' threads mend all at once, round by round. The result is the
+ * same.
  */
 #include "huffman/decoders/self_sync.h"
 
@@ -19,10 +20,10 @@
 
 enum {
   LANES = 4,
-  LOOKUPS = 3,                                /* in a step */
-  STEP_BITS = LOOKUPS * SZG_SYNC_WINDOW_BITS, /* that its lookups see */
+  LOOKUPS = 3,                                /* per step */
+  STEP_BITS = LOOKUPS * SZG_SYNC_WINDOW_BITS, /* bits that its lookups see */
   SPAN_BITS_MASK = (1 << SZG_SYNC_COUNT_SHIFT) - 1,
-  PART_BITS = 1 << 18, /* codes of a part stay in the second-level cache */
+  PART_BITS = 1 << 18, /* a part's codes stay in the second-level cache */
   PART_RUNS = 16       /* for the table decoder, which takes four at a time */
 };
 static_assert(STEP_BITS <= 33, "a load gives 33 bits");
@@ -32,11 +33,11 @@ static_assert(SZG_SELF_SYNC_MOST_BITS <= UINT16_MAX, "code counts");
 
 /* ---- where codes end ---- */
 
-/* What takes codes longer than a window to canonical order, and their lengths from there. */
+/* Finds the mask to canonical order and the limits by which longer codes get their lengths. */
 static void find_limits(const szg_codebook *book, szg_sync_table *table) {
   uint32_t const zero = book->symbol_count / 2, zero_length = book->lengths[zero];
   uint32_t length_counts[SZG_MAX_CODE_BITS + 1] = {0};
-  uint32_t rank = 0; /* of delta 0's code among those of its length */
+  uint32_t rank = 0; /* of delta 0's code among codes of its length */
   for (uint32_t s = 0; s < book->symbol_count; s++) {
     length_counts[book->lengths[s]]++;
     rank += s < zero && book->lengths[s] == zero_length;
@@ -74,7 +75,7 @@ void szg_sync_table_build(const szg_codebook *book, szg_sync_table *table) {
   find_limits(book, table);
 }
 
-/* What all parts share. */
+/* State that all parts share. */
 typedef struct sync_job {
   const szg_sync_table *table;
   const szg_decode_table *decode_table;
@@ -84,14 +85,14 @@ typedef struct sync_job {
   uint16_t *codes;
 } sync_job;
 
-/* A decoder on its way through subsequences. */
+/* A walk through subsequences. */
 typedef struct sync_lane {
   uint64_t position, border; /* bits; the end of the subsequence */
   uint64_t subsequence, end_subsequence;
   uint32_t code_count; /* in the subsequence so far */
 } sync_lane;
 
-/* The code at the lane's position has no span. */
+/* Skips the code at the lane's position, which has no span. */
 SZG_INLINE void pass_long_code(const szg_sync_table *table, const szg_linear_input *input,
                                sync_lane *lane) {
   uint64_t const window = szg_last_window_at(input->words, input->word_bytes, lane->position);
@@ -101,8 +102,8 @@ SZG_INLINE void pass_long_code(const szg_sync_table *table, const szg_linear_inp
   lane->code_count += is_code;
 }
 
-/* LOOKUPS lookups; STEP_BITS must be left, so that all codes passed over begin before the border. A
- * long code stops the lookups, and is passed over afterwards. */
+/* LOOKUPS lookups; STEP_BITS must be left, so that all skipped codes begin before the border. A
+ * long code stops the lookups and is skipped afterwards. */
 SZG_INLINE void step_lane(const szg_sync_table *table, const szg_linear_input *input,
                           sync_lane *lane) {
   uint64_t window = szg_window_at(input->words, lane->position);
@@ -110,14 +111,14 @@ SZG_INLINE void step_lane(const szg_sync_table *table, const szg_linear_input *i
   for (int i = 0; i < LOOKUPS; i++) {
     span = table->spans[window >> (64 - SZG_SYNC_WINDOW_BITS)];
     sum += span;
-    window <<= span & 63; /* the count is above */
+    window <<= span & 63; /* the count is in higher bits */
   }
   lane->position += sum & SPAN_BITS_MASK;
   lane->code_count += sum >> SZG_SYNC_COUNT_SHIFT;
   if (__builtin_expect(span == 0, 0)) pass_long_code(table, input, lane);
 }
 
-/* Passes over the codes that begin before the border. */
+/* Skips the codes that begin before the border. */
 SZG_INLINE void walk_to_border(const sync_job *job, sync_lane *lane) {
   const szg_sync_table *const table = job->table;
   while (lane->position < lane->border) {
@@ -131,7 +132,7 @@ SZG_INLINE void walk_to_border(const sync_job *job, sync_lane *lane) {
     } else if (bits <= left) {
       lane->position += bits;
       lane->code_count += span >> SZG_SYNC_COUNT_SHIFT;
-    } else { /* codes begin beyond the border, too: only up to the first of those */
+    } else { /* some codes begin beyond the border: stop at the first of those */
       uint32_t const borders = table->borders[prefix];
       uint32_t const first = (uint32_t)left + (uint32_t)__builtin_ctz(borders >> left);
       lane->position += first;
@@ -148,7 +149,7 @@ SZG_INLINE void enter_subsequence(const sync_job *job, uint32_t start, sync_lane
   job->work->records[lane->subsequence].start = (uint8_t)start;
 }
 
-/* Finishes the subsequence, of which less than a step is left, and enters the next one. False: that
+/* Finishes the subsequence, which has less than a step left, and enters the next one. False if it
  * was the last. */
 SZG_INLINE bool cross_border(const sync_job *job, sync_lane *lane) {
   walk_to_border(job, lane);
@@ -174,7 +175,7 @@ SZG_INLINE void finish_lane(const sync_job *job, sync_lane *lane) {
 
 /* ---- phases 1 and 2: agreement ---- */
 
-/* Stretches still to be gone through. */
+/* Stretches still to be walked. */
 typedef struct stretch_queue {
   uint64_t next, end; /* subsequences */
 } stretch_queue;
@@ -193,7 +194,7 @@ static bool take_stretch(const sync_job *job, stretch_queue *queue, sync_lane *l
   return true;
 }
 
-/* Goes through all stretches from first to end, each from its first bit. */
+/* Walks all stretches from first to end, each from its first bit. */
 SZG_HOT static void guess_starts(const sync_job *job, uint64_t first, uint64_t end) {
   stretch_queue queue = {first, end};
   sync_lane lanes[LANES];
@@ -212,8 +213,8 @@ SZG_HOT static void guess_starts(const sync_job *job, uint64_t first, uint64_t e
   for (int i = 0; i < lane_count; i++) finish_lane(job, &lanes[i]);
 }
 
-/* Makes the border before `first` agreed, and those that this unsettles, as far as `end`. Returns
- * how many subsequences that took. */
+/* Mends the border before `first`, and the ones that this unsettles, up to `end`. Returns how many
+ * subsequences it walked. */
 SZG_HOT static uint64_t mend_border(const sync_job *job, uint64_t first, uint64_t end) {
   const szg_self_sync_record *const records = job->work->records;
   uint64_t i = first;
@@ -286,7 +287,7 @@ static szgpu_status count_codes(void *job_of_parts, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-/* SZGPU_BAD_DATA: not as many codes as there is room for, or the last ends beyond the stream. */
+/* SZGPU_BAD_DATA: a number of codes that is not code_count, or a last one that is cut off. */
 static szgpu_status scan_parts(const sync_job *job) {
   uint64_t sum = 0;
   for (uint64_t part = 0; part < job->part_count; part++) {
@@ -299,7 +300,7 @@ static szgpu_status scan_parts(const sync_job *job) {
   return count == 0 || job->work->records[count - 1].end == 0 ? SZGPU_OK : SZGPU_BAD_DATA;
 }
 
-/* Bit of the first code that begins in a subsequence, or where the stream ends. */
+/* The bit of the first code that begins in a subsequence, or the stream's end. */
 static uint64_t first_bit_at(const sync_job *job, uint64_t subsequence) {
   if (subsequence == job->subsequence_count) return job->input->bit_count;
   return subsequence * job->work->options.subsequence_bits + job->work->records[subsequence].start;
@@ -323,7 +324,7 @@ static szgpu_status write_codes(void *job_of_parts, uint64_t part, int worker) {
   return szg_decode_runs(job->decode_table, job->input, runs, PART_RUNS);
 }
 
-/* ---- all of it ---- */
+/* ---- all phases ---- */
 
 szgpu_status szg_self_sync_carve(szg_arena *arena, const szg_self_sync_options *options,
                                  uint64_t bit_count, szg_self_sync_work *work) {

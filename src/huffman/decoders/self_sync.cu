@@ -1,12 +1,12 @@
-/* self_sync.cu - self-synchronization: the linear layout decoded from its bits alone.
+/* self_sync.cu - self-synchronization: decodes the linear layout from its bits only.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * self_sync.h has the idea, and what each phase does. Phases 1 and 2 only look for where codes end,
- * by lookups that pass over all codes in 11 bits; what they leave are 2 bytes for each 256 bits.
- * Phases 3 and 4 are in self_sync_write.cu. No atomics, and nothing depends on which block
- * is first: what a thread changes, none of another block reads before the next kernel.
+ * self_sync.h has the idea, and what each phase does. Phases 1 and 2 only find where codes end, by
+ * lookups that skip all codes in 11 bits; their results are 2 bytes for each 256 bits. Phases 3 and
+ * 4 are in self_sync_write.cu. There are no atomics, and nothing depends on which block is first:
+ * no other block reads what a thread changes before the next kernel.
  *
- * Moves: the stream read once, 2 bytes written for each 256 bits.
+ * Moves: reads the stream once; writes 2 bytes for each 256 bits.
  */
 #include "huffman/decoders/self_sync.cuh"
 
@@ -27,18 +27,18 @@ using szg::SyncWork;
 using szg::ThenMap;
 
 struct SyncPolicy {
-  /* After which agreement is not waited for: half a warp's length of a stretch out of step. */
+  /* Rounds before a warp gives up: a stretch out of step for half a warp's length. */
   static constexpr int kRounds = 16;
-  /* That one thread goes through to agree two sequences; beyond that, maps are faster. */
+  /* Bits that one thread walks at most to agree two sequences; beyond that, maps are faster. */
   static constexpr uint32_t kMendedBits = 1 << 15;
-  static constexpr unsigned kMendThreads = 64;  /* few: blocks where all agree end at once */
-  static constexpr unsigned kScanThreads = 512; /* of one block */
+  static constexpr unsigned kMendThreads = 64;  /* few, so that blocks in agreement end at once */
+  static constexpr unsigned kScanThreads = 512; /* one block */
 };
 static_assert(SyncPolicy::kMendedBits >= SZG_SELF_SYNC_MOST_BITS, "one subsequence at least");
 
 /* ---- phase 1 ---- */
 
-/* A thread's guess: where its subsequence's codes begin, and where they begin beyond it. */
+/* A thread's guess: where codes begin in its subsequence, and where beyond it. */
 struct Guess {
   uint32_t start, end;
 };
@@ -59,8 +59,8 @@ __device__ Guess guess_start(const Subsequence<Words> &own, const Words &run_up,
   return {start, szg::walk<false>(own, start, 0)};
 }
 
-/* The lanes of a warp go on from where the ones before have ended, until that changes nothing, or
- * after some rounds. */
+/* Each lane of a warp walks again from where the lane before has ended, until that changes nothing,
+ * but not for more than kRounds. */
 template <class Words>
 __device__ void agree_in_warp(const Subsequence<Words> &own, Guess *guess) {
   for (int round = 0; round < SyncPolicy::kRounds; round++) {
@@ -71,7 +71,7 @@ __device__ void agree_in_warp(const Subsequence<Words> &own, Guess *guess) {
   }
 }
 
-/* The same for a block. False: they do not agree. */
+/* The same for a block. False if it does not agree. */
 template <class Words>
 __device__ bool agree_in_block(const Subsequence<Words> &own, Guess *guess) {
   uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -79,7 +79,7 @@ __device__ bool agree_in_block(const Subsequence<Words> &own, Guess *guess) {
   agree_in_warp(own, guess);
   for (int round = 0;; round++) {
     if (lane == 31) warp_ends[warp] = guess->end;
-    __syncthreads(); /* the warps' ends are known */
+    __syncthreads(); /* all warps' ends are known */
     uint32_t before = __shfl_up_sync(kAllLanes, guess->end, 1);
     if (lane == 0) before = warp > 0 ? warp_ends[warp - 1] : guess->start;
     bool const is_off = own.bits > 0 && before != guess->start;
@@ -89,12 +89,12 @@ __device__ bool agree_in_block(const Subsequence<Words> &own, Guess *guess) {
   }
 }
 
-/* What keeps all accesses within the words. */
+/* Keeps all accesses within the words. */
 __device__ bool sizes_agree(const szg_linear_input_cuda &input, uint64_t bit_count) {
   return bit_count > 0 && bit_count <= UINT64_MAX / 2 && input.word_count == (bit_count + 31) / 32;
 }
 
-/* kIsStaged: words are in shared memory, which large sequences have no room in. */
+/* kIsStaged: words are in shared memory, which has no room for large sequences. */
 template <bool kIsStaged>
 __global__ void __launch_bounds__(SZG_SELF_SYNC_MOST_THREADS)
     sequences_guess_kernel(SyncWork work, const szg_decode_book_cuda *book, szg_verdict *verdict) {
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(SZG_SELF_SYNC_MOST_THREADS)
 
 /* ---- phase 2 ---- */
 
-/* Goes through a sequence from `start` until it meets what is known. False: not soon. */
+/* Walks a sequence from `start` until it meets a known start. False if that takes too long. */
 __device__ bool mend_sequence(const SyncWork &work, uint64_t sequence, uint32_t start,
                               uint64_t bit_count) {
   const SyncGrid &grid = work.grid;
@@ -149,11 +149,11 @@ __device__ bool mend_sequence(const SyncWork &work, uint64_t sequence, uint32_t 
   return false;
 }
 
-/* A thread for each border between sequences. */
+/* One thread per border between sequences. */
 __global__ void __launch_bounds__(SyncPolicy::kMendThreads)
     borders_mend_kernel(SyncWork work, const szg_decode_book_cuda *book,
                         const szg_verdict *verdict) {
-  if (verdict->bad_data != 0) return; /* of all blocks: no kernel at work writes it */
+  if (verdict->bad_data != 0) return; /* the same for all blocks: no running kernel writes it */
   uint64_t const s = (uint64_t)blockIdx.x * SyncPolicy::kMendThreads + threadIdx.x + 1;
   uint32_t start = 0;
   bool is_off = false;
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(SyncPolicy::kMendThreads)
     *work.memory.is_unsettled = 1;
 }
 
-/* Maps of sequences, and from each sequence's begin to its subsequences. */
+/* Maps of sequences, and from each sequence's start to its subsequences. */
 __global__ void __launch_bounds__(SZG_SELF_SYNC_MOST_THREADS)
     sequences_map_kernel(SyncWork work, const szg_decode_book_cuda *book,
                          const szg_verdict *verdict) {
@@ -178,22 +178,22 @@ __global__ void __launch_bounds__(SZG_SELF_SYNC_MOST_THREADS)
   uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   szg_self_sync_map *const warp_maps = szg::sync_memory()->warp_maps;
   typedef cub::WarpScan<szg_self_sync_map> WarpScan;
-  typename WarpScan::TempStorage scan_memory; /* empty: it shuffles */
+  typename WarpScan::TempStorage scan_memory; /* empty: the scan uses shuffles */
   for (uint64_t s = blockIdx.x; s < grid.sequence_count; s += gridDim.x) {
     uint64_t const i = s * grid.sequence_subsequences + threadIdx.x;
     szg_self_sync_map const own = szg::map_of(work.stream_words(i), grid.bits_of(i, bit_count));
     szg_self_sync_map to_own, to_next, to_warp = szg::kIdentityMap;
     WarpScan(scan_memory).Scan(own, to_next, to_own, szg::kIdentityMap, ThenMap());
     if (lane == 31) warp_maps[warp] = to_next;
-    __syncthreads(); /* the warps' maps are known */
+    __syncthreads(); /* all warps' maps are known */
     for (uint32_t w = 0; w < warp; w++) to_warp = ThenMap()(to_warp, warp_maps[w]);
     if (i < grid.subsequence_count) work.memory.maps[i] = ThenMap()(to_warp, to_own);
     if (threadIdx.x == blockDim.x - 1) work.memory.sequence_maps[s] = ThenMap()(to_warp, to_next);
-    __syncthreads(); /* maps read before they are written again */
+    __syncthreads(); /* maps are read before they are written again */
   }
 }
 
-/* Where all sequences begin. One block. */
+/* Finds where codes begin in all sequences. One block. */
 __global__ void __launch_bounds__(SyncPolicy::kScanThreads)
     entries_scan_kernel(SyncWork work, const szg_verdict *verdict) {
   typedef cub::BlockScan<szg_self_sync_map, SyncPolicy::kScanThreads> BlockScan;
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(SyncPolicy::kScanThreads)
   }
 }
 
-/* Goes through all subsequences from where their codes do begin. */
+/* Walks all subsequences from where their codes really begin. */
 __global__ void __launch_bounds__(SZG_SELF_SYNC_MOST_THREADS)
     subsequences_walk_kernel(SyncWork work, const szg_decode_book_cuda *book,
                              const szg_verdict *verdict) {
@@ -271,7 +271,7 @@ szgpu_status szg_self_sync_carve_cuda(szg_arena *arena, const szg_self_sync_opti
   return szg_gap_decoder_carve_cuda(arena, group_count, &decoder->piece_decoder);
 }
 
-/* Of a kernel whose blocks take sequences in turn: as many as fit. */
+/* As many blocks as fit, for a kernel with blocks that take sequences in turn. */
 template <class Kernel>
 static szgpu_status count_blocks(Kernel kernel, const SyncWork &work, size_t memory_bytes,
                                  unsigned *blocks) {

@@ -1,4 +1,4 @@
-/* self_sync.cuh - a thread's way through a subsequence, from one start or from all.
+/* self_sync.cuh - a thread's walk through a subsequence, from one start or from all.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_SELF_SYNC_CUH
@@ -11,10 +11,10 @@ namespace szg {
 
 /* ---- how a stream is cut ---- */
 
-/* A piece is what a lane of phase 4 has: its words fill a column. */
+/* A piece is what a lane of phase 4 decodes: its words fill a column. */
 constexpr uint32_t kPieceWords = SZG_SUBSEQUENCE_WORDS;
 constexpr uint32_t kPieceBits = 32 * kPieceWords;
-constexpr uint32_t kPieceStartBits = 4; /* of its record; the number of codes is above */
+constexpr uint32_t kPieceStartBits = 4; /* of a record; the number of codes is in higher bits */
 constexpr uint32_t kPieceStarts = 1u << kPieceStartBits;
 static_assert(SZG_MAX_CODE_BITS <= kPieceStarts, "starts");
 static_assert((kPieceBits + 1) * kPieceStarts <= UINT16_MAX, "records");
@@ -22,12 +22,12 @@ static_assert((kPieceBits + 1) * kPieceStarts <= UINT16_MAX, "records");
 struct SyncGrid {
   uint64_t subsequence_count, sequence_count;
   uint32_t subsequence_words, sequence_subsequences;
-  uint32_t piece_count; /* of a subsequence */
+  uint32_t piece_count; /* per subsequence */
   uint32_t run_up_words;
 
   __device__ __host__ uint32_t subsequence_bits() const { return 32 * subsequence_words; }
   __device__ __host__ uint64_t all_piece_count() const { return subsequence_count * piece_count; }
-  /* Of a stream's subsequence; 0 beyond the last. */
+  /* The bits of a subsequence of the stream; 0 beyond the last. */
   __device__ uint32_t bits_of(uint64_t subsequence, uint64_t bit_count) const {
     if (subsequence >= subsequence_count) return 0;
     uint64_t const left = bit_count - subsequence * subsequence_bits();
@@ -39,7 +39,7 @@ struct SyncGrid {
   }
 };
 
-constexpr uint32_t kGroupPieces = SZG_SEQUENCE_SUBSEQUENCES; /* that phase 4 takes at once */
+constexpr uint32_t kGroupPieces = SZG_SEQUENCE_SUBSEQUENCES; /* that phase 4 decodes at once */
 
 inline SyncGrid sync_grid_of(const szg_self_sync_options_cuda *options, uint64_t word_count) {
   SyncGrid grid = {};
@@ -57,7 +57,7 @@ inline uint64_t piece_group_count(const SyncGrid &grid) {
   return (grid.all_piece_count() + kGroupPieces - 1) / kGroupPieces;
 }
 
-/* Of a subsequence of so many bits. */
+/* The bits of a piece of a subsequence of that many bits. */
 inline __device__ uint32_t piece_bits(uint32_t bits, uint32_t piece) {
   uint32_t const first = piece * kPieceBits;
   return bits > first ? min(bits - first, kPieceBits) : 0;
@@ -69,7 +69,7 @@ inline __device__ uint32_t word_at(const szg_linear_input_cuda &input, uint64_t 
   return word_or_zero(input.words, input.word_count, index);
 }
 
-/* In the lane's column. */
+/* Words in the lane's column. */
 struct ColumnWords {
   uint32_t column;
   __device__ ColumnWords from(uint32_t words) const { return {column + words * kWordRowBytes}; }
@@ -83,7 +83,7 @@ struct StreamWords {
   uint64_t first_word;
   __device__ StreamWords from(uint32_t words) const { return {input, first_word + words}; }
 };
-/* Of `bit`, all above the place does not count. */
+/* 32 bits from `bit` on; only the place in `bit`'s low bits counts. */
 inline __device__ uint32_t bits_at(const StreamWords &words, uint32_t bit) {
   uint64_t const i = words.first_word + (bit & kSpanPlaceMask) / 32;
   return bits_from(word_at(words.input, i + 1), word_at(words.input, i), bit);
@@ -94,14 +94,14 @@ inline __device__ uint32_t bits_at(const StreamWords &words, uint32_t bit) {
 template <class Words>
 struct Subsequence {
   Words words;
-  uint32_t bits;    /* 0: there is none */
+  uint32_t bits;    /* 0: no such subsequence */
   uint16_t *pieces; /* records */
   uint32_t piece_count;
 };
 
-/* Goes through the pieces from `start` on, and leaves their records; returns where codes begin
- * beyond them. kIsAgain: there are records, which lead to known_end. Where a piece begins as they
- * say, the rest is as they say. */
+/* Walks the pieces from `start` on and writes their records; returns where codes begin beyond them.
+ * kIsAgain: there are records, which lead to known_end. Once a piece begins as its record says, the
+ * rest of them holds too. */
 template <bool kIsAgain, class Words>
 __device__ uint32_t walk(const Subsequence<Words> &own, uint32_t start, uint32_t known_end) {
   for (uint32_t i = 0; i < own.piece_count; i++) {
@@ -117,13 +117,13 @@ __device__ uint32_t walk(const Subsequence<Words> &own, uint32_t start, uint32_t
 /* ---- from all starts ---- */
 
 constexpr szg_self_sync_map kIdentityMap = 0xFEDCBA9876543210u;
-constexpr uint32_t kMapStepBits = 64; /* after which starts that have met go on as one */
+constexpr uint32_t kMapStepBits = 64; /* after this, starts that have met continue as one */
 
 inline __device__ uint32_t map_at(szg_self_sync_map map, uint32_t start) {
   return (uint32_t)(map >> start * kPieceStartBits) % kPieceStarts;
 }
 
-/* One map, then another. */
+/* Applies one map, then another. */
 struct ThenMap {
   __device__ szg_self_sync_map operator()(szg_self_sync_map first, szg_self_sync_map then) const {
     szg_self_sync_map both = 0;
@@ -134,7 +134,7 @@ struct ThenMap {
   }
 };
 
-/* Of so many bits. */
+/* The map of that many bits. */
 template <class Words>
 __device__ szg_self_sync_map map_of(const Words &words, uint32_t bits) {
   szg_self_sync_map map = kIdentityMap;
@@ -156,7 +156,7 @@ __device__ szg_self_sync_map map_of(const Words &words, uint32_t bits) {
   return map;
 }
 
-/* ---- what phases 1 and 2 have in common ---- */
+/* ---- what phases 1 and 2 share ---- */
 
 constexpr uint32_t kMostWarps = SZG_SELF_SYNC_MOST_THREADS / 32;
 
@@ -177,7 +177,7 @@ struct SyncWork {
   }
 };
 
-/* At the beginning of a block's shared memory; the columns of its warps come after. */
+/* The start of a block's shared memory; the warps' columns follow. */
 struct SyncMemory {
   SpanTables tables;
   uint32_t warp_ends[kMostWarps];
@@ -192,15 +192,15 @@ inline __device__ void load_tables(const szg_decode_book_cuda *book) {
   const SpanTables *const tables = &book->tables;
   for (uint32_t i = threadIdx.x; i < sizeof(SpanTables) / sizeof(uint4); i += blockDim.x)
     block_memory[i] = reinterpret_cast<const uint4 *>(tables)[i];
-  __syncthreads(); /* tables complete */
+  __syncthreads(); /* tables are complete */
 }
 
 inline __host__ __device__ uint32_t column_rows(const SyncGrid &grid) {
   return grid.run_up_words + grid.subsequence_words + 1;
 }
 
-/* Puts the words of a subsequence in the lane's column, those of the run-up before and one after.
- * Returns where the subsequence's begin. */
+/* Puts the words of a subsequence in the lane's column, with those of the run-up before and one
+ * word after. Returns where the subsequence's words begin. */
 inline __device__ ColumnWords stage_column(const SyncWork &work, uint64_t subsequence) {
   const SyncGrid &grid = work.grid;
   uint32_t const warp_bytes = column_rows(grid) * kWordRowBytes;

@@ -1,4 +1,4 @@
-/* self_sync_steps.cu - the decoder self-sync as frames call it on CUDA; self_sync_steps.c's twin.
+/* self_sync_steps.cu - the decoder self-sync as frames call it on CUDA; twin of self_sync_steps.c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/decoders/steps.h"

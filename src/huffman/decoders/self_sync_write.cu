@@ -1,12 +1,12 @@
-/* self_sync_write.cu - self-synchronization, where all codes begin: counting and writing.
+/* self_sync_write.cu - self-synchronization, once starts are known: counts and writes codes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Phases 3 and 4 of self_sync.h. Pieces of subsequences, taken in groups of 128, are what the
- * gap-array decoder calls subsequences and sequences; from here on this is that decoder, except
+ * Phases 3 and 4 of self_sync.h. Pieces of subsequences, and groups of 128 pieces, are the
+ * subsequences and sequences of the gap-array decoder; from here on this is that decoder, except
  * that lanes need not count.
  *
- * Moves: the stream read once, 2 bytes read twice for each 256 bits, 2 bytes (or 1) written for
- * each code, 14 bytes written and read for each group.
+ * Moves: reads the stream once, and 2 bytes twice for each 256 bits; writes 2 bytes (or 1) for each
+ * code; writes and reads 14 bytes for each group.
  */
 #include "huffman/decode_sequences.cuh"
 #include "huffman/decoders/self_sync.cuh"
@@ -24,13 +24,13 @@ struct SumPolicy {
 
 /* ---- phase 3 ---- */
 
-/* Codes of each group of pieces, a warp a group. */
+/* Sums the codes of each group of pieces, one warp per group. */
 __global__ void __launch_bounds__(SumPolicy::kThreads)
     pieces_sum_kernel(const uint16_t *pieces, uint64_t piece_count, uint64_t group_count,
                       uint16_t *code_counts, const szg_verdict *verdict) {
   bool const is_bad = verdict->bad_data != 0; /* then there are no records */
   typedef cub::WarpReduce<uint32_t> WarpReduce;
-  typename WarpReduce::TempStorage reduce_memory; /* empty: it shuffles */
+  typename WarpReduce::TempStorage reduce_memory; /* empty: the sum uses shuffles */
   uint64_t const group = (uint64_t)blockIdx.x * (SumPolicy::kThreads / 32) + threadIdx.x / 32;
   uint32_t codes = 0;
 #pragma unroll
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(SumPolicy::kThreads)
 
 /* ---- phase 4 ---- */
 
-/* What is known of pieces, to the decoder of decode_sequences.cuh. */
+/* The Side of decode_sequences.cuh: what is known about pieces. */
 struct SyncSide {
   szg_linear_input_cuda input;
   const uint16_t *sequence_codes;
@@ -56,12 +56,12 @@ struct SyncSide {
   __device__ bool sizes_agree(const uint64_t *first_codes, uint64_t) const {
     return first_codes[group_count - 1] + sequence_codes[group_count - 1] == input.code_count;
   }
-  /* The last code ends where the stream does. */
+  /* The last code must end with the stream. */
   __device__ bool ends_are_sound(uint64_t) const { return exits[grid.sequence_count - 1] == 0; }
   __device__ szg::Stretch enter(uint64_t sequence, uint64_t bit_count, uint32_t warp_memory) const;
 };
 
-/* Of pieces that do not follow each other by kPieceBits: as stage_words. */
+/* stage_words for pieces that are not kPieceBits apart. */
 __device__ void stage_piece(const szg_linear_input_cuda &input, uint64_t first_word,
                             uint32_t warp_memory) {
   uint32_t *const column = szg::shared_at<uint32_t>(warp_memory + 4 * (threadIdx.x % 32));
@@ -69,7 +69,7 @@ __device__ void stage_piece(const szg_linear_input_cuda &input, uint64_t first_w
     column[32 * i] = szg::word_at(input, first_word + i);
 }
 
-/* Of the piece in a column. */
+/* Whether the piece in a column is all 0. */
 __device__ bool is_zero(uint32_t column, uint32_t bits) {
   uint32_t set = 0;
   for (uint32_t first = 0; first < bits; first += 32)
@@ -90,7 +90,7 @@ __device__ __forceinline__ szg::Stretch SyncSide::enter(uint64_t sequence, uint6
     part = (uint32_t)(piece % grid.piece_count);
     stage_piece(input, subsequence * grid.subsequence_words + part * kPieceWords, warp_memory);
   }
-  __syncwarp(); /* words complete */
+  __syncwarp(); /* words are complete */
   bool is_sound = true;
   if (szg::shared_tables()->is_lone) {
     subsequence = piece / grid.piece_count;

@@ -19,8 +19,8 @@ SZG_C_BEGIN
 /* ---- what both backends share ---- */
 
 enum { SZG_DECODER_MEMORY_BYTES = 1024 };
-/* What a decoder keeps between its steps: pointers into its workspace, above all. Only its own
- * files know what is in it. */
+/* What a decoder keeps between its steps: mainly pointers into its workspace. Only its own files
+ * know the contents. */
 typedef struct szg_decoder_memory {
   uint8_t bytes[SZG_DECODER_MEMORY_BYTES];
 } szg_decoder_memory;
@@ -53,8 +53,8 @@ typedef struct szg_code_stream {
 /* The steps, called in this order for each frame. SZGPU_BAD_DATA: the stream or its side data
  * contradict themselves. */
 typedef struct szg_decoder_cpu {
-  /* Takes the workspace for this stream from the arena and keeps in *memory where it lies. Runs
-   * twice, first on an arena that only measures. */
+  /* Takes the workspace for this stream from the arena and keeps its place in *memory. Runs twice,
+   * first on an arena that only measures. */
   szgpu_status (*carve)(szg_arena *arena, const szg_code_stream *stream,
                         szg_decoder_memory *memory);
   /* Builds the tables, and checks the side data that the decoder looks at. */
@@ -62,18 +62,18 @@ typedef struct szg_decoder_cpu {
   /* A decoder has one of these two. Runs of codes whose places are known, on any thread: */
   szgpu_status (*decode_runs)(const szg_code_stream *stream, const szg_decoder_memory *memory,
                               const szg_code_run *runs, size_t run_count);
-  /* or all codes of the stream, on its threads. The decoder knows nothing of tiles, so the caller
-   * checks where these end. */
+  /* or all codes of the stream, on its threads. The decoder does not know tiles, so the caller
+   * checks where they end. */
   szgpu_status (*decode_stream)(const szg_code_stream *stream, const szg_decoder_memory *memory,
                                 void *codes);
-  uint64_t most_codes; /* of a stream that decode_stream takes; 0: any number */
+  uint64_t most_codes; /* per stream for decode_stream; 0: any number */
   bool gives_bytes;    /* decode_stream, to frames that take bytes */
-  bool is_reference;   /* one bit at a time; tile frames are then read so, too */
+  bool is_reference;   /* decodes one bit at a time, also tile frames */
 } szg_decoder_cpu;
 
 /* ---- on CUDA ---- */
 
-/* The most that one stream of a call has. */
+/* The largest sizes among the streams of a call. */
 typedef struct szg_code_stream_sizes_cuda {
   uint64_t word_count;
   uint64_t sequence_count; /* 0 if the archive has no gap arrays */
@@ -93,14 +93,14 @@ typedef struct szg_code_stream_cuda {
 
 /* The steps: the first two once for a call, the last for each of its linear frames. */
 typedef struct szg_decoder_cuda {
-  /* Takes the workspace for streams of these sizes from device memory and keeps in *memory where it
-   * lies. Runs twice, first on an arena that only measures. NULL: the decoder needs none. */
+  /* Takes the workspace for streams of these sizes from device memory and keeps its place in
+   * *memory. Runs twice, first on an arena that only measures. NULL: the decoder needs none. */
   szgpu_status (*carve)(szg_arena *arena, const szg_code_stream_sizes_cuda *sizes,
                         szg_decoder_memory *memory);
   /* The same for pinned memory, after carve. */
   void (*carve_pinned)(szg_arena *arena, szg_decoder_memory *memory);
-  /* Launches what decodes all codes of the frame, in code order, to `codes` of code_bytes each:
-   * szg_decoder_code_bytes. codes is 16-byte aligned with room for code_count rounded up to 8.
+  /* Launches the decoding of all codes of the frame, in code order, to `codes`, of
+   * szg_decoder_code_bytes each. codes is 16-byte aligned with room for code_count rounded up to 8.
    * verdict->bad_data: the stream is not what the archive says. */
   szgpu_status (*decode)(const szg_code_stream_cuda *stream, const szg_decoder_memory *memory,
                          uint32_t code_bytes, void *codes);

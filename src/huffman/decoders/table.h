@@ -1,4 +1,4 @@
-/* table.h - the table of decoders: a decoder is one row. For decoders.c and decoders.cu alone.
+/* table.h - the table of decoders: a decoder is one row. Only for decoders.c and decoders.cu.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_DECODER_TABLE_H
