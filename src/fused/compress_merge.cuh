@@ -187,8 +187,8 @@ __device__ __forceinline__ void store_merged(const RingWords &words, uint32_t wo
   for (uint32_t i = threadIdx.x % 32; i < word_count; i += SZG_LANES) out[i] = *words.at(i);
 }
 
-/* Writes head and zeros before lanes are walked again; *bits and *stage: where this lane's bits go.
- * */
+/* Writes head and zeros before lanes are walked again; *bits and *stage: where this lane's bits
+ * go. */
 __device__ __forceinline__ void begin_long_tile(const TileBits &tile, uint32_t *out, LaneBits *bits,
                                                 LaneStage *stage) {
   for (uint32_t i = threadIdx.x % 32; i < tile.words; i += SZG_LANES) out[i] = 0;

@@ -28,8 +28,8 @@ SZG_INLINE uint32_t symbol_of_i32(int32_t delta) {
   return ((SZG_TILE_ZERO + (uint32_t)delta) & is_direct) | (of_class & ~is_direct);
 }
 
-/* On the 16-bit lattice, where few deltas are not direct: symbols as if all were, a part of the
- * tile at a time; if some delta of a part is not direct, the part is done again. */
+/* On the 16-bit lattice few deltas are not direct. Finds symbols as if all were, a part of the tile
+ * at a time, and again for a part in which some delta is not. */
 SZG_HOT static void find_symbols_of_i16(const int16_t *restrict deltas, uint32_t count,
                                         uint16_t *restrict symbols) {
   for (uint32_t first = 0; first < count; first += SYMBOLS_AT_ONCE) {

@@ -1,8 +1,8 @@
 /* tile_core.h - the rules of the tile layout, for both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A tile's values stand in rows of 32 places. In 3-D a row is one (z, y), place = x; in 2-D row 2 y
- * + h holds x = 32 h .. 32 h + 31; in 1-D row i holds x = 32 i .. 32 i + 31. Eight rows are a
+ * A tile's values stand in rows of 32 places. In 3-D a row is one (z, y), place = x; in 2-D row
+ * 2 y + h holds x = 32 h .. 32 h + 31; in 1-D row i holds x = 32 i .. 32 i + 31. Eight rows are a
  * group: in 3-D those of one z. Lane l has the codes of place l of every row that has it, group
  * after group. Within a group the order of rows is 0 4 1 5 2 6 3 7: each pair is four rows apart,
  * so that a 32-bit word can hold the sums of both (docs/fused.md says why). docs/format.md, section

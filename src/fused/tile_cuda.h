@@ -25,8 +25,8 @@ typedef struct szg_tile_book_cuda {
   uint8_t section[SZG_TILE_BOOK_BYTES]; /* zeros from section_bytes on */
 } szg_tile_book_cuda;
 
-/* Bytes of work memory to make the book: aligned to 16, zeroed, beginning with the szg_tile_tally.
- * */
+/* Bytes of work memory to make the book: aligned to 16, zeroed, beginning with the
+ * szg_tile_tally. */
 uint64_t szg_tile_book_work_bytes_cuda(void);
 
 /* Counts the sampled tiles along *axes and builds the book: tally, zero groups, book, encoder. */

@@ -148,8 +148,8 @@ __global__ void __launch_bounds__(DecodePolicy<kLatticeBits>::kThreads,
 }
 
 /* As many words as blocks of that size leave room for, and no more than a tile can have. The system
- * reserves some bytes for each block, so two blocks get less than half of one block's limit each.
- * */
+ * reserves some bytes for each block, so two blocks get less than half of one block's limit
+ * each. */
 template <uint32_t kLatticeBits>
 szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
   typedef DecodePolicy<kLatticeBits> Policy;

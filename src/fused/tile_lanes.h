@@ -12,8 +12,8 @@
 #include "fused/tile.h"
 #include "fused/tile_spans.h"
 
-/* Only at a lane's end can a decoder tell whether its bits were valid: it may read on until then.
- * */
+/* Only at a lane's end can a decoder tell whether its bits were valid: it may read on until
+ * then. */
 enum { SZG_OVERRUN_BYTES = SZG_LANE_MAX_BITS / 8 + 16 };
 
 /* Lane l has the bits from positions[l] to ends[l] - 1. */

@@ -162,8 +162,8 @@ __device__ __forceinline__ void load_four(const Pair *from, Pair (&four)[4]) {
 }
 
 /* Turns a group's points, four neighbours per lane, into values. Each goes to the lane of its
- * place, so that the warp stores whole rows wherever they begin. `plane` is where `four` came from.
- * */
+ * place, so that the warp stores whole rows wherever they begin. `plane` is where `four` came
+ * from. */
 template <class A, uint32_t kLatticeBits, int kDims>
 __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileShape &tile,
                                            uint32_t group, unsigned lane, uint32_t rows,

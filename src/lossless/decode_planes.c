@@ -14,8 +14,8 @@
 
 static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= 57, "the codes of a run are in a window");
 
-/* Only at a lane's end can a decoder tell whether its bits were valid: it may read on until then.
- * */
+/* Only at a lane's end can a decoder tell whether its bits were valid: it may read on until
+ * then. */
 enum {
   OVERRUN_BYTES = SZG_PLANE_LANE_MOST_BITS / 8 + 16,
   LANES_ROOM = SZG_LANES * SZG_PLANE_LANE_MOST_BITS / 8

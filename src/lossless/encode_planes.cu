@@ -188,8 +188,8 @@ __device__ __forceinline__ void store_stored(const EncodeJob &job, const RunPlac
 
 /* ---- tiles ---- */
 
-/* Writes a tile's bits into zeroed `words`, and its share of stored planes. The whole warp calls.
- * */
+/* Writes a tile's bits into zeroed `words`, and its share of stored planes. The whole warp
+ * calls. */
 template <class Kind, bool kIsWhole>
 __device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTile &tile,
                                            const uint32_t *entries, uint32_t *words,

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Values are of value_bytes = 1, 2, 4 or 8 bytes, in field order; planes_core.h has the rules for
- * them. Words are little-endian u32, first bit highest; a plane of a tile begins at a
- * word. Pointers need no alignment.
+ * them. Words are little-endian u32, first bit highest; a plane of a tile begins at a word.
+ * Pointers need no alignment.
  *
  * To compress: count, choose, build the encoder; szg_planes_tile_words of every tile gives the tile
  * sizes, and their sums the places to which szg_planes_encode_tile writes. To decompress: check the
@@ -160,9 +160,9 @@ szgpu_status szg_planes_decode_tile(const szg_planes_decoder *decoder, const uin
 
 /* ---- CUDA ---- */
 
-/* Pointers in what follows are to device memory, but for layouts and the structs themselves; values
- * and bytes of fields need no alignment, though they move faster where they begin at a multiple of
- * 16. All of it is the same as above, to the byte. */
+/* Pointers below are to device memory, except those to layouts and to the structs themselves.
+ * Values and bytes of fields need no alignment, though kernels are faster if they begin at a
+ * multiple of 16. Results are byte for byte those of the functions above. */
 
 /* Adds these values to the counts. */
 szgpu_status szg_planes_count_cuda(const void *values, uint64_t value_count, uint32_t value_bytes,
