@@ -56,4 +56,39 @@ inline szgpu_status szg_multiprocessor_count(int *count) {
   return SZGPU_OK;
 }
 
+/* Shared memory that one block can have at most. */
+inline szgpu_status szg_most_shared_bytes(int *bytes) {
+  int device = 0;
+  SZG_TRY_CUDA(cudaGetDevice(&device));
+  SZG_TRY_CUDA(cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return SZGPU_OK;
+}
+
+/* Shared memory that each of so many blocks of a multiprocessor can have. The system reserves
+ * some bytes for each block, so two blocks get less than half of one block's limit each. */
+inline szgpu_status szg_shared_bytes_each(int block_count, int *bytes) {
+  int device = 0, all_bytes = 0, reserved_bytes = 0;
+  SZG_TRY_CUDA(cudaGetDevice(&device));
+  SZG_TRY_CUDA(
+      cudaDeviceGetAttribute(&all_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  SZG_TRY_CUDA(
+      cudaDeviceGetAttribute(&reserved_bytes, cudaDevAttrReservedSharedMemoryPerBlock, device));
+  *bytes = all_bytes / block_count - reserved_bytes;
+  return SZGPU_OK;
+}
+
+/* Allows the kernel so much dynamic shared memory, and says how many blocks the device then holds
+ * at once: at least one for each multiprocessor, whose launch fails if it does not fit. */
+template <class Kernel>
+szgpu_status szg_resident_blocks(Kernel kernel, int threads, int shared_bytes, unsigned *blocks) {
+  int multiprocessors = 0, blocks_each = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  SZG_TRY_CUDA(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, threads,
+                                                             (size_t)shared_bytes));
+  *blocks = (unsigned)multiprocessors * (unsigned)(blocks_each > 0 ? blocks_each : 1);
+  return SZGPU_OK;
+}
+
 #endif

@@ -248,14 +248,10 @@ TileSums sums_of(void *work, uint64_t tile_count) {
 template <class Walk>
 szgpu_status launch_walk(const CompressJob &job, cudaStream_t stream) {
   constexpr int kBytes = sizeof(CompressBlock);
-  int multiprocessors, blocks_each;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  SZG_TRY_CUDA(cudaFuncSetAttribute(tiles_compress_kernel<Walk>,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
-  SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks_each, tiles_compress_kernel<Walk>, (int)CompressPolicy::kThreads, kBytes));
-  unsigned const blocks = szg_grid_blocks(job.tile_count, CompressPolicy::kWarps,
-                                          (unsigned)(multiprocessors * blocks_each));
+  unsigned most_blocks = 0;
+  SZG_TRY(szg_resident_blocks(tiles_compress_kernel<Walk>, (int)CompressPolicy::kThreads, kBytes,
+                              &most_blocks));
+  unsigned const blocks = szg_grid_blocks(job.tile_count, CompressPolicy::kWarps, most_blocks);
   tiles_compress_kernel<Walk><<<blocks, CompressPolicy::kThreads, kBytes, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;

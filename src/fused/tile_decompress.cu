@@ -147,20 +147,13 @@ __global__ void __launch_bounds__(DecodePolicy<kLatticeBits>::kThreads,
   }
 }
 
-/* As many words as blocks of that size leave room for, and no more than a tile can have. The system
- * reserves some bytes for each block, so two blocks get less than half of one block's limit
- * each. */
+/* As many words as blocks of that size leave room for, and no more than a tile can have. */
 template <uint32_t kLatticeBits>
 szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
   typedef DecodePolicy<kLatticeBits> Policy;
-  int device = 0, all_bytes = 0, reserved_bytes = 0;
-  SZG_TRY_CUDA(cudaGetDevice(&device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&all_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&reserved_bytes, cudaDevAttrReservedSharedMemoryPerBlock, device));
+  int room_bytes = 0;
+  SZG_TRY(szg_shared_bytes_each(Policy::kBlocks, &room_bytes));
   uint32_t const fixed_bytes = shared_bytes<kLatticeBits>(0);
-  int const room_bytes = all_bytes / Policy::kBlocks - reserved_bytes;
   uint32_t const words = room_bytes > (int)fixed_bytes
                              ? ((uint32_t)room_bytes - fixed_bytes) / (Policy::kWarps * 4)
                              : 0;

@@ -255,10 +255,7 @@ szgpu_status launch_class(const DecodeCall<Side> &call, unsigned number) {
 
 template <class Entry, class Output, class Side>
 szgpu_status launch_classes(DecodeCall<Side> call) {
-  int device = 0;
-  SZG_TRY_CUDA(cudaGetDevice(&device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&call.memory_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  SZG_TRY(szg_most_shared_bytes(&call.memory_limit));
   SZG_TRY(szg_multiprocessor_count(&call.processor_count));
   static_assert(kClassCount == 3, "one launch each");
   SZG_TRY((launch_class<Entry, SparseClass, Output>(call, 0)));

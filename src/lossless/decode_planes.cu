@@ -303,19 +303,14 @@ template <class Kind>
 szgpu_status choose_staged_words(uint32_t coded_planes, uint32_t *staged_words) {
   typedef DecodePolicy<Kind> Policy;
   constexpr int kLeastWords = 128;
-  int device = 0, all_bytes = 0, reserved_bytes = 0, most_bytes = 0;
-  SZG_TRY_CUDA(cudaGetDevice(&device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&all_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&reserved_bytes, cudaDevAttrReservedSharedMemoryPerBlock, device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  int bytes_each = 0, most_bytes = 0;
+  SZG_TRY(szg_shared_bytes_each(Policy::kBlocks, &bytes_each));
+  SZG_TRY(szg_most_shared_bytes(&most_bytes));
   auto const words_in = [=](int block_bytes) {
     return (block_bytes - (int)(coded_planes * kTableBytes)) / (Policy::kWarps * 4) -
            (int)kOverrunLaneWords;
   };
-  int words = words_in(all_bytes / Policy::kBlocks - reserved_bytes);
+  int words = words_in(bytes_each);
   if (words < kLeastWords) words = words_in(most_bytes);
   int const most_words = (int)(coded_planes * SZG_PLANE_MOST_WORDS);
   *staged_words = words < kLeastWords ? 0 : (uint32_t)(words < most_words ? words : most_words);
@@ -337,15 +332,10 @@ szgpu_status launch(DecodeJob job, cudaStream_t stream) {
   job.end_tile = (uint32_t)((wanted.first + wanted.count - 1) / kTileBytes + 1);
   SZG_TRY(choose_staged_words<Kind>(job.coded_planes, &job.staged_words));
   int const bytes = (int)shared_bytes<Kind>(job.coded_planes, job.staged_words);
-  int multiprocessors = 0, blocks_each = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  SZG_TRY_CUDA(cudaFuncSetAttribute(planes_decode_kernel<Kind>,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks_each, planes_decode_kernel<Kind>, Policy::kThreads, (size_t)bytes));
+  unsigned most_blocks = 0;
+  SZG_TRY(szg_resident_blocks(planes_decode_kernel<Kind>, Policy::kThreads, bytes, &most_blocks));
   /* If tiles are few, they spread over all multiprocessors. */
-  unsigned const blocks =
-      szg_grid_blocks(job.end_tile - job.first_tile, 1, (unsigned)(multiprocessors * blocks_each));
+  unsigned const blocks = szg_grid_blocks(job.end_tile - job.first_tile, 1, most_blocks);
   planes_decode_kernel<Kind><<<blocks, Policy::kThreads, bytes, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;

@@ -280,14 +280,9 @@ __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kin
 template <class Kind>
 szgpu_status choose_staged_words(uint32_t coded_planes, uint32_t *staged_words) {
   typedef EncodePolicy<Kind> Policy;
-  int device = 0, all_bytes = 0, reserved_bytes = 0;
-  SZG_TRY_CUDA(cudaGetDevice(&device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&all_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&reserved_bytes, cudaDevAttrReservedSharedMemoryPerBlock, device));
-  int const entries_bytes = (int)(coded_planes * SZG_PLANES_SYMBOLS * sizeof(uint32_t));
-  int const room_bytes = all_bytes / Policy::kBlocks - reserved_bytes - entries_bytes;
+  int block_bytes = 0;
+  SZG_TRY(szg_shared_bytes_each(Policy::kBlocks, &block_bytes));
+  int const room_bytes = block_bytes - (int)(coded_planes * SZG_PLANES_SYMBOLS * sizeof(uint32_t));
   uint32_t const words = room_bytes > 0 ? (uint32_t)room_bytes / (Policy::kWarps * 4) : 0;
   uint32_t const most_words = coded_planes * SZG_PLANE_MOST_WORDS;
   *staged_words = words < most_words ? words : most_words;
@@ -298,14 +293,9 @@ szgpu_status choose_staged_words(uint32_t coded_planes, uint32_t *staged_words) 
 template <class Policy, class Kernel>
 szgpu_status launch(Kernel kernel, const EncodeJob &job, uint32_t shared_bytes,
                     cudaStream_t stream) {
-  int multiprocessors = 0, blocks_each = 0;
-  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
-  SZG_TRY_CUDA(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes));
-  SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, Policy::kThreads,
-                                                             (size_t)shared_bytes));
-  unsigned const blocks =
-      szg_grid_blocks(job.tile_count, Policy::kWarps, (unsigned)(multiprocessors * blocks_each));
+  unsigned most_blocks = 0;
+  SZG_TRY(szg_resident_blocks(kernel, Policy::kThreads, (int)shared_bytes, &most_blocks));
+  unsigned const blocks = szg_grid_blocks(job.tile_count, Policy::kWarps, most_blocks);
   kernel<<<blocks, Policy::kThreads, shared_bytes, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;

@@ -152,9 +152,8 @@ szgpu_status carve_windows(szg_arena *arena, const szg_all_offsets_options *opti
                            szg_all_offsets_tables_cuda *tables) {
   SZG_TRY(offsets_carve_exits(arena, options, shortest, longest, tables));
   SZG_REQUIRE(options->window_bits <= SZG_ALL_OFFSETS_MOST_SHARED_BITS, SZGPU_UNSUPPORTED);
-  int device = 0, limit = 0;
-  SZG_TRY_CUDA(cudaGetDevice(&device));
-  SZG_TRY_CUDA(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  int limit = 0;
+  SZG_TRY(szg_most_shared_bytes(&limit));
   tables->team_threads = team_threads;
   tables->block_teams = Team::kMostTeams;
   while (tables->block_teams > 0 &&
@@ -168,17 +167,12 @@ szgpu_status carve_windows(szg_arena *arena, const szg_all_offsets_options *opti
 template <class Kernel>
 szgpu_status launch_windows(Kernel kernel, const OffsetsBatch &batch, cudaStream_t stream) {
   uint32_t const teams = batch.tables.block_teams;
-  int processors = 0, blocks_of_one = 0;
-  SZG_TRY(szg_multiprocessor_count(&processors));
   unsigned const threads = teams * batch.tables.team_threads;
   uint32_t const bytes = offsets_block_bytes(batch.tables, teams);
-  SZG_TRY_CUDA(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                     cudaSharedmemCarveoutMaxShared));
-  SZG_TRY_CUDA(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_of_one, kernel, (int)threads, bytes));
-  unsigned const most_blocks = (unsigned)processors * (unsigned)(blocks_of_one ? blocks_of_one : 1);
+  unsigned most_blocks = 0;
+  SZG_TRY(szg_resident_blocks(kernel, (int)threads, (int)bytes, &most_blocks));
   unsigned const blocks = szg_grid_blocks(batch.window_count, teams, most_blocks);
   kernel<<<blocks, threads, bytes, stream>>>(batch);
   SZG_TRY_LAUNCH();

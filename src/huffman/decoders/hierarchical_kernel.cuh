@@ -152,15 +152,11 @@ szgpu_status launch_blocks(const szg_hierarchical_tables *tables,
                            szg_verdict *verdict, cudaStream_t cuda_stream) {
   auto const kernel = blocks_decode_kernel<Output, kKeepsPacks>;
   uint64_t const block_count = szg_hierarchical_block_count(stream->bit_count);
-  int processors = 0, blocks_of_one = 0;
-  SZG_TRY(szg_multiprocessor_count(&processors));
-  SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    (int)sizeof(BlockMemory)));
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                     cudaSharedmemCarveoutMaxShared));
-  SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks_of_one, kernel, (int)HierarchicalPolicy::kThreads, sizeof(BlockMemory)));
-  unsigned const most_blocks = (unsigned)processors * (unsigned)(blocks_of_one ? blocks_of_one : 1);
+  unsigned most_blocks = 0;
+  SZG_TRY(szg_resident_blocks(kernel, (int)HierarchicalPolicy::kThreads, (int)sizeof(BlockMemory),
+                              &most_blocks));
   kernel<<<szg_grid_blocks(block_count, 1, most_blocks), HierarchicalPolicy::kThreads,
            sizeof(BlockMemory), cuda_stream>>>(tables, *stream, output, block_count, verdict);
   SZG_TRY_LAUNCH();

@@ -275,14 +275,10 @@ szgpu_status szg_self_sync_carve_cuda(szg_arena *arena, const szg_self_sync_opti
 template <class Kernel>
 static szgpu_status count_blocks(Kernel kernel, const SyncWork &work, size_t memory_bytes,
                                  unsigned *blocks) {
-  int processors = 0, of_one = 0;
-  SZG_TRY_CUDA(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)memory_bytes));
-  SZG_TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &of_one, kernel, (int)work.grid.sequence_subsequences, memory_bytes));
-  SZG_TRY(szg_multiprocessor_count(&processors));
-  *blocks = szg_grid_blocks(work.grid.sequence_count, 1,
-                            (unsigned)(of_one > 0 ? of_one : 1) * (unsigned)processors);
+  unsigned most_blocks = 0;
+  SZG_TRY(szg_resident_blocks(kernel, (int)work.grid.sequence_subsequences, (int)memory_bytes,
+                              &most_blocks));
+  *blocks = szg_grid_blocks(work.grid.sequence_count, 1, most_blocks);
   return SZGPU_OK;
 }
 
@@ -310,10 +306,8 @@ szgpu_status szg_self_sync_guess_cuda(const szg_self_sync_decoder_cuda *decoder,
       SZG_TRY_CUDA(cudaMemsetAsync(&verdict->bad_data, 1, sizeof verdict->bad_data, stream));
     return SZGPU_OK;
   }
-  int device = 0, memory_limit = 0;
-  SZG_TRY_CUDA(cudaGetDevice(&device));
-  SZG_TRY_CUDA(
-      cudaDeviceGetAttribute(&memory_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  int memory_limit = 0;
+  SZG_TRY(szg_most_shared_bytes(&memory_limit));
   SZG_TRY_CUDA(cudaMemsetAsync(decoder->is_unsettled, 0, sizeof *decoder->is_unsettled, stream));
   SyncWork const work = work_of(decoder, input);
   size_t const columns_bytes = (size_t)szg::column_rows(work.grid) * szg::kWordRowBytes *
