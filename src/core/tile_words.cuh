@@ -1,11 +1,12 @@
-/* tile_words.cuh - where each tile's words begin: running sums of u16 sizes, a share a block.
+/* tile_words.cuh - where each tile's words begin: running sums of u16 sizes, one share per block.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A block adds up the sizes before its share by itself, so that it waits for nobody, and none of it
- * needs a launch of its own. It reads 2 bytes a tile and writes 8, and the sizes once more for each
- * block after theirs: 64 MB from the second-level cache for 2^20 tiles, which are 17 GB of f32. The
- * last block's sum takes 17 ns for 1000 tiles, 0.3 % of what it takes to decompress them, however
- * many there are. A scan of CUB's is two launches and a memset.
+ * Each block adds up the sizes before its share by itself. So no block waits for another, and the
+ * sums can run in a launch that does other work too. A tile costs 2 bytes read and 8 written, and
+ * its size is read again for each later block: 64 MB from the second-level cache for 2^20 tiles,
+ * which are 17 GB of f32. The last block's sum takes 17 ns for 1000 tiles, 0.3 % of the time that
+ * their decompression takes, however many tiles there are. CUB's device scan takes two launches and
+ * a memset.
  */
 #ifndef SZG_TILE_WORDS_CUH
 #define SZG_TILE_WORDS_CUH
@@ -14,18 +15,19 @@
 #include <cub/block/block_scan.cuh>
 
 #include "core/cuda_check.cuh"
+#include "core/device.h"
 
 namespace szg {
 
-/* Of blocks of kThreadCount threads. A thread reads two sizes at once and writes their places, 16
+/* For blocks of kThreadCount threads. A thread reads two sizes at once and writes their places, 16
  * bytes. */
 template <uint32_t kThreadCount>
 struct TileWords {
   static constexpr uint32_t kThreads = kThreadCount;
   static constexpr uint32_t kThreadTiles = 2;
   static constexpr uint32_t kChunkTiles = kThreads * kThreadTiles;
-  static constexpr uint32_t kMostBlocks = 64; /* or sizes are read too often */
-  static_assert((uint64_t)kChunkTiles * UINT16_MAX <= UINT32_MAX, "of a chunk's words");
+  static constexpr uint32_t kMostBlocks = 64; /* more would read sizes too often */
+  static_assert((uint64_t)kChunkTiles * UINT16_MAX <= UINT32_MAX, "a chunk's words fit 32 bits");
 
   typedef cub::BlockScan<uint32_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS> Scan;
   typedef cub::BlockReduce<uint64_t, kThreads> Reduce;
@@ -53,8 +55,8 @@ struct TileWords {
     return (sizes & 0xFFFF) + (sizes >> 16);
   }
 
-  /* Words of tile_count tiles, whole chunks, from the first on. The whole block calls and gets
-   * it. */
+  /* The words of the first tile_count tiles, which are whole chunks. The whole block calls, and
+   * every thread gets the result. */
   static __device__ uint64_t words_of_first(const uint16_t *sizes, uint64_t tile_count,
                                             Memory *memory) {
     static_assert(kChunkTiles % 8 == 0, "whole vectors");
@@ -72,7 +74,8 @@ struct TileWords {
     return memory->words_before;
   }
 
-  /* words: of the chunks before. Returns those of this one, too. The whole block calls. */
+  /* words: the words of the chunks before. Returns that number with this chunk's words added. The
+   * whole block calls. */
   static __device__ uint64_t place_chunk(const Job &job, uint64_t chunk, uint64_t words,
                                          Memory *memory) {
     uint64_t const first = chunk * kChunkTiles + threadIdx.x * kThreadTiles;
@@ -84,7 +87,7 @@ struct TileWords {
     uint32_t in_chunk = 0, chunk_words = 0;
     Scan(memory->scan).ExclusiveSum(sum_of_two(both), in_chunk, chunk_words);
     uint64_t const place = words + in_chunk;
-    if (first < job.tile_count) /* a place more than tiles */
+    if (first < job.tile_count) /* there is one place more than tiles */
       *(ulonglong2 *)(void *)(job.first_words + first) =
           make_ulonglong2(place, place + (both & 0xFFFF));
     else if (first == job.tile_count)
@@ -93,8 +96,8 @@ struct TileWords {
     return words + chunk_words;
   }
 
-  /* A share of the tiles' places; of the last share all words, of others no matter what. The whole
-   * block calls. */
+  /* Finds the places of a share of the tiles. Returns the words of all tiles up to the share's end.
+   * The whole block calls. */
   static __device__ uint64_t place_share(const Job &job, uint32_t share, uint32_t share_count,
                                          Memory *memory) {
     uint64_t const chunk_count = job.tile_count / kChunkTiles + 1;
@@ -105,6 +108,16 @@ struct TileWords {
     for (uint64_t chunk = begin; chunk < end; chunk++)
       words = place_chunk(job, chunk, words, memory);
     return words;
+  }
+
+  /* The same; verdict->bad_data if all tiles together do not have word_count words, which the last
+   * share finds out. */
+  static __device__ void place_and_check(const Job &job, uint32_t share, uint32_t share_count,
+                                         uint64_t word_count, szg_verdict *verdict,
+                                         Memory *memory) {
+    uint64_t const words = place_share(job, share, share_count, memory);
+    bool const is_all = share + 1 == share_count;
+    if (is_all && threadIdx.x == 0 && words != word_count) verdict->bad_data = 1;
   }
 };
 

@@ -15,6 +15,7 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "core/cuda_check.cuh"
+#include "core/operators.cuh"
 #include "fused/tile_book_core.h"
 #include "fused/tile_codes.cuh"
 #include "fused/tile_decoder.cuh"
@@ -37,10 +38,6 @@ struct MergeCounts {
   __device__ szg_count_sums operator()(const szg_count_sums &a, const szg_count_sums &b) const {
     return szg_sums_merged(a, b);
   }
-};
-
-struct Greater {
-  __device__ uint32_t operator()(uint32_t a, uint32_t b) const { return a > b ? a : b; }
 };
 
 typedef cub::BlockReduce<szg_count_sums, BookPolicy::kThreads> SumsReduce;

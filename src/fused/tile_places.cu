@@ -28,21 +28,13 @@ struct OpenJob {
   szg_verdict *verdict;
 };
 
-/* Finds the places of a share of the tiles. The last share knows whether the tiles use all words.
- * The whole block calls. */
-__device__ void place_tiles(const OpenJob &job, uint32_t share, uint32_t share_count,
-                            Words::Memory *memory) {
-  Words::Job const places = {job.input.sizes, job.input.first_words, job.tile_count};
-  uint64_t const words = Words::place_share(places, share, share_count, memory);
-  bool const is_all = share + 1 == share_count;
-  if (is_all && threadIdx.x == 0 && words != job.input.word_count) job.verdict->bad_data = 1;
-}
-
 __global__ void __launch_bounds__(DecoderPolicy::kThreads)
     tiles_open_kernel(const __grid_constant__ OpenJob job) {
   __shared__ OpenMemory memory;
   if (blockIdx.x > 0) {
-    place_tiles(job, blockIdx.x - 1, gridDim.x - 1, &memory.words);
+    Words::Job const places = {job.input.sizes, job.input.first_words, job.tile_count};
+    Words::place_and_check(places, blockIdx.x - 1, gridDim.x - 1, job.input.word_count, job.verdict,
+                           &memory.words);
     return;
   }
   if (threadIdx.x == 0) *job.input.counters = 0;

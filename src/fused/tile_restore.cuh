@@ -76,8 +76,7 @@ __device__ __forceinline__ LanePlace read_head(const uint32_t *words, uint32_t w
   uint32_t const width =
       first >> (32 - SZG_TILE_LEAST_BITS - SZG_TILE_WIDTH_BITS) & ((1 << SZG_TILE_WIDTH_BITS) - 1);
   bool const has_mask = first >> (32 - SZG_TILE_HEAD_BITS) & 1;
-  uint32_t const mask =
-      has_mask ? __brev(__funnelshift_l(second, first, SZG_TILE_HEAD_BITS)) : kAllLanes;
+  uint32_t const mask = has_mask ? __brev(bits_from(second, first, SZG_TILE_HEAD_BITS)) : kAllLanes;
   bool const has_bits = mask >> lane & 1;
   uint32_t const excess_begin = SZG_TILE_HEAD_BITS + (has_mask ? SZG_LANES : 0);
   uint32_t const at = excess_begin + rank_among(mask, lane) * width;

@@ -16,6 +16,7 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <cub/warp/warp_scan.cuh>
 
+#include "core/bit_writer.cuh"
 #include "core/cuda_check.cuh"
 
 namespace {
@@ -143,7 +144,7 @@ __device__ void put_quad(const Quad &quad, uint32_t at, uint32_t *words) {
   uint32_t *const word = words + at / 32;
   atomicOr(word, high >> at % 32);
   if (end > 32) atomicOr(word + 1, __funnelshift_r(low, high, at));
-  if (end > 64) atomicOr(word + 2, __funnelshift_r(0, low, at));
+  if (end > 64) atomicOr(word + 2, szg::bits_in_next_word(low, at));
 }
 
 /* ---- encoding a tile ---- */

@@ -118,9 +118,8 @@ __global__ void __launch_bounds__(OpenPolicy::kThreads)
   } else if (job.book_count > 0) {
     uint32_t const share = block - job.book_count, share_count = gridDim.x - job.book_count;
     Words::Job const places = {job.input.sizes, job.input.first_words, job.tile_count};
-    uint64_t const words = Words::place_share(places, share, share_count, &memory.words);
-    bool const is_all = share + 1 == share_count;
-    if (is_all && threadIdx.x == 0 && words != job.input.word_count) job.verdict->bad_data = 1;
+    Words::place_and_check(places, share, share_count, job.input.word_count, job.verdict,
+                           &memory.words);
   }
 }
 

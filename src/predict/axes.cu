@@ -16,6 +16,7 @@
 
 #include "core/cuda_check.cuh"
 #include "core/last_block.cuh"
+#include "core/operators.cuh"
 #include "predict/axes_part.cuh"
 
 namespace szg {
@@ -71,10 +72,6 @@ struct MergeCounts {
   __device__ szg_count_sums operator()(const szg_count_sums &a, const szg_count_sums &b) const {
     return szg_sums_merged(a, b);
   }
-};
-
-struct Greater {
-  __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }
 };
 
 /* Whether a radius larger than the least could gain anything. */

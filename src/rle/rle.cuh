@@ -10,6 +10,7 @@
 
 #include <cub/block/block_scan.cuh>
 
+#include "core/operators.cuh"
 #include "core/warp.cuh"
 #include "rle/rle.h"
 
@@ -28,10 +29,6 @@ struct MaskStorage { /* in shared memory */
   uint32_t odd_lanes[kMaskThreads / 32];
 };
 
-struct GreaterOf {
-  __device__ uint32_t operator()(uint32_t a, uint32_t b) const { return a > b ? a : b; }
-};
-
 /* The sum over the threads before this one, and over all. */
 __device__ inline uint32_t mask_sum_before(uint32_t value, uint32_t *total, MaskStorage &storage) {
   uint32_t before;
@@ -43,7 +40,7 @@ __device__ inline uint32_t mask_sum_before(uint32_t value, uint32_t *total, Mask
 /* The greatest value of the threads before this one; 0 in the first. */
 __device__ inline uint32_t mask_greatest_before(uint32_t value, MaskStorage &storage) {
   uint32_t before;
-  MaskScan(storage.scan).ExclusiveScan(value, before, 0u, GreaterOf());
+  MaskScan(storage.scan).ExclusiveScan(value, before, 0u, Greater());
   __syncthreads(); /* the next scan may use the storage */
   return before;
 }
