@@ -10,8 +10,9 @@
 
 enum { CHECKSUM_BYTES = 8 };
 
-/* Byte 3 of a frame's header. */
+/* Byte 3 of the header of a tile frame, and of a levels frame. */
 enum { ZERO_GROUPS_MASK = 3, LATTICE_16_FLAG = 4 };
+enum { LINEAR_STENCILS_FLAG = 1, WIDE_LATTICE_FLAG = 2 };
 
 const char *szg_section_name(uint32_t kind) {
   static const char *const names[] = {
@@ -39,15 +40,17 @@ static bool is_linear_without_gaps(const szg_header *header) {
 /* The lowest version that has all features of the archive, which is what its header states. */
 static uint32_t version_of(const szg_header *header) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (header->has_levels) return SZG_FORMAT_VERSION_LEVELS;
   if (header->mode == SZGPU_MODE_LOSSLESS && is_linear) return SZG_FORMAT_VERSION_TOP_PLANE;
   if (header->mode == SZGPU_MODE_LOSSLESS || header->has_planes || is_linear_without_gaps(header))
     return SZG_FORMAT_VERSION_LOSSLESS;
   return is_linear ? SZG_FORMAT_VERSION_LINEAR : SZG_FORMAT_VERSION_TILE;
 }
 
-/* Planes frames in archives with a bound need a later version. */
+/* Levels frames, and planes frames in archives with a bound, need a later version. */
 void szg_header_note_frame(szg_header *header, const szg_frame_header *frame) {
   if (frame->kind == SZG_FRAME_PLANES) header->has_planes = true;
+  if (frame->kind == SZG_FRAME_LEVELS) header->has_levels = true;
 }
 
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes) {
@@ -106,8 +109,12 @@ static void load_header(const uint8_t *bytes, szg_header *header) {
       .frame_count = szg_load_u64(bytes + 104),
       .archive_bytes = szg_load_u64(bytes + 112),
   };
-  header->has_planes = header->layout == SZGPU_LAYOUT_TILE && header->mode != SZGPU_MODE_LOSSLESS &&
-                       header->format_version == SZG_FORMAT_VERSION_LOSSLESS;
+  bool const is_bounded_tile =
+      header->layout == SZGPU_LAYOUT_TILE && header->mode != SZGPU_MODE_LOSSLESS;
+  header->has_levels = is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LEVELS;
+  header->has_planes =
+      header->has_levels ||
+      (is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LOSSLESS);
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
 }
 
@@ -186,18 +193,75 @@ static_assert((SZG_FRAME_HEADER_BYTES + CHECKSUM_BYTES) % SZG_ALIGNMENT == 0,
               "sections are aligned");
 static_assert(SZG_SECTION_ENTRY_BYTES % SZG_ALIGNMENT == 0, "sections are aligned");
 
+/* A levels frame: how it predicts, in the place of the radius. */
+static uint32_t pack_levels(const szg_levels_facts *levels) {
+  return levels->level_count | levels->fine_bits << 8 | (uint32_t)levels->ranks[0] << 16 |
+         (uint32_t)levels->ranks[1] << 18 | (uint32_t)levels->ranks[2] << 20;
+}
+
+static szg_levels_facts load_levels(const uint8_t *bytes) {
+  return (szg_levels_facts){
+      .axis_count = bytes[2],
+      .level_count = bytes[4],
+      .fine_bits = bytes[5],
+      .is_linear = bytes[3] & LINEAR_STENCILS_FLAG,
+      .is_wide = bytes[3] & WIDE_LATTICE_FLAG,
+      .ranks = {bytes[6] & 3, bytes[6] >> 2 & 3, bytes[6] >> 4 & 3},
+      .fold = szg_load_u64(bytes + 24),
+  };
+}
+
+/* What bytes 2 to 7 and 24 to 31 mean depends on the kind. */
+static void write_particulars(const szg_frame_header *frame, uint8_t *bytes) {
+  bytes[2] = (uint8_t)frame->escape_bytes;
+  bytes[3] = (uint8_t)(frame->zero_groups | (frame->has_16_bits ? LATTICE_16_FLAG : 0));
+  szg_store_u32(bytes + 4, frame->radius);
+  szg_store_u64(bytes + 24, frame->constant_bits);
+  if (frame->kind == SZG_FRAME_PLANES) {
+    bytes[2] = (uint8_t)frame->value_bytes;
+    szg_store_u32(bytes + 4, frame->plane_modes);
+  } else if (frame->kind == SZG_FRAME_LEVELS) {
+    bytes[2] = (uint8_t)frame->levels.axis_count;
+    bytes[3] = (uint8_t)((frame->levels.is_linear ? LINEAR_STENCILS_FLAG : 0) |
+                         (frame->levels.is_wide ? WIDE_LATTICE_FLAG : 0));
+    szg_store_u32(bytes + 4, pack_levels(&frame->levels));
+    szg_store_u64(bytes + 24, frame->levels.fold);
+  }
+}
+
+static void load_particulars(const uint8_t *bytes, szg_frame_header *frame) {
+  if (frame->kind == SZG_FRAME_LEVELS) {
+    frame->levels = load_levels(bytes);
+    return;
+  }
+  bool const is_planes = frame->kind == SZG_FRAME_PLANES;
+  frame->escape_bytes = is_planes ? 0 : bytes[2];
+  frame->value_bytes = is_planes ? bytes[2] : 0;
+  frame->plane_modes = is_planes ? szg_load_u32(bytes + 4) : 0;
+  frame->radius = is_planes ? 0 : szg_load_u32(bytes + 4);
+  frame->zero_groups = bytes[3] & ZERO_GROUPS_MASK;
+  frame->has_16_bits = bytes[3] & LATTICE_16_FLAG;
+  frame->constant_bits = szg_load_u64(bytes + 24);
+}
+
+/* Whether the flags in byte 3, and the unused bits of a levels frame, are those of the kind. */
+static bool flags_are_sound(const szg_frame_header *frame, const uint8_t *bytes) {
+  uint32_t flags = 0;
+  if (frame->kind == SZG_FRAME_TILE) flags = ZERO_GROUPS_MASK | LATTICE_16_FLAG;
+  if (frame->kind == SZG_FRAME_LEVELS) flags = LINEAR_STENCILS_FLAG | WIDE_LATTICE_FLAG;
+  bool const is_packed =
+      frame->kind != SZG_FRAME_LEVELS || szg_load_u32(bytes + 4) == pack_levels(&frame->levels);
+  return !(bytes[3] & ~flags) && frame->zero_groups < SZG_ZERO_GROUPS_COUNT && is_packed;
+}
+
 void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes) {
   uint64_t const header_bytes = szg_frame_header_bytes(frame->section_count);
-  bool const is_planes = frame->kind == SZG_FRAME_PLANES;
   memset(bytes, 0, header_bytes);
   bytes[0] = (uint8_t)frame->kind;
   bytes[1] = (uint8_t)frame->axes;
-  bytes[2] = (uint8_t)(is_planes ? frame->value_bytes : frame->escape_bytes);
-  bytes[3] = (uint8_t)(frame->zero_groups | (frame->has_16_bits ? LATTICE_16_FLAG : 0));
-  szg_store_u32(bytes + 4, is_planes ? frame->plane_modes : frame->radius);
+  write_particulars(frame, bytes);
   szg_store_u64(bytes + 8, frame->index);
   szg_store_u64(bytes + 16, frame->value_count);
-  szg_store_u64(bytes + 24, frame->constant_bits);
   szg_store_u32(bytes + 32, frame->section_count);
   uint8_t *entry = bytes + SZG_FRAME_HEADER_BYTES;
   for (uint32_t i = 0; i < frame->section_count; i++, entry += SZG_SECTION_ENTRY_BYTES) {
@@ -231,21 +295,14 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
                                    uint64_t available_bytes, szg_frame_header *frame) {
   SZG_REQUIRE(frame_bytes >= SZG_FRAME_HEADER_BYTES + CHECKSUM_BYTES, SZGPU_BAD_DATA);
   SZG_REQUIRE(available_bytes >= SZG_FRAME_HEADER_BYTES, SZGPU_TRUNCATED);
-  bool const is_planes = bytes[0] == SZG_FRAME_PLANES;
   *frame = (szg_frame_header){
       .kind = bytes[0],
       .axes = bytes[1],
-      .escape_bytes = is_planes ? 0 : bytes[2],
-      .value_bytes = is_planes ? bytes[2] : 0,
-      .plane_modes = is_planes ? szg_load_u32(bytes + 4) : 0,
-      .zero_groups = bytes[3] & ZERO_GROUPS_MASK,
-      .has_16_bits = bytes[3] & LATTICE_16_FLAG,
-      .radius = is_planes ? 0 : szg_load_u32(bytes + 4),
       .index = szg_load_u64(bytes + 8),
       .value_count = szg_load_u64(bytes + 16),
-      .constant_bits = szg_load_u64(bytes + 24),
       .section_count = szg_load_u32(bytes + 32),
   };
+  load_particulars(bytes, frame);
   /* A count beyond the number of kinds can only be damage: no checksum was made for it. */
   SZG_REQUIRE(frame->section_count <= SZG_SECTION_KIND_COUNT, SZGPU_BAD_CHECKSUM);
   uint64_t const header_bytes = szg_frame_header_bytes(frame->section_count);
@@ -259,9 +316,7 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
   SZG_REQUIRE(szg_load_u64(entry) == szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES),
               SZGPU_BAD_CHECKSUM);
   SZG_REQUIRE(frame->kind < SZG_FRAME_KIND_COUNT, SZGPU_BAD_DATA);
-  uint32_t const tile_bits = frame->kind == SZG_FRAME_TILE ? ZERO_GROUPS_MASK | LATTICE_16_FLAG : 0;
-  SZG_REQUIRE(!(bytes[3] & ~tile_bits) && szg_load_u32(bytes + 36) == 0, SZGPU_BAD_DATA);
-  SZG_REQUIRE(frame->zero_groups < SZG_ZERO_GROUPS_COUNT, SZGPU_BAD_DATA);
+  SZG_REQUIRE(flags_are_sound(frame, bytes) && szg_load_u32(bytes + 36) == 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(sections_are_sound(frame, frame_bytes), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }

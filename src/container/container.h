@@ -19,7 +19,8 @@ typedef struct szg_header {
   uint32_t source;
   uint32_t arithmetic;
   bool has_fill, has_gaps;
-  bool has_planes; /* with a bound: some frames are planes frames */
+  bool has_planes; /* with a bound: some frames are, or may be, planes frames */
+  bool has_levels; /* some frames are levels frames */
   uint64_t fill_bits;
   double bound, absolute_bound, step, value_range;
   uint64_t frame_rows, frame_count;
@@ -36,6 +37,17 @@ typedef struct szg_section {
 
 enum { SZG_TILE_SECTION_COUNT = 8 }; /* every tile frame's */
 
+/* What the header of a levels frame says of it; docs/format.md, section 16. */
+typedef struct szg_levels_facts {
+  uint32_t axis_count;  /* interpolated axes */
+  uint32_t level_count; /* levels above the base */
+  uint32_t fine_bits;   /* lattice values are multiples of step / (2^fine_bits + 1); 0: of the step */
+  bool is_linear;       /* stencils of two points, not of four */
+  bool is_wide;         /* 64-bit lattice values */
+  uint8_t ranks[3];     /* of x, y, z */
+  uint64_t fold;        /* 1-D fields as rows of this many values; 0: not */
+} szg_levels_facts;
+
 typedef struct szg_frame_header {
   uint32_t kind; /* SZG_FRAME_* */
   uint32_t axes;
@@ -45,6 +57,7 @@ typedef struct szg_frame_header {
   uint32_t plane_modes; /* planes frames: two bits per plane, plane 0 lowest */
   uint32_t zero_groups; /* tile frames: SZG_ZERO_GROUPS_* */
   bool has_16_bits;     /* tile frames: lattice points of 16 bits */
+  szg_levels_facts levels;
   uint64_t index;
   uint64_t value_count;
   uint64_t constant_bits;

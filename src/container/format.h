@@ -12,11 +12,12 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 4, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 5, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,  /* and linear archives without gap arrays */
   SZG_FORMAT_VERSION_TOP_PLANE = 4, /* lossless archives of the linear layout */
+  SZG_FORMAT_VERSION_LEVELS = 5,    /* levels frames */
   SZG_HEADER_BYTES = 128,           /* fixed part; the frame table and a checksum follow */
   SZG_FRAME_HEADER_BYTES = 40,      /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
@@ -132,6 +133,7 @@ enum {
   SZG_FRAME_RAW = 2,      /* the values themselves, byte plane after byte plane */
   SZG_FRAME_TILE = 3,     /* codes in the tile layout */
   SZG_FRAME_PLANES = 4,   /* lossless: byte planes, coded, stored or constant */
+  SZG_FRAME_LEVELS = 5,   /* interpolation from coarse to fine */
   SZG_FRAME_KIND_COUNT
 };
 
@@ -149,7 +151,14 @@ enum {
   X(SZG_SECTION_EXACT_VALUES, "exact values")     \
   X(SZG_SECTION_FILL_COUNTS, "fill counts")       \
   X(SZG_SECTION_FILL_MASK, "fill mask")           \
-  X(SZG_SECTION_RAW, "raw values")
+  X(SZG_SECTION_RAW, "raw values")                \
+  X(SZG_SECTION_BASE, "base")                     \
+  X(SZG_SECTION_LEVEL_1, "level, coarsest")       \
+  X(SZG_SECTION_LEVEL_2, "level, second")         \
+  X(SZG_SECTION_LEVEL_3, "level, third")          \
+  X(SZG_SECTION_LEVEL_4, "level, fourth")         \
+  X(SZG_SECTION_LEVEL_5, "level, fifth")          \
+  X(SZG_SECTION_LEVEL_6, "level, sixth")
 
 #define SZG_SECTION_ENUMERATOR(name, text) name,
 enum { SZG_SECTION_LIST(SZG_SECTION_ENUMERATOR) SZG_SECTION_KIND_COUNT };

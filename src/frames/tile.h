@@ -7,6 +7,7 @@
 #include "container/writer.h"
 #include "core/arena.h"
 #include "frames/outliers.h"
+#include "frames/part_slots.h"
 #include "frames/rules.h"
 #include "fused/tile.h"
 #include "fused/tile_cuda.h"
@@ -36,16 +37,6 @@ uint64_t szg_tile_frame_sizes_sum(const szg_tile_frame_sizes *sizes);
 /* The most tiles kept after counting: the least number that is counted. */
 enum { SZG_MOST_KEPT = SZG_LEAST_COUNTED };
 
-/* The words of a part, from its start until they are in the archive. Part p has slot p %
- * slot_count. */
-typedef struct szg_part_slot {
-  uint8_t *words;      /* room for raw tiles */
-  uint64_t byte_count; /* of the words */
-  uint64_t offset;     /* in the bitstream */
-  uint64_t free_for;   /* atomic: the part that may have the slot */
-  bool is_done;        /* and waits for its place */
-} szg_part_slot;
-
 /* 16-bit lattice: what counting a tile for the codebook found, so that coding it does not need its
  * values again. */
 typedef struct szg_kept_tile {
@@ -63,9 +54,8 @@ typedef struct szg_tile_write_plan {
   szg_codebook_work *book_work;
   szg_tile_encoder *encoder;
   uint16_t *sizes;      /* [tiles]: words */
-  szg_part_slot *slots; /* [slot_count] */
-  uint32_t slot_count;
-  szg_kept_tile *kept; /* [kept_count]: the first ones counted */
+  szg_part_slots slots; /* with room for raw tiles */
+  szg_kept_tile *kept;  /* [kept_count]: the first ones counted */
   uint32_t kept_count;
 } szg_tile_write_plan;
 

@@ -1,20 +1,14 @@
 /* tile_write.c - a tile frame on the CPU: a sample for the codebook, then one pass.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The book comes first, so tiles go from values to bits in one pass. A worker codes a part of 16
- * tiles into a slot. As soon as all parts before it are done, its place in the bitstream is known,
- * and it is copied straight into the archive.
+ * The book comes first, so tiles go from values to bits in one pass: a worker codes a part of 16
+ * tiles into a slot (part_slots.h).
  */
 #include "frames/tile.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 #include "frames/write.h"
-
-/* More slots than threads, so that a slow thread does not hold up the others. */
-enum { SLOTS_OF_THREAD = 4 };
 
 /* One tile frame being written. */
 typedef struct tile_job {
@@ -23,11 +17,7 @@ typedef struct tile_job {
   szg_quantizer quantizer;
   uint32_t lattice_bits, zero_groups;
   uint32_t counted_tiles, kept_tiles;
-  uint8_t *stream; /* where the bitstream goes */
-  uint64_t stream_room;
-  pthread_mutex_t places; /* guards what follows, and the slots' is_done */
-  uint64_t next_part;     /* the first that has no place yet */
-  uint64_t stream_bytes;  /* of the parts before it */
+  szg_part_stream stream; /* the bitstream */
 } tile_job;
 
 void szg_tile_frame_carve_write(szg_arena *arena, const szg_write_request *request,
@@ -47,13 +37,7 @@ void szg_tile_frame_carve_write(szg_arena *arena, const szg_write_request *reque
   own->sizes = szg_arena_take(arena, tile_count, sizeof *own->sizes);
   own->kept_count = (uint32_t)szg_min_u64(tile_count, SZG_MOST_KEPT);
   own->kept = szg_arena_take(arena, own->kept_count, sizeof *own->kept);
-  own->slot_count =
-      (uint32_t)szg_min_u64(thread_count > 1 ? thread_count * SLOTS_OF_THREAD : 1, part_count);
-  own->slots = szg_arena_take(arena, own->slot_count, sizeof *own->slots);
-  for (uint32_t i = 0; i < own->slot_count; i++) {
-    uint8_t *const words = szg_arena_take(arena, part_bytes, 1);
-    if (own->slots) own->slots[i].words = words;
-  }
+  szg_part_slots_carve(arena, part_count, request->thread_count, part_bytes, &own->slots);
 }
 
 /* ---- [1] the codebook, from a sample of tiles ---- */
@@ -107,60 +91,7 @@ static szgpu_status build_book(tile_job *job, uint64_t *book_bytes) {
   return SZGPU_OK;
 }
 
-/* ---- [2] slots ---- */
-
-static void open_slots(tile_job *job) {
-  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
-  for (uint32_t i = 0; i < plan->slot_count; i++) {
-    plan->slots[i].free_for = i;
-    plan->slots[i].is_done = false;
-  }
-}
-
-/* Waits until the part's slot is free. This ends: parts begin in order, so every part before it has
- * begun, and the lowest part that is not done finds its slot free. */
-static szg_part_slot *take_slot(const tile_job *job, uint64_t part) {
-  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
-  szg_part_slot *const slot = &plan->slots[part % plan->slot_count];
-  while (__atomic_load_n(&slot->free_for, __ATOMIC_ACQUIRE) != part) sched_yield();
-  return slot;
-}
-
-/* Gives places to the finished parts, in order, up to the first that is not done. */
-static uint64_t place_parts(tile_job *job) {
-  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
-  uint64_t part = job->next_part;
-  for (; part < job->frame->part_count; part++) {
-    szg_part_slot *const slot = &plan->slots[part % plan->slot_count];
-    if (!slot->is_done) break;
-    slot->is_done = false;
-    slot->offset = job->stream_bytes;
-    job->stream_bytes += slot->byte_count;
-  }
-  job->next_part = part;
-  return part;
-}
-
-/* Marks the part as done. Copies every part that has its place now, as far as the archive has
- * room. */
-static void finish_part(tile_job *job, szg_part_slot *slot) {
-  const szg_tile_write_plan *const plan = &job->frame->plan->tile;
-  uint64_t first_part, end_part;
-  pthread_mutex_lock(&job->places);
-  slot->is_done = true;
-  first_part = job->next_part;
-  end_part = place_parts(job);
-  pthread_mutex_unlock(&job->places);
-  for (uint64_t part = first_part; part < end_part; part++) {
-    szg_part_slot *const placed = &plan->slots[part % plan->slot_count];
-    if (placed->offset <= job->stream_room &&
-        placed->byte_count <= job->stream_room - placed->offset)
-      memcpy(job->stream + placed->offset, placed->words, placed->byte_count);
-    __atomic_store_n(&placed->free_for, part + plan->slot_count, __ATOMIC_RELEASE);
-  }
-}
-
-/* ---- [3] values to bits ---- */
+/* ---- [2] values to bits ---- */
 
 /* A raw tile: the values, in code order. */
 static void copy_values(const tile_job *job, const szg_tile *tile, uint8_t *words) {
@@ -229,29 +160,27 @@ static szgpu_status code_tiles(const tile_job *job, uint64_t part, szg_tile_work
   return SZGPU_OK;
 }
 
-/* A part that fails, or is no longer wanted, is marked done too, because later ones wait for it. */
 static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index) {
   tile_job *const job = job_pointer;
   szg_tile_work *const work = &job->frame->plan->outliers.tiles[worker_index];
-  szg_part_slot *const slot = take_slot(job, part);
-  slot->byte_count = 0;
+  szg_part_slot *const slot = szg_part_slot_take(&job->stream, part);
   szgpu_status const status =
       szg_frame_is_outgrown(job->frame) ? SZGPU_OK : code_tiles(job, part, work, slot);
-  finish_part(job, slot);
+  szg_part_slot_finish(&job->stream, slot);
   return status;
 }
 
-/* ---- [4] the frame ---- */
+/* ---- [3] the frame ---- */
 
 /* Leaves room for header, codebook and tile sizes before the bitstream. */
-static void place_stream(tile_job *job, const szg_writer *writer,
-                         const szg_tile_frame_sizes *sizes) {
+static void open_stream(tile_job *job, const szg_writer *writer,
+                        const szg_tile_frame_sizes *sizes) {
   uint64_t const start = writer->used_bytes + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT) +
                          szg_align_up(sizes->book, SZG_ALIGNMENT) +
                          szg_align_up(sizes->tile_sizes, SZG_ALIGNMENT);
   uint64_t const place = szg_min_u64(start, writer->capacity);
-  job->stream = writer->archive + place;
-  job->stream_room = writer->capacity - place;
+  szg_part_stream_open(&job->frame->plan->tile.slots, job->frame->part_count,
+                       writer->archive + place, writer->capacity - place, &job->stream);
 }
 
 static szgpu_status write_sections(const tile_job *job, szg_writer *writer,
@@ -264,25 +193,23 @@ static szgpu_status write_sections(const tile_job *job, szg_writer *writer,
   SZG_TRY(szg_write_copy(writer, SZG_SECTION_CODEBOOK, plan->book_bytes, sizes->book));
   SZG_TRY(szg_write_copy(writer, SZG_SECTION_TILE_SIZES, plan->sizes, sizes->tile_sizes));
   /* The stream is in its place already, unless zstd shortened what comes before it. */
-  SZG_TRY(szg_write_copy(writer, SZG_SECTION_BITSTREAM, job->stream, sizes->bitstream));
+  SZG_TRY(szg_write_copy(writer, SZG_SECTION_BITSTREAM, job->stream.words, sizes->bitstream));
   return szg_outliers_write_all(job->frame, writer, &sizes->outliers);
 }
 
 szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
                                   szg_frame_header *header, bool *is_written) {
   szg_threads *const threads = &frame->ctx->threads;
-  tile_job job = {
-      .frame = frame, .quantizer = frame->bound->quantizer, .places = PTHREAD_MUTEX_INITIALIZER};
+  tile_job job = {.frame = frame, .quantizer = frame->bound->quantizer};
   bool const has_16_bits = szg_quantizer_take_16_bits(frame->bound->greatest, &job.quantizer);
   job.lattice_bits = szg_tile_lattice_bits(job.quantizer.arithmetic, has_16_bits);
   SZG_TRY(szg_choose(threads, &job.quantizer, &frame->grid, frame->values, SZG_COST_RADIUS,
                      frame->plan->tile.choice_work, &job.choice));
   szg_tile_frame_sizes sizes = {.tile_sizes = 2 * frame->grid.tile_count};
   SZG_TRY(build_book(&job, &sizes.book));
-  place_stream(&job, writer, &sizes);
-  open_slots(&job);
+  open_stream(&job, writer, &sizes);
   SZG_TRY(szg_for_parts(threads, frame->part_count, frame->grid.value_count, code_part, &job));
-  sizes.bitstream = job.stream_bytes;
+  sizes.bitstream = job.stream.byte_count;
   sizes.outliers = szg_outliers_size(frame);
   *is_written =
       !szg_frame_is_outgrown(frame) && szg_tile_frame_sizes_sum(&sizes) < frame->raw_bytes;
