@@ -109,6 +109,19 @@ typedef enum szgpu_mode {
  * and stores the other bytes. */
 typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szgpu_layout;
 
+/* How the tile layout predicts a value.
+ * LORENZO: from the difference to neighbours in its tile. This is fastest.
+ * INTERPOLATION: most values by interpolation between values that are restored already, from a
+ * coarse grid to finer ones, with codes that can take less than one bit. This is smaller for most
+ * fields, by far for smooth ones. Frames for which it cannot be done, for instance because the bound
+ * is extremely tight, are as with LORENZO.
+ * AUTO: each frame has what a sample of it finds smaller; LORENZO if the two differ by little. */
+typedef enum szgpu_predictor {
+  SZGPU_PREDICTOR_AUTO = 0,
+  SZGPU_PREDICTOR_LORENZO = 1,
+  SZGPU_PREDICTOR_INTERPOLATION = 2
+} szgpu_predictor;
+
 /* Where a ctx computes. The bytes of an archive and the values restored are the same everywhere.
  *
  * AUTO: on a GPU if the build has CUDA, a GPU is there, and the field is large enough to be worth
@@ -194,11 +207,16 @@ typedef struct szgpu_params {
   /* Linear layout: 1: no gap array, so that the decoders gap-array and hierarchical cannot read the
    * archive. */
   int without_gaps;
+  /* Tile layout. The linear layout and SZGPU_MODE_LOSSLESS: not INTERPOLATION. */
+  szgpu_predictor predictor;
 } szgpu_params;
 
-/* Relative bound of 1e-4, tile layout, no zstd. */
-#define SZGPU_PARAMS_DEFAULTS \
-  { sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0 }
+/* Relative bound of 1e-4, tile layout, AUTO predictor, no zstd. */
+#define SZGPU_PARAMS_DEFAULTS                                                               \
+  {                                                                                         \
+    sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0,   \
+        SZGPU_PREDICTOR_AUTO                                                                \
+  }
 
 /* A callback that reports progress. The library calls it from time to time, in the thread that made
  * the call. One unit is one value passing through one stage, so total_values can be a few times the

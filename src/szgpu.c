@@ -154,6 +154,7 @@ void szgpu_destroy(szgpu_ctx *ctx) {
   szg_buffer_release(&ctx->leaves);
   szg_buffer_release(&ctx->part_starts);
   szg_buffer_release(&ctx->slab);
+  szg_buffer_release(&ctx->levels);
   for (int i = 0; i < SZG_SECTION_KIND_COUNT; i++) szg_buffer_release(&ctx->sections[i]);
   szg_free(ctx);
 }
@@ -191,6 +192,12 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius is for the linear layout only");
   if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "only the linear layout has a gap array to leave out");
+  if (params->predictor > SZGPU_PREDICTOR_INTERPOLATION)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no predictor %d", (int)params->predictor);
+  if (params->predictor == SZGPU_PREDICTOR_INTERPOLATION &&
+      (params->layout != SZGPU_LAYOUT_TILE || params->mode == SZGPU_MODE_LOSSLESS))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "interpolation is for the tile layout and modes with a bound");
   if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a zstd level of %d is not in 0 .. 19",
                     params->zstd_level);

@@ -14,16 +14,21 @@ szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, .
   return status;
 }
 
-szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {
+szgpu_status szg_arena_open_in(szgpu_ctx *ctx, szg_buffer *buffer, const szg_arena *measured,
+                               szg_arena *arena) {
   uint64_t const bytes = measured->used_bytes + SZG_ARENA_ALIGNMENT;
-  if (measured->overflowed || szg_buffer_reset(&ctx->arena, bytes) != SZGPU_OK)
+  if (measured->overflowed || szg_buffer_reset(buffer, bytes) != SZGPU_OK)
     return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "a workspace of %llu bytes is needed",
                     (unsigned long long)bytes);
-  uint8_t *const base = ctx->arena.bytes;
+  uint8_t *const base = buffer->bytes;
   size_t const misalignment = (uintptr_t)base % SZG_ARENA_ALIGNMENT;
   size_t const skip = misalignment ? SZG_ARENA_ALIGNMENT - misalignment : 0;
   *arena = (szg_arena){.base = base + skip, .capacity_bytes = bytes - skip};
   return SZGPU_OK;
+}
+
+szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {
+  return szg_arena_open_in(ctx, &ctx->arena, measured, arena);
 }
 
 szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) {

@@ -22,6 +22,7 @@ struct szgpu_ctx {
   szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, if not as stored */
   szg_buffer part_starts;                      /* where a frame's parts begin in its sections */
   szg_buffer slab;                             /* tiles that a slab cuts */
+  szg_buffer levels;                           /* of a levels frame: grids and more */
   bool has_device, is_device_given_up;
   szg_device device;
   szg_buffer head;           /* of an archive on the device: header, frame headers */
@@ -37,6 +38,10 @@ szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, .
 /* Resizes the ctx's arena as measured and returns it for a second run of the layout. */
 szgpu_status szg_arena_open(szgpu_ctx *ctx, const szg_arena *measured,
                             szg_arena *arena) SZG_CHECKED;
+
+/* The same in another buffer of the ctx. */
+szgpu_status szg_arena_open_in(szgpu_ctx *ctx, szg_buffer *buffer, const szg_arena *measured,
+                               szg_arena *arena) SZG_CHECKED;
 
 /* Room for a frame's codes, in a buffer of the ctx that can be released before the arena. */
 szgpu_status szg_codes_open(szgpu_ctx *ctx, uint64_t value_count, uint16_t **codes) SZG_CHECKED;

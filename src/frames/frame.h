@@ -33,6 +33,7 @@ typedef struct szg_frame_rows_cuda szg_frame_rows_cuda;
 /* What the memory of a compression follows from. */
 typedef struct szg_write_request {
   szgpu_layout layout;
+  szgpu_predictor predictor;
   bool is_lossless;
   szgpu_dtype dtype;
   szg_grid frame_grid; /* of the largest frame */

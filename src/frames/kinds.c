@@ -36,6 +36,21 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .open = szg_linear_frame_open,
             .restore = szg_linear_frame_restore,
         },
+    [SZG_KIND_LEVELS] =
+        {
+            .name = "levels",
+            .header_kind = SZG_FRAME_LEVELS,
+            .may_occur = szg_levels_frame_may_occur,
+            .is_sound = szg_levels_frame_is_sound,
+            .rules = szg_levels_frame_rules,
+            .describe = szg_levels_frame_describe,
+            .serves = szg_levels_frame_serves,
+            .suits = szg_levels_frame_suits,
+            .write = szg_levels_frame_write,
+            .carve_read = szg_levels_frame_carve_read,
+            .open = szg_levels_frame_open,
+            .restore = szg_levels_frame_restore,
+        },
     [SZG_KIND_TILE] =
         {
             .name = "tile",
@@ -121,12 +136,18 @@ void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request,
   }
 }
 
-/* Tries the kinds in their order until one writes the frame: raw always does. */
+/* Tries the kinds in their order until one writes the frame: raw always does. One that gives up may
+ * have begun. */
 static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
                                    szg_frame_header *frame) {
+  szg_writer const writer_before = *writer;
+  szg_frame_header const frame_before = *frame;
   bool is_written = false;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
     if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
+    *writer = writer_before;
+    *frame = frame_before;
+    job->sure_bytes = 0;
     SZG_TRY(szg_frame_kinds[kind].write(job, writer, frame, &is_written));
     if (!is_written && job->bound) szg_outliers_release(job); /* the next kind finds its own */
   }
@@ -139,7 +160,6 @@ szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_write
   szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
   job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->dtype);
-  job->sure_bytes = 0;
   if (job->bound) szg_outliers_reset(job);
   szgpu_status const status = write_by_kinds(job, writer, &frame);
   if (job->bound) szg_outliers_release(job);

@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/bytes.h"
 #include "core/context.h"
+#include "frames/levels.h"
 #include "frames/outliers.h"
 #include "frames/planes.h"
 #include "frames/stream.h"
@@ -23,6 +24,7 @@ SZG_C_BEGIN
 struct szg_read_plan {
   szg_tile_work *tiles; /* [threads]: the worker's current tile */
   szg_stream_read_plan stream;
+  szg_levels_read_plan levels;
   szg_tile_read_plan tile;
   szg_planes_read_plan planes;
   szg_top_plane_read_plan top_plane;

@@ -66,14 +66,6 @@ static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker_index) 
   return SZGPU_OK;
 }
 
-static void add_tally(const szg_tile_tally *from, szg_tile_tally *to) {
-  for (int s = 0; s < SZG_TILE_SYMBOLS; s++) to->counts[s] += from->counts[s];
-  for (int v = 0; v < SZG_ZERO_GROUPS_COUNT; v++) {
-    to->zeros[v] += from->zeros[v];
-    to->group_bits[v] += from->group_bits[v];
-  }
-}
-
 static szgpu_status build_book(tile_job *job, uint64_t *book_bytes) {
   const szg_tile_write_plan *const plan = &job->frame->plan->tile;
   szg_threads *const threads = &job->frame->ctx->threads;
@@ -83,7 +75,7 @@ static szgpu_status build_book(tile_job *job, uint64_t *book_bytes) {
     job->kept_tiles = (uint32_t)szg_min_u64(job->counted_tiles, plan->kept_count);
   SZG_TRY(szg_for_parts(threads, job->counted_tiles, 0, count_tile, job));
   szg_tile_tally *const tally = &plan->tallies[0];
-  for (int i = 1; i < threads->count; i++) add_tally(&plan->tallies[i], tally);
+  for (int i = 1; i < threads->count; i++) szg_tile_tally_add(&plan->tallies[i], tally);
   job->zero_groups = szg_choose_zero_groups(tally);
   szg_tile_book_build(tally, job->zero_groups, plan->book, plan->book_work);
   szg_tile_encoder_build(plan->book, plan->encoder);
@@ -104,12 +96,11 @@ static void copy_values(const tile_job *job, const szg_tile *tile, uint8_t *word
              row_bytes);
 }
 
-/* The kept tile; NULL: it was not kept. Only the first counted tile whose number, before rounding
- * down, is tile_index or more can be it. */
+/* The kept tile; NULL: it was not kept. */
 static const szg_kept_tile *find_kept_tile(const tile_job *job, uint64_t tile_index) {
   if (job->kept_tiles == 0) return NULL;
   uint64_t const tile_count = job->frame->grid.tile_count;
-  uint64_t const i = (2 * tile_index * job->counted_tiles + tile_count - 1) / (2 * tile_count);
+  uint64_t const i = szg_sample_of_tile(tile_count, job->counted_tiles, tile_index);
   if (i >= job->kept_tiles || szg_sample_tile(tile_count, job->counted_tiles, i) != tile_index)
     return NULL;
   return &job->frame->plan->tile.kept[i];

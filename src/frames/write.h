@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/bytes.h"
 #include "core/context.h"
+#include "frames/levels.h"
 #include "frames/linear.h"
 #include "frames/outliers.h"
 #include "frames/planes.h"

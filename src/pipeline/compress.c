@@ -25,6 +25,7 @@ szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *par
                                    szgpu_dtype dtype, const szg_grid *grid) {
   uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->frame_rows);
   return (szg_write_request){.layout = params->layout,
+                             .predictor = params->predictor,
                              .is_lossless = is_lossless(params),
                              .dtype = dtype,
                              .frame_grid = szg_grid_of_rows(grid, frame_rows),

@@ -83,6 +83,12 @@ SZG_HD uint64_t szg_sample_tile(uint64_t tile_count, uint32_t sample_count, uint
   uint64_t const twice = 2 * (uint64_t)sample_count;
   return (2 * i + 1) * (tile_count / twice) + (2 * i + 1) * (tile_count % twice) / twice;
 }
+/* The only sample that can be this tile: the first whose number, before rounding down, is not below
+ * it. */
+SZG_HD uint64_t szg_sample_of_tile(uint64_t tile_count, uint32_t sample_count,
+                                   uint64_t tile_index) {
+  return (2 * tile_index * sample_count + tile_count - 1) / (2 * tile_count);
+}
 
 SZG_HD uint32_t szg_magnitude_width(int64_t delta) {
   uint64_t const magnitude = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;

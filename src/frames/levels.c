@@ -1,0 +1,100 @@
+/* levels.c - levels frames: what headers and sections they may have, and their memory.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/levels.h"
+
+#include "core/bytes.h"
+#include "core/context.h"
+
+bool szg_levels_frame_may_occur(const szg_header *archive) { return archive->has_levels; }
+
+bool szg_levels_of_frame(const szg_grid *grid, const szg_frame_header *frame, szg_levels *levels) {
+  const szg_levels_facts *const facts = &frame->levels;
+  if (!szg_levels_make(grid, facts->axis_count, facts->fold, facts->level_count, levels))
+    return false;
+  levels->fine_bits = facts->fine_bits;
+  levels->base_axes = frame->axes;
+  levels->is_linear = facts->is_linear;
+  levels->is_wide = facts->is_wide;
+  memcpy(levels->ranks, facts->ranks, sizeof levels->ranks);
+  return true;
+}
+
+/* Ranks of interpolated axes only, and none without levels. */
+static bool ranks_are_sound(const szg_levels_facts *facts) {
+  for (uint32_t axis = 0; axis < 3; axis++) {
+    bool const has_rank = facts->level_count > 0 && axis < facts->axis_count;
+    if (facts->ranks[axis] > (has_rank ? SZG_LEVELS_MOST_RANK : 0)) return false;
+  }
+  return true;
+}
+
+bool szg_levels_frame_is_sound(const szg_frame_facts *facts) {
+  const szg_frame_header *const frame = facts->frame;
+  const szg_levels_facts *const own = &frame->levels;
+  szg_levels levels;
+  if (!szg_levels_of_frame(&facts->grid, frame, &levels)) return false;
+  bool sound = szg_is_positive(facts->archive->step) && ranks_are_sound(own);
+  sound &= frame->axes > 0 && frame->axes < 1u << own->axis_count;
+  sound &= own->fine_bits <= SZG_LEVELS_MOST_FINE && (own->fine_bits > 0) == (own->level_count > 0);
+  return sound && (own->level_count > 0 || !own->is_linear);
+}
+
+/* A section holds its head at least, and at most more than any tile can have. */
+void szg_levels_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
+  szg_levels levels;
+  if (!szg_levels_of_frame(&facts->grid, facts->frame, &levels)) return;
+  uint64_t const values_bytes = facts->frame->value_count * facts->value_bytes;
+  for (uint32_t i = 0; i <= levels.level_count; i++)
+    szg_rule_add(rules, szg_levels_section(i), true, SZG_LEVELS_HEAD_BYTES,
+                 SZG_LEVELS_HEAD_BYTES + values_bytes, 4);
+  szg_outlier_rules(facts, rules);
+}
+
+void szg_levels_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info) {
+  info->lattice_bits = facts->frame->levels.is_wide ? 64 : 32;
+}
+
+bool szg_levels_frame_serves(const szg_write_request *request) {
+  return !request->is_lossless && request->layout == SZGPU_LAYOUT_TILE &&
+         request->predictor != SZGPU_PREDICTOR_LORENZO;
+}
+
+bool szg_levels_frame_suits(const szg_bound_plan *bound) {
+  return !bound->is_constant && !bound->is_hopeless;
+}
+
+void szg_levels_head_write(const szg_levels_head *head, uint8_t *bytes) {
+  memset(bytes, 0, SZG_LEVELS_HEAD_BYTES);
+  bytes[0] = (uint8_t)head->mode;
+  bytes[1] = (uint8_t)head->lane_groups_log2;
+  szg_store_u32(bytes + 4, head->unit);
+  szg_store_u32(bytes + 8, head->book_bytes);
+}
+
+szg_levels_places szg_levels_places_of(const szg_levels_head *head, uint64_t tile_count) {
+  if (head->mode == SZG_LEVELS_MODE_ZERO)
+    return (szg_levels_places){SZG_LEVELS_HEAD_BYTES, SZG_LEVELS_HEAD_BYTES};
+  uint64_t const tile_sizes = SZG_LEVELS_HEAD_BYTES + (uint64_t)head->book_bytes;
+  return (szg_levels_places){tile_sizes, szg_align_up(tile_sizes + 2 * tile_count, 4)};
+}
+
+szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_levels *levels) {
+  return szg_levels_lattice_make(header->shape.dtype, levels->is_wide, levels->fine_bits,
+                                 header->step, header->has_fill, header->fill_bits);
+}
+
+void szg_levels_carve(szg_arena *arena, const szg_levels *levels, int thread_count,
+                      szg_levels_memory *memory) {
+  size_t const lattice_bytes = levels->is_wide ? sizeof(int64_t) : sizeof(int32_t);
+  uint64_t const threads = (uint64_t)thread_count;
+  for (uint32_t i = 0; i < levels->level_count; i++)
+    memory->grids[i] = szg_arena_take(arena, levels->stages[i].point_count, lattice_bytes);
+  memory->work = szg_arena_take(arena, threads, sizeof *memory->work);
+  memory->token_work = szg_arena_take(arena, threads, sizeof *memory->token_work);
+  memory->codes = szg_arena_take(arena, threads * SZG_LEVELS_MOST_PLACES, sizeof *memory->codes);
+}
+
+szgpu_status szg_levels_arena_open(szgpu_ctx *ctx, szg_arena *arena) {
+  return szg_arena_open_in(ctx, &ctx->levels, arena, arena);
+}

@@ -1,0 +1,209 @@
+/* levels_read.c - a levels frame on the CPU: stage after stage, from words to codes to values.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "frames/levels.h"
+
+#include "frames/read.h"
+
+/* One levels frame being restored. */
+typedef struct levels_job {
+  szg_read_job *frame;
+  uint8_t *values;      /* where value 0 of the frame goes; not all of them need to have a place */
+  uint8_t *all_values;  /* room for the frame's values, if a folded one is restored in part */
+  szg_levels levels;
+  szg_levels_lattice lattice;
+  szg_levels_memory memory;
+  uint64_t *first_words; /* [parts of the stage]: where each part's words begin */
+  /* the stage at hand */
+  uint32_t stage;
+  szg_levels_span span;
+  szg_levels_stage_input input;
+  szg_tokens_shape shape;
+} levels_job;
+
+void szg_levels_frame_carve_read(szg_arena *arena, const szg_read_request *request,
+                                 szg_read_plan *plan) {
+  (void)request;
+  plan->levels.books = szg_arena_take(arena, 1, sizeof *plan->levels.books);
+  plan->levels.decoder = szg_arena_take(arena, 1, sizeof *plan->levels.decoder);
+}
+
+static uint64_t part_count_of(const szg_levels_stage *stage) {
+  return szg_div_up(stage->tile_count, SZG_LEVELS_PART_TILES);
+}
+
+static size_t value_bytes(const levels_job *job) {
+  return szg_dtype_bytes(job->frame->header->shape.dtype);
+}
+
+/* The tiles of a folded frame do not end where rows of the field do. */
+static bool is_cut_fold(const levels_job *job) {
+  return job->levels.fold && job->frame->value_count < job->levels.value_count;
+}
+
+static void carve(szg_arena *arena, const levels_job *job, levels_job *carved) {
+  uint64_t most_parts = 0;
+  for (uint32_t i = 0; i <= job->levels.level_count; i++)
+    if (part_count_of(&job->levels.stages[i]) > most_parts)
+      most_parts = part_count_of(&job->levels.stages[i]);
+  szg_levels_carve(arena, &job->levels, job->frame->reader.ctx->threads.count, &carved->memory);
+  carved->first_words = szg_arena_take(arena, most_parts, sizeof *carved->first_words);
+  uint64_t const whole_values = is_cut_fold(job) ? job->levels.value_count : 0;
+  carved->all_values = szg_arena_take(arena, whole_values, value_bytes(job));
+}
+
+static szgpu_status open_memory(levels_job *job) {
+  szg_arena arena = {0};
+  carve(&arena, job, job);
+  SZG_TRY(szg_levels_arena_open(job->frame->reader.ctx, &arena));
+  carve(&arena, job, job);
+  return SZGPU_OK;
+}
+
+/* Outliers come last; each part of tiles must know where its own begin. */
+szgpu_status szg_levels_frame_open(szg_read_job *job) {
+  uint64_t unused;
+  SZG_TRY(szg_outliers_load(job));
+  return szg_tiles_scan(job, &unused);
+}
+
+/* ---- a stage's section ---- */
+
+static szgpu_status read_head(const levels_job *job, const szg_loaded *section,
+                              szg_levels_head *head) {
+  const szg_levels *const levels = &job->levels;
+  uint32_t const group_count = levels->stages[job->stage].place_count / SZG_LEVELS_GROUP;
+  const uint8_t *const bytes = section->bytes;
+  bool const is_last = job->stage == levels->level_count;
+  SZG_REQUIRE(section->byte_count >= SZG_LEVELS_HEAD_BYTES, SZGPU_BAD_DATA);
+  *head = (szg_levels_head){.mode = bytes[0],
+                            .lane_groups_log2 = bytes[1],
+                            .unit = szg_load_u32(bytes + 4),
+                            .book_bytes = szg_load_u32(bytes + 8)};
+  SZG_REQUIRE(szg_load_u16(bytes + 2) == 0 && szg_load_u32(bytes + 12) == 0, SZGPU_BAD_DATA);
+  SZG_REQUIRE(head->mode < SZG_LEVELS_MODES, SZGPU_BAD_DATA);
+  SZG_REQUIRE(head->unit >= 1 && head->unit <= 1u << levels->fine_bits, SZGPU_BAD_DATA);
+  SZG_REQUIRE(!is_last || head->unit == 1u << levels->fine_bits, SZGPU_BAD_DATA);
+  if (head->mode == SZG_LEVELS_MODE_ZERO) {
+    SZG_REQUIRE(head->lane_groups_log2 == 0 && head->book_bytes == 0, SZGPU_BAD_DATA);
+    SZG_REQUIRE(section->byte_count == SZG_LEVELS_HEAD_BYTES, SZGPU_BAD_DATA);
+    return SZGPU_OK;
+  }
+  SZG_REQUIRE(head->lane_groups_log2 >= szg_tokens_least_lane_groups_log2(group_count) &&
+                  head->lane_groups_log2 <= SZG_LEVELS_LANE_GROUPS_LOG2,
+              SZGPU_BAD_DATA);
+  SZG_REQUIRE(head->book_bytes % 4 == 0 && head->book_bytes <= SZG_TOKENS_BOOKS_MOST_BYTES,
+              SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+/* Finds where each part's words begin; they must use up the section. */
+static szgpu_status place_words(const levels_job *job, uint64_t tile_count) {
+  uint64_t word_count = 0;
+  for (uint64_t t = 0; t < tile_count; t++) {
+    if (t % SZG_LEVELS_PART_TILES == 0) job->first_words[t / SZG_LEVELS_PART_TILES] = word_count;
+    word_count += szg_load_u16(job->input.tile_sizes + 2 * t);
+  }
+  SZG_REQUIRE(word_count == job->input.word_count, SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+static szgpu_status open_stage(levels_job *job) {
+  szg_read_job *const frame = job->frame;
+  const szg_levels_read_plan *const plan = &frame->plan->levels;
+  szg_levels_stage *const stage = &job->levels.stages[job->stage];
+  szg_levels_head *const head = &job->input.head;
+  szg_loaded section;
+  SZG_TRY(szg_reader_load(&frame->reader, szg_levels_section(job->stage), &section));
+  SZG_TRY(read_head(job, &section, head));
+  stage->unit = head->unit;
+  if (head->mode == SZG_LEVELS_MODE_ZERO) return SZGPU_OK;
+  job->shape = (szg_tokens_shape){.group_count = stage->place_count / SZG_LEVELS_GROUP,
+                                  .lane_groups_log2 = head->lane_groups_log2,
+                                  .is_wide = job->levels.is_wide};
+  szg_levels_places const places = szg_levels_places_of(head, stage->tile_count);
+  SZG_REQUIRE(places.words <= section.byte_count && (section.byte_count - places.words) % 4 == 0,
+              SZGPU_BAD_DATA);
+  job->input.tile_sizes = section.bytes + places.tile_sizes;
+  job->input.words = section.bytes + places.words;
+  job->input.word_count = (section.byte_count - places.words) / 4;
+  SZG_REQUIRE(stage->tile_count % 2 == 0 ||
+                  szg_load_u16(job->input.tile_sizes + 2 * stage->tile_count) == 0,
+              SZGPU_BAD_DATA);
+  SZG_TRY(szg_tokens_books_read(section.bytes + SZG_LEVELS_HEAD_BYTES, head->book_bytes, head->mode,
+                                plan->books));
+  szg_tokens_decoder_build(plan->books, head->mode, plan->decoder);
+  return place_words(job, stage->tile_count);
+}
+
+/* ---- its tiles ---- */
+
+static szgpu_status restore_tile(const levels_job *job, uint64_t tile_index, const uint8_t *words,
+                                 uint32_t word_count, int worker) {
+  const szg_levels_memory *const memory = &job->memory;
+  const szg_levels_stage *const stage = &job->levels.stages[job->stage];
+  size_t const code_bytes = job->levels.is_wide ? sizeof(int64_t) : sizeof(int32_t);
+  void *const codes = szg_levels_codes_of(memory, worker);
+  if (word_count == 0) {
+    memset(codes, 0, stage->place_count * code_bytes);
+  } else {
+    uint64_t existing[SZG_TOKENS_MOST_GROUPS];
+    bool const is_full = szg_levels_tile_is_full(&job->levels, job->stage, tile_index);
+    if (!is_full) szg_levels_existing_places(&job->levels, job->stage, tile_index, existing);
+    SZG_TRY(szg_tokens_decode_tile(job->frame->plan->levels.decoder, &job->shape,
+                                   is_full ? NULL : existing, words, word_count,
+                                   &memory->token_work[worker], codes));
+  }
+  bool const is_last = job->stage == job->levels.level_count;
+  szg_levels_restore_tile(&job->levels, job->stage, tile_index, &job->lattice, codes,
+                          &memory->work[worker], memory->grids,
+                          is_last ? job->values : NULL);
+  return SZGPU_OK;
+}
+
+static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, int worker) {
+  const levels_job *const job = job_pointer;
+  bool const is_zero = job->input.head.mode == SZG_LEVELS_MODE_ZERO;
+  uint64_t const part = job->span.first_tile / SZG_LEVELS_PART_TILES + part_from_first;
+  uint64_t const end_tile = szg_min_u64((part + 1) * SZG_LEVELS_PART_TILES, job->span.end_tile);
+  const uint8_t *words = is_zero ? NULL : job->input.words + 4 * job->first_words[part];
+  for (uint64_t t = part * SZG_LEVELS_PART_TILES; t < end_tile; t++) {
+    uint32_t const word_count = is_zero ? 0 : szg_load_u16(job->input.tile_sizes + 2 * t);
+    if (t >= job->span.first_tile) SZG_TRY(restore_tile(job, t, words, word_count, worker));
+    words += 4 * (size_t)word_count;
+  }
+  return SZGPU_OK;
+}
+
+static szgpu_status restore_stage(levels_job *job) {
+  bool const is_last = job->stage == job->levels.level_count;
+  SZG_TRY(open_stage(job));
+  uint64_t const first_part = job->span.first_tile / SZG_LEVELS_PART_TILES;
+  uint64_t const end_part = szg_div_up(job->span.end_tile, SZG_LEVELS_PART_TILES);
+  return szg_for_parts(&job->frame->reader.ctx->threads, end_part - first_part,
+                       is_last ? job->frame->wanted_values : 0, restore_part, job);
+}
+
+/* ---- the frame ---- */
+
+szgpu_status szg_levels_frame_restore(szg_read_job *frame) {
+  static const szg_tile_steps outliers_only = {NULL, NULL};
+  levels_job job = {.frame = frame};
+  SZG_REQUIRE(szg_levels_of_frame(&frame->grid, &frame->reader.frame, &job.levels), SZGPU_BAD_DATA);
+  job.lattice = szg_levels_lattice_of(frame->header, &job.levels);
+  SZG_TRY(open_memory(&job));
+  uintptr_t const first_place = (uintptr_t)frame->values - frame->first_value * value_bytes(&job);
+  job.values = is_cut_fold(&job) ? job.all_values : (uint8_t *)first_place;
+  szg_levels_span spans[SZG_LEVELS_MOST + 1];
+  szg_levels_spans_of_values(&job.levels, frame->first_value,
+                             frame->first_value + frame->value_count, spans);
+  for (job.stage = 0; job.stage <= job.levels.level_count; job.stage++) {
+    job.span = spans[job.stage];
+    SZG_TRY(restore_stage(&job));
+  }
+  if (is_cut_fold(&job))
+    memcpy(frame->values, job.all_values + frame->first_value * value_bytes(&job),
+           frame->value_count * value_bytes(&job));
+  if (!frame->outliers.exact_counts.bytes && !frame->outliers.fill_counts.bytes) return SZGPU_OK;
+  return szg_tiles_restore(frame, &outliers_only);
+}

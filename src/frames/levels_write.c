@@ -1,0 +1,305 @@
+/* levels_write.c - a levels frame on the CPU: stage after stage, from the coarsest grid on.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A stage counts the codes of a sample of its tiles (of all, if they are few), makes books of the
+ * counts, and then goes over all tiles. Its restored lattice values are what the next stage
+ * predicts from.
+ */
+#include "frames/levels.h"
+
+#include "frames/write.h"
+
+/* Tiles whose codes are kept after counting: the first of those that were counted. */
+enum { MOST_KEPT = SZG_LEAST_COUNTED };
+
+/* Memory in addition to what reading needs too. */
+typedef struct write_memory {
+  szg_levels_memory shared;
+  szg_tokens_tally *tallies; /* [threads] */
+  uint16_t *sizes;           /* [tiles of the stage that has most] */
+  szg_part_slots slots;
+  uint8_t *kept; /* [MOST_KEPT]: codes of a tile */
+  uint8_t *book_bytes;
+  szg_tokens_plan *plan;
+  szg_tokens_encoder *encoder;
+  szg_codebook *book;
+  szg_codebook_work *book_work;
+} write_memory;
+
+/* One levels frame being written. */
+typedef struct levels_job {
+  szg_write_job *frame;
+  szg_levels_choice choice;
+  write_memory memory;
+  uint64_t written_bytes; /* of the sections so far */
+  /* the stage at hand */
+  uint32_t stage;
+  uint32_t counted_tiles, kept_tiles;
+  szg_tokens_shape shape;
+  szg_part_stream stream;
+} levels_job;
+
+static uint64_t most_tiles(const szg_levels *levels) {
+  uint64_t most = 0;
+  for (uint32_t i = 0; i <= levels->level_count; i++)
+    if (levels->stages[i].tile_count > most) most = levels->stages[i].tile_count;
+  return most;
+}
+
+static uint32_t most_words(const szg_levels *levels) {
+  uint32_t most = 0;
+  for (uint32_t i = 0; i <= levels->level_count; i++) {
+    szg_tokens_shape const shape = {.group_count =
+                                        levels->stages[i].place_count / SZG_LEVELS_GROUP};
+    if (szg_tokens_most_words(&shape) > most) most = szg_tokens_most_words(&shape);
+  }
+  return most;
+}
+
+static size_t code_bytes(const levels_job *job) {
+  return job->choice.levels.is_wide ? sizeof(int64_t) : sizeof(int32_t);
+}
+
+static void carve(szg_arena *arena, const levels_job *job, write_memory *memory) {
+  const szg_levels *const levels = &job->choice.levels;
+  int const thread_count = job->frame->request->thread_count;
+  uint64_t const tile_count = most_tiles(levels);
+  uint64_t const kept_count = szg_min_u64(tile_count, MOST_KEPT);
+  szg_levels_carve(arena, levels, thread_count, &memory->shared);
+  memory->tallies = szg_arena_take(arena, (uint64_t)thread_count, sizeof *memory->tallies);
+  memory->sizes = szg_arena_take(arena, tile_count, sizeof *memory->sizes);
+  memory->kept = szg_arena_take(arena, kept_count * SZG_LEVELS_MOST_PLACES, code_bytes(job));
+  memory->book_bytes = szg_arena_take(arena, SZG_TOKENS_BOOKS_MOST_BYTES, 1);
+  memory->plan = szg_arena_take(arena, 1, sizeof *memory->plan);
+  memory->encoder = szg_arena_take(arena, 1, sizeof *memory->encoder);
+  memory->book = szg_arena_take(arena, 1, sizeof *memory->book);
+  memory->book_work = szg_arena_take(arena, 1, sizeof *memory->book_work);
+  szg_part_slots_carve(arena, szg_div_up(tile_count, SZG_LEVELS_PART_TILES), thread_count,
+                       (uint64_t)most_words(levels) * 4 * SZG_LEVELS_PART_TILES, &memory->slots);
+}
+
+static szgpu_status open_memory(levels_job *job) {
+  szg_arena arena = {0};
+  carve(&arena, job, &job->memory);
+  SZG_TRY(szg_levels_arena_open(job->frame->ctx, &arena));
+  carve(&arena, job, &job->memory);
+  return SZGPU_OK;
+}
+
+static const szg_levels_stage *stage_of(const levels_job *job) {
+  return &job->choice.levels.stages[job->stage];
+}
+
+/* ---- [1] exact and fill values ---- */
+
+/* Marks what has no lattice value; the bound holds for everything else (docs/guarantees.md). */
+static szgpu_status find_outliers(void *job_pointer, uint64_t part, int worker) {
+  const levels_job *const job = job_pointer;
+  const szg_write_job *const frame = job->frame;
+  uint8_t *const marks = frame->plan->outliers.tiles[worker].marks;
+  uint64_t const end_tile = szg_part_end_tile(frame, part);
+  for (uint64_t t = part * SZG_PART_TILES; t < end_tile; t++) {
+    szg_tile const tile = szg_tile_at(&frame->grid, t);
+    bool has_marks = false;
+    uint8_t *row = marks;
+    for (uint32_t z = 0; z < tile.z_extent; z++)
+      for (uint32_t y = 0; y < tile.y_extent; y++, row += tile.x_extent)
+        has_marks |= szg_levels_mark(&job->choice.lattice, frame->values,
+                                     tile.first_value + z * tile.z_stride + y * tile.y_stride,
+                                     tile.x_extent, row);
+    SZG_TRY(szg_outliers_add(frame, t, &tile, has_marks ? marks : NULL));
+  }
+  return SZGPU_OK;
+}
+
+/* ---- [2] the books of a stage ---- */
+
+/* The codes of counted tile i, if they are kept. */
+static void *kept_codes(const levels_job *job, uint64_t i) {
+  if (i >= job->kept_tiles) return NULL;
+  return job->memory.kept + i * SZG_LEVELS_MOST_PLACES * code_bytes(job);
+}
+
+/* Codes the tile into `kept`, or, if that is NULL, into the worker's memory; returns where. */
+static const void *code_tile(const levels_job *job, uint64_t tile_index, int worker, void *kept) {
+  const szg_levels_choice *const choice = &job->choice;
+  const szg_levels_memory *const memory = &job->memory.shared;
+  void *const codes = kept ? kept : szg_levels_codes_of(memory, worker);
+  szg_levels_code_tile(&choice->levels, job->stage, tile_index, &choice->lattice,
+                       job->frame->values, memory->grids, &memory->work[worker], codes);
+  return codes;
+}
+
+/* Which places exist; NULL: all. */
+static const uint64_t *find_existing(const levels_job *job, uint64_t tile_index,
+                                     uint64_t *existing) {
+  if (szg_levels_tile_is_full(&job->choice.levels, job->stage, tile_index)) return NULL;
+  szg_levels_existing_places(&job->choice.levels, job->stage, tile_index, existing);
+  return existing;
+}
+
+static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker) {
+  const levels_job *const job = job_pointer;
+  uint64_t const tile_index =
+      szg_sample_tile(stage_of(job)->tile_count, job->counted_tiles, i);
+  uint64_t existing[SZG_TOKENS_MOST_GROUPS];
+  const void *const codes = code_tile(job, tile_index, worker, kept_codes(job, i));
+  szg_tokens_count(&job->shape, codes, find_existing(job, tile_index, existing),
+                   &job->memory.tallies[worker]);
+  return SZGPU_OK;
+}
+
+static szgpu_status choose_books(levels_job *job) {
+  const write_memory *const memory = &job->memory;
+  szg_threads *const threads = &job->frame->ctx->threads;
+  uint64_t const tile_count = stage_of(job)->tile_count;
+  memset(memory->tallies, 0, (size_t)threads->count * sizeof *memory->tallies);
+  job->shape = (szg_tokens_shape){.group_count = stage_of(job)->place_count / SZG_LEVELS_GROUP,
+                                  .is_wide = job->choice.levels.is_wide};
+  job->counted_tiles = szg_counted_tiles(tile_count);
+  job->kept_tiles = (uint32_t)szg_min_u64(job->counted_tiles, MOST_KEPT);
+  SZG_TRY(szg_for_parts(threads, job->counted_tiles, 0, count_tile, job));
+  for (int i = 1; i < threads->count; i++)
+    szg_tokens_tally_add(&memory->tallies[i], &memory->tallies[0]);
+  szg_tokens_choose(&memory->tallies[0], job->shape.group_count, job->counted_tiles == tile_count,
+                    memory->book, memory->book_work, memory->plan);
+  job->shape.lane_groups_log2 = memory->plan->lane_groups_log2;
+  szg_tokens_encoder_build(memory->plan, memory->encoder);
+  return SZGPU_OK;
+}
+
+/* ---- [3] the tiles of a stage ---- */
+
+/* The number among the counted tiles if the tile's codes are kept; else MOST_KEPT. */
+static uint64_t find_kept(const levels_job *job, uint64_t tile_index) {
+  uint64_t const tile_count = stage_of(job)->tile_count;
+  uint64_t const i = szg_sample_of_tile(tile_count, job->counted_tiles, tile_index);
+  bool const is_kept =
+      i < job->kept_tiles &&
+      szg_sample_tile(tile_count, job->counted_tiles, i) == tile_index;
+  return is_kept ? i : MOST_KEPT;
+}
+
+static void encode_tile(const levels_job *job, uint64_t tile_index, int worker,
+                        szg_part_slot *slot) {
+  const write_memory *const memory = &job->memory;
+  uint64_t existing[SZG_TOKENS_MOST_GROUPS];
+  void *const kept = kept_codes(job, find_kept(job, tile_index));
+  const void *const codes = kept ? kept : code_tile(job, tile_index, worker, NULL);
+  uint32_t const word_count = szg_tokens_encode_tile(
+      memory->encoder, &job->shape, codes, find_existing(job, tile_index, existing),
+      &memory->shared.token_work[worker], slot->words + slot->byte_count);
+  memory->sizes[tile_index] = (uint16_t)word_count;
+  slot->byte_count += (uint64_t)word_count * 4;
+}
+
+static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
+  levels_job *const job = job_pointer;
+  uint64_t const end_tile =
+      szg_min_u64((part + 1) * SZG_LEVELS_PART_TILES, stage_of(job)->tile_count);
+  szg_part_slot *const slot = szg_part_slot_take(&job->stream, part);
+  if (!szg_frame_is_outgrown(job->frame)) {
+    for (uint64_t t = part * SZG_LEVELS_PART_TILES; t < end_tile; t++)
+      encode_tile(job, t, worker, slot);
+    szg_frame_add_sure_bytes(job->frame, slot->byte_count);
+  }
+  szg_part_slot_finish(&job->stream, slot);
+  return SZGPU_OK;
+}
+
+/* Writes head, books and sizes in front of the words, which are in their place already. */
+static void write_front(const levels_job *job, const szg_levels_head *head,
+                        const szg_levels_places *places, uint8_t *bytes) {
+  uint64_t const tile_count = stage_of(job)->tile_count;
+  szg_levels_head_write(head, bytes);
+  memcpy(bytes + SZG_LEVELS_HEAD_BYTES, job->memory.book_bytes, head->book_bytes);
+  for (uint64_t t = 0; t < tile_count; t++)
+    szg_store_u16(bytes + places->tile_sizes + 2 * t, job->memory.sizes[t]);
+  memset(bytes + places->tile_sizes + 2 * tile_count, 0,
+         places->words - places->tile_sizes - 2 * tile_count);
+}
+
+static szgpu_status write_zero_stage(const levels_job *job, szg_writer *writer) {
+  szg_levels_head const head = {.mode = SZG_LEVELS_MODE_ZERO, .unit = stage_of(job)->unit};
+  uint8_t *bytes;
+  SZG_TRY(szg_writer_begin_section(writer, SZG_LEVELS_HEAD_BYTES, &bytes));
+  szg_levels_head_write(&head, bytes);
+  return szg_writer_end_section(writer, szg_levels_section(job->stage), SZG_LEVELS_HEAD_BYTES);
+}
+
+static szgpu_status write_stage(levels_job *job, szg_writer *writer) {
+  szg_write_job *const frame = job->frame;
+  const write_memory *const memory = &job->memory;
+  const szg_levels_stage *const stage = stage_of(job);
+  bool const is_last = job->stage == job->choice.levels.level_count;
+  SZG_TRY(choose_books(job));
+  if (memory->plan->mode == SZG_LEVELS_MODE_ZERO) return write_zero_stage(job, writer);
+  szg_levels_head const head = {
+      .mode = memory->plan->mode,
+      .lane_groups_log2 = memory->plan->lane_groups_log2,
+      .unit = stage->unit,
+      .book_bytes = (uint32_t)szg_tokens_books_write(&memory->plan->books, memory->plan->mode,
+                                                     memory->book_bytes)};
+  szg_levels_places const places = szg_levels_places_of(&head, stage->tile_count);
+  szg_frame_add_sure_bytes(frame, places.words);
+  if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
+  uint8_t *bytes;
+  SZG_TRY(szg_writer_begin_section(writer, places.words, &bytes));
+  szg_part_stream_open(&memory->slots, szg_div_up(stage->tile_count, SZG_LEVELS_PART_TILES),
+                       bytes + places.words, writer->capacity - writer->used_bytes - places.words,
+                       &job->stream);
+  SZG_TRY(szg_for_parts(&frame->ctx->threads, job->stream.part_count,
+                        is_last ? frame->grid.value_count : 0, encode_part, job));
+  if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
+  uint64_t const byte_count = places.words + job->stream.byte_count;
+  SZG_TRY(szg_writer_begin_section(writer, byte_count, &bytes));
+  write_front(job, &head, &places, bytes);
+  job->written_bytes += byte_count;
+  return szg_writer_end_section(writer, szg_levels_section(job->stage), byte_count);
+}
+
+/* ---- [4] the frame ---- */
+
+static void fill_header(const levels_job *job, szg_frame_header *header) {
+  const szg_levels *const levels = &job->choice.levels;
+  header->kind = SZG_FRAME_LEVELS;
+  header->axes = levels->base_axes;
+  header->levels = (szg_levels_facts){.axis_count = levels->axis_count,
+                                      .level_count = levels->level_count,
+                                      .fine_bits = levels->fine_bits,
+                                      .is_linear = levels->is_linear,
+                                      .is_wide = levels->is_wide,
+                                      .fold = levels->fold};
+  memcpy(header->levels.ranks, levels->ranks, sizeof levels->ranks);
+}
+
+/* Writes the sections until it is certain that they are no smaller than the values. */
+static szgpu_status write_sections(levels_job *job, szg_writer *writer, szg_frame_header *header,
+                                   bool *is_written) {
+  szg_write_job *const frame = job->frame;
+  const szg_levels *const levels = &job->choice.levels;
+  szg_outlier_sizes const outliers = szg_outliers_size(frame);
+  uint32_t const section_count = szg_outlier_section_count(&outliers) + levels->level_count + 1;
+  job->written_bytes = szg_outlier_sizes_sum(&outliers);
+  szg_frame_add_sure_bytes(frame, job->written_bytes);
+  SZG_TRY(szg_writer_begin_frame(writer, header, section_count));
+  SZG_TRY(szg_outliers_write(frame, writer, &outliers));
+  for (job->stage = 0; job->stage <= levels->level_count; job->stage++) {
+    if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
+    SZG_TRY(write_stage(job, writer));
+  }
+  *is_written = !szg_frame_is_outgrown(frame) && job->written_bytes < frame->raw_bytes;
+  return SZGPU_OK;
+}
+
+szgpu_status szg_levels_frame_write(szg_write_job *frame, szg_writer *writer,
+                                    szg_frame_header *header, bool *is_written) {
+  levels_job job = {.frame = frame};
+  *is_written = false;
+  SZG_TRY(szg_levels_choose(frame, &job.choice));
+  if (!job.choice.is_chosen) return SZGPU_OK;
+  SZG_TRY(open_memory(&job));
+  SZG_TRY(szg_for_parts(&frame->ctx->threads, frame->part_count, 0, find_outliers, &job));
+  fill_header(&job, header);
+  return write_sections(&job, writer, header, is_written);
+}
