@@ -130,6 +130,7 @@ typedef struct szg_tokens_encoder {
   uint32_t masks[SZG_LEVELS_MASKS];         /* likewise, except 0 */
   uint32_t pairs[SZG_LEVELS_PAIRS];
   uint32_t values[SZG_LEVELS_VALUES];
+  uint32_t small_pairs[SZG_LEVELS_PAIRS]; /* as pairs, but 0 for the escape */
   uint32_t direct[2 * SZG_LEVELS_DIRECT]; /* of value k, |k| < SZG_LEVELS_DIRECT, at k +
                                              SZG_LEVELS_DIRECT; [0]: 0 */
 } szg_tokens_encoder;
