@@ -327,7 +327,7 @@ static void chooses_modes_and_lanes_by_density(void **state) {
                                {1000, 5, SZG_LEVELS_MODE_PLAIN, 1},
                                {350, 1, SZG_LEVELS_MODE_PAIRS, 2},
                                {10, 1, SZG_LEVELS_MODE_MASKS, 4},
-                               {50, 1, SZG_LEVELS_MODE_MASKS, 3}};
+                               {100, 1, SZG_LEVELS_MODE_MASKS, 3}};
   for (uint32_t c = 0; c < ARRAY_COUNT(cases); c++) {
     memset(&tally, 0, sizeof tally);
     uint64_t bits[SZG_LEVELS_MODES] = {0};
