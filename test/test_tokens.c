@@ -246,6 +246,7 @@ static void restores_codes_of_all_densities_in_all_modes(void **state) {
     random_places(&random, &shape);
     random_codes(&random, &shape, density, most_bits, places);
     count(&shape, places);
+    for (uint32_t s = is_wide ? 251 : 139; s < 255; s++) assert_int_equal(tally.values[s], 0);
     plan_mode(mode, g, is_whole);
     build_tables();
     round_trip(&shape, places);
@@ -523,6 +524,21 @@ static void rejects_words_that_break_a_rule(void **state) {
   }
 }
 
+static void rejects_lanes_without_bits_and_without_places(void **state) {
+  (void)state;
+  memset(&plan, 0, sizeof plan);
+  plan.mode = SZG_LEVELS_MODE_PLAIN;
+  plan.books.values[0] = plan.books.values[1] = 1;
+  build_tables();
+  szg_tokens_shape const shape = shape_of(2, 0, false);
+  uint64_t const places[2] = {2, 0};
+  uint32_t word_count = words_of("00000000000000000 00001 0 1 0 1", false);
+  assert_false(assert_same_verdict(&shape, places, room, word_count));
+  word_count = words_of("00000000000000001 00000 1 10 1", false);
+  assert_true(assert_same_verdict(&shape, places, room, word_count));
+  assert_int_equal(restored[1], 1);
+}
+
 static void judges_books_by_their_units(void **state) {
   (void)state;
   struct {
@@ -615,6 +631,7 @@ int main(void) {
       cmocka_unit_test(counts_a_tile_as_a_hand_does),
       cmocka_unit_test(judges_damaged_words_as_the_format_says),
       cmocka_unit_test(rejects_words_that_break_a_rule),
+      cmocka_unit_test(rejects_lanes_without_bits_and_without_places),
       cmocka_unit_test(judges_books_by_their_units),
       cmocka_unit_test(survives_damaged_books),
   };

@@ -1,10 +1,10 @@
 /* tokens_decode.c - lanes of bits to a tile's codes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Each code of a lane depends on the one before it, but lanes are independent: plain codes and pairs
- * come four at a time from lane after lane, so that the processor can work on many lanes at once.
- * Only after a group does the decoder look whether the lane's bits were enough; SZG_TOKENS_OVERRUN
- * bytes can be read until then.
+ * Each code of a lane depends on the one before it, but lanes are independent: plain codes and
+ * pairs come four at a time from lane after lane, so that the processor can work on many lanes at
+ * once. Only after a group does the decoder look whether the lane's bits were enough;
+ * SZG_TOKENS_OVERRUN bytes can be read until then.
  *
  * Entries of values and pairs are the length of the code in 4 bits, RARE, and from bit 16 on a
  * direct value in 16 bits or two codes in 8 bits each; with RARE, the symbol, which is 0 if no code

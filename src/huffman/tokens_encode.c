@@ -1,8 +1,9 @@
 /* tokens_encode.c - a tile's codes to lanes of bits.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The head says how long lanes are, so lanes are written first, as bytes, one after the other behind
- * room for the longest head; the head then goes right before them, and all of it moves to words.
+ * The head says how long lanes are, so lanes are written first, as bytes, one after the other
+ * behind room for the longest head; the head then goes right before them, and all of it moves to
+ * words.
  * Codes go to the writer four at a time if all four have a code of their own.
  */
 #include <assert.h>
