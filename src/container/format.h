@@ -119,6 +119,42 @@ enum { SZG_PLANE_STORED = 0, SZG_PLANE_CODED = 1, SZG_PLANE_CONSTANT = 2, SZG_PL
 /* Lossless frames of the linear layout: the highest plane is coded. */
 enum { SZG_TOP_PLANE_RADIUS = SZG_PLANES_SYMBOLS / 2 }; /* in frame headers; bounds no delta */
 
+/* Levels frames: the codes of a level in groups of 64 places, 2^g groups to a lane. */
+enum {
+  SZG_LEVELS_GROUP = 64,
+  SZG_LEVELS_LANE_GROUPS_LOG2 = 4, /* the greatest g */
+  SZG_LEVELS_CODE_BITS = 12,       /* longest code: decoders look it up at once */
+  /* Value symbols: 0, magnitudes below 32 by turns positive and negative, classes, the escape. */
+  SZG_LEVELS_VALUES = 256,
+  SZG_LEVELS_DIRECT = 32,
+  SZG_LEVELS_FIRST_CLASS = 2 * SZG_LEVELS_DIRECT - 1, /* class c: this + 2 c, negative: 1 more */
+  SZG_LEVELS_CLASSES = 96,
+  SZG_LEVELS_VALUE_ESCAPE = SZG_LEVELS_FIRST_CLASS + 2 * SZG_LEVELS_CLASSES,
+  /* Pair symbols: two codes of -7 .. 7, and the escape. */
+  SZG_LEVELS_PAIR_REACH = 7,
+  SZG_LEVELS_PAIR_SIDE = 2 * SZG_LEVELS_PAIR_REACH + 1,
+  SZG_LEVELS_PAIR_ESCAPE = SZG_LEVELS_PAIR_SIDE * SZG_LEVELS_PAIR_SIDE,
+  SZG_LEVELS_PAIRS = SZG_LEVELS_PAIR_ESCAPE + 1,
+  /* Octet symbols say which eighths of a group have nonzero codes, mask symbols which places. */
+  SZG_LEVELS_OCTET_ESCAPE = 256,
+  SZG_LEVELS_OCTETS = SZG_LEVELS_OCTET_ESCAPE + 1,
+  SZG_LEVELS_MASK_ESCAPE = 0,
+  SZG_LEVELS_MASKS = 256,
+  /* Head of a tile: least lane bits, width of the excess, whether a mask of lanes follows. */
+  SZG_LEVELS_LEAST_BITS = 17,
+  SZG_LEVELS_WIDTH_BITS = 5
+};
+static_assert(SZG_LEVELS_VALUE_ESCAPE == SZG_LEVELS_VALUES - 1, "symbols");
+
+/* How the codes of a level are written. */
+enum {
+  SZG_LEVELS_MODE_ZERO = 0,  /* all codes are 0 */
+  SZG_LEVELS_MODE_PLAIN = 1, /* value symbols */
+  SZG_LEVELS_MODE_PAIRS = 2, /* pair symbols */
+  SZG_LEVELS_MODE_MASKS = 3, /* octet and mask symbols, and the value symbols of nonzero codes */
+  SZG_LEVELS_MODES
+};
+
 /* A set of axes to difference along, one bit per axis. */
 enum { SZG_AXIS_X = 1, SZG_AXIS_Y = 2, SZG_AXIS_Z = 4, SZG_AXES_ALL = 7 };
 

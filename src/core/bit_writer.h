@@ -63,4 +63,8 @@ SZG_INLINE void szg_put_end(const szg_bit_writer *writer) {
   szg_store_high_first(writer->next, writer->pending);
 }
 
+/* Moves bits to words and skips the first `shift` bits, at most 7. Reads four bytes behind the
+ * last word's. */
+void szg_move_to_words(const uint8_t *bytes, uint32_t shift, size_t word_count, uint8_t *words);
+
 #endif

@@ -249,17 +249,6 @@ static void put_head(const tile_head *head, const uint32_t *lengths, uint8_t *by
   memcpy(bytes + first_bit / 8, own_bytes + first_bit / 8, HEAD_ROOM - first_bit / 8);
 }
 
-/* Moves bits to words and skips the first `shift` bits. next: bytes + 4. It is a separate pointer
- * because gcc otherwise carries loaded bits from word to word and does not vectorize the loop. */
-SZG_HOT static void move_to_words(const uint8_t *restrict bytes, const uint8_t *restrict next,
-                                  uint32_t shift, size_t word_count, uint8_t *restrict words) {
-  for (size_t i = 0; i < word_count; i++) {
-    uint32_t const high = __builtin_bswap32(szg_load_u32(bytes + 4 * i)) << shift;
-    uint32_t const low = __builtin_bswap32(szg_load_u32(next + 4 * i)) >> 1 >> (31 - shift);
-    szg_store_u32(words + 4 * i, high | low);
-  }
-}
-
 uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
                          uint32_t zero_groups, const szg_tile *tile, const void *deltas,
                          uint32_t raw_words, uint8_t *words) {
@@ -285,7 +274,6 @@ uint32_t szg_tile_encode(const szg_tile_encoder *encoder, uint32_t lattice_bits,
   if (word_count >= raw_words) return raw_words;
   put_head(&head, lengths, bytes);
   uint32_t const first_bit = HEAD_ROOM * 8 - head.head_bits;
-  const uint8_t *const first = bytes + first_bit / 8;
-  move_to_words(first, first + 4, first_bit % 8, word_count, words);
+  szg_move_to_words(bytes + first_bit / 8, first_bit % 8, word_count, words);
   return word_count;
 }

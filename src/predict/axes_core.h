@@ -1,9 +1,7 @@
 /* axes_core.h - the rule that chooses axes and radius, for both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Costs estimate coded bits in units of 2^-16. All arithmetic is in integers, so that the order of
- * sums does not matter and every backend makes the same choice. docs/format.md, section 12,
- * explains them.
+ * Costs are those of core/code_cost.h. docs/format.md, section 12, explains them.
  */
 #ifndef SZG_AXES_CORE_H
 #define SZG_AXES_CORE_H
@@ -11,6 +9,7 @@
 #include <stdint.h>
 
 #include "container/format.h"
+#include "core/code_cost.h"
 #include "core/hd.h"
 
 enum {
@@ -18,55 +17,10 @@ enum {
   SZG_LARGE_CLASSES = 2 * SZG_COST_RADIUS, /* class of width w: this + w */
   SZG_COST_CLASSES = SZG_LARGE_CLASSES + 65,
   SZG_AXES_SETS = 7,
-  SZG_LOG_FRACTION_BITS = 16,
   SZG_SYMBOL_COST_BITS = 8,  /* about what a symbol takes in the codebook */
   SZG_RADIUS_GAIN_SHIFT = 6, /* a larger radius must save 1/64: a small table decodes faster */
   SZG_RADIUS_CHOICES = 4     /* SZG_COST_RADIUS and then four times the one before */
 };
-
-/* What a cost needs from a set of counts. */
-typedef struct szg_count_sums {
-  uint64_t total; /* of the counts */
-  uint64_t used;  /* counts that are not 0 */
-  uint64_t logs;  /* sum of c * log2(c) */
-} szg_count_sums;
-
-/* floor(2^16 * log2(x)) to within a few units, by squaring; x > 0. */
-SZG_HD uint64_t szg_log2_fixed(uint64_t x) {
-  int const whole = 63 - szg_leading_zeros_u64(x);
-  uint32_t mantissa = (uint32_t)(whole > 31 ? x >> (whole - 31) : x << (31 - whole)); /* in Q31 */
-  uint64_t result = (uint64_t)whole;
-  for (int i = 0; i < SZG_LOG_FRACTION_BITS; i++) {
-    uint64_t const square = (uint64_t)mantissa * mantissa >> 31;
-    uint64_t const carry = square >> 32;
-    mantissa = (uint32_t)(square >> carry);
-    result = result << 1 | carry;
-  }
-  return result;
-}
-
-SZG_HD uint64_t szg_count_log(uint64_t count) { return count ? count * szg_log2_fixed(count) : 0; }
-
-SZG_HD void szg_sums_add(szg_count_sums *sums, uint32_t count) {
-  if (count == 0) return;
-  sums->total += count;
-  sums->used++;
-  sums->logs += szg_count_log(count);
-}
-
-SZG_HD szg_count_sums szg_sums_merged(szg_count_sums a, szg_count_sums b) {
-  szg_count_sums const sums = {a.total + b.total, a.used + b.used, a.logs + b.logs};
-  return sums;
-}
-
-/* What a Huffman code takes for `total` symbols if their counts have these logs. No code is shorter
- * than one bit, so a symbol that makes up more than half of all costs 1 bit, and the others cost 1
- * bit more than they cost among themselves. */
-SZG_HD uint64_t szg_huffman_cost(uint64_t total, uint64_t logs, uint64_t likely_count) {
-  if (2 * likely_count <= total) return szg_count_log(total) - logs;
-  return (total << SZG_LOG_FRACTION_BITS) + szg_count_log(total - likely_count) -
-         (logs - szg_count_log(likely_count));
-}
 
 /* ---- axes ---- */
 

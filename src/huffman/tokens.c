@@ -1,0 +1,331 @@
+/* tokens.c - counts the codes of a level, and chooses how to write them; books.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "huffman/tokens.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/code_cost.h"
+#include "huffman/tokens_places.h"
+
+static_assert(sizeof(szg_tokens_tally) % sizeof(uint64_t) == 0, "a tally is added as numbers");
+
+/* ---- places ---- */
+
+SZG_INLINE void find_nonzero(const void *codes, bool is_wide, uint32_t group_count,
+                             uint64_t *restrict nonzero) {
+  for (uint32_t group = 0; group < group_count; group++) {
+    uint8_t flags[SZG_LEVELS_GROUP];
+    for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i++)
+      flags[i] = szg_code_at(codes, is_wide, group * SZG_LEVELS_GROUP + i) != 0;
+    uint64_t places = 0;
+    for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += 8) /* the product moves bit 8 i to 56 + i */
+      places |= szg_load_u64(flags + i) * UINT64_C(0x0102040810204080) >> 56 << i;
+    nonzero[group] = places;
+  }
+}
+
+SZG_HOT void szg_tokens_find_nonzero(const szg_tokens_shape *shape, const void *codes,
+                                     uint64_t *nonzero) {
+  if (shape->is_wide)
+    find_nonzero(codes, true, shape->group_count, nonzero);
+  else
+    find_nonzero(codes, false, shape->group_count, nonzero);
+}
+
+/* ---- counting ---- */
+
+static uint32_t popcount(uint64_t bits) { return (uint32_t)__builtin_popcountll(bits); }
+
+static void count_group(const void *codes, bool is_wide, uint32_t group, uint64_t places,
+                        szg_tokens_tally *tally) {
+  uint32_t const first = group * SZG_LEVELS_GROUP;
+  uint32_t const octets = szg_octets_of_places(places);
+  tally->octets[octets]++;
+  for (uint32_t left = octets; left; left &= left - 1)
+    tally->masks[places >> 8 * __builtin_ctz(left) & 255]++;
+  for (uint64_t left = places; left; left &= left - 1) {
+    uint32_t const place = first + (uint32_t)__builtin_ctzll(left);
+    szg_value_token const token = szg_value_token_of(szg_code_at(codes, is_wide, place), is_wide);
+    tally->values[token.symbol]++;
+    tally->raw_bits += token.raw_bits;
+  }
+  for (uint64_t left = szg_pairs_of_places(places); left; left &= left - 1) {
+    uint32_t const place = first + (uint32_t)__builtin_ctzll(left);
+    int64_t const pair[2] = {szg_code_at(codes, is_wide, place),
+                             szg_code_at(codes, is_wide, place + 1)};
+    uint32_t const symbol = szg_pair_symbol(pair[0], pair[1]);
+    tally->pairs[symbol]++;
+    for (uint32_t i = 0; symbol == SZG_LEVELS_PAIR_ESCAPE && i < 2; i++) {
+      szg_value_token const token = szg_value_token_of(pair[i], is_wide);
+      tally->pair_values[token.symbol]++;
+      tally->pair_raw_bits += token.raw_bits;
+    }
+  }
+}
+
+static void count_live(const szg_tokens_shape *shape, const uint64_t *nonzero,
+                       const uint64_t *existing, szg_tokens_tally *tally) {
+  for (uint32_t g = 0; g < SZG_TOKENS_LANE_SIZES; g++) {
+    for (uint32_t first = 0; first < shape->group_count; first += 1u << g) {
+      uint32_t end = first + (1u << g);
+      if (end > shape->group_count) end = shape->group_count;
+      bool is_live = false;
+      for (uint32_t group = first; group < end; group++) is_live |= nonzero[group] != 0;
+      if (!is_live) continue;
+      tally->live_lanes[g]++;
+      tally->live_groups[g] += end - first;
+      for (uint32_t group = first; group < end; group++) {
+        uint64_t const places = szg_existing_of(existing, group);
+        tally->live_places[g] += popcount(places);
+        tally->live_pairs[g] += popcount(szg_pairs_of_places(places));
+      }
+    }
+  }
+}
+
+void szg_tokens_count(const szg_tokens_shape *shape, const void *codes, const uint64_t *existing,
+                      szg_tokens_tally *tally) {
+  uint64_t nonzero[SZG_TOKENS_MOST_GROUPS];
+  szg_tokens_find_nonzero(shape, codes, nonzero);
+  for (uint32_t group = 0; group < shape->group_count; group++)
+    if (nonzero[group]) count_group(codes, shape->is_wide, group, nonzero[group], tally);
+  count_live(shape, nonzero, existing, tally);
+}
+
+void szg_tokens_tally_add(const szg_tokens_tally *from, szg_tokens_tally *tally) {
+  uint8_t *const sums = (uint8_t *)tally;
+  for (size_t i = 0; i < sizeof *from; i += sizeof(uint64_t))
+    szg_store_u64(sums + i, szg_load_u64(sums + i) + szg_load_u64((const uint8_t *)from + i));
+}
+
+/* ---- books of a mode ---- */
+
+typedef struct book_kind {
+  size_t lengths_at; /* in szg_tokens_books */
+  uint32_t symbol_count, escape, zero;
+} book_kind;
+
+enum { OCTETS, MASKS, PAIRS, VALUES, KINDS, MOST_BOOKS = 3, NO_ZERO = UINT16_MAX };
+static const book_kind kinds[KINDS] = {
+    {offsetof(szg_tokens_books, octets), SZG_LEVELS_OCTETS, SZG_LEVELS_OCTET_ESCAPE, 0},
+    {offsetof(szg_tokens_books, masks), SZG_LEVELS_MASKS, SZG_LEVELS_MASK_ESCAPE, NO_ZERO},
+    {offsetof(szg_tokens_books, pairs), SZG_LEVELS_PAIRS, SZG_LEVELS_PAIR_ESCAPE,
+     SZG_LEVELS_PAIR_OF_ZEROS},
+    {offsetof(szg_tokens_books, values), SZG_LEVELS_VALUES, SZG_LEVELS_VALUE_ESCAPE, 0},
+};
+
+/* In their order in an archive. */
+static const struct {
+  uint32_t book_count, books[MOST_BOOKS];
+} modes[SZG_LEVELS_MODES] = {
+    [SZG_LEVELS_MODE_PLAIN] = {1, {VALUES}},
+    [SZG_LEVELS_MODE_PAIRS] = {2, {PAIRS, VALUES}},
+    [SZG_LEVELS_MODE_MASKS] = {3, {OCTETS, MASKS, VALUES}},
+};
+
+enum { MOST_SYMBOLS = SZG_LEVELS_OCTETS };
+static_assert(MOST_SYMBOLS >= (int)SZG_LEVELS_VALUES && MOST_SYMBOLS >= (int)SZG_LEVELS_PAIRS &&
+                  MOST_SYMBOLS >= (int)SZG_LEVELS_MASKS,
+              "room for the counts of every book");
+
+/* Counts of a book's symbols, zeros too, in lanes of 2^g groups. */
+static void find_counts(const szg_tokens_tally *tally, uint32_t g, uint32_t mode, uint32_t book,
+                        uint64_t *counts) {
+  bool const is_after_pairs = book == VALUES && mode == SZG_LEVELS_MODE_PAIRS;
+  const uint64_t *const counted = book == OCTETS   ? tally->octets
+                                  : book == MASKS  ? tally->masks
+                                  : book == PAIRS  ? tally->pairs
+                                  : is_after_pairs ? tally->pair_values
+                                                   : tally->values;
+  uint64_t sum = 0;
+  for (uint32_t s = 0; s < kinds[book].symbol_count; s++) {
+    counts[s] = counted[s];
+    sum += counted[s];
+  }
+  if (book == OCTETS) counts[kinds[book].zero] = tally->live_groups[g] - sum;
+  if (book == PAIRS) counts[kinds[book].zero] = tally->live_pairs[g] - sum;
+  if (book == VALUES && mode == SZG_LEVELS_MODE_PLAIN)
+    counts[kinds[book].zero] = tally->live_places[g] - sum;
+}
+
+/* ---- choice ---- */
+
+uint64_t szg_tokens_cost(const szg_tokens_tally *tally, uint32_t lane_groups_log2, uint32_t mode) {
+  assert(mode < SZG_LEVELS_MODES && lane_groups_log2 < SZG_TOKENS_LANE_SIZES);
+  uint64_t const raw_bits = mode == SZG_LEVELS_MODE_PAIRS ? tally->pair_raw_bits : tally->raw_bits;
+  uint64_t cost = raw_bits << SZG_LOG_FRACTION_BITS;
+  for (uint32_t i = 0; i < modes[mode].book_count; i++) {
+    uint32_t const book = modes[mode].books[i];
+    uint64_t counts[MOST_SYMBOLS], total = 0, logs = 0, most = 0;
+    find_counts(tally, lane_groups_log2, mode, book, counts);
+    for (uint32_t s = 0; s < kinds[book].symbol_count; s++) {
+      total += counts[s];
+      logs += szg_count_log(counts[s]);
+      if (counts[s] > most) most = counts[s];
+    }
+    if (total > 0) cost += szg_huffman_cost(total, logs, most);
+  }
+  return cost;
+}
+
+/* A mode must save 1/64 to be chosen over one that is faster. A lane of fewer bits than this takes
+ * too many of them to say how long it is. */
+enum { MODE_GAIN_SHIFT = 6, LEAST_LANE_BITS = 160 };
+
+static uint32_t choose_mode(const szg_tokens_tally *tally, uint32_t g, uint64_t *cost) {
+  uint32_t best = SZG_LEVELS_MODE_PLAIN;
+  *cost = szg_tokens_cost(tally, g, best);
+  for (uint32_t mode = best + 1; mode < SZG_LEVELS_MODES; mode++) {
+    uint64_t const own = szg_tokens_cost(tally, g, mode);
+    if (own >= *cost - (*cost >> MODE_GAIN_SHIFT)) continue;
+    best = mode;
+    *cost = own;
+  }
+  return best;
+}
+
+void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, bool is_whole,
+                       szg_codebook *book, szg_codebook_work *work, szg_tokens_plan *plan) {
+  memset(plan, 0, sizeof *plan);
+  uint32_t g = szg_tokens_least_lane_groups_log2(group_count);
+  plan->lane_groups_log2 = g;
+  uint64_t const lane_count = tally->live_lanes[g];
+  if (lane_count == 0 && is_whole) return;
+  plan->mode = SZG_LEVELS_MODE_MASKS;
+  if (lane_count > 0) {
+    uint64_t cost;
+    plan->mode = choose_mode(tally, g, &cost);
+    uint64_t bits = cost >> SZG_LOG_FRACTION_BITS;
+    for (; g < SZG_LEVELS_LANE_GROUPS_LOG2 && group_count >> g > 1; g++, bits *= 2)
+      if (bits >= LEAST_LANE_BITS * lane_count) break;
+    plan->lane_groups_log2 = g;
+  }
+  for (uint32_t i = 0; i < modes[plan->mode].book_count; i++) {
+    const book_kind *const kind = &kinds[modes[plan->mode].books[i]];
+    uint64_t counts[MOST_SYMBOLS];
+    find_counts(tally, g, plan->mode, modes[plan->mode].books[i], counts);
+    if (!is_whole && counts[kind->escape] == 0) counts[kind->escape] = 1;
+    szg_codebook_build(counts, kind->symbol_count, SZG_LEVELS_CODE_BITS, book, work);
+    memcpy((uint8_t *)&plan->books + kind->lengths_at, book->lengths, kind->symbol_count);
+  }
+}
+
+/* ---- books in an archive ---- */
+
+enum {
+  UNIT_NONE = 0,  /* symbols without a code: a unit less 1, */
+  UNIT_MANY = 15, /* or this and the number in two units */
+  UNIT_END = 13,
+  SHORTEST_MANY = 16,
+  LONGEST_MANY = SHORTEST_MANY + 255
+};
+
+static void put_unit(uint32_t unit, uint8_t *bytes, size_t *unit_count) {
+  size_t const i = (*unit_count)++;
+  if (i % 2 == 0)
+    bytes[i / 2] = (uint8_t)(unit << 4);
+  else
+    bytes[i / 2] |= (uint8_t)unit;
+}
+
+static void write_book(const uint8_t *lengths, uint32_t symbol_count, uint8_t *bytes,
+                       size_t *unit_count) {
+  uint32_t end = symbol_count;
+  while (end > 0 && lengths[end - 1] == 0) end--;
+  for (uint32_t s = 0; s < end;) {
+    if (lengths[s]) {
+      put_unit(lengths[s++], bytes, unit_count);
+      continue;
+    }
+    uint32_t run = 1;
+    while (lengths[s + run] == 0 && run < LONGEST_MANY) run++; /* lengths[end - 1] is not 0 */
+    put_unit(UNIT_NONE, bytes, unit_count);
+    if (run < SHORTEST_MANY) {
+      put_unit(run - 1, bytes, unit_count);
+    } else {
+      put_unit(UNIT_MANY, bytes, unit_count);
+      put_unit((run - SHORTEST_MANY) >> 4, bytes, unit_count);
+      put_unit((run - SHORTEST_MANY) & 15, bytes, unit_count);
+    }
+    s += run;
+  }
+  if (end < symbol_count) put_unit(UNIT_END, bytes, unit_count);
+}
+
+size_t szg_tokens_books_write(const szg_tokens_books *books, uint32_t mode, uint8_t *bytes) {
+  size_t unit_count = 0;
+  for (uint32_t i = 0; i < modes[mode].book_count; i++) {
+    const book_kind *const kind = &kinds[modes[mode].books[i]];
+    write_book((const uint8_t *)books + kind->lengths_at, kind->symbol_count, bytes, &unit_count);
+  }
+  while (unit_count % 8) put_unit(0, bytes, &unit_count);
+  return unit_count / 2;
+}
+
+typedef struct unit_reader {
+  const uint8_t *bytes;
+  uint64_t next, count;
+} unit_reader;
+
+/* The next unit; 0, and *is_missing is set, if there is none. */
+static uint32_t take_unit(unit_reader *reader, bool *is_missing) {
+  if (reader->next >= reader->count) {
+    *is_missing = true;
+    return 0;
+  }
+  uint64_t const i = reader->next++;
+  return (uint32_t)(reader->bytes[i / 2] >> (i % 2 ? 0 : 4)) & 15;
+}
+
+/* True: the code is complete, of one symbol with length 1, or of none. */
+static bool is_code(const uint8_t *lengths, uint32_t symbol_count) {
+  uint32_t used = 0, occurring = 0; /* used: of 2^12 windows */
+  for (uint32_t s = 0; s < symbol_count; s++) {
+    if (lengths[s] == 0) continue;
+    used += 1u << (SZG_LEVELS_CODE_BITS - lengths[s]);
+    occurring++;
+  }
+  return occurring == 0 || used == 1u << SZG_LEVELS_CODE_BITS ||
+         (occurring == 1 && used == 1u << (SZG_LEVELS_CODE_BITS - 1));
+}
+
+/* lengths: all 0 before. */
+static szgpu_status read_book(unit_reader *reader, uint32_t symbol_count, uint8_t *lengths) {
+  bool is_missing = false;
+  for (uint32_t s = 0; s < symbol_count;) {
+    uint32_t const unit = take_unit(reader, &is_missing);
+    SZG_REQUIRE(!is_missing && unit <= UNIT_END, SZGPU_BAD_DATA);
+    if (unit == UNIT_END) break;
+    if (unit != UNIT_NONE) {
+      lengths[s++] = (uint8_t)unit;
+      continue;
+    }
+    uint32_t run = take_unit(reader, &is_missing) + 1;
+    if (run == UNIT_MANY + 1) {
+      uint32_t const high = take_unit(reader, &is_missing);
+      run = SHORTEST_MANY + 16 * high + take_unit(reader, &is_missing);
+    }
+    SZG_REQUIRE(!is_missing && run <= symbol_count - s, SZGPU_BAD_DATA);
+    s += run;
+  }
+  SZG_REQUIRE(is_code(lengths, symbol_count), SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_tokens_books_read(const uint8_t *bytes, uint64_t byte_count, uint32_t mode,
+                                   szg_tokens_books *books) {
+  memset(books, 0, sizeof *books);
+  SZG_REQUIRE(mode < SZG_LEVELS_MODES && byte_count <= UINT32_MAX, SZGPU_BAD_DATA);
+  unit_reader reader = {bytes, 0, 2 * byte_count};
+  for (uint32_t i = 0; i < modes[mode].book_count; i++) {
+    const book_kind *const kind = &kinds[modes[mode].books[i]];
+    SZG_TRY(read_book(&reader, kind->symbol_count, (uint8_t *)books + kind->lengths_at));
+  }
+  SZG_REQUIRE((reader.next + 7) / 8 * 4 == byte_count, SZGPU_BAD_DATA);
+  bool is_missing = false;
+  while (reader.next < reader.count)
+    SZG_REQUIRE(take_unit(&reader, &is_missing) == 0, SZGPU_BAD_DATA);
+  return SZGPU_OK;
+}
