@@ -45,7 +45,7 @@ OPEN_HEADERS = {
     "src/quant": ("quant_core.h", "arithmetic.cuh"),
     "src/rle": ("rle.h", "rle.cuh"),
     "src/huffman": ("huffman.h", "decoders/decoders.h"),
-    "src/predict": ("axes_core.h", "lorenzo.h", "lorenzo.cuh", "lorenzo_any.cuh",
+    "src/predict": ("axes_core.h", "levels.h", "lorenzo.h", "lorenzo.cuh", "lorenzo_any.cuh",
                     "lorenzo_full.cuh"),
     "src/outlier": (),
     "src/lossless": (),

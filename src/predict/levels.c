@@ -1,0 +1,258 @@
+/* levels.c - levels frames: grids, tiles and places, and which values have lattice values.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "predict/levels.h"
+
+#include <string.h>
+
+#include "container/format.h"
+#include "core/bytes.h"
+#include "core/dispatch.h"
+#include "predict/levels_lattice.h"
+#include "quant/quant_core.h"
+
+enum { BASE_3D = 8, BASE_2D = 8 }; /* rows that alternate in the order of places */
+
+/* The axes that can be interpolated: 3, 2 or 1. */
+static uint32_t count_axes(const szg_grid *frame) {
+  return frame->tile_z > 1 ? 3 : frame->tile_y > 1 ? 2 : 1;
+}
+
+static bool make_view(const szg_grid *frame, uint32_t axis_count, uint64_t fold, szg_levels *levels,
+                      szg_levels_stage *view) {
+  uint32_t const frame_axes = count_axes(frame);
+  *view = (szg_levels_stage){.box_count = frame->batch_extent,
+                             .z_extent = frame->z_extent,
+                             .y_extent = frame->y_extent,
+                             .x_extent = frame->x_extent};
+  if (fold != 0) {
+    if (frame_axes != 1 || axis_count != 2) return false;
+    if (fold < 2 || fold > frame->value_count / 2) return false;
+    view->y_extent = szg_div_up(frame->value_count, fold);
+    view->x_extent = fold;
+  } else if (frame_axes == 3 && axis_count == 2) {
+    view->box_count *= view->z_extent;
+    view->z_extent = 1;
+  } else if (frame_axes != axis_count) {
+    return false;
+  }
+  levels->axis_count = axis_count;
+  levels->fold = fold;
+  levels->value_count = frame->value_count;
+  levels->y_stride = view->x_extent;
+  levels->z_stride = view->x_extent * view->y_extent;
+  levels->box_stride = levels->z_stride * view->z_extent;
+  return true;
+}
+
+static void set_tile_extents(uint32_t axis_count, bool is_base, szg_levels_stage *stage) {
+  uint32_t const s = (uint32_t)stage->spacing;
+  stage->tile_z = stage->tile_y = 1;
+  if (axis_count == 3) {
+    uint32_t const depth = 16 / s > 4 ? 16 / s : 4;
+    stage->tile_x = is_base ? SZG_TILE_3D_X : 64;
+    stage->tile_y = SZG_TILE_3D_Y;
+    stage->tile_z = is_base ? SZG_TILE_3D_Z : depth;
+    stage->place_count = is_base ? SZG_LEVELS_BASE_PLACES : 7 * 64 * depth;
+  } else if (axis_count == 2) {
+    uint32_t const height = 64 / s > 8 ? 64 / s : 8;
+    stage->tile_x = SZG_TILE_2D_X;
+    stage->tile_y = is_base ? SZG_TILE_2D_Y : height;
+    stage->place_count = is_base ? SZG_LEVELS_BASE_PLACES : 3 * 16 * height;
+  } else {
+    stage->tile_x = SZG_TILE_1D_X;
+    stage->place_count = is_base ? SZG_LEVELS_BASE_PLACES : SZG_TILE_1D_X / 2;
+  }
+}
+
+static void make_stage(uint32_t axis_count, const szg_levels_stage *view, uint64_t spacing,
+                       bool is_base, szg_levels_stage *stage) {
+  *stage = *view;
+  stage->spacing = spacing;
+  stage->unit = 1;
+  stage->x_extent = szg_div_up(view->x_extent, spacing);
+  if (axis_count >= 2) stage->y_extent = szg_div_up(view->y_extent, spacing);
+  if (axis_count == 3) stage->z_extent = szg_div_up(view->z_extent, spacing);
+  set_tile_extents(axis_count, is_base, stage);
+  stage->x_tiles = szg_div_up(stage->x_extent, stage->tile_x);
+  stage->y_tiles = szg_div_up(stage->y_extent, stage->tile_y);
+  stage->z_tiles = szg_div_up(stage->z_extent, stage->tile_z);
+  stage->tile_count = stage->box_count * stage->z_tiles * stage->y_tiles * stage->x_tiles;
+  stage->point_count = stage->box_count * stage->z_extent * stage->y_extent * stage->x_extent;
+}
+
+bool szg_levels_make(const szg_grid *frame, uint32_t axis_count, uint64_t fold,
+                     uint32_t level_count, szg_levels *levels) {
+  *levels = (szg_levels){.level_count = level_count, .base_axes = SZG_AXIS_X};
+  szg_levels_stage view;
+  if (level_count > SZG_LEVELS_MOST || axis_count < 1 || axis_count > 3) return false;
+  if (!make_view(frame, axis_count, fold, levels, &view)) return false;
+  for (uint32_t i = 0; i <= level_count; i++)
+    make_stage(axis_count, &view, (uint64_t)1 << (level_count - i), i == 0, &levels->stages[i]);
+  return true;
+}
+
+szg_levels_tile szg_levels_tile_at(const szg_levels *levels, uint32_t stage, uint64_t tile_index) {
+  const szg_levels_stage *const s = &levels->stages[stage];
+  szg_levels_tile tile;
+  tile.x = tile_index % s->x_tiles * s->tile_x;
+  tile.y = tile_index / s->x_tiles % s->y_tiles * s->tile_y;
+  tile.z = tile_index / (s->x_tiles * s->y_tiles) % s->z_tiles * s->tile_z;
+  tile.box = tile_index / (s->x_tiles * s->y_tiles * s->z_tiles);
+  tile.x_extent = (uint32_t)szg_lesser_u64(s->tile_x, s->x_extent - tile.x);
+  tile.y_extent = (uint32_t)szg_lesser_u64(s->tile_y, s->y_extent - tile.y);
+  tile.z_extent = (uint32_t)szg_lesser_u64(s->tile_z, s->z_extent - tile.z);
+  return tile;
+}
+
+bool szg_levels_tile_is_full(const szg_levels *levels, uint32_t stage, uint64_t tile_index) {
+  const szg_levels_stage *const s = &levels->stages[stage];
+  szg_levels_tile const tile = szg_levels_tile_at(levels, stage, tile_index);
+  return tile.x_extent == s->tile_x && tile.y_extent == s->tile_y && tile.z_extent == s->tile_z;
+}
+
+/* The place of a point of the base. */
+static uint32_t base_place(uint32_t axis_count, uint32_t z, uint32_t y, uint32_t x) {
+  if (axis_count == 3) return (z * SZG_TILE_3D_X + x) * BASE_3D + y;
+  if (axis_count == 2) return (y / BASE_2D * SZG_TILE_2D_X + x) * BASE_2D + y % BASE_2D;
+  return x;
+}
+
+/* The place of a point of a level, whose class is not 0. */
+static uint32_t level_place(uint32_t axis_count, const szg_levels_stage *stage, uint32_t z,
+                            uint32_t y, uint32_t x) {
+  uint32_t const class_index = (x % 2 + y % 2 * 2 + z % 2 * 4) - 1;
+  if (axis_count == 3) return ((class_index * stage->tile_z / 2 + z / 2) * 32 + x / 2) * 4 + y / 2;
+  if (axis_count == 2)
+    return ((class_index * stage->tile_y / 8 + y / 2 / 4) * 32 + x / 2) * 4 + y / 2 % 4;
+  return x / 2;
+}
+
+void szg_levels_existing_places(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                                uint64_t *groups) {
+  const szg_levels_stage *const s = &levels->stages[stage];
+  szg_levels_tile const tile = szg_levels_tile_at(levels, stage, tile_index);
+  memset(groups, 0, s->place_count / 64 * sizeof *groups);
+  for (uint32_t z = 0; z < tile.z_extent; z++)
+    for (uint32_t y = 0; y < tile.y_extent; y++)
+      for (uint32_t x = 0; x < tile.x_extent; x++) {
+        if (stage > 0 && (x | y | z) % 2 == 0) continue;
+        uint32_t const place = stage == 0 ? base_place(levels->axis_count, z, y, x)
+                                          : level_place(levels->axis_count, s, z, y, x);
+        groups[place / 64] |= (uint64_t)1 << place % 64;
+      }
+}
+
+/* Coordinates first to end - 1 along the slowest axis that has tiles. */
+typedef struct layer_range {
+  uint64_t first, end;
+} layer_range;
+
+static uint64_t slowest_extent(const szg_levels *levels, uint32_t stage) {
+  const szg_levels_stage *const s = &levels->stages[stage];
+  return levels->axis_count == 3   ? s->z_extent
+         : levels->axis_count == 2 ? s->y_extent
+                                   : s->x_extent;
+}
+
+void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, uint64_t end_value,
+                                szg_levels_span spans[SZG_LEVELS_MOST + 1]) {
+  uint32_t const d = levels->axis_count, last = levels->level_count;
+  uint64_t const box = first_value / levels->box_stride;
+  uint64_t const last_box = (end_value - 1) / levels->box_stride;
+  uint64_t const row_values = d == 3 ? levels->z_stride : d == 2 ? levels->y_stride : 1;
+  layer_range range = {0, slowest_extent(levels, last)};
+  if (box == last_box) {
+    range.first = first_value % levels->box_stride / row_values;
+    range.end = (end_value - 1) % levels->box_stride / row_values + 1;
+  }
+  for (uint32_t stage = last;; stage--) {
+    const szg_levels_stage *const s = &levels->stages[stage];
+    uint64_t const tile_extent = d == 3 ? s->tile_z : d == 2 ? s->tile_y : s->tile_x;
+    uint64_t const tiles_in_layer = d == 3 ? s->x_tiles * s->y_tiles : d == 2 ? s->x_tiles : 1;
+    uint64_t const first_layer = range.first / tile_extent;
+    uint64_t const end_layer = szg_div_up(range.end, tile_extent);
+    uint64_t const tiles_in_box = s->x_tiles * s->y_tiles * s->z_tiles;
+    spans[stage].first_tile = box * tiles_in_box + first_layer * tiles_in_layer;
+    spans[stage].end_tile = last_box * tiles_in_box + end_layer * tiles_in_layer;
+    if (stage == 0) return;
+    /* A tile reads one row of the coarser grid before it, and two after its last. */
+    uint64_t const first = first_layer * tile_extent / 2, end = end_layer * tile_extent / 2 + 2;
+    range.first = first > 0 ? first - 1 : 0;
+    range.end = szg_lesser_u64(end, slowest_extent(levels, stage - 1));
+  }
+}
+
+/* x / divisor toward zero; x > 0. */
+static double divide_toward_zero(double x, double divisor) {
+  double quotient = x / divisor;
+  if (fma(quotient, divisor, -x) > 0) {
+    uint64_t const bits = szg_bits_f64(quotient) - 1;
+    memcpy(&quotient, &bits, sizeof quotient);
+  }
+  return quotient;
+}
+
+static float round_toward_zero(double x) {
+  float rounded = (float)x;
+  if ((double)rounded > x) {
+    uint32_t const bits = szg_bits_f32(rounded) - 1;
+    memcpy(&rounded, &bits, sizeof rounded);
+  }
+  return rounded;
+}
+
+szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint32_t fine_bits,
+                                           double step, bool has_fill, uint64_t fill_bits) {
+  szg_levels_lattice lattice = {
+      .dtype = dtype, .is_wide = is_wide, .has_fill = has_fill, .fill_bits = fill_bits};
+  double const parts = (double)((1u << fine_bits) + 1);
+  lattice.fine = fine_bits ? divide_toward_zero(step, parts) : step;
+  if (dtype == SZGPU_F32 && !is_wide) {
+    lattice.fine_f32 = round_toward_zero(lattice.fine);
+    lattice.fine = (double)lattice.fine_f32;
+    lattice.inverse_f32 = 1.0f / lattice.fine_f32;
+    lattice.inverse = (double)lattice.inverse_f32;
+  } else {
+    lattice.inverse = 1.0 / lattice.fine;
+  }
+  return lattice;
+}
+
+bool szg_levels_has_lattice_value(const szg_levels_lattice *lattice, const void *values,
+                                  uint64_t index) {
+  uint8_t mark;
+  return !szg_levels_mark(lattice, values, index, 1, &mark);
+}
+
+#define MARK_VALUES(name, VALUE, BITS, POINT, LATTICE)                                             \
+  SZG_HOT static bool name(const szg_levels_lattice *lattice, const VALUE *values, uint32_t count, \
+                           uint8_t *restrict marks) {                                              \
+    szg_levels_lattice const k = *lattice;                                                         \
+    BITS const fill_bits = k.has_fill ? (BITS)k.fill_bits : ~(BITS)0; /* a NaN */                  \
+    uint8_t any = 0;                                                                               \
+    for (uint32_t i = 0; i < count; i++) {                                                         \
+      POINT point;                                                                                 \
+      BITS bits;                                                                                   \
+      memcpy(&bits, &values[i], sizeof bits);                                                      \
+      bool const is_fill = k.has_fill && bits == fill_bits;                                        \
+      bool const has_point = LATTICE(&k, values[i], &point);                                       \
+      marks[i] = is_fill ? SZG_MARK_FILL : has_point ? SZG_MARK_CODED : SZG_MARK_EXACT;            \
+      any |= marks[i];                                                                             \
+    }                                                                                              \
+    return any != 0;                                                                               \
+  }
+MARK_VALUES(mark_f32, float, uint32_t, int32_t, szg_levels_point_f32)
+MARK_VALUES(mark_f32_wide, float, uint32_t, int64_t, szg_levels_point_f32_wide)
+MARK_VALUES(mark_f64, double, uint64_t, int32_t, szg_levels_point_f64)
+MARK_VALUES(mark_f64_wide, double, uint64_t, int64_t, szg_levels_point_f64_wide)
+
+bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint64_t first,
+                     uint32_t count, uint8_t *marks) {
+  if (lattice->dtype == SZGPU_F32) {
+    const float *const from = (const float *)values + first;
+    return (lattice->is_wide ? mark_f32_wide : mark_f32)(lattice, from, count, marks);
+  }
+  const double *const from = (const double *)values + first;
+  return (lattice->is_wide ? mark_f64_wide : mark_f64)(lattice, from, count, marks);
+}

@@ -1,0 +1,153 @@
+/* levels.h - levels frames: their grids and tiles, values to codes by interpolation, and back.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * docs/format.md, section 16, has the rules. A frame's values lie on grids, from coarse to fine.
+ * Stage 0 codes the coarsest grid, the base, by differences; stage i codes the points that grid
+ * L - i has and grid L - i + 1 has not, each predicted from points that are restored already. A
+ * tile of a stage depends on no other tile of that stage, so tiles may run in any order.
+ *
+ * Lattice values and codes are int32_t, or int64_t if the frame is wide; sums wrap.
+ */
+#ifndef SZG_LEVELS_H
+#define SZG_LEVELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/tiles.h"
+
+SZG_C_BEGIN
+
+enum {
+  SZG_LEVELS_MOST = 6,      /* most levels, base apart */
+  SZG_LEVELS_MOST_FINE = 8, /* most fine bits */
+  SZG_LEVELS_MOST_RANK = 2,
+  SZG_LEVELS_BASE_PLACES = 4096,
+  SZG_LEVELS_MOST_PLACES = 7168, /* of a tile: 7 classes of 8 x 4 x 32 points */
+  SZG_LEVELS_ROW = 32            /* points of one class in a row of a tile */
+};
+
+/* Stage 0 is the base (grid L), stage i >= 1 is level L - i. Extents and tiles are those of the
+ * stage's grid; coordinates are in units of its spacing. */
+typedef struct szg_levels_stage {
+  uint64_t spacing; /* 2^(L - i) */
+  uint64_t box_count, z_extent, y_extent, x_extent;
+  uint32_t tile_z, tile_y, tile_x; /* extents of a full tile */
+  uint64_t z_tiles, y_tiles, x_tiles, tile_count;
+  uint64_t point_count; /* of the grid, all boxes */
+  uint32_t place_count; /* of a full tile, a multiple of 64 */
+  uint32_t unit;
+} szg_levels_stage;
+
+/* What geometry and prediction of a frame need. szg_levels_make sets the rules to those of a frame
+ * that is cubic and not wide, with ranks 0, units 1, F = 0 and base axes 1; its caller then changes
+ * them. */
+typedef struct szg_levels {
+  uint32_t axis_count;  /* d */
+  uint32_t level_count; /* L */
+  uint64_t fold;        /* 0: not folded */
+  uint64_t value_count; /* of the frame; points of the view from there on are virtual */
+  uint64_t y_stride;    /* values of a row of the view; x has stride 1 */
+  uint64_t z_stride;    /* values of a plane */
+  uint64_t box_stride;  /* points of a box, virtual ones included */
+  szg_levels_stage stages[SZG_LEVELS_MOST + 1];
+  uint32_t fine_bits; /* F */
+  uint32_t base_axes; /* SZG_AXIS_* */
+  bool is_linear, is_wide;
+  uint8_t ranks[3]; /* of x, y, z */
+} szg_levels;
+
+/* False if d and fold do not suit the frame, or there are too many levels. */
+bool szg_levels_make(const szg_grid *frame, uint32_t axis_count, uint64_t fold,
+                     uint32_t level_count, szg_levels *levels);
+
+/* A tile: its first point and its extents, cut off at the grid's ends. */
+typedef struct szg_levels_tile {
+  uint64_t box, z, y, x;
+  uint32_t z_extent, y_extent, x_extent;
+} szg_levels_tile;
+
+szg_levels_tile szg_levels_tile_at(const szg_levels *levels, uint32_t stage, uint64_t tile_index);
+
+/* Whether all places of the tile exist. */
+bool szg_levels_tile_is_full(const szg_levels *levels, uint32_t stage, uint64_t tile_index);
+
+/* Which places exist: bit i mod 64 of groups[i / 64] is place i; place_count / 64 groups. Virtual
+ * points exist. */
+void szg_levels_existing_places(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                                uint64_t *groups);
+
+/* Tiles of one stage, first to end - 1. */
+typedef struct szg_levels_span {
+  uint64_t first_tile, end_tile;
+} szg_levels_span;
+
+/* Tiles of each stage that are needed to restore values first_value to end_value - 1 of the frame,
+ * at least one: all that they depend on, in whole layers of tiles. */
+void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, uint64_t end_value,
+                                szg_levels_span spans[SZG_LEVELS_MOST + 1]);
+
+/* How values become lattice values. The encoder's X is value * inverse, rounded once by a fused
+ * multiply-add; it must be below 2^22 in magnitude (wide: 2^50). */
+typedef struct szg_levels_lattice {
+  szgpu_dtype dtype; /* F32 or F64 */
+  bool is_wide;
+  bool has_fill;
+  uint64_t fill_bits;
+  double fine, inverse;        /* h, and 1 / h */
+  float fine_f32, inverse_f32; /* the same for f32 that is not wide */
+} szg_levels_lattice;
+
+szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint32_t fine_bits,
+                                           double step, bool has_fill, uint64_t fill_bits);
+
+/* Whether value `index` has a lattice value; the frame keeps all others exactly. This is a function
+ * of the value alone. */
+bool szg_levels_has_lattice_value(const szg_levels_lattice *lattice, const void *values,
+                                  uint64_t index);
+
+/* marks[i], SZG_MARK_*, of value first + i, for `count` values. Returns whether any mark is not
+ * SZG_MARK_CODED. */
+bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint64_t first,
+                     uint32_t count, uint8_t *marks);
+
+/* Rows of a tile's box, one class after another: 40 elements each, 4 of them before the row. Class
+ * 0 has 11 x 7 rows, with those around the tile; the seven others have 9 x 5 rows at most. */
+enum {
+  SZG_LEVELS_ROW_LEAD = 4,
+  SZG_LEVELS_ROW_STRIDE = SZG_LEVELS_ROW + 2 * SZG_LEVELS_ROW_LEAD,
+  SZG_LEVELS_KNOWN_ROWS = 11 * 7,
+  SZG_LEVELS_CLASS_ROWS = 9 * 5,
+  SZG_LEVELS_WORK_ROWS = SZG_LEVELS_KNOWN_ROWS + 7 * SZG_LEVELS_CLASS_ROWS
+};
+
+/* The work for one tile; each worker has one. Need not be initialized. */
+typedef struct szg_levels_work {
+  union {
+    uint32_t u32[SZG_LEVELS_WORK_ROWS * SZG_LEVELS_ROW_STRIDE];
+    uint64_t u64[SZG_LEVELS_WORK_ROWS * SZG_LEVELS_ROW_STRIDE];
+  } rows;
+  union {
+    uint32_t u32[SZG_LEVELS_BASE_PLACES];
+    uint64_t u64[SZG_LEVELS_BASE_PLACES];
+  } codes;                                  /* of a few rows, in row order; of the base, all */
+  uint8_t has_none[SZG_LEVELS_BASE_PLACES]; /* base: points without lattice values */
+} szg_levels_work;
+
+/* One tile forward. values: the frame's. codes: place_count of them; those of places that do not
+ * exist become 0, and so do those of points without a lattice value. grids[i]: the point_count
+ * lattice values of stage i; this reads grids[stage - 1] and writes the tile's points of
+ * grids[stage], except in the last stage. */
+void szg_levels_code_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                          const szg_levels_lattice *lattice, const void *values, void *const *grids,
+                          szg_levels_work *work, void *codes);
+
+/* One tile back: codes to the tile's points of grids[stage], or to values if `stage` is the last
+ * and values is not NULL. */
+void szg_levels_restore_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                             const szg_levels_lattice *lattice, const void *codes,
+                             szg_levels_work *work, void *const *grids, void *values);
+
+SZG_C_END
+
+#endif

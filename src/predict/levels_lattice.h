@@ -1,0 +1,71 @@
+/* levels_lattice.h - the lattice of levels frames, value by value: nearest point, and back.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A fused multiply-add with a constant whose last bit is worth 1 rounds value * inverse once, to an
+ * integer that stands in the low bits of the sum. Sums outside the range fail its test, NaN too.
+ * Each szg_levels_point_* gives the point and says whether there is one; if not, the point is
+ * arbitrary. Fill values are for the caller to find.
+ */
+#ifndef SZG_LEVELS_LATTICE_H
+#define SZG_LEVELS_LATTICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/dispatch.h"
+#include "predict/levels.h"
+#include "quant/quant_core.h"
+
+enum {
+  SZG_LEVELS_LIMIT_BITS = 22,     /* lattice values are below 2^22 in magnitude, */
+  SZG_LEVELS_WIDE_LIMIT_BITS = 50 /* or 2^50 if the frame is wide */
+};
+
+#define SZG_LEVELS_ROUND_F32 0x1.8p23f
+#define SZG_LEVELS_ROUND_F64 0x1.8p52
+
+SZG_INLINE bool szg_levels_point_f32(const szg_levels_lattice *k, float x, int32_t *point) {
+  float const sum = __builtin_fmaf(x, k->inverse_f32, SZG_LEVELS_ROUND_F32);
+  uint32_t const limit = 1u << SZG_LEVELS_LIMIT_BITS;
+  uint32_t const low = szg_bits_f32(sum) - szg_bits_f32(SZG_LEVELS_ROUND_F32);
+  *point = (int32_t)low;
+  return low + (limit - 1) < 2 * limit - 1;
+}
+
+SZG_INLINE uint64_t szg_levels_low_bits_f64(const szg_levels_lattice *k, double x) {
+  double const sum = __builtin_fma(x, k->inverse, SZG_LEVELS_ROUND_F64);
+  return szg_bits_f64(sum) - szg_bits_f64(SZG_LEVELS_ROUND_F64);
+}
+
+SZG_INLINE bool szg_levels_point_f64(const szg_levels_lattice *k, double x, int32_t *point) {
+  uint64_t const limit = (uint64_t)1 << SZG_LEVELS_LIMIT_BITS;
+  uint64_t const low = szg_levels_low_bits_f64(k, x);
+  *point = (int32_t)(uint32_t)low;
+  return low + (limit - 1) < 2 * limit - 1;
+}
+
+SZG_INLINE bool szg_levels_point_f64_wide(const szg_levels_lattice *k, double x, int64_t *point) {
+  uint64_t const limit = (uint64_t)1 << SZG_LEVELS_WIDE_LIMIT_BITS;
+  uint64_t const low = szg_levels_low_bits_f64(k, x);
+  *point = (int64_t)low;
+  return low + (limit - 1) < 2 * limit - 1;
+}
+
+SZG_INLINE bool szg_levels_point_f32_wide(const szg_levels_lattice *k, float x, int64_t *point) {
+  return szg_levels_point_f64_wide(k, (double)x, point);
+}
+
+SZG_INLINE float szg_levels_value_f32(const szg_levels_lattice *k, int32_t point) {
+  return (float)point * k->fine_f32;
+}
+SZG_INLINE float szg_levels_value_f32_wide(const szg_levels_lattice *k, int64_t point) {
+  return (float)((double)point * k->fine);
+}
+SZG_INLINE double szg_levels_value_f64(const szg_levels_lattice *k, int32_t point) {
+  return (double)point * k->fine;
+}
+SZG_INLINE double szg_levels_value_f64_wide(const szg_levels_lattice *k, int64_t point) {
+  return (double)point * k->fine;
+}
+
+#endif

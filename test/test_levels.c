@@ -1,0 +1,506 @@
+/* test_levels.c - tiles of levels frames against a reference that goes point by point.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "predict/levels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "container/format.h"
+#include "support.h"
+
+/* ---- the reference: docs/format.md, section 16, as it stands ---- */
+
+typedef struct reference {
+  const szg_levels *levels;
+  const szg_levels_lattice *lattice;
+  const void *values;
+  uint32_t stage;
+  const szg_levels_stage *s, *coarse;
+  szg_levels_tile tile;
+  int64_t *grids[SZG_LEVELS_MOST + 1];
+  int64_t tile_values[64 * 64 * 16]; /* of the tile at hand, [z][y][x] of a full one */
+} reference;
+
+static int64_t wrap(const reference *r, int64_t x) {
+  return r->levels->is_wide ? x : (int64_t)(int32_t)(uint32_t)(uint64_t)x;
+}
+static int64_t add(const reference *r, int64_t a, int64_t b) {
+  return wrap(r, (int64_t)((uint64_t)a + (uint64_t)b));
+}
+static int64_t times(const reference *r, int64_t a, int64_t b) {
+  return wrap(r, (int64_t)((uint64_t)a * (uint64_t)b));
+}
+static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* The value of a point of the stage's grid, as an index; -1: it is virtual. */
+static int64_t value_index(const reference *r, uint64_t box, uint64_t z, uint64_t y, uint64_t x) {
+  const szg_levels *const l = r->levels;
+  uint64_t const s = r->s->spacing;
+  const szg_levels_stage *const view = &l->stages[l->level_count];
+  if (l->axis_count == 3) z *= s;
+  if (l->axis_count >= 2) y *= s;
+  x *= s;
+  uint64_t const index = ((box * view->z_extent + z) * view->y_extent + y) * view->x_extent + x;
+  return index < l->value_count ? (int64_t)index : -1;
+}
+
+static bool lattice_value(const reference *r, int64_t index, int64_t *point) {
+  const szg_levels_lattice *const k = r->lattice;
+  if (index < 0) return false;
+  if (k->has_fill && test_bits_at(k->dtype, r->values, (uint64_t)index) == k->fill_bits)
+    return false;
+  double const x = test_value_at(k->dtype, r->values, (uint64_t)index);
+  double const limit = k->is_wide ? 0x1p50 : 0x1p22;
+  double scaled;
+  if (k->dtype == SZGPU_F32 && !k->is_wide)
+    scaled = rint(x * (double)k->inverse_f32); /* the product is exact */
+  else
+    scaled = fma(x, k->inverse, 0x1.8p52) - 0x1.8p52;
+  if (!(fabs(scaled) < limit) || !(fabs(x * k->inverse) < 2 * limit)) return false;
+  *point = (int64_t)scaled;
+  return true;
+}
+
+static int64_t grid_value(const reference *r, uint32_t stage, uint64_t z, uint64_t y, uint64_t x) {
+  const szg_levels_stage *const s = &r->levels->stages[stage];
+  return r->grids[stage][((r->tile.box * s->z_extent + z) * s->y_extent + y) * s->x_extent + x];
+}
+
+static int64_t *in_tile(reference *r, int64_t z, int64_t y, int64_t x) {
+  return &r->tile_values[(z * r->s->tile_y + y) * r->s->tile_x + x];
+}
+
+static int64_t predict(reference *r, const int64_t at[3]);
+
+/* at: x, y, z in the tile's box */
+static int64_t box_value(reference *r, const int64_t at[3]) {
+  if ((at[0] | at[1] | at[2]) % 2 == 0)
+    return grid_value(r, r->stage - 1, (r->tile.z + (uint64_t)at[2]) / 2,
+                      (r->tile.y + (uint64_t)at[1]) / 2, (r->tile.x + (uint64_t)at[0]) / 2);
+  if (at[1] < (int64_t)r->tile.y_extent && at[2] < (int64_t)r->tile.z_extent)
+    return *in_tile(r, at[2], at[1], at[0]);
+  return predict(r, at);
+}
+
+static int64_t moved(reference *r, const int64_t at[3], int axis, int64_t distance) {
+  int64_t to[3] = {at[0], at[1], at[2]};
+  to[axis] += distance;
+  return box_value(r, to);
+}
+
+/* The same of a grid point anywhere: only points of class 0. */
+static int64_t moved_anywhere(reference *r, const int64_t at[3], int axis, int64_t distance) {
+  int64_t to[3] = {at[0] + (int64_t)r->tile.x, at[1] + (int64_t)r->tile.y,
+                   at[2] + (int64_t)r->tile.z};
+  to[axis] += distance;
+  return grid_value(r, r->stage - 1, (uint64_t)to[2] / 2, (uint64_t)to[1] / 2, (uint64_t)to[0] / 2);
+}
+
+static int64_t stencil(reference *r, const int64_t at[3], int axis, int64_t v, int64_t hi,
+                       int64_t (*w)(reference *, const int64_t[3], int, int64_t)) {
+  int64_t const before = w(r, at, axis, -1), after = w(r, at, axis, 1);
+  bool const left = v - 3 >= 0, right = v + 3 <= hi;
+  if (r->levels->is_linear || (!left && !right)) return times(r, 8, add(r, before, after));
+  if (left && right)
+    return add(r, times(r, 9, add(r, before, after)),
+               -add(r, w(r, at, axis, -3), w(r, at, axis, 3)));
+  if (right)
+    return add(r, add(r, times(r, 6, before), times(r, 12, after)),
+               times(r, -2, w(r, at, axis, 3)));
+  return add(r, add(r, times(r, 12, before), times(r, 6, after)), times(r, -2, w(r, at, axis, -3)));
+}
+
+static int64_t predict_single(reference *r, const int64_t at[3], int axis) {
+  uint64_t const first[3] = {r->tile.x, r->tile.y, r->tile.z};
+  uint64_t const extents[3] = {r->s->x_extent, r->s->y_extent, r->s->z_extent};
+  int64_t const v = at[axis] + (int64_t)first[axis], hi = (int64_t)extents[axis] - 1;
+  if (hi >= v + 1) return add(r, stencil(r, at, axis, v, hi, moved_anywhere), 8) >> 4;
+  int64_t const before = moved_anywhere(r, at, axis, -1);
+  if (v < 3) return add(r, times(r, 16, before), 8) >> 4;
+  int64_t const sum = add(r, times(r, 24, before), times(r, -8, moved_anywhere(r, at, axis, -3)));
+  return add(r, sum, 8) >> 4;
+}
+
+__extension__ typedef __int128 wide_product;
+
+static int64_t mean(const reference *r, int64_t sum, int n) {
+  if (n == 1) return add(r, sum, 8) >> 4;
+  if (n == 2) return add(r, sum, 16) >> 5;
+  if (!r->levels->is_wide) return add(r, (sum * 0x2AAAAAAB) >> 32, 4) >> 3;
+  return add(r, (int64_t)(((wide_product)sum * 0x2AAAAAAAAAAAAAAB) >> 64), 4) >> 3;
+}
+
+static int64_t clamp(const reference *r, int64_t p) {
+  int64_t const limit = (int64_t)1 << (r->levels->is_wide ? 50 : 22);
+  if (r->stage == r->levels->level_count) return p;
+  return p < -limit ? -limit : p > limit ? limit : p;
+}
+
+static int64_t predict(reference *r, const int64_t at[3]) {
+  const szg_levels_tile *const t = &r->tile;
+  bool const far_y = t->y + t->y_extent < r->s->y_extent,
+             far_z = t->z + t->z_extent < r->s->z_extent;
+  int64_t const hi[3] = {t->x_extent - 1, (int64_t)t->y_extent - !far_y,
+                         (int64_t)t->z_extent - !far_z};
+  int odd_count = 0, odd_axis = 0, rank = -1, n = 0;
+  for (int axis = 0; axis < 3; axis++)
+    if (at[axis] % 2) odd_count++, odd_axis = axis;
+  if (odd_count == 1) return clamp(r, predict_single(r, at, odd_axis));
+  for (int axis = 0; axis < 3; axis++)
+    if (at[axis] % 2 && hi[axis] >= at[axis] + 1 && r->levels->ranks[axis] > rank)
+      rank = r->levels->ranks[axis];
+  int64_t sum = 0;
+  for (int axis = 0; axis < 3; axis++) {
+    if (at[axis] % 2 == 0) continue;
+    if (rank < 0) {
+      sum = add(r, sum, times(r, 16, moved(r, at, axis, -1))), n++;
+    } else if (hi[axis] >= at[axis] + 1 && r->levels->ranks[axis] == rank) {
+      sum = add(r, sum, stencil(r, at, axis, at[axis], hi[axis], moved)), n++;
+    }
+  }
+  return clamp(r, mean(r, sum, n));
+}
+
+static uint32_t place_of(const reference *r, uint32_t z, uint32_t y, uint32_t x) {
+  uint32_t const d = r->levels->axis_count, m = x % 2 + y % 2 * 2 + z % 2 * 4;
+  uint32_t const ty = r->s->tile_y, tz = r->s->tile_z;
+  if (r->stage == 0)
+    return d == 3 ? (z * 32 + x) * 8 + y : d == 2 ? (y / 8 * 64 + x) * 8 + y % 8 : x;
+  if (d == 3) return (((m - 1) * tz / 2 + z / 2) * 32 + x / 2) * 4 + y / 2;
+  if (d == 2) return (((m - 1) * ty / 8 + y / 2 / 4) * 32 + x / 2) * 4 + y / 2 % 4;
+  return x / 2;
+}
+
+static void settle_level_point(reference *r, const int64_t at[3], int64_t *codes) {
+  int64_t const p = predict(r, at), unit = r->s->unit;
+  int64_t point, k = 0;
+  if (lattice_value(r,
+                    value_index(r, r->tile.box, r->tile.z + (uint64_t)at[2],
+                                r->tile.y + (uint64_t)at[1], r->tile.x + (uint64_t)at[0]),
+                    &point))
+    k = floor_divide(add(r, point, -p + unit / 2), unit);
+  codes[place_of(r, (uint32_t)at[2], (uint32_t)at[1], (uint32_t)at[0])] = k;
+  *in_tile(r, at[2], at[1], at[0]) = add(r, p, times(r, k, unit));
+}
+
+static void settle_base_point(reference *r, const int64_t at[3], int64_t *codes) {
+  int64_t const unit = r->s->unit;
+  int64_t p = 0, point, k = 0;
+  for (uint32_t set = 1; set < 8; set++) {
+    int64_t to[3];
+    bool is_there = (set & ~r->levels->base_axes) == 0;
+    int sign = -1;
+    for (int axis = 0; axis < 3; axis++) {
+      to[axis] = at[axis] - (set >> axis & 1);
+      if (to[axis] < 0) is_there = false;
+      if (set >> axis & 1) sign = -sign;
+    }
+    if (is_there) p = add(r, p, sign * *in_tile(r, to[2], to[1], to[0]));
+  }
+  if (lattice_value(r,
+                    value_index(r, r->tile.box, r->tile.z + (uint64_t)at[2],
+                                r->tile.y + (uint64_t)at[1], r->tile.x + (uint64_t)at[0]),
+                    &point))
+    k = add(r, floor_divide(point + unit / 2, unit), -p);
+  codes[place_of(r, (uint32_t)at[2], (uint32_t)at[1], (uint32_t)at[0])] = k;
+  *in_tile(r, at[2], at[1], at[0]) = add(r, p, k);
+}
+
+/* Codes the tile, and writes the stage's grid. */
+static void reference_tile(reference *r, uint32_t stage, uint64_t tile_index, int64_t *codes) {
+  r->stage = stage;
+  r->s = &r->levels->stages[stage];
+  r->tile = szg_levels_tile_at(r->levels, stage, tile_index);
+  memset(codes, 0, r->s->place_count * sizeof *codes);
+  int64_t at[3];
+  for (int odd_count = 0; odd_count <= 3; odd_count++)
+    for (at[2] = 0; at[2] < r->tile.z_extent; at[2]++)
+      for (at[1] = 0; at[1] < r->tile.y_extent; at[1]++)
+        for (at[0] = 0; at[0] < r->tile.x_extent; at[0]++) {
+          if (stage == 0) {
+            if (odd_count == 0) settle_base_point(r, at, codes);
+          } else if (at[0] % 2 + at[1] % 2 + at[2] % 2 == odd_count) {
+            if (odd_count > 0)
+              settle_level_point(r, at, codes);
+            else
+              *in_tile(r, at[2], at[1], at[0]) = box_value(r, at);
+          }
+        }
+  for (at[2] = 0; at[2] < r->tile.z_extent; at[2]++)
+    for (at[1] = 0; at[1] < r->tile.y_extent; at[1]++)
+      for (at[0] = 0; at[0] < r->tile.x_extent; at[0]++) {
+        uint64_t const row =
+            (r->tile.box * r->s->z_extent + r->tile.z + (uint64_t)at[2]) * r->s->y_extent +
+            r->tile.y + (uint64_t)at[1];
+        int64_t const value = *in_tile(r, at[2], at[1], at[0]);
+        r->grids[stage][row * r->s->x_extent + r->tile.x + (uint64_t)at[0]] =
+            stage == 0 ? times(r, value, r->s->unit) : value;
+      }
+}
+
+/* ---- cases ---- */
+
+typedef struct levels_case {
+  szgpu_shape shape;
+  uint32_t axis_count, level_count;
+  uint64_t fold;
+  bool is_wide;
+} levels_case;
+
+static int64_t element(bool is_wide, const void *elements, uint64_t i) {
+  return is_wide ? ((const int64_t *)elements)[i] : ((const int32_t *)elements)[i];
+}
+
+static void *make_field(const levels_case *c, test_random *random, uint64_t fill_bits) {
+  uint64_t const count = test_value_count(&c->shape);
+  void *const field = test_allocate(count * test_dtype_bytes(c->shape.dtype));
+  double const amplitude = test_random_below(random, 4) ? 1.0 : 1e4; /* some beyond the limit */
+  double const noise = test_random_below(random, 3) ? 0.01 : 1.0;
+  uint64_t const rare = test_random_below(random, 2) ? 20 : UINT64_MAX;
+  double const special[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 0.0};
+  for (uint64_t i = 0; i < count; i++) {
+    double const smooth = sin((double)(i % 97) * 0.07) + cos((double)(i / 97) * 0.11);
+    test_set_value(c->shape.dtype, field, i,
+                   amplitude * (smooth + noise * (test_random_unit(random) - 0.5)));
+    if (test_random_below(random, rare) == 0) {
+      uint64_t const which = test_random_below(random, ARRAY_COUNT(special));
+      double const x = which == 5 ? test_value_at(c->shape.dtype, &fill_bits, 0) : special[which];
+      test_set_value(c->shape.dtype, field, i, x);
+    }
+  }
+  return field;
+}
+
+static void choose_rules(const levels_case *c, test_random *random, szg_levels *levels) {
+  uint32_t const d = c->axis_count;
+  levels->is_wide = c->is_wide;
+  levels->base_axes = 1 + (uint32_t)test_random_below(random, (1u << d) - 1);
+  if (c->level_count == 0) return;
+  levels->fine_bits = 1 + (uint32_t)test_random_below(random, SZG_LEVELS_MOST_FINE);
+  levels->is_linear = test_random_below(random, 2);
+  for (uint32_t axis = 0; axis < d; axis++)
+    levels->ranks[axis] = (uint8_t)test_random_below(random, SZG_LEVELS_MOST_RANK + 1);
+  if (test_random_below(random, 2)) memset(levels->ranks, 0, 3);
+  for (uint32_t i = 0; i <= c->level_count; i++)
+    levels->stages[i].unit = 1 + (uint32_t)test_random_below(random, 1u << levels->fine_bits);
+  if (test_random_below(random, 2))
+    levels->stages[0].unit = 1u << test_random_below(random, levels->fine_bits + 1);
+  levels->stages[c->level_count].unit = 1u << levels->fine_bits;
+}
+
+static void assert_bound(const levels_case *c, const szg_levels_lattice *lattice, double step,
+                         const void *field, const void *restored) {
+  uint64_t const count = test_value_count(&c->shape);
+  for (uint64_t i = 0; i < count; i++) {
+    if (!szg_levels_has_lattice_value(lattice, field, i)) continue;
+    long double const x = test_value_at(c->shape.dtype, field, i);
+    long double const y = test_value_at(c->shape.dtype, restored, i);
+    long double const ulp = c->shape.dtype == SZGPU_F32 ? 0x1p-22L : 0x1p-51L;
+    assert_true(fabsl(x - y) <= (long double)step / 2 + fabsl(x) * ulp);
+  }
+}
+
+static void assert_places(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                          reference *r) {
+  const szg_levels_stage *const s = &levels->stages[stage];
+  uint64_t groups[SZG_LEVELS_MOST_PLACES / 64], expected[SZG_LEVELS_MOST_PLACES / 64] = {0};
+  szg_levels_existing_places(levels, stage, tile_index, groups);
+  uint32_t count = 0;
+  for (uint32_t z = 0; z < r->tile.z_extent; z++)
+    for (uint32_t y = 0; y < r->tile.y_extent; y++)
+      for (uint32_t x = 0; x < r->tile.x_extent; x++) {
+        if (stage > 0 && x % 2 + y % 2 + z % 2 == 0) continue;
+        uint32_t const place = place_of(r, z, y, x);
+        assert_in_range(place, 0, s->place_count - 1);
+        assert_false(expected[place / 64] >> place % 64 & 1);
+        expected[place / 64] |= (uint64_t)1 << place % 64;
+        count++;
+      }
+  assert_memory_equal(groups, expected, s->place_count / 8);
+  assert_int_equal(szg_levels_tile_is_full(levels, stage, tile_index), count == s->place_count);
+}
+
+static void run_case(const levels_case *c, test_random *random) {
+  szg_grid frame;
+  szg_levels levels;
+  assert_int_equal(szg_grid_of_shape(&c->shape, &frame), SZGPU_OK);
+  assert_true(szg_levels_make(&frame, c->axis_count, c->fold, c->level_count, &levels));
+  choose_rules(c, random, &levels);
+  double const step = 0.01 * (1 + test_random_unit(random));
+  uint64_t const fill_bits =
+      c->shape.dtype == SZGPU_F32 ? 0x3f800000u : 0x3ff0000000000000u; /* 1 */
+  szg_levels_lattice const lattice = szg_levels_lattice_make(
+      c->shape.dtype, c->is_wide, levels.fine_bits, step, test_random_below(random, 2), fill_bits);
+  void *const field = make_field(c, random, fill_bits);
+  void *const restored = test_allocate(test_field_bytes(&c->shape));
+  size_t const element_bytes = c->is_wide ? 8 : 4;
+  reference *const r = test_allocate(sizeof *r);
+  szg_levels_work *const work = test_allocate(sizeof *work);
+  int64_t *const expected = test_allocate(SZG_LEVELS_MOST_PLACES * 8);
+  void *coded[SZG_LEVELS_MOST + 1], *back[SZG_LEVELS_MOST + 1] = {NULL};
+  *r = (reference){.levels = &levels, .lattice = &lattice, .values = field};
+  for (uint32_t i = 0; i <= c->level_count; i++) {
+    const szg_levels_stage *const s = &levels.stages[i];
+    r->grids[i] = test_allocate(s->point_count * 8);
+    coded[i] = i < c->level_count ? test_allocate(s->point_count * element_bytes) : NULL;
+    back[i] = test_allocate(s->point_count * element_bytes);
+    void *const codes = test_allocate(s->place_count * element_bytes);
+    for (uint64_t tile = 0; tile < s->tile_count; tile++) {
+      memset(work, 0xa5, sizeof *work);
+      reference_tile(r, i, tile, expected);
+      szg_levels_code_tile(&levels, i, tile, &lattice, field, coded, work, codes);
+      for (uint32_t place = 0; place < s->place_count; place++)
+        assert_int_equal(element(c->is_wide, codes, place), expected[place]);
+      memset(work, 0x5a, sizeof *work);
+      szg_levels_restore_tile(&levels, i, tile, &lattice, codes, work, back, NULL);
+      if (i == c->level_count)
+        szg_levels_restore_tile(&levels, i, tile, &lattice, codes, work, back, restored);
+      assert_places(&levels, i, tile, r);
+    }
+    for (uint64_t point = 0; point < s->point_count; point++) {
+      assert_int_equal(element(c->is_wide, back[i], point), r->grids[i][point]);
+      if (coded[i]) assert_int_equal(element(c->is_wide, coded[i], point), r->grids[i][point]);
+    }
+    free(codes);
+  }
+  assert_bound(c, &lattice, step, field, restored);
+  for (uint32_t i = 0; i <= c->level_count; i++) free(r->grids[i]), free(coded[i]), free(back[i]);
+  free(field), free(restored), free(r), free(work), free(expected);
+}
+
+static const uint64_t extents[] = {2, 3, 5, 17, 33, 63, 64, 65, 127, 128, 129};
+
+static void run_cases(int ndim, uint32_t axis_count, bool folds, int rounds, test_random *random,
+                      uint64_t most_values) {
+  for (int round = 0; round < rounds; round++) {
+    levels_case c = {.axis_count = axis_count, .is_wide = test_random_below(random, 3) == 0};
+    uint64_t dims[4] = {1, 1, 1, 1}, count = 1;
+    for (int i = 0; i < ndim; i++) {
+      dims[i] = extents[test_random_below(random, ARRAY_COUNT(extents))];
+      while (dims[i] > 5 && count * dims[i] > most_values) dims[i] = dims[i] / 2;
+      count *= dims[i];
+    }
+    for (int i = 0; i < ndim; i++) { /* the last axis is not always the long one */
+      uint64_t const other = test_random_below(random, (uint64_t)ndim), dim = dims[i];
+      dims[i] = dims[other], dims[other] = dim;
+    }
+    if (ndim == 1) dims[0] = count = 1 + test_random_below(random, 20000);
+    if (ndim == 1 && !folds && round < (int)ARRAY_COUNT(extents)) dims[0] = extents[round];
+    if (folds)
+      c.fold = 2 + test_random_below(random, (dims[0] < 4 ? dims[0] = 4 : dims[0]) / 2 - 1);
+    if (folds && c.fold > 300 && round % 2) c.fold = 2 + c.fold % 200;
+    c.level_count = (uint32_t)test_random_below(random, SZG_LEVELS_MOST + 1);
+    c.shape = test_shape(test_random_below(random, 2) ? SZGPU_F32 : SZGPU_F64, ndim, dims[0],
+                         dims[1], dims[2], dims[3]);
+    print_message("%d-D %d axes: %d %d %d %d, L %d, fold %d, wide %d\n", ndim, (int)axis_count,
+                  (int)dims[0], (int)dims[1], (int)dims[2], (int)dims[3], (int)c.level_count,
+                  (int)c.fold, c.is_wide);
+    run_case(&c, random);
+  }
+}
+
+static void lines_are_coded_as_the_format_says(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  run_cases(1, 1, false, 40, &random, 20000);
+}
+
+static void folded_lines_are_coded_as_the_format_says(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  run_cases(1, 2, true, 40, &random, 20000);
+}
+
+static void planes_are_coded_as_the_format_says(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  run_cases(2, 2, false, 60, &random, 20000);
+}
+
+static void grids_are_coded_as_the_format_says(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  run_cases(3, 3, false, 60, &random, 40000);
+  run_cases(4, 3, false, 5, &random, 40000);
+}
+
+static void planes_of_grids_are_coded_as_the_format_says(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  run_cases(3, 2, false, 20, &random, 20000);
+  run_cases(4, 2, false, 5, &random, 20000);
+}
+
+static void a_line_of_five_by_hand(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 6, 0, 0, 0);
+  float const field[] = {0, 1, 2, 9, 12, 13}; /* F = 1: h is a third of the step, 3 */
+  szg_grid frame;
+  szg_levels levels;
+  assert_int_equal(szg_grid_of_shape(&shape, &frame), SZGPU_OK);
+  assert_true(szg_levels_make(&frame, 1, 0, 1, &levels));
+  levels.fine_bits = 1, levels.stages[1].unit = 2;
+  szg_levels_lattice const lattice = szg_levels_lattice_make(SZGPU_F32, false, 1, 3, false, 0);
+  assert_true(lattice.fine == 1);
+  int32_t grid[3], codes[SZG_LEVELS_BASE_PLACES];
+  void *grids[] = {grid, NULL};
+  float restored[6];
+  szg_levels_work *const work = test_allocate(sizeof *work);
+  szg_levels_code_tile(&levels, 0, 0, &lattice, field, grids, work, codes);
+  assert_int_equal(codes[0], 0);
+  assert_int_equal(codes[1], 2);
+  assert_int_equal(codes[2], 10);
+  assert_int_equal(grid[2], 12);
+  szg_levels_code_tile(&levels, 1, 0, &lattice, field, grids, work, codes);
+  assert_int_equal(codes[0], 1);  /* (6 * 0 + 12 * 2 - 2 * 12 + 8) >> 4 = 0 */
+  assert_int_equal(codes[1], 2);  /* (12 * 2 + 6 * 12 - 2 * 0 + 8) >> 4 = 6: k = floor(4 / 2) */
+  assert_int_equal(codes[2], -2); /* (24 * 12 - 8 * 2 + 8) >> 4 = 17: k = floor(-3 / 2) */
+  szg_levels_restore_tile(&levels, 1, 0, &lattice, codes, work, grids, restored);
+  assert_true(restored[5] == 13 && restored[4] == 12);
+  free(work);
+}
+
+static bool makes(int ndim, uint64_t d0, uint64_t d1, uint64_t d2, uint32_t axis_count,
+                  uint64_t fold, uint32_t level_count) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, ndim, d0, d1, d2, 0);
+  szg_grid frame;
+  szg_levels levels;
+  assert_int_equal(szg_grid_of_shape(&shape, &frame), SZGPU_OK);
+  return szg_levels_make(&frame, axis_count, fold, level_count, &levels);
+}
+
+static void rejects_views_that_do_not_suit(void **state) {
+  (void)state;
+  assert_true(makes(3, 5, 6, 7, 3, 0, 6));
+  assert_true(makes(3, 5, 6, 7, 2, 0, 0));
+  assert_false(makes(3, 5, 6, 7, 1, 0, 1));
+  assert_false(makes(3, 5, 6, 7, 4, 0, 1));
+  assert_false(makes(3, 5, 6, 7, 0, 0, 1));
+  assert_false(makes(3, 5, 6, 7, 3, 2, 1));
+  assert_false(makes(3, 5, 6, 7, 3, 0, 7));
+  assert_true(makes(2, 5, 6, 0, 2, 0, 1));
+  assert_false(makes(2, 5, 6, 0, 3, 0, 1));
+  assert_false(makes(2, 5, 6, 0, 1, 0, 1));
+  assert_true(makes(1, 9, 0, 0, 1, 0, 1));
+  assert_false(makes(1, 9, 0, 0, 2, 0, 1));
+  assert_false(makes(1, 9, 0, 0, 2, 1, 1));
+  assert_true(makes(1, 9, 0, 0, 2, 2, 1));
+  assert_true(makes(1, 9, 0, 0, 2, 4, 1));
+  assert_false(makes(1, 9, 0, 0, 2, 5, 1));
+  assert_false(makes(1, 9, 0, 0, 1, 2, 1));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_line_of_five_by_hand),
+      cmocka_unit_test(rejects_views_that_do_not_suit),
+      cmocka_unit_test(lines_are_coded_as_the_format_says),
+      cmocka_unit_test(folded_lines_are_coded_as_the_format_says),
+      cmocka_unit_test(planes_are_coded_as_the_format_says),
+      cmocka_unit_test(planes_of_grids_are_coded_as_the_format_says),
+      cmocka_unit_test(grids_are_coded_as_the_format_says),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
