@@ -444,6 +444,8 @@ def read_masks_group(bits, _, books, width):
 
 READ_GROUP = [None, read_plain_group, read_pairs_group, read_masks_group]  # by mode
 BOOK_SIZES = [[], [256], [226, 256], [257, 256, 256]]
+STENCILS = np.array([(-1, 9, 9, -1), (0, 6, 12, -2), (-2, 12, 6, 0), (0, 8, 8, 0),
+                     (-8, 24, 0, 0), (0, 16, 0, 0)])  # weights of w(v - 3), w(v - 1), ...
 FAR = (0, 1, 1, 0)  # far planes that a tile sees along box, z, y and x
 
 
@@ -550,17 +552,13 @@ def apply_stencil(values, axis, extent, v, is_lone):
     values: those of the even points, 0, 2, ... on an axis that has the extent. is_lone: the axis
     is the point's only odd one.
     """
-    weights, both = np.zeros((4, extent // 2), values.dtype), (np.arange(extent // 2) + 1) * 2
-    both = both < extent
-    for i, has_both in enumerate(both.tolist()):
-        before, after = (i > 0, 2 * i + 4 < extent) if not v.is_linear else (False, False)
-        weights[:, i] = ({(1, 1): (-1, 9, 9, -1), (0, 1): (0, 6, 12, -2), (1, 0): (-2, 12, 6, 0),
-                          (0, 0): (0, 8, 8, 0)}[before, after] if has_both else
-                         (-8, 24, 0, 0) if is_lone and i > 0 else (0, 16, 0, 0))
+    i = np.arange(extent // 2)  # of the odd points 2 i + 1
+    both, first, last = 2 * i + 2 < extent, i == 0, 2 * i + 4 >= extent
+    which = np.where(both, np.where(v.is_linear, 3, first + 2 * last), 4 + (first | (not is_lone)))
     shape = [-1 if a == axis else 1 for a in range(4)]
-    total = sum(row.reshape(shape) * values.take(np.clip(
-        np.arange(extent // 2) + shift, 0, (extent - 1) // 2), axis)
-        for row, shift in zip(weights, (-1, 0, 1, 2)))
+    total = sum(weights[which].reshape(shape)
+                * values.take(np.clip(i + shift, 0, (extent - 1) // 2), axis)
+                for shift, weights in zip((-1, 0, 1, 2), STENCILS.T.astype(values.dtype)))
     return total, both.reshape(shape)
 
 
