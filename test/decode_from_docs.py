@@ -9,6 +9,7 @@ numpy and, for zstd, the command zstd; verifies checksums if the module xxhash i
 import math
 import struct
 import sys
+from fractions import Fraction
 from itertools import accumulate, product
 from pathlib import Path
 from subprocess import PIPE, run
@@ -23,9 +24,9 @@ except ImportError:
 HEADER_NAMES = ("magic version flags dtype ndim mode layout source d0 d1 d2 d3 asked bound step "
                 "range fill frame_rows frames bytes arithmetic reserved").split()
 FRAME_NAMES = "kind axes escape_bytes reserved radius index count constant sections zero".split()
-LINEAR, CONSTANT, RAW, TILE, PLANES = 0, 1, 2, 3, 4
+LINEAR, CONSTANT, RAW, TILE, PLANES, LEVELS = 0, 1, 2, 3, 4, 5
 NEEDED = {LINEAR: {0, 1, 2}, CONSTANT: set(), RAW: {12},  # sections, by the frame's kind
-          TILE: {0, 1, 2, 7, 8, 9, 10, 11}, PLANES: set()}
+          TILE: {0, 1, 2, 7, 8, 9, 10, 11}, PLANES: set(), LEVELS: {13}}
 GAPS = {3, 4}  # of linear frames, unless a flag says otherwise
 WIDTHS = [4, 8, 1, 2, 2, 1]  # bytes of a value, by dtype
 STORED, CODED, ONE_SYMBOL = 0, 1, 2
@@ -45,7 +46,7 @@ def read_header(data):
     """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 4, f"The archive has version {version}; this decoder knows 1 to 4.")
+    require(version <= 5, f"The archive has version {version}; this decoder knows 1 to 5.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
@@ -56,7 +57,7 @@ def read_header(data):
     require(h.flags <= (1 if h.layout else 3) and h.dtype <= (5 if h.is_lossless else 1)
             and h.mode <= 3 and h.layout <= 1 and not h.reserved
             and (version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
-                 version in (h.layout + 1, 3 * h.layout)),
+                 version in (h.layout + 1, 3 * h.layout, 5 * h.layout)),
             "The header is damaged.")
     h.itemsize = WIDTHS[h.dtype]
     require(1 <= h.ndim <= 4 and min(dims) > 0 and set(dims[h.ndim:]) <= {1}
@@ -86,20 +87,21 @@ def read_frame(data, h, index, count):
     require(f.sections <= 13 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
     kinds = ({RAW, PLANES if h.layout else LINEAR} if h.is_lossless else
-             {RAW, CONSTANT, *((TILE, PLANES)[:h.version - 1] if h.layout else (LINEAR,))})
+             {RAW, CONSTANT, *((TILE, PLANES, LEVELS)[:h.version - 1] if h.layout else (LINEAR,))})
     require(f.kind in kinds and f.index == index and f.count == count and f.escape_bytes <= 8
-            and f.constant >> (64 if f.kind == PLANES else 8 * h.itemsize) == f.zero == 0
-            and (0 < f.axes < 1 << min(3, len(h.extents)) and h.step > 0
-                 if f.kind in (LINEAR, TILE) and not h.is_lossless else f.axes == 0)
+            and f.constant >> (64 if f.kind in (PLANES, LEVELS) else 8 * h.itemsize) == f.zero == 0
+            and (0 < f.axes < 1 << min(3, len(h.extents) if f.kind != LEVELS else f.escape_bytes)
+                 and h.step > 0
+                 if f.kind in (LINEAR, TILE, LEVELS) and not h.is_lossless else f.axes == 0)
             and (f.kind != LINEAR or 2 <= f.radius <= 32768), "A frame header is damaged.")
     f.groups, f.short_lattice = f.reserved & 3, f.reserved >> 2  # section 13
     require(f.groups <= 2 and f.short_lattice <= (h.arithmetic in (0, 2)) if f.kind == TILE
-            else f.reserved == 0, "A frame header is damaged.")
+            else f.reserved <= (3 if f.kind == LEVELS else 0), "A frame header is damaged.")
     for i in range(f.sections):
         kind, codec, raw, stored, checksum = struct.unpack_from("<IIQQQ", data, 40 + 32 * i)
         end = place + (stored + 15) // 16 * 16
-        require(last < kind <= 12 and codec <= 1 and (codec or raw == stored) and end <= len(data),
-                "A section table is damaged.")
+        require(last < kind <= (19 if f.kind == LEVELS else 12) and codec <= 1
+                and (codec or raw == stored) and end <= len(data), "A section table is damaged.")
         blocks = [data[b:min(b + 16384, end)] for b in range(place, end, 16384)]
         verify(b"".join(struct.pack("<Q", xxh3(block)) for block in blocks if xxh3), checksum)
         contents, place, last = data[place:place + stored], end, kind
@@ -350,6 +352,296 @@ def decode_top_plane(f, h):
     return turn_back(planes)
 
 
+class Bits:
+    """Section 6: the bits of words, the highest first."""
+
+    def __init__(self, words):
+        self.text, self.place = "".join(f"{word:032b}" for word in words.tolist()), 0
+
+    def look(self, count):
+        return int("0" + self.text[self.place:self.place + count].ljust(count, "0"), 2)
+
+    def take(self, count):
+        bits, self.place = self.look(count), self.place + count
+        return bits
+
+    def take_symbol(self, book):
+        """Section 16: a symbol of a book, which has length and symbol by the next 12 bits."""
+        length, symbol = book[self.look(12)]
+        require(length > 0, "Bits are not a code.")
+        self.place += length
+        return symbol
+
+
+def read_level_books(data, sizes):
+    """Section 16: for each book, length and symbol for each value of the 12 bits of a code."""
+    units, books = [unit for byte in data for unit in (byte >> 4, byte & 15)] + [0] * 8, []
+    place = 0
+    for size in sizes:
+        lengths, unit = [], 0
+        while len(lengths) < size and unit != 13:
+            require(place < 2 * len(data), "The books of a level are cut.")
+            unit, n, a, b = units[place:place + 4]
+            require(unit <= 13, "A book has a unit that is not allowed.")
+            zeros = 0 if unit else 16 + 16 * a + b if n == 15 else n + 1
+            lengths += [unit] if 0 < unit < 13 else [0] * zeros
+            place += 1 if unit else 4 if n == 15 else 2
+        require(len(lengths) <= size, "A book has lengths for too many symbols.")
+        book = sorted((length, symbol) for symbol, length in enumerate(lengths) if length)
+        table = [entry for entry in book for _ in range(4096 >> entry[0])]
+        require(len(table) == 4096 or [entry[0] for entry in book] in ([], [1]),
+                "A level's code is not complete.")
+        books.append(table + [(0, 0)] * (4096 - len(table)))
+    require(-(-place // 8) * 4 == len(data) and not any(units[place:]),
+            "The books of a level have a wrong size.")
+    return books
+
+
+def read_level_code(bits, values, width):
+    """Section 16: a code; width: the bits of a lattice value."""
+    symbol = bits.take_symbol(values)
+    if symbol < 255:
+        magnitude, c = (symbol + 1) // 2, (symbol - 63) // 2
+        if c >= 0:
+            raw = 4 + c // 2
+            magnitude = (2 + c % 2 << raw) + bits.take(raw)
+        code = magnitude if symbol % 2 else -magnitude
+    else:
+        code = bits.take(width)
+    half = 1 << width - 1
+    return (code + half) % (2 * half) - half
+
+
+def read_plain_group(bits, exists, books, width):
+    """Section 16: the codes of a group of 64 places, mode 1."""
+    return [read_level_code(bits, books[0], width) if there else 0 for there in exists]
+
+
+def read_pairs_group(bits, exists, books, width):
+    """Section 16: the codes of a group of 64 places, mode 2."""
+    codes = []
+    for i in range(0, 64, 2):
+        pair = bits.take_symbol(books[0]) if exists[i] or exists[i + 1] else 7 * 15 + 7
+        codes += ([read_level_code(bits, books[1], width) for _ in range(2)] if pair == 225 else
+                  [pair // 15 - 7, pair % 15 - 7])
+    return codes
+
+
+def read_masks_group(bits, _, books, width):
+    """Section 16: the codes of a group of 64 places, mode 3."""
+    octets, places = bits.take_symbol(books[0]), []
+    octets = bits.take(8) if octets == 256 else octets
+    for j in (j for j in range(8) if octets >> j & 1):
+        mask = bits.take_symbol(books[1]) or bits.take(8)
+        require(mask > 0, "A mask of a level is 0.")
+        places += [8 * j + i for i in range(8) if mask >> i & 1]
+    codes = [0] * 64
+    for place in places:
+        codes[place] = read_level_code(bits, books[2], width)
+        require(codes[place] != 0, "A code that is set is 0.")
+    return codes
+
+
+READ_GROUP = [None, read_plain_group, read_pairs_group, read_masks_group]  # by mode
+BOOK_SIZES = [[], [256], [226, 256], [257, 256, 256]]
+STENCILS = np.array([(-1, 9, 9, -1), (0, 6, 12, -2), (-2, 12, 6, 0), (0, 8, 8, 0),
+                     (-8, 24, 0, 0), (0, 16, 0, 0)])  # weights of w(v - 3), w(v - 1), ...
+FAR = (0, 1, 1, 0)  # far planes that a tile sees along box, z, y and x
+
+
+def read_level_tile(words, exists, section, width):
+    """Section 16: the codes of a tile's places."""
+    bits, codes, places = Bits(words), [], 64 << section.g
+    lanes = -(-len(exists) // places)
+    least, size, masked = bits.take(17), bits.take(5), bits.take(1)
+    mask = [bits.take(masked) == masked for _ in range(lanes)]
+    lengths = [least + bits.take(size) if there else 0 for there in mask]
+    require(least > 0 and size <= 17 and any(mask)
+            and -(-(bits.place + sum(lengths)) // 32) == len(words), "A tile's head is damaged.")
+    for lane, length in enumerate(lengths):
+        end, own = bits.place + length, exists[lane * places:(lane + 1) * places]
+        for first in range(0, len(own), 64):
+            codes += (READ_GROUP[section.mode](bits, own[first:first + 64], section.books, width)
+                      if length else [0] * 64)
+        require(bits.place == end, "A lane's codes do not end at its last bit.")
+    require(bits.take(32 * len(words) - bits.place) == 0, "Bits after the last lane are not 0.")
+    require(not any(code for code, there in zip(codes, exists) if not there),
+            "A place that does not exist has a code.")
+    return codes
+
+
+def slice_class(odd, first=1):
+    """Section 16: the points of a class, of box, z, y, x; odd: the odd ones of the axes 1 to 3."""
+    return tuple(slice(int(a in odd), None, 2 if a else 1) for a in range(first, 4))
+
+
+def list_classes(v):
+    """Section 16: the classes with codes, each as the set of its odd axes."""
+    return [{a for a in (1, 2, 3) if m >> 3 - a & 1} for m in range(1, 1 << v.d)]
+
+
+def shape_tile(v, level):
+    """Section 16: the extents of a level's tiles, or of the base's, along z, y and x."""
+    if level == v.count:
+        return {1: (1, 1, 4096), 2: (1, 64, 64), 3: (16, 8, 32)}[v.d]
+    return {1: (1, 1, 4096), 2: (1, max(64 >> level, 8), 64), 3: (max(16 >> level, 4), 8, 64)}[v.d]
+
+
+def read_level(data, v, tiles, places, level):
+    """Section 16: a level's section: what its head says, its books, and the words of its tiles."""
+    require(len(data) >= 16, "A level's section is cut.")
+    s = SimpleNamespace(**dict(zip("mode g zero unit book_bytes zeros".split(),
+                                   struct.unpack_from("<BBHIII", data))))
+    require(s.mode <= 3 and s.g <= 4 and s.zero == s.zeros == s.book_bytes % 4 == 0
+            and 1 <= s.unit <= 1 << v.fine and (level != 0 or s.unit == 1 << v.fine),
+            "The head of a level's section is damaged.")
+    begin, s.words = 16 + s.book_bytes, [()] * tiles
+    end = begin + (2 * tiles + 3) // 4 * 4
+    if s.mode == 0:
+        require(len(data) == begin == 16, "A level without codes has some.")
+        return s
+    require(places <= 32 * 64 << s.g and len(data) >= end and len(data) % 4 == 0,
+            "A level's section is cut, or has too many lanes.")
+    sizes, words = np.frombuffer(data[begin:end], "<u2"), np.frombuffer(data[end:], "<u4")
+    require(sizes.sum() == len(words) and not any(sizes[tiles:]), "Tile sizes are wrong.")
+    s.books = read_level_books(data[16:begin], BOOK_SIZES[s.mode])
+    s.words = np.split(words, np.cumsum(sizes[:tiles])[:-1])
+    return s
+
+
+def read_corrections(data, v, extents, level):
+    """Section 16: the codes of a level, or of the base, times its unit, as points of its grid."""
+    tile, codes = shape_tile(v, level), np.zeros(extents, f"i{v.width // 8}")
+    corners = list(product(*map(range, (0, 0, 0, 0), extents, (1, *tile))))
+    is_base = level == v.count
+    classes = [(slice(None),) * 3] if is_base else [slice_class(odd) for odd in list_classes(v)]
+    spans = tile if is_base else [-(-t // 2) for t in tile]
+    block = 1 if v.d == 1 else 8 if is_base else 4  # so many neighbours along y before the next x
+    shape = (len(classes), spans[0], spans[1] // block, block, spans[2])
+    section = read_level(data, v, len(corners), math.prod(shape), level)
+    for words, (b, *first) in zip(section.words, corners):
+        if len(words):
+            tile_codes = codes[(b, *(slice(c, c + t) for c, t in zip(first, tile)))]
+            parts = [tile_codes[points] for points in classes]
+            insides = [(i, *map(slice, part.shape)) for i, part in enumerate(parts)]
+            exists = np.zeros((len(classes), *spans), bool)
+            for inside in insides:
+                exists[inside] = True
+            places = exists.reshape(shape).swapaxes(3, 4)
+            read = read_level_tile(words, places.ravel().tolist(), section, v.width)
+            read = np.array(read, codes.dtype).reshape(places.shape).swapaxes(3, 4)
+            for part, inside in zip(parts, insides):
+                part[...] = read.reshape(exists.shape)[inside]
+    if is_base:
+        sum_base(codes, v)
+    return codes * codes.dtype.type(section.unit)
+
+
+def sum_base(codes, v):
+    """Section 16: changes the codes of the base to its points' multiples of the unit."""
+    for corner in product(*map(range, (0, 0, 0), codes.shape[1:], shape_tile(v, v.count))):
+        part = codes[(slice(None), *(slice(c, c + t) for c, t in zip(
+            corner, shape_tile(v, v.count))))]
+        for axis in v.base_axes:
+            np.cumsum(part, axis=axis, out=part, dtype=part.dtype)
+
+
+def apply_stencil(values, axis, extent, v, is_lone):
+    """Section 16: sums at the odd points along an axis, and which of them have both neighbours.
+
+    values: those of the even points, 0, 2, ... on an axis that has the extent. is_lone: the axis
+    is the point's only odd one.
+    """
+    i = np.arange(extent // 2)  # of the odd points 2 i + 1
+    both, first, last = 2 * i + 2 < extent, i == 0, 2 * i + 4 >= extent
+    which = np.where(both, np.where(v.is_linear, 3, first + 2 * last), 4 + (first | (not is_lone)))
+    shape = [-1 if a == axis else 1 for a in range(4)]
+    total = sum(weights[which].reshape(shape)
+                * values.take(np.clip(i + shift, 0, (extent - 1) // 2), axis)
+                for shift, weights in zip((-1, 0, 1, 2), STENCILS.T.astype(values.dtype)))
+    return total, both.reshape(shape)
+
+
+def predict_class(values, odd, v, level):
+    """Section 16: the predictions of a class's points from values, which are by box, z, y, x."""
+    sums = {a: apply_stencil(values[slice_class(odd - {a}, 0)], a, values.shape[a], v,
+                             len(odd) == 1) for a in odd}
+    highest, total, n = -1, np.zeros_like(values[slice_class(odd, 0)]), 0
+    for a, (_, both) in sums.items():
+        highest = np.maximum(highest, np.where(both, v.ranks[a], -1))
+    for a, (own, both) in sums.items():
+        used = (highest == -1) | both & (highest == v.ranks[a])
+        total, n = total + np.where(used, own, own.dtype.type(0)), n + used
+    third = total
+    if len(odd) == 3:
+        magic = 0x2AAAAAAB if v.width == 32 else 0x2AAAAAAAAAAAAAAB
+        third = (total.astype(object) * magic >> v.width).astype(total.dtype)
+    predicted = np.where(n == 1, total + 8 >> 4, np.where(n == 2, total + 16 >> 5, third + 4 >> 3))
+    limit = 1 << (22 if v.width == 32 else 50)
+    return np.clip(predicted, -limit, limit) if level else predicted
+
+
+def restore_level(coarse, corrections, v, level):
+    """Section 16: the lattice values of a level's grid."""
+    tile = (corrections.shape[0], *shape_tile(v, level))
+    several = sorted((odd for odd in list_classes(v) if len(odd) > 1), key=len)
+    predicted = np.zeros_like(corrections)  # of points with at most one odd axis
+    predicted[slice_class({}, 0)] = coarse
+    for odd in (odd for odd in list_classes(v) if len(odd) == 1):
+        predicted[slice_class(odd, 0)] = predict_class(predicted, odd, v, level)
+    restored = predicted + corrections
+    for corner in product(*map(range, (0, 0, 0, 0), corrections.shape, tile)):
+        own = restored[tuple(slice(c, c + t) for c, t in zip(corner, tile))]
+        box = predicted[tuple(slice(c, c + t + far) for c, t, far in zip(corner, tile, FAR))].copy()
+        inside = box[tuple(map(slice, own.shape))]
+        inside[...] = own
+        for odd in several:
+            points = slice_class(odd, 0)
+            box[points] = predict_class(box, odd, v, level)
+            inside[points] += own[points]  # these are corrections still
+        own[...] = inside
+    return restored
+
+
+def read_levels_header(f, h, shape):
+    """Section 16: what the frame header says, the view, and the fine step."""
+    b, z, y, x = shape
+    v = SimpleNamespace(d=f.escape_bytes, count=f.radius & 255, fine=f.radius >> 8 & 255,
+                        is_linear=f.reserved & 1, width=64 if f.reserved & 2 else 32)
+    v.ranks = [0] + [f.radius >> shift & 3 for shift in (20, 18, 16)]  # by axis: 1 is z
+    v.view = {(4, 3): shape, (3, 3): shape, (4, 2): [b * z, 1, y, x], (3, 2): [b * z, 1, y, x],
+              (2, 2): shape, (1, 1): shape}.get((len(h.extents), v.d))
+    if len(h.extents) == 1 and v.d == 2 and 2 <= f.constant <= x // 2:
+        v.view = [1, 1, -(-x // f.constant), f.constant]
+    require(v.view and (f.constant == 0) == (len(h.extents) >= v.d) and f.radius >> 22 == 0
+            and v.count <= 6 and v.fine <= 8 and (v.count == 0) == (v.fine == 0)
+            and max(v.ranks) <= 2 and not any(v.ranks[:4 - v.d])
+            and (v.count or not (v.is_linear or any(v.ranks))),
+            "The header of a levels frame is damaged.")
+    v.base_axes = [axis for axis in (1, 2, 3) if f.axes >> 3 - axis & 1]
+    exact = Fraction(h.step) / ((1 << v.fine) + 1 if v.fine else 1)
+    fine = float(exact)
+    v.h = np.float64(fine if fine <= exact else np.nextafter(fine, 0))
+    if h.itemsize == 4 and v.width == 32:
+        real = np.float32(v.h)
+        v.h = np.nextafter(real, np.float32(0)) if real > v.h else real
+    return v
+
+
+def decode_levels(f, h, shape):
+    """Section 16: a levels frame's bit patterns, without exact and fill values."""
+    v, grid = read_levels_header(f, h, shape), None
+    require(set(range(13, 14 + v.count)) == {kind for kind in f.contents if kind > 12}
+            and {kind for kind in f.contents if kind <= 12} <= {7, 8, 9, 10, 11},
+            "A levels frame lacks sections or has too many.")
+    for level in range(v.count, -1, -1):
+        extents = [v.view[0]] + [-(-e >> level) for e in v.view[1:]]
+        own = read_corrections(f.contents[13 + v.count - level], v, extents, level)
+        grid = own if level == v.count else restore_level(grid, own, v, level)
+    values = (grid.ravel()[:f.count].astype(v.h.dtype) * v.h).astype(f"<f{h.itemsize}")
+    return values.view(f"<u{h.itemsize}").reshape(shape)
+
+
 def decode_frame(f, h, shape):
     """Bit patterns of a frame's values, in field order."""
     if f.kind == PLANES:
@@ -359,7 +651,8 @@ def decode_frame(f, h, shape):
     if f.kind == RAW:
         require(len(f.contents[12]) == f.count * h.itemsize, "Raw values have a wrong size.")
         return np.frombuffer(f.contents[12], np.uint8).reshape(h.itemsize, -1).T.tobytes()
-    field = np.full(shape, f.constant, f"<u{h.itemsize}")
+    field = (decode_levels(f, h, shape) if f.kind == LEVELS else
+             np.full(shape, f.constant, f"<u{h.itemsize}"))
     tiles = [field[tuple(slice(c, c + t) for c, t in zip(corner, h.tile))][0]
              for corner in product(*map(range, (0, 0, 0, 0), shape, h.tile))]
     escapes, = read_shares(f, len(tiles), 5, (6, f.escape_bytes))
