@@ -85,7 +85,8 @@ static szgpu_status read_head(const levels_job *job, const szg_loaded *section,
   SZG_REQUIRE(head->unit >= 1 && head->unit <= 1u << levels->fine_bits, SZGPU_BAD_DATA);
   SZG_REQUIRE(!is_last || head->unit == 1u << levels->fine_bits, SZGPU_BAD_DATA);
   if (head->mode == SZG_LEVELS_MODE_ZERO) {
-    SZG_REQUIRE(head->lane_groups_log2 == 0 && head->book_bytes == 0, SZGPU_BAD_DATA);
+    SZG_REQUIRE(head->lane_groups_log2 <= SZG_LEVELS_LANE_GROUPS_LOG2, SZGPU_BAD_DATA);
+    SZG_REQUIRE(head->book_bytes == 0, SZGPU_BAD_DATA);
     SZG_REQUIRE(section->byte_count == SZG_LEVELS_HEAD_BYTES, SZGPU_BAD_DATA);
     return SZGPU_OK;
   }
