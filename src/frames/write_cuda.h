@@ -9,6 +9,7 @@
 #include "core/bytes.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "frames/levels.h"
 #include "frames/linear.h"
 #include "frames/outliers.h"
 #include "frames/planes.h"
@@ -47,6 +48,8 @@ struct szg_write_job_cuda {
   bool has_gaps;               /* linear layout: gap arrays are written */
   const szg_bound_plan *bound; /* NULL: the frame is lossless */
   szg_quantizer quantizer;     /* the bound's, or one for the 16-bit lattice */
+  /* While a levels frame is written: what it codes; NULL: the quantizer and the bound say that. */
+  const szg_levels_lattice *lattice;
   szg_grid grid;               /* of the frame */
   const void *values;
   uint64_t index;
