@@ -225,6 +225,22 @@ bool szg_levels_has_lattice_value(const szg_levels_lattice *lattice, const void 
   return !szg_levels_mark(lattice, values, index, 1, &mark);
 }
 
+int64_t szg_levels_nearest_point(const szg_levels_lattice *lattice, const void *values,
+                                 uint64_t index) {
+  int32_t narrow = 0;
+  int64_t wide = 0;
+  bool const is_f32 = lattice->dtype == SZGPU_F32;
+  double const value =
+      is_f32 ? (double)((const float *)values)[index] : ((const double *)values)[index];
+  if (lattice->is_wide)
+    szg_levels_point_f64_wide(lattice, value, &wide);
+  else if (is_f32)
+    szg_levels_point_f32(lattice, ((const float *)values)[index], &narrow);
+  else
+    szg_levels_point_f64(lattice, value, &narrow);
+  return lattice->is_wide ? wide : narrow;
+}
+
 #define MARK_VALUES(name, VALUE, BITS, POINT, LATTICE)                                             \
   SZG_HOT static bool name(const szg_levels_lattice *lattice, const VALUE *values, uint32_t count, \
                            uint8_t *restrict marks) {                                              \
