@@ -11,8 +11,8 @@
  * of raw bits: its magnitude is |m| * 2^r and these bits, r = 0 if it is direct. Such entries are
  * RARE except for pairs and direct values. They are FAR too if above bit 16 they have the symbol
  * instead: NO_SYMBOL if no code has these bits, escapes, and classes whose raw bits need not be in
- * the window. Entries of octets and masks are the symbol << 4 and the length, 0 if no code has these
- * bits.
+ * the window. Entries of octets and masks are the symbol << 4 and the length, or 0 if no code has
+ * these bits.
  */
 #include <assert.h>
 #include <string.h>

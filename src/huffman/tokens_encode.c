@@ -3,7 +3,7 @@
  *
  * The head says how long lanes are, so lanes are written first, as bytes, one after the other
  * behind room for the longest head; the head then goes right before them, and all of it moves to
- * words. Codes go to the writer four at a time if all four have a code of their own.
+ * words. Direct values and pairs go to the writer four at a time.
  */
 #include <assert.h>
 #include <string.h>
