@@ -280,7 +280,7 @@ static void choose_rules(const levels_case *c, test_random *random, szg_levels *
   if (c->level_count == 0) return;
   levels->fine_bits = 1 + (uint32_t)test_random_below(random, SZG_LEVELS_MOST_FINE);
   levels->is_linear = test_random_below(random, 2);
-  for (uint32_t axis = 0; axis < d; axis++)
+  for (uint32_t axis = 0; axis < 3 && axis < d; axis++)
     levels->ranks[axis] = (uint8_t)test_random_below(random, SZG_LEVELS_MOST_RANK + 1);
   if (test_random_below(random, 2)) memset(levels->ranks, 0, 3);
   for (uint32_t i = 0; i <= c->level_count; i++)
@@ -322,7 +322,7 @@ static void assert_places(const szg_levels *levels, uint32_t stage, uint64_t til
   assert_int_equal(szg_levels_tile_is_full(levels, stage, tile_index), count == s->place_count);
 }
 
-/* What the tests of one case share: each stage's codes, and its lattice values as they are coded. */
+/* What the checks of a case share: codes of each stage, and lattice values, coded and restored. */
 typedef struct coded_case {
   szg_levels levels;
   szg_levels_lattice lattice;
