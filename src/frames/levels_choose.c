@@ -3,6 +3,7 @@
  */
 #include "frames/levels.h"
 #include "frames/write.h"
+#include "predict/levels_choice_core.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -83,292 +84,151 @@ static szg_levels_lattice make_lattice(szgpu_dtype dtype, const szg_bound_plan *
 
 /* ---- the sample ---- */
 
-/* Blocks of the frame, spread over it, each as a small field. For interpolation they have one point
- * more along each axis: then they end with a point of every grid, as most tiles of a large frame
- * do. */
-enum {
-  BLOCK_3D_X = 64,
-  BLOCK_3D_Y = 16,
-  BLOCK_3D_Z = 16,
-  BLOCK_2D = 128,
-  BLOCK_1D = 16384,
-  BLOCK_SHARE = 16,
-  LEAST_BLOCKS = 4,
-  MOST_BLOCKS = 16
-};
-
-typedef struct sample {
-  szg_grid grid; /* of a block */
-  uint32_t block_count;
-  uint8_t *values; /* block after block */
-} sample;
-
-typedef struct choose_job {
-  szg_write_job *frame;
-  sample samples[2]; /* for differences, and for interpolation */
-  szg_tokens_tally *tallies; /* [threads][SZG_LEVELS_MOST + 1] */
-  szg_tile_tally *tile_tallies; /* [threads] */
-  szg_levels_memory *memories; /* [threads] */
-  const sample *sample;        /* of these, for the candidate at hand */
-  szg_levels levels;
+/* Row number r of the frame's runs: SZG_PROBE_RUN points along x, or as many as x has. */
+typedef struct probe_job {
+  const szg_write_job *frame;
+  szg_levels levels; /* of the frame, all axes interpolated */
   szg_levels_lattice lattice;
-  uint32_t axes; /* of tile frames */
-} choose_job;
+  uint64_t run_count;   /* in the frame */
+  uint32_t probe_count; /* of them */
+  szg_probe_counts *counts; /* [threads] */
+} probe_job;
 
-static uint64_t lesser(uint64_t a, uint64_t b) { return szg_min_u64(a, b); }
-
-/* How many blocks of the sample's extents fit each axis, at least one. */
-typedef struct block_counts {
-  uint64_t batch, z, y, x;
-} block_counts;
-
-static block_counts count_blocks(const szg_grid *grid, const szg_grid *block) {
-  return (block_counts){grid->batch_extent, grid->z_extent / block->z_extent,
-                        grid->y_extent / block->y_extent, grid->x_extent / block->x_extent};
+/* The i-th sampled run: multiples of the golden ratio, modulo 1, spread over all runs, and never
+ * line up with rows or planes. */
+static uint64_t sampled_run(uint64_t run_count, uint32_t i) {
+  uint64_t const fraction = (i + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15);
+  return (uint64_t)((unsigned __int128)fraction * run_count >> 64);
 }
 
-static void measure_sample(const szg_grid *grid, uint64_t more, sample *blocks) {
-  bool const is_3d = grid->tile_z > 1, is_2d = !is_3d && grid->tile_y > 1;
-  uint64_t const x = more + (is_3d ? BLOCK_3D_X : is_2d ? BLOCK_2D : BLOCK_1D);
-  uint64_t const y = is_3d ? more + BLOCK_3D_Y : is_2d ? more + BLOCK_2D : 1;
-  uint64_t const z = is_3d ? more + BLOCK_3D_Z : 1;
-  blocks->grid = szg_grid_of_block(grid, lesser(z, grid->z_extent), lesser(y, grid->y_extent),
-                                   lesser(x, grid->x_extent));
-  block_counts const fits = count_blocks(grid, &blocks->grid);
-  uint64_t const all = fits.batch * fits.z * fits.y * fits.x;
-  uint64_t const share = all / BLOCK_SHARE;
-  uint64_t const wanted = share < LEAST_BLOCKS ? LEAST_BLOCKS : lesser(share, MOST_BLOCKS);
-  blocks->block_count = (uint32_t)lesser(all, wanted);
+/* The lattice value of a value; false: it has none. */
+static bool find_point(const probe_job *job, uint64_t index, int64_t *point) {
+  const szg_levels_lattice *const k = &job->lattice;
+  if (!szg_levels_has_lattice_value(k, job->frame->values, index)) return false;
+  *point = szg_levels_nearest_point(k, job->frame->values, index);
+  return true;
 }
 
-/* Where block i begins, in values of the frame. They are spread evenly over the whole frame. */
-static uint64_t block_start(const szg_grid *grid, const sample *blocks, uint32_t i) {
-  block_counts const fits = count_blocks(grid, &blocks->grid);
-  uint64_t const all = fits.batch * fits.z * fits.y * fits.x;
-  uint64_t const index = szg_sample_tile(all, blocks->block_count, i);
-  uint64_t const x = index % fits.x * blocks->grid.x_extent;
-  uint64_t const y = index / fits.x % fits.y * blocks->grid.y_extent;
-  uint64_t const z = index / (fits.x * fits.y) % fits.z * blocks->grid.z_extent;
-  uint64_t const batch = index / (fits.x * fits.y * fits.z);
-  return ((batch * grid->z_extent + z) * grid->y_extent + y) * grid->x_extent + x;
+/* The neighbours of a value along an axis of this extent. False: a near one is missing. */
+static bool find_taps(const probe_job *job, uint64_t index, uint64_t at, uint64_t extent,
+                      uint64_t stride, uint64_t spacing, szg_probe_taps *taps) {
+  static const int64_t places[] = {-3, -1, 1, 3};
+  for (int i = 0; i < 4; i++) {
+    int64_t const place = (int64_t)at + places[i] * (int64_t)spacing;
+    taps->has[i] = place >= 0 && place < (int64_t)extent &&
+                   find_point(job, index + (uint64_t)(places[i] * (int64_t)(spacing * stride)),
+                              &taps->at[i]);
+  }
+  return taps->has[1] && taps->has[2];
 }
 
-static szgpu_status copy_block(void *job_pointer, uint64_t i, int worker) {
-  (void)worker;
-  const choose_job *const job = job_pointer;
+/* Counts one point at one scale, if all its near neighbours exist. */
+static void probe_scale(const probe_job *job, uint64_t index, const uint64_t at[3], int64_t point,
+                        uint32_t scale, szg_probe_counts *counts) {
   const szg_grid *const grid = &job->frame->grid;
-  const szg_grid *const block = &job->sample->grid;
-  size_t const width = szg_dtype_bytes(job->frame->request->dtype);
-  const uint8_t *const from =
-      (const uint8_t *)job->frame->values + width * block_start(grid, job->sample, (uint32_t)i);
-  uint8_t *to = job->sample->values + i * block->value_count * width;
-  for (uint64_t z = 0; z < block->z_extent; z++)
-    for (uint64_t y = 0; y < block->y_extent; y++, to += width * block->x_extent)
-      memcpy(to, from + width * ((z * grid->y_extent + y) * grid->x_extent),
-             width * block->x_extent);
-  return SZGPU_OK;
-}
-
-/* ---- costs ---- */
-
-static const void *block_values(const choose_job *job, uint64_t i) {
-  size_t const width = szg_dtype_bytes(job->frame->request->dtype);
-  return job->sample->values + i * job->sample->grid.value_count * width;
-}
-
-static szgpu_status count_levels(void *job_pointer, uint64_t block, int worker) {
-  const choose_job *const job = job_pointer;
-  const szg_levels *const levels = &job->levels;
-  const szg_levels_memory *const memory = &job->memories[worker];
-  uint64_t existing[SZG_TOKENS_MOST_GROUPS];
-  for (uint32_t stage = 0; stage <= levels->level_count; stage++) {
-    szg_tokens_tally *const tally = &job->tallies[worker * (SZG_LEVELS_MOST + 1) + (int)stage];
-    szg_tokens_shape const shape = {
-        .group_count = levels->stages[stage].place_count / SZG_LEVELS_GROUP,
-        .is_wide = levels->is_wide};
-    for (uint64_t t = 0; t < levels->stages[stage].tile_count; t++) {
-      szg_levels_code_tile(levels, stage, t, &job->lattice, block_values(job, block), memory->grids,
-                           memory->work, memory->codes);
-      szg_levels_existing_places(levels, stage, t, existing);
-      szg_tokens_count(&shape, memory->codes, existing, tally);
+  uint64_t const extents[] = {grid->x_extent, grid->y_extent, grid->z_extent};
+  uint64_t const strides[] = {1, grid->x_extent, grid->x_extent * grid->y_extent};
+  szg_probe_taps taps[3];
+  uint32_t const axis_count = job->levels.axis_count;
+  for (uint32_t axis = 0; axis < axis_count; axis++)
+    if (!find_taps(job, index, at[axis], extents[axis], strides[axis], (uint64_t)1 << scale,
+                   &taps[axis]))
+      return;
+  for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
+    int64_t sums[3] = {0};
+    for (uint32_t axis = 0; axis < axis_count; axis++)
+      sums[axis] = szg_probe_stencil(&taps[axis], stencil);
+    for (uint32_t set = 1; set < 1u << axis_count; set++) {
+      int64_t sum = 0;
+      uint32_t count = 0;
+      for (uint32_t axis = 0; axis < axis_count; axis++) {
+        if (!(set >> axis & 1)) continue;
+        sum += sums[axis];
+        count++;
+      }
+      int64_t const code = szg_probe_code(point, sum, count, job->levels.fine_bits);
+      counts->of[scale][stencil][set - 1][szg_probe_class(code)]++;
     }
   }
-  return SZGPU_OK;
 }
 
-/* The cheapest mode's cost of a stage. */
-static uint64_t cost_of_stage(const choose_job *job, uint32_t stage) {
-  int const thread_count = job->frame->request->thread_count;
-  szg_tokens_tally *const tally = &job->tallies[stage];
-  for (int i = 1; i < thread_count; i++)
-    szg_tokens_tally_add(&job->tallies[i * (SZG_LEVELS_MOST + 1) + (int)stage], tally);
-  uint32_t const least =
-      szg_tokens_least_lane_groups_log2(job->levels.stages[stage].place_count / SZG_LEVELS_GROUP);
-  uint64_t best = UINT64_MAX;
-  for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++)
-    best = lesser(best, szg_tokens_cost(tally, least, mode));
-  return best;
-}
-
-/* Cost of a value, in units of 2^-26 bits. */
-static uint64_t cost_of_value(const choose_job *job, uint64_t cost) {
-  return (cost << 10) / (job->sample->block_count * job->sample->grid.value_count);
-}
-
-/* What a value costs; UINT64_MAX: the candidate does not suit the frame. */
-static szgpu_status cost_of_levels(choose_job *job, const candidate *way, uint64_t *cost) {
-  szg_write_job *const frame = job->frame;
-  *cost = UINT64_MAX;
-  job->sample = &job->samples[way->level_count > 0];
-  if (!make_levels(frame->bound, &job->sample->grid, job->axes, way, &job->levels)) return SZGPU_OK;
-  job->lattice = make_lattice(frame->request->dtype, frame->bound, &job->levels);
-  memset(job->tallies, 0,
-         (size_t)frame->request->thread_count * (SZG_LEVELS_MOST + 1) * sizeof *job->tallies);
-  SZG_TRY(szg_for_parts(&frame->ctx->threads, job->sample->block_count, 0, count_levels, job));
-  *cost = 0;
-  for (uint32_t stage = 0; stage <= job->levels.level_count; stage++)
-    *cost += cost_of_stage(job, stage);
-  *cost = cost_of_value(job, *cost);
-  return SZGPU_OK;
-}
-
-static szgpu_status count_tiles(void *job_pointer, uint64_t block, int worker) {
-  const choose_job *const job = job_pointer;
-  const szg_write_job *const frame = job->frame;
-  szg_quantizer quantizer = frame->bound->quantizer;
-  bool const has_16_bits = szg_quantizer_take_16_bits(frame->bound->greatest, &quantizer);
-  uint32_t const lattice_bits = szg_tile_lattice_bits(quantizer.arithmetic, has_16_bits);
-  szg_tile_work *const work = &frame->plan->outliers.tiles[worker];
-  for (uint64_t t = 0; t < job->sample->grid.tile_count; t++) {
-    szg_tile const tile = szg_tile_at(&job->sample->grid, t);
-    szg_tile_values_to_deltas(&quantizer, lattice_bits, job->axes, &tile, block_values(job, block),
-                              work, &work->deltas);
-    szg_tile_count(lattice_bits, &tile, &work->deltas, &job->tile_tallies[worker]);
+static szgpu_status probe_run(void *job_pointer, uint64_t i, int worker) {
+  const probe_job *const job = job_pointer;
+  const szg_grid *const grid = &job->frame->grid;
+  uint64_t const runs_of_row = szg_div_up(grid->x_extent, SZG_PROBE_RUN);
+  uint64_t const run = sampled_run(job->run_count, (uint32_t)i);
+  uint64_t const row = run / runs_of_row;
+  uint64_t const first = run % runs_of_row * SZG_PROBE_RUN;
+  uint64_t const end = szg_min_u64(first + SZG_PROBE_RUN, grid->x_extent);
+  uint64_t const y = row % grid->y_extent, z = row / grid->y_extent % grid->z_extent;
+  for (uint64_t x = first; x < end; x++) {
+    uint64_t const index = row * grid->x_extent + x;
+    uint64_t const at[] = {x, y, z};
+    int64_t point;
+    if (!find_point(job, index, &point)) continue;
+    for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
+      probe_scale(job, index, at, point, scale, &job->counts[worker]);
   }
   return SZGPU_OK;
 }
 
-static szgpu_status cost_of_tiles(choose_job *job, uint64_t *cost) {
-  szg_write_job *const frame = job->frame;
-  size_t const thread_count = (size_t)frame->request->thread_count;
-  job->sample = &job->samples[0];
-  memset(job->tile_tallies, 0, thread_count * sizeof *job->tile_tallies);
-  SZG_TRY(szg_for_parts(&frame->ctx->threads, job->sample->block_count, 0, count_tiles, job));
-  for (size_t i = 1; i < thread_count; i++)
-    szg_tile_tally_add(&job->tile_tallies[i], &job->tile_tallies[0]);
-  *cost = cost_of_value(job, szg_tile_cost(&job->tile_tallies[0]));
-  return SZGPU_OK;
-}
-
-/* ---- the choice ---- */
-
-static void carve_choice(szg_arena *arena, choose_job *job) {
-  const szg_write_request *const request = job->frame->request;
-  uint64_t const threads = (uint64_t)request->thread_count;
-  for (int i = 0; i < 2; i++)
-    job->samples[i].values =
-        szg_arena_take(arena, job->samples[i].block_count * job->samples[i].grid.value_count,
-                       szg_dtype_bytes(request->dtype));
-  job->tallies = szg_arena_take(arena, threads * (SZG_LEVELS_MOST + 1), sizeof *job->tallies);
-  job->tile_tallies = szg_arena_take(arena, threads, sizeof *job->tile_tallies);
-  szg_levels_memory *const memories = szg_arena_take(arena, threads, sizeof *job->memories);
-  job->memories = memories;
-  for (uint64_t i = 0; i < threads; i++) {
-    szg_levels_memory memory = {0};
-    for (uint32_t stage = 0; stage < SZG_LEVELS_MOST; stage++) /* more than any grid has */
-      memory.grids[stage] = szg_arena_take(arena, job->samples[1].grid.value_count, sizeof(int64_t));
-    memory.work = szg_arena_take(arena, 1, sizeof *memory.work);
-    memory.codes = szg_arena_take(arena, SZG_LEVELS_MOST_PLACES, sizeof *memory.codes);
-    if (memories) memories[i] = memory;
-  }
-}
-
-static szgpu_status open_samples(choose_job *job) {
-  szg_write_job *const frame = job->frame;
+static szgpu_status take_probes(probe_job *job, szg_probe_costs *costs) {
+  szg_write_job const *const frame = job->frame;
+  int const thread_count = frame->request->thread_count;
+  const szg_grid *const grid = &frame->grid;
+  job->run_count = grid->value_count / grid->x_extent * szg_div_up(grid->x_extent, SZG_PROBE_RUN);
+  job->probe_count = (uint32_t)szg_min_u64(job->run_count, SZG_PROBE_RUNS);
   szg_arena arena = {0};
-  for (uint32_t i = 0; i < 2; i++) measure_sample(&frame->grid, i, &job->samples[i]);
-  carve_choice(&arena, job);
+  job->counts = szg_arena_take(&arena, (uint64_t)thread_count, sizeof *job->counts);
   SZG_TRY(szg_levels_arena_open(frame->ctx, &arena));
-  carve_choice(&arena, job);
-  for (uint32_t i = 0; i < 2; i++) {
-    job->sample = &job->samples[i];
-    SZG_TRY(szg_for_parts(&frame->ctx->threads, job->sample->block_count, 0, copy_block, job));
-  }
-  return SZGPU_OK;
-}
-
-/* The best candidate so far. */
-typedef struct finding {
-  candidate way;
-  uint64_t cost;
-} finding;
-
-static szgpu_status try_way(choose_job *job, const candidate *way, finding *best) {
-  uint64_t cost;
-  SZG_TRY(cost_of_levels(job, way, &cost));
-  if (getenv("SZG_TRACE")) fprintf(stderr, "d %u L %u table %u linear %d ranks %d%d%d fold %llu: %.4f\n", way->axis_count, way->level_count, way->unit_table, way->is_linear, way->ranks[2], way->ranks[1], way->ranks[0], (unsigned long long)way->fold, cost / 67108864.0);
-  if (cost < best->cost) *best = (finding){*way, cost};
-  return SZGPU_OK;
-}
-
-static szgpu_status search_interpolation(choose_job *job, finding *best) {
-  static const uint8_t rankings[][3] = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1},
-                                        {1, 0, 1}, {0, 1, 1}, {2, 1, 0}, {0, 1, 2}};
-  uint32_t const frame_axes = job->frame->grid.tile_z > 1 ? 3 : job->frame->grid.tile_y > 1 ? 2 : 1;
-  candidate way = {.axis_count = frame_axes,
-                   .level_count = usual_level_count(frame_axes),
-                   .unit_table = 1};
-  SZG_TRY(try_way(job, &way, best));
-  if (frame_axes == 3) {
-    candidate flat = {.axis_count = 2, .level_count = usual_level_count(2), .unit_table = 1};
-    SZG_TRY(try_way(job, &flat, best));
-  }
-  for (size_t i = 0; i < sizeof rankings / sizeof *rankings; i++) {
-    candidate ranked = best->way;
-    uint32_t const axis_count = ranked.axis_count;
-    if (axis_count == 1 || (axis_count == 2 && i > 0 && (i > 2 || i == 0))) continue;
-    if (axis_count == 2 && i != 1 && i != 2) continue;
-    memcpy(ranked.ranks, rankings[i], sizeof ranked.ranks);
-    if (axis_count == 2) ranked.ranks[2] = 0;
-    SZG_TRY(try_way(job, &ranked, best));
-  }
-  candidate linear = best->way;
-  linear.is_linear = true;
-  SZG_TRY(try_way(job, &linear, best));
-  for (uint32_t table = 0; table < UNIT_TABLES; table += 2) {
-    candidate other = best->way;
-    other.unit_table = table;
-    SZG_TRY(try_way(job, &other, best));
-  }
+  job->counts = szg_arena_take(&arena, (uint64_t)thread_count, sizeof *job->counts);
+  memset(job->counts, 0, (size_t)thread_count * sizeof *job->counts);
+  SZG_TRY(szg_for_parts(&frame->ctx->threads, job->probe_count, 0, probe_run, job));
+  uint32_t *const sums = &job->counts[0].of[0][0][0][0];
+  for (int i = 1; i < thread_count; i++)
+    for (size_t c = 0; c < sizeof *job->counts / sizeof *sums; c++)
+      sums[c] += (&job->counts[i].of[0][0][0][0])[c];
+  for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
+    for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
+      for (uint32_t set = 0; set < SZG_PROBE_SETS; set++)
+        costs->of[scale][stencil][set] = szg_probe_cost(job->counts[0].of[scale][stencil][set]);
   return SZGPU_OK;
 }
 
 szgpu_status szg_levels_choose(szg_write_job *job, szg_levels_choice *choice) {
+  probe_job probe = {.frame = job};
+  uint32_t const frame_axes = job->grid.tile_z > 1 ? 3 : job->grid.tile_y > 1 ? 2 : 1;
+  candidate way = {.axis_count = frame_axes, .level_count = usual_level_count(frame_axes), .unit_table = 1};
+  choice->is_chosen = make_levels(job->bound, &job->grid, 1, &way, &probe.levels);
+  if (!choice->is_chosen) return SZGPU_OK;
+  probe.lattice = make_lattice(job->request->dtype, job->bound, &probe.levels);
+  szg_probe_costs costs;
+  SZG_TRY(take_probes(&probe, &costs));
+  uint64_t best = UINT64_MAX;
+  for (uint32_t axis_count = frame_axes; axis_count >= (frame_axes == 3 ? 2 : frame_axes); axis_count--)
+    for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
+      for (uint32_t r = 0; r < szg_ranking_count(axis_count); r++) {
+        candidate other = {.axis_count = axis_count, .level_count = usual_level_count(axis_count), .unit_table = 1, .is_linear = stencil};
+        szg_ranking(r, other.ranks);
+        uint64_t const cost = szg_probe_frame_cost(&costs, axis_count, other.level_count, stencil, other.ranks);
+        if (getenv("SZG_TRACE") && (r < 13)) fprintf(stderr, "d %u linear %u ranks(zyx) %d%d%d %.4f\n", axis_count, stencil, other.ranks[2], other.ranks[1], other.ranks[0], cost/65536.);
+        if (cost < best) { best = cost; way = other; }
+      }
+  const uint32_t *zs = probe.counts[0].of[0][way.is_linear][way.axis_count == 1 ? 0 : way.axis_count == 2 ? 2 : 6];
+  uint64_t tot = 0; for (int c = 0; c < SZG_PROBE_CLASSES; c++) tot += zs[c];
+  double p0 = (double)zs[31] / (double)tot;
+  way.unit_table = p0 > 0.9;
+  if (getenv("SZG_TABLE")) way.unit_table = (uint32_t)atoi(getenv("SZG_TABLE"));
   szg_choice axes;
-  choose_job own = {.frame = job};
   SZG_TRY(szg_choose(&job->ctx->threads, &job->bound->quantizer, &job->grid, job->values,
                      SZG_COST_RADIUS, job->plan->tile.choice_work, &axes));
-  own.axes = axes.axes;
-  SZG_TRY(open_samples(&own));
-  uint64_t tile_cost, difference_cost;
-  finding best = {.cost = UINT64_MAX};
-  SZG_TRY(cost_of_tiles(&own, &tile_cost));
-  uint32_t const frame_axes = job->grid.tile_z > 1 ? 3 : job->grid.tile_y > 1 ? 2 : 1;
-  candidate const differences = {.axis_count = frame_axes};
-  finding plain = {.cost = UINT64_MAX};
-  SZG_TRY(try_way(&own, &differences, &plain));
-  difference_cost = plain.cost;
-  SZG_TRY(search_interpolation(&own, &best));
-  if (getenv("SZG_TRACE")) fprintf(stderr, "tile %.4f differences %.4f levels %.4f\n", tile_cost / 67108864.0, difference_cost / 67108864.0, best.cost / 67108864.0);
-  if (job->request->predictor == SZGPU_PREDICTOR_AUTO) {
-    uint64_t const gain = tile_cost - (tile_cost >> 5);
-    if (plain.cost < gain && plain.cost < best.cost) best = plain;
-    choice->is_chosen = best.cost < gain;
-  } else {
-    choice->is_chosen = best.cost != UINT64_MAX;
-  }
+  double tile = (double)job->plan->tile.choice_work->costs[axes.axes] / 65536;
+  uint64_t nt = 0; for (uint32_t i = 0; i < szg_sample_count(job->grid.tile_count); i++) nt += job->plan->tile.choice_work->tiles[i].value_count;
+  tile /= (double)nt;
+  if (getenv("SZG_TRACE")) fprintf(stderr, "p0 %.3f best d %u linear %d ranks(zyx) %d%d%d table %d est %.4f; tile floor %.4f\n", p0, way.axis_count, way.is_linear, way.ranks[2], way.ranks[1], way.ranks[0], way.unit_table, best/65536., tile);
+  if (job->request->predictor == SZGPU_PREDICTOR_AUTO && best/65536. > tile) choice->is_chosen = false;
   if (!choice->is_chosen) return SZGPU_OK;
-  if (!make_levels(job->bound, &job->grid, own.axes, &best.way, &choice->levels)) choice->is_chosen = false;
+  if (!make_levels(job->bound, &job->grid, axes.axes, &way, &choice->levels)) choice->is_chosen = false;
   choice->lattice = make_lattice(job->request->dtype, job->bound, &choice->levels);
   return SZGPU_OK;
 }
