@@ -260,19 +260,6 @@ static szgpu_status write_stage(levels_job *job, szg_writer *writer) {
 
 /* ---- [4] the frame ---- */
 
-static void fill_header(const levels_job *job, szg_frame_header *header) {
-  const szg_levels *const levels = &job->choice.levels;
-  header->kind = SZG_FRAME_LEVELS;
-  header->axes = levels->base_axes;
-  header->levels = (szg_levels_facts){.axis_count = levels->axis_count,
-                                      .level_count = levels->level_count,
-                                      .fine_bits = levels->fine_bits,
-                                      .is_linear = levels->is_linear,
-                                      .is_wide = levels->is_wide,
-                                      .fold = levels->fold};
-  memcpy(header->levels.ranks, levels->ranks, sizeof levels->ranks);
-}
-
 /* Writes the sections until it is certain that they are no smaller than the values. */
 static szgpu_status write_sections(levels_job *job, szg_writer *writer, szg_frame_header *header,
                                    bool *is_written) {
@@ -297,9 +284,10 @@ szgpu_status szg_levels_frame_write(szg_write_job *frame, szg_writer *writer,
   levels_job job = {.frame = frame};
   *is_written = false;
   SZG_TRY(szg_levels_choose(frame, &job.choice));
-  if (!job.choice.is_chosen) return SZGPU_OK;
+  if (!job.choice.is_chosen || !szg_levels_are_dense(frame->request, &job.choice.levels))
+    return SZGPU_OK;
   SZG_TRY(open_memory(&job));
   SZG_TRY(szg_for_parts(&frame->ctx->threads, frame->part_count, 0, find_outliers, &job));
-  fill_header(&job, header);
+  szg_levels_set_header(&job.choice.levels, header);
   return write_sections(&job, writer, header, is_written);
 }

@@ -35,6 +35,7 @@ struct szg_write_plan_cuda {
   szg_outlier_write_plan_cuda outliers;
   szg_stream_write_plan_cuda stream;
   szg_linear_write_plan_cuda linear;
+  szg_levels_write_plan_cuda levels;
   szg_tile_write_plan_cuda tile;
   szg_planes_write_plan_cuda planes;
   szg_top_plane_write_plan_cuda top_plane;

@@ -51,9 +51,9 @@ szgpu_status szg_levels_code_stage_cuda(const szg_levels *levels, uint32_t stage
  * are left out. Codes are untrusted. */
 szgpu_status szg_levels_restore_stage_cuda(const szg_levels *levels, uint32_t stage,
                                            uint64_t first_tile, uint64_t end_tile,
-                                           const szg_levels_lattice *lattice, const void *codes,
-                                           void *const *grids, void *values, uint64_t first_value,
-                                           uint64_t end_value,
+                                           const szg_levels_lattice *lattice, const uint32_t *unit,
+                                           const void *codes, void *const *grids, void *values,
+                                           uint64_t first_value, uint64_t end_value,
                                            struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
