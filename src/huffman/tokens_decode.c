@@ -5,19 +5,15 @@
  * pairs come four at a time from lane after lane, so that the processor can work on many lanes at
  * once. Only after a group does the decoder look whether the lane's bits were enough;
  * SZG_TOKENS_OVERRUN bytes can be read until then.
- *
- * Entries of values and pairs are the length of the code in 4 bits, RARE, and from bit 16 on a
- * direct value in 16 bits or two codes in 8 bits each; with RARE, the symbol, which is 0 if no code
- * has these bits. Entries of octets and masks are the symbol << 4 and the length, 0 if no code has
- * these bits.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/bit_reader.h"
+#include "huffman/tokens_books_core.h"
 #include "huffman/tokens_places.h"
 
-enum { LENGTH_MASK = 15, RARE = 16, NO_SYMBOL = 0, AT_ONCE = 4 };
+enum { AT_ONCE = 4 };
 static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= 57, "codes of a window");
 static_assert(SZG_TOKENS_ENTRIES == 1 << SZG_LEVELS_CODE_BITS, "tables are complete");
 
@@ -36,32 +32,19 @@ static void find_windows(const uint8_t *lengths, uint32_t symbol_count, uint16_t
   while (next < SZG_TOKENS_ENTRIES) windows[next++] = 0;
 }
 
-static uint32_t value_entry(uint32_t symbol, uint32_t length) {
-  if (length == 0) return RARE | NO_SYMBOL << 16;
-  if (symbol >= SZG_LEVELS_FIRST_CLASS) return symbol << 16 | RARE | length;
-  uint32_t const magnitude = (symbol + 1) / 2;
-  return (symbol % 2 ? magnitude : 0 - magnitude) << 16 | length;
-}
-
-static uint32_t pair_entry(uint32_t symbol, uint32_t length) {
-  if (length == 0) return RARE | NO_SYMBOL << 16;
-  if (symbol == SZG_LEVELS_PAIR_ESCAPE) return symbol << 16 | RARE | length;
-  uint32_t const a = symbol / SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
-  uint32_t const b = symbol % SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
-  return b << 24 | (a & 255) << 16 | length;
-}
-
 void szg_tokens_decoder_build(const szg_tokens_books *books, uint32_t mode,
                               szg_tokens_decoder *decoder) {
   uint16_t windows[SZG_TOKENS_ENTRIES];
   decoder->mode = mode;
   find_windows(books->values, SZG_LEVELS_VALUES, windows);
   for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++)
-    decoder->values[i] = value_entry(windows[i] >> 4, windows[i] & LENGTH_MASK);
+    decoder->values[i] =
+        szg_tokens_value_entry(windows[i] >> 4, windows[i] & SZG_TOKENS_DECODER_LENGTH);
   if (mode == SZG_LEVELS_MODE_PAIRS) {
     find_windows(books->pairs, SZG_LEVELS_PAIRS, windows);
     for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++)
-      decoder->pairs[i] = pair_entry(windows[i] >> 4, windows[i] & LENGTH_MASK);
+      decoder->pairs[i] =
+          szg_tokens_pair_entry(windows[i] >> 4, windows[i] & SZG_TOKENS_DECODER_LENGTH);
   } else {
     find_windows(books->octets, SZG_LEVELS_OCTETS, decoder->octets);
     find_windows(books->masks, SZG_LEVELS_MASKS, decoder->masks);
@@ -109,7 +92,7 @@ static bool read_head(tile_lanes *lanes, uint32_t word_count) {
 
 /* ---- codes ---- */
 
-SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & LENGTH_MASK; }
+SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & SZG_TOKENS_DECODER_LENGTH; }
 SZG_INLINE uint64_t next_window(const uint8_t *first_window, uint32_t position) {
   return szg_reversed_window(first_window, position);
 }
@@ -121,7 +104,7 @@ SZG_INLINE uint32_t prefix_of(uint64_t window) {
 static int64_t take_rare(const uint8_t *first_window, bool is_wide, uint32_t entry,
                          uint32_t *position, bool *is_bad) {
   uint32_t const symbol = entry >> 16;
-  if (symbol == NO_SYMBOL) {
+  if (symbol == SZG_TOKENS_NO_SYMBOL) {
     *is_bad = true;
     return 0;
   }
@@ -138,7 +121,7 @@ SZG_INLINE int64_t take_value(const tile_lanes *lanes, bool is_wide, uint32_t *p
   uint64_t const window = next_window(lanes->first_window, *position);
   uint32_t const entry = lanes->decoder->values[prefix_of(window)];
   *position += entry_length(entry);
-  if (!(entry & RARE)) return (int32_t)entry >> 16;
+  if (!(entry & SZG_TOKENS_RARE)) return (int32_t)entry >> 16;
   return take_rare(lanes->first_window, is_wide, entry, position, is_bad);
 }
 
@@ -161,8 +144,8 @@ static void take_pairs(const tile_lanes *lanes, bool is_wide, uint32_t first, ui
     uint32_t const entry = lanes->decoder->pairs[prefix_of(window)];
     *position += entry_length(entry);
     int64_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
-    if (entry & RARE) {
-      *is_bad |= entry >> 16 == NO_SYMBOL;
+    if (entry & SZG_TOKENS_RARE) {
+      *is_bad |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
       a = take_value(lanes, is_wide, position, is_bad);
       b = take_value(lanes, is_wide, position, is_bad);
     }
@@ -185,7 +168,7 @@ SZG_INLINE void take_four(const tile_lanes *lanes, bool is_wide, uint32_t mode, 
     any |= found[i];
     sum += entry_length(found[i]);
   }
-  if (any & RARE) {
+  if (any & SZG_TOKENS_RARE) {
     if (are_pairs)
       take_pairs(lanes, is_wide, first, UINT64_MAX >> (64 - 2 * AT_ONCE), position, is_bad);
     else
@@ -240,7 +223,7 @@ SZG_INLINE void take_masks(const tile_lanes *lanes, bool is_wide, uint32_t group
       *position += entry_length(entry);
       window <<= entry_length(entry);
       int64_t code = (int32_t)entry >> 16;
-      if (entry & RARE) {
+      if (entry & SZG_TOKENS_RARE) {
         code = take_rare(lanes->first_window, is_wide, entry, position, is_bad);
         window = next_window(lanes->first_window, *position);
         i = 0;
