@@ -74,11 +74,11 @@ void szg_tokens_work_carve_cuda(szg_arena *arena, uint64_t most_tiles, uint64_t 
 
 /* Where a section goes. */
 typedef struct szg_tokens_output_cuda {
-  uint8_t *archive;           /* aligned to 8 */
+  uint8_t *archive;           /* aligned to 16 */
   uint64_t capacity;          /* bytes of it that may be written */
-  const uint64_t *first_byte; /* *first_byte: where in it the section begins, a multiple of 8 */
+  const uint64_t *first_byte; /* *first_byte: where in it the section begins, a multiple of 16 */
   uint64_t *section_bytes;    /* gets what the section takes, whether that fits or not */
-  uint64_t *next_byte;        /* gets where the next section begins, a multiple of 8 */
+  uint64_t *next_byte;        /* gets where the next section begins, a multiple of 16 */
 } szg_tokens_output_cuda;
 
 /* Encodes all tiles and writes the whole section, and zeros up to *next_byte. If it would not end
