@@ -48,7 +48,8 @@ szgpu_status szg_levels_code_stage_cuda(const szg_levels *levels, uint32_t stage
 /* Codes of tiles first_tile to end_tile - 1, [end_tile - first_tile][place_count], to the tiles'
  * points of grids[stage]; or, if `stage` is the last and values is not NULL, to values first_value
  * to end_value - 1 of the frame. Value first_value goes to `values`; tiles may have others, which
- * are left out. Codes are untrusted. */
+ * are left out. unit: of the stage, in device memory, because the host does not read it; NULL: the
+ * one in `levels`. Codes are untrusted. */
 szgpu_status szg_levels_restore_stage_cuda(const szg_levels *levels, uint32_t stage,
                                            uint64_t first_tile, uint64_t end_tile,
                                            const szg_levels_lattice *lattice, const uint32_t *unit,

@@ -63,10 +63,11 @@ struct RestoreStep {
   const LevelsPlace &place;
   const PointWriter<A> &writer;
   const Unsigned *codes; /* of the tile */
+  uint32_t unit;
 
   __device__ __forceinline__ Unsigned settle(uint32_t, uint32_t, uint32_t, Unsigned predicted,
                                              const Unsigned *code) const {
-    return predicted + *code * job.unit.size;
+    return predicted + *code * unit;
   }
   __device__ __forceinline__ void store(uint32_t z, uint32_t y, uint32_t x, Unsigned even,
                                         Unsigned odd, bool has_odd) const {
@@ -84,13 +85,15 @@ template <class A>
 __global__ void __launch_bounds__(LevelsPolicy::kThreads)
     level_restore_kernel(const __grid_constant__ LevelsJob job,
                          const __grid_constant__ BoxRows rows, const typename A::Unsigned *known,
-                         const typename A::Unsigned *codes,
+                         const typename A::Unsigned *codes, const uint32_t *unit,
                          const __grid_constant__ PointWriter<A> writer) {
   extern __shared__ __align__(16) unsigned char box_memory[];
   __shared__ LevelsPlace place;
   if (threadIdx.x == 0) place = LevelsPlace(job, blockIdx.x);
   __syncthreads(); /* the place is known */
-  RestoreStep<A> step = {job, place, writer, codes + (uint64_t)blockIdx.x * job.stage.place_count};
+  RestoreStep<A> step = {job, place, writer,
+                         codes + (uint64_t)blockIdx.x * job.stage.place_count,
+                         unit ? *unit : job.unit.size};
   LevelsBox<A> const box(job, rows, place.tile, known, (typename A::Unsigned *)box_memory);
   box.settle_tile(step);
 }
@@ -100,8 +103,9 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
 template <class A>
 __global__ void __launch_bounds__(LevelsPolicy::kThreads)
     base_restore_kernel(const __grid_constant__ LevelsJob job, const typename A::Unsigned *codes,
-                        const __grid_constant__ PointWriter<A> writer) {
+                        const uint32_t *unit, const __grid_constant__ PointWriter<A> writer) {
   typedef typename A::Unsigned Unsigned;
+  uint32_t const size = unit ? *unit : job.unit.size;
   __shared__ BaseShared<Unsigned> shared;
   if (threadIdx.x == 0) shared.place = LevelsPlace(job, blockIdx.x);
   BaseTile<A> const base(job, &shared);
@@ -113,15 +117,15 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
     BasePoint const at = base.of_piece(piece, threadIdx.x % 32);
     if (base.exists(at))
-      writer.store(job, shared.place, at.z, at.y, at.x, base.at(at) * job.unit.size);
+      writer.store(job, shared.place, at.z, at.y, at.x, base.at(at) * size);
   }
 }
 
 /* ---- launchers ---- */
 
 template <class A>
-szgpu_status restore_level(const LevelsJob &job, const void *known, const void *codes,
-                           const PointWriter<A> &writer, cudaStream_t stream) {
+szgpu_status restore_level(const LevelsJob &job, const uint32_t *unit, const void *known,
+                           const void *codes, const PointWriter<A> &writer, cudaStream_t stream) {
   typedef typename A::Unsigned Unsigned;
   BoxRows const rows(job);
   int const shared_bytes = box_bytes<A>(rows);
@@ -131,18 +135,18 @@ szgpu_status restore_level(const LevelsJob &job, const void *known, const void *
   SZG_TRY_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
   kernel<<<blocks, LevelsPolicy::kThreads, (size_t)shared_bytes, stream>>>(
-      job, rows, (const Unsigned *)known, (const Unsigned *)codes, writer);
+      job, rows, (const Unsigned *)known, (const Unsigned *)codes, unit, writer);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }
 
 template <class A>
-szgpu_status restore_base(const LevelsJob &job, const void *codes, const PointWriter<A> &writer,
-                          cudaStream_t stream) {
+szgpu_status restore_base(const LevelsJob &job, const uint32_t *unit, const void *codes,
+                          const PointWriter<A> &writer, cudaStream_t stream) {
   unsigned blocks;
   SZG_TRY(levels_blocks(job, &blocks));
   base_restore_kernel<A><<<blocks, LevelsPolicy::kThreads, 0, stream>>>(
-      job, (const typename A::Unsigned *)codes, writer);
+      job, (const typename A::Unsigned *)codes, unit, writer);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }
@@ -152,9 +156,10 @@ szgpu_status restore_base(const LevelsJob &job, const void *codes, const PointWr
 
 szgpu_status szg_levels_restore_stage_cuda(const szg_levels *levels, uint32_t stage,
                                            uint64_t first_tile, uint64_t end_tile,
-                                           const szg_levels_lattice *lattice, const void *codes,
-                                           void *const *grids, void *values, uint64_t first_value,
-                                           uint64_t end_value, struct CUstream_st *stream) {
+                                           const szg_levels_lattice *lattice, const uint32_t *unit,
+                                           const void *codes, void *const *grids, void *values,
+                                           uint64_t first_value, uint64_t end_value,
+                                           struct CUstream_st *stream) {
   szg_levels_tiles_cuda const tiles = {first_tile, end_tile, 0};
   szg::LevelsJob const job(*levels, stage, *lattice, &tiles);
   bool const to_values = stage == levels->level_count && values;
@@ -164,7 +169,7 @@ szgpu_status szg_levels_restore_stage_cuda(const szg_levels *levels, uint32_t st
     szg::PointWriter<A> const writer = {to_values ? nullptr : (typename A::Unsigned *)grids[stage],
                                         (typename A::Value *)values, first_value,
                                         end_value > first_value ? end_value - first_value : 0};
-    if (stage == 0) return szg::restore_base<A>(job, codes, writer, stream);
-    return szg::restore_level<A>(job, grids[stage - 1], codes, writer, stream);
+    if (stage == 0) return szg::restore_base<A>(job, unit, codes, writer, stream);
+    return szg::restore_level<A>(job, unit, grids[stage - 1], codes, writer, stream);
   });
 }
