@@ -55,8 +55,12 @@ static const szg_levels_write_plan_cuda *plan_of(const levels_job *job) {
   return &job->frame->plan->levels;
 }
 
-/* Gives the grids their memory, and the first section its place: right after the header of a frame
- * without outliers. */
+/* Where stages' sections begin in the archive if the frame has no outliers. */
+static uint64_t first_start(const levels_job *job) {
+  return job->frame->first_byte + szg_frame_header_bytes(job->choice->levels.level_count + 1);
+}
+
+/* Gives the grids their memory, and the first section its place. */
 static szgpu_status begin(levels_job *job) {
   const szg_write_job_cuda *const frame = job->frame;
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
@@ -65,8 +69,7 @@ static szgpu_status begin(levels_job *job) {
   szg_arena arena = {plan->grids, 0, plan->grids_bytes, false};
   szg_levels_carve_grids(&arena, levels, levels->is_wide ? sizeof(int64_t) : sizeof(int32_t),
                          job->grids);
-  plan->found_back->starts[0] =
-      frame->first_byte + szg_frame_header_bytes(levels->level_count + 1);
+  plan->found_back->starts[0] = first_start(job);
   SZG_TRY(szg_device_copy(device, plan->found->starts, plan->found_back->starts, sizeof(uint64_t)));
   return szg_device_set(device, frame->plan->outliers.tile_marks, 0, frame->grid.tile_count);
 }
@@ -119,14 +122,16 @@ static uint64_t sum_of_sections(const levels_job *job, const szg_outlier_sizes *
   return sum;
 }
 
-/* Moves the stages' sections up to `to`, the last bytes first. Each piece goes through the memory
- * of the codes, which are not needed any more: source and destination may overlap. */
-static szgpu_status move_sections(const levels_job *job, uint8_t *to) {
-  szg_device *const device = &job->frame->ctx->device;
+/* Moves the stages' sections up to where the layout has them, the last bytes first. Each piece goes
+ * through the memory of the codes, which are not needed any more: source and destination may
+ * overlap. */
+static szgpu_status move_sections(const levels_job *job, const szg_frame_layout_cuda *layout) {
+  const szg_write_job_cuda *const frame = job->frame;
+  szg_device *const device = &frame->ctx->device;
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
-  const uint64_t *const starts = plan->found_back->starts;
-  const uint8_t *const from = job->frame->archive + starts[0];
-  uint64_t left = starts[job->choice->levels.level_count + 1] - starts[0];
+  uint8_t *const to = layout->at[SZG_SECTION_BASE];
+  const uint8_t *const from = frame->archive + first_start(job);
+  uint64_t left = (uint64_t)(frame->archive + frame->first_byte + layout->frame_bytes - to);
   while (left > 0) {
     uint64_t const piece = szg_min_u64(left, plan->codes_bytes);
     left -= piece;
@@ -151,7 +156,7 @@ static szgpu_status write_sections(const levels_job *job, const szg_outlier_size
   SZG_TRY(lay_out(job, outliers, layout));
   layout->is_padded = szg_outlier_section_count(outliers) == 0;
   if (!layout->is_padded) {
-    SZG_TRY(move_sections(job, layout->at[SZG_SECTION_BASE]));
+    SZG_TRY(move_sections(job, layout));
     SZG_TRY(szg_outliers_write_cuda(job->frame, layout));
     SZG_TRY(szg_device_mark(&job->frame->ctx->device, "outliers"));
   }
