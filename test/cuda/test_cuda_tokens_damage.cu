@@ -1,4 +1,4 @@
-/* test_cuda_tokens_damage.cu - the device refuses the sections of levels that the CPU does, unharmed.
+/* test_cuda_tokens_damage.cu - the device refuses what the CPU refuses, and takes no harm.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/tokens_cases.cuh"
