@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/code_cost.h"
 #include "core/dispatch.h"
 #include "core/tiles.h"
 #include "lossless/plane_bytes.h"
