@@ -289,7 +289,7 @@ int box_bytes(const BoxRows &rows) {
 }
 constexpr int kMostBoxRows = 9 * 5 + 2 * (9 * 4) + 2 * (8 * 5) + 8 * 4;
 template <class A>
-constexpr int kMostBoxBytes = (int)sizeof(typename A::Unsigned) * SZG_LEVELS_ROW *kMostBoxRows;
+constexpr int kMostBoxBytes = (int)sizeof(typename A::Unsigned[kMostBoxRows][SZG_LEVELS_ROW]);
 static_assert(kMostBoxBytes<WidePoints> <= SZG_LEAST_SHARED_BYTES, "");
 
 /* ---- pieces of memory ---- */
