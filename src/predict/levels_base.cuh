@@ -18,7 +18,7 @@ constexpr uint32_t kBaseRowEnd = 4;
 constexpr uint32_t kBaseRoom =
     SZG_LEVELS_BASE_PLACES + SZG_LEVELS_BASE_PLACES / SZG_TILE_3D_X * kBaseRowEnd;
 
-/* Extents of a full tile of the base, and coordinates in it. */
+/* Coordinates in a tile. */
 struct BasePoint {
   uint32_t z, y, x;
 };

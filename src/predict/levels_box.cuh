@@ -282,11 +282,15 @@ struct LevelsBox {
   }
 };
 
-/* Shared memory that a tile needs. */
+/* Shared memory that a tile needs, and that a tile of any stage needs at most: 3-D, 16 planes. */
 template <class A>
 int box_bytes(const BoxRows &rows) {
   return (int)(rows.first[8] * SZG_LEVELS_ROW * sizeof(typename A::Unsigned));
 }
+constexpr int kMostBoxRows = 9 * 5 + 2 * (9 * 4) + 2 * (8 * 5) + 8 * 4;
+template <class A>
+constexpr int kMostBoxBytes = (int)sizeof(typename A::Unsigned[kMostBoxRows][SZG_LEVELS_ROW]);
+static_assert(kMostBoxBytes<WidePoints> <= SZG_LEAST_SHARED_BYTES, "");
 
 /* ---- pieces of memory ---- */
 

@@ -187,13 +187,12 @@ szgpu_status code_level(const LevelsJob &job, const MarkRule &rule, const void *
                         const void *known, void *codes, void *grid, cudaStream_t stream) {
   typedef typename A::Unsigned Unsigned;
   BoxRows const rows(job);
-  int const shared_bytes = box_bytes<A>(rows);
   unsigned blocks;
   SZG_TRY(levels_blocks(job, &blocks));
   auto const kernel = level_code_kernel<A>;
   SZG_TRY_CUDA(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-  kernel<<<blocks, LevelsPolicy::kThreads, (size_t)shared_bytes, stream>>>(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBoxBytes<A>));
+  kernel<<<blocks, LevelsPolicy::kThreads, (size_t)box_bytes<A>(rows), stream>>>(
       job, rows, rule, (const typename A::Value *)values, (const Unsigned *)known,
       (Unsigned *)codes, (Unsigned *)grid);
   SZG_TRY_LAUNCH();

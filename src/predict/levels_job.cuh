@@ -9,6 +9,7 @@
 
 #include "container/format.h"
 #include "core/cuda_check.cuh"
+#include "core/device.h"
 #include "predict/axes_core.h"
 #include "predict/levels_cuda.h"
 #include "predict/levels_lattice.cuh"

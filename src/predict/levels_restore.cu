@@ -128,13 +128,12 @@ szgpu_status restore_level(const LevelsJob &job, const uint32_t *unit, const voi
                            const void *codes, const PointWriter<A> &writer, cudaStream_t stream) {
   typedef typename A::Unsigned Unsigned;
   BoxRows const rows(job);
-  int const shared_bytes = box_bytes<A>(rows);
   unsigned blocks;
   SZG_TRY(levels_blocks(job, &blocks));
   auto const kernel = level_restore_kernel<A>;
   SZG_TRY_CUDA(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-  kernel<<<blocks, LevelsPolicy::kThreads, (size_t)shared_bytes, stream>>>(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBoxBytes<A>));
+  kernel<<<blocks, LevelsPolicy::kThreads, (size_t)box_bytes<A>(rows), stream>>>(
       job, rows, (const Unsigned *)known, (const Unsigned *)codes, unit, writer);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
