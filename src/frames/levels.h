@@ -70,6 +70,11 @@ szg_levels_most szg_levels_most_of(const szg_grid *grid);
 /* The lattice of the values that `header` and the frame describe. */
 szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_levels *levels);
 
+/* Takes the grids of all stages before the last, NULL for the others; width: bytes of a lattice
+ * value. */
+void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, size_t width,
+                            void *grids[SZG_LEVELS_MOST + 1]);
+
 /* Memory of a frame with these levels, in a buffer of the ctx. Arrays by stage are those of all
  * stages before the last. */
 typedef struct szg_levels_memory {
@@ -174,28 +179,6 @@ szgpu_status szg_levels_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKE
 szgpu_status szg_levels_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 szgpu_status szg_levels_frame_restore_cuda(const szg_read_job_cuda *job,
                                            const szg_frame_rows_cuda *rows) SZG_CHECKED;
-
-/* ---- CUDA: both ways ---- */
-
-/* The tiles of a stage, as its coder sees them. */
-static inline szg_tokens_tiles szg_levels_tiles_of(const szg_levels *levels, uint32_t stage) {
-  const szg_levels_stage *const s = &levels->stages[stage];
-  szg_tokens_tiles tiles;
-  tiles.axis_count = levels->axis_count;
-  tiles.is_base = stage == 0;
-  tiles.is_wide = levels->is_wide;
-  tiles.z_extent = s->z_extent, tiles.y_extent = s->y_extent, tiles.x_extent = s->x_extent;
-  tiles.tile_z = s->tile_z, tiles.tile_y = s->tile_y, tiles.tile_x = s->tile_x;
-  tiles.z_tiles = s->z_tiles, tiles.y_tiles = s->y_tiles, tiles.x_tiles = s->x_tiles;
-  tiles.tile_count = s->tile_count;
-  tiles.group_count = s->place_count / SZG_LEVELS_GROUP;
-  return tiles;
-}
-
-/* Takes the grids of all stages before the last, NULL for the others; width: bytes of a lattice
- * value. */
-void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, size_t width,
-                            void *grids[SZG_LEVELS_MOST + 1]);
 
 SZG_C_END
 

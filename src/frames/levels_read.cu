@@ -8,6 +8,7 @@
  */
 #include "frames/levels.h"
 
+#include "frames/levels_tiles.h"
 #include "frames/read_cuda.h"
 
 /* One levels frame being restored. Its memory is carved anew at each step, to the same places. */
@@ -90,7 +91,7 @@ static void set_input(levels_job *job, uint32_t stage) {
       &job->frame->frame->sections[szg_levels_section(stage)];
   szg_tokens_input_cuda *const input = &job->inputs[stage];
   uint32_t const most_unit = 1u << levels->fine_bits;
-  input->tiles = szg_levels_tiles_of(levels, stage);
+  input->tiles = szg_tokens_tiles_of(levels, stage);
   input->section = section->bytes;
   input->section_bytes = section->byte_count;
   input->least_unit = stage == levels->level_count ? most_unit : 1;

@@ -11,6 +11,7 @@
  */
 #include "frames/levels.h"
 
+#include "frames/levels_tiles.h"
 #include "frames/write_cuda.h"
 #include "fused/tile_core.h"
 
@@ -79,7 +80,7 @@ static szgpu_status write_stage(const levels_job *job, uint32_t stage) {
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
   const szg_levels *const levels = &job->choice->levels;
   szg_device *const device = &frame->ctx->device;
-  szg_tokens_tiles const tiles = szg_levels_tiles_of(levels, stage);
+  szg_tokens_tiles const tiles = szg_tokens_tiles_of(levels, stage);
   szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
   uint32_t const counted_count = szg_counted_tiles(tiles.tile_count);
   szg_tokens_output_cuda output;
