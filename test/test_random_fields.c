@@ -39,6 +39,7 @@ static int destroy_ctxs(void **state) {
   X(RAW, "raw frames")                                         \
   X(PLANES, "planes frames")                                   \
   X(LINEAR, "linear frames")                                   \
+  X(LEVELS, "levels frames")                                   \
   X(TILE, "tile frames")                                       \
   X(SAMPLED, "tile frames whose book did not count all tiles") \
   X(GROUPS_NONE, "tile frames without zero groups")            \
@@ -99,12 +100,17 @@ static void check_frame(const random_case *c, const test_archive *archive, const
   bool const is_raw = strcmp(frame->kind, "raw") == 0;
   bool const is_planes = strcmp(frame->kind, "planes") == 0;
   bool const is_constant = strcmp(frame->kind, "constant") == 0;
-  assert_true(is_tile || is_linear || is_raw || is_planes || is_constant);
+  bool const is_levels = strcmp(frame->kind, "levels") == 0;
+  bool const has_levels =
+      c->params.layout == SZGPU_LAYOUT_TILE && c->params.predictor != SZGPU_PREDICTOR_LORENZO;
+  assert_true(is_tile || is_linear || is_raw || is_planes || is_constant || is_levels);
   assert_true(c->params.layout == SZGPU_LAYOUT_TILE ? !is_linear : !is_tile && !is_planes);
+  assert_true(has_levels || !is_levels);
   path_counts[is_tile     ? PATH_TILE
               : is_linear ? PATH_LINEAR
               : is_raw    ? PATH_RAW
               : is_planes ? PATH_PLANES
+              : is_levels ? PATH_LEVELS
                           : PATH_CONSTANT]++;
   if (is_tile) count_tile_frame(archive, grid, szg_dtype_bytes(c->shape.dtype), frame);
 }
