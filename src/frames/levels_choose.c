@@ -6,8 +6,6 @@
  * line of values may also be folded into rows, if it repeats itself at some distance.
  */
 #include "frames/levels.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include "frames/write.h"
 #include "predict/levels_choice_core.h"
 
@@ -112,8 +110,14 @@ typedef struct probe_rows {
 } probe_rows;
 
 /* A box of points along whose axes predictions run. */
+typedef struct probe_entry {
+  uint32_t set, used;
+} probe_entry;
 typedef struct probe_view {
   uint32_t axis_count;
+  bool is_line; /* of values, folded or not */
+  uint32_t entry_count;
+  probe_entry entries[SZG_PROBE_SETS]; /* what is counted, by szg_probe_entry */
   uint64_t fold;
   uint64_t extents[3], strides[3];
   uint64_t row_count;
@@ -131,17 +135,31 @@ typedef struct probe_job {
   szg_levels_way way;   /* second pass: the best by the first */
 } probe_job;
 
+static void set_entries(probe_view *view) {
+  for (uint32_t set = 1; set < 1u << view->axis_count; set++)
+    for (uint32_t used = 1; used <= set; used++) {
+      uint32_t const entry = szg_probe_entry(view->is_line, set, used);
+      if (used & ~set || entry < view->entry_count) continue;
+      view->entries[entry] = (probe_entry){set, used};
+    }
+  view->entry_count = view->is_line && view->axis_count == 2 ? 5 : (1u << view->axis_count) - 1;
+}
+
 static probe_view view_of(const szg_grid *grid, uint64_t fold) {
-  if (fold)
-    return (probe_view){.axis_count = 2,
-                        .fold = fold,
-                        .extents = {fold, grid->value_count / fold, 1},
-                        .strides = {1, fold, 0},
-                        .row_count = grid->value_count / fold};
-  return (probe_view){.axis_count = frame_axes_of(grid),
-                      .extents = {grid->x_extent, grid->y_extent, grid->z_extent},
-                      .strides = {1, grid->x_extent, grid->x_extent * grid->y_extent},
-                      .row_count = grid->value_count / grid->x_extent};
+  probe_view view = {.axis_count = frame_axes_of(grid),
+                     .is_line = frame_axes_of(grid) == 1,
+                     .extents = {grid->x_extent, grid->y_extent, grid->z_extent},
+                     .strides = {1, grid->x_extent, grid->x_extent * grid->y_extent},
+                     .row_count = grid->value_count / grid->x_extent};
+  if (fold) {
+    view.axis_count = 2;
+    view.fold = fold;
+    view.row_count = grid->value_count / fold;
+    view.extents[0] = view.strides[1] = fold;
+    view.extents[1] = view.row_count;
+  }
+  set_entries(&view);
+  return view;
 }
 
 /* The i-th sampled run: multiples of the golden ratio, modulo 1, spread over all runs without ever
@@ -222,20 +240,28 @@ static void count_rankings(const probe_job *job, const probe_rows *rows, uint32_
                            ranking_counts *counts) {
   uint32_t const axis_count = job->view.axis_count;
   uint32_t const unit_bits = job->fine_bits - SZG_PROBE_FINE_BITS;
+  int64_t const noise_unit = szg_level_unit(1, 1, job->fine_bits) / 2; /* about what restoring adds */
   for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
     szg_probe_taps taps[3];
     bool is_inside = true;
     for (uint32_t axis = 0; axis < axis_count; axis++)
       is_inside &= find_taps(rows, axis, scale, place, &taps[axis]);
     if (!is_inside) continue;
+    for (uint32_t axis = 0; axis < axis_count; axis++)
+      for (uint32_t i = 0; i < 4; i++)
+        taps[axis].at[i] = szg_probe_rounded(taps[axis].at[i], noise_unit);
     for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
       int64_t sums[3] = {0};
       for (uint32_t axis = 0; axis < axis_count; axis++)
         sums[axis] = szg_probe_stencil(&taps[axis], stencil);
-      for (uint32_t set = 1; set < 1u << axis_count; set++) {
-        int64_t const code = szg_probe_code(rows->own.points[place], sum_over(set, sums),
-                                            axes_in(set), unit_bits);
-        counts->of[scale][stencil][set - 1][szg_probe_class(code)]++;
+      uint32_t classes[1 + SZG_PROBE_SETS];
+      for (uint32_t used = 1; used < 1u << axis_count; used++)
+        classes[used] = szg_probe_class(szg_probe_code(
+            rows->own.points[place], sum_over(used, sums), axes_in(used), unit_bits));
+      for (uint32_t e = 0; e < job->view.entry_count; e++) {
+        const probe_entry *const entry = &job->view.entries[e];
+        if (szg_probe_fits(job->view.is_line, entry->set, place - REACH, scale))
+          counts->of[scale][stencil][e][classes[entry->used]]++;
       }
     }
   }
@@ -264,6 +290,7 @@ static void count_way(const probe_job *job, const probe_rows *rows, uint32_t pla
       }
     }
     for (uint32_t set = 1; set < 1u << way->axis_count; set++) {
+      if (!szg_probe_fits(job->view.is_line, set, place - REACH, scale)) continue;
       uint32_t const used = szg_ranked_axes(set, way->ranks), count = axes_in(used);
       int64_t const code = szg_probe_code(point, sum_over(used, sums[0]), count, job->fine_bits);
       counts->of[scale][set - 1][szg_probe_class(code)]++;
@@ -354,7 +381,7 @@ typedef struct finding {
 } finding;
 
 /* The cheapest way to interpolate along this many axes, if it beats *cost. */
-static void rank_ways(const ranking_counts *counts, uint32_t axis_count, uint64_t fold,
+static void rank_ways(const ranking_counts *counts, const probe_view *view, uint32_t axis_count,
                       szg_levels_way *best, uint64_t *best_cost) {
   uint32_t const level_count = usual_level_count(axis_count);
   for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
@@ -365,12 +392,12 @@ static void rank_ways(const ranking_counts *counts, uint32_t axis_count, uint64_
     for (uint32_t r = 0; r < szg_ranking_count(axis_count); r++) {
       szg_levels_way way = {.axis_count = axis_count,
                             .level_count = level_count,
-                            .fold = fold,
+                            .fold = view->fold,
                             .is_linear = stencil};
       szg_ranking(r, way.ranks);
       uint64_t levels[SZG_PROBE_SCALES];
       for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
-        levels[scale] = szg_probe_level_cost(costs[scale], axis_count, way.ranks);
+        levels[scale] = szg_probe_level_cost(costs[scale], view->is_line, axis_count, way.ranks);
       uint64_t const cost = szg_probe_frame_cost(levels, axis_count, level_count);
       if (cost >= *best_cost) continue;
       *best = way;
@@ -393,8 +420,9 @@ static void judge_way(const cost_counts *counts, szg_levels_way *way, uint64_t *
     levels[scale] = sum_classes(counts->of[scale], way->axis_count);
   for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
     noisy[table] = sum_classes(counts->noisy[table], way->axis_count);
-  *cost = szg_probe_frame_cost(levels, way->axis_count, way->level_count);
   way->unit_table = szg_finer_units_pay(noisy, levels[1], way->axis_count);
+  levels[0] = noisy[way->unit_table];
+  *cost = szg_probe_frame_cost(levels, way->axis_count, way->level_count);
 }
 
 /* Along a set of axes, with the first points of a tile along each, which lack a neighbour there. */
@@ -458,9 +486,9 @@ static szgpu_status judge_view(const szg_write_job *job, uint64_t fold, probe_jo
       (uint32_t)szg_min_u64(probe->run_count, szg_min_u64(wanted, SZG_MOST_PROBES));
   SZG_TRY(take_probes(probe, rank_run));
   uint64_t cost = UINT64_MAX;
-  rank_ways(&probe->counts[0].ranking, probe->view.axis_count, fold, &probe->way, &cost);
-  if (probe->view.axis_count == 3)
-    rank_ways(&probe->counts[0].ranking, 2, 0, &probe->way, &cost);
+  const ranking_counts *const counts = &probe->counts[0].ranking;
+  rank_ways(counts, &probe->view, probe->view.axis_count, &probe->way, &cost);
+  if (probe->view.axis_count == 3) rank_ways(counts, &probe->view, 2, &probe->way, &cost);
   SZG_TRY(take_probes(probe, cost_run));
   found->interpolation = probe->way;
   judge_way(&probe->counts[0].costs, &found->interpolation, &found->interpolation_cost);
@@ -524,14 +552,17 @@ static void carve(szg_arena *arena, const szg_write_job *job, probe_job *probe,
 }
 
 /* The way that is small enough to be worth its time; NULL: tile frames. folded: NULL if there is no
- * fold. */
+ * fold. What a fold costs varies more over a frame, so it must save more. */
 static const szg_levels_way *pick(szgpu_predictor predictor, const finding *plain,
                                   const finding *folded) {
-  const finding *const best =
-      folded && folded->interpolation_cost < plain->interpolation_cost ? folded : plain;
+  uint64_t const cost = plain->interpolation_cost;
+  bool const folds = folded && folded->interpolation_cost < cost - (cost >> 3);
+  const finding *const best = folds ? folded : plain;
   if (predictor == SZGPU_PREDICTOR_INTERPOLATION) return &best->interpolation;
-  const finding *const lesser =
-      folded && folded->differences_cost < plain->differences_cost ? folded : plain;
+  bool const folds_differences = folded &&
+                                 folded->differences_cost < plain->differences_cost &&
+                                 folded->differences_cost < cost - (cost >> 4);
+  const finding *const lesser = folds_differences ? folded : plain;
   if (szg_saves_enough(best->interpolation_cost, plain->tile_cost) &&
       szg_saves_enough(best->interpolation_cost, lesser->differences_cost))
     return &best->interpolation;
@@ -551,7 +582,6 @@ szgpu_status szg_levels_choose(szg_write_job *job, szg_levels_choice *choice) {
   if (!choice->is_chosen) return SZGPU_OK;
   uint64_t const fold = scores ? find_fold(&probe, &job->grid, scores) : 0;
   if (fold) SZG_TRY(judge_view(job, fold, &probe, &folded, &has_fold));
-  if (getenv("SZG_TRACE")) { fprintf(stderr, "plain: i %.4f d %.4f t %.4f; fold %llu", plain.interpolation_cost/65536., plain.differences_cost/65536., plain.tile_cost/65536., (unsigned long long)fold); if (has_fold) fprintf(stderr, " i %.4f (linear %d ranks %d%d table %u) d %.4f (set %u)", folded.interpolation_cost/65536., folded.interpolation.is_linear, folded.interpolation.ranks[1], folded.interpolation.ranks[0], folded.interpolation.unit_table, folded.differences_cost/65536., folded.differences.base_axes); fprintf(stderr, "\n"); }
   const szg_levels_way *const way =
       pick(job->request->predictor, &plain, has_fold ? &folded : NULL);
   choice->is_chosen = way && go(job, way, &choice->levels, &choice->lattice);

@@ -89,7 +89,7 @@ SZG_HD uint64_t szg_tokens_zero_count(const szg_tokens_tally *tally, uint32_t g,
 
 /* A mode must save 1/64 to be chosen over one that is faster. A lane of fewer bits than this takes
  * too many of them to say how long it is. */
-enum { SZG_TOKENS_MODE_GAIN_SHIFT = 6, SZG_TOKENS_LEAST_LANE_BITS = 160 };
+enum { SZG_TOKENS_MODE_GAIN_SHIFT = 6, SZG_TOKENS_LEAST_LANE_BITS = 320 };
 
 /* costs: by mode. */
 SZG_HD uint32_t szg_tokens_choose_mode(const uint64_t *costs) {

@@ -17,7 +17,7 @@
 enum {
   SZG_PROBE_SCALES = 3,   /* neighbours 1, 2 and 4 points away */
   SZG_PROBE_STENCILS = 2, /* cubic, linear */
-  SZG_PROBE_SETS = 7,     /* of axes; set s is entry s - 1 */
+  SZG_PROBE_SETS = 7,     /* of axes; set s has place s - 1 */
   SZG_PROBE_TABLES = 2,   /* tables of units */
   SZG_PROBE_DIRECT = 31,  /* codes up to this magnitude have a class each */
   SZG_PROBE_CLASSES = 112,
@@ -26,7 +26,7 @@ enum {
   SZG_PROBE_SHARE = 64,              /* one point in so many is sampled, */
   SZG_LEAST_PROBES = 16,             /* but at least and at most so many runs */
   SZG_MOST_PROBES = 256,
-  SZG_PROBE_FINE_BITS = 4, /* codes that rank predictions have units of 1/16: good ones differ */
+  SZG_PROBE_FINE_BITS = 1, /* codes that rank ways have units of 1/2, which tells good ones apart */
   SZG_MOST_RANKINGS = 13
 };
 
@@ -67,11 +67,12 @@ SZG_HD int64_t szg_probe_code(int64_t point, int64_t sum, uint32_t count, uint32
   return (point - prediction + ((int64_t)1 << unit_bits >> 1)) >> unit_bits;
 }
 
-/* A neighbour as if it were restored with this unit. */
+/* A neighbour as if it were restored with this unit: a multiple of it. The quotient is rounded by
+ * f64 arithmetic, the same everywhere. */
 SZG_HD int64_t szg_probe_rounded(int64_t point, int64_t unit) {
-  int64_t const sum = point + unit / 2;
-  int64_t const rest = sum % unit;
-  return sum - rest - (rest < 0 ? unit : 0);
+  double const quotient = (double)(point + unit / 2) * (1.0 / (double)unit);
+  int64_t const toward_zero = (int64_t)quotient;
+  return (toward_zero - ((double)toward_zero > quotient ? 1 : 0)) * unit;
 }
 
 /* ---- costs, in units of 2^-16 bits ---- */
@@ -107,12 +108,25 @@ SZG_HD uint32_t szg_ranked_axes(uint32_t set, const uint8_t *ranks) {
   return used;
 }
 
-/* The sum over the classes of a level. costs: of the sets, entropies. */
-SZG_HD uint64_t szg_probe_level_cost(const uint64_t *costs, uint32_t axis_count,
+/* A point may stand for one of any class, except along a line of values, folded or not: there a
+ * pattern often repeats every few values, and a point of class `set` must be odd along x or not, as
+ * the class says. */
+SZG_HD bool szg_probe_fits(bool is_line, uint32_t set, uint64_t x, uint32_t scale) {
+  return !is_line || x % ((uint64_t)2 << scale) == (uint64_t)(set & 1) << scale;
+}
+
+/* Where codes of a class are counted that are predicted along the axes `used`. Classes that the
+ * same points stand for share a place. */
+SZG_HD uint32_t szg_probe_entry(bool is_line, uint32_t set, uint32_t used) {
+  return is_line && set == 3 && used < 3 ? 2 + used : used - 1;
+}
+
+/* The sum over the classes of a level. costs: by szg_probe_entry. */
+SZG_HD uint64_t szg_probe_level_cost(const uint64_t *costs, bool is_line, uint32_t axis_count,
                                      const uint8_t *ranks) {
   uint64_t sum = 0;
   for (uint32_t set = 1; set < 1u << axis_count; set++)
-    sum += costs[szg_ranked_axes(set, ranks) - 1];
+    sum += costs[szg_probe_entry(is_line, set, szg_ranked_axes(set, ranks))];
   return sum;
 }
 
