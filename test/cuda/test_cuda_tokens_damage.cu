@@ -148,6 +148,27 @@ void shifted_sizes_are_judged_as_on_the_cpu() {
   }
 }
 
+/* One place that does not exist has a code. */
+void places_that_do_not_exist_have_no_codes() {
+  const View views[] = {{{9, 11, 70}, 3, 0, 2}, {{70, 91}, 2, 0, 1}, {{9001}, 1, 0, 1}};
+  int const bad_before = bad_count;
+  for (int i = 0; i < rounds_of(200) + 20; i++) {
+    const View &view = views[i % 3];
+    uint32_t const own = (uint32_t)random_below(view.level_count + 1);
+    Stage const stage = stage_of(view, own, random_below(2));
+    Bytes codes = codes_of(stage, {300, 3, 100});
+    szg_tokens_tally const tally = count_tiles(stage, codes, (uint32_t)stage.tiles.tile_count);
+    uint64_t place = random_below(64 * stage.existing.size());
+    while (stage.existing[place / 64] >> place % 64 & 1)
+      place = (place + 1) % (64 * stage.existing.size());
+    codes[place * stage.code_bytes()] = 1;
+    szg_tokens_book_cuda const made =
+        book_of(plan_of(tally, 2 + (uint32_t)random_below(2), 4, false), 2);
+    check(stage, section_of(stage, codes, made), 1, 2, "a code at place", place);
+  }
+  CHECK(bad_count > bad_before + 5, "only %d are bad", bad_count - bad_before);
+}
+
 /* Books of a few units, over words that are few. */
 void books_are_judged_by_their_units() {
   const char *const cases[] = {
@@ -216,6 +237,7 @@ int main() {
   other_lengths_are_refused();
   random_words_do_no_harm();
   shifted_sizes_are_judged_as_on_the_cpu();
+  places_that_do_not_exist_have_no_codes();
   books_are_judged_by_their_units();
   sections_are_opened_together();
   printf("%d bad sections, %d sound ones\n", bad_count, sound_count);
