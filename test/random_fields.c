@@ -408,8 +408,7 @@ void random_case_print(const random_case *c, uint64_t seed) {
   static const char *const predictors[] = {"auto", "lorenzo", "interpolation"};
   print_message("  SZGPU_TEST_SEED=%llu: %s, %s, %s ", (unsigned long long)seed,
                 c->params.layout == SZGPU_LAYOUT_TILE ? "tile" : "linear",
-                predictors[c->params.predictor],
-                c->shape.dtype == SZGPU_F32 ? "f32" : "f64");
+                predictors[c->params.predictor], c->shape.dtype == SZGPU_F32 ? "f32" : "f64");
   for (int i = 0; i < c->shape.ndim; i++)
     print_message("%s%llu", i ? "x" : "", (unsigned long long)c->shape.dims[i]);
   print_message(", %s %.17g, frame rows %llu, radius %u, zstd %d, %d threads",

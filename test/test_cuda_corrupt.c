@@ -158,10 +158,8 @@ static test_archive make_levels(szgpu_shape shape, double bound, uint64_t frame_
 static void make_samples_of_levels(void) {
   samples[LEVELS] = make_levels(test_shape(SZGPU_F32, 3, 33, 18, 70, 0), 0.5, 0, 40, false);
   samples[LEVELS_LINE] = make_levels(test_shape(SZGPU_F32, 1, 9000, 0, 0, 0), 1.0, 0, 0, false);
-  samples[LEVELS_PLANE] =
-      make_levels(test_shape(SZGPU_F64, 2, 70, 90, 0, 0), 1e-7, 0, 0, false);
-  samples[LEVELS_FRAMES] =
-      make_levels(test_shape(SZGPU_F32, 4, 5, 9, 20, 33), 2.0, 2, 300, false);
+  samples[LEVELS_PLANE] = make_levels(test_shape(SZGPU_F64, 2, 70, 90, 0, 0), 1e-7, 0, 0, false);
+  samples[LEVELS_FRAMES] = make_levels(test_shape(SZGPU_F32, 4, 5, 9, 20, 33), 2.0, 2, 300, false);
   samples[LEVELS_SPARSE] =
       make_levels(test_shape(SZGPU_F32, 3, 40, 30, 100, 0), 1e-2, 0, 700, true);
 }

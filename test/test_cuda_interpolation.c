@@ -103,15 +103,28 @@ static void awkward_shapes(void **state) {
  * axis, and the coarsest grids have one or a few points. */
 static void extents_around_those_of_tiles(void **state) {
   (void)state;
-  static const szgpu_shape shapes[] = {
-      {SZGPU_F32, 1, {2}},           {SZGPU_F32, 1, {33}},          {SZGPU_F64, 1, {4097}},
-      {SZGPU_F32, 1, {8192}},        {SZGPU_F64, 1, {12289}},       {SZGPU_F32, 2, {2, 2}},
-      {SZGPU_F32, 2, {64, 64}},      {SZGPU_F64, 2, {65, 129}},     {SZGPU_F32, 2, {128, 191}},
-      {SZGPU_F64, 2, {3, 1000}},     {SZGPU_F32, 2, {1000, 3}},     {SZGPU_F32, 3, {2, 2, 2}},
-      {SZGPU_F64, 3, {17, 9, 65}},   {SZGPU_F32, 3, {16, 8, 64}},   {SZGPU_F64, 3, {33, 17, 129}},
-      {SZGPU_F32, 3, {64, 64, 128}}, {SZGPU_F32, 3, {5, 100, 100}}, {SZGPU_F64, 3, {100, 5, 7}},
-      {SZGPU_F32, 4, {3, 9, 17, 33}}, {SZGPU_F64, 4, {7, 2, 30, 40}}, {SZGPU_F32, 4, {40, 2, 2, 2}},
-      {SZGPU_F64, 4, {2, 33, 34, 35}}};
+  static const szgpu_shape shapes[] = {{SZGPU_F32, 1, {2}},
+                                       {SZGPU_F32, 1, {33}},
+                                       {SZGPU_F64, 1, {4097}},
+                                       {SZGPU_F32, 1, {8192}},
+                                       {SZGPU_F64, 1, {12289}},
+                                       {SZGPU_F32, 2, {2, 2}},
+                                       {SZGPU_F32, 2, {64, 64}},
+                                       {SZGPU_F64, 2, {65, 129}},
+                                       {SZGPU_F32, 2, {128, 191}},
+                                       {SZGPU_F64, 2, {3, 1000}},
+                                       {SZGPU_F32, 2, {1000, 3}},
+                                       {SZGPU_F32, 3, {2, 2, 2}},
+                                       {SZGPU_F64, 3, {17, 9, 65}},
+                                       {SZGPU_F32, 3, {16, 8, 64}},
+                                       {SZGPU_F64, 3, {33, 17, 129}},
+                                       {SZGPU_F32, 3, {64, 64, 128}},
+                                       {SZGPU_F32, 3, {5, 100, 100}},
+                                       {SZGPU_F64, 3, {100, 5, 7}},
+                                       {SZGPU_F32, 4, {3, 9, 17, 33}},
+                                       {SZGPU_F64, 4, {7, 2, 30, 40}},
+                                       {SZGPU_F32, 4, {40, 2, 2, 2}},
+                                       {SZGPU_F64, 4, {2, 33, 34, 35}}};
   for (size_t s = 0; s < ARRAY_COUNT(shapes); s++)
     for (size_t b = s % 2; b < ARRAY_COUNT(bounds); b += cuda_is_quick() ? 5 : 2) {
       void *const field = make_smooth(&shapes[s], b % 3 == 0 ? 0.1 : 0.0);

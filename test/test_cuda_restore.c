@@ -30,8 +30,7 @@ static test_archive read_golden(const char *name, const char *suffix) {
 static void restores(int number, const char *name) {
   test_archive archive = read_golden(name, ".szg"), raw = read_golden(name, ".raw");
   szgpu_ctx *const gpu = cuda_gpus[number];
-  szgpu_status const expected =
-      cuda_reads_archive(number, &archive) ? SZGPU_OK : SZGPU_UNSUPPORTED;
+  szgpu_status const expected = cuda_reads_archive(number, &archive) ? SZGPU_OK : SZGPU_UNSUPPORTED;
   uint8_t *const restored = test_allocate(raw.byte_count);
   memset(restored, 0xA5, raw.byte_count);
   szgpu_status const status =

@@ -183,8 +183,7 @@ szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cud
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
     bool const may_occur =
         szg_frame_kinds[kind].may_occur(sizes->header) || sizes->reserved_kinds >> kind & 1;
-    if (row->carve_read && may_occur)
-      SZG_TRY(row->carve_read(arena, sizes, plan));
+    if (row->carve_read && may_occur) SZG_TRY(row->carve_read(arena, sizes, plan));
   }
   return SZGPU_OK;
 }

@@ -55,9 +55,9 @@ bool szg_levels_of_frame(const szg_grid *grid, const szg_frame_header *frame, sz
 /* The header's fields that say how the frame is predicted. */
 void szg_levels_set_header(const szg_levels *levels, szg_frame_header *header);
 
-/* Whether tiles that are cut off leave enough of the largest frame of a call, if all are frames with
- * these levels: memory for codes is bounded on a GPU, and codes of places that do not exist take as
- * much as others. No backend writes other levels frames. */
+/* Whether tiles that are cut off leave enough of the largest frame of a call, if all of its frames
+ * have these levels: memory for codes is bounded on a GPU, and codes of places that do not exist
+ * take as much as others. No backend writes other levels frames. */
 bool szg_levels_are_dense(const szg_write_request *request, const szg_levels *levels);
 
 /* The most that a frame with this grid takes, whatever levels it has, if they are dense. */
@@ -129,8 +129,8 @@ szgpu_status szg_levels_frame_restore(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA: choosing (levels_choose.cu) ---- */
 
-/* The same choice as szg_levels_choose. It runs on the host, on a copy of the values that comes from
- * the device, so it waits for the stream once. */
+/* The same choice as szg_levels_choose. It runs on the host, on a copy of the values that comes
+ * from the device, so it waits for the stream once. */
 szgpu_status szg_levels_choose_cuda(const szg_write_job_cuda *job,
                                     szg_levels_choice *choice) SZG_CHECKED;
 

@@ -87,8 +87,7 @@ szgpu_status szg_levels_frame_carve_read_cuda(szg_arena *arena, const szg_read_s
 
 static void set_input(levels_job *job, uint32_t stage) {
   const szg_levels *const levels = &job->levels;
-  const szg_device_section *const section =
-      &job->frame->frame->sections[szg_levels_section(stage)];
+  const szg_device_section *const section = &job->frame->frame->sections[szg_levels_section(stage)];
   szg_tokens_input_cuda *const input = &job->inputs[stage];
   uint32_t const most_unit = 1u << levels->fine_bits;
   input->tiles = szg_tokens_tiles_of(levels, stage);
@@ -134,10 +133,9 @@ static szgpu_status restore_stage(const levels_job *job, uint32_t stage, szg_lev
   for (uint64_t first = span.first_tile; first < span.end_tile; first += step) {
     uint64_t const end = szg_min_u64(first + step, span.end_tile);
     SZG_TRY(szg_tokens_decode_cuda(input, first, end, job->codes, frame->frame->verdict, stream));
-    SZG_TRY(szg_levels_restore_stage_cuda(&job->levels, stage, first, end, &job->lattice,
-                                          &input->opened->unit, job->codes, job->grids,
-                                          rows ? rows->values : NULL, first_value, end_value,
-                                          stream));
+    SZG_TRY(szg_levels_restore_stage_cuda(
+        &job->levels, stage, first, end, &job->lattice, &input->opened->unit, job->codes,
+        job->grids, rows ? rows->values : NULL, first_value, end_value, stream));
   }
   return szg_device_mark(frame->device, rows ? "decode" : "decode coarse");
 }

@@ -141,8 +141,7 @@ static const uint64_t *find_existing(const levels_job *job, uint64_t tile_index,
 
 static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker) {
   const levels_job *const job = job_pointer;
-  uint64_t const tile_index =
-      szg_sample_tile(stage_of(job)->tile_count, job->counted_tiles, i);
+  uint64_t const tile_index = szg_sample_tile(stage_of(job)->tile_count, job->counted_tiles, i);
   uint64_t existing[SZG_TOKENS_MOST_GROUPS];
   const void *const codes = code_tile(job, tile_index, worker, kept_codes(job, i));
   szg_tokens_count(&job->shape, codes, find_existing(job, tile_index, existing),
@@ -176,8 +175,7 @@ static uint64_t find_kept(const levels_job *job, uint64_t tile_index) {
   uint64_t const tile_count = stage_of(job)->tile_count;
   uint64_t const i = szg_sample_of_tile(tile_count, job->counted_tiles, tile_index);
   bool const is_kept =
-      i < job->kept_tiles &&
-      szg_sample_tile(tile_count, job->counted_tiles, i) == tile_index;
+      i < job->kept_tiles && szg_sample_tile(tile_count, job->counted_tiles, i) == tile_index;
   return is_kept ? i : MOST_KEPT;
 }
 
@@ -220,8 +218,8 @@ static void write_front(const levels_job *job, const szg_levels_head *head,
          places->words - places->tile_sizes - 2 * tile_count);
 }
 
-/* Notes it if the archive has no room for a section. A frame that does not fit may still turn out to
- * be one for the next kind, whose frame fits. */
+/* Notes it if the archive has no room for a section. A frame that does not fit may still turn out
+ * to be one for the next kind, whose frame fits. */
 static bool fits_too(levels_job *job, const szg_writer *writer, uint64_t byte_count) {
   uint64_t const room = writer->capacity - writer->used_bytes;
   job->fits = job->fits && szg_align_up(byte_count, SZG_ALIGNMENT) <= room;
@@ -244,12 +242,11 @@ static szgpu_status write_stage(levels_job *job, szg_writer *writer) {
   bool const is_last = job->stage == job->choice.levels.level_count;
   SZG_TRY(choose_books(job));
   if (memory->plan->mode == SZG_LEVELS_MODE_ZERO) return write_zero_stage(job, writer);
-  szg_levels_head const head = {
-      .mode = memory->plan->mode,
-      .lane_groups_log2 = memory->plan->lane_groups_log2,
-      .unit = stage->unit,
-      .book_bytes = (uint32_t)szg_tokens_books_write(&memory->plan->books, memory->plan->mode,
-                                                     memory->book_bytes)};
+  szg_levels_head const head = {.mode = memory->plan->mode,
+                                .lane_groups_log2 = memory->plan->lane_groups_log2,
+                                .unit = stage->unit,
+                                .book_bytes = (uint32_t)szg_tokens_books_write(
+                                    &memory->plan->books, memory->plan->mode, memory->book_bytes)};
   szg_levels_places const places = szg_levels_places_of(&head, stage->tile_count);
   szg_frame_add_sure_bytes(frame, places.words);
   if (szg_frame_is_outgrown(frame)) return SZGPU_OK;

@@ -2,7 +2,7 @@
  * twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   values --choice--> [host] --stage by stage--> codes, books, sections --> [host: outliers' places]
+ *   values --choice--> [host] --stage by stage--> codes, books, sections --> [host: places]
  *
  * Each stage goes from values to codes, from a sample of them to books, and from there straight to
  * its section, which begins where the one before it ends. The host knows no length until all stages
@@ -179,8 +179,7 @@ szgpu_status szg_levels_frame_write_cuda(szg_write_job_cuda *frame, szg_frame_la
   szg_levels_choice choice;
   *is_written = false;
   SZG_TRY(szg_levels_choose_cuda(frame, &choice));
-  if (!choice.is_chosen || !szg_levels_are_dense(frame->request, &choice.levels))
-    return SZGPU_OK;
+  if (!choice.is_chosen || !szg_levels_are_dense(frame->request, &choice.levels)) return SZGPU_OK;
   levels_job job = {frame, &choice, {}};
   frame->lattice = &choice.lattice;
   szgpu_status const status = write_frame(&job, layout, is_written);

@@ -51,7 +51,7 @@ struct szg_write_job_cuda {
   szg_quantizer quantizer;     /* the bound's, or one for the 16-bit lattice */
   /* While a levels frame is written: what it codes; NULL: the quantizer and the bound say that. */
   const szg_levels_lattice *lattice;
-  szg_grid grid;               /* of the frame */
+  szg_grid grid; /* of the frame */
   const void *values;
   uint64_t index;
   const szg_write_plan_cuda *plan;

@@ -328,11 +328,11 @@ static szgpu_status with_rule(const szg_marked_frame_cuda *frame, Function funct
     double const inverse = frame->near_inverse;
     uint32_t const bits = frame->near_bits;
     if (frame->dtype == SZGPU_F64)
-      return function(marked_frame(
-          frame, NearRule<double, double>{inverse, bits, has_fill, fill_bits}));
+      return function(
+          marked_frame(frame, NearRule<double, double>{inverse, bits, has_fill, fill_bits}));
     if (frame->near_is_f32)
-      return function(marked_frame(
-          frame, NearRule<float, float>{(float)inverse, bits, has_fill, fill_bits}));
+      return function(
+          marked_frame(frame, NearRule<float, float>{(float)inverse, bits, has_fill, fill_bits}));
     return function(
         marked_frame(frame, NearRule<float, double>{inverse, bits, has_fill, fill_bits}));
   }

@@ -91,8 +91,7 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   __shared__ LevelsPlace place;
   if (threadIdx.x == 0) place = LevelsPlace(job, blockIdx.x);
   __syncthreads(); /* the place is known */
-  RestoreStep<A> step = {job, place, writer,
-                         codes + (uint64_t)blockIdx.x * job.stage.place_count,
+  RestoreStep<A> step = {job, place, writer, codes + (uint64_t)blockIdx.x * job.stage.place_count,
                          unit ? *unit : job.unit.size};
   LevelsBox<A> const box(job, rows, place.tile, known, (typename A::Unsigned *)box_memory);
   box.settle_tile(step);
@@ -116,8 +115,7 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   base.sum_tile();
   for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
     BasePoint const at = base.of_piece(piece, threadIdx.x % 32);
-    if (base.exists(at))
-      writer.store(job, shared.place, at.z, at.y, at.x, base.at(at) * size);
+    if (base.exists(at)) writer.store(job, shared.place, at.z, at.y, at.x, base.at(at) * size);
   }
 }
 
