@@ -294,3 +294,28 @@ bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint
   const double *const from = (const double *)values + first;
   return (lattice->is_wide ? mark_f64_wide : mark_f64)(lattice, from, count, marks);
 }
+
+#define RESTORE_POINTS(name, VALUE, POINT, RESTORE)                                         \
+  SZG_HOT static void name(const szg_levels_lattice *lattice, const POINT *restrict points, \
+                           uint64_t stride, uint64_t count, VALUE *restrict values) {       \
+    szg_levels_lattice const k = *lattice;                                                  \
+    for (uint64_t i = 0; i < count; i++) values[i] = RESTORE(&k, points[i * stride]);       \
+  }
+RESTORE_POINTS(restore_f32, float, int32_t, szg_levels_value_f32)
+RESTORE_POINTS(restore_f32_wide, float, int64_t, szg_levels_value_f32_wide)
+RESTORE_POINTS(restore_f64, double, int32_t, szg_levels_value_f64)
+RESTORE_POINTS(restore_f64_wide, double, int64_t, szg_levels_value_f64_wide)
+
+void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *points,
+                               uint64_t first, uint64_t stride, uint64_t count, void *values) {
+  const int32_t *const narrow = (const int32_t *)points + first;
+  const int64_t *const wide = (const int64_t *)points + first;
+  if (lattice->dtype == SZGPU_F32 && lattice->is_wide)
+    restore_f32_wide(lattice, wide, stride, count, values);
+  else if (lattice->dtype == SZGPU_F32)
+    restore_f32(lattice, narrow, stride, count, values);
+  else if (lattice->is_wide)
+    restore_f64_wide(lattice, wide, stride, count, values);
+  else
+    restore_f64(lattice, narrow, stride, count, values);
+}

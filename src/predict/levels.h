@@ -115,6 +115,11 @@ int64_t szg_levels_nearest_point(const szg_levels_lattice *lattice, const void *
 bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint64_t first,
                      uint32_t count, uint8_t *marks);
 
+/* The values that every stride-th of the lattice values `points` stands for, from `first` on. `count`
+ * of them go to values[0] on. */
+void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *points,
+                               uint64_t first, uint64_t stride, uint64_t count, void *values);
+
 /* Rows of a tile's box, one class after another: 40 elements each, 4 of them before the row. Class
  * 0 has 11 x 7 rows, with those around the tile; the seven others have 9 x 5 rows at most. */
 enum {
