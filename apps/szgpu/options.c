@@ -348,7 +348,7 @@ static bool check_mode(struct options *options) {
                   "is for the linear layout; add --layout linear or leave it out");
   if (params->predictor == SZGPU_PREDICTOR_INTERPOLATION && params->layout != SZGPU_LAYOUT_TILE)
     return refuse(options, "--predictor", "interpolation",
-                  "is for the tile layout; leave out --layout linear or this");
+                  "cannot be used with --layout linear; leave one of them out");
   if (params->mode != SZGPU_MODE_LOSSLESS) {
     if (options->has_dtype && options->shape.dtype > SZGPU_F64)
       return refuse(options, "-t", words_for_dtype(options->shape.dtype),
