@@ -247,22 +247,6 @@ bool szg_levels_has_lattice_value(const szg_levels_lattice *lattice, const void 
   return !szg_levels_mark(lattice, values, index, 1, &mark);
 }
 
-int64_t szg_levels_nearest_point(const szg_levels_lattice *lattice, const void *values,
-                                 uint64_t index) {
-  int32_t narrow = 0;
-  int64_t wide = 0;
-  bool const is_f32 = lattice->dtype == SZGPU_F32;
-  double const value =
-      is_f32 ? (double)((const float *)values)[index] : ((const double *)values)[index];
-  if (lattice->is_wide)
-    szg_levels_point_f64_wide(lattice, value, &wide);
-  else if (is_f32)
-    szg_levels_point_f32(lattice, ((const float *)values)[index], &narrow);
-  else
-    szg_levels_point_f64(lattice, value, &narrow);
-  return lattice->is_wide ? wide : narrow;
-}
-
 #define MARK_VALUES(name, VALUE, BITS, POINT, LATTICE)                                             \
   SZG_HOT static bool name(const szg_levels_lattice *lattice, const VALUE *values, uint32_t count, \
                            uint8_t *restrict marks) {                                              \
@@ -293,6 +277,35 @@ bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint
   }
   const double *const from = (const double *)values + first;
   return (lattice->is_wide ? mark_f64_wide : mark_f64)(lattice, from, count, marks);
+}
+
+#define FIND_POINTS(name, VALUE, BITS, POINT, LATTICE)                                             \
+  SZG_HOT static void name(const szg_levels_lattice *lattice, const VALUE *values, uint32_t count, \
+                           int64_t *restrict points, bool *restrict has) {                         \
+    szg_levels_lattice const k = *lattice;                                                         \
+    for (uint32_t i = 0; i < count; i++) {                                                         \
+      POINT point;                                                                                 \
+      BITS bits;                                                                                   \
+      memcpy(&bits, &values[i], sizeof bits);                                                      \
+      bool const has_point = LATTICE(&k, values[i], &point);                                       \
+      points[i] = point;                                                                           \
+      has[i] = has_point && !(k.has_fill && bits == (BITS)k.fill_bits);                            \
+    }                                                                                              \
+  }
+FIND_POINTS(points_f32, float, uint32_t, int32_t, szg_levels_point_f32)
+FIND_POINTS(points_f32_wide, float, uint32_t, int64_t, szg_levels_point_f32_wide)
+FIND_POINTS(points_f64, double, uint64_t, int32_t, szg_levels_point_f64)
+FIND_POINTS(points_f64_wide, double, uint64_t, int64_t, szg_levels_point_f64_wide)
+
+void szg_levels_points(const szg_levels_lattice *lattice, const void *values, uint64_t first,
+                       uint32_t count, int64_t *points, bool *has) {
+  if (lattice->dtype == SZGPU_F32) {
+    const float *const from = (const float *)values + first;
+    (lattice->is_wide ? points_f32_wide : points_f32)(lattice, from, count, points, has);
+  } else {
+    const double *const from = (const double *)values + first;
+    (lattice->is_wide ? points_f64_wide : points_f64)(lattice, from, count, points, has);
+  }
 }
 
 #define RESTORE_POINTS(name, VALUE, POINT, RESTORE)                                         \

@@ -106,9 +106,9 @@ szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint
 bool szg_levels_has_lattice_value(const szg_levels_lattice *lattice, const void *values,
                                   uint64_t index);
 
-/* The lattice value of value `index`, which must have one. */
-int64_t szg_levels_nearest_point(const szg_levels_lattice *lattice, const void *values,
-                                 uint64_t index);
+/* points[i] gets the lattice value of value first + i, has[i] whether there is one. */
+void szg_levels_points(const szg_levels_lattice *lattice, const void *values, uint64_t first,
+                       uint32_t count, int64_t *points, bool *has);
 
 /* marks[i], SZG_MARK_*, of value first + i, for `count` values. Returns whether any mark is not
  * SZG_MARK_CODED. */
