@@ -375,6 +375,7 @@ static void draw_params(draft *d, const szgpu_shape *shape, szgpu_params *params
   static const uint32_t radii[] = {0, 0, 0, 2, 512, 32768};
   params->layout = one_in(d, 6) ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
   if (params->layout == SZGPU_LAYOUT_LINEAR) params->radius = radii[below(d, ARRAY_COUNT(radii))];
+  if (params->layout == SZGPU_LAYOUT_TILE) params->predictor = (szgpu_predictor)below(d, 3);
   params->zstd_level = one_in(d, 6) ? 1 + (int)below(d, 4) : 0;
   uint64_t rows = 1;
   for (int i = shape->ndim - 1; i >= 0; i--)
@@ -404,9 +405,10 @@ random_case random_case_make(test_random *random, uint64_t most_values) {
 
 void random_case_print(const random_case *c, uint64_t seed) {
   static const char *const modes[] = {"rel", "abs", "psnr"};
-  print_message("  SZGPU_TEST_SEED=%llu: %s, %s ", (unsigned long long)seed,
+  static const char *const predictors[] = {"auto", "lorenzo", "interpolation"};
+  print_message("  SZGPU_TEST_SEED=%llu: %s, %s, %s ", (unsigned long long)seed,
                 c->params.layout == SZGPU_LAYOUT_TILE ? "tile" : "linear",
-                c->shape.dtype == SZGPU_F32 ? "f32" : "f64");
+                predictors[c->params.predictor], c->shape.dtype == SZGPU_F32 ? "f32" : "f64");
   for (int i = 0; i < c->shape.ndim; i++)
     print_message("%s%llu", i ? "x" : "", (unsigned long long)c->shape.dims[i]);
   print_message(", %s %.17g, frame rows %llu, radius %u, zstd %d, %d threads",
