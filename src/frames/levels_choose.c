@@ -6,8 +6,6 @@
  * line of values may also be folded into rows, if it repeats itself at some distance.
  */
 #include "frames/levels.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include "frames/write.h"
 #include "predict/levels_choice_core.h"
 
@@ -242,12 +240,16 @@ static void count_rankings(const probe_job *job, const probe_rows *rows, uint32_
                            ranking_counts *counts) {
   uint32_t const axis_count = job->view.axis_count;
   uint32_t const unit_bits = job->fine_bits - SZG_PROBE_FINE_BITS;
+  int64_t const noise_unit = szg_level_unit(1, 1, job->fine_bits) / 2; /* about what restoring adds */
   for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
     szg_probe_taps taps[3];
     bool is_inside = true;
     for (uint32_t axis = 0; axis < axis_count; axis++)
       is_inside &= find_taps(rows, axis, scale, place, &taps[axis]);
     if (!is_inside) continue;
+    for (uint32_t axis = 0; axis < axis_count; axis++)
+      for (uint32_t i = 0; i < 4; i++)
+        taps[axis].at[i] = szg_probe_rounded(taps[axis].at[i], noise_unit);
     for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
       int64_t sums[3] = {0};
       for (uint32_t axis = 0; axis < axis_count; axis++)
@@ -550,15 +552,17 @@ static void carve(szg_arena *arena, const szg_write_job *job, probe_job *probe,
 }
 
 /* The way that is small enough to be worth its time; NULL: tile frames. folded: NULL if there is no
- * fold. */
+ * fold. What a fold costs varies more over a frame, so it must save more. */
 static const szg_levels_way *pick(szgpu_predictor predictor, const finding *plain,
                                   const finding *folded) {
-  /* A fold must save an eighth: what it costs varies more over the frame. */
-  uint64_t const limit = plain->interpolation_cost - (plain->interpolation_cost >> 3);
-  const finding *const best = folded && folded->interpolation_cost < limit ? folded : plain;
+  uint64_t const cost = plain->interpolation_cost;
+  bool const folds = folded && folded->interpolation_cost < cost - (cost >> 3);
+  const finding *const best = folds ? folded : plain;
   if (predictor == SZGPU_PREDICTOR_INTERPOLATION) return &best->interpolation;
-  const finding *const lesser =
-      folded && folded->differences_cost < plain->differences_cost ? folded : plain;
+  bool const folds_differences = folded &&
+                                 folded->differences_cost < plain->differences_cost &&
+                                 folded->differences_cost < cost - (cost >> 4);
+  const finding *const lesser = folds_differences ? folded : plain;
   if (szg_saves_enough(best->interpolation_cost, plain->tile_cost) &&
       szg_saves_enough(best->interpolation_cost, lesser->differences_cost))
     return &best->interpolation;
@@ -578,7 +582,6 @@ szgpu_status szg_levels_choose(szg_write_job *job, szg_levels_choice *choice) {
   if (!choice->is_chosen) return SZGPU_OK;
   uint64_t const fold = scores ? find_fold(&probe, &job->grid, scores) : 0;
   if (fold) SZG_TRY(judge_view(job, fold, &probe, &folded, &has_fold));
-  if (getenv("SZG_TRACE")) { fprintf(stderr, "plain: i %.4f d %.4f t %.4f; fold %llu", plain.interpolation_cost/65536., plain.differences_cost/65536., plain.tile_cost/65536., (unsigned long long)fold); if (has_fold) fprintf(stderr, " i %.4f (linear %d ranks %d%d table %u) d %.4f (set %u)", folded.interpolation_cost/65536., folded.interpolation.is_linear, folded.interpolation.ranks[1], folded.interpolation.ranks[0], folded.interpolation.unit_table, folded.differences_cost/65536., folded.differences.base_axes); fprintf(stderr, "\n"); }
   const szg_levels_way *const way =
       pick(job->request->predictor, &plain, has_fold ? &folded : NULL);
   choice->is_chosen = way && go(job, way, &choice->levels, &choice->lattice);

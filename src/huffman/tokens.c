@@ -172,7 +172,7 @@ uint64_t szg_tokens_cost(const szg_tokens_tally *tally, uint32_t lane_groups_log
 
 /* A mode must save 1/64 to be chosen over one that is faster. A lane of fewer bits than this takes
  * too many of them to say how long it is. */
-enum { MODE_GAIN_SHIFT = 6, LEAST_LANE_BITS = 160 };
+enum { MODE_GAIN_SHIFT = 6, LEAST_LANE_BITS = 320 };
 
 static uint32_t choose_mode(const szg_tokens_tally *tally, uint32_t g, uint64_t *cost) {
   uint32_t best = SZG_LEVELS_MODE_PLAIN;

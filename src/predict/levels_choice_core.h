@@ -26,7 +26,7 @@ enum {
   SZG_PROBE_SHARE = 64,              /* one point in so many is sampled, */
   SZG_LEAST_PROBES = 16,             /* but at least and at most so many runs */
   SZG_MOST_PROBES = 256,
-  SZG_PROBE_FINE_BITS = 4, /* codes that rank predictions have units of 1/16: good ones differ */
+  SZG_PROBE_FINE_BITS = 1, /* codes that rank ways have units of 1/2, which tells good ones apart */
   SZG_MOST_RANKINGS = 13
 };
 
@@ -67,11 +67,12 @@ SZG_HD int64_t szg_probe_code(int64_t point, int64_t sum, uint32_t count, uint32
   return (point - prediction + ((int64_t)1 << unit_bits >> 1)) >> unit_bits;
 }
 
-/* A neighbour as if it were restored with this unit. */
+/* A neighbour as if it were restored with this unit: a multiple of it. The quotient is rounded by
+ * f64 arithmetic, the same everywhere. */
 SZG_HD int64_t szg_probe_rounded(int64_t point, int64_t unit) {
-  int64_t const sum = point + unit / 2;
-  int64_t const rest = sum % unit;
-  return sum - rest - (rest < 0 ? unit : 0);
+  double const quotient = (double)(point + unit / 2) * (1.0 / (double)unit);
+  int64_t const toward_zero = (int64_t)quotient;
+  return (toward_zero - ((double)toward_zero > quotient ? 1 : 0)) * unit;
 }
 
 /* ---- costs, in units of 2^-16 bits ---- */
