@@ -225,7 +225,7 @@ static void constant_frames_have_every_level(void **state) {
   free(field);
 }
 
-/* A frame of 16 planes has none of some previews, and its planes need not begin one of its grids. */
+/* A frame of 16 planes may have no plane of a preview, and its first one need not be plane 0. */
 static void frames_begin_between_rows_of_a_preview(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 100, 33, 20, 0);

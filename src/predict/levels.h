@@ -115,8 +115,7 @@ void szg_levels_points(const szg_levels_lattice *lattice, const void *values, ui
 bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint64_t first,
                      uint32_t count, uint8_t *marks);
 
-/* The values that every stride-th of the lattice values `points` stands for, from `first` on. `count`
- * of them go to values[0] on. */
+/* values[i]: what lattice value first + i * stride of `points` stands for, i from 0 to count - 1. */
 void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *points,
                                uint64_t first, uint64_t stride, uint64_t count, void *values);
 
