@@ -113,8 +113,8 @@ typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szg
  * LORENZO: from the difference to neighbours in its tile. This is fastest.
  * INTERPOLATION: most values by interpolation between values that are restored already, from a
  * coarse grid to finer ones, with codes that can take less than one bit. This is smaller for most
- * fields, by far for smooth ones. Frames for which it cannot be done, for instance because the bound
- * is extremely tight, are as with LORENZO.
+ * fields, by far for smooth ones. Frames for which it cannot be done, for instance because the
+ * bound is extremely tight, are as with LORENZO.
  * AUTO: each frame has what a sample of it finds smaller; LORENZO if the two differ by little. */
 typedef enum szgpu_predictor {
   SZGPU_PREDICTOR_AUTO = 0,
@@ -212,10 +212,10 @@ typedef struct szgpu_params {
 } szgpu_params;
 
 /* Relative bound of 1e-4, tile layout, AUTO predictor, no zstd. */
-#define SZGPU_PARAMS_DEFAULTS                                                               \
-  {                                                                                         \
-    sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0,   \
-        SZGPU_PREDICTOR_AUTO                                                                \
+#define SZGPU_PARAMS_DEFAULTS                                                             \
+  {                                                                                       \
+    sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0, \
+        SZGPU_PREDICTOR_AUTO                                                              \
   }
 
 /* A callback that reports progress. The library calls it from time to time, in the thread that made
@@ -402,20 +402,31 @@ enum { SZGPU_MAX_SECTIONS = 24 };
 /* One frame, for listings. Start from SZGPU_FRAME_INFO_DEFAULTS. Strings are static. */
 typedef struct szgpu_frame_info {
   size_t struct_bytes; /* the caller sets it to sizeof(szgpu_frame_info) */
-  const char *kind;    /* "linear", "tile", "top plane", "planes", "constant" or "raw" */
-  const char *axes;    /* the axes along which values are differenced, such as "zyx"; "": none */
+  const char *kind;    /* "linear", "tile", "levels", "top plane", "planes", "constant" or
+                          "raw" */
+  const char *axes;    /* the axes along which values are differenced, such as "zyx"; "": none.
+                          levels: those of the base, the coarsest grid */
   uint32_t radius;     /* linear: as in szgpu_params; else 0 */
   uint32_t section_count;
   uint64_t first_row, row_count;                   /* of the slowest axis longer than 1 */
   uint64_t frame_bytes;                            /* in the archive, with its header */
   szgpu_section_info sections[SZGPU_MAX_SECTIONS]; /* section_count of them */
   uint32_t zero_groups;  /* tile: rows of a lane that one bit can leave out, 8 or 4; 0: none */
-  uint32_t lattice_bits; /* tile: bits of a lattice point, 16, 32 or 64; else 0 */
+  uint32_t lattice_bits; /* tile, levels: bits of a lattice point, 16, 32 or 64; else 0 */
   char planes[9];        /* frames of byte planes: what each byte of a value is, the highest first:
                             c coded, s stored, k constant; else "" */
+  const char *predictor; /* "differences", "interpolation", or "" if values are not predicted */
+  const char *stencil;   /* interpolation: "cubic" or "linear"; else "" */
+  uint32_t interpolated_axes; /* interpolation: how many, from the fastest on; else 0 */
+  uint32_t level_count;       /* levels: how many are interpolated; the base is level level_count.
+                                 Each has a section: "base", "level 2", "level 1", "level 0" */
+  uint64_t fold; /* levels: a 1-D field is treated as rows of this many values; 0: it is not */
 } szgpu_frame_info;
-#define SZGPU_FRAME_INFO_DEFAULTS \
-  { sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, {{NULL, NULL, 0, 0, 0}}, 0, 0, "" }
+#define SZGPU_FRAME_INFO_DEFAULTS                                                                 \
+  {                                                                                               \
+    sizeof(szgpu_frame_info), NULL, NULL, 0, 0, 0, 0, 0, {{NULL, NULL, 0, 0, 0}}, 0, 0, "", NULL, \
+        NULL, 0, 0, 0                                                                             \
+  }
 
 /* Reads an archive's header into *info. Only the header has to be there: archive_bytes may be less
  * than the archive's size. The header has 136 bytes and 8 for each frame, rounded up to a multiple
@@ -457,6 +468,33 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_frames(const void *archive
                                                              uint64_t first_frame,
                                                              uint64_t frame_count,
                                                              szgpu_frame_info *infos);
+
+enum { SZGPU_MAX_LEVEL = 6 };
+
+/* Gives the shape of a preview: of every 2^level-th value along each axis. A dim n becomes
+ * ceil(n / 2^level), except that the first of four dims longer than 1, the batch's, stays. info
+ * comes from szgpu_inspect. Does not say whether the archive has the level.
+ *
+ * SZGPU_BAD_ARGUMENT: a pointer is NULL, or level is not 0 to SZGPU_MAX_LEVEL.
+ * SZGPU_BAD_SHAPE: info's shape is not valid. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_level_shape(const szgpu_info *info, int level,
+                                                          szgpu_shape *shape);
+
+/* Restores a preview: the values of szgpu_level_shape, which are those that szgpu_decompress
+ * restores at these places. It reads only what the coarse levels take, so damage in a finer one
+ * goes unnoticed. Level 0 is the whole field, of any archive. For a higher one, every frame must be
+ * a constant frame, or a levels frame that is not folded and has level_count of at least `level`
+ * (see szgpu_frame_info). field_bytes must be the exact size of the preview.
+ *
+ * Levels above 0 are restored on the CPU, whatever the backend. With SZGPU_BACKEND_CUDA, archive
+ * and field must be in host memory.
+ *
+ * Returns what szgpu_decompress returns. SZGPU_BAD_ARGUMENT also if level is not 0 to
+ * SZGPU_MAX_LEVEL, or a frame does not have it; szgpu_last_error then says what it has.
+ * SZGPU_UNSUPPORTED also if archive or field is in GPU memory. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive,
+                                                               size_t archive_bytes, int level,
+                                                               void *field, size_t field_bytes);
 
 #ifdef __cplusplus
 }

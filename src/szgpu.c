@@ -21,6 +21,7 @@ enum { HAS_CUDA = 0 };
 #define szg_compress_reserve_cuda(...) SZGPU_UNSUPPORTED
 #define szg_open_cuda(...) SZGPU_UNSUPPORTED
 #define szg_decompress_cuda(...) SZGPU_UNSUPPORTED
+#define szg_check_host_memory_cuda(...) SZGPU_UNSUPPORTED
 #define szg_close_cuda(ctx) (void)(ctx)
 #endif
 
@@ -228,7 +229,7 @@ static uint64_t field_bytes_of(const szgpu_shape *shape, const szg_grid *grid) {
 }
 
 szgpu_status szgpu_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
-                          size_t *workspace_bytes, size_t *max_archive_bytes) {
+                         size_t *workspace_bytes, size_t *max_archive_bytes) {
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
   uint64_t workspace, archive;
@@ -289,6 +290,29 @@ static szgpu_status check_decoder(szgpu_ctx *ctx, const szg_header *header) {
                   refusal, szg_decoder_name(decoder));
 }
 
+/* Opens an archive, in full and for this ctx. */
+static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                                 bool on_device, szg_opened *opened) {
+  SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, opened)
+                    : szg_open(archive, archive_bytes, opened));
+  uint64_t const stated_bytes = opened->header.archive_bytes;
+  if (archive_bytes != stated_bytes)
+    return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
+                    "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
+                    (unsigned long long)stated_bytes);
+  return check_decoder(ctx, &opened->header);
+}
+
+static szgpu_status check_field(szgpu_ctx *ctx, const szg_opened *opened, uint64_t value_count,
+                                const void *field, size_t field_bytes) {
+  szgpu_dtype const dtype = opened->header.shape.dtype;
+  uint64_t const needed_bytes = value_count * szg_dtype_bytes(dtype);
+  SZG_TRY(check_alignment(ctx, dtype, field));
+  if (field_bytes == needed_bytes) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",
+                  (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
+}
+
 /* Restores rows of dims[0]; UINT64_MAX rows: all of them. */
 static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     uint64_t first_row, uint64_t row_count, void *field,
@@ -298,15 +322,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
   bool const on_device = ctx->options.backend == SZGPU_BACKEND_CUDA;
-  SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, &opened)
-                    : szg_open(archive, archive_bytes, &opened));
-  uint64_t const stated_bytes = opened.header.archive_bytes;
-  if (archive_bytes != stated_bytes)
-    return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
-                    "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
-                    (unsigned long long)stated_bytes);
-  SZG_TRY(check_decoder(ctx, &opened.header));
-  SZG_TRY(check_alignment(ctx, opened.header.shape.dtype, field));
+  SZG_TRY(open_archive(ctx, archive, archive_bytes, on_device, &opened));
   uint64_t const extent = opened.header.shape.dims[0];
   bool const is_whole = row_count == UINT64_MAX;
   if (!is_whole && (row_count == 0 || row_count > extent || first_row > extent - row_count))
@@ -317,16 +333,12 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
     first_row = 0;
     row_count = opened.grid.row_extent;
   }
-  uint64_t const needed_bytes =
-      row_count * opened.grid.row_values * szg_dtype_bytes(opened.header.shape.dtype);
-  if (field_bytes != needed_bytes)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",
-                    (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
+  SZG_TRY(check_field(ctx, &opened, row_count * opened.grid.row_values, field, field_bytes));
   fenv_t callers_environment;
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = takes_cuda(ctx, needed_bytes);
+  bool const with_cuda = takes_cuda(ctx, field_bytes);
   if (with_cuda) status = szg_decompress_cuda(ctx, archive, &opened, first_row, row_count, field);
   if (!with_cuda || falls_back(ctx, status))
     status = szg_decompress_cpu(ctx, &opened, first_row, row_count, field);
@@ -344,4 +356,40 @@ szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive, size_t a
                                    size_t field_bytes) {
   if (row_count == UINT64_MAX) row_count = 0; /* just as invalid, but not "all rows" */
   return decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field, field_bytes);
+}
+
+szgpu_status szgpu_level_shape(const szgpu_info *info, int level, szgpu_shape *shape) {
+  SZG_REQUIRE(info && shape, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(level >= 0 && level <= SZGPU_MAX_LEVEL, SZGPU_BAD_ARGUMENT);
+  szg_grid grid;
+  SZG_TRY(szg_grid_of_shape(&info->shape, &grid));
+  uint64_t const step = (uint64_t)1 << level;
+  int const first = grid.batch_extent > 1; /* dims[0] is a batch's */
+  *shape = info->shape;
+  for (int axis = first; axis < shape->ndim; axis++)
+    shape->dims[axis] = szg_div_up(shape->dims[axis], step);
+  return SZGPU_OK;
+}
+
+szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                                    int level, void *field, size_t field_bytes) {
+  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
+  if (level == 0) return szgpu_decompress(ctx, archive, archive_bytes, field, field_bytes);
+  begin_call(ctx);
+  SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
+  if (level < 0 || level > SZGPU_MAX_LEVEL)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a level of %d is not in 0 .. %d", level,
+                    (int)SZGPU_MAX_LEVEL);
+  if (ctx->options.backend == SZGPU_BACKEND_CUDA)
+    SZG_TRY(szg_check_host_memory_cuda(ctx, archive, field));
+  szg_opened opened;
+  SZG_TRY(open_archive(ctx, archive, archive_bytes, false, &opened));
+  uint64_t const value_count = szg_level_values(&opened.grid, (uint32_t)level);
+  SZG_TRY(check_field(ctx, &opened, value_count, field, field_bytes));
+  fenv_t callers_environment;
+  fegetenv(&callers_environment);
+  fesetenv(FE_DFL_ENV);
+  szgpu_status const status = szg_decompress_level_cpu(ctx, &opened, (uint32_t)level, field);
+  fesetenv(&callers_environment);
+  return status;
 }

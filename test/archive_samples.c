@@ -10,6 +10,7 @@
 #include "container/format.h"
 
 test_archive sample_make(szgpu_ctx *ctx, szgpu_shape shape, szgpu_params params, void *field) {
+  if (params.predictor == SZGPU_PREDICTOR_AUTO) params.predictor = SZGPU_PREDICTOR_LORENZO;
   test_archive const roomy = test_compress(ctx, &params, &shape, field);
   test_archive const archive = archive_copy(&roomy, roomy.byte_count);
   free(roomy.bytes);
@@ -46,4 +47,15 @@ test_archive sample_waves(szgpu_ctx *ctx, szgpu_shape shape, double bound, uint6
   params.frame_rows = frame_rows;
   params.zstd_level = level;
   return sample_make(ctx, shape, params, test_make_waves(&shape));
+}
+
+test_archive sample_levels(szgpu_ctx *ctx, szgpu_shape shape, double bound) {
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.mode = SZGPU_MODE_ABS;
+  params.bound = bound;
+  params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
+  void *const field = test_make_waves(&shape);
+  test_set_value(shape.dtype, field, 5, (double)INFINITY);
+  for (uint64_t i = 40; i < 100; i += 7) test_set_value(shape.dtype, field, i, 1e20);
+  return sample_make(ctx, shape, params, field);
 }

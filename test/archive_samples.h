@@ -6,7 +6,8 @@
 
 #include "support.h"
 
-/* Compresses a field, frees it, and returns the archive in a block of exactly its size. */
+/* Compresses a field, frees it, and returns the archive in a block of exactly its size. AUTO stands
+ * for LORENZO. */
 test_archive sample_make(szgpu_ctx *ctx, szgpu_shape shape, szgpu_params params, void *field);
 
 test_archive sample_lone(szgpu_ctx *ctx); /* one symbol */
@@ -14,5 +15,7 @@ test_archive sample_constant(szgpu_ctx *ctx);
 test_archive sample_wide(szgpu_ctx *ctx); /* the 64-bit lattice */
 test_archive sample_waves(szgpu_ctx *ctx, szgpu_shape shape, double bound, uint64_t frame_rows,
                           int zstd_level);
+/* Of the tile layout, by interpolation, with exact and fill values. */
+test_archive sample_levels(szgpu_ctx *ctx, szgpu_shape shape, double bound);
 
 #endif

@@ -284,14 +284,14 @@ static void refuses_every_frame_field_that_contradicts_the_format(void **state) 
     uint64_t value;
     szgpu_status status;
   } const edits[] = {
-      {0, 1, 5, SZGPU_BAD_DATA},       /* kind */
+      {0, 1, 6, SZGPU_BAD_DATA},       /* kind */
       {3, 1, 1, SZGPU_BAD_DATA},       /* reserved */
       {36, 4, 1, SZGPU_BAD_DATA},      /* reserved */
       {32, 4, 14, SZGPU_BAD_CHECKSUM}, /* more sections than kinds */
       {32, 4, UINT32_MAX, SZGPU_BAD_CHECKSUM},
       {32, 4, 6, SZGPU_BAD_CHECKSUM},
       {32, 4, 2, SZGPU_BAD_CHECKSUM},
-      {40, 4, 13, SZGPU_BAD_DATA}, /* section kind */
+      {40, 4, 20, SZGPU_BAD_DATA}, /* section kind */
       {40, 4, 2, SZGPU_BAD_DATA},  /* the same kind twice */
       {40, 4, 3, SZGPU_BAD_DATA},  /* kinds not in rising order */
       {44, 4, 2, SZGPU_BAD_DATA},  /* codec */
@@ -526,6 +526,16 @@ static void sections_have_names(void **state) {
   (void)state;
   assert_string_equal(szg_section_name(SZG_SECTION_CODEBOOK), "codebook");
   assert_string_equal(szg_section_name(SZG_SECTION_RAW), "raw values");
+  szg_frame_header frame = {.kind = SZG_FRAME_LEVELS, .levels = {.level_count = 3}};
+  assert_string_equal(szg_section_name_in(&frame, SZG_SECTION_FILL_MASK), "fill mask");
+  assert_string_equal(szg_section_name_in(&frame, SZG_SECTION_BASE), "base");
+  assert_string_equal(szg_section_name_in(&frame, SZG_SECTION_LEVEL_1), "level 2");
+  assert_string_equal(szg_section_name_in(&frame, SZG_SECTION_LEVEL_3), "level 0");
+  assert_string_equal(szg_section_name_in(&frame, SZG_SECTION_LEVEL_4), "fourth level");
+  frame.levels.level_count = 255; /* before it is checked */
+  assert_string_equal(szg_section_name_in(&frame, SZG_SECTION_LEVEL_1), "first level");
+  frame.kind = SZG_FRAME_TILE;
+  assert_string_equal(szg_section_name_in(&frame, SZG_SECTION_LEVEL_1), "first level");
   for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
     assert_true(strlen(szg_section_name(kind)) > 3);
 }

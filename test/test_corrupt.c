@@ -23,7 +23,7 @@ const char *__asan_default_options(void) {
 
 /* ---- small archives of every kind ---- */
 
-enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, SAMPLE_COUNT };
+enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LEVELS, LEVELS_WIDE, SAMPLE_COUNT };
 
 static szgpu_ctx *table_ctx, *serial_ctx;
 static test_archive samples[SAMPLE_COUNT];
@@ -59,8 +59,11 @@ static int make_samples(void **state) {
   samples[FRAMES] = sample_waves(table_ctx, test_shape(SZGPU_F32, 3, 40, 2, 5, 0), 2.0, 16, 0);
   samples[ZSTD] = sample_waves(table_ctx, test_shape(SZGPU_F32, 2, 120, 70, 0, 0), 20.0, 0, 19);
   samples[BATCH] = sample_waves(table_ctx, test_shape(SZGPU_F64, 4, 3, 2, 2, 9), 2.0, 1, 0);
+  samples[LEVELS] = sample_levels(table_ctx, test_shape(SZGPU_F32, 2, 20, 70, 0, 0), 0.5);
+  samples[LEVELS_WIDE] = sample_levels(table_ctx, test_shape(SZGPU_F64, 3, 5, 9, 11, 0), 1e-6);
   const char *const coded = test_coded_kind();
-  char const *const kinds[] = {coded, coded, "constant", "raw", coded, coded, coded, coded};
+  char const *const kinds[] = {coded, coded, "constant", "raw",    coded,
+                               coded, coded, coded,      "levels", "levels"};
   for (int i = 0; i < SAMPLE_COUNT; i++) {
     szgpu_frame_info frame = {.struct_bytes = sizeof frame};
     assert_int_equal(szgpu_inspect_frames(samples[i].bytes, samples[i].byte_count, 0, 1, &frame),

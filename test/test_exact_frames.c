@@ -72,6 +72,7 @@ static void frames_with_a_bound_and_of_planes_go_together(void **state) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   params.mode = SZGPU_MODE_ABS;
   params.bound = 0.1;
+  params.predictor = SZGPU_PREDICTOR_LORENZO;
   params.frame_rows = 64;
   for (params.zstd_level = 0; params.zstd_level <= 1; params.zstd_level++) {
     szgpu_frame_info frames[3];

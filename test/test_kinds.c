@@ -10,8 +10,10 @@
 
 /* ---- which kind a frame has ---- */
 
-static szg_header archive_of(szgpu_mode mode, szgpu_layout layout, bool has_planes) {
-  return (szg_header){.mode = mode, .layout = layout, .has_planes = has_planes};
+static szg_header archive_of(szgpu_mode mode, szgpu_layout layout, bool has_planes,
+                             bool has_levels) {
+  return (szg_header){
+      .mode = mode, .layout = layout, .has_planes = has_planes, .has_levels = has_levels};
 }
 
 /* The kind of a frame with header_kind in its header; "" if there is none. */
@@ -26,18 +28,35 @@ static void headers_name_a_kind_that_the_archive_may_have(void **state) {
   static const struct {
     szgpu_mode mode;
     szgpu_layout layout;
-    bool has_planes;
+    bool has_planes, has_levels;
     const char *kinds[SZG_FRAME_KIND_COUNT]; /* by SZG_FRAME_* */
   } archives[] = {
-      {SZGPU_MODE_ABS, SZGPU_LAYOUT_LINEAR, false, {"linear", "constant", "raw", "", ""}},
-      {SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, false, {"", "constant", "raw", "tile", ""}},
-      {SZGPU_MODE_PSNR, SZGPU_LAYOUT_TILE, true, {"", "constant", "raw", "tile", "planes"}},
-      {SZGPU_MODE_LOSSLESS, SZGPU_LAYOUT_LINEAR, false, {"top plane", "", "raw", "", ""}},
-      {SZGPU_MODE_LOSSLESS, SZGPU_LAYOUT_TILE, false, {"", "", "raw", "", "planes"}},
+      {SZGPU_MODE_ABS,
+       SZGPU_LAYOUT_LINEAR,
+       false,
+       false,
+       {"linear", "constant", "raw", "", "", ""}},
+      {SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, false, false, {"", "constant", "raw", "tile", "", ""}},
+      {SZGPU_MODE_PSNR,
+       SZGPU_LAYOUT_TILE,
+       true,
+       false,
+       {"", "constant", "raw", "tile", "planes", ""}},
+      {SZGPU_MODE_REL,
+       SZGPU_LAYOUT_TILE,
+       true,
+       true,
+       {"", "constant", "raw", "tile", "planes", "levels"}},
+      {SZGPU_MODE_LOSSLESS,
+       SZGPU_LAYOUT_LINEAR,
+       false,
+       false,
+       {"top plane", "", "raw", "", "", ""}},
+      {SZGPU_MODE_LOSSLESS, SZGPU_LAYOUT_TILE, false, false, {"", "", "raw", "", "planes", ""}},
   };
   for (size_t i = 0; i < ARRAY_COUNT(archives); i++) {
-    szg_header const archive =
-        archive_of(archives[i].mode, archives[i].layout, archives[i].has_planes);
+    szg_header const archive = archive_of(archives[i].mode, archives[i].layout,
+                                          archives[i].has_planes, archives[i].has_levels);
     for (uint32_t kind = 0; kind < SZG_FRAME_KIND_COUNT; kind++)
       assert_string_equal(kind_name(&archive, kind), archives[i].kinds[kind]);
     assert_string_equal(kind_name(&archive, SZG_FRAME_KIND_COUNT), "");
@@ -50,7 +69,8 @@ static void no_two_kinds_say_the_same_in_one_archive(void **state) {
   for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_LOSSLESS; mode++)
     for (int layout = SZGPU_LAYOUT_LINEAR; layout <= SZGPU_LAYOUT_TILE; layout++)
       for (int has_planes = 0; has_planes <= 1; has_planes++) {
-        szg_header const archive = archive_of((szgpu_mode)mode, (szgpu_layout)layout, has_planes);
+        szg_header const archive =
+            archive_of((szgpu_mode)mode, (szgpu_layout)layout, has_planes, has_planes);
         int counts[SZG_FRAME_KIND_COUNT] = {0};
         for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++)
           if (szg_frame_kinds[kind].may_occur(&archive))
@@ -73,20 +93,24 @@ static void kinds_are_tried_in_the_order_of_the_table(void **state) {
                               hopeless = {.is_hopeless = true};
   static const struct {
     szgpu_layout layout;
+    szgpu_predictor predictor;
     const szg_bound_plan *bound; /* NULL: lossless */
     const char *kinds;
   } calls[] = {
-      {SZGPU_LAYOUT_TILE, &ordinary, "tile planes raw "},
-      {SZGPU_LAYOUT_TILE, &constant, "constant planes raw "},
-      {SZGPU_LAYOUT_TILE, &hopeless, "planes raw "},
-      {SZGPU_LAYOUT_TILE, NULL, "planes raw "},
-      {SZGPU_LAYOUT_LINEAR, &ordinary, "linear raw "},
-      {SZGPU_LAYOUT_LINEAR, &constant, "constant raw "},
-      {SZGPU_LAYOUT_LINEAR, &hopeless, "raw "},
-      {SZGPU_LAYOUT_LINEAR, NULL, "top plane raw "},
+      {SZGPU_LAYOUT_TILE, SZGPU_PREDICTOR_AUTO, &ordinary, "levels tile planes raw "},
+      {SZGPU_LAYOUT_TILE, SZGPU_PREDICTOR_LORENZO, &ordinary, "tile planes raw "},
+      {SZGPU_LAYOUT_TILE, SZGPU_PREDICTOR_INTERPOLATION, &ordinary, "levels tile planes raw "},
+      {SZGPU_LAYOUT_TILE, SZGPU_PREDICTOR_AUTO, &constant, "constant planes raw "},
+      {SZGPU_LAYOUT_TILE, SZGPU_PREDICTOR_AUTO, &hopeless, "planes raw "},
+      {SZGPU_LAYOUT_TILE, SZGPU_PREDICTOR_AUTO, NULL, "planes raw "},
+      {SZGPU_LAYOUT_LINEAR, SZGPU_PREDICTOR_AUTO, &ordinary, "linear raw "},
+      {SZGPU_LAYOUT_LINEAR, SZGPU_PREDICTOR_AUTO, &constant, "constant raw "},
+      {SZGPU_LAYOUT_LINEAR, SZGPU_PREDICTOR_AUTO, &hopeless, "raw "},
+      {SZGPU_LAYOUT_LINEAR, SZGPU_PREDICTOR_AUTO, NULL, "top plane raw "},
   };
   for (size_t i = 0; i < ARRAY_COUNT(calls); i++) {
-    szg_write_request const request = {.layout = calls[i].layout, .is_lossless = !calls[i].bound};
+    szg_write_request const request = {
+        .layout = calls[i].layout, .predictor = calls[i].predictor, .is_lossless = !calls[i].bound};
     char tried[80] = "";
     for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
       if (!szg_kind_is_tried(kind, &request, calls[i].bound)) continue;

@@ -36,6 +36,7 @@ static int end(void **state) {
 static szgpu_params tile_params(double bound) {
   szgpu_params params = test_params(SZGPU_MODE_ABS, bound);
   params.layout = SZGPU_LAYOUT_TILE;
+  params.predictor = SZGPU_PREDICTOR_LORENZO;
   return params;
 }
 

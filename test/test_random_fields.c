@@ -40,6 +40,14 @@ static int destroy_ctxs(void **state) {
   X(PLANES, "planes frames")                                   \
   X(LINEAR, "linear frames")                                   \
   X(LEVELS, "levels frames")                                   \
+  X(LEVELS_NONE, "levels frames of a base alone")              \
+  X(LEVELS_1, "interpolation along one axis")                  \
+  X(LEVELS_2, "interpolation along two axes")                  \
+  X(LEVELS_3, "interpolation along three axes")                \
+  X(LEVELS_LINEAR, "linear stencils")                          \
+  X(LEVELS_WIDE, "wide levels frames")                         \
+  X(LEVELS_EXACT, "levels frames with exact values")           \
+  X(LEVELS_FILL, "levels frames with fill values")             \
   X(TILE, "tile frames")                                       \
   X(SAMPLED, "tile frames whose book did not count all tiles") \
   X(GROUPS_NONE, "tile frames without zero groups")            \
@@ -93,6 +101,17 @@ static void count_tile_frame(const test_archive *archive, const szg_grid *grid, 
   count_tiles(archive, grid, value_bytes, find_section(frame, "tile sizes"));
 }
 
+static void count_levels_frame(const szgpu_frame_info *frame) {
+  path_counts[frame->level_count == 0         ? PATH_LEVELS_NONE
+              : frame->interpolated_axes == 3 ? PATH_LEVELS_3
+              : frame->interpolated_axes == 2 ? PATH_LEVELS_2
+                                              : PATH_LEVELS_1]++;
+  path_counts[PATH_LEVELS_WIDE] += frame->lattice_bits == 64;
+  path_counts[PATH_LEVELS_LINEAR] += strcmp(frame->stencil, "linear") == 0;
+  path_counts[PATH_LEVELS_EXACT] += find_section(frame, "exact values") != NULL;
+  path_counts[PATH_LEVELS_FILL] += find_section(frame, "fill mask") != NULL;
+}
+
 static void check_frame(const random_case *c, const test_archive *archive, const szg_grid *grid,
                         const szgpu_frame_info *frame) {
   bool const is_tile = strcmp(frame->kind, "tile") == 0;
@@ -101,17 +120,17 @@ static void check_frame(const random_case *c, const test_archive *archive, const
   bool const is_planes = strcmp(frame->kind, "planes") == 0;
   bool const is_constant = strcmp(frame->kind, "constant") == 0;
   bool const is_levels = strcmp(frame->kind, "levels") == 0;
-  bool const has_levels =
-      c->params.layout == SZGPU_LAYOUT_TILE && c->params.predictor != SZGPU_PREDICTOR_LORENZO;
   assert_true(is_tile || is_linear || is_raw || is_planes || is_constant || is_levels);
-  assert_true(c->params.layout == SZGPU_LAYOUT_TILE ? !is_linear : !is_tile && !is_planes);
-  assert_true(has_levels || !is_levels);
+  assert_true(c->params.layout == SZGPU_LAYOUT_TILE ? !is_linear
+                                                    : !is_tile && !is_planes && !is_levels);
+  assert_false(is_levels && c->params.predictor == SZGPU_PREDICTOR_LORENZO);
   path_counts[is_tile     ? PATH_TILE
               : is_linear ? PATH_LINEAR
               : is_raw    ? PATH_RAW
               : is_planes ? PATH_PLANES
               : is_levels ? PATH_LEVELS
                           : PATH_CONSTANT]++;
+  if (is_levels) count_levels_frame(frame);
   if (is_tile) count_tile_frame(archive, grid, szg_dtype_bytes(c->shape.dtype), frame);
 }
 

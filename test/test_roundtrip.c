@@ -263,6 +263,7 @@ static void short_lattices_wrap(void **state) {
           test_shape((szgpu_dtype)dtype, ndim, ndim == 1 ? 9000 : 40, ndim == 2 ? 90 : 20, 50, 0);
       szgpu_params params = test_params(SZGPU_MODE_ABS, 0.52);
       params.layout = SZGPU_LAYOUT_TILE;
+      params.predictor = SZGPU_PREDICTOR_LORENZO;
       void *const field = test_allocate(test_field_bytes(&shape));
       for (uint64_t i = 0; i < test_value_count(&shape); i++) {
         double const value = (double)(test_hash(i / 3) % 50) * 15.0 + 32000.0;
@@ -286,6 +287,7 @@ static void the_lattice_is_as_short_as_the_values_allow(void **state) {
   for (int i = -20; i <= 20; i++) {
     szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5 * (1.0 + 1e-6 * i));
     params.layout = SZGPU_LAYOUT_TILE;
+    params.predictor = SZGPU_PREDICTOR_LORENZO;
     szgpu_info info;
     szgpu_frame_info const frame = tile_frame(&params, &shape, field, &info);
     bool const is_short = 32766.0 * (1.0 / info.step) < 32766.0;
@@ -305,6 +307,7 @@ static void raw_tiles_keep_every_bit(void **state) {
     szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 4, 512, 2, 2, 5); /* tile per entry */
     szgpu_params params = test_params(SZGPU_MODE_ABS, dtype == SZGPU_F32 ? 5e-4 : 1e-11);
     params.layout = SZGPU_LAYOUT_TILE;
+    params.predictor = SZGPU_PREDICTOR_LORENZO;
     void *const field = test_allocate(test_field_bytes(&shape));
     for (uint64_t i = 0; i < test_value_count(&shape); i++)
       test_set_value(shape.dtype, field, i, (double)(test_hash(i) % 64) * 2.0 * params.bound);

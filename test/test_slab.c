@@ -85,12 +85,13 @@ static const uint64_t frame_rows[] = {1, 33, 130, 5000, 0};
 
 typedef void (*assert_of_kind)(const szgpu_params *, const szgpu_shape *, void *, test_random *);
 
-static void for_all_shapes_and_frames(assert_of_kind claim) {
+static void for_all_shapes_and_frames(szgpu_predictor predictor, assert_of_kind claim) {
   test_random random = test_random_begin();
   for (size_t s = 0; s < ARRAY_COUNT(shapes); s++)
     for (size_t f = 0; f < ARRAY_COUNT(frame_rows); f++) {
       if (test_value_count(&shapes[s]) == 1) continue; /* always constant */
       szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
+      params.predictor = predictor;
       params.frame_rows = frame_rows[f];
       params.zstd_level = f == 1 ? 1 : 0;
       void *const field = test_make_waves(&shapes[s]);
@@ -99,10 +100,14 @@ static void for_all_shapes_and_frames(assert_of_kind claim) {
     }
 }
 
+static const char *coded_kind(const szgpu_params *params) {
+  return params->predictor == SZGPU_PREDICTOR_INTERPOLATION ? "levels" : test_coded_kind();
+}
+
 static void of_coded(const szgpu_params *params, const szgpu_shape *shape, void *field,
                      test_random *random) {
   if (test_value_count(shape) < 1000) return; /* raw is smaller there */
-  assert_slabs(params, shape, field, test_coded_kind(), random);
+  assert_slabs(params, shape, field, coded_kind(params), random);
 }
 
 static void of_outliers(const szgpu_params *params, const szgpu_shape *shape, void *field,
@@ -117,7 +122,7 @@ static void of_outliers(const szgpu_params *params, const szgpu_shape *shape, vo
     if (test_hash(i) % 97 == 0) test_set_value(shape->dtype, field, i, (double)NAN);
     if (test_hash(i) % 201 == 0) test_set_value(shape->dtype, field, i, 300.0);
   }
-  assert_slabs(&with_fill, shape, field, test_coded_kind(), random);
+  assert_slabs(&with_fill, shape, field, coded_kind(params), random);
 }
 
 static void of_raw(const szgpu_params *params, const szgpu_shape *shape, void *field,
@@ -145,22 +150,29 @@ static void of_constant(const szgpu_params *params, const szgpu_shape *shape, vo
 
 static void slabs_of_coded_frames(void **state) {
   (void)state;
-  for_all_shapes_and_frames(of_coded);
+  for_all_shapes_and_frames(SZGPU_PREDICTOR_LORENZO, of_coded);
 }
 
 static void slabs_of_frames_with_outliers(void **state) {
   (void)state;
-  for_all_shapes_and_frames(of_outliers);
+  for_all_shapes_and_frames(SZGPU_PREDICTOR_LORENZO, of_outliers);
+}
+
+static void slabs_of_levels_frames(void **state) {
+  (void)state;
+  if (test_layout() == SZGPU_LAYOUT_LINEAR) return; /* which has none */
+  for_all_shapes_and_frames(SZGPU_PREDICTOR_INTERPOLATION, of_coded);
+  for_all_shapes_and_frames(SZGPU_PREDICTOR_INTERPOLATION, of_outliers);
 }
 
 static void slabs_of_raw_frames(void **state) {
   (void)state;
-  for_all_shapes_and_frames(of_raw);
+  for_all_shapes_and_frames(SZGPU_PREDICTOR_LORENZO, of_raw);
 }
 
 static void slabs_of_constant_frames(void **state) {
   (void)state;
-  for_all_shapes_and_frames(of_constant);
+  for_all_shapes_and_frames(SZGPU_PREDICTOR_LORENZO, of_constant);
 }
 
 static void the_one_row_of_a_first_dim_of_1_is_everything(void **state) {
@@ -230,6 +242,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(slabs_of_coded_frames),
       cmocka_unit_test(slabs_of_frames_with_outliers),
+      cmocka_unit_test(slabs_of_levels_frames),
       cmocka_unit_test(slabs_of_raw_frames),
       cmocka_unit_test(slabs_of_constant_frames),
       cmocka_unit_test(the_one_row_of_a_first_dim_of_1_is_everything),

@@ -151,6 +151,7 @@ static void print_json(const struct compression *work) {
   json_text(&json, "input", work->job->report.file);
   json_text(&json, "output", work->output.name);
   json_info(&json, info);
+  json_text(&json, "predictor", words_for_predictor(work->job->options->params.predictor));
   json_text(&json, "shape_from", work->field.shape_origin);
   if (takes_fill_of_dataset(work)) json_text(&json, "fill_from", work->field.dataset.fill_origin);
   json_real(&json, "seconds", work->seconds);

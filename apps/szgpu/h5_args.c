@@ -30,8 +30,9 @@ void h5_args_print(const struct options *options, FILE *out) {
   const szgpu_params *params = &options->params;
   unsigned words[SZGPU_H5_USER_WORDS];
   size_t const count = szgpu_h5_cd_values(params->mode, params->bound, words);
-  words[SZGPU_H5_WORD_OPTIONS] =
-      (unsigned)params->zstd_level | (params->layout == SZGPU_LAYOUT_LINEAR ? SZGPU_H5_LINEAR : 0u);
+  words[SZGPU_H5_WORD_OPTIONS] = (unsigned)params->zstd_level |
+                                 (params->layout == SZGPU_LAYOUT_LINEAR ? SZGPU_H5_LINEAR : 0u) |
+                                 szgpu_h5_predictor_bits(params->predictor);
   /* h5repack -f applies the filter to every dataset of a file; datasets of integers must be copied
    * as they are. */
   fprintf(out, "h5repack: -f UD=%d,%d,%zu,", SZGPU_H5_FILTER_ID, H5REPACK_OPTIONAL, count);

@@ -15,7 +15,7 @@ static const char before_decoders[] =
     "  szgpu -x [options] FILE.szg...        restore FILE\n"
     "  szgpu -l [options] FILE.szg...        list what an archive holds\n"
     "  szgpu --h5-args -e BOUND [options]    print filter arguments for h5repack,\n"
-    "                                        nccopy, h5py (also -m, --zstd, --layout)\n"
+    "                                        nccopy, h5py\n"
     "\n"
     "FILE may be - for standard input; the result then goes to standard output. With\n"
     "-z it may be a dataset of HDF5 or netCDF-4: run.h5:/fields/rho, run.nc:temp.\n"
@@ -35,10 +35,12 @@ static const char before_decoders[] =
     "  --zstd[=LEVEL]      smaller but slower; LEVEL is 1 to 19, by default 3\n"
     "  --frame ROWS        split into frames of ROWS rows, each restored on its own\n"
     "  --layout NAME       tile (the default): each tile alone; linear: one stream\n"
+    "  --predictor NAME    auto (the default), lorenzo (fast), interpolation (small)\n"
     "  --no-gap            linear: omit the gap array that some decoders need\n"
     "\n"
     "With -x\n"
     "  --slab A:B          restore only rows A to B-1 of the slowest axis\n"
+    "  --level N           restore a preview: every 2^N-th value along each axis\n"
     "  --compare ORIGINAL  check the restored field against ORIGINAL\n"
     "  --decoder NAME      also with -V; how codes are read back, to the same field:\n";
 

@@ -94,6 +94,19 @@ static void print_header(const struct listing *work) {
   fprintf(out, "  decoders %s\n", words_for_decoders(info, SZGPU_BACKEND_AUTO).text);
 }
 
+/* A levels frame predicts in two ways: its base by differences, the rest by interpolation. */
+static void print_prediction(const szgpu_frame_info *frame, FILE *out) {
+  bool const is_interpolated = frame->interpolated_axes > 0;
+  if (is_interpolated) {
+    fprintf(out, ", %s interpolation along %" PRIu32 " ax%ss, %" PRIu32 " level%s and a base",
+            frame->stencil, frame->interpolated_axes, frame->interpolated_axes == 1 ? "i" : "e",
+            frame->level_count, frame->level_count == 1 ? "" : "s");
+    if (frame->fold) fprintf(out, ", folded to rows of %" PRIu64, frame->fold);
+  }
+  if (frame->axes[0]) fprintf(out, " along %s", frame->axes);
+  if (frame->axes[0] && frame->radius) fprintf(out, ", radius %" PRIu32, frame->radius);
+}
+
 static szgpu_status print_frame(struct listing *work, uint64_t index) {
   FILE *out = work->job->report.out;
   const szgpu_frame_info *frame;
@@ -101,8 +114,7 @@ static szgpu_status print_frame(struct listing *work, uint64_t index) {
   if (status != SZGPU_OK) return status;
   fprintf(out, "  frame %" PRIu64 ": rows %" PRIu64 ":%" PRIu64 ", %s", index, frame->first_row,
           frame->first_row + frame->row_count, frame->kind);
-  if (frame->axes[0]) fprintf(out, " along %s", frame->axes);
-  if (frame->axes[0] && frame->radius) fprintf(out, ", radius %" PRIu32, frame->radius);
+  print_prediction(frame, out);
   if (frame->planes[0]) fprintf(out, " %s", frame->planes);
   if (frame->lattice_bits) fprintf(out, ", lattice of %" PRIu32 " bits", frame->lattice_bits);
   if (frame->zero_groups) fprintf(out, ", zero groups of %" PRIu32, frame->zero_groups);
@@ -135,11 +147,16 @@ static szgpu_status json_frame(struct listing *work, struct json *json, uint64_t
   if (status != SZGPU_OK) return status;
   json_open(json, NULL, '{');
   json_text(json, "kind", frame->kind);
+  json_text(json, "predictor", frame->predictor);
   json_text(json, "axes", frame->axes);
   json_count(json, "radius", frame->radius);
   json_text(json, "planes", frame->planes);
   json_count(json, "lattice_bits", frame->lattice_bits);
   json_count(json, "zero_groups", frame->zero_groups);
+  json_text(json, "stencil", frame->stencil);
+  json_count(json, "interpolated_axes", frame->interpolated_axes);
+  json_count(json, "level_count", frame->level_count);
+  json_count(json, "fold", frame->fold);
   json_count(json, "first_row", frame->first_row);
   json_count(json, "row_count", frame->row_count);
   json_count(json, "frame_bytes", frame->frame_bytes);

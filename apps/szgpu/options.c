@@ -23,9 +23,11 @@ enum {
   OPTION_DECODER,
   OPTION_DEVICE,
   OPTION_LAYOUT,
+  OPTION_PREDICTOR,
   OPTION_NO_GAP,
   OPTION_H5_ARGS,
   OPTION_SLAB,
+  OPTION_LEVEL,
   OPTION_COMPARE,
   OPTION_JSON,
   OPTION_HELP,
@@ -52,7 +54,9 @@ static const struct spelling spellings[] = {
     {OPTION_ZSTD, "--zstd", COMMAND_COMPRESS | COMMAND_H5_ARGS},
     {OPTION_FILL, "--fill", COMMAND_COMPRESS},
     {OPTION_LAYOUT, "--layout", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {OPTION_PREDICTOR, "--predictor", COMMAND_COMPRESS | COMMAND_H5_ARGS},
     {OPTION_NO_GAP, "--no-gap", COMMAND_COMPRESS},
+    {OPTION_LEVEL, "--level", COMMAND_RESTORE},
     {OPTION_SLAB, "--slab", COMMAND_RESTORE},
     {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
     {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
@@ -76,8 +80,10 @@ static const struct option long_options[] = {
     {"decoder", required_argument, NULL, OPTION_DECODER},
     {"device", required_argument, NULL, OPTION_DEVICE},
     {"layout", required_argument, NULL, OPTION_LAYOUT},
+    {"predictor", required_argument, NULL, OPTION_PREDICTOR},
     {"no-gap", no_argument, NULL, OPTION_NO_GAP},
     {"h5-args", no_argument, NULL, OPTION_H5_ARGS},
+    {"level", required_argument, NULL, OPTION_LEVEL},
     {"slab", required_argument, NULL, OPTION_SLAB},
     {"compare", required_argument, NULL, OPTION_COMPARE},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -100,6 +106,10 @@ static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
                                          {NULL, 0}};
 static const struct choice layouts[] = {
     {"tile", SZGPU_LAYOUT_TILE}, {"linear", SZGPU_LAYOUT_LINEAR}, {NULL, 0}};
+static const struct choice predictors[] = {{"auto", SZGPU_PREDICTOR_AUTO},
+                                           {"lorenzo", SZGPU_PREDICTOR_LORENZO},
+                                           {"interpolation", SZGPU_PREDICTOR_INTERPOLATION},
+                                           {NULL, 0}};
 
 /* Keeps the first fault, to report it once the files are known. */
 static bool refuse(struct options *options, const char *option, const char *value,
@@ -217,6 +227,10 @@ static bool read_value(int option, const char *text, struct options *options) {
       is_good = choose(options, layouts, "--layout", text, &chosen);
       options->params.layout = (szgpu_layout)chosen;
       return is_good;
+    case OPTION_PREDICTOR:
+      is_good = choose(options, predictors, "--predictor", text, &chosen);
+      options->params.predictor = (szgpu_predictor)chosen;
+      return is_good;
     case OPTION_DECODER:
       return choose_decoder(options, text);
     case OPTION_DEVICE:
@@ -232,6 +246,11 @@ static bool read_value(int option, const char *text, struct options *options) {
       return read_real(text, &options->params.fill) ||
              refuse(options, "--fill", text,
                     "is not a number; give it as in --fill -9999 or --fill nan");
+    case OPTION_LEVEL:
+      is_good = read_number(options, "--level", text, 0, SZGPU_MAX_LEVEL, &number);
+      options->level = (int)number;
+      options->has_level = true;
+      return is_good;
     case OPTION_SLAB:
       return read_slab_option(text, options);
     default:
@@ -327,6 +346,9 @@ static bool check_mode(struct options *options) {
   if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
     return refuse(options, "--no-gap", NULL,
                   "is for the linear layout; add --layout linear or leave it out");
+  if (params->predictor == SZGPU_PREDICTOR_INTERPOLATION && params->layout != SZGPU_LAYOUT_TILE)
+    return refuse(options, "--predictor", "interpolation",
+                  "cannot be used with --layout linear; leave one of them out");
   if (params->mode != SZGPU_MODE_LOSSLESS) {
     if (options->has_dtype && options->shape.dtype > SZGPU_F64)
       return refuse(options, "-t", words_for_dtype(options->shape.dtype),
@@ -338,6 +360,9 @@ static bool check_mode(struct options *options) {
     return refuse(options, "-e", NULL, "cannot be used with -m lossless; leave one of them out");
   if (params->has_fill)
     return refuse(options, "--fill", NULL,
+                  "cannot be used with -m lossless; leave one of them out");
+  if (params->predictor != SZGPU_PREDICTOR_AUTO)
+    return refuse(options, "--predictor", NULL,
                   "cannot be used with -m lossless; leave one of them out");
   return true;
 }
@@ -377,6 +402,10 @@ static bool check_together(struct options *options, const bool *is_given) {
     return refuse(options, "no file", NULL,
                   "was given; name at least one, or - for standard input");
   if (options->command == COMMAND_COMPRESS && !check_mode(options)) return false;
+  if (options->has_level && (options->has_slab || options->original))
+    return refuse(options, "--level", NULL,
+                  options->has_slab ? "cannot be used with --slab; leave one of them out"
+                                    : "cannot be used with --compare; leave one of them out");
   if (options->output && options->file_count > 1)
     return refuse(options, "-o", NULL,
                   "names the output of a single file; give the files one by one");

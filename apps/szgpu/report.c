@@ -169,3 +169,8 @@ const char *words_for_mode(szgpu_mode mode) {
 const char *words_for_layout(szgpu_layout layout) {
   return layout == SZGPU_LAYOUT_TILE ? "tile" : "linear";
 }
+
+const char *words_for_predictor(szgpu_predictor predictor) {
+  static const char *const names[] = {"auto", "lorenzo", "interpolation"};
+  return names[predictor];
+}

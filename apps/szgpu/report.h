@@ -56,10 +56,11 @@ void print_name(FILE *out, const char *name);
 struct words {
   char text[128];
 };
-struct words words_for_bytes(uint64_t byte_count);     /* "4.19 MB" */
-struct words words_for_dims(const szgpu_shape *shape); /* "100x500x500" */
-const char *words_for_dtype(szgpu_dtype dtype);        /* "f32" */
-const char *words_for_mode(szgpu_mode mode);           /* "rel" */
-const char *words_for_layout(szgpu_layout layout);     /* "tile" */
+struct words words_for_bytes(uint64_t byte_count);          /* "4.19 MB" */
+struct words words_for_dims(const szgpu_shape *shape);      /* "100x500x500" */
+const char *words_for_dtype(szgpu_dtype dtype);             /* "f32" */
+const char *words_for_mode(szgpu_mode mode);                /* "rel" */
+const char *words_for_layout(szgpu_layout layout);          /* "tile" */
+const char *words_for_predictor(szgpu_predictor predictor); /* "auto" */
 
 #endif

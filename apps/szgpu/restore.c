@@ -1,4 +1,4 @@
-/* restore.c - szgpu -x: reads an archive and writes its field or some of its rows.
+/* restore.c - szgpu -x: reads an archive and writes its field, some of its rows or a preview.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -26,7 +26,7 @@ struct restoration {
   struct field original_field;
   struct memory field;
   szgpu_info info;
-  szgpu_shape shape; /* of what is restored: the field or a slab of it */
+  szgpu_shape shape; /* of what is restored: the field, a slab of it or a preview */
   uint64_t first_row, field_bytes;
   struct metrics metrics; /* with --compare */
   double seconds;
@@ -50,7 +50,7 @@ static bool output_is_npy(const struct restoration *work) {
   return (work->info.source & SZGPU_SOURCE_NPY) != 0 || has_extension(work->output.name, ".npy");
 }
 
-static int choose_rows(struct restoration *work) {
+static int choose_values(struct restoration *work) {
   const struct options *options = work->job->options;
   work->shape = work->info.shape;
   if (options->has_slab) {
@@ -65,9 +65,10 @@ static int choose_rows(struct restoration *work) {
     work->first_row = options->slab_first_row;
     work->shape.dims[0] = end_row - options->slab_first_row;
   }
-  return shape_bytes(&work->shape, &work->field_bytes)
-             ? CODE_OK
-             : report_status(&work->job->report, work->name, SZGPU_BAD_DATA, NULL);
+  szgpu_status status = SZGPU_OK;
+  if (options->has_level) status = szgpu_level_shape(&work->info, options->level, &work->shape);
+  if (status == SZGPU_OK && !shape_bytes(&work->shape, &work->field_bytes)) status = SZGPU_BAD_DATA;
+  return status == SZGPU_OK ? CODE_OK : report_status(&work->job->report, work->name, status, NULL);
 }
 
 static int open_files(struct restoration *work) {
@@ -111,7 +112,7 @@ static int load_files(struct restoration *work) {
                           "holds %s values, which szgpu does not write as .npy; name another "
                           "output with -o",
                           words_for_dtype(work->info.shape.dtype));
-  if (code == CODE_OK) code = choose_rows(work);
+  if (code == CODE_OK) code = choose_values(work);
   if (code == CODE_OK && work->job->options->original) {
     code = input_load(report, &work->original);
     if (code == CODE_OK)
@@ -132,10 +133,17 @@ static int restore_values(struct restoration *work) {
     status = szgpu_decompress_slab(job->ctx, work->archive.bytes, work->archive.byte_count,
                                    work->first_row, work->shape.dims[0], work->field.bytes,
                                    (size_t)work->field_bytes);
+  else if (job->options->has_level)
+    status =
+        szgpu_decompress_level(job->ctx, work->archive.bytes, work->archive.byte_count,
+                               job->options->level, work->field.bytes, (size_t)work->field_bytes);
   else
     status = szgpu_decompress(job->ctx, work->archive.bytes, work->archive.byte_count,
                               work->field.bytes, (size_t)work->field_bytes);
   work->seconds = progress_end(job->progress);
+  if (status == SZGPU_BAD_ARGUMENT && job->options->has_level)
+    return report_failure(report, CODE_USAGE, work->name,
+                          "%s; give a lower --level or leave it out", szgpu_last_error(job->ctx));
   if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
   report_note(report, job->ctx, job->is_note_told);
   if (job->options->original) {
@@ -182,6 +190,8 @@ static void print_line(const struct restoration *work) {
   if (work->job->options->has_slab)
     fprintf(out, " (rows %" PRIu64 ":%" PRIu64 " of %" PRIu64 ")", work->first_row,
             work->first_row + work->shape.dims[0], info->shape.dims[0]);
+  if (work->job->options->has_level)
+    fprintf(out, " (level %d, %s)", work->job->options->level, words_for_dims(&work->shape).text);
   fprintf(out, "  %s  %.3g GB/s", words_for_bound(info).text,
           gigabytes_per_second(work->field_bytes, work->seconds));
   if (work->job->options->original) metrics_print(&work->metrics, out);
@@ -203,6 +213,13 @@ static void print_json(const struct restoration *work) {
   if (work->job->options->has_slab) {
     json_count(&json, "first_row", work->first_row);
     json_count(&json, "row_count", work->shape.dims[0]);
+  }
+  if (work->job->options->has_level) {
+    json_count(&json, "level", (uint64_t)work->job->options->level);
+    json_open(&json, "level_dims", '[');
+    for (int axis = 0; axis < work->shape.ndim; axis++)
+      json_count(&json, NULL, work->shape.dims[axis]);
+    json_close(&json, ']');
   }
   json_count(&json, "restored_bytes", work->field_bytes);
   json_real(&json, "seconds", work->seconds);

@@ -23,6 +23,15 @@ const char *szg_section_name(uint32_t kind) {
   return names[kind];
 }
 
+const char *szg_section_name_in(const szg_frame_header *frame, uint32_t kind) {
+  static const char *const names[] = {"level 0", "level 1", "level 2",
+                                      "level 3", "level 4", "level 5"};
+  uint32_t const last = SZG_SECTION_BASE + frame->levels.level_count; /* has level 0 */
+  bool const is_level = frame->kind == SZG_FRAME_LEVELS && kind > SZG_SECTION_BASE && kind <= last;
+  bool const has_name = is_level && last - kind < sizeof names / sizeof *names;
+  return has_name ? names[last - kind] : szg_section_name(kind);
+}
+
 bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) {
   uint64_t table_bytes;
   if (!szg_mul_checked(frame_count, 8, &table_bytes)) return false;
@@ -112,9 +121,8 @@ static void load_header(const uint8_t *bytes, szg_header *header) {
   bool const is_bounded_tile =
       header->layout == SZGPU_LAYOUT_TILE && header->mode != SZGPU_MODE_LOSSLESS;
   header->has_levels = is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LEVELS;
-  header->has_planes =
-      header->has_levels ||
-      (is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LOSSLESS);
+  header->has_planes = header->has_levels ||
+                       (is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LOSSLESS);
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
 }
 

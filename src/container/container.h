@@ -65,8 +65,10 @@ typedef struct szg_frame_header {
   szg_section sections[SZG_SECTION_KIND_COUNT];
 } szg_frame_header;
 
-/* The name of a kind of section in listings and errors. */
+/* The name of a kind of section in listings and errors. In a levels frame, a level's section is
+ * named after the level; without a frame, levels count from the coarsest. */
 const char *szg_section_name(uint32_t kind);
+const char *szg_section_name_in(const szg_frame_header *frame, uint32_t kind);
 
 /* The size of header, frame table, padding and checksum. False if it overflows. */
 bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) SZG_CHECKED;

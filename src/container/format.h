@@ -189,12 +189,12 @@ enum {
   X(SZG_SECTION_FILL_MASK, "fill mask")           \
   X(SZG_SECTION_RAW, "raw values")                \
   X(SZG_SECTION_BASE, "base")                     \
-  X(SZG_SECTION_LEVEL_1, "level, coarsest")       \
-  X(SZG_SECTION_LEVEL_2, "level, second")         \
-  X(SZG_SECTION_LEVEL_3, "level, third")          \
-  X(SZG_SECTION_LEVEL_4, "level, fourth")         \
-  X(SZG_SECTION_LEVEL_5, "level, fifth")          \
-  X(SZG_SECTION_LEVEL_6, "level, sixth")
+  X(SZG_SECTION_LEVEL_1, "first level")           \
+  X(SZG_SECTION_LEVEL_2, "second level")          \
+  X(SZG_SECTION_LEVEL_3, "third level")           \
+  X(SZG_SECTION_LEVEL_4, "fourth level")          \
+  X(SZG_SECTION_LEVEL_5, "fifth level")           \
+  X(SZG_SECTION_LEVEL_6, "sixth level")
 
 #define SZG_SECTION_ENUMERATOR(name, text) name,
 enum { SZG_SECTION_LIST(SZG_SECTION_ENUMERATOR) SZG_SECTION_KIND_COUNT };

@@ -41,7 +41,8 @@ static szgpu_status find_section(szg_reader *reader, uint32_t kind, const szg_se
 
 /* Notes which section failed. */
 static szgpu_status fail_section(szg_reader *reader, uint32_t kind, szgpu_status status) {
-  return szg_fail(reader->ctx, status, "section '%s' of frame %llu", szg_section_name(kind),
+  return szg_fail(reader->ctx, status, "section '%s' of frame %llu",
+                  szg_section_name_in(&reader->frame, kind),
                   (unsigned long long)reader->frame.index);
 }
 

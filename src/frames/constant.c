@@ -61,16 +61,29 @@ szgpu_status szg_constant_frame_write(szg_write_job *job, szg_writer *writer,
 
 /* ---- decompression ---- */
 
+/* One loop over parts. */
+typedef struct fill_job {
+  const szg_read_job *frame;
+  uint8_t *values;
+  uint64_t value_count;
+} fill_job;
+
 /* Writes the value to all places of a part. */
 static szgpu_status fill_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
-  const szg_read_job *const job = job_pointer;
-  size_t const width = szg_dtype_bytes(job->header->shape.dtype);
+  const fill_job *const job = job_pointer;
+  size_t const width = szg_dtype_bytes(job->frame->header->shape.dtype);
   uint64_t const end = szg_min_u64((part + 1) * PART_VALUES, job->value_count);
   uint8_t value[8];
-  szg_store_u64(value, job->reader.frame.constant_bits);
+  szg_store_u64(value, job->frame->reader.frame.constant_bits);
   for (uint64_t i = part * PART_VALUES; i < end; i++) memcpy(job->values + i * width, value, width);
   return SZGPU_OK;
+}
+
+static szgpu_status fill(const szg_read_job *frame, uint8_t *values, uint64_t value_count) {
+  fill_job job = {frame, values, value_count};
+  return szg_for_parts(&frame->reader.ctx->threads, szg_div_up(value_count, PART_VALUES), 0,
+                       fill_part, &job);
 }
 
 szgpu_status szg_constant_frame_open(szg_read_job *job) {
@@ -82,7 +95,17 @@ szgpu_status szg_constant_frame_open(szg_read_job *job) {
 
 szgpu_status szg_constant_frame_restore(szg_read_job *job) {
   static const szg_tile_steps outliers_alone = {NULL, NULL};
-  SZG_TRY(szg_for_parts(&job->reader.ctx->threads, szg_div_up(job->value_count, PART_VALUES), 0,
-                        fill_part, job));
+  SZG_TRY(fill(job, job->values, job->value_count));
   return job->reader.frame.section_count ? szg_tiles_restore(job, &outliers_alone) : SZGPU_OK;
+}
+
+bool szg_constant_frame_has_level(const szg_frame_facts *facts, uint32_t level) {
+  (void)facts;
+  (void)level;
+  return true;
+}
+
+szgpu_status szg_constant_frame_preview(szg_read_job *job) {
+  SZG_TRY(fill(job, job->preview->values, job->preview->value_count));
+  return szg_preview_apply_outliers(job);
 }

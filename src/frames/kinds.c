@@ -20,6 +20,8 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .write = szg_constant_frame_write,
             .open = szg_constant_frame_open,
             .restore = szg_constant_frame_restore,
+            .has_level = szg_constant_frame_has_level,
+            .preview = szg_constant_frame_preview,
         },
     [SZG_KIND_LINEAR] =
         {
@@ -50,6 +52,8 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .carve_read = szg_levels_frame_carve_read,
             .open = szg_levels_frame_open,
             .restore = szg_levels_frame_restore,
+            .has_level = szg_levels_frame_has_level,
+            .preview = szg_levels_frame_preview,
         },
     [SZG_KIND_TILE] =
         {
@@ -191,4 +195,14 @@ szgpu_status szg_frame_restore(szg_read_job *job, uint64_t first_row, uint64_t r
   job->end_tile = szg_div_up(first_row + row_count, grid->row_quantum) * row_tiles;
   if (row->open) SZG_TRY(row->open(job));
   return row->restore(job);
+}
+
+szgpu_status szg_frame_preview(szg_read_job *job) {
+  const szg_frame_kind *const row = &szg_frame_kinds[szg_kind_of(job->header, &job->reader.frame)];
+  job->first_value = 0;
+  job->value_count = job->grid.value_count;
+  job->first_tile = 0;
+  job->end_tile = job->grid.tile_count;
+  if (row->open) SZG_TRY(row->open(job));
+  return row->preview(job);
 }

@@ -6,6 +6,8 @@
 #include "core/bytes.h"
 #include "core/context.h"
 
+static_assert((int)SZGPU_MAX_LEVEL == (int)SZG_LEVELS_MOST, "one limit");
+
 bool szg_levels_frame_may_occur(const szg_header *archive) { return archive->has_levels; }
 
 bool szg_levels_of_frame(const szg_grid *grid, const szg_frame_header *frame, szg_levels *levels) {
@@ -130,7 +132,15 @@ void szg_levels_frame_rules(const szg_frame_facts *facts, szg_section_rules *rul
 }
 
 void szg_levels_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *info) {
-  info->lattice_bits = facts->frame->levels.is_wide ? 64 : 32;
+  const szg_levels_facts *const own = &facts->frame->levels;
+  info->lattice_bits = own->is_wide ? 64 : 32;
+  info->level_count = own->level_count;
+  info->fold = own->fold;
+  info->predictor = "differences";
+  if (own->level_count == 0) return;
+  info->predictor = "interpolation";
+  info->interpolated_axes = own->axis_count;
+  info->stencil = own->is_linear ? "linear" : "cubic";
 }
 
 bool szg_levels_frame_serves(const szg_write_request *request) {
@@ -162,19 +172,19 @@ szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_lev
                                  header->step, header->has_fill, header->fill_bits);
 }
 
-void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, size_t width,
-                            void *grids[SZG_LEVELS_MOST + 1]) {
+void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, uint32_t grid_count,
+                            size_t width, void *grids[SZG_LEVELS_MOST + 1]) {
   for (uint32_t i = 0; i <= SZG_LEVELS_MOST; i++) {
-    bool const is_needed = i < levels->level_count;
+    bool const is_needed = i < grid_count;
     grids[i] = is_needed ? szg_arena_take(arena, levels->stages[i].point_count, width) : NULL;
   }
 }
 
-void szg_levels_carve(szg_arena *arena, const szg_levels *levels, int thread_count,
-                      szg_levels_memory *memory) {
+void szg_levels_carve(szg_arena *arena, const szg_levels *levels, uint32_t grid_count,
+                      int thread_count, szg_levels_memory *memory) {
   size_t const lattice_bytes = levels->is_wide ? sizeof(int64_t) : sizeof(int32_t);
   uint64_t const threads = (uint64_t)thread_count;
-  szg_levels_carve_grids(arena, levels, lattice_bytes, memory->grids);
+  szg_levels_carve_grids(arena, levels, grid_count, lattice_bytes, memory->grids);
   memory->work = szg_arena_take(arena, threads, sizeof *memory->work);
   memory->token_work = szg_arena_take(arena, threads, sizeof *memory->token_work);
   memory->codes = szg_arena_take(arena, threads * SZG_LEVELS_MOST_PLACES, sizeof *memory->codes);

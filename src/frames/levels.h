@@ -70,21 +70,21 @@ szg_levels_most szg_levels_most_of(const szg_grid *grid);
 /* The lattice of the values that `header` and the frame describe. */
 szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_levels *levels);
 
-/* Takes the grids of all stages before the last, NULL for the others; width: bytes of a lattice
+/* Takes the grids of the first grid_count stages, NULL for the others; width: bytes of a lattice
  * value. */
-void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, size_t width,
-                            void *grids[SZG_LEVELS_MOST + 1]);
+void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, uint32_t grid_count,
+                            size_t width, void *grids[SZG_LEVELS_MOST + 1]);
 
-/* Memory of a frame with these levels, in a buffer of the ctx. Arrays by stage are those of all
- * stages before the last. */
+/* Memory of a frame with these levels, in a buffer of the ctx. */
 typedef struct szg_levels_memory {
   void *grids[SZG_LEVELS_MOST + 1]; /* lattice values of the stage's points */
   szg_levels_work *work;            /* [threads] */
   szg_tokens_work *token_work;      /* [threads] */
   int64_t *codes;                   /* [threads][SZG_LEVELS_MOST_PLACES] */
 } szg_levels_memory;
-void szg_levels_carve(szg_arena *arena, const szg_levels *levels, int thread_count,
-                      szg_levels_memory *memory);
+/* grid_count: of the coarsest grids that are kept, level_count at most. */
+void szg_levels_carve(szg_arena *arena, const szg_levels *levels, uint32_t grid_count,
+                      int thread_count, szg_levels_memory *memory);
 
 static inline void *szg_levels_codes_of(const szg_levels_memory *memory, int worker) {
   return memory->codes + (size_t)worker * SZG_LEVELS_MOST_PLACES;
@@ -126,6 +126,10 @@ void szg_levels_frame_carve_read(szg_arena *arena, const szg_read_request *reque
                                  szg_read_plan *plan);
 szgpu_status szg_levels_frame_open(szg_read_job *job) SZG_CHECKED;
 szgpu_status szg_levels_frame_restore(szg_read_job *job) SZG_CHECKED;
+
+/* Previews. A folded frame has no level of the field. */
+bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level);
+szgpu_status szg_levels_frame_preview(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA: choosing (levels_choose.cu) ---- */
 

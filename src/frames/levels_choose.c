@@ -77,6 +77,7 @@ static bool go(const szg_write_job *job, const szg_levels_way *way, szg_levels *
         szg_level_unit(way->unit_table, way->level_count - i, levels->fine_bits);
   *lattice = szg_levels_lattice_make(job->request->dtype, levels->is_wide, levels->fine_bits,
                                      quantizer->step, quantizer->has_fill, quantizer->fill_bits);
+  szg_levels_lattice_limit(job->bound->greatest, lattice);
   return true;
 }
 

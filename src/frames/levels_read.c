@@ -8,12 +8,13 @@
 /* One levels frame being restored. */
 typedef struct levels_job {
   szg_read_job *frame;
-  uint8_t *values;      /* where value 0 of the frame goes; not all of them need to have a place */
-  uint8_t *all_values;  /* room for the frame's values, if a folded one is restored in part */
+  uint8_t *values;     /* where value 0 of the frame goes; not all of them need to have a place */
+  uint8_t *all_values; /* room for the frame's values, if a folded one is restored in part */
   szg_levels levels;
   szg_levels_lattice lattice;
   szg_levels_memory memory;
   uint64_t *first_words; /* [parts of the stage]: where each part's words begin */
+  uint32_t end_stage;    /* stages before it are restored */
   /* the stage at hand */
   uint32_t stage;
   szg_levels_span span;
@@ -43,10 +44,13 @@ static bool is_cut_fold(const levels_job *job) {
 
 static void carve(szg_arena *arena, const levels_job *job, levels_job *carved) {
   uint64_t most_parts = 0;
-  for (uint32_t i = 0; i <= job->levels.level_count; i++)
+  for (uint32_t i = 0; i < job->end_stage; i++)
     if (part_count_of(&job->levels.stages[i]) > most_parts)
       most_parts = part_count_of(&job->levels.stages[i]);
-  szg_levels_carve(arena, &job->levels, job->frame->reader.ctx->threads.count, &carved->memory);
+  /* The last stage of a field goes to values, that of a preview to its grid. */
+  uint32_t const grid_count = job->frame->preview ? job->end_stage : job->levels.level_count;
+  szg_levels_carve(arena, &job->levels, grid_count, job->frame->reader.ctx->threads.count,
+                   &carved->memory);
   carved->first_words = szg_arena_take(arena, most_parts, sizeof *carved->first_words);
   uint64_t const whole_values = is_cut_fold(job) ? job->levels.value_count : 0;
   carved->all_values = szg_arena_take(arena, whole_values, value_bytes(job));
@@ -65,6 +69,14 @@ szgpu_status szg_levels_frame_open(szg_read_job *job) {
   uint64_t unused;
   SZG_TRY(szg_outliers_load(job));
   return szg_tiles_scan(job, &unused);
+}
+
+static szgpu_status open_job(levels_job *job, szg_read_job *frame) {
+  *job = (levels_job){.frame = frame};
+  SZG_REQUIRE(szg_levels_of_frame(&frame->grid, &frame->reader.frame, &job->levels),
+              SZGPU_BAD_DATA);
+  job->lattice = szg_levels_lattice_of(frame->header, &job->levels);
+  return SZGPU_OK;
 }
 
 /* ---- a stage's section ---- */
@@ -157,9 +169,18 @@ static szgpu_status restore_tile(const levels_job *job, uint64_t tile_index, con
   }
   bool const is_last = job->stage == job->levels.level_count;
   szg_levels_restore_tile(&job->levels, job->stage, tile_index, &job->lattice, codes,
-                          &memory->work[worker], memory->grids,
-                          is_last ? job->values : NULL);
+                          &memory->work[worker], memory->grids, is_last ? job->values : NULL);
   return SZGPU_OK;
+}
+
+/* False for the planes that a preview leaves out, if the frame codes each plane by itself. */
+static bool is_wanted(const levels_job *job, uint64_t tile_index) {
+  const szg_preview *const preview = job->frame->preview;
+  const szg_levels_stage *const stage = &job->levels.stages[job->stage];
+  uint64_t const z_extent = job->frame->grid.z_extent;
+  if (!preview || job->levels.axis_count == 3 || z_extent == 1) return true;
+  uint64_t const z = tile_index / (stage->y_tiles * stage->x_tiles) % z_extent;
+  return z >= preview->z_first && (z - preview->z_first) % preview->step == 0;
 }
 
 static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, int worker) {
@@ -170,14 +191,15 @@ static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, in
   const uint8_t *words = is_zero ? NULL : job->input.words + 4 * job->first_words[part];
   for (uint64_t t = part * SZG_LEVELS_PART_TILES; t < end_tile; t++) {
     uint32_t const word_count = is_zero ? 0 : szg_load_u16(job->input.tile_sizes + 2 * t);
-    if (t >= job->span.first_tile) SZG_TRY(restore_tile(job, t, words, word_count, worker));
+    if (t >= job->span.first_tile && is_wanted(job, t))
+      SZG_TRY(restore_tile(job, t, words, word_count, worker));
     words += 4 * (size_t)word_count;
   }
   return SZGPU_OK;
 }
 
 static szgpu_status restore_stage(levels_job *job) {
-  bool const is_last = job->stage == job->levels.level_count;
+  bool const is_last = job->stage + 1 == job->end_stage;
   SZG_TRY(open_stage(job));
   uint64_t const first_part = job->span.first_tile / SZG_LEVELS_PART_TILES;
   uint64_t const end_part = szg_div_up(job->span.end_tile, SZG_LEVELS_PART_TILES);
@@ -189,16 +211,16 @@ static szgpu_status restore_stage(levels_job *job) {
 
 szgpu_status szg_levels_frame_restore(szg_read_job *frame) {
   static const szg_tile_steps outliers_only = {NULL, NULL};
-  levels_job job = {.frame = frame};
-  SZG_REQUIRE(szg_levels_of_frame(&frame->grid, &frame->reader.frame, &job.levels), SZGPU_BAD_DATA);
-  job.lattice = szg_levels_lattice_of(frame->header, &job.levels);
+  levels_job job;
+  SZG_TRY(open_job(&job, frame));
+  job.end_stage = job.levels.level_count + 1;
   SZG_TRY(open_memory(&job));
   uintptr_t const first_place = (uintptr_t)frame->values - frame->first_value * value_bytes(&job);
   job.values = is_cut_fold(&job) ? job.all_values : (uint8_t *)first_place;
   szg_levels_span spans[SZG_LEVELS_MOST + 1];
   szg_levels_spans_of_values(&job.levels, frame->first_value,
                              frame->first_value + frame->value_count, spans);
-  for (job.stage = 0; job.stage <= job.levels.level_count; job.stage++) {
+  for (job.stage = 0; job.stage < job.end_stage; job.stage++) {
     job.span = spans[job.stage];
     SZG_TRY(restore_stage(&job));
   }
@@ -207,4 +229,67 @@ szgpu_status szg_levels_frame_restore(szg_read_job *frame) {
            frame->value_count * value_bytes(&job));
   if (!frame->outliers.exact_counts.bytes && !frame->outliers.fill_counts.bytes) return SZGPU_OK;
   return szg_tiles_restore(frame, &outliers_only);
+}
+
+/* ---- a preview ---- */
+
+enum { PREVIEW_ROWS = 64 }; /* that a worker takes at once */
+
+bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level) {
+  const szg_levels_facts *const own = &facts->frame->levels;
+  return own->fold == 0 && level <= own->level_count;
+}
+
+/* The coarsest stage whose grid has all values of the preview. It is finer than the preview only
+ * if the frame begins between two planes of that. */
+static uint32_t stage_of_preview(const szg_preview *preview, const szg_levels *levels) {
+  uint64_t firsts = preview->x_first;
+  if (levels->axis_count >= 2) firsts |= preview->y_first;
+  if (levels->axis_count == 3) firsts |= preview->z_first;
+  uint32_t level = preview->level;
+  while (firsts & (((uint64_t)1 << level) - 1)) level--;
+  return levels->level_count - level;
+}
+
+/* Converts rows of the preview from the grid of the last stage. */
+static szgpu_status show_rows(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const levels_job *const job = job_pointer;
+  const szg_preview *const p = job->frame->preview;
+  const szg_grid *const grid = &job->frame->grid;
+  const szg_levels *const levels = &job->levels;
+  const szg_levels_stage *const stage = &levels->stages[job->end_stage - 1];
+  bool const has_z = levels->axis_count == 3, has_y = levels->axis_count >= 2;
+  uint64_t const z_spacing = has_z ? stage->spacing : 1, y_spacing = has_y ? stage->spacing : 1;
+  uint64_t const z_extent = has_z ? stage->z_extent : grid->z_extent;
+  uint64_t const y_extent = has_y ? stage->y_extent : grid->y_extent;
+  uint64_t const row_count = p->batch_count * p->z_count * p->y_count;
+  uint64_t const end_row = szg_min_u64((part + 1) * PREVIEW_ROWS, row_count);
+  for (uint64_t row = part * PREVIEW_ROWS; row < end_row; row++) {
+    uint64_t const y = p->y_first + row % p->y_count * p->step;
+    uint64_t const z = p->z_first + row / p->y_count % p->z_count * p->step;
+    uint64_t const batch = row / p->y_count / p->z_count;
+    uint64_t const grid_row = (batch * z_extent + z / z_spacing) * y_extent + y / y_spacing;
+    szg_levels_restore_points(&job->lattice, job->memory.grids[job->end_stage - 1],
+                              grid_row * stage->x_extent + p->x_first / stage->spacing,
+                              p->step / stage->spacing, p->x_count,
+                              p->values + row * p->x_count * value_bytes(job));
+  }
+  return SZGPU_OK;
+}
+
+szgpu_status szg_levels_frame_preview(szg_read_job *frame) {
+  const szg_preview *const preview = frame->preview;
+  uint64_t const row_count = preview->batch_count * preview->z_count * preview->y_count;
+  levels_job job;
+  SZG_TRY(open_job(&job, frame));
+  job.end_stage = stage_of_preview(preview, &job.levels) + 1;
+  SZG_TRY(open_memory(&job));
+  for (job.stage = 0; job.stage < job.end_stage; job.stage++) {
+    job.span = (szg_levels_span){0, job.levels.stages[job.stage].tile_count};
+    SZG_TRY(restore_stage(&job));
+  }
+  SZG_TRY(szg_for_parts(&frame->reader.ctx->threads, szg_div_up(row_count, PREVIEW_ROWS), 0,
+                        show_rows, &job));
+  return szg_preview_apply_outliers(frame);
 }

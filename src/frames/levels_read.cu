@@ -36,7 +36,7 @@ static void carve(szg_arena *arena, levels_job *job) {
   const szg_levels *const levels = &job->levels;
   size_t const width = lattice_bytes(levels);
   uint64_t most_codes = 0;
-  szg_levels_carve_grids(arena, levels, width, job->grids);
+  szg_levels_carve_grids(arena, levels, levels->level_count, width, job->grids);
   for (uint32_t i = 0; i <= levels->level_count; i++) {
     const szg_levels_stage *const stage = &levels->stages[i];
     szg_tokens_input_carve_cuda(arena, stage->tile_count, &job->inputs[i]);

@@ -66,7 +66,7 @@ static void carve(szg_arena *arena, const levels_job *job, write_memory *memory)
   int const thread_count = job->frame->request->thread_count;
   uint64_t const tile_count = most_tiles(levels);
   uint64_t const kept_count = szg_min_u64(tile_count, MOST_KEPT);
-  szg_levels_carve(arena, levels, thread_count, &memory->shared);
+  szg_levels_carve(arena, levels, levels->level_count, thread_count, &memory->shared);
   memory->tallies = szg_arena_take(arena, (uint64_t)thread_count, sizeof *memory->tallies);
   memory->sizes = szg_arena_take(arena, tile_count, sizeof *memory->sizes);
   memory->kept = szg_arena_take(arena, kept_count * SZG_LEVELS_MOST_PLACES, code_bytes(job));

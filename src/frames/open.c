@@ -23,11 +23,11 @@ static bool sections_keep_rules(const szg_frame_header *frame, const szg_section
     const szg_section *const section = &frame->sections[i];
     const szg_section_rule *const rule = find_rule(rules, section->kind);
     *fault = (szg_frame_fault){rule ? "has a size that cannot be" : "should not be there",
-                               section->kind};
+                               szg_section_name_in(frame, section->kind)};
     if (!rule || !keeps_rule(section, rule)) return false;
   }
   for (uint32_t i = 0; i < rules->count; i++) {
-    *fault = (szg_frame_fault){"is missing", rules->of[i].kind};
+    *fault = (szg_frame_fault){"is missing", szg_section_name_in(frame, rules->of[i].kind)};
     if (rules->of[i].is_required && !szg_has_section(frame, rules->of[i].kind)) return false;
   }
   return true;
@@ -65,8 +65,8 @@ szgpu_status szg_frame_fail(szgpu_ctx *ctx, szgpu_status status, uint64_t frame,
                             const szg_frame_fault *fault) {
   unsigned long long const number = frame;
   if (!fault->problem) return szg_fail(ctx, status, "frame %llu has a bad header", number);
-  return szg_fail(ctx, status, "section '%s' of frame %llu %s",
-                  szg_section_name(fault->section_kind), number, fault->problem);
+  return szg_fail(ctx, status, "section '%s' of frame %llu %s", fault->section, number,
+                  fault->problem);
 }
 
 szgpu_status szg_frame_reader_open(szgpu_ctx *ctx, const szg_opened *opened, uint64_t frame,

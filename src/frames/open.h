@@ -14,8 +14,8 @@ SZG_C_BEGIN
 
 /* What is wrong with a frame's header. */
 typedef struct szg_frame_fault {
-  const char *problem;   /* about a section, to follow its name; NULL: the header itself */
-  uint32_t section_kind; /* SZG_SECTION_*, if problem is not NULL */
+  const char *problem; /* about a section, to follow its name; NULL: the header itself */
+  const char *section; /* its name, if problem is not NULL */
 } szg_frame_fault;
 
 /* Reads the header of frame `frame`, which begins at `bytes`. Checks it against itself and the

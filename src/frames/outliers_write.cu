@@ -26,7 +26,7 @@ static szg_marked_frame_cuda marked_frame(const szg_write_job_cuda *job) {
   marked.is_constant = job->bound->is_constant;
   marked.constant_bits = job->bound->constant_bits;
   if (job->lattice) {
-    marked.near_bits = job->lattice->is_wide ? SZG_LEVELS_WIDE_LIMIT_BITS : SZG_LEVELS_LIMIT_BITS;
+    marked.near_limit = job->lattice->limit;
     marked.near_is_f32 = job->lattice->dtype == SZGPU_F32 && !job->lattice->is_wide;
     marked.near_inverse = job->lattice->inverse;
   }

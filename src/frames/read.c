@@ -8,8 +8,8 @@ uint64_t szg_stream_share_at(const szg_read_job *job, uint64_t tile_index, uint3
   return job->sizes_are_bits ? size + value_count : size;
 }
 
-static void pass_tile(const szg_read_job *job, uint64_t tile_index, uint32_t value_count,
-                      szg_part_start *at) {
+void szg_tile_pass(const szg_read_job *job, uint64_t tile_index, uint32_t value_count,
+                   szg_part_start *at) {
   szg_outlier_share const share = szg_outlier_share_at(&job->outliers, tile_index);
   at->stream += szg_stream_share_at(job, tile_index, value_count);
   at->escape += szg_count_at(&job->escape_counts, tile_index);
@@ -26,7 +26,7 @@ szgpu_status szg_tiles_scan(szg_read_job *job, uint64_t *stream_share) {
   szg_part_start at = {0};
   for (uint64_t t = 0; t < job->grid.tile_count; t++) {
     if (t % SZG_PART_TILES == 0) job->starts[t / SZG_PART_TILES] = at;
-    pass_tile(job, t, szg_tile_at(&job->grid, t).value_count, &at);
+    szg_tile_pass(job, t, szg_tile_at(&job->grid, t).value_count, &at);
   }
   size_t const width = szg_dtype_bytes(job->header->shape.dtype);
   uint32_t const escape_bytes = job->reader.frame.escape_bytes;
@@ -61,7 +61,7 @@ static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, in
       if (steps->restore_tile) SZG_TRY(steps->restore_tile(frame, t, &tile, &at, worker));
       SZG_TRY(szg_outliers_apply(frame, t, &tile, &at));
     }
-    pass_tile(frame, t, tile.value_count, &at);
+    szg_tile_pass(frame, t, tile.value_count, &at);
   }
   return SZGPU_OK;
 }

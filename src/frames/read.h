@@ -11,6 +11,7 @@
 #include "frames/levels.h"
 #include "frames/outliers.h"
 #include "frames/planes.h"
+#include "frames/preview.h"
 #include "frames/stream.h"
 #include "frames/tile.h"
 #include "frames/top_plane.h"
@@ -37,9 +38,10 @@ struct szg_read_job {
   szg_quantizer quantizer;
   const szg_decoder_cpu *decoder;
   szg_read_plan *plan;
-  szg_grid grid;          /* of the frame */
-  uint64_t wanted_values; /* of the frame, for the progress report */
-  uint8_t *values;        /* where value first_value of the frame goes */
+  szg_grid grid;              /* of the frame */
+  uint64_t wanted_values;     /* of the frame, for the progress report */
+  uint8_t *values;            /* where value first_value of the frame goes */
+  const szg_preview *preview; /* what is restored instead of values, or NULL */
   /* set by szg_frame_restore: the range to restore */
   uint64_t first_value, value_count;
   uint64_t first_tile, end_tile;
@@ -62,6 +64,10 @@ static inline uint32_t szg_count_at(const szg_loaded *loaded, uint64_t i) {
 
 /* The tile's share of the stream: bits, or words. */
 uint64_t szg_stream_share_at(const szg_read_job *job, uint64_t tile_index, uint32_t value_count);
+
+/* Moves *at to where the shares of the next tile begin. */
+void szg_tile_pass(const szg_read_job *job, uint64_t tile_index, uint32_t value_count,
+                   szg_part_start *at);
 
 /* Finds where each part's shares begin. They must use up the sections of escapes and outliers
  * exactly; *stream_share gets their share of the stream. */

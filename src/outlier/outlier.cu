@@ -115,14 +115,14 @@ template <class V, class Float>
 struct NearRule {
   typedef V Value;
   Float inverse;
-  uint32_t limit_bits;
+  uint64_t limit;
   bool has_fill;
   uint64_t fill_bits;
 
   __device__ bool is_coded(Value x) const {
     auto const low = rounded_product((Float)x, inverse);
-    auto const limit = (decltype(low + 0))1 << limit_bits;
-    return low + (limit - 1) < 2 * limit - 1;
+    auto const own_limit = (decltype(low + 0))limit;
+    return low + own_limit < 2 * own_limit;
   }
   __device__ bool is_fill(Value x) const {
     return has_fill && bits_of(x) == (decltype(bits_of(x)))fill_bits;
@@ -322,19 +322,19 @@ static MarkedFrame<Rule> marked_frame(const szg_marked_frame_cuda *frame, const 
 template <class Function>
 static szgpu_status with_rule(const szg_marked_frame_cuda *frame, Function function) {
   const szg_quantizer &quantizer = *frame->quantizer;
-  if (frame->near_bits) {
+  if (frame->near_limit) {
     bool const has_fill = quantizer.has_fill;
     uint64_t const fill_bits = quantizer.fill_bits;
     double const inverse = frame->near_inverse;
-    uint32_t const bits = frame->near_bits;
+    uint64_t const limit = frame->near_limit;
     if (frame->dtype == SZGPU_F64)
       return function(
-          marked_frame(frame, NearRule<double, double>{inverse, bits, has_fill, fill_bits}));
+          marked_frame(frame, NearRule<double, double>{inverse, limit, has_fill, fill_bits}));
     if (frame->near_is_f32)
       return function(
-          marked_frame(frame, NearRule<float, float>{(float)inverse, bits, has_fill, fill_bits}));
+          marked_frame(frame, NearRule<float, float>{(float)inverse, limit, has_fill, fill_bits}));
     return function(
-        marked_frame(frame, NearRule<float, double>{inverse, bits, has_fill, fill_bits}));
+        marked_frame(frame, NearRule<float, double>{inverse, limit, has_fill, fill_bits}));
   }
   return szg::with_arithmetic(quantizer.arithmetic, [&](auto arithmetic) -> szgpu_status {
     typedef ArithmeticRule<decltype(arithmetic)> Rule;

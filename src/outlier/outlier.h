@@ -70,9 +70,9 @@ typedef struct szg_marked_frame_cuda {
   uint64_t constant_bits;
   const uint32_t *tiles; /* numbers of the tiles that have marks */
   const uint32_t *tile_count;
-  /* near_bits > 0: a levels frame, which codes a value if its product with near_inverse, rounded
-   * once, is below 2^near_bits in magnitude. near_is_f32: the product is one of f32. */
-  uint32_t near_bits;
+  /* near_limit > 0: a levels frame, which codes a value if its product with near_inverse, rounded
+   * once, is from -near_limit to near_limit - 1. near_is_f32: the product is one of f32. */
+  uint64_t near_limit;
   bool near_is_f32;
   double near_inverse;
 } szg_marked_frame_cuda;

@@ -58,6 +58,19 @@ szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reac
                   ctx->options.device);
 }
 
+szgpu_status szg_check_host_memory_cuda(szgpu_ctx *ctx, const void *archive, const void *field) {
+  int previous = 0;
+  bool is_device_archive = false, is_device_field = false;
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  szgpu_status status = szg_cuda_reaches(ctx, archive, &is_device_archive);
+  if (status == SZGPU_OK) status = szg_cuda_reaches(ctx, field, &is_device_field);
+  if (status == SZGPU_OK && (is_device_archive || is_device_field))
+    status = szg_fail(ctx, SZGPU_UNSUPPORTED,
+                      "levels are restored on the CPU: archive and field must be in host memory");
+  if (status == SZGPU_OK) status = szg_device_wait(&ctx->device, false);
+  return szg_cuda_end(ctx, previous, status);
+}
+
 szgpu_status szg_cuda_arena_open(szgpu_ctx *ctx, const szg_arena *measured, szg_arena *arena) {
   uint64_t free_bytes = 0;
   szgpu_status const status =

@@ -29,6 +29,11 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
 szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
                                  uint64_t first_row, uint64_t row_count, void *field) SZG_CHECKED;
 
+/* What runs on the CPU with this backend too needs archive and field in host memory. Waits for the
+ * ctx's stream. */
+szgpu_status szg_check_host_memory_cuda(szgpu_ctx *ctx, const void *archive,
+                                        const void *field) SZG_CHECKED;
+
 /* Closes the device. */
 void szg_close_cuda(szgpu_ctx *ctx);
 

@@ -1,4 +1,4 @@
-/* decompress.c - an archive to a field: frame by frame, or the rows of a slab.
+/* decompress.c - an archive to a field: frame by frame, the rows of a slab, or a preview.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   archive --> sections --tile by tile--> deltas --> lattice --> values
@@ -41,14 +41,17 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const szg_header *header, szg_read
   return SZGPU_OK;
 }
 
+static szg_quantizer make_quantizer(const szg_header *header) {
+  return szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
+                            header->has_fill, header->fill_bits);
+}
+
 szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64_t first_row,
                                 uint64_t row_count, void *field) {
   const szg_header *const header = &opened->header;
   uint64_t const end_row = first_row + row_count;
   uint64_t const row_bytes = opened->grid.row_values * szg_dtype_bytes(header->shape.dtype);
-  szg_quantizer const quantizer =
-      szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step, header->has_fill,
-                         header->fill_bits);
+  szg_quantizer const quantizer = make_quantizer(header);
   szg_read_plan plan;
   ctx->threads.done_values = 0;
   ctx->threads.total_values = row_count * opened->grid.row_values;
@@ -71,6 +74,74 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
       uint8_t *const out = (uint8_t *)field + (frame_first_row + begin - first_row) * row_bytes;
       uint64_t const done_values = ctx->threads.done_values + job.wanted_values;
       SZG_TRY(decode_frame(&job, begin, end, out));
+      SZG_TRY(szg_report_done(&ctx->threads, done_values));
+    }
+    offset += szg_header_frame_bytes(opened->bytes, frame);
+  }
+  return SZGPU_OK;
+}
+
+/* ---- previews ---- */
+
+uint64_t szg_level_values(const szg_grid *grid, uint32_t level) {
+  return szg_preview_of_frame(grid, grid, 0, level).value_count;
+}
+
+/* Says why the frame has no such level. */
+static szgpu_status fail_level(szgpu_ctx *ctx, const szg_frame_header *frame,
+                               const szg_frame_kind *kind, uint32_t level) {
+  unsigned long long const number = frame->index;
+  if (!kind->has_level)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu is a %s frame: it has no levels", number,
+                    kind->name);
+  if (frame->levels.fold)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu is folded: its levels are of rows of %llu",
+                    number, (unsigned long long)frame->levels.fold);
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu goes up to level %u, not to %u", number,
+                  frame->levels.level_count, level);
+}
+
+/* Checks all frames before any of them is restored. */
+static szgpu_status check_level(szgpu_ctx *ctx, const szg_opened *opened, uint32_t level) {
+  uint64_t offset = szg_frame_offset(opened, 0);
+  for (uint64_t frame = 0; frame < opened->header.frame_count; frame++) {
+    szg_reader reader;
+    SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, &reader));
+    szg_frame_facts const facts = {.archive = &opened->header, .frame = &reader.frame};
+    const szg_frame_kind *const kind =
+        &szg_frame_kinds[szg_kind_of(&opened->header, &reader.frame)];
+    if (!kind->has_level || !kind->has_level(&facts, level))
+      return fail_level(ctx, &reader.frame, kind, level);
+    offset += szg_header_frame_bytes(opened->bytes, frame);
+  }
+  return SZGPU_OK;
+}
+
+szgpu_status szg_decompress_level_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint32_t level,
+                                      void *field) {
+  const szg_header *const header = &opened->header;
+  size_t const width = szg_dtype_bytes(header->shape.dtype);
+  szg_read_plan plan;
+  SZG_TRY(check_level(ctx, opened, level));
+  ctx->threads.done_values = 0;
+  ctx->threads.total_values = szg_level_values(&opened->grid, level);
+  SZG_TRY(make_plan(ctx, header, &plan));
+  uint64_t offset = szg_frame_offset(opened, 0);
+  for (uint64_t frame = 0; frame < header->frame_count; frame++) {
+    szg_read_job job = {
+        .header = header,
+        .quantizer = make_quantizer(header),
+        .plan = &plan,
+        .grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, frame))};
+    szg_preview preview =
+        szg_preview_of_frame(&opened->grid, &job.grid, frame * header->frame_rows, level);
+    if (preview.value_count > 0) {
+      uint64_t const done_values = ctx->threads.done_values + preview.value_count;
+      preview.values = (uint8_t *)field + ctx->threads.done_values * width;
+      job.preview = &preview;
+      job.wanted_values = preview.value_count;
+      SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, &job.reader));
+      SZG_TRY(szg_frame_preview(&job));
       SZG_TRY(szg_report_done(&ctx->threads, done_values));
     }
     offset += szg_header_frame_bytes(opened->bytes, frame);

@@ -64,13 +64,15 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
       .first_row = frame * opened->header.frame_rows,
       .row_count = row_count,
       .frame_bytes = szg_header_frame_bytes(opened->bytes, frame),
+      .predictor = header.axes ? "differences" : "",
+      .stencil = "",
   };
   if (kind->describe) kind->describe(&facts, info);
   offset += szg_frame_header_bytes(header.section_count);
   for (uint32_t i = 0; i < header.section_count; i++) {
     const szg_section *const section = &header.sections[i];
     info->sections[i] = (szgpu_section_info){
-        .name = szg_section_name(section->kind),
+        .name = szg_section_name_in(&header, section->kind),
         .codec = section->codec == SZG_CODEC_ZSTD ? "zstd" : "stored",
         .offset = offset,
         .stored_bytes = section->stored_bytes,

@@ -53,6 +53,11 @@ szgpu_status szg_plain_bytes(const szg_opened *opened, uint64_t *plain_bytes) SZ
 szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64_t first_row,
                                 uint64_t row_count, void *field) SZG_CHECKED;
 
+/* Restores every 2^level-th value along each axis except a batch's: szg_level_values of them. */
+uint64_t szg_level_values(const szg_grid *grid, uint32_t level);
+szgpu_status szg_decompress_level_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint32_t level,
+                                      void *field) SZG_CHECKED;
+
 SZG_C_END
 
 #endif

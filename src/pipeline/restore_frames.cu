@@ -166,7 +166,7 @@ static szgpu_status judge(const szg_decompress_call_cuda *call, const szg_verdic
     for (uint32_t kind = 0; kind < SZG_SECTION_KIND_COUNT; kind++)
       if (verdicts[i].bad_sections >> kind & 1)
         return szg_fail(call->ctx, SZGPU_BAD_CHECKSUM, "section '%s' of frame %llu",
-                        szg_section_name(kind), frame);
+                        szg_section_name_in(&call->frames[i].header, kind), frame);
     if (verdicts[i].bad_data)
       return szg_fail(call->ctx, SZGPU_BAD_DATA, "frame %llu contradicts itself", frame);
   }

@@ -216,6 +216,7 @@ szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint
   szg_levels_lattice lattice = {
       .dtype = dtype, .is_wide = is_wide, .has_fill = has_fill, .fill_bits = fill_bits};
   double const parts = (double)((1u << fine_bits) + 1);
+  lattice.limit = (uint64_t)1 << (is_wide ? SZG_LEVELS_WIDE_LIMIT_BITS : SZG_LEVELS_LIMIT_BITS);
   lattice.fine = fine_bits ? divide_toward_zero(step, parts) : step;
   if (dtype == SZGPU_F32 && !is_wide) {
     lattice.fine_f32 = round_toward_zero(lattice.fine);
@@ -226,6 +227,12 @@ szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint
     lattice.inverse = 1.0 / lattice.fine;
   }
   return lattice;
+}
+
+void szg_levels_lattice_limit(double greatest, szg_levels_lattice *lattice) {
+  if (!lattice->is_wide) return; /* greater values are far outside as it is */
+  uint64_t const own = (uint64_t)(greatest / lattice->fine) + 2;
+  if (own < lattice->limit) lattice->limit = own;
 }
 
 bool szg_levels_has_lattice_value(const szg_levels_lattice *lattice, const void *values,
@@ -293,4 +300,29 @@ void szg_levels_points(const szg_levels_lattice *lattice, const void *values, ui
     const double *const from = (const double *)values + first;
     (lattice->is_wide ? points_f64_wide : points_f64)(lattice, from, count, points, has);
   }
+}
+
+#define RESTORE_POINTS(name, VALUE, POINT, RESTORE)                                         \
+  SZG_HOT static void name(const szg_levels_lattice *lattice, const POINT *restrict points, \
+                           uint64_t stride, uint64_t count, VALUE *restrict values) {       \
+    szg_levels_lattice const k = *lattice;                                                  \
+    for (uint64_t i = 0; i < count; i++) values[i] = RESTORE(&k, points[i * stride]);       \
+  }
+RESTORE_POINTS(restore_f32, float, int32_t, szg_levels_value_f32)
+RESTORE_POINTS(restore_f32_wide, float, int64_t, szg_levels_value_f32_wide)
+RESTORE_POINTS(restore_f64, double, int32_t, szg_levels_value_f64)
+RESTORE_POINTS(restore_f64_wide, double, int64_t, szg_levels_value_f64_wide)
+
+void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *points,
+                               uint64_t first, uint64_t stride, uint64_t count, void *values) {
+  const int32_t *const narrow = (const int32_t *)points + first;
+  const int64_t *const wide = (const int64_t *)points + first;
+  if (lattice->dtype == SZGPU_F32 && lattice->is_wide)
+    restore_f32_wide(lattice, wide, stride, count, values);
+  else if (lattice->dtype == SZGPU_F32)
+    restore_f32(lattice, narrow, stride, count, values);
+  else if (lattice->is_wide)
+    restore_f64_wide(lattice, wide, stride, count, values);
+  else
+    restore_f64(lattice, narrow, stride, count, values);
 }

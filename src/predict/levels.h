@@ -106,7 +106,7 @@ void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, 
                                 szg_levels_span spans[SZG_LEVELS_MOST + 1]);
 
 /* How values become lattice values. The encoder's X is value * inverse, rounded once by a fused
- * multiply-add; it must be below 2^22 in magnitude (wide: 2^50). */
+ * multiply-add; it must be within the limit, 2^22 (wide: at most 2^50). */
 typedef struct szg_levels_lattice {
   szgpu_dtype dtype; /* F32 or F64 */
   bool is_wide;
@@ -116,6 +116,8 @@ typedef struct szg_levels_lattice {
   float fine_f32, inverse_f32; /* the same for f32 that is not wide */
 } szg_levels_lattice;
 
+/* For decoders the limit does not matter; encoders lower that of wide frames. */
+void szg_levels_lattice_limit(double greatest, szg_levels_lattice *lattice);
 szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint32_t fine_bits,
                                            double step, bool has_fill, uint64_t fill_bits);
 
@@ -132,6 +134,10 @@ void szg_levels_points(const szg_levels_lattice *lattice, const void *values, ui
  * SZG_MARK_CODED. */
 bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint64_t first,
                      uint32_t count, uint8_t *marks);
+
+/* values[i]: what lattice value first + i * stride of `points` stands for, i from 0 to count - 1. */
+void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *points,
+                               uint64_t first, uint64_t stride, uint64_t count, void *values);
 
 /* Rows of a tile's box, one class after another: 40 elements each, 4 of them before the row. Class
  * 0 has 11 x 7 rows, with those around the tile; the seven others have 9 x 5 rows at most. */

@@ -13,17 +13,11 @@
 
 namespace szg {
 
-/* Whether the low bits of a sum are those of a point below 2^kBits in magnitude. */
-template <int kBits, class Low>
-__device__ __forceinline__ bool is_in_range(Low low) {
-  constexpr Low kLimit = (Low)1 << kBits;
-  return low + (kLimit - 1) < 2 * kLimit - 1;
-}
-
 struct NarrowPoints {
   typedef int32_t Point;
   typedef uint32_t Unsigned;
   static constexpr int kLimitBits = SZG_LEVELS_LIMIT_BITS;
+  static constexpr uint32_t kLimit = 1u << kLimitBits;
 
   /* floor(sum * M / 2^32), nearly a sixth */
   static __device__ __forceinline__ Unsigned sixth(Unsigned sum) {
@@ -54,7 +48,7 @@ struct LevelsF32 : NarrowPoints {
     float const sum = __fmaf_rn(x, k.inverse_f32, SZG_LEVELS_ROUND_F32);
     uint32_t const low = __float_as_uint(sum) - __float_as_uint(SZG_LEVELS_ROUND_F32);
     *q = (Point)low;
-    return is_in_range<kLimitBits>(low);
+    return low + kLimit < 2 * kLimit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
     return __fmul_rn(__int2float_rn(q), k.fine_f32);
@@ -68,7 +62,7 @@ struct LevelsF64 : NarrowPoints {
   static __device__ __forceinline__ bool lattice(const szg_levels_lattice &k, Value x, Point *q) {
     uint64_t const low = low_bits_f64(k, x);
     *q = (Point)(uint32_t)low;
-    return is_in_range<kLimitBits>(low);
+    return low + kLimit < 2 * kLimit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
     return __dmul_rn(__int2double_rn(q), k.fine);
@@ -82,7 +76,7 @@ struct LevelsF64Wide : WidePoints {
   static __device__ __forceinline__ bool lattice(const szg_levels_lattice &k, Value x, Point *q) {
     uint64_t const low = low_bits_f64(k, x);
     *q = (Point)low;
-    return is_in_range<kLimitBits>(low);
+    return low + k.limit < 2 * k.limit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
     return __dmul_rn(__ll2double_rn(q), k.fine);

@@ -16,10 +16,8 @@
 #include "predict/levels.h"
 #include "quant/quant_core.h"
 
-enum {
-  SZG_LEVELS_LIMIT_BITS = 22,     /* lattice values are below 2^22 in magnitude, */
-  SZG_LEVELS_WIDE_LIMIT_BITS = 50 /* or 2^50 if the frame is wide */
-};
+/* Lattice values are from -limit to limit - 1, and a limit is at most 2 to this power. */
+enum { SZG_LEVELS_LIMIT_BITS = 22, SZG_LEVELS_WIDE_LIMIT_BITS = 50 };
 
 #define SZG_LEVELS_ROUND_F32 0x1.8p23f
 #define SZG_LEVELS_ROUND_F64 0x1.8p52
@@ -29,7 +27,7 @@ SZG_INLINE bool szg_levels_point_f32(const szg_levels_lattice *k, float x, int32
   uint32_t const limit = 1u << SZG_LEVELS_LIMIT_BITS;
   uint32_t const low = szg_bits_f32(sum) - szg_bits_f32(SZG_LEVELS_ROUND_F32);
   *point = (int32_t)low;
-  return low + (limit - 1) < 2 * limit - 1;
+  return low + limit < 2 * limit;
 }
 
 SZG_INLINE uint64_t szg_levels_low_bits_f64(const szg_levels_lattice *k, double x) {
@@ -41,14 +39,13 @@ SZG_INLINE bool szg_levels_point_f64(const szg_levels_lattice *k, double x, int3
   uint64_t const limit = (uint64_t)1 << SZG_LEVELS_LIMIT_BITS;
   uint64_t const low = szg_levels_low_bits_f64(k, x);
   *point = (int32_t)(uint32_t)low;
-  return low + (limit - 1) < 2 * limit - 1;
+  return low + limit < 2 * limit;
 }
 
 SZG_INLINE bool szg_levels_point_f64_wide(const szg_levels_lattice *k, double x, int64_t *point) {
-  uint64_t const limit = (uint64_t)1 << SZG_LEVELS_WIDE_LIMIT_BITS;
   uint64_t const low = szg_levels_low_bits_f64(k, x);
   *point = (int64_t)low;
-  return low + (limit - 1) < 2 * limit - 1;
+  return low + k->limit < 2 * k->limit;
 }
 
 SZG_INLINE bool szg_levels_point_f32_wide(const szg_levels_lattice *k, float x, int64_t *point) {

@@ -277,3 +277,56 @@ class Slabs(CliTest):
                     self.assertEqual(slab.dtype.str, dtype)
                     self.assertEqual(slab.shape, wanted.shape)
                     self.assert_within(wanted, slab, 1e-3)
+
+
+class Levels(CliTest):
+    """Previews: every 2^N-th value, as the whole field has it."""
+
+    INTERPOLATION = ("--predictor", "interpolation")
+
+    def test_raw_fields(self):
+        name = self.archive("a_40x30x50.f32", *self.INTERPOLATION, "--frame", "16",
+                            dims=(40, 30, 50))
+        self.succeed("-x", "-o", "whole", name)
+        whole = np.frombuffer(self.read("whole"), "<f4").reshape(40, 30, 50)
+        for level, dims in (("0", "40x30x50"), ("1", "20x15x25"), ("2", "10x8x13")):
+            with self.subTest(level):
+                result = self.succeed("-xf", "-o", "preview", "--level", level, name)
+                self.assertIn(f" (level {level}, {dims})  ", result.out)
+                step = 2 ** int(level)
+                self.assertEqual(self.read("preview"), whole[::step, ::step, ::step].tobytes())
+
+    def test_npy_files(self):
+        for order in "CF":
+            for dtype in ("<f4", ">f8"):
+                with self.subTest((order, dtype)):
+                    array = np.array(wave(33, 70, 50, dtype=dtype), order=order)
+                    np.save(self.path("a.npy"), array)
+                    self.succeed("-zf", *BOUND, *self.INTERPOLATION, "a.npy")
+                    self.succeed("-xf", "-o", "whole.npy", "a.npy.szg")
+                    self.succeed("-xf", "-o", "b.npy", "--level", "2", "a.npy.szg")
+                    wanted, preview = np.load(self.path("whole.npy")), np.load(self.path("b.npy"))
+                    self.assertEqual(preview.dtype.str, dtype)
+                    np.testing.assert_array_equal(preview, wanted[::4, ::4, ::4])
+
+    def test_a_batch_keeps_its_first_axis(self):
+        np.save(self.path("a.npy"), wave(3, 20, 31, 40))
+        self.succeed("-z", *BOUND, *self.INTERPOLATION, "a.npy")
+        told = self.succeed_json("-x", "-o", "b.npy", "--level", "1", "a.npy.szg")
+        self.assertEqual((told["level"], told["level_dims"], told["restored_bytes"]),
+                         (1, [3, 10, 16, 20], 4 * 3 * 10 * 16 * 20))
+        self.assertEqual(np.load(self.path("b.npy")).shape, (3, 10, 16, 20))
+
+    def test_finer_levels_may_be_damaged(self):
+        name = self.archive("a_40x30x50.f32", *self.INTERPOLATION, dims=(40, 30, 50))
+        self.succeed("-x", "-o", "good", "--level", "1", name)
+        content = bytearray(self.read(name))
+        sections = self.succeed_json("-l", name)["frame_list"][0]["sections"]
+        self.assertEqual([sections[-2]["name"], sections[-1]["name"]], ["level 1", "level 0"])
+        content[sections[-1]["offset"]] ^= 1
+        self.write(name, bytes(content))
+        self.succeed("-x", "-o", "preview", "--level", "1", name)
+        self.assertEqual(self.read("preview"), self.read("good"))
+        self.assert_refused(["-x", "-o", "s", name], 3, f"{name}: a checksum does not match: the "
+                            "archive is damaged (section 'level 0' of frame 0); replace it with an "
+                            "intact copy")

@@ -513,16 +513,19 @@ class Arguments(CliTest):
 
     def test_options(self):
         for given, bits in ((["--zstd"], 3), (["--zstd=19"], 19), (["--layout", "linear"], 256),
-                            (["--layout", "linear", "--zstd=7"], 263)):
+                            (["--layout", "linear", "--zstd=7"], 263),
+                            (["--predictor", "lorenzo"], 512),
+                            (["--predictor=interpolation", "--zstd=2"], 1026)):
             words = words_of(1, 1e-3, bits)
             text = ", ".join(f"{word}u" for word in words)
             self.check(words, "H5Pset_filter(dcpl, SZGPU_H5_FILTER_ID, H5Z_FLAG_MANDATORY, 5, "
                        f"(unsigned[]){{{text}}})", *ABS, *given)
         self.check(words_of(1, 1e-3), "H5Pset_szgpu_abs(dcpl, 0.001)", *ABS, "--layout", "tile")
+        self.check(words_of(1, 1e-3), "H5Pset_szgpu_abs(dcpl, 0.001)", *ABS, "--predictor", "auto")
 
     def test_what_cannot_be_said(self):
         for option in (["--fill", "1"], ["--frame", "7"], ["-d", "7"], ["-t", "f32"], ["-V"],
-                       ["--no-gap"], ["--slab", "1:2"], ["--compare", "a"], ["-o", "a"],
+                       ["--no-gap"], ["--level", "1"], ["--slab", "1:2"], ["--compare", "a"], ["-o", "a"],
                        ["-b", "cuda"], ["-j", "1"], ["--device", "0"], ["--decoder", "auto"],
                        ["--json"], ["-f"], ["-q"], ["-v"]):
             shown = "--verify" if option == ["-V"] else option[0]

@@ -68,6 +68,20 @@ class Values(CliTest):
         self.refused("-e", "1e-3", "-m", "pw",
                      sentence="-m pw is not known; choose from rel abs psnr lossless")
 
+    def test_an_unknown_predictor(self):
+        self.refused("-e", "1e-3", "--predictor", "x", sentence="--predictor x is not known; choose "
+                     "from auto lorenzo interpolation")
+
+    def test_predictors_that_do_not_apply(self):
+        self.refused("-e", "1e-3", "--predictor", "interpolation", "--layout", "linear",
+                     sentence="--predictor interpolation cannot be used with --layout linear; "
+                     "leave one of them out")
+        for name in ("lorenzo", "interpolation"):
+            self.refused("-m", "lossless", "--predictor", name, sentence="--predictor cannot be "
+                         "used with -m lossless; leave one of them out")
+        self.succeed("-zq", "-e", "1e-3", "--predictor", "lorenzo", "--layout", "linear",
+                     self.field("a.f32"))
+
     def test_an_unknown_decoder(self):
         self.refused("-e", "1e-3", "--decoder=x",
                      sentence="--decoder x is not known; choose from auto serial table "
@@ -174,6 +188,38 @@ class Usage(CliTest):
                                     "range within 0:10")
 
 
+    def test_levels_that_are_none(self):
+        name = self.archive()
+        for text in ("7", "9", "-1", "x", "1:2", ""):
+            with self.subTest(text):
+                self.assert_refused(["-x", f"--level={text}", "-o", "s", name], 1,
+                                    f"{name}: --level {text} is out of range; give a whole number "
+                                    "from 0 to 6")
+
+    def test_levels_do_not_go_with_slabs_and_comparisons(self):
+        name = self.archive()
+        for option, value in (("--slab", "0:1"), ("--compare", "wave_10x20.f32")):
+            self.assert_refused(["-x", "--level", "1", option, value, "-o", "s", name], 1,
+                                f"{name}: --level cannot be used with {option}; leave one of them "
+                                "out")
+        self.assert_refused(["-l", "--level", "1", name], 1,
+                            f"{name}: --level cannot be used with -l; leave it out")
+
+    def test_levels_that_an_archive_does_not_have(self):
+        tail = "; give a lower --level or leave it out"
+        for options, level, sentence in (
+                (["--predictor", "lorenzo"], 1, "frame 0 is a tile frame: it has no levels"),
+                (["--layout", "linear"], 1, "frame 0 is a linear frame: it has no levels"),
+                (["--predictor", "interpolation"], 6, "frame 0 goes up to level 4, not to 6")):
+            name = self.archive("a_100x200.f32", "-f", *options, dims=(100, 200))
+            self.assert_refused(["-x", "--level", str(level), "-o", "s", name], 1,
+                                f"{name}: {sentence}{tail}")
+        self.write("bytes", bytes(100))
+        self.succeed("-zq", "-m", "lossless", "bytes")
+        self.assert_refused(["-x", "--level", "1", "-o", "s", "bytes.szg"], 1, "bytes.szg: frame 0 "
+                            f"is a planes frame: it has no levels{tail}")
+
+
 class Inputs(CliTest):
     def test_a_size_that_is_not_dims_times_type(self):
         name = self.field()
@@ -250,7 +296,7 @@ class Archives(CliTest):
 
     def test_an_archive_of_a_newer_version(self):
         content = bytearray(self.read(self.archive()))
-        content[8:12] = struct.pack("<I", 5)
+        content[8:12] = struct.pack("<I", 6)
         self.refused(bytes(content), "the archive was written by a newer format version; read it "
                      "with a newer szgpu")
 

@@ -147,7 +147,8 @@ class Words(DamageTest):
         own, most = self.OWN, 0xFFFFFFFF
         yield from ((own[:place] + (word,) + own[place + 1:])
                     for place in range(len(own))
-                    for word in (0, 1, 2, 3, 4, 5, 255, 256, 0x300, 0x20000, 0x7FFFFFFF, most)
+                    for word in (0, 1, 2, 3, 4, 5, 255, 256, 0x300, 0x400, 0x600,
+                                 0x20000, 0x7FFFFFFF, most)
                     if own[place] != word)
         for dims in ((most, most), (0, 30), (1 << 31, 1 << 31), (1 << 30, 4), (30, 20), (20, 31)):
             yield own[:8] + dims
@@ -163,7 +164,7 @@ class Words(DamageTest):
         bound = double_of(low, high)
         return (version == 1 and mode <= LOSSLESS and
                 (mode == LOSSLESS or 0 < bound < float("inf")) and
-                options & 0xFF <= 19 and options >> 9 == 0 and
+                options & 0xFF <= 19 and options >> 9 <= 2 and
                 kind & ~(1 << 16) == 0x200 and words[8:] == self.CHUNK)
 
     def assert_refused_or(self, good, path, is_right, what):

@@ -10,8 +10,8 @@ import subprocess
 import numpy as np
 
 import harness
-from harness import (ABS, LINEAR, LOSSLESS, PSNR, REL, boxes, coast, optional, padded, real_fields,
-                     same_bits, stored_words, user_words, waves)
+from harness import (ABS, INTERPOLATION, LINEAR, LORENZO, LOSSLESS, PSNR, REL, boxes, coast,
+                     optional, padded, real_fields, same_bits, stored_words, user_words, waves)
 
 h5py = optional("h5py")
 
@@ -90,7 +90,8 @@ class Modes(H5pyTest):
 
     def test_options(self):
         values = np.repeat(waves((40, 30, 8)), 8, axis=2)
-        for options in (0, LINEAR, 3, LINEAR | 19):
+        for options in (0, LINEAR, 3, LINEAR | 19, LORENZO, INTERPOLATION, INTERPOLATION | 3,
+                        LINEAR | LORENZO):
             path = self.write(values, options=options, chunks=(20, 30, 64))
             self.assert_filtered(path)
             self.assert_lossy(values, self.read(path), 1e-3)
@@ -304,6 +305,8 @@ class Archives(H5pyTest):
         values, chunk = waves((3, 70, 131)), (1, 70, 131)
         self.check(values, chunk, ["-m", "abs", "-e", "1e-3", "--layout", "linear"], options=LINEAR)
         self.check(values, chunk, ["-m", "abs", "-e", "1e-3", "--zstd=3"], options=3)
+        for name, bit in (("lorenzo", LORENZO), ("interpolation", INTERPOLATION)):
+            self.check(values, chunk, ["-m", "abs", "-e", "1e-3", "--predictor", name], options=bit)
 
     def test_fill(self):
         values = waves((40, 50)) + np.float32(100)
@@ -387,7 +390,8 @@ class Refusals(H5pyTest):
         otherwise the dataset would silently be stored as it is."""
         good = user_words(ABS, 1e-3, 0)
         for opts in ((), (1,), good[:3], (0,) + good[1:], (2,) + good[1:], (1, 4) + good[2:],
-                     good[:4] + (20,), good[:4] + (0x200,), user_words(ABS, 0.0),
+                     good[:4] + (20,), good[:4] + (0x600,),
+                     good[:4] + (0x800,), good[:4] + (LINEAR | INTERPOLATION,), user_words(ABS, 0.0),
                      user_words(ABS, -1.0), user_words(REL, np.inf), user_words(PSNR, np.nan)):
             with self.subTest(opts), h5py.File(self.path("made.h5"), "w") as file:
                 with self.assertRaises((ValueError, OSError, RuntimeError)) as caught:

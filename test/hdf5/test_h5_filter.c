@@ -121,9 +121,52 @@ static void every_value_is_within_the_bound(void **state) {
     for (int mode = 0; mode < (int)ARRAY_COUNT(modes); mode++)
       for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++) {
         assert_round_trip(file, (szgpu_dtype)dtype, &layouts[i], mode, 0);
-        if (modes[mode].mode != SZGPU_MODE_LOSSLESS)
-          assert_round_trip(file, (szgpu_dtype)dtype, &layouts[i], mode, SZGPU_H5_LINEAR | 3);
+        if (modes[mode].mode == SZGPU_MODE_LOSSLESS) continue;
+        assert_round_trip(file, (szgpu_dtype)dtype, &layouts[i], mode, SZGPU_H5_LINEAR | 3);
+        assert_round_trip(file, (szgpu_dtype)dtype, &layouts[i], mode, SZGPU_H5_LORENZO);
+        assert_round_trip(file, (szgpu_dtype)dtype, &layouts[i], mode, SZGPU_H5_INTERPOLATION);
       }
+  H5Fclose(file);
+}
+
+/* The property sets the bits, and the chunk has the kind of frame that goes with them. */
+static void the_predictor_is_a_property(void **state) {
+  (void)state;
+  hsize_t const dims[] = {32, 40, 50}, offset[] = {0, 0, 0};
+  static const struct {
+    szgpu_predictor predictor;
+    unsigned bits;
+    const char *kind; /* NULL: any */
+  } cases[] = {{SZGPU_PREDICTOR_LORENZO, SZGPU_H5_LORENZO, "tile"},
+               {SZGPU_PREDICTOR_INTERPOLATION, SZGPU_H5_INTERPOLATION, "levels"},
+               {SZGPU_PREDICTOR_AUTO, 0, NULL}};
+  hid_t const file = h5_make_file();
+  float *const values = make_values(SZGPU_F32, 32 * 40 * 50);
+  for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+    hid_t const properties = h5_make_abs_properties(3, dims, 0.01);
+    for (size_t k = 0; k <= i; k++) /* the last one counts */
+      assert_true(H5Pset_szgpu_predictor(properties, cases[k].predictor) >= 0);
+    hid_t dataset = h5_create(file, "field", H5T_NATIVE_FLOAT, 3, dims, properties);
+    h5_write(dataset, H5T_NATIVE_FLOAT, values);
+    dataset = h5_reopen(file, dataset, "field");
+    unsigned words[SZGPU_H5_MOST_WORDS];
+    h5_stored_words(dataset, words);
+    assert_int_equal(words[SZGPU_H5_WORD_OPTIONS], cases[i].bits);
+    szgpu_params params;
+    assert_null(szgpu_h5_params(words, SZGPU_H5_USER_WORDS, &params));
+    assert_int_equal(params.predictor, cases[i].predictor);
+    h5_chunk chunk = h5_read_chunk(dataset, offset);
+    szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
+    assert_int_equal(szgpu_inspect_frames(chunk.bytes, chunk.byte_count, 0, 1, &frame), SZGPU_OK);
+    if (cases[i].kind) assert_string_equal(frame.kind, cases[i].kind);
+    free(chunk.bytes);
+    H5Dclose(dataset);
+    assert_true(H5Ldelete(file, "field", H5P_DEFAULT) >= 0);
+  }
+  hid_t const bare = H5Pcreate(H5P_DATASET_CREATE);
+  assert_true(H5Pset_szgpu_predictor(bare, SZGPU_PREDICTOR_LORENZO) < 0); /* it has no filter */
+  H5Pclose(bare);
+  free(values);
   H5Fclose(file);
 }
 
@@ -321,6 +364,7 @@ static void threads_may_use_it_side_by_side(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_value_is_within_the_bound),
+      cmocka_unit_test(the_predictor_is_a_property),
       cmocka_unit_test(bytes_in_the_file_are_the_librarys),
       cmocka_unit_test(fill_values_are_kept_to_the_bit),
       cmocka_unit_test(a_default_fill_value_is_none),

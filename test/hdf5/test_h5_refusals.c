@@ -171,7 +171,10 @@ static void wrong_words_are_errors(void **state) {
       {13, {1, 1, 0, 0x3FF00000}, "not 4 or 5 words"},
       {5, {2, 1, 0, 0x3FF00000, 0}, "version"},
       {5, {1, 4, 0, 0x3FF00000, 0}, "unknown mode"},
-      {5, {1, 1, 0, 0x3FF00000, 0x200}, "unknown options"},
+      {5, {1, 1, 0, 0x3FF00000, 0x800}, "unknown options"},
+      {5, {1, 1, 0, 0x3FF00000, 0x600}, "unknown options"}, /* two predictors */
+      {5, {1, 1, 0, 0x3FF00000, 0x500}, "interpolation is for the tile layout"},
+      {5, {1, 3, 0, 0, 0x400}, "interpolation is for the tile layout"},
       {5, {1, 1, 0, 0x3FF00000, 20}, "unknown options"},
       {5, {1, 1, 0, 0, 0}, "not a finite positive number"},
       {5, {1, 1, 0, 0xBFF00000, 0}, "not a finite positive number"},

@@ -17,6 +17,7 @@ const char options_help[] =
     "  --chunk ZxYxX   dims of a chunk; default 64x64x64, or the field's if they are smaller\n"
     "  -m MODE         abs or lossless; default abs\n"
     "  -e BOUND        with abs, the largest error of any value; default 1e-3\n"
+    "  --predictor P   with abs: auto, lorenzo or interpolation; default auto\n"
     "  --raw           write without the filter\n"
     "  --steps K       write K snapshots, each to its own dataset: step_0000, step_0001, ...\n"
     "  --hole          set the values in a box to the fill value, 1e20\n"
@@ -51,6 +52,16 @@ static bool read_bound(const char *text, double *bound) {
   return end != text && *end == '\0' && *bound > 0 && *bound <= 1e300;
 }
 
+static bool read_predictor(const char *text, szgpu_predictor *predictor) {
+  static const char *const names[] = {"auto", "lorenzo", "interpolation"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(text, names[i]) == 0) {
+      *predictor = (szgpu_predictor)i;
+      return true;
+    }
+  return false;
+}
+
 /* Reads an option without a value. False if name is none of them. */
 static bool read_switch(const char *name, struct options *options) {
   if (strcmp(name, "--unaligned") == 0)
@@ -71,7 +82,7 @@ static bool read_switch(const char *name, struct options *options) {
 /* Reads an option and its value, NULL if the command line ends. False if name is none of them. */
 static bool read_setting(const char *name, const char *value, struct options *options,
                          struct fault *fault) {
-  static const char *const names[] = {"--dims", "--chunk", "-m", "-e", "--steps"};
+  static const char *const names[] = {"--dims", "--chunk", "-m", "-e", "--predictor", "--steps"};
   bool is_one = false;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     is_one = is_one || strcmp(name, names[i]) == 0;
@@ -89,6 +100,8 @@ static bool read_setting(const char *name, const char *value, struct options *op
     is_good = read_dims(value, options->chunk);
   } else if (strcmp(name, "-e") == 0) {
     is_good = read_bound(value, &options->bound);
+  } else if (strcmp(name, "--predictor") == 0) {
+    is_good = read_predictor(value, &options->predictor);
   } else if (strcmp(name, "--steps") == 0) {
     is_good = read_count(value, &end, MOST_STEPS, &options->steps) && *end == '\0';
   } else {

@@ -6,6 +6,7 @@
 
 #include "blocks.h"
 #include "ranks.h"
+#include "szgpu.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ struct options {
   uint64_t dims[FIELD_DIMS], chunk[FIELD_DIMS]; /* slowest axis first */
   enum coding coding;
   double bound;
+  szgpu_predictor predictor;
   uint64_t steps;
   bool is_unaligned, has_hole, is_forced;
 };

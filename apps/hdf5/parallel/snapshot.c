@@ -109,7 +109,8 @@ static herr_t set_creation(const struct options *options, hid_t list) {
   for (int axis = 0; axis < FIELD_DIMS; axis++) chunk[axis] = options->chunk[axis];
   if (H5Pset_chunk(list, FIELD_DIMS, chunk) < 0) return -1;
   if (options->has_hole && H5Pset_fill_value(list, H5T_NATIVE_FLOAT, &fill) < 0) return -1;
-  if (options->coding == CODING_ABS) return H5Pset_szgpu_abs(list, options->bound);
+  if (options->coding == CODING_ABS && H5Pset_szgpu_abs(list, options->bound) < 0) return -1;
+  if (options->coding == CODING_ABS) return H5Pset_szgpu_predictor(list, options->predictor);
   if (options->coding == CODING_LOSSLESS) return H5Pset_szgpu_lossless(list);
   return H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
 }
