@@ -280,7 +280,7 @@ static void choose_rules(const levels_case *c, test_random *random, szg_levels *
   if (c->level_count == 0) return;
   levels->fine_bits = 1 + (uint32_t)test_random_below(random, SZG_LEVELS_MOST_FINE);
   levels->is_linear = test_random_below(random, 2);
-  for (uint32_t axis = 0; axis < d; axis++)
+  for (uint32_t axis = 0; axis < 3 && axis < d; axis++)
     levels->ranks[axis] = (uint8_t)test_random_below(random, SZG_LEVELS_MOST_RANK + 1);
   if (test_random_below(random, 2)) memset(levels->ranks, 0, 3);
   for (uint32_t i = 0; i <= c->level_count; i++)
@@ -322,52 +322,113 @@ static void assert_places(const szg_levels *levels, uint32_t stage, uint64_t til
   assert_int_equal(szg_levels_tile_is_full(levels, stage, tile_index), count == s->place_count);
 }
 
-static void run_case(const levels_case *c, test_random *random) {
-  szg_grid frame;
+/* What the checks of a case share: codes of each stage, and lattice values, coded and restored. */
+typedef struct coded_case {
   szg_levels levels;
-  assert_int_equal(szg_grid_of_shape(&c->shape, &frame), SZGPU_OK);
-  assert_true(szg_levels_make(&frame, c->axis_count, c->fold, c->level_count, &levels));
-  choose_rules(c, random, &levels);
-  double const step = 0.01 * (1 + test_random_unit(random));
-  uint64_t const fill_bits =
-      c->shape.dtype == SZGPU_F32 ? 0x3f800000u : 0x3ff0000000000000u; /* 1 */
-  szg_levels_lattice const lattice = szg_levels_lattice_make(
-      c->shape.dtype, c->is_wide, levels.fine_bits, step, test_random_below(random, 2), fill_bits);
-  void *const field = make_field(c, random, fill_bits);
-  void *const restored = test_allocate(test_field_bytes(&c->shape));
-  size_t const element_bytes = c->is_wide ? 8 : 4;
-  reference *const r = test_allocate(sizeof *r);
-  szg_levels_work *const work = test_allocate(sizeof *work);
-  int64_t *const expected = test_allocate(SZG_LEVELS_MOST_PLACES * 8);
-  void *coded[SZG_LEVELS_MOST + 1], *back[SZG_LEVELS_MOST + 1] = {NULL};
-  *r = (reference){.levels = &levels, .lattice = &lattice, .values = field};
-  for (uint32_t i = 0; i <= c->level_count; i++) {
-    const szg_levels_stage *const s = &levels.stages[i];
-    r->grids[i] = test_allocate(s->point_count * 8);
-    coded[i] = i < c->level_count ? test_allocate(s->point_count * element_bytes) : NULL;
-    back[i] = test_allocate(s->point_count * element_bytes);
-    void *const codes = test_allocate(s->place_count * element_bytes);
-    for (uint64_t tile = 0; tile < s->tile_count; tile++) {
-      memset(work, 0xa5, sizeof *work);
-      reference_tile(r, i, tile, expected);
-      szg_levels_code_tile(&levels, i, tile, &lattice, field, coded, work, codes);
-      for (uint32_t place = 0; place < s->place_count; place++)
-        assert_int_equal(element(c->is_wide, codes, place), expected[place]);
-      memset(work, 0x5a, sizeof *work);
-      szg_levels_restore_tile(&levels, i, tile, &lattice, codes, work, back, NULL);
-      if (i == c->level_count)
-        szg_levels_restore_tile(&levels, i, tile, &lattice, codes, work, back, restored);
-      assert_places(&levels, i, tile, r);
-    }
-    for (uint64_t point = 0; point < s->point_count; point++) {
-      assert_int_equal(element(c->is_wide, back[i], point), r->grids[i][point]);
-      if (coded[i]) assert_int_equal(element(c->is_wide, coded[i], point), r->grids[i][point]);
-    }
-    free(codes);
+  szg_levels_lattice lattice;
+  void *field, *restored;
+  uint8_t *codes[SZG_LEVELS_MOST + 1]; /* of all tiles */
+  void *coded[SZG_LEVELS_MOST + 1], *back[SZG_LEVELS_MOST + 1];
+  reference *reference;
+  szg_levels_work *work;
+  size_t element_bytes;
+} coded_case;
+
+static uint8_t *codes_of(const coded_case *k, uint32_t stage, uint64_t tile) {
+  return k->codes[stage] + tile * k->levels.stages[stage].place_count * k->element_bytes;
+}
+
+static void assert_stage(const levels_case *c, coded_case *k, uint32_t i) {
+  const szg_levels_stage *const s = &k->levels.stages[i];
+  int64_t *const expected = test_allocate(s->place_count * 8);
+  for (uint64_t tile = 0; tile < s->tile_count; tile++) {
+    uint8_t *const codes = codes_of(k, i, tile);
+    reference_tile(k->reference, i, tile, expected);
+    memset(k->work, 0xa5, sizeof *k->work);
+    szg_levels_code_tile(&k->levels, i, tile, &k->lattice, k->field, k->coded, k->work, codes);
+    for (uint32_t place = 0; place < s->place_count; place++)
+      assert_int_equal(element(c->is_wide, codes, place), expected[place]);
+    memset(k->work, 0x5a, sizeof *k->work);
+    szg_levels_restore_tile(&k->levels, i, tile, &k->lattice, codes, k->work, k->back, NULL);
+    if (i == c->level_count)
+      szg_levels_restore_tile(&k->levels, i, tile, &k->lattice, codes, k->work, k->back,
+                              k->restored);
+    assert_places(&k->levels, i, tile, k->reference);
   }
-  assert_bound(c, &lattice, step, field, restored);
-  for (uint32_t i = 0; i <= c->level_count; i++) free(r->grids[i]), free(coded[i]), free(back[i]);
-  free(field), free(restored), free(r), free(work), free(expected);
+  for (uint64_t point = 0; point < s->point_count; point++) {
+    int64_t const right = k->reference->grids[i][point];
+    assert_int_equal(element(c->is_wide, k->back[i], point), right);
+    if (k->coded[i]) assert_int_equal(element(c->is_wide, k->coded[i], point), right);
+  }
+  free(expected);
+}
+
+/* Restores some values from the tiles that they are said to need. */
+static void assert_spans(const levels_case *c, coded_case *k, test_random *random) {
+  size_t const value_bytes = test_dtype_bytes(c->shape.dtype);
+  uint64_t const count = test_value_count(&c->shape), first = test_random_below(random, count);
+  uint64_t const end = first + 1 + test_random_below(random, (count - first + 7) / 8);
+  uint8_t *const part = test_allocate(count * value_bytes);
+  szg_levels_span spans[SZG_LEVELS_MOST + 1];
+  szg_levels_spans_of_values(&k->levels, first, end, spans);
+  for (uint32_t i = 0; i <= c->level_count; i++) {
+    assert_in_range(spans[i].end_tile, spans[i].first_tile + 1, k->levels.stages[i].tile_count);
+    memset(k->back[i], 0x77, k->levels.stages[i].point_count * k->element_bytes);
+    for (uint64_t tile = spans[i].first_tile; tile < spans[i].end_tile; tile++)
+      szg_levels_restore_tile(&k->levels, i, tile, &k->lattice, codes_of(k, i, tile), k->work,
+                              k->back, part);
+  }
+  assert_memory_equal(part + first * value_bytes, (uint8_t *)k->restored + first * value_bytes,
+                      (end - first) * value_bytes);
+  free(part);
+}
+
+/* Codes that no encoder writes: for sanitizers to see. */
+static void restore_random_codes(const levels_case *c, coded_case *k, test_random *random) {
+  for (uint32_t i = 0; i <= c->level_count; i++) {
+    const szg_levels_stage *const s = &k->levels.stages[i];
+    for (uint64_t tile = 0; tile < s->tile_count; tile++) {
+      uint8_t *const codes = codes_of(k, i, tile);
+      for (size_t at = 0; at < s->place_count * k->element_bytes; at += 4) {
+        uint32_t const bits = (uint32_t)test_random_bits(random);
+        memcpy(codes + at, &bits, sizeof bits);
+      }
+      szg_levels_restore_tile(&k->levels, i, tile, &k->lattice, codes, k->work, k->back,
+                              k->restored);
+    }
+  }
+}
+
+static void run_case(const levels_case *c, test_random *random) {
+  coded_case k = {.element_bytes = c->is_wide ? 8 : 4};
+  szg_grid frame;
+  assert_int_equal(szg_grid_of_shape(&c->shape, &frame), SZGPU_OK);
+  assert_true(szg_levels_make(&frame, c->axis_count, c->fold, c->level_count, &k.levels));
+  choose_rules(c, random, &k.levels);
+  double const step = 0.01 * (1 + test_random_unit(random));
+  bool const is_f32 = c->shape.dtype == SZGPU_F32;
+  uint64_t const fill_bits = is_f32 ? 0x3f800000u : 0x3ff0000000000000u; /* 1 */
+  k.lattice = szg_levels_lattice_make(c->shape.dtype, c->is_wide, k.levels.fine_bits, step,
+                                      test_random_below(random, 2), fill_bits);
+  k.field = make_field(c, random, fill_bits);
+  k.restored = test_allocate(test_field_bytes(&c->shape));
+  k.work = test_allocate(sizeof *k.work);
+  k.reference = test_allocate(sizeof *k.reference);
+  *k.reference = (reference){.levels = &k.levels, .lattice = &k.lattice, .values = k.field};
+  for (uint32_t i = 0; i <= c->level_count; i++) {
+    const szg_levels_stage *const s = &k.levels.stages[i];
+    k.reference->grids[i] = test_allocate(s->point_count * 8);
+    if (i < c->level_count) k.coded[i] = test_allocate(s->point_count * k.element_bytes);
+    k.back[i] = test_allocate(s->point_count * k.element_bytes);
+    k.codes[i] = test_allocate(s->tile_count * s->place_count * k.element_bytes);
+    assert_stage(c, &k, i);
+  }
+  assert_bound(c, &k.lattice, step, k.field, k.restored);
+  assert_spans(c, &k, random);
+  restore_random_codes(c, &k, random);
+  for (uint32_t i = 0; i <= c->level_count; i++)
+    free(k.reference->grids[i]), free(k.coded[i]), free(k.back[i]), free(k.codes[i]);
+  free(k.field), free(k.restored), free(k.work), free(k.reference);
 }
 
 static const uint64_t extents[] = {2, 3, 5, 17, 33, 63, 64, 65, 127, 128, 129};
@@ -394,9 +455,6 @@ static void run_cases(int ndim, uint32_t axis_count, bool folds, int rounds, tes
     c.level_count = (uint32_t)test_random_below(random, SZG_LEVELS_MOST + 1);
     c.shape = test_shape(test_random_below(random, 2) ? SZGPU_F32 : SZGPU_F64, ndim, dims[0],
                          dims[1], dims[2], dims[3]);
-    print_message("%d-D %d axes: %d %d %d %d, L %d, fold %d, wide %d\n", ndim, (int)axis_count,
-                  (int)dims[0], (int)dims[1], (int)dims[2], (int)dims[3], (int)c.level_count,
-                  (int)c.fold, c.is_wide);
     run_case(&c, random);
   }
 }
@@ -492,10 +550,43 @@ static void rejects_views_that_do_not_suit(void **state) {
   assert_false(makes(1, 9, 0, 0, 1, 2, 1));
 }
 
+static void fine_step_is_rounded_toward_zero(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  for (int i = 0; i < 10000; i++) {
+    uint32_t const fine_bits = 1 + (uint32_t)test_random_below(&random, SZG_LEVELS_MOST_FINE);
+    long double const parts = (1 << fine_bits) + 1;
+    double const step = ldexp(1 + test_random_unit(&random), (int)(i % 200) - 100);
+    double const h = szg_levels_lattice_make(SZGPU_F64, false, fine_bits, step, false, 0).fine;
+    assert_true(h * parts <= step && nextafter(h, 1e300) * parts > step);
+    float const narrow =
+        (float)szg_levels_lattice_make(SZGPU_F32, false, fine_bits, step, false, 0).fine;
+    assert_true((double)narrow <= h && (double)nextafterf(narrow, INFINITY) > h);
+    assert_true(szg_levels_lattice_make(SZGPU_F32, true, fine_bits, step, false, 0).fine == h);
+  }
+}
+
+static void marks_values_without_lattice_values(void **state) {
+  (void)state;
+  float const values[] = {0, -1, 7, 4194303, 4194304, -4194303, -4194304, NAN, -INFINITY, 1e38f};
+  uint8_t const right[] = {0, 0, SZG_MARK_FILL, 0, 1, 0, 1, 1, 1, 1};
+  uint8_t marks[ARRAY_COUNT(values)];
+  szg_levels_lattice const lattice =
+      szg_levels_lattice_make(SZGPU_F32, false, 0, 1, true, 0x40e00000u /* 7 */);
+  assert_false(szg_levels_mark(&lattice, values, 0, 2, marks));
+  assert_true(szg_levels_mark(&lattice, values, 1, 2, marks));
+  assert_true(szg_levels_mark(&lattice, values, 0, ARRAY_COUNT(values), marks));
+  assert_memory_equal(marks, right, sizeof right);
+  for (uint32_t i = 0; i < ARRAY_COUNT(values); i++)
+    assert_int_equal(szg_levels_has_lattice_value(&lattice, values, i), right[i] == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_of_five_by_hand),
       cmocka_unit_test(rejects_views_that_do_not_suit),
+      cmocka_unit_test(fine_step_is_rounded_toward_zero),
+      cmocka_unit_test(marks_values_without_lattice_values),
       cmocka_unit_test(lines_are_coded_as_the_format_says),
       cmocka_unit_test(folded_lines_are_coded_as_the_format_says),
       cmocka_unit_test(planes_are_coded_as_the_format_says),

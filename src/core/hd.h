@@ -34,4 +34,12 @@ SZG_HD int szg_leading_zeros_u64(uint64_t x) {
 #endif
 }
 
+/* The high half of the product. */
+SZG_HD uint64_t szg_mul_high_u64(uint64_t a, uint64_t b) {
+  uint64_t const low_low = (a & UINT32_MAX) * (b & UINT32_MAX);
+  uint64_t const high_low = (a >> 32) * (b & UINT32_MAX) + (low_low >> 32);
+  uint64_t const low_high = (a & UINT32_MAX) * (b >> 32) + (high_low & UINT32_MAX);
+  return (a >> 32) * (b >> 32) + (high_low >> 32) + (low_high >> 32);
+}
+
 #endif

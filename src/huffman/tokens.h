@@ -158,17 +158,13 @@ uint32_t szg_tokens_encode_tile(const szg_tokens_encoder *encoder, const szg_tok
 
 enum { SZG_TOKENS_ENTRIES = 1 << SZG_LEVELS_CODE_BITS };
 
-/* By the next 12 bits. tokens_decode.c explains entries. */
+/* By the next 12 bits; books that the mode does not have are not set. tokens_decode.c explains
+ * entries. */
 typedef struct szg_tokens_decoder {
   uint32_t mode;
   uint32_t values[SZG_TOKENS_ENTRIES];
-  union {
-    uint32_t pairs[SZG_TOKENS_ENTRIES];
-    struct {
-      uint16_t octets[SZG_TOKENS_ENTRIES];
-      uint16_t masks[SZG_TOKENS_ENTRIES];
-    };
-  };
+  uint32_t pairs[SZG_TOKENS_ENTRIES];
+  uint16_t octets[SZG_TOKENS_ENTRIES], masks[SZG_TOKENS_ENTRIES];
 } szg_tokens_decoder;
 
 /* books: from szg_tokens_books_read for this mode. */

@@ -39,20 +39,21 @@ SZG_HD uint32_t szg_direct_symbol(int32_t code) {
   return code > 0 ? 2 * (uint32_t)code - 1 : 2 * (0 - (uint32_t)code);
 }
 
+/* Has no branch but the one to the escape, because magnitudes come in any order. */
 SZG_HD szg_value_token szg_value_token_of(int64_t code, bool is_wide) {
-  if (szg_is_direct_value(code)) {
-    szg_value_token const token = {szg_direct_symbol((int32_t)code), 0, 0};
-    return token;
-  }
-  bool const is_negative = code < 0;
-  uint64_t const magnitude = is_negative ? 0 - (uint64_t)code : (uint64_t)code;
+  uint64_t const sign = 0 - ((uint64_t)code >> 63);
+  uint64_t const magnitude = ((uint64_t)code ^ sign) - sign;
   if (magnitude >> (is_wide ? SZG_TOKENS_WIDE_MAGNITUDE_BITS : SZG_TOKENS_MAGNITUDE_BITS))
     return szg_value_escape(code, is_wide);
-  uint32_t const highest = 63 - (uint32_t)szg_leading_zeros_u64(magnitude);
-  uint32_t const magnitude_class = 2 * (highest - 5) + (uint32_t)(magnitude >> (highest - 1) & 1);
-  szg_value_token const token = {
-      SZG_LEVELS_FIRST_CLASS + 2 * magnitude_class + (is_negative ? 1u : 0u), highest - 1,
-      magnitude - szg_token_base(magnitude_class)};
+  uint32_t const raw_bits =
+      62 - (uint32_t)szg_leading_zeros_u64(magnitude | SZG_LEVELS_DIRECT); /* of a class */
+  uint32_t const of_class = SZG_LEVELS_FIRST_CLASS + 2 * (2 * (raw_bits - 4)) +
+                            2 * (uint32_t)(magnitude >> raw_bits & 1) + (uint32_t)(sign & 1);
+  uint32_t const of_direct = 2 * (uint32_t)magnitude - (uint32_t)(code > 0);
+  uint32_t const is_class = 0 - (uint32_t)(magnitude >= SZG_LEVELS_DIRECT);
+  uint64_t const raw = magnitude & (((uint64_t)1 << raw_bits) - 1);
+  szg_value_token const token = {(of_class & is_class) | (of_direct & ~is_class),
+                                 raw_bits & is_class, raw & (0 - (uint64_t)(is_class & 1))};
   return token;
 }
 

@@ -5,16 +5,33 @@
  * pairs come four at a time from lane after lane, so that the processor can work on many lanes at
  * once. Only after a group does the decoder look whether the lane's bits were enough;
  * SZG_TOKENS_OVERRUN bytes can be read until then.
+ *
+ * Entries of values and pairs begin with the length of the code in 4 bits. Above bit 16, a pair has
+ * two codes of 8 bits each. A value has a signed number m, and in 6 bits from bit 8 on the number r
+ * of raw bits: its magnitude is |m| * 2^r and these bits, r = 0 if it is direct. Such entries are
+ * RARE except for pairs and direct values. They are FAR too if above bit 16 they have the symbol
+ * instead: NO_SYMBOL if no code has these bits, escapes, and classes whose raw bits need not be in
+ * the window. Entries of octets and masks are the symbol << 4 and the length, or 0 if no code has
+ * these bits.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/bit_reader.h"
-#include "huffman/tokens_books_core.h"
 #include "huffman/tokens_places.h"
 
-enum { AT_ONCE = 4 };
-static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= 57, "codes of a window");
+enum {
+  LENGTH_MASK = 15,
+  RARE = 16,
+  FAR = 32,
+  RAW_BITS_SHIFT = 8,
+  RAW_BITS_MASK = 63,
+  NO_SYMBOL = 0,
+  AT_ONCE = 4,
+  WINDOW_BITS = 57,
+  NEAR_RAW_BITS = WINDOW_BITS - SZG_LEVELS_CODE_BITS
+};
+static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= WINDOW_BITS, "codes of a window");
 static_assert(SZG_TOKENS_ENTRIES == 1 << SZG_LEVELS_CODE_BITS, "tables are complete");
 
 /* ---- tables ---- */
@@ -32,19 +49,39 @@ static void find_windows(const uint8_t *lengths, uint32_t symbol_count, uint16_t
   while (next < SZG_TOKENS_ENTRIES) windows[next++] = 0;
 }
 
+static uint32_t value_entry(uint32_t symbol, uint32_t length) {
+  if (length == 0) return (uint32_t)NO_SYMBOL << 16 | FAR | RARE;
+  if (symbol < SZG_LEVELS_FIRST_CLASS) {
+    uint32_t const magnitude = (symbol + 1) / 2;
+    return (symbol % 2 ? magnitude : 0 - magnitude) << 16 | length;
+  }
+  uint32_t const place = symbol - SZG_LEVELS_FIRST_CLASS, magnitude_class = place / 2;
+  uint32_t const raw_bits = szg_token_raw_bits(magnitude_class);
+  if (symbol == SZG_LEVELS_VALUE_ESCAPE || raw_bits > NEAR_RAW_BITS)
+    return symbol << 16 | FAR | RARE | length;
+  uint32_t const high = 2 + magnitude_class % 2;
+  return (place % 2 ? 0 - high : high) << 16 | raw_bits << RAW_BITS_SHIFT | RARE | length;
+}
+
+static uint32_t pair_entry(uint32_t symbol, uint32_t length) {
+  if (length == 0) return (uint32_t)NO_SYMBOL << 16 | FAR | RARE;
+  if (symbol == SZG_LEVELS_PAIR_ESCAPE) return symbol << 16 | FAR | RARE | length;
+  uint32_t const a = symbol / SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
+  uint32_t const b = symbol % SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
+  return b << 24 | (a & 255) << 16 | length;
+}
+
 void szg_tokens_decoder_build(const szg_tokens_books *books, uint32_t mode,
                               szg_tokens_decoder *decoder) {
   uint16_t windows[SZG_TOKENS_ENTRIES];
   decoder->mode = mode;
   find_windows(books->values, SZG_LEVELS_VALUES, windows);
   for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++)
-    decoder->values[i] =
-        szg_tokens_value_entry(windows[i] >> 4, windows[i] & SZG_TOKENS_DECODER_LENGTH);
+    decoder->values[i] = value_entry(windows[i] >> 4, windows[i] & LENGTH_MASK);
   if (mode == SZG_LEVELS_MODE_PAIRS) {
     find_windows(books->pairs, SZG_LEVELS_PAIRS, windows);
     for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++)
-      decoder->pairs[i] =
-          szg_tokens_pair_entry(windows[i] >> 4, windows[i] & SZG_TOKENS_DECODER_LENGTH);
+      decoder->pairs[i] = pair_entry(windows[i] >> 4, windows[i] & LENGTH_MASK);
   } else {
     find_windows(books->octets, SZG_LEVELS_OCTETS, decoder->octets);
     find_windows(books->masks, SZG_LEVELS_MASKS, decoder->masks);
@@ -92,7 +129,7 @@ static bool read_head(tile_lanes *lanes, uint32_t word_count) {
 
 /* ---- codes ---- */
 
-SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & SZG_TOKENS_DECODER_LENGTH; }
+SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & LENGTH_MASK; }
 SZG_INLINE uint64_t next_window(const uint8_t *first_window, uint32_t position) {
   return szg_reversed_window(first_window, position);
 }
@@ -100,11 +137,11 @@ SZG_INLINE uint32_t prefix_of(uint64_t window) {
   return (uint32_t)(window >> (64 - SZG_LEVELS_CODE_BITS));
 }
 
-/* The code of a rare entry, whose own bits are behind *position already. */
-static int64_t take_rare(const uint8_t *first_window, bool is_wide, uint32_t entry,
-                         uint32_t *position, bool *is_bad) {
+/* The code of a far entry, whose own bits are behind *position already. */
+static int64_t take_far(const uint8_t *first_window, bool is_wide, uint32_t entry,
+                        uint32_t *position, bool *is_bad) {
   uint32_t const symbol = entry >> 16;
-  if (symbol == SZG_TOKENS_NO_SYMBOL) {
+  if (symbol == NO_SYMBOL) {
     *is_bad = true;
     return 0;
   }
@@ -116,13 +153,24 @@ static int64_t take_rare(const uint8_t *first_window, bool is_wide, uint32_t ent
   return szg_class_code(symbol, szg_take_bits(first_window, raw_bits, position), is_wide);
 }
 
+/* The code of any entry; window: begins with the entry's own bits, which are at *position. Moves
+ * that behind the code. */
+SZG_INLINE int64_t take_entry(const uint8_t *first_window, bool is_wide, uint32_t entry,
+                              uint64_t window, uint32_t *position, bool *is_bad) {
+  uint32_t const raw_bits = entry >> RAW_BITS_SHIFT & RAW_BITS_MASK;
+  *position += entry_length(entry) + raw_bits;
+  if (entry & FAR) return take_far(first_window, is_wide, entry, position, is_bad);
+  uint64_t const raw = window << entry_length(entry) >> 1 >> (63 - raw_bits);
+  uint64_t const high = (uint64_t)((int32_t)entry >> 16), sign = 0 - (high >> 63);
+  uint64_t const code = (high << raw_bits) + ((raw ^ sign) - sign);
+  return is_wide ? (int64_t)code : (int32_t)(uint32_t)code;
+}
+
 SZG_INLINE int64_t take_value(const tile_lanes *lanes, bool is_wide, uint32_t *position,
                               bool *is_bad) {
   uint64_t const window = next_window(lanes->first_window, *position);
   uint32_t const entry = lanes->decoder->values[prefix_of(window)];
-  *position += entry_length(entry);
-  if (!(entry & SZG_TOKENS_RARE)) return (int32_t)entry >> 16;
-  return take_rare(lanes->first_window, is_wide, entry, position, is_bad);
+  return take_entry(lanes->first_window, is_wide, entry, window, position, is_bad);
 }
 
 /* ---- groups ---- */
@@ -144,8 +192,8 @@ static void take_pairs(const tile_lanes *lanes, bool is_wide, uint32_t first, ui
     uint32_t const entry = lanes->decoder->pairs[prefix_of(window)];
     *position += entry_length(entry);
     int64_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
-    if (entry & SZG_TOKENS_RARE) {
-      *is_bad |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
+    if (entry & RARE) {
+      *is_bad |= entry >> 16 == NO_SYMBOL;
       a = take_value(lanes, is_wide, position, is_bad);
       b = take_value(lanes, is_wide, position, is_bad);
     }
@@ -168,11 +216,11 @@ SZG_INLINE void take_four(const tile_lanes *lanes, bool is_wide, uint32_t mode, 
     any |= found[i];
     sum += entry_length(found[i]);
   }
-  if (any & SZG_TOKENS_RARE) {
+  if (any & RARE) {
     if (are_pairs)
       take_pairs(lanes, is_wide, first, UINT64_MAX >> (64 - 2 * AT_ONCE), position, is_bad);
-    else
-      take_plain(lanes, is_wide, first, UINT64_MAX >> (64 - AT_ONCE), position, is_bad);
+    for (uint32_t i = 0; !are_pairs && i < AT_ONCE; i++)
+      szg_set_code(lanes->codes, is_wide, first + i, take_value(lanes, is_wide, position, is_bad));
     return;
   }
   *position += sum;
@@ -220,13 +268,15 @@ SZG_INLINE void take_masks(const tile_lanes *lanes, bool is_wide, uint32_t group
     uint64_t window = next_window(lanes->first_window, *position);
     for (uint32_t i = 0; i < AT_ONCE && places; i++, places &= places - 1) {
       uint32_t const entry = lanes->decoder->values[prefix_of(window)];
-      *position += entry_length(entry);
-      window <<= entry_length(entry);
       int64_t code = (int32_t)entry >> 16;
-      if (entry & SZG_TOKENS_RARE) {
-        code = take_rare(lanes->first_window, is_wide, entry, position, is_bad);
+      if (entry & RARE) {
+        window = next_window(lanes->first_window, *position);
+        code = take_entry(lanes->first_window, is_wide, entry, window, position, is_bad);
         window = next_window(lanes->first_window, *position);
         i = 0;
+      } else {
+        *position += entry_length(entry);
+        window <<= entry_length(entry);
       }
       *is_bad |= code == 0;
       szg_set_code(lanes->codes, is_wide, first + (uint32_t)__builtin_ctzll(places), code);

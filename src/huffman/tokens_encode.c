@@ -3,8 +3,7 @@
  *
  * The head says how long lanes are, so lanes are written first, as bytes, one after the other
  * behind room for the longest head; the head then goes right before them, and all of it moves to
- * words.
- * Codes go to the writer four at a time if all four have a code of their own.
+ * words. Direct values and pairs go to the writer four at a time.
  */
 #include <assert.h>
 #include <string.h>
@@ -16,7 +15,9 @@
 enum {
   HEAD_ROOM = SZG_TOKENS_HEAD_ROOM,
   OVERHANG = 16, /* stores and loads take 8 bytes, wherever bits end */
-  AT_ONCE = 4
+  AT_ONCE = 4,
+  MOST_MISSING =
+      8 /* in a plain group with more codes that are not direct, none is joined as such */
 };
 static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= SZG_PUT_MAX_BITS, "codes that are put at once");
 static_assert(HEAD_ROOM + SZG_TOKENS_MOST_GROUPS * SZG_TOKENS_GROUP_MOST_BITS / 8 + OVERHANG <=
@@ -82,9 +83,47 @@ static szg_bit_writer put_value(const szg_tokens_encoder *encoder, bool is_wide,
   return writer;
 }
 
+/* Bits of values with those that follow them: left-aligned, the rest 0. A count of 0: they are too
+ * many, or the symbol has no code. */
+typedef struct joined_values {
+  uint64_t bits[SZG_LEVELS_GROUP];
+  uint32_t counts[SZG_LEVELS_GROUP];
+} joined_values;
+
+SZG_INLINE void join_values(const szg_tokens_encoder *encoder, const void *codes, bool is_wide,
+                            uint32_t first, joined_values *joined) {
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i++) {
+    szg_value_token const token =
+        szg_value_token_of(szg_code_at(codes, is_wide, first + i), is_wide);
+    uint32_t const entry = encoder->values[token.symbol];
+    uint32_t const count = entry_length(entry) + token.raw_bits;
+    bool const is_there = entry != 0 && count <= SZG_PUT_MAX_BITS;
+    joined->bits[i] = entry_bits(entry) | token.raw << (63 - (count - 1) % 64);
+    joined->counts[i] = is_there ? count : 0;
+  }
+}
+
+SZG_INLINE void put_joined(const szg_tokens_encoder *encoder, const void *codes, bool is_wide,
+                           uint32_t first, const joined_values *joined, szg_bit_writer *writer) {
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += 2) {
+    uint32_t const count0 = joined->counts[i], count = count0 + joined->counts[i + 1];
+    if (count0 != 0 && joined->counts[i + 1] != 0 && count <= SZG_PUT_MAX_BITS) {
+      szg_put_left_aligned(writer, joined->bits[i] | joined->bits[i + 1] >> count0, count);
+      continue;
+    }
+    for (uint32_t k = i; k < i + 2; k++) {
+      if (joined->counts[k])
+        szg_put_left_aligned(writer, joined->bits[k], joined->counts[k]);
+      else
+        *writer = put_value(encoder, is_wide, szg_code_at(codes, is_wide, first + k), *writer);
+    }
+  }
+}
+
 /* 0: not a direct value, or one without a code. */
 SZG_INLINE uint32_t direct_entry(const szg_tokens_encoder *encoder, int64_t code) {
-  return encoder->direct[szg_is_direct_value(code) ? code + SZG_LEVELS_DIRECT : 0];
+  uint64_t const is_direct = szg_is_direct_value(code); /* no branch: codes come in any order */
+  return encoder->direct[((uint64_t)code + SZG_LEVELS_DIRECT) & (0 - is_direct)];
 }
 
 /* Puts the codes of four entries at once; false if one is missing. */
@@ -121,18 +160,22 @@ SZG_INLINE void put_plain(const tile_source *source, uint32_t group, szg_bit_wri
           *writer);
     return;
   }
-  uint32_t entries[SZG_LEVELS_GROUP];
-  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i++)
+  uint32_t entries[SZG_LEVELS_GROUP], missing_count = 0;
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i++) {
     entries[i] = direct_entry(encoder, szg_code_at(source->codes, source->is_wide, first + i));
+    missing_count += entries[i] == 0;
+  }
+  if (missing_count > MOST_MISSING) {
+    joined_values joined;
+    join_values(encoder, source->codes, source->is_wide, first, &joined);
+    put_joined(encoder, source->codes, source->is_wide, first, &joined, writer);
+    return;
+  }
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += AT_ONCE) {
     if (put_four(entries + i, writer)) continue;
-    for (uint32_t k = i; k < i + AT_ONCE; k++) {
-      if (entries[k])
-        put_entry(entries[k], writer);
-      else
-        *writer = put_value(encoder, source->is_wide,
-                            szg_code_at(source->codes, source->is_wide, first + k), *writer);
-    }
+    for (uint32_t k = i; k < i + AT_ONCE; k++)
+      *writer = put_value(encoder, source->is_wide,
+                          szg_code_at(source->codes, source->is_wide, first + k), *writer);
   }
 }
 

@@ -11,7 +11,7 @@
 #include "predict/levels_lattice.h"
 #include "quant/quant_core.h"
 
-enum { BASE_3D = 8, BASE_2D = 8 }; /* rows that alternate in the order of places */
+enum { BASE_ROWS = 8, LEVEL_ROWS = 4 }; /* rows that alternate in the order of places */
 
 /* The axes that can be interpolated: 3, 2 or 1. */
 static uint32_t count_axes(const szg_grid *frame) {
@@ -111,36 +111,58 @@ bool szg_levels_tile_is_full(const szg_levels *levels, uint32_t stage, uint64_t 
   return tile.x_extent == s->tile_x && tile.y_extent == s->tile_y && tile.z_extent == s->tile_z;
 }
 
-/* The place of a point of the base. */
-static uint32_t base_place(uint32_t axis_count, uint32_t z, uint32_t y, uint32_t x) {
-  if (axis_count == 3) return (z * SZG_TILE_3D_X + x) * BASE_3D + y;
-  if (axis_count == 2) return (y / BASE_2D * SZG_TILE_2D_X + x) * BASE_2D + y % BASE_2D;
-  return x;
+/* Marks places, from a group's first on, in which `together` rows of `lane_count` points alternate:
+ * those of the first `rows` rows, and of these the first `lanes` points. */
+static void mark_places(uint32_t together, uint32_t lane_count, uint32_t rows, uint32_t lanes,
+                        uint64_t *groups) {
+  uint32_t const lanes_in_group = 64 / together;
+  uint64_t const all = ~(uint64_t)0;
+  uint64_t const lane_mask = ((uint64_t)1 << rows) - 1;
+  uint64_t const lane_starts = together == 1 ? all : all / (((uint64_t)1 << together) - 1);
+  for (uint32_t first = 0; first < lane_count; first += lanes_in_group) {
+    uint32_t const here = lanes <= first ? 0 : lanes - first;
+    uint64_t const mask = here >= lanes_in_group ? all : ((uint64_t)1 << here * together) - 1;
+    groups[first / lanes_in_group] = lane_starts * lane_mask & mask;
+  }
 }
 
-/* The place of a point of a level, whose class is not 0. */
-static uint32_t level_place(uint32_t axis_count, const szg_levels_stage *stage, uint32_t z,
-                            uint32_t y, uint32_t x) {
-  uint32_t const class_index = (x % 2 + y % 2 * 2 + z % 2 * 4) - 1;
-  if (axis_count == 3) return ((class_index * stage->tile_z / 2 + z / 2) * 32 + x / 2) * 4 + y / 2;
-  if (axis_count == 2)
-    return ((class_index * stage->tile_y / 8 + y / 2 / 4) * 32 + x / 2) * 4 + y / 2 % 4;
-  return x / 2;
+static uint32_t rows_left(uint32_t count, uint32_t before, uint32_t most) {
+  return count <= before ? 0 : count - before < most ? count - before : most;
 }
+
+/* Places of points in planes of rows: a full tile has plane_count planes of row_count rows of
+ * lane_count points, of which `together` rows alternate; z, y, x of them exist. */
+static void mark_planes(uint32_t together, uint32_t plane_count, uint32_t row_count,
+                        uint32_t lane_count, uint32_t z, uint32_t y, uint32_t x, uint64_t *groups) {
+  for (uint32_t plane = 0; plane < plane_count; plane++)
+    for (uint32_t row = 0; row < row_count; row += together) {
+      uint32_t const rows = plane < z ? rows_left(y, row, together) : 0;
+      mark_places(together, lane_count, rows, x, groups);
+      groups += together * lane_count / 64;
+    }
+}
+
+/* How many of `extent` coordinates are odd, or even. */
+static uint32_t count_parity(uint32_t extent, bool is_odd) { return (extent + !is_odd) / 2; }
 
 void szg_levels_existing_places(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
                                 uint64_t *groups) {
   const szg_levels_stage *const s = &levels->stages[stage];
   szg_levels_tile const tile = szg_levels_tile_at(levels, stage, tile_index);
-  memset(groups, 0, s->place_count / 64 * sizeof *groups);
-  for (uint32_t z = 0; z < tile.z_extent; z++)
-    for (uint32_t y = 0; y < tile.y_extent; y++)
-      for (uint32_t x = 0; x < tile.x_extent; x++) {
-        if (stage > 0 && (x | y | z) % 2 == 0) continue;
-        uint32_t const place = stage == 0 ? base_place(levels->axis_count, z, y, x)
-                                          : level_place(levels->axis_count, s, z, y, x);
-        groups[place / 64] |= (uint64_t)1 << place % 64;
-      }
+  uint32_t const d = levels->axis_count;
+  uint32_t const z = tile.z_extent, y = tile.y_extent, x = tile.x_extent;
+  if (stage == 0) {
+    mark_planes(d == 1 ? 1 : BASE_ROWS, s->tile_z, s->tile_y, s->tile_x, z, y, x, groups);
+    return;
+  }
+  uint32_t const planes = d == 3 ? s->tile_z / 2 : 1, rows = d == 1 ? 1 : s->tile_y / 2;
+  for (uint32_t class = 1; class < 1u << d; class ++) {
+    uint32_t const class_z = count_parity(z, class & SZG_AXIS_Z);
+    uint32_t const class_y = count_parity(y, class & SZG_AXIS_Y);
+    mark_planes(d == 1 ? 1 : LEVEL_ROWS, planes, rows, s->tile_x / 2, class_z, class_y,
+                count_parity(x, class & SZG_AXIS_X), groups);
+    groups += planes * rows * (s->tile_x / 2) / 64;
+  }
 }
 
 /* Coordinates first to end - 1 along the slowest axis that has tiles. */
@@ -255,4 +277,33 @@ bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint
   }
   const double *const from = (const double *)values + first;
   return (lattice->is_wide ? mark_f64_wide : mark_f64)(lattice, from, count, marks);
+}
+
+#define FIND_POINTS(name, VALUE, BITS, POINT, LATTICE)                                             \
+  SZG_HOT static void name(const szg_levels_lattice *lattice, const VALUE *values, uint32_t count, \
+                           int64_t *restrict points, bool *restrict has) {                         \
+    szg_levels_lattice const k = *lattice;                                                         \
+    for (uint32_t i = 0; i < count; i++) {                                                         \
+      POINT point;                                                                                 \
+      BITS bits;                                                                                   \
+      memcpy(&bits, &values[i], sizeof bits);                                                      \
+      bool const has_point = LATTICE(&k, values[i], &point);                                       \
+      points[i] = point;                                                                           \
+      has[i] = has_point && !(k.has_fill && bits == (BITS)k.fill_bits);                            \
+    }                                                                                              \
+  }
+FIND_POINTS(points_f32, float, uint32_t, int32_t, szg_levels_point_f32)
+FIND_POINTS(points_f32_wide, float, uint32_t, int64_t, szg_levels_point_f32_wide)
+FIND_POINTS(points_f64, double, uint64_t, int32_t, szg_levels_point_f64)
+FIND_POINTS(points_f64_wide, double, uint64_t, int64_t, szg_levels_point_f64_wide)
+
+void szg_levels_points(const szg_levels_lattice *lattice, const void *values, uint64_t first,
+                       uint32_t count, int64_t *points, bool *has) {
+  if (lattice->dtype == SZGPU_F32) {
+    const float *const from = (const float *)values + first;
+    (lattice->is_wide ? points_f32_wide : points_f32)(lattice, from, count, points, has);
+  } else {
+    const double *const from = (const double *)values + first;
+    (lattice->is_wide ? points_f64_wide : points_f64)(lattice, from, count, points, has);
+  }
 }
