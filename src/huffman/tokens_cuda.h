@@ -92,8 +92,8 @@ szgpu_status szg_tokens_encode_cuda(const szg_tokens_tiles *tiles, const szg_tok
 /* ---- to decompress ---- */
 
 /* By the next 12 bits. Entries of values and pairs are the length of the code in 4 bits, RARE, and
- * from bit 16 on a direct value in 16 bits or two codes in 8 bits each; with RARE, the symbol, which
- * is NO_SYMBOL if no code has these bits. Entries of octets and masks are the symbol << 4 and the
+ * from bit 16 on a direct value in 16 bits or two codes in 8 bits each; with RARE, the symbol, or
+ * NO_SYMBOL if no code has these bits. Entries of octets and masks are the symbol << 4 and the
  * length, 0 if no code has these bits. */
 enum { SZG_TOKENS_LENGTH = 15, SZG_TOKENS_RARE = 16, SZG_TOKENS_NO_SYMBOL = 0 };
 typedef struct szg_tokens_tables_cuda {
