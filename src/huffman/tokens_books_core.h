@@ -1,5 +1,4 @@
-/* tokens_books_core.h - the books of a mode, the choice between modes, tables' entries, for both
- * backends.
+/* tokens_books_core.h - the books of a mode, and the choice between modes, for both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_TOKENS_BOOKS_CORE_H
@@ -125,7 +124,7 @@ SZG_HD bool szg_tokens_is_code(uint32_t occurring, uint32_t used) {
          (occurring == 1 && used == 1u << (SZG_LEVELS_CODE_BITS - 1));
 }
 
-/* ---- entries of tables ---- */
+/* ---- entries of encoders' tables ---- */
 
 enum { SZG_TOKENS_ENCODER_LENGTH = 31 }; /* low bits of an encoder's entry */
 
@@ -134,27 +133,6 @@ SZG_HD uint32_t szg_tokens_escaped_byte(uint32_t escape_entry, uint32_t byte) {
   uint32_t const length = escape_entry & SZG_TOKENS_ENCODER_LENGTH;
   if (length == 0) return 0;
   return (escape_entry & ~31u) | byte << (24 - length) | (length + 8);
-}
-
-/* Decoders' entries of values and pairs are the length of the code in 4 bits, RARE, and from bit 16
- * on a direct value in 16 bits or two codes in 8 bits each; with RARE, the symbol, which is 0 if no
- * code has these bits. Entries of octets and masks are the symbol << 4 and the length, 0 if no code
- * has these bits. */
-enum { SZG_TOKENS_DECODER_LENGTH = 15, SZG_TOKENS_RARE = 16, SZG_TOKENS_NO_SYMBOL = 0 };
-
-SZG_HD uint32_t szg_tokens_value_entry(uint32_t symbol, uint32_t length) {
-  if (length == 0) return SZG_TOKENS_RARE | SZG_TOKENS_NO_SYMBOL << 16;
-  if (symbol >= SZG_LEVELS_FIRST_CLASS) return symbol << 16 | SZG_TOKENS_RARE | length;
-  uint32_t const magnitude = (symbol + 1) / 2;
-  return (symbol % 2 ? magnitude : 0 - magnitude) << 16 | length;
-}
-
-SZG_HD uint32_t szg_tokens_pair_entry(uint32_t symbol, uint32_t length) {
-  if (length == 0) return SZG_TOKENS_RARE | SZG_TOKENS_NO_SYMBOL << 16;
-  if (symbol == SZG_LEVELS_PAIR_ESCAPE) return symbol << 16 | SZG_TOKENS_RARE | length;
-  uint32_t const a = symbol / SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
-  uint32_t const b = symbol % SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
-  return b << 24 | (a & 255) << 16 | length;
 }
 
 #endif

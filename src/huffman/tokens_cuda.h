@@ -91,15 +91,26 @@ szgpu_status szg_tokens_encode_cuda(const szg_tokens_tiles *tiles, const szg_tok
 
 /* ---- to decompress ---- */
 
+/* By the next 12 bits. Entries of values and pairs are the length of the code in 4 bits, RARE, and
+ * from bit 16 on a direct value in 16 bits or two codes in 8 bits each; with RARE, the symbol, or
+ * NO_SYMBOL if no code has these bits. Entries of octets and masks are the symbol << 4 and the
+ * length, 0 if no code has these bits. */
+enum { SZG_TOKENS_LENGTH = 15, SZG_TOKENS_RARE = 16, SZG_TOKENS_NO_SYMBOL = 0 };
+typedef struct szg_tokens_tables_cuda {
+  uint32_t values[SZG_TOKENS_ENTRIES];
+  uint32_t others[SZG_TOKENS_ENTRIES]; /* of pairs, or of octets in the low and masks in the high
+                                          half; not set in plain mode */
+} szg_tokens_tables_cuda;
+
 /* A section, as its front says. All kernels may use it, also if the section is bad. */
 typedef struct szg_tokens_opened_cuda {
   uint32_t is_coded; /* 0: all codes are 0, or the section is bad */
   uint32_t lane_groups_log2;
   uint32_t unit; /* 1 if the section is bad */
-  uint32_t padding;
+  uint32_t mode;
   uint64_t words_at; /* bytes from the section's start */
   uint64_t word_count;
-  szg_tokens_decoder decoder;
+  szg_tokens_tables_cuda tables;
 } szg_tokens_opened_cuda;
 
 /* A stage to read. The contents of the section are not trusted. */

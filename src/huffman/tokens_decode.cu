@@ -169,15 +169,32 @@ __device__ uint32_t code_of_window(uint32_t window, const BooksMemory &memory) {
   return (uint32_t)memory.symbols[codes.first_ranks[length] + code] << 4 | length;
 }
 
-/* Fills a book's table as szg_tokens_decoder_build does. The whole block calls. */
-__device__ void fill_table(uint32_t book, const BooksMemory &memory, szg_tokens_decoder *decoder) {
+__device__ uint32_t value_entry(uint32_t symbol, uint32_t length) {
+  if (length == 0) return (uint32_t)SZG_TOKENS_NO_SYMBOL << 16 | SZG_TOKENS_RARE;
+  if (symbol >= SZG_LEVELS_FIRST_CLASS) return symbol << 16 | SZG_TOKENS_RARE | length;
+  uint32_t const magnitude = (symbol + 1) / 2;
+  return (symbol % 2 ? magnitude : 0 - magnitude) << 16 | length;
+}
+
+__device__ uint32_t pair_entry(uint32_t symbol, uint32_t length) {
+  if (length == 0) return (uint32_t)SZG_TOKENS_NO_SYMBOL << 16 | SZG_TOKENS_RARE;
+  if (symbol == SZG_LEVELS_PAIR_ESCAPE) return symbol << 16 | SZG_TOKENS_RARE | length;
+  uint32_t const a = symbol / SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
+  uint32_t const b = symbol % SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
+  return b << 24 | (a & 255) << 16 | length;
+}
+
+/* Fills a book's table; octets come before masks. The whole block calls, each thread for the same
+ * windows. */
+__device__ void fill_table(uint32_t book, const BooksMemory &memory,
+                           szg_tokens_tables_cuda *tables) {
   for (uint32_t i = threadIdx.x; i < SZG_TOKENS_ENTRIES; i += OpenPolicy::kThreads) {
     uint32_t const code = code_of_window(i, memory);
-    uint32_t const symbol = code >> 4, length = code & SZG_TOKENS_DECODER_LENGTH;
-    if (book == SZG_TOKENS_OCTETS) decoder->octets[i] = (uint16_t)code;
-    if (book == SZG_TOKENS_MASKS) decoder->masks[i] = (uint16_t)code;
-    if (book == SZG_TOKENS_PAIRS) decoder->pairs[i] = szg_tokens_pair_entry(symbol, length);
-    if (book == SZG_TOKENS_VALUES) decoder->values[i] = szg_tokens_value_entry(symbol, length);
+    uint32_t const symbol = code >> 4, length = code & SZG_TOKENS_LENGTH;
+    if (book == SZG_TOKENS_OCTETS) tables->others[i] = code;
+    if (book == SZG_TOKENS_MASKS) tables->others[i] |= code << 16;
+    if (book == SZG_TOKENS_PAIRS) tables->others[i] = pair_entry(symbol, length);
+    if (book == SZG_TOKENS_VALUES) tables->values[i] = value_entry(symbol, length);
   }
 }
 
@@ -195,13 +212,12 @@ __device__ bool open_books(const szg_tokens_input_cuda &input, const SectionHead
   if (threadIdx.x == 0) memory->is_sound = read_lengths(head, memory);
   __syncthreads(); /* lengths are known */
   if (!memory->is_sound) return false;
-  for (uint32_t book = 0; book < SZG_TOKENS_BOOKS; book++) {
-    bool const is_pairs_mode = head.mode == SZG_LEVELS_MODE_PAIRS;
-    if (book != SZG_TOKENS_VALUES && (book == SZG_TOKENS_PAIRS) != is_pairs_mode) continue;
+  for (uint32_t i = 0; i < szg_tokens_book_count(head.mode); i++) {
+    uint32_t const book = szg_tokens_book_of(head.mode, i);
     szg_tokens_book_kind const kind = szg_tokens_book_kind_of(book);
     const uint8_t *const lengths = (const uint8_t *)&memory->books + kind.lengths_at;
     if (!lay_out_book(lengths, kind.symbol_count, memory)) return false;
-    fill_table(book, *memory, &input.opened->decoder);
+    fill_table(book, *memory, &input.opened->tables);
     __syncthreads(); /* the layout is no longer needed */
   }
   return true;
@@ -234,10 +250,9 @@ __global__ void __launch_bounds__(OpenPolicy::kThreads)
   opened->is_coded = is_sound && head.is_coded;
   opened->lane_groups_log2 = is_sound ? head.lane_groups_log2 : 0;
   opened->unit = is_sound ? head.unit : 1;
-  opened->padding = 0;
   opened->words_at = head.words;
   opened->word_count = head.word_count;
-  opened->decoder.mode = is_sound ? head.mode : (uint32_t)SZG_LEVELS_MODE_ZERO;
+  opened->mode = is_sound ? head.mode : (uint32_t)SZG_LEVELS_MODE_ZERO;
   if (!is_sound) job.verdict->bad_data = 1;
 }
 
@@ -251,18 +266,6 @@ __global__ void __launch_bounds__(PlacePolicy::kThreads)
 }
 
 /* ---- a lane ---- */
-
-/* Tables in shared memory. */
-struct DecodeTables {
-  uint32_t values[SZG_TOKENS_ENTRIES];
-  union {
-    uint32_t pairs[SZG_TOKENS_ENTRIES];
-    struct {
-      uint16_t octets[SZG_TOKENS_ENTRIES];
-      uint16_t masks[SZG_TOKENS_ENTRIES];
-    };
-  };
-};
 
 /* Bits of a tile from a position on; zeros behind its last word. */
 struct LaneBits {
@@ -299,7 +302,7 @@ struct LaneBits {
 template <class Code>
 struct LaneDecoder {
   static constexpr bool kIsWide = sizeof(Code) == 8;
-  const DecodeTables &tables;
+  const szg_tokens_tables_cuda &tables;
   LaneBits bits;
   bool is_bad;
 
@@ -318,7 +321,7 @@ struct LaneDecoder {
 
   __device__ __forceinline__ int64_t take_value() {
     uint32_t const entry = tables.values[bits.prefix()];
-    bits.skip(entry & SZG_TOKENS_DECODER_LENGTH);
+    bits.skip(entry & SZG_TOKENS_LENGTH);
     if (!(entry & SZG_TOKENS_RARE)) return (int32_t)entry >> 16;
     return take_rare(entry);
   }
@@ -336,8 +339,8 @@ struct LaneDecoder {
   __device__ void take_pairs(Code *codes, uint64_t existing) {
     for (uint64_t left = szg_pairs_of_places(existing); left; left &= left - 1) {
       uint32_t const i = (uint32_t)__ffsll((long long)left) - 1;
-      uint32_t const entry = tables.pairs[bits.prefix()];
-      bits.skip(entry & SZG_TOKENS_DECODER_LENGTH);
+      uint32_t const entry = tables.others[bits.prefix()];
+      bits.skip(entry & SZG_TOKENS_LENGTH);
       int64_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
       if (entry & SZG_TOKENS_RARE) {
         is_bad |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
@@ -352,15 +355,15 @@ struct LaneDecoder {
 
   /* The places with codes other than 0. */
   __device__ uint64_t take_places() {
-    uint32_t entry = tables.octets[bits.prefix()];
-    bits.skip(entry & SZG_TOKENS_DECODER_LENGTH);
+    uint32_t entry = tables.others[bits.prefix()] & 0xFFFF;
+    bits.skip(entry & SZG_TOKENS_LENGTH);
     is_bad |= entry == 0;
     uint32_t octets = entry >> 4;
     if (octets == SZG_LEVELS_OCTET_ESCAPE) octets = bits.take(8);
     uint64_t places = 0;
     for (; octets; octets &= octets - 1) {
-      entry = tables.masks[bits.prefix()];
-      bits.skip(entry & SZG_TOKENS_DECODER_LENGTH);
+      entry = tables.others[bits.prefix()] >> 16;
+      bits.skip(entry & SZG_TOKENS_LENGTH);
       uint64_t mask = entry >> 4;
       if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
       is_bad |= entry == 0 || mask == 0;
@@ -390,7 +393,7 @@ struct DecodeJob {
 };
 
 struct DecodeMemory {
-  DecodeTables tables;
+  szg_tokens_tables_cuda tables;
   uint64_t existing[DecodePolicy::kWarps][SZG_TOKENS_MOST_GROUPS];
 };
 
@@ -435,7 +438,7 @@ __device__ LaneRange read_tile_head(const szg_tokens_shape &shape, const Archive
  * are valid. */
 template <class Code>
 __device__ bool decode_lane(const szg_tokens_shape &shape, uint32_t mode,
-                            const DecodeTables &tables, const ArchiveWords &words,
+                            const szg_tokens_tables_cuda &tables, const ArchiveWords &words,
                             const LaneRange &range, const uint64_t *existing, Code *codes) {
   uint32_t const lane = threadIdx.x % 32, g = shape.lane_groups_log2;
   uint32_t const end = min((lane + 1) << g, shape.group_count);
@@ -466,8 +469,8 @@ __device__ void clear_codes(uint32_t group_count, Code *codes) {
 /* False: the tile is invalid. The whole warp calls. */
 template <class Code>
 __device__ bool decode_tile(const DecodeJob &job, const szg_tokens_shape &shape, uint32_t mode,
-                            uint64_t tile_index, const DecodeTables &tables, uint64_t *existing,
-                            Code *codes) {
+                            uint64_t tile_index, const szg_tokens_tables_cuda &tables,
+                            uint64_t *existing, Code *codes) {
   const szg_tokens_opened_cuda &opened = *job.input.opened;
   uint32_t const word_count = job.input.sizes[tile_index];
   uint64_t const first_word = job.input.first_words[tile_index];
@@ -493,10 +496,10 @@ __device__ bool decode_tile(const DecodeJob &job, const szg_tokens_shape &shape,
 }
 
 /* The whole block calls, and synchronizes before it reads. */
-__device__ void load_tables(const szg_tokens_decoder &decoder, DecodeTables *tables) {
+__device__ void load_tables(const szg_tokens_tables_cuda &from, szg_tokens_tables_cuda *to) {
   for (uint32_t i = threadIdx.x; i < SZG_TOKENS_ENTRIES; i += DecodePolicy::kThreads) {
-    tables->values[i] = decoder.values[i];
-    tables->pairs[i] = decoder.pairs[i]; /* or octets and masks */
+    to->values[i] = from.values[i];
+    to->others[i] = from.others[i];
   }
 }
 
@@ -508,9 +511,9 @@ __global__ void __launch_bounds__(DecodePolicy::kThreads)
   uint32_t const warp = threadIdx.x / 32, group_count = job.input.tiles.group_count;
   uint64_t const warp_count = (uint64_t)gridDim.x * DecodePolicy::kWarps;
   bool const is_coded = opened.is_coded != 0;
-  uint32_t const mode = opened.decoder.mode;
+  uint32_t const mode = opened.mode;
   szg_tokens_shape const shape = {group_count, opened.lane_groups_log2, job.input.tiles.is_wide};
-  if (is_coded) load_tables(opened.decoder, &memory.tables);
+  if (is_coded) load_tables(opened.tables, &memory.tables);
   __syncthreads(); /* the tables are there */
   for (uint64_t t = job.first_tile + (uint64_t)blockIdx.x * DecodePolicy::kWarps + warp;
        t < job.end_tile; t += warp_count) {
