@@ -112,6 +112,7 @@ typedef struct szg_levels_lattice {
   bool is_wide;
   bool has_fill;
   uint64_t fill_bits;
+  uint64_t limit;              /* lattice values are from -limit to limit - 1 */
   double fine, inverse;        /* h, and 1 / h */
   float fine_f32, inverse_f32; /* the same for f32 that is not wide */
 } szg_levels_lattice;
