@@ -116,8 +116,10 @@ void cuda_release(void *device) { must(cudaFree(device)); }
 static void print_case(const cuda_case *c) {
   static const char *const modes[] = {"rel", "abs", "psnr", "lossless"};
   static const char *const dtypes[] = {"f32", "f64", "u8", "bf16", "f16", "fp8"};
-  print_message("  %s%s, %s ", c->params.layout == SZGPU_LAYOUT_TILE ? "tile" : "linear",
-                c->params.without_gaps ? " without gaps" : "", dtypes[c->shape.dtype]);
+  static const char *const predictors[] = {"", " lorenzo", " interpolation"};
+  print_message("  %s%s%s, %s ", c->params.layout == SZGPU_LAYOUT_TILE ? "tile" : "linear",
+                c->params.without_gaps ? " without gaps" : "", predictors[c->params.predictor],
+                dtypes[c->shape.dtype]);
   for (int i = 0; i < c->shape.ndim; i++)
     print_message("%s%llu", i ? "x" : "", (unsigned long long)c->shape.dims[i]);
   print_message(", %s %g, radius %u, frame rows %llu, zstd %d", modes[c->params.mode],

@@ -15,7 +15,7 @@ static szgpu_ctx *first_gpu(void) { return cuda_gpus[0]; }
 
 /* ---- examples: fields that need every stage ---- */
 
-enum { TILE_EXAMPLES = 7, EXAMPLES = 2 * TILE_EXAMPLES }; /* the rest: linear layout */
+enum { TILE_EXAMPLES = 9, EXAMPLES = 2 * TILE_EXAMPLES }; /* the rest: linear layout */
 static cuda_case examples[EXAMPLES];
 static test_archive expected[EXAMPLES]; /* made by the CPU */
 static void *restored_by_cpu[EXAMPLES];
@@ -41,16 +41,22 @@ static void make_fields(void) {
   examples[4].params.frame_rows = 64;
   examples[5] = make_example(cube, SZGPU_MODE_REL, 1e-4);  /* with special values */
   examples[6] = make_example(line, SZGPU_MODE_ABS, 1e-30); /* raw */
-  float *const specials = (float *)examples[5].field;
-  for (uint64_t i = 0; i < 70 * 50 * 90; i++) {
-    if (test_hash(i) % 11 == 0) specials[i] = 1e20f;
-    if (test_hash(i) % 501 == 0) specials[i] = test_hash(i) % 2 ? NAN : INFINITY;
+  examples[7] = make_example(cube, SZGPU_MODE_REL, 1e-2);  /* levels frames */
+  examples[8] = make_example(cube, SZGPU_MODE_REL, 1e-3);  /* and with special values */
+  examples[8].params.frame_rows = 32;
+  for (int e = 5; e <= 8; e += 3) {
+    float *const specials = (float *)examples[e].field;
+    for (uint64_t i = 0; i < 70 * 50 * 90; i++) {
+      if (test_hash(i) % 11 == 0) specials[i] = 1e20f;
+      if (test_hash(i) % 501 == 0) specials[i] = test_hash(i) % 2 ? NAN : INFINITY;
+    }
   }
   for (int i = 0; i < TILE_EXAMPLES; i++) {
     cuda_case *const linear = &examples[TILE_EXAMPLES + i];
     *linear = examples[i];
     examples[i].params.layout = SZGPU_LAYOUT_TILE;
     linear->params.layout = SZGPU_LAYOUT_LINEAR;
+    if (i >= 7) examples[i].params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
   }
 }
 
@@ -273,12 +279,13 @@ static void compare_capacities(const cuda_case *c) {
   free(archive.bytes);
 }
 
-static void compare_capacities_of(szgpu_layout layout) {
+static void compare_capacities_of(szgpu_layout layout, szgpu_predictor predictor) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 2, 130, 7, 0, 0); /* frames of 64, 64 and 2 */
   float *const field = test_make_waves(&shape);
   uint32_t *const noise = test_make_bits(&shape);
   cuda_case c = {test_params(SZGPU_MODE_REL, 1e-3), shape, field};
   c.params.layout = layout;
+  c.params.predictor = predictor;
   c.params.frame_rows = 64;
   compare_capacities(&c);
   field[5] = INFINITY, field[6] = -INFINITY; /* not fill values */
@@ -292,6 +299,7 @@ static void compare_capacities_of(szgpu_layout layout) {
   compare_capacities(&c);
   c.params = test_params(SZGPU_MODE_ABS, 20.0);
   c.params.layout = layout;
+  c.params.predictor = predictor;
   c.params.zstd_level = 3;
   c.shape = test_shape(SZGPU_F32, 2, 120, 70, 0, 0);
   void *const large = test_make_waves(&c.shape);
@@ -304,8 +312,9 @@ static void compare_capacities_of(szgpu_layout layout) {
 
 static void no_capacity_is_passed(void **state) {
   (void)state;
-  compare_capacities_of(SZGPU_LAYOUT_TILE);
-  compare_capacities_of(SZGPU_LAYOUT_LINEAR);
+  compare_capacities_of(SZGPU_LAYOUT_TILE, SZGPU_PREDICTOR_LORENZO);
+  compare_capacities_of(SZGPU_LAYOUT_TILE, SZGPU_PREDICTOR_INTERPOLATION);
+  compare_capacities_of(SZGPU_LAYOUT_LINEAR, SZGPU_PREDICTOR_AUTO);
   cuda_assert_no_complaints();
 }
 
@@ -327,8 +336,8 @@ static void szgpu_sizes_is_enough(void **state) {
 
 /* ---- memory ---- */
 
-/* In addition to field and archive, the tile layout needs less than one byte per value. */
-static void the_tile_layout_works_in_a_byte_a_value(void **state) {
+/* In addition to field and archive, tile frames need less than one byte per value. */
+static void tile_frames_take_a_byte_a_value(void **state) {
   (void)state;
   static const szgpu_shape shapes[] = {
       {SZGPU_F32, 2, {1800, 3600}},    {SZGPU_F32, 3, {512, 512, 512}},
@@ -338,6 +347,7 @@ static void the_tile_layout_works_in_a_byte_a_value(void **state) {
     for (uint64_t frame_rows = 0; frame_rows <= 4096; frame_rows += 4096) {
       szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
       params.frame_rows = frame_rows;
+      params.predictor = SZGPU_PREDICTOR_LORENZO;
       size_t bytes, linear_bytes;
       assert_int_equal(params.layout, SZGPU_LAYOUT_TILE);
       assert_int_equal(szgpu_sizes(first_gpu(), &params, &shapes[i], &bytes, NULL), SZGPU_OK);
@@ -430,7 +440,7 @@ int main(void) {
       cmocka_unit_test(calls_keep_the_order_of_the_stream),
       cmocka_unit_test(no_capacity_is_passed),
       cmocka_unit_test(szgpu_sizes_is_enough),
-      cmocka_unit_test(the_tile_layout_works_in_a_byte_a_value),
+      cmocka_unit_test(tile_frames_take_a_byte_a_value),
       cmocka_unit_test(calls_on_one_ctx_do_not_meet),
       cmocka_unit_test(reserved_memory_does_not_show),
       cmocka_unit_test(ctxs_work_side_by_side),

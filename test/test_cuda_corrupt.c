@@ -17,12 +17,18 @@
 
 enum { GUARD = 64, MOST_FIELD_BYTES = 1 << 20 };
 enum { CODED, LONE, CONSTANT, RAW, WIDE, FRAMES, ZSTD, BATCH, LONG, KINDS };
-/* KINDS samples of the linear layout, as many of the tile layout, then lossless linear ones. */
+/* KINDS samples of the linear layout, as many of the tile layout, then lossless linear ones, and
+ * levels frames. */
 enum {
   TOP_PLANE = 2 * KINDS,
   TOP_PLANE_NO_GAPS,
   TOP_PLANE_FRAMES,
   TOP_PLANE_LONG, /* with several sequences */
+  LEVELS,         /* then levels frames; this one has exact and fill values */
+  LEVELS_LINE,
+  LEVELS_PLANE, /* wide */
+  LEVELS_FRAMES,
+  LEVELS_SPARSE, /* stages of masks, and of zeros */
   SAMPLE_COUNT
 };
 
@@ -35,6 +41,7 @@ static size_t field_bytes_of[SAMPLE_COUNT];
 static szgpu_params params_of(szgpu_layout layout, szgpu_mode mode, double bound) {
   szgpu_params params = test_params(mode, bound);
   params.layout = layout;
+  params.predictor = SZGPU_PREDICTOR_LORENZO;
   return params;
 }
 
@@ -131,6 +138,32 @@ static test_archive make_top_plane_long(void) {
   return archive;
 }
 
+static test_archive make_levels(szgpu_shape shape, double bound, uint64_t frame_rows,
+                                uint64_t rarity, bool is_smooth) {
+  void *const field = test_make_waves(&shape);
+  for (uint64_t i = 0; i < test_value_count(&shape); i++) {
+    double const x = (double)(i % shape.dims[shape.ndim - 1]), row = (double)(i / 97);
+    if (is_smooth) test_set_value(shape.dtype, field, i, 0.5 * x + 1e-4 * row);
+    if (rarity && test_hash(i) % rarity == 0)
+      test_set_value(shape.dtype, field, i, i % 3 ? 1e20 : (double)INFINITY);
+  }
+  szgpu_params params = params_of(SZGPU_LAYOUT_TILE, SZGPU_MODE_ABS, bound);
+  params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
+  params.frame_rows = frame_rows;
+  test_archive const archive = sample_make(cuda_cpu, shape, params, field);
+  (void)archive_section_of_kind(&archive, 0, SZG_SECTION_BASE); /* it is a levels frame */
+  return archive;
+}
+
+static void make_samples_of_levels(void) {
+  samples[LEVELS] = make_levels(test_shape(SZGPU_F32, 3, 33, 18, 70, 0), 0.5, 0, 40, false);
+  samples[LEVELS_LINE] = make_levels(test_shape(SZGPU_F32, 1, 9000, 0, 0, 0), 1.0, 0, 0, false);
+  samples[LEVELS_PLANE] = make_levels(test_shape(SZGPU_F64, 2, 70, 90, 0, 0), 1e-7, 0, 0, false);
+  samples[LEVELS_FRAMES] = make_levels(test_shape(SZGPU_F32, 4, 5, 9, 20, 33), 2.0, 2, 300, false);
+  samples[LEVELS_SPARSE] =
+      make_levels(test_shape(SZGPU_F32, 3, 40, 30, 100, 0), 1e-2, 0, 700, true);
+}
+
 static int make_samples(void **state) {
   cuda_make_ctxs(state);
   serial_cpu = test_make_serial_ctx();
@@ -140,9 +173,10 @@ static int make_samples(void **state) {
   samples[TOP_PLANE_NO_GAPS] = make_top_plane(test_shape(SZGPU_U8, 2, 300, 33, 0, 0), 0, 1);
   samples[TOP_PLANE_FRAMES] = make_top_plane(test_shape(SZGPU_F32, 2, 300, 33, 0, 0), 64, 0);
   samples[TOP_PLANE_LONG] = make_top_plane_long();
+  make_samples_of_levels();
   for (int i = 0; i < SAMPLE_COUNT; i++) {
     field_bytes_of[i] = test_inspect(&samples[i]).field_bytes;
-    bool const is_tile = KINDS <= i && i < TOP_PLANE;
+    bool const is_tile = (KINDS <= i && i < TOP_PLANE) || i >= LEVELS;
     assert_int_equal(test_inspect(&samples[i]).layout,
                      is_tile ? SZGPU_LAYOUT_TILE : SZGPU_LAYOUT_LINEAR);
   }

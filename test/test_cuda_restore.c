@@ -30,8 +30,7 @@ static test_archive read_golden(const char *name, const char *suffix) {
 static void restores(int number, const char *name) {
   test_archive archive = read_golden(name, ".szg"), raw = read_golden(name, ".raw");
   szgpu_ctx *const gpu = cuda_gpus[number];
-  szgpu_status const expected =
-      cuda_reads_archive(number, &archive) ? SZGPU_OK : SZGPU_UNSUPPORTED;
+  szgpu_status const expected = cuda_reads_archive(number, &archive) ? SZGPU_OK : SZGPU_UNSUPPORTED;
   uint8_t *const restored = test_allocate(raw.byte_count);
   memset(restored, 0xA5, raw.byte_count);
   szgpu_status const status =
@@ -142,12 +141,13 @@ typedef void (*field_change)(const szgpu_shape *shape, void *field, szgpu_params
 static void for_all_shapes_and_frames(field_change change) {
   test_random random = test_random_begin();
   size_t const step = cuda_is_quick() ? 9 : 1;
-  size_t const layouts = 2, combinations = ARRAY_COUNT(shapes) * ARRAY_COUNT(frame_rows);
-  for (size_t n = 0; n < layouts * combinations; n += step) {
-    size_t const i = n % combinations, f = i % ARRAY_COUNT(frame_rows);
+  size_t const ways = 3, combinations = ARRAY_COUNT(shapes) * ARRAY_COUNT(frame_rows);
+  for (size_t n = 0; n < ways * combinations; n += step) { /* tile, linear, levels frames */
+    size_t const i = n % combinations, f = i % ARRAY_COUNT(frame_rows), way = n / combinations;
     szgpu_shape const shape = shapes[i / ARRAY_COUNT(frame_rows)];
     szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
-    params.layout = n < combinations ? SZGPU_LAYOUT_TILE : SZGPU_LAYOUT_LINEAR;
+    params.layout = way == 1 ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
+    params.predictor = way == 2 ? SZGPU_PREDICTOR_INTERPOLATION : SZGPU_PREDICTOR_LORENZO;
     params.frame_rows = frame_rows[f];
     params.zstd_level = f == 1 ? 1 : 0;
     void *const field = test_make_waves(&shape);

@@ -71,6 +71,9 @@ static void compare(szgpu_shape shape, field_kind kind, uint64_t frame_rows) {
   cuda_case c = {test_params(SZGPU_MODE_ABS, 0.05), shape, field};
   c.params.frame_rows = frame_rows;
   if (kind == WAVES) c.params.mode = SZGPU_MODE_REL, c.params.bound = 1e-3;
+  c.params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
+  compare_pinned(&c);
+  c.params.predictor = SZGPU_PREDICTOR_LORENZO;
   for (int layout = 0; layout < (cuda_is_quick() ? 1 : 2); layout++) {
     c.params.layout = layout ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
     compare_pinned(&c);
@@ -125,6 +128,7 @@ static int make_example(void **state) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 3, 203, 210, 310, 0);
   example = (cuda_case){test_params(SZGPU_MODE_ABS, 0.05), shape, make_field(&shape, SPECIALS)};
   example.params.layout = SZGPU_LAYOUT_TILE;
+  example.params.predictor = SZGPU_PREDICTOR_LORENZO;
   field_bytes = test_field_bytes(&shape);
   archive = test_compress(cuda_cpu, &example.params, &shape, example.field);
   restored = test_decompress(cuda_cpu, &archive, field_bytes);

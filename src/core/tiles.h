@@ -84,6 +84,18 @@ SZG_HD szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
   return tile;
 }
 
+/* The index of the i-th sampled tile: floor((2 i + 1) T / (2 S)), without overflow. */
+SZG_HD uint64_t szg_sample_tile(uint64_t tile_count, uint32_t sample_count, uint64_t i) {
+  uint64_t const twice = 2 * (uint64_t)sample_count;
+  return (2 * i + 1) * (tile_count / twice) + (2 * i + 1) * (tile_count % twice) / twice;
+}
+/* The only sample that can be this tile: the first whose number, before rounding down, is not below
+ * it. */
+SZG_HD uint64_t szg_sample_of_tile(uint64_t tile_count, uint32_t sample_count,
+                                   uint64_t tile_index) {
+  return (2 * tile_index * sample_count + tile_count - 1) / (2 * tile_count);
+}
+
 /* Each tile's share of each section, as the archive's sections have it: u16 arrays over the tiles.
  * NULL: no tile has any. */
 typedef struct szg_tile_counts {

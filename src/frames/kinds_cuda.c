@@ -27,6 +27,18 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
             .prepare = szg_linear_frame_prepare_cuda,
             .restore = szg_linear_frame_restore_cuda,
         },
+    [SZG_KIND_LEVELS] =
+        {
+            .carve_write = szg_levels_frame_carve_write_cuda,
+            .carve_write_pinned = szg_levels_frame_carve_write_pinned,
+            .write = szg_levels_frame_write_cuda,
+            .size_read = szg_levels_frame_size_read_cuda,
+            .size_reserve = szg_levels_frame_size_reserve_cuda,
+            .carve_read = szg_levels_frame_carve_read_cuda,
+            .open = szg_levels_frame_open_cuda,
+            .prepare = szg_levels_frame_prepare_cuda,
+            .restore = szg_levels_frame_restore_cuda,
+        },
     [SZG_KIND_TILE] =
         {
             .carve_zeroed = szg_tile_frame_carve_zeroed_cuda,
@@ -155,6 +167,7 @@ bool szg_read_sizes_reserve_cuda(const szg_write_request *request, szg_read_size
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
     if (!row->size_reserve || !szg_frame_kinds[kind].serves(request)) continue;
     row->size_reserve(request, sizes);
+    sizes->reserved_kinds |= 1u << kind;
     is_known = true;
   }
   return is_known;
@@ -168,8 +181,9 @@ szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cud
     SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
-    if (row->carve_read && szg_frame_kinds[kind].may_occur(sizes->header))
-      SZG_TRY(row->carve_read(arena, sizes, plan));
+    bool const may_occur =
+        szg_frame_kinds[kind].may_occur(sizes->header) || sizes->reserved_kinds >> kind & 1;
+    if (row->carve_read && may_occur) SZG_TRY(row->carve_read(arena, sizes, plan));
   }
   return SZGPU_OK;
 }

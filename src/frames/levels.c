@@ -22,6 +22,84 @@ bool szg_levels_of_frame(const szg_grid *grid, const szg_frame_header *frame, sz
   return true;
 }
 
+void szg_levels_set_header(const szg_levels *levels, szg_frame_header *header) {
+  header->kind = SZG_FRAME_LEVELS;
+  header->axes = levels->base_axes;
+  header->levels = (szg_levels_facts){.axis_count = levels->axis_count,
+                                      .level_count = levels->level_count,
+                                      .fine_bits = levels->fine_bits,
+                                      .is_linear = levels->is_linear,
+                                      .is_wide = levels->is_wide,
+                                      .fold = levels->fold};
+  memcpy(header->levels.ranks, levels->ranks, sizeof levels->ranks);
+}
+
+/* ---- frames of many tiles that are cut off ---- */
+
+/* Places for each value; a folded line gets fewer, because memory is taken for any fold. */
+enum { MOST_PLACES = 4, MOST_FOLDED_PLACES = 2, SPARE_PLACES = 1 << 20 };
+
+static bool is_dense(const szg_levels *levels) {
+  uint64_t most;
+  if (!szg_mul_checked(levels->value_count, levels->fold ? MOST_FOLDED_PLACES : MOST_PLACES, &most))
+    return false;
+  for (uint32_t i = 0; i <= levels->level_count; i++) {
+    const szg_levels_stage *const stage = &levels->stages[i];
+    uint64_t places;
+    if (!szg_mul_checked(stage->tile_count, stage->place_count, &places)) return false;
+    if (places > most && places - most > SPARE_PLACES) return false;
+  }
+  return true;
+}
+
+bool szg_levels_are_dense(const szg_write_request *request, const szg_levels *levels) {
+  szg_levels largest;
+  return szg_levels_make(&request->frame_grid, levels->axis_count, levels->fold,
+                         levels->level_count, &largest) &&
+         is_dense(&largest);
+}
+
+static void raise_most(uint64_t *most, uint64_t size) {
+  if (size > *most) *most = size;
+}
+
+static void raise_to_levels(const szg_levels *levels, szg_levels_most *most) {
+  enum { ALIGNED_POINTS = SZG_ARENA_ALIGNMENT / sizeof(int32_t) };
+  uint64_t grid_points = 0;
+  for (uint32_t i = 0; i <= levels->level_count; i++) {
+    const szg_levels_stage *const stage = &levels->stages[i];
+    raise_most(&most->tiles, stage->tile_count);
+    raise_most(&most->places, stage->tile_count * stage->place_count);
+    if (i < levels->level_count) grid_points += szg_align_up(stage->point_count, ALIGNED_POINTS);
+  }
+  raise_most(&most->grid_points, grid_points);
+}
+
+/* A folded line may have rows of any length. Its grids before the last have fewer points than the
+ * line: each has about half of the last's in a row, or in a column, of two, and a fourth in others;
+ * what rounding up adds is less than the spare points. */
+static void raise_to_folds(uint64_t value_count, szg_levels_most *most) {
+  enum { LEAST_TILE_PLACES = 3 * 16 * 8, SPARE_POINTS = 1024 };
+  uint64_t const places = MOST_FOLDED_PLACES * value_count + SPARE_PLACES;
+  raise_most(&most->places, places);
+  raise_most(&most->tiles, places / LEAST_TILE_PLACES);
+  raise_most(&most->grid_points, value_count + SPARE_POINTS);
+}
+
+szg_levels_most szg_levels_most_of(const szg_grid *grid) {
+  szg_levels_most most = {0};
+  for (uint32_t axis_count = 1; axis_count <= 3; axis_count++)
+    for (uint32_t level_count = 0; level_count <= SZG_LEVELS_MOST; level_count++) {
+      szg_levels levels;
+      bool const may_be = szg_levels_make(grid, axis_count, 0, level_count, &levels);
+      if (may_be && is_dense(&levels)) raise_to_levels(&levels, &most);
+    }
+  if (szg_grid_axes(grid) == SZG_AXIS_X) raise_to_folds(grid->value_count, &most);
+  return most;
+}
+
+/* ---- headers and sections ---- */
+
 /* Ranks of interpolated axes only, and none without levels. */
 static bool ranks_are_sound(const szg_levels_facts *facts) {
   for (uint32_t axis = 0; axis < 3; axis++) {
@@ -94,12 +172,25 @@ szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_lev
                                  header->step, header->has_fill, header->fill_bits);
 }
 
+/* Takes the grids of the first grid_count stages, NULL for the others. */
+static void carve_grids(szg_arena *arena, const szg_levels *levels, uint32_t grid_count,
+                        size_t width, void *grids[SZG_LEVELS_MOST + 1]) {
+  for (uint32_t i = 0; i <= SZG_LEVELS_MOST; i++) {
+    bool const is_needed = i < grid_count;
+    grids[i] = is_needed ? szg_arena_take(arena, levels->stages[i].point_count, width) : NULL;
+  }
+}
+
+void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, size_t width,
+                            void *grids[SZG_LEVELS_MOST + 1]) {
+  carve_grids(arena, levels, levels->level_count, width, grids);
+}
+
 void szg_levels_carve(szg_arena *arena, const szg_levels *levels, uint32_t grid_count,
                       int thread_count, szg_levels_memory *memory) {
   size_t const lattice_bytes = levels->is_wide ? sizeof(int64_t) : sizeof(int32_t);
   uint64_t const threads = (uint64_t)thread_count;
-  for (uint32_t i = 0; i < grid_count; i++)
-    memory->grids[i] = szg_arena_take(arena, levels->stages[i].point_count, lattice_bytes);
+  carve_grids(arena, levels, grid_count, lattice_bytes, memory->grids);
   memory->work = szg_arena_take(arena, threads, sizeof *memory->work);
   memory->token_work = szg_arena_take(arena, threads, sizeof *memory->token_work);
   memory->codes = szg_arena_take(arena, threads * SZG_LEVELS_MOST_PLACES, sizeof *memory->codes);

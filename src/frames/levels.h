@@ -9,9 +9,9 @@
 #include "frames/outliers.h"
 #include "frames/part_slots.h"
 #include "frames/rules.h"
-#include "huffman/tokens.h"
+#include "huffman/tokens_cuda.h"
 #include "predict/axes.h"
-#include "predict/levels.h"
+#include "predict/levels_cuda.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN
@@ -52,8 +52,28 @@ szg_levels_places szg_levels_places_of(const szg_levels_head *head, uint64_t til
  * itself. */
 bool szg_levels_of_frame(const szg_grid *grid, const szg_frame_header *frame, szg_levels *levels);
 
+/* The header's fields that say how the frame is predicted. */
+void szg_levels_set_header(const szg_levels *levels, szg_frame_header *header);
+
+/* Whether tiles that are cut off leave enough of the largest frame of a call, if all of its frames
+ * have these levels: memory for codes is bounded on a GPU, and codes of places that do not exist
+ * take as much as others. No backend writes other levels frames. */
+bool szg_levels_are_dense(const szg_write_request *request, const szg_levels *levels);
+
+/* The most that a frame with this grid takes, whatever levels it has, if they are dense. */
+typedef struct szg_levels_most {
+  uint64_t tiles, places; /* of a stage */
+  uint64_t grid_points;   /* of all stages before the last, with what alignment takes */
+} szg_levels_most;
+szg_levels_most szg_levels_most_of(const szg_grid *grid);
+
 /* The lattice of the values that `header` and the frame describe. */
 szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_levels *levels);
+
+/* Takes the grids of all stages before the last, NULL for the others; width: bytes of a lattice
+ * value. */
+void szg_levels_carve_grids(szg_arena *arena, const szg_levels *levels, size_t width,
+                            void *grids[SZG_LEVELS_MOST + 1]);
 
 /* Memory of a frame with these levels, in a buffer of the ctx. */
 typedef struct szg_levels_memory {
@@ -110,6 +130,59 @@ szgpu_status szg_levels_frame_restore(szg_read_job *job) SZG_CHECKED;
 /* Previews. A folded frame has no level of the field. */
 bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level);
 szgpu_status szg_levels_frame_preview(szg_read_job *job) SZG_CHECKED;
+
+/* ---- CUDA: choosing (levels_choose.cu) ---- */
+
+/* The same choice as szg_levels_choose. It runs on the host, on a copy of the values that comes
+ * from the device, so it waits for the stream once. */
+szgpu_status szg_levels_choose_cuda(const szg_write_job_cuda *job,
+                                    szg_levels_choice *choice) SZG_CHECKED;
+
+/* ---- CUDA: writing (levels_write.cu) ---- */
+
+/* What the host learns about a frame when all its stages are coded. */
+typedef struct szg_levels_found {
+  uint64_t starts[SZG_LEVELS_MOST + 2]; /* of the stages' sections in the archive, and their end */
+  uint64_t section_bytes[SZG_LEVELS_MOST + 1];
+} szg_levels_found;
+
+typedef struct szg_levels_write_plan_cuda {
+  uint8_t *grids, *codes; /* of all stages before the last; of one stage */
+  uint64_t grids_bytes, codes_bytes;
+  szg_tokens_tally *tally;
+  szg_tokens_book_cuda *book;
+  szg_tokens_work_cuda work;
+  szg_levels_found *found;      /* device */
+  szg_levels_found *found_back; /* pinned */
+} szg_levels_write_plan_cuda;
+
+szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
+                                               szg_write_plan_cuda *plan) SZG_CHECKED;
+void szg_levels_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
+                                         szg_write_plan_cuda *plan);
+szgpu_status szg_levels_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
+                                         bool *is_written) SZG_CHECKED;
+
+/* ---- CUDA: reading (levels_read.cu) ---- */
+
+/* Tiles whose codes are on the device at a time: those with this many bytes of codes. */
+enum { SZG_LEVELS_BATCH_BYTES = 1 << 28 };
+
+/* Memory of the frame that needs most. */
+typedef struct szg_levels_read_plan_cuda {
+  uint8_t *memory;
+  uint64_t memory_bytes;
+} szg_levels_read_plan_cuda;
+
+void szg_levels_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
+void szg_levels_frame_size_reserve_cuda(const szg_write_request *request,
+                                        szg_read_sizes_cuda *sizes);
+szgpu_status szg_levels_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                                              szg_read_plan_cuda *plan) SZG_CHECKED;
+szgpu_status szg_levels_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
+szgpu_status szg_levels_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
+szgpu_status szg_levels_frame_restore_cuda(const szg_read_job_cuda *job,
+                                           const szg_frame_rows_cuda *rows) SZG_CHECKED;
 
 SZG_C_END
 

@@ -32,6 +32,7 @@ typedef struct levels_job {
   szg_levels_choice choice;
   write_memory memory;
   uint64_t written_bytes; /* of the sections so far */
+  bool fits;              /* they fit in the archive; otherwise they are only measured */
   /* the stage at hand */
   uint32_t stage;
   uint32_t counted_tiles, kept_tiles;
@@ -140,8 +141,7 @@ static const uint64_t *find_existing(const levels_job *job, uint64_t tile_index,
 
 static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker) {
   const levels_job *const job = job_pointer;
-  uint64_t const tile_index =
-      szg_sample_tile(stage_of(job)->tile_count, job->counted_tiles, i);
+  uint64_t const tile_index = szg_sample_tile(stage_of(job)->tile_count, job->counted_tiles, i);
   uint64_t existing[SZG_TOKENS_MOST_GROUPS];
   const void *const codes = code_tile(job, tile_index, worker, kept_codes(job, i));
   szg_tokens_count(&job->shape, codes, find_existing(job, tile_index, existing),
@@ -175,8 +175,7 @@ static uint64_t find_kept(const levels_job *job, uint64_t tile_index) {
   uint64_t const tile_count = stage_of(job)->tile_count;
   uint64_t const i = szg_sample_of_tile(tile_count, job->counted_tiles, tile_index);
   bool const is_kept =
-      i < job->kept_tiles &&
-      szg_sample_tile(tile_count, job->counted_tiles, i) == tile_index;
+      i < job->kept_tiles && szg_sample_tile(tile_count, job->counted_tiles, i) == tile_index;
   return is_kept ? i : MOST_KEPT;
 }
 
@@ -219,9 +218,18 @@ static void write_front(const levels_job *job, const szg_levels_head *head,
          places->words - places->tile_sizes - 2 * tile_count);
 }
 
-static szgpu_status write_zero_stage(const levels_job *job, szg_writer *writer) {
+/* Notes it if the archive has no room for a section. A frame that does not fit may still turn out
+ * to be one for the next kind, whose frame fits. */
+static bool fits_too(levels_job *job, const szg_writer *writer, uint64_t byte_count) {
+  uint64_t const room = writer->capacity - writer->used_bytes;
+  job->fits = job->fits && szg_align_up(byte_count, SZG_ALIGNMENT) <= room;
+  return job->fits;
+}
+
+static szgpu_status write_zero_stage(levels_job *job, szg_writer *writer) {
   szg_levels_head const head = {.mode = SZG_LEVELS_MODE_ZERO, .unit = stage_of(job)->unit};
   uint8_t *bytes;
+  if (!fits_too(job, writer, SZG_LEVELS_HEAD_BYTES)) return SZGPU_OK;
   SZG_TRY(szg_writer_begin_section(writer, SZG_LEVELS_HEAD_BYTES, &bytes));
   szg_levels_head_write(&head, bytes);
   return szg_writer_end_section(writer, szg_levels_section(job->stage), SZG_LEVELS_HEAD_BYTES);
@@ -234,43 +242,43 @@ static szgpu_status write_stage(levels_job *job, szg_writer *writer) {
   bool const is_last = job->stage == job->choice.levels.level_count;
   SZG_TRY(choose_books(job));
   if (memory->plan->mode == SZG_LEVELS_MODE_ZERO) return write_zero_stage(job, writer);
-  szg_levels_head const head = {
-      .mode = memory->plan->mode,
-      .lane_groups_log2 = memory->plan->lane_groups_log2,
-      .unit = stage->unit,
-      .book_bytes = (uint32_t)szg_tokens_books_write(&memory->plan->books, memory->plan->mode,
-                                                     memory->book_bytes)};
+  szg_levels_head const head = {.mode = memory->plan->mode,
+                                .lane_groups_log2 = memory->plan->lane_groups_log2,
+                                .unit = stage->unit,
+                                .book_bytes = (uint32_t)szg_tokens_books_write(
+                                    &memory->plan->books, memory->plan->mode, memory->book_bytes)};
   szg_levels_places const places = szg_levels_places_of(&head, stage->tile_count);
   szg_frame_add_sure_bytes(frame, places.words);
   if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
-  uint8_t *bytes;
-  SZG_TRY(szg_writer_begin_section(writer, places.words, &bytes));
-  szg_part_stream_open(&memory->slots, szg_div_up(stage->tile_count, SZG_LEVELS_PART_TILES),
-                       bytes + places.words, writer->capacity - writer->used_bytes - places.words,
-                       &job->stream);
+  uint8_t *bytes = writer->archive;
+  uint64_t room = 0;
+  if (fits_too(job, writer, places.words)) {
+    SZG_TRY(szg_writer_begin_section(writer, places.words, &bytes));
+    bytes += places.words;
+    room = writer->capacity - writer->used_bytes - places.words;
+  }
+  szg_part_stream_open(&memory->slots, szg_div_up(stage->tile_count, SZG_LEVELS_PART_TILES), bytes,
+                       room, &job->stream);
   SZG_TRY(szg_for_parts(&frame->ctx->threads, job->stream.part_count,
                         is_last ? frame->grid.value_count : 0, encode_part, job));
   if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
   uint64_t const byte_count = places.words + job->stream.byte_count;
+  job->written_bytes += byte_count;
+  if (!fits_too(job, writer, byte_count)) return SZGPU_OK;
   SZG_TRY(szg_writer_begin_section(writer, byte_count, &bytes));
   write_front(job, &head, &places, bytes);
-  job->written_bytes += byte_count;
   return szg_writer_end_section(writer, szg_levels_section(job->stage), byte_count);
 }
 
 /* ---- [4] the frame ---- */
 
-static void fill_header(const levels_job *job, szg_frame_header *header) {
-  const szg_levels *const levels = &job->choice.levels;
-  header->kind = SZG_FRAME_LEVELS;
-  header->axes = levels->base_axes;
-  header->levels = (szg_levels_facts){.axis_count = levels->axis_count,
-                                      .level_count = levels->level_count,
-                                      .fine_bits = levels->fine_bits,
-                                      .is_linear = levels->is_linear,
-                                      .is_wide = levels->is_wide,
-                                      .fold = levels->fold};
-  memcpy(header->levels.ranks, levels->ranks, sizeof levels->ranks);
+static uint64_t padded_bytes(const szg_outlier_sizes *sizes) {
+  uint64_t const bytes[] = {sizes->exact_counts, sizes->exact_mask, sizes->exact_values,
+                            sizes->fill_counts, sizes->fill_mask};
+  uint64_t sum = 0;
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+    sum += szg_align_up(bytes[i], SZG_ALIGNMENT);
+  return sum;
 }
 
 /* Writes the sections until it is certain that they are no smaller than the values. */
@@ -282,14 +290,19 @@ static szgpu_status write_sections(levels_job *job, szg_writer *writer, szg_fram
   uint32_t const section_count = szg_outlier_section_count(&outliers) + levels->level_count + 1;
   job->written_bytes = szg_outlier_sizes_sum(&outliers);
   szg_frame_add_sure_bytes(frame, job->written_bytes);
-  SZG_TRY(szg_writer_begin_frame(writer, header, section_count));
-  SZG_TRY(szg_outliers_write(frame, writer, &outliers));
+  job->fits = true;
+  if (fits_too(job, writer, szg_frame_header_bytes(section_count) + padded_bytes(&outliers))) {
+    SZG_TRY(szg_writer_begin_frame(writer, header, section_count));
+    SZG_TRY(szg_outliers_write(frame, writer, &outliers));
+  }
   for (job->stage = 0; job->stage <= levels->level_count; job->stage++) {
     if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
     SZG_TRY(write_stage(job, writer));
   }
   *is_written = !szg_frame_is_outgrown(frame) && job->written_bytes < frame->raw_bytes;
-  return SZGPU_OK;
+  if (!*is_written || job->fits) return SZGPU_OK;
+  return szg_fail(frame->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",
+                  (unsigned long long)writer->capacity);
 }
 
 szgpu_status szg_levels_frame_write(szg_write_job *frame, szg_writer *writer,
@@ -297,9 +310,10 @@ szgpu_status szg_levels_frame_write(szg_write_job *frame, szg_writer *writer,
   levels_job job = {.frame = frame};
   *is_written = false;
   SZG_TRY(szg_levels_choose(frame, &job.choice));
-  if (!job.choice.is_chosen) return SZGPU_OK;
+  if (!job.choice.is_chosen || !szg_levels_are_dense(frame->request, &job.choice.levels))
+    return SZGPU_OK;
   SZG_TRY(open_memory(&job));
   SZG_TRY(szg_for_parts(&frame->ctx->threads, frame->part_count, 0, find_outliers, &job));
-  fill_header(&job, header);
+  szg_levels_set_header(&job.choice.levels, header);
   return write_sections(&job, writer, header, is_written);
 }

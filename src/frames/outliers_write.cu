@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/write_cuda.h"
+#include "predict/levels_lattice.h"
 
 szgpu_status szg_outliers_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
                                            szg_outlier_write_plan_cuda *plan) {
@@ -24,6 +25,11 @@ static szg_marked_frame_cuda marked_frame(const szg_write_job_cuda *job) {
   marked.values = job->values;
   marked.is_constant = job->bound->is_constant;
   marked.constant_bits = job->bound->constant_bits;
+  if (job->lattice) {
+    marked.near_bits = job->lattice->is_wide ? SZG_LEVELS_WIDE_LIMIT_BITS : SZG_LEVELS_LIMIT_BITS;
+    marked.near_is_f32 = job->lattice->dtype == SZGPU_F32 && !job->lattice->is_wide;
+    marked.near_inverse = job->lattice->inverse;
+  }
   marked.tiles = job->plan->outliers.places.tiles;
   marked.tile_count = job->plan->outliers.places.tile_count;
   return marked;

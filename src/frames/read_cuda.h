@@ -13,6 +13,7 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/places.h"
+#include "frames/levels.h"
 #include "frames/planes.h"
 #include "frames/stream.h"
 #include "frames/tile.h"
@@ -30,6 +31,8 @@ struct szg_read_sizes_cuda {
   szg_stream_read_sizes_cuda stream;
   szg_planes_read_sizes_cuda planes;
   uint64_t tile_frame_tiles;
+  uint64_t levels_bytes;   /* of a levels frame */
+  uint32_t reserved_kinds; /* bits by SZG_KIND_*: taken although `header` may not have them */
 };
 
 /* Memory that frames use one after the other. */
@@ -40,6 +43,7 @@ struct szg_read_plan_cuda {
   szg_stream_read_plan_cuda stream;
   szg_tile_read_plan_cuda tile;
   szg_planes_input_cuda planes;
+  szg_levels_read_plan_cuda levels;
 };
 
 /* A section of a frame, in device memory; bytes is NULL if the frame has none or it is empty. */

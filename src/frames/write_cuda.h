@@ -9,6 +9,7 @@
 #include "core/bytes.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "frames/levels.h"
 #include "frames/linear.h"
 #include "frames/outliers.h"
 #include "frames/planes.h"
@@ -34,6 +35,7 @@ struct szg_write_plan_cuda {
   szg_outlier_write_plan_cuda outliers;
   szg_stream_write_plan_cuda stream;
   szg_linear_write_plan_cuda linear;
+  szg_levels_write_plan_cuda levels;
   szg_tile_write_plan_cuda tile;
   szg_planes_write_plan_cuda planes;
   szg_top_plane_write_plan_cuda top_plane;
@@ -47,7 +49,9 @@ struct szg_write_job_cuda {
   bool has_gaps;               /* linear layout: gap arrays are written */
   const szg_bound_plan *bound; /* NULL: the frame is lossless */
   szg_quantizer quantizer;     /* the bound's, or one for the 16-bit lattice */
-  szg_grid grid;               /* of the frame */
+  /* While a levels frame is written: what it codes; NULL: the quantizer and the bound say that. */
+  const szg_levels_lattice *lattice;
+  szg_grid grid; /* of the frame */
   const void *values;
   uint64_t index;
   const szg_write_plan_cuda *plan;

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/code_cost.h"
+#include "huffman/tokens_books_core.h"
 #include "huffman/tokens_places.h"
 
 static_assert(sizeof(szg_tokens_tally) % sizeof(uint64_t) == 0, "a tally is added as numbers");
@@ -100,67 +100,31 @@ void szg_tokens_tally_add(const szg_tokens_tally *from, szg_tokens_tally *tally)
     szg_store_u64(sums + i, szg_load_u64(sums + i) + szg_load_u64((const uint8_t *)from + i));
 }
 
-/* ---- books of a mode ---- */
-
-typedef struct book_kind {
-  size_t lengths_at; /* in szg_tokens_books */
-  uint32_t symbol_count, escape, zero;
-} book_kind;
-
-enum { OCTETS, MASKS, PAIRS, VALUES, KINDS, MOST_BOOKS = 3, NO_ZERO = UINT16_MAX };
-static const book_kind kinds[KINDS] = {
-    {offsetof(szg_tokens_books, octets), SZG_LEVELS_OCTETS, SZG_LEVELS_OCTET_ESCAPE, 0},
-    {offsetof(szg_tokens_books, masks), SZG_LEVELS_MASKS, SZG_LEVELS_MASK_ESCAPE, NO_ZERO},
-    {offsetof(szg_tokens_books, pairs), SZG_LEVELS_PAIRS, SZG_LEVELS_PAIR_ESCAPE,
-     SZG_LEVELS_PAIR_OF_ZEROS},
-    {offsetof(szg_tokens_books, values), SZG_LEVELS_VALUES, SZG_LEVELS_VALUE_ESCAPE, 0},
-};
-
-/* In their order in an archive. */
-static const struct {
-  uint32_t book_count, books[MOST_BOOKS];
-} modes[SZG_LEVELS_MODES] = {
-    [SZG_LEVELS_MODE_PLAIN] = {1, {VALUES}},
-    [SZG_LEVELS_MODE_PAIRS] = {2, {PAIRS, VALUES}},
-    [SZG_LEVELS_MODE_MASKS] = {3, {OCTETS, MASKS, VALUES}},
-};
-
-enum { MOST_SYMBOLS = SZG_LEVELS_OCTETS };
-static_assert(MOST_SYMBOLS >= (int)SZG_LEVELS_VALUES && MOST_SYMBOLS >= (int)SZG_LEVELS_PAIRS &&
-                  MOST_SYMBOLS >= (int)SZG_LEVELS_MASKS,
-              "room for the counts of every book");
+/* ---- choice ---- */
 
 /* Counts of a book's symbols, zeros too, in lanes of 2^g groups. */
 static void find_counts(const szg_tokens_tally *tally, uint32_t g, uint32_t mode, uint32_t book,
                         uint64_t *counts) {
-  bool const is_after_pairs = book == VALUES && mode == SZG_LEVELS_MODE_PAIRS;
-  const uint64_t *const counted = book == OCTETS   ? tally->octets
-                                  : book == MASKS  ? tally->masks
-                                  : book == PAIRS  ? tally->pairs
-                                  : is_after_pairs ? tally->pair_values
-                                                   : tally->values;
+  szg_tokens_book_kind const kind = szg_tokens_book_kind_of(book);
+  const uint64_t *const counted = szg_tokens_counted(tally, mode, book);
   uint64_t sum = 0;
-  for (uint32_t s = 0; s < kinds[book].symbol_count; s++) {
+  for (uint32_t s = 0; s < kind.symbol_count; s++) {
     counts[s] = counted[s];
     sum += counted[s];
   }
-  if (book == OCTETS) counts[kinds[book].zero] = tally->live_groups[g] - sum;
-  if (book == PAIRS) counts[kinds[book].zero] = tally->live_pairs[g] - sum;
-  if (book == VALUES && mode == SZG_LEVELS_MODE_PLAIN)
-    counts[kinds[book].zero] = tally->live_places[g] - sum;
+  if (szg_tokens_has_zero(mode, book))
+    counts[kind.zero] = szg_tokens_zero_count(tally, g, book, sum);
 }
-
-/* ---- choice ---- */
 
 uint64_t szg_tokens_cost(const szg_tokens_tally *tally, uint32_t lane_groups_log2, uint32_t mode) {
   assert(mode < SZG_LEVELS_MODES && lane_groups_log2 < SZG_TOKENS_LANE_SIZES);
   uint64_t const raw_bits = mode == SZG_LEVELS_MODE_PAIRS ? tally->pair_raw_bits : tally->raw_bits;
   uint64_t cost = raw_bits << SZG_LOG_FRACTION_BITS;
-  for (uint32_t i = 0; i < modes[mode].book_count; i++) {
-    uint32_t const book = modes[mode].books[i];
-    uint64_t counts[MOST_SYMBOLS], total = 0, logs = 0, most = 0;
+  for (uint32_t i = 0; i < szg_tokens_book_count(mode); i++) {
+    uint32_t const book = szg_tokens_book_of(mode, i);
+    uint64_t counts[SZG_TOKENS_MOST_SYMBOLS], total = 0, logs = 0, most = 0;
     find_counts(tally, lane_groups_log2, mode, book, counts);
-    for (uint32_t s = 0; s < kinds[book].symbol_count; s++) {
+    for (uint32_t s = 0; s < szg_tokens_book_kind_of(book).symbol_count; s++) {
       total += counts[s];
       logs += szg_count_log(counts[s]);
       if (counts[s] > most) most = counts[s];
@@ -168,22 +132,6 @@ uint64_t szg_tokens_cost(const szg_tokens_tally *tally, uint32_t lane_groups_log
     if (total > 0) cost += szg_huffman_cost(total, logs, most);
   }
   return cost;
-}
-
-/* A mode must save 1/64 to be chosen over one that is faster. A lane of fewer bits than this takes
- * too many of them to say how long it is. */
-enum { MODE_GAIN_SHIFT = 6, LEAST_LANE_BITS = 320 };
-
-static uint32_t choose_mode(const szg_tokens_tally *tally, uint32_t g, uint64_t *cost) {
-  uint32_t best = SZG_LEVELS_MODE_PLAIN;
-  *cost = szg_tokens_cost(tally, g, best);
-  for (uint32_t mode = best + 1; mode < SZG_LEVELS_MODES; mode++) {
-    uint64_t const own = szg_tokens_cost(tally, g, mode);
-    if (own >= *cost - (*cost >> MODE_GAIN_SHIFT)) continue;
-    best = mode;
-    *cost = own;
-  }
-  return best;
 }
 
 void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, bool is_whole,
@@ -195,32 +143,25 @@ void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, bool
   if (lane_count == 0 && is_whole) return;
   plan->mode = SZG_LEVELS_MODE_MASKS;
   if (lane_count > 0) {
-    uint64_t cost;
-    plan->mode = choose_mode(tally, g, &cost);
-    uint64_t bits = cost >> SZG_LOG_FRACTION_BITS;
-    for (; g < SZG_LEVELS_LANE_GROUPS_LOG2 && group_count >> g > 1; g++, bits *= 2)
-      if (bits >= LEAST_LANE_BITS * lane_count) break;
+    uint64_t costs[SZG_LEVELS_MODES] = {0};
+    for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++)
+      costs[mode] = szg_tokens_cost(tally, g, mode);
+    plan->mode = szg_tokens_choose_mode(costs);
+    g = szg_tokens_choose_lanes(group_count, costs[plan->mode], lane_count);
     plan->lane_groups_log2 = g;
   }
-  for (uint32_t i = 0; i < modes[plan->mode].book_count; i++) {
-    const book_kind *const kind = &kinds[modes[plan->mode].books[i]];
-    uint64_t counts[MOST_SYMBOLS];
-    find_counts(tally, g, plan->mode, modes[plan->mode].books[i], counts);
-    if (!is_whole && counts[kind->escape] == 0) counts[kind->escape] = 1;
-    szg_codebook_build(counts, kind->symbol_count, SZG_LEVELS_CODE_BITS, book, work);
-    memcpy((uint8_t *)&plan->books + kind->lengths_at, book->lengths, kind->symbol_count);
+  for (uint32_t i = 0; i < szg_tokens_book_count(plan->mode); i++) {
+    uint32_t const own = szg_tokens_book_of(plan->mode, i);
+    szg_tokens_book_kind const kind = szg_tokens_book_kind_of(own);
+    uint64_t counts[SZG_TOKENS_MOST_SYMBOLS];
+    find_counts(tally, g, plan->mode, own, counts);
+    if (!is_whole && counts[kind.escape] == 0) counts[kind.escape] = 1;
+    szg_codebook_build(counts, kind.symbol_count, SZG_LEVELS_CODE_BITS, book, work);
+    memcpy((uint8_t *)&plan->books + kind.lengths_at, book->lengths, kind.symbol_count);
   }
 }
 
 /* ---- books in an archive ---- */
-
-enum {
-  UNIT_NONE = 0,  /* symbols without a code: a unit less 1, */
-  UNIT_MANY = 15, /* or this and the number in two units */
-  UNIT_END = 13,
-  SHORTEST_MANY = 16,
-  LONGEST_MANY = SHORTEST_MANY + 255
-};
 
 static void put_unit(uint32_t unit, uint8_t *bytes, size_t *unit_count) {
   size_t const i = (*unit_count)++;
@@ -240,25 +181,26 @@ static void write_book(const uint8_t *lengths, uint32_t symbol_count, uint8_t *b
       continue;
     }
     uint32_t run = 1;
-    while (lengths[s + run] == 0 && run < LONGEST_MANY) run++; /* lengths[end - 1] is not 0 */
-    put_unit(UNIT_NONE, bytes, unit_count);
-    if (run < SHORTEST_MANY) {
+    while (lengths[s + run] == 0 && run < SZG_TOKENS_LONGEST_MANY)
+      run++; /* lengths[end - 1] is not 0 */
+    put_unit(SZG_TOKENS_UNIT_NONE, bytes, unit_count);
+    if (run < SZG_TOKENS_SHORTEST_MANY) {
       put_unit(run - 1, bytes, unit_count);
     } else {
-      put_unit(UNIT_MANY, bytes, unit_count);
-      put_unit((run - SHORTEST_MANY) >> 4, bytes, unit_count);
-      put_unit((run - SHORTEST_MANY) & 15, bytes, unit_count);
+      put_unit(SZG_TOKENS_UNIT_MANY, bytes, unit_count);
+      put_unit((run - SZG_TOKENS_SHORTEST_MANY) >> 4, bytes, unit_count);
+      put_unit((run - SZG_TOKENS_SHORTEST_MANY) & 15, bytes, unit_count);
     }
     s += run;
   }
-  if (end < symbol_count) put_unit(UNIT_END, bytes, unit_count);
+  if (end < symbol_count) put_unit(SZG_TOKENS_UNIT_END, bytes, unit_count);
 }
 
 size_t szg_tokens_books_write(const szg_tokens_books *books, uint32_t mode, uint8_t *bytes) {
   size_t unit_count = 0;
-  for (uint32_t i = 0; i < modes[mode].book_count; i++) {
-    const book_kind *const kind = &kinds[modes[mode].books[i]];
-    write_book((const uint8_t *)books + kind->lengths_at, kind->symbol_count, bytes, &unit_count);
+  for (uint32_t i = 0; i < szg_tokens_book_count(mode); i++) {
+    szg_tokens_book_kind const kind = szg_tokens_book_kind_of(szg_tokens_book_of(mode, i));
+    write_book((const uint8_t *)books + kind.lengths_at, kind.symbol_count, bytes, &unit_count);
   }
   while (unit_count % 8) put_unit(0, bytes, &unit_count);
   return unit_count / 2;
@@ -279,7 +221,6 @@ static uint32_t take_unit(unit_reader *reader, bool *is_missing) {
   return (uint32_t)(reader->bytes[i / 2] >> (i % 2 ? 0 : 4)) & 15;
 }
 
-/* True: the code is complete, of one symbol with length 1, or of none. */
 static bool is_code(const uint8_t *lengths, uint32_t symbol_count) {
   uint32_t used = 0, occurring = 0; /* used: of 2^12 windows */
   for (uint32_t s = 0; s < symbol_count; s++) {
@@ -287,8 +228,7 @@ static bool is_code(const uint8_t *lengths, uint32_t symbol_count) {
     used += 1u << (SZG_LEVELS_CODE_BITS - lengths[s]);
     occurring++;
   }
-  return occurring == 0 || used == 1u << SZG_LEVELS_CODE_BITS ||
-         (occurring == 1 && used == 1u << (SZG_LEVELS_CODE_BITS - 1));
+  return szg_tokens_is_code(occurring, used);
 }
 
 /* lengths: all 0 before. */
@@ -296,16 +236,16 @@ static szgpu_status read_book(unit_reader *reader, uint32_t symbol_count, uint8_
   bool is_missing = false;
   for (uint32_t s = 0; s < symbol_count;) {
     uint32_t const unit = take_unit(reader, &is_missing);
-    SZG_REQUIRE(!is_missing && unit <= UNIT_END, SZGPU_BAD_DATA);
-    if (unit == UNIT_END) break;
-    if (unit != UNIT_NONE) {
+    SZG_REQUIRE(!is_missing && unit <= SZG_TOKENS_UNIT_END, SZGPU_BAD_DATA);
+    if (unit == SZG_TOKENS_UNIT_END) break;
+    if (unit != SZG_TOKENS_UNIT_NONE) {
       lengths[s++] = (uint8_t)unit;
       continue;
     }
     uint32_t run = take_unit(reader, &is_missing) + 1;
-    if (run == UNIT_MANY + 1) {
+    if (run == SZG_TOKENS_UNIT_MANY + 1) {
       uint32_t const high = take_unit(reader, &is_missing);
-      run = SHORTEST_MANY + 16 * high + take_unit(reader, &is_missing);
+      run = SZG_TOKENS_SHORTEST_MANY + 16 * high + take_unit(reader, &is_missing);
     }
     SZG_REQUIRE(!is_missing && run <= symbol_count - s, SZGPU_BAD_DATA);
     s += run;
@@ -319,9 +259,9 @@ szgpu_status szg_tokens_books_read(const uint8_t *bytes, uint64_t byte_count, ui
   memset(books, 0, sizeof *books);
   SZG_REQUIRE(mode < SZG_LEVELS_MODES && byte_count <= UINT32_MAX, SZGPU_BAD_DATA);
   unit_reader reader = {bytes, 0, 2 * byte_count};
-  for (uint32_t i = 0; i < modes[mode].book_count; i++) {
-    const book_kind *const kind = &kinds[modes[mode].books[i]];
-    SZG_TRY(read_book(&reader, kind->symbol_count, (uint8_t *)books + kind->lengths_at));
+  for (uint32_t i = 0; i < szg_tokens_book_count(mode); i++) {
+    szg_tokens_book_kind const kind = szg_tokens_book_kind_of(szg_tokens_book_of(mode, i));
+    SZG_TRY(read_book(&reader, kind.symbol_count, (uint8_t *)books + kind.lengths_at));
   }
   SZG_REQUIRE((reader.next + 7) / 8 * 4 == byte_count, SZGPU_BAD_DATA);
   bool is_missing = false;

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "core/bit_writer.h"
+#include "huffman/tokens_books_core.h"
 #include "huffman/tokens_places.h"
 
 enum {
-  LENGTH_MASK = 31,
   HEAD_ROOM = SZG_TOKENS_HEAD_ROOM,
   OVERHANG = 16, /* stores and loads take 8 bytes, wherever bits end */
   AT_ONCE = 4,
@@ -24,7 +24,7 @@ static_assert(HEAD_ROOM + SZG_TOKENS_MOST_GROUPS * SZG_TOKENS_GROUP_MOST_BITS / 
                   sizeof(((szg_tokens_work *)NULL)->bytes),
               "the longest tile");
 
-SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & LENGTH_MASK; }
+SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & SZG_TOKENS_ENCODER_LENGTH; }
 SZG_INLINE uint64_t entry_bits(uint32_t entry) { return (uint64_t)(entry & ~31u) << 32; }
 
 /* ---- tables ---- */
@@ -44,12 +44,9 @@ static void build_byte_entries(const uint8_t *lengths, uint32_t symbol_count, ui
                                uint32_t *entries) {
   uint32_t own[SZG_LEVELS_OCTETS];
   build_entries(lengths, symbol_count, own);
-  uint32_t const length = entry_length(own[escape]);
   for (uint32_t byte = 0; byte < 256; byte++) {
     bool const has_code = own[byte] != 0 && byte != escape;
-    uint32_t const escaped =
-        length ? (own[escape] & ~31u) | byte << (24 - length) | (length + 8) : 0;
-    entries[byte] = has_code ? own[byte] : escaped;
+    entries[byte] = has_code ? own[byte] : szg_tokens_escaped_byte(own[escape], byte);
   }
 }
 

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/code_cost.h"
 #include "core/dispatch.h"
+#include "core/tiles.h"
 #include "lossless/plane_bytes.h"
 #include "lossless/planes.h"
-#include "predict/axes_core.h"
 
 /* Eight tables take turns: exponents repeat a symbol, and each increment of one counter would wait
  * for the one before (huffman/histogram.c). */

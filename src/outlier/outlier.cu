@@ -78,36 +78,77 @@ __device__ void for_marked(uint32_t word, uint32_t rank_before, const Action &ac
 
 /* ---- marks of values ---- */
 
+/* Which values a frame codes, by its arithmetic: those within the bound of a lattice point. */
 template <class A>
-struct MarkedFrame {
+struct ArithmeticRule {
+  typedef typename A::Value Value;
   szg_quantizer quantizer;
-  szg_grid grid;
-  const typename A::Value *values;
   bool is_constant;
   double constant;
-  const uint32_t *tiles, *tile_count;
 
   /* f32 converts to f64 exactly, so one comparison serves both types; false for NaN. */
-  __device__ bool is_coded(typename A::Value x) const {
+  __device__ bool is_coded(Value x) const {
     if (is_constant) return (double)x == constant;
     typename A::Point q;
     bool const on_lattice = A::lattice(quantizer, x, &q);
     return on_lattice && A::within(quantizer, x, A::restore(quantizer, q));
   }
+  __device__ bool is_fill(Value x) const { return A::is_fill(quantizer, x); }
+};
+
+__device__ uint32_t bits_of(float x) { return szg_bits_f32(x); }
+__device__ uint64_t bits_of(double x) { return szg_bits_f64(x); }
+
+/* The product rounded once, to an integer in the low bits of a sum: the rule is that of
+ * predict/levels_lattice.h, which has the reasons. */
+__device__ uint32_t rounded_product(float x, float inverse) {
+  constexpr float kRound = 0x1.8p23f;
+  return bits_of(__fmaf_rn(x, inverse, kRound)) - bits_of(kRound);
+}
+__device__ uint64_t rounded_product(double x, double inverse) {
+  constexpr double kRound = 0x1.8p52;
+  return bits_of(__fma_rn(x, inverse, kRound)) - bits_of(kRound);
+}
+
+/* Which values a levels frame codes: those near enough to 0. Float: what products are made of. */
+template <class V, class Float>
+struct NearRule {
+  typedef V Value;
+  Float inverse;
+  uint32_t limit_bits;
+  bool has_fill;
+  uint64_t fill_bits;
+
+  __device__ bool is_coded(Value x) const {
+    auto const low = rounded_product((Float)x, inverse);
+    auto const limit = (decltype(low + 0))1 << limit_bits;
+    return low + (limit - 1) < 2 * limit - 1;
+  }
+  __device__ bool is_fill(Value x) const {
+    return has_fill && bits_of(x) == (decltype(bits_of(x)))fill_bits;
+  }
+};
+
+template <class Rule>
+struct MarkedFrame {
+  Rule rule;
+  szg_grid grid;
+  const typename Rule::Value *values;
+  const uint32_t *tiles, *tile_count;
 };
 
 struct MarkWords { /* the thread's words of the tile's two masks */
   uint32_t exact, fill;
 };
 
-template <class A>
-__device__ MarkWords mark_tile(const MarkedFrame<A> &frame, const TileView &view) {
+template <class Rule>
+__device__ MarkWords mark_tile(const MarkedFrame<Rule> &frame, const TileView &view) {
   constexpr uint32_t kAhead = OutlierPolicy::kWordsAhead;
   uint32_t const lane = threadIdx.x % 32, first_place = 32 * (threadIdx.x - lane);
   uint32_t const value_count = view.tile.value_count;
   MarkWords words = {0, 0};
   for (uint32_t k = 0; k < 32 && first_place + 32 * k < value_count; k += kAhead) {
-    typename A::Value values[kAhead];
+    typename Rule::Value values[kAhead];
 #pragma unroll
     for (uint32_t j = 0; j < kAhead; j++) {
       uint32_t const place = first_place + 32 * (k + j) + lane;
@@ -116,8 +157,8 @@ __device__ MarkWords mark_tile(const MarkedFrame<A> &frame, const TileView &view
 #pragma unroll
     for (uint32_t j = 0; j < kAhead; j++) {
       bool const is_there = first_place + 32 * (k + j) + lane < value_count;
-      bool const is_fill = A::is_fill(frame.quantizer, values[j]);
-      bool const is_exact = !is_fill && !frame.is_coded(values[j]);
+      bool const is_fill = frame.rule.is_fill(values[j]);
+      bool const is_exact = !is_fill && !frame.rule.is_coded(values[j]);
       uint32_t const exact = __ballot_sync(szg::kAllLanes, is_there && is_exact);
       uint32_t const fill = __ballot_sync(szg::kAllLanes, is_there && is_fill);
       if (lane == k + j) words = {exact, fill};
@@ -183,9 +224,9 @@ __device__ bool apply_fill(const szg_outlier_input_cuda &input, const TileView &
 
 /* ---- kernels: grid and quantizer come by value: inputs hold host pointers ---- */
 
-template <class A>
+template <class Rule>
 __global__ void __launch_bounds__(OutlierPolicy::kThreads)
-    marks_measure_kernel(MarkedFrame<A> frame, uint16_t *exact, uint16_t *fill_mask_bytes) {
+    marks_measure_kernel(MarkedFrame<Rule> frame, uint16_t *exact, uint16_t *fill_mask_bytes) {
   __shared__ szg::MaskStorage storage;
   __shared__ TileView view;
   uint32_t const tile_count = *frame.tile_count;
@@ -209,10 +250,10 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
   }
 }
 
-template <class A>
+template <class Rule>
 __global__ void __launch_bounds__(OutlierPolicy::kThreads)
-    marks_write_kernel(MarkedFrame<A> frame, const szg_tile_place *places, uint8_t *exact_mask,
-                       typename A::Value *exact_values, uint8_t *fill_mask) {
+    marks_write_kernel(MarkedFrame<Rule> frame, const szg_tile_place *places, uint8_t *exact_mask,
+                       typename Rule::Value *exact_values, uint8_t *fill_mask) {
   __shared__ szg::MaskStorage storage;
   __shared__ TileView view;
   uint32_t const tile_count = *frame.tile_count;
@@ -228,7 +269,7 @@ __global__ void __launch_bounds__(OutlierPolicy::kThreads)
       szg::mask_write(szg::mask_code(words.exact, value_count, 0, storage),
                       exact_mask + place.exact_mask);
       /* only plain loads and stores keep a NaN's bits */
-      typename A::Value *const own_values = exact_values + place.exact_value;
+      typename Rule::Value *const own_values = exact_values + place.exact_value;
       for_marked(words.exact, rank,
                  [&](uint32_t j, uint32_t k) { own_values[k] = frame.values[view.offset(j)]; });
     }
@@ -271,25 +312,44 @@ static szgpu_status count_blocks(const szg_grid *grid, unsigned *block_count) {
   return SZGPU_OK;
 }
 
-template <class A>
-static MarkedFrame<A> marked_frame(const szg_marked_frame_cuda *frame) {
-  return {*frame->quantizer,
-          *frame->grid,
-          (const typename A::Value *)frame->values,
-          frame->is_constant,
-          szg_value_of_bits(frame->dtype, frame->constant_bits),
-          frame->tiles,
+template <class Rule>
+static MarkedFrame<Rule> marked_frame(const szg_marked_frame_cuda *frame, const Rule &rule) {
+  return {rule, *frame->grid, (const typename Rule::Value *)frame->values, frame->tiles,
           frame->tile_count};
+}
+
+/* Calls function(MarkedFrame<...>) for the frame's rule. */
+template <class Function>
+static szgpu_status with_rule(const szg_marked_frame_cuda *frame, Function function) {
+  const szg_quantizer &quantizer = *frame->quantizer;
+  if (frame->near_bits) {
+    bool const has_fill = quantizer.has_fill;
+    uint64_t const fill_bits = quantizer.fill_bits;
+    double const inverse = frame->near_inverse;
+    uint32_t const bits = frame->near_bits;
+    if (frame->dtype == SZGPU_F64)
+      return function(
+          marked_frame(frame, NearRule<double, double>{inverse, bits, has_fill, fill_bits}));
+    if (frame->near_is_f32)
+      return function(
+          marked_frame(frame, NearRule<float, float>{(float)inverse, bits, has_fill, fill_bits}));
+    return function(
+        marked_frame(frame, NearRule<float, double>{inverse, bits, has_fill, fill_bits}));
+  }
+  return szg::with_arithmetic(quantizer.arithmetic, [&](auto arithmetic) -> szgpu_status {
+    typedef ArithmeticRule<decltype(arithmetic)> Rule;
+    double const constant = szg_value_of_bits(frame->dtype, frame->constant_bits);
+    return function(marked_frame(frame, Rule{quantizer, frame->is_constant, constant}));
+  });
 }
 
 szgpu_status szg_marks_measure_cuda(const szg_marked_frame_cuda *frame, uint16_t *exact,
                                     uint16_t *fill_mask_bytes, struct CUstream_st *stream) {
   unsigned block_count = 0;
   SZG_TRY(count_blocks(frame->grid, &block_count));
-  return szg::with_arithmetic(frame->quantizer->arithmetic, [&](auto arithmetic) -> szgpu_status {
-    typedef decltype(arithmetic) A;
-    marks_measure_kernel<A><<<block_count, OutlierPolicy::kThreads, 0, stream>>>(
-        marked_frame<A>(frame), exact, fill_mask_bytes);
+  return with_rule(frame, [&](auto marked) -> szgpu_status {
+    marks_measure_kernel<<<block_count, OutlierPolicy::kThreads, 0, stream>>>(marked, exact,
+                                                                              fill_mask_bytes);
     SZG_TRY_LAUNCH();
     return SZGPU_OK;
   });
@@ -300,10 +360,10 @@ szgpu_status szg_marks_write_cuda(const szg_marked_frame_cuda *frame, const szg_
                                   struct CUstream_st *stream) {
   unsigned block_count = 0;
   SZG_TRY(count_blocks(frame->grid, &block_count));
-  return szg::with_arithmetic(frame->quantizer->arithmetic, [&](auto arithmetic) -> szgpu_status {
-    typedef decltype(arithmetic) A;
-    marks_write_kernel<A><<<block_count, OutlierPolicy::kThreads, 0, stream>>>(
-        marked_frame<A>(frame), places, exact_mask, (typename A::Value *)exact_values, fill_mask);
+  return with_rule(frame, [&](auto marked) -> szgpu_status {
+    typedef decltype(marked.rule) Rule;
+    marks_write_kernel<<<block_count, OutlierPolicy::kThreads, 0, stream>>>(
+        marked, places, exact_mask, (typename Rule::Value *)exact_values, fill_mask);
     SZG_TRY_LAUNCH();
     return SZGPU_OK;
   });

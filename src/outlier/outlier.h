@@ -70,6 +70,11 @@ typedef struct szg_marked_frame_cuda {
   uint64_t constant_bits;
   const uint32_t *tiles; /* numbers of the tiles that have marks */
   const uint32_t *tile_count;
+  /* near_bits > 0: a levels frame, which codes a value if its product with near_inverse, rounded
+   * once, is below 2^near_bits in magnitude. near_is_f32: the product is one of f32. */
+  uint32_t near_bits;
+  bool near_is_f32;
+  double near_inverse;
 } szg_marked_frame_cuda;
 
 /* Counts the listed tiles: exact[2 t], exact[2 t + 1], fill_mask_bytes[t]. */

@@ -32,18 +32,6 @@ SZG_HD uint32_t szg_sample_count(uint64_t tile_count) {
   return share < SZG_MOST_SAMPLE ? (uint32_t)share : (uint32_t)SZG_MOST_SAMPLE;
 }
 
-/* The index of the i-th sampled tile: floor((2 i + 1) T / (2 S)), without overflow. */
-SZG_HD uint64_t szg_sample_tile(uint64_t tile_count, uint32_t sample_count, uint64_t i) {
-  uint64_t const twice = 2 * (uint64_t)sample_count;
-  return (2 * i + 1) * (tile_count / twice) + (2 * i + 1) * (tile_count % twice) / twice;
-}
-/* The only sample that can be this tile: the first whose number, before rounding down, is not below
- * it. */
-SZG_HD uint64_t szg_sample_of_tile(uint64_t tile_count, uint32_t sample_count,
-                                   uint64_t tile_index) {
-  return (2 * tile_index * sample_count + tile_count - 1) / (2 * tile_count);
-}
-
 SZG_HD uint32_t szg_magnitude_width(int64_t delta) {
   uint64_t const magnitude = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
   return 64 - (uint32_t)szg_leading_zeros_u64(magnitude | 1);

@@ -92,19 +92,6 @@ bool szg_levels_make(const szg_grid *frame, uint32_t axis_count, uint64_t fold,
   return true;
 }
 
-szg_levels_tile szg_levels_tile_at(const szg_levels *levels, uint32_t stage, uint64_t tile_index) {
-  const szg_levels_stage *const s = &levels->stages[stage];
-  szg_levels_tile tile;
-  tile.x = tile_index % s->x_tiles * s->tile_x;
-  tile.y = tile_index / s->x_tiles % s->y_tiles * s->tile_y;
-  tile.z = tile_index / (s->x_tiles * s->y_tiles) % s->z_tiles * s->tile_z;
-  tile.box = tile_index / (s->x_tiles * s->y_tiles * s->z_tiles);
-  tile.x_extent = (uint32_t)szg_lesser_u64(s->tile_x, s->x_extent - tile.x);
-  tile.y_extent = (uint32_t)szg_lesser_u64(s->tile_y, s->y_extent - tile.y);
-  tile.z_extent = (uint32_t)szg_lesser_u64(s->tile_z, s->z_extent - tile.z);
-  return tile;
-}
-
 bool szg_levels_tile_is_full(const szg_levels *levels, uint32_t stage, uint64_t tile_index) {
   const szg_levels_stage *const s = &levels->stages[stage];
   szg_levels_tile const tile = szg_levels_tile_at(levels, stage, tile_index);

@@ -67,7 +67,25 @@ typedef struct szg_levels_tile {
   uint32_t z_extent, y_extent, x_extent;
 } szg_levels_tile;
 
-szg_levels_tile szg_levels_tile_at(const szg_levels *levels, uint32_t stage, uint64_t tile_index);
+SZG_HD szg_levels_tile szg_levels_tile_of(const szg_levels_stage *stage, uint64_t tile_index) {
+  uint64_t const x_tile = tile_index % stage->x_tiles;
+  uint64_t const y_tile = tile_index / stage->x_tiles % stage->y_tiles;
+  uint64_t const z_tile = tile_index / (stage->x_tiles * stage->y_tiles) % stage->z_tiles;
+  szg_levels_tile tile;
+  tile.x = x_tile * stage->tile_x;
+  tile.y = y_tile * stage->tile_y;
+  tile.z = z_tile * stage->tile_z;
+  tile.box = tile_index / (stage->x_tiles * stage->y_tiles * stage->z_tiles);
+  tile.x_extent = (uint32_t)szg_lesser_u64(stage->tile_x, stage->x_extent - tile.x);
+  tile.y_extent = (uint32_t)szg_lesser_u64(stage->tile_y, stage->y_extent - tile.y);
+  tile.z_extent = (uint32_t)szg_lesser_u64(stage->tile_z, stage->z_extent - tile.z);
+  return tile;
+}
+
+static inline szg_levels_tile szg_levels_tile_at(const szg_levels *levels, uint32_t stage,
+                                                 uint64_t tile_index) {
+  return szg_levels_tile_of(&levels->stages[stage], tile_index);
+}
 
 /* Whether all places of the tile exist. */
 bool szg_levels_tile_is_full(const szg_levels *levels, uint32_t stage, uint64_t tile_index);

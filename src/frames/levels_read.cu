@@ -1,0 +1,174 @@
+/* levels_read.cu - a levels frame on the GPU: stage after stage, from words to codes to values; the
+ * twin of the .c.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * All stages but the last are restored once, as far as the wanted rows of the frame need them; the
+ * last one is restored with each group of rows. A stage goes by batches of tiles, so that memory
+ * for codes is bounded.
+ */
+#include "frames/levels.h"
+
+#include "frames/levels_tiles.h"
+#include "frames/read_cuda.h"
+
+/* One levels frame being restored. Its memory is carved anew at each step, to the same places. */
+typedef struct levels_job {
+  const szg_read_job_cuda *frame;
+  szg_levels levels;
+  szg_levels_lattice lattice;
+  void *grids[SZG_LEVELS_MOST + 1];
+  szg_tokens_input_cuda inputs[SZG_LEVELS_MOST + 1]; /* of the stages */
+  void *codes;                                       /* of a batch */
+} levels_job;
+static_assert((int)SZG_TOKENS_MOST_INPUTS > (int)SZG_LEVELS_MOST, "an input for each stage");
+
+/* ---- memory ---- */
+
+static size_t lattice_bytes(const szg_levels *levels) {
+  return levels->is_wide ? sizeof(int64_t) : sizeof(int32_t);
+}
+
+static uint64_t batch_tiles(const szg_levels *levels, uint32_t stage) {
+  return SZG_LEVELS_BATCH_BYTES / (levels->stages[stage].place_count * lattice_bytes(levels));
+}
+
+static void carve(szg_arena *arena, levels_job *job) {
+  const szg_levels *const levels = &job->levels;
+  size_t const width = lattice_bytes(levels);
+  uint64_t most_codes = 0;
+  szg_levels_carve_grids(arena, levels, width, job->grids);
+  for (uint32_t i = 0; i <= levels->level_count; i++) {
+    const szg_levels_stage *const stage = &levels->stages[i];
+    szg_tokens_input_carve_cuda(arena, stage->tile_count, &job->inputs[i]);
+    szg_at_least(&most_codes,
+                 szg_min_u64(stage->tile_count, batch_tiles(levels, i)) * stage->place_count);
+  }
+  job->codes = szg_arena_take(arena, most_codes, width);
+}
+
+static uint64_t measure(const szg_levels *levels) {
+  levels_job job = {};
+  szg_arena arena = {};
+  job.levels = *levels;
+  carve(&arena, &job);
+  return arena.overflowed ? UINT64_MAX : arena.used_bytes;
+}
+
+void szg_levels_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes) {
+  szg_levels levels;
+  szg_outliers_size_read_cuda(frame, sizes);
+  if (szg_levels_of_frame(&frame->grid, &frame->header, &levels)) /* checked already */
+    szg_at_least(&sizes->levels_bytes, measure(&levels));
+}
+
+/* Any frame may turn out to have outliers, and to be wide. */
+void szg_levels_frame_size_reserve_cuda(const szg_write_request *request,
+                                        szg_read_sizes_cuda *sizes) {
+  szg_levels_most const most = szg_levels_most_of(&request->frame_grid);
+  szg_arena arena = {};
+  szg_tokens_input_cuda input;
+  for (uint32_t i = 0; i <= SZG_LEVELS_MOST; i++)
+    szg_tokens_input_carve_cuda(&arena, most.tiles, &input);
+  (void)szg_arena_take(&arena, most.grid_points, sizeof(int64_t));
+  (void)szg_arena_take(&arena, szg_min_u64(most.places, SZG_LEVELS_BATCH_BYTES / sizeof(int64_t)),
+                       sizeof(int64_t));
+  szg_at_least(&sizes->placed_tiles, request->frame_grid.tile_count);
+  szg_at_least(&sizes->levels_bytes, arena.used_bytes);
+}
+
+szgpu_status szg_levels_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
+                                              szg_read_plan_cuda *plan) {
+  plan->levels.memory = (uint8_t *)szg_arena_take(arena, sizes->levels_bytes, 1);
+  plan->levels.memory_bytes = sizes->levels_bytes;
+  return SZGPU_OK;
+}
+
+/* ---- the stages' sections ---- */
+
+static void set_input(levels_job *job, uint32_t stage) {
+  const szg_levels *const levels = &job->levels;
+  const szg_device_section *const section = &job->frame->frame->sections[szg_levels_section(stage)];
+  szg_tokens_input_cuda *const input = &job->inputs[stage];
+  uint32_t const most_unit = 1u << levels->fine_bits;
+  input->tiles = szg_tokens_tiles_of(levels, stage);
+  input->section = section->bytes;
+  input->section_bytes = section->byte_count;
+  input->least_unit = stage == levels->level_count ? most_unit : 1;
+  input->most_unit = most_unit;
+}
+
+static szgpu_status open_job(const szg_read_job_cuda *frame, levels_job *job) {
+  const szg_levels_read_plan_cuda *const plan = &frame->plan->levels;
+  *job = {};
+  job->frame = frame;
+  SZG_REQUIRE(szg_levels_of_frame(&frame->frame->grid, &frame->frame->header, &job->levels),
+              SZGPU_BAD_DATA);
+  job->lattice = szg_levels_lattice_of(frame->header, &job->levels);
+  szg_arena arena = {plan->memory, 0, plan->memory_bytes, false};
+  carve(&arena, job);
+  for (uint32_t i = 0; i <= job->levels.level_count; i++) set_input(job, i);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_levels_frame_open_cuda(const szg_read_job_cuda *frame) {
+  levels_job job;
+  SZG_TRY(open_job(frame, &job));
+  SZG_TRY(szg_tokens_open_cuda(job.inputs, job.levels.level_count + 1, frame->frame->verdict,
+                               frame->device->stream));
+  return szg_device_mark(frame->device, "books, places");
+}
+
+/* ---- their tiles ---- */
+
+/* Tiles of a stage, to its grid or, if it is the last, to the rows. rows: NULL except in the last
+ * stage. */
+static szgpu_status restore_stage(const levels_job *job, uint32_t stage, szg_levels_span span,
+                                  const szg_frame_rows_cuda *rows) {
+  const szg_read_job_cuda *const frame = job->frame;
+  struct CUstream_st *const stream = frame->device->stream;
+  const szg_tokens_input_cuda *const input = &job->inputs[stage];
+  uint64_t const step = batch_tiles(&job->levels, stage);
+  uint64_t const first_value = rows ? rows->first_value : 0;
+  uint64_t const end_value = rows ? first_value + rows->value_count : 0;
+  for (uint64_t first = span.first_tile; first < span.end_tile; first += step) {
+    uint64_t const end = szg_min_u64(first + step, span.end_tile);
+    SZG_TRY(szg_tokens_decode_cuda(input, first, end, job->codes, frame->frame->verdict, stream));
+    SZG_TRY(szg_levels_restore_stage_cuda(
+        &job->levels, stage, first, end, &job->lattice, &input->opened->unit, job->codes,
+        job->grids, rows ? rows->values : NULL, first_value, end_value, stream));
+  }
+  return szg_device_mark(frame->device, rows ? "decode" : "decode coarse");
+}
+
+/* Restores all stages but the last, as far as the wanted rows need them. */
+static szgpu_status restore_coarse(const szg_read_job_cuda *frame) {
+  const szg_read_frame_cuda *const wanted = frame->frame;
+  uint64_t const row_values = wanted->grid.row_values;
+  levels_job job;
+  szg_levels_span spans[SZG_LEVELS_MOST + 1];
+  SZG_TRY(open_job(frame, &job));
+  szg_levels_spans_of_values(&job.levels, wanted->first_row * row_values,
+                             wanted->end_row * row_values, spans);
+  for (uint32_t stage = 0; stage < job.levels.level_count; stage++)
+    SZG_TRY(restore_stage(&job, stage, spans[stage], NULL));
+  return SZGPU_OK;
+}
+
+szgpu_status szg_levels_frame_prepare_cuda(const szg_read_job_cuda *frame) {
+  SZG_TRY(restore_coarse(frame));
+  if (!frame->counts.exact && !frame->counts.fill_mask_bytes) return SZGPU_OK;
+  SZG_TRY(szg_tiles_place_cuda(frame, &frame->frame->grid, false));
+  return szg_outliers_list_cuda(frame);
+}
+
+szgpu_status szg_levels_frame_restore_cuda(const szg_read_job_cuda *frame,
+                                           const szg_frame_rows_cuda *rows) {
+  levels_job job;
+  szg_levels_span spans[SZG_LEVELS_MOST + 1];
+  SZG_TRY(open_job(frame, &job));
+  uint32_t const last = job.levels.level_count;
+  szg_levels_spans_of_values(&job.levels, rows->first_value, rows->first_value + rows->value_count,
+                             spans);
+  SZG_TRY(restore_stage(&job, last, spans[last], rows));
+  return szg_outliers_apply_cuda(frame, rows);
+}

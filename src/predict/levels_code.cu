@@ -1,0 +1,231 @@
+/* levels_code.cu - a stage of a levels frame on the GPU: values to codes. One block per tile.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads the values of the stage's points and the coarser grid; writes codes, and lattice values
+ * unless the stage is the last.
+ */
+#include "predict/levels_base.cuh"
+#include "predict/levels_box.cuh"
+
+namespace szg {
+namespace {
+
+/* ---- marks ---- */
+
+int log2_of(uint32_t power) {
+  int log2 = 0;
+  while (power >> (log2 + 1) != 0) log2++;
+  return log2;
+}
+
+/* Where the frame's own tiles lie; their extents are powers of two. */
+struct MarkRule {
+  uint8_t *marks; /* NULL: none are wanted */
+  uint64_t z_extent, z_tiles, y_tiles, x_tiles;
+  int z_shift, y_shift, x_shift;
+  bool is_line, boxes_are_planes;
+
+  explicit MarkRule(const szg_levels &levels, const szg_levels_marks_cuda *wanted)
+      : marks(nullptr) {
+    if (!wanted) return;
+    const szg_grid &frame = *wanted->frame;
+    marks = wanted->marks;
+    z_extent = frame.z_extent;
+    z_tiles = frame.z_tiles, y_tiles = frame.y_tiles, x_tiles = frame.x_tiles;
+    z_shift = log2_of(frame.tile_z), y_shift = log2_of(frame.tile_y);
+    x_shift = log2_of(frame.tile_x);
+    is_line = levels.fold != 0;
+    boxes_are_planes = levels.axis_count == 2 && frame.tile_z > 1;
+  }
+};
+static_assert((SZG_TILE_1D_X & (SZG_TILE_1D_X - 1)) == 0, "");
+static_assert((SZG_TILE_2D_X & (SZG_TILE_2D_X - 1)) == 0, "");
+static_assert((SZG_TILE_2D_Y & (SZG_TILE_2D_Y - 1)) == 0, "");
+static_assert((SZG_TILE_3D_X & (SZG_TILE_3D_X - 1)) == 0, "");
+static_assert((SZG_TILE_3D_Y & (SZG_TILE_3D_Y - 1)) == 0, "");
+static_assert((SZG_TILE_3D_Z & (SZG_TILE_3D_Z - 1)) == 0, "");
+
+/* ---- values of a tile ---- */
+
+/* What the points of a tile's values need. */
+template <class A>
+struct ValueReader {
+  typedef typename A::Unsigned Unsigned;
+
+  const LevelsJob &job;
+  const MarkRule &rule;
+  const LevelsPlace &place;
+  const typename A::Value *values;
+
+  /* Coordinates in the tile. Several threads may set a mark, all to 1. */
+  __device__ __noinline__ void mark(uint32_t z, uint32_t y, uint32_t x) const {
+    const szg_levels_tile &tile = place.tile;
+    uint64_t const spacing = job.stage.spacing;
+    uint64_t const along_z = (tile.z + z) * (job.axis_count == 3 ? spacing : 1);
+    uint64_t const along_y = (tile.y + y) * (job.axis_count >= 2 ? spacing : 1);
+    uint64_t const along_x = (tile.x + x) * spacing;
+    if (rule.is_line) {
+      rule.marks[place.value_at(job, z, y, x) >> rule.x_shift] = 1;
+      return;
+    }
+    uint64_t const batch = rule.boxes_are_planes ? tile.box / rule.z_extent : tile.box;
+    uint64_t const plane = rule.boxes_are_planes ? tile.box % rule.z_extent : along_z;
+    uint64_t const z_tile = batch * rule.z_tiles + (plane >> rule.z_shift);
+    uint64_t const y_tile = z_tile * rule.y_tiles + (along_y >> rule.y_shift);
+    rule.marks[y_tile * rule.x_tiles + (along_x >> rule.x_shift)] = 1;
+  }
+
+  /* The code of a point of the tile; 0 and false if it has no lattice value. */
+  __device__ __forceinline__ bool code(uint32_t z, uint32_t y, uint32_t x, Unsigned prediction,
+                                       Unsigned *units) const {
+    uint64_t const index = place.value_at(job, z, y, x);
+    *units = 0;
+    if (job.has_virtual && index >= job.value_count) return false;
+    bool const has_point =
+        units_of<A>(job.lattice, job.unit, __ldg(values + index), prediction, units);
+    if (!has_point && rule.marks) mark(z, y, x);
+    return has_point;
+  }
+};
+
+/* ---- levels ---- */
+
+/* As levels_box.cuh says. */
+template <class A>
+struct CodeStep {
+  typedef typename A::Unsigned Unsigned;
+  static constexpr bool kHasCodes = false;
+
+  ValueReader<A> reader;
+  Unsigned *codes; /* of the tile */
+  Unsigned *grid;  /* NULL in the last stage */
+
+  __device__ __forceinline__ Unsigned settle(uint32_t z, uint32_t y, uint32_t x, Unsigned predicted,
+                                             Unsigned *code) const {
+    reader.code(z, y, x, predicted, code);
+    return predicted + *code * reader.job.unit.size;
+  }
+  __device__ __forceinline__ void store(uint32_t z, uint32_t y, uint32_t x, Unsigned even,
+                                        Unsigned odd, bool has_odd) const {
+    if (grid) store_two(even, odd, has_odd, grid + reader.place.point_at(z, y, x));
+  }
+  template <uint32_t kCount>
+  __device__ __forceinline__ void load_codes(uint32_t, Unsigned (&)[kCount]) const {}
+  template <uint32_t kCount>
+  __device__ __forceinline__ void store_codes(uint32_t at,
+                                              const Unsigned (&lane_codes)[kCount]) const {
+    store_piece(lane_codes, codes + at);
+  }
+};
+
+template <class A>
+__global__ void __launch_bounds__(LevelsPolicy::kThreads)
+    level_code_kernel(const __grid_constant__ LevelsJob job, const __grid_constant__ BoxRows rows,
+                      const __grid_constant__ MarkRule rule, const typename A::Value *values,
+                      const typename A::Unsigned *known, typename A::Unsigned *codes,
+                      typename A::Unsigned *grid) {
+  extern __shared__ __align__(16) unsigned char box_memory[];
+  __shared__ LevelsPlace place;
+  if (threadIdx.x == 0) place = LevelsPlace(job, blockIdx.x);
+  __syncthreads(); /* the place is known */
+  CodeStep<A> step = {
+      {job, rule, place, values}, codes + (uint64_t)blockIdx.x * job.stage.place_count, grid};
+  LevelsBox<A> const box(job, rows, place.tile, known, (typename A::Unsigned *)box_memory);
+  box.settle_tile(step);
+}
+
+/* ---- the base ---- */
+
+/* Values to multiples of the unit. Whether any point has none; the whole block calls. */
+template <class A>
+__device__ bool find_multiples(const BaseTile<A> &base, const ValueReader<A> &reader) {
+  bool any_none = false;
+  for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
+    BasePoint const at = base.of_piece(piece, threadIdx.x % 32);
+    typename A::Unsigned multiple = 0;
+    bool const has_none = base.exists(at) && !reader.code(at.z, at.y, at.x, 0, &multiple);
+    base.at(at) = multiple;
+    uint32_t const none = __ballot_sync(kAllLanes, has_none);
+    if (threadIdx.x % 32 == 0) base.shared->has_none[piece] = none;
+    any_none |= none != 0;
+  }
+  return __syncthreads_or(any_none); /* multiples are there */
+}
+
+template <class A>
+__global__ void __launch_bounds__(LevelsPolicy::kThreads)
+    base_code_kernel(const __grid_constant__ LevelsJob job, const __grid_constant__ MarkRule rule,
+                     const typename A::Value *values, typename A::Unsigned *codes,
+                     typename A::Unsigned *grid) {
+  typedef typename A::Unsigned Unsigned;
+  __shared__ BaseShared<Unsigned> shared;
+  const LevelsPlace &place = shared.place;
+  if (threadIdx.x == 0) shared.place = LevelsPlace(job, blockIdx.x);
+  __syncthreads(); /* the place is known */
+  BaseTile<A> const base(job, &shared);
+  ValueReader<A> const reader = {job, rule, place, values};
+  if (find_multiples(base, reader)) {
+    if (threadIdx.x < 32) base.fill_none();
+    __syncthreads(); /* every point has a multiple */
+  }
+  Unsigned *const tile_codes = codes + (uint64_t)blockIdx.x * SZG_LEVELS_BASE_PLACES;
+  for (uint32_t i = threadIdx.x; i < SZG_LEVELS_BASE_PLACES; i += LevelsPolicy::kThreads) {
+    BasePoint const at = base.of_place(i);
+    tile_codes[i] = base.exists(at) ? base.at(at) - base.sum_before(at, job.base_axes) : 0;
+  }
+  if (!grid) return;
+  for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
+    BasePoint const at = base.of_piece(piece, threadIdx.x % 32);
+    if (base.exists(at)) grid[place.point_at(at.z, at.y, at.x)] = base.at(at) * job.unit.size;
+  }
+}
+
+/* ---- launchers ---- */
+
+template <class A>
+szgpu_status code_level(const LevelsJob &job, const MarkRule &rule, const void *values,
+                        const void *known, void *codes, void *grid, cudaStream_t stream) {
+  typedef typename A::Unsigned Unsigned;
+  BoxRows const rows(job);
+  unsigned blocks;
+  SZG_TRY(levels_blocks(job, &blocks));
+  auto const kernel = level_code_kernel<A>;
+  SZG_TRY_CUDA(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostBoxBytes<A>));
+  kernel<<<blocks, LevelsPolicy::kThreads, (size_t)box_bytes<A>(rows), stream>>>(
+      job, rows, rule, (const typename A::Value *)values, (const Unsigned *)known,
+      (Unsigned *)codes, (Unsigned *)grid);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <class A>
+szgpu_status code_base(const LevelsJob &job, const MarkRule &rule, const void *values, void *codes,
+                       void *grid, cudaStream_t stream) {
+  typedef typename A::Unsigned Unsigned;
+  unsigned blocks;
+  SZG_TRY(levels_blocks(job, &blocks));
+  base_code_kernel<A><<<blocks, LevelsPolicy::kThreads, 0, stream>>>(
+      job, rule, (const typename A::Value *)values, (Unsigned *)codes, (Unsigned *)grid);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+} // namespace
+} // namespace szg
+
+szgpu_status szg_levels_code_stage_cuda(const szg_levels *levels, uint32_t stage,
+                                        const szg_levels_lattice *lattice, const void *values,
+                                        void *const *grids, const szg_levels_tiles_cuda *tiles,
+                                        void *codes, const szg_levels_marks_cuda *marks,
+                                        struct CUstream_st *stream) {
+  szg::LevelsJob const job(*levels, stage, *lattice, tiles);
+  szg::MarkRule const rule(*levels, marks);
+  void *const grid = stage < levels->level_count ? grids[stage] : nullptr;
+  if (job.tiles.tile_count == 0) return SZGPU_OK;
+  return szg::with_levels_lattice(*lattice, [&](auto kind) {
+    typedef decltype(kind) A;
+    if (stage == 0) return szg::code_base<A>(job, rule, values, codes, grid, stream);
+    return szg::code_level<A>(job, rule, values, grids[stage - 1], codes, grid, stream);
+  });
+}

@@ -1,0 +1,132 @@
+/* levels_job.cuh - what the kernels of a levels stage know: its geometry, its rules, its tiles.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One block per tile. Its first thread finds out where the tile lies, since that takes divisions of
+ * 64 bits.
+ */
+#ifndef SZG_LEVELS_JOB_CUH
+#define SZG_LEVELS_JOB_CUH
+
+#include "container/format.h"
+#include "core/cuda_check.cuh"
+#include "core/device.h"
+#include "predict/axes_core.h"
+#include "predict/levels_cuda.h"
+#include "predict/levels_lattice.cuh"
+
+namespace szg {
+
+struct LevelsPolicy {
+  static constexpr int kThreads = 256;
+  static constexpr uint32_t kWarps = kThreads / 32;
+};
+
+/* The tiles of a launch, block by block. */
+struct LevelsTiles {
+  uint64_t first_tile, tile_count; /* of the launch */
+  uint64_t stage_tiles;
+  uint32_t sample_count; /* 0: no sample */
+
+  __device__ uint64_t number_of(uint64_t block) const {
+    return sample_count ? szg_sample_tile(stage_tiles, sample_count, block) : first_tile + block;
+  }
+};
+
+inline LevelsTiles levels_tiles_of(const szg_levels_stage &stage,
+                                   const szg_levels_tiles_cuda *chosen) {
+  LevelsTiles tiles = {0, stage.tile_count, stage.tile_count, 0};
+  if (!chosen) return tiles;
+  tiles.sample_count = chosen->sample_count;
+  tiles.first_tile = chosen->first_tile;
+  tiles.tile_count = chosen->sample_count                    ? chosen->sample_count
+                     : chosen->end_tile > chosen->first_tile ? chosen->end_tile - chosen->first_tile
+                                                             : 0;
+  return tiles;
+}
+
+struct LevelsJob {
+  szg_levels_stage stage;
+  LevelsTiles tiles;
+  uint64_t coarse_z, coarse_y, coarse_x; /* extents of the grid of the stage before */
+  uint64_t z_stride, y_stride, x_stride; /* from point to point of the grid, in values */
+  uint64_t box_stride;                   /* points of a box of the view */
+  uint64_t value_count;                  /* of the frame */
+  szg_levels_lattice lattice;
+  UnitRule unit;
+  uint32_t axis_count, base_axes;
+  bool is_linear, is_clamped;
+  bool has_virtual; /* points */
+  uint8_t used[8];  /* axes used, by those that have both neighbours, if any has */
+
+  LevelsJob(const szg_levels &levels, uint32_t stage_index, const szg_levels_lattice &k,
+            const szg_levels_tiles_cuda *chosen)
+      : stage(levels.stages[stage_index]),
+        tiles(levels_tiles_of(levels.stages[stage_index], chosen)),
+        box_stride(levels.box_stride),
+        value_count(levels.value_count),
+        lattice(k),
+        unit(levels.stages[stage_index].unit),
+        axis_count(levels.axis_count),
+        base_axes(levels.base_axes),
+        is_linear(levels.is_linear),
+        is_clamped(stage_index < levels.level_count),
+        has_virtual(levels.fold != 0) {
+    const szg_levels_stage &coarse = levels.stages[stage_index > 0 ? stage_index - 1 : 0];
+    coarse_z = coarse.z_extent;
+    coarse_y = coarse.y_extent;
+    coarse_x = coarse.x_extent;
+    z_stride = levels.z_stride * (axis_count == 3 ? stage.spacing : 1);
+    y_stride = levels.y_stride * (axis_count >= 2 ? stage.spacing : 1);
+    x_stride = stage.spacing;
+    for (uint32_t both = 0; both < 8; both++) used[both] = used_among(levels.ranks, both);
+  }
+
+ private:
+  /* Those of the greatest rank. */
+  static uint8_t used_among(const uint8_t *ranks, uint32_t both) {
+    uint32_t greatest = 0, axes = 0;
+    for (uint32_t axis = 0; axis < 3; axis++)
+      if (both >> axis & 1 && ranks[axis] > greatest) greatest = ranks[axis];
+    for (uint32_t axis = 0; axis < 3; axis++)
+      if (both >> axis & 1 && ranks[axis] == greatest) axes |= 1u << axis;
+    return (uint8_t)axes;
+  }
+};
+
+/* Blocks of a launch over the job's tiles. */
+inline szgpu_status levels_blocks(const LevelsJob &job, unsigned *blocks) {
+  SZG_REQUIRE(job.tiles.tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
+  *blocks = (unsigned)job.tiles.tile_count;
+  return SZGPU_OK;
+}
+
+/* ---- a block's tile ---- */
+
+struct LevelsPlace {
+  szg_levels_tile tile;
+  uint64_t first_value;        /* index of the value at the tile's first point */
+  uint64_t first_point;        /* of the tile in the stage's grid */
+  uint64_t z_points, y_points; /* distances in that grid */
+
+  __device__ LevelsPlace() {}
+  __device__ LevelsPlace(const LevelsJob &job, uint64_t block)
+      : tile(szg_levels_tile_of(&job.stage, job.tiles.number_of(block))) {
+    y_points = job.stage.x_extent;
+    z_points = job.stage.x_extent * job.stage.y_extent;
+    first_value = tile.box * job.box_stride + tile.z * job.z_stride + tile.y * job.y_stride +
+                  tile.x * job.x_stride;
+    first_point = (tile.box * job.stage.z_extent + tile.z) * z_points + tile.y * y_points + tile.x;
+  }
+  /* Coordinates here are those in the tile. */
+  __device__ __forceinline__ uint64_t value_at(const LevelsJob &job, uint32_t z, uint32_t y,
+                                               uint32_t x) const {
+    return first_value + z * job.z_stride + y * job.y_stride + x * job.x_stride;
+  }
+  __device__ __forceinline__ uint64_t point_at(uint32_t z, uint32_t y, uint32_t x) const {
+    return first_point + z * z_points + y * y_points + x;
+  }
+};
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,463 @@
+/* test_cuda_levels.cu - stages of levels frames on the GPU, against the CPU's functions.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "predict/levels_cuda.h"
+
+#include <math.h>
+
+#include <string>
+
+#include "cuda/cuda_test.cuh"
+#include "predict/axes_core.h"
+
+using cuda_test::DeviceArray;
+using cuda_test::random_below;
+using cuda_test::stream;
+
+namespace {
+
+typedef std::vector<uint8_t> Bytes;
+constexpr size_t kGuard = 64; /* bytes behind what is to be written */
+constexpr uint8_t kPoison = 0xA5;
+
+/* ---- frames ---- */
+
+struct Setup {
+  szg_grid grid;
+  szg_levels levels;
+  szg_levels_lattice lattice;
+  std::string name;
+
+  size_t value_bytes() const { return lattice.dtype == SZGPU_F32 ? 4 : 8; }
+  size_t point_bytes() const { return levels.is_wide ? 8 : 4; }
+  const szg_levels_stage &stage(uint32_t i) const { return levels.stages[i]; }
+  size_t tile_bytes(uint32_t i) const { return stage(i).place_count * point_bytes(); }
+  bool is_last(uint32_t i) const { return i == levels.level_count; }
+};
+
+void choose_rules(Setup *s) {
+  szg_levels *const l = &s->levels;
+  uint32_t const d = l->axis_count;
+  l->base_axes = 1 + (uint32_t)random_below((1u << d) - 1);
+  if (l->level_count == 0) return;
+  l->fine_bits = 1 + (uint32_t)random_below(SZG_LEVELS_MOST_FINE);
+  l->is_linear = random_below(3) == 0;
+  bool const has_ranks = random_below(2);
+  for (uint32_t axis = 0; axis < d; axis++)
+    l->ranks[axis] = has_ranks ? (uint8_t)random_below(SZG_LEVELS_MOST_RANK + 1) : 0;
+  for (uint32_t i = 0; i <= l->level_count; i++)
+    l->stages[i].unit = 1 + (uint32_t)random_below(1u << l->fine_bits);
+  if (random_below(2)) l->stages[0].unit = 1u << random_below(l->fine_bits + 1);
+  l->stages[l->level_count].unit = 1u << l->fine_bits;
+}
+
+uint64_t fill_bits_of(szgpu_dtype dtype) { /* of 1 */
+  return dtype == SZGPU_F32 ? 0x3f800000u : 0x3ff0000000000000u;
+}
+
+Setup make_setup(const std::vector<uint64_t> &dims, uint32_t axis_count, uint64_t fold,
+                 uint32_t level_count, szgpu_dtype dtype, bool is_wide) {
+  Setup s;
+  s.grid = cuda_test::grid_of(dims);
+  if (!szg_levels_make(&s.grid, axis_count, fold, level_count, &s.levels)) {
+    printf("the view does not suit the frame\n");
+    exit(1);
+  }
+  s.levels.is_wide = is_wide;
+  choose_rules(&s);
+  double const step = 0.01 * (1 + cuda_test::random_unit());
+  s.lattice = szg_levels_lattice_make(dtype, is_wide, s.levels.fine_bits, step, random_below(2),
+                                      fill_bits_of(dtype));
+  for (uint64_t dim : dims) s.name += std::to_string(dim) + " ";
+  char rules[160];
+  snprintf(rules, sizeof rules,
+           "d %u L %u fold %llu %s%s%s F %u ranks %u%u%u base axes %u units %u %u", axis_count,
+           level_count, (unsigned long long)fold, dtype == SZGPU_F32 ? "f32" : "f64",
+           is_wide ? " wide" : "", s.levels.is_linear ? " linear" : "", s.levels.fine_bits,
+           s.levels.ranks[0], s.levels.ranks[1], s.levels.ranks[2], s.levels.base_axes,
+           s.levels.stages[0].unit, s.levels.stages[level_count > 1 ? 1 : 0].unit);
+  s.name += rules;
+  return s;
+}
+
+void set_value(szgpu_dtype dtype, Bytes *field, uint64_t i, double value) {
+  float const value_f32 = (float)value;
+  if (dtype == SZGPU_F32)
+    memcpy(&(*field)[4 * i], &value_f32, 4);
+  else
+    memcpy(&(*field)[8 * i], &value, 8);
+}
+
+/* How many values have none on the lattice: none, some, most. */
+enum Kind { kSmooth, kSpecials, kMostlyNone, kKinds };
+
+Bytes make_field(const Setup &s, Kind kind) {
+  uint64_t const count = s.grid.value_count, rare = kind == kMostlyNone ? 2 : 20;
+  Bytes field(count * s.value_bytes());
+  double const amplitude = kind != kSmooth && random_below(4) == 0 ? 1e4 : 1.0;
+  double const noise = random_below(3) ? 0.01 : 1.0;
+  double const specials[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 1.0, -0.0, 1e-42};
+  for (uint64_t i = 0; i < count; i++) {
+    double const smooth = sin((double)(i % 97) * 0.07) + cos((double)(i / 97) * 0.11);
+    bool const is_special = kind != kSmooth && random_below(rare) == 0;
+    double const usual = amplitude * (smooth + noise * (cuda_test::random_unit() - 0.5));
+    set_value(s.lattice.dtype, &field, i, is_special ? specials[random_below(8)] : usual);
+  }
+  return field;
+}
+
+/* ---- the CPU ---- */
+
+struct Coded {
+  std::vector<Bytes> codes; /* by stage, tile after tile */
+  std::vector<Bytes> grids; /* lattice values by stage; those of the last one are restored */
+  Bytes marks;              /* of the frame's tiles */
+};
+
+std::vector<void *> pointers(std::vector<Bytes> *arrays) {
+  std::vector<void *> all;
+  for (Bytes &bytes : *arrays) all.push_back(bytes.data());
+  return all;
+}
+
+std::vector<Bytes> empty_grids(const Setup &s) {
+  std::vector<Bytes> grids;
+  for (uint32_t i = 0; i <= s.levels.level_count; i++)
+    grids.push_back(Bytes(s.stage(i).point_count * s.point_bytes(), kPoison));
+  return grids;
+}
+
+Bytes marks_on_cpu(const Setup &s, const Bytes &field) {
+  Bytes marks(s.grid.tile_count);
+  for (uint64_t t = 0; t < s.grid.tile_count; t++) {
+    szg_tile const tile = szg_tile_at(&s.grid, t);
+    for (uint32_t z = 0; z < tile.z_extent; z++)
+      for (uint32_t y = 0; y < tile.y_extent; y++) {
+        uint8_t row[SZG_TILE_VALUES];
+        uint64_t const first = tile.first_value + z * tile.z_stride + y * tile.y_stride;
+        marks[t] |= szg_levels_mark(&s.lattice, field.data(), first, tile.x_extent, row);
+      }
+  }
+  return marks;
+}
+
+Coded code_on_cpu(const Setup &s, const Bytes &field) {
+  static szg_levels_work work;
+  Coded coded = {{}, empty_grids(s), marks_on_cpu(s, field)};
+  std::vector<void *> const grids = pointers(&coded.grids);
+  for (uint32_t i = 0; i <= s.levels.level_count; i++) {
+    coded.codes.push_back(Bytes(s.stage(i).tile_count * s.tile_bytes(i)));
+    for (uint64_t t = 0; t < s.stage(i).tile_count; t++)
+      szg_levels_code_tile(&s.levels, i, t, &s.lattice, field.data(), grids.data(), &work,
+                           &coded.codes[i][t * s.tile_bytes(i)]);
+  }
+  return coded;
+}
+
+/* Tiles of a stage to its grid; to values if there are any. */
+void restore_on_cpu(const Setup &s, uint32_t stage, uint64_t first_tile, uint64_t end_tile,
+                    const Bytes &codes, std::vector<Bytes> *grids, Bytes *values) {
+  static szg_levels_work work;
+  std::vector<void *> const pointers_to = pointers(grids);
+  for (uint64_t t = first_tile; t < end_tile; t++)
+    szg_levels_restore_tile(&s.levels, stage, t, &s.lattice, &codes[t * s.tile_bytes(stage)], &work,
+                            pointers_to.data(), values ? values->data() : nullptr);
+}
+
+/* ---- comparisons ---- */
+
+long long element_at(const Bytes &bytes, size_t width, size_t i) {
+  int32_t narrow;
+  int64_t wide;
+  if (width == 1) return bytes[i];
+  memcpy(&narrow, &bytes[i * width], 4);
+  if (width == 4) return narrow;
+  memcpy(&wide, &bytes[i * width], 8);
+  return wide;
+}
+
+/* Elements by their bits; in_tile: how many belong together, such as the places of a tile. */
+void check_equal(const Setup &s, const char *what, uint32_t stage, const Bytes &found,
+                 const Bytes &expected, size_t width, size_t in_tile) {
+  CHECK(found.size() == expected.size(), "%s: %s: sizes", s.name.c_str(), what);
+  if (found == expected) return;
+  size_t const count = expected.size() / width;
+  size_t different = 0, first = 0;
+  for (size_t i = count; i-- > 0;)
+    if (memcmp(&found[i * width], &expected[i * width], width) != 0) different++, first = i;
+  CHECK(false, "%s, stage %u: %s: %zu of %zu differ, first %zu of tile %zu: %lld, not %lld",
+        s.name.c_str(), stage, what, different, count, first % in_tile, first / in_tile,
+        element_at(found, width, first), element_at(expected, width, first));
+}
+
+Bytes guarded(Bytes bytes) {
+  bytes.resize(bytes.size() + kGuard, kPoison);
+  return bytes;
+}
+
+/* Device memory of all grids, each with a guard. */
+class DeviceGrids {
+ public:
+  explicit DeviceGrids(const Setup &s) {
+    for (uint32_t i = 0; i <= s.levels.level_count; i++) {
+      arrays_.emplace_back(
+          new DeviceArray<uint8_t>(s.stage(i).point_count * s.point_bytes() + kGuard));
+      pointers_[i] = arrays_.back()->data();
+    }
+  }
+  ~DeviceGrids() {
+    for (DeviceArray<uint8_t> *array : arrays_) delete array;
+  }
+  DeviceGrids(const DeviceGrids &) = delete;
+  DeviceGrids &operator=(const DeviceGrids &) = delete;
+  void *const *pointers() const { return pointers_; }
+  Bytes host(uint32_t stage) const { return arrays_[stage]->host(); }
+
+ private:
+  std::vector<DeviceArray<uint8_t> *> arrays_;
+  void *pointers_[SZG_LEVELS_MOST + 1] = {};
+};
+
+void check_grid(const Setup &s, const char *what, uint32_t stage, const DeviceGrids &grids,
+                const Bytes &expected) {
+  check_equal(s, what, stage, grids.host(stage), guarded(expected), s.point_bytes(),
+              s.stage(stage).x_extent);
+}
+
+/* ---- coding ---- */
+
+/* A field whose first value is `shift` values past 16-byte alignment. */
+Bytes shifted(const Setup &s, const Bytes &field, size_t shift) {
+  Bytes bytes(shift * s.value_bytes(), kPoison);
+  bytes.insert(bytes.end(), field.begin(), field.end());
+  return bytes;
+}
+
+void check_codes_of(const Setup &s, uint32_t stage, const void *values, void *const *grids,
+                    const szg_levels_tiles_cuda &tiles, const std::vector<uint64_t> &numbers,
+                    const Coded &coded, const char *what) {
+  DeviceArray<uint8_t> const codes(numbers.size() * s.tile_bytes(stage) + kGuard);
+  MUST(szg_levels_code_stage_cuda(&s.levels, stage, &s.lattice, values, grids, &tiles, codes.data(),
+                                  nullptr, stream));
+  Bytes expected;
+  for (uint64_t t : numbers) {
+    auto const from = coded.codes[stage].begin() + (ptrdiff_t)(t * s.tile_bytes(stage));
+    expected.insert(expected.end(), from, from + (ptrdiff_t)s.tile_bytes(stage));
+  }
+  check_equal(s, what, stage, codes.host(), guarded(expected), s.point_bytes(),
+              s.stage(stage).place_count);
+}
+
+void check_selections(const Setup &s, uint32_t stage, const void *values, void *const *grids,
+                      const Coded &coded) {
+  uint64_t const tile_count = s.stage(stage).tile_count;
+  uint32_t const sample_count = 1 + (uint32_t)random_below(tile_count < 300 ? tile_count : 300);
+  std::vector<uint64_t> numbers;
+  for (uint32_t i = 0; i < sample_count; i++)
+    numbers.push_back(szg_sample_tile(tile_count, sample_count, i));
+  check_codes_of(s, stage, values, grids, {0, 0, sample_count}, numbers, coded, "a sample's codes");
+  uint64_t const first = random_below(tile_count + 1);
+  uint64_t const end = first + random_below(tile_count + 1 - first);
+  numbers.clear();
+  for (uint64_t t = first; t < end; t++) numbers.push_back(t);
+  check_codes_of(s, stage, values, grids, {first, end, 0}, numbers, coded, "a range's codes");
+}
+
+void check_coding(const Setup &s, const Bytes &field, const Coded &coded) {
+  size_t const shift = random_below(2);
+  DeviceArray<uint8_t> const memory(shifted(s, field, shift));
+  const void *const values = memory.data() + shift * s.value_bytes();
+  DeviceGrids const grids(s);
+  DeviceArray<uint8_t> marks(guarded(Bytes(s.grid.tile_count)));
+  szg_levels_marks_cuda const wanted = {&s.grid, marks.data()};
+  for (uint32_t i = 0; i <= s.levels.level_count; i++) {
+    DeviceArray<uint8_t> const codes(coded.codes[i].size() + kGuard);
+    MUST(szg_levels_code_stage_cuda(&s.levels, i, &s.lattice, values, grids.pointers(), nullptr,
+                                    codes.data(), &wanted, stream));
+    check_equal(s, "codes", i, codes.host(), guarded(coded.codes[i]), s.point_bytes(),
+                s.stage(i).place_count);
+    Bytes const untouched(coded.grids[i].size(), kPoison);
+    check_grid(s, "coded grid", i, grids, s.is_last(i) ? untouched : coded.grids[i]);
+    check_selections(s, i, values, grids.pointers(), coded);
+    check_grid(s, "grid coded again", i, grids, s.is_last(i) ? untouched : coded.grids[i]);
+  }
+  check_equal(s, "marks", 0, marks.host(), guarded(coded.marks), 1, 1);
+}
+
+/* ---- restoring ---- */
+
+/* Values first to end - 1 of the frame from tiles of the last stage. */
+void check_window(const Setup &s, uint64_t first_tile, uint64_t end_tile, uint64_t first,
+                  uint64_t end, const Bytes &codes, std::vector<Bytes> *grids,
+                  const DeviceGrids &device_grids) {
+  uint32_t const last = s.levels.level_count;
+  size_t const width = s.value_bytes(), tile_bytes = s.tile_bytes(last);
+  Bytes all(s.grid.value_count * width, kPoison);
+  restore_on_cpu(s, last, first_tile, end_tile, codes, grids, &all);
+  DeviceArray<uint8_t> const tile_codes(Bytes(codes.begin() + (ptrdiff_t)(first_tile * tile_bytes),
+                                              codes.begin() + (ptrdiff_t)(end_tile * tile_bytes)));
+  DeviceArray<uint8_t> const values(kGuard + (end - first) * width + kGuard);
+  MUST(szg_levels_restore_stage_cuda(&s.levels, last, first_tile, end_tile, &s.lattice,
+                                     nullptr, tile_codes.data(), device_grids.pointers(),
+                                     values.data() + kGuard, first, end, stream));
+  Bytes expected(kGuard, kPoison);
+  expected.insert(expected.end(), all.begin() + (ptrdiff_t)(first * width),
+                  all.begin() + (ptrdiff_t)(end * width));
+  char what[160];
+  snprintf(what, sizeof what, "tiles %llu to %llu, values %llu to %llu, after a guard of 64 bytes",
+           (unsigned long long)first_tile, (unsigned long long)end_tile, (unsigned long long)first,
+           (unsigned long long)end);
+  check_equal(s, what, last, values.host(), guarded(expected), width, s.grid.x_extent);
+}
+
+void check_restoring(const Setup &s, const std::vector<Bytes> &codes) {
+  std::vector<Bytes> grids = empty_grids(s);
+  DeviceGrids const device_grids(s);
+  for (uint32_t i = 0; i <= s.levels.level_count; i++) {
+    uint64_t const tiles = s.stage(i).tile_count, middle = random_below(tiles + 1);
+    DeviceArray<uint8_t> const device_codes(codes[i]);
+    for (int half = 0; half < 2; half++) { /* the second half first: tiles have any order */
+      uint64_t const first = half ? 0 : middle, end = half ? middle : tiles;
+      restore_on_cpu(s, i, first, end, codes[i], &grids, nullptr);
+      MUST(szg_levels_restore_stage_cuda(&s.levels, i, first, end, &s.lattice, nullptr,
+                                         device_codes.data() + first * s.tile_bytes(i),
+                                         device_grids.pointers(), nullptr, 0, 0, stream));
+      check_grid(s, half ? "restored grid" : "half of a restored grid", i, device_grids, grids[i]);
+    }
+  }
+  uint32_t const last = s.levels.level_count;
+  uint64_t const tiles = s.stage(last).tile_count, count = s.grid.value_count;
+  check_window(s, 0, tiles, 0, count, codes[last], &grids, device_grids);
+  for (int i = 0; i < 3; i++) {
+    uint64_t const first = random_below(count), end = first + 1 + random_below(count - first);
+    check_window(s, 0, tiles, first, end, codes[last], &grids, device_grids);
+    uint64_t const first_tile = random_below(tiles);
+    uint64_t const end_tile = first_tile + 1 + random_below(tiles - first_tile);
+    check_window(s, first_tile, end_tile, first, end, codes[last], &grids, device_grids);
+  }
+}
+
+/* Codes that no encoder writes, so that sums wrap. */
+std::vector<Bytes> random_codes(const Setup &s) {
+  std::vector<Bytes> codes;
+  for (uint32_t i = 0; i <= s.levels.level_count; i++) {
+    codes.push_back(Bytes(s.stage(i).tile_count * s.tile_bytes(i)));
+    for (uint8_t &byte : codes.back()) byte = (uint8_t)cuda_test::random_bits();
+  }
+  return codes;
+}
+
+/* ---- claims ---- */
+
+void check_setup(const Setup &s, Kind kind) {
+  Bytes const field = make_field(s, kind);
+  Coded const coded = code_on_cpu(s, field);
+  check_coding(s, field, coded);
+  check_restoring(s, coded.codes);
+}
+
+constexpr uint64_t kExtents[] = {2, 3, 5, 17, 33, 63, 64, 65, 127, 128, 129};
+
+/* Dims of about most_values at most, the slowest axis not always the longest. */
+std::vector<uint64_t> random_dims(size_t ndim, uint64_t most_values) {
+  if (ndim == 1) {
+    bool const is_short = random_below(3) == 0;
+    return {is_short ? 4 + random_below(130) : 4 + random_below(most_values)};
+  }
+  std::vector<uint64_t> dims;
+  uint64_t count = 1;
+  for (size_t i = 0; i < ndim; i++) {
+    uint64_t extent = kExtents[random_below(sizeof kExtents / sizeof *kExtents)];
+    while (extent > 5 && count * extent > most_values) extent /= 2;
+    count *= extent;
+    dims.push_back(extent);
+  }
+  for (size_t i = 0; i < ndim; i++) std::swap(dims[i], dims[random_below(ndim)]);
+  return dims;
+}
+
+void check_random_shapes(size_t ndim, uint32_t axis_count, bool has_fold, int rounds) {
+  for (int round = 0; round < rounds; round++) {
+    if (cuda_test::is_left_out((uint64_t)round, 8)) continue;
+    std::vector<uint64_t> const dims = random_dims(ndim, ndim >= 3 ? 40000 : 20000);
+    uint64_t fold = has_fold ? 2 + random_below(dims[0] / 2 - 1) : 0;
+    if (fold > 300 && round % 2) fold = 2 + fold % 200;
+    szgpu_dtype const dtype = random_below(2) ? SZGPU_F32 : SZGPU_F64;
+    Setup const s = make_setup(dims, axis_count, fold, (uint32_t)random_below(SZG_LEVELS_MOST + 1),
+                               dtype, random_below(3) == 0);
+    check_setup(s, (Kind)(round % kKinds));
+    check_restoring(s, random_codes(s));
+  }
+}
+
+void every_view_is_the_cpus() {
+  check_random_shapes(1, 1, false, 60);
+  check_random_shapes(1, 2, true, 60);
+  check_random_shapes(2, 2, false, 80);
+  check_random_shapes(3, 2, false, 30);
+  check_random_shapes(4, 2, false, 10);
+  check_random_shapes(3, 3, false, 100);
+  check_random_shapes(4, 3, false, 20);
+}
+
+/* More tiles than a sample has, and marks in several tiles of each axis. */
+void large_fields_are_the_cpus() {
+  for (int is_wide = 0; is_wide < (cuda_test::is_quick() ? 0 : 2); is_wide++) {
+    check_setup(make_setup({150, 130, 200}, 3, 0, 3, SZGPU_F32, is_wide), kSpecials);
+    check_setup(make_setup({3, 70, 75, 80}, 3, 0, 3, SZGPU_F64, is_wide), kSpecials);
+    check_setup(make_setup({40, 300, 260}, 2, 0, 4, SZGPU_F32, is_wide), kSpecials);
+    check_setup(make_setup({1100, 1300}, 2, 0, 4, SZGPU_F64, is_wide), kSpecials);
+    check_setup(make_setup({1500007}, 1, 0, 5, SZGPU_F32, is_wide), kSpecials);
+    check_setup(make_setup({1500007}, 1, 0, 0, SZGPU_F32, is_wide), kMostlyNone);
+    check_setup(make_setup({1500007}, 2, 1201, 4, SZGPU_F64, is_wide), kSpecials);
+  }
+}
+
+/* All stages in one graph, launched twice. */
+void stages_can_be_captured() {
+  Setup const s = make_setup({40, 50, 130}, 3, 0, 3, SZGPU_F32, true);
+  Bytes const field = make_field(s, kSpecials);
+  Coded const coded = code_on_cpu(s, field);
+  DeviceArray<uint8_t> const values(field);
+  DeviceArray<uint8_t> marks(Bytes(s.grid.tile_count)), back(field.size());
+  szg_levels_marks_cuda const wanted = {&s.grid, marks.data()};
+  size_t most_bytes = 0;
+  for (const Bytes &codes : coded.codes) most_bytes = std::max(most_bytes, codes.size());
+  DeviceArray<uint8_t> const codes(most_bytes);
+  DeviceGrids const grids(s), restored(s);
+  cudaGraph_t graph;
+  cudaGraphExec_t program;
+  MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  for (uint32_t i = 0; i <= s.levels.level_count; i++) {
+    MUST(szg_levels_code_stage_cuda(&s.levels, i, &s.lattice, values.data(), grids.pointers(),
+                                    nullptr, codes.data(), &wanted, stream));
+    MUST(szg_levels_restore_stage_cuda(&s.levels, i, 0, s.stage(i).tile_count, &s.lattice,
+                                       nullptr, codes.data(), restored.pointers(), back.data(), 0,
+                                       s.grid.value_count, stream));
+  }
+  MUST(cudaStreamEndCapture(stream, &graph));
+  MUST(cudaGraphInstantiate(&program, graph, 0));
+  std::vector<Bytes> cpu_grids = coded.grids;
+  Bytes expected(field.size());
+  uint32_t const last = s.levels.level_count;
+  restore_on_cpu(s, last, 0, s.stage(last).tile_count, coded.codes[last], &cpu_grids, &expected);
+  for (int round = 0; round < 2; round++) {
+    back.poison(), marks.zero();
+    MUST(cudaGraphLaunch(program, stream));
+    check_equal(s, "values of a graph", last, back.host(), expected, s.value_bytes(),
+                s.grid.x_extent);
+    check_equal(s, "marks of a graph", 0, marks.host(), coded.marks, 1, 1);
+  }
+  MUST(cudaGraphExecDestroy(program));
+  MUST(cudaGraphDestroy(graph));
+}
+
+} // namespace
+
+int main() {
+  cuda_test::begin();
+  every_view_is_the_cpus();
+  large_fields_are_the_cpus();
+  stages_can_be_captured();
+  return cuda_test::end();
+}
