@@ -82,7 +82,7 @@ typedef struct szg_levels_memory {
   szg_tokens_work *token_work;      /* [threads] */
   int64_t *codes;                   /* [threads][SZG_LEVELS_MOST_PLACES] */
 } szg_levels_memory;
-/* grid_count: of the coarsest grids that are kept, level_count at most. */
+/* grid_count: of the grids that are kept, from the coarsest on. */
 void szg_levels_carve(szg_arena *arena, const szg_levels *levels, uint32_t grid_count,
                       int thread_count, szg_levels_memory *memory);
 
