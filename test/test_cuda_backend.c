@@ -429,6 +429,46 @@ static void frames_of_every_kind(void **state) {
   cuda_assert_no_complaints();
 }
 
+/* ---- previews ---- */
+
+/* They are restored on the CPU, and memory of the GPU is refused with a sentence. */
+static void previews_need_host_memory(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 40, 44, 60, 0);
+  szgpu_params params = test_params(SZGPU_MODE_ABS, 0.05);
+  params.layout = SZGPU_LAYOUT_TILE;
+  params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
+  void *const field = test_make_waves(&shape);
+  test_archive const archive = test_compress(cuda_cpu, &params, &shape, field);
+  static float expected[20 * 22 * 30], found[20 * 22 * 30];
+  szgpu_ctx *const gpu = cuda_gpus[0];
+  assert_int_equal(szgpu_decompress_level(cuda_cpu, archive.bytes, archive.byte_count, 1, expected,
+                                          sizeof expected),
+                   SZGPU_OK);
+  szgpu_status const status =
+      szgpu_decompress_level(gpu, archive.bytes, archive.byte_count, 1, found, sizeof found);
+  if (status != SZGPU_OK) fail_msg("host memory: status %d, %s", status, szgpu_last_error(gpu));
+  for (size_t i = 0; i < ARRAY_COUNT(found); i++)
+    if (memcmp(&found[i], &expected[i], sizeof found[i]) != 0)
+      fail_msg("value %zu: %.9g, not %.9g", i, (double)found[i], (double)expected[i]);
+  void *const device_archive = cuda_copy_of(archive.bytes, archive.byte_count);
+  void *const device_field = cuda_allocate(sizeof found);
+  const char *const sentence =
+      "levels are restored on the CPU: archive and field must be in host memory";
+  assert_int_equal(
+      szgpu_decompress_level(gpu, device_archive, archive.byte_count, 1, found, sizeof found),
+      SZGPU_UNSUPPORTED);
+  assert_string_equal(szgpu_last_error(gpu), sentence);
+  assert_int_equal(
+      szgpu_decompress_level(gpu, archive.bytes, archive.byte_count, 1, device_field, sizeof found),
+      SZGPU_UNSUPPORTED);
+  assert_string_equal(szgpu_last_error(gpu), sentence);
+  cuda_release(device_field);
+  cuda_release(device_archive);
+  free(archive.bytes);
+  free(field);
+}
+
 int main(void) {
   int const exit_code = cuda_exit_code();
   if (exit_code) return exit_code;
@@ -453,6 +493,7 @@ int main(void) {
       cmocka_unit_test(tiles_from_empty_to_raw),
       cmocka_unit_test(noise),
       cmocka_unit_test(frames_of_every_kind),
+      cmocka_unit_test(previews_need_host_memory),
   };
   return cmocka_run_group_tests(tests, cuda_make_ctxs, cuda_destroy_ctxs);
 }

@@ -568,8 +568,9 @@ static void fine_step_is_rounded_toward_zero(void **state) {
 
 static void marks_values_without_lattice_values(void **state) {
   (void)state;
-  float const values[] = {0, -1, 7, 4194303, 4194304, -4194303, -4194304, NAN, -INFINITY, 1e38f};
-  uint8_t const right[] = {0, 0, SZG_MARK_FILL, 0, 1, 0, 1, 1, 1, 1};
+  float const values[] = {0,        -1,       7,   4194303,   4194304, -4194303,
+                          -4194304, -4194305, NAN, -INFINITY, 1e38f};
+  uint8_t const right[] = {0, 0, SZG_MARK_FILL, 0, 1, 0, 0, 1, 1, 1, 1};
   uint8_t marks[ARRAY_COUNT(values)];
   szg_levels_lattice const lattice =
       szg_levels_lattice_make(SZGPU_F32, false, 0, 1, true, 0x40e00000u /* 7 */);

@@ -382,6 +382,29 @@ static void says_what_an_archive_has(void **state) {
   free(field);
 }
 
+/* A plane as one row. Its columns differ, so the encoder folds it, and its grids are not the
+ * field's. */
+static void folded_frames_have_no_levels(void **state) {
+  (void)state;
+  szgpu_shape const plane = test_shape(SZGPU_F32, 2, 300, 400, 0, 0);
+  szgpu_shape const row = test_shape(SZGPU_F32, 1, 300 * 400, 0, 0, 0);
+  float *const field = test_allocate(test_field_bytes(&plane));
+  for (int i = 0; i < 300 * 400; i++)
+    field[i] =
+        (float)((double)(test_hash((uint64_t)i % 400) % 100) + sin(i / 400 * 0.05 + i % 400));
+  szgpu_params const params = interpolation(0.01, 0);
+  test_archive const archive = test_compress(ctx, &params, &row, field);
+  szgpu_frame_info const frame = frame_of(&archive, 0);
+  char sentence[80];
+  snprintf(sentence, sizeof sentence,
+           "frame 0 is folded to rows of %llu: it has no levels of the field",
+           (unsigned long long)frame.fold);
+  assert_true(frame.fold > 1);
+  refuse(&archive, 1, 150 * 400 * sizeof *field, sentence);
+  free(archive.bytes);
+  free(field);
+}
+
 /* The frame that is not fit is found before any is restored. */
 static void one_frame_without_levels_is_enough(void **state) {
   (void)state;
@@ -472,6 +495,7 @@ int main(void) {
       cmocka_unit_test(damaged_outliers_are_named),
       cmocka_unit_test(hostile_archives_stay_in_bounds),
       cmocka_unit_test(says_what_an_archive_has),
+      cmocka_unit_test(folded_frames_have_no_levels),
       cmocka_unit_test(one_frame_without_levels_is_enough),
       cmocka_unit_test(level_shape_checks_its_arguments),
       cmocka_unit_test(progress_counts_the_preview),

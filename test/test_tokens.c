@@ -326,9 +326,9 @@ static void chooses_modes_and_lanes_by_density(void **state) {
   szg_tokens_shape shape = shape_of(64, 1, false);
   uint32_t const cases[][4] = {/* per mille, bits, mode, g */
                                {1000, 5, SZG_LEVELS_MODE_PLAIN, 1},
-                               {350, 1, SZG_LEVELS_MODE_PAIRS, 2},
+                               {350, 1, SZG_LEVELS_MODE_PAIRS, 3},
                                {10, 1, SZG_LEVELS_MODE_MASKS, 4},
-                               {100, 1, SZG_LEVELS_MODE_MASKS, 3}};
+                               {100, 1, SZG_LEVELS_MODE_MASKS, 4}};
   for (uint32_t c = 0; c < ARRAY_COUNT(cases); c++) {
     memset(&tally, 0, sizeof tally);
     uint64_t bits[SZG_LEVELS_MODES] = {0};

@@ -96,15 +96,13 @@ static void print_header(const struct listing *work) {
 
 /* A levels frame predicts in two ways: its base by differences, the rest by interpolation. */
 static void print_prediction(const szgpu_frame_info *frame, FILE *out) {
-  bool const is_interpolated = frame->interpolated_axes > 0;
-  if (is_interpolated) {
+  if (frame->interpolated_axes)
     fprintf(out, ", %s interpolation along %" PRIu32 " ax%ss, %" PRIu32 " level%s and a base",
             frame->stencil, frame->interpolated_axes, frame->interpolated_axes == 1 ? "i" : "e",
             frame->level_count, frame->level_count == 1 ? "" : "s");
-    if (frame->fold) fprintf(out, ", folded to rows of %" PRIu64, frame->fold);
-  }
   if (frame->axes[0]) fprintf(out, " along %s", frame->axes);
   if (frame->axes[0] && frame->radius) fprintf(out, ", radius %" PRIu32, frame->radius);
+  if (frame->fold) fprintf(out, ", folded to rows of %" PRIu64, frame->fold);
 }
 
 static szgpu_status print_frame(struct listing *work, uint64_t index) {

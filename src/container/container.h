@@ -41,7 +41,7 @@ enum { SZG_TILE_SECTION_COUNT = 8 }; /* every tile frame's */
 typedef struct szg_levels_facts {
   uint32_t axis_count;  /* interpolated axes */
   uint32_t level_count; /* levels above the base */
-  uint32_t fine_bits;   /* lattice values are multiples of step / (2^fine_bits + 1); 0: of the step */
+  uint32_t fine_bits;   /* lattice values are multiples of step / (2^this + 1); 0: of the step */
   bool is_linear;       /* stencils of two points, not of four */
   bool is_wide;         /* 64-bit lattice values */
   uint8_t ranks[3];     /* of x, y, z */

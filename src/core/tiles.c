@@ -66,23 +66,6 @@ szg_grid szg_grid_of_line(uint64_t value_count) {
   return grid;
 }
 
-szg_grid szg_grid_of_block(const szg_grid *whole, uint64_t z_extent, uint64_t y_extent,
-                           uint64_t x_extent) {
-  szg_grid block = *whole;
-  block.batch_extent = 1;
-  block.z_extent = z_extent;
-  block.y_extent = y_extent;
-  block.x_extent = x_extent;
-  count_tiles(&block);
-  uint64_t const extents[] = {x_extent, y_extent, z_extent};
-  uint32_t const quanta[] = {block.tile_x, block.tile_y, block.tile_z};
-  int const slowest = block.tile_z > 1 ? 2 : block.tile_y > 1 ? 1 : 0;
-  block.row_extent = extents[slowest];
-  block.row_values = block.value_count / block.row_extent;
-  block.row_quantum = quanta[slowest];
-  return block;
-}
-
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count) {
   szg_grid part = *whole;
   if (whole->batch_extent > 1)

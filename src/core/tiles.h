@@ -46,10 +46,6 @@ szg_grid szg_grid_of_line(uint64_t value_count);
 /* The grid of rows first_row .. first_row + row_count - 1. */
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
 
-/* The grid of a block of the whole, as if that were a field of the same kind. */
-szg_grid szg_grid_of_block(const szg_grid *whole, uint64_t z_extent, uint64_t y_extent,
-                           uint64_t x_extent);
-
 /* The number of rows per frame if the caller asks for `asked` (0: the default). */
 uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, uint64_t asked);
 

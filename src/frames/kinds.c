@@ -146,6 +146,7 @@ static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
                                    szg_frame_header *frame) {
   szg_writer const writer_before = *writer;
   szg_frame_header const frame_before = *frame;
+  uint64_t const done_before = job->ctx->threads.done_values;
   bool is_written = false;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
     if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
@@ -153,6 +154,7 @@ static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
     *frame = frame_before;
     job->sure_bytes = 0;
     SZG_TRY(szg_frame_kinds[kind].write(job, writer, frame, &is_written));
+    if (job->ctx->threads.done_values > done_before) job->loop_values = 0; /* counted already */
     if (!is_written && job->bound) szg_outliers_release(job); /* the next kind finds its own */
   }
   assert(is_written);
@@ -164,6 +166,7 @@ szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_write
   szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
   job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->dtype);
+  job->loop_values = job->grid.value_count;
   if (job->bound) szg_outliers_reset(job);
   szgpu_status const status = write_by_kinds(job, writer, &frame);
   if (job->bound) szg_outliers_release(job);

@@ -1,4 +1,4 @@
-/* levels.h - frames of kind "levels": most values by interpolation, from a coarse grid to fine ones.
+/* levels.h - frames of kind "levels": interpolation from a coarse grid to fine ones.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_LEVELS_FRAME_H

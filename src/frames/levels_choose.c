@@ -24,10 +24,15 @@ static uint32_t usual_level_count(uint32_t axis_count) {
 /* Whether the margin of the step covers rounding to this lattice and back (docs/guarantees.md). */
 static bool keeps_bound(const szg_bound_plan *bound, bool is_wide, double fine_step) {
   uint32_t const arithmetic = bound->quantizer.arithmetic;
+  bool const is_close = arithmetic == SZG_ARITHMETIC_F32_CLOSE;
+  bool const is_f32 = is_close || arithmetic == SZG_ARITHMETIC_F32;
   double const b = bound->quantizer.bound, greatest = bound->greatest;
-  if (arithmetic == SZG_ARITHMETIC_F32_CLOSE && !(is_wide && b <= 0x1p-11 * greatest)) return false;
+  if (is_close && !(is_wide && b <= 0x1p-11 * greatest)) return false;
   if (arithmetic == SZG_ARITHMETIC_F64_WIDE && !is_wide) return false;
-  double const least = arithmetic == SZG_ARITHMETIC_F32 && !is_wide ? 0x1p-126 : 0x1p-960;
+  /* Restored values are normal numbers or 0, or as near as such ones, and do not overflow. */
+  if (is_f32 && !(greatest >= 0x1p-126 && greatest <= 0x1p126)) return false;
+  if (!is_f32 && !(greatest <= 0x1p1020)) return false;
+  double const least = is_f32 && !is_wide ? 0x1p-126 : 0x1p-960;
   return b <= 2 * greatest && fine_step >= least && fine_step <= 1 / least;
 }
 
@@ -241,7 +246,8 @@ static void count_rankings(const probe_job *job, const probe_rows *rows, uint32_
                            ranking_counts *counts) {
   uint32_t const axis_count = job->view.axis_count;
   uint32_t const unit_bits = job->fine_bits - SZG_PROBE_FINE_BITS;
-  int64_t const noise_unit = szg_level_unit(1, 1, job->fine_bits) / 2; /* about what restoring adds */
+  /* Restoring adds about the error of rounding to this. */
+  int64_t const noise_unit = szg_level_unit(1, 1, job->fine_bits) / 2;
   for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
     szg_probe_taps taps[3];
     bool is_inside = true;
@@ -377,8 +383,8 @@ static szgpu_status take_probes(probe_job *job, szg_part_function pass) {
 typedef struct finding {
   szg_levels_way interpolation, differences;
   uint64_t interpolation_cost;
-  uint64_t differences_cost;  /* in the coder of levels frames */
-  uint64_t tile_cost;         /* in that of tile frames */
+  uint64_t differences_cost; /* in the coder of levels frames */
+  uint64_t tile_cost;        /* in that of tile frames */
 } finding;
 
 /* The cheapest way to interpolate along this many axes, if it beats *cost. */
@@ -560,8 +566,7 @@ static const szg_levels_way *pick(szgpu_predictor predictor, const finding *plai
   bool const folds = folded && folded->interpolation_cost < cost - (cost >> 3);
   const finding *const best = folds ? folded : plain;
   if (predictor == SZGPU_PREDICTOR_INTERPOLATION) return &best->interpolation;
-  bool const folds_differences = folded &&
-                                 folded->differences_cost < plain->differences_cost &&
+  bool const folds_differences = folded && folded->differences_cost < plain->differences_cost &&
                                  folded->differences_cost < cost - (cost >> 4);
   const finding *const lesser = folds_differences ? folded : plain;
   if (szg_saves_enough(best->interpolation_cost, plain->tile_cost) &&

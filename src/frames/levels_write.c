@@ -260,7 +260,7 @@ static szgpu_status write_stage(levels_job *job, szg_writer *writer) {
   szg_part_stream_open(&memory->slots, szg_div_up(stage->tile_count, SZG_LEVELS_PART_TILES), bytes,
                        room, &job->stream);
   SZG_TRY(szg_for_parts(&frame->ctx->threads, job->stream.part_count,
-                        is_last ? frame->grid.value_count : 0, encode_part, job));
+                        is_last ? frame->loop_values : 0, encode_part, job));
   if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
   uint64_t const byte_count = places.words + job->stream.byte_count;
   job->written_bytes += byte_count;

@@ -68,8 +68,8 @@ static szgpu_status begin(levels_job *job) {
   const szg_levels *const levels = &job->choice->levels;
   szg_device *const device = &frame->ctx->device;
   szg_arena arena = {plan->grids, 0, plan->grids_bytes, false};
-  szg_levels_carve_grids(&arena, levels, levels->level_count, levels->is_wide ? sizeof(int64_t) : sizeof(int32_t),
-                         job->grids);
+  szg_levels_carve_grids(&arena, levels, levels->level_count,
+                         levels->is_wide ? sizeof(int64_t) : sizeof(int32_t), job->grids);
   plan->found_back->starts[0] = first_start(job);
   SZG_TRY(szg_device_copy(device, plan->found->starts, plan->found_back->starts, sizeof(uint64_t)));
   return szg_device_set(device, frame->plan->outliers.tile_marks, 0, frame->grid.tile_count);

@@ -37,8 +37,8 @@ void szg_part_slots_carve(szg_arena *arena, uint64_t part_count, int thread_coun
 typedef struct szg_part_stream {
   const szg_part_slots *slots;
   uint64_t part_count;
-  uint8_t *words; /* where the stream goes */
-  uint64_t room;  /* bytes; what does not fit is only counted */
+  uint8_t *words;         /* where the stream goes */
+  uint64_t room;          /* bytes; what does not fit is only counted */
   pthread_mutex_t places; /* guards what follows, and the slots' is_done */
   uint64_t next_part;     /* the first that has no place yet */
   uint64_t byte_count;    /* of the parts before it */

@@ -199,7 +199,7 @@ szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
   szg_tile_frame_sizes sizes = {.tile_sizes = 2 * frame->grid.tile_count};
   SZG_TRY(build_book(&job, &sizes.book));
   open_stream(&job, writer, &sizes);
-  SZG_TRY(szg_for_parts(threads, frame->part_count, frame->grid.value_count, code_part, &job));
+  SZG_TRY(szg_for_parts(threads, frame->part_count, frame->loop_values, code_part, &job));
   sizes.bitstream = job.stream.byte_count;
   sizes.outliers = szg_outliers_size(frame);
   *is_written =

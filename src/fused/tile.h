@@ -31,9 +31,6 @@ void szg_tile_tally_add(const szg_tile_tally *from, szg_tile_tally *tally);
 /* The SZG_ZERO_GROUPS_* that costs least by the tally. */
 uint32_t szg_choose_zero_groups(const szg_tile_tally *tally);
 
-/* Estimates the bits of the counted tiles in units of 2^-16, without heads and book. */
-uint64_t szg_tile_cost(const szg_tile_tally *tally);
-
 /* Builds the book of a frame: moves rare symbols to their classes and the escape, then finds
  * lengths of at most SZG_TILE_CODE_BITS. Escape and delta 0 always have a code. */
 void szg_tile_book_build(const szg_tile_tally *tally, uint32_t zero_groups, szg_codebook *book,

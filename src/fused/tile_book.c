@@ -185,29 +185,14 @@ void szg_tile_tally_add(const szg_tile_tally *from, szg_tile_tally *tally) {
 
 /* ---- the book ---- */
 
-static void find_costs(const szg_tile_tally *tally, uint64_t costs[SZG_ZERO_GROUPS_COUNT]) {
+uint32_t szg_choose_zero_groups(const szg_tile_tally *tally) {
   szg_count_sums others = {0};
   for (uint32_t s = 0; s < SZG_TILE_SYMBOLS; s++)
     if (s != SZG_TILE_ZERO) szg_sums_add(&others, tally->counts[s]);
+  uint64_t costs[SZG_ZERO_GROUPS_COUNT];
   for (int v = 0; v < SZG_ZERO_GROUPS_COUNT; v++)
     costs[v] = szg_zero_groups_cost(&others, tally->zeros[v], tally->group_bits[v]);
-}
-
-uint32_t szg_choose_zero_groups(const szg_tile_tally *tally) {
-  uint64_t costs[SZG_ZERO_GROUPS_COUNT];
-  find_costs(tally, costs);
   return szg_cheapest_zero_groups(costs);
-}
-
-/* A magnitude of a class has raw bits after its symbol. */
-uint64_t szg_tile_cost(const szg_tile_tally *tally) {
-  uint64_t costs[SZG_ZERO_GROUPS_COUNT];
-  uint64_t raw_bits = 0;
-  find_costs(tally, costs);
-  for (uint32_t k = 0; k < SZG_TILE_CLASSES; k++)
-    raw_bits += (uint64_t)szg_class_raw_bits(k) * ((uint64_t)tally->counts[szg_class_symbol(k, false)] +
-                                                   tally->counts[szg_class_symbol(k, true)]);
-  return costs[szg_cheapest_zero_groups(costs)] + (raw_bits << SZG_LOG_FRACTION_BITS);
 }
 
 /* Moves the counts of rare direct symbols to their classes, or of rare classes to the escape. */

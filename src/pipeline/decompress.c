@@ -95,8 +95,9 @@ static szgpu_status fail_level(szgpu_ctx *ctx, const szg_frame_header *frame,
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu is a %s frame: it has no levels", number,
                     kind->name);
   if (frame->levels.fold)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu is folded: its levels are of rows of %llu",
-                    number, (unsigned long long)frame->levels.fold);
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "frame %llu is folded to rows of %llu: it has no levels of the field", number,
+                    (unsigned long long)frame->levels.fold);
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "frame %llu goes up to level %u, not to %u", number,
                   frame->levels.level_count, level);
 }

@@ -136,7 +136,8 @@ void szg_levels_points(const szg_levels_lattice *lattice, const void *values, ui
 bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint64_t first,
                      uint32_t count, uint8_t *marks);
 
-/* values[i]: what lattice value first + i * stride of `points` stands for, i from 0 to count - 1. */
+/* Values 0 to count - 1: what lattice values first, first + stride and so on of `points` stand
+ * for. */
 void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *points,
                                uint64_t first, uint64_t stride, uint64_t count, void *values);
 

@@ -178,8 +178,8 @@ SZG_HD uint32_t szg_level_unit(uint32_t table, uint32_t level, uint32_t fine_bit
 }
 
 /* Whether finer units of coarse levels pay. noisy: the costs of the finest level's classes with
- * neighbours restored by table 0, and by table 1. coarse: those of the next level's classes. A point
- * of that level costs about a quarter of a bit more, if it costs a bit at all. */
+ * neighbours restored by table 0, and by table 1. coarse: those of the next level's classes. A
+ * point of that level costs about a quarter of a bit more, if it costs a bit at all. */
 SZG_HD bool szg_finer_units_pay(const uint64_t *noisy, uint64_t coarse, uint32_t axis_count) {
   uint64_t const bit = (uint64_t)1 << SZG_LOG_FRACTION_BITS;
   uint64_t const point = coarse / ((1u << axis_count) - 1);
