@@ -228,6 +228,7 @@ szgpu_status szg_levels_frame_restore(szg_read_job *frame) {
     memcpy(frame->values, job.all_values + frame->first_value * value_bytes(&job),
            frame->value_count * value_bytes(&job));
   if (!frame->outliers.exact_counts.bytes && !frame->outliers.fill_counts.bytes) return SZGPU_OK;
+  frame->wanted_values = 0; /* they have been counted */
   return szg_tiles_restore(frame, &outliers_only);
 }
 
