@@ -191,9 +191,15 @@ void check_writing(const Field &field, const Outliers &o, bool lists_all, const 
   DeviceArray<uint8_t> const values(field.values);
   DeviceArray<uint16_t> exact(o.exact.size()), fill(o.fill.size());
   DeviceArray<szg_tile_place> const places(o.places);
-  szg_marked_frame_cuda const frame = {field.dtype,   &field.quantizer,  &field.grid,
-                                       values.data(), field.is_constant, field.constant_bits,
-                                       tiles.data(),  tile_count.data()};
+  szg_marked_frame_cuda frame = {};
+  frame.dtype = field.dtype;
+  frame.quantizer = &field.quantizer;
+  frame.grid = &field.grid;
+  frame.values = values.data();
+  frame.is_constant = field.is_constant;
+  frame.constant_bits = field.constant_bits;
+  frame.tiles = tiles.data();
+  frame.tile_count = tile_count.data();
   Section const exact_mask(o.exact_mask.size()), exact_values(o.exact_values.size()),
       fill_mask(o.fill_mask.size());
   for (int run = 0; run < 2; run++) {
