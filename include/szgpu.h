@@ -211,11 +211,11 @@ typedef struct szgpu_params {
   szgpu_predictor predictor;
 } szgpu_params;
 
-/* Relative bound of 1e-4, tile layout, AUTO predictor, no zstd. */
+/* Relative bound of 1e-4, tile layout, LORENZO predictor, no zstd. */
 #define SZGPU_PARAMS_DEFAULTS                                                             \
   {                                                                                       \
     sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0, \
-        SZGPU_PREDICTOR_AUTO                                                              \
+        SZGPU_PREDICTOR_LORENZO                                                           \
   }
 
 /* A callback that reports progress. The library calls it from time to time, in the thread that made
