@@ -4,8 +4,9 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 test_golden.py SZGPU DECODER [--update]
 
-The cases tile_* have the tile layout and the predictor lorenzo, lossless_* are lossless, top_plane_* are lossless in the
-linear layout, and the others have the linear layout.
+The cases tile_* have the tile layout and the predictor lorenzo, levels_* the tile layout and the
+predictor interpolation unless they name one, lossless_* are lossless, top_plane_* are lossless in
+the linear layout, and the others have the linear layout.
 For each case: a field made of integers (no libm, so the same everywhere) is compressed and must
 give golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command
 with each of the CPU decoders that read it and by DECODER, a Python program written from
@@ -38,6 +39,17 @@ def waves(shape, seed):
     flat = np.arange(total.size, dtype=np.int64).reshape(shape)
     noise = ((flat * 1103515245 + seed * 12345) >> 7) % 97 - 48
     return (total + noise).astype(np.float64) / 1024
+
+
+def smooth(shape, seed):
+    """Bumps without corners: products of parabolas that turn over, all of them exact in f32."""
+    total = np.zeros(shape, np.int64)
+    for axis, i in enumerate(np.indices(shape, dtype=np.int64)):
+        width = 23 + 6 * axis + seed % 7
+        place = (i * 3 + seed * 5) % (2 * width) - width
+        side = np.where((i * 3 + seed * 5) // (2 * width) % 2 == 0, 1, -1)
+        total += side * (width * width - place * place) * 16
+    return (total.astype(np.float64) / 1024).astype(np.float32)
 
 
 def with_specials(field):
@@ -237,6 +249,29 @@ CASES = {  # name: field, options
     "top_plane_one_value": (lambda: np.array([2.5], f32), ""),
     "top_plane_zstd_bf16": (lambda: np.repeat(weights(300, u16, 8, 83), 30), "-t bf16 --zstd"),
     "lossless_zstd_bf16": (lambda: np.repeat(weights(300, u16, 8, 67), 30), "-t bf16 --zstd"),
+    "levels_1d_f32": (lambda: smooth((9001,), 90), "-m abs -e 0.01"),
+    "levels_1d_linear_f64": (lambda: np.repeat(waves((150,), 91), 33), "-m abs -e 0.5"),
+    "levels_fold_f32": (lambda: np.tile(waves((70,), 92), 131)[:9111].astype(f32) +
+                        smooth((9111,), 93), "-m abs -e 0.01"),
+    "levels_2d_f32": (lambda: smooth((131, 97), 94), "-m abs -e 0.002"),
+    "levels_2d_dense_f32": (lambda: waves((67, 129), 95).astype(f32), "-e 1e-3"),
+    "levels_3d_f32": (lambda: smooth((35, 41, 70), 96), "-m abs -e 0.01"),
+    "levels_3d_sparse_f32": (lambda: smooth((49, 33, 130), 97), "-e 1e-2"),
+    "levels_3d_f64": (lambda: smooth((18, 17, 67), 98).astype(f64), "-m psnr -e 90"),
+    "levels_wide_f64": (lambda: smooth((17, 40, 33), 99).astype(f64), "-m abs -e 1e-9"),
+    "levels_wide_f32": (lambda: smooth((17, 40, 33), 100), "-m abs -e 1e-6"),
+    "levels_planes_f32": (lambda: np.concatenate([smooth((1, 45, 77), 101 + 7 * i)
+                                                  for i in range(9)]), "-m abs -e 0.01"),
+    "levels_batch_f32": (lambda: smooth((3, 9, 20, 37), 102), "-m abs -e 0.01 --frame 2"),
+    "levels_specials_f32": (lambda: with_specials(smooth((19, 22, 41), 103)), "-m abs -e 0.01"),
+    "levels_fill_f32": (lambda: with_fill(smooth((33, 40, 50), 104), f32(-9999)),
+                        "-m abs -e 0.01 --fill -9999"),
+    "levels_frames_f64": (lambda: smooth((50, 20, 66), 105).astype(f64), "-e 1e-4 --frame 16"),
+    "levels_differences_f32": (lambda: np.repeat(np.repeat(waves((20, 30), 106), 9, 0), 7, 1)
+                               .astype(f32), "-m abs -e 0.3 --predictor auto"),
+    "levels_zeros_f32": (lambda: smooth((64, 64), 107), "-m abs -e 20"),
+    "levels_zstd_f32": (lambda: np.tile(smooth((10, 40, 70), 108), (4, 1, 1)),
+                        "-m abs -e 0.001 --zstd"),
 }
 
 
@@ -251,7 +286,8 @@ def mode_of(name):
         return ["-m", "lossless"]
     if name.startswith("top_plane_"):
         return ["-m", "lossless", "--layout", "linear"]
-    return ["--layout", "tile" if name.startswith("tile_") else "linear"]
+    is_tile = name.startswith(("tile_", "levels_"))
+    return ["--layout", "tile" if is_tile else "linear"]
 
 
 def run(*command):
@@ -273,6 +309,8 @@ def compress(szgpu, folder, name):
     dims = "x".join(map(str, field.shape))
     if name.startswith("tile_"):  # their frames, not whatever is smaller
         options += ["--predictor", "lorenzo"]
+    if name.startswith("levels_") and "--predictor" not in options:
+        options += ["--predictor", "interpolation"]
     run(szgpu, "-z", "-q", "-f", *mode_of(name), "-d", dims, *options, raw, "-o",
         os.path.join(folder, name + ".szg"))
     return raw
