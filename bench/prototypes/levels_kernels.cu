@@ -1,22 +1,23 @@
-// levels_kernels.cu - fused kernels for levels frames, being tried; not part of the library.
-// SPDX-License-Identifier: BSD-3-Clause
-//
-// Full 3-D tiles of f32, narrow, cubic, equal ranks: one warp marches a tile, prediction, codes and
-// bits in one kernel per level and direction. On an H200, 512^3 f32, all levels, GB/s of field to
-// codes and back: turbulence 1e-2 1138 / 1795, 1e-3 933 / 1462, 1e-4 764 / 1230; wave 1e-2
-// 1345 / 2018. Outputs equal those of the host's reference bit for bit, except for the gaps below.
-//
-// Build: nvcc -O3 -arch=sm_90 -fmad=false levels_kernels.cu; on a CPU, for correctness: g++ -O1
-// -std=c++17 -DEMU -x c++ levels_kernels.cu
-// Run: FILE nx ny nz BOUND(relative to the range) MODE(1 plain, 2 pairs, 3 masks at s=1; 0 =
-// cheapest for each level) FLAGS
-//   v verify all codes, restored values and tile words against the host; t times; s stages alone;
-// n every kernel once (ncu)
-// One warp a tile. Fast path: full tiles with a row and a plane of coarse points to spare behind
-// the far faces; edge path: all others.
-// Gaps: codes beyond 8 bits at s=1 (16 at s=2) are clamped, on the host too, and counted; tiles
-// whose lanes overtake their codes
-// are counted and dropped; the base goes as raw int32; L = 3; no checks of bad input.
+/* levels_kernels.cu - fused kernels for levels frames, being tried; not part of the library.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Full 3-D tiles of f32, narrow, cubic, equal ranks: one warp marches a tile, prediction, codes and
+ * bits in one kernel per level and direction. On an H200, 512^3 f32, all levels, GB/s of field to
+ * codes and back: turbulence 1e-2 1138 / 1795, 1e-3 933 / 1462, 1e-4 764 / 1230; wave 1e-2
+ * 1345 / 2018. Outputs equal those of the host's reference bit for bit, except for the gaps below.
+ *
+ * Build: nvcc -O3 -arch=sm_90 -fmad=false levels_kernels.cu; on a CPU, for correctness: g++ -O1
+ * -std=c++17 -DEMU -x c++ levels_kernels.cu
+ * Run: FILE nx ny nz BOUND(relative to the range) MODE(1 plain, 2 pairs, 3 masks at s=1; 0 =
+ * cheapest for each level) FLAGS
+ *   v verify all codes, restored values and tile words against the host; t times; s stages alone;
+ * n every kernel once (ncu)
+ * One warp a tile. Fast path: full tiles with a row and a plane of coarse points to spare behind
+ * the far faces; edge path: all others.
+ * Gaps: codes beyond 8 bits at s=1 (16 at s=2) are clamped, on the host too, and counted; tiles
+ * whose lanes overtake their codes
+ * are counted and dropped; the base goes as raw int32; L = 3; no checks of bad input.
+ */
 #include <algorithm>
 #include <atomic>
 #include <chrono>
