@@ -33,10 +33,10 @@ struct DecodeAlone {
   uint32_t axes, radius;
 };
 
-/* One field under one bound. */
+/* One field under one bound, by one predictor. */
 struct Result {
   Machine machine;
-  std::string field;
+  std::string field, predictor, kind; /* kind: of the first frame */
   szgpu_shape shape;
   bool is_relative, is_chunked, is_verified;
   double bound, absolute_bound;
@@ -105,9 +105,11 @@ void print_direction(const Result &r, const char *name, const Direction &directi
 }
 
 void print_result(const Result &r) {
-  printf("%s %s %g: ratio %.3f, %.3f bits a value, xxh3 of field %016llx, of archive %016llx\n",
-         r.field.c_str(), r.is_relative ? "rel" : "abs", r.bound, ratio(r), bits_per_value(r),
-         (unsigned long long)r.field_hash, (unsigned long long)r.archive_hash);
+  printf("%s %s %g %s (%s): ratio %.3f, %.3f bits a value, ", r.field.c_str(),
+         r.is_relative ? "rel" : "abs", r.bound, r.predictor.c_str(), r.kind.c_str(), ratio(r),
+         bits_per_value(r));
+  printf("xxh3 of field %016llx, of archive %016llx\n", (unsigned long long)r.field_hash,
+         (unsigned long long)r.archive_hash);
   print_direction(r, "compression", r.compression);
   print_direction(r, "decompression", r.decompression);
   if (r.decode_alone.is_there) {
@@ -123,6 +125,21 @@ void print_result(const Result &r) {
   }
   printf("  %s\n", r.is_verified ? "verified" : "NOT VERIFIED");
   fflush(stdout);
+}
+
+/* A line for each result: GB/s of the field, of whole calls and of kernels. */
+void print_table(const std::vector<Result> &results) {
+  printf("\n%-26s %8s %-14s %-7s %9s %19s %19s\n%-67s %9s %9s %9s %9s\n", "field", "bound",
+         "predictor", "kind", "ratio", "compression GB/s", "restoring GB/s", "", "call", "kernels",
+         "call", "kernels");
+  for (const Result &r : results) {
+    double const bytes = (double)r.field_bytes;
+    auto const speed = [&](double milliseconds) { return gb_per_second(bytes, milliseconds); };
+    printf("%-26s %8g %-14s %-7s %9.3f %9.1f %9.1f %9.1f %9.1f%s\n", r.field.c_str(), r.bound,
+           r.predictor.c_str(), r.kind.c_str(), ratio(r), speed(r.compression.whole.median),
+           speed(kernels_milliseconds(r.compression)), speed(r.decompression.whole.median),
+           speed(kernels_milliseconds(r.decompression)), r.is_verified ? "" : " NOT VERIFIED");
+  }
 }
 
 /* ---- JSON ---- */
@@ -179,6 +196,8 @@ std::string json_of(const Result &r) {
                      {"mode", quoted(r.is_relative ? "rel" : "abs")},
                      {"bound", number(r.bound, 17)},
                      {"absolute_bound", number(r.absolute_bound, 17)},
+                     {"predictor", quoted(r.predictor)},
+                     {"kind", quoted(r.kind)},
                      {"frames", number(r.frame_count)},
                      {"archive_bytes", number(r.archive_bytes)},
                      {"archive_xxh3", hexadecimal(r.archive_hash)},

@@ -3,17 +3,18 @@
  *
  *   bench_stages [--runs N] [--host-runs N] [--modes rel|abs] -e BOUND[,BOUND...]
  *                [--layout tile|linear] [--decoder gap-array|chunked]
- *                [--json FILE] FIELD...
+ *                [--predictor NAME[,NAME...]] [--json FILE] FIELD...
  *
  * FIELD is a file of raw values with a name like turb_512x512x512.f32 (or .f64), slowest axis
- * first. For each field and bound the bench prints medians of N runs (20 or more) after 3 that do
- * not count:
+ * first. NAME is lorenzo, interpolation or auto. For each field, bound and predictor the bench
+ * prints medians of N runs (20 or more) after 3 that do not count, and at its end a table of all:
  *
  *   whole calls     by the clock around them, with field and archive in device memory
  *   stages          by events in the stream. A stage lasts from the previous mark to its own and
  *                   includes what the host does meanwhile: in "range" the host waits for the result
- *                   once. "kernels" is everything except transfers, headers and the codebook, which
- *                   the host builds
+ *                   once. "kernels" is everything except transfers, headers, the codebook, which
+ *                   the host builds, and the choice of how a levels frame predicts, for which the
+ *                   host waits
  *   decode alone    by the clock: the host builds decoding tables, decodes the codes and waits for
  *                   the stream
  *   from the host   whole calls with field and archive in pageable or pinned memory; --host-runs
@@ -26,6 +27,8 @@
  * exit code is 1 if verification fails and 2 if something else does. Data that fits the GPU's
  * second-level cache may be read from there.
  */
+#include <sstream>
+
 #include "bench_report.cuh"
 #include "core/bytes.h"
 #include "core/context.h"
@@ -39,6 +42,10 @@
 namespace {
 
 constexpr int kLeastRuns = 20, kWarmUps = 3;
+const std::vector<std::string> kPredictorNames = {"auto", "lorenzo", "interpolation"};
+static_assert(SZGPU_PREDICTOR_AUTO == 0 && SZGPU_PREDICTOR_LORENZO == 1 &&
+                  SZGPU_PREDICTOR_INTERPOLATION == 2,
+              "names are in the order of szgpu_predictor");
 
 /* ---- arguments ---- */
 
@@ -46,6 +53,7 @@ struct Arguments {
   int runs = kLeastRuns, host_runs = 5;
   bool is_relative = true, is_chunked = false;
   szgpu_layout layout = SZGPU_LAYOUT_TILE;
+  std::vector<szgpu_predictor> predictors;
   std::vector<double> bounds;
   std::string json;
   std::vector<std::string> fields;
@@ -58,6 +66,17 @@ std::vector<double> numbers_of(const char *list) {
     if (end == list || (*end && *end != ',')) die("not a list of bounds");
   }
   return numbers;
+}
+
+std::vector<szgpu_predictor> predictors_of(const std::string &list) {
+  std::vector<szgpu_predictor> predictors;
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    auto const known = std::find(kPredictorNames.begin(), kPredictorNames.end(), name);
+    if (known == kPredictorNames.end()) die("what is the predictor " + name + "?");
+    predictors.push_back((szgpu_predictor)(known - kPredictorNames.begin()));
+  }
+  return predictors;
 }
 
 Arguments parse_arguments(int argc, char **argv) {
@@ -84,11 +103,15 @@ Arguments parse_arguments(int argc, char **argv) {
       arguments.layout = value == "tile" ? SZGPU_LAYOUT_TILE : SZGPU_LAYOUT_LINEAR;
     else if (name == "--decoder" && (value == "gap-array" || value == "chunked"))
       arguments.is_chunked = value == "chunked";
+    else if (name == "--predictor")
+      arguments.predictors = predictors_of(value);
     else
       die("what is " + name + " " + value + "?");
   }
   if (arguments.bounds.empty() || arguments.fields.empty()) die("a bound (-e) and a field, please");
   if (arguments.runs < kLeastRuns) die("at least 20 runs");
+  if (arguments.predictors.empty())
+    arguments.predictors.push_back(szgpu_params(SZGPU_PARAMS_DEFAULTS).predictor);
   return arguments;
 }
 
@@ -105,11 +128,12 @@ szgpu_ctx *make_ctx(szgpu_backend backend, szgpu_decoder decoder, cudaStream_t s
   return ctx;
 }
 
-szgpu_params params_of(const Arguments &arguments, double bound) {
+szgpu_params params_of(const Arguments &arguments, double bound, szgpu_predictor predictor) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   params.layout = arguments.layout;
   params.mode = arguments.is_relative ? SZGPU_MODE_REL : SZGPU_MODE_ABS;
   params.bound = bound;
+  params.predictor = predictor;
   return params;
 }
 
@@ -133,11 +157,12 @@ std::vector<uint8_t> compress_on_cpu(const szgpu_params &params, const Field &fi
 /* Each direction has its own ctx, so that the workspace of each is known. */
 class Case {
  public:
-  Case(const Arguments &arguments, const Field &field, double bound, cudaStream_t stream)
+  Case(const Arguments &arguments, const Field &field, const szgpu_params &params,
+       cudaStream_t stream)
       : arguments(arguments),
         field(field),
         stream(stream),
-        params(params_of(arguments, bound)),
+        params(params),
         compressor(make_ctx(SZGPU_BACKEND_CUDA, SZGPU_DECODER_AUTO, stream)),
         decompressor(make_ctx(SZGPU_BACKEND_CUDA,
                               arguments.layout == SZGPU_LAYOUT_TILE ? SZGPU_DECODER_AUTO
@@ -232,7 +257,8 @@ Direction measure(int runs, szgpu_ctx *ctx, const std::vector<std::string> &not_
 void measure_on_device(Case &c, Result *result) {
   result->compression = measure(
       c.arguments.runs, c.compressor,
-      {"begin", "field to device", "counts to host", "codebook", "header", "archive to host"},
+      {"begin", "field to device", "choice", "counts to host", "codebook", "header",
+       "archive to host"},
       [&] { c.device_archive.poison(c.stream); },
       [&] { c.compress(c.device_field, c.device_archive); }, [&] { c.check_archive(); });
   result->decompression = measure(
@@ -378,9 +404,16 @@ DecodeAlone measure_decoding(Case &c) {
 
 /* ---- the bench ---- */
 
-Result run_case(const Arguments &arguments, const Field &field, double bound,
+/* How the first frame became: "levels", or another kind if it gained nothing. */
+std::string kind_of(const Case &c) {
+  szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
+  must(c.compressor, szgpu_inspect_frames(c.reference.data(), c.reference.size(), 0, 1, &frame));
+  return frame.kind;
+}
+
+Result run_case(const Arguments &arguments, const Field &field, const szgpu_params &params,
                 const Machine &machine, cudaStream_t stream) {
-  Case c(arguments, field, bound, stream);
+  Case c(arguments, field, params, stream);
   Result result = {};
   measure_on_device(c, &result);
   result.decode_alone = measure_decoding(c);
@@ -391,11 +424,13 @@ Result run_case(const Arguments &arguments, const Field &field, double bound,
   }
   result.machine = machine;
   result.field = field.name;
+  result.predictor = kPredictorNames[params.predictor];
+  result.kind = kind_of(c);
   result.shape = field.shape;
   result.is_relative = arguments.is_relative;
   result.is_chunked = arguments.is_chunked;
   result.is_verified = c.checker.is_verified();
-  result.bound = bound;
+  result.bound = params.bound;
   result.absolute_bound = c.info.absolute_bound;
   result.runs = arguments.runs;
   result.host_runs = arguments.host_runs;
@@ -428,17 +463,21 @@ int main(int argc, char **argv) {
   printf("%s, CUDA %s (driver for %s), copies at %.0f GB/s read and written; szgpu %s\n",
          machine.gpu.c_str(), machine.runtime.c_str(), machine.driver.c_str(),
          machine.copy_gb_per_second, szgpu_version());
+  std::vector<Result> results;
   std::vector<std::string> cases;
   bool is_verified = true;
   for (const std::string &path : arguments.fields) {
     Field const field = read_field(path);
-    for (double const bound : arguments.bounds) {
-      Result const result = run_case(arguments, field, bound, machine, stream);
-      print_result(result);
-      cases.push_back(json_of(result));
-      if (!arguments.json.empty()) write_json(arguments.json, cases);
-      is_verified = is_verified && result.is_verified;
-    }
+    for (double const bound : arguments.bounds)
+      for (szgpu_predictor const predictor : arguments.predictors) {
+        szgpu_params const params = params_of(arguments, bound, predictor);
+        results.push_back(run_case(arguments, field, params, machine, stream));
+        print_result(results.back());
+        cases.push_back(json_of(results.back()));
+        if (!arguments.json.empty()) write_json(arguments.json, cases);
+        is_verified = is_verified && results.back().is_verified;
+      }
   }
+  print_table(results);
   return is_verified ? 0 : 1;
 }

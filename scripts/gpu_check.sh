@@ -150,12 +150,14 @@ if [ -n "$bench" ]; then
   trap 'rm -rf "$made"' EXIT
   run bench_fields 600 python3 bench/gpu_fields.py "$made" 512
   mapfile -t made_fields < <(find "$made" -name '*.f32' -o -name '*.f64' | sort)
-  for layout in tile linear; do
-    name=bench_stages.$layout
-    run "$name" 600 "$build/bench_stages" --layout $layout -e 1e-3,1e-4 \
-      --json "$logs/$name.json" "${made_fields[@]}"
+  bench_stages() { # name, arguments
+    local name=bench_stages.$1
+    run "$name" 600 "$build/bench_stages" "${@:2}" --json "$logs/$name.json" "${made_fields[@]}"
     cat "$logs/$name.log"
-  done
+  }
+  bench_stages tile --predictor lorenzo -e 1e-3,1e-4
+  bench_stages levels --predictor interpolation,auto --host-runs 0 -e 1e-2,1e-3,1e-4
+  bench_stages linear --layout linear --predictor lorenzo -e 1e-3,1e-4
   bench_decoders() { # command, its arguments
     local name=bench_decoders.$1
     run "$name" 600 "$build/bench_decoders" "$@" --json "$logs/$name.json"
