@@ -272,7 +272,7 @@ static szgpu_status show_rows(void *job_pointer, uint64_t part, int worker) {
     uint64_t const batch = row / p->y_count / p->z_count;
     uint64_t const grid_row = (batch * z_extent + z / z_spacing) * y_extent + y / y_spacing;
     szg_levels_restore_points(&job->lattice, job->memory.grids[job->end_stage - 1],
-                              grid_row * stage->x_extent + p->x_first / stage->spacing,
+                              grid_row * stage->row_points + p->x_first / stage->spacing,
                               p->step / stage->spacing, p->x_count,
                               p->values + row * p->x_count * value_bytes(job));
   }

@@ -78,7 +78,8 @@ static void make_stage(uint32_t axis_count, const szg_levels_stage *view, uint64
   stage->y_tiles = szg_div_up(stage->y_extent, stage->tile_y);
   stage->z_tiles = szg_div_up(stage->z_extent, stage->tile_z);
   stage->tile_count = stage->box_count * stage->z_tiles * stage->y_tiles * stage->x_tiles;
-  stage->point_count = stage->box_count * stage->z_extent * stage->y_extent * stage->x_extent;
+  stage->row_points = axis_count == 3 ? szg_align_up(stage->x_extent, 4) : stage->x_extent;
+  stage->point_count = stage->box_count * stage->z_extent * stage->y_extent * stage->row_points;
 }
 
 bool szg_levels_make(const szg_grid *frame, uint32_t axis_count, uint64_t fold,

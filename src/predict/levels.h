@@ -28,13 +28,15 @@ enum {
 };
 
 /* Stage 0 is the base (grid L), stage i >= 1 is level L - i. Extents and tiles are those of the
- * stage's grid; coordinates are in units of its spacing. */
+ * stage's grid; coordinates are in units of its spacing. Rows of 3-D grids begin at multiples of 16
+ * bytes, which is what GPUs copy at once. */
 typedef struct szg_levels_stage {
   uint64_t spacing; /* 2^(L - i) */
   uint64_t box_count, z_extent, y_extent, x_extent;
   uint32_t tile_z, tile_y, tile_x; /* extents of a full tile */
   uint64_t z_tiles, y_tiles, x_tiles, tile_count;
-  uint64_t point_count; /* of the grid, all boxes */
+  uint64_t row_points;  /* from row to row of the grid; those beyond x_extent are not set */
+  uint64_t point_count; /* of the grid, all boxes, in whole rows */
   uint32_t place_count; /* of a full tile, a multiple of 64 */
   uint32_t unit;
 } szg_levels_stage;

@@ -118,9 +118,7 @@ struct LevelsBox {
       : job(job_),
         rows(rows_),
         tile(tile_),
-        known(grid +
-              ((tile_.box * job_.coarse_z + half_z()) * job_.coarse_y + half_y()) * job_.coarse_x +
-              tile_.x / 2),
+        known(grid + first_row() * job_.coarse_row + tile_.x / 2),
         shared(shared_),
         z_counts(tile_.z, tile_.z_extent, job_.stage.z_extent),
         y_counts(tile_.y, tile_.y_extent, job_.stage.y_extent),
@@ -129,11 +127,14 @@ struct LevelsBox {
   /* The tile's first point in the coarser grid; axes that are not interpolated have extent 1. */
   __device__ __forceinline__ uint64_t half_z() const { return tile.z / 2; }
   __device__ __forceinline__ uint64_t half_y() const { return tile.y / 2; }
+  __device__ __forceinline__ uint64_t first_row() const {
+    return (tile.box * job.coarse_z + half_z()) * job.coarse_y + half_y();
+  }
 
   /* Values of class 0 may lie outside the tile. */
   __device__ __forceinline__ Unsigned known_at(int32_t z, int32_t y, int32_t i) const {
     int64_t const row = (int64_t)z * (int64_t)job.coarse_y + y;
-    return __ldg(known + (row * (int64_t)job.coarse_x + i));
+    return __ldg(known + (row * (int64_t)job.coarse_row + i));
   }
   __device__ __forceinline__ Unsigned *row_of(uint32_t m, uint32_t z, uint32_t y) const {
     return shared + (rows.first[m] + z * rows.pitch[m] + y) * SZG_LEVELS_ROW;

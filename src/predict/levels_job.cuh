@@ -48,6 +48,7 @@ struct LevelsJob {
   szg_levels_stage stage;
   LevelsTiles tiles;
   uint64_t coarse_z, coarse_y, coarse_x; /* extents of the grid of the stage before */
+  uint64_t coarse_row;                   /* its points from row to row */
   uint64_t z_stride, y_stride, x_stride; /* from point to point of the grid, in values */
   uint64_t box_stride;                   /* points of a box of the view */
   uint64_t value_count;                  /* of the frame */
@@ -75,6 +76,7 @@ struct LevelsJob {
     coarse_z = coarse.z_extent;
     coarse_y = coarse.y_extent;
     coarse_x = coarse.x_extent;
+    coarse_row = coarse.row_points;
     z_stride = levels.z_stride * (axis_count == 3 ? stage.spacing : 1);
     y_stride = levels.y_stride * (axis_count >= 2 ? stage.spacing : 1);
     x_stride = stage.spacing;
@@ -111,8 +113,8 @@ struct LevelsPlace {
   __device__ LevelsPlace() {}
   __device__ LevelsPlace(const LevelsJob &job, uint64_t block)
       : tile(szg_levels_tile_of(&job.stage, job.tiles.number_of(block))) {
-    y_points = job.stage.x_extent;
-    z_points = job.stage.x_extent * job.stage.y_extent;
+    y_points = job.stage.row_points;
+    z_points = job.stage.row_points * job.stage.y_extent;
     first_value = tile.box * job.box_stride + tile.z * job.z_stride + tile.y * job.y_stride +
                   tile.x * job.x_stride;
     first_point = (tile.box * job.stage.z_extent + tile.z) * z_points + tile.y * y_points + tile.x;
