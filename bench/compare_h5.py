@@ -3,7 +3,7 @@
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 compare_h5.py --plugin DIR [--bench PATH] [--fields DIR] [--venv DIR] [--repeats 9]
-                        [--statistic min|median] [--only TEXT]
+                        [--statistic min|median] [--only TEXT] [--predictors]
 
 DIR of --plugin holds libh5zszgpu.so. hdf5plugin and h5py come from PyPI into a virtual environment,
 made by the first call: python3 -m venv VENV && VENV/bin/pip install h5py hdf5plugin. szgpu itself
@@ -13,7 +13,10 @@ core driver, no disk). Every repetition runs both, in rotating order, before the
 that a slow spell of the machine affects both; the median (or best) repetition counts. The time to
 write includes closing the dataset, and the time to read includes opening it. Each real field is one
 chunk; the larger field has chunks of 1, 4 and 16 MiB. With --bench, the path of bench_h5, the
-script also runs that on the larger field. Speeds are MB/s, 10^6 bytes of the field; they need an
+script also runs that on the larger field.
+
+With --predictors it compares szgpu's predictors with each other instead, in chunks of 128 KiB and
+1 MiB of every field: bytes of all chunks, and speeds. Speeds are MB/s, 10^6 bytes of the field; they need an
 otherwise idle machine.
 """
 import argparse
@@ -32,19 +35,20 @@ from compare_cpu import (FILL, MIB, RELS, enter_venv, label, large_field, machin
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = ["numpy>=1.24", "h5py>=3.10", "hdf5plugin==7.1.0"]
 CHUNK_MIB = (1, 4, 16)
+SMALL_CHUNK_KIB = (128, 1024)
+PREDICTORS = {"lorenzo": 0, "auto": 1 << 9, "interpolation": 1 << 10}  # bits of the filter's options
 
 
 # ---- filters: arguments of create_dataset for a bound ----
 
 class Szgpu:
-    name = "szgpu"
-
-    def __init__(self, filter_id):
-        self.filter_id = filter_id
+    def __init__(self, filter_id, name="szgpu", options=0):
+        self.filter_id, self.name, self.options = filter_id, name, options
 
     def arguments(self, bound):
         low, high = struct.unpack("<II", struct.pack("<d", bound))
-        return {"compression": self.filter_id, "compression_opts": (1, 1, low, high)}
+        return {"compression": self.filter_id,
+                "compression_opts": (1, 1, low, high, self.options)}
 
 
 class Sz3:
@@ -161,6 +165,28 @@ def show_filters(tools, asked):
     print(flush=True)
 
 
+def show_predictors(asked):
+    tools = [Szgpu(asked.filter, name, options) for name, options in PREDICTORS.items()]
+    print(f"## Predictors, by size of the chunks ({asked.statistic} of {asked.repeats})\n\n"
+          "Ratio; write / read, MB/s. A star: the bound was broken on at least one value.\n")
+    rows, sizes = [], []
+    for field in real_fields(asked.fields, asked.only):
+        for kib in SMALL_CHUNK_KIB:
+            chunk = cut(field.values.shape, field.values.itemsize, kib << 10)
+            for rel in RELS:
+                cells = race(tools, field, float(rel) * field.span, chunk, asked)
+                lorenzo, auto = cells["lorenzo"], cells["auto"]
+                sizes.append(auto.stored_bytes / lorenzo.stored_bytes)
+                rows.append([label(field), rel, "x".join(map(str, chunk))] + [
+                    f"{cells[name].ratio:.2f}{'' if cells[name].kept else '*'}; "
+                    f"{cells[name].write:.0f} / {cells[name].read:.0f}" for name in PREDICTORS] + [
+                    f"{sizes[-1]:.3f}", f"{auto.write / lorenzo.write:.2f}"])
+    table(["field", "rel", "chunk"] + list(PREDICTORS) + ["auto over lorenzo: bytes",
+                                                          "write speed"], rows)
+    print(f"- bytes, auto over lorenzo: {min(sizes):.3f} to {max(sizes):.3f}, geometric mean "
+          f"{statistics.geometric_mean(sizes):.3f}\n", flush=True)
+
+
 def show_bench(asked):
     field = large_field()
     print(f"## Beside the library alone (bench_h5, median of {asked.repeats})\n")
@@ -197,6 +223,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--statistic", choices=("min", "median"), default="median")
     parser.add_argument("--only", default="", help="only fields whose name has this in it")
+    parser.add_argument("--predictors", action="store_true", help="szgpu's predictors instead")
     asked = parser.parse_args()
     os.environ["HDF5_PLUGIN_PATH"] = os.path.abspath(asked.plugin)
     enter_venv(os.path.abspath(asked.venv), PACKAGES, "h5py, hdf5plugin")
@@ -204,6 +231,9 @@ def main():
     import hdf5plugin
     print(f"Measured by bench/compare_h5.py on: {machine()}. hdf5plugin {hdf5plugin.version}, "
           f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}.\n", flush=True)
+    if asked.predictors:
+        show_predictors(asked)
+        return
     show_filters([Szgpu(asked.filter), Sz3()], asked)
     if asked.bench:
         asked.bench = os.path.abspath(asked.bench)
