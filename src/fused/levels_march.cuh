@@ -1,0 +1,352 @@
+/* levels_march.cuh - a warp predicts a tile of a level plane by plane: tiles that are full.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * For tiles of which WarpLevel::is_inner is true; levels_march_any.cuh has the others. Step i
+ * settles the points of even plane i of the tile, and of the odd plane between even planes i - 2
+ * and i - 1, whose stencils reach from plane i - 3 to plane i. What they need of earlier planes
+ * stays in registers, as sums. The coarser grid comes by copies that run some steps ahead.
+ *
+ * In a plane, a lane has five rows of even and four of odd points: row 8 is on the far plane, or
+ * on the coarser grid's row behind the tile, and only predicted. Its values of an even plane stand
+ * in 18 columns: 5 of class 0, 5 of class 1 (odd x), 4 of class 2 (odd y), 4 of class 3.
+ *
+ * A Step says what happens to points. Classes are numbered from 1 as in format.md; pair: of planes.
+ *   kCodeBytes, kSlots, kSlotWords    slots of shared memory for copies, a power of 2 of them
+ *   kPins                             keep weights in registers, which takes fewer instructions
+ *   copy(i, words)                    copies for step i, behind the coarser grid's in its slot
+ *   begin(i, words)                   step i begins; its copies have arrived
+ *   load_rows(is_odd_plane, is_odd_row)     before the classes of these rows
+ *   settle<kClass>(j, predicted, is_coded)  the lattice value of row j of 4; not coded: a far plane
+ *   end_class<kClass>(pair)                 its four points are settled
+ *   store(z, y, even, odd)                  two neighbours of the tile
+ */
+#ifndef SZG_LEVELS_MARCH_CUH
+#define SZG_LEVELS_MARCH_CUH
+
+#include "core/copy_ahead.cuh"
+#include "fused/levels_warp.cuh"
+
+namespace szg {
+
+/* Of the coarser grid, a step needs rows y - 1 to y + 5 and points x - 4 to x + 35. */
+constexpr uint32_t kMarchRows = 7, kMarchRow = 40, kMarchLead = 4;
+constexpr uint32_t kMarchPlaneWords = kMarchRows * kMarchRow;
+
+/* kIsPlain: WarpLevel::is_plain. */
+template <bool kIsPlain, class Step>
+struct FullMarch {
+  static constexpr uint32_t kCodeBytes = Step::kCodeBytes;
+  static constexpr int kPairs = kTilePairs<kCodeBytes>;
+  static constexpr int kColumns = 18, kOddX = 5, kOddY = 10, kOddXY = 14;
+  static constexpr int kPieces = 3; /* of 16 bytes, for each lane; 70 in all */
+
+  Step &step;
+  uint32_t *stage; /* shared memory: [kSlots][kSlotWords] */
+  const uint32_t *coarse;
+  uint64_t coarse_plane;
+  uint32_t coarse_row;
+  bool is_first_z, is_first_y;
+  int32_t piece_at[kPieces]; /* in a plane of the coarser grid; -1: none */
+
+  uint32_t lane;
+  StencilWeights single_x, box_x;
+  PairRounding pair;
+  TripleRounding triple;
+  /* Unless kIsPlain: */
+  uint32_t near, far;                   /* weights of stencils in the middle */
+  uint32_t end_w[3];                    /* of those at an end, from it inwards */
+  uint32_t xy[2], xz[2], yz[2], xyz[3]; /* 1: the class uses the axis */
+  PairRounding xz_rounding, yz_rounding;
+
+  /* Of each column: the value in the plane before; 9 times it less the one before that; and the sum
+   * of the stencil between these two without the plane to come. */
+  uint32_t last[kColumns], last_two[kColumns], last_three[kColumns];
+
+  __device__ __forceinline__ FullMarch(const WarpLevel &level, const WarpTile &tile,
+                                       const uint32_t *grid, uint32_t *stage_memory, Step &step_)
+      : step(step_),
+        stage(stage_memory),
+        coarse(grid + level.first_coarse(tile)),
+        coarse_plane(level.coarse_plane()),
+        coarse_row(level.coarse_row),
+        is_first_z(tile.z == 0),
+        is_first_y(tile.y == 0),
+        lane(threadIdx.x % 32),
+        pair(2),
+        triple(3),
+        near(9),
+        far(0u - 1),
+        xz_rounding(2),
+        yz_rounding(2) {
+    uint32_t const x = tile.x / 2;
+#pragma unroll
+    for (int k = 0; k < kPieces; k++) {
+      uint32_t const piece = lane + 32 * k, row = piece / (kMarchRow / 4);
+      int32_t const at = (int32_t)(4 * (piece % (kMarchRow / 4))) - (int32_t)kMarchLead;
+      bool const is_there = row < kMarchRows && (int32_t)x + at >= 0 &&
+                            (int32_t)x + at < (int32_t)coarse_row && (row > 0 || !is_first_y);
+      piece_at[k] = is_there ? ((int32_t)row - 1) * (int32_t)coarse_row + at : kNoPiece;
+    }
+    set_weights(level, x);
+#pragma unroll
+    for (int j = 0; j < kColumns; j++) last[j] = last_two[j] = last_three[j] = 0;
+  }
+
+  static constexpr int32_t kNoPiece = INT32_MIN;
+
+  /* x: the tile's first point in the coarser grid. */
+  __device__ __forceinline__ void set_weights(const WarpLevel &level, uint32_t x) {
+    bool const is_linear = !kIsPlain && level.is_linear;
+    single_x = single_weights(is_linear, Neighbours(x + lane, level.coarse_x));
+    box_x = box_weights(is_linear, Neighbours(lane, 32u));
+    bool const has_x = lane < 31;
+    if (kIsPlain) {
+      pair = PairRounding(has_x ? 2 : 1);
+      triple = TripleRounding(has_x ? 3 : 2);
+    } else {
+      near = is_linear ? 8 : 9, far = is_linear ? 0 : 0u - 1;
+      end_w[0] = is_linear ? 8 : 6, end_w[1] = is_linear ? 8 : 12,
+      end_w[2] = is_linear ? 0 : 0u - 2;
+      uint32_t const x_axis = has_x ? SZG_AXIS_X : 0;
+      uint32_t const in_xy = level.used[SZG_AXIS_Y | x_axis];
+      uint32_t const in_xz = level.used[SZG_AXIS_Z | x_axis];
+      uint32_t const in_yz = level.used[SZG_AXIS_Y | SZG_AXIS_Z];
+      uint32_t const in_xyz = level.used[SZG_AXIS_Y | SZG_AXIS_Z | x_axis];
+      xy[0] = in_xy & 1, xy[1] = in_xy >> 1 & 1;
+      xz[0] = in_xz & 1, xz[1] = in_xz >> 2;
+      yz[0] = in_yz >> 1 & 1, yz[1] = in_yz >> 2;
+      xyz[0] = in_xyz & 1, xyz[1] = in_xyz >> 1 & 1, xyz[2] = in_xyz >> 2;
+      pair = PairRounding((uint32_t)__popc((int)in_xy));
+      xz_rounding = PairRounding((uint32_t)__popc((int)in_xz));
+      yz_rounding = PairRounding((uint32_t)__popc((int)in_yz));
+      triple = TripleRounding((uint32_t)__popc((int)in_xyz));
+    }
+    if (Step::kPins) /* they are made anew in each step otherwise */
+      asm volatile(""
+                   : "+r"(box_x.w[0]), "+r"(box_x.w[1]), "+r"(box_x.w[2]), "+r"(box_x.w[3]),
+                     "+r"(pair.half), "+r"(pair.shift), "+r"(triple.half), "+r"(triple.factor),
+                     "+r"(triple.after));
+  }
+
+  /* ---- memory ---- */
+
+  __device__ __forceinline__ uint32_t *slot(int i) const {
+    return stage + (uint32_t)(i & (Step::kSlots - 1)) * Step::kSlotWords;
+  }
+
+  __device__ __forceinline__ void copy(int i) {
+    uint32_t *const words = slot(i);
+    if (i <= kPairs + 1) {
+      const uint32_t *const plane = coarse + (uint64_t)i * coarse_plane;
+#pragma unroll
+      for (int k = 0; k < kPieces; k++)
+        if (piece_at[k] != kNoPiece)
+          copy_ahead<16>(words + 4 * (lane + 32 * k), plane + piece_at[k]);
+    }
+    step.copy(i, words + kMarchPlaneWords);
+    end_copies();
+  }
+
+  /* The row before the first one gets what makes the stencil in the middle that of the end. The
+   * whole warp calls. */
+  __device__ __forceinline__ void set_first_row(uint32_t *words) const {
+    for (uint32_t x = lane; x < kMarchRow; x += 32) {
+      uint32_t *const at = words + x;
+      at[0] = 3 * (at[kMarchRow] - at[2 * kMarchRow]) + at[3 * kMarchRow];
+    }
+    __syncwarp();
+  }
+
+  /* ---- sums ---- */
+
+  /* over the box along x, and `start` */
+  __device__ __forceinline__ uint32_t sum_x(uint32_t value, uint32_t start) const {
+    uint32_t const left = __shfl_up_sync(kAllLanes, value, 1);
+    uint32_t const right = __shfl_down_sync(kAllLanes, value, 1);
+    uint32_t const second = __shfl_down_sync(kAllLanes, value, 2);
+    return box_x.w[0] * left +
+           (box_x.w[1] * value + (box_x.w[2] * right + (box_x.w[3] * second + start)));
+  }
+  __device__ __forceinline__ uint32_t sum_middle(uint32_t before, uint32_t at, uint32_t next,
+                                                 uint32_t second) const {
+    if (kIsPlain) return 9 * (at + next) - (before + second);
+    return near * (at + next) + far * (before + second);
+  }
+  __device__ __forceinline__ uint32_t sum_end(uint32_t end, uint32_t next, uint32_t second) const {
+    if (kIsPlain) return 6 * end + 12 * next - 2 * second;
+    return end_w[0] * end + end_w[1] * next + end_w[2] * second;
+  }
+  /* along y, between rows 2 j and 2 j + 2 of the box */
+  __device__ __forceinline__ uint32_t sum_y(const uint32_t *rows, int j) const {
+    if (j == 0) return sum_end(rows[0], rows[1], rows[2]);
+    if (j == 3) return sum_end(rows[4], rows[3], rows[2]);
+    return sum_middle(rows[j - 1], rows[j], rows[j + 1], rows[j + 2]);
+  }
+
+  /* ---- predictions ---- */
+
+  __device__ __forceinline__ uint32_t clamp(uint32_t prediction) const {
+    return clamp_prediction<kCodeBytes>(prediction);
+  }
+  __device__ __forceinline__ uint32_t predict_single(uint32_t sum) const {
+    return clamp(shift_down(sum + 8, 4));
+  }
+  __device__ __forceinline__ uint32_t predict_xy(uint32_t odd_y, uint32_t along_y) const {
+    if (kIsPlain) return clamp(pair.finish(sum_x(odd_y, pair.half) + along_y));
+    return clamp(pair.finish(xy[0] * sum_x(odd_y, 0) + (xy[1] * along_y + pair.half)));
+  }
+  __device__ __forceinline__ uint32_t predict_xz(uint32_t odd_z, uint32_t along_z) const {
+    if (kIsPlain) return clamp(pair.finish(sum_x(odd_z, pair.half) + along_z));
+    return clamp(
+        xz_rounding.finish(xz[0] * sum_x(odd_z, 0) + (xz[1] * along_z + xz_rounding.half)));
+  }
+  __device__ __forceinline__ uint32_t predict_yz(uint32_t along_y, uint32_t along_z) const {
+    if (kIsPlain) return clamp(shift_down(along_y + along_z + 16, 5));
+    return clamp(yz_rounding.finish(yz[0] * along_y + (yz[1] * along_z + yz_rounding.half)));
+  }
+  __device__ __forceinline__ uint32_t predict_xyz(uint32_t odd_yz, uint32_t along_y,
+                                                  uint32_t along_z) const {
+    if (kIsPlain) return clamp(triple.finish(sum_x(odd_yz, triple.half) + along_y + along_z));
+    uint32_t const sum = xyz[0] * sum_x(odd_yz, 0) + (xyz[1] * along_y + xyz[2] * along_z);
+    return clamp(triple.finish(sum + triple.half));
+  }
+
+  /* ---- planes ---- */
+
+  /* Even plane i; the far plane if i is kPairs. */
+  __device__ __forceinline__ void settle_even(int i, const uint32_t *words, uint32_t *now) {
+    bool const is_coded = i < kPairs;
+    const uint32_t *const known = words + kMarchLead + lane;
+    uint32_t rows[kMarchRows];
+#pragma unroll
+    for (int j = 0; j < (int)kMarchRows; j++) rows[j] = known[j * kMarchRow];
+    step.load_rows(false, false);
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+      const uint32_t *const at = known + (j + 1) * kMarchRow;
+      uint32_t const sum = single_x.w[0] * at[-1] + single_x.w[1] * rows[j + 1] +
+                           single_x.w[2] * at[1] + single_x.w[3] * at[2];
+      now[j] = rows[j + 1];
+      now[kOddX + j] = predict_single(sum);
+      if (j < 4) now[kOddX + j] = step.template settle<1>(j, now[kOddX + j], is_coded);
+    }
+    if (is_coded) step.template end_class<1>(i);
+    step.load_rows(false, true);
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      now[kOddY + j] = step.template settle<2>(
+          j, predict_single(sum_middle(rows[j], rows[j + 1], rows[j + 2], rows[j + 3])), is_coded);
+    if (is_coded) step.template end_class<2>(i);
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      now[kOddXY + j] =
+          step.template settle<3>(j, predict_xy(now[kOddY + j], sum_y(now + kOddX, j)), is_coded);
+    if (!is_coded) return;
+    step.template end_class<3>(i);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      step.store(2 * i, 2 * j, now[j], now[kOddX + j]);
+      step.store(2 * i, 2 * j + 1, now[kOddY + j], now[kOddXY + j]);
+    }
+  }
+
+  /* The plane behind the far plane: the coarser grid has one, the box does not. There the sum over
+   * the stencil becomes that of the end. */
+  __device__ __forceinline__ void set_behind(const uint32_t *words, uint32_t *now) const {
+    const uint32_t *const known = words + kMarchLead + lane;
+#pragma unroll
+    for (int j = 0; j < 5; j++) now[j] = known[(j + 1) * kMarchRow];
+#pragma unroll
+    for (int j = 5; j < kColumns; j++) {
+      uint32_t const second = 9 * last[j] - last_two[j];
+      uint32_t const third = 9 * (last[j] + second) - last_three[j];
+      now[j] = 3 * (last[j] - second) + third;
+    }
+  }
+
+  /* The sums along z between the two planes before, now that plane i is there. */
+  __device__ __forceinline__ void sum_z(int i, const uint32_t *now, uint32_t *sums) {
+#pragma unroll
+    for (int j = 0; j < kColumns; j++)
+      sums[j] = kIsPlain ? last_three[j] - now[j] : last_three[j] + far * now[j];
+    if (i == 2 && (kIsPlain || far != 0)) { /* no plane before the two */
+#pragma unroll
+      for (int j = 0; j < kColumns; j++)
+        if (j >= 5 || is_first_z) {
+          uint32_t const first = 9 * last[j] - last_two[j];
+          sums[j] -= 3 * (first - last[j]) + now[j];
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < kColumns; j++) {
+      last_three[j] = (kIsPlain ? 9 : near) * now[j] + last_two[j];
+      last_two[j] = kIsPlain ? 9 * now[j] - last[j] : near * now[j] + far * last[j];
+      last[j] = now[j];
+    }
+  }
+
+  /* The odd plane of a pair. */
+  __device__ __forceinline__ void settle_odd(int planes, const uint32_t *along_z) {
+    uint32_t odd_z[5], odd_xz[5], odd_yz[4], odd_xyz[4];
+    step.load_rows(true, false);
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+      odd_z[j] = predict_single(along_z[j]);
+      if (j < 4) odd_z[j] = step.template settle<4>(j, odd_z[j], true);
+    }
+    step.template end_class<4>(planes);
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+      odd_xz[j] = predict_xz(odd_z[j], along_z[kOddX + j]);
+      if (j < 4) odd_xz[j] = step.template settle<5>(j, odd_xz[j], true);
+    }
+    step.template end_class<5>(planes);
+    step.load_rows(true, true);
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      odd_yz[j] = step.template settle<6>(j, predict_yz(sum_y(odd_z, j), along_z[kOddY + j]), true);
+    step.template end_class<6>(planes);
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      odd_xyz[j] = step.template settle<7>(
+          j, predict_xyz(odd_yz[j], sum_y(odd_xz, j), along_z[kOddXY + j]), true);
+    step.template end_class<7>(planes);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      step.store(2 * planes + 1, 2 * j, odd_z[j], odd_xz[j]);
+      step.store(2 * planes + 1, 2 * j + 1, odd_yz[j], odd_xyz[j]);
+    }
+  }
+
+  /* The whole warp calls. Shared memory may hold anything before, and does after. */
+  __device__ __forceinline__ void run() {
+    for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
+    if (!is_first_z) {
+      const uint32_t *const before = coarse - coarse_plane + lane;
+#pragma unroll
+      for (int j = 0; j < 5; j++) last[j] = before[j * coarse_row];
+    }
+#pragma unroll 1
+    for (int i = 0; i <= kPairs + 1; i++) {
+      uint32_t *const words = slot(i);
+      await_copies<Step::kSlots - 2>();
+      __syncwarp(); /* what all lanes have copied is there, and the slot before is free */
+      copy(i + Step::kSlots - 1);
+      if (is_first_y) set_first_row(words);
+      step.begin(i, words + kMarchPlaneWords);
+      uint32_t now[kColumns], along_z[kColumns];
+      if (i <= kPairs)
+        settle_even(i, words, now);
+      else
+        set_behind(words, now);
+      sum_z(i, now, along_z);
+      if (i >= 2) settle_odd(i - 2, along_z);
+    }
+    await_copies<0>();
+    __syncwarp(); /* nobody needs the stage any more */
+  }
+};
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,221 @@
+/* levels_warp.cuh - levels of three axes for warps that take a tile each: tiles, order, stencils.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A tile has 64 x 8 x 2 kPairs points. A lane has the points 2 lane and 2 lane + 1 of each row.
+ * Levels are told apart by the bytes that a code has in shared memory, which are also the spacing
+ * of the level: 1, 2, and 4 for that of 4 and all coarser ones.
+ *
+ * Even points are those of the coarser grid; pairs of planes and rows are an even and an odd one.
+ * Lattice values are uint32_t, whose sums wrap.
+ */
+#ifndef SZG_LEVELS_WARP_CUH
+#define SZG_LEVELS_WARP_CUH
+
+#include "core/warp.cuh"
+#include "predict/levels_box.cuh"
+
+namespace szg {
+
+constexpr uint32_t kWarpTileX = 64, kWarpTileY = 8;
+
+/* Pairs of planes of a tile. */
+template <uint32_t kCodeBytes>
+constexpr uint32_t kTilePairs = 8 / kCodeBytes;
+
+__device__ __forceinline__ uint32_t shift_down(uint32_t sum, uint32_t bits) {
+  return (uint32_t)((int32_t)sum >> bits);
+}
+
+/* Predictions of coarse levels are clamped. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ uint32_t clamp_prediction(uint32_t prediction) {
+  constexpr int32_t kLimit = 1 << SZG_LEVELS_LIMIT_BITS;
+  return kCodeBytes == 1 ? prediction : (uint32_t)min(max((int32_t)prediction, -kLimit), kLimit);
+}
+
+/* ---- geometry ---- */
+
+/* A tile: where it lies in the level's grid, its box of the view, and its extents. */
+struct WarpTile {
+  uint32_t box, z, y, x;
+  uint32_t z_extent, y_extent, x_extent;
+};
+
+/* Extents are those of one box. A launch has whole layers of tiles, which are numbered through all
+ * boxes. */
+struct WarpLevel {
+  uint32_t z_extent, y_extent, x_extent, row_points; /* of the grid */
+  uint32_t coarse_z, coarse_y, coarse_x, coarse_row; /* of the coarser one */
+  uint32_t z_tiles, y_tiles, x_tiles;
+  uint32_t first_layer, end_layer;
+  uint64_t z_stride, y_stride, x_stride, box_stride; /* from point to point, in values */
+  bool is_linear;
+  uint8_t used[8]; /* as in LevelsJob */
+
+  /* Points of a plane and values of a row fit in 31 bits, as in serves. */
+  WarpLevel(const LevelsJob &job, uint64_t first_tile, uint64_t end_tile)
+      : z_extent((uint32_t)job.stage.z_extent),
+        y_extent((uint32_t)job.stage.y_extent),
+        x_extent((uint32_t)job.stage.x_extent),
+        row_points((uint32_t)job.stage.row_points),
+        coarse_z((uint32_t)job.coarse_z),
+        coarse_y((uint32_t)job.coarse_y),
+        coarse_x((uint32_t)job.coarse_x),
+        coarse_row((uint32_t)job.coarse_row),
+        z_tiles((uint32_t)job.stage.z_tiles),
+        y_tiles((uint32_t)job.stage.y_tiles),
+        x_tiles((uint32_t)job.stage.x_tiles),
+        first_layer((uint32_t)(first_tile / (job.stage.y_tiles * job.stage.x_tiles))),
+        end_layer((uint32_t)(end_tile / (job.stage.y_tiles * job.stage.x_tiles))),
+        z_stride(job.z_stride),
+        y_stride(job.y_stride),
+        x_stride(job.x_stride),
+        box_stride(job.box_stride),
+        is_linear(job.is_linear) {
+    for (uint32_t both = 0; both < 8; both++) used[both] = job.used[both];
+  }
+
+  /* Whether kernels of this kind can take tiles of the stage, a level. */
+  static bool serves(const szg_levels &levels, uint32_t stage) {
+    const szg_levels_stage &s = levels.stages[stage];
+    return stage > 0 && levels.axis_count == 3 && !levels.is_wide && s.tile_count < 1u << 31 &&
+           s.z_extent < 1u << 31 && s.y_extent * s.row_points < 1u << 31 &&
+           levels.z_stride < 1u << 31;
+  }
+  /* Cubic, and all axes of one rank: kernels have a form for that. */
+  static bool is_plain(const szg_levels &levels) {
+    return !levels.is_linear && levels.ranks[0] == levels.ranks[1] &&
+           levels.ranks[1] == levels.ranks[2];
+  }
+
+  uint32_t tile_count() const { return (end_layer - first_layer) * y_tiles * x_tiles; }
+
+  __device__ __forceinline__ uint64_t plane_points() const {
+    return (uint64_t)row_points * y_extent;
+  }
+  __device__ __forceinline__ uint64_t coarse_plane() const {
+    return (uint64_t)coarse_row * coarse_y;
+  }
+  /* layer: of all boxes; in_layer: the tile's number in it; tile_z: its full extent. */
+  __device__ __forceinline__ WarpTile tile_at(uint32_t layer, uint32_t in_layer,
+                                              uint32_t tile_z) const {
+    WarpTile tile;
+    tile.box = layer / z_tiles;
+    tile.z = (layer - tile.box * z_tiles) * tile_z;
+    uint32_t const y_tile = in_layer / x_tiles;
+    tile.y = y_tile * kWarpTileY;
+    tile.x = (in_layer - y_tile * x_tiles) * kWarpTileX;
+    tile.z_extent = min(tile_z, z_extent - tile.z);
+    tile.y_extent = min(kWarpTileY, y_extent - tile.y);
+    tile.x_extent = min(kWarpTileX, x_extent - tile.x);
+    return tile;
+  }
+
+  /* Where the tile's first point is: in the grid, in the coarser one, and in the field. */
+  __device__ __forceinline__ uint64_t first_point(const WarpTile &tile) const {
+    uint64_t const row = ((uint64_t)tile.box * z_extent + tile.z) * y_extent + tile.y;
+    return row * row_points + tile.x;
+  }
+  __device__ __forceinline__ uint64_t first_coarse(const WarpTile &tile) const {
+    uint64_t const row = ((uint64_t)tile.box * coarse_z + tile.z / 2) * coarse_y + tile.y / 2;
+    return row * coarse_row + tile.x / 2;
+  }
+  __device__ __forceinline__ uint64_t first_value(const WarpTile &tile) const {
+    return tile.box * box_stride + tile.z * z_stride + tile.y * y_stride + tile.x * x_stride;
+  }
+
+  /* Whether the tile is full, with all that its predictions can ask for on the far sides of y and
+   * z: two rows and two planes of the coarser grid. */
+  template <uint32_t kCodeBytes>
+  __device__ __forceinline__ bool is_inner(const WarpTile &tile) const {
+    return tile.x_extent == kWarpTileX && tile.y / 2 + 5 < coarse_y &&
+           tile.z / 2 + kTilePairs<kCodeBytes> + 1 < coarse_z;
+  }
+};
+
+/* The tiles of a launch in the order of work. Those at the far ends of y and z come first, because
+ * they take longer. is_backward: the others begin with what the level before wrote last, which the
+ * cache still has. */
+struct WarpOrder {
+  uint32_t layer, in_layer;
+
+  __device__ __forceinline__ WarpOrder(const WarpLevel &level, uint32_t k, bool is_backward) {
+    uint32_t const layer_tiles = level.y_tiles * level.x_tiles, inner_z = level.z_tiles - 1;
+    uint32_t const first_box = level.first_layer / level.z_tiles;
+    uint32_t const last_layers = level.end_layer / level.z_tiles - first_box;
+    if (k < last_layers * layer_tiles) { /* the last layers of boxes */
+      uint32_t const box = k / layer_tiles;
+      in_layer = k - box * layer_tiles;
+      layer = (first_box + box) * level.z_tiles + inner_z;
+      return;
+    }
+    k -= last_layers * layer_tiles;
+    uint32_t const inner_layers = level.end_layer - level.first_layer - last_layers;
+    uint32_t const inner_tiles = layer_tiles - level.x_tiles; /* of a layer */
+    uint32_t number; /* of the layer, among those that are not the last of their box */
+    if (k < inner_layers * level.x_tiles) { /* their last rows */
+      number = k / level.x_tiles;
+      in_layer = inner_tiles + k - number * level.x_tiles;
+    } else {
+      k -= inner_layers * level.x_tiles;
+      if (is_backward) k = inner_tiles * inner_layers - 1 - k;
+      number = k / inner_tiles;
+      in_layer = k - number * inner_tiles;
+    }
+    number += level.first_layer - first_box; /* as many were last ones */
+    layer = number / inner_z * level.z_tiles + number % inner_z;
+  }
+};
+
+/* ---- stencils ---- */
+
+/* Of the even points one before, at, one after and two after an odd point's left neighbour. Those
+ * that are not there have the weight 0. */
+struct StencilWeights {
+  uint32_t w[4];
+};
+
+/* Within a box; all 0 if the next neighbour is missing. */
+__device__ __forceinline__ StencilWeights box_weights(bool is_linear, const Neighbours &at) {
+  if (!at.has_both) return {{0, 0, 0, 0}};
+  if (is_linear || (!at.has_left && !at.has_right)) return {{0, 8, 8, 0}};
+  if (at.has_left && at.has_right) return {{0u - 1, 9, 9, 0u - 1}};
+  if (at.has_right) return {{0, 6, 12, 0u - 2}};
+  return {{0u - 2, 12, 6, 0}};
+}
+
+/* For one odd axis. */
+__device__ __forceinline__ StencilWeights single_weights(bool is_linear, const Neighbours &at) {
+  if (at.has_both) return box_weights(is_linear, at);
+  if (at.has_left) return {{0u - 8, 24, 0, 0}};
+  return {{0, 16, 0, 0}};
+}
+
+/* How the sum over the stencils of up to two axes becomes a prediction. */
+struct PairRounding {
+  uint32_t half, shift;
+
+  __device__ __forceinline__ explicit PairRounding(uint32_t axis_count)
+      : half(8 * axis_count), shift(3 + axis_count) {}
+  __device__ __forceinline__ uint32_t finish(uint32_t sum_and_half) const {
+    return shift_down(sum_and_half, shift);
+  }
+};
+
+/* Of up to three axes. With one or two, the product is floor(sum / 4). */
+struct TripleRounding {
+  uint32_t half, factor, after, shift;
+
+  __device__ __forceinline__ explicit TripleRounding(uint32_t axis_count)
+      : half(axis_count == 3 ? 0 : 8 * axis_count),
+        factor(axis_count == 3 ? 0x2AAAAAAB : 0x40000000),
+        after(axis_count == 3 ? 4 : 0),
+        shift(axis_count == 1 ? 2 : 3) {}
+  __device__ __forceinline__ uint32_t finish(uint32_t sum_and_half) const {
+    return shift_down((uint32_t)__mulhi((int)sum_and_half, (int)factor) + after, shift);
+  }
+};
+
+} // namespace szg
+
+#endif
