@@ -1,9 +1,10 @@
 /* bench_cpu.c - times compression and decompression in memory, repeated, the result verified.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   bench_cpu FILE f32|f64 DIMS REL_BOUND THREADS ZSTD_LEVEL REPEATS
+ *   bench_cpu FILE f32|f64 DIMS REL_BOUND THREADS ZSTD_LEVEL REPEATS [PREDICTOR]
  *
- * FILE holds raw values of shape DIMS (100x500x500, slowest first). The bench prints one JSON
+ * FILE holds raw values of shape DIMS (100x500x500, slowest first). PREDICTOR is auto, lorenzo or
+ * interpolation; without it, the library's default. The bench prints one JSON
  * object: the sizes, and the least and the median seconds of each direction. It runs in one process
  * on warm memory, so its speeds are those that a simulation sees when it calls the library. The
  * exit code is 1 if a value exceeds the bound.
@@ -50,6 +51,13 @@ static void parse_shape(const char *type, const char *dims, szgpu_shape *shape) 
     shape->dims[shape->ndim] = strtoull(dims, &end, 10);
     dims = *end == 'x' ? end + 1 : end;
   }
+}
+
+static szgpu_predictor parse_predictor(const char *name) {
+  if (strcmp(name, "auto") == 0) return SZGPU_PREDICTOR_AUTO;
+  if (strcmp(name, "interpolation") == 0) return SZGPU_PREDICTOR_INTERPOLATION;
+  if (strcmp(name, "lorenzo") != 0) die("PREDICTOR is auto, lorenzo or interpolation");
+  return SZGPU_PREDICTOR_LORENZO;
 }
 
 static void *read_field(const char *path, const szgpu_shape *shape, size_t *byte_count) {
@@ -105,13 +113,15 @@ static void print_times(const char *name, double *seconds, int count) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 8) die("usage: bench_cpu FILE f32|f64 DIMS REL_BOUND THREADS ZSTD_LEVEL REPEATS");
+  if (argc != 8 && argc != 9)
+    die("usage: bench_cpu FILE f32|f64 DIMS REL_BOUND THREADS ZSTD_LEVEL REPEATS [PREDICTOR]");
   bench b = {.params = SZGPU_PARAMS_DEFAULTS, .repeats = atoi(argv[7])};
   szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
   parse_shape(argv[2], argv[3], &b.shape);
   b.field = read_field(argv[1], &b.shape, &b.field_bytes);
   b.params.bound = strtod(argv[4], NULL);
   b.params.zstd_level = atoi(argv[6]);
+  if (argc == 9) b.params.predictor = parse_predictor(argv[8]);
   options.threads = atoi(argv[5]);
   if (b.repeats < 1 || szgpu_create(&b.ctx, &options) != SZGPU_OK) die("bad arguments");
   try_or_die(&b, szgpu_sizes(b.ctx, &b.params, &b.shape, NULL, &b.capacity));

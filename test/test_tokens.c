@@ -15,7 +15,7 @@ static szg_tokens_tally tally;
 static szg_tokens_plan plan;
 static szg_codebook book;
 static szg_codebook_work book_work;
-static szg_tokens_encoder encoder;
+static szg_tokens_cpu_encoder encoder;
 static szg_tokens_decoder decoder;
 static szg_tokens_work work;
 static int64_t codes[MOST_CODES], restored[MOST_CODES], by_reference[MOST_CODES];

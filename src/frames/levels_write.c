@@ -21,7 +21,7 @@ typedef struct write_memory {
   uint8_t *kept; /* [MOST_KEPT]: codes of a tile */
   uint8_t *book_bytes;
   szg_tokens_plan *plan;
-  szg_tokens_encoder *encoder;
+  szg_tokens_cpu_encoder *encoder;
   szg_codebook *book;
   szg_codebook_work *book_work;
 } write_memory;

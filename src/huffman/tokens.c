@@ -1,4 +1,4 @@
-/* tokens.c - counts the codes of a level, and chooses how to write them; books.
+/* tokens.c - chooses how the codes of a level are written, by their counts; books.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "huffman/tokens.h"
@@ -7,98 +7,6 @@
 #include <string.h>
 
 #include "huffman/tokens_books_core.h"
-#include "huffman/tokens_places.h"
-
-static_assert(sizeof(szg_tokens_tally) % sizeof(uint64_t) == 0, "a tally is added as numbers");
-
-/* ---- places ---- */
-
-SZG_INLINE void find_nonzero(const void *codes, bool is_wide, uint32_t group_count,
-                             uint64_t *restrict nonzero) {
-  for (uint32_t group = 0; group < group_count; group++) {
-    uint8_t flags[SZG_LEVELS_GROUP];
-    for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i++)
-      flags[i] = szg_code_at(codes, is_wide, group * SZG_LEVELS_GROUP + i) != 0;
-    uint64_t places = 0;
-    for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += 8) /* the product moves bit 8 i to 56 + i */
-      places |= szg_load_u64(flags + i) * UINT64_C(0x0102040810204080) >> 56 << i;
-    nonzero[group] = places;
-  }
-}
-
-SZG_HOT void szg_tokens_find_nonzero(const szg_tokens_shape *shape, const void *codes,
-                                     uint64_t *nonzero) {
-  if (shape->is_wide)
-    find_nonzero(codes, true, shape->group_count, nonzero);
-  else
-    find_nonzero(codes, false, shape->group_count, nonzero);
-}
-
-/* ---- counting ---- */
-
-static uint32_t popcount(uint64_t bits) { return (uint32_t)__builtin_popcountll(bits); }
-
-static void count_group(const void *codes, bool is_wide, uint32_t group, uint64_t places,
-                        szg_tokens_tally *tally) {
-  uint32_t const first = group * SZG_LEVELS_GROUP;
-  uint32_t const octets = szg_octets_of_places(places);
-  tally->octets[octets]++;
-  for (uint32_t left = octets; left; left &= left - 1)
-    tally->masks[places >> 8 * __builtin_ctz(left) & 255]++;
-  for (uint64_t left = places; left; left &= left - 1) {
-    uint32_t const place = first + (uint32_t)__builtin_ctzll(left);
-    szg_value_token const token = szg_value_token_of(szg_code_at(codes, is_wide, place), is_wide);
-    tally->values[token.symbol]++;
-    tally->raw_bits += token.raw_bits;
-  }
-  for (uint64_t left = szg_pairs_of_places(places); left; left &= left - 1) {
-    uint32_t const place = first + (uint32_t)__builtin_ctzll(left);
-    int64_t const pair[2] = {szg_code_at(codes, is_wide, place),
-                             szg_code_at(codes, is_wide, place + 1)};
-    uint32_t const symbol = szg_pair_symbol(pair[0], pair[1]);
-    tally->pairs[symbol]++;
-    for (uint32_t i = 0; symbol == SZG_LEVELS_PAIR_ESCAPE && i < 2; i++) {
-      szg_value_token const token = szg_value_token_of(pair[i], is_wide);
-      tally->pair_values[token.symbol]++;
-      tally->pair_raw_bits += token.raw_bits;
-    }
-  }
-}
-
-static void count_live(const szg_tokens_shape *shape, const uint64_t *nonzero,
-                       const uint64_t *existing, szg_tokens_tally *tally) {
-  for (uint32_t g = 0; g < SZG_TOKENS_LANE_SIZES; g++) {
-    for (uint32_t first = 0; first < shape->group_count; first += 1u << g) {
-      uint32_t end = first + (1u << g);
-      if (end > shape->group_count) end = shape->group_count;
-      bool is_live = false;
-      for (uint32_t group = first; group < end; group++) is_live |= nonzero[group] != 0;
-      if (!is_live) continue;
-      tally->live_lanes[g]++;
-      tally->live_groups[g] += end - first;
-      for (uint32_t group = first; group < end; group++) {
-        uint64_t const places = szg_existing_of(existing, group);
-        tally->live_places[g] += popcount(places);
-        tally->live_pairs[g] += popcount(szg_pairs_of_places(places));
-      }
-    }
-  }
-}
-
-void szg_tokens_count(const szg_tokens_shape *shape, const void *codes, const uint64_t *existing,
-                      szg_tokens_tally *tally) {
-  uint64_t nonzero[SZG_TOKENS_MOST_GROUPS];
-  szg_tokens_find_nonzero(shape, codes, nonzero);
-  for (uint32_t group = 0; group < shape->group_count; group++)
-    if (nonzero[group]) count_group(codes, shape->is_wide, group, nonzero[group], tally);
-  count_live(shape, nonzero, existing, tally);
-}
-
-void szg_tokens_tally_add(const szg_tokens_tally *from, szg_tokens_tally *tally) {
-  uint8_t *const sums = (uint8_t *)tally;
-  for (size_t i = 0; i < sizeof *from; i += sizeof(uint64_t))
-    szg_store_u64(sums + i, szg_load_u64(sums + i) + szg_load_u64((const uint8_t *)from + i));
-}
 
 /* ---- choice ---- */
 

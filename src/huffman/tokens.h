@@ -135,7 +135,14 @@ typedef struct szg_tokens_encoder {
                                              SZG_LEVELS_DIRECT; [0]: 0 */
 } szg_tokens_encoder;
 
-void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_encoder *encoder);
+/* The CPU's encoder has entries of near values too: with their raw bits behind the code. */
+enum { SZG_TOKENS_NEAR = 1024 };
+typedef struct szg_tokens_cpu_encoder {
+  szg_tokens_encoder shared;
+  uint32_t near[2 * SZG_TOKENS_NEAR]; /* of value k, -1024 to 1023, at k + 1024 */
+} szg_tokens_cpu_encoder;
+
+void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_cpu_encoder *encoder);
 
 /* Memory to encode or decode a tile: a thread needs one. Contents do not matter. */
 enum {
@@ -150,9 +157,9 @@ typedef struct szg_tokens_work {
 /* Writes a tile's words and returns their number; 0: all codes are 0. words: has room for
  * szg_tokens_most_words. shape: with the plan's lane_groups_log2. If the plan is from a whole
  * tally, that must have had the tile. */
-uint32_t szg_tokens_encode_tile(const szg_tokens_encoder *encoder, const szg_tokens_shape *shape,
-                                const void *codes, const uint64_t *existing, szg_tokens_work *work,
-                                uint8_t *words);
+uint32_t szg_tokens_encode_tile(const szg_tokens_cpu_encoder *encoder,
+                                const szg_tokens_shape *shape, const void *codes,
+                                const uint64_t *existing, szg_tokens_work *work, uint8_t *words);
 
 /* ---- decoding ---- */
 

@@ -6,13 +6,13 @@
  * once. Only after a group does the decoder look whether the lane's bits were enough;
  * SZG_TOKENS_OVERRUN bytes can be read until then.
  *
- * Entries of values and pairs begin with the length of the code in 4 bits. Above bit 16, a pair has
- * two codes of 8 bits each. A value has a signed number m, and in 6 bits from bit 8 on the number r
- * of raw bits: its magnitude is |m| * 2^r and these bits, r = 0 if it is direct. Such entries are
- * RARE except for pairs and direct values. They are FAR too if above bit 16 they have the symbol
- * instead: NO_SYMBOL if no code has these bits, escapes, and classes whose raw bits need not be in
- * the window. Entries of octets and masks are the symbol << 4 and the length, or 0 if no code has
- * these bits.
+ * Entries of values and pairs begin with the number of bits that they take, raw bits included, in
+ * 6 bits. A pair has its two codes from bit 16 on, 8 bits each. A value has a sign in bit 10 and a
+ * number from bit 11 on: the bits that it takes, as a number and inverted if the sign is set, plus
+ * this number are its code. FAR entries have the symbol from bit 16 on: NO_SYMBOL if no code has
+ * these bits, escapes, and classes of more than NEAR_RAW_BITS raw bits; they take as many bits as
+ * the code alone. Entries of octets and masks are the symbol << 4 and the length, or 0 if no code
+ * has these bits.
  */
 #include <assert.h>
 #include <string.h>
@@ -21,17 +21,18 @@
 #include "huffman/tokens_places.h"
 
 enum {
-  LENGTH_MASK = 15,
-  RARE = 16,
-  FAR = 32,
-  RAW_BITS_SHIFT = 8,
-  RAW_BITS_MASK = 63,
+  LENGTH_MASK = 15, /* of octets and masks */
+  BITS_MASK = 63,   /* of values and pairs */
+  FAR = 64,
+  SIGN_SHIFT = 10,
+  NUMBER_SHIFT = 11,
   NO_SYMBOL = 0,
   AT_ONCE = 4,
   WINDOW_BITS = 57,
-  NEAR_RAW_BITS = WINDOW_BITS - SZG_LEVELS_CODE_BITS
+  NEAR_RAW_BITS = 8
 };
-static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= WINDOW_BITS, "codes of a window");
+static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= WINDOW_BITS, "pairs of a window");
+static_assert(SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS + 1 <= 32 - NUMBER_SHIFT, "a near value");
 static_assert(SZG_TOKENS_ENTRIES == 1 << SZG_LEVELS_CODE_BITS, "tables are complete");
 
 /* ---- tables ---- */
@@ -49,23 +50,24 @@ static void find_windows(const uint8_t *lengths, uint32_t symbol_count, uint16_t
   while (next < SZG_TOKENS_ENTRIES) windows[next++] = 0;
 }
 
-static uint32_t value_entry(uint32_t symbol, uint32_t length) {
-  if (length == 0) return (uint32_t)NO_SYMBOL << 16 | FAR | RARE;
-  if (symbol < SZG_LEVELS_FIRST_CLASS) {
-    uint32_t const magnitude = (symbol + 1) / 2;
-    return (symbol % 2 ? magnitude : 0 - magnitude) << 16 | length;
-  }
-  uint32_t const place = symbol - SZG_LEVELS_FIRST_CLASS, magnitude_class = place / 2;
-  uint32_t const raw_bits = szg_token_raw_bits(magnitude_class);
+/* code: the symbol's, as a number of `length` bits. */
+static uint32_t value_entry(uint32_t symbol, uint32_t length, uint32_t code) {
+  if (length == 0) return (uint32_t)NO_SYMBOL << 16 | FAR;
+  bool const is_direct = symbol < SZG_LEVELS_FIRST_CLASS;
+  uint32_t const magnitude_class = is_direct ? 0 : (symbol - SZG_LEVELS_FIRST_CLASS) / 2;
+  uint32_t const raw_bits = is_direct ? 0 : szg_token_raw_bits(magnitude_class);
   if (symbol == SZG_LEVELS_VALUE_ESCAPE || raw_bits > NEAR_RAW_BITS)
-    return symbol << 16 | FAR | RARE | length;
-  uint32_t const high = 2 + magnitude_class % 2;
-  return (place % 2 ? 0 - high : high) << 16 | raw_bits << RAW_BITS_SHIFT | RARE | length;
+    return symbol << 16 | FAR | length;
+  uint32_t const least = is_direct ? (symbol + 1) / 2 : (uint32_t)szg_token_base(magnitude_class);
+  uint32_t const is_negative = symbol % 2 == 0 && symbol > 0;
+  uint32_t const number = least - (code << raw_bits); /* of a positive value */
+  return (is_negative ? 1 - number : number) << NUMBER_SHIFT | is_negative << SIGN_SHIFT |
+         (length + raw_bits);
 }
 
 static uint32_t pair_entry(uint32_t symbol, uint32_t length) {
-  if (length == 0) return (uint32_t)NO_SYMBOL << 16 | FAR | RARE;
-  if (symbol == SZG_LEVELS_PAIR_ESCAPE) return symbol << 16 | FAR | RARE | length;
+  if (length == 0) return (uint32_t)NO_SYMBOL << 16 | FAR;
+  if (symbol == SZG_LEVELS_PAIR_ESCAPE) return symbol << 16 | FAR | length;
   uint32_t const a = symbol / SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
   uint32_t const b = symbol % SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
   return b << 24 | (a & 255) << 16 | length;
@@ -76,8 +78,11 @@ void szg_tokens_decoder_build(const szg_tokens_books *books, uint32_t mode,
   uint16_t windows[SZG_TOKENS_ENTRIES];
   decoder->mode = mode;
   find_windows(books->values, SZG_LEVELS_VALUES, windows);
-  for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++)
-    decoder->values[i] = value_entry(windows[i] >> 4, windows[i] & LENGTH_MASK);
+  for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++) {
+    uint32_t const length = windows[i] & LENGTH_MASK;
+    decoder->values[i] =
+        value_entry(windows[i] >> 4, length, i >> (SZG_LEVELS_CODE_BITS - length));
+  }
   if (mode == SZG_LEVELS_MODE_PAIRS) {
     find_windows(books->pairs, SZG_LEVELS_PAIRS, windows);
     for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++)
@@ -129,7 +134,9 @@ static bool read_head(tile_lanes *lanes, uint32_t word_count) {
 
 /* ---- codes ---- */
 
+/* Of octets and masks; of values and pairs. */
 SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & LENGTH_MASK; }
+SZG_INLINE uint32_t entry_bits(uint32_t entry) { return entry & BITS_MASK; }
 SZG_INLINE uint64_t next_window(const uint8_t *first_window, uint32_t position) {
   return szg_reversed_window(first_window, position);
 }
@@ -153,17 +160,20 @@ static int64_t take_far(const uint8_t *first_window, bool is_wide, uint32_t entr
   return szg_class_code(symbol, szg_take_bits(first_window, raw_bits, position), is_wide);
 }
 
+/* The code of an entry that is not far; window: begins with the entry's bits. */
+SZG_INLINE int32_t near_code(uint32_t entry, uint64_t window) {
+  uint32_t const bits = (uint32_t)(window >> (64 - entry_bits(entry)));
+  uint32_t const sign = (uint32_t)((int32_t)(entry << (31 - SIGN_SHIFT)) >> 31);
+  return (int32_t)((bits ^ sign) + (uint32_t)((int32_t)entry >> NUMBER_SHIFT));
+}
+
 /* The code of any entry; window: begins with the entry's own bits, which are at *position. Moves
  * that behind the code. */
 SZG_INLINE int64_t take_entry(const uint8_t *first_window, bool is_wide, uint32_t entry,
                               uint64_t window, uint32_t *position, bool *is_bad) {
-  uint32_t const raw_bits = entry >> RAW_BITS_SHIFT & RAW_BITS_MASK;
-  *position += entry_length(entry) + raw_bits;
+  *position += entry_bits(entry);
   if (entry & FAR) return take_far(first_window, is_wide, entry, position, is_bad);
-  uint64_t const raw = window << entry_length(entry) >> 1 >> (63 - raw_bits);
-  uint64_t const high = (uint64_t)((int32_t)entry >> 16), sign = 0 - (high >> 63);
-  uint64_t const code = (high << raw_bits) + ((raw ^ sign) - sign);
-  return is_wide ? (int64_t)code : (int32_t)(uint32_t)code;
+  return near_code(entry, window);
 }
 
 SZG_INLINE int64_t take_value(const tile_lanes *lanes, bool is_wide, uint32_t *position,
@@ -190,9 +200,9 @@ static void take_pairs(const tile_lanes *lanes, bool is_wide, uint32_t first, ui
     uint32_t const i = (uint32_t)__builtin_ctzll(left);
     uint64_t const window = next_window(lanes->first_window, *position);
     uint32_t const entry = lanes->decoder->pairs[prefix_of(window)];
-    *position += entry_length(entry);
+    *position += entry_bits(entry);
     int64_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
-    if (entry & RARE) {
+    if (entry & FAR) {
       *is_bad |= entry >> 16 == NO_SYMBOL;
       a = take_value(lanes, is_wide, position, is_bad);
       b = take_value(lanes, is_wide, position, is_bad);
@@ -203,35 +213,55 @@ static void take_pairs(const tile_lanes *lanes, bool is_wide, uint32_t first, ui
   }
 }
 
-/* Decodes four codes, or four pairs, of which all places exist. */
-SZG_INLINE void take_four(const tile_lanes *lanes, bool is_wide, uint32_t mode, uint32_t first,
-                          uint32_t *position, bool *is_bad) {
-  bool const are_pairs = mode == SZG_LEVELS_MODE_PAIRS;
-  const uint32_t *const entries = are_pairs ? lanes->decoder->pairs : lanes->decoder->values;
-  uint64_t window = next_window(lanes->first_window, *position);
-  uint32_t found[AT_ONCE], any = 0, sum = 0;
-  for (uint32_t i = 0; i < AT_ONCE; i++) {
-    found[i] = entries[prefix_of(window)];
-    window <<= entry_length(found[i]);
-    any |= found[i];
-    sum += entry_length(found[i]);
+SZG_INLINE void set_two_codes(void *codes, bool is_wide, uint32_t place, int32_t a, int32_t b) {
+  szg_set_code(codes, is_wide, place, a);
+  szg_set_code(codes, is_wide, place + 1, b);
+}
+
+/* What take_four needs of a tile. */
+typedef struct four_source {
+  const uint8_t *first_window;
+  const uint32_t *entries; /* of values or pairs */
+  void *codes;
+} four_source;
+
+/* Decodes four values, or four pairs, of which all places exist, from the bits at `position` on;
+ * returns how many bits they have. 0: nothing is decoded, because one is far, or they are too many
+ * bits for a window. */
+SZG_INLINE uint32_t take_four(const four_source *source, bool is_wide, bool are_pairs,
+                              uint32_t first, uint32_t position) {
+  uint64_t const w0 = next_window(source->first_window, position);
+  uint32_t const e0 = source->entries[prefix_of(w0)];
+  uint64_t const w1 = w0 << entry_bits(e0);
+  uint32_t const e1 = source->entries[prefix_of(w1)];
+  uint64_t const w2 = w1 << entry_bits(e1);
+  uint32_t const e2 = source->entries[prefix_of(w2)];
+  uint64_t const w3 = w2 << entry_bits(e2);
+  uint32_t const e3 = source->entries[prefix_of(w3)];
+  uint32_t const bits = entry_bits(e0) + entry_bits(e1) + entry_bits(e2) + entry_bits(e3);
+  if (__builtin_expect((e0 | e1 | e2 | e3) & FAR || bits > WINDOW_BITS, false)) return 0;
+  if (are_pairs) {
+    uint32_t const found[AT_ONCE] = {e0, e1, e2, e3};
+    for (uint32_t i = 0; i < AT_ONCE; i++)
+      set_two_codes(source->codes, is_wide, first + 2 * i, (int8_t)(found[i] >> 16),
+                    (int8_t)(found[i] >> 24));
+    return bits;
   }
-  if (any & RARE) {
-    if (are_pairs)
-      take_pairs(lanes, is_wide, first, UINT64_MAX >> (64 - 2 * AT_ONCE), position, is_bad);
-    for (uint32_t i = 0; !are_pairs && i < AT_ONCE; i++)
-      szg_set_code(lanes->codes, is_wide, first + i, take_value(lanes, is_wide, position, is_bad));
-    return;
-  }
-  *position += sum;
-  for (uint32_t i = 0; i < AT_ONCE; i++) {
-    if (are_pairs) {
-      szg_set_code(lanes->codes, is_wide, first + 2 * i, (int8_t)(found[i] >> 16));
-      szg_set_code(lanes->codes, is_wide, first + 2 * i + 1, (int8_t)(found[i] >> 24));
-    } else {
-      szg_set_code(lanes->codes, is_wide, first + i, (int32_t)found[i] >> 16);
-    }
-  }
+  set_two_codes(source->codes, is_wide, first, near_code(e0, w0), near_code(e1, w1));
+  set_two_codes(source->codes, is_wide, first + 2, near_code(e2, w2), near_code(e3, w3));
+  return bits;
+}
+
+/* The same for all values and pairs, one by one. */
+static uint32_t take_any_four(const tile_lanes *lanes, bool is_wide, bool are_pairs, uint32_t first,
+                              uint32_t position, bool *is_bad) {
+  uint64_t const places = UINT64_MAX >> (64 - (are_pairs ? 2 * AT_ONCE : AT_ONCE));
+  uint32_t end = position;
+  if (are_pairs)
+    take_pairs(lanes, is_wide, first, places, &end, is_bad);
+  else
+    take_plain(lanes, is_wide, first, places, &end, is_bad);
+  return end - position;
 }
 
 /* The places with nonzero codes. */
@@ -268,15 +298,16 @@ SZG_INLINE void take_masks(const tile_lanes *lanes, bool is_wide, uint32_t group
     uint64_t window = next_window(lanes->first_window, *position);
     for (uint32_t i = 0; i < AT_ONCE && places; i++, places &= places - 1) {
       uint32_t const entry = lanes->decoder->values[prefix_of(window)];
-      int64_t code = (int32_t)entry >> 16;
-      if (entry & RARE) {
+      int64_t code;
+      if (entry & FAR || entry_bits(entry) > SZG_LEVELS_CODE_BITS) { /* takes more of the window */
         window = next_window(lanes->first_window, *position);
         code = take_entry(lanes->first_window, is_wide, entry, window, position, is_bad);
         window = next_window(lanes->first_window, *position);
         i = 0;
       } else {
-        *position += entry_length(entry);
-        window <<= entry_length(entry);
+        code = near_code(entry, window);
+        *position += entry_bits(entry);
+        window <<= entry_bits(entry);
       }
       *is_bad |= code == 0;
       szg_set_code(lanes->codes, is_wide, first + (uint32_t)__builtin_ctzll(places), code);
@@ -286,17 +317,29 @@ SZG_INLINE void take_masks(const tile_lanes *lanes, bool is_wide, uint32_t group
 
 /* ---- lanes ---- */
 
-/* Decodes the next group of all lanes in `own`: its places all exist. groups: by lane. */
-SZG_INLINE void take_full_groups(tile_lanes *lanes, bool is_wide, uint32_t mode, uint32_t own,
+/* Decodes the next group of all lanes in `own`: its places all exist. */
+SZG_INLINE void take_full_groups(tile_lanes *lanes, bool is_wide, bool are_pairs, uint32_t own,
                                  uint32_t step, bool *is_bad) {
+  const szg_tokens_decoder *const decoder = lanes->decoder;
+  four_source const source = {lanes->first_window, are_pairs ? decoder->pairs : decoder->values,
+                              lanes->codes};
   uint32_t const g = lanes->shape->lane_groups_log2;
-  uint32_t const places_at_once = mode == SZG_LEVELS_MODE_PAIRS ? 2 * AT_ONCE : AT_ONCE;
-  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += places_at_once)
-    for (uint32_t left = own; left; left &= left - 1) {
-      uint32_t const lane = (uint32_t)__builtin_ctz(left);
-      uint32_t const first = ((lane << g) + step) * SZG_LEVELS_GROUP + i;
-      take_four(lanes, is_wide, mode, first, &lanes->positions[lane], is_bad);
+  uint32_t positions[SZG_LANES], firsts[SZG_LANES], count = 0;
+  for (uint32_t left = own; left; left &= left - 1) {
+    uint32_t const lane = (uint32_t)__builtin_ctz(left);
+    positions[count] = lanes->positions[lane];
+    firsts[count++] = ((lane << g) + step) * SZG_LEVELS_GROUP;
+  }
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += are_pairs ? 2 * AT_ONCE : AT_ONCE)
+    for (uint32_t k = 0; k < count; k++) {
+      uint32_t bits = take_four(&source, is_wide, are_pairs, firsts[k] + i, positions[k]);
+      if (bits == 0)
+        bits = take_any_four(lanes, is_wide, are_pairs, firsts[k] + i, positions[k], is_bad);
+      positions[k] += bits;
     }
+  count = 0;
+  for (uint32_t left = own; left; left &= left - 1)
+    lanes->positions[__builtin_ctz(left)] = positions[count++];
 }
 
 /* Decodes a group of one lane. */
@@ -325,7 +368,8 @@ SZG_INLINE bool take_lanes(tile_lanes *lanes, bool is_wide, uint32_t mode) {
       else
         take_group(lanes, is_wide, mode, group, &lanes->positions[lane], &is_bad);
     }
-    if (full) take_full_groups(lanes, is_wide, mode, full, step, &is_bad);
+    if (full)
+      take_full_groups(lanes, is_wide, mode == SZG_LEVELS_MODE_PAIRS, full, step, &is_bad);
     for (uint32_t left = lanes->live; left; left &= left - 1) {
       uint32_t const lane = (uint32_t)__builtin_ctz(left);
       is_bad |= lanes->positions[lane] > lanes->ends[lane];

@@ -3,7 +3,7 @@
  *
  * The head says how long lanes are, so lanes are written first, as bytes, one after the other
  * behind room for the longest head; the head then goes right before them, and all of it moves to
- * words. Direct values and pairs go to the writer four at a time.
+ * words. Values and pairs go to the writer four at a time.
  */
 #include <assert.h>
 #include <string.h>
@@ -16,10 +16,11 @@ enum {
   HEAD_ROOM = SZG_TOKENS_HEAD_ROOM,
   OVERHANG = 16, /* stores and loads take 8 bytes, wherever bits end */
   AT_ONCE = 4,
-  MOST_MISSING =
-      8 /* in a plain group with more codes that are not direct, none is joined as such */
+  NEAR_RAW_BITS = 9 /* of the greatest near value */
 };
-static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= SZG_PUT_MAX_BITS, "codes that are put at once");
+static_assert(SZG_TOKENS_NEAR < 4 << NEAR_RAW_BITS, "the most raw bits of a near value");
+static_assert(SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS <= 27, "an entry has bits and their number");
+static_assert(2 * (SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS) <= SZG_PUT_MAX_BITS, "half of four");
 static_assert(HEAD_ROOM + SZG_TOKENS_MOST_GROUPS * SZG_TOKENS_GROUP_MOST_BITS / 8 + OVERHANG <=
                   sizeof(((szg_tokens_work *)NULL)->bytes),
               "the longest tile");
@@ -50,7 +51,16 @@ static void build_byte_entries(const uint8_t *lengths, uint32_t symbol_count, ui
   }
 }
 
-void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_encoder *encoder) {
+/* The bits of a value that is not escaped, the raw ones too; 0: its symbol has no code. */
+static uint32_t near_entry(const szg_tokens_cpu_encoder *encoder, int32_t code) {
+  szg_value_token const token = szg_value_token_of(code, false);
+  uint32_t const entry = encoder->shared.values[token.symbol], length = entry_length(entry);
+  if (!entry) return 0;
+  uint32_t const raw_end = 32 - length - token.raw_bits;
+  return (entry & ~31u) | (uint32_t)token.raw << raw_end | (length + token.raw_bits);
+}
+
+static void build_shared(const szg_tokens_plan *plan, szg_tokens_encoder *encoder) {
   const szg_tokens_books *const books = &plan->books;
   encoder->mode = plan->mode;
   build_byte_entries(books->octets, SZG_LEVELS_OCTETS, SZG_LEVELS_OCTET_ESCAPE, encoder->octets);
@@ -62,6 +72,12 @@ void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_encoder *e
   encoder->direct[0] = 0;
   for (int32_t code = 1 - SZG_LEVELS_DIRECT; code < SZG_LEVELS_DIRECT; code++)
     encoder->direct[SZG_LEVELS_DIRECT + code] = encoder->values[szg_direct_symbol(code)];
+}
+
+void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_cpu_encoder *encoder) {
+  build_shared(plan, &encoder->shared);
+  for (int32_t code = -SZG_TOKENS_NEAR; code < SZG_TOKENS_NEAR; code++)
+    encoder->near[SZG_TOKENS_NEAR + code] = near_entry(encoder, code);
 }
 
 /* ---- codes ---- */
@@ -83,58 +99,25 @@ static szg_bit_writer put_value(const szg_tokens_encoder *encoder, bool is_wide,
   return writer;
 }
 
-/* Bits of values with those that follow them: left-aligned, the rest 0. A count of 0: they are too
- * many, or the symbol has no code. */
-typedef struct joined_values {
-  uint64_t bits[SZG_LEVELS_GROUP];
-  uint32_t counts[SZG_LEVELS_GROUP];
-} joined_values;
-
-SZG_INLINE void join_values(const szg_tokens_encoder *encoder, const void *codes, bool is_wide,
-                            uint32_t first, joined_values *joined) {
-  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i++) {
-    szg_value_token const token =
-        szg_value_token_of(szg_code_at(codes, is_wide, first + i), is_wide);
-    uint32_t const entry = encoder->values[token.symbol];
-    uint32_t const count = entry_length(entry) + token.raw_bits;
-    bool const is_there = entry != 0 && count <= SZG_PUT_MAX_BITS;
-    joined->bits[i] = entry_bits(entry) | token.raw << (63 - (count - 1) % 64);
-    joined->counts[i] = is_there ? count : 0;
-  }
+/* Two values one after the other, left-aligned, the rest 0; the first has `length` bits. */
+SZG_INLINE uint64_t join(uint64_t first, uint32_t length, uint64_t second) {
+  return first | second >> length;
 }
 
-SZG_INLINE void put_joined(const szg_tokens_encoder *encoder, const void *codes, bool is_wide,
-                           uint32_t first, const joined_values *joined, szg_bit_writer *writer) {
-  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += 2) {
-    uint32_t const count0 = joined->counts[i], count = count0 + joined->counts[i + 1];
-    if (count0 != 0 && joined->counts[i + 1] != 0 && count <= SZG_PUT_MAX_BITS) {
-      szg_put_left_aligned(writer, joined->bits[i] | joined->bits[i + 1] >> count0, count);
-      continue;
-    }
-    for (uint32_t k = i; k < i + 2; k++) {
-      if (joined->counts[k])
-        szg_put_left_aligned(writer, joined->bits[k], joined->counts[k]);
-      else
-        *writer = put_value(encoder, is_wide, szg_code_at(codes, is_wide, first + k), *writer);
-    }
-  }
-}
-
-/* 0: not a direct value, or one without a code. */
-SZG_INLINE uint32_t direct_entry(const szg_tokens_encoder *encoder, int64_t code) {
-  uint64_t const is_direct = szg_is_direct_value(code); /* no branch: codes come in any order */
-  return encoder->direct[((uint64_t)code + SZG_LEVELS_DIRECT) & (0 - is_direct)];
-}
-
-/* Puts the codes of four entries at once; false if one is missing. */
+/* Puts the bits of four entries; false, and nothing is put, if one is missing. */
 SZG_INLINE bool put_four(const uint32_t *entries, szg_bit_writer *writer) {
-  if (!entries[0] | !entries[1] | !entries[2] | !entries[3]) return false;
-  uint32_t const length0 = entry_length(entries[0]), length2 = entry_length(entries[2]);
-  uint32_t const length01 = length0 + entry_length(entries[1]);
-  uint64_t const bits01 = entry_bits(entries[0]) | entry_bits(entries[1]) >> length0;
-  uint64_t const bits23 = entry_bits(entries[2]) | entry_bits(entries[3]) >> length2;
-  szg_put_left_aligned(writer, bits01 | bits23 >> length01,
-                       length01 + length2 + entry_length(entries[3]));
+  uint32_t const length0 = entry_length(entries[0]), length1 = entry_length(entries[1]);
+  uint32_t const length2 = entry_length(entries[2]), length3 = entry_length(entries[3]);
+  if (!length0 | !length1 | !length2 | !length3) return false;
+  uint64_t const first = join(entry_bits(entries[0]), length0, entry_bits(entries[1]));
+  uint64_t const second = join(entry_bits(entries[2]), length2, entry_bits(entries[3]));
+  uint32_t const first_length = length0 + length1, length = first_length + length2 + length3;
+  if (length <= SZG_PUT_MAX_BITS) {
+    szg_put_left_aligned(writer, join(first, first_length, second), length);
+    return true;
+  }
+  szg_put_left_aligned(writer, first, first_length);
+  szg_put_left_aligned(writer, second, length2 + length3);
   return true;
 }
 
@@ -142,57 +125,58 @@ SZG_INLINE bool put_four(const uint32_t *entries, szg_bit_writer *writer) {
 
 /* What is encoded. In hot loops the compiler sees is_wide as a constant. */
 typedef struct tile_source {
-  const szg_tokens_encoder *encoder;
+  const szg_tokens_cpu_encoder *encoder;
   const void *codes;
   const uint64_t *existing, *nonzero;
   bool is_wide;
 } tile_source;
 
+/* The entry of the code at a place; 0: it is not near, or has no code. */
+SZG_INLINE uint32_t near_entry_at(const tile_source *source, uint32_t place) {
+  uint64_t const code = (uint64_t)szg_code_at(source->codes, source->is_wide, place);
+  uint64_t const index = code + SZG_TOKENS_NEAR;
+  return index < 2 * SZG_TOKENS_NEAR ? source->encoder->near[index] : 0;
+}
+
+SZG_INLINE void put_value_at(const tile_source *source, uint32_t place, szg_bit_writer *writer) {
+  uint32_t const entry = near_entry_at(source, place);
+  if (entry)
+    put_entry(entry, writer);
+  else
+    *writer = put_value(&source->encoder->shared, source->is_wide,
+                        szg_code_at(source->codes, source->is_wide, place), *writer);
+}
+
 SZG_INLINE void put_plain(const tile_source *source, uint32_t group, szg_bit_writer *writer) {
-  const szg_tokens_encoder *const encoder = source->encoder;
   uint32_t const first = group * SZG_LEVELS_GROUP;
   uint64_t const places = szg_existing_of(source->existing, group);
   if (places != UINT64_MAX) {
     for (uint64_t left = places; left; left &= left - 1)
-      *writer = put_value(
-          encoder, source->is_wide,
-          szg_code_at(source->codes, source->is_wide, first + (uint32_t)__builtin_ctzll(left)),
-          *writer);
-    return;
-  }
-  uint32_t entries[SZG_LEVELS_GROUP], missing_count = 0;
-  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i++) {
-    entries[i] = direct_entry(encoder, szg_code_at(source->codes, source->is_wide, first + i));
-    missing_count += entries[i] == 0;
-  }
-  if (missing_count > MOST_MISSING) {
-    joined_values joined;
-    join_values(encoder, source->codes, source->is_wide, first, &joined);
-    put_joined(encoder, source->codes, source->is_wide, first, &joined, writer);
+      put_value_at(source, first + (uint32_t)__builtin_ctzll(left), writer);
     return;
   }
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += AT_ONCE) {
-    if (put_four(entries + i, writer)) continue;
-    for (uint32_t k = i; k < i + AT_ONCE; k++)
-      *writer = put_value(encoder, source->is_wide,
-                          szg_code_at(source->codes, source->is_wide, first + k), *writer);
+    uint32_t entries[AT_ONCE];
+    for (uint32_t k = 0; k < AT_ONCE; k++) entries[k] = near_entry_at(source, first + i + k);
+    if (put_four(entries, writer)) continue;
+    for (uint32_t k = 0; k < AT_ONCE; k++) put_value_at(source, first + i + k, writer);
   }
 }
 
 /* Writes a pair by any symbol. */
-static szg_bit_writer put_pair(const tile_source *source, uint32_t place, szg_bit_writer writer) {
-  const szg_tokens_encoder *const encoder = source->encoder;
+SZG_INLINE void put_pair_at(const tile_source *source, uint32_t place, szg_bit_writer *writer) {
+  const szg_tokens_encoder *const encoder = &source->encoder->shared;
   int64_t const a = szg_code_at(source->codes, source->is_wide, place);
   int64_t const b = szg_code_at(source->codes, source->is_wide, place + 1);
   uint32_t const entry = encoder->small_pairs[szg_pair_symbol(a, b)];
   if (entry) {
-    put_entry(entry, &writer);
-    return writer;
+    put_entry(entry, writer);
+    return;
   }
   assert(encoder->pairs[SZG_LEVELS_PAIR_ESCAPE]);
-  put_entry(encoder->pairs[SZG_LEVELS_PAIR_ESCAPE], &writer);
-  writer = put_value(encoder, source->is_wide, a, writer);
-  return put_value(encoder, source->is_wide, b, writer);
+  put_entry(encoder->pairs[SZG_LEVELS_PAIR_ESCAPE], writer);
+  put_value_at(source, place, writer);
+  put_value_at(source, place + 1, writer);
 }
 
 SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_writer *writer) {
@@ -200,23 +184,27 @@ SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_wri
   uint64_t const places = szg_existing_of(source->existing, group);
   if (places != UINT64_MAX) {
     for (uint64_t left = szg_pairs_of_places(places); left; left &= left - 1)
-      *writer = put_pair(source, first + (uint32_t)__builtin_ctzll(left), *writer);
+      put_pair_at(source, first + (uint32_t)__builtin_ctzll(left), writer);
     return;
   }
-  uint32_t entries[SZG_LEVELS_GROUP / 2];
+  uint32_t symbols[SZG_LEVELS_GROUP / 2];
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++) {
     int64_t const a = szg_code_at(source->codes, source->is_wide, first + 2 * i);
     int64_t const b = szg_code_at(source->codes, source->is_wide, first + 2 * i + 1);
-    entries[i] = source->encoder->small_pairs[szg_pair_symbol(a, b)];
+    symbols[i] = source->is_wide ? szg_pair_symbol(a, b)
+                                 : szg_narrow_pair_symbol((int32_t)a, (int32_t)b);
   }
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i += AT_ONCE) {
-    if (put_four(entries + i, writer)) continue;
-    for (uint32_t k = i; k < i + AT_ONCE; k++) *writer = put_pair(source, first + 2 * k, *writer);
+    uint32_t entries[AT_ONCE];
+    for (uint32_t k = 0; k < AT_ONCE; k++)
+      entries[k] = source->encoder->shared.small_pairs[symbols[i + k]];
+    if (put_four(entries, writer)) continue;
+    for (uint32_t k = i; k < i + AT_ONCE; k++) put_pair_at(source, first + 2 * k, writer);
   }
 }
 
 SZG_INLINE void put_masks(const tile_source *source, uint32_t group, szg_bit_writer *writer) {
-  const szg_tokens_encoder *const encoder = source->encoder;
+  const szg_tokens_encoder *const encoder = &source->encoder->shared;
   uint32_t const first = group * SZG_LEVELS_GROUP;
   uint64_t const places = source->nonzero[group];
   uint32_t const octets = szg_octets_of_places(places);
@@ -227,15 +215,8 @@ SZG_INLINE void put_masks(const tile_source *source, uint32_t group, szg_bit_wri
     assert(entry);
     put_entry(entry, writer);
   }
-  for (uint64_t left = places; left; left &= left - 1) {
-    int64_t const code =
-        szg_code_at(source->codes, source->is_wide, first + (uint32_t)__builtin_ctzll(left));
-    uint32_t const entry = direct_entry(encoder, code);
-    if (entry)
-      put_entry(entry, writer);
-    else
-      *writer = put_value(encoder, source->is_wide, code, *writer);
-  }
+  for (uint64_t left = places; left; left &= left - 1)
+    put_value_at(source, first + (uint32_t)__builtin_ctzll(left), writer);
 }
 
 /* ---- lanes ---- */
@@ -273,9 +254,9 @@ SZG_INLINE void put_lanes(const tile_source *source, const szg_tokens_shape *sha
 SZG_HOT static void put_narrow_lanes(tile_source source, const szg_tokens_shape *shape,
                                      tile_head *head, uint8_t *bytes) {
   source.is_wide = false;
-  if (source.encoder->mode == SZG_LEVELS_MODE_PLAIN)
+  if (source.encoder->shared.mode == SZG_LEVELS_MODE_PLAIN)
     put_lanes(&source, shape, SZG_LEVELS_MODE_PLAIN, head, bytes);
-  else if (source.encoder->mode == SZG_LEVELS_MODE_PAIRS)
+  else if (source.encoder->shared.mode == SZG_LEVELS_MODE_PAIRS)
     put_lanes(&source, shape, SZG_LEVELS_MODE_PAIRS, head, bytes);
   else
     put_lanes(&source, shape, SZG_LEVELS_MODE_MASKS, head, bytes);
@@ -284,7 +265,7 @@ SZG_HOT static void put_narrow_lanes(tile_source source, const szg_tokens_shape 
 SZG_HOT static void put_wide_lanes(tile_source source, const szg_tokens_shape *shape,
                                    tile_head *head, uint8_t *bytes) {
   source.is_wide = true;
-  put_lanes(&source, shape, source.encoder->mode, head, bytes);
+  put_lanes(&source, shape, source.encoder->shared.mode, head, bytes);
 }
 
 /* ---- tiles ---- */
@@ -327,15 +308,15 @@ static void put_head(const tile_head *head, uint8_t *bytes) {
   memcpy(bytes + first_bit / 8, own_bytes + first_bit / 8, HEAD_ROOM - first_bit / 8);
 }
 
-uint32_t szg_tokens_encode_tile(const szg_tokens_encoder *encoder, const szg_tokens_shape *shape,
-                                const void *codes, const uint64_t *existing, szg_tokens_work *work,
-                                uint8_t *words) {
+uint32_t szg_tokens_encode_tile(const szg_tokens_cpu_encoder *encoder,
+                                const szg_tokens_shape *shape, const void *codes,
+                                const uint64_t *existing, szg_tokens_work *work, uint8_t *words) {
   szg_tokens_find_nonzero(shape, codes, work->nonzero);
   tile_head head = {.lane_count = szg_tokens_lane_count(shape)};
   for (uint32_t group = 0; group < shape->group_count; group++)
     head.live |= (uint32_t)(work->nonzero[group] != 0) << (group >> shape->lane_groups_log2);
   if (!head.live) return 0;
-  assert(encoder->mode != SZG_LEVELS_MODE_ZERO);
+  assert(encoder->shared.mode != SZG_LEVELS_MODE_ZERO);
   tile_source const source = {encoder, codes, existing, work->nonzero, shape->is_wide};
   if (shape->is_wide)
     put_wide_lanes(source, shape, &head, work->bytes + HEAD_ROOM);

@@ -30,4 +30,10 @@ static inline uint64_t szg_existing_of(const uint64_t *existing, uint32_t group)
 /* Sets a bit for each place with a nonzero code. */
 void szg_tokens_find_nonzero(const szg_tokens_shape *shape, const void *codes, uint64_t *nonzero);
 
+/* The same for frames that are not wide. */
+typedef void szg_tokens_find_nonzero_narrow(const int32_t *codes, uint32_t group_count,
+                                            uint64_t *nonzero);
+szg_tokens_find_nonzero_narrow szg_tokens_find_nonzero_plain;
+szg_tokens_find_nonzero_narrow szg_tokens_find_nonzero_avx2; /* x86-64 with AVX2 only */
+
 #endif

@@ -154,9 +154,11 @@ inline szg_tokens_plan plan_of(const szg_tokens_tally &tally, uint32_t mode, uin
 /* The book that the device makes of a plan. */
 inline szg_tokens_book_cuda book_of(const szg_tokens_plan &plan, uint32_t unit) {
   static szg_tokens_book_cuda made;
+  static szg_tokens_cpu_encoder encoder;
   memset(&made, 0, sizeof made);
   made.plan = plan;
-  szg_tokens_encoder_build(&plan, &made.encoder);
+  szg_tokens_encoder_build(&plan, &encoder);
+  made.encoder = encoder.shared;
   uint8_t *const front = (uint8_t *)made.front;
   uint32_t const book_bytes =
       (uint32_t)szg_tokens_books_write(&plan.books, plan.mode, front + SZG_TOKENS_HEAD_BYTES);
@@ -169,15 +171,17 @@ inline szg_tokens_book_cuda book_of(const szg_tokens_plan &plan, uint32_t unit) 
 
 /* The section of a stage. */
 inline Bytes section_of(const Stage &stage, const Bytes &codes, const szg_tokens_book_cuda &made) {
+  static szg_tokens_cpu_encoder encoder;
   const uint8_t *const front = (const uint8_t *)made.front;
   Bytes section(front, front + made.front_bytes);
   if (made.plan.mode == SZG_LEVELS_MODE_ZERO) return section;
+  szg_tokens_encoder_build(&made.plan, &encoder);
   uint64_t const tile_count = stage.tiles.tile_count;
   szg_tokens_shape const shape = stage.shape(made.plan.lane_groups_log2);
   Bytes words, room(4 * (size_t)szg_tokens_most_words(&shape));
   for (uint64_t t = 0; t < tile_count; t++) {
     uint32_t const word_count = szg_tokens_encode_tile(
-        &made.encoder, &shape, codes.data() + t * stage.place_count() * stage.code_bytes(),
+        &encoder, &shape, codes.data() + t * stage.place_count() * stage.code_bytes(),
         stage.existing_of(t), &token_work, room.data());
     section.push_back((uint8_t)word_count);
     section.push_back((uint8_t)(word_count >> 8));
