@@ -12,6 +12,7 @@
 #include "huffman/tokens_cuda.h"
 #include "predict/axes.h"
 #include "predict/levels_cuda.h"
+#include "predict/levels_probe.h"
 #include "quant/bound.h"
 
 SZG_C_BEGIN
@@ -93,7 +94,7 @@ static inline void *szg_levels_codes_of(const szg_levels_memory *memory, int wor
 /* Gives `arena` a block of the ctx's buffer for levels frames, as large as it has measured. */
 szgpu_status szg_levels_arena_open(szgpu_ctx *ctx, szg_arena *arena) SZG_CHECKED;
 
-/* ---- CPU: choosing (levels_choose.c) ---- */
+/* ---- choosing (levels_choose.c) ---- */
 
 /* How a frame is predicted. is_chosen false: by tile frames. */
 typedef struct szg_levels_choice {
@@ -101,6 +102,22 @@ typedef struct szg_levels_choice {
   szg_levels levels; /* with its rules and units */
   szg_levels_lattice lattice;
 } szg_levels_choice;
+
+/* What the choice knows of a frame besides its values. */
+typedef struct szg_levels_asked {
+  const szg_write_request *request;
+  const szg_bound_plan *bound;
+  const szg_grid *grid;
+} szg_levels_asked;
+
+/* What is to be sampled. False: the frame cannot be a levels frame. */
+bool szg_levels_probe_source(const szg_levels_asked *asked, const void *values,
+                             szg_probe_source *source);
+/* The choice, from what the sample says. */
+void szg_levels_decide(const szg_levels_asked *asked, const szg_probes *probes,
+                       szg_levels_choice *choice);
+
+/* Both, with the CPU's sampling in between. */
 szgpu_status szg_levels_choose(szg_write_job *job, szg_levels_choice *choice) SZG_CHECKED;
 
 /* ---- CPU: writing (levels_write.c) ---- */
