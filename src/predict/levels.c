@@ -46,23 +46,19 @@ static bool make_view(const szg_grid *frame, uint32_t axis_count, uint64_t fold,
 }
 
 static void set_tile_extents(uint32_t axis_count, bool is_base, szg_levels_stage *stage) {
-  uint32_t const s = (uint32_t)stage->spacing;
-  stage->tile_z = stage->tile_y = 1;
-  if (axis_count == 3) {
-    uint32_t const depth = 16 / s > 4 ? 16 / s : 4;
-    stage->tile_x = is_base ? SZG_TILE_3D_X : 64;
+  stage->tile_x = szg_level_tile_extent(axis_count, 0, stage->spacing);
+  stage->tile_y = szg_level_tile_extent(axis_count, 1, stage->spacing);
+  stage->tile_z = szg_level_tile_extent(axis_count, 2, stage->spacing);
+  if (is_base && axis_count == 3) {
+    stage->tile_x = SZG_TILE_3D_X;
     stage->tile_y = SZG_TILE_3D_Y;
-    stage->tile_z = is_base ? SZG_TILE_3D_Z : depth;
-    stage->place_count = is_base ? SZG_LEVELS_BASE_PLACES : 7 * 64 * depth;
-  } else if (axis_count == 2) {
-    uint32_t const height = 64 / s > 8 ? 64 / s : 8;
+    stage->tile_z = SZG_TILE_3D_Z;
+  } else if (is_base && axis_count == 2) {
     stage->tile_x = SZG_TILE_2D_X;
-    stage->tile_y = is_base ? SZG_TILE_2D_Y : height;
-    stage->place_count = is_base ? SZG_LEVELS_BASE_PLACES : 3 * 16 * height;
-  } else {
-    stage->tile_x = SZG_TILE_1D_X;
-    stage->place_count = is_base ? SZG_LEVELS_BASE_PLACES : SZG_TILE_1D_X / 2;
+    stage->tile_y = SZG_TILE_2D_Y;
   }
+  uint32_t const points = stage->tile_z * stage->tile_y * stage->tile_x;
+  stage->place_count = is_base ? points : points - (points >> axis_count);
 }
 
 static void make_stage(uint32_t axis_count, const szg_levels_stage *view, uint64_t spacing,

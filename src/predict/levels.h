@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "container/format.h"
 #include "core/tiles.h"
 
 SZG_C_BEGIN
@@ -26,6 +27,16 @@ enum {
   SZG_LEVELS_MOST_PLACES = 7168, /* of a tile: 7 classes of 8 x 4 x 32 points */
   SZG_LEVELS_ROW = 32            /* points of one class in a row of a tile */
 };
+
+/* The extent of a level's tiles along x, y or z (0, 1, 2), in points of its grid. */
+SZG_HD uint32_t szg_level_tile_extent(uint32_t axis_count, uint32_t axis, uint64_t spacing) {
+  if (axis >= axis_count) return 1;
+  if (axis_count == 1) return SZG_TILE_1D_X;
+  if (axis == 0) return 64;
+  uint32_t const most = axis_count == 2 ? 64 : axis == 1 ? 8 : 16;
+  uint32_t const least = axis_count == 2 ? 8 : axis == 1 ? 8 : 4;
+  return most / spacing > least ? (uint32_t)(most / spacing) : least;
+}
 
 /* Stage 0 is the base (grid L), stage i >= 1 is level L - i. Extents and tiles are those of the
  * stage's grid; coordinates are in units of its spacing. Rows of 3-D grids begin at multiples of 16

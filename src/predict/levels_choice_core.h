@@ -113,8 +113,7 @@ SZG_HD uint64_t szg_way_cost(const szg_probe_view *view, uint32_t number,
   szg_levels_way const way = szg_way(view, number);
   uint64_t scales[SZG_PROBE_SCALES] = {0, 0, 0};
   for (uint32_t set = 1; set < 1u << way.axis_count; set++) {
-    uint32_t const entry =
-        szg_probe_entry(view->axis_count, set, szg_ranked_axes(set, way.ranks));
+    uint32_t const entry = szg_probe_entry(view->axis_count, set, szg_ranked_axes(set, way.ranks));
     for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
       scales[scale] += costs->of[scale][way.is_linear][entry];
   }

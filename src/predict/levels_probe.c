@@ -88,8 +88,7 @@ static void load_rows(const probe_job *job, const szg_probe_run *run, probe_rows
     }
   }
   if (view->axis_count == 3)
-    load_row_if(at[1] > 0 && at[2] > 0, job, index - strides[1] - strides[2], at[0],
-                &rows->corner);
+    load_row_if(at[1] > 0 && at[2] > 0, job, index - strides[1] - strides[2], at[0], &rows->corner);
 }
 
 /* The neighbours along an axis of the point at `place` of its row. False: a near one is missing. */

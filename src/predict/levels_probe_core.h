@@ -28,6 +28,8 @@ enum {
   SZG_PROBE_SHARE = 64,              /* one point in so many is sampled, */
   SZG_LEAST_PROBES = 16,             /* but at least and at most so many runs */
   SZG_MOST_PROBES = 256,
+  SZG_PROBE_LARGE_SHARE = 1024, /* unless that is less than one point in so many: */
+  SZG_MOST_LARGE_PROBES = 1024, /* then that share, but at most so many runs */
   SZG_PROBE_FINE_BITS = 1 /* codes that rank ways have units of 1/2, which tells good ones apart */
 };
 
@@ -44,6 +46,15 @@ typedef struct szg_probe_view {
   uint32_t probe_count;            /* runs that are sampled */
 } szg_probe_view;
 
+SZG_HD uint64_t szg_probes_wanted(uint64_t value_count) {
+  uint64_t const share = value_count / (SZG_PROBE_RUN * SZG_PROBE_SHARE);
+  uint64_t const large_share = value_count / (SZG_PROBE_RUN * SZG_PROBE_LARGE_SHARE);
+  if (share <= SZG_LEAST_PROBES) return SZG_LEAST_PROBES;
+  if (share <= SZG_MOST_PROBES) return share;
+  if (large_share <= SZG_MOST_PROBES) return SZG_MOST_PROBES;
+  return szg_lesser_u64(large_share, SZG_MOST_LARGE_PROBES);
+}
+
 /* fold: 0 for none. */
 SZG_HD szg_probe_view szg_probe_view_of(const szg_grid *grid, uint64_t fold) {
   szg_probe_view view;
@@ -58,10 +69,7 @@ SZG_HD szg_probe_view szg_probe_view_of(const szg_grid *grid, uint64_t fold) {
   view.strides[1] = view.extents[0];
   view.strides[2] = view.extents[0] * view.extents[1];
   view.run_count = row_count * ((view.extents[0] + SZG_PROBE_RUN - 1) / SZG_PROBE_RUN);
-  uint64_t probes = grid->value_count / (SZG_PROBE_RUN * SZG_PROBE_SHARE);
-  if (probes < SZG_LEAST_PROBES) probes = SZG_LEAST_PROBES;
-  if (probes > SZG_MOST_PROBES) probes = SZG_MOST_PROBES;
-  view.probe_count = (uint32_t)szg_lesser_u64(probes, view.run_count);
+  view.probe_count = (uint32_t)szg_lesser_u64(szg_probes_wanted(grid->value_count), view.run_count);
   return view;
 }
 
@@ -152,6 +160,21 @@ SZG_HD int64_t szg_probe_code(int64_t point, const int64_t *sums, uint32_t used,
   return (point - prediction + ((int64_t)1 << unit_bits >> 1)) >> unit_bits;
 }
 
+/* The neighbours that a point of a class with several axes is predicted from: none beyond its tile
+ * and the tile's far planes, of which x has none. coordinate: along this axis, in the view; the
+ * point stands for one that is odd there. A near neighbour along x that the tile lacks is let be:
+ * one point in 32 is concerned. */
+SZG_HD szg_probe_taps szg_probe_in_tile(uint32_t axis_count, uint32_t axis, uint32_t scale,
+                                        uint64_t coordinate, const szg_probe_taps *taps) {
+  uint32_t const extent = szg_level_tile_extent(axis_count, axis, (uint64_t)1 << scale);
+  uint32_t const odd = (uint32_t)(coordinate >> scale | 1) % extent;
+  uint32_t const last = axis == 0 ? extent - 1 : extent;
+  szg_probe_taps own = *taps;
+  own.has[0] = own.has[0] && odd >= 3;
+  own.has[3] = own.has[3] && odd + 3 <= last;
+  return own;
+}
+
 /* A neighbour as if it were restored with this unit: a multiple of it. The quotient is rounded by
  * f64 arithmetic, the same everywhere. */
 SZG_HD int64_t szg_probe_rounded(int64_t point, int64_t unit) {
@@ -208,16 +231,23 @@ SZG_HD void szg_probe_count_entries(const szg_probe_view *view, uint32_t fine_bi
   int64_t const noise_unit = szg_level_unit(1, 1, fine_bits) / 2;
   for (uint32_t axis = 0; axis < view->axis_count; axis++)
     szg_probe_round(noise_unit, &point->taps[axis]);
-  for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
-    int64_t sums[3] = {0, 0, 0};
+  for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
     for (uint32_t axis = 0; axis < view->axis_count; axis++) {
-      sums[axis] = szg_probe_stencil(&point->taps[axis], stencil);
       uint32_t const set = 1u << axis;
       if (!szg_probe_fits(view->is_line, set, point->at[0], scale)) continue;
+      int64_t sums[3] = {0, 0, 0};
+      sums[axis] = szg_probe_stencil(&point->taps[axis], stencil);
       int64_t const code = szg_probe_code(point->value, sums, set, unit_bits);
       szg_count_up(&counts[stencil][set - 1][szg_probe_class(code)]);
     }
-    if (all == 1 || !szg_probe_fits(view->is_line, all, point->at[0], scale)) continue;
+  if (all == 1 || !szg_probe_fits(view->is_line, all, point->at[0], scale)) return;
+  for (uint32_t axis = 0; axis < view->axis_count; axis++)
+    point->taps[axis] =
+        szg_probe_in_tile(view->axis_count, axis, scale, point->at[axis], &point->taps[axis]);
+  for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
+    int64_t sums[3] = {0, 0, 0};
+    for (uint32_t axis = 0; axis < view->axis_count; axis++)
+      sums[axis] = szg_probe_stencil(&point->taps[axis], stencil);
     for (uint32_t used = 1; used <= all; used++) {
       int64_t const code = szg_probe_code(point->value, sums, used, unit_bits);
       uint32_t const entry = szg_probe_entry(view->axis_count, all, used);
@@ -239,13 +269,18 @@ typedef struct szg_levels_way {
 SZG_HD void szg_probe_count_way(bool is_line, const szg_levels_way *way, uint32_t fine_bits,
                                 uint32_t scale, const szg_probe_point *point,
                                 szg_probe_counts *counts) {
-  int64_t sums[3] = {0, 0, 0};
-  for (uint32_t axis = 0; axis < way->axis_count; axis++)
-    sums[axis] = szg_probe_stencil(&point->taps[axis], way->is_linear);
+  int64_t alone[3] = {0, 0, 0}, in_tile[3] = {0, 0, 0};
+  for (uint32_t axis = 0; axis < way->axis_count; axis++) {
+    szg_probe_taps const taps =
+        szg_probe_in_tile(way->axis_count, axis, scale, point->at[axis], &point->taps[axis]);
+    alone[axis] = szg_probe_stencil(&point->taps[axis], way->is_linear);
+    in_tile[axis] = szg_probe_stencil(&taps, way->is_linear);
+  }
   for (uint32_t set = 1; set < 1u << way->axis_count; set++) {
     if (!szg_probe_fits(is_line, set, point->at[0], scale)) continue;
     uint32_t const used = szg_ranked_axes(set, way->ranks);
-    int64_t const code = szg_probe_code(point->value, sums, used, fine_bits);
+    bool const is_alone = szg_probe_axes_in(set) == 1;
+    int64_t const code = szg_probe_code(point->value, is_alone ? alone : in_tile, used, fine_bits);
     szg_count_up(&counts[set - 1][szg_probe_class(code)]);
   }
 }
