@@ -81,8 +81,8 @@ static double worst_error(const bench *b, double bound) {
   double worst = 0.0;
   for (size_t i = 0; i < b->field_bytes / width; i++) {
     if (!memcmp((char *)b->field + i * width, (char *)b->restored + i * width, width)) continue;
-    double const error = fabs(value_at(b->field, b->shape.dtype, i) -
-                              value_at(b->restored, b->shape.dtype, i));
+    double const error =
+        fabs(value_at(b->field, b->shape.dtype, i) - value_at(b->restored, b->shape.dtype, i));
     if (!(error <= worst)) worst = isnan(error) ? INFINITY : error;
   }
   return worst == 0.0 ? 0.0 : worst / bound;
@@ -95,8 +95,8 @@ static void run(bench *b) {
     try_or_die(b, szgpu_compress(b->ctx, &b->params, &b->shape, b->field, b->archive, b->capacity,
                                  &b->archive_bytes));
     double const middle = seconds_now();
-    try_or_die(b, szgpu_decompress(b->ctx, b->archive, b->archive_bytes, b->restored,
-                                   b->field_bytes));
+    try_or_die(b,
+               szgpu_decompress(b->ctx, b->archive, b->archive_bytes, b->restored, b->field_bytes));
     b->compress_seconds[i] = middle - start;
     b->decompress_seconds[i] = seconds_now() - middle;
   }

@@ -80,8 +80,7 @@ void szg_tokens_decoder_build(const szg_tokens_books *books, uint32_t mode,
   find_windows(books->values, SZG_LEVELS_VALUES, windows);
   for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++) {
     uint32_t const length = windows[i] & LENGTH_MASK;
-    decoder->values[i] =
-        value_entry(windows[i] >> 4, length, i >> (SZG_LEVELS_CODE_BITS - length));
+    decoder->values[i] = value_entry(windows[i] >> 4, length, i >> (SZG_LEVELS_CODE_BITS - length));
   }
   if (mode == SZG_LEVELS_MODE_PAIRS) {
     find_windows(books->pairs, SZG_LEVELS_PAIRS, windows);
@@ -368,8 +367,7 @@ SZG_INLINE bool take_lanes(tile_lanes *lanes, bool is_wide, uint32_t mode) {
       else
         take_group(lanes, is_wide, mode, group, &lanes->positions[lane], &is_bad);
     }
-    if (full)
-      take_full_groups(lanes, is_wide, mode == SZG_LEVELS_MODE_PAIRS, full, step, &is_bad);
+    if (full) take_full_groups(lanes, is_wide, mode == SZG_LEVELS_MODE_PAIRS, full, step, &is_bad);
     for (uint32_t left = lanes->live; left; left &= left - 1) {
       uint32_t const lane = (uint32_t)__builtin_ctz(left);
       is_bad |= lanes->positions[lane] > lanes->ends[lane];

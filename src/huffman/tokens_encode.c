@@ -191,8 +191,8 @@ SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_wri
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++) {
     int64_t const a = szg_code_at(source->codes, source->is_wide, first + 2 * i);
     int64_t const b = szg_code_at(source->codes, source->is_wide, first + 2 * i + 1);
-    symbols[i] = source->is_wide ? szg_pair_symbol(a, b)
-                                 : szg_narrow_pair_symbol((int32_t)a, (int32_t)b);
+    symbols[i] =
+        source->is_wide ? szg_pair_symbol(a, b) : szg_narrow_pair_symbol((int32_t)a, (int32_t)b);
   }
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i += AT_ONCE) {
     uint32_t entries[AT_ONCE];

@@ -33,11 +33,15 @@ static axis_counts count_points(uint64_t first, uint32_t extent, uint64_t grid_e
 /* A level's unit, and how to divide by it. */
 typedef struct unit_rule {
   uint32_t size, half, shift;
+  float inverse;
   bool is_power; /* size is 2^shift */
 } unit_rule;
 
 static unit_rule unit_rule_of(uint32_t unit) {
-  unit_rule rule = {.size = unit, .half = unit / 2, .is_power = (unit & (unit - 1)) == 0};
+  unit_rule rule = {.size = unit,
+                    .half = unit / 2,
+                    .inverse = 1.0f / (float)unit,
+                    .is_power = (unit & (unit - 1)) == 0};
   while (unit >> (rule.shift + 1) != 0) rule.shift++;
   return rule;
 }
@@ -69,14 +73,17 @@ static uint32_t find_row_values(const szg_levels *levels, const szg_levels_stage
   return (uint32_t)szg_lesser_u64(tile->x_extent, points);
 }
 
-SZG_INLINE int32_t divide_i32(int32_t a, uint32_t b) {
-  int32_t const quotient = (int32_t)((double)a / (double)b);
-  return quotient - (quotient * (int32_t)b > a);
+/* floor(a / unit.size) for |a| up to 2^23 + 2^8, by a product that is off by 1/3 at most: floats of
+ * this size are exact. What is converted to a number and back is at most two units away. */
+SZG_INLINE int32_t divide_i32(int32_t a, unit_rule unit) {
+  int32_t const size = (int32_t)unit.size, near = (int32_t)((float)a * unit.inverse);
+  int32_t const rest = a - near * size;
+  return near + (rest >= size) - (rest < 0) - (rest < -size);
 }
 
-SZG_INLINE int64_t divide_i64(int64_t a, uint32_t b) {
-  int64_t const quotient = a / (int64_t)b;
-  return quotient - (quotient * (int64_t)b > a);
+SZG_INLINE int64_t divide_i64(int64_t a, unit_rule unit) {
+  int64_t const quotient = a / (int64_t)unit.size;
+  return quotient - (quotient * (int64_t)unit.size > a);
 }
 
 #define VALUE float
@@ -140,42 +147,42 @@ SZG_INLINE int64_t sixth_i64(int64_t sum) {
 #include "predict/levels_predict.inc"
 
 /* The row functions by the type of values. */
-#define ROW_FUNCTIONS(bits, UPOINT, f32, f64)                                                   \
-  static void code_row_##bits(const szg_levels_lattice *lattice, unit_rule unit,                \
-                              const void *values, uint64_t first, uint64_t stride, bool is_odd, \
-                              uint32_t count, const UPOINT *predicted, UPOINT *restored,        \
-                              UPOINT *codes) {                                                  \
-    if (lattice->dtype == SZGPU_F32)                                                            \
-      code_row_##f32(lattice, unit, (const float *)values + first, stride, is_odd, count,       \
-                     predicted, restored, codes);                                               \
-    else                                                                                        \
-      code_row_##f64(lattice, unit, (const double *)values + first, stride, is_odd, count,      \
-                     predicted, restored, codes);                                               \
-  }                                                                                             \
-  static void restore_row_##bits(const szg_levels_lattice *lattice, const UPOINT *even,         \
-                                 const UPOINT *odd, uint32_t count, void *values,               \
-                                 uint64_t first) {                                              \
-    if (lattice->dtype == SZGPU_F32)                                                            \
-      restore_row_##f32(lattice, even, odd, count, (float *)values + first);                    \
-    else                                                                                        \
-      restore_row_##f64(lattice, even, odd, count, (double *)values + first);                   \
-  }                                                                                             \
-  static bool code_base_row_##bits(const szg_levels_lattice *lattice, unit_rule unit,           \
-                                   const void *values, uint64_t first, uint64_t stride,         \
-                                   uint32_t count, UPOINT *multiples, uint8_t *has_none) {      \
-    if (lattice->dtype == SZGPU_F32)                                                            \
-      return code_base_row_##f32(lattice, unit, (const float *)values + first, stride, count,   \
-                                 multiples, has_none);                                          \
-    return code_base_row_##f64(lattice, unit, (const double *)values + first, stride, count,    \
-                               multiples, has_none);                                            \
-  }                                                                                             \
-  static void restore_base_row_##bits(const szg_levels_lattice *lattice, uint32_t unit,         \
-                                      const UPOINT *multiples, uint32_t count, void *values,    \
-                                      uint64_t first) {                                         \
-    if (lattice->dtype == SZGPU_F32)                                                            \
-      restore_base_row_##f32(lattice, unit, multiples, count, (float *)values + first);         \
-    else                                                                                        \
-      restore_base_row_##f64(lattice, unit, multiples, count, (double *)values + first);        \
+#define ROW_FUNCTIONS(bits, UPOINT, f32, f64)                                                 \
+  SZG_INLINE void code_row_##bits(const szg_levels_lattice *lattice, unit_rule unit,          \
+                                  const void *values, uint64_t first, uint64_t stride,        \
+                                  bool is_odd, uint32_t count, const UPOINT *predicted,       \
+                                  UPOINT *restored, UPOINT *codes) {                          \
+    if (lattice->dtype == SZGPU_F32)                                                          \
+      code_row_##f32(lattice, unit, (const float *)values + first, stride, is_odd, count,     \
+                     predicted, restored, codes);                                             \
+    else                                                                                      \
+      code_row_##f64(lattice, unit, (const double *)values + first, stride, is_odd, count,    \
+                     predicted, restored, codes);                                             \
+  }                                                                                           \
+  SZG_INLINE void restore_row_##bits(const szg_levels_lattice *lattice, const UPOINT *even,   \
+                                     const UPOINT *odd, uint32_t count, void *values,         \
+                                     uint64_t first) {                                        \
+    if (lattice->dtype == SZGPU_F32)                                                          \
+      restore_row_##f32(lattice, even, odd, count, (float *)values + first);                  \
+    else                                                                                      \
+      restore_row_##f64(lattice, even, odd, count, (double *)values + first);                 \
+  }                                                                                           \
+  static bool code_base_row_##bits(const szg_levels_lattice *lattice, unit_rule unit,         \
+                                   const void *values, uint64_t first, uint64_t stride,       \
+                                   uint32_t count, UPOINT *multiples, uint8_t *has_none) {    \
+    if (lattice->dtype == SZGPU_F32)                                                          \
+      return code_base_row_##f32(lattice, unit, (const float *)values + first, stride, count, \
+                                 multiples, has_none);                                        \
+    return code_base_row_##f64(lattice, unit, (const double *)values + first, stride, count,  \
+                               multiples, has_none);                                          \
+  }                                                                                           \
+  static void restore_base_row_##bits(const szg_levels_lattice *lattice, uint32_t unit,       \
+                                      const UPOINT *multiples, uint32_t count, void *values,  \
+                                      uint64_t first) {                                       \
+    if (lattice->dtype == SZGPU_F32)                                                          \
+      restore_base_row_##f32(lattice, unit, multiples, count, (float *)values + first);       \
+    else                                                                                      \
+      restore_base_row_##f64(lattice, unit, multiples, count, (double *)values + first);      \
   }
 ROW_FUNCTIONS(32, uint32_t, f32, f64)
 ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
@@ -185,7 +192,6 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define LIMIT_BITS SZG_LEVELS_LIMIT_BITS
 #define CODE_ROW code_row_32
 #define RESTORE_ROW restore_row_32
-#define CODE_ROWS(work) ((work)->codes.u32)
 #define ROWS(work) ((work)->rows.u32)
 #define SUFFIX 32
 #include "predict/levels_tile.inc"
@@ -195,7 +201,6 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define LIMIT_BITS SZG_LEVELS_WIDE_LIMIT_BITS
 #define CODE_ROW code_row_64
 #define RESTORE_ROW restore_row_64
-#define CODE_ROWS(work) ((work)->codes.u64)
 #define ROWS(work) ((work)->rows.u64)
 #define SUFFIX 64
 #include "predict/levels_tile.inc"
