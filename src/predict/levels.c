@@ -238,22 +238,29 @@ bool szg_levels_has_lattice_value(const szg_levels_lattice *lattice, const void 
   return !szg_levels_mark(lattice, values, index, 1, &mark);
 }
 
+/* Most rows have no marks to set: all their values are tested before any is written. */
 #define MARK_VALUES(name, VALUE, BITS, POINT, LATTICE)                                             \
+  SZG_INLINE bool name##_is_coded(const szg_levels_lattice *k, BITS fill_bits, VALUE value) {      \
+    POINT point;                                                                                   \
+    BITS bits;                                                                                     \
+    memcpy(&bits, &value, sizeof bits);                                                            \
+    return (int)LATTICE(k, value, &point) & (int)(bits != fill_bits);                              \
+  }                                                                                                \
   SZG_HOT static bool name(const szg_levels_lattice *lattice, const VALUE *values, uint32_t count, \
                            uint8_t *restrict marks) {                                              \
     szg_levels_lattice const k = *lattice;                                                         \
     BITS const fill_bits = k.has_fill ? (BITS)k.fill_bits : ~(BITS)0; /* a NaN */                  \
-    uint8_t any = 0;                                                                               \
-    for (uint32_t i = 0; i < count; i++) {                                                         \
-      POINT point;                                                                                 \
+    BITS others = 0;                                                                               \
+    for (uint32_t i = 0; i < count; i++) others |= !name##_is_coded(&k, fill_bits, values[i]);     \
+    memset(marks, SZG_MARK_CODED, count);                                                          \
+    for (uint32_t i = 0; i < count && others; i++) {                                               \
       BITS bits;                                                                                   \
       memcpy(&bits, &values[i], sizeof bits);                                                      \
       bool const is_fill = k.has_fill && bits == fill_bits;                                        \
-      bool const has_point = LATTICE(&k, values[i], &point);                                       \
-      marks[i] = is_fill ? SZG_MARK_FILL : has_point ? SZG_MARK_CODED : SZG_MARK_EXACT;            \
-      any |= marks[i];                                                                             \
+      uint8_t const other = is_fill ? SZG_MARK_FILL : SZG_MARK_EXACT;                              \
+      if (!name##_is_coded(&k, fill_bits, values[i])) marks[i] = other;                            \
     }                                                                                              \
-    return any != 0;                                                                               \
+    return others != 0;                                                                            \
   }
 MARK_VALUES(mark_f32, float, uint32_t, int32_t, szg_levels_point_f32)
 MARK_VALUES(mark_f32_wide, float, uint32_t, int64_t, szg_levels_point_f32_wide)
@@ -268,35 +275,6 @@ bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint
   }
   const double *const from = (const double *)values + first;
   return (lattice->is_wide ? mark_f64_wide : mark_f64)(lattice, from, count, marks);
-}
-
-#define FIND_POINTS(name, VALUE, BITS, POINT, LATTICE)                                             \
-  SZG_HOT static void name(const szg_levels_lattice *lattice, const VALUE *values, uint32_t count, \
-                           int64_t *restrict points, bool *restrict has) {                         \
-    szg_levels_lattice const k = *lattice;                                                         \
-    for (uint32_t i = 0; i < count; i++) {                                                         \
-      POINT point;                                                                                 \
-      BITS bits;                                                                                   \
-      memcpy(&bits, &values[i], sizeof bits);                                                      \
-      bool const has_point = LATTICE(&k, values[i], &point);                                       \
-      points[i] = point;                                                                           \
-      has[i] = has_point && !(k.has_fill && bits == (BITS)k.fill_bits);                            \
-    }                                                                                              \
-  }
-FIND_POINTS(points_f32, float, uint32_t, int32_t, szg_levels_point_f32)
-FIND_POINTS(points_f32_wide, float, uint32_t, int64_t, szg_levels_point_f32_wide)
-FIND_POINTS(points_f64, double, uint64_t, int32_t, szg_levels_point_f64)
-FIND_POINTS(points_f64_wide, double, uint64_t, int64_t, szg_levels_point_f64_wide)
-
-void szg_levels_points(const szg_levels_lattice *lattice, const void *values, uint64_t first,
-                       uint32_t count, int64_t *points, bool *has) {
-  if (lattice->dtype == SZGPU_F32) {
-    const float *const from = (const float *)values + first;
-    (lattice->is_wide ? points_f32_wide : points_f32)(lattice, from, count, points, has);
-  } else {
-    const double *const from = (const double *)values + first;
-    (lattice->is_wide ? points_f64_wide : points_f64)(lattice, from, count, points, has);
-  }
 }
 
 #define RESTORE_POINTS(name, VALUE, POINT, RESTORE)                                         \

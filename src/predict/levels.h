@@ -140,10 +140,6 @@ szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint
 bool szg_levels_has_lattice_value(const szg_levels_lattice *lattice, const void *values,
                                   uint64_t index);
 
-/* points[i] gets the lattice value of value first + i, has[i] whether there is one. */
-void szg_levels_points(const szg_levels_lattice *lattice, const void *values, uint64_t first,
-                       uint32_t count, int64_t *points, bool *has);
-
 /* marks[i], SZG_MARK_*, of value first + i, for `count` values. Returns whether any mark is not
  * SZG_MARK_CODED. */
 bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint64_t first,

@@ -3,48 +3,15 @@
  */
 #include "predict/levels_probe.h"
 
-#include "core/bytes.h"
+#include <assert.h>
 
-/* ---- points around a run ---- */
+#include "core/bytes.h"
+#include "core/dispatch.h"
+#include "predict/levels_lattice.h"
 
 /* Rows around a run, by distance: REACH points before and after a run along x. */
 enum { REACH = 12, ROW_POINTS = SZG_PROBE_RUN + 2 * REACH, DISTANCES = 6 };
 static const uint8_t distances[DISTANCES] = {1, 2, 3, 4, 6, 12};
-
-typedef struct probe_row {
-  int64_t points[ROW_POINTS]; /* point x of the run at REACH + x */
-  bool has[ROW_POINTS];
-} probe_row;
-
-typedef struct probe_rows {
-  probe_row own;
-  probe_row beside[2][2][DISTANCES]; /* along y and z; before and after */
-  probe_row corner;                  /* one before along y and z */
-} probe_rows;
-
-/* Counts of one pass. */
-typedef struct entry_counts {
-  szg_probe_counts of[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
-} entry_counts;
-typedef struct way_counts {
-  szg_probe_counts scales[SZG_PROBE_SCALES][SZG_PROBE_SETS];
-  szg_probe_counts noisy[SZG_PROBE_TABLES][SZG_PROBE_SETS];
-  szg_probe_counts differences[SZG_PROBE_SETS];
-} way_counts;
-
-struct szg_probe_work {
-  probe_rows rows;
-  union {
-    entry_counts entries;
-    way_counts way;
-  } counts;
-};
-
-struct szg_fold_work {
-  uint32_t scores[SZG_MOST_FOLD + 1]; /* by period */
-  int64_t points[SZG_MOST_FOLD + SZG_PROBE_RUN];
-  bool has[SZG_MOST_FOLD + SZG_PROBE_RUN];
-};
 
 typedef struct probe_job {
   const szg_probe_source *source;
@@ -53,126 +20,93 @@ typedef struct probe_job {
   szg_probe_work *workers;
 } probe_job;
 
-/* Points first - before to first + SZG_PROBE_RUN + before - 1 of a row, as far as it has them. */
-static void load_row(const probe_job *job, uint64_t row_index, uint64_t first, uint32_t before,
-                     probe_row *row) {
-  uint64_t const begin = first < before ? 0 : first - before;
-  uint64_t const end = szg_min_u64(first + SZG_PROBE_RUN + before, job->view.extents[0]);
-  uint64_t const place = REACH + begin - first;
-  memset(row->has, 0, sizeof row->has);
-  szg_levels_points(&job->source->lattice, job->source->values, row_index + begin,
-                    (uint32_t)(end - begin), row->points + place, row->has + place);
-}
+/* ---- counts ---- */
 
-static void load_row_if(bool exists, const probe_job *job, uint64_t row_index, uint64_t first,
-                        probe_row *row) {
-  if (exists)
-    load_row(job, row_index, first, 1, row);
-  else
-    memset(row->has, 0, sizeof row->has);
-}
+/* Points of a run that are not counted have NO_CLASS, which has a count too. Counters are taken in
+ * turn, so that equal classes do not wait for each other. */
+enum { NO_CLASS = 127, CLASSES = 128, TURNS = 4 };
+typedef uint32_t turn_counts[TURNS][CLASSES];
 
-/* All rows that predictions of a run need. */
-static void load_rows(const probe_job *job, const szg_probe_run *run, probe_rows *rows) {
-  const szg_probe_view *const view = &job->view;
-  const uint64_t *const at = run->at, *const strides = view->strides;
-  uint64_t const index = run->index - at[0]; /* of the row's start */
-  load_row(job, index, at[0], REACH, &rows->own);
-  for (uint32_t axis = 1; axis < view->axis_count; axis++) {
-    probe_row(*const pair)[DISTANCES] = rows->beside[axis - 1];
-    for (uint32_t d = 0; d < DISTANCES; d++) {
-      uint64_t const distance = distances[d], offset = distance * strides[axis];
-      bool const is_after_inside = at[axis] + distance < view->extents[axis];
-      load_row_if(at[axis] >= distance, job, index - offset, at[0], &pair[0][d]);
-      load_row_if(is_after_inside, job, index + offset, at[0], &pair[1][d]);
+/* Counts of one pass. */
+typedef struct entry_counts {
+  turn_counts of[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
+} entry_counts;
+typedef struct way_counts {
+  turn_counts scales[SZG_PROBE_SCALES][SZG_PROBE_SETS];
+  turn_counts noisy[SZG_PROBE_TABLES][SZG_PROBE_SETS];
+  turn_counts differences[SZG_PROBE_SETS];
+} way_counts;
+
+static void count_sets(uint32_t set_count, uint8_t (*classes)[SZG_PROBE_RUN], turn_counts *counts) {
+  for (uint32_t set = 0; set < set_count; set++)
+    for (uint32_t x = 0; x < SZG_PROBE_RUN; x += TURNS) {
+      uint32_t const four = szg_load_u32(classes[set] + x);
+      counts[set][0][four & 255]++;
+      counts[set][1][four >> 8 & 255]++;
+      counts[set][2][four >> 16 & 255]++;
+      counts[set][3][four >> 24]++;
     }
-  }
-  if (view->axis_count == 3)
-    load_row_if(at[1] > 0 && at[2] > 0, job, index - strides[1] - strides[2], at[0], &rows->corner);
-}
-
-/* The neighbours along an axis of the point at `place` of its row. False: a near one is missing. */
-static bool find_taps(const probe_rows *rows, uint32_t axis, uint32_t scale, uint32_t place,
-                      szg_probe_taps *taps) {
-  static const uint8_t near_entry[SZG_PROBE_SCALES] = {0, 1, 3}, far_entry[] = {2, 4, 5};
-  for (uint32_t i = 0; i < 4; i++) {
-    bool const is_after = i >= 2, is_far = i == 0 || i == 3;
-    uint32_t const entry = is_far ? far_entry[scale] : near_entry[scale];
-    const probe_row *row = &rows->own;
-    uint32_t from = is_after ? place + distances[entry] : place - distances[entry];
-    if (axis > 0) {
-      row = &rows->beside[axis - 1][is_after][entry];
-      from = place;
-    }
-    taps->at[i] = row->points[from];
-    taps->has[i] = row->has[from];
-  }
-  return taps->has[1] && taps->has[2];
-}
-
-/* Point x of a run, with its neighbours. False: it counts for nothing. */
-static bool find_point(const probe_job *job, const probe_rows *rows, const szg_probe_run *run,
-                       uint32_t x, uint32_t scale, szg_probe_point *point) {
-  bool is_inside = rows->own.has[REACH + x];
-  memcpy(point->at, run->at, sizeof point->at);
-  point->at[0] += x;
-  point->value = rows->own.points[REACH + x];
-  for (uint32_t axis = 0; axis < job->view.axis_count && is_inside; axis++)
-    is_inside = find_taps(rows, axis, scale, REACH + x, &point->taps[axis]);
-  return is_inside;
-}
-
-/* The point and those before it along each set of axes. False: one is missing. */
-static bool find_corners(const probe_job *job, const probe_rows *rows, uint32_t x,
-                         int64_t corners[1 + SZG_PROBE_SETS]) {
-  const probe_row *const by_corner[] = {&rows->own, &rows->beside[0][0][0], &rows->beside[1][0][0],
-                                        &rows->corner};
-  for (uint32_t corner = 0; corner < 1u << job->view.axis_count; corner++) {
-    const probe_row *const row = by_corner[corner >> 1];
-    uint32_t const place = REACH + x - (corner & 1);
-    if (!row->has[place]) return false;
-    corners[corner] = row->points[place];
-  }
-  return true;
 }
 
 /* ---- passes ---- */
 
+#define POINT int32_t
+#define UPOINT uint32_t
+#define FLOAT float
+#define FRACTION_BITS 23
+#define EXPONENT_BIAS 127
+#define LATTICE_F32 szg_levels_point_f32
+#define LATTICE_F64 szg_levels_point_f64
+#define SUFFIX i32
+#include "predict/levels_probe_rows.inc"
+
+#define POINT int64_t
+#define UPOINT uint64_t
+#define FLOAT double
+#define FRACTION_BITS 52
+#define EXPONENT_BIAS 1023
+#define LATTICE_F32 szg_levels_point_f32_wide
+#define LATTICE_F64 szg_levels_point_f64_wide
+#define SUFFIX i64
+#include "predict/levels_probe_rows.inc"
+
+struct szg_probe_work {
+  union {
+    probe_rows_i32 i32;
+    probe_rows_i64 i64;
+  } rows;
+  union {
+    entry_counts entries;
+    way_counts way;
+  } counts;
+};
+
+enum { WINDOW_POINTS = SZG_MOST_FOLD + SZG_PROBE_RUN };
+struct szg_fold_work {
+  uint32_t scores[SZG_MOST_FOLD + 1]; /* by period */
+  union {
+    int32_t i32[WINDOW_POINTS];
+    int64_t i64[WINDOW_POINTS];
+  } points, has;
+};
+
 static szgpu_status rank_run(void *job_pointer, uint64_t i, int worker) {
   const probe_job *const job = job_pointer;
   szg_probe_work *const work = &job->workers[worker];
-  szg_probe_run const run = szg_probe_run_of(&job->view, i);
-  load_rows(job, &run, &work->rows);
-  for (uint32_t x = 0; x < run.point_count; x++)
-    for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
-      szg_probe_point point;
-      if (find_point(job, &work->rows, &run, x, scale, &point))
-        szg_probe_count_entries(&job->view, job->source->fine_bits, scale, &point,
-                                work->counts.entries.of[scale]);
-    }
+  if (job->source->lattice.is_wide)
+    rank_run_i64(job, i, &work->rows.i64, &work->counts.entries);
+  else
+    rank_run_i32(job, i, &work->rows.i32, &work->counts.entries);
   return SZGPU_OK;
 }
 
 static szgpu_status cost_run(void *job_pointer, uint64_t i, int worker) {
   const probe_job *const job = job_pointer;
   szg_probe_work *const work = &job->workers[worker];
-  way_counts *const counts = &work->counts.way;
-  uint32_t const fine_bits = job->source->fine_bits;
-  bool const is_line = job->view.is_line;
-  szg_probe_run const run = szg_probe_run_of(&job->view, i);
-  load_rows(job, &run, &work->rows);
-  for (uint32_t x = 0; x < run.point_count; x++) {
-    szg_probe_point point;
-    for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
-      if (find_point(job, &work->rows, &run, x, scale, &point))
-        szg_probe_count_way(is_line, &job->way, fine_bits, scale, &point, counts->scales[scale]);
-    for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
-      if (find_point(job, &work->rows, &run, x, 0, &point))
-        szg_probe_count_noisy(is_line, &job->way, fine_bits, table, &point, counts->noisy[table]);
-    int64_t corners[1 + SZG_PROBE_SETS];
-    if (find_corners(job, &work->rows, x, corners))
-      szg_probe_count_differences(job->view.axis_count, fine_bits, corners, counts->differences);
-  }
+  if (job->source->lattice.is_wide)
+    cost_run_i64(job, i, &work->rows.i64, &work->counts.way);
+  else
+    cost_run_i32(job, i, &work->rows.i32, &work->counts.way);
   return SZGPU_OK;
 }
 
@@ -191,14 +125,20 @@ static szgpu_status take_probes(szg_threads *threads, probe_job *job, szg_part_f
 
 /* ---- findings ---- */
 
-static szg_probe_cost cost_of(const uint32_t *counts) {
+static szg_probe_cost cost_of(turn_counts counts) {
   szg_probe_sums sums = {0};
-  for (uint32_t c = 0; c < SZG_PROBE_CLASSES; c++) szg_probe_sums_add(&sums, c, counts[c]);
-  return szg_probe_cost_of(&sums, counts[SZG_PROBE_ZERO]);
+  uint32_t zero_count = 0;
+  for (uint32_t c = 0; c < SZG_PROBE_CLASSES; c++) {
+    uint32_t count = 0;
+    for (uint32_t turn = 0; turn < TURNS; turn++) count += counts[turn][c];
+    if (count > 0) szg_probe_sums_add(&sums, c, count);
+    if (c == SZG_PROBE_ZERO) zero_count = count;
+  }
+  return szg_probe_cost_of(&sums, zero_count);
 }
 
 /* The number of the cheapest way. */
-static uint32_t find_way(const entry_counts *counts, const szg_probe_view *view) {
+static uint32_t find_way(entry_counts *counts, const szg_probe_view *view) {
   szg_entry_costs costs;
   for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
     for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
@@ -215,7 +155,7 @@ static uint32_t find_way(const entry_counts *counts, const szg_probe_view *view)
   return best;
 }
 
-static void find_costs(const way_counts *counts, szg_probe_found *found) {
+static void find_costs(way_counts *counts, szg_probe_found *found) {
   for (uint32_t i = 0; i < SZG_PROBE_SETS; i++) {
     for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
       found->scales[scale][i] = cost_of(counts->scales[scale][i]).entropy;
@@ -240,18 +180,13 @@ static szgpu_status probe_view(szg_threads *threads, const szg_probe_source *sou
 /* The shortest period at which values differ about least, if clearly less than from value to value;
  * else 0. */
 static uint32_t find_fold(const szg_probe_source *source, szg_fold_work *work) {
-  uint64_t const most = szg_most_fold(&source->grid);
+  uint32_t const most = (uint32_t)szg_most_fold(&source->grid);
   if (most < 2) return 0;
   memset(work->scores, 0, sizeof work->scores);
-  for (uint64_t i = 0; i < SZG_FOLD_WINDOWS; i++) {
-    szg_levels_points(&source->lattice, source->values, szg_fold_window(&source->grid, most, i),
-                      (uint32_t)most + SZG_PROBE_RUN, work->points, work->has);
-    for (uint64_t fold = 1; fold <= most; fold++)
-      for (uint64_t p = most; p < most + SZG_PROBE_RUN; p++)
-        if (work->has[p] && work->has[p - fold])
-          work->scores[fold] +=
-              szg_fold_distance(work->points[p], work->points[p - fold], source->fine_bits);
-  }
+  if (source->lattice.is_wide)
+    score_folds_i64(source, most, work->points.i64, work->has.i64, work->scores);
+  else
+    score_folds_i32(source, most, work->points.i32, work->has.i32, work->scores);
   uint32_t least = work->scores[1];
   for (uint64_t fold = 2; fold <= most; fold++)
     if (work->scores[fold] < least) least = work->scores[fold];
