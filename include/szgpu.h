@@ -115,7 +115,8 @@ typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szg
  * coarse grid to finer ones, with codes that can take less than one bit. This is smaller for most
  * fields, by far for smooth ones. Frames for which it cannot be done, for instance because the
  * bound is extremely tight, are as with LORENZO.
- * AUTO: each frame has what a sample of it finds smaller; LORENZO if the two differ by little.
+ * AUTO: each frame has what a sample of it finds smaller, or, if it is small, what is; LORENZO if
+ * the two differ by little.
  * On a GPU, AUTO and INTERPOLATION are slow so far: the choice copies the field to the host. */
 typedef enum szgpu_predictor {
   SZGPU_PREDICTOR_AUTO = 0,

@@ -101,6 +101,7 @@ typedef struct szg_levels_choice {
   bool is_chosen;
   szg_levels levels; /* with its rules and units */
   szg_levels_lattice lattice;
+  uint64_t doubtful_bytes; /* if its stages take more, a tile frame is measured too */
 } szg_levels_choice;
 
 /* What the choice knows of a frame besides its values. */

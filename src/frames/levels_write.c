@@ -8,6 +8,7 @@
 #include "frames/levels.h"
 
 #include "frames/write.h"
+#include "predict/levels_choice_core.h"
 
 /* Tiles whose codes are kept after counting: the first of those that were counted. */
 enum { MOST_KEPT = SZG_LEAST_COUNTED };
@@ -281,6 +282,17 @@ static uint64_t padded_bytes(const szg_outlier_sizes *sizes) {
   return sum;
 }
 
+/* Whether the frame is worth its time. If its stages take more than was hoped, it must save enough
+ * over a tile frame. */
+static szgpu_status is_worth_it(levels_job *job, uint64_t stage_bytes, bool *is_worth) {
+  uint64_t tile_bytes;
+  *is_worth = true;
+  if (stage_bytes <= job->choice.doubtful_bytes) return SZGPU_OK;
+  SZG_TRY(szg_tile_frame_measure(job->frame, &tile_bytes));
+  *is_worth = szg_saves_enough(stage_bytes, tile_bytes);
+  return SZGPU_OK;
+}
+
 /* Writes the sections until it is certain that they are no smaller than the values. */
 static szgpu_status write_sections(levels_job *job, szg_writer *writer, szg_frame_header *header,
                                    bool *is_written) {
@@ -300,6 +312,8 @@ static szgpu_status write_sections(levels_job *job, szg_writer *writer, szg_fram
     SZG_TRY(write_stage(job, writer));
   }
   *is_written = !szg_frame_is_outgrown(frame) && job->written_bytes < frame->raw_bytes;
+  if (*is_written)
+    SZG_TRY(is_worth_it(job, job->written_bytes - szg_outlier_sizes_sum(&outliers), is_written));
   if (!*is_written || job->fits) return SZGPU_OK;
   return szg_fail(frame->ctx, SZGPU_CAPACITY, "over %llu bytes are needed",
                   (unsigned long long)writer->capacity);

@@ -14,6 +14,7 @@
 #include "frames/levels_tiles.h"
 #include "frames/write_cuda.h"
 #include "fused/tile_core.h"
+#include "predict/levels_choice_core.h"
 
 /* ---- memory ---- */
 
@@ -114,13 +115,23 @@ static szgpu_status fetch_found(const levels_job *job) {
 }
 
 /* As on the CPU, stages of zeros do not count. */
-static uint64_t sum_of_sections(const levels_job *job, const szg_outlier_sizes *outliers) {
-  uint64_t sum = szg_outlier_sizes_sum(outliers);
+static uint64_t sum_of_stages(const levels_job *job) {
+  uint64_t sum = 0;
   for (uint32_t i = 0; i <= job->choice->levels.level_count; i++) {
     uint64_t const bytes = plan_of(job)->found_back->section_bytes[i];
     if (bytes > SZG_LEVELS_HEAD_BYTES) sum += bytes;
   }
   return sum;
+}
+
+/* Whether the frame is worth its time, as on the CPU. */
+static szgpu_status is_worth_it(const levels_job *job, uint64_t stage_bytes, bool *is_worth) {
+  uint64_t tile_bytes;
+  *is_worth = true;
+  if (stage_bytes <= job->choice->doubtful_bytes) return SZGPU_OK;
+  SZG_TRY(szg_tile_frame_measure_cuda(job->frame, &tile_bytes));
+  *is_worth = szg_saves_enough(stage_bytes, tile_bytes);
+  return SZGPU_OK;
 }
 
 /* Moves the stages' sections up to where the layout has them, the last bytes first. Each piece goes
@@ -170,7 +181,9 @@ static szgpu_status write_frame(levels_job *job, szg_frame_layout_cuda *layout, 
     SZG_TRY(write_stage(job, stage));
   SZG_TRY(fetch_found(job));
   szg_outlier_sizes const outliers = szg_outliers_size_cuda(job->frame);
-  *is_written = sum_of_sections(job, &outliers) < job->frame->raw_bytes;
+  uint64_t const stage_bytes = sum_of_stages(job);
+  *is_written = stage_bytes + szg_outlier_sizes_sum(&outliers) < job->frame->raw_bytes;
+  if (*is_written) SZG_TRY(is_worth_it(job, stage_bytes, is_written));
   return *is_written ? write_sections(job, &outliers, layout) : SZGPU_OK;
 }
 

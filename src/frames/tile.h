@@ -64,6 +64,10 @@ void szg_tile_frame_carve_write(szg_arena *arena, const szg_write_request *reque
 szgpu_status szg_tile_frame_write(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
                                   bool *is_written) SZG_CHECKED;
 
+/* Bytes of a tile frame's first three sections before zstd. Writes nothing to the archive. Drops
+ * the lists of outliers that another kind has made. */
+szgpu_status szg_tile_frame_measure(szg_write_job *job, uint64_t *byte_count) SZG_CHECKED;
+
 /* ---- CPU: reading (tile_read.c) ---- */
 
 /* Memory for reading tile frames. */
@@ -101,6 +105,11 @@ void szg_tile_frame_carve_write_pinned(szg_arena *arena, const szg_write_request
                                        szg_write_plan_cuda *plan);
 szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
                                        bool *is_written) SZG_CHECKED;
+
+/* Measures as szg_tile_frame_measure does. Waits for the device once. Of outliers' memory it
+ * changes tile_marks only. */
+szgpu_status szg_tile_frame_measure_cuda(const szg_write_job_cuda *job,
+                                         uint64_t *byte_count) SZG_CHECKED;
 
 /* Completes an archive of one tile frame without outliers after its first three sections are
  * written, and tells the host in the plan's found_back. If the frame cannot stay, because it has

@@ -16,6 +16,7 @@ typedef struct tile_job {
   szg_choice choice;
   szg_quantizer quantizer;
   uint32_t lattice_bits, zero_groups;
+  bool has_16_bits;
   uint32_t counted_tiles, kept_tiles;
   szg_part_stream stream; /* the bitstream */
 } tile_job;
@@ -188,18 +189,26 @@ static szgpu_status write_sections(const tile_job *job, szg_writer *writer,
   return szg_outliers_write_all(job->frame, writer, &sizes->outliers);
 }
 
+/* Everything before words are coded. */
+static szgpu_status begin(tile_job *job, szg_tile_frame_sizes *sizes) {
+  const szg_write_job *const frame = job->frame;
+  job->quantizer = frame->bound->quantizer;
+  job->has_16_bits = szg_quantizer_take_16_bits(frame->bound->greatest, &job->quantizer);
+  job->lattice_bits = szg_tile_lattice_bits(job->quantizer.arithmetic, job->has_16_bits);
+  SZG_TRY(szg_choose(&frame->ctx->threads, &job->quantizer, &frame->grid, frame->values,
+                     SZG_COST_RADIUS, frame->plan->tile.choice_work, &job->choice));
+  sizes->tile_sizes = 2 * frame->grid.tile_count;
+  return build_book(job, &sizes->book);
+}
+
 szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
                                   szg_frame_header *header, bool *is_written) {
-  szg_threads *const threads = &frame->ctx->threads;
-  tile_job job = {.frame = frame, .quantizer = frame->bound->quantizer};
-  bool const has_16_bits = szg_quantizer_take_16_bits(frame->bound->greatest, &job.quantizer);
-  job.lattice_bits = szg_tile_lattice_bits(job.quantizer.arithmetic, has_16_bits);
-  SZG_TRY(szg_choose(threads, &job.quantizer, &frame->grid, frame->values, SZG_COST_RADIUS,
-                     frame->plan->tile.choice_work, &job.choice));
-  szg_tile_frame_sizes sizes = {.tile_sizes = 2 * frame->grid.tile_count};
-  SZG_TRY(build_book(&job, &sizes.book));
+  tile_job job = {.frame = frame};
+  szg_tile_frame_sizes sizes = {0};
+  SZG_TRY(begin(&job, &sizes));
   open_stream(&job, writer, &sizes);
-  SZG_TRY(szg_for_parts(threads, frame->part_count, frame->loop_values, code_part, &job));
+  SZG_TRY(
+      szg_for_parts(&frame->ctx->threads, frame->part_count, frame->loop_values, code_part, &job));
   sizes.bitstream = job.stream.byte_count;
   sizes.outliers = szg_outliers_size(frame);
   *is_written =
@@ -208,6 +217,23 @@ szgpu_status szg_tile_frame_write(szg_write_job *frame, szg_writer *writer,
   header->kind = SZG_FRAME_TILE;
   header->axes = job.choice.axes;
   header->zero_groups = job.zero_groups;
-  header->has_16_bits = has_16_bits;
+  header->has_16_bits = job.has_16_bits;
   return write_sections(&job, writer, &sizes, header);
+}
+
+szgpu_status szg_tile_frame_measure(szg_write_job *frame, uint64_t *byte_count) {
+  const szg_tile_write_plan *const plan = &frame->plan->tile;
+  uint64_t const raw_bytes = frame->raw_bytes;
+  tile_job job = {.frame = frame};
+  szg_tile_frame_sizes sizes = {0};
+  SZG_TRY(begin(&job, &sizes));
+  szg_outliers_release(frame);
+  frame->raw_bytes = UINT64_MAX; /* measured to the end, however large it is */
+  szg_part_stream_open(&plan->slots, frame->part_count, plan->book_bytes, 0, &job.stream);
+  szgpu_status const status =
+      szg_for_parts(&frame->ctx->threads, frame->part_count, 0, code_part, &job);
+  frame->raw_bytes = raw_bytes;
+  szg_outliers_release(frame);
+  *byte_count = sizes.book + sizes.tile_sizes + job.stream.byte_count;
+  return status;
 }

@@ -38,12 +38,13 @@ static uint64_t room_of(const szg_write_job_cuda *job) {
 }
 
 /* Chooses axes, builds the codebook, then writes the first three sections straight into the
- * archive. */
-static szgpu_status code_frame(const szg_write_job_cuda *job, uint32_t lattice_bits) {
+ * archive, which has `room` bytes for them. */
+static szgpu_status code_frame(const szg_write_job_cuda *job, const szg_quantizer *quantizer,
+                               bool has_16_bits, uint64_t room) {
   szg_device *const device = &job->ctx->device;
   const szg_write_plan_cuda *const plan = job->plan;
   szg_tile_found *const found = plan->tile.found;
-  const szg_quantizer *const quantizer = &job->quantizer;
+  uint32_t const lattice_bits = szg_tile_lattice_bits(quantizer->arithmetic, has_16_bits);
   uint64_t const first_byte = job->first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
   SZG_TRY(szg_choose_cuda(quantizer, &job->grid, job->values, SZG_COST_RADIUS, plan->choice_work,
                           &found->choice, device->stream));
@@ -53,9 +54,9 @@ static szgpu_status code_frame(const szg_write_job_cuda *job, uint32_t lattice_b
                                   device->stream));
   SZG_TRY(szg_device_mark(device, "book"));
   SZG_TRY(szg_tile_compress_cuda(quantizer, lattice_bits, &job->grid, job->values,
-                                 &found->choice.axes, &found->book, job->archive + first_byte,
-                                 room_of(job), plan->outliers.tile_marks, plan->tile.work,
-                                 &found->result, device->stream));
+                                 &found->choice.axes, &found->book, job->archive + first_byte, room,
+                                 plan->outliers.tile_marks, plan->tile.work, &found->result,
+                                 device->stream));
   return szg_device_mark(device, "encode");
 }
 
@@ -129,7 +130,7 @@ szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout
                                        bool *is_written) {
   bool const has_16_bits = szg_quantizer_take_16_bits(job->bound->greatest, &job->quantizer);
   bool const expects_marks = job->quantizer.has_fill;
-  SZG_TRY(code_frame(job, szg_tile_lattice_bits(job->quantizer.arithmetic, has_16_bits)));
+  SZG_TRY(code_frame(job, &job->quantizer, has_16_bits, room_of(job)));
   bool const is_told = job->archive_header && !expects_marks && room_of(job) > 0;
   if (is_told) SZG_TRY(complete_archive(job, has_16_bits, *layout));
   SZG_TRY(fetch_found(job, expects_marks, is_told));
@@ -140,4 +141,19 @@ szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout
   szg_tile_frame_sizes const sizes = size_sections(job);
   *is_written = szg_tile_frame_sizes_sum(&sizes) < job->raw_bytes;
   return *is_written ? write_sections(job, has_16_bits, &sizes, layout) : SZGPU_OK;
+}
+
+szgpu_status szg_tile_frame_measure_cuda(const szg_write_job_cuda *job, uint64_t *byte_count) {
+  szg_device *const device = &job->ctx->device;
+  const szg_write_plan_cuda *const plan = job->plan;
+  const szg_tile_found *const found = plan->tile.found_back;
+  szg_quantizer quantizer = job->quantizer;
+  bool const has_16_bits = szg_quantizer_take_16_bits(job->bound->greatest, &quantizer);
+  SZG_TRY(szg_device_set(device, plan->zeroed, 0, plan->zeroed_bytes));
+  SZG_TRY(code_frame(job, &quantizer, has_16_bits, 0));
+  SZG_TRY(szg_device_copy(device, plan->tile.found_back, plan->tile.found, sizeof *found));
+  SZG_TRY(szg_device_set(device, plan->zeroed, 0, plan->zeroed_bytes)); /* for the next kind */
+  SZG_TRY(szg_device_wait(device, true));
+  *byte_count = found->book.section_bytes + 2 * job->grid.tile_count + 4 * found->result.word_count;
+  return SZGPU_OK;
 }
