@@ -6,6 +6,10 @@
  * and i - 1, whose stencils reach from plane i - 3 to plane i. What they need of earlier planes
  * stays in registers, as sums. The coarser grid comes by copies that run some steps ahead.
  *
+ * Where the grid ends, rows and planes behind the end are ghosts: values with which the stencil of
+ * the middle gives the sum of the end's, exactly. Only in the last odd row and the last odd plane,
+ * which have no next neighbour, predictions have another form.
+ *
  * In a plane, a lane has five rows of even and four of odd points: row 8 is on the far plane, or
  * on the coarser grid's row behind the tile, and only predicted. Its values of an even plane stand
  * in 18 columns: 5 of class 0, 5 of class 1 (odd x), 4 of class 2 (odd y), 4 of class 3.
@@ -46,6 +50,7 @@ struct FullMarch {
   uint64_t coarse_plane;
   uint32_t coarse_row;
   bool is_first_z, is_first_y;
+  uint32_t planes_left, rows_left; /* of the coarser grid, from the tile's first on */
   int32_t piece_at[kPieces]; /* in a plane of the coarser grid; -1: none */
 
   uint32_t lane;
@@ -71,6 +76,8 @@ struct FullMarch {
         coarse_row(level.coarse_row),
         is_first_z(tile.z == 0),
         is_first_y(tile.y == 0),
+        planes_left(level.coarse_z - tile.z / 2),
+        rows_left(level.coarse_y - tile.y / 2),
         lane(threadIdx.x % 32),
         pair(2),
         triple(3),
@@ -84,7 +91,8 @@ struct FullMarch {
       uint32_t const piece = lane + 32 * k, row = piece / (kMarchRow / 4);
       int32_t const at = (int32_t)(4 * (piece % (kMarchRow / 4))) - (int32_t)kMarchLead;
       bool const is_there = row < kMarchRows && (int32_t)x + at >= 0 &&
-                            (int32_t)x + at < (int32_t)coarse_row && (row > 0 || !is_first_y);
+                            (int32_t)x + at < (int32_t)coarse_row && (row > 0 || !is_first_y) &&
+                            row <= rows_left;
       piece_at[k] = is_there ? ((int32_t)row - 1) * (int32_t)coarse_row + at : kNoPiece;
     }
     set_weights(level, x);
@@ -136,7 +144,7 @@ struct FullMarch {
 
   __device__ __forceinline__ void copy(int i) {
     uint32_t *const words = slot(i);
-    if (i <= kPairs + 1) {
+    if (i <= kPairs + 1 && (uint32_t)i < planes_left) {
       const uint32_t *const plane = coarse + (uint64_t)i * coarse_plane;
 #pragma unroll
       for (int k = 0; k < kPieces; k++)
@@ -147,14 +155,30 @@ struct FullMarch {
     end_copies();
   }
 
-  /* The row before the first one gets what makes the stencil in the middle that of the end. The
-   * whole warp calls. */
-  __device__ __forceinline__ void set_first_row(uint32_t *words) const {
-    for (uint32_t x = lane; x < kMarchRow; x += 32) {
-      uint32_t *const at = words + x;
-      at[0] = 3 * (at[kMarchRow] - at[2 * kMarchRow]) + at[3 * kMarchRow];
+  /* ---- ends ---- */
+
+  /* Without a far plane or row: plane kPairs, row 4. */
+  __device__ __forceinline__ bool is_last_z() const { return kIsPlain && planes_left == kPairs; }
+  __device__ __forceinline__ bool is_last_y() const { return kIsPlain && rows_left == 4; }
+
+  /* What follows three values at an end, from the inside outwards: the sum over the stencil between
+   * the second and the third becomes that of the end. */
+  static __device__ __forceinline__ uint32_t ghost(uint32_t first, uint32_t second,
+                                                   uint32_t third) {
+    return first + 3 * (third - second);
+  }
+  /* Rows -1 to 5 of a plane of the coarser grid. */
+  __device__ __forceinline__ void set_ghost_rows(uint32_t *rows) const {
+    if (is_first_y) rows[0] = ghost(rows[3], rows[2], rows[1]);
+    if (kIsPlain && rows_left == 5) rows[6] = ghost(rows[3], rows[4], rows[5]);
+    if (is_last_y()) {
+      rows[5] = ghost(rows[2], rows[3], rows[4]);
+      rows[6] = 9 * rows[5] - 15 * rows[4] + 7 * rows[3]; /* 24 and -8 sixteenths of both */
     }
-    __syncwarp();
+  }
+  /* The row of the box behind its last one. */
+  __device__ __forceinline__ void set_ghost_row(uint32_t *rows) const {
+    if (is_last_y()) rows[4] = ghost(rows[1], rows[2], rows[3]);
   }
 
   /* ---- sums ---- */
@@ -211,6 +235,20 @@ struct FullMarch {
     return clamp(triple.finish(sum + triple.half));
   }
 
+  /* Without the axis that has no next neighbour; if there is no other, from the neighbours before.
+   * Lane 31 has no next neighbour along x. */
+  __device__ __forceinline__ uint32_t predict_one(uint32_t sum) const {
+    return clamp(shift_down(sum + 8, 4));
+  }
+  __device__ __forceinline__ uint32_t predict_two(uint32_t sum) const {
+    return clamp(shift_down(sum + 16, 5));
+  }
+  /* x, and an axis along which `before` is the neighbour before; odd: that along x */
+  __device__ __forceinline__ uint32_t predict_x_alone(uint32_t odd, uint32_t before) const {
+    uint32_t const sum = sum_x(odd, 0);
+    return lane < 31 ? predict_one(sum) : predict_two(16 * (odd + before));
+  }
+
   /* ---- planes ---- */
 
   /* Even plane i; the far plane if i is kPairs. */
@@ -220,6 +258,7 @@ struct FullMarch {
     uint32_t rows[kMarchRows];
 #pragma unroll
     for (int j = 0; j < (int)kMarchRows; j++) rows[j] = known[j * kMarchRow];
+    set_ghost_rows(rows);
     step.load_rows(false, false);
 #pragma unroll
     for (int j = 0; j < 5; j++) {
@@ -230,6 +269,7 @@ struct FullMarch {
       now[kOddX + j] = predict_single(sum);
       if (j < 4) now[kOddX + j] = step.template settle<1>(j, now[kOddX + j], is_coded);
     }
+    set_ghost_row(now + kOddX);
     if (is_coded) step.template end_class<1>(i);
     step.load_rows(false, true);
 #pragma unroll
@@ -238,9 +278,12 @@ struct FullMarch {
           j, predict_single(sum_middle(rows[j], rows[j + 1], rows[j + 2], rows[j + 3])), is_coded);
     if (is_coded) step.template end_class<2>(i);
 #pragma unroll
-    for (int j = 0; j < 4; j++)
-      now[kOddXY + j] =
-          step.template settle<3>(j, predict_xy(now[kOddY + j], sum_y(now + kOddX, j)), is_coded);
+    for (int j = 0; j < 4; j++) {
+      uint32_t const predicted = j == 3 && is_last_y()
+                                     ? predict_x_alone(now[kOddY + 3], now[kOddX + 3])
+                                     : predict_xy(now[kOddY + j], sum_y(now + kOddX, j));
+      now[kOddXY + j] = step.template settle<3>(j, predicted, is_coded);
+    }
     if (!is_coded) return;
     step.template end_class<3>(i);
 #pragma unroll
@@ -250,18 +293,31 @@ struct FullMarch {
     }
   }
 
-  /* The plane behind the far plane: the coarser grid has one, the box does not. There the sum over
-   * the stencil becomes that of the end. */
-  __device__ __forceinline__ void set_behind(const uint32_t *words, uint32_t *now) const {
+  /* The two planes before the one before. */
+  __device__ __forceinline__ uint32_t second_last(int j) const {
+    return 9 * last[j] - last_two[j];
+  }
+  __device__ __forceinline__ uint32_t third_last(int j) const {
+    return 9 * (last[j] + second_last(j)) - last_three[j];
+  }
+  /* Plane i behind the last one of the box: ghosts, but for what the coarser grid has there. */
+  __device__ __forceinline__ void set_behind(int i, const uint32_t *words, uint32_t *now) const {
     const uint32_t *const known = words + kMarchLead + lane;
+    bool const is_known = (uint32_t)i < planes_left;
 #pragma unroll
-    for (int j = 0; j < 5; j++) now[j] = known[(j + 1) * kMarchRow];
-#pragma unroll
-    for (int j = 5; j < kColumns; j++) {
-      uint32_t const second = 9 * last[j] - last_two[j];
-      uint32_t const third = 9 * (last[j] + second) - last_three[j];
-      now[j] = 3 * (last[j] - second) + third;
+    for (int j = 0; j < kColumns; j++) {
+      now[j] = ghost(third_last(j), second_last(j), last[j]);
+      if (kPairs == 2 && i == 2 && (j >= 5 || is_first_z)) /* of two planes: the mean of both */
+        now[j] = 2 * last[j] - second_last(j);
+      if (j < 5 && is_known) now[j] = known[(j + 1) * kMarchRow];
     }
+  }
+  /* Behind the last plane of the grid, whose ghost the plane before is: for class 4 the sums, for
+   * others the values of the last plane. */
+  __device__ __forceinline__ void end_z(uint32_t *sums) const {
+#pragma unroll
+    for (int j = 0; j < kColumns; j++)
+      sums[j] = j < 5 ? 24 * second_last(j) - 8 * third_last(j) : second_last(j);
   }
 
   /* The sums along z between the two planes before, now that plane i is there. */
@@ -285,7 +341,8 @@ struct FullMarch {
     }
   }
 
-  /* The odd plane of a pair. */
+  /* The odd plane of a pair. kIsLast: along_z is from end_z. */
+  template <bool kIsLast>
   __device__ __forceinline__ void settle_odd(int planes, const uint32_t *along_z) {
     uint32_t odd_z[5], odd_xz[5], odd_yz[4], odd_xyz[4];
     step.load_rows(true, false);
@@ -294,22 +351,26 @@ struct FullMarch {
       odd_z[j] = predict_single(along_z[j]);
       if (j < 4) odd_z[j] = step.template settle<4>(j, odd_z[j], true);
     }
+    set_ghost_row(odd_z);
     step.template end_class<4>(planes);
 #pragma unroll
     for (int j = 0; j < 5; j++) {
-      odd_xz[j] = predict_xz(odd_z[j], along_z[kOddX + j]);
+      odd_xz[j] = kIsLast ? predict_x_alone(odd_z[j], along_z[kOddX + j])
+                          : predict_xz(odd_z[j], along_z[kOddX + j]);
       if (j < 4) odd_xz[j] = step.template settle<5>(j, odd_xz[j], true);
     }
+    set_ghost_row(odd_xz);
     step.template end_class<5>(planes);
     step.load_rows(true, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
-      odd_yz[j] = step.template settle<6>(j, predict_yz(sum_y(odd_z, j), along_z[kOddY + j]), true);
+      odd_yz[j] = step.template settle<6>(
+          j, predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
     step.template end_class<6>(planes);
 #pragma unroll
     for (int j = 0; j < 4; j++)
       odd_xyz[j] = step.template settle<7>(
-          j, predict_xyz(odd_yz[j], sum_y(odd_xz, j), along_z[kOddXY + j]), true);
+          j, predict_xyz_at<kIsLast>(j, odd_yz[j], odd_xz, along_z[kOddXY + j]), true);
     step.template end_class<7>(planes);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
@@ -318,13 +379,36 @@ struct FullMarch {
     }
   }
 
+  /* Row j of an odd plane. If kIsLast, along_z is the neighbour before. */
+  template <bool kIsLast>
+  __device__ __forceinline__ uint32_t predict_yz_at(int j, const uint32_t *odd_z,
+                                                    uint32_t along_z) const {
+    if (j == 3 && is_last_y())
+      return kIsLast ? predict_two(16 * (odd_z[3] + along_z)) : predict_one(along_z);
+    return kIsLast ? predict_one(sum_y(odd_z, j)) : predict_yz(sum_y(odd_z, j), along_z);
+  }
+  template <bool kIsLast>
+  __device__ __forceinline__ uint32_t predict_xyz_at(int j, uint32_t odd_yz,
+                                                     const uint32_t *odd_xz,
+                                                     uint32_t along_z) const {
+    bool const no_y = j == 3 && is_last_y();
+    if (!kIsLast && !no_y) return predict_xyz(odd_yz, sum_y(odd_xz, j), along_z);
+    uint32_t const along_x = sum_x(odd_yz, 0);
+    if (kIsLast && no_y)
+      return lane < 31 ? predict_one(along_x)
+                       : clamp(TripleRounding(3).finish(16 * (odd_yz + odd_xz[3] + along_z)));
+    uint32_t const other = kIsLast ? sum_y(odd_xz, j) : along_z;
+    return lane < 31 ? predict_two(along_x + other) : predict_one(other);
+  }
+
   /* The whole warp calls. Shared memory may hold anything before, and does after. */
   __device__ __forceinline__ void run() {
     for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
     if (!is_first_z) {
       const uint32_t *const before = coarse - coarse_plane + lane;
 #pragma unroll
-      for (int j = 0; j < 5; j++) last[j] = before[j * coarse_row];
+      for (int j = 0; j < 5; j++)
+        if ((uint32_t)j < rows_left) last[j] = before[j * coarse_row];
     }
 #pragma unroll 1
     for (int i = 0; i <= kPairs + 1; i++) {
@@ -332,15 +416,19 @@ struct FullMarch {
       await_copies<Step::kSlots - 2>();
       __syncwarp(); /* what all lanes have copied is there, and the slot before is free */
       copy(i + Step::kSlots - 1);
-      if (is_first_y) set_first_row(words);
       step.begin(i, words + kMarchPlaneWords);
       uint32_t now[kColumns], along_z[kColumns];
-      if (i <= kPairs)
+      if (i > kPairs && is_last_z()) {
+        end_z(along_z);
+        settle_odd<true>(i - 2, along_z);
+        break;
+      }
+      if (i < kPairs || (i == kPairs && !is_last_z()))
         settle_even(i, words, now);
       else
-        set_behind(words, now);
+        set_behind(i, words, now);
       sum_z(i, now, along_z);
-      if (i >= 2) settle_odd(i - 2, along_z);
+      if (i >= 2) settle_odd<false>(i - 2, along_z);
     }
     await_copies<0>();
     __syncwarp(); /* nobody needs the stage any more */

@@ -124,12 +124,14 @@ struct WarpLevel {
     return tile.box * box_stride + tile.z * z_stride + tile.y * y_stride + tile.x * x_stride;
   }
 
-  /* Whether the tile is full, with all that its predictions can ask for on the far sides of y and
-   * z: two rows and two planes of the coarser grid. */
-  template <uint32_t kCodeBytes>
+  /* Whether the tile is full. Unless kIsPlain, also whether it has all that its predictions can ask
+   * for on the far sides of y and z: two rows and two planes of the coarser grid. */
+  template <uint32_t kCodeBytes, bool kIsPlain>
   __device__ __forceinline__ bool is_inner(const WarpTile &tile) const {
-    return tile.x_extent == kWarpTileX && tile.y / 2 + 5 < coarse_y &&
-           tile.z / 2 + kTilePairs<kCodeBytes> + 1 < coarse_z;
+    constexpr uint32_t kPairs = kTilePairs<kCodeBytes>;
+    if (tile.x_extent != kWarpTileX) return false;
+    if (kIsPlain) return tile.y_extent == kWarpTileY && tile.z_extent == 2 * kPairs;
+    return tile.y / 2 + 5 < coarse_y && tile.z / 2 + kPairs + 1 < coarse_z;
   }
 };
 
