@@ -117,7 +117,7 @@ typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szg
  * bound is extremely tight, are as with LORENZO.
  * AUTO: each frame has what a sample of it finds smaller, or, if it is small, what is; LORENZO if
  * the two differ by little.
- * On a GPU, AUTO and INTERPOLATION are slow so far: the choice copies the field to the host. */
+ * On a GPU, AUTO and INTERPOLATION are slow so far: each step has kernels of its own. */
 typedef enum szgpu_predictor {
   SZGPU_PREDICTOR_AUTO = 0,
   SZGPU_PREDICTOR_LORENZO = 1,

@@ -11,23 +11,32 @@
 
 namespace szg {
 
-/* As is_last_block, for one thread of each block, if no other has written anything. */
-__device__ inline bool takes_last_ticket(uint32_t *ticket) {
-  uint32_t const last = gridDim.x * gridDim.y - 1;
+/* Whether this is the last of block_count calls. */
+__device__ inline bool takes_last_ticket(uint32_t block_count, uint32_t *ticket) {
   __threadfence(); /* all that the block wrote before the ticket: fences are cumulative */
-  bool const is_last = atomicInc(ticket, last) == last;
+  bool const is_last = atomicInc(ticket, block_count - 1) == block_count - 1;
   __threadfence(); /* and the ticket before what others wrote */
   return is_last;
 }
 
-/* Whether all other blocks of the grid have called before; what they wrote can then be read.
- * ticket: 0 before, and again once all blocks have called. The whole block calls. */
-__device__ inline bool is_last_block(uint32_t *ticket) {
+/* As is_last_block, for one thread of each block, if no other has written anything. */
+__device__ inline bool takes_last_ticket(uint32_t *ticket) {
+  return takes_last_ticket(gridDim.x * gridDim.y, ticket);
+}
+
+/* Whether block_count blocks have called now; what they wrote can then be read. ticket: 0 before,
+ * and again once all these blocks have called. The whole block calls. */
+__device__ inline bool is_last_of(uint32_t block_count, uint32_t *ticket) {
   __shared__ bool is_last;
-  __syncthreads(); /* the block has written what it found */
-  if (threadIdx.x == 0) is_last = takes_last_ticket(ticket);
+  __syncthreads(); /* the block has written what it found, and read what a call before gave */
+  if (threadIdx.x == 0) is_last = takes_last_ticket(block_count, ticket);
   __syncthreads(); /* known to all */
   return is_last;
+}
+
+/* Whether all other blocks of the grid have called before. */
+__device__ inline bool is_last_block(uint32_t *ticket) {
+  return is_last_of(gridDim.x * gridDim.y, ticket);
 }
 
 } // namespace szg

@@ -29,6 +29,7 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
         },
     [SZG_KIND_LEVELS] =
         {
+            .carve_zeroed = szg_levels_frame_carve_zeroed_cuda,
             .carve_write = szg_levels_frame_carve_write_cuda,
             .carve_write_pinned = szg_levels_frame_carve_write_pinned,
             .write = szg_levels_frame_write_cuda,

@@ -151,8 +151,15 @@ szgpu_status szg_levels_frame_preview(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA: choosing (levels_choose.cu) ---- */
 
-/* The same choice as szg_levels_choose. It runs on the host, on a copy of the values that comes
- * from the device, so it waits for the stream once. */
+typedef struct szg_levels_choose_plan_cuda {
+  szg_probe_plan_cuda probe;
+  szg_probes *probes_back; /* pinned */
+} szg_levels_choose_plan_cuda;
+
+szgpu_status szg_levels_frame_carve_zeroed_cuda(szg_arena *arena, const szg_write_request *request,
+                                                szg_write_plan_cuda *plan) SZG_CHECKED;
+
+/* The same choice as szg_levels_choose. Waits for the stream once. */
 szgpu_status szg_levels_choose_cuda(const szg_write_job_cuda *job,
                                     szg_levels_choice *choice) SZG_CHECKED;
 
@@ -165,6 +172,7 @@ typedef struct szg_levels_found {
 } szg_levels_found;
 
 typedef struct szg_levels_write_plan_cuda {
+  szg_levels_choose_plan_cuda choose;
   uint8_t *grids, *codes; /* of all stages before the last; of one stage */
   uint64_t grids_bytes, codes_bytes;
   szg_tokens_tally *tally;

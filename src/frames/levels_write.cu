@@ -25,6 +25,7 @@ szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write
   SZG_REQUIRE(request->frame_grid.value_count < (uint64_t)1 << 56, SZGPU_BAD_SHAPE);
   szg_levels_most const most = szg_levels_most_of(&request->frame_grid);
   SZG_REQUIRE(most.tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
+  szg_levels_probe_carve_cuda(arena, &own->choose.probe);
   own->grids_bytes = most.grid_points * sizeof(int64_t);
   own->codes_bytes = most.places * sizeof(int64_t);
   own->grids = (uint8_t *)szg_arena_take(arena, own->grids_bytes, 1);
@@ -41,6 +42,7 @@ void szg_levels_frame_carve_write_pinned(szg_arena *arena, const szg_write_reque
                                          szg_write_plan_cuda *plan) {
   szg_levels_write_plan_cuda *const own = &plan->levels;
   (void)request;
+  own->choose.probes_back = (szg_probes *)szg_arena_take(arena, 1, sizeof *own->choose.probes_back);
   own->found_back = (szg_levels_found *)szg_arena_take(arena, 1, sizeof *own->found_back);
 }
 

@@ -50,6 +50,22 @@ void szg_levels_probe_carve(szg_arena *arena, const szg_grid *grid, int thread_c
 szgpu_status szg_levels_probe(szg_threads *threads, const szg_probe_source *source,
                               const szg_probe_plan *plan, szg_probes *probes) SZG_CHECKED;
 
+/* ---- CUDA (levels_probe.cu) ---- */
+
+/* Device memory. */
+typedef struct szg_probe_plan_cuda {
+  void *counts; /* zero before each frame */
+  void *results;
+} szg_probe_plan_cuda;
+void szg_levels_probe_carve_zeroed_cuda(szg_arena *arena, szg_probe_plan_cuda *plan);
+void szg_levels_probe_carve_cuda(szg_arena *arena, szg_probe_plan_cuda *plan);
+
+/* Puts the work in the stream: two kernels, for a line three. source->values is device memory. */
+szgpu_status szg_levels_probe_cuda(const szg_probe_source *source, const szg_probe_plan_cuda *plan,
+                                   struct CUstream_st *stream) SZG_CHECKED;
+/* Where the result then is, in device memory. `folded` is not set if there is no fold. */
+const szg_probes *szg_levels_probes_of_cuda(const szg_probe_plan_cuda *plan);
+
 SZG_C_END
 
 #endif

@@ -229,25 +229,27 @@ SZG_HD void szg_probe_count_entries(const szg_probe_view *view, uint32_t fine_bi
                                     szg_probe_counts (*counts)[SZG_PROBE_ENTRIES]) {
   uint32_t const all = (1u << view->axis_count) - 1, unit_bits = fine_bits - SZG_PROBE_FINE_BITS;
   int64_t const noise_unit = szg_level_unit(1, 1, fine_bits) / 2;
-  for (uint32_t axis = 0; axis < view->axis_count; axis++)
+  for (uint32_t axis = 0; axis < 3; axis++) {
+    if (axis >= view->axis_count) continue;
     szg_probe_round(noise_unit, &point->taps[axis]);
-  for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
-    for (uint32_t axis = 0; axis < view->axis_count; axis++) {
-      uint32_t const set = 1u << axis;
-      if (!szg_probe_fits(view->is_line, set, point->at[0], scale)) continue;
+    uint32_t const set = 1u << axis;
+    if (!szg_probe_fits(view->is_line, set, point->at[0], scale)) continue;
+    for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
       int64_t sums[3] = {0, 0, 0};
       sums[axis] = szg_probe_stencil(&point->taps[axis], stencil);
       int64_t const code = szg_probe_code(point->value, sums, set, unit_bits);
       szg_count_up(&counts[stencil][set - 1][szg_probe_class(code)]);
     }
+  }
   if (all == 1 || !szg_probe_fits(view->is_line, all, point->at[0], scale)) return;
-  for (uint32_t axis = 0; axis < view->axis_count; axis++)
-    point->taps[axis] =
-        szg_probe_in_tile(view->axis_count, axis, scale, point->at[axis], &point->taps[axis]);
+  for (uint32_t axis = 0; axis < 3; axis++)
+    if (axis < view->axis_count)
+      point->taps[axis] =
+          szg_probe_in_tile(view->axis_count, axis, scale, point->at[axis], &point->taps[axis]);
   for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
     int64_t sums[3] = {0, 0, 0};
-    for (uint32_t axis = 0; axis < view->axis_count; axis++)
-      sums[axis] = szg_probe_stencil(&point->taps[axis], stencil);
+    for (uint32_t axis = 0; axis < 3; axis++)
+      if (axis < view->axis_count) sums[axis] = szg_probe_stencil(&point->taps[axis], stencil);
     for (uint32_t used = 1; used <= all; used++) {
       int64_t const code = szg_probe_code(point->value, sums, used, unit_bits);
       uint32_t const entry = szg_probe_entry(view->axis_count, all, used);
@@ -270,7 +272,8 @@ SZG_HD void szg_probe_count_way(bool is_line, const szg_levels_way *way, uint32_
                                 uint32_t scale, const szg_probe_point *point,
                                 szg_probe_counts *counts) {
   int64_t alone[3] = {0, 0, 0}, in_tile[3] = {0, 0, 0};
-  for (uint32_t axis = 0; axis < way->axis_count; axis++) {
+  for (uint32_t axis = 0; axis < 3; axis++) {
+    if (axis >= way->axis_count) continue;
     szg_probe_taps const taps =
         szg_probe_in_tile(way->axis_count, axis, scale, point->at[axis], &point->taps[axis]);
     alone[axis] = szg_probe_stencil(&point->taps[axis], way->is_linear);
@@ -290,8 +293,9 @@ SZG_HD void szg_probe_count_way(bool is_line, const szg_levels_way *way, uint32_
 SZG_HD void szg_probe_count_noisy(bool is_line, const szg_levels_way *way, uint32_t fine_bits,
                                   uint32_t table, szg_probe_point *point,
                                   szg_probe_counts *counts) {
-  for (uint32_t axis = 0; axis < way->axis_count; axis++)
-    szg_probe_round(szg_level_unit(table, 1, fine_bits), &point->taps[axis]);
+  for (uint32_t axis = 0; axis < 3; axis++)
+    if (axis < way->axis_count)
+      szg_probe_round(szg_level_unit(table, 1, fine_bits), &point->taps[axis]);
   szg_probe_count_way(is_line, way, fine_bits, 0, point, counts);
 }
 
@@ -300,12 +304,13 @@ SZG_HD void szg_probe_count_noisy(bool is_line, const szg_levels_way *way, uint3
 SZG_HD void szg_probe_count_differences(uint32_t axis_count, uint32_t fine_bits,
                                         const int64_t *corners, szg_probe_counts *counts) {
   int64_t multiples[1 + SZG_PROBE_SETS];
-  for (uint32_t corner = 0; corner < 1u << axis_count; corner++)
-    multiples[corner] = (corners[corner] + ((int64_t)1 << fine_bits >> 1)) >> fine_bits;
+  for (uint32_t corner = 0; corner <= SZG_PROBE_SETS; corner++)
+    if (corner < 1u << axis_count)
+      multiples[corner] = (corners[corner] + ((int64_t)1 << fine_bits >> 1)) >> fine_bits;
   for (uint32_t set = 1; set < 1u << axis_count; set++) {
     int64_t difference = 0;
-    for (uint32_t corner = 0; corner < 1u << axis_count; corner++)
-      if (!(corner & ~set))
+    for (uint32_t corner = 0; corner <= SZG_PROBE_SETS; corner++)
+      if (corner < 1u << axis_count && !(corner & ~set))
         difference += szg_probe_axes_in(corner) % 2 ? -multiples[corner] : multiples[corner];
     szg_count_up(&counts[set - 1][szg_probe_class(difference)]);
   }

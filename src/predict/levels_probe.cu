@@ -1,0 +1,393 @@
+/* levels_probe.cu - what a sample says, found on the GPU; the twin of the .c.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A warp takes a run, a lane one of its points, which it loads with its neighbours from the field;
+ * caches serve those that lanes share. A block counts what one scale, or one kind of code, needs,
+ * in shared memory, and adds its counts to all others'. The traffic is small and latency dominates,
+ * so the block that finishes last for a scale does what needs all of its counts.
+ *
+ *   scores   periods of a line; last, the fold          only for lines
+ *   entries  first pass; last, entropies, and then the best way
+ *   ways     second pass; last, entropies and floors
+ *
+ * With a fold, the second and third kernel look at the line and at the folded one side by side.
+ */
+#include "core/cuda_check.cuh"
+#include "core/last_block.cuh"
+#include "core/warp.cuh"
+#include "predict/levels_lattice.cuh"
+#include "predict/levels_probe.h"
+
+namespace szg {
+namespace {
+
+struct ProbePolicy {
+  static constexpr uint32_t kThreads = 256;
+  static constexpr uint32_t kWarps = kThreads / 32;
+  static constexpr uint32_t kMostBlocks = 64; /* for a scale: more would only add up more counts */
+};
+struct ScorePolicy {
+  static constexpr uint32_t kThreads = 256;
+};
+
+/* What the second pass counts apart: the scales, tables of units, differences. */
+constexpr uint32_t kFirstTable = SZG_PROBE_SCALES;
+constexpr uint32_t kDifferences = kFirstTable + SZG_PROBE_TABLES;
+constexpr uint32_t kPieces = kDifferences + 1;
+
+/* Of a view, all zero before. */
+struct ViewCounts {
+  uint32_t scale_tickets[SZG_PROBE_SCALES], view_ticket, piece_tickets[kPieces];
+  szg_probe_counts entries[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
+  szg_probe_counts ways[kPieces][SZG_PROBE_SETS];
+};
+struct ProbeCounts {
+  uint32_t score_ticket;
+  uint32_t scores[SZG_MOST_FOLD + 1]; /* by period */
+  ViewCounts views[2];                /* plain, folded */
+};
+/* Written by kernels. */
+struct ProbeResults {
+  szg_probes probes;
+  szg_entry_costs costs[2];
+};
+
+/* ---- points ---- */
+
+template <class A>
+struct Points {
+  szg_levels_lattice lattice;
+  const typename A::Value *values;
+
+  /* The lattice value of value `index`; false: there is none. */
+  __device__ bool load(bool exists, uint64_t index, int64_t *point) const {
+    typename A::Value const x = exists ? values[index] : (typename A::Value)0;
+    typename A::Point own;
+    bool const is_fill = lattice.has_fill && A::bits(x) == (typename A::Bits)lattice.fill_bits;
+    bool const has_point = A::lattice(lattice, x, &own) && !is_fill && exists;
+    *point = has_point ? (int64_t)own : 0;
+    return has_point;
+  }
+};
+
+/* Point x of a run, with its neighbours. False: it counts for nothing. */
+template <class A, uint32_t kAxes>
+__device__ bool find_point(const Points<A> &points, const szg_probe_view &view,
+                           const szg_probe_run &run, uint32_t x, uint32_t scale,
+                           szg_probe_point *point) {
+  uint64_t const index = run.index + x, near = (uint64_t)1 << scale;
+  point->at[0] = run.at[0] + x;
+  point->at[1] = run.at[1];
+  point->at[2] = run.at[2];
+  bool const is_in_run = x < run.point_count;
+  bool is_inside = points.load(is_in_run, index, &point->value);
+#pragma unroll
+  for (uint32_t axis = 0; axis < kAxes; axis++) {
+    szg_probe_taps *const taps = &point->taps[axis];
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+      uint64_t const distance = i == 0 || i == 3 ? 3 * near : near;
+      uint64_t const offset = distance * view.strides[axis], at = point->at[axis];
+      bool const is_after = i >= 2;
+      bool const exists = is_after ? at + distance < view.extents[axis] : at >= distance;
+      taps->has[i] = points.load(exists && is_in_run, is_after ? index + offset : index - offset,
+                                 &taps->at[i]);
+    }
+    is_inside = is_inside && taps->has[1] && taps->has[2];
+  }
+  return is_inside;
+}
+
+/* The point and those before it along each set of axes. False: one is missing. */
+template <class A, uint32_t kAxes>
+__device__ bool find_corners(const Points<A> &points, const szg_probe_view &view,
+                             const szg_probe_run &run, uint32_t x, int64_t *corners) {
+  bool has_all = x < run.point_count;
+#pragma unroll
+  for (uint32_t corner = 0; corner < 1u << kAxes; corner++) {
+    uint64_t index = run.index + x;
+    bool exists = x < run.point_count;
+#pragma unroll
+    for (uint32_t axis = 0; axis < kAxes; axis++) {
+      if (!(corner >> axis & 1)) continue;
+      exists = exists && run.at[axis] + (axis == 0 ? x : 0) > 0;
+      index -= view.strides[axis];
+    }
+    bool const has_point = points.load(exists, index, &corners[corner]);
+    has_all = has_all && has_point;
+  }
+  return has_all;
+}
+
+/* ---- counts ---- */
+
+/* Calls function(run) for this warp's share of the sampled runs. */
+template <class Function>
+__device__ __forceinline__ void for_own_runs(const szg_probe_view &view, Function function) {
+  uint32_t const first = blockIdx.x * ProbePolicy::kWarps + threadIdx.x / 32;
+  for (uint32_t i = first; i < view.probe_count; i += gridDim.x * ProbePolicy::kWarps)
+    function(szg_probe_run_of(&view, i));
+}
+
+__device__ void clear_counts(uint32_t *counts, uint32_t count) {
+  for (uint32_t c = threadIdx.x; c < count; c += ProbePolicy::kThreads) counts[c] = 0;
+  __syncthreads(); /* all are clear before any is counted */
+}
+
+/* Adds the block's counts to those of all blocks. */
+__device__ void add_counts(const uint32_t *counts, uint32_t count, uint32_t *sums) {
+  __syncthreads(); /* the block has counted */
+  for (uint32_t c = threadIdx.x; c < count; c += ProbePolicy::kThreads)
+    if (counts[c]) atomicAdd(&sums[c], counts[c]);
+}
+
+/* Of counts that other blocks made. The whole warp calls; the result is every lane's. */
+__device__ szg_probe_cost cost_of(const uint32_t *counts) {
+  szg_probe_sums sums = {};
+#pragma unroll
+  for (uint32_t i = 0; i < (SZG_PROBE_CLASSES + 31) / 32; i++) {
+    uint32_t const c = threadIdx.x % 32 + 32 * i;
+    if (c < SZG_PROBE_CLASSES) szg_probe_sums_add(&sums, c, __ldcg(&counts[c]));
+  }
+  sums = {warp_sum(sums.total), warp_sum(sums.logs), warp_sum(sums.raw_bits)};
+  return szg_probe_cost_of(&sums, __ldcg(&counts[SZG_PROBE_ZERO]));
+}
+
+/* The number of the cheapest way. The whole warp calls. */
+__device__ uint32_t find_way(const szg_probe_view &view, const szg_entry_costs *costs) {
+  static_assert(SZG_MOST_WAYS == 32, "a lane has one way");
+  uint32_t const lane = threadIdx.x % 32;
+  uint64_t const cost =
+      lane < szg_way_count(view.axis_count) ? szg_way_cost(&view, lane, costs) : UINT64_MAX;
+  uint64_t least = cost;
+#pragma unroll
+  for (uint32_t step = 16; step > 0; step /= 2) {
+    uint64_t const other = __shfl_xor_sync(kAllLanes, least, step);
+    if (other < least) least = other;
+  }
+  return (uint32_t)__ffs((int)__ballot_sync(kAllLanes, cost == least)) - 1;
+}
+
+/* ---- the first pass ---- */
+
+/* What the last block finds from all counts of a scale, and from those of all scales. */
+__device__ void finish_entries(const szg_probe_view &view, uint32_t scale, ViewCounts *counts,
+                               szg_entry_costs *costs, szg_probe_found *found) {
+  constexpr uint32_t kEntries = SZG_PROBE_STENCILS * SZG_PROBE_ENTRIES;
+  __shared__ szg_entry_costs all;
+  for (uint32_t i = threadIdx.x / 32; i < kEntries; i += ProbePolicy::kWarps) {
+    uint64_t const entropy = cost_of((&counts->entries[scale][0][0])[i]).entropy;
+    if (threadIdx.x % 32 == 0) (&costs->of[scale][0][0])[i] = entropy;
+  }
+  if (!is_last_of(SZG_PROBE_SCALES, &counts->view_ticket)) return;
+  if (threadIdx.x < SZG_PROBE_SCALES * kEntries)
+    (&all.of[0][0][0])[threadIdx.x] = __ldcg(&costs->of[0][0][0] + threadIdx.x);
+  __syncthreads(); /* the entropies of all scales are here */
+  if (threadIdx.x >= 32) return;
+  uint32_t const way_number = find_way(view, &all);
+  if (threadIdx.x == 0) found->way_number = way_number;
+}
+
+template <class A, uint32_t kAxes>
+__device__ void count_entries(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
+                              ViewCounts *counts, szg_entry_costs *costs, szg_probe_found *found) {
+  constexpr uint32_t kCounts = SZG_PROBE_STENCILS * SZG_PROBE_ENTRIES * SZG_PROBE_CLASSES;
+  __shared__ szg_probe_counts own[SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
+  uint32_t const scale = blockIdx.y;
+  view.axis_count = kAxes; /* known to the compiler */
+  clear_counts(own[0][0], kCounts);
+  for_own_runs(view, [&](szg_probe_run const &run) {
+    szg_probe_point point;
+    if (find_point<A, kAxes>(points, view, run, threadIdx.x % 32, scale, &point))
+      szg_probe_count_entries(&view, fine_bits, scale, &point, own);
+  });
+  add_counts(own[0][0], kCounts, counts->entries[scale][0][0]);
+  if (is_last_of(gridDim.x, &counts->scale_tickets[scale]))
+    finish_entries(view, scale, counts, costs, found);
+}
+
+/* ---- the second pass ---- */
+
+/* The last block: writes the costs of a piece. */
+__device__ void finish_ways(uint32_t piece, const ViewCounts *counts, szg_probe_found *found) {
+  static_assert(ProbePolicy::kWarps >= SZG_PROBE_SETS, "a warp has one set");
+  uint32_t const i = threadIdx.x / 32;
+  if (i >= SZG_PROBE_SETS) return;
+  szg_probe_cost const cost = cost_of(counts->ways[piece][i]);
+  if (threadIdx.x % 32 != 0) return;
+  if (piece < kFirstTable)
+    found->scales[piece][i] = cost.entropy;
+  else if (piece < kDifferences)
+    found->noisy[piece - kFirstTable][i] = cost.entropy;
+  else
+    found->differences[i] = cost;
+}
+
+template <class A, uint32_t kAxes>
+__device__ void count_ways(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
+                           ViewCounts *counts, szg_probe_found *found) {
+  constexpr uint32_t kCounts = SZG_PROBE_SETS * SZG_PROBE_CLASSES;
+  __shared__ szg_probe_counts own[SZG_PROBE_SETS];
+  uint32_t const piece = blockIdx.y, lane = threadIdx.x % 32;
+  view.axis_count = kAxes; /* known to the compiler */
+  szg_levels_way const way = szg_way(&view, found->way_number);
+  clear_counts(own[0], kCounts);
+  for_own_runs(view, [&](szg_probe_run const &run) {
+    if (piece == kDifferences) {
+      int64_t corners[1 + SZG_PROBE_SETS];
+      if (find_corners<A, kAxes>(points, view, run, lane, corners))
+        szg_probe_count_differences(kAxes, fine_bits, corners, own);
+      return;
+    }
+    bool const is_noisy = piece >= kFirstTable;
+    uint32_t const scale = is_noisy ? 0 : piece;
+    szg_probe_point point;
+    if (!find_point<A, kAxes>(points, view, run, lane, scale, &point)) return;
+    if (is_noisy)
+      szg_probe_count_noisy(view.is_line, &way, fine_bits, piece - kFirstTable, &point, own);
+    else
+      szg_probe_count_way(view.is_line, &way, fine_bits, scale, &point, own);
+  });
+  add_counts(own[0], kCounts, counts->ways[piece][0]);
+  if (is_last_of(gridDim.x, &counts->piece_tickets[piece])) finish_ways(piece, counts, found);
+}
+
+/* ---- folds ---- */
+
+/* The least of all threads' numbers, for each of them. */
+__device__ uint32_t least_of_block(uint32_t number) {
+  constexpr uint32_t kWarps = ScorePolicy::kThreads / 32;
+  __shared__ uint32_t leasts[kWarps];
+  uint32_t const of_warp = __reduce_min_sync(kAllLanes, number);
+  __syncthreads(); /* the numbers of a call before are read */
+  if (threadIdx.x % 32 == 0) leasts[threadIdx.x / 32] = of_warp;
+  __syncthreads(); /* all warps' numbers are here */
+  return __reduce_min_sync(kAllLanes, leasts[threadIdx.x % kWarps]);
+}
+
+/* The fold, from the scores of all windows. */
+__device__ uint32_t find_fold(uint32_t most_fold, const uint32_t *scores) {
+  uint32_t least = UINT32_MAX, first = UINT32_MAX;
+  for (uint32_t f = 1 + threadIdx.x; f <= most_fold; f += ScorePolicy::kThreads)
+    least = min(least, __ldcg(&scores[f]));
+  least = least_of_block(least);
+  for (uint32_t f = 1 + threadIdx.x; f <= most_fold; f += ScorePolicy::kThreads)
+    if (f > 1 && szg_fold_is_about_best(__ldcg(&scores[f]), least)) first = min(first, f);
+  first = least_of_block(first);
+  return szg_fold_pays(least, __ldcg(&scores[1])) ? first : 0;
+}
+
+/* Grid: windows x parts of the periods, one for each thread. */
+template <class A>
+__global__ void __launch_bounds__(ScorePolicy::kThreads)
+    scores_count_kernel(Points<A> points, szg_grid grid, uint32_t fine_bits, ProbeCounts *counts,
+                        szg_probes *probes) {
+  __shared__ int64_t window[SZG_MOST_FOLD + SZG_PROBE_RUN];
+  __shared__ bool has[SZG_MOST_FOLD + SZG_PROBE_RUN];
+  uint32_t const most = (uint32_t)szg_most_fold(&grid);
+  uint64_t const first = szg_fold_window(&grid, most, blockIdx.x);
+  for (uint32_t i = threadIdx.x; i < most + SZG_PROBE_RUN; i += ScorePolicy::kThreads)
+    has[i] = points.load(true, first + i, &window[i]);
+  __syncthreads(); /* the window is loaded */
+  uint32_t const fold = 1 + blockIdx.y * ScorePolicy::kThreads + threadIdx.x;
+  uint32_t score = 0;
+  if (fold <= most) {
+    for (uint32_t p = most; p < most + SZG_PROBE_RUN; p++)
+      if (has[p] && has[p - fold])
+        score += szg_fold_distance(window[p], window[p - fold], fine_bits);
+    if (score) atomicAdd(&counts->scores[fold], score);
+  }
+  if (!is_last_block(&counts->score_ticket)) return;
+  uint32_t const found = find_fold(most, counts->scores);
+  if (threadIdx.x == 0) probes->fold = found;
+}
+
+/* ---- kernels ---- */
+
+/* Grid: blocks of a scale x scales x views. kAxes 1: a line, whose second view is folded. */
+template <class A, uint32_t kAxes>
+__global__ void __launch_bounds__(ProbePolicy::kThreads)
+    entries_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
+                         ProbeCounts *counts, ProbeResults *results) {
+  bool const may_fold = gridDim.z > 1;
+  if (!may_fold && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) results->probes.fold = 0;
+  if (blockIdx.z == 0) {
+    count_entries<A, kAxes>(points, view, fine_bits, &counts->views[0], &results->costs[0],
+                            &results->probes.plain);
+  } else if (kAxes == 1 && results->probes.fold > 0) {
+    view = szg_probe_view_of(&grid, results->probes.fold);
+    count_entries<A, 2>(points, view, fine_bits, &counts->views[1], &results->costs[1],
+                        &results->probes.folded);
+  }
+}
+
+/* Grid: blocks of a piece x pieces x views. */
+template <class A, uint32_t kAxes>
+__global__ void __launch_bounds__(ProbePolicy::kThreads)
+    ways_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
+                      ProbeCounts *counts, ProbeResults *results) {
+  if (blockIdx.z == 0) {
+    count_ways<A, kAxes>(points, view, fine_bits, &counts->views[0], &results->probes.plain);
+  } else if (kAxes == 1 && results->probes.fold > 0) {
+    view = szg_probe_view_of(&grid, results->probes.fold);
+    count_ways<A, 2>(points, view, fine_bits, &counts->views[1], &results->probes.folded);
+  }
+}
+
+/* ---- launcher ---- */
+
+template <class A, uint32_t kAxes>
+szgpu_status probe(const szg_probe_source &source, const szg_probe_view &view, ProbeCounts *counts,
+                   ProbeResults *results, cudaStream_t stream) {
+  Points<A> const points = {source.lattice, (const typename A::Value *)source.values};
+  uint64_t const most_fold = szg_most_fold(&source.grid);
+  uint32_t const view_count = most_fold < 2 ? 1 : 2;
+  uint64_t const runs =
+      view_count == 1 ? view.probe_count : szg_probes_wanted(source.grid.value_count);
+  uint32_t const blocks =
+      (uint32_t)szg_min_u64(szg_div_up(runs, ProbePolicy::kWarps), ProbePolicy::kMostBlocks);
+  if (view_count == 2) {
+    dim3 const parts(SZG_FOLD_WINDOWS, (unsigned)szg_div_up(most_fold, ScorePolicy::kThreads));
+    scores_count_kernel<A><<<parts, ScorePolicy::kThreads, 0, stream>>>(
+        points, source.grid, source.fine_bits, counts, &results->probes);
+    SZG_TRY_LAUNCH();
+  }
+  entries_count_kernel<A, kAxes>
+      <<<dim3(blocks, SZG_PROBE_SCALES, view_count), ProbePolicy::kThreads, 0, stream>>>(
+          points, source.grid, view, source.fine_bits, counts, results);
+  SZG_TRY_LAUNCH();
+  ways_count_kernel<A, kAxes>
+      <<<dim3(blocks, kPieces, view_count), ProbePolicy::kThreads, 0, stream>>>(
+          points, source.grid, view, source.fine_bits, counts, results);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+} // namespace
+} // namespace szg
+
+void szg_levels_probe_carve_zeroed_cuda(szg_arena *arena, szg_probe_plan_cuda *plan) {
+  plan->counts = szg_arena_take(arena, 1, sizeof(szg::ProbeCounts));
+}
+
+void szg_levels_probe_carve_cuda(szg_arena *arena, szg_probe_plan_cuda *plan) {
+  plan->results = szg_arena_take(arena, 1, sizeof(szg::ProbeResults));
+}
+
+const szg_probes *szg_levels_probes_of_cuda(const szg_probe_plan_cuda *plan) {
+  return &((const szg::ProbeResults *)plan->results)->probes;
+}
+
+szgpu_status szg_levels_probe_cuda(const szg_probe_source *source, const szg_probe_plan_cuda *plan,
+                                   cudaStream_t stream) {
+  auto *const counts = (szg::ProbeCounts *)plan->counts;
+  auto *const results = (szg::ProbeResults *)plan->results;
+  szg_probe_view const view = szg_probe_view_of(&source->grid, 0);
+  return szg::with_levels_lattice(source->lattice, [&](auto lattice) {
+    typedef decltype(lattice) A;
+    auto const probe = view.axis_count == 3   ? szg::probe<A, 3>
+                       : view.axis_count == 2 ? szg::probe<A, 2>
+                                              : szg::probe<A, 1>;
+    return probe(*source, view, counts, results, stream);
+  });
+}
