@@ -193,7 +193,7 @@ static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, in
     uint32_t const word_count = is_zero ? 0 : szg_load_u16(job->input.tile_sizes + 2 * t);
     if (t >= job->span.first_tile && is_wanted(job, t))
       SZG_TRY(restore_tile(job, t, words, word_count, worker));
-    words += 4 * (size_t)word_count;
+    if (!is_zero) words += 4 * (size_t)word_count;
   }
   return SZGPU_OK;
 }

@@ -1,0 +1,139 @@
+"""fuzz_seeds.py - makes small archives of levels frames, for fuzzers to begin with.
+
+SPDX-License-Identifier: BSD-3-Clause
+
+  python3 fuzz_seeds.py SZGPU FOLDER
+
+Writes archives of at most MOST_BYTES to FOLDER, and checks that together they have every kind of
+section that a levels frame may have, stages of every mode, with one and with several groups in a
+lane, grids of one to three axes and a fold, narrow and wide lattices, several frames, and sections
+under zstd. Every archive must also restore. Exit code: 0 all are there, 1 something is missing, 77
+numpy is missing (for ctest's SKIP_RETURN_CODE).
+"""
+import json
+import os
+import subprocess
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: this python3 has no numpy (Debian: python3-numpy)")
+    sys.exit(77)
+
+MOST_BYTES = 6000
+MODES = {0: "zero", 1: "plain", 2: "pairs", 3: "masks"}
+STAGES = ("base", "level 0", "level 1", "level 2", "level 3", "level 4")
+OUTLIERS = ("exact counts", "exact mask", "exact values", "fill counts", "fill mask")
+
+
+def noise(shape, seed):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def smooth(shape, scale=0.2):
+    """Waves of different lengths along each axis."""
+    total = np.zeros(shape)
+    for axis, i in enumerate(np.indices(shape)):
+        total += np.sin(scale * (1 + 0.3 * axis) * i + axis)
+    return total
+
+
+def spoilt(field):
+    """With values that are kept exactly, and a coast."""
+    field = np.array(field, np.float32)
+    flat = field.reshape(-1)
+    flat[::37] = 1e20
+    flat[:40] = 1e20
+    flat[5], flat[111], flat[200] = np.nan, np.inf, -3e30
+    return field
+
+
+def fields():
+    """(name, values, bound, further options)"""
+    line, plane, box = (3000,), (40, 50), (17, 18, 70)
+    period = np.tile(noise(97, 1), 60) + 0.001 * noise(97 * 60, 2)
+    spots = np.zeros(box)
+    spots[8, 9, 20] = spots[3, 4, 60] = 1.0
+    yield "line", smooth(line).astype("f4"), "0.01", []
+    yield "line_f64", smooth(line), "1e-3", []
+    yield "fold", period.astype("f4"), "0.05", []
+    yield "fold_spoilt", spoilt(period), "0.05", ["--fill", "1e20"]
+    yield "plane", smooth(plane).astype("f4"), "0.01", []
+    yield "plane_tight", smooth(plane).astype("f4"), "1e-5", []
+    yield "plane_noise", noise(plane, 3).astype("f4"), "0.02", []
+    yield "plane_zstd", np.tile(smooth((64, 64)), (3, 3)).astype("f4"), "0.01", ["--zstd=5"]
+    yield "plane_frames", smooth((150, 20)).astype("f4"), "0.01", ["--frame", "64"]
+    yield "box", smooth(box).astype("f4"), "0.01", []
+    yield "box_loose", smooth(box).astype("f4"), "0.5", []
+    yield "box_f64", smooth(box), "0.01", []
+    yield "box_rough", (smooth(box) + 0.02 * noise(box, 4)).astype("f4"), "0.02", []
+    yield "box_noise", noise((9, 10, 11), 5).astype("f4"), "0.05", []
+    yield "box_spots", spots.astype("f4"), "0.01", []
+    yield "box_wide", (smooth((5, 9, 20)) * 1e3).astype("f8"), "1e-7", []
+    yield "box_spoilt", spoilt(smooth((9, 18, 40))), "0.01", ["--fill", "1e20"]
+    yield "box_frames", smooth((40, 9, 20)).astype("f4"), "0.01", ["--frame", "16"]
+    yield "box_planes", (smooth(box) + 50 * noise((17, 1, 1), 6)).astype("f4"), "0.05", []
+    yield "batch", smooth((3, 9, 10, 33)).astype("f4"), "0.01", []
+    steps = np.cumsum(noise((20000,), 7) > 2.2)
+    yield "differences", steps.astype("f4"), "0.3", ["--predictor", "auto"]
+
+
+def run(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+
+
+def make(szgpu, folder, name, values, bound, options):
+    """Compresses one field; returns what is in the archive, in words."""
+    raw = os.path.join(folder, f"{name}_{'x'.join(map(str, values.shape))}."
+                               f"{'f64' if values.dtype == np.float64 else 'f32'}")
+    archive = os.path.join(folder, name + ".szg")
+    values.tofile(raw)
+    asked = options if "--predictor" in options else options + ["--predictor", "interpolation"]
+    run([szgpu, "-z", "-q", "-f", "-m", "abs", "-e", bound] + asked + ["-o", archive, raw])
+    run([szgpu, "-x", "-q", "-f", "-o", raw, archive])
+    os.remove(raw)
+    if os.path.getsize(archive) > MOST_BYTES:
+        sys.exit(f"fuzz_seeds.py: {name} has {os.path.getsize(archive)} bytes")
+    return contents(archive, json.loads(run([szgpu, "-l", "--json", archive])))
+
+
+def contents(archive, listing):
+    with open(archive, "rb") as file:
+        data = file.read()
+    found = {f"{len(listing['frame_list'])} frames"}
+    for frame in listing["frame_list"]:
+        if frame["kind"] != "levels":
+            sys.exit(f"fuzz_seeds.py: {archive} has a {frame['kind']} frame")
+        found.add(f"{frame['lattice_bits']} bits")
+        found.add(f"{frame.get('interpolated_axes') or 0} axes")
+        found.update(["fold"] if frame.get("fold") else [])
+        for section in frame["sections"]:
+            found.update([section["name"], section["codec"]])
+            if section["name"] in STAGES and section["codec"] == "stored":
+                mode, groups = data[section["offset"]], data[section["offset"] + 1]
+                found.update([MODES[mode], "lanes of several groups" if groups else "lanes"])
+    return found
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    szgpu, out = sys.argv[1:]
+    os.makedirs(out, exist_ok=True)
+    wanted = set(STAGES) | set(OUTLIERS) | set(MODES.values())
+    wanted |= {"stored", "zstd", "32 bits", "64 bits", "fold", "lanes", "lanes of several groups"}
+    wanted |= {"1 frames", "3 frames", "0 axes", "1 axes", "2 axes", "3 axes"}
+    found, count = set(), 0
+    for case in fields():
+        found |= make(szgpu, out, *case)
+        count += 1
+    if wanted - found:
+        print("no archive has: " + ", ".join(sorted(wanted - found)))
+        return 1
+    print(f"{count} archives in {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
