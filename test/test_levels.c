@@ -185,9 +185,67 @@ static void settle_level_point(reference *r, const int64_t at[3], int64_t *codes
   *in_tile(r, at[2], at[1], at[0]) = add(r, p, times(r, k, unit));
 }
 
-static void settle_base_point(reference *r, const int64_t at[3], int64_t *codes) {
+/* Points that have none get stand-ins, in rows of n, one after the other. */
+static void stand_in(const reference *r, uint32_t rows, uint32_t n, const bool *has,
+                     int64_t *points) {
+  int64_t *const old = test_allocate((size_t)rows * n * sizeof *old);
+  memcpy(old, points, (size_t)rows * n * sizeof *old);
+  for (uint32_t row = 0; row < rows; row++)
+    for (uint32_t i = 0; i < n; i++) {
+      int64_t from_row = -1, before = -1, after = -1;
+      for (uint32_t k = 0; k < rows; k++) {
+        bool has_some = false;
+        for (uint32_t x = 0; x < n; x++) has_some |= has[k * n + x];
+        if (has_some && (k <= row || from_row < 0)) from_row = k;
+      }
+      points[row * n + i] = 0;
+      if (from_row < 0) continue;
+      for (uint32_t x = 0; x < n; x++) {
+        if (!has[from_row * n + x]) continue;
+        if (x <= i) before = x;
+        if (x >= i && after < 0) after = x;
+      }
+      int64_t const b = old[from_row * n + (before < 0 ? after : before)];
+      int64_t const a = old[from_row * n + (after < 0 ? before : after)];
+      points[row * n + i] = add(r, b, add(r, a, -b) >> 1);
+    }
+  free(old);
+}
+
+/* Multiples that are not chosen by codes; at[]: in the tile. */
+static bool find_multiple(const reference *r, const int64_t at[3], int64_t *multiple) {
   int64_t const unit = r->s->unit;
-  int64_t p = 0, point, k = 0;
+  uint64_t const z = r->tile.z + (uint64_t)at[2], y = r->tile.y + (uint64_t)at[1];
+  bool const has =
+      lattice_value(r, value_index(r, r->tile.box, z, y, r->tile.x + (uint64_t)at[0]), multiple);
+  *multiple = has ? floor_divide(*multiple + unit / 2, unit) : 0;
+  return has;
+}
+
+static void find_multiples(reference *r, bool *has) {
+  int64_t at[3], *const multiples = test_allocate(SZG_LEVELS_BASE_PLACES * sizeof *multiples);
+  uint32_t const n = r->tile.x_extent;
+  uint32_t row = 0;
+  for (at[2] = 0; at[2] < r->tile.z_extent; at[2]++)
+    for (at[1] = 0; at[1] < r->tile.y_extent; at[1]++, row++)
+      for (at[0] = 0; at[0] < n; at[0]++)
+        has[row * n + at[0]] = find_multiple(r, at, &multiples[row * n + at[0]]);
+  if (r->levels->level_count > 0) {
+    stand_in(r, row, n, has, multiples);
+    memset(has, true, (size_t)row * n);
+  }
+  row = 0;
+  for (at[2] = 0; at[2] < r->tile.z_extent; at[2]++)
+    for (at[1] = 0; at[1] < r->tile.y_extent; at[1]++, row++)
+      for (at[0] = 0; at[0] < n; at[0]++)
+        *in_tile(r, at[2], at[1], at[0]) = multiples[row * n + at[0]];
+  free(multiples);
+}
+
+/* is_free: the point's multiple is what the code 0 makes it. */
+static void settle_base_point(reference *r, const int64_t at[3], bool is_free, int64_t *codes) {
+  int64_t p = 0;
+  int64_t *const multiple = in_tile(r, at[2], at[1], at[0]);
   for (uint32_t set = 1; set < 8; set++) {
     int64_t to[3];
     bool is_there = (set & ~r->levels->base_axes) == 0;
@@ -199,35 +257,49 @@ static void settle_base_point(reference *r, const int64_t at[3], int64_t *codes)
     }
     if (is_there) p = add(r, p, sign * *in_tile(r, to[2], to[1], to[0]));
   }
-  if (lattice_value(r,
-                    value_index(r, r->tile.box, r->tile.z + (uint64_t)at[2],
-                                r->tile.y + (uint64_t)at[1], r->tile.x + (uint64_t)at[0]),
-                    &point))
-    k = add(r, floor_divide(point + unit / 2, unit), -p);
-  codes[place_of(r, (uint32_t)at[2], (uint32_t)at[1], (uint32_t)at[0])] = k;
-  *in_tile(r, at[2], at[1], at[0]) = add(r, p, k);
+  if (is_free) *multiple = p;
+  codes[place_of(r, (uint32_t)at[2], (uint32_t)at[1], (uint32_t)at[0])] = add(r, *multiple, -p);
 }
 
-/* Codes the tile, and writes the stage's grid. */
-static void reference_tile(reference *r, uint32_t stage, uint64_t tile_index, int64_t *codes) {
-  r->stage = stage;
-  r->s = &r->levels->stages[stage];
-  r->tile = szg_levels_tile_at(r->levels, stage, tile_index);
-  memset(codes, 0, r->s->place_count * sizeof *codes);
+static void settle_base(reference *r, int64_t *codes) {
+  static bool has[SZG_LEVELS_BASE_PLACES];
+  int64_t at[3];
+  uint32_t i = 0;
+  find_multiples(r, has);
+  for (at[2] = 0; at[2] < r->tile.z_extent; at[2]++)
+    for (at[1] = 0; at[1] < r->tile.y_extent; at[1]++)
+      for (at[0] = 0; at[0] < r->tile.x_extent; at[0]++) settle_base_point(r, at, !has[i++], codes);
+}
+
+static void settle_level(reference *r, int64_t *codes) {
   int64_t at[3];
   for (int odd_count = 0; odd_count <= 3; odd_count++)
     for (at[2] = 0; at[2] < r->tile.z_extent; at[2]++)
       for (at[1] = 0; at[1] < r->tile.y_extent; at[1]++)
         for (at[0] = 0; at[0] < r->tile.x_extent; at[0]++) {
-          if (stage == 0) {
-            if (odd_count == 0) settle_base_point(r, at, codes);
-          } else if (at[0] % 2 + at[1] % 2 + at[2] % 2 == odd_count) {
-            if (odd_count > 0)
-              settle_level_point(r, at, codes);
-            else
-              *in_tile(r, at[2], at[1], at[0]) = box_value(r, at);
-          }
+          if (at[0] % 2 + at[1] % 2 + at[2] % 2 != odd_count) continue;
+          if (odd_count > 0)
+            settle_level_point(r, at, codes);
+          else
+            *in_tile(r, at[2], at[1], at[0]) = box_value(r, at);
         }
+}
+
+static void begin_tile(reference *r, uint32_t stage, uint64_t tile_index, int64_t *codes) {
+  r->stage = stage;
+  r->s = &r->levels->stages[stage];
+  r->tile = szg_levels_tile_at(r->levels, stage, tile_index);
+  memset(codes, 0, r->s->place_count * sizeof *codes);
+}
+
+/* Codes the tile, and writes the stage's grid. */
+static void reference_tile(reference *r, uint32_t stage, uint64_t tile_index, int64_t *codes) {
+  int64_t at[3];
+  begin_tile(r, stage, tile_index, codes);
+  if (stage == 0)
+    settle_base(r, codes);
+  else
+    settle_level(r, codes);
   for (at[2] = 0; at[2] < r->tile.z_extent; at[2]++)
     for (at[1] = 0; at[1] < r->tile.y_extent; at[1]++)
       for (at[0] = 0; at[0] < r->tile.x_extent; at[0]++) {
@@ -238,6 +310,71 @@ static void reference_tile(reference *r, uint32_t stage, uint64_t tile_index, in
         r->grids[stage][row * r->s->row_points + r->tile.x + (uint64_t)at[0]] =
             stage == 0 ? times(r, value, r->s->unit) : value;
       }
+}
+
+/* ---- the reference: estimates ---- */
+
+enum { MOST_ROWS = 11 * 7, MOST_IN_ROW = 35 };
+
+/* Puts what the tile needs of the coarse grid there, from the values. */
+static void estimate_grid(reference *r, int64_t unit) {
+  static int64_t points[MOST_ROWS * MOST_IN_ROW];
+  static bool has[MOST_ROWS * MOST_IN_ROW];
+  int64_t *rows[MOST_ROWS];
+  const szg_levels_stage *const fine = r->s, *const c = fine - 1;
+  const szg_levels_tile *const t = &r->tile;
+  int64_t const first[3] = {(int64_t)t->x / 2, (int64_t)t->y / 2, (int64_t)t->z / 2};
+  int64_t const even[3] = {0, (t->y_extent + 1) / 2, (t->z_extent + 1) / 2};
+  bool const far_y = t->y + t->y_extent < fine->y_extent;
+  bool const far_z = t->z + t->z_extent < fine->z_extent;
+  int64_t const begin = first[0] > 0 ? first[0] - 1 : 0;
+  int64_t const end = first[0] + 34 < (int64_t)c->x_extent ? first[0] + 34 : (int64_t)c->x_extent;
+  uint32_t const n = (uint32_t)(end - begin);
+  uint32_t row_count = 0;
+  r->s = c;
+  for (int64_t z = -1; z <= t->z_extent / 2 + 1; z++)
+    for (int64_t y = -1; y <= t->y_extent / 2 + 1; y++) {
+      int64_t const grid_z = first[2] + z, grid_y = first[1] + y;
+      bool const beside_z = z < 0 || z >= even[2] + far_z, beside_y = y < 0 || y >= even[1] + far_y;
+      if (grid_z < 0 || grid_y < 0 || grid_z >= (int64_t)c->z_extent ||
+          grid_y >= (int64_t)c->y_extent || (beside_z && beside_y))
+        continue;
+      rows[row_count] =
+          r->grids[r->stage - 1] +
+          ((int64_t)(t->box * c->z_extent) + grid_z) * (int64_t)(c->y_extent * c->row_points) +
+          grid_y * (int64_t)c->row_points + begin;
+      for (uint32_t i = 0; i < n; i++) {
+        uint32_t const at = row_count * n + i;
+        int64_t const index =
+            value_index(r, t->box, (uint64_t)grid_z, (uint64_t)grid_y, (uint64_t)begin + i);
+        has[at] = lattice_value(r, index, &points[at]);
+        points[at] = floor_divide(points[at] + unit / 2, unit) * unit;
+      }
+      row_count++;
+    }
+  r->s = fine;
+  stand_in(r, row_count, n, has, points);
+  for (uint32_t row = 0; row < row_count; row++)
+    memcpy(rows[row], points + row * n, n * sizeof *points);
+}
+
+/* The codes that a tile is counted with. Overwrites the grid before. */
+static void reference_estimate(reference *r, uint32_t stage, uint64_t tile_index, bool is_rounded,
+                               int64_t *codes) {
+  begin_tile(r, stage, tile_index, codes);
+  if (stage == 0) {
+    settle_base(r, codes);
+    return;
+  }
+  int64_t const unit = is_rounded ? r->levels->stages[stage - 1].unit : 1;
+  szg_levels_tile const tile = r->tile;
+  uint32_t const most = r->levels->axis_count == 1 ? 64 : tile.x_extent;
+  for (uint32_t x = 0; x < tile.x_extent; x += most) {
+    r->tile.x = tile.x + x;
+    r->tile.x_extent = tile.x_extent - x < most ? tile.x_extent - x : most;
+    estimate_grid(r, unit);
+    settle_level(r, codes + (r->levels->axis_count == 1 ? x / 2 : 0));
+  }
 }
 
 /* ---- cases ---- */
@@ -364,6 +501,25 @@ static void assert_stage(const levels_case *c, coded_case *k, uint32_t i) {
   free(expected);
 }
 
+static void assert_estimates(const levels_case *c, coded_case *k, test_random *random) {
+  for (uint32_t i = 0; i <= c->level_count; i++) {
+    const szg_levels_stage *const s = &k->levels.stages[i];
+    int64_t *const expected = test_allocate(s->place_count * 8);
+    void *const codes = test_allocate(s->place_count * k->element_bytes);
+    for (uint64_t tile = 0; tile < s->tile_count; tile++) {
+      if (test_random_below(random, 3) > 0) continue;
+      bool const is_rounded = test_random_below(random, 2);
+      reference_estimate(k->reference, i, tile, is_rounded, expected);
+      memset(k->work, 0xa5, sizeof *k->work);
+      szg_levels_estimate_tile(&k->levels, i, tile, is_rounded, &k->lattice, k->field, k->work,
+                               codes);
+      for (uint32_t place = 0; place < s->place_count; place++)
+        assert_int_equal(element(c->is_wide, codes, place), expected[place]);
+    }
+    free(expected), free(codes);
+  }
+}
+
 /* Restores some values from the tiles that they are said to need. */
 static void assert_spans(const levels_case *c, coded_case *k, test_random *random) {
   size_t const value_bytes = test_dtype_bytes(c->shape.dtype);
@@ -427,6 +583,7 @@ static void run_case(const levels_case *c, test_random *random) {
   assert_bound(c, &k.lattice, step, k.field, k.restored);
   assert_spans(c, &k, random);
   restore_random_codes(c, &k, random);
+  assert_estimates(c, &k, random);
   for (uint32_t i = 0; i <= c->level_count; i++)
     free(k.reference->grids[i]), free(k.coded[i]), free(k.back[i]), free(k.codes[i]);
   free(k.field), free(k.restored), free(k.work), free(k.reference);
@@ -551,6 +708,29 @@ static void rejects_views_that_do_not_suit(void **state) {
   assert_false(makes(1, 9, 0, 0, 1, 2, 1));
 }
 
+/* One of each part, in order, and all if all are wanted. */
+static void counts_tiles_all_over(void **state) {
+  (void)state;
+  uint64_t const counts[] = {1, 95, 96, 97, 768, 769, 2047, 2048, 16384, (UINT64_C(1) << 56) + 3};
+  for (size_t c = 0; c < ARRAY_COUNT(counts); c++) {
+    uint64_t const tile_count = counts[c];
+    uint32_t const counted = szg_levels_counted_tiles(tile_count);
+    uint32_t columns = 0; /* of 8 tiles a row */
+    assert_int_equal(counted, tile_count <= 96    ? tile_count
+                              : tile_count < 768  ? 96
+                              : tile_count < 2048 ? tile_count / 8
+                                                  : 256);
+    for (uint64_t i = 0, before = 0; i < counted; i++) {
+      uint64_t const tile = szg_levels_counted_tile(tile_count, counted, i);
+      assert_true(tile < tile_count && (i == 0 || tile > before));
+      if (counted == tile_count) assert_int_equal(tile, i);
+      columns |= 1u << tile % 8;
+      before = tile;
+    }
+    if (tile_count >= 96) assert_int_equal(columns, 255);
+  }
+}
+
 static void fine_step_is_rounded_toward_zero(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -587,6 +767,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_of_five_by_hand),
       cmocka_unit_test(rejects_views_that_do_not_suit),
+      cmocka_unit_test(counts_tiles_all_over),
       cmocka_unit_test(fine_step_is_rounded_toward_zero),
       cmocka_unit_test(marks_values_without_lattice_values),
       cmocka_unit_test(lines_are_coded_as_the_format_says),

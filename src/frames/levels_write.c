@@ -1,28 +1,31 @@
-/* levels_write.c - a levels frame on the CPU: stage after stage, from the coarsest grid on.
+/* levels_write.c - a levels frame on the CPU: books first, then stage after stage.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A stage counts the codes of a sample of its tiles (of all, if they are few), makes books of the
- * counts, and then goes over all tiles. Its restored lattice values are what the next stage
- * predicts from.
+ * A sample of the tiles of all stages is counted, with codes that are estimated from the values,
+ * and books are made of the counts. Then each stage, from the coarsest on, goes over all of its
+ * tiles. Its restored lattice values are what the next stage predicts from.
  */
 #include "frames/levels.h"
 
 #include "frames/write.h"
 #include "predict/levels_choice_core.h"
 
-/* Tiles whose codes are kept after counting: the first of those that were counted. */
-enum { MOST_KEPT = SZG_LEAST_COUNTED };
+enum { MOST_STAGES = SZG_LEVELS_MOST + 1 };
+
+/* How the codes of a stage are written. */
+typedef struct stage_books {
+  szg_tokens_plan plan;
+  szg_tokens_cpu_encoder encoder;
+} stage_books;
 
 /* Memory in addition to what reading needs too. */
 typedef struct write_memory {
   szg_levels_memory shared;
-  szg_tokens_tally *tallies; /* [threads] */
+  szg_tokens_tally *tallies; /* [threads][stages] */
+  stage_books *books;        /* [stages] */
   uint16_t *sizes;           /* [tiles of the stage that has most] */
   szg_part_slots slots;
-  uint8_t *kept; /* [MOST_KEPT]: codes of a tile */
   uint8_t *book_bytes;
-  szg_tokens_plan *plan;
-  szg_tokens_cpu_encoder *encoder;
   szg_codebook *book;
   szg_codebook_work *book_work;
 } write_memory;
@@ -32,12 +35,12 @@ typedef struct levels_job {
   szg_write_job *frame;
   szg_levels_choice choice;
   write_memory memory;
+  uint32_t stage_count;
+  uint32_t counted_tiles[MOST_STAGES];
   uint64_t written_bytes; /* of the sections so far */
   bool fits;              /* they fit in the archive; otherwise they are only measured */
   /* the stage at hand */
   uint32_t stage;
-  uint32_t counted_tiles, kept_tiles;
-  szg_tokens_shape shape;
   szg_part_stream stream;
 } levels_job;
 
@@ -58,22 +61,16 @@ static uint32_t most_words(const szg_levels *levels) {
   return most;
 }
 
-static size_t code_bytes(const levels_job *job) {
-  return job->choice.levels.is_wide ? sizeof(int64_t) : sizeof(int32_t);
-}
-
 static void carve(szg_arena *arena, const levels_job *job, write_memory *memory) {
   const szg_levels *const levels = &job->choice.levels;
   int const thread_count = job->frame->request->thread_count;
   uint64_t const tile_count = most_tiles(levels);
-  uint64_t const kept_count = szg_min_u64(tile_count, MOST_KEPT);
+  uint64_t const tally_count = (uint64_t)thread_count * job->stage_count;
   szg_levels_carve(arena, levels, levels->level_count, thread_count, &memory->shared);
-  memory->tallies = szg_arena_take(arena, (uint64_t)thread_count, sizeof *memory->tallies);
+  memory->tallies = szg_arena_take(arena, tally_count, sizeof *memory->tallies);
+  memory->books = szg_arena_take(arena, job->stage_count, sizeof *memory->books);
   memory->sizes = szg_arena_take(arena, tile_count, sizeof *memory->sizes);
-  memory->kept = szg_arena_take(arena, kept_count * SZG_LEVELS_MOST_PLACES, code_bytes(job));
   memory->book_bytes = szg_arena_take(arena, SZG_TOKENS_BOOKS_MOST_BYTES, 1);
-  memory->plan = szg_arena_take(arena, 1, sizeof *memory->plan);
-  memory->encoder = szg_arena_take(arena, 1, sizeof *memory->encoder);
   memory->book = szg_arena_take(arena, 1, sizeof *memory->book);
   memory->book_work = szg_arena_take(arena, 1, sizeof *memory->book_work);
   szg_part_slots_carve(arena, szg_div_up(tile_count, SZG_LEVELS_PART_TILES), thread_count,
@@ -90,6 +87,21 @@ static szgpu_status open_memory(levels_job *job) {
 
 static const szg_levels_stage *stage_of(const levels_job *job) {
   return &job->choice.levels.stages[job->stage];
+}
+
+static szg_tokens_shape shape_of(const levels_job *job, uint32_t stage) {
+  uint32_t const place_count = job->choice.levels.stages[stage].place_count;
+  return (szg_tokens_shape){.group_count = place_count / SZG_LEVELS_GROUP,
+                            .lane_groups_log2 = job->memory.books[stage].plan.lane_groups_log2,
+                            .is_wide = job->choice.levels.is_wide};
+}
+
+/* Which places exist; NULL: all. */
+static const uint64_t *find_existing(const levels_job *job, uint32_t stage, uint64_t tile_index,
+                                     uint64_t *existing) {
+  if (szg_levels_tile_is_full(&job->choice.levels, stage, tile_index)) return NULL;
+  szg_levels_existing_places(&job->choice.levels, stage, tile_index, existing);
+  return existing;
 }
 
 /* ---- [1] exact and fill values ---- */
@@ -114,81 +126,73 @@ static szgpu_status find_outliers(void *job_pointer, uint64_t part, int worker) 
   return SZGPU_OK;
 }
 
-/* ---- [2] the books of a stage ---- */
+/* ---- [2] the books of all stages ---- */
 
-/* The codes of counted tile i, if they are kept. */
-static void *kept_codes(const levels_job *job, uint64_t i) {
-  if (i >= job->kept_tiles) return NULL;
-  return job->memory.kept + i * SZG_LEVELS_MOST_PLACES * code_bytes(job);
-}
-
-/* Codes the tile into `kept`, or, if that is NULL, into the worker's memory; returns where. */
-static const void *code_tile(const levels_job *job, uint64_t tile_index, int worker, void *kept) {
-  const szg_levels_choice *const choice = &job->choice;
-  const szg_levels_memory *const memory = &job->memory.shared;
-  void *const codes = kept ? kept : szg_levels_codes_of(memory, worker);
-  szg_levels_code_tile(&choice->levels, job->stage, tile_index, &choice->lattice,
-                       job->frame->values, memory->grids, &memory->work[worker], codes);
-  return codes;
-}
-
-/* Which places exist; NULL: all. */
-static const uint64_t *find_existing(const levels_job *job, uint64_t tile_index,
-                                     uint64_t *existing) {
-  if (szg_levels_tile_is_full(&job->choice.levels, job->stage, tile_index)) return NULL;
-  szg_levels_existing_places(&job->choice.levels, job->stage, tile_index, existing);
-  return existing;
-}
-
+/* Counts sample i of those of all stages. */
 static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker) {
   const levels_job *const job = job_pointer;
-  uint64_t const tile_index = szg_sample_tile(stage_of(job)->tile_count, job->counted_tiles, i);
+  const szg_levels *const levels = &job->choice.levels;
+  const szg_levels_memory *const memory = &job->memory.shared;
+  uint32_t stage = 0;
+  while (i >= job->counted_tiles[stage]) i -= job->counted_tiles[stage++];
+  uint64_t const tile_index =
+      szg_levels_counted_tile(levels->stages[stage].tile_count, job->counted_tiles[stage], i);
+  szg_tokens_shape const shape = shape_of(job, stage);
+  void *const codes = szg_levels_codes_of(memory, worker);
   uint64_t existing[SZG_TOKENS_MOST_GROUPS];
-  const void *const codes = code_tile(job, tile_index, worker, kept_codes(job, i));
-  szg_tokens_count(&job->shape, codes, find_existing(job, tile_index, existing),
-                   &job->memory.tallies[worker]);
+  szg_levels_estimate_tile(levels, stage, tile_index, i % 2 == 0, &job->choice.lattice,
+                           job->frame->values, &memory->work[worker], codes);
+  szg_tokens_count(&shape, codes, find_existing(job, stage, tile_index, existing),
+                   &job->memory.tallies[(uint32_t)worker * job->stage_count + stage]);
   return SZGPU_OK;
+}
+
+/* Adds what all threads have counted in a stage, and makes its books. */
+static void make_books(const levels_job *job, uint32_t stage) {
+  const write_memory *const memory = &job->memory;
+  szg_tokens_tally *const tally = &memory->tallies[stage];
+  stage_books *const books = &memory->books[stage];
+  /* Codes of levels are only estimated. */
+  bool const is_exact =
+      stage == 0 && job->counted_tiles[0] == job->choice.levels.stages[0].tile_count;
+  for (int i = 1; i < job->frame->ctx->threads.count; i++)
+    szg_tokens_tally_add(&tally[(uint32_t)i * job->stage_count], tally);
+  szg_tokens_choose(tally, shape_of(job, stage).group_count, is_exact, memory->book,
+                    memory->book_work, &books->plan);
+  szg_tokens_encoder_build(&books->plan, &books->encoder);
 }
 
 static szgpu_status choose_books(levels_job *job) {
   const write_memory *const memory = &job->memory;
   szg_threads *const threads = &job->frame->ctx->threads;
-  uint64_t const tile_count = stage_of(job)->tile_count;
-  memset(memory->tallies, 0, (size_t)threads->count * sizeof *memory->tallies);
-  job->shape = (szg_tokens_shape){.group_count = stage_of(job)->place_count / SZG_LEVELS_GROUP,
-                                  .is_wide = job->choice.levels.is_wide};
-  job->counted_tiles = szg_counted_tiles(tile_count);
-  job->kept_tiles = (uint32_t)szg_min_u64(job->counted_tiles, MOST_KEPT);
-  SZG_TRY(szg_for_parts(threads, job->counted_tiles, 0, count_tile, job));
-  for (int i = 1; i < threads->count; i++)
-    szg_tokens_tally_add(&memory->tallies[i], &memory->tallies[0]);
-  szg_tokens_choose(&memory->tallies[0], job->shape.group_count, job->counted_tiles == tile_count,
-                    memory->book, memory->book_work, memory->plan);
-  job->shape.lane_groups_log2 = memory->plan->lane_groups_log2;
-  szg_tokens_encoder_build(memory->plan, memory->encoder);
+  size_t const tally_count = (size_t)threads->count * job->stage_count;
+  uint64_t counted_count = 0;
+  memset(memory->tallies, 0, tally_count * sizeof *memory->tallies);
+  memset(memory->books, 0, job->stage_count * sizeof *memory->books);
+  for (uint32_t i = 0; i < job->stage_count; i++) {
+    job->counted_tiles[i] = szg_levels_counted_tiles(job->choice.levels.stages[i].tile_count);
+    counted_count += job->counted_tiles[i];
+  }
+  SZG_TRY(szg_for_parts(threads, counted_count, 0, count_tile, job));
+  for (uint32_t i = 0; i < job->stage_count; i++) make_books(job, i);
   return SZGPU_OK;
 }
 
 /* ---- [3] the tiles of a stage ---- */
 
-/* The number among the counted tiles if the tile's codes are kept; else MOST_KEPT. */
-static uint64_t find_kept(const levels_job *job, uint64_t tile_index) {
-  uint64_t const tile_count = stage_of(job)->tile_count;
-  uint64_t const i = szg_sample_of_tile(tile_count, job->counted_tiles, tile_index);
-  bool const is_kept =
-      i < job->kept_tiles && szg_sample_tile(tile_count, job->counted_tiles, i) == tile_index;
-  return is_kept ? i : MOST_KEPT;
-}
-
 static void encode_tile(const levels_job *job, uint64_t tile_index, int worker,
                         szg_part_slot *slot) {
   const write_memory *const memory = &job->memory;
+  const szg_levels_memory *const shared = &memory->shared;
+  szg_tokens_shape const shape = shape_of(job, job->stage);
+  void *const codes = szg_levels_codes_of(shared, worker);
   uint64_t existing[SZG_TOKENS_MOST_GROUPS];
-  void *const kept = kept_codes(job, find_kept(job, tile_index));
-  const void *const codes = kept ? kept : code_tile(job, tile_index, worker, NULL);
-  uint32_t const word_count = szg_tokens_encode_tile(
-      memory->encoder, &job->shape, codes, find_existing(job, tile_index, existing),
-      &memory->shared.token_work[worker], slot->words + slot->byte_count);
+  szg_levels_code_tile(&job->choice.levels, job->stage, tile_index, &job->choice.lattice,
+                       job->frame->values, shared->grids, &shared->work[worker], codes);
+  uint32_t const word_count =
+      szg_tokens_encode_tile(&memory->books[job->stage].encoder, &shape, codes,
+                             find_existing(job, job->stage, tile_index, existing),
+                             &shared->token_work[worker], slot->words + slot->byte_count);
   memory->sizes[tile_index] = (uint16_t)word_count;
   slot->byte_count += (uint64_t)word_count * 4;
 }
@@ -219,11 +223,12 @@ static void write_front(const levels_job *job, const szg_levels_head *head,
          places->words - places->tile_sizes - 2 * tile_count);
 }
 
+static uint64_t room_of(const szg_writer *writer) { return writer->capacity - writer->used_bytes; }
+
 /* Notes it if the archive has no room for a section. A frame that does not fit may still turn out
  * to be one for the next kind, whose frame fits. */
 static bool fits_too(levels_job *job, const szg_writer *writer, uint64_t byte_count) {
-  uint64_t const room = writer->capacity - writer->used_bytes;
-  job->fits = job->fits && szg_align_up(byte_count, SZG_ALIGNMENT) <= room;
+  job->fits = job->fits && szg_align_up(byte_count, SZG_ALIGNMENT) <= room_of(writer);
   return job->fits;
 }
 
@@ -236,34 +241,35 @@ static szgpu_status write_zero_stage(levels_job *job, szg_writer *writer) {
   return szg_writer_end_section(writer, szg_levels_section(job->stage), SZG_LEVELS_HEAD_BYTES);
 }
 
-static szgpu_status write_stage(levels_job *job, szg_writer *writer) {
-  szg_write_job *const frame = job->frame;
-  const write_memory *const memory = &job->memory;
-  const szg_levels_stage *const stage = stage_of(job);
+/* Encodes the stage's tiles: their words go to where the section will have them, if there is
+ * room. */
+static szgpu_status encode_tiles(levels_job *job, szg_writer *writer, uint64_t words_at) {
+  uint64_t const part_count = szg_div_up(stage_of(job)->tile_count, SZG_LEVELS_PART_TILES);
   bool const is_last = job->stage == job->choice.levels.level_count;
-  SZG_TRY(choose_books(job));
-  if (memory->plan->mode == SZG_LEVELS_MODE_ZERO) return write_zero_stage(job, writer);
-  szg_levels_head const head = {.mode = memory->plan->mode,
-                                .lane_groups_log2 = memory->plan->lane_groups_log2,
+  bool const has_room = job->fits && words_at <= room_of(writer);
+  uint8_t *bytes = writer->archive;
+  if (has_room) SZG_TRY(szg_writer_begin_section(writer, words_at, &bytes));
+  szg_part_stream_open(&job->memory.slots, part_count, has_room ? bytes + words_at : bytes,
+                       has_room ? room_of(writer) - words_at : 0, &job->stream);
+  return szg_for_parts(&job->frame->ctx->threads, part_count, is_last ? job->frame->loop_values : 0,
+                       encode_part, job);
+}
+
+static szgpu_status write_stage(levels_job *job, szg_writer *writer) {
+  const szg_tokens_plan *const plan = &job->memory.books[job->stage].plan;
+  const szg_levels_stage *const stage = stage_of(job);
+  szg_levels_head const head = {.mode = plan->mode,
+                                .lane_groups_log2 = plan->lane_groups_log2,
                                 .unit = stage->unit,
                                 .book_bytes = (uint32_t)szg_tokens_books_write(
-                                    &memory->plan->books, memory->plan->mode, memory->book_bytes)};
+                                    &plan->books, plan->mode, job->memory.book_bytes)};
   szg_levels_places const places = szg_levels_places_of(&head, stage->tile_count);
-  szg_frame_add_sure_bytes(frame, places.words);
-  if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
-  uint8_t *bytes = writer->archive;
-  uint64_t room = 0;
-  if (fits_too(job, writer, places.words)) {
-    SZG_TRY(szg_writer_begin_section(writer, places.words, &bytes));
-    bytes += places.words;
-    room = writer->capacity - writer->used_bytes - places.words;
-  }
-  szg_part_stream_open(&memory->slots, szg_div_up(stage->tile_count, SZG_LEVELS_PART_TILES), bytes,
-                       room, &job->stream);
-  SZG_TRY(szg_for_parts(&frame->ctx->threads, job->stream.part_count,
-                        is_last ? frame->loop_values : 0, encode_part, job));
-  if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
+  SZG_TRY(encode_tiles(job, writer, places.words));
+  if (szg_frame_is_outgrown(job->frame)) return SZGPU_OK;
+  if (job->stream.byte_count == 0) return write_zero_stage(job, writer);
   uint64_t const byte_count = places.words + job->stream.byte_count;
+  uint8_t *bytes;
+  szg_frame_add_sure_bytes(job->frame, places.words);
   job->written_bytes += byte_count;
   if (!fits_too(job, writer, byte_count)) return SZGPU_OK;
   SZG_TRY(szg_writer_begin_section(writer, byte_count, &bytes));
@@ -307,7 +313,7 @@ static szgpu_status write_sections(levels_job *job, szg_writer *writer, szg_fram
     SZG_TRY(szg_writer_begin_frame(writer, header, section_count));
     SZG_TRY(szg_outliers_write(frame, writer, &outliers));
   }
-  for (job->stage = 0; job->stage <= levels->level_count; job->stage++) {
+  for (job->stage = 0; job->stage < job->stage_count; job->stage++) {
     if (szg_frame_is_outgrown(frame)) return SZGPU_OK;
     SZG_TRY(write_stage(job, writer));
   }
@@ -326,8 +332,10 @@ szgpu_status szg_levels_frame_write(szg_write_job *frame, szg_writer *writer,
   SZG_TRY(szg_levels_choose(frame, &job.choice));
   if (!job.choice.is_chosen || !szg_levels_are_dense(frame->request, &job.choice.levels))
     return SZGPU_OK;
+  job.stage_count = job.choice.levels.level_count + 1;
   SZG_TRY(open_memory(&job));
   SZG_TRY(szg_for_parts(&frame->ctx->threads, frame->part_count, 0, find_outliers, &job));
+  SZG_TRY(choose_books(&job));
   szg_levels_set_header(&job.choice.levels, header);
   return write_sections(&job, writer, header, is_written);
 }

@@ -85,7 +85,7 @@ static szgpu_status write_stage(const levels_job *job, uint32_t stage) {
   szg_device *const device = &frame->ctx->device;
   szg_tokens_tiles const tiles = szg_tokens_tiles_of(levels, stage);
   szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
-  uint32_t const counted_count = szg_counted_tiles(tiles.tile_count);
+  uint32_t const counted_count = szg_levels_counted_tiles(tiles.tile_count);
   szg_tokens_output_cuda output;
   output.archive = frame->archive;
   output.capacity = frame->capacity;

@@ -42,28 +42,32 @@ uint64_t szg_tokens_cost(const szg_tokens_tally *tally, uint32_t lane_groups_log
   return cost;
 }
 
+/* Symbols that a sample does not have are about as likely, all together, as those that it has once:
+ * the estimate of Good and Turing. */
+static void count_escape(szg_tokens_book_kind kind, uint64_t *counts) {
+  uint64_t once = 1;
+  for (uint32_t s = 0; s < kind.symbol_count; s++) once += counts[s] == 1;
+  if (counts[kind.escape] < once) counts[kind.escape] = once;
+}
+
 void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, bool is_whole,
                        szg_codebook *book, szg_codebook_work *work, szg_tokens_plan *plan) {
   memset(plan, 0, sizeof *plan);
   uint32_t g = szg_tokens_least_lane_groups_log2(group_count);
   plan->lane_groups_log2 = g;
   uint64_t const lane_count = tally->live_lanes[g];
-  if (lane_count == 0 && is_whole) return;
-  plan->mode = SZG_LEVELS_MODE_MASKS;
-  if (lane_count > 0) {
-    uint64_t costs[SZG_LEVELS_MODES] = {0};
-    for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++)
-      costs[mode] = szg_tokens_cost(tally, g, mode);
-    plan->mode = szg_tokens_choose_mode(costs);
-    g = szg_tokens_choose_lanes(group_count, costs[plan->mode], lane_count);
-    plan->lane_groups_log2 = g;
-  }
+  uint64_t costs[SZG_LEVELS_MODES] = {0};
+  for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++)
+    costs[mode] = szg_tokens_cost(tally, g, mode);
+  plan->mode = szg_tokens_choose_mode(costs, lane_count);
+  g = szg_tokens_choose_lanes(group_count, costs[plan->mode], lane_count);
+  plan->lane_groups_log2 = g;
   for (uint32_t i = 0; i < szg_tokens_book_count(plan->mode); i++) {
     uint32_t const own = szg_tokens_book_of(plan->mode, i);
     szg_tokens_book_kind const kind = szg_tokens_book_kind_of(own);
     uint64_t counts[SZG_TOKENS_MOST_SYMBOLS];
     find_counts(tally, g, plan->mode, own, counts);
-    if (!is_whole && counts[kind.escape] == 0) counts[kind.escape] = 1;
+    if (!is_whole) count_escape(kind, counts);
     szg_codebook_build(counts, kind.symbol_count, SZG_LEVELS_CODE_BITS, book, work);
     memcpy((uint8_t *)&plan->books + kind.lengths_at, book->lengths, kind.symbol_count);
   }

@@ -109,10 +109,6 @@ __device__ void choose_plan(const BookJob &job, BookMemory *memory) {
   const szg_tokens_tally &tally = memory->tally;
   uint32_t const g = szg_tokens_least_lane_groups_log2(job.group_count);
   uint64_t const lane_count = tally.live_lanes[g];
-  memory->plan.lane_groups_log2 = g;
-  memory->plan.mode =
-      lane_count == 0 && job.is_whole ? SZG_LEVELS_MODE_ZERO : SZG_LEVELS_MODE_MASKS;
-  if (lane_count == 0) return;
   uint64_t costs[SZG_LEVELS_MODES] = {0};
   for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++) {
     uint64_t const raw_bits = mode == SZG_LEVELS_MODE_PAIRS ? tally.pair_raw_bits : tally.raw_bits;
@@ -120,7 +116,7 @@ __device__ void choose_plan(const BookJob &job, BookMemory *memory) {
     for (uint32_t i = 0; i < szg_tokens_book_count(mode); i++)
       costs[mode] += memory->costs[mode][i];
   }
-  uint32_t const mode = szg_tokens_choose_mode(costs);
+  uint32_t const mode = szg_tokens_choose_mode(costs, lane_count);
   memory->plan.mode = mode;
   memory->plan.lane_groups_log2 = szg_tokens_choose_lanes(job.group_count, costs[mode], lane_count);
 }
@@ -144,8 +140,11 @@ __device__ void find_counts(uint32_t book, bool is_whole, BookMemory *memory) {
     if (szg_tokens_has_zero(mode, book))
       counts[kind.zero] = szg_tokens_zero_count(&memory->tally, memory->plan.lane_groups_log2, book,
                                                 memory->counted);
-    if (!is_whole && counts[kind.escape] == 0) counts[kind.escape] = 1;
   }
+  __syncthreads(); /* zeros are counted */
+  bool const is_once = s < kind.symbol_count && memory->counts[s] == 1;
+  auto const once = (uint64_t)__syncthreads_count(is_once) + 1;
+  if (s == kind.escape && !is_whole && memory->counts[s] < once) memory->counts[s] = once;
   __syncthreads(); /* counts are final */
 }
 
@@ -331,7 +330,7 @@ __device__ uint32_t make_front(uint32_t unit, BookMemory *memory) {
     at = put_book(szg_tokens_book_of(mode, i), at, memory);
   uint32_t const front_bytes = (at + 7) / 8 * 4;
   if (threadIdx.x == 0) {
-    memory->front[0] = mode == SZG_LEVELS_MODE_ZERO ? 0 : mode | memory->plan.lane_groups_log2 << 8;
+    memory->front[0] = mode | memory->plan.lane_groups_log2 << 8;
     memory->front[1] = unit;
     memory->front[2] = front_bytes - SZG_TOKENS_HEAD_BYTES;
   }

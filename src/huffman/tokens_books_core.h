@@ -90,20 +90,23 @@ SZG_HD uint64_t szg_tokens_zero_count(const szg_tokens_tally *tally, uint32_t g,
  * too many of them to say how long it is. */
 enum { SZG_TOKENS_MODE_GAIN_SHIFT = 6, SZG_TOKENS_LEAST_LANE_BITS = 320 };
 
-/* costs: by mode. */
-SZG_HD uint32_t szg_tokens_choose_mode(const uint64_t *costs) {
+/* costs: by mode. lane_count: live lanes with the least g. If there are none, codes other than 0
+ * are rare. */
+SZG_HD uint32_t szg_tokens_choose_mode(const uint64_t *costs, uint64_t lane_count) {
+  if (lane_count == 0) return SZG_LEVELS_MODE_MASKS;
   uint32_t best = SZG_LEVELS_MODE_PLAIN;
   for (uint32_t mode = best + 1; mode < SZG_LEVELS_MODES; mode++)
     if (costs[mode] < costs[best] - (costs[best] >> SZG_TOKENS_MODE_GAIN_SHIFT)) best = mode;
   return best;
 }
 
-/* cost: of the mode. lane_count: live lanes with the least g. */
+/* cost: of the mode. lane_count: as above. */
 SZG_HD uint32_t szg_tokens_choose_lanes(uint32_t group_count, uint64_t cost, uint64_t lane_count) {
   uint32_t g = szg_tokens_least_lane_groups_log2(group_count);
   uint64_t bits = cost >> SZG_LOG_FRACTION_BITS;
+  uint64_t const enough = SZG_TOKENS_LEAST_LANE_BITS * (lane_count > 0 ? lane_count : 1);
   for (; g < SZG_LEVELS_LANE_GROUPS_LOG2 && group_count >> g > 1; g++, bits *= 2)
-    if (bits >= SZG_TOKENS_LEAST_LANE_BITS * lane_count) break;
+    if (bits >= enough) break;
   return g;
 }
 

@@ -79,7 +79,7 @@ SZG_HD uint32_t szg_narrow_pair_symbol(int32_t first, int32_t second) {
   uint32_t const a = (uint32_t)first + SZG_LEVELS_PAIR_REACH;
   uint32_t const b = (uint32_t)second + SZG_LEVELS_PAIR_REACH;
   bool const is_pair = (int)(a < SZG_LEVELS_PAIR_SIDE) & (int)(b < SZG_LEVELS_PAIR_SIDE);
-  return is_pair ? SZG_LEVELS_PAIR_SIDE * a + b : SZG_LEVELS_PAIR_ESCAPE;
+  return is_pair ? SZG_LEVELS_PAIR_SIDE * a + b : (uint32_t)SZG_LEVELS_PAIR_ESCAPE;
 }
 enum {
   SZG_LEVELS_PAIR_OF_ZEROS = SZG_LEVELS_PAIR_SIDE * SZG_LEVELS_PAIR_REACH + SZG_LEVELS_PAIR_REACH

@@ -42,6 +42,7 @@ szgpu_status szg_tokens_count_cuda(const szg_tokens_tiles *tiles, const void *co
 /* How a section begins: szg_levels_head and books. */
 enum {
   SZG_TOKENS_HEAD_BYTES = 16,
+  SZG_TOKENS_UNIT_WORD = 1, /* of the head: with mode 0, the only one that is not 0 */
   SZG_TOKENS_FRONT_MOST_BYTES = SZG_TOKENS_HEAD_BYTES + SZG_TOKENS_BOOKS_MOST_BYTES
 };
 

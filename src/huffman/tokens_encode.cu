@@ -200,12 +200,9 @@ __global__ void __launch_bounds__(EncodePolicy::kThreads)
   load_encoder(&job.book->encoder, &memory.encoder);
   __syncthreads(); /* the tables are there */
   szg_tokens_shape const shape = shape_of(job);
-  bool const is_zero = memory.encoder.mode == SZG_LEVELS_MODE_ZERO;
   for (uint64_t t = first; t < job.tiles.tile_count; t += warp_count) {
-    uint32_t word_count = 0;
-    if (!is_zero)
-      word_count =
-          measure_tile<Code>(job, shape, t, memory.encoder, &memory.tiles[threadIdx.x / 32]);
+    uint32_t const word_count =
+        measure_tile<Code>(job, shape, t, memory.encoder, &memory.tiles[threadIdx.x / 32]);
     if (threadIdx.x % 32 == 0) job.work.sizes[t] = (uint16_t)word_count;
     __syncwarp(); /* the groups' memory is free */
   }
@@ -223,16 +220,18 @@ __global__ void __launch_bounds__(PlacePolicy::kThreads)
 /* Where a section has its parts, in bytes from the archive's start. */
 struct SectionPlaces {
   uint64_t first, tile_sizes, words, end, next; /* next: where the next section begins */
+  bool is_zero;                                 /* all codes are 0: the section is its head */
 };
 
 __device__ SectionPlaces places_of(const EncodeJob &job) {
   SectionPlaces places;
+  uint64_t const word_count = job.work.first_words[job.tiles.tile_count];
+  places.is_zero = word_count == 0;
   places.first = *job.output.first_byte;
-  places.tile_sizes = places.first + job.book->front_bytes;
-  places.words = places.tile_sizes;
-  if (job.book->plan.mode != SZG_LEVELS_MODE_ZERO)
-    places.words += (job.tiles.tile_count + 1) / 2 * 4;
-  places.end = places.words + 4 * job.work.first_words[job.tiles.tile_count];
+  places.tile_sizes =
+      places.first + (places.is_zero ? (uint32_t)SZG_TOKENS_HEAD_BYTES : job.book->front_bytes);
+  places.words = places.tile_sizes + (places.is_zero ? 0 : (job.tiles.tile_count + 1) / 2 * 4);
+  places.end = places.words + 4 * word_count;
   places.next = (places.end + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
   return places;
 }
@@ -380,8 +379,9 @@ __device__ void write_front(const EncodeJob &job, const SectionPlaces &places, b
   }
   if (!fits) return;
   auto *const front = reinterpret_cast<uint32_t *>(job.output.archive + places.first);
-  for (uint32_t i = threadIdx.x; i < job.book->front_bytes / 4; i += EncodePolicy::kThreads)
-    front[i] = job.book->front[i];
+  auto const front_words = (uint32_t)(places.tile_sizes - places.first) / 4;
+  for (uint32_t i = threadIdx.x; i < front_words; i += EncodePolicy::kThreads)
+    front[i] = places.is_zero && i != SZG_TOKENS_UNIT_WORD ? 0 : job.book->front[i];
   if (threadIdx.x < places.next - places.end) job.output.archive[places.end + threadIdx.x] = 0;
   bool const has_padding = places.words > places.tile_sizes && tile_count % 2;
   auto *const sizes = reinterpret_cast<uint16_t *>(job.output.archive + places.tile_sizes);
@@ -397,7 +397,7 @@ __global__ void __launch_bounds__(EncodePolicy::kThreads)
   SectionPlaces const places = places_of(job);
   bool const fits = places.next <= job.output.capacity;
   if (blockIdx.x == 0) write_front(job, places, fits);
-  if (!fits || job.book->plan.mode == SZG_LEVELS_MODE_ZERO) return; /* for the whole grid */
+  if (!fits || places.is_zero) return; /* for the whole grid */
   load_encoder(&job.book->encoder, &memory.encoder);
   __syncthreads(); /* the tables are there */
   szg_tokens_shape const shape = shape_of(job);

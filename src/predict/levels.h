@@ -24,6 +24,7 @@ enum {
   SZG_LEVELS_MOST_FINE = 8, /* most fine bits */
   SZG_LEVELS_MOST_RANK = 2,
   SZG_LEVELS_BASE_PLACES = 4096,
+  SZG_LEVELS_BASE_ROWS = SZG_LEVELS_BASE_PLACES / 32, /* of a tile at most */
   SZG_LEVELS_MOST_PLACES = 7168, /* of a tile: 7 classes of 8 x 4 x 32 points */
   SZG_LEVELS_ROW = 32            /* points of one class in a row of a tile */
 };
@@ -118,6 +119,25 @@ typedef struct szg_levels_span {
 void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, uint64_t end_value,
                                 szg_levels_span spans[SZG_LEVELS_MOST + 1]);
 
+/* Number S of tiles that are counted for a stage's books, of T. */
+SZG_HD uint32_t szg_levels_counted_tiles(uint64_t tile_count) {
+  uint64_t share = tile_count / SZG_LEVELS_COUNT_SHARE;
+  if (share < SZG_LEVELS_LEAST_COUNTED) share = SZG_LEVELS_LEAST_COUNTED;
+  if (share > SZG_LEVELS_MOST_COUNTED) share = SZG_LEVELS_MOST_COUNTED;
+  return (uint32_t)szg_lesser_u64(tile_count, share);
+}
+/* floor(i T / S), without overflow: the i-th of S parts of the tiles begins there. */
+SZG_HD uint64_t szg_levels_part_start(uint64_t tile_count, uint32_t part_count, uint64_t i) {
+  return i * (tile_count / part_count) + i * (tile_count % part_count) / part_count;
+}
+/* The i-th counted tile: one of each part, where a multiple of the golden ratio says. Equal steps
+ * would meet only a few columns of tiles. */
+SZG_HD uint64_t szg_levels_counted_tile(uint64_t tile_count, uint32_t counted_count, uint64_t i) {
+  uint64_t const start = szg_levels_part_start(tile_count, counted_count, i);
+  uint64_t const end = szg_levels_part_start(tile_count, counted_count, i + 1);
+  return start + szg_mul_high_u64((i + 1) * UINT64_C(0x9E3779B97F4A7C15), end - start);
+}
+
 /* How values become lattice values. The encoder's X is value * inverse, rounded once by a fused
  * multiply-add; it must be within the limit, 2^22 (wide: at most 2^50). */
 typedef struct szg_levels_lattice {
@@ -180,6 +200,14 @@ typedef struct szg_levels_work {
 void szg_levels_code_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
                           const szg_levels_lattice *lattice, const void *values, void *const *grids,
                           szg_levels_work *work, void *codes);
+
+/* The codes that a tile will have, nearly, from the values alone; so the books of all stages can be
+ * made before the first is coded. Where coding reads grids[stage - 1], this takes the lattice
+ * values of the values, rounded to multiples of that stage's unit or not: coding is off by less
+ * than the one and more than the other. Codes of the base are exact. */
+void szg_levels_estimate_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                              bool is_rounded, const szg_levels_lattice *lattice,
+                              const void *values, szg_levels_work *work, void *codes);
 
 /* One tile back: codes to the tile's points of grids[stage], or to values if `stage` is the last
  * and values is not NULL. */

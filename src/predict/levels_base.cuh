@@ -7,6 +7,7 @@
 #define SZG_LEVELS_BASE_CUH
 
 #include "core/warp.cuh"
+#include "predict/levels_bridge.cuh"
 #include "predict/levels_job.cuh"
 
 namespace szg {
@@ -28,6 +29,8 @@ struct BaseShared {
   Unsigned multiples[kBaseRoom];  /* q, [z][y][x] with rows of tile_x + kBaseRowEnd */
   Unsigned sums[kBasePieces];     /* of pieces */
   uint32_t has_none[kBasePieces]; /* bit l: the point of lane l has no lattice value */
+  uint32_t has[kBasePieces];      /* bit l: it has one; not for points beyond the tile */
+  BridgedRows<SZG_LEVELS_BASE_ROWS> rows;
   LevelsPlace place;
 };
 
@@ -77,9 +80,33 @@ struct BaseTile {
     return sum;
   }
 
-  /* Multiples of points that have none, in a piece of which the whole warp has a point each. Less
-   * the sum along the other axes, such a point has what the one before it in its row has: then its
-   * code is 0. *before: that of the point before the piece. */
+  /* ---- points that have no lattice value ---- */
+
+  /* With levels: stand-ins. The whole block calls. */
+  __device__ void bridge_none() const {
+    uint32_t const lane = threadIdx.x % 32;
+    for (uint32_t i = threadIdx.x; i < kBasePieces; i += LevelsPolicy::kThreads) {
+      BasePoint const first = of_piece(i, 0);
+      uint32_t const left = exists(first) ? min(shared->place.tile.x_extent - first.x, 32u) : 0;
+      shared->has[i] = left ? ~shared->has_none[i] & lanes_up_to(left - 1) : 0;
+    }
+    __syncthreads(); /* it is known which points have a multiple */
+    shared->rows.find_filled(shared->has, kBasePieces / pieces_in_row, pieces_in_row);
+    __syncthreads(); /* and which rows have some */
+    for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
+      BasePoint const point = of_piece(piece, lane);
+      if (!(shared->has_none[piece] >> lane & 1)) continue;
+      at(point) = (Unsigned)shared->rows.template stand_in<typename A::Point>(
+          shared->has, pieces_in_row, piece / pieces_in_row, point.x,
+          [&](uint32_t row, uint32_t x) {
+            return (typename A::Point)at({row / job.stage.tile_y, row % job.stage.tile_y, x});
+          });
+    }
+  }
+
+  /* Without: what makes their codes 0, in a piece of which the whole warp has a point each. Less
+   * the sum along the other axes, such a point has what the one before it in its row has. *before:
+   * that of the point before the piece. */
   __device__ __forceinline__ void fill_piece(uint32_t piece, Unsigned *before) const {
     uint32_t const lane = threadIdx.x % 32, none = shared->has_none[piece];
     bool const along_x = job.base_axes & SZG_AXIS_X;
@@ -93,7 +120,7 @@ struct BaseTile {
     *before = __shfl_sync(kAllLanes, held, 31);
     __syncwarp(); /* the next piece reads these */
   }
-  /* All of them, by one warp: every piece may depend on the one before it. */
+  /* In all pieces, by one warp: each may depend on the one before it. */
   __device__ void fill_none() const {
     Unsigned before = 0;
     for (uint32_t piece = 0; piece < kBasePieces; piece++) {

@@ -165,7 +165,10 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   BaseTile<A> const base(job, &shared);
   ValueReader<A> const reader = {job, rule, place, values};
   if (find_multiples(base, reader)) {
-    if (threadIdx.x < 32) base.fill_none();
+    if (job.has_levels)
+      base.bridge_none();
+    else if (threadIdx.x < 32)
+      base.fill_none();
     __syncthreads(); /* every point has a multiple */
   }
   Unsigned *const tile_codes = codes + (uint64_t)blockIdx.x * SZG_LEVELS_BASE_PLACES;

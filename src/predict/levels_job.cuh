@@ -55,7 +55,7 @@ struct LevelsJob {
   szg_levels_lattice lattice;
   UnitRule unit;
   uint32_t axis_count, base_axes;
-  bool is_linear, is_clamped;
+  bool is_linear, is_clamped, has_levels;
   bool has_virtual; /* points */
   uint8_t used[8];  /* axes used, by those that have both neighbours, if any has */
 
@@ -71,6 +71,7 @@ struct LevelsJob {
         base_axes(levels.base_axes),
         is_linear(levels.is_linear),
         is_clamped(stage_index < levels.level_count),
+        has_levels(levels.level_count > 0),
         has_virtual(levels.fold != 0) {
     const szg_levels_stage &coarse = levels.stages[stage_index > 0 ? stage_index - 1 : 0];
     coarse_z = coarse.z_extent;

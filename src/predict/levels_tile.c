@@ -191,6 +191,7 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define UPOINT uint32_t
 #define LIMIT_BITS SZG_LEVELS_LIMIT_BITS
 #define CODE_ROW code_row_32
+#define CODE_BASE_ROW code_base_row_32
 #define RESTORE_ROW restore_row_32
 #define ROWS(work) ((work)->rows.u32)
 #define SUFFIX 32
@@ -200,6 +201,7 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define UPOINT uint64_t
 #define LIMIT_BITS SZG_LEVELS_WIDE_LIMIT_BITS
 #define CODE_ROW code_row_64
+#define CODE_BASE_ROW code_base_row_64
 #define RESTORE_ROW restore_row_64
 #define ROWS(work) ((work)->rows.u64)
 #define SUFFIX 64
@@ -219,21 +221,35 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define SUFFIX 64
 #include "predict/levels_base.inc"
 
-void szg_levels_code_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
-                          const szg_levels_lattice *lattice, const void *values, void *const *grids,
-                          szg_levels_work *work, void *codes) {
+/* grids NULL: known points are estimated in multiples of known_unit. */
+static void code_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                      const szg_levels_lattice *lattice, const void *values, void *const *grids,
+                      uint32_t known_unit, szg_levels_work *work, void *codes) {
   if (stage > 0) {
     if (levels->is_wide)
-      run_tile_64(levels, stage, tile_index, lattice, values, grids, work, codes, NULL);
+      run_tile_64(levels, stage, tile_index, lattice, values, grids, known_unit, work, codes, NULL);
     else
-      run_tile_32(levels, stage, tile_index, lattice, values, grids, work, codes, NULL);
+      run_tile_32(levels, stage, tile_index, lattice, values, grids, known_unit, work, codes, NULL);
     return;
   }
-  void *const grid = levels->level_count > 0 ? grids[0] : NULL;
+  void *const grid = grids && levels->level_count > 0 ? grids[0] : NULL;
   if (levels->is_wide)
     code_base_64(levels, tile_index, lattice, values, grid, work, codes);
   else
     code_base_32(levels, tile_index, lattice, values, grid, work, codes);
+}
+
+void szg_levels_code_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                          const szg_levels_lattice *lattice, const void *values, void *const *grids,
+                          szg_levels_work *work, void *codes) {
+  code_tile(levels, stage, tile_index, lattice, values, grids, 0, work, codes);
+}
+
+void szg_levels_estimate_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
+                              bool is_rounded, const szg_levels_lattice *lattice,
+                              const void *values, szg_levels_work *work, void *codes) {
+  uint32_t const known_unit = is_rounded && stage > 0 ? levels->stages[stage - 1].unit : 1;
+  code_tile(levels, stage, tile_index, lattice, values, NULL, known_unit, work, codes);
 }
 
 void szg_levels_restore_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
@@ -243,9 +259,9 @@ void szg_levels_restore_tile(const szg_levels *levels, uint32_t stage, uint64_t 
   if (stage > 0) {
     void *const c = (void *)(uintptr_t)codes; /* only read when restoring */
     if (levels->is_wide)
-      run_tile_64(levels, stage, tile_index, lattice, NULL, grids, work, c, restored);
+      run_tile_64(levels, stage, tile_index, lattice, NULL, grids, 0, work, c, restored);
     else
-      run_tile_32(levels, stage, tile_index, lattice, NULL, grids, work, c, restored);
+      run_tile_32(levels, stage, tile_index, lattice, NULL, grids, 0, work, c, restored);
     return;
   }
   void *const grid = restored ? NULL : grids[0];

@@ -144,7 +144,9 @@ inline szg_tokens_plan plan_of(const szg_tokens_tally &tally, uint32_t mode, uin
     if (b == 0) counts[0] = tally.live_groups[g] - sum;
     if (b == 2) counts[112] = tally.live_pairs[g] - sum;
     if (b == 3 && mode == 1) counts[0] = tally.live_places[g] - sum;
-    if (!is_whole && counts[escapes[b]] == 0) counts[escapes[b]] = 1;
+    uint64_t once = 1;
+    for (uint32_t s = 0; s < symbol_counts[b]; s++) once += counts[s] == 1;
+    if (!is_whole && counts[escapes[b]] < once) counts[escapes[b]] = once;
     szg_codebook_build(counts, symbol_counts[b], 12, &book, &book_work);
     memcpy(lengths[b], book.lengths, symbol_counts[b]);
   }
@@ -163,7 +165,7 @@ inline szg_tokens_book_cuda book_of(const szg_tokens_plan &plan, uint32_t unit) 
   uint32_t const book_bytes =
       (uint32_t)szg_tokens_books_write(&plan.books, plan.mode, front + SZG_TOKENS_HEAD_BYTES);
   made.front_bytes = SZG_TOKENS_HEAD_BYTES + book_bytes;
-  if (plan.mode) front[0] = (uint8_t)plan.mode, front[1] = (uint8_t)plan.lane_groups_log2;
+  front[0] = (uint8_t)plan.mode, front[1] = (uint8_t)plan.lane_groups_log2;
   made.front[1] = unit;
   made.front[2] = book_bytes;
   return made;
@@ -174,7 +176,6 @@ inline Bytes section_of(const Stage &stage, const Bytes &codes, const szg_tokens
   static szg_tokens_cpu_encoder encoder;
   const uint8_t *const front = (const uint8_t *)made.front;
   Bytes section(front, front + made.front_bytes);
-  if (made.plan.mode == SZG_LEVELS_MODE_ZERO) return section;
   szg_tokens_encoder_build(&made.plan, &encoder);
   uint64_t const tile_count = stage.tiles.tile_count;
   szg_tokens_shape const shape = stage.shape(made.plan.lane_groups_log2);
@@ -186,6 +187,11 @@ inline Bytes section_of(const Stage &stage, const Bytes &codes, const szg_tokens
     section.push_back((uint8_t)word_count);
     section.push_back((uint8_t)(word_count >> 8));
     words.insert(words.end(), room.begin(), room.begin() + 4 * word_count);
+  }
+  if (words.empty()) { /* mode 0 */
+    section.assign(SZG_TOKENS_HEAD_BYTES, 0);
+    memcpy(section.data() + 4 * SZG_TOKENS_UNIT_WORD, &made.front[SZG_TOKENS_UNIT_WORD], 4);
+    return section;
   }
   section.resize((section.size() + 3) / 4 * 4, 0);
   section.insert(section.end(), words.begin(), words.end());
