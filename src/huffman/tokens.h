@@ -136,11 +136,13 @@ typedef struct szg_tokens_encoder {
                                              SZG_LEVELS_DIRECT; [0]: 0 */
 } szg_tokens_encoder;
 
-/* The CPU's encoder has entries of near values too: with their raw bits behind the code. */
+/* The CPU's encoder has entries of near values too, with their raw bits behind the code.
+ * tokens_encode.c explains them. */
 enum { SZG_TOKENS_NEAR = 1024 };
 typedef struct szg_tokens_cpu_encoder {
   szg_tokens_encoder shared;
-  uint32_t near[2 * SZG_TOKENS_NEAR]; /* of value k, -1024 to 1023, at k + 1024 */
+  uint32_t near[2 * SZG_TOKENS_NEAR + 1]; /* of value k, -1024 to 1023, at k + 1024; of others */
+  uint32_t near_pairs[SZG_LEVELS_PAIRS];
 } szg_tokens_cpu_encoder;
 
 void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_cpu_encoder *encoder);

@@ -212,46 +212,7 @@ static void take_pairs(const tile_lanes *lanes, bool is_wide, uint32_t first, ui
   }
 }
 
-SZG_INLINE void set_two_codes(void *codes, bool is_wide, uint32_t place, int32_t a, int32_t b) {
-  szg_set_code(codes, is_wide, place, a);
-  szg_set_code(codes, is_wide, place + 1, b);
-}
-
-/* What take_four needs of a tile. */
-typedef struct four_source {
-  const uint8_t *first_window;
-  const uint32_t *entries; /* of values or pairs */
-  void *codes;
-} four_source;
-
-/* Decodes four values, or four pairs, of which all places exist, from the bits at `position` on;
- * returns how many bits they have. 0: nothing is decoded, because one is far, or they are too many
- * bits for a window. */
-SZG_INLINE uint32_t take_four(const four_source *source, bool is_wide, bool are_pairs,
-                              uint32_t first, uint32_t position) {
-  uint64_t const w0 = next_window(source->first_window, position);
-  uint32_t const e0 = source->entries[prefix_of(w0)];
-  uint64_t const w1 = w0 << entry_bits(e0);
-  uint32_t const e1 = source->entries[prefix_of(w1)];
-  uint64_t const w2 = w1 << entry_bits(e1);
-  uint32_t const e2 = source->entries[prefix_of(w2)];
-  uint64_t const w3 = w2 << entry_bits(e2);
-  uint32_t const e3 = source->entries[prefix_of(w3)];
-  uint32_t const bits = entry_bits(e0) + entry_bits(e1) + entry_bits(e2) + entry_bits(e3);
-  if (__builtin_expect((e0 | e1 | e2 | e3) & FAR || bits > WINDOW_BITS, false)) return 0;
-  if (are_pairs) {
-    uint32_t const found[AT_ONCE] = {e0, e1, e2, e3};
-    for (uint32_t i = 0; i < AT_ONCE; i++)
-      set_two_codes(source->codes, is_wide, first + 2 * i, (int8_t)(found[i] >> 16),
-                    (int8_t)(found[i] >> 24));
-    return bits;
-  }
-  set_two_codes(source->codes, is_wide, first, near_code(e0, w0), near_code(e1, w1));
-  set_two_codes(source->codes, is_wide, first + 2, near_code(e2, w2), near_code(e3, w3));
-  return bits;
-}
-
-/* The same for all values and pairs, one by one. */
+/* Decodes four pairs, or four values, one by one. */
 static uint32_t take_any_four(const tile_lanes *lanes, bool is_wide, bool are_pairs, uint32_t first,
                               uint32_t position, bool *is_bad) {
   uint64_t const places = UINT64_MAX >> (64 - (are_pairs ? 2 * AT_ONCE : AT_ONCE));
@@ -261,6 +222,91 @@ static uint32_t take_any_four(const tile_lanes *lanes, bool is_wide, bool are_pa
   else
     take_plain(lanes, is_wide, first, places, &end, is_bad);
   return end - position;
+}
+
+/* Four entries one after the other, each with a window that begins with its bits. */
+typedef struct four_entries {
+  uint32_t entries[AT_ONCE];
+  uint64_t windows[AT_ONCE];
+  uint32_t bits; /* of all four */
+  bool are_near; /* and in one window */
+} four_entries;
+
+SZG_INLINE four_entries find_four(const uint8_t *first_window, const uint32_t *entries,
+                                  uint32_t position) {
+  uint64_t const w0 = next_window(first_window, position);
+  uint32_t const e0 = entries[prefix_of(w0)];
+  uint64_t const w1 = w0 << entry_bits(e0);
+  uint32_t const e1 = entries[prefix_of(w1)];
+  uint64_t const w2 = w1 << entry_bits(e1);
+  uint32_t const e2 = entries[prefix_of(w2)];
+  uint64_t const w3 = w2 << entry_bits(e2);
+  uint32_t const e3 = entries[prefix_of(w3)];
+  uint32_t const bits = (e0 + e1 + e2 + e3) & (2 * BITS_MASK + 1); /* if none is FAR */
+  bool const are_near = !((e0 | e1 | e2 | e3) & FAR) & (bits <= WINDOW_BITS);
+  return (four_entries){{e0, e1, e2, e3}, {w0, w1, w2, w3}, bits, are_near};
+}
+
+/* Values whose codes are found later, many at once. An entry of VALUE_IN_WINDOW has its code in
+ * the window. */
+enum { TURN_PLACES = 16, VALUE_IN_WINDOW = 32 };
+typedef struct value_turn {
+  uint32_t entries[TURN_PLACES], windows[TURN_PLACES]; /* the high halves of windows */
+} value_turn;
+static_assert(SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS <= 32, "half a window has a near value");
+
+SZG_INLINE void set_turn(const value_turn *turn, int32_t *codes) {
+  for (uint32_t i = 0; i < TURN_PLACES; i++) {
+    uint32_t const entry = turn->entries[i];
+    uint32_t const sign = (uint32_t)((int32_t)(entry << (31 - SIGN_SHIFT)) >> 31);
+    uint32_t const bits = turn->windows[i] >> (-entry & 31);
+    codes[i] = (int32_t)((bits ^ sign) + (uint32_t)((int32_t)entry >> NUMBER_SHIFT));
+  }
+}
+
+SZG_INLINE uint32_t take_four_values(const tile_lanes *lanes, uint32_t place, uint32_t position,
+                                     value_turn *turn, bool *is_bad) {
+  uint32_t const i = place % TURN_PLACES;
+  four_entries const four = find_four(lanes->first_window, lanes->decoder->values, position);
+  if (__builtin_expect(four.are_near, true)) {
+    for (uint32_t k = 0; k < AT_ONCE; k++) {
+      turn->entries[i + k] = four.entries[k];
+      turn->windows[i + k] = (uint32_t)(four.windows[k] >> 32);
+    }
+    return four.bits;
+  }
+  uint32_t const bits = take_any_four(lanes, false, false, place, position, is_bad);
+  for (uint32_t k = 0; k < AT_ONCE; k++) {
+    turn->entries[i + k] = VALUE_IN_WINDOW;
+    turn->windows[i + k] = (uint32_t)szg_code_at(lanes->codes, false, place + k);
+  }
+  return bits;
+}
+
+SZG_INLINE uint32_t take_four_wide_values(const tile_lanes *lanes, uint32_t place,
+                                          uint32_t position, bool *is_bad) {
+  four_entries const four = find_four(lanes->first_window, lanes->decoder->values, position);
+  if (!four.are_near) return take_any_four(lanes, true, false, place, position, is_bad);
+  for (uint32_t k = 0; k < AT_ONCE; k++)
+    szg_set_code(lanes->codes, true, place + k, near_code(four.entries[k], four.windows[k]));
+  return four.bits;
+}
+
+SZG_INLINE uint32_t take_four_pairs(const tile_lanes *lanes, bool is_wide, uint32_t place,
+                                    uint32_t position, bool *is_bad) {
+  four_entries const four = find_four(lanes->first_window, lanes->decoder->pairs, position);
+  if (__builtin_expect(!four.are_near, false))
+    return take_any_four(lanes, is_wide, true, place, position, is_bad);
+  uint64_t const low =
+      (uint64_t)(four.entries[0] >> 16) | (four.entries[1] & ~(uint64_t)UINT16_MAX);
+  uint64_t const high =
+      (uint64_t)(four.entries[2] >> 16) | (four.entries[3] & ~(uint64_t)UINT16_MAX);
+  uint64_t const both = low | high << 32;
+  int8_t codes[2 * AT_ONCE];
+  memcpy(codes, &both, sizeof codes);
+  for (uint32_t k = 0; k < 2 * AT_ONCE; k++)
+    szg_set_code(lanes->codes, is_wide, place + k, codes[k]);
+  return four.bits;
 }
 
 /* The places with nonzero codes. */
@@ -316,29 +362,59 @@ SZG_INLINE void take_masks(const tile_lanes *lanes, bool is_wide, uint32_t group
 
 /* ---- lanes ---- */
 
+/* Lanes whose next group has all places: they take turns. */
+typedef struct full_lanes {
+  uint32_t count;
+  uint32_t positions[SZG_LANES], firsts[SZG_LANES]; /* bits; places of groups */
+} full_lanes;
+
+SZG_INLINE void take_full_pairs(const tile_lanes *lanes, bool is_wide, full_lanes *full,
+                                bool *is_bad) {
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += 2 * AT_ONCE)
+    for (uint32_t k = 0; k < full->count; k++)
+      full->positions[k] +=
+          take_four_pairs(lanes, is_wide, full->firsts[k] + i, full->positions[k], is_bad);
+}
+
+SZG_INLINE void take_full_wide_values(const tile_lanes *lanes, full_lanes *full, bool *is_bad) {
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += AT_ONCE)
+    for (uint32_t k = 0; k < full->count; k++)
+      full->positions[k] +=
+          take_four_wide_values(lanes, full->firsts[k] + i, full->positions[k], is_bad);
+}
+
+SZG_INLINE void take_full_values(const tile_lanes *lanes, full_lanes *full, bool *is_bad) {
+  value_turn turns[SZG_LANES];
+  for (uint32_t first = 0; first < SZG_LEVELS_GROUP; first += TURN_PLACES) {
+    for (uint32_t i = first; i < first + TURN_PLACES; i += AT_ONCE)
+      for (uint32_t k = 0; k < full->count; k++)
+        full->positions[k] +=
+            take_four_values(lanes, full->firsts[k] + i, full->positions[k], &turns[k], is_bad);
+    for (uint32_t k = 0; k < full->count; k++)
+      set_turn(&turns[k], (int32_t *)lanes->codes + full->firsts[k] + first);
+  }
+}
+
 /* Decodes the next group of all lanes in `own`: its places all exist. */
 SZG_INLINE void take_full_groups(tile_lanes *lanes, bool is_wide, bool are_pairs, uint32_t own,
                                  uint32_t step, bool *is_bad) {
-  const szg_tokens_decoder *const decoder = lanes->decoder;
-  four_source const source = {lanes->first_window, are_pairs ? decoder->pairs : decoder->values,
-                              lanes->codes};
+  tile_lanes const source = *lanes;
   uint32_t const g = lanes->shape->lane_groups_log2;
-  uint32_t positions[SZG_LANES], firsts[SZG_LANES], count = 0;
+  full_lanes full = {0};
   for (uint32_t left = own; left; left &= left - 1) {
     uint32_t const lane = (uint32_t)__builtin_ctz(left);
-    positions[count] = lanes->positions[lane];
-    firsts[count++] = ((lane << g) + step) * SZG_LEVELS_GROUP;
+    full.positions[full.count] = lanes->positions[lane];
+    full.firsts[full.count++] = ((lane << g) + step) * SZG_LEVELS_GROUP;
   }
-  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += are_pairs ? 2 * AT_ONCE : AT_ONCE)
-    for (uint32_t k = 0; k < count; k++) {
-      uint32_t bits = take_four(&source, is_wide, are_pairs, firsts[k] + i, positions[k]);
-      if (bits == 0)
-        bits = take_any_four(lanes, is_wide, are_pairs, firsts[k] + i, positions[k], is_bad);
-      positions[k] += bits;
-    }
-  count = 0;
+  if (are_pairs)
+    take_full_pairs(&source, is_wide, &full, is_bad);
+  else if (is_wide)
+    take_full_wide_values(&source, &full, is_bad);
+  else
+    take_full_values(&source, &full, is_bad);
+  uint32_t count = 0;
   for (uint32_t left = own; left; left &= left - 1)
-    lanes->positions[__builtin_ctz(left)] = positions[count++];
+    lanes->positions[__builtin_ctz(left)] = full.positions[count++];
 }
 
 /* Decodes a group of one lane. */

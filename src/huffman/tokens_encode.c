@@ -19,7 +19,7 @@ enum {
   NEAR_RAW_BITS = 9 /* of the greatest near value */
 };
 static_assert(SZG_TOKENS_NEAR < 4 << NEAR_RAW_BITS, "the most raw bits of a near value");
-static_assert(SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS <= 27, "an entry has bits and their number");
+static_assert(SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS <= 26, "an entry has bits and their number");
 static_assert(2 * (SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS) <= SZG_PUT_MAX_BITS, "half of four");
 static_assert(HEAD_ROOM + SZG_TOKENS_MOST_GROUPS * SZG_TOKENS_GROUP_MOST_BITS / 8 + OVERHANG <=
                   sizeof(((szg_tokens_work *)NULL)->bytes),
@@ -51,11 +51,16 @@ static void build_byte_entries(const uint8_t *lengths, uint32_t symbol_count, ui
   }
 }
 
-/* The bits of a value that is not escaped, the raw ones too; 0: its symbol has no code. */
-static uint32_t near_entry(const szg_tokens_cpu_encoder *encoder, int32_t code) {
+/* Near entries are bits, left-aligned in 32, and their number in the low 6 bits, or NO_ENTRY. */
+enum { NO_ENTRY = 32, NEAR_LENGTH = 63 };
+
+static uint32_t near_entry_of(uint32_t entry) { return entry ? entry : NO_ENTRY; }
+
+/* The bits of a value that is not escaped, the raw ones too. */
+static uint32_t near_entry(const szg_tokens_encoder *encoder, int32_t code) {
   szg_value_token const token = szg_value_token_of(code, false);
-  uint32_t const entry = encoder->shared.values[token.symbol], length = entry_length(entry);
-  if (!entry) return 0;
+  uint32_t const entry = encoder->values[token.symbol], length = entry_length(entry);
+  if (!entry) return NO_ENTRY;
   uint32_t const raw_end = 32 - length - token.raw_bits;
   return (entry & ~31u) | (uint32_t)token.raw << raw_end | (length + token.raw_bits);
 }
@@ -77,7 +82,10 @@ static void build_shared(const szg_tokens_plan *plan, szg_tokens_encoder *encode
 void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_cpu_encoder *encoder) {
   build_shared(plan, &encoder->shared);
   for (int32_t code = -SZG_TOKENS_NEAR; code < SZG_TOKENS_NEAR; code++)
-    encoder->near[SZG_TOKENS_NEAR + code] = near_entry(encoder, code);
+    encoder->near[SZG_TOKENS_NEAR + code] = near_entry(&encoder->shared, code);
+  encoder->near[2 * SZG_TOKENS_NEAR] = NO_ENTRY;
+  for (uint32_t s = 0; s < SZG_LEVELS_PAIRS; s++)
+    encoder->near_pairs[s] = near_entry_of(encoder->shared.small_pairs[s]);
 }
 
 /* ---- codes ---- */
@@ -99,25 +107,22 @@ static szg_bit_writer put_value(const szg_tokens_encoder *encoder, bool is_wide,
   return writer;
 }
 
-/* Two values one after the other, left-aligned, the rest 0; the first has `length` bits. */
-SZG_INLINE uint64_t join(uint64_t first, uint32_t length, uint64_t second) {
-  return first | second >> length;
-}
+SZG_INLINE uint64_t near_bits(uint32_t entry) { return (uint64_t)(entry & ~63u) << 32; }
 
-/* Puts the bits of four entries; false, and nothing is put, if one is missing. */
-SZG_INLINE bool put_four(const uint32_t *entries, szg_bit_writer *writer) {
-  uint32_t const length0 = entry_length(entries[0]), length1 = entry_length(entries[1]);
-  uint32_t const length2 = entry_length(entries[2]), length3 = entry_length(entries[3]);
-  if (!length0 | !length1 | !length2 | !length3) return false;
-  uint64_t const first = join(entry_bits(entries[0]), length0, entry_bits(entries[1]));
-  uint64_t const second = join(entry_bits(entries[2]), length2, entry_bits(entries[3]));
-  uint32_t const first_length = length0 + length1, length = first_length + length2 + length3;
-  if (length <= SZG_PUT_MAX_BITS) {
-    szg_put_left_aligned(writer, join(first, first_length, second), length);
-    return true;
+/* Puts the bits of four near entries; false, and nothing is put, if one is missing. */
+SZG_INLINE bool put_four(uint32_t e0, uint32_t e1, uint32_t e2, uint32_t e3,
+                         szg_bit_writer *writer) {
+  if (__builtin_expect((e0 | e1 | e2 | e3) & NO_ENTRY, false)) return false;
+  uint64_t const first = near_bits(e0) | near_bits(e1) >> (e0 & NEAR_LENGTH);
+  uint64_t const second = near_bits(e2) | near_bits(e3) >> (e2 & NEAR_LENGTH);
+  uint32_t const first_length = (e0 + e1) & NEAR_LENGTH, second_length = (e2 + e3) & NEAR_LENGTH;
+  uint32_t const length = first_length + second_length;
+  if (__builtin_expect(length <= SZG_PUT_MAX_BITS, true)) {
+    szg_put_left_aligned(writer, first | second >> first_length, length);
+  } else {
+    szg_put_left_aligned(writer, first, first_length);
+    szg_put_left_aligned(writer, second, second_length);
   }
-  szg_put_left_aligned(writer, first, first_length);
-  szg_put_left_aligned(writer, second, length2 + length3);
   return true;
 }
 
@@ -131,20 +136,20 @@ typedef struct tile_source {
   bool is_wide;
 } tile_source;
 
-/* The entry of the code at a place; 0: it is not near, or has no code. */
+/* The near entry of the code at a place. */
 SZG_INLINE uint32_t near_entry_at(const tile_source *source, uint32_t place) {
   uint64_t const code = (uint64_t)szg_code_at(source->codes, source->is_wide, place);
-  uint64_t const index = code + SZG_TOKENS_NEAR;
-  return index < 2 * SZG_TOKENS_NEAR ? source->encoder->near[index] : 0;
+  uint64_t const index = code + SZG_TOKENS_NEAR, most = 2 * SZG_TOKENS_NEAR;
+  return source->encoder->near[index < most ? index : most];
 }
 
 SZG_INLINE void put_value_at(const tile_source *source, uint32_t place, szg_bit_writer *writer) {
   uint32_t const entry = near_entry_at(source, place);
-  if (entry)
-    put_entry(entry, writer);
-  else
+  if (entry & NO_ENTRY)
     *writer = put_value(&source->encoder->shared, source->is_wide,
                         szg_code_at(source->codes, source->is_wide, place), *writer);
+  else
+    szg_put_left_aligned(writer, near_bits(entry), entry & NEAR_LENGTH);
 }
 
 SZG_INLINE void put_plain(const tile_source *source, uint32_t group, szg_bit_writer *writer) {
@@ -156,10 +161,11 @@ SZG_INLINE void put_plain(const tile_source *source, uint32_t group, szg_bit_wri
     return;
   }
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += AT_ONCE) {
-    uint32_t entries[AT_ONCE];
-    for (uint32_t k = 0; k < AT_ONCE; k++) entries[k] = near_entry_at(source, first + i + k);
-    if (put_four(entries, writer)) continue;
-    for (uint32_t k = 0; k < AT_ONCE; k++) put_value_at(source, first + i + k, writer);
+    uint32_t const place = first + i;
+    if (put_four(near_entry_at(source, place), near_entry_at(source, place + 1),
+                 near_entry_at(source, place + 2), near_entry_at(source, place + 3), writer))
+      continue;
+    for (uint32_t k = 0; k < AT_ONCE; k++) put_value_at(source, place + k, writer);
   }
 }
 
@@ -195,10 +201,10 @@ SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_wri
         source->is_wide ? szg_pair_symbol(a, b) : szg_narrow_pair_symbol((int32_t)a, (int32_t)b);
   }
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i += AT_ONCE) {
-    uint32_t entries[AT_ONCE];
-    for (uint32_t k = 0; k < AT_ONCE; k++)
-      entries[k] = source->encoder->shared.small_pairs[symbols[i + k]];
-    if (put_four(entries, writer)) continue;
+    const uint32_t *const pairs = source->encoder->near_pairs;
+    if (put_four(pairs[symbols[i]], pairs[symbols[i + 1]], pairs[symbols[i + 2]],
+                 pairs[symbols[i + 3]], writer))
+      continue;
     for (uint32_t k = i; k < i + AT_ONCE; k++) put_pair_at(source, first + 2 * k, writer);
   }
 }
