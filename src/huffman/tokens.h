@@ -168,10 +168,11 @@ uint32_t szg_tokens_encode_tile(const szg_tokens_cpu_encoder *encoder,
 
 enum { SZG_TOKENS_ENTRIES = 1 << SZG_LEVELS_CODE_BITS };
 
-/* By the next 12 bits; books that the mode does not have are not set. tokens_decode.c explains
+/* By the next 12 bits; books that the mode does not have are not set. tokens_entries.h explains
  * entries. */
 typedef struct szg_tokens_decoder {
   uint32_t mode;
+  bool expects_escapes; /* of pairs */
   uint32_t values[SZG_TOKENS_ENTRIES];
   uint32_t pairs[SZG_TOKENS_ENTRIES];
   uint16_t octets[SZG_TOKENS_ENTRIES], masks[SZG_TOKENS_ENTRIES];

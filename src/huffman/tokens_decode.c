@@ -5,92 +5,18 @@
  * pairs come four at a time from lane after lane, so that the processor can work on many lanes at
  * once. Only after a group does the decoder look whether the lane's bits were enough;
  * SZG_TOKENS_OVERRUN bytes can be read until then.
- *
- * Entries of values and pairs begin with the number of bits that they take, raw bits included, in
- * 6 bits. A pair has its two codes from bit 16 on, 8 bits each. A value has a sign in bit 10 and a
- * number from bit 11 on: the bits that it takes, as a number and inverted if the sign is set, plus
- * this number are its code. FAR entries have the symbol from bit 16 on: NO_SYMBOL if no code has
- * these bits, escapes, and classes of more than NEAR_RAW_BITS raw bits; they take as many bits as
- * the code alone. Entries of octets and masks are the symbol << 4 and the length, or 0 if no code
- * has these bits.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "core/bit_reader.h"
-#include "huffman/tokens_places.h"
+#include "huffman/tokens_entries.h"
 
-enum {
-  LENGTH_MASK = 15, /* of octets and masks */
-  BITS_MASK = 63,   /* of values and pairs */
-  FAR = 64,
-  SIGN_SHIFT = 10,
-  NUMBER_SHIFT = 11,
-  NO_SYMBOL = 0,
-  AT_ONCE = 4,
-  WINDOW_BITS = 57,
-  NEAR_RAW_BITS = 8
-};
+enum { AT_ONCE = 4, MASKS_AT_ONCE = 2, WINDOW_BITS = 57 };
 static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= WINDOW_BITS, "pairs of a window");
-static_assert(SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS + 1 <= 32 - NUMBER_SHIFT, "a near value");
-static_assert(SZG_TOKENS_ENTRIES == 1 << SZG_LEVELS_CODE_BITS, "tables are complete");
-
-/* ---- tables ---- */
-
-/* By window, the symbol << 4 and the length of the code at its start; 0: there is none. */
-static void find_windows(const uint8_t *lengths, uint32_t symbol_count, uint16_t *windows) {
-  uint32_t next = 0;
-  for (uint32_t length = 1; length <= SZG_LEVELS_CODE_BITS; length++)
-    for (uint32_t s = 0; s < symbol_count; s++) {
-      if (lengths[s] != length) continue;
-      uint32_t const end = next + (1u << (SZG_LEVELS_CODE_BITS - length));
-      while (next < end) windows[next++] = (uint16_t)(s << 4 | length);
-    }
-  assert(next <= SZG_TOKENS_ENTRIES);
-  while (next < SZG_TOKENS_ENTRIES) windows[next++] = 0;
-}
-
-/* code: the symbol's, as a number of `length` bits. */
-static uint32_t value_entry(uint32_t symbol, uint32_t length, uint32_t code) {
-  if (length == 0) return (uint32_t)NO_SYMBOL << 16 | FAR;
-  bool const is_direct = symbol < SZG_LEVELS_FIRST_CLASS;
-  uint32_t const magnitude_class = is_direct ? 0 : (symbol - SZG_LEVELS_FIRST_CLASS) / 2;
-  uint32_t const raw_bits = is_direct ? 0 : szg_token_raw_bits(magnitude_class);
-  if (symbol == SZG_LEVELS_VALUE_ESCAPE || raw_bits > NEAR_RAW_BITS)
-    return symbol << 16 | FAR | length;
-  uint32_t const least = is_direct ? (symbol + 1) / 2 : (uint32_t)szg_token_base(magnitude_class);
-  uint32_t const is_negative = symbol % 2 == 0 && symbol > 0;
-  uint32_t const number = least - (code << raw_bits); /* of a positive value */
-  return (is_negative ? 1 - number : number) << NUMBER_SHIFT | is_negative << SIGN_SHIFT |
-         (length + raw_bits);
-}
-
-static uint32_t pair_entry(uint32_t symbol, uint32_t length) {
-  if (length == 0) return (uint32_t)NO_SYMBOL << 16 | FAR;
-  if (symbol == SZG_LEVELS_PAIR_ESCAPE) return symbol << 16 | FAR | length;
-  uint32_t const a = symbol / SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
-  uint32_t const b = symbol % SZG_LEVELS_PAIR_SIDE - SZG_LEVELS_PAIR_REACH;
-  return b << 24 | (a & 255) << 16 | length;
-}
-
-void szg_tokens_decoder_build(const szg_tokens_books *books, uint32_t mode,
-                              szg_tokens_decoder *decoder) {
-  uint16_t windows[SZG_TOKENS_ENTRIES];
-  decoder->mode = mode;
-  find_windows(books->values, SZG_LEVELS_VALUES, windows);
-  for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++) {
-    uint32_t const length = windows[i] & LENGTH_MASK;
-    decoder->values[i] = value_entry(windows[i] >> 4, length, i >> (SZG_LEVELS_CODE_BITS - length));
-  }
-  if (mode == SZG_LEVELS_MODE_PAIRS) {
-    find_windows(books->pairs, SZG_LEVELS_PAIRS, windows);
-    for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++)
-      decoder->pairs[i] = pair_entry(windows[i] >> 4, windows[i] & LENGTH_MASK);
-  } else {
-    find_windows(books->octets, SZG_LEVELS_OCTETS, decoder->octets);
-    find_windows(books->masks, SZG_LEVELS_MASKS, decoder->masks);
-  }
-}
+static_assert(3 * SZG_LEVELS_CODE_BITS + 2 * SZG_ENTRY_NEAR_RAW_BITS <= WINDOW_BITS,
+              "an escaped pair");
+static_assert(MASKS_AT_ONCE * (SZG_LEVELS_CODE_BITS + 8) <= WINDOW_BITS, "masks of a window");
 
 /* ---- the head ---- */
 
@@ -134,8 +60,8 @@ static bool read_head(tile_lanes *lanes, uint32_t word_count) {
 /* ---- codes ---- */
 
 /* Of octets and masks; of values and pairs. */
-SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & LENGTH_MASK; }
-SZG_INLINE uint32_t entry_bits(uint32_t entry) { return entry & BITS_MASK; }
+SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & SZG_ENTRY_LENGTH_MASK; }
+SZG_INLINE uint32_t entry_bits(uint32_t entry) { return entry & SZG_ENTRY_BITS_MASK; }
 SZG_INLINE uint64_t next_window(const uint8_t *first_window, uint32_t position) {
   return szg_reversed_window(first_window, position);
 }
@@ -147,7 +73,7 @@ SZG_INLINE uint32_t prefix_of(uint64_t window) {
 static int64_t take_far(const uint8_t *first_window, bool is_wide, uint32_t entry,
                         uint32_t *position, bool *is_bad) {
   uint32_t const symbol = entry >> 16;
-  if (symbol == NO_SYMBOL) {
+  if (symbol == SZG_ENTRY_NO_SYMBOL) {
     *is_bad = true;
     return 0;
   }
@@ -161,9 +87,9 @@ static int64_t take_far(const uint8_t *first_window, bool is_wide, uint32_t entr
 
 /* The code of an entry that is not far; window: begins with the entry's bits. */
 SZG_INLINE int32_t near_code(uint32_t entry, uint64_t window) {
-  uint32_t const bits = (uint32_t)(window >> (64 - entry_bits(entry)));
-  uint32_t const sign = (uint32_t)((int32_t)(entry << (31 - SIGN_SHIFT)) >> 31);
-  return (int32_t)((bits ^ sign) + (uint32_t)((int32_t)entry >> NUMBER_SHIFT));
+  uint32_t const bits = (uint32_t)(window >> (-entry & SZG_ENTRY_BITS_MASK));
+  uint32_t const sign = (uint32_t)((int32_t)(entry << (31 - SZG_ENTRY_SIGN_SHIFT)) >> 31);
+  return (int32_t)((bits ^ sign) + (uint32_t)((int32_t)entry >> SZG_ENTRY_NUMBER_SHIFT));
 }
 
 /* The code of any entry; window: begins with the entry's own bits, which are at *position. Moves
@@ -171,7 +97,7 @@ SZG_INLINE int32_t near_code(uint32_t entry, uint64_t window) {
 SZG_INLINE int64_t take_entry(const uint8_t *first_window, bool is_wide, uint32_t entry,
                               uint64_t window, uint32_t *position, bool *is_bad) {
   *position += entry_bits(entry);
-  if (entry & FAR) return take_far(first_window, is_wide, entry, position, is_bad);
+  if (entry & SZG_ENTRY_FAR) return take_far(first_window, is_wide, entry, position, is_bad);
   return near_code(entry, window);
 }
 
@@ -201,8 +127,8 @@ static void take_pairs(const tile_lanes *lanes, bool is_wide, uint32_t first, ui
     uint32_t const entry = lanes->decoder->pairs[prefix_of(window)];
     *position += entry_bits(entry);
     int64_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
-    if (entry & FAR) {
-      *is_bad |= entry >> 16 == NO_SYMBOL;
+    if (entry & SZG_ENTRY_FAR) {
+      *is_bad |= entry >> 16 == SZG_ENTRY_NO_SYMBOL;
       a = take_value(lanes, is_wide, position, is_bad);
       b = take_value(lanes, is_wide, position, is_bad);
     }
@@ -242,8 +168,9 @@ SZG_INLINE four_entries find_four(const uint8_t *first_window, const uint32_t *e
   uint32_t const e2 = entries[prefix_of(w2)];
   uint64_t const w3 = w2 << entry_bits(e2);
   uint32_t const e3 = entries[prefix_of(w3)];
-  uint32_t const bits = (e0 + e1 + e2 + e3) & (2 * BITS_MASK + 1); /* if none is FAR */
-  bool const are_near = !((e0 | e1 | e2 | e3) & FAR) & (bits <= WINDOW_BITS);
+  uint32_t const bits =
+      (e0 + e1 + e2 + e3) & (2 * SZG_ENTRY_BITS_MASK + 1); /* if none is SZG_ENTRY_FAR */
+  bool const are_near = !((e0 | e1 | e2 | e3) & SZG_ENTRY_FAR) & (bits <= WINDOW_BITS);
   return (four_entries){{e0, e1, e2, e3}, {w0, w1, w2, w3}, bits, are_near};
 }
 
@@ -253,14 +180,15 @@ enum { TURN_PLACES = 16, VALUE_IN_WINDOW = 32 };
 typedef struct value_turn {
   uint32_t entries[TURN_PLACES], windows[TURN_PLACES]; /* the high halves of windows */
 } value_turn;
-static_assert(SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS <= 32, "half a window has a near value");
+static_assert(SZG_LEVELS_CODE_BITS + SZG_ENTRY_NEAR_RAW_BITS <= 32,
+              "half a window has a near value");
 
 SZG_INLINE void set_turn(const value_turn *turn, int32_t *codes) {
   for (uint32_t i = 0; i < TURN_PLACES; i++) {
     uint32_t const entry = turn->entries[i];
-    uint32_t const sign = (uint32_t)((int32_t)(entry << (31 - SIGN_SHIFT)) >> 31);
+    uint32_t const sign = (uint32_t)((int32_t)(entry << (31 - SZG_ENTRY_SIGN_SHIFT)) >> 31);
     uint32_t const bits = turn->windows[i] >> (-entry & 31);
-    codes[i] = (int32_t)((bits ^ sign) + (uint32_t)((int32_t)entry >> NUMBER_SHIFT));
+    codes[i] = (int32_t)((bits ^ sign) + (uint32_t)((int32_t)entry >> SZG_ENTRY_NUMBER_SHIFT));
   }
 }
 
@@ -292,6 +220,31 @@ SZG_INLINE uint32_t take_four_wide_values(const tile_lanes *lanes, uint32_t plac
   return four.bits;
 }
 
+/* A pair, whose codes follow it if it is the escape: no branch but the one to rare cases, because
+ * escapes come in any order. Returns the number of bits. */
+SZG_INLINE uint32_t take_escaping_pair(const tile_lanes *lanes, bool is_wide, uint32_t place,
+                                       uint32_t position, bool *is_bad) {
+  const szg_tokens_decoder *const decoder = lanes->decoder;
+  uint64_t const window = next_window(lanes->first_window, position);
+  uint32_t const entry = decoder->pairs[prefix_of(window)];
+  uint32_t const is_escape = 0 - (entry / SZG_ENTRY_FAR & 1);
+  uint64_t const first = window << entry_bits(entry);
+  uint32_t const a_entry = decoder->values[prefix_of(first)];
+  uint64_t const second = first << entry_bits(a_entry);
+  uint32_t const b_entry = decoder->values[prefix_of(second)];
+  if (__builtin_expect(is_escape & (a_entry | b_entry) & SZG_ENTRY_FAR, false) ||
+      entry >> 16 == SZG_ENTRY_NO_SYMBOL) {
+    uint32_t end = position;
+    take_pairs(lanes, is_wide, place, 3, &end, is_bad);
+    return end - position;
+  }
+  uint32_t const a = (uint32_t)near_code(a_entry, first), b = (uint32_t)near_code(b_entry, second);
+  uint32_t const own_a = (uint32_t)(int8_t)(entry >> 16), own_b = (uint32_t)(int8_t)(entry >> 24);
+  szg_set_code(lanes->codes, is_wide, place, (int32_t)((a & is_escape) | (own_a & ~is_escape)));
+  szg_set_code(lanes->codes, is_wide, place + 1, (int32_t)((b & is_escape) | (own_b & ~is_escape)));
+  return entry_bits(entry) + (is_escape & (entry_bits(a_entry) + entry_bits(b_entry)));
+}
+
 SZG_INLINE uint32_t take_four_pairs(const tile_lanes *lanes, bool is_wide, uint32_t place,
                                     uint32_t position, bool *is_bad) {
   four_entries const four = find_four(lanes->first_window, lanes->decoder->pairs, position);
@@ -311,52 +264,60 @@ SZG_INLINE uint32_t take_four_pairs(const tile_lanes *lanes, bool is_wide, uint3
 
 /* The places with nonzero codes. */
 SZG_INLINE uint64_t take_places(const tile_lanes *lanes, uint32_t *position, bool *is_bad) {
-  uint64_t window = next_window(lanes->first_window, *position);
+  const uint8_t *const first_window = lanes->first_window;
+  uint64_t window = next_window(first_window, *position);
   uint32_t entry = lanes->decoder->octets[prefix_of(window)];
   *position += entry_length(entry);
   *is_bad |= entry == 0;
   uint32_t octets = entry >> 4;
   if (octets == SZG_LEVELS_OCTET_ESCAPE)
-    octets = (uint32_t)szg_take_bits(lanes->first_window, 8, position);
+    octets = (uint32_t)szg_take_bits(first_window, 8, position);
   uint64_t places = 0;
-  for (; octets; octets &= octets - 1) {
-    window = next_window(lanes->first_window, *position);
-    entry = lanes->decoder->masks[prefix_of(window)];
-    *position += entry_length(entry);
-    uint64_t mask = entry >> 4;
-    if (mask == SZG_LEVELS_MASK_ESCAPE) {
-      mask = window << entry_length(entry) >> 56;
-      *position += 8;
+  while (octets) {
+    window = next_window(first_window, *position);
+    for (uint32_t i = 0; i < MASKS_AT_ONCE && octets; i++, octets &= octets - 1) {
+      entry = lanes->decoder->masks[prefix_of(window)];
+      uint64_t mask = entry >> 4;
+      uint32_t length = entry_length(entry);
+      if (mask == SZG_LEVELS_MASK_ESCAPE) {
+        mask = window << length >> 56;
+        length += 8;
+      }
+      *position += length;
+      window <<= length;
+      *is_bad |= entry == 0 || mask == 0;
+      places |= mask << 8 * __builtin_ctz(octets);
     }
-    *is_bad |= entry == 0 || mask == 0;
-    places |= mask << 8 * __builtin_ctz(octets);
   }
   return places;
+}
+
+/* The codes of four places, the first ones of *places. */
+SZG_INLINE void take_marked_four(const tile_lanes *lanes, bool is_wide, uint32_t first,
+                                 uint64_t *places, uint32_t *position, bool *is_bad) {
+  four_entries const four = find_four(lanes->first_window, lanes->decoder->values, *position);
+  for (uint32_t i = 0; i < AT_ONCE; i++, *places &= *places - 1) {
+    uint32_t const place = first + (uint32_t)__builtin_ctzll(*places);
+    int64_t const code = __builtin_expect(four.are_near, true)
+                             ? near_code(four.entries[i], four.windows[i])
+                             : take_value(lanes, is_wide, position, is_bad);
+    *is_bad |= code == 0;
+    szg_set_code(lanes->codes, is_wide, place, code);
+  }
+  if (four.are_near) *position += four.bits;
 }
 
 SZG_INLINE void take_masks(const tile_lanes *lanes, bool is_wide, uint32_t group,
                            uint32_t *position, bool *is_bad) {
   uint64_t places = take_places(lanes, position, is_bad);
   *is_bad |= (places & ~szg_existing_of(lanes->existing, group)) != 0;
-  uint32_t const first = group * SZG_LEVELS_GROUP;
-  while (places) {
-    uint64_t window = next_window(lanes->first_window, *position);
-    for (uint32_t i = 0; i < AT_ONCE && places; i++, places &= places - 1) {
-      uint32_t const entry = lanes->decoder->values[prefix_of(window)];
-      int64_t code;
-      if (entry & FAR || entry_bits(entry) > SZG_LEVELS_CODE_BITS) { /* takes more of the window */
-        window = next_window(lanes->first_window, *position);
-        code = take_entry(lanes->first_window, is_wide, entry, window, position, is_bad);
-        window = next_window(lanes->first_window, *position);
-        i = 0;
-      } else {
-        code = near_code(entry, window);
-        *position += entry_bits(entry);
-        window <<= entry_bits(entry);
-      }
-      *is_bad |= code == 0;
-      szg_set_code(lanes->codes, is_wide, first + (uint32_t)__builtin_ctzll(places), code);
-    }
+  uint32_t const first = group * SZG_LEVELS_GROUP, count = (uint32_t)__builtin_popcountll(places);
+  for (uint32_t i = 0; i + AT_ONCE <= count; i += AT_ONCE)
+    take_marked_four(lanes, is_wide, first, &places, position, is_bad);
+  for (; places; places &= places - 1) {
+    int64_t const code = take_value(lanes, is_wide, position, is_bad);
+    *is_bad |= code == 0;
+    szg_set_code(lanes->codes, is_wide, first + (uint32_t)__builtin_ctzll(places), code);
   }
 }
 
@@ -370,7 +331,12 @@ typedef struct full_lanes {
 
 SZG_INLINE void take_full_pairs(const tile_lanes *lanes, bool is_wide, full_lanes *full,
                                 bool *is_bad) {
-  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += 2 * AT_ONCE)
+  if (lanes->decoder->expects_escapes)
+    for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += 2)
+      for (uint32_t k = 0; k < full->count; k++)
+        full->positions[k] +=
+            take_escaping_pair(lanes, is_wide, full->firsts[k] + i, full->positions[k], is_bad);
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP && !lanes->decoder->expects_escapes; i += 2 * AT_ONCE)
     for (uint32_t k = 0; k < full->count; k++)
       full->positions[k] +=
           take_four_pairs(lanes, is_wide, full->firsts[k] + i, full->positions[k], is_bad);

@@ -16,11 +16,12 @@ enum {
   HEAD_ROOM = SZG_TOKENS_HEAD_ROOM,
   OVERHANG = 16, /* stores and loads take 8 bytes, wherever bits end */
   AT_ONCE = 4,
-  NEAR_RAW_BITS = 9 /* of the greatest near value */
+  NEAR_RAW_BITS = 9, /* of the greatest near value */
+  MOST_ESCAPES = 2   /* of pairs in a group, which are put one by one */
 };
 static_assert(SZG_TOKENS_NEAR < 4 << NEAR_RAW_BITS, "the most raw bits of a near value");
 static_assert(SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS <= 26, "an entry has bits and their number");
-static_assert(2 * (SZG_LEVELS_CODE_BITS + NEAR_RAW_BITS) <= SZG_PUT_MAX_BITS, "half of four");
+static_assert(3 * SZG_LEVELS_CODE_BITS + 2 * NEAR_RAW_BITS <= SZG_PUT_MAX_BITS, "a pair");
 static_assert(HEAD_ROOM + SZG_TOKENS_MOST_GROUPS * SZG_TOKENS_GROUP_MOST_BITS / 8 + OVERHANG <=
                   sizeof(((szg_tokens_work *)NULL)->bytes),
               "the longest tile");
@@ -185,6 +186,23 @@ SZG_INLINE void put_pair_at(const tile_source *source, uint32_t place, szg_bit_w
   put_value_at(source, place + 1, writer);
 }
 
+/* The same with no branch but the one to rare cases, because escapes come in any order. */
+SZG_INLINE void put_escaping_pair(const tile_source *source, uint32_t symbol, uint32_t place,
+                                  szg_bit_writer *writer) {
+  const szg_tokens_encoder *const encoder = &source->encoder->shared;
+  uint32_t const is_escape = 0 - (uint32_t)(symbol == SZG_LEVELS_PAIR_ESCAPE);
+  uint32_t const entry = encoder->pairs[symbol], length = entry_length(entry);
+  uint32_t const a = near_entry_at(source, place) & is_escape;
+  uint32_t const b = near_entry_at(source, place + 1) & is_escape;
+  if (__builtin_expect(((a | b) & NO_ENTRY) != 0 || length == 0, false)) {
+    put_pair_at(source, place, writer);
+    return;
+  }
+  uint32_t const a_end = length + (a & NEAR_LENGTH);
+  uint64_t const bits = entry_bits(entry) | near_bits(a) >> length | near_bits(b) >> a_end;
+  szg_put_left_aligned(writer, bits, a_end + (b & NEAR_LENGTH));
+}
+
 SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_writer *writer) {
   uint32_t const first = group * SZG_LEVELS_GROUP;
   uint64_t const places = szg_existing_of(source->existing, group);
@@ -200,6 +218,14 @@ SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_wri
     symbols[i] =
         source->is_wide ? szg_pair_symbol(a, b) : szg_narrow_pair_symbol((int32_t)a, (int32_t)b);
   }
+  uint32_t escape_count = 0;
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++)
+    escape_count += symbols[i] == SZG_LEVELS_PAIR_ESCAPE;
+  if (escape_count > MOST_ESCAPES) {
+    for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++)
+      put_escaping_pair(source, symbols[i], first + 2 * i, writer);
+    return;
+  }
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i += AT_ONCE) {
     const uint32_t *const pairs = source->encoder->near_pairs;
     if (put_four(pairs[symbols[i]], pairs[symbols[i + 1]], pairs[symbols[i + 2]],
@@ -212,7 +238,7 @@ SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_wri
 SZG_INLINE void put_masks(const tile_source *source, uint32_t group, szg_bit_writer *writer) {
   const szg_tokens_encoder *const encoder = &source->encoder->shared;
   uint32_t const first = group * SZG_LEVELS_GROUP;
-  uint64_t const places = source->nonzero[group];
+  uint64_t places = source->nonzero[group];
   uint32_t const octets = szg_octets_of_places(places);
   assert(encoder->octets[octets]);
   put_entry(encoder->octets[octets], writer);
@@ -221,8 +247,18 @@ SZG_INLINE void put_masks(const tile_source *source, uint32_t group, szg_bit_wri
     assert(entry);
     put_entry(entry, writer);
   }
-  for (uint64_t left = places; left; left &= left - 1)
-    put_value_at(source, first + (uint32_t)__builtin_ctzll(left), writer);
+  uint32_t const count = (uint32_t)__builtin_popcountll(places);
+  for (uint32_t i = 0; i + AT_ONCE <= count; i += AT_ONCE) {
+    uint32_t marked[AT_ONCE];
+    for (uint32_t k = 0; k < AT_ONCE; k++, places &= places - 1)
+      marked[k] = first + (uint32_t)__builtin_ctzll(places);
+    if (put_four(near_entry_at(source, marked[0]), near_entry_at(source, marked[1]),
+                 near_entry_at(source, marked[2]), near_entry_at(source, marked[3]), writer))
+      continue;
+    for (uint32_t k = 0; k < AT_ONCE; k++) put_value_at(source, marked[k], writer);
+  }
+  for (; places; places &= places - 1)
+    put_value_at(source, first + (uint32_t)__builtin_ctzll(places), writer);
 }
 
 /* ---- lanes ---- */
