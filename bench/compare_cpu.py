@@ -4,8 +4,11 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 compare_cpu.py [--szgpu PATH] [--fields DIR] [--venv DIR] [--repeats 5]
                          [--statistic min|median] [--only TEXT] [--skip-large]
+                         [--predictors auto,interpolation,lorenzo]
 
-Without --szgpu the script measures only the peers. It installs them from PyPI into a virtual
+With --predictors the script measures these, and SZ3 as it is by default: one table for each, with
+ratios and speeds of both. Their seconds are those of CPU time, so that other work on the machine
+counts less. Without --szgpu the script measures only the peers. It installs them from PyPI into a virtual
 environment (DIR of --venv, made by the first call): pysz is SZ3, zfpy is zfp. szgpu itself does not
 need them. Every tool gets the same absolute bound: rel * (max - min) over the values that are not
 fill. Every repetition runs all tools, in rotating order, before the next begins, so that a slow
@@ -93,8 +96,10 @@ class Field:
 # ---- tools: measure(field, rel) returns compress seconds, restore seconds, bytes, restored ----
 
 class Szgpu:
-    def __init__(self, binary, name, *options, threads=1):
+    def __init__(self, binary, name, *options, threads=1, predictor="lorenzo",
+                 seconds="seconds"):
         self.binary, self.name, self.options, self.threads = binary, name, list(options), threads
+        self.predictor, self.seconds = predictor, seconds
         self.folder = tempfile.TemporaryDirectory(prefix="compare_cpu_")
         self.saved = (None, None)
 
@@ -107,7 +112,8 @@ class Szgpu:
             self.saved = (field, field.save(self.folder.name))
         raw = self.saved[1]
         archive, back = raw + ".szg", os.path.join(self.folder.name, "back")
-        return (self.command("-z", "-e", rel, *self.options, raw, "-o", archive),
+        return (self.command("-z", "-e", rel, "--predictor", self.predictor, *self.options, raw,
+                             "-o", archive),
                 self.command("-x", archive, "-o", back), archive, back)
 
     def measure(self, field, rel):
@@ -122,20 +128,21 @@ class Szgpu:
     def bench_seconds(self, field, rel):
         """Seconds to compress and to restore, in memory, by bench_cpu, which also checks the bound.
         Like this script, it leaves the fill value out of the range that rel refers to."""
-        level = "3" if self.options else "0"
+        level = "3" if "--zstd" in self.options else "0"
         command = [os.path.join(os.path.dirname(self.binary), "bench_cpu"), self.saved[1],
                    "f64" if field.values.itemsize == 8 else "f32",
-                   "x".join(map(str, field.values.shape)), rel, str(self.threads), level, "2"]
+                   "x".join(map(str, field.values.shape)), rel, str(self.threads), level, "2",
+                   self.predictor]
         environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
         done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
         told = json.loads(done.stdout)
-        return told["compress_seconds_min"], told["decompress_seconds_min"]
+        return told[f"compress_{self.seconds}_min"], told[f"decompress_{self.seconds}_min"]
 
 
 class Sz3:
-    def __init__(self, name, settings):
+    def __init__(self, name, settings, clock=time.perf_counter):
         from pysz import sz, szConfig, szErrorBoundMode
-        self.name, self.sz, self.config = name, sz, szConfig()
+        self.name, self.sz, self.config, self.clock = name, sz, szConfig(), clock
         with tempfile.NamedTemporaryFile("w", suffix=".config") as file:
             file.write(settings)
             file.flush()
@@ -144,11 +151,11 @@ class Sz3:
 
     def measure(self, field, rel):
         self.config.absErrorBound = float(rel) * field.span
-        start = time.perf_counter()
+        start = self.clock()
         packed, _ = self.sz.compress(field.values, self.config)
-        middle = time.perf_counter()
+        middle = self.clock()
         restored, _ = self.sz.decompress(packed, field.values.dtype, field.values.shape)
-        return middle - start, time.perf_counter() - middle, packed.size, restored
+        return middle - start, self.clock() - middle, packed.size, restored
 
 
 class Zfp:
@@ -306,6 +313,31 @@ def show_counts(results, ours, quotes):
     print(flush=True)
 
 
+def show_predictor(results, name, asked):
+    """A table of one predictor beside SZ3 as it is by default, and how often it is twice as fast."""
+    print(f"## {name}: ratio, and one thread's compress / decompress, MB/s "
+          f"({asked.statistic} of {asked.repeats})\n")
+    rows, gains = [], []
+    for field, rel, cells in results:
+        own, peer = cells[name], cells["SZ3 default"]
+        gains.append(gain(own, peer))
+        rows.append([label(field), rel, f"{own.ratio:.2f}" + ("" if own.kept else "*"),
+                     f"{peer.ratio:.2f}" + ("" if peer.kept else "*"),
+                     f"{own.compress:.0f} / {own.decompress:.0f}",
+                     f"{peer.compress:.0f} / {peer.decompress:.0f}",
+                     "{:.2f} / {:.2f}".format(*gains[-1])])
+    table(["field", "rel", "ratio", "SZ3 default, ratio", name, "SZ3 default", "over SZ3 default"],
+          rows)
+    for way, word in ((0, "compression"), (1, "decompression")):
+        sizes = [pair[way] for pair in gains]
+        print(f"- {name}: speed-up over SZ3 default, {word}: min {min(sizes):.2f}, median "
+              f"{statistics.median(sizes):.2f}, 2 or more in {sum(s >= 2 for s in sizes)} of "
+              f"{len(sizes)}")
+    ratios = [cells[name].ratio / cells["SZ3 default"].ratio for _, _, cells in results]
+    print(f"- {name}: ratio over SZ3 default, geometric mean: {statistics.geometric_mean(ratios):.2f}\n",
+          flush=True)
+
+
 def show_large(binary, asked):
     field = large_field()
     print(f"## A larger field: {'x'.join(map(str, LARGE))} f32, waves and noise, "
@@ -366,8 +398,12 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--statistic", choices=("min", "median"), default="min")
     parser.add_argument("--only", default="", help="only fields whose file name has this in it")
+    parser.add_argument("--predictors", default="",
+                        help="compare these with SZ3's default, each in a table of its own")
     parser.add_argument("--skip-large", action="store_true", help="no threads and memory section")
     asked = parser.parse_args()
+    if asked.predictors and not asked.szgpu:
+        parser.error("--predictors needs --szgpu")
     enter_venv(os.path.abspath(asked.venv), PACKAGES, "numpy, pysz, zfpy")
     compare(asked)
 
@@ -378,10 +414,18 @@ def compare(asked):
     ours = [Szgpu(binary, "szgpu"), Szgpu(binary, "szgpu --zstd", "--zstd")] if binary else []
     sz3 = [Sz3("SZ3 Lorenzo", SZ3_LORENZO), Sz3("SZ3 default", "[GlobalSettings]\n")]
     tools = ours + sz3 + [Zfp()]
+    if asked.predictors:
+        ours = [Szgpu(binary, name, predictor=name, seconds="cpu_seconds")
+                for name in asked.predictors.split(",")]
+        tools = ours + [Sz3("SZ3 default", "[GlobalSettings]\n", clock=time.process_time)]
     print(f"Measured by bench/compare_cpu.py on: {machine()}. "
           f"SZ3: pysz {version('pysz')}; zfp: zfpy {version('zfpy')}.\n", flush=True)
     results = [(field, rel, race(tools, field, rel, asked))
                for field in real_fields(asked.fields, asked.only) for rel in RELS]
+    if asked.predictors:
+        for tool in ours:
+            show_predictor(results, tool.name, asked)
+        return
     quotes = quoted()
     show_ratios(results, tools, quotes)
     show_speeds(results, tools, asked)
