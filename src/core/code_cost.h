@@ -24,14 +24,14 @@ typedef struct szg_count_sums {
 SZG_HD uint64_t szg_log2_fixed(uint64_t x) {
   int const whole = 63 - szg_leading_zeros_u64(x);
   uint32_t mantissa = (uint32_t)(whole > 31 ? x >> (whole - 31) : x << (31 - whole)); /* in Q31 */
-  uint64_t result = (uint64_t)whole;
+  uint32_t result = 0;
   for (int i = 0; i < SZG_LOG_FRACTION_BITS; i++) {
-    uint64_t const square = (uint64_t)mantissa * mantissa >> 31;
-    uint64_t const carry = square >> 32;
-    mantissa = (uint32_t)(square >> carry);
-    result = result << 1 | carry;
+    uint64_t const square = (uint64_t)mantissa * mantissa; /* in Q62, below 4 */
+    uint32_t const carry = (uint32_t)(square >> 63);
+    mantissa = carry ? (uint32_t)(square >> 32) : (uint32_t)(square >> 31);
+    result = 2 * result + carry;
   }
-  return result;
+  return (uint64_t)whole << SZG_LOG_FRACTION_BITS | result;
 }
 
 SZG_HD uint64_t szg_count_log(uint64_t count) { return count ? count * szg_log2_fixed(count) : 0; }

@@ -42,14 +42,4 @@ SZG_HD uint64_t szg_mul_high_u64(uint64_t a, uint64_t b) {
   return (a >> 32) * (b >> 32) + (high_low >> 32) + (low_high >> 32);
 }
 
-/* Adds 1 to a count that other threads of the same kernel may add to at the same time. On the CPU,
- * each thread has counts of its own. */
-SZG_HD void szg_count_up(uint32_t *count) {
-#ifdef __CUDA_ARCH__
-  atomicAdd(count, 1u);
-#else
-  ++*count;
-#endif
-}
-
 #endif

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A warp takes a run, a lane one of its points, which it loads with its neighbours from the field;
- * caches serve those that lanes share. A block counts what one scale, or one kind of code, needs,
- * in shared memory, and adds its counts to all others'. The traffic is small and latency dominates,
- * so the block that finishes last for a scale does what needs all of its counts.
+ * caches serve those that lanes share. A block counts one slice of what is to be counted in shared
+ * memory, and adds its counts to those of all blocks. The traffic is small and latency dominates,
+ * so the block that finishes last for a slice does what needs all of its counts.
  *
  *   scores   periods of a line; last, the fold          only for lines
  *   entries  first pass; last, entropies, and then the best way
@@ -16,20 +16,23 @@
 #include "core/last_block.cuh"
 #include "core/warp.cuh"
 #include "predict/levels_lattice.cuh"
+#include "predict/levels_probe.cuh"
 #include "predict/levels_probe.h"
 
 namespace szg {
 namespace {
 
 struct ProbePolicy {
-  static constexpr uint32_t kThreads = 256;
+  static constexpr uint32_t kThreads = 512;
   static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kMostBlocks = 64; /* for a scale: more would only add up more counts */
+  static constexpr uint32_t kMostBlocks = 64; /* for a slice: more would only add up more counts */
 };
 struct ScorePolicy {
   static constexpr uint32_t kThreads = 256;
 };
 
+/* What the first pass counts apart: scales, and stencils of each. */
+constexpr uint32_t kSlices = SZG_PROBE_SCALES * SZG_PROBE_STENCILS;
 /* What the second pass counts apart: the scales, tables of units, differences. */
 constexpr uint32_t kFirstTable = SZG_PROBE_SCALES;
 constexpr uint32_t kDifferences = kFirstTable + SZG_PROBE_TABLES;
@@ -37,8 +40,8 @@ constexpr uint32_t kPieces = kDifferences + 1;
 
 /* Of a view, all zero before. */
 struct ViewCounts {
-  uint32_t scale_tickets[SZG_PROBE_SCALES], view_ticket, piece_tickets[kPieces];
-  szg_probe_counts entries[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
+  uint32_t slice_tickets[kSlices], view_ticket, piece_tickets[kPieces];
+  szg_probe_counts entries[kSlices][SZG_PROBE_ENTRIES];
   szg_probe_counts ways[kPieces][SZG_PROBE_SETS];
 };
 struct ProbeCounts {
@@ -56,53 +59,54 @@ struct ProbeResults {
 
 template <class A>
 struct Points {
+  typedef typename A::Point Point;
   szg_levels_lattice lattice;
   const typename A::Value *values;
 
   /* The lattice value of value `index`; false: there is none. */
-  __device__ bool load(bool exists, uint64_t index, int64_t *point) const {
+  __device__ __forceinline__ bool load(bool exists, uint64_t index, Point *point) const {
     typename A::Value const x = exists ? values[index] : (typename A::Value)0;
-    typename A::Point own;
+    Point own;
     bool const is_fill = lattice.has_fill && A::bits(x) == (typename A::Bits)lattice.fill_bits;
     bool const has_point = A::lattice(lattice, x, &own) && !is_fill && exists;
-    *point = has_point ? (int64_t)own : 0;
+    *point = has_point ? own : 0;
     return has_point;
   }
 };
 
 /* Point x of a run, with its neighbours. False: it counts for nothing. */
-template <class A, uint32_t kAxes>
-__device__ bool find_point(const Points<A> &points, const szg_probe_view &view,
-                           const szg_probe_run &run, uint32_t x, uint32_t scale,
-                           szg_probe_point *point) {
-  uint64_t const index = run.index + x, near = (uint64_t)1 << scale;
-  point->at[0] = run.at[0] + x;
-  point->at[1] = run.at[1];
-  point->at[2] = run.at[2];
+template <uint32_t kAxes, class A>
+__device__ __forceinline__ bool find_point(const Points<A> &points, const szg_probe_view &view,
+                                           const szg_probe_run &run, uint32_t x, uint32_t scale,
+                                           Sampled<typename A::Point> *point) {
+  uint64_t const index = run.index + x;
   bool const is_in_run = x < run.point_count;
   bool is_inside = points.load(is_in_run, index, &point->value);
 #pragma unroll
   for (uint32_t axis = 0; axis < kAxes; axis++) {
-    szg_probe_taps *const taps = &point->taps[axis];
+    uint64_t const at = run.at[axis] + (axis == 0 ? x : 0);
+    point->at[axis] = (uint32_t)at;
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) {
-      uint64_t const distance = i == 0 || i == 3 ? 3 * near : near;
-      uint64_t const offset = distance * view.strides[axis], at = point->at[axis];
+      uint64_t const distance = (uint64_t)(i == 0 || i == 3 ? 3 : 1) << scale;
+      uint64_t const offset = distance * view.strides[axis];
       bool const is_after = i >= 2;
       bool const exists = is_after ? at + distance < view.extents[axis] : at >= distance;
-      taps->has[i] = points.load(exists && is_in_run, is_after ? index + offset : index - offset,
-                                 &taps->at[i]);
+      point->taps[axis].has[i] =
+          points.load(exists && is_in_run, is_after ? index + offset : index - offset,
+                      &point->taps[axis].at[i]);
     }
-    is_inside = is_inside && taps->has[1] && taps->has[2];
+    is_inside = is_inside && point->taps[axis].has[1] && point->taps[axis].has[2];
   }
   return is_inside;
 }
 
 /* The point and those before it along each set of axes. False: one is missing. */
-template <class A, uint32_t kAxes>
-__device__ bool find_corners(const Points<A> &points, const szg_probe_view &view,
-                             const szg_probe_run &run, uint32_t x, int64_t *corners) {
-  bool has_all = x < run.point_count;
+template <uint32_t kAxes, class A>
+__device__ __forceinline__ bool find_corners(const Points<A> &points, const szg_probe_view &view,
+                                             const szg_probe_run &run, uint32_t x,
+                                             typename A::Point *corners) {
+  bool has_all = true;
 #pragma unroll
   for (uint32_t corner = 0; corner < 1u << kAxes; corner++) {
     uint64_t index = run.index + x;
@@ -170,40 +174,41 @@ __device__ uint32_t find_way(const szg_probe_view &view, const szg_entry_costs *
 
 /* ---- the first pass ---- */
 
-/* What the last block finds from all counts of a scale, and from those of all scales. */
-__device__ void finish_entries(const szg_probe_view &view, uint32_t scale, ViewCounts *counts,
+/* What the last block finds from all counts of a slice, and from those of all slices. */
+__device__ void finish_entries(const szg_probe_view &view, uint32_t slice, ViewCounts *counts,
                                szg_entry_costs *costs, szg_probe_found *found) {
-  constexpr uint32_t kEntries = SZG_PROBE_STENCILS * SZG_PROBE_ENTRIES;
   __shared__ szg_entry_costs all;
-  for (uint32_t i = threadIdx.x / 32; i < kEntries; i += ProbePolicy::kWarps) {
-    uint64_t const entropy = cost_of((&counts->entries[scale][0][0])[i]).entropy;
-    if (threadIdx.x % 32 == 0) (&costs->of[scale][0][0])[i] = entropy;
+  uint64_t *const entropies = &costs->of[0][0][0];
+  for (uint32_t i = threadIdx.x / 32; i < SZG_PROBE_ENTRIES; i += ProbePolicy::kWarps) {
+    uint64_t const entropy = cost_of(counts->entries[slice][i]).entropy;
+    if (threadIdx.x % 32 == 0) entropies[slice * SZG_PROBE_ENTRIES + i] = entropy;
   }
-  if (!is_last_of(SZG_PROBE_SCALES, &counts->view_ticket)) return;
-  if (threadIdx.x < SZG_PROBE_SCALES * kEntries)
-    (&all.of[0][0][0])[threadIdx.x] = __ldcg(&costs->of[0][0][0] + threadIdx.x);
-  __syncthreads(); /* the entropies of all scales are here */
+  if (!is_last_of(kSlices, &counts->view_ticket)) return;
+  if (threadIdx.x < kSlices * SZG_PROBE_ENTRIES)
+    (&all.of[0][0][0])[threadIdx.x] = __ldcg(&entropies[threadIdx.x]);
+  __syncthreads(); /* all entropies are here */
   if (threadIdx.x >= 32) return;
   uint32_t const way_number = find_way(view, &all);
   if (threadIdx.x == 0) found->way_number = way_number;
 }
 
-template <class A, uint32_t kAxes>
-__device__ void count_entries(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
-                              ViewCounts *counts, szg_entry_costs *costs, szg_probe_found *found) {
-  constexpr uint32_t kCounts = SZG_PROBE_STENCILS * SZG_PROBE_ENTRIES * SZG_PROBE_CLASSES;
-  __shared__ szg_probe_counts own[SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
-  uint32_t const scale = blockIdx.y;
+template <uint32_t kAxes, class A>
+__device__ void rank_ways(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
+                          ViewCounts *counts, szg_entry_costs *costs, szg_probe_found *found) {
+  constexpr uint32_t kCounts = SZG_PROBE_ENTRIES * SZG_PROBE_CLASSES;
+  __shared__ szg_probe_counts own[SZG_PROBE_ENTRIES];
+  uint32_t const slice = blockIdx.y;
+  uint32_t const scale = slice / SZG_PROBE_STENCILS, stencil = slice % SZG_PROBE_STENCILS;
   view.axis_count = kAxes; /* known to the compiler */
-  clear_counts(own[0][0], kCounts);
+  clear_counts(own[0], kCounts);
   for_own_runs(view, [&](szg_probe_run const &run) {
-    szg_probe_point point;
-    if (find_point<A, kAxes>(points, view, run, threadIdx.x % 32, scale, &point))
-      szg_probe_count_entries(&view, fine_bits, scale, &point, own);
+    Sampled<typename A::Point> point;
+    if (find_point<kAxes>(points, view, run, threadIdx.x % 32, scale, &point))
+      count_entries<kAxes>(view.is_line, fine_bits, scale, stencil > 0, &point, own);
   });
-  add_counts(own[0][0], kCounts, counts->entries[scale][0][0]);
-  if (is_last_of(gridDim.x, &counts->scale_tickets[scale]))
-    finish_entries(view, scale, counts, costs, found);
+  add_counts(own[0], kCounts, counts->entries[slice][0]);
+  if (is_last_of(gridDim.x, &counts->slice_tickets[slice]))
+    finish_entries(view, slice, counts, costs, found);
 }
 
 /* ---- the second pass ---- */
@@ -223,30 +228,28 @@ __device__ void finish_ways(uint32_t piece, const ViewCounts *counts, szg_probe_
     found->differences[i] = cost;
 }
 
-template <class A, uint32_t kAxes>
-__device__ void count_ways(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
-                           ViewCounts *counts, szg_probe_found *found) {
+template <uint32_t kAxes, class A>
+__device__ void cost_way(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
+                         ViewCounts *counts, szg_probe_found *found) {
   constexpr uint32_t kCounts = SZG_PROBE_SETS * SZG_PROBE_CLASSES;
   __shared__ szg_probe_counts own[SZG_PROBE_SETS];
   uint32_t const piece = blockIdx.y, lane = threadIdx.x % 32;
+  bool const is_noisy = piece >= kFirstTable;
+  uint32_t const scale = is_noisy ? 0 : piece;
+  uint32_t const noise_unit = is_noisy ? szg_level_unit(piece - kFirstTable, 1, fine_bits) : 0;
   view.axis_count = kAxes; /* known to the compiler */
   szg_levels_way const way = szg_way(&view, found->way_number);
   clear_counts(own[0], kCounts);
   for_own_runs(view, [&](szg_probe_run const &run) {
     if (piece == kDifferences) {
-      int64_t corners[1 + SZG_PROBE_SETS];
-      if (find_corners<A, kAxes>(points, view, run, lane, corners))
-        szg_probe_count_differences(kAxes, fine_bits, corners, own);
-      return;
+      typename A::Point corners[1u << kAxes];
+      if (find_corners<kAxes>(points, view, run, lane, corners))
+        count_differences<kAxes>(fine_bits, corners, own);
+    } else {
+      Sampled<typename A::Point> point;
+      if (find_point<kAxes>(points, view, run, lane, scale, &point))
+        count_way<kAxes>(view.is_line, way, fine_bits, scale, noise_unit, &point, own);
     }
-    bool const is_noisy = piece >= kFirstTable;
-    uint32_t const scale = is_noisy ? 0 : piece;
-    szg_probe_point point;
-    if (!find_point<A, kAxes>(points, view, run, lane, scale, &point)) return;
-    if (is_noisy)
-      szg_probe_count_noisy(view.is_line, &way, fine_bits, piece - kFirstTable, &point, own);
-    else
-      szg_probe_count_way(view.is_line, &way, fine_bits, scale, &point, own);
   });
   add_counts(own[0], kCounts, counts->ways[piece][0]);
   if (is_last_of(gridDim.x, &counts->piece_tickets[piece])) finish_ways(piece, counts, found);
@@ -282,7 +285,7 @@ template <class A>
 __global__ void __launch_bounds__(ScorePolicy::kThreads)
     scores_count_kernel(Points<A> points, szg_grid grid, uint32_t fine_bits, ProbeCounts *counts,
                         szg_probes *probes) {
-  __shared__ int64_t window[SZG_MOST_FOLD + SZG_PROBE_RUN];
+  __shared__ typename A::Point window[SZG_MOST_FOLD + SZG_PROBE_RUN];
   __shared__ bool has[SZG_MOST_FOLD + SZG_PROBE_RUN];
   uint32_t const most = (uint32_t)szg_most_fold(&grid);
   uint64_t const first = szg_fold_window(&grid, most, blockIdx.x);
@@ -304,7 +307,7 @@ __global__ void __launch_bounds__(ScorePolicy::kThreads)
 
 /* ---- kernels ---- */
 
-/* Grid: blocks of a scale x scales x views. kAxes 1: a line, whose second view is folded. */
+/* Grid: blocks of a slice x slices x views. kAxes 1: a line, whose second view is folded. */
 template <class A, uint32_t kAxes>
 __global__ void __launch_bounds__(ProbePolicy::kThreads)
     entries_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
@@ -312,12 +315,12 @@ __global__ void __launch_bounds__(ProbePolicy::kThreads)
   bool const may_fold = gridDim.z > 1;
   if (!may_fold && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) results->probes.fold = 0;
   if (blockIdx.z == 0) {
-    count_entries<A, kAxes>(points, view, fine_bits, &counts->views[0], &results->costs[0],
-                            &results->probes.plain);
+    rank_ways<kAxes>(points, view, fine_bits, &counts->views[0], &results->costs[0],
+                     &results->probes.plain);
   } else if (kAxes == 1 && results->probes.fold > 0) {
     view = szg_probe_view_of(&grid, results->probes.fold);
-    count_entries<A, 2>(points, view, fine_bits, &counts->views[1], &results->costs[1],
-                        &results->probes.folded);
+    rank_ways<2>(points, view, fine_bits, &counts->views[1], &results->costs[1],
+                 &results->probes.folded);
   }
 }
 
@@ -327,10 +330,10 @@ __global__ void __launch_bounds__(ProbePolicy::kThreads)
     ways_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
                       ProbeCounts *counts, ProbeResults *results) {
   if (blockIdx.z == 0) {
-    count_ways<A, kAxes>(points, view, fine_bits, &counts->views[0], &results->probes.plain);
+    cost_way<kAxes>(points, view, fine_bits, &counts->views[0], &results->probes.plain);
   } else if (kAxes == 1 && results->probes.fold > 0) {
     view = szg_probe_view_of(&grid, results->probes.fold);
-    count_ways<A, 2>(points, view, fine_bits, &counts->views[1], &results->probes.folded);
+    cost_way<2>(points, view, fine_bits, &counts->views[1], &results->probes.folded);
   }
 }
 
@@ -353,7 +356,7 @@ szgpu_status probe(const szg_probe_source &source, const szg_probe_view &view, P
     SZG_TRY_LAUNCH();
   }
   entries_count_kernel<A, kAxes>
-      <<<dim3(blocks, SZG_PROBE_SCALES, view_count), ProbePolicy::kThreads, 0, stream>>>(
+      <<<dim3(blocks, kSlices, view_count), ProbePolicy::kThreads, 0, stream>>>(
           points, source.grid, view, source.fine_bits, counts, results);
   SZG_TRY_LAUNCH();
   ways_count_kernel<A, kAxes>

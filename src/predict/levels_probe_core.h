@@ -1,10 +1,8 @@
-/* levels_probe_core.h - what a sampled point of a levels frame counts as, for both backends.
+/* levels_probe_core.h - which points of a levels frame are sampled, and what is counted apart, for
+ * both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Each sampled point is predicted from the points around it, as if it were one that its level adds,
- * by each stencil and set of axes; the codes are counted by class. Neighbours are those of the
- * field itself, not restored ones. docs/format.md, section 16, specifies all of it ("What encoders
- * choose").
+ * docs/format.md, section 16, specifies all of it ("What encoders choose").
  */
 #ifndef SZG_LEVELS_PROBE_CORE_H
 #define SZG_LEVELS_PROBE_CORE_H
@@ -29,7 +27,7 @@ enum {
   SZG_LEAST_PROBES = 16,             /* but at least and at most so many runs */
   SZG_MOST_PROBES = 256,
   SZG_PROBE_LARGE_SHARE = 1024, /* unless that is less than one point in so many: */
-  SZG_MOST_LARGE_PROBES = 1024, /* then that share, but at most so many runs */
+  SZG_MOST_LARGE_PROBES = 512,  /* then that share, but at most so many runs */
   SZG_PROBE_FINE_BITS = 1 /* codes that rank ways have units of 1/2, which tells good ones apart */
 };
 
@@ -90,11 +88,11 @@ typedef struct szg_probe_run {
 SZG_HD szg_probe_run szg_probe_run_of(const szg_probe_view *view, uint64_t i) {
   uint64_t const runs_of_row = (view->extents[0] + SZG_PROBE_RUN - 1) / SZG_PROBE_RUN;
   uint64_t const number = szg_sampled_number(view->run_count, i);
-  uint64_t const row = number / runs_of_row;
+  uint64_t const row = number / runs_of_row, plane = row / view->extents[1];
   szg_probe_run run;
-  run.at[0] = number % runs_of_row * SZG_PROBE_RUN;
-  run.at[1] = row % view->extents[1];
-  run.at[2] = row / view->extents[1] % view->extents[2];
+  run.at[0] = (number - row * runs_of_row) * SZG_PROBE_RUN;
+  run.at[1] = row - plane * view->extents[1];
+  run.at[2] = plane % view->extents[2];
   run.index = row * view->extents[0] + run.at[0];
   run.point_count = (uint32_t)szg_lesser_u64(SZG_PROBE_RUN, view->extents[0] - run.at[0]);
   return run;
@@ -130,62 +128,7 @@ SZG_HD uint32_t szg_probe_entry(uint32_t axis_count, uint32_t set, uint32_t used
   return is_apart ? (1u << axis_count) - 1 + (used >> 1) : used - 1;
 }
 
-/* ---- predictions ---- */
-
-/* The neighbours of a point along an axis, 3, 1, 1 and 3 spacings away. */
-typedef struct szg_probe_taps {
-  int64_t at[4];
-  bool has[4];
-} szg_probe_taps;
-
-/* Sixteen times the prediction along one axis. Both near neighbours exist. */
-SZG_HD int64_t szg_probe_stencil(const szg_probe_taps *taps, bool is_linear) {
-  int64_t const near_sum = taps->at[1] + taps->at[2];
-  if (is_linear || (!taps->has[0] && !taps->has[3])) return 8 * near_sum;
-  if (taps->has[0] && taps->has[3]) return 9 * near_sum - taps->at[0] - taps->at[3];
-  if (taps->has[3]) return 6 * near_sum + 6 * taps->at[2] - 2 * taps->at[3];
-  return 6 * near_sum + 6 * taps->at[1] - 2 * taps->at[0];
-}
-
-/* The code of a point predicted along the axes `used` with these sums of their stencils. */
-SZG_HD int64_t szg_probe_code(int64_t point, const int64_t *sums, uint32_t used,
-                              uint32_t unit_bits) {
-  int64_t sum = 0;
-  for (uint32_t axis = 0; axis < 3; axis++)
-    if (used >> axis & 1) sum += sums[axis];
-  uint32_t const count = szg_probe_axes_in(used);
-  int64_t const prediction = count == 1   ? (sum + 8) >> 4
-                             : count == 2 ? (sum + 16) >> 5
-                                          : (sum + 24) / 48;
-  return (point - prediction + ((int64_t)1 << unit_bits >> 1)) >> unit_bits;
-}
-
-/* The neighbours that a point of a class with several axes is predicted from: none beyond its tile
- * and the tile's far planes, of which x has none. coordinate: along this axis, in the view; the
- * point stands for one that is odd there. A near neighbour along x that the tile lacks is let be:
- * one point in 32 is concerned. */
-SZG_HD szg_probe_taps szg_probe_in_tile(uint32_t axis_count, uint32_t axis, uint32_t scale,
-                                        uint64_t coordinate, const szg_probe_taps *taps) {
-  uint32_t const extent = szg_level_tile_extent(axis_count, axis, (uint64_t)1 << scale);
-  uint32_t const odd = (uint32_t)(coordinate >> scale | 1) % extent;
-  uint32_t const last = axis == 0 ? extent - 1 : extent;
-  szg_probe_taps own = *taps;
-  own.has[0] = own.has[0] && odd >= 3;
-  own.has[3] = own.has[3] && odd + 3 <= last;
-  return own;
-}
-
-/* A neighbour as if it were restored with this unit: a multiple of it. The quotient is rounded by
- * f64 arithmetic, the same everywhere. */
-SZG_HD int64_t szg_probe_rounded(int64_t point, int64_t unit) {
-  double const quotient = (double)(point + unit / 2) * (1.0 / (double)unit);
-  int64_t const toward_zero = (int64_t)quotient;
-  return (toward_zero - ((double)toward_zero > quotient ? 1 : 0)) * unit;
-}
-
-SZG_HD void szg_probe_round(int64_t unit, szg_probe_taps *taps) {
-  for (uint32_t i = 0; i < 4; i++) taps->at[i] = szg_probe_rounded(taps->at[i], unit);
-}
+/* ---- units ---- */
 
 /* Units of the levels, in parts of 256 of the finest one's: what a coarse point costs more, those
  * that are predicted from it may cost less. Table 1: 1.25 to the power of the level, at most 2. */
@@ -198,65 +141,18 @@ SZG_HD uint32_t szg_level_unit(uint32_t table, uint32_t level, uint32_t fine_bit
   return ((szg_unit_part(table, level) << fine_bits) + SZG_UNIT_PARTS / 2) / SZG_UNIT_PARTS;
 }
 
-/* ---- counts ---- */
+/* ---- classes ---- */
 
-/* The class that a code is counted in, and the bits that follow a code of that class. */
-SZG_HD uint32_t szg_probe_class(int64_t code) {
-  uint64_t const magnitude = code < 0 ? 0 - (uint64_t)code : (uint64_t)code;
-  if (magnitude <= SZG_PROBE_DIRECT) return (uint32_t)(code + SZG_PROBE_DIRECT);
-  uint32_t const highest = 63 - (uint32_t)szg_leading_zeros_u64(magnitude);
-  uint32_t const own = 2 * SZG_PROBE_DIRECT + 1 + highest - 5;
-  return own < SZG_PROBE_CLASSES ? own : (uint32_t)SZG_PROBE_CLASSES - 1;
-}
+/* Codes with larger magnitudes than SZG_PROBE_DIRECT are counted by the place of the highest bit,
+ * from 5 on; the last class has all from 2^53 on. These bits follow a code of a class. */
+enum { SZG_PROBE_FIRST_WIDTH = 2 * SZG_PROBE_DIRECT + 1 - 5 };
 SZG_HD uint32_t szg_probe_raw_bits(uint32_t probe_class) {
-  return probe_class <= 2 * SZG_PROBE_DIRECT ? 0 : probe_class - 2 * SZG_PROBE_DIRECT + 5;
+  return probe_class <= 2 * SZG_PROBE_DIRECT ? 0 : probe_class - SZG_PROBE_FIRST_WIDTH + 1;
 }
 
 typedef uint32_t szg_probe_counts[SZG_PROBE_CLASSES];
 
-/* A sampled point with its neighbours at one scale, which all exist next to it. taps: of the first
- * axis_count axes. */
-typedef struct szg_probe_point {
-  uint64_t at[3];
-  int64_t value;
-  szg_probe_taps taps[3];
-} szg_probe_point;
-
-/* First pass, one scale: codes of every entry. counts: [SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES].
- * Rounds the neighbours: restoring adds about such an error. */
-SZG_HD void szg_probe_count_entries(const szg_probe_view *view, uint32_t fine_bits, uint32_t scale,
-                                    szg_probe_point *point,
-                                    szg_probe_counts (*counts)[SZG_PROBE_ENTRIES]) {
-  uint32_t const all = (1u << view->axis_count) - 1, unit_bits = fine_bits - SZG_PROBE_FINE_BITS;
-  int64_t const noise_unit = szg_level_unit(1, 1, fine_bits) / 2;
-  for (uint32_t axis = 0; axis < 3; axis++) {
-    if (axis >= view->axis_count) continue;
-    szg_probe_round(noise_unit, &point->taps[axis]);
-    uint32_t const set = 1u << axis;
-    if (!szg_probe_fits(view->is_line, set, point->at[0], scale)) continue;
-    for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
-      int64_t sums[3] = {0, 0, 0};
-      sums[axis] = szg_probe_stencil(&point->taps[axis], stencil);
-      int64_t const code = szg_probe_code(point->value, sums, set, unit_bits);
-      szg_count_up(&counts[stencil][set - 1][szg_probe_class(code)]);
-    }
-  }
-  if (all == 1 || !szg_probe_fits(view->is_line, all, point->at[0], scale)) return;
-  for (uint32_t axis = 0; axis < 3; axis++)
-    if (axis < view->axis_count)
-      point->taps[axis] =
-          szg_probe_in_tile(view->axis_count, axis, scale, point->at[axis], &point->taps[axis]);
-  for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++) {
-    int64_t sums[3] = {0, 0, 0};
-    for (uint32_t axis = 0; axis < 3; axis++)
-      if (axis < view->axis_count) sums[axis] = szg_probe_stencil(&point->taps[axis], stencil);
-    for (uint32_t used = 1; used <= all; used++) {
-      int64_t const code = szg_probe_code(point->value, sums, used, unit_bits);
-      uint32_t const entry = szg_probe_entry(view->axis_count, all, used);
-      szg_count_up(&counts[stencil][entry][szg_probe_class(code)]);
-    }
-  }
-}
+/* ---- ways ---- */
 
 /* How a frame is predicted. level_count 0: by differences only, along base_axes. */
 typedef struct szg_levels_way {
@@ -266,55 +162,6 @@ typedef struct szg_levels_way {
   bool is_linear;
   uint8_t ranks[3];
 } szg_levels_way;
-
-/* Second pass, one scale: codes of this way by class of point. counts: [SZG_PROBE_SETS]. */
-SZG_HD void szg_probe_count_way(bool is_line, const szg_levels_way *way, uint32_t fine_bits,
-                                uint32_t scale, const szg_probe_point *point,
-                                szg_probe_counts *counts) {
-  int64_t alone[3] = {0, 0, 0}, in_tile[3] = {0, 0, 0};
-  for (uint32_t axis = 0; axis < 3; axis++) {
-    if (axis >= way->axis_count) continue;
-    szg_probe_taps const taps =
-        szg_probe_in_tile(way->axis_count, axis, scale, point->at[axis], &point->taps[axis]);
-    alone[axis] = szg_probe_stencil(&point->taps[axis], way->is_linear);
-    in_tile[axis] = szg_probe_stencil(&taps, way->is_linear);
-  }
-  for (uint32_t set = 1; set < 1u << way->axis_count; set++) {
-    if (!szg_probe_fits(is_line, set, point->at[0], scale)) continue;
-    uint32_t const used = szg_ranked_axes(set, way->ranks);
-    bool const is_alone = szg_probe_axes_in(set) == 1;
-    int64_t const code = szg_probe_code(point->value, is_alone ? alone : in_tile, used, fine_bits);
-    szg_count_up(&counts[set - 1][szg_probe_class(code)]);
-  }
-}
-
-/* The same with neighbours rounded to the units of the next level: as they would be restored by
- * this table. */
-SZG_HD void szg_probe_count_noisy(bool is_line, const szg_levels_way *way, uint32_t fine_bits,
-                                  uint32_t table, szg_probe_point *point,
-                                  szg_probe_counts *counts) {
-  for (uint32_t axis = 0; axis < 3; axis++)
-    if (axis < way->axis_count)
-      szg_probe_round(szg_level_unit(table, 1, fine_bits), &point->taps[axis]);
-  szg_probe_count_way(is_line, way, fine_bits, 0, point, counts);
-}
-
-/* Differences of whole steps, along every set of axes. corners: the point's lattice value and those
- * before it along each set of axes. */
-SZG_HD void szg_probe_count_differences(uint32_t axis_count, uint32_t fine_bits,
-                                        const int64_t *corners, szg_probe_counts *counts) {
-  int64_t multiples[1 + SZG_PROBE_SETS];
-  for (uint32_t corner = 0; corner <= SZG_PROBE_SETS; corner++)
-    if (corner < 1u << axis_count)
-      multiples[corner] = (corners[corner] + ((int64_t)1 << fine_bits >> 1)) >> fine_bits;
-  for (uint32_t set = 1; set < 1u << axis_count; set++) {
-    int64_t difference = 0;
-    for (uint32_t corner = 0; corner <= SZG_PROBE_SETS; corner++)
-      if (corner < 1u << axis_count && !(corner & ~set))
-        difference += szg_probe_axes_in(corner) % 2 ? -multiples[corner] : multiples[corner];
-    szg_count_up(&counts[set - 1][szg_probe_class(difference)]);
-  }
-}
 
 /* ---- folds ---- */
 
