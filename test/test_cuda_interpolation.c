@@ -276,6 +276,7 @@ static void memory_follows_from_the_shape(void **state) {
     szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
     size_t with_levels, without;
     params.layout = SZGPU_LAYOUT_TILE;
+    params.predictor = SZGPU_PREDICTOR_AUTO;
     assert_int_equal(szgpu_sizes(cuda_gpus[0], &params, &cases[i].shape, &with_levels, NULL), 0);
     params.predictor = SZGPU_PREDICTOR_LORENZO;
     assert_int_equal(szgpu_sizes(cuda_gpus[0], &params, &cases[i].shape, &without, NULL), 0);

@@ -9,6 +9,7 @@
 #include "frames/outliers.h"
 #include "frames/part_slots.h"
 #include "frames/rules.h"
+#include "fused/levels_fused.h"
 #include "huffman/tokens_cuda.h"
 #include "predict/axes.h"
 #include "predict/levels_cuda.h"
@@ -191,7 +192,8 @@ szgpu_status szg_levels_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layo
 
 /* ---- CUDA: reading (levels_read.cu) ---- */
 
-/* Tiles whose codes are on the device at a time: those with this many bytes of codes. */
+/* Tiles whose codes are on the device at a time, if they come from other kernels than points: those
+ * with this many bytes of codes. */
 enum { SZG_LEVELS_BATCH_BYTES = 1 << 28 };
 
 /* Memory of the frame that needs most. */

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * All stages but the last are restored once, as far as the wanted rows of the frame need them; the
- * last one is restored with each group of rows. A stage goes by batches of tiles, so that memory
- * for codes is bounded.
+ * last one is restored with each group of rows. Levels of three axes go from words to points in one
+ * kernel; other stages go by batches of tiles, so that memory for codes is bounded.
  */
 #include "frames/levels.h"
 
@@ -28,8 +28,13 @@ static size_t lattice_bytes(const szg_levels *levels) {
   return levels->is_wide ? sizeof(int64_t) : sizeof(int32_t);
 }
 
-static uint64_t batch_tiles(const szg_levels *levels, uint32_t stage) {
-  return SZG_LEVELS_BATCH_BYTES / (levels->stages[stage].place_count * lattice_bytes(levels));
+/* Tiles whose codes are in memory at once. Fused levels keep few codes there. */
+static uint64_t tiles_at_once(const szg_levels *levels, uint32_t stage) {
+  const szg_levels_stage *const s = &levels->stages[stage];
+  uint64_t const most = szg_levels_decode_serves(levels, stage)
+                            ? (uint64_t)SZG_LEVELS_SLOTS
+                            : SZG_LEVELS_BATCH_BYTES / (s->place_count * lattice_bytes(levels));
+  return szg_min_u64(s->tile_count, most);
 }
 
 static void carve(szg_arena *arena, levels_job *job) {
@@ -40,8 +45,7 @@ static void carve(szg_arena *arena, levels_job *job) {
   for (uint32_t i = 0; i <= levels->level_count; i++) {
     const szg_levels_stage *const stage = &levels->stages[i];
     szg_tokens_input_carve_cuda(arena, stage->tile_count, &job->inputs[i]);
-    szg_at_least(&most_codes,
-                 szg_min_u64(stage->tile_count, batch_tiles(levels, i)) * stage->place_count);
+    szg_at_least(&most_codes, tiles_at_once(levels, i) * stage->place_count);
   }
   job->codes = szg_arena_take(arena, most_codes, width);
 }
@@ -120,24 +124,51 @@ szgpu_status szg_levels_frame_open_cuda(const szg_read_job_cuda *frame) {
 
 /* ---- their tiles ---- */
 
+/* A part of a stage: tiles, and values of the frame if the stage is the last. */
+typedef struct stage_part {
+  uint32_t stage;
+  szg_levels_span span;
+  void *values;
+  uint64_t first_value, end_value;
+} stage_part;
+
+static szgpu_status restore_fused(const levels_job *job, const stage_part *part) {
+  szg_levels_decode_job const fused = {
+      &job->levels,        part->stage,           part->span.first_tile,
+      part->span.end_tile, &job->lattice,         &job->inputs[part->stage],
+      job->grids,          part->values,          part->first_value,
+      part->end_value,     (int32_t *)job->codes, tiles_at_once(&job->levels, part->stage)};
+  return szg_levels_decode_cuda(&fused, job->frame->frame->verdict, job->frame->device->stream);
+}
+
+static szgpu_status restore_in_batches(const levels_job *job, const stage_part *part) {
+  struct CUstream_st *const stream = job->frame->device->stream;
+  const szg_tokens_input_cuda *const input = &job->inputs[part->stage];
+  uint64_t const step = tiles_at_once(&job->levels, part->stage);
+  for (uint64_t first = part->span.first_tile; first < part->span.end_tile; first += step) {
+    uint64_t const end = szg_min_u64(first + step, part->span.end_tile);
+    SZG_TRY(
+        szg_tokens_decode_cuda(input, first, end, job->codes, job->frame->frame->verdict, stream));
+    SZG_TRY(szg_levels_restore_stage_cuda(
+        &job->levels, part->stage, first, end, &job->lattice, &input->opened->unit, job->codes,
+        job->grids, part->values, part->first_value, part->end_value, stream));
+  }
+  return SZGPU_OK;
+}
+
 /* Tiles of a stage, to its grid or, if it is the last, to the rows. rows: NULL except in the last
  * stage. */
 static szgpu_status restore_stage(const levels_job *job, uint32_t stage, szg_levels_span span,
                                   const szg_frame_rows_cuda *rows) {
-  const szg_read_job_cuda *const frame = job->frame;
-  struct CUstream_st *const stream = frame->device->stream;
-  const szg_tokens_input_cuda *const input = &job->inputs[stage];
-  uint64_t const step = batch_tiles(&job->levels, stage);
-  uint64_t const first_value = rows ? rows->first_value : 0;
-  uint64_t const end_value = rows ? first_value + rows->value_count : 0;
-  for (uint64_t first = span.first_tile; first < span.end_tile; first += step) {
-    uint64_t const end = szg_min_u64(first + step, span.end_tile);
-    SZG_TRY(szg_tokens_decode_cuda(input, first, end, job->codes, frame->frame->verdict, stream));
-    SZG_TRY(szg_levels_restore_stage_cuda(
-        &job->levels, stage, first, end, &job->lattice, &input->opened->unit, job->codes,
-        job->grids, rows ? rows->values : NULL, first_value, end_value, stream));
+  stage_part part = {stage, span, NULL, 0, 0};
+  if (rows) {
+    part.values = rows->values;
+    part.first_value = rows->first_value;
+    part.end_value = rows->first_value + rows->value_count;
   }
-  return szg_device_mark(frame->device, rows ? "decode" : "decode coarse");
+  SZG_TRY(szg_levels_decode_serves(&job->levels, stage) ? restore_fused(job, &part)
+                                                        : restore_in_batches(job, &part));
+  return szg_device_mark(job->frame->device, rows ? "decode" : "decode coarse");
 }
 
 /* Restores all stages but the last, as far as the wanted rows need them. */

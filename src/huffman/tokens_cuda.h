@@ -111,7 +111,8 @@ typedef struct szg_tokens_opened_cuda {
   uint32_t mode;
   uint64_t words_at; /* bytes from the section's start */
   uint64_t word_count;
-  szg_tokens_tables_cuda tables;
+  szg_tokens_tables_cuda tables; /* aligned to 16 */
+  uint32_t ticket;               /* 0 at first: for kernels that hand out tiles */
 } szg_tokens_opened_cuda;
 
 /* A stage to read. The contents of the section are not trusted. */

@@ -6,17 +6,13 @@
  *   place    running sums of the sizes: where each tile's words begin
  *   decode   one warp per tile, one thread per lane
  *
- * Lanes decode on their own, and look after each group whether their bits were enough; up to there
- * they may read bits of others, or zeros behind the tile's last word.
- *
  * Memory traffic: a section's first block reads up to 1.2 KB and writes 32 KB; then 14 bytes for
  * each tile. Decoding reads the words and writes the codes twice, with zeros first.
  */
-#include "core/bit_reader.cuh"
 #include "core/cuda_check.cuh"
 #include "core/tile_words.cuh"
 #include "huffman/tokens_codes.cuh"
-#include "huffman/tokens_tile.cuh"
+#include "huffman/tokens_lanes.cuh"
 
 namespace szg {
 namespace {
@@ -99,16 +95,23 @@ struct BooksMemory {
 struct UnitReader {
   const uint32_t *words;
   uint32_t next, count;
+  uint32_t ahead; /* what is left of the word of `next`, from the low bits on */
   bool is_missing;
 
   /* The next unit; 0 if there is none. */
-  __device__ uint32_t take() {
+  __device__ __forceinline__ uint32_t take() {
     if (next >= count) {
       is_missing = true;
       return 0;
     }
-    uint32_t const i = next++;
-    return words[i / 8] >> (i % 8 / 2 * 8 + (i % 2 ? 0 : 4)) & 15;
+    if (next % 8 == 0) {
+      uint32_t const word = words[next / 8]; /* the high half of a byte comes first */
+      ahead = (word & 0x0F0F0F0F) << 4 | (word >> 4 & 0x0F0F0F0F);
+    }
+    uint32_t const unit = ahead & 15;
+    ahead >>= 4;
+    next++;
+    return unit;
   }
 };
 
@@ -135,7 +138,7 @@ __device__ bool read_units(UnitReader *reader, uint32_t symbol_count, uint8_t *l
 
 /* Reads the lengths of all books of the mode. One thread calls. */
 __device__ bool read_lengths(const SectionHead &head, BooksMemory *memory) {
-  UnitReader reader = {memory->bytes, 0, 2 * head.book_bytes, false};
+  UnitReader reader = {memory->bytes, 0, 2 * head.book_bytes, 0, false};
   for (uint32_t i = 0; i < szg_tokens_book_count(head.mode); i++) {
     szg_tokens_book_kind const kind = szg_tokens_book_kind_of(szg_tokens_book_of(head.mode, i));
     uint8_t *const lengths = (uint8_t *)&memory->books + kind.lengths_at;
@@ -169,8 +172,11 @@ __device__ uint32_t code_of_window(uint32_t window, const BooksMemory &memory) {
   return (uint32_t)memory.symbols[codes.first_ranks[length] + code] << 4 | length;
 }
 
-__device__ uint32_t value_entry(uint32_t symbol, uint32_t length) {
-  if (length == 0) return (uint32_t)SZG_TOKENS_NO_SYMBOL << 16 | SZG_TOKENS_RARE;
+/* has_zero: a value may be 0. */
+__device__ uint32_t value_entry(uint32_t symbol, uint32_t length, bool has_zero) {
+  static_assert(SZG_TOKENS_NO_SYMBOL == 0, "the symbol of 0 is none where no value is 0");
+  if (length == 0 || (symbol == 0 && !has_zero))
+    return (uint32_t)SZG_TOKENS_NO_SYMBOL << 16 | SZG_TOKENS_RARE;
   if (symbol >= SZG_LEVELS_FIRST_CLASS) return symbol << 16 | SZG_TOKENS_RARE | length;
   uint32_t const magnitude = (symbol + 1) / 2;
   return (symbol % 2 ? magnitude : 0 - magnitude) << 16 | length;
@@ -186,15 +192,16 @@ __device__ uint32_t pair_entry(uint32_t symbol, uint32_t length) {
 
 /* Fills a book's table; octets come before masks. The whole block calls, each thread for the same
  * windows. */
-__device__ void fill_table(uint32_t book, const BooksMemory &memory,
+__device__ void fill_table(uint32_t book, uint32_t mode, const BooksMemory &memory,
                            szg_tokens_tables_cuda *tables) {
+  bool const has_zero = mode != SZG_LEVELS_MODE_MASKS;
   for (uint32_t i = threadIdx.x; i < SZG_TOKENS_ENTRIES; i += OpenPolicy::kThreads) {
     uint32_t const code = code_of_window(i, memory);
     uint32_t const symbol = code >> 4, length = code & SZG_TOKENS_LENGTH;
     if (book == SZG_TOKENS_OCTETS) tables->others[i] = code;
     if (book == SZG_TOKENS_MASKS) tables->others[i] |= code << 16;
     if (book == SZG_TOKENS_PAIRS) tables->others[i] = pair_entry(symbol, length);
-    if (book == SZG_TOKENS_VALUES) tables->values[i] = value_entry(symbol, length);
+    if (book == SZG_TOKENS_VALUES) tables->values[i] = value_entry(symbol, length, has_zero);
   }
 }
 
@@ -217,7 +224,7 @@ __device__ bool open_books(const szg_tokens_input_cuda &input, const SectionHead
     szg_tokens_book_kind const kind = szg_tokens_book_kind_of(book);
     const uint8_t *const lengths = (const uint8_t *)&memory->books + kind.lengths_at;
     if (!lay_out_book(lengths, kind.symbol_count, memory)) return false;
-    fill_table(book, *memory, &input.opened->tables);
+    fill_table(book, head.mode, *memory, &input.opened->tables);
     __syncthreads(); /* the layout is no longer needed */
   }
   return true;
@@ -252,6 +259,7 @@ __global__ void __launch_bounds__(OpenPolicy::kThreads)
   opened->unit = is_sound ? head.unit : 1;
   opened->words_at = head.words;
   opened->word_count = head.word_count;
+  opened->ticket = 0;
   opened->mode = is_sound ? head.mode : (uint32_t)SZG_LEVELS_MODE_ZERO;
   if (!is_sound) job.verdict->bad_data = 1;
 }
@@ -265,125 +273,7 @@ __global__ void __launch_bounds__(PlacePolicy::kThreads)
                          &memory);
 }
 
-/* ---- a lane ---- */
-
-/* Bits of a tile from a position on; zeros behind its last word. */
-struct LaneBits {
-  ArchiveWords words;
-  BitWindow window; /* its position counts from the tile's first bit */
-
-  __device__ __forceinline__ LaneBits(ArchiveWords tile_words, uint32_t first_bit, bool has_bits)
-      : words(tile_words) {
-    window.start(words, first_bit, has_bits);
-    window.position = first_bit;
-  }
-  __device__ __forceinline__ uint32_t position() const { return window.position; }
-  __device__ __forceinline__ uint32_t prefix() const {
-    return window.window() >> (32 - SZG_LEVELS_CODE_BITS);
-  }
-  __device__ __forceinline__ void skip(uint32_t count) { /* up to 32 */
-    window.go_to(words, window.position + count, 32);
-  }
-  /* 1 to 32 bits. */
-  __device__ __forceinline__ uint32_t take(uint32_t count) {
-    uint32_t const bits = window.window() >> (32 - count);
-    skip(count);
-    return bits;
-  }
-  /* 1 to 64 bits. */
-  __device__ __forceinline__ uint64_t take_long(uint32_t count) {
-    if (count <= 32) return take(count);
-    uint64_t const high = take(count - 32);
-    return high << 32 | take(32);
-  }
-};
-
-/* A lane at work on a group. */
-template <class Code>
-struct LaneDecoder {
-  static constexpr bool kIsWide = sizeof(Code) == 8;
-  const szg_tokens_tables_cuda &tables;
-  LaneBits bits;
-  bool is_bad;
-
-  /* The code of a rare entry, whose own bits are taken. */
-  __device__ int64_t take_rare(uint32_t entry) {
-    uint32_t const symbol = entry >> 16;
-    if (symbol == SZG_TOKENS_NO_SYMBOL) {
-      is_bad = true;
-      return 0;
-    }
-    if (symbol == SZG_LEVELS_VALUE_ESCAPE)
-      return kIsWide ? (int64_t)bits.take_long(64) : (int32_t)bits.take(32);
-    uint32_t const raw_bits = szg_token_raw_bits((symbol - SZG_LEVELS_FIRST_CLASS) / 2);
-    return szg_class_code(symbol, bits.take_long(raw_bits), kIsWide);
-  }
-
-  __device__ __forceinline__ int64_t take_value() {
-    uint32_t const entry = tables.values[bits.prefix()];
-    bits.skip(entry & SZG_TOKENS_LENGTH);
-    if (!(entry & SZG_TOKENS_RARE)) return (int32_t)entry >> 16;
-    return take_rare(entry);
-  }
-
-  /* Codes are 0 already. */
-  __device__ __forceinline__ void set(Code *codes, uint32_t place, int64_t code) {
-    if (code != 0) codes[place] = (Code)code;
-  }
-
-  __device__ void take_plain(Code *codes, uint64_t existing) {
-    for (uint64_t left = existing; left; left &= left - 1)
-      set(codes, (uint32_t)__ffsll((long long)left) - 1, take_value());
-  }
-
-  __device__ void take_pairs(Code *codes, uint64_t existing) {
-    for (uint64_t left = szg_pairs_of_places(existing); left; left &= left - 1) {
-      uint32_t const i = (uint32_t)__ffsll((long long)left) - 1;
-      uint32_t const entry = tables.others[bits.prefix()];
-      bits.skip(entry & SZG_TOKENS_LENGTH);
-      int64_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
-      if (entry & SZG_TOKENS_RARE) {
-        is_bad |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
-        a = take_value();
-        b = take_value();
-      }
-      is_bad |= (a != 0 && !(existing >> i & 1)) || (b != 0 && !(existing >> i >> 1 & 1));
-      set(codes, i, a);
-      set(codes, i + 1, b);
-    }
-  }
-
-  /* The places with codes other than 0. */
-  __device__ uint64_t take_places() {
-    uint32_t entry = tables.others[bits.prefix()] & 0xFFFF;
-    bits.skip(entry & SZG_TOKENS_LENGTH);
-    is_bad |= entry == 0;
-    uint32_t octets = entry >> 4;
-    if (octets == SZG_LEVELS_OCTET_ESCAPE) octets = bits.take(8);
-    uint64_t places = 0;
-    for (; octets; octets &= octets - 1) {
-      entry = tables.others[bits.prefix()] >> 16;
-      bits.skip(entry & SZG_TOKENS_LENGTH);
-      uint64_t mask = entry >> 4;
-      if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
-      is_bad |= entry == 0 || mask == 0;
-      places |= mask << 8 * (__ffs((int)octets) - 1);
-    }
-    return places;
-  }
-
-  __device__ void take_masks(Code *codes, uint64_t existing) {
-    uint64_t const places = take_places();
-    is_bad |= (places & ~existing) != 0;
-    for (uint64_t left = places; left; left &= left - 1) {
-      int64_t const code = take_value();
-      is_bad |= code == 0;
-      set(codes, (uint32_t)__ffsll((long long)left) - 1, code);
-    }
-  }
-};
-
-/* ---- a tile ---- */
+/* ---- tiles ---- */
 
 struct DecodeJob {
   szg_tokens_input_cuda input;
@@ -397,109 +287,12 @@ struct DecodeMemory {
   uint64_t existing[DecodePolicy::kWarps][SZG_TOKENS_MOST_GROUPS];
 };
 
-/* Where this lane has its bits. */
-struct LaneRange {
-  uint32_t first, end;
-  bool is_live, is_sound; /* is_sound: the tile's head is, and so are its last bits */
-};
-
-/* `count` bits, up to 25, from bit `at` of a tile. */
-__device__ uint32_t bits_at(const ArchiveWords &words, uint32_t at, uint32_t count) {
-  if (count == 0) return 0;
-  return bits_from(words.at(at / 32, 1), words.at(at / 32, 0), at) >> (32 - count);
-}
-
-/* The whole warp calls. */
-__device__ LaneRange read_tile_head(const szg_tokens_shape &shape, const ArchiveWords &words) {
-  uint32_t const lane = threadIdx.x % 32, lane_count = szg_tokens_lane_count(&shape);
-  uint32_t at = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
-  uint32_t const least = bits_at(words, 0, SZG_LEVELS_LEAST_BITS);
-  uint32_t const width = bits_at(words, SZG_LEVELS_LEAST_BITS, SZG_LEVELS_WIDTH_BITS);
-  bool const has_mask = bits_at(words, at - 1, 1) != 0;
-  uint32_t const mask = __brev(bits_from(words.at(at / 32, 1), words.at(at / 32, 0), at));
-  uint32_t const live = (has_mask ? mask : kAllLanes) & kAllLanes >> (32 - lane_count);
-  LaneRange range = {0, 0, false, false};
-  if (width > SZG_LEVELS_LEAST_BITS || live == 0) return range; /* the whole warp */
-  if (has_mask) at += lane_count;
-  range.is_live = live >> lane & 1;
-  uint32_t const own_bits =
-      range.is_live ? least + bits_at(words, at + rank_among(live, lane) * width, width) : 0;
-  at += (uint32_t)__popc((int)live) * width;
-  range.end = at + sum_to_lane(own_bits, lane);
-  range.first = range.end - own_bits;
-  uint32_t const all_bits = __shfl_sync(kAllLanes, range.end, 31);
-  bool const is_empty = __any_sync(kAllLanes, range.is_live && own_bits == 0);
-  if (is_empty || (all_bits + 31) / 32 != words.end) return range;
-  range.is_sound = all_bits % 32 == 0 || words.at(all_bits / 32, 0) << all_bits % 32 == 0;
-  return range;
-}
-
-/* Decodes this lane's groups. existing: by group; NULL: all places exist. Returns whether its bits
- * are valid. */
-template <class Code>
-__device__ bool decode_lane(const szg_tokens_shape &shape, uint32_t mode,
-                            const szg_tokens_tables_cuda &tables, const ArchiveWords &words,
-                            const LaneRange &range, const uint64_t *existing, Code *codes) {
-  uint32_t const lane = threadIdx.x % 32, g = shape.lane_groups_log2;
-  uint32_t const end = min((lane + 1) << g, shape.group_count);
-  LaneDecoder<Code> decoder = {tables, LaneBits(words, range.first, true), false};
-  for (uint32_t group = lane << g; group < end; group++) {
-    uint64_t const places = existing ? existing[group] : UINT64_MAX;
-    Code *const group_codes = codes + group * kGroupPlaces;
-    if (mode == SZG_LEVELS_MODE_PLAIN)
-      decoder.take_plain(group_codes, places);
-    else if (mode == SZG_LEVELS_MODE_PAIRS)
-      decoder.take_pairs(group_codes, places);
-    else
-      decoder.take_masks(group_codes, places);
-    if (decoder.is_bad || decoder.bits.position() > range.end) return false;
-  }
-  return decoder.bits.position() == range.end;
-}
-
-/* Makes the tile's codes 0. The whole warp calls. */
-template <class Code>
-__device__ void clear_codes(uint32_t group_count, Code *codes) {
-  constexpr uint32_t kAtOnce = 16 / sizeof(Code);
-  auto *const vectors = reinterpret_cast<uint4 *>(codes);
-  for (uint32_t i = threadIdx.x % 32; i < group_count * kGroupPlaces / kAtOnce; i += 32)
-    vectors[i] = make_uint4(0, 0, 0, 0);
-}
-
-/* False: the tile is invalid. The whole warp calls. */
-template <class Code>
-__device__ bool decode_tile(const DecodeJob &job, const szg_tokens_shape &shape, uint32_t mode,
-                            uint64_t tile_index, const szg_tokens_tables_cuda &tables,
-                            uint64_t *existing, Code *codes) {
-  const szg_tokens_opened_cuda &opened = *job.input.opened;
-  uint32_t const word_count = job.input.sizes[tile_index];
-  uint64_t const first_word = job.input.first_words[tile_index];
-  clear_codes(shape.group_count, codes);
-  if (word_count == 0) return true;
-  if (word_count > szg_tokens_most_words(&shape) || first_word + word_count > opened.word_count)
-    return false;
-  TokensTile const tile = tokens_tile_at(job.input.tiles, tile_index);
-  for (uint32_t i = 0; i < shape.group_count && !tile.is_full; i++) {
-    uint64_t const places = existing_places(job.input.tiles, tile, i);
-    if (threadIdx.x % 32 == 0) existing[i] = places;
-  }
-  auto const *const section_words =
-      reinterpret_cast<const uint32_t *>(job.input.section + opened.words_at);
-  ArchiveWords const words = {section_words + first_word, word_count};
-  LaneRange const range = read_tile_head(shape, words);
-  __syncwarp(); /* codes are 0, and it is known which places exist */
-  bool is_sound = range.is_sound;
-  if (is_sound && range.is_live)
-    is_sound =
-        decode_lane(shape, mode, tables, words, range, tile.is_full ? nullptr : existing, codes);
-  return __all_sync(kAllLanes, is_sound);
-}
-
-/* The whole block calls, and synchronizes before it reads. */
-__device__ void load_tables(const szg_tokens_tables_cuda &from, szg_tokens_tables_cuda *to) {
+/* In plain mode others are not set. The whole block calls, and synchronizes before it reads. */
+__device__ void load_tables(const szg_tokens_opened_cuda &opened, szg_tokens_tables_cuda *to) {
+  bool const has_others = opened.mode != SZG_LEVELS_MODE_PLAIN;
   for (uint32_t i = threadIdx.x; i < SZG_TOKENS_ENTRIES; i += DecodePolicy::kThreads) {
-    to->values[i] = from.values[i];
-    to->others[i] = from.others[i];
+    to->values[i] = opened.tables.values[i];
+    if (has_others) to->others[i] = opened.tables.others[i];
   }
 }
 
@@ -511,9 +304,7 @@ __global__ void __launch_bounds__(DecodePolicy::kThreads)
   uint32_t const warp = threadIdx.x / 32, group_count = job.input.tiles.group_count;
   uint64_t const warp_count = (uint64_t)gridDim.x * DecodePolicy::kWarps;
   bool const is_coded = opened.is_coded != 0;
-  uint32_t const mode = opened.mode;
-  szg_tokens_shape const shape = {group_count, opened.lane_groups_log2, job.input.tiles.is_wide};
-  if (is_coded) load_tables(opened.tables, &memory.tables);
+  if (is_coded) load_tables(opened, &memory.tables);
   __syncthreads(); /* the tables are there */
   for (uint64_t t = job.first_tile + (uint64_t)blockIdx.x * DecodePolicy::kWarps + warp;
        t < job.end_tile; t += warp_count) {
@@ -521,7 +312,7 @@ __global__ void __launch_bounds__(DecodePolicy::kThreads)
         (Code *)job.codes + (t - job.first_tile) * group_count * (uint64_t)kGroupPlaces;
     bool is_sound = true;
     if (is_coded)
-      is_sound = decode_tile(job, shape, mode, t, memory.tables, memory.existing[warp], codes);
+      is_sound = decode_tile(job.input, t, memory.tables, memory.existing[warp], codes);
     else
       clear_codes(group_count, codes);
     if (!is_sound && threadIdx.x % 32 == 0) job.verdict->bad_data = 1;

@@ -1,0 +1,247 @@
+/* tokens_lanes.cuh - a tile's words to codes: a thread for each lane, which decodes on its own.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A lane looks after each group whether its bits were enough; up to there it may read bits of
+ * others, or zeros behind the tile's last word.
+ */
+#ifndef SZG_TOKENS_LANES_CUH
+#define SZG_TOKENS_LANES_CUH
+
+#include "core/bit_reader.cuh"
+#include "huffman/tokens_tile.cuh"
+
+namespace szg {
+
+/* ---- a lane ---- */
+
+/* Bits of a tile from a position on; zeros behind its last word. */
+struct LaneBits {
+  ArchiveWords words;
+  BitWindow window; /* its position counts from the tile's first bit */
+
+  __device__ __forceinline__ LaneBits(ArchiveWords tile_words, uint32_t first_bit, bool has_bits)
+      : words(tile_words) {
+    window.start(words, first_bit, has_bits);
+    window.position = first_bit;
+  }
+  __device__ __forceinline__ uint32_t position() const { return window.position; }
+  __device__ __forceinline__ uint32_t prefix() const {
+    return window.window() >> (32 - SZG_LEVELS_CODE_BITS);
+  }
+  __device__ __forceinline__ void skip(uint32_t count) { /* up to 32 */
+    window.go_to(words, window.position + count, 32);
+  }
+  /* 1 to 32 bits. */
+  __device__ __forceinline__ uint32_t take(uint32_t count) {
+    uint32_t const bits = window.window() >> (32 - count);
+    skip(count);
+    return bits;
+  }
+  /* 1 to 64 bits. */
+  __device__ __forceinline__ uint64_t take_long(uint32_t count) {
+    if (count <= 32) return take(count);
+    uint64_t const high = take(count - 32);
+    return high << 32 | take(32);
+  }
+};
+
+/* A lane at work on a group. */
+template <class Code>
+struct LaneDecoder {
+  static constexpr bool kIsWide = sizeof(Code) == 8;
+  const szg_tokens_tables_cuda &tables;
+  LaneBits bits;
+  bool is_bad;
+
+  /* The code of a rare entry, whose own bits are taken. */
+  __device__ int64_t take_rare(uint32_t entry) {
+    uint32_t const symbol = entry >> 16;
+    if (symbol == SZG_TOKENS_NO_SYMBOL) {
+      is_bad = true;
+      return 0;
+    }
+    if (symbol == SZG_LEVELS_VALUE_ESCAPE)
+      return kIsWide ? (int64_t)bits.take_long(64) : (int32_t)bits.take(32);
+    uint32_t const raw_bits = szg_token_raw_bits((symbol - SZG_LEVELS_FIRST_CLASS) / 2);
+    return szg_class_code(symbol, bits.take_long(raw_bits), kIsWide);
+  }
+
+  __device__ __forceinline__ int64_t take_value() {
+    uint32_t const entry = tables.values[bits.prefix()];
+    bits.skip(entry & SZG_TOKENS_LENGTH);
+    if (!(entry & SZG_TOKENS_RARE)) return (int32_t)entry >> 16;
+    return take_rare(entry);
+  }
+
+  /* Codes are 0 already. */
+  __device__ __forceinline__ void set(Code *codes, uint32_t place, int64_t code) {
+    if (code != 0) codes[place] = (Code)code;
+  }
+
+  __device__ void take_plain(Code *codes, uint64_t existing) {
+    for (uint64_t left = existing; left; left &= left - 1)
+      set(codes, (uint32_t)__ffsll((long long)left) - 1, take_value());
+  }
+
+  __device__ void take_pairs(Code *codes, uint64_t existing) {
+    for (uint64_t left = szg_pairs_of_places(existing); left; left &= left - 1) {
+      uint32_t const i = (uint32_t)__ffsll((long long)left) - 1;
+      uint32_t const entry = tables.others[bits.prefix()];
+      bits.skip(entry & SZG_TOKENS_LENGTH);
+      int64_t a = (int8_t)(entry >> 16), b = (int8_t)(entry >> 24);
+      if (entry & SZG_TOKENS_RARE) {
+        is_bad |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
+        a = take_value();
+        b = take_value();
+      }
+      is_bad |= (a != 0 && !(existing >> i & 1)) || (b != 0 && !(existing >> i >> 1 & 1));
+      set(codes, i, a);
+      set(codes, i + 1, b);
+    }
+  }
+
+  /* The places with codes other than 0. */
+  __device__ uint64_t take_places() {
+    uint32_t entry = tables.others[bits.prefix()] & 0xFFFF;
+    bits.skip(entry & SZG_TOKENS_LENGTH);
+    is_bad |= entry == 0;
+    uint32_t octets = entry >> 4;
+    if (octets == SZG_LEVELS_OCTET_ESCAPE) octets = bits.take(8);
+    uint64_t places = 0;
+    for (; octets; octets &= octets - 1) {
+      entry = tables.others[bits.prefix()] >> 16;
+      bits.skip(entry & SZG_TOKENS_LENGTH);
+      uint64_t mask = entry >> 4;
+      if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
+      is_bad |= entry == 0 || mask == 0;
+      places |= mask << 8 * (__ffs((int)octets) - 1);
+    }
+    return places;
+  }
+
+  __device__ void take_masks(Code *codes, uint64_t existing) {
+    uint64_t const places = take_places();
+    is_bad |= (places & ~existing) != 0;
+    for (uint64_t left = places; left; left &= left - 1) {
+      int64_t const code = take_value();
+      is_bad |= code == 0;
+      set(codes, (uint32_t)__ffsll((long long)left) - 1, code);
+    }
+  }
+};
+
+/* ---- a tile ---- */
+
+/* Where this lane has its bits. */
+struct LaneRange {
+  uint32_t first, end;
+  bool is_live, is_sound; /* is_sound: the tile's head is, and so are its last bits */
+};
+
+/* `count` bits, up to 25, from bit `at` of a tile. */
+__device__ __forceinline__ uint32_t bits_at(const ArchiveWords &words, uint32_t at,
+                                            uint32_t count) {
+  if (count == 0) return 0;
+  return bits_from(words.at(at / 32, 1), words.at(at / 32, 0), at) >> (32 - count);
+}
+
+/* The whole warp calls. */
+__device__ __forceinline__ LaneRange read_tile_head(const szg_tokens_shape &shape,
+                                                    const ArchiveWords &words) {
+  uint32_t const lane = threadIdx.x % 32, lane_count = szg_tokens_lane_count(&shape);
+  uint32_t at = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
+  uint32_t const least = bits_at(words, 0, SZG_LEVELS_LEAST_BITS);
+  uint32_t const width = bits_at(words, SZG_LEVELS_LEAST_BITS, SZG_LEVELS_WIDTH_BITS);
+  bool const has_mask = bits_at(words, at - 1, 1) != 0;
+  uint32_t const mask = __brev(bits_from(words.at(at / 32, 1), words.at(at / 32, 0), at));
+  uint32_t const live = (has_mask ? mask : kAllLanes) & kAllLanes >> (32 - lane_count);
+  LaneRange range = {0, 0, false, false};
+  if (width > SZG_LEVELS_LEAST_BITS || live == 0) return range; /* the whole warp */
+  if (has_mask) at += lane_count;
+  range.is_live = live >> lane & 1;
+  uint32_t const own_bits =
+      range.is_live ? least + bits_at(words, at + rank_among(live, lane) * width, width) : 0;
+  at += (uint32_t)__popc((int)live) * width;
+  range.end = at + sum_to_lane(own_bits, lane);
+  range.first = range.end - own_bits;
+  uint32_t const all_bits = __shfl_sync(kAllLanes, range.end, 31);
+  bool const is_empty = __any_sync(kAllLanes, range.is_live && own_bits == 0);
+  if (is_empty || (all_bits + 31) / 32 != words.end) return range;
+  range.is_sound = all_bits % 32 == 0 || words.at(all_bits / 32, 0) << all_bits % 32 == 0;
+  return range;
+}
+
+/* Decodes this lane's groups. existing: by group; NULL: all places exist. Returns whether its bits
+ * are valid. */
+template <class Code>
+__device__ bool decode_lane(const szg_tokens_shape &shape, uint32_t mode,
+                            const szg_tokens_tables_cuda &tables, const ArchiveWords &words,
+                            const LaneRange &range, const uint64_t *existing, Code *codes) {
+  uint32_t const lane = threadIdx.x % 32, g = shape.lane_groups_log2;
+  uint32_t const end = min((lane + 1) << g, shape.group_count);
+  LaneDecoder<Code> decoder = {tables, LaneBits(words, range.first, true), false};
+  for (uint32_t group = lane << g; group < end; group++) {
+    uint64_t const places = existing ? existing[group] : UINT64_MAX;
+    Code *const group_codes = codes + group * kGroupPlaces;
+    if (mode == SZG_LEVELS_MODE_PLAIN)
+      decoder.take_plain(group_codes, places);
+    else if (mode == SZG_LEVELS_MODE_PAIRS)
+      decoder.take_pairs(group_codes, places);
+    else
+      decoder.take_masks(group_codes, places);
+    if (decoder.is_bad || decoder.bits.position() > range.end) return false;
+  }
+  return decoder.bits.position() == range.end;
+}
+
+/* Makes the tile's codes 0. The whole warp calls. */
+template <class Code>
+__device__ void clear_codes(uint32_t group_count, Code *codes) {
+  constexpr uint32_t kAtOnce = 16 / sizeof(Code);
+  auto *const vectors = reinterpret_cast<uint4 *>(codes);
+  for (uint32_t i = threadIdx.x % 32; i < group_count * kGroupPlaces / kAtOnce; i += 32)
+    vectors[i] = make_uint4(0, 0, 0, 0);
+}
+
+/* The words of a tile of a section that is_coded; 0 of them if the tile has none. False: there are
+ * more than any tile has, or than the section. */
+__device__ __forceinline__ bool words_of_tile(const szg_tokens_input_cuda &input,
+                                              uint64_t tile_index, ArchiveWords *words) {
+  const szg_tokens_opened_cuda &opened = *input.opened;
+  uint32_t const word_count = input.sizes[tile_index];
+  uint64_t const first_word = input.first_words[tile_index];
+  szg_tokens_shape const shape = {input.tiles.group_count, opened.lane_groups_log2, false};
+  *words = {reinterpret_cast<const uint32_t *>(input.section + opened.words_at) + first_word,
+            word_count};
+  return word_count <= szg_tokens_most_words(&shape) &&
+         first_word + word_count <= opened.word_count;
+}
+
+/* Decodes a tile of an opened section that is_coded. existing: [group_count], for the tile alone,
+ * and the whole warp's. False: the tile is invalid. The whole warp calls. */
+template <class Code>
+__device__ bool decode_tile(const szg_tokens_input_cuda &input, uint64_t tile_index,
+                            const szg_tokens_tables_cuda &tables, uint64_t *existing, Code *codes) {
+  szg_tokens_shape const shape = {input.tiles.group_count, input.opened->lane_groups_log2,
+                                  input.tiles.is_wide};
+  ArchiveWords words;
+  clear_codes(shape.group_count, codes);
+  if (!words_of_tile(input, tile_index, &words)) return false;
+  if (words.end == 0) return true;
+  TokensTile const tile = tokens_tile_at(input.tiles, tile_index);
+  for (uint32_t i = 0; i < shape.group_count && !tile.is_full; i++) {
+    uint64_t const places = existing_places(input.tiles, tile, i);
+    if (threadIdx.x % 32 == 0) existing[i] = places;
+  }
+  LaneRange const range = read_tile_head(shape, words);
+  __syncwarp(); /* codes are 0, and it is known which places exist */
+  bool is_sound = range.is_sound;
+  if (is_sound && range.is_live)
+    is_sound = decode_lane(shape, input.opened->mode, tables, words, range,
+                           tile.is_full ? nullptr : existing, codes);
+  return __all_sync(kAllLanes, is_sound); /* codes are there */
+}
+
+} // namespace szg
+
+#endif
