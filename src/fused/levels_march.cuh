@@ -51,7 +51,7 @@ struct FullMarch {
   uint32_t coarse_row;
   bool is_first_z, is_first_y;
   uint32_t planes_left, rows_left; /* of the coarser grid, from the tile's first on */
-  int32_t piece_at[kPieces]; /* in a plane of the coarser grid; -1: none */
+  int32_t piece_at[kPieces];       /* in a plane of the coarser grid; -1: none */
 
   uint32_t lane;
   StencilWeights single_x, box_x;
@@ -294,9 +294,7 @@ struct FullMarch {
   }
 
   /* The two planes before the one before. */
-  __device__ __forceinline__ uint32_t second_last(int j) const {
-    return 9 * last[j] - last_two[j];
-  }
+  __device__ __forceinline__ uint32_t second_last(int j) const { return 9 * last[j] - last_two[j]; }
   __device__ __forceinline__ uint32_t third_last(int j) const {
     return 9 * (last[j] + second_last(j)) - last_three[j];
   }
@@ -364,8 +362,8 @@ struct FullMarch {
     step.load_rows(true, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
-      odd_yz[j] = step.template settle<6>(
-          j, predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
+      odd_yz[j] =
+          step.template settle<6>(j, predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
     step.template end_class<6>(planes);
 #pragma unroll
     for (int j = 0; j < 4; j++)
@@ -388,8 +386,7 @@ struct FullMarch {
     return kIsLast ? predict_one(sum_y(odd_z, j)) : predict_yz(sum_y(odd_z, j), along_z);
   }
   template <bool kIsLast>
-  __device__ __forceinline__ uint32_t predict_xyz_at(int j, uint32_t odd_yz,
-                                                     const uint32_t *odd_xz,
+  __device__ __forceinline__ uint32_t predict_xyz_at(int j, uint32_t odd_yz, const uint32_t *odd_xz,
                                                      uint32_t along_z) const {
     bool const no_y = j == 3 && is_last_y();
     if (!kIsLast && !no_y) return predict_xyz(odd_yz, sum_y(odd_xz, j), along_z);
