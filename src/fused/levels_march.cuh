@@ -44,6 +44,7 @@ struct FullMarch {
   static constexpr int kColumns = 18, kOddX = 5, kOddY = 10, kOddXY = 14;
   static constexpr int kPieces = 3; /* of 16 bytes, for each lane; 70 in all */
 
+  const WarpLevel &level;
   Step &step;
   uint32_t *stage; /* shared memory: [kSlots][kSlotWords] */
   const uint32_t *coarse;
@@ -67,9 +68,10 @@ struct FullMarch {
    * of the stencil between these two without the plane to come. */
   uint32_t last[kColumns], last_two[kColumns], last_three[kColumns];
 
-  __device__ __forceinline__ FullMarch(const WarpLevel &level, const WarpTile &tile,
+  __device__ __forceinline__ FullMarch(const WarpLevel &level_, const WarpTile &tile,
                                        const uint32_t *grid, uint32_t *stage_memory, Step &step_)
-      : step(step_),
+      : level(level_),
+        step(step_),
         stage(stage_memory),
         coarse(grid + level.first_coarse(tile)),
         coarse_plane(level.coarse_plane()),
@@ -95,7 +97,7 @@ struct FullMarch {
                             row <= rows_left;
       piece_at[k] = is_there ? ((int32_t)row - 1) * (int32_t)coarse_row + at : kNoPiece;
     }
-    set_weights(level, x);
+    set_weights(x);
 #pragma unroll
     for (int j = 0; j < kColumns; j++) last[j] = last_two[j] = last_three[j] = 0;
   }
@@ -103,18 +105,17 @@ struct FullMarch {
   static constexpr int32_t kNoPiece = INT32_MIN;
 
   /* x: the tile's first point in the coarser grid. */
-  __device__ __forceinline__ void set_weights(const WarpLevel &level, uint32_t x) {
-    bool const is_linear = !kIsPlain && level.is_linear;
-    single_x = single_weights(is_linear, Neighbours(x + lane, level.coarse_x));
-    box_x = box_weights(is_linear, Neighbours(lane, 32u));
+  __device__ __forceinline__ void set_weights(uint32_t x) {
+    single_x = single_weights(is_linear(), Neighbours(x + lane, level.coarse_x));
+    box_x = box_weights(is_linear(), Neighbours(lane, 32u));
     bool const has_x = lane < 31;
     if (kIsPlain) {
       pair = PairRounding(has_x ? 2 : 1);
       triple = TripleRounding(has_x ? 3 : 2);
     } else {
-      near = is_linear ? 8 : 9, far = is_linear ? 0 : 0u - 1;
-      end_w[0] = is_linear ? 8 : 6, end_w[1] = is_linear ? 8 : 12,
-      end_w[2] = is_linear ? 0 : 0u - 2;
+      near = is_linear() ? 8 : 9, far = is_linear() ? 0 : 0u - 1;
+      end_w[0] = is_linear() ? 8 : 6, end_w[1] = is_linear() ? 8 : 12,
+      end_w[2] = is_linear() ? 0 : 0u - 2;
       uint32_t const x_axis = has_x ? SZG_AXIS_X : 0;
       uint32_t const in_xy = level.used[SZG_AXIS_Y | x_axis];
       uint32_t const in_xz = level.used[SZG_AXIS_Z | x_axis];
@@ -157,9 +158,11 @@ struct FullMarch {
 
   /* ---- ends ---- */
 
+  __device__ __forceinline__ bool is_linear() const { return !kIsPlain && level.is_linear; }
+
   /* Without a far plane or row: plane kPairs, row 4. */
-  __device__ __forceinline__ bool is_last_z() const { return kIsPlain && planes_left == kPairs; }
-  __device__ __forceinline__ bool is_last_y() const { return kIsPlain && rows_left == 4; }
+  __device__ __forceinline__ bool is_last_z() const { return planes_left == kPairs; }
+  __device__ __forceinline__ bool is_last_y() const { return rows_left == 4; }
 
   /* What follows three values at an end, from the inside outwards: the sum over the stencil between
    * the second and the third becomes that of the end. */
@@ -170,10 +173,10 @@ struct FullMarch {
   /* Rows -1 to 5 of a plane of the coarser grid. */
   __device__ __forceinline__ void set_ghost_rows(uint32_t *rows) const {
     if (is_first_y) rows[0] = ghost(rows[3], rows[2], rows[1]);
-    if (kIsPlain && rows_left == 5) rows[6] = ghost(rows[3], rows[4], rows[5]);
-    if (is_last_y()) {
-      rows[5] = ghost(rows[2], rows[3], rows[4]);
-      rows[6] = 9 * rows[5] - 15 * rows[4] + 7 * rows[3]; /* 24 and -8 sixteenths of both */
+    if (rows_left == 5) rows[6] = ghost(rows[3], rows[4], rows[5]);
+    if (is_last_y()) { /* row 5 makes the last sum 24 and -8 sixteenths of rows 3 and 2 */
+      rows[5] = is_linear() ? 2 * rows[4] - rows[3] : ghost(rows[2], rows[3], rows[4]);
+      rows[6] = 9 * rows[5] - 15 * rows[4] + 7 * rows[3];
     }
   }
   /* The row of the box behind its last one. */
@@ -235,18 +238,45 @@ struct FullMarch {
     return clamp(triple.finish(sum + triple.half));
   }
 
-  /* Without the axis that has no next neighbour; if there is no other, from the neighbours before.
-   * Lane 31 has no next neighbour along x. */
-  __device__ __forceinline__ uint32_t predict_one(uint32_t sum) const {
-    return clamp(shift_down(sum + 8, 4));
+  /* At ends, where an axis has no next neighbour; both: the other axes of the class. Lane 31 has no
+   * next neighbour along x either. */
+  __device__ __forceinline__ uint32_t predict_end(uint32_t odd, uint32_t both,
+                                                  const uint32_t (&sums)[3],
+                                                  const uint32_t (&before)[3]) const {
+    uint32_t const there = lane < 31 ? both : both & ~(uint32_t)SZG_AXIS_X;
+    return predict_any<kCodeBytes>(level, odd, there, sums, before);
   }
-  __device__ __forceinline__ uint32_t predict_two(uint32_t sum) const {
-    return clamp(shift_down(sum + 16, 5));
+  /* Row j of a plane: odd along x and y. */
+  __device__ __forceinline__ uint32_t predict_xy_at(int j, uint32_t odd_y,
+                                                    const uint32_t *odd_x) const {
+    if (j < 3 || !is_last_y()) return predict_xy(odd_y, sum_y(odd_x, j));
+    return predict_end(SZG_AXIS_X | SZG_AXIS_Y, SZG_AXIS_X, {sum_x(odd_y, 0), 0, 0},
+                       {odd_y, odd_x[3], 0});
   }
-  /* x, and an axis along which `before` is the neighbour before; odd: that along x */
-  __device__ __forceinline__ uint32_t predict_x_alone(uint32_t odd, uint32_t before) const {
-    uint32_t const sum = sum_x(odd, 0);
-    return lane < 31 ? predict_one(sum) : predict_two(16 * (odd + before));
+  /* Rows of an odd plane. kIsLast: no plane follows, and along_z is the neighbour before. */
+  template <bool kIsLast>
+  __device__ __forceinline__ uint32_t predict_xz_at(uint32_t odd_z, uint32_t along_z) const {
+    if (!kIsLast) return predict_xz(odd_z, along_z);
+    return predict_end(SZG_AXIS_X | SZG_AXIS_Z, SZG_AXIS_X, {sum_x(odd_z, 0), 0, 0},
+                       {odd_z, 0, along_z});
+  }
+  template <bool kIsLast>
+  __device__ __forceinline__ uint32_t predict_yz_at(int j, const uint32_t *odd_z,
+                                                    uint32_t along_z) const {
+    bool const has_y = j < 3 || !is_last_y();
+    if (!kIsLast && has_y) return predict_yz(sum_y(odd_z, j), along_z);
+    uint32_t const both = (kIsLast ? 0 : SZG_AXIS_Z) | (has_y ? SZG_AXIS_Y : 0);
+    return predict_end(SZG_AXIS_Y | SZG_AXIS_Z, both, {0, sum_y(odd_z, j), along_z},
+                       {0, odd_z[j], along_z});
+  }
+  template <bool kIsLast>
+  __device__ __forceinline__ uint32_t predict_xyz_at(int j, uint32_t odd_yz, const uint32_t *odd_xz,
+                                                     uint32_t along_z) const {
+    bool const has_y = j < 3 || !is_last_y();
+    if (!kIsLast && has_y) return predict_xyz(odd_yz, sum_y(odd_xz, j), along_z);
+    uint32_t const both = SZG_AXIS_X | (kIsLast ? 0 : SZG_AXIS_Z) | (has_y ? SZG_AXIS_Y : 0);
+    return predict_end(SZG_AXES_ALL, both, {sum_x(odd_yz, 0), sum_y(odd_xz, j), along_z},
+                       {odd_yz, odd_xz[j], along_z});
   }
 
   /* ---- planes ---- */
@@ -278,12 +308,9 @@ struct FullMarch {
           j, predict_single(sum_middle(rows[j], rows[j + 1], rows[j + 2], rows[j + 3])), is_coded);
     if (is_coded) step.template end_class<2>(i);
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-      uint32_t const predicted = j == 3 && is_last_y()
-                                     ? predict_x_alone(now[kOddY + 3], now[kOddX + 3])
-                                     : predict_xy(now[kOddY + j], sum_y(now + kOddX, j));
-      now[kOddXY + j] = step.template settle<3>(j, predicted, is_coded);
-    }
+    for (int j = 0; j < 4; j++)
+      now[kOddXY + j] =
+          step.template settle<3>(j, predict_xy_at(j, now[kOddY + j], now + kOddX), is_coded);
     if (!is_coded) return;
     step.template end_class<3>(i);
 #pragma unroll
@@ -316,6 +343,15 @@ struct FullMarch {
 #pragma unroll
     for (int j = 0; j < kColumns; j++)
       sums[j] = j < 5 ? 24 * second_last(j) - 8 * third_last(j) : second_last(j);
+  }
+  /* The same if frames are linear, where sums do not tell planes. At step kPairs the sums
+   * of the pair before are there; what the last pair needs takes their place. */
+  __device__ __forceinline__ void end_linear_z(int i, uint32_t *sums) {
+#pragma unroll
+    for (int j = 0; j < kColumns; j++) {
+      sums[j] = last_three[j];
+      if (i == kPairs) last_three[j] = j < 5 ? 24 * last[j] + last_two[j] - sums[j] : last[j];
+    }
   }
 
   /* The sums along z between the two planes before, now that plane i is there. */
@@ -353,8 +389,7 @@ struct FullMarch {
     step.template end_class<4>(planes);
 #pragma unroll
     for (int j = 0; j < 5; j++) {
-      odd_xz[j] = kIsLast ? predict_x_alone(odd_z[j], along_z[kOddX + j])
-                          : predict_xz(odd_z[j], along_z[kOddX + j]);
+      odd_xz[j] = predict_xz_at<kIsLast>(odd_z[j], along_z[kOddX + j]);
       if (j < 4) odd_xz[j] = step.template settle<5>(j, odd_xz[j], true);
     }
     set_ghost_row(odd_xz);
@@ -377,27 +412,6 @@ struct FullMarch {
     }
   }
 
-  /* Row j of an odd plane. If kIsLast, along_z is the neighbour before. */
-  template <bool kIsLast>
-  __device__ __forceinline__ uint32_t predict_yz_at(int j, const uint32_t *odd_z,
-                                                    uint32_t along_z) const {
-    if (j == 3 && is_last_y())
-      return kIsLast ? predict_two(16 * (odd_z[3] + along_z)) : predict_one(along_z);
-    return kIsLast ? predict_one(sum_y(odd_z, j)) : predict_yz(sum_y(odd_z, j), along_z);
-  }
-  template <bool kIsLast>
-  __device__ __forceinline__ uint32_t predict_xyz_at(int j, uint32_t odd_yz, const uint32_t *odd_xz,
-                                                     uint32_t along_z) const {
-    bool const no_y = j == 3 && is_last_y();
-    if (!kIsLast && !no_y) return predict_xyz(odd_yz, sum_y(odd_xz, j), along_z);
-    uint32_t const along_x = sum_x(odd_yz, 0);
-    if (kIsLast && no_y)
-      return lane < 31 ? predict_one(along_x)
-                       : clamp(TripleRounding(3).finish(16 * (odd_yz + odd_xz[3] + along_z)));
-    uint32_t const other = kIsLast ? sum_y(odd_xz, j) : along_z;
-    return lane < 31 ? predict_two(along_x + other) : predict_one(other);
-  }
-
   /* The whole warp calls. Shared memory may hold anything before, and does after. */
   __device__ __forceinline__ void run() {
     for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
@@ -415,17 +429,22 @@ struct FullMarch {
       copy(i + Step::kSlots - 1);
       step.begin(i, words + kMarchPlaneWords);
       uint32_t now[kColumns], along_z[kColumns];
-      if (i > kPairs && is_last_z()) {
+      bool const is_behind = i >= kPairs && is_last_z();
+      if (is_behind && is_linear()) {
+        end_linear_z(i, along_z);
+      } else if (is_behind && i > kPairs) {
         end_z(along_z);
-        settle_odd<true>(i - 2, along_z);
-        break;
+      } else {
+        if (i <= kPairs && !is_behind)
+          settle_even(i, words, now);
+        else
+          set_behind(i, words, now);
+        sum_z(i, now, along_z);
       }
-      if (i < kPairs || (i == kPairs && !is_last_z()))
-        settle_even(i, words, now);
-      else
-        set_behind(i, words, now);
-      sum_z(i, now, along_z);
-      if (i >= 2) settle_odd<false>(i - 2, along_z);
+      if (is_behind && i > kPairs)
+        settle_odd<true>(i - 2, along_z);
+      else if (i >= 2)
+        settle_odd<false>(i - 2, along_z);
     }
     await_copies<0>();
     __syncwarp(); /* nobody needs the stage any more */

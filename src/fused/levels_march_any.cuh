@@ -96,19 +96,10 @@ struct AnyMarch {
   __device__ __forceinline__ uint32_t predict_single(uint32_t sum) const {
     return clamp(shift_down(sum + 8, 4));
   }
-  /* sums: along x, y, z, of which those that are not odd do not matter; before: the value at the
-   * neighbour before, along each; both: axes with both neighbours. */
-  __device__ __forceinline__ uint32_t predict(uint32_t odd, uint32_t both, const uint32_t *sums,
-                                              const uint32_t *before) const {
-    uint32_t const used = both & odd ? level.used[both & odd] : odd;
-    uint32_t sum = 0;
-#pragma unroll
-    for (int axis = 0; axis < 3; axis++)
-      if (used >> axis & 1) sum += both & odd ? sums[axis] : 16 * before[axis];
-    uint32_t const count = (uint32_t)__popc((int)used);
-    if (count == 3) return clamp(shift_down((uint32_t)__mulhi((int)sum, 0x2AAAAAAB) + 4, 3));
-    PairRounding const rounding(count);
-    return clamp(rounding.finish(sum + rounding.half));
+  __device__ __forceinline__ uint32_t predict(uint32_t odd, uint32_t both,
+                                              const uint32_t (&sums)[3],
+                                              const uint32_t (&before)[3]) const {
+    return predict_any<kCodeBytes>(level, odd, both, sums, before);
   }
   __device__ __forceinline__ uint32_t both_along_y(int j) const {
     return (uint32_t)j + 1 < y_count ? SZG_AXIS_Y : 0u;

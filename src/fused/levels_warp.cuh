@@ -124,14 +124,10 @@ struct WarpLevel {
     return tile.box * box_stride + tile.z * z_stride + tile.y * y_stride + tile.x * x_stride;
   }
 
-  /* Whether the tile is full. Unless kIsPlain, also whether it has all that its predictions can ask
-   * for on the far sides of y and z: two rows and two planes of the coarser grid. */
   template <uint32_t kCodeBytes, bool kIsPlain>
   __device__ __forceinline__ bool is_inner(const WarpTile &tile) const {
-    constexpr uint32_t kPairs = kTilePairs<kCodeBytes>;
-    if (tile.x_extent != kWarpTileX) return false;
-    if (kIsPlain) return tile.y_extent == kWarpTileY && tile.z_extent == 2 * kPairs;
-    return tile.y / 2 + 5 < coarse_y && tile.z / 2 + kPairs + 1 < coarse_z;
+    return tile.x_extent == kWarpTileX && tile.y_extent == kWarpTileY &&
+           tile.z_extent == 2 * kTilePairs<kCodeBytes>;
   }
 };
 
@@ -217,6 +213,25 @@ struct TripleRounding {
     return shift_down((uint32_t)__mulhi((int)sum_and_half, (int)factor) + after, shift);
   }
 };
+
+/* The prediction of a point that is odd along two or three axes. sums: along x, y, z, of which
+ * those that are not odd do not matter; before: the value at the neighbour before, along each;
+ * both: axes with both neighbours. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ uint32_t predict_any(const WarpLevel &level, uint32_t odd, uint32_t both,
+                                                const uint32_t (&sums)[3],
+                                                const uint32_t (&before)[3]) {
+  uint32_t const used = both & odd ? level.used[both & odd] : odd;
+  uint32_t sum = 0;
+#pragma unroll
+  for (int axis = 0; axis < 3; axis++)
+    if (used >> axis & 1) sum += both & odd ? sums[axis] : 16 * before[axis];
+  uint32_t const count = (uint32_t)__popc((int)used);
+  if (count == 3)
+    return clamp_prediction<kCodeBytes>(shift_down((uint32_t)__mulhi((int)sum, 0x2AAAAAAB) + 4, 3));
+  PairRounding const rounding(count);
+  return clamp_prediction<kCodeBytes>(rounding.finish(sum + rounding.half));
+}
 
 } // namespace szg
 
