@@ -9,6 +9,7 @@
 #include "frames/outliers.h"
 #include "frames/part_slots.h"
 #include "frames/rules.h"
+#include "fused/levels_encode.h"
 #include "fused/levels_fused.h"
 #include "huffman/tokens_cuda.h"
 #include "predict/axes.h"
@@ -170,14 +171,16 @@ szgpu_status szg_levels_choose_cuda(const szg_write_job_cuda *job,
 typedef struct szg_levels_found {
   uint64_t starts[SZG_LEVELS_MOST + 2]; /* of the stages' sections in the archive, and their end */
   uint64_t section_bytes[SZG_LEVELS_MOST + 1];
+  szg_levels_counters_cuda counters;
 } szg_levels_found;
 
 typedef struct szg_levels_write_plan_cuda {
   szg_levels_choose_plan_cuda choose;
-  uint8_t *grids, *codes; /* of all stages before the last; of one stage */
+  uint8_t *grids; /* of all stages before the last */
+  uint8_t *codes; /* of one stage; or what fused kernels need */
   uint64_t grids_bytes, codes_bytes;
   szg_tokens_tally *tally;
-  szg_tokens_book_cuda *book;
+  szg_tokens_book_cuda *books; /* [stages] */
   szg_tokens_work_cuda work;
   szg_levels_found *found;      /* device */
   szg_levels_found *found_back; /* pinned */

@@ -4,19 +4,77 @@
  *
  *   values --choice--> [host] --stage by stage--> codes, books, sections --> [host: places]
  *
- * Each stage goes from values to codes, from a sample of them to books, and from there straight to
- * its section, which begins where the one before it ends. The host knows no length until all stages
- * are written. If the frame has outliers, their sections come first, and the stages' sections move
- * up: that reads and writes them twice.
+ * Each stage counts a sample of its codes and makes books. Then a level of three axes goes from
+ * values to words in one kernel, and the sections of all such levels are written together at the
+ * end. Any other stage goes from values to codes in memory, and from there straight to its section,
+ * which begins where the one before it ends. The host knows no length until all stages are written.
+ * If the frame has outliers, their sections come first, and the stages' sections move up: that
+ * reads and writes them twice.
  */
 #include "frames/levels.h"
 
+#include <string.h>
+
 #include "frames/levels_tiles.h"
 #include "frames/write_cuda.h"
+#include "fused/levels_encode.h"
 #include "fused/tile_core.h"
 #include "predict/levels_choice_core.h"
 
 /* ---- memory ---- */
+
+/* What a frame needs whose levels the fused kernels take. */
+typedef struct fused_memory {
+  void *base_codes;
+  szg_levels_encode_work_cuda work;
+  szg_levels_encoded_cuda encoded[SZG_LEVELS_MOST + 1]; /* of stages from 1 on */
+  uint64_t sums_bytes; /* of all of them, from encoded[1].sums on */
+} fused_memory;
+
+/* Words have room for as many bytes as the frame's values: if there are more, it is not written.
+ * Until a level is encoded, sampled codes are in the memory of the slots. */
+static void carve_fused(szg_arena *arena, const szg_levels *levels, uint64_t raw_bytes,
+                        fused_memory *memory) {
+  const szg_levels_stage *const base = &levels->stages[0];
+  uint64_t most_tiles = 0;
+  memory->base_codes = szg_arena_take(arena, base->tile_count * base->place_count, sizeof(int32_t));
+  for (uint32_t i = 1; i <= levels->level_count; i++) {
+    uint64_t const tile_count = levels->stages[i].tile_count;
+    szg_levels_encoded_carve_cuda(arena, tile_count, &memory->encoded[i]);
+    if (tile_count > most_tiles) most_tiles = tile_count;
+  }
+  uint64_t const sums_at = arena->used_bytes;
+  for (uint32_t i = 1; i <= levels->level_count; i++)
+    szg_levels_sums_carve_cuda(arena, levels->stages[i].tile_count, &memory->encoded[i]);
+  memory->sums_bytes = arena->used_bytes - sums_at;
+  szg_levels_encode_work_cuda *const work = &memory->work;
+  work->slot_count = (uint32_t)szg_min_u64(most_tiles, SZG_LEVELS_MOST_SLOTS);
+  work->slots = (int32_t *)szg_arena_take(arena, work->slot_count,
+                                          SZG_LEVELS_MOST_PLACES * sizeof *work->slots);
+  work->word_capacity = raw_bytes / sizeof *work->words;
+  work->words = (uint32_t *)szg_arena_take(arena, work->word_capacity, sizeof *work->words);
+}
+static_assert((uint32_t)SZG_LEVELS_MOST_SLOTS >= (uint32_t)SZG_MOST_COUNTED, "a sample's codes fit in the slots");
+
+/* Whether the fused kernels take all levels of the frame. */
+static bool is_fused(const szg_levels *levels) {
+  for (uint32_t i = 1; i <= levels->level_count; i++)
+    if (!szg_levels_encode_serves(levels, i)) return false;
+  return levels->level_count > 0;
+}
+
+/* Bytes that the fused kernels need for a frame of the request. */
+static uint64_t fused_bytes(const szg_write_request *request) {
+  const szg_grid *const grid = &request->frame_grid;
+  szg_levels levels;
+  fused_memory memory;
+  szg_arena arena = {};
+  if (szg_levels_make(grid, 3, 0, szg_usual_level_count(3), &levels) &&
+      szg_levels_are_dense(request, &levels))
+    carve_fused(&arena, &levels, grid->value_count * szg_dtype_bytes(request->dtype),
+                &memory);
+  return arena.used_bytes;
+}
 
 /* Whether a frame is wide depends on its values, so memory is taken for the wide ones. */
 szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
@@ -26,12 +84,15 @@ szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write
   szg_levels_most const most = szg_levels_most_of(&request->frame_grid);
   SZG_REQUIRE(most.tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
   szg_levels_probe_carve_cuda(arena, &own->choose.probe);
+  uint64_t const fused = fused_bytes(request);
   own->grids_bytes = most.grid_points * sizeof(int64_t);
   own->codes_bytes = most.places * sizeof(int64_t);
+  if (own->codes_bytes < fused) own->codes_bytes = fused;
   own->grids = (uint8_t *)szg_arena_take(arena, own->grids_bytes, 1);
   own->codes = (uint8_t *)szg_arena_take(arena, own->codes_bytes, 1);
   own->tally = (szg_tokens_tally *)szg_arena_take(arena, 1, sizeof *own->tally);
-  own->book = (szg_tokens_book_cuda *)szg_arena_take(arena, 1, sizeof *own->book);
+  own->books =
+      (szg_tokens_book_cuda *)szg_arena_take(arena, SZG_LEVELS_MOST + 1, sizeof *own->books);
   own->found = (szg_levels_found *)szg_arena_take(arena, 1, sizeof *own->found);
   szg_tokens_work_carve_cuda(arena, most.tiles, szg_div_up(most.places, SZG_LEVELS_GROUP),
                              &own->work);
@@ -53,6 +114,8 @@ typedef struct levels_job {
   const szg_write_job_cuda *frame;
   const szg_levels_choice *choice;
   void *grids[SZG_LEVELS_MOST + 1];
+  bool is_fused;
+  fused_memory fused;
 } levels_job;
 
 static const szg_levels_write_plan_cuda *plan_of(const levels_job *job) {
@@ -64,45 +127,140 @@ static uint64_t first_start(const levels_job *job) {
   return job->frame->first_byte + szg_frame_header_bytes(job->choice->levels.level_count + 1);
 }
 
-/* Gives the grids their memory, and the first section its place. */
+/* Memory of the levels. A frame may have other levels than those that memory was taken for. */
+static void lay_out_memory(levels_job *job) {
+  const szg_levels_write_plan_cuda *const plan = plan_of(job);
+  const szg_levels *const levels = &job->choice->levels;
+  szg_arena grids = {plan->grids, 0, plan->grids_bytes, false};
+  szg_levels_carve_grids(&grids, levels, levels->level_count,
+                         levels->is_wide ? sizeof(int64_t) : sizeof(int32_t), job->grids);
+  if (!is_fused(levels)) return;
+  szg_arena needed = {};
+  carve_fused(&needed, levels, job->frame->raw_bytes, &job->fused);
+  job->is_fused = needed.used_bytes <= plan->codes_bytes;
+  if (!job->is_fused) return;
+  szg_arena arena = {plan->codes, 0, plan->codes_bytes, false};
+  carve_fused(&arena, levels, job->frame->raw_bytes, &job->fused);
+  job->fused.work.counters = &plan->found->counters;
+}
+
+/* Gives all stages their memory, and the first section its place. */
 static szgpu_status begin(levels_job *job) {
   const szg_write_job_cuda *const frame = job->frame;
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
-  const szg_levels *const levels = &job->choice->levels;
   szg_device *const device = &frame->ctx->device;
-  szg_arena arena = {plan->grids, 0, plan->grids_bytes, false};
-  szg_levels_carve_grids(&arena, levels, levels->level_count,
-                         levels->is_wide ? sizeof(int64_t) : sizeof(int32_t), job->grids);
+  lay_out_memory(job);
+  memset(plan->found_back, 0, sizeof *plan->found_back);
   plan->found_back->starts[0] = first_start(job);
-  SZG_TRY(szg_device_copy(device, plan->found->starts, plan->found_back->starts, sizeof(uint64_t)));
+  SZG_TRY(szg_device_copy(device, plan->found, plan->found_back, sizeof *plan->found));
+  if (job->is_fused)
+    SZG_TRY(szg_device_set(device, job->fused.encoded[1].sums, 0, job->fused.sums_bytes));
   return szg_device_set(device, frame->plan->outliers.tile_marks, 0, frame->grid.tile_count);
 }
 
-static szgpu_status write_stage(const levels_job *job, uint32_t stage) {
-  const szg_write_job_cuda *const frame = job->frame;
-  const szg_levels_write_plan_cuda *const plan = plan_of(job);
+/* Codes of a stage's tiles, or of a sample of them, for counting. */
+static szgpu_status code_stage(const levels_job *job, uint32_t stage, bool is_sample,
+                               void *codes) {
   const szg_levels *const levels = &job->choice->levels;
-  szg_device *const device = &frame->ctx->device;
-  szg_tokens_tiles const tiles = szg_tokens_tiles_of(levels, stage);
+  const szg_write_job_cuda *const frame = job->frame;
+  szg_levels_tiles_cuda const sample = {0, 0,
+                                        szg_levels_counted_tiles(levels->stages[stage].tile_count)};
   szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
+  return szg_levels_code_stage_cuda(levels, stage, &job->choice->lattice, frame->values, job->grids,
+                                    is_sample ? &sample : NULL, codes, is_sample ? NULL : &marks,
+                                    frame->ctx->device.stream);
+}
+
+static szgpu_status make_books(const levels_job *job, uint32_t stage, bool is_sample,
+                               const void *codes) {
+  const szg_levels *const levels = &job->choice->levels;
+  const szg_levels_write_plan_cuda *const plan = plan_of(job);
+  szg_device *const device = &job->frame->ctx->device;
+  szg_tokens_tiles const tiles = szg_tokens_tiles_of(levels, stage);
   uint32_t const counted_count = szg_levels_counted_tiles(tiles.tile_count);
+  SZG_TRY(szg_tokens_count_cuda(&tiles, codes, counted_count, is_sample, plan->tally,
+                                device->stream));
+  SZG_TRY(szg_tokens_book_make_cuda(&tiles, plan->tally, counted_count == tiles.tile_count,
+                                    levels->stages[stage].unit, &plan->books[stage],
+                                    device->stream));
+  return szg_device_mark(device, "books");
+}
+
+/* Codes to the stage's section. */
+static szgpu_status encode_codes(const levels_job *job, uint32_t stage, const void *codes,
+                                 struct CUstream_st *stream) {
+  const szg_levels_write_plan_cuda *const plan = plan_of(job);
+  szg_tokens_tiles const tiles = szg_tokens_tiles_of(&job->choice->levels, stage);
   szg_tokens_output_cuda output;
-  output.archive = frame->archive;
-  output.capacity = frame->capacity;
+  output.archive = job->frame->archive;
+  output.capacity = job->frame->capacity;
   output.first_byte = &plan->found->starts[stage];
   output.section_bytes = &plan->found->section_bytes[stage];
   output.next_byte = &plan->found->starts[stage + 1];
-  SZG_TRY(szg_levels_code_stage_cuda(levels, stage, &job->choice->lattice, frame->values,
-                                     job->grids, NULL, plan->codes, &marks, device->stream));
+  SZG_TRY(
+      szg_tokens_encode_cuda(&tiles, &plan->books[stage], codes, &plan->work, &output, stream));
+  return szg_device_mark(&job->frame->ctx->device, "encode");
+}
+
+/* A stage by way of codes in memory. */
+static szgpu_status write_stage(const levels_job *job, uint32_t stage) {
+  szg_device *const device = &job->frame->ctx->device;
+  void *const codes = plan_of(job)->codes;
+  SZG_TRY(code_stage(job, stage, false, codes));
   SZG_TRY(szg_device_mark(device, "predict"));
-  SZG_TRY(szg_tokens_count_cuda(&tiles, plan->codes, counted_count, false, plan->tally,
-                                device->stream));
-  SZG_TRY(szg_tokens_book_make_cuda(&tiles, plan->tally, counted_count == tiles.tile_count,
-                                    levels->stages[stage].unit, plan->book, device->stream));
-  SZG_TRY(szg_device_mark(device, "books"));
-  SZG_TRY(szg_tokens_encode_cuda(&tiles, plan->book, plan->codes, &plan->work, &output,
-                                 device->stream));
+  SZG_TRY(make_books(job, stage, false, codes));
+  return encode_codes(job, stage, codes, device->stream);
+}
+
+/* A level from values to words. */
+static szgpu_status encode_level(const levels_job *job, uint32_t stage) {
+  const szg_write_job_cuda *const frame = job->frame;
+  szg_device *const device = &frame->ctx->device;
+  szg_tokens_tiles const tiles = szg_tokens_tiles_of(&job->choice->levels, stage);
+  szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
+  SZG_TRY(code_stage(job, stage, true, job->fused.work.slots));
+  SZG_TRY(make_books(job, stage, true, job->fused.work.slots));
+  SZG_TRY(szg_levels_encode_cuda(&job->choice->levels, stage, &job->choice->lattice, frame->values,
+                                 job->grids, &tiles, &plan_of(job)->books[stage], &marks,
+                                 &job->fused.work, &job->fused.encoded[stage], device->stream));
   return szg_device_mark(device, "encode");
+}
+
+static szgpu_status write_level_sections(const levels_job *job) {
+  const szg_write_job_cuda *const frame = job->frame;
+  const szg_levels_write_plan_cuda *const plan = plan_of(job);
+  const szg_levels *const levels = &job->choice->levels;
+  szg_levels_section_cuda sections[SZG_LEVELS_MOST];
+  for (uint32_t i = 0; i < levels->level_count; i++)
+    sections[i] = {levels->stages[i + 1].tile_count, i + 1, &plan->books[i + 1],
+                   job->fused.encoded[i + 1]};
+  SZG_TRY(szg_levels_write_sections_cuda(sections, levels->level_count, &job->fused.work,
+                                         frame->archive, frame->capacity, &plan->found->starts[1],
+                                         &plan->found->section_bytes[1],
+                                         frame->ctx->device.stream));
+  return szg_device_mark(&frame->ctx->device, "sections");
+}
+
+/* All stages by way of fused kernels. The base's codes are encoded beside the levels. */
+static szgpu_status write_fused(const levels_job *job) {
+  szg_device *const device = &job->frame->ctx->device;
+  void *const codes = job->fused.base_codes;
+  SZG_TRY(code_stage(job, 0, false, codes));
+  SZG_TRY(szg_device_mark(device, "predict"));
+  SZG_TRY(make_books(job, 0, false, codes));
+  SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
+  SZG_TRY(encode_codes(job, 0, codes, szg_device_beside(device, SZG_SIDE_CHECKS)));
+  for (uint32_t stage = 1; stage <= job->choice->levels.level_count; stage++)
+    SZG_TRY(encode_level(job, stage));
+  SZG_TRY(szg_device_join(device, SZG_SIDE_CHECKS));
+  return write_level_sections(job);
+}
+
+static szgpu_status write_stages(const levels_job *job) {
+  if (job->is_fused) return write_fused(job);
+  for (uint32_t stage = 0; stage <= job->choice->levels.level_count; stage++)
+    SZG_TRY(write_stage(job, stage));
+  return SZGPU_OK;
 }
 
 /* ---- [2] the frame from what was found ---- */
@@ -179,8 +337,7 @@ static szgpu_status write_sections(const levels_job *job, const szg_outlier_size
 
 static szgpu_status write_frame(levels_job *job, szg_frame_layout_cuda *layout, bool *is_written) {
   SZG_TRY(begin(job));
-  for (uint32_t stage = 0; stage <= job->choice->levels.level_count; stage++)
-    SZG_TRY(write_stage(job, stage));
+  SZG_TRY(write_stages(job));
   SZG_TRY(fetch_found(job));
   szg_outlier_sizes const outliers = szg_outliers_size_cuda(job->frame);
   uint64_t const stage_bytes = sum_of_stages(job);
@@ -195,7 +352,9 @@ szgpu_status szg_levels_frame_write_cuda(szg_write_job_cuda *frame, szg_frame_la
   *is_written = false;
   SZG_TRY(szg_levels_choose_cuda(frame, &choice));
   if (!choice.is_chosen || !szg_levels_are_dense(frame->request, &choice.levels)) return SZGPU_OK;
-  levels_job job = {frame, &choice, {}};
+  levels_job job = {};
+  job.frame = frame;
+  job.choice = &choice;
   frame->lattice = &choice.lattice;
   szgpu_status const status = write_frame(&job, layout, is_written);
   frame->lattice = NULL; /* the next kind goes by the quantizer */

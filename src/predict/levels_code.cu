@@ -6,44 +6,10 @@
  */
 #include "predict/levels_base.cuh"
 #include "predict/levels_box.cuh"
+#include "predict/levels_marks.cuh"
 
 namespace szg {
 namespace {
-
-/* ---- marks ---- */
-
-int log2_of(uint32_t power) {
-  int log2 = 0;
-  while (power >> (log2 + 1) != 0) log2++;
-  return log2;
-}
-
-/* Where the frame's own tiles lie; their extents are powers of two. */
-struct MarkRule {
-  uint8_t *marks; /* NULL: none are wanted */
-  uint64_t z_extent, z_tiles, y_tiles, x_tiles;
-  int z_shift, y_shift, x_shift;
-  bool is_line, boxes_are_planes;
-
-  explicit MarkRule(const szg_levels &levels, const szg_levels_marks_cuda *wanted)
-      : marks(nullptr) {
-    if (!wanted) return;
-    const szg_grid &frame = *wanted->frame;
-    marks = wanted->marks;
-    z_extent = frame.z_extent;
-    z_tiles = frame.z_tiles, y_tiles = frame.y_tiles, x_tiles = frame.x_tiles;
-    z_shift = log2_of(frame.tile_z), y_shift = log2_of(frame.tile_y);
-    x_shift = log2_of(frame.tile_x);
-    is_line = levels.fold != 0;
-    boxes_are_planes = levels.axis_count == 2 && frame.tile_z > 1;
-  }
-};
-static_assert((SZG_TILE_1D_X & (SZG_TILE_1D_X - 1)) == 0, "");
-static_assert((SZG_TILE_2D_X & (SZG_TILE_2D_X - 1)) == 0, "");
-static_assert((SZG_TILE_2D_Y & (SZG_TILE_2D_Y - 1)) == 0, "");
-static_assert((SZG_TILE_3D_X & (SZG_TILE_3D_X - 1)) == 0, "");
-static_assert((SZG_TILE_3D_Y & (SZG_TILE_3D_Y - 1)) == 0, "");
-static_assert((SZG_TILE_3D_Z & (SZG_TILE_3D_Z - 1)) == 0, "");
 
 /* ---- values of a tile ---- */
 
@@ -57,22 +23,15 @@ struct ValueReader {
   const LevelsPlace &place;
   const typename A::Value *values;
 
-  /* Coordinates in the tile. Several threads may set a mark, all to 1. */
+  /* Coordinates in the tile. */
   __device__ __noinline__ void mark(uint32_t z, uint32_t y, uint32_t x) const {
     const szg_levels_tile &tile = place.tile;
     uint64_t const spacing = job.stage.spacing;
-    uint64_t const along_z = (tile.z + z) * (job.axis_count == 3 ? spacing : 1);
-    uint64_t const along_y = (tile.y + y) * (job.axis_count >= 2 ? spacing : 1);
-    uint64_t const along_x = (tile.x + x) * spacing;
-    if (rule.is_line) {
-      rule.marks[place.value_at(job, z, y, x) >> rule.x_shift] = 1;
-      return;
-    }
-    uint64_t const batch = rule.boxes_are_planes ? tile.box / rule.z_extent : tile.box;
-    uint64_t const plane = rule.boxes_are_planes ? tile.box % rule.z_extent : along_z;
-    uint64_t const z_tile = batch * rule.z_tiles + (plane >> rule.z_shift);
-    uint64_t const y_tile = z_tile * rule.y_tiles + (along_y >> rule.y_shift);
-    rule.marks[y_tile * rule.x_tiles + (along_x >> rule.x_shift)] = 1;
+    if (rule.is_line)
+      rule.mark_value(place.value_at(job, z, y, x));
+    else
+      rule.mark(tile.box, (tile.z + z) * (job.axis_count == 3 ? spacing : 1),
+                (tile.y + y) * (job.axis_count >= 2 ? spacing : 1), (tile.x + x) * spacing);
   }
 
   /* The code of a point of the tile; 0 and false if it has no lattice value. */

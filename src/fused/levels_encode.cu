@@ -1,0 +1,282 @@
+/* levels_encode.cu - a level of three axes from values to words: one warp per tile.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   march    values to codes in shared memory, plane by plane (levels_encode_step.cuh)
+ *   lanes    codes to bits, over the codes (levels_encode_lanes.cuh)
+ *   join     head and lanes to words, which go to the next free place in global memory
+ *
+ * Tiles at a field's far ends, and those with values without a lattice value, march again by the
+ * form for any tile. Tiles that do not fit in shared memory, by their codes or by their bits, are
+ * coded once more: codes of 32 bits go to a slot of the warp's own in global memory, and from there
+ * the encoder of tokens_encode_tile.cuh writes the words.
+ *
+ * Memory traffic: reads the values of the level's points and the coarser grid once, with some of
+ * it again for neighbouring tiles; writes words, and the grid unless the level is the finest.
+ */
+#include "fused/levels_encode.h"
+
+#include "fused/levels_encode_step.cuh"
+#include "huffman/tokens_encode_tile.cuh"
+
+namespace szg {
+namespace {
+
+constexpr uint32_t kTableWords = sizeof(LevelsEncodeTable) / 4;
+
+/* Shared memory of a warp: copies, later the tile's words; and codes. */
+template <uint32_t kBytes, class A>
+struct LevelsEncodePolicy {
+  typedef FullEncodeStep<kBytes, A> Step;
+  static constexpr uint32_t kMostWarps = 12; /* of a block: 168 registers for each thread */
+  static constexpr uint32_t kStageWords = Step::kSlots * Step::kSlotWords;
+  static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
+  static_assert(4 * (kTableWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
+  static_assert(kStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "the nonzero places of groups");
+
+  /* As many as there is shared memory for. */
+  static uint32_t warps(int shared_bytes) {
+    uint32_t const warps = ((uint32_t)shared_bytes / 4 - kTableWords) / kWarpWords;
+    return warps < kMostWarps ? warps : kMostWarps;
+  }
+};
+
+template <class A>
+struct LevelsEncodeJob {
+  WarpLevel level;
+  LevelsCoder<A> coder;
+  MarkRule rule;
+  szg_tokens_tiles tiles;
+  const typename A::Value *values;
+  const uint32_t *coarse;
+  uint32_t *grid; /* NULL in the last level */
+  const szg_tokens_book_cuda *book;
+  szg_levels_encode_work_cuda work;
+  szg_levels_encoded_cuda encoded;
+  unsigned long long *stage_words; /* counters of the stage */
+  uint32_t *next_tile;
+  uint32_t tile_count;
+  uint32_t spacing;
+  bool copies_16;
+
+  __device__ __forceinline__ LevelsTilePoints<A> points_of(const WarpTile &tile) const {
+    LevelsTilePoints<A> points;
+    points.values = values + level.first_value(tile);
+    points.z_stride = level.z_stride, points.y_stride = level.y_stride;
+    points.x_stride = spacing;
+    points.grid = grid ? grid + level.first_point(tile) : nullptr;
+    points.z_points = level.plane_points(), points.y_points = level.row_points;
+    return points;
+  }
+};
+
+/* ---- a tile ---- */
+
+/* Codes of any tile, in shared memory, or, if wide_codes is not NULL, there. The whole warp
+ * calls. */
+template <uint32_t kBytes, class A>
+__device__ __noinline__ CodedTile code_any(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                      uint32_t *memory, uint4 *wide_codes) {
+  AnyEncodeStep<kBytes, A> step(job.coder, job.rule, tile, job.spacing, job.points_of(tile),
+                                memory, wide_codes);
+  AnyMarch<AnyEncodeStep<kBytes, A>>(job.level, tile, job.coarse, step).run();
+  return step.result();
+}
+
+/* Takes room for a tile's words; NULL: there is none. The whole warp calls. */
+template <class A>
+__device__ __forceinline__ uint32_t *take_words(const LevelsEncodeJob<A> &job, uint32_t tile_index,
+                                                uint32_t word_count) {
+  unsigned long long place = 0;
+  if (threadIdx.x % 32 == 0) {
+    if (word_count > 0) {
+      place = atomicAdd(&job.work.counters->word_count, (unsigned long long)word_count);
+      atomicAdd(job.stage_words, (unsigned long long)word_count);
+      atomicAdd(&job.encoded.sums[tile_index / SZG_LEVELS_SUM_TILES], word_count);
+    }
+    job.encoded.sizes[tile_index] = (uint16_t)word_count;
+    job.encoded.places[tile_index] = place;
+  }
+  place = __shfl_sync(kAllLanes, place, 0);
+  return place + word_count <= job.work.word_capacity ? job.work.words + place : nullptr;
+}
+
+/* Codes and encodes a tile through global memory. slot: for its codes. The whole warp calls. */
+template <uint32_t kBytes, class A>
+__device__ __noinline__ void encode_large(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                          uint32_t tile_index, int32_t *slot, uint32_t *staging) {
+  const szg_tokens_encoder &encoder = job.book->encoder;
+  szg_tokens_shape const shape = {job.tiles.group_count, job.book->plan.lane_groups_log2, false};
+  TokensTile const extents = tokens_tile_at(job.tiles, tile_index);
+  TileGroups *const groups = (TileGroups *)staging;
+  code_any<kBytes, A>(job, tile, staging, (uint4 *)slot);
+  __syncwarp(); /* all lanes see the codes */
+  uint32_t const word_count = measure_tile(job.tiles, shape, extents, encoder, slot, groups);
+  uint32_t *const words = take_words(job, tile_index, word_count);
+  if (words && word_count > 0)
+    write_tile(job.tiles, shape, extents, encoder, slot, *groups, word_count, words);
+  __syncwarp(); /* slot and staging are free */
+}
+static_assert(sizeof(TileGroups) <= 4 * kMarchPlaneWords, "groups fit where copies were");
+
+template <uint32_t kBytes, class A, bool kIsPlain>
+__device__ __forceinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                          uint32_t *staging, uint32_t *memory) {
+  typedef FullEncodeStep<kBytes, A> Step;
+  Step step(job.coder, job.points_of(tile), memory, job.copies_16);
+  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run();
+  return step.result();
+}
+
+/* staging, memory: the warp's shared memory. The whole warp calls. */
+template <uint32_t kBytes, class A, bool kIsPlain>
+__device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
+                                            const LevelsEncodeTable &table, uint32_t k,
+                                            uint32_t *staging, uint32_t *memory, int32_t *slot) {
+  constexpr uint32_t kStageWords = LevelsEncodePolicy<kBytes, A>::kStageWords;
+  const WarpLevel &level = job.level;
+  WarpOrder const order(level, k, kBytes == 1);
+  uint32_t const tile_index = order.layer * (level.y_tiles * level.x_tiles) + order.in_layer;
+  WarpTile const tile = level.tile_at(order.layer, order.in_layer, 2 * kTilePairs<kBytes>);
+  CodedTile coded = {false, false};
+  if (level.is_inner<kBytes, kIsPlain>(tile))
+    coded = code_full<kBytes, A, kIsPlain>(job, tile, staging, memory);
+  if (!coded.fits) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
+  __syncwarp(); /* codes are there */
+  uint32_t word_count = coded.fits && coded.is_zero ? 0 : UINT32_MAX;
+  if (coded.fits && !coded.is_zero) {
+    LevelsExtents const extents = {
+        tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>,
+        tile.z_extent == 2 * kTilePairs<kBytes> && tile.y_extent == kWarpTileY &&
+            tile.x_extent == kWarpTileX};
+    uint32_t const group_count = job.tiles.group_count, g = table.lane_groups_log2;
+    LaneInPlace const own = encode_lane<kBytes>(table, memory, group_count, extents, staging);
+    uint32_t const lane_count = (group_count + (1u << g) - 1) >> g;
+    word_count = join_lanes(own, lane_count, kStageWords, staging);
+    __syncwarp(); /* words are there */
+  }
+  if (word_count == UINT32_MAX) {
+    encode_large<kBytes, A>(job, tile, tile_index, slot, staging);
+    return;
+  }
+  uint32_t *const words = take_words(job, tile_index, word_count);
+  if (words)
+    for (uint32_t i = threadIdx.x % 32; i < word_count; i += 32) words[i] = staging[i];
+  __syncwarp(); /* staging is free */
+}
+
+template <uint32_t kBytes, class A, bool kIsPlain>
+__global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A>::kMostWarps * 32, 1)
+    levels_encode_kernel(const __grid_constant__ LevelsEncodeJob<A> job) {
+  extern __shared__ __align__(1024) uint32_t levels_memory[];
+  typedef LevelsEncodePolicy<kBytes, A> Policy;
+  uint32_t const warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  LevelsEncodeTable *const table = (LevelsEncodeTable *)levels_memory;
+  make_levels_table(*job.book, table);
+  __syncthreads(); /* the table is there */
+  uint32_t *const staging = levels_memory + kTableWords + warp * Policy::kWarpWords;
+  int32_t *const slot =
+      job.work.slots + (uint64_t)(blockIdx.x * warps + warp) * SZG_LEVELS_MOST_PLACES;
+  /* A warp's first tile is fixed, and spread over multiprocessors. */
+  uint32_t next = 0;
+#pragma unroll 1
+  for (uint32_t k = blockIdx.x + gridDim.x * warp; k < job.tile_count;
+       k = __shfl_sync(kAllLanes, next, 0)) {
+    if (lane == 0) next = gridDim.x * warps + atomicAdd(job.next_tile, 1);
+    encode_tile<kBytes, A, kIsPlain>(job, *table, k, staging, staging + Policy::kStageWords, slot);
+  }
+}
+
+/* ---- launchers ---- */
+
+template <uint32_t kBytes, class A, bool kIsPlain>
+szgpu_status launch(const LevelsEncodeJob<A> &job, cudaStream_t stream) {
+  typedef LevelsEncodePolicy<kBytes, A> Policy;
+  int shared_bytes, multiprocessors;
+  SZG_TRY(szg_most_shared_bytes(&shared_bytes));
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  uint32_t warps = Policy::warps(shared_bytes);
+  if (warps > job.work.slot_count) warps = job.work.slot_count;
+  uint32_t const most_blocks = job.work.slot_count / warps, tile_count = job.tile_count;
+  uint32_t blocks = tile_count < (uint32_t)multiprocessors ? tile_count : (uint32_t)multiprocessors;
+  if (blocks > most_blocks) blocks = most_blocks;
+  size_t const bytes = 4 * (size_t)(kTableWords + warps * Policy::kWarpWords);
+  auto const kernel = levels_encode_kernel<kBytes, A, kIsPlain>;
+  SZG_TRY_CUDA(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  kernel<<<blocks, 32 * warps, bytes, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <uint32_t kBytes, class A>
+szgpu_status launch_for(const szg_levels &levels, const LevelsEncodeJob<A> &job,
+                        cudaStream_t stream) {
+  return WarpLevel::is_plain(levels) ? launch<kBytes, A, true>(job, stream)
+                                     : launch<kBytes, A, false>(job, stream);
+}
+
+/* Rows of the field begin at multiples of 16 bytes. */
+template <class A>
+bool rows_are_aligned(const LevelsEncodeJob<A> &job) {
+  constexpr uint64_t kValues = 16 / sizeof(typename A::Value);
+  return (uintptr_t)job.values % 16 == 0 && job.level.y_stride % kValues == 0 &&
+         job.level.z_stride % kValues == 0 && job.level.box_stride % kValues == 0;
+}
+
+} // namespace
+} // namespace szg
+
+bool szg_levels_encode_serves(const szg_levels *levels, uint32_t stage) {
+  return szg::WarpLevel::serves(*levels, stage);
+}
+
+void szg_levels_encoded_carve_cuda(szg_arena *arena, uint64_t tile_count,
+                                   szg_levels_encoded_cuda *encoded) {
+  encoded->sizes = (uint16_t *)szg_arena_take(arena, tile_count, sizeof *encoded->sizes);
+  encoded->places = (uint64_t *)szg_arena_take(arena, tile_count, sizeof *encoded->places);
+}
+
+void szg_levels_sums_carve_cuda(szg_arena *arena, uint64_t tile_count,
+                                szg_levels_encoded_cuda *encoded) {
+  uint64_t const sum_count = (tile_count + SZG_LEVELS_SUM_TILES - 1) / SZG_LEVELS_SUM_TILES;
+  encoded->sums = (uint32_t *)szg_arena_take(arena, sum_count, sizeof *encoded->sums);
+}
+
+szgpu_status szg_levels_encode_cuda(const szg_levels *levels, uint32_t stage,
+                                    const szg_levels_lattice *lattice, const void *values,
+                                    void *const *grids, const szg_tokens_tiles *tiles,
+                                    const szg_tokens_book_cuda *book,
+                                    const szg_levels_marks_cuda *marks,
+                                    const szg_levels_encode_work_cuda *work,
+                                    const szg_levels_encoded_cuda *encoded,
+                                    struct CUstream_st *stream) {
+  return szg::with_levels_lattice(*lattice, [&](auto kind) -> szgpu_status {
+    typedef decltype(kind) A;
+    if constexpr (A::kLimitBits == SZG_LEVELS_LIMIT_BITS) {
+      const szg_levels_stage &own = levels->stages[stage];
+      bool const is_last = stage == levels->level_count;
+      szg::LevelsEncodeJob<A> job = {
+          szg::WarpLevel(szg::LevelsJob(*levels, stage, *lattice, NULL), 0, own.tile_count),
+          szg::LevelsCoder<A>(*lattice, own.unit),
+          szg::MarkRule(*levels, marks),
+          *tiles,
+          (const typename A::Value *)values,
+          (const uint32_t *)grids[stage - 1],
+          is_last ? nullptr : (uint32_t *)grids[stage],
+          book,
+          *work,
+          *encoded,
+          &work->counters->stage_words[stage],
+          &work->counters->tiles[stage],
+          (uint32_t)own.tile_count,
+          (uint32_t)own.spacing,
+          false};
+      job.copies_16 = szg::rows_are_aligned(job);
+      if (own.spacing == 1) return szg::launch_for<1>(*levels, job, stream);
+      if (own.spacing == 2) return szg::launch_for<2>(*levels, job, stream);
+      return szg::launch_for<4>(*levels, job, stream);
+    } else {
+      return SZGPU_UNSUPPORTED; /* wide frames are not served */
+    }
+  });
+}

@@ -1,0 +1,470 @@
+/* levels_encode_lanes.cuh - a tile's codes in shared memory to bits of lanes, in place.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Codes lie in shared memory by place, in regions of 64 words. A region's codes begin a few words
+ * behind its start, and a lane begins with a region; so a lane writes its bits over the codes that
+ * it has read already. Where bits overtake codes, or a tile's words would not fit the memory that
+ * they are put together in, the tile is left to the generic encoder.
+ *
+ * Codes of one byte have 128 added to them.
+ */
+#ifndef SZG_LEVELS_ENCODE_LANES_CUH
+#define SZG_LEVELS_ENCODE_LANES_CUH
+
+#include "core/bit_writer.cuh"
+#include "core/lane_lengths.cuh"
+#include "core/shared_memory.cuh"
+#include "core/warp.cuh"
+#include "fused/levels_encode_table.cuh"
+
+namespace szg {
+
+/* ---- where codes lie ---- */
+
+/* The distance of regions is odd, so that lanes that are at the same place of their regions meet
+ * different banks. What a lane may write beyond its codes before it finds out is a group of entries
+ * of 16 bits over codes of 8, which is more than escaped pairs or octets and masks. */
+struct LevelsRegions {
+  static constexpr uint32_t kWords = 64, kSlack = 4, kPitch = kWords + kSlack + 1, kCount = 28;
+  static constexpr uint32_t kOverrun = SZG_LEVELS_GROUP * kLevelsJoinedMost / 32 - 16 + kSlack;
+  static constexpr uint32_t kAllWords = kCount * kPitch + kOverrun;
+  static_assert(SZG_LEVELS_CODE_BITS + 2 * (SZG_LEVELS_CODE_BITS + 32) <= 32 * kOverrun, "");
+  static_assert(SZG_LEVELS_CODE_BITS + 8 + 8 * (SZG_LEVELS_CODE_BITS + 8) <= 32 * kOverrun, "");
+  static_assert(kAllWords % 4 == 0, "what follows is aligned");
+
+  /* Where word w of the codes is, from the start of the memory. */
+  static __device__ __forceinline__ uint32_t at(uint32_t w) {
+    return w / kWords * kPitch + w % kWords + kSlack;
+  }
+};
+
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ uint32_t group_word(uint32_t group) {
+  return LevelsRegions::at(group * (SZG_LEVELS_GROUP / 4 * kCodeBytes));
+}
+
+/* ---- which places exist ---- */
+
+struct LevelsExtents {
+  uint32_t z, y, x;    /* of the tile */
+  uint32_t half_depth; /* planes of a class in a full tile, a power of two */
+  bool is_full;
+
+  /* Of places 4 q to 4 q + 3, a bit for each. */
+  __device__ __forceinline__ uint32_t existing_of_four(uint32_t q) const {
+    uint32_t const i = q % 32, slice = q / 32, log2 = (uint32_t)__ffs((int)half_depth) - 1;
+    uint32_t const m = (slice >> log2) + 1, plane = slice & (half_depth - 1);
+    bool const exists = 2 * i + (m & 1) < x && 2 * plane + (m >> 2) < z;
+    uint32_t const rows = (y + 1 - (m >> 1 & 1)) / 2;
+    return exists ? (1u << rows) - 1 : 0;
+  }
+};
+
+/* ---- appending ---- */
+
+/* A lane's bits. Only the low 6 bits of `at` count. */
+struct LaneBits {
+  uint32_t next; /* shared address of the word at hand */
+  uint32_t word, at;
+  uint32_t table; /* shared address of the LevelsEncodeTable */
+
+  __device__ __forceinline__ void put_full_word() {
+    store_shared(next, word);
+    next += 4;
+  }
+  template <uint32_t kMember>
+  __device__ __forceinline__ uint32_t entry_of(uint32_t i) const {
+    return load_shared_constant(table + kMember + 4 * i);
+  }
+  __device__ __forceinline__ void put(uint32_t entry) {
+    append_joined(*this, entry & kLevelsEntryBits, at + entry);
+  }
+  /* Two entries that are not slow. */
+  __device__ __forceinline__ void put_two(uint32_t first, uint32_t second) {
+    uint32_t const joined =
+        (first & kLevelsEntryBits) | bits_in_word(second & kLevelsEntryBits, first);
+    append_joined(*this, joined, at + first + second);
+  }
+  __device__ __forceinline__ void put_number(uint32_t number, uint32_t count) {
+    if (count > 0) append_joined(*this, number << (32 - count), at + count);
+  }
+  /* Any code. */
+  __device__ __forceinline__ void put_value(int32_t code) {
+    constexpr uint32_t kSymbols = offsetof(LevelsEncodeTable, symbols);
+    szg_value_token token = szg_value_token_of(code, false);
+    uint32_t entry = entry_of<kSymbols>(token.symbol);
+    if (entry == 0) {
+      token = szg_value_escape(code, false);
+      entry = entry_of<kSymbols>(token.symbol);
+    }
+    put(entry);
+    put_number((uint32_t)token.raw, token.raw_bits);
+  }
+  /* A pair without an entry that is not slow. */
+  __device__ __forceinline__ void put_escaped_pair(int32_t a, int32_t b) {
+    put(load_shared_constant(table + (uint32_t)offsetof(LevelsEncodeTable, pair_escape)));
+    put_value(a);
+    put_value(b);
+  }
+  __device__ __forceinline__ void put_pair(int32_t a, int32_t b) {
+    constexpr uint32_t kTops = offsetof(LevelsEncodeTable, tops);
+    uint32_t const nibbles = (uint32_t)(a + 8) | (uint32_t)(b + 8) << 4;
+    bool const is_small = (uint32_t)(a + 8) < 16 && (uint32_t)(b + 8) < 16;
+    uint32_t const entry = is_small ? entry_of<kTops>(nibbles) : kLevelsEntrySlow;
+    if (entry & kLevelsEntrySlow)
+      put_escaped_pair(a, b);
+    else
+      put(entry);
+  }
+};
+
+/* The entry of a value, as the table has it. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ uint32_t value_entry(const LaneBits &bits, int32_t code) {
+  uint32_t const i = (uint32_t)(code + 128);
+  if (kCodeBytes > 1 && i >= 256) return kLevelsEntrySlow;
+  return bits.entry_of<offsetof(LevelsEncodeTable, values)>(i);
+}
+
+/* ---- codes ---- */
+
+/* Code i of the group at shared address `group`. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ int32_t code_in(uint32_t group, uint32_t i) {
+  uint32_t const word = load_shared(group + (i * kCodeBytes & ~3u));
+  if (kCodeBytes == 4) return (int32_t)word;
+  if (kCodeBytes == 2) return (int32_t)(word << (i % 2 ? 0 : 16)) >> 16;
+  return (int32_t)(word >> 8 * (i % 4) & 255) - 128;
+}
+
+/* Bits for the codes of half a group that are not 0; `from`: its first word. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ uint32_t nonzero_of_half(const uint32_t *from) {
+  uint32_t places = 0;
+  if (kCodeBytes == 1) {
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+      uint32_t const a = from[2 * i] ^ 0x80808080u, b = from[2 * i + 1] ^ 0x80808080u;
+      uint32_t const in_a = (((a & 0x7f7f7f7fu) + 0x7f7f7f7fu) | a) & 0x80808080u;
+      uint32_t const in_b = (((b & 0x7f7f7f7fu) + 0x7f7f7f7fu) | b) & 0x80808080u;
+      places |= ((in_a >> 7 | in_b >> 3) * 0x01020408u >> 24) << 8 * i;
+    }
+  } else if (kCodeBytes == 2) {
+#pragma unroll 8
+    for (uint32_t i = 0; i < 16; i++)
+      places |= ((from[i] & 0xffff ? 1u : 0u) | (from[i] >> 16 ? 2u : 0u)) << 2 * i;
+  } else {
+#pragma unroll 8
+    for (uint32_t i = 0; i < 32; i++) places |= (from[i] ? 1u : 0u) << i;
+  }
+  return places;
+}
+
+/* Sets two words for each group. The whole warp calls, and synchronizes before it reads. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ void find_nonzero(const uint32_t *memory, uint32_t group_count,
+                                             uint32_t *nonzero) {
+  for (uint32_t group = threadIdx.x % 32; group < group_count; group += 32) {
+    const uint32_t *const from = memory + group_word<kCodeBytes>(group);
+    uint32_t any = kCodeBytes > 1; /* mostly none is, where masks are the cheapest */
+    if (kCodeBytes == 1) {
+#pragma unroll
+      for (uint32_t i = 0; i < 16; i++) any |= from[i] ^ 0x80808080u;
+    }
+    nonzero[2 * group] = any ? nonzero_of_half<kCodeBytes>(from) : 0;
+    nonzero[2 * group + 1] = any ? nonzero_of_half<kCodeBytes>(from + 8 * kCodeBytes) : 0;
+  }
+}
+
+/* ---- groups of a lane ---- */
+
+/* Words of codes, 8 codes of a byte or 4 of more, as their entries. slow: bits if one has none, or
+ * one that is slow. */
+template <uint32_t kCodeBytes, bool kIsPairs>
+struct CodeWords {
+  static constexpr uint32_t kWords = kCodeBytes == 1 ? 2 : kCodeBytes;
+  static constexpr uint32_t kCodes = 4 * kWords / kCodeBytes;
+  static constexpr uint32_t kEntries = kIsPairs ? kCodes / 2 : kCodes;
+
+  uint32_t entries[kEntries];
+  uint32_t slow;
+
+  /* 128 added to both halves. */
+  static __device__ __forceinline__ uint32_t add_128(uint32_t two) {
+    return ((two & 0x7fff7fffu) + 0x00800080u) ^ (two & 0x80008000u);
+  }
+
+  /* Indices of entries, of which only the low 8 bits count. */
+  __device__ __forceinline__ void find_values(const uint32_t *words, uint32_t *at) {
+#pragma unroll
+    for (uint32_t k = 0; k < kWords; k++) {
+      if (kCodeBytes == 1) {
+#pragma unroll
+        for (uint32_t i = 0; i < 4; i++) at[4 * k + i] = words[k] >> 8 * i;
+      } else if (kCodeBytes == 2) {
+        uint32_t const two = add_128(words[k]);
+        slow |= two & 0xff00ff00u;
+        at[2 * k] = two, at[2 * k + 1] = two >> 16;
+      } else {
+        at[k] = words[k] + 128;
+        slow |= at[k] & ~255u;
+      }
+    }
+  }
+  __device__ __forceinline__ void find_pairs(const uint32_t *words, uint32_t *at) {
+#pragma unroll
+    for (uint32_t k = 0; k < kWords; k++) {
+      if (kCodeBytes == 1) {
+        uint32_t const by_8 = words[k] - 0x78787878u, nibbles = by_8 | by_8 >> 4;
+        slow |= by_8 & 0xf0f0f0f0u;
+        at[2 * k] = nibbles, at[2 * k + 1] = nibbles >> 16;
+      } else if (kCodeBytes == 2) {
+        uint32_t const by_8 = add_128(words[k]) - 0x00780078u;
+        slow |= by_8 & 0xfff0fff0u;
+        at[k] = by_8 | by_8 >> 12;
+      } else if (k % 2 == 0) {
+        uint32_t const first = words[k] + 8, second = words[k + 1] + 8;
+        slow |= (first | second) & ~15u;
+        at[k / 2] = first | second << 4;
+      }
+    }
+  }
+
+  __device__ __forceinline__ CodeWords(const LaneBits &bits, const uint32_t *words) : slow(0) {
+    constexpr uint32_t kTable =
+        kIsPairs ? offsetof(LevelsEncodeTable, tops) : offsetof(LevelsEncodeTable, values);
+    uint32_t at[kEntries];
+    if (kIsPairs)
+      find_pairs(words, at);
+    else
+      find_values(words, at);
+#pragma unroll
+    for (uint32_t k = 0; k < kEntries; k++) {
+      entries[k] = bits.template entry_of<kTable>(at[k] & 255);
+      slow |= entries[k] & kLevelsEntrySlow;
+    }
+  }
+};
+
+/* Each puts a group and returns false if its bits overtook its codes. group: the shared address of
+ * its codes; number: its number in the tile. any: gets bits if a code is not 0. */
+
+/* Words come while those before are put. Entries of pairs, and of codes that take two bytes or more,
+ * are no longer than their codes; others are looked at after the group. */
+template <uint32_t kCodeBytes, bool kIsPairs>
+__device__ __forceinline__ bool put_codes(uint32_t group, uint32_t number,
+                                          const LevelsExtents &tile, LaneBits &bits,
+                                          uint32_t &any) {
+  typedef CodeWords<kCodeBytes, kIsPairs> Words;
+  constexpr uint32_t kBytes = 4 * Words::kWords, kGroupBytes = SZG_LEVELS_GROUP * kCodeBytes;
+  uint32_t words[Words::kWords], next[Words::kWords];
+  bool is_over = false;
+#pragma unroll
+  for (uint32_t k = 0; k < Words::kWords; k++) words[k] = load_shared(group + 4 * k);
+#pragma unroll 1
+  for (uint32_t at = 0; at < kGroupBytes; at += kBytes) {
+#pragma unroll
+    for (uint32_t k = 0; k < Words::kWords; k++) { /* behind the group is some memory, too */
+      next[k] = load_shared(group + at + kBytes + 4 * k);
+      any |= kCodeBytes == 1 ? words[k] ^ 0x80808080u : words[k];
+    }
+    Words const coded(bits, words);
+    if (tile.is_full && coded.slow == 0) {
+#pragma unroll
+      for (uint32_t k = 0; k < Words::kEntries; k += 2)
+        bits.put_two(coded.entries[k], coded.entries[k + 1]);
+    } else {
+#pragma unroll 1
+      for (uint32_t i = at / kCodeBytes; i < (at + kBytes) / kCodeBytes; i += 2) {
+        int32_t const a = code_in<kCodeBytes>(group, i), b = code_in<kCodeBytes>(group, i + 1);
+        uint32_t const existing =
+            tile.is_full ? 3 : tile.existing_of_four(16 * number + i / 4) >> i % 4 & 3;
+        if (kIsPairs) {
+          if (existing) bits.put_pair(a, b);
+        } else {
+          if (existing & 1) bits.put_value(a);
+          if (existing & 2) bits.put_value(b);
+        }
+        if (bits.next > group + ((i + 2) * kCodeBytes & ~3u)) return false;
+      }
+    }
+    is_over |= bits.next > group + at + kBytes;
+#pragma unroll
+    for (uint32_t k = 0; k < Words::kWords; k++) words[k] = next[k];
+  }
+  return !is_over;
+}
+
+/* nonzero: the group's two words. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ bool put_masks(uint32_t group, const uint32_t *nonzero, LaneBits &bits,
+                                          uint32_t &any) {
+  constexpr uint32_t kTops = offsetof(LevelsEncodeTable, tops);
+  constexpr uint32_t kMasks = offsetof(LevelsEncodeTable, masks);
+  uint32_t const halves[2] = {nonzero[0], nonzero[1]};
+  uint32_t octets = szg_octets_of_places((uint64_t)halves[1] << 32 | halves[0]);
+  any |= octets;
+  bits.put(bits.entry_of<kTops>(octets));
+  if (octets == 0) return true; /* nothing is written over codes to come: all of them are 0 */
+  while (octets) {
+    uint32_t const first = (uint32_t)__ffs((int)octets) - 1, left = octets & (octets - 1);
+    uint32_t const second = (uint32_t)__ffs((int)left) - 1;
+    uint32_t const a = bits.entry_of<kMasks>(halves[first / 4] >> 8 * (first % 4) & 255);
+    uint32_t const b =
+        left ? bits.entry_of<kMasks>(halves[second / 4 % 2] >> 8 * (second % 4) & 255) : 0;
+    octets = left & (left - 1);
+    if ((a | b) & kLevelsEntrySlow) {
+      bits.put(a);
+      bits.put(b);
+    } else {
+      bits.put_two(a, b);
+    }
+  }
+  if (bits.next > group) return false;
+#pragma unroll
+  for (uint32_t h = 0; h < 2; h++) {
+    for (uint32_t left = halves[h]; left;) {
+      uint32_t const i = 32 * h + (uint32_t)__ffs((int)left) - 1;
+      left &= left - 1;
+      uint32_t const j = left ? 32 * h + (uint32_t)__ffs((int)left) - 1 : i;
+      left &= left - 1;
+      if (bits.next > group + (i * kCodeBytes & ~3u)) return false;
+      int32_t const first = code_in<kCodeBytes>(group, i), second = code_in<kCodeBytes>(group, j);
+      uint32_t const a = value_entry<kCodeBytes>(bits, first);
+      uint32_t const b = j > i ? value_entry<kCodeBytes>(bits, second) : 0;
+      if (!((a | b) & kLevelsEntrySlow)) {
+        bits.put_two(a, b);
+      } else {
+        bits.put_value(first);
+        if (j > i) bits.put_value(second);
+      }
+    }
+  }
+  return bits.next <= group + SZG_LEVELS_GROUP * kCodeBytes;
+}
+
+/* Puts groups first to end - 1 of the tile; false: bits overtook codes. memory: the tile's. */
+template <uint32_t kMode, uint32_t kCodeBytes>
+__device__ __forceinline__ bool put_groups(uint32_t memory, uint32_t first, uint32_t end,
+                                           const LevelsExtents &tile, const uint32_t *nonzero,
+                                           LaneBits &bits, uint32_t &any) {
+#pragma unroll 1
+  for (uint32_t number = first; number < end; number++) {
+    uint32_t const group = memory + 4 * group_word<kCodeBytes>(number);
+    bool fits;
+    if (kMode == SZG_LEVELS_MODE_MASKS)
+      fits = put_masks<kCodeBytes>(group, nonzero + 2 * number, bits, any);
+    else
+      fits = put_codes<kCodeBytes, kMode == SZG_LEVELS_MODE_PAIRS>(group, number, tile, bits, any);
+    if (!fits) return false;
+  }
+  return true;
+}
+
+/* ---- a tile's words ---- */
+
+/* Whether groups first to end - 1 have a code that is not 0. */
+__device__ __forceinline__ bool has_nonzero(const uint32_t *nonzero, uint32_t first,
+                                            uint32_t end) {
+  uint32_t any = 0;
+  for (uint32_t i = 2 * first; i < 2 * end; i++) any |= nonzero[i];
+  return any != 0;
+}
+
+/* A lane's bits in its regions, from the first one on. */
+struct LaneInPlace {
+  const uint32_t *words;
+  uint32_t bit_count; /* 0: all codes of the lane are 0, or it has none */
+  bool fits;
+};
+
+/* The bits of all lanes. memory: the tile's codes; staging: memory for the nonzero places of all
+ * groups. The whole warp calls, and synchronizes before it reads. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ LaneInPlace encode_lane(const LevelsEncodeTable &table,
+                                                   uint32_t *memory, uint32_t group_count,
+                                                   const LevelsExtents &tile, uint32_t *staging) {
+  uint32_t const lane = threadIdx.x % 32, g = table.lane_groups_log2, mode = table.mode;
+  if (mode == SZG_LEVELS_MODE_ZERO) return {memory, 0, true};
+  if (mode == SZG_LEVELS_MODE_MASKS) {
+    find_nonzero<kCodeBytes>(memory, group_count, staging);
+    __syncwarp(); /* all places are known */
+  }
+  uint32_t const first = min(lane << g, group_count), end = min((lane + 1) << g, group_count);
+  uint32_t const at = shared_address(memory), begin = group_word<kCodeBytes>(first) -
+                                                       LevelsRegions::kSlack;
+  LaneBits bits = {at + 4 * begin, 0, 0, shared_address(&table)};
+  uint32_t any = 0;
+  bool fits = true;
+  if (mode == SZG_LEVELS_MODE_PLAIN)
+    fits = put_groups<SZG_LEVELS_MODE_PLAIN, kCodeBytes>(at, first, end, tile, staging, bits, any);
+  else if (mode == SZG_LEVELS_MODE_PAIRS)
+    fits = put_groups<SZG_LEVELS_MODE_PAIRS, kCodeBytes>(at, first, end, tile, staging, bits, any);
+  else if (has_nonzero(staging, first, end))
+    fits = put_groups<SZG_LEVELS_MODE_MASKS, kCodeBytes>(at, first, end, tile, staging, bits, any);
+  __syncwarp(); /* lanes go on together */
+  if (any && bits.at % 32) store_shared(bits.next, bits.word);
+  uint32_t const words = (bits.next - at) / 4 - begin;
+  return {memory + begin, any ? 32 * words + bits.at % 32 : 0, fits};
+}
+
+/* ORs `count` bits of a number into words that are 0 there. */
+__device__ __forceinline__ void or_number(uint32_t number, uint32_t count, uint32_t at,
+                                          uint32_t *words) {
+  if (count > 0)
+    or_bits(number << (32 - count), count, at, [=](uint32_t i) { return words + i; });
+}
+
+/* Copies a lane's bits to bit `at` of words that are 0 where lanes meet. */
+__device__ __forceinline__ void move_lane(const LaneInPlace &own, uint32_t at, uint32_t *words) {
+  uint32_t const word_count = (own.bit_count + 31) / 32;
+  uint32_t const last = (at % 32 + own.bit_count + 31) / 32 - 1;
+  uint32_t *const to = words + at / 32;
+  uint32_t before = 0;
+#pragma unroll 1
+  for (uint32_t i = 0; i <= last; i++) {
+    uint32_t const word = i < word_count ? own.words[i] : 0;
+    uint32_t const joined = __funnelshift_r(word, before, at);
+    before = word;
+    if (i == 0 || i == last)
+      atomicOr(&to[i], joined);
+    else
+      to[i] = joined;
+  }
+}
+
+/* Puts a tile's words together; returns their number, or UINT32_MAX if they are too many or a lane
+ * did not fit. words: room for most_words. The whole warp calls, and synchronizes before it
+ * reads. */
+__device__ __forceinline__ uint32_t join_lanes(const LaneInPlace &own, uint32_t lane_count,
+                                               uint32_t most_words, uint32_t *words) {
+  uint32_t const lane = threadIdx.x % 32, bit_count = own.bit_count;
+  if (__any_sync(kAllLanes, !own.fits)) return UINT32_MAX;
+  uint32_t const live = __ballot_sync(kAllLanes, bit_count > 0);
+  if (live == 0) return 0;
+  LaneLengths const lengths = measure_lanes(bit_count, bit_count ? bit_count : UINT32_MAX, lane);
+  bool const has_mask = live != kAllLanes >> (32 - lane_count);
+  uint32_t const begin = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
+  uint32_t const excesses = begin + (has_mask ? lane_count : 0);
+  uint32_t const head = excesses + (uint32_t)__popc((int)live) * lengths.width;
+  uint32_t const all = head + __shfl_sync(kAllLanes, lengths.end, 31);
+  uint32_t const word_count = (all + 31) / 32;
+  if (word_count > most_words) return UINT32_MAX;
+  for (uint32_t i = lane; i < word_count; i += 32) words[i] = 0;
+  __syncwarp(); /* words are zeros */
+  if (lane == 0) {
+    uint32_t const front = lengths.least << SZG_LEVELS_WIDTH_BITS | lengths.width;
+    or_number(front << 1 | (has_mask ? 1 : 0), begin, 0, words);
+    if (has_mask) or_number(__brev(live) >> (32 - lane_count), lane_count, begin, words);
+  }
+  if (bit_count > 0) {
+    or_number(bit_count - lengths.least, lengths.width,
+              excesses + rank_among(live, lane) * lengths.width, words);
+    move_lane(own, head + lengths.end - bit_count, words);
+  }
+  return word_count;
+}
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,404 @@
+/* levels_encode_step.cuh - what an encoder does to the points of a tile that a warp marches over:
+ * values to codes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Steps for levels_march.cuh and levels_march_any.cuh. The first takes tiles whose values all have
+ * lattice values and whose codes fit in shared memory, and says afterwards if that was not so; the
+ * second takes any tile, notes values without a lattice value, and can put codes of 32 bits into
+ * global memory.
+ */
+#ifndef SZG_LEVELS_ENCODE_STEP_CUH
+#define SZG_LEVELS_ENCODE_STEP_CUH
+
+#include "core/shared_two.cuh"
+#include "fused/levels_encode_lanes.cuh"
+#include "fused/levels_march.cuh"
+#include "fused/levels_march_any.cuh"
+#include "predict/levels_marks.cuh"
+
+namespace szg {
+
+/* ---- values to codes ---- */
+
+/* How a level's values become codes. */
+template <class A>
+struct LevelsCoder {
+  typedef typename A::Value Value;
+
+  szg_levels_lattice lattice;
+  uint32_t unit, half, log2; /* 2^log2 is at most the unit */
+  uint32_t factor, offset, quotient; /* to divide */
+
+  /* A unit of 1 would need the factor 2^32; with one less, a quotient is one less. */
+  explicit LevelsCoder(const szg_levels_lattice &k, uint32_t level_unit)
+      : lattice(k), unit(level_unit), half(level_unit / 2), log2(0) {
+    while (unit >> (log2 + 1) != 0) log2++;
+    uint64_t const rounded_up = (((uint64_t)1 << 32) + unit - 1) / unit;
+    quotient = (2u << SZG_LEVELS_LIMIT_BITS) / unit + 1;
+    offset = half + quotient * unit;
+    factor = (uint32_t)(rounded_up - (unit == 1));
+    quotient -= unit == 1;
+  }
+
+  /* The code of an excess over a clamped prediction: floor((excess + half) / unit). The magnitude
+   * of an excess is at most 2^23; with that the division is exact. */
+  __device__ __forceinline__ uint32_t divide(uint32_t excess) const {
+    return __umulhi(excess + offset, factor) - quotient;
+  }
+  /* The lattice value; `none` gets bits from 23 on if there is none. Fill values count as others. */
+  __device__ __forceinline__ uint32_t point_of(Value value, uint32_t *none) const;
+
+  __device__ __forceinline__ bool is_fill(Value value) const {
+    return A::bits(value) == (typename A::Bits)lattice.fill_bits;
+  }
+};
+static_assert(SZG_LEVELS_MOST_FINE <= 8, "units up to 256");
+
+template <>
+__device__ __forceinline__ uint32_t LevelsCoder<LevelsF32>::point_of(float value,
+                                                                     uint32_t *none) const {
+  uint32_t const bits =
+      __float_as_uint(__fmaf_rn(value, lattice.inverse_f32, SZG_LEVELS_ROUND_F32));
+  *none |= bits ^ 0x4B000000u; /* sums with a point are from 2^23 to 2^24 */
+  return bits - __float_as_uint(SZG_LEVELS_ROUND_F32);
+}
+
+template <>
+__device__ __forceinline__ uint32_t LevelsCoder<LevelsF64>::point_of(double value,
+                                                                     uint32_t *none) const {
+  int32_t point;
+  if (!LevelsF64::lattice(lattice, value, &point)) *none = ~0u;
+  return (uint32_t)point;
+}
+
+/* Codes of four points of a class, one row after another, in shared memory. A class has 256 words
+ * in all levels, four regions. */
+template <uint32_t kCodeBytes>
+struct LevelsCodes {
+  static constexpr uint32_t kPairs = kTilePairs<kCodeBytes>;
+  static constexpr uint32_t kClassBytes = 4 * 4 * LevelsRegions::kPitch;
+  static_assert(kPairs * 32 * kCodeBytes == 4 * LevelsRegions::kWords, "");
+
+  uint32_t first; /* shared address of the memory, LevelsRegions */
+  uint32_t live;  /* of what this lane has put: bits if a code is not 0 */
+
+  __device__ __forceinline__ explicit LevelsCodes(const uint32_t *memory)
+      : first(shared_address(memory)), live(0) {}
+
+  /* Where this lane's codes of class 1 are in a pair of planes. */
+  __device__ __forceinline__ uint32_t address_of(uint32_t pair) const {
+    return first + 4 * LevelsRegions::at((pair * 32 + threadIdx.x % 32) * kCodeBytes);
+  }
+  /* A word of codes of one byte. */
+  template <uint32_t kClass>
+  __device__ __forceinline__ void put_bytes(uint32_t address, uint32_t four) {
+    store_shared(address + (kClass - 1) * kClassBytes, four);
+    live |= four ^ 0x80808080u;
+  }
+  /* codes: as many bytes of each as there is room for. */
+  template <uint32_t kClass>
+  __device__ __forceinline__ void put(uint32_t address, const uint32_t (&codes)[4]) {
+    uint32_t const at = address + (kClass - 1) * kClassBytes;
+    if (kCodeBytes == 1) {
+      uint32_t const low = __byte_perm(codes[0], codes[1], 0x0040);
+      put_bytes<kClass>(
+          address, __byte_perm(low, __byte_perm(codes[2], codes[3], 0x0040), 0x5410) ^ 0x80808080u);
+      return;
+    }
+    live |= codes[0] | codes[1] | codes[2] | codes[3];
+    if (kCodeBytes == 2) {
+      store_shared(at, __byte_perm(codes[0], codes[1], 0x5410));
+      store_shared(at + 4, __byte_perm(codes[2], codes[3], 0x5410));
+    } else {
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) store_shared(at + 4 * j, codes[j]);
+    }
+  }
+};
+
+/* What is above the bits of a code in shared memory, of the code and half their range. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ uint32_t code_excess(uint32_t code) {
+  if (kCodeBytes == 4) return 0;
+  return (code + (1u << (8 * kCodeBytes - 1))) >> (8 * kCodeBytes % 32);
+}
+
+/* A tile's points in the field and in the level's grid. */
+template <class A>
+struct LevelsTilePoints {
+  const typename A::Value *values; /* at the tile's first point */
+  uint64_t z_stride, y_stride;     /* from point to point, in values */
+  uint32_t x_stride;
+  uint32_t *grid; /* likewise; NULL in the last level */
+  uint64_t z_points;
+  uint32_t y_points;
+
+  __device__ __forceinline__ const typename A::Value *row(uint32_t z, uint32_t y) const {
+    return values + z * z_stride + y * y_stride;
+  }
+  __device__ __forceinline__ uint32_t *grid_at(uint32_t z, uint32_t y) const {
+    return grid + z * z_points + y * y_points + 2 * (threadIdx.x % 32);
+  }
+};
+
+/* ---- full tiles ---- */
+
+/* What a march found of a tile. The whole warp has the same. */
+struct CodedTile {
+  bool fits; /* its codes are in shared memory, and right */
+  bool is_zero;
+};
+
+/* Rows of the field that step i needs, of even plane 2 i and of odd plane 2 i - 3, are copied ahead
+ * into shared memory, as dense rows. */
+template <uint32_t kBytes, class A>
+struct FullEncodeStep {
+  typedef typename A::Value Value;
+  static constexpr uint32_t kCodeBytes = kBytes;
+  static constexpr bool kIsFinest = kBytes == 1;
+  static constexpr uint32_t kPairs = kTilePairs<kBytes>;
+  static constexpr uint32_t kRows = 8, kRowValues = 64;
+  static constexpr uint32_t kPlaneBytes = kRows * kRowValues * sizeof(Value);
+  static constexpr int kSlots = 2;
+  static constexpr uint32_t kSlotWords = kMarchPlaneWords + 2 * kPlaneBytes / 4;
+  static constexpr bool kPins = true;
+
+  const LevelsCoder<A> &coder;
+  LevelsTilePoints<A> points;
+  LevelsCodes<kBytes> codes;
+  bool copies_16; /* finest level: rows of the field begin at multiples of 16 bytes */
+
+  uint32_t even_mask, even_offset; /* of codes of even planes: as below, or 0 on far planes */
+  uint32_t field; /* shared address of this lane's values in the first of the step's rows */
+  uint32_t place; /* and of its codes of class 1 in the even plane */
+  Value row_values[4][2]; /* of the two classes at hand */
+  uint32_t four[4];       /* codes of a class */
+  uint32_t beyond, none;  /* bits of what does not fit, and of values without a lattice value */
+
+  __device__ __forceinline__ FullEncodeStep(const LevelsCoder<A> &coder_,
+                                            const LevelsTilePoints<A> &points_,
+                                            const uint32_t *memory, bool copies_16_)
+      : coder(coder_), points(points_), codes(memory), copies_16(copies_16_), beyond(0), none(0) {}
+
+  /* The whole warp calls. */
+  __device__ __forceinline__ CodedTile result() const {
+    uint32_t const over = kIsFinest ? beyond >> (coder.log2 + 8) : beyond;
+    bool const fits = !__any_sync(kAllLanes, (over | none >> 23) != 0);
+    return {fits, !__any_sync(kAllLanes, codes.live != 0)};
+  }
+
+  __device__ __forceinline__ void copy_plane(uint32_t z, uint32_t *words) const {
+    uint32_t const lane = threadIdx.x % 32;
+    if (kIsFinest && copies_16) {
+      constexpr uint32_t kPiece = 16 / sizeof(Value), kRowPieces = kRowValues / kPiece;
+#pragma unroll
+      for (uint32_t i = 0; i < kRows * kRowPieces / 32; i++) {
+        uint32_t const piece = 32 * i + lane;
+        copy_ahead<16>(words + 4 * piece,
+                       points.row(z, piece / kRowPieces) + kPiece * (piece % kRowPieces));
+      }
+      return;
+    }
+#pragma unroll(kIsFinest ? 1 : 2)
+    for (uint32_t y = 0; y < kRows; y++) {
+      const Value *const row = points.row(z, y);
+      uint32_t *const to = words + y * kRowValues * (sizeof(Value) / 4);
+#pragma unroll
+      for (uint32_t x = lane; x < kRowValues; x += 32)
+        copy_ahead<sizeof(Value)>(to + x * (sizeof(Value) / 4), row + x * points.x_stride);
+    }
+  }
+
+  __device__ __forceinline__ void copy(int i, uint32_t *words) const {
+    if (i < (int)kPairs) copy_plane(2 * (uint32_t)i, words);
+    if (i >= 2 && i <= (int)kPairs + 1) copy_plane(2 * (uint32_t)i - 3, words + kPlaneBytes / 4);
+  }
+
+  /* Finds fill values among the step's. */
+  __device__ __forceinline__ void find_fill(bool has_even, bool has_odd) {
+#pragma unroll
+    for (uint32_t y = 0; y < 2 * kRows; y++) {
+      Value two[2];
+      load_row(y, two);
+      bool const is_there = y < kRows ? has_even : has_odd;
+      if (is_there && (coder.is_fill(two[0]) || coder.is_fill(two[1]))) none = ~0u;
+    }
+  }
+
+  __device__ __forceinline__ void begin(int i, const uint32_t *words) {
+    bool const has_even = i < (int)kPairs, has_odd = i >= 2;
+    even_mask = kIsFinest ? (has_even ? 0u - coder.unit : 0) : (has_even ? ~0u : 0);
+    even_offset = has_even ? coder.unit << 7 : 0;
+    field = shared_address(words) + 2 * (uint32_t)sizeof(Value) * (threadIdx.x % 32);
+    place = codes.address_of((uint32_t)i);
+    if (coder.lattice.has_fill) find_fill(has_even, has_odd);
+  }
+
+  /* This lane's two values of row y of the step's two planes. */
+  __device__ __forceinline__ void load_row(uint32_t y, Value (&two)[2]) const {
+    load_shared_two(field + y * (kRowValues * (uint32_t)sizeof(Value)), &two[0], &two[1]);
+  }
+  __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++)
+      load_row((is_odd_plane ? kRows : 0) + 2 * j + (is_odd_row ? 1 : 0), row_values[j]);
+  }
+
+  /* In the finest level the unit is 2^log2, and 128 units are added to the excess: so a code has 8
+   * bits above its fraction. On far planes values are what the slot last held. */
+  template <uint32_t kClass>
+  __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool is_coded) {
+    constexpr bool kIsAlways = (kClass & SZG_AXIS_Z) != 0;
+    uint32_t const point = coder.point_of(row_values[j][kClass & 1], &none);
+    if (kIsFinest) {
+      uint32_t const excess = point - predicted + coder.half + (coder.unit << 7);
+      four[j] = excess;
+      beyond |= kIsAlways || is_coded ? excess : 0;
+      return predicted + (excess & (kIsAlways ? 0u - coder.unit : even_mask)) -
+             (kIsAlways ? coder.unit << 7 : even_offset);
+    }
+    uint32_t const code = coder.divide(point - predicted) & (kIsAlways ? ~0u : even_mask);
+    four[j] = code;
+    beyond |= code_excess<kBytes>(code);
+    return predicted + code * coder.unit;
+  }
+
+  template <uint32_t kClass>
+  __device__ __forceinline__ void end_class(int) {
+    constexpr uint32_t kOddBytes = 4 * kBytes * LevelsRegions::kPitch; /* two pairs of planes */
+    uint32_t const at = place - (kClass & SZG_AXIS_Z ? kOddBytes : 0);
+    if (!kIsFinest) {
+      codes.template put<kClass>(at, four);
+      return;
+    }
+    if (coder.log2 < 8) {
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) four[j] <<= 8 - coder.log2;
+    }
+    uint32_t const low = __byte_perm(four[0], four[1], 0x0051);
+    codes.template put_bytes<kClass>(
+        at, __byte_perm(low, __byte_perm(four[2], four[3], 0x0051), 0x5410));
+  }
+
+  __device__ __forceinline__ void store(int z, int y, uint32_t even, uint32_t odd) const {
+    if (!kIsFinest) *(uint2 *)points.grid_at((uint32_t)z, (uint32_t)y) = make_uint2(even, odd);
+  }
+};
+
+/* ---- any tile ---- */
+
+template <uint32_t kBytes, class A>
+struct AnyEncodeStep {
+  typedef typename A::Value Value;
+  static constexpr uint32_t kCodeBytes = kBytes;
+  static constexpr uint32_t kPairs = kTilePairs<kBytes>;
+
+  const LevelsCoder<A> &coder;
+  const MarkRule &rule;
+  const WarpTile &tile;
+  uint32_t spacing;
+  LevelsTilePoints<A> points;
+  LevelsCodes<kBytes> codes;
+  uint4 *wide_codes; /* not NULL: the tile's codes by place go here, not to shared memory */
+
+  uint32_t planes; /* the step's number */
+  Value row_values[4][2];
+  uint32_t four[4];
+  uint32_t beyond;
+
+  __device__ __forceinline__ AnyEncodeStep(const LevelsCoder<A> &coder_, const MarkRule &rule_,
+                                           const WarpTile &tile_, uint32_t spacing_,
+                                           const LevelsTilePoints<A> &points_,
+                                           const uint32_t *memory, uint4 *wide_codes_)
+      : coder(coder_),
+        rule(rule_),
+        tile(tile_),
+        spacing(spacing_),
+        points(points_),
+        codes(memory),
+        wide_codes(wide_codes_),
+        beyond(0) {}
+
+  /* The whole warp calls. */
+  __device__ __forceinline__ CodedTile result() const {
+    return {!__any_sync(kAllLanes, beyond != 0), !__any_sync(kAllLanes, codes.live != 0)};
+  }
+
+  __device__ __forceinline__ void begin_any(int i) { planes = (uint32_t)i; }
+
+  __device__ __forceinline__ uint32_t plane_of(bool is_odd) const {
+    return is_odd ? 2 * (planes - 2) + 1 : 2 * planes;
+  }
+  __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
+    uint32_t const x = 2 * (threadIdx.x % 32);
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++) {
+      uint32_t const y = 2 * j + (is_odd_row ? 1 : 0);
+      const Value *const at = points.row(plane_of(is_odd_plane), y) + x * points.x_stride;
+      bool const exists = y < tile.y_extent;
+      row_values[j][0] = exists && x < tile.x_extent ? __ldg(at) : Value(0);
+      row_values[j][1] = exists && x + 1 < tile.x_extent ? __ldg(at + points.x_stride) : Value(0);
+    }
+  }
+
+  __device__ __noinline__ void mark(uint32_t z, uint32_t y, uint32_t x) const {
+    rule.mark(tile.box, (uint64_t)(tile.z + z) * spacing, (uint64_t)(tile.y + y) * spacing,
+              (uint64_t)(tile.x + x) * spacing);
+  }
+
+  template <uint32_t kClass>
+  __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool exists) {
+    four[j] = 0;
+    if (!exists) return predicted;
+    Value const value = row_values[j][kClass & 1];
+    uint32_t none = 0;
+    uint32_t const point = coder.point_of(value, &none);
+    if (none >> 23 != 0 || (coder.lattice.has_fill && coder.is_fill(value))) {
+      if (rule.marks)
+        mark(plane_of((kClass & SZG_AXIS_Z) != 0), 2 * (uint32_t)j + (kClass >> 1 & 1),
+             2 * (threadIdx.x % 32) + (kClass & 1));
+      return predicted;
+    }
+    uint32_t const excess = point - predicted;
+    uint32_t const code =
+        kBytes == 1 ? shift_down(excess + coder.half, coder.log2) : coder.divide(excess);
+    four[j] = code;
+    beyond |= code_excess<kBytes>(code);
+    return predicted + code * coder.unit;
+  }
+
+  template <uint32_t kClass>
+  __device__ __forceinline__ void end_class(uint32_t pair) {
+    if (wide_codes)
+      wide_codes[((kClass - 1) * kPairs + pair) * 32 + threadIdx.x % 32] =
+          make_uint4(four[0], four[1], four[2], four[3]);
+    else
+      codes.template put<kClass>(codes.address_of(pair), four);
+  }
+
+  __device__ __forceinline__ void end_absent(int pair, bool is_odd) {
+    four[0] = four[1] = four[2] = four[3] = 0;
+    if (!is_odd) {
+      end_class<1>((uint32_t)pair);
+      end_class<2>((uint32_t)pair);
+      end_class<3>((uint32_t)pair);
+    } else {
+      end_class<4>((uint32_t)pair);
+      end_class<5>((uint32_t)pair);
+      end_class<6>((uint32_t)pair);
+      end_class<7>((uint32_t)pair);
+    }
+  }
+
+  __device__ __forceinline__ void store_any(uint32_t z, uint32_t y, uint32_t even, uint32_t odd,
+                                            bool has_even, bool has_odd) const {
+    if (!points.grid || !has_even) return;
+    uint32_t *const at = points.grid_at(z, y);
+    at[0] = even;
+    if (has_odd) at[1] = odd;
+  }
+};
+
+} // namespace szg
+
+#endif

@@ -1,0 +1,251 @@
+/* test_cuda_levels_encode.cu - levels encoded by the fused kernels, against the CPU's sections.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "fused/levels_encode.h"
+
+#include "cuda/levels_cases.cuh"
+#include "cuda/tokens_cases.cuh"
+
+using namespace levels_cases;
+using cuda_test::stream;
+using tokens_cases::Stage;
+
+namespace {
+
+constexpr uint64_t kFirstByte = 48; /* where sections begin in the archive */
+
+/* ---- the CPU ---- */
+
+Stage stage_in(const Setup &s, uint32_t i) {
+  Stage made;
+  made.name = s.name;
+  made.levels = s.levels;
+  made.stage = i;
+  made.tiles = szg_tokens_tiles_of(&s.levels, i);
+  made.existing.resize(made.tiles.tile_count * made.tiles.group_count);
+  for (uint64_t t = 0; t < made.tiles.tile_count; t++)
+    szg_levels_existing_places(&s.levels, i, t,
+                               made.existing.data() + t * made.tiles.group_count);
+  return made;
+}
+
+/* A book of any mode, made for some of the tiles, so that the others have symbols without codes.
+ * That of the greatest g that makes sense, or of one below it. */
+szg_tokens_book_cuda random_book(const Stage &stage, const Bytes &codes) {
+  uint32_t const tile_count = (uint32_t)stage.tiles.tile_count;
+  uint32_t const counted = 1 + (uint32_t)random_below(tile_count);
+  szg_tokens_tally const tally = tokens_cases::count_tiles(stage, codes, counted);
+  uint32_t const least = szg_tokens_least_lane_groups_log2(stage.tiles.group_count);
+  uint32_t const g = least + (uint32_t)random_below(SZG_LEVELS_LANE_GROUPS_LOG2 + 1 - least);
+  uint32_t const mode = 1 + (uint32_t)random_below(3);
+  szg_tokens_plan const plan = tokens_cases::plan_of(tally, mode, g, false);
+  return tokens_cases::book_of(plan, stage.levels.stages[stage.stage].unit);
+}
+
+/* The levels' books, and the sections that the CPU makes with them. */
+struct Sections {
+  std::vector<szg_tokens_book_cuda> books;
+  std::vector<uint64_t> starts, byte_counts;
+  Bytes archive; /* with zeros between sections */
+};
+
+Sections sections_on_cpu(const Setup &s, const Coded &coded) {
+  Sections made;
+  made.archive.assign(kFirstByte, kPoison);
+  for (uint32_t i = 1; i <= s.levels.level_count; i++) {
+    Stage const stage = stage_in(s, i);
+    made.books.push_back(random_book(stage, coded.codes[i]));
+    Bytes const section = tokens_cases::section_of(stage, coded.codes[i], made.books.back());
+    made.starts.push_back(made.archive.size());
+    made.byte_counts.push_back(section.size());
+    made.archive.insert(made.archive.end(), section.begin(), section.end());
+    made.archive.resize((made.archive.size() + 15) / 16 * 16, 0);
+  }
+  made.starts.push_back(made.archive.size());
+  return made;
+}
+
+/* ---- the GPU ---- */
+
+/* Memory for all levels of a frame. */
+struct Work {
+  DeviceArray<uint8_t> counters, words, slots, tiles;
+  szg_levels_encode_work_cuda memory;
+  szg_levels_encoded_cuda encoded[SZG_LEVELS_MOST + 1];
+
+  Work(const Setup &s, uint64_t word_capacity, uint32_t slot_count)
+      : counters(sizeof(szg_levels_counters_cuda)),
+        words(4 * word_capacity + kGuard),
+        slots((size_t)slot_count * SZG_LEVELS_MOST_PLACES * sizeof(int32_t)),
+        tiles(carve(s, NULL)) {
+    counters.zero(), tiles.zero();
+    memory = {(szg_levels_counters_cuda *)counters.data(), (uint32_t *)words.data(), word_capacity,
+              (int32_t *)slots.data(), slot_count};
+    carve(s, tiles.data());
+  }
+  size_t carve(const Setup &s, uint8_t *bytes) {
+    szg_arena arena = {bytes, 0, bytes ? tiles.count() : UINT64_MAX, false};
+    for (uint32_t i = 1; i <= s.levels.level_count; i++)
+      szg_levels_encoded_carve_cuda(&arena, s.stage(i).tile_count, &encoded[i]);
+    for (uint32_t i = 1; i <= s.levels.level_count; i++)
+      szg_levels_sums_carve_cuda(&arena, s.stage(i).tile_count, &encoded[i]);
+    return arena.used_bytes;
+  }
+};
+
+/* Encodes the levels, whose coarsest grid is there. */
+void encode(const Setup &s, const void *values, const DeviceGrids &grids,
+            const szg_levels_marks_cuda *marks, const DeviceArray<szg_tokens_book_cuda> &books,
+            const Work &work) {
+  for (uint32_t i = 1; i <= s.levels.level_count; i++) {
+    szg_tokens_tiles const tiles = szg_tokens_tiles_of(&s.levels, i);
+    CHECK(szg_levels_encode_serves(&s.levels, i), "%s, stage %u", s.name.c_str(), i);
+    MUST(szg_levels_encode_cuda(&s.levels, i, &s.lattice, values, grids.pointers(), &tiles,
+                                books.data() + i - 1, marks, &work.memory, &work.encoded[i],
+                                stream));
+  }
+}
+
+void write_sections(const Setup &s, const DeviceArray<szg_tokens_book_cuda> &books,
+                    const Work &work, uint8_t *archive, uint64_t capacity, uint64_t *numbers) {
+  uint32_t const level_count = s.levels.level_count;
+  szg_levels_section_cuda sections[SZG_LEVELS_MOST];
+  for (uint32_t i = 0; i < level_count; i++)
+    sections[i] = {s.stage(i + 1).tile_count, i + 1, books.data() + i, work.encoded[i + 1]};
+  MUST(szg_levels_write_sections_cuda(sections, level_count, &work.memory, archive, capacity,
+                                      numbers, numbers + level_count + 1, stream));
+}
+
+/* Starts of sections, then their sizes: what is found if only the first start is known. */
+std::vector<uint64_t> first_start_only(const Setup &s) {
+  std::vector<uint64_t> numbers(2 * s.levels.level_count + 1, 0);
+  numbers[0] = kFirstByte;
+  return numbers;
+}
+
+void check_numbers(const Setup &s, const Sections &expected,
+                   const DeviceArray<uint64_t> &numbers) {
+  std::vector<uint64_t> all = expected.starts;
+  all.insert(all.end(), expected.byte_counts.begin(), expected.byte_counts.end());
+  CHECK(numbers.host() == all, "%s: starts and sizes of sections", s.name.c_str());
+}
+
+void check_archive(const Setup &s, const Sections &expected, const Work &work,
+                   const DeviceArray<szg_tokens_book_cuda> &books) {
+  DeviceArray<uint64_t> numbers(first_start_only(s));
+  DeviceArray<uint8_t> const archive(expected.archive.size() + kGuard);
+  write_sections(s, books, work, archive.data(), expected.archive.size(), numbers.data());
+  check_numbers(s, expected, numbers);
+  check_equal(s, "sections", s.levels.level_count, archive.host(), guarded(expected.archive), 1,
+              expected.archive.size());
+}
+
+/* A section that does not fit leaves the archive as it is, and so do all after it. */
+void check_small_archive(const Setup &s, const Sections &expected, const Work &work,
+                         const DeviceArray<szg_tokens_book_cuda> &books) {
+  uint32_t const first_left = (uint32_t)random_below(s.levels.level_count);
+  DeviceArray<uint64_t> numbers(first_start_only(s));
+  DeviceArray<uint8_t> const archive(expected.archive.size());
+  write_sections(s, books, work, archive.data(), expected.starts[first_left + 1] - 1,
+                 numbers.data());
+  check_numbers(s, expected, numbers);
+  Bytes left = expected.archive;
+  std::fill(left.begin() + (ptrdiff_t)expected.starts[first_left], left.end(), kPoison);
+  check_equal(s, "sections that fit", first_left, archive.host(), left, 1, left.size());
+}
+
+/* Too little memory for words: sizes are right, and nothing is written behind it. */
+void check_few_words(const Setup &s, const Bytes &field, const Coded &coded,
+                     const Sections &expected, const DeviceArray<szg_tokens_book_cuda> &books) {
+  uint64_t const word_capacity = random_below(expected.archive.size() / 4);
+  Work const work(s, word_capacity, 1 + (uint32_t)random_below(40));
+  DeviceArray<uint8_t> const values(field), base(coded.grids[0]);
+  DeviceGrids const grids(s);
+  MUST(cudaMemcpyAsync(grids.pointers()[0], base.data(), base.bytes(), cudaMemcpyDeviceToDevice,
+                       stream));
+  encode(s, values.data(), grids, NULL, books, work);
+  DeviceArray<uint64_t> numbers(first_start_only(s));
+  DeviceArray<uint8_t> const archive(expected.archive.size() + kGuard);
+  write_sections(s, books, work, archive.data(), expected.archive.size(), numbers.data());
+  check_numbers(s, expected, numbers);
+  Bytes const words = work.words.host(), guard(kGuard, kPoison);
+  CHECK(std::equal(guard.begin(), guard.end(), words.end() - (ptrdiff_t)kGuard),
+        "%s: words behind their memory", s.name.c_str());
+}
+
+void check_setup(const Setup &s, const Bytes &field) {
+  Coded const coded = code_on_cpu(s, field);
+  Sections const expected = sections_on_cpu(s, coded);
+  DeviceArray<szg_tokens_book_cuda> const books(expected.books);
+  Work const work(s, expected.archive.size() / 4, 1 + (uint32_t)random_below(3000));
+  size_t const shift = random_below(2);
+  DeviceArray<uint8_t> const memory(shifted(s, field, shift));
+  const void *const values = memory.data() + shift * s.value_bytes();
+  DeviceGrids const grids(s);
+  DeviceArray<uint8_t> const marks(guarded(Bytes(s.grid.tile_count)));
+  szg_levels_marks_cuda const wanted = {&s.grid, marks.data()};
+  DeviceArray<uint8_t> const base_codes(coded.codes[0].size());
+  MUST(szg_levels_code_stage_cuda(&s.levels, 0, &s.lattice, values, grids.pointers(), nullptr,
+                                  base_codes.data(), &wanted, stream));
+  encode(s, values, grids, &wanted, books, work);
+  check_archive(s, expected, work, books);
+  check_small_archive(s, expected, work, books);
+  for (uint32_t i = 0; i < s.levels.level_count; i++)
+    check_grid(s, "grid", i, grids, coded.grids[i]);
+  check_equal(s, "marks", 0, marks.host(), guarded(coded.marks), 1, 1);
+  check_few_words(s, field, coded, expected, books);
+}
+
+/* ---- claims ---- */
+
+/* Extents of one tile, and those of a few: full ones, cut ones, and such with little behind. */
+uint64_t random_extent(uint64_t most) {
+  static const uint64_t near[] = {2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 66};
+  uint64_t const extent = random_below(2) ? near[random_below(16)] : 2 + random_below(most - 1);
+  return extent < most ? extent : most;
+}
+
+void check_random_fields(int rounds, uint64_t most_values) {
+  for (int round = 0; round < rounds; round++) {
+    if (cuda_test::is_left_out((uint64_t)round, 8)) continue;
+    std::vector<uint64_t> dims = {random_extent(70), random_extent(40), random_extent(200)};
+    if (round % 8 == 7) dims.insert(dims.begin(), 2 + random_below(2));
+    if (round % 4 == 3) std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+    while (dims[0] * dims[1] * dims[2] * (dims.size() > 3 ? dims[3] : 1) > most_values)
+      for (uint64_t &extent : dims) extent = extent > 3 ? extent * 3 / 4 : 2;
+    szgpu_dtype const dtype = random_below(2) ? SZGPU_F32 : SZGPU_F64;
+    Setup const s = make_setup(dims, 3, 0, 1 + (uint32_t)random_below(4), dtype, false);
+    check_setup(s, make_field(s, (Kind)(round % kKinds)));
+  }
+}
+
+/* Tiles in the middle, along all axes, in all levels. */
+void full_tiles_are_the_cpus() {
+  for (int round = 0; round < 36; round++) {
+    if (cuda_test::is_left_out((uint64_t)round, 12)) continue;
+    szgpu_dtype const dtype = round % 2 ? SZGPU_F32 : SZGPU_F64;
+    std::vector<uint64_t> dims = {40 + random_below(16), 30 + random_below(20), 264};
+    if (round % 4 == 3) dims = {2, 40, 40, 129 + random_below(8)};
+    if (round % 9 == 8) dims = {64 + random_below(16), 70 + random_below(20), 264};
+    Setup const s = make_setup(dims, 3, 0, 1 + (uint32_t)random_below(4), dtype, false);
+    check_setup(s, make_field(s, round % 3 ? kSmooth : round % 2 ? kFills : kSpecials));
+  }
+}
+
+/* All codes are 0: no tile has words. */
+void zero_tiles_are_the_cpus() {
+  for (int round = 0; round < 4; round++) {
+    Setup const s = make_setup({40, 30, 140}, 3, 0, 3, round % 2 ? SZGPU_F32 : SZGPU_F64, false);
+    check_setup(s, Bytes(s.grid.value_count * s.value_bytes(), 0));
+  }
+}
+
+} // namespace
+
+int main() {
+  cuda_test::begin();
+  full_tiles_are_the_cpus();
+  check_random_fields(200, 60000);
+  zero_tiles_are_the_cpus();
+  return cuda_test::end();
+}
