@@ -54,7 +54,8 @@ static void carve_fused(szg_arena *arena, const szg_levels *levels, uint64_t raw
   work->word_capacity = raw_bytes / sizeof *work->words;
   work->words = (uint32_t *)szg_arena_take(arena, work->word_capacity, sizeof *work->words);
 }
-static_assert((uint32_t)SZG_LEVELS_MOST_SLOTS >= (uint32_t)SZG_MOST_COUNTED, "a sample's codes fit in the slots");
+static_assert((uint32_t)SZG_LEVELS_MOST_SLOTS >= (uint32_t)SZG_LEVELS_MOST_COUNTED,
+              "a sample's codes fit in the slots");
 
 /* Whether the fused kernels take all levels of the frame. */
 static bool is_fused(const szg_levels *levels) {

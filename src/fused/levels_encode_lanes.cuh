@@ -249,8 +249,8 @@ struct CodeWords {
 /* Each puts a group and returns false if its bits overtook its codes. group: the shared address of
  * its codes; number: its number in the tile. any: gets bits if a code is not 0. */
 
-/* Words come while those before are put. Entries of pairs, and of codes that take two bytes or more,
- * are no longer than their codes; others are looked at after the group. */
+/* Words come while those before are put. Entries of pairs, and of codes that take two bytes or
+ * more, are no longer than their codes; others are looked at after the group. */
 template <uint32_t kCodeBytes, bool kIsPairs>
 __device__ __forceinline__ bool put_codes(uint32_t group, uint32_t number,
                                           const LevelsExtents &tile, LaneBits &bits,

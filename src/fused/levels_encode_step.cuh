@@ -45,7 +45,7 @@ struct LevelsCoder {
   __device__ __forceinline__ uint32_t divide(uint32_t excess) const {
     return __umulhi(excess + offset, factor) - quotient;
   }
-  /* The lattice value; `none` gets bits from 23 on if there is none. Fill values count as others. */
+  /* The lattice value; `none` gets bits from 23 on if there is none. Fill values are like others. */
   __device__ __forceinline__ uint32_t point_of(Value value, uint32_t *none) const;
 
   __device__ __forceinline__ bool is_fill(Value value) const {

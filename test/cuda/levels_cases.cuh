@@ -93,7 +93,8 @@ inline void set_value(szgpu_dtype dtype, Bytes *field, uint64_t i, double value)
 enum Kind { kSmooth, kFills, kSpecials, kMostlyNone, kKinds };
 
 inline Bytes make_field(const Setup &s, Kind kind) {
-  uint64_t const count = s.grid.value_count, rare = kind == kMostlyNone ? 2 : kind == kFills ? 4000 : 20;
+  uint64_t const count = s.grid.value_count;
+  uint64_t const rare = kind == kMostlyNone ? 2 : kind == kFills ? 4000 : 20;
   Bytes field(count * s.value_bytes());
   double const amplitude = kind > kFills && random_below(4) == 0 ? 1e4 : 1.0;
   double const noises[] = {0.0, 0.01, 0.1, 1.0, 3.0, 30.0}; /* codes from zeros to thousands */
