@@ -72,8 +72,7 @@ static uint64_t fused_bytes(const szg_write_request *request) {
   szg_arena arena = {};
   if (szg_levels_make(grid, 3, 0, szg_usual_level_count(3), &levels) &&
       szg_levels_are_dense(request, &levels))
-    carve_fused(&arena, &levels, grid->value_count * szg_dtype_bytes(request->dtype),
-                &memory);
+    carve_fused(&arena, &levels, grid->value_count * szg_dtype_bytes(request->dtype), &memory);
   return arena.used_bytes;
 }
 
@@ -160,8 +159,7 @@ static szgpu_status begin(levels_job *job) {
 }
 
 /* Codes of a stage's tiles, or of a sample of them, for counting. */
-static szgpu_status code_stage(const levels_job *job, uint32_t stage, bool is_sample,
-                               void *codes) {
+static szgpu_status code_stage(const levels_job *job, uint32_t stage, bool is_sample, void *codes) {
   const szg_levels *const levels = &job->choice->levels;
   const szg_write_job_cuda *const frame = job->frame;
   szg_levels_tiles_cuda const sample = {0, 0,
@@ -179,8 +177,8 @@ static szgpu_status make_books(const levels_job *job, uint32_t stage, bool is_sa
   szg_device *const device = &job->frame->ctx->device;
   szg_tokens_tiles const tiles = szg_tokens_tiles_of(levels, stage);
   uint32_t const counted_count = szg_levels_counted_tiles(tiles.tile_count);
-  SZG_TRY(szg_tokens_count_cuda(&tiles, codes, counted_count, is_sample, plan->tally,
-                                device->stream));
+  SZG_TRY(
+      szg_tokens_count_cuda(&tiles, codes, counted_count, is_sample, plan->tally, device->stream));
   SZG_TRY(szg_tokens_book_make_cuda(&tiles, plan->tally, counted_count == tiles.tile_count,
                                     levels->stages[stage].unit, &plan->books[stage],
                                     device->stream));
@@ -198,8 +196,7 @@ static szgpu_status encode_codes(const levels_job *job, uint32_t stage, const vo
   output.first_byte = &plan->found->starts[stage];
   output.section_bytes = &plan->found->section_bytes[stage];
   output.next_byte = &plan->found->starts[stage + 1];
-  SZG_TRY(
-      szg_tokens_encode_cuda(&tiles, &plan->books[stage], codes, &plan->work, &output, stream));
+  SZG_TRY(szg_tokens_encode_cuda(&tiles, &plan->books[stage], codes, &plan->work, &output, stream));
   return szg_device_mark(&job->frame->ctx->device, "encode");
 }
 
@@ -235,10 +232,9 @@ static szgpu_status write_level_sections(const levels_job *job) {
   for (uint32_t i = 0; i < levels->level_count; i++)
     sections[i] = {levels->stages[i + 1].tile_count, i + 1, &plan->books[i + 1],
                    job->fused.encoded[i + 1]};
-  SZG_TRY(szg_levels_write_sections_cuda(sections, levels->level_count, &job->fused.work,
-                                         frame->archive, frame->capacity, &plan->found->starts[1],
-                                         &plan->found->section_bytes[1],
-                                         frame->ctx->device.stream));
+  SZG_TRY(szg_levels_write_sections_cuda(
+      sections, levels->level_count, &job->fused.work, frame->archive, frame->capacity,
+      &plan->found->starts[1], &plan->found->section_bytes[1], frame->ctx->device.stream));
   return szg_device_mark(&frame->ctx->device, "sections");
 }
 

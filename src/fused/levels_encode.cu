@@ -75,9 +75,9 @@ struct LevelsEncodeJob {
  * calls. */
 template <uint32_t kBytes, class A>
 __device__ __noinline__ CodedTile code_any(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                      uint32_t *memory, uint4 *wide_codes) {
-  AnyEncodeStep<kBytes, A> step(job.coder, job.rule, tile, job.spacing, job.points_of(tile),
-                                memory, wide_codes);
+                                           uint32_t *memory, uint4 *wide_codes) {
+  AnyEncodeStep<kBytes, A> step(job.coder, job.rule, tile, job.spacing, job.points_of(tile), memory,
+                                wide_codes);
   AnyMarch<AnyEncodeStep<kBytes, A>>(job.level, tile, job.coarse, step).run();
   return step.result();
 }
@@ -120,7 +120,7 @@ static_assert(sizeof(TileGroups) <= 4 * kMarchPlaneWords, "groups fit where copi
 
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __forceinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                          uint32_t *staging, uint32_t *memory) {
+                                               uint32_t *staging, uint32_t *memory) {
   typedef FullEncodeStep<kBytes, A> Step;
   Step step(job.coder, job.points_of(tile), memory, job.copies_16);
   FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run();
@@ -144,10 +144,9 @@ __device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
   __syncwarp(); /* codes are there */
   uint32_t word_count = coded.fits && coded.is_zero ? 0 : UINT32_MAX;
   if (coded.fits && !coded.is_zero) {
-    LevelsExtents const extents = {
-        tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>,
-        tile.z_extent == 2 * kTilePairs<kBytes> && tile.y_extent == kWarpTileY &&
-            tile.x_extent == kWarpTileX};
+    LevelsExtents const extents = {tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>,
+                                   tile.z_extent == 2 * kTilePairs<kBytes> &&
+                                       tile.y_extent == kWarpTileY && tile.x_extent == kWarpTileX};
     uint32_t const group_count = job.tiles.group_count, g = table.lane_groups_log2;
     LaneInPlace const own = encode_lane<kBytes>(table, memory, group_count, extents, staging);
     uint32_t const lane_count = (group_count + (1u << g) - 1) >> g;
@@ -242,14 +241,11 @@ void szg_levels_sums_carve_cuda(szg_arena *arena, uint64_t tile_count,
   encoded->sums = (uint32_t *)szg_arena_take(arena, sum_count, sizeof *encoded->sums);
 }
 
-szgpu_status szg_levels_encode_cuda(const szg_levels *levels, uint32_t stage,
-                                    const szg_levels_lattice *lattice, const void *values,
-                                    void *const *grids, const szg_tokens_tiles *tiles,
-                                    const szg_tokens_book_cuda *book,
-                                    const szg_levels_marks_cuda *marks,
-                                    const szg_levels_encode_work_cuda *work,
-                                    const szg_levels_encoded_cuda *encoded,
-                                    struct CUstream_st *stream) {
+szgpu_status szg_levels_encode_cuda(
+    const szg_levels *levels, uint32_t stage, const szg_levels_lattice *lattice, const void *values,
+    void *const *grids, const szg_tokens_tiles *tiles, const szg_tokens_book_cuda *book,
+    const szg_levels_marks_cuda *marks, const szg_levels_encode_work_cuda *work,
+    const szg_levels_encoded_cuda *encoded, struct CUstream_st *stream) {
   return szg::with_levels_lattice(*lattice, [&](auto kind) -> szgpu_status {
     typedef decltype(kind) A;
     if constexpr (A::kLimitBits == SZG_LEVELS_LIMIT_BITS) {

@@ -364,8 +364,7 @@ __device__ __forceinline__ bool put_groups(uint32_t memory, uint32_t first, uint
 /* ---- a tile's words ---- */
 
 /* Whether groups first to end - 1 have a code that is not 0. */
-__device__ __forceinline__ bool has_nonzero(const uint32_t *nonzero, uint32_t first,
-                                            uint32_t end) {
+__device__ __forceinline__ bool has_nonzero(const uint32_t *nonzero, uint32_t first, uint32_t end) {
   uint32_t any = 0;
   for (uint32_t i = 2 * first; i < 2 * end; i++) any |= nonzero[i];
   return any != 0;
@@ -381,9 +380,9 @@ struct LaneInPlace {
 /* The bits of all lanes. memory: the tile's codes; staging: memory for the nonzero places of all
  * groups. The whole warp calls, and synchronizes before it reads. */
 template <uint32_t kCodeBytes>
-__device__ __forceinline__ LaneInPlace encode_lane(const LevelsEncodeTable &table,
-                                                   uint32_t *memory, uint32_t group_count,
-                                                   const LevelsExtents &tile, uint32_t *staging) {
+__device__ __forceinline__ LaneInPlace encode_lane(const LevelsEncodeTable &table, uint32_t *memory,
+                                                   uint32_t group_count, const LevelsExtents &tile,
+                                                   uint32_t *staging) {
   uint32_t const lane = threadIdx.x % 32, g = table.lane_groups_log2, mode = table.mode;
   if (mode == SZG_LEVELS_MODE_ZERO) return {memory, 0, true};
   if (mode == SZG_LEVELS_MODE_MASKS) {
@@ -391,8 +390,8 @@ __device__ __forceinline__ LaneInPlace encode_lane(const LevelsEncodeTable &tabl
     __syncwarp(); /* all places are known */
   }
   uint32_t const first = min(lane << g, group_count), end = min((lane + 1) << g, group_count);
-  uint32_t const at = shared_address(memory), begin = group_word<kCodeBytes>(first) -
-                                                       LevelsRegions::kSlack;
+  uint32_t const at = shared_address(memory),
+                 begin = group_word<kCodeBytes>(first) - LevelsRegions::kSlack;
   LaneBits bits = {at + 4 * begin, 0, 0, shared_address(&table)};
   uint32_t any = 0;
   bool fits = true;
@@ -411,8 +410,7 @@ __device__ __forceinline__ LaneInPlace encode_lane(const LevelsEncodeTable &tabl
 /* ORs `count` bits of a number into words that are 0 there. */
 __device__ __forceinline__ void or_number(uint32_t number, uint32_t count, uint32_t at,
                                           uint32_t *words) {
-  if (count > 0)
-    or_bits(number << (32 - count), count, at, [=](uint32_t i) { return words + i; });
+  if (count > 0) or_bits(number << (32 - count), count, at, [=](uint32_t i) { return words + i; });
 }
 
 /* Copies a lane's bits to bit `at` of words that are 0 where lanes meet. */

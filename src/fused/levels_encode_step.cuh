@@ -26,7 +26,7 @@ struct LevelsCoder {
   typedef typename A::Value Value;
 
   szg_levels_lattice lattice;
-  uint32_t unit, half, log2; /* 2^log2 is at most the unit */
+  uint32_t unit, half, log2;         /* 2^log2 is at most the unit */
   uint32_t factor, offset, quotient; /* to divide */
 
   /* A unit of 1 would need the factor 2^32; with one less, a quotient is one less. */
@@ -45,7 +45,7 @@ struct LevelsCoder {
   __device__ __forceinline__ uint32_t divide(uint32_t excess) const {
     return __umulhi(excess + offset, factor) - quotient;
   }
-  /* The lattice value; `none` gets bits from 23 on if there is none. Fill values are like others. */
+  /* The lattice value; `none` gets bits from 23 on if there is none. Fill values count, too. */
   __device__ __forceinline__ uint32_t point_of(Value value, uint32_t *none) const;
 
   __device__ __forceinline__ bool is_fill(Value value) const {
@@ -169,8 +169,8 @@ struct FullEncodeStep {
   bool copies_16; /* finest level: rows of the field begin at multiples of 16 bytes */
 
   uint32_t even_mask, even_offset; /* of codes of even planes: as below, or 0 on far planes */
-  uint32_t field; /* shared address of this lane's values in the first of the step's rows */
-  uint32_t place; /* and of its codes of class 1 in the even plane */
+  uint32_t field;         /* shared address of this lane's values in the first of the step's rows */
+  uint32_t place;         /* and of its codes of class 1 in the even plane */
   Value row_values[4][2]; /* of the two classes at hand */
   uint32_t four[4];       /* codes of a class */
   uint32_t beyond, none;  /* bits of what does not fit, and of values without a lattice value */

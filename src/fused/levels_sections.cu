@@ -36,7 +36,7 @@ struct SectionsJob {
 /* Where a section has its parts, in bytes from the archive's start. */
 struct SectionPlaces {
   uint64_t first, tile_sizes, words, end, next; /* next: where the next section begins */
-  bool is_zero; /* all codes are 0: the section is its head */
+  bool is_zero;                                 /* all codes are 0: the section is its head */
   bool fits;
 };
 
@@ -141,8 +141,7 @@ szgpu_status szg_levels_write_sections_cuda(const szg_levels_section_cuda *secti
                                             uint32_t section_count,
                                             const szg_levels_encode_work_cuda *work,
                                             uint8_t *archive, uint64_t capacity, uint64_t *starts,
-                                            uint64_t *section_bytes,
-                                            struct CUstream_st *stream) {
+                                            uint64_t *section_bytes, struct CUstream_st *stream) {
   szg::SectionsJob job = {{}, section_count, *work, archive, capacity, starts, section_bytes};
   uint64_t blocks = 0;
   for (uint32_t i = 0; i < section_count; i++) {

@@ -60,9 +60,8 @@ __device__ uint32_t measure(const EncodeJob &job, const szg_tokens_shape &shape,
                             uint64_t tile_index, const szg_tokens_encoder &encoder,
                             TileGroups *groups) {
   uint64_t const first = first_group_of(job, tile_index);
-  uint32_t const word_count =
-      measure_tile(job.tiles, shape, tokens_tile_at(job.tiles, tile_index), encoder,
-                   codes_of<Code>(job, tile_index), groups);
+  uint32_t const word_count = measure_tile(job.tiles, shape, tokens_tile_at(job.tiles, tile_index),
+                                           encoder, codes_of<Code>(job, tile_index), groups);
   for (uint32_t i = threadIdx.x % 32; i < shape.group_count; i += 32) {
     job.work.nonzero[first + i] = groups->nonzero[i];
     job.work.group_bits[first + i] = groups->bits[i];

@@ -57,7 +57,7 @@ inline uint64_t fill_bits_of(szgpu_dtype dtype) { /* of 1 */
 }
 
 inline Setup make_setup(const std::vector<uint64_t> &dims, uint32_t axis_count, uint64_t fold,
-                 uint32_t level_count, szgpu_dtype dtype, bool is_wide) {
+                        uint32_t level_count, szgpu_dtype dtype, bool is_wide) {
   Setup s;
   s.grid = cuda_test::grid_of(dims);
   if (!szg_levels_make(&s.grid, axis_count, fold, level_count, &s.levels)) {
@@ -160,7 +160,7 @@ inline Coded code_on_cpu(const Setup &s, const Bytes &field) {
 
 /* Tiles of a stage to its grid; to values if there are any. */
 inline void restore_on_cpu(const Setup &s, uint32_t stage, uint64_t first_tile, uint64_t end_tile,
-                    const Bytes &codes, std::vector<Bytes> *grids, Bytes *values) {
+                           const Bytes &codes, std::vector<Bytes> *grids, Bytes *values) {
   static szg_levels_work work;
   std::vector<void *> const pointers_to = pointers(grids);
   for (uint64_t t = first_tile; t < end_tile; t++)
@@ -182,7 +182,7 @@ inline long long element_at(const Bytes &bytes, size_t width, size_t i) {
 
 /* Elements by their bits; in_tile: how many belong together, such as the places of a tile. */
 inline void check_equal(const Setup &s, const char *what, uint32_t stage, const Bytes &found,
-                 const Bytes &expected, size_t width, size_t in_tile) {
+                        const Bytes &expected, size_t width, size_t in_tile) {
   CHECK(found.size() == expected.size(), "%s: %s: sizes", s.name.c_str(), what);
   if (found == expected) return;
   size_t const count = expected.size() / width;
@@ -223,7 +223,7 @@ class DeviceGrids {
 };
 
 inline void check_grid(const Setup &s, const char *what, uint32_t stage, const DeviceGrids &grids,
-                const Bytes &expected) {
+                       const Bytes &expected) {
   check_equal(s, what, stage, grids.host(stage), guarded(expected), s.point_bytes(),
               s.stage(stage).x_extent);
 }

@@ -24,8 +24,7 @@ Stage stage_in(const Setup &s, uint32_t i) {
   made.tiles = szg_tokens_tiles_of(&s.levels, i);
   made.existing.resize(made.tiles.tile_count * made.tiles.group_count);
   for (uint64_t t = 0; t < made.tiles.tile_count; t++)
-    szg_levels_existing_places(&s.levels, i, t,
-                               made.existing.data() + t * made.tiles.group_count);
+    szg_levels_existing_places(&s.levels, i, t, made.existing.data() + t * made.tiles.group_count);
   return made;
 }
 
@@ -123,8 +122,7 @@ std::vector<uint64_t> first_start_only(const Setup &s) {
   return numbers;
 }
 
-void check_numbers(const Setup &s, const Sections &expected,
-                   const DeviceArray<uint64_t> &numbers) {
+void check_numbers(const Setup &s, const Sections &expected, const DeviceArray<uint64_t> &numbers) {
   std::vector<uint64_t> all = expected.starts;
   all.insert(all.end(), expected.byte_counts.begin(), expected.byte_counts.end());
   CHECK(numbers.host() == all, "%s: starts and sizes of sections", s.name.c_str());
