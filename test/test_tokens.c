@@ -405,6 +405,35 @@ static void counts_a_tile_as_a_hand_does(void **state) {
   }
 }
 
+/* Dense tiles of narrow frames are counted by bytes, all others code by code. */
+static void counts_dense_tiles_as_code_by_code(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  szg_tokens_shape const narrow = shape_of(SZG_TOKENS_MOST_GROUPS, 2, false);
+  szg_tokens_shape const wide = shape_of(SZG_TOKENS_MOST_GROUPS, 2, true);
+  for (uint32_t round = 0; round < 60; round++) {
+    uint64_t const gap = 1 + round % 12, most_bits = 1 + test_random_below(&random, 24);
+    for (uint32_t i = 0; i < MOST_CODES; i++) {
+      uint64_t const magnitude = test_random_bits(&random) >> (64 - most_bits);
+      bool const is_zero = i / 64 % 5 == 0 || test_random_below(&random, gap) != 0;
+      codes[i] = is_zero ? 0 : i % 2 ? (int64_t)magnitude : -(int64_t)magnitude;
+    }
+    memset(&tally, 0, sizeof tally);
+    count(&wide, NULL);
+    szg_tokens_tally const expected = tally;
+    memset(&tally, 0, sizeof tally);
+    count(&narrow, NULL);
+    assert_memory_equal(&tally, &expected, sizeof tally);
+  }
+  for (uint32_t i = 0; i < MOST_CODES; i++) codes[i] = i % 2 ? INT32_MIN : 1 << 24;
+  memset(&tally, 0, sizeof tally);
+  count(&narrow, NULL);
+  assert_int_equal(tally.values[255], MOST_CODES);
+  assert_int_equal(tally.pair_values[255], MOST_CODES);
+  assert_int_equal(tally.raw_bits, 32 * (uint64_t)MOST_CODES);
+  assert_int_equal(tally.pair_raw_bits, tally.raw_bits);
+}
+
 /* ---- bad input ---- */
 
 /* Both decoders accept these words with the same codes, or neither does. */
@@ -633,6 +662,7 @@ int main(void) {
       cmocka_unit_test(chooses_modes_and_lanes_by_density),
       cmocka_unit_test(adds_tallies),
       cmocka_unit_test(counts_a_tile_as_a_hand_does),
+      cmocka_unit_test(counts_dense_tiles_as_code_by_code),
       cmocka_unit_test(judges_damaged_words_as_the_format_says),
       cmocka_unit_test(rejects_words_that_break_a_rule),
       cmocka_unit_test(rejects_lanes_without_bits_and_without_places),

@@ -172,7 +172,6 @@ enum { SZG_TOKENS_ENTRIES = 1 << SZG_LEVELS_CODE_BITS };
  * entries. */
 typedef struct szg_tokens_decoder {
   uint32_t mode;
-  bool expects_escapes; /* of pairs */
   uint32_t values[SZG_TOKENS_ENTRIES];
   uint32_t pairs[SZG_TOKENS_ENTRIES];
   uint16_t octets[SZG_TOKENS_ENTRIES], masks[SZG_TOKENS_ENTRIES];

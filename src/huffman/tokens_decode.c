@@ -14,8 +14,6 @@
 
 enum { AT_ONCE = 4, MASKS_AT_ONCE = 2, WINDOW_BITS = 57 };
 static_assert(AT_ONCE * SZG_LEVELS_CODE_BITS <= WINDOW_BITS, "pairs of a window");
-static_assert(3 * SZG_LEVELS_CODE_BITS + 2 * SZG_ENTRY_NEAR_RAW_BITS <= WINDOW_BITS,
-              "an escaped pair");
 static_assert(MASKS_AT_ONCE * (SZG_LEVELS_CODE_BITS + 8) <= WINDOW_BITS, "masks of a window");
 
 /* ---- the head ---- */
@@ -183,15 +181,13 @@ typedef struct value_turn {
 static_assert(SZG_LEVELS_CODE_BITS + SZG_ENTRY_NEAR_RAW_BITS <= 32,
               "half a window has a near value");
 
-SZG_INLINE int32_t code_in_turn(uint32_t entry, uint32_t window) {
-  uint32_t const sign = (uint32_t)((int32_t)(entry << (31 - SZG_ENTRY_SIGN_SHIFT)) >> 31);
-  uint32_t const bits = window >> (-entry & 31);
-  return (int32_t)((bits ^ sign) + (uint32_t)((int32_t)entry >> SZG_ENTRY_NUMBER_SHIFT));
-}
-
 SZG_INLINE void set_turn(const value_turn *turn, int32_t *codes) {
-  for (uint32_t i = 0; i < TURN_PLACES; i++)
-    codes[i] = code_in_turn(turn->entries[i], turn->windows[i]);
+  for (uint32_t i = 0; i < TURN_PLACES; i++) {
+    uint32_t const entry = turn->entries[i];
+    uint32_t const sign = (uint32_t)((int32_t)(entry << (31 - SZG_ENTRY_SIGN_SHIFT)) >> 31);
+    uint32_t const bits = turn->windows[i] >> (-entry & 31);
+    codes[i] = (int32_t)((bits ^ sign) + (uint32_t)((int32_t)entry >> SZG_ENTRY_NUMBER_SHIFT));
+  }
 }
 
 SZG_INLINE uint32_t take_four_values(const tile_lanes *lanes, uint32_t place, uint32_t position,
@@ -220,86 +216,6 @@ SZG_INLINE uint32_t take_four_wide_values(const tile_lanes *lanes, uint32_t plac
   for (uint32_t k = 0; k < AT_ONCE; k++)
     szg_set_code(lanes->codes, true, place + k, near_code(four.entries[k], four.windows[k]));
   return four.bits;
-}
-
-/* A pair, with the values that follow it if it is the escape; no branch, because escapes come in
- * any order. */
-typedef struct escaping_pair {
-  uint32_t entry, a_entry, b_entry;
-  uint64_t a_window, b_window, rest; /* rest: behind the pair */
-  uint32_t bits;                     /* that it takes */
-  bool is_near;
-} escaping_pair;
-
-SZG_INLINE escaping_pair find_pair(const szg_tokens_decoder *decoder, uint64_t window) {
-  uint32_t const entry = decoder->pairs[prefix_of(window)];
-  uint64_t const a_window = window << entry_bits(entry);
-  uint32_t const a_entry = decoder->values[prefix_of(a_window)];
-  uint64_t const b_window = a_window << entry_bits(a_entry);
-  uint32_t const b_entry = decoder->values[prefix_of(b_window)];
-  uint32_t const is_escape = 0 - (entry / SZG_ENTRY_FAR & 1);
-  uint32_t const value_bits = is_escape & (entry_bits(a_entry) + entry_bits(b_entry));
-  bool const is_near =
-      !(is_escape & (a_entry | b_entry) & SZG_ENTRY_FAR) & (entry >> 16 != SZG_ENTRY_NO_SYMBOL);
-  return (escaping_pair){entry,
-                         a_entry,
-                         b_entry,
-                         a_window,
-                         b_window,
-                         a_window << value_bits,
-                         entry_bits(entry) + value_bits,
-                         is_near};
-}
-
-/* Pairs whose codes are found later, as those of a value_turn. */
-typedef struct pair_turn {
-  uint32_t pairs[TURN_PLACES / 2];
-  uint32_t a[TURN_PLACES / 2], a_windows[TURN_PLACES / 2];
-  uint32_t b[TURN_PLACES / 2], b_windows[TURN_PLACES / 2];
-} pair_turn;
-
-SZG_INLINE void set_pair_turn(const pair_turn *turn, int32_t *codes) {
-  for (uint32_t i = 0; i < TURN_PLACES / 2; i++) {
-    uint32_t const entry = turn->pairs[i];
-    uint32_t const is_escape = 0 - (entry / SZG_ENTRY_FAR & 1);
-    uint32_t const own_a = (uint32_t)((int32_t)(entry << 8) >> 24);
-    uint32_t const own_b = (uint32_t)((int32_t)entry >> 24);
-    uint32_t const a = (uint32_t)code_in_turn(turn->a[i], turn->a_windows[i]);
-    uint32_t const b = (uint32_t)code_in_turn(turn->b[i], turn->b_windows[i]);
-    codes[2 * i] = (int32_t)((a & is_escape) | (own_a & ~is_escape));
-    codes[2 * i + 1] = (int32_t)((b & is_escape) | (own_b & ~is_escape));
-  }
-}
-
-SZG_INLINE void keep_pair(const escaping_pair *pair, uint32_t i, pair_turn *turn) {
-  turn->pairs[i] = pair->entry;
-  turn->a[i] = pair->a_entry;
-  turn->a_windows[i] = (uint32_t)(pair->a_window >> 32);
-  turn->b[i] = pair->b_entry;
-  turn->b_windows[i] = (uint32_t)(pair->b_window >> 32);
-}
-
-/* Two pairs, the first at `place`. */
-SZG_INLINE uint32_t take_escaping_pairs(const tile_lanes *lanes, uint32_t place, uint32_t position,
-                                        pair_turn *turn, bool *is_bad) {
-  uint32_t const i = place % TURN_PLACES / 2;
-  escaping_pair const first = find_pair(lanes->decoder, next_window(lanes->first_window, position));
-  escaping_pair const second = find_pair(lanes->decoder, first.rest);
-  uint32_t const bits = first.bits + second.bits;
-  if (__builtin_expect(first.is_near & second.is_near & (bits <= WINDOW_BITS), true)) {
-    keep_pair(&first, i, turn);
-    keep_pair(&second, i + 1, turn);
-    return bits;
-  }
-  uint32_t end = position;
-  take_pairs(lanes, false, place, 15, &end, is_bad);
-  for (uint32_t k = 0; k < 2; k++) {
-    turn->pairs[i + k] = SZG_ENTRY_FAR;
-    turn->a[i + k] = turn->b[i + k] = VALUE_IN_WINDOW;
-    turn->a_windows[i + k] = (uint32_t)szg_code_at(lanes->codes, false, place + 2 * k);
-    turn->b_windows[i + k] = (uint32_t)szg_code_at(lanes->codes, false, place + 2 * k + 1);
-  }
-  return end - position;
 }
 
 SZG_INLINE uint32_t take_four_pairs(const tile_lanes *lanes, bool is_wide, uint32_t place,
@@ -394,18 +310,6 @@ SZG_INLINE void take_full_pairs(const tile_lanes *lanes, bool is_wide, full_lane
           take_four_pairs(lanes, is_wide, full->firsts[k] + i, full->positions[k], is_bad);
 }
 
-SZG_INLINE void take_full_escaping_pairs(const tile_lanes *lanes, full_lanes *full, bool *is_bad) {
-  pair_turn turns[SZG_LANES];
-  for (uint32_t first = 0; first < SZG_LEVELS_GROUP; first += TURN_PLACES) {
-    for (uint32_t i = first; i < first + TURN_PLACES; i += 4)
-      for (uint32_t k = 0; k < full->count; k++)
-        full->positions[k] +=
-            take_escaping_pairs(lanes, full->firsts[k] + i, full->positions[k], &turns[k], is_bad);
-    for (uint32_t k = 0; k < full->count; k++)
-      set_pair_turn(&turns[k], (int32_t *)lanes->codes + full->firsts[k] + first);
-  }
-}
-
 SZG_INLINE void take_full_wide_values(const tile_lanes *lanes, full_lanes *full, bool *is_bad) {
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += AT_ONCE)
     for (uint32_t k = 0; k < full->count; k++)
@@ -436,9 +340,7 @@ SZG_INLINE void take_full_groups(tile_lanes *lanes, bool is_wide, bool are_pairs
     full.positions[full.count] = lanes->positions[lane];
     full.firsts[full.count++] = ((lane << g) + step) * SZG_LEVELS_GROUP;
   }
-  if (are_pairs && lanes->decoder->expects_escapes && !is_wide)
-    take_full_escaping_pairs(&source, &full, is_bad);
-  else if (are_pairs)
+  if (are_pairs)
     take_full_pairs(&source, is_wide, &full, is_bad);
   else if (is_wide)
     take_full_wide_values(&source, &full, is_bad);

@@ -5,8 +5,6 @@
 
 #include "huffman/tokens_entries.h"
 
-enum { MOST_EXPECTED = 4 }; /* bits of a pair escape that is expected */
-
 /* By window, the symbol << 4 and the length of the code at its start; 0: there is none. */
 static void find_windows(const uint8_t *lengths, uint32_t symbol_count, uint16_t *windows) {
   uint32_t next = 0;
@@ -56,8 +54,6 @@ void szg_tokens_decoder_build(const szg_tokens_books *books, uint32_t mode,
     find_windows(books->pairs, SZG_LEVELS_PAIRS, windows);
     for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++)
       decoder->pairs[i] = pair_entry(windows[i] >> 4, windows[i] & SZG_ENTRY_LENGTH_MASK);
-    uint32_t const escape_length = books->pairs[SZG_LEVELS_PAIR_ESCAPE];
-    decoder->expects_escapes = escape_length > 0 && escape_length <= MOST_EXPECTED;
   } else {
     find_windows(books->octets, SZG_LEVELS_OCTETS, decoder->octets);
     find_windows(books->masks, SZG_LEVELS_MASKS, decoder->masks);
