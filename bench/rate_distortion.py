@@ -133,7 +133,7 @@ def draw(results, names, path):
         lower.set_xlabel("bits a value")
         label_bits(lower)
     axes[0][0].set_ylabel("PSNR, dB")
-    axes[1][0].set_ylabel(f"{OURS} minus {SZ3}, dB")
+    axes[1][0].set_ylabel(f"dB more than {SZ3}")
     axes[0][0].legend(fontsize=8, frameon=False)
     figure.tight_layout()
     figure.savefig(path, dpi=80)

@@ -488,12 +488,11 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_level_shape(const szgpu_info *info
  * a constant frame, or a levels frame that is not folded and has level_count of at least `level`
  * (see szgpu_frame_info). field_bytes must be the exact size of the preview.
  *
- * Levels above 0 are restored on the CPU, whatever the backend. With SZGPU_BACKEND_CUDA, archive
- * and field must be in host memory.
+ * Levels above 0 are restored on the CPU, whatever the backend. With SZGPU_BACKEND_CUDA, an archive
+ * or field in GPU memory goes through a copy in host memory.
  *
  * Returns what szgpu_decompress returns. SZGPU_BAD_ARGUMENT also if level is not 0 to
- * SZGPU_MAX_LEVEL, or a frame does not have it; szgpu_last_error then says what it has.
- * SZGPU_UNSUPPORTED also if archive or field is in GPU memory. */
+ * SZGPU_MAX_LEVEL, or a frame does not have it; szgpu_last_error then says what it has. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive,
                                                                size_t archive_bytes, int level,
                                                                void *field, size_t field_bytes);

@@ -21,7 +21,9 @@ enum { HAS_CUDA = 0 };
 #define szg_compress_reserve_cuda(...) SZGPU_UNSUPPORTED
 #define szg_open_cuda(...) SZGPU_UNSUPPORTED
 #define szg_decompress_cuda(...) SZGPU_UNSUPPORTED
-#define szg_check_host_memory_cuda(...) SZGPU_UNSUPPORTED
+#define szg_fetch_archive_cuda(...) SZGPU_UNSUPPORTED
+#define szg_stage_field_cuda(...) SZGPU_UNSUPPORTED
+#define szg_send_field_cuda(...) SZGPU_UNSUPPORTED
 #define szg_close_cuda(ctx) (void)(ctx)
 #endif
 
@@ -380,16 +382,19 @@ szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t 
   if (level < 0 || level > SZGPU_MAX_LEVEL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a level of %d is not in 0 .. %d", level,
                     (int)SZGPU_MAX_LEVEL);
-  if (ctx->options.backend == SZGPU_BACKEND_CUDA)
-    SZG_TRY(szg_check_host_memory_cuda(ctx, archive, field));
+  bool const is_cuda = ctx->options.backend == SZGPU_BACKEND_CUDA;
+  void *host_field = field;
+  if (is_cuda) SZG_TRY(szg_fetch_archive_cuda(ctx, archive, archive_bytes, &archive));
   szg_opened opened;
   SZG_TRY(open_archive(ctx, archive, archive_bytes, false, &opened));
   uint64_t const value_count = szg_level_values(&opened.grid, (uint32_t)level);
   SZG_TRY(check_field(ctx, &opened, value_count, field, field_bytes));
+  if (is_cuda) SZG_TRY(szg_stage_field_cuda(ctx, field, field_bytes, &host_field));
   fenv_t callers_environment;
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
-  szgpu_status const status = szg_decompress_level_cpu(ctx, &opened, (uint32_t)level, field);
+  szgpu_status const status = szg_decompress_level_cpu(ctx, &opened, (uint32_t)level, host_field);
   fesetenv(&callers_environment);
-  return status;
+  SZG_TRY(status);
+  return is_cuda ? szg_send_field_cuda(ctx, host_field, field_bytes, field) : SZGPU_OK;
 }

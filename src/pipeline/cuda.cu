@@ -58,15 +58,52 @@ szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reac
                   ctx->options.device);
 }
 
-szgpu_status szg_check_host_memory_cuda(szgpu_ctx *ctx, const void *archive, const void *field) {
+/* ---- what runs on the CPU with this backend too ---- */
+
+/* A copy of `bytes` in host memory, if they are on the device; else *host is `bytes`. */
+static szgpu_status fetch(szgpu_ctx *ctx, const void *bytes, uint64_t byte_count, szg_buffer *copy,
+                          const void **host) {
+  bool is_reached = false;
+  *host = bytes;
+  SZG_TRY(szg_cuda_reaches(ctx, bytes, &is_reached));
+  if (!is_reached) return szg_device_wait(&ctx->device, false);
+  SZG_TRY(szg_buffer_reset(copy, byte_count));
+  SZG_TRY(szg_device_copy(&ctx->device, copy->bytes, bytes, byte_count));
+  *host = copy->bytes;
+  return szg_device_wait(&ctx->device, true);
+}
+
+szgpu_status szg_fetch_archive_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive_bytes,
+                                    const void **host_archive) {
   int previous = 0;
-  bool is_device_archive = false, is_device_field = false;
   SZG_TRY(szg_cuda_begin(ctx, &previous));
-  szgpu_status status = szg_cuda_reaches(ctx, archive, &is_device_archive);
-  if (status == SZGPU_OK) status = szg_cuda_reaches(ctx, field, &is_device_field);
-  if (status == SZGPU_OK && (is_device_archive || is_device_field))
-    status = szg_fail(ctx, SZGPU_UNSUPPORTED,
-                      "levels are restored on the CPU: archive and field must be in host memory");
+  return szg_cuda_end(ctx, previous, fetch(ctx, archive, archive_bytes, &ctx->plain, host_archive));
+}
+
+/* Finds where the host writes a field. */
+static szgpu_status stage(szgpu_ctx *ctx, void *field, uint64_t field_bytes, void **host_field) {
+  bool is_reached = false;
+  *host_field = field;
+  SZG_TRY(szg_cuda_reaches(ctx, field, &is_reached));
+  if (!is_reached) return SZGPU_OK;
+  SZG_TRY(szg_buffer_reset(&ctx->recoded, field_bytes));
+  *host_field = ctx->recoded.bytes;
+  return SZGPU_OK;
+}
+
+szgpu_status szg_stage_field_cuda(szgpu_ctx *ctx, void *field, uint64_t field_bytes,
+                                  void **host_field) {
+  int previous = 0;
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  return szg_cuda_end(ctx, previous, stage(ctx, field, field_bytes, host_field));
+}
+
+szgpu_status szg_send_field_cuda(szgpu_ctx *ctx, const void *host_field, uint64_t field_bytes,
+                                 void *field) {
+  int previous = 0;
+  if (host_field == field) return SZGPU_OK;
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  szgpu_status status = szg_device_copy(&ctx->device, field, host_field, field_bytes);
   if (status == SZGPU_OK) status = szg_device_wait(&ctx->device, false);
   return szg_cuda_end(ctx, previous, status);
 }

@@ -29,10 +29,15 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
 szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
                                  uint64_t first_row, uint64_t row_count, void *field) SZG_CHECKED;
 
-/* What runs on the CPU with this backend too needs archive and field in host memory. Waits for the
- * ctx's stream. */
-szgpu_status szg_check_host_memory_cuda(szgpu_ctx *ctx, const void *archive,
-                                        const void *field) SZG_CHECKED;
+/* For what runs on the CPU with this backend too. The archive in host memory: a copy if it is on
+ * the device, valid until the ctx's next call. Waits for the ctx's stream. */
+szgpu_status szg_fetch_archive_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive_bytes,
+                                    const void **host_archive) SZG_CHECKED;
+/* Where the host puts a field that may be on the device, and its copy from there. */
+szgpu_status szg_stage_field_cuda(szgpu_ctx *ctx, void *field, uint64_t field_bytes,
+                                  void **host_field) SZG_CHECKED;
+szgpu_status szg_send_field_cuda(szgpu_ctx *ctx, const void *host_field, uint64_t field_bytes,
+                                 void *field) SZG_CHECKED;
 
 /* Closes the device. */
 void szg_close_cuda(szgpu_ctx *ctx);
