@@ -22,6 +22,22 @@ __device__ __forceinline__ void load_shared_two(uint32_t address, double *first,
                : "memory");
 }
 
+/* Two values with another one between them; the first is at a multiple of 16 bytes. */
+__device__ __forceinline__ void load_shared_apart(uint32_t address, float *first, float *third) {
+  asm volatile(
+      "{\n\t.reg .f32 second, fourth;\n\t"
+      "ld.shared.v4.f32 {%0, second, %1, fourth}, [%2];\n\t}"
+      : "=f"(*first), "=f"(*third)
+      : "r"(address)
+      : "memory");
+}
+__device__ __forceinline__ void load_shared_apart(uint32_t address, double *first, double *third) {
+  asm volatile("ld.shared.f64 %0, [%2];\n\tld.shared.f64 %1, [%2 + 16];"
+               : "=&d"(*first), "=d"(*third)
+               : "r"(address)
+               : "memory");
+}
+
 } // namespace szg
 
 #endif

@@ -49,14 +49,6 @@ struct DecodeJob {
 
 /* ---- where points go ---- */
 
-/* `first` and `count` times so many bytes. */
-template <class T>
-__device__ __forceinline__ T *step_by(T *first, uint32_t count, uint32_t bytes) {
-  uint64_t at;
-  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(count), "r"(bytes), "l"((uint64_t)first));
-  return (T *)at;
-}
-
 __device__ __forceinline__ void store_neighbours(float *to, float even, float odd) {
   __stcs((float2 *)to, make_float2(even, odd));
 }
@@ -148,6 +140,7 @@ struct DecodeStep {
   static constexpr uint32_t kCodeBytes = kBytes;
   static constexpr int kSlots = szg::kSlots, kPairs = kTilePairs<kBytes>;
   static constexpr uint32_t kSlotWords = kMarchPlaneWords;
+  static constexpr int kLateGroups = 0;
   static constexpr bool kPins = true;
   /* Of the codes of a class in shared memory. */
   static constexpr uint32_t kClassWords = kPairs * 32 * kBytes / kCodeRegion * kCodePitch;
@@ -193,6 +186,7 @@ struct DecodeStep {
   }
 
   __device__ __forceinline__ void copy(int, uint32_t *) const {}
+  __device__ __forceinline__ void start(uint32_t *) const {}
   __device__ __forceinline__ void load_rows(bool, bool) const {}
   template <uint32_t kClass>
   __device__ __forceinline__ void end_class(int) const {}
@@ -319,7 +313,7 @@ __device__ __forceinline__ void decode_tile_of(const DecodeJob &job,
     decode_to_slot(job, tables, tile_index, memory, slot);
   }
   Target const target(job, tile);
-  if (slot || !level.is_inner<kCodeBytes, kIsPlain>(tile) || !target.takes_all(tile)) {
+  if (slot || !level.is_full<kCodeBytes>(tile) || !target.takes_all(tile)) {
     restore_any<kCodeBytes, Target>(job, tile, memory->codes, slot, unit);
     return;
   }

@@ -28,7 +28,7 @@ template <uint32_t kBytes, class A>
 struct LevelsEncodePolicy {
   typedef FullEncodeStep<kBytes, A> Step;
   static constexpr uint32_t kMostWarps = 12; /* of a block: 168 registers for each thread */
-  static constexpr uint32_t kStageWords = Step::kSlots * Step::kSlotWords;
+  static constexpr uint32_t kStageWords = Step::kStageWords;
   static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
   static_assert(4 * (kTableWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
   static_assert(kStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "the nonzero places of groups");
@@ -138,7 +138,7 @@ __device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
   uint32_t const tile_index = order.layer * (level.y_tiles * level.x_tiles) + order.in_layer;
   WarpTile const tile = level.tile_at(order.layer, order.in_layer, 2 * kTilePairs<kBytes>);
   CodedTile coded = {false, false};
-  if (level.is_inner<kBytes, kIsPlain>(tile))
+  if (level.is_full<kBytes>(tile))
     coded = code_full<kBytes, A, kIsPlain>(job, tile, staging, memory);
   if (!coded.fits) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
   __syncwarp(); /* codes are there */
@@ -214,11 +214,12 @@ szgpu_status launch_for(const szg_levels &levels, const LevelsEncodeJob<A> &job,
                                      : launch<kBytes, A, false>(job, stream);
 }
 
-/* Rows of the field begin at multiples of 16 bytes. */
+/* Rows of the field begin at multiples of 16 bytes, and end there, so that whole pieces of them may
+ * be read. */
 template <class A>
 bool rows_are_aligned(const LevelsEncodeJob<A> &job) {
   constexpr uint64_t kValues = 16 / sizeof(typename A::Value);
-  return (uintptr_t)job.values % 16 == 0 && job.level.y_stride % kValues == 0 &&
+  return (uintptr_t)job.values % 16 == 0 && job.level.y_stride % (kValues * job.spacing) == 0 &&
          job.level.z_stride % kValues == 0 && job.level.box_stride % kValues == 0;
 }
 

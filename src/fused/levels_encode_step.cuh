@@ -150,35 +150,61 @@ struct CodedTile {
 };
 
 /* Rows of the field that step i needs, of even plane 2 i and of odd plane 2 i - 3, are copied ahead
- * into shared memory, as dense rows. */
+ * into shared memory. In the finest level they are in the step's slot. In coarser ones, whose
+ * points lie apart, there is one place for even planes and one for odd ones, behind the slots: a
+ * plane comes from there into registers at once, and then the next one is on its way. At a spacing
+ * of 2 rows are copied with the values between their points, since single values take more
+ * instructions than the memory pipe has room for. */
 template <uint32_t kBytes, class A>
 struct FullEncodeStep {
   typedef typename A::Value Value;
   static constexpr uint32_t kCodeBytes = kBytes;
   static constexpr bool kIsFinest = kBytes == 1;
   static constexpr uint32_t kPairs = kTilePairs<kBytes>;
-  static constexpr uint32_t kRows = 8, kRowValues = 64;
-  static constexpr uint32_t kPlaneBytes = kRows * kRowValues * sizeof(Value);
-  static constexpr int kSlots = 2;
-  static constexpr uint32_t kSlotWords = kMarchPlaneWords + 2 * kPlaneBytes / 4;
+  static constexpr uint32_t kSpread = kBytes == 2 ? 2 : 1; /* of points, in shared memory */
+  static constexpr uint32_t kRows = 8, kRowBytes = 64 * kSpread * sizeof(Value);
+  static constexpr uint32_t kPlaneBytes = kRows * kRowBytes, kPieceBytes = 32 * 16;
+  static constexpr int kSlots = 2, kLateGroups = kIsFinest ? 0 : 1;
+  static constexpr uint32_t kSlotWords = kMarchPlaneWords + (kIsFinest ? 2 * kPlaneBytes / 4 : 0);
+  static constexpr uint32_t kStageWords =
+      kSlots * kSlotWords + (kIsFinest ? 0 : 2 * kPlaneBytes / 4);
   static constexpr bool kPins = true;
 
   const LevelsCoder<A> &coder;
   LevelsTilePoints<A> points;
   LevelsCodes<kBytes> codes;
-  bool copies_16; /* finest level: rows of the field begin at multiples of 16 bytes */
+  bool copies_16; /* rows of the field begin at multiples of 16 bytes */
+
+  const unsigned char *mine; /* what this lane copies first of the tile's first plane */
+  uint32_t plane_bytes, row_bytes, half_row_bytes;
+  uint32_t *planes; /* coarser levels: the places of an even and an odd plane */
+  int step;
 
   uint32_t even_mask, even_offset; /* of codes of even planes: as below, or 0 on far planes */
-  uint32_t field;         /* shared address of this lane's values in the first of the step's rows */
-  uint32_t place;         /* and of its codes of class 1 in the even plane */
-  Value row_values[4][2]; /* of the two classes at hand */
-  uint32_t four[4];       /* codes of a class */
-  uint32_t beyond, none;  /* bits of what does not fit, and of values without a lattice value */
+  uint32_t field; /* shared address of this lane's values in the first of the step's rows */
+  uint32_t place; /* and of its codes of class 1 in the even plane */
+  Value loaded[kIsFinest ? 1 : kRows][2]; /* coarser levels: the plane at hand */
+  Value row_values[4][2];                 /* of the two classes at hand */
+  uint32_t four[4];                       /* codes of a class */
+  uint32_t beyond, none; /* bits of what does not fit, and of values without a lattice value */
 
   __device__ __forceinline__ FullEncodeStep(const LevelsCoder<A> &coder_,
                                             const LevelsTilePoints<A> &points_,
                                             const uint32_t *memory, bool copies_16_)
-      : coder(coder_), points(points_), codes(memory), copies_16(copies_16_), beyond(0), none(0) {}
+      : coder(coder_),
+        points(points_),
+        codes(memory),
+        copies_16(copies_16_ && kBytes <= 2),
+        plane_bytes((uint32_t)(points.z_stride * sizeof(Value))),
+        row_bytes((uint32_t)(points.y_stride * sizeof(Value))),
+        half_row_bytes((uint32_t)(32 * points.x_stride * sizeof(Value))),
+        beyond(0),
+        none(0) {
+    uint32_t const lane = threadIdx.x % 32, x_bytes = points.x_stride * sizeof(Value);
+    constexpr uint32_t kRowLanes = kRowBytes < kPieceBytes ? kRowBytes / 16 : 32;
+    mine = (const unsigned char *)points.values;
+    mine += copies_16 ? lane / kRowLanes * row_bytes + lane % kRowLanes * 16 : lane * x_bytes;
+  }
 
   /* The whole warp calls. */
   __device__ __forceinline__ CodedTile result() const {
@@ -189,56 +215,99 @@ struct FullEncodeStep {
 
   __device__ __forceinline__ void copy_plane(uint32_t z, uint32_t *words) const {
     uint32_t const lane = threadIdx.x % 32;
-    if (kIsFinest && copies_16) {
-      constexpr uint32_t kPiece = 16 / sizeof(Value), kRowPieces = kRowValues / kPiece;
+    const unsigned char *const plane = step_by(mine, z, plane_bytes);
+    if (kBytes <= 2 && copies_16) {
 #pragma unroll
-      for (uint32_t i = 0; i < kRows * kRowPieces / 32; i++) {
-        uint32_t const piece = 32 * i + lane;
-        copy_ahead<16>(words + 4 * piece,
-                       points.row(z, piece / kRowPieces) + kPiece * (piece % kRowPieces));
-      }
+      for (uint32_t i = 0; i < kPlaneBytes; i += kPieceBytes)
+        copy_ahead<16>(words + i / 4 + 4 * lane,
+                       step_by(plane, i / kRowBytes, row_bytes) + i % kRowBytes);
       return;
     }
-#pragma unroll(kIsFinest ? 1 : 2)
+#pragma unroll(kBytes == 4 ? 8 : 1)
     for (uint32_t y = 0; y < kRows; y++) {
-      const Value *const row = points.row(z, y);
-      uint32_t *const to = words + y * kRowValues * (sizeof(Value) / 4);
-#pragma unroll
-      for (uint32_t x = lane; x < kRowValues; x += 32)
-        copy_ahead<sizeof(Value)>(to + x * (sizeof(Value) / 4), row + x * points.x_stride);
+      const unsigned char *const row = step_by(plane, y, row_bytes);
+      Value *const to = (Value *)words + 64 * kSpread * y + kSpread * lane;
+      copy_ahead<sizeof(Value)>(to, row);
+      copy_ahead<sizeof(Value)>(to + 32 * kSpread, row + half_row_bytes);
     }
   }
 
   __device__ __forceinline__ void copy(int i, uint32_t *words) const {
+    if (!kIsFinest) return;
     if (i < (int)kPairs) copy_plane(2 * (uint32_t)i, words);
     if (i >= 2 && i <= (int)kPairs + 1) copy_plane(2 * (uint32_t)i - 3, words + kPlaneBytes / 4);
   }
+  __device__ __forceinline__ void start(uint32_t *stage) {
+    if (kIsFinest) return;
+    planes = stage + kSlots * kSlotWords;
+    copy_plane(0, planes);
+    end_copies();
+    end_copies(); /* there is no odd plane yet */
+  }
 
-  /* Finds fill values among the step's. */
-  __device__ __forceinline__ void find_fill(bool has_even, bool has_odd) {
+  /* A plane from its place to registers; then the next one comes, in a group of its own. */
+  __device__ __forceinline__ void take_plane(uint32_t *from, bool has_next, uint32_t next_z) {
+    constexpr uint32_t kLaneBytes = 2 * kSpread * sizeof(Value);
+    uint32_t const address = shared_address(from) + kLaneBytes * (threadIdx.x % 32);
 #pragma unroll
-    for (uint32_t y = 0; y < 2 * kRows; y++) {
+    for (uint32_t y = 0; y < kRows; y++) {
+      Value *const two = loaded[y % (kIsFinest ? 1 : kRows)];
+      if (kSpread == 2)
+        load_shared_apart(address + y * kRowBytes, &two[0], &two[1]);
+      else
+        load_shared_two(address + y * kRowBytes, &two[0], &two[1]);
+    }
+    __syncwarp(); /* the place is free */
+    if (has_next) copy_plane(next_z, from);
+    end_copies();
+  }
+
+  /* Finds fill values in a plane of the step. */
+  __device__ __forceinline__ void find_fill(bool is_odd_plane) {
+#pragma unroll
+    for (uint32_t y = 0; y < kRows; y++) {
       Value two[2];
-      load_row(y, two);
-      bool const is_there = y < kRows ? has_even : has_odd;
-      if (is_there && (coder.is_fill(two[0]) || coder.is_fill(two[1]))) none = ~0u;
+      load_row((is_odd_plane ? kRows : 0) + y, two);
+      if (coder.is_fill(two[0]) || coder.is_fill(two[1])) none = ~0u;
     }
   }
 
   __device__ __forceinline__ void begin(int i, const uint32_t *words) {
-    bool const has_even = i < (int)kPairs, has_odd = i >= 2;
+    bool const has_even = i < (int)kPairs;
+    step = i;
     even_mask = kIsFinest ? (has_even ? 0u - coder.unit : 0) : (has_even ? ~0u : 0);
     even_offset = has_even ? coder.unit << 7 : 0;
     field = shared_address(words) + 2 * (uint32_t)sizeof(Value) * (threadIdx.x % 32);
     place = codes.address_of((uint32_t)i);
-    if (coder.lattice.has_fill) find_fill(has_even, has_odd);
+    if (!kIsFinest) {
+      take_plane(planes, i + 1 < (int)kPairs, 2 * (uint32_t)i + 2);
+      if (i < 2) { /* odd planes are settled from step 2 on */
+        if (i == 1) copy_plane(1, planes + kPlaneBytes / 4);
+        end_copies();
+      }
+    }
+    if (coder.lattice.has_fill && has_even) find_fill(false);
+  }
+  __device__ __forceinline__ void begin_odd() {
+    if (!kIsFinest) {
+      await_copies<2>(); /* the plane's; those of the coarser grid and the even plane came later */
+      __syncwarp();      /* all lanes' copies have arrived */
+      take_plane(planes + kPlaneBytes / 4, step <= (int)kPairs, 2 * (uint32_t)step - 1);
+    }
+    if (coder.lattice.has_fill) find_fill(true);
   }
 
-  /* This lane's two values of row y of the step's two planes. */
+  /* This lane's two values of row y of the step's even plane, or row y - kRows of the odd one. */
   __device__ __forceinline__ void load_row(uint32_t y, Value (&two)[2]) const {
-    load_shared_two(field + y * (kRowValues * (uint32_t)sizeof(Value)), &two[0], &two[1]);
+    if (kIsFinest) {
+      load_shared_two(field + y * kRowBytes, &two[0], &two[1]);
+    } else {
+      two[0] = loaded[y % (kIsFinest ? 1 : kRows)][0];
+      two[1] = loaded[y % (kIsFinest ? 1 : kRows)][1];
+    }
   }
   __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
+    if (is_odd_plane && !is_odd_row) begin_odd();
 #pragma unroll
     for (uint32_t j = 0; j < 4; j++)
       load_row((is_odd_plane ? kRows : 0) + 2 * j + (is_odd_row ? 1 : 0), row_values[j]);

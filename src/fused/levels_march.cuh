@@ -1,7 +1,7 @@
 /* levels_march.cuh - a warp predicts a tile of a level plane by plane: tiles that are full.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * For tiles of which WarpLevel::is_inner is true; levels_march_any.cuh has the others. Step i
+ * For tiles of which WarpLevel::is_full is true; levels_march_any.cuh has the others. Step i
  * settles the points of even plane i of the tile, and of the odd plane between even planes i - 2
  * and i - 1, whose stencils reach from plane i - 3 to plane i. What they need of earlier planes
  * stays in registers, as sums. The coarser grid comes by copies that run some steps ahead.
@@ -16,8 +16,10 @@
  *
  * A Step says what happens to points. Classes are numbered from 1 as in format.md; pair: of planes.
  *   kCodeBytes, kSlots, kSlotWords    slots of shared memory for copies, a power of 2 of them
+ *   kLateGroups                       groups of copies that may be on their way as a step begins
  *   kPins                             keep weights in registers, which takes fewer instructions
  *   copy(i, words)                    copies for step i, behind the coarser grid's in its slot
+ *   start(stage)                      after the first copies
  *   begin(i, words)                   step i begins; its copies have arrived
  *   load_rows(is_odd_plane, is_odd_row)     before the classes of these rows
  *   settle<kClass>(j, predicted, is_coded)  the lattice value of row j of 4; not coded: a far plane
@@ -415,6 +417,7 @@ struct FullMarch {
   /* The whole warp calls. Shared memory may hold anything before, and does after. */
   __device__ __forceinline__ void run() {
     for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
+    step.start(stage);
     if (!is_first_z) {
       const uint32_t *const before = coarse - coarse_plane + lane;
 #pragma unroll
@@ -424,7 +427,7 @@ struct FullMarch {
 #pragma unroll 1
     for (int i = 0; i <= kPairs + 1; i++) {
       uint32_t *const words = slot(i);
-      await_copies<Step::kSlots - 2>();
+      await_copies<Step::kSlots - 2 + Step::kLateGroups>();
       __syncwarp(); /* what all lanes have copied is there, and the slot before is free */
       copy(i + Step::kSlots - 1);
       step.begin(i, words + kMarchPlaneWords);

@@ -33,6 +33,14 @@ __device__ __forceinline__ uint32_t clamp_prediction(uint32_t prediction) {
   return kCodeBytes == 1 ? prediction : (uint32_t)min(max((int32_t)prediction, -kLimit), kLimit);
 }
 
+/* `first` and `count` times so many bytes. */
+template <class T>
+__device__ __forceinline__ T *step_by(T *first, uint32_t count, uint32_t bytes) {
+  uint64_t at;
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(count), "r"(bytes), "l"((uint64_t)first));
+  return (T *)at;
+}
+
 /* ---- geometry ---- */
 
 /* A tile: where it lies in the level's grid, its box of the view, and its extents. */
@@ -52,7 +60,7 @@ struct WarpLevel {
   bool is_linear;
   uint8_t used[8]; /* as in LevelsJob */
 
-  /* Points of a plane and values of a row fit in 31 bits, as in serves. */
+  /* The bytes of a plane fit in 32 bits, as in serves. */
   WarpLevel(const LevelsJob &job, uint64_t first_tile, uint64_t end_tile)
       : z_extent((uint32_t)job.stage.z_extent),
         y_extent((uint32_t)job.stage.y_extent),
@@ -79,8 +87,8 @@ struct WarpLevel {
   static bool serves(const szg_levels &levels, uint32_t stage) {
     const szg_levels_stage &s = levels.stages[stage];
     return stage > 0 && levels.axis_count == 3 && !levels.is_wide && s.tile_count < 1u << 31 &&
-           s.z_extent < 1u << 31 && s.y_extent * s.row_points < 1u << 31 &&
-           levels.z_stride < 1u << 31;
+           s.z_extent < 1u << 31 && s.y_extent * s.row_points < 1u << 30 &&
+           levels.z_stride < 1u << 29;
   }
   /* Cubic, and all axes of one rank: kernels have a form for that. */
   static bool is_plain(const szg_levels &levels) {
@@ -124,8 +132,8 @@ struct WarpLevel {
     return tile.box * box_stride + tile.z * z_stride + tile.y * y_stride + tile.x * x_stride;
   }
 
-  template <uint32_t kCodeBytes, bool kIsPlain>
-  __device__ __forceinline__ bool is_inner(const WarpTile &tile) const {
+  template <uint32_t kCodeBytes>
+  __device__ __forceinline__ bool is_full(const WarpTile &tile) const {
     return tile.x_extent == kWarpTileX && tile.y_extent == kWarpTileY &&
            tile.z_extent == 2 * kTilePairs<kCodeBytes>;
   }
