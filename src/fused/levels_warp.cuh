@@ -88,7 +88,7 @@ struct WarpLevel {
     const szg_levels_stage &s = levels.stages[stage];
     return stage > 0 && levels.axis_count == 3 && !levels.is_wide && s.tile_count < 1u << 31 &&
            s.z_extent < 1u << 31 && s.y_extent * s.row_points < 1u << 30 &&
-           levels.z_stride < 1u << 29;
+           levels.z_stride * s.spacing < 1u << 29;
   }
   /* Cubic, and all axes of one rank: kernels have a form for that. */
   static bool is_plain(const szg_levels &levels) {
