@@ -92,62 +92,66 @@ struct BooksMemory {
   uint32_t is_sound;
 };
 
-struct UnitReader {
+/* The units of all books, 4 bits each, the high half of a byte first. */
+struct Units {
   const uint32_t *words;
-  uint32_t next, count;
-  uint32_t ahead; /* what is left of the word of `next`, from the low bits on */
-  bool is_missing;
+  uint32_t count;
 
-  /* The next unit; 0 if there is none. */
-  __device__ __forceinline__ uint32_t take() {
-    if (next >= count) {
-      is_missing = true;
-      return 0;
-    }
-    if (next % 8 == 0) {
-      uint32_t const word = words[next / 8]; /* the high half of a byte comes first */
-      ahead = (word & 0x0F0F0F0F) << 4 | (word >> 4 & 0x0F0F0F0F);
-    }
-    uint32_t const unit = ahead & 15;
-    ahead >>= 4;
-    next++;
-    return unit;
+  /* kNoUnit from the last one on. */
+  static constexpr uint32_t kNoUnit = 16;
+  __device__ __forceinline__ uint32_t at(uint32_t i) const {
+    return i < count ? words[i / 8] >> (i % 8 / 2 * 8 + (i % 2 ? 0 : 4)) & 15 : kNoUnit;
   }
 };
 
-/* As read_book of tokens.c, but for the check of the code. lengths: all 0 before. */
-__device__ bool read_units(UnitReader *reader, uint32_t symbol_count, uint8_t *lengths) {
-  for (uint32_t s = 0; s < symbol_count;) {
-    uint32_t const unit = reader->take();
-    if (reader->is_missing || unit > SZG_TOKENS_UNIT_END) return false;
-    if (unit == SZG_TOKENS_UNIT_END) return true;
-    if (unit != SZG_TOKENS_UNIT_NONE) {
-      lengths[s++] = (uint8_t)unit;
-      continue;
+/* As read_book of tokens.c, but for the check of the code. *next: the book's first unit, becomes
+ * that behind it. lengths: all 0 before. The whole warp calls and looks at 32 units at once: those
+ * up to the first that is no length are lengths of symbols in a row. */
+__device__ bool read_units(const Units &units, uint32_t symbol_count, uint8_t *lengths,
+                           uint32_t *next) {
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t s = 0;
+  while (s < symbol_count) {
+    uint32_t const unit = units.at(*next + lane);
+    uint32_t const others =
+        __ballot_sync(kAllLanes, unit == SZG_TOKENS_UNIT_NONE || unit >= SZG_TOKENS_UNIT_END);
+    uint32_t const ahead = others ? (uint32_t)__ffs((int)others) - 1 : 32;
+    uint32_t const count = min(ahead, symbol_count - s);
+    if (lane < count) lengths[s + lane] = (uint8_t)unit;
+    s += count;
+    *next += count;
+    if (s == symbol_count || ahead == 32) continue; /* what follows is not looked at yet */
+    uint32_t const other = __shfl_sync(kAllLanes, unit, (int)ahead);
+    if (other > SZG_TOKENS_UNIT_END) return false; /* not allowed, or none */
+    if (other == SZG_TOKENS_UNIT_END) {
+      ++*next;
+      return true;
     }
-    uint32_t run = reader->take() + 1;
-    if (run == SZG_TOKENS_UNIT_MANY + 1) {
-      uint32_t const high = reader->take();
-      run = SZG_TOKENS_SHORTEST_MANY + 16 * high + reader->take();
+    uint32_t run = units.at(*next + 1), used = 2;
+    if (run == SZG_TOKENS_UNIT_MANY) {
+      run = SZG_TOKENS_SHORTEST_MANY - 1 + 16 * units.at(*next + 2) + units.at(*next + 3);
+      used = 4;
     }
-    if (reader->is_missing || run > symbol_count - s) return false;
-    s += run;
+    *next += used;
+    if (*next > units.count || run + 1 > symbol_count - s) return false;
+    s += run + 1;
   }
   return true;
 }
 
-/* Reads the lengths of all books of the mode. One thread calls. */
+/* Reads the lengths of all books of the mode. The whole warp calls. */
 __device__ bool read_lengths(const SectionHead &head, BooksMemory *memory) {
-  UnitReader reader = {memory->bytes, 0, 2 * head.book_bytes, 0, false};
+  Units const units = {memory->bytes, 2 * head.book_bytes};
+  uint32_t next = 0;
   for (uint32_t i = 0; i < szg_tokens_book_count(head.mode); i++) {
     szg_tokens_book_kind const kind = szg_tokens_book_kind_of(szg_tokens_book_of(head.mode, i));
     uint8_t *const lengths = (uint8_t *)&memory->books + kind.lengths_at;
-    if (!read_units(&reader, kind.symbol_count, lengths)) return false;
+    if (!read_units(units, kind.symbol_count, lengths, &next)) return false;
   }
-  if ((reader.next + 7) / 8 * 4 != head.book_bytes) return false;
-  while (reader.next < reader.count)
-    if (reader.take() != 0) return false;
-  return true;
+  if ((next + 7) / 8 * 4 != head.book_bytes) return false;
+  return next % 8 == 0 ||
+         __all_sync(kAllLanes, threadIdx.x % 32 < next % 8 || threadIdx.x % 32 >= 8 ||
+                                   units.at(next / 8 * 8 + threadIdx.x % 32) == 0);
 }
 
 /* Sorts a book's symbols, and says whether it is a code. The whole block calls. */
@@ -162,15 +166,26 @@ __device__ bool lay_out_book(const uint8_t *lengths, uint32_t symbol_count, Book
                             memory->codes.first_windows[kTokenLengths]);
 }
 
-/* The code at the start of a window: symbol << 4 | length, or 0. */
-__device__ uint32_t code_of_window(uint32_t window, const BooksMemory &memory) {
-  const TokensCodes &codes = memory.codes;
-  if (window >= codes.first_windows[kTokenLengths]) return 0;
-  uint32_t length = 1;
-  while (window >= codes.first_windows[length + 1]) length++; /* ends at the last at the latest */
-  uint32_t const code = (window - codes.first_windows[length]) >> (SZG_LEVELS_CODE_BITS - length);
-  return (uint32_t)memory.symbols[codes.first_ranks[length] + code] << 4 | length;
-}
+/* Where the codes of each length begin, in registers. */
+struct CodeWindows {
+  uint32_t first[kTokenLengths + 1];
+
+  __device__ __forceinline__ explicit CodeWindows(const TokensCodes &codes) {
+#pragma unroll
+    for (uint32_t length = 1; length <= kTokenLengths; length++)
+      first[length] = codes.first_windows[length];
+  }
+  /* The code at the start of a window: symbol << 4 | length, or 0. */
+  __device__ __forceinline__ uint32_t code_of(uint32_t window, const BooksMemory &memory) const {
+    if (window >= first[kTokenLengths]) return 0;
+    uint32_t length = 1, begin = 0;
+#pragma unroll
+    for (uint32_t l = 2; l < kTokenLengths; l++)
+      if (window >= first[l]) length = l, begin = first[l];
+    uint32_t const code = (window - begin) >> (SZG_LEVELS_CODE_BITS - length);
+    return (uint32_t)memory.symbols[memory.codes.first_ranks[length] + code] << 4 | length;
+  }
+};
 
 /* has_zero: a value may be 0. */
 __device__ uint32_t value_entry(uint32_t symbol, uint32_t length, bool has_zero) {
@@ -195,8 +210,9 @@ __device__ uint32_t pair_entry(uint32_t symbol, uint32_t length) {
 __device__ void fill_table(uint32_t book, uint32_t mode, const BooksMemory &memory,
                            szg_tokens_tables_cuda *tables) {
   bool const has_zero = mode != SZG_LEVELS_MODE_MASKS;
+  CodeWindows const windows(memory.codes);
   for (uint32_t i = threadIdx.x; i < SZG_TOKENS_ENTRIES; i += OpenPolicy::kThreads) {
-    uint32_t const code = code_of_window(i, memory);
+    uint32_t const code = windows.code_of(i, memory);
     uint32_t const symbol = code >> 4, length = code & SZG_TOKENS_LENGTH;
     if (book == SZG_TOKENS_OCTETS) tables->others[i] = code;
     if (book == SZG_TOKENS_MASKS) tables->others[i] |= code << 16;
@@ -216,7 +232,10 @@ __device__ bool open_books(const szg_tokens_input_cuda &input, const SectionHead
   for (uint32_t i = threadIdx.x; i < sizeof memory->books; i += OpenPolicy::kThreads)
     reinterpret_cast<uint8_t *>(&memory->books)[i] = 0;
   __syncthreads(); /* units are there, and lengths are 0 */
-  if (threadIdx.x == 0) memory->is_sound = read_lengths(head, memory);
+  if (threadIdx.x < 32) {
+    bool const is_sound = read_lengths(head, memory);
+    if (threadIdx.x == 0) memory->is_sound = is_sound;
+  }
   __syncthreads(); /* lengths are known */
   if (!memory->is_sound) return false;
   for (uint32_t i = 0; i < szg_tokens_book_count(head.mode); i++) {
