@@ -147,10 +147,9 @@ __device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
     LevelsExtents const extents = {tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>,
                                    tile.z_extent == 2 * kTilePairs<kBytes> &&
                                        tile.y_extent == kWarpTileY && tile.x_extent == kWarpTileX};
-    uint32_t const group_count = job.tiles.group_count, g = table.lane_groups_log2;
-    LaneInPlace const own = encode_lane<kBytes>(table, memory, group_count, extents, staging);
-    uint32_t const lane_count = (group_count + (1u << g) - 1) >> g;
-    word_count = join_lanes(own, lane_count, kStageWords, staging);
+    LaneTeam const team = LaneTeam::of<kBytes>(table.lane_groups_log2);
+    Share const own = encode_region<kBytes>(table, memory, team, extents, staging);
+    word_count = join_shares(own, team, kStageWords, staging);
     __syncwarp(); /* words are there */
   }
   if (word_count == UINT32_MAX) {

@@ -1,8 +1,9 @@
 /* levels_encode_lanes.cuh - a tile's codes in shared memory to bits of lanes, in place.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Codes lie in shared memory by place, in regions of 64 words. A region's codes begin a few words
- * behind its start, and a lane begins with a region; so a lane writes its bits over the codes that
+ * Codes lie in shared memory by place, in regions of 64 words, which are a lane or a share of one.
+ * Lanes follow one another without gaps, so a thread can take a region, however long lanes are. A
+ * region's codes begin a few words behind its start; so a thread writes its bits over the codes that
  * it has read already. Where bits overtake codes, or a tile's words would not fit the memory that
  * they are put together in, the tile is left to the generic encoder.
  *
@@ -363,48 +364,58 @@ __device__ __forceinline__ bool put_groups(uint32_t memory, uint32_t first, uint
 
 /* ---- a tile's words ---- */
 
-/* Whether groups first to end - 1 have a code that is not 0. */
-__device__ __forceinline__ bool has_nonzero(const uint32_t *nonzero, uint32_t first, uint32_t end) {
-  uint32_t any = 0;
-  for (uint32_t i = 2 * first; i < 2 * end; i++) any |= nonzero[i];
-  return any != 0;
-}
-
-/* A lane's bits in its regions, from the first one on. */
-struct LaneInPlace {
-  const uint32_t *words;
-  uint32_t bit_count; /* 0: all codes of the lane are 0, or it has none */
+/* A region's groups, whose bits one thread writes: a lane, or a half, a fourth and so on of one. */
+struct Share {
+  const uint32_t *words; /* its bits, from the first word on */
+  uint32_t bit_count;    /* 0: all codes of the lane are 0, or there is no such region */
   bool fits;
 };
 
-/* The bits of all lanes. memory: the tile's codes; staging: memory for the nonzero places of all
+/* The threads that write the same lane as this one. */
+struct LaneTeam {
+  uint32_t first, size; /* size: a power of two */
+
+  template <uint32_t kCodeBytes>
+  static __device__ __forceinline__ LaneTeam of(uint32_t lane_groups_log2) {
+    constexpr uint32_t kRegionLog2 = kCodeBytes == 1 ? 2 : kCodeBytes == 2 ? 1 : 0;
+    uint32_t const size = 1u << (lane_groups_log2 - kRegionLog2);
+    return {threadIdx.x % 32 & ~(size - 1), size};
+  }
+  __device__ __forceinline__ uint32_t members() const { return lanes_below(size) << first; }
+  __device__ __forceinline__ bool is_leader() const { return threadIdx.x % 32 == first; }
+};
+
+/* The bits of all regions. memory: the tile's codes; staging: memory for the nonzero places of all
  * groups. The whole warp calls, and synchronizes before it reads. */
 template <uint32_t kCodeBytes>
-__device__ __forceinline__ LaneInPlace encode_lane(const LevelsEncodeTable &table, uint32_t *memory,
-                                                   uint32_t group_count, const LevelsExtents &tile,
-                                                   uint32_t *staging) {
-  uint32_t const lane = threadIdx.x % 32, g = table.lane_groups_log2, mode = table.mode;
-  if (mode == SZG_LEVELS_MODE_ZERO) return {memory, 0, true};
-  if (mode == SZG_LEVELS_MODE_MASKS) {
-    find_nonzero<kCodeBytes>(memory, group_count, staging);
-    __syncwarp(); /* all places are known */
-  }
-  uint32_t const first = min(lane << g, group_count), end = min((lane + 1) << g, group_count);
-  uint32_t const at = shared_address(memory),
-                 begin = group_word<kCodeBytes>(first) - LevelsRegions::kSlack;
+__device__ __forceinline__ Share encode_region(const LevelsEncodeTable &table, uint32_t *memory,
+                                               const LaneTeam &team, const LevelsExtents &tile,
+                                               uint32_t *staging) {
+  constexpr uint32_t kGroups = 4 / kCodeBytes, kAllGroups = kGroups * LevelsRegions::kCount;
+  uint32_t const lane = threadIdx.x % 32, mode = table.mode;
+  uint32_t const first = kGroups * lane, end = lane < LevelsRegions::kCount ? first + kGroups : 0;
+  uint32_t const at = shared_address(memory), begin = LevelsRegions::kPitch * lane;
   LaneBits bits = {at + 4 * begin, 0, 0, shared_address(&table)};
   uint32_t any = 0;
   bool fits = true;
-  if (mode == SZG_LEVELS_MODE_PLAIN)
+  if (mode == SZG_LEVELS_MODE_PLAIN) {
     fits = put_groups<SZG_LEVELS_MODE_PLAIN, kCodeBytes>(at, first, end, tile, staging, bits, any);
-  else if (mode == SZG_LEVELS_MODE_PAIRS)
+  } else if (mode == SZG_LEVELS_MODE_PAIRS) {
     fits = put_groups<SZG_LEVELS_MODE_PAIRS, kCodeBytes>(at, first, end, tile, staging, bits, any);
-  else if (has_nonzero(staging, first, end))
-    fits = put_groups<SZG_LEVELS_MODE_MASKS, kCodeBytes>(at, first, end, tile, staging, bits, any);
+  } else {
+    find_nonzero<kCodeBytes>(memory, kAllGroups, staging);
+    __syncwarp(); /* all places are known */
+    for (uint32_t i = 2 * first; i < 2 * end; i++) any |= staging[i];
+    bool const is_live = (__ballot_sync(kAllLanes, any != 0) & team.members()) != 0;
+    if (is_live)
+      fits =
+          put_groups<SZG_LEVELS_MODE_MASKS, kCodeBytes>(at, first, end, tile, staging, bits, any);
+  }
   __syncwarp(); /* lanes go on together */
-  if (any && bits.at % 32) store_shared(bits.next, bits.word);
+  if (bits.at % 32) store_shared(bits.next, bits.word);
+  bool const is_live = (__ballot_sync(kAllLanes, any != 0) & team.members()) != 0;
   uint32_t const words = (bits.next - at) / 4 - begin;
-  return {memory + begin, any ? 32 * words + bits.at % 32 : 0, fits};
+  return {memory + begin, is_live ? 32 * words + bits.at % 32 : 0, fits};
 }
 
 /* ORs `count` bits of a number into words that are 0 there. */
@@ -413,8 +424,8 @@ __device__ __forceinline__ void or_number(uint32_t number, uint32_t count, uint3
   if (count > 0) or_bits(number << (32 - count), count, at, [=](uint32_t i) { return words + i; });
 }
 
-/* Copies a lane's bits to bit `at` of words that are 0 where lanes meet. */
-__device__ __forceinline__ void move_lane(const LaneInPlace &own, uint32_t at, uint32_t *words) {
+/* Copies a share's bits to bit `at` of words that are 0 where shares meet. */
+__device__ __forceinline__ void move_share(const Share &own, uint32_t at, uint32_t *words) {
   uint32_t const word_count = (own.bit_count + 31) / 32;
   uint32_t const last = (at % 32 + own.bit_count + 31) / 32 - 1;
   uint32_t *const to = words + at / 32;
@@ -431,35 +442,42 @@ __device__ __forceinline__ void move_lane(const LaneInPlace &own, uint32_t at, u
   }
 }
 
-/* Puts a tile's words together; returns their number, or UINT32_MAX if they are too many or a lane
+/* Puts a tile's words together; returns their number, or UINT32_MAX if they are too many or a share
  * did not fit. words: room for most_words. The whole warp calls, and synchronizes before it
  * reads. */
-__device__ __forceinline__ uint32_t join_lanes(const LaneInPlace &own, uint32_t lane_count,
-                                               uint32_t most_words, uint32_t *words) {
-  uint32_t const lane = threadIdx.x % 32, bit_count = own.bit_count;
+__device__ __forceinline__ uint32_t join_shares(const Share &own, const LaneTeam &team,
+                                                uint32_t most_words, uint32_t *words) {
+  constexpr uint32_t kLast = LevelsRegions::kCount - 1;
+  uint32_t const lane = threadIdx.x % 32;
   if (__any_sync(kAllLanes, !own.fits)) return UINT32_MAX;
-  uint32_t const live = __ballot_sync(kAllLanes, bit_count > 0);
+  uint32_t const end = sum_to_lane(own.bit_count, lane);
+  uint32_t const lane_end =
+      __shfl_sync(kAllLanes, end, (int)min(team.first + team.size - 1, kLast));
+  uint32_t const before = __shfl_sync(kAllLanes, end - own.bit_count, (int)team.first);
+  uint32_t const lane_bits = lane <= kLast ? lane_end - before : 0; /* of the whole team */
+  bool const is_live_leader = team.is_leader() && lane_bits > 0;
+  uint32_t const live = __ballot_sync(kAllLanes, is_live_leader);
   if (live == 0) return 0;
-  LaneLengths const lengths = measure_lanes(bit_count, bit_count ? bit_count : UINT32_MAX, lane);
-  bool const has_mask = live != kAllLanes >> (32 - lane_count);
+  LaneLengths const lengths = measure_lanes(lane_bits, lane_bits ? lane_bits : UINT32_MAX, lane);
+  uint32_t const lane_count = kLast / team.size + 1, live_count = (uint32_t)__popc((int)live);
+  bool const has_mask = live_count != lane_count;
   uint32_t const begin = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
   uint32_t const excesses = begin + (has_mask ? lane_count : 0);
-  uint32_t const head = excesses + (uint32_t)__popc((int)live) * lengths.width;
-  uint32_t const all = head + __shfl_sync(kAllLanes, lengths.end, 31);
-  uint32_t const word_count = (all + 31) / 32;
+  uint32_t const head = excesses + live_count * lengths.width;
+  uint32_t const word_count = (head + __shfl_sync(kAllLanes, end, (int)kLast) + 31) / 32;
   if (word_count > most_words) return UINT32_MAX;
   for (uint32_t i = lane; i < word_count; i += 32) words[i] = 0;
   __syncwarp(); /* words are zeros */
   if (lane == 0) {
     uint32_t const front = lengths.least << SZG_LEVELS_WIDTH_BITS | lengths.width;
     or_number(front << 1 | (has_mask ? 1 : 0), begin, 0, words);
-    if (has_mask) or_number(__brev(live) >> (32 - lane_count), lane_count, begin, words);
   }
-  if (bit_count > 0) {
-    or_number(bit_count - lengths.least, lengths.width,
+  if (is_live_leader) {
+    if (has_mask) or_number(1, 1, begin + lane / team.size, words);
+    or_number(lane_bits - lengths.least, lengths.width,
               excesses + rank_among(live, lane) * lengths.width, words);
-    move_lane(own, head + lengths.end - bit_count, words);
   }
+  if (own.bit_count > 0) move_share(own, head + end - own.bit_count, words);
   return word_count;
 }
 
