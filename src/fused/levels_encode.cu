@@ -137,10 +137,10 @@ __device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
   WarpOrder const order(level, k, kBytes == 1);
   uint32_t const tile_index = order.layer * (level.y_tiles * level.x_tiles) + order.in_layer;
   WarpTile const tile = level.tile_at(order.layer, order.in_layer, 2 * kTilePairs<kBytes>);
-  CodedTile coded = {false, false};
+  CodedTile coded = {false, false, false};
   if (level.is_full<kBytes>(tile))
     coded = code_full<kBytes, A, kIsPlain>(job, tile, staging, memory);
-  if (!coded.fits) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
+  if (!coded.fits && !coded.is_large) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
   __syncwarp(); /* codes are there */
   uint32_t word_count = coded.fits && coded.is_zero ? 0 : UINT32_MAX;
   if (coded.fits && !coded.is_zero) {

@@ -147,6 +147,7 @@ struct LevelsTilePoints {
 struct CodedTile {
   bool fits; /* its codes are in shared memory, and right */
   bool is_zero;
+  bool is_large; /* no other march puts its codes there either */
 };
 
 /* Rows of the field that step i needs, of even plane 2 i and of odd plane 2 i - 3, are copied ahead
@@ -209,8 +210,10 @@ struct FullEncodeStep {
   /* The whole warp calls. */
   __device__ __forceinline__ CodedTile result() const {
     uint32_t const over = kIsFinest ? beyond >> (coder.log2 + 8) : beyond;
-    bool const fits = !__any_sync(kAllLanes, (over | none >> 23) != 0);
-    return {fits, !__any_sync(kAllLanes, codes.live != 0)};
+    bool const has_points = !__any_sync(kAllLanes, none >> 23 != 0);
+    bool const is_small = !__any_sync(kAllLanes, over != 0);
+    return {has_points && is_small, !__any_sync(kAllLanes, codes.live != 0),
+            has_points && !is_small};
   }
 
   __device__ __forceinline__ void copy_plane(uint32_t z, uint32_t *words) const {
@@ -390,7 +393,8 @@ struct AnyEncodeStep {
 
   /* The whole warp calls. */
   __device__ __forceinline__ CodedTile result() const {
-    return {!__any_sync(kAllLanes, beyond != 0), !__any_sync(kAllLanes, codes.live != 0)};
+    bool const is_small = !__any_sync(kAllLanes, beyond != 0);
+    return {is_small, !__any_sync(kAllLanes, codes.live != 0), !is_small};
   }
 
   __device__ __forceinline__ void begin_any(int i) { planes = (uint32_t)i; }
