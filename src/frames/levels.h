@@ -179,7 +179,7 @@ typedef struct szg_levels_write_plan_cuda {
   uint8_t *grids; /* of all stages before the last */
   uint8_t *codes; /* of one stage; or what fused kernels need */
   uint64_t grids_bytes, codes_bytes;
-  szg_tokens_tally *tally;
+  szg_tokens_tally *tallies;   /* [stages] */
   szg_tokens_book_cuda *books; /* [stages] */
   szg_tokens_work_cuda work;
   szg_levels_found *found;      /* device */

@@ -20,7 +20,7 @@ typedef struct levels_job {
   szg_tokens_input_cuda inputs[SZG_LEVELS_MOST + 1]; /* of the stages */
   void *codes;                                       /* of a batch */
 } levels_job;
-static_assert((int)SZG_TOKENS_MOST_INPUTS > (int)SZG_LEVELS_MOST, "an input for each stage");
+static_assert((int)SZG_TOKENS_MOST_STAGES > (int)SZG_LEVELS_MOST, "an input for each stage");
 
 /* ---- memory ---- */
 

@@ -4,7 +4,7 @@
  *
  *   values --choice--> [host] --stage by stage--> codes, books, sections --> [host: places]
  *
- * Each stage counts a sample of its codes and makes books. Then a level of three axes goes from
+ * The books of all stages come from a sample of the values. Then a level of three axes goes from
  * values to words in one kernel, and the sections of all such levels are written together at the
  * end. Any other stage goes from values to codes in memory, and from there straight to its section,
  * which begins where the one before it ends. The host knows no length until all stages are written.
@@ -18,6 +18,7 @@
 #include "frames/levels_tiles.h"
 #include "frames/write_cuda.h"
 #include "fused/levels_encode.h"
+#include "fused/levels_sample.h"
 #include "fused/tile_core.h"
 #include "predict/levels_choice_core.h"
 
@@ -31,8 +32,7 @@ typedef struct fused_memory {
   uint64_t sums_bytes; /* of all of them, from encoded[1].sums on */
 } fused_memory;
 
-/* Words have room for as many bytes as the frame's values: if there are more, it is not written.
- * Until a level is encoded, sampled codes are in the memory of the slots. */
+/* Words have room for as many bytes as the frame's values: if there are more, it is not written. */
 static void carve_fused(szg_arena *arena, const szg_levels *levels, uint64_t raw_bytes,
                         fused_memory *memory) {
   const szg_levels_stage *const base = &levels->stages[0];
@@ -54,8 +54,6 @@ static void carve_fused(szg_arena *arena, const szg_levels *levels, uint64_t raw
   work->word_capacity = raw_bytes / sizeof *work->words;
   work->words = (uint32_t *)szg_arena_take(arena, work->word_capacity, sizeof *work->words);
 }
-static_assert((uint32_t)SZG_LEVELS_MOST_SLOTS >= (uint32_t)SZG_LEVELS_MOST_COUNTED,
-              "a sample's codes fit in the slots");
 
 /* Whether the fused kernels take all levels of the frame. */
 static bool is_fused(const szg_levels *levels) {
@@ -90,9 +88,10 @@ szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write
   if (own->codes_bytes < fused) own->codes_bytes = fused;
   own->grids = (uint8_t *)szg_arena_take(arena, own->grids_bytes, 1);
   own->codes = (uint8_t *)szg_arena_take(arena, own->codes_bytes, 1);
-  own->tally = (szg_tokens_tally *)szg_arena_take(arena, 1, sizeof *own->tally);
+  own->tallies =
+      (szg_tokens_tally *)szg_arena_take(arena, SZG_TOKENS_MOST_STAGES, sizeof *own->tallies);
   own->books =
-      (szg_tokens_book_cuda *)szg_arena_take(arena, SZG_LEVELS_MOST + 1, sizeof *own->books);
+      (szg_tokens_book_cuda *)szg_arena_take(arena, SZG_TOKENS_MOST_STAGES, sizeof *own->books);
   own->found = (szg_levels_found *)szg_arena_take(arena, 1, sizeof *own->found);
   szg_tokens_work_carve_cuda(arena, most.tiles, szg_div_up(most.places, SZG_LEVELS_GROUP),
                              &own->work);
@@ -158,31 +157,35 @@ static szgpu_status begin(levels_job *job) {
   return szg_device_set(device, frame->plan->outliers.tile_marks, 0, frame->grid.tile_count);
 }
 
-/* Codes of a stage's tiles, or of a sample of them, for counting. */
-static szgpu_status code_stage(const levels_job *job, uint32_t stage, bool is_sample, void *codes) {
+/* Makes the books of all stages. Nothing else has a use for the memory of codes yet. */
+static szgpu_status make_books(const levels_job *job) {
+  const szg_levels_write_plan_cuda *const plan = plan_of(job);
   const szg_levels *const levels = &job->choice->levels;
-  const szg_write_job_cuda *const frame = job->frame;
-  szg_levels_tiles_cuda const sample = {0, 0,
-                                        szg_levels_counted_tiles(levels->stages[stage].tile_count)};
-  szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
-  return szg_levels_code_stage_cuda(levels, stage, &job->choice->lattice, frame->values, job->grids,
-                                    is_sample ? &sample : NULL, codes, is_sample ? NULL : &marks,
-                                    frame->ctx->device.stream);
+  uint32_t const stage_count = levels->level_count + 1;
+  szg_device *const device = &job->frame->ctx->device;
+  szg_tokens_tiles tiles[SZG_TOKENS_MOST_STAGES];
+  szg_tokens_book_facts facts[SZG_TOKENS_MOST_STAGES];
+  for (uint32_t i = 0; i < stage_count; i++) {
+    uint64_t const tile_count = levels->stages[i].tile_count;
+    tiles[i] = szg_tokens_tiles_of(levels, i);
+    facts[i].group_count = tiles[i].group_count;
+    facts[i].is_whole = i == 0 && szg_levels_counted_tiles(tile_count) == tile_count;
+    facts[i].unit = levels->stages[i].unit;
+  }
+  SZG_TRY(szg_levels_sample_cuda(levels, &job->choice->lattice, tiles, job->frame->values,
+                                 plan->tallies, plan->codes, plan->codes_bytes, device->stream));
+  SZG_TRY(
+      szg_tokens_books_make_cuda(facts, stage_count, plan->tallies, plan->books, device->stream));
+  return szg_device_mark(device, "books");
 }
 
-static szgpu_status make_books(const levels_job *job, uint32_t stage, bool is_sample,
-                               const void *codes) {
-  const szg_levels *const levels = &job->choice->levels;
-  const szg_levels_write_plan_cuda *const plan = plan_of(job);
-  szg_device *const device = &job->frame->ctx->device;
-  szg_tokens_tiles const tiles = szg_tokens_tiles_of(levels, stage);
-  uint32_t const counted_count = szg_levels_counted_tiles(tiles.tile_count);
-  SZG_TRY(
-      szg_tokens_count_cuda(&tiles, codes, counted_count, is_sample, plan->tally, device->stream));
-  SZG_TRY(szg_tokens_book_make_cuda(&tiles, plan->tally, counted_count == tiles.tile_count,
-                                    levels->stages[stage].unit, &plan->books[stage],
-                                    device->stream));
-  return szg_device_mark(device, "books");
+static szgpu_status code_stage(const levels_job *job, uint32_t stage, void *codes) {
+  const szg_write_job_cuda *const frame = job->frame;
+  szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
+  SZG_TRY(szg_levels_code_stage_cuda(&job->choice->levels, stage, &job->choice->lattice,
+                                     frame->values, job->grids, NULL, codes, &marks,
+                                     frame->ctx->device.stream));
+  return szg_device_mark(&frame->ctx->device, "predict");
 }
 
 /* Codes to the stage's section. */
@@ -202,12 +205,9 @@ static szgpu_status encode_codes(const levels_job *job, uint32_t stage, const vo
 
 /* A stage by way of codes in memory. */
 static szgpu_status write_stage(const levels_job *job, uint32_t stage) {
-  szg_device *const device = &job->frame->ctx->device;
   void *const codes = plan_of(job)->codes;
-  SZG_TRY(code_stage(job, stage, false, codes));
-  SZG_TRY(szg_device_mark(device, "predict"));
-  SZG_TRY(make_books(job, stage, false, codes));
-  return encode_codes(job, stage, codes, device->stream);
+  SZG_TRY(code_stage(job, stage, codes));
+  return encode_codes(job, stage, codes, job->frame->ctx->device.stream);
 }
 
 /* A level from values to words. */
@@ -216,8 +216,6 @@ static szgpu_status encode_level(const levels_job *job, uint32_t stage) {
   szg_device *const device = &frame->ctx->device;
   szg_tokens_tiles const tiles = szg_tokens_tiles_of(&job->choice->levels, stage);
   szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
-  SZG_TRY(code_stage(job, stage, true, job->fused.work.slots));
-  SZG_TRY(make_books(job, stage, true, job->fused.work.slots));
   SZG_TRY(szg_levels_encode_cuda(&job->choice->levels, stage, &job->choice->lattice, frame->values,
                                  job->grids, &tiles, &plan_of(job)->books[stage], &marks,
                                  &job->fused.work, &job->fused.encoded[stage], device->stream));
@@ -242,9 +240,7 @@ static szgpu_status write_level_sections(const levels_job *job) {
 static szgpu_status write_fused(const levels_job *job) {
   szg_device *const device = &job->frame->ctx->device;
   void *const codes = job->fused.base_codes;
-  SZG_TRY(code_stage(job, 0, false, codes));
-  SZG_TRY(szg_device_mark(device, "predict"));
-  SZG_TRY(make_books(job, 0, false, codes));
+  SZG_TRY(code_stage(job, 0, codes));
   SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
   SZG_TRY(encode_codes(job, 0, codes, szg_device_beside(device, SZG_SIDE_CHECKS)));
   for (uint32_t stage = 1; stage <= job->choice->levels.level_count; stage++)
@@ -334,6 +330,7 @@ static szgpu_status write_sections(const levels_job *job, const szg_outlier_size
 
 static szgpu_status write_frame(levels_job *job, szg_frame_layout_cuda *layout, bool *is_written) {
   SZG_TRY(begin(job));
+  SZG_TRY(make_books(job));
   SZG_TRY(write_stages(job));
   SZG_TRY(fetch_found(job));
   szg_outlier_sizes const outliers = szg_outliers_size_cuda(job->frame);

@@ -1,11 +1,12 @@
 /* tokens_book.cu - chooses how to write the codes of a level, and makes its books, on the GPU.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * One block does it all, in the steps of tokens.c and codebook.c: a warp adds up each cost, then
- * there is a thread for each symbol. Package-merge merges lists by rank: an item's place is its
- * place in its own list plus the number of items of the other list that come before it.
+ * One block for each level does it all, in the steps of tokens.c and codebook.c: a warp adds up
+ * each cost, then there is a thread for each symbol. Package-merge merges lists by rank: an item's
+ * place is its place in its own list plus the number of items of the other list that come before
+ * it.
  *
- * Memory traffic: reads 10 KB and writes 7 KB. Only the time of its one block matters.
+ * Memory traffic: each block reads 10 KB and writes 7 KB. Only the time of a block matters.
  */
 #include <cub/block/block_scan.cuh>
 
@@ -51,12 +52,10 @@ struct BookMemory {
   uint32_t front[kFrontWords];
 };
 
-struct BookJob {
-  const szg_tokens_tally *tally;
-  uint32_t group_count;
-  bool is_whole;
-  uint32_t unit;
-  szg_tokens_book_cuda *book;
+struct BooksJob {
+  szg_tokens_book_facts stages[SZG_TOKENS_MOST_STAGES];
+  const szg_tokens_tally *tallies;
+  szg_tokens_book_cuda *books;
 };
 
 __device__ uint64_t warp_most(uint64_t value) {
@@ -105,9 +104,9 @@ __device__ void find_costs(uint32_t g, BookMemory *memory) {
 }
 
 /* Chooses as szg_tokens_choose does. One thread calls. */
-__device__ void choose_plan(const BookJob &job, BookMemory *memory) {
+__device__ void choose_plan(uint32_t group_count, BookMemory *memory) {
   const szg_tokens_tally &tally = memory->tally;
-  uint32_t const g = szg_tokens_least_lane_groups_log2(job.group_count);
+  uint32_t const g = szg_tokens_least_lane_groups_log2(group_count);
   uint64_t const lane_count = tally.live_lanes[g];
   uint64_t costs[SZG_LEVELS_MODES] = {0};
   for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++) {
@@ -118,7 +117,7 @@ __device__ void choose_plan(const BookJob &job, BookMemory *memory) {
   }
   uint32_t const mode = szg_tokens_choose_mode(costs, lane_count);
   memory->plan.mode = mode;
-  memory->plan.lane_groups_log2 = szg_tokens_choose_lanes(job.group_count, costs[mode], lane_count);
+  memory->plan.lane_groups_log2 = szg_tokens_choose_lanes(group_count, costs[mode], lane_count);
 }
 
 /* ---- lengths ---- */
@@ -356,42 +355,47 @@ __device__ void clear_words(T *to) {
 }
 
 __global__ void __launch_bounds__(BookPolicy::kThreads)
-    tokens_book_kernel(const __grid_constant__ BookJob job) {
+    tokens_book_kernel(const __grid_constant__ BooksJob job) {
   __shared__ BookMemory memory;
-  copy_words(*job.tally, &memory.tally);
+  szg_tokens_book_facts const facts = job.stages[blockIdx.x];
+  szg_tokens_book_cuda *const made = &job.books[blockIdx.x];
+  copy_words(job.tallies[blockIdx.x], &memory.tally);
   clear_words(&memory.plan);
   clear_words(&memory.front);
   __syncthreads(); /* the tally is there */
-  find_costs(szg_tokens_least_lane_groups_log2(job.group_count), &memory);
-  if (threadIdx.x == 0) choose_plan(job, &memory);
+  find_costs(szg_tokens_least_lane_groups_log2(facts.group_count), &memory);
+  if (threadIdx.x == 0) choose_plan(facts.group_count, &memory);
   __syncthreads(); /* the plan is known */
   for (uint32_t i = 0; i < szg_tokens_book_count(memory.plan.mode); i++) {
     uint32_t const book = szg_tokens_book_of(memory.plan.mode, i);
-    find_counts(book, job.is_whole, &memory);
+    find_counts(book, facts.is_whole, &memory);
     find_lengths(szg_tokens_book_kind_of(book).symbol_count, &memory, lengths_of(book, &memory));
   }
   for (uint32_t book = 0; book < SZG_TOKENS_BOOKS; book++) {
     find_entries(book, &memory);
-    write_entries(book, memory, &job.book->encoder);
+    write_entries(book, memory, &made->encoder);
     __syncthreads(); /* entries are no longer needed */
   }
-  uint32_t const front_bytes = make_front(job.unit, &memory);
-  copy_words(memory.plan, &job.book->plan);
-  copy_words(memory.front, &job.book->front);
+  uint32_t const front_bytes = make_front(facts.unit, &memory);
+  copy_words(memory.plan, &made->plan);
+  copy_words(memory.front, &made->front);
   if (threadIdx.x == 0) {
-    job.book->encoder.mode = memory.plan.mode;
-    job.book->front_bytes = front_bytes;
+    made->encoder.mode = memory.plan.mode;
+    made->front_bytes = front_bytes;
   }
 }
 
 } // namespace
 } // namespace szg
 
-szgpu_status szg_tokens_book_make_cuda(const szg_tokens_tiles *tiles, const szg_tokens_tally *tally,
-                                       bool is_whole, uint32_t unit, szg_tokens_book_cuda *book,
-                                       struct CUstream_st *stream) {
-  szg::BookJob const job = {tally, tiles->group_count, is_whole, unit, book};
-  szg::tokens_book_kernel<<<1, szg::BookPolicy::kThreads, 0, stream>>>(job);
+szgpu_status szg_tokens_books_make_cuda(const szg_tokens_book_facts *facts, uint32_t stage_count,
+                                        const szg_tokens_tally *tallies,
+                                        szg_tokens_book_cuda *books, struct CUstream_st *stream) {
+  szg::BooksJob job;
+  for (uint32_t i = 0; i < stage_count; i++) job.stages[i] = facts[i];
+  job.tallies = tallies;
+  job.books = books;
+  szg::tokens_book_kernel<<<stage_count, szg::BookPolicy::kThreads, 0, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -55,11 +55,21 @@ typedef struct szg_tokens_book_cuda {
 } szg_tokens_book_cuda;
 static_assert(SZG_TOKENS_FRONT_MOST_BYTES % 4 == 0, "whole words");
 
-/* What szg_tokens_choose, szg_tokens_encoder_build and szg_tokens_books_write do. is_whole: all
- * tiles were counted. unit: for the section's head. */
-szgpu_status szg_tokens_book_make_cuda(const szg_tokens_tiles *tiles, const szg_tokens_tally *tally,
-                                       bool is_whole, uint32_t unit, szg_tokens_book_cuda *book,
-                                       struct CUstream_st *stream) SZG_CHECKED;
+enum { SZG_TOKENS_MOST_STAGES = 7 }; /* a base and six levels */
+
+/* What books need to know of a stage besides its counts. */
+typedef struct szg_tokens_book_facts {
+  uint32_t group_count; /* of a tile */
+  bool is_whole;        /* the tally has all tiles, and their codes as they will be */
+  uint32_t unit;        /* for the section's head */
+} szg_tokens_book_facts;
+
+/* What szg_tokens_choose, szg_tokens_encoder_build and szg_tokens_books_write do, for several
+ * stages at once. facts: host memory. tallies: [stage_count]. */
+szgpu_status szg_tokens_books_make_cuda(const szg_tokens_book_facts *facts, uint32_t stage_count,
+                                        const szg_tokens_tally *tallies,
+                                        szg_tokens_book_cuda *books,
+                                        struct CUstream_st *stream) SZG_CHECKED;
 
 /* Memory to encode a stage; the next stage may use it again. */
 typedef struct szg_tokens_work_cuda {
@@ -129,8 +139,6 @@ typedef struct szg_tokens_input_cuda {
 
 void szg_tokens_input_carve_cuda(szg_arena *arena, uint64_t tile_count,
                                  szg_tokens_input_cuda *input);
-
-enum { SZG_TOKENS_MOST_INPUTS = 7 }; /* a base and six levels */
 
 /* Opens sections: heads, books, places of tiles. verdict->bad_data: one of them breaks a rule that
  * is not about a single tile. */

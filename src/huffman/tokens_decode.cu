@@ -34,7 +34,7 @@ struct DecodePolicy {
 };
 
 struct OpenJob {
-  szg_tokens_input_cuda inputs[SZG_TOKENS_MOST_INPUTS];
+  szg_tokens_input_cuda inputs[SZG_TOKENS_MOST_STAGES];
   szg_verdict *verdict;
 };
 
@@ -366,7 +366,7 @@ szgpu_status szg_tokens_open_cuda(const szg_tokens_input_cuda *inputs, uint32_t 
                                   szg_verdict *verdict, struct CUstream_st *stream) {
   szg::OpenJob job = {};
   uint64_t most_tiles = 0;
-  assert(input_count > 0 && input_count <= SZG_TOKENS_MOST_INPUTS);
+  assert(input_count > 0 && input_count <= SZG_TOKENS_MOST_STAGES);
   for (uint32_t i = 0; i < input_count; i++) {
     job.inputs[i] = inputs[i];
     if (inputs[i].tiles.tile_count > most_tiles) most_tiles = inputs[i].tiles.tile_count;

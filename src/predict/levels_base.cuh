@@ -80,7 +80,35 @@ struct BaseTile {
     return sum;
   }
 
-  /* ---- points that have no lattice value ---- */
+  /* ---- values to multiples ---- */
+
+  /* reader.code(z, y, x, 0, &multiple): false if the point has no lattice value. The whole block
+   * calls. */
+  template <class Reader>
+  __device__ void find_multiples(const Reader &reader) const {
+    bool any_none = false;
+    for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
+      BasePoint const point = of_piece(piece, threadIdx.x % 32);
+      Unsigned multiple = 0;
+      bool const has_none = exists(point) && !reader.code(point.z, point.y, point.x, 0, &multiple);
+      at(point) = multiple;
+      uint32_t const none = __ballot_sync(kAllLanes, has_none);
+      if (threadIdx.x % 32 == 0) shared->has_none[piece] = none;
+      any_none |= none != 0;
+    }
+    if (!__syncthreads_or(any_none)) return; /* multiples are there */
+    if (job.has_levels)
+      bridge_none();
+    else if (threadIdx.x < 32)
+      fill_none();
+    __syncthreads(); /* every point has a multiple */
+  }
+
+  /* The code of a place; 0 if it does not exist. */
+  __device__ __forceinline__ Unsigned code_of(uint32_t place) const {
+    BasePoint const point = of_place(place);
+    return exists(point) ? at(point) - sum_before(point, job.base_axes) : 0;
+  }
 
   /* With levels: stand-ins. The whole block calls. */
   __device__ void bridge_none() const {

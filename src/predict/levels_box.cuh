@@ -34,6 +34,7 @@ struct BoxRows {
   uint32_t first[9]; /* of class m; first[8]: of them all */
   uint32_t pitch[8]; /* rows of a plane */
 
+  BoxRows() = default;
   explicit BoxRows(const LevelsJob &job) {
     uint32_t const last_class = (1u << job.axis_count) - 1;
     uint32_t row = 0;
@@ -101,41 +102,52 @@ __device__ __forceinline__ typename A::Unsigned finish(bool is_clamped, uint32_t
 
 /* ---- the box ---- */
 
-/* Indices z, y, i are those of a point in its class: half its coordinates in the tile. */
+/* Points of class 0, from the coarser grid. They may lie outside the tile. */
 template <class A>
+struct KnownGrid {
+  typedef typename A::Unsigned Unsigned;
+
+  const Unsigned *first; /* the tile's first point; axes that are not interpolated have extent 1 */
+  int64_t plane_rows, row_points;
+
+  __device__ KnownGrid(const LevelsJob &job, const szg_levels_tile &tile, const Unsigned *grid)
+      : first(grid +
+              ((tile.box * job.coarse_z + tile.z / 2) * job.coarse_y + tile.y / 2) *
+                  job.coarse_row +
+              tile.x / 2),
+        plane_rows((int64_t)job.coarse_y),
+        row_points((int64_t)job.coarse_row) {}
+
+  /* n points after point i of a row. */
+  __device__ __forceinline__ Unsigned at(int32_t z, int32_t y, int32_t i, int32_t n) const {
+    return __ldg(first + ((z * plane_rows + y) * row_points + i + n));
+  }
+};
+
+/* Indices z, y, i are those of a point in its class: half its coordinates in the tile. Known: as
+ * KnownGrid. */
+template <class A, class Known = KnownGrid<A>>
 struct LevelsBox {
   typedef typename A::Unsigned Unsigned;
 
   const LevelsJob &job;
   const BoxRows &rows;
   const szg_levels_tile &tile;
-  const Unsigned *known; /* the coarser grid's value at the tile's first point */
+  Known const known;
   Unsigned *shared;
   AxisCounts z_counts, y_counts, x_counts;
 
   __device__ LevelsBox(const LevelsJob &job_, const BoxRows &rows_, const szg_levels_tile &tile_,
-                       const Unsigned *grid, Unsigned *shared_)
+                       const Known &known_, Unsigned *shared_)
       : job(job_),
         rows(rows_),
         tile(tile_),
-        known(grid + first_row() * job_.coarse_row + tile_.x / 2),
+        known(known_),
         shared(shared_),
         z_counts(tile_.z, tile_.z_extent, job_.stage.z_extent),
         y_counts(tile_.y, tile_.y_extent, job_.stage.y_extent),
         x_counts(tile_.x, tile_.x_extent, job_.stage.x_extent) {}
 
-  /* The tile's first point in the coarser grid; axes that are not interpolated have extent 1. */
-  __device__ __forceinline__ uint64_t half_z() const { return tile.z / 2; }
-  __device__ __forceinline__ uint64_t half_y() const { return tile.y / 2; }
-  __device__ __forceinline__ uint64_t first_row() const {
-    return (tile.box * job.coarse_z + half_z()) * job.coarse_y + half_y();
-  }
-
-  /* Values of class 0 may lie outside the tile. */
-  __device__ __forceinline__ Unsigned known_at(int32_t z, int32_t y, int32_t i) const {
-    int64_t const row = (int64_t)z * (int64_t)job.coarse_y + y;
-    return __ldg(known + (row * (int64_t)job.coarse_row + i));
-  }
   __device__ __forceinline__ Unsigned *row_of(uint32_t m, uint32_t z, uint32_t y) const {
     return shared + (rows.first[m] + z * rows.pitch[m] + y) * SZG_LEVELS_ROW;
   }
@@ -147,13 +159,13 @@ struct LevelsBox {
     Unsigned sum;
     if (m == SZG_AXIS_X)
       sum = sum_single<Unsigned>(job.is_linear, Neighbours(tile.x / 2 + i, job.coarse_x),
-                                 [&](int32_t n) { return known_at(z_at, y_at, i_at + n); });
+                                 [&](int32_t n) { return known.at(z_at, y_at, i_at, n); });
     else if (m == SZG_AXIS_Y)
-      sum = sum_single<Unsigned>(job.is_linear, Neighbours(half_y() + y, job.coarse_y),
-                                 [&](int32_t n) { return known_at(z_at, y_at + n, i_at); });
+      sum = sum_single<Unsigned>(job.is_linear, Neighbours(tile.y / 2 + y, job.coarse_y),
+                                 [&](int32_t n) { return known.at(z_at, y_at + n, i_at, 0); });
     else
-      sum = sum_single<Unsigned>(job.is_linear, Neighbours(half_z() + z, job.coarse_z),
-                                 [&](int32_t n) { return known_at(z_at + n, y_at, i_at); });
+      sum = sum_single<Unsigned>(job.is_linear, Neighbours(tile.z / 2 + z, job.coarse_z),
+                                 [&](int32_t n) { return known.at(z_at + n, y_at, i_at, 0); });
     return finish<A>(job.is_clamped, 1, sum);
   }
 
@@ -193,7 +205,7 @@ struct LevelsBox {
   __device__ __forceinline__ void store_pair(uint32_t m, uint32_t z, uint32_t y, uint32_t i,
                                              Unsigned odd, Step &step) const {
     if (2 * i >= tile.x_extent) return;
-    Unsigned const even = m == SZG_AXIS_X ? known_at((int32_t)z, (int32_t)y, (int32_t)i)
+    Unsigned const even = m == SZG_AXIS_X ? known.at((int32_t)z, (int32_t)y, (int32_t)i, 0)
                                           : row_of(m ^ SZG_AXIS_X, z, y)[i];
     step.store(2 * z + (m >> 2 & 1), 2 * y + (m >> 1 & 1), 2 * i, even, odd,
                2 * i + 1 < tile.x_extent);

@@ -89,27 +89,12 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   __syncthreads(); /* the place is known */
   CodeStep<A> step = {
       {job, rule, place, values}, codes + (uint64_t)blockIdx.x * job.stage.place_count, grid};
-  LevelsBox<A> const box(job, rows, place.tile, known, (typename A::Unsigned *)box_memory);
+  KnownGrid<A> const known_points(job, place.tile, known);
+  LevelsBox<A> const box(job, rows, place.tile, known_points, (typename A::Unsigned *)box_memory);
   box.settle_tile(step);
 }
 
 /* ---- the base ---- */
-
-/* Values to multiples of the unit. Whether any point has none; the whole block calls. */
-template <class A>
-__device__ bool find_multiples(const BaseTile<A> &base, const ValueReader<A> &reader) {
-  bool any_none = false;
-  for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
-    BasePoint const at = base.of_piece(piece, threadIdx.x % 32);
-    typename A::Unsigned multiple = 0;
-    bool const has_none = base.exists(at) && !reader.code(at.z, at.y, at.x, 0, &multiple);
-    base.at(at) = multiple;
-    uint32_t const none = __ballot_sync(kAllLanes, has_none);
-    if (threadIdx.x % 32 == 0) base.shared->has_none[piece] = none;
-    any_none |= none != 0;
-  }
-  return __syncthreads_or(any_none); /* multiples are there */
-}
 
 template <class A>
 __global__ void __launch_bounds__(LevelsPolicy::kThreads)
@@ -123,18 +108,10 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   __syncthreads(); /* the place is known */
   BaseTile<A> const base(job, &shared);
   ValueReader<A> const reader = {job, rule, place, values};
-  if (find_multiples(base, reader)) {
-    if (job.has_levels)
-      base.bridge_none();
-    else if (threadIdx.x < 32)
-      base.fill_none();
-    __syncthreads(); /* every point has a multiple */
-  }
+  base.find_multiples(reader);
   Unsigned *const tile_codes = codes + (uint64_t)blockIdx.x * SZG_LEVELS_BASE_PLACES;
-  for (uint32_t i = threadIdx.x; i < SZG_LEVELS_BASE_PLACES; i += LevelsPolicy::kThreads) {
-    BasePoint const at = base.of_place(i);
-    tile_codes[i] = base.exists(at) ? base.at(at) - base.sum_before(at, job.base_axes) : 0;
-  }
+  for (uint32_t i = threadIdx.x; i < SZG_LEVELS_BASE_PLACES; i += LevelsPolicy::kThreads)
+    tile_codes[i] = base.code_of(i);
   if (!grid) return;
   for (uint32_t piece = threadIdx.x / 32; piece < kBasePieces; piece += LevelsPolicy::kWarps) {
     BasePoint const at = base.of_piece(piece, threadIdx.x % 32);

@@ -59,6 +59,7 @@ struct LevelsJob {
   bool has_virtual; /* points */
   uint8_t used[8];  /* axes used, by those that have both neighbours, if any has */
 
+  LevelsJob() = default;
   LevelsJob(const szg_levels &levels, uint32_t stage_index, const szg_levels_lattice &k,
             const szg_levels_tiles_cuda *chosen)
       : stage(levels.stages[stage_index]),

@@ -108,6 +108,7 @@ struct UnitRule {
   uint32_t size, half, shift;
   bool is_power; /* size is 2^shift */
 
+  UnitRule() = default;
   explicit UnitRule(uint32_t unit)
       : size(unit), half(unit / 2), shift(0), is_power((unit & (unit - 1)) == 0) {
     while (unit >> (shift + 1) != 0) shift++;

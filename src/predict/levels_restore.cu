@@ -93,7 +93,8 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
   __syncthreads(); /* the place is known */
   RestoreStep<A> step = {job, place, writer, codes + (uint64_t)blockIdx.x * job.stage.place_count,
                          unit ? *unit : job.unit.size};
-  LevelsBox<A> const box(job, rows, place.tile, known, (typename A::Unsigned *)box_memory);
+  KnownGrid<A> const known_points(job, place.tile, known);
+  LevelsBox<A> const box(job, rows, place.tile, known_points, (typename A::Unsigned *)box_memory);
   box.settle_tile(step);
 }
 

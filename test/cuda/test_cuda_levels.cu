@@ -3,6 +3,9 @@
  */
 #include "cuda/levels_cases.cuh"
 
+#include "frames/levels_tiles.h"
+#include "fused/levels_sample.h"
+
 using namespace levels_cases;
 using cuda_test::stream;
 
@@ -40,6 +43,43 @@ void check_selections(const Setup &s, uint32_t stage, const void *values, void *
   check_codes_of(s, stage, values, grids, {first, end, 0}, numbers, coded, "a range's codes");
 }
 
+/* Counts of a stage's sample. */
+szg_tokens_tally count_on_cpu(const Setup &s, uint32_t stage, const Bytes &field) {
+  static szg_levels_work work;
+  Bytes codes(s.tile_bytes(stage));
+  uint64_t const tile_count = s.stage(stage).tile_count;
+  uint32_t const group_count = s.stage(stage).place_count / SZG_LEVELS_GROUP;
+  uint32_t const counted_count = szg_levels_counted_tiles(tile_count);
+  szg_tokens_shape const shape = {group_count, 0, s.levels.is_wide};
+  szg_tokens_tally tally = {};
+  for (uint32_t i = 0; i < counted_count; i++) {
+    uint64_t const t = szg_levels_counted_tile(tile_count, counted_count, i);
+    uint64_t existing[SZG_TOKENS_MOST_GROUPS];
+    szg_levels_existing_places(&s.levels, stage, t, existing);
+    szg_levels_estimate_tile(&s.levels, stage, t, i % 2 == 0, &s.lattice, field.data(), &work,
+                             codes.data());
+    szg_tokens_count(&shape, codes.data(), existing, &tally);
+  }
+  return tally;
+}
+
+void check_sample(const Setup &s, const Bytes &field, const void *values) {
+  uint32_t const stage_count = s.levels.level_count + 1;
+  szg_tokens_tiles tiles[SZG_TOKENS_MOST_STAGES];
+  for (uint32_t i = 0; i < stage_count; i++) tiles[i] = szg_tokens_tiles_of(&s.levels, i);
+  DeviceArray<szg_tokens_tally> const tallies(stage_count);
+  uint64_t const scratch_bytes = SZG_LEVELS_SAMPLE_BYTES * (1 + random_below(40));
+  DeviceArray<uint8_t> const scratch(scratch_bytes);
+  MUST(szg_levels_sample_cuda(&s.levels, &s.lattice, tiles, values, tallies.data(), scratch.data(),
+                              scratch_bytes, stream));
+  std::vector<szg_tokens_tally> const found = tallies.host();
+  for (uint32_t i = 0; i < stage_count; i++) {
+    szg_tokens_tally const expected = count_on_cpu(s, i, field);
+    auto const *const a = (const uint8_t *)&found[i], *const b = (const uint8_t *)&expected;
+    check_equal(s, "counts", i, Bytes(a, a + sizeof expected), Bytes(b, b + sizeof expected), 8, 1);
+  }
+}
+
 void check_coding(const Setup &s, const Bytes &field, const Coded &coded) {
   size_t const shift = random_below(2);
   DeviceArray<uint8_t> const memory(shifted(s, field, shift));
@@ -59,6 +99,7 @@ void check_coding(const Setup &s, const Bytes &field, const Coded &coded) {
     check_grid(s, "grid coded again", i, grids, s.is_last(i) ? untouched : coded.grids[i]);
   }
   check_equal(s, "marks", 0, marks.host(), guarded(coded.marks), 1, 1);
+  check_sample(s, field, values);
 }
 
 /* ---- restoring ---- */
@@ -74,8 +115,8 @@ void check_window(const Setup &s, uint64_t first_tile, uint64_t end_tile, uint64
   DeviceArray<uint8_t> const tile_codes(Bytes(codes.begin() + (ptrdiff_t)(first_tile * tile_bytes),
                                               codes.begin() + (ptrdiff_t)(end_tile * tile_bytes)));
   DeviceArray<uint8_t> const values(kGuard + (end - first) * width + kGuard);
-  MUST(szg_levels_restore_stage_cuda(&s.levels, last, first_tile, end_tile, &s.lattice,
-                                     nullptr, tile_codes.data(), device_grids.pointers(),
+  MUST(szg_levels_restore_stage_cuda(&s.levels, last, first_tile, end_tile, &s.lattice, nullptr,
+                                     tile_codes.data(), device_grids.pointers(),
                                      values.data() + kGuard, first, end, stream));
   Bytes expected(kGuard, kPoison);
   expected.insert(expected.end(), all.begin() + (ptrdiff_t)(first * width),
@@ -208,8 +249,8 @@ void stages_can_be_captured() {
   for (uint32_t i = 0; i <= s.levels.level_count; i++) {
     MUST(szg_levels_code_stage_cuda(&s.levels, i, &s.lattice, values.data(), grids.pointers(),
                                     nullptr, codes.data(), &wanted, stream));
-    MUST(szg_levels_restore_stage_cuda(&s.levels, i, 0, s.stage(i).tile_count, &s.lattice,
-                                       nullptr, codes.data(), restored.pointers(), back.data(), 0,
+    MUST(szg_levels_restore_stage_cuda(&s.levels, i, 0, s.stage(i).tile_count, &s.lattice, nullptr,
+                                       codes.data(), restored.pointers(), back.data(), 0,
                                        s.grid.value_count, stream));
   }
   MUST(cudaStreamEndCapture(stream, &graph));

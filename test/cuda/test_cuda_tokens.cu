@@ -125,8 +125,9 @@ szg_tokens_book_cuda check_made(const Stage &stage, const Bytes &codes, uint32_t
   MUST(szg_tokens_count_cuda(&stage.tiles, device_codes.data(), counted_count, false,
                              device_tally.data(), cuda_test::stream));
   check_tally(stage, device_tally.host()[0], tally);
-  MUST(szg_tokens_book_make_cuda(&stage.tiles, device_tally.data(), is_whole, unit,
-                                 device_book.data(), cuda_test::stream));
+  szg_tokens_book_facts const facts = {stage.tiles.group_count, is_whole, unit};
+  MUST(szg_tokens_books_make_cuda(&facts, 1, device_tally.data(), device_book.data(),
+                                  cuda_test::stream));
   check_book(stage, device_book.host()[0], expected);
   return expected;
 }
@@ -209,7 +210,7 @@ void check_decoded(const Stage &stage, const Bytes &codes, const szg_tokens_book
                    const Bytes &section, uint32_t unit) {
   uint64_t const tile_count = stage.tiles.tile_count;
   Opened const found = open_and_decode(stage, section, 1, unit, 0, tile_count);
-  uint32_t const mode = made.plan.mode;
+  uint32_t const mode = section[0]; /* 0 if all codes are */
   CHECK(found.verdict.bad_data == 0, "%s, mode %u, g %u: bad", stage.name.c_str(), mode,
         made.plan.lane_groups_log2);
   CHECK(found.opened.is_coded == (mode != 0) && found.opened.unit == unit &&
@@ -301,8 +302,9 @@ void books_of_any_counts_are_the_cpus() {
     szg_tokens_choose(&tally, stage.tiles.group_count, is_whole, &book, &book_work, &plan);
     DeviceArray<szg_tokens_tally> device_tally(std::vector<szg_tokens_tally>(1, tally));
     DeviceArray<szg_tokens_book_cuda> device_book(1);
-    MUST(szg_tokens_book_make_cuda(&stage.tiles, device_tally.data(), is_whole, 7,
-                                   device_book.data(), cuda_test::stream));
+    szg_tokens_book_facts const facts = {stage.tiles.group_count, is_whole, 7};
+    MUST(szg_tokens_books_make_cuda(&facts, 1, device_tally.data(), device_book.data(),
+                                    cuda_test::stream));
     check_book(stage, device_book.host()[0], book_of(plan, 7));
   }
 }
@@ -353,8 +355,8 @@ void all_steps_can_be_captured() {
   MUST(cudaStreamBeginCapture(cuda_test::stream, cudaStreamCaptureModeThreadLocal));
   MUST(szg_tokens_count_cuda(&stage.tiles, device_codes.data(), tile_count, false, tally.data(),
                              cuda_test::stream));
-  MUST(szg_tokens_book_make_cuda(&stage.tiles, tally.data(), true, 1, device_book.data(),
-                                 cuda_test::stream));
+  szg_tokens_book_facts const facts = {stage.tiles.group_count, true, 1};
+  MUST(szg_tokens_books_make_cuda(&facts, 1, tally.data(), device_book.data(), cuda_test::stream));
   MUST(szg_tokens_encode_cuda(&stage.tiles, device_book.data(), device_codes.data(), &work, &output,
                               cuda_test::stream));
   MUST(szg_tokens_open_cuda(&input, 1, verdict.data(), cuda_test::stream));
