@@ -359,14 +359,13 @@ static void estimate_grid(reference *r, int64_t unit) {
 }
 
 /* The codes that a tile is counted with. Overwrites the grid before. */
-static void reference_estimate(reference *r, uint32_t stage, uint64_t tile_index, bool is_rounded,
-                               int64_t *codes) {
+static void reference_estimate(reference *r, uint32_t stage, uint64_t tile_index, int64_t *codes) {
   begin_tile(r, stage, tile_index, codes);
   if (stage == 0) {
     settle_base(r, codes);
     return;
   }
-  int64_t const unit = is_rounded ? r->levels->stages[stage - 1].unit : 1;
+  int64_t const unit = r->levels->stages[stage - 1].unit;
   szg_levels_tile const tile = r->tile;
   uint32_t const most = r->levels->axis_count == 1 ? 64 : tile.x_extent;
   for (uint32_t x = 0; x < tile.x_extent; x += most) {
@@ -508,11 +507,9 @@ static void assert_estimates(const levels_case *c, coded_case *k, test_random *r
     void *const codes = test_allocate(s->place_count * k->element_bytes);
     for (uint64_t tile = 0; tile < s->tile_count; tile++) {
       if (test_random_below(random, 3) > 0) continue;
-      bool const is_rounded = test_random_below(random, 2);
-      reference_estimate(k->reference, i, tile, is_rounded, expected);
+      reference_estimate(k->reference, i, tile, expected);
       memset(k->work, 0xa5, sizeof *k->work);
-      szg_levels_estimate_tile(&k->levels, i, tile, is_rounded, &k->lattice, k->field, k->work,
-                               codes);
+      szg_levels_estimate_tile(&k->levels, i, tile, &k->lattice, k->field, k->work, codes);
       for (uint32_t place = 0; place < s->place_count; place++)
         assert_int_equal(element(c->is_wide, codes, place), expected[place]);
     }

@@ -306,14 +306,14 @@ static void gives_no_words_to_zeros(void **state) {
   memset(codes, 0, sizeof codes);
   memset(&tally, 0, sizeof tally);
   count(&shape, NULL);
-  szg_tokens_choose(&tally, 64, true, &book, &book_work, &plan);
+  szg_tokens_choose(&tally, 64, 100, true, &book, &book_work, &plan);
   assert_int_equal(plan.mode, SZG_LEVELS_MODE_MASKS);
   assert_int_equal(plan.lane_groups_log2, SZG_LEVELS_LANE_GROUPS_LOG2);
   build_tables();
   assert_int_equal(round_trip(&shape, NULL), 0);
   memset(room, 0, 4);
   assert_int_equal(decode(&shape, NULL, room, 1), SZGPU_BAD_DATA);
-  szg_tokens_choose(&tally, 64, false, &book, &book_work, &plan);
+  szg_tokens_choose(&tally, 64, 100, false, &book, &book_work, &plan);
   assert_int_equal(plan.mode, SZG_LEVELS_MODE_MASKS);
   assert_int_equal(plan.books.values[SZG_LEVELS_VALUE_ESCAPE], 1);
   build_tables();
@@ -340,7 +340,7 @@ static void chooses_modes_and_lanes_by_density(void **state) {
       random_codes(&random, &shape, cases[c][0], cases[c][1], NULL);
       count(&shape, NULL);
     }
-    szg_tokens_choose(&tally, 64, true, &book, &book_work, &plan);
+    szg_tokens_choose(&tally, 64, 100, true, &book, &book_work, &plan);
     assert_int_equal(plan.mode, cases[c][2]);
     assert_int_equal(plan.lane_groups_log2, cases[c][3]);
     szg_tokens_plan const chosen = plan;

@@ -140,8 +140,8 @@ static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker) {
   szg_tokens_shape const shape = shape_of(job, stage);
   void *const codes = szg_levels_codes_of(memory, worker);
   uint64_t existing[SZG_TOKENS_MOST_GROUPS];
-  szg_levels_estimate_tile(levels, stage, tile_index, i % 2 == 0, &job->choice.lattice,
-                           job->frame->values, &memory->work[worker], codes);
+  szg_levels_estimate_tile(levels, stage, tile_index, &job->choice.lattice, job->frame->values,
+                           &memory->work[worker], codes);
   szg_tokens_count(&shape, codes, find_existing(job, stage, tile_index, existing),
                    &job->memory.tallies[(uint32_t)worker * job->stage_count + stage]);
   return SZGPU_OK;
@@ -157,7 +157,8 @@ static void make_books(const levels_job *job, uint32_t stage) {
       stage == 0 && job->counted_tiles[0] == job->choice.levels.stages[0].tile_count;
   for (int i = 1; i < job->frame->ctx->threads.count; i++)
     szg_tokens_tally_add(&tally[(uint32_t)i * job->stage_count], tally);
-  szg_tokens_choose(tally, shape_of(job, stage).group_count, is_exact, memory->book,
+  szg_tokens_choose(tally, shape_of(job, stage).group_count,
+                    job->choice.levels.stages[stage].tile_count, is_exact, memory->book,
                     memory->book_work, &books->plan);
   szg_tokens_encoder_build(&books->plan, &books->encoder);
 }

@@ -30,7 +30,7 @@ struct SampleStage {
   LevelsJob job;
   BoxRows rows;
   szg_tokens_tiles tiles;
-  UnitRule coarse_unit, one; /* what known points are rounded to */
+  UnitRule coarse_unit; /* what known points are rounded to */
   uint32_t counted_count;
 
   SampleStage() = default;
@@ -40,7 +40,6 @@ struct SampleStage {
         rows(job),
         tiles(tiles_),
         coarse_unit(levels.stages[stage > 0 ? stage - 1 : 0].unit),
-        one(1),
         counted_count(szg_levels_counted_tiles(levels.stages[stage].tile_count)) {}
 };
 
@@ -69,7 +68,6 @@ constexpr bool kHasSharedScratch = sizeof(typename A::Unsigned) == 4;
 struct SampleBlock {
   SampleStage stage;
   uint32_t stage_index;
-  bool is_rounded;
   LevelsPlace place;
   BridgedRows<kKnownRows> bridged;
   CountMemory counts;
@@ -331,7 +329,6 @@ __device__ void find_sample(const SampleJob &job, uint32_t n, SampleBlock *block
         szg_levels_counted_tile(block->stage.tiles.tile_count, block->stage.counted_count, i);
     block->place = LevelsPlace(block->stage.job, tile_index);
     block->stage_index = stage;
-    block->is_rounded = i % 2 == 0;
   }
   __syncthreads(); /* and the tile */
 }
@@ -360,7 +357,7 @@ __global__ void __launch_bounds__(LevelsPolicy::kThreads)
       count_base(step, memory + kOwnScratch);
     } else {
       KnownSample<A> const known(stage.job, block.place.tile, scratch);
-      known.estimate(block.is_rounded ? stage.coarse_unit : stage.one, values, &block.bridged);
+      known.estimate(stage.coarse_unit, values, &block.bridged);
       count_level(block, known, step, memory + kOwnScratch);
     }
     step.bits.add_to(&block.counts);

@@ -104,7 +104,7 @@ __device__ void find_costs(uint32_t g, BookMemory *memory) {
 }
 
 /* Chooses as szg_tokens_choose does. One thread calls. */
-__device__ void choose_plan(uint32_t group_count, BookMemory *memory) {
+__device__ void choose_plan(uint32_t group_count, uint64_t tile_count, BookMemory *memory) {
   const szg_tokens_tally &tally = memory->tally;
   uint32_t const g = szg_tokens_least_lane_groups_log2(group_count);
   uint64_t const lane_count = tally.live_lanes[g];
@@ -117,7 +117,8 @@ __device__ void choose_plan(uint32_t group_count, BookMemory *memory) {
   }
   uint32_t const mode = szg_tokens_choose_mode(costs, lane_count);
   memory->plan.mode = mode;
-  memory->plan.lane_groups_log2 = szg_tokens_choose_lanes(group_count, costs[mode], lane_count);
+  memory->plan.lane_groups_log2 =
+      szg_tokens_choose_lanes(group_count, tile_count, costs[mode], lane_count);
 }
 
 /* ---- lengths ---- */
@@ -364,7 +365,7 @@ __global__ void __launch_bounds__(BookPolicy::kThreads)
   clear_words(&memory.front);
   __syncthreads(); /* the tally is there */
   find_costs(szg_tokens_least_lane_groups_log2(facts.group_count), &memory);
-  if (threadIdx.x == 0) choose_plan(facts.group_count, &memory);
+  if (threadIdx.x == 0) choose_plan(facts.group_count, facts.tile_count, &memory);
   __syncthreads(); /* the plan is known */
   for (uint32_t i = 0; i < szg_tokens_book_count(memory.plan.mode); i++) {
     uint32_t const book = szg_tokens_book_of(memory.plan.mode, i);

@@ -203,11 +203,10 @@ void szg_levels_code_tile(const szg_levels *levels, uint32_t stage, uint64_t til
 
 /* The codes that a tile will have, nearly, from the values alone; so the books of all stages can be
  * made before the first is coded. Where coding reads grids[stage - 1], this takes the lattice
- * values of the values, rounded to multiples of that stage's unit or not: coding is off by less
- * than the one and more than the other. Codes of the base are exact. */
+ * values of the values, rounded to multiples of that stage's unit. Codes of the base are exact. */
 void szg_levels_estimate_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
-                              bool is_rounded, const szg_levels_lattice *lattice,
-                              const void *values, szg_levels_work *work, void *codes);
+                              const szg_levels_lattice *lattice, const void *values,
+                              szg_levels_work *work, void *codes);
 
 /* One tile back: codes to the tile's points of grids[stage], or to values if `stage` is the last
  * and values is not NULL. */

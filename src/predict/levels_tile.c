@@ -246,9 +246,9 @@ void szg_levels_code_tile(const szg_levels *levels, uint32_t stage, uint64_t til
 }
 
 void szg_levels_estimate_tile(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
-                              bool is_rounded, const szg_levels_lattice *lattice,
-                              const void *values, szg_levels_work *work, void *codes) {
-  uint32_t const known_unit = is_rounded && stage > 0 ? levels->stages[stage - 1].unit : 1;
+                              const szg_levels_lattice *lattice, const void *values,
+                              szg_levels_work *work, void *codes) {
+  uint32_t const known_unit = stage > 0 ? levels->stages[stage - 1].unit : 1;
   code_tile(levels, stage, tile_index, lattice, values, NULL, known_unit, work, codes);
 }
 

@@ -56,7 +56,7 @@ szg_tokens_tally count_on_cpu(const Setup &s, uint32_t stage, const Bytes &field
     uint64_t const t = szg_levels_counted_tile(tile_count, counted_count, i);
     uint64_t existing[SZG_TOKENS_MOST_GROUPS];
     szg_levels_existing_places(&s.levels, stage, t, existing);
-    szg_levels_estimate_tile(&s.levels, stage, t, i % 2 == 0, &s.lattice, field.data(), &work,
+    szg_levels_estimate_tile(&s.levels, stage, t, &s.lattice, field.data(), &work,
                              codes.data());
     szg_tokens_count(&shape, codes.data(), existing, &tally);
   }
