@@ -36,7 +36,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = ["numpy>=1.24", "h5py>=3.10", "hdf5plugin==7.1.0"]
 CHUNK_MIB = (1, 4, 16)
 SMALL_CHUNK_KIB = (128, 1024)
-PREDICTORS = {"lorenzo": 0, "auto": 1 << 9, "interpolation": 1 << 10}  # bits of the filter's options
+PREDICTORS = {"lorenzo": 1 << 9, "auto": 0, "interpolation": 1 << 10}  # bits of the filter's options
 
 
 # ---- filters: arguments of create_dataset for a bound ----

@@ -4,7 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 plot_errors.py [--szgpu COMMAND] [--fields FOLDER] [--out FOLDER]
 
-Compresses and restores fields with the command and draws the results:
+Compresses fields by Lorenzo, restores them with the command and draws the results:
 
   errors_wind.png    the sample field: restored values and errors at four bounds
   errors_relief.png  a relief of the earth and its slopes at four bounds
@@ -58,7 +58,8 @@ class Roundtrip:
 
     def __init__(self, szgpu, path, rel, work):
         archive, back = os.path.join(work, "field.szg"), os.path.join(work, "back.f32")
-        subprocess.run([szgpu, "-z", "-q", "-f", "-e", rel, "-o", archive, path], check=True)
+        subprocess.run([szgpu, "-z", "-q", "-f", "-e", rel, "--predictor", "lorenzo", "-o", archive,
+                        path], check=True)
         done = subprocess.run([szgpu, "-x", "-f", "--json", "--compare", path, "-o", back, archive],
                               check=True, stdout=subprocess.PIPE)
         report = json.loads(done.stdout)

@@ -116,8 +116,7 @@ typedef enum szgpu_layout { SZGPU_LAYOUT_LINEAR = 0, SZGPU_LAYOUT_TILE = 1 } szg
  * fields, by far for smooth ones. Frames for which it cannot be done, for instance because the
  * bound is extremely tight, are as with LORENZO.
  * AUTO: each frame has what a sample of it finds smaller, or, if it is small, what is; LORENZO if
- * the two differ by little.
- * On a GPU, AUTO and INTERPOLATION are slow so far: each step has kernels of its own. */
+ * the two differ by little. */
 typedef enum szgpu_predictor {
   SZGPU_PREDICTOR_AUTO = 0,
   SZGPU_PREDICTOR_LORENZO = 1,
@@ -213,11 +212,11 @@ typedef struct szgpu_params {
   szgpu_predictor predictor;
 } szgpu_params;
 
-/* Relative bound of 1e-4, tile layout, LORENZO predictor, no zstd. */
+/* Relative bound of 1e-4, tile layout, AUTO predictor, no zstd. */
 #define SZGPU_PARAMS_DEFAULTS                                                             \
   {                                                                                       \
     sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0, \
-        SZGPU_PREDICTOR_LORENZO                                                           \
+        SZGPU_PREDICTOR_AUTO                                                              \
   }
 
 /* A callback that reports progress. The library calls it from time to time, in the thread that made

@@ -35,7 +35,7 @@ static const char before_decoders[] =
     "  --zstd[=LEVEL]      smaller but slower; LEVEL is 1 to 19, by default 3\n"
     "  --frame ROWS        split into frames of ROWS rows, each restored on its own\n"
     "  --layout NAME       tile (the default): each tile alone; linear: one stream\n"
-    "  --predictor NAME    lorenzo (the default), interpolation (smaller), auto\n"
+    "  --predictor NAME    auto (the default), lorenzo (fast), interpolation (small)\n"
     "  --no-gap            linear: omit the gap array that some decoders need\n"
     "\n"
     "With -x\n"

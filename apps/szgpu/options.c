@@ -230,7 +230,6 @@ static bool read_value(int option, const char *text, struct options *options) {
     case OPTION_PREDICTOR:
       is_good = choose(options, predictors, "--predictor", text, &chosen);
       options->params.predictor = (szgpu_predictor)chosen;
-      options->has_predictor = true;
       return is_good;
     case OPTION_DECODER:
       return choose_decoder(options, text);
@@ -362,7 +361,7 @@ static bool check_mode(struct options *options) {
   if (params->has_fill)
     return refuse(options, "--fill", NULL,
                   "cannot be used with -m lossless; leave one of them out");
-  if (options->has_predictor)
+  if (params->predictor != SZGPU_PREDICTOR_AUTO)
     return refuse(options, "--predictor", NULL,
                   "cannot be used with -m lossless; leave one of them out");
   return true;

@@ -23,7 +23,7 @@ struct options {
   szgpu_options context;
   const char *output;   /* -o; NULL: named after the input */
   const char *original; /* --compare; NULL: none */
-  bool has_dtype, has_dims, has_slab, has_level, has_bound, has_predictor;
+  bool has_dtype, has_dims, has_slab, has_level, has_bound;
   szgpu_shape shape;                     /* -t and -d */
   uint64_t slab_first_row, slab_end_row; /* end UINT64_MAX: the field's end */
   int level;                             /* --level; 0: the whole field */

@@ -86,7 +86,7 @@ class Docs(CliTest):
         self.assertEqual([row[0] for row in rows], ["1e-2", "1e-3", "1e-4", "1e-5"])
         for rel, bound, ratio, largest, psnr in rows:
             with self.subTest(rel):
-                told = self.succeed_json("-z", "-f", "-V", "-e", rel, FIELD)
+                told = self.succeed_json("-z", "-f", "-V", "-e", rel, "--predictor", "lorenzo", FIELD)
                 self.assertEqual(f"{told['absolute_bound']:.2g}", bound)
                 self.assertEqual(f"{told['ratio']:.2f}", ratio)
                 self.assertEqual(f"{told['max_error']:.3g}", largest)

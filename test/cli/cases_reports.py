@@ -91,7 +91,7 @@ class Json(CliTest):
         self.assertLessEqual(told["max_error_over_bound"], 1)
 
     def test_compressing_tells_the_predictor(self):
-        for options, predictor in (([], "lorenzo"), (["--predictor", "auto"], "auto")):
+        for options, predictor in (([], "auto"), (["--predictor", "lorenzo"], "lorenzo")):
             told = self.succeed_json("-zf", "-e", "1e-3", *options, self.field())
             self.assertEqual(told["predictor"], predictor)
 

@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 
 import harness
-from harness import (ABS, AUTO, INTERPOLATION, LINEAR, LOSSLESS, PSNR, REL, boxes, coast,
+from harness import (ABS, INTERPOLATION, LINEAR, LORENZO, LOSSLESS, PSNR, REL, boxes, coast,
                      optional, padded, real_fields, same_bits, stored_words, user_words, waves)
 
 h5py = optional("h5py")
@@ -90,8 +90,8 @@ class Modes(H5pyTest):
 
     def test_options(self):
         values = np.repeat(waves((40, 30, 8)), 8, axis=2)
-        for options in (0, LINEAR, 3, LINEAR | 19, AUTO, INTERPOLATION, INTERPOLATION | 3,
-                        LINEAR | AUTO):
+        for options in (0, LINEAR, 3, LINEAR | 19, LORENZO, INTERPOLATION, INTERPOLATION | 3,
+                        LINEAR | LORENZO):
             path = self.write(values, options=options, chunks=(20, 30, 64))
             self.assert_filtered(path)
             self.assert_lossy(values, self.read(path), 1e-3)
@@ -305,7 +305,7 @@ class Archives(H5pyTest):
         values, chunk = waves((3, 70, 131)), (1, 70, 131)
         self.check(values, chunk, ["-m", "abs", "-e", "1e-3", "--layout", "linear"], options=LINEAR)
         self.check(values, chunk, ["-m", "abs", "-e", "1e-3", "--zstd=3"], options=3)
-        for name, bit in (("auto", AUTO), ("interpolation", INTERPOLATION)):
+        for name, bit in (("lorenzo", LORENZO), ("interpolation", INTERPOLATION)):
             self.check(values, chunk, ["-m", "abs", "-e", "1e-3", "--predictor", name], options=bit)
 
     def test_fill(self):

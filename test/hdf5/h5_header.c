@@ -14,7 +14,7 @@ int main(void) {
   szgpu_params params;
   szgpu_shape shape;
   size_t count = szgpu_h5_cd_values(SZGPU_MODE_ABS, 0.5, words);
-  words[SZGPU_H5_WORD_OPTIONS] |= szgpu_h5_predictor_bits(SZGPU_PREDICTOR_AUTO);
+  words[SZGPU_H5_WORD_OPTIONS] |= szgpu_h5_predictor_bits(SZGPU_PREDICTOR_LORENZO);
   words[SZGPU_H5_WORD_OPTIONS] |= SZGPU_H5_LINEAR | (SZGPU_H5_ZSTD_LEVEL & 3);
   if (szgpu_h5_params(words, count, &params)) return 1;
   count = szgpu_h5_set_chunk(SZGPU_F32, 2, dims, &fill, words);

@@ -32,7 +32,7 @@ filter_id = 480
 
 REL, ABS, PSNR, LOSSLESS = range(4)
 MODES = {REL: "rel", ABS: "abs", PSNR: "psnr", LOSSLESS: "lossless"}
-LINEAR, AUTO, INTERPOLATION = 0x100, 0x200, 0x400  # bits of the word for options; below them
+LINEAR, LORENZO, INTERPOLATION = 0x100, 0x200, 0x400  # bits of the word for options; below them
 # is the level of zstd
 
 

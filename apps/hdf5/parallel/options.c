@@ -17,7 +17,7 @@ const char options_help[] =
     "  --chunk ZxYxX   dims of a chunk; default 64x64x64, or the field's if they are smaller\n"
     "  -m MODE         abs or lossless; default abs\n"
     "  -e BOUND        with abs, the largest error of any value; default 1e-3\n"
-    "  --predictor P   with abs: auto, lorenzo or interpolation; default lorenzo\n"
+    "  --predictor P   with abs: auto, lorenzo or interpolation; default auto\n"
     "  --raw           write without the filter\n"
     "  --steps K       write K snapshots, each to its own dataset: step_0000, step_0001, ...\n"
     "  --hole          set the values in a box to the fill value, 1e20\n"
@@ -126,7 +126,6 @@ void options_read(int argc, char **argv, struct options *options, struct fault *
   *options = (struct options){.command = COMMAND_HELP,
                               .dims = {256, 256, 256},
                               .coding = CODING_ABS,
-                              .predictor = SZGPU_PREDICTOR_LORENZO,
                               .bound = 1e-3,
                               .steps = 1};
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return;
