@@ -328,11 +328,12 @@ static void chooses_modes_and_lanes_by_density(void **state) {
   (void)state;
   test_random random = test_random_begin();
   szg_tokens_shape shape = shape_of(64, 1, false);
-  uint32_t const cases[][4] = {/* per mille, bits, mode, g */
-                               {1000, 5, SZG_LEVELS_MODE_PLAIN, 1},
-                               {350, 1, SZG_LEVELS_MODE_PAIRS, 3},
-                               {10, 1, SZG_LEVELS_MODE_MASKS, 4},
-                               {100, 1, SZG_LEVELS_MODE_MASKS, 4}};
+  uint32_t const cases[][5] = {/* per mille, bits, tiles, mode, g */
+                               {1000, 5, 100, SZG_LEVELS_MODE_PLAIN, 1},
+                               {350, 1, 2047, SZG_LEVELS_MODE_PAIRS, 3},
+                               {350, 1, 2048, SZG_LEVELS_MODE_PAIRS, 2},
+                               {10, 1, 100, SZG_LEVELS_MODE_MASKS, 4},
+                               {100, 1, 100, SZG_LEVELS_MODE_MASKS, 4}};
   for (uint32_t c = 0; c < ARRAY_COUNT(cases); c++) {
     memset(&tally, 0, sizeof tally);
     uint64_t bits[SZG_LEVELS_MODES] = {0};
@@ -340,9 +341,9 @@ static void chooses_modes_and_lanes_by_density(void **state) {
       random_codes(&random, &shape, cases[c][0], cases[c][1], NULL);
       count(&shape, NULL);
     }
-    szg_tokens_choose(&tally, 64, 100, true, &book, &book_work, &plan);
-    assert_int_equal(plan.mode, cases[c][2]);
-    assert_int_equal(plan.lane_groups_log2, cases[c][3]);
+    szg_tokens_choose(&tally, 64, cases[c][2], true, &book, &book_work, &plan);
+    assert_int_equal(plan.mode, cases[c][3]);
+    assert_int_equal(plan.lane_groups_log2, cases[c][4]);
     szg_tokens_plan const chosen = plan;
     for (uint32_t mode = 1; mode < SZG_LEVELS_MODES; mode++) {
       plan_mode(mode, plan.lane_groups_log2, true);
