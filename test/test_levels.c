@@ -708,7 +708,8 @@ static void rejects_views_that_do_not_suit(void **state) {
 /* One of each part, in order, and all if all are wanted. */
 static void counts_tiles_all_over(void **state) {
   (void)state;
-  uint64_t const counts[] = {1, 127, 128, 129, 1024, 1025, 2047, 2048, 16384, (UINT64_C(1) << 56) + 3};
+  uint64_t const counts[] = {1,    127,  128,  129,   1024,
+                             1025, 2047, 2048, 16384, (UINT64_C(1) << 56) + 3};
   for (size_t c = 0; c < ARRAY_COUNT(counts); c++) {
     uint64_t const tile_count = counts[c];
     uint32_t const counted = szg_levels_counted_tiles(tile_count);

@@ -51,7 +51,8 @@ static void count_escape(szg_tokens_book_kind kind, uint64_t *counts) {
 }
 
 void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, uint64_t tile_count,
-                       bool is_whole, szg_codebook *book, szg_codebook_work *work, szg_tokens_plan *plan) {
+                       bool is_whole, szg_codebook *book, szg_codebook_work *work,
+                       szg_tokens_plan *plan) {
   memset(plan, 0, sizeof *plan);
   uint32_t g = szg_tokens_least_lane_groups_log2(group_count);
   plan->lane_groups_log2 = g;

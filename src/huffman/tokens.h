@@ -99,9 +99,9 @@ typedef struct szg_tokens_plan {
   szg_tokens_books books;
 } szg_tokens_plan;
 
-/* tile_count: of the stage. is_whole: the tally has all tiles that will be encoded. Otherwise escapes get codes too. The mode
- * is never SZG_LEVELS_MODE_ZERO: whether all codes are 0 is known when all tiles are encoded. book:
- * overwritten, like work. */
+/* tile_count: of the stage. is_whole: the tally has all tiles that will be encoded. Otherwise
+ * escapes get codes too. The mode is never SZG_LEVELS_MODE_ZERO: whether all codes are 0 is known
+ * when all tiles are encoded. book: overwritten, like work. */
 void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, uint64_t tile_count,
                        bool is_whole, szg_codebook *book, szg_codebook_work *work,
                        szg_tokens_plan *plan);
