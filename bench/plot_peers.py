@@ -21,7 +21,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402, after the choice of a backend
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MARKERS = ("o", "s", "^", "v", "D", "P", "X", "*", "h")
+MARKERS = ("o", "s", "^", "v", "D", "P", "X", "*", "h", "p")
 
 
 def read():
@@ -36,7 +36,7 @@ def read():
 
 def draw(axes, name, tools):
     for (tool, rows), marker in zip(tools.items(), MARKERS):
-        is_ours = tool == "szgpu"
+        is_ours = tool.startswith("szgpu")
         axes.loglog([float(row["decompress_gb_s"]) for row in rows],
                     [float(row["ratio"]) for row in rows],
                     "-", marker=marker, label=tool, markersize=7 if is_ours else 5,
@@ -49,7 +49,7 @@ def draw(axes, name, tools):
     axes.set_title(name, fontsize=10)
     axes.set_xlabel("decompression, GB/s")
     axes.grid(alpha=0.3)
-    axes.set_ylim(2, 2000)
+    axes.set_ylim(2, 6000)
     axes.set_xlim(40, 8000)
 
 
@@ -58,13 +58,14 @@ def main():
     parser.add_argument("--out", default=".", help="the folder of the picture")
     out = parser.parse_args().out
     fields = read()
-    figure, axes = plt.subplots(1, len(fields), figsize=(11, 4.3), sharey=True)
+    figure, axes = plt.subplots(1, len(fields), figsize=(11, 4.5), sharey=True)
     for own, (name, tools) in zip(axes, fields.items()):
         draw(own, name, tools)
     axes[0].set_ylabel("ratio")
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncol=len(labels), fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.legend(handles, labels, loc="lower center", ncol=(len(labels) + 1) // 2, fontsize=8,
+                  frameon=False)
+    figure.tight_layout(rect=(0, 0.1, 1, 1))
     figure.savefig(os.path.join(out, "peers.png"), dpi=90)
 
 
