@@ -421,7 +421,7 @@ bool szg_levels_decode_serves(const szg_levels *levels, uint32_t stage) {
 szgpu_status szg_levels_decode_cuda(const szg_levels_decode_job *job, szg_verdict *verdict,
                                     struct CUstream_st *stream) {
   if (job->first_tile >= job->end_tile) return SZGPU_OK;
-  szg_levels_tiles_cuda const tiles = {job->first_tile, job->end_tile, 0};
+  szg_levels_tiles_cuda const tiles = {job->first_tile, job->end_tile};
   szg::LevelsJob const stage(*job->levels, job->stage, *job->lattice, &tiles);
   bool const is_last = job->stage == job->levels->level_count;
   bool const is_plain = szg::WarpLevel::is_plain(*job->levels);

@@ -33,12 +33,6 @@ typedef struct szg_tokens_tiles {
 
 /* ---- to compress ---- */
 
-/* Counts tiles szg_sample_tile(tiles->tile_count, counted_count, i), i < counted_count. codes: of
- * all tiles, or, if is_sample, only of the counted ones, in their order. tally: overwritten. */
-szgpu_status szg_tokens_count_cuda(const szg_tokens_tiles *tiles, const void *codes,
-                                   uint32_t counted_count, bool is_sample, szg_tokens_tally *tally,
-                                   struct CUstream_st *stream) SZG_CHECKED;
-
 /* How a section begins: szg_levels_head and books. */
 enum {
   SZG_TOKENS_HEAD_BYTES = 16,

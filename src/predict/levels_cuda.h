@@ -17,12 +17,9 @@
 
 SZG_C_BEGIN
 
-/* Tiles of a stage that has T. sample_count 0: tiles first_tile to end_tile - 1. Otherwise those
- * with the numbers szg_sample_tile(T, sample_count, i), i = 0 to sample_count - 1; first_tile and
- * end_tile play no part. */
+/* Tiles first_tile to end_tile - 1 of a stage. */
 typedef struct szg_levels_tiles_cuda {
   uint64_t first_tile, end_tile;
-  uint32_t sample_count;
 } szg_levels_tiles_cuda;
 
 /* Where to note values that have no lattice value; fill values are among them. marks[t] becomes 1

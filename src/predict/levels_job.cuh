@@ -24,24 +24,13 @@ struct LevelsPolicy {
 /* The tiles of a launch, block by block. */
 struct LevelsTiles {
   uint64_t first_tile, tile_count; /* of the launch */
-  uint64_t stage_tiles;
-  uint32_t sample_count; /* 0: no sample */
-
-  __device__ uint64_t number_of(uint64_t block) const {
-    return sample_count ? szg_sample_tile(stage_tiles, sample_count, block) : first_tile + block;
-  }
 };
 
 inline LevelsTiles levels_tiles_of(const szg_levels_stage &stage,
                                    const szg_levels_tiles_cuda *chosen) {
-  LevelsTiles tiles = {0, stage.tile_count, stage.tile_count, 0};
-  if (!chosen) return tiles;
-  tiles.sample_count = chosen->sample_count;
-  tiles.first_tile = chosen->first_tile;
-  tiles.tile_count = chosen->sample_count                    ? chosen->sample_count
-                     : chosen->end_tile > chosen->first_tile ? chosen->end_tile - chosen->first_tile
-                                                             : 0;
-  return tiles;
+  if (!chosen) return {0, stage.tile_count};
+  bool const has_tiles = chosen->end_tile > chosen->first_tile;
+  return {chosen->first_tile, has_tiles ? chosen->end_tile - chosen->first_tile : 0};
 }
 
 struct LevelsJob {
@@ -114,7 +103,7 @@ struct LevelsPlace {
 
   __device__ LevelsPlace() {}
   __device__ LevelsPlace(const LevelsJob &job, uint64_t block)
-      : tile(szg_levels_tile_of(&job.stage, job.tiles.number_of(block))) {
+      : tile(szg_levels_tile_of(&job.stage, job.tiles.first_tile + block)) {
     y_points = job.stage.row_points;
     z_points = job.stage.row_points * job.stage.y_extent;
     first_value = tile.box * job.box_stride + tile.z * job.z_stride + tile.y * job.y_stride +

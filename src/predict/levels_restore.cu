@@ -158,7 +158,7 @@ szgpu_status szg_levels_restore_stage_cuda(const szg_levels *levels, uint32_t st
                                            const void *codes, void *const *grids, void *values,
                                            uint64_t first_value, uint64_t end_value,
                                            struct CUstream_st *stream) {
-  szg_levels_tiles_cuda const tiles = {first_tile, end_tile, 0};
+  szg_levels_tiles_cuda const tiles = {first_tile, end_tile};
   szg::LevelsJob const job(*levels, stage, *lattice, &tiles);
   bool const to_values = stage == levels->level_count && values;
   if (job.tiles.tile_count == 0) return SZGPU_OK;

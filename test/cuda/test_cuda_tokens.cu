@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/tokens_cases.cuh"
+#include "cuda/tokens_count_all.cuh"
 
 using namespace tokens_cases;
 
@@ -119,12 +120,12 @@ szg_tokens_book_cuda check_made(const Stage &stage, const Bytes &codes, uint32_t
   DeviceArray<uint8_t> device_codes(codes), device_sample(sample);
   DeviceArray<szg_tokens_tally> device_tally(1);
   DeviceArray<szg_tokens_book_cuda> device_book(1);
-  MUST(szg_tokens_count_cuda(&stage.tiles, device_sample.data(), counted_count, true,
-                             device_tally.data(), cuda_test::stream));
+  MUST(count_on_device(&stage.tiles, device_sample.data(), counted_count, true, device_tally.data(),
+                       cuda_test::stream));
   check_tally(stage, device_tally.host()[0], tally);
   device_tally.poison();
-  MUST(szg_tokens_count_cuda(&stage.tiles, device_codes.data(), counted_count, false,
-                             device_tally.data(), cuda_test::stream));
+  MUST(count_on_device(&stage.tiles, device_codes.data(), counted_count, false, device_tally.data(),
+                       cuda_test::stream));
   check_tally(stage, device_tally.host()[0], tally);
   szg_tokens_book_facts const facts = {stage.tiles.group_count, stage.tiles.tile_count, is_whole,
                                        unit};
@@ -357,8 +358,8 @@ void all_steps_can_be_captured() {
   cudaGraph_t graph;
   cudaGraphExec_t executable;
   MUST(cudaStreamBeginCapture(cuda_test::stream, cudaStreamCaptureModeThreadLocal));
-  MUST(szg_tokens_count_cuda(&stage.tiles, device_codes.data(), tile_count, false, tally.data(),
-                             cuda_test::stream));
+  MUST(count_on_device(&stage.tiles, device_codes.data(), tile_count, false, tally.data(),
+                       cuda_test::stream));
   szg_tokens_book_facts const facts = {stage.tiles.group_count, stage.tiles.tile_count, true, 1};
   MUST(szg_tokens_books_make_cuda(&facts, 1, tally.data(), device_book.data(), cuda_test::stream));
   MUST(szg_tokens_encode_cuda(&stage.tiles, device_book.data(), device_codes.data(), &work, &output,

@@ -1,8 +1,10 @@
-/* tokens_count.cu - counts the codes of a level's tiles, one block per counted tile.
+/* tokens_count_all.cuh - counts codes that are in memory, with the device functions by which a
+ * sample's are counted as they are made; one block per counted tile.
  * SPDX-License-Identifier: BSD-3-Clause
- *
- * Memory traffic: reads the counted tiles, of 28 or 56 KB at most; adds up to 10 KB for each.
  */
+#ifndef SZG_TOKENS_COUNT_ALL_CUH
+#define SZG_TOKENS_COUNT_ALL_CUH
+
 #include "core/cuda_check.cuh"
 #include "huffman/tokens_count.cuh"
 
@@ -46,9 +48,11 @@ __global__ void __launch_bounds__(CountPolicy::kThreads)
 } // namespace
 } // namespace szg
 
-szgpu_status szg_tokens_count_cuda(const szg_tokens_tiles *tiles, const void *codes,
-                                   uint32_t counted_count, bool is_sample, szg_tokens_tally *tally,
-                                   struct CUstream_st *stream) {
+/* Counts tiles szg_sample_tile(tiles->tile_count, counted_count, i), i < counted_count. codes: of
+ * all tiles, or, if is_sample, only of the counted ones, in their order. tally: overwritten. */
+inline szgpu_status count_on_device(const szg_tokens_tiles *tiles, const void *codes,
+                                    uint32_t counted_count, bool is_sample, szg_tokens_tally *tally,
+                                    struct CUstream_st *stream) {
   szg::CountJob const job = {*tiles, codes, counted_count, is_sample, tally};
   SZG_TRY_CUDA(cudaMemsetAsync(tally, 0, sizeof *tally, stream));
   if (counted_count == 0) return SZGPU_OK;
@@ -58,3 +62,5 @@ szgpu_status szg_tokens_count_cuda(const szg_tokens_tiles *tiles, const void *co
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }
+
+#endif
