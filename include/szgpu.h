@@ -14,8 +14,10 @@
  * prints nothing and never exits or aborts. Each function's comment lists the statuses it returns.
  * All return SZGPU_BAD_ARGUMENT if a pointer that they need is NULL.
  *
- * Threads. One thread at a time may use a ctx; it need not always be the same thread. Different
- * ctxs may be used at the same time. Functions without a ctx may be called from any thread.
+ * Threads. One thread at a time may use a ctx; it need not always be the same thread. A call with a
+ * ctx that another call is using, also one from a progress callback, returns SZGPU_BAD_ARGUMENT and
+ * does not disturb the other, to whom szgpu_last_error then belongs. Different ctxs may be used at
+ * the same time. Functions without a ctx may be called from any thread.
  *
  * Memory. The caller owns fields and archives and may free or reuse them when the call returns. A
  * ctx keeps its workspace between calls and frees it in szgpu_destroy. Structs are read during the
@@ -223,7 +225,8 @@ typedef struct szgpu_params {
  * the call. One unit is one value passing through one stage, so total_values can be a few times the
  * number of values. When a GPU does the work, reports come once per frame, and zstd counts on top,
  * so that done_values can exceed total_values. If the callback returns nonzero, the work stops and
- * the call returns SZGPU_CANCELLED. The callback must not use the ctx. */
+ * the call returns SZGPU_CANCELLED. The callback must not use the ctx: calls with it return
+ * SZGPU_BAD_ARGUMENT, and it must not be destroyed. */
 typedef int (*szgpu_progress)(void *user, uint64_t done_values, uint64_t total_values);
 
 struct CUstream_st; /* cudaStream_t is a pointer to it */

@@ -166,8 +166,21 @@ const char *szgpu_last_error(const szgpu_ctx *ctx) { return ctx ? ctx->error : "
 
 const char *szgpu_last_note(const szgpu_ctx *ctx) { return ctx ? ctx->note : ""; }
 
-/* Clears the messages of the last call. */
-static void begin_call(szgpu_ctx *ctx) { ctx->error[0] = ctx->note[0] = '\0'; }
+/* Takes the ctx for a call and clears the messages of the last one. A ctx that another call has, of
+ * another thread or around a progress callback, is refused untouched: its messages are the other
+ * call's. */
+static szgpu_status begin_call(szgpu_ctx *ctx) {
+  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(!__atomic_exchange_n(&ctx->is_busy, true, __ATOMIC_ACQUIRE), SZGPU_BAD_ARGUMENT);
+  ctx->error[0] = ctx->note[0] = '\0';
+  return SZGPU_OK;
+}
+
+/* Gives the ctx back and returns the call's status. */
+static szgpu_status end_call(szgpu_ctx *ctx, szgpu_status status) {
+  __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
+  return status;
+}
 
 /* Refuses parameters that mean nothing in a lossless call, unless they have their default
  * values. */
@@ -209,8 +222,6 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
 
 static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
                                   const szgpu_shape *shape, szg_grid *grid) {
-  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
-  begin_call(ctx);
   SZG_REQUIRE(params && shape, SZGPU_BAD_ARGUMENT);
   SZG_TRY(check_params(ctx, params));
   SZG_TRY(szg_grid_of_shape(shape, grid));
@@ -230,8 +241,8 @@ static uint64_t field_bytes_of(const szgpu_shape *shape, const szg_grid *grid) {
   return grid->value_count * szg_dtype_bytes(shape->dtype);
 }
 
-szgpu_status szgpu_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
-                         size_t *workspace_bytes, size_t *max_archive_bytes) {
+static szgpu_status find_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                               size_t *workspace_bytes, size_t *max_archive_bytes) {
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
   uint64_t workspace, archive;
@@ -246,12 +257,18 @@ szgpu_status szgpu_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu
   return SZGPU_OK;
 }
 
+szgpu_status szgpu_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                         size_t *workspace_bytes, size_t *max_archive_bytes) {
+  SZG_TRY(begin_call(ctx));
+  return end_call(ctx, find_sizes(ctx, params, shape, workspace_bytes, max_archive_bytes));
+}
+
 szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                           size_t *workspace_bytes, size_t *max_archive_bytes) {
   return szgpu_sizes(ctx, params, shape, workspace_bytes, max_archive_bytes);
 }
 
-szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
+static szgpu_status reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
   if (takes_cuda(ctx, field_bytes_of(shape, &grid))) {
@@ -261,9 +278,14 @@ szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szg
   return szg_compress_reserve_cpu(ctx, params, shape, &grid);
 }
 
-szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
-                            const void *field, void *archive, size_t capacity,
-                            size_t *archive_bytes) {
+szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
+  SZG_TRY(begin_call(ctx));
+  return end_call(ctx, reserve(ctx, params, shape));
+}
+
+static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                             const void *field, void *archive, size_t capacity,
+                             size_t *archive_bytes) {
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
   SZG_REQUIRE(field && archive && archive_bytes, SZGPU_BAD_ARGUMENT);
@@ -281,6 +303,13 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
   fesetenv(&callers_environment);
   *archive_bytes = used_bytes;
   return status;
+}
+
+szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                            const void *field, void *archive, size_t capacity,
+                            size_t *archive_bytes) {
+  SZG_TRY(begin_call(ctx));
+  return end_call(ctx, compress(ctx, params, shape, field, archive, capacity, archive_bytes));
 }
 
 static szgpu_status check_decoder(szgpu_ctx *ctx, const szg_header *header) {
@@ -319,8 +348,6 @@ static szgpu_status check_field(szgpu_ctx *ctx, const szg_opened *opened, uint64
 static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     uint64_t first_row, uint64_t row_count, void *field,
                                     size_t field_bytes) {
-  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
-  begin_call(ctx);
   SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
   bool const on_device = ctx->options.backend == SZGPU_BACKEND_CUDA;
@@ -350,14 +377,18 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
 
 szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                               void *field, size_t field_bytes) {
-  return decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes);
+  SZG_TRY(begin_call(ctx));
+  return end_call(
+      ctx, decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes));
 }
 
 szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                    uint64_t first_row, uint64_t row_count, void *field,
                                    size_t field_bytes) {
   if (row_count == UINT64_MAX) row_count = 0; /* just as invalid, but not "all rows" */
-  return decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field, field_bytes);
+  SZG_TRY(begin_call(ctx));
+  return end_call(ctx, decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field,
+                                       field_bytes));
 }
 
 szgpu_status szgpu_level_shape(const szgpu_info *info, int level, szgpu_shape *shape) {
@@ -373,11 +404,10 @@ szgpu_status szgpu_level_shape(const szgpu_info *info, int level, szgpu_shape *s
   return SZGPU_OK;
 }
 
-szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
-                                    int level, void *field, size_t field_bytes) {
-  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
-  if (level == 0) return szgpu_decompress(ctx, archive, archive_bytes, field, field_bytes);
-  begin_call(ctx);
+static szgpu_status decompress_level(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                                     int level, void *field, size_t field_bytes) {
+  if (level == 0)
+    return decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes);
   SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
   if (level < 0 || level > SZGPU_MAX_LEVEL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a level of %d is not in 0 .. %d", level,
@@ -397,4 +427,10 @@ szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t 
   fesetenv(&callers_environment);
   SZG_TRY(status);
   return is_cuda ? szg_send_field_cuda(ctx, host_field, field_bytes, field) : SZGPU_OK;
+}
+
+szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                                    int level, void *field, size_t field_bytes) {
+  SZG_TRY(begin_call(ctx));
+  return end_call(ctx, decompress_level(ctx, archive, archive_bytes, level, field, field_bytes));
 }

@@ -14,6 +14,7 @@ SZG_C_BEGIN
 
 struct szgpu_ctx {
   szgpu_options options;
+  bool is_busy; /* a call has it; accessed atomically */
   szg_threads threads;
   szg_buffer arena;                            /* workspace of the running call */
   szg_buffer codes;                            /* of the frame being compressed */
