@@ -5,6 +5,7 @@
 #include "cleanup.h"
 
 #include "report.h"
+#include "text.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -64,8 +65,10 @@ _Bool cleanup_watch_file(const char *path) {
 void cleanup_forget_file(void) { is_watching = 0; }
 
 void cleanup_watch_mapping(const char *name) {
+  char shown[PATH_MAX];
+  copy_name(shown, sizeof shown, name);
   snprintf(mapping_sentence, sizeof mapping_sentence,
            "szgpu: %s: can no longer be read: it became shorter or its disk failed; run again when "
            "nothing writes to it\n",
-           name);
+           shown);
 }

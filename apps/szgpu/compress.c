@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "metrics.h"
 #include "output.h"
+#include "text.h"
 #include "values.h"
 
 #include <inttypes.h>

@@ -8,39 +8,22 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Length of the UTF-8 sequence at text; 0 if it is not valid. */
-static size_t utf8_length(const unsigned char *text) {
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  size_t const length = text[0] < 0x80             ? 1
-                        : (text[0] & 0xe0) == 0xc0 ? 2
-                        : (text[0] & 0xf0) == 0xe0 ? 3
-                        : (text[0] & 0xf8) == 0xf0 ? 4
-                                                   : 0;
-  if (length < 2) return length;
-  uint32_t code = text[0] & (0x7fu >> length);
-  for (size_t i = 1; i < length; i++) {
-    if ((text[i] & 0xc0) != 0x80) return 0;
-    code = code << 6 | (text[i] & 0x3fu);
-  }
-  bool const is_surrogate = code >= 0xd800 && code < 0xe000;
-  return code < least[length] || code > 0x10ffff || is_surrogate ? 0 : length;
-}
+#include "text.h"
 
 static void print_string(FILE *out, const char *text) {
-  const unsigned char *c = (const unsigned char *)text;
   fputc('"', out);
-  while (*c) {
-    size_t const length = utf8_length(c);
-    if (length == 0) {
-      fprintf(out, "\\udc%02x", *c++); /* a byte that is not UTF-8, written as Python does */
-    } else if (*c < 0x20 || *c == 0x7f) {
-      fprintf(out, "\\u%04x", *c++);
-    } else if (*c == '"' || *c == '\\') {
-      fprintf(out, "\\%c", *c++);
+  while (*text) {
+    uint32_t code;
+    size_t const length = text_character(text, &code);
+    if (length == 0) { /* a byte that is not UTF-8, written as Python does */
+      fprintf(out, "\\udc%02x", (unsigned)(unsigned char)*text);
+    } else if (!text_is_shown(code)) {
+      fprintf(out, "\\u%04x", (unsigned)code);
     } else {
-      fwrite(c, 1, length, out);
-      c += length;
+      if (code == '"' || code == '\\') fputc('\\', out);
+      fwrite(text, 1, length, out);
     }
+    text += length > 0 ? length : 1;
   }
   fputc('"', out);
 }

@@ -6,6 +6,7 @@
 #include "input.h"
 #include "job.h"
 #include "json.h"
+#include "text.h"
 #include "values.h"
 
 #include <inttypes.h>

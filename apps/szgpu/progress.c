@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #include "report.h"
+#include "text.h"
 
 #include <string.h>
 #include <time.h>

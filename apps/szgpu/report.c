@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include "json.h"
+#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -43,10 +44,6 @@ static struct answer answer_to(szgpu_status status) {
   size_t const answer_count = sizeof answers / sizeof answers[0];
   if ((size_t)status < answer_count && answers[status].remedy) return answers[status];
   return (struct answer){CODE_RESOURCE, "please report this; it should not happen"};
-}
-
-void print_name(FILE *out, const char *name) {
-  for (const char *c = name; *c; c++) fputc((unsigned char)*c < 32 || *c == 127 ? '?' : *c, out);
 }
 
 int report_failure(const struct report *report, enum exit_code code, const char *name,

@@ -50,8 +50,6 @@ int report_out_of_memory(const struct report *report, const char *name, const ch
 /* Replaces "-" by "standard input" or "standard output"; NULL stays NULL. */
 const char *shown_input(const char *name);
 const char *shown_output(const char *name);
-/* Prints a name on one line: replaces control characters by '?'. */
-void print_name(FILE *out, const char *name);
 
 struct words {
   char text[128];

@@ -12,6 +12,7 @@
 #include "metrics.h"
 #include "npy.h"
 #include "output.h"
+#include "text.h"
 #include "values.h"
 
 #include <inttypes.h>

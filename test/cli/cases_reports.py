@@ -53,6 +53,59 @@ class Lines(CliTest):
         self.assertEqual(result.err, "szgpu: a?b?[31m.f32: has 800 bytes of values, but 3 f32 "
                          "values are 12 bytes; correct -d or -t\n")
 
+    # What a name may hold, and what a terminal gets: C1 controls and overrides of the direction of
+    # text reached it before, and lone bytes, which 8-bit terminals take as controls.
+    NAMES = [
+        ("c1\u009b31m.f32", "c1?31m.f32"),
+        ("c1\u0080\u009f.f32", "c1??.f32"),
+        ("del\x7f.f32", "del?.f32"),
+        ("lines\u2028\u2029.f32", "lines??.f32"),
+        ("over\u202ezgs\u202c.f32", "over?zgs?.f32"),
+        ("every\u202a\u202b\u202c\u202d\u2066\u2067\u2068\u2069.f32", "every????????.f32"),
+        (os.fsdecode(b"byte\x9b\xa0\xff.f32"), "byte???.f32"),
+        (os.fsdecode(b"cut\xe2\x80.f32"), "cut??.f32"),
+        (os.fsdecode(b"long\xc2\x1b.f32"), "long??.f32"),
+        ("shown \u00a0\u00e9\u4e2d\U0001f30d\u2027\u2030\u206a.f32",) * 2,
+    ]
+
+    def test_what_could_steer_a_terminal_is_not_printed(self):
+        for name, shown in self.NAMES:
+            result = self.succeed("-z", "-q", "-e", "1e-3", self.field(name, dims=(200,)))
+            self.assertEqual((result.out, result.err), ("", ""))
+            for line in (self.succeed("-l", name + ".szg").out.splitlines()[0],
+                         self.succeed("-xf", "-o", "out", name + ".szg").out.split(" -> ")[0]):
+                self.assertEqual(line, shown + ".szg")
+            self.assertEqual(self.run_szgpu("-l", name).err, f"szgpu: {shown}: the data do not "
+                             "begin as an szgpu archive does; name a file that szgpu -z made\n")
+
+    def test_json_is_whole_and_holds_no_control_characters(self):
+        for name, shown in self.NAMES:
+            self.field(name, dims=(200,))
+            text = self.run_szgpu("-z", "--json", "-f", "-e", "1e-3", name).out
+            self.assertEqual(json.loads(text)["input"], name)
+            told = json.loads(self.run_szgpu("-l", "--json", name).out)
+            self.assertEqual(told["input"], name)
+            if name != shown:
+                for character in set(name) - set(shown):
+                    self.assertNotIn(character, text)
+
+    def test_an_archive_that_becomes_shorter_is_named_and_no_file_is_left(self):
+        name = self.field("c1\u009b31m.f32", dims=(50_000,))
+        self.succeed("-z", "-q", "-e", "1e-7", name)
+        archive = name + ".szg"
+        # Waits for the original with its archive mapped.
+        process = self.start("-x", "-o", "out", "--compare", "-", archive, stdin=subprocess.PIPE)
+        def is_mapped():
+            with open(f"/proc/{process.pid}/maps", "rb") as maps:
+                return archive.encode() in maps.read()
+        self.wait_for(is_mapped)
+        os.truncate(self.path(archive), 0)
+        _, err = process.communicate(self.read(name), timeout=60)
+        self.assertEqual((process.returncode, err.decode()), (2, "szgpu: c1?31m.f32.szg: can no "
+                         "longer be read: it became shorter or its disk failed; run again when "
+                         "nothing writes to it\n"))
+        self.assertEqual(sorted(os.listdir(self.folder)), [name, archive])
+
     def test_the_version(self):
         result = self.succeed("--version")
         self.assertRegex(result.out, r"\Aszgpu [0-9]+\.[0-9]+\.[0-9]+\nCUDA: (yes|no)\nHDF5: (yes|no)\n\Z")
