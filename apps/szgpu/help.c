@@ -39,7 +39,7 @@ static const char before_decoders[] =
     "  --no-gap            linear: omit the gap array that some decoders need\n"
     "\n"
     "With -x\n"
-    "  --slab A:B          restore only rows A to B-1 of the slowest axis\n"
+    "  --slab A:B          restore only rows A to B-1 of the slowest axis; A: and :B\n"
     "  --level N           restore a preview: every 2^N-th value along each axis\n"
     "  --compare ORIGINAL  check the restored field against ORIGINAL\n"
     "  --decoder NAME      also with -V; how codes are read back, to the same field:\n";

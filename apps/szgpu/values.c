@@ -69,16 +69,18 @@ const char *words_for_dims_fault(enum dims_fault fault) {
   return "is not a shape; write the dims slowest first, as in -d 100x500x500";
 }
 
+/* The first row and the end are digits, but one of them may be left out. */
 bool read_slab(const char *text, uint64_t *first_row, uint64_t *end_row) {
   const char *colon = strchr(text, ':');
   if (!colon) return false;
   const char *end = colon + strlen(colon);
+  bool const has_first = colon > text, has_end = colon + 1 < end;
+  if (!has_first && !has_end) return false;
   if (read_digits(text, colon, first_row) != colon) return false;
-  if (colon + 1 == end) {
-    *end_row = UINT64_MAX;
-    return true;
-  }
-  return read_digits(colon + 1, end, end_row) == end;
+  if (read_digits(colon + 1, end, end_row) != end) return false;
+  if (has_end) return *end_row < UINT64_MAX;
+  *end_row = UINT64_MAX;
+  return true;
 }
 
 size_t dtype_bytes(szgpu_dtype dtype) {

@@ -171,7 +171,9 @@ class Usage(CliTest):
 
     def test_slabs_that_are_none(self):
         name = self.archive()
-        for text in ("3", "a:b", "3-4", "-1:2", "1:2:3", ""):
+        # ":" was every row, as was an end of 2^64 - 1.
+        for text in ("3", "a:b", "3-4", "-1:2", "1:2:3", "", ":", "::", ":3:", " 1:2", "1: 2",
+                     "0:18446744073709551615", "0:18446744073709551616", "99999999999999999999:"):
             with self.subTest(text):
                 self.assert_refused(["-x", f"--slab={text}", "-o", "s", name], 1,
                                     f"{name}: --slab {text} is not a range of rows; "
