@@ -85,7 +85,8 @@ static int open_temporary(const struct report *report, struct output *output) {
     make_suffix(suffix);
     if (!cleanup_watch_file(output->temporary))
       return report_errno(report, output->name, "written", ENAMETOOLONG);
-    output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                              output->source ? S_IRUSR | S_IWUSR : 0666);
     int const error_number = errno;
     if (output->descriptor >= 0) break;
     cleanup_forget_file();
@@ -110,6 +111,7 @@ int output_open(const struct report *report, const char *name, bool is_forced,
   }
   int const code = check_name(report, name, is_forced, taken, taken_count, &is_direct);
   if (code != CODE_OK) return code;
+  if (taken_count > 0 && S_ISREG(taken[0].status->st_mode)) output->source = taken[0].status;
   if (!is_direct) return open_temporary(report, output);
   output->descriptor = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
   if (output->descriptor < 0) return report_errno(report, name, "written", errno);
@@ -134,6 +136,20 @@ int output_write(const struct report *report, struct output *output, const void 
     }
   }
   return CODE_OK;
+}
+
+/* Gives the file the input's group, mode and owner, as far as the system permits: what it refuses
+ * stays stricter. A group that is not the input's gets no more rights than all others have. The
+ * owner comes last, because another's file cannot be changed. */
+static void take_mode(const struct output *output) {
+  const struct stat *source = output->source;
+  mode_t mode = source->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+  if (fchown(output->descriptor, (uid_t)-1, source->st_gid) != 0)
+    mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
+  bool const has_mode = fchmod(output->descriptor, mode) == 0;
+  bool const has_owner =
+      has_mode && fchown(output->descriptor, source->st_uid, (gid_t)-1) == 0;
+  (void)has_owner; /* only root may give files away */
 }
 
 /* Without -f the name must still be free: link() refuses a taken one. On a file system without hard
@@ -162,6 +178,7 @@ int output_commit(const struct report *report, struct output *output) {
     output->descriptor = -1;
     return closed == 0 ? CODE_OK : report_errno(report, output->name, "written", errno);
   }
+  if (output->source) take_mode(output);
   bool const is_synced = fsync(output->descriptor) == 0 || errno == EINVAL || errno == ENOSYS;
   int error_number = is_synced ? 0 : errno;
   if (close(output->descriptor) != 0 && error_number == 0) error_number = errno;

@@ -14,6 +14,7 @@ struct output {
   char *temporary;  /* NULL: writes straight to name, a device or a pipe */
   int descriptor;   /* -1: not open */
   bool is_forced;
+  const struct stat *source; /* the file whose mode and owner it takes; NULL: those of a new file */
 };
 
 #define OUTPUT_NONE \
@@ -25,8 +26,9 @@ struct taken_file {
   const struct stat *status;
 };
 
-/* Opens the output, unless its name is taken. Every call returns an exit code; it prints a sentence
- * if that is not CODE_OK. */
+/* Opens the output, unless its name is taken. A new file takes mode and owner of taken[0], the
+ * input, if that is a file too; until it gets its name only its owner may read it. Every call
+ * returns an exit code; it prints a sentence if that is not CODE_OK. */
 int output_open(const struct report *report, const char *name, bool is_forced,
                 const struct taken_file *taken, size_t taken_count, struct output *output);
 int output_write(const struct report *report, struct output *output, const void *bytes,

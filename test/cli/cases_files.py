@@ -5,7 +5,6 @@ SPDX-License-Identifier: BSD-3-Clause
 import io
 import os
 import signal
-import stat
 import subprocess
 import time
 
@@ -184,11 +183,6 @@ class Whole(CliTest):
         self.write("out", b"old")
         self.assertEqual(self.run_szgpu("-xf", "-o", "out", "bad.szg").code, 3)
         self.assertEqual(self.read("out"), b"old")
-
-    def test_the_mode_of_an_output_follows_the_umask(self):
-        name = self.field()
-        self.succeed("-z", *BOUND, name, preexec_fn=lambda: os.umask(0o027))
-        self.assertEqual(stat.S_IMODE(os.stat(self.path(name + ".szg")).st_mode), 0o640)
 
     def start_that_waits(self, number, action):
         """A run that has made its temporary file and waits for its pipe."""

@@ -154,6 +154,12 @@ def filled(fill, dtype="<f4"):
 
 
 class Datasets(Hdf5Test):
+    def test_an_archive_takes_the_mode_of_the_file(self):
+        self.make_hdf5()
+        os.chmod(self.path("a.h5"), 0o640)
+        self.succeed("-zq", *ABS, "-o", "out", "a.h5:/fields/rho")
+        self.assertEqual(os.stat(self.path("out")).st_mode & 0o7777, 0o640)
+
     def test_shape_and_type_come_from_the_file(self):
         self.make_hdf5()
         for path, stem, original in (

@@ -4,6 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import os
 import resource
+import stat
 import subprocess
 
 import numpy as np
@@ -123,6 +124,113 @@ class Outputs(CliTest):
                          "restored field needs 67.11 MB; free some memory or use a larger "
                          "machine\n"))
         self.assertEqual(self.snapshot(), before)
+
+
+class Modes(CliTest):
+    """An output takes the mode of its input: that of a 0600 input was 0644."""
+
+    MODES = (0o600, 0o640, 0o400, 0o644, 0o664, 0o666, 0o755, 0o7777)
+
+    def mode_of(self, name):
+        return stat.S_IMODE(os.stat(self.path(name)).st_mode)
+
+    def test_archives_and_fields_take_the_mode_of_what_they_were_made_of(self):
+        for mask in (0o022, 0o077, 0):
+            for mode in self.MODES:
+                name = self.field()
+                os.chmod(self.path(name), mode)
+                how = {"preexec_fn": lambda: os.umask(mask)}
+                self.succeed("-zfq", "-e", "1e-3", name, **how)
+                self.assertEqual(self.mode_of(name + ".szg"), mode & 0o777)
+                self.succeed("-xfq", "-o", "back.npy", name + ".szg", **how)
+                self.assertEqual(self.mode_of("back.npy"), mode & 0o777)
+                os.chmod(self.path(name), 0o600)
+                for made in (name, name + ".szg", "back.npy"):
+                    os.remove(self.path(made))
+
+    def test_each_of_several_files_takes_its_own(self):
+        names = [self.field(f"{mode:o}_10x20.f32") for mode in self.MODES]
+        for name, mode in zip(names, self.MODES):
+            os.chmod(self.path(name), mode)
+        self.succeed("-zq", "-e", "1e-3", *names)
+        for name, mode in zip(names, self.MODES):
+            self.assertEqual(self.mode_of(name + ".szg"), mode & 0o777)
+
+    def test_a_file_that_is_replaced_gets_the_mode_of_the_input(self):
+        name = self.field()
+        os.chmod(self.path(name), 0o600)
+        self.write("out", b"mine")
+        os.chmod(self.path("out"), 0o666)
+        self.succeed("-zfq", "-e", "1e-3", "-o", "out", name)
+        self.assertEqual(self.mode_of("out"), 0o600)
+
+    def test_standard_input(self):
+        name = self.field()
+        os.chmod(self.path(name), 0o600)
+        arguments = ["-zfq", "-e", "1e-3", "-t", "f32", "-o", "out", "-"]
+        for mask in (0o022, 0o077):
+            how = {"preexec_fn": lambda: os.umask(mask)}
+            self.succeed(*arguments, stdin=bytes(800), **how)  # a pipe has no mode to take
+            self.assertEqual(self.mode_of("out"), 0o666 & ~mask)
+            with open(self.path(name), "rb") as file:
+                process = self.start(*arguments, stdin=file, **how)
+                process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0)
+            self.assertEqual(self.mode_of("out"), 0o600)
+
+    def test_a_device_keeps_its_mode(self):
+        name = self.field()
+        os.chmod(self.path(name), 0o600)
+        os.mkfifo(self.path("fifo"), 0o622)
+        before = self.mode_of("fifo")
+        process = self.start("-z", "-e", "1e-3", "-o", "fifo", name)
+        self.read("fifo")
+        process.communicate(timeout=60)
+        self.assertEqual((process.returncode, self.mode_of("fifo")), (0, before))
+
+    def test_only_the_owner_may_read_the_temporary_file(self):
+        name = self.archive()
+        os.chmod(self.path(name), 0o644)
+        # Waits for the original with its output open.
+        process = self.start("-xq", "-o", "out", "--compare", "-", name, stdin=subprocess.PIPE,
+                             preexec_fn=lambda: os.umask(0))
+        made = lambda: [file for file in os.listdir(self.folder) if file.startswith(".out.")]
+        self.wait_for(made)
+        self.assertEqual(self.mode_of(made()[0]), 0o600)
+        process.communicate(self.read("wave_10x20.f32"), timeout=60)
+        self.assertEqual((process.returncode, self.mode_of("out")), (0, 0o644))
+
+    def require_root(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root may give files away")
+
+    def test_root_gives_the_output_to_the_owner_of_the_input(self):
+        self.require_root()
+        name = self.field()
+        os.chown(self.path(name), 12345, 23456)
+        os.chmod(self.path(name), 0o640)
+        self.succeed("-zq", "-e", "1e-3", name)
+        made = os.stat(self.path(name + ".szg"))
+        self.assertEqual((made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)),
+                         (12345, 23456, 0o640))
+
+    def test_another_group_gets_no_more_rights_than_all_others(self):
+        self.require_root()
+        os.chmod(self.folder, 0o777)
+        name = self.field()
+        def become_another_user():
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        for mode, wanted in ((0o664, 0o644), (0o674, 0o644), (0o604, 0o604), (0o646, 0o646)):
+            os.chmod(self.path(name), mode)
+            try:
+                self.succeed("-zfq", "-e", "1e-3", name, preexec_fn=become_another_user)
+            except PermissionError:
+                self.skipTest("another user cannot run this build")
+            made = os.stat(self.path(name + ".szg"))
+            self.assertEqual((made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)),
+                             (65534, 65534, wanted))
 
 
 class SeveralFiles(CliTest):
