@@ -109,6 +109,8 @@ def read_frame(data, h, index, count):
             contents = run(["zstd", "-dcq"], input=contents, stdout=PIPE).stdout
         require(len(contents) == raw, "A section has not the size that it says.")
         f.contents[kind] = contents
+    raw_sizes = [len(f.contents[kind]) - 16 * (kind >= 13) for kind in f.contents]
+    require(sum(raw_sizes) <= f.count * h.itemsize, "A frame is larger than its values.")
     require(place == len(data) and NEEDED[f.kind] <= set(f.contents)
             and set(f.contents) & GAPS == (h.gaps if f.kind == LINEAR else set())
             and (f.kind != TILE or f.sections == 8), "A frame lacks something or has too much.")

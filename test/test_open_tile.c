@@ -58,14 +58,24 @@ static test_archive make_full(void) {
   return make(shape, &params, field);
 }
 
-/* One tile of 16 x 8 x 32 without outliers. */
-static test_archive make_lone_tile(void) {
-  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 16, 8, 32, 0);
-  szgpu_params const params = tile_params(0.5);
-  return make(shape, &params, test_make_waves(&shape));
+enum { LONE_VALUES = 16 * 8 * 32, LONE_FIELD_VALUES = 2 * LONE_VALUES };
+
+/* Waves in a tile of 16 x 8 x 32, and zeros in another, which has no words. So the frame is no
+ * larger than its values even if the first tile is raw. */
+static float *make_lone_waves(szgpu_shape *shape) {
+  *shape = test_shape(SZGPU_F32, 3, 32, 8, 32, 0);
+  float *const field = test_make_waves(shape);
+  memset(field + LONE_VALUES, 0, LONE_VALUES * sizeof *field);
+  return field;
 }
 
-enum { LONE_VALUES = 16 * 8 * 32 };
+/* One tile with words, without outliers. */
+static test_archive make_lone_tile(void) {
+  szgpu_shape shape;
+  float *const field = make_lone_waves(&shape);
+  szgpu_params const params = tile_params(0.5);
+  return make(shape, &params, field);
+}
 
 /* Two tiles with only deltas of 0: no bitstream. */
 static test_archive make_flat(void) {
@@ -319,7 +329,7 @@ static void refuses_more_words_than_the_values_take(void **state) {
 /* A raw tile holds its values' bits; a tile without words has lattice point 0. */
 static void raw_and_empty_tiles_are_what_they_say(void **state) {
   (void)state;
-  float *const field = test_allocate(LONE_VALUES * sizeof *field);
+  float *const field = test_allocate(LONE_FIELD_VALUES * sizeof *field);
   test_archive archive = with_size(make_lone_tile(), 0, LONE_VALUES);
   size_t const stream = archive_section_offset(&archive, 0, STREAM);
   for (uint32_t i = 0; i < LONE_VALUES; i++)
@@ -334,9 +344,9 @@ static void raw_and_empty_tiles_are_what_they_say(void **state) {
 
 /* A lone tile with an exact value, a fill value or both. */
 static test_archive make_marked_tile(bool has_exact, bool has_fill) {
-  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 16, 8, 32, 0);
+  szgpu_shape shape;
   szgpu_params const params = tile_params(0.5);
-  float *const field = test_make_waves(&shape);
+  float *const field = make_lone_waves(&shape);
   if (has_exact) field[1000] = INFINITY;
   if (has_fill) field[2000] = 1e20f;
   return make(shape, &params, field);

@@ -125,6 +125,8 @@ void szg_levels_frame_rules(const szg_frame_facts *facts, szg_section_rules *rul
   szg_levels levels;
   if (!szg_levels_of_frame(&facts->grid, facts->frame, &levels)) return;
   uint64_t const values_bytes = facts->frame->value_count * facts->value_bytes;
+  /* Encoders do not count sections that have a head only. */
+  rules->most_bytes += (levels.level_count + 1) * (uint64_t)SZG_LEVELS_HEAD_BYTES;
   for (uint32_t i = 0; i <= levels.level_count; i++)
     szg_rule_add(rules, szg_levels_section(i), true, SZG_LEVELS_HEAD_BYTES,
                  SZG_LEVELS_HEAD_BYTES + values_bytes, 4);

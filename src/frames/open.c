@@ -17,6 +17,19 @@ static bool keeps_rule(const szg_section *section, const szg_section_rule *rule)
          section->raw_bytes % rule->unit_bytes == 0;
 }
 
+/* A frame that would be larger than its values is raw instead, so no frame is. */
+static bool sizes_fit(const szg_frame_header *frame, uint64_t most_bytes, szg_frame_fault *fault) {
+  uint64_t sum_bytes = 0;
+  for (uint32_t i = 0; i < frame->section_count; i++) {
+    const szg_section *const section = &frame->sections[i];
+    *fault = (szg_frame_fault){"makes the frame larger than its values",
+                               szg_section_name_in(frame, section->kind)};
+    if (section->raw_bytes > most_bytes - sum_bytes) return false;
+    sum_bytes += section->raw_bytes;
+  }
+  return true;
+}
+
 static bool sections_keep_rules(const szg_frame_header *frame, const szg_section_rules *rules,
                                 szg_frame_fault *fault) {
   for (uint32_t i = 0; i < frame->section_count; i++) {
@@ -30,7 +43,7 @@ static bool sections_keep_rules(const szg_frame_header *frame, const szg_section
     *fault = (szg_frame_fault){"is missing", szg_section_name_in(frame, rules->of[i].kind)};
     if (rules->of[i].is_required && !szg_has_section(frame, rules->of[i].kind)) return false;
   }
-  return true;
+  return sizes_fit(frame, rules->most_bytes, fault);
 }
 
 static szgpu_status check_frame(const szg_opened *opened, uint64_t frame,
@@ -44,7 +57,7 @@ static szgpu_status check_frame(const szg_opened *opened, uint64_t frame,
               SZGPU_BAD_DATA);
   uint32_t const kind = szg_kind_of(&opened->header, header);
   SZG_REQUIRE(kind < SZG_KIND_COUNT && szg_frame_kinds[kind].is_sound(&facts), SZGPU_BAD_DATA);
-  szg_section_rules rules = {0};
+  szg_section_rules rules = {.most_bytes = header->value_count * facts.value_bytes};
   szg_frame_kinds[kind].rules(&facts, &rules);
   SZG_REQUIRE(sections_keep_rules(header, &rules, fault), SZGPU_BAD_DATA);
   return SZGPU_OK;

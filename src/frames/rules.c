@@ -67,7 +67,7 @@ void szg_stream_rules(const szg_frame_facts *facts, uint64_t tile_count, szg_sec
 void szg_outlier_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
   uint64_t const tiles = facts->grid.tile_count, width = facts->value_bytes;
   uint64_t const values_bytes = facts->frame->value_count * width;
-  uint64_t const most_mask = tiles * SZG_MASK_MAX_BYTES;
+  uint64_t const most_mask = SZG_MASK_BYTES_PER_VALUE * facts->frame->value_count;
   szg_rule_add(rules, SZG_SECTION_EXACT_COUNTS, false, 4 * tiles, 4 * tiles, 1);
   if (szg_has_section(facts->frame, SZG_SECTION_EXACT_COUNTS)) {
     szg_rule_add(rules, SZG_SECTION_EXACT_MASK, true, 1, most_mask, 1);

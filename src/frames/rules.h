@@ -19,8 +19,10 @@ typedef struct szg_section_rule {
   uint64_t unit_bytes; /* the size is a multiple of it */
 } szg_section_rule;
 
-/* The sections that a frame may have; it may have no others. */
+/* The sections that a frame may have; it may have no others. Before a kind adds its own rules,
+ * most_bytes is the size of the frame's values. */
 typedef struct szg_section_rules {
+  uint64_t most_bytes; /* of all sections together, before zstd */
   uint32_t count;
   szg_section_rule of[SZG_SECTION_KIND_COUNT];
 } szg_section_rules;

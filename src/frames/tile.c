@@ -25,7 +25,7 @@ void szg_tile_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules
   const szg_frame_header *const frame = facts->frame;
   uint64_t const tiles = facts->grid.tile_count, width = facts->value_bytes;
   uint64_t const values_bytes = frame->value_count * width;
-  uint64_t const most_mask = tiles * SZG_MASK_MAX_BYTES;
+  uint64_t const most_mask = SZG_MASK_BYTES_PER_VALUE * frame->value_count;
   bool const has_exact = szg_section_raw_bytes(frame, SZG_SECTION_EXACT_COUNTS) > 0;
   bool const has_fill =
       facts->archive->has_fill && szg_section_raw_bytes(frame, SZG_SECTION_FILL_COUNTS) > 0;

@@ -18,8 +18,9 @@
 
 SZG_C_BEGIN
 
-/* The most bytes that a tile's mask can take: each value a run of its own, or one run in pieces. */
-enum { SZG_MASK_MAX_BYTES = SZG_TILE_VALUES + SZG_TILE_VALUES / 255 + 1 };
+/* A tile's mask takes at most a byte for each of its values: the last run has no bytes, the first
+ * may be empty, and every other one takes no more bytes than it has values. */
+enum { SZG_MASK_BYTES_PER_VALUE = 1, SZG_MASK_MAX_BYTES = SZG_TILE_VALUES };
 
 /* mask: value_count (at most SZG_TILE_VALUES) bytes of 0 or 1. distance > 0: each is first XORed
  * with the one `distance` before it, which turns equal planes of a stack into zeros; 0: not.
