@@ -52,7 +52,8 @@ static void make_hello_world(uint8_t *words, uint16_t *codes) {
                                      "0001", "001",  "101", "01", "111"};
   static uint16_t const symbols[] = {0, 1, 2, 2, 3, 4, 5, 3, 6, 2, 7}; /* in order of appearance */
   memset(&coder.book, 0, sizeof coder.book);
-  coder.book.symbol_count = 8;
+  coder.book.symbol_count = coder.book.end_symbol = 8;
+  coder.book.first_symbol = 1;
   uint32_t word = 0;
   for (int c = 0; c < 11; c++) {
     uint32_t const length = (uint32_t)strlen(bits[c]);

@@ -121,7 +121,8 @@ static szgpu_status decode(const marked_stream *m, int thread_count, const uint1
 static void tables_of_four_codes_are_as_by_hand(void **state) {
   (void)state;
   memset(&coder.book, 0, sizeof coder.book);
-  coder.book.symbol_count = 256;
+  coder.book.symbol_count = coder.book.end_symbol = 256;
+  coder.book.first_symbol = 1;
   static uint8_t const symbols[] = {3, 240, 255, 7}, lengths[] = {1, 2, 3, 3};
   static uint16_t const codes[] = {0, 2, 6, 7};
   for (int i = 0; i < 4; i++) {

@@ -11,11 +11,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-  FIRST_FRAMES = 3,  /* shown without -v */
-  WINDOW_FRAMES = 64 /* inspected at once */
+  FIRST_FRAMES = 3,         /* shown without -v */
+  LEAST_WINDOW_FRAMES = 64, /* inspected at once, or a share of the frames if that is more: */
+  WINDOWS = 64              /* each call checks the whole header, so they must not be too many */
 };
 
 struct listing {
@@ -25,8 +27,20 @@ struct listing {
   szgpu_info info;
   uint64_t window_start; /* of the frames in window; valid if window_count > 0 */
   uint64_t window_count;
-  szgpu_frame_info window[WINDOW_FRAMES];
+  uint64_t window_frames; /* at most */
+  szgpu_frame_info *window;
 };
+
+static int make_window(struct listing *work) {
+  uint64_t const frame_count = work->info.frame_count, share = frame_count / WINDOWS;
+  uint64_t const wanted = share < LEAST_WINDOW_FRAMES ? LEAST_WINDOW_FRAMES : share + 1;
+  work->window_frames = wanted < frame_count ? wanted : frame_count;
+  /* Frames have headers, so their number is far below what a product of sizes can overflow. */
+  size_t const window_bytes = (size_t)work->window_frames * sizeof *work->window;
+  work->window = malloc(window_bytes);
+  if (work->window) return CODE_OK;
+  return report_out_of_memory(&work->job->report, work->name, "its list of frames", window_bytes);
+}
 
 /* Gives frame `index`, and refills the window if the frame is not in it. */
 static szgpu_status inspect_frame(struct listing *work, uint64_t index,
@@ -34,7 +48,7 @@ static szgpu_status inspect_frame(struct listing *work, uint64_t index,
   if (index < work->window_start || index - work->window_start >= work->window_count) {
     uint64_t const left = work->info.frame_count - index;
     work->window_count = 0;
-    uint64_t const count = left < WINDOW_FRAMES ? left : WINDOW_FRAMES;
+    uint64_t const count = left < work->window_frames ? left : work->window_frames;
     for (uint64_t i = 0; i < count; i++) work->window[i].struct_bytes = sizeof work->window[i];
     szgpu_status const status = szgpu_inspect_frames(work->archive.bytes, work->archive.byte_count,
                                                      index, count, work->window);
@@ -199,12 +213,14 @@ int list_file(const struct job *job) {
   if (code == CODE_OK)
     code = inspect_whole_archive(report, work.name, work.archive.bytes, work.archive.byte_count,
                                  &work.info);
+  if (code == CODE_OK) code = make_window(&work);
   if (code == CODE_OK) {
     status = check_headers(&work);
     if (status == SZGPU_OK && !report->is_quiet)
       status = report->is_json ? print_json(&work) : print_text(&work);
     if (status != SZGPU_OK) code = report_status(report, work.name, status, NULL);
   }
+  free(work.window);
   input_close(&work.archive);
   return code;
 }

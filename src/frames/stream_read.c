@@ -32,7 +32,7 @@ static szgpu_status load_gaps(szg_read_job *job) {
 
 /* A book without codes passes for complete, but no frame has one. */
 static bool has_codes(const szg_codebook *book) {
-  for (uint32_t s = 0; s < book->symbol_count; s++)
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s))
     if (book->lengths[s]) return true;
   return false;
 }

@@ -77,11 +77,28 @@ static void package_merge(const uint64_t *counts, uint32_t leaf_count, int longe
   }
 }
 
-/* Canonical codes by (length, symbol), then the mask. False if the lengths are not a complete
- * prefix code; a lone symbol of length 1 is legal. */
+/* Canonical codes by (length, symbol), XORed with the mask. length_counts: how many symbols have
+ * each length. */
+static void number_codes(const uint32_t *length_counts, szg_codebook *book) {
+  uint32_t next_codes[SZG_MAX_CODE_BITS + 1] = {0};
+  for (int length = 1; length < SZG_MAX_CODE_BITS; length++)
+    next_codes[length + 1] = (next_codes[length] + length_counts[length]) << 1;
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s))
+    if (book->lengths[s]) book->codes[s] = (uint16_t)next_codes[book->lengths[s]]++;
+  /* Delta 0's code becomes all zeros: smooth stretches of the stream are zero bytes. */
+  uint32_t const zero = book->symbol_count / 2;
+  if (!book->lengths[zero]) return;
+  uint32_t const mask = (uint32_t)book->codes[zero] << (SZG_MAX_CODE_BITS - book->lengths[zero]);
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s))
+    if (book->lengths[s])
+      book->codes[s] ^= (uint16_t)(mask >> (SZG_MAX_CODE_BITS - book->lengths[s]));
+}
+
+/* False if the lengths are not a complete prefix code; a lone symbol of length 1 is legal. */
 static bool assign_codes(szg_codebook *book) {
   uint32_t length_counts[SZG_MAX_CODE_BITS + 1] = {0};
-  for (uint32_t s = 0; s < book->symbol_count; s++) length_counts[book->lengths[s]]++;
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s))
+    length_counts[book->lengths[s]]++;
   uint32_t used = 0, occurring = 0; /* used: code space, of 2^16 */
   for (int length = 1; length <= SZG_MAX_CODE_BITS; length++) {
     used += length_counts[length] << (SZG_MAX_CODE_BITS - length);
@@ -90,28 +107,14 @@ static bool assign_codes(szg_codebook *book) {
   }
   bool const is_lone = occurring == 1 && length_counts[1] == 1;
   if (!(occurring == 0 || is_lone || used == 1u << SZG_MAX_CODE_BITS)) return false;
-  memset(book->codes, 0, book->symbol_count * sizeof *book->codes);
-  uint32_t code = 0;
-  for (uint8_t length = 1; length <= SZG_MAX_CODE_BITS; length++) {
-    code <<= 1;
-    for (uint32_t s = 0, left = length_counts[length]; left > 0; s++) {
-      if (book->lengths[s] != length) continue;
-      book->codes[s] = (uint16_t)code++;
-      left--;
-    }
-  }
-  /* Delta 0's code becomes all zeros: smooth stretches of the stream are zero bytes. */
-  uint32_t const zero = book->symbol_count / 2;
-  uint32_t const mask = (uint32_t)book->codes[zero] << (SZG_MAX_CODE_BITS - book->lengths[zero]);
-  for (uint32_t s = 0; s < book->symbol_count; s++)
-    if (book->lengths[s])
-      book->codes[s] ^= (uint16_t)(mask >> (SZG_MAX_CODE_BITS - book->lengths[s]));
+  number_codes(length_counts, book);
   return true;
 }
 
 void szg_codebook_build(const uint64_t *counts, uint32_t symbol_count, int longest_code,
                         szg_codebook *book, szg_codebook_work *work) {
-  book->symbol_count = symbol_count;
+  book->symbol_count = book->end_symbol = symbol_count;
+  book->first_symbol = 1;
   memset(book->lengths, 0, symbol_count);
   uint32_t const leaf_count = sort_leaves(counts, symbol_count, work);
   if (leaf_count == 1) book->lengths[work->leaves[0][0]] = 1;
@@ -150,6 +153,8 @@ szgpu_status szg_codebook_read(const uint8_t *bytes, size_t byte_count, uint32_t
   SZG_REQUIRE(bytes[0] <= SZG_MAX_CODE_BITS && bytes[1] == 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(first >= 1 && end <= symbol_count, SZGPU_BAD_DATA);
   book->symbol_count = symbol_count;
+  book->first_symbol = first;
+  book->end_symbol = end;
   memset(book->lengths, 0, symbol_count);
   book->lengths[SZG_ESCAPE_SYMBOL] = bytes[0];
   uint32_t s = first;

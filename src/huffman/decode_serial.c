@@ -8,8 +8,9 @@
 #include "huffman/huffman.h"
 
 void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *index) {
-  memset(index, 0, sizeof *index);
-  for (uint32_t s = 0; s < book->symbol_count; s++)
+  memset(index->code_counts, 0, sizeof index->code_counts);
+  index->mask = 0;
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s))
     if (book->lengths[s]) index->code_counts[book->lengths[s]]++;
   uint32_t code = 0, place = 0;
   for (int length = 1; length <= SZG_MAX_CODE_BITS; length++) {
@@ -22,7 +23,7 @@ void szg_canonical_index_build(const szg_codebook *book, szg_canonical_index *in
   uint32_t next_places[SZG_MAX_CODE_BITS + 1];
   memcpy(next_places, index->first_symbols, sizeof next_places);
   uint32_t const zero = book->symbol_count / 2;
-  for (uint32_t s = 0; s < book->symbol_count; s++) {
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s)) {
     uint32_t const length = book->lengths[s];
     if (!length) continue;
     if (s == zero) {

@@ -24,7 +24,7 @@ enum {
 /* Fills `single`, indexed by the next SZG_TABLE_BITS bits, for the codes that fit. */
 static void fill_short_codes(const szg_codebook *book, uint32_t *single) {
   memset(single, 0, SZG_TABLE_ENTRIES * sizeof *single);
-  for (uint32_t s = 0; s < book->symbol_count; s++) {
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s)) {
     uint32_t const length = book->lengths[s];
     if (length == 0 || length > SZG_TABLE_BITS) continue;
     uint32_t const first = (uint32_t)book->codes[s] << (SZG_TABLE_BITS - length);
@@ -59,7 +59,7 @@ void szg_decode_table_build(const szg_codebook *book, szg_decode_table *table) {
     memset(table->long_codes + group, 0, sizeof *table->long_codes << SZG_TABLE_LONG_BITS);
     group += 1u << SZG_TABLE_LONG_BITS;
   }
-  for (uint32_t s = 0; s < book->symbol_count; s++) {
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s)) {
     uint32_t const length = book->lengths[s];
     if (length <= SZG_TABLE_BITS) continue;
     uint32_t const aligned = (uint32_t)book->codes[s] << (SZG_MAX_CODE_BITS - length);

@@ -28,12 +28,20 @@ void szg_histogram_add(const uint16_t *codes, size_t code_count, uint32_t symbol
 
 /* ---- codebook ---- */
 
-/* Code of each symbol, right-aligned; length 0: the symbol does not occur. */
+/* Code of each symbol, right-aligned. Length 0: the symbol does not occur, and its code is
+ * undefined. Only the escape and first_symbol .. end_symbol - 1 may occur. */
 typedef struct szg_codebook {
   uint32_t symbol_count;
+  uint32_t first_symbol, end_symbol; /* 1 <= first <= end <= symbol_count */
   uint8_t lengths[SZG_MAX_SYMBOLS];
   uint16_t codes[SZG_MAX_SYMBOLS];
 } szg_codebook;
+
+/* The next after s of the symbols that may occur; the first is the escape, and end_symbol the end.
+ * Loops over these take time by what the book has, not by what it could have. */
+static inline uint32_t szg_symbol_after(const szg_codebook *book, uint32_t s) {
+  return s == SZG_ESCAPE_SYMBOL ? book->first_symbol : s + 1;
+}
 
 /* Memory that building needs in addition to the book. */
 typedef struct szg_codebook_work {

@@ -48,7 +48,10 @@ void szg_tokens_decoder_build(const szg_tokens_books *books, uint32_t mode,
   find_windows(books->values, SZG_LEVELS_VALUES, windows);
   for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++) {
     uint32_t const length = windows[i] & SZG_ENTRY_LENGTH_MASK;
-    decoder->values[i] = value_entry(windows[i] >> 4, length, i >> (SZG_LEVELS_CODE_BITS - length));
+    bool const is_same = i > 0 && windows[i] == windows[i - 1]; /* codes are in order */
+    decoder->values[i] =
+        is_same ? decoder->values[i - 1]
+                : value_entry(windows[i] >> 4, length, i >> (SZG_LEVELS_CODE_BITS - length));
   }
   if (mode == SZG_LEVELS_MODE_PAIRS) {
     find_windows(books->pairs, SZG_LEVELS_PAIRS, windows);

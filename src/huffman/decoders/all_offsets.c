@@ -34,14 +34,14 @@ typedef struct offsets_job {
 void szg_all_offsets_book_build(const szg_codebook *book, szg_all_offsets_book *codes) {
   memset(codes->codes, 0, sizeof codes->codes);
   codes->shortest = codes->longest = 0;
-  for (uint32_t s = 0; s < book->symbol_count; s++) {
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s)) {
     uint32_t const length = book->lengths[s];
     if (!length) continue;
     if (!codes->shortest || length < codes->shortest) codes->shortest = length;
     if (length > codes->longest) codes->longest = length;
   }
   if (!codes->longest) codes->shortest = codes->longest = 1;
-  for (uint32_t s = 0; s < book->symbol_count; s++) {
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s)) {
     uint32_t const length = book->lengths[s];
     if (!length) continue;
     uint32_t const first = (uint32_t)book->codes[s] << (codes->longest - length);

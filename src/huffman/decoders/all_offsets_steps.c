@@ -14,7 +14,7 @@ static_assert(sizeof(own_memory) <= SZG_DECODER_MEMORY_BYTES, "it is kept betwee
 static void code_lengths(const szg_codebook *book, uint32_t *shortest, uint32_t *longest) {
   *shortest = SZG_MAX_CODE_BITS;
   *longest = 1;
-  for (uint32_t s = 0; s < book->symbol_count; s++) {
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s)) {
     uint32_t const length = book->lengths[s];
     if (length > 0 && length < *shortest) *shortest = length;
     if (length > *longest) *longest = length;

@@ -54,7 +54,7 @@ void szg_hierarchical_build(const szg_codebook *book, szg_hierarchical_tables *t
   memset(tables, 0, offsetof(szg_hierarchical_tables, entries));
   memset(tables->entries[0], 0, sizeof tables->entries[0]);
   tables->table_count = 1;
-  for (uint32_t s = 0; s < book->symbol_count; s++)
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s))
     if (book->lengths[s]) add_code(tables, s, book->codes[s], book->lengths[s]);
   for (uint32_t byte = 0; byte < 256; byte++) pack_byte(tables, byte);
 }

@@ -38,7 +38,7 @@ static void find_limits(const szg_codebook *book, szg_sync_table *table) {
   uint32_t const zero = book->symbol_count / 2, zero_length = book->lengths[zero];
   uint32_t length_counts[SZG_MAX_CODE_BITS + 1] = {0};
   uint32_t rank = 0; /* of delta 0's code among codes of its length */
-  for (uint32_t s = 0; s < book->symbol_count; s++) {
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s)) {
     length_counts[book->lengths[s]]++;
     rank += s < zero && book->lengths[s] == zero_length;
   }
@@ -54,7 +54,7 @@ static void find_limits(const szg_codebook *book, szg_sync_table *table) {
 
 void szg_sync_table_build(const szg_codebook *book, szg_sync_table *table) {
   uint8_t lengths[SZG_SYNC_WINDOWS] = {0}; /* of each window's first code */
-  for (uint32_t s = 0; s < book->symbol_count; s++) {
+  for (uint32_t s = 0; s < book->end_symbol; s = szg_symbol_after(book, s)) {
     uint32_t const length = book->lengths[s];
     if (length == 0 || length > SZG_SYNC_WINDOW_BITS) continue;
     uint32_t const unused_bits = SZG_SYNC_WINDOW_BITS - length;
