@@ -17,9 +17,9 @@ search() { # grep that finds nothing without failing
 }
 
 mapfile -t library < <(find src include -type f | sort)
-mapfile -t code < <(find src include apps bench test datasets \
+mapfile -t code < <(find src include apps bench test fuzz datasets \
   -type f -regex '.*\.\(c\|h\|inc\|cu\|cuh\)' | sort)
-mapfile -t scripts < <(find scripts test .ci bench datasets -type f \
+mapfile -t scripts < <(find scripts test fuzz .ci bench datasets -type f \
   \( -name '*.sh' -o -name '*.py' -o -path '.ci/run' \) | sort)
 mapfile -t cmake < <(find . -path ./build -prune -o \( -name CMakeLists.txt -o -name "*.cmake" \) -print | sort)
 texts=("${code[@]}" "${scripts[@]}" "${cmake[@]}" CMakePresets.json ./*.md)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# install_deps.sh - installs what building szgpu needs and, with "test", what its tests need.
+# install_deps.sh - installs what building szgpu needs and, with "test" or "fuzz", what its tests or
+# the fuzz targets need.
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Looks for each program or library first, so that one that came some other way is used as it is.
@@ -18,6 +19,10 @@ have() { command -v "$1"; }
 compiles() { printf '#include <%s>\n' "$2" | "$1" -fsyntax-only -x "$3" -; }
 has_hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
 has_module() { /usr/bin/python3 -c "import $1"; }
+has_libfuzzer() {
+  echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+    clang -fsanitize=fuzzer,address -x c -o /dev/null -
+}
 
 need gcc have cc
 need libc6-dev compiles cc stdio.h c
@@ -40,6 +45,13 @@ if [ "$purpose" = test ]; then
   need python3-h5py has_module h5py
   need python3-netcdf4 has_module netCDF4
   need python3-venv has_module ensurepip
+fi
+
+if [ "$purpose" = fuzz ]; then
+  need clang have clang
+  need libclang-rt-dev has_libfuzzer
+  need python3-numpy has_module numpy
+  need libhdf5-dev has_hdf5
 fi
 
 [ ${#missing[@]} -gt 0 ] || exit 0

@@ -1,25 +1,18 @@
-"""fuzz_seeds.py - makes small archives of levels frames, for fuzzers to begin with.
+"""levels_seeds.py - makes small archives of levels frames, for seeds.py.
 
 SPDX-License-Identifier: BSD-3-Clause
 
-  python3 fuzz_seeds.py SZGPU FOLDER
-
-Writes archives of at most MOST_BYTES to FOLDER, and checks that together they have every kind of
-section that a levels frame may have, stages of every mode, with one and with several groups in a
-lane, grids of one to three axes and a fold, narrow and wide lattices, several frames, and sections
-under zstd. Every archive must also restore. Exit code: 0 all are there, 1 something is missing, 77
-numpy is missing (for ctest's SKIP_RETURN_CODE).
+The archives have at most MOST_BYTES. Together they have every kind of section that a levels frame
+may have, stages of every mode, with one and with several groups in a lane, grids of one to three
+axes and a fold, narrow and wide lattices, several frames, and sections under zstd. Every archive
+must also restore.
 """
 import json
 import os
 import subprocess
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: this python3 has no numpy (Debian: python3-numpy)")
-    sys.exit(77)
+import numpy as np
 
 MOST_BYTES = 6000
 MODES = {0: "zero", 1: "plain", 2: "pairs", 3: "masks"}
@@ -94,7 +87,7 @@ def make(szgpu, folder, name, values, bound, options):
     run([szgpu, "-x", "-q", "-f", "-o", raw, archive])
     os.remove(raw)
     if os.path.getsize(archive) > MOST_BYTES:
-        sys.exit(f"fuzz_seeds.py: {name} has {os.path.getsize(archive)} bytes")
+        sys.exit(f"levels_seeds.py: {name} has {os.path.getsize(archive)} bytes")
     return contents(archive, json.loads(run([szgpu, "-l", "--json", archive])))
 
 
@@ -104,7 +97,7 @@ def contents(archive, listing):
     found = {f"{len(listing['frame_list'])} frames"}
     for frame in listing["frame_list"]:
         if frame["kind"] != "levels":
-            sys.exit(f"fuzz_seeds.py: {archive} has a {frame['kind']} frame")
+            sys.exit(f"levels_seeds.py: {archive} has a {frame['kind']} frame")
         found.add(f"{frame['lattice_bits']} bits")
         found.add(f"{frame.get('interpolated_axes') or 0} axes")
         found.update(["fold"] if frame.get("fold") else [])
@@ -116,24 +109,13 @@ def contents(archive, listing):
     return found
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    szgpu, out = sys.argv[1:]
-    os.makedirs(out, exist_ok=True)
+def write(szgpu, folder):
+    """Writes the archives to the folder; exits with a message if something is missing."""
     wanted = set(STAGES) | set(OUTLIERS) | set(MODES.values())
     wanted |= {"stored", "zstd", "32 bits", "64 bits", "fold", "lanes", "lanes of several groups"}
     wanted |= {"1 frames", "3 frames", "0 axes", "1 axes", "2 axes", "3 axes"}
-    found, count = set(), 0
+    found = set()
     for case in fields():
-        found |= make(szgpu, out, *case)
-        count += 1
+        found |= make(szgpu, folder, *case)
     if wanted - found:
-        print("no archive has: " + ", ".join(sorted(wanted - found)))
-        return 1
-    print(f"{count} archives in {out}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        sys.exit("levels_seeds.py: no archive has: " + ", ".join(sorted(wanted - found)))

@@ -1,0 +1,131 @@
+/* bound_check.c - the guarantee, exactly, without the library's code.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "bound_check.h"
+
+#include <math.h>
+#include <string.h>
+
+__extension__ typedef __float128 wide; /* 113 bits: holds a product of two doubles exactly */
+
+static double value_at(const field_case *c, const uint8_t *field, uint64_t i) {
+  float value_f32;
+  double value;
+  memcpy(&value_f32, field + c->width * i, sizeof value_f32);
+  if (c->shape.dtype == SZGPU_F32) return (double)value_f32;
+  memcpy(&value, field + c->width * i, sizeof value);
+  return value;
+}
+
+static uint64_t bits_at(const field_case *c, const uint8_t *field, uint64_t i) {
+  return fuzz_load(field + c->width * i, (unsigned)c->width);
+}
+
+/* |x - r| > bound, in exact arithmetic. x - r is difference + error (Knuth's two-sum). The error is
+ * at most half an ulp of the difference, so it decides only if |difference| is the bound. */
+static bool is_beyond(double x, double r, double bound) {
+  if (!isfinite(x) || !isfinite(r)) return true;
+  if (isinf(x - r)) { /* halving is exact for values so large */
+    x *= 0.5;
+    r *= 0.5;
+    bound *= 0.5;
+  }
+  double const difference = x - r, part = difference - x;
+  double const error = (x - (difference - part)) + (-r - part);
+  if (fabs(difference) != bound) return fabs(difference) > bound;
+  return difference > 0.0 ? error > 0.0 : error < 0.0;
+}
+
+/* ---- the fill value ---- */
+
+static const uint64_t known_fills_f32[] = {0x60AD78EC, 0x7CF00000, 0xF7F684DF, 0x7B4097CE,
+                                           0x7149F2CA, 0x799A130C, 0x58635FA9, 0xFF7FFFFF,
+                                           0x7FC00000, 0xFFC00000};
+static const uint64_t known_fills_f64[] = {
+    0x4415AF1D78B58C40, 0x479E000000000000, 0xC6FED09BEAD87C03, 0x476812F9CF7920E3,
+    0x46293E5939A08CEA, 0x4733426172C74D82, 0x430C6BF526340000, 0xC7EFFFFFE0000000,
+    0x4415AF1D80000000, 0xC6FED09BE0000000, 0x476812F9C0000000, 0x46293E5940000000,
+    0x4733426180000000, 0x430C6BF520000000, 0x7FF8000000000000, 0xFFF8000000000000};
+
+static bool occurs(const field_case *c, uint64_t bits) {
+  for (uint64_t i = 0; i < c->value_count; i++)
+    if (bits_at(c, c->field, i) == bits) return true;
+  return false;
+}
+
+static bool find_fill(const field_case *c, uint64_t *bits) {
+  bool const is_f32 = c->shape.dtype == SZGPU_F32;
+  float const fill_f32 = (float)c->params.fill;
+  *bits = 0;
+  if (c->params.has_fill) {
+    if (is_f32)
+      memcpy(bits, &fill_f32, sizeof fill_f32);
+    else
+      memcpy(bits, &c->params.fill, sizeof c->params.fill);
+    return true;
+  }
+  const uint64_t *const known = is_f32 ? known_fills_f32 : known_fills_f64;
+  for (int i = 0; i < (is_f32 ? 10 : 16); i++)
+    if (occurs(c, known[i])) {
+      *bits = known[i];
+      return true;
+    }
+  return false;
+}
+
+/* ---- the absolute bound ---- */
+
+/* A bound beyond what is exact by more than rounding twice, and lowering twice, explain. */
+static void check_rel(double asked, wide range, double bound) {
+  wide const exact = (wide)asked * range, tiny = (wide)1 / ((wide)1e30);
+  FUZZ_CHECK((wide)bound <= exact + exact * tiny, "a bound of %a is above the exact one, asked %a",
+             bound, asked);
+  if (exact > 1e-300 && exact < 1e308)
+    FUZZ_CHECK((wide)bound >= exact - exact * (wide)0x1p-50, "a bound of %a is far below, asked %a",
+               bound, asked);
+}
+
+static void check_psnr(double asked, wide range, double bound) {
+  wide const expected = range * (wide)(1.7320508075688772 * pow(10.0, -asked / 20.0));
+  if (expected > 1e-290 && expected < 1e308 && asked < 5000.0)
+    FUZZ_CHECK(fabs((double)((wide)bound / expected) - 1.0) < 1e-11, "a bound of %a for %g dB",
+               bound, asked);
+}
+
+static void check_absolute_bound(const field_case *c, bool has_fill, uint64_t fill_bits,
+                                 double bound) {
+  double least = INFINITY, greatest = -INFINITY;
+  for (uint64_t i = 0; i < c->value_count; i++) {
+    double const value = value_at(c, c->field, i);
+    if (!isfinite(value) || (has_fill && bits_at(c, c->field, i) == fill_bits)) continue;
+    least = fmin(least, value);
+    greatest = fmax(greatest, value);
+  }
+  wide const range = (wide)greatest - (wide)least;
+  if (c->params.mode == SZGPU_MODE_ABS)
+    FUZZ_CHECK(bound == c->params.bound, "a bound of %a, asked %a", bound, c->params.bound);
+  else if (least > greatest)
+    return; /* no value has a part in the range */
+  else if (c->params.mode == SZGPU_MODE_REL)
+    check_rel(c->params.bound, range, bound);
+  else
+    check_psnr(c->params.bound, range, bound);
+}
+
+void check_bound(const field_case *c, const szgpu_info *info, const uint8_t *restored) {
+  uint64_t fill_bits;
+  bool const has_fill = find_fill(c, &fill_bits);
+  FUZZ_CHECK(has_fill == info->has_fill && (!has_fill || info->fill_bits == fill_bits),
+             "the archive's fill value is %d %llx", info->has_fill,
+             (unsigned long long)info->fill_bits);
+  check_absolute_bound(c, has_fill, fill_bits, info->absolute_bound);
+  for (uint64_t i = 0; i < c->value_count; i++) {
+    uint64_t const bits = bits_at(c, c->field, i);
+    if (bits == bits_at(c, restored, i)) continue;
+    FUZZ_CHECK(!(has_fill && bits == fill_bits), "a fill value changed at %llu",
+               (unsigned long long)i);
+    double const x = value_at(c, c->field, i), r = value_at(c, restored, i);
+    FUZZ_CHECK(!is_beyond(x, r, info->absolute_bound), "%a became %a at %llu, with a bound of %a",
+               x, r, (unsigned long long)i, info->absolute_bound);
+  }
+}

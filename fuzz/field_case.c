@@ -1,0 +1,160 @@
+/* field_case.c - bytes as a compression: params, shape and field.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "field_case.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_VALUES = 9000, MOST_BOX_VALUES = 6000 };
+
+/* ---- shape ---- */
+
+static void take_dims(fuzz_input *input, bool is_long, field_case *c) {
+  uint64_t extents[4];
+  for (int i = 0; i < 4; i++) extents[i] = 1 + fuzz_take(input, 1);
+  uint64_t const line = 1 + fuzz_take(input, 2) % MOST_VALUES;
+  c->value_count = 1;
+  for (int i = 0; i < c->shape.ndim; i++) {
+    uint64_t extent = extents[i];
+    if (c->shape.ndim == 1 && is_long) extent = line;
+    if (c->shape.ndim > 2 && c->value_count > 64) extent = 1 + extent % 40;
+    if (c->value_count * extent > MOST_BOX_VALUES && c->shape.ndim > 1) extent = 1;
+    c->shape.dims[i] = extent;
+    c->value_count *= extent;
+  }
+}
+
+/* ---- params ---- */
+
+/* Any double, powers of two and of ten, and ordinary bounds. */
+static double take_bound(fuzz_input *input) {
+  uint64_t const kind = fuzz_take(input, 1), bits = fuzz_take(input, 8);
+  double any;
+  memcpy(&any, &bits, sizeof any);
+  switch (kind % 6) {
+    case 0:
+      return any;
+    case 1:
+      return ldexp(1.0 + (double)(bits & 0xFFFF) / 65536.0, (int)(bits >> 16 & 63) - 60);
+    case 2:
+      return pow(10.0, -(double)(bits % 17));
+    case 3:
+      return ldexp(1.0, (int)(bits % 2100) - 1074);
+    case 4:
+      return 1.0 + (double)(bits % 300); /* of PSNR */
+    default:
+      return 0.5;
+  }
+}
+
+static double take_fill(fuzz_input *input, bool is_f32) {
+  uint64_t const bits = fuzz_take(input, 8);
+  uint32_t const low_bits = (uint32_t)bits;
+  double fill;
+  float fill_f32;
+  memcpy(&fill, &bits, sizeof fill);
+  memcpy(&fill_f32, &low_bits, sizeof fill_f32);
+  return is_f32 ? (double)fill_f32 : fill;
+}
+
+/* Whatever the mode and the layout allow. */
+static void take_params(fuzz_input *input, field_case *c) {
+  szgpu_params *const p = &c->params;
+  bool const is_lossless = fuzz_take(input, 1) % 4 == 0;
+  uint64_t const type = fuzz_take(input, 1), mode = fuzz_take(input, 1);
+  uint64_t const flags = fuzz_take(input, 1), fill_flags = fuzz_take(input, 1);
+  uint64_t const rows = fuzz_take(input, 1), radius = fuzz_take(input, 2);
+  c->shape.dtype = (szgpu_dtype)(type % (is_lossless ? 6 : 2));
+  c->shape.ndim = 1 + (int)(mode / 4 % 4);
+  p->mode = is_lossless ? SZGPU_MODE_LOSSLESS : (szgpu_mode)(mode % 3);
+  p->layout = (szgpu_layout)(flags & 1);
+  p->zstd_level = flags & 2 ? 1 + (int)(flags >> 2 & 3) : 0;
+  p->frame_rows = rows & 1 ? rows >> 1 : 0;
+  p->source = (uint32_t)(flags >> 5 & SZGPU_SOURCE_ALL);
+  if (p->layout == SZGPU_LAYOUT_LINEAR) {
+    p->without_gaps = (int)(flags >> 4 & 1);
+    if (!is_lossless && radius % 4 == 0) p->radius = 2 + (uint32_t)radius / 4 * 2;
+  } else if (!is_lossless) {
+    p->predictor = (szgpu_predictor)(radius % 3);
+  }
+  p->bound = take_bound(input);
+  double const fill = take_fill(input, fill_flags & 4);
+  p->has_fill = !is_lossless && fill_flags % 4 == 1;
+  if (p->has_fill) p->fill = fill;
+}
+
+/* ---- values ---- */
+
+static void set_value(field_case *c, uint64_t i, double value) {
+  float const value_f32 = (float)value;
+  if (c->shape.dtype == SZGPU_F32)
+    memcpy(c->field + 4 * i, &value_f32, 4);
+  else
+    memcpy(c->field + 8 * i, &value, 8);
+}
+
+/* One value of what the generator makes; `byte` is what the input has for it. */
+typedef struct generator {
+  unsigned kind;
+  double base, scale, sum;
+} generator;
+
+enum { GENERATE_BYTES, GENERATE_WALK, GENERATE_WAVE, GENERATE_STEPS, GENERATORS };
+
+static double next_value(generator *g, uint64_t i, int byte) {
+  switch (g->kind % GENERATORS) {
+    case GENERATE_WALK:
+      g->sum += byte;
+      return g->base + g->sum * g->scale;
+    case GENERATE_WAVE:
+      return g->base + g->scale * (sin(0.01 * (double)i * (1 + (byte & 3))) + byte * 1e-3);
+    default:
+      return g->base + byte * g->scale;
+  }
+}
+
+static const double specials[] = {
+    NAN, INFINITY, -INFINITY, -0.0, 1e20, 5e-324, 0x1.fffffffffffffp1023, -0x1.fffffep127};
+enum { SPECIAL_COUNT = sizeof specials / sizeof *specials };
+
+static void make_values(field_case *c, fuzz_input *input) {
+  generator g = {.kind = (unsigned)fuzz_take(input, 1)};
+  uint64_t const exponents = fuzz_take(input, 2);
+  const uint8_t *const bytes = input->at;
+  size_t const byte_count = (size_t)(input->end - input->at);
+  if (g.kind % GENERATORS == GENERATE_BYTES || c->shape.dtype > SZGPU_F64) {
+    for (size_t i = 0; i < c->field_bytes; i++)
+      c->field[i] = byte_count ? bytes[i % byte_count] : (uint8_t)i;
+    return;
+  }
+  /* Steps of the bound, or of half of it, put values on ties. */
+  double const unit = c->params.bound < 1e300 && c->params.bound > 0.0 ? c->params.bound : 1.0;
+  bool const is_steps = g.kind % GENERATORS == GENERATE_STEPS;
+  g.scale = is_steps ? unit * (g.kind & 32 ? 0.5 : 1.0) : ldexp(1.0, (int)(exponents & 255) - 128);
+  g.base = g.kind & 16 ? ldexp(1.0, (int)(exponents >> 8) - 100) : 0.0;
+  for (uint64_t i = 0; i < c->value_count; i++) {
+    int const byte = byte_count ? (int8_t)bytes[i % byte_count] : 0;
+    bool const is_special = byte == 127 && g.kind & 64;
+    set_value(c, i, is_special ? specials[i % SPECIAL_COUNT] : next_value(&g, i, byte));
+  }
+  if (!(g.kind & 128) || byte_count < c->width) return;
+  for (uint64_t i = 0; i < 64 && i < byte_count; i++) /* any bits among them */
+    memcpy(c->field + i * 2654435761u % c->value_count * c->width,
+           bytes + i % (byte_count - c->width + 1), c->width);
+}
+
+field_case case_make(const uint8_t *data, size_t size) {
+  static const size_t widths[] = {4, 8, 1, 2, 2, 1};
+  fuzz_input header = {data, data + CASE_HEADER_BYTES};
+  fuzz_input values = {data + CASE_HEADER_BYTES, data + size};
+  field_case c = {.params = SZGPU_PARAMS_DEFAULTS};
+  take_params(&header, &c);
+  take_dims(&header, c.params.frame_rows % 2 == 0, &c);
+  c.width = widths[c.shape.dtype];
+  c.field_bytes = c.value_count * c.width;
+  c.field = fuzz_allocate(c.field_bytes);
+  make_values(&c, &values);
+  return c;
+}
