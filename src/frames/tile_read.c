@@ -76,7 +76,6 @@ static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, c
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(job->header->shape.dtype);
   uint32_t const raw_words = szg_raw_tile_words(tile->value_count, value_bytes);
   uint32_t const word_count = szg_count_at(&job->tile_sizes, tile_index);
-  const uint8_t *const words = job->words.bytes + 4 * at->stream;
   szg_tile placed = *tile;
   placed.first_value -= job->first_value;
   SZG_REQUIRE(word_count <= raw_words, SZGPU_BAD_DATA);
@@ -84,6 +83,7 @@ static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, c
     restore_zeros(job, &placed);
     return SZGPU_OK;
   }
+  const uint8_t *const words = job->words.bytes + 4 * at->stream;
   if (word_count < raw_words)
     return restore_coded(job, &placed, words, word_count, &job->plan->tiles[worker]);
   szg_outlier_share const share = szg_outlier_share_at(&job->outliers, tile_index);
