@@ -15,6 +15,14 @@ szgpu_status inspect_archive(const void *archive, size_t archive_bytes, szgpu_in
   return szgpu_inspect(archive, archive_bytes, info);
 }
 
+uint64_t archive_wanted_bytes(const struct input *input, const void *unused) {
+  (void)unused;
+  szgpu_info info;
+  szgpu_status const status = inspect_archive(input->bytes, input->byte_count, &info);
+  if (status == SZGPU_TRUNCATED) return UINT64_MAX; /* not yet the whole header */
+  return status == SZGPU_OK ? info.archive_bytes : 0;
+}
+
 int inspect_whole_archive(const struct report *report, const char *name, const void *archive,
                           size_t archive_bytes, szgpu_info *info) {
   szgpu_status status = inspect_archive(archive, archive_bytes, info);

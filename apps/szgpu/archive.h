@@ -4,11 +4,14 @@
 #ifndef SZGPU_APP_ARCHIVE_H
 #define SZGPU_APP_ARCHIVE_H
 
+#include "input.h"
 #include "json.h"
 #include "report.h"
 
 /* szgpu_inspect, with struct_bytes set. */
 szgpu_status inspect_archive(const void *archive, size_t archive_bytes, szgpu_info *info);
+/* An input_wanted: the size that the header states. */
+uint64_t archive_wanted_bytes(const struct input *input, const void *unused);
 /* Also refuses an archive that is longer or shorter than its header says. Returns an exit code. */
 int inspect_whole_archive(const struct report *report, const char *name, const void *archive,
                           size_t archive_bytes, szgpu_info *info);

@@ -189,7 +189,7 @@ static int run(struct compression *work) {
   if (code != CODE_OK) return code;
   struct taken_file const taken = {work->name, &work->input.status};
   code = output_open(report, work->output.name, job->options->is_forced, &taken, 1, &work->output);
-  if (code == CODE_OK) code = input_load(report, &work->input);
+  if (code == CODE_OK) code = input_load(report, &work->input, field_wanted_bytes, job->options);
   if (code == CODE_OK) code = field_read(report, job->options, &work->input, &work->field);
   if (code == CODE_OK) code = compress_values(work);
   if (code == CODE_OK && job->options->is_verified) code = verify_archive(work);

@@ -9,6 +9,7 @@
 #include "values.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 bool host_is_big_endian(void) {
@@ -37,7 +38,18 @@ static void reverse_dims(szgpu_shape *shape) {
   }
 }
 
-static int refuse_size(const struct report *report, const struct field *field, const char *name) {
+/* How many bytes of values there are; of an input that was cut, only that they are too many. */
+static struct words words_for_count(const struct input *input, uint64_t byte_count,
+                                    uint64_t wanted_bytes) {
+  struct words words;
+  snprintf(words.text, sizeof words.text, "%s%" PRIu64, input->is_cut ? "more than " : "",
+           input->is_cut ? wanted_bytes : byte_count);
+  return words;
+}
+
+static int refuse_size(const struct report *report, const struct field *field,
+                       const struct input *input) {
+  const char *name = shown_input(input->name);
   uint64_t wanted_bytes;
   const char *remedy = "correct -d or -t";
   if (field->source & SZGPU_SOURCE_NPY) remedy = "write the file again, or correct -d";
@@ -48,10 +60,10 @@ static int refuse_size(const struct report *report, const struct field *field, c
         report, CODE_USAGE, name,
         "cannot hold %s %s values: their size does not fit in 64 bits; give smaller dims",
         dims.text, words_for_dtype(field->shape.dtype));
-  return report_failure(
-      report, CODE_USAGE, name,
-      "has %" PRIu64 " bytes of values, but %s %s values are %" PRIu64 " bytes; %s",
-      field->byte_count, dims.text, words_for_dtype(field->shape.dtype), wanted_bytes, remedy);
+  return report_failure(report, CODE_USAGE, name,
+                        "has %s bytes of values, but %s %s values are %" PRIu64 " bytes; %s",
+                        words_for_count(input, field->byte_count, wanted_bytes).text, dims.text,
+                        words_for_dtype(field->shape.dtype), wanted_bytes, remedy);
 }
 
 static int read_npy(const struct report *report, const struct options *options,
@@ -134,17 +146,22 @@ static int load_dataset(const struct report *report, const struct input *input,
   return code;
 }
 
+/* False if neither the options nor the name say the type. Losslessly, any file is bytes. */
+static bool dtype_of_raw(const struct options *options, const struct input *input,
+                         szgpu_dtype *dtype) {
+  *dtype = SZGPU_U8;
+  bool const is_known = dtype_of_name(input->name, dtype);
+  if (options->has_dtype) *dtype = options->shape.dtype;
+  return is_known || options->has_dtype || options->params.mode == SZGPU_MODE_LOSSLESS;
+}
+
 static int read_raw(const struct report *report, const struct options *options,
                     const struct input *input, struct field *field) {
   const char *name = shown_input(input->name);
   bool const is_lossless = options->params.mode == SZGPU_MODE_LOSSLESS;
-  field->shape.dtype = SZGPU_U8; /* any file is bytes */
-  bool const is_known = dtype_of_name(input->name, &field->shape.dtype);
   int const code = is_lossless ? CODE_OK : check_container(report, input);
   if (code != CODE_OK) return code;
-  if (options->has_dtype)
-    field->shape.dtype = options->shape.dtype;
-  else if (!is_known && !is_lossless)
+  if (!dtype_of_raw(options, input, &field->shape.dtype))
     return report_failure(report, CODE_USAGE, name,
                           "has an unknown type; give it with -t f32 or -t f64");
   if (!is_lossless && field->shape.dtype > SZGPU_F64)
@@ -208,6 +225,30 @@ static bool field_is_npy(const struct options *options, const struct input *inpu
   return has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count);
 }
 
+/* Bytes of an input with values of this shape after head_bytes; 0 if they do not fit in 64 bits. */
+static uint64_t bytes_of_field(const szgpu_shape *shape, size_t head_bytes) {
+  uint64_t byte_count;
+  bool const fits = shape_bytes(shape, &byte_count) && byte_count < UINT64_MAX - head_bytes;
+  return fits ? head_bytes + byte_count : 0;
+}
+
+/* Follows field_read, which then refuses what this gives 0 for. */
+uint64_t field_wanted_bytes(const struct input *input, const void *user) {
+  const struct options *options = user;
+  struct npy npy = {.header_bytes = 0};
+  szgpu_shape shape = options->shape;
+  if (input->dataset || npy_header_is_cut(input->bytes, input->byte_count)) return UINT64_MAX;
+  if (field_is_npy(options, input)) {
+    if (npy_read_header(input->bytes, input->byte_count, &npy)) return 0;
+    if (!options->has_dims) shape = npy.shape;
+    shape.dtype = npy.shape.dtype;
+  } else {
+    if (!dtype_of_raw(options, input, &shape.dtype)) return 0;
+    if (!options->has_dims) return UINT64_MAX; /* every value is one of its only row */
+  }
+  return bytes_of_field(&shape, npy.header_bytes);
+}
+
 int field_read(const struct report *report, const struct options *options, struct input *input,
                struct field *field) {
   *field = (struct field){.shape_origin = "", .dataset = DATASET_NONE};
@@ -221,8 +262,22 @@ int field_read(const struct report *report, const struct options *options, struc
   if (code != CODE_OK) return code;
   uint64_t wanted_bytes;
   if (!shape_bytes(&field->shape, &wanted_bytes) || wanted_bytes != field->byte_count)
-    return refuse_size(report, field, shown_input(input->name));
+    return refuse_size(report, field, input);
   return input->dataset ? load_dataset(report, input, field) : make_native(report, input, field);
+}
+
+static bool original_is_npy(const szgpu_info *info, const struct input *input) {
+  return info->shape.dtype != SZGPU_U8 &&
+         (has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count));
+}
+
+uint64_t field_wanted_by_archive(const struct input *input, const void *user) {
+  const szgpu_info *info = user;
+  struct npy npy = {.header_bytes = 0};
+  if (input->dataset || npy_header_is_cut(input->bytes, input->byte_count)) return UINT64_MAX;
+  if (original_is_npy(info, input) && npy_read_header(input->bytes, input->byte_count, &npy))
+    return 0;
+  return bytes_of_field(&info->shape, npy.header_bytes);
 }
 
 int field_read_original(const struct report *report, const szgpu_info *info, struct input *input,
@@ -233,12 +288,10 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
                           .shape = info->shape,
                           .shape_origin = "",
                           .dataset = DATASET_NONE};
-  bool const is_npy =
-      has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count);
   int code = CODE_OK;
   if (input->dataset)
     code = open_dataset(report, NULL, input, field);
-  else if (is_npy && info->shape.dtype != SZGPU_U8)
+  else if (original_is_npy(info, input))
     code = read_npy(report, NULL, input, field);
   else if (info->shape.dtype <= SZGPU_F64)
     code = check_container(report, input);
@@ -251,9 +304,10 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
                           "compressed");
   if (field->byte_count != info->field_bytes || field->shape.dtype != info->shape.dtype)
     return report_failure(report, CODE_USAGE, name,
-                          "has %" PRIu64 " bytes of %s values, but the archive holds %" PRIu64
+                          "has %s bytes of %s values, but the archive holds %" PRIu64
                           " bytes of %s values; name the file that was compressed",
-                          field->byte_count, words_for_dtype(field->shape.dtype), info->field_bytes,
+                          words_for_count(input, field->byte_count, info->field_bytes).text,
+                          words_for_dtype(field->shape.dtype), info->field_bytes,
                           words_for_dtype(info->shape.dtype));
   field->shape = info->shape;
   return input->dataset ? load_dataset(report, input, field) : make_native(report, input, field);

@@ -19,6 +19,11 @@ struct field {
   struct dataset dataset; /* its fill value stays; closed once its values are read */
 };
 
+/* An input_wanted: the bytes of the field that the options, or its .npy header, describe. */
+uint64_t field_wanted_bytes(const struct input *input, const void *options);
+/* The same for the original of an archive, a szgpu_info. */
+uint64_t field_wanted_by_archive(const struct input *input, const void *info);
+
 /* input is loaded, and must outlive the field, which may unload it. Returns an exit code; prints a
  * sentence if it is not CODE_OK. */
 int field_read(const struct report *report, const struct options *options, struct input *input,

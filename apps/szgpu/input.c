@@ -64,43 +64,56 @@ static bool map_file(struct input *input) {
   return true;
 }
 
-/* Reads a pipe, a device or a file of /proc to its end, into a buffer that grows by doubling. */
-static int read_all(const struct report *report, struct input *input) {
-  size_t capacity = FIRST_READ_BYTES, used = 0;
+/* Makes room for more bytes, but for no more than most_bytes and one. */
+static bool grow(struct input *input, uint64_t most_bytes, size_t *capacity) {
+  uint64_t wanted = input->bytes ? (uint64_t)*capacity * 2 : *capacity;
+  if (most_bytes < wanted) wanted = most_bytes + 1;
+  if (wanted > PTRDIFF_MAX) return false;
+  unsigned char *const larger = realloc((void *)(uintptr_t)input->bytes, (size_t)wanted);
+  if (!larger) return false;
+  input->bytes = larger;
+  *capacity = (size_t)wanted;
+  return true;
+}
+
+/* Reads a pipe, a device or a file of /proc until it ends or has more bytes than are wanted, into a
+ * buffer that grows by doubling. */
+static int read_all(const struct report *report, struct input *input, input_wanted wanted,
+                    const void *user) {
+  uint64_t most_bytes = UINT64_MAX;
+  size_t capacity = FIRST_READ_BYTES;
   if (S_ISREG(input->status.st_mode) && input->status.st_size > 0 &&
       (uintmax_t)input->status.st_size < PTRDIFF_MAX)
     capacity = (size_t)input->status.st_size + 1; /* so that the last read finds the end */
-  unsigned char *bytes = NULL;
-  for (;;) {
-    if (!bytes || used == capacity) {
-      size_t const wanted = bytes ? capacity * 2 : capacity;
-      unsigned char *const larger = wanted >= capacity ? realloc(bytes, wanted) : NULL;
-      if (!larger) {
-        free(bytes);
-        return report_out_of_memory(report, shown_input(input->name), "reading it", wanted);
-      }
-      bytes = larger;
-      capacity = wanted;
+  while (input->byte_count <= most_bytes) {
+    if ((!input->bytes || input->byte_count == capacity) && !grow(input, most_bytes, &capacity)) {
+      input_unload(input);
+      return report_out_of_memory(report, shown_input(input->name), "reading it",
+                                  (uint64_t)capacity * 2);
     }
-    size_t const room = capacity - used;
-    ssize_t const got = read(input->descriptor, bytes + used,
-                             room < LARGEST_READ_BYTES ? room : LARGEST_READ_BYTES);
+    size_t const room = capacity - input->byte_count;
+    ssize_t const got =
+        read(input->descriptor, (unsigned char *)(uintptr_t)input->bytes + input->byte_count,
+             room < LARGEST_READ_BYTES ? room : LARGEST_READ_BYTES);
     if (got == 0) break;
     if (got < 0 && errno != EINTR) {
       int const error_number = errno;
-      free(bytes);
+      input_unload(input);
       return report_errno(report, shown_input(input->name), "read", error_number);
     }
-    used += got > 0 ? (size_t)got : 0;
+    input->byte_count += got > 0 ? (size_t)got : 0;
+    if (got > 0 && most_bytes == UINT64_MAX) most_bytes = wanted(input, user);
   }
-  unsigned char *const trimmed = realloc(bytes, used ? used : 1);
-  input->bytes = trimmed ? trimmed : bytes;
-  input->byte_count = used;
+  input->is_cut = input->byte_count > most_bytes;
+  void *const trimmed =
+      realloc((void *)(uintptr_t)input->bytes, input->byte_count ? input->byte_count : 1);
+  if (trimmed) input->bytes = trimmed;
   return CODE_OK;
 }
 
-int input_load(const struct report *report, struct input *input) {
-  return map_file(input) ? CODE_OK : read_all(report, input);
+int input_load(const struct report *report, struct input *input, input_wanted wanted,
+               const void *user) {
+  return map_file(input) ? CODE_OK : read_all(report, input, wanted, user);
 }
 
 void input_unload(struct input *input) {

@@ -209,7 +209,7 @@ int list_file(const struct job *job) {
   struct listing work = {.job = job, .name = shown_input(report->file), .archive = INPUT_NONE};
   szgpu_status status = SZGPU_OK;
   int code = input_open(report, report->file, &work.archive);
-  if (code == CODE_OK) code = input_load(report, &work.archive);
+  if (code == CODE_OK) code = input_load(report, &work.archive, archive_wanted_bytes, NULL);
   if (code == CODE_OK)
     code = inspect_whole_archive(report, work.name, work.archive.bytes, work.archive.byte_count,
                                  &work.info);

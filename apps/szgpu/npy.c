@@ -12,6 +12,7 @@
 /* 6 bytes of magic, 2 of version, then the header's size: 2 bytes in version 1, 4 later. */
 static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 enum { VERSION_AT = 6, SIZE_AT = 8, HEADER_ALIGNMENT = 64 };
+enum { MOST_TEXT_BYTES = 1 << 16 }; /* version 1 can have no more; shapes and types need far less */
 
 static const char malformed[] = "has a damaged .npy header; write it again with numpy.save";
 static const char wrong_type[] =
@@ -122,17 +123,32 @@ bool npy_begins(const unsigned char *bytes, size_t byte_count) {
   return byte_count >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
 }
 
+/* Where the header's text begins and how long it is; there are at least SIZE_AT + 4 bytes. */
+static size_t find_text(const unsigned char *bytes, size_t *text_bytes) {
+  size_t const size_bytes = bytes[VERSION_AT] == 1 ? 2 : 4;
+  *text_bytes = 0;
+  for (size_t i = size_bytes; i > 0; i--) *text_bytes = *text_bytes << 8 | bytes[SIZE_AT + i - 1];
+  return SIZE_AT + size_bytes;
+}
+
+bool npy_header_is_cut(const unsigned char *bytes, size_t byte_count) {
+  size_t const magic_bytes = byte_count < sizeof magic ? byte_count : sizeof magic;
+  if (memcmp(bytes, magic, magic_bytes) != 0) return false;
+  if (byte_count < SIZE_AT + 4) return true;
+  size_t text_bytes;
+  size_t const text_at = find_text(bytes, &text_bytes);
+  return text_bytes <= MOST_TEXT_BYTES && text_bytes > byte_count - text_at;
+}
+
 const char *npy_read_header(const unsigned char *bytes, size_t byte_count, struct npy *npy) {
   if (!npy_begins(bytes, byte_count))
     return "has no .npy header; rename it and use -t if its values are raw";
   if (byte_count < SIZE_AT + 4) return malformed;
   if (bytes[VERSION_AT] < 1 || bytes[VERSION_AT] > 3)
     return "has an unknown .npy version; write it again with numpy.save";
-  size_t const size_bytes = bytes[VERSION_AT] == 1 ? 2 : 4;
-  size_t text_bytes = 0;
-  for (size_t i = size_bytes; i > 0; i--) text_bytes = text_bytes << 8 | bytes[SIZE_AT + i - 1];
-  size_t const text_at = SIZE_AT + size_bytes;
-  if (text_bytes > byte_count - text_at) return malformed;
+  size_t text_bytes;
+  size_t const text_at = find_text(bytes, &text_bytes);
+  if (text_bytes > MOST_TEXT_BYTES || text_bytes > byte_count - text_at) return malformed;
   const char *text = (const char *)bytes + text_at;
   struct scan scan = {text, text + text_bytes};
   npy->header_bytes = text_at + text_bytes;

@@ -18,6 +18,8 @@ struct npy {
 enum { NPY_HEADER_CAPACITY = 256 };
 
 bool npy_begins(const unsigned char *bytes, size_t byte_count);
+/* True if all the bytes are the beginning of a .npy header, the rest of which is not there. */
+bool npy_header_is_cut(const unsigned char *bytes, size_t byte_count);
 /* Returns NULL, or why the header cannot be used and what to do about it. */
 const char *npy_read_header(const unsigned char *bytes, size_t byte_count, struct npy *npy);
 /* Writes a header of version 1.0 and returns its size. Ignores npy->header_bytes. */

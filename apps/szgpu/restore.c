@@ -103,7 +103,7 @@ static int check_decoder(const struct restoration *work) {
 
 static int load_files(struct restoration *work) {
   const struct report *report = &work->job->report;
-  int code = input_load(report, &work->archive);
+  int code = input_load(report, &work->archive, archive_wanted_bytes, NULL);
   if (code == CODE_OK)
     code = inspect_whole_archive(report, work->name, work->archive.bytes, work->archive.byte_count,
                                  &work->info);
@@ -115,7 +115,7 @@ static int load_files(struct restoration *work) {
                           words_for_dtype(work->info.shape.dtype));
   if (code == CODE_OK) code = choose_values(work);
   if (code == CODE_OK && work->job->options->original) {
-    code = input_load(report, &work->original);
+    code = input_load(report, &work->original, field_wanted_by_archive, &work->info);
     if (code == CODE_OK)
       code = field_read_original(report, &work->info, &work->original, &work->original_field);
   }

@@ -14,8 +14,8 @@ import unittest
 
 import harness
 
-CASES = ["cases_cuda", "cases_docs", "cases_files", "cases_hdf5", "cases_lossless", "cases_npy", "cases_outputs",
-         "cases_refusals", "cases_reports"]
+CASES = ["cases_cuda", "cases_docs", "cases_endless", "cases_files", "cases_hdf5", "cases_lossless",
+         "cases_npy", "cases_outputs", "cases_refusals", "cases_reports"]
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
