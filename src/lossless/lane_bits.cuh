@@ -37,7 +37,7 @@ __device__ __forceinline__ PlaneHead head_of(uint32_t lane_bits, unsigned lane) 
 constexpr uint32_t kTwoCodes = 0xFFFFFF00; /* the bits of two codes */
 static_assert(2 * SZG_PLANES_CODE_BITS <= 24, "and lengths below");
 __device__ __forceinline__ uint32_t left_aligned(uint32_t entry) {
-  uint32_t const length = entry >> 16;
+  uint32_t const length = entry >> 16 & 255;
   return length > 0 ? (entry & 0xFFFF) << (32 - length) | length : 0;
 }
 
