@@ -122,11 +122,15 @@ void encode_on_cpu(const std::vector<uint8_t> &values, uint32_t value_bytes, Ref
   }
   reference->words.resize(word_count);
   uint32_t *words = reference->words.data();
-  for (uint64_t t = 0; t < tile_count; t++)
-    words += szg_planes_encode_tile(
-        &reference->encoder, values.data() + t * SZG_TILE_VALUES * value_bytes,
-        tile_values(value_count, t), (uint8_t *)words,
-        reference->stored.data() + (reference->stored.empty() ? 0 : t * SZG_TILE_VALUES), stride);
+  for (uint64_t t = 0; t < tile_count; t++) {
+    if (!szg_planes_encode_tile(
+            &reference->encoder, values.data() + t * SZG_TILE_VALUES * value_bytes,
+            tile_values(value_count, t), reference->sizes[t], (uint8_t *)words,
+            reference->stored.data() + (reference->stored.empty() ? 0 : t * SZG_TILE_VALUES),
+            stride))
+      die("the values change");
+    words += reference->sizes[t];
+  }
 }
 
 uint64_t frame_bytes(const Reference &reference) {

@@ -73,7 +73,8 @@ extern "C" {
   X(SZGPU_BAD_DATA, "the archive contradicts itself")                                          \
   X(SZGPU_CANCELLED, "the progress callback asked to stop")                                    \
   X(SZGPU_NO_DEVICE, "no usable GPU")                                                          \
-  X(SZGPU_DEVICE_ERROR, "the GPU reported an error")
+  X(SZGPU_DEVICE_ERROR, "the GPU reported an error")                                           \
+  X(SZGPU_FIELD_CHANGED, "the field changed while it was compressed")
 
 #define SZGPU_STATUS_ENUMERATOR(name, text) name,
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
@@ -328,11 +329,18 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgp
  * The archive is a function of the field, params and the format version: it is the same for any
  * number of threads and any backend. Sections packed with zstd also depend on libzstd's version.
  *
+ * The call reads values more than once, and nothing should change them before it returns. If
+ * something does, such as a program that still writes to a mapped file, the call writes nothing
+ * outside its outputs and returns SZGPU_FIELD_CHANGED, or SZGPU_OK with an archive that can be
+ * restored: to within the bound of every value that did not change, while one that did may come
+ * back as any number. Copy the field first if it must stay writable.
+ *
  * SZGPU_BAD_ARGUMENT, SZGPU_BAD_BOUND, SZGPU_BAD_SHAPE, SZGPU_UNSUPPORTED: as in szgpu_sizes;
  * SZGPU_BAD_ARGUMENT also if a pointer is not aligned, or points to another GPU's memory.
  * SZGPU_CAPACITY: capacity is too small.
  * SZGPU_OUT_OF_MEMORY: no memory for the workspace, on the host or on the GPU.
  * SZGPU_CANCELLED: the progress callback asked to stop.
+ * SZGPU_FIELD_CHANGED: see above.
  * SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR: as in szgpu_sizes. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params,
                                                        const szgpu_shape *shape, const void *field,

@@ -118,7 +118,8 @@ static int verify_archive(struct compression *work) {
       code = report_failure(report, CODE_BOUND, work->name,
                             "%" PRIu64
                             " values exceed the bound, by up to %.3g times the bound, so its "
-                            "archive was not written; please report this",
+                            "archive was not written; please report this, unless something wrote "
+                            "to the field meanwhile",
                             work->metrics.values_over_bound, work->metrics.max_error_over_bound);
   }
   memory_give_back(&restored);

@@ -34,6 +34,7 @@ static const struct answer answers[] = {
     [SZGPU_CANCELLED] = {CODE_USAGE, "run it again"},
     [SZGPU_NO_DEVICE] = {CODE_RESOURCE, "use -b cpu"},
     [SZGPU_DEVICE_ERROR] = {CODE_RESOURCE, "use -b cpu"},
+    [SZGPU_FIELD_CHANGED] = {CODE_IO, "compress it when nothing writes to it, or a copy of it"},
 };
 
 bool status_is_of_resources(szgpu_status status) {

@@ -181,8 +181,10 @@ static szgpu_status choose_books(levels_job *job) {
 
 /* ---- [3] the tiles of a stage ---- */
 
-static void encode_tile(const levels_job *job, uint64_t tile_index, int worker,
-                        szg_part_slot *slot) {
+/* The base's books may be of all its tiles and have no escapes; then a code that they lack means
+ * that the values changed in between. */
+static szgpu_status encode_tile(const levels_job *job, uint64_t tile_index, int worker,
+                                szg_part_slot *slot) {
   const write_memory *const memory = &job->memory;
   const szg_levels_memory *const shared = &memory->shared;
   szg_tokens_shape const shape = shape_of(job, job->stage);
@@ -194,22 +196,29 @@ static void encode_tile(const levels_job *job, uint64_t tile_index, int worker,
       szg_tokens_encode_tile(&memory->books[job->stage].encoder, &shape, codes,
                              find_existing(job, job->stage, tile_index, existing),
                              &shared->token_work[worker], slot->words + slot->byte_count);
+  SZG_REQUIRE(word_count != SZG_TOKENS_UNCOUNTED, SZGPU_FIELD_CHANGED);
   memory->sizes[tile_index] = (uint16_t)word_count;
   slot->byte_count += (uint64_t)word_count * 4;
+  return SZGPU_OK;
+}
+
+static szgpu_status encode_tiles_of_part(levels_job *job, uint64_t part, int worker,
+                                         szg_part_slot *slot) {
+  uint64_t const end_tile =
+      szg_min_u64((part + 1) * SZG_LEVELS_PART_TILES, stage_of(job)->tile_count);
+  for (uint64_t t = part * SZG_LEVELS_PART_TILES; t < end_tile; t++)
+    SZG_TRY(encode_tile(job, t, worker, slot));
+  szg_frame_add_sure_bytes(job->frame, slot->byte_count);
+  return SZGPU_OK;
 }
 
 static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
   levels_job *const job = job_pointer;
-  uint64_t const end_tile =
-      szg_min_u64((part + 1) * SZG_LEVELS_PART_TILES, stage_of(job)->tile_count);
   szg_part_slot *const slot = szg_part_slot_take(&job->stream, part);
-  if (!szg_frame_is_outgrown(job->frame)) {
-    for (uint64_t t = part * SZG_LEVELS_PART_TILES; t < end_tile; t++)
-      encode_tile(job, t, worker, slot);
-    szg_frame_add_sure_bytes(job->frame, slot->byte_count);
-  }
+  szgpu_status const status =
+      szg_frame_is_outgrown(job->frame) ? SZGPU_OK : encode_tiles_of_part(job, part, worker, slot);
   szg_part_slot_finish(&job->stream, slot);
-  return SZGPU_OK;
+  return status;
 }
 
 /* Writes head, books and sizes in front of the words, which are in their place already. */

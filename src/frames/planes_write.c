@@ -108,15 +108,22 @@ static szgpu_status measure_tiles(planes_job *job) {
   return SZGPU_OK;
 }
 
+/* Values may have changed since they were counted or measured. Then nothing is written beyond the
+ * places of the words that were measured. */
 static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const planes_job *const job = job_pointer;
-  uint64_t word = job->word_count > 0 ? job->plan->part_words[part] : 0; /* no coded plane: 0 */
-  for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
-    word += szg_planes_encode_tile(job->plan->encoder, values_at(job, t * SZG_TILE_VALUES),
-                                   tile_value_count(job, t), job->words + 4 * word,
-                                   job->stored + t * SZG_TILE_VALUES,
-                                   szg_stored_plane_bytes(job->value_count));
+  bool const has_words = job->word_count > 0; /* some plane is coded */
+  uint64_t word = has_words ? job->plan->part_words[part] : 0;
+  for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++) {
+    uint32_t const word_count = has_words ? job->plan->tile_sizes[t] : 0;
+    SZG_REQUIRE(szg_planes_encode_tile(job->plan->encoder, values_at(job, t * SZG_TILE_VALUES),
+                                       tile_value_count(job, t), word_count, job->words + 4 * word,
+                                       job->stored + t * SZG_TILE_VALUES,
+                                       szg_stored_plane_bytes(job->value_count)),
+                SZGPU_FIELD_CHANGED);
+    word += word_count;
+  }
   return SZGPU_OK;
 }
 

@@ -160,7 +160,9 @@ typedef struct szg_tokens_work {
 
 /* Writes a tile's words and returns their number; 0: all codes are 0. words: has room for
  * szg_tokens_most_words. shape: with the plan's lane_groups_log2. If the plan is from a whole
- * tally, that must have had the tile. */
+ * tally that had other codes of the tile, it may be SZG_TOKENS_UNCOUNTED: some symbol has no
+ * code. */
+enum { SZG_TOKENS_UNCOUNTED = SZG_TOKENS_MOST_WORDS + 1 };
 uint32_t szg_tokens_encode_tile(const szg_tokens_cpu_encoder *encoder,
                                 const szg_tokens_shape *shape, const void *codes,
                                 const uint64_t *existing, szg_tokens_work *work, uint8_t *words);

@@ -41,7 +41,7 @@ static void build_entries(const uint8_t *lengths, uint32_t symbol_count, uint32_
   }
 }
 
-/* Gives bytes without a code the escape and themselves. */
+/* Gives bytes without a code the escape, if that has one, and themselves. */
 static void build_byte_entries(const uint8_t *lengths, uint32_t symbol_count, uint32_t escape,
                                uint32_t *entries) {
   uint32_t own[SZG_LEVELS_OCTETS];
@@ -91,19 +91,32 @@ void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_cpu_encode
 
 /* ---- codes ---- */
 
+/* What is encoded. In hot loops the compiler sees is_wide as a constant. */
+typedef struct tile_source {
+  const szg_tokens_cpu_encoder *encoder;
+  const void *codes;
+  const uint64_t *existing, *nonzero;
+  bool is_wide;
+  bool *lacks_code; /* set if a symbol has none: its tile was not counted */
+} tile_source;
+
 SZG_INLINE void put_entry(uint32_t entry, szg_bit_writer *writer) {
   szg_put_left_aligned(writer, entry_bits(entry), entry_length(entry));
 }
 
+/* Puts the entry of a symbol that has a code if its tile was counted, or escapes have codes. */
+SZG_INLINE void put_symbol(const tile_source *source, uint32_t entry, szg_bit_writer *writer) {
+  if (__builtin_expect(entry == 0, false)) *source->lacks_code = true;
+  put_entry(entry, writer);
+}
+
 /* Writes a code by any symbol. Takes and returns a copy of the writer, so that callers can keep
  * theirs in registers. */
-static szg_bit_writer put_value(const szg_tokens_encoder *encoder, bool is_wide, int64_t code,
-                                szg_bit_writer writer) {
-  szg_value_token token = szg_value_token_of(code, is_wide);
-  if (!encoder->values[token.symbol]) token = szg_value_escape(code, is_wide);
-  uint32_t const entry = encoder->values[token.symbol];
-  assert(entry); /* the tile was counted, or escapes have codes */
-  put_entry(entry, &writer);
+static szg_bit_writer put_value(const tile_source *source, int64_t code, szg_bit_writer writer) {
+  const uint32_t *const values = source->encoder->shared.values;
+  szg_value_token token = szg_value_token_of(code, source->is_wide);
+  if (!values[token.symbol]) token = szg_value_escape(code, source->is_wide);
+  put_symbol(source, values[token.symbol], &writer);
   szg_put_number(&writer, token.raw, token.raw_bits);
   return writer;
 }
@@ -129,14 +142,6 @@ SZG_INLINE bool put_four(uint32_t e0, uint32_t e1, uint32_t e2, uint32_t e3,
 
 /* ---- groups ---- */
 
-/* What is encoded. In hot loops the compiler sees is_wide as a constant. */
-typedef struct tile_source {
-  const szg_tokens_cpu_encoder *encoder;
-  const void *codes;
-  const uint64_t *existing, *nonzero;
-  bool is_wide;
-} tile_source;
-
 /* The near entry of the code at a place. */
 SZG_INLINE uint32_t near_entry_at(const tile_source *source, uint32_t place) {
   uint64_t const code = (uint64_t)szg_code_at(source->codes, source->is_wide, place);
@@ -147,8 +152,7 @@ SZG_INLINE uint32_t near_entry_at(const tile_source *source, uint32_t place) {
 SZG_INLINE void put_value_at(const tile_source *source, uint32_t place, szg_bit_writer *writer) {
   uint32_t const entry = near_entry_at(source, place);
   if (entry & NO_ENTRY)
-    *writer = put_value(&source->encoder->shared, source->is_wide,
-                        szg_code_at(source->codes, source->is_wide, place), *writer);
+    *writer = put_value(source, szg_code_at(source->codes, source->is_wide, place), *writer);
   else
     szg_put_left_aligned(writer, near_bits(entry), entry & NEAR_LENGTH);
 }
@@ -180,8 +184,7 @@ SZG_INLINE void put_pair_at(const tile_source *source, uint32_t place, szg_bit_w
     put_entry(entry, writer);
     return;
   }
-  assert(encoder->pairs[SZG_LEVELS_PAIR_ESCAPE]);
-  put_entry(encoder->pairs[SZG_LEVELS_PAIR_ESCAPE], writer);
+  put_symbol(source, encoder->pairs[SZG_LEVELS_PAIR_ESCAPE], writer);
   put_value_at(source, place, writer);
   put_value_at(source, place + 1, writer);
 }
@@ -240,13 +243,9 @@ SZG_INLINE void put_masks(const tile_source *source, uint32_t group, szg_bit_wri
   uint32_t const first = group * SZG_LEVELS_GROUP;
   uint64_t places = source->nonzero[group];
   uint32_t const octets = szg_octets_of_places(places);
-  assert(encoder->octets[octets]);
-  put_entry(encoder->octets[octets], writer);
-  for (uint32_t left = octets; left; left &= left - 1) {
-    uint32_t const entry = encoder->masks[places >> 8 * __builtin_ctz(left) & 255];
-    assert(entry);
-    put_entry(entry, writer);
-  }
+  put_symbol(source, encoder->octets[octets], writer);
+  for (uint32_t left = octets; left; left &= left - 1)
+    put_symbol(source, encoder->masks[places >> 8 * __builtin_ctz(left) & 255], writer);
   uint32_t const count = (uint32_t)__builtin_popcountll(places);
   for (uint32_t i = 0; i + AT_ONCE <= count; i += AT_ONCE) {
     uint32_t marked[AT_ONCE];
@@ -359,11 +358,13 @@ uint32_t szg_tokens_encode_tile(const szg_tokens_cpu_encoder *encoder,
     head.live |= (uint32_t)(work->nonzero[group] != 0) << (group >> shape->lane_groups_log2);
   if (!head.live) return 0;
   assert(encoder->shared.mode != SZG_LEVELS_MODE_ZERO);
-  tile_source const source = {encoder, codes, existing, work->nonzero, shape->is_wide};
+  bool lacks_code = false;
+  tile_source const source = {encoder, codes, existing, work->nonzero, shape->is_wide, &lacks_code};
   if (shape->is_wide)
     put_wide_lanes(source, shape, &head, work->bytes + HEAD_ROOM);
   else
     put_narrow_lanes(source, shape, &head, work->bytes + HEAD_ROOM);
+  if (lacks_code) return SZG_TOKENS_UNCOUNTED;
   measure_head(&head);
   put_head(&head, work->bytes);
   uint32_t const first_bit = HEAD_ROOM * 8 - head.head_bits;

@@ -18,6 +18,14 @@ enum {
 static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= SZG_PUT_MAX_BITS,
               "the codes of a run are put at once");
 
+/* A sum of the entries of up to a run has the sum of their lengths above the codes, and something
+ * above that if a symbol was not counted. */
+enum { LENGTH_SHIFT = 16, LENGTH_MASK = 255, SHIFT_MASK = 63 };
+static_assert((SZG_PLANES_RUN << SZG_PLANES_CODE_BITS) <= 1 << LENGTH_SHIFT, "codes do not carry");
+static_assert(SZG_PLANES_RUN * SZG_PLANES_CODE_BITS <= LENGTH_MASK, "nor do lengths");
+
+SZG_INLINE uint32_t length_of(uint32_t sum) { return sum >> LENGTH_SHIFT & LENGTH_MASK; }
+
 /* A plane of a tile: its symbols, and the bits of each lane. */
 typedef struct coded_plane {
   uint8_t symbols[SZG_TILE_VALUES];
@@ -51,11 +59,11 @@ SZG_HOT static void sum_lanes(const uint32_t *restrict entries, uint32_t value_c
   uint32_t const full = value_count / SZG_PLANES_RUN;
   for (uint32_t run = 0; run < full; run++) {
     const uint8_t *const four = symbols + SZG_PLANES_RUN * run;
-    lane_bits[run % SZG_LANES] += (entries[four[0]] >> 16) + (entries[four[1]] >> 16) +
-                                  (entries[four[2]] >> 16) + (entries[four[3]] >> 16);
+    lane_bits[run % SZG_LANES] +=
+        length_of(entries[four[0]] + entries[four[1]] + entries[four[2]] + entries[four[3]]);
   }
   for (uint32_t i = SZG_PLANES_RUN * full; i < value_count; i++)
-    lane_bits[full % SZG_LANES] += entries[symbols[i]] >> 16;
+    lane_bits[full % SZG_LANES] += length_of(entries[symbols[i]]);
   memcpy(plane->lane_bits, lane_bits, sizeof lane_bits);
 }
 
@@ -75,34 +83,45 @@ uint32_t szg_planes_tile_words(const szg_planes_encoder *encoder, const void *va
 
 /* ---- bits ---- */
 
-SZG_INLINE void put_run(szg_bit_writer *writer, const uint32_t *entries, const uint8_t *symbols) {
+/* Returns the sum of the entries. Shifts are masked for the flag of symbols that were not
+ * counted, which costs nothing where shifts do so themselves. */
+SZG_INLINE uint32_t put_run(szg_bit_writer *writer, const uint32_t *entries,
+                            const uint8_t *symbols) {
   uint32_t const entry0 = entries[symbols[0]], entry1 = entries[symbols[1]];
   uint32_t const entry2 = entries[symbols[2]], entry3 = entries[symbols[3]];
-  uint32_t const length1 = entry1 >> 16, length3 = entry3 >> 16;
-  uint32_t const length01 = (entry0 >> 16) + length1, length23 = (entry2 >> 16) + length3;
+  uint32_t const sum23 = entry2 + entry3, sum = entry0 + entry1 + sum23;
+  uint32_t const length1 = entry1 >> LENGTH_SHIFT & SHIFT_MASK;
+  uint32_t const length3 = entry3 >> LENGTH_SHIFT & SHIFT_MASK;
+  uint32_t const length23 = sum23 >> LENGTH_SHIFT & SHIFT_MASK;
   uint64_t const bits01 = (uint64_t)(entry0 & 0xFFFF) << length1 | (entry1 & 0xFFFF);
   uint64_t const bits23 = (uint64_t)(entry2 & 0xFFFF) << length3 | (entry3 & 0xFFFF);
-  szg_put_right_aligned(writer, bits01 << length23 | bits23, length01 + length23);
+  szg_put_right_aligned(writer, bits01 << length23 | bits23, length_of(sum));
+  return sum;
 }
 
-/* Writes lanes one after the other from `bytes` on, and their lengths into the plane. */
-SZG_HOT static void put_lanes(const uint32_t *restrict entries, uint32_t value_count,
+/* Writes lanes one after the other from `bytes` on, and their lengths into the plane. False: a
+ * symbol was not counted. */
+SZG_HOT static bool put_lanes(const uint32_t *restrict entries, uint32_t value_count,
                               coded_plane *restrict plane, uint8_t *restrict bytes) {
   uint32_t const rows = value_count / SZG_PLANES_ROW;
   szg_bit_writer writer = {.next = bytes};
-  uint32_t start = 0;
+  uint32_t start = 0, flags = 0;
   for (uint32_t lane = 0; lane < SZG_LANES; lane++) {
     const uint8_t *symbols = plane->symbols + SZG_PLANES_RUN * lane;
     for (uint32_t row = 0; row < rows; row++, symbols += SZG_PLANES_ROW)
-      put_run(&writer, entries, symbols);
+      flags |= put_run(&writer, entries, symbols);
     uint32_t const left = szg_planes_lane_symbols(value_count, lane) - SZG_PLANES_RUN * rows;
-    for (uint32_t i = 0; i < left; i++)
-      szg_put_right_aligned(&writer, entries[symbols[i]] & 0xFFFF, entries[symbols[i]] >> 16);
+    for (uint32_t i = 0; i < left; i++) {
+      uint32_t const entry = entries[symbols[i]];
+      szg_put_right_aligned(&writer, entry & 0xFFFF, length_of(entry));
+      flags |= entry;
+    }
     uint32_t const end = (uint32_t)szg_bits_put(bytes, &writer);
     plane->lane_bits[lane] = end - start;
     start = end;
   }
   szg_put_end(&writer);
+  return flags < SZG_PLANES_UNCOUNTED_FLAG;
 }
 
 /* Writes the head and the lanes' lengths. */
@@ -126,36 +145,44 @@ SZG_HOT static void move_to_words(const uint8_t *restrict bytes, uint32_t word_c
     szg_store_u32(words + 4 * i, __builtin_bswap32(szg_load_u32(bytes + 4 * i)));
 }
 
-static uint32_t encode_plane(const uint32_t *entries, uint32_t value_count, coded_plane *plane,
-                             uint8_t *words) {
+/* Writes the words of a plane, up to word_room, and gives their number. False: there would be more,
+ * or a symbol was not counted. */
+static bool encode_plane(const uint32_t *entries, uint32_t value_count, coded_plane *plane,
+                         uint32_t word_room, uint8_t *words, uint32_t *word_count) {
   uint8_t bytes[LANES_ROOM + OVERHANG];
-  put_lanes(entries, value_count, plane, bytes);
+  bool const are_counted = put_lanes(entries, value_count, plane, bytes);
   plane_head const head = measure(plane->lane_bits);
+  if (!are_counted || head.word_count > word_room) return false;
   write_head(&head, plane->lane_bits, words);
   uint32_t const first = 1 + head.width;
   move_to_words(bytes, head.word_count - first, words + 4 * first);
-  return head.word_count;
+  *word_count = head.word_count;
+  return true;
 }
 
 /* ---- tiles ---- */
 
-uint32_t szg_planes_encode_tile(const szg_planes_encoder *encoder, const void *values,
-                                uint32_t value_count, uint8_t *words, uint8_t *stored,
-                                uint64_t stored_stride) {
+/* Every symbol is read once, so what is written is what was found to fit. */
+bool szg_planes_encode_tile(const szg_planes_encoder *encoder, const void *values,
+                            uint32_t value_count, uint32_t word_count, uint8_t *words,
+                            uint8_t *stored, uint64_t stored_stride) {
   uint32_t const value_bytes = encoder->layout.value_bytes;
-  uint32_t word_count = 0;
+  uint32_t left_words = word_count;
   coded_plane plane;
   for (uint32_t p = 0; p < value_bytes; p++) {
     uint32_t const mode = szg_plane_mode(encoder->layout.modes, p);
     if (mode == SZG_PLANE_CODED) {
       szg_plane_take(values, value_count, value_bytes, p, plane.symbols);
-      word_count +=
-          encode_plane(encoder->entries[p], value_count, &plane, words + 4 * (size_t)word_count);
+      uint32_t plane_words;
+      if (!encode_plane(encoder->entries[p], value_count, &plane, left_words, words, &plane_words))
+        return false;
+      words += 4 * (size_t)plane_words;
+      left_words -= plane_words;
     } else if (mode == SZG_PLANE_STORED) {
       szg_plane_take(values, value_count, value_bytes, p, stored);
       memset(stored + value_count, 0, szg_stored_plane_bytes(value_count) - value_count);
       stored += stored_stride;
     }
   }
-  return word_count;
+  return left_words == 0;
 }

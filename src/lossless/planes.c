@@ -105,6 +105,7 @@ szgpu_status szg_planes_books_read(const szg_planes_layout *layout, const uint8_
 
 static void build_encoder_entries(const uint8_t *lengths, uint32_t *entries) {
   uint32_t code = 0;
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) entries[s] = SZG_PLANES_UNCOUNTED;
   for (uint32_t length = 1; length <= SZG_PLANES_CODE_BITS; length++) {
     code <<= 1;
     for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)

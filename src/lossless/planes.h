@@ -101,6 +101,13 @@ typedef struct szg_planes_encoder {
                                                             right-aligned; others: 0 */
 } szg_planes_encoder;
 
+/* The entry of a symbol that was not counted. If values change after that, it may occur: encoding
+ * finds the flag in sums of entries. The length of 1 is for writers, which need one. */
+enum {
+  SZG_PLANES_UNCOUNTED_FLAG = 1 << 24,
+  SZG_PLANES_UNCOUNTED = SZG_PLANES_UNCOUNTED_FLAG | 1 << 16
+};
+
 void szg_planes_encoder_build(const szg_planes_choice *choice, szg_planes_encoder *encoder);
 
 /* Writes the codebook section of szg_planes_book_bytes bytes. */
@@ -117,17 +124,19 @@ static_assert(SZG_PLANE_LANE_MOST_BITS < 1 << SZG_PLANE_MOST_WIDTH, "the greates
 static_assert(SZG_PLANES_TILE_MOST_WORDS <= UINT16_MAX, "tile sizes are u16");
 
 /* Words of the coded planes of a tile; 0 if no plane is coded. values: the tile's, value_count
- * of them, 1 to SZG_TILE_VALUES. Its symbols must all have been counted for the choice. */
+ * of them, 1 to SZG_TILE_VALUES. */
 uint32_t szg_planes_tile_words(const szg_planes_encoder *encoder, const void *values,
                                uint32_t value_count);
 
-/* Writes these words and returns their number. stored: where the tile's share of the first stored
- * plane goes; the shares of the next planes follow every stored_stride bytes. A tile with fewer
- * than SZG_TILE_VALUES values is its frame's last; the function then also writes the planes'
- * padding. */
-uint32_t szg_planes_encode_tile(const szg_planes_encoder *encoder, const void *values,
-                                uint32_t value_count, uint8_t *words, uint8_t *stored,
-                                uint64_t stored_stride);
+/* Writes these words: word_count, as measured. False if there would be more or fewer, or a symbol
+ * was not counted for the choice: the values have changed in between. words may then be anything.
+ *
+ * stored: where the tile's share of the first stored plane goes; the shares of the next planes
+ * follow every stored_stride bytes. A tile with fewer than SZG_TILE_VALUES values is its frame's
+ * last; the function then also writes the planes' padding. */
+bool szg_planes_encode_tile(const szg_planes_encoder *encoder, const void *values,
+                            uint32_t value_count, uint32_t word_count, uint8_t *words,
+                            uint8_t *stored, uint64_t stored_stride) SZG_CHECKED;
 
 /* ---- decoding ---- */
 

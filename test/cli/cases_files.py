@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -13,6 +14,16 @@ import numpy as np
 from harness import CliTest, wave
 
 BOUND = ["-m", "abs", "-e", "1e-3"]
+# A program that gives a file the values of another one and its own, by turns, until it is killed.
+KEEPS_WRITING = """
+import mmap, sys
+with open(sys.argv[1], "r+b") as file, open(sys.argv[2], "rb") as other:
+    mapped = mmap.mmap(file.fileno(), 0)
+    versions = [mapped[:], other.read()]
+    while True:
+        for version in versions:
+            mapped[:] = version
+"""
 NOTE = "no dims given, so its {} values were taken as one row; give them with -d"
 
 
@@ -235,6 +246,34 @@ class Whole(CliTest):
         _, err = process.communicate(timeout=60)
         self.assertIn(process.returncode, (1, 2))
         self.assertRegex(err.decode(), r"\Aszgpu: a\.f32: [^\n]+; [^\n]+\n\Z")
+
+    def test_an_input_that_changes_is_restorable_or_told(self):
+        """Another process writes to the file, which is mapped. Lossless archives of such files used
+        to be cut off or not to decode, and the command to crash."""
+        name, count, runs = "a.f32", 1 << 18, 5
+        calm = wave(count)
+        rough = np.random.default_rng(1).integers(0, 1 << 32, count, "u4").view("f4")
+        self.write(name, calm.tobytes())
+        self.write("rough", rough.tobytes())
+        writer = subprocess.Popen([sys.executable, "-c", KEEPS_WRITING, name, "rough"],
+                                  cwd=self.folder)
+        try:
+            for options in (["-m", "lossless"], BOUND, [*BOUND, "--predictor", "interpolation"],
+                            ["-m", "abs", "-e", "1e-30"], ["-m", "lossless", "--layout", "linear"]):
+                for _ in range(runs):
+                    result = self.run_szgpu("-zfq", "-b", "cpu", "-j1", "-o", "out", *options, name)
+                    if result.code:
+                        self.assertEqual((result.code, result.err), (2, f"szgpu: {name}: the field "
+                            "changed while it was compressed; compress it when nothing writes to "
+                            "it, or a copy of it\n"))
+                        self.assertEqual(sorted(os.listdir(self.folder)), [name, "rough"])
+                    else:
+                        self.succeed("-xfq", "-o", "back", "out")
+                        os.remove(self.path("out"))
+                        os.remove(self.path("back"))
+        finally:
+            writer.kill()
+            writer.wait()
 
     def test_the_input_is_untouched(self):
         name = self.field()

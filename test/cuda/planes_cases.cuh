@@ -119,10 +119,13 @@ inline Sections encode_on_cpu(const Frame &frame) {
   for (uint64_t t = 0; t < szg_planes_tile_count(frame.value_count); t++) {
     static uint32_t words[SZG_PLANES_TILE_MOST_WORDS + 2];
     uint64_t const first = t * SZG_TILE_VALUES;
-    uint32_t const count = szg_planes_encode_tile(
-        &encoder, &frame.bytes[first * frame.value_bytes], tile_values(frame.value_count, t),
-        (uint8_t *)words, sections.stored.data() + (sections.stored.empty() ? 0 : first),
-        szg_stored_plane_bytes(frame.value_count));
+    const uint8_t *const values = &frame.bytes[first * frame.value_bytes];
+    uint32_t const value_count = tile_values(frame.value_count, t);
+    uint32_t const count = szg_planes_tile_words(&encoder, values, value_count);
+    assert_true(szg_planes_encode_tile(
+        &encoder, values, value_count, count, (uint8_t *)words,
+        sections.stored.data() + (sections.stored.empty() ? 0 : first),
+        szg_stored_plane_bytes(frame.value_count)));
     sections.words.insert(sections.words.end(), words, words + count);
     if (coded_planes(layout) > 0) sections.sizes.push_back((uint16_t)count);
   }
