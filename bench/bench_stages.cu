@@ -308,7 +308,7 @@ struct Decoding {
 
 void find_sections(const Case &c, Decoding *frame) {
   szg_opened opened;
-  must(c.decompressor, szg_open(c.reference.data(), c.reference.size(), &opened));
+  must(c.decompressor, szg_open_in_place(c.reference.data(), c.reference.size(), &opened));
   uint64_t offset = szg_frame_offset(&opened, 0);
   must(c.decompressor, szg_frame_open(&opened, 0, c.reference.data() + offset,
                                       c.reference.size() - offset, &frame->header, nullptr));

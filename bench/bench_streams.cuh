@@ -147,7 +147,7 @@ inline std::vector<szg_code_run> tile_runs(const szg_grid &grid,
 inline void take_codes(const szgpu_ctx *ctx, const std::vector<uint8_t> &archive, Stream *s) {
   szg_opened opened;
   szg_frame_header header;
-  must(ctx, szg_open(archive.data(), archive.size(), &opened));
+  must(ctx, szg_open_in_place(archive.data(), archive.size(), &opened));
   uint64_t offset = szg_frame_offset(&opened, 0);
   must(ctx, szg_frame_open(&opened, 0, archive.data() + offset, archive.size() - offset,
                            &header, nullptr));

@@ -351,7 +351,9 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szg
  * that of the field: szgpu_inspect gives both. field must be aligned to the size of a value.
  *
  * Archives are not trusted: a damaged or hostile one gives one of the statuses below, and nothing
- * is written outside the field.
+ * is written outside the field. An archive in host memory may even change during the call, as a
+ * mapped file does that somebody rewrites: the call then gives one of these statuses or any values,
+ * but it stays within the memory of archive and field.
  *
  * SZGPU_BAD_ARGUMENT: field_bytes is not the size of the field, or a pointer is not aligned, or
  * points to another GPU's memory.
@@ -474,7 +476,7 @@ SZGPU_API const char *szgpu_decoder_refusal(szgpu_decoder decoder, const szgpu_i
  * last of these frames. Every call checks the archive's header, so ask for many frames at once.
  *
  * Returns what szgpu_inspect returns; SZGPU_BAD_ARGUMENT also if the archive does not have all
- * these frames. */
+ * these frames, and SZGPU_OUT_OF_MEMORY. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect_frames(const void *archive,
                                                              size_t archive_bytes,
                                                              uint64_t first_frame,

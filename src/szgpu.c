@@ -325,7 +325,7 @@ static szgpu_status check_decoder(szgpu_ctx *ctx, const szg_header *header) {
 static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                  bool on_device, szg_opened *opened) {
   SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, opened)
-                    : szg_open(archive, archive_bytes, opened));
+                    : szg_open(archive, archive_bytes, &ctx->head, opened));
   uint64_t const stated_bytes = opened->header.archive_bytes;
   if (archive_bytes != stated_bytes)
     return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,

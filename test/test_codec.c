@@ -137,6 +137,71 @@ static void a_wrong_raw_size_is_bad_data(void **state) {
   free(bytes);
 }
 
+/* Packs with zstd's optional header fields or without. */
+static size_t pack_with(const uint8_t *bytes, size_t byte_count, bool has_size, bool has_checksum,
+                        uint8_t *packed, size_t capacity) {
+  ZSTD_CCtx *const zstd = ZSTD_createCCtx();
+  assert_non_null(zstd);
+  ZSTD_CCtx_setParameter(zstd, ZSTD_c_contentSizeFlag, has_size);
+  ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, has_checksum);
+  size_t const packed_bytes = ZSTD_compress2(zstd, packed, capacity, bytes, byte_count);
+  assert_false(ZSTD_isError(packed_bytes));
+  ZSTD_freeCCtx(zstd);
+  return packed_bytes;
+}
+
+/* Raw, run-length and compressed blocks, small and large content sizes, with and without a
+ * checksum: whatever zstd writes is found and undone, and nothing that is cut off. */
+static void any_zstd_frame_may_be_a_piece(void **state) {
+  (void)state;
+  size_t const sizes[] = {1, 255, 256, 65791, 65792, 300000, PIECE};
+  enum { ROOM = 2 * PIECE };
+  uint8_t *const packed = test_allocate(ROOM);
+  for (size_t i = 0; i < 4 * 3 * ARRAY_COUNT(sizes); i++) {
+    size_t const byte_count = sizes[i / 12];
+    uint8_t *const bytes = i / 4 % 3 == 0 ? make_noise(byte_count) : make_runs(byte_count);
+    uint8_t *const back = test_allocate(byte_count);
+    if (i / 4 % 3 == 2) memset(bytes, 7, byte_count);
+    size_t const packed_bytes = pack_with(bytes, byte_count, i % 2, i / 2 % 2, packed, ROOM);
+    assert_int_equal(restore(packed, packed_bytes, back, byte_count), SZGPU_OK);
+    assert_memory_equal(back, bytes, byte_count);
+    for (size_t cut = 1; cut <= 24 && cut <= packed_bytes; cut++)
+      assert_int_equal(restore(packed, packed_bytes - cut, NULL, byte_count), SZGPU_BAD_DATA);
+    free(back);
+    free(bytes);
+  }
+  free(packed);
+}
+
+/* Libzstd reads other frames too: skippable ones, and those of its early versions. */
+static void other_frames_are_bad_data(void **state) {
+  (void)state;
+  uint8_t const skippable[] = {0x50, 0x2A, 0x4D, 0x18, 1, 0, 0, 0, 9};
+  uint8_t const early[] = {0x27, 0xB5, 0x2F, 0xFD, 0, 0, 0, 0, 9};
+  assert_int_equal(restore(skippable, sizeof skippable, NULL, 1), SZGPU_BAD_DATA);
+  assert_int_equal(restore(early, sizeof early, NULL, 1), SZGPU_BAD_DATA);
+}
+
+/* Many empty blocks: a zstd frame that no encoder writes, and that would only cost memory. */
+static void a_longer_zstd_frame_than_any_piece_has_is_bad_data(void **state) {
+  (void)state;
+  for (size_t extra = 0; extra < 2; extra++) {
+    uint8_t const head[] = {0x28, 0xB5, 0x2F, 0xFD, 0x20, 1}; /* single segment of one byte */
+    uint8_t const last[] = {9, 0, 0, 42};                     /* a raw block of one byte */
+    size_t const most = PIECE + PIECE / 256;
+    size_t const empty_blocks = (most - sizeof head - sizeof last) / 3 + extra;
+    uint8_t *const packed = test_allocate(most + 16);
+    size_t at = sizeof head;
+    memcpy(packed, head, sizeof head);
+    for (size_t i = 0; i < empty_blocks; i++, at += 3) memset(packed + at, 0, 3);
+    memcpy(packed + at, last, sizeof last);
+    at += sizeof last;
+    assert_int_equal(at > most, extra);
+    assert_int_equal(restore(packed, at, NULL, 1), extra ? SZGPU_BAD_DATA : SZGPU_OK);
+    free(packed);
+  }
+}
+
 static void nothing_packed_is_nothing_raw(void **state) {
   (void)state;
   assert_int_equal(restore(NULL, 0, NULL, 0), SZGPU_OK);
@@ -202,6 +267,9 @@ int main(void) {
       cmocka_unit_test(the_bytes_do_not_depend_on_the_threads),
       cmocka_unit_test(pays_only_if_it_saves_over_a_64th),
       cmocka_unit_test(a_wrong_raw_size_is_bad_data),
+      cmocka_unit_test(any_zstd_frame_may_be_a_piece),
+      cmocka_unit_test(other_frames_are_bad_data),
+      cmocka_unit_test(a_longer_zstd_frame_than_any_piece_has_is_bad_data),
       cmocka_unit_test(nothing_packed_is_nothing_raw),
       cmocka_unit_test(a_frame_more_or_of_another_kind_is_bad_data),
       cmocka_unit_test(is_bad_data_truncated_at_every_byte),

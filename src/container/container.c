@@ -7,8 +7,13 @@
 
 #include "container/checksum.h"
 #include "core/bytes.h"
+#include "core/once.h"
 
-enum { CHECKSUM_BYTES = 8 };
+enum {
+  CHECKSUM_BYTES = 8,
+  FRAME_HEADER_MOST_BYTES =
+      SZG_FRAME_HEADER_BYTES + SZG_SECTION_KIND_COUNT * SZG_SECTION_ENTRY_BYTES + CHECKSUM_BYTES
+};
 
 /* Byte 3 of the header of a tile frame, and of a levels frame. */
 enum { ZERO_GROUPS_MASK = 3, LATTICE_16_FLAG = 4 };
@@ -175,14 +180,16 @@ szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes, szg
   SZG_REQUIRE(version <= SZG_FORMAT_VERSION, SZGPU_NEWER_VERSION);
   SZG_REQUIRE(version > 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(available_bytes >= SZG_HEADER_BYTES, SZGPU_TRUNCATED);
-  load_header(bytes, header);
+  uint8_t fixed[SZG_HEADER_BYTES]; /* a copy: what is checked is what is used */
+  szg_copy_once(fixed, bytes, sizeof fixed);
+  load_header(fixed, header);
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes(header->frame_count, &header_bytes), SZGPU_BAD_DATA);
   SZG_REQUIRE(available_bytes >= header_bytes, SZGPU_TRUNCATED);
   uint64_t const checksum = szg_load_u64(bytes + header_bytes - CHECKSUM_BYTES);
   SZG_REQUIRE(checksum == szg_checksum_plain(bytes, header_bytes - CHECKSUM_BYTES),
               SZGPU_BAD_CHECKSUM);
-  SZG_REQUIRE(header_is_sound(bytes, header), SZGPU_BAD_DATA);
+  SZG_REQUIRE(header_is_sound(fixed, header), SZGPU_BAD_DATA);
   uint64_t end = header_bytes;
   for (uint64_t i = 0; i < header->frame_count; i++) {
     uint64_t const frame_bytes = szg_header_frame_bytes(bytes, i);
@@ -299,8 +306,9 @@ static bool sections_are_sound(const szg_frame_header *frame, uint64_t frame_byt
   return end == frame_bytes;
 }
 
-szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
-                                   uint64_t available_bytes, szg_frame_header *frame) {
+/* Checks the first available_bytes of a frame, which do not change. */
+static szgpu_status read_frame_header(const uint8_t *bytes, uint64_t frame_bytes,
+                                      uint64_t available_bytes, szg_frame_header *frame) {
   SZG_REQUIRE(frame_bytes >= SZG_FRAME_HEADER_BYTES + CHECKSUM_BYTES, SZGPU_BAD_DATA);
   SZG_REQUIRE(available_bytes >= SZG_FRAME_HEADER_BYTES, SZGPU_TRUNCATED);
   *frame = (szg_frame_header){
@@ -327,4 +335,12 @@ szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
   SZG_REQUIRE(flags_are_sound(frame, bytes) && szg_load_u32(bytes + 36) == 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(sections_are_sound(frame, frame_bytes), SZGPU_BAD_DATA);
   return SZGPU_OK;
+}
+
+szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
+                                   uint64_t available_bytes, szg_frame_header *frame) {
+  uint8_t copy[FRAME_HEADER_MOST_BYTES];
+  uint64_t const copied_bytes = szg_min_u64(available_bytes, sizeof copy);
+  szg_copy_once(copy, bytes, copied_bytes);
+  return read_frame_header(copy, frame_bytes, copied_bytes, frame);
 }

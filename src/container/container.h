@@ -80,18 +80,20 @@ void szg_header_note_frame(szg_header *header, const szg_frame_header *frame);
 void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uint8_t *bytes);
 
 /* Reads and checks an archive's header from the first available_bytes of the archive, which may end
- * after the header. */
+ * after the header. *header is of a copy, so it is as checked even if the bytes change meanwhile;
+ * the frame table is not copied (szg_open does that). */
 szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes,
                              szg_header *header) SZG_CHECKED;
 
-/* The bytes of frame `frame` by the table of a checked header. */
+/* The bytes of frame `frame` by the table of a checked header that does not change. */
 uint64_t szg_header_frame_bytes(const uint8_t *bytes, uint64_t frame);
 
 uint64_t szg_frame_header_bytes(uint32_t section_count);
 void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes);
 
 /* Reads and checks the header of a frame of frame_bytes bytes, of which the first available_bytes
- * are available. Checks it by itself, not against the field's shape. */
+ * are available. Checks it by itself, not against the field's shape, and on a copy, so *frame is as
+ * checked. */
 szgpu_status szg_frame_header_read(const uint8_t *bytes, uint64_t frame_bytes,
                                    uint64_t available_bytes, szg_frame_header *frame) SZG_CHECKED;
 

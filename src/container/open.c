@@ -4,9 +4,10 @@
 #include "container/open.h"
 
 #include "core/bytes.h"
+#include "core/once.h"
 
-szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_opened *opened) {
-  *opened = (szg_opened){.bytes = archive, .available_bytes = available_bytes};
+szgpu_status szg_open_in_place(const void *archive, uint64_t available_bytes, szg_opened *opened) {
+  *opened = (szg_opened){.bytes = archive, .available_bytes = available_bytes, .head = archive};
   szg_header *const header = &opened->header;
   SZG_TRY(szg_header_read(opened->bytes, available_bytes, header));
   szg_grid *const grid = &opened->grid;
@@ -18,12 +19,31 @@ szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_opened 
   return SZGPU_OK;
 }
 
+/* The first check says how large the copy is, and that the archive has so many bytes. Only the
+ * second one counts. */
+szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_buffer *head,
+                      szg_opened *opened) {
+  uint64_t head_bytes = 0;
+  SZG_TRY(szg_open_in_place(archive, available_bytes, opened));
+  SZG_REQUIRE(szg_header_bytes(opened->header.frame_count, &head_bytes), SZGPU_BAD_DATA);
+  SZG_TRY(szg_buffer_reset(head, head_bytes));
+  szg_copy_once(head->bytes, archive, head_bytes);
+  SZG_TRY(szg_open_in_place(head->bytes, head_bytes, opened));
+  opened->bytes = archive;
+  opened->available_bytes = available_bytes;
+  return SZGPU_OK;
+}
+
+uint64_t szg_frame_bytes(const szg_opened *opened, uint64_t frame) {
+  return szg_header_frame_bytes(opened->head, frame);
+}
+
 uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame) {
   uint64_t offset = 0;
   bool const fits = szg_header_bytes(opened->header.frame_count, &offset);
   assert(fits);
   (void)fits;
-  for (uint64_t i = 0; i < frame; i++) offset += szg_header_frame_bytes(opened->bytes, i);
+  for (uint64_t i = 0; i < frame; i++) offset += szg_frame_bytes(opened, i);
   return offset;
 }
 

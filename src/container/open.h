@@ -5,24 +5,35 @@
 #define SZG_OPEN_H
 
 #include "container/container.h"
+#include "core/memory.h"
 #include "core/tiles.h"
 
 SZG_C_BEGIN
 
-/* An archive's header and what follows from it. */
+/* An archive's header and what follows from it. All but `bytes` is as checked, even if the archive
+ * changes. */
 typedef struct szg_opened {
-  const uint8_t *bytes;
+  const uint8_t *bytes; /* frame headers and sections: for frames/open.h and reader.h only */
   uint64_t available_bytes;
+  const uint8_t *head; /* a copy of the header, which has the frame table */
   szg_header header;
   szg_grid grid;
 } szg_opened;
 
-/* Reads and checks the header, also against the shape. */
-szgpu_status szg_open(const void *archive, uint64_t available_bytes,
+/* Copies the header to `head`, which must live as long as *opened, and checks it, also against the
+ * shape. */
+szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_buffer *head,
                       szg_opened *opened) SZG_CHECKED;
 
-/* Where frame `frame` begins in the archive, and its rows along the slowest axis longer than 1. */
+/* The same without a copy, for an archive that cannot change because it is in the library's own
+ * memory, or if nobody asks for frames. */
+szgpu_status szg_open_in_place(const void *archive, uint64_t available_bytes,
+                               szg_opened *opened) SZG_CHECKED;
+
+/* Where frame `frame` begins in the archive, its bytes, and its rows along the slowest axis longer
+ * than 1. */
 uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame);
+uint64_t szg_frame_bytes(const szg_opened *opened, uint64_t frame);
 uint64_t szg_frame_row_count(const szg_opened *opened, uint64_t frame);
 
 SZG_C_END

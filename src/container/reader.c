@@ -5,6 +5,7 @@
 
 #include "container/checksum.h"
 #include "container/codec.h"
+#include "core/once.h"
 
 static szgpu_status check_section(szg_reader *reader, const szg_section *section,
                                   const uint8_t *stored) {
@@ -19,7 +20,7 @@ static szgpu_status check_section(szg_reader *reader, const szg_section *section
   return SZGPU_OK;
 }
 
-/* Finds the section of this kind and checks its stored bytes; *section is NULL if there is none. */
+/* Finds the section of this kind and its stored bytes; *section is NULL if there is none. */
 static szgpu_status find_section(szg_reader *reader, uint32_t kind, const szg_section **section,
                                  const uint8_t **stored) {
   const szg_frame_header *const frame = &reader->frame;
@@ -32,11 +33,12 @@ static szgpu_status find_section(szg_reader *reader, uint32_t kind, const szg_se
       offset += szg_align_up(frame->sections[i].stored_bytes, SZG_ALIGNMENT);
   }
   if (!*section) return SZGPU_OK;
-  SZG_REQUIRE(szg_align_up((*section)->stored_bytes, SZG_ALIGNMENT) <=
-                  reader->opened->available_bytes - offset,
+  uint64_t const available_bytes = reader->opened->available_bytes;
+  SZG_REQUIRE(offset <= available_bytes, SZGPU_TRUNCATED);
+  SZG_REQUIRE(szg_align_up((*section)->stored_bytes, SZG_ALIGNMENT) <= available_bytes - offset,
               SZGPU_TRUNCATED);
   *stored = reader->opened->bytes + offset;
-  return check_section(reader, *section, *stored);
+  return SZGPU_OK;
 }
 
 /* Notes which section failed. */
@@ -46,25 +48,68 @@ static szgpu_status fail_section(szg_reader *reader, uint32_t kind, szgpu_status
                   (unsigned long long)reader->frame.index);
 }
 
+/* Checks a section under zstd and undoes that, in the ctx's memory. */
 static szgpu_status unpack(szg_reader *reader, const szg_section *section, const uint8_t *stored,
                            szg_loaded *loaded) {
-  *loaded = (szg_loaded){stored, section->raw_bytes};
-  if (section->codec == SZG_CODEC_STORED) return SZGPU_OK;
   szg_buffer *const raw = &reader->ctx->sections[section->kind];
+  SZG_TRY(check_section(reader, section, stored));
   SZG_TRY(szg_buffer_reset(raw, section->raw_bytes + 1));
-  loaded->bytes = raw->bytes;
+  *loaded = (szg_loaded){raw->bytes, section->raw_bytes};
   return szg_zstd_decompress(&reader->ctx->threads, stored, section->stored_bytes, raw->bytes,
                              section->raw_bytes);
 }
 
-szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, szg_loaded *loaded) {
+static szgpu_status copy_section(szg_reader *reader, const szg_section *section,
+                                 const uint8_t *stored, szg_loaded *loaded) {
+  uint64_t const padded_bytes = szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
+  szg_buffer *const copy = &reader->ctx->sections[section->kind];
+  SZG_TRY(szg_buffer_reset(copy, padded_bytes));
+  szg_copy_once(copy->bytes, stored, padded_bytes);
+  SZG_TRY(check_section(reader, section, copy->bytes));
+  *loaded = (szg_loaded){copy->bytes, section->raw_bytes};
+  return SZGPU_OK;
+}
+
+static szgpu_status map_section(szg_reader *reader, const szg_section *section,
+                                const uint8_t *stored, szg_loaded *mapped) {
+  SZG_TRY(check_section(reader, section, stored));
+  *mapped = (szg_loaded){stored, section->raw_bytes};
+  return SZGPU_OK;
+}
+
+static szgpu_status take_section(szg_reader *reader, uint32_t kind, bool is_mapped,
+                                 szg_loaded *loaded) {
   const szg_section *section;
   const uint8_t *stored = NULL;
   *loaded = (szg_loaded){0};
-  szgpu_status status = find_section(reader, kind, &section, &stored);
-  if (status == SZGPU_OK && section && section->raw_bytes)
-    status = unpack(reader, section, stored, loaded);
+  SZG_TRY(find_section(reader, kind, &section, &stored));
+  if (!section) return SZGPU_OK;
+  if (!section->raw_bytes) return check_section(reader, section, stored);
+  if (section->codec == SZG_CODEC_ZSTD) return unpack(reader, section, stored, loaded);
+  return is_mapped ? map_section(reader, section, stored, loaded)
+                   : copy_section(reader, section, stored, loaded);
+}
+
+szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, szg_loaded *loaded) {
+  szgpu_status const status = take_section(reader, kind, false, loaded);
   return status == SZGPU_OK ? SZGPU_OK : fail_section(reader, kind, status);
+}
+
+szgpu_status szg_reader_map(szg_reader *reader, uint32_t kind, szg_loaded *mapped) {
+  szgpu_status const status = take_section(reader, kind, true, mapped);
+  return status == SZGPU_OK ? SZGPU_OK : fail_section(reader, kind, status);
+}
+
+szgpu_status szg_reader_load_front(szg_reader *reader, uint32_t kind, const szg_loaded *mapped,
+                                   uint64_t byte_count, const uint8_t **front) {
+  szg_buffer *const copy = &reader->ctx->sections[kind];
+  assert(byte_count <= mapped->byte_count);
+  *front = mapped->bytes;
+  if (mapped->bytes == copy->bytes) return SZGPU_OK; /* it was under zstd */
+  SZG_TRY(szg_buffer_reset(copy, byte_count + 1));
+  szg_copy_once(copy->bytes, mapped->bytes, byte_count);
+  *front = copy->bytes;
+  return SZGPU_OK;
 }
 
 /* A stored section, passed on in pieces like one under zstd. */
@@ -91,6 +136,7 @@ szgpu_status szg_reader_stream(szg_reader *reader, uint32_t kind, uint64_t loop_
   const uint8_t *stored = NULL;
   szgpu_status status = find_section(reader, kind, &section, &stored);
   assert(status != SZGPU_OK || section);
+  if (status == SZGPU_OK) status = check_section(reader, section, stored);
   if (status == SZGPU_OK && section->codec == SZG_CODEC_ZSTD) {
     status = szg_zstd_decompress_each(threads, stored, section->stored_bytes, section->raw_bytes,
                                       loop_values, sink, target);

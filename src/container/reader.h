@@ -1,5 +1,17 @@
 /* reader.h - reads a frame's sections from the archive: found by kind, checked, decompressed.
  * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * An archive may change while it is read: it may be a mapped file that somebody rewrites. So a
+ * value that is checked must not be read from the archive again.
+ *
+ *   szg_reader_load     copies a section, then checks the copy. It does not change any more. This
+ *                       is for side data, which lead to other places: sizes, counts, codebooks.
+ *   szg_reader_map      leaves a section in the archive. This is for bulk data: bits, byte planes,
+ *                       masks, exact values. Code that reads them stays within memory whatever
+ *                       they are, and whatever they are when it reads them again.
+ *   szg_reader_stream   the same, in pieces.
+ *
+ * A section that begins with side data is mapped, and szg_reader_load_front copies its front.
  */
 #ifndef SZG_READER_H
 #define SZG_READER_H
@@ -23,9 +35,15 @@ typedef struct szg_reader {
   uint64_t frame_offset;
 } szg_reader;
 
-/* Loads a section; the rules of the frame's kind have found its size possible. If the frame does
- * not have it, *loaded is empty. */
+/* Loads or maps a section; the rules of the frame's kind have found its size possible. If the frame
+ * does not have it, *loaded is empty. */
 szgpu_status szg_reader_load(szg_reader *reader, uint32_t kind, szg_loaded *loaded) SZG_CHECKED;
+szgpu_status szg_reader_map(szg_reader *reader, uint32_t kind, szg_loaded *mapped) SZG_CHECKED;
+
+/* Copies the first byte_count bytes of a mapped section, all of which it has. The next call for the
+ * section replaces the copy. */
+szgpu_status szg_reader_load_front(szg_reader *reader, uint32_t kind, const szg_loaded *mapped,
+                                   uint64_t byte_count, const uint8_t **front) SZG_CHECKED;
 
 /* Passes a section to the sink in pieces; memory never holds it whole. The frame must have it. */
 szgpu_status szg_reader_stream(szg_reader *reader, uint32_t kind, uint64_t loop_values,

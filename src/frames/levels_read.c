@@ -81,13 +81,11 @@ static szgpu_status open_job(levels_job *job, szg_read_job *frame) {
 
 /* ---- a stage's section ---- */
 
-static szgpu_status read_head(const levels_job *job, const szg_loaded *section,
+static szgpu_status read_head(const levels_job *job, const uint8_t *bytes, uint64_t section_bytes,
                               szg_levels_head *head) {
   const szg_levels *const levels = &job->levels;
   uint32_t const group_count = levels->stages[job->stage].place_count / SZG_LEVELS_GROUP;
-  const uint8_t *const bytes = section->bytes;
   bool const is_last = job->stage == levels->level_count;
-  SZG_REQUIRE(section->byte_count >= SZG_LEVELS_HEAD_BYTES, SZGPU_BAD_DATA);
   *head = (szg_levels_head){.mode = bytes[0],
                             .lane_groups_log2 = bytes[1],
                             .unit = szg_load_u32(bytes + 4),
@@ -99,7 +97,7 @@ static szgpu_status read_head(const levels_job *job, const szg_loaded *section,
   if (head->mode == SZG_LEVELS_MODE_ZERO) {
     SZG_REQUIRE(head->lane_groups_log2 <= SZG_LEVELS_LANE_GROUPS_LOG2, SZGPU_BAD_DATA);
     SZG_REQUIRE(head->book_bytes == 0, SZGPU_BAD_DATA);
-    SZG_REQUIRE(section->byte_count == SZG_LEVELS_HEAD_BYTES, SZGPU_BAD_DATA);
+    SZG_REQUIRE(section_bytes == SZG_LEVELS_HEAD_BYTES, SZGPU_BAD_DATA);
     return SZGPU_OK;
   }
   SZG_REQUIRE(head->lane_groups_log2 >= szg_tokens_least_lane_groups_log2(group_count) &&
@@ -121,14 +119,19 @@ static szgpu_status place_words(const levels_job *job, uint64_t tile_count) {
   return SZGPU_OK;
 }
 
+/* Head, books and tile sizes are side data; the words stay in the archive. */
 static szgpu_status open_stage(levels_job *job) {
   szg_read_job *const frame = job->frame;
   const szg_levels_read_plan *const plan = &frame->plan->levels;
+  uint32_t const kind = szg_levels_section(job->stage);
   szg_levels_stage *const stage = &job->levels.stages[job->stage];
   szg_levels_head *const head = &job->input.head;
   szg_loaded section;
-  SZG_TRY(szg_reader_load(&frame->reader, szg_levels_section(job->stage), &section));
-  SZG_TRY(read_head(job, &section, head));
+  const uint8_t *front;
+  SZG_TRY(szg_reader_map(&frame->reader, kind, &section));
+  SZG_REQUIRE(section.byte_count >= SZG_LEVELS_HEAD_BYTES, SZGPU_BAD_DATA);
+  SZG_TRY(szg_reader_load_front(&frame->reader, kind, &section, SZG_LEVELS_HEAD_BYTES, &front));
+  SZG_TRY(read_head(job, front, section.byte_count, head));
   stage->unit = head->unit;
   if (head->mode == SZG_LEVELS_MODE_ZERO) return SZGPU_OK;
   job->shape = (szg_tokens_shape){.group_count = stage->place_count / SZG_LEVELS_GROUP,
@@ -137,13 +140,14 @@ static szgpu_status open_stage(levels_job *job) {
   szg_levels_places const places = szg_levels_places_of(head, stage->tile_count);
   SZG_REQUIRE(places.words <= section.byte_count && (section.byte_count - places.words) % 4 == 0,
               SZGPU_BAD_DATA);
-  job->input.tile_sizes = section.bytes + places.tile_sizes;
+  SZG_TRY(szg_reader_load_front(&frame->reader, kind, &section, places.words, &front));
+  job->input.tile_sizes = front + places.tile_sizes;
   job->input.words = section.bytes + places.words;
   job->input.word_count = (section.byte_count - places.words) / 4;
   SZG_REQUIRE(stage->tile_count % 2 == 0 ||
                   szg_load_u16(job->input.tile_sizes + 2 * stage->tile_count) == 0,
               SZGPU_BAD_DATA);
-  SZG_TRY(szg_tokens_books_read(section.bytes + SZG_LEVELS_HEAD_BYTES, head->book_bytes, head->mode,
+  SZG_TRY(szg_tokens_books_read(front + SZG_LEVELS_HEAD_BYTES, head->book_bytes, head->mode,
                                 plan->books));
   szg_tokens_decoder_build(plan->books, head->mode, plan->decoder);
   return place_words(job, stage->tile_count);

@@ -16,7 +16,7 @@ szgpu_status szg_linear_frame_open(szg_read_job *job) {
   job->sizes_are_bits = true;
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_ESCAPE_COUNTS, &job->escape_counts));
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_ESCAPES, &job->escapes));
+  SZG_TRY(szg_reader_map(reader, SZG_SECTION_ESCAPES, &job->escapes));
   SZG_TRY(szg_outliers_load(job));
   SZG_TRY(szg_tiles_scan(job, &bit_count));
   return szg_stream_open(job, bit_count, false);

@@ -7,10 +7,10 @@ szgpu_status szg_outliers_load(szg_read_job *job) {
   szg_reader *const reader = &job->reader;
   szg_outlier_sections *const sections = &job->outliers;
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_EXACT_COUNTS, &sections->exact_counts));
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_EXACT_MASK, &sections->exact_mask));
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_EXACT_VALUES, &sections->exact_values));
+  SZG_TRY(szg_reader_map(reader, SZG_SECTION_EXACT_MASK, &sections->exact_mask));
+  SZG_TRY(szg_reader_map(reader, SZG_SECTION_EXACT_VALUES, &sections->exact_values));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_FILL_COUNTS, &sections->fill_counts));
-  return szg_reader_load(reader, SZG_SECTION_FILL_MASK, &sections->fill_mask);
+  return szg_reader_map(reader, SZG_SECTION_FILL_MASK, &sections->fill_mask);
 }
 
 szg_outlier_share szg_outlier_share_at(const szg_outlier_sections *sections, uint64_t tile_index) {

@@ -53,10 +53,10 @@ szgpu_status szg_planes_frame_open(szg_read_job *job) {
   job->grid = szg_grid_of_line(frame_bytes / layout.value_bytes);
   job->first_tile = wanted.first / tile_bytes;
   job->end_tile = szg_div_up(wanted.end, tile_bytes);
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_RAW, &job->stored));
+  SZG_TRY(szg_reader_map(reader, SZG_SECTION_RAW, &job->stored));
   SZG_TRY(load_books(job, &layout));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_BITSTREAM, &job->words));
+  SZG_TRY(szg_reader_map(reader, SZG_SECTION_BITSTREAM, &job->words));
   uint64_t word_count;
   if (!job->tile_sizes.bytes) return SZGPU_OK; /* no plane is coded: tiles have no words to find */
   SZG_TRY(szg_tiles_scan(job, &word_count));

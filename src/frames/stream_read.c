@@ -49,7 +49,7 @@ static szgpu_status load_book(szg_read_job *job) {
 /* There must be as many words as the bits take, and the rest of the last one must be zero. */
 static szgpu_status load_words(szg_read_job *job, uint64_t bit_count) {
   szg_loaded words;
-  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_BITSTREAM, &words));
+  SZG_TRY(szg_reader_map(&job->reader, SZG_SECTION_BITSTREAM, &words));
   SZG_REQUIRE(words.byte_count == szg_div_up(bit_count, 32) * 4, SZGPU_BAD_DATA);
   unsigned const unused_bits = (unsigned)(words.byte_count * 8 - bit_count);
   uint32_t const last_word =

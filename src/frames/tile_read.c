@@ -22,7 +22,7 @@ static szgpu_status load_stream(szg_read_job *job, uint64_t word_count) {
   SZG_TRY(szg_codebook_read(book.bytes, book.byte_count, SZG_TILE_SYMBOLS, plan->book));
   SZG_TRY(szg_tile_decoder_build(plan->book, plan->decoder));
   if (job->decoder->is_reference) szg_canonical_index_build(plan->book, plan->index);
-  SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_BITSTREAM, &job->words));
+  SZG_TRY(szg_reader_map(&job->reader, SZG_SECTION_BITSTREAM, &job->words));
   SZG_REQUIRE(job->words.byte_count == 4 * word_count, SZGPU_BAD_DATA);
   return SZGPU_OK;
 }

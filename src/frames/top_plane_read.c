@@ -23,7 +23,7 @@ szgpu_status szg_top_plane_frame_open(szg_read_job *job) {
   job->first_tile = job->first_value / SZG_TILE_VALUES;
   job->end_tile = szg_div_up(job->first_value + job->value_count, SZG_TILE_VALUES);
   job->sizes_are_bits = true;
-  SZG_TRY(szg_reader_load(reader, SZG_SECTION_RAW, &job->stored));
+  SZG_TRY(szg_reader_map(reader, SZG_SECTION_RAW, &job->stored));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
   SZG_TRY(szg_tiles_scan(job, &bit_count));
   return szg_stream_open(job, bit_count, true);

@@ -9,6 +9,7 @@
 
 #include "core/bit_reader.h"
 #include "core/dispatch.h"
+#include "core/once.h"
 #include "lossless/plane_bytes.h"
 #include "lossless/planes.h"
 
@@ -45,7 +46,7 @@ static uint32_t excess_at(const uint32_t *width_words, uint32_t width, uint32_t 
 static uint32_t read_head(const uint8_t *words, uint32_t word_count, uint32_t value_count,
                           plane_lanes *lanes) {
   if (word_count == 0) return 0;
-  uint32_t const head = szg_load_u32(words);
+  uint32_t const head = szg_load_u32_once(words); /* the archive's */
   uint32_t const least = szg_planes_head_least(head), width = szg_planes_head_width(head);
   if (width > SZG_PLANE_MOST_WIDTH || 1 + width > word_count) return 0;
   uint32_t width_words[SZG_PLANE_MOST_WIDTH + 2] = {0};

@@ -241,7 +241,7 @@ static szgpu_status pack_with_zstd(const compress_call *call, void *archive, uin
   SZG_TRY(szg_device_copy(&ctx->device, ctx->plain.bytes, call->archive, plain_bytes));
   SZG_TRY(szg_device_wait(&ctx->device, true));
   szg_opened opened;
-  SZG_TRY(szg_open(ctx->plain.bytes, plain_bytes, &opened));
+  SZG_TRY(szg_open_in_place(ctx->plain.bytes, plain_bytes, &opened));
   if (!is_device_archive)
     return szg_recode(ctx, &opened, call->params->zstd_level, archive, capacity, used_bytes);
   SZG_TRY(szg_buffer_reset(&ctx->recoded, plain_bytes));

@@ -76,7 +76,7 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
       SZG_TRY(decode_frame(&job, begin, end, out));
       SZG_TRY(szg_report_done(&ctx->threads, done_values));
     }
-    offset += szg_header_frame_bytes(opened->bytes, frame);
+    offset += szg_frame_bytes(opened, frame);
   }
   return SZGPU_OK;
 }
@@ -102,18 +102,23 @@ static szgpu_status fail_level(szgpu_ctx *ctx, const szg_frame_header *frame,
                   frame->levels.level_count, level);
 }
 
-/* Checks all frames before any of them is restored. */
+/* Opens the frame if it has the level. */
+static szgpu_status open_level(szgpu_ctx *ctx, const szg_opened *opened, uint64_t frame,
+                               uint64_t offset, uint32_t level, szg_reader *reader) {
+  SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, reader));
+  szg_frame_facts const facts = {.archive = &opened->header, .frame = &reader->frame};
+  const szg_frame_kind *const kind = &szg_frame_kinds[szg_kind_of(&opened->header, &reader->frame)];
+  bool const has_level = kind->has_level && kind->has_level(&facts, level);
+  return has_level ? SZGPU_OK : fail_level(ctx, &reader->frame, kind, level);
+}
+
+/* Checks all frames before any of them is restored, so that one without the level costs no work. */
 static szgpu_status check_level(szgpu_ctx *ctx, const szg_opened *opened, uint32_t level) {
   uint64_t offset = szg_frame_offset(opened, 0);
   for (uint64_t frame = 0; frame < opened->header.frame_count; frame++) {
     szg_reader reader;
-    SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, &reader));
-    szg_frame_facts const facts = {.archive = &opened->header, .frame = &reader.frame};
-    const szg_frame_kind *const kind =
-        &szg_frame_kinds[szg_kind_of(&opened->header, &reader.frame)];
-    if (!kind->has_level || !kind->has_level(&facts, level))
-      return fail_level(ctx, &reader.frame, kind, level);
-    offset += szg_header_frame_bytes(opened->bytes, frame);
+    SZG_TRY(open_level(ctx, opened, frame, offset, level, &reader));
+    offset += szg_frame_bytes(opened, frame);
   }
   return SZGPU_OK;
 }
@@ -141,11 +146,11 @@ szgpu_status szg_decompress_level_cpu(szgpu_ctx *ctx, const szg_opened *opened, 
       preview.values = (uint8_t *)field + ctx->threads.done_values * width;
       job.preview = &preview;
       job.wanted_values = preview.value_count;
-      SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, &job.reader));
+      SZG_TRY(open_level(ctx, opened, frame, offset, level, &job.reader)); /* it may have changed */
       SZG_TRY(szg_frame_preview(&job));
       SZG_TRY(szg_report_done(&ctx->threads, done_values));
     }
-    offset += szg_header_frame_bytes(opened->bytes, frame);
+    offset += szg_frame_bytes(opened, frame);
   }
   return SZGPU_OK;
 }

@@ -43,14 +43,14 @@ static szgpu_status open_on_device(szgpu_ctx *ctx, const void *archive, uint64_t
   SZG_TRY(check_alignment(ctx, archive));
   uint64_t const head_bytes = szg_min_u64(archive_bytes, HEAD_BYTES);
   SZG_TRY(fetch_head(ctx, archive, head_bytes));
-  szgpu_status const status = szg_open(ctx->head.bytes, head_bytes, opened);
+  szgpu_status const status = szg_open_in_place(ctx->head.bytes, head_bytes, opened);
   uint64_t header_bytes;
   bool const is_longer =
       status == SZGPU_TRUNCATED && head_bytes < archive_bytes && head_bytes >= SZG_HEADER_BYTES &&
       szg_header_bytes(opened->header.frame_count, &header_bytes) && header_bytes <= archive_bytes;
   if (!is_longer) return status;
   SZG_TRY(fetch_head(ctx, archive, header_bytes));
-  return szg_open(ctx->head.bytes, header_bytes, opened);
+  return szg_open_in_place(ctx->head.bytes, header_bytes, opened);
 }
 
 szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive_bytes,
@@ -61,7 +61,7 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
   szgpu_status status = szg_cuda_reaches(ctx, archive, &is_device_archive);
   if (status == SZGPU_OK)
     status = is_device_archive ? open_on_device(ctx, archive, archive_bytes, opened)
-                               : szg_open(archive, archive_bytes, opened);
+                               : szg_open(archive, archive_bytes, &ctx->head, opened);
   return szg_cuda_end(ctx, previous, status);
 }
 
@@ -76,7 +76,7 @@ static szgpu_status find_frames(szg_decompress_call_cuda *call) {
   call->first_byte = szg_frame_offset(call->opened, call->first_frame);
   call->end_byte = call->first_byte;
   for (uint64_t i = call->first_frame; i < call->end_frame; i++) {
-    uint64_t const frame_bytes = szg_header_frame_bytes(call->opened->bytes, i);
+    uint64_t const frame_bytes = szg_frame_bytes(call->opened, i);
     SZG_REQUIRE(frame_bytes >= szg_frame_header_bytes(0), SZGPU_BAD_DATA);
     call->end_byte += frame_bytes;
   }
@@ -91,7 +91,7 @@ static szgpu_status fetch_frame_headers(const szg_decompress_call_cuda *call,
   SZG_TRY(szg_device_reserve_pinned(device, szg_call_frames(call) * FRAME_HEADER_MOST_BYTES));
   uint64_t offset = call->first_byte;
   for (uint64_t i = 0; i < szg_call_frames(call); i++) {
-    uint64_t const frame_bytes = szg_header_frame_bytes(call->opened->bytes, call->first_frame + i);
+    uint64_t const frame_bytes = szg_frame_bytes(call->opened, call->first_frame + i);
     SZG_TRY(szg_device_copy(device, device->pinned + i * FRAME_HEADER_MOST_BYTES,
                             call->archive + offset,
                             szg_min_u64(frame_bytes, FRAME_HEADER_MOST_BYTES)));
@@ -103,8 +103,7 @@ static szgpu_status fetch_frame_headers(const szg_decompress_call_cuda *call,
 
 /* Whether the headers of the call's frames are among the bytes that the host has. */
 static bool has_frame_headers(const szg_decompress_call_cuda *call) {
-  uint64_t const last_start =
-      call->end_byte - szg_header_frame_bytes(call->opened->bytes, call->end_frame - 1);
+  uint64_t const last_start = call->end_byte - szg_frame_bytes(call->opened, call->end_frame - 1);
   return !call->is_device_archive || call->end_byte <= call->opened->available_bytes ||
          last_start + FRAME_HEADER_MOST_BYTES <= call->opened->available_bytes;
 }
@@ -118,7 +117,7 @@ static szgpu_status read_frame_headers(const szg_decompress_call_cuda *call, boo
   *has_zstd = false;
   for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     uint64_t const number = call->first_frame + i;
-    uint64_t const frame_bytes = szg_header_frame_bytes(opened->bytes, number);
+    uint64_t const frame_bytes = szg_frame_bytes(opened, number);
     szg_read_frame_cuda *const frame = &call->frames[i];
     memset(frame, 0, sizeof *frame);
     uint64_t const there_bytes = is_here
@@ -156,7 +155,7 @@ static void place_frames(const szg_decompress_call_cuda *call, const uint8_t *fi
         values + (frame_first_row + frame->first_row - call->first_row) * call->row_bytes;
     frame->verdict = verdicts + i;
     szg_read_frame_place_cuda(frame, first_frame_bytes);
-    first_frame_bytes += szg_header_frame_bytes(opened->bytes, number);
+    first_frame_bytes += szg_frame_bytes(opened, number);
   }
 }
 
@@ -262,13 +261,14 @@ static szgpu_status decompress_packed(const szg_decompress_call_cuda *packed, vo
     SZG_TRY(szg_device_wait(&ctx->device, true));
     bytes = ctx->plain.bytes;
   }
-  szg_opened opened;
+  szg_opened opened = *packed->opened; /* not opened anew: the archive's header may have changed */
+  opened.bytes = bytes;
+  opened.available_bytes = packed_bytes;
   uint64_t plain_bytes;
-  SZG_TRY(szg_open(bytes, packed_bytes, &opened));
   SZG_TRY(szg_plain_bytes(&opened, &plain_bytes));
   SZG_TRY(szg_buffer_reset(&ctx->recoded, plain_bytes));
   SZG_TRY(szg_recode(ctx, &opened, 0, ctx->recoded.bytes, plain_bytes, &plain_bytes));
-  SZG_TRY(szg_open(ctx->recoded.bytes, plain_bytes, &opened));
+  SZG_TRY(szg_open_in_place(ctx->recoded.bytes, plain_bytes, &opened));
   szg_decompress_call_cuda call = *packed;
   call.archive = ctx->recoded.bytes;
   call.is_device_archive = false;

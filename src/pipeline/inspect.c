@@ -12,7 +12,7 @@ static const char *const axes_names[] = {"", "x", "y", "yx", "z", "zx", "zy", "z
 szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info *info) {
   SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
-  SZG_TRY(szg_open(archive, archive_bytes, &opened));
+  SZG_TRY(szg_open_in_place(archive, archive_bytes, &opened));
   const szg_header *const header = &opened.header;
   fenv_t callers_environment; /* a denormal fill value must survive */
   fegetenv(&callers_environment);
@@ -63,7 +63,7 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
       .section_count = header.section_count,
       .first_row = frame * opened->header.frame_rows,
       .row_count = row_count,
-      .frame_bytes = szg_header_frame_bytes(opened->bytes, frame),
+      .frame_bytes = szg_frame_bytes(opened, frame),
       .predictor = header.axes ? "differences" : "",
       .stencil = "",
   };
@@ -83,18 +83,26 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
   return SZGPU_OK;
 }
 
+static szgpu_status inspect_frames(const szg_opened *opened, uint64_t first_frame,
+                                   uint64_t frame_count, szgpu_frame_info *infos) {
+  uint64_t const all = opened->header.frame_count;
+  SZG_REQUIRE(frame_count <= all && first_frame <= all - frame_count, SZGPU_BAD_ARGUMENT);
+  uint64_t offset = szg_frame_offset(opened, first_frame);
+  for (uint64_t i = 0; i < frame_count; i++) {
+    SZG_REQUIRE(infos[i].struct_bytes == sizeof *infos, SZGPU_BAD_ARGUMENT);
+    SZG_TRY(inspect_frame(opened, first_frame + i, offset, &infos[i]));
+    offset += szg_frame_bytes(opened, first_frame + i);
+  }
+  return SZGPU_OK;
+}
+
 szgpu_status szgpu_inspect_frames(const void *archive, size_t archive_bytes, uint64_t first_frame,
                                   uint64_t frame_count, szgpu_frame_info *infos) {
   SZG_REQUIRE(archive && infos, SZGPU_BAD_ARGUMENT);
   szg_opened opened;
-  SZG_TRY(szg_open(archive, archive_bytes, &opened));
-  uint64_t const all = opened.header.frame_count;
-  SZG_REQUIRE(frame_count <= all && first_frame <= all - frame_count, SZGPU_BAD_ARGUMENT);
-  uint64_t offset = szg_frame_offset(&opened, first_frame);
-  for (uint64_t i = 0; i < frame_count; i++) {
-    SZG_REQUIRE(infos[i].struct_bytes == sizeof *infos, SZGPU_BAD_ARGUMENT);
-    SZG_TRY(inspect_frame(&opened, first_frame + i, offset, &infos[i]));
-    offset += szg_header_frame_bytes(archive, first_frame + i);
-  }
-  return SZGPU_OK;
+  szg_buffer head = {0};
+  szgpu_status status = szg_open(archive, archive_bytes, &head, &opened);
+  if (status == SZGPU_OK) status = inspect_frames(&opened, first_frame, frame_count, infos);
+  szg_buffer_release(&head);
+  return status;
 }

@@ -21,7 +21,7 @@ szgpu_status szg_plain_bytes(const szg_opened *opened, uint64_t *plain_bytes) {
     *plain_bytes += szg_frame_header_bytes(header.section_count);
     for (uint32_t i = 0; i < header.section_count; i++)
       *plain_bytes += szg_align_up(header.sections[i].raw_bytes, SZG_ALIGNMENT);
-    offset += szg_header_frame_bytes(opened->bytes, frame);
+    offset += szg_frame_bytes(opened, frame);
   }
   return SZGPU_OK;
 }
@@ -31,9 +31,9 @@ static szgpu_status recode_frame(szg_reader *reader, szg_writer *writer, uint64_
   SZG_TRY(szg_writer_begin_frame(writer, &frame, reader->frame.section_count));
   for (uint32_t i = 0; i < reader->frame.section_count; i++) {
     uint32_t const kind = reader->frame.sections[i].kind;
-    szg_loaded loaded;
+    szg_loaded loaded; /* it only moves: nothing follows from what it holds */
     uint8_t *bytes;
-    SZG_TRY(szg_reader_load(reader, kind, &loaded));
+    SZG_TRY(szg_reader_map(reader, kind, &loaded));
     SZG_TRY(szg_writer_begin_section(writer, loaded.byte_count, &bytes));
     if (loaded.bytes) memcpy(bytes, loaded.bytes, loaded.byte_count);
     szg_buffer_release(&reader->ctx->sections[kind]);
@@ -62,7 +62,7 @@ szgpu_status szg_recode(szgpu_ctx *ctx, const szg_opened *opened, int zstd_level
     szg_reader reader;
     SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, &reader));
     SZG_TRY(recode_frame(&reader, &writer, &frame_bytes[frame]));
-    offset += szg_header_frame_bytes(opened->bytes, frame);
+    offset += szg_frame_bytes(opened, frame);
   }
   header.archive_bytes = writer.used_bytes;
   szg_header_write(&header, frame_bytes, archive);

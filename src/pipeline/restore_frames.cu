@@ -59,7 +59,7 @@ static frame_way way_of(const restoration *r, const szg_read_frame_cuda *frame, 
   if (!r->sends_frames) return way;
   way.from = call->archive + offset;
   way.to = r->plan->archive_copy + (offset - call->first_byte);
-  way.frame_bytes = szg_header_frame_bytes(call->opened->bytes, frame->header.index);
+  way.frame_bytes = szg_frame_bytes(call->opened, frame->header.index);
   way.words_begin = way.words_end = way.sent_end = way.frame_bytes;
   const szg_device_section *const words = &frame->sections[SZG_SECTION_BITSTREAM];
   bool const may_be_late = szg_frame_kinds_cuda[frame->kind].takes_words_late;
@@ -216,7 +216,7 @@ szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
   for (uint64_t i = 0; i < szg_call_frames(call); i++) {
     const szg_read_frame_cuda *const frame = &call->frames[i];
     SZG_TRY(restore_frame(&r, frame, offset));
-    offset += szg_header_frame_bytes(call->opened->bytes, call->first_frame + i);
+    offset += szg_frame_bytes(call->opened, call->first_frame + i);
     uint64_t const wanted = (frame->end_row - frame->first_row) * call->opened->grid.row_values;
     SZG_TRY(szg_report_done(threads, threads->done_values + wanted));
   }

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/once.h"
+
 enum { CONTINUED = 255, BLOCK = 64 };
 
 /* XORs every symbol of the mask with the one `distance` before it, starting at the end because
@@ -50,10 +52,11 @@ bool szg_mask_decode(const uint8_t *bytes, size_t byte_count, uint32_t value_cou
   uint32_t filled = 0;
   uint8_t symbol = 0;
   for (size_t i = 0; i < byte_count; i++) {
-    if (bytes[i] > value_count - filled) return false;
-    memset(mask + filled, symbol, bytes[i]);
-    filled += bytes[i];
-    if (bytes[i] != CONTINUED) symbol = !symbol;
+    uint32_t const run = szg_load_u8_once(bytes + i);
+    if (run > value_count - filled) return false;
+    memset(mask + filled, symbol, run);
+    filled += run;
+    if (run != CONTINUED) symbol = !symbol;
   }
   memset(mask + filled, symbol, value_count - filled);
   if (distance) sum(mask, value_count, distance);

@@ -260,7 +260,7 @@ struct Restoration {
   explicit Restoration(const Bytes &bytes)
       : archive(bytes), leaves(szg_checksum_leaf_count(bytes.size()) + 2 * SZG_SECTION_KIND_COUNT) {
     open_device(&ctx);
-    MUST(szg_open(bytes.data(), bytes.size(), &opened));
+    MUST(szg_open_in_place(bytes.data(), bytes.size(), &opened));
     uint64_t const offset = szg_frame_offset(&opened, 0);
     MUST(szg_frame_open(&opened, 0, bytes.data() + offset, bytes.size() - offset, &frame.header,
                         nullptr));
