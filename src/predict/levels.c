@@ -227,7 +227,6 @@ szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint
 }
 
 void szg_levels_lattice_limit(double greatest, szg_levels_lattice *lattice) {
-  if (!lattice->is_wide) return; /* greater values are far outside as it is */
   uint64_t const own = (uint64_t)(greatest / lattice->fine) + 2;
   if (own < lattice->limit) lattice->limit = own;
 }

@@ -139,7 +139,7 @@ SZG_HD uint64_t szg_levels_counted_tile(uint64_t tile_count, uint32_t counted_co
 }
 
 /* How values become lattice values. The encoder's X is value * inverse, rounded once by a fused
- * multiply-add; it must be within the limit, 2^22 (wide: at most 2^50). */
+ * multiply-add; it must be within the limit, at most 2^22 (wide: 2^50). */
 typedef struct szg_levels_lattice {
   szgpu_dtype dtype; /* F32 or F64 */
   bool is_wide;
@@ -150,7 +150,9 @@ typedef struct szg_levels_lattice {
   float fine_f32, inverse_f32; /* the same for f32 that is not wide */
 } szg_levels_lattice;
 
-/* For decoders the limit does not matter; encoders lower that of wide frames. */
+/* For decoders the limit does not matter. Encoders lower it to just above `greatest`, up to which
+ * the step's margin covers rounding. Greater values of a narrow frame are beyond 2^22 anyway, if
+ * they were there when the range was taken. */
 void szg_levels_lattice_limit(double greatest, szg_levels_lattice *lattice);
 szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint32_t fine_bits,
                                            double step, bool has_fill, uint64_t fill_bits);

@@ -24,7 +24,7 @@ enum { SZG_LEVELS_LIMIT_BITS = 22, SZG_LEVELS_WIDE_LIMIT_BITS = 50 };
 
 SZG_INLINE bool szg_levels_point_f32(const szg_levels_lattice *k, float x, int32_t *point) {
   float const sum = __builtin_fmaf(x, k->inverse_f32, SZG_LEVELS_ROUND_F32);
-  uint32_t const limit = 1u << SZG_LEVELS_LIMIT_BITS;
+  uint32_t const limit = (uint32_t)k->limit;
   uint32_t const low = szg_bits_f32(sum) - szg_bits_f32(SZG_LEVELS_ROUND_F32);
   *point = (int32_t)low;
   return low + limit < 2 * limit;
@@ -36,10 +36,9 @@ SZG_INLINE uint64_t szg_levels_low_bits_f64(const szg_levels_lattice *k, double 
 }
 
 SZG_INLINE bool szg_levels_point_f64(const szg_levels_lattice *k, double x, int32_t *point) {
-  uint64_t const limit = (uint64_t)1 << SZG_LEVELS_LIMIT_BITS;
   uint64_t const low = szg_levels_low_bits_f64(k, x);
   *point = (int32_t)(uint32_t)low;
-  return low + limit < 2 * limit;
+  return low + k->limit < 2 * k->limit;
 }
 
 SZG_INLINE bool szg_levels_point_f64_wide(const szg_levels_lattice *k, double x, int64_t *point) {
