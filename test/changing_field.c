@@ -164,3 +164,22 @@ void changing_field_stop_watching(changing_field *field) {
   signal(SIGSEGV, SIG_DFL);
   signal(SIGBUS, SIG_DFL);
 }
+
+/* ---- changes by another thread ---- */
+
+static void *write_versions(void *user) {
+  changing_field *const field = user;
+  for (int version = 0; !__atomic_load_n(&field->has_ended, __ATOMIC_RELAXED); version = !version)
+    memcpy(field->values, field->versions[version], field->byte_count);
+  return NULL;
+}
+
+void changing_field_start_writer(changing_field *field) {
+  field->has_ended = false;
+  assert_int_equal(pthread_create(&field->writer, NULL, write_versions, field), 0);
+}
+
+void changing_field_stop_writer(changing_field *field) {
+  __atomic_store_n(&field->has_ended, true, __ATOMIC_RELAXED);
+  assert_int_equal(pthread_join(field->writer, NULL), 0);
+}

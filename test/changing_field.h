@@ -4,6 +4,7 @@
 #ifndef SZG_TEST_CHANGING_FIELD_H
 #define SZG_TEST_CHANGING_FIELD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "support.h"
@@ -40,6 +41,9 @@ typedef struct changing_field {
   uint32_t *visit_counts; /* by page */
   uint32_t turning_visit; /* from this one on, a page has version 1; 0: versions alternate */
   uint8_t *open_pages[2]; /* the last is the latest */
+  /* by another thread */
+  pthread_t writer;
+  bool has_ended; /* atomic */
 } changing_field;
 
 changing_field changing_field_make(const szgpu_shape *shape, field_change change);
@@ -58,5 +62,9 @@ int changing_field_by_call(void *user, uint64_t done_values, uint64_t total_valu
  * handler gives the page the values of one of the versions. One field at a time, in one thread. */
 void changing_field_watch(changing_field *field);
 void changing_field_stop_watching(changing_field *field);
+
+/* Another thread writes the versions by turns: a race by design. */
+void changing_field_start_writer(changing_field *field);
+void changing_field_stop_writer(changing_field *field);
 
 #endif

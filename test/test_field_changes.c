@@ -12,7 +12,6 @@
  * The first two ways are the same in every run.
  */
 #include <math.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,28 +253,13 @@ static void values_that_change_in_the_callback(void **state) {
 
 /* ---- another thread ---- */
 
-typedef struct flipping {
-  changing_field *field;
-  bool has_ended; /* atomic */
-} flipping;
-
-static void *flip(void *user) {
-  flipping *const job = user;
-  for (int version = 0; !__atomic_load_n(&job->has_ended, __ATOMIC_RELAXED); version = !version)
-    memcpy(job->field->values, job->field->versions[version], job->field->byte_count);
-  return NULL;
-}
-
 static void by_a_thread(const call_request *request, changing_field *field, call_tally *tally) {
   enum { RUNS = 2 };
   szgpu_params const params = params_of(request);
   szgpu_ctx *const ctx = make_ctx(2, NULL, NULL);
-  flipping job = {field, false};
-  pthread_t thread;
-  assert_int_equal(pthread_create(&thread, NULL, flip, &job), 0);
+  changing_field_start_writer(field);
   for (int i = 0; i < RUNS; i++) compress_changing(ctx, &params, field, false, tally);
-  __atomic_store_n(&job.has_ended, true, __ATOMIC_RELAXED);
-  assert_int_equal(pthread_join(thread, NULL), 0);
+  changing_field_stop_writer(field);
   szgpu_destroy(ctx);
 }
 
