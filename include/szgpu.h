@@ -330,10 +330,11 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgp
  * number of threads and any backend. Sections packed with zstd also depend on libzstd's version.
  *
  * The call reads values more than once, and nothing should change them before it returns. If
- * something does, such as a program that still writes to a mapped file, the call writes nothing
- * outside its outputs and returns SZGPU_FIELD_CHANGED, or SZGPU_OK with an archive that can be
- * restored: to within the bound of every value that did not change, while one that did may come
- * back as any number. Copy the field first if it must stay writable.
+ * something changes a field in host memory, such as a program that still writes to a mapped file,
+ * nothing is written outside the outputs. The call then returns SZGPU_FIELD_CHANGED, or SZGPU_OK
+ * and an archive that can be restored: every value that stayed the same to within the bound, while
+ * one that changed may come back as any number. A field in GPU memory must not change during the
+ * call.
  *
  * SZGPU_BAD_ARGUMENT, SZGPU_BAD_BOUND, SZGPU_BAD_SHAPE, SZGPU_UNSUPPORTED: as in szgpu_sizes;
  * SZGPU_BAD_ARGUMENT also if a pointer is not aligned, or points to another GPU's memory.

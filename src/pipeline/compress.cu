@@ -109,7 +109,8 @@ static szgpu_status set_zeroed(const compress_call *call, const compress_plan *p
   return szg_device_set(&call->ctx->device, plan->frames.zeroed, 0, plan->frames.zeroed_bytes);
 }
 
-/* Brings the field to the device and derives the bound from its least, greatest and fill value. */
+/* Brings the field to the device, slice by slice, each once: what the host's memory then changes to
+ * does not matter. Derives the bound from its least, greatest and fill value. */
 static szgpu_status find_bound(const compress_call *call, const compress_plan *plan,
                                szg_bound_plan *bound) {
   szg_device *const device = &call->ctx->device;
