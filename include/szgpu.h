@@ -20,8 +20,11 @@
  * the same time. Functions without a ctx may be called from any thread.
  *
  * Memory. The caller owns fields and archives and may free or reuse them when the call returns. A
- * ctx keeps its workspace between calls and frees it in szgpu_destroy. Structs are read during the
- * call only and may be changed or dropped after it.
+ * ctx keeps its workspace for the next call and frees it in szgpu_destroy. A call that fails frees
+ * it, and so does one that makes it larger than 128 MiB, with 4 MiB for each thread, and than 16
+ * times the call's field and archive. szgpu_options.memory_limit limits it; docs/pipeline.md says
+ * how large it can be. Structs are read during the call only and may be changed or dropped after
+ * it.
  *
  * OpenMP. A build with OpenMP runs a call's loops on OpenMP's threads. These do not survive fork():
  * a child of a process that has made a call with several threads must use a ctx with threads = 1.
@@ -74,7 +77,8 @@ extern "C" {
   X(SZGPU_CANCELLED, "the progress callback asked to stop")                                    \
   X(SZGPU_NO_DEVICE, "no usable GPU")                                                          \
   X(SZGPU_DEVICE_ERROR, "the GPU reported an error")                                           \
-  X(SZGPU_FIELD_CHANGED, "the field changed while it was compressed")
+  X(SZGPU_FIELD_CHANGED, "the field changed while it was compressed")                          \
+  X(SZGPU_MEMORY_LIMIT, "the call would take more memory than its limit")
 
 #define SZGPU_STATUS_ENUMERATOR(name, text) name,
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
@@ -190,7 +194,9 @@ enum {
 
 /* What is asked of a compression. Start from SZGPU_PARAMS_DEFAULTS and change what you need.
  * struct_bytes lets later versions add members at the end: a struct longer than the library knows
- * is accepted if the rest of it is zero. A shorter one is refused with SZGPU_BAD_ARGUMENT. */
+ * is accepted if the rest of it is zero, and in a shorter one, from an older header, the missing
+ * members count as zero. One shorter than that of version 0.1.0 is refused with
+ * SZGPU_BAD_ARGUMENT. */
 typedef struct szgpu_params {
   size_t struct_bytes; /* sizeof(szgpu_params) */
   szgpu_mode mode;
@@ -246,11 +252,15 @@ typedef struct szgpu_options {
                                  makes its own */
   szgpu_progress progress;    /* NULL: no reports */
   void *progress_user;        /* passed to progress */
+  /* The most bytes of workspace, on the host and on the GPU together; 0: no limit. A call that
+   * needs more fails with SZGPU_MEMORY_LIMIT before it takes them. What libzstd takes itself, under
+   * 1 MiB a thread in decompression, does not count. */
+  uint64_t memory_limit;
 } szgpu_options;
 
-/* AUTO backend, device 0, all cores, AUTO decoder, no progress reports. */
+/* AUTO backend, device 0, all cores, AUTO decoder, no progress reports, no memory limit. */
 #define SZGPU_OPTIONS_DEFAULTS \
-  { sizeof(szgpu_options), SZGPU_BACKEND_AUTO, 0, 0, SZGPU_DECODER_AUTO, NULL, NULL, NULL }
+  { sizeof(szgpu_options), SZGPU_BACKEND_AUTO, 0, 0, SZGPU_DECODER_AUTO, NULL, NULL, NULL, 0 }
 
 /* The state of a thread of work: options, workspace, the GPU, the last error. */
 typedef struct szgpu_ctx szgpu_ctx;
@@ -262,6 +272,12 @@ typedef struct szgpu_ctx szgpu_ctx;
  * SZGPU_UNSUPPORTED: this build lacks the backend, or the backend lacks the decoder.
  * SZGPU_OUT_OF_MEMORY. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options);
+
+/* Changes szgpu_options.memory_limit for later calls. Workspace that the ctx keeps and that is over
+ * the limit is freed.
+ *
+ * SZGPU_BAD_ARGUMENT: ctx is NULL, or a call with it is running. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_set_memory_limit(szgpu_ctx *ctx, uint64_t bytes);
 
 /* Frees a ctx and all that it holds. NULL is fine. */
 SZGPU_API void szgpu_destroy(szgpu_ctx *ctx);
@@ -316,7 +332,7 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu
 /* Allocates the fixed part of that workspace now, so that later compressions of this size do not
  * have to; memory for outliers and zstd is still allocated as needed. Calling it is optional.
  *
- * Returns what szgpu_sizes returns; SZGPU_OUT_OF_MEMORY with any backend. */
+ * Returns what szgpu_sizes returns; SZGPU_OUT_OF_MEMORY and SZGPU_MEMORY_LIMIT with any backend. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params,
                                                       const szgpu_shape *shape);
 
@@ -340,6 +356,7 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgp
  * SZGPU_BAD_ARGUMENT also if a pointer is not aligned, or points to another GPU's memory.
  * SZGPU_CAPACITY: capacity is too small.
  * SZGPU_OUT_OF_MEMORY: no memory for the workspace, on the host or on the GPU.
+ * SZGPU_MEMORY_LIMIT: the workspace would be over szgpu_options.memory_limit.
  * SZGPU_CANCELLED: the progress callback asked to stop.
  * SZGPU_FIELD_CHANGED: see above.
  * SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR: as in szgpu_sizes. */
@@ -362,8 +379,8 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szg
  * SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA: what is wrong with the archive.
  * SZGPU_UNSUPPORTED: the ctx's decoder does not read this archive (see szgpu_decoder_refusal), or a
  * frame is too large for the decoder or the GPU.
- * SZGPU_OUT_OF_MEMORY, SZGPU_CANCELLED, SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR: as in
- * szgpu_compress. */
+ * SZGPU_OUT_OF_MEMORY, SZGPU_MEMORY_LIMIT, SZGPU_CANCELLED, SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR: as
+ * in szgpu_compress. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive,
                                                          size_t archive_bytes, void *field,
                                                          size_t field_bytes);

@@ -40,6 +40,10 @@ enum {
   CUDA_START_US = 320000
 };
 
+/* A ctx keeps a workspace of this size, with so much for each thread, or of so many times what the
+ * call's field and archive take: more than any honest archive needs. */
+enum { ALWAYS_KEPT_BYTES = 128 << 20, KEPT_THREAD_BYTES = 4 << 20, MOST_KEPT_TIMES = 16 };
+
 const char *szgpu_version(void) { return SZGPU_VERSION_STRING; }
 
 int szgpu_has_cuda(void) { return HAS_CUDA; }
@@ -54,12 +58,21 @@ const char *szgpu_status_text(szgpu_status status) {
   return (size_t)status < count ? texts[status] : "unknown status";
 }
 
-/* A struct from a later version may be longer; we accept it if the bytes that we do not know are
- * zero. */
-static bool is_known_struct(const void *given, size_t given_bytes, size_t known_bytes) {
-  if (given_bytes < known_bytes) return false;
+/* The structs' sizes in version 0.1.0. */
+enum {
+  FIRST_PARAMS_BYTES = offsetof(szgpu_params, predictor) + sizeof(szgpu_predictor),
+  FIRST_OPTIONS_BYTES = offsetof(szgpu_options, memory_limit)
+};
+
+/* Copies the caller's struct into ours. One from a later version may be longer; we accept it if the
+ * bytes that we do not know are zero. What one from an earlier version lacks is zero. */
+static bool take_struct(const void *given, size_t given_bytes, size_t first_bytes, void *known,
+                        size_t known_bytes) {
+  if (given_bytes < first_bytes) return false;
   for (size_t i = known_bytes; i < given_bytes; i++)
     if (((const uint8_t *)given)[i]) return false;
+  memset(known, 0, known_bytes);
+  memcpy(known, given, given_bytes < known_bytes ? given_bytes : known_bytes);
   return true;
 }
 
@@ -114,7 +127,8 @@ static bool falls_back(szgpu_ctx *ctx, szgpu_status status) {
   if (ctx->options.backend != SZGPU_BACKEND_AUTO || is_cuda_decoder(ctx->options.decoder))
     return false;
   bool const is_lost = status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR;
-  if (!is_lost && status != SZGPU_OUT_OF_MEMORY && status != SZGPU_UNSUPPORTED) return false;
+  bool const is_short = status == SZGPU_OUT_OF_MEMORY || status == SZGPU_MEMORY_LIMIT;
+  if (!is_lost && !is_short && status != SZGPU_UNSUPPORTED) return false;
   snprintf(ctx->note, sizeof ctx->note, "the CPU does it: %s (%s)", szgpu_status_text(status),
            ctx->error);
   ctx->is_device_given_up = is_lost;
@@ -125,9 +139,11 @@ static bool falls_back(szgpu_ctx *ctx, szgpu_status status) {
 szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
   *ctx = NULL;
-  szgpu_options const defaults = SZGPU_OPTIONS_DEFAULTS;
-  if (!options) options = &defaults;
-  SZG_REQUIRE(is_known_struct(options, options->struct_bytes, sizeof *options), SZGPU_BAD_ARGUMENT);
+  szgpu_options known = SZGPU_OPTIONS_DEFAULTS;
+  SZG_REQUIRE(!options || take_struct(options, options->struct_bytes, FIRST_OPTIONS_BYTES, &known,
+                                      sizeof known),
+              SZGPU_BAD_ARGUMENT);
+  options = &known;
   SZG_REQUIRE(options->threads >= 0 && options->threads <= SZGPU_MAX_THREADS, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(szg_decoder_exists(options->decoder), SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->backend <= SZGPU_BACKEND_CUDA, SZGPU_BAD_ARGUMENT);
@@ -141,6 +157,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
                                                   : SZG_MAX_THREADS;
   made->threads.progress = options->progress;
   made->threads.progress_user = options->progress_user;
+  szg_ctx_open_account(made);
   *ctx = made;
   return SZGPU_OK;
 }
@@ -148,17 +165,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
 void szgpu_destroy(szgpu_ctx *ctx) {
   if (!ctx) return;
   szg_close_cuda(ctx);
-  szg_buffer_release(&ctx->head);
-  szg_buffer_release(&ctx->plain);
-  szg_buffer_release(&ctx->recoded);
-  szg_buffer_release(&ctx->arena);
-  szg_buffer_release(&ctx->codes);
-  szg_buffer_release(&ctx->packed);
-  szg_buffer_release(&ctx->leaves);
-  szg_buffer_release(&ctx->part_starts);
-  szg_buffer_release(&ctx->slab);
-  szg_buffer_release(&ctx->levels);
-  for (int i = 0; i < SZG_SECTION_KIND_COUNT; i++) szg_buffer_release(&ctx->sections[i]);
+  szg_ctx_release_buffers(ctx);
   szg_free(ctx);
 }
 
@@ -173,13 +180,40 @@ static szgpu_status begin_call(szgpu_ctx *ctx) {
   SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(!__atomic_exchange_n(&ctx->is_busy, true, __ATOMIC_ACQUIRE), SZGPU_BAD_ARGUMENT);
   ctx->error[0] = ctx->note[0] = '\0';
+  ctx->callers_bytes = UINT64_MAX;
+  ctx->kept_bytes = ctx->account.taken_bytes;
   return SZGPU_OK;
 }
 
-/* Gives the ctx back and returns the call's status. */
+static void give_memory_back(szgpu_ctx *ctx) {
+  szg_ctx_release_buffers(ctx);
+}
+
+/* Whether the call has made the workspace larger than any honest field and archive would. */
+static bool took_too_much(const szgpu_ctx *ctx) {
+  uint64_t const taken = ctx->account.taken_bytes;
+  uint64_t const always_kept = ALWAYS_KEPT_BYTES + (uint64_t)ctx->threads.count * KEPT_THREAD_BYTES;
+  return taken > ctx->kept_bytes && taken > always_kept &&
+         taken / MOST_KEPT_TIMES > ctx->callers_bytes;
+}
+
+/* Gives back memory that is not to be kept, and the ctx, and returns the call's status. */
 static szgpu_status end_call(szgpu_ctx *ctx, szgpu_status status) {
+  szg_account const account = ctx->account;
+  if (status != SZGPU_OK || took_too_much(ctx)) give_memory_back(ctx);
+  if (status == SZGPU_MEMORY_LIMIT)
+    status = szg_fail(ctx, status, "it needs %llu bytes or more, and its limit is %llu",
+                      (unsigned long long)account.refused_bytes,
+                      (unsigned long long)account.limit_bytes);
   __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
   return status;
+}
+
+szgpu_status szgpu_set_memory_limit(szgpu_ctx *ctx, uint64_t bytes) {
+  SZG_TRY(begin_call(ctx));
+  ctx->account.limit_bytes = bytes;
+  if (bytes && ctx->account.taken_bytes > bytes) give_memory_back(ctx);
+  return end_call(ctx, SZGPU_OK);
 }
 
 /* Refuses parameters that mean nothing in a lossless call, unless they have their default
@@ -191,7 +225,8 @@ static szgpu_status check_lossless(szgpu_ctx *ctx, const szgpu_params *params) {
 }
 
 static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
-  if (!is_known_struct(params, params->struct_bytes, sizeof *params))
+  szgpu_params known;
+  if (!take_struct(params, params->struct_bytes, FIRST_PARAMS_BYTES, &known, sizeof known))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
   if (params->mode > SZGPU_MODE_LOSSLESS)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
@@ -290,6 +325,7 @@ static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *params, const s
   SZG_TRY(check_request(ctx, params, shape, &grid));
   SZG_REQUIRE(field && archive && archive_bytes, SZGPU_BAD_ARGUMENT);
   SZG_TRY(check_alignment(ctx, shape->dtype, field));
+  ctx->callers_bytes = field_bytes_of(shape, &grid);
   fenv_t callers_environment;
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
@@ -339,6 +375,7 @@ static szgpu_status check_field(szgpu_ctx *ctx, const szg_opened *opened, uint64
   szgpu_dtype const dtype = opened->header.shape.dtype;
   uint64_t const needed_bytes = value_count * szg_dtype_bytes(dtype);
   SZG_TRY(check_alignment(ctx, dtype, field));
+  ctx->callers_bytes = opened->header.archive_bytes + field_bytes;
   if (field_bytes == needed_bytes) return SZGPU_OK;
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",
                   (unsigned long long)needed_bytes, (unsigned long long)field_bytes);
@@ -378,8 +415,8 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
 szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                               void *field, size_t field_bytes) {
   SZG_TRY(begin_call(ctx));
-  return end_call(
-      ctx, decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes));
+  return end_call(ctx,
+                  decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes));
 }
 
 szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
@@ -387,8 +424,8 @@ szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive, size_t a
                                    size_t field_bytes) {
   if (row_count == UINT64_MAX) row_count = 0; /* just as invalid, but not "all rows" */
   SZG_TRY(begin_call(ctx));
-  return end_call(ctx, decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field,
-                                       field_bytes));
+  return end_call(
+      ctx, decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field, field_bytes));
 }
 
 szgpu_status szgpu_level_shape(const szgpu_info *info, int level, szgpu_shape *shape) {

@@ -13,7 +13,7 @@ enum { THREADS = 2, BOX_VALUES = 8, BOXES = 1 << 15, MIB = 1 << 20 };
 
 /* docs/pipeline.md, "The most that an archive can take". */
 static size_t most_bytes(size_t archive_bytes, size_t frame_bytes) {
-  return (size_t)4 * MIB + (size_t)THREADS * 2 * MIB + archive_bytes / 1024 + frame_bytes / 4 * 17;
+  return (size_t)2 * MIB + (size_t)THREADS * 2 * MIB + archive_bytes / 1024 + frame_bytes / 4 * 17;
 }
 
 /* ---- bombs ---- */
@@ -139,9 +139,254 @@ static void bombs_are_refused_before_they_take_memory(void **state) {
     }
 }
 
+/* ---- archives that are sound ---- */
+
+typedef struct honest {
+  const char *name;
+  szgpu_shape shape;
+  szgpu_params params;
+  bool is_rough; /* random bits, so that all values are stored exactly */
+} honest;
+
+/* A field of each kind of frame; shapes in which frames and tiles are cut off. */
+static size_t list_honest(honest *all) {
+  szgpu_shape const box = test_shape(SZGPU_F32, 3, 34, 21, 50, 0);
+  szgpu_shape const line = test_shape(SZGPU_F32, 1, 70007, 0, 0, 0);
+  szgpu_params const tile = test_params(SZGPU_MODE_ABS, 0.5);
+  szgpu_params const linear = test_linear_params(SZGPU_MODE_ABS, 0.5);
+  szgpu_params levels = tile, lossless = tile, top_plane = linear;
+  levels.predictor = SZGPU_PREDICTOR_INTERPOLATION;
+  lossless.mode = top_plane.mode = SZGPU_MODE_LOSSLESS;
+  size_t n = 0;
+  all[n++] = (honest){"tile", box, tile, false};
+  all[n++] = (honest){"linear", box, linear, false};
+  all[n++] = (honest){"levels, 3-D", box, levels, false};
+  all[n++] = (honest){"levels, 2-D", test_shape(SZGPU_F64, 2, 200, 161, 0, 0), levels, false};
+  all[n++] = (honest){"levels, 1-D", line, levels, false};
+  all[n++] = (honest){"boxes", test_shape(SZGPU_F32, 4, 3000, 2, 2, 2), tile, false};
+  all[n++] = (honest){"planes", box, lossless, false};
+  all[n++] = (honest){"top plane", box, top_plane, false};
+  all[n++] = (honest){"raw", box, lossless, true};
+  all[n++] = (honest){"raw, linear layout", line, linear, true};
+  return n;
+}
+
+enum { MOST_HONEST = 16 };
+
+static test_archive compress_honest(const honest *h, int zstd_level) {
+  szgpu_params params = h->params;
+  params.zstd_level = zstd_level;
+  void *const field = h->is_rough ? test_make_bits(&h->shape) : test_make_waves(&h->shape);
+  szgpu_ctx *const ctx = test_make_ctx(THREADS);
+  test_archive const archive = test_compress(ctx, &params, &h->shape, field);
+  szgpu_destroy(ctx);
+  free(field);
+  return archive;
+}
+
+static void sound_archives_take_no_more_than_stated(void **state) {
+  (void)state;
+  honest all[MOST_HONEST];
+  size_t const count = list_honest(all);
+  for (size_t i = 0; i < count; i++)
+    for (int zstd_level = 0; zstd_level <= 1; zstd_level++)
+      for (int is_slab = 0; is_slab <= 1; is_slab++) {
+        test_archive archive = compress_honest(&all[i], zstd_level);
+        size_t const field_bytes = test_field_bytes(&all[i].shape);
+        szgpu_ctx *const ctx = test_make_ctx(THREADS);
+        size_t peak_bytes;
+        assert_int_equal(restore(ctx, &archive, field_bytes, is_slab, &peak_bytes), SZGPU_OK);
+        size_t const most = most_bytes(archive.byte_count, field_bytes);
+        print_message("           %-20s %s %s field %8zu archive %8zu took %8zu of %8zu\n",
+                      all[i].name, zstd_level ? "zstd" : "    ", is_slab ? "slab " : "whole",
+                      field_bytes, archive.byte_count, peak_bytes, most);
+        assert_true(peak_bytes <= most);
+        szgpu_destroy(ctx);
+        free(archive.bytes);
+      }
+}
+
+/* ---- limits ---- */
+
+static szgpu_ctx *make_limited(uint64_t memory_limit) {
+  szgpu_ctx *ctx;
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = SZGPU_BACKEND_CPU;
+  options.threads = THREADS;
+  options.memory_limit = memory_limit;
+  assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+  return ctx;
+}
+
+enum { ROUNDING = 1 << 14 }; /* what blocks of the allocator are larger than asked, together */
+
+/* Restores under ever larger limits until one is enough. */
+static void find_limit(const honest *h, const test_archive *archive) {
+  size_t const field_bytes = test_field_bytes(&h->shape);
+  szgpu_status status = SZGPU_MEMORY_LIMIT;
+  int refusals = 0;
+  for (uint64_t limit = 1000; status != SZGPU_OK; limit *= 4) {
+    szgpu_ctx *const ctx = make_limited(limit);
+    size_t const before = counted_bytes();
+    size_t peak_bytes;
+    status = restore(ctx, archive, field_bytes, false, &peak_bytes);
+    if (status != SZGPU_OK) {
+      assert_int_equal(status, SZGPU_MEMORY_LIMIT);
+      assert_non_null(strstr(szgpu_last_error(ctx), "and its limit is "));
+      assert_int_equal(counted_bytes(), before); /* all is given back */
+      refusals++;
+    }
+    if (peak_bytes > limit + ROUNDING)
+      fail_msg("%s: %zu bytes of %zu", h->name, peak_bytes, (size_t)limit);
+    szgpu_destroy(ctx);
+  }
+  assert_true(refusals > 3);
+}
+
+static void a_limit_is_met_before_memory_is_taken(void **state) {
+  (void)state;
+  honest all[MOST_HONEST];
+  size_t const count = list_honest(all);
+  for (size_t i = 0; i < count; i++) {
+    test_archive archive = compress_honest(&all[i], (int)(i % 2));
+    find_limit(&all[i], &archive);
+    free(archive.bytes);
+  }
+}
+
+static void compression_has_the_limit_too(void **state) {
+  (void)state;
+  honest all[MOST_HONEST];
+  size_t const count = list_honest(all);
+  for (size_t i = 0; i < count; i++) {
+    const szgpu_shape *const shape = &all[i].shape;
+    void *const field = test_make_waves(shape);
+    size_t const capacity = 2 * test_field_bytes(shape) + MIB;
+    void *const archive = test_allocate(capacity);
+    szgpu_status status = SZGPU_MEMORY_LIMIT;
+    for (uint64_t limit = 1000; status != SZGPU_OK; limit *= 4) {
+      size_t archive_bytes;
+      szgpu_ctx *const ctx = make_limited(limit);
+      size_t const before = counted_bytes();
+      counted_peak_begin();
+      status = szgpu_compress(ctx, &all[i].params, shape, field, archive, capacity, &archive_bytes);
+      size_t const peak_bytes = counted_peak() - before;
+      if (peak_bytes > limit + 64 * ROUNDING)
+        fail_msg("%s: %zu bytes of %zu", all[i].name, peak_bytes, (size_t)limit);
+      if (status != SZGPU_OK) assert_int_equal(status, SZGPU_MEMORY_LIMIT);
+      szgpu_destroy(ctx);
+    }
+    free(archive);
+    free(field);
+  }
+}
+
+static void a_limit_can_be_changed(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 34, 21, 50, 0);
+  honest const h = {"tile", shape, test_params(SZGPU_MODE_ABS, 0.5), false};
+  test_archive archive = compress_honest(&h, 0);
+  size_t const field_bytes = test_field_bytes(&shape);
+  szgpu_ctx *const ctx = test_make_ctx(THREADS);
+  size_t const before = counted_bytes();
+  size_t peak_bytes;
+  assert_int_equal(restore(ctx, &archive, field_bytes, false, &peak_bytes), SZGPU_OK);
+  assert_true(counted_bytes() > before + 10000);
+  assert_int_equal(szgpu_set_memory_limit(ctx, 10000), SZGPU_OK);
+  assert_int_equal(counted_bytes(), before); /* what was kept is over the limit */
+  assert_int_equal(restore(ctx, &archive, field_bytes, false, &peak_bytes), SZGPU_MEMORY_LIMIT);
+  assert_int_equal(szgpu_set_memory_limit(ctx, 0), SZGPU_OK);
+  assert_int_equal(restore(ctx, &archive, field_bytes, false, &peak_bytes), SZGPU_OK);
+  assert_int_equal(szgpu_set_memory_limit(NULL, 0), SZGPU_BAD_ARGUMENT);
+  szgpu_destroy(ctx);
+  free(archive.bytes);
+}
+
+/* ---- what a ctx keeps ---- */
+
+/* A constant frame of 2^28 values, whose fill mask takes a byte for each, all of them 0: sound, and
+ * 256 MiB once zstd is undone. */
+static test_archive make_masked(void) {
+  enum { LINE = 1 << 28, LINE_TILES = LINE / SZG_TILE_VALUES };
+  uint8_t *const counts = test_allocate(2 * LINE_TILES);
+  for (size_t t = 0; t < LINE_TILES; t++) {
+    counts[2 * t] = 0;
+    counts[2 * t + 1] = SZG_TILE_VALUES >> 8;
+  }
+  made_archive made = {.version = 1,
+                       .flags = 1,
+                       .shape = test_shape(SZGPU_F32, 1, LINE, 0, 0, 0),
+                       .mode = SZGPU_MODE_ABS,
+                       .layout = SZGPU_LAYOUT_LINEAR,
+                       .frame_rows = LINE,
+                       .frame_count = 1,
+                       .frame_values = LINE,
+                       .frame_kind = SZG_FRAME_CONSTANT,
+                       .constant = 0x3FC00000};
+  made.sections[made.section_count++] =
+      (made_section){SZG_SECTION_FILL_COUNTS, 2 * LINE_TILES, counts};
+  add_zeros(&made, SZG_SECTION_FILL_MASK, LINE);
+  test_archive const archive = archive_make(&made);
+  free(counts);
+  return archive;
+}
+
+static void a_ctx_does_not_keep_what_no_field_needs(void **state) {
+  (void)state;
+  test_archive archive = make_masked();
+  szgpu_ctx *const ctx = test_make_ctx(THREADS);
+  size_t const before = counted_bytes();
+  float values[3] = {0};
+  counted_peak_begin();
+  assert_int_equal(
+      szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, 5000, 3, values, sizeof values),
+      SZGPU_OK);
+  for (int i = 0; i < 3; i++) assert_true(values[i] == 1.5f);
+  assert_true(counted_peak() - before > (size_t)256 * MIB);
+  assert_int_equal(counted_bytes(), before);
+  szgpu_destroy(ctx);
+  free(archive.bytes);
+}
+
+/* The largest field that an archive can state: sizes must not overflow, and a row takes little. */
+static void a_constant_field_of_2_to_the_60_values_is_sound(void **state) {
+  (void)state;
+  uint64_t const values = (uint64_t)1 << 60;
+  made_archive const made = {.version = 1,
+                             .shape = test_shape(SZGPU_F32, 1, values, 0, 0, 0),
+                             .mode = SZGPU_MODE_ABS,
+                             .layout = SZGPU_LAYOUT_LINEAR,
+                             .frame_rows = values,
+                             .frame_count = 1,
+                             .frame_values = values,
+                             .frame_kind = SZG_FRAME_CONSTANT,
+                             .constant = 0x3FC00000};
+  test_archive archive = archive_make(&made);
+  assert_true(test_inspect(&archive).field_bytes == 4 * values);
+  szgpu_ctx *const ctx = test_make_ctx(THREADS);
+  float row[2] = {0};
+  size_t const before = counted_bytes();
+  counted_peak_begin();
+  assert_int_equal(szgpu_decompress(ctx, archive.bytes, archive.byte_count, row, sizeof row),
+                   SZGPU_BAD_ARGUMENT);
+  assert_int_equal(
+      szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, values - 2, 2, row, sizeof row),
+      SZGPU_OK);
+  assert_true(row[0] == 1.5f && row[1] == 1.5f);
+  assert_true(counted_peak() - before < (size_t)8 * MIB);
+  szgpu_destroy(ctx);
+  free(archive.bytes);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bombs_are_refused_before_they_take_memory),
+      cmocka_unit_test(sound_archives_take_no_more_than_stated),
+      cmocka_unit_test(a_limit_is_met_before_memory_is_taken),
+      cmocka_unit_test(compression_has_the_limit_too),
+      cmocka_unit_test(a_limit_can_be_changed),
+      cmocka_unit_test(a_ctx_does_not_keep_what_no_field_needs),
+      cmocka_unit_test(a_constant_field_of_2_to_the_60_values_is_sound),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,8 @@ static szgpu_status restore(const uint8_t *packed, size_t packed_bytes, uint8_t 
   uint8_t *const copy = test_allocate(packed_bytes);
   uint8_t *const room = test_allocate(raw_bytes);
   if (packed_bytes) memcpy(copy, packed, packed_bytes);
-  szgpu_status const status = szg_zstd_decompress(&threads, copy, packed_bytes, room, raw_bytes);
+  szgpu_status const status =
+      szg_zstd_decompress(&threads, NULL, copy, packed_bytes, room, raw_bytes);
   if (status == SZGPU_OK && raw && raw_bytes) memcpy(raw, room, raw_bytes);
   free(copy);
   free(room);

@@ -59,7 +59,7 @@ static request compressed_request(void) {
 
 static void every_status_has_a_text_of_its_own(void **state) {
   (void)state;
-  for (int a = SZGPU_OK; a <= SZGPU_FIELD_CHANGED; a++) {
+  for (int a = SZGPU_OK; a <= SZGPU_MEMORY_LIMIT; a++) {
     assert_true(strlen(szgpu_status_text((szgpu_status)a)) > 5);
     for (int b = SZGPU_OK; b < a; b++)
       assert_string_not_equal(szgpu_status_text((szgpu_status)a),
@@ -77,6 +77,7 @@ static void the_statuses_are_pinned(void **state) {
   assert_int_equal(SZGPU_BAD_CHECKSUM, 11);
   assert_int_equal(SZGPU_DEVICE_ERROR, 15);
   assert_int_equal(SZGPU_FIELD_CHANGED, 16);
+  assert_int_equal(SZGPU_MEMORY_LIMIT, 17);
 }
 
 static void the_version_is_the_headers(void **state) {
@@ -115,12 +116,27 @@ static void create_takes_its_defaults_from_null(void **state) {
   assert_int_equal(szgpu_create(NULL, NULL), SZGPU_BAD_ARGUMENT);
 }
 
+enum { OPTIONS_BYTES_OF_0_1_0 = 48 }; /* up to progress_user, with pointers of 64 bits */
+
+/* A program that was compiled with an earlier header has shorter structs. */
+static void options_of_the_first_version_are_taken(void **state) {
+  (void)state;
+  szgpu_options const now = SZGPU_OPTIONS_DEFAULTS;
+  szgpu_options *const first = test_allocate(OPTIONS_BYTES_OF_0_1_0);
+  memcpy(first, &now, OPTIONS_BYTES_OF_0_1_0);
+  first->struct_bytes = OPTIONS_BYTES_OF_0_1_0;
+  assert_int_equal(try_create(first), SZGPU_OK);
+  first->threads = -1;
+  assert_int_equal(try_create(first), SZGPU_BAD_ARGUMENT);
+  free(first);
+}
+
 static void create_refuses_bad_options(void **state) {
   (void)state;
   szgpu_options const good = SZGPU_OPTIONS_DEFAULTS;
   assert_int_equal(try_create(&good), SZGPU_OK);
   szgpu_options bad = good;
-  bad.struct_bytes = sizeof bad - 1;
+  bad.struct_bytes = OPTIONS_BYTES_OF_0_1_0 - 1;
   assert_int_equal(try_create(&bad), SZGPU_BAD_ARGUMENT);
   bad.struct_bytes = 0;
   assert_int_equal(try_create(&bad), SZGPU_BAD_ARGUMENT);
@@ -391,6 +407,7 @@ int main(void) {
       cmocka_unit_test(the_version_is_the_headers),
       cmocka_unit_test(the_last_error_belongs_to_the_last_call),
       cmocka_unit_test(create_takes_its_defaults_from_null),
+      cmocka_unit_test(options_of_the_first_version_are_taken),
       cmocka_unit_test(create_refuses_bad_options),
       cmocka_unit_test(refuses_missing_arguments),
       cmocka_unit_test(former_name_gives_the_same_sizes),

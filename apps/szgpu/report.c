@@ -35,6 +35,7 @@ static const struct answer answers[] = {
     [SZGPU_NO_DEVICE] = {CODE_RESOURCE, "use -b cpu"},
     [SZGPU_DEVICE_ERROR] = {CODE_RESOURCE, "use -b cpu"},
     [SZGPU_FIELD_CHANGED] = {CODE_IO, "compress it when nothing writes to it, or a copy of it"},
+    [SZGPU_MEMORY_LIMIT] = {CODE_RESOURCE, "give a larger --memory-limit"},
 };
 
 bool status_is_of_resources(szgpu_status status) {

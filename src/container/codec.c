@@ -67,6 +67,7 @@ szgpu_status szg_zstd_compress(szg_threads *threads, int level, const uint8_t *b
       piece_count, szg_min_u64(MOST_BATCH_PIECES, (uint64_t)threads->count * PIECES_PER_THREAD));
   size_t const most_packed_bytes = byte_count - byte_count / SZG_ZSTD_MIN_GAIN;
   compress_job job = {.raw = bytes, .raw_bytes = byte_count, .level = level};
+  job.slots.account = packed->account;
   job.bound = ZSTD_compressBound((size_t)szg_min_u64(byte_count, SZG_ZSTD_PIECE_BYTES));
   packed->used_bytes = 0;
   szgpu_status status = szg_buffer_reset(&job.slots, (size_t)most_in_batch * job.bound);
@@ -147,12 +148,12 @@ static szgpu_status decompress_part(void *job_pointer, uint64_t piece, int worke
 
 /* Finds the pieces, then decompresses them in parallel. The caller has set the job except for
  * packed and piece_ends. */
-static szgpu_status decompress_pieces(szg_threads *threads, const uint8_t *packed,
-                                      size_t packed_bytes, uint64_t loop_values,
-                                      decompress_job *job) {
+static szgpu_status decompress_pieces(szg_threads *threads, szg_account *account,
+                                      const uint8_t *packed, size_t packed_bytes,
+                                      uint64_t loop_values, decompress_job *job) {
   uint64_t const piece_count = szg_div_up(job->raw_bytes, SZG_ZSTD_PIECE_BYTES);
   uint64_t const worker_count = szg_min_u64(piece_count, (uint64_t)threads->count);
-  szg_buffer ends = {0}, copies = {0};
+  szg_buffer ends = {.account = account}, copies = {.account = account};
   SZG_TRY(szg_buffer_reset(&ends, (size_t)piece_count * sizeof(uint64_t) + 1));
   uint64_t *const piece_ends = (uint64_t *)(void *)ends.bytes;
   szgpu_status status = SZGPU_OK;
@@ -175,20 +176,21 @@ static szgpu_status decompress_pieces(szg_threads *threads, const uint8_t *packe
   return status;
 }
 
-szgpu_status szg_zstd_decompress(szg_threads *threads, const uint8_t *packed, size_t packed_bytes,
-                                 uint8_t *raw, size_t raw_bytes) {
+szgpu_status szg_zstd_decompress(szg_threads *threads, szg_account *account, const uint8_t *packed,
+                                 size_t packed_bytes, uint8_t *raw, size_t raw_bytes) {
   decompress_job job = {.raw = raw, .raw_bytes = raw_bytes};
-  return decompress_pieces(threads, packed, packed_bytes, 0, &job);
+  return decompress_pieces(threads, account, packed, packed_bytes, 0, &job);
 }
 
-szgpu_status szg_zstd_decompress_each(szg_threads *threads, const uint8_t *packed,
-                                      size_t packed_bytes, size_t raw_bytes, uint64_t loop_values,
-                                      szg_piece_sink sink, void *target) {
-  szg_buffer pieces = {0};
+szgpu_status szg_zstd_decompress_each(szg_threads *threads, szg_account *account,
+                                      const uint8_t *packed, size_t packed_bytes, size_t raw_bytes,
+                                      uint64_t loop_values, szg_piece_sink sink, void *target) {
+  szg_buffer pieces = {.account = account};
   SZG_TRY(szg_buffer_reset(&pieces, (size_t)threads->count * SZG_ZSTD_PIECE_BYTES));
   decompress_job job = {
       .raw = pieces.bytes, .raw_bytes = raw_bytes, .sink = sink, .target = target};
-  szgpu_status const status = decompress_pieces(threads, packed, packed_bytes, loop_values, &job);
+  szgpu_status const status =
+      decompress_pieces(threads, account, packed, packed_bytes, loop_values, &job);
   szg_buffer_release(&pieces);
   return status;
 }

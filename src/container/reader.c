@@ -55,8 +55,8 @@ static szgpu_status unpack(szg_reader *reader, const szg_section *section, const
   SZG_TRY(check_section(reader, section, stored));
   SZG_TRY(szg_buffer_reset(raw, section->raw_bytes + 1));
   *loaded = (szg_loaded){raw->bytes, section->raw_bytes};
-  return szg_zstd_decompress(&reader->ctx->threads, stored, section->stored_bytes, raw->bytes,
-                             section->raw_bytes);
+  return szg_zstd_decompress(&reader->ctx->threads, &reader->ctx->account, stored,
+                             section->stored_bytes, raw->bytes, section->raw_bytes);
 }
 
 static szgpu_status copy_section(szg_reader *reader, const szg_section *section,
@@ -138,8 +138,8 @@ szgpu_status szg_reader_stream(szg_reader *reader, uint32_t kind, uint64_t loop_
   assert(status != SZGPU_OK || section);
   if (status == SZGPU_OK) status = check_section(reader, section, stored);
   if (status == SZGPU_OK && section->codec == SZG_CODEC_ZSTD) {
-    status = szg_zstd_decompress_each(threads, stored, section->stored_bytes, section->raw_bytes,
-                                      loop_values, sink, target);
+    status = szg_zstd_decompress_each(threads, &reader->ctx->account, stored, section->stored_bytes,
+                                      section->raw_bytes, loop_values, sink, target);
   } else if (status == SZGPU_OK) {
     stored_job job = {stored, section->raw_bytes, sink, target};
     status = szg_for_parts(threads, szg_div_up(section->raw_bytes, SZG_ZSTD_PIECE_BYTES),

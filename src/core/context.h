@@ -14,7 +14,10 @@ SZG_C_BEGIN
 
 struct szgpu_ctx {
   szgpu_options options;
-  bool is_busy; /* a call has it; accessed atomically */
+  szg_account account;    /* of all its buffers and the device's memory */
+  uint64_t kept_bytes;    /* that the account had when the call began */
+  uint64_t callers_bytes; /* of the call's field and archive; UINT64_MAX: it has none */
+  bool is_busy;           /* a call has it; accessed atomically */
   szg_threads threads;
   szg_buffer arena;                            /* workspace of the running call */
   szg_buffer codes;                            /* of the frame being compressed */
@@ -31,6 +34,11 @@ struct szgpu_ctx {
   char error[320];
   char note[400]; /* an error and what it is about */
 };
+
+/* Lets the ctx's empty buffers count to its account. */
+void szg_ctx_open_account(szgpu_ctx *ctx);
+/* Empties the ctx's buffers. */
+void szg_ctx_release_buffers(szgpu_ctx *ctx);
 
 /* Notes a detail for szgpu_last_error and returns the status. printf-like. */
 szgpu_status szg_fail(szgpu_ctx *ctx, szgpu_status status, const char *format, ...)

@@ -17,7 +17,8 @@ void szg_outliers_carve_write(szg_arena *arena, const szg_write_request *request
 }
 
 void szg_outliers_reset(szg_write_job *job) {
-  memset(job->plan->outliers.lists, 0, job->part_count * sizeof *job->plan->outliers.lists);
+  for (uint64_t part = 0; part < job->part_count; part++)
+    job->plan->outliers.lists[part] = szg_outlier_lists_make(&job->ctx->account);
 }
 
 void szg_outliers_release(szg_write_job *job) {

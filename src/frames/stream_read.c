@@ -86,9 +86,10 @@ static szgpu_status open_memory(szg_read_job *job, bool takes_bytes) {
   szg_arena arena = {0};
   SZG_TRY(carve_decoder(job, takes_bytes, &arena));
   uint64_t const bytes = arena.used_bytes + SZG_ARENA_ALIGNMENT;
-  if (arena.overflowed || szg_buffer_reset(&ctx->codes, bytes) != SZGPU_OK)
-    return szg_fail(ctx, SZGPU_OUT_OF_MEMORY, "codes and decoder need %llu bytes",
-                    (unsigned long long)bytes);
+  szgpu_status const status =
+      arena.overflowed ? SZGPU_OUT_OF_MEMORY : szg_buffer_reset(&ctx->codes, bytes);
+  if (status != SZGPU_OK)
+    return szg_fail(ctx, status, "codes and decoder need %llu bytes", (unsigned long long)bytes);
   size_t const skip = (size_t)(-(uintptr_t)ctx->codes.bytes % SZG_ARENA_ALIGNMENT);
   arena = (szg_arena){.base = ctx->codes.bytes + skip, .capacity_bytes = bytes - skip};
   return carve_decoder(job, takes_bytes, &arena);

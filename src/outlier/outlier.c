@@ -9,6 +9,11 @@
 #include "core/dispatch.h"
 #include "rle/rle.h"
 
+szg_outlier_lists szg_outlier_lists_make(szg_account *account) {
+  szg_buffer const empty = {.account = account};
+  return (szg_outlier_lists){empty, empty, empty, empty};
+}
+
 void szg_outlier_lists_release(szg_outlier_lists *lists) {
   szg_buffer_release(&lists->escapes);
   szg_buffer_release(&lists->exact_mask);

@@ -32,6 +32,8 @@ typedef struct szg_outlier_lists {
   szg_buffer fill_mask;
 } szg_outlier_lists;
 
+/* Empty lists, whose memory counts to the account. */
+szg_outlier_lists szg_outlier_lists_make(szg_account *account);
 void szg_outlier_lists_release(szg_outlier_lists *lists);
 
 /* Appends one tile's escapes and sets the tile's count. */
