@@ -25,6 +25,7 @@ enum { HAS_CUDA = 0 };
 #define szg_stage_field_cuda(...) SZGPU_UNSUPPORTED
 #define szg_send_field_cuda(...) SZGPU_UNSUPPORTED
 #define szg_close_cuda(ctx) (void)(ctx)
+#define szg_release_memory_cuda(ctx) (void)(ctx)
 #endif
 
 enum { MOST_ZSTD_LEVEL = 19 };
@@ -187,6 +188,7 @@ static szgpu_status begin_call(szgpu_ctx *ctx) {
 
 static void give_memory_back(szgpu_ctx *ctx) {
   szg_ctx_release_buffers(ctx);
+  szg_release_memory_cuda(ctx);
 }
 
 /* Whether the call has made the workspace larger than any honest field and archive would. */

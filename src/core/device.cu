@@ -87,9 +87,7 @@ void szg_device_close(szg_device *device) {
   for (int i = 0; i < SZG_MOST_STAGE_TIMES; i++)
     if (device->marks[i]) cudaEventDestroy(device->marks[i]);
   close_streams(device);
-  cudaFree(device->arena);
-  cudaFreeHost(device->pinned);
-  cudaGetLastError(); /* a lost device has no memory to free */
+  szg_device_release_memory(device);
   szg_device_leave(previous);
   memset(device, 0, sizeof *device);
 }
@@ -131,17 +129,26 @@ bool szg_device_is_pinned(const void *pointer) {
   return false;
 }
 
+/* Memory that is not there any more does not count. */
+static void forget(szg_device *device, uint8_t **memory, uint64_t *bytes) {
+  szg_account_give_back(device->account, *bytes);
+  *memory = NULL;
+  *bytes = 0;
+}
+
 szgpu_status szg_device_reserve(szg_device *device, uint64_t bytes, uint64_t *free_bytes) {
   if (bytes <= device->arena_bytes) return SZGPU_OK;
   SZG_TRY_CUDA(cudaStreamSynchronize(device->stream));
   SZG_TRY_CUDA(cudaFree(device->arena));
-  device->arena = NULL;
-  device->arena_bytes = 0;
-  size_t free_now = 0, total = 0;
-  SZG_TRY_CUDA(cudaMemGetInfo(&free_now, &total));
-  *free_bytes = free_now;
-  SZG_TRY_CUDA(cudaMalloc(&device->arena, bytes));
+  forget(device, &device->arena, &device->arena_bytes);
+  SZG_TRY(szg_account_take(device->account, bytes));
   device->arena_bytes = bytes;
+  size_t free_now = 0, total = 0;
+  cudaError_t error = cudaMemGetInfo(&free_now, &total);
+  *free_bytes = free_now;
+  if (error == cudaSuccess) error = cudaMalloc(&device->arena, bytes);
+  if (error != cudaSuccess) forget(device, &device->arena, &device->arena_bytes);
+  SZG_TRY_CUDA(error);
   return SZGPU_OK;
 }
 
@@ -149,11 +156,21 @@ szgpu_status szg_device_reserve_pinned(szg_device *device, uint64_t bytes) {
   if (bytes <= device->pinned_bytes) return SZGPU_OK;
   SZG_TRY_CUDA(cudaStreamSynchronize(device->stream));
   SZG_TRY_CUDA(cudaFreeHost(device->pinned));
-  device->pinned = NULL;
-  device->pinned_bytes = 0;
-  SZG_TRY_CUDA(cudaMallocHost(&device->pinned, bytes));
+  forget(device, &device->pinned, &device->pinned_bytes);
+  SZG_TRY(szg_account_take(device->account, bytes));
   device->pinned_bytes = bytes;
+  cudaError_t const error = cudaMallocHost(&device->pinned, bytes);
+  if (error != cudaSuccess) forget(device, &device->pinned, &device->pinned_bytes);
+  SZG_TRY_CUDA(error);
   return SZGPU_OK;
+}
+
+void szg_device_release_memory(szg_device *device) {
+  cudaFree(device->arena);
+  cudaFreeHost(device->pinned);
+  cudaGetLastError(); /* a lost device has no memory to free */
+  forget(device, &device->arena, &device->arena_bytes);
+  forget(device, &device->pinned, &device->pinned_bytes);
 }
 
 szgpu_status szg_device_fork(szg_device *device, szg_side side) {

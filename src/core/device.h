@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/arena.h"
+#include "core/memory.h"
 #include "core/status.h"
 
 SZG_C_BEGIN
@@ -44,7 +45,8 @@ typedef struct szg_device {
   struct CUstream_st *stream;
   bool owns_stream;
   szg_side_stream sides[SZG_SIDE_COUNT];
-  uint8_t *arena; /* device memory */
+  szg_account *account; /* of arena and pinned memory; NULL: none */
+  uint8_t *arena;       /* device memory */
   uint64_t arena_bytes;
   uint8_t *pinned; /* host memory that the device can access */
   uint64_t pinned_bytes;
@@ -78,11 +80,13 @@ szgpu_status szg_device_reaches(const szg_device *device, const void *pointer,
 bool szg_device_is_pinned(const void *pointer);
 
 /* Device memory of at least `bytes`, kept for later calls. On SZGPU_OUT_OF_MEMORY *free_bytes says
- * how many bytes were free. */
+ * how many bytes were free. SZGPU_MEMORY_LIMIT: it would be over the account's limit. */
 szgpu_status szg_device_reserve(szg_device *device, uint64_t bytes,
                                 uint64_t *free_bytes) SZG_CHECKED;
 /* Pinned memory of at least `bytes`; forgets its contents when it grows. */
 szgpu_status szg_device_reserve_pinned(szg_device *device, uint64_t bytes) SZG_CHECKED;
+/* Frees both, of the current device. */
+void szg_device_release_memory(szg_device *device);
 
 /* Later work in the stream beside waits for all work that is in the call's stream now. */
 szgpu_status szg_device_fork(szg_device *device, szg_side side) SZG_CHECKED;

@@ -26,6 +26,7 @@ szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
         szg_device_open(ctx->options.device, ctx->options.stream, &ctx->device);
     if (status != SZGPU_OK) return explain(ctx, status);
     ctx->has_device = true;
+    ctx->device.account = &ctx->account;
   }
   ctx->device.round_trips = 0;
   ctx->device.mark_count = 0;
@@ -49,6 +50,13 @@ szgpu_status szg_cuda_end(szgpu_ctx *ctx, int previous, szgpu_status status) {
 void szg_close_cuda(szgpu_ctx *ctx) {
   if (ctx->has_device) szg_device_close(&ctx->device);
   ctx->has_device = false;
+}
+
+void szg_release_memory_cuda(szgpu_ctx *ctx) {
+  int previous = 0;
+  if (!ctx->has_device || szg_device_enter(&ctx->device, &previous) != SZGPU_OK) return;
+  szg_device_release_memory(&ctx->device);
+  szg_device_leave(previous);
 }
 
 szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reached) {

@@ -39,8 +39,9 @@ szgpu_status szg_stage_field_cuda(szgpu_ctx *ctx, void *field, uint64_t field_by
 szgpu_status szg_send_field_cuda(szgpu_ctx *ctx, const void *host_field, uint64_t field_bytes,
                                  void *field) SZG_CHECKED;
 
-/* Closes the device. */
+/* Closes the device, or only frees the memory that the ctx has on it. */
 void szg_close_cuda(szgpu_ctx *ctx);
+void szg_release_memory_cuda(szgpu_ctx *ctx);
 
 /* ---- for the .cu files of the pipeline ---- */
 
