@@ -51,7 +51,8 @@ static void put_back(warm_codec *codec) {
   drop(atomic_exchange(&kept[codec->backend == SZGPU_BACKEND_CUDA], codec));
 }
 
-static szgpu_status take(szgpu_backend backend, int device, int threads, warm_codec **taken) {
+static szgpu_status find_or_make(szgpu_backend backend, int device, int threads,
+                                 warm_codec **taken) {
   warm_codec *const found = atomic_exchange(&kept[backend == SZGPU_BACKEND_CUDA], NULL);
   if (found && found->threads == threads && found->device == device &&
       (backend == SZGPU_BACKEND_CPU || found->process == getpid())) {
@@ -74,6 +75,12 @@ static szgpu_status take(szgpu_backend backend, int device, int threads, warm_co
   }
   *taken = made;
   return SZGPU_OK;
+}
+
+static szgpu_status take(szgpu_backend backend, int device, const environment *settings,
+                         warm_codec **taken) {
+  szgpu_status const status = find_or_make(backend, device, settings->threads, taken);
+  return status ? status : szgpu_set_memory_limit((*taken)->ctx, settings->memory_limit);
 }
 
 static void say(char *sentence, szgpu_status status, const szgpu_ctx *ctx) {
@@ -113,7 +120,7 @@ int chunk_is_possible(const environment *settings, const szgpu_params *params,
   warm_codec *codec = NULL;
   szgpu_status status = SZGPU_OK;
   if (needs_gpu(settings, chunk_field_bytes(shape))) status = find_device(settings, &device);
-  if (!status) status = take(SZGPU_BACKEND_CPU, 0, settings->threads, &codec);
+  if (!status) status = take(SZGPU_BACKEND_CPU, 0, settings, &codec);
   if (!status) status = szgpu_sizes(codec->ctx, params, shape, NULL, NULL);
   if (status) say(sentence, status, codec ? codec->ctx : NULL);
   if (codec) put_back(codec);
@@ -155,7 +162,7 @@ static szgpu_status compress_on(szgpu_backend backend, int device, const caller_
                                 size_t *archive_bytes, char *sentence) {
   warm_codec *codec = NULL;
   *archive = NULL;
-  szgpu_status status = take(backend, device, settings->threads, &codec);
+  szgpu_status status = take(backend, device, settings, &codec);
   if (!status) status = compress_there(codec, params, shape, field, archive_bytes);
   if (!status) {
     *archive = caller->H5allocate_memory(*archive_bytes, 0);
@@ -234,12 +241,12 @@ static bool is_as_stated(const void *archive, size_t archive_bytes, const szgpu_
   return false;
 }
 
-size_t chunk_restore(const caller_hdf5 *caller, int threads, const szgpu_shape *shape,
-                     size_t field_bytes, const void *archive, size_t archive_bytes, void **field,
-                     char *sentence) {
+size_t chunk_restore(const caller_hdf5 *caller, const environment *settings,
+                     const szgpu_shape *shape, size_t field_bytes, const void *archive,
+                     size_t archive_bytes, void **field, char *sentence) {
   if (!is_as_stated(archive, archive_bytes, shape, sentence)) return 0;
   warm_codec *codec = NULL;
-  szgpu_status status = take(SZGPU_BACKEND_CPU, 0, threads, &codec);
+  szgpu_status status = take(SZGPU_BACKEND_CPU, 0, settings, &codec);
   *field = NULL;
   if (!status) {
     *field = caller->H5allocate_memory(field_bytes, 0);

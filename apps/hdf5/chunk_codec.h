@@ -25,9 +25,9 @@ size_t chunk_compress(const caller_hdf5 *caller, const environment *settings,
                       void **archive, char *sentence);
 
 /* The archive must hold shape, whose values take field_bytes. Always runs on the CPU. */
-size_t chunk_restore(const caller_hdf5 *caller, int threads, const szgpu_shape *shape,
-                     size_t field_bytes, const void *archive, size_t archive_bytes, void **field,
-                     char *sentence);
+size_t chunk_restore(const caller_hdf5 *caller, const environment *settings,
+                     const szgpu_shape *shape, size_t field_bytes, const void *archive,
+                     size_t archive_bytes, void **field, char *sentence);
 
 /* The bytes of a chunk; 0 if they do not fit a size_t. */
 size_t chunk_field_bytes(const szgpu_shape *shape);

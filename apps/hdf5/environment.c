@@ -53,16 +53,34 @@ static int read_backend(const char *text, szgpu_backend *backend) {
   return 1;
 }
 
-const char *environment_read_threads(int *threads) {
-  const char *const text = text_of("SZGPU_H5_THREADS");
-  *threads = 1;
-  if (text && !read_number(text, 1, SZGPU_MAX_THREADS, threads))
+/* Reads a number of bytes, or of KiB, MiB, GiB or TiB. */
+static int read_size(const char *text, uint64_t *bytes) {
+  static const char units[] = "KMGT";
+  size_t const digit_count = strspn(text, "0123456789");
+  const char *const suffix = text + digit_count;
+  const char *const unit = *suffix ? strchr(units, *suffix) : NULL;
+  errno = 0;
+  uint64_t const number = strtoull(text, NULL, 10);
+  if (errno || number == 0 || digit_count == 0 || (*suffix && (!unit || suffix[1]))) return 0;
+  unsigned const shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  *bytes = number << shift;
+  return *bytes >> shift == number;
+}
+
+const char *environment_read_to_restore(environment *settings) {
+  const char *const threads = text_of("SZGPU_H5_THREADS");
+  settings->threads = 1;
+  if (threads && !read_number(threads, 1, SZGPU_MAX_THREADS, &settings->threads))
     return "SZGPU_H5_THREADS is not a number from 1 to 1024";
+  const char *const limit = text_of("SZGPU_H5_MEMORY_LIMIT");
+  settings->memory_limit = 0;
+  if (limit && !read_size(limit, &settings->memory_limit))
+    return "SZGPU_H5_MEMORY_LIMIT is not a size, such as 500M or 4G";
   return NULL;
 }
 
 const char *environment_read(environment *settings) {
-  *settings = (environment){SZGPU_BACKEND_CPU, 1, -1, read_local_rank()};
+  *settings = (environment){SZGPU_BACKEND_CPU, 1, -1, 0, read_local_rank()};
   const char *const backend = text_of("SZGPU_H5_BACKEND");
   if (backend && !read_backend(backend, &settings->backend))
     return "SZGPU_H5_BACKEND is not cpu, auto or cuda";
@@ -71,5 +89,5 @@ const char *environment_read(environment *settings) {
   const char *const device = text_of("SZGPU_H5_DEVICE");
   if (device && !read_number(device, 0, MOST_DEVICES - 1, &settings->device))
     return "SZGPU_H5_DEVICE is not the number of a GPU, 0 to 1023";
-  return environment_read_threads(&settings->threads);
+  return environment_read_to_restore(settings);
 }

@@ -115,12 +115,12 @@ static size_t filter(unsigned flags, size_t word_count, const unsigned words[], 
   size_t const field_bytes = chunk_field_bytes(&shape);
   FAIL_IF(field_bytes == 0, "szgpu: cd_values state a size that no chunk has");
   if (flags & H5Z_FLAG_REVERSE) {
-    sentence = environment_read_threads(&settings.threads);
+    sentence = environment_read_to_restore(&settings);
     FAIL_IF(sentence, "szgpu: %s", sentence);
     FAIL_IF(field_bytes > UINT32_MAX && !caller->has_large_chunks,
             "szgpu: cd_values state a size that no chunk has");
-    made_bytes = chunk_restore(caller, settings.threads, &shape, field_bytes, *buffer, byte_count,
-                               &made, why);
+    made_bytes =
+        chunk_restore(caller, &settings, &shape, field_bytes, *buffer, byte_count, &made, why);
   } else {
     sentence = environment_read(&settings);
     FAIL_IF(sentence, "szgpu: %s", sentence);

@@ -82,8 +82,10 @@ static int compress_values(struct compression *work) {
     return report_out_of_memory(report, work->name, "the archive", most_bytes);
 
   progress_begin(job->progress, "compressing", work->name);
-  status = szgpu_compress(job->ctx, &params, &shape, work->field.values, work->archive.bytes,
-                          most_bytes, &work->archive_bytes);
+  status = memory_limit_ctx(job->ctx);
+  if (status == SZGPU_OK)
+    status = szgpu_compress(job->ctx, &params, &shape, work->field.values, work->archive.bytes,
+                            most_bytes, &work->archive_bytes);
   work->seconds = progress_end(job->progress);
   if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
   report_note(report, job->ctx, job->is_note_told);
@@ -99,8 +101,10 @@ static int verify_archive(struct compression *work) {
   if (!restored.bytes)
     return report_out_of_memory(report, work->name, "--verify", work->field.byte_count);
   progress_begin(job->progress, "verifying", work->name);
-  szgpu_status const status = szgpu_decompress(job->ctx, work->archive.bytes, work->archive_bytes,
-                                               restored.bytes, (size_t)work->field.byte_count);
+  szgpu_status status = memory_limit_ctx(job->ctx);
+  if (status == SZGPU_OK)
+    status = szgpu_decompress(job->ctx, work->archive.bytes, work->archive_bytes, restored.bytes,
+                              (size_t)work->field.byte_count);
   work->verify_seconds = progress_end(job->progress);
   int code = CODE_OK;
   if (status == SZGPU_OK) report_note(report, job->ctx, job->is_note_told);

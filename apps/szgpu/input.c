@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "dataset.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,15 +65,23 @@ static bool map_file(struct input *input) {
   return true;
 }
 
+/* Notes how many bytes the buffer takes. */
+static void hold(struct input *input, size_t byte_count) {
+  memory_uncount(input->held_bytes);
+  memory_count(byte_count);
+  input->held_bytes = byte_count;
+}
+
 /* Makes room for more bytes, but for no more than most_bytes and one. */
 static bool grow(struct input *input, uint64_t most_bytes, size_t *capacity) {
   uint64_t wanted = input->bytes ? (uint64_t)*capacity * 2 : *capacity;
   if (most_bytes < wanted) wanted = most_bytes + 1;
-  if (wanted > PTRDIFF_MAX) return false;
+  if (wanted > PTRDIFF_MAX || !memory_allows(wanted)) return false;
   unsigned char *const larger = realloc((void *)(uintptr_t)input->bytes, (size_t)wanted);
   if (!larger) return false;
   input->bytes = larger;
   *capacity = (size_t)wanted;
+  hold(input, (size_t)wanted);
   return true;
 }
 
@@ -107,7 +116,10 @@ static int read_all(const struct report *report, struct input *input, input_want
   input->is_cut = input->byte_count > most_bytes;
   void *const trimmed =
       realloc((void *)(uintptr_t)input->bytes, input->byte_count ? input->byte_count : 1);
-  if (trimmed) input->bytes = trimmed;
+  if (trimmed) {
+    input->bytes = trimmed;
+    hold(input, input->byte_count);
+  }
   return CODE_OK;
 }
 
@@ -121,6 +133,7 @@ void input_unload(struct input *input) {
     munmap((void *)(uintptr_t)input->bytes, input->byte_count);
   else
     free((void *)(uintptr_t)input->bytes);
+  hold(input, 0);
   input->bytes = NULL;
   input->byte_count = 0;
   input->is_mapped = false;

@@ -17,6 +17,7 @@ struct input {
   struct stat status;
   const unsigned char *bytes;
   size_t byte_count;
+  size_t held_bytes; /* of the buffer, if the bytes are not mapped */
   bool is_mapped;
   bool is_cut; /* more bytes follow, which were not wanted */
 };

@@ -6,6 +6,7 @@
 #include "input.h"
 #include "job.h"
 #include "json.h"
+#include "memory.h"
 #include "text.h"
 #include "values.h"
 
@@ -37,7 +38,7 @@ static int make_window(struct listing *work) {
   work->window_frames = wanted < frame_count ? wanted : frame_count;
   /* Frames have headers, so their number is far below what a product of sizes can overflow. */
   size_t const window_bytes = (size_t)work->window_frames * sizeof *work->window;
-  work->window = malloc(window_bytes);
+  work->window = memory_allows(window_bytes) ? malloc(window_bytes) : NULL;
   if (work->window) return CODE_OK;
   return report_out_of_memory(&work->job->report, work->name, "its list of frames", window_bytes);
 }

@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE
 #include "cleanup.h"
 #include "job.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +74,7 @@ int main(int argc, char **argv) {
     return code > flushed ? code : flushed;
   }
   cleanup_install();
+  memory_set_limit(options.context.memory_limit);
   struct progress progress = {.is_wanted =
                                   !options.is_quiet && !options.is_json && isatty(STDERR_FILENO)};
   bool is_note_told = false;

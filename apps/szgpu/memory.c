@@ -12,9 +12,24 @@ static size_t whole_pages(size_t byte_count) {
   return (byte_count + page_bytes - 1) / page_bytes * page_bytes;
 }
 
+static uint64_t limit = UINT64_MAX, taken; /* taken <= limit */
+
+void memory_set_limit(uint64_t byte_count) { limit = byte_count ? byte_count : UINT64_MAX; }
+
+bool memory_allows(uint64_t byte_count) { return byte_count <= limit - taken; }
+
+void memory_count(uint64_t byte_count) { taken += byte_count; }
+
+void memory_uncount(uint64_t byte_count) { taken -= byte_count; }
+
+szgpu_status memory_limit_ctx(szgpu_ctx *ctx) {
+  if (limit == UINT64_MAX) return SZGPU_OK;
+  return szgpu_set_memory_limit(ctx, limit > taken ? limit - taken : 1);
+}
+
 struct memory memory_take(uint64_t byte_count) {
   struct memory memory = {NULL, 0};
-  if (byte_count > PTRDIFF_MAX / 2) return memory;
+  if (byte_count > PTRDIFF_MAX / 2 || !memory_allows(byte_count)) return memory;
   size_t const wanted = byte_count ? (size_t)byte_count : 1;
   void *const bytes =
       mmap(NULL, whole_pages(wanted), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -24,6 +39,7 @@ struct memory memory_take(uint64_t byte_count) {
 #endif
   memory.bytes = bytes;
   memory.byte_count = wanted;
+  memory_count(wanted);
   return memory;
 }
 
@@ -32,11 +48,13 @@ void memory_trim(struct memory *memory, size_t byte_count) {
   size_t const held = whole_pages(memory->byte_count);
   if (memory->bytes && kept < held) {
     munmap(memory->bytes + kept, held - kept);
+    memory_uncount(memory->byte_count - kept);
     memory->byte_count = kept;
   }
 }
 
 void memory_give_back(struct memory *memory) {
   if (memory->bytes) munmap(memory->bytes, whole_pages(memory->byte_count));
+  memory_uncount(memory->byte_count);
   *memory = (struct memory){NULL, 0};
 }

@@ -10,6 +10,7 @@
 #include "report.h"
 #include "values.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
@@ -29,6 +30,7 @@ enum {
   OPTION_SLAB,
   OPTION_LEVEL,
   OPTION_COMPARE,
+  OPTION_MEMORY_LIMIT,
   OPTION_JSON,
   OPTION_HELP,
   OPTION_VERSION,
@@ -67,6 +69,7 @@ static const struct spelling spellings[] = {
     {'v', "-v", EVERY_COMMAND},
     {OPTION_DEVICE, "--device", EVERY_COMMAND},
     {OPTION_DECODER, "--decoder", COMMAND_COMPRESS | COMMAND_RESTORE},
+    {OPTION_MEMORY_LIMIT, "--memory-limit", EVERY_COMMAND},
     {OPTION_JSON, "--json", EVERY_COMMAND},
 };
 
@@ -86,6 +89,7 @@ static const struct option long_options[] = {
     {"level", required_argument, NULL, OPTION_LEVEL},
     {"slab", required_argument, NULL, OPTION_SLAB},
     {"compare", required_argument, NULL, OPTION_COMPARE},
+    {"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -187,6 +191,20 @@ static bool read_slab_option(const char *text, struct options *options) {
   return true;
 }
 
+/* A number of bytes, or of KiB, MiB, GiB or TiB. */
+static bool read_size(const char *text, uint64_t *byte_count) {
+  static const char units[] = "KMGT";
+  char *end;
+  if (!strchr("0123456789", text[0]) || !text[0]) return false;
+  errno = 0;
+  unsigned long long const number = strtoull(text, &end, 10);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  if (errno || number == 0 || (*end && (!unit || end[1]))) return false;
+  unsigned const shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  *byte_count = (uint64_t)number << shift;
+  return *byte_count >> shift == number;
+}
+
 static bool read_zstd(const char *level, struct options *options) {
   uint64_t number = DEFAULT_ZSTD_LEVEL;
   if (level && !read_number(options, "--zstd", level, 1, MOST_ZSTD_LEVEL, &number)) return false;
@@ -253,6 +271,10 @@ static bool read_value(int option, const char *text, struct options *options) {
       return is_good;
     case OPTION_SLAB:
       return read_slab_option(text, options);
+    case OPTION_MEMORY_LIMIT:
+      return read_size(text, &options->context.memory_limit) ||
+             refuse(options, "--memory-limit", text,
+                    "is not a size; give it as in --memory-limit 500M or 4G");
     default:
       return false;
   }

@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include "json.h"
+#include "memory.h"
 #include "text.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ static const struct answer answers[] = {
 };
 
 bool status_is_of_resources(szgpu_status status) {
-  return status == SZGPU_OUT_OF_MEMORY || status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR;
+  return status == SZGPU_OUT_OF_MEMORY || status == SZGPU_MEMORY_LIMIT ||
+         status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR;
 }
 
 static struct answer answer_to(szgpu_status status) {
@@ -77,7 +79,8 @@ int report_failure(const struct report *report, enum exit_code code, const char 
 int report_status(const struct report *report, const char *name, szgpu_status status,
                   const szgpu_ctx *ctx) {
   struct answer const answer = answer_to(status);
-  bool const is_on_gpu = report->remedy_without_gpu && status_is_of_resources(status);
+  bool const is_on_gpu =
+      report->remedy_without_gpu && status_is_of_resources(status) && status != SZGPU_MEMORY_LIMIT;
   const char *detail = ctx ? szgpu_last_error(ctx) : "";
   size_t detail_chars = strlen(detail);
   while (detail_chars > 0 && detail[detail_chars - 1] == '.') detail_chars--;
@@ -117,6 +120,10 @@ int report_errno(const struct report *report, const char *name, const char *what
 
 int report_out_of_memory(const struct report *report, const char *name, const char *what,
                          uint64_t wanted_bytes) {
+  if (!memory_allows(wanted_bytes))
+    return report_failure(report, CODE_RESOURCE, name,
+                          "would take more memory than --memory-limit: %s needs %s; %s", what,
+                          words_for_bytes(wanted_bytes).text, answers[SZGPU_MEMORY_LIMIT].remedy);
   return report_failure(report, CODE_RESOURCE, name, "out of memory: %s needs %s; %s", what,
                         words_for_bytes(wanted_bytes).text, answers[SZGPU_OUT_OF_MEMORY].remedy);
 }

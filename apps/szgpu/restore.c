@@ -122,25 +122,30 @@ static int load_files(struct restoration *work) {
   return code;
 }
 
+static szgpu_status decompress(struct restoration *work) {
+  const struct job *job = work->job;
+  const struct input *archive = &work->archive;
+  size_t const field_bytes = (size_t)work->field_bytes;
+  szgpu_status const status = memory_limit_ctx(job->ctx);
+  if (status != SZGPU_OK) return status;
+  if (job->options->has_slab)
+    return szgpu_decompress_slab(job->ctx, archive->bytes, archive->byte_count, work->first_row,
+                                 work->shape.dims[0], work->field.bytes, field_bytes);
+  if (job->options->has_level)
+    return szgpu_decompress_level(job->ctx, archive->bytes, archive->byte_count,
+                                  job->options->level, work->field.bytes, field_bytes);
+  return szgpu_decompress(job->ctx, archive->bytes, archive->byte_count, work->field.bytes,
+                          field_bytes);
+}
+
 static int restore_values(struct restoration *work) {
   const struct job *job = work->job;
   const struct report *report = &job->report;
-  szgpu_status status;
   work->field = memory_take(work->field_bytes);
   if (!work->field.bytes)
     return report_out_of_memory(report, work->name, "the restored field", work->field_bytes);
   progress_begin(job->progress, "restoring", work->name);
-  if (job->options->has_slab)
-    status = szgpu_decompress_slab(job->ctx, work->archive.bytes, work->archive.byte_count,
-                                   work->first_row, work->shape.dims[0], work->field.bytes,
-                                   (size_t)work->field_bytes);
-  else if (job->options->has_level)
-    status =
-        szgpu_decompress_level(job->ctx, work->archive.bytes, work->archive.byte_count,
-                               job->options->level, work->field.bytes, (size_t)work->field_bytes);
-  else
-    status = szgpu_decompress(job->ctx, work->archive.bytes, work->archive.byte_count,
-                              work->field.bytes, (size_t)work->field_bytes);
+  szgpu_status const status = decompress(work);
   work->seconds = progress_end(job->progress);
   if (status == SZGPU_BAD_ARGUMENT && job->options->has_level)
     return report_failure(report, CODE_USAGE, work->name,

@@ -190,6 +190,28 @@ class Usage(CliTest):
                                     "range within 0:10")
 
 
+    def test_memory_limits_that_are_none(self):
+        for text in ("", "0", "x", "-1", "1.5G", "10k", "10MB", "16777216T", "1e9"):
+            with self.subTest(text):
+                self.assert_refused(["-x", "--memory-limit", text, "x.szg"], 1,
+                                    f"x.szg: --memory-limit {text} is not a size; "
+                                    "give it as in --memory-limit 500M or 4G")
+
+    def test_memory_limits_that_are_too_low(self):
+        name = self.archive()
+        self.assert_refused(["-x", "-f", "--memory-limit", "700", name], 5,
+                            f"{name}: would take more memory than --memory-limit: the restored "
+                            "field needs 800 B; give a larger --memory-limit")
+        result = self.run_szgpu("-x", "-f", "--memory-limit", "10K", name)
+        self.assertEqual(result.code, 5)
+        self.assertIn("the call would take more memory than its limit (it needs ", result.err)
+        self.succeed("-x", "-f", "--memory-limit", "1G", name)
+        result = self.run_szgpu("-x", "-f", "--memory-limit", "10K", "-o", "x.f32", "-",
+                                stdin=self.read(name))
+        self.assertEqual(result.code, 5)
+        self.assertIn("standard input: would take more memory than --memory-limit: reading it",
+                      result.err)
+
     def test_levels_that_are_none(self):
         name = self.archive()
         for text in ("7", "9", "-1", "x", "1:2", ""):

@@ -25,7 +25,8 @@ static hid_t make_dataset(const char *name, hid_t type, const double *values) {
   return h5_reopen(file, dataset, name);
 }
 
-static const char *const variables[] = {"SZGPU_H5_BACKEND", "SZGPU_H5_THREADS", "SZGPU_H5_DEVICE",
+static const char *const variables[] = {"SZGPU_H5_BACKEND",           "SZGPU_H5_THREADS",
+                                        "SZGPU_H5_MEMORY_LIMIT",      "SZGPU_H5_DEVICE",
                                         "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
 
 static int make_file(void **state) {
@@ -54,6 +55,11 @@ static void a_wrong_environment_is_an_error(void **state) {
       {"SZGPU_H5_THREADS", "99999999999999999999", "SZGPU_H5_THREADS"},
       {"SZGPU_H5_THREADS", " 2", "SZGPU_H5_THREADS"},
       {"SZGPU_H5_THREADS", "2x", "SZGPU_H5_THREADS"},
+      {"SZGPU_H5_MEMORY_LIMIT", "0", "SZGPU_H5_MEMORY_LIMIT is not a size, such as 500M or 4G"},
+      {"SZGPU_H5_MEMORY_LIMIT", "10x", "SZGPU_H5_MEMORY_LIMIT"},
+      {"SZGPU_H5_MEMORY_LIMIT", "-1", "SZGPU_H5_MEMORY_LIMIT"},
+      {"SZGPU_H5_MEMORY_LIMIT", "M", "SZGPU_H5_MEMORY_LIMIT"},
+      {"SZGPU_H5_MEMORY_LIMIT", "17000000T", "SZGPU_H5_MEMORY_LIMIT"},
       {"SZGPU_H5_DEVICE", "-1", "SZGPU_H5_DEVICE is not the number of a GPU"},
       {"SZGPU_H5_DEVICE", "one", "SZGPU_H5_DEVICE"}};
   hsize_t const dims[] = {100};
@@ -194,6 +200,22 @@ static void where_the_system_refuses_threads_one_does_it(void **state) {
   assert_int_equal(status, 0);
 }
 
+static void reading_has_a_memory_limit(void **state) {
+  (void)state;
+  static double restored[VALUES];
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, ROWS, COLUMNS, 0, 0);
+  double *const values = test_make_waves(&shape);
+  hid_t const dataset = make_dataset("field", H5T_NATIVE_DOUBLE, values);
+  setenv("SZGPU_H5_MEMORY_LIMIT", "10K", 1);
+  assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, restored) < 0);
+  h5_assert_error("the call would take more memory than its limit");
+  setenv("SZGPU_H5_MEMORY_LIMIT", "1G", 1);
+  h5_read(dataset, H5T_NATIVE_DOUBLE, restored);
+  H5Dclose(dataset);
+  H5Ldelete(file, "field", H5P_DEFAULT);
+  free(values);
+}
+
 /* MPI's own launchers come first in deciding which GPU a process takes. */
 static void the_local_rank_is_the_launchers(void **state) {
   (void)state;
@@ -223,6 +245,7 @@ int main(void) {
       cmocka_unit_test_teardown(threads_and_backend_leave_the_bytes_alone, clear_environment),
       cmocka_unit_test_teardown(a_child_of_a_process_with_threads_works, clear_environment),
       cmocka_unit_test_teardown(where_the_system_refuses_threads_one_does_it, clear_environment),
+      cmocka_unit_test_teardown(reading_has_a_memory_limit, clear_environment),
       cmocka_unit_test_teardown(the_local_rank_is_the_launchers, clear_environment),
   };
   return cmocka_run_group_tests(tests, make_file, close_file);
