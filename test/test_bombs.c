@@ -1,10 +1,13 @@
-/* test_bombs.c - small archives that ask for much memory: what they claim is refused before it is
- * taken, and what a call takes stays below the limit that docs/pipeline.md states.
+/* test_bombs.c - small archives that ask for much memory or time: what they claim is refused before
+ * it is taken, and what a call takes stays below the limits that docs/pipeline.md states.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "archive_make.h"
 #include "counted_memory.h"
@@ -13,7 +16,7 @@ enum { THREADS = 2, BOX_VALUES = 8, BOXES = 1 << 15, MIB = 1 << 20 };
 
 /* docs/pipeline.md, "The most that an archive can take". */
 static size_t most_bytes(size_t archive_bytes, size_t frame_bytes) {
-  return (size_t)2 * MIB + (size_t)THREADS * 2 * MIB + archive_bytes / 1024 + frame_bytes / 4 * 17;
+  return (size_t)2 * MIB + (size_t)THREADS * 3 * MIB + archive_bytes / 4 + frame_bytes / 4 * 17;
 }
 
 /* ---- bombs ---- */
@@ -88,6 +91,20 @@ static made_archive levels_of_all_values(void) {
   return made;
 }
 
+/* Seven stages of heads alone. Each box would be a tile of 4,096 places in each of them: before, a
+ * MB of such a field took a quarter of a second, and six times its size in memory if it is wide. */
+static made_archive levels_of_boxes(void) {
+  static uint8_t const head[16] = {0, 0, 0, 0, 16};
+  made_archive made = boxes(SZG_FRAME_LEVELS, 5, SZGPU_LAYOUT_TILE);
+  made.axes = 1;
+  made.byte_2 = 3;
+  made.byte_3 = 2;
+  made.radius = 6 | 4u << 8;
+  for (uint32_t i = 0; i <= 6; i++)
+    made.sections[made.section_count++] = (made_section){SZG_SECTION_BASE + i, sizeof head, head};
+  return made;
+}
+
 typedef struct bomb {
   const char *name;
   made_archive (*make)(void);
@@ -98,6 +115,7 @@ static bomb const bombs[] = {
     {"escapes of twice the field", linear_escapes},
     {"a stream and exact values of all values", tile_stream},
     {"seven levels of all values", levels_of_all_values},
+    {"levels of boxes", levels_of_boxes},
 };
 
 /* ---- what calls take ---- */
@@ -154,16 +172,17 @@ static size_t list_honest(honest *all) {
   szgpu_shape const line = test_shape(SZGPU_F32, 1, 70007, 0, 0, 0);
   szgpu_params const tile = test_params(SZGPU_MODE_ABS, 0.5);
   szgpu_params const linear = test_linear_params(SZGPU_MODE_ABS, 0.5);
-  szgpu_params levels = tile, lossless = tile, top_plane = linear;
+  szgpu_params lorenzo = tile, levels = tile, lossless = tile, top_plane = linear;
+  lorenzo.predictor = SZGPU_PREDICTOR_LORENZO;
   levels.predictor = SZGPU_PREDICTOR_INTERPOLATION;
   lossless.mode = top_plane.mode = SZGPU_MODE_LOSSLESS;
   size_t n = 0;
-  all[n++] = (honest){"tile", box, tile, false};
+  all[n++] = (honest){"tile", box, lorenzo, false};
   all[n++] = (honest){"linear", box, linear, false};
   all[n++] = (honest){"levels, 3-D", box, levels, false};
   all[n++] = (honest){"levels, 2-D", test_shape(SZGPU_F64, 2, 200, 161, 0, 0), levels, false};
   all[n++] = (honest){"levels, 1-D", line, levels, false};
-  all[n++] = (honest){"boxes", test_shape(SZGPU_F32, 4, 3000, 2, 2, 2), tile, false};
+  all[n++] = (honest){"boxes", test_shape(SZGPU_F32, 4, 3000, 2, 2, 2), lorenzo, false};
   all[n++] = (honest){"planes", box, lossless, false};
   all[n++] = (honest){"top plane", box, top_plane, false};
   all[n++] = (honest){"raw", box, lossless, true};
@@ -378,6 +397,105 @@ static void a_constant_field_of_2_to_the_60_values_is_sound(void **state) {
   free(archive.bytes);
 }
 
+/* ---- time ---- */
+
+enum { SMALL_FRAMES = 2000 };
+
+/* Frames of a box each. */
+static made_archive small_frames(uint8_t frame_kind, uint32_t version, szgpu_layout layout) {
+  made_archive made = boxes(frame_kind, version, layout);
+  made.shape.dims[0] = made.frame_count = SMALL_FRAMES;
+  made.frame_rows = 1;
+  made.frame_values = BOX_VALUES;
+  return made;
+}
+
+static made_archive constant_frames(void) {
+  made_archive made = small_frames(SZG_FRAME_CONSTANT, 1, SZGPU_LAYOUT_LINEAR);
+  made.constant = 0x3FC00000;
+  return made;
+}
+
+/* Codes of 1 to 16 bits for the last 17 of 65,536 symbols. Before, such a book of 23 bytes took a
+ * millisecond: tables were made for all symbols. */
+static made_archive linear_frames(void) {
+  static uint8_t const book[] = {0, 0, 0xEF, 0xFF, 17, 0,  1,  2,  3,  4,  5, 6,
+                                 7, 8, 9,    10,   11, 12, 13, 14, 15, 16, 16};
+  static uint8_t const zeros[4] = {0};
+  made_archive made = small_frames(SZG_FRAME_LINEAR, 3, SZGPU_LAYOUT_LINEAR);
+  made.flags = 2;
+  made.axes = 1;
+  made.radius = SZG_MAX_RADIUS;
+  made.sections[made.section_count++] = (made_section){SZG_SECTION_CODEBOOK, sizeof book, book};
+  made.sections[made.section_count++] = (made_section){SZG_SECTION_TILE_SIZES, 2, zeros};
+  made.sections[made.section_count++] = (made_section){SZG_SECTION_BITSTREAM, 4, zeros};
+  return made;
+}
+
+/* Seven stages whose codes are all 0. */
+static made_archive levels_frames(void) {
+  static uint8_t const head[16] = {0, 0, 0, 0, 16};
+  made_archive made = small_frames(SZG_FRAME_LEVELS, 5, SZGPU_LAYOUT_TILE);
+  made.axes = 1;
+  made.byte_2 = 3;
+  made.radius = 6 | 4u << 8;
+  for (uint32_t i = 0; i <= 6; i++)
+    made.sections[made.section_count++] = (made_section){SZG_SECTION_BASE + i, sizeof head, head};
+  return made;
+}
+
+static made_archive packed_frames(void) {
+  made_archive made = small_frames(SZG_FRAME_RAW, 1, SZGPU_LAYOUT_LINEAR);
+  add_zeros(&made, SZG_SECTION_RAW, 4 * BOX_VALUES);
+  return made;
+}
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Seconds for each byte of archive, the best of three. */
+static double slowness(const made_archive *made) {
+  test_archive archive = archive_make(made);
+  size_t const field_bytes = test_field_bytes(&made->shape);
+  void *const field = test_allocate(field_bytes);
+  szgpu_ctx *const ctx = test_make_ctx(1);
+  double best = 1e9;
+  for (int i = 0; i < 3; i++) {
+    double const begin = seconds();
+    assert_int_equal(szgpu_decompress(ctx, archive.bytes, archive.byte_count, field, field_bytes),
+                     SZGPU_OK);
+    double const took = seconds() - begin;
+    if (took < best) best = took;
+  }
+  best /= (double)archive.byte_count;
+  szgpu_destroy(ctx);
+  free(field);
+  free(archive.bytes);
+  return best;
+}
+
+/* A byte of them takes at most so many times as long as one of the simplest small frames; a linear
+ * frame's byte took over 1,000 times as long before. */
+static void no_small_frame_takes_long(void **state) {
+  (void)state;
+  enum { MOST_TIMES = 300 };
+  static bomb const frames[] = {{"linear frames of few codes", linear_frames},
+                                {"levels of boxes", levels_frames},
+                                {"frames under zstd", packed_frames}};
+  made_archive const simplest = constant_frames();
+  double const usual = slowness(&simplest);
+  for (size_t i = 0; i < ARRAY_COUNT(frames); i++) {
+    made_archive const made = frames[i].make();
+    double const slow = slowness(&made);
+    print_message("           %-40s %.3f s/MB, %.1f times as long\n", frames[i].name, 1e6 * slow,
+                  slow / usual);
+    assert_true(slow <= MOST_TIMES * usual);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bombs_are_refused_before_they_take_memory),
@@ -386,6 +504,7 @@ int main(void) {
       cmocka_unit_test(compression_has_the_limit_too),
       cmocka_unit_test(a_limit_can_be_changed),
       cmocka_unit_test(a_ctx_does_not_keep_what_no_field_needs),
+      cmocka_unit_test(no_small_frame_takes_long),
       cmocka_unit_test(a_constant_field_of_2_to_the_60_values_is_sound),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,11 +52,15 @@ static bool is_dense(const szg_levels *levels) {
   return true;
 }
 
-bool szg_levels_are_dense(const szg_write_request *request, const szg_levels *levels) {
+static bool are_dense_in(const szg_grid *largest_frame, const szg_levels *levels) {
   szg_levels largest;
-  return szg_levels_make(&request->frame_grid, levels->axis_count, levels->fold,
-                         levels->level_count, &largest) &&
+  return szg_levels_make(largest_frame, levels->axis_count, levels->fold, levels->level_count,
+                         &largest) &&
          is_dense(&largest);
+}
+
+bool szg_levels_are_dense(const szg_write_request *request, const szg_levels *levels) {
+  return are_dense_in(&request->frame_grid, levels);
 }
 
 static void raise_most(uint64_t *most, uint64_t size) {
@@ -100,6 +104,14 @@ szg_levels_most szg_levels_most_of(const szg_grid *grid) {
 
 /* ---- headers and sections ---- */
 
+/* The grid of an archive's first frame, than which none is larger. */
+static bool find_largest_frame(const szg_header *archive, szg_grid *largest) {
+  szg_grid field;
+  if (szg_grid_of_shape(&archive->shape, &field) != SZGPU_OK) return false;
+  *largest = szg_grid_of_rows(&field, szg_min_u64(archive->frame_rows, field.row_extent));
+  return true;
+}
+
 /* Ranks of interpolated axes only, and none without levels. */
 static bool ranks_are_sound(const szg_levels_facts *facts) {
   for (uint32_t axis = 0; axis < 3; axis++) {
@@ -113,7 +125,10 @@ bool szg_levels_frame_is_sound(const szg_frame_facts *facts) {
   const szg_frame_header *const frame = facts->frame;
   const szg_levels_facts *const own = &frame->levels;
   szg_levels levels;
+  szg_grid largest;
   if (!szg_levels_of_frame(&facts->grid, frame, &levels)) return false;
+  if (!find_largest_frame(facts->archive, &largest) || !are_dense_in(&largest, &levels))
+    return false;
   bool sound = szg_is_positive(facts->archive->step) && ranks_are_sound(own);
   sound &= frame->axes > 0 && frame->axes < 1u << own->axis_count;
   sound &= own->fine_bits <= SZG_LEVELS_MOST_FINE && (own->fine_bits > 0) == (own->level_count > 0);

@@ -60,7 +60,8 @@ void szg_levels_set_header(const szg_levels *levels, szg_frame_header *header);
 
 /* Whether tiles that are cut off leave enough of the largest frame of a call, if all of its frames
  * have these levels: memory for codes is bounded on a GPU, and codes of places that do not exist
- * take as much as others. No backend writes other levels frames. */
+ * take as much as others. No backend writes other levels frames, or reads them: to read them would
+ * take much memory and time for few values. */
 bool szg_levels_are_dense(const szg_write_request *request, const szg_levels *levels);
 
 /* The most that a frame with this grid takes, whatever levels it has, if they are dense. */

@@ -244,6 +244,24 @@ class Listings(CliTest):
             self.assertEqual(short.count("\n  frame "), 3)
             self.assertTrue(short.endswith(f"\n  and {count - 3} more frames; -v shows them\n"))
 
+    def seconds_to_list(self, frames):
+        """The best of three."""
+        name = self.field(f"boxes_{frames}.f32", dims=(1,))
+        self.write(name, bytes(32 * frames))
+        self.succeed("-z", "-q", "-f", "-e", "1", "-m", "abs", "-d", f"{frames}x2x2x2",
+                     "--frame", "1", name)
+        times = []
+        for _ in range(3):
+            begin = time.monotonic()
+            self.succeed("-l", "-q", f"{name}.szg")
+            times.append(time.monotonic() - begin)
+        return min(times)
+
+    def test_eight_times_as_many_frames_take_about_eight_times_as_long(self):
+        # They took 64 times as long when every 64 frames the whole header was checked again.
+        few, many = self.seconds_to_list(25_000), self.seconds_to_list(200_000)
+        self.assertLess(many, 25 * few, f"{few} and {many} s")
+
     def test_json_has_every_section(self):
         name = self.archive("a_128x64.f32", "--frame", "1", "--zstd", dims=(128, 64))
         told = self.succeed_json("-l", name)
