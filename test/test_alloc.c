@@ -1,8 +1,8 @@
 /* test_alloc.c - for every n the n-th allocation fails: a status, no leak, a ctx that still works.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The linker sends calls of the allocator here. libzstd's own calls do not come here, so the test
- * makes libzstd's functions fail instead.
+ * Calls of the allocator by libzstd itself are not counted, so the test makes libzstd's functions
+ * fail instead. test_alloc_kinds.c does this for every kind of frame.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -10,54 +10,16 @@
 #include <string.h>
 #include <zstd_errors.h>
 
+#include "alloc_faults.h"
 #include "support.h"
 
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void __real_free(void *memory);
 size_t __real_ZSTD_compress(void *to, size_t capacity, const void *from, size_t bytes, int level);
 size_t __real_ZSTD_decompress(void *to, size_t capacity, const void *from, size_t bytes);
 
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void __wrap_free(void *memory);
 size_t __wrap_ZSTD_compress(void *to, size_t capacity, const void *from, size_t bytes, int level);
 size_t __wrap_ZSTD_decompress(void *to, size_t capacity, const void *from, size_t bytes);
 
-static long allocations_left; /* until one fails; 0: none fails */
-static long live_blocks;
-static bool has_failed;
 static bool zstd_fails;
-
-static bool fails_now(void) {
-  long const left = __atomic_load_n(&allocations_left, __ATOMIC_RELAXED);
-  if (left == 0 || __atomic_sub_fetch(&allocations_left, 1, __ATOMIC_RELAXED) != 0) return false;
-  return has_failed = true;
-}
-
-static void *counted(void *memory) {
-  if (memory) __atomic_add_fetch(&live_blocks, 1, __ATOMIC_RELAXED);
-  return memory;
-}
-
-void *__wrap_malloc(size_t bytes) { return fails_now() ? NULL : counted(__real_malloc(bytes)); }
-
-void *__wrap_calloc(size_t count, size_t bytes) {
-  return fails_now() ? NULL : counted(__real_calloc(count, bytes));
-}
-
-void *__wrap_realloc(void *memory, size_t bytes) {
-  if (fails_now()) return NULL;
-  void *const moved = __real_realloc(memory, bytes);
-  return memory ? moved : counted(moved);
-}
-
-void __wrap_free(void *memory) {
-  if (memory) __atomic_sub_fetch(&live_blocks, 1, __ATOMIC_RELAXED);
-  __real_free(memory);
-}
 
 static size_t const zstd_out_of_memory = (size_t)0 - ZSTD_error_memory_allocation;
 
@@ -118,7 +80,7 @@ static szgpu_status compress(szgpu_ctx *ctx, const work *w) {
   void *const archive = test_allocate(capacity);
   szgpu_status const status =
       szgpu_compress(ctx, &w->params, &w->shape, w->field, archive, capacity, &archive_bytes);
-  allocations_left = 0;
+  alloc_fault_set(0);
   free(archive);
   return status;
 }
@@ -149,17 +111,16 @@ typedef szgpu_status (*work_function)(szgpu_ctx *ctx, const work *w);
 static long fails_at_allocations(const work *w, work_function function, szgpu_decoder decoder,
                                  long step) {
   for (long n = 1; n < MOST_ALLOCATIONS; n += step) {
-    long const live_before = live_blocks;
+    long const live_before = alloc_fault_live_blocks();
     szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
     options.threads = w->threads;
     options.decoder = decoder;
     szgpu_ctx *ctx;
     assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
-    has_failed = false;
-    allocations_left = 1 + n;
+    alloc_fault_set(1 + n);
     szgpu_status const status = function(ctx, w);
-    allocations_left = 0;
-    if (has_failed) {
+    alloc_fault_set(0);
+    if (alloc_fault_was_met()) {
       if (status != SZGPU_OUT_OF_MEMORY)
         fail_msg("allocation %ld failed: %s", n, szgpu_status_text(status));
       if (n % 3 == 1) compresses_alike(ctx, w);
@@ -167,8 +128,8 @@ static long fails_at_allocations(const work *w, work_function function, szgpu_de
       assert_int_equal(function(ctx, w), SZGPU_OK);
     }
     szgpu_destroy(ctx);
-    assert_int_equal(live_blocks, live_before);
-    if (has_failed) continue;
+    assert_int_equal(alloc_fault_live_blocks(), live_before);
+    if (alloc_fault_was_met()) continue;
     assert_int_equal(status, SZGPU_OK);
     return n - 1;
   }
@@ -262,9 +223,9 @@ static void a_slab_survives_any_failing_allocation(void **state) {
 static void a_ctx_that_cannot_be_made_is_null(void **state) {
   (void)state;
   szgpu_ctx *ctx = (szgpu_ctx *)(void *)&ctx;
-  allocations_left = 1;
+  alloc_fault_set(1);
   szgpu_status const status = szgpu_create(&ctx, NULL);
-  allocations_left = 0;
+  alloc_fault_set(0);
   assert_int_equal(status, SZGPU_OUT_OF_MEMORY);
   assert_null(ctx);
 }
@@ -273,9 +234,9 @@ static void reserving_survives_and_may_be_tried_again(void **state) {
   (void)state;
   work w = make_work(0, 1);
   szgpu_ctx *const ctx = test_make_ctx(1);
-  allocations_left = 1;
+  alloc_fault_set(1);
   szgpu_status const status = szgpu_reserve(ctx, &w.params, &w.shape);
-  allocations_left = 0;
+  alloc_fault_set(0);
   assert_int_equal(status, SZGPU_OUT_OF_MEMORY);
   assert_true(strlen(szgpu_last_error(ctx)) > 0);
   assert_int_equal(szgpu_reserve(ctx, &w.params, &w.shape), SZGPU_OK);

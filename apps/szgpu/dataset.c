@@ -6,6 +6,7 @@
 
 #include "file_names.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,17 +21,15 @@ enum { FIRST_USER_BLOCK_BYTES = 512 };
  * WRF writes the time into them. */
 size_t dataset_file_chars(const char *name) {
   struct stat status;
-  size_t file_chars = 0;
+  char file[PATH_MAX]; /* the system knows no longer names */
   if (!strchr(name, ':') || lstat(name, &status) == 0) return 0;
-  char *const file = strdup(name);
-  for (char *colon = file ? strrchr(file, ':') : NULL; colon; colon = strrchr(file, ':')) {
-    *colon = '\0';
-    if (stat(file, &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    file_chars = (size_t)(colon - file);
-    break;
+  for (size_t chars = strlen(name); chars-- > 0;) {
+    if (name[chars] != ':' || chars >= sizeof file) continue;
+    memcpy(file, name, chars);
+    file[chars] = '\0';
+    if (stat(file, &status) == 0 && S_ISREG(status.st_mode)) return chars;
   }
-  free(file);
-  return file_chars;
+  return 0;
 }
 
 char *dataset_npy_name(const char *name, size_t file_chars) {

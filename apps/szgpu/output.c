@@ -1,7 +1,7 @@
 /* output.c - writes a file that appears complete under its name or not at all.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE /* renameat2 */
 #include "output.h"
 
 #include "cleanup.h"
@@ -152,23 +152,32 @@ static void take_mode(const struct output *output) {
   (void)has_owner; /* only root may give files away */
 }
 
-/* Without -f the name must still be free: link() refuses a taken one. On a file system without hard
- * links an empty file claims the name first. Returns 0 or an errno. */
+/* Fails with EEXIST if the name is taken; EINVAL or ENOSYS: not possible here. */
+static int rename_to_free_name(const char *from, const char *to) {
+#ifdef RENAME_NOREPLACE
+  return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? 0 : errno;
+#else
+  (void)from, (void)to;
+  return ENOSYS;
+#endif
+}
+
+/* Without -f the name must still be free: link() refuses a taken one. File systems without hard
+ * links have a rename that does. Where there is neither, the name may be taken after the last look
+ * at it. Each step leaves a whole file under the name or none. Returns 0 or an errno. */
 static int take_name(const struct output *output) {
+  struct stat status;
   if (!output->is_forced) {
     if (link(output->temporary, output->name) == 0) {
       unlink(output->temporary);
       return 0;
     }
-    int const claim =
-        errno == EEXIST ? -1 : open(output->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (claim < 0) return errno;
-    close(claim);
+    int const error_number =
+        errno == EEXIST ? EEXIST : rename_to_free_name(output->temporary, output->name);
+    if (error_number != EINVAL && error_number != ENOSYS) return error_number;
+    if (lstat(output->name, &status) == 0) return EEXIST;
   }
-  if (rename(output->temporary, output->name) == 0) return 0;
-  int const error_number = errno;
-  if (!output->is_forced) unlink(output->name); /* the empty claim */
-  return error_number;
+  return rename(output->temporary, output->name) == 0 ? 0 : errno;
 }
 
 int output_commit(const struct report *report, struct output *output) {
