@@ -431,6 +431,39 @@ static void a_ctx_goes_on_after_it_was_stopped(void **state) {
   szgpu_destroy(ctx);
 }
 
+/* ---- limits ---- */
+
+/* Ever larger limits until one is enough; all others give the status, and a ctx that works. */
+static void a_memory_limit_counts_the_gpus_memory(void **state) {
+  (void)state;
+  for (int i = 0; i < EXAMPLES; i++) {
+    const cuda_case *const c = &examples[i];
+    size_t const field_bytes = test_field_bytes(&c->shape);
+    uint8_t *const archive = test_allocate(capacities[i]);
+    uint8_t *const restored = test_allocate(field_bytes);
+    szgpu_ctx *const ctx = cuda_make_ctx(SZGPU_BACKEND_CUDA, SZGPU_DECODER_AUTO, NULL);
+    szgpu_status compressed = SZGPU_MEMORY_LIMIT, decompressed = SZGPU_MEMORY_LIMIT;
+    for (uint64_t limit = 1000; compressed != SZGPU_OK || decompressed != SZGPU_OK; limit *= 8) {
+      size_t archive_bytes = 0;
+      assert_int_equal(szgpu_set_memory_limit(ctx, limit), SZGPU_OK);
+      compressed = szgpu_compress(ctx, &c->params, &c->shape, c->field, archive, capacities[i],
+                                  &archive_bytes);
+      assert_true(compressed == SZGPU_OK || compressed == SZGPU_MEMORY_LIMIT);
+      decompressed =
+          szgpu_decompress(ctx, expected[i].bytes, expected[i].byte_count, restored, field_bytes);
+      assert_true(decompressed == SZGPU_OK || decompressed == SZGPU_MEMORY_LIMIT);
+      if (limit < field_bytes) assert_int_equal(decompressed, SZGPU_MEMORY_LIMIT);
+      if (compressed != SZGPU_OK) continue;
+      assert_int_equal(archive_bytes, expected[i].byte_count);
+      assert_memory_equal(archive, expected[i].bytes, archive_bytes);
+    }
+    assert_memory_equal(restored, restored_by_cpu[i], field_bytes);
+    szgpu_destroy(ctx);
+    free(archive);
+    free(restored);
+  }
+}
+
 int main(void) {
   int const exit_code = cuda_exit_code();
   if (exit_code) return exit_code;
@@ -445,6 +478,7 @@ int main(void) {
       cmocka_unit_test(reserved_memory_does_not_show),
       cmocka_unit_test(ctxs_work_side_by_side),
       cmocka_unit_test(a_ctx_goes_on_after_it_was_stopped),
+      cmocka_unit_test(a_memory_limit_counts_the_gpus_memory),
   };
   return cmocka_run_group_tests(tests, make_examples, free_examples);
 }
