@@ -185,13 +185,25 @@ struct Window { /* the wanted values of the frame */
   }
 };
 
+/* A tile's share of the sections, from the running sums. The counts that these were made of are in
+ * the archive, and may have changed since then. */
+__device__ szg_tile_place share_of(const szg_outlier_input_cuda &input, uint64_t tile_index) {
+  szg_tile_place const here = input.places[tile_index], next = input.places[tile_index + 1];
+  szg_tile_place share = {};
+  share.exact_mask = next.exact_mask - here.exact_mask;
+  share.exact_value = next.exact_value - here.exact_value;
+  share.fill_mask = next.fill_mask - here.fill_mask;
+  return share;
+}
+
 /* Returns false, for the whole block, if the mask is bad or marks another number of values. */
 template <class Bits>
 __device__ bool apply_exact(const szg_outlier_input_cuda &input, const TileView &view,
                             uint64_t tile_index, const Window<Bits> &window,
                             szg::MaskStorage &storage) {
-  uint32_t const mask_bytes = input.counts.exact[2 * tile_index];
-  uint32_t const exact_count = input.counts.exact[2 * tile_index + 1];
+  szg_tile_place const share = share_of(input, tile_index);
+  uint32_t const mask_bytes = (uint32_t)share.exact_mask;
+  uint32_t const exact_count = (uint32_t)share.exact_value;
   if (mask_bytes == 0) return exact_count == 0;
   szg_tile_place const &place = input.places[tile_index];
   uint32_t word, marked_count;
@@ -210,7 +222,7 @@ template <class Bits>
 __device__ bool apply_fill(const szg_outlier_input_cuda &input, const TileView &view,
                            uint64_t tile_index, const Window<Bits> &window,
                            szg::MaskStorage &storage) {
-  uint32_t const mask_bytes = input.counts.fill_mask_bytes[tile_index];
+  uint32_t const mask_bytes = (uint32_t)share_of(input, tile_index).fill_mask;
   if (mask_bytes == 0) return true;
   uint32_t word;
   const uint8_t *const mask = input.fill_mask + input.places[tile_index].fill_mask;

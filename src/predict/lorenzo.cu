@@ -210,9 +210,11 @@ __device__ void load_lengths(const szg_restore_input_cuda &input) {
 }
 
 __device__ EscapeSource escapes_of(const szg_restore_input_cuda &input, uint64_t tile_index) {
-  uint32_t const count = input.counts.escapes ? input.counts.escapes[tile_index] : 0;
-  const uint8_t *const first =
-      count ? input.escapes + input.places[tile_index].escape * input.escape_bytes : NULL;
+  if (!input.counts.escapes) return {NULL, 0, 0, input.escape_bytes};
+  /* By the running sums: the counts are in the archive, and may have changed since then. */
+  uint64_t const begin = input.places[tile_index].escape;
+  uint32_t const count = (uint32_t)(input.places[tile_index + 1].escape - begin);
+  const uint8_t *const first = count ? input.escapes + begin * input.escape_bytes : NULL;
   return {first, count, 0, input.escape_bytes};
 }
 
