@@ -144,7 +144,9 @@ __device__ bool decode_sequence(const TeamWork<Side, Output> &work, uint64_t seq
   uint32_t const warp_memory =
       work.memory + offsetof(TeamMemory<Shape>, warps) + warp * sizeof(WarpMemory<Shape>);
   uint64_t const first_code = work.first_codes[sequence];
-  uint32_t const stated_count = work.side.sequence_codes[sequence];
+  /* No more than there is room for: the archive may have changed since these were summed up. */
+  uint32_t const stated_count = (uint32_t)min((uint64_t)work.side.sequence_codes[sequence],
+                                              work.side.input.code_count - first_code);
   Stretch const stretch = work.side.enter(sequence, work.bit_count, warp_memory);
   uint32_t before, warp_count;
   typedef cub::WarpScan<uint32_t> WarpScan;
