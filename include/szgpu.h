@@ -371,7 +371,7 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szg
  * Archives are not trusted: a damaged or hostile one gives one of the statuses below, and nothing
  * is written outside the field. An archive in host memory may even change during the call, as a
  * mapped file does that somebody rewrites: the call then gives one of these statuses or any values,
- * but it stays within the memory of archive and field.
+ * but it stays within the memory of archive and field. An archive in GPU memory must not change.
  *
  * SZGPU_BAD_ARGUMENT: field_bytes is not the size of the field, or a pointer is not aligned, or
  * points to another GPU's memory.
