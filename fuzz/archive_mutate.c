@@ -1,6 +1,8 @@
-/* archive_mutate.c - changes archives part by part, with right checksums: libFuzzer's mutator.
+/* archive_mutate.c - changes archives part by part, with right checksums.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "archive_mutate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -368,7 +370,7 @@ static void make_change(fuzz_random *random, archive_parts *archive) {
   changes[fuzz_below(random, COUNT_OF(changes))](&c);
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t capacity, unsigned seed) {
+size_t archive_change(uint8_t *data, size_t size, size_t capacity, unsigned seed) {
   fuzz_random random = {seed};
   bool const is_mended = !fuzz_one_in(&random, 32);
   if (fuzz_one_in(&random, 2)) size = pool_take(&random, data, size, capacity);

@@ -56,9 +56,6 @@ size_t parts_write(const archive_parts *parts, uint8_t *archive, size_t capacity
 /* Makes the checksums right, of everything that can be found. */
 void archive_mend(uint8_t *archive, size_t archive_bytes);
 
-/* Tells the mutator of an archive that can be restored. */
-void archive_is_good(const uint8_t *archive, size_t archive_bytes);
-
 void section_copy(const section_parts *from, section_parts *to);
 void frame_copy(const frame_parts *from, frame_parts *to);
 void frame_free(frame_parts *frame);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive_parts.h"
+#include "archive_mutate.h"
 #include "memory_bound.h"
 
 enum { MOST_FIELD_BYTES = 1 << 20, THREADS = 3, DECODERS = 8, MOST_FRAMES = 40 };
@@ -264,6 +264,10 @@ static void try_archive(trial *t) {
   for (int level = 0; level <= SZGPU_MAX_LEVEL; level++) check_preview(t, level);
   free(field);
   free(again);
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t capacity, unsigned seed) {
+  return archive_change(data, size, capacity, seed);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -73,12 +73,83 @@ def roundtrips(folder):
             number += 1
 
 
+# --- field: as fuzz_field.c reads them -----------------------------------------------------------
+
+NPY, FILE, OPTIONS = b"\0", b"\1", b"\2"
+COMMAND_LINES = (
+    "-z -e 1e-4 a.f32", "-z -m abs -e 0.5 -t f64 -d 2x3x4 -o out.szg field", "-x -f a.szg b.szg",
+    "-x --slab 1:2 --decoder self-sync -b cpu a.szg", "-l --json a.szg", "-z -m psnr -e 60 -q -",
+    "-z -m lossless --layout=linear --no-gap -t bf16 a.raw", "-x --level 2 -v a.szg",
+    "--h5-args -m abs -e 1e-3 --predictor interpolation", "-z --fill nan --zstd=5 --frame 64 a.npy",
+    "-x -V --compare a.f32 a.szg", "-z -T 4 --radius 512 --layout linear a.f64", "--help",
+    "--version", "-z --slab : a", "-z -e nan -d 0x1 a", "-z -e 1e-3 -- -a.f32")
+NAMES = ("a.f32", "a_2x3.f64", "dir/b_12x4_v2.bf16", "c.npy", "d_65536x65536x65536x65536.f32",
+         "x\xc2\x9b31m.f32", "\u202etxt.f32", "e.raw", "f_7.u8", "g.h5", "h.nc", "-")
+
+
+def npy(descr, order, shape, values=b"", version=1):
+    text = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}"
+    size = struct.pack("<H" if version == 1 else "<I", len(text) + 1)
+    return b"\x93NUMPY" + bytes((version, 0)) + size + text.encode() + b"\n" + values
+
+
+def fields(folder):
+    arrays = [npy(descr, order, shape, bytes(48), version) for descr, order, shape, version in (
+        ("<f4", False, "(3, 4)", 1), (">f4", True, "(3, 4)", 1), ("<f8", False, "(6,)", 2),
+        ("|u1", False, "()", 3), ("<f4", False, "(2, 0)", 1), ("<i4", False, "(12,)", 1),
+        ("<f8", True, "(1, 2, 3, 1)", 1), ("<f4", False, "(18446744073709551615, 2)", 1),
+        ("<f2", False, "(2L, 12L)", 1))]
+    inputs = [NPY + array for array in arrays]
+    inputs += [FILE + bytes((flags, flags // 3)) + name.encode() + b"\n" + bytes(range(1, 25))
+               for name in NAMES for flags in (0, 1, 3, 65, 71, 129, 224)]
+    inputs += [FILE + bytes((flags, 6)) + b"a.npy\n" + array
+               for array in arrays for flags in (0, 1, 128)]
+    inputs += [OPTIONS + line.replace(" ", "\n").encode() for line in COMMAND_LINES]
+    for number, data in enumerate(inputs):
+        write(folder, f"{number:03}", data)
+
+
+# --- h5: as fuzz_h5.c reads them -----------------------------------------------------------------
+
+IS_REVERSE, MOST_WORDS = 1, 13
+
+
+def h5_input(flags, words, chunk):
+    padded = words + [0] * (MOST_WORDS - len(words))
+    return struct.pack("<BB13I", flags, len(words), *padded) + chunk
+
+
+def cd_values(mode, bound, dtype, dims, options=0, fill=None):
+    bound_words = struct.unpack("<II", struct.pack("<d", bound))
+    fill_words = struct.unpack("<II", struct.pack("<d", fill or 0.0))
+    kind = dtype | len(dims) << 8 | (fill is not None) << 16
+    return [1, mode, *bound_words, options, kind, *fill_words, *dims]
+
+
+def chunks(folder):
+    for path in sorted(glob.glob(os.path.join(HERE, "..", "test", "golden", "*.szg"))):
+        with open(path, "rb") as file:
+            archive = file.read()
+        dtype, ndim, mode = archive[16], archive[17], archive[18]
+        if dtype > 1 or len(archive) > MOST_ARCHIVE_BYTES:
+            continue
+        dims = struct.unpack_from("<4Q", archive, 24)[:ndim]
+        write(folder, os.path.basename(path)[:-4],
+              h5_input(IS_REVERSE, cd_values(mode, 1.0, dtype, dims), archive))
+    draw = random.Random(23)
+    for number, (mode, dtype, options) in enumerate(itertools.product(
+            range(4), range(2), (0, 3, 0x100, 0x200, 0x400))):
+        words = cd_values(mode, draw.choice((0.5, 1e-3, 40.0)), dtype, draw.choice(
+            ((700,), (30, 40), (9, 10, 20), (2, 3, 4, 50))), options, draw.choice((None, -1.0)))
+        write(folder, f"there_{number:02}", h5_input(0, words, draw.randbytes(300)))
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     szgpu, out = sys.argv[1:]
     for target, make in (("archive", lambda folder: archives(szgpu, folder)),
-                         ("roundtrip", roundtrips)):
+                         ("roundtrip", roundtrips), ("field", fields), ("h5", chunks)):
         folder = os.path.join(out, target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)

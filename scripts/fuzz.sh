@@ -15,7 +15,7 @@ if [[ ${1:-} =~ ^[0-9]+$ ]]; then
   seconds=$1
   shift
 fi
-mapfile -t known < <(sed -n 's/^szgpu_add_fuzz_target(\([a-z0-9]*\).*/\1/p' fuzz/CMakeLists.txt)
+mapfile -t known < <(sed -n 's/^ *szgpu_add_fuzz_target(\([a-z0-9]*\).*/\1/p' fuzz/CMakeLists.txt)
 targets=("$@")
 [ $# -gt 0 ] || targets=("${known[@]}")
 for target in "${targets[@]}"; do
@@ -27,7 +27,7 @@ done
 
 scripts/install_deps.sh fuzz
 jobs=$(nproc)
-cmake --preset fuzz >/dev/null
+cmake --preset fuzz -DSZGPU_HDF5=ON >/dev/null
 cmake --build --preset fuzz --parallel "$jobs" --target szgpu_cli "${targets[@]/#/fuzz_}"
 build=$PWD/build/fuzz
 /usr/bin/python3 fuzz/seeds.py "$build/szgpu" "$build/seeds"
@@ -35,7 +35,7 @@ findings=$build/findings
 mkdir -p "$findings"
 
 # The largest input of each target; larger ones are slow and find no more.
-declare -A most_bytes=([archive]=16384 [roundtrip]=4096)
+declare -A most_bytes=([archive]=16384 [h5]=16384)
 
 run_target() { # target
   local target=$1 logs=$build/logs/$1 corpus=$build/corpus/$1 folders
