@@ -129,11 +129,13 @@ static void make_values(field_case *c, fuzz_input *input) {
       c->field[i] = byte_count ? bytes[i % byte_count] : (uint8_t)i;
     return;
   }
-  /* Steps of the bound, or of half of it, put values on ties. */
+  /* In units of the bound, values lie on ties, and rounding them takes a part of the bound. */
   double const unit = c->params.bound < 1e300 && c->params.bound > 0.0 ? c->params.bound : 1.0;
-  bool const is_steps = g.kind % GENERATORS == GENERATE_STEPS;
-  g.scale = is_steps ? unit * (g.kind & 32 ? 0.5 : 1.0) : ldexp(1.0, (int)(exponents & 255) - 128);
-  g.base = g.kind & 16 ? ldexp(1.0, (int)(exponents >> 8) - 100) : 0.0;
+  bool const is_steps = g.kind % GENERATORS == GENERATE_STEPS, is_in_units = is_steps || g.kind & 8;
+  int const low = (int)(exponents & 255), high = (int)(exponents >> 8);
+  g.scale = is_in_units ? ldexp(g.kind & 32 ? 0.5 * unit : unit, is_steps ? 0 : low % 16 - 2)
+                        : ldexp(1.0, low - 128);
+  if (g.kind & 16) g.base = is_in_units ? ldexp(unit, high % 64) : ldexp(1.0, high - 100);
   for (uint64_t i = 0; i < c->value_count; i++) {
     int const byte = byte_count ? (int8_t)bytes[i % byte_count] : 0;
     bool const is_special = byte == 127 && g.kind & 64;

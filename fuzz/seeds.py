@@ -42,6 +42,7 @@ def archives(szgpu, folder):
 
 LOSSLESS, LOSSY = 0, 1
 LINEAR, TILE = 0, 1
+ABSOLUTE = 1
 BYTES, WALK, WAVE, STEPS = range(4)
 SHAPES = ((1, (200, 0, 0, 0), 0), (1, (0, 0, 0, 0), 8999), (2, (70, 65, 0, 0), 0),
           (3, (16, 9, 33, 0), 0), (4, (2, 4, 10, 34), 0))
@@ -71,6 +72,15 @@ def roundtrips(folder):
                                  draw.choice((128, 118, 100 + 256 * 100)))
             write(folder, f"{number:03}", header + values + draw.choice((noise, calm, spoilt)))
             number += 1
+    # Levels frames: interpolation (a radius of 2), with values so much larger than the bound that
+    # rounding takes a part of it.
+    for shape, dtype, generator in itertools.product(SHAPES, range(2), (WALK, WAVE, STEPS)):
+        header = roundtrip_header(LOSSY, dtype, ABSOLUTE, TILE, shape, radius=2,
+                                  bound=(2, draw.randrange(6)))
+        values = struct.pack("<BBB", generator + 8 + 16, draw.randrange(10),
+                             draw.randrange(40, 50) if dtype else draw.randrange(13, 18))
+        write(folder, f"levels_{number:03}", header + values + draw.choice((noise, calm)))
+        number += 1
 
 
 # --- field: as fuzz_field.c reads them -----------------------------------------------------------
