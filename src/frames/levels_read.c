@@ -3,6 +3,8 @@
  */
 #include "frames/levels.h"
 
+#include <string.h>
+
 #include "frames/read.h"
 
 /* One levels frame being restored. */
@@ -61,6 +63,9 @@ static szgpu_status open_memory(levels_job *job) {
   carve(&arena, job, job);
   SZG_TRY(szg_levels_arena_open(job->frame->reader.ctx, &arena));
   carve(&arena, job, job);
+  /* What decoders read beyond the end of hostile words, before they refuse them. */
+  for (int i = 0; i < job->frame->reader.ctx->threads.count; i++)
+    memset(job->memory.token_work[i].bytes, 0, SZG_TOKENS_OVERRUN);
   return SZGPU_OK;
 }
 
