@@ -6,7 +6,8 @@
 #                             [--only TEXT] [--jobs COUNT]
 #   --build DIR   holds the programs, which may come from another machine: DIR/szgpu,
 #                 DIR/test/test_cuda_*, DIR/test/hdf5/test_cuda_h5 with DIR/hdf5/plugin,
-#                 DIR/bench_stages, DIR/bench_decoders. Without it they are built in build/cuda.
+#                 DIR/fuzz/replay_cuda, DIR/bench_stages, DIR/bench_decoders. Without it they are
+#                 built in build/cuda.
 #   --fields DIR  real fields; else $SZGPU_FIELDS, else ../shared/datasets
 #   --sanitize    run each test also under the four tools of compute-sanitizer, with fewer cases
 #   --bench       then time stages and decoders, on fields of 512^3 values made by
@@ -94,6 +95,12 @@ for program in "${programs[@]}"; do
 done
 [[ cuda_cli != *"$only"* ]] ||
   run cuda_cli 600 python3 test/cli/test_cli.py "$build/szgpu" cases_gpu
+if [[ cuda_replay == *"$only"* ]] && [ -x "$build/fuzz/replay_cuda" ]; then
+  python3 fuzz/seeds.py "$build/szgpu" "$logs/seeds" >/dev/null
+  inputs=("$logs/seeds/archive")
+  [ ! -d fuzz/regressions/archive ] || inputs+=(fuzz/regressions/archive)
+  run cuda_replay 600 "$build/fuzz/replay_cuda" --changes=40 "${inputs[@]}"
+fi
 [[ cuda_fields != *"$only"* ]] ||
   run cuda_fields 900 python3 test/cuda_fields.py "$build/szgpu" --fields "$fields"
 

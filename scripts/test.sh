@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# test.sh - builds szgpu and runs every test that needs no GPU, in release and under sanitizers.
+# test.sh - builds szgpu, runs every test that needs no GPU, in release and under sanitizers, and
+# fuzzes for two minutes.
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: scripts/test.sh [slow]
@@ -50,6 +51,9 @@ run_tests release -LE "^($left_out)\$"
 configure asan -DSZGPU_HDF5=ON
 cmake --build --preset asan --parallel "$(nproc)"
 run_tests asan -LE '^(cuda|slow)$'
+
+# Inputs that no test has, for half a minute each target.
+scripts/fuzz.sh 30 || failed=1
 
 # Without OpenMP and HDF5: the same archives, and the sentences of what this build cannot do.
 configure bare -DSZGPU_WERROR="$werror"
