@@ -73,7 +73,11 @@ uint8_t *fuzz_copy(const void *bytes, size_t byte_count) {
 static atomic_size_t live_bytes, peak_bytes;
 
 #if HAS_ASAN
-#include <sanitizer/allocator_interface.h>
+/* <sanitizer/allocator_interface.h>, which gcc does not install. */
+int __sanitizer_install_malloc_and_free_hooks(void (*note_malloc)(const volatile void *, size_t),
+                                              void (*note_free)(const volatile void *));
+int __sanitizer_get_ownership(const volatile void *block);
+size_t __sanitizer_get_allocated_size(const volatile void *block);
 
 /* A request beyond max_allocation_size_mb gives NULL, as it does where memory is out. Errors abort,
  * as claims do. */
