@@ -16,7 +16,11 @@
 /* Static, because a signal handler gets no argument of ours. */
 static char watched_path[PATH_MAX];
 static volatile sig_atomic_t is_watching;
-static char mapping_sentence[PATH_MAX + 128];
+static struct mapping {
+  const char *begin, *end; /* NULL: no mapping */
+  char sentence[PATH_MAX + 128];
+} mappings[2];
+enum { MAPPING_COUNT = sizeof mappings / sizeof *mappings };
 
 static void remove_watched(void) {
   if (is_watching) unlink(watched_path);
@@ -27,15 +31,18 @@ static void end_by_signal(int signal_number) {
   raise(signal_number); /* SA_RESETHAND: now the default action, which the parent sees */
 }
 
-static void end_by_lost_mapping(int signal_number) {
+static void end_by_lost_mapping(int signal_number, siginfo_t *info, void *context) {
+  const char *const address = info->si_addr;
+  (void)context;
   remove_watched();
-  if (mapping_sentence[0] == '\0') {
-    raise(signal_number);
-    return;
+  for (int i = 0; i < MAPPING_COUNT; i++) {
+    if (!mappings[i].begin || address < mappings[i].begin || address >= mappings[i].end) continue;
+    const char *const sentence = mappings[i].sentence;
+    ssize_t const ignored = write(STDERR_FILENO, sentence, strlen(sentence));
+    (void)ignored;
+    _exit(CODE_IO);
   }
-  ssize_t const ignored = write(STDERR_FILENO, mapping_sentence, strlen(mapping_sentence));
-  (void)ignored;
-  _exit(CODE_IO);
+  raise(signal_number); /* not an input's */
 }
 
 void cleanup_install(void) {
@@ -48,7 +55,8 @@ void cleanup_install(void) {
         sigaction(endings[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
     if (!is_ignored) sigaction(endings[i], &action, NULL);
   }
-  action.sa_handler = end_by_lost_mapping;
+  action.sa_sigaction = end_by_lost_mapping;
+  action.sa_flags |= SA_SIGINFO;
   sigaction(SIGBUS, &action, NULL);
   signal(SIGXFSZ, SIG_IGN); /* at the file size limit write() then fails with EFBIG */
 }
@@ -64,11 +72,20 @@ _Bool cleanup_watch_file(const char *path) {
 
 void cleanup_forget_file(void) { is_watching = 0; }
 
-void cleanup_watch_mapping(const char *name) {
+void cleanup_watch_mapping(const char *name, const void *bytes, size_t byte_count) {
   char shown[PATH_MAX];
+  struct mapping *const mapping = mappings[0].begin ? &mappings[1] : &mappings[0];
+  mapping->begin = NULL; /* while the sentence changes */
   copy_name(shown, sizeof shown, name);
-  snprintf(mapping_sentence, sizeof mapping_sentence,
+  snprintf(mapping->sentence, sizeof mapping->sentence,
            "szgpu: %s: can no longer be read: it became shorter or its disk failed; run again when "
            "nothing writes to it\n",
            shown);
+  mapping->end = (const char *)bytes + byte_count;
+  mapping->begin = bytes;
+}
+
+void cleanup_forget_mapping(const void *bytes) {
+  for (int i = 0; i < MAPPING_COUNT; i++)
+    if (mappings[i].begin == bytes) mappings[i].begin = NULL;
 }

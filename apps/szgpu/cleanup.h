@@ -4,6 +4,8 @@
 #ifndef SZGPU_APP_CLEANUP_H
 #define SZGPU_APP_CLEANUP_H
 
+#include <stddef.h>
+
 /* From then on, a signal that ends the process removes the temporary file first. */
 void cleanup_install(void);
 
@@ -11,7 +13,9 @@ void cleanup_install(void);
 _Bool cleanup_watch_file(const char *path);
 void cleanup_forget_file(void);
 
-/* Names the file to report if its mapping can no longer be read (SIGBUS). */
-void cleanup_watch_mapping(const char *name);
+/* Names the file to report if its mapping can no longer be read (SIGBUS). At most two files are
+ * mapped at a time. */
+void cleanup_watch_mapping(const char *name, const void *bytes, size_t byte_count);
+void cleanup_forget_mapping(const void *bytes);
 
 #endif

@@ -61,7 +61,7 @@ static bool map_file(struct input *input) {
   input->bytes = bytes;
   input->byte_count = (size_t)size;
   input->is_mapped = true;
-  cleanup_watch_mapping(shown_input(input->name));
+  cleanup_watch_mapping(shown_input(input->name), bytes, input->byte_count);
   return true;
 }
 
@@ -129,10 +129,12 @@ int input_load(const struct report *report, struct input *input, input_wanted wa
 }
 
 void input_unload(struct input *input) {
-  if (input->is_mapped)
+  if (input->is_mapped) {
+    cleanup_forget_mapping(input->bytes);
     munmap((void *)(uintptr_t)input->bytes, input->byte_count);
-  else
+  } else {
     free((void *)(uintptr_t)input->bytes);
+  }
   hold(input, 0);
   input->bytes = NULL;
   input->byte_count = 0;
