@@ -4,36 +4,19 @@
 #define _DEFAULT_SOURCE
 #include "hdf5_dataset.h"
 
+#include "hdf5_failure.h"
+#include "hdf5_filters.h"
 #include "hdf5_names.h"
+#include "hdf5_virtual.h"
 #include "values.h"
 
 #include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "szgpu_hdf5.h"
-
 _Static_assert(sizeof(hid_t) <= sizeof(int64_t), "struct dataset holds ids of HDF5");
 
-struct sentence {
-  char text[256];
-};
-
 bool hdf5_is_built_in(void) { return true; }
-
-static herr_t keep_text(unsigned depth, const H5E_error2_t *error, void *user) {
-  struct sentence *const sentence = user;
-  (void)depth;
-  snprintf(sentence->text, sizeof sentence->text, "%s", error->desc ? error->desc : "");
-  return 1; /* enough */
-}
-
-/* What HDF5 says about the call that has just failed: the innermost entry of its error stack. */
-static struct sentence last_failure(void) {
-  struct sentence sentence = {"HDF5 does not say why"};
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_text, &sentence);
-  return sentence;
-}
 
 /* HDF5 would otherwise print every failed look-up. */
 static void silence(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
@@ -43,7 +26,7 @@ static int open_file(const struct report *report, const struct input *input, con
   silence();
   *file_id = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (*file_id >= 0) return CODE_OK;
-  struct sentence const reason = last_failure();
+  struct hdf5_sentence const reason = hdf5_last_failure();
   *file_id = 0;
   return report_failure(report, CODE_IO, input->name,
                         "cannot be read (HDF5 says: %s); check %s with h5ls -r", reason.text, file);
@@ -89,7 +72,7 @@ static int open_dataset(const struct report *report, const struct input *input,
   const char *path = input->dataset[0] ? input->dataset : "/";
   hid_t const object = H5Oopen(file, path, H5P_DEFAULT);
   if (object < 0) {
-    struct sentence const reason = last_failure();
+    struct hdf5_sentence const reason = hdf5_last_failure();
     if (!has_link(file, path)) return refuse_missing(report, input, file);
     return report_failure(report, CODE_IO, input->name,
                           "cannot be opened (HDF5 says: %s); check %s with h5ls -r", reason.text,
@@ -212,81 +195,34 @@ int hdf5_open(const struct report *report, const struct input *input, struct dat
   return code;
 }
 
-/* Finds the first filter of the dataset that HDF5 has no plugin for. False: HDF5 has them all. */
-static bool find_missing_filter(hid_t dataset, struct sentence *filter) {
-  bool is_missing = false;
-  hid_t const properties = H5Dget_create_plist(dataset);
-  int const filter_count = H5Pget_nfilters(properties);
-  for (int i = 0; i < filter_count && !is_missing; i++) {
-    char name[128] = "";
-    unsigned flags, settings;
-    size_t value_count = 0;
-    H5Z_filter_t const id = H5Pget_filter2(properties, (unsigned)i, &flags, &value_count, NULL,
-                                           sizeof name, name, &settings);
-    is_missing = id >= 0 && H5Zfilter_avail(id) <= 0;
-    if (is_missing)
-      snprintf(filter->text, sizeof filter->text, "%d%s%.128s%s", (int)id, name[0] ? " (" : "",
-               name, name[0] ? ")" : "");
-  }
-  H5Pclose(properties);
-  return is_missing;
-}
-
-/* Whether cd_values state the chunk's own type and dims. Those that it refuses do no harm. */
-static bool is_same_chunk(const unsigned *stated, size_t stated_count, const unsigned *own,
-                          size_t own_count) {
-  enum { SHAPE_BITS = 0xFFFF }; /* of the word for the type; a bit above them is for a fill value */
-  szgpu_params params;
-  szgpu_shape shape;
-  if (szgpu_h5_chunk(stated, stated_count, &params, &shape)) return true;
-  return stated_count == own_count &&
-         (stated[SZGPU_H5_WORD_TYPE] & SHAPE_BITS) == own[SZGPU_H5_WORD_TYPE] &&
-         memcmp(stated + SZGPU_H5_WORD_DIMS, own + SZGPU_H5_WORD_DIMS,
-                (own_count - SZGPU_H5_WORD_DIMS) * sizeof *own) == 0;
-}
-
-/* False if cd_values state another type or other dims than the chunks have. The filter would make
- * chunks of that size, and HDF5, which does not check it, would read beyond their end. */
-static bool are_chunks_as_stated(const struct dataset *dataset) {
-  hsize_t sizes[H5S_MAX_RANK];
-  uint64_t dims[H5S_MAX_RANK];
-  unsigned own[SZGPU_H5_MOST_WORDS];
-  bool are_same = true;
-  hid_t const properties = H5Dget_create_plist(dataset->id);
-  int const rank = H5Pget_chunk(properties, H5S_MAX_RANK, sizes);
-  for (int axis = 0; axis < rank; axis++) dims[axis] = sizes[axis];
-  size_t const own_count = szgpu_h5_set_chunk(dataset->shape.dtype, rank, dims, NULL, own);
-  int const filter_count = H5Pget_nfilters(properties);
-  for (int i = 0; i < filter_count && are_same; i++) {
-    unsigned flags, stated[SZGPU_H5_MOST_WORDS];
-    size_t stated_count = SZGPU_H5_MOST_WORDS;
-    if (H5Pget_filter2(properties, (unsigned)i, &flags, &stated_count, stated, 0, NULL, NULL) ==
-        SZGPU_H5_FILTER_ID)
-      are_same = is_same_chunk(stated, stated_count, own, own_count);
-  }
-  H5Pclose(properties);
-  return are_same;
-}
-
-int hdf5_read(const struct report *report, const struct input *input, const struct dataset *dataset,
-              void *values) {
-  bool const is_f32 = dataset->shape.dtype == SZGPU_F32;
-  hid_t const type = is_f32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-  if (!are_chunks_as_stated(dataset))
+static int read_itself(const struct report *report, const struct input *input, hid_t dataset,
+                       hid_t type, void *values) {
+  if (!hdf5_chunks_are_as_stated(dataset))
     return report_failure(
         report, CODE_IO, input->name,
         "has cd_values of szgpu that do not match its chunks, so it was not read; "
         "inspect them with h5dump -pH");
-  if (H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) return CODE_OK;
-  struct sentence const reason = last_failure();
-  struct sentence filter;
-  if (find_missing_filter(dataset->id, &filter))
+  if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) return CODE_OK;
+  struct hdf5_sentence const reason = hdf5_last_failure();
+  struct filter_words filter;
+  if (hdf5_find_missing_filter(dataset, &filter))
     return report_failure(report, CODE_IO, input->name,
                           "needs the filter %s (HDF5 says: %s); add its plugin's folder to "
                           "HDF5_PLUGIN_PATH",
                           filter.text, reason.text);
   return report_failure(report, CODE_IO, input->name,
                         "cannot be read (HDF5 says: %s); check the file with h5dump", reason.text);
+}
+
+int hdf5_read(const struct report *report, const struct input *input, const struct dataset *dataset,
+              void *values) {
+  hid_t const type = dataset->shape.dtype == SZGPU_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  uint64_t byte_count;
+  if (!hdf5_is_virtual(dataset->id)) return read_itself(report, input, dataset->id, type, values);
+  size_t const value_bytes = dtype_bytes(dataset->shape.dtype);
+  if (!shape_bytes(&dataset->shape, &byte_count)) return CODE_USAGE; /* hdf5_open refused it */
+  return hdf5_read_virtual(report, input, dataset->id, type, value_bytes, byte_count / value_bytes,
+                           values);
 }
 
 void hdf5_close(struct dataset *dataset) {
