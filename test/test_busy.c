@@ -12,7 +12,7 @@
 
 #include "support.h"
 
-enum { CALLS_WITH_CTX = 8 };
+enum { CALLS_WITH_CTX = 9 };
 
 typedef struct intrusion {
   szgpu_ctx *ctx;
@@ -43,6 +43,7 @@ static void *intrude(void *user) {
       szgpu_decompress_slab(in->ctx, from, from_bytes, 0, in->shape.dims[0], field, field_bytes),
       szgpu_decompress_level(in->ctx, from, from_bytes, 0, field, field_bytes),
       szgpu_decompress_level(in->ctx, from, from_bytes, 1, field, field_bytes),
+      szgpu_set_memory_limit(in->ctx, 1),
   };
   in->refused_calls = 0;
   for (int i = 0; i < CALLS_WITH_CTX; i++)

@@ -5,8 +5,8 @@
  * may follow. The N-th call of that sort
  * fails with the errno HOW, or every call if N is 0. If HOW is 0, it reads or writes half of what
  * it should; if HOW is negative, the process gets the signal -HOW first. CALLER is "own", which
- * counts calls from the program itself, or "any", which counts those from libraries too. A byte is
- * written to FD when the call is met.
+ * counts calls from the program itself, "any", or a part of the name of a library, which counts
+ * those from there. A byte is written to FD when the call is met.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +24,7 @@
 enum { MOST_FAULTS = 2 };
 
 static struct fault {
-  char sort[16], caller[8];
+  char sort[16], caller[16];
   int how, met_descriptor;
   long calls_left; /* 0: no fault, or not any more */
   bool is_every_call;
@@ -36,7 +36,7 @@ __attribute__((constructor)) static void read_faults(void) {
     struct fault fault = {.how = 0};
     int read_chars = 0;
     if (i == MOST_FAULTS ||
-        sscanf(text, "%15[a-z]:%ld:%d:%7[a-z]:%d%n", fault.sort, &fault.calls_left, &fault.how,
+        sscanf(text, "%15[a-z]:%ld:%d:%15[a-z0-9]:%d%n", fault.sort, &fault.calls_left, &fault.how,
                fault.caller, &fault.met_descriptor, &read_chars) != 5)
       abort();
     fault.is_every_call = fault.calls_left == 0;
@@ -46,10 +46,13 @@ __attribute__((constructor)) static void read_faults(void) {
   }
 }
 
-static bool is_own(void *caller) {
+/* Whether the caller is one of those whose calls are counted. */
+static bool is_counted(const struct fault *fault, void *caller) {
   Dl_info of_caller, of_program;
-  return dladdr(caller, &of_caller) &&
-         dladdr((void *)getauxval(AT_PHDR), &of_program) && /* NOLINT: an address as a number */
+  if (strcmp(fault->caller, "any") == 0) return true;
+  if (!dladdr(caller, &of_caller)) return false;
+  if (strcmp(fault->caller, "own") != 0) return strstr(of_caller.dli_fname, fault->caller) != NULL;
+  return dladdr((void *)getauxval(AT_PHDR), &of_program) &&
          of_caller.dli_fbase == of_program.dli_fbase;
 }
 
@@ -57,7 +60,7 @@ static bool is_met(struct fault *fault, const char *sort, void *caller) {
   bool const is_armed =
       fault->is_every_call || __atomic_load_n(&fault->calls_left, __ATOMIC_RELAXED) > 0;
   if (!is_armed || strcmp(sort, fault->sort) != 0) return false;
-  if (strcmp(fault->caller, "own") == 0 && !is_own(caller)) return false;
+  if (!is_counted(fault, caller)) return false;
   return fault->is_every_call || __atomic_sub_fetch(&fault->calls_left, 1, __ATOMIC_RELAXED) == 0;
 }
 
