@@ -24,12 +24,15 @@ typedef struct work {
 
 static work small, linear;      /* tile layout, linear layout */
 static work top_plane, chained; /* lossless, linear layout; chained: by the decoder hierarchical */
+static work levels, planes;     /* tile layout, by interpolation; lossless */
 static work large;              /* enough for SZGPU_BACKEND_AUTO to take CUDA, with one thread */
-static const work *const works[] = {&small, &linear, &top_plane, &chained};
+static const work *const works[] = {&small, &linear, &top_plane, &chained, &levels, &planes};
 
-static work make_work(szgpu_layout layout, szgpu_mode mode, szgpu_shape shape, void *field) {
+static work make_work(szgpu_layout layout, szgpu_mode mode, szgpu_predictor predictor,
+                      szgpu_shape shape, void *field) {
   work w = {.c = {test_params(mode, 0.5), shape, field}, .field_bytes = test_field_bytes(&shape)};
   w.c.params.layout = layout;
+  w.c.params.predictor = predictor;
   szgpu_ctx *const cpu = cuda_make_ctx(SZGPU_BACKEND_CPU, SZGPU_DECODER_AUTO, NULL);
   w.archive = test_compress(cpu, &w.c.params, &shape, w.c.field);
   w.restored = test_decompress(cpu, &w.archive, w.field_bytes);
@@ -37,25 +40,41 @@ static work make_work(szgpu_layout layout, szgpu_mode mode, szgpu_shape shape, v
   return w;
 }
 
+static void has_kind(const work *w, const char *kind) {
+  szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
+  assert_int_equal(szgpu_inspect_frames(w->archive.bytes, w->archive.byte_count, 0, 1, &frame),
+                   SZGPU_OK);
+  assert_string_equal(frame.kind, kind);
+}
+
 static int make_works(void **state) {
   (void)state;
   szgpu_shape const some = test_shape(SZGPU_F32, 3, 40, 30, 33, 0);
   szgpu_shape const many = test_shape(SZGPU_F32, 3, 340, 512, 512, 0);
   szgpu_mode const lossless = SZGPU_MODE_LOSSLESS;
-  small = make_work(SZGPU_LAYOUT_TILE, SZGPU_MODE_ABS, some, test_make_waves(&some));
-  linear = make_work(SZGPU_LAYOUT_LINEAR, SZGPU_MODE_ABS, some, test_make_waves(&some));
-  top_plane = make_work(SZGPU_LAYOUT_LINEAR, lossless, some, test_make_waves(&some));
-  chained = make_work(SZGPU_LAYOUT_LINEAR, lossless, some, test_make_waves(&some));
+  szgpu_predictor const lorenzo = SZGPU_PREDICTOR_LORENZO, any = SZGPU_PREDICTOR_AUTO;
+  small = make_work(SZGPU_LAYOUT_TILE, SZGPU_MODE_ABS, lorenzo, some, test_make_waves(&some));
+  linear = make_work(SZGPU_LAYOUT_LINEAR, SZGPU_MODE_ABS, lorenzo, some, test_make_waves(&some));
+  top_plane = make_work(SZGPU_LAYOUT_LINEAR, lossless, any, some, test_make_waves(&some));
+  chained = make_work(SZGPU_LAYOUT_LINEAR, lossless, any, some, test_make_waves(&some));
   chained.decoder = SZGPU_DECODER_HIERARCHICAL;
+  levels = make_work(SZGPU_LAYOUT_TILE, SZGPU_MODE_ABS, SZGPU_PREDICTOR_INTERPOLATION, some,
+                     test_make_waves(&some));
+  planes = make_work(SZGPU_LAYOUT_TILE, lossless, any, some, test_make_waves(&some));
+  has_kind(&small, "tile");
+  has_kind(&linear, "linear");
+  has_kind(&top_plane, "top plane");
+  has_kind(&levels, "levels");
+  has_kind(&planes, "planes");
   void *const zeros = calloc(test_value_count(&many), sizeof(float));
   assert_non_null(zeros);
-  large = make_work(SZGPU_LAYOUT_TILE, SZGPU_MODE_ABS, many, zeros);
+  large = make_work(SZGPU_LAYOUT_TILE, SZGPU_MODE_ABS, lorenzo, many, zeros);
   return 0;
 }
 
 static int free_works(void **state) {
   (void)state;
-  const work *const all[] = {&small, &linear, &top_plane, &chained, &large};
+  const work *const all[] = {&small, &linear, &top_plane, &chained, &levels, &planes, &large};
   for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
     const work *const w = all[i];
     free((void *)w->c.field);
@@ -432,6 +451,12 @@ static const char *const called[] = {"cudaGetDeviceCount",
                                      "cudaPeekAtLastError",
                                      "cudaEventRecord",
                                      "cudaFuncGetAttributes",
+                                     "cudaFuncSetAttribute",
+                                     "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+                                     "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+                                     "cudaLaunchKernel",
+                                     "cudaLaunchKernelExC",
+                                     "__cudaLaunchKernel",
                                      "cudaStreamCreateWithFlags",
                                      "cudaStreamCreateWithPriority",
                                      "cudaDeviceGetStreamPriorityRange",
