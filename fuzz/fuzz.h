@@ -51,10 +51,6 @@ void fuzz_memory_begin(void);
 size_t fuzz_memory_live(void);
 size_t fuzz_memory_peak(void);
 
-/* ---- contexts ---- */
-
-szgpu_ctx *fuzz_make_ctx(szgpu_backend backend, szgpu_decoder decoder, int threads);
-
 /* ---- random numbers (splitmix64) ---- */
 
 typedef struct fuzz_random {
@@ -66,6 +62,15 @@ uint64_t fuzz_below(fuzz_random *random, uint64_t limit); /* 0 .. limit - 1; 0 i
 bool fuzz_one_in(fuzz_random *random, uint64_t count);
 /* Determined by the bytes: the choices that a target makes for an input. */
 fuzz_random fuzz_random_of(const uint8_t *data, size_t size);
+
+/* ---- contexts ---- */
+
+szgpu_ctx *fuzz_make_ctx(szgpu_backend backend, szgpu_decoder decoder, int threads);
+
+/* Lets the library use AVX2 in the calls that follow, or not: both must give the same. */
+void fuzz_choose_avx2(fuzz_random *random);
+/* It is not used from now on. */
+void fuzz_leave_out_avx2(void);
 
 /* ---- little-endian integers ---- */
 

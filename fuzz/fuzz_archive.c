@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The input is the archive. It is described, restored by every decoder of the CPU, whole, in slabs
- * and as previews, by one thread and by several.
+ * and as previews, by one thread and by several, with AVX2 and without.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +57,7 @@ static bool checks_gaps(const trial *t, szgpu_decoder decoder) {
 }
 
 static szgpu_ctx *any_ctx(trial *t, szgpu_decoder decoder) {
+  fuzz_choose_avx2(&t->random);
   return fuzz_one_in(&t->random, 32) ? together[decoder] : alone[decoder];
 }
 
@@ -116,7 +117,7 @@ static szgpu_status restore_rows(szgpu_ctx *ctx, const trial *t, uint64_t first,
                                count * t->row_bytes);
 }
 
-/* The most memory, by docs/pipeline.md, of one thread, with 1 MiB for what libzstd takes for itself.
+/* The most memory of one thread, by docs/pipeline.md, with 1 MiB for what libzstd takes for itself.
  * largest: bytes of the values of the largest frame. */
 static size_t most_memory(const trial *t) {
   uint64_t rows = 1;
@@ -152,6 +153,7 @@ static szgpu_status restore_measured(trial *t, uint64_t first, uint64_t count, u
 }
 
 static void check_whole(trial *t, uint8_t *field, uint8_t *again) {
+  fuzz_choose_avx2(&t->random);
   t->whole_status = restore(alone[SZGPU_DECODER_AUTO], t, 0xA5, field);
   t->whole = field;
   FUZZ_CHECK(t->whole_status == SZGPU_OK || is_about_archive(t->whole_status),

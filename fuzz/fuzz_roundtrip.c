@@ -1,7 +1,7 @@
 /* fuzz_roundtrip.c - any bytes as a field of any type and shape, with any params, there and back.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The bound is checked exactly. The archive's bytes do not depend on threads, capacity or the
+ * The bound is checked exactly. The archive's bytes do not depend on threads, capacity, AVX2 or the
  * caller's floating-point environment, and all ways to restore it agree.
  */
 #include <fenv.h>
@@ -70,16 +70,17 @@ static bool has_sound_bound(const szgpu_params *params) {
 }
 
 static szgpu_status compress(szgpu_ctx *ctx, const field_case *c, size_t capacity,
-                             made_archive *archive) {
+                             fuzz_random *random, made_archive *archive) {
+  fuzz_choose_avx2(random);
   *archive = (made_archive){fuzz_allocate(capacity), capacity, 0};
   return szgpu_compress(ctx, &c->params, &c->shape, c->field, archive->bytes, capacity,
                         &archive->byte_count);
 }
 
 static void check_same_bytes(szgpu_ctx *ctx, const field_case *c, const made_archive *archive,
-                             size_t capacity) {
+                             size_t capacity, fuzz_random *random) {
   made_archive again;
-  szgpu_status const status = compress(ctx, c, capacity, &again);
+  szgpu_status const status = compress(ctx, c, capacity, random, &again);
   if (status == SZGPU_OK)
     FUZZ_CHECK(again.byte_count == archive->byte_count &&
                    memcmp(again.bytes, archive->bytes, archive->byte_count) == 0,
@@ -90,9 +91,9 @@ static void check_same_bytes(szgpu_ctx *ctx, const field_case *c, const made_arc
   free(again.bytes);
 }
 
-static void check_small_capacity(const field_case *c, size_t capacity) {
+static void check_small_capacity(const field_case *c, size_t capacity, fuzz_random *random) {
   made_archive small;
-  szgpu_status const status = compress(by_decoder[SZGPU_DECODER_AUTO], c, capacity, &small);
+  szgpu_status const status = compress(by_decoder[SZGPU_DECODER_AUTO], c, capacity, random, &small);
   FUZZ_CHECK(status == SZGPU_CAPACITY, "too small a capacity gives %d", status);
   free(small.bytes);
 }
@@ -108,15 +109,16 @@ static bool make_archive(const field_case *c, fuzz_random *random, made_archive 
   }
   FUZZ_CHECK(status == SZGPU_OK, "szgpu_sizes: %s", szgpu_last_error(ctx));
   unsigned const around = disturb_environment(fuzz_bits(random));
-  status = compress(ctx, c, most_bytes, archive);
+  status = compress(ctx, c, most_bytes, random, archive);
   restore_environment(around);
   FUZZ_CHECK(status == SZGPU_OK, "szgpu_compress: %s %s", szgpu_status_text(status),
              szgpu_last_error(ctx));
-  if (fuzz_one_in(random, 4)) check_same_bytes(ctx, c, archive, archive->byte_count);
-  if (fuzz_one_in(random, 4)) check_small_capacity(c, fuzz_below(random, archive->byte_count));
+  if (fuzz_one_in(random, 4)) check_same_bytes(ctx, c, archive, archive->byte_count, random);
+  if (fuzz_one_in(random, 4))
+    check_small_capacity(c, fuzz_below(random, archive->byte_count), random);
   if (fuzz_one_in(random, 16)) {
-    check_same_bytes(few, c, archive, most_bytes);
-    check_same_bytes(many, c, archive, most_bytes);
+    check_same_bytes(few, c, archive, most_bytes, random);
+    check_same_bytes(many, c, archive, most_bytes, random);
     fuzz_count("threads");
   }
   return true;
@@ -151,7 +153,8 @@ static void check_info(const field_case *c, const made_archive *archive, szgpu_i
 }
 
 static void check_restored(szgpu_ctx *ctx, const field_case *c, const made_archive *archive,
-                           const uint8_t *restored) {
+                           fuzz_random *random, const uint8_t *restored) {
+  fuzz_choose_avx2(random);
   uint8_t *const again = fuzz_allocate(c->field_bytes);
   memset(again, 0x5A, c->field_bytes);
   szgpu_status const status =
@@ -192,8 +195,8 @@ static void restore(const field_case *c, const made_archive *archive, fuzz_rando
     check_bound(c, &info, restored);
   for (int i = 0; i < DECODER_COUNT; i++)
     if (szgpu_decoder_reads(decoders[i], &info))
-      check_restored(by_decoder[decoders[i]], c, archive, restored);
-  if (fuzz_one_in(random, 16)) check_restored(many, c, archive, restored);
+      check_restored(by_decoder[decoders[i]], c, archive, random, restored);
+  if (fuzz_one_in(random, 16)) check_restored(many, c, archive, random, restored);
   check_slab(c, archive, random, restored);
   free(restored);
 }

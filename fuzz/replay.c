@@ -4,7 +4,7 @@
  * usage: replay_<name> [--changes=N] [--seed=N] [--without-avx2] FILE|FOLDER...
  *   --changes=N     also takes N changed forms of each input, the same in every run
  *   --seed=N        others
- *   --without-avx2  as on a processor that does not have it
+ *   --without-avx2  never calls functions with AVX2
  * Aborts if a claim fails, and names the input. Exits with 1 if there are no inputs.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup, readdir */
@@ -141,22 +141,6 @@ static void replay_folder(const char *path) {
   free(names);
 }
 
-/* ---- AVX2 ---- */
-
-#if defined(__x86_64__)
-/* What __builtin_cpu_supports looks at; part of gcc's and clang's runtime. */
-extern struct { unsigned vendor, type, subtype, features[1]; } __cpu_model;
-enum { FEATURE_AVX2 = 1 << 10 };
-
-static void leave_out_avx2(void) {
-  __builtin_cpu_init();
-  __cpu_model.features[0] &= ~(unsigned)FEATURE_AVX2;
-  if (__builtin_cpu_supports("avx2")) fuzz_fail(__FILE__, __LINE__, "AVX2 cannot be left out");
-}
-#else
-static void leave_out_avx2(void) {}
-#endif
-
 int main(int argument_count, char **arguments) {
   int first = 1;
   for (; first < argument_count && strncmp(arguments[first], "--", 2) == 0; first++) {
@@ -167,7 +151,7 @@ int main(int argument_count, char **arguments) {
       fprintf(stderr, "%s: unknown option %s\n", arguments[0], option);
       return 2;
     }
-    leave_out_avx2();
+    fuzz_leave_out_avx2();
   }
   signal(SIGABRT, on_abort);
   LLVMFuzzerInitialize(&argument_count, &arguments);
