@@ -163,7 +163,8 @@ static void check_whole(trial *t, uint8_t *field, uint8_t *again) {
   archive_is_good(t->archive, t->archive_bytes);
   szgpu_status const status = restore(any_ctx(t, SZGPU_DECODER_AUTO), t, 0x5A, again);
   FUZZ_CHECK(status == SZGPU_OK, "the second time it gives %d", status);
-  FUZZ_CHECK(memcmp(field, again, t->info.field_bytes) == 0, "values were not written");
+  FUZZ_CHECK(memcmp(field, again, t->info.field_bytes) == 0,
+             "the second time other values, or some were not written");
 }
 
 static void check_decoder(trial *t, szgpu_decoder decoder, uint8_t *field) {
