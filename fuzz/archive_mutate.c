@@ -268,6 +268,15 @@ static void change_codec(change *c) {
   if (raw) section_pack(c->section, raw, byte_count, fuzz_one_in(&c->random, 2));
 }
 
+/* Few bytes under zstd that claim to be many. */
+static void claim_much(change *c) {
+  size_t const byte_count = (size_t)1 << (16 + fuzz_below(&c->random, 9));
+  if (!c->section) return;
+  uint8_t *const raw = calloc(byte_count, 1);
+  FUZZ_CHECK(raw, "no memory");
+  section_pack(c->section, raw, byte_count, true);
+}
+
 /* As it is stored: what zstd has to refuse. */
 static void change_stored_bytes(change *c) {
   if (c->section && c->section->byte_count > 0)
@@ -359,8 +368,8 @@ static void (*const changes[])(change *c) = {
     change_shape,  swap_dims,           change_bytes,  change_bytes,    change_bytes,
     change_bytes,  change_bit,          change_bit,    change_bit,      swap_words,
     swap_words,    move_count,          move_count,    resize_section,  resize_section,
-    change_codec,  change_stored_bytes, add_section,   drop_section,    add_frame,
-    drop_frame};
+    change_codec,  change_stored_bytes, claim_much,    add_section,     drop_section,
+    add_frame,     drop_frame};
 
 static void make_change(fuzz_random *random, archive_parts *archive) {
   change c = {.random = {fuzz_bits(random)}, .archive = archive};
