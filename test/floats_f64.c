@@ -1,9 +1,11 @@
 /* floats_f64.c - f64: every exponent with the mantissas that matter, and ranges of any kind.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include <float.h>
+
 #include "floats.h"
 
-enum { EXPONENT_COUNT = 2048, BOUND_COUNT = 10, MANTISSA_COUNT = 14, VALUE_COUNT = 3000 };
+enum { EXPONENT_COUNT = 2048, BOUND_COUNT = 13, MANTISSA_COUNT = 14, VALUE_COUNT = 3000 };
 
 #define ALL_ONES UINT64_C(0xFFFFFFFFFFFFF)
 static const uint64_t mantissas[MANTISSA_COUNT] = {
@@ -43,21 +45,20 @@ static uint64_t bits_at(uint64_t exponent, spread s, uint64_t seed, uint64_t i) 
   return sign << 63 | own << 52 | mantissa;
 }
 
-/* Of the exponent's power of two, or relative, or a PSNR. */
+/* Of the exponent's power of two, or relative, or a PSNR; down to bounds of 0. */
 static void set_bound(uint64_t exponent, uint64_t choice, szgpu_params *params) {
-  static const int shifts[] = {0, -12, -30, -49, -52};
-  static const double relative[] = {1.0, 1e-4, 1e-13};
+  static const int shifts[] = {60, 0, -12, -30, -49, -52};
+  static const double relative[] = {1.0, 1e-4, 1e-13, 1e-300}, decibels[] = {60, 6000};
   int const power = exponent > 0 && exponent < 2047 ? (int)exponent - 1023 : -1022;
   params->mode = SZGPU_MODE_ABS;
-  if (choice < 5) {
-    params->bound = ldexp(1.0, power + shifts[choice]);
-    if (params->bound == 0) params->bound = 0x1p-1074;
-  } else if (choice < 8) {
+  if (choice < 6) {
+    params->bound = fmin(fmax(ldexp(1.0, power + shifts[choice]), 0x1p-1074), DBL_MAX);
+  } else if (choice < 10) {
     params->mode = SZGPU_MODE_REL;
-    params->bound = relative[choice - 5];
-  } else if (choice == 8) {
+    params->bound = relative[choice - 6];
+  } else if (choice < 12) {
     params->mode = SZGPU_MODE_PSNR;
-    params->bound = 60;
+    params->bound = decibels[choice - 10];
   } else {
     params->mode = SZGPU_MODE_LOSSLESS;
   }
@@ -76,7 +77,7 @@ static void run_case(floats_worker *worker, floats_run_block *run_block, uint64_
   if (hash & 32) worker->shape = (szgpu_shape){SZGPU_F64, 3, {10, 12, VALUE_COUNT / 120}};
   uint64_t *const field = floats_room(worker, &worker->field, VALUE_COUNT * sizeof *field);
   for (uint64_t i = 0; i < VALUE_COUNT; i++) field[i] = bits_at(exponent, s, hash, i);
-  if (hash & 64 && choice < 9) {
+  if (hash & 64 && choice < 12) {
     worker->params.has_fill = 1;
     worker->params.fill = floats_value_f64(field[number % VALUE_COUNT]);
   }

@@ -11,11 +11,11 @@
 
 /* b / X: what the conditions compare, and where lattice points need one bit more. */
 static const double ratios[] = {
-    4.0,           2.0,           1.0,          0.5,          0.1,
-    1e-3,          0x1p-11,       1 / 65536.0,  1 / 65532.0,  80 * 0x1p-24,
-    257 * 0x1p-23, 129 * 0x1p-23, 65 * 0x1p-23, 33 * 0x1p-23, 17 * 0x1p-23,
-    0x1p-22,       0x1p-23,       0x1p-24,      0x1p-31,      257 * 0x1p-51,
-    17 * 0x1p-51,  80 * 0x1p-53,  8 * 0x1p-53,  5 * 0x1p-53,  0x1p-51};
+    0x1p60,        0x1p-60,       4.0,          2.0,           1.0,          0.5,
+    0.1,           1e-3,          0x1p-11,      1 / 65536.0,   1 / 65532.0,  80 * 0x1p-24,
+    257 * 0x1p-23, 129 * 0x1p-23, 65 * 0x1p-23, 33 * 0x1p-23,  17 * 0x1p-23, 0x1p-22,
+    0x1p-23,       0x1p-24,       0x1p-31,      257 * 0x1p-51, 17 * 0x1p-51, 80 * 0x1p-53,
+    8 * 0x1p-53,   5 * 0x1p-53,   0x1p-51};
 enum { RATIO_COUNT = sizeof ratios / sizeof *ratios, NUDGE_COUNT = 6, REPEAT_COUNT = 64 };
 
 /* What has the exponent: X, the step, or the fine step with 256 parts. */
@@ -113,8 +113,8 @@ static bool set_magnitudes(const scale *s, double ratio, uint64_t nudge, lattice
   else
     c->greatest = ldexp(mantissa, s->exponent) / (2 * ratio) * parts;
   c->greatest = rounded(s->dtype, c->greatest);
-  c->bound = nudged(c->greatest * ratio, nudge);
-  return c->greatest > 0 && c->greatest < INFINITY && c->bound > 0 && c->bound < INFINITY;
+  c->bound = fmin(nudged(c->greatest * ratio, nudge), DBL_MAX);
+  return c->greatest > 0 && c->greatest < INFINITY && c->bound > 0;
 }
 
 /* Compresses X and 0 alone. */
