@@ -2,14 +2,15 @@
 # gpu_check.sh - runs every test that needs a GPU, on a machine that has one.
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# usage: scripts/gpu_check.sh [--build DIR] [--fields DIR] [--sanitize] [--bench] [--logs DIR]
-#                             [--only TEXT] [--jobs COUNT]
+# usage: scripts/gpu_check.sh [--build DIR] [--fields DIR] [--sanitize] [--floats] [--bench]
+#                             [--logs DIR] [--only TEXT] [--jobs COUNT]
 #   --build DIR   holds the programs, which may come from another machine: DIR/szgpu,
 #                 DIR/test/test_cuda_*, DIR/test/hdf5/test_cuda_h5 with DIR/hdf5/plugin,
 #                 DIR/fuzz/replay_cuda, DIR/bench_stages, DIR/bench_decoders. Without it they are
 #                 built in build/cuda.
 #   --fields DIR  real fields; else $SZGPU_FIELDS, else ../shared/datasets
 #   --sanitize    run each test also under the four tools of compute-sanitizer, with fewer cases
+#   --floats      then all 2^32 bit patterns of f32 at eight bounds of each mode, and more
 #   --bench       then time stages and decoders, on fields of 512^3 values made by
 #                 bench/gpu_fields.py
 #   --logs DIR    takes the output of every run; else build/gpu_check
@@ -22,7 +23,7 @@ caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build='' fields=${SZGPU_FIELDS:-$PWD/../shared/datasets} logs=$PWD/build/gpu_check only='' jobs=4
-sanitize='' bench=''
+sanitize='' floats='' bench=''
 usage() {
   sed -n '/^# usage/,/^#   --jobs/s/^# \?//p' "${BASH_SOURCE[0]}" >&2
   exit 1
@@ -30,6 +31,7 @@ usage() {
 while [ $# -gt 0 ]; do
   case $1 in
     --sanitize) sanitize=1 ;;
+    --floats) floats=1 ;;
     --bench) bench=1 ;;
     --build | --fields | --logs)
       [ $# -ge 2 ] || usage
@@ -148,6 +150,19 @@ if [ -n "$sanitize" ]; then
   done
   wait
   rm -rf "$small"
+fi
+
+# --- Every float --------------------------------------------------------------------------------
+
+if [ -n "$floats" ]; then
+  every_float() { # sweep, options
+    run "every_float.$1" 3600 "$build/test/test_cuda_every_float" --only "$@"
+    tail -n 12 "$logs/every_float.$1.log"
+  }
+  every_float f32 --sample 1 --block-bits 24 --every-way
+  every_float lattice --sample 67 # of very many small fields, which take a launch's time each
+  every_float f64 --sample 1
+  every_float bytes --sample 1
 fi
 
 # --- Times --------------------------------------------------------------------------------------
