@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VALUES = 9000, MOST_BOX_VALUES = 6000 };
+enum { MOST_VALUES = 9000, MOST_BOX_VALUES = 6000, MOST_FRAMES = 8 };
 
 /* ---- shape ---- */
 
@@ -24,6 +24,14 @@ static void take_dims(fuzz_input *input, bool is_long, field_case *c) {
     c->shape.dims[i] = extent;
     c->value_count *= extent;
   }
+}
+
+/* Each frame takes as long as thousands of values do. */
+static void limit_frames(field_case *c) {
+  uint64_t rows = 1;
+  for (int i = 0; i < c->shape.ndim && rows == 1; i++) rows = c->shape.dims[i];
+  uint64_t const least = (rows + MOST_FRAMES - 1) / MOST_FRAMES;
+  if (c->params.frame_rows > 0 && c->params.frame_rows < least) c->params.frame_rows = least;
 }
 
 /* ---- params ---- */
@@ -154,6 +162,7 @@ field_case case_make(const uint8_t *data, size_t size) {
   field_case c = {.params = SZGPU_PARAMS_DEFAULTS};
   take_params(&header, &c);
   take_dims(&header, c.params.frame_rows % 2 == 0, &c);
+  limit_frames(&c);
   c.width = widths[c.shape.dtype];
   c.field_bytes = c.value_count * c.width;
   c.field = fuzz_allocate(c.field_bytes);
