@@ -116,29 +116,16 @@ size_t fuzz_memory_peak(void) { return atomic_load(&peak_bytes); }
 
 static bool is_avx2_left_out;
 
-#if defined(__x86_64__)
-/* What __builtin_cpu_supports looks at; part of gcc's and clang's runtime. */
-extern struct { unsigned vendor, type, subtype, features[1]; } __cpu_model;
-
-static void set_avx2(bool is_on) {
-  enum { FEATURE_AVX2 = 1 << 10 };
-  static unsigned features;
-  __builtin_cpu_init();
-  features |= __cpu_model.features[0];
-  __cpu_model.features[0] = is_on ? features : features & ~(unsigned)FEATURE_AVX2;
-  FUZZ_CHECK(is_on || !__builtin_cpu_supports("avx2"), "AVX2 cannot be left out");
-}
-#else
-static void set_avx2(bool is_on) { (void)is_on; }
-#endif
-
 void fuzz_choose_avx2(fuzz_random *random) {
-  set_avx2(fuzz_one_in(random, 2) && !is_avx2_left_out);
+  fuzz_set_avx2(fuzz_one_in(random, 2) && !is_avx2_left_out);
 }
 
 void fuzz_leave_out_avx2(void) {
   is_avx2_left_out = true;
-  set_avx2(false);
+  fuzz_set_avx2(false);
+#if defined(__x86_64__)
+  FUZZ_CHECK(!__builtin_cpu_supports("avx2"), "AVX2 cannot be left out");
+#endif
 }
 
 /* ---- contexts ---- */

@@ -71,6 +71,8 @@ szgpu_ctx *fuzz_make_ctx(szgpu_backend backend, szgpu_decoder decoder, int threa
 void fuzz_choose_avx2(fuzz_random *random);
 /* It is not used from now on. */
 void fuzz_leave_out_avx2(void);
+/* On: if the processor has it. */
+void fuzz_set_avx2(bool is_on);
 
 /* ---- little-endian integers ---- */
 
