@@ -1,0 +1,336 @@
+// module.cpp - the module szgpu._core: the C library's calls on buffers, without Python's lock.
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Buffers are one-dimensional and contiguous; what an array means, and where results go, is decided
+// in arrays.py. Failures become the exceptions of errors.py.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "szgpu.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+using source_buffer = nb::ndarray<nb::ro>; // read by the library
+using target_buffer = nb::ndarray<>;       // written by it
+
+// ---- failures ----
+
+[[noreturn]] void raise_status(szgpu_status status, const char *sentence) {
+  nb::object const error = nb::module_::import_("szgpu.errors").attr("of_status")(
+      static_cast<int>(status), szgpu_status_text(status), sentence);
+  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+void check(szgpu_status status) {
+  if (status != SZGPU_OK) raise_status(status, "");
+}
+
+// ---- buffers ----
+
+template <typename Buffer>
+void require_contiguous(const Buffer &buffer) {
+  int64_t stride = 1;
+  for (size_t i = buffer.ndim(); i-- > 0;) {
+    if (buffer.shape(i) != 1 && buffer.stride(i) != stride)
+      throw nb::value_error("the array is not contiguous: make it so first, with ascontiguousarray() "
+                            "or contiguous()");
+    stride *= static_cast<int64_t>(buffer.shape(i));
+  }
+}
+
+// ---- what is asked of a compression ----
+
+struct request {
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  szgpu_shape shape{};
+};
+
+uint64_t value_bytes(szgpu_dtype dtype) {
+  switch (dtype) {
+    case SZGPU_F64: return 8;
+    case SZGPU_F32: return 4;
+    case SZGPU_F16:
+    case SZGPU_BF16: return 2;
+    default: return 1;
+  }
+}
+
+void set_shape(request &self, int dtype, const std::vector<uint64_t> &dims) {
+  self.shape.dtype = static_cast<szgpu_dtype>(dtype);
+  self.shape.ndim = static_cast<int>(dims.size());
+  if (dims.size() > 4) throw nb::value_error("a field has at most 4 dims");
+  for (size_t i = 0; i < dims.size(); i++) self.shape.dims[i] = dims[i];
+}
+
+// A wrong size would make the library read beyond the buffer, so it is checked here once more.
+void require_field(const request &self, const source_buffer &field) {
+  require_contiguous(field);
+  uint64_t bytes = value_bytes(self.shape.dtype);
+  for (int i = 0; i < self.shape.ndim; i++) {
+    if (self.shape.dims[i] != 0 && bytes > UINT64_MAX / self.shape.dims[i])
+      throw nb::value_error("the shape is too large");
+    bytes *= self.shape.dims[i];
+  }
+  if (bytes != field.nbytes()) throw nb::value_error("the buffer does not have the shape's size");
+}
+
+// ---- a ctx ----
+
+class context {
+ public:
+  context(int backend, int device, int threads, int decoder, uintptr_t stream) {
+    szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+    options.backend = static_cast<szgpu_backend>(backend);
+    options.device = device;
+    options.threads = threads;
+    options.decoder = static_cast<szgpu_decoder>(decoder);
+    options.stream = reinterpret_cast<CUstream_st *>(stream);
+    options.progress = report;
+    options.progress_user = this;
+    check(szgpu_create(&ctx_, &options));
+  }
+  ~context() { szgpu_destroy(ctx_); }
+  context(const context &) = delete;
+  context &operator=(const context &) = delete;
+
+  size_t capacity(const request &what) {
+    size_t bytes = 0;
+    szgpu_status status;
+    {
+      nb::gil_scoped_release unlocked;
+      status = szgpu_sizes(ctx_, &what.params, &what.shape, nullptr, &bytes);
+    }
+    finish(status);
+    return bytes;
+  }
+
+  // Returns the archive's size.
+  size_t compress(const request &what, const source_buffer &field, const target_buffer &archive,
+                  nb::object progress) {
+    require_field(what, field);
+    require_contiguous(archive);
+    return compress_to(what, field.data(), archive.data(), archive.nbytes(), std::move(progress));
+  }
+
+  // The archive goes straight into the bytes object, which is then cut to its size.
+  nb::bytes compress_bytes(const request &what, const source_buffer &field, nb::object progress) {
+    require_field(what, field);
+    size_t const room = capacity(what);
+    if (room > static_cast<size_t>(PY_SSIZE_T_MAX)) throw std::bad_alloc();
+    PyObject *bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(room));
+    if (!bytes) throw nb::python_error();
+    nb::object owner = nb::steal(bytes);
+    size_t const used =
+        compress_to(what, field.data(), PyBytes_AsString(bytes), room, std::move(progress));
+    bytes = owner.release().ptr();
+    if (_PyBytes_Resize(&bytes, static_cast<Py_ssize_t>(used)) != 0) throw nb::python_error();
+    return nb::steal<nb::bytes>(bytes);
+  }
+
+  // Restores rows first_row to first_row + row_count - 1, or all rows if row_count is 0, or a
+  // preview if level is above 0.
+  void decompress(const source_buffer &archive, const target_buffer &field, uint64_t first_row,
+                  uint64_t row_count, int level, nb::object progress) {
+    require_contiguous(archive);
+    require_contiguous(field);
+    szgpu_status status;
+    begin(std::move(progress));
+    {
+      nb::gil_scoped_release unlocked;
+      if (level > 0)
+        status = szgpu_decompress_level(ctx_, archive.data(), archive.nbytes(), level,
+                                        field.data(), field.nbytes());
+      else if (row_count > 0)
+        status = szgpu_decompress_slab(ctx_, archive.data(), archive.nbytes(), first_row, row_count,
+                                       field.data(), field.nbytes());
+      else
+        status = szgpu_decompress(ctx_, archive.data(), archive.nbytes(), field.data(),
+                                  field.nbytes());
+    }
+    finish(status);
+  }
+
+  std::string note() const { return szgpu_last_note(ctx_); }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  szgpu_ctx *ctx_ = nullptr;
+  nb::object progress_;           // what the caller wants to be called with (done, total), or None
+  clock::time_point next_look_{}; // when to look for signals again
+  bool is_busy_ = false;
+
+  void begin(nb::object progress) {
+    if (is_busy_)
+      throw nb::value_error("this object is at work in another thread: give each thread one of its "
+                            "own");
+    is_busy_ = true;
+    progress_ = std::move(progress);
+    next_look_ = clock::now() + std::chrono::milliseconds(100);
+  }
+
+  void finish(szgpu_status status) {
+    is_busy_ = false;
+    progress_ = nb::none();
+    if (PyErr_Occurred()) throw nb::python_error(); // the progress callback's, or Ctrl-C
+    if (status != SZGPU_OK) raise_status(status, szgpu_last_error(ctx_));
+  }
+
+  size_t compress_to(const request &what, const void *field, void *archive, size_t capacity,
+                     nb::object progress) {
+    size_t used = 0;
+    szgpu_status status;
+    begin(std::move(progress));
+    {
+      nb::gil_scoped_release unlocked;
+      status =
+          szgpu_compress(ctx_, &what.params, &what.shape, field, archive, capacity, &used);
+    }
+    finish(status);
+    return used;
+  }
+
+  // Python's lock is taken for the caller's callback, and ten times a second for Ctrl-C.
+  static int report(void *user, uint64_t done, uint64_t total) {
+    auto *const self = static_cast<context *>(user);
+    auto const now = clock::now();
+    bool const wants_reports = !self->progress_.is_none();
+    if (!wants_reports && now < self->next_look_) return 0;
+    self->next_look_ = now + std::chrono::milliseconds(100);
+    nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) return 1;
+    if (!wants_reports) return 0;
+    PyObject *const answer =
+        PyObject_CallFunction(self->progress_.ptr(), "KK", static_cast<unsigned long long>(done),
+                              static_cast<unsigned long long>(total));
+    Py_XDECREF(answer);
+    return answer ? 0 : 1;
+  }
+};
+
+// ---- what archives say of themselves ----
+
+nb::dict inspect(const source_buffer &archive) {
+  szgpu_info info = SZGPU_INFO_DEFAULTS;
+  check(szgpu_inspect(archive.data(), archive.nbytes(), &info));
+  nb::dict dict;
+  nb::list dims;
+  for (int i = 0; i < info.shape.ndim; i++) dims.append(info.shape.dims[i]);
+  dict["dtype"] = static_cast<int>(info.shape.dtype);
+  dict["shape"] = nb::tuple(dims);
+  dict["mode"] = static_cast<int>(info.mode);
+  dict["layout"] = static_cast<int>(info.layout);
+  dict["format_version"] = info.format_version;
+  dict["source"] = info.source;
+  dict["bound"] = info.bound;
+  dict["absolute_bound"] = info.absolute_bound;
+  dict["value_range"] = info.value_range;
+  dict["fill"] = info.has_fill ? nb::object(nb::float_(info.fill)) : nb::none();
+  dict["frame_rows"] = info.frame_rows;
+  dict["frame_count"] = info.frame_count;
+  dict["field_bytes"] = info.field_bytes;
+  dict["archive_bytes"] = info.archive_bytes;
+  return dict;
+}
+
+nb::list inspect_frames(const source_buffer &archive, uint64_t first, uint64_t count) {
+  std::vector<szgpu_frame_info> infos(count, szgpu_frame_info SZGPU_FRAME_INFO_DEFAULTS);
+  check(szgpu_inspect_frames(archive.data(), archive.nbytes(), first, count, infos.data()));
+  nb::list frames;
+  for (const szgpu_frame_info &info : infos) {
+    nb::dict frame, sections;
+    for (uint32_t i = 0; i < info.section_count; i++)
+      sections[info.sections[i].name] = info.sections[i].stored_bytes;
+    frame["kind"] = info.kind;
+    frame["first_row"] = info.first_row;
+    frame["row_count"] = info.row_count;
+    frame["frame_bytes"] = info.frame_bytes;
+    frame["predictor"] = info.predictor;
+    frame["level_count"] = info.level_count;
+    frame["sections"] = sections;
+    frames.append(frame);
+  }
+  return frames;
+}
+
+std::vector<uint64_t> level_shape(const source_buffer &archive, int level) {
+  szgpu_info info = SZGPU_INFO_DEFAULTS;
+  check(szgpu_inspect(archive.data(), archive.nbytes(), &info));
+  szgpu_shape shape{};
+  check(szgpu_level_shape(&info, level, &shape));
+  return {shape.dims, shape.dims + shape.ndim};
+}
+
+} // namespace
+
+NB_MODULE(_core, module) {
+  module.attr("version") = szgpu_version();
+  module.attr("has_cuda") = szgpu_has_cuda() != 0;
+
+  nb::class_<request>(module, "Request")
+      .def(nb::init<>())
+      .def("set_shape", &set_shape, nb::arg("dtype"), nb::arg("dims"))
+      .def_prop_rw(
+          "mode", [](const request &self) { return static_cast<int>(self.params.mode); },
+          [](request &self, int mode) { self.params.mode = static_cast<szgpu_mode>(mode); })
+      .def_prop_rw(
+          "bound", [](const request &self) { return self.params.bound; },
+          [](request &self, double bound) { self.params.bound = bound; })
+      .def_prop_rw(
+          "layout", [](const request &self) { return static_cast<int>(self.params.layout); },
+          [](request &self, int layout) {
+            self.params.layout = static_cast<szgpu_layout>(layout);
+          })
+      .def_prop_rw(
+          "predictor", [](const request &self) { return static_cast<int>(self.params.predictor); },
+          [](request &self, int predictor) {
+            self.params.predictor = static_cast<szgpu_predictor>(predictor);
+          })
+      .def_prop_rw(
+          "frame_rows", [](const request &self) { return self.params.frame_rows; },
+          [](request &self, uint64_t rows) { self.params.frame_rows = rows; })
+      .def_prop_rw(
+          "source", [](const request &self) { return self.params.source; },
+          [](request &self, uint32_t source) { self.params.source = source; })
+      .def_prop_rw(
+          "zstd_level", [](const request &self) { return self.params.zstd_level; },
+          [](request &self, int level) { self.params.zstd_level = level; })
+      .def_prop_rw(
+          "fill",
+          [](const request &self) {
+            return self.params.has_fill ? std::optional<double>(self.params.fill) : std::nullopt;
+          },
+          [](request &self, std::optional<double> fill) {
+            self.params.has_fill = fill.has_value();
+            self.params.fill = fill.value_or(0.0);
+          },
+          nb::for_setter(nb::arg("fill").none()));
+
+  nb::class_<context>(module, "Context")
+      .def(nb::init<int, int, int, int, uintptr_t>(), nb::arg("backend"), nb::arg("device"),
+           nb::arg("threads"), nb::arg("decoder"), nb::arg("stream"))
+      .def("capacity", &context::capacity, nb::arg("request"))
+      .def("compress", &context::compress, nb::arg("request"), nb::arg("field"), nb::arg("archive"),
+           nb::arg("progress").none())
+      .def("compress_bytes", &context::compress_bytes, nb::arg("request"), nb::arg("field"),
+           nb::arg("progress").none())
+      .def("decompress", &context::decompress, nb::arg("archive"), nb::arg("field"),
+           nb::arg("first_row"), nb::arg("row_count"), nb::arg("level"),
+           nb::arg("progress").none())
+      .def_prop_ro("note", &context::note);
+
+  module.def("inspect", &inspect, nb::arg("archive"));
+  module.def("inspect_frames", &inspect_frames, nb::arg("archive"), nb::arg("first"),
+             nb::arg("count"));
+  module.def("level_shape", &level_shape, nb::arg("archive"), nb::arg("level"));
+}

@@ -1,0 +1,41 @@
+from typing import Any
+
+from .compressor import Progress
+
+version: str
+has_cuda: bool
+
+class Request:
+    mode: int
+    bound: float
+    layout: int
+    predictor: int
+    frame_rows: int
+    source: int
+    zstd_level: int
+    fill: float | None
+    def set_shape(self, dtype: int, dims: tuple[int, ...]) -> None: ...
+
+class Context:
+    note: str
+    def __init__(
+        self, backend: int, device: int, threads: int, decoder: int, stream: int
+    ) -> None: ...
+    def capacity(self, request: Request) -> int: ...
+    def compress(
+        self, request: Request, field: Any, archive: Any, progress: Progress | None
+    ) -> int: ...
+    def compress_bytes(self, request: Request, field: Any, progress: Progress | None) -> bytes: ...
+    def decompress(
+        self,
+        archive: Any,
+        field: Any,
+        first_row: int,
+        row_count: int,
+        level: int,
+        progress: Progress | None,
+    ) -> None: ...
+
+def inspect(archive: Any) -> dict[str, Any]: ...
+def inspect_frames(archive: Any, first: int, count: int) -> list[dict[str, Any]]: ...
+def level_shape(archive: Any, level: int) -> list[int]: ...

@@ -1,0 +1,273 @@
+"""Arrays of any library as the buffers that the C library reads and writes.
+
+An array on the CPU is seen through numpy, without a copy. An array on a CUDA device is seen through
+DLPack, whose exchange also puts our work behind the work that still produces the array.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED = 1, 2, 3, 13
+"""Types of device, as DLPack numbers them."""
+
+CUDA_STREAM = 1
+"""The legacy default stream, as CUDA and DLPack number it. All work on GPUs is ordered as in it."""
+
+F32, F64, U8, BF16, F16, FP8 = range(6)
+"""The types of szgpu_dtype."""
+
+VALUE_BYTES = {F32: 4, F64: 8, U8: 1, BF16: 2, F16: 2, FP8: 1}
+_FLOATS = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
+
+
+def type_of_name(name: str) -> tuple[int, int]:
+    """Find the szgpu_dtype of a type of values, and how many of its values one such value takes.
+
+    Integers and booleans are bytes to the library, so an int32 takes four values of type U8.
+    """
+    if name in _FLOATS:
+        return _FLOATS[name], 1
+    if name.startswith("float8_"):
+        return FP8, 1
+    try:
+        dtype = np.dtype(name)
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype.kind in "iub":
+        return U8, dtype.itemsize
+    remedy = "view it as floats with one more axis of length 2" if "complex" in name else (
+        "convert it to float32, float64 or integers first"
+    )
+    raise TypeError(f"szgpu cannot compress values of type {name}: {remedy}")
+
+
+@dataclass(frozen=True)
+class Field:
+    """An array as the library sees it: a buffer, a type and dims."""
+
+    buffer: Any  # one-dimensional for the CPU, a DLPack capsule for a GPU
+    dtype: int  # of szgpu_dtype
+    dims: tuple[int, ...]  # slowest axis first; bytes count for integers
+    type_name: str  # "float32", "bfloat16", "int16" ...
+    is_fortran: bool  # dims are the reverse of the array's shape
+    library: str  # "numpy", "torch", "cupy", "jax"
+    device: int | None  # index of the CUDA device; None: the CPU
+
+    @property
+    def byte_count(self) -> int:
+        return math.prod(self.dims) * VALUE_BYTES[self.dtype]
+
+
+def library_of(array: Any) -> str:
+    """Name the library that an array belongs to."""
+    name = type(array).__module__.partition(".")[0]
+    return "jax" if name == "jaxlib" else name
+
+
+def device_of(array: Any) -> int | None:
+    """Find the CUDA device that an array lies on; None is the CPU."""
+    ask = getattr(array, "__dlpack_device__", None)
+    if ask is None:
+        return None
+    kind, index = ask()
+    kind = int(kind)
+    if kind in (DEVICE_CPU, DEVICE_CUDA_HOST):
+        return None
+    if kind in (DEVICE_CUDA, DEVICE_CUDA_MANAGED):
+        return int(index)
+    raise TypeError(
+        f"the array lies on a device that szgpu does not know (DLPack's type {kind}): "
+        "copy it to the CPU or to a CUDA device first"
+    )
+
+
+def _require_plain(array: Any) -> None:
+    if getattr(array, "requires_grad", False):
+        raise TypeError("the tensor requires grad: pass tensor.detach()")
+
+
+def _name_of(array: Any) -> str:
+    return str(array.dtype).rpartition(".")[2]
+
+
+def _as_numpy(array: Any) -> tuple[np.ndarray, str]:
+    """See an array on the CPU through numpy, and name its type.
+
+    Types that numpy does not have become unsigned integers of their size.
+    """
+    _require_plain(array)
+    if library_of(array) == "torch":
+        name = _name_of(array)
+        if name == "bfloat16" or name.startswith("float8_"):
+            torch = sys.modules["torch"]
+            bits = array.view(torch.int16 if name == "bfloat16" else torch.uint8)
+            return bits.numpy(), name
+    seen = np.asarray(array)
+    if seen.dtype.hasobject or seen.dtype.names or seen.dtype.kind not in "fiubcV":
+        raise TypeError(
+            f"szgpu cannot compress values of type {seen.dtype}: convert them to float32, float64 "
+            "or integers first"
+        )
+    return seen, seen.dtype.name
+
+
+def _require_dims(shape: tuple[int, ...]) -> None:
+    if not shape:
+        raise ValueError("szgpu compresses arrays, not single values: make it one of shape (1,)")
+    if math.prod(shape) == 0:
+        raise ValueError(f"the array has no values: its shape is {shape}")
+    if len(shape) > 4:
+        raise ValueError(
+            f"the array has {len(shape)} axes, and an archive has at most 4: reshape it, for "
+            "instance so that the first axes become one"
+        )
+
+
+def _bytes_of(array: np.ndarray) -> np.ndarray:
+    return array.reshape(-1, order="A").view(np.uint8)
+
+
+def _dims(shape: tuple[int, ...], units: int) -> tuple[int, ...]:
+    return (*shape[:-1], shape[-1] * units)
+
+
+def field_of(array: Any) -> Field:
+    """See an array as a field to read from.
+
+    A contiguous array is not copied, whether its last axis (C order) or its first one (Fortran
+    order) is the fastest. Other arrays on the CPU, and big-endian ones, are copied.
+    """
+    device = device_of(array)
+    if device is not None:
+        return _device_field(array, device)
+    values, name = _as_numpy(array)
+    _require_dims(values.shape)
+    dtype, units = type_of_name(name)
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    is_fortran = values.flags.f_contiguous and not values.flags.c_contiguous
+    # Integers are bytes along the last axis, so their Fortran order is not kept.
+    if (is_fortran and units > 1) or not (is_fortran or values.flags.c_contiguous):
+        values = np.ascontiguousarray(values)
+        is_fortran = False
+    shape = values.shape[::-1] if is_fortran else values.shape
+    return Field(
+        _bytes_of(values), dtype, _dims(shape, units), name, is_fortran, "numpy", None
+    )
+
+
+def _device_bits(array: Any, name: str) -> Any:
+    """View float8 tensors as bytes, because DLPack of older libraries does not know them."""
+    if name.startswith("float8_") and library_of(array) == "torch":
+        return array.view(sys.modules["torch"].uint8)
+    return array
+
+
+def _capsule(array: Any) -> Any:
+    # The stream makes the array's library let ours wait until the array is there.
+    return array.__dlpack__(stream=CUDA_STREAM)
+
+
+def _device_field(array: Any, device: int) -> Field:
+    _require_plain(array)
+    name = _name_of(array)
+    dtype, units = type_of_name(name)
+    shape = tuple(int(n) for n in array.shape)
+    _require_dims(shape)
+    return Field(
+        _capsule(_device_bits(array, name)),
+        dtype,
+        _dims(shape, units),
+        name,
+        False,
+        library_of(array),
+        device,
+    )
+
+
+def archive_buffer(archive: Any) -> tuple[Any, str, int | None]:
+    """See an archive, bytes or an array of them, as a buffer; its library and device."""
+    device = device_of(archive)
+    if device is not None:
+        return _capsule(archive), library_of(archive), device
+    if hasattr(archive, "__array__") or hasattr(archive, "__dlpack__"):
+        seen, _ = _as_numpy(archive)
+        return _bytes_of(np.ascontiguousarray(seen)), "numpy", None
+    try:
+        return np.frombuffer(archive, np.uint8), "numpy", None
+    except (TypeError, ValueError, BufferError) as error:
+        raise TypeError(
+            f"an archive is bytes or an array of bytes, not {type(archive).__name__}"
+        ) from error
+
+
+def writable_bytes(out: Any, what: str) -> Any:
+    """See an array to write to as a buffer of bytes."""
+    device = device_of(out)
+    if device is not None:
+        _require_plain(out)
+        return _capsule(_device_bits(out, _name_of(out)))
+    if not hasattr(out, "dtype"):
+        out = np.frombuffer(out, np.uint8)
+    _require_plain(out)
+    seen, _ = _as_numpy(out)
+    if not seen.flags.writeable:
+        raise ValueError(f"out is read-only: {what} needs memory to write to")
+    if not seen.flags.c_contiguous:
+        raise ValueError("out is not contiguous in C order: pass an array that is")
+    return _bytes_of(seen)
+
+
+def numpy_type(name: str) -> np.dtype:
+    """Find numpy's dtype of a name; bfloat16 and float8 types come from ml_dtypes."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        pass
+    try:
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+    except ImportError:
+        raise TypeError(
+            f"numpy has no type {name} of its own: install ml_dtypes, or pass dtype='uint16' (or "
+            "'uint8') for the bits"
+        ) from None
+    except AttributeError:
+        raise TypeError(f"there is no type {name}") from None
+
+
+def empty(library: str, device: int | None, shape: tuple[int, ...], type_name: str) -> Any:
+    """Make an array of a library, on its device, whose values are not set."""
+    if device is None:
+        return np.empty(shape, numpy_type(type_name))
+    module = importlib.import_module(library)
+    if library == "torch":
+        return module.empty(shape, dtype=getattr(module, type_name), device=f"cuda:{device}")
+    if library == "cupy":
+        with module.cuda.Device(device):
+            return module.empty(shape, numpy_type(type_name))
+    raise TypeError(
+        f"szgpu cannot make arrays of {library} on a GPU: pass out=, an array of cupy or torch"
+    )
+
+
+def reversed_axes(array: Any) -> Any:
+    """See an array with its axes in the opposite order."""
+    if library_of(array) == "torch":
+        return array.permute(*reversed(range(array.ndim)))
+    return array.transpose()
+
+
+def to_host(array: Any) -> np.ndarray:
+    """Copy an array of bytes from a GPU into numpy's memory."""
+    if library_of(array) == "torch":
+        return np.asarray(array.cpu())
+    return np.asarray(array.get() if hasattr(array, "get") else array)

@@ -1,0 +1,225 @@
+"""Compression and decompression of arrays."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from . import _core, arrays, errors
+
+Progress: TypeAlias = Callable[[int, int], object]
+
+_BACKENDS = {"auto": 0, "cpu": 1, "cuda": 2}
+LAYOUTS = {"linear": 0, "tile": 1}
+_PREDICTORS = {"auto": 0, "lorenzo": 1, "interpolation": 2}
+MODES = ("rel", "abs", "psnr", "lossless")
+TYPE_NAMES = {
+    arrays.F32: "float32",
+    arrays.F64: "float64",
+    arrays.U8: "uint8",
+    arrays.BF16: "bfloat16",
+    arrays.F16: "float16",
+    arrays.FP8: "uint8",
+}
+SOURCE_FORTRAN = 2
+
+
+def _choice(choices: dict[str, int], value: str, what: str) -> int:
+    if value in choices:
+        return choices[value]
+    raise ValueError(f"{what} is {value!r}, which is not one of {', '.join(choices)}")
+
+
+def _mode(bounds: dict[str, float | None], lossless: bool) -> tuple[int, float]:
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    if lossless:
+        given["lossless"] = 1.0
+    if len(given) != 1:
+        raise ValueError(
+            "say how exact the result must be by exactly one of abs=, rel=, psnr= and "
+            "lossless=True" + (f": there are {', '.join(given)}" if given else "")
+        )
+    (name, bound), *_ = given.items()
+    return MODES.index(name), float(bound)
+
+
+class Compressor:
+    """Compresses and restores many arrays with the same settings and the same workspace.
+
+    The functions of the module have the same methods and keep one such object per thread. Make one
+    of your own to choose where the work is done, or to free its memory when you like: it goes with
+    the object. One thread at a time may use it.
+
+    Parameters
+    ----------
+    threads : int, default 0
+        CPU threads of a call; 0 takes all cores.
+    backend : {"auto", "cpu", "cuda"}, default "auto"
+        Where arrays in the memory of the CPU are worked on. "auto" takes a GPU for large ones if
+        there is one. Arrays on a GPU are always worked on there. The result is the same.
+    device : int, default 0
+        The CUDA device for arrays in the memory of the CPU.
+    """
+
+    def __init__(self, *, threads: int = 0, backend: str = "auto", device: int = 0) -> None:
+        self._threads = threads
+        self._host = _core.Context(_choice(_BACKENDS, backend, "backend"), device, threads, 0, 0)
+        self._devices: dict[int, _core.Context] = {}
+
+    def _context(self, device: int | None) -> _core.Context:
+        if device is None:
+            return self._host
+        if device not in self._devices:
+            self._devices[device] = _core.Context(
+                _BACKENDS["cuda"], device, self._threads, 0, arrays.CUDA_STREAM
+            )
+        return self._devices[device]
+
+    def compress(
+        self,
+        array: Any,
+        *,
+        abs: float | None = None,
+        rel: float | None = None,
+        psnr: float | None = None,
+        lossless: bool = False,
+        fill: float | None = None,
+        predictor: str = "auto",
+        layout: str = "tile",
+        frame_rows: int = 0,
+        zstd: int = 0,
+        out: Any = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Compress an array of one to four axes. As `szgpu.compress`, with this object's settings."""
+        field = arrays.field_of(array)
+        mode, bound = _mode({"rel": rel, "abs": abs, "psnr": psnr}, lossless)
+        if not lossless and field.dtype not in (arrays.F32, arrays.F64):
+            raise TypeError(
+                f"values of type {field.type_name} can be compressed with lossless=True only: "
+                "for a bound convert them to float32 or float64"
+            )
+        request = _core.Request()
+        request.set_shape(field.dtype, field.dims)
+        request.mode = mode
+        request.bound = bound
+        request.layout = _choice(LAYOUTS, layout, "layout")
+        request.predictor = _choice(_PREDICTORS, predictor, "predictor")
+        request.frame_rows = frame_rows
+        request.source = SOURCE_FORTRAN if field.is_fortran else 0
+        request.zstd_level = zstd
+        request.fill = fill
+        context = self._context(field.device)
+        if out is None and field.device is None:
+            return context.compress_bytes(request, field.buffer, progress)
+        if out is None:
+            out = arrays.empty(
+                field.library, field.device, (context.capacity(request),), "uint8"
+            )
+        elif arrays.device_of(out) != field.device:
+            raise ValueError("out is on another device than the array: pass one beside it")
+        target = arrays.writable_bytes(out, "the archive")
+        used = context.compress(request, field.buffer, target, progress)
+        return target[:used] if field.device is None else out.reshape(-1)[:used]
+
+    def decompress(
+        self,
+        archive: Any,
+        *,
+        out: Any = None,
+        dtype: str | np.dtype | type | None = None,
+        slab: tuple[int, int] | slice | None = None,
+        level: int = 0,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Restore the array of an archive, or a part or preview of it. As `szgpu.decompress`, with this object's settings."""
+        buffer, library, device = arrays.archive_buffer(archive)
+        header = buffer if device is None else _device_header(archive)
+        info = _core.inspect(header)
+        rows = _rows(info, slab, level)
+        dims = tuple(_core.level_shape(header, level)) if level else info["shape"]
+        if rows:
+            dims = (rows[1], *dims[1:])
+        type_name, dims = _values(info["dtype"], dims, dtype if out is None else _type_of(out))
+        is_fortran = bool(info["source"] & SOURCE_FORTRAN)
+        if out is None:
+            target = arrays.empty(library, device, dims, type_name)
+            out = arrays.reversed_axes(target) if is_fortran else target
+        else:
+            _require_shape(out, dims[::-1] if is_fortran else dims)
+            if arrays.device_of(out) != device:
+                raise ValueError("out is on another device than the archive: copy one to the other")
+            target = arrays.reversed_axes(out) if is_fortran else out
+        self._context(device).decompress(
+            buffer, arrays.writable_bytes(target, "the result"), *(rows or (0, 0)), level, progress
+        )
+        return out
+
+
+def _type_of(out: Any) -> str:
+    return str(out.dtype).rpartition(".")[2] if hasattr(out, "dtype") else "uint8"
+
+
+def _device_header(archive: Any) -> np.ndarray:
+    """Copy as much of an archive on a GPU as its header takes."""
+    count = 4096
+    while True:
+        header = arrays.to_host(archive.reshape(-1)[:count])
+        try:
+            _core.inspect(header)
+        except errors.TruncatedError:
+            if header.nbytes < count:
+                raise
+            count *= 16
+            continue
+        return header
+
+
+def _rows(
+    info: dict[str, Any], slab: tuple[int, int] | slice | None, level: int
+) -> tuple[int, int] | None:
+    """First row and number of rows of a slab; None is the whole field."""
+    if slab is None:
+        return None
+    if level:
+        raise ValueError("slab and level cannot be used together: restore the preview, then cut it")
+    if info["source"] & SOURCE_FORTRAN:
+        raise ValueError(
+            "the array was in Fortran order, so that its slabs do not lie together: restore it whole"
+        )
+    if not isinstance(slab, slice):
+        slab = slice(*slab)
+    row_count = info["shape"][0]
+    start, stop, step = slab.indices(row_count)
+    if step != 1:
+        raise ValueError(f"slab has the step {step}: only 1 is possible")
+    if start >= stop:
+        raise ValueError(f"slab {slab.start}:{slab.stop} has none of the {row_count} rows")
+    return start, stop - start
+
+
+def _values(
+    dtype: int, dims: tuple[int, ...], asked: str | np.dtype | type | None
+) -> tuple[str, tuple[int, ...]]:
+    """The name and the shape of the values that an archive's are, or are asked to be."""
+    stored = TYPE_NAMES[dtype]
+    if asked is None:
+        return stored, dims
+    name = asked if isinstance(asked, str) else np.dtype(asked).name
+    size = 1 if name.startswith("float8_") else arrays.numpy_type(name).itemsize
+    same_bits = arrays.VALUE_BYTES[dtype] == size and name.startswith(("uint", "int", "bool"))
+    if name == stored or (dtype == arrays.FP8 and size == 1) or same_bits:
+        return name, dims
+    if dtype == arrays.U8 and dims[-1] % size == 0:
+        return name, (*dims[:-1], dims[-1] // size)
+    raise TypeError(f"the archive has values of type {stored}, which are not {name}")
+
+
+def _require_shape(out: Any, shape: tuple[int, ...]) -> None:
+    found = tuple(int(n) for n in out.shape) if hasattr(out, "shape") else (len(out),)
+    if found != shape:
+        raise ValueError(f"out has the shape {found}, and the archive gives {shape}")
