@@ -106,6 +106,7 @@ class context {
   size_t capacity(const request &what) {
     size_t bytes = 0;
     szgpu_status status;
+    begin(nb::none());
     {
       nb::gil_scoped_release unlocked;
       status = szgpu_sizes(ctx_, &what.params, &what.shape, nullptr, &bytes);

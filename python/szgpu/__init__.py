@@ -44,7 +44,7 @@ __all__ = [
 _of_thread = threading.local()
 
 
-def _compressor(threads: int) -> Compressor:
+def compressor_of_thread(threads: int) -> Compressor:
     """This thread's compressor, so that calls share a workspace."""
     kept: dict[int, Compressor] = _of_thread.__dict__.setdefault("compressors", {})
     if threads not in kept:
@@ -118,7 +118,7 @@ def compress(
     szgpu.Error
         The library's own errors.
     """
-    return _compressor(threads).compress(
+    return compressor_of_thread(threads).compress(
         array,
         abs=abs,
         rel=rel,
@@ -180,7 +180,7 @@ def decompress(
     TypeError, ValueError
         An argument does not fit the archive.
     """
-    return _compressor(threads).decompress(
+    return compressor_of_thread(threads).decompress(
         archive, out=out, dtype=dtype, slab=slab, level=level, progress=progress
     )
 

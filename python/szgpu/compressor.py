@@ -34,7 +34,7 @@ def _choice(choices: dict[str, int], value: str, what: str) -> int:
     raise ValueError(f"{what} is {value!r}, which is not one of {', '.join(choices)}")
 
 
-def _mode(bounds: dict[str, float | None], lossless: bool) -> tuple[int, float]:
+def mode_of(bounds: dict[str, float | None], lossless: bool) -> tuple[int, float]:
     given = {name: bound for name, bound in bounds.items() if bound is not None}
     if lossless:
         given["lossless"] = 1.0
@@ -97,7 +97,7 @@ class Compressor:
     ) -> Any:
         """Compress an array of one to four axes. As `szgpu.compress`, with this object's settings."""
         field = arrays.field_of(array)
-        mode, bound = _mode({"rel": rel, "abs": abs, "psnr": psnr}, lossless)
+        mode, bound = mode_of({"rel": rel, "abs": abs, "psnr": psnr}, lossless)
         if not lossless and field.dtype not in (arrays.F32, arrays.F64):
             raise TypeError(
                 f"values of type {field.type_name} can be compressed with lossless=True only: "

@@ -1,0 +1,166 @@
+"""Tensors in safetensors files, one archive each.
+
+The file is a valid safetensors file: each tensor is one of bytes, its archive, and the metadata
+say what it is. A tensor is read alone, and without a bound it comes back bit for bit.
+
+>>> import numpy as np
+>>> from szgpu.safetensors import load_file, save_file
+>>> save_file({"weight": np.ones((64, 64), "float16")}, "/tmp/szgpu_doctest.safetensors")
+>>> load_file("/tmp/szgpu_doctest.safetensors")["weight"].shape
+(64, 64)
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from . import arrays, compressor_of_thread
+from .settings import Settings, folded
+
+__all__ = ["TensorFile", "load_file", "open_file", "save_file"]
+
+_KEY = "szgpu"
+
+
+def _shape(tensor: Any) -> tuple[int, ...]:
+    return tuple(int(n) for n in tensor.shape)
+
+
+def save_file(
+    tensors: Mapping[str, Any],
+    filename: str | PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+    *,
+    abs: float | None = None,
+    rel: float | None = None,
+    predictor: str = "auto",
+    zstd: int = 0,
+) -> None:
+    """Write tensors, compressed, to a safetensors file.
+
+    Parameters
+    ----------
+    tensors : mapping of str to array_like
+        Arrays of any library that `szgpu.compress` takes, of any number of axes.
+    filename : path
+    metadata : mapping of str to str, optional
+        What else the file shall say of itself.
+    abs, rel : float, optional
+        A bound for the float32 and float64 tensors. By default all come back bit for bit; the
+        other tensors always do.
+    predictor, zstd
+        As in `szgpu.compress`.
+    """
+    lossless = Settings(lossless=True, zstd=zstd)
+    bounded = lossless
+    if abs is not None or rel is not None:
+        bounded = Settings(abs=abs, rel=rel, predictor=predictor, zstd=zstd)
+    archives: dict[str, np.ndarray] = {}
+    kinds: dict[str, dict[str, Any]] = {}
+    for name, tensor in tensors.items():
+        type_name = str(tensor.dtype).rpartition(".")[2]
+        shape = _shape(tensor)
+        kinds[name] = {"dtype": type_name, "shape": list(shape)}
+        if math.prod(shape) == 0:
+            archives[name] = np.empty(0, np.uint8)
+            continue
+        settings = bounded if type_name in ("float32", "float64") else lossless
+        values = tensor.reshape(folded(shape))
+        archive = settings.compress(compressor_of_thread(0), values)
+        host = archive if isinstance(archive, bytes) else arrays.to_host(archive)
+        archives[name] = np.frombuffer(host, np.uint8)
+    more = {**(metadata or {}), _KEY: json.dumps({"version": 1, "tensors": kinds})}
+    safetensors.numpy.save_file(archives, filename, more)
+
+
+class TensorFile:
+    """A safetensors file of archives, open for reading. Made by `open_file`."""
+
+    def __init__(self, file: Any, framework: str, device: str) -> None:
+        metadata = dict(file.metadata() or {})
+        said = metadata.pop(_KEY, None)
+        if said is None:
+            raise ValueError(
+                "the file was not written by szgpu.safetensors: read it with safetensors itself"
+            )
+        said = json.loads(said)
+        if said["version"] != 1:
+            raise ValueError("the file was written by a newer szgpu: use that one")
+        self.metadata: dict[str, str] = metadata
+        self._file = file
+        self._kinds: dict[str, dict[str, Any]] = said["tensors"]
+        self._framework = framework
+        self._device = device
+
+    def keys(self) -> list[str]:
+        """Name the tensors."""
+        return list(self._kinds)
+
+    def get_tensor(self, name: str) -> Any:
+        """Restore one tensor; the others are not read."""
+        if name not in self._kinds:
+            raise KeyError(f"the file has no tensor {name!r}")
+        kind = self._kinds[name]
+        shape = tuple(kind["shape"])
+        archive = self._file.get_tensor(name)
+        if self._framework == "numpy":
+            if math.prod(shape) == 0:
+                return np.empty(shape, arrays.numpy_type(kind["dtype"]))
+            values = compressor_of_thread(0).decompress(archive, dtype=kind["dtype"])
+            return values.reshape(shape)
+        torch = importlib.import_module("torch")
+        result = torch.empty(shape, dtype=getattr(torch, kind["dtype"]), device=self._device)
+        if math.prod(shape):
+            if result.is_cuda:
+                archive = torch.from_numpy(archive).to(result.device)
+            compressor_of_thread(0).decompress(archive, out=result.view(folded(shape)))
+        return result
+
+
+@contextmanager
+def open_file(
+    filename: str | PathLike[str], *, framework: str = "numpy", device: str = "cpu"
+) -> Iterator[TensorFile]:
+    """Open a file that `save_file` wrote.
+
+    Parameters
+    ----------
+    filename : path
+    framework : {"numpy", "torch"}, default "numpy"
+        What tensors shall be. A device other than "cpu" needs "torch".
+    device : str, default "cpu"
+        Where tensors shall be; on "cuda" they are restored on that GPU.
+    """
+    if framework not in ("numpy", "torch"):
+        raise ValueError(f"framework is {framework!r}, which is not one of numpy, torch")
+    if framework == "numpy" and device != "cpu":
+        raise ValueError(f"numpy has no arrays on {device!r}: pass framework='torch'")
+    with safetensors.safe_open(filename, framework="numpy") as file:
+        yield TensorFile(file, framework, device)
+
+
+def load_file(
+    filename: str | PathLike[str], *, framework: str | None = None, device: str = "cpu"
+) -> dict[str, Any]:
+    """Restore all tensors of a file that `save_file` wrote.
+
+    Parameters
+    ----------
+    filename, framework, device
+        As in `open_file`; the framework is "torch" if the device is not "cpu".
+    """
+    framework = framework or ("numpy" if device == "cpu" else "torch")
+    with open_file(filename, framework=framework, device=device) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}

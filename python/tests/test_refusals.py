@@ -1,0 +1,150 @@
+"""What is refused, by which exception, and whether the sentence says the remedy."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import szgpu
+
+A = np.sin(np.linspace(0, 9, 64 * 64)).astype("f4").reshape(64, 64)
+ARCHIVE = szgpu.compress(A, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("array", "error", "words"),
+    [
+        (np.array(["a", "b"]), TypeError, "float32"),
+        (np.array([object()]), TypeError, "float32"),
+        (np.zeros(3, [("x", "f4")]), TypeError, "float32"),
+        (np.zeros(4, "complex64"), TypeError, "axis of length 2"),
+        (np.zeros(4, "longdouble"), TypeError, "float64"),
+        (np.zeros(4, "M8[s]"), TypeError, "integers"),
+        (np.float32(3), ValueError, r"shape \(1,\)"),
+        (np.zeros((0, 4), "f4"), ValueError, "no values"),
+        (np.zeros((1, 2, 1, 2, 1), "f4"), ValueError, "reshape"),
+        (np.zeros(4, "f2"), TypeError, "lossless=True"),
+        (np.zeros(4, "i4"), TypeError, "lossless=True"),
+        ("abc", TypeError, "float32"),
+        (None, TypeError, "float32"),
+    ],
+)
+def test_arrays_that_cannot_be_compressed(array, error, words):
+    with pytest.raises(error, match=words):
+        szgpu.compress(array, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({}, ValueError, "exactly one"),
+        ({"abs": 1, "rel": 1}, ValueError, "exactly one"),
+        ({"abs": 1, "lossless": True}, ValueError, "exactly one"),
+        ({"abs": 0.0}, szgpu.BoundError, "bound"),
+        ({"abs": float("nan")}, szgpu.BoundError, "bound"),
+        ({"rel": float("inf")}, szgpu.BoundError, "bound"),
+        ({"abs": 1, "predictor": "magic"}, ValueError, "lorenzo"),
+        ({"abs": 1, "layout": "round"}, ValueError, "tile"),
+        ({"abs": 1, "zstd": 99}, szgpu.ArgumentError, "zstd|level|range"),
+        ({"abs": 1, "threads": -1}, szgpu.ArgumentError, "range"),
+        ({"abs": 1, "layout": "linear", "predictor": "interpolation"}, szgpu.Error, "."),
+        ({"lossless": True, "fill": 1.0}, szgpu.ArgumentError, "fill"),
+    ],
+)
+def test_settings_that_make_no_sense(settings, error, words):
+    with pytest.raises(error, match=words):
+        szgpu.compress(A, **settings)
+
+
+def test_out_must_be_writable_contiguous_and_of_the_right_shape():
+    frozen = np.empty_like(A)
+    frozen.flags.writeable = False
+    for out, words in (
+        (frozen, "read-only"),
+        (np.empty((64, 128), "f4")[:, ::2], "contiguous"),
+        (np.empty((64, 63), "f4"), "shape"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            szgpu.decompress(ARCHIVE, out=out)
+    with pytest.raises(TypeError, match="float64"):
+        szgpu.decompress(ARCHIVE, out=np.empty((64, 64)))
+    with pytest.raises(szgpu.CapacityError):
+        szgpu.compress(A, abs=1e-3, out=np.empty(100, "u1"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        (lambda b: b[:-1], szgpu.TruncatedError),
+        (lambda b: b + b"x", szgpu.TrailingBytesError),
+        (lambda b: b"", szgpu.TruncatedError),
+        (lambda b: b"x" * 500, szgpu.NotAnArchiveError),
+        (lambda b: b[:8] + b"\xff\xff" + b[10:], szgpu.NewerVersionError),
+        (lambda b: b[:20] + bytes([b[20] ^ 1]) + b[21:], szgpu.ChecksumError),
+        (lambda b: b[:-40] + bytes([b[-40] ^ 1]) + b[-39:], szgpu.ChecksumError),
+    ],
+)
+def test_damaged_archives(damage, error):
+    damaged = damage(ARCHIVE)
+    with pytest.raises(error):
+        szgpu.decompress(damaged)
+    out = np.empty_like(A)
+    with pytest.raises(szgpu.Error):
+        szgpu.decompress(damaged, out=out)
+
+
+@pytest.mark.parametrize("slab", [(0, 0), (5, 5), (64, 70), slice(0, 64, 2), slice(9, 3)])
+def test_slabs_that_are_none(slab):
+    with pytest.raises(ValueError, match="slab"):
+        szgpu.decompress(ARCHIVE, slab=slab)
+
+
+def test_slabs_of_arrays_in_fortran_order():
+    with pytest.raises(ValueError, match="Fortran"):
+        szgpu.decompress(szgpu.compress(np.asfortranarray(A), abs=1), slab=(0, 1))
+
+
+def test_levels_that_are_not_there():
+    with pytest.raises(szgpu.Error):
+        szgpu.decompress(szgpu.compress(A, abs=1e-3, predictor="lorenzo"), level=1)
+    with pytest.raises(szgpu.Error):
+        szgpu.decompress(ARCHIVE, level=7)
+    with pytest.raises(ValueError, match="slab and level"):
+        szgpu.decompress(ARCHIVE, slab=(0, 1), level=1)
+
+
+def test_types_that_the_archive_does_not_have():
+    with pytest.raises(TypeError, match="float32"):
+        szgpu.decompress(ARCHIVE, dtype="float64")
+    with pytest.raises(TypeError, match="int32"):
+        szgpu.decompress(szgpu.compress(np.zeros(3, "u1"), lossless=True), dtype="int32")
+
+
+def test_errors_know_their_status_and_are_ordinary_ones():
+    with pytest.raises(szgpu.CorruptError) as caught:
+        szgpu.decompress(ARCHIVE[:-1])
+    assert caught.value.status == 9 and isinstance(caught.value, ValueError)
+    with pytest.raises(TypeError, match="bytes"):
+        szgpu.decompress(object())
+
+
+def test_one_object_is_not_for_two_threads_at_once():
+    mine = szgpu.Compressor(threads=1)
+    big = np.random.default_rng(1).normal(size=(64, 256, 256)).astype("f4")
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait(done: int, total: int) -> None:
+        entered.set()
+        leave.wait(60)
+
+    worker = threading.Thread(target=lambda: mine.compress(big, abs=1e-3, progress=wait))
+    worker.start()
+    assert entered.wait(60)
+    try:
+        with pytest.raises(ValueError, match="thread"):
+            mine.compress(A, abs=1e-3)
+    finally:
+        leave.set()
+        worker.join()
+    assert mine.compress(A, abs=1e-3) == ARCHIVE
