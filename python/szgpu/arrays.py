@@ -234,7 +234,8 @@ def numpy_type(name: str) -> np.dtype:
     except TypeError:
         pass
     try:
-        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+        found: np.dtype = np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+        return found
     except ImportError:
         raise TypeError(
             f"numpy has no type {name} of its own: install ml_dtypes, or pass dtype='uint16' (or "

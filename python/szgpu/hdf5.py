@@ -106,7 +106,7 @@ def register() -> None:
             f"{PLUGIN_PATH}{os.pathsep}{folders}" if folders else PLUGIN_PATH
         )
     try:
-        import h5py
+        import h5py  # type: ignore[import-untyped]
     except ImportError:
         return
     known = {h5py.h5pl.get(i) for i in range(h5py.h5pl.size())}

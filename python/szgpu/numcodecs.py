@@ -16,8 +16,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numcodecs.abc import Codec
-from numcodecs.registry import register_codec
+from numcodecs.abc import Codec  # type: ignore[import-untyped]
+from numcodecs.registry import register_codec  # type: ignore[import-untyped]
 
 from . import compressor_of_thread
 from .settings import Settings, folded

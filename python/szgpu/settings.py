@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from . import arrays
 from .compressor import Compressor, mode_of
 
@@ -78,8 +76,3 @@ def folded(shape: tuple[int, ...]) -> tuple[int, ...]:
     """
     dims = tuple(n for n in shape if n != 1) or (1,)
     return dims if len(dims) <= 4 else (math.prod(dims[:-3]), *dims[-3:])
-
-
-def type_name(dtype: Any) -> str:
-    """Name a type of values, of numpy or ml_dtypes."""
-    return np.dtype(dtype).name
