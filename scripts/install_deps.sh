@@ -18,6 +18,9 @@ need() { # package, then a command that succeeds if the package is not needed
 have() { command -v "$1"; }
 compiles() { printf '#include <%s>\n' "$2" | "$1" -fsyntax-only -x "$3" -; }
 has_hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
+has_python_header() {
+  python3 -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")'
+}
 has_module() { /usr/bin/python3 -c "import $1"; }
 has_libfuzzer() {
   echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
@@ -45,6 +48,7 @@ if [ "$purpose" = test ]; then
   need python3-h5py has_module h5py
   need python3-netcdf4 has_module netCDF4
   need python3-venv has_module ensurepip
+  need python3-dev has_python_header # of the python3 that builds the wheel
 fi
 
 if [ "$purpose" = fuzz ]; then

@@ -60,6 +60,10 @@ configure bare -DSZGPU_WERROR="$werror"
 cmake --build --preset bare --parallel "$(nproc)" --target szgpu_cli
 run_tests bare -R '^(cli|golden)$'
 
+# The wheel is built, installed in a folder of its own and tested there.
+python_failed=0
+scripts/test_python.sh || python_failed=1
+
 # The C tests are the same as in release, so this builds only what CUDA adds.
 without_cuda='the CUDA sources were not compiled: there is no nvcc in PATH or /usr/local/cuda/bin'
 if [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
@@ -76,5 +80,11 @@ for suite in "${suites[@]}"; do
   awk -f scripts/why_skipped.awk "build/$suite/test.log" \
     "build/$suite/Testing/Temporary/LastTest.log"
 done
+if [ "$python_failed" -ne 0 ]; then
+  printf '\npython: scripts/test_python.sh failed; its output is above.\n'
+  failed=1
+else
+  printf '\npython: the tests of the wheel passed.\n'
+fi
 [ -z "$without_cuda" ] || printf '\ncuda: %s.\n' "$without_cuda"
 exit "$failed"

@@ -5,8 +5,8 @@ say what it is. A tensor is read alone, and without a bound it comes back bit fo
 
 >>> import numpy as np
 >>> from szgpu.safetensors import load_file, save_file
->>> save_file({"weight": np.ones((64, 64), "float16")}, "/tmp/szgpu_doctest.safetensors")
->>> load_file("/tmp/szgpu_doctest.safetensors")["weight"].shape
+>>> save_file({"weight": np.ones((64, 64), "float16")}, "model.safetensors")
+>>> load_file("model.safetensors")["weight"].shape
 (64, 64)
 """
 
