@@ -88,13 +88,15 @@ void require_field(const request &self, const source_buffer &field) {
 
 class context {
  public:
-  context(int backend, int device, int threads, int decoder, uintptr_t stream) {
+  context(int backend, int device, int threads, int decoder, uintptr_t stream,
+          uint64_t memory_limit) {
     szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
     options.backend = static_cast<szgpu_backend>(backend);
     options.device = device;
     options.threads = threads;
     options.decoder = static_cast<szgpu_decoder>(decoder);
     options.stream = reinterpret_cast<CUstream_st *>(stream);
+    options.memory_limit = memory_limit;
     options.progress = report;
     options.progress_user = this;
     check(szgpu_create(&ctx_, &options));
@@ -318,8 +320,9 @@ NB_MODULE(_core, module) {
           nb::for_setter(nb::arg("fill").none()));
 
   nb::class_<context>(module, "Context")
-      .def(nb::init<int, int, int, int, uintptr_t>(), nb::arg("backend"), nb::arg("device"),
-           nb::arg("threads"), nb::arg("decoder"), nb::arg("stream"))
+      .def(nb::init<int, int, int, int, uintptr_t, uint64_t>(), nb::arg("backend"),
+           nb::arg("device"), nb::arg("threads"), nb::arg("decoder"), nb::arg("stream"),
+           nb::arg("memory_limit"))
       .def("capacity", &context::capacity, nb::arg("request"))
       .def("compress", &context::compress, nb::arg("request"), nb::arg("field"), nb::arg("archive"),
            nb::arg("progress").none())

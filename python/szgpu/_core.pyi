@@ -19,7 +19,13 @@ class Request:
 class Context:
     note: str
     def __init__(
-        self, backend: int, device: int, threads: int, decoder: int, stream: int
+        self,
+        backend: int,
+        device: int,
+        threads: int,
+        decoder: int,
+        stream: int,
+        memory_limit: int,
     ) -> None: ...
     def capacity(self, request: Request) -> int: ...
     def compress(

@@ -63,11 +63,20 @@ class Compressor:
         there is one. Arrays on a GPU are always worked on there. The result is the same.
     device : int, default 0
         The CUDA device for arrays in the memory of the CPU.
+    memory_limit : int, default 0
+        The most bytes of workspace of a call, for archives of strangers; a call that needs more
+        raises `MemoryLimitError`. 0 is no limit. The restored array does not count: look at
+        `inspect` before.
     """
 
-    def __init__(self, *, threads: int = 0, backend: str = "auto", device: int = 0) -> None:
+    def __init__(
+        self, *, threads: int = 0, backend: str = "auto", device: int = 0, memory_limit: int = 0
+    ) -> None:
         self._threads = threads
-        self._host = _core.Context(_choice(_BACKENDS, backend, "backend"), device, threads, 0, 0)
+        self._memory_limit = memory_limit
+        self._host = _core.Context(
+            _choice(_BACKENDS, backend, "backend"), device, threads, 0, 0, memory_limit
+        )
         self._devices: dict[int, _core.Context] = {}
 
     def _context(self, device: int | None) -> _core.Context:
@@ -75,7 +84,12 @@ class Compressor:
             return self._host
         if device not in self._devices:
             self._devices[device] = _core.Context(
-                _BACKENDS["cuda"], device, self._threads, 0, arrays.CUDA_STREAM
+                _BACKENDS["cuda"],
+                device,
+                self._threads,
+                0,
+                arrays.CUDA_STREAM,
+                self._memory_limit,
             )
         return self._devices[device]
 

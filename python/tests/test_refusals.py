@@ -148,3 +148,11 @@ def test_one_object_is_not_for_two_threads_at_once():
         leave.set()
         worker.join()
     assert mine.compress(A, abs=1e-3) == ARCHIVE
+
+
+def test_a_limit_of_memory_is_kept():
+    small = szgpu.Compressor(memory_limit=1000)
+    for call in (lambda: small.compress(A, abs=1e-3), lambda: small.decompress(ARCHIVE)):
+        with pytest.raises(szgpu.MemoryLimitError) as caught:
+            call()
+        assert isinstance(caught.value, MemoryError)
