@@ -356,8 +356,7 @@ def _bits(original: Source, archives: list[Result], leading: tuple[int, ...]) ->
         bits = np.array([8 * f.frame_bytes / (f.row_count * original.row_values) for f in found])
         steps.append((edges, bits))
         maps.append(samples.block_bits(original, r.source, leading))
-    extent = original.shape[-2:] if len(original.shape) > 1 else (1, 1)
-    svg = figures.frames(steps, maps, [r.label for r in archives], extent)
+    svg = figures.frames(steps, maps, [r.label for r in archives])
     caption = "An archive states the sizes of its frames, which the left diagram shows."
     if maps[0] is not None:
         caption += (

@@ -330,24 +330,26 @@ def frames(
     of_archives: Sequence[tuple[np.ndarray, np.ndarray]],
     maps: Sequence[np.ndarray | None],
     names: Sequence[str],
-    extent: tuple[int, int],
 ) -> Any:
     """Bits a value of each frame, and estimates for blocks of the plane."""
     drawn = [(m, n) for m, n in zip(maps, names, strict=True) if m is not None][:3]
     figure = new_figure(3.2)
     panels = figure.subplots(1, 1 + len(drawn), squeeze=False)[0]
     for i, ((edges, bits), name) in enumerate(zip(of_archives, names, strict=True)):
-        panels[0].stairs(bits, edges, color=COLORS[i % len(COLORS)], linewidth=1.8, label=name)
+        panels[0].stairs(bits, edges, color=COLORS[i % len(COLORS)], linewidth=1.8, label=name,
+                         baseline=None)  # fmt: skip
     panels[0].set_ylim(bottom=0)
     panels[0].set_title("By frame, from the archive")
     panels[0].set_xlabel("row of the slowest axis")
     panels[0].set_ylabel("bits a value")
     panels[0].grid(axis="y")
     panels[0].legend(loc="lower left")
+    low = min((float(np.nanmin(m)) for m, _ in drawn), default=0.0)
     high = max((float(np.nanmax(m)) for m, _ in drawn), default=1.0)
+    low, high = (low, high) if high > low else (low - 0.5, low + 0.5)
     for ax, (blocks, name) in zip(panels[1:], drawn, strict=True):
-        whole = (slice(0, extent[0]), slice(0, extent[1]))
-        _image(figure, ax, blocks, (0, high), field_colors("cividis"),
+        whole = (slice(0, blocks.shape[0]), slice(0, blocks.shape[1]))
+        _image(figure, ax, blocks, (low, high), field_colors("cividis"),
                "bits a value", whole, True)  # fmt: skip
         ax.set_title(f"By block, estimated: {name}")
     return figure

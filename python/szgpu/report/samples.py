@@ -87,7 +87,7 @@ def power_spectrum(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     fft = extra("scipy.fft")
     values = block - block.mean()
-    squares = wavenumber_squares = np.zeros((1,) * block.ndim)
+    wavenumber_squares = np.zeros((1,) * block.ndim)
     weight = 1.0
     for axis, n in enumerate(block.shape):
         window = np.hanning(n + 2)[1:-1]
@@ -161,7 +161,7 @@ def ssim(sample: Sample, value_range: float) -> float:
 
 
 def block_bits(original: Source, restored: Source, plane: tuple[int, ...]) -> np.ndarray | None:
-    """Estimate bits a value over the plane that is shown, one figure per block.
+    """Estimate bits a value over the plane that is shown, the same for all values of a block.
 
     Each block, as thick as makes it large enough to be worth its header, is compressed by itself
     with the bound and the predictor of the archive.
@@ -176,16 +176,22 @@ def block_bits(original: Source, restored: Source, plane: tuple[int, ...]) -> np
     rows: np.ndarray
     if plane:
         first = min(max(plane[0] - thickness // 2, 0), original.shape[0] - thickness)
-        rows = original.read_rows(first, first + thickness)[(slice(None), *plane[1:])]
+        rows = original.read_rows(first, first + thickness)
+        for i in plane[1:]:
+            rows = rows[:, i]
     else:
         rows = original.read_rows(0, height)[None]
-    exact = {"lossless": True} if info.mode == "lossless" else {"abs": info.absolute_bound}
+    is_lossless = info.mode == "lossless"
     predictor = "interpolation" if restored.predictor == "interpolation" else "lorenzo"
     for i, j in np.ndindex(*grid.shape):
         block = rows[:, i * side : (i + 1) * side, j * side : (j + 1) * side]
         block = np.ascontiguousarray(block)
         packed = szgpu.compress(
-            block, predictor=predictor, layout=info.layout, fill=info.fill, **exact  # type: ignore[arg-type]
+            block,
+            abs=None if is_lossless else info.absolute_bound,
+            lossless=is_lossless,
+            fill=info.fill,
+            predictor=predictor,
         )
         grid[i, j] = 8 * len(packed) / block.size
-    return grid
+    return np.repeat(np.repeat(grid, side, 0), side, 1)[:height, :width]

@@ -23,8 +23,8 @@ def is_valid(values: np.ndarray, fill: float | None) -> np.ndarray:
     """Tell which values are finite and not fill."""
     valid = np.isfinite(values)
     if fill is not None and math.isfinite(fill):
-        valid &= values != values.dtype.type(fill)
-    return valid
+        valid = valid & (values != values.dtype.type(fill))
+    return np.asarray(valid)
 
 
 def has_same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
