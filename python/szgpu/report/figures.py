@@ -225,7 +225,7 @@ def histograms(errors: Sequence[ErrorStatistics], names: Sequence[str]) -> Any:
         for side, found in zip((-1, 1), error.beyond_histogram, strict=True):
             if found:
                 ax.plot([side * 1.14], [0.04], marker="v", color=MISSED, markersize=9, clip_on=False)
-                ax.text(side * 1.14, 0.13, f"{found:,} beyond", color=MISSED, ha="center",
+                ax.text(side * 1.28, 0.13, f"{found:,} beyond", color=MISSED, ha="right" if side > 0 else "left",
                         transform=ax.get_xaxis_transform(), fontsize=8.5, weight="bold")  # fmt: skip
         ax.set_xlim(-1.3, 1.3)
         ax.set_xticks([-1, -0.5, 0, 0.5, 1], ["−1", "−½", "0", "½", "1"])

@@ -81,7 +81,8 @@ def headline(results: Sequence[Result]) -> str:
         return start + (f'<span class="missed">{text}</span>' if missed else text)
     if missed:
         which = "; ".join(f"{r.label}: {verdict(r)}" for r in missed)
-        kept = f"{len(missed)} of {len(results)} miss the bound: {which}."
+        verb = "misses its bound" if len(missed) == 1 else "miss their bounds"
+        kept = f"{len(missed)} of {len(results)} {verb}. {which}."
         return f'{start}<span class="missed">{escape(kept)}</span>'
     bounded = [r for r in results if r.errors.bound is not None]
     if not bounded:
@@ -108,12 +109,14 @@ def _largest(r: Result) -> str:
     if not r.errors.bound:
         return text
     share = share_of_bound(r.errors.max_error / r.errors.bound)
-    text = f"{text} ({share} of the bound)"
+    text = f"{text} <small>{share} of the bound</small>"
     return f'<span class="missed">{text}</span>' if r.errors.max_error > r.errors.bound else text
 
 
 def _bias(r: Result) -> str:
-    share = f" ({number(r.errors.bias / r.errors.bound, 2)} of the bound)" if r.errors.bound else ""
+    share = ""
+    if r.errors.bound:
+        share = f" <small>{number(r.errors.bias / r.errors.bound, 2)} of the bound</small>"
     return number(r.errors.bias, 3) + share
 
 
@@ -142,15 +145,21 @@ def _table(results: Sequence[Result]) -> str:
         f"{escape(r.label)}</th>"
         for i, r in enumerate(results)
     )
+    are_beside = len(results) < 3
     body = "".join(
         f'<tr><th scope="row" title="{escape(meaning)}">{name}</th>'
         + "".join(f'<td class="value">{show(r)}</td>' for r in results)
-        + f'<td class="meaning">{meaning}</td></tr>'
+        + (f'<td class="meaning">{meaning}</td></tr>' if are_beside else "</tr>")
         for name, show, meaning in _ROWS
     )
+    below = ""
+    if not are_beside:
+        terms = "".join(f"<p><b>{name}</b> {meaning}</p>" for name, _, meaning in _ROWS)
+        below = f'<div class="meanings">{terms}</div>'
+    last = '<th scope="col">What it says</th>' if are_beside else ""
     return (
         f'<div class="scroll"><table><thead><tr><th scope="col">Figure</th>{head}'
-        f'<th scope="col">What it says</th></tr></thead><tbody>{body}</tbody></table></div>'
+        f"{last}</tr></thead><tbody>{body}</tbody></table></div>{below}"
     )
 
 
