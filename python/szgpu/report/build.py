@@ -142,7 +142,10 @@ def _open(
         if source.bound is None:
             source.bound = options.bound
     if options.with_sz3:
-        bounds = sorted({s.bound for s in others if s.bound})
+        bounds: list[float] = []
+        for bound in sorted(s.bound for s in others if s.bound):
+            if not bounds or bound > bounds[-1] * 1.001:
+                bounds.append(bound)
         if not bounds:
             raise ReportError("--sz3 needs a bound: add an archive that has one, or --bound")
         others += [sz3_source(original, bound) for bound in bounds]
@@ -245,7 +248,7 @@ def _planes(original: Source, results: list[Result], at: tuple[int, ...]) -> Sec
         slice(max(0, min(i - DETAIL // 2, n - DETAIL)), max(0, min(i - DETAIL // 2, n - DETAIL)) + min(n, DETAIL))
         for i, n in zip(at[-2:], truth.shape, strict=True)
     )
-    place = f"[{', '.join(map(str, leading))}]" if leading else "the whole field"
+    place = f"the plane [{', '.join(map(str, leading))}, :, :]" if leading else "the whole field"
     _, step = figures.thinned(truth)
     text = f"Shown is {place}. Grey is fill or not finite."
     if step > 1:

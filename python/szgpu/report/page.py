@@ -121,7 +121,7 @@ def _bias(r: Result) -> str:
 
 
 def _gradient(r: Result) -> str:
-    return ", ".join("–" if math.isnan(g) else f"{number(100 * g, 3)} %" for g in r.errors.gradient_errors)
+    return ", ".join(number(100 * g, 3) for g in r.errors.gradient_errors) + " %"
 
 
 _ROWS: tuple[tuple[str, Callable[[Result], str], str], ...] = (

@@ -1,0 +1,352 @@
+"""The report: its figures against numpy and scipy, what it refuses, and how its page looks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import szgpu
+
+fft = pytest.importorskip("scipy.fft")
+signal = pytest.importorskip("scipy.signal")
+metrics = pytest.importorskip("skimage.metrics")
+pytest.importorskip("matplotlib")
+
+from szgpu.report import __main__ as command  # noqa: E402
+from szgpu.report import build, samples, sources, statistics  # noqa: E402
+from szgpu.report.text import number, share_of_bound  # noqa: E402
+
+RNG = np.random.default_rng(18)
+BOUND = 1e-2
+MISSED = np.array([0xD4, 0x00, 0x2A])
+
+
+def smooth(*shape: int, dtype: str = "float32") -> np.ndarray:
+    axes = np.meshgrid(*(np.linspace(0, 5, n) for n in shape), indexing="ij")
+    return (np.sin(sum(axes)) + 0.05 * RNG.normal(size=shape)).astype(dtype)
+
+
+def source(array: np.ndarray, slab_rows: int = 1 << 20, bound: float | None = BOUND) -> sources.Source:
+    made = sources._of_array("array", array)
+    made.slab_rows, made.bound = slab_rows, bound
+    return made
+
+
+def restored(a: np.ndarray, bound: float = BOUND) -> np.ndarray:
+    return (a + RNG.uniform(-0.9 * bound, 0.9 * bound, a.shape)).astype(a.dtype)
+
+
+def compare(a: np.ndarray, b: np.ndarray, slab_rows: int = 1 << 20, bound: float | None = BOUND):
+    original, back = source(a, slab_rows), source(b, slab_rows, bound)
+    return statistics.error_statistics(original, back, statistics.field_statistics(original))
+
+
+def save(folder: Path, **arrays: np.ndarray) -> list[str]:
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    return [str(folder / f"{name}.npy") for name in arrays]
+
+
+def archive(folder: Path, a: np.ndarray, name: str = "a.szg", **settings) -> str:
+    (folder / name).write_bytes(szgpu.compress(a, **(settings or {"abs": BOUND})))
+    return str(folder / name)
+
+
+# Figures
+
+
+@pytest.mark.parametrize("shape", [(700,), (37, 50), (17, 20, 23), (5, 6, 7, 8)])
+def test_figures_are_those_of_numpy(shape):
+    a = smooth(*shape)
+    b = restored(a)
+    error = b.astype("f8") - a
+    found = compare(a, b)
+    assert found.value_count == found.valid_count == a.size
+    assert found.beyond_count == 0 and found.histogram.sum() == a.size
+    assert found.max_error == abs(error).max()
+    assert abs(error[found.max_index]) == found.max_error
+    assert found.bias == pytest.approx(error.mean(), rel=1e-9)
+    assert found.rms_error == pytest.approx(np.sqrt((error**2).mean()), rel=1e-9)
+    psnr = metrics.peak_signal_noise_ratio(a.astype("f8"), b.astype("f8"), data_range=np.ptp(a))
+    assert found.psnr == pytest.approx(psnr, rel=1e-6)
+    for axis, share in enumerate(found.gradient_errors):
+        steps, error_steps = np.diff(a.astype("f8"), axis=axis), np.diff(error, axis=axis)
+        assert share == pytest.approx(np.sqrt((error_steps**2).sum() / (steps**2).sum()), rel=1e-9)
+    counts, _ = np.histogram(error / BOUND, np.linspace(-1, 1, found.histogram.size + 1))
+    assert abs(counts - found.histogram).sum() <= 2  # on a bin's edge
+
+
+@pytest.mark.parametrize("slab_rows", [1, 7, 16])
+def test_slabs_give_what_the_whole_gives(slab_rows, monkeypatch):
+    a = smooth(33, 10, 12)
+    a[3:5] = np.nan
+    b = restored(a)
+    whole = compare(a, b)
+    monkeypatch.setattr(statistics, "CHUNK_VALUES", 240)
+    parts = compare(a, b, slab_rows)
+    assert (parts.histogram == whole.histogram).all()
+    assert (parts.max_error, parts.max_index) == (whole.max_error, whole.max_index)
+    assert parts.gradient_errors == pytest.approx(whole.gradient_errors, rel=1e-12)
+    assert parts.psnr == pytest.approx(whole.psnr, rel=1e-12)
+
+
+def test_an_archive_read_by_slabs_gives_what_the_whole_gives(tmp_path, monkeypatch):
+    a = smooth(70, 20, 24)
+    name = archive(tmp_path, a)
+    whole = szgpu.decompress(Path(name).read_bytes())
+    monkeypatch.setattr(sources, "SLAB_BYTES", 33 * 20 * 24 * 4)
+    opened = sources.open_source(name, type_name=None, dims=None, like=None)
+    assert opened.slab_rows == 32
+    parts = [part for _, part in statistics.chunks(opened)]
+    assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_masked_values_count_in_the_bound_only():
+    a = smooth(40, 50)
+    a[:10] = -9999
+    b = restored(a)
+    b[:10] = -9999
+    original, back = source(a), source(b)
+    original.fill = -9999
+    of_field = statistics.field_statistics(original)
+    assert of_field.masked_count == 500 and of_field.low > -10
+    found = statistics.error_statistics(original, back, of_field)
+    assert (found.value_count, found.valid_count, found.beyond_count) == (2000, 1500, 0)
+    b[0, 0] = -9998
+    assert statistics.error_statistics(original, source(b), of_field).beyond_count == 1
+    nan = a.copy()
+    nan[20, 20] = np.nan
+    assert compare(nan, a).beyond_count == 1 and compare(nan, nan).beyond_count == 0
+
+
+def test_the_bound_is_compared_without_rounding():
+    a = np.array([1.0, 1.0, 1.0, 0.0])
+    bound = float(np.float64(1.0) - np.float64(2.0**-60))  # 1: the difference rounds onto it
+    b = np.array([-(2.0**-60), 2.0**-60, 0.0, np.nan])
+    assert statistics.is_beyond(a, b, bound).tolist() == [True, False, False, True]
+
+
+def test_the_autocorrelation_is_that_of_the_definition():
+    error = signal.lfilter([1], [1, -0.7], RNG.normal(size=(40, 60)), axis=1)
+    valid = np.ones(error.shape, bool)
+    valid[:, 50:] = False
+    found = samples.autocorrelation(np.where(valid, error, 0), valid, 1, 10)
+    kept = error[:, :50] - error[:, :50].mean()
+    direct = [(kept[:, : 50 - k] * kept[:, k:]).mean() / (kept**2).mean() for k in range(11)]
+    assert found == pytest.approx(direct, abs=1e-9)
+    assert np.isnan(samples.autocorrelation(np.zeros((5, 5)), valid[:5, :5], 0, 3)).all()
+
+
+def test_the_spectrum_is_that_of_a_periodogram():
+    a = RNG.normal(size=1 << 12)
+    window = np.hanning(a.size + 2)[1:-1]
+    k, power = samples.power_spectrum(a)
+    direct = abs(fft.rfft((a - a.mean()) * window)) ** 2 / (window**2).sum()
+    assert power[0] == pytest.approx(direct[1])  # the lowest bin holds one wavenumber
+    _, power = samples.power_spectrum(RNG.normal(size=(64, 64, 64)))
+    assert power[-10:] == pytest.approx(1, abs=0.05)  # white noise has its variance everywhere
+    wave = np.sin(2 * np.pi * 0.125 * np.arange(128))[None] * np.ones((64, 1))
+    k, power = samples.power_spectrum(wave)
+    assert k[power.argmax()] == pytest.approx(0.125, rel=0.1)
+
+
+def test_ssim_is_that_of_scikit_image():
+    a = smooth(50, 60)
+    b = restored(a, 0.3)
+    original, back = source(a), source(b)
+    of_field = statistics.field_statistics(original)
+    region = samples.sample_region(original, of_field)
+    sample = samples.sample_of(original, back, region)
+    _, whole = metrics.structural_similarity(
+        a.astype("f8"), b.astype("f8"), data_range=of_field.range, win_size=7, full=True
+    )
+    assert samples.ssim(sample, of_field.range) == pytest.approx(whole.mean(), rel=1e-9)
+
+
+def test_numbers_never_round_across_the_bound():
+    assert share_of_bound(0.99999) == "0.9999" and share_of_bound(1.0000001) == "1.0001"
+    assert [number(x) for x in (0.001, 21.6, -1.2e-7, 0.0, 1e-5)] == [
+        "0.001", "21.6", "−1.2 × 10⁻⁷", "0", "10⁻⁵",
+    ]  # fmt: skip
+
+
+# The command
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    path = str(Path(szgpu.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-m", "szgpu.report", *arguments],
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+def test_the_command_writes_a_page_that_needs_nothing_else(tmp_path):
+    a = smooth(20, 40, 50)
+    (original,) = save(tmp_path, field=a)
+    lossless = archive(tmp_path, a, "l.szg", lossless=True)
+    out = tmp_path / "report.html"
+    code, text = run(original, archive(tmp_path, a), lossless, "-o", str(out))
+    assert code == 0, text
+    page = out.read_text("utf-8")
+    assert 'class="missed"' not in page and "keep every one of 40,000 values" in page
+    assert re.findall(r'(?:src|href)="(?!data:)', page) == [] and "<script" not in page
+    assert page.count("<img") == page.count('alt="') >= 7
+
+
+def test_raw_files_take_shape_and_type_from_the_archive(tmp_path):
+    a = smooth(20, 40, 50)
+    a.tofile(tmp_path / "dump.bin")
+    out = str(tmp_path / "r.html")
+    assert command.main([str(tmp_path / "dump.bin"), archive(tmp_path, a), "-q", "-o", out]) == 0
+    a.tofile(tmp_path / "run7_20x40x50.f32")
+    found = sources.open_source(
+        str(tmp_path / "run7_20x40x50.f32"), type_name=None, dims=None, like=None
+    )
+    assert found.shape == (20, 40, 50)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_value_beyond_its_bound_is_shown(tmp_path, dtype):
+    a = smooth(20, 40, 50, dtype=dtype)
+    b = restored(a)
+    b[4, 5, 6] = a[4, 5, 6] + 3 * BOUND
+    names = save(tmp_path, a=a, b=b)
+    text, holds = build.build(names[0], names[1:], build.Options(bound=BOUND, is_quiet=True))
+    assert not holds
+    assert "1 of 40,000 values is beyond the bound 0.01" in text and "at [4, 5, 6]" in text
+    assert "the plane [4, :, :]" in text
+    out = str(tmp_path / "r.html")
+    assert command.main([*names, "--bound", "0.01", "-q", "-o", out]) == 4
+    assert command.main([*names, "-q", "-o", out]) == 0
+    assert "No bound is known" in Path(out).read_text("utf-8")
+
+
+@pytest.mark.parametrize("shape", [(3000,), (1, 60, 70), (4, 5, 30, 31), (3, 2000)])
+def test_every_number_of_axes_has_a_page(tmp_path, shape):
+    a = smooth(*shape)
+    names = [*save(tmp_path, a=a), archive(tmp_path, a)]
+    assert build.build(names[0], names[1:], build.Options(is_quiet=True))[1]
+
+
+def test_fill_and_fortran_and_hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    a = smooth(20, 30, 40)
+    a[:, :9] = 1e20
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["t"] = a
+        file["t"].attrs.update(_FillValue=np.float32(1e20), units="K")
+    name = archive(tmp_path, np.asfortranarray(a))
+    text, holds = build.build(f"{tmp_path}/f.h5:/t", [name], build.Options(is_quiet=True))
+    assert holds and "7,200 wide" not in text and "5,400 not finite" not in text
+    assert f"{20 * 9 * 40:,} not finite or fill" in text and "> K" not in text and " K ·" in text
+
+
+def test_sz3_stands_beside(tmp_path):
+    pytest.importorskip("pysz")
+    a = smooth(20, 40, 50)
+    names = [*save(tmp_path, a=a), archive(tmp_path, a)]
+    text, _ = build.build(names[0], names[1:], build.Options(with_sz3=True, is_quiet=True))
+    assert "SZ3 at 0.01" in text and "Size and quality" in text
+
+
+# What it refuses
+
+
+def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, *arguments: str) -> str:
+    out = tmp_path / "r.html"
+    assert command.main([*arguments, "-q", "-o", str(out)]) == 1
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1 and text.startswith("szgpu.report: ") and not out.exists()
+    return text
+
+
+def test_bad_inputs_are_one_sentence(tmp_path, capsys):
+    a = smooth(20, 30)
+    good, other, nan, constant, whole, double = save(
+        tmp_path, a=a, other=smooth(30, 20), nan=a * np.nan, constant=a * 0 + 3,
+        whole=np.arange(600, dtype="i4").reshape(20, 30), double=a.astype("f8"),
+    )  # fmt: skip
+    name = archive(tmp_path, a)
+    (tmp_path / "text.szg").write_text("no archive at all, but a line of text")
+    (tmp_path / "short.szg").write_bytes(Path(name).read_bytes()[:200])
+    damaged = bytearray(Path(name).read_bytes())
+    damaged[len(damaged) * 2 // 3] ^= 1
+    (tmp_path / "damaged.szg").write_bytes(damaged)
+    (tmp_path / "bytes.bin").write_bytes(b"12345")
+    (tmp_path / "empty.szg").touch()
+    cases = [
+        ([good, other], "20x30"),
+        ([good, double], "float64"),
+        ([good, archive(tmp_path, smooth(3, 4), "small.szg")], "3x4"),
+        ([good, str(tmp_path / "text.szg")], "archive"),
+        ([good, str(tmp_path / "short.szg")], "short.szg"),
+        ([good, str(tmp_path / "damaged.szg")], "damaged.szg"),
+        ([good, str(tmp_path / "empty.szg")], "empty"),
+        ([good, str(tmp_path / "bytes.bin")], "no archive"),
+        ([good, str(tmp_path / "missing")], "missing"),
+        ([good, str(tmp_path)], "folder"),
+        ([nan, good], "no finite values"),
+        ([constant, good], "constant"),
+        ([whole, good], "integers"),
+        ([good, archive(tmp_path, np.arange(600, dtype="i4"), "i.szg", lossless=True)], "integers"),
+        ([str(tmp_path / "bytes.bin"), good], "-t"),
+        ([good, name, "-t", "f33", "--bound", "-1"], "positive"),
+        ([good, name, "--plane", "3"], "--plane"),
+        ([good], "required"),
+        ([good, *[name] * 9], "too many"),
+    ]
+    for arguments, said in cases:
+        assert said in refused(capsys, tmp_path, *arguments), arguments
+
+
+# How it looks
+
+
+def screenshot(folder: Path, page: Path) -> np.ndarray:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no chromium")
+    picture = folder / "page.png"
+    subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+         f"--user-data-dir={folder}/profile", f"--screenshot={picture}", "--window-size=1200,4600",
+         page.as_uri()],
+        check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    image = pytest.importorskip("PIL.Image")
+    return np.asarray(image.open(picture).convert("RGB")).astype(int)
+
+
+@pytest.mark.parametrize("is_missed", [False, True])
+def test_the_page_in_a_browser(tmp_path, is_missed):
+    a = smooth(20, 60, 90)
+    b = restored(a)
+    if is_missed:
+        b[9, 30, 40] += 5 * BOUND
+    names = save(tmp_path, a=a, b=b)
+    out = tmp_path / "r.html"
+    code = command.main([*names, "--bound", str(BOUND), "-q", "-o", str(out)])
+    assert code == (4 if is_missed else 0)
+    pixels = screenshot(tmp_path, out)
+    assert pixels.shape == (4600, 1200, 3)
+    inked = np.flatnonzero((pixels < 200).any(axis=(1, 2)))
+    assert 2500 < inked[-1] < 4590  # all parts are there, and the page ends
+    assert (np.diff(inked) < 200).all()  # no part is blank
+    left = (pixels[:, :20] < 250).any() or (pixels[:, -20:] < 250).any()
+    assert not left  # nothing runs over the margins
+    red = (abs(pixels - MISSED) < 12).all(axis=-1)
+    assert (red[:500].sum() > 100) == is_missed  # the headline
+    assert (red[500:].sum() > 30) == is_missed  # circles and the histogram's mark
+    if not is_missed:
+        assert red.sum() == 0
+    colorful = np.ptp(pixels, axis=-1) > 60
+    thirds = [colorful[700:1700, i * 400 : (i + 1) * 400].sum() for i in range(3)]
+    assert min(thirds) > 5000  # original, restored and error stand side by side
