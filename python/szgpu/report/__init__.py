@@ -5,7 +5,7 @@ It needs scipy, scikit-image and matplotlib: ``pip install 'szgpu[report]'``.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from .build import Options, build, write_report
+from .assembly import Options, build, write_report
 from .extras import ReportError
 
 __all__ = ["Options", "ReportError", "build", "write_report"]

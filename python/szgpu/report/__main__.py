@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import szgpu
 
-from .build import Options, write_report
+from .assembly import Options, write_report
 from .extras import ReportError
 
 BOUND_MISSED = 4  # as the command szgpu has it

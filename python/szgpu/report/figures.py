@@ -80,13 +80,13 @@ def error_colors() -> Any:
     a = np.where(t < 0, 22 * t, 18 * t)
     b = np.where(t < 0, 24 * t, 52 * t)
     map_ = colors.ListedColormap(lab2rgb(np.stack([lightness, a, b], -1)), "error")
-    map_.set_extremes(bad=MASKED, under=MISSED, over=MISSED)
+    map_ = map_.with_extremes(bad=MASKED, under=MISSED, over=MISSED)
     return map_
 
 
 def field_colors(name: str = "viridis") -> Any:
-    map_ = extra("matplotlib").colormaps[name].copy()
-    map_.set_bad(MASKED)
+    map_ = extra("matplotlib").colormaps[name]
+    map_ = map_.with_extremes(bad=MASKED)
     return map_
 
 
