@@ -48,6 +48,7 @@ if [ "$purpose" = test ]; then
   need python3-h5py has_module h5py
   need python3-netcdf4 has_module netCDF4
   need python3-venv has_module ensurepip
+  need chromium have chromium # looks at the pages of szgpu.report
   need python3-dev has_python_header # of the python3 that builds the wheel
 fi
 
