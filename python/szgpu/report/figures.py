@@ -273,7 +273,7 @@ def spectra(
     names: Sequence[str],
 ) -> Any:
     """Power spectra on the left, and their ratio to the original's on the right."""
-    figure = new_figure(3.5)
+    figure = new_figure(3.8)
     left, right = figure.subplots(1, 2, width_ratios=[1.15, 1])
     left.loglog(*original, color=INK, linewidth=3, alpha=0.3, label="original")
     lowest = 1.0
@@ -281,7 +281,7 @@ def spectra(
         color = COLORS[i % len(COLORS)]
         left.loglog(*back, color=color, label=name)
         if error[1].max(initial=0) > 0:
-            left.loglog(*error, color=color, linestyle=":", label="its error")
+            left.loglog(*error, color=color, linestyle=":", label=f"error of {name}")
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(original[1] > 0, back[1] / original[1], np.nan)
         right.semilogx(back[0], ratio, color=color, label=name)
@@ -296,7 +296,8 @@ def spectra(
     _powers_of_ten(left.yaxis)
     left.set_title("Power")
     right.set_title("Power restored / power original; grey: ±1 %")
-    left.legend(ncols=2)
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=4)
     left.grid(axis="y")
     return figure
 
@@ -320,7 +321,8 @@ def gradients(planes: Sequence[np.ndarray], names: Sequence[str]) -> Any:
     panels[-1].set_yscale("log")
     panels[-1].set_title("Number of values")
     panels[-1].set_xlabel("change per step")
-    panels[-1].legend()
+    handles, labels = panels[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower right", ncols=4)
     _powers_of_ten(panels[-1].yaxis)
     return figure
 
@@ -343,7 +345,8 @@ def frames(
     panels[0].set_xlabel("row of the slowest axis")
     panels[0].set_ylabel("bits a value")
     panels[0].grid(axis="y")
-    panels[0].legend(loc="lower left")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=4)
     low = min((float(np.nanmin(m)) for m, _ in drawn), default=0.0)
     high = max((float(np.nanmax(m)) for m, _ in drawn), default=1.0)
     low, high = (low, high) if high > low else (low - 0.5, low + 0.5)

@@ -88,8 +88,9 @@ def headline(results: Sequence[Result]) -> str:
     if not bounded:
         return f"{start}No bounds are known."
     values = count(results[0].errors.value_count, "value")
-    subject = "all" if len(bounded) == len(results) else f"the {len(bounded)} that have a bound"
-    return f"{start}Of {len(results)} compared, {subject} keep every one of {values} within its bound."
+    if len(bounded) == len(results):
+        return f"{start}{'Both' if len(results) == 2 else f'All {len(results)}'} keep all {values} within the bound."
+    return f"{start}Of {len(results)}, {len(bounded)} have a bound, and all {values} are within it."
 
 
 def _bound(r: Result) -> str:
