@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,9 +32,12 @@ static void end_by_signal(int signal_number) {
   raise(signal_number); /* SA_RESETHAND: now the default action, which the parent sees */
 }
 
+/* Several threads may lose the mapping at once: the first ends the process, the others wait. */
 static void end_by_lost_mapping(int signal_number, siginfo_t *info, void *context) {
+  static atomic_flag is_ending = ATOMIC_FLAG_INIT;
   const char *const address = info->si_addr;
   (void)context;
+  while (atomic_flag_test_and_set(&is_ending)) pause();
   remove_watched();
   for (int i = 0; i < MAPPING_COUNT; i++) {
     if (!mappings[i].begin || address < mappings[i].begin || address >= mappings[i].end) continue;
@@ -42,6 +46,7 @@ static void end_by_lost_mapping(int signal_number, siginfo_t *info, void *contex
     (void)ignored;
     _exit(CODE_IO);
   }
+  signal(signal_number, SIG_DFL);
   raise(signal_number); /* not an input's */
 }
 
@@ -56,7 +61,7 @@ void cleanup_install(void) {
     if (!is_ignored) sigaction(endings[i], &action, NULL);
   }
   action.sa_sigaction = end_by_lost_mapping;
-  action.sa_flags |= SA_SIGINFO;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGBUS, &action, NULL);
   signal(SIGXFSZ, SIG_IGN); /* at the file size limit write() then fails with EFBIG */
 }
