@@ -18,7 +18,7 @@ whether the array was on the CPU or on a GPU.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -258,7 +258,7 @@ class Info:
     archive_bytes: int
     format_version: int
     is_fortran: bool
-    _header: np.ndarray
+    _header: np.ndarray = field(repr=False, compare=False)
 
     @property
     def ratio(self) -> float:
