@@ -1,7 +1,8 @@
 """Arrays of any library as the buffers that the C library reads and writes.
 
 An array on the CPU is seen through numpy, without a copy. An array on a CUDA device is seen through
-DLPack, whose exchange also puts our work behind the work that still produces the array.
+DLPack, whose exchange also puts our work behind the work that still produces the array. One that
+has only __cuda_array_interface__ is seen through cupy or torch first.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -9,6 +10,7 @@ DLPack, whose exchange also puts our work behind the work that still produces th
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
 import sys
 from dataclasses import dataclass
@@ -26,6 +28,9 @@ F32, F64, U8, BF16, F16, FP8 = range(6)
 """The types of szgpu_dtype."""
 
 VALUE_BYTES = {F32: 4, F64: 8, U8: 1, BF16: 2, F16: 2, FP8: 1}
+_ARCHIVE_ALIGNMENT = 16  # of archives in GPU memory, in bytes
+_MOST_SPARE_BYTES = 1 << 20  # that an archive may keep beside it: a copy costs some microseconds
+_LIBRARIES = {"numpy": "numpy", "torch": "torch", "cupy": "cupy", "jax": "jax", "jaxlib": "jax"}
 _FLOATS = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
 
 
@@ -68,9 +73,35 @@ class Field:
 
 
 def library_of(array: Any) -> str:
-    """Name the library that an array belongs to."""
-    name = type(array).__module__.partition(".")[0]
-    return "jax" if name == "jaxlib" else name
+    """Name the library that an array belongs to, also if its class is a subclass of the library's."""
+    for kind in type(array).__mro__:
+        name = kind.__module__.partition(".")[0]
+        if name in _LIBRARIES:
+            return _LIBRARIES[name]
+    return type(array).__module__.partition(".")[0]
+
+
+def _module_for_devices() -> Any:
+    """Import a library that makes arrays on a GPU and lets us write to them."""
+    for name in ("cupy", "torch"):
+        if name in sys.modules or importlib.util.find_spec(name):
+            return importlib.import_module(name)
+    return None
+
+
+def with_dlpack(array: Any) -> Any:
+    """See an array that has __cuda_array_interface__, but not DLPack, as one of cupy or torch."""
+    if hasattr(array, "__dlpack__") or not hasattr(array, "__cuda_array_interface__"):
+        return array
+    module = _module_for_devices()
+    if module is None:
+        raise TypeError(
+            f"an array of {library_of(array)} on a GPU has no DLPack: install cupy or torch, "
+            "through which szgpu sees it"
+        )
+    if module.__name__ == "cupy":
+        return module.asarray(array)
+    return module.as_tensor(array, device="cuda")
 
 
 def device_of(array: Any) -> int | None:
@@ -215,6 +246,8 @@ def writable_bytes(out: Any, what: str) -> Any:
     device = device_of(out)
     if device is not None:
         _require_plain(out)
+        if library_of(out) == "jax":
+            raise ValueError("out is read-only, as all arrays of jax: pass one of cupy or torch")
         return _capsule(_device_bits(out, _name_of(out)))
     if not hasattr(out, "dtype"):
         out = np.frombuffer(out, np.uint8)
@@ -246,18 +279,51 @@ def numpy_type(name: str) -> np.dtype:
 
 
 def empty(library: str, device: int | None, shape: tuple[int, ...], type_name: str) -> Any:
-    """Make an array of a library, on its device, whose values are not set."""
+    """Make an array whose values are not set.
+
+    It is one of the library, on its device. Arrays of jax cannot be written, so there it is one of
+    cupy or torch, which `given_back` makes one of jax.
+    """
     if device is None:
         return np.empty(shape, numpy_type(type_name))
-    module = importlib.import_module(library)
-    if library == "torch":
+    module = sys.modules[library] if library in ("cupy", "torch") else _module_for_devices()
+    if module is None:
+        raise TypeError(
+            f"szgpu cannot make arrays of {library} on a GPU: install cupy or torch, whose memory "
+            "it can take"
+        )
+    if module.__name__ == "torch":
         return module.empty(shape, dtype=getattr(module, type_name), device=f"cuda:{device}")
-    if library == "cupy":
-        with module.cuda.Device(device):
-            return module.empty(shape, numpy_type(type_name))
-    raise TypeError(
-        f"szgpu cannot make arrays of {library} on a GPU: pass out=, an array of cupy or torch"
-    )
+    with module.cuda.Device(device):
+        return module.empty(shape, numpy_type(type_name))
+
+
+def given_back(array: Any, library: str) -> Any:
+    """See an array of `empty` as one of the library that the caller uses."""
+    if library == "jax" and library_of(array) != "numpy":
+        return importlib.import_module("jax.dlpack").from_dlpack(array)
+    return array
+
+
+def _copy(array: Any) -> Any:
+    return array.clone() if library_of(array) == "torch" else array.copy()
+
+
+def without_spare_room(array: Any, spare_bytes: int) -> Any:
+    """Copy the used part of an array on a GPU, if that frees much memory."""
+    return _copy(array) if spare_bytes > _MOST_SPARE_BYTES else array
+
+
+def aligned(archive: Any) -> Any:
+    """Copy an archive on a GPU that does not begin where the library needs it to."""
+    library = library_of(archive)
+    if library == "torch":
+        address = archive.data_ptr()
+    elif library == "cupy":
+        address = archive.data.ptr
+    else:
+        return archive
+    return _copy(archive) if address % _ARCHIVE_ALIGNMENT else archive
 
 
 def reversed_axes(array: Any) -> Any:

@@ -110,7 +110,7 @@ class Compressor:
         progress: Progress | None = None,
     ) -> Any:
         """Compress an array of one to four axes. As `szgpu.compress`, with this object's settings."""
-        field = arrays.field_of(array)
+        field = arrays.field_of(arrays.with_dlpack(array))
         mode, bound = mode_of({"rel": rel, "abs": abs, "psnr": psnr}, lossless)
         if not lossless and field.dtype not in (arrays.F32, arrays.F64):
             raise TypeError(
@@ -131,12 +131,18 @@ class Compressor:
         if out is None and field.device is None:
             return context.compress_bytes(request, field.buffer, progress)
         if out is None:
-            out = arrays.empty(
-                field.library, field.device, (context.capacity(request),), "uint8"
-            )
-        elif arrays.device_of(out) != field.device:
+            capacity = context.capacity(request)
+            room = arrays.empty(field.library, field.device, (capacity,), "uint8")
+            target = arrays.writable_bytes(room, "the archive")
+            used = context.compress(request, field.buffer, target, progress)
+            archive = arrays.without_spare_room(room[:used], capacity - used)
+            return arrays.given_back(archive, field.library)
+        out = arrays.with_dlpack(out)
+        if arrays.device_of(out) != field.device:
             raise ValueError("out is on another device than the array: pass one beside it")
         target = arrays.writable_bytes(out, "the archive")
+        if field.device is not None and _type_of(out) != "uint8":
+            raise TypeError(f"out is of type {_type_of(out)}: an archive on a GPU is one of uint8")
         used = context.compress(request, field.buffer, target, progress)
         return target[:used] if field.device is None else out.reshape(-1)[:used]
 
@@ -151,6 +157,7 @@ class Compressor:
         progress: Progress | None = None,
     ) -> Any:
         """Restore the array of an archive, or a part or preview of it. As `szgpu.decompress`, with this object's settings."""
+        archive = arrays.aligned(arrays.with_dlpack(archive))
         buffer, library, device = arrays.archive_buffer(archive)
         header = buffer if device is None else _device_header(archive)
         info = _core.inspect(header)
@@ -162,8 +169,9 @@ class Compressor:
         is_fortran = bool(info["source"] & SOURCE_FORTRAN)
         if out is None:
             target = arrays.empty(library, device, dims, type_name)
-            out = arrays.reversed_axes(target) if is_fortran else target
+            result = arrays.reversed_axes(target) if is_fortran else target
         else:
+            result, out = out, arrays.with_dlpack(out)
             _require_shape(out, dims[::-1] if is_fortran else dims)
             if arrays.device_of(out) != device:
                 raise ValueError("out is on another device than the archive: copy one to the other")
@@ -171,7 +179,7 @@ class Compressor:
         self._context(device).decompress(
             buffer, arrays.writable_bytes(target, "the result"), *(rows or (0, 0)), level, progress
         )
-        return out
+        return result if out is not None else arrays.given_back(result, library)
 
 
 def _type_of(out: Any) -> str:
@@ -224,7 +232,8 @@ def _values(
     if asked is None:
         return stored, dims
     name = asked if isinstance(asked, str) else np.dtype(asked).name
-    size = 1 if name.startswith("float8_") else arrays.numpy_type(name).itemsize
+    kind, units = arrays.type_of_name(name)  # numpy alone does not know all of these types
+    size = arrays.VALUE_BYTES[kind] * units
     same_bits = arrays.VALUE_BYTES[dtype] == size and name.startswith(("uint", "int", "bool"))
     if name == stored or (dtype == arrays.FP8 and size == 1) or same_bits:
         return name, dims
