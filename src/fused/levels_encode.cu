@@ -15,7 +15,10 @@
  */
 #include "fused/levels_encode.h"
 
-#include "fused/levels_encode_step.cuh"
+#include <type_traits>
+
+#include "fused/levels_encode_direct.cuh"
+#include "fused/levels_encode_wide.cuh"
 #include "huffman/tokens_encode_tile.cuh"
 
 namespace szg {
@@ -32,6 +35,14 @@ struct LevelsEncodePolicy {
   static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
   static_assert(4 * (kTableWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
   static_assert(kStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "the nonzero places of groups");
+
+  /* Of tiles that march again: */
+  typedef std::conditional_t<kBytes == 1, WideEncodeStep<A>, Step> SecondStep;
+  static constexpr uint32_t kSecondStageWords = SecondStep::kStageWords;
+  static constexpr uint32_t kSecondCodeBytes = kBytes == 1 ? 2 : kBytes;
+  static_assert(kSecondStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "likewise");
+  static_assert(kBytes > 1 || kSecondStageWords + WideEncodeStep<A>::Codes::kAllWords <= kWarpWords,
+                "codes of two bytes fit, too");
 
   /* As many as there is shared memory for. */
   static uint32_t warps(int shared_bytes) {
@@ -70,6 +81,13 @@ struct LevelsEncodeJob {
 };
 
 /* ---- a tile ---- */
+
+template <uint32_t kBytes>
+__device__ __forceinline__ LevelsExtents extents_of(const WarpTile &tile) {
+  return {tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>,
+          tile.z_extent == 2 * kTilePairs<kBytes> && tile.y_extent == kWarpTileY &&
+              tile.x_extent == kWarpTileX};
+}
 
 /* Codes of any tile, in shared memory, or, if wide_codes is not NULL, there. The whole warp
  * calls. */
@@ -118,6 +136,26 @@ __device__ __noinline__ void encode_large(const LevelsEncodeJob<A> &job, const W
 }
 static_assert(sizeof(TileGroups) <= 4 * kMarchPlaneWords, "groups fit where copies were");
 
+/* Codes and encodes a full tile once more, whose codes or bits did not fit; false: they do not even
+ * so. memory: all of the warp's. The whole warp calls. */
+template <uint32_t kBytes, class A, bool kIsPlain>
+__device__ __noinline__ bool encode_again(const LevelsEncodeJob<A> &job,
+                                          const LevelsEncodeTable &table, const WarpTile &tile,
+                                          uint32_t tile_index, uint32_t *memory) {
+  typedef LevelsEncodePolicy<kBytes, A> Policy;
+  typedef typename Policy::SecondStep Step;
+  uint32_t *const codes = memory + Policy::kSecondStageWords;
+  Step step(job.coder, job.points_of(tile), codes, job.copies_16);
+  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, memory, step).run();
+  if (!step.result().fits) return false;
+  __syncwarp(); /* codes are there */
+  encode_direct<Policy::kSecondCodeBytes, 4 / kBytes>(
+      table, codes, LaneTeam::of<kBytes>(table.lane_groups_log2), extents_of<kBytes>(tile), memory,
+      [&](uint32_t word_count) { return take_words(job, tile_index, word_count); });
+  __syncwarp(); /* memory is free */
+  return true;
+}
+
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __forceinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
                                                uint32_t *staging, uint32_t *memory) {
@@ -140,19 +178,20 @@ __device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
   CodedTile coded = {false, false, false};
   if (level.is_full<kBytes>(tile))
     coded = code_full<kBytes, A, kIsPlain>(job, tile, staging, memory);
-  if (!coded.fits && !coded.is_large) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
+  bool const has_points = coded.fits || coded.is_large; /* all values are in the lattice */
+  if (!has_points) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
   __syncwarp(); /* codes are there */
   uint32_t word_count = coded.fits && coded.is_zero ? 0 : UINT32_MAX;
   if (coded.fits && !coded.is_zero) {
-    LevelsExtents const extents = {tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>,
-                                   tile.z_extent == 2 * kTilePairs<kBytes> &&
-                                       tile.y_extent == kWarpTileY && tile.x_extent == kWarpTileX};
     LaneTeam const team = LaneTeam::of<kBytes>(table.lane_groups_log2);
-    Share const own = encode_region<kBytes>(table, memory, team, extents, staging);
+    Share const own =
+        encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile), staging);
     word_count = join_shares(own, team, kStageWords, staging);
     __syncwarp(); /* words are there */
   }
   if (word_count == UINT32_MAX) {
+    if (has_points && encode_again<kBytes, A, kIsPlain>(job, table, tile, tile_index, staging))
+      return;
     encode_large<kBytes, A>(job, tile, tile_index, slot, staging);
     return;
   }

@@ -63,19 +63,35 @@ struct LevelsExtents {
 
 /* ---- appending ---- */
 
-/* A lane's bits. Only the low 6 bits of `at` count. */
-struct LaneBits {
-  uint32_t next; /* shared address of the word at hand */
-  uint32_t word, at;
-  uint32_t table; /* shared address of the LevelsEncodeTable */
+/* Where the words of a region's bits go: over its codes. */
+struct OverCodes {
+  uint32_t next; /* shared address of the next word */
 
-  __device__ __forceinline__ void put_full_word() {
+  __device__ __forceinline__ void put(uint32_t word) {
     store_shared(next, word);
     next += 4;
   }
+  /* Whether words lie at this shared address or beyond, where codes are to be read yet. */
+  __device__ __forceinline__ bool is_beyond(uint32_t address) const { return next > address; }
+};
+
+/* A region's bits. Only the low 6 bits of `at` count. */
+template <class Words>
+struct LaneBits {
+  Words words;
+  uint32_t word, at; /* the word at hand */
+  uint32_t table;    /* shared address of the LevelsEncodeTable */
+
+  __device__ __forceinline__ void put_full_word() { words.put(word); }
   template <uint32_t kMember>
   __device__ __forceinline__ uint32_t entry_of(uint32_t i) const {
     return load_shared_constant(table + kMember + 4 * i);
+  }
+  /* at: four times the index, and other bits where only the index is looked at. */
+  template <uint32_t kMember>
+  __device__ __forceinline__ uint32_t entry_at(uint32_t at) const {
+    static_assert(kMember % (4 * kLevelsTableEntries) == 0, "as the table is aligned");
+    return load_shared_constant((at & 4 * (kLevelsTableEntries - 1) | table) + kMember);
   }
   __device__ __forceinline__ void put(uint32_t entry) {
     append_joined(*this, entry & kLevelsEntryBits, at + entry);
@@ -120,11 +136,11 @@ struct LaneBits {
 };
 
 /* The entry of a value, as the table has it. */
-template <uint32_t kCodeBytes>
-__device__ __forceinline__ uint32_t value_entry(const LaneBits &bits, int32_t code) {
+template <uint32_t kCodeBytes, class Words>
+__device__ __forceinline__ uint32_t value_entry(const LaneBits<Words> &bits, int32_t code) {
   uint32_t const i = (uint32_t)(code + 128);
   if (kCodeBytes > 1 && i >= 256) return kLevelsEntrySlow;
-  return bits.entry_of<offsetof(LevelsEncodeTable, values)>(i);
+  return bits.template entry_of<offsetof(LevelsEncodeTable, values)>(i);
 }
 
 /* ---- codes ---- */
@@ -195,20 +211,21 @@ struct CodeWords {
     return ((two & 0x7fff7fffu) + 0x00800080u) ^ (two & 0x80008000u);
   }
 
-  /* Indices of entries, of which only the low 8 bits count. */
+  /* Where entries are, as entry_at takes it. */
   __device__ __forceinline__ void find_values(const uint32_t *words, uint32_t *at) {
 #pragma unroll
     for (uint32_t k = 0; k < kWords; k++) {
       if (kCodeBytes == 1) {
-#pragma unroll
-        for (uint32_t i = 0; i < 4; i++) at[4 * k + i] = words[k] >> 8 * i;
+        at[4 * k] = words[k] << 2, at[4 * k + 1] = words[k] >> 6;
+        at[4 * k + 2] = words[k] >> 14, at[4 * k + 3] = words[k] >> 22;
       } else if (kCodeBytes == 2) {
         uint32_t const two = add_128(words[k]);
         slow |= two & 0xff00ff00u;
-        at[2 * k] = two, at[2 * k + 1] = two >> 16;
+        at[2 * k] = two << 2, at[2 * k + 1] = two >> 14;
       } else {
-        at[k] = words[k] + 128;
-        slow |= at[k] & ~255u;
+        uint32_t const one = words[k] + 128;
+        slow |= one & ~255u;
+        at[k] = one << 2;
       }
     }
   }
@@ -218,20 +235,22 @@ struct CodeWords {
       if (kCodeBytes == 1) {
         uint32_t const by_8 = words[k] - 0x78787878u, nibbles = by_8 | by_8 >> 4;
         slow |= by_8 & 0xf0f0f0f0u;
-        at[2 * k] = nibbles, at[2 * k + 1] = nibbles >> 16;
+        at[2 * k] = nibbles << 2, at[2 * k + 1] = nibbles >> 14;
       } else if (kCodeBytes == 2) {
         uint32_t const by_8 = add_128(words[k]) - 0x00780078u;
         slow |= by_8 & 0xfff0fff0u;
-        at[k] = by_8 | by_8 >> 12;
+        at[k] = (by_8 | by_8 >> 12) << 2;
       } else if (k % 2 == 0) {
         uint32_t const first = words[k] + 8, second = words[k + 1] + 8;
         slow |= (first | second) & ~15u;
-        at[k / 2] = first | second << 4;
+        at[k / 2] = (first | second << 4) << 2;
       }
     }
   }
 
-  __device__ __forceinline__ CodeWords(const LaneBits &bits, const uint32_t *words) : slow(0) {
+  template <class Words>
+  __device__ __forceinline__ CodeWords(const LaneBits<Words> &bits, const uint32_t *words)
+      : slow(0) {
     constexpr uint32_t kTable =
         kIsPairs ? offsetof(LevelsEncodeTable, tops) : offsetof(LevelsEncodeTable, values);
     uint32_t at[kEntries];
@@ -241,7 +260,7 @@ struct CodeWords {
       find_values(words, at);
 #pragma unroll
     for (uint32_t k = 0; k < kEntries; k++) {
-      entries[k] = bits.template entry_of<kTable>(at[k] & 255);
+      entries[k] = bits.template entry_at<kTable>(at[k]);
       slow |= entries[k] & kLevelsEntrySlow;
     }
   }
@@ -250,69 +269,81 @@ struct CodeWords {
 /* Each puts a group and returns false if its bits overtook its codes. group: the shared address of
  * its codes; number: its number in the tile. any: gets bits if a code is not 0. */
 
+/* Codes first to end - 1 of the group, one or two at a time. */
+template <uint32_t kCodeBytes, bool kIsPairs, class Words>
+__device__ __forceinline__ bool put_slow(uint32_t group, uint32_t first, uint32_t end,
+                                         uint32_t number, const LevelsExtents &tile,
+                                         LaneBits<Words> &bits) {
+#pragma unroll 1
+  for (uint32_t i = first; i < end; i += 2) {
+    int32_t const a = code_in<kCodeBytes>(group, i), b = code_in<kCodeBytes>(group, i + 1);
+    uint32_t const existing =
+        tile.is_full ? 3 : tile.existing_of_four(16 * number + i / 4) >> i % 4 & 3;
+    if (kIsPairs) {
+      if (existing) bits.put_pair(a, b);
+    } else {
+      if (existing & 1) bits.put_value(a);
+      if (existing & 2) bits.put_value(b);
+    }
+    if (bits.words.is_beyond(group + ((i + 2) * kCodeBytes & ~3u))) return false;
+  }
+  return true;
+}
+
 /* Words come while those before are put. Entries of pairs, and of codes that take two bytes or
  * more, are no longer than their codes; others are looked at after the group. */
-template <uint32_t kCodeBytes, bool kIsPairs>
+template <uint32_t kCodeBytes, bool kIsPairs, class Words>
 __device__ __forceinline__ bool put_codes(uint32_t group, uint32_t number,
-                                          const LevelsExtents &tile, LaneBits &bits,
+                                          const LevelsExtents &tile, LaneBits<Words> &bits,
                                           uint32_t &any) {
-  typedef CodeWords<kCodeBytes, kIsPairs> Words;
-  constexpr uint32_t kBytes = 4 * Words::kWords, kGroupBytes = SZG_LEVELS_GROUP * kCodeBytes;
-  uint32_t words[Words::kWords], next[Words::kWords];
+  typedef CodeWords<kCodeBytes, kIsPairs> Codes;
+  constexpr uint32_t kBytes = 4 * Codes::kWords, kGroupBytes = SZG_LEVELS_GROUP * kCodeBytes;
+  uint32_t const end = group + kGroupBytes;
+  uint32_t words[Codes::kWords], next[Codes::kWords];
   bool is_over = false;
 #pragma unroll
-  for (uint32_t k = 0; k < Words::kWords; k++) words[k] = load_shared(group + 4 * k);
+  for (uint32_t k = 0; k < Codes::kWords; k++) words[k] = load_shared(group + 4 * k);
 #pragma unroll 1
-  for (uint32_t at = 0; at < kGroupBytes; at += kBytes) {
+  for (uint32_t at = group; at != end;) {
+    at += kBytes;
 #pragma unroll
-    for (uint32_t k = 0; k < Words::kWords; k++) { /* behind the group is some memory, too */
-      next[k] = load_shared(group + at + kBytes + 4 * k);
+    for (uint32_t k = 0; k < Codes::kWords; k++) { /* behind the group is some memory, too */
+      next[k] = load_shared(at + 4 * k);
       any |= kCodeBytes == 1 ? words[k] ^ 0x80808080u : words[k];
     }
-    Words const coded(bits, words);
+    Codes const coded(bits, words);
     if (tile.is_full && coded.slow == 0) {
 #pragma unroll
-      for (uint32_t k = 0; k < Words::kEntries; k += 2)
+      for (uint32_t k = 0; k < Codes::kEntries; k += 2)
         bits.put_two(coded.entries[k], coded.entries[k + 1]);
-    } else {
-#pragma unroll 1
-      for (uint32_t i = at / kCodeBytes; i < (at + kBytes) / kCodeBytes; i += 2) {
-        int32_t const a = code_in<kCodeBytes>(group, i), b = code_in<kCodeBytes>(group, i + 1);
-        uint32_t const existing =
-            tile.is_full ? 3 : tile.existing_of_four(16 * number + i / 4) >> i % 4 & 3;
-        if (kIsPairs) {
-          if (existing) bits.put_pair(a, b);
-        } else {
-          if (existing & 1) bits.put_value(a);
-          if (existing & 2) bits.put_value(b);
-        }
-        if (bits.next > group + ((i + 2) * kCodeBytes & ~3u)) return false;
-      }
+    } else if (!put_slow<kCodeBytes, kIsPairs>(group, (at - group - kBytes) / kCodeBytes,
+                                               (at - group) / kCodeBytes, number, tile, bits)) {
+      return false;
     }
-    is_over |= bits.next > group + at + kBytes;
+    if (kCodeBytes == 1 && !kIsPairs) is_over |= bits.words.is_beyond(at);
 #pragma unroll
-    for (uint32_t k = 0; k < Words::kWords; k++) words[k] = next[k];
+    for (uint32_t k = 0; k < Codes::kWords; k++) words[k] = next[k];
   }
   return !is_over;
 }
 
 /* nonzero: the group's two words. */
-template <uint32_t kCodeBytes>
-__device__ __forceinline__ bool put_masks(uint32_t group, const uint32_t *nonzero, LaneBits &bits,
-                                          uint32_t &any) {
+template <uint32_t kCodeBytes, class Words>
+__device__ __forceinline__ bool put_masks(uint32_t group, const uint32_t *nonzero,
+                                          LaneBits<Words> &bits, uint32_t &any) {
   constexpr uint32_t kTops = offsetof(LevelsEncodeTable, tops);
   constexpr uint32_t kMasks = offsetof(LevelsEncodeTable, masks);
   uint32_t const halves[2] = {nonzero[0], nonzero[1]};
   uint32_t octets = szg_octets_of_places((uint64_t)halves[1] << 32 | halves[0]);
   any |= octets;
-  bits.put(bits.entry_of<kTops>(octets));
+  bits.put(bits.template entry_of<kTops>(octets));
   if (octets == 0) return true; /* nothing is written over codes to come: all of them are 0 */
   while (octets) {
     uint32_t const first = (uint32_t)__ffs((int)octets) - 1, left = octets & (octets - 1);
     uint32_t const second = (uint32_t)__ffs((int)left) - 1;
-    uint32_t const a = bits.entry_of<kMasks>(halves[first / 4] >> 8 * (first % 4) & 255);
+    uint32_t const a = bits.template entry_of<kMasks>(halves[first / 4] >> 8 * (first % 4) & 255);
     uint32_t const b =
-        left ? bits.entry_of<kMasks>(halves[second / 4 % 2] >> 8 * (second % 4) & 255) : 0;
+        left ? bits.template entry_of<kMasks>(halves[second / 4 % 2] >> 8 * (second % 4) & 255) : 0;
     octets = left & (left - 1);
     if ((a | b) & kLevelsEntrySlow) {
       bits.put(a);
@@ -321,7 +352,7 @@ __device__ __forceinline__ bool put_masks(uint32_t group, const uint32_t *nonzer
       bits.put_two(a, b);
     }
   }
-  if (bits.next > group) return false;
+  if (bits.words.is_beyond(group)) return false;
 #pragma unroll
   for (uint32_t h = 0; h < 2; h++) {
     for (uint32_t left = halves[h]; left;) {
@@ -329,7 +360,7 @@ __device__ __forceinline__ bool put_masks(uint32_t group, const uint32_t *nonzer
       left &= left - 1;
       uint32_t const j = left ? 32 * h + (uint32_t)__ffs((int)left) - 1 : i;
       left &= left - 1;
-      if (bits.next > group + (i * kCodeBytes & ~3u)) return false;
+      if (bits.words.is_beyond(group + (i * kCodeBytes & ~3u))) return false;
       int32_t const first = code_in<kCodeBytes>(group, i), second = code_in<kCodeBytes>(group, j);
       uint32_t const a = value_entry<kCodeBytes>(bits, first);
       uint32_t const b = j > i ? value_entry<kCodeBytes>(bits, second) : 0;
@@ -341,14 +372,14 @@ __device__ __forceinline__ bool put_masks(uint32_t group, const uint32_t *nonzer
       }
     }
   }
-  return bits.next <= group + SZG_LEVELS_GROUP * kCodeBytes;
+  return !bits.words.is_beyond(group + SZG_LEVELS_GROUP * kCodeBytes);
 }
 
 /* Puts groups first to end - 1 of the tile; false: bits overtook codes. memory: the tile's. */
-template <uint32_t kMode, uint32_t kCodeBytes>
+template <uint32_t kMode, uint32_t kCodeBytes, class Words>
 __device__ __forceinline__ bool put_groups(uint32_t memory, uint32_t first, uint32_t end,
                                            const LevelsExtents &tile, const uint32_t *nonzero,
-                                           LaneBits &bits, uint32_t &any) {
+                                           LaneBits<Words> &bits, uint32_t &any) {
 #pragma unroll 1
   for (uint32_t number = first; number < end; number++) {
     uint32_t const group = memory + 4 * group_word<kCodeBytes>(number);
@@ -360,6 +391,20 @@ __device__ __forceinline__ bool put_groups(uint32_t memory, uint32_t first, uint
     if (!fits) return false;
   }
   return true;
+}
+template <uint32_t kCodeBytes, class Words>
+__device__ __forceinline__ bool put_groups(uint32_t mode, uint32_t memory, uint32_t first,
+                                           uint32_t end, const LevelsExtents &tile,
+                                           const uint32_t *nonzero, LaneBits<Words> &bits,
+                                           uint32_t &any) {
+  if (mode == SZG_LEVELS_MODE_PLAIN)
+    return put_groups<SZG_LEVELS_MODE_PLAIN, kCodeBytes>(memory, first, end, tile, nonzero, bits,
+                                                         any);
+  if (mode == SZG_LEVELS_MODE_PAIRS)
+    return put_groups<SZG_LEVELS_MODE_PAIRS, kCodeBytes>(memory, first, end, tile, nonzero, bits,
+                                                         any);
+  return put_groups<SZG_LEVELS_MODE_MASKS, kCodeBytes>(memory, first, end, tile, nonzero, bits,
+                                                       any);
 }
 
 /* ---- a tile's words ---- */
@@ -382,7 +427,33 @@ struct LaneTeam {
     return {threadIdx.x % 32 & ~(size - 1), size};
   }
   __device__ __forceinline__ uint32_t members() const { return lanes_below(size) << first; }
+  /* Whether it is true in one of them. The whole warp calls. */
+  __device__ __forceinline__ bool has(bool is_true) const {
+    return (__ballot_sync(kAllLanes, is_true) & members()) != 0;
+  }
   __device__ __forceinline__ bool is_leader() const { return threadIdx.x % 32 == first; }
+};
+
+/* The groups of the tile that this thread takes. kCount: of all threads but the last four. */
+template <uint32_t kCount>
+struct OwnGroups {
+  static constexpr uint32_t kAll = kCount * LevelsRegions::kCount;
+  uint32_t first, end;
+
+  __device__ __forceinline__ OwnGroups() : first(kCount * (threadIdx.x % 32)) {
+    end = threadIdx.x % 32 < LevelsRegions::kCount ? first + kCount : 0;
+  }
+  /* Finds the nonzero places of all groups, and returns whether this thread's lane has one. The
+   * whole warp calls. */
+  template <uint32_t kCodeBytes>
+  __device__ __forceinline__ bool find_live(const uint32_t *memory, const LaneTeam &team,
+                                            uint32_t *nonzero) const {
+    uint32_t any = 0;
+    find_nonzero<kCodeBytes>(memory, kAll, nonzero);
+    __syncwarp(); /* all places are known */
+    for (uint32_t i = 2 * first; i < 2 * end; i++) any |= nonzero[i];
+    return team.has(any != 0);
+  }
 };
 
 /* The bits of all regions. memory: the tile's codes; staging: memory for the nonzero places of all
@@ -391,30 +462,20 @@ template <uint32_t kCodeBytes>
 __device__ __forceinline__ Share encode_region(const LevelsEncodeTable &table, uint32_t *memory,
                                                const LaneTeam &team, const LevelsExtents &tile,
                                                uint32_t *staging) {
-  constexpr uint32_t kGroups = 4 / kCodeBytes, kAllGroups = kGroups * LevelsRegions::kCount;
-  uint32_t const lane = threadIdx.x % 32, mode = table.mode;
-  uint32_t const first = kGroups * lane, end = lane < LevelsRegions::kCount ? first + kGroups : 0;
-  uint32_t const at = shared_address(memory), begin = LevelsRegions::kPitch * lane;
-  LaneBits bits = {at + 4 * begin, 0, 0, shared_address(&table)};
+  OwnGroups<4 / kCodeBytes> const groups;
+  uint32_t const at = shared_address(memory), begin = LevelsRegions::kPitch * (threadIdx.x % 32);
+  LaneBits<OverCodes> bits = {{at + 4 * begin}, 0, 0, shared_address(&table)};
   uint32_t any = 0;
-  bool fits = true;
-  if (mode == SZG_LEVELS_MODE_PLAIN) {
-    fits = put_groups<SZG_LEVELS_MODE_PLAIN, kCodeBytes>(at, first, end, tile, staging, bits, any);
-  } else if (mode == SZG_LEVELS_MODE_PAIRS) {
-    fits = put_groups<SZG_LEVELS_MODE_PAIRS, kCodeBytes>(at, first, end, tile, staging, bits, any);
-  } else {
-    find_nonzero<kCodeBytes>(memory, kAllGroups, staging);
-    __syncwarp(); /* all places are known */
-    for (uint32_t i = 2 * first; i < 2 * end; i++) any |= staging[i];
-    bool const is_live = (__ballot_sync(kAllLanes, any != 0) & team.members()) != 0;
-    if (is_live)
-      fits =
-          put_groups<SZG_LEVELS_MODE_MASKS, kCodeBytes>(at, first, end, tile, staging, bits, any);
-  }
+  bool is_live = true, fits = true;
+  if (table.mode == SZG_LEVELS_MODE_MASKS)
+    is_live = groups.template find_live<kCodeBytes>(memory, team, staging);
+  if (is_live)
+    fits = put_groups<kCodeBytes>(table.mode, at, groups.first, groups.end, tile, staging, bits,
+                                  any);
   __syncwarp(); /* lanes go on together */
-  if (bits.at % 32) store_shared(bits.next, bits.word);
-  bool const is_live = (__ballot_sync(kAllLanes, any != 0) & team.members()) != 0;
-  uint32_t const words = (bits.next - at) / 4 - begin;
+  if (bits.at % 32) store_shared(bits.words.next, bits.word);
+  is_live = team.has(any != 0);
+  uint32_t const words = (bits.words.next - at) / 4 - begin;
   return {memory + begin, is_live ? 32 * words + bits.at % 32 : 0, fits};
 }
 
@@ -442,43 +503,66 @@ __device__ __forceinline__ void move_share(const Share &own, uint32_t at, uint32
   }
 }
 
+/* Where a tile's head and shares go, in its words. */
+struct TileLayout {
+  uint32_t word_count; /* 0: all codes are 0 */
+  uint32_t at;         /* of this thread's share */
+
+  uint32_t front;      /* least length, width, and whether there is a mask */
+  bool has_mask, is_live_leader;
+  uint32_t rank, excess, width; /* of a leader's lane: among live ones; and what the head says */
+
+  static constexpr uint32_t kBegin = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
+
+  /* bit_count: of this thread's share. The whole warp calls. */
+  __device__ __forceinline__ TileLayout(uint32_t bit_count, const LaneTeam &team) : word_count(0) {
+    constexpr uint32_t kLast = LevelsRegions::kCount - 1;
+    uint32_t const lane = threadIdx.x % 32, end = sum_to_lane(bit_count, lane);
+    uint32_t const lane_end =
+        __shfl_sync(kAllLanes, end, (int)min(team.first + team.size - 1, kLast));
+    uint32_t const before = __shfl_sync(kAllLanes, end - bit_count, (int)team.first);
+    uint32_t const lane_bits = lane <= kLast ? lane_end - before : 0; /* of the whole team */
+    is_live_leader = team.is_leader() && lane_bits > 0;
+    uint32_t const live = __ballot_sync(kAllLanes, is_live_leader);
+    if (live == 0) return;
+    LaneLengths const lengths = measure_lanes(lane_bits, lane_bits ? lane_bits : UINT32_MAX, lane);
+    uint32_t const lane_count = kLast / team.size + 1, live_count = (uint32_t)__popc((int)live);
+    has_mask = live_count != lane_count;
+    front = (lengths.least << SZG_LEVELS_WIDTH_BITS | lengths.width) << 1 | (has_mask ? 1 : 0);
+    rank = rank_among(live, lane);
+    excess = lane_bits - lengths.least, width = lengths.width;
+    excesses = kBegin + (has_mask ? lane_count : 0);
+    uint32_t const head = excesses + live_count * width;
+    at = head + end - bit_count;
+    word_count = (head + __shfl_sync(kAllLanes, end, (int)kLast) + 31) / 32;
+  }
+  /* words: zeros. The whole warp calls. */
+  __device__ __forceinline__ void put_head(const LaneTeam &team, uint32_t *words) const {
+    uint32_t const lane = threadIdx.x % 32;
+    if (lane == 0) or_number(front, kBegin, 0, words);
+    if (!is_live_leader) return;
+    if (has_mask) or_number(1, 1, kBegin + lane / team.size, words);
+    or_number(excess, width, excesses + rank * width, words);
+  }
+
+ private:
+  uint32_t excesses; /* where they begin in the head */
+};
+
 /* Puts a tile's words together; returns their number, or UINT32_MAX if they are too many or a share
  * did not fit. words: room for most_words. The whole warp calls, and synchronizes before it
  * reads. */
 __device__ __forceinline__ uint32_t join_shares(const Share &own, const LaneTeam &team,
                                                 uint32_t most_words, uint32_t *words) {
-  constexpr uint32_t kLast = LevelsRegions::kCount - 1;
-  uint32_t const lane = threadIdx.x % 32;
   if (__any_sync(kAllLanes, !own.fits)) return UINT32_MAX;
-  uint32_t const end = sum_to_lane(own.bit_count, lane);
-  uint32_t const lane_end =
-      __shfl_sync(kAllLanes, end, (int)min(team.first + team.size - 1, kLast));
-  uint32_t const before = __shfl_sync(kAllLanes, end - own.bit_count, (int)team.first);
-  uint32_t const lane_bits = lane <= kLast ? lane_end - before : 0; /* of the whole team */
-  bool const is_live_leader = team.is_leader() && lane_bits > 0;
-  uint32_t const live = __ballot_sync(kAllLanes, is_live_leader);
-  if (live == 0) return 0;
-  LaneLengths const lengths = measure_lanes(lane_bits, lane_bits ? lane_bits : UINT32_MAX, lane);
-  uint32_t const lane_count = kLast / team.size + 1, live_count = (uint32_t)__popc((int)live);
-  bool const has_mask = live_count != lane_count;
-  uint32_t const begin = SZG_LEVELS_LEAST_BITS + SZG_LEVELS_WIDTH_BITS + 1;
-  uint32_t const excesses = begin + (has_mask ? lane_count : 0);
-  uint32_t const head = excesses + live_count * lengths.width;
-  uint32_t const word_count = (head + __shfl_sync(kAllLanes, end, (int)kLast) + 31) / 32;
-  if (word_count > most_words) return UINT32_MAX;
-  for (uint32_t i = lane; i < word_count; i += 32) words[i] = 0;
+  TileLayout const layout(own.bit_count, team);
+  if (layout.word_count > most_words) return UINT32_MAX;
+  for (uint32_t i = threadIdx.x % 32; i < layout.word_count; i += 32) words[i] = 0;
   __syncwarp(); /* words are zeros */
-  if (lane == 0) {
-    uint32_t const front = lengths.least << SZG_LEVELS_WIDTH_BITS | lengths.width;
-    or_number(front << 1 | (has_mask ? 1 : 0), begin, 0, words);
-  }
-  if (is_live_leader) {
-    if (has_mask) or_number(1, 1, begin + lane / team.size, words);
-    or_number(lane_bits - lengths.least, lengths.width,
-              excesses + rank_among(live, lane) * lengths.width, words);
-  }
-  if (own.bit_count > 0) move_share(own, head + end - own.bit_count, words);
-  return word_count;
+  if (layout.word_count == 0) return 0;
+  layout.put_head(team, words);
+  if (own.bit_count > 0) move_share(own, layout.at, words);
+  return layout.word_count;
 }
 
 } // namespace szg

@@ -24,15 +24,22 @@ namespace szg {
 template <class A>
 struct LevelsCoder {
   typedef typename A::Value Value;
+  static constexpr uint32_t kRoundBits = 0x4B400000; /* of SZG_LEVELS_ROUND_F32 */
 
   szg_levels_lattice lattice;
   uint32_t unit, half, log2;         /* 2^log2 is at most the unit */
   uint32_t factor, offset, quotient; /* to divide */
+  /* In the finest level, whose unit is 2^log2: */
+  uint32_t bias;  /* 128 units, which make codes of 8 bits from 0 on */
+  uint32_t start; /* of an excess: see excess_of */
+  uint32_t scale; /* from an excess to 16 bits, of which the upper 8 are the code */
 
   /* A unit of 1 would need the factor 2^32; with one less, a quotient is one less. */
   explicit LevelsCoder(const szg_levels_lattice &k, uint32_t level_unit)
-      : lattice(k), unit(level_unit), half(level_unit / 2), log2(0) {
+      : lattice(k), unit(level_unit), half(level_unit / 2), log2(0), bias(level_unit << 7) {
     while (unit >> (log2 + 1) != 0) log2++;
+    start = half + bias - (sizeof(Value) == 4 ? kRoundBits : 0);
+    scale = 1u << (8 - log2);
     uint64_t const rounded_up = (((uint64_t)1 << 32) + unit - 1) / unit;
     quotient = (2u << SZG_LEVELS_LIMIT_BITS) / unit + 1;
     offset = half + quotient * unit;
@@ -47,20 +54,36 @@ struct LevelsCoder {
   }
   /* The lattice value; `none` gets bits from 23 on if there is none. Fill values count, too. */
   __device__ __forceinline__ uint32_t point_of(Value value, uint32_t *none) const;
+  /* How far the lattice value is above the prediction, with half a unit and the bias. */
+  __device__ __forceinline__ uint32_t excess_of(Value value, uint32_t predicted,
+                                                uint32_t *none) const;
 
   __device__ __forceinline__ bool is_fill(Value value) const {
     return A::bits(value) == (typename A::Bits)lattice.fill_bits;
   }
 };
 static_assert(SZG_LEVELS_MOST_FINE <= 8, "units up to 256");
+static_assert(SZG_LEVELS_ROUND_F32 == 12582912.0f, "kRoundBits");
+
+/* Bits of the sum of a value and the rounding constant. */
+__device__ __forceinline__ uint32_t rounded_bits(const szg_levels_lattice &lattice, float value,
+                                                 uint32_t *none) {
+  uint32_t const bits =
+      __float_as_uint(__fmaf_rn(value, lattice.inverse_f32, SZG_LEVELS_ROUND_F32));
+  *none |= bits ^ 0x4B000000u; /* sums with a point are from 2^23 to 2^24 */
+  return bits;
+}
 
 template <>
 __device__ __forceinline__ uint32_t LevelsCoder<LevelsF32>::point_of(float value,
                                                                      uint32_t *none) const {
-  uint32_t const bits =
-      __float_as_uint(__fmaf_rn(value, lattice.inverse_f32, SZG_LEVELS_ROUND_F32));
-  *none |= bits ^ 0x4B000000u; /* sums with a point are from 2^23 to 2^24 */
-  return bits - __float_as_uint(SZG_LEVELS_ROUND_F32);
+  return rounded_bits(lattice, value, none) - kRoundBits;
+}
+template <>
+__device__ __forceinline__ uint32_t LevelsCoder<LevelsF32>::excess_of(float value,
+                                                                      uint32_t predicted,
+                                                                      uint32_t *none) const {
+  return rounded_bits(lattice, value, none) - predicted + start;
 }
 
 template <>
@@ -70,14 +93,21 @@ __device__ __forceinline__ uint32_t LevelsCoder<LevelsF64>::point_of(double valu
   if (!LevelsF64::lattice(lattice, value, &point)) *none = ~0u;
   return (uint32_t)point;
 }
+template <>
+__device__ __forceinline__ uint32_t LevelsCoder<LevelsF64>::excess_of(double value,
+                                                                      uint32_t predicted,
+                                                                      uint32_t *none) const {
+  return point_of(value, none) - predicted + start;
+}
 
 /* Codes of four points of a class, one row after another, in shared memory. A class has 256 words
- * in all levels, four regions. */
-template <uint32_t kCodeBytes>
+ * in all levels, four regions; twice as many if codes have twice the usual bytes. */
+template <uint32_t kCodeBytes, uint32_t kPairs = kTilePairs<kCodeBytes>>
 struct LevelsCodes {
-  static constexpr uint32_t kPairs = kTilePairs<kCodeBytes>;
-  static constexpr uint32_t kClassBytes = 4 * 4 * LevelsRegions::kPitch;
-  static_assert(kPairs * 32 * kCodeBytes == 4 * LevelsRegions::kWords, "");
+  static constexpr uint32_t kClassRegions = kPairs * 32 * kCodeBytes / LevelsRegions::kWords;
+  static constexpr uint32_t kClassBytes = 4 * kClassRegions * LevelsRegions::kPitch;
+  static constexpr uint32_t kAllWords = 7 * kClassBytes / 4 + LevelsRegions::kSlack;
+  static_assert(kClassRegions == 4 || kClassRegions == 8, "");
 
   uint32_t first; /* shared address of the memory, LevelsRegions */
   uint32_t live;  /* of what this lane has put: bits if a code is not 0 */
@@ -176,18 +206,20 @@ struct FullEncodeStep {
   LevelsCodes<kBytes> codes;
   bool copies_16; /* rows of the field begin at multiples of 16 bytes */
 
+  uint32_t lane;
   const unsigned char *mine; /* what this lane copies first of the tile's first plane */
   uint32_t plane_bytes, row_bytes, half_row_bytes;
   uint32_t *planes; /* coarser levels: the places of an even and an odd plane */
   int step;
 
-  uint32_t even_mask, even_offset; /* of codes of even planes: as below, or 0 on far planes */
+  uint32_t even_mask, even_bias; /* of codes of even planes: as below, or 0 on far planes */
   uint32_t field; /* shared address of this lane's values in the first of the step's rows */
   uint32_t place; /* and of its codes of class 1 in the even plane */
   Value loaded[kIsFinest ? 1 : kRows][2]; /* coarser levels: the plane at hand */
   Value row_values[4][2];                 /* of the two classes at hand */
   uint32_t four[4];                       /* codes of a class */
   uint32_t beyond, none; /* bits of what does not fit, and of values without a lattice value */
+  uint32_t beyond_before; /* the step's even plane */
 
   __device__ __forceinline__ FullEncodeStep(const LevelsCoder<A> &coder_,
                                             const LevelsTilePoints<A> &points_,
@@ -196,15 +228,18 @@ struct FullEncodeStep {
         points(points_),
         codes(memory),
         copies_16(copies_16_ && kBytes <= 2),
+        lane(threadIdx.x % 32),
         plane_bytes((uint32_t)(points.z_stride * sizeof(Value))),
         row_bytes((uint32_t)(points.y_stride * sizeof(Value))),
         half_row_bytes((uint32_t)(32 * points.x_stride * sizeof(Value))),
         beyond(0),
         none(0) {
-    uint32_t const lane = threadIdx.x % 32, x_bytes = points.x_stride * sizeof(Value);
+    asm volatile("" : "+r"(lane), "+r"(codes.first)); /* made anew in each step otherwise */
+    uint32_t const x_bytes = points.x_stride * sizeof(Value);
     constexpr uint32_t kRowLanes = kRowBytes < kPieceBytes ? kRowBytes / 16 : 32;
     mine = (const unsigned char *)points.values;
     mine += copies_16 ? lane / kRowLanes * row_bytes + lane % kRowLanes * 16 : lane * x_bytes;
+    asm volatile("" : "+l"(mine));
   }
 
   /* The whole warp calls. */
@@ -217,7 +252,6 @@ struct FullEncodeStep {
   }
 
   __device__ __forceinline__ void copy_plane(uint32_t z, uint32_t *words) const {
-    uint32_t const lane = threadIdx.x % 32;
     const unsigned char *const plane = step_by(mine, z, plane_bytes);
     if (kBytes <= 2 && copies_16) {
 #pragma unroll
@@ -251,7 +285,7 @@ struct FullEncodeStep {
   /* A plane from its place to registers; then the next one comes, in a group of its own. */
   __device__ __forceinline__ void take_plane(uint32_t *from, bool has_next, uint32_t next_z) {
     constexpr uint32_t kLaneBytes = 2 * kSpread * sizeof(Value);
-    uint32_t const address = shared_address(from) + kLaneBytes * (threadIdx.x % 32);
+    uint32_t const address = shared_address(from) + kLaneBytes * lane;
 #pragma unroll
     for (uint32_t y = 0; y < kRows; y++) {
       Value *const two = loaded[y % (kIsFinest ? 1 : kRows)];
@@ -279,8 +313,9 @@ struct FullEncodeStep {
     bool const has_even = i < (int)kPairs;
     step = i;
     even_mask = kIsFinest ? (has_even ? 0u - coder.unit : 0) : (has_even ? ~0u : 0);
-    even_offset = has_even ? coder.unit << 7 : 0;
-    field = shared_address(words) + 2 * (uint32_t)sizeof(Value) * (threadIdx.x % 32);
+    even_bias = has_even ? coder.bias : 0;
+    beyond_before = beyond;
+    field = shared_address(words) + 2 * (uint32_t)sizeof(Value) * lane;
     place = codes.address_of((uint32_t)i);
     if (!kIsFinest) {
       take_plane(planes, i + 1 < (int)kPairs, 2 * (uint32_t)i + 2);
@@ -311,24 +346,24 @@ struct FullEncodeStep {
   }
   __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
     if (is_odd_plane && !is_odd_row) begin_odd();
+    if (kIsFinest && is_odd_plane && !is_odd_row && step >= (int)kPairs) beyond = beyond_before;
 #pragma unroll
     for (uint32_t j = 0; j < 4; j++)
       load_row((is_odd_plane ? kRows : 0) + 2 * j + (is_odd_row ? 1 : 0), row_values[j]);
   }
 
-  /* In the finest level the unit is 2^log2, and 128 units are added to the excess: so a code has 8
-   * bits above its fraction. On far planes values are what the slot last held. */
+  /* On far planes values are what the slot last held. */
   template <uint32_t kClass>
-  __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool is_coded) {
+  __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool) {
     constexpr bool kIsAlways = (kClass & SZG_AXIS_Z) != 0;
-    uint32_t const point = coder.point_of(row_values[j][kClass & 1], &none);
     if (kIsFinest) {
-      uint32_t const excess = point - predicted + coder.half + (coder.unit << 7);
+      uint32_t const excess = coder.excess_of(row_values[j][kClass & 1], predicted, &none);
       four[j] = excess;
-      beyond |= kIsAlways || is_coded ? excess : 0;
+      beyond |= excess;
       return predicted + (excess & (kIsAlways ? 0u - coder.unit : even_mask)) -
-             (kIsAlways ? coder.unit << 7 : even_offset);
+             (kIsAlways ? coder.bias : even_bias);
     }
+    uint32_t const point = coder.point_of(row_values[j][kClass & 1], &none);
     uint32_t const code = coder.divide(point - predicted) & (kIsAlways ? ~0u : even_mask);
     four[j] = code;
     beyond |= code_excess<kBytes>(code);
@@ -343,13 +378,9 @@ struct FullEncodeStep {
       codes.template put<kClass>(at, four);
       return;
     }
-    if (coder.log2 < 8) {
-#pragma unroll
-      for (uint32_t j = 0; j < 4; j++) four[j] <<= 8 - coder.log2;
-    }
-    uint32_t const low = __byte_perm(four[0], four[1], 0x0051);
-    codes.template put_bytes<kClass>(
-        at, __byte_perm(low, __byte_perm(four[2], four[3], 0x0051), 0x5410));
+    uint32_t const low = __byte_perm(four[0], four[1], 0x5410) * coder.scale;
+    uint32_t const high = __byte_perm(four[2], four[3], 0x5410) * coder.scale;
+    codes.template put_bytes<kClass>(at, __byte_perm(low, high, 0x7531));
   }
 
   __device__ __forceinline__ void store(int z, int y, uint32_t even, uint32_t odd) const {

@@ -19,11 +19,13 @@ constexpr uint32_t kLevelsEntryBits = ~0xfffu; /* that may be code */
 constexpr uint32_t kLevelsJoinedMost = 16;     /* bits of each of two entries in a word */
 static_assert(SZG_LEVELS_CODE_BITS + 8 <= 20, "an escaped octet or mask fits an entry");
 
+/* Aligned to 4 * kLevelsTableEntries bytes in shared memory, so that addresses are joined by OR. */
+constexpr uint32_t kLevelsTableEntries = 256;
 struct LevelsEncodeTable {
-  uint32_t values[256];  /* by code + 128 */
-  uint32_t tops[256];    /* pairs: by (a + 8) | (b + 8) << 4; masks: by the eight octets */
-  uint32_t masks[256];   /* by the places of an octet, escapes included */
-  uint32_t symbols[256]; /* of values, as szg_tokens_encoder has them */
+  uint32_t values[kLevelsTableEntries];  /* by code + 128 */
+  uint32_t tops[kLevelsTableEntries];    /* pairs: by (a + 8) | (b + 8) << 4; masks: by octets */
+  uint32_t masks[kLevelsTableEntries];   /* by the places of an octet, escapes included */
+  uint32_t symbols[kLevelsTableEntries]; /* of values, as szg_tokens_encoder has them */
   uint32_t pair_escape;
   uint32_t mode, lane_groups_log2;
   uint32_t unused;
@@ -57,7 +59,7 @@ __device__ inline void make_levels_table(const szg_tokens_book_cuda &book,
                                          LevelsEncodeTable *table) {
   const szg_tokens_encoder &encoder = book.encoder;
   bool const has_pairs = book.plan.mode == SZG_LEVELS_MODE_PAIRS;
-  for (uint32_t i = threadIdx.x; i < 256; i += blockDim.x) {
+  for (uint32_t i = threadIdx.x; i < kLevelsTableEntries; i += blockDim.x) {
     table->values[i] = levels_value_entry(encoder, (int32_t)i - 128);
     table->tops[i] = has_pairs ? levels_pair_entry(encoder, i) : encoder.octets[i];
     table->masks[i] = levels_mask_entry(encoder.masks[i]);

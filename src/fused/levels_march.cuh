@@ -30,6 +30,7 @@
 #define SZG_LEVELS_MARCH_CUH
 
 #include "core/copy_ahead.cuh"
+#include "core/shared_memory.cuh"
 #include "fused/levels_warp.cuh"
 
 namespace szg {
@@ -44,17 +45,18 @@ struct FullMarch {
   static constexpr uint32_t kCodeBytes = Step::kCodeBytes;
   static constexpr int kPairs = kTilePairs<kCodeBytes>;
   static constexpr int kColumns = 18, kOddX = 5, kOddY = 10, kOddXY = 14;
-  static constexpr int kPieces = 3; /* of 16 bytes, for each lane; 70 in all */
+  static constexpr int kPieces = 3; /* of 16 bytes, for each lane */
+  static constexpr uint32_t kRowPieces = kMarchRow / 4;
+  static constexpr uint32_t kLastPieces = kMarchRows * kRowPieces - 32 * (kPieces - 1);
 
   const WarpLevel &level;
   Step &step;
   uint32_t *stage; /* shared memory: [kSlots][kSlotWords] */
   const uint32_t *coarse;
-  uint64_t coarse_plane;
-  uint32_t coarse_row;
+  uint32_t coarse_plane_bytes, coarse_row;
   bool is_first_z, is_first_y;
   uint32_t planes_left, rows_left; /* of the coarser grid, from the tile's first on */
-  int32_t piece_at[kPieces];       /* in a plane of the coarser grid; -1: none */
+  const uint32_t *pieces[kPieces]; /* that this lane copies, in the tile's first plane */
 
   uint32_t lane;
   StencilWeights single_x, box_x;
@@ -76,7 +78,7 @@ struct FullMarch {
         step(step_),
         stage(stage_memory),
         coarse(grid + level.first_coarse(tile)),
-        coarse_plane(level.coarse_plane()),
+        coarse_plane_bytes(4 * (uint32_t)level.coarse_plane()),
         coarse_row(level.coarse_row),
         is_first_z(tile.z == 0),
         is_first_y(tile.y == 0),
@@ -90,21 +92,31 @@ struct FullMarch {
         xz_rounding(2),
         yz_rounding(2) {
     uint32_t const x = tile.x / 2;
-#pragma unroll
-    for (int k = 0; k < kPieces; k++) {
-      uint32_t const piece = lane + 32 * k, row = piece / (kMarchRow / 4);
-      int32_t const at = (int32_t)(4 * (piece % (kMarchRow / 4))) - (int32_t)kMarchLead;
-      bool const is_there = row < kMarchRows && (int32_t)x + at >= 0 &&
-                            (int32_t)x + at < (int32_t)coarse_row && (row > 0 || !is_first_y) &&
-                            row <= rows_left;
-      piece_at[k] = is_there ? ((int32_t)row - 1) * (int32_t)coarse_row + at : kNoPiece;
+    if (Step::kPins) {
+      uint32_t address = shared_address(stage);
+      asm volatile("" : "+r"(address), "+r"(lane));
+      stage = shared_at<uint32_t>(address);
     }
+    set_pieces(tile.y / 2, x);
     set_weights(x);
 #pragma unroll
     for (int j = 0; j < kColumns; j++) last[j] = last_two[j] = last_three[j] = 0;
   }
 
-  static constexpr int32_t kNoPiece = INT32_MIN;
+  /* Of pieces outside the grid nothing counts, so that the nearest ones inside do.
+   * y, x: the tile's first point in the coarser grid. */
+  __device__ __forceinline__ void set_pieces(uint32_t y, uint32_t x) {
+#pragma unroll
+    for (int k = 0; k < kPieces; k++) {
+      uint32_t const piece = lane + 32 * k, row = piece / kRowPieces;
+      int32_t const row_at = (int32_t)(y + row) - 1;
+      int32_t const at = (int32_t)(x + 4 * (piece % kRowPieces) - kMarchLead);
+      int32_t const row_there = min(max(row_at, 0), (int32_t)level.coarse_y - 1) - (int32_t)y;
+      int32_t const there = min(max(at, 0), (int32_t)coarse_row - 4) - (int32_t)x;
+      pieces[k] = coarse + (row_there * (int32_t)coarse_row + there);
+      if (Step::kPins) asm volatile("" : "+l"(pieces[k]));
+    }
+  }
 
   /* x: the tile's first point in the coarser grid. */
   __device__ __forceinline__ void set_weights(uint32_t x) {
@@ -148,11 +160,11 @@ struct FullMarch {
   __device__ __forceinline__ void copy(int i) {
     uint32_t *const words = slot(i);
     if (i <= kPairs + 1 && (uint32_t)i < planes_left) {
-      const uint32_t *const plane = coarse + (uint64_t)i * coarse_plane;
 #pragma unroll
       for (int k = 0; k < kPieces; k++)
-        if (piece_at[k] != kNoPiece)
-          copy_ahead<16>(words + 4 * (lane + 32 * k), plane + piece_at[k]);
+        if (k < kPieces - 1 || lane < kLastPieces)
+          copy_ahead<16>(words + 4 * (lane + 32 * k),
+                         step_by(pieces[k], (uint32_t)i, coarse_plane_bytes));
     }
     step.copy(i, words + kMarchPlaneWords);
     end_copies();
@@ -419,7 +431,7 @@ struct FullMarch {
     for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
     step.start(stage);
     if (!is_first_z) {
-      const uint32_t *const before = coarse - coarse_plane + lane;
+      const uint32_t *const before = coarse - coarse_plane_bytes / 4 + lane;
 #pragma unroll
       for (int j = 0; j < 5; j++)
         if ((uint32_t)j < rows_left) last[j] = before[j * coarse_row];
