@@ -230,6 +230,35 @@ void full_tiles_are_the_cpus() {
   }
 }
 
+/* Zeros with a spike here and there, of any size: most tiles have at most one large code, in any
+ * place. */
+Bytes make_spikes(const Setup &s) {
+  Bytes field(s.grid.value_count * s.value_bytes(), 0);
+  uint64_t const count = 1 + s.grid.value_count / 8192;
+  for (uint64_t k = 0; k < count; k++) {
+    uint64_t const i = random_below(s.grid.value_count);
+    double const points =
+        (double)((1u << random_below(23)) + random_below(100)); /* of the lattice */
+    double const spike = (random_below(2) ? points : -points) / s.lattice.inverse;
+    float const spike_f32 = (float)spike;
+    if (s.lattice.dtype == SZGPU_F32)
+      memcpy(field.data() + 4 * i, &spike_f32, sizeof spike_f32);
+    else
+      memcpy(field.data() + 8 * i, &spike, sizeof spike);
+  }
+  return field;
+}
+
+/* A tile's one large code was lost if it was in some classes of its last planes. */
+void single_large_codes_are_the_cpus() {
+  for (int round = 0; round < 40; round++) {
+    if (cuda_test::is_left_out((uint64_t)round, 24)) continue;
+    szgpu_dtype const dtype = round % 4 ? SZGPU_F32 : SZGPU_F64;
+    Setup const s = make_setup({66, 66, 264}, 3, 0, 1 + (uint32_t)round % 3, dtype, false);
+    check_setup(s, make_spikes(s));
+  }
+}
+
 /* All codes are 0: no tile has words. */
 void zero_tiles_are_the_cpus() {
   for (int round = 0; round < 4; round++) {
@@ -244,6 +273,7 @@ int main() {
   cuda_test::begin();
   full_tiles_are_the_cpus();
   check_random_fields(200, 60000);
+  single_large_codes_are_the_cpus();
   zero_tiles_are_the_cpus();
   return cuda_test::end();
 }
