@@ -173,6 +173,7 @@ typedef struct szg_levels_found {
   uint64_t starts[SZG_LEVELS_MOST + 2]; /* of the stages' sections in the archive, and their end */
   uint64_t section_bytes[SZG_LEVELS_MOST + 1];
   szg_levels_counters_cuda counters;
+  uint32_t has_marks; /* some tile may have outliers */
 } szg_levels_found;
 
 typedef struct szg_levels_write_plan_cuda {

@@ -180,9 +180,14 @@ static szgpu_status make_books(const levels_job *job) {
   return szg_device_mark(device, "books");
 }
 
+static szg_levels_marks_cuda marks_of(const levels_job *job) {
+  return {&job->frame->grid, job->frame->plan->outliers.tile_marks,
+          &plan_of(job)->found->has_marks};
+}
+
 static szgpu_status code_stage(const levels_job *job, uint32_t stage, void *codes) {
   const szg_write_job_cuda *const frame = job->frame;
-  szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
+  szg_levels_marks_cuda const marks = marks_of(job);
   SZG_TRY(szg_levels_code_stage_cuda(&job->choice->levels, stage, &job->choice->lattice,
                                      frame->values, job->grids, NULL, codes, &marks,
                                      frame->ctx->device.stream));
@@ -216,7 +221,7 @@ static szgpu_status encode_level(const levels_job *job, uint32_t stage) {
   const szg_write_job_cuda *const frame = job->frame;
   szg_device *const device = &frame->ctx->device;
   szg_tokens_tiles const tiles = szg_tokens_tiles_of(&job->choice->levels, stage);
-  szg_levels_marks_cuda const marks = {&frame->grid, frame->plan->outliers.tile_marks};
+  szg_levels_marks_cuda const marks = marks_of(job);
   SZG_TRY(szg_levels_encode_cuda(&job->choice->levels, stage, &job->choice->lattice, frame->values,
                                  job->grids, &tiles, &plan_of(job)->books[stage], &marks,
                                  &job->fused.work, &job->fused.encoded[stage], device->stream));
@@ -259,13 +264,19 @@ static szgpu_status write_stages(const levels_job *job) {
 
 /* ---- [2] the frame from what was found ---- */
 
-/* Waits for all stages: the host then knows their sizes, and those of the outliers. */
-static szgpu_status fetch_found(const levels_job *job) {
+/* Waits for all stages: the host then knows their sizes. If some tile has outliers, it waits once
+ * more, for theirs. */
+static szgpu_status fetch_found(const levels_job *job, szg_outlier_sizes *outliers) {
   szg_device *const device = &job->frame->ctx->device;
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
-  SZG_TRY(szg_outliers_measure_cuda(job->frame, NULL));
+  *outliers = {};
   SZG_TRY(szg_device_copy(device, plan->found_back, plan->found, sizeof *plan->found));
-  return szg_device_wait(device, true);
+  SZG_TRY(szg_device_wait(device, true));
+  if (!plan->found_back->has_marks) return SZGPU_OK;
+  SZG_TRY(szg_outliers_measure_cuda(job->frame, NULL));
+  SZG_TRY(szg_device_wait(device, true));
+  *outliers = szg_outliers_size_cuda(job->frame);
+  return SZGPU_OK;
 }
 
 /* As on the CPU, stages of zeros do not count. */
@@ -333,8 +344,8 @@ static szgpu_status write_frame(levels_job *job, szg_frame_layout_cuda *layout, 
   SZG_TRY(begin(job));
   SZG_TRY(make_books(job));
   SZG_TRY(write_stages(job));
-  SZG_TRY(fetch_found(job));
-  szg_outlier_sizes const outliers = szg_outliers_size_cuda(job->frame);
+  szg_outlier_sizes outliers;
+  SZG_TRY(fetch_found(job, &outliers));
   uint64_t const stage_bytes = sum_of_stages(job);
   *is_written = stage_bytes + szg_outlier_sizes_sum(&outliers) < job->frame->raw_bytes;
   if (*is_written) SZG_TRY(is_worth_it(job, stage_bytes, is_written));

@@ -29,6 +29,7 @@ typedef struct szg_levels_tiles_cuda {
 typedef struct szg_levels_marks_cuda {
   const szg_grid *frame; /* host memory; what szg_levels_make got */
   uint8_t *marks;        /* [frame->tile_count] */
+  uint32_t *has_marks;   /* becomes 1 if a mark does; NULL: not needed */
 } szg_levels_marks_cuda;
 
 /* Values to codes. values: the frame's. grids[i]: [stages[i].point_count]; this reads

@@ -18,15 +18,16 @@ inline int log2_of(uint32_t power) {
  * all to 1. */
 struct MarkRule {
   uint8_t *marks; /* NULL: none are wanted */
+  uint32_t *has_marks;
   uint64_t z_extent, z_tiles, y_tiles, x_tiles;
   int z_shift, y_shift, x_shift;
   bool is_line, boxes_are_planes;
 
   explicit MarkRule(const szg_levels &levels, const szg_levels_marks_cuda *wanted)
-      : marks(nullptr) {
+      : marks(nullptr), has_marks(nullptr) {
     if (!wanted) return;
     const szg_grid &frame = *wanted->frame;
-    marks = wanted->marks;
+    marks = wanted->marks, has_marks = wanted->has_marks;
     z_extent = frame.z_extent;
     z_tiles = frame.z_tiles, y_tiles = frame.y_tiles, x_tiles = frame.x_tiles;
     z_shift = log2_of(frame.tile_z), y_shift = log2_of(frame.tile_y);
@@ -36,7 +37,7 @@ struct MarkRule {
   }
 
   /* Of a folded frame. */
-  __device__ __forceinline__ void mark_value(uint64_t index) const { marks[index >> x_shift] = 1; }
+  __device__ __forceinline__ void mark_value(uint64_t index) const { mark_tile(index >> x_shift); }
 
   /* Of other frames; coordinates in the view. */
   __device__ __forceinline__ void mark(uint64_t box, uint64_t z, uint64_t y, uint64_t x) const {
@@ -44,7 +45,13 @@ struct MarkRule {
     uint64_t const plane = boxes_are_planes ? box % z_extent : z;
     uint64_t const z_tile = batch * z_tiles + (plane >> z_shift);
     uint64_t const y_tile = z_tile * y_tiles + (y >> y_shift);
-    marks[y_tile * x_tiles + (x >> x_shift)] = 1;
+    mark_tile(y_tile * x_tiles + (x >> x_shift));
+  }
+
+ private:
+  __device__ __forceinline__ void mark_tile(uint64_t tile) const {
+    marks[tile] = 1;
+    if (has_marks) *has_marks = 1;
   }
 };
 static_assert((SZG_TILE_1D_X & (SZG_TILE_1D_X - 1)) == 0, "");

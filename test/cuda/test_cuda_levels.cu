@@ -80,7 +80,7 @@ void check_coding(const Setup &s, const Bytes &field, const Coded &coded) {
   const void *const values = memory.data() + shift * s.value_bytes();
   DeviceGrids const grids(s);
   DeviceArray<uint8_t> marks(guarded(Bytes(s.grid.tile_count)));
-  szg_levels_marks_cuda const wanted = {&s.grid, marks.data()};
+  szg_levels_marks_cuda const wanted = {&s.grid, marks.data(), nullptr};
   for (uint32_t i = 0; i <= s.levels.level_count; i++) {
     DeviceArray<uint8_t> const codes(coded.codes[i].size() + kGuard);
     MUST(szg_levels_code_stage_cuda(&s.levels, i, &s.lattice, values, grids.pointers(), nullptr,
@@ -232,7 +232,7 @@ void stages_can_be_captured() {
   Coded const coded = code_on_cpu(s, field);
   DeviceArray<uint8_t> const values(field);
   DeviceArray<uint8_t> marks(Bytes(s.grid.tile_count)), back(field.size());
-  szg_levels_marks_cuda const wanted = {&s.grid, marks.data()};
+  szg_levels_marks_cuda const wanted = {&s.grid, marks.data(), nullptr};
   size_t most_bytes = 0;
   for (const Bytes &codes : coded.codes) most_bytes = std::max(most_bytes, codes.size());
   DeviceArray<uint8_t> const codes(most_bytes);

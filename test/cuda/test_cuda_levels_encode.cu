@@ -3,6 +3,8 @@
  */
 #include "fused/levels_encode.h"
 
+#include <algorithm>
+
 #include "cuda/levels_cases.cuh"
 #include "cuda/tokens_cases.cuh"
 
@@ -181,7 +183,8 @@ void check_setup(const Setup &s, const Bytes &field) {
   const void *const values = memory.data() + shift * s.value_bytes();
   DeviceGrids const grids(s);
   DeviceArray<uint8_t> const marks(guarded(Bytes(s.grid.tile_count)));
-  szg_levels_marks_cuda const wanted = {&s.grid, marks.data()};
+  DeviceArray<uint32_t> const has_marks(std::vector<uint32_t>{0});
+  szg_levels_marks_cuda const wanted = {&s.grid, marks.data(), has_marks.data()};
   DeviceArray<uint8_t> const base_codes(coded.codes[0].size());
   MUST(szg_levels_code_stage_cuda(&s.levels, 0, &s.lattice, values, grids.pointers(), nullptr,
                                   base_codes.data(), &wanted, stream));
@@ -191,6 +194,9 @@ void check_setup(const Setup &s, const Bytes &field) {
   for (uint32_t i = 0; i < s.levels.level_count; i++)
     check_grid(s, "grid", i, grids, coded.grids[i]);
   check_equal(s, "marks", 0, marks.host(), guarded(coded.marks), 1, 1);
+  bool const has_any =
+      std::any_of(coded.marks.begin(), coded.marks.end(), [](auto m) { return m; });
+  CHECK(has_marks.host()[0] == has_any, "%s: whether there are marks", s.name.c_str());
   check_few_words(s, field, coded, expected, books);
 }
 
