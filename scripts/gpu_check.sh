@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: scripts/gpu_check.sh [--build DIR] [--fields DIR] [--sanitize] [--floats] [--bench]
-#                             [--logs DIR] [--only TEXT] [--jobs COUNT]
+#                             [--python WHEEL] [--logs DIR] [--only TEXT] [--jobs COUNT]
 #   --build DIR   holds the programs, which may come from another machine: DIR/szgpu,
 #                 DIR/test/test_cuda_*, DIR/test/hdf5/test_cuda_h5 with DIR/hdf5/plugin,
 #                 DIR/fuzz/replay_cuda, DIR/bench_stages, DIR/bench_decoders. Without it they are
@@ -13,6 +13,10 @@
 #   --floats      then all 2^32 bit patterns of f32 at eight bounds of each mode, and more
 #   --bench       then time stages and decoders, on fields of 512^3 values made by
 #                 bench/gpu_fields.py
+#   --python WHEEL
+#                 also install the wheel, which must have the CUDA backend, in a folder of its own,
+#                 and run python/tests/test_cuda.py, as the test cuda_python, by python3, which must
+#                 have pip, pytest, numpy, cupy and torch; prints what was skipped
 #   --logs DIR    takes the output of every run; else build/gpu_check
 #   --only TEXT   run only the tests with TEXT in their names
 #   --jobs COUNT  how many runs of compute-sanitizer share the GPU; else 4
@@ -23,7 +27,7 @@ caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build='' fields=${SZGPU_FIELDS:-$PWD/../shared/datasets} logs=$PWD/build/gpu_check only='' jobs=4
-sanitize='' floats='' bench=''
+sanitize='' floats='' bench='' python=''
 usage() {
   sed -n '/^# usage/,/^#   --jobs/s/^# \?//p' "${BASH_SOURCE[0]}" >&2
   exit 1
@@ -33,7 +37,7 @@ while [ $# -gt 0 ]; do
     --sanitize) sanitize=1 ;;
     --floats) floats=1 ;;
     --bench) bench=1 ;;
-    --build | --fields | --logs)
+    --build | --fields | --logs | --python)
       [ $# -ge 2 ] || usage
       declare "${1#--}=$(cd "$caller" && realpath -m "$2")"
       shift
@@ -64,7 +68,7 @@ if [ -z "$build" ]; then
 fi
 mapfile -t programs < <(find "$build/test" -maxdepth 2 -type f -name 'test_cuda_*' \
   -name "*$only*" -perm -u+x | sort)
-scripts=' cuda_cli cuda_replay cuda_fields ' # what runs below beside the programs
+scripts=" cuda_cli cuda_replay cuda_fields ${python:+cuda_python }" # what runs beside the programs
 if [ ${#programs[@]} -eq 0 ] && [[ -z $only || $scripts != *"$only"* ]]; then
   echo "gpu_check.sh: $build/test holds no test_cuda_* with '$only'; build the target cuda_tests." >&2
   exit 1
@@ -106,6 +110,17 @@ if [[ cuda_replay == *"$only"* ]] && [ -x "$build/fuzz/replay_cuda" ]; then
 fi
 [[ cuda_fields != *"$only"* ]] ||
   run cuda_fields 900 python3 test/cuda_fields.py "$build/szgpu" --fields "$fields"
+
+if [ -n "$python" ] && [[ cuda_python == *"$only"* ]]; then
+  site=$(mktemp -d)
+  # shellcheck disable=SC2016
+  run cuda_python 600 bash -c 'set -e
+    python3 -m pip install -q --no-index --no-deps --target "$1" "$2"
+    export PYTHONPATH=$1${PYTHONPATH:+:$PYTHONPATH}
+    python3 -m pytest -q -rs -p no:cacheprovider python/tests/test_cuda.py' _ "$site" "$python"
+  rm -rf "$site"
+  grep -E '^SKIPPED|[0-9] passed' "$logs/cuda_python.log" | sed 's/^/  | /' || true
+fi
 
 # --- compute-sanitizer --------------------------------------------------------------------------
 
