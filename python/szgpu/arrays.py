@@ -14,6 +14,7 @@ import importlib.util
 import math
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ _LIBRARIES = {"numpy": "numpy", "torch": "torch", "cupy": "cupy", "jax": "jax", 
 _FLOATS = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
 
 
+@lru_cache(maxsize=64)
 def type_of_name(name: str) -> tuple[int, int]:
     """Find the szgpu_dtype of a type of values, and how many of its values one such value takes.
 
@@ -126,8 +128,19 @@ def _require_plain(array: Any) -> None:
         raise TypeError("the tensor requires grad: pass tensor.detach()")
 
 
-def _name_of(array: Any) -> str:
-    return str(array.dtype).rpartition(".")[2]
+@lru_cache(maxsize=64)  # numpy takes microseconds to make up a name
+def _name_of_numpy_type(dtype: np.dtype) -> str:
+    return dtype.name
+
+
+@lru_cache(maxsize=64)
+def _name_of_type(dtype: Any) -> str:
+    return str(dtype).rpartition(".")[2]
+
+
+def name_of(array: Any) -> str:
+    """Name the type of an array's values; numpy's that are big-endian have names of their own."""
+    return _name_of_type(array.dtype)
 
 
 def _as_numpy(array: Any) -> tuple[np.ndarray, str]:
@@ -137,7 +150,7 @@ def _as_numpy(array: Any) -> tuple[np.ndarray, str]:
     """
     _require_plain(array)
     if library_of(array) == "torch":
-        name = _name_of(array)
+        name = name_of(array)
         if name == "bfloat16" or name.startswith("float8_"):
             torch = sys.modules["torch"]
             bits = array.view(torch.int16 if name == "bfloat16" else torch.uint8)
@@ -148,7 +161,7 @@ def _as_numpy(array: Any) -> tuple[np.ndarray, str]:
             f"szgpu cannot compress values of type {seen.dtype}: convert them to float32, float64 "
             "or integers first"
         )
-    return seen, seen.dtype.name
+    return seen, _name_of_numpy_type(seen.dtype)
 
 
 def _require_dims(shape: tuple[int, ...]) -> None:
@@ -210,7 +223,7 @@ def _capsule(array: Any) -> Any:
 
 def _device_field(array: Any, device: int) -> Field:
     _require_plain(array)
-    name = _name_of(array)
+    name = name_of(array)
     dtype, units = type_of_name(name)
     shape = tuple(int(n) for n in array.shape)
     _require_dims(shape)
@@ -248,7 +261,7 @@ def writable_bytes(out: Any, what: str) -> Any:
         _require_plain(out)
         if library_of(out) == "jax":
             raise ValueError("out is read-only, as all arrays of jax: pass one of cupy or torch")
-        return _capsule(_device_bits(out, _name_of(out)))
+        return _capsule(_device_bits(out, name_of(out)))
     if not hasattr(out, "dtype"):
         out = np.frombuffer(out, np.uint8)
     _require_plain(out)

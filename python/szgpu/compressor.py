@@ -183,7 +183,7 @@ class Compressor:
 
 
 def _type_of(out: Any) -> str:
-    return str(out.dtype).rpartition(".")[2] if hasattr(out, "dtype") else "uint8"
+    return arrays.name_of(out) if hasattr(out, "dtype") else "uint8"
 
 
 def _device_header(archive: Any) -> np.ndarray:
