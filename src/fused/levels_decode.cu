@@ -273,7 +273,8 @@ __device__ __forceinline__ bool decode_short(const DecodeJob &job,
       is_decoded =
           decode_short_lane<kCodeBytes>(opened, tables, words.words, range, tile, memory->codes);
   }
-  return __all_sync(kAllLanes, is_decoded); /* codes are there, and words no longer needed */
+  __syncwarp(); /* codes are there, and words no longer needed: a vote orders no memory */
+  return __all_sync(kAllLanes, is_decoded);
 }
 
 /* Its codes to a slot. The whole warp calls. */

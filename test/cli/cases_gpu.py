@@ -53,7 +53,7 @@ class OnAGpu(CliTest):
         for layout, decoders in (("tile", ()), ("linear", CUDA_DECODERS)):
             name = self.archive(f"{layout}_40x50x60.f32", "--frame", "8", "--zstd", "--layout",
                                 layout, dims=(40, 50, 60))
-            for rows in (":", "0:1", "7:33"):
+            for rows in ("0:40", "0:1", "7:33"):
                 options = ["-xfq", "--slab", rows, "--compare", name.removesuffix(".szg")]
                 self.succeed(*options, "-b", "cpu", "-o", "cpu", name)
                 for decoder in ("auto", *decoders):
