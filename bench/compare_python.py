@@ -48,7 +48,8 @@ def bound_of(field, rel):
 def kept_bits(field, bound, is_rounded):
     """How many bits of mantissas keep the values within the bound, if the others are cut off or
     the values are rounded to so many, which saves a bit."""
-    values = field.values[np.isfinite(field.values) & (field.values != field.values.dtype.type(FILL))]
+    is_fill = field.values == field.values.dtype.type(FILL)
+    values = field.values[np.isfinite(field.values) & ~is_fill]
     largest = math.frexp(float(np.abs(values).max()))[1] - 1  # 2^largest <= max < 2^(largest + 1)
     needed = largest - math.floor(math.log2(bound)) - is_rounded
     return min(MANTISSA_BITS[field.kind], max(1, needed))
@@ -212,7 +213,8 @@ def race(tools, field, rel, repeats):
             else:
                 times[tool].append((middle - start, end - middle))
             del packed, restored  # before the next tool asks for memory
-    return {(tool.name, tool.threads): Cell(field, rel, *first[tool], times[tool]) for tool in tools}
+    return {(tool.name, tool.threads): Cell(field, rel, *first[tool], times[tool])
+            for tool in tools}
 
 
 def fields_of(asked):
@@ -244,8 +246,13 @@ def show(results, keys, modes, repeats):
     print("### " + ("Lossless: ratio" if lossless else "Ratio with a bound") + "\n")
     table(lead + [title(*key) for key in kinds], cells(Cell.shown_ratio, kinds))
     if not lossless:
-        words = (f"{title(*key)} {max(got[key].error for _, _, got in chosen):.6g}" for key in kinds)
-        print("Largest error over the bound, of all fields: " + ", ".join(words) + ".\n")
+        words = []
+        for key in kinds:
+            errors = [got[key].error for _, _, got in chosen if got[key].kept]
+            broken = len(chosen) - len(errors)
+            words.append(f"{title(*key)} {max(errors, default=0):.6f}"
+                         + (f" (and {broken} rows beyond it)" if broken else ""))
+        print("Largest error over the bound: " + ", ".join(words) + ".\n")
     print(f"### {'Lossless' if lossless else 'With a bound'}: compress / restore, MB/s "
           f"(median of {repeats})\n")
     table(lead + [title(*key) for key in keys], cells(Cell.shown_speeds, keys))

@@ -187,6 +187,20 @@ def time_calls(library, mebibytes, runs):
         },
         runs,
     )
+
+    def there_and_back_by_c():
+        bare.compress(address(field), address(room), room.nbytes)
+        bare.decompress(address(room), bare.used.value, address(result := new(host, library)),
+                        host.nbytes)
+        return result
+
+    times |= by_turns(
+        {
+            "there and back": lambda: mine.decompress(mine.compress(field, abs=BOUND)),
+            "C there and back": there_and_back_by_c,
+        },
+        runs,
+    )
     assert bare.used.value == len(expected)
     assert on_host(room, library)[: len(expected)].tobytes() == expected
     made = on_host(mine.compress(field, abs=BOUND), library) if library != "numpy" else None
@@ -195,7 +209,8 @@ def time_calls(library, mebibytes, runs):
         assert abs(on_host(restored, library) - host).max() <= BOUND
     print(f"\n{library}, {mebibytes:g} MiB: microseconds, and what they are more than the C call's")
     beside = {"compress": "C compress", "compress, out=": "C compress",
-              "decompress": "C decompress, new", "decompress, out=": "C decompress"}
+              "decompress": "C decompress, new", "decompress, out=": "C decompress",
+              "there and back": "C there and back"}
     for name, taken in times.items():
         bare_taken = times[beside.get(name, name)]
         more = "" if name.startswith("C ") else f" {taken - bare_taken:+10.1f}"
