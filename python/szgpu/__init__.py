@@ -269,6 +269,11 @@ class Info:
         """Describe frames, by default all of them."""
         if count is None:
             count = self.frame_count - first
+        if not 0 <= first <= first + count <= self.frame_count:
+            raise errors.ArgumentError(
+                f"{count} frames from frame {first} on are not there: the archive has "
+                f"{self.frame_count}"
+            )
         return [Frame(**frame) for frame in _core.inspect_frames(self._header, first, count)]
 
 

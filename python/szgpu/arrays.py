@@ -168,7 +168,9 @@ def _require_dims(shape: tuple[int, ...]) -> None:
     if not shape:
         raise ValueError("szgpu compresses arrays, not single values: make it one of shape (1,)")
     if math.prod(shape) == 0:
-        raise ValueError(f"the array has no values: its shape is {shape}")
+        raise ValueError(
+            f"the array has no values: its shape is {shape}, and an archive has at least one value"
+        )
     if len(shape) > 4:
         raise ValueError(
             f"the array has {len(shape)} axes, and an archive has at most 4: reshape it, for "
@@ -193,6 +195,11 @@ def field_of(array: Any) -> Field:
     device = device_of(array)
     if device is not None:
         return _device_field(array, device)
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise TypeError(
+            "the array has masked values, and an archive has no mask: pass array.filled(value) "
+            "with fill=value"
+        )
     values, name = _as_numpy(array)
     _require_dims(values.shape)
     dtype, units = type_of_name(name)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -26,12 +27,27 @@ TYPE_NAMES = {
     arrays.FP8: "uint8",
 }
 SOURCE_FORTRAN = 2
+_MOST_ZSTD = 19
+_MOST_LEVEL = 6
+_MOST_THREADS = 1024
+_MOST_INT = (1 << 31) - 1
+_MOST_U64 = (1 << 64) - 1
 
 
 def _choice(choices: dict[str, int], value: str, what: str) -> int:
-    if value in choices:
+    if isinstance(value, str) and value in choices:
         return choices[value]
     raise ValueError(f"{what} is {value!r}, which is not one of {', '.join(choices)}")
+
+
+def _whole(value: int, most: int, what: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}, which is not a whole number") from None
+    if not 0 <= number <= most:
+        raise errors.ArgumentError(f"{what} is {number}, which is not in the range 0 to {most}")
+    return number
 
 
 def mode_of(bounds: dict[str, float | None], lossless: bool) -> tuple[int, float]:
@@ -72,24 +88,27 @@ class Compressor:
     def __init__(
         self, *, threads: int = 0, backend: str = "auto", device: int = 0, memory_limit: int = 0
     ) -> None:
-        self._threads = threads
-        self._memory_limit = memory_limit
-        self._host = _core.Context(
-            _choice(_BACKENDS, backend, "backend"), device, threads, 0, 0, memory_limit
+        self._threads = _whole(threads, _MOST_THREADS, "threads")
+        self._memory_limit = _whole(memory_limit, _MOST_U64, "memory_limit")
+        self._host = self._new_context(
+            _choice(_BACKENDS, backend, "backend"), _whole(device, _MOST_INT, "device"), 0
         )
         self._devices: dict[int, _core.Context] = {}
+
+    def _new_context(self, backend: int, device: int, stream: int) -> _core.Context:
+        if backend == _BACKENDS["cuda"] and not _core.has_cuda:
+            raise errors.UnsupportedError(
+                "this szgpu was built without the CUDA backend: install one that has it, or copy "
+                "the array to the CPU and use backend='cpu'"
+            )
+        return _core.Context(backend, device, self._threads, 0, stream, self._memory_limit)
 
     def _context(self, device: int | None) -> _core.Context:
         if device is None:
             return self._host
         if device not in self._devices:
-            self._devices[device] = _core.Context(
-                _BACKENDS["cuda"],
-                device,
-                self._threads,
-                0,
-                arrays.CUDA_STREAM,
-                self._memory_limit,
+            self._devices[device] = self._new_context(
+                _BACKENDS["cuda"], device, arrays.CUDA_STREAM
             )
         return self._devices[device]
 
@@ -123,10 +142,10 @@ class Compressor:
         request.bound = bound
         request.layout = _choice(LAYOUTS, layout, "layout")
         request.predictor = _choice(_PREDICTORS, predictor, "predictor")
-        request.frame_rows = frame_rows
+        request.frame_rows = _whole(frame_rows, _MOST_U64, "frame_rows")
         request.source = SOURCE_FORTRAN if field.is_fortran else 0
-        request.zstd_level = zstd
-        request.fill = fill
+        request.zstd_level = _whole(zstd, _MOST_ZSTD, "zstd")
+        request.fill = None if fill is None else float(fill)
         context = self._context(field.device)
         if out is None and field.device is None:
             return context.compress_bytes(request, field.buffer, progress)
@@ -161,11 +180,14 @@ class Compressor:
         buffer, library, device = arrays.archive_buffer(archive)
         header = buffer if device is None else _device_header(archive)
         info = _core.inspect(header)
+        level = _whole(level, _MOST_LEVEL, "level")
         rows = _rows(info, slab, level)
         dims = tuple(_core.level_shape(header, level)) if level else info["shape"]
         if rows:
             dims = (rows[1], *dims[1:])
-        type_name, dims = _values(info["dtype"], dims, dtype if out is None else _type_of(out))
+        type_name, dims = _values(
+            info["dtype"], dims, _asked_type(dtype) if out is None else _type_of(out)
+        )
         is_fortran = bool(info["source"] & SOURCE_FORTRAN)
         if out is None:
             target = arrays.empty(library, device, dims, type_name)
@@ -213,33 +235,56 @@ def _rows(
         raise ValueError(
             "the array was in Fortran order, so that its slabs do not lie together: restore it whole"
         )
-    if not isinstance(slab, slice):
-        slab = slice(*slab)
     row_count = info["shape"][0]
-    start, stop, step = slab.indices(row_count)
+    try:
+        rows = slab if isinstance(slab, slice) else slice(*slab)
+        start, stop, step = rows.indices(row_count)
+    except TypeError:
+        raise TypeError(
+            f"slab is {slab!r}, which is neither a slice nor a pair (start, stop) of whole numbers"
+        ) from None
     if step != 1:
         raise ValueError(f"slab has the step {step}: only 1 is possible")
     if start >= stop:
-        raise ValueError(f"slab {slab.start}:{slab.stop} has none of the {row_count} rows")
+        raise ValueError(f"slab {rows.start}:{rows.stop} has none of the {row_count} rows")
     return start, stop - start
 
 
+def _asked_type(dtype: str | np.dtype | type | None) -> str | None:
+    """The name of a type, such as "float32" for "f4"; numpy alone does not know all of them."""
+    if dtype is None:
+        return None
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        return dtype if isinstance(dtype, str) else repr(dtype)
+
+
 def _values(
-    dtype: int, dims: tuple[int, ...], asked: str | np.dtype | type | None
+    dtype: int, dims: tuple[int, ...], name: str | None
 ) -> tuple[str, tuple[int, ...]]:
     """The name and the shape of the values that an archive's are, or are asked to be."""
     stored = TYPE_NAMES[dtype]
-    if asked is None:
+    if name is None or name == stored:
         return stored, dims
-    name = asked if isinstance(asked, str) else np.dtype(asked).name
-    kind, units = arrays.type_of_name(name)  # numpy alone does not know all of these types
+    try:
+        kind, units = arrays.type_of_name(name)
+    except TypeError:
+        raise _other_type(stored, name) from None
     size = arrays.VALUE_BYTES[kind] * units
     same_bits = arrays.VALUE_BYTES[dtype] == size and name.startswith(("uint", "int", "bool"))
-    if name == stored or (dtype == arrays.FP8 and size == 1) or same_bits:
+    if (dtype == arrays.FP8 and size == 1) or same_bits:
         return name, dims
     if dtype == arrays.U8 and dims[-1] % size == 0:
         return name, (*dims[:-1], dims[-1] // size)
-    raise TypeError(f"the archive has values of type {stored}, which are not {name}")
+    raise _other_type(stored, name)
+
+
+def _other_type(stored: str, name: str) -> TypeError:
+    return TypeError(
+        f"the archive has values of type {stored}, which are not {name}: restore them as {stored} "
+        "first, then convert them"
+    )
 
 
 def _require_shape(out: Any, shape: tuple[int, ...]) -> None:

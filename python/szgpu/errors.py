@@ -34,74 +34,109 @@ class Error(Exception):
     """
 
     status: int = -1
+    _remedy: str = "please report this"
 
 
 class ArgumentError(Error, ValueError):
     """An argument is missing or outside its range."""
 
+    _remedy = "see the arguments' documentation"
+
 
 class ShapeError(Error, ValueError):
     """The shape is not one to four positive dims of a known type."""
+
+    _remedy = "give the array one to four axes, all longer than 0"
 
 
 class BoundError(Error, ValueError):
     """The error bound is not a finite positive number."""
 
+    _remedy = "give a finite number above 0"
+
 
 class UnsupportedError(Error):
     """This build, or this decoder, does not have what was asked for."""
+
+    _remedy = "use a build of szgpu that supports it"
 
 
 class OutOfMemoryError(Error, MemoryError):
     """There is not enough memory, on the host or on the GPU."""
 
+    _remedy = "free some memory, or take the array in parts"
+
 
 class CapacityError(Error, ValueError):
     """The output buffer is too small."""
+
+    _remedy = "pass a larger out, or none"
 
 
 class CorruptError(Error, ValueError):
     """The archive is damaged, cut short or contradicts itself."""
 
+    _remedy = "compress the original again"
+
 
 class NotAnArchiveError(CorruptError):
     """The data do not begin as an archive does."""
+
+    _remedy = "pass what szgpu.compress gave"
 
 
 class NewerVersionError(Error, ValueError):
     """The archive was written by a newer version of the format: use a newer szgpu."""
 
+    _remedy = "read it with a newer szgpu"
+
 
 class TruncatedError(CorruptError):
     """The archive ends before its own size says."""
+
+    _remedy = "replace it by an intact copy"
 
 
 class TrailingBytesError(CorruptError):
     """There are bytes after the end of the archive."""
 
+    _remedy = "pass it without what follows it"
+
 
 class ChecksumError(CorruptError):
     """A checksum does not match."""
+
+    _remedy = "replace it by an intact copy"
 
 
 class CancelledError(Error):
     """The progress callback asked to stop."""
 
+    _remedy = "call again"
+
 
 class NoDeviceError(Error, RuntimeError):
     """There is no usable GPU."""
+
+    _remedy = "use backend='cpu'"
 
 
 class DeviceError(Error, RuntimeError):
     """The GPU reported an error."""
 
+    _remedy = "use backend='cpu'"
+
 
 class FieldChangedError(Error, RuntimeError):
     """The field changed while it was compressed."""
 
+    _remedy = "compress it when nothing writes to it, or a copy of it"
+
 
 class MemoryLimitError(Error, MemoryError):
     """The call would take more memory than its limit."""
+
+    _remedy = "give a larger memory_limit"
 
 
 # In the order of SZGPU_STATUS_LIST, from 1 on.
@@ -126,9 +161,15 @@ _BY_STATUS: tuple[type[Error], ...] = (
 )
 
 
-def of_status(status: int, text: str, sentence: str) -> Error:
-    """Make the exception for a status, with the library's sentence if it has one."""
+for _status, _kind in enumerate(_BY_STATUS, 1):
+    _kind.status = _status
+
+
+def of_status(status: int, text: str, detail: str) -> Error:
+    """Make the exception for a status: what is wrong, the library's detail if any, the remedy."""
     known = 0 < status <= len(_BY_STATUS)
-    error = (_BY_STATUS[status - 1] if known else Error)(sentence or text)
+    kind = _BY_STATUS[status - 1] if known else Error
+    where = f" ({detail.rstrip('.')})" if detail else ""
+    error = kind(f"{text}{where}; {kind._remedy}")
     error.status = status
     return error

@@ -28,6 +28,7 @@ ARCHIVE = szgpu.compress(A, abs=1e-3)
         (np.zeros(4, "i4"), TypeError, "lossless=True"),
         ("abc", TypeError, "float32"),
         (None, TypeError, "float32"),
+        (np.ma.masked_less(A, 0), TypeError, "filled"),  # the mask was dropped without a word
     ],
 )
 def test_arrays_that_cannot_be_compressed(array, error, words):
@@ -47,7 +48,11 @@ def test_arrays_that_cannot_be_compressed(array, error, words):
         ({"abs": 1, "predictor": "magic"}, ValueError, "lorenzo"),
         ({"abs": 1, "layout": "round"}, ValueError, "tile"),
         ({"abs": 1, "zstd": 99}, szgpu.ArgumentError, "zstd|level|range"),
-        ({"abs": 1, "threads": -1}, szgpu.ArgumentError, "range"),
+        ({"abs": 1, "zstd": 1.5}, TypeError, "zstd is 1.5"),
+        ({"abs": 1, "threads": -1}, szgpu.ArgumentError, "threads is -1"),
+        ({"abs": 1, "threads": "2"}, TypeError, "threads is '2'"),
+        ({"abs": 1, "frame_rows": -1}, szgpu.ArgumentError, "frame_rows is -1"),
+        ({"abs": 1, "predictor": ["auto"]}, ValueError, "lorenzo"),
         ({"abs": 1, "layout": "linear", "predictor": "interpolation"}, szgpu.Error, "."),
         ({"lossless": True, "fill": 1.0}, szgpu.ArgumentError, "fill"),
     ],
@@ -69,35 +74,53 @@ def test_out_must_be_writable_contiguous_and_of_the_right_shape():
             szgpu.decompress(ARCHIVE, out=out)
     with pytest.raises(TypeError, match="float64"):
         szgpu.decompress(ARCHIVE, out=np.empty((64, 64)))
-    with pytest.raises(szgpu.CapacityError):
-        szgpu.compress(A, abs=1e-3, out=np.empty(100, "u1"))
+    with pytest.raises(TypeError, match=">f4"):
+        szgpu.decompress(ARCHIVE, out=np.empty((64, 64), ">f4"))
+    small = np.zeros(100, "u1")
+    with pytest.raises(szgpu.CapacityError, match="larger out"):
+        szgpu.compress(A, abs=1e-3, out=small)
+    assert not small.any()
 
 
 @pytest.mark.parametrize(
-    ("damage", "error"),
+    ("damage", "error", "remedy"),
     [
-        (lambda b: b[:-1], szgpu.TruncatedError),
-        (lambda b: b + b"x", szgpu.TrailingBytesError),
-        (lambda b: b"", szgpu.TruncatedError),
-        (lambda b: b"x" * 500, szgpu.NotAnArchiveError),
-        (lambda b: b[:8] + b"\xff\xff" + b[10:], szgpu.NewerVersionError),
-        (lambda b: b[:20] + bytes([b[20] ^ 1]) + b[21:], szgpu.ChecksumError),
-        (lambda b: b[:-40] + bytes([b[-40] ^ 1]) + b[-39:], szgpu.ChecksumError),
+        (lambda b: b[:-1], szgpu.TruncatedError, "intact copy"),
+        (lambda b: b + b"x", szgpu.TrailingBytesError, "without what follows"),
+        (lambda b: b"", szgpu.TruncatedError, "intact copy"),
+        (lambda b: b"x" * 500, szgpu.NotAnArchiveError, "what szgpu.compress gave"),
+        (lambda b: b[:8] + b"\xff\xff" + b[10:], szgpu.NewerVersionError, "newer szgpu"),
+        (lambda b: b[:20] + bytes([b[20] ^ 1]) + b[21:], szgpu.ChecksumError, "intact copy"),
+        (lambda b: b[:-40] + bytes([b[-40] ^ 1]) + b[-39:], szgpu.ChecksumError, "intact copy"),
     ],
 )
-def test_damaged_archives(damage, error):
+def test_damaged_archives(damage, error, remedy):
     damaged = damage(ARCHIVE)
-    with pytest.raises(error):
+    with pytest.raises(error, match=remedy):
         szgpu.decompress(damaged)
-    out = np.empty_like(A)
-    with pytest.raises(szgpu.Error):
+    out = np.full_like(A, 7)
+    with pytest.raises(error):
         szgpu.decompress(damaged, out=out)
+    assert (out == 7).all()  # nothing is half-written
 
 
 @pytest.mark.parametrize("slab", [(0, 0), (5, 5), (64, 70), slice(0, 64, 2), slice(9, 3)])
 def test_slabs_that_are_none(slab):
     with pytest.raises(ValueError, match="slab"):
         szgpu.decompress(ARCHIVE, slab=slab)
+
+
+@pytest.mark.parametrize("slab", [3, "ab", (0.5, 3)])
+def test_slabs_that_are_no_rows(slab):
+    with pytest.raises(TypeError, match="neither a slice nor a pair"):
+        szgpu.decompress(ARCHIVE, slab=slab)
+
+
+def test_frames_that_are_not_there():
+    info = szgpu.inspect(ARCHIVE)
+    for first, count in ((-1, None), (0, 2), (1, 1), (0, 1 << 62)):
+        with pytest.raises(szgpu.ArgumentError, match="frame"):
+            info.frames(first, count)
 
 
 def test_slabs_of_arrays_in_fortran_order():
@@ -117,6 +140,7 @@ def test_levels_that_are_not_there():
 def test_types_that_the_archive_does_not_have():
     with pytest.raises(TypeError, match="float32"):
         szgpu.decompress(ARCHIVE, dtype="float64")
+    assert szgpu.decompress(ARCHIVE, dtype="f4").dtype == np.float32  # was refused
     with pytest.raises(TypeError, match="int32"):
         szgpu.decompress(szgpu.compress(np.zeros(3, "u1"), lossless=True), dtype="int32")
 
@@ -148,6 +172,12 @@ def test_one_object_is_not_for_two_threads_at_once():
         leave.set()
         worker.join()
     assert mine.compress(A, abs=1e-3) == ARCHIVE
+
+
+@pytest.mark.skipif(szgpu.build_info()["cuda"], reason="this build has the CUDA backend")
+def test_a_build_without_cuda_says_so():
+    with pytest.raises(szgpu.UnsupportedError, match="without the CUDA backend"):
+        szgpu.Compressor(backend="cuda")
 
 
 def test_a_limit_of_memory_is_kept():
