@@ -128,6 +128,15 @@ def _require_plain(array: Any) -> None:
         raise TypeError("the tensor requires grad: pass tensor.detach()")
 
 
+def require_no_mask(array: Any) -> None:
+    """Refuse masked values, which numpy would show as if they were values."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise TypeError(
+            "the array has masked values, and an archive has no mask: pass array.filled(value) "
+            "with fill=value"
+        )
+
+
 @lru_cache(maxsize=64)  # numpy takes microseconds to make up a name
 def _name_of_numpy_type(dtype: np.dtype) -> str:
     return dtype.name
@@ -195,11 +204,7 @@ def field_of(array: Any) -> Field:
     device = device_of(array)
     if device is not None:
         return _device_field(array, device)
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        raise TypeError(
-            "the array has masked values, and an archive has no mask: pass array.filled(value) "
-            "with fill=value"
-        )
+    require_no_mask(array)
     values, name = _as_numpy(array)
     _require_dims(values.shape)
     dtype, units = type_of_name(name)
@@ -273,6 +278,11 @@ def writable_bytes(out: Any, what: str) -> Any:
         out = np.frombuffer(out, np.uint8)
     _require_plain(out)
     seen, _ = _as_numpy(out)
+    if not seen.dtype.isnative:
+        raise TypeError(
+            f"out has the type {seen.dtype}, whose bytes are in the opposite order of this "
+            "machine's: pass an array in its order"
+        )
     if not seen.flags.writeable:
         raise ValueError(f"out is read-only: {what} needs memory to write to")
     if not seen.flags.c_contiguous:

@@ -19,7 +19,7 @@ import numpy as np
 from numcodecs.abc import Codec  # type: ignore[import-untyped]
 from numcodecs.registry import register_codec  # type: ignore[import-untyped]
 
-from . import compressor_of_thread
+from . import arrays, compressor_of_thread
 from .settings import Settings, folded
 
 __all__ = ["Szgpu"]
@@ -51,6 +51,7 @@ class Szgpu(Codec):  # type: ignore[misc]
 
     def encode(self, buf: Any) -> bytes:
         """Make the archive of an array."""
+        arrays.require_no_mask(buf)
         values = np.asarray(buf)
         self.settings.require_type(values.dtype.name)
         archive: bytes = self.settings.compress(
@@ -64,6 +65,8 @@ class Szgpu(Codec):  # type: ignore[misc]
         if out is None:
             return compressor.decompress(buf)
         target = np.asarray(out)
+        if not target.flags.writeable:
+            raise ValueError("out is read-only: the result needs memory to write to")
         restored = compressor.decompress(buf, dtype=target.dtype.newbyteorder("=").name)
         if restored.size != math.prod(target.shape):
             raise ValueError(

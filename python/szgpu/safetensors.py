@@ -15,6 +15,7 @@ say what it is. A tensor is read alone, and without a bound it comes back bit fo
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -70,7 +71,11 @@ def save_file(
     archives: dict[str, np.ndarray] = {}
     kinds: dict[str, dict[str, Any]] = {}
     for name, tensor in tensors.items():
+        if not hasattr(tensor, "dtype"):
+            raise TypeError(f"tensor {name!r} is a {type(tensor).__name__}: pass an array")
         type_name = str(tensor.dtype).rpartition(".")[2]
+        if isinstance(tensor.dtype, np.dtype):
+            type_name = tensor.dtype.name  # big-endian values come back in this machine's order
         shape = _shape(tensor)
         kinds[name] = {"dtype": type_name, "shape": list(shape)}
         if math.prod(shape) == 0:
@@ -147,6 +152,11 @@ def open_file(
         raise ValueError(f"framework is {framework!r}, which is not one of numpy, torch")
     if framework == "numpy" and device != "cpu":
         raise ValueError(f"numpy has no arrays on {device!r}: pass framework='torch'")
+    if framework == "torch" and importlib.util.find_spec("torch") is None:
+        raise ModuleNotFoundError(
+            "torch is missing, whose tensors were asked for: install it, or restore arrays of "
+            "numpy with framework='numpy' on device='cpu'"
+        )
     with safetensors.safe_open(filename, framework="numpy") as file:
         yield TensorFile(file, framework, device)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from numbers import Integral
 from typing import Any
 
 from . import arrays
@@ -33,6 +34,8 @@ class Settings:
             raise ValueError(
                 f"predictor is {self.predictor!r}, which is not one of auto, lorenzo, interpolation"
             )
+        if not isinstance(self.zstd, Integral):
+            raise TypeError(f"zstd is {self.zstd!r}, which is not a whole number")
         if not 0 <= self.zstd <= 19:
             raise ValueError(f"zstd is {self.zstd}, which is not 0 to 19")
 

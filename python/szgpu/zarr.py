@@ -111,7 +111,7 @@ class SzgpuCodec(ArrayBytesCodec):
         if values.shape != folded(chunk_spec.shape):
             raise ValueError(
                 f"the chunk's archive has the shape {values.shape}, and the array's chunks have "
-                f"{chunk_spec.shape}"
+                f"{chunk_spec.shape}: put the array's own chunk in its place, or write it again"
             )
         if not dtype.isnative:
             values = values.astype(dtype)

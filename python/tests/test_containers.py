@@ -103,7 +103,7 @@ def test_zarr_names_an_archive_of_another_shape(tmp_path):
         compressors=None,
     )
     (tmp_path / "w.zarr" / "c" / "0" / "0").write_bytes(szgpu.compress(wind(16, 16), abs=1))
-    with pytest.raises(ValueError, match=r"shape \(16, 16\)"):
+    with pytest.raises(ValueError, match=r"shape \(16, 16\).* write it again"):
         z[...]
     (tmp_path / "w.zarr" / "c" / "0" / "0").write_bytes(b"damaged" * 100)
     with pytest.raises(szgpu.NotAnArchiveError):
@@ -119,6 +119,10 @@ def test_numcodecs_and_zarr_of_version_2(tmp_path):
     a = wind(64, 64)
     codec = numcodecs.get_codec(json.loads(json.dumps(Szgpu(abs=1e-3, fill=np.nan).get_config())))
     assert codec == Szgpu(abs=1e-3, fill=np.nan) or codec.get_config()["abs"] == 1e-3
+    with pytest.raises(TypeError, match="filled"):
+        codec.encode(np.ma.masked_less(a, 0.5))
+    with pytest.raises(ValueError, match="read-only"):
+        codec.decode(codec.encode(a), out=np.frombuffer(bytes(a.nbytes), "f4").reshape(a.shape))
     out = np.empty_like(a)
     codec.decode(codec.encode(a), out=out)
     assert abs(out - a).max() <= 1e-3
@@ -189,6 +193,19 @@ def test_h5py_writes_and_reads_whatever_was_imported(tmp_path, first, last):
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
+def test_settings_of_containers_that_make_no_sense():
+    for make in (SzgpuCodec, Szgpu, szgpu.hdf5.Filter):
+        for settings, error, words in (
+            ({}, ValueError, "exactly one"),
+            ({"abs": 0}, ValueError, "finite positive"),
+            ({"abs": 1, "zstd": 20}, ValueError, "zstd is 20"),
+            ({"abs": 1, "zstd": 1.5}, TypeError, "zstd is 1.5"),
+            ({"abs": 1, "predictor": "magic"}, ValueError, "lorenzo"),
+        ):
+            with pytest.raises(error, match=words):
+                make(**settings)
+
+
 def test_filter_arguments_are_those_of_the_command(tmp_path):
     command = szgpu.build_info()["command"]
     for words, filter_ in (
@@ -239,6 +256,21 @@ def test_tensors_with_a_bound(tmp_path):
     save_file({"w": w, "ids": ids}, tmp_path / "m.safetensors", abs=1e-3)
     back = load_file(tmp_path / "m.safetensors")
     assert 0 < abs(back["w"] - w).max() <= 1e-3 and np.array_equal(back["ids"], ids)
+
+
+def test_big_endian_tensors_keep_their_values(tmp_path):
+    """Integers came back with their bytes reversed, and floats not at all."""
+    tensors = {"ids": np.arange(9, dtype=">i8"), "w": wind(20, 10).astype(">f4")}
+    save_file(tensors, tmp_path / "m.safetensors")
+    for name, tensor in load_file(tmp_path / "m.safetensors").items():
+        assert np.array_equal(tensor, tensors[name]) and tensor.dtype.isnative, name
+
+
+def test_what_is_no_tensor_leaves_no_file(tmp_path):
+    for tensors, words in (({"w": "x"}, "'w' is a str"), ({"w": np.array([None])}, "object")):
+        with pytest.raises(TypeError, match=words):
+            save_file({"a": wind(4, 4), **tensors}, tmp_path / "m.safetensors")
+    assert not list(tmp_path.iterdir())
 
 
 def test_other_safetensors_files_are_named(tmp_path):

@@ -145,6 +145,15 @@ def test_types_that_the_archive_does_not_have():
         szgpu.decompress(szgpu.compress(np.zeros(3, "u1"), lossless=True), dtype="int32")
 
 
+def test_big_endian_integers_keep_their_values():
+    """They came back with their bytes reversed, into out= and by dtype=."""
+    counts = np.arange(12, dtype=">i4")
+    archive = szgpu.compress(counts, lossless=True)
+    assert np.array_equal(szgpu.decompress(archive, dtype=">i4"), counts)
+    with pytest.raises(TypeError, match="order"):
+        szgpu.decompress(archive, out=np.empty(12, ">i4"))
+
+
 def test_errors_know_their_status_and_are_ordinary_ones():
     with pytest.raises(szgpu.CorruptError) as caught:
         szgpu.decompress(ARCHIVE[:-1])
