@@ -96,13 +96,15 @@ static void take(const uint8_t *bytes, size_t byte_count) {
 
 static void replay_file(const char *path) {
   static uint8_t original[MOST_INPUT_BYTES];
+  path_at_work = path;
+  change_at_work = 0;
+  input_bytes = 0;
   FILE *const file = fopen(path, "rb");
   if (!file) fuzz_fail(__FILE__, __LINE__, "cannot open %s", path);
   size_t const byte_count = fread(original, 1, sizeof original, file);
   fclose(file);
   if (byte_count == sizeof original) fuzz_fail(__FILE__, __LINE__, "%s is too large", path);
-  path_at_work = path;
-  for (change_at_work = 0; change_at_work <= change_count; change_at_work++) {
+  for (; change_at_work <= change_count; change_at_work++) {
     memcpy(input, original, byte_count);
     input_bytes = byte_count;
     if (change_at_work > 0)
