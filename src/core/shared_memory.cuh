@@ -23,6 +23,16 @@ __device__ __forceinline__ void store_shared(uint32_t address, uint32_t word) {
   asm volatile("st.shared.u32 [%0], %1;" : : "r"(address), "r"(word) : "memory");
 }
 
+/* The same if `is_wanted`, without a branch. */
+__device__ __forceinline__ void store_shared_if(bool is_wanted, uint32_t address, uint32_t word) {
+  asm volatile(
+      "{\n\t.reg .pred wanted;\n\tsetp.ne.b32 wanted, %0, 0;\n\t"
+      "@wanted st.shared.u32 [%1], %2;\n\t}"
+      :
+      : "r"((int)is_wanted), "r"(address), "r"(word)
+      : "memory");
+}
+
 __device__ __forceinline__ uint32_t load_shared(uint32_t address) {
   uint32_t word;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");

@@ -40,6 +40,14 @@ __device__ __forceinline__ uint32_t lanes_alike(uint32_t number) {
   return alike;
 }
 
+/* ---- registers ---- */
+
+/* The value itself. The compiler keeps it, instead of making it anew wherever it is used. */
+template <class Number>
+__device__ __forceinline__ Number kept(Number value) {
+  return __shfl_sync(kAllLanes, value, (int)(threadIdx.x % 32));
+}
+
 /* ---- sums ---- */
 
 /* The sum over all lanes, for each of them. */

@@ -135,43 +135,42 @@ struct ValueTarget {
 /* ---- the march's steps ---- */
 
 /* Codes in shared memory. */
-template <uint32_t kBytes, class Target>
+template <uint32_t kBytes, class Target, bool kIsInner_>
 struct DecodeStep {
   static constexpr uint32_t kCodeBytes = kBytes;
   static constexpr int kSlots = szg::kSlots, kPairs = kTilePairs<kBytes>;
   static constexpr uint32_t kSlotWords = kMarchPlaneWords;
   static constexpr int kLateGroups = 0;
-  static constexpr bool kPins = true;
+  static constexpr bool kPins = true, kIsInner = kIsInner_;
   /* Of the codes of a class in shared memory. */
   static constexpr uint32_t kClassWords = kPairs * 32 * kBytes / kCodeRegion * kCodePitch;
   static_assert(kPairs * 32 * kBytes % kCodeRegion == 0, "classes are whole regions");
 
   const Target &target;
+  uint32_t lane;
   uint32_t codes; /* address in shared memory */
   uint32_t unit;
   uint32_t words[7][kBytes]; /* of each class, the codes of this step */
 
   __device__ __forceinline__ DecodeStep(const Target &target_, const uint32_t *codes_,
                                         uint32_t unit_)
-      : target(target_), codes(shared_address(codes_)), unit(unit_) {}
+      : target(target_), lane(kept(threadIdx.x % 32)), codes(shared_address(codes_)), unit(unit_) {}
 
+  /* Zeros if there is no such pair. */
   template <int kFirst, int kEnd>
   __device__ __forceinline__ void load(int pair) {
-    uint32_t const first = ((uint32_t)pair * 32 + threadIdx.x % 32) * kBytes;
+    bool const is_there = (uint32_t)pair < (uint32_t)kPairs;
+    uint32_t const first = ((is_there ? (uint32_t)pair : 0) * 32 + lane) * kBytes;
     uint32_t const at = codes + 4 * code_word(first);
 #pragma unroll
     for (uint32_t index = kFirst; index < kEnd; index++)
 #pragma unroll
       for (uint32_t i = 0; i < kBytes; i++)
-        words[index][i] = load_shared(at + 4 * (index * kClassWords + i));
+        words[index][i] = load_shared(at + 4 * (index * kClassWords + i)) & (is_there ? ~0u : 0);
   }
   __device__ __forceinline__ void begin(int i, const uint32_t *) {
-#pragma unroll
-    for (int index = 0; index < 7; index++)
-#pragma unroll
-      for (uint32_t k = 0; k < kBytes; k++) words[index][k] = 0;
-    if (i < kPairs) load<0, 3>(i);
-    if (i >= 2) load<3, 7>(i - 2);
+    load<0, 3>(i);
+    load<3, 7>(i - 2);
   }
   template <uint32_t kClass>
   __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool) const {
@@ -189,7 +188,7 @@ struct DecodeStep {
   __device__ __forceinline__ void start(uint32_t *) const {}
   __device__ __forceinline__ void load_rows(bool, bool) const {}
   template <uint32_t kClass>
-  __device__ __forceinline__ void end_class(int) const {}
+  __device__ __forceinline__ void end_class(int, bool) const {}
 };
 
 /* Codes there or in a slot. */
@@ -299,6 +298,21 @@ __device__ __noinline__ void restore_any(const DecodeJob &job, const WarpTile &t
   AnyMarch<decltype(step)>(job.level, tile, job.coarse, step).run();
 }
 
+template <uint32_t kCodeBytes, bool kIsPlain, bool kIsInner, class Target>
+__device__ __forceinline__ void restore_by(const DecodeJob &job, const WarpTile &tile,
+                                           WarpMemory *memory, uint32_t unit) {
+  typedef DecodeStep<kCodeBytes, Target, kIsInner> Step;
+  Target const target(job, tile);
+  Step step(target, memory->codes, unit);
+  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, memory->stage, step).run();
+}
+/* Full tiles that are not inner, on their own, so that the others' instructions stay together. */
+template <uint32_t kCodeBytes, bool kIsPlain, class Target>
+__device__ __noinline__ void restore_full(const DecodeJob &job, const WarpTile &tile,
+                                          WarpMemory *memory, uint32_t unit) {
+  restore_by<kCodeBytes, kIsPlain, false, Target>(job, tile, memory, unit);
+}
+
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
 __device__ __forceinline__ void decode_tile_of(const DecodeJob &job,
                                                const szg_tokens_tables_cuda &tables,
@@ -313,13 +327,12 @@ __device__ __forceinline__ void decode_tile_of(const DecodeJob &job,
     slot = job.slots + (uint64_t)slot_index * (SZG_LEVELS_MOST_PLACES / kCodeBytes);
     decode_to_slot(job, tables, tile_index, memory, slot);
   }
-  Target const target(job, tile);
-  if (slot || !level.is_full<kCodeBytes>(tile) || !target.takes_all(tile)) {
+  if (slot || !level.is_full<kCodeBytes>(tile) || !Target(job, tile).takes_all(tile))
     restore_any<kCodeBytes, Target>(job, tile, memory->codes, slot, unit);
-    return;
-  }
-  DecodeStep<kCodeBytes, Target> step(target, memory->codes, unit);
-  FullMarch<kIsPlain, decltype(step)>(level, tile, job.coarse, memory->stage, step).run();
+  else if (level.is_inner<kCodeBytes>(tile))
+    restore_by<kCodeBytes, kIsPlain, true, Target>(job, tile, memory, unit);
+  else
+    restore_full<kCodeBytes, kIsPlain, Target>(job, tile, memory, unit);
 }
 
 /* ---- the kernel ---- */

@@ -29,7 +29,7 @@ constexpr uint32_t kTableWords = sizeof(LevelsEncodeTable) / 4;
 /* Shared memory of a warp: copies, later the tile's words; and codes. */
 template <uint32_t kBytes, class A>
 struct LevelsEncodePolicy {
-  typedef FullEncodeStep<kBytes, A> Step;
+  typedef FullEncodeStep<kBytes, A, false> Step;
   static constexpr uint32_t kMostWarps = 12; /* of a block: 168 registers for each thread */
   static constexpr uint32_t kStageWords = Step::kStageWords;
   static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
@@ -68,6 +68,7 @@ struct LevelsEncodeJob {
   uint32_t tile_count;
   uint32_t spacing;
   bool copies_16;
+  bool takes_inner; /* inner tiles may take the form for these */
 
   __device__ __forceinline__ LevelsTilePoints<A> points_of(const WarpTile &tile) const {
     LevelsTilePoints<A> points;
@@ -156,13 +157,19 @@ __device__ __noinline__ bool encode_again(const LevelsEncodeJob<A> &job,
   return true;
 }
 
-template <uint32_t kBytes, class A, bool kIsPlain>
-__device__ __forceinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                               uint32_t *staging, uint32_t *memory) {
-  typedef FullEncodeStep<kBytes, A> Step;
+template <uint32_t kBytes, class A, bool kIsPlain, bool kIsInner>
+__device__ __forceinline__ CodedTile code_by(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                             uint32_t *staging, uint32_t *memory) {
+  typedef FullEncodeStep<kBytes, A, kIsInner> Step;
   Step step(job.coder, job.points_of(tile), memory, job.copies_16);
   FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run();
   return step.result();
+}
+/* Full tiles that are not inner, on their own, so that the others' instructions stay together. */
+template <uint32_t kBytes, class A, bool kIsPlain>
+__device__ __noinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                            uint32_t *staging, uint32_t *memory) {
+  return code_by<kBytes, A, kIsPlain, false>(job, tile, staging, memory);
 }
 
 /* staging, memory: the warp's shared memory. The whole warp calls. */
@@ -176,7 +183,10 @@ __device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
   uint32_t const tile_index = order.layer * (level.y_tiles * level.x_tiles) + order.in_layer;
   WarpTile const tile = level.tile_at(order.layer, order.in_layer, 2 * kTilePairs<kBytes>);
   CodedTile coded = {false, false, false};
-  if (level.is_full<kBytes>(tile))
+  bool const is_full = level.is_full<kBytes>(tile);
+  if (is_full && job.takes_inner && level.is_inner<kBytes>(tile))
+    coded = code_by<kBytes, A, kIsPlain, true>(job, tile, staging, memory);
+  else if (is_full)
     coded = code_full<kBytes, A, kIsPlain>(job, tile, staging, memory);
   bool const has_points = coded.fits || coded.is_large; /* all values are in the lattice */
   if (!has_points) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
@@ -305,8 +315,10 @@ szgpu_status szg_levels_encode_cuda(
           &work->counters->tiles[stage],
           (uint32_t)own.tile_count,
           (uint32_t)own.spacing,
+          false,
           false};
       job.copies_16 = szg::rows_are_aligned(job);
+      job.takes_inner = !lattice->has_fill && (own.spacing > 2 || job.copies_16);
       if (own.spacing == 1) return szg::launch_for<1>(*levels, job, stream);
       if (own.spacing == 2) return szg::launch_for<2>(*levels, job, stream);
       return szg::launch_for<4>(*levels, job, stream);

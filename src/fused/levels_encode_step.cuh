@@ -115,15 +115,15 @@ struct LevelsCodes {
   __device__ __forceinline__ explicit LevelsCodes(const uint32_t *memory)
       : first(shared_address(memory)), live(0) {}
 
-  /* Where this lane's codes of class 1 are in a pair of planes. */
-  __device__ __forceinline__ uint32_t address_of(uint32_t pair) const {
-    return first + 4 * LevelsRegions::at((pair * 32 + threadIdx.x % 32) * kCodeBytes);
+  /* Where a lane's codes of class 1 are in a pair of planes. */
+  __device__ __forceinline__ uint32_t address_of(uint32_t pair, uint32_t lane) const {
+    return first + 4 * LevelsRegions::at((pair * 32 + lane) * kCodeBytes);
   }
-  /* A word of codes of one byte. */
+  /* A word of codes of one byte; nothing unless is_coded. */
   template <uint32_t kClass>
-  __device__ __forceinline__ void put_bytes(uint32_t address, uint32_t four) {
-    store_shared(address + (kClass - 1) * kClassBytes, four);
-    live |= four ^ 0x80808080u;
+  __device__ __forceinline__ void put_bytes(uint32_t address, uint32_t four, bool is_coded) {
+    store_shared_if(is_coded, address + (kClass - 1) * kClassBytes, four);
+    live |= (is_coded ? four : 0x80808080u) ^ 0x80808080u;
   }
   /* codes: as many bytes of each as there is room for. */
   template <uint32_t kClass>
@@ -132,7 +132,8 @@ struct LevelsCodes {
     if (kCodeBytes == 1) {
       uint32_t const low = __byte_perm(codes[0], codes[1], 0x0040);
       put_bytes<kClass>(
-          address, __byte_perm(low, __byte_perm(codes[2], codes[3], 0x0040), 0x5410) ^ 0x80808080u);
+          address, __byte_perm(low, __byte_perm(codes[2], codes[3], 0x0040), 0x5410) ^ 0x80808080u,
+          true);
       return;
     }
     live |= codes[0] | codes[1] | codes[2] | codes[3];
@@ -185,12 +186,14 @@ struct CodedTile {
  * points lie apart, there is one place for even planes and one for odd ones, behind the slots: a
  * plane comes from there into registers at once, and then the next one is on its way. At a spacing
  * of 2 rows are copied with the values between their points, since single values take more
- * instructions than the memory pipe has room for. */
-template <uint32_t kBytes, class A>
+ * instructions than the memory pipe has room for.
+ * kIsInner_: as in the march; then rows come in pieces of 16 bytes, but for single values, and the
+ * field has no fill value. */
+template <uint32_t kBytes, class A, bool kIsInner_>
 struct FullEncodeStep {
   typedef typename A::Value Value;
   static constexpr uint32_t kCodeBytes = kBytes;
-  static constexpr bool kIsFinest = kBytes == 1;
+  static constexpr bool kIsFinest = kBytes == 1, kIsInner = kIsInner_;
   static constexpr uint32_t kPairs = kTilePairs<kBytes>;
   static constexpr uint32_t kSpread = kBytes == 2 ? 2 : 1; /* of points, in shared memory */
   static constexpr uint32_t kRows = 8, kRowBytes = 64 * kSpread * sizeof(Value);
@@ -227,14 +230,14 @@ struct FullEncodeStep {
       : coder(coder_),
         points(points_),
         codes(memory),
-        copies_16(copies_16_ && kBytes <= 2),
-        lane(threadIdx.x % 32),
+        copies_16(kBytes <= 2 && (kIsInner || copies_16_)),
+        lane(kept(threadIdx.x % 32)),
         plane_bytes((uint32_t)(points.z_stride * sizeof(Value))),
         row_bytes((uint32_t)(points.y_stride * sizeof(Value))),
         half_row_bytes((uint32_t)(32 * points.x_stride * sizeof(Value))),
         beyond(0),
         none(0) {
-    asm volatile("" : "+r"(lane), "+r"(codes.first)); /* made anew in each step otherwise */
+    asm volatile("" : "+r"(codes.first)); /* made anew in each step otherwise */
     uint32_t const x_bytes = points.x_stride * sizeof(Value);
     constexpr uint32_t kRowLanes = kRowBytes < kPieceBytes ? kRowBytes / 16 : 32;
     mine = (const unsigned char *)points.values;
@@ -251,15 +254,17 @@ struct FullEncodeStep {
             has_points && !is_small};
   }
 
-  __device__ __forceinline__ void copy_plane(uint32_t z, uint32_t *words) const {
+  /* If is_wanted. */
+  __device__ __forceinline__ void copy_plane(bool is_wanted, uint32_t z, uint32_t *words) const {
     const unsigned char *const plane = step_by(mine, z, plane_bytes);
-    if (kBytes <= 2 && copies_16) {
+    if (kBytes <= 2 && (kIsInner || copies_16)) {
 #pragma unroll
       for (uint32_t i = 0; i < kPlaneBytes; i += kPieceBytes)
-        copy_ahead<16>(words + i / 4 + 4 * lane,
-                       step_by(plane, i / kRowBytes, row_bytes) + i % kRowBytes);
+        copy_ahead_if<16>(is_wanted, words + i / 4 + 4 * lane,
+                          step_by(plane, i / kRowBytes, row_bytes) + i % kRowBytes);
       return;
     }
+    if (!is_wanted) return;
 #pragma unroll(kBytes == 4 ? 8 : 1)
     for (uint32_t y = 0; y < kRows; y++) {
       const unsigned char *const row = step_by(plane, y, row_bytes);
@@ -271,13 +276,13 @@ struct FullEncodeStep {
 
   __device__ __forceinline__ void copy(int i, uint32_t *words) const {
     if (!kIsFinest) return;
-    if (i < (int)kPairs) copy_plane(2 * (uint32_t)i, words);
-    if (i >= 2 && i <= (int)kPairs + 1) copy_plane(2 * (uint32_t)i - 3, words + kPlaneBytes / 4);
+    copy_plane(i < (int)kPairs, 2 * (uint32_t)i, words);
+    copy_plane(i >= 2 && i <= (int)kPairs + 1, 2 * (uint32_t)i - 3, words + kPlaneBytes / 4);
   }
   __device__ __forceinline__ void start(uint32_t *stage) {
     if (kIsFinest) return;
     planes = stage + kSlots * kSlotWords;
-    copy_plane(0, planes);
+    copy_plane(true, 0, planes);
     end_copies();
     end_copies(); /* there is no odd plane yet */
   }
@@ -295,7 +300,7 @@ struct FullEncodeStep {
         load_shared_two(address + y * kRowBytes, &two[0], &two[1]);
     }
     __syncwarp(); /* the place is free */
-    if (has_next) copy_plane(next_z, from);
+    copy_plane(has_next, next_z, from);
     end_copies();
   }
 
@@ -316,15 +321,15 @@ struct FullEncodeStep {
     even_bias = has_even ? coder.bias : 0;
     beyond_before = beyond;
     field = shared_address(words) + 2 * (uint32_t)sizeof(Value) * lane;
-    place = codes.address_of((uint32_t)i);
+    place = codes.address_of((uint32_t)i, lane);
     if (!kIsFinest) {
       take_plane(planes, i + 1 < (int)kPairs, 2 * (uint32_t)i + 2);
       if (i < 2) { /* odd planes are settled from step 2 on */
-        if (i == 1) copy_plane(1, planes + kPlaneBytes / 4);
+        copy_plane(i == 1, 1, planes + kPlaneBytes / 4);
         end_copies();
       }
     }
-    if (coder.lattice.has_fill && has_even) find_fill(false);
+    if (!kIsInner && coder.lattice.has_fill && has_even) find_fill(false);
   }
   __device__ __forceinline__ void begin_odd() {
     if (!kIsFinest) {
@@ -332,7 +337,7 @@ struct FullEncodeStep {
       __syncwarp();      /* all lanes' copies have arrived */
       take_plane(planes + kPlaneBytes / 4, step <= (int)kPairs, 2 * (uint32_t)step - 1);
     }
-    if (coder.lattice.has_fill) find_fill(true);
+    if (!kIsInner && coder.lattice.has_fill) find_fill(true);
   }
 
   /* This lane's two values of row y of the step's even plane, or row y - kRows of the odd one. */
@@ -371,16 +376,16 @@ struct FullEncodeStep {
   }
 
   template <uint32_t kClass>
-  __device__ __forceinline__ void end_class(int) {
+  __device__ __forceinline__ void end_class(int, bool is_coded) {
     constexpr uint32_t kOddBytes = 4 * kBytes * LevelsRegions::kPitch; /* two pairs of planes */
     uint32_t const at = place - (kClass & SZG_AXIS_Z ? kOddBytes : 0);
     if (!kIsFinest) {
-      codes.template put<kClass>(at, four);
+      if (is_coded) codes.template put<kClass>(at, four);
       return;
     }
     uint32_t const low = __byte_perm(four[0], four[1], 0x5410) * coder.scale;
     uint32_t const high = __byte_perm(four[2], four[3], 0x5410) * coder.scale;
-    codes.template put_bytes<kClass>(at, __byte_perm(low, high, 0x7531));
+    codes.template put_bytes<kClass>(at, __byte_perm(low, high, 0x7531), is_coded);
   }
 
   __device__ __forceinline__ void store(int z, int y, uint32_t even, uint32_t odd) const {
@@ -477,7 +482,7 @@ struct AnyEncodeStep {
       wide_codes[((kClass - 1) * kPairs + pair) * 32 + threadIdx.x % 32] =
           make_uint4(four[0], four[1], four[2], four[3]);
     else
-      codes.template put<kClass>(codes.address_of(pair), four);
+      codes.template put<kClass>(codes.address_of(pair, threadIdx.x % 32), four);
   }
 
   __device__ __forceinline__ void end_absent(int pair, bool is_odd) {

@@ -20,13 +20,14 @@ struct WideEncodeStep {
   static constexpr uint32_t kPairs = kTilePairs<kCodeBytes>;
   static constexpr int kSlots = 2, kLateGroups = 0;
   static constexpr uint32_t kSlotWords = kMarchPlaneWords, kStageWords = kSlots * kSlotWords;
-  static constexpr bool kPins = false;
+  static constexpr bool kPins = false, kIsInner = false;
   typedef LevelsCodes<2, kPairs> Codes;
 
   const LevelsCoder<A> &coder;
   LevelsTilePoints<A> points;
   Codes codes;
 
+  uint32_t lane;
   uint32_t planes; /* the step's number */
   Value row_values[4][2];
   uint32_t four[4];
@@ -35,7 +36,7 @@ struct WideEncodeStep {
   __device__ __forceinline__ WideEncodeStep(const LevelsCoder<A> &coder_,
                                             const LevelsTilePoints<A> &points_,
                                             const uint32_t *memory, bool)
-      : coder(coder_), points(points_), codes(memory), beyond(0) {}
+      : coder(coder_), points(points_), codes(memory), lane(threadIdx.x % 32), beyond(0) {}
 
   /* The whole warp calls. */
   __device__ __forceinline__ CodedTile result() const {
@@ -68,8 +69,8 @@ struct WideEncodeStep {
     return predicted + code * coder.unit;
   }
   template <uint32_t kClass>
-  __device__ __forceinline__ void end_class(int pair) {
-    codes.template put<kClass>(codes.address_of((uint32_t)pair), four);
+  __device__ __forceinline__ void end_class(int pair, bool is_coded) {
+    if (is_coded) codes.template put<kClass>(codes.address_of((uint32_t)pair, lane), four);
   }
   __device__ __forceinline__ void store(int, int, uint32_t, uint32_t) const {}
 };

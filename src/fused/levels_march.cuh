@@ -18,12 +18,15 @@
  *   kCodeBytes, kSlots, kSlotWords    slots of shared memory for copies, a power of 2 of them
  *   kLateGroups                       groups of copies that may be on their way as a step begins
  *   kPins                             keep weights in registers, which takes fewer instructions
+ *   lane                              threadIdx.x % 32
+ *   kIsInner                          tiles are inner ones (WarpLevel::is_inner): the coarser grid
+ *                                     goes on behind all ends along y and z, so nothing is asked
  *   copy(i, words)                    copies for step i, behind the coarser grid's in its slot
  *   start(stage)                      after the first copies
  *   begin(i, words)                   step i begins; its copies have arrived
  *   load_rows(is_odd_plane, is_odd_row)     before the classes of these rows
  *   settle<kClass>(j, predicted, is_coded)  the lattice value of row j of 4; not coded: a far plane
- *   end_class<kClass>(pair)                 its four points are settled
+ *   end_class<kClass>(pair, is_coded)       its four points are settled
  *   store(z, y, even, odd)                  two neighbours of the tile
  */
 #ifndef SZG_LEVELS_MARCH_CUH
@@ -43,6 +46,7 @@ constexpr uint32_t kMarchPlaneWords = kMarchRows * kMarchRow;
 template <bool kIsPlain, class Step>
 struct FullMarch {
   static constexpr uint32_t kCodeBytes = Step::kCodeBytes;
+  static constexpr bool kIsInner = Step::kIsInner;
   static constexpr int kPairs = kTilePairs<kCodeBytes>;
   static constexpr int kColumns = 18, kOddX = 5, kOddY = 10, kOddXY = 14;
   static constexpr int kPieces = 3; /* of 16 bytes, for each lane */
@@ -80,11 +84,11 @@ struct FullMarch {
         coarse(grid + level.first_coarse(tile)),
         coarse_plane_bytes(4 * (uint32_t)level.coarse_plane()),
         coarse_row(level.coarse_row),
-        is_first_z(tile.z == 0),
-        is_first_y(tile.y == 0),
+        is_first_z(!kIsInner && tile.z == 0),
+        is_first_y(!kIsInner && tile.y == 0),
         planes_left(level.coarse_z - tile.z / 2),
         rows_left(level.coarse_y - tile.y / 2),
-        lane(threadIdx.x % 32),
+        lane(step_.lane),
         pair(2),
         triple(3),
         near(9),
@@ -94,7 +98,7 @@ struct FullMarch {
     uint32_t const x = tile.x / 2;
     if (Step::kPins) {
       uint32_t address = shared_address(stage);
-      asm volatile("" : "+r"(address), "+r"(lane));
+      asm volatile("" : "+r"(address));
       stage = shared_at<uint32_t>(address);
     }
     set_pieces(tile.y / 2, x);
@@ -159,13 +163,12 @@ struct FullMarch {
 
   __device__ __forceinline__ void copy(int i) {
     uint32_t *const words = slot(i);
-    if (i <= kPairs + 1 && (uint32_t)i < planes_left) {
+    bool const has_plane = i <= kPairs + 1 && (kIsInner || (uint32_t)i < planes_left);
 #pragma unroll
-      for (int k = 0; k < kPieces; k++)
-        if (k < kPieces - 1 || lane < kLastPieces)
-          copy_ahead<16>(words + 4 * (lane + 32 * k),
-                         step_by(pieces[k], (uint32_t)i, coarse_plane_bytes));
-    }
+    for (int k = 0; k < kPieces; k++)
+      copy_ahead_if<16>(has_plane && (k < kPieces - 1 || lane < kLastPieces),
+                        words + 4 * (lane + 32 * k),
+                        step_by(pieces[k], (uint32_t)i, coarse_plane_bytes));
     step.copy(i, words + kMarchPlaneWords);
     end_copies();
   }
@@ -175,8 +178,8 @@ struct FullMarch {
   __device__ __forceinline__ bool is_linear() const { return !kIsPlain && level.is_linear; }
 
   /* Without a far plane or row: plane kPairs, row 4. */
-  __device__ __forceinline__ bool is_last_z() const { return planes_left == kPairs; }
-  __device__ __forceinline__ bool is_last_y() const { return rows_left == 4; }
+  __device__ __forceinline__ bool is_last_z() const { return !kIsInner && planes_left == kPairs; }
+  __device__ __forceinline__ bool is_last_y() const { return !kIsInner && rows_left == 4; }
 
   /* What follows three values at an end, from the inside outwards: the sum over the stencil between
    * the second and the third becomes that of the end. */
@@ -186,6 +189,7 @@ struct FullMarch {
   }
   /* Rows -1 to 5 of a plane of the coarser grid. */
   __device__ __forceinline__ void set_ghost_rows(uint32_t *rows) const {
+    if (kIsInner) return;
     if (is_first_y) rows[0] = ghost(rows[3], rows[2], rows[1]);
     if (rows_left == 5) rows[6] = ghost(rows[3], rows[4], rows[5]);
     if (is_last_y()) { /* row 5 makes the last sum 24 and -8 sixteenths of rows 3 and 2 */
@@ -314,19 +318,19 @@ struct FullMarch {
       if (j < 4) now[kOddX + j] = step.template settle<1>(j, now[kOddX + j], is_coded);
     }
     set_ghost_row(now + kOddX);
-    if (is_coded) step.template end_class<1>(i);
+    step.template end_class<1>(i, is_coded);
     step.load_rows(false, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
       now[kOddY + j] = step.template settle<2>(
           j, predict_single(sum_middle(rows[j], rows[j + 1], rows[j + 2], rows[j + 3])), is_coded);
-    if (is_coded) step.template end_class<2>(i);
+    step.template end_class<2>(i, is_coded);
 #pragma unroll
     for (int j = 0; j < 4; j++)
       now[kOddXY + j] =
           step.template settle<3>(j, predict_xy_at(j, now[kOddY + j], now + kOddX), is_coded);
+    step.template end_class<3>(i, is_coded);
     if (!is_coded) return;
-    step.template end_class<3>(i);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       step.store(2 * i, 2 * j, now[j], now[kOddX + j]);
@@ -342,7 +346,7 @@ struct FullMarch {
   /* Plane i behind the last one of the box: ghosts, but for what the coarser grid has there. */
   __device__ __forceinline__ void set_behind(int i, const uint32_t *words, uint32_t *now) const {
     const uint32_t *const known = words + kMarchLead + lane;
-    bool const is_known = (uint32_t)i < planes_left;
+    bool const is_known = kIsInner || (uint32_t)i < planes_left;
 #pragma unroll
     for (int j = 0; j < kColumns; j++) {
       now[j] = ghost(third_last(j), second_last(j), last[j]);
@@ -400,25 +404,25 @@ struct FullMarch {
       if (j < 4) odd_z[j] = step.template settle<4>(j, odd_z[j], true);
     }
     set_ghost_row(odd_z);
-    step.template end_class<4>(planes);
+    step.template end_class<4>(planes, true);
 #pragma unroll
     for (int j = 0; j < 5; j++) {
       odd_xz[j] = predict_xz_at<kIsLast>(odd_z[j], along_z[kOddX + j]);
       if (j < 4) odd_xz[j] = step.template settle<5>(j, odd_xz[j], true);
     }
     set_ghost_row(odd_xz);
-    step.template end_class<5>(planes);
+    step.template end_class<5>(planes, true);
     step.load_rows(true, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
       odd_yz[j] =
           step.template settle<6>(j, predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
-    step.template end_class<6>(planes);
+    step.template end_class<6>(planes, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
       odd_xyz[j] = step.template settle<7>(
           j, predict_xyz_at<kIsLast>(j, odd_yz[j], odd_xz, along_z[kOddXY + j]), true);
-    step.template end_class<7>(planes);
+    step.template end_class<7>(planes, true);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       step.store(2 * planes + 1, 2 * j, odd_z[j], odd_xz[j]);
@@ -434,7 +438,7 @@ struct FullMarch {
       const uint32_t *const before = coarse - coarse_plane_bytes / 4 + lane;
 #pragma unroll
       for (int j = 0; j < 5; j++)
-        if ((uint32_t)j < rows_left) last[j] = before[j * coarse_row];
+        if (kIsInner || (uint32_t)j < rows_left) last[j] = before[j * coarse_row];
     }
 #pragma unroll 1
     for (int i = 0; i <= kPairs + 1; i++) {

@@ -137,6 +137,12 @@ struct WarpLevel {
     return tile.x_extent == kWarpTileX && tile.y_extent == kWarpTileY &&
            tile.z_extent == 2 * kTilePairs<kCodeBytes>;
   }
+  /* Of a full tile: whether the coarser grid has all planes and rows that stencils reach. */
+  template <uint32_t kCodeBytes>
+  __device__ __forceinline__ bool is_inner(const WarpTile &tile) const {
+    return tile.z > 0 && coarse_z - tile.z / 2 >= kTilePairs<kCodeBytes> + 2 && tile.y > 0 &&
+           coarse_y - tile.y / 2 >= kWarpTileY / 2 + 2;
+  }
 };
 
 /* The tiles of a launch in the order of work. Those at the far ends of y and z come first, because
