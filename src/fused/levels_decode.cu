@@ -10,7 +10,6 @@
  * written. A block reads the tables, 16 or 32 KB.
  */
 #include "core/cuda_check.cuh"
-#include "core/tile_queue.cuh"
 #include "fused/levels_decode_lanes.cuh"
 #include "fused/levels_fused.h"
 #include "fused/levels_march.cuh"
@@ -28,6 +27,7 @@ static_assert(kStageWords * 4 >= SZG_TOKENS_MOST_GROUPS * sizeof(uint64_t), "gen
 struct WarpMemory {
   uint32_t stage[kStageWords]; /* words of the tile, then planes of the coarser grid */
   uint32_t codes[kCodeWords];
+  WarpNotes notes;
 };
 static_assert(sizeof(WarpMemory) % 16 == 0 && kStageWords % 4 == 0, "16 bytes at once");
 
@@ -231,18 +231,20 @@ struct AnyDecodeStep {
 
 /* ---- a tile ---- */
 
-/* Its codes to shared memory. False: declined. The whole warp calls. */
+/* Its codes to shared memory. next: lane 0's, to be noted. False: declined. The whole warp calls. */
 template <uint32_t kCodeBytes>
 __device__ __forceinline__ bool decode_short(const DecodeJob &job,
                                              const szg_tokens_tables_cuda &tables,
                                              const WarpTile &tile, uint64_t tile_index,
-                                             WarpMemory *memory) {
+                                             uint32_t next, WarpMemory *memory) {
   constexpr uint32_t kGroups = SZG_TOKENS_MOST_GROUPS / kCodeBytes;
   const szg_tokens_opened_cuda &opened = *job.input.opened;
   uint32_t const lane = threadIdx.x % 32;
   szg_tokens_shape const shape = {kGroups, opened.lane_groups_log2, false};
   ArchiveWords words = {nullptr, 0};
-  if (opened.is_coded && !words_of_tile(job.input, tile_index, &words)) return false;
+  bool const has_words = !opened.is_coded || words_of_tile(job.input, tile_index, &words);
+  if (lane == 0) memory->notes.next = next; /* waited for by now */
+  if (!has_words) return false;
   bool const is_staged = words.end <= kStageWords;
   if (!is_staged &&
       (words.end > kMostShortWords ||
@@ -304,7 +306,9 @@ __device__ __forceinline__ void restore_by(const DecodeJob &job, const WarpTile 
   typedef DecodeStep<kCodeBytes, Target, kIsInner> Step;
   Target const target(job, tile);
   Step step(target, memory->codes, unit);
-  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, memory->stage, step).run();
+  FullMarch<kIsPlain, Step> march(job.level, tile, job.coarse, memory->stage, step);
+  march.begin();
+  march.run();
 }
 /* Full tiles that are not inner, on their own, so that the others' instructions stay together. */
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
@@ -313,20 +317,31 @@ __device__ __noinline__ void restore_full(const DecodeJob &job, const WarpTile &
   restore_by<kCodeBytes, kIsPlain, false, Target>(job, tile, memory, unit);
 }
 
-template <uint32_t kCodeBytes, bool kIsPlain, class Target>
-__device__ __forceinline__ void decode_tile_of(const DecodeJob &job,
-                                               const szg_tokens_tables_cuda &tables,
-                                               const WarpOrder &place, uint32_t unit,
-                                               uint32_t slot_index, WarpMemory *memory) {
+/* Codes of tile k of the order of work; returns the slot that they are in, NULL: they are in shared
+ * memory. Notes the tile, and `next`. The whole warp calls. */
+template <uint32_t kCodeBytes>
+__device__ __forceinline__ int32_t *decode_codes(const DecodeJob &job,
+                                                 const szg_tokens_tables_cuda &tables, uint32_t k,
+                                                 uint32_t next, uint32_t slot_index,
+                                                 WarpMemory *memory) {
   const WarpLevel &level = job.level;
+  WarpOrder const place(level, k, kCodeBytes == 1);
   WarpTile const tile = level.tile_at(place.layer, place.in_layer, 2 * kTilePairs<kCodeBytes>);
   uint64_t const tile_index =
       (uint64_t)place.layer * (level.y_tiles * level.x_tiles) + place.in_layer;
-  int32_t *slot = nullptr;
-  if (!decode_short<kCodeBytes>(job, tables, tile, tile_index, memory)) {
-    slot = job.slots + (uint64_t)slot_index * (SZG_LEVELS_MOST_PLACES / kCodeBytes);
-    decode_to_slot(job, tables, tile_index, memory, slot);
-  }
+  if (threadIdx.x % 32 == 0) memory->notes.tile = tile;
+  if (decode_short<kCodeBytes>(job, tables, tile, tile_index, next, memory)) return nullptr;
+  int32_t *const slot = job.slots + (uint64_t)slot_index * (SZG_LEVELS_MOST_PLACES / kCodeBytes);
+  decode_to_slot(job, tables, tile_index, memory, slot);
+  return slot;
+}
+
+/* The tile that is noted, from its codes. The whole warp calls. */
+template <uint32_t kCodeBytes, bool kIsPlain, class Target>
+__device__ __forceinline__ void restore_tile(const DecodeJob &job, uint32_t unit,
+                                             const int32_t *slot, WarpMemory *memory) {
+  const WarpLevel &level = job.level;
+  const WarpTile &tile = memory->notes.tile;
   if (slot || !level.is_full<kCodeBytes>(tile) || !Target(job, tile).takes_all(tile))
     restore_any<kCodeBytes, Target>(job, tile, memory->codes, slot, unit);
   else if (level.is_inner<kCodeBytes>(tile))
@@ -362,14 +377,15 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   uint32_t const unit = opened.unit;
   if (opened.is_coded) load_tables(opened, &memory->tables);
   __syncthreads(); /* the tables are there */
+  WarpMemory *const warps = memory->warps;
   for (uint32_t k = slot; k < tile_count;) {
-    uint32_t next = 0; /* every tile asks once, so the counter is 0 again after the launch */
-    if (lane == 0) next = warp_count + atomicInc(&job.input.opened->ticket, tile_count - 1);
-    WarpOrder const place(job.level, k, kCodeBytes == 1);
-    decode_tile_of<kCodeBytes, kIsPlain, Target>(job, memory->tables, place, unit, slot,
-                                                 &memory->warps[warp]);
-    __syncwarp(); /* codes are no longer needed */
-    k = __shfl_sync(kAllLanes, next, 0);
+    uint32_t asked = 0; /* every tile asks once, so the counter is 0 again after the launch */
+    if (lane == 0) asked = ask_ahead(&job.input.opened->ticket, tile_count - 1);
+    int32_t *const tile_slot = decode_codes<kCodeBytes>(job, memory->tables, k, asked, slot, own_of(warps));
+    __syncwarp(); /* tile and next number are noted */
+    restore_tile<kCodeBytes, kIsPlain, Target>(job, unit, tile_slot, own_of(warps));
+    k = warp_count + own_of(warps)->notes.next;
+    __syncwarp(); /* all lanes know it, and codes are no longer needed */
   }
 }
 

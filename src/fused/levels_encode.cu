@@ -32,8 +32,10 @@ struct LevelsEncodePolicy {
   typedef FullEncodeStep<kBytes, A, false> Step;
   static constexpr uint32_t kMostWarps = 12; /* of a block: 168 registers for each thread */
   static constexpr uint32_t kStageWords = Step::kStageWords;
+  static constexpr uint32_t kNotesWords = kMostWarps * sizeof(WarpNotes) / 4;
+  static constexpr uint32_t kBlockWords = kTableWords + kNotesWords;
   static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
-  static_assert(4 * (kTableWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
+  static_assert(4 * (kBlockWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
   static_assert(kStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "the nonzero places of groups");
 
   /* Of tiles that march again: */
@@ -46,7 +48,7 @@ struct LevelsEncodePolicy {
 
   /* As many as there is shared memory for. */
   static uint32_t warps(int shared_bytes) {
-    uint32_t const warps = ((uint32_t)shared_bytes / 4 - kTableWords) / kWarpWords;
+    uint32_t const warps = ((uint32_t)shared_bytes / 4 - kBlockWords) / kWarpWords;
     return warps < kMostWarps ? warps : kMostWarps;
   }
 };
@@ -84,10 +86,8 @@ struct LevelsEncodeJob {
 /* ---- a tile ---- */
 
 template <uint32_t kBytes>
-__device__ __forceinline__ LevelsExtents extents_of(const WarpTile &tile) {
-  return {tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>,
-          tile.z_extent == 2 * kTilePairs<kBytes> && tile.y_extent == kWarpTileY &&
-              tile.x_extent == kWarpTileX};
+__device__ __forceinline__ LevelsExtents extents_of(const WarpTile &tile, bool is_full) {
+  return {tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>, is_full};
 }
 
 /* Codes of any tile, in shared memory, or, if wide_codes is not NULL, there. The whole warp
@@ -101,27 +101,43 @@ __device__ __noinline__ CodedTile code_any(const LevelsEncodeJob<A> &job, const 
   return step.result();
 }
 
-/* Takes room for a tile's words; NULL: there is none. The whole warp calls. */
+/* Room for a tile's words: begin asks for it, and some time later it is there. The whole warp
+ * calls. */
 template <class A>
-__device__ __forceinline__ uint32_t *take_words(const LevelsEncodeJob<A> &job, uint32_t tile_index,
-                                                uint32_t word_count) {
-  unsigned long long place = 0;
-  if (threadIdx.x % 32 == 0) {
+struct WordsRoom {
+  const LevelsEncodeJob<A> &job;
+  uint32_t tile_index;
+  unsigned long long place; /* lane 0's */
+
+  __device__ __forceinline__ void begin(uint32_t word_count) {
+    place = 0;
+    if (threadIdx.x % 32 > 0) return;
     if (word_count > 0) {
       place = atomicAdd(&job.work.counters->word_count, (unsigned long long)word_count);
       atomicAdd(job.stage_words, (unsigned long long)word_count);
       atomicAdd(&job.encoded.sums[tile_index / SZG_LEVELS_SUM_TILES], word_count);
     }
     job.encoded.sizes[tile_index] = (uint16_t)word_count;
-    job.encoded.places[tile_index] = place;
   }
-  place = __shfl_sync(kAllLanes, place, 0);
-  return place + word_count <= job.work.word_capacity ? job.work.words + place : nullptr;
+  /* NULL: there is none. */
+  __device__ __forceinline__ uint32_t *end(uint32_t word_count) {
+    if (threadIdx.x % 32 == 0) job.encoded.places[tile_index] = place;
+    unsigned long long const first = __shfl_sync(kAllLanes, place, 0);
+    return first + word_count <= job.work.word_capacity ? job.work.words + first : nullptr;
+  }
+};
+
+template <class A>
+__device__ __forceinline__ uint32_t *take_words(const LevelsEncodeJob<A> &job, uint32_t tile_index,
+                                                uint32_t word_count) {
+  WordsRoom<A> room = {job, tile_index, 0};
+  room.begin(word_count);
+  return room.end(word_count);
 }
 
 /* Codes and encodes a tile through global memory. slot: for its codes. The whole warp calls. */
 template <uint32_t kBytes, class A>
-__device__ __noinline__ void encode_large(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+__device__ __forceinline__ void encode_large(const LevelsEncodeJob<A> &job, const WarpTile &tile,
                                           uint32_t tile_index, int32_t *slot, uint32_t *staging) {
   const szg_tokens_encoder &encoder = job.book->encoder;
   szg_tokens_shape const shape = {job.tiles.group_count, job.book->plan.lane_groups_log2, false};
@@ -140,75 +156,114 @@ static_assert(sizeof(TileGroups) <= 4 * kMarchPlaneWords, "groups fit where copi
 /* Codes and encodes a full tile once more, whose codes or bits did not fit; false: they do not even
  * so. memory: all of the warp's. The whole warp calls. */
 template <uint32_t kBytes, class A, bool kIsPlain>
-__device__ __noinline__ bool encode_again(const LevelsEncodeJob<A> &job,
+__device__ __forceinline__ bool encode_again(const LevelsEncodeJob<A> &job,
                                           const LevelsEncodeTable &table, const WarpTile &tile,
                                           uint32_t tile_index, uint32_t *memory) {
   typedef LevelsEncodePolicy<kBytes, A> Policy;
   typedef typename Policy::SecondStep Step;
   uint32_t *const codes = memory + Policy::kSecondStageWords;
   Step step(job.coder, job.points_of(tile), codes, job.copies_16);
-  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, memory, step).run();
+  FullMarch<kIsPlain, Step> march(job.level, tile, job.coarse, memory, step);
+  march.begin();
+  march.run();
   if (!step.result().fits) return false;
   __syncwarp(); /* codes are there */
   encode_direct<Policy::kSecondCodeBytes, 4 / kBytes>(
-      table, codes, LaneTeam::of<kBytes>(table.lane_groups_log2), extents_of<kBytes>(tile), memory,
+      table, codes, LaneTeam::of<kBytes>(table.lane_groups_log2), extents_of<kBytes>(tile, true),
+      memory,
       [&](uint32_t word_count) { return take_words(job, tile_index, word_count); });
   __syncwarp(); /* memory is free */
   return true;
 }
 
-template <uint32_t kBytes, class A, bool kIsPlain, bool kIsInner>
-__device__ __forceinline__ CodedTile code_by(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                             uint32_t *staging, uint32_t *memory) {
-  typedef FullEncodeStep<kBytes, A, kIsInner> Step;
-  Step step(job.coder, job.points_of(tile), memory, job.copies_16);
-  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run();
-  return step.result();
-}
-/* Full tiles that are not inner, on their own, so that the others' instructions stay together. */
+/* A tile that fits neither way; on its own, so that registers of other tiles need not outlive the
+ * call. memory: all of the warp's. The whole warp calls. */
 template <uint32_t kBytes, class A, bool kIsPlain>
-__device__ __noinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                            uint32_t *staging, uint32_t *memory) {
-  return code_by<kBytes, A, kIsPlain, false>(job, tile, staging, memory);
+__device__ __noinline__ void encode_slow(const LevelsEncodeJob<A> &job,
+                                         const LevelsEncodeTable &table, const WarpTile &tile,
+                                         bool has_points, uint32_t *memory, int32_t *slot) {
+  uint32_t const tile_index = job.level.template index_of<kBytes>(tile);
+  if (has_points && encode_again<kBytes, A, kIsPlain>(job, table, tile, tile_index, memory)) return;
+  encode_large<kBytes, A>(job, tile, tile_index, slot, memory);
 }
 
-/* staging, memory: the warp's shared memory. The whole warp calls. */
+/* Codes of a full tile in shared memory. asked: the number of the next tile, which is noted when
+ * the first copies are on their way. */
+template <uint32_t kBytes, class A, bool kIsPlain, bool kIsInner>
+__device__ __forceinline__ CodedTile code_by(const LevelsEncodeJob<A> &job, WarpNotes *notes,
+                                             uint32_t asked, uint32_t *staging, uint32_t *memory) {
+  typedef FullEncodeStep<kBytes, A, kIsInner> Step;
+  Step step(job.coder, job.points_of(notes->tile), memory, job.copies_16);
+  FullMarch<kIsPlain, Step> march(job.level, notes->tile, job.coarse, staging, step);
+  march.begin();
+  if (step.lane == 0) notes->next = asked;
+  march.run();
+  return step.result();
+}
+/* Those that are not inner, on their own, so that the others' instructions stay together. */
 template <uint32_t kBytes, class A, bool kIsPlain>
-__device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
-                                            const LevelsEncodeTable &table, uint32_t k,
-                                            uint32_t *staging, uint32_t *memory, int32_t *slot) {
-  constexpr uint32_t kStageWords = LevelsEncodePolicy<kBytes, A>::kStageWords;
-  const WarpLevel &level = job.level;
+__device__ __noinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, WarpNotes *notes,
+                                            uint32_t asked, uint32_t *staging, uint32_t *memory) {
+  return code_by<kBytes, A, kIsPlain, false>(job, notes, asked, staging, memory);
+}
+
+/* Notes tile k of the order of work. The whole warp calls. */
+template <uint32_t kBytes>
+__device__ __forceinline__ void note_tile(const WarpLevel &level, uint32_t k, WarpTile *tile) {
   WarpOrder const order(level, k, kBytes == 1);
-  uint32_t const tile_index = order.layer * (level.y_tiles * level.x_tiles) + order.in_layer;
-  WarpTile const tile = level.tile_at(order.layer, order.in_layer, 2 * kTilePairs<kBytes>);
-  CodedTile coded = {false, false, false};
-  bool const is_full = level.is_full<kBytes>(tile);
-  if (is_full && job.takes_inner && level.is_inner<kBytes>(tile))
-    coded = code_by<kBytes, A, kIsPlain, true>(job, tile, staging, memory);
+  if (threadIdx.x % 32 == 0)
+    *tile = level.tile_at(order.layer, order.in_layer, 2 * kTilePairs<kBytes>);
+  __syncwarp(); /* the tile is noted */
+}
+
+/* Codes of the tile that is noted, in shared memory, if they fit there; notes the next tile, too.
+ * staging, memory: the warp's shared memory. The whole warp calls. */
+template <uint32_t kBytes, class A, bool kIsPlain>
+__device__ __forceinline__ CodedTile code_tile(const LevelsEncodeJob<A> &job, WarpNotes *notes,
+                                               uint32_t *staging, uint32_t *memory) {
+  const WarpTile &tile = notes->tile;
+  CodedTile coded = {false, false, false, false};
+  uint32_t asked = 0;
+  if (threadIdx.x % 32 == 0) asked = ask_ahead(job.next_tile, UINT32_MAX - 1);
+  bool const is_full = job.level.template is_full<kBytes>(tile);
+  if (is_full && job.takes_inner && job.level.template is_inner<kBytes>(tile))
+    coded = code_by<kBytes, A, kIsPlain, true>(job, notes, asked, staging, memory);
   else if (is_full)
-    coded = code_full<kBytes, A, kIsPlain>(job, tile, staging, memory);
-  bool const has_points = coded.fits || coded.is_large; /* all values are in the lattice */
-  if (!has_points) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
-  __syncwarp(); /* codes are there */
-  uint32_t word_count = coded.fits && coded.is_zero ? 0 : UINT32_MAX;
-  if (coded.fits && !coded.is_zero) {
+    coded = code_full<kBytes, A, kIsPlain>(job, notes, asked, staging, memory);
+  else if (threadIdx.x % 32 == 0)
+    notes->next = asked;
+  if (coded.has_points) return coded;
+  return code_any<kBytes, A>(job, tile, memory, nullptr);
+}
+
+/* Encodes a tile from its codes, if they and its words fit. The whole warp calls. */
+template <uint32_t kBytes, class A>
+__device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
+                                            const LevelsEncodeTable &table, const WarpTile &tile,
+                                            const CodedTile &coded, uint32_t *staging,
+                                            uint32_t *memory) {
+  constexpr uint32_t kStageWords = LevelsEncodePolicy<kBytes, A>::kStageWords;
+  if (!coded.fits) return false;
+  uint32_t const tile_index = job.level.template index_of<kBytes>(tile);
+  WordsRoom<A> room = {job, tile_index, 0};
+  uint32_t word_count = 0;
+  if (coded.is_zero) {
+    room.begin(0);
+  } else {
     LaneTeam const team = LaneTeam::of<kBytes>(table.lane_groups_log2);
+    bool const is_full = job.level.template is_full<kBytes>(tile);
     Share const own =
-        encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile), staging);
-    word_count = join_shares(own, team, kStageWords, staging);
+        encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile, is_full), staging);
+    word_count = join_shares(own, team, kStageWords, staging,
+                             [&](uint32_t count) { room.begin(count); });
     __syncwarp(); /* words are there */
+    if (word_count == UINT32_MAX) return false;
   }
-  if (word_count == UINT32_MAX) {
-    if (has_points && encode_again<kBytes, A, kIsPlain>(job, table, tile, tile_index, staging))
-      return;
-    encode_large<kBytes, A>(job, tile, tile_index, slot, staging);
-    return;
-  }
-  uint32_t *const words = take_words(job, tile_index, word_count);
+  uint32_t *const words = room.end(word_count);
   if (words)
     for (uint32_t i = threadIdx.x % 32; i < word_count; i += 32) words[i] = staging[i];
   __syncwarp(); /* staging is free */
+  return true;
 }
 
 template <uint32_t kBytes, class A, bool kIsPlain>
@@ -216,20 +271,26 @@ __global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A>::kMostWarps * 32
     levels_encode_kernel(const __grid_constant__ LevelsEncodeJob<A> job) {
   extern __shared__ __align__(1024) uint32_t levels_memory[];
   typedef LevelsEncodePolicy<kBytes, A> Policy;
-  uint32_t const warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  uint32_t const warp = threadIdx.x / 32, warps = blockDim.x / 32;
   LevelsEncodeTable *const table = (LevelsEncodeTable *)levels_memory;
   make_levels_table(*job.book, table);
   __syncthreads(); /* the table is there */
-  uint32_t *const staging = levels_memory + kTableWords + warp * Policy::kWarpWords;
+  uint32_t *const staging = levels_memory + Policy::kBlockWords + warp * Policy::kWarpWords;
+  uint32_t *const memory = staging + Policy::kStageWords;
+  WarpNotes *const notes = (WarpNotes *)(levels_memory + kTableWords); /* of all warps */
   int32_t *const slot =
       job.work.slots + (uint64_t)(blockIdx.x * warps + warp) * SZG_LEVELS_MOST_PLACES;
   /* A warp's first tile is fixed, and spread over multiprocessors. */
-  uint32_t next = 0;
 #pragma unroll 1
-  for (uint32_t k = blockIdx.x + gridDim.x * warp; k < job.tile_count;
-       k = __shfl_sync(kAllLanes, next, 0)) {
-    if (lane == 0) next = gridDim.x * warps + atomicAdd(job.next_tile, 1);
-    encode_tile<kBytes, A, kIsPlain>(job, *table, k, staging, staging + Policy::kStageWords, slot);
+  for (uint32_t k = blockIdx.x + gridDim.x * warp; k < job.tile_count;) {
+    note_tile<kBytes>(job.level, k, &own_of(notes)->tile);
+    CodedTile const coded = code_tile<kBytes, A, kIsPlain>(job, own_of(notes), staging, memory);
+    __syncwarp(); /* codes are there, and the next tile is noted */
+    if (!encode_tile<kBytes, A>(job, *table, own_of(notes)->tile, coded, staging, memory))
+      encode_slow<kBytes, A, kIsPlain>(job, *table, own_of(notes)->tile, coded.has_points, staging,
+                                       slot);
+    k = gridDim.x * warps + own_of(notes)->next;
+    __syncwarp(); /* all lanes know it */
   }
 }
 
@@ -246,7 +307,7 @@ szgpu_status launch(const LevelsEncodeJob<A> &job, cudaStream_t stream) {
   uint32_t const most_blocks = job.work.slot_count / warps, tile_count = job.tile_count;
   uint32_t blocks = tile_count < (uint32_t)multiprocessors ? tile_count : (uint32_t)multiprocessors;
   if (blocks > most_blocks) blocks = most_blocks;
-  size_t const bytes = 4 * (size_t)(kTableWords + warps * Policy::kWarpWords);
+  size_t const bytes = 4 * (size_t)(Policy::kBlockWords + warps * Policy::kWarpWords);
   auto const kernel = levels_encode_kernel<kBytes, A, kIsPlain>;
   SZG_TRY_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));

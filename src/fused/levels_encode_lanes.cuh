@@ -550,13 +550,16 @@ struct TileLayout {
 };
 
 /* Puts a tile's words together; returns their number, or UINT32_MAX if they are too many or a share
- * did not fit. words: room for most_words. The whole warp calls, and synchronizes before it
- * reads. */
+ * did not fit. Calls begin(number) before it puts them. words: room for most_words. The whole warp
+ * calls, and synchronizes before it reads. */
+template <class Begin>
 __device__ __forceinline__ uint32_t join_shares(const Share &own, const LaneTeam &team,
-                                                uint32_t most_words, uint32_t *words) {
+                                                uint32_t most_words, uint32_t *words,
+                                                Begin begin) {
   if (__any_sync(kAllLanes, !own.fits)) return UINT32_MAX;
   TileLayout const layout(own.bit_count, team);
   if (layout.word_count > most_words) return UINT32_MAX;
+  begin(layout.word_count);
   for (uint32_t i = threadIdx.x % 32; i < layout.word_count; i += 32) words[i] = 0;
   __syncwarp(); /* words are zeros */
   if (layout.word_count == 0) return 0;

@@ -179,6 +179,7 @@ struct CodedTile {
   bool fits; /* its codes are in shared memory, and right */
   bool is_zero;
   bool is_large; /* no other march puts its codes there either */
+  bool has_points; /* of a full tile: all values are in the lattice */
 };
 
 /* Rows of the field that step i needs, of even plane 2 i and of odd plane 2 i - 3, are copied ahead
@@ -251,7 +252,7 @@ struct FullEncodeStep {
     bool const has_points = !__any_sync(kAllLanes, none >> 23 != 0);
     bool const is_small = !__any_sync(kAllLanes, over != 0);
     return {has_points && is_small, !__any_sync(kAllLanes, codes.live != 0),
-            has_points && !is_small};
+            has_points && !is_small, has_points};
   }
 
   /* If is_wanted. */
@@ -430,7 +431,7 @@ struct AnyEncodeStep {
   /* The whole warp calls. */
   __device__ __forceinline__ CodedTile result() const {
     bool const is_small = !__any_sync(kAllLanes, beyond != 0);
-    return {is_small, !__any_sync(kAllLanes, codes.live != 0), !is_small};
+    return {is_small, !__any_sync(kAllLanes, codes.live != 0), !is_small, false};
   }
 
   __device__ __forceinline__ void begin_any(int i) { planes = (uint32_t)i; }

@@ -41,7 +41,7 @@ struct WideEncodeStep {
   /* The whole warp calls. */
   __device__ __forceinline__ CodedTile result() const {
     bool const fits = !__any_sync(kAllLanes, beyond != 0);
-    return {fits, false, !fits};
+    return {fits, false, !fits, true};
   }
 
   __device__ __forceinline__ void copy(int, uint32_t *) const {}

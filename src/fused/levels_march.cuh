@@ -430,10 +430,12 @@ struct FullMarch {
     }
   }
 
-  /* The whole warp calls. Shared memory may hold anything before, and does after. */
-  __device__ __forceinline__ void run() {
+  /* The whole warp calls both. Shared memory may hold anything before, and does after. */
+  __device__ __forceinline__ void begin() {
     for (int i = 0; i < Step::kSlots - 1; i++) copy(i);
     step.start(stage);
+  }
+  __device__ __forceinline__ void run() {
     if (!is_first_z) {
       const uint32_t *const before = coarse - coarse_plane_bytes / 4 + lane;
 #pragma unroll

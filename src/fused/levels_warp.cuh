@@ -49,13 +49,41 @@ struct WarpTile {
   uint32_t z_extent, y_extent, x_extent;
 };
 
+/* What a warp keeps in shared memory, since the march needs all registers: its tile, and the number
+ * of the next one. */
+struct WarpNotes {
+  WarpTile tile;
+  uint32_t next;
+};
+static_assert(sizeof(WarpNotes) % 16 == 0, "what follows is aligned");
+
+/* This warp's element of an array. It is found anew at each call, so that no register holds it in
+ * between: one that is saved to local memory takes longer. */
+template <class T>
+__device__ __forceinline__ T *own_of(T *all) {
+  uint32_t thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return all + thread / 32;
+}
+
+/* Asks for a number from a queue, whose counter goes back to 0 after `last`. The number is there
+ * some time later: nothing should be done with it before. One lane calls. */
+__device__ __forceinline__ uint32_t ask_ahead(uint32_t *counter, uint32_t last) {
+  uint32_t number;
+  asm volatile("atom.global.inc.u32 %0, [%1], %2;"
+               : "=r"(number)
+               : "l"(counter), "r"(last)
+               : "memory");
+  return number;
+}
+
 /* Extents are those of one box. A launch has whole layers of tiles, which are numbered through all
  * boxes. */
 struct WarpLevel {
   uint32_t z_extent, y_extent, x_extent, row_points; /* of the grid */
   uint32_t coarse_z, coarse_y, coarse_x, coarse_row; /* of the coarser one */
   uint32_t z_tiles, y_tiles, x_tiles;
-  uint32_t first_layer, end_layer;
+  uint32_t first_layer, end_layer, first_box, box_count;
   uint64_t z_stride, y_stride, x_stride, box_stride; /* from point to point, in values */
   bool is_linear;
   uint8_t used[8]; /* as in LevelsJob */
@@ -75,6 +103,8 @@ struct WarpLevel {
         x_tiles((uint32_t)job.stage.x_tiles),
         first_layer((uint32_t)(first_tile / (job.stage.y_tiles * job.stage.x_tiles))),
         end_layer((uint32_t)(end_tile / (job.stage.y_tiles * job.stage.x_tiles))),
+        first_box(first_layer / z_tiles),
+        box_count(end_layer / z_tiles - first_box),
         z_stride(job.z_stride),
         y_stride(job.y_stride),
         x_stride(job.x_stride),
@@ -119,6 +149,13 @@ struct WarpLevel {
     return tile;
   }
 
+  /* The tile's number, through all boxes. */
+  template <uint32_t kCodeBytes>
+  __device__ __forceinline__ uint32_t index_of(const WarpTile &tile) const {
+    uint32_t const layer = tile.box * z_tiles + tile.z / (2 * kTilePairs<kCodeBytes>);
+    return (layer * y_tiles + tile.y / kWarpTileY) * x_tiles + tile.x / kWarpTileX;
+  }
+
   /* Where the tile's first point is: in the grid, in the coarser one, and in the field. */
   __device__ __forceinline__ uint64_t first_point(const WarpTile &tile) const {
     uint64_t const row = ((uint64_t)tile.box * z_extent + tile.z) * y_extent + tile.y;
@@ -153,8 +190,7 @@ struct WarpOrder {
 
   __device__ __forceinline__ WarpOrder(const WarpLevel &level, uint32_t k, bool is_backward) {
     uint32_t const layer_tiles = level.y_tiles * level.x_tiles, inner_z = level.z_tiles - 1;
-    uint32_t const first_box = level.first_layer / level.z_tiles;
-    uint32_t const last_layers = level.end_layer / level.z_tiles - first_box;
+    uint32_t const first_box = level.first_box, last_layers = level.box_count;
     if (k < last_layers * layer_tiles) { /* the last layers of boxes */
       uint32_t const box = k / layer_tiles;
       in_layer = k - box * layer_tiles;
