@@ -183,7 +183,9 @@ __device__ __forceinline__ void count_sample(const SampleStage &stage,
     LevelsBox<A, KnownSample<A>> const box(stage.job, stage.rows, place.tile, known,
                                            (Unsigned *)memory);
     SampleLevel<A> const level(stage.job, place, box, scratch, &block->counts, &bits);
+    known.find_rows();
     if (stage.job.axis_count > 1) level.bring(values);
+    __syncthreads(); /* it is known where rows are */
     known.estimate(stage.coarse_unit, values, &block->bridged);
     if (stage.job.axis_count > 1)
       level.settle_tile();

@@ -26,7 +26,11 @@ constexpr typename A::Unsigned kNoPoint = (typename A::Unsigned)1
 template <class Unsigned>
 struct SampleScratch {
   Unsigned known[kKnownRows][kKnownPoints];
-  uint32_t has[kKnownRows][kKnownWords]; /* bit i: the value of point i has a lattice value */
+  union {
+    uint64_t first_values[kKnownRows];     /* of rows: where point 0 is, or would be */
+    uint32_t has[kKnownRows][kKnownWords]; /* bit i: the value of point i has a lattice value */
+  };
+  uint8_t first_points[kKnownRows], end_points[kKnownRows]; /* that the grid has in rows */
   union {
     Unsigned last[kLastRows][SZG_LEVELS_ROW];         /* as in a box, of the last class */
     Unsigned codes[LevelsPolicy::kWarps][kWarpCodes]; /* of a group, in other tiles */
@@ -73,7 +77,20 @@ struct KnownSample {
     return scratch->known[row][i % SZG_LEVELS_ROW + n + 1];
   }
 
-  /* Estimates the points; the whole block calls. */
+  /* Finds where rows are. The whole block calls, and synchronizes before it goes on. */
+  __device__ void find_rows() const {
+    static_assert(kKnownRows <= LevelsPolicy::kThreads, "a thread finds a row");
+    uint32_t const row = threadIdx.x;
+    if (row >= row_count) return;
+    Row const found = row_of(row);
+    uint64_t const there = job.coarse_x - (found.first_point + 1); /* from point 1 on */
+    scratch->first_values[row] = found.first_value + 2 * found.first_point * job.x_stride;
+    scratch->first_points[row] = found.first_point + 1 == 0 ? 1 : 0;
+    scratch->end_points[row] =
+        found.is_needed ? (uint8_t)(1 + szg_lesser_u64(there, kKnownPoints - 1)) : 0;
+  }
+
+  /* Estimates the points. The whole block calls. */
   __device__ void estimate(const UnitRule &unit, const typename A::Value *values,
                            BridgedRows<kKnownRows> *bridged) const {
     constexpr uint32_t kAhead = sizeof(typename A::Value) == 4 ? 6 : 3;
@@ -95,17 +112,16 @@ struct KnownSample {
   }
 
  private:
-  /* The values of a row. */
   struct Row {
     bool is_needed;
-    uint64_t first_value; /* of point 0 of the row, if it is in the grid */
-    uint64_t first_point; /* along x */
+    uint64_t first_value; /* of the grid's first point of the row, if it is in the grid */
+    uint64_t first_point; /* along x; may be the one before the first */
   };
 
   __device__ __forceinline__ Row row_of(uint32_t row) const {
     Row found;
     if (job.axis_count == 1) {
-      found.is_needed = row < row_count && row * 2 * SZG_LEVELS_ROW < tile.x_extent;
+      found.is_needed = row * 2 * SZG_LEVELS_ROW < tile.x_extent;
       found.first_point = tile.x / 2 + row * SZG_LEVELS_ROW - 1;
       found.first_value = tile.box * job.box_stride;
     } else {
@@ -115,7 +131,7 @@ struct KnownSample {
       uint64_t const grid_y = tile.y / 2 + (uint64_t)(int64_t)y_at;
       bool const is_beside_z = z_at < 0 || z_at >= (int32_t)z.in_box;
       bool const is_beside_y = y_at < 0 || y_at >= (int32_t)y.in_box;
-      found.is_needed = row < row_count && grid_z < job.coarse_z && grid_y < job.coarse_y &&
+      found.is_needed = grid_z < job.coarse_z && grid_y < job.coarse_y &&
                         z_at < (int32_t)z.odd + 2 && y_at < (int32_t)y.odd + 2 &&
                         !(is_beside_z && is_beside_y);
       found.first_point = tile.x / 2 - 1;
@@ -124,20 +140,20 @@ struct KnownSample {
     }
     return found;
   }
-  /* Whether the grid has point i of the row. (Point 0 may be before the first.) */
-  __device__ __forceinline__ bool has_point(const Row &row, uint32_t i) const {
-    return row.is_needed && i < kKnownPoints && row.first_point + i < job.coarse_x;
+  /* Whether the grid has the point. */
+  __device__ __forceinline__ bool has_point(uint32_t row, uint32_t i) const {
+    return i >= scratch->first_points[row] && i < scratch->end_points[row];
   }
 
   /* Value n of all rows. is_point: gets whether the grid has the point. */
   __device__ __forceinline__ typename A::Value load(uint32_t n, const typename A::Value *values,
                                                     bool *is_point) const {
-    Row const row = row_of(n / kKnownPoints);
-    uint32_t const i = n % kKnownPoints;
-    uint64_t const index = row.first_value + 2 * (row.first_point + i) * job.x_stride;
-    *is_point = has_point(row, i);
-    bool const is_there = *is_point && !(job.has_virtual && index >= job.value_count);
-    return value_or_none<A>(is_there, values + index);
+    uint32_t const row = n / kKnownPoints, i = n % kKnownPoints;
+    *is_point = row < row_count && has_point(row, i);
+    uint64_t const first = row < row_count ? scratch->first_values[row] : 0;
+    uint64_t const index = first + (uint64_t)i * (2 * (uint32_t)job.x_stride);
+    bool const is_virtual = job.has_virtual && index >= job.value_count;
+    return value_or_none<A>(*is_point && !is_virtual, values + index);
   }
   /* Notes point n of all rows. Whether it is one without a lattice value. */
   __device__ __forceinline__ bool settle(const UnitRule &unit, uint32_t n, typename A::Value x,
@@ -154,7 +170,7 @@ struct KnownSample {
     uint32_t const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (uint32_t n = warp; n < row_count * kKnownWords; n += LevelsPolicy::kWarps) {
       uint32_t const row = n / kKnownWords, i = n % kKnownWords * 32 + lane;
-      bool const has = has_point(row_of(row), i) && scratch->known[row][i] != kNoPoint<A>;
+      bool const has = has_point(row, i) && scratch->known[row][i] != kNoPoint<A>;
       uint32_t const has_it = __ballot_sync(kAllLanes, has);
       if (lane == 0) scratch->has[row][n % kKnownWords] = has_it;
     }
@@ -163,7 +179,7 @@ struct KnownSample {
     __syncthreads(); /* filled rows are known */
     for (uint32_t row = warp; row < row_count; row += LevelsPolicy::kWarps)
       for (uint32_t i = lane; i < kKnownPoints; i += 32) {
-        if (scratch->has[row][i / 32] >> i % 32 & 1 || !has_point(row_of(row), i)) continue;
+        if (scratch->has[row][i / 32] >> i % 32 & 1 || !has_point(row, i)) continue;
         typedef typename A::Point Point;
         auto const value_at = [&](uint32_t from, uint32_t x) {
           return (Point)scratch->known[from][x];

@@ -81,18 +81,17 @@ struct SampleLevel {
 
   __device__ __forceinline__ void load(const Four &four, const typename A::Value *values,
                                        typename A::Value (&x)[4]) const {
-    uint32_t const m = four.m;
-    uint64_t const first = place.value_at(job, 2 * four.z + (m >> 2), 2 * four.y + (m >> 1 & 1),
-                                          2 * (threadIdx.x % 32) + (m & 1));
+    uint64_t index = place.value_at(job, 2 * four.z + (four.m >> 2), 2 * four.y + (four.m >> 1 & 1),
+                                    2 * (threadIdx.x % 32) + (four.m & 1));
 #pragma unroll
     for (uint32_t r = 0; r < 4; r++) {
-      uint64_t const index = first + 2 * r * job.y_stride;
-      bool const is_there =
-          four.existing >> r & 1 && !(job.has_virtual && index >= job.value_count);
-      x[r] = value_or_none<A>(is_there, values + index);
+      bool const is_virtual = job.has_virtual && index >= job.value_count;
+      x[r] = value_or_none<A>(four.existing >> r & 1 && !is_virtual, values + index);
+      index += 2 * job.y_stride;
     }
   }
   __device__ __forceinline__ void keep(const Four &four, const typename A::Value (&x)[4]) const {
+    Unsigned *const at = row_of(four.m, four.z, four.y) + threadIdx.x % 32;
 #pragma unroll
     for (uint32_t r = 0; r < 4; r++) {
       Point point;
@@ -100,8 +99,7 @@ struct SampleLevel {
           job.lattice.has_fill && A::bits(x[r]) == (typename A::Bits)job.lattice.fill_bits;
       bool const has_point = A::lattice(job.lattice, x[r], &point) && !is_fill;
       if (four.existing >> r & 1)
-        row_of(four.m, four.z, four.y + r)[threadIdx.x % 32] =
-            has_point ? (Unsigned)point : kNoPoint<A>;
+        at[r * SZG_LEVELS_ROW] = has_point ? (Unsigned)point : kNoPoint<A>;
     }
   }
   /* Brings all values. The whole block calls, and synchronizes before it uses them. */
@@ -143,12 +141,12 @@ struct SampleLevel {
   __device__ __forceinline__ void settle_rows(const Four &four, uint32_t count,
                                               Point (&codes)[4]) const {
     bool const is_in_box = 2 * (threadIdx.x % 32) + (m & 1) < box.tile.x_extent;
+    Unsigned *at = row_of(m, four.z, four.y) + threadIdx.x % 32;
 #pragma unroll 1
-    for (uint32_t r = 0; r < count; r++) {
+    for (uint32_t r = 0; r < count; r++, at += SZG_LEVELS_ROW) {
       Point code = 0;
       if (is_in_box) {
         Unsigned const predicted = predict<m>(four.z, four.y + r);
-        Unsigned *const at = row_of(m, four.z, four.y + r) + threadIdx.x % 32;
         if (four.existing >> r & 1)
           code = settle(predicted, at);
         else
