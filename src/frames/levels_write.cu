@@ -175,6 +175,7 @@ static szgpu_status make_books(const levels_job *job) {
   }
   SZG_TRY(szg_levels_sample_cuda(levels, &job->choice->lattice, tiles, job->frame->values,
                                  plan->tallies, plan->codes, plan->codes_bytes, device->stream));
+  SZG_TRY(szg_device_mark(device, "sample"));
   SZG_TRY(
       szg_tokens_books_make_cuda(facts, stage_count, plan->tallies, plan->books, device->stream));
   return szg_device_mark(device, "books");

@@ -157,10 +157,9 @@ __device__ bool read_lengths(const SectionHead &head, BooksMemory *memory) {
 /* Sorts a book's symbols, and says whether it is a code. The whole block calls. */
 __device__ bool lay_out_book(const uint8_t *lengths, uint32_t symbol_count, BooksMemory *memory) {
   uint32_t const s = threadIdx.x;
-  lay_out_token_codes(lengths, symbol_count, &memory->codes);
+  uint32_t const rank = lay_out_token_codes(lengths, symbol_count, &memory->codes);
   if (s < symbol_count && lengths[s] > 0)
-    memory->symbols[memory->codes.first_ranks[lengths[s]] + rank_of_token(lengths, s)] =
-        (uint16_t)s;
+    memory->symbols[memory->codes.first_ranks[lengths[s]] + rank] = (uint16_t)s;
   __syncthreads(); /* symbols are in order */
   return szg_tokens_is_code(memory->codes.first_ranks[kTokenLengths],
                             memory->codes.first_windows[kTokenLengths]);

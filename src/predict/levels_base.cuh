@@ -96,6 +96,12 @@ struct BaseTile {
       if (threadIdx.x % 32 == 0) shared->has_none[piece] = none;
       any_none |= none != 0;
     }
+    fill_gaps(any_none);
+  }
+
+  /* Once all multiples are set: gives one to points without a lattice value. any_none: there are
+   * some, and shared->has_none has them. The whole block calls. */
+  __device__ void fill_gaps(bool any_none) const {
     if (!__syncthreads_or(any_none)) return; /* multiples are there */
     if (job.has_levels)
       bridge_none();
