@@ -46,6 +46,14 @@ struct BaseDecodeJob {
   szg_verdict *verdict;
 };
 
+/* What the section's front says, read before anything waits. */
+struct BaseFront {
+  uint32_t mode, lane_groups_log2, unit;
+
+  __device__ __forceinline__ explicit BaseFront(const szg_tokens_opened_cuda &opened)
+      : mode(opened.mode), lane_groups_log2(opened.lane_groups_log2), unit(opened.unit) {}
+};
+
 /* ---- loading ---- */
 
 /* Asks for words and puts zeros behind them. The whole block calls. */
@@ -57,27 +65,25 @@ __device__ __forceinline__ void stage_words(const ArchiveWords &words, uint32_t 
     staged[words.end + i] = 0;
 }
 
-/* In plain mode others are not set. The whole block calls. */
-__device__ __forceinline__ void load_tables(const szg_tokens_opened_cuda &opened,
-                                            BaseTables *tables) {
-  constexpr uint32_t kVectors = SZG_TOKENS_ENTRIES / 4 / BaseDecodePolicy::kThreads;
-  auto const *const values = (const uint4 *)opened.tables.values;
-  auto const *const others = (const uint4 *)opened.tables.others;
-  bool const has_others = opened.mode != SZG_LEVELS_MODE_PLAIN;
-  uint4 loaded[kVectors];
-#pragma unroll
-  for (uint32_t k = 0; k < kVectors; k++)
-    loaded[k] = values[threadIdx.x + k * BaseDecodePolicy::kThreads];
-#pragma unroll
-  for (uint32_t k = 0; k < kVectors && has_others; k++)
-    copy_ahead<16>((uint4 *)tables->others + threadIdx.x + k * BaseDecodePolicy::kThreads,
-                   others + threadIdx.x + k * BaseDecodePolicy::kThreads);
+/* Asks for a thread's part of the tables. In plain mode others are not set. */
+__device__ __forceinline__ void stage_tables(const szg_tokens_tables_cuda &from, uint32_t mode,
+                                             BaseTables *tables) {
+  bool const has_others = mode != SZG_LEVELS_MODE_PLAIN;
+  for (uint32_t i = 4 * threadIdx.x; i < SZG_TOKENS_ENTRIES; i += 4 * BaseDecodePolicy::kThreads) {
+    copy_ahead<16>(tables->values + i, from.values + i);
+    if (has_others) copy_ahead<16>(tables->others + i, from.others + i);
+  }
   end_copies();
-#pragma unroll
-  for (uint32_t k = 0; k < kVectors; k++)
-    ((uint4 *)tables->values)[threadIdx.x + k * BaseDecodePolicy::kThreads] =
-        make_uint4(BaseEntry::of(loaded[k].x), BaseEntry::of(loaded[k].y),
-                   BaseEntry::of(loaded[k].z), BaseEntry::of(loaded[k].w));
+}
+/* Once it is there, gives its entries their form here. */
+__device__ __forceinline__ void change_entries(BaseTables *tables) {
+#pragma unroll 1
+  for (uint32_t i = 4 * threadIdx.x; i < SZG_TOKENS_ENTRIES; i += 4 * BaseDecodePolicy::kThreads) {
+    auto *const own = (uint4 *)(tables->values + i);
+    uint4 const four = *own;
+    *own = make_uint4(BaseEntry::of(four.x), BaseEntry::of(four.y), BaseEntry::of(four.z),
+                      BaseEntry::of(four.w));
+  }
 }
 
 __device__ __forceinline__ void clear_sums(uint32_t *sums) {
@@ -90,11 +96,11 @@ __device__ __forceinline__ void clear_sums(uint32_t *sums) {
 
 /* Whether the lane is valid; the whole warp calls. head_words: the tile's, to read its head. */
 template <class Words>
-__device__ __forceinline__ bool decode_lanes(const BaseDecodeJob &job, const BaseExtents &extents,
+__device__ __forceinline__ bool decode_lanes(const BaseDecodeJob &job, const BaseFront &front,
+                                             const BaseExtents &extents,
                                              const ArchiveWords &head_words, const Words &words,
                                              BaseDecodeMemory *memory) {
-  const szg_tokens_opened_cuda &opened = *job.input.opened;
-  uint32_t const g = opened.lane_groups_log2, mode = opened.mode;
+  uint32_t const g = front.lane_groups_log2;
   szg_tokens_shape const shape = {kBaseGroups, g, false};
   LaneRange const range = read_tile_head(shape, head_words);
   if (!range.is_sound) return false; /* the whole block */
@@ -105,28 +111,35 @@ __device__ __forceinline__ bool decode_lanes(const BaseDecodeJob &job, const Bas
   uint32_t const end_bit = __shfl_sync(kAllLanes, range.end, (int)lane);
   bool const is_live = __shfl_sync(kAllLanes, range.is_live ? 1 : 0, (int)lane) != 0;
   if (i >= BaseDecodePolicy::kWarpLanes || !is_live) return true;
-  BaseLane<Words> own(words, memory->tables, extents, job.base_axes & SZG_AXIS_Y, first_bit);
-  return own.take_groups(mode, lane << g, min((lane + 1) << g, kBaseGroups), end_bit, memory->sums);
+  uint32_t const along_y = job.base_axes & SZG_AXIS_Y ? kAllLanes : 0;
+  BaseLane<Words> own = {memory->tables, extents, along_y, {words, first_bit}, false};
+  return own.take_groups(front.mode, lane << g, min((lane + 1) << g, kBaseGroups), end_bit,
+                         memory->sums);
 }
 
 /* Codes of a tile that has words, summed along y if y is a base axis. False: they are invalid. The
  * whole block calls. */
-__device__ __forceinline__ bool decode_base_tile(const BaseDecodeJob &job,
+__device__ __forceinline__ bool decode_base_tile(const BaseDecodeJob &job, const BaseFront &front,
                                                  const BaseExtents &extents,
                                                  const ArchiveWords &words,
                                                  BaseDecodeMemory *memory) {
   bool const is_staged = words.end <= kBaseMostWords;
+  stage_tables(job.input.opened->tables, front.mode, &memory->tables);
   if (is_staged) stage_words(words, memory->words);
-  load_tables(*job.input.opened, &memory->tables);
   clear_sums(memory->sums);
+  if (is_staged)
+    await_copies<1>();
+  else
+    await_copies<0>();
+  change_entries(&memory->tables);
   await_copies<0>();
   __syncthreads(); /* words and tables are there, and sums are 0 */
   bool is_sound;
   if (is_staged)
-    is_sound = decode_lanes(job, extents, ArchiveWords{memory->words, words.end},
+    is_sound = decode_lanes(job, front, extents, ArchiveWords{memory->words, words.end},
                             StagedWords::of(memory->words), memory);
   else
-    is_sound = decode_lanes(job, extents, words, words, memory);
+    is_sound = decode_lanes(job, front, extents, words, words, memory);
   return __syncthreads_and(is_sound); /* sums along y are there */
 }
 
@@ -163,14 +176,14 @@ __global__ void __launch_bounds__(BaseDecodePolicy::kThreads)
   auto *const memory = reinterpret_cast<BaseDecodeMemory *>(base_memory);
   uint64_t const t = job.first_tile + blockIdx.x;
   const szg_tokens_opened_cuda &opened = *job.input.opened;
-  uint32_t const unit = opened.unit;
+  BaseFront const front(opened);
   ArchiveWords words = {nullptr, 0};
   bool is_sound = !opened.is_coded || words_of_tile(job.input, t, &words);
   BasePlace const place(job.level, (uint32_t)t);
   bool const has_codes = is_sound && words.end > 0; /* the same for the whole block */
-  if (has_codes) is_sound = decode_base_tile(job, place.extents, words, memory);
+  if (has_codes) is_sound = decode_base_tile(job, front, place.extents, words, memory);
   if (!is_sound && threadIdx.x == 0) job.verdict->bad_data = 1;
-  store_sums(job, place, memory->sums, has_codes, unit);
+  store_sums(job, place, memory->sums, has_codes, front.unit);
 }
 
 } // namespace

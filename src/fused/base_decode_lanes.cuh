@@ -15,9 +15,9 @@ namespace szg {
 
 /* ---- entries of values ---- */
 
-/* A code is the bits `top`, then raw bits, and a sign. An entry has the bits to skip, and from bit
- * 16 on, the sign, and in 5 bits each the length of the symbol's code, the number of raw bits, and
- * top. A rare one has RARE, the length, and from bit 16 on the symbol. */
+/* A code is the bits `top`, then raw bits, and a sign. An entry has the bits to skip, at most 31;
+ * and from bit 16 on, the sign, and in 5 bits each the length of the symbol's code, the number of
+ * raw bits, and top. A rare one has RARE, the length, and from bit 16 on the symbol. */
 struct BaseEntry {
   static constexpr uint32_t kBits = 63, kRare = 1u << 15;
   static constexpr int kSign = 16, kLength = 17, kRaw = 22, kTop = 27;
@@ -33,7 +33,7 @@ struct BaseEntry {
     uint32_t const place = symbol - SZG_LEVELS_FIRST_CLASS;
     uint32_t const raw_bits = szg_token_raw_bits(place / 2);
     if (symbol < SZG_LEVELS_FIRST_CLASS || symbol == SZG_LEVELS_VALUE_ESCAPE ||
-        length + raw_bits > 32)
+        length + raw_bits > 31)
       return symbol << 16 | kRare | length;
     return (2 + place / 2 % 2) << kTop | raw_bits << kRaw | length << kLength | place % 2 << kSign |
            (length + raw_bits);
@@ -50,39 +50,42 @@ static_assert(SZG_LEVELS_DIRECT <= 32, "top has 5 bits");
 
 /* ---- a lane ---- */
 
-/* Words: StagedWords or ArchiveWords. */
+/* Bits of a tile from a position on. Words: StagedWords or ArchiveWords. */
 template <class Words>
-struct BaseLane {
+struct BaseBits {
   const Words words;
-  const BaseTables &tables;
-  const BaseExtents &extents;
-  uint32_t along_y; /* all ones: sums run along y; else 0 */
-  BitWindow window; /* its position counts from the tile's first bit */
-  bool is_bad;
+  uint32_t position; /* from the tile's first bit */
 
-  __device__ __forceinline__ BaseLane(const Words &tile_words, const BaseTables &base_tables,
-                                      const BaseExtents &tile_extents, bool sums_y,
-                                      uint32_t first_bit)
-      : words(tile_words),
-        tables(base_tables),
-        extents(tile_extents),
-        along_y(sums_y ? kAllLanes : 0),
-        is_bad(false) {
-    window.start(words, first_bit);
-    window.position = first_bit;
+  /* 64 bits from the position on, in two words. */
+  __device__ __forceinline__ void look(uint32_t *high, uint32_t *low) const {
+    uint32_t const place = words.place_of(position / 32);
+    uint32_t const first = words.at(place, 0), second = words.at(place, 1),
+                   third = words.at(place, 2);
+    *high = bits_from(second, first, position);
+    *low = bits_from(third, second, position);
   }
-
-  static __device__ __forceinline__ uint32_t prefix_of(uint32_t bits) {
-    return bits >> (32 - SZG_LEVELS_CODE_BITS);
-  }
-  __device__ __forceinline__ void skip(uint32_t count) { /* up to 32 */
-    window.go_to(words, window.position + count, 32);
+  __device__ __forceinline__ uint32_t window() const {
+    uint32_t const place = words.place_of(position / 32);
+    return bits_from(words.at(place, 1), words.at(place, 0), position);
   }
   /* 1 to 32 bits. */
   __device__ __forceinline__ uint32_t take(uint32_t count) {
-    uint32_t const bits = window.window() >> (32 - count);
-    skip(count);
+    uint32_t const bits = window() >> (32 - count);
+    position += count;
     return bits;
+  }
+};
+
+template <class Words>
+struct BaseLane {
+  const BaseTables &tables;
+  const BaseExtents &extents;
+  uint32_t along_y; /* all ones: sums run along y; else 0 */
+  BaseBits<Words> bits;
+  bool is_bad;
+
+  static __device__ __forceinline__ uint32_t prefix_of(uint32_t window) {
+    return window >> (32 - SZG_LEVELS_CODE_BITS);
   }
 
   /* ---- values ---- */
@@ -93,34 +96,24 @@ struct BaseLane {
       is_bad = true;
       return 0;
     }
-    if (symbol == SZG_LEVELS_VALUE_ESCAPE) return take(32);
+    if (symbol == SZG_LEVELS_VALUE_ESCAPE) return bits.take(32);
     uint32_t const raw_bits = szg_token_raw_bits((symbol - SZG_LEVELS_FIRST_CLASS) / 2);
-    uint64_t raw = take(min(raw_bits, 32u));
-    if (raw_bits > 32) raw = raw << (raw_bits - 32) | take(raw_bits - 32);
+    uint64_t raw = bits.take(min(raw_bits, 32u));
+    if (raw_bits > 32) raw = raw << (raw_bits - 32) | bits.take(raw_bits - 32);
     return (uint32_t)szg_class_code(symbol, raw, false);
   }
-  __device__ __forceinline__ uint32_t take_value() {
-    uint32_t const bits = window.window(), entry = tables.values[prefix_of(bits)];
+  /* Of any entry; window: from its code on. */
+  __device__ __forceinline__ uint32_t take_entry(uint32_t entry, uint32_t window) {
     if (entry & BaseEntry::kRare) {
-      skip(entry & SZG_TOKENS_LENGTH);
+      bits.position += entry & SZG_TOKENS_LENGTH;
       return take_rare(entry >> 16);
     }
-    skip(entry & BaseEntry::kBits);
-    return BaseEntry::code_of(entry, bits);
+    bits.position += entry & BaseEntry::kBits;
+    return BaseEntry::code_of(entry, window);
   }
-  /* Two, from one window if it has both. */
-  __device__ __forceinline__ void take_two(uint32_t *a, uint32_t *b) {
-    uint32_t const bits = window.window(), first = tables.values[prefix_of(bits)];
-    uint32_t const more = bits_after(bits, first), second = tables.values[prefix_of(more)];
-    uint32_t const count = (first & BaseEntry::kBits) + (second & BaseEntry::kBits);
-    if ((first | second) & BaseEntry::kRare || count > 32) {
-      *a = take_value();
-      *b = take_value();
-      return;
-    }
-    skip(count);
-    *a = BaseEntry::code_of(first, bits);
-    *b = BaseEntry::code_of(second, more);
+  __device__ __forceinline__ uint32_t take_value() {
+    uint32_t const window = bits.window();
+    return take_entry(tables.values[prefix_of(window)], window);
   }
 
   /* ---- columns ---- */
@@ -131,37 +124,60 @@ struct BaseLane {
     *at = *sum;
   }
 
+  /* Two values come from one look at the bits, unless one of them is rare. */
   __device__ __forceinline__ void take_plain(uint32_t *column, uint32_t rows) {
-    uint32_t sum = 0;
-    if (rows == kBaseY) {
+    uint32_t sum = 0, y = 0;
 #pragma unroll 1
-      for (uint32_t y = 0; y < kBaseY; y += 2) {
-        uint32_t a, b;
-        take_two(&a, &b);
-        set(column + y * kBaseRow, a, &sum);
-        set(column + (y + 1) * kBaseRow, b, &sum);
+    while (y < rows) {
+      uint32_t high, low;
+      bits.look(&high, &low);
+      uint32_t const first = tables.values[prefix_of(high)];
+      uint32_t const more = bits_from(low, high, first);
+      uint32_t const second = tables.values[prefix_of(more)];
+      uint32_t *const at = column + y * kBaseRow;
+      if (y + 1 == rows || (first | second) & BaseEntry::kRare) {
+        set(at, take_entry(first, high), &sum);
+        y++;
+        continue;
       }
-      return;
+      bits.position += (first & BaseEntry::kBits) + (second & BaseEntry::kBits);
+      set(at, BaseEntry::code_of(first, high), &sum);
+      set(at + kBaseRow, BaseEntry::code_of(second, more), &sum);
+      y += 2;
     }
-#pragma unroll 1
-    for (uint32_t y = 0; y < rows; y++) set(column + y * kBaseRow, take_value(), &sum);
   }
 
+  /* Sets the pair of an entry that is not rare. */
+  __device__ __forceinline__ void set_pair(uint32_t *at, uint32_t entry, uint32_t *sum) const {
+    set(at, (uint32_t)(int8_t)(entry >> 16), sum);
+    set(at + kBaseRow, (uint32_t)(int8_t)(entry >> 24), sum);
+  }
+  /* The same for two pairs, if all their places exist. */
   __device__ __forceinline__ void take_pairs(uint32_t *column, uint32_t rows) {
-    uint32_t sum = 0;
+    uint32_t sum = 0, y = 0;
 #pragma unroll 1
-    for (uint32_t y = 0; y < rows; y += 2) {
-      uint32_t const entry = tables.others[prefix_of(window.window())];
-      uint32_t a = (uint32_t)(int8_t)(entry >> 16), b = (uint32_t)(int8_t)(entry >> 24);
-      skip(entry & SZG_TOKENS_LENGTH);
-      if (entry & SZG_TOKENS_RARE) {
-        is_bad |= entry >> 16 == SZG_TOKENS_NO_SYMBOL;
+    while (y < rows) {
+      uint32_t const window = bits.window(), first = tables.others[prefix_of(window)];
+      uint32_t const second = tables.others[prefix_of(bits_after(window, first))];
+      uint32_t *const at = column + y * kBaseRow;
+      if (y + 4 <= rows && !((first | second) & SZG_TOKENS_RARE)) {
+        bits.position += (first & SZG_TOKENS_LENGTH) + (second & SZG_TOKENS_LENGTH);
+        set_pair(at, first, &sum);
+        set_pair(at + 2 * kBaseRow, second, &sum);
+        y += 4;
+        continue;
+      }
+      uint32_t a = (uint32_t)(int8_t)(first >> 16), b = (uint32_t)(int8_t)(first >> 24);
+      bits.position += first & SZG_TOKENS_LENGTH;
+      if (first & SZG_TOKENS_RARE) {
+        is_bad |= first >> 16 == SZG_TOKENS_NO_SYMBOL;
         a = take_value();
         b = take_value();
       }
       is_bad |= b != 0 && y + 1 >= rows;
-      set(column + y * kBaseRow, a, &sum);
-      set(column + (y + 1) * kBaseRow, b, &sum);
+      set(at, a, &sum);
+      set(at + kBaseRow, b, &sum);
+      y += 2;
     }
   }
 
@@ -184,17 +200,17 @@ struct BaseLane {
 
   /* A bit for each place with a code other than 0. */
   __device__ __forceinline__ uint64_t take_places() {
-    uint32_t entry = tables.others[prefix_of(window.window())] & 0xFFFF;
-    skip(entry & SZG_TOKENS_LENGTH);
+    uint32_t entry = tables.others[prefix_of(bits.window())] & 0xFFFF;
+    bits.position += entry & SZG_TOKENS_LENGTH;
     is_bad |= entry == 0;
     uint32_t octets = entry >> 4;
-    if (octets == SZG_LEVELS_OCTET_ESCAPE) octets = take(8);
+    if (octets == SZG_LEVELS_OCTET_ESCAPE) octets = bits.take(8);
     uint64_t places = 0;
     for (; octets; octets &= octets - 1) {
-      entry = tables.others[prefix_of(window.window())] >> 16;
-      skip(entry & SZG_TOKENS_LENGTH);
+      entry = tables.others[prefix_of(bits.window())] >> 16;
+      bits.position += entry & SZG_TOKENS_LENGTH;
       uint64_t mask = entry >> 4;
-      if (mask == SZG_LEVELS_MASK_ESCAPE) mask = take(8);
+      if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
       is_bad |= entry == 0 || mask == 0;
       places |= mask << 8 * (__ffs((int)octets) - 1);
     }
@@ -218,9 +234,9 @@ struct BaseLane {
         else if (places >> 8 * i & 255)
           take_marked(column, rows, (uint32_t)(places >> 8 * i) & 255);
       }
-      if (is_bad || window.position > end_bit) return false;
+      if (is_bad || bits.position > end_bit) return false;
     }
-    return window.position == end_bit;
+    return bits.position == end_bit;
   }
 };
 

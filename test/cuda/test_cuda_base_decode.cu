@@ -56,13 +56,16 @@ struct Tiles {
   uint64_t first, end;
 };
 
-Bytes restore_on_cpu(const Base &base, const Bytes &codes, const Tiles &tiles) {
+Bytes restore_on_cpu(const Base &base, const Read &read, const Tiles &tiles) {
   static szg_levels_work work;
+  szg_levels levels = base.stage.levels;
+  levels.stages[0].unit = read.unit; /* damage may have changed it */
   Bytes grid(4 * base.own().point_count + kGuard, kPoison);
   void *const grids[] = {grid.data()};
   for (uint64_t t = tiles.first; t < tiles.end; t++)
-    szg_levels_restore_tile(&base.stage.levels, 0, t, &base.lattice,
-                            codes.data() + 4 * t * base.own().place_count, &work, grids, nullptr);
+    szg_levels_restore_tile(&levels, 0, t, &base.lattice,
+                            read.codes.data() + 4 * t * base.own().place_count, &work, grids,
+                            nullptr);
   return grid;
 }
 
@@ -95,7 +98,7 @@ void check(const Base &base, const Tiles &tiles, const char *what, uint64_t deta
   for (size_t i = found.size() - kGuard; i < found.size(); i++)
     CHECK(found[i] == kPoison, "%s, %s: byte %zu behind", base.stage.name.c_str(), what, i);
   if (is_bad || expected.is_bad) return;
-  CHECK(found == restore_on_cpu(base, expected.codes, tiles),
+  CHECK(found == restore_on_cpu(base, expected, tiles),
         "%s, %s %llu: mode %u, g %u, axes %u, unit %u, tiles %llu to %llu", base.stage.name.c_str(),
         what, (unsigned long long)detail, base.section[0], base.section[1],
         base.stage.levels.base_axes, base.own().unit, (unsigned long long)tiles.first,
