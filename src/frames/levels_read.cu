@@ -183,7 +183,9 @@ static szgpu_status restore_stage(const levels_job *job, uint32_t stage, szg_lev
   else
     SZG_TRY(szg_levels_decode_serves(&job->levels, stage) ? restore_fused(job, &part)
                                                           : restore_in_batches(job, &part));
-  return szg_device_mark(job->frame->device, rows ? "decode" : "decode coarse");
+  return szg_device_mark(job->frame->device, rows         ? "decode"
+                                             : stage == 0 ? "decode base"
+                                                          : "decode coarse");
 }
 
 /* Restores all stages but the last, as far as the wanted rows need them. */
