@@ -40,10 +40,9 @@ struct TileWords {
     uint64_t words_before;
   };
 
-  /* Both aligned to 16. */
   struct Job {
-    const uint16_t *sizes; /* [tiles] */
-    uint64_t *first_words; /* [tiles + 1] */
+    const uint16_t *sizes; /* [tiles], aligned to 4 */
+    uint64_t *first_words; /* [tiles + 1], aligned to 16 */
     uint64_t tile_count;
   };
 
@@ -59,11 +58,17 @@ struct TileWords {
    * every thread gets the result. */
   static __device__ uint64_t words_of_first(const uint16_t *sizes, uint64_t tile_count,
                                             Memory *memory) {
-    static_assert(kChunkTiles % 8 == 0, "whole vectors");
-    const uint4 *const vectors = (const uint4 *)(const void *)sizes;
+    static_assert(kChunkTiles >= 16, "more than what surrounds vectors");
+    const uint32_t *const pairs = (const uint32_t *)(const void *)sizes;
+    uint32_t const before = (uint32_t)(0 - (uintptr_t)pairs / 4) % 4; /* the first aligned one */
+    const uint4 *const vectors = (const uint4 *)(const void *)(pairs + before);
+    uint64_t const pair_count = tile_count / 2, vector_count = (pair_count - before) / 4;
+    uint32_t const after = (uint32_t)(pair_count - before) % 4;
     uint64_t words = 0;
+    if (threadIdx.x < before) words += sum_of_two(pairs[threadIdx.x]);
+    if (threadIdx.x < after) words += sum_of_two(pairs[pair_count - 1 - threadIdx.x]);
 #pragma unroll 4
-    for (uint64_t i = threadIdx.x; i < tile_count / 8; i += kThreads) {
+    for (uint64_t i = threadIdx.x; i < vector_count; i += kThreads) {
       uint4 const eight = vectors[i];
       words +=
           sum_of_two(eight.x) + sum_of_two(eight.y) + sum_of_two(eight.z) + sum_of_two(eight.w);
@@ -104,6 +109,7 @@ struct TileWords {
     uint64_t const begin = chunk_count * share / share_count;
     uint64_t const end = chunk_count * (share + 1) / share_count;
     uint64_t words = 0;
+    if (begin == end) return words; /* for the whole block; the last share has a chunk */
     if (begin > 0) words = words_of_first(job.sizes, begin * kChunkTiles, memory);
     for (uint64_t chunk = begin; chunk < end; chunk++)
       words = place_chunk(job, chunk, words, memory);

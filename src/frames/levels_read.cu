@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * All stages but the last are restored once, as far as the wanted rows of the frame need them; the
- * last one is restored with each group of rows. Levels of three axes go from words to points in one
- * kernel; other stages go by batches of tiles, so that memory for codes is bounded.
+ * last one is restored with each group of rows. Levels of three axes, and their base, go from words
+ * to points in one kernel; other stages go by batches of tiles, so that memory for codes is
+ * bounded.
  */
 #include "frames/levels.h"
 
@@ -28,9 +29,14 @@ static size_t lattice_bytes(const szg_levels *levels) {
   return levels->is_wide ? sizeof(int64_t) : sizeof(int32_t);
 }
 
-/* Tiles whose codes are in memory at once. Fused levels keep few codes there. */
+static bool is_fused_base(const szg_levels *levels, uint32_t stage) {
+  return stage == 0 && szg_base_decode_serves(levels);
+}
+
+/* Tiles whose codes are in memory at once. Fused levels keep few codes there, a fused base none. */
 static uint64_t tiles_at_once(const szg_levels *levels, uint32_t stage) {
   const szg_levels_stage *const s = &levels->stages[stage];
+  if (is_fused_base(levels, stage)) return 0;
   uint64_t const most = szg_levels_decode_serves(levels, stage)
                             ? (uint64_t)SZG_LEVELS_SLOTS
                             : SZG_LEVELS_BATCH_BYTES / (s->place_count * lattice_bytes(levels));
@@ -141,6 +147,12 @@ static szgpu_status restore_fused(const levels_job *job, const stage_part *part)
   return szg_levels_decode_cuda(&fused, job->frame->frame->verdict, job->frame->device->stream);
 }
 
+static szgpu_status restore_base(const levels_job *job, const stage_part *part) {
+  szg_levels_tiles_cuda const tiles = {part->span.first_tile, part->span.end_tile};
+  return szg_base_decode_cuda(&job->levels, &tiles, &job->lattice, &job->inputs[0], job->grids[0],
+                              job->frame->frame->verdict, job->frame->device->stream);
+}
+
 static szgpu_status restore_in_batches(const levels_job *job, const stage_part *part) {
   struct CUstream_st *const stream = job->frame->device->stream;
   const szg_tokens_input_cuda *const input = &job->inputs[part->stage];
@@ -166,9 +178,14 @@ static szgpu_status restore_stage(const levels_job *job, uint32_t stage, szg_lev
     part.first_value = rows->first_value;
     part.end_value = rows->first_value + rows->value_count;
   }
-  SZG_TRY(szg_levels_decode_serves(&job->levels, stage) ? restore_fused(job, &part)
-                                                        : restore_in_batches(job, &part));
-  return szg_device_mark(job->frame->device, rows ? "decode" : "decode coarse");
+  if (is_fused_base(&job->levels, stage))
+    SZG_TRY(restore_base(job, &part));
+  else
+    SZG_TRY(szg_levels_decode_serves(&job->levels, stage) ? restore_fused(job, &part)
+                                                          : restore_in_batches(job, &part));
+  return szg_device_mark(job->frame->device, rows         ? "decode"
+                                             : stage == 0 ? "decode base"
+                                                          : "decode coarse");
 }
 
 /* Restores all stages but the last, as far as the wanted rows need them. */

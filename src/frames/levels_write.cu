@@ -4,10 +4,11 @@
  *
  *   values --choice--> [host] --stage by stage--> codes, books, sections --> [host: places]
  *
- * The books of all stages come from a sample of the values. Then a level of three axes goes from
- * values to words in one kernel, and the sections of all such levels are written together at the
- * end. Any other stage goes from values to codes in memory, and from there straight to its section,
- * which begins where the one before it ends. The host knows no length until all stages are written.
+ * The books of all stages come from a sample of the values. Then, in a frame of three axes, each
+ * stage goes from values to words in one kernel, and the sections of all are written together at
+ * the end. In other frames a stage goes from values to codes in memory, and from there straight to
+ * its section, which begins where the one before it ends. The host knows no length until all stages
+ * are written.
  * If the frame has outliers, their sections come first, and the stages' sections move up: that
  * reads and writes them twice.
  */
@@ -24,27 +25,24 @@
 
 /* ---- memory ---- */
 
-/* What a frame needs whose levels the fused kernels take. */
+/* What a frame needs whose stages the fused kernels take. */
 typedef struct fused_memory {
-  void *base_codes;
   szg_levels_encode_work_cuda work;
-  szg_levels_encoded_cuda encoded[SZG_LEVELS_MOST + 1]; /* of stages from 1 on */
-  uint64_t sums_bytes; /* of all of them, from encoded[1].sums on */
+  szg_levels_encoded_cuda encoded[SZG_LEVELS_MOST + 1]; /* of the stages */
+  uint64_t sums_bytes; /* of all of them, from encoded[0].sums on */
 } fused_memory;
 
 /* Words have room for as many bytes as the frame's values: if there are more, it is not written. */
 static void carve_fused(szg_arena *arena, const szg_levels *levels, uint64_t raw_bytes,
                         fused_memory *memory) {
-  const szg_levels_stage *const base = &levels->stages[0];
   uint64_t most_tiles = 0;
-  memory->base_codes = szg_arena_take(arena, base->tile_count * base->place_count, sizeof(int32_t));
-  for (uint32_t i = 1; i <= levels->level_count; i++) {
+  for (uint32_t i = 0; i <= levels->level_count; i++) {
     uint64_t const tile_count = levels->stages[i].tile_count;
     szg_levels_encoded_carve_cuda(arena, tile_count, &memory->encoded[i]);
     if (tile_count > most_tiles) most_tiles = tile_count;
   }
   uint64_t const sums_at = arena->used_bytes;
-  for (uint32_t i = 1; i <= levels->level_count; i++)
+  for (uint32_t i = 0; i <= levels->level_count; i++)
     szg_levels_sums_carve_cuda(arena, levels->stages[i].tile_count, &memory->encoded[i]);
   memory->sums_bytes = arena->used_bytes - sums_at;
   szg_levels_encode_work_cuda *const work = &memory->work;
@@ -55,11 +53,11 @@ static void carve_fused(szg_arena *arena, const szg_levels *levels, uint64_t raw
   work->words = (uint32_t *)szg_arena_take(arena, work->word_capacity, sizeof *work->words);
 }
 
-/* Whether the fused kernels take all levels of the frame. */
+/* Whether the fused kernels take all stages of the frame. */
 static bool is_fused(const szg_levels *levels) {
   for (uint32_t i = 1; i <= levels->level_count; i++)
     if (!szg_levels_encode_serves(levels, i)) return false;
-  return levels->level_count > 0;
+  return szg_base_encode_serves(levels);
 }
 
 /* Bytes that the fused kernels need for a frame of the request. */
@@ -153,7 +151,7 @@ static szgpu_status begin(levels_job *job) {
   plan->found_back->starts[0] = first_start(job);
   SZG_TRY(szg_device_copy(device, plan->found, plan->found_back, sizeof *plan->found));
   if (job->is_fused)
-    SZG_TRY(szg_device_set(device, job->fused.encoded[1].sums, 0, job->fused.sums_bytes));
+    SZG_TRY(szg_device_set(device, job->fused.encoded[0].sums, 0, job->fused.sums_bytes));
   return szg_device_set(device, frame->plan->outliers.tile_marks, 0, frame->grid.tile_count);
 }
 
@@ -196,8 +194,7 @@ static szgpu_status code_stage(const levels_job *job, uint32_t stage, void *code
 }
 
 /* Codes to the stage's section. */
-static szgpu_status encode_codes(const levels_job *job, uint32_t stage, const void *codes,
-                                 struct CUstream_st *stream) {
+static szgpu_status encode_codes(const levels_job *job, uint32_t stage, const void *codes) {
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
   szg_tokens_tiles const tiles = szg_tokens_tiles_of(&job->choice->levels, stage);
   szg_tokens_output_cuda output;
@@ -206,7 +203,8 @@ static szgpu_status encode_codes(const levels_job *job, uint32_t stage, const vo
   output.first_byte = &plan->found->starts[stage];
   output.section_bytes = &plan->found->section_bytes[stage];
   output.next_byte = &plan->found->starts[stage + 1];
-  SZG_TRY(szg_tokens_encode_cuda(&tiles, &plan->books[stage], codes, &plan->work, &output, stream));
+  SZG_TRY(szg_tokens_encode_cuda(&tiles, &plan->books[stage], codes, &plan->work, &output,
+                                 job->frame->ctx->device.stream));
   return szg_device_mark(&job->frame->ctx->device, "encode");
 }
 
@@ -214,7 +212,7 @@ static szgpu_status encode_codes(const levels_job *job, uint32_t stage, const vo
 static szgpu_status write_stage(const levels_job *job, uint32_t stage) {
   void *const codes = plan_of(job)->codes;
   SZG_TRY(code_stage(job, stage, codes));
-  return encode_codes(job, stage, codes, job->frame->ctx->device.stream);
+  return encode_codes(job, stage, codes);
 }
 
 /* A level from values to words. */
@@ -229,31 +227,36 @@ static szgpu_status encode_level(const levels_job *job, uint32_t stage) {
   return szg_device_mark(device, "encode");
 }
 
-static szgpu_status write_level_sections(const levels_job *job) {
+static szgpu_status encode_base(const levels_job *job) {
+  const szg_write_job_cuda *const frame = job->frame;
+  szg_device *const device = &frame->ctx->device;
+  szg_levels_marks_cuda const marks = marks_of(job);
+  SZG_TRY(szg_base_encode_cuda(&job->choice->levels, &job->choice->lattice, frame->values,
+                               job->grids[0], &plan_of(job)->books[0], &marks, &job->fused.work,
+                               &job->fused.encoded[0], device->stream));
+  return szg_device_mark(device, "encode base");
+}
+
+static szgpu_status write_fused_sections(const levels_job *job) {
   const szg_write_job_cuda *const frame = job->frame;
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
   const szg_levels *const levels = &job->choice->levels;
-  szg_levels_section_cuda sections[SZG_LEVELS_MOST];
-  for (uint32_t i = 0; i < levels->level_count; i++)
-    sections[i] = {levels->stages[i + 1].tile_count, i + 1, &plan->books[i + 1],
-                   job->fused.encoded[i + 1]};
-  SZG_TRY(szg_levels_write_sections_cuda(
-      sections, levels->level_count, &job->fused.work, frame->archive, frame->capacity,
-      &plan->found->starts[1], &plan->found->section_bytes[1], frame->ctx->device.stream));
+  uint32_t const stage_count = levels->level_count + 1;
+  szg_levels_section_cuda sections[SZG_LEVELS_MOST + 1];
+  for (uint32_t i = 0; i < stage_count; i++)
+    sections[i] = {levels->stages[i].tile_count, i, &plan->books[i], job->fused.encoded[i]};
+  SZG_TRY(szg_levels_write_sections_cuda(sections, stage_count, &job->fused.work, frame->archive,
+                                         frame->capacity, plan->found->starts,
+                                         plan->found->section_bytes, frame->ctx->device.stream));
   return szg_device_mark(&frame->ctx->device, "sections");
 }
 
-/* All stages by way of fused kernels. The base's codes are encoded beside the levels. */
+/* All stages by way of fused kernels. */
 static szgpu_status write_fused(const levels_job *job) {
-  szg_device *const device = &job->frame->ctx->device;
-  void *const codes = job->fused.base_codes;
-  SZG_TRY(code_stage(job, 0, codes));
-  SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
-  SZG_TRY(encode_codes(job, 0, codes, szg_device_beside(device, SZG_SIDE_CHECKS)));
+  SZG_TRY(encode_base(job));
   for (uint32_t stage = 1; stage <= job->choice->levels.level_count; stage++)
     SZG_TRY(encode_level(job, stage));
-  SZG_TRY(szg_device_join(device, SZG_SIDE_CHECKS));
-  return write_level_sections(job);
+  return write_fused_sections(job);
 }
 
 static szgpu_status write_stages(const levels_job *job) {

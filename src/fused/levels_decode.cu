@@ -231,7 +231,8 @@ struct AnyDecodeStep {
 
 /* ---- a tile ---- */
 
-/* Its codes to shared memory. next: lane 0's, to be noted. False: declined. The whole warp calls. */
+/* Its codes to shared memory. next: lane 0's, to be noted. False: declined. The whole warp
+ * calls. */
 template <uint32_t kCodeBytes>
 __device__ __forceinline__ bool decode_short(const DecodeJob &job,
                                              const szg_tokens_tables_cuda &tables,
@@ -381,7 +382,8 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   for (uint32_t k = slot; k < tile_count;) {
     uint32_t asked = 0; /* every tile asks once, so the counter is 0 again after the launch */
     if (lane == 0) asked = ask_ahead(&job.input.opened->ticket, tile_count - 1);
-    int32_t *const tile_slot = decode_codes<kCodeBytes>(job, memory->tables, k, asked, slot, own_of(warps));
+    int32_t *const tile_slot =
+        decode_codes<kCodeBytes>(job, memory->tables, k, asked, slot, own_of(warps));
     __syncwarp(); /* tile and next number are noted */
     restore_tile<kCodeBytes, kIsPlain, Target>(job, unit, tile_slot, own_of(warps));
     k = warp_count + own_of(warps)->notes.next;

@@ -1,11 +1,12 @@
-/* levels_encode.h - levels of three axes from values to the words of tiles, a kernel for each.
+/* levels_encode.h - stages of three axes from values to the words of tiles, a kernel for each.
  * CUDA only.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What szg_levels_code_stage_cuda and szg_tokens_encode_cuda do to a level, without codes in
- * memory: a warp predicts a tile, codes it and puts its words into memory that all levels of the
- * frame share, in any order. Once all are there, szg_levels_write_sections_cuda puts them in
- * order. Words, grids and marks are bit-identical to the CPU's.
+ * What szg_levels_code_stage_cuda and szg_tokens_encode_cuda do to a stage, without codes in
+ * memory: a warp predicts a tile of a level, codes it and puts its words into memory that all
+ * stages of the frame share, in any order. A tile of the base has a block. Once all are there,
+ * szg_levels_write_sections_cuda puts them in order. Words, grids and marks are bit-identical to
+ * the CPU's.
  *
  * The host learns nothing and waits for nothing, so calls may be part of a graph. Pointers in
  * structs are to device memory, except those to const structs.
@@ -18,19 +19,20 @@
 
 SZG_C_BEGIN
 
-/* Whether the kernels take this stage. The base, wide frames and those of fewer axes go another
- * way. */
+/* Whether the kernels take this level. Wide frames and those of fewer axes go another way. */
 bool szg_levels_encode_serves(const szg_levels *levels, uint32_t stage);
+/* And the base of the frame, if it has levels. */
+bool szg_base_encode_serves(const szg_levels *levels);
 
 /* What the tiles of a stage take. sums are in order of tiles, SZG_LEVELS_SUM_TILES each. */
 enum { SZG_LEVELS_SUM_TILES = 64 };
 typedef struct szg_levels_encoded_cuda {
   uint16_t *sizes;  /* [tiles]: words of each */
   uint64_t *places; /* [tiles]: where they are in the words that levels share */
-  uint32_t *sums;   /* words of so many tiles; zero before the level */
+  uint32_t *sums;   /* words of so many tiles; zero before the stage */
 } szg_levels_encoded_cuda;
 
-/* Numbers that kernels count up. Zero before the first level. */
+/* Numbers that kernels count up. Zero before the first stage. */
 typedef struct szg_levels_counters_cuda {
   unsigned long long word_count;                       /* taken */
   unsigned long long stage_words[SZG_LEVELS_MOST + 1]; /* by stage */
@@ -40,7 +42,7 @@ typedef struct szg_levels_counters_cuda {
 /* Memory of a frame. Tiles whose words do not fit any more are not written. */
 typedef struct szg_levels_encode_work_cuda {
   szg_levels_counters_cuda *counters;
-  uint32_t *words; /* of all levels */
+  uint32_t *words; /* of all stages */
   uint64_t word_capacity;
   int32_t *slots; /* [slot_count][SZG_LEVELS_MOST_PLACES]: codes of tiles at hand */
   uint32_t slot_count;
@@ -64,6 +66,15 @@ szgpu_status szg_levels_encode_cuda(
     const szg_levels_marks_cuda *marks, const szg_levels_encode_work_cuda *work,
     const szg_levels_encoded_cuda *encoded, struct CUstream_st *stream) SZG_CHECKED;
 
+/* The same for all tiles of the base; grid is that of stage 0, which the next stage needs. The
+ * slots of work play no part. */
+szgpu_status szg_base_encode_cuda(const szg_levels *levels, const szg_levels_lattice *lattice,
+                                  const void *values, void *grid, const szg_tokens_book_cuda *book,
+                                  const szg_levels_marks_cuda *marks,
+                                  const szg_levels_encode_work_cuda *work,
+                                  const szg_levels_encoded_cuda *encoded,
+                                  struct CUstream_st *stream) SZG_CHECKED;
+
 /* An encoded stage and the section that it becomes. */
 typedef struct szg_levels_section_cuda {
   uint64_t tile_count;
@@ -74,7 +85,7 @@ typedef struct szg_levels_section_cuda {
 
 /* Writes the sections of stages that follow one another, as szg_tokens_encode_cuda does. Stage i
  * gets starts[i + 1] and section_bytes[i]; starts[0] is known. A section that would not end within
- * the capacity is not written. section_count: at most SZG_LEVELS_MOST. */
+ * the capacity is not written. section_count: at most SZG_LEVELS_MOST + 1. */
 szgpu_status szg_levels_write_sections_cuda(const szg_levels_section_cuda *sections,
                                             uint32_t section_count,
                                             const szg_levels_encode_work_cuda *work,

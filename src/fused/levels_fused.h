@@ -1,7 +1,7 @@
-/* levels_fused.h - levels of a frame on the GPU, each in one pass from words to points.
+/* levels_fused.h - stages of a frame on the GPU, each in one pass from words to points.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * For levels of three axes that are not wide. Everything else, and the base, goes by
+ * For levels of three axes that are not wide, and for their base. Everything else goes by
  * szg_tokens_decode_cuda and szg_levels_restore_stage_cuda, which give the same.
  */
 #ifndef SZG_LEVELS_FUSED_H
@@ -36,6 +36,16 @@ bool szg_levels_decode_serves(const szg_levels *levels, uint32_t stage);
 /* verdict->bad_data: a tile is invalid; what it restores to may be anything. */
 szgpu_status szg_levels_decode_cuda(const szg_levels_decode_job *job, szg_verdict *verdict,
                                     struct CUstream_st *stream) SZG_CHECKED;
+
+/* Whether szg_base_decode_cuda takes the base of such a frame. */
+bool szg_base_decode_serves(const szg_levels *levels);
+
+/* Tiles of the base to their points of `grid`, that of stage 0. input: opened. verdict->bad_data:
+ * as above. */
+szgpu_status szg_base_decode_cuda(const szg_levels *levels, const szg_levels_tiles_cuda *tiles,
+                                  const szg_levels_lattice *lattice,
+                                  const szg_tokens_input_cuda *input, void *grid,
+                                  szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
 

@@ -1,7 +1,7 @@
-/* levels_sections.cu - the sections of encoded levels, from words in any order to their places.
+/* levels_sections.cu - the sections of encoded stages, from words in any order to their places.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * One launch for all levels. A block takes 32 tiles, and finds by itself where their words belong:
+ * One launch for all stages. A block takes 32 tiles, and finds by itself where their words belong:
  * it adds up the words of the tiles before them, which the encoder has summed by 64.
  *
  * Memory traffic: reads and writes words once, and 12 bytes for each tile; a block reads 4 bytes
@@ -25,7 +25,7 @@ struct SectionsPolicy {
 };
 
 struct SectionsJob {
-  szg_levels_section_cuda sections[SZG_LEVELS_MOST];
+  szg_levels_section_cuda sections[SZG_LEVELS_MOST + 1];
   uint32_t section_count;
   szg_levels_encode_work_cuda work;
   uint8_t *archive;

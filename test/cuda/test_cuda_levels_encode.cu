@@ -1,4 +1,4 @@
-/* test_cuda_levels_encode.cu - levels encoded by the fused kernels, against the CPU's sections.
+/* test_cuda_levels_encode.cu - stages encoded by the fused kernels, against the CPU's sections.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "fused/levels_encode.h"
@@ -43,7 +43,7 @@ szg_tokens_book_cuda random_book(const Stage &stage, const Bytes &codes) {
   return tokens_cases::book_of(plan, stage.levels.stages[stage.stage].unit);
 }
 
-/* The levels' books, and the sections that the CPU makes with them. */
+/* The stages' books, and the sections that the CPU makes with them. */
 struct Sections {
   std::vector<szg_tokens_book_cuda> books;
   std::vector<uint64_t> starts, byte_counts;
@@ -53,7 +53,7 @@ struct Sections {
 Sections sections_on_cpu(const Setup &s, const Coded &coded) {
   Sections made;
   made.archive.assign(kFirstByte, kPoison);
-  for (uint32_t i = 1; i <= s.levels.level_count; i++) {
+  for (uint32_t i = 0; i <= s.levels.level_count; i++) {
     Stage const stage = stage_in(s, i);
     made.books.push_back(random_book(stage, coded.codes[i]));
     Bytes const section = tokens_cases::section_of(stage, coded.codes[i], made.books.back());
@@ -68,7 +68,7 @@ Sections sections_on_cpu(const Setup &s, const Coded &coded) {
 
 /* ---- the GPU ---- */
 
-/* Memory for all levels of a frame. */
+/* Memory for all stages of a frame. */
 struct Work {
   DeviceArray<uint8_t> counters, words, slots, tiles;
   szg_levels_encode_work_cuda memory;
@@ -86,40 +86,41 @@ struct Work {
   }
   size_t carve(const Setup &s, uint8_t *bytes) {
     szg_arena arena = {bytes, 0, bytes ? tiles.count() : UINT64_MAX, false};
-    for (uint32_t i = 1; i <= s.levels.level_count; i++)
+    for (uint32_t i = 0; i <= s.levels.level_count; i++)
       szg_levels_encoded_carve_cuda(&arena, s.stage(i).tile_count, &encoded[i]);
-    for (uint32_t i = 1; i <= s.levels.level_count; i++)
+    for (uint32_t i = 0; i <= s.levels.level_count; i++)
       szg_levels_sums_carve_cuda(&arena, s.stage(i).tile_count, &encoded[i]);
     return arena.used_bytes;
   }
 };
 
-/* Encodes the levels, whose coarsest grid is there. */
 void encode(const Setup &s, const void *values, const DeviceGrids &grids,
             const szg_levels_marks_cuda *marks, const DeviceArray<szg_tokens_book_cuda> &books,
             const Work &work) {
+  CHECK(szg_base_encode_serves(&s.levels), "%s", s.name.c_str());
+  MUST(szg_base_encode_cuda(&s.levels, &s.lattice, values, grids.pointers()[0], books.data(), marks,
+                            &work.memory, &work.encoded[0], stream));
   for (uint32_t i = 1; i <= s.levels.level_count; i++) {
     szg_tokens_tiles const tiles = szg_tokens_tiles_of(&s.levels, i);
     CHECK(szg_levels_encode_serves(&s.levels, i), "%s, stage %u", s.name.c_str(), i);
     MUST(szg_levels_encode_cuda(&s.levels, i, &s.lattice, values, grids.pointers(), &tiles,
-                                books.data() + i - 1, marks, &work.memory, &work.encoded[i],
-                                stream));
+                                books.data() + i, marks, &work.memory, &work.encoded[i], stream));
   }
 }
 
 void write_sections(const Setup &s, const DeviceArray<szg_tokens_book_cuda> &books,
                     const Work &work, uint8_t *archive, uint64_t capacity, uint64_t *numbers) {
-  uint32_t const level_count = s.levels.level_count;
-  szg_levels_section_cuda sections[SZG_LEVELS_MOST];
-  for (uint32_t i = 0; i < level_count; i++)
-    sections[i] = {s.stage(i + 1).tile_count, i + 1, books.data() + i, work.encoded[i + 1]};
-  MUST(szg_levels_write_sections_cuda(sections, level_count, &work.memory, archive, capacity,
-                                      numbers, numbers + level_count + 1, stream));
+  uint32_t const stage_count = s.levels.level_count + 1;
+  szg_levels_section_cuda sections[SZG_LEVELS_MOST + 1];
+  for (uint32_t i = 0; i < stage_count; i++)
+    sections[i] = {s.stage(i).tile_count, i, books.data() + i, work.encoded[i]};
+  MUST(szg_levels_write_sections_cuda(sections, stage_count, &work.memory, archive, capacity,
+                                      numbers, numbers + stage_count + 1, stream));
 }
 
 /* Starts of sections, then their sizes: what is found if only the first start is known. */
 std::vector<uint64_t> first_start_only(const Setup &s) {
-  std::vector<uint64_t> numbers(2 * s.levels.level_count + 1, 0);
+  std::vector<uint64_t> numbers(2 * s.levels.level_count + 3, 0);
   numbers[0] = kFirstByte;
   return numbers;
 }
@@ -143,7 +144,7 @@ void check_archive(const Setup &s, const Sections &expected, const Work &work,
 /* A section that does not fit leaves the archive as it is, and so do all after it. */
 void check_small_archive(const Setup &s, const Sections &expected, const Work &work,
                          const DeviceArray<szg_tokens_book_cuda> &books) {
-  uint32_t const first_left = (uint32_t)random_below(s.levels.level_count);
+  uint32_t const first_left = (uint32_t)random_below(s.levels.level_count + 1);
   DeviceArray<uint64_t> numbers(first_start_only(s));
   DeviceArray<uint8_t> const archive(expected.archive.size());
   write_sections(s, books, work, archive.data(), expected.starts[first_left + 1] - 1,
@@ -155,14 +156,12 @@ void check_small_archive(const Setup &s, const Sections &expected, const Work &w
 }
 
 /* Too little memory for words: sizes are right, and nothing is written behind it. */
-void check_few_words(const Setup &s, const Bytes &field, const Coded &coded,
-                     const Sections &expected, const DeviceArray<szg_tokens_book_cuda> &books) {
+void check_few_words(const Setup &s, const Bytes &field, const Sections &expected,
+                     const DeviceArray<szg_tokens_book_cuda> &books) {
   uint64_t const word_capacity = random_below(expected.archive.size() / 4);
   Work const work(s, word_capacity, 1 + (uint32_t)random_below(40));
-  DeviceArray<uint8_t> const values(field), base(coded.grids[0]);
+  DeviceArray<uint8_t> const values(field);
   DeviceGrids const grids(s);
-  MUST(cudaMemcpyAsync(grids.pointers()[0], base.data(), base.bytes(), cudaMemcpyDeviceToDevice,
-                       stream));
   encode(s, values.data(), grids, NULL, books, work);
   DeviceArray<uint64_t> numbers(first_start_only(s));
   DeviceArray<uint8_t> const archive(expected.archive.size() + kGuard);
@@ -185,9 +184,6 @@ void check_setup(const Setup &s, const Bytes &field) {
   DeviceArray<uint8_t> const marks(guarded(Bytes(s.grid.tile_count)));
   DeviceArray<uint32_t> const has_marks(std::vector<uint32_t>{0});
   szg_levels_marks_cuda const wanted = {&s.grid, marks.data(), has_marks.data()};
-  DeviceArray<uint8_t> const base_codes(coded.codes[0].size());
-  MUST(szg_levels_code_stage_cuda(&s.levels, 0, &s.lattice, values, grids.pointers(), nullptr,
-                                  base_codes.data(), &wanted, stream));
   encode(s, values, grids, &wanted, books, work);
   check_archive(s, expected, work, books);
   check_small_archive(s, expected, work, books);
@@ -197,7 +193,7 @@ void check_setup(const Setup &s, const Bytes &field) {
   bool const has_any =
       std::any_of(coded.marks.begin(), coded.marks.end(), [](auto m) { return m; });
   CHECK(has_marks.host()[0] == has_any, "%s: whether there are marks", s.name.c_str());
-  check_few_words(s, field, coded, expected, books);
+  check_few_words(s, field, expected, books);
 }
 
 /* ---- claims ---- */
