@@ -28,7 +28,7 @@ texts=("${code[@]}" "${scripts[@]}" "${cmake[@]}" CMakePresets.json ./*.md)
 
 mapfile -t sources < <(printf '%s\n' "${library[@]}" | grep '^src/')
 rule "src/ includes its own headers by \"\"." "$(search '#\s*include\s+<(szgpu|[a-z]+/)' \
-  "${sources[@]}" | grep -vE '<(sys|arpa|linux|cub|thrust|cuda)/' || true)"
+  "${sources[@]}" | grep -vE '<(sys|nv|arpa|linux|cub|thrust|cuda)/' || true)"
 
 # --- What the library may not do ----------------------------------------------------------------
 

@@ -8,6 +8,8 @@
 #define SZG_COPY_AHEAD_CUH
 
 #include <cuda_pipeline_primitives.h>
+#include <nv/target>
+#include <stdint.h>
 
 namespace szg {
 
@@ -17,28 +19,16 @@ __device__ __forceinline__ void copy_ahead(void *shared, const void *global) {
   __pipeline_memcpy_async(shared, global, kBytes);
 }
 
-/* The same if `is_wanted`, without a branch. */
-template <uint32_t kBytes>
-__device__ __forceinline__ void copy_ahead_if(bool is_wanted, void *shared, const void *global) {
-#if __CUDA_ARCH__ >= 800
-  uint32_t const to = (uint32_t)__cvta_generic_to_shared(shared);
-  if (kBytes == 16)
-    asm volatile(
-        "{\n\t.reg .pred wanted;\n\tsetp.ne.b32 wanted, %0, 0;\n\t"
-        "@wanted cp.async.cg.shared.global [%1], [%2], 16;\n\t}"
-        :
-        : "r"((int)is_wanted), "r"(to), "l"(global)
-        : "memory");
-  else
-    asm volatile(
-        "{\n\t.reg .pred wanted;\n\tsetp.ne.b32 wanted, %0, 0;\n\t"
-        "@wanted cp.async.ca.shared.global [%1], [%2], %3;\n\t}"
-        :
-        : "r"((int)is_wanted), "r"(to), "l"(global), "n"(kBytes)
-        : "memory");
-#else
-  if (is_wanted) copy_ahead<kBytes>(shared, global);
-#endif
+/* 16 bytes if `is_wanted`, without a branch. */
+__device__ __forceinline__ void copy_16_ahead_if(bool is_wanted, void *shared, const void *global) {
+  NV_IF_ELSE_TARGET(NV_PROVIDES_SM_80,
+                    (asm volatile("{\n\t.reg .pred wanted;\n\tsetp.ne.b32 wanted, %0, 0;\n\t"
+                                  "@wanted cp.async.cg.shared.global [%1], [%2], 16;\n\t}"
+                                  :
+                                  : "r"((int)is_wanted),
+                                    "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global)
+                                  : "memory");),
+                    (if (is_wanted) copy_ahead<16>(shared, global);))
 }
 
 /* Ends a group: copies since the last one. */

@@ -27,7 +27,7 @@ struct BaseEncodeMemory {
   BaseGroups groups;
   union {
     BaseShared<uint32_t> bridge; /* of tiles in which some values have no lattice value */
-    uint32_t words[kBaseTileWords];
+    alignas(16) uint32_t words[kBaseTileWords]; /* cleared by pieces */
   };
 };
 static_assert(sizeof(BaseEncodeMemory) <= SZG_LEAST_SHARED_BYTES, "a block fits on any GPU");

@@ -138,31 +138,42 @@ struct ShortLane {
 
   /* ---- plain ---- */
 
-  /* Codes 4 i to 4 i + 3 of bytes, all of which exist. */
+  /* Codes 4 i to 4 i + 3, all of which exist. They are held in the upper halves of words if they
+   * have so few bits. */
   __device__ __forceinline__ void take_four(uint32_t *codes, uint32_t i) {
-    uint32_t entries[4];
+    constexpr uint32_t kHeldBits = kCodeBytes < 4 ? 16 : 0;
+    uint32_t held[4];
 #pragma unroll
     for (int k = 0; k < 4; k += 2) {
       uint32_t const window = bits.window();
       uint32_t const first = entry_of(tables.values, window);
       uint32_t const second = entry_of(tables.values, bits_after(window, first));
-      entries[k] = first, entries[k + 1] = second;
       if ((first | second) & SZG_TOKENS_RARE) {
         int32_t const a = take_value(), b = take_value();
         has_declined |= (Code)a != a || (Code)b != b;
-        entries[k] = (uint32_t)a << 16, entries[k + 1] = (uint32_t)b << 16;
+        held[k] = (uint32_t)a << kHeldBits, held[k + 1] = (uint32_t)b << kHeldBits;
       } else {
         bits.position += first + second;
+        held[k] = (uint32_t)((int32_t)first >> (16 - kHeldBits));
+        held[k + 1] = (uint32_t)((int32_t)second >> (16 - kHeldBits));
       }
     }
-    codes[i] = __byte_perm(__byte_perm(entries[0], entries[1], 0x0062),
-                           __byte_perm(entries[2], entries[3], 0x0062), 0x5410);
+    if (kCodeBytes == 1) {
+      codes[i] = __byte_perm(__byte_perm(held[0], held[1], 0x0062),
+                             __byte_perm(held[2], held[3], 0x0062), 0x5410);
+    } else if (kCodeBytes == 2) {
+      codes[2 * i] = __byte_perm(held[0], held[1], 0x7632);
+      codes[2 * i + 1] = __byte_perm(held[2], held[3], 0x7632);
+    } else {
+#pragma unroll
+      for (uint32_t k = 0; k < 4; k++) codes[4 * i + k] = held[k];
+    }
   }
   __device__ __forceinline__ void take_plain(uint32_t group, uint32_t *codes) {
 #pragma unroll 1
     for (uint32_t i = 0; i < kGroupPlaces / 4; i++) {
       uint32_t const rows = places.is_full ? 4 : places.rows_at(group * (kGroupPlaces / 4) + i);
-      if (kCodeBytes == 1 && rows == 4)
+      if (rows == 4)
         take_four(codes, i);
       else
         for (uint32_t k = 0; k < rows; k++) set(codes, 4 * i + k, take_value());

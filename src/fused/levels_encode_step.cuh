@@ -261,8 +261,8 @@ struct FullEncodeStep {
     if (kBytes <= 2 && (kIsInner || copies_16)) {
 #pragma unroll
       for (uint32_t i = 0; i < kPlaneBytes; i += kPieceBytes)
-        copy_ahead_if<16>(is_wanted, words + i / 4 + 4 * lane,
-                          step_by(plane, i / kRowBytes, row_bytes) + i % kRowBytes);
+        copy_16_ahead_if(is_wanted, words + i / 4 + 4 * lane,
+                         step_by(plane, i / kRowBytes, row_bytes) + i % kRowBytes);
       return;
     }
     if (!is_wanted) return;

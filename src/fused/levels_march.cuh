@@ -166,9 +166,9 @@ struct FullMarch {
     bool const has_plane = i <= kPairs + 1 && (kIsInner || (uint32_t)i < planes_left);
 #pragma unroll
     for (int k = 0; k < kPieces; k++)
-      copy_ahead_if<16>(has_plane && (k < kPieces - 1 || lane < kLastPieces),
-                        words + 4 * (lane + 32 * k),
-                        step_by(pieces[k], (uint32_t)i, coarse_plane_bytes));
+      copy_16_ahead_if(has_plane && (k < kPieces - 1 || lane < kLastPieces),
+                       words + 4 * (lane + 32 * k),
+                       step_by(pieces[k], (uint32_t)i, coarse_plane_bytes));
     step.copy(i, words + kMarchPlaneWords);
     end_copies();
   }

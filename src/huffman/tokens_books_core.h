@@ -93,7 +93,7 @@ enum {
   SZG_TOKENS_MODE_GAIN_SHIFT = 6,
   SZG_TOKENS_LEAST_LANE_BITS = 320,
   SZG_TOKENS_LARGE_LEAST_LANE_BITS = 160,
-  SZG_TOKENS_LARGE_TILES = 2048 /* from so many tiles on, a stage is large */
+  SZG_TOKENS_LARGE_TILES = 1024 /* from so many tiles on, a stage is large */
 };
 
 /* costs: by mode. lane_count: live lanes with the least g. If there are none, codes other than 0
