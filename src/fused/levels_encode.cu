@@ -5,10 +5,10 @@
  *   lanes    codes to bits, over the codes (levels_encode_lanes.cuh)
  *   join     head and lanes to words, which go to the next free place in global memory
  *
- * Tiles at a field's far ends, and those with values without a lattice value, march again by the
- * form for any tile. Tiles that do not fit in shared memory, by their codes or by their bits, are
- * coded once more: codes of 32 bits go to a slot of the warp's own in global memory, and from there
- * the encoder of tokens_encode_tile.cuh writes the words.
+ * Tiles that are cut off march by a form of their own, and so do, after the other, those with
+ * values without a lattice value (levels_encode_edge.cuh). Tiles that do not fit in shared memory,
+ * by their codes or by their bits, are coded once more: codes of 32 bits go to a slot of the warp's
+ * own in global memory, and from there the encoder of tokens_encode_tile.cuh writes the words.
  *
  * Memory traffic: reads the values of the level's points and the coarser grid once, with some of
  * it again for neighbouring tiles; writes words, and the grid unless the level is the finest.
@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "fused/levels_encode_direct.cuh"
+#include "fused/levels_encode_edge.cuh"
 #include "fused/levels_encode_wide.cuh"
 #include "huffman/tokens_encode_tile.cuh"
 
@@ -30,16 +31,20 @@ constexpr uint32_t kTableWords = sizeof(LevelsEncodeTable) / 4;
 template <uint32_t kBytes, class A>
 struct LevelsEncodePolicy {
   typedef FullEncodeStep<kBytes, A> Step;
+  typedef EdgeEncodeStep<kBytes, A, kBytes, true> EdgeStep; /* of tiles that are cut off */
   static constexpr uint32_t kMostWarps = 12; /* of a block: 168 registers for each thread */
   static constexpr uint32_t kStageWords = Step::kStageWords;
   static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
   static_assert(4 * (kTableWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
+  static_assert(kStageWords >= EdgeStep::kStageWords, "");
   static_assert(kStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "the nonzero places of groups");
 
   /* Of tiles that march again: */
   typedef std::conditional_t<kBytes == 1, WideEncodeStep<A>, Step> SecondStep;
   static constexpr uint32_t kSecondStageWords = SecondStep::kStageWords;
   static constexpr uint32_t kSecondCodeBytes = kBytes == 1 ? 2 : kBytes;
+  typedef EdgeEncodeStep<kBytes, A, kSecondCodeBytes, (kBytes > 1)> SecondEdgeStep;
+  static_assert(kSecondStageWords >= SecondEdgeStep::kStageWords, "");
   static_assert(kSecondStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "likewise");
   static_assert(kBytes > 1 || kSecondStageWords + WideEncodeStep<A>::Codes::kAllWords <= kWarpWords,
                 "codes of two bytes fit, too");
@@ -89,14 +94,23 @@ __device__ __forceinline__ LevelsExtents extents_of(const WarpTile &tile) {
               tile.x_extent == kWarpTileX};
 }
 
-/* Codes of any tile, in shared memory, or, if wide_codes is not NULL, there. The whole warp
- * calls. */
-template <uint32_t kBytes, class A>
-__device__ __noinline__ CodedTile code_any(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                           uint32_t *memory, uint4 *wide_codes) {
-  AnyEncodeStep<kBytes, A> step(job.coder, job.rule, tile, job.spacing, job.points_of(tile), memory,
-                                wide_codes);
-  AnyMarch<AnyEncodeStep<kBytes, A>>(job.level, tile, job.coarse, step).run();
+/* Codes of any tile to memory, or, if wide_codes is not NULL, there. On its own, so that it takes no
+ * registers from the others. The whole warp calls. */
+template <bool kIsPlain, class Step, class A>
+__device__ __noinline__ CodedTile code_edge(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                            uint32_t *staging, uint32_t *memory,
+                                            uint4 *wide_codes) {
+  Step step(job.coder, job.rule, tile, job.points_of(tile), memory, wide_codes);
+  EdgeMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run(tile);
+  return step.result();
+}
+
+/* Codes of a full tile whose values all have lattice values; result() says if that is so. */
+template <bool kIsPlain, class Step, class A>
+__device__ __forceinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                               uint32_t *staging, uint32_t *memory) {
+  Step step(job.coder, job.points_of(tile), memory, job.copies_16);
+  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run();
   return step.result();
 }
 
@@ -119,14 +133,15 @@ __device__ __forceinline__ uint32_t *take_words(const LevelsEncodeJob<A> &job, u
 }
 
 /* Codes and encodes a tile through global memory. slot: for its codes. The whole warp calls. */
-template <uint32_t kBytes, class A>
+template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __noinline__ void encode_large(const LevelsEncodeJob<A> &job, const WarpTile &tile,
                                           uint32_t tile_index, int32_t *slot, uint32_t *staging) {
   const szg_tokens_encoder &encoder = job.book->encoder;
   szg_tokens_shape const shape = {job.tiles.group_count, job.book->plan.lane_groups_log2, false};
   TokensTile const extents = tokens_tile_at(job.tiles, tile_index);
   TileGroups *const groups = (TileGroups *)staging;
-  code_any<kBytes, A>(job, tile, staging, (uint4 *)slot);
+  typedef typename LevelsEncodePolicy<kBytes, A>::EdgeStep Step;
+  code_edge<kIsPlain, Step>(job, tile, staging, staging, (uint4 *)slot);
   __syncwarp(); /* all lanes see the codes */
   uint32_t const word_count = measure_tile(job.tiles, shape, extents, encoder, slot, groups);
   uint32_t *const words = take_words(job, tile_index, word_count);
@@ -136,18 +151,20 @@ __device__ __noinline__ void encode_large(const LevelsEncodeJob<A> &job, const W
 }
 static_assert(sizeof(TileGroups) <= 4 * kMarchPlaneWords, "groups fit where copies were");
 
-/* Codes and encodes a full tile once more, whose codes or bits did not fit; false: they do not even
- * so. memory: all of the warp's. The whole warp calls. */
+/* Codes and encodes a tile once more, whose codes or bits did not fit; false: they do not even so.
+ * is_sound: it is full, and all its values have lattice values. memory: all of the warp's. The whole
+ * warp calls. */
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __noinline__ bool encode_again(const LevelsEncodeJob<A> &job,
                                           const LevelsEncodeTable &table, const WarpTile &tile,
-                                          uint32_t tile_index, uint32_t *memory) {
+                                          bool is_sound, uint32_t tile_index, uint32_t *memory) {
   typedef LevelsEncodePolicy<kBytes, A> Policy;
-  typedef typename Policy::SecondStep Step;
   uint32_t *const codes = memory + Policy::kSecondStageWords;
-  Step step(job.coder, job.points_of(tile), codes, job.copies_16);
-  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, memory, step).run();
-  if (!step.result().fits) return false;
+  CodedTile const coded =
+      is_sound ? code_full<kIsPlain, typename Policy::SecondStep>(job, tile, memory, codes)
+               : code_edge<kIsPlain, typename Policy::SecondEdgeStep>(job, tile, memory, codes,
+                                                                      nullptr);
+  if (!coded.fits) return false;
   __syncwarp(); /* codes are there */
   encode_direct<Policy::kSecondCodeBytes, 4 / kBytes>(
       table, codes, LaneTeam::of<kBytes>(table.lane_groups_log2), extents_of<kBytes>(tile), memory,
@@ -156,43 +173,37 @@ __device__ __noinline__ bool encode_again(const LevelsEncodeJob<A> &job,
   return true;
 }
 
-template <uint32_t kBytes, class A, bool kIsPlain>
-__device__ __forceinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                               uint32_t *staging, uint32_t *memory) {
-  typedef FullEncodeStep<kBytes, A> Step;
-  Step step(job.coder, job.points_of(tile), memory, job.copies_16);
-  FullMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run();
-  return step.result();
-}
-
 /* staging, memory: the warp's shared memory. The whole warp calls. */
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __forceinline__ void encode_tile(const LevelsEncodeJob<A> &job,
                                             const LevelsEncodeTable &table, uint32_t k,
                                             uint32_t *staging, uint32_t *memory, int32_t *slot) {
-  constexpr uint32_t kStageWords = LevelsEncodePolicy<kBytes, A>::kStageWords;
+  typedef LevelsEncodePolicy<kBytes, A> Policy;
   const WarpLevel &level = job.level;
   WarpOrder const order(level, k, kBytes == 1);
   uint32_t const tile_index = order.layer * (level.y_tiles * level.x_tiles) + order.in_layer;
   WarpTile const tile = level.tile_at(order.layer, order.in_layer, 2 * kTilePairs<kBytes>);
   CodedTile coded = {false, false, false};
   if (level.is_full<kBytes>(tile))
-    coded = code_full<kBytes, A, kIsPlain>(job, tile, staging, memory);
-  bool const has_points = coded.fits || coded.is_large; /* all values are in the lattice */
-  if (!has_points) coded = code_any<kBytes, A>(job, tile, memory, nullptr);
+    coded = code_full<kIsPlain, typename Policy::Step>(job, tile, staging, memory);
+  bool const is_sound = coded.fits || coded.is_large; /* and full */
+  if (!is_sound)
+    coded = code_edge<kIsPlain, typename Policy::EdgeStep>(job, tile, staging, memory, nullptr);
   __syncwarp(); /* codes are there */
   uint32_t word_count = coded.fits && coded.is_zero ? 0 : UINT32_MAX;
   if (coded.fits && !coded.is_zero) {
     LaneTeam const team = LaneTeam::of<kBytes>(table.lane_groups_log2);
     Share const own =
         encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile), staging);
-    word_count = join_shares(own, team, kStageWords, staging);
+    word_count = join_shares(own, team, Policy::kStageWords, staging);
     __syncwarp(); /* words are there */
   }
   if (word_count == UINT32_MAX) {
-    if (has_points && encode_again<kBytes, A, kIsPlain>(job, table, tile, tile_index, staging))
+    bool const may_fit = kBytes == 1 || coded.fits;
+    if (may_fit &&
+        encode_again<kBytes, A, kIsPlain>(job, table, tile, is_sound, tile_index, staging))
       return;
-    encode_large<kBytes, A>(job, tile, tile_index, slot, staging);
+    encode_large<kBytes, A, kIsPlain>(job, tile, tile_index, slot, staging);
     return;
   }
   uint32_t *const words = take_words(job, tile_index, word_count);
