@@ -94,8 +94,8 @@ __device__ __forceinline__ LevelsExtents extents_of(const WarpTile &tile) {
               tile.x_extent == kWarpTileX};
 }
 
-/* Codes of any tile to memory, or, if wide_codes is not NULL, there. On its own, so that it takes no
- * registers from the others. The whole warp calls. */
+/* Codes of any tile to memory, or, if wide_codes is not NULL, there. On its own, so that it takes
+ * no registers from the others. The whole warp calls. */
 template <bool kIsPlain, class Step, class A>
 __device__ __noinline__ CodedTile code_edge(const LevelsEncodeJob<A> &job, const WarpTile &tile,
                                             uint32_t *staging, uint32_t *memory,
@@ -152,8 +152,8 @@ __device__ __noinline__ void encode_large(const LevelsEncodeJob<A> &job, const W
 static_assert(sizeof(TileGroups) <= 4 * kMarchPlaneWords, "groups fit where copies were");
 
 /* Codes and encodes a tile once more, whose codes or bits did not fit; false: they do not even so.
- * is_sound: it is full, and all its values have lattice values. memory: all of the warp's. The whole
- * warp calls. */
+ * is_sound: it is full, and all its values have lattice values. memory: all of the warp's. The
+ * whole warp calls. */
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __noinline__ bool encode_again(const LevelsEncodeJob<A> &job,
                                           const LevelsEncodeTable &table, const WarpTile &tile,

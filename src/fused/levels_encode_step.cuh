@@ -256,12 +256,13 @@ struct FullEncodeStep {
                        step_by(plane, i / kRowBytes, row_bytes) + i % kRowBytes);
       return;
     }
-#pragma unroll(kBytes == 4 ? 8 : 1)
+    uint32_t const half_bytes = kIsFinest ? 32 * sizeof(Value) : half_row_bytes;
+#pragma unroll(kBytes == 2 ? 1 : 8)
     for (uint32_t y = 0; y < kRows; y++) {
       const unsigned char *const row = step_by(plane, y, row_bytes);
       Value *const to = (Value *)words + 64 * kSpread * y + kSpread * lane;
       copy_ahead<sizeof(Value)>(to, row);
-      copy_ahead<sizeof(Value)>(to + 32 * kSpread, row + half_row_bytes);
+      copy_ahead<sizeof(Value)>(to + 32 * kSpread, row + half_bytes);
     }
   }
 
