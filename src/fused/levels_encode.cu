@@ -161,9 +161,9 @@ __device__ __noinline__ bool encode_again(const LevelsEncodeJob<A> &job,
   typedef LevelsEncodePolicy<kBytes, A> Policy;
   uint32_t *const codes = memory + Policy::kSecondStageWords;
   CodedTile const coded =
-      is_sound ? code_full<kIsPlain, typename Policy::SecondStep>(job, tile, memory, codes)
-               : code_edge<kIsPlain, typename Policy::SecondEdgeStep>(job, tile, memory, codes,
-                                                                      nullptr);
+      is_sound
+          ? code_full<kIsPlain, typename Policy::SecondStep>(job, tile, memory, codes)
+          : code_edge<kIsPlain, typename Policy::SecondEdgeStep>(job, tile, memory, codes, nullptr);
   if (!coded.fits) return false;
   __syncwarp(); /* codes are there */
   encode_direct<Policy::kSecondCodeBytes, 4 / kBytes>(

@@ -19,14 +19,14 @@ namespace szg {
 template <bool kIsPlain, class Step>
 struct EdgeMarch : FullMarch<kIsPlain, Step> {
   typedef FullMarch<kIsPlain, Step> Full;
-  using Full::kCodeBytes, Full::kPairs, Full::kColumns, Full::kOddX, Full::kOddY, Full::kOddXY;
-  using Full::step, Full::lane, Full::single_x, Full::last, Full::last_two, Full::last_three;
-  using Full::is_first_y, Full::is_first_z, Full::planes_left, Full::rows_left;
-  using Full::pair, Full::triple, Full::xz_rounding, Full::yz_rounding;
-  using Full::xy, Full::xz, Full::yz, Full::xyz;
   using Full::ghost, Full::is_linear, Full::clamp, Full::predict_single;
-  using Full::sum_x, Full::sum_y, Full::sum_middle, Full::sum_z;
+  using Full::is_first_y, Full::is_first_z, Full::planes_left, Full::rows_left;
+  using Full::kCodeBytes, Full::kPairs, Full::kColumns, Full::kOddX, Full::kOddY, Full::kOddXY;
+  using Full::pair, Full::triple, Full::xz_rounding, Full::yz_rounding;
   using Full::second_last, Full::third_last;
+  using Full::step, Full::lane, Full::single_x, Full::last, Full::last_two, Full::last_three;
+  using Full::sum_x, Full::sum_y, Full::sum_middle, Full::sum_z;
+  using Full::xy, Full::xz, Full::yz, Full::xyz;
 
   bool has_x;                  /* this lane's odd points have a next neighbour along x */
   int even_planes, odd_planes; /* of the tile */

@@ -249,8 +249,8 @@ void parts_of_the_field_are_the_cpus() {
 void cut_tiles_are_the_cpus() {
   for (uint64_t i = 0; i < (uint64_t)rounds_of(256); i++) {
     uint64_t const x = 2 + i % 64, y = 2 + random_below(8), z = 2 + random_below(16);
-    Level const level = random_level({z + 16 * random_below(2), y + 8 * random_below(2),
-                                      x + 64 * random_below(2)});
+    Level const level =
+        random_level({z + 16 * random_below(2), y + 8 * random_below(2), x + 64 * random_below(2)});
     check(level, whole(level), "cut", i);
   }
 }
