@@ -10,17 +10,14 @@
  * written. A block reads the tables, 16 or 32 KB.
  */
 #include "core/cuda_check.cuh"
-#include "fused/levels_decode_lanes.cuh"
+#include "fused/levels_decode_step.cuh"
 #include "fused/levels_fused.h"
-#include "fused/levels_march.cuh"
-#include "fused/levels_march_any.cuh"
 
 namespace szg {
 namespace {
 
 constexpr uint32_t kMostWarps = 16; /* of a block, of which a multiprocessor has one */
-constexpr int kSlots = 4;           /* three planes of the coarser grid are on their way */
-constexpr uint32_t kStageWords = kSlots * kMarchPlaneWords;
+constexpr uint32_t kStageWords = kDecodeSlots * kMarchPlaneWords;
 static_assert(kCodeWords >= kOverrunWords, "lanes may read behind the staged words");
 static_assert(kStageWords * 4 >= SZG_TOKENS_MOST_GROUPS * sizeof(uint64_t), "general form's place");
 
@@ -36,205 +33,12 @@ struct BlockMemory {
   WarpMemory warps[1]; /* as many as the block has */
 };
 
-struct DecodeJob {
-  WarpLevel level;
-  szg_tokens_input_cuda input;
-  szg_levels_lattice lattice;
-  const uint32_t *coarse;
-  void *points; /* the grid; or the values wanted */
-  uint64_t first_value, value_count;
-  int32_t *slots;
-  szg_verdict *verdict;
-};
-
-/* ---- where points go ---- */
-
-__device__ __forceinline__ void store_neighbours(float *to, float even, float odd) {
-  __stcs((float2 *)to, make_float2(even, odd));
-}
-__device__ __forceinline__ void store_neighbours(double *to, double even, double odd) {
-  __stcs((double2 *)to, make_double2(even, odd));
-}
-
-/* To the level's grid. */
-struct GridTarget {
-  uint32_t *first; /* this lane's first point */
-  uint32_t plane_bytes, row_bytes;
-
-  __device__ __forceinline__ GridTarget(const DecodeJob &job, const WarpTile &tile)
-      : first((uint32_t *)job.points + job.level.first_point(tile) + 2 * (threadIdx.x % 32)),
-        plane_bytes((uint32_t)job.level.plane_points() * 4),
-        row_bytes(job.level.row_points * 4) {}
-  /* Whether all points of a full tile are wanted. */
-  __device__ __forceinline__ bool takes_all(const WarpTile &) const { return true; }
-
-  __device__ __forceinline__ uint32_t *at(uint32_t z, uint32_t y) const {
-    return step_by(step_by(first, z, plane_bytes), y, row_bytes);
-  }
-  __device__ __forceinline__ void store(uint32_t z, uint32_t y, uint32_t even, uint32_t odd) const {
-    *(uint2 *)at(z, y) = make_uint2(even, odd);
-  }
-  __device__ __forceinline__ void store_any(uint32_t z, uint32_t y, uint32_t even, uint32_t odd,
-                                            bool has_even, bool has_odd) const {
-    uint32_t *const to = at(z, y);
-    if (has_even) to[0] = even;
-    if (has_odd) to[1] = odd;
-  }
-};
-
-/* To the field, if they are among the values wanted. The level is the finest. kIsPaired: two
- * neighbours of a row are an aligned piece. */
-template <class A, bool kIsPaired>
-struct ValueTarget {
-  typedef typename A::Value Value;
-
-  const szg_levels_lattice &lattice;
-  uint64_t first_index, value_count; /* this lane's first value among those wanted; all of these */
-  Value *first;                      /* if it is wanted */
-  uint32_t plane_bytes, row_bytes;
-
-  __device__ __forceinline__ ValueTarget(const DecodeJob &job, const WarpTile &tile)
-      : lattice(job.lattice),
-        first_index(job.level.first_value(tile) - job.first_value + 2 * (threadIdx.x % 32)),
-        value_count(job.value_count),
-        first((Value *)job.points + first_index),
-        plane_bytes((uint32_t)(job.level.z_stride * sizeof(Value))),
-        row_bytes((uint32_t)(job.level.y_stride * sizeof(Value))) {}
-  __device__ __forceinline__ bool takes_all(const WarpTile &tile) const {
-    uint64_t const index = first_index - 2 * (threadIdx.x % 32); /* wraps before the window */
-    uint64_t const last =
-        ((tile.z_extent - 1) * (uint64_t)plane_bytes + (tile.y_extent - 1) * (uint64_t)row_bytes) /
-            sizeof(Value) +
-        kWarpTileX - 1;
-    return index < value_count && last < value_count - index;
-  }
-  __device__ __forceinline__ Value value_of(uint32_t point) const {
-    return A::restore(lattice, (int32_t)point);
-  }
-  __device__ __forceinline__ Value *at(uint32_t z, uint32_t y) const {
-    return step_by(step_by(first, z, plane_bytes), y, row_bytes);
-  }
-  __device__ __forceinline__ void store(uint32_t z, uint32_t y, uint32_t even, uint32_t odd) const {
-    Value *const to = at(z, y);
-    if (kIsPaired) {
-      store_neighbours(to, value_of(even), value_of(odd));
-    } else {
-      to[0] = value_of(even);
-      to[1] = value_of(odd);
-    }
-  }
-  __device__ __forceinline__ void store_any(uint32_t z, uint32_t y, uint32_t even, uint32_t odd,
-                                            bool has_even, bool has_odd) const {
-    Value *const to = at(z, y);
-    uint64_t const index = first_index + (uint64_t)(to - first);
-    if (has_even && index < value_count) to[0] = value_of(even);
-    if (has_odd && index + 1 < value_count) to[1] = value_of(odd);
-  }
-};
-
-/* ---- the march's steps ---- */
-
-/* Codes in shared memory. */
-template <uint32_t kBytes, class Target, bool kIsInner_>
-struct DecodeStep {
-  static constexpr uint32_t kCodeBytes = kBytes;
-  static constexpr int kSlots = szg::kSlots, kPairs = kTilePairs<kBytes>;
-  static constexpr uint32_t kSlotWords = kMarchPlaneWords;
-  static constexpr int kLateGroups = 0;
-  static constexpr bool kPins = true, kIsInner = kIsInner_;
-  /* Of the codes of a class in shared memory. */
-  static constexpr uint32_t kClassWords = kPairs * 32 * kBytes / kCodeRegion * kCodePitch;
-  static_assert(kPairs * 32 * kBytes % kCodeRegion == 0, "classes are whole regions");
-
-  const Target &target;
-  uint32_t lane;
-  uint32_t codes; /* address in shared memory */
-  uint32_t unit;
-  uint32_t words[7][kBytes]; /* of each class, the codes of this step */
-
-  __device__ __forceinline__ DecodeStep(const Target &target_, const uint32_t *codes_,
-                                        uint32_t unit_)
-      : target(target_), lane(kept(threadIdx.x % 32)), codes(shared_address(codes_)), unit(unit_) {}
-
-  /* Zeros if there is no such pair. */
-  template <int kFirst, int kEnd>
-  __device__ __forceinline__ void load(int pair) {
-    bool const is_there = (uint32_t)pair < (uint32_t)kPairs;
-    uint32_t const first = ((is_there ? (uint32_t)pair : 0) * 32 + lane) * kBytes;
-    uint32_t const at = codes + 4 * code_word(first);
-#pragma unroll
-    for (uint32_t index = kFirst; index < kEnd; index++)
-#pragma unroll
-      for (uint32_t i = 0; i < kBytes; i++)
-        words[index][i] = load_shared(at + 4 * (index * kClassWords + i)) & (is_there ? ~0u : 0);
-  }
-  __device__ __forceinline__ void begin(int i, const uint32_t *) {
-    load<0, 3>(i);
-    load<3, 7>(i - 2);
-  }
-  template <uint32_t kClass>
-  __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool) const {
-    const uint32_t *const w = words[kClass - 1];
-    int32_t const code = kBytes == 1   ? (int32_t)(int8_t)(w[0] >> 8 * j)
-                         : kBytes == 2 ? (int32_t)(int16_t)(w[j / 2 % kBytes] >> 16 * (j % 2))
-                                       : (int32_t)w[j % kBytes];
-    return predicted + (uint32_t)code * unit;
-  }
-  __device__ __forceinline__ void store(uint32_t z, uint32_t y, uint32_t even, uint32_t odd) const {
-    target.store(z, y, even, odd);
-  }
-
-  __device__ __forceinline__ void copy(int, uint32_t *) const {}
-  __device__ __forceinline__ void start(uint32_t *) const {}
-  __device__ __forceinline__ void load_rows(bool, bool) const {}
-  template <uint32_t kClass>
-  __device__ __forceinline__ void end_class(int, bool) const {}
-};
-
-/* Codes there or in a slot. */
-template <uint32_t kBytes, class Target>
-struct AnyDecodeStep {
-  typedef typename CodeOf<kBytes>::Type Code;
-  static constexpr uint32_t kCodeBytes = kBytes;
-  static constexpr int kPairs = kTilePairs<kBytes>;
-
-  const Target &target;
-  const uint32_t *codes;
-  const int32_t *slot; /* NULL: in shared memory */
-  uint32_t unit;
-  int step;
-
-  __device__ __forceinline__ AnyDecodeStep(const Target &target_, const uint32_t *codes_,
-                                           const int32_t *slot_, uint32_t unit_)
-      : target(target_), codes(codes_), slot(slot_), unit(unit_), step(0) {}
-
-  __device__ __forceinline__ void begin_any(int i) { step = i; }
-  template <uint32_t kClass>
-  __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool exists) const {
-    int const pair = kClass & SZG_AXIS_Z ? step - 2 : step;
-    uint32_t const first = (((kClass - 1) * kPairs + (uint32_t)pair) * 32 + threadIdx.x % 32);
-    if (!exists) return predicted;
-    int32_t const code = slot ? slot[4 * first + j]
-                              : (int32_t)((const Code *)(codes + code_word(first * kBytes)))[j];
-    return predicted + (uint32_t)code * unit;
-  }
-  __device__ __forceinline__ void store_any(uint32_t z, uint32_t y, uint32_t even, uint32_t odd,
-                                            bool has_even, bool has_odd) const {
-    target.store_any(z, y, even, odd, has_even, has_odd);
-  }
-
-  __device__ __forceinline__ void load_rows(bool, bool) const {}
-  template <uint32_t kClass>
-  __device__ __forceinline__ void end_class(int) const {}
-  __device__ __forceinline__ void end_absent(int, bool) const {}
-};
-
 /* ---- a tile ---- */
 
 /* Its codes to shared memory. next: lane 0's, to be noted. False: declined. The whole warp
  * calls. */
 template <uint32_t kCodeBytes>
-__device__ __forceinline__ bool decode_short(const DecodeJob &job,
+__device__ __forceinline__ bool decode_short(const LevelsDecodeJob &job,
                                              const szg_tokens_tables_cuda &tables,
                                              const WarpTile &tile, uint64_t tile_index,
                                              uint32_t next, WarpMemory *memory) {
@@ -280,7 +84,7 @@ __device__ __forceinline__ bool decode_short(const DecodeJob &job,
 }
 
 /* Its codes to a slot. The whole warp calls. */
-__device__ __noinline__ void decode_to_slot(const DecodeJob &job,
+__device__ __noinline__ void decode_to_slot(const LevelsDecodeJob &job,
                                             const szg_tokens_tables_cuda &tables,
                                             uint64_t tile_index, WarpMemory *memory,
                                             int32_t *slot) {
@@ -290,38 +94,41 @@ __device__ __noinline__ void decode_to_slot(const DecodeJob &job,
   __syncwarp(); /* the stage is free */
 }
 
-/* slot: NULL if the codes are in shared memory. On its own, so that it takes no registers from the
- * others. The whole warp calls. */
-template <uint32_t kCodeBytes, class Target>
-__device__ __noinline__ void restore_any(const DecodeJob &job, const WarpTile &tile,
-                                         const uint32_t *codes, const int32_t *slot,
-                                         uint32_t unit) {
+/* Inner tiles that are wanted as a whole and have their codes in shared memory. The whole warp calls
+ * all of these. */
+template <uint32_t kCodeBytes, bool kIsPlain, class Target>
+__device__ __forceinline__ void restore_inner(const LevelsDecodeJob &job, const WarpTile &tile,
+                                              uint32_t unit, WarpMemory *memory) {
   Target const target(job, tile);
-  AnyDecodeStep<kCodeBytes, Target> step(target, codes, slot, unit);
-  AnyMarch<decltype(step)>(job.level, tile, job.coarse, step).run();
-}
-
-template <uint32_t kCodeBytes, bool kIsPlain, bool kIsInner, class Target>
-__device__ __forceinline__ void restore_by(const DecodeJob &job, const WarpTile &tile,
-                                           WarpMemory *memory, uint32_t unit) {
-  typedef DecodeStep<kCodeBytes, Target, kIsInner> Step;
-  Target const target(job, tile);
-  Step step(target, memory->codes, unit);
-  FullMarch<kIsPlain, Step> march(job.level, tile, job.coarse, memory->stage, step);
+  DecodeStep<kCodeBytes, Target, true> step(target, memory->codes, unit);
+  FullMarch<kIsPlain, decltype(step)> march(job.level, tile, job.coarse, memory->stage, step);
   march.begin();
   march.run();
 }
-/* Full tiles that are not inner, on their own, so that the others' instructions stay together. */
+
+/* Forms of their own take no registers from that one, and its instructions stay together. */
+
+/* Any tile that is wanted as a whole and has its codes in shared memory. */
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
-__device__ __noinline__ void restore_full(const DecodeJob &job, const WarpTile &tile,
-                                          WarpMemory *memory, uint32_t unit) {
-  restore_by<kCodeBytes, kIsPlain, false, Target>(job, tile, memory, unit);
+__device__ __noinline__ void restore_edge(const LevelsDecodeJob &job, const WarpTile &tile,
+                                          uint32_t unit, WarpMemory *memory) {
+  EdgeTarget<Target, true> const target(job, tile);
+  DecodeStep<kCodeBytes, decltype(target), false> step(target, memory->codes, unit);
+  EdgeMarch<kIsPlain, decltype(step)>(job.level, tile, job.coarse, memory->stage, step).run(tile);
+}
+/* Any tile. slot: NULL if the codes are in shared memory. */
+template <uint32_t kCodeBytes, class Target>
+__device__ __noinline__ void restore_any(const LevelsDecodeJob &job, const WarpTile &tile,
+                                         uint32_t unit, const int32_t *slot, WarpMemory *memory) {
+  EdgeTarget<Target, false> const target(job, tile);
+  AnyDecodeStep<kCodeBytes, decltype(target)> step(target, memory->codes, slot, unit);
+  EdgeMarch<false, decltype(step)>(job.level, tile, job.coarse, memory->stage, step).run(tile);
 }
 
 /* Codes of tile k of the order of work; returns the slot that they are in, NULL: they are in shared
  * memory. Notes the tile, and `next`. The whole warp calls. */
 template <uint32_t kCodeBytes>
-__device__ __forceinline__ int32_t *decode_codes(const DecodeJob &job,
+__device__ __forceinline__ int32_t *decode_codes(const LevelsDecodeJob &job,
                                                  const szg_tokens_tables_cuda &tables, uint32_t k,
                                                  uint32_t next, uint32_t slot_index,
                                                  WarpMemory *memory) {
@@ -339,16 +146,16 @@ __device__ __forceinline__ int32_t *decode_codes(const DecodeJob &job,
 
 /* The tile that is noted, from its codes. The whole warp calls. */
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
-__device__ __forceinline__ void restore_tile(const DecodeJob &job, uint32_t unit,
+__device__ __forceinline__ void restore_tile(const LevelsDecodeJob &job, uint32_t unit,
                                              const int32_t *slot, WarpMemory *memory) {
   const WarpLevel &level = job.level;
   const WarpTile &tile = memory->notes.tile;
-  if (slot || !level.is_full<kCodeBytes>(tile) || !Target(job, tile).takes_all(tile))
-    restore_any<kCodeBytes, Target>(job, tile, memory->codes, slot, unit);
-  else if (level.is_inner<kCodeBytes>(tile))
-    restore_by<kCodeBytes, kIsPlain, true, Target>(job, tile, memory, unit);
+  if (slot || !Target(job, tile).takes_all(tile))
+    restore_any<kCodeBytes, Target>(job, tile, unit, slot, memory);
+  else if (level.is_full<kCodeBytes>(tile) && level.is_inner<kCodeBytes>(tile))
+    restore_inner<kCodeBytes, kIsPlain, Target>(job, tile, unit, memory);
   else
-    restore_full<kCodeBytes, kIsPlain, Target>(job, tile, memory, unit);
+    restore_edge<kCodeBytes, kIsPlain, Target>(job, tile, unit, memory);
 }
 
 /* ---- the kernel ---- */
@@ -366,7 +173,7 @@ __device__ void load_tables(const szg_tokens_opened_cuda &opened, szg_tokens_tab
 /* A warp's first tile is that of its own number, and so is its slot. */
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
 __global__ void __launch_bounds__(kMostWarps * 32, 1)
-    levels_decode_kernel(const __grid_constant__ DecodeJob job) {
+    levels_decode_kernel(const __grid_constant__ LevelsDecodeJob job) {
   extern __shared__ __align__(16) unsigned char block_memory[];
   auto *const memory = reinterpret_cast<BlockMemory *>(block_memory);
   const szg_tokens_opened_cuda &opened = *job.input.opened;
@@ -404,7 +211,7 @@ szgpu_status warps_of_block(uint32_t *warps) {
 static_assert(sizeof(BlockMemory) <= SZG_LEAST_SHARED_BYTES, "a warp fits on any GPU");
 
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
-szgpu_status launch(const DecodeJob &job, uint64_t slot_count, cudaStream_t stream) {
+szgpu_status launch(const LevelsDecodeJob &job, uint64_t slot_count, cudaStream_t stream) {
   auto const kernel = levels_decode_kernel<kCodeBytes, kIsPlain, Target>;
   uint32_t warps = 0;
   int multiprocessors = 0;
@@ -422,14 +229,14 @@ szgpu_status launch(const DecodeJob &job, uint64_t slot_count, cudaStream_t stre
 }
 
 template <uint32_t kCodeBytes, class Target>
-szgpu_status launch_form(const DecodeJob &job, bool is_plain, uint64_t slot_count,
+szgpu_status launch_form(const LevelsDecodeJob &job, bool is_plain, uint64_t slot_count,
                          cudaStream_t stream) {
   return is_plain ? launch<kCodeBytes, true, Target>(job, slot_count, stream)
                   : launch<kCodeBytes, false, Target>(job, slot_count, stream);
 }
 
 template <class A>
-szgpu_status launch_values(const DecodeJob &job, bool is_plain, uint64_t slot_count,
+szgpu_status launch_values(const LevelsDecodeJob &job, bool is_plain, uint64_t slot_count,
                            cudaStream_t stream) {
   size_t const pair_bytes = 2 * sizeof(typename A::Value);
   uint64_t const strides = job.level.box_stride | job.level.z_stride | job.level.y_stride;
@@ -457,7 +264,7 @@ szgpu_status szg_levels_decode_cuda(const szg_levels_decode_job *job, szg_verdic
   szg::LevelsJob const stage(*job->levels, job->stage, *job->lattice, &tiles);
   bool const is_last = job->stage == job->levels->level_count;
   bool const is_plain = szg::WarpLevel::is_plain(*job->levels);
-  szg::DecodeJob const own = {szg::WarpLevel(stage, job->first_tile, job->end_tile),
+  szg::LevelsDecodeJob const own = {szg::WarpLevel(stage, job->first_tile, job->end_tile),
                               *job->input,
                               *job->lattice,
                               (const uint32_t *)job->grids[job->stage - 1],

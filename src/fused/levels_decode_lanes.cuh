@@ -74,23 +74,6 @@ constexpr uint32_t kMostShortWords = (1 << 16) / 32 - kOverrunWords;
 
 /* ---- a lane ---- */
 
-/* Places of a tile that exist: of the four codes that a lane of the march has side by side, the
- * first ones. */
-template <uint32_t kCodeBytes>
-struct ExistingPlaces {
-  const WarpTile &tile;
-  bool is_full;
-
-  /* How many of codes 4 i to 4 i + 3. */
-  __device__ __forceinline__ uint32_t rows_at(uint32_t i) const {
-    constexpr uint32_t kPairs = kTilePairs<kCodeBytes>;
-    uint32_t const x = i % 32, plane = i / 32 % kPairs, point_class = i / 32 / kPairs + 1;
-    uint32_t const odd_x = point_class & 1, odd_y = point_class >> 1 & 1, odd_z = point_class >> 2;
-    bool const is_there = 2 * x + odd_x < tile.x_extent && 2 * plane + odd_z < tile.z_extent;
-    return is_there ? (tile.y_extent + 1 - odd_y) / 2 : 0;
-  }
-};
-
 /* A lane at work. Codes are 0 before. has_declined: the tile is for the other form. */
 template <uint32_t kCodeBytes>
 struct ShortLane {
@@ -99,9 +82,17 @@ struct ShortLane {
       30; /* of symbols that narrow frames need; take's limit */
 
   const szg_tokens_tables_cuda &tables;
-  ExistingPlaces<kCodeBytes> places;
+  const WarpTile &tile;
+  bool is_full; /* the tile */
   ShortBits bits;
   bool has_declined;
+
+  __device__ __forceinline__ GroupPlaces places_of(uint32_t group) const {
+    constexpr uint32_t kLog2 = kCodeBytes == 1 ? 3 : kCodeBytes == 2 ? 2 : 1;
+    static_assert(1u << kLog2 == kTilePairs<kCodeBytes>, "");
+    if (is_full) return GroupPlaces::all();
+    return GroupPlaces::of(tile.z_extent, tile.y_extent, tile.x_extent, kLog2, group);
+  }
 
   static __device__ __forceinline__ uint32_t entry_of(const uint32_t *table, uint32_t window) {
     constexpr uint32_t kByteShift = 32 - SZG_LEVELS_CODE_BITS - 2;
@@ -170,13 +161,13 @@ struct ShortLane {
     }
   }
   __device__ __forceinline__ void take_plain(uint32_t group, uint32_t *codes) {
+    GroupPlaces const places = places_of(group);
 #pragma unroll 1
-    for (uint32_t i = 0; i < kGroupPlaces / 4; i++) {
-      uint32_t const rows = places.is_full ? 4 : places.rows_at(group * (kGroupPlaces / 4) + i);
-      if (rows == 4)
+    for (uint32_t i = 0; i < places.lanes; i++) {
+      if (places.rows == 4)
         take_four(codes, i);
       else
-        for (uint32_t k = 0; k < rows; k++) set(codes, 4 * i + k, take_value());
+        for (uint32_t k = 0; k < places.rows; k++) set(codes, 4 * i + k, take_value());
     }
   }
 
@@ -217,14 +208,14 @@ struct ShortLane {
     set(codes, 4 * i + 3, (int8_t)(second >> 24));
   }
   __device__ __forceinline__ void take_pairs(uint32_t group, uint32_t *codes) {
+    GroupPlaces const places = places_of(group);
 #pragma unroll 1
-    for (uint32_t i = 0; i < kGroupPlaces / 4; i++) {
-      uint32_t const rows = places.is_full ? 4 : places.rows_at(group * (kGroupPlaces / 4) + i);
-      if (rows == 4)
+    for (uint32_t i = 0; i < places.lanes; i++) {
+      if (places.rows == 4)
         take_two_pairs(codes, i);
       else
-        for (uint32_t k = 0; k < rows; k += 2)
-          take_pair(codes, 4 * i + k, entry_of(tables.others, bits.window()), k + 1 < rows);
+        for (uint32_t k = 0; k < places.rows; k += 2)
+          take_pair(codes, 4 * i + k, entry_of(tables.others, bits.window()), k + 1 < places.rows);
     }
   }
 
@@ -250,13 +241,6 @@ struct ShortLane {
         marks[0] |= mask << shift;
       else
         marks[1] |= mask << (shift - 32);
-    }
-  }
-  /* Declines marks of places that do not exist. */
-  __device__ __forceinline__ void check_marks(uint32_t group, const uint32_t *marks) {
-    for (uint32_t i = 0; i < kGroupPlaces / 4; i++) {
-      uint32_t const four = marks[i / 8] >> 4 * (i % 8) & 15;
-      has_declined |= four >> places.rows_at(group * (kGroupPlaces / 4) + i) != 0;
     }
   }
   /* The codes of marked places; none is 0: in this mode the symbol of 0 has rare entries. */
@@ -289,7 +273,10 @@ struct ShortLane {
   __device__ __forceinline__ void take_masks(uint32_t group, uint32_t *codes) {
     uint32_t marks[2];
     take_marks(marks);
-    if (!places.is_full) check_marks(group, marks);
+    if (!is_full) { /* declines marks of places that do not exist */
+      GroupPlaces const places = places_of(group);
+      has_declined |= (marks[0] & ~places.of_half(0)) != 0 || (marks[1] & ~places.of_half(1)) != 0;
+    }
     take_marked(codes, 0, marks[0]);
     take_marked(codes, 32, marks[1]);
   }
@@ -327,7 +314,7 @@ __device__ __forceinline__ bool decode_short_lane(const szg_tokens_opened_cuda &
                        tile.z_extent == 2 * kTilePairs<kCodeBytes>;
   uint32_t const end_position = range.end - range.first / 32 * 32;
   ShortLane<kCodeBytes> short_lane = {
-      tables, {tile, is_full}, {words + range.first / 32, range.first % 32}, false};
+      tables, tile, is_full, {words + range.first / 32, range.first % 32}, false};
   if (opened.mode == SZG_LEVELS_MODE_PLAIN)
     return short_lane.template take_groups<SZG_LEVELS_MODE_PLAIN>(first, end, end_position, codes);
   if (opened.mode == SZG_LEVELS_MODE_PAIRS)

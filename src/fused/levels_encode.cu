@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "fused/levels_encode_direct.cuh"
+#include "fused/levels_encode_edge.cuh"
 #include "fused/levels_encode_wide.cuh"
 #include "huffman/tokens_encode_tile.cuh"
 
@@ -30,18 +31,23 @@ constexpr uint32_t kTableWords = sizeof(LevelsEncodeTable) / 4;
 template <uint32_t kBytes, class A>
 struct LevelsEncodePolicy {
   typedef FullEncodeStep<kBytes, A, false> Step;
+  typedef FullEncodeStep<kBytes, A, true> InnerStep;
+  typedef EdgeEncodeStep<kBytes, A, kBytes, true> EdgeStep; /* of tiles that are cut off */
   static constexpr uint32_t kMostWarps = 12; /* of a block: 168 registers for each thread */
   static constexpr uint32_t kStageWords = Step::kStageWords;
   static constexpr uint32_t kNotesWords = kMostWarps * sizeof(WarpNotes) / 4;
   static constexpr uint32_t kBlockWords = kTableWords + kNotesWords;
   static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
   static_assert(4 * (kBlockWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
+  static_assert(kStageWords >= EdgeStep::kStageWords, "");
   static_assert(kStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "the nonzero places of groups");
 
   /* Of tiles that march again: */
   typedef std::conditional_t<kBytes == 1, WideEncodeStep<A>, Step> SecondStep;
   static constexpr uint32_t kSecondStageWords = SecondStep::kStageWords;
   static constexpr uint32_t kSecondCodeBytes = kBytes == 1 ? 2 : kBytes;
+  typedef EdgeEncodeStep<kBytes, A, kSecondCodeBytes, (kBytes > 1)> SecondEdgeStep;
+  static_assert(kSecondStageWords >= SecondEdgeStep::kStageWords, "");
   static_assert(kSecondStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "likewise");
   static_assert(kBytes > 1 || kSecondStageWords + WideEncodeStep<A>::Codes::kAllWords <= kWarpWords,
                 "codes of two bytes fit, too");
@@ -90,14 +96,28 @@ __device__ __forceinline__ LevelsExtents extents_of(const WarpTile &tile, bool i
   return {tile.z_extent, tile.y_extent, tile.x_extent, kTilePairs<kBytes>, is_full};
 }
 
-/* Codes of any tile, in shared memory, or, if wide_codes is not NULL, there. The whole warp
- * calls. */
-template <uint32_t kBytes, class A>
-__device__ __noinline__ CodedTile code_any(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                           uint32_t *memory, uint4 *wide_codes) {
-  AnyEncodeStep<kBytes, A> step(job.coder, job.rule, tile, job.spacing, job.points_of(tile), memory,
-                                wide_codes);
-  AnyMarch<AnyEncodeStep<kBytes, A>>(job.level, tile, job.coarse, step).run();
+/* Codes of any tile to memory, or, if wide_codes is not NULL, there. On its own, so that it takes
+ * no registers from the others. The whole warp calls. */
+template <bool kIsPlain, class Step, class A>
+__device__ __noinline__ CodedTile code_edge(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                            uint32_t *staging, uint32_t *memory,
+                                            uint4 *wide_codes) {
+  Step step(job.coder, job.rule, tile, job.points_of(tile), memory, wide_codes);
+  EdgeMarch<kIsPlain, Step>(job.level, tile, job.coarse, staging, step).run(tile);
+  return step.result();
+}
+
+/* Codes of a full tile whose values all have lattice values; result() says if that is so. While the
+ * first copies are on their way, calls meanwhile(). */
+template <bool kIsPlain, class Step, class A, class Meanwhile>
+__device__ __forceinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                               uint32_t *staging, uint32_t *memory,
+                                               Meanwhile meanwhile) {
+  Step step(job.coder, job.points_of(tile), memory, job.copies_16);
+  FullMarch<kIsPlain, Step> march(job.level, tile, job.coarse, staging, step);
+  march.begin();
+  meanwhile();
+  march.run();
   return step.result();
 }
 
@@ -136,14 +156,16 @@ __device__ __forceinline__ uint32_t *take_words(const LevelsEncodeJob<A> &job, u
 }
 
 /* Codes and encodes a tile through global memory. slot: for its codes. The whole warp calls. */
-template <uint32_t kBytes, class A>
+template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __forceinline__ void encode_large(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                          uint32_t tile_index, int32_t *slot, uint32_t *staging) {
+                                             uint32_t tile_index, int32_t *slot,
+                                             uint32_t *staging) {
   const szg_tokens_encoder &encoder = job.book->encoder;
   szg_tokens_shape const shape = {job.tiles.group_count, job.book->plan.lane_groups_log2, false};
   TokensTile const extents = tokens_tile_at(job.tiles, tile_index);
   TileGroups *const groups = (TileGroups *)staging;
-  code_any<kBytes, A>(job, tile, staging, (uint4 *)slot);
+  typedef typename LevelsEncodePolicy<kBytes, A>::EdgeStep Step;
+  code_edge<kIsPlain, Step>(job, tile, staging, staging, (uint4 *)slot);
   __syncwarp(); /* all lanes see the codes */
   uint32_t const word_count = measure_tile(job.tiles, shape, extents, encoder, slot, groups);
   uint32_t *const words = take_words(job, tile_index, word_count);
@@ -153,58 +175,50 @@ __device__ __forceinline__ void encode_large(const LevelsEncodeJob<A> &job, cons
 }
 static_assert(sizeof(TileGroups) <= 4 * kMarchPlaneWords, "groups fit where copies were");
 
-/* Codes and encodes a full tile once more, whose codes or bits did not fit; false: they do not even
- * so. memory: all of the warp's. The whole warp calls. */
+/* Codes and encodes a tile once more, whose codes or bits did not fit; false: they do not even so.
+ * is_sound: it is full, and all its values have lattice values. memory: all of the warp's. The
+ * whole warp calls. */
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __forceinline__ bool encode_again(const LevelsEncodeJob<A> &job,
-                                          const LevelsEncodeTable &table, const WarpTile &tile,
-                                          uint32_t tile_index, uint32_t *memory) {
+                                             const LevelsEncodeTable &table, const WarpTile &tile,
+                                             bool is_sound, uint32_t tile_index,
+                                             uint32_t *memory) {
   typedef LevelsEncodePolicy<kBytes, A> Policy;
-  typedef typename Policy::SecondStep Step;
   uint32_t *const codes = memory + Policy::kSecondStageWords;
-  Step step(job.coder, job.points_of(tile), codes, job.copies_16);
-  FullMarch<kIsPlain, Step> march(job.level, tile, job.coarse, memory, step);
-  march.begin();
-  march.run();
-  if (!step.result().fits) return false;
+  CodedTile const coded =
+      is_sound
+          ? code_full<kIsPlain, typename Policy::SecondStep>(job, tile, memory, codes, [] {})
+          : code_edge<kIsPlain, typename Policy::SecondEdgeStep>(job, tile, memory, codes, nullptr);
+  if (!coded.fits) return false;
   __syncwarp(); /* codes are there */
+  bool const is_full = job.level.template is_full<kBytes>(tile);
   encode_direct<Policy::kSecondCodeBytes, 4 / kBytes>(
-      table, codes, LaneTeam::of<kBytes>(table.lane_groups_log2), extents_of<kBytes>(tile, true),
-      memory,
+      table, codes, LaneTeam::of<kBytes>(table.lane_groups_log2),
+      extents_of<kBytes>(tile, is_full), memory,
       [&](uint32_t word_count) { return take_words(job, tile_index, word_count); });
   __syncwarp(); /* memory is free */
   return true;
 }
 
-/* A tile that fits neither way; on its own, so that registers of other tiles need not outlive the
- * call. memory: all of the warp's. The whole warp calls. */
+/* A tile whose codes or bits did not fit; on its own, so that registers of other tiles need not
+ * outlive the call. memory: all of the warp's. The whole warp calls. */
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __noinline__ void encode_slow(const LevelsEncodeJob<A> &job,
                                          const LevelsEncodeTable &table, const WarpTile &tile,
-                                         bool has_points, uint32_t *memory, int32_t *slot) {
+                                         const CodedTile &coded, uint32_t *memory, int32_t *slot) {
   uint32_t const tile_index = job.level.template index_of<kBytes>(tile);
-  if (has_points && encode_again<kBytes, A, kIsPlain>(job, table, tile, tile_index, memory)) return;
-  encode_large<kBytes, A>(job, tile, tile_index, slot, memory);
+  bool const may_fit = kBytes == 1 || coded.fits;
+  if (may_fit && encode_again<kBytes, A, kIsPlain>(job, table, tile, coded.is_sound, tile_index,
+                                                   memory))
+    return;
+  encode_large<kBytes, A, kIsPlain>(job, tile, tile_index, slot, memory);
 }
 
-/* Codes of a full tile in shared memory. asked: the number of the next tile, which is noted when
- * the first copies are on their way. */
-template <uint32_t kBytes, class A, bool kIsPlain, bool kIsInner>
-__device__ __forceinline__ CodedTile code_by(const LevelsEncodeJob<A> &job, WarpNotes *notes,
-                                             uint32_t asked, uint32_t *staging, uint32_t *memory) {
-  typedef FullEncodeStep<kBytes, A, kIsInner> Step;
-  Step step(job.coder, job.points_of(notes->tile), memory, job.copies_16);
-  FullMarch<kIsPlain, Step> march(job.level, notes->tile, job.coarse, staging, step);
-  march.begin();
-  if (step.lane == 0) notes->next = asked;
-  march.run();
-  return step.result();
-}
-/* Those that are not inner, on their own, so that the others' instructions stay together. */
-template <uint32_t kBytes, class A, bool kIsPlain>
-__device__ __noinline__ CodedTile code_full(const LevelsEncodeJob<A> &job, WarpNotes *notes,
-                                            uint32_t asked, uint32_t *staging, uint32_t *memory) {
-  return code_by<kBytes, A, kIsPlain, false>(job, notes, asked, staging, memory);
+/* Full tiles that are not inner, on their own, so that the others' instructions stay together. */
+template <bool kIsPlain, class Step, class A>
+__device__ __noinline__ CodedTile code_outer(const LevelsEncodeJob<A> &job, const WarpTile &tile,
+                                             uint32_t *staging, uint32_t *memory) {
+  return code_full<kIsPlain, Step>(job, tile, staging, memory, [] {});
 }
 
 /* Notes tile k of the order of work. The whole warp calls. */
@@ -221,19 +235,24 @@ __device__ __forceinline__ void note_tile(const WarpLevel &level, uint32_t k, Wa
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __forceinline__ CodedTile code_tile(const LevelsEncodeJob<A> &job, WarpNotes *notes,
                                                uint32_t *staging, uint32_t *memory) {
+  typedef LevelsEncodePolicy<kBytes, A> Policy;
   const WarpTile &tile = notes->tile;
   CodedTile coded = {false, false, false, false};
+  bool const is_full = job.level.template is_full<kBytes>(tile);
   uint32_t asked = 0;
   if (threadIdx.x % 32 == 0) asked = ask_ahead(job.next_tile, UINT32_MAX - 1);
-  bool const is_full = job.level.template is_full<kBytes>(tile);
-  if (is_full && job.takes_inner && job.level.template is_inner<kBytes>(tile))
-    coded = code_by<kBytes, A, kIsPlain, true>(job, notes, asked, staging, memory);
-  else if (is_full)
-    coded = code_full<kBytes, A, kIsPlain>(job, notes, asked, staging, memory);
-  else if (threadIdx.x % 32 == 0)
-    notes->next = asked;
-  if (coded.has_points) return coded;
-  return code_any<kBytes, A>(job, tile, memory, nullptr);
+  auto const note_next = [&] {
+    if (threadIdx.x % 32 == 0) notes->next = asked;
+  };
+  if (is_full && job.takes_inner && job.level.template is_inner<kBytes>(tile)) {
+    coded = code_full<kIsPlain, typename Policy::InnerStep>(job, tile, staging, memory, note_next);
+  } else {
+    note_next();
+    if (is_full)
+      coded = code_outer<kIsPlain, typename Policy::Step>(job, tile, staging, memory);
+  }
+  if (coded.is_sound) return coded;
+  return code_edge<kIsPlain, typename Policy::EdgeStep>(job, tile, staging, memory, nullptr);
 }
 
 /* Encodes a tile from its codes, if they and its words fit. The whole warp calls. */
@@ -287,8 +306,7 @@ __global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A>::kMostWarps * 32
     CodedTile const coded = code_tile<kBytes, A, kIsPlain>(job, own_of(notes), staging, memory);
     __syncwarp(); /* codes are there, and the next tile is noted */
     if (!encode_tile<kBytes, A>(job, *table, own_of(notes)->tile, coded, staging, memory))
-      encode_slow<kBytes, A, kIsPlain>(job, *table, own_of(notes)->tile, coded.has_points, staging,
-                                       slot);
+      encode_slow<kBytes, A, kIsPlain>(job, *table, own_of(notes)->tile, coded, staging, slot);
     k = gridDim.x * warps + own_of(notes)->next;
     __syncwarp(); /* all lanes know it */
   }

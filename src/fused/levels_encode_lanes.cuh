@@ -17,6 +17,7 @@
 #include "core/shared_memory.cuh"
 #include "core/warp.cuh"
 #include "fused/levels_encode_table.cuh"
+#include "fused/levels_warp.cuh"
 
 namespace szg {
 
@@ -51,13 +52,9 @@ struct LevelsExtents {
   uint32_t half_depth; /* planes of a class in a full tile, a power of two */
   bool is_full;
 
-  /* Of places 4 q to 4 q + 3, a bit for each. */
-  __device__ __forceinline__ uint32_t existing_of_four(uint32_t q) const {
-    uint32_t const i = q % 32, slice = q / 32, log2 = (uint32_t)__ffs((int)half_depth) - 1;
-    uint32_t const m = (slice >> log2) + 1, plane = slice & (half_depth - 1);
-    bool const exists = 2 * i + (m & 1) < x && 2 * plane + (m >> 2) < z;
-    uint32_t const rows = (y + 1 - (m >> 1 & 1)) / 2;
-    return exists ? (1u << rows) - 1 : 0;
+  __device__ __forceinline__ GroupPlaces places_of(uint32_t group) const {
+    if (is_full) return GroupPlaces::all();
+    return GroupPlaces::of(z, y, x, (uint32_t)__ffs((int)half_depth) - 1, group);
   }
 };
 
@@ -195,8 +192,7 @@ __device__ __forceinline__ void find_nonzero(const uint32_t *memory, uint32_t gr
 
 /* ---- groups of a lane ---- */
 
-/* Words of codes, 8 codes of a byte or 4 of more, as their entries. slow: bits if one has none, or
- * one that is slow. */
+/* Words of codes, 8 codes of a byte or 4 of more, as their entries. */
 template <uint32_t kCodeBytes, bool kIsPairs>
 struct CodeWords {
   static constexpr uint32_t kWords = kCodeBytes == 1 ? 2 : kCodeBytes;
@@ -204,7 +200,7 @@ struct CodeWords {
   static constexpr uint32_t kEntries = kIsPairs ? kCodes / 2 : kCodes;
 
   uint32_t entries[kEntries];
-  uint32_t slow;
+  uint32_t slow; /* bits if a code has no entry */
 
   /* 128 added to both halves. */
   static __device__ __forceinline__ uint32_t add_128(uint32_t two) {
@@ -259,28 +255,37 @@ struct CodeWords {
     else
       find_values(words, at);
 #pragma unroll
-    for (uint32_t k = 0; k < kEntries; k++) {
-      entries[k] = bits.template entry_at<kTable>(at[k]);
-      slow |= entries[k] & kLevelsEntrySlow;
-    }
+    for (uint32_t k = 0; k < kEntries; k++) entries[k] = bits.template entry_at<kTable>(at[k]);
+  }
+
+  /* Leaves out codes that do not exist, which are 0; existing: a bit for each code. Of a pair the
+   * first one exists if the second does. */
+  __device__ __forceinline__ void keep(uint32_t existing) {
+#pragma unroll
+    for (uint32_t k = 0; k < kEntries; k++)
+      if (!(existing >> (kIsPairs ? 2 : 1) * k & 1)) entries[k] = 0;
+  }
+  /* Whether a code has no entry, or one that is slow. */
+  __device__ __forceinline__ bool is_slow() const {
+    uint32_t all = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < kEntries; k++) all |= entries[k];
+    return (slow | (all & kLevelsEntrySlow)) != 0;
   }
 };
 
 /* Each puts a group and returns false if its bits overtook its codes. group: the shared address of
  * its codes; number: its number in the tile. any: gets bits if a code is not 0. */
 
-/* Codes first to end - 1 of the group, one or two at a time. */
+/* Codes first to end - 1 of the group, one or two at a time. existing: a bit for each of them. */
 template <uint32_t kCodeBytes, bool kIsPairs, class Words>
 __device__ __forceinline__ bool put_slow(uint32_t group, uint32_t first, uint32_t end,
-                                         uint32_t number, const LevelsExtents &tile,
-                                         LaneBits<Words> &bits) {
+                                         uint32_t existing, LaneBits<Words> &bits) {
 #pragma unroll 1
-  for (uint32_t i = first; i < end; i += 2) {
+  for (uint32_t i = first; i < end; i += 2, existing >>= 2) {
     int32_t const a = code_in<kCodeBytes>(group, i), b = code_in<kCodeBytes>(group, i + 1);
-    uint32_t const existing =
-        tile.is_full ? 3 : tile.existing_of_four(16 * number + i / 4) >> i % 4 & 3;
     if (kIsPairs) {
-      if (existing) bits.put_pair(a, b);
+      if (existing & 3) bits.put_pair(a, b);
     } else {
       if (existing & 1) bits.put_value(a);
       if (existing & 2) bits.put_value(b);
@@ -297,8 +302,11 @@ __device__ __forceinline__ bool put_codes(uint32_t group, uint32_t number,
                                           const LevelsExtents &tile, LaneBits<Words> &bits,
                                           uint32_t &any) {
   typedef CodeWords<kCodeBytes, kIsPairs> Codes;
-  constexpr uint32_t kBytes = 4 * Codes::kWords, kGroupBytes = SZG_LEVELS_GROUP * kCodeBytes;
-  uint32_t const end = group + kGroupBytes;
+  constexpr uint32_t kBytes = 4 * Codes::kWords, kLaneBytes = 4 * kCodeBytes;
+  GroupPlaces const places = tile.places_of(number);
+  uint32_t const end = group + (places.lanes * kLaneBytes + kBytes - 1) / kBytes * kBytes;
+  uint32_t const halves[2] = {places.of_half(0), places.of_half(1)};
+  auto const existing_from = [&](uint32_t i) { return halves[i / 32] >> i % 32; };
   uint32_t words[Codes::kWords], next[Codes::kWords];
   bool is_over = false;
 #pragma unroll
@@ -311,13 +319,15 @@ __device__ __forceinline__ bool put_codes(uint32_t group, uint32_t number,
       next[k] = load_shared(at + 4 * k);
       any |= kCodeBytes == 1 ? words[k] ^ 0x80808080u : words[k];
     }
-    Codes const coded(bits, words);
-    if (tile.is_full && coded.slow == 0) {
+    Codes coded(bits, words);
+    uint32_t const first = (at - group - kBytes) / kCodeBytes;
+    if (!tile.is_full) coded.keep(existing_from(first));
+    if (!coded.is_slow()) {
 #pragma unroll
       for (uint32_t k = 0; k < Codes::kEntries; k += 2)
         bits.put_two(coded.entries[k], coded.entries[k + 1]);
-    } else if (!put_slow<kCodeBytes, kIsPairs>(group, (at - group - kBytes) / kCodeBytes,
-                                               (at - group) / kCodeBytes, number, tile, bits)) {
+    } else if (!put_slow<kCodeBytes, kIsPairs>(group, first, first + Codes::kCodes,
+                                               existing_from(first), bits)) {
       return false;
     }
     if (kCodeBytes == 1 && !kIsPairs) is_over |= bits.words.is_beyond(at);

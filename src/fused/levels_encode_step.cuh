@@ -2,10 +2,8 @@
  * values to codes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Steps for levels_march.cuh and levels_march_any.cuh. The first takes tiles whose values all have
- * lattice values and whose codes fit in shared memory, and says afterwards if that was not so; the
- * second takes any tile, notes values without a lattice value, and can put codes of 32 bits into
- * global memory.
+ * The step takes full tiles whose values all have lattice values and whose codes fit in shared
+ * memory, and says afterwards if that was not so; levels_encode_edge.cuh has one for any tile.
  */
 #ifndef SZG_LEVELS_ENCODE_STEP_CUH
 #define SZG_LEVELS_ENCODE_STEP_CUH
@@ -13,8 +11,6 @@
 #include "core/shared_two.cuh"
 #include "fused/levels_encode_lanes.cuh"
 #include "fused/levels_march.cuh"
-#include "fused/levels_march_any.cuh"
-#include "predict/levels_marks.cuh"
 
 namespace szg {
 
@@ -179,7 +175,7 @@ struct CodedTile {
   bool fits; /* its codes are in shared memory, and right */
   bool is_zero;
   bool is_large; /* no other march puts its codes there either */
-  bool has_points; /* of a full tile: all values are in the lattice */
+  bool is_sound; /* the tile is full, and all values have lattice values */
 };
 
 /* Rows of the field that step i needs, of even plane 2 i and of odd plane 2 i - 3, are copied ahead
@@ -266,12 +262,13 @@ struct FullEncodeStep {
       return;
     }
     if (!is_wanted) return;
-#pragma unroll(kBytes == 4 ? 8 : 1)
+    uint32_t const half_bytes = kIsFinest ? 32 * sizeof(Value) : half_row_bytes;
+#pragma unroll(kBytes == 2 ? 1 : 8)
     for (uint32_t y = 0; y < kRows; y++) {
       const unsigned char *const row = step_by(plane, y, row_bytes);
       Value *const to = (Value *)words + 64 * kSpread * y + kSpread * lane;
       copy_ahead<sizeof(Value)>(to, row);
-      copy_ahead<sizeof(Value)>(to + 32 * kSpread, row + half_row_bytes);
+      copy_ahead<sizeof(Value)>(to + 32 * kSpread, row + half_bytes);
     }
   }
 
@@ -391,121 +388,6 @@ struct FullEncodeStep {
 
   __device__ __forceinline__ void store(int z, int y, uint32_t even, uint32_t odd) const {
     if (!kIsFinest) *(uint2 *)points.grid_at((uint32_t)z, (uint32_t)y) = make_uint2(even, odd);
-  }
-};
-
-/* ---- any tile ---- */
-
-template <uint32_t kBytes, class A>
-struct AnyEncodeStep {
-  typedef typename A::Value Value;
-  static constexpr uint32_t kCodeBytes = kBytes;
-  static constexpr uint32_t kPairs = kTilePairs<kBytes>;
-
-  const LevelsCoder<A> &coder;
-  const MarkRule &rule;
-  const WarpTile &tile;
-  uint32_t spacing;
-  LevelsTilePoints<A> points;
-  LevelsCodes<kBytes> codes;
-  uint4 *wide_codes; /* not NULL: the tile's codes by place go here, not to shared memory */
-
-  uint32_t planes; /* the step's number */
-  Value row_values[4][2];
-  uint32_t four[4];
-  uint32_t beyond;
-
-  __device__ __forceinline__ AnyEncodeStep(const LevelsCoder<A> &coder_, const MarkRule &rule_,
-                                           const WarpTile &tile_, uint32_t spacing_,
-                                           const LevelsTilePoints<A> &points_,
-                                           const uint32_t *memory, uint4 *wide_codes_)
-      : coder(coder_),
-        rule(rule_),
-        tile(tile_),
-        spacing(spacing_),
-        points(points_),
-        codes(memory),
-        wide_codes(wide_codes_),
-        beyond(0) {}
-
-  /* The whole warp calls. */
-  __device__ __forceinline__ CodedTile result() const {
-    bool const is_small = !__any_sync(kAllLanes, beyond != 0);
-    return {is_small, !__any_sync(kAllLanes, codes.live != 0), !is_small, false};
-  }
-
-  __device__ __forceinline__ void begin_any(int i) { planes = (uint32_t)i; }
-
-  __device__ __forceinline__ uint32_t plane_of(bool is_odd) const {
-    return is_odd ? 2 * (planes - 2) + 1 : 2 * planes;
-  }
-  __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
-    uint32_t const x = 2 * (threadIdx.x % 32);
-#pragma unroll
-    for (uint32_t j = 0; j < 4; j++) {
-      uint32_t const y = 2 * j + (is_odd_row ? 1 : 0);
-      const Value *const at = points.row(plane_of(is_odd_plane), y) + x * points.x_stride;
-      bool const exists = y < tile.y_extent;
-      row_values[j][0] = exists && x < tile.x_extent ? __ldg(at) : Value(0);
-      row_values[j][1] = exists && x + 1 < tile.x_extent ? __ldg(at + points.x_stride) : Value(0);
-    }
-  }
-
-  __device__ __noinline__ void mark(uint32_t z, uint32_t y, uint32_t x) const {
-    rule.mark(tile.box, (uint64_t)(tile.z + z) * spacing, (uint64_t)(tile.y + y) * spacing,
-              (uint64_t)(tile.x + x) * spacing);
-  }
-
-  template <uint32_t kClass>
-  __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool exists) {
-    four[j] = 0;
-    if (!exists) return predicted;
-    Value const value = row_values[j][kClass & 1];
-    uint32_t none = 0;
-    uint32_t const point = coder.point_of(value, &none);
-    if (none >> 23 != 0 || (coder.lattice.has_fill && coder.is_fill(value))) {
-      if (rule.marks)
-        mark(plane_of((kClass & SZG_AXIS_Z) != 0), 2 * (uint32_t)j + (kClass >> 1 & 1),
-             2 * (threadIdx.x % 32) + (kClass & 1));
-      return predicted;
-    }
-    uint32_t const excess = point - predicted;
-    uint32_t const code =
-        kBytes == 1 ? shift_down(excess + coder.half, coder.log2) : coder.divide(excess);
-    four[j] = code;
-    beyond |= code_excess<kBytes>(code);
-    return predicted + code * coder.unit;
-  }
-
-  template <uint32_t kClass>
-  __device__ __forceinline__ void end_class(uint32_t pair) {
-    if (wide_codes)
-      wide_codes[((kClass - 1) * kPairs + pair) * 32 + threadIdx.x % 32] =
-          make_uint4(four[0], four[1], four[2], four[3]);
-    else
-      codes.template put<kClass>(codes.address_of(pair, threadIdx.x % 32), four);
-  }
-
-  __device__ __forceinline__ void end_absent(int pair, bool is_odd) {
-    four[0] = four[1] = four[2] = four[3] = 0;
-    if (!is_odd) {
-      end_class<1>((uint32_t)pair);
-      end_class<2>((uint32_t)pair);
-      end_class<3>((uint32_t)pair);
-    } else {
-      end_class<4>((uint32_t)pair);
-      end_class<5>((uint32_t)pair);
-      end_class<6>((uint32_t)pair);
-      end_class<7>((uint32_t)pair);
-    }
-  }
-
-  __device__ __forceinline__ void store_any(uint32_t z, uint32_t y, uint32_t even, uint32_t odd,
-                                            bool has_even, bool has_odd) const {
-    if (!points.grid || !has_even) return;
-    uint32_t *const at = points.grid_at(z, y);
-    at[0] = even;
-    if (has_odd) at[1] = odd;
   }
 };
 

@@ -1,7 +1,7 @@
 /* levels_march.cuh - a warp predicts a tile of a level plane by plane: tiles that are full.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * For tiles of which WarpLevel::is_full is true; levels_march_any.cuh has the others. Step i
+ * For tiles of which WarpLevel::is_full is true; levels_march_edge.cuh has the others. Step i
  * settles the points of even plane i of the tile, and of the odd plane between even planes i - 2
  * and i - 1, whose stencils reach from plane i - 3 to plane i. What they need of earlier planes
  * stays in registers, as sums. The coarser grid comes by copies that run some steps ahead.
@@ -76,8 +76,10 @@ struct FullMarch {
    * of the stencil between these two without the plane to come. */
   uint32_t last[kColumns], last_two[kColumns], last_three[kColumns];
 
+  /* even_points: of a row of the tile. */
   __device__ __forceinline__ FullMarch(const WarpLevel &level_, const WarpTile &tile,
-                                       const uint32_t *grid, uint32_t *stage_memory, Step &step_)
+                                       const uint32_t *grid, uint32_t *stage_memory, Step &step_,
+                                       uint32_t even_points = kWarpTileX / 2)
       : level(level_),
         step(step_),
         stage(stage_memory),
@@ -102,7 +104,7 @@ struct FullMarch {
       stage = shared_at<uint32_t>(address);
     }
     set_pieces(tile.y / 2, x);
-    set_weights(x);
+    set_weights(x, even_points);
 #pragma unroll
     for (int j = 0; j < kColumns; j++) last[j] = last_two[j] = last_three[j] = 0;
   }
@@ -123,10 +125,10 @@ struct FullMarch {
   }
 
   /* x: the tile's first point in the coarser grid. */
-  __device__ __forceinline__ void set_weights(uint32_t x) {
+  __device__ __forceinline__ void set_weights(uint32_t x, uint32_t even_points) {
     single_x = single_weights(is_linear(), Neighbours(x + lane, level.coarse_x));
-    box_x = box_weights(is_linear(), Neighbours(lane, 32u));
-    bool const has_x = lane < 31;
+    box_x = box_weights(is_linear(), Neighbours(lane, even_points));
+    bool const has_x = lane + 1 < even_points;
     if (kIsPlain) {
       pair = PairRounding(has_x ? 2 : 1);
       triple = TripleRounding(has_x ? 3 : 2);

@@ -182,6 +182,32 @@ struct WarpLevel {
   }
 };
 
+/* Places of a group that a tile has. The group is 16 lanes' codes of four rows of a class: of the
+ * first `lanes` lanes it has those of the first `rows` rows, and no others. */
+struct GroupPlaces {
+  uint32_t lanes, rows;
+
+  static __device__ __forceinline__ GroupPlaces all() { return {16, 4}; }
+  /* half_depth_log2: of the planes of a class in a full tile. */
+  static __device__ __forceinline__ GroupPlaces of(uint32_t z_extent, uint32_t y_extent,
+                                                   uint32_t x_extent, uint32_t half_depth_log2,
+                                                   uint32_t group) {
+    uint32_t const slice = group / 2, point_class = (slice >> half_depth_log2) + 1;
+    uint32_t const plane = slice & ((1u << half_depth_log2) - 1), first = 16 * (group % 2);
+    uint32_t const in_row = (x_extent + 1 - (point_class & 1)) / 2; /* lanes that have a point */
+    bool const has_plane = 2 * plane + (point_class >> 2) < z_extent;
+    uint32_t const lanes = in_row > first ? min(in_row - first, 16u) : 0;
+    return {has_plane ? lanes : 0, (y_extent + 1 - (point_class >> 1 & 1)) / 2};
+  }
+
+  /* Places 32 half to 32 half + 31, a bit for each. */
+  __device__ __forceinline__ uint32_t of_half(uint32_t half) const {
+    uint32_t const first = 8 * half, count = lanes > first ? lanes - first : 0;
+    uint32_t const each = ((1u << rows) - 1) * 0x11111111u;
+    return count >= 8 ? each : each & ((1u << 4 * count) - 1);
+  }
+};
+
 /* The tiles of a launch in the order of work. Those at the far ends of y and z come first, because
  * they take longer. is_backward: the others begin with what the level before wrote last, which the
  * cache still has. */

@@ -43,7 +43,12 @@ struct MarkRule {
   __device__ __forceinline__ void mark(uint64_t box, uint64_t z, uint64_t y, uint64_t x) const {
     uint64_t const batch = boxes_are_planes ? box / z_extent : box;
     uint64_t const plane = boxes_are_planes ? box % z_extent : z;
-    uint64_t const z_tile = batch * z_tiles + (plane >> z_shift);
+    mark_at(batch, plane, y, x);
+  }
+  /* Coordinates in the frame, which are those of a view of three axes, too. */
+  __device__ __forceinline__ void mark_at(uint64_t batch, uint64_t z, uint64_t y,
+                                          uint64_t x) const {
+    uint64_t const z_tile = batch * z_tiles + (z >> z_shift);
     uint64_t const y_tile = z_tile * y_tiles + (y >> y_shift);
     mark_tile(y_tile * x_tiles + (x >> x_shift));
   }

@@ -216,11 +216,11 @@ std::vector<uint64_t> random_dims() {
   return dims;
 }
 
-Level random_level() {
+Level random_level(const std::vector<uint64_t> &dims) {
   uint32_t const level_count = 1 + (uint32_t)random_below(4);
   uint32_t const stage = random_below(2) ? level_count : 1 + (uint32_t)random_below(level_count);
   szgpu_dtype const dtype = random_below(2) ? SZGPU_F32 : SZGPU_F64;
-  Level level = level_of(random_dims(), level_count, stage, dtype, random_below(4) == 0);
+  Level level = level_of(dims, level_count, stage, dtype, random_below(4) == 0);
   Density const density = kDensities[random_below(sizeof kDensities / sizeof *kDensities)];
   set_section(codes_of(level.stage, density), 1 + (uint32_t)random_below(3), random_lanes(level),
               random_below(2), &level);
@@ -231,17 +231,27 @@ int rounds_of(int rounds) { return cuda_test::is_quick() ? rounds / 20 : rounds;
 
 void levels_are_the_cpus() {
   for (int i = 0; i < rounds_of(600); i++) {
-    Level const level = random_level();
+    Level const level = random_level(random_dims());
     check(level, whole(level), "round", (uint64_t)i);
   }
 }
 
 void parts_of_the_field_are_the_cpus() {
   for (int i = 0; i < rounds_of(200); i++) {
-    Level const level = random_level();
+    Level const level = random_level(random_dims());
     uint64_t const count = level.grid.value_count, first = random_below(count);
     uint64_t const end = first + 1 + random_below(count - first);
     check(level, window_of(level, first, end), "part", (uint64_t)i);
+  }
+}
+
+/* Each extent of a cut tile along x, y and z, with a full one before it or not. */
+void cut_tiles_are_the_cpus() {
+  for (uint64_t i = 0; i < (uint64_t)rounds_of(256); i++) {
+    uint64_t const x = 2 + i % 64, y = 2 + random_below(8), z = 2 + random_below(16);
+    Level const level =
+        random_level({z + 16 * random_below(2), y + 8 * random_below(2), x + 64 * random_below(2)});
+    check(level, whole(level), "cut", i);
   }
 }
 
@@ -273,7 +283,7 @@ void rare_codes_are_the_cpus() {
 
 void damage_is_judged_as_on_the_cpu() {
   for (int i = 0; i < rounds_of(60); i++) {
-    Level const level = random_level();
+    Level const level = random_level(random_dims());
     for (int k = 0; k < 12; k++) {
       Level damaged = level;
       uint64_t const size = level.section.size();
@@ -339,6 +349,7 @@ void a_level_can_be_captured() {
 int main() {
   cuda_test::begin();
   levels_are_the_cpus();
+  cut_tiles_are_the_cpus();
   parts_of_the_field_are_the_cpus();
   large_levels_are_the_cpus();
   rare_codes_are_the_cpus();

@@ -261,6 +261,20 @@ void single_large_codes_are_the_cpus() {
   }
 }
 
+/* Each extent of a cut tile along each axis, in levels of spacing 1, 2 and 4. */
+void cut_tiles_are_the_cpus() {
+  for (uint64_t round = 0; round < 128; round++) {
+    if (cuda_test::is_left_out(round, 16)) continue;
+    uint64_t const x = 1 + round % 64, y = 1 + random_below(8), z = 1 + random_below(16);
+    std::vector<uint64_t> const dims = {z + (z == 1 || random_below(2) ? 16 : 0),
+                                        y + (y == 1 || random_below(2) ? 8 : 0),
+                                        x + (x == 1 || random_below(2) ? 64 : 0)};
+    szgpu_dtype const dtype = random_below(4) ? SZGPU_F32 : SZGPU_F64;
+    Setup const s = make_setup(dims, 3, 0, 1 + (uint32_t)random_below(3), dtype, false);
+    check_setup(s, round % 2 ? make_field(s, (Kind)random_below(kKinds)) : make_spikes(s));
+  }
+}
+
 /* All codes are 0: no tile has words. */
 void zero_tiles_are_the_cpus() {
   for (int round = 0; round < 4; round++) {
@@ -275,6 +289,7 @@ int main() {
   cuda_test::begin();
   full_tiles_are_the_cpus();
   check_random_fields(200, 60000);
+  cut_tiles_are_the_cpus();
   single_large_codes_are_the_cpus();
   zero_tiles_are_the_cpus();
   return cuda_test::end();

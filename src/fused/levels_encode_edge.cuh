@@ -1,0 +1,239 @@
+/* levels_encode_edge.cuh - what an encoder does to the points of any tile: values to codes.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * For tiles that are cut off, and for those with values without a lattice value, which it notes.
+ */
+#ifndef SZG_LEVELS_ENCODE_EDGE_CUH
+#define SZG_LEVELS_ENCODE_EDGE_CUH
+
+#include "fused/levels_encode_step.cuh"
+#include "fused/levels_march_edge.cuh"
+#include "predict/levels_marks.cuh"
+
+namespace szg {
+
+/* A step for levels_march_edge.cuh. Codes have kMemoryBytes in shared memory, or 4 bytes in global
+ * memory. A plane of the field comes into registers at once, which are all that a lane needs of it.
+ * kIsStaged: it comes from a place in shared memory, behind the slots, and then the next one of its
+ * kind is on its way there; otherwise from global memory. */
+template <uint32_t kBytes, class A, uint32_t kMemoryBytes, bool kIsStaged>
+struct EdgeEncodeStep {
+  typedef typename A::Value Value;
+  static constexpr uint32_t kCodeBytes = kBytes;
+  static constexpr int kPairs = kTilePairs<kBytes>;
+  static constexpr uint32_t kRows = 8, kRowBytes = 64 * sizeof(Value);
+  static constexpr uint32_t kPlaneWords = kIsStaged ? kRows * kRowBytes / 4 : 0;
+  static constexpr int kSlots = 2, kLateGroups = kIsStaged ? 1 : 0;
+  static constexpr uint32_t kSlotWords = kMarchPlaneWords;
+  static constexpr uint32_t kStageWords = kSlots * kSlotWords + 2 * kPlaneWords;
+  static constexpr bool kPins = true, kIsInner = false;
+  typedef LevelsCodes<kMemoryBytes, (uint32_t)kPairs> Codes;
+
+  LevelsCoder<A> const coder; /* a copy, which is in registers */
+  const MarkRule &rule;
+  const WarpTile &tile; /* read where there is time */
+  LevelsTilePoints<A> const points;
+  Codes codes;
+  uint4 *wide_codes; /* not NULL: the tile's codes by place go here, not to shared memory */
+
+  uint32_t lane;
+  const unsigned char *mine; /* the first value of a row that this lane copies or loads */
+  uint32_t plane_bytes, row_bytes, upper_bytes; /* upper: to its second one */
+  uint32_t last_row;                            /* of the tile */
+  int even_planes, odd_planes;
+  uint32_t *planes; /* the places of an even and an odd plane */
+  int step;
+
+  /* Of rows 4 m to 4 m + 3, m being a class but for z: which points the tile has. */
+  uint32_t existing, existing_even; /* in its planes; in the step's even one */
+  Value loaded[kRows][2];           /* the plane at hand */
+  uint32_t four[4];                 /* codes of a class */
+  uint32_t missing; /* points of the plane at hand without a lattice value, as in existing */
+  uint32_t beyond;  /* bits of what does not fit */
+
+  __device__ __forceinline__ EdgeEncodeStep(const LevelsCoder<A> &coder_, const MarkRule &rule_,
+                                            const WarpTile &tile_,
+                                            const LevelsTilePoints<A> &points_,
+                                            const uint32_t *memory, uint4 *wide_codes_)
+      : coder(coder_),
+        rule(rule_),
+        tile(tile_),
+        points(points_),
+        codes(memory),
+        wide_codes(wide_codes_),
+        lane(threadIdx.x % 32),
+        plane_bytes((uint32_t)(points.z_stride * sizeof(Value))),
+        row_bytes((uint32_t)(points.y_stride * sizeof(Value))),
+        last_row(tile_.y_extent - 1),
+        even_planes((int)(tile_.z_extent + 1) / 2),
+        odd_planes((int)tile_.z_extent / 2),
+        existing(0),
+        missing(0),
+        beyond(0) {
+    bool const has_even = 2 * lane < tile.x_extent, has_odd = 2 * lane + 1 < tile.x_extent;
+    uint32_t const last = tile.x_extent - 1;
+    uint32_t const lower = min(kIsStaged ? lane : 2 * lane, last);
+    uint32_t const upper = min(kIsStaged ? lane + 32 : 2 * lane + 1, last);
+    mine = (const unsigned char *)(points.values + lower * points.x_stride);
+    upper_bytes = (upper - lower) * points.x_stride * (uint32_t)sizeof(Value);
+#pragma unroll
+    for (uint32_t m = 0; m < 4; m++) {
+      uint32_t const rows = (tile.y_extent + 1 - (m >> 1)) / 2;
+      if (m & SZG_AXIS_X ? has_odd : has_even) existing |= lanes_below(rows) << 4 * m;
+    }
+  }
+
+  /* The whole warp calls. */
+  __device__ __forceinline__ CodedTile result() const {
+    bool const is_small = !__any_sync(kAllLanes, beyond != 0);
+    return {is_small, !__any_sync(kAllLanes, codes.live != 0), !is_small, false};
+  }
+
+  /* ---- the field ---- */
+
+  /* In place of values that the tile has not, its last ones. */
+  __device__ __forceinline__ void copy_plane(uint32_t z, uint32_t *to) const {
+    const unsigned char *const plane = step_by(mine, z, plane_bytes);
+    Value *const values = (Value *)to + lane;
+#pragma unroll
+    for (uint32_t y = 0; y < kRows; y++) {
+      const unsigned char *const row = step_by(plane, min(y, last_row), row_bytes);
+      copy_ahead<sizeof(Value)>(values + 64 * y, row);
+      copy_ahead<sizeof(Value)>(values + 64 * y + 32, row + upper_bytes);
+    }
+  }
+  __device__ __forceinline__ void load_staged(const uint32_t *from) {
+    uint32_t const address = shared_address(from) + 2 * (uint32_t)sizeof(Value) * lane;
+#pragma unroll
+    for (uint32_t y = 0; y < kRows; y++)
+      load_shared_two(address + y * kRowBytes, &loaded[y][0], &loaded[y][1]);
+  }
+  __device__ __forceinline__ void load_plane(uint32_t z) {
+    const unsigned char *const plane = step_by(mine, z, plane_bytes);
+#pragma unroll
+    for (uint32_t y = 0; y < kRows; y++) {
+      const unsigned char *const row = step_by(plane, min(y, last_row), row_bytes);
+      loaded[y][0] = __ldg((const Value *)row);
+      loaded[y][1] = __ldg((const Value *)(row + upper_bytes));
+    }
+  }
+  /* Plane z to registers. Then the next one of its kind comes, in a group of its own. */
+  __device__ __forceinline__ void take_plane(uint32_t z) {
+    if (!kIsStaged) {
+      load_plane(z);
+      return;
+    }
+    uint32_t *const from = planes + z % 2 * kPlaneWords;
+    load_staged(from);
+    __syncwarp(); /* the place is free */
+    if (z + 2 < (uint32_t)(even_planes + odd_planes)) copy_plane(z + 2, from);
+    end_copies();
+  }
+
+  __device__ __forceinline__ void copy(int, uint32_t *) const {}
+  __device__ __forceinline__ void start(uint32_t *stage) {
+    planes = stage + kSlots * kSlotWords;
+    if (kIsStaged) {
+      copy_plane(0, planes);
+      end_copies();
+      end_copies(); /* there is no odd plane yet */
+    }
+    put_absent();
+  }
+  __device__ __forceinline__ void begin(int i, const uint32_t *) {
+    bool const has_even = i < even_planes;
+    step = i;
+    existing_even = has_even ? existing : 0;
+    if (has_even) take_plane(2 * (uint32_t)i);
+    if (!kIsStaged) return;
+    if (!has_even) end_copies();
+    if (i == 1 && odd_planes > 0) copy_plane(1, planes + kPlaneWords);
+    if (i < 2) end_copies(); /* odd planes are settled from step 2 on */
+  }
+  __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
+    if (!is_odd_plane || is_odd_row) return;
+    if (kIsStaged) {
+      await_copies<2>(); /* the plane's; those of the coarser grid and the even plane came later */
+      __syncwarp();      /* all lanes' copies have arrived */
+    }
+    take_plane(2 * (uint32_t)step - 3);
+  }
+
+  /* ---- points ---- */
+
+  template <uint32_t kClass>
+  __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool) {
+    uint32_t const bit = 1u << (4 * (kClass & 3) + (uint32_t)j);
+    Value const value = loaded[2 * j + (kClass >> 1 & 1)][kClass & 1];
+    uint32_t none = 0;
+    uint32_t const point = coder.point_of(value, &none);
+    bool const exists = ((kClass & SZG_AXIS_Z ? existing : existing_even) & bit) != 0;
+    bool const has_point = none >> 23 == 0 && !(coder.lattice.has_fill && coder.is_fill(value));
+    uint32_t const excess = point - predicted;
+    uint32_t const code =
+        kBytes == 1 ? shift_down(excess + coder.half, coder.log2) : coder.divide(excess);
+    four[j] = exists && has_point ? code : 0;
+    if (exists && !has_point) missing |= bit;
+    beyond |= code_excess<kMemoryBytes>(four[j]);
+    return predicted + four[j] * coder.unit;
+  }
+
+  /* Notes the points of a plane that have no lattice value. */
+  __device__ __forceinline__ void mark_missing(uint32_t z) {
+#pragma unroll 1
+    for (; missing != 0; missing &= missing - 1) {
+      if (!rule.marks) continue;
+      uint32_t const place = (uint32_t)__ffs((int)missing) - 1;
+      uint32_t const y = 2 * (place % 4) + (place >> 3), x = 2 * lane + (place >> 2 & 1);
+      rule.mark_at(tile.box, (uint64_t)(tile.z + z) * points.x_stride,
+                   (uint64_t)(tile.y + y) * points.x_stride,
+                   (uint64_t)(tile.x + x) * points.x_stride);
+    }
+  }
+
+  template <uint32_t kClass>
+  __device__ __forceinline__ void put_four(uint32_t pair) {
+    if (wide_codes)
+      wide_codes[((kClass - 1) * kPairs + pair) * 32 + lane] =
+          make_uint4(four[0], four[1], four[2], four[3]);
+    else
+      codes.template put<kClass>(codes.address_of(pair, lane), four);
+  }
+  template <uint32_t kClass>
+  __device__ __forceinline__ void end_class(int pair, bool is_coded) {
+    if (!is_coded) return;
+    put_four<kClass>((uint32_t)pair);
+    if (kClass == 3) mark_missing(2 * (uint32_t)pair);
+    if (kClass == 7) mark_missing(2 * (uint32_t)pair + 1);
+  }
+  /* Codes of planes that the tile has not. */
+  __device__ __forceinline__ void put_absent() {
+    four[0] = four[1] = four[2] = four[3] = 0;
+#pragma unroll 1
+    for (uint32_t pair = (uint32_t)even_planes; pair < kPairs; pair++) {
+      put_four<1>(pair);
+      put_four<2>(pair);
+      put_four<3>(pair);
+    }
+#pragma unroll 1
+    for (uint32_t pair = (uint32_t)odd_planes; pair < kPairs; pair++) {
+      put_four<4>(pair);
+      put_four<5>(pair);
+      put_four<6>(pair);
+      put_four<7>(pair);
+    }
+  }
+
+  __device__ __forceinline__ void store(int z, int y, uint32_t even, uint32_t odd) const {
+    if (kBytes == 1 || (uint32_t)y > last_row) return; /* the finest level has no grid */
+    uint32_t *const at = points.grid_at((uint32_t)z, (uint32_t)y);
+    if (existing >> 4 & 1)
+      *(uint2 *)at = make_uint2(even, odd);
+    else if (existing & 1)
+      *at = even;
+  }
+};
+
+} // namespace szg
+
+#endif
