@@ -14,6 +14,7 @@
 #include "fused/base_encode_groups.cuh"
 #include "fused/levels_encode.h"
 #include "fused/levels_encode_step.cuh"
+#include "predict/levels_marks.cuh"
 
 namespace szg {
 namespace {

@@ -94,8 +94,8 @@ __device__ __noinline__ void decode_to_slot(const LevelsDecodeJob &job,
   __syncwarp(); /* the stage is free */
 }
 
-/* Inner tiles that are wanted as a whole and have their codes in shared memory. The whole warp calls
- * all of these. */
+/* Inner tiles that are wanted as a whole and have their codes in shared memory. The whole warp
+ * calls all of these. */
 template <uint32_t kCodeBytes, bool kIsPlain, class Target>
 __device__ __forceinline__ void restore_inner(const LevelsDecodeJob &job, const WarpTile &tile,
                                               uint32_t unit, WarpMemory *memory) {

@@ -344,6 +344,9 @@ __device__ __forceinline__ bool put_masks(uint32_t group, const uint32_t *nonzer
   constexpr uint32_t kTops = offsetof(LevelsEncodeTable, tops);
   constexpr uint32_t kMasks = offsetof(LevelsEncodeTable, masks);
   uint32_t const halves[2] = {nonzero[0], nonzero[1]};
+  auto const octet_at = [&](uint32_t i) { /* halves are registers, which have no index */
+    return (i < 4 ? halves[0] : halves[1]) >> 8 * (i % 4) & 255;
+  };
   uint32_t octets = szg_octets_of_places((uint64_t)halves[1] << 32 | halves[0]);
   any |= octets;
   bits.put(bits.template entry_of<kTops>(octets));
@@ -351,9 +354,8 @@ __device__ __forceinline__ bool put_masks(uint32_t group, const uint32_t *nonzer
   while (octets) {
     uint32_t const first = (uint32_t)__ffs((int)octets) - 1, left = octets & (octets - 1);
     uint32_t const second = (uint32_t)__ffs((int)left) - 1;
-    uint32_t const a = bits.template entry_of<kMasks>(halves[first / 4] >> 8 * (first % 4) & 255);
-    uint32_t const b =
-        left ? bits.template entry_of<kMasks>(halves[second / 4 % 2] >> 8 * (second % 4) & 255) : 0;
+    uint32_t const a = bits.template entry_of<kMasks>(octet_at(first));
+    uint32_t const b = left ? bits.template entry_of<kMasks>(octet_at(second)) : 0;
     octets = left & (left - 1);
     if ((a | b) & kLevelsEntrySlow) {
       bits.put(a);
