@@ -330,8 +330,8 @@ static void chooses_modes_and_lanes_by_density(void **state) {
   szg_tokens_shape shape = shape_of(64, 1, false);
   uint32_t const cases[][5] = {/* per mille, bits, tiles, mode, g */
                                {1000, 5, 100, SZG_LEVELS_MODE_PLAIN, 1},
-                               {350, 1, 2047, SZG_LEVELS_MODE_PAIRS, 3},
-                               {350, 1, 2048, SZG_LEVELS_MODE_PAIRS, 2},
+                               {350, 1, 1023, SZG_LEVELS_MODE_PAIRS, 3},
+                               {350, 1, 1024, SZG_LEVELS_MODE_PAIRS, 2},
                                {10, 1, 100, SZG_LEVELS_MODE_MASKS, 4},
                                {100, 1, 100, SZG_LEVELS_MODE_MASKS, 4}};
   for (uint32_t c = 0; c < ARRAY_COUNT(cases); c++) {

@@ -146,9 +146,8 @@ enum {
 };
 static_assert(SZG_LEVELS_VALUE_ESCAPE == SZG_LEVELS_VALUES - 1, "symbols");
 
-/* Tiles of each stage that are counted for its books: an eighth of them, at least 96 (or all) and
- * at most 256. */
-enum { SZG_LEVELS_COUNT_SHARE = 8, SZG_LEVELS_LEAST_COUNTED = 128, SZG_LEVELS_MOST_COUNTED = 256 };
+/* Tiles of each stage that are counted for its books, if it has so many. */
+enum { SZG_LEVELS_MOST_COUNTED = 128 };
 
 /* How the codes of a level are written. */
 enum {

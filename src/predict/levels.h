@@ -121,10 +121,7 @@ void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, 
 
 /* Number S of tiles that are counted for a stage's books, of T. */
 SZG_HD uint32_t szg_levels_counted_tiles(uint64_t tile_count) {
-  uint64_t share = tile_count / SZG_LEVELS_COUNT_SHARE;
-  if (share < SZG_LEVELS_LEAST_COUNTED) share = SZG_LEVELS_LEAST_COUNTED;
-  if (share > SZG_LEVELS_MOST_COUNTED) share = SZG_LEVELS_MOST_COUNTED;
-  return (uint32_t)szg_lesser_u64(tile_count, share);
+  return (uint32_t)szg_lesser_u64(tile_count, SZG_LEVELS_MOST_COUNTED);
 }
 /* floor(i T / S), without overflow: the i-th of S parts of the tiles begins there. */
 SZG_HD uint64_t szg_levels_part_start(uint64_t tile_count, uint32_t part_count, uint64_t i) {
