@@ -7,6 +7,7 @@
 #include "container/checksum.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "container/checksum_seal.cuh"
 #include "container/checksum_tree.cuh"
@@ -35,15 +36,26 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, VerifyPolicy::kBlocks)
     atomicOr(&verdict->bad_sections, 1u << ranges.kinds[i]);
 }
 
+/* A frame's header by the host. Kernels get it as an argument, which saves a copy in the stream. */
+struct HostHeader {
+  uint64_t words[kMostHeaderWords];
+};
+static_assert(kMostHeaderWords <= TreePolicy::kThreads, "one thread per word");
+
 __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
-    frame_seal_kernel(const __grid_constant__ szg_checksum_ranges ranges, uint64_t *leaves,
-                      uint32_t *ticket, uint64_t *header) {
-  __shared__ uint64_t roots[SZG_SECTION_KIND_COUNT];
+    frame_seal_kernel(const __grid_constant__ szg_checksum_ranges ranges,
+                      const __grid_constant__ HostHeader host, uint64_t *leaves, uint32_t *ticket,
+                      uint64_t *header) {
+  __shared__ uint64_t roots[SZG_SECTION_KIND_COUNT], sealed[kMostHeaderWords];
+  uint32_t const i = threadIdx.x, word_count = kTableWord + ranges.count * kEntryWords + 1;
   hash_leaves(ranges, leaves);
   if (!is_last_block(ticket)) return;
   hash_roots(ranges, leaves, roots);
-  __syncthreads(); /* roots complete */
-  if (threadIdx.x < 32) seal_frame(header, ranges.count, roots);
+  if (i < word_count) sealed[i] = host.words[i];
+  __syncthreads(); /* roots and header complete */
+  if (threadIdx.x < 32) seal_frame(sealed, ranges.count, roots);
+  __syncthreads(); /* it is sealed */
+  if (i < word_count) header[i] = sealed[i];
 }
 
 uint64_t all_leaves_of(const szg_checksum_ranges *ranges) {
@@ -67,15 +79,17 @@ szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges, uint64_
   return SZGPU_OK;
 }
 
-szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
-                                    uint32_t *ticket, uint8_t *frame_header,
+szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, const uint8_t *host_header,
+                                    uint64_t *leaves, uint32_t *ticket, uint8_t *frame_header,
                                     struct CUstream_st *stream) {
   assert(ranges->count <= SZG_SECTION_KIND_COUNT);
+  szg::HostHeader host = {};
+  memcpy(host.words, host_header, 8 * (szg::kTableWord + ranges->count * szg::kEntryWords));
   int multiprocessors = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   unsigned const blocks = szg::tree_blocks(szg::all_leaves_of(ranges), multiprocessors);
   szg::frame_seal_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(
-      *ranges, leaves, ticket, (uint64_t *)frame_header);
+      *ranges, host, leaves, ticket, (uint64_t *)frame_header);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -32,12 +32,21 @@ SZG_HD void szg_probe_sums_add(szg_probe_sums *sums, uint32_t probe_class, uint3
   sums->raw_bits += (uint64_t)count * szg_probe_raw_bits(probe_class);
 }
 
+/* total is not 0. */
+SZG_HD uint64_t szg_probe_entropy_of(const szg_probe_sums *sums) {
+  uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
+  return (szg_count_log(sums->total) - sums->logs + raw) / sums->total;
+}
+SZG_HD uint64_t szg_probe_floor_of(const szg_probe_sums *sums, uint32_t zero_count) {
+  uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
+  return (szg_huffman_cost(sums->total, sums->logs, zero_count) + raw) / sums->total;
+}
+
 SZG_HD szg_probe_cost szg_probe_cost_of(const szg_probe_sums *sums, uint32_t zero_count) {
   szg_probe_cost cost = {0, 0};
   if (sums->total == 0) return cost;
-  uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
-  cost.entropy = (szg_count_log(sums->total) - sums->logs + raw) / sums->total;
-  cost.floor = (szg_huffman_cost(sums->total, sums->logs, zero_count) + raw) / sums->total;
+  cost.entropy = szg_probe_entropy_of(sums);
+  cost.floor = szg_probe_floor_of(sums, zero_count);
   return cost;
 }
 
@@ -108,15 +117,20 @@ typedef struct szg_entry_costs {
   uint64_t of[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
 } szg_entry_costs;
 
+/* What the classes of `set`, one of the way's, cost at a scale. */
+SZG_HD uint64_t szg_way_set_cost(const szg_probe_view *view, const szg_levels_way *way,
+                                 uint32_t set, uint32_t scale, const szg_entry_costs *costs) {
+  uint32_t const entry = szg_probe_entry(view->axis_count, set, szg_ranked_axes(set, way->ranks));
+  return costs->of[scale][way->is_linear][entry];
+}
+
 SZG_HD uint64_t szg_way_cost(const szg_probe_view *view, uint32_t number,
                              const szg_entry_costs *costs) {
   szg_levels_way const way = szg_way(view, number);
   uint64_t scales[SZG_PROBE_SCALES] = {0, 0, 0};
-  for (uint32_t set = 1; set < 1u << way.axis_count; set++) {
-    uint32_t const entry = szg_probe_entry(view->axis_count, set, szg_ranked_axes(set, way.ranks));
+  for (uint32_t set = 1; set < 1u << way.axis_count; set++)
     for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
-      scales[scale] += costs->of[scale][way.is_linear][entry];
-  }
+      scales[scale] += szg_way_set_cost(view, &way, set, scale, costs);
   return szg_probe_frame_cost(scales, &way);
 }
 
