@@ -42,10 +42,9 @@ struct LevelsKind {
 } // namespace szg
 
 szgpu_status szg_levels_archive_complete_cuda(const szg_write_job_cuda *job,
-                                              const szg_frame_header *header,
-                                              uint64_t most_bytes) {
+                                              const szg_frame_header *header, uint64_t most_bytes) {
   const szg_levels_write_plan_cuda *const plan = &job->plan->levels;
-  szg::LevelsKind const kind = {header->section_count, job->raw_bytes, job->capacity,
-                                most_bytes,            plan->found,    plan->found_back};
+  szg::LevelsKind const kind = {header->section_count, job->raw_bytes,  job->capacity, most_bytes,
+                                plan->found,           plan->found_back};
   return szg::complete_archive(job, header, kind);
 }

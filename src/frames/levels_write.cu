@@ -278,8 +278,8 @@ static szgpu_status complete_archive(const levels_job *job, szg_frame_layout_cud
   szg_levels_set_header(levels, &layout.header);
   for (uint32_t i = 0; i <= levels->level_count; i++)
     szg_layout_add_cuda(&layout, szg_levels_section(i), 0);
-  SZG_TRY(szg_levels_archive_complete_cuda(job->frame, &layout.header,
-                                           job->choice->doubtful_bytes));
+  SZG_TRY(
+      szg_levels_archive_complete_cuda(job->frame, &layout.header, job->choice->doubtful_bytes));
   return szg_device_mark(&job->frame->ctx->device, "checksums");
 }
 

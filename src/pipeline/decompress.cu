@@ -227,8 +227,8 @@ szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_read_sizes_cu
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes(frame_count, &header_bytes), SZGPU_BAD_SHAPE);
   uint64_t const head_bytes = header_bytes > HEAD_BYTES ? header_bytes : (uint64_t)HEAD_BYTES;
-  SZG_TRY(szg_device_reserve_pinned(&ctx->device, pinned_head_bytes(head_bytes) +
-                                                      frame_count * FRAME_HEADER_MOST_BYTES));
+  SZG_TRY(szg_device_reserve_pinned(
+      &ctx->device, pinned_head_bytes(head_bytes) + frame_count * FRAME_HEADER_MOST_BYTES));
   SZG_TRY(szg_buffer_reset(&ctx->head, head_bytes));
   return szg_buffer_reset(&ctx->part_starts, frame_count * sizeof(szg_read_frame_cuda));
 }

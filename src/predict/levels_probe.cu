@@ -18,8 +18,8 @@
 #include "core/tell.cuh"
 #include "predict/levels_lattice.cuh"
 #include "predict/levels_probe.cuh"
-#include "predict/levels_probe_costs.cuh"
 #include "predict/levels_probe.h"
+#include "predict/levels_probe_costs.cuh"
 
 namespace szg {
 namespace {
@@ -63,9 +63,8 @@ struct Points {
   szg_levels_lattice lattice;
   const typename A::Value *values;
 
-  /* The lattice value of value `index`; false: there is none. */
-  __device__ __forceinline__ bool load(bool exists, uint64_t index, Point *point) const {
-    typename A::Value const x = exists ? values[index] : (typename A::Value)0;
+  /* The lattice value of x; false: it has none, or does not exist. */
+  __device__ __forceinline__ bool take(bool exists, typename A::Value x, Point *point) const {
     Point own;
     bool const is_fill = lattice.has_fill && A::bits(x) == (typename A::Bits)lattice.fill_bits;
     bool const has_point = A::lattice(lattice, x, &own) && !is_fill && exists;
@@ -74,14 +73,16 @@ struct Points {
   }
 };
 
-/* Point x of a run, with its neighbours. False: it counts for nothing. */
+/* Point x of a run, with its neighbours. False: it counts for nothing. All values are loaded before
+ * the first is used; in place of one that does not exist, the run's first. */
 template <uint32_t kAxes, class A>
 __device__ __forceinline__ bool find_point(const Points<A> &points, const szg_probe_view &view,
                                            const szg_probe_run &run, uint32_t x, uint32_t scale,
                                            Sampled<typename A::Point> *point) {
-  uint64_t const index = run.index + x;
   bool const is_in_run = x < run.point_count;
-  bool is_inside = points.load(is_in_run, index, &point->value);
+  uint64_t const index = is_in_run ? run.index + x : run.index;
+  typename A::Value const own = points.values[index];
+  typename A::Value values[kAxes][4];
 #pragma unroll
   for (uint32_t axis = 0; axis < kAxes; axis++) {
     uint64_t const at = run.at[axis] + (axis == 0 ? x : 0);
@@ -91,21 +92,32 @@ __device__ __forceinline__ bool find_point(const Points<A> &points, const szg_pr
       uint64_t const distance = (uint64_t)(i == 0 || i == 3 ? 3 : 1) << scale;
       uint64_t const offset = distance * view.strides[axis];
       bool const is_after = i >= 2;
-      bool const exists = is_after ? at + distance < view.extents[axis] : at >= distance;
-      point->taps[axis].has[i] =
-          points.load(exists && is_in_run, is_after ? index + offset : index - offset,
-                      &point->taps[axis].at[i]);
+      bool const exists =
+          is_in_run && (is_after ? at + distance < view.extents[axis] : at >= distance);
+      values[axis][i] = points.values[!exists    ? run.index
+                                      : is_after ? index + offset
+                                                 : index - offset];
+      point->taps[axis].has[i] = exists;
     }
-    is_inside = is_inside && point->taps[axis].has[1] && point->taps[axis].has[2];
+  }
+  bool is_inside = points.take(is_in_run, own, &point->value);
+#pragma unroll
+  for (uint32_t axis = 0; axis < kAxes; axis++) {
+    Taps<typename A::Point> &taps = point->taps[axis];
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++)
+      taps.has[i] = points.take(taps.has[i], values[axis][i], &taps.at[i]);
+    is_inside = is_inside && taps.has[1] && taps.has[2];
   }
   return is_inside;
 }
 
-/* The point and those before it along each set of axes. False: one is missing. */
+/* The point and those before it along each set of axes, loaded likewise. False: one is missing. */
 template <uint32_t kAxes, class A>
 __device__ __forceinline__ bool find_corners(const Points<A> &points, const szg_probe_view &view,
                                              const szg_probe_run &run, uint32_t x,
                                              typename A::Point *corners) {
+  typename A::Value values[1u << kAxes];
   bool has_all = true;
 #pragma unroll
   for (uint32_t corner = 0; corner < 1u << kAxes; corner++) {
@@ -117,7 +129,12 @@ __device__ __forceinline__ bool find_corners(const Points<A> &points, const szg_
       exists = exists && run.at[axis] + (axis == 0 ? x : 0) > 0;
       index -= view.strides[axis];
     }
-    bool const has_point = points.load(exists, index, &corners[corner]);
+    values[corner] = points.values[exists ? index : run.index];
+    has_all = has_all && exists;
+  }
+#pragma unroll
+  for (uint32_t corner = 0; corner < 1u << kAxes; corner++) {
+    bool const has_point = points.take(has_all, values[corner], &corners[corner]);
     has_all = has_all && has_point;
   }
   return has_all;
@@ -155,7 +172,7 @@ __device__ void finish_entries(uint32_t slice, const ViewCounts *counts, szg_ent
   szg_probe_sums const sums = sums_of(counts->entries[slice][i]);
   if (threadIdx.x % 32 != 0) return;
   (&costs->of[0][0][0])[slice * SZG_PROBE_ENTRIES + i] =
-      sums.total ? szg_probe_entropy_of(&sums) : 0;
+      sums.total ? szg_probe_entropy_of(&sums, count_log(sums.total)) : 0;
 }
 
 template <uint32_t kAxes, class A>
@@ -198,7 +215,7 @@ __device__ void finish_ways(const SecondPass &pass, uint32_t piece, uint32_t way
     if (threadIdx.x % 32 == 0) {
       uint64_t const cost = sums.total == 0 ? 0
                             : is_floor      ? szg_probe_floor_of(&sums, zero_count)
-                                            : szg_probe_entropy_of(&sums);
+                                            : szg_probe_entropy_of(&sums, count_log(sums.total));
       *(piece < kFirstTable    ? &found->scales[piece][i]
         : piece < kDifferences ? &found->noisy[piece - kFirstTable][i]
         : is_floor             ? &found->differences[i].floor
@@ -231,8 +248,7 @@ __device__ void cost_way(const Points<A> &points, szg_probe_view view, uint32_t 
     if (find_corners<kAxes>(points, view, run, lane, corners))
       count_differences<kAxes>(fine_bits, corners, own);
   } else {
-    uint64_t const entropy =
-        threadIdx.x < kEntropies ? (&pass.costs->of[0][0][0])[threadIdx.x] : 0;
+    uint64_t const entropy = threadIdx.x < kEntropies ? (&pass.costs->of[0][0][0])[threadIdx.x] : 0;
     Sampled<typename A::Point> point;
     bool const is_inside = find_point<kAxes>(points, view, run, lane, scale, &point);
     way_number = find_way(view, entropy);
@@ -280,7 +296,7 @@ __global__ void __launch_bounds__(ScorePolicy::kThreads)
   uint32_t const most = (uint32_t)szg_most_fold(&grid);
   uint64_t const first = szg_fold_window(&grid, most, blockIdx.x);
   for (uint32_t i = threadIdx.x; i < most + SZG_PROBE_RUN; i += ScorePolicy::kThreads)
-    has[i] = points.load(true, first + i, &window[i]);
+    has[i] = points.take(true, points.values[first + i], &window[i]);
   __syncthreads(); /* the window is loaded */
   uint32_t const fold = 1 + blockIdx.y * ScorePolicy::kThreads + threadIdx.x;
   uint32_t score = 0;
@@ -314,12 +330,10 @@ __global__ void __launch_bounds__(ProbePolicy::kThreads)
 template <class A, uint32_t kAxes>
 __global__ void __launch_bounds__(ProbePolicy::kThreads)
     ways_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
-                      ProbeCounts *counts, const ProbeResults *results,
-                      szg_probe_answer *answer) {
+                      ProbeCounts *counts, const ProbeResults *results, szg_probe_answer *answer) {
   uint32_t const fold = gridDim.z > 1 ? results->fold : 0;
   if (blockIdx.z == 0) {
-    cost_way<kAxes>(points, view, fine_bits,
-                    {&counts->views[0], &results->costs[0], fold, answer});
+    cost_way<kAxes>(points, view, fine_bits, {&counts->views[0], &results->costs[0], fold, answer});
   } else if (kAxes == 1 && fold > 0) {
     view = szg_probe_view_of(&grid, fold);
     cost_way<2>(points, view, fine_bits, {&counts->views[1], &results->costs[1], fold, answer});

@@ -13,6 +13,9 @@ namespace szg {
 
 /* ---- counts ---- */
 
+/* Called, because the instructions come from device memory. */
+__device__ __noinline__ uint64_t count_log(uint64_t count) { return szg_count_log(count); }
+
 /* Of counts that other blocks made. The whole warp calls; the result is every lane's. */
 __device__ inline szg_probe_sums sums_of(const uint32_t *counts) {
   constexpr uint32_t kOfLane = (SZG_PROBE_CLASSES + 31) / 32;
@@ -24,8 +27,11 @@ __device__ inline szg_probe_sums sums_of(const uint32_t *counts) {
   }
   szg_probe_sums sums = {};
 #pragma unroll
-  for (uint32_t i = 0; i < kOfLane; i++)
-    szg_probe_sums_add(&sums, threadIdx.x % 32 + 32 * i, own[i]);
+  for (uint32_t i = 0; i < kOfLane; i++) {
+    sums.total += own[i];
+    sums.raw_bits += own[i] * szg_probe_raw_bits(threadIdx.x % 32 + 32 * i);
+    if (__any_sync(kAllLanes, own[i] > 0)) sums.logs += count_log(own[i]);
+  }
   return {__reduce_add_sync(kAllLanes, (uint32_t)sums.total), warp_sum(sums.logs),
           __reduce_add_sync(kAllLanes, (uint32_t)sums.raw_bits)};
 }
@@ -50,12 +56,12 @@ __device__ inline uint32_t find_way(const szg_probe_view &view, uint64_t entropy
   if (number < SZG_MOST_WAYS) { /* whole warps */
     bool const exists = number < szg_way_count(view.axis_count);
     szg_levels_way const way = szg_way(&view, exists ? number : 0);
+    bool const has_set = set > 0 && set < 1u << way.axis_count;
+    uint32_t const entry = szg_way_entry(&view, &way, has_set ? set : 1);
     uint64_t scales[SZG_PROBE_SCALES];
 #pragma unroll
     for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
-      bool const has_set = set > 0 && set < 1u << way.axis_count;
-      uint32_t sum =
-          has_set ? (uint32_t)szg_way_set_cost(&view, &way, set, scale, &costs) : 0;
+      uint32_t sum = has_set ? (uint32_t)costs.of[scale][way.is_linear][entry] : 0;
 #pragma unroll
       for (uint32_t step = 1; step < kLanes; step *= 2)
         sum += __shfl_xor_sync(kAllLanes, sum, (int)step);
