@@ -79,7 +79,7 @@ void check_trees(const std::vector<uint8_t> &bytes, const DeviceArray<uint8_t> &
   szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
   std::vector<uint8_t> const host_header(header.bytes());
   for (int run = 0; run < 2; run++) { /* the second in memory that the first has used */
-    MUST(szg_checksum_seal_cuda(&ranges, host_header.data(), leaves.data(), ticket.data(),
+    MUST(szg_checksum_seal_cuda(&ranges, nullptr, host_header.data(), leaves.data(), ticket.data(),
                                 (uint8_t *)header.data(), stream));
     std::vector<uint64_t> const found = header.host();
     for (uint32_t i = 0; i < roots.size(); i++)
@@ -296,7 +296,7 @@ void seals_as_the_container_writes() {
           root_of(bytes.data() + stretches[i].start, stretches[i].byte_count);
     szg_frame_header_write(&frame, &sealed[margin]);
     for (int run = 0; run < 2; run++) {
-      MUST(szg_checksum_seal_cuda(&ranges, open.data(), leaves.data(), ticket.data(),
+      MUST(szg_checksum_seal_cuda(&ranges, nullptr, open.data(), leaves.data(), ticket.data(),
                                   device_header.data() + margin, stream));
       std::vector<uint8_t> const found = device_header.host();
       for (size_t i = 0; i < found.size(); i++)
@@ -304,6 +304,34 @@ void seals_as_the_container_writes() {
               header_bytes);
     }
   }
+}
+
+/* Sections end anywhere; the rest up to the next one is whatever was there. */
+void pads_before_it_hashes() {
+  std::vector<uint8_t> bytes = random_bytes(kMostRanges * 17 * 1024);
+  DeviceArray<uint8_t> const device_bytes(bytes);
+  DeviceArray<uint64_t> leaves(2 * kMostRanges), header(checksum_word(kMostRanges) + 2);
+  DeviceArray<uint32_t> ticket(1);
+  ticket.zero();
+  std::vector<uint8_t> const host_header(header.bytes());
+  std::vector<Stretch> stretches;
+  std::vector<uint64_t> held_bytes;
+  for (uint32_t i = 0; i < kMostRanges; i++) {
+    uint64_t const start = i * 17 * 1024, held = random_below(i % 2 ? 40 : 17000);
+    uint64_t const end = start + (held + 15) / 16 * 16;
+    std::fill(bytes.begin() + (ptrdiff_t)(start + held), bytes.begin() + (ptrdiff_t)end, 0);
+    stretches.push_back({start, end - start});
+    held_bytes.push_back(held);
+  }
+  szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
+  MUST(szg_checksum_seal_cuda(&ranges, held_bytes.data(), host_header.data(), leaves.data(),
+                              ticket.data(), (uint8_t *)header.data(), stream));
+  std::vector<uint64_t> const found = header.host();
+  CHECK(device_bytes.host() == bytes, "other bytes than the padding are 0");
+  for (uint32_t i = 0; i < kMostRanges; i++)
+    CHECK(found[checksum_word(i)] ==
+              root_of(bytes.data() + stretches[i].start, stretches[i].byte_count),
+          "section %u of %llu bytes", i, (unsigned long long)held_bytes[i]);
 }
 
 } // namespace
@@ -318,5 +346,6 @@ int main() {
   finds_single_bits();
   compares_all_64_bits_of_each_range();
   seals_as_the_container_writes();
+  pads_before_it_hashes();
   return end();
 }
