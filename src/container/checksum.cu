@@ -7,6 +7,7 @@
 #include "container/checksum.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "container/checksum_seal.cuh"
 #include "container/checksum_tree.cuh"
@@ -35,15 +36,39 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, VerifyPolicy::kBlocks)
     atomicOr(&verdict->bad_sections, 1u << ranges.kinds[i]);
 }
 
+/* A frame by the host. Kernels get it as an argument, which saves a copy in the stream. */
+struct HostFrame {
+  uint64_t header[kMostHeaderWords];
+  bool is_padded;
+  uint64_t held_bytes[SZG_SECTION_KIND_COUNT]; /* unless it is padded */
+};
+static_assert(kMostHeaderWords <= TreePolicy::kThreads, "one thread per word");
+
+/* Every block writes all padding, so that its own loads find it. The whole block calls. */
+__device__ void pad_ranges(const szg_checksum_ranges &ranges, const uint64_t *held_bytes) {
+  for (uint32_t k = threadIdx.x; k < ranges.count * SZG_ALIGNMENT; k += TreePolicy::kThreads) {
+    uint32_t const i = k / SZG_ALIGNMENT;
+    uint64_t const place = held_bytes[i] + k % SZG_ALIGNMENT;
+    if (place < ranges.byte_counts[i]) const_cast<uint8_t *>(ranges.bytes[i])[place] = 0;
+  }
+  __syncthreads(); /* all is padded before it is hashed */
+}
+
 __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
-    frame_seal_kernel(const __grid_constant__ szg_checksum_ranges ranges, uint64_t *leaves,
-                      uint32_t *ticket, uint64_t *header) {
-  __shared__ uint64_t roots[SZG_SECTION_KIND_COUNT];
+    frame_seal_kernel(const __grid_constant__ szg_checksum_ranges ranges,
+                      const __grid_constant__ HostFrame host, uint64_t *leaves, uint32_t *ticket,
+                      uint64_t *header) {
+  __shared__ uint64_t roots[SZG_SECTION_KIND_COUNT], sealed[kMostHeaderWords];
+  uint32_t const i = threadIdx.x, word_count = kTableWord + ranges.count * kEntryWords + 1;
+  if (!host.is_padded) pad_ranges(ranges, host.held_bytes);
   hash_leaves(ranges, leaves);
   if (!is_last_block(ticket)) return;
   hash_roots(ranges, leaves, roots);
-  __syncthreads(); /* roots complete */
-  if (threadIdx.x < 32) seal_frame(header, ranges.count, roots);
+  if (i < word_count) sealed[i] = host.header[i];
+  __syncthreads(); /* roots and header complete */
+  if (threadIdx.x < 32) seal_frame(sealed, ranges.count, roots);
+  __syncthreads(); /* it is sealed */
+  if (i < word_count) header[i] = sealed[i];
 }
 
 uint64_t all_leaves_of(const szg_checksum_ranges *ranges) {
@@ -67,15 +92,19 @@ szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges, uint64_
   return SZGPU_OK;
 }
 
-szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
-                                    uint32_t *ticket, uint8_t *frame_header,
-                                    struct CUstream_st *stream) {
+szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, const uint64_t *held_bytes,
+                                    const uint8_t *host_header, uint64_t *leaves, uint32_t *ticket,
+                                    uint8_t *frame_header, struct CUstream_st *stream) {
   assert(ranges->count <= SZG_SECTION_KIND_COUNT);
+  szg::HostFrame host = {};
+  memcpy(host.header, host_header, 8 * (szg::kTableWord + ranges->count * szg::kEntryWords));
+  host.is_padded = !held_bytes;
+  if (held_bytes) memcpy(host.held_bytes, held_bytes, ranges->count * sizeof *held_bytes);
   int multiprocessors = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   unsigned const blocks = szg::tree_blocks(szg::all_leaves_of(ranges), multiprocessors);
   szg::frame_seal_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(
-      *ranges, leaves, ticket, (uint64_t *)frame_header);
+      *ranges, host, leaves, ticket, (uint64_t *)frame_header);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

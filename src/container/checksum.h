@@ -18,7 +18,7 @@ szgpu_status szg_checksum_tree(szg_threads *threads, const uint8_t *bytes, uint6
                                uint64_t *leaves, uint64_t *checksum) SZG_CHECKED;
 uint64_t szg_checksum_leaf_count(uint64_t byte_count);
 
-/* ---- CUDA: all pointers except `ranges` and `expected` are to device memory ---- */
+/* ---- CUDA: pointers are to device memory, except to what the host states ---- */
 
 /* Ranges of an archive's bytes; starts and sizes are multiples of 16. */
 typedef struct szg_checksum_ranges {
@@ -35,11 +35,13 @@ typedef struct szg_checksum_ranges {
 szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
                                       szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
-/* Writes the szg_checksum_tree of range i to entry i of the section table in a frame's header,
- * which is aligned to 8 bytes, then the header's own checksum. *ticket is 0 before and after. */
-szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
-                                    uint32_t *ticket, uint8_t *frame_header,
-                                    struct CUstream_st *stream) SZG_CHECKED;
+/* Writes a frame's header, aligned to 8 bytes: that of the host, with the szg_checksum_tree of
+ * range i in entry i of the section table and with its own checksum. held_bytes: NULL, or ranges
+ * have padding after so many bytes each, of up to 15 zeros, which are written first. *ticket is 0
+ * before and after. */
+szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, const uint64_t *held_bytes,
+                                    const uint8_t *host_header, uint64_t *leaves, uint32_t *ticket,
+                                    uint8_t *frame_header, struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
 

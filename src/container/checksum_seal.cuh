@@ -11,6 +11,7 @@ namespace szg {
 
 constexpr uint32_t kEntryWords = SZG_SECTION_ENTRY_BYTES / sizeof(uint64_t);
 constexpr uint32_t kTableWord = SZG_FRAME_HEADER_BYTES / sizeof(uint64_t);
+constexpr uint32_t kMostHeaderWords = kTableWord + SZG_SECTION_KIND_COUNT * kEntryWords + 1;
 static_assert(SZG_FRAME_HEADER_BYTES % sizeof(uint64_t) == 0, "what is hashed is whole words");
 static_assert(SZG_SECTION_ENTRY_BYTES % sizeof(uint64_t) == 0, "what is hashed is whole words");
 static_assert(SZG_SECTION_KIND_COUNT <= 32, "a lane for each section");

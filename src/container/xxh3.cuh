@@ -133,8 +133,9 @@ inline __device__ uint64_t hash_to_240_bytes(const uint64_t *words, uint32_t wor
   return avalanche(hash + mix_pair(words + word_count - 2, kMiddleLastSecret));
 }
 
-/* The hash of at most kShortWords. */
-inline __device__ uint64_t hash_short(const uint64_t *words, uint32_t word_count) {
+/* The hash of at most kShortWords. Called, because kernels have several uses for it, and read their
+ * instructions from device memory. */
+static __device__ __noinline__ uint64_t hash_short(const uint64_t *words, uint32_t word_count) {
   if (word_count == 0) return kHashOfNothing;
   if (word_count == 1) return hash_one_word(words[0]);
   if (word_count == 2) return hash_two_words(words);

@@ -6,11 +6,29 @@
 #include <string.h>
 
 #include "core/cuda_check.cuh"
+#include "core/tell.cuh"
 
 namespace {
 
 /* Fails if the build has no code for the device; that is its only purpose. */
 __global__ void probe_kernel() {}
+
+struct BringPolicy {
+  static constexpr int kThreads = 1024;
+};
+
+/* One block. Both places are aligned to words. */
+__global__ void __launch_bounds__(BringPolicy::kThreads)
+    results_bring_kernel(uint8_t *pinned, const uint8_t *results, uint64_t byte_count,
+                         uint32_t *told) {
+  uint64_t const word_count = byte_count / sizeof(uint32_t);
+  for (uint64_t i = threadIdx.x; i < word_count; i += BringPolicy::kThreads)
+    ((uint32_t *)pinned)[i] = ((const uint32_t *)results)[i];
+  uint64_t const rest = word_count * sizeof(uint32_t) + threadIdx.x;
+  if (rest < byte_count) pinned[rest] = results[rest];
+  __syncthreads(); /* all is written */
+  if (told && threadIdx.x == 0) szg::tell(told);
+}
 
 } // namespace
 
@@ -211,6 +229,31 @@ szgpu_status szg_device_copy_beside(szg_device *device, szg_side side, void *to,
 szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value, uint64_t bytes) {
   if (bytes == 0) return SZGPU_OK;
   SZG_TRY_CUDA(cudaMemsetAsync(memory, value, bytes, device->stream));
+  return SZGPU_OK;
+}
+
+szgpu_status szg_device_bring(szg_device *device, void *pinned, const void *results, uint64_t bytes,
+                              uint32_t *told) {
+  if (told) szg_device_expect(told, 1);
+  results_bring_kernel<<<1, BringPolicy::kThreads, 0, device->stream>>>(
+      (uint8_t *)pinned, (const uint8_t *)results, bytes, told);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+void szg_device_expect(uint32_t *told, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) __atomic_store_n(&told[i], 0, __ATOMIC_RELAXED);
+}
+
+/* About a millisecond, after which the microseconds that looking saves do not matter. */
+enum { MOST_LOOKS = 1 << 21 };
+
+szgpu_status szg_device_await(szg_device *device, const uint32_t *told, uint32_t count) {
+  device->round_trips++;
+  uint32_t seen = 0;
+  for (int looks = 0; looks < MOST_LOOKS && seen < count; looks++)
+    seen += __atomic_load_n(&told[seen], __ATOMIC_ACQUIRE) != 0;
+  if (seen < count) SZG_TRY_CUDA(cudaStreamSynchronize(device->stream));
   return SZGPU_OK;
 }
 

@@ -106,6 +106,19 @@ szgpu_status szg_device_copy_beside(szg_device *device, szg_side side, void *to,
 szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value,
                             uint64_t bytes) SZG_CHECKED;
 
+/* Copies a few results to pinned memory by a kernel, which starts sooner after other kernels than a
+ * copy does. told: NULL, or a word that it then sets (szg_device_await). */
+szgpu_status szg_device_bring(szg_device *device, void *pinned, const void *results, uint64_t bytes,
+                              uint32_t *told) SZG_CHECKED;
+
+/* Clears words in pinned memory by which kernels that are launched later tell the host that it can
+ * read what they have written there (core/tell.cuh). No kernel in the stream may still set them. */
+void szg_device_expect(uint32_t *told, uint32_t count);
+/* Waits until all these words are set: a round trip that ends as soon as the results are there,
+ * while the stream still works. If they are not set when the stream has done its work, something
+ * else says why. */
+szgpu_status szg_device_await(szg_device *device, const uint32_t *told, uint32_t count) SZG_CHECKED;
+
 /* Waits for all work in the stream. is_round_trip: later work depends on the results; otherwise
  * this is the end of a call. */
 szgpu_status szg_device_wait(szg_device *device, bool is_round_trip) SZG_CHECKED;

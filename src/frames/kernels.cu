@@ -1,7 +1,7 @@
 /* kernels.cu - small kernels around a frame's sections.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Padding writes at most 15 bytes per section; planes and fill move each value once.
+ * Planes and fill move each value once.
  */
 #include "frames/kernels.h"
 
@@ -16,18 +16,6 @@ struct PlainPolicy {
   static constexpr int kThreads = 256;
   static constexpr unsigned kBlocksPerMultiprocessor = 16;
 };
-
-struct SectionEnds {
-  uint64_t held_bytes[SZG_SECTION_KIND_COUNT];
-};
-
-/* One block per section, one thread per byte. */
-__global__ void __launch_bounds__(SZG_ALIGNMENT)
-    sections_pad_kernel(szg_checksum_ranges ranges, SectionEnds ends) {
-  uint32_t const i = blockIdx.x;
-  uint64_t const place = ends.held_bytes[i] + threadIdx.x;
-  if (place < ranges.byte_counts[i]) const_cast<uint8_t *>(ranges.bytes[i])[place] = 0;
-}
 
 template <class Bits>
 __global__ void __launch_bounds__(PlainPolicy::kThreads)
@@ -140,16 +128,6 @@ szgpu_status plain_blocks(uint64_t item_count, unsigned *blocks) {
 }
 
 } // namespace
-
-szgpu_status szg_sections_pad_cuda(const szg_checksum_ranges *ranges, const uint64_t *held_bytes,
-                                   struct CUstream_st *stream) {
-  if (ranges->count == 0) return SZGPU_OK;
-  SectionEnds ends = {};
-  for (uint32_t i = 0; i < ranges->count; i++) ends.held_bytes[i] = held_bytes[i];
-  sections_pad_kernel<<<ranges->count, SZG_ALIGNMENT, 0, stream>>>(*ranges, ends);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
 
 szgpu_status szg_raw_split_cuda(const void *values, uint64_t value_count, unsigned width,
                                 uint8_t *planes, struct CUstream_st *stream) {

@@ -9,11 +9,6 @@
 
 SZG_C_BEGIN
 
-/* Writes zeros from the end of each section's contents to the next multiple of SZG_ALIGNMENT.
- * ranges: the sections with their padding; held_bytes: their sizes without it. */
-szgpu_status szg_sections_pad_cuda(const szg_checksum_ranges *ranges, const uint64_t *held_bytes,
-                                   struct CUstream_st *stream) SZG_CHECKED;
-
 /* Splits values into byte planes, and merges the planes of a window into its values. width: 1, 2, 4
  * or 8. */
 szgpu_status szg_raw_split_cuda(const void *values, uint64_t value_count, unsigned width,

@@ -123,7 +123,6 @@ szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request
 
 void szg_write_plan_carve_pinned(szg_arena *arena, const szg_write_request *request,
                                  szg_write_plan_cuda *plan) {
-  plan->frame_headers = szg_arena_take(arena, request->frame_count, SZG_MOST_FRAME_HEADER_BYTES);
   if (!request->is_lossless) szg_outliers_carve_write_pinned(arena, &plan->outliers);
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];

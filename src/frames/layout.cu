@@ -1,7 +1,6 @@
 /* layout.cu - places a frame's sections on the GPU, and ends a frame of any kind.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "frames/kernels.h"
 #include "frames/write_cuda.h"
 
 void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes) {
@@ -35,14 +34,10 @@ szgpu_status szg_layout_finish_cuda(const szg_write_job_cuda *job,
                                     const szg_frame_layout_cuda *layout) {
   szg_device *const device = &job->ctx->device;
   const szg_write_plan_cuda *const plan = job->plan;
-  uint8_t *const header_bytes = plan->frame_headers + job->index * SZG_MOST_FRAME_HEADER_BYTES;
-  uint8_t *const header_place = job->archive + job->first_byte;
-  szg_frame_header_write(&layout->header, header_bytes);
-  SZG_TRY(szg_device_copy(device, header_place, header_bytes,
-                          szg_frame_header_bytes(layout->header.section_count)));
-  if (!layout->is_padded)
-    SZG_TRY(szg_sections_pad_cuda(&layout->ranges, layout->held_bytes, device->stream));
-  SZG_TRY(szg_checksum_seal_cuda(&layout->ranges, plan->leaves, plan->ticket, header_place,
-                                 device->stream));
+  uint8_t host_header[SZG_MOST_FRAME_HEADER_BYTES];
+  szg_frame_header_write(&layout->header, host_header);
+  const uint64_t *const held_bytes = layout->is_padded ? NULL : layout->held_bytes;
+  SZG_TRY(szg_checksum_seal_cuda(&layout->ranges, held_bytes, host_header, plan->leaves,
+                                 plan->ticket, job->archive + job->first_byte, device->stream));
   return szg_device_mark(device, "checksums");
 }

@@ -154,15 +154,10 @@ szgpu_status szg_levels_frame_preview(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA: choosing (levels_choose.cu) ---- */
 
-typedef struct szg_levels_choose_plan_cuda {
-  szg_probe_plan_cuda probe;
-  szg_probes *probes_back; /* pinned */
-} szg_levels_choose_plan_cuda;
-
 szgpu_status szg_levels_frame_carve_zeroed_cuda(szg_arena *arena, const szg_write_request *request,
                                                 szg_write_plan_cuda *plan) SZG_CHECKED;
 
-/* The same choice as szg_levels_choose. Waits for the stream once. */
+/* The same choice as szg_levels_choose. Waits once, and clears tile marks meanwhile. */
 szgpu_status szg_levels_choose_cuda(const szg_write_job_cuda *job,
                                     szg_levels_choice *choice) SZG_CHECKED;
 
@@ -173,11 +168,13 @@ typedef struct szg_levels_found {
   uint64_t starts[SZG_LEVELS_MOST + 2]; /* of the stages' sections in the archive, and their end */
   uint64_t section_bytes[SZG_LEVELS_MOST + 1];
   szg_levels_counters_cuda counters;
-  uint32_t has_marks; /* some tile may have outliers */
+  uint32_t has_marks;   /* some tile may have outliers */
+  uint32_t told;        /* the host's: it can read the rest */
+  uint64_t frame_bytes; /* the host's, if the device has completed the archive; 0: it has not */
 } szg_levels_found;
 
 typedef struct szg_levels_write_plan_cuda {
-  szg_levels_choose_plan_cuda choose;
+  szg_probe_plan_cuda probe;
   uint8_t *grids; /* of all stages before the last */
   uint8_t *codes; /* of one stage; or what fused kernels need */
   uint64_t grids_bytes, codes_bytes;
@@ -190,6 +187,12 @@ typedef struct szg_levels_write_plan_cuda {
 
 szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
                                                szg_write_plan_cuda *plan) SZG_CHECKED;
+/* Completes an archive of one frame (levels_archive.cu), and then copies what was found to the
+ * host. header: of stages of unknown sizes. Gives up, with frame_bytes 0, if there are outliers,
+ * the frame does not shrink or fit, or stages take more than most_bytes. */
+szgpu_status szg_levels_archive_complete_cuda(const szg_write_job_cuda *job,
+                                              const szg_frame_header *header,
+                                              uint64_t most_bytes) SZG_CHECKED;
 void szg_levels_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
                                          szg_write_plan_cuda *plan);
 szgpu_status szg_levels_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,

@@ -3,7 +3,8 @@
  *
  *   values --sample--> counts --last blocks--> costs --> [host: the choice]
  *
- * All later launches depend on the choice, so the host waits for the costs.
+ * All later launches depend on the choice, so the host waits for the costs. What the stream has to
+ * do after them does not depend on the choice.
  */
 #include "frames/levels.h"
 #include "frames/write_cuda.h"
@@ -11,22 +12,21 @@
 szgpu_status szg_levels_frame_carve_zeroed_cuda(szg_arena *arena, const szg_write_request *request,
                                                 szg_write_plan_cuda *plan) {
   (void)request;
-  szg_levels_probe_carve_zeroed_cuda(arena, &plan->levels.choose.probe);
+  szg_levels_probe_carve_zeroed_cuda(arena, &plan->levels.probe);
   return SZGPU_OK;
 }
 
 szgpu_status szg_levels_choose_cuda(const szg_write_job_cuda *job, szg_levels_choice *choice) {
   szg_levels_asked const asked = {job->request, job->bound, &job->grid};
-  const szg_levels_choose_plan_cuda *const plan = &job->plan->levels.choose;
+  const szg_probe_plan_cuda *const plan = &job->plan->levels.probe;
   szg_device *const device = &job->ctx->device;
   szg_probe_source source;
   choice->is_chosen = false;
   if (!szg_levels_probe_source(&asked, job->values, &source)) return SZGPU_OK;
-  SZG_TRY(szg_levels_probe_cuda(&source, &plan->probe, device->stream));
-  SZG_TRY(szg_device_copy(device, plan->probes_back, szg_levels_probes_of_cuda(&plan->probe),
-                          sizeof *plan->probes_back));
+  SZG_TRY(szg_levels_probe_cuda(&source, plan, device->stream));
+  SZG_TRY(szg_device_set(device, job->plan->outliers.tile_marks, 0, job->grid.tile_count));
+  SZG_TRY(szg_device_await(device, plan->answer->told, plan->answer->told_count));
   SZG_TRY(szg_device_mark(device, "choice"));
-  SZG_TRY(szg_device_wait(device, true));
-  szg_levels_decide(&asked, plan->probes_back, choice);
+  szg_levels_decide(&asked, &plan->answer->probes, choice);
   return SZGPU_OK;
 }

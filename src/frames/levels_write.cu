@@ -8,7 +8,8 @@
  * stage goes from values to words in one kernel, and the sections of all are written together at
  * the end. In other frames a stage goes from values to codes in memory, and from there straight to
  * its section, which begins where the one before it ends. The host knows no length until all stages
- * are written.
+ * are written. If the archive is one frame and no outliers are expected, the device completes it,
+ * and the host learns of that at the end.
  * If the frame has outliers, their sections come first, and the stages' sections move up: that
  * reads and writes them twice.
  */
@@ -79,7 +80,7 @@ szgpu_status szg_levels_frame_carve_write_cuda(szg_arena *arena, const szg_write
   SZG_REQUIRE(request->frame_grid.value_count < (uint64_t)1 << 56, SZGPU_BAD_SHAPE);
   szg_levels_most const most = szg_levels_most_of(&request->frame_grid);
   SZG_REQUIRE(most.tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED);
-  szg_levels_probe_carve_cuda(arena, &own->choose.probe);
+  szg_levels_probe_carve_cuda(arena, &own->probe);
   uint64_t const fused = fused_bytes(request);
   own->grids_bytes = most.grid_points * sizeof(int64_t);
   own->codes_bytes = most.places * sizeof(int64_t);
@@ -100,7 +101,7 @@ void szg_levels_frame_carve_write_pinned(szg_arena *arena, const szg_write_reque
                                          szg_write_plan_cuda *plan) {
   szg_levels_write_plan_cuda *const own = &plan->levels;
   (void)request;
-  own->choose.probes_back = (szg_probes *)szg_arena_take(arena, 1, sizeof *own->choose.probes_back);
+  own->probe.answer = (szg_probe_answer *)szg_arena_take(arena, 1, sizeof *own->probe.answer);
   own->found_back = (szg_levels_found *)szg_arena_take(arena, 1, sizeof *own->found_back);
 }
 
@@ -141,18 +142,15 @@ static void lay_out_memory(levels_job *job) {
   job->fused.work.counters = &plan->found->counters;
 }
 
-/* Gives all stages their memory, and the first section its place. */
-static szgpu_status begin(levels_job *job) {
-  const szg_write_job_cuda *const frame = job->frame;
+/* Clears what stages add to, and gives the first section its place. The tile marks are clear. */
+static szgpu_status begin_stages(const levels_job *job) {
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
-  szg_device *const device = &frame->ctx->device;
-  lay_out_memory(job);
+  szg_device *const device = &job->frame->ctx->device;
   memset(plan->found_back, 0, sizeof *plan->found_back);
   plan->found_back->starts[0] = first_start(job);
   SZG_TRY(szg_device_copy(device, plan->found, plan->found_back, sizeof *plan->found));
-  if (job->is_fused)
-    SZG_TRY(szg_device_set(device, job->fused.encoded[0].sums, 0, job->fused.sums_bytes));
-  return szg_device_set(device, frame->plan->outliers.tile_marks, 0, frame->grid.tile_count);
+  if (!job->is_fused) return SZGPU_OK;
+  return szg_device_set(device, job->fused.encoded[0].sums, 0, job->fused.sums_bytes);
 }
 
 /* Makes the books of all stages. Nothing else has a use for the memory of codes yet. */
@@ -260,6 +258,7 @@ static szgpu_status write_fused(const levels_job *job) {
 }
 
 static szgpu_status write_stages(const levels_job *job) {
+  SZG_TRY(begin_stages(job)); /* not before the books, so that the device does not wait for it */
   if (job->is_fused) return write_fused(job);
   for (uint32_t stage = 0; stage <= job->choice->levels.level_count; stage++)
     SZG_TRY(write_stage(job, stage));
@@ -268,17 +267,43 @@ static szgpu_status write_stages(const levels_job *job) {
 
 /* ---- [2] the frame from what was found ---- */
 
-/* Waits for all stages: the host then knows their sizes. If some tile has outliers, it waits once
- * more, for theirs. */
-static szgpu_status fetch_found(const levels_job *job, szg_outlier_sizes *outliers) {
+/* Whether the device can probably complete the archive. */
+static bool may_complete(const levels_job *job) {
+  return job->frame->archive_header && !job->frame->quantizer.has_fill &&
+         job->choice->doubtful_bytes > 0;
+}
+
+static szgpu_status complete_archive(const levels_job *job, szg_frame_layout_cuda layout) {
+  const szg_levels *const levels = &job->choice->levels;
+  szg_levels_set_header(levels, &layout.header);
+  for (uint32_t i = 0; i <= levels->level_count; i++)
+    szg_layout_add_cuda(&layout, szg_levels_section(i), 0);
+  SZG_TRY(
+      szg_levels_archive_complete_cuda(job->frame, &layout.header, job->choice->doubtful_bytes));
+  return szg_device_mark(&job->frame->ctx->device, "checksums");
+}
+
+/* Waits until the host knows the sizes of all stages, or that the archive is complete: then
+ * found_back has the frame's bytes. */
+static szgpu_status fetch_found(const levels_job *job, const szg_frame_layout_cuda *layout) {
   szg_device *const device = &job->frame->ctx->device;
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
+  szg_levels_found *const found = plan->found_back;
+  if (!may_complete(job)) {
+    SZG_TRY(szg_device_bring(device, found, plan->found, sizeof *found, &found->told));
+    return szg_device_await(device, &found->told, 1);
+  }
+  SZG_TRY(complete_archive(job, *layout));
+  SZG_TRY(szg_device_wait(device, false));
+  return found->frame_bytes ? SZGPU_OK : szg_device_wait(device, true);
+}
+
+/* If some tile has outliers, the host waits once more, for their sizes. */
+static szgpu_status size_outliers(const levels_job *job, szg_outlier_sizes *outliers) {
   *outliers = {};
-  SZG_TRY(szg_device_copy(device, plan->found_back, plan->found, sizeof *plan->found));
-  SZG_TRY(szg_device_wait(device, true));
-  if (!plan->found_back->has_marks) return SZGPU_OK;
+  if (!plan_of(job)->found_back->has_marks) return SZGPU_OK;
   SZG_TRY(szg_outliers_measure_cuda(job->frame, NULL));
-  SZG_TRY(szg_device_wait(device, true));
+  SZG_TRY(szg_device_wait(&job->frame->ctx->device, true));
   *outliers = szg_outliers_size_cuda(job->frame);
   return SZGPU_OK;
 }
@@ -345,11 +370,18 @@ static szgpu_status write_sections(const levels_job *job, const szg_outlier_size
 }
 
 static szgpu_status write_frame(levels_job *job, szg_frame_layout_cuda *layout, bool *is_written) {
-  SZG_TRY(begin(job));
+  lay_out_memory(job);
   SZG_TRY(make_books(job));
   SZG_TRY(write_stages(job));
+  SZG_TRY(fetch_found(job, layout));
+  layout->frame_bytes = plan_of(job)->found_back->frame_bytes;
+  if (layout->frame_bytes) {
+    szg_levels_set_header(&job->choice->levels, &layout->header);
+    *is_written = true;
+    return SZGPU_OK;
+  }
   szg_outlier_sizes outliers;
-  SZG_TRY(fetch_found(job, &outliers));
+  SZG_TRY(size_outliers(job, &outliers));
   uint64_t const stage_bytes = sum_of_stages(job);
   *is_written = stage_bytes + szg_outlier_sizes_sum(&outliers) < job->frame->raw_bytes;
   if (*is_written) SZG_TRY(is_worth_it(job, stage_bytes, is_written));
@@ -368,5 +400,6 @@ szgpu_status szg_levels_frame_write_cuda(szg_write_job_cuda *frame, szg_frame_la
   frame->lattice = &choice.lattice;
   szgpu_status const status = write_frame(&job, layout, is_written);
   frame->lattice = NULL; /* the next kind goes by the quantizer */
+  frame->is_archive_complete = *is_written && plan_of(&job)->found_back->frame_bytes > 0;
   return status;
 }

@@ -27,11 +27,10 @@ enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
 struct szg_write_plan_cuda {
   uint8_t *zeroed; /* one piece that must be zero when work on a frame begins */
   uint64_t zeroed_bytes;
-  uint8_t *range_work;    /* for the range pass, before any frame */
-  uint32_t *ticket;       /* for the blocks that make checksums */
-  void *choice_work;      /* frames with a bound: for the choice of axes */
-  uint64_t *leaves;       /* of a frame's checksums */
-  uint8_t *frame_headers; /* pinned: [frames][SZG_MOST_FRAME_HEADER_BYTES] */
+  uint8_t *range_work; /* for the range pass, before any frame */
+  uint32_t *ticket;    /* for the blocks that make checksums */
+  void *choice_work;   /* frames with a bound: for the choice of axes */
+  uint64_t *leaves;    /* of a frame's checksums */
   szg_outlier_write_plan_cuda outliers;
   szg_stream_write_plan_cuda stream;
   szg_linear_write_plan_cuda linear;

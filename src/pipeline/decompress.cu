@@ -21,12 +21,19 @@ enum {
 
 /* ---- headers ---- */
 
+/* Pinned memory for the archive's first bytes and the word behind them that says they are there. */
+static uint64_t pinned_head_bytes(uint64_t head_bytes) {
+  return szg_align_up(head_bytes, SZG_ALIGNMENT) + sizeof(uint32_t);
+}
+
 /* Copies the archive's first bytes to ctx->head. */
 static szgpu_status fetch_head(szgpu_ctx *ctx, const void *archive, uint64_t byte_count) {
   szg_device *const device = &ctx->device;
-  SZG_TRY(szg_device_reserve_pinned(device, byte_count));
-  SZG_TRY(szg_device_copy(device, device->pinned, archive, byte_count));
-  SZG_TRY(szg_device_wait(device, true));
+  SZG_TRY(szg_device_reserve_pinned(device, pinned_head_bytes(byte_count)));
+  uint32_t *const told =
+      (uint32_t *)(void *)(device->pinned + szg_align_up(byte_count, SZG_ALIGNMENT));
+  SZG_TRY(szg_device_bring(device, device->pinned, archive, byte_count, told));
+  SZG_TRY(szg_device_await(device, told, 1));
   SZG_TRY(szg_buffer_reset(&ctx->head, byte_count));
   memcpy(ctx->head.bytes, device->pinned, byte_count);
   return SZGPU_OK;
@@ -220,8 +227,8 @@ szgpu_status szg_decompress_reserve_cuda(szgpu_ctx *ctx, const szg_read_sizes_cu
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes(frame_count, &header_bytes), SZGPU_BAD_SHAPE);
   uint64_t const head_bytes = header_bytes > HEAD_BYTES ? header_bytes : (uint64_t)HEAD_BYTES;
-  SZG_TRY(
-      szg_device_reserve_pinned(&ctx->device, head_bytes + frame_count * FRAME_HEADER_MOST_BYTES));
+  SZG_TRY(szg_device_reserve_pinned(
+      &ctx->device, pinned_head_bytes(head_bytes) + frame_count * FRAME_HEADER_MOST_BYTES));
   SZG_TRY(szg_buffer_reset(&ctx->head, head_bytes));
   return szg_buffer_reset(&ctx->part_starts, frame_count * sizeof(szg_read_frame_cuda));
 }

@@ -192,7 +192,7 @@ static szgpu_status finish(restoration *r, uint64_t verdict_bytes) {
     SZG_TRY(szg_device_mark(device, "field to host"));
   }
   SZG_TRY(szg_device_join(device, SZG_SIDE_CHECKS));
-  SZG_TRY(szg_device_copy(device, r->plan->verdicts_back, r->plan->verdicts, verdict_bytes));
+  SZG_TRY(szg_device_bring(device, r->plan->verdicts_back, r->plan->verdicts, verdict_bytes, NULL));
   SZG_TRY(szg_device_mark(device, "verdict"));
   return szg_device_wait(device, false);
 }

@@ -32,12 +32,21 @@ SZG_HD void szg_probe_sums_add(szg_probe_sums *sums, uint32_t probe_class, uint3
   sums->raw_bits += (uint64_t)count * szg_probe_raw_bits(probe_class);
 }
 
+/* total is not 0. total_log: its szg_count_log. */
+SZG_HD uint64_t szg_probe_entropy_of(const szg_probe_sums *sums, uint64_t total_log) {
+  uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
+  return (total_log - sums->logs + raw) / sums->total;
+}
+SZG_HD uint64_t szg_probe_floor_of(const szg_probe_sums *sums, uint32_t zero_count) {
+  uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
+  return (szg_huffman_cost(sums->total, sums->logs, zero_count) + raw) / sums->total;
+}
+
 SZG_HD szg_probe_cost szg_probe_cost_of(const szg_probe_sums *sums, uint32_t zero_count) {
   szg_probe_cost cost = {0, 0};
   if (sums->total == 0) return cost;
-  uint64_t const raw = sums->raw_bits << SZG_LOG_FRACTION_BITS;
-  cost.entropy = (szg_count_log(sums->total) - sums->logs + raw) / sums->total;
-  cost.floor = (szg_huffman_cost(sums->total, sums->logs, zero_count) + raw) / sums->total;
+  cost.entropy = szg_probe_entropy_of(sums, szg_count_log(sums->total));
+  cost.floor = szg_probe_floor_of(sums, zero_count);
   return cost;
 }
 
@@ -54,19 +63,13 @@ SZG_HD uint32_t szg_ranking_count(uint32_t axis_count) {
   return axis_count == 3 ? 13 : axis_count == 2 ? 3 : 1;
 }
 SZG_HD void szg_ranking(uint32_t index, uint8_t *ranks) {
-  uint32_t const packed = index == 0    ? 0x00u /* two bits for each axis, x lowest */
-                          : index == 1  ? 0x01u
-                          : index == 2  ? 0x04u
-                          : index == 3  ? 0x10u
-                          : index == 4  ? 0x05u
-                          : index == 5  ? 0x11u
-                          : index == 6  ? 0x14u
-                          : index == 7  ? 0x06u
-                          : index == 8  ? 0x09u
-                          : index == 9  ? 0x12u
-                          : index == 10 ? 0x21u
-                          : index == 11 ? 0x18u
-                                        : 0x24u;
+  /* Two bits for each axis, x lowest. Six bits for each ranking: words instead of a table, so that
+   * a GPU need not load it. */
+  uint64_t const low = (uint64_t)0x01 << 6 | (uint64_t)0x04 << 12 | (uint64_t)0x10 << 18 |
+                       (uint64_t)0x05 << 24 | (uint64_t)0x11 << 30 | (uint64_t)0x14 << 36 |
+                       (uint64_t)0x06 << 42 | (uint64_t)0x09 << 48 | (uint64_t)0x12 << 54;
+  uint64_t const high = 0x21 | 0x18 << 6 | 0x24 << 12;
+  uint32_t const packed = (uint32_t)(index < 10 ? low >> 6 * index : high >> 6 * (index - 10));
   for (uint32_t axis = 0; axis < 3; axis++) ranks[axis] = (uint8_t)(packed >> 2 * axis & 3);
 }
 
@@ -108,12 +111,17 @@ typedef struct szg_entry_costs {
   uint64_t of[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
 } szg_entry_costs;
 
+/* The entry that has the classes of `set`, one of the way's. */
+SZG_HD uint32_t szg_way_entry(const szg_probe_view *view, const szg_levels_way *way, uint32_t set) {
+  return szg_probe_entry(view->axis_count, set, szg_ranked_axes(set, way->ranks));
+}
+
 SZG_HD uint64_t szg_way_cost(const szg_probe_view *view, uint32_t number,
                              const szg_entry_costs *costs) {
   szg_levels_way const way = szg_way(view, number);
   uint64_t scales[SZG_PROBE_SCALES] = {0, 0, 0};
   for (uint32_t set = 1; set < 1u << way.axis_count; set++) {
-    uint32_t const entry = szg_probe_entry(view->axis_count, set, szg_ranked_axes(set, way.ranks));
+    uint32_t const entry = szg_way_entry(view, &way, set);
     for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
       scales[scale] += costs->of[scale][way.is_linear][entry];
   }

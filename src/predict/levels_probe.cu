@@ -7,40 +7,40 @@
  * so the block that finishes last for a slice does what needs all of its counts.
  *
  *   scores   periods of a line; last, the fold          only for lines
- *   entries  first pass; last, entropies, and then the best way
- *   ways     second pass; last, entropies and floors
+ *   entries  first pass; last, entropies
+ *   ways     each block finds the best way; second pass; last, entropies and floors, to the host
  *
  * With a fold, the second and third kernel look at the line and at the folded one side by side.
  */
 #include "core/cuda_check.cuh"
+#include "core/device.h"
 #include "core/last_block.cuh"
-#include "core/warp.cuh"
+#include "core/tell.cuh"
 #include "predict/levels_lattice.cuh"
 #include "predict/levels_probe.cuh"
 #include "predict/levels_probe.h"
+#include "predict/levels_probe_costs.cuh"
 
 namespace szg {
 namespace {
 
 struct ProbePolicy {
   static constexpr uint32_t kThreads = 512;
-  static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kMostBlocks = 64; /* for a slice: more would only add up more counts */
+  static constexpr uint32_t kWarps = kThreads / 32; /* each takes one run at most */
 };
 struct ScorePolicy {
   static constexpr uint32_t kThreads = 256;
 };
 
-/* What the first pass counts apart: scales, and stencils of each. */
-constexpr uint32_t kSlices = SZG_PROBE_SCALES * SZG_PROBE_STENCILS;
 /* What the second pass counts apart: the scales, tables of units, differences. */
 constexpr uint32_t kFirstTable = SZG_PROBE_SCALES;
 constexpr uint32_t kDifferences = kFirstTable + SZG_PROBE_TABLES;
 constexpr uint32_t kPieces = kDifferences + 1;
+static_assert(kPieces == SZG_PROBE_PIECES, "the host waits for as many");
 
 /* Of a view, all zero before. */
 struct ViewCounts {
-  uint32_t slice_tickets[kSlices], view_ticket, piece_tickets[kPieces];
+  uint32_t slice_tickets[kSlices], piece_tickets[kPieces];
   szg_probe_counts entries[kSlices][SZG_PROBE_ENTRIES];
   szg_probe_counts ways[kPieces][SZG_PROBE_SETS];
 };
@@ -51,7 +51,7 @@ struct ProbeCounts {
 };
 /* Written by kernels. */
 struct ProbeResults {
-  szg_probes probes;
+  uint32_t fold; /* of a line */
   szg_entry_costs costs[2];
 };
 
@@ -63,9 +63,8 @@ struct Points {
   szg_levels_lattice lattice;
   const typename A::Value *values;
 
-  /* The lattice value of value `index`; false: there is none. */
-  __device__ __forceinline__ bool load(bool exists, uint64_t index, Point *point) const {
-    typename A::Value const x = exists ? values[index] : (typename A::Value)0;
+  /* The lattice value of x; false: it has none, or does not exist. */
+  __device__ __forceinline__ bool take(bool exists, typename A::Value x, Point *point) const {
     Point own;
     bool const is_fill = lattice.has_fill && A::bits(x) == (typename A::Bits)lattice.fill_bits;
     bool const has_point = A::lattice(lattice, x, &own) && !is_fill && exists;
@@ -74,14 +73,16 @@ struct Points {
   }
 };
 
-/* Point x of a run, with its neighbours. False: it counts for nothing. */
+/* Point x of a run, with its neighbours. False: it counts for nothing. All values are loaded before
+ * the first is used; in place of one that does not exist, the run's first. */
 template <uint32_t kAxes, class A>
 __device__ __forceinline__ bool find_point(const Points<A> &points, const szg_probe_view &view,
                                            const szg_probe_run &run, uint32_t x, uint32_t scale,
                                            Sampled<typename A::Point> *point) {
-  uint64_t const index = run.index + x;
   bool const is_in_run = x < run.point_count;
-  bool is_inside = points.load(is_in_run, index, &point->value);
+  uint64_t const index = is_in_run ? run.index + x : run.index;
+  typename A::Value const own = points.values[index];
+  typename A::Value values[kAxes][4];
 #pragma unroll
   for (uint32_t axis = 0; axis < kAxes; axis++) {
     uint64_t const at = run.at[axis] + (axis == 0 ? x : 0);
@@ -91,21 +92,32 @@ __device__ __forceinline__ bool find_point(const Points<A> &points, const szg_pr
       uint64_t const distance = (uint64_t)(i == 0 || i == 3 ? 3 : 1) << scale;
       uint64_t const offset = distance * view.strides[axis];
       bool const is_after = i >= 2;
-      bool const exists = is_after ? at + distance < view.extents[axis] : at >= distance;
-      point->taps[axis].has[i] =
-          points.load(exists && is_in_run, is_after ? index + offset : index - offset,
-                      &point->taps[axis].at[i]);
+      bool const exists =
+          is_in_run && (is_after ? at + distance < view.extents[axis] : at >= distance);
+      values[axis][i] = points.values[!exists    ? run.index
+                                      : is_after ? index + offset
+                                                 : index - offset];
+      point->taps[axis].has[i] = exists;
     }
-    is_inside = is_inside && point->taps[axis].has[1] && point->taps[axis].has[2];
+  }
+  bool is_inside = points.take(is_in_run, own, &point->value);
+#pragma unroll
+  for (uint32_t axis = 0; axis < kAxes; axis++) {
+    Taps<typename A::Point> &taps = point->taps[axis];
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++)
+      taps.has[i] = points.take(taps.has[i], values[axis][i], &taps.at[i]);
+    is_inside = is_inside && taps.has[1] && taps.has[2];
   }
   return is_inside;
 }
 
-/* The point and those before it along each set of axes. False: one is missing. */
+/* The point and those before it along each set of axes, loaded likewise. False: one is missing. */
 template <uint32_t kAxes, class A>
 __device__ __forceinline__ bool find_corners(const Points<A> &points, const szg_probe_view &view,
                                              const szg_probe_run &run, uint32_t x,
                                              typename A::Point *corners) {
+  typename A::Value values[1u << kAxes];
   bool has_all = true;
 #pragma unroll
   for (uint32_t corner = 0; corner < 1u << kAxes; corner++) {
@@ -117,7 +129,12 @@ __device__ __forceinline__ bool find_corners(const Points<A> &points, const szg_
       exists = exists && run.at[axis] + (axis == 0 ? x : 0) > 0;
       index -= view.strides[axis];
     }
-    bool const has_point = points.load(exists, index, &corners[corner]);
+    values[corner] = points.values[exists ? index : run.index];
+    has_all = has_all && exists;
+  }
+#pragma unroll
+  for (uint32_t corner = 0; corner < 1u << kAxes; corner++) {
+    bool const has_point = points.take(has_all, values[corner], &corners[corner]);
     has_all = has_all && has_point;
   }
   return has_all;
@@ -125,12 +142,12 @@ __device__ __forceinline__ bool find_corners(const Points<A> &points, const szg_
 
 /* ---- counts ---- */
 
-/* Calls function(run) for this warp's share of the sampled runs. */
-template <class Function>
-__device__ __forceinline__ void for_own_runs(const szg_probe_view &view, Function function) {
-  uint32_t const first = blockIdx.x * ProbePolicy::kWarps + threadIdx.x / 32;
-  for (uint32_t i = first; i < view.probe_count; i += gridDim.x * ProbePolicy::kWarps)
-    function(szg_probe_run_of(&view, i));
+/* The sampled run of this warp; without points if there is none. */
+__device__ __forceinline__ szg_probe_run run_of_warp(const szg_probe_view &view) {
+  uint32_t const i = blockIdx.x * ProbePolicy::kWarps + threadIdx.x / 32;
+  szg_probe_run run = szg_probe_run_of(&view, i);
+  if (i >= view.probe_count) run.point_count = 0;
+  return run;
 }
 
 __device__ void clear_counts(uint32_t *counts, uint32_t count) {
@@ -145,114 +162,103 @@ __device__ void add_counts(const uint32_t *counts, uint32_t count, uint32_t *sum
     if (counts[c]) atomicAdd(&sums[c], counts[c]);
 }
 
-/* Of counts that other blocks made. The whole warp calls; the result is every lane's. */
-__device__ szg_probe_cost cost_of(const uint32_t *counts) {
-  szg_probe_sums sums = {};
-#pragma unroll
-  for (uint32_t i = 0; i < (SZG_PROBE_CLASSES + 31) / 32; i++) {
-    uint32_t const c = threadIdx.x % 32 + 32 * i;
-    if (c < SZG_PROBE_CLASSES) szg_probe_sums_add(&sums, c, __ldcg(&counts[c]));
-  }
-  sums = {warp_sum(sums.total), warp_sum(sums.logs), warp_sum(sums.raw_bits)};
-  return szg_probe_cost_of(&sums, __ldcg(&counts[SZG_PROBE_ZERO]));
-}
-
-/* The number of the cheapest way. The whole warp calls. */
-__device__ uint32_t find_way(const szg_probe_view &view, const szg_entry_costs *costs) {
-  static_assert(SZG_MOST_WAYS == 32, "a lane has one way");
-  uint32_t const lane = threadIdx.x % 32;
-  uint64_t const cost =
-      lane < szg_way_count(view.axis_count) ? szg_way_cost(&view, lane, costs) : UINT64_MAX;
-  uint64_t least = cost;
-#pragma unroll
-  for (uint32_t step = 16; step > 0; step /= 2) {
-    uint64_t const other = __shfl_xor_sync(kAllLanes, least, step);
-    if (other < least) least = other;
-  }
-  return (uint32_t)__ffs((int)__ballot_sync(kAllLanes, cost == least)) - 1;
-}
-
 /* ---- the first pass ---- */
 
-/* What the last block finds from all counts of a slice, and from those of all slices. */
-__device__ void finish_entries(const szg_probe_view &view, uint32_t slice, ViewCounts *counts,
-                               szg_entry_costs *costs, szg_probe_found *found) {
-  __shared__ szg_entry_costs all;
-  uint64_t *const entropies = &costs->of[0][0][0];
-  for (uint32_t i = threadIdx.x / 32; i < SZG_PROBE_ENTRIES; i += ProbePolicy::kWarps) {
-    uint64_t const entropy = cost_of(counts->entries[slice][i]).entropy;
-    if (threadIdx.x % 32 == 0) entropies[slice * SZG_PROBE_ENTRIES + i] = entropy;
-  }
-  if (!is_last_of(kSlices, &counts->view_ticket)) return;
-  if (threadIdx.x < kSlices * SZG_PROBE_ENTRIES)
-    (&all.of[0][0][0])[threadIdx.x] = __ldcg(&entropies[threadIdx.x]);
-  __syncthreads(); /* all entropies are here */
-  if (threadIdx.x >= 32) return;
-  uint32_t const way_number = find_way(view, &all);
-  if (threadIdx.x == 0) found->way_number = way_number;
+/* The last block: writes the entropies of a slice. */
+__device__ void finish_entries(uint32_t slice, const ViewCounts *counts, szg_entry_costs *costs) {
+  static_assert(ProbePolicy::kWarps >= SZG_PROBE_ENTRIES, "a warp has one entry");
+  uint32_t const i = threadIdx.x / 32;
+  if (i >= SZG_PROBE_ENTRIES) return;
+  szg_probe_sums const sums = sums_of(counts->entries[slice][i]);
+  if (threadIdx.x % 32 != 0) return;
+  (&costs->of[0][0][0])[slice * SZG_PROBE_ENTRIES + i] =
+      sums.total ? szg_probe_entropy_of(&sums, count_log(sums.total)) : 0;
 }
 
 template <uint32_t kAxes, class A>
 __device__ void rank_ways(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
-                          ViewCounts *counts, szg_entry_costs *costs, szg_probe_found *found) {
+                          ViewCounts *counts, szg_entry_costs *costs) {
   constexpr uint32_t kCounts = SZG_PROBE_ENTRIES * SZG_PROBE_CLASSES;
   __shared__ szg_probe_counts own[SZG_PROBE_ENTRIES];
   uint32_t const slice = blockIdx.y;
   uint32_t const scale = slice / SZG_PROBE_STENCILS, stencil = slice % SZG_PROBE_STENCILS;
   view.axis_count = kAxes; /* known to the compiler */
   clear_counts(own[0], kCounts);
-  for_own_runs(view, [&](szg_probe_run const &run) {
-    Sampled<typename A::Point> point;
-    if (find_point<kAxes>(points, view, run, threadIdx.x % 32, scale, &point))
-      count_entries<kAxes>(view.is_line, fine_bits, scale, stencil > 0, &point, own);
-  });
+  Sampled<typename A::Point> point;
+  if (find_point<kAxes>(points, view, run_of_warp(view), threadIdx.x % 32, scale, &point))
+    count_entries<kAxes>(view.is_line, fine_bits, scale, stencil > 0, &point, own);
   add_counts(own[0], kCounts, counts->entries[slice][0]);
-  if (is_last_of(gridDim.x, &counts->slice_tickets[slice]))
-    finish_entries(view, slice, counts, costs, found);
+  if (is_last_of(gridDim.x, &counts->slice_tickets[slice])) finish_entries(slice, counts, costs);
 }
 
 /* ---- the second pass ---- */
 
-/* The last block: writes the costs of a piece. */
-__device__ void finish_ways(uint32_t piece, const ViewCounts *counts, szg_probe_found *found) {
-  static_assert(ProbePolicy::kWarps >= SZG_PROBE_SETS, "a warp has one set");
-  uint32_t const i = threadIdx.x / 32;
-  if (i >= SZG_PROBE_SETS) return;
-  szg_probe_cost const cost = cost_of(counts->ways[piece][i]);
-  if (threadIdx.x % 32 != 0) return;
-  if (piece < kFirstTable)
-    found->scales[piece][i] = cost.entropy;
-  else if (piece < kDifferences)
-    found->noisy[piece - kFirstTable][i] = cost.entropy;
-  else
-    found->differences[i] = cost;
+/* What the second pass knows of a view. */
+struct SecondPass {
+  ViewCounts *counts;
+  const szg_entry_costs *costs;
+  uint32_t fold;
+  szg_probe_answer *answer; /* in the host's memory */
+};
+
+/* The last block: writes the costs of a piece, entropies and floors by warps of their own. */
+__device__ void finish_ways(const SecondPass &pass, uint32_t piece, uint32_t way_number) {
+  static_assert(ProbePolicy::kWarps >= 2 * SZG_PROBE_SETS, "a warp has one cost of a set");
+  uint32_t const warp = threadIdx.x / 32, i = warp % SZG_PROBE_SETS;
+  bool const is_floor = warp >= SZG_PROBE_SETS;
+  szg_probe_found *const found =
+      blockIdx.z == 0 ? &pass.answer->probes.plain : &pass.answer->probes.folded;
+  if (warp < (piece == kDifferences ? 2 : 1) * SZG_PROBE_SETS) {
+    const uint32_t *const counts = pass.counts->ways[piece][i];
+    uint32_t const zero_count = is_floor ? __ldcg(&counts[SZG_PROBE_ZERO]) : 0;
+    szg_probe_sums const sums = sums_of(counts);
+    if (threadIdx.x % 32 == 0) {
+      uint64_t const cost = sums.total == 0 ? 0
+                            : is_floor      ? szg_probe_floor_of(&sums, zero_count)
+                                            : szg_probe_entropy_of(&sums, count_log(sums.total));
+      *(piece < kFirstTable    ? &found->scales[piece][i]
+        : piece < kDifferences ? &found->noisy[piece - kFirstTable][i]
+        : is_floor             ? &found->differences[i].floor
+                               : &found->differences[i].entropy) = cost;
+    }
+  }
+  if (piece == 0 && threadIdx.x == 0) {
+    found->way_number = way_number;
+    pass.answer->probes.fold = pass.fold;
+  }
+  __syncthreads(); /* all is written */
+  if (threadIdx.x == 0) tell(&pass.answer->told[blockIdx.z * kPieces + piece]);
 }
 
 template <uint32_t kAxes, class A>
 __device__ void cost_way(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
-                         ViewCounts *counts, szg_probe_found *found) {
+                         const SecondPass &pass) {
   constexpr uint32_t kCounts = SZG_PROBE_SETS * SZG_PROBE_CLASSES;
   __shared__ szg_probe_counts own[SZG_PROBE_SETS];
   uint32_t const piece = blockIdx.y, lane = threadIdx.x % 32;
   bool const is_noisy = piece >= kFirstTable;
   uint32_t const scale = is_noisy ? 0 : piece;
   uint32_t const noise_unit = is_noisy ? szg_level_unit(piece - kFirstTable, 1, fine_bits) : 0;
+  uint32_t way_number = 0;
   view.axis_count = kAxes; /* known to the compiler */
-  szg_levels_way const way = szg_way(&view, found->way_number);
   clear_counts(own[0], kCounts);
-  for_own_runs(view, [&](szg_probe_run const &run) {
-    if (piece == kDifferences) {
-      typename A::Point corners[1u << kAxes];
-      if (find_corners<kAxes>(points, view, run, lane, corners))
-        count_differences<kAxes>(fine_bits, corners, own);
-    } else {
-      Sampled<typename A::Point> point;
-      if (find_point<kAxes>(points, view, run, lane, scale, &point))
-        count_way<kAxes>(view.is_line, way, fine_bits, scale, noise_unit, &point, own);
-    }
-  });
-  add_counts(own[0], kCounts, counts->ways[piece][0]);
-  if (is_last_of(gridDim.x, &counts->piece_tickets[piece])) finish_ways(piece, counts, found);
+  szg_probe_run const run = run_of_warp(view);
+  if (piece == kDifferences) {
+    typename A::Point corners[1u << kAxes];
+    if (find_corners<kAxes>(points, view, run, lane, corners))
+      count_differences<kAxes>(fine_bits, corners, own);
+  } else {
+    uint64_t const entropy = threadIdx.x < kEntropies ? (&pass.costs->of[0][0][0])[threadIdx.x] : 0;
+    Sampled<typename A::Point> point;
+    bool const is_inside = find_point<kAxes>(points, view, run, lane, scale, &point);
+    way_number = find_way(view, entropy);
+    if (is_inside)
+      count_way<kAxes>(view.is_line, szg_way(&view, way_number), fine_bits, scale, noise_unit,
+                       &point, own);
+  }
+  add_counts(own[0], kCounts, pass.counts->ways[piece][0]);
+  if (is_last_of(gridDim.x, &pass.counts->piece_tickets[piece]))
+    finish_ways(pass, piece, way_number);
 }
 
 /* ---- folds ---- */
@@ -284,13 +290,13 @@ __device__ uint32_t find_fold(uint32_t most_fold, const uint32_t *scores) {
 template <class A>
 __global__ void __launch_bounds__(ScorePolicy::kThreads)
     scores_count_kernel(Points<A> points, szg_grid grid, uint32_t fine_bits, ProbeCounts *counts,
-                        szg_probes *probes) {
+                        ProbeResults *results) {
   __shared__ typename A::Point window[SZG_MOST_FOLD + SZG_PROBE_RUN];
   __shared__ bool has[SZG_MOST_FOLD + SZG_PROBE_RUN];
   uint32_t const most = (uint32_t)szg_most_fold(&grid);
   uint64_t const first = szg_fold_window(&grid, most, blockIdx.x);
   for (uint32_t i = threadIdx.x; i < most + SZG_PROBE_RUN; i += ScorePolicy::kThreads)
-    has[i] = points.load(true, first + i, &window[i]);
+    has[i] = points.take(true, points.values[first + i], &window[i]);
   __syncthreads(); /* the window is loaded */
   uint32_t const fold = 1 + blockIdx.y * ScorePolicy::kThreads + threadIdx.x;
   uint32_t score = 0;
@@ -302,7 +308,7 @@ __global__ void __launch_bounds__(ScorePolicy::kThreads)
   }
   if (!is_last_block(&counts->score_ticket)) return;
   uint32_t const found = find_fold(most, counts->scores);
-  if (threadIdx.x == 0) probes->fold = found;
+  if (threadIdx.x == 0) results->fold = found;
 }
 
 /* ---- kernels ---- */
@@ -312,15 +318,11 @@ template <class A, uint32_t kAxes>
 __global__ void __launch_bounds__(ProbePolicy::kThreads)
     entries_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
                          ProbeCounts *counts, ProbeResults *results) {
-  bool const may_fold = gridDim.z > 1;
-  if (!may_fold && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) results->probes.fold = 0;
   if (blockIdx.z == 0) {
-    rank_ways<kAxes>(points, view, fine_bits, &counts->views[0], &results->costs[0],
-                     &results->probes.plain);
-  } else if (kAxes == 1 && results->probes.fold > 0) {
-    view = szg_probe_view_of(&grid, results->probes.fold);
-    rank_ways<2>(points, view, fine_bits, &counts->views[1], &results->costs[1],
-                 &results->probes.folded);
+    rank_ways<kAxes>(points, view, fine_bits, &counts->views[0], &results->costs[0]);
+  } else if (kAxes == 1 && results->fold > 0) {
+    view = szg_probe_view_of(&grid, results->fold);
+    rank_ways<2>(points, view, fine_bits, &counts->views[1], &results->costs[1]);
   }
 }
 
@@ -328,12 +330,15 @@ __global__ void __launch_bounds__(ProbePolicy::kThreads)
 template <class A, uint32_t kAxes>
 __global__ void __launch_bounds__(ProbePolicy::kThreads)
     ways_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
-                      ProbeCounts *counts, ProbeResults *results) {
+                      ProbeCounts *counts, const ProbeResults *results, szg_probe_answer *answer) {
+  uint32_t const fold = gridDim.z > 1 ? results->fold : 0;
   if (blockIdx.z == 0) {
-    cost_way<kAxes>(points, view, fine_bits, &counts->views[0], &results->probes.plain);
-  } else if (kAxes == 1 && results->probes.fold > 0) {
-    view = szg_probe_view_of(&grid, results->probes.fold);
-    cost_way<2>(points, view, fine_bits, &counts->views[1], &results->probes.folded);
+    cost_way<kAxes>(points, view, fine_bits, {&counts->views[0], &results->costs[0], fold, answer});
+  } else if (kAxes == 1 && fold > 0) {
+    view = szg_probe_view_of(&grid, fold);
+    cost_way<2>(points, view, fine_bits, {&counts->views[1], &results->costs[1], fold, answer});
+  } else if (blockIdx.x == 0 && threadIdx.x == 0) {
+    tell(&answer->told[kPieces + blockIdx.y]);
   }
 }
 
@@ -341,18 +346,19 @@ __global__ void __launch_bounds__(ProbePolicy::kThreads)
 
 template <class A, uint32_t kAxes>
 szgpu_status probe(const szg_probe_source &source, const szg_probe_view &view, ProbeCounts *counts,
-                   ProbeResults *results, cudaStream_t stream) {
+                   ProbeResults *results, szg_probe_answer *answer, cudaStream_t stream) {
   Points<A> const points = {source.lattice, (const typename A::Value *)source.values};
   uint64_t const most_fold = szg_most_fold(&source.grid);
   uint32_t const view_count = most_fold < 2 ? 1 : 2;
   uint64_t const runs =
       view_count == 1 ? view.probe_count : szg_probes_wanted(source.grid.value_count);
-  uint32_t const blocks =
-      (uint32_t)szg_min_u64(szg_div_up(runs, ProbePolicy::kWarps), ProbePolicy::kMostBlocks);
+  uint32_t const blocks = (uint32_t)szg_div_up(runs, ProbePolicy::kWarps);
+  answer->told_count = view_count * kPieces;
+  szg_device_expect(answer->told, answer->told_count);
   if (view_count == 2) {
     dim3 const parts(SZG_FOLD_WINDOWS, (unsigned)szg_div_up(most_fold, ScorePolicy::kThreads));
     scores_count_kernel<A><<<parts, ScorePolicy::kThreads, 0, stream>>>(
-        points, source.grid, source.fine_bits, counts, &results->probes);
+        points, source.grid, source.fine_bits, counts, results);
     SZG_TRY_LAUNCH();
   }
   entries_count_kernel<A, kAxes>
@@ -361,7 +367,7 @@ szgpu_status probe(const szg_probe_source &source, const szg_probe_view &view, P
   SZG_TRY_LAUNCH();
   ways_count_kernel<A, kAxes>
       <<<dim3(blocks, kPieces, view_count), ProbePolicy::kThreads, 0, stream>>>(
-          points, source.grid, view, source.fine_bits, counts, results);
+          points, source.grid, view, source.fine_bits, counts, results, answer);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }
@@ -377,10 +383,6 @@ void szg_levels_probe_carve_cuda(szg_arena *arena, szg_probe_plan_cuda *plan) {
   plan->results = szg_arena_take(arena, 1, sizeof(szg::ProbeResults));
 }
 
-const szg_probes *szg_levels_probes_of_cuda(const szg_probe_plan_cuda *plan) {
-  return &((const szg::ProbeResults *)plan->results)->probes;
-}
-
 szgpu_status szg_levels_probe_cuda(const szg_probe_source *source, const szg_probe_plan_cuda *plan,
                                    cudaStream_t stream) {
   auto *const counts = (szg::ProbeCounts *)plan->counts;
@@ -391,6 +393,6 @@ szgpu_status szg_levels_probe_cuda(const szg_probe_source *source, const szg_pro
     auto const probe = view.axis_count == 3   ? szg::probe<A, 3>
                        : view.axis_count == 2 ? szg::probe<A, 2>
                                               : szg::probe<A, 1>;
-    return probe(*source, view, counts, results, stream);
+    return probe(*source, view, counts, results, plan->answer, stream);
   });
 }

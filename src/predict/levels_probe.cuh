@@ -6,6 +6,9 @@
  * field itself, not restored ones. The twin of levels_probe_rows.inc, which takes all points of a
  * run at once.
  *
+ * The instructions come from device memory, once for each field, so loops over sets of axes are not
+ * unrolled.
+ *
  * Point: int32_t, or int64_t in wide frames.
  */
 #ifndef SZG_LEVELS_PROBE_CUH
@@ -121,7 +124,7 @@ __device__ __forceinline__ void count_entries(bool is_line, uint32_t fine_bits, 
   }
   if constexpr (kAxes > 1) {
     if (!szg_probe_fits(is_line, kAll, point->at[0], scale)) return;
-#pragma unroll
+#pragma unroll 1
     for (uint32_t used = 1; used <= kAll; used++)
       count_code(code_of(point->value, sums, used, unit_bits),
                  counts[szg_probe_entry(kAxes, kAll, used)]);
@@ -144,7 +147,7 @@ __device__ __forceinline__ void count_way(bool is_line, const szg_levels_way &wa
     keep_in_tile(way.axis_count, axis, scale, point->at[axis], &point->taps[axis]);
     in_tile[axis] = stencil_of(point->taps[axis], way.is_linear);
   }
-#pragma unroll
+#pragma unroll 1
   for (uint32_t set = 1; set < 1u << kAxes; set++) {
     if (set >= 1u << way.axis_count || !szg_probe_fits(is_line, set, point->at[0], scale)) continue;
     bool const is_alone = szg_probe_axes_in(set) == 1;

@@ -52,19 +52,26 @@ szgpu_status szg_levels_probe(szg_threads *threads, const szg_probe_source *sour
 
 /* ---- CUDA (levels_probe.cu) ---- */
 
-/* Device memory. */
+/* What the host gets, piece by piece. In pinned memory. */
+enum { SZG_PROBE_PIECES = SZG_PROBE_SCALES + SZG_PROBE_TABLES + 1 }; /* of a view's costs */
+typedef struct szg_probe_answer {
+  szg_probes probes; /* `folded` is not set if there is no fold */
+  uint32_t told[2 * SZG_PROBE_PIECES];
+  uint32_t told_count; /* of these words are used */
+} szg_probe_answer;
+
 typedef struct szg_probe_plan_cuda {
-  void *counts; /* zero before each frame */
-  void *results;
+  void *counts;             /* device memory, zero before each frame */
+  void *results;            /* device memory */
+  szg_probe_answer *answer; /* pinned */
 } szg_probe_plan_cuda;
 void szg_levels_probe_carve_zeroed_cuda(szg_arena *arena, szg_probe_plan_cuda *plan);
 void szg_levels_probe_carve_cuda(szg_arena *arena, szg_probe_plan_cuda *plan);
 
-/* Puts the work in the stream: two kernels, for a line three. source->values is device memory. */
+/* Puts the work in the stream: two kernels, for a line three. source->values is device memory. The
+ * answer is there when its words are told (szg_device_await). */
 szgpu_status szg_levels_probe_cuda(const szg_probe_source *source, const szg_probe_plan_cuda *plan,
                                    struct CUstream_st *stream) SZG_CHECKED;
-/* Where the result then is, in device memory. `folded` is not set if there is no fold. */
-const szg_probes *szg_levels_probes_of_cuda(const szg_probe_plan_cuda *plan);
 
 SZG_C_END
 

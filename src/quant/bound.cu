@@ -16,14 +16,16 @@
 
 #include "core/cuda_check.cuh"
 #include "core/last_block.cuh"
+#include "core/tell.cuh"
 
 namespace {
 
 struct RangePolicy {
-  static constexpr int kThreads = 256;
-  /* 64 bytes per thread and 96 KiB per multiprocessor in flight: above latency times bandwidth. */
+  /* 64 bytes per thread and 96 KiB per multiprocessor in flight: above latency times bandwidth.
+   * Few blocks, because all of them end at about the same time with atomics on the same words. */
+  static constexpr int kThreads = 512;
   static constexpr int kVectorsInFlight = 4;
-  static constexpr int kBlocksPerMultiprocessor = 6;
+  static constexpr int kBlocksPerMultiprocessor = 3;
 };
 
 typedef unsigned long long Atomic; /* the type for 64-bit atomics */
@@ -40,7 +42,13 @@ struct RangeWork {
   RangeFound found;
   uint32_t ticket;
 };
+/* In the host's memory. */
+struct RangeResult {
+  RangeFound found;
+  uint32_t told;
+};
 static_assert(sizeof(RangeWork) <= SZG_RANGE_WORK_BYTES, "more than the caller gives");
+static_assert(sizeof(RangeResult) <= SZG_RANGE_WORK_BYTES, "more than the caller gives");
 
 template <int kCount, class Bits>
 __device__ int place_in_list(const Bits (&fills)[kCount], Bits bits) {
@@ -218,7 +226,7 @@ Span<Format> span_of(const void *values, uint64_t value_count) {
 template <class Pass>
 __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPerMultiprocessor)
     values_reduce_kernel(Span<typename Pass::Format> span, Pass pass, RangeWork *work,
-                         RangeFound *result) {
+                         RangeResult *result) {
   typedef typename Pass::Format Format;
   typedef cub::BlockReduce<typename Pass::Found, RangePolicy::kThreads> BlockReduce;
   constexpr uint64_t chunk_vectors =
@@ -254,8 +262,9 @@ __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPer
   if (threadIdx.x > 0) return;
   Pass::add(found, &work->found);
   if (!szg::takes_last_ticket(&work->ticket)) return;
-  *result = {__ldcg(&work->found.least_complement), __ldcg(&work->found.greatest),
-             __ldcg(&work->found.fills_seen), __ldcg(&work->found.greatest_magnitude)};
+  result->found = {__ldcg(&work->found.least_complement), __ldcg(&work->found.greatest),
+                   __ldcg(&work->found.fills_seen), __ldcg(&work->found.greatest_magnitude)};
+  szg::tell(&result->told);
   work->found = {0, 0, 0, 0};
 }
 
@@ -263,6 +272,7 @@ __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPer
 template <class Pass>
 szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *found) {
   szg_device *const device = cuda->device;
+  auto *const result = (RangeResult *)cuda->pinned_work;
   int multiprocessor_count = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessor_count));
   Span<typename Pass::Format> const span =
@@ -270,11 +280,12 @@ szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *
   unsigned const blocks =
       szg_grid_blocks(span.vector_count, RangePolicy::kThreads * RangePolicy::kVectorsInFlight,
                       (unsigned)multiprocessor_count * RangePolicy::kBlocksPerMultiprocessor);
+  szg_device_expect(&result->told, 1);
   values_reduce_kernel<<<blocks, RangePolicy::kThreads, 0, device->stream>>>(
-      span, pass, (RangeWork *)cuda->work, (RangeFound *)cuda->pinned_work);
+      span, pass, (RangeWork *)cuda->work, result);
   SZG_TRY_LAUNCH();
-  SZG_TRY(szg_device_wait(device, true));
-  memcpy(found, cuda->pinned_work, sizeof *found);
+  SZG_TRY(szg_device_await(device, &result->told, 1));
+  *found = result->found;
   return SZGPU_OK;
 }
 

@@ -77,9 +77,10 @@ void check_trees(const std::vector<uint8_t> &bytes, const DeviceArray<uint8_t> &
   DeviceArray<uint32_t> ticket(1);
   ticket.zero();
   szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
+  std::vector<uint8_t> const host_header(header.bytes());
   for (int run = 0; run < 2; run++) { /* the second in memory that the first has used */
-    MUST(szg_checksum_seal_cuda(&ranges, leaves.data(), ticket.data(), (uint8_t *)header.data(),
-                                stream));
+    MUST(szg_checksum_seal_cuda(&ranges, nullptr, host_header.data(), leaves.data(), ticket.data(),
+                                (uint8_t *)header.data(), stream));
     std::vector<uint64_t> const found = header.host();
     for (uint32_t i = 0; i < roots.size(); i++)
       CHECK(found[checksum_word(i)] == roots[i], "run %d, root %u of %zu, over %llu bytes", run, i,
@@ -286,16 +287,16 @@ void seals_as_the_container_writes() {
     szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
     szg_frame_header frame = random_header(n);
     size_t const header_bytes = szg_frame_header_bytes(n);
-    std::vector<uint8_t> sealed(header_bytes + 2 * margin, 0x5A), open = sealed;
-    szg_frame_header_write(&frame, &open[margin]);
-    memset(&open[margin + header_bytes - 8], 0xA5, 8);
+    std::vector<uint8_t> sealed(header_bytes + 2 * margin, 0x5A), open(header_bytes);
+    DeviceArray<uint8_t> const device_header(sealed);
+    szg_frame_header_write(&frame, open.data());
+    memset(&open[header_bytes - 8], 0xA5, 8);
     for (uint32_t i = 0; i < n; i++)
       frame.sections[i].checksum =
           root_of(bytes.data() + stretches[i].start, stretches[i].byte_count);
     szg_frame_header_write(&frame, &sealed[margin]);
-    DeviceArray<uint8_t> const device_header(open);
-    for (int run = 0; run < 2; run++) { /* a sealed header can be sealed again */
-      MUST(szg_checksum_seal_cuda(&ranges, leaves.data(), ticket.data(),
+    for (int run = 0; run < 2; run++) {
+      MUST(szg_checksum_seal_cuda(&ranges, nullptr, open.data(), leaves.data(), ticket.data(),
                                   device_header.data() + margin, stream));
       std::vector<uint8_t> const found = device_header.host();
       for (size_t i = 0; i < found.size(); i++)
@@ -303,6 +304,34 @@ void seals_as_the_container_writes() {
               header_bytes);
     }
   }
+}
+
+/* Sections end anywhere; the rest up to the next one is whatever was there. */
+void pads_before_it_hashes() {
+  std::vector<uint8_t> bytes = random_bytes(kMostRanges * 17 * 1024);
+  DeviceArray<uint8_t> const device_bytes(bytes);
+  DeviceArray<uint64_t> leaves(2 * kMostRanges), header(checksum_word(kMostRanges) + 2);
+  DeviceArray<uint32_t> ticket(1);
+  ticket.zero();
+  std::vector<uint8_t> const host_header(header.bytes());
+  std::vector<Stretch> stretches;
+  std::vector<uint64_t> held_bytes;
+  for (uint32_t i = 0; i < kMostRanges; i++) {
+    uint64_t const start = i * 17 * 1024, held = random_below(i % 2 ? 40 : 17000);
+    uint64_t const end = start + (held + 15) / 16 * 16;
+    std::fill(bytes.begin() + (ptrdiff_t)(start + held), bytes.begin() + (ptrdiff_t)end, 0);
+    stretches.push_back({start, end - start});
+    held_bytes.push_back(held);
+  }
+  szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
+  MUST(szg_checksum_seal_cuda(&ranges, held_bytes.data(), host_header.data(), leaves.data(),
+                              ticket.data(), (uint8_t *)header.data(), stream));
+  std::vector<uint64_t> const found = header.host();
+  CHECK(device_bytes.host() == bytes, "other bytes than the padding are 0");
+  for (uint32_t i = 0; i < kMostRanges; i++)
+    CHECK(found[checksum_word(i)] ==
+              root_of(bytes.data() + stretches[i].start, stretches[i].byte_count),
+          "section %u of %llu bytes", i, (unsigned long long)held_bytes[i]);
 }
 
 } // namespace
@@ -317,5 +346,6 @@ int main() {
   finds_single_bits();
   compares_all_64_bits_of_each_range();
   seals_as_the_container_writes();
+  pads_before_it_hashes();
   return end();
 }
