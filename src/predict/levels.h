@@ -172,10 +172,10 @@ bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint
 void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *points,
                                uint64_t first, uint64_t stride, uint64_t count, void *values);
 
-/* Rows of a tile's box, one class after another. Between rows is a cache line of 4-byte elements, so
- * that rows begin where lines do: its first 4 elements belong to the row before it, its last one to
- * the row after it. Class 0 has 11 x 7 rows, with those around the tile; the seven others have 9 x 5
- * rows at most. */
+/* Rows of a tile's box, one class after another. Between rows is a cache line of 4-byte elements,
+ * so that rows begin where lines do: its first 4 elements belong to the row before it, its last one
+ * to the row after it. Class 0 has 11 x 7 rows, with those around the tile; the seven others have
+ * 9 x 5 rows at most. */
 enum {
   SZG_LEVELS_ROW_GAP = 16,
   SZG_LEVELS_ROW_TAIL = 4,
