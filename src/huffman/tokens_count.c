@@ -121,8 +121,8 @@ SZG_INLINE void find_pair_symbols(const int32_t *restrict codes, uint8_t *restri
 
 /* The pair symbols of the groups that have nonzero codes, one group after the other; returns the
  * number of these groups. */
-SZG_INLINE uint32_t find_pairs(const int32_t *codes, uint32_t group_count,
-                                   const uint64_t *nonzero, uint8_t *symbols) {
+SZG_INLINE uint32_t find_pairs(const int32_t *codes, uint32_t group_count, const uint64_t *nonzero,
+                               uint8_t *symbols) {
   uint32_t found = 0;
   for (uint32_t group = 0; group < group_count; group++)
     if (nonzero[group])
@@ -133,7 +133,7 @@ SZG_INLINE uint32_t find_pairs(const int32_t *codes, uint32_t group_count,
 
 /* Their value symbols. */
 SZG_INLINE void find_values(const int32_t *codes, uint32_t group_count, const uint64_t *nonzero,
-                                uint8_t *symbols) {
+                            uint8_t *symbols) {
   for (uint32_t group = 0; group < group_count; group++) {
     if (!nonzero[group]) continue;
     find_value_symbols(codes + group * SZG_LEVELS_GROUP, symbols);
@@ -212,7 +212,7 @@ SZG_INLINE void count_pair_values(const int32_t *codes, uint32_t group_count,
 
 /* The octets and masks of all groups that have nonzero codes. */
 SZG_INLINE void count_all_masks(uint32_t group_count, const uint64_t *nonzero,
-                            szg_tokens_tally *tally) {
+                                szg_tokens_tally *tally) {
   uint64_t masks[SZG_LEVELS_MASKS];
   static_assert(SZG_LEVELS_MASKS == 256, "bytes");
   count_bytes((const uint8_t *)nonzero, group_count * sizeof *nonzero, masks);
@@ -229,8 +229,7 @@ SZG_INLINE void add_symbols(const uint64_t *pairs, const uint64_t *in_pairs,
   uint64_t raw_bits = 32 * pair_values[SZG_LEVELS_VALUE_ESCAPE];
   for (uint32_t s = 0; s < SZG_LEVELS_PAIRS; s++) tally->pairs[s] += pairs[s];
   for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) tally->pair_values[s] += pair_values[s];
-  for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++)
-    tally->values[s] += in_pairs[s] + pair_values[s];
+  for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) tally->values[s] += in_pairs[s] + pair_values[s];
   for (uint32_t s = SZG_LEVELS_FIRST_CLASS; s < SZG_LEVELS_VALUE_ESCAPE; s++)
     raw_bits += pair_values[s] * szg_token_raw_bits((s - SZG_LEVELS_FIRST_CLASS) / 2);
   tally->pairs[SZG_LEVELS_PAIR_OF_ZEROS] = pairs_of_zeros;
