@@ -73,12 +73,8 @@ static uint32_t find_row_values(const szg_levels *levels, const szg_levels_stage
   return (uint32_t)szg_lesser_u64(tile->x_extent, points);
 }
 
-/* floor(a / unit.size) for |a| up to 2^23 + 2^8, by a product that is off by 1/3 at most: floats of
- * this size are exact. What is converted to a number and back is at most two units away. */
 SZG_INLINE int32_t divide_i32(int32_t a, unit_rule unit) {
-  int32_t const size = (int32_t)unit.size, near = (int32_t)((float)a * unit.inverse);
-  int32_t const rest = a - near * size;
-  return near + (rest >= size) - (rest < 0) - (rest < -size);
+  return szg_levels_divide_i32(a, (int32_t)unit.size, unit.inverse);
 }
 
 SZG_INLINE int64_t divide_i64(int64_t a, unit_rule unit) {
