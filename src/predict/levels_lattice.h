@@ -73,9 +73,9 @@ SZG_INLINE int32_t szg_levels_divide_i32(int32_t a, int32_t unit, float inverse)
   return near + (rest >= unit) - (rest < 0) - (rest < -unit);
 }
 
-/* Whether the sample's points are rounded to multiples of a unit by this division, in narrow frames.
- * The format asks for products with 1 / unit in f64, which fall short of some multiples of 103, the
- * unit of level 1 by table 1 if F is 7. */
+/* Whether the sample's points are rounded to multiples of a unit by this division, in narrow
+ * frames. The format asks for products with 1 / unit in f64, which fall short of some multiples of
+ * 103, the unit of level 1 by table 1 if F is 7. */
 SZG_INLINE bool szg_levels_rounds_by_division(int64_t unit) { return unit != 103; }
 
 #endif

@@ -38,11 +38,11 @@ typedef struct unit_rule {
 } unit_rule;
 
 static unit_rule unit_rule_of(uint32_t unit) {
-  unit_rule rule = {.size = unit,
-                    .half = unit / 2,
-                    .inverse = 1.0f / (float)unit,
-                    .is_power = (unit & (unit - 1)) == 0};
-  while (unit >> (rule.shift + 1) != 0) rule.shift++;
+  unit_rule const rule = {.size = unit,
+                          .half = unit / 2,
+                          .shift = 31 - (uint32_t)__builtin_clz(unit),
+                          .inverse = 1.0f / (float)unit,
+                          .is_power = (unit & (unit - 1)) == 0};
   return rule;
 }
 
@@ -186,6 +186,7 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define POINT int32_t
 #define UPOINT uint32_t
 #define LIMIT_BITS SZG_LEVELS_LIMIT_BITS
+#define SPLITS_CLASSES true
 #define CODE_ROW code_row_32
 #define CODE_BASE_ROW code_base_row_32
 #define RESTORE_ROW restore_row_32
@@ -196,6 +197,7 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define POINT int64_t
 #define UPOINT uint64_t
 #define LIMIT_BITS SZG_LEVELS_WIDE_LIMIT_BITS
+#define SPLITS_CLASSES false /* wide frames are rare */
 #define CODE_ROW code_row_64
 #define CODE_BASE_ROW code_base_row_64
 #define RESTORE_ROW restore_row_64
