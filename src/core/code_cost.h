@@ -36,7 +36,9 @@ SZG_HD uint64_t szg_log2_fixed(uint64_t x) {
 }
 
 /* Sum of szg_count_log over counts, many at once, on the CPU (code_cost.c). */
+SZG_C_BEGIN
 uint64_t szg_logs_of(const uint64_t *counts, size_t count);
+SZG_C_END
 
 SZG_HD uint64_t szg_count_log(uint64_t count) { return count ? count * szg_log2_fixed(count) : 0; }
 
