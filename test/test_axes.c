@@ -29,6 +29,21 @@ static void logarithms_are_right_to_a_few_units(void **state) {
   }
 }
 
+static void logarithms_of_many_counts_are_those_of_each(void **state) {
+  (void)state;
+  test_random random = test_random_begin();
+  uint64_t counts[300];
+  for (size_t count = 0; count <= sizeof counts / sizeof *counts; count++) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+      uint64_t const bits = test_random_bits(&random) >> (20 + test_random_below(&random, 44));
+      counts[i] = test_random_below(&random, 3) ? bits : 0;
+      sum += szg_count_log(counts[i]);
+    }
+    assert_true(szg_logs_of(counts, count) == sum);
+  }
+}
+
 /* ---- the choice ---- */
 
 static szg_choice_work work;
@@ -154,6 +169,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(powers_of_two_have_exact_logarithms),
       cmocka_unit_test(logarithms_are_right_to_a_few_units),
+      cmocka_unit_test(logarithms_of_many_counts_are_those_of_each),
       cmocka_unit_test(finds_the_axes_that_the_field_was_made_for),
       cmocka_unit_test(chooses_only_axes_that_there_are),
       cmocka_unit_test(takes_the_lowest_set_where_costs_are_equal),

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "container/format.h"
+#include "predict/levels_lattice.h"
+#include "predict/levels_probe_core.h"
 #include "support.h"
 
 /* ---- the reference: docs/format.md, section 16, as it stands ---- */
@@ -726,6 +728,28 @@ static void counts_tiles_all_over(void **state) {
   }
 }
 
+/* The sample's points near multiples of a unit, where products with its inverse may round. */
+static void assert_rounding(int32_t unit) {
+  int32_t const most = 1 << SZG_LEVELS_LIMIT_BITS;
+  double const inverse = 1.0 / (double)unit;
+  for (int32_t multiple = -most / unit; multiple <= most / unit; multiple++)
+    for (int32_t near = -1; near <= 1; near++) {
+      int32_t const point = multiple * unit + near;
+      assert_true(szg_levels_divide_i32(point, unit, 1.0f / (float)unit) ==
+                  (int32_t)floor((double)point * inverse));
+    }
+}
+
+static void sampled_points_are_rounded_as_the_format_says(void **state) {
+  (void)state;
+  for (uint32_t fine_bits = 4; fine_bits <= SZG_LEVELS_MOST_FINE; fine_bits++) {
+    int32_t const noise = (int32_t)szg_level_unit(1, 1, fine_bits);
+    assert_rounding(1 << fine_bits);
+    assert_rounding(noise / 2);
+    if (szg_levels_rounds_by_division(noise)) assert_rounding(noise);
+  }
+}
+
 static void fine_step_is_rounded_toward_zero(void **state) {
   (void)state;
   test_random random = test_random_begin();
@@ -782,6 +806,7 @@ int main(void) {
       cmocka_unit_test(a_line_of_five_by_hand),
       cmocka_unit_test(rejects_views_that_do_not_suit),
       cmocka_unit_test(counts_tiles_all_over),
+      cmocka_unit_test(sampled_points_are_rounded_as_the_format_says),
       cmocka_unit_test(fine_step_is_rounded_toward_zero),
       cmocka_unit_test(marks_values_without_lattice_values),
       cmocka_unit_test(only_values_up_to_the_greatest_have_lattice_values),

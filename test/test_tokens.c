@@ -558,6 +558,37 @@ static void rejects_words_that_break_a_rule(void **state) {
   }
 }
 
+/* A book of one pair symbol has no code that begins with 1, whether a group has all places or not.
+ * The last pair here would have the right number of bits if it counted as an escape of none. */
+static void rejects_pairs_without_a_code(void **state) {
+  (void)state;
+  memset(&plan, 0, sizeof plan);
+  plan.mode = SZG_LEVELS_MODE_PAIRS;
+  plan.books.pairs[SZG_LEVELS_PAIR_ESCAPE] = 1; /* 0 */
+  plan.books.values[0] = plan.books.values[1] = 1;
+  build_tables();
+  szg_tokens_shape const shape = shape_of(1, 0, false);
+  char all[400] = "00000000001100000 00000 0 ", broken[400] = "00000000001011111 00000 0 ";
+  for (int i = 0; i < 32; i++) {
+    strcat(all, "0 10 ");
+    strcat(broken, i < 31 ? "0 10 " : "10");
+  }
+  struct {
+    const char *bits;
+    uint64_t places;
+    szgpu_status status;
+  } const cases[] = {{"00000000000000011 00000 0 0 10", 3, SZGPU_OK},
+                     {"00000000000000010 00000 0 10", 3, SZGPU_BAD_DATA},
+                     {all, UINT64_MAX, SZGPU_OK},
+                     {broken, UINT64_MAX, SZGPU_BAD_DATA}};
+  for (uint32_t i = 0; i < ARRAY_COUNT(cases); i++) {
+    uint32_t const word_count = words_of(cases[i].bits, false);
+    if (decode(&shape, &cases[i].places, room, word_count) != cases[i].status)
+      fail_msg("case %u", i);
+    assert_same_verdict(&shape, &cases[i].places, room, word_count);
+  }
+}
+
 static void rejects_lanes_without_bits_and_without_places(void **state) {
   (void)state;
   memset(&plan, 0, sizeof plan);
@@ -666,6 +697,7 @@ int main(void) {
       cmocka_unit_test(counts_dense_tiles_as_code_by_code),
       cmocka_unit_test(judges_damaged_words_as_the_format_says),
       cmocka_unit_test(rejects_words_that_break_a_rule),
+      cmocka_unit_test(rejects_pairs_without_a_code),
       cmocka_unit_test(rejects_lanes_without_bits_and_without_places),
       cmocka_unit_test(judges_books_by_their_units),
       cmocka_unit_test(survives_damaged_books),

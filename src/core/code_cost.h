@@ -7,6 +7,7 @@
 #ifndef SZG_CODE_COST_H
 #define SZG_CODE_COST_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/hd.h"
@@ -33,6 +34,11 @@ SZG_HD uint64_t szg_log2_fixed(uint64_t x) {
   }
   return (uint64_t)whole << SZG_LOG_FRACTION_BITS | result;
 }
+
+/* Sum of szg_count_log over counts, many at once, on the CPU (code_cost.c). */
+SZG_C_BEGIN
+uint64_t szg_logs_of(const uint64_t *counts, size_t count);
+SZG_C_END
 
 SZG_HD uint64_t szg_count_log(uint64_t count) { return count ? count * szg_log2_fixed(count) : 0; }
 

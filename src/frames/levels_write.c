@@ -25,6 +25,7 @@ typedef struct write_memory {
   stage_books *books;        /* [stages] */
   uint16_t *sizes;           /* [tiles of the stage that has most] */
   szg_part_slots slots;
+  bool *have_outliers; /* [threads]: the worker has seen one */
   uint8_t *book_bytes;
   szg_codebook *book;
   szg_codebook_work *book_work;
@@ -70,6 +71,7 @@ static void carve(szg_arena *arena, const levels_job *job, write_memory *memory)
   memory->tallies = szg_arena_take(arena, tally_count, sizeof *memory->tallies);
   memory->books = szg_arena_take(arena, job->stage_count, sizeof *memory->books);
   memory->sizes = szg_arena_take(arena, tile_count, sizeof *memory->sizes);
+  memory->have_outliers = szg_arena_take(arena, (uint64_t)thread_count, sizeof(bool));
   memory->book_bytes = szg_arena_take(arena, SZG_TOKENS_BOOKS_MOST_BYTES, 1);
   memory->book = szg_arena_take(arena, 1, sizeof *memory->book);
   memory->book_work = szg_arena_take(arena, 1, sizeof *memory->book_work);
@@ -106,8 +108,25 @@ static const uint64_t *find_existing(const levels_job *job, uint32_t stage, uint
 
 /* ---- [1] exact and fill values ---- */
 
+enum { SCAN_VALUES = 1 << 16 }; /* of a part; many tiles' */
+static_assert(SCAN_VALUES % SZG_TILE_VALUES == 0, "a worker has marks for a tile");
+
+/* Looks whether any value has no lattice value. Most frames have none, and values in their order
+ * come faster from memory than tile by tile. */
+static szgpu_status scan_values(void *job_pointer, uint64_t part, int worker) {
+  const levels_job *const job = job_pointer;
+  const szg_write_job *const frame = job->frame;
+  uint8_t *const marks = frame->plan->outliers.tiles[worker].marks;
+  uint64_t const end = szg_min_u64((part + 1) * SCAN_VALUES, frame->grid.value_count);
+  bool *const has_outlier = &job->memory.have_outliers[worker];
+  for (uint64_t i = part * SCAN_VALUES; i < end && !*has_outlier; i += SZG_TILE_VALUES)
+    *has_outlier = szg_levels_mark(&job->choice.lattice, frame->values, i,
+                                   (uint32_t)szg_min_u64(SZG_TILE_VALUES, end - i), marks);
+  return SZGPU_OK;
+}
+
 /* Marks what has no lattice value; the bound holds for everything else (docs/guarantees.md). */
-static szgpu_status find_outliers(void *job_pointer, uint64_t part, int worker) {
+static szgpu_status mark_outliers(void *job_pointer, uint64_t part, int worker) {
   const levels_job *const job = job_pointer;
   const szg_write_job *const frame = job->frame;
   uint8_t *const marks = frame->plan->outliers.tiles[worker].marks;
@@ -124,6 +143,18 @@ static szgpu_status find_outliers(void *job_pointer, uint64_t part, int worker) 
     SZG_TRY(szg_outliers_add(frame, t, &tile, has_marks ? marks : NULL));
   }
   return SZGPU_OK;
+}
+
+static szgpu_status find_outliers(levels_job *job) {
+  const szg_write_job *const frame = job->frame;
+  szg_threads *const threads = &frame->ctx->threads;
+  bool any = frame->bound->quantizer.has_fill; /* then there are some, as a rule */
+  memset(job->memory.have_outliers, 0, (size_t)threads->count * sizeof(bool));
+  if (!any)
+    SZG_TRY(szg_for_parts(threads, szg_div_up(frame->grid.value_count, SCAN_VALUES), 0, scan_values,
+                          job));
+  for (int i = 0; i < threads->count; i++) any |= job->memory.have_outliers[i];
+  return any ? szg_for_parts(threads, frame->part_count, 0, mark_outliers, job) : SZGPU_OK;
 }
 
 /* ---- [2] the books of all stages ---- */
@@ -344,7 +375,7 @@ szgpu_status szg_levels_frame_write(szg_write_job *frame, szg_writer *writer,
     return SZGPU_OK;
   job.stage_count = job.choice.levels.level_count + 1;
   SZG_TRY(open_memory(&job));
-  SZG_TRY(szg_for_parts(&frame->ctx->threads, frame->part_count, 0, find_outliers, &job));
+  SZG_TRY(find_outliers(&job));
   SZG_TRY(choose_books(&job));
   szg_levels_set_header(&job.choice.levels, header);
   return write_sections(&job, writer, header, is_written);

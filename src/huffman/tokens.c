@@ -30,14 +30,14 @@ uint64_t szg_tokens_cost(const szg_tokens_tally *tally, uint32_t lane_groups_log
   uint64_t cost = raw_bits << SZG_LOG_FRACTION_BITS;
   for (uint32_t i = 0; i < szg_tokens_book_count(mode); i++) {
     uint32_t const book = szg_tokens_book_of(mode, i);
-    uint64_t counts[SZG_TOKENS_MOST_SYMBOLS], total = 0, logs = 0, most = 0;
+    uint64_t counts[SZG_TOKENS_MOST_SYMBOLS], total = 0, most = 0;
     find_counts(tally, lane_groups_log2, mode, book, counts);
-    for (uint32_t s = 0; s < szg_tokens_book_kind_of(book).symbol_count; s++) {
+    uint32_t const symbol_count = szg_tokens_book_kind_of(book).symbol_count;
+    for (uint32_t s = 0; s < symbol_count; s++) {
       total += counts[s];
-      logs += szg_count_log(counts[s]);
       if (counts[s] > most) most = counts[s];
     }
-    if (total > 0) cost += szg_huffman_cost(total, logs, most);
+    if (total > 0) cost += szg_huffman_cost(total, szg_logs_of(counts, symbol_count), most);
   }
   return cost;
 }

@@ -175,6 +175,7 @@ enum { SZG_TOKENS_ENTRIES = 1 << SZG_LEVELS_CODE_BITS };
  * entries. */
 typedef struct szg_tokens_decoder {
   uint32_t mode;
+  bool has_rare_pair_escape; /* pairs mode: or none */
   uint32_t values[SZG_TOKENS_ENTRIES];
   uint32_t pairs[SZG_TOKENS_ENTRIES];
   uint16_t octets[SZG_TOKENS_ENTRIES], masks[SZG_TOKENS_ENTRIES];

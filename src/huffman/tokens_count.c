@@ -1,8 +1,9 @@
 /* tokens_count.c - counts the symbols of a level's codes, as each mode would write them.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * In a tile of many nonzero codes, all symbols of values and pairs are found at once, as bytes, and
- * these are counted; otherwise the nonzero codes are counted one by one.
+ * In a tile of many nonzero codes, all symbols of pairs are found at once, as bytes, and these are
+ * counted; so are those of values, if many follow pair escapes, and otherwise pairs tell of values.
+ * In other tiles the nonzero codes are counted one by one.
  */
 #include <assert.h>
 #include <string.h>
@@ -81,18 +82,17 @@ static void count_group(const void *codes, bool is_wide, uint32_t group, uint64_
 
 /* ---- all at once ---- */
 
-enum { TURNS = 4 }; /* counters of a symbol, taken in turn: equal symbols do not wait */
+enum { TURNS = 8 }; /* counters of a symbol, taken in turn: equal symbols do not wait */
 
+typedef uint32_t byte_counts[TURNS][256];
 typedef struct byte_symbols {
   uint8_t values[SZG_TOKENS_MOST_GROUPS * SZG_LEVELS_GROUP];
   uint8_t pairs[SZG_TOKENS_MOST_GROUPS * SZG_LEVELS_GROUP / 2];
 } byte_symbols;
-typedef struct byte_counts {
-  uint32_t values[TURNS][256], pairs[TURNS][256];
-} byte_counts;
 
 static_assert(SZG_LEVELS_VALUE_ESCAPE == UINT8_MAX && (int)SZG_LEVELS_PAIRS <= UINT8_MAX,
               "symbols are bytes, and the escape has all bits");
+static_assert(SZG_LEVELS_GROUP / 2 % TURNS == 0, "a group's pairs are whole turns");
 
 /* The value symbols of a group. A magnitude of a class has as a float, which is exact, the class
  * in its exponent and its highest fraction bit. */
@@ -119,61 +119,136 @@ SZG_INLINE void find_pair_symbols(const int32_t *restrict codes, uint8_t *restri
     symbols[i] = (uint8_t)szg_narrow_pair_symbol(codes[2 * i], codes[2 * i + 1]);
 }
 
-/* The symbols of all places of the groups that have nonzero codes, one group after the other;
- * returns the number of these groups. */
-SZG_HOT static uint32_t find_symbols(const int32_t *codes, uint32_t group_count,
-                                     const uint64_t *nonzero, byte_symbols *symbols) {
+/* The pair symbols of the groups that have nonzero codes, one group after the other; returns the
+ * number of these groups. */
+SZG_INLINE uint32_t find_pairs(const int32_t *codes, uint32_t group_count, const uint64_t *nonzero,
+                               uint8_t *symbols) {
   uint32_t found = 0;
-  for (uint32_t group = 0; group < group_count; group++) {
-    if (!nonzero[group]) continue;
-    const int32_t *const own = codes + group * SZG_LEVELS_GROUP;
-    find_value_symbols(own, symbols->values + found * SZG_LEVELS_GROUP);
-    find_pair_symbols(own, symbols->pairs + found * (SZG_LEVELS_GROUP / 2));
-    found++;
-  }
+  for (uint32_t group = 0; group < group_count; group++)
+    if (nonzero[group])
+      find_pair_symbols(codes + group * SZG_LEVELS_GROUP,
+                        symbols + found++ * (SZG_LEVELS_GROUP / 2));
   return found;
 }
 
-static void count_bytes(const uint8_t *symbols, uint32_t symbol_count,
-                        uint32_t counts[TURNS][256]) {
+/* Their value symbols. */
+SZG_INLINE void find_values(const int32_t *codes, uint32_t group_count, const uint64_t *nonzero,
+                            uint8_t *symbols) {
+  for (uint32_t group = 0; group < group_count; group++) {
+    if (!nonzero[group]) continue;
+    find_value_symbols(codes + group * SZG_LEVELS_GROUP, symbols);
+    symbols += SZG_LEVELS_GROUP;
+  }
+}
+
+/* Counts symbols, a multiple of TURNS of them. */
+SZG_INLINE void count_bytes(const uint8_t *symbols, uint32_t symbol_count, uint64_t *sums) {
+  byte_counts counts;
+  memset(counts, 0, sizeof counts);
   for (uint32_t i = 0; i < symbol_count; i += TURNS) {
-    uint32_t const four = szg_load_u32(symbols + i);
-    counts[0][four & 255]++;
-    counts[1][four >> 8 & 255]++;
-    counts[2][four >> 16 & 255]++;
-    counts[3][four >> 24]++;
+    uint64_t const turn = szg_load_u64(symbols + i);
+    for (uint32_t k = 0; k < TURNS; k++) counts[k][turn >> 8 * k & 255]++;
+  }
+  for (uint32_t s = 0; s < 256; s++) {
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < TURNS; k++) sum += counts[k][s];
+    sums[s] = sum;
   }
 }
 
-static uint32_t raw_bits_of(uint32_t symbol) {
-  if (symbol == SZG_LEVELS_VALUE_ESCAPE) return 32;
-  if (symbol < SZG_LEVELS_FIRST_CLASS) return 0;
-  return szg_token_raw_bits((symbol - SZG_LEVELS_FIRST_CLASS) / 2);
-}
-
-/* Adds what was counted. Values after a pair escape are those that are in no other pair. */
-static void add_bytes(const byte_counts *counts, szg_tokens_tally *tally) {
-  uint64_t values[SZG_LEVELS_VALUES], pairs[SZG_LEVELS_PAIRS], raw_bits = 0;
-  for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) {
-    values[s] = 0;
-    for (uint32_t turn = 0; turn < TURNS; turn++) values[s] += counts->values[turn][s];
-    if (s != 0) tally->values[s] += values[s];
-    raw_bits += values[s] * raw_bits_of(s);
-  }
-  tally->raw_bits += raw_bits;
-  tally->pair_raw_bits += raw_bits; /* pairs have small values only */
-  for (uint32_t s = 0; s < SZG_LEVELS_PAIRS; s++) {
-    pairs[s] = 0;
-    for (uint32_t turn = 0; turn < TURNS; turn++) pairs[s] += counts->pairs[turn][s];
-    if (s != SZG_LEVELS_PAIR_OF_ZEROS) tally->pairs[s] += pairs[s];
-  }
-  for (uint32_t a = 0; a < SZG_LEVELS_PAIR_SIDE; a++)
+/* How often each value symbol is in the pairs that are counted. */
+SZG_INLINE void count_values_in_pairs(const uint64_t *pairs, uint64_t *values) {
+  uint64_t counts[SZG_LEVELS_PAIR_SIDE] = {0};
+  memset(values, 0, SZG_LEVELS_VALUES * sizeof *values);
+  for (uint32_t a = 0; a < SZG_LEVELS_PAIR_SIDE; a++) {
+    uint64_t of_first = 0;
     for (uint32_t b = 0; b < SZG_LEVELS_PAIR_SIDE; b++) {
-      uint64_t const count = pairs[SZG_LEVELS_PAIR_SIDE * a + b];
-      values[szg_direct_symbol((int32_t)a - SZG_LEVELS_PAIR_REACH)] -= count;
-      values[szg_direct_symbol((int32_t)b - SZG_LEVELS_PAIR_REACH)] -= count;
+      of_first += pairs[SZG_LEVELS_PAIR_SIDE * a + b];
+      counts[b] += pairs[SZG_LEVELS_PAIR_SIDE * a + b];
     }
-  for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) tally->pair_values[s] += values[s];
+    values[szg_direct_symbol((int32_t)a - SZG_LEVELS_PAIR_REACH)] = of_first;
+  }
+  for (uint32_t b = 0; b < SZG_LEVELS_PAIR_SIDE; b++)
+    values[szg_direct_symbol((int32_t)b - SZG_LEVELS_PAIR_REACH)] += counts[b];
+}
+
+/* Counts the values after the pair escapes of a group, one by one. */
+SZG_INLINE void count_escaped(const int32_t *codes, const uint8_t *pairs, uint64_t *values) {
+  uint64_t const escapes = SZG_LEVELS_PAIR_ESCAPE * UINT64_C(0x0101010101010101);
+  uint64_t const low_bits = UINT64_C(0x7F7F7F7F7F7F7F7F);
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i += 8) {
+    uint64_t const other = szg_load_u64(pairs + i) ^ escapes; /* escapes are bytes of 0 */
+    uint64_t left = ~(((other & low_bits) + low_bits) | other | low_bits);
+    for (; left; left &= left - 1) {
+      const int32_t *const pair = codes + 2 * (i + (uint32_t)__builtin_ctzll(left) / 8);
+      values[szg_value_token_of(pair[0], false).symbol]++;
+      values[szg_value_token_of(pair[1], false).symbol]++;
+    }
+  }
+}
+
+/* Counting all values of a group takes as long as counting those after this many escapes. */
+enum { FEW_ESCAPES = 4 };
+
+/* The values after pair escapes: all that are in no other pair. */
+SZG_INLINE void count_pair_values(const int32_t *codes, uint32_t group_count,
+                                  const uint64_t *nonzero, uint32_t found, uint64_t escape_count,
+                                  const uint64_t *in_pairs, byte_symbols *symbols,
+                                  uint64_t *pair_values) {
+  if (escape_count > found * FEW_ESCAPES) {
+    find_values(codes, group_count, nonzero, symbols->values);
+    count_bytes(symbols->values, found * SZG_LEVELS_GROUP, pair_values);
+    for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) pair_values[s] -= in_pairs[s];
+    return;
+  }
+  const uint8_t *pairs = symbols->pairs;
+  memset(pair_values, 0, SZG_LEVELS_VALUES * sizeof *pair_values);
+  for (uint32_t group = 0; group < group_count && escape_count; group++) {
+    if (!nonzero[group]) continue;
+    count_escaped(codes + group * SZG_LEVELS_GROUP, pairs, pair_values);
+    pairs += SZG_LEVELS_GROUP / 2;
+  }
+}
+
+/* The octets and masks of all groups that have nonzero codes. */
+SZG_INLINE void count_all_masks(uint32_t group_count, const uint64_t *nonzero,
+                                szg_tokens_tally *tally) {
+  uint64_t masks[SZG_LEVELS_MASKS];
+  static_assert(SZG_LEVELS_MASKS == 256, "bytes");
+  count_bytes((const uint8_t *)nonzero, group_count * sizeof *nonzero, masks);
+  for (uint32_t mask = 1; mask < SZG_LEVELS_MASKS; mask++) tally->masks[mask] += masks[mask];
+  for (uint32_t group = 0; group < group_count; group++)
+    if (nonzero[group]) tally->octets[szg_octets_of_places(nonzero[group])]++;
+}
+
+/* Adds the symbols of groups. Only values after escapes have raw bits: pairs have small ones. */
+SZG_INLINE void add_symbols(const uint64_t *pairs, const uint64_t *in_pairs,
+                            const uint64_t *pair_values, szg_tokens_tally *tally) {
+  uint64_t const pairs_of_zeros = tally->pairs[SZG_LEVELS_PAIR_OF_ZEROS];
+  uint64_t const zeros = tally->values[0];
+  uint64_t raw_bits = 32 * pair_values[SZG_LEVELS_VALUE_ESCAPE];
+  for (uint32_t s = 0; s < SZG_LEVELS_PAIRS; s++) tally->pairs[s] += pairs[s];
+  for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) tally->pair_values[s] += pair_values[s];
+  for (uint32_t s = 0; s < SZG_LEVELS_VALUES; s++) tally->values[s] += in_pairs[s] + pair_values[s];
+  for (uint32_t s = SZG_LEVELS_FIRST_CLASS; s < SZG_LEVELS_VALUE_ESCAPE; s++)
+    raw_bits += pair_values[s] * szg_token_raw_bits((s - SZG_LEVELS_FIRST_CLASS) / 2);
+  tally->pairs[SZG_LEVELS_PAIR_OF_ZEROS] = pairs_of_zeros;
+  tally->values[0] = zeros;
+  tally->raw_bits += raw_bits;
+  tally->pair_raw_bits += raw_bits;
+}
+
+SZG_HOT static void count_dense(const int32_t *codes, uint32_t group_count, const uint64_t *nonzero,
+                                szg_tokens_tally *tally) {
+  byte_symbols symbols;
+  uint64_t pairs[256], in_pairs[SZG_LEVELS_VALUES], pair_values[SZG_LEVELS_VALUES];
+  uint32_t const found = find_pairs(codes, group_count, nonzero, symbols.pairs);
+  count_bytes(symbols.pairs, found * (SZG_LEVELS_GROUP / 2), pairs);
+  count_values_in_pairs(pairs, in_pairs);
+  count_pair_values(codes, group_count, nonzero, found, pairs[SZG_LEVELS_PAIR_ESCAPE], in_pairs,
+                    &symbols, pair_values);
+  add_symbols(pairs, in_pairs, pair_values, tally);
+  count_all_masks(group_count, nonzero, tally);
 }
 
 /* ---- lanes ---- */
@@ -202,10 +277,10 @@ SZG_HOT static void count_live(const szg_tokens_shape *shape, const uint64_t *no
   }
 }
 
-/* Counting all bytes of a group takes as long as counting this many codes one by one. */
-enum { DENSE_GROUP_CODES = 6 };
+/* Counting all pairs of a group takes as long as counting this many codes one by one. */
+enum { DENSE_GROUP_CODES = 4 };
 
-static bool is_dense(uint32_t group_count, const uint64_t *nonzero) {
+SZG_HOT static bool is_dense(uint32_t group_count, const uint64_t *nonzero) {
   uint32_t groups = 0, codes = 0;
   for (uint32_t group = 0; group < group_count; group++) {
     groups += nonzero[group] != 0;
@@ -224,15 +299,7 @@ void szg_tokens_count(const szg_tokens_shape *shape, const void *codes, const ui
       if (nonzero[group]) count_group(codes, shape->is_wide, group, nonzero[group], tally);
     return;
   }
-  byte_symbols symbols;
-  byte_counts counts;
-  uint32_t const found = find_symbols(codes, shape->group_count, nonzero, &symbols);
-  memset(&counts, 0, sizeof counts);
-  count_bytes(symbols.values, found * SZG_LEVELS_GROUP, counts.values);
-  count_bytes(symbols.pairs, found * (SZG_LEVELS_GROUP / 2), counts.pairs);
-  add_bytes(&counts, tally);
-  for (uint32_t group = 0; group < shape->group_count; group++)
-    if (nonzero[group]) count_masks(nonzero[group], tally);
+  count_dense(codes, shape->group_count, nonzero, tally);
 }
 
 void szg_tokens_tally_add(const szg_tokens_tally *from, szg_tokens_tally *tally) {

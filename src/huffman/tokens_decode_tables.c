@@ -41,10 +41,15 @@ static uint32_t pair_entry(uint32_t symbol, uint32_t length) {
   return b << 24 | (a & 255) << 16 | length;
 }
 
+/* An escape with a longer code, or none, leaves most runs of four pairs without one. */
+enum { FREQUENT_ESCAPE_BITS = 4 };
+
 void szg_tokens_decoder_build(const szg_tokens_books *books, uint32_t mode,
                               szg_tokens_decoder *decoder) {
   uint16_t windows[SZG_TOKENS_ENTRIES];
+  uint32_t const escape_bits = books->pairs[SZG_LEVELS_PAIR_ESCAPE];
   decoder->mode = mode;
+  decoder->has_rare_pair_escape = escape_bits == 0 || escape_bits > FREQUENT_ESCAPE_BITS;
   find_windows(books->values, SZG_LEVELS_VALUES, windows);
   for (uint32_t i = 0; i < SZG_TOKENS_ENTRIES; i++) {
     uint32_t const length = windows[i] & SZG_ENTRY_LENGTH_MASK;

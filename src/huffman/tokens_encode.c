@@ -189,21 +189,66 @@ SZG_INLINE void put_pair_at(const tile_source *source, uint32_t place, szg_bit_w
   put_value_at(source, place + 1, writer);
 }
 
-/* The same with no branch but the one to rare cases, because escapes come in any order. */
-SZG_INLINE void put_escaping_pair(const tile_source *source, uint32_t symbol, uint32_t place,
-                                  szg_bit_writer *writer) {
-  const szg_tokens_encoder *const encoder = &source->encoder->shared;
-  uint32_t const is_escape = 0 - (uint32_t)(symbol == SZG_LEVELS_PAIR_ESCAPE);
-  uint32_t const entry = encoder->pairs[symbol], length = entry_length(entry);
-  uint32_t const a = near_entry_at(source, place) & is_escape;
-  uint32_t const b = near_entry_at(source, place + 1) & is_escape;
-  if (__builtin_expect(((a | b) & NO_ENTRY) != 0 || length == 0, false)) {
-    put_pair_at(source, place, writer);
-    return;
+/* The near entries of a group's codes. Indices are found apart, many at once; codes of a narrow
+ * frame wrap in 32 bits, of which a vector holds more. */
+SZG_INLINE void find_near(const tile_source *source, uint32_t first, uint32_t *entries) {
+  uint32_t const most = 2 * SZG_TOKENS_NEAR;
+  uint32_t indices[SZG_LEVELS_GROUP];
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP && source->is_wide; i++) {
+    uint64_t const index = (uint64_t)((const int64_t *)source->codes)[first + i] + SZG_TOKENS_NEAR;
+    indices[i] = (uint32_t)(index < most ? index : most);
   }
-  uint32_t const a_end = length + (a & NEAR_LENGTH);
-  uint64_t const bits = entry_bits(entry) | near_bits(a) >> length | near_bits(b) >> a_end;
-  szg_put_left_aligned(writer, bits, a_end + (b & NEAR_LENGTH));
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP && !source->is_wide; i++) {
+    uint32_t const index = (uint32_t)((const int32_t *)source->codes)[first + i] + SZG_TOKENS_NEAR;
+    indices[i] = index < most ? index : most;
+  }
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i++) entries[i] = source->encoder->near[indices[i]];
+}
+
+/* The bits of a group's pairs, with the values after those that are escapes. */
+enum { LACKS_ENTRY = 1 << 16 };
+typedef struct pair_bits {
+  uint64_t bits[SZG_LEVELS_GROUP / 2];    /* left-aligned */
+  uint64_t lengths[SZG_LEVELS_GROUP / 2]; /* at least LACKS_ENTRY if an entry is missing */
+} pair_bits;
+
+/* Finds them all with no branch, because escapes come in any order. */
+SZG_INLINE void find_escaping_pairs(const tile_source *source, const uint32_t *symbols,
+                                    uint32_t first, pair_bits *found) {
+  uint32_t values[SZG_LEVELS_GROUP], entries[SZG_LEVELS_GROUP / 2];
+  uint64_t const high_bits = (uint64_t)UINT32_MAX - NEAR_LENGTH;
+  find_near(source, first, values);
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++)
+    entries[i] = source->encoder->shared.pairs[symbols[i]];
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++) {
+    uint64_t const is_escape = 0 - (uint64_t)(symbols[i] == SZG_LEVELS_PAIR_ESCAPE);
+    uint64_t const a = values[2 * i] & is_escape, b = values[2 * i + 1] & is_escape;
+    uint64_t const length = entry_length(entries[i]), a_length = a & NEAR_LENGTH;
+    uint64_t const of_values = (a & high_bits) << 32 | (b & high_bits) << 32 >> a_length;
+    uint64_t const is_missing = (length == 0) | ((a | b) & NO_ENTRY) / NO_ENTRY;
+    found->bits[i] = entry_bits(entries[i]) | of_values >> length;
+    found->lengths[i] = length + a_length + (b & NEAR_LENGTH) + is_missing * LACKS_ENTRY;
+  }
+}
+
+/* Two pairs at a time, if they fit. */
+SZG_INLINE void put_escaping_pairs(const tile_source *source, const uint32_t *symbols,
+                                   uint32_t first, szg_bit_writer *writer) {
+  pair_bits pairs;
+  find_escaping_pairs(source, symbols, first, &pairs);
+  for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i += 2) {
+    uint32_t const length = (uint32_t)pairs.lengths[i];
+    uint32_t const both = length + (uint32_t)pairs.lengths[i + 1];
+    if (__builtin_expect(both <= SZG_PUT_MAX_BITS, true)) {
+      szg_put_left_aligned(writer, pairs.bits[i] | pairs.bits[i + 1] >> length, both);
+    } else if (both < LACKS_ENTRY) {
+      szg_put_left_aligned(writer, pairs.bits[i], length);
+      szg_put_left_aligned(writer, pairs.bits[i + 1], both - length);
+    } else {
+      put_pair_at(source, first + 2 * i, writer);
+      put_pair_at(source, first + 2 * i + 2, writer);
+    }
+  }
 }
 
 SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_writer *writer) {
@@ -225,8 +270,7 @@ SZG_INLINE void put_pairs(const tile_source *source, uint32_t group, szg_bit_wri
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++)
     escape_count += symbols[i] == SZG_LEVELS_PAIR_ESCAPE;
   if (escape_count > MOST_ESCAPES) {
-    for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++)
-      put_escaping_pair(source, symbols[i], first + 2 * i, writer);
+    put_escaping_pairs(source, symbols, first, writer);
     return;
   }
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i += AT_ONCE) {

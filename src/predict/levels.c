@@ -102,7 +102,9 @@ static void mark_places(uint32_t together, uint32_t lane_count, uint32_t rows, u
   uint32_t const lanes_in_group = 64 / together;
   uint64_t const all = ~(uint64_t)0;
   uint64_t const lane_mask = ((uint64_t)1 << rows) - 1;
-  uint64_t const lane_starts = together == 1 ? all : all / (((uint64_t)1 << together) - 1);
+  uint64_t const lane_starts = together == 1            ? all
+                               : together == LEVEL_ROWS ? all / ((1 << LEVEL_ROWS) - 1)
+                                                        : all / ((1 << BASE_ROWS) - 1);
   for (uint32_t first = 0; first < lane_count; first += lanes_in_group) {
     uint32_t const here = lanes <= first ? 0 : lanes - first;
     uint64_t const mask = here >= lanes_in_group ? all : ((uint64_t)1 << here * together) - 1;

@@ -169,21 +169,25 @@ bool szg_levels_mark(const szg_levels_lattice *lattice, const void *values, uint
 void szg_levels_restore_points(const szg_levels_lattice *lattice, const void *points,
                                uint64_t first, uint64_t stride, uint64_t count, void *values);
 
-/* Rows of a tile's box, one class after another: 40 elements each, 4 of them before the row. Class
- * 0 has 11 x 7 rows, with those around the tile; the seven others have 9 x 5 rows at most. */
+/* Rows of a tile's box, one class after another. Between rows is a cache line of 4-byte elements,
+ * so that rows begin where lines do: its first 4 elements belong to the row before it, its last one
+ * to the row after it. Class 0 has 11 x 7 rows, with those around the tile; the seven others have
+ * 9 x 5 rows at most. */
 enum {
-  SZG_LEVELS_ROW_LEAD = 4,
-  SZG_LEVELS_ROW_STRIDE = SZG_LEVELS_ROW + 2 * SZG_LEVELS_ROW_LEAD,
+  SZG_LEVELS_ROW_GAP = 16,
+  SZG_LEVELS_ROW_TAIL = 4,
+  SZG_LEVELS_ROW_STRIDE = SZG_LEVELS_ROW + SZG_LEVELS_ROW_GAP,
   SZG_LEVELS_KNOWN_ROWS = 11 * 7,
   SZG_LEVELS_CLASS_ROWS = 9 * 5,
-  SZG_LEVELS_WORK_ROWS = SZG_LEVELS_KNOWN_ROWS + 7 * SZG_LEVELS_CLASS_ROWS
+  SZG_LEVELS_WORK_ROWS = SZG_LEVELS_KNOWN_ROWS + 7 * SZG_LEVELS_CLASS_ROWS,
+  SZG_LEVELS_WORK_POINTS = SZG_LEVELS_ROW_GAP + SZG_LEVELS_WORK_ROWS * SZG_LEVELS_ROW_STRIDE
 };
 
-/* The work for one tile; each worker has one. Need not be initialized. */
+/* The work for one tile; each worker has one, best at a cache line. Need not be initialized. */
 typedef struct szg_levels_work {
   union {
-    uint32_t u32[SZG_LEVELS_WORK_ROWS * SZG_LEVELS_ROW_STRIDE];
-    uint64_t u64[SZG_LEVELS_WORK_ROWS * SZG_LEVELS_ROW_STRIDE];
+    uint32_t u32[SZG_LEVELS_WORK_POINTS];
+    uint64_t u64[SZG_LEVELS_WORK_POINTS];
   } rows;
   union {
     uint32_t u32[SZG_LEVELS_BASE_PLACES];

@@ -64,4 +64,18 @@ SZG_INLINE double szg_levels_value_f64_wide(const szg_levels_lattice *k, int64_t
   return (double)point * k->fine;
 }
 
+/* floor(a / unit) for |a| up to 2^23 + 2^8 and units of a narrow frame, by a product with 1 / unit
+ * that is off by 1/3 at most: floats of this size are exact. What is converted to a number and back
+ * is at most two units away. */
+SZG_INLINE int32_t szg_levels_divide_i32(int32_t a, int32_t unit, float inverse) {
+  int32_t const near = (int32_t)((float)a * inverse);
+  int32_t const rest = a - near * unit;
+  return near + (rest >= unit) - (rest < 0) - (rest < -unit);
+}
+
+/* Whether the sample's points are rounded to multiples of a unit by this division, in narrow
+ * frames. The format asks for products with 1 / unit in f64, which fall short of some multiples of
+ * 103, the unit of level 1 by table 1 if F is 7. */
+SZG_INLINE bool szg_levels_rounds_by_division(int64_t unit) { return unit != 103; }
+
 #endif

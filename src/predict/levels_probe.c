@@ -50,6 +50,28 @@ static void count_sets(uint32_t set_count, uint8_t (*classes)[SZG_PROBE_RUN], tu
 
 /* ---- passes ---- */
 
+/* Asks for the values of a run that is likely to be looked at soon. They are all over the frame, so
+ * the processor does not foresee them. */
+static void fetch_rows(const probe_job *job, uint64_t i) {
+  enum { LINE_BYTES = 64 };
+  const szg_probe_view *const view = &job->view;
+  if (i >= view->probe_count) return;
+  szg_probe_run const run = szg_probe_run_of(view, i);
+  size_t const value_bytes = szg_dtype_bytes(job->source->lattice.dtype);
+  const char *const values = job->source->values;
+  for (uint32_t axis = 1; axis < view->axis_count; axis++)
+    for (uint32_t d = 0; d < DISTANCES; d++) {
+      uint64_t const offset = distances[d] * view->strides[axis];
+      bool const has_before = run.at[axis] >= distances[d];
+      bool const has_after = run.at[axis] + distances[d] < view->extents[axis];
+      for (size_t byte = 0; byte < run.point_count * value_bytes; byte += LINE_BYTES) {
+        if (has_before) __builtin_prefetch(values + (run.index - offset) * value_bytes + byte);
+        if (has_after) __builtin_prefetch(values + (run.index + offset) * value_bytes + byte);
+      }
+    }
+}
+
+#define DIVIDES szg_levels_rounds_by_division
 #define POINT int32_t
 #define UPOINT uint32_t
 #define FLOAT float
@@ -60,6 +82,7 @@ static void count_sets(uint32_t set_count, uint8_t (*classes)[SZG_PROBE_RUN], tu
 #define SUFFIX i32
 #include "predict/levels_probe_rows.inc"
 
+#define DIVIDES(unit) false /* wide points are too large for it */
 #define POINT int64_t
 #define UPOINT uint64_t
 #define FLOAT double
@@ -126,15 +149,16 @@ static szgpu_status take_probes(szg_threads *threads, probe_job *job, szg_part_f
 /* ---- findings ---- */
 
 static szg_probe_cost cost_of(turn_counts counts) {
-  szg_probe_sums sums = {0};
-  uint32_t zero_count = 0;
+  uint64_t sums_of[SZG_PROBE_CLASSES], raw_bits = 0, total = 0;
   for (uint32_t c = 0; c < SZG_PROBE_CLASSES; c++) {
-    uint32_t count = 0;
-    for (uint32_t turn = 0; turn < TURNS; turn++) count += counts[turn][c];
-    if (count > 0) szg_probe_sums_add(&sums, c, count);
-    if (c == SZG_PROBE_ZERO) zero_count = count;
+    sums_of[c] = 0;
+    for (uint32_t turn = 0; turn < TURNS; turn++) sums_of[c] += counts[turn][c];
+    total += sums_of[c];
+    raw_bits += sums_of[c] * szg_probe_raw_bits(c);
   }
-  return szg_probe_cost_of(&sums, zero_count);
+  szg_probe_sums const sums = {
+      .total = total, .logs = szg_logs_of(sums_of, SZG_PROBE_CLASSES), .raw_bits = raw_bits};
+  return szg_probe_cost_of(&sums, (uint32_t)sums_of[SZG_PROBE_ZERO]);
 }
 
 /* The number of the cheapest way. */

@@ -38,11 +38,11 @@ typedef struct unit_rule {
 } unit_rule;
 
 static unit_rule unit_rule_of(uint32_t unit) {
-  unit_rule rule = {.size = unit,
-                    .half = unit / 2,
-                    .inverse = 1.0f / (float)unit,
-                    .is_power = (unit & (unit - 1)) == 0};
-  while (unit >> (rule.shift + 1) != 0) rule.shift++;
+  unit_rule const rule = {.size = unit,
+                          .half = unit / 2,
+                          .shift = 31 - (uint32_t)__builtin_clz(unit),
+                          .inverse = 1.0f / (float)unit,
+                          .is_power = (unit & (unit - 1)) == 0};
   return rule;
 }
 
@@ -73,12 +73,8 @@ static uint32_t find_row_values(const szg_levels *levels, const szg_levels_stage
   return (uint32_t)szg_lesser_u64(tile->x_extent, points);
 }
 
-/* floor(a / unit.size) for |a| up to 2^23 + 2^8, by a product that is off by 1/3 at most: floats of
- * this size are exact. What is converted to a number and back is at most two units away. */
 SZG_INLINE int32_t divide_i32(int32_t a, unit_rule unit) {
-  int32_t const size = (int32_t)unit.size, near = (int32_t)((float)a * unit.inverse);
-  int32_t const rest = a - near * size;
-  return near + (rest >= size) - (rest < 0) - (rest < -size);
+  return szg_levels_divide_i32(a, (int32_t)unit.size, unit.inverse);
 }
 
 SZG_INLINE int64_t divide_i64(int64_t a, unit_rule unit) {
@@ -190,6 +186,7 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define POINT int32_t
 #define UPOINT uint32_t
 #define LIMIT_BITS SZG_LEVELS_LIMIT_BITS
+#define SPLITS_CLASSES true
 #define CODE_ROW code_row_32
 #define CODE_BASE_ROW code_base_row_32
 #define RESTORE_ROW restore_row_32
@@ -200,6 +197,7 @@ ROW_FUNCTIONS(64, uint64_t, f32_wide, f64_wide)
 #define POINT int64_t
 #define UPOINT uint64_t
 #define LIMIT_BITS SZG_LEVELS_WIDE_LIMIT_BITS
+#define SPLITS_CLASSES false /* wide frames are rare */
 #define CODE_ROW code_row_64
 #define CODE_BASE_ROW code_base_row_64
 #define RESTORE_ROW restore_row_64

@@ -1,0 +1,283 @@
+/* test_levels_probe.c - what a sample says, point by point as docs/format.md describes it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "predict/levels_probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/levels_lattice.h"
+#include "support.h"
+
+/* ---- the reference ---- */
+
+/* A point of a sampled run. */
+typedef struct sampled {
+  const szg_probe_source *source;
+  const szg_probe_view *view;
+  uint64_t at[3], index; /* in the view; of the value */
+} sampled;
+
+/* The lattice value of a value, if it has one. */
+static bool find_point(const szg_probe_source *source, uint64_t index, int64_t *point) {
+  const szg_levels_lattice *const k = &source->lattice;
+  int32_t narrow = 0;
+  bool has_point;
+  if (!szg_levels_has_lattice_value(k, source->values, index)) return false;
+  if (k->dtype == SZGPU_F32) {
+    float const x = ((const float *)source->values)[index];
+    has_point =
+        k->is_wide ? szg_levels_point_f32_wide(k, x, point) : szg_levels_point_f32(k, x, &narrow);
+  } else {
+    double const x = ((const double *)source->values)[index];
+    has_point =
+        k->is_wide ? szg_levels_point_f64_wide(k, x, point) : szg_levels_point_f64(k, x, &narrow);
+  }
+  if (!k->is_wide) *point = narrow;
+  return has_point;
+}
+
+/* The point `steps` away along an axis. */
+static bool find_beside(const sampled *p, uint32_t axis, int64_t steps, int64_t *point) {
+  int64_t const at = (int64_t)p->at[axis] + steps;
+  if (at < 0 || at >= (int64_t)p->view->extents[axis]) return false;
+  return find_point(p->source, p->index + (uint64_t)steps * p->view->strides[axis], point);
+}
+
+static bool counts_at(const sampled *p, uint32_t scale) {
+  int64_t unused;
+  if (!find_point(p->source, p->index, &unused)) return false;
+  for (uint32_t axis = 0; axis < p->view->axis_count; axis++)
+    for (int64_t side = -1; side <= 1; side += 2)
+      if (!find_beside(p, axis, side * ((int64_t)1 << scale), &unused)) return false;
+  return true;
+}
+
+static int64_t round_to(int64_t point, int64_t unit) {
+  return unit ? (int64_t)floor((double)(point + unit / 2) * (1.0 / (double)unit)) * unit : point;
+}
+
+/* Sixteen times the prediction along an axis. tile_axes: 0, or far neighbours are those in the
+ * tile of a frame with so many axes. */
+static int64_t sum_along(const sampled *p, uint32_t axis, uint32_t scale, bool is_linear,
+                         uint32_t tile_axes, int64_t unit) {
+  int64_t const step = (int64_t)1 << scale;
+  int64_t a = 0, b = 0, c = 0, d = 0;
+  bool has_a = find_beside(p, axis, -3 * step, &a), has_d = find_beside(p, axis, 3 * step, &d);
+  (void)find_beside(p, axis, -step, &b);
+  (void)find_beside(p, axis, step, &c);
+  if (tile_axes) {
+    uint32_t const extent = szg_level_tile_extent(tile_axes, axis, (uint64_t)step);
+    uint64_t const v = (p->at[axis] >> scale | 1) % extent;
+    has_a = has_a && v >= 3;
+    has_d = has_d && v + 3 <= (axis == 0 ? extent - 1 : extent);
+  }
+  a = round_to(a, unit), b = round_to(b, unit), c = round_to(c, unit), d = round_to(d, unit);
+  if (is_linear || (!has_a && !has_d)) return 8 * b + 8 * c;
+  if (has_a && has_d) return 9 * b + 9 * c - a - d;
+  return has_a ? 12 * b + 6 * c - 2 * a : 6 * b + 12 * c - 2 * d;
+}
+
+static uint32_t class_of(int64_t code) {
+  int64_t const magnitude = code < 0 ? -code : code;
+  if (magnitude <= SZG_PROBE_DIRECT) return (uint32_t)(code + SZG_PROBE_DIRECT);
+  uint32_t const own =
+      2 * SZG_PROBE_DIRECT + 1 + (uint32_t)(63 - szg_leading_zeros_u64((uint64_t)magnitude)) - 5;
+  return own < SZG_PROBE_CLASSES - 1 ? own : SZG_PROBE_CLASSES - 1;
+}
+
+/* Counts a point's code, predicted along the axes `used`. */
+static void count_code(const sampled *p, uint32_t used, uint32_t scale, bool is_linear,
+                       uint32_t tile_axes, int64_t unit, uint32_t unit_bits, uint32_t *counts) {
+  int64_t point = 0, sum = 0;
+  uint32_t const n = szg_probe_axes_in(used);
+  (void)find_point(p->source, p->index, &point);
+  for (uint32_t axis = 0; axis < 3; axis++)
+    if (used >> axis & 1) sum += sum_along(p, axis, scale, is_linear, tile_axes, unit);
+  int64_t const prediction = n == 3 ? (sum + 24) / 48 : (sum + 8 * n) >> (3 + n);
+  counts[class_of((point - prediction + ((int64_t)1 << unit_bits >> 1)) >> unit_bits)]++;
+}
+
+typedef struct reference_counts {
+  szg_probe_counts entries[SZG_PROBE_SCALES][SZG_PROBE_STENCILS][SZG_PROBE_ENTRIES];
+  szg_probe_counts scales[SZG_PROBE_SCALES][SZG_PROBE_SETS],
+      noisy[SZG_PROBE_TABLES][SZG_PROBE_SETS];
+  szg_probe_counts differences[SZG_PROBE_SETS];
+} reference_counts;
+
+static void rank_point(const sampled *p, uint32_t scale, reference_counts *counts) {
+  uint32_t const d = p->view->axis_count, all = (1u << d) - 1, f = p->source->fine_bits;
+  int64_t const unit = szg_level_unit(1, 1, f) / 2;
+  for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
+    for (uint32_t used = 1; used <= all; used++) {
+      uint32_t *const alone = counts->entries[scale][stencil][szg_probe_entry(d, used, used)];
+      if (szg_probe_axes_in(used) == 1 && szg_probe_fits(p->view->is_line, used, p->at[0], scale))
+        count_code(p, used, scale, stencil, 0, unit, f - SZG_PROBE_FINE_BITS, alone);
+      if (all > 1 && szg_probe_fits(p->view->is_line, all, p->at[0], scale))
+        count_code(p, used, scale, stencil, d, unit, f - SZG_PROBE_FINE_BITS,
+                   counts->entries[scale][stencil][szg_probe_entry(d, all, used)]);
+    }
+}
+
+static void cost_point(const sampled *p, const szg_levels_way *way, uint32_t scale, int64_t unit,
+                       szg_probe_counts *counts) {
+  for (uint32_t set = 1; set < 1u << way->axis_count; set++)
+    if (szg_probe_fits(p->view->is_line, set, p->at[0], scale))
+      count_code(p, szg_ranked_axes(set, way->ranks), scale, way->is_linear,
+                 szg_probe_axes_in(set) == 1 ? 0 : way->axis_count, unit, p->source->fine_bits,
+                 counts[set - 1]);
+}
+
+static void count_differences(const sampled *p, szg_probe_counts *counts) {
+  uint32_t const d = p->view->axis_count, f = p->source->fine_bits;
+  int64_t multiples[8];
+  for (uint32_t corner = 0; corner < 1u << d; corner++) {
+    uint64_t index = p->index;
+    for (uint32_t axis = 0; axis < d; axis++) {
+      if (!(corner >> axis & 1)) continue;
+      if (p->at[axis] == 0) return;
+      index -= p->view->strides[axis];
+    }
+    int64_t point;
+    if (!find_point(p->source, index, &point)) return;
+    multiples[corner] = (point + ((int64_t)1 << f >> 1)) >> f;
+  }
+  for (uint32_t set = 1; set < 1u << d; set++) {
+    int64_t difference = 0;
+    for (uint32_t corner = 0; corner < 1u << d; corner++)
+      if (!(corner & ~set))
+        difference += szg_probe_axes_in(corner) % 2 ? -multiples[corner] : multiples[corner];
+    counts[set - 1][class_of(difference)]++;
+  }
+}
+
+static szg_probe_cost cost_of(const uint32_t *counts) {
+  szg_probe_sums sums = {0};
+  for (uint32_t c = 0; c < SZG_PROBE_CLASSES; c++) szg_probe_sums_add(&sums, c, counts[c]);
+  return szg_probe_cost_of(&sums, counts[SZG_PROBE_ZERO]);
+}
+
+static uint32_t find_way(const szg_probe_view *view, reference_counts *counts) {
+  szg_entry_costs costs;
+  uint32_t best = 0;
+  for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
+    for (uint32_t stencil = 0; stencil < SZG_PROBE_STENCILS; stencil++)
+      for (uint32_t entry = 0; entry < SZG_PROBE_ENTRIES; entry++)
+        costs.of[scale][stencil][entry] = cost_of(counts->entries[scale][stencil][entry]).entropy;
+  for (uint32_t i = 1; i < szg_way_count(view->axis_count); i++)
+    if (szg_way_cost(view, i, &costs) < szg_way_cost(view, best, &costs)) best = i;
+  return best;
+}
+
+/* Does something at every point of the sample: way NULL: the first pass. */
+static void take_points(const szg_probe_source *source, const szg_probe_view *view,
+                        const szg_levels_way *way, reference_counts *counts) {
+  for (uint64_t i = 0; i < view->probe_count; i++) {
+    szg_probe_run const run = szg_probe_run_of(view, i);
+    for (uint32_t x = 0; x < run.point_count; x++) {
+      sampled const p = {source, view, {run.at[0] + x, run.at[1], run.at[2]}, run.index + x};
+      for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++) {
+        if (!counts_at(&p, scale)) continue;
+        if (!way) rank_point(&p, scale, counts);
+        if (way) cost_point(&p, way, scale, 0, counts->scales[scale]);
+        for (uint32_t table = 0; way && scale == 0 && table < SZG_PROBE_TABLES; table++)
+          cost_point(&p, way, 0, szg_level_unit(table, 1, source->fine_bits), counts->noisy[table]);
+      }
+      if (way) count_differences(&p, counts->differences);
+    }
+  }
+}
+
+static void assert_found(const szg_probe_source *source, uint64_t fold,
+                         const szg_probe_found *found) {
+  szg_probe_view const view = szg_probe_view_of(&source->grid, fold);
+  reference_counts *const counts = test_allocate(sizeof *counts);
+  memset(counts, 0, sizeof *counts);
+  take_points(source, &view, NULL, counts);
+  assert_int_equal(found->way_number, find_way(&view, counts));
+  szg_levels_way const way = szg_way(&view, found->way_number);
+  take_points(source, &view, &way, counts);
+  for (uint32_t i = 0; i < SZG_PROBE_SETS; i++) {
+    szg_probe_cost const differences = cost_of(counts->differences[i]);
+    for (uint32_t scale = 0; scale < SZG_PROBE_SCALES; scale++)
+      assert_true(found->scales[scale][i] == cost_of(counts->scales[scale][i]).entropy);
+    for (uint32_t table = 0; table < SZG_PROBE_TABLES; table++)
+      assert_true(found->noisy[table][i] == cost_of(counts->noisy[table][i]).entropy);
+    assert_true(found->differences[i].entropy == differences.entropy);
+    assert_true(found->differences[i].floor == differences.floor);
+  }
+  free(counts);
+}
+
+/* ---- cases ---- */
+
+/* Waves, noise and, in some fields, values that have no lattice value. Lines repeat themselves. */
+static void *make_field(const szg_grid *grid, szgpu_dtype dtype, double noise, bool has_holes,
+                        test_random *random) {
+  void *const values = test_allocate(grid->value_count * szg_dtype_bytes(dtype));
+  double const tilt = 0.02 + 0.3 * test_random_unit(random);
+  uint64_t const period = 2 + test_random_below(random, 60);
+  for (uint64_t i = 0; i < grid->value_count; i++) {
+    double const x = (double)(grid->tile_y > 1 ? i % grid->x_extent : i % period);
+    double const y = (double)(i / grid->x_extent % grid->y_extent);
+    double const z = (double)(i / grid->x_extent / grid->y_extent);
+    double value = sin(tilt * x + 0.1 * y) + cos(0.2 * y - tilt * z) +
+                   noise * (test_random_unit(random) - 0.5);
+    if (has_holes && test_random_below(random, 40) == 0) value = (double)NAN;
+    if (dtype == SZGPU_F32)
+      ((float *)values)[i] = (float)value;
+    else
+      ((double *)values)[i] = value;
+  }
+  return values;
+}
+
+static void run_case(const szgpu_shape *shape, bool is_wide, uint32_t fine_bits, double noise,
+                     bool has_holes, test_random *random) {
+  szg_probe_source source = {.fine_bits = fine_bits};
+  szg_threads threads = {.count = 1 + (int)test_random_below(random, 2)};
+  szg_arena arena = {0};
+  szg_probe_plan plan;
+  szg_probes probes;
+  assert_int_equal(szg_grid_of_shape(shape, &source.grid), SZGPU_OK);
+  double const step = is_wide ? 1e-9 : 1.0 / (double)(10 + test_random_below(random, 2000));
+  source.lattice = szg_levels_lattice_make(shape->dtype, is_wide, fine_bits, step, false, 0);
+  void *const values = make_field(&source.grid, shape->dtype, noise, has_holes, random);
+  source.values = values;
+  szg_levels_probe_carve(&arena, &source.grid, threads.count, &plan);
+  arena.capacity_bytes = arena.used_bytes;
+  arena.base = test_allocate(arena.capacity_bytes);
+  arena.used_bytes = 0;
+  szg_levels_probe_carve(&arena, &source.grid, threads.count, &plan);
+  assert_int_equal(szg_levels_probe(&threads, &source, &plan, &probes), SZGPU_OK);
+  assert_found(&source, 0, &probes.plain);
+  if (probes.fold) assert_found(&source, probes.fold, &probes.folded);
+  free(arena.base);
+  free(values);
+}
+
+static void samples_say_what_the_format_says(void **state) {
+  (void)state;
+  static const szgpu_shape shapes[] = {{.ndim = 3, .dims = {17, 20, 45}},
+                                       {.ndim = 3, .dims = {9, 70, 33}},
+                                       {.ndim = 4, .dims = {2, 13, 26, 31}},
+                                       {.ndim = 2, .dims = {90, 131}},
+                                       {.ndim = 2, .dims = {5, 40}},
+                                       {.ndim = 1, .dims = {20011}},
+                                       {.ndim = 1, .dims = {130}}};
+  test_random random = test_random_begin();
+  for (uint32_t round = 0; round < 6; round++)
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+      for (int is_f64 = 0; is_f64 <= 1; is_f64++) {
+        szgpu_shape shape = shapes[i];
+        shape.dtype = is_f64 ? SZGPU_F64 : SZGPU_F32;
+        double const noise = pow(10.0, -4.0 * test_random_unit(&random));
+        run_case(&shape, round == 5, round == 5 ? 8 : 4 + round, noise, round % 2, &random);
+      }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(samples_say_what_the_format_says)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
