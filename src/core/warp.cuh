@@ -58,6 +58,19 @@ __device__ __forceinline__ Number warp_sum(Number value) {
   return value;
 }
 
+/* The greatest and the least of all lanes' numbers, for each of them. */
+__device__ __forceinline__ uint32_t warp_most(uint32_t number) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2)
+    number = max(number, __shfl_xor_sync(kAllLanes, number, step));
+  return number;
+#else
+  return __reduce_max_sync(kAllLanes, number);
+#endif
+}
+__device__ __forceinline__ uint32_t warp_least(uint32_t number) { return ~warp_most(~number); }
+
 /* The sum over this lane and the lower ones, of each kWidth lanes on their own. */
 template <uint32_t kWidth = 32, class Number>
 __device__ __forceinline__ Number sum_to_lane(Number value, uint32_t lane) {
