@@ -58,18 +58,19 @@ __device__ __forceinline__ Number warp_sum(Number value) {
   return value;
 }
 
-/* The greatest and the least of all lanes' numbers, for each of them. */
+/* The greatest of all lanes' numbers, for each of them; and the least. */
 __device__ __forceinline__ uint32_t warp_most(uint32_t number) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #pragma unroll
   for (int step = 16; step > 0; step /= 2)
     number = max(number, __shfl_xor_sync(kAllLanes, number, step));
   return number;
-#else
-  return __reduce_max_sync(kAllLanes, number);
-#endif
 }
-__device__ __forceinline__ uint32_t warp_least(uint32_t number) { return ~warp_most(~number); }
+__device__ __forceinline__ uint32_t warp_least(uint32_t number) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2)
+    number = min(number, __shfl_xor_sync(kAllLanes, number, step));
+  return number;
+}
 
 /* The sum over this lane and the lower ones, of each kWidth lanes on their own. */
 template <uint32_t kWidth = 32, class Number>

@@ -22,8 +22,9 @@ namespace szg {
 /* ---- where codes lie ---- */
 
 /* The distance of regions is odd in units of 4 words, so that lanes that read 4 words at the same
- * place of their regions meet different banks. What a lane may write beyond its codes before it finds out is a group of entries
- * of 16 bits over codes of 8, which is more than escaped pairs or octets and masks. */
+ * place of their regions meet different banks. What a lane may write beyond its codes before it
+ * finds out is a group of entries of 16 bits over codes of 8, which is more than escaped pairs or
+ * octets and masks. */
 struct LevelsRegions {
   static constexpr uint32_t kWords = 64, kSlack = 4, kPitch = kWords + kSlack, kCount = 28;
   static constexpr uint32_t kOverrun = SZG_LEVELS_GROUP * kLevelsJoinedMost / 32 - 16 + kSlack;
@@ -64,6 +65,8 @@ struct OverCodes {
   }
   /* Whether words lie at this shared address or beyond, where codes are to be read yet. */
   __device__ __forceinline__ bool is_beyond(uint32_t address) const { return next > address; }
+  /* The same in the highest bit. */
+  __device__ __forceinline__ uint32_t beyond(uint32_t address) const { return address - next; }
 };
 
 /* A region's bits. Only the low 6 bits of `at` count. */

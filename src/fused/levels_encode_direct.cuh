@@ -25,6 +25,7 @@ struct ToGlobal {
     count++;
   }
   __device__ __forceinline__ bool is_beyond(uint32_t) const { return false; }
+  __device__ __forceinline__ uint32_t beyond(uint32_t) const { return 0; }
 };
 
 /* A tile whose codes are in shared memory, kCodeBytes each. */
@@ -51,9 +52,8 @@ struct DirectTile {
 /* The words of such a tile. kCount: groups of a thread; take_words(word_count): where the words go,
  * or NULL. The whole warp calls. */
 template <uint32_t kCodeBytes, uint32_t kCount, class TakeWords>
-__device__ __forceinline__ void encode_direct(const LevelsEncodeTable &table,
-                                              const uint32_t *codes, const LaneTeam &team,
-                                              const LevelsExtents &extents,
+__device__ __forceinline__ void encode_direct(const LevelsEncodeTable &table, const uint32_t *codes,
+                                              const LaneTeam &team, const LevelsExtents &extents,
                                               TakeWords take_words) {
   OwnGroups<kCount> const own;
   DirectTile<kCodeBytes> const tile = {table, codes, extents};

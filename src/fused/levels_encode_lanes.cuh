@@ -47,8 +47,8 @@ struct OwnGroups {
   }
 };
 
-/* The bits of all regions. memory: the tile's codes. The whole warp calls, and synchronizes before it
- * reads. */
+/* The bits of all regions. memory: the tile's codes. The whole warp calls, and synchronizes before
+ * it reads. */
 template <uint32_t kCodeBytes>
 __device__ __forceinline__ Share encode_region(const LevelsEncodeTable &table, uint32_t *memory,
                                                const LaneTeam &team, const LevelsExtents &tile) {
@@ -146,8 +146,7 @@ struct TileLayout {
  * calls, and synchronizes before it reads. */
 template <class Begin>
 __device__ __forceinline__ uint32_t join_shares(const Share &own, const LaneTeam &team,
-                                                uint32_t most_words, uint32_t *words,
-                                                Begin begin) {
+                                                uint32_t most_words, uint32_t *words, Begin begin) {
   if (__any_sync(kAllLanes, !own.fits)) return UINT32_MAX;
   TileLayout const layout(own.bit_count, team);
   if (layout.word_count > most_words) return UINT32_MAX;

@@ -144,16 +144,17 @@ struct NonzeroCodes {
   uint32_t last, end;  /* shared addresses: of the half's last code, and of the group's */
   uint32_t a, b;       /* the two, and 128 */
   bool has_two;
-  bool is_over; /* codes were overwritten before they were read */
+  uint32_t over; /* the highest bit: codes were overwritten before they were read */
 
   __device__ __forceinline__ NonzeroCodes(uint32_t group, const GroupMask &mask)
       : left(mask.first),
         rest(mask.second),
         last(group + (SZG_LEVELS_GROUP / 2 - 1) * kCodeBytes),
         end(group + (SZG_LEVELS_GROUP - 1) * kCodeBytes),
-        is_over(false) {}
+        over(0) {}
 
   __device__ __forceinline__ bool is_empty() const { return (left | rest) == 0; }
+  __device__ __forceinline__ bool is_over() const { return over >> 31 != 0; }
   /* Reads the next one or two, or what follows the group if there is none. */
   template <class Words>
   __device__ __forceinline__ void take(const Words &words) {
@@ -161,7 +162,7 @@ struct NonzeroCodes {
     uint32_t const at_a = last - kCodeBytes * take_highest(left);
     has_two = left != 0;
     uint32_t const at_b = last - kCodeBytes * take_highest(left);
-    is_over |= words.is_beyond(at_a);
+    over |= words.beyond(at_a);
     a = code_and_128<kCodeBytes>(at_a), b = code_and_128<kCodeBytes>(at_b);
   }
 };
@@ -176,12 +177,12 @@ __device__ __noinline__ LaneBits<Words> put_rare_values(LaneBits<Words> bits, in
   return bits;
 }
 
-/* Returns false if codes were overwritten before they were read. What is written beyond the group
- * until that is found is less than LevelsRegions has room for: entries are not longer than 16 bits,
- * and none is put that is slow. */
+/* Returns the highest bit if codes were overwritten before they were read. What is written beyond
+ * the group until that is found is less than LevelsRegions has room for: entries are not longer
+ * than 16 bits, and none is put that is slow. */
 template <uint32_t kCodeBytes, class Words>
-__device__ __forceinline__ bool put_values(uint32_t group, const GroupMask &mask,
-                                           LaneBits<Words> &bits) {
+__device__ __forceinline__ uint32_t put_values(uint32_t group, const GroupMask &mask,
+                                               LaneBits<Words> &bits) {
   /* The next codes come while those before are put; the finest level's groups have too few. */
   constexpr bool kIsAhead = kCodeBytes > 1;
   NonzeroCodes<kCodeBytes> codes(group, mask);
@@ -196,12 +197,13 @@ __device__ __forceinline__ bool put_values(uint32_t group, const GroupMask &mask
     if (kIsAhead) codes.take(bits.words);
     if (!((a | b) & kLevelsEntrySlow)) {
       bits.put_two(a, b);
+    } else if (codes.is_over()) {
+      is_last = true;
     } else {
-      if (codes.is_over) return false;
       bits = put_rare_values(bits, (int32_t)(code_a - 128), (int32_t)(code_b - 128), has_two);
     }
   }
-  return !codes.is_over;
+  return codes.over | bits.words.beyond(group + SZG_LEVELS_GROUP * kCodeBytes);
 }
 
 /* ---- groups ---- */
@@ -224,8 +226,9 @@ __device__ __forceinline__ bool put_masks(uint32_t group, LaneBits<Words> &bits,
     entry = next;
   }
   if (is_zero) return true; /* nothing is written over codes to come: all of them are 0 */
-  if (bits.words.is_beyond(group) || !put_values<kCodeBytes>(group, mask, bits)) return false;
-  return !bits.words.is_beyond(group + SZG_LEVELS_GROUP * kCodeBytes);
+  uint32_t over = bits.words.beyond(group);
+  if (over >> 31 == 0) over = put_values<kCodeBytes>(group, mask, bits);
+  return over >> 31 == 0;
 }
 
 } // namespace szg
