@@ -57,11 +57,11 @@ __device__ __forceinline__ Share encode_region(const LevelsEncodeTable &table, u
   uint32_t const begin = at + 4 * LevelsRegions::kPitch * (threadIdx.x % 32);
   LaneBits<OverCodes> bits = {{begin}, 0, 0, shared_address(&table)};
   uint32_t any = 0;
-  bool const fits =
-      put_groups<kCodeBytes>(table.mode, at, groups.first, groups.end, tile, bits, any);
+  bool fits = put_groups<kCodeBytes>(table.mode, at, groups.first, groups.end, tile, bits, any);
   __syncwarp(); /* lanes go on together */
-  if (bits.at % 32) store_shared(bits.words.next, bits.word);
   uint32_t const bit_count = 8 * (bits.words.next - begin) + bits.at % 32;
+  fits = fits && bit_count <= 32 * LevelsRegions::kPitch;
+  if (bits.at % 32 && fits) store_shared(bits.words.next, bits.word);
   return {begin, team.has(any != 0) ? bit_count : 0, fits};
 }
 
