@@ -172,12 +172,12 @@ __device__ __forceinline__ bool put_groups(uint32_t memory, uint32_t first, uint
   uint32_t group = memory + 4 * LevelsRegions::at(first * kWords), number = first;
 #pragma unroll 1
   for (uint32_t left = end - first; left > 0; left--) {
-    bool fits;
-    if (kMode == SZG_LEVELS_MODE_MASKS)
-      fits = put_masks<kCodeBytes>(group, bits, any);
-    else
-      fits = put_codes<kCodeBytes, kMode == SZG_LEVELS_MODE_PAIRS>(group, number, tile, bits, any);
-    if (!fits) return false;
+    if (kMode == SZG_LEVELS_MODE_MASKS) {
+      if (put_masks<kCodeBytes>(group, bits, any) >> 31) return false;
+    } else if (!put_codes<kCodeBytes, kMode == SZG_LEVELS_MODE_PAIRS>(group, number, tile, bits,
+                                                                      any)) {
+      return false;
+    }
     number++;
     group += 4 * kWords;
     if (number * kWords % LevelsRegions::kWords == 0)

@@ -198,7 +198,7 @@ __device__ __forceinline__ uint32_t put_values(uint32_t group, const GroupMask &
     if (!((a | b) & kLevelsEntrySlow)) {
       bits.put_two(a, b);
     } else if (codes.is_over()) {
-      is_last = true;
+      break;
     } else {
       bits = put_rare_values(bits, (int32_t)(code_a - 128), (int32_t)(code_b - 128), has_two);
     }
@@ -208,10 +208,11 @@ __device__ __forceinline__ uint32_t put_values(uint32_t group, const GroupMask &
 
 /* ---- groups ---- */
 
-/* Puts a group by its masks and returns false if its bits overtook its codes. group: the shared
- * address of its codes. any: gets bits if a code is not 0. */
+/* Puts a group by its masks; returns the highest bit if its bits overtook its codes. group: the
+ * shared address of its codes. any: gets bits if a code is not 0. */
 template <uint32_t kCodeBytes, class Words>
-__device__ __forceinline__ bool put_masks(uint32_t group, LaneBits<Words> &bits, uint32_t &any) {
+__device__ __forceinline__ uint32_t put_masks(uint32_t group, LaneBits<Words> &bits,
+                                              uint32_t &any) {
   constexpr uint32_t kTops = offsetof(LevelsEncodeTable, tops);
   constexpr uint32_t kMasks = offsetof(LevelsEncodeTable, masks);
   GroupMask const mask = GroupMask::of<kCodeBytes>(group);
@@ -225,10 +226,9 @@ __device__ __forceinline__ bool put_masks(uint32_t group, LaneBits<Words> &bits,
     bits.put(entry);
     entry = next;
   }
-  if (is_zero) return true; /* nothing is written over codes to come: all of them are 0 */
-  uint32_t over = bits.words.beyond(group);
-  if (over >> 31 == 0) over = put_values<kCodeBytes>(group, mask, bits);
-  return over >> 31 == 0;
+  if (is_zero) return 0; /* nothing is written over codes to come: all of them are 0 */
+  uint32_t const over = bits.words.beyond(group);
+  return over >> 31 ? over : put_values<kCodeBytes>(group, mask, bits);
 }
 
 } // namespace szg
