@@ -39,6 +39,39 @@ __device__ __forceinline__ uint32_t load_shared(uint32_t address) {
   return word;
 }
 
+/* Words one after the other, aligned to as many bytes as they have. */
+template <uint32_t kCount>
+__device__ __forceinline__ void load_shared_words(uint32_t address, uint32_t *words) {
+  static_assert(kCount == 2 || kCount == 4, "");
+  if (kCount == 2)
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(words[0]), "=r"(words[1])
+                 : "r"(address)
+                 : "memory");
+  else
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[kCount - 2]), "=r"(words[kCount - 1])
+                 : "r"(address)
+                 : "memory");
+}
+
+/* Without a sign, and with one. */
+__device__ __forceinline__ uint32_t load_shared_byte(uint32_t address) {
+  uint32_t byte;
+  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(byte) : "r"(address) : "memory");
+  return byte;
+}
+__device__ __forceinline__ int32_t load_shared_short(uint32_t address) {
+  int32_t number;
+  asm volatile("ld.shared.s16 %0, [%1];" : "=r"(number) : "r"(address) : "memory");
+  return number;
+}
+
+/* ORs a word into one that other lanes may be at work on, too. */
+__device__ __forceinline__ void or_shared(uint32_t address, uint32_t word) {
+  asm volatile("red.shared.or.b32 [%0], %1;" : : "r"(address), "r"(word) : "memory");
+}
+
 /* Of memory that no longer changes: the compiler may move the load. */
 __device__ __forceinline__ uint32_t load_shared_constant(uint32_t address) {
   uint32_t word;

@@ -58,6 +58,20 @@ __device__ __forceinline__ Number warp_sum(Number value) {
   return value;
 }
 
+/* The greatest of all lanes' numbers, for each of them; and the least. */
+__device__ __forceinline__ uint32_t warp_most(uint32_t number) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2)
+    number = max(number, __shfl_xor_sync(kAllLanes, number, step));
+  return number;
+}
+__device__ __forceinline__ uint32_t warp_least(uint32_t number) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2)
+    number = min(number, __shfl_xor_sync(kAllLanes, number, step));
+  return number;
+}
+
 /* The sum over this lane and the lower ones, of each kWidth lanes on their own. */
 template <uint32_t kWidth = 32, class Number>
 __device__ __forceinline__ Number sum_to_lane(Number value, uint32_t lane) {

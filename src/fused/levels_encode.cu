@@ -40,7 +40,6 @@ struct LevelsEncodePolicy {
   static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
   static_assert(4 * (kBlockWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
   static_assert(kStageWords >= EdgeStep::kStageWords, "");
-  static_assert(kStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "the nonzero places of groups");
 
   /* Of tiles that march again: */
   typedef std::conditional_t<kBytes == 1, WideEncodeStep<A>, Step> SecondStep;
@@ -48,7 +47,6 @@ struct LevelsEncodePolicy {
   static constexpr uint32_t kSecondCodeBytes = kBytes == 1 ? 2 : kBytes;
   typedef EdgeEncodeStep<kBytes, A, kSecondCodeBytes, (kBytes > 1)> SecondEdgeStep;
   static_assert(kSecondStageWords >= SecondEdgeStep::kStageWords, "");
-  static_assert(kSecondStageWords >= 2 * SZG_TOKENS_MOST_GROUPS, "likewise");
   static_assert(kBytes > 1 || kSecondStageWords + WideEncodeStep<A>::Codes::kAllWords <= kWarpWords,
                 "codes of two bytes fit, too");
 
@@ -194,7 +192,7 @@ __device__ __forceinline__ bool encode_again(const LevelsEncodeJob<A> &job,
   bool const is_full = job.level.template is_full<kBytes>(tile);
   encode_direct<Policy::kSecondCodeBytes, 4 / kBytes>(
       table, codes, LaneTeam::of<kBytes>(table.lane_groups_log2),
-      extents_of<kBytes>(tile, is_full), memory,
+      extents_of<kBytes>(tile, is_full),
       [&](uint32_t word_count) { return take_words(job, tile_index, word_count); });
   __syncwarp(); /* memory is free */
   return true;
@@ -272,15 +270,14 @@ __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
     LaneTeam const team = LaneTeam::of<kBytes>(table.lane_groups_log2);
     bool const is_full = job.level.template is_full<kBytes>(tile);
     Share const own =
-        encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile, is_full), staging);
+        encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile, is_full));
     word_count = join_shares(own, team, kStageWords, staging,
                              [&](uint32_t count) { room.begin(count); });
     __syncwarp(); /* words are there */
     if (word_count == UINT32_MAX) return false;
   }
   uint32_t *const words = room.end(word_count);
-  if (words)
-    for (uint32_t i = threadIdx.x % 32; i < word_count; i += 32) words[i] = staging[i];
+  if (words) copy_words(staging, word_count, words);
   __syncwarp(); /* staging is free */
   return true;
 }

@@ -25,6 +25,7 @@ struct ToGlobal {
     count++;
   }
   __device__ __forceinline__ bool is_beyond(uint32_t) const { return false; }
+  __device__ __forceinline__ uint32_t beyond(uint32_t) const { return 0; }
 };
 
 /* A tile whose codes are in shared memory, kCodeBytes each. */
@@ -33,7 +34,6 @@ struct DirectTile {
   const LevelsEncodeTable &table;
   const uint32_t *codes;
   const LevelsExtents &extents;
-  const uint32_t *nonzero; /* places of all groups, if the mode is masks */
 
   /* Puts this thread's groups from bit `at` of words on; returns the bit behind them. any: gets
    * bits if a code is not 0. */
@@ -42,25 +42,22 @@ struct DirectTile {
                                           uint32_t *any) const {
     LaneBits<ToGlobal> bits = {
         {words ? words + at / 32 : nullptr, 0}, 0, at % 32, shared_address(&table)};
-    put_groups<kCodeBytes>(table.mode, shared_address(codes), own.first, own.end, extents, nonzero,
-                           bits, *any);
+    put_groups<kCodeBytes>(table.mode, shared_address(codes), own.first, own.end, extents, bits,
+                           *any);
     if (words && bits.at % 32) atomicOr(words + at / 32 + bits.words.count, bits.word);
     return at / 32 * 32 + 32 * bits.words.count + bits.at % 32;
   }
 };
 
-/* The words of such a tile. kCount: groups of a thread; nonzero: shared memory for the places of
- * all groups; take_words(word_count): where the words go, or NULL. The whole warp calls. */
+/* The words of such a tile. kCount: groups of a thread; take_words(word_count): where the words go,
+ * or NULL. The whole warp calls. */
 template <uint32_t kCodeBytes, uint32_t kCount, class TakeWords>
-__device__ __forceinline__ void encode_direct(const LevelsEncodeTable &table,
-                                              const uint32_t *codes, const LaneTeam &team,
-                                              const LevelsExtents &extents, uint32_t *nonzero,
+__device__ __forceinline__ void encode_direct(const LevelsEncodeTable &table, const uint32_t *codes,
+                                              const LaneTeam &team, const LevelsExtents &extents,
                                               TakeWords take_words) {
   OwnGroups<kCount> const own;
-  DirectTile<kCodeBytes> const tile = {table, codes, extents, nonzero};
+  DirectTile<kCodeBytes> const tile = {table, codes, extents};
   bool is_live = true;
-  if (table.mode == SZG_LEVELS_MODE_MASKS)
-    is_live = own.template find_live<kCodeBytes>(codes, team, nonzero);
   uint32_t at = 0, bit_count = 0;
   uint32_t *words = nullptr;
 #pragma unroll 1
@@ -76,7 +73,7 @@ __device__ __forceinline__ void encode_direct(const LevelsEncodeTable &table,
     if (!words || layout.word_count == 0) break;
     for (uint32_t i = threadIdx.x % 32; i < layout.word_count; i += 32) words[i] = 0;
     __syncwarp(); /* words are zeros */
-    layout.put_head(team, words);
+    layout.put_head(team, [=](uint32_t i, uint32_t bits) { atomicOr(words + i, bits); });
     at = layout.at;
     is_live = bit_count > 0;
   }

@@ -19,16 +19,17 @@ constexpr uint32_t kLevelsEntryBits = ~0xfffu; /* that may be code */
 constexpr uint32_t kLevelsJoinedMost = 16;     /* bits of each of two entries in a word */
 static_assert(SZG_LEVELS_CODE_BITS + 8 <= 20, "an escaped octet or mask fits an entry");
 
-/* Aligned to 4 * kLevelsTableEntries bytes in shared memory, so that addresses are joined by OR. */
+/* Aligned to 4 * kLevelsTableEntries bytes in shared memory, so that addresses are joined by OR.
+ * Masks and octets have the bit of their first place or octet highest. */
 constexpr uint32_t kLevelsTableEntries = 256;
 struct LevelsEncodeTable {
-  uint32_t values[kLevelsTableEntries];  /* by code + 128 */
   uint32_t tops[kLevelsTableEntries];    /* pairs: by (a + 8) | (b + 8) << 4; masks: by octets */
   uint32_t masks[kLevelsTableEntries];   /* by the places of an octet, escapes included */
+  uint32_t values[kLevelsTableEntries];  /* by code + 128 */
+  uint32_t other_values;                 /* follows them: slow */
   uint32_t symbols[kLevelsTableEntries]; /* of values, as szg_tokens_encoder has them */
   uint32_t pair_escape;
   uint32_t mode, lane_groups_log2;
-  uint32_t unused;
 };
 static_assert(sizeof(LevelsEncodeTable) % 16 == 0, "what follows it is aligned");
 
@@ -48,24 +49,20 @@ __device__ inline uint32_t levels_pair_entry(const szg_tokens_encoder &encoder, 
   return entry ? entry : kLevelsEntrySlow;
 }
 
-/* A slow mask still has its code, to be put alone. */
-__device__ inline uint32_t levels_mask_entry(uint32_t entry) {
-  bool const is_long = (entry & SZG_TOKENS_ENCODER_LENGTH) > kLevelsJoinedMost;
-  return entry | (is_long ? kLevelsEntrySlow : 0);
-}
-
 /* The whole block calls, and synchronizes before it reads. */
 __device__ inline void make_levels_table(const szg_tokens_book_cuda &book,
                                          LevelsEncodeTable *table) {
   const szg_tokens_encoder &encoder = book.encoder;
   bool const has_pairs = book.plan.mode == SZG_LEVELS_MODE_PAIRS;
   for (uint32_t i = threadIdx.x; i < kLevelsTableEntries; i += blockDim.x) {
+    uint32_t const places = __brev(i) >> 24;
     table->values[i] = levels_value_entry(encoder, (int32_t)i - 128);
-    table->tops[i] = has_pairs ? levels_pair_entry(encoder, i) : encoder.octets[i];
-    table->masks[i] = levels_mask_entry(encoder.masks[i]);
+    table->tops[i] = has_pairs ? levels_pair_entry(encoder, i) : encoder.octets[places];
+    table->masks[i] = encoder.masks[places];
     table->symbols[i] = encoder.values[i];
   }
   if (threadIdx.x > 0) return;
+  table->other_values = kLevelsEntrySlow;
   table->pair_escape = encoder.pairs[SZG_LEVELS_PAIR_ESCAPE];
   table->mode = book.plan.mode;
   table->lane_groups_log2 = book.plan.lane_groups_log2;
