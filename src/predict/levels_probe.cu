@@ -267,11 +267,11 @@ __device__ void cost_way(const Points<A> &points, szg_probe_view view, uint32_t 
 __device__ uint32_t least_of_block(uint32_t number) {
   constexpr uint32_t kWarps = ScorePolicy::kThreads / 32;
   __shared__ uint32_t leasts[kWarps];
-  uint32_t const of_warp = __reduce_min_sync(kAllLanes, number);
+  uint32_t const of_warp = warp_least(number);
   __syncthreads(); /* the numbers of a call before are read */
   if (threadIdx.x % 32 == 0) leasts[threadIdx.x / 32] = of_warp;
   __syncthreads(); /* all warps' numbers are here */
-  return __reduce_min_sync(kAllLanes, leasts[threadIdx.x % kWarps]);
+  return warp_least(leasts[threadIdx.x % kWarps]);
 }
 
 /* The fold, from the scores of all windows. */

@@ -32,8 +32,8 @@ __device__ inline szg_probe_sums sums_of(const uint32_t *counts) {
     sums.raw_bits += own[i] * szg_probe_raw_bits(threadIdx.x % 32 + 32 * i);
     if (__any_sync(kAllLanes, own[i] > 0)) sums.logs += count_log(own[i]);
   }
-  return {__reduce_add_sync(kAllLanes, (uint32_t)sums.total), warp_sum(sums.logs),
-          __reduce_add_sync(kAllLanes, (uint32_t)sums.raw_bits)};
+  return {warp_sum((uint32_t)sums.total), warp_sum(sums.logs),
+          warp_sum((uint32_t)sums.raw_bits)};
 }
 
 /* ---- ways ---- */
@@ -72,7 +72,7 @@ __device__ inline uint32_t find_way(const szg_probe_view &view, uint64_t entropy
   }
   __syncthreads(); /* all costs are here */
   uint32_t const cost = way_costs[threadIdx.x % 32];
-  uint32_t const least = __reduce_min_sync(kAllLanes, cost);
+  uint32_t const least = warp_least(cost);
   return (uint32_t)__ffs((int)__ballot_sync(kAllLanes, cost == least)) - 1;
 }
 
