@@ -301,14 +301,16 @@ struct FullMarch {
 
   /* ---- planes ---- */
 
-  /* Even plane i; the far plane if i is kPairs. */
-  __device__ __forceinline__ void settle_even(int i, const uint32_t *words, uint32_t *now) {
-    bool const is_coded = i < kPairs;
+  /* Even plane i, or the far plane, which is not coded. form: this march, or that of another form
+   * which has its own ends and predictions. */
+  template <class Form>
+  __device__ __forceinline__ void settle_even_as(const Form &form, int i, bool is_coded,
+                                                 const uint32_t *words, uint32_t *now) {
     const uint32_t *const known = words + kMarchLead + lane;
     uint32_t rows[kMarchRows];
 #pragma unroll
     for (int j = 0; j < (int)kMarchRows; j++) rows[j] = known[j * kMarchRow];
-    set_ghost_rows(rows);
+    form.set_ghost_rows(rows);
     step.load_rows(false, false);
 #pragma unroll
     for (int j = 0; j < 5; j++) {
@@ -319,7 +321,7 @@ struct FullMarch {
       now[kOddX + j] = predict_single(sum);
       if (j < 4) now[kOddX + j] = step.template settle<1>(j, now[kOddX + j], is_coded);
     }
-    set_ghost_row(now + kOddX);
+    form.set_ghost_row(now + kOddX);
     step.template end_class<1>(i, is_coded);
     step.load_rows(false, true);
 #pragma unroll
@@ -330,7 +332,7 @@ struct FullMarch {
 #pragma unroll
     for (int j = 0; j < 4; j++)
       now[kOddXY + j] =
-          step.template settle<3>(j, predict_xy_at(j, now[kOddY + j], now + kOddX), is_coded);
+          step.template settle<3>(j, form.predict_xy_at(j, now[kOddY + j], now + kOddX), is_coded);
     step.template end_class<3>(i, is_coded);
     if (!is_coded) return;
 #pragma unroll
@@ -396,8 +398,9 @@ struct FullMarch {
   }
 
   /* The odd plane of a pair. kIsLast: along_z is from end_z. */
-  template <bool kIsLast>
-  __device__ __forceinline__ void settle_odd(int planes, const uint32_t *along_z) {
+  template <bool kIsLast, class Form>
+  __device__ __forceinline__ void settle_odd_as(const Form &form, int planes,
+                                                const uint32_t *along_z) {
     uint32_t odd_z[5], odd_xz[5], odd_yz[4], odd_xyz[4];
     step.load_rows(true, false);
 #pragma unroll
@@ -405,25 +408,25 @@ struct FullMarch {
       odd_z[j] = predict_single(along_z[j]);
       if (j < 4) odd_z[j] = step.template settle<4>(j, odd_z[j], true);
     }
-    set_ghost_row(odd_z);
+    form.set_ghost_row(odd_z);
     step.template end_class<4>(planes, true);
 #pragma unroll
     for (int j = 0; j < 5; j++) {
-      odd_xz[j] = predict_xz_at<kIsLast>(odd_z[j], along_z[kOddX + j]);
+      odd_xz[j] = form.template predict_xz_at<kIsLast>(odd_z[j], along_z[kOddX + j]);
       if (j < 4) odd_xz[j] = step.template settle<5>(j, odd_xz[j], true);
     }
-    set_ghost_row(odd_xz);
+    form.set_ghost_row(odd_xz);
     step.template end_class<5>(planes, true);
     step.load_rows(true, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
       odd_yz[j] =
-          step.template settle<6>(j, predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
+          step.template settle<6>(j, form.template predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
     step.template end_class<6>(planes, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
       odd_xyz[j] = step.template settle<7>(
-          j, predict_xyz_at<kIsLast>(j, odd_yz[j], odd_xz, along_z[kOddXY + j]), true);
+          j, form.template predict_xyz_at<kIsLast>(j, odd_yz[j], odd_xz, along_z[kOddXY + j]), true);
     step.template end_class<7>(planes, true);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
@@ -459,15 +462,15 @@ struct FullMarch {
         end_z(along_z);
       } else {
         if (i <= kPairs && !is_behind)
-          settle_even(i, words, now);
+          settle_even_as(*this, i, i < kPairs, words, now);
         else
           set_behind(i, words, now);
         sum_z(i, now, along_z);
       }
       if (is_behind && i > kPairs)
-        settle_odd<true>(i - 2, along_z);
+        settle_odd_as<true>(*this, i - 2, along_z);
       else if (i >= 2)
-        settle_odd<false>(i - 2, along_z);
+        settle_odd_as<false>(*this, i - 2, along_z);
     }
     await_copies<0>();
     __syncwarp(); /* nobody needs the stage any more */

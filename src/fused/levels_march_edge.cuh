@@ -139,45 +139,6 @@ struct EdgeMarch : FullMarch<kIsPlain, Step> {
 
   /* ---- planes ---- */
 
-  /* Even plane i; the far plane if i is even_planes. */
-  __device__ __forceinline__ void settle_even(int i, const uint32_t *words, uint32_t *now) {
-    bool const is_coded = i < even_planes;
-    const uint32_t *const known = words + kMarchLead + lane;
-    uint32_t rows[kMarchRows];
-#pragma unroll
-    for (int j = 0; j < (int)kMarchRows; j++) rows[j] = known[j * kMarchRow];
-    set_ghost_rows(rows);
-    step.load_rows(false, false);
-#pragma unroll
-    for (int j = 0; j < 5; j++) {
-      const uint32_t *const at = known + (j + 1) * kMarchRow;
-      uint32_t const sum = single_x.w[0] * at[-1] + single_x.w[1] * rows[j + 1] +
-                           single_x.w[2] * at[1] + single_x.w[3] * at[2];
-      now[j] = rows[j + 1];
-      now[kOddX + j] = predict_single(sum);
-      if (j < 4) now[kOddX + j] = step.template settle<1>(j, now[kOddX + j], is_coded);
-    }
-    set_ghost_row(now + kOddX);
-    step.template end_class<1>(i, is_coded);
-    step.load_rows(false, true);
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-      now[kOddY + j] = step.template settle<2>(
-          j, predict_single(sum_middle(rows[j], rows[j + 1], rows[j + 2], rows[j + 3])), is_coded);
-    step.template end_class<2>(i, is_coded);
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-      now[kOddXY + j] =
-          step.template settle<3>(j, predict_xy_at(j, now[kOddY + j], now + kOddX), is_coded);
-    step.template end_class<3>(i, is_coded);
-    if (!is_coded) return;
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      step.store(2 * i, 2 * j, now[j], now[kOddX + j]);
-      step.store(2 * i, 2 * j + 1, now[kOddY + j], now[kOddXY + j]);
-    }
-  }
-
   /* Plane i behind the last one of the box, which has i planes. */
   __device__ __forceinline__ void set_behind(int i, const uint32_t *words, uint32_t *now) const {
     const uint32_t *const known = words + kMarchLead + lane;
@@ -204,43 +165,6 @@ struct EdgeMarch : FullMarch<kIsPlain, Step> {
       uint32_t const single =
           i == 1 && is_first_z ? 16 * last[j] : 24 * last[j] + last_two[j] - sums[j];
       last_three[j] = j < 5 ? single : last[j];
-    }
-  }
-
-  /* The odd plane of a pair. kIsLast: along_z is from end_z. */
-  template <bool kIsLast>
-  __device__ __forceinline__ void settle_odd(int planes, const uint32_t *along_z) {
-    uint32_t odd_z[5], odd_xz[5], odd_yz[4], odd_xyz[4];
-    step.load_rows(true, false);
-#pragma unroll
-    for (int j = 0; j < 5; j++) {
-      odd_z[j] = predict_single(along_z[j]);
-      if (j < 4) odd_z[j] = step.template settle<4>(j, odd_z[j], true);
-    }
-    set_ghost_row(odd_z);
-    step.template end_class<4>(planes, true);
-#pragma unroll
-    for (int j = 0; j < 5; j++) {
-      odd_xz[j] = predict_xz_at<kIsLast>(odd_z[j], along_z[kOddX + j]);
-      if (j < 4) odd_xz[j] = step.template settle<5>(j, odd_xz[j], true);
-    }
-    set_ghost_row(odd_xz);
-    step.template end_class<5>(planes, true);
-    step.load_rows(true, true);
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-      odd_yz[j] =
-          step.template settle<6>(j, predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
-    step.template end_class<6>(planes, true);
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-      odd_xyz[j] = step.template settle<7>(
-          j, predict_xyz_at<kIsLast>(j, odd_yz[j], odd_xz, along_z[kOddXY + j]), true);
-    step.template end_class<7>(planes, true);
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      step.store(2 * planes + 1, 2 * j, odd_z[j], odd_xz[j]);
-      step.store(2 * planes + 1, 2 * j + 1, odd_yz[j], odd_xyz[j]);
     }
   }
 
@@ -277,15 +201,15 @@ struct EdgeMarch : FullMarch<kIsPlain, Step> {
         end_z(i, along_z);
       } else {
         if (i <= kPairs && !is_behind)
-          settle_even(i, words, now);
+          Full::settle_even_as(*this, i, i < even_planes, words, now);
         else
           set_behind(i, words, now);
         sum_z(i, now, along_z);
       }
       if (is_last)
-        settle_odd<true>(i - 2, along_z);
+        Full::template settle_odd_as<true>(*this, i - 2, along_z);
       else if (i >= 2)
-        settle_odd<false>(i - 2, along_z);
+        Full::template settle_odd_as<false>(*this, i - 2, along_z);
     }
     await_copies<0>();
     __syncwarp(); /* nobody needs the stage any more */
