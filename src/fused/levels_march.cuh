@@ -420,13 +420,14 @@ struct FullMarch {
     step.load_rows(true, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
-      odd_yz[j] =
-          step.template settle<6>(j, form.template predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
+      odd_yz[j] = step.template settle<6>(
+          j, form.template predict_yz_at<kIsLast>(j, odd_z, along_z[kOddY + j]), true);
     step.template end_class<6>(planes, true);
 #pragma unroll
     for (int j = 0; j < 4; j++)
       odd_xyz[j] = step.template settle<7>(
-          j, form.template predict_xyz_at<kIsLast>(j, odd_yz[j], odd_xz, along_z[kOddXY + j]), true);
+          j, form.template predict_xyz_at<kIsLast>(j, odd_yz[j], odd_xz, along_z[kOddXY + j]),
+          true);
     step.template end_class<7>(planes, true);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
