@@ -245,7 +245,7 @@ void szg_device_expect(uint32_t *told, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) __atomic_store_n(&told[i], 0, __ATOMIC_RELAXED);
 }
 
-/* About a millisecond, after which the microseconds that looking saves do not matter. */
+/* A few milliseconds, after which the microseconds that looking saves do not matter. */
 enum { MOST_LOOKS = 1 << 21 };
 
 szgpu_status szg_device_await(szg_device *device, const uint32_t *told, uint32_t count) {

@@ -72,15 +72,6 @@ __device__ __forceinline__ uint32_t warp_least(uint32_t number) {
   return number;
 }
 
-/* The least of all lanes, for each of them. */
-template <class Number>
-__device__ __forceinline__ Number warp_least(Number value) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2)
-    value = min(value, __shfl_xor_sync(kAllLanes, value, step));
-  return value;
-}
-
 /* The sum over this lane and the lower ones, of each kWidth lanes on their own. */
 template <uint32_t kWidth = 32, class Number>
 __device__ __forceinline__ Number sum_to_lane(Number value, uint32_t lane) {
