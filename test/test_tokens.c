@@ -507,6 +507,32 @@ static uint32_t words_of(const char *text, bool is_long) {
   return (n + 31) / 32 + is_long;
 }
 
+/* Of a group whose places are all marked, no code is 0 either. */
+static void rejects_a_zero_in_a_group_of_marks(void **state) {
+  (void)state;
+  memset(&plan, 0, sizeof plan);
+  plan.mode = SZG_LEVELS_MODE_MASKS;
+  /* Octets 255: 0, escape: 1. Masks escape: 0, 255: 1. Values 0: 00, 1: 01. */
+  plan.books.octets[255] = plan.books.octets[256] = 1;
+  plan.books.masks[0] = plan.books.masks[255] = 1;
+  plan.books.values[0] = plan.books.values[1] = plan.books.values[63 + 2 * 54] = 2;
+  plan.books.values[255] = 2;
+  build_tables();
+  for (uint32_t is_wide = 0; is_wide < 2; is_wide++) {
+    szg_tokens_shape const shape = shape_of(1, 0, is_wide);
+    for (uint32_t zero = 0; zero <= 64; zero++) { /* 64: none */
+      char bits[23 + 137 + 1] =
+          "00000000010001001000000"
+          "0"
+          "11111111";
+      for (uint32_t i = 0; i < 64; i++) strcat(bits, i == zero ? "00" : "01");
+      uint32_t const word_count = words_of(bits, false);
+      if (decode(&shape, NULL, room, word_count) != (zero < 64 ? SZGPU_BAD_DATA : SZGPU_OK))
+        fail_msg("a zero at %u, wide %u", zero, is_wide);
+    }
+  }
+}
+
 static void rejects_words_that_break_a_rule(void **state) {
   (void)state;
   memset(&plan, 0, sizeof plan);
@@ -697,6 +723,7 @@ int main(void) {
       cmocka_unit_test(counts_dense_tiles_as_code_by_code),
       cmocka_unit_test(judges_damaged_words_as_the_format_says),
       cmocka_unit_test(rejects_words_that_break_a_rule),
+      cmocka_unit_test(rejects_a_zero_in_a_group_of_marks),
       cmocka_unit_test(rejects_pairs_without_a_code),
       cmocka_unit_test(rejects_lanes_without_bits_and_without_places),
       cmocka_unit_test(judges_books_by_their_units),

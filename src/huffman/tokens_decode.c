@@ -119,24 +119,24 @@ SZG_INLINE void take_groups(szg_tile_lanes *lanes, bool is_wide, uint32_t mode, 
   szg_group_turn turn;
   uint8_t owners[SZG_LANES];
   uint32_t octets[SZG_LANES];
-  bool any_zero = false;
   find_groups(lanes, is_wide, mode, step, &turn, owners, octets, is_bad);
   szg_tile_lanes const source = *lanes;
   if (mode == SZG_LEVELS_MODE_MASKS) take_places(&source, octets, &turn, is_bad);
   if (mode == SZG_LEVELS_MODE_PAIRS)
     szg_take_pairs(&source, is_wide, &turn, is_bad);
   else if (is_wide)
-    any_zero = szg_take_wide_values(&source, &turn, is_bad);
+    szg_take_wide_values(&source, &turn, is_bad);
   else
-    any_zero = szg_take_values(&source, &turn, is_bad);
+    szg_take_values(&source, &turn, is_bad);
   for (uint32_t k = 0; k < turn.count; k++) {
     lanes->positions[owners[k]] = turn.positions[k];
     uint64_t const existing = szg_existing_of(lanes->existing, turn.firsts[k] / SZG_LEVELS_GROUP);
     *is_bad |= (turn.places[k] & ~existing) != 0;
+    if (mode == SZG_LEVELS_MODE_MASKS)
+      *is_bad |= szg_has_zero(source.codes, is_wide, turn.firsts[k], turn.places[k]);
   }
   for (uint32_t lane = 0; lane < lanes->lane_count; lane++)
     *is_bad |= lanes->positions[lane] > lanes->ends[lane];
-  *is_bad |= mode == SZG_LEVELS_MODE_MASKS && any_zero;
 }
 
 /* False: bits that are no codes, or lanes with too few or too many of them. */

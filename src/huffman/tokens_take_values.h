@@ -71,19 +71,23 @@ SZG_INLINE uint32_t szg_take_last_values(const szg_tile_lanes *lanes, uint32_t c
     codes[k] = szg_near_code(four.entries[k], four.windows[k]);
   return bits;
 }
-/* Moves values to their places. Returns whether any of them is 0. */
-SZG_INLINE bool szg_spread_values(const int32_t *values, uint64_t places, int32_t *codes) {
-  bool any_zero = false;
-  for (uint64_t left = places; left; left &= left - 1, values++) {
-    any_zero |= *values == 0;
+
+/* Moves values to their places. */
+SZG_INLINE void szg_spread_values(const int32_t *values, uint64_t places, int32_t *codes) {
+  for (uint64_t left = places; left; left &= left - 1, values++)
     codes[__builtin_ctzll(left)] = *values;
-  }
-  return any_zero;
 }
 
-/* Decodes the values of a turn's groups. Returns whether one of a group that lacks some places is
- * 0. */
-SZG_INLINE bool szg_take_values(const szg_tile_lanes *lanes, szg_group_turn *turn, bool *is_bad) {
+/* Whether a group, whose first code this is, has the code 0 at one of these places. */
+SZG_INLINE bool szg_has_zero(const void *codes, bool is_wide, uint32_t first, uint64_t places) {
+  bool has_zero = false;
+  for (uint64_t left = places; left; left &= left - 1)
+    has_zero |= szg_code_at(codes, is_wide, first + (uint32_t)__builtin_ctzll(left)) == 0;
+  return has_zero;
+}
+
+/* Decodes the values of a turn's groups. */
+SZG_INLINE void szg_take_values(const szg_tile_lanes *lanes, szg_group_turn *turn, bool *is_bad) {
   szg_value_turn values[SZG_LANES];
   int32_t own[SZG_LANES][SZG_LEVELS_GROUP]; /* of groups that lack some places */
   uint32_t counts[SZG_LANES], most = 0;
@@ -103,17 +107,14 @@ SZG_INLINE bool szg_take_values(const szg_tile_lanes *lanes, szg_group_turn *tur
     for (uint32_t k = 0; k < turn->count; k++)
       if (first < counts[k]) szg_set_turn(&values[k], to[k] + first);
   }
-  bool any_zero = false;
   for (uint32_t k = 0; k < turn->count; k++) {
     uint32_t const last = counts[k] % SZG_TAKE_AT_ONCE;
     if (last)
       turn->positions[k] +=
           szg_take_last_values(lanes, last, turn->positions[k], own[k] + counts[k] - last, is_bad);
     if (~turn->places[k])
-      any_zero |=
-          szg_spread_values(own[k], turn->places[k], (int32_t *)lanes->codes + turn->firsts[k]);
+      szg_spread_values(own[k], turn->places[k], (int32_t *)lanes->codes + turn->firsts[k]);
   }
-  return any_zero;
 }
 
 /* The same in a wide frame. */
@@ -129,9 +130,8 @@ SZG_INLINE uint32_t szg_take_four_wide_values(const szg_tile_lanes *lanes, uint3
   return four.are_near ? four.bits : end - position;
 }
 
-static inline bool szg_take_wide_values(const szg_tile_lanes *lanes, szg_group_turn *turn,
+static inline void szg_take_wide_values(const szg_tile_lanes *lanes, szg_group_turn *turn,
                                         bool *is_bad) {
-  bool any_zero = false;
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP; i += SZG_TAKE_AT_ONCE)
     for (uint32_t k = 0; k < turn->count; k++)
       if (!~turn->places[k])
@@ -141,11 +141,9 @@ static inline bool szg_take_wide_values(const szg_tile_lanes *lanes, szg_group_t
     if (!~turn->places[k]) continue;
     for (uint64_t left = turn->places[k]; left; left &= left - 1) {
       int64_t const code = szg_take_value(lanes, true, &turn->positions[k], is_bad);
-      any_zero |= code == 0;
       szg_set_code(lanes->codes, true, turn->firsts[k] + (uint32_t)__builtin_ctzll(left), code);
     }
   }
-  return any_zero;
 }
 
 #endif
