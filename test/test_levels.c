@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "container/format.h"
+#include "frames/levels.h"
 #include "predict/levels_lattice.h"
 #include "predict/levels_probe_core.h"
 #include "support.h"
@@ -728,6 +729,32 @@ static void counts_tiles_all_over(void **state) {
   }
 }
 
+static uint32_t lane_bits(uint64_t z, uint64_t y, uint64_t x, uint32_t axis_count, uint32_t levels,
+                          uint32_t stage) {
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, z, y, x, 0);
+  szg_grid frame;
+  szg_levels made;
+  assert_int_equal(szg_grid_of_shape(&shape, &frame), SZGPU_OK);
+  assert_true(szg_levels_make(&frame, axis_count, 0, levels, &made));
+  return szg_levels_lane_bits(&made, stage);
+}
+
+/* The base of three axes has the shortest lanes if it has four tiles that are half full. */
+static void large_bases_have_short_lanes(void **state) {
+  (void)state;
+  assert_int_equal(lane_bits(512, 512, 512, 3, 3, 0), 0);
+  assert_int_equal(lane_bits(512, 512, 256, 3, 3, 1), 320);
+  assert_int_equal(lane_bits(512, 512, 512, 3, 3, 3), 160);
+  assert_int_equal(lane_bits(128, 256, 256, 3, 3, 0), 0);
+  assert_int_equal(lane_bits(128, 192, 256, 3, 3, 0), 320); /* three tiles */
+  assert_int_equal(lane_bits(128, 256, 121, 3, 3, 0), 0);   /* 4 x 2048 points */
+  assert_int_equal(lane_bits(128, 256, 120, 3, 3, 0), 320);
+  assert_int_equal(lane_bits(400, 10, 18, 3, 3, 0), 320);
+  assert_int_equal(lane_bits(64, 256, 256, 2, 3, 0), 320); /* planes */
+  assert_int_equal(lane_bits(128, 128, 128, 3, 0, 0), 320);
+  assert_int_equal(lane_bits(256, 256, 256, 3, 0, 0), 160);
+}
+
 /* The sample's points near multiples of a unit, where products with its inverse may round. */
 static void assert_rounding(int32_t unit) {
   int32_t const most = 1 << SZG_LEVELS_LIMIT_BITS;
@@ -806,6 +833,7 @@ int main(void) {
       cmocka_unit_test(a_line_of_five_by_hand),
       cmocka_unit_test(rejects_views_that_do_not_suit),
       cmocka_unit_test(counts_tiles_all_over),
+      cmocka_unit_test(large_bases_have_short_lanes),
       cmocka_unit_test(sampled_points_are_rounded_as_the_format_says),
       cmocka_unit_test(fine_step_is_rounded_toward_zero),
       cmocka_unit_test(marks_values_without_lattice_values),

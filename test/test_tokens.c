@@ -306,14 +306,14 @@ static void gives_no_words_to_zeros(void **state) {
   memset(codes, 0, sizeof codes);
   memset(&tally, 0, sizeof tally);
   count(&shape, NULL);
-  szg_tokens_choose(&tally, 64, 100, true, &book, &book_work, &plan);
+  szg_tokens_choose(&tally, 64, 320, true, &book, &book_work, &plan);
   assert_int_equal(plan.mode, SZG_LEVELS_MODE_MASKS);
   assert_int_equal(plan.lane_groups_log2, SZG_LEVELS_LANE_GROUPS_LOG2);
   build_tables();
   assert_int_equal(round_trip(&shape, NULL), 0);
   memset(room, 0, 4);
   assert_int_equal(decode(&shape, NULL, room, 1), SZGPU_BAD_DATA);
-  szg_tokens_choose(&tally, 64, 100, false, &book, &book_work, &plan);
+  szg_tokens_choose(&tally, 64, 320, false, &book, &book_work, &plan);
   assert_int_equal(plan.mode, SZG_LEVELS_MODE_MASKS);
   assert_int_equal(plan.books.values[SZG_LEVELS_VALUE_ESCAPE], 1);
   build_tables();
@@ -328,12 +328,13 @@ static void chooses_modes_and_lanes_by_density(void **state) {
   (void)state;
   test_random random = test_random_begin();
   szg_tokens_shape shape = shape_of(64, 1, false);
-  uint32_t const cases[][5] = {/* per mille, bits, tiles, mode, g */
-                               {1000, 5, 100, SZG_LEVELS_MODE_PLAIN, 1},
-                               {350, 1, 1023, SZG_LEVELS_MODE_PAIRS, 3},
-                               {350, 1, 1024, SZG_LEVELS_MODE_PAIRS, 2},
-                               {10, 1, 100, SZG_LEVELS_MODE_MASKS, 4},
-                               {100, 1, 100, SZG_LEVELS_MODE_MASKS, 4}};
+  uint32_t const cases[][5] = {/* per mille, bits, bits of a lane, mode, g */
+                               {1000, 5, 320, SZG_LEVELS_MODE_PLAIN, 1},
+                               {350, 1, 320, SZG_LEVELS_MODE_PAIRS, 3},
+                               {350, 1, 160, SZG_LEVELS_MODE_PAIRS, 2},
+                               {10, 1, 320, SZG_LEVELS_MODE_MASKS, 4},
+                               {10, 1, 0, SZG_LEVELS_MODE_MASKS, 1},
+                               {100, 1, 320, SZG_LEVELS_MODE_MASKS, 4}};
   for (uint32_t c = 0; c < ARRAY_COUNT(cases); c++) {
     memset(&tally, 0, sizeof tally);
     uint64_t bits[SZG_LEVELS_MODES] = {0};

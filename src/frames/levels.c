@@ -184,6 +184,16 @@ szg_levels_places szg_levels_places_of(const szg_levels_head *head, uint64_t til
   return (szg_levels_places){tile_sizes, szg_align_up(tile_sizes + 2 * tile_count, 4)};
 }
 
+uint32_t szg_levels_lane_bits(const szg_levels *levels, uint32_t stage) {
+  const szg_levels_stage *const s = &levels->stages[stage];
+  bool const is_base = stage == 0 && levels->level_count > 0 && levels->axis_count == 3;
+  uint64_t const box_points = s->z_extent * s->y_extent * s->x_extent;
+  uint64_t const box_tiles = s->z_tiles * s->y_tiles * s->x_tiles;
+  bool const is_awaited = is_base && s->tile_count >= SZG_LEVELS_AWAITED_TILES &&
+                          box_points / box_tiles >= SZG_LEVELS_AWAITED_POINTS;
+  return is_awaited ? 0 : szg_tokens_lane_bits(s->tile_count);
+}
+
 szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_levels *levels) {
   return szg_levels_lattice_make(header->shape.dtype, levels->is_wide, levels->fine_bits,
                                  header->step, header->has_fill, header->fill_bits);

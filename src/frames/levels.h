@@ -71,6 +71,14 @@ typedef struct szg_levels_most {
 } szg_levels_most;
 szg_levels_most szg_levels_most_of(const szg_grid *grid);
 
+/* How many bits a lane of a stage should have, for szg_tokens_choose. The base of three axes has
+ * the shortest lanes, whatever they have: every level waits for it, and a GPU decodes the codes of
+ * a lane one after the other. Not so bases of fewer tiles than this, of fields that are small, and
+ * those whose tiles have fewer points on average, as in thin fields: of such archives the lengths
+ * of lanes may take more than 1 %, and their lanes have few codes anyway. */
+enum { SZG_LEVELS_AWAITED_TILES = 4, SZG_LEVELS_AWAITED_POINTS = 2048 };
+uint32_t szg_levels_lane_bits(const szg_levels *levels, uint32_t stage);
+
 /* The lattice of the values that `header` and the frame describe. */
 szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_levels *levels);
 

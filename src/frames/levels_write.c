@@ -189,7 +189,7 @@ static void make_books(const levels_job *job, uint32_t stage) {
   for (int i = 1; i < job->frame->ctx->threads.count; i++)
     szg_tokens_tally_add(&tally[(uint32_t)i * job->stage_count], tally);
   szg_tokens_choose(tally, shape_of(job, stage).group_count,
-                    job->choice.levels.stages[stage].tile_count, is_exact, memory->book,
+                    szg_levels_lane_bits(&job->choice.levels, stage), is_exact, memory->book,
                     memory->book_work, &books->plan);
   szg_tokens_encoder_build(&books->plan, &books->encoder);
 }

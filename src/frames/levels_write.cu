@@ -165,7 +165,7 @@ static szgpu_status make_books(const levels_job *job) {
     uint64_t const tile_count = levels->stages[i].tile_count;
     tiles[i] = szg_tokens_tiles_of(levels, i);
     facts[i].group_count = tiles[i].group_count;
-    facts[i].tile_count = tile_count;
+    facts[i].lane_bits = szg_levels_lane_bits(levels, i);
     facts[i].is_whole = i == 0 && szg_levels_counted_tiles(tile_count) == tile_count;
     facts[i].unit = levels->stages[i].unit;
   }

@@ -2,9 +2,9 @@
  * tile.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   lanes   words to codes in shared memory, summed along y: 32 threads, spread over all warps, so
- *           that few wait for one another
- *   sums    along z in registers, along x by shuffles, and to the grid
+ *   lanes   words to codes in shared memory: 32 threads, spread over all warps, so that few wait
+ *           for one another
+ *   sums    along y there, along z in registers, along x by shuffles, and to the grid
  *
  * There are few tiles, each of them a chain of lookups, and all levels wait for them. So what
  * counts is latency. Memory traffic: words read and points written once; a block reads tables of 16
@@ -111,14 +111,12 @@ __device__ __forceinline__ bool decode_lanes(const BaseDecodeJob &job, const Bas
   uint32_t const end_bit = __shfl_sync(kAllLanes, range.end, (int)lane);
   bool const is_live = __shfl_sync(kAllLanes, range.is_live ? 1 : 0, (int)lane) != 0;
   if (i >= BaseDecodePolicy::kWarpLanes || !is_live) return true;
-  uint32_t const along_y = job.base_axes & SZG_AXIS_Y ? kAllLanes : 0;
-  BaseLane<Words> own = {memory->tables, extents, along_y, {words, first_bit}, false};
+  BaseLane<Words> own = {memory->tables, extents, {words, first_bit}, false};
   return own.take_groups(front.mode, lane << g, min((lane + 1) << g, kBaseGroups), end_bit,
                          memory->sums);
 }
 
-/* Codes of a tile that has words, summed along y if y is a base axis. False: they are invalid. The
- * whole block calls. */
+/* Codes of a tile that has words. False: they are invalid. The whole block calls. */
 __device__ __forceinline__ bool decode_base_tile(const BaseDecodeJob &job, const BaseFront &front,
                                                  const BaseExtents &extents,
                                                  const ArchiveWords &words,
@@ -140,10 +138,25 @@ __device__ __forceinline__ bool decode_base_tile(const BaseDecodeJob &job, const
                             StagedWords::of(memory->words), memory);
   else
     is_sound = decode_lanes(job, front, extents, words, words, memory);
-  return __syncthreads_and(is_sound); /* sums along y are there */
+  return __syncthreads_and(is_sound); /* codes are there */
 }
 
 /* ---- sums ---- */
+
+/* Along y, in place. Lanes do not do it: their chains are what the block waits for. The whole block
+ * calls. */
+__device__ __forceinline__ void sum_columns(uint32_t *sums) {
+#pragma unroll
+  for (uint32_t i = 0; i < kBaseX * kBaseZ / BaseDecodePolicy::kThreads; i++) {
+    uint32_t *const column = sums + base_column(i * BaseDecodePolicy::kThreads + threadIdx.x);
+    uint32_t own[kBaseY];
+#pragma unroll
+    for (uint32_t y = 0; y < kBaseY; y++) own[y] = column[y * kBaseRow];
+#pragma unroll
+    for (uint32_t y = 1; y < kBaseY; y++) column[y * kBaseRow] = own[y] += own[y - 1];
+  }
+  __syncthreads(); /* sums along y are there */
+}
 
 /* Along z and x, and to the grid. The whole block calls. */
 __device__ __forceinline__ void store_sums(const BaseDecodeJob &job, const BasePlace &place,
@@ -182,6 +195,7 @@ __global__ void __launch_bounds__(BaseDecodePolicy::kThreads)
   BasePlace const place(job.level, (uint32_t)t);
   bool const has_codes = is_sound && words.end > 0; /* the same for the whole block */
   if (has_codes) is_sound = decode_base_tile(job, front, place.extents, words, memory);
+  if (has_codes && job.base_axes & SZG_AXIS_Y) sum_columns(memory->sums); /* the whole block */
   if (!is_sound && threadIdx.x == 0) job.verdict->bad_data = 1;
   store_sums(job, place, memory->sums, has_codes, front.unit);
 }

@@ -1,4 +1,4 @@
-/* base_decode_lanes.cuh - a lane of the base of three axes: bits to codes, summed along y.
+/* base_decode_lanes.cuh - a lane of the base of three axes: bits to codes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * As in huffman/tokens_lanes.cuh, but many codes of a base are large, so entries of classes say how
@@ -76,17 +76,37 @@ struct BaseBits {
   }
 };
 
+__device__ __forceinline__ uint32_t prefix_of(uint32_t window) {
+  return window >> (32 - SZG_LEVELS_CODE_BITS);
+}
+
+/* The next two values, of which only those count that are not rare. */
+struct BaseLook {
+  uint32_t high, more;    /* windows from their codes on */
+  uint32_t first, second; /* entries */
+
+  template <class Words>
+  __device__ __forceinline__ BaseLook(const BaseBits<Words> &bits, const uint32_t *values) {
+    uint32_t low;
+    bits.look(&high, &low);
+    first = values[prefix_of(high)];
+    more = bits_from(low, high, first);
+    second = values[prefix_of(more)];
+  }
+  __device__ __forceinline__ bool has_rare() const {
+    return ((first | second) & BaseEntry::kRare) != 0;
+  }
+  __device__ __forceinline__ uint32_t bit_count() const {
+    return (first & BaseEntry::kBits) + (second & BaseEntry::kBits);
+  }
+};
+
 template <class Words>
 struct BaseLane {
   const BaseTables &tables;
   const BaseExtents &extents;
-  uint32_t along_y; /* all ones: sums run along y; else 0 */
   BaseBits<Words> bits;
   bool is_bad;
-
-  static __device__ __forceinline__ uint32_t prefix_of(uint32_t window) {
-    return window >> (32 - SZG_LEVELS_CODE_BITS);
-  }
 
   /* ---- values ---- */
 
@@ -116,45 +136,36 @@ struct BaseLane {
     return take_entry(tables.values[prefix_of(window)], window);
   }
 
-  /* ---- columns ---- */
+  /* ---- plain codes and pairs ---- */
 
-  /* Sets the next value of a column; *sum: what it has so far. */
-  __device__ __forceinline__ void set(uint32_t *at, uint32_t code, uint32_t *sum) const {
-    *sum = code + (*sum & along_y);
-    *at = *sum;
-  }
-
-  /* Two values come from one look at the bits, unless one of them is rare. */
+  /* Both of a column: neighbours along y, kBaseRow words apart. Two values come from one look at
+   * the bits, unless one of them is rare. */
   __device__ __forceinline__ void take_plain(uint32_t *column, uint32_t rows) {
-    uint32_t sum = 0, y = 0;
+    uint32_t y = 0;
 #pragma unroll 1
     while (y < rows) {
-      uint32_t high, low;
-      bits.look(&high, &low);
-      uint32_t const first = tables.values[prefix_of(high)];
-      uint32_t const more = bits_from(low, high, first);
-      uint32_t const second = tables.values[prefix_of(more)];
+      BaseLook const look(bits, tables.values);
       uint32_t *const at = column + y * kBaseRow;
-      if (y + 1 == rows || (first | second) & BaseEntry::kRare) {
-        set(at, take_entry(first, high), &sum);
+      if (y + 1 == rows || look.has_rare()) {
+        *at = take_entry(look.first, look.high);
         y++;
         continue;
       }
-      bits.position += (first & BaseEntry::kBits) + (second & BaseEntry::kBits);
-      set(at, BaseEntry::code_of(first, high), &sum);
-      set(at + kBaseRow, BaseEntry::code_of(second, more), &sum);
+      bits.position += look.bit_count();
+      at[0] = BaseEntry::code_of(look.first, look.high);
+      at[kBaseRow] = BaseEntry::code_of(look.second, look.more);
       y += 2;
     }
   }
 
   /* Sets the pair of an entry that is not rare. */
-  __device__ __forceinline__ void set_pair(uint32_t *at, uint32_t entry, uint32_t *sum) const {
-    set(at, (uint32_t)(int8_t)(entry >> 16), sum);
-    set(at + kBaseRow, (uint32_t)(int8_t)(entry >> 24), sum);
+  static __device__ __forceinline__ void set_pair(uint32_t *at, uint32_t entry) {
+    at[0] = (uint32_t)(int8_t)(entry >> 16);
+    at[kBaseRow] = (uint32_t)(int8_t)(entry >> 24);
   }
   /* The same for two pairs, if all their places exist. */
   __device__ __forceinline__ void take_pairs(uint32_t *column, uint32_t rows) {
-    uint32_t sum = 0, y = 0;
+    uint32_t y = 0;
 #pragma unroll 1
     while (y < rows) {
       uint32_t const window = bits.window(), first = tables.others[prefix_of(window)];
@@ -162,8 +173,8 @@ struct BaseLane {
       uint32_t *const at = column + y * kBaseRow;
       if (y + 4 <= rows && !((first | second) & SZG_TOKENS_RARE)) {
         bits.position += (first & SZG_TOKENS_LENGTH) + (second & SZG_TOKENS_LENGTH);
-        set_pair(at, first, &sum);
-        set_pair(at + 2 * kBaseRow, second, &sum);
+        set_pair(at, first);
+        set_pair(at + 2 * kBaseRow, second);
         y += 4;
         continue;
       }
@@ -175,70 +186,96 @@ struct BaseLane {
         b = take_value();
       }
       is_bad |= b != 0 && y + 1 >= rows;
-      set(at, a, &sum);
-      set(at + kBaseRow, b, &sum);
+      at[0] = a;
+      at[kBaseRow] = b;
       y += 2;
     }
   }
 
-  /* Of marked places. */
-  __device__ __forceinline__ void take_marked(uint32_t *column, uint32_t rows, uint32_t mask) {
-    uint32_t sum = 0;
-    is_bad |= mask >> rows != 0;
+  /* ---- masks ---- */
+
+  /* Which octets of a group have a code other than 0. */
+  __device__ __forceinline__ uint32_t take_octets() {
+    uint32_t const entry = tables.others[prefix_of(bits.window())] & 0xFFFF;
+    bits.position += entry & SZG_TOKENS_LENGTH;
+    is_bad |= entry == 0;
+    uint32_t const octets = entry >> 4;
+    return octets == SZG_LEVELS_OCTET_ESCAPE ? bits.take(8) : octets;
+  }
+  /* The mask of the octet that is column c. */
+  __device__ __forceinline__ uint64_t take_mask(uint32_t c) {
+    uint32_t const entry = tables.others[prefix_of(bits.window())] >> 16;
+    bits.position += entry & SZG_TOKENS_LENGTH;
+    uint32_t mask = entry >> 4;
+    if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
+    is_bad |= entry == 0 || mask == 0 || mask >> extents.rows_of(c) != 0;
+    return mask;
+  }
+  /* A bit for each place of a group with a code other than 0. */
+  __device__ __forceinline__ uint64_t take_places(uint32_t group) {
+    uint64_t places = 0;
 #pragma unroll 1
-    for (uint32_t y = 0; y < kBaseY; y++) {
-      uint32_t code = 0;
-      if (mask >> y & 1) {
-        code = take_value();
+    for (uint32_t octets = take_octets(); octets; octets &= octets - 1) {
+      auto const octet = (uint32_t)__ffs((int)octets) - 1;
+      places |= take_mask(group * kGroupColumns + octet) << 8 * octet;
+    }
+    return places;
+  }
+
+  /* From the first place of a group to the lowest of these places. */
+  static __device__ __forceinline__ uint32_t lowest_of(uint64_t places) {
+    auto const place = (uint32_t)__ffsll((long long)places) - 1;
+    return place / kBaseY + place % kBaseY * kBaseRow;
+  }
+  /* Values of marked places: like plain ones, but no column ends what one look gives. */
+  __device__ __forceinline__ void take_marked(uint32_t *group, uint64_t places) {
+#pragma unroll 1
+    while (places) {
+      BaseLook const look(bits, tables.values);
+      uint64_t const others = places & (places - 1);
+      uint32_t *const at = group + lowest_of(places);
+      if (others == 0 || look.has_rare()) {
+        uint32_t const code = take_entry(look.first, look.high);
+        *at = code;
         is_bad |= code == 0;
+        places = others;
+        continue;
       }
-      set(column + y * kBaseRow, code, &sum);
+      bits.position += look.bit_count();
+      uint32_t const a = BaseEntry::code_of(look.first, look.high);
+      uint32_t const b = BaseEntry::code_of(look.second, look.more);
+      *at = a;
+      group[lowest_of(others)] = b;
+      is_bad |= a == 0 || b == 0;
+      places = others & (others - 1);
     }
   }
 
   /* ---- groups ---- */
 
-  /* A bit for each place with a code other than 0. */
-  __device__ __forceinline__ uint64_t take_places() {
-    uint32_t entry = tables.others[prefix_of(bits.window())] & 0xFFFF;
-    bits.position += entry & SZG_TOKENS_LENGTH;
-    is_bad |= entry == 0;
-    uint32_t octets = entry >> 4;
-    if (octets == SZG_LEVELS_OCTET_ESCAPE) octets = bits.take(8);
-    uint64_t places = 0;
-    for (; octets; octets &= octets - 1) {
-      entry = tables.others[prefix_of(bits.window())] >> 16;
-      bits.position += entry & SZG_TOKENS_LENGTH;
-      uint64_t mask = entry >> 4;
-      if (mask == SZG_LEVELS_MASK_ESCAPE) mask = bits.take(8);
-      is_bad |= entry == 0 || mask == 0;
-      places |= mask << 8 * (__ffs((int)octets) - 1);
-    }
-    return places;
-  }
-
-  /* Decodes groups first to end - 1 to `sums`, all 0 before; false: bits are invalid. */
+  /* Decodes groups first to end - 1 to `codes`, all 0 before; false: bits are invalid. */
   __device__ __forceinline__ bool take_groups(uint32_t mode, uint32_t first, uint32_t end,
-                                              uint32_t end_bit, uint32_t *sums) {
+                                              uint32_t end_bit, uint32_t *codes) {
 #pragma unroll 1
     for (uint32_t group = first; group < end; group++) {
-      uint64_t places = mode == SZG_LEVELS_MODE_MASKS ? take_places() : 0;
+      uint32_t const c = group * kGroupColumns;
+      if (mode == SZG_LEVELS_MODE_MASKS) {
+        take_marked(codes + base_column(c), take_places(group));
+      } else {
 #pragma unroll 1
-      for (uint32_t i = 0; i < kGroupColumns; i++) {
-        uint32_t const c = group * kGroupColumns + i, rows = extents.rows_of(c);
-        uint32_t *const column = sums + base_column(c);
-        if (mode == SZG_LEVELS_MODE_PLAIN)
-          take_plain(column, rows);
-        else if (mode == SZG_LEVELS_MODE_PAIRS)
-          take_pairs(column, rows);
-        else if (places >> 8 * i & 255)
-          take_marked(column, rows, (uint32_t)(places >> 8 * i) & 255);
+        for (uint32_t i = c; i < c + kGroupColumns; i++) {
+          if (mode == SZG_LEVELS_MODE_PLAIN)
+            take_plain(codes + base_column(i), extents.rows_of(i));
+          else
+            take_pairs(codes + base_column(i), extents.rows_of(i));
+        }
       }
       if (is_bad || bits.position > end_bit) return false;
     }
     return bits.position == end_bit;
   }
 };
+static_assert(kBaseX % kGroupColumns == 0, "the columns of a group are neighbours along x");
 
 } // namespace szg
 

@@ -50,7 +50,7 @@ static void count_escape(szg_tokens_book_kind kind, uint64_t *counts) {
   if (counts[kind.escape] < once) counts[kind.escape] = once;
 }
 
-void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, uint64_t tile_count,
+void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, uint32_t lane_bits,
                        bool is_whole, szg_codebook *book, szg_codebook_work *work,
                        szg_tokens_plan *plan) {
   memset(plan, 0, sizeof *plan);
@@ -61,7 +61,7 @@ void szg_tokens_choose(const szg_tokens_tally *tally, uint32_t group_count, uint
   for (uint32_t mode = SZG_LEVELS_MODE_PLAIN; mode < SZG_LEVELS_MODES; mode++)
     costs[mode] = szg_tokens_cost(tally, g, mode);
   plan->mode = szg_tokens_choose_mode(costs, lane_count);
-  g = szg_tokens_choose_lanes(group_count, tile_count, costs[plan->mode], lane_count);
+  g = szg_tokens_choose_lanes(group_count, lane_bits, costs[plan->mode], lane_count);
   plan->lane_groups_log2 = g;
   for (uint32_t i = 0; i < szg_tokens_book_count(plan->mode); i++) {
     uint32_t const own = szg_tokens_book_of(plan->mode, i);

@@ -129,7 +129,7 @@ __device__ void find_costs(uint32_t g, BookMemory *memory) {
 }
 
 /* Chooses as szg_tokens_choose does. One thread calls. */
-__device__ void choose_plan(uint32_t group_count, uint64_t tile_count, BookMemory *memory) {
+__device__ void choose_plan(uint32_t group_count, uint32_t lane_bits, BookMemory *memory) {
   const szg_tokens_tally &tally = memory->tally;
   uint32_t const g = szg_tokens_least_lane_groups_log2(group_count);
   uint64_t const lane_count = tally.live_lanes[g];
@@ -143,7 +143,7 @@ __device__ void choose_plan(uint32_t group_count, uint64_t tile_count, BookMemor
   uint32_t const mode = szg_tokens_choose_mode(costs, lane_count);
   memory->mode = mode;
   memory->lane_groups_log2 =
-      szg_tokens_choose_lanes(group_count, tile_count, costs[mode], lane_count);
+      szg_tokens_choose_lanes(group_count, lane_bits, costs[mode], lane_count);
 }
 
 /* ---- lengths ---- */
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(MergePolicy::kThreads)
   __syncthreads(); /* the tally is there */
   sum_tables(&memory);
   find_costs(szg_tokens_least_lane_groups_log2(facts.group_count), &memory);
-  if (s == 0) choose_plan(facts.group_count, facts.tile_count, &memory);
+  if (s == 0) choose_plan(facts.group_count, facts.lane_bits, &memory);
   __syncthreads(); /* the plan is known */
   bool const is_needed = has_book(memory.mode, book);
   if (is_needed) make_book(book, facts.is_whole, &memory);

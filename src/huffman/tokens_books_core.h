@@ -86,15 +86,7 @@ SZG_HD uint64_t szg_tokens_zero_count(const szg_tokens_tally *tally, uint32_t g,
          sum;
 }
 
-/* A mode must save 1/64 to be chosen over one that is faster. A lane of fewer bits than this takes
- * too many of them to say how long it is. Large stages take half as many, at up to 2 % more bytes:
- * a GPU's warp works on a tile with one thread for each lane. */
-enum {
-  SZG_TOKENS_MODE_GAIN_SHIFT = 6,
-  SZG_TOKENS_LEAST_LANE_BITS = 320,
-  SZG_TOKENS_LARGE_LEAST_LANE_BITS = 160,
-  SZG_TOKENS_LARGE_TILES = 1024 /* from so many tiles on, a stage is large */
-};
+enum { SZG_TOKENS_MODE_GAIN_SHIFT = 6 }; /* to be chosen over a faster mode, one must save 1/64 */
 
 /* costs: by mode. lane_count: live lanes with the least g. If there are none, codes other than 0
  * are rare. */
@@ -106,14 +98,12 @@ SZG_HD uint32_t szg_tokens_choose_mode(const uint64_t *costs, uint64_t lane_coun
   return best;
 }
 
-/* tile_count: of the stage. cost: of the mode. lane_count: as above. */
-SZG_HD uint32_t szg_tokens_choose_lanes(uint32_t group_count, uint64_t tile_count, uint64_t cost,
+/* lane_bits: as szg_tokens_choose has it. cost: of the mode. lane_count: as above. */
+SZG_HD uint32_t szg_tokens_choose_lanes(uint32_t group_count, uint32_t lane_bits, uint64_t cost,
                                         uint64_t lane_count) {
   uint32_t g = szg_tokens_least_lane_groups_log2(group_count);
   uint64_t bits = cost >> SZG_LOG_FRACTION_BITS;
-  uint64_t const lane_bits = tile_count < SZG_TOKENS_LARGE_TILES ? SZG_TOKENS_LEAST_LANE_BITS
-                                                                 : SZG_TOKENS_LARGE_LEAST_LANE_BITS;
-  uint64_t const enough = lane_bits * (lane_count > 0 ? lane_count : 1);
+  uint64_t const enough = (uint64_t)lane_bits * (lane_count > 0 ? lane_count : 1);
   for (; g < SZG_LEVELS_LANE_GROUPS_LOG2 && group_count >> g > 1; g++, bits *= 2)
     if (bits >= enough) break;
   return g;

@@ -54,7 +54,7 @@ enum { SZG_TOKENS_MOST_STAGES = 7 }; /* a base and six levels */
 /* What books need to know of a stage besides its counts. */
 typedef struct szg_tokens_book_facts {
   uint32_t group_count; /* of a tile */
-  uint64_t tile_count;
+  uint32_t lane_bits;   /* as szg_tokens_choose takes it */
   bool is_whole; /* the tally has all tiles, and their codes as they will be */
   uint32_t unit; /* for the section's head */
 } szg_tokens_book_facts;

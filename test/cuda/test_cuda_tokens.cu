@@ -107,8 +107,8 @@ szg_tokens_book_cuda check_made(const Stage &stage, const Bytes &codes, uint32_t
   bool const is_whole = counted_count == stage.tiles.tile_count;
   szg_tokens_tally const tally = count_tiles(stage, codes, counted_count);
   szg_tokens_plan plan;
-  szg_tokens_choose(&tally, stage.tiles.group_count, stage.tiles.tile_count, is_whole, &book,
-                    &book_work, &plan);
+  uint32_t const lane_bits = szg_tokens_lane_bits(stage.tiles.tile_count);
+  szg_tokens_choose(&tally, stage.tiles.group_count, lane_bits, is_whole, &book, &book_work, &plan);
   szg_tokens_book_cuda const expected = book_of(plan, unit);
   size_t const tile_bytes = stage.place_count() * stage.code_bytes();
   Bytes sample;
@@ -127,8 +127,7 @@ szg_tokens_book_cuda check_made(const Stage &stage, const Bytes &codes, uint32_t
   MUST(count_on_device(&stage.tiles, device_codes.data(), counted_count, false, device_tally.data(),
                        cuda_test::stream));
   check_tally(stage, device_tally.host()[0], tally);
-  szg_tokens_book_facts const facts = {stage.tiles.group_count, stage.tiles.tile_count, is_whole,
-                                       unit};
+  szg_tokens_book_facts const facts = {stage.tiles.group_count, lane_bits, is_whole, unit};
   MUST(szg_tokens_books_make_cuda(&facts, 1, device_tally.data(), device_book.data(),
                                   cuda_test::stream));
   check_book(stage, device_book.host()[0], expected);
@@ -283,7 +282,7 @@ void books_of_any_counts_are_the_cpus() {
     szg_tokens_tally tally = {};
     uint64_t const rarity = 1 + random_below(40), shift = 20 + random_below(40);
     bool const has_ties = random_below(2), is_whole = random_below(2);
-    uint64_t const tile_count = random_below(2) ? 3 : 5000;
+    uint32_t const lane_bits = 160 * (uint32_t)random_below(3);
     uint64_t *const numbers = (uint64_t *)&tally;
     for (const Member &member : members)
       for (size_t i = 0; i < member.count; i++) {
@@ -303,11 +302,11 @@ void books_of_any_counts_are_the_cpus() {
       tally.live_places[g] = sums[2] + (random_bits() >> shift) % 1000000;
     }
     szg_tokens_plan plan;
-    szg_tokens_choose(&tally, stage.tiles.group_count, tile_count, is_whole, &book, &book_work,
+    szg_tokens_choose(&tally, stage.tiles.group_count, lane_bits, is_whole, &book, &book_work,
                       &plan);
     DeviceArray<szg_tokens_tally> device_tally(std::vector<szg_tokens_tally>(1, tally));
     DeviceArray<szg_tokens_book_cuda> device_book(1);
-    szg_tokens_book_facts const facts = {stage.tiles.group_count, tile_count, is_whole, 7};
+    szg_tokens_book_facts const facts = {stage.tiles.group_count, lane_bits, is_whole, 7};
     MUST(szg_tokens_books_make_cuda(&facts, 1, device_tally.data(), device_book.data(),
                                     cuda_test::stream));
     check_book(stage, device_book.host()[0], book_of(plan, 7));
@@ -360,7 +359,7 @@ void all_steps_can_be_captured() {
   MUST(cudaStreamBeginCapture(cuda_test::stream, cudaStreamCaptureModeThreadLocal));
   MUST(count_on_device(&stage.tiles, device_codes.data(), tile_count, false, tally.data(),
                        cuda_test::stream));
-  szg_tokens_book_facts const facts = {stage.tiles.group_count, stage.tiles.tile_count, true, 1};
+  szg_tokens_book_facts const facts = {stage.tiles.group_count, 320, true, 1};
   MUST(szg_tokens_books_make_cuda(&facts, 1, tally.data(), device_book.data(), cuda_test::stream));
   MUST(szg_tokens_encode_cuda(&stage.tiles, device_book.data(), device_codes.data(), &work, &output,
                               cuda_test::stream));
