@@ -12,32 +12,31 @@
 
 namespace szg {
 
-/* A step for levels_march_edge.cuh. Codes have kMemoryBytes in shared memory, or 4 bytes in global
- * memory. A plane of the field comes into registers at once, which are all that a lane needs of it.
- * kIsStaged: it comes from a place in shared memory, behind the slots, and then the next one of its
- * kind is on its way there; otherwise from global memory. */
-template <uint32_t kBytes, class A, uint32_t kMemoryBytes, bool kIsStaged>
+/* A step for levels_march_edge.cuh. Codes have kBytes in shared memory, or 4 bytes in global
+ * memory. A plane of the field comes from its place in shared memory, behind the slots, into
+ * registers at once, which are all that a lane needs of it; then the next one of its kind is on its
+ * way there. */
+template <uint32_t kBytes, class A>
 struct EdgeEncodeStep {
   typedef typename A::Value Value;
   static constexpr uint32_t kCodeBytes = kBytes;
   static constexpr int kPairs = kTilePairs<kBytes>;
   static constexpr uint32_t kRows = 8, kRowBytes = 64 * sizeof(Value);
-  static constexpr uint32_t kPlaneWords = kIsStaged ? kRows * kRowBytes / 4 : 0;
-  static constexpr int kSlots = 2, kLateGroups = kIsStaged ? 1 : 0;
+  static constexpr uint32_t kPlaneWords = kRows * kRowBytes / 4;
+  static constexpr int kSlots = 2, kLateGroups = 1;
   static constexpr uint32_t kSlotWords = kMarchPlaneWords;
   static constexpr uint32_t kStageWords = kSlots * kSlotWords + 2 * kPlaneWords;
   static constexpr bool kPins = true, kIsInner = false;
-  typedef LevelsCodes<kMemoryBytes, (uint32_t)kPairs> Codes;
 
   LevelsCoder<A> const coder; /* a copy, which is in registers */
   const MarkRule &rule;
   const WarpTile &tile; /* read where there is time */
   LevelsTilePoints<A> const points;
-  Codes codes;
+  LevelsCodes<kBytes> codes;
   uint4 *wide_codes; /* not NULL: the tile's codes by place go here, not to shared memory */
 
   uint32_t lane;
-  const unsigned char *mine; /* the first value of a row that this lane copies or loads */
+  const unsigned char *mine;                    /* the first value of a row that this lane copies */
   uint32_t plane_bytes, row_bytes, upper_bytes; /* upper: to its second one */
   uint32_t last_row;                            /* of the tile */
   int even_planes, odd_planes;
@@ -72,8 +71,8 @@ struct EdgeEncodeStep {
         beyond(0) {
     bool const has_even = 2 * lane < tile.x_extent, has_odd = 2 * lane + 1 < tile.x_extent;
     uint32_t const last = tile.x_extent - 1;
-    uint32_t const lower = min(kIsStaged ? lane : 2 * lane, last);
-    uint32_t const upper = min(kIsStaged ? lane + 32 : 2 * lane + 1, last);
+    uint32_t const lower = min(lane, last);
+    uint32_t const upper = min(lane + 32, last);
     mine = (const unsigned char *)(points.values + lower * points.x_stride);
     upper_bytes = (upper - lower) * points.x_stride * (uint32_t)sizeof(Value);
 #pragma unroll
@@ -86,7 +85,7 @@ struct EdgeEncodeStep {
   /* The whole warp calls. */
   __device__ __forceinline__ CodedTile result() const {
     bool const is_small = !__any_sync(kAllLanes, beyond != 0);
-    return {is_small, !__any_sync(kAllLanes, codes.live != 0), !is_small, false};
+    return {is_small, !__any_sync(kAllLanes, codes.live != 0), false};
   }
 
   /* ---- the field ---- */
@@ -108,21 +107,8 @@ struct EdgeEncodeStep {
     for (uint32_t y = 0; y < kRows; y++)
       load_shared_two(address + y * kRowBytes, &loaded[y][0], &loaded[y][1]);
   }
-  __device__ __forceinline__ void load_plane(uint32_t z) {
-    const unsigned char *const plane = step_by(mine, z, plane_bytes);
-#pragma unroll
-    for (uint32_t y = 0; y < kRows; y++) {
-      const unsigned char *const row = step_by(plane, min(y, last_row), row_bytes);
-      loaded[y][0] = __ldg((const Value *)row);
-      loaded[y][1] = __ldg((const Value *)(row + upper_bytes));
-    }
-  }
   /* Plane z to registers. Then the next one of its kind comes, in a group of its own. */
   __device__ __forceinline__ void take_plane(uint32_t z) {
-    if (!kIsStaged) {
-      load_plane(z);
-      return;
-    }
     uint32_t *const from = planes + z % 2 * kPlaneWords;
     load_staged(from);
     __syncwarp(); /* the place is free */
@@ -133,11 +119,9 @@ struct EdgeEncodeStep {
   __device__ __forceinline__ void copy(int, uint32_t *) const {}
   __device__ __forceinline__ void start(uint32_t *stage) {
     planes = stage + kSlots * kSlotWords;
-    if (kIsStaged) {
-      copy_plane(0, planes);
-      end_copies();
-      end_copies(); /* there is no odd plane yet */
-    }
+    copy_plane(0, planes);
+    end_copies();
+    end_copies(); /* there is no odd plane yet */
     put_absent();
   }
   __device__ __forceinline__ void begin(int i, const uint32_t *) {
@@ -145,17 +129,14 @@ struct EdgeEncodeStep {
     step = i;
     existing_even = has_even ? existing : 0;
     if (has_even) take_plane(2 * (uint32_t)i);
-    if (!kIsStaged) return;
     if (!has_even) end_copies();
     if (i == 1 && odd_planes > 0) copy_plane(1, planes + kPlaneWords);
     if (i < 2) end_copies(); /* odd planes are settled from step 2 on */
   }
   __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
     if (!is_odd_plane || is_odd_row) return;
-    if (kIsStaged) {
-      await_copies<2>(); /* the plane's; those of the coarser grid and the even plane came later */
-      __syncwarp();      /* all lanes' copies have arrived */
-    }
+    await_copies<2>(); /* the plane's; those of the coarser grid and the even plane came later */
+    __syncwarp();      /* all lanes' copies have arrived */
     take_plane(2 * (uint32_t)step - 3);
   }
 
@@ -174,7 +155,7 @@ struct EdgeEncodeStep {
         kBytes == 1 ? shift_down(excess + coder.half, coder.log2) : coder.divide(excess);
     four[j] = exists && has_point ? code : 0;
     if (exists && !has_point) missing |= bit;
-    beyond |= code_excess<kMemoryBytes>(four[j]);
+    beyond |= code_excess<kBytes>(four[j]);
     return predicted + four[j] * coder.unit;
   }
 

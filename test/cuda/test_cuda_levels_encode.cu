@@ -101,9 +101,8 @@ void encode(const Setup &s, const void *values, const DeviceGrids &grids,
   MUST(szg_base_encode_cuda(&s.levels, &s.lattice, values, grids.pointers()[0], books.data(), marks,
                             &work.memory, &work.encoded[0], stream));
   for (uint32_t i = 1; i <= s.levels.level_count; i++) {
-    szg_tokens_tiles const tiles = szg_tokens_tiles_of(&s.levels, i);
     CHECK(szg_levels_encode_serves(&s.levels, i), "%s, stage %u", s.name.c_str(), i);
-    MUST(szg_levels_encode_cuda(&s.levels, i, &s.lattice, values, grids.pointers(), &tiles,
+    MUST(szg_levels_encode_cuda(&s.levels, i, &s.lattice, values, grids.pointers(),
                                 books.data() + i, marks, &work.memory, &work.encoded[i], stream));
   }
 }
