@@ -225,8 +225,7 @@ __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
   } else {
     LaneTeam const team = LaneTeam::of<kBytes>(table.lane_groups_log2);
     bool const is_full = job.level.template is_full<kBytes>(tile);
-    Share const own =
-        encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile, is_full));
+    Share const own = encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile, is_full));
     if (__any_sync(kAllLanes, !own.fits)) return false;
     TileLayout const layout(own.bit_count, team);
     word_count = layout.word_count;
@@ -329,11 +328,13 @@ void szg_levels_sums_carve_cuda(szg_arena *arena, uint64_t tile_count,
   encoded->sums = (uint32_t *)szg_arena_take(arena, sum_count, sizeof *encoded->sums);
 }
 
-szgpu_status szg_levels_encode_cuda(
-    const szg_levels *levels, uint32_t stage, const szg_levels_lattice *lattice, const void *values,
-    void *const *grids, const szg_tokens_book_cuda *book, const szg_levels_marks_cuda *marks,
-    const szg_levels_encode_work_cuda *work, const szg_levels_encoded_cuda *encoded,
-    struct CUstream_st *stream) {
+szgpu_status szg_levels_encode_cuda(const szg_levels *levels, uint32_t stage,
+                                    const szg_levels_lattice *lattice, const void *values,
+                                    void *const *grids, const szg_tokens_book_cuda *book,
+                                    const szg_levels_marks_cuda *marks,
+                                    const szg_levels_encode_work_cuda *work,
+                                    const szg_levels_encoded_cuda *encoded,
+                                    struct CUstream_st *stream) {
   return szg::with_levels_lattice(*lattice, [&](auto kind) -> szgpu_status {
     typedef decltype(kind) A;
     if constexpr (A::kLimitBits == SZG_LEVELS_LIMIT_BITS) {

@@ -60,11 +60,13 @@ void szg_levels_sums_carve_cuda(szg_arena *arena, uint64_t tile_count,
 /* Codes and encodes all tiles of a stage that the kernels serve. grids[stage - 1] is complete, and
  * book is that of the stage. marks: as for szg_levels_code_stage_cuda. work->slot_count: at least
  * 1; kernels are slower with fewer than tiles, up to SZG_LEVELS_MOST_SLOTS. */
-szgpu_status szg_levels_encode_cuda(
-    const szg_levels *levels, uint32_t stage, const szg_levels_lattice *lattice, const void *values,
-    void *const *grids, const szg_tokens_book_cuda *book, const szg_levels_marks_cuda *marks,
-    const szg_levels_encode_work_cuda *work, const szg_levels_encoded_cuda *encoded,
-    struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_levels_encode_cuda(const szg_levels *levels, uint32_t stage,
+                                    const szg_levels_lattice *lattice, const void *values,
+                                    void *const *grids, const szg_tokens_book_cuda *book,
+                                    const szg_levels_marks_cuda *marks,
+                                    const szg_levels_encode_work_cuda *work,
+                                    const szg_levels_encoded_cuda *encoded,
+                                    struct CUstream_st *stream) SZG_CHECKED;
 
 /* The same for all tiles of the base; grid is that of stage 0, which the next stage needs. The
  * slots of work play no part. */

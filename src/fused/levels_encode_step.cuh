@@ -214,7 +214,7 @@ struct FullEncodeStep {
   Value loaded[kIsFinest ? 1 : kRows][2]; /* coarser levels: the plane at hand */
   Value row_values[4][2];                 /* of the two classes at hand */
   uint32_t four[4];                       /* codes of a class */
-  uint32_t beyond, none;  /* bits of what does not fit, and of values without a lattice value */
+  uint32_t beyond, none; /* bits of what does not fit, and of values without a lattice value */
 
   __device__ __forceinline__ FullEncodeStep(const LevelsCoder<A> &coder_,
                                             const LevelsTilePoints<A> &points_,
@@ -237,11 +237,15 @@ struct FullEncodeStep {
     asm volatile("" : "+l"(mine));
   }
 
-  /* The whole warp calls. */
+  /* Whether a code does not fit. The whole warp calls all of these. */
+  __device__ __forceinline__ bool is_beyond() const {
+    return __any_sync(kAllLanes, (kIsFinest ? beyond >> (coder.log2 + 8) : beyond) != 0);
+  }
+  /* Another march is to follow, which takes any tile. */
+  __device__ __forceinline__ bool gives_up() const { return kIsFinest && is_beyond(); }
   __device__ __forceinline__ CodedTile result() const {
-    uint32_t const over = kIsFinest ? beyond >> (coder.log2 + 8) : beyond;
     bool const has_points = !__any_sync(kAllLanes, none >> 23 != 0);
-    bool const is_small = !__any_sync(kAllLanes, over != 0);
+    bool const is_small = !is_beyond();
     return {has_points && is_small, !__any_sync(kAllLanes, codes.live != 0), has_points};
   }
 

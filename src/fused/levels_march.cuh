@@ -28,6 +28,7 @@
  *   settle<kClass>(j, predicted, is_coded)  the lattice value of row j of 4; not coded: a far plane
  *   end_class<kClass>(pair, is_coded)       its four points are settled
  *   store(z, y, even, odd)                  two neighbours of the tile
+ *   gives_up()                              full tiles: the steps that follow are of no use
  */
 #ifndef SZG_LEVELS_MARCH_CUH
 #define SZG_LEVELS_MARCH_CUH
@@ -475,6 +476,7 @@ struct FullMarch {
         settle_odd_as<true>(*this, i - 2, along_z);
       else if (i >= 2)
         settle_odd_as<false>(*this, i - 2, along_z);
+      if (step.gives_up()) i = kPairs + 1; /* a second way out of the loop would cost more */
     }
     await_copies<0>();
     __syncwarp(); /* nobody needs the stage any more */
