@@ -172,7 +172,7 @@ struct LevelsTilePoints {
 struct CodedTile {
   bool fits; /* its codes are in shared memory, and right */
   bool is_zero;
-  bool is_sound; /* the tile is full, and all values have lattice values */
+  bool is_sound; /* the tile is full, and all values that were taken have lattice values */
 };
 
 /* Rows of the field that step i needs, of even plane 2 i and of odd plane 2 i - 3, are copied ahead
