@@ -217,11 +217,10 @@ static szgpu_status write_stage(const levels_job *job, uint32_t stage) {
 static szgpu_status encode_level(const levels_job *job, uint32_t stage) {
   const szg_write_job_cuda *const frame = job->frame;
   szg_device *const device = &frame->ctx->device;
-  szg_tokens_tiles const tiles = szg_tokens_tiles_of(&job->choice->levels, stage);
   szg_levels_marks_cuda const marks = marks_of(job);
   SZG_TRY(szg_levels_encode_cuda(&job->choice->levels, stage, &job->choice->lattice, frame->values,
-                                 job->grids, &tiles, &plan_of(job)->books[stage], &marks,
-                                 &job->fused.work, &job->fused.encoded[stage], device->stream));
+                                 job->grids, &plan_of(job)->books[stage], &marks, &job->fused.work,
+                                 &job->fused.encoded[stage], device->stream));
   return szg_device_mark(device, "encode");
 }
 

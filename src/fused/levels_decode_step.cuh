@@ -201,6 +201,7 @@ struct DecodeStep {
   __device__ __forceinline__ void load_rows(bool, bool) const {}
   template <uint32_t kClass>
   __device__ __forceinline__ void end_class(int, bool) const {}
+  __device__ __forceinline__ bool gives_up() const { return false; }
 };
 
 /* Codes there or in a slot. Those of places that a tile has not may be anything. */

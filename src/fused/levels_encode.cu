@@ -5,22 +5,18 @@
  *   lanes    codes to bits, over the codes (levels_encode_lanes.cuh)
  *   join     head and lanes to words, which go to the next free place in global memory
  *
- * Tiles at a field's far ends, and those with values without a lattice value, march again by the
- * form for any tile. Tiles that do not fit in shared memory, by their codes or by their bits, are
- * coded once more: codes of 32 bits go to a slot of the warp's own in global memory, and from there
- * the encoder of tokens_encode_tile.cuh writes the words.
+ * Tiles that are cut off, and those with values without a lattice value, march by the form for any
+ * tile. Tiles that do not fit in shared memory, by their codes or by their bits, march by it once
+ * more: codes of 32 bits go to a slot of the warp's own in global memory, and from there to words
+ * (levels_encode_direct.cuh).
  *
  * Memory traffic: reads the values of the level's points and the coarser grid once, with some of
  * it again for neighbouring tiles; writes words, and the grid unless the level is the finest.
  */
 #include "fused/levels_encode.h"
 
-#include <type_traits>
-
 #include "fused/levels_encode_direct.cuh"
 #include "fused/levels_encode_edge.cuh"
-#include "fused/levels_encode_wide.cuh"
-#include "huffman/tokens_encode_tile.cuh"
 
 namespace szg {
 namespace {
@@ -32,23 +28,16 @@ template <uint32_t kBytes, class A>
 struct LevelsEncodePolicy {
   typedef FullEncodeStep<kBytes, A, false> Step;
   typedef FullEncodeStep<kBytes, A, true> InnerStep;
-  typedef EdgeEncodeStep<kBytes, A, kBytes, true> EdgeStep; /* of tiles that are cut off */
-  static constexpr uint32_t kMostWarps = 12; /* of a block: 168 registers for each thread */
+  typedef EdgeEncodeStep<kBytes, A> EdgeStep; /* of any tile */
+  /* Of a block: with 128 registers for each thread in the finest level, if values are of 4 bytes;
+   * otherwise with 168. */
+  static constexpr uint32_t kMostWarps = kBytes == 1 && sizeof(typename A::Value) == 4 ? 16 : 12;
   static constexpr uint32_t kStageWords = Step::kStageWords;
   static constexpr uint32_t kNotesWords = kMostWarps * sizeof(WarpNotes) / 4;
   static constexpr uint32_t kBlockWords = kTableWords + kNotesWords;
   static constexpr uint32_t kWarpWords = kStageWords + LevelsRegions::kAllWords;
   static_assert(4 * (kBlockWords + kWarpWords) <= SZG_LEAST_SHARED_BYTES, "a warp at least");
   static_assert(kStageWords >= EdgeStep::kStageWords, "");
-
-  /* Of tiles that march again: */
-  typedef std::conditional_t<kBytes == 1, WideEncodeStep<A>, Step> SecondStep;
-  static constexpr uint32_t kSecondStageWords = SecondStep::kStageWords;
-  static constexpr uint32_t kSecondCodeBytes = kBytes == 1 ? 2 : kBytes;
-  typedef EdgeEncodeStep<kBytes, A, kSecondCodeBytes, (kBytes > 1)> SecondEdgeStep;
-  static_assert(kSecondStageWords >= SecondEdgeStep::kStageWords, "");
-  static_assert(kBytes > 1 || kSecondStageWords + WideEncodeStep<A>::Codes::kAllWords <= kWarpWords,
-                "codes of two bytes fit, too");
 
   /* As many as there is shared memory for. */
   static uint32_t warps(int shared_bytes) {
@@ -62,7 +51,6 @@ struct LevelsEncodeJob {
   WarpLevel level;
   LevelsCoder<A> coder;
   MarkRule rule;
-  szg_tokens_tiles tiles;
   const typename A::Value *values;
   const uint32_t *coarse;
   uint32_t *grid; /* NULL in the last level */
@@ -153,63 +141,34 @@ __device__ __forceinline__ uint32_t *take_words(const LevelsEncodeJob<A> &job, u
   return room.end(word_count);
 }
 
-/* Codes and encodes a tile through global memory. slot: for its codes. The whole warp calls. */
-template <uint32_t kBytes, class A, bool kIsPlain>
-__device__ __forceinline__ void encode_large(const LevelsEncodeJob<A> &job, const WarpTile &tile,
-                                             uint32_t tile_index, int32_t *slot,
-                                             uint32_t *staging) {
-  const szg_tokens_encoder &encoder = job.book->encoder;
-  szg_tokens_shape const shape = {job.tiles.group_count, job.book->plan.lane_groups_log2, false};
-  TokensTile const extents = tokens_tile_at(job.tiles, tile_index);
-  TileGroups *const groups = (TileGroups *)staging;
-  typedef typename LevelsEncodePolicy<kBytes, A>::EdgeStep Step;
-  code_edge<kIsPlain, Step>(job, tile, staging, staging, (uint4 *)slot);
-  __syncwarp(); /* all lanes see the codes */
-  uint32_t const word_count = measure_tile(job.tiles, shape, extents, encoder, slot, groups);
-  uint32_t *const words = take_words(job, tile_index, word_count);
-  if (words && word_count > 0)
-    write_tile(job.tiles, shape, extents, encoder, slot, *groups, word_count, words);
-  __syncwarp(); /* slot and staging are free */
-}
-static_assert(sizeof(TileGroups) <= 4 * kMarchPlaneWords, "groups fit where copies were");
-
-/* Codes and encodes a tile once more, whose codes or bits did not fit; false: they do not even so.
- * is_sound: it is full, and all its values have lattice values. memory: all of the warp's. The
- * whole warp calls. */
-template <uint32_t kBytes, class A, bool kIsPlain>
-__device__ __forceinline__ bool encode_again(const LevelsEncodeJob<A> &job,
-                                             const LevelsEncodeTable &table, const WarpTile &tile,
-                                             bool is_sound, uint32_t tile_index,
-                                             uint32_t *memory) {
-  typedef LevelsEncodePolicy<kBytes, A> Policy;
-  uint32_t *const codes = memory + Policy::kSecondStageWords;
-  CodedTile const coded =
-      is_sound
-          ? code_full<kIsPlain, typename Policy::SecondStep>(job, tile, memory, codes, [] {})
-          : code_edge<kIsPlain, typename Policy::SecondEdgeStep>(job, tile, memory, codes, nullptr);
-  if (!coded.fits) return false;
-  __syncwarp(); /* codes are there */
-  bool const is_full = job.level.template is_full<kBytes>(tile);
-  encode_direct<Policy::kSecondCodeBytes, 4 / kBytes>(
-      table, codes, LaneTeam::of<kBytes>(table.lane_groups_log2),
-      extents_of<kBytes>(tile, is_full),
-      [&](uint32_t word_count) { return take_words(job, tile_index, word_count); });
-  __syncwarp(); /* memory is free */
-  return true;
-}
-
-/* A tile whose codes or bits did not fit; on its own, so that registers of other tiles need not
- * outlive the call. memory: all of the warp's. The whole warp calls. */
+/* A tile whose codes or bits did not fit, by way of a slot in global memory; on its own, so that
+ * registers of other tiles need not outlive the call. memory: all of the warp's. The whole warp
+ * calls. */
 template <uint32_t kBytes, class A, bool kIsPlain>
 __device__ __noinline__ void encode_slow(const LevelsEncodeJob<A> &job,
                                          const LevelsEncodeTable &table, const WarpTile &tile,
-                                         const CodedTile &coded, uint32_t *memory, int32_t *slot) {
+                                         uint32_t *memory, uint4 *slot) {
+  typedef LevelsEncodePolicy<kBytes, A> Policy;
   uint32_t const tile_index = job.level.template index_of<kBytes>(tile);
-  bool const may_fit = kBytes == 1 || coded.fits;
-  if (may_fit && encode_again<kBytes, A, kIsPlain>(job, table, tile, coded.is_sound, tile_index,
-                                                   memory))
-    return;
-  encode_large<kBytes, A, kIsPlain>(job, tile, tile_index, slot, memory);
+  code_edge<kIsPlain, typename Policy::EdgeStep>(job, tile, memory, memory, slot);
+  __syncwarp(); /* all lanes see the codes */
+  bool const is_full = job.level.template is_full<kBytes>(tile);
+  encode_direct<4 / kBytes>(
+      table, slot, LaneTeam::of<kBytes>(table.lane_groups_log2), extents_of<kBytes>(tile, is_full),
+      memory + Policy::kStageWords,
+      [&](uint32_t word_count) { return take_words(job, tile_index, word_count); });
+  __syncwarp(); /* slot and memory are free */
+}
+
+/* Words of a tile straight to global memory, from shares whose bits are more than staging has room
+ * for. On its own, since it is rare. The whole warp calls. */
+template <class A>
+__device__ __noinline__ void join_far(const LevelsEncodeJob<A> &job, uint32_t tile_index, Share own,
+                                      LaneTeam team) {
+  TileLayout const layout(own.bit_count, team);
+  uint32_t *const words = take_words(job, tile_index, layout.word_count);
+  if (!words) return;
+  join_shares(layout, own, team, GlobalWords{words});
 }
 
 /* Full tiles that are not inner, on their own, so that the others' instructions stay together. */
@@ -235,7 +194,7 @@ __device__ __forceinline__ CodedTile code_tile(const LevelsEncodeJob<A> &job, Wa
                                                uint32_t *staging, uint32_t *memory) {
   typedef LevelsEncodePolicy<kBytes, A> Policy;
   const WarpTile &tile = notes->tile;
-  CodedTile coded = {false, false, false, false};
+  CodedTile coded = {false, false, false};
   bool const is_full = job.level.template is_full<kBytes>(tile);
   uint32_t asked = 0;
   if (threadIdx.x % 32 == 0) asked = ask_ahead(job.next_tile, UINT32_MAX - 1);
@@ -246,20 +205,18 @@ __device__ __forceinline__ CodedTile code_tile(const LevelsEncodeJob<A> &job, Wa
     coded = code_full<kIsPlain, typename Policy::InnerStep>(job, tile, staging, memory, note_next);
   } else {
     note_next();
-    if (is_full)
-      coded = code_outer<kIsPlain, typename Policy::Step>(job, tile, staging, memory);
+    if (is_full) coded = code_outer<kIsPlain, typename Policy::Step>(job, tile, staging, memory);
   }
   if (coded.is_sound) return coded;
   return code_edge<kIsPlain, typename Policy::EdgeStep>(job, tile, staging, memory, nullptr);
 }
 
-/* Encodes a tile from its codes, if they and its words fit. The whole warp calls. */
+/* Encodes a tile from its codes, if they and its bits fit. The whole warp calls. */
 template <uint32_t kBytes, class A>
 __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
                                             const LevelsEncodeTable &table, const WarpTile &tile,
                                             const CodedTile &coded, uint32_t *staging,
                                             uint32_t *memory) {
-  constexpr uint32_t kStageWords = LevelsEncodePolicy<kBytes, A>::kStageWords;
   if (!coded.fits) return false;
   uint32_t const tile_index = job.level.template index_of<kBytes>(tile);
   WordsRoom<A> room = {job, tile_index, 0};
@@ -269,12 +226,18 @@ __device__ __forceinline__ bool encode_tile(const LevelsEncodeJob<A> &job,
   } else {
     LaneTeam const team = LaneTeam::of<kBytes>(table.lane_groups_log2);
     bool const is_full = job.level.template is_full<kBytes>(tile);
-    Share const own =
-        encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile, is_full));
-    word_count = join_shares(own, team, kStageWords, staging,
-                             [&](uint32_t count) { room.begin(count); });
+    Share const own = encode_region<kBytes>(table, memory, team, extents_of<kBytes>(tile, is_full));
+    if (__any_sync(kAllLanes, !own.fits)) return false;
+    TileLayout const layout(own.bit_count, team);
+    word_count = layout.word_count;
+    if (word_count > LevelsEncodePolicy<kBytes, A>::kStageWords) {
+      join_far(job, tile_index, own, team);
+      __syncwarp(); /* memory is free */
+      return true;
+    }
+    room.begin(word_count);
+    join_shares(layout, own, team, SharedWords{shared_address(staging)});
     __syncwarp(); /* words are there */
-    if (word_count == UINT32_MAX) return false;
   }
   uint32_t *const words = room.end(word_count);
   if (words) copy_words(staging, word_count, words);
@@ -294,8 +257,8 @@ __global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A>::kMostWarps * 32
   uint32_t *const staging = levels_memory + Policy::kBlockWords + warp * Policy::kWarpWords;
   uint32_t *const memory = staging + Policy::kStageWords;
   WarpNotes *const notes = (WarpNotes *)(levels_memory + kTableWords); /* of all warps */
-  int32_t *const slot =
-      job.work.slots + (uint64_t)(blockIdx.x * warps + warp) * SZG_LEVELS_MOST_PLACES;
+  uint4 *const slot =
+      (uint4 *)(job.work.slots + (uint64_t)(blockIdx.x * warps + warp) * SZG_LEVELS_MOST_PLACES);
   /* A warp's first tile is fixed, and spread over multiprocessors. */
 #pragma unroll 1
   for (uint32_t k = blockIdx.x + gridDim.x * warp; k < job.tile_count;) {
@@ -303,7 +266,7 @@ __global__ void __launch_bounds__(LevelsEncodePolicy<kBytes, A>::kMostWarps * 32
     CodedTile const coded = code_tile<kBytes, A, kIsPlain>(job, own_of(notes), staging, memory);
     __syncwarp(); /* codes are there, and the next tile is noted */
     if (!encode_tile<kBytes, A>(job, *table, own_of(notes)->tile, coded, staging, memory))
-      encode_slow<kBytes, A, kIsPlain>(job, *table, own_of(notes)->tile, coded, staging, slot);
+      encode_slow<kBytes, A, kIsPlain>(job, *table, own_of(notes)->tile, staging, slot);
     k = gridDim.x * warps + own_of(notes)->next;
     __syncwarp(); /* all lanes know it */
   }
@@ -366,11 +329,13 @@ void szg_levels_sums_carve_cuda(szg_arena *arena, uint64_t tile_count,
   encoded->sums = (uint32_t *)szg_arena_take(arena, sum_count, sizeof *encoded->sums);
 }
 
-szgpu_status szg_levels_encode_cuda(
-    const szg_levels *levels, uint32_t stage, const szg_levels_lattice *lattice, const void *values,
-    void *const *grids, const szg_tokens_tiles *tiles, const szg_tokens_book_cuda *book,
-    const szg_levels_marks_cuda *marks, const szg_levels_encode_work_cuda *work,
-    const szg_levels_encoded_cuda *encoded, struct CUstream_st *stream) {
+szgpu_status szg_levels_encode_cuda(const szg_levels *levels, uint32_t stage,
+                                    const szg_levels_lattice *lattice, const void *values,
+                                    void *const *grids, const szg_tokens_book_cuda *book,
+                                    const szg_levels_marks_cuda *marks,
+                                    const szg_levels_encode_work_cuda *work,
+                                    const szg_levels_encoded_cuda *encoded,
+                                    struct CUstream_st *stream) {
   return szg::with_levels_lattice(*lattice, [&](auto kind) -> szgpu_status {
     typedef decltype(kind) A;
     if constexpr (A::kLimitBits == SZG_LEVELS_LIMIT_BITS) {
@@ -380,7 +345,6 @@ szgpu_status szg_levels_encode_cuda(
           szg::WarpLevel(szg::LevelsJob(*levels, stage, *lattice, NULL), 0, own.tile_count),
           szg::LevelsCoder<A>(*lattice, own.unit),
           szg::MarkRule(*levels, marks),
-          *tiles,
           (const typename A::Value *)values,
           (const uint32_t *)grids[stage - 1],
           is_last ? nullptr : (uint32_t *)grids[stage],

@@ -44,12 +44,12 @@ typedef struct szg_levels_encode_work_cuda {
   szg_levels_counters_cuda *counters;
   uint32_t *words; /* of all stages */
   uint64_t word_capacity;
-  int32_t *slots; /* [slot_count][SZG_LEVELS_MOST_PLACES]: codes of tiles at hand */
+  int32_t *slots; /* [slot_count][SZG_LEVELS_MOST_PLACES]: codes of 32 bits, for a warp each */
   uint32_t slot_count;
 } szg_levels_encode_work_cuda;
 
-/* More slots than this are never of use. */
-enum { SZG_LEVELS_MOST_SLOTS = 2304 };
+/* More slots than this are never of use: 16 warps have one each on 192 multiprocessors. */
+enum { SZG_LEVELS_MOST_SLOTS = 192 * 16 };
 
 /* Sums of all stages are to be zeroed together, so they are taken apart. */
 void szg_levels_encoded_carve_cuda(szg_arena *arena, uint64_t tile_count,
@@ -60,11 +60,13 @@ void szg_levels_sums_carve_cuda(szg_arena *arena, uint64_t tile_count,
 /* Codes and encodes all tiles of a stage that the kernels serve. grids[stage - 1] is complete, and
  * book is that of the stage. marks: as for szg_levels_code_stage_cuda. work->slot_count: at least
  * 1; kernels are slower with fewer than tiles, up to SZG_LEVELS_MOST_SLOTS. */
-szgpu_status szg_levels_encode_cuda(
-    const szg_levels *levels, uint32_t stage, const szg_levels_lattice *lattice, const void *values,
-    void *const *grids, const szg_tokens_tiles *tiles, const szg_tokens_book_cuda *book,
-    const szg_levels_marks_cuda *marks, const szg_levels_encode_work_cuda *work,
-    const szg_levels_encoded_cuda *encoded, struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_levels_encode_cuda(const szg_levels *levels, uint32_t stage,
+                                    const szg_levels_lattice *lattice, const void *values,
+                                    void *const *grids, const szg_tokens_book_cuda *book,
+                                    const szg_levels_marks_cuda *marks,
+                                    const szg_levels_encode_work_cuda *work,
+                                    const szg_levels_encoded_cuda *encoded,
+                                    struct CUstream_st *stream) SZG_CHECKED;
 
 /* The same for all tiles of the base; grid is that of stage 0, which the next stage needs. The
  * slots of work play no part. */

@@ -4,8 +4,8 @@
  * Codes lie in shared memory by place, in regions of 64 words, which are a lane or a share of one.
  * Lanes follow one another without gaps, so a thread can take a region, however long lanes are. A
  * region's codes begin a few words behind its start, so a thread writes its bits over the codes
- * that it has read already. Where bits overtake codes, or a tile's words would not fit the memory
- * that they are put together in, the tile is left to the generic encoder.
+ * that it has read already. Where bits overtake codes, the tile is left to
+ * levels_encode_direct.cuh.
  *
  * Codes of one byte have 128 added to them.
  */

@@ -12,41 +12,40 @@
 
 namespace szg {
 
-/* A step for levels_march_edge.cuh. Codes have kMemoryBytes in shared memory, or 4 bytes in global
- * memory. A plane of the field comes into registers at once, which are all that a lane needs of it.
- * kIsStaged: it comes from a place in shared memory, behind the slots, and then the next one of its
- * kind is on its way there; otherwise from global memory. */
-template <uint32_t kBytes, class A, uint32_t kMemoryBytes, bool kIsStaged>
+/* A step for levels_march_edge.cuh. Codes have kBytes in shared memory, or 4 bytes in global
+ * memory. A plane of the field comes from its place in shared memory, behind the slots, into
+ * registers by four rows; then the next one of its kind is on its way there. */
+template <uint32_t kBytes, class A>
 struct EdgeEncodeStep {
   typedef typename A::Value Value;
   static constexpr uint32_t kCodeBytes = kBytes;
-  static constexpr int kPairs = kTilePairs<kBytes>;
+  static constexpr uint32_t kPairs = kTilePairs<kBytes>;
   static constexpr uint32_t kRows = 8, kRowBytes = 64 * sizeof(Value);
-  static constexpr uint32_t kPlaneWords = kIsStaged ? kRows * kRowBytes / 4 : 0;
-  static constexpr int kSlots = 2, kLateGroups = kIsStaged ? 1 : 0;
+  static constexpr uint32_t kPlaneWords = kRows * kRowBytes / 4;
+  static constexpr int kSlots = 2, kLateGroups = 1;
   static constexpr uint32_t kSlotWords = kMarchPlaneWords;
   static constexpr uint32_t kStageWords = kSlots * kSlotWords + 2 * kPlaneWords;
   static constexpr bool kPins = true, kIsInner = false;
-  typedef LevelsCodes<kMemoryBytes, (uint32_t)kPairs> Codes;
 
   LevelsCoder<A> const coder; /* a copy, which is in registers */
   const MarkRule &rule;
   const WarpTile &tile; /* read where there is time */
   LevelsTilePoints<A> const points;
-  Codes codes;
+  LevelsCodes<kBytes> codes;
   uint4 *wide_codes; /* not NULL: the tile's codes by place go here, not to shared memory */
 
   uint32_t lane;
-  const unsigned char *mine; /* the first value of a row that this lane copies or loads */
+  const unsigned char *mine;                    /* the first value of a row that this lane copies */
   uint32_t plane_bytes, row_bytes, upper_bytes; /* upper: to its second one */
   uint32_t last_row;                            /* of the tile */
-  int even_planes, odd_planes;
-  uint32_t *planes; /* the places of an even and an odd plane */
+  uint32_t plane_count;                         /* likewise */
+  uint32_t *planes;                             /* the places of an even and an odd plane */
+  uint32_t field; /* shared address of this lane's values in the first row of an even plane */
   int step;
 
   /* Of rows 4 m to 4 m + 3, m being a class but for z: which points the tile has. */
   uint32_t existing, existing_even; /* in its planes; in the step's even one */
-  Value loaded[kRows][2];           /* the plane at hand */
+  Value row_values[4][2];           /* of the two classes at hand */
   uint32_t four[4];                 /* codes of a class */
   uint32_t missing; /* points of the plane at hand without a lattice value, as in existing */
   uint32_t beyond;  /* bits of what does not fit */
@@ -65,15 +64,14 @@ struct EdgeEncodeStep {
         plane_bytes((uint32_t)(points.z_stride * sizeof(Value))),
         row_bytes((uint32_t)(points.y_stride * sizeof(Value))),
         last_row(tile_.y_extent - 1),
-        even_planes((int)(tile_.z_extent + 1) / 2),
-        odd_planes((int)tile_.z_extent / 2),
+        plane_count(tile_.z_extent),
         existing(0),
         missing(0),
         beyond(0) {
     bool const has_even = 2 * lane < tile.x_extent, has_odd = 2 * lane + 1 < tile.x_extent;
     uint32_t const last = tile.x_extent - 1;
-    uint32_t const lower = min(kIsStaged ? lane : 2 * lane, last);
-    uint32_t const upper = min(kIsStaged ? lane + 32 : 2 * lane + 1, last);
+    uint32_t const lower = min(lane, last);
+    uint32_t const upper = min(lane + 32, last);
     mine = (const unsigned char *)(points.values + lower * points.x_stride);
     upper_bytes = (upper - lower) * points.x_stride * (uint32_t)sizeof(Value);
 #pragma unroll
@@ -86,7 +84,7 @@ struct EdgeEncodeStep {
   /* The whole warp calls. */
   __device__ __forceinline__ CodedTile result() const {
     bool const is_small = !__any_sync(kAllLanes, beyond != 0);
-    return {is_small, !__any_sync(kAllLanes, codes.live != 0), !is_small, false};
+    return {is_small, !__any_sync(kAllLanes, codes.live != 0), false};
   }
 
   /* ---- the field ---- */
@@ -102,61 +100,51 @@ struct EdgeEncodeStep {
       copy_ahead<sizeof(Value)>(values + 64 * y + 32, row + upper_bytes);
     }
   }
-  __device__ __forceinline__ void load_staged(const uint32_t *from) {
-    uint32_t const address = shared_address(from) + 2 * (uint32_t)sizeof(Value) * lane;
-#pragma unroll
-    for (uint32_t y = 0; y < kRows; y++)
-      load_shared_two(address + y * kRowBytes, &loaded[y][0], &loaded[y][1]);
-  }
-  __device__ __forceinline__ void load_plane(uint32_t z) {
-    const unsigned char *const plane = step_by(mine, z, plane_bytes);
-#pragma unroll
-    for (uint32_t y = 0; y < kRows; y++) {
-      const unsigned char *const row = step_by(plane, min(y, last_row), row_bytes);
-      loaded[y][0] = __ldg((const Value *)row);
-      loaded[y][1] = __ldg((const Value *)(row + upper_bytes));
-    }
-  }
-  /* Plane z to registers. Then the next one of its kind comes, in a group of its own. */
-  __device__ __forceinline__ void take_plane(uint32_t z) {
-    if (!kIsStaged) {
-      load_plane(z);
-      return;
-    }
-    uint32_t *const from = planes + z % 2 * kPlaneWords;
-    load_staged(from);
+  /* The step's planes are in registers: the next ones come, each in a group of its own. */
+  __device__ __forceinline__ void copy_next_even() const {
     __syncwarp(); /* the place is free */
-    if (z + 2 < (uint32_t)(even_planes + odd_planes)) copy_plane(z + 2, from);
+    uint32_t const z = 2 * (uint32_t)step + 2;
+    if (z < plane_count) copy_plane(z, planes);
+    end_copies();
+    if (step < 2) end_copies(); /* in place of the next odd plane: the first one waits for step 2 */
+  }
+  __device__ __forceinline__ void copy_next_odd() const {
+    __syncwarp(); /* likewise */
+    uint32_t const z = 2 * (uint32_t)step - 1;
+    if (z < plane_count) copy_plane(z, planes + kPlaneWords);
     end_copies();
   }
 
   __device__ __forceinline__ void copy(int, uint32_t *) const {}
   __device__ __forceinline__ void start(uint32_t *stage) {
     planes = stage + kSlots * kSlotWords;
-    if (kIsStaged) {
-      copy_plane(0, planes);
-      end_copies();
-      end_copies(); /* there is no odd plane yet */
-    }
+    field = shared_address(planes) + 2 * (uint32_t)sizeof(Value) * lane;
+    copy_plane(0, planes);
+    end_copies();
+    if (plane_count > 1) copy_plane(1, planes + kPlaneWords);
+    end_copies();
     put_absent();
   }
   __device__ __forceinline__ void begin(int i, const uint32_t *) {
-    bool const has_even = i < even_planes;
     step = i;
-    existing_even = has_even ? existing : 0;
-    if (has_even) take_plane(2 * (uint32_t)i);
-    if (!kIsStaged) return;
-    if (!has_even) end_copies();
-    if (i == 1 && odd_planes > 0) copy_plane(1, planes + kPlaneWords);
-    if (i < 2) end_copies(); /* odd planes are settled from step 2 on */
+    existing_even = 2 * (uint32_t)i < plane_count ? existing : 0;
   }
+  /* Behind the odd plane's group is that of the coarser grid, and mostly one of an even plane. On
+   * far planes values are those of the plane before. */
   __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
-    if (!is_odd_plane || is_odd_row) return;
-    if (kIsStaged) {
-      await_copies<2>(); /* the plane's; those of the coarser grid and the even plane came later */
-      __syncwarp();      /* all lanes' copies have arrived */
+    if (is_odd_plane && !is_odd_row) {
+      await_copies<1>();
+      __syncwarp(); /* all lanes' copies have arrived */
     }
-    take_plane(2 * (uint32_t)step - 3);
+    uint32_t const first = (is_odd_plane ? kRows : 0) + (is_odd_row ? 1 : 0);
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++)
+      load_shared_two(field + (first + 2 * j) * kRowBytes, &row_values[j][0], &row_values[j][1]);
+    if (!is_odd_row) return;
+    if (is_odd_plane)
+      copy_next_odd();
+    else
+      copy_next_even();
   }
 
   /* ---- points ---- */
@@ -164,7 +152,7 @@ struct EdgeEncodeStep {
   template <uint32_t kClass>
   __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool) {
     uint32_t const bit = 1u << (4 * (kClass & 3) + (uint32_t)j);
-    Value const value = loaded[2 * j + (kClass >> 1 & 1)][kClass & 1];
+    Value const value = row_values[j][kClass & 1];
     uint32_t none = 0;
     uint32_t const point = coder.point_of(value, &none);
     bool const exists = ((kClass & SZG_AXIS_Z ? existing : existing_even) & bit) != 0;
@@ -174,7 +162,7 @@ struct EdgeEncodeStep {
         kBytes == 1 ? shift_down(excess + coder.half, coder.log2) : coder.divide(excess);
     four[j] = exists && has_point ? code : 0;
     if (exists && !has_point) missing |= bit;
-    beyond |= code_excess<kMemoryBytes>(four[j]);
+    beyond |= code_excess<kBytes>(four[j]);
     return predicted + four[j] * coder.unit;
   }
 
@@ -210,13 +198,13 @@ struct EdgeEncodeStep {
   __device__ __forceinline__ void put_absent() {
     four[0] = four[1] = four[2] = four[3] = 0;
 #pragma unroll 1
-    for (uint32_t pair = (uint32_t)even_planes; pair < kPairs; pair++) {
+    for (uint32_t pair = (plane_count + 1) / 2; pair < kPairs; pair++) {
       put_four<1>(pair);
       put_four<2>(pair);
       put_four<3>(pair);
     }
 #pragma unroll 1
-    for (uint32_t pair = (uint32_t)odd_planes; pair < kPairs; pair++) {
+    for (uint32_t pair = plane_count / 2; pair < kPairs; pair++) {
       put_four<4>(pair);
       put_four<5>(pair);
       put_four<6>(pair);

@@ -65,33 +65,50 @@ __device__ __forceinline__ Share encode_region(const LevelsEncodeTable &table, u
   return {begin, team.has(any != 0) ? bit_count : 0, fits};
 }
 
-/* ORs `count` bits of a number into words that are 0 there; or_word(i, bits): into word i. */
-template <class OrWord>
+/* Words that threads put together, in shared or in global memory. */
+struct SharedWords {
+  uint32_t address; /* shared */
+
+  __device__ __forceinline__ SharedWords from(uint32_t i) const { return {address + 4 * i}; }
+  __device__ __forceinline__ void put(uint32_t word) const { store_shared(address, word); }
+  __device__ __forceinline__ void put_or(uint32_t bits) const { or_shared(address, bits); }
+};
+struct GlobalWords {
+  uint32_t *words;
+
+  __device__ __forceinline__ GlobalWords from(uint32_t i) const { return {words + i}; }
+  __device__ __forceinline__ void put(uint32_t word) const { *words = word; }
+  __device__ __forceinline__ void put_or(uint32_t bits) const { atomicOr(words, bits); }
+};
+
+/* ORs `count` bits of a number to bit `at` of words that are 0 there. */
+template <class Words>
 __device__ __forceinline__ void or_number(uint32_t number, uint32_t count, uint32_t at,
-                                          OrWord or_word) {
+                                          Words words) {
   if (count == 0) return;
   uint32_t const bits = number << (32 - count);
-  or_word(at / 32, bits >> at % 32);
-  if (at % 32 + count > 32) or_word(at / 32 + 1, bits_in_next_word(bits, at));
+  words.from(at / 32).put_or(bits >> at % 32);
+  if (at % 32 + count > 32) words.from(at / 32 + 1).put_or(bits_in_next_word(bits, at));
 }
 
 /* Copies a share's bits, of which there are some, to bit `at` of words that are 0 where shares
  * meet. */
-__device__ __forceinline__ void move_share(const Share &own, uint32_t at, uint32_t words) {
+template <class Words>
+__device__ __forceinline__ void move_share(const Share &own, uint32_t at, Words words) {
   uint32_t const end = own.words + (own.bit_count + 31) / 32 * 4;
-  uint32_t from = own.words, to = words + at / 32 * 4;
-  uint32_t const last = words + (at + own.bit_count - 1) / 32 * 4;
-  uint32_t before = load_shared(from);
-  or_shared(to, before >> at % 32);
-  if (to == last) return;
+  uint32_t const last = own.words + ((at % 32 + own.bit_count - 1) / 32) * 4;
+  uint32_t from = own.words, before = load_shared(from);
+  Words to = words.from(at / 32);
+  to.put_or(before >> at % 32);
+  if (from == last) return;
 #pragma unroll 1
-  for (to += 4, from += 4; to != last; to += 4, from += 4) {
+  for (from += 4, to = to.from(1); from != last; from += 4, to = to.from(1)) {
     uint32_t const word = load_shared(from);
-    store_shared(to, __funnelshift_r(word, before, at));
+    to.put(__funnelshift_r(word, before, at));
     before = word;
   }
   uint32_t const word = from != end ? load_shared(from) : 0;
-  or_shared(last, __funnelshift_r(word, before, at));
+  to.put_or(__funnelshift_r(word, before, at));
 }
 
 /* Where a tile's head and shares go, in its words. */
@@ -121,16 +138,20 @@ struct TileLayout {
     at = head + end - bit_count;
     word_count = live ? (head + all_bits + 31) / 32 : 0;
   }
-  /* or_word: as above; words are zeros. The whole warp calls. */
-  template <class OrWord>
-  __device__ __forceinline__ void put_head(const LaneTeam &team, OrWord or_word) const {
+  /* Puts the head, and zeros behind it. The whole warp calls. */
+  template <class Words>
+  __device__ __forceinline__ void begin_words(const LaneTeam &team, Words words) const {
     uint32_t const lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (uint32_t i = lane; i < word_count; i += 32) words.from(i).put(0);
+    __syncwarp(); /* words are zeros */
+    if (word_count == 0) return;
     if (lane == 0)
       or_number((least << SZG_LEVELS_WIDTH_BITS | width) << 1 | (has_mask ? 1 : 0), kBegin, 0,
-                or_word);
+                words);
     if (!is_live_leader) return;
-    if (has_mask) or_number(1, 1, kBegin + lane / team.size, or_word);
-    or_number(excess, width, excess_at, or_word);
+    if (has_mask) or_number(1, 1, kBegin + lane / team.size, words);
+    or_number(excess, width, excess_at, words);
   }
 
  private:
@@ -141,24 +162,13 @@ struct TileLayout {
   bool has_mask, is_live_leader;
 };
 
-/* Puts a tile's words together; returns their number, or UINT32_MAX if they are too many or a share
- * did not fit. Calls begin(number) before it puts them. words: room for most_words. The whole warp
- * calls, and synchronizes before it reads. */
-template <class Begin>
-__device__ __forceinline__ uint32_t join_shares(const Share &own, const LaneTeam &team,
-                                                uint32_t most_words, uint32_t *words, Begin begin) {
-  if (__any_sync(kAllLanes, !own.fits)) return UINT32_MAX;
-  TileLayout const layout(own.bit_count, team);
-  if (layout.word_count > most_words) return UINT32_MAX;
-  begin(layout.word_count);
-#pragma unroll 1
-  for (uint32_t i = threadIdx.x % 32; i < layout.word_count; i += 32) words[i] = 0;
-  __syncwarp(); /* words are zeros */
-  if (layout.word_count == 0) return 0;
-  uint32_t const to = shared_address(words);
-  layout.put_head(team, [=](uint32_t i, uint32_t bits) { or_shared(to + 4 * i, bits); });
-  if (own.bit_count > 0) move_share(own, layout.at, to);
-  return layout.word_count;
+/* Puts a tile's words together from shares that fit. The whole warp calls, and synchronizes before
+ * it reads. */
+template <class Words>
+__device__ __forceinline__ void join_shares(const TileLayout &layout, const Share &own,
+                                            const LaneTeam &team, Words words) {
+  layout.begin_words(team, words);
+  if (own.bit_count > 0) move_share(own, layout.at, words);
 }
 
 /* Copies words from shared memory. The whole warp calls. */

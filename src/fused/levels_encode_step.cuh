@@ -97,13 +97,11 @@ __device__ __forceinline__ uint32_t LevelsCoder<LevelsF64>::excess_of(double val
 }
 
 /* Codes of four points of a class, one row after another, in shared memory. A class has 256 words
- * in all levels, four regions; twice as many if codes have twice the usual bytes. */
-template <uint32_t kCodeBytes, uint32_t kPairs = kTilePairs<kCodeBytes>>
+ * in all levels, four regions. */
+template <uint32_t kCodeBytes>
 struct LevelsCodes {
-  static constexpr uint32_t kClassRegions = kPairs * 32 * kCodeBytes / LevelsRegions::kWords;
-  static constexpr uint32_t kClassBytes = 4 * kClassRegions * LevelsRegions::kPitch;
-  static constexpr uint32_t kAllWords = 7 * kClassBytes / 4 + LevelsRegions::kSlack;
-  static_assert(kClassRegions == 4 || kClassRegions == 8, "");
+  static constexpr uint32_t kClassBytes = 4 * 4 * LevelsRegions::kPitch;
+  static_assert(kTilePairs<kCodeBytes> * 32 * kCodeBytes == 4 * LevelsRegions::kWords, "");
 
   uint32_t first; /* shared address of the memory, LevelsRegions */
   uint32_t live;  /* of what this lane has put: bits if a code is not 0 */
@@ -174,16 +172,15 @@ struct LevelsTilePoints {
 struct CodedTile {
   bool fits; /* its codes are in shared memory, and right */
   bool is_zero;
-  bool is_large; /* no other march puts its codes there either */
-  bool is_sound; /* the tile is full, and all values have lattice values */
+  bool is_sound; /* the tile is full, and all values that were taken have lattice values */
 };
 
 /* Rows of the field that step i needs, of even plane 2 i and of odd plane 2 i - 3, are copied ahead
- * into shared memory. In the finest level they are in the step's slot. In coarser ones, whose
- * points lie apart, there is one place for even planes and one for odd ones, behind the slots: a
- * plane comes from there into registers at once, and then the next one is on its way. At a spacing
- * of 2 rows are copied with the values between their points, since single values take more
- * instructions than the memory pipe has room for.
+ * into shared memory. There is one place for even planes and one for odd ones, behind the slots:
+ * when a plane's rows have come from there into registers, the next plane is on its way. In the
+ * finest level half of the rows come at a time, which leaves registers for more warps; in coarser
+ * ones all come at once. At a spacing of 2 rows are copied with the values between their points,
+ * since single values take more instructions than the memory pipe has room for.
  * kIsInner_: as in the march; then rows come in pieces of 16 bytes, but for single values, and the
  * field has no fill value. */
 template <uint32_t kBytes, class A, bool kIsInner_>
@@ -195,10 +192,9 @@ struct FullEncodeStep {
   static constexpr uint32_t kSpread = kBytes == 2 ? 2 : 1; /* of points, in shared memory */
   static constexpr uint32_t kRows = 8, kRowBytes = 64 * kSpread * sizeof(Value);
   static constexpr uint32_t kPlaneBytes = kRows * kRowBytes, kPieceBytes = 32 * 16;
-  static constexpr int kSlots = 2, kLateGroups = kIsFinest ? 0 : 1;
-  static constexpr uint32_t kSlotWords = kMarchPlaneWords + (kIsFinest ? 2 * kPlaneBytes / 4 : 0);
-  static constexpr uint32_t kStageWords =
-      kSlots * kSlotWords + (kIsFinest ? 0 : 2 * kPlaneBytes / 4);
+  static constexpr int kSlots = 2, kLateGroups = 1;
+  static constexpr uint32_t kSlotWords = kMarchPlaneWords;
+  static constexpr uint32_t kStageWords = kSlots * kSlotWords + 2 * kPlaneBytes / 4;
   static constexpr bool kPins = true;
 
   const LevelsCoder<A> &coder;
@@ -209,17 +205,16 @@ struct FullEncodeStep {
   uint32_t lane;
   const unsigned char *mine; /* what this lane copies first of the tile's first plane */
   uint32_t plane_bytes, row_bytes, half_row_bytes;
-  uint32_t *planes; /* coarser levels: the places of an even and an odd plane */
+  uint32_t *planes; /* the places of an even and an odd plane */
   int step;
 
   uint32_t even_mask, even_bias; /* of codes of even planes: as below, or 0 on far planes */
-  uint32_t field; /* shared address of this lane's values in the first of the step's rows */
-  uint32_t place; /* and of its codes of class 1 in the even plane */
+  uint32_t field; /* shared address of this lane's values in the first row of an even plane */
+  uint32_t place; /* and of its codes of class 1 in the step's even plane */
   Value loaded[kIsFinest ? 1 : kRows][2]; /* coarser levels: the plane at hand */
   Value row_values[4][2];                 /* of the two classes at hand */
   uint32_t four[4];                       /* codes of a class */
   uint32_t beyond, none; /* bits of what does not fit, and of values without a lattice value */
-  uint32_t beyond_before; /* the step's even plane */
 
   __device__ __forceinline__ FullEncodeStep(const LevelsCoder<A> &coder_,
                                             const LevelsTilePoints<A> &points_,
@@ -242,13 +237,16 @@ struct FullEncodeStep {
     asm volatile("" : "+l"(mine));
   }
 
-  /* The whole warp calls. */
+  /* Whether a code does not fit. The whole warp calls all of these. */
+  __device__ __forceinline__ bool is_beyond() const {
+    return __any_sync(kAllLanes, (kIsFinest ? beyond >> (coder.log2 + 8) : beyond) != 0);
+  }
+  /* Another march is to follow, which takes any tile. */
+  __device__ __forceinline__ bool gives_up() const { return kIsFinest && is_beyond(); }
   __device__ __forceinline__ CodedTile result() const {
-    uint32_t const over = kIsFinest ? beyond >> (coder.log2 + 8) : beyond;
     bool const has_points = !__any_sync(kAllLanes, none >> 23 != 0);
-    bool const is_small = !__any_sync(kAllLanes, over != 0);
-    return {has_points && is_small, !__any_sync(kAllLanes, codes.live != 0),
-            has_points && !is_small, has_points};
+    bool const is_small = !is_beyond();
+    return {has_points && is_small, !__any_sync(kAllLanes, codes.live != 0), has_points};
   }
 
   /* If is_wanted. */
@@ -272,21 +270,30 @@ struct FullEncodeStep {
     }
   }
 
-  __device__ __forceinline__ void copy(int i, uint32_t *words) const {
-    if (!kIsFinest) return;
-    copy_plane(i < (int)kPairs, 2 * (uint32_t)i, words);
-    copy_plane(i >= 2 && i <= (int)kPairs + 1, 2 * (uint32_t)i - 3, words + kPlaneBytes / 4);
-  }
+  __device__ __forceinline__ void copy(int, uint32_t *) const {}
   __device__ __forceinline__ void start(uint32_t *stage) {
-    if (kIsFinest) return;
     planes = stage + kSlots * kSlotWords;
+    field = shared_address(planes) + 2 * (uint32_t)sizeof(Value) * lane;
     copy_plane(true, 0, planes);
     end_copies();
-    end_copies(); /* there is no odd plane yet */
+    copy_plane(true, 1, planes + kPlaneBytes / 4);
+    end_copies();
   }
 
-  /* A plane from its place to registers; then the next one comes, in a group of its own. */
-  __device__ __forceinline__ void take_plane(uint32_t *from, bool has_next, uint32_t next_z) {
+  /* The step's planes are in registers: the next ones come, each in a group of its own. */
+  __device__ __forceinline__ void copy_next_even() const {
+    __syncwarp(); /* the place is free */
+    copy_plane(step + 1 < (int)kPairs, 2 * (uint32_t)step + 2, planes);
+    end_copies();
+    if (step < 2) end_copies(); /* in place of the next odd plane: the first one waits for step 2 */
+  }
+  __device__ __forceinline__ void copy_next_odd() const {
+    __syncwarp(); /* likewise */
+    copy_plane(step <= (int)kPairs, 2 * (uint32_t)step - 1, planes + kPlaneBytes / 4);
+    end_copies();
+  }
+  /* A whole plane from its place to registers. */
+  __device__ __forceinline__ void take_plane(const uint32_t *from) {
     constexpr uint32_t kLaneBytes = 2 * kSpread * sizeof(Value);
     uint32_t const address = shared_address(from) + kLaneBytes * lane;
 #pragma unroll
@@ -297,9 +304,6 @@ struct FullEncodeStep {
       else
         load_shared_two(address + y * kRowBytes, &two[0], &two[1]);
     }
-    __syncwarp(); /* the place is free */
-    copy_plane(has_next, next_z, from);
-    end_copies();
   }
 
   /* Finds fill values in a plane of the step. */
@@ -312,28 +316,26 @@ struct FullEncodeStep {
     }
   }
 
-  __device__ __forceinline__ void begin(int i, const uint32_t *words) {
+  __device__ __forceinline__ void begin(int i, const uint32_t *) {
     bool const has_even = i < (int)kPairs;
     step = i;
     even_mask = kIsFinest ? (has_even ? 0u - coder.unit : 0) : (has_even ? ~0u : 0);
     even_bias = has_even ? coder.bias : 0;
-    beyond_before = beyond;
-    field = shared_address(words) + 2 * (uint32_t)sizeof(Value) * lane;
     place = codes.address_of((uint32_t)i, lane);
     if (!kIsFinest) {
-      take_plane(planes, i + 1 < (int)kPairs, 2 * (uint32_t)i + 2);
-      if (i < 2) { /* odd planes are settled from step 2 on */
-        copy_plane(i == 1, 1, planes + kPlaneBytes / 4);
-        end_copies();
-      }
+      take_plane(planes);
+      copy_next_even();
     }
     if (!kIsInner && coder.lattice.has_fill && has_even) find_fill(false);
   }
+  /* Behind the odd plane's group are that of the coarser grid and one of the next even plane, which
+   * in the finest level is not there if the march settles no even plane in the step. */
   __device__ __forceinline__ void begin_odd() {
+    await_copies<kIsFinest ? 1 : 2>();
+    __syncwarp(); /* all lanes' copies have arrived */
     if (!kIsFinest) {
-      await_copies<2>(); /* the plane's; those of the coarser grid and the even plane came later */
-      __syncwarp();      /* all lanes' copies have arrived */
-      take_plane(planes + kPlaneBytes / 4, step <= (int)kPairs, 2 * (uint32_t)step - 1);
+      take_plane(planes + kPlaneBytes / 4);
+      copy_next_odd();
     }
     if (!kIsInner && coder.lattice.has_fill) find_fill(true);
   }
@@ -349,22 +351,26 @@ struct FullEncodeStep {
   }
   __device__ __forceinline__ void load_rows(bool is_odd_plane, bool is_odd_row) {
     if (is_odd_plane && !is_odd_row) begin_odd();
-    if (kIsFinest && is_odd_plane && !is_odd_row && step >= (int)kPairs) beyond = beyond_before;
 #pragma unroll
     for (uint32_t j = 0; j < 4; j++)
       load_row((is_odd_plane ? kRows : 0) + 2 * j + (is_odd_row ? 1 : 0), row_values[j]);
+    if (!kIsFinest || !is_odd_row) return;
+    if (is_odd_plane)
+      copy_next_odd();
+    else
+      copy_next_even();
   }
 
-  /* On far planes values are what the slot last held. */
+  /* On far planes values are those of the plane before. */
   template <uint32_t kClass>
   __device__ __forceinline__ uint32_t settle(int j, uint32_t predicted, bool) {
     constexpr bool kIsAlways = (kClass & SZG_AXIS_Z) != 0;
     if (kIsFinest) {
       uint32_t const excess = coder.excess_of(row_values[j][kClass & 1], predicted, &none);
+      uint32_t const units = excess & (kIsAlways ? 0u - coder.unit : even_mask);
       four[j] = excess;
-      beyond |= excess;
-      return predicted + (excess & (kIsAlways ? 0u - coder.unit : even_mask)) -
-             (kIsAlways ? coder.bias : even_bias);
+      beyond |= units;
+      return predicted + units - (kIsAlways ? coder.bias : even_bias);
     }
     uint32_t const point = coder.point_of(row_values[j][kClass & 1], &none);
     uint32_t const code = coder.divide(point - predicted) & (kIsAlways ? ~0u : even_mask);

@@ -28,6 +28,7 @@
  *   settle<kClass>(j, predicted, is_coded)  the lattice value of row j of 4; not coded: a far plane
  *   end_class<kClass>(pair, is_coded)       its four points are settled
  *   store(z, y, even, odd)                  two neighbours of the tile
+ *   gives_up()                              full tiles: the steps that follow are of no use
  */
 #ifndef SZG_LEVELS_MARCH_CUH
 #define SZG_LEVELS_MARCH_CUH
@@ -49,9 +50,9 @@ struct FullMarch {
   static constexpr bool kIsInner = Step::kIsInner;
   static constexpr int kPairs = kTilePairs<kCodeBytes>;
   static constexpr int kColumns = 18, kOddX = 5, kOddY = 10, kOddXY = 14;
-  static constexpr int kPieces = 3; /* of 16 bytes, for each lane */
-  static constexpr uint32_t kRowPieces = kMarchRow / 4;
-  static constexpr uint32_t kLastPieces = kMarchRows * kRowPieces - 32 * (kPieces - 1);
+  /* Lanes copy pieces of 16 bytes, three rows at once. In inner tiles rows lie at one distance. */
+  static constexpr uint32_t kRowPieces = kMarchRow / 4, kPieceRows = 32 / kRowPieces;
+  static constexpr uint32_t kPieces = (kMarchRows + kPieceRows - 1) / kPieceRows;
 
   const WarpLevel &level;
   Step &step;
@@ -60,7 +61,7 @@ struct FullMarch {
   uint32_t coarse_plane_bytes, coarse_row;
   bool is_first_z, is_first_y;
   uint32_t planes_left, rows_left; /* of the coarser grid, from the tile's first on */
-  const uint32_t *pieces[kPieces]; /* that this lane copies, in the tile's first plane */
+  const uint32_t *pieces[kIsInner ? 1 : kPieces]; /* of this lane, in the tile's first plane */
 
   uint32_t lane;
   StencilWeights single_x, box_x;
@@ -113,10 +114,9 @@ struct FullMarch {
    * y, x: the tile's first point in the coarser grid. */
   __device__ __forceinline__ void set_pieces(uint32_t y, uint32_t x) {
 #pragma unroll
-    for (int k = 0; k < kPieces; k++) {
-      uint32_t const piece = lane + 32 * k, row = piece / kRowPieces;
-      int32_t const row_at = (int32_t)(y + row) - 1;
-      int32_t const at = (int32_t)(x + 4 * (piece % kRowPieces) - kMarchLead);
+    for (uint32_t k = 0; k < (kIsInner ? 1 : kPieces); k++) {
+      int32_t const row_at = (int32_t)(y + kPieceRows * k + lane / kRowPieces) - 1;
+      int32_t const at = (int32_t)(x + 4 * (lane % kRowPieces) - kMarchLead);
       int32_t const row_there = min(max(row_at, 0), (int32_t)level.coarse_y - 1) - (int32_t)y;
       int32_t const there = min(max(at, 0), (int32_t)coarse_row - 4) - (int32_t)x;
       pieces[k] = coarse + (row_there * (int32_t)coarse_row + there);
@@ -166,11 +166,15 @@ struct FullMarch {
   __device__ __forceinline__ void copy(int i) {
     uint32_t *const words = slot(i);
     bool const has_plane = i <= kPairs + 1 && (kIsInner || (uint32_t)i < planes_left);
+    const uint32_t *piece = step_by(pieces[0], (uint32_t)i, coarse_plane_bytes);
 #pragma unroll
-    for (int k = 0; k < kPieces; k++)
-      copy_16_ahead_if(has_plane && (k < kPieces - 1 || lane < kLastPieces),
-                       words + 4 * (lane + 32 * k),
-                       step_by(pieces[k], (uint32_t)i, coarse_plane_bytes));
+    for (uint32_t k = 0; k < kPieces; k++) {
+      uint32_t const rows = min(kPieceRows, kMarchRows - kPieceRows * k);
+      if (k > 0 && !kIsInner) piece = step_by(pieces[k], (uint32_t)i, coarse_plane_bytes);
+      copy_16_ahead_if(has_plane && lane < rows * kRowPieces,
+                       words + kPieceRows * kMarchRow * k + 4 * lane, piece);
+      if (kIsInner) piece = step_by(piece, kPieceRows, 4 * level.coarse_row);
+    }
     step.copy(i, words + kMarchPlaneWords);
     end_copies();
   }
@@ -472,6 +476,7 @@ struct FullMarch {
         settle_odd_as<true>(*this, i - 2, along_z);
       else if (i >= 2)
         settle_odd_as<false>(*this, i - 2, along_z);
+      if (step.gives_up()) i = kPairs + 1; /* a second way out of the loop would cost more */
     }
     await_copies<0>();
     __syncwarp(); /* nobody needs the stage any more */

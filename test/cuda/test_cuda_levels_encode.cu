@@ -101,9 +101,8 @@ void encode(const Setup &s, const void *values, const DeviceGrids &grids,
   MUST(szg_base_encode_cuda(&s.levels, &s.lattice, values, grids.pointers()[0], books.data(), marks,
                             &work.memory, &work.encoded[0], stream));
   for (uint32_t i = 1; i <= s.levels.level_count; i++) {
-    szg_tokens_tiles const tiles = szg_tokens_tiles_of(&s.levels, i);
     CHECK(szg_levels_encode_serves(&s.levels, i), "%s, stage %u", s.name.c_str(), i);
-    MUST(szg_levels_encode_cuda(&s.levels, i, &s.lattice, values, grids.pointers(), &tiles,
+    MUST(szg_levels_encode_cuda(&s.levels, i, &s.lattice, values, grids.pointers(),
                                 books.data() + i, marks, &work.memory, &work.encoded[i], stream));
   }
 }
@@ -261,6 +260,34 @@ void single_large_codes_are_the_cpus() {
   }
 }
 
+/* Noise of about so many points of the lattice. */
+Bytes make_noise(const Setup &s, uint64_t points) {
+  Bytes field(s.grid.value_count * s.value_bytes());
+  for (uint64_t i = 0; i < s.grid.value_count; i++) {
+    double const value =
+        ((double)random_below(2 * points + 1) - (double)points) / s.lattice.inverse;
+    float const value_f32 = (float)value;
+    if (s.lattice.dtype == SZGPU_F32)
+      memcpy(field.data() + 4 * i, &value_f32, sizeof value_f32);
+    else
+      memcpy(field.data() + 8 * i, &value, sizeof value);
+  }
+  return field;
+}
+
+/* Codes and bits that just fit in memory of all kinds, and such that do not. */
+void noisy_tiles_are_the_cpus() {
+  for (int round = 0; round < 64; round++) {
+    if (cuda_test::is_left_out((uint64_t)round, 32)) continue;
+    szgpu_dtype const dtype = round % 4 ? SZGPU_F32 : SZGPU_F64;
+    Setup const s = make_setup({33, 35, 131}, 3, 0, 1 + (uint32_t)random_below(3), dtype, false);
+    uint64_t const unit = s.stage(s.levels.level_count).unit;
+    uint64_t const points =
+        round % 2 ? unit * (16 + random_below(48)) : (1u << random_below(22)) + random_below(100);
+    check_setup(s, make_noise(s, points));
+  }
+}
+
 /* Each extent of a cut tile along each axis, in levels of spacing 1, 2 and 4. */
 void cut_tiles_are_the_cpus() {
   for (uint64_t round = 0; round < 128; round++) {
@@ -289,6 +316,7 @@ int main() {
   cuda_test::begin();
   full_tiles_are_the_cpus();
   check_random_fields(200, 60000);
+  noisy_tiles_are_the_cpus();
   cut_tiles_are_the_cpus();
   single_large_codes_are_the_cpus();
   zero_tiles_are_the_cpus();
