@@ -56,20 +56,11 @@ SZG_HD szg_count_sums szg_sums_merged(szg_count_sums a, szg_count_sums b) {
 
 /* What a Huffman code takes for `total` symbols if their counts have these logs. No code is shorter
  * than one bit, so a symbol that makes up more than half of all costs 1 bit, and the others cost 1
- * bit more than they cost among themselves. likely: the count of such a symbol, or 0; rest_log,
- * likely_log: szg_count_log of total - likely, and of likely. */
-SZG_HD uint64_t szg_huffman_likely(uint64_t total, uint64_t count) {
-  return 2 * count > total ? count : 0;
-}
-SZG_HD uint64_t szg_huffman_cost_by_logs(uint64_t total, uint64_t logs, uint64_t likely,
-                                         uint64_t rest_log, uint64_t likely_log) {
-  return (likely ? total << SZG_LOG_FRACTION_BITS : 0) + rest_log - (logs - likely_log);
-}
-/* likely_count: of the symbol that occurs most. */
+ * bit more than they cost among themselves. */
 SZG_HD uint64_t szg_huffman_cost(uint64_t total, uint64_t logs, uint64_t likely_count) {
-  uint64_t const likely = szg_huffman_likely(total, likely_count);
-  return szg_huffman_cost_by_logs(total, logs, likely, szg_count_log(total - likely),
-                                  szg_count_log(likely));
+  if (2 * likely_count <= total) return szg_count_log(total) - logs;
+  return (total << SZG_LOG_FRACTION_BITS) + szg_count_log(total - likely_count) -
+         (logs - szg_count_log(likely_count));
 }
 
 #endif

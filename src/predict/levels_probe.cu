@@ -2,20 +2,15 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A warp takes a run, a lane one of its points, which it loads with its neighbours from the field;
- * caches serve those that lanes share. A block counts one part of what is to be counted in shared
+ * caches serve those that lanes share. A block counts one slice of what is to be counted in shared
  * memory, and adds its counts to those of all blocks. The traffic is small and latency dominates,
- * so the block that finishes last for a part does what needs all of its counts.
+ * so the block that finishes last for a slice does what needs all of its counts.
  *
  *   scores   periods of a line; last, the fold          only for lines
- *   probe    slices, the first pass; last, entropies
- *            pieces, the second pass: each block awaits all entropies and finds the best way; last,
- *            entropies and floors, to the host
+ *   entries  first pass; last, entropies
+ *   ways     each block finds the best way; second pass; last, entropies and floors, to the host
  *
- * With a fold, the second kernel looks at the line and at the folded one side by side.
- *
- * Blocks take numbers in the order in which they begin, those of slices first. So a block that
- * waits waits for blocks that have begun, and these wait for none. Meanwhile it has its points and
- * its instructions, which for both come from device memory.
+ * With a fold, the second and third kernel look at the line and at the folded one side by side.
  */
 #include "core/cuda_check.cuh"
 #include "core/device.h"
@@ -32,39 +27,32 @@ namespace {
 struct ProbePolicy {
   static constexpr uint32_t kThreads = 512;
   static constexpr uint32_t kWarps = kThreads / 32; /* each takes one run at most */
-  static constexpr uint32_t kBlocks = 3;            /* on a multiprocessor, at least */
 };
 struct ScorePolicy {
   static constexpr uint32_t kThreads = 256;
 };
 
-/* What the second pass counts apart, its pieces: the scales, tables of units, differences. */
+/* What the second pass counts apart: the scales, tables of units, differences. */
 constexpr uint32_t kFirstTable = SZG_PROBE_SCALES;
 constexpr uint32_t kDifferences = kFirstTable + SZG_PROBE_TABLES;
 constexpr uint32_t kPieces = kDifferences + 1;
 static_assert(kPieces == SZG_PROBE_PIECES, "the host waits for as many");
 
-/* A part is a slice of the first pass or a piece of the second one. */
-constexpr uint32_t kParts = kSlices + kPieces;
-
-/* An entropy of the first pass, with this bit, so that it is not 0. */
-constexpr uint64_t kIsKnown = (uint64_t)1 << 63;
-
 /* Of a view, all zero before. */
 struct ViewCounts {
-  uint32_t tickets[kParts];
-  uint64_t entropies[kEntropies]; /* or 0: not known yet */
+  uint32_t slice_tickets[kSlices], piece_tickets[kPieces];
   szg_probe_counts entries[kSlices][SZG_PROBE_ENTRIES];
   szg_probe_counts ways[kPieces][SZG_PROBE_SETS];
 };
 struct ProbeCounts {
-  uint32_t block_ticket, score_ticket;
+  uint32_t score_ticket;
   uint32_t scores[SZG_MOST_FOLD + 1]; /* by period */
   ViewCounts views[2];                /* plain, folded */
 };
-/* Written by the scores' kernel. */
+/* Written by kernels. */
 struct ProbeResults {
   uint32_t fold; /* of a line */
+  szg_entry_costs costs[2];
 };
 
 /* ---- points ---- */
@@ -154,12 +142,17 @@ __device__ __forceinline__ bool find_corners(const Points<A> &points, const szg_
 
 /* ---- counts ---- */
 
-/* The sampled run of this warp of the part's block; without points if there is none. */
-__device__ __forceinline__ szg_probe_run run_of_warp(const szg_probe_view &view, uint32_t block) {
-  uint32_t const i = block * ProbePolicy::kWarps + threadIdx.x / 32;
+/* The sampled run of this warp; without points if there is none. */
+__device__ __forceinline__ szg_probe_run run_of_warp(const szg_probe_view &view) {
+  uint32_t const i = blockIdx.x * ProbePolicy::kWarps + threadIdx.x / 32;
   szg_probe_run run = szg_probe_run_of(&view, i);
   if (i >= view.probe_count) run.point_count = 0;
   return run;
+}
+
+__device__ void clear_counts(uint32_t *counts, uint32_t count) {
+  for (uint32_t c = threadIdx.x; c < count; c += ProbePolicy::kThreads) counts[c] = 0;
+  __syncthreads(); /* all are clear before any is counted */
 }
 
 /* Adds the block's counts to those of all blocks. */
@@ -169,122 +162,103 @@ __device__ void add_counts(const uint32_t *counts, uint32_t count, uint32_t *sum
     if (counts[c]) atomicAdd(&sums[c], counts[c]);
 }
 
-/* ---- parts ---- */
+/* ---- the first pass ---- */
 
-/* A block's share: one part of a view, one of its blocks. */
-struct ProbeShare {
-  uint32_t view, part, block, blocks;
+/* The last block: writes the entropies of a slice. */
+__device__ void finish_entries(uint32_t slice, const ViewCounts *counts, szg_entry_costs *costs) {
+  static_assert(ProbePolicy::kWarps >= SZG_PROBE_ENTRIES, "a warp has one entry");
+  uint32_t const i = threadIdx.x / 32;
+  if (i >= SZG_PROBE_ENTRIES) return;
+  szg_probe_sums const sums = sums_of(counts->entries[slice][i]);
+  if (threadIdx.x % 32 != 0) return;
+  (&costs->of[0][0][0])[slice * SZG_PROBE_ENTRIES + i] =
+      sums.total ? szg_probe_entropy_of(&sums, count_log(sums.total)) : 0;
+}
 
-  /* number: of the block, in the order of their beginning. blocks: of a part. */
-  __device__ __forceinline__ ProbeShare(uint32_t number, uint32_t blocks, uint32_t views)
-      : blocks(blocks) {
-    uint32_t const i = number / blocks, slices = views * kSlices;
-    block = number - i * blocks;
-    bool const is_first_pass = i < slices;
-    uint32_t const of_view = is_first_pass ? kSlices : kPieces;
-    uint32_t const of_pass = is_first_pass ? i : i - slices;
-    view = of_pass >= of_view ? 1 : 0;
-    part = of_pass - (view ? of_view : 0) + (is_first_pass ? 0 : kSlices);
-  }
-  __device__ __forceinline__ bool is_slice() const { return part < kSlices; }
-  __device__ __forceinline__ uint32_t piece() const { return part - kSlices; }
-  __device__ __forceinline__ bool is_noisy() const { return !is_slice() && piece() >= kFirstTable; }
-  __device__ __forceinline__ uint32_t scale() const {
-    return is_slice() ? part / SZG_PROBE_STENCILS : is_noisy() ? 0 : piece();
-  }
-};
+template <uint32_t kAxes, class A>
+__device__ void rank_ways(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
+                          ViewCounts *counts, szg_entry_costs *costs) {
+  constexpr uint32_t kCounts = SZG_PROBE_ENTRIES * SZG_PROBE_CLASSES;
+  __shared__ szg_probe_counts own[SZG_PROBE_ENTRIES];
+  uint32_t const slice = blockIdx.y;
+  uint32_t const scale = slice / SZG_PROBE_STENCILS, stencil = slice % SZG_PROBE_STENCILS;
+  view.axis_count = kAxes; /* known to the compiler */
+  clear_counts(own[0], kCounts);
+  Sampled<typename A::Point> point;
+  if (find_point<kAxes>(points, view, run_of_warp(view), threadIdx.x % 32, scale, &point))
+    count_entries<kAxes>(view.is_line, fine_bits, scale, stencil > 0, &point, own);
+  add_counts(own[0], kCounts, counts->entries[slice][0]);
+  if (is_last_of(gridDim.x, &counts->slice_tickets[slice])) finish_entries(slice, counts, costs);
+}
 
-/* Where counts are summed, and where costs go. */
-struct ProbeJob {
-  ProbeCounts *counts;
-  const ProbeResults *results;
+/* ---- the second pass ---- */
+
+/* What the second pass knows of a view. */
+struct SecondPass {
+  ViewCounts *counts;
+  const szg_entry_costs *costs;
+  uint32_t fold;
   szg_probe_answer *answer; /* in the host's memory */
 };
 
-/* This thread's entropy of the first pass, once it is known; 0 in threads that have none. */
-__device__ __forceinline__ uint64_t await_entropy(const ViewCounts &counts) {
-  if (threadIdx.x >= kEntropies) return 0;
-  uint64_t entropy;
-  do {
-    entropy = *(const volatile uint64_t *)&counts.entropies[threadIdx.x];
-  } while (entropy == 0);
-  return entropy - kIsKnown;
-}
-
-/* Where a cost of a piece goes. */
-__device__ uint64_t *place_of_cost(szg_probe_found *found, uint32_t piece, uint32_t i,
-                                   bool is_floor) {
-  return piece < kFirstTable    ? &found->scales[piece][i]
-         : piece < kDifferences ? &found->noisy[piece - kFirstTable][i]
-         : is_floor             ? &found->differences[i].floor
-                                : &found->differences[i].entropy;
-}
-
-/* The last block of a part: writes its costs, each found by a warp. */
-__device__ void finish_part(const ProbeJob &job, const ProbeShare &share, ViewCounts *counts,
-                            uint32_t fold, uint32_t way_number) {
-  static_assert(ProbePolicy::kWarps >= SZG_PROBE_ENTRIES &&
-                    ProbePolicy::kWarps >= 2 * SZG_PROBE_SETS,
-                "a warp has one cost");
-  bool const is_slice = share.is_slice();
-  uint32_t const warp = threadIdx.x / 32, piece = share.piece();
-  uint32_t const count = is_slice ? SZG_PROBE_ENTRIES : SZG_PROBE_SETS;
-  bool const is_floor = warp >= count;
-  uint32_t const i = is_floor ? warp - count : warp;
-  szg_probe_answer *const answer = job.answer;
-  szg_probe_found *const found = share.view == 0 ? &answer->probes.plain : &answer->probes.folded;
-  if (warp < (!is_slice && piece == kDifferences ? 2 : 1) * count) {
-    uint64_t const cost =
-        cost_of(is_slice ? counts->entries[share.part][i] : counts->ways[piece][i], is_floor);
-    uint64_t *const to = is_slice ? &counts->entropies[share.part * SZG_PROBE_ENTRIES + i]
-                                  : place_of_cost(found, piece, i, is_floor);
-    if (threadIdx.x % 32 == 0) *(volatile uint64_t *)to = cost | (is_slice ? kIsKnown : 0);
+/* The last block: writes the costs of a piece, entropies and floors by warps of their own. */
+__device__ void finish_ways(const SecondPass &pass, uint32_t piece, uint32_t way_number) {
+  static_assert(ProbePolicy::kWarps >= 2 * SZG_PROBE_SETS, "a warp has one cost of a set");
+  uint32_t const warp = threadIdx.x / 32, i = warp % SZG_PROBE_SETS;
+  bool const is_floor = warp >= SZG_PROBE_SETS;
+  szg_probe_found *const found =
+      blockIdx.z == 0 ? &pass.answer->probes.plain : &pass.answer->probes.folded;
+  if (warp < (piece == kDifferences ? 2 : 1) * SZG_PROBE_SETS) {
+    const uint32_t *const counts = pass.counts->ways[piece][i];
+    uint32_t const zero_count = is_floor ? __ldcg(&counts[SZG_PROBE_ZERO]) : 0;
+    szg_probe_sums const sums = sums_of(counts);
+    if (threadIdx.x % 32 == 0) {
+      uint64_t const cost = sums.total == 0 ? 0
+                            : is_floor      ? szg_probe_floor_of(&sums, zero_count)
+                                            : szg_probe_entropy_of(&sums, count_log(sums.total));
+      *(piece < kFirstTable    ? &found->scales[piece][i]
+        : piece < kDifferences ? &found->noisy[piece - kFirstTable][i]
+        : is_floor             ? &found->differences[i].floor
+                               : &found->differences[i].entropy) = cost;
+    }
   }
-  if (is_slice) return;
   if (piece == 0 && threadIdx.x == 0) {
     found->way_number = way_number;
-    answer->probes.fold = fold;
+    pass.answer->probes.fold = pass.fold;
   }
   __syncthreads(); /* all is written */
-  if (threadIdx.x == 0) tell(&answer->told[share.view * kPieces + piece]);
+  if (threadIdx.x == 0) tell(&pass.answer->told[blockIdx.z * kPieces + piece]);
 }
 
-/* A part of a view. own: counts in shared memory, all zero. The whole block calls. */
 template <uint32_t kAxes, class A>
-__device__ void count_part(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
-                           const ProbeJob &job, const ProbeShare &share, uint32_t fold,
-                           szg_probe_counts *own) {
-  ViewCounts *const counts = &job.counts->views[share.view];
-  uint32_t const lane = threadIdx.x % 32, scale = share.scale();
-  bool const is_slice = share.is_slice();
+__device__ void cost_way(const Points<A> &points, szg_probe_view view, uint32_t fine_bits,
+                         const SecondPass &pass) {
+  constexpr uint32_t kCounts = SZG_PROBE_SETS * SZG_PROBE_CLASSES;
+  __shared__ szg_probe_counts own[SZG_PROBE_SETS];
+  uint32_t const piece = blockIdx.y, lane = threadIdx.x % 32;
+  bool const is_noisy = piece >= kFirstTable;
+  uint32_t const scale = is_noisy ? 0 : piece;
+  uint32_t const noise_unit = is_noisy ? szg_level_unit(piece - kFirstTable, 1, fine_bits) : 0;
   uint32_t way_number = 0;
   view.axis_count = kAxes; /* known to the compiler */
-  szg_probe_run const run = run_of_warp(view, share.block);
-  if (!is_slice && share.piece() == kDifferences) {
+  clear_counts(own[0], kCounts);
+  szg_probe_run const run = run_of_warp(view);
+  if (piece == kDifferences) {
     typename A::Point corners[1u << kAxes];
     if (find_corners<kAxes>(points, view, run, lane, corners))
       count_differences<kAxes>(fine_bits, corners, own);
   } else {
+    uint64_t const entropy = threadIdx.x < kEntropies ? (&pass.costs->of[0][0][0])[threadIdx.x] : 0;
     Sampled<typename A::Point> point;
     bool const is_inside = find_point<kAxes>(points, view, run, lane, scale, &point);
-    if (is_slice) {
-      bool const is_linear = share.part % SZG_PROBE_STENCILS > 0;
-      if (is_inside) count_entries<kAxes>(view.is_line, fine_bits, scale, is_linear, &point, own);
-    } else {
-      uint32_t const noise_unit =
-          share.is_noisy() ? szg_level_unit(share.piece() - kFirstTable, 1, fine_bits) : 0;
-      way_number = find_way(view, await_entropy(*counts));
-      if (is_inside)
-        count_way<kAxes>(view.is_line, szg_way(&view, way_number), fine_bits, scale, noise_unit,
-                         &point, own);
-    }
+    way_number = find_way(view, entropy);
+    if (is_inside)
+      count_way<kAxes>(view.is_line, szg_way(&view, way_number), fine_bits, scale, noise_unit,
+                       &point, own);
   }
-  uint32_t *const sums =
-      is_slice ? counts->entries[share.part][0] : counts->ways[share.piece()][0];
-  uint32_t const count = is_slice ? SZG_PROBE_ENTRIES : SZG_PROBE_SETS;
-  add_counts(own[0], count * SZG_PROBE_CLASSES, sums);
-  if (is_last_of(share.blocks, &counts->tickets[share.part]))
-    finish_part(job, share, counts, fold, way_number);
+  add_counts(own[0], kCounts, pass.counts->ways[piece][0]);
+  if (is_last_of(gridDim.x, &pass.counts->piece_tickets[piece]))
+    finish_ways(pass, piece, way_number);
 }
 
 /* ---- folds ---- */
@@ -337,28 +311,34 @@ __global__ void __launch_bounds__(ScorePolicy::kThreads)
   if (threadIdx.x == 0) results->fold = found;
 }
 
-/* ---- the kernel ---- */
+/* ---- kernels ---- */
 
-/* Grid: blocks of a part x parts x views. kAxes 1: a line, whose second view is folded. */
+/* Grid: blocks of a slice x slices x views. kAxes 1: a line, whose second view is folded. */
 template <class A, uint32_t kAxes>
-__global__ void __launch_bounds__(ProbePolicy::kThreads, ProbePolicy::kBlocks)
-    probe_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
-                       uint32_t blocks, uint32_t views, ProbeJob job) {
-  __shared__ szg_probe_counts own[SZG_PROBE_ENTRIES];
-  __shared__ uint32_t number;
-  if (threadIdx.x == 0) number = atomicAdd(&job.counts->block_ticket, 1u);
-  for (uint32_t c = threadIdx.x; c < sizeof own / sizeof own[0][0]; c += ProbePolicy::kThreads)
-    own[0][c] = 0;
-  __syncthreads(); /* the number is known, and counts are clear */
-  ProbeShare const share(number, blocks, views);
-  uint32_t const fold = views > 1 ? job.results->fold : 0;
-  if (share.view == 0) {
-    count_part<kAxes>(points, view, fine_bits, job, share, fold, own);
+__global__ void __launch_bounds__(ProbePolicy::kThreads)
+    entries_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
+                         ProbeCounts *counts, ProbeResults *results) {
+  if (blockIdx.z == 0) {
+    rank_ways<kAxes>(points, view, fine_bits, &counts->views[0], &results->costs[0]);
+  } else if (kAxes == 1 && results->fold > 0) {
+    view = szg_probe_view_of(&grid, results->fold);
+    rank_ways<2>(points, view, fine_bits, &counts->views[1], &results->costs[1]);
+  }
+}
+
+/* Grid: blocks of a piece x pieces x views. */
+template <class A, uint32_t kAxes>
+__global__ void __launch_bounds__(ProbePolicy::kThreads)
+    ways_count_kernel(Points<A> points, szg_grid grid, szg_probe_view view, uint32_t fine_bits,
+                      ProbeCounts *counts, const ProbeResults *results, szg_probe_answer *answer) {
+  uint32_t const fold = gridDim.z > 1 ? results->fold : 0;
+  if (blockIdx.z == 0) {
+    cost_way<kAxes>(points, view, fine_bits, {&counts->views[0], &results->costs[0], fold, answer});
   } else if (kAxes == 1 && fold > 0) {
     view = szg_probe_view_of(&grid, fold);
-    count_part<2>(points, view, fine_bits, job, share, fold, own);
-  } else if (!share.is_slice() && share.block == 0 && threadIdx.x == 0) {
-    tell(&job.answer->told[kPieces + share.piece()]);
+    cost_way<2>(points, view, fine_bits, {&counts->views[1], &results->costs[1], fold, answer});
+  } else if (blockIdx.x == 0 && threadIdx.x == 0) {
+    tell(&answer->told[kPieces + blockIdx.y]);
   }
 }
 
@@ -381,10 +361,13 @@ szgpu_status probe(const szg_probe_source &source, const szg_probe_view &view, P
         points, source.grid, source.fine_bits, counts, results);
     SZG_TRY_LAUNCH();
   }
-  ProbeJob const job = {counts, results, answer};
-  probe_count_kernel<A, kAxes>
-      <<<blocks * kParts * view_count, ProbePolicy::kThreads, 0, stream>>>(
-          points, source.grid, view, source.fine_bits, blocks, view_count, job);
+  entries_count_kernel<A, kAxes>
+      <<<dim3(blocks, kSlices, view_count), ProbePolicy::kThreads, 0, stream>>>(
+          points, source.grid, view, source.fine_bits, counts, results);
+  SZG_TRY_LAUNCH();
+  ways_count_kernel<A, kAxes>
+      <<<dim3(blocks, kPieces, view_count), ProbePolicy::kThreads, 0, stream>>>(
+          points, source.grid, view, source.fine_bits, counts, results, answer);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

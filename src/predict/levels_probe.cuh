@@ -138,7 +138,7 @@ __device__ __forceinline__ void count_way(bool is_line, const szg_levels_way &wa
                                           uint32_t fine_bits, uint32_t scale, uint32_t noise_unit,
                                           Sampled<Point> *point, szg_probe_counts *counts) {
   Point alone[3] = {0, 0, 0}, in_tile[3] = {0, 0, 0};
-  double const inverse = 1.0 / (double)(noise_unit > 0 ? noise_unit : 1);
+  double const inverse = 1.0 / (double)noise_unit;
 #pragma unroll
   for (uint32_t axis = 0; axis < kAxes; axis++) {
     if (axis >= way.axis_count) continue;

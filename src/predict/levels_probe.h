@@ -68,7 +68,7 @@ typedef struct szg_probe_plan_cuda {
 void szg_levels_probe_carve_zeroed_cuda(szg_arena *arena, szg_probe_plan_cuda *plan);
 void szg_levels_probe_carve_cuda(szg_arena *arena, szg_probe_plan_cuda *plan);
 
-/* Puts the work in the stream: one kernel, for a line two. source->values is device memory. The
+/* Puts the work in the stream: two kernels, for a line three. source->values is device memory. The
  * answer is there when its words are told (szg_device_await). */
 szgpu_status szg_levels_probe_cuda(const szg_probe_source *source, const szg_probe_plan_cuda *plan,
                                    struct CUstream_st *stream) SZG_CHECKED;

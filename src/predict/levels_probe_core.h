@@ -85,19 +85,14 @@ typedef struct szg_probe_run {
   uint32_t point_count;
 } szg_probe_run;
 
-/* a / b. A GPU divides numbers of 64 bits slowly, and these nearly always have 32. */
-SZG_HD uint64_t szg_probe_quotient(uint64_t a, uint64_t b) {
-  return (a | b) >> 32 == 0 ? (uint32_t)a / (uint32_t)b : a / b;
-}
 SZG_HD szg_probe_run szg_probe_run_of(const szg_probe_view *view, uint64_t i) {
   uint64_t const runs_of_row = (view->extents[0] + SZG_PROBE_RUN - 1) / SZG_PROBE_RUN;
   uint64_t const number = szg_sampled_number(view->run_count, i);
-  uint64_t const row = szg_probe_quotient(number, runs_of_row);
-  uint64_t const plane = szg_probe_quotient(row, view->extents[1]);
+  uint64_t const row = number / runs_of_row, plane = row / view->extents[1];
   szg_probe_run run;
   run.at[0] = (number - row * runs_of_row) * SZG_PROBE_RUN;
   run.at[1] = row - plane * view->extents[1];
-  run.at[2] = plane - szg_probe_quotient(plane, view->extents[2]) * view->extents[2];
+  run.at[2] = plane % view->extents[2];
   run.index = row * view->extents[0] + run.at[0];
   run.point_count = (uint32_t)szg_lesser_u64(SZG_PROBE_RUN, view->extents[0] - run.at[0]);
   return run;

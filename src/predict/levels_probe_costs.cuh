@@ -13,63 +13,27 @@ namespace szg {
 
 /* ---- counts ---- */
 
-/* szg_count_log of several counts. Each is a chain, so they go side by side. */
-template <uint32_t kCount>
-__device__ __forceinline__ void find_logs(const uint32_t (&counts)[kCount],
-                                          uint64_t (&logs)[kCount]) {
-  uint32_t mantissas[kCount], results[kCount]; /* as in szg_log2_fixed */
-#pragma unroll
-  for (uint32_t i = 0; i < kCount; i++) {
-    uint32_t const zeros = (uint32_t)__clz((int)(counts[i] | 1));
-    mantissas[i] = (counts[i] | (counts[i] == 0)) << zeros;
-    results[i] = 31 - zeros;
-  }
-#pragma unroll 1
-  for (uint32_t bit = 0; bit < SZG_LOG_FRACTION_BITS; bit++) {
-#pragma unroll
-    for (uint32_t i = 0; i < kCount; i++) {
-      uint64_t const square = (uint64_t)mantissas[i] * mantissas[i];
-      auto const carry = (uint32_t)(square >> 63);
-      mantissas[i] = carry ? (uint32_t)(square >> 32) : (uint32_t)(square >> 31);
-      results[i] = 2 * results[i] + carry;
-    }
-  }
-#pragma unroll
-  for (uint32_t i = 0; i < kCount; i++) logs[i] = (uint64_t)counts[i] * results[i];
-}
+/* Called, because the instructions come from device memory. */
+__device__ __noinline__ uint64_t count_log(uint64_t count) { return szg_count_log(count); }
 
-/* The entropy of counts that other blocks made, or its floor (szg_probe_cost). The whole warp
- * calls; the result is every lane's. */
-__device__ __forceinline__ uint64_t cost_of(const uint32_t *counts, bool is_floor) {
-  constexpr uint32_t kOfLane = (SZG_PROBE_CLASSES + 31) / 32, kLast = kOfLane - 1;
-  constexpr uint32_t kFree = SZG_PROBE_CLASSES - 32 * kLast; /* lanes that have no last class */
-  static_assert(kFree + 1 < 32 && SZG_PROBE_ZERO < 32, "two free lanes, and class 0 is in a first");
-  uint32_t const lane = threadIdx.x % 32;
-  uint32_t own[kOfLane], total = 0, raw_bits = 0;
+/* Of counts that other blocks made. The whole warp calls; the result is every lane's. */
+__device__ inline szg_probe_sums sums_of(const uint32_t *counts) {
+  constexpr uint32_t kOfLane = (SZG_PROBE_CLASSES + 31) / 32;
+  uint32_t own[kOfLane];
 #pragma unroll
   for (uint32_t i = 0; i < kOfLane; i++) { /* all loads first */
-    uint32_t const c = lane + 32 * i;
+    uint32_t const c = threadIdx.x % 32 + 32 * i;
     own[i] = c < SZG_PROBE_CLASSES ? __ldcg(&counts[c]) : 0;
   }
+  szg_probe_sums sums = {};
 #pragma unroll
   for (uint32_t i = 0; i < kOfLane; i++) {
-    total += own[i];
-    raw_bits += own[i] * szg_probe_raw_bits(lane + 32 * i);
+    sums.total += own[i];
+    sums.raw_bits += own[i] * szg_probe_raw_bits(threadIdx.x % 32 + 32 * i);
+    if (__any_sync(kAllLanes, own[i] > 0)) sums.logs += count_log(own[i]);
   }
-  total = warp_sum(total);
-  uint32_t const zero_count = __shfl_sync(kAllLanes, own[0], SZG_PROBE_ZERO);
-  auto const likely = (uint32_t)szg_huffman_likely(total, is_floor ? zero_count : 0);
-  if (lane >= kFree) own[kLast] = lane == kFree ? total - likely : likely; /* for their logs */
-  uint64_t logs[kOfLane], sum = 0;
-  find_logs(own, logs);
-  uint64_t const rest_log = __shfl_sync(kAllLanes, logs[kLast], (int)kFree);
-  uint64_t const likely_log = __shfl_sync(kAllLanes, logs[kLast], (int)kFree + 1);
-#pragma unroll
-  for (uint32_t i = 0; i < kOfLane; i++) sum += i < kLast || lane < kFree ? logs[i] : 0;
-  uint64_t const raw = (uint64_t)warp_sum(raw_bits) << SZG_LOG_FRACTION_BITS;
-  uint64_t const bits =
-      szg_huffman_cost_by_logs(total, warp_sum(sum), likely, rest_log, likely_log);
-  return total > 0 ? (bits + raw) / total : 0;
+  return {warp_sum((uint32_t)sums.total), warp_sum(sums.logs),
+          warp_sum((uint32_t)sums.raw_bits)};
 }
 
 /* ---- ways ---- */
