@@ -29,9 +29,8 @@ struct LevelsEncodePolicy {
   typedef FullEncodeStep<kBytes, A, false> Step;
   typedef FullEncodeStep<kBytes, A, true> InnerStep;
   typedef EdgeEncodeStep<kBytes, A> EdgeStep; /* of any tile */
-  /* Of a block: with 128 registers for each thread in the finest level, if values are of 4 bytes;
-   * otherwise with 168. */
-  static constexpr uint32_t kMostWarps = kBytes == 1 && sizeof(typename A::Value) == 4 ? 16 : 12;
+  /* Of a block, with 168 registers for each thread. 16 with 128 are slower: docs/fused.md. */
+  static constexpr uint32_t kMostWarps = 12;
   static constexpr uint32_t kStageWords = Step::kStageWords;
   static constexpr uint32_t kNotesWords = kMostWarps * sizeof(WarpNotes) / 4;
   static constexpr uint32_t kBlockWords = kTableWords + kNotesWords;

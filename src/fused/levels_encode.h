@@ -48,8 +48,8 @@ typedef struct szg_levels_encode_work_cuda {
   uint32_t slot_count;
 } szg_levels_encode_work_cuda;
 
-/* More slots than this are never of use: 16 warps have one each on 192 multiprocessors. */
-enum { SZG_LEVELS_MOST_SLOTS = 192 * 16 };
+/* More slots than this are never of use: 12 warps have one each on 192 multiprocessors. */
+enum { SZG_LEVELS_MOST_SLOTS = 192 * 12 };
 
 /* Sums of all stages are to be zeroed together, so they are taken apart. */
 void szg_levels_encoded_carve_cuda(szg_arena *arena, uint64_t tile_count,
