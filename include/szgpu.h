@@ -408,7 +408,8 @@ typedef struct szgpu_info {
   double bound;          /* as asked for, in the mode's unit; 0: lossless */
   double absolute_bound; /* what holds for every value */
   double step;           /* distance of quantization levels; 0: constant, raw or lossless */
-  double value_range;    /* max - min of the values that are finite and not fill */
+  double value_range;    /* max - min of the values that are finite and not fill; if the mode is
+                          * absolute, perhaps of a sample of them */
   int has_fill;          /* 1: the archive states a fill value */
   double fill;
   uint64_t fill_bits;  /* the fill value's bits, in the low bytes */

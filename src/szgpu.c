@@ -182,6 +182,7 @@ static szgpu_status begin_call(szgpu_ctx *ctx) {
   SZG_REQUIRE(!__atomic_exchange_n(&ctx->is_busy, true, __ATOMIC_ACQUIRE), SZGPU_BAD_ARGUMENT);
   ctx->error[0] = ctx->note[0] = '\0';
   ctx->callers_bytes = UINT64_MAX;
+  ctx->threads.reported_values = 0;
   ctx->kept_bytes = ctx->account.taken_bytes;
   return SZGPU_OK;
 }

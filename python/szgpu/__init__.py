@@ -234,7 +234,8 @@ class Info:
     layout : str
         "tile" or "linear".
     value_range : float
-        max - min of the values that are finite and not fill.
+        max - min of the values that are finite and not fill. If the mode is "abs", perhaps of a
+        sample of them.
     fill : float or None
     frame_rows, frame_count : int
         Rows of every frame except the last, and the number of frames.

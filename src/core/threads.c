@@ -33,14 +33,20 @@ static void note_failure(parts_loop *loop, uint64_t part, szgpu_status status) {
   __atomic_store_n(&loop->stop, true, __ATOMIC_RELAXED);
 }
 
+/* Calls the callback; whether it asks to stop. */
+static bool is_stopped(szg_threads *threads, uint64_t done_values) {
+  if (threads->reported_values < done_values) threads->reported_values = done_values;
+  return threads->progress(threads->progress_user, threads->reported_values,
+                           threads->total_values) != 0;
+}
+
 /* Only the calling thread reports, so that no other thread runs the caller's callback. */
 static void report_progress(parts_loop *loop, uint64_t part) {
-  szg_threads const *const threads = loop->threads;
+  szg_threads *const threads = loop->threads;
   uint64_t const done_parts = __atomic_load_n(&loop->done_parts, __ATOMIC_RELAXED);
   uint64_t const done_values =
       (uint64_t)((double)loop->loop_values * ((double)done_parts / (double)loop->part_count));
-  if (threads->progress(threads->progress_user, threads->done_values + done_values,
-                        threads->total_values) != 0)
+  if (is_stopped(threads, threads->done_values + done_values))
     note_failure(loop, part, SZGPU_CANCELLED);
 }
 
@@ -81,6 +87,5 @@ szgpu_status szg_for_parts(szg_threads *threads, uint64_t part_count, uint64_t l
 szgpu_status szg_report_done(szg_threads *threads, uint64_t done_values) {
   threads->done_values = done_values;
   if (!threads->progress) return SZGPU_OK;
-  int const stop = threads->progress(threads->progress_user, done_values, threads->total_values);
-  return stop ? SZGPU_CANCELLED : SZGPU_OK;
+  return is_stopped(threads, done_values) ? SZGPU_CANCELLED : SZGPU_OK;
 }

@@ -24,6 +24,7 @@ typedef struct szg_threads {
   void *progress_user;
   uint64_t done_values; /* before this loop */
   uint64_t total_values;
+  uint64_t reported_values; /* the most of the call: work that begins anew reports no less */
 } szg_threads;
 
 /* Runs parts 0 .. part_count - 1 and returns the status of the lowest part that failed. Every

@@ -150,6 +150,7 @@ static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
   bool is_written = false;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
     if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
+    if (szg_bound_fails(job->bound, job->has_strays)) return SZGPU_OK;
     *writer = writer_before;
     *frame = frame_before;
     job->sure_bytes = 0;
@@ -171,6 +172,7 @@ szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_write
   szgpu_status const status = write_by_kinds(job, writer, &frame);
   if (job->bound) szg_outliers_release(job);
   SZG_TRY(status);
+  if (szg_bound_fails(job->bound, job->has_strays)) return SZGPU_OK;
   szg_writer_end_frame(writer, frame_bytes);
   szg_header_note_frame(archive, &frame);
   return SZGPU_OK;

@@ -138,9 +138,11 @@ szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
   bool is_written = false;
   job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->dtype);
   if (job->bound) job->quantizer = job->bound->quantizer;
-  for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++)
-    if (szg_kind_is_tried(kind, job->request, job->bound))
-      SZG_TRY(szg_frame_kinds_cuda[kind].write(job, &layout, &is_written));
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
+    if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
+    SZG_TRY(szg_frame_kinds_cuda[kind].write(job, &layout, &is_written));
+    if (szg_bound_fails(job->bound, job->has_strays)) return SZGPU_OK;
+  }
   assert(is_written); /* a raw frame always is */
   szg_header_note_frame(archive, &layout.header);
   *frame_bytes = layout.frame_bytes;

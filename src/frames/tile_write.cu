@@ -140,6 +140,7 @@ szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout
   if (job->is_archive_complete) return SZGPU_OK;
   szg_tile_frame_sizes const sizes = size_sections(job);
   *is_written = szg_tile_frame_sizes_sum(&sizes) < job->raw_bytes;
+  job->has_strays = !*is_written || szg_outlier_sizes_sum(&sizes.outliers) > 0;
   return *is_written ? write_sections(job, has_16_bits, &sizes, layout) : SZGPU_OK;
 }
 

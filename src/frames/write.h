@@ -43,6 +43,8 @@ struct szg_write_job {
   uint64_t part_count;
   uint64_t loop_values; /* what the loop over all values counts for in the progress report */
   uint64_t sure_bytes;  /* atomic: least bytes of the sections, by the parts done so far */
+  /* Set by kinds: see szg_bound_fails. */
+  bool has_strays;
 };
 
 static inline uint64_t szg_part_end_tile(const szg_write_job *job, uint64_t part) {

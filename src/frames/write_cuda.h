@@ -61,6 +61,7 @@ struct szg_write_job_cuda {
    * device. */
   const szg_header *archive_header;
   bool is_archive_complete; /* header and all */
+  bool has_strays;          /* set by kinds: see szg_bound_fails */
   uint64_t raw_bytes;       /* of the values; set by szg_frame_write_cuda */
 };
 

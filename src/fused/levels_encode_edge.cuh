@@ -156,7 +156,8 @@ struct EdgeEncodeStep {
     uint32_t none = 0;
     uint32_t const point = coder.point_of(value, &none);
     bool const exists = ((kClass & SZG_AXIS_Z ? existing : existing_even) & bit) != 0;
-    bool const has_point = none >> 23 == 0 && !(coder.lattice.has_fill && coder.is_fill(value));
+    bool const is_fill = coder.lattice.has_fill && coder.is_fill(value);
+    bool const has_point = !coder.is_none(none) && !is_fill;
     uint32_t const excess = point - predicted;
     uint32_t const code =
         kBytes == 1 ? shift_down(excess + coder.half, coder.log2) : coder.divide(excess);

@@ -29,6 +29,7 @@ struct LevelsCoder {
   uint32_t bias;  /* 128 units, which make codes of 8 bits from 0 on */
   uint32_t start; /* of an excess: see excess_of */
   uint32_t scale; /* from an excess to 16 bits, of which the upper 8 are the code */
+  uint32_t above; /* from bits of a sum, in f32, to how far it is above the least lattice value */
 
   /* A unit of 1 would need the factor 2^32; with one less, a quotient is one less. */
   explicit LevelsCoder(const szg_levels_lattice &k, uint32_t level_unit)
@@ -41,6 +42,7 @@ struct LevelsCoder {
     offset = half + quotient * unit;
     factor = (uint32_t)(rounded_up - (unit == 1));
     quotient -= unit == 1;
+    above = (uint32_t)lattice.limit - kRoundBits;
   }
 
   /* The code of an excess over a clamped prediction: floor((excess + half) / unit). The magnitude
@@ -48,11 +50,14 @@ struct LevelsCoder {
   __device__ __forceinline__ uint32_t divide(uint32_t excess) const {
     return __umulhi(excess + offset, factor) - quotient;
   }
-  /* The lattice value; `none` gets bits from 23 on if there is none. Fill values count, too. */
+  /* The lattice value; *none becomes large (is_none) if there is none. Fill values count, too. */
   __device__ __forceinline__ uint32_t point_of(Value value, uint32_t *none) const;
   /* How far the lattice value is above the prediction, with half a unit and the bias. */
   __device__ __forceinline__ uint32_t excess_of(Value value, uint32_t predicted,
                                                 uint32_t *none) const;
+  __device__ __forceinline__ bool is_none(uint32_t none) const {
+    return none >= 2 * (uint32_t)lattice.limit;
+  }
 
   __device__ __forceinline__ bool is_fill(Value value) const {
     return A::bits(value) == (typename A::Bits)lattice.fill_bits;
@@ -61,25 +66,26 @@ struct LevelsCoder {
 static_assert(SZG_LEVELS_MOST_FINE <= 8, "units up to 256");
 static_assert(SZG_LEVELS_ROUND_F32 == 12582912.0f, "kRoundBits");
 
-/* Bits of the sum of a value and the rounding constant. */
-__device__ __forceinline__ uint32_t rounded_bits(const szg_levels_lattice &lattice, float value,
+/* Bits of the sum of a value and the rounding constant: they rise with sums that are not negative,
+ * and those of other sums, and of NaN, are above them. */
+__device__ __forceinline__ uint32_t rounded_bits(const LevelsCoder<LevelsF32> &coder, float value,
                                                  uint32_t *none) {
   uint32_t const bits =
-      __float_as_uint(__fmaf_rn(value, lattice.inverse_f32, SZG_LEVELS_ROUND_F32));
-  *none |= bits ^ 0x4B000000u; /* sums with a point are from 2^23 to 2^24 */
+      __float_as_uint(__fmaf_rn(value, coder.lattice.inverse_f32, SZG_LEVELS_ROUND_F32));
+  *none = __viaddmax_u32(bits, coder.above, *none);
   return bits;
 }
 
 template <>
 __device__ __forceinline__ uint32_t LevelsCoder<LevelsF32>::point_of(float value,
                                                                      uint32_t *none) const {
-  return rounded_bits(lattice, value, none) - kRoundBits;
+  return rounded_bits(*this, value, none) - kRoundBits;
 }
 template <>
 __device__ __forceinline__ uint32_t LevelsCoder<LevelsF32>::excess_of(float value,
                                                                       uint32_t predicted,
                                                                       uint32_t *none) const {
-  return rounded_bits(lattice, value, none) - predicted + start;
+  return rounded_bits(*this, value, none) - predicted + start;
 }
 
 template <>
@@ -214,7 +220,8 @@ struct FullEncodeStep {
   Value loaded[kIsFinest ? 1 : kRows][2]; /* coarser levels: the plane at hand */
   Value row_values[4][2];                 /* of the two classes at hand */
   uint32_t four[4];                       /* codes of a class */
-  uint32_t beyond, none; /* bits of what does not fit, and of values without a lattice value */
+  uint32_t beyond;                        /* bits of what does not fit */
+  uint32_t none; /* large (LevelsCoder::is_none) if a value has no lattice value */
 
   __device__ __forceinline__ FullEncodeStep(const LevelsCoder<A> &coder_,
                                             const LevelsTilePoints<A> &points_,
@@ -244,7 +251,7 @@ struct FullEncodeStep {
   /* Another march is to follow, which takes any tile. */
   __device__ __forceinline__ bool gives_up() const { return kIsFinest && is_beyond(); }
   __device__ __forceinline__ CodedTile result() const {
-    bool const has_points = !__any_sync(kAllLanes, none >> 23 != 0);
+    bool const has_points = !__any_sync(kAllLanes, coder.is_none(none));
     bool const is_small = !is_beyond();
     return {has_points && is_small, !__any_sync(kAllLanes, codes.live != 0), has_points};
   }

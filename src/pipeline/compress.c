@@ -67,8 +67,19 @@ static szgpu_status make_plan(szgpu_ctx *ctx, const szg_write_request *request,
   return SZGPU_OK;
 }
 
+/* An absolute bound asks for no range: only the margin of the step depends on the values. A linear
+ * frame keeps what strays as escapes, and would not tell. */
+static bool needs_no_range(const szgpu_params *params) {
+  return params->mode == SZGPU_MODE_ABS && params->layout == SZGPU_LAYOUT_TILE && !params->has_fill;
+}
+
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
-                            szg_bound_plan *bound) {
+                            bool may_sample, szg_bound_plan *bound) {
+  if (may_sample && needs_no_range(params)) {
+    bool is_enough;
+    SZG_TRY(szg_bound_sample(source, params->bound, bound, &is_enough));
+    if (is_enough) return SZGPU_OK;
+  }
   uint64_t const named_fill = szg_bits_of_value(source->dtype, params->fill);
   szg_range range;
   SZG_TRY(szg_range_take(source, params->has_fill ? &named_fill : NULL, &range));
@@ -108,11 +119,13 @@ typedef struct compress_call {
   const szg_bound_plan *bound; /* NULL: lossless */
 } compress_call;
 
+/* fails: the bound does; then some frames are missing. */
 static szgpu_status compress_frames(const compress_call *call, compress_plan *plan,
-                                    szg_header *header, szg_writer *writer) {
+                                    szg_header *header, szg_writer *writer, bool *fails) {
   const szg_grid *const grid = call->grid;
   szg_threads *const threads = &call->ctx->threads;
   uint64_t const row_bytes = grid->row_values * szg_dtype_bytes(call->request->dtype);
+  *fails = false;
   for (uint64_t frame = 0; frame < header->frame_count; frame++) {
     uint64_t const first_row = frame * header->frame_rows;
     uint64_t const row_count = szg_min_u64(header->frame_rows, grid->row_extent - first_row);
@@ -126,7 +139,11 @@ static szgpu_status compress_frames(const compress_call *call, compress_plan *pl
         .values = call->field + first_row * row_bytes,
         .plan = &plan->frames,
     };
-    SZG_TRY(szg_frame_write(&job, frame, writer, header, &plan->frame_bytes[frame]));
+    szgpu_status const status =
+        szg_frame_write(&job, frame, writer, header, &plan->frame_bytes[frame]);
+    *fails = szg_bound_fails(call->bound, job.has_strays);
+    if (*fails) return SZGPU_OK; /* even if there was no room for the strays */
+    SZG_TRY(status);
     /* Progress is the same whichever passes this kind of frame took. */
     uint64_t const done_rows = first_row + row_count;
     SZG_TRY(szg_report_done(threads, threads->total_values / grid->row_extent * done_rows));
@@ -134,31 +151,59 @@ static szgpu_status compress_frames(const compress_call *call, compress_plan *pl
   return SZGPU_OK;
 }
 
+typedef struct archive_room {
+  void *archive;
+  uint64_t capacity;
+  uint64_t *archive_bytes;
+} archive_room;
+
+static szgpu_status write_archive(const compress_call *call, compress_plan *plan,
+                                  szg_header *header, const archive_room *room, bool *fails) {
+  szgpu_ctx *const ctx = call->ctx;
+  szg_writer writer;
+  ctx->threads.done_values = 0;
+  ctx->threads.total_values = progress_values(call->grid, call->params);
+  SZG_TRY(szg_writer_open(ctx, call->params->zstd_level, header->frame_count, room->archive,
+                          room->capacity, &writer));
+  SZG_TRY(compress_frames(call, plan, header, &writer, fails));
+  if (*fails) return SZGPU_OK;
+  header->archive_bytes = writer.used_bytes;
+  szg_header_write(header, plan->frame_bytes, room->archive);
+  *room->archive_bytes = writer.used_bytes;
+  return SZGPU_OK;
+}
+
+/* Under a bound that follows from a sample, if possible; if not, or if it fails, from all
+ * values. */
+static szgpu_status compress_bounded(compress_call *call, compress_plan *plan,
+                                     const szgpu_shape *shape, const archive_room *room) {
+  szg_bound_plan bound;
+  szg_value_source const source =
+      szg_value_source_cpu(&call->ctx->threads, shape->dtype, call->field, call->grid->value_count);
+  bool may_sample = true, fails;
+  do {
+    SZG_TRY(szg_call_bound(call->params, &source, may_sample, &bound));
+    call->bound = &bound;
+    szg_header header = szg_call_header(call->params, shape, call->grid, &bound);
+    SZG_TRY(write_archive(call, plan, &header, room, &fails));
+    may_sample = false;
+  } while (fails);
+  return SZGPU_OK;
+}
+
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) {
   szg_write_request const request = szg_call_request(ctx, params, shape->dtype, grid);
+  archive_room const room = {archive, capacity, archive_bytes};
   compress_call call = {
       .ctx = ctx, .params = params, .request = &request, .grid = grid, .field = field};
-  ctx->threads.done_values = 0;
-  ctx->threads.total_values = progress_values(grid, params);
   compress_plan plan;
+  bool fails;
   SZG_TRY(make_plan(ctx, &request, &plan));
-  szg_bound_plan bound;
-  szg_value_source const source =
-      szg_value_source_cpu(&ctx->threads, shape->dtype, field, grid->value_count);
-  if (!request.is_lossless) {
-    SZG_TRY(szg_call_bound(params, &source, &bound));
-    call.bound = &bound;
-  }
-  szg_header header = szg_call_header(params, shape, grid, call.bound);
-  szg_writer writer;
-  SZG_TRY(szg_writer_open(ctx, params->zstd_level, header.frame_count, archive, capacity, &writer));
-  SZG_TRY(compress_frames(&call, &plan, &header, &writer));
-  header.archive_bytes = writer.used_bytes;
-  szg_header_write(&header, plan.frame_bytes, archive);
-  *archive_bytes = writer.used_bytes;
-  return SZGPU_OK;
+  if (!request.is_lossless) return compress_bounded(&call, &plan, shape, &room);
+  szg_header header = szg_call_header(params, shape, grid, NULL);
+  return write_archive(&call, &plan, &header, &room, &fails);
 }
 
 /* ---- memory ---- */

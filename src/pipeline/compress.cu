@@ -110,9 +110,10 @@ static szgpu_status set_zeroed(const compress_call *call, const compress_plan *p
 }
 
 /* Brings the field to the device, slice by slice, each once: what the host's memory then changes to
- * does not matter. Derives the bound from its least, greatest and fill value. */
+ * does not matter. Derives the bound from its least, greatest and fill value, or from a sample.
+ * is_there: whether the field is on the device. */
 static szgpu_status find_bound(const compress_call *call, const compress_plan *plan,
-                               szg_bound_plan *bound) {
+                               bool may_sample, bool *is_there, szg_bound_plan *bound) {
   szg_device *const device = &call->ctx->device;
   szgpu_dtype const dtype = call->shape->dtype;
   uint64_t const value_count = call->grid->value_count;
@@ -121,12 +122,12 @@ static szgpu_status find_bound(const compress_call *call, const compress_plan *p
   const szg_value_source *source = &there.source;
   szg_value_source_open_cuda(device, dtype, call->field, value_count, plan->frames.range_work,
                              plan->range_back, &there);
-  if (call->host_field) {
-    szg_upload_open_cuda(&there, call->host_field, plan->field_copy, &upload);
+  if (!*is_there) {
+    szg_upload_open_cuda(&there, call->host_field, plan->field_copy, is_there, &upload);
     source = &upload.source;
   }
   SZG_TRY(set_zeroed(call, plan));
-  SZG_TRY(szg_call_bound(call->params, source, bound));
+  SZG_TRY(szg_call_bound(call->params, source, may_sample, bound));
   return szg_device_mark(device, "range");
 }
 
@@ -157,12 +158,15 @@ static szgpu_status send_frames(const compress_call *call, archive_state *state)
   return SZGPU_OK;
 }
 
+/* fails: the bound does; then some frames are missing. */
 static szgpu_status compress_frames(const compress_call *call, const compress_plan *plan,
-                                    const szg_bound_plan *bound, archive_state *state) {
+                                    const szg_bound_plan *bound, archive_state *state,
+                                    bool *fails) {
   const szg_grid *const grid = call->grid;
   uint64_t const row_bytes = grid->row_values * szg_dtype_bytes(call->shape->dtype);
   uint64_t const frame_count = state->header.frame_count;
   uint64_t const frame_rows = state->header.frame_rows;
+  *fails = false;
   for (uint64_t frame = 0; frame < frame_count; frame++) {
     uint64_t const first_row = frame * frame_rows;
     uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);
@@ -181,7 +185,11 @@ static szgpu_status compress_frames(const compress_call *call, const compress_pl
     job.first_byte = state->used_bytes;
     if (frame_count == 1) job.archive_header = &state->header;
     if (frame > 0) SZG_TRY(set_zeroed(call, plan));
-    SZG_TRY(szg_frame_write_cuda(&job, &state->header, &plan->frame_bytes[frame]));
+    szgpu_status const status =
+        szg_frame_write_cuda(&job, &state->header, &plan->frame_bytes[frame]);
+    *fails = szg_bound_fails(bound, job.has_strays);
+    if (*fails) return SZGPU_OK; /* even if there was no room for the strays */
+    SZG_TRY(status);
     state->used_bytes += plan->frame_bytes[frame];
     state->is_complete = job.is_archive_complete;
     if (frame + 1 < frame_count) SZG_TRY(send_frames(call, state));
@@ -210,27 +218,43 @@ static szgpu_status finish_archive(const compress_call *call, const compress_pla
   return szg_device_mark(device, "archive to host");
 }
 
-/* Compresses without zstd. */
+/* Writes the archive. bound: NULL if it is lossless. */
+static szgpu_status write_archive(const compress_call *call, const compress_plan *plan,
+                                  const szg_bound_plan *bound, uint64_t header_bytes,
+                                  uint64_t *used_bytes, bool *fails) {
+  szgpu_ctx *const ctx = call->ctx;
+  archive_state state = {};
+  ctx->threads.done_values = 0;
+  ctx->threads.total_values = call->grid->value_count;
+  state.header = szg_call_header(call->params, call->shape, call->grid, bound);
+  state.used_bytes = state.sent_bytes = header_bytes;
+  SZG_TRY(compress_frames(call, plan, bound, &state, fails));
+  if (*fails) return SZGPU_OK;
+  *used_bytes = state.used_bytes;
+  return finish_archive(call, plan, &state, header_bytes);
+}
+
+/* Compresses without zstd, under a bound that follows from a sample, if possible; if not, or if it
+ * fails, from all values. */
 static szgpu_status compress_plain(const compress_call *call, const compress_plan *plan,
                                    uint64_t *used_bytes) {
-  szgpu_ctx *const ctx = call->ctx;
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes(call->request->frame_count, &header_bytes), SZGPU_BAD_SHAPE);
   if (call->capacity < header_bytes)
-    return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
+    return szg_fail(call->ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
                     (unsigned long long)header_bytes);
-  ctx->threads.done_values = 0;
-  ctx->threads.total_values = call->grid->value_count;
-  bool const is_lossless = call->request->is_lossless;
-  szg_bound_plan bound;
-  SZG_TRY(is_lossless ? bring_field(call, plan) : find_bound(call, plan, &bound));
-  archive_state state = {};
-  state.header =
-      szg_call_header(call->params, call->shape, call->grid, is_lossless ? NULL : &bound);
-  state.used_bytes = state.sent_bytes = header_bytes;
-  SZG_TRY(compress_frames(call, plan, is_lossless ? NULL : &bound, &state));
-  *used_bytes = state.used_bytes;
-  return finish_archive(call, plan, &state, header_bytes);
+  bool fails, may_sample = true, is_there = !call->host_field;
+  if (call->request->is_lossless) {
+    SZG_TRY(bring_field(call, plan));
+    return write_archive(call, plan, NULL, header_bytes, used_bytes, &fails);
+  }
+  do {
+    szg_bound_plan bound;
+    SZG_TRY(find_bound(call, plan, may_sample, &is_there, &bound));
+    SZG_TRY(write_archive(call, plan, &bound, header_bytes, used_bytes, &fails));
+    may_sample = false;
+  } while (fails);
+  return SZGPU_OK;
 }
 
 /* Brings the archive to the host, packs its sections there and delivers the result. */

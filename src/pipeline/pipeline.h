@@ -17,9 +17,11 @@ SZG_C_BEGIN
 szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
                                    szgpu_dtype dtype, const szg_grid *grid);
 
-/* The bound, and the archive's header except archive_bytes. bound: NULL if the call is lossless. */
+/* The bound, and the archive's header except archive_bytes. may_sample: the bound may follow from a
+ * sample, if the mode and the sample allow that; if it fails (szg_bound_fails), everything begins
+ * anew without. bound: NULL if the call is lossless. */
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
-                            szg_bound_plan *bound) SZG_CHECKED;
+                            bool may_sample, szg_bound_plan *bound) SZG_CHECKED;
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, const szg_bound_plan *bound);
 

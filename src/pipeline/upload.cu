@@ -55,6 +55,8 @@ static szgpu_status find_extremes(const szg_value_source *source, const uint64_t
   auto const *const upload = (const szg_upload_cuda *)source->where;
   szg_device *const device = upload->there->device;
   uint64_t const value_count = source->value_count, most = slice_values(upload);
+  if (*upload->is_there)
+    return upload->there->source.find_extremes(&upload->there->source, named_fill, extremes);
   *extremes = {INFINITY, -INFINITY, 0};
   SZG_TRY(szg_device_fork(device, SZG_SIDE_COPIES));
   SZG_TRY(send(upload, 0, most));
@@ -65,7 +67,20 @@ static szgpu_status find_extremes(const szg_value_source *source, const uint64_t
     SZG_TRY(szg_device_mark(device, "field to device"));
     SZG_TRY(take_slice(upload, first, count, named_fill, extremes));
   }
+  *upload->is_there = true;
   return SZGPU_OK;
+}
+
+/* No range keeps the device busy, so all values come at once. */
+static szgpu_status sample_extremes(const szg_value_source *source, szg_extremes *extremes) {
+  auto const *const upload = (const szg_upload_cuda *)source->where;
+  szg_device *const device = upload->there->device;
+  SZG_TRY(szg_device_fork(device, SZG_SIDE_COPIES));
+  SZG_TRY(send(upload, 0, source->value_count));
+  SZG_TRY(szg_device_join(device, SZG_SIDE_COPIES));
+  SZG_TRY(szg_device_mark(device, "field to device"));
+  *upload->is_there = true;
+  return upload->there->source.sample_extremes(&upload->there->source, extremes);
 }
 
 static szgpu_status greatest_up_to(const szg_value_source *source, const szg_range *range,
@@ -75,12 +90,14 @@ static szgpu_status greatest_up_to(const szg_value_source *source, const szg_ran
 }
 
 void szg_upload_open_cuda(const szg_value_source_cuda *there, const void *from, void *to,
-                          szg_upload_cuda *upload) {
+                          bool *is_there, szg_upload_cuda *upload) {
   upload->source = there->source;
   upload->source.where = upload;
   upload->source.find_extremes = find_extremes;
+  upload->source.sample_extremes = sample_extremes;
   upload->source.greatest_up_to = greatest_up_to;
   upload->there = there;
   upload->from = (const uint8_t *)from;
   upload->to = (uint8_t *)to;
+  upload->is_there = is_there;
 }

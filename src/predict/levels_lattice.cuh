@@ -17,7 +17,6 @@ struct NarrowPoints {
   typedef int32_t Point;
   typedef uint32_t Unsigned;
   static constexpr int kLimitBits = SZG_LEVELS_LIMIT_BITS;
-  static constexpr uint32_t kLimit = 1u << kLimitBits;
 
   /* floor(sum * M / 2^32), nearly a sixth */
   static __device__ __forceinline__ Unsigned sixth(Unsigned sum) {
@@ -48,7 +47,7 @@ struct LevelsF32 : NarrowPoints {
     float const sum = __fmaf_rn(x, k.inverse_f32, SZG_LEVELS_ROUND_F32);
     uint32_t const low = __float_as_uint(sum) - __float_as_uint(SZG_LEVELS_ROUND_F32);
     *q = (Point)low;
-    return low + kLimit < 2 * kLimit;
+    return low + (uint32_t)k.limit < 2 * (uint32_t)k.limit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
     return __fmul_rn(__int2float_rn(q), k.fine_f32);
@@ -62,7 +61,7 @@ struct LevelsF64 : NarrowPoints {
   static __device__ __forceinline__ bool lattice(const szg_levels_lattice &k, Value x, Point *q) {
     uint64_t const low = low_bits_f64(k, x);
     *q = (Point)(uint32_t)low;
-    return low + kLimit < 2 * kLimit;
+    return low + k.limit < 2 * k.limit;
   }
   static __device__ __forceinline__ Value restore(const szg_levels_lattice &k, Point q) {
     return __dmul_rn(__int2double_rn(q), k.fine);

@@ -75,7 +75,8 @@ typedef uint64_t __attribute__((may_alias)) bits_of_f64;
 #include "quant/range.inc"
 
 /* One loop serves both passes: extremes when range_so_far is NULL, else the greatest magnitude up
- * to limit. Minimum and maximum do not depend on which worker saw what. */
+ * to limit. Another one takes the sample. Minimum and maximum do not depend on which worker saw
+ * what. */
 typedef struct range_job {
   const szg_value_source *source;
   const uint64_t *named_fill;
@@ -108,13 +109,30 @@ static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-/* Runs the pass and combines the workers' results. */
-static szgpu_status run_range_pass(range_job *job, szg_extremes *total) {
+static szgpu_status sample_part(void *job_pointer, uint64_t part, int worker) {
+  range_job *const job = job_pointer;
+  const szg_value_source *const source = job->source;
+  szg_extremes *const extremes = &job->by_worker[worker];
+  uint64_t const spans_of_part = SZG_RANGE_PART_VALUES >> SZG_RANGE_SPAN_LOG2;
+  uint64_t const end =
+      szg_min_u64((part + 1) * spans_of_part, source->value_count >> SZG_RANGE_SPAN_LOG2);
+  for (uint64_t span = part * spans_of_part; span < end; span++) {
+    uint64_t const first = szg_range_run_of(span);
+    if (source->dtype == SZGPU_F32)
+      extremes_of_run_f32((const float *)source->values + first, extremes);
+    else
+      extremes_of_run_f64((const double *)source->values + first, extremes);
+  }
+  return SZGPU_OK;
+}
+
+/* Runs the pass, or takes the sample, and combines the workers' results. */
+static szgpu_status run_range_pass(range_job *job, szg_part_function of_part, szg_extremes *total) {
   szg_threads *const threads = job->source->where;
   for (int i = 0; i < threads->count; i++)
     job->by_worker[i] = (szg_extremes){INFINITY, -INFINITY, 0};
   uint64_t const part_count = szg_div_up(job->source->value_count, SZG_RANGE_PART_VALUES);
-  SZG_TRY(szg_for_parts(threads, part_count, 0, range_part, job));
+  SZG_TRY(szg_for_parts(threads, part_count, 0, of_part, job));
   *total = job->by_worker[0];
   for (int i = 1; i < threads->count; i++) {
     szg_extremes_include(total, job->by_worker[i].least, job->by_worker[i].greatest);
@@ -126,14 +144,19 @@ static szgpu_status run_range_pass(range_job *job, szg_extremes *total) {
 static szgpu_status find_extremes_cpu(const szg_value_source *source, const uint64_t *named_fill,
                                       szg_extremes *extremes) {
   range_job job = {.source = source, .named_fill = named_fill, .known = known_fills(source->dtype)};
-  return run_range_pass(&job, extremes);
+  return run_range_pass(&job, range_part, extremes);
+}
+
+static szgpu_status sample_extremes_cpu(const szg_value_source *source, szg_extremes *extremes) {
+  range_job job = {.source = source};
+  return run_range_pass(&job, sample_part, extremes);
 }
 
 static szgpu_status greatest_up_to_cpu(const szg_value_source *source, const szg_range *range,
                                        double limit, double *greatest) {
   range_job job = {.source = source, .range_so_far = range, .limit = limit};
   szg_extremes total;
-  SZG_TRY(run_range_pass(&job, &total));
+  SZG_TRY(run_range_pass(&job, range_part, &total));
   *greatest = total.greatest;
   return SZGPU_OK;
 }
@@ -145,6 +168,7 @@ szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, c
                             .value_count = value_count,
                             .where = threads,
                             .find_extremes = find_extremes_cpu,
+                            .sample_extremes = sample_extremes_cpu,
                             .greatest_up_to = greatest_up_to_cpu};
 }
 
@@ -273,32 +297,69 @@ static void derive_step(szgpu_dtype dtype, double bound, double greatest, szg_bo
   plan->quantizer.step = step;
 }
 
+/* Beyond this magnitude the bound is below the spacing of values, which are then kept exactly. */
+static double meaning_limit(szgpu_dtype dtype, double bound) {
+  return bound * (dtype == SZGPU_F32 ? 0x1p23 : 0x1p50);
+}
+
+/* What follows from least and greatest value, in a plan that is 0 otherwise. */
+static void begin_plan(szgpu_dtype dtype, const szg_range *range, szg_bound_plan *plan) {
+  double const least = range->least, greatest = range->greatest; /* 0 without values */
+  *plan = (szg_bound_plan){0};
+  plan->quantizer.arithmetic = dtype == SZGPU_F32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
+  plan->is_constant = least == greatest;
+  plan->constant_bits = szg_bits_of_value(dtype, least);
+  plan->value_range = greatest - least <= DBL_MAX ? greatest - least : DBL_MAX;
+}
+
+static void finish_plan(double bound, const szg_range *range, szg_bound_plan *plan) {
+  szg_quantizer *const quantizer = &plan->quantizer;
+  *quantizer = szg_quantizer_make(quantizer->arithmetic, bound, quantizer->step, range->has_fill,
+                                  range->fill_bits);
+}
+
+static double greatest_magnitude(double least, double greatest) {
+  return fabs(least) > fabs(greatest) ? fabs(least) : fabs(greatest);
+}
+
 szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, double asked,
                               const szg_range *range, szg_bound_plan *plan) {
   SZG_REQUIRE(asked > 0.0 && asked <= DBL_MAX, SZGPU_BAD_BOUND);
   szgpu_dtype const dtype = source->dtype;
-  *plan = (szg_bound_plan){0};
-  szg_quantizer *const quantizer = &plan->quantizer;
-  quantizer->arithmetic = dtype == SZGPU_F32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
-  double const least = range->least, greatest = range->greatest; /* 0 without values */
-  plan->is_constant = least == greatest;
-  plan->constant_bits = szg_bits_of_value(dtype, least);
-  plan->value_range = greatest - least <= DBL_MAX ? greatest - least : DBL_MAX;
+  double const least = range->least, greatest = range->greatest;
+  begin_plan(dtype, range, plan);
   double bound = asked;
   if (mode == SZGPU_MODE_REL) bound = scaled_range(asked, least, greatest);
   if (mode == SZGPU_MODE_PSNR) /* uniform noise with a step of 2 b has mean square b^2 / 3 */
     bound = scaled_range(1.7320508075688772 * amplitude_of_decibels(asked), least, greatest);
-  double const greatest_magnitude = fabs(least) > fabs(greatest) ? fabs(least) : fabs(greatest);
   if (!plan->is_constant) {
-    /* Beyond this limit the bound is below the spacing of values, which are then kept exactly. */
-    double const meaning_limit = bound * (dtype == SZGPU_F32 ? 0x1p23 : 0x1p50);
-    double magnitude = greatest_magnitude;
-    if (magnitude > meaning_limit)
-      SZG_TRY(source->greatest_up_to(source, range, meaning_limit, &magnitude));
+    double const limit = meaning_limit(dtype, bound);
+    double magnitude = greatest_magnitude(least, greatest);
+    if (magnitude > limit) SZG_TRY(source->greatest_up_to(source, range, limit, &magnitude));
     plan->greatest = magnitude;
     derive_step(dtype, bound, magnitude, plan);
   }
-  *quantizer = szg_quantizer_make(quantizer->arithmetic, bound, quantizer->step, range->has_fill,
-                                  range->fill_bits);
+  finish_plan(bound, range, plan);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_bound_plan *plan,
+                              bool *is_enough) {
+  SZG_REQUIRE(asked > 0.0 && asked <= DBL_MAX, SZGPU_BAD_BOUND);
+  szg_extremes sample;
+  *is_enough = false;
+  if (source->value_count < SZG_RANGE_LEAST_SAMPLED) return SZGPU_OK;
+  SZG_TRY(source->sample_extremes(source, &sample));
+  if (sample.fills_seen || sample.least == sample.greatest) return SZGPU_OK;
+  szg_range const range = {
+      .has_values = true, .least = sample.least + 0.0, .greatest = sample.greatest + 0.0};
+  double const magnitude = 1.5 * greatest_magnitude(range.least, range.greatest);
+  if (magnitude < asked || magnitude > meaning_limit(source->dtype, asked)) return SZGPU_OK;
+  begin_plan(source->dtype, &range, plan);
+  plan->is_sampled = true;
+  plan->greatest = magnitude;
+  derive_step(source->dtype, asked, magnitude, plan);
+  finish_plan(asked, &range, plan);
+  *is_enough = !plan->is_hopeless;
   return SZGPU_OK;
 }

@@ -28,6 +28,13 @@ struct RangePolicy {
   static constexpr int kBlocksPerMultiprocessor = 3;
 };
 
+/* The sample is 1/64 of the values, lines of 128 bytes: latency counts, not bandwidth. */
+struct SamplePolicy {
+  static constexpr int kThreads = 256;
+  static constexpr int kRunsInFlight = 8;
+  static constexpr int kBlocksPerMultiprocessor = 4;
+};
+
 typedef unsigned long long Atomic; /* the type for 64-bit atomics */
 
 /* What blocks combine by maximum or OR; 0: nothing found. */
@@ -204,6 +211,31 @@ struct MagnitudePass {
   }
 };
 
+/* A thread's share of the sample. fills_seen: not 0 for values that a known fill may be. */
+template <class FieldFormat>
+struct SamplePass {
+  typedef ExtremesPass<FieldFormat> Extremes;
+  typedef FieldFormat Format;
+  typedef typename Format::Bits Bits;
+  typedef typename Extremes::Found Found;
+
+  static __device__ Found nothing() { return Extremes::nothing(); }
+
+  template <int kCount>
+  __device__ void take(const Bits (&bits)[kCount], Found *found) const {
+#pragma unroll
+    for (int i = 0; i < kCount; i++) {
+      if ((bits[i] & ~Format::kSign) >= Format::kLeastFill)
+        found->fills_seen = 1;
+      else
+        Extremes::include(bits[i], found);
+    }
+  }
+
+  typedef typename Extremes::Combine Combine;
+  static __device__ void add(const Found &found, RangeFound *work) { Extremes::add(found, work); }
+};
+
 /* A field as whole vectors, and the few values before and after them, because fields have only the
  * alignment of their type. */
 template <class Format>
@@ -223,15 +255,28 @@ Span<Format> span_of(const void *values, uint64_t value_count) {
           value_count - vector_count * per_vector};
 }
 
+/* Combines what the threads of all blocks have found; the last block tells the host. */
+template <class Pass, int kThreads>
+__device__ void finish_pass(typename Pass::Found found, RangeWork *work, RangeResult *result) {
+  typedef cub::BlockReduce<typename Pass::Found, kThreads> BlockReduce;
+  __shared__ typename BlockReduce::TempStorage reduce_memory;
+  found = BlockReduce(reduce_memory).Reduce(found, typename Pass::Combine());
+  if (threadIdx.x > 0) return;
+  Pass::add(found, &work->found);
+  if (!szg::takes_last_ticket(&work->ticket)) return;
+  result->found = {__ldcg(&work->found.least_complement), __ldcg(&work->found.greatest),
+                   __ldcg(&work->found.fills_seen), __ldcg(&work->found.greatest_magnitude)};
+  szg::tell(&result->told);
+  work->found = {0, 0, 0, 0};
+}
+
 template <class Pass>
 __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPerMultiprocessor)
     values_reduce_kernel(Span<typename Pass::Format> span, Pass pass, RangeWork *work,
                          RangeResult *result) {
   typedef typename Pass::Format Format;
-  typedef cub::BlockReduce<typename Pass::Found, RangePolicy::kThreads> BlockReduce;
   constexpr uint64_t chunk_vectors =
       (uint64_t)RangePolicy::kThreads * RangePolicy::kVectorsInFlight;
-  __shared__ typename BlockReduce::TempStorage reduce_memory;
   typename Pass::Found found = Pass::nothing();
 
   auto const *const vectors = (const Vector<Format> *)(span.values + span.head_count);
@@ -258,20 +303,42 @@ __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPer
     pass.take(bits, &found);
   }
 
-  found = BlockReduce(reduce_memory).Reduce(found, typename Pass::Combine());
-  if (threadIdx.x > 0) return;
-  Pass::add(found, &work->found);
-  if (!szg::takes_last_ticket(&work->ticket)) return;
-  result->found = {__ldcg(&work->found.least_complement), __ldcg(&work->found.greatest),
-                   __ldcg(&work->found.fills_seen), __ldcg(&work->found.greatest_magnitude)};
-  szg::tell(&result->told);
-  work->found = {0, 0, 0, 0};
+  finish_pass<Pass, RangePolicy::kThreads>(found, work, result);
+}
+
+/* Grid: persistent. A warp takes a run of the sample, a lane a value of it. */
+template <class Pass>
+__global__ void __launch_bounds__(SamplePolicy::kThreads)
+    runs_reduce_kernel(const typename Pass::Format::Bits *values, uint64_t span_count, Pass pass,
+                       RangeWork *work, RangeResult *result) {
+  constexpr uint64_t warps_of_block = SamplePolicy::kThreads / 32;
+  uint64_t const warp = blockIdx.x * warps_of_block + threadIdx.x / 32;
+  uint64_t const warps = gridDim.x * warps_of_block;
+  typename Pass::Found found = Pass::nothing();
+  for (uint64_t first = warp; first < span_count; first += SamplePolicy::kRunsInFlight * warps) {
+    typename Pass::Format::Bits bits[SamplePolicy::kRunsInFlight];
+#pragma unroll
+    for (int i = 0; i < SamplePolicy::kRunsInFlight; i++) {
+      /* beyond the end, the last span once more */
+      uint64_t const span = min((unsigned long long)(first + i * warps), span_count - 1ull);
+      bits[i] = values[szg_range_run_of(span) + threadIdx.x % 32];
+    }
+    pass.take(bits, &found);
+  }
+  finish_pass<Pass, SamplePolicy::kThreads>(found, work, result);
+}
+static_assert(1 << SZG_RANGE_RUN_LOG2 == 32, "a value for each lane");
+
+szgpu_status await_result(const szg_value_source_cuda *cuda, RangeFound *found) {
+  auto *const result = (RangeResult *)cuda->pinned_work;
+  SZG_TRY(szg_device_await(cuda->device, &result->told, 1));
+  *found = result->found;
+  return SZGPU_OK;
 }
 
 /* Runs one pass, waits, and gives what it found. */
 template <class Pass>
 szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *found) {
-  szg_device *const device = cuda->device;
   auto *const result = (RangeResult *)cuda->pinned_work;
   int multiprocessor_count = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessor_count));
@@ -281,12 +348,38 @@ szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *
       szg_grid_blocks(span.vector_count, RangePolicy::kThreads * RangePolicy::kVectorsInFlight,
                       (unsigned)multiprocessor_count * RangePolicy::kBlocksPerMultiprocessor);
   szg_device_expect(&result->told, 1);
-  values_reduce_kernel<<<blocks, RangePolicy::kThreads, 0, device->stream>>>(
+  values_reduce_kernel<<<blocks, RangePolicy::kThreads, 0, cuda->device->stream>>>(
       span, pass, (RangeWork *)cuda->work, result);
   SZG_TRY_LAUNCH();
-  SZG_TRY(szg_device_await(device, &result->told, 1));
-  *found = result->found;
-  return SZGPU_OK;
+  return await_result(cuda, found);
+}
+
+/* The same with a sample of the values; it has at least one span. */
+template <class Pass>
+szgpu_status run_sample(const szg_value_source_cuda *cuda, Pass pass, RangeFound *found) {
+  auto *const result = (RangeResult *)cuda->pinned_work;
+  int multiprocessor_count = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessor_count));
+  uint64_t const span_count = cuda->source.value_count >> SZG_RANGE_SPAN_LOG2;
+  unsigned const blocks =
+      szg_grid_blocks(span_count, SamplePolicy::kThreads / 32 * SamplePolicy::kRunsInFlight,
+                      (unsigned)multiprocessor_count * SamplePolicy::kBlocksPerMultiprocessor);
+  szg_device_expect(&result->told, 1);
+  runs_reduce_kernel<<<blocks, SamplePolicy::kThreads, 0, cuda->device->stream>>>(
+      (const typename Pass::Format::Bits *)cuda->source.values, span_count, pass,
+      (RangeWork *)cuda->work, result);
+  SZG_TRY_LAUNCH();
+  return await_result(cuda, found);
+}
+
+template <class Format>
+szg_extremes extremes_of(const RangeFound &found) {
+  typedef typename Format::Bits Bits;
+  szg_extremes extremes = {INFINITY, -INFINITY, (uint32_t)found.fills_seen};
+  if (found.greatest == 0) return extremes;
+  extremes.least = value_of_ordered<Format>((Bits)~found.least_complement);
+  extremes.greatest = value_of_ordered<Format>((Bits)found.greatest);
+  return extremes;
 }
 
 template <class Format>
@@ -297,10 +390,15 @@ szgpu_status find_extremes(const szg_value_source_cuda *cuda, const uint64_t *na
                                      named_fill != NULL};
   RangeFound found;
   SZG_TRY(run_pass(cuda, pass, &found));
-  *extremes = {INFINITY, -INFINITY, (uint32_t)found.fills_seen};
-  if (found.greatest == 0) return SZGPU_OK;
-  extremes->least = value_of_ordered<Format>((Bits)~found.least_complement);
-  extremes->greatest = value_of_ordered<Format>((Bits)found.greatest);
+  *extremes = extremes_of<Format>(found);
+  return SZGPU_OK;
+}
+
+template <class Format>
+szgpu_status sample_extremes(const szg_value_source_cuda *cuda, szg_extremes *extremes) {
+  RangeFound found;
+  SZG_TRY(run_sample(cuda, SamplePass<Format>(), &found));
+  *extremes = extremes_of<Format>(found);
   return SZGPU_OK;
 }
 
@@ -323,6 +421,12 @@ szgpu_status find_extremes_cuda(const szg_value_source *source, const uint64_t *
                                     : find_extremes<FormatF64>(cuda, named_fill, extremes);
 }
 
+szgpu_status sample_extremes_cuda(const szg_value_source *source, szg_extremes *extremes) {
+  auto const *const cuda = (const szg_value_source_cuda *)source->where;
+  return source->dtype == SZGPU_F32 ? sample_extremes<FormatF32>(cuda, extremes)
+                                    : sample_extremes<FormatF64>(cuda, extremes);
+}
+
 szgpu_status greatest_up_to_cuda(const szg_value_source *source, const szg_range *range,
                                  double limit, double *greatest) {
   auto const *const cuda = (const szg_value_source_cuda *)source->where;
@@ -335,7 +439,8 @@ szgpu_status greatest_up_to_cuda(const szg_value_source *source, const szg_range
 void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const void *values,
                                 uint64_t value_count, void *work, void *pinned_work,
                                 szg_value_source_cuda *source) {
-  *source = {{dtype, values, value_count, source, find_extremes_cuda, greatest_up_to_cuda},
+  *source = {{dtype, values, value_count, source, find_extremes_cuda, sample_extremes_cuda,
+              greatest_up_to_cuda},
              device,
              work,
              pinned_work};

@@ -19,8 +19,25 @@ typedef struct szg_range {
   uint64_t fill_bits; /* bit pattern in the field's type, right-aligned */
 } szg_range;
 
+/* The sample: a run of neighbouring values in every whole span of this many, for fields that are
+ * not small. */
+enum {
+  SZG_RANGE_SPAN_LOG2 = 11,
+  SZG_RANGE_RUN_LOG2 = 5,
+  SZG_RANGE_LEAST_SAMPLED = 1 << 16 /* values of a field */
+};
+
+/* The first value of a span's run. Runs change their place from span to span, because rows often
+ * have the length of some spans. */
+SZG_HD uint64_t szg_range_run_of(uint64_t span) {
+  uint32_t const mixed = (uint32_t)span * 0x9E3779B1u; /* 2^32 over the golden ratio */
+  uint32_t const run = mixed >> (32 - (SZG_RANGE_SPAN_LOG2 - SZG_RANGE_RUN_LOG2));
+  return (span << SZG_RANGE_SPAN_LOG2) + ((uint64_t)run << SZG_RANGE_RUN_LOG2);
+}
+
 /* How the frames of a field are coded. */
 typedef struct szg_bound_plan {
+  bool is_sampled;  /* it follows from a sample: a field with values that stray is coded anew */
   bool is_constant; /* every finite value that is not fill equals constant_bits as a number */
   bool is_hopeless; /* no value can be coded under this bound: raw frames */
   uint64_t constant_bits;
@@ -46,6 +63,9 @@ struct szg_value_source {
    * value; NULL: all known fill values count as fill, and fills_seen notes them. */
   szgpu_status (*find_extremes)(const szg_value_source *source, const uint64_t *named_fill,
                                 szg_extremes *extremes);
+  /* Extremes of the sample. fills_seen: not 0 if a value is NaN, infinite or of a magnitude that
+   * known fill values have. */
+  szgpu_status (*sample_extremes)(const szg_value_source *source, szg_extremes *extremes);
   /* The greatest magnitude up to `limit`, not counting the fill of `range`; 0 if there is none. */
   szgpu_status (*greatest_up_to)(const szg_value_source *source, const szg_range *range,
                                  double limit, double *greatest);
@@ -63,6 +83,19 @@ szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *name
  * the bound to mean anything. SZGPU_BAD_BOUND: the bound is not finite and positive. */
 szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, double asked,
                               const szg_range *range, szg_bound_plan *plan) SZG_CHECKED;
+
+/* Derives the quantizer for an absolute bound from a sample, without a pass over the values: X is
+ * half as much again as the greatest magnitude there. is_enough: false if the sample does not
+ * suffice, because the field is small or all the sample equal, or because of values that may be
+ * fill or for which the bound means little. */
+szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_bound_plan *plan,
+                              bool *is_enough) SZG_CHECKED;
+
+/* Whether the field must be coded anew, under a bound that follows from all of its values: under
+ * this one a frame has strays, values that are kept exactly, or so many that it is given up. */
+static inline bool szg_bound_fails(const szg_bound_plan *plan, bool has_strays) {
+  return plan && plan->is_sampled && has_strays;
+}
 
 /* A quantizer made from the header's fields, for restoring. */
 szg_quantizer szg_quantizer_make(uint32_t arithmetic, double bound, double step, bool has_fill,

@@ -157,7 +157,7 @@ struct Compression {
     szg_threads threads = {1, nullptr, nullptr, 0, 0};
     szg_value_source const source =
         szg_value_source_cpu(&threads, SZGPU_F32, values.data(), values.size());
-    MUST(szg_call_bound(&params, &source, &bound));
+    MUST(szg_call_bound(&params, &source, true, &bound));
     header = szg_call_header(&params, &kShape, &grid, &bound);
     request = szg_call_request(cpu, &params, SZGPU_F32, &grid);
     szg_frame_header &frame_header = layout.header;

@@ -63,6 +63,7 @@ class Passes {
              (int)Type::kDtype, values.size(), misplaced, named_fill ? "fill named" : "no fill");
     szg_range const range = compare_range(cpu, cuda.source, named_fill, where);
     compare_magnitudes(cpu, cuda.source, range, where);
+    if (values.size() >> SZG_RANGE_SPAN_LOG2) compare_samples(cpu, cuda.source, where);
   }
 
  private:
@@ -89,6 +90,22 @@ class Passes {
     CHECK(found_extremes.fills_seen == expected_extremes.fills_seen, "%s: %x, not %x", where,
           found_extremes.fills_seen, expected_extremes.fills_seen);
     return expected;
+  }
+
+  void compare_samples(const szg_value_source &cpu, const szg_value_source &cuda,
+                       const char *where) {
+    szg_extremes expected, found;
+    poison();
+    uint32_t const trips = device_.round_trips;
+    MUST(cpu.sample_extremes(&cpu, &expected));
+    MUST(cuda.sample_extremes(&cuda, &found));
+    CHECK(device_.round_trips == trips + 1, "%s", where);
+    CHECK((found.fills_seen != 0) == (expected.fills_seen != 0), "%s: %x, not %x", where,
+          found.fills_seen, expected.fills_seen);
+    if (expected.fills_seen) return; /* then nobody looks at the extremes */
+    CHECK(found.least == expected.least && found.greatest == expected.greatest,
+          "%s: %a to %a, not %a to %a", where, found.least, found.greatest, expected.least,
+          expected.greatest);
   }
 
   void compare_magnitudes(const szg_value_source &cpu, const szg_value_source &cuda,
