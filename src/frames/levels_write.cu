@@ -112,6 +112,7 @@ typedef struct levels_job {
   const szg_write_job_cuda *frame;
   const szg_levels_choice *choice;
   void *grids[SZG_LEVELS_MOST + 1];
+  bool has_strays; /* of the frame, if it is written */
   bool is_fused;
   fused_memory fused;
 } levels_job;
@@ -384,7 +385,7 @@ static szgpu_status write_frame(levels_job *job, szg_frame_layout_cuda *layout, 
   uint64_t const stage_bytes = sum_of_stages(job);
   *is_written = stage_bytes + szg_outlier_sizes_sum(&outliers) < job->frame->raw_bytes;
   if (*is_written) SZG_TRY(is_worth_it(job, stage_bytes, is_written));
-  job->frame->has_strays = *is_written && szg_outlier_sizes_sum(&outliers) > 0;
+  job->has_strays = *is_written && szg_outlier_sizes_sum(&outliers) > 0;
   return *is_written ? write_sections(job, &outliers, layout) : SZGPU_OK;
 }
 
@@ -400,6 +401,7 @@ szgpu_status szg_levels_frame_write_cuda(szg_write_job_cuda *frame, szg_frame_la
   frame->lattice = &choice.lattice;
   szgpu_status const status = write_frame(&job, layout, is_written);
   frame->lattice = NULL; /* the next kind goes by the quantizer */
+  frame->has_strays = job.has_strays;
   frame->is_archive_complete = *is_written && plan_of(&job)->found_back->frame_bytes > 0;
   return status;
 }
