@@ -25,6 +25,9 @@ struct CompressJob {
   uint32_t lattice_bits;
   int32_t reach;   /* compress_points.cuh: find_reach */
   bool needs_care; /* the same */
+  double wide_reach; /* the same, for compress_wide.cuh; below 0: every value needs the checks */
+  float wide_reach_f32;
+  bool has_near_fill; /* the fill value has a point within that reach */
   uint32_t tile_count;
   uint64_t value_count;
   uint8_t *sections;
