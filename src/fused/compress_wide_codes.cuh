@@ -23,8 +23,9 @@ namespace szg {
 template <bool kTwoWords>
 struct WideEntry {
   static constexpr uint32_t kLength = kTwoWords ? 63 : 31, kOdd = kLength + 1;
-  /* One word: the sum has the length below the code. Two: classes of 32 bits. */
-  static constexpr uint32_t kMostBits = kTwoWords ? SZG_TILE_CODE_BITS + 30 : 27;
+  /* One word: the sum has the length below the code, and a bit that stays 0 when positions are
+   * added. Two: classes of 32 bits. */
+  static constexpr uint32_t kMostBits = kTwoWords ? SZG_TILE_CODE_BITS + 30 : 26;
 };
 static_assert(SZG_TILE_CODE_BITS + 7 <= WideEntry<false>::kMostBits, "direct codes");
 static_assert(WideEntry<false>::kOdd == kIsEscape, "the pairs' tables");
@@ -63,10 +64,11 @@ __device__ __forceinline__ void load_tables(const szg_tile_encoder *encoder) {
 
 /* ---- codes ---- */
 
-/* A group's deltas as entries, and the magnitudes of those that have classes; 0 for others. */
+/* The codes of a group's deltas. One word: code and length, like an entry. Two: the entry, and the
+ * magnitude of a delta that has a class; 0 for others. */
 template <bool kTwoWords>
 struct WideCodes {
-  uint32_t entries[SZG_GROUP_ROWS], magnitudes[SZG_GROUP_ROWS];
+  uint32_t codes[SZG_GROUP_ROWS], magnitudes[kTwoWords ? SZG_GROUP_ROWS : 1];
   uint32_t odd; /* not 0: a delta has to go the slow way */
 
   __device__ __forceinline__ explicit WideCodes(const int32_t (&deltas)[SZG_GROUP_ROWS]) {
@@ -84,24 +86,25 @@ struct WideCodes {
       uint32_t const class_place = __float_as_uint(__int2float_rz(delta)) >> 22;
       uint32_t const place =
           is_direct ? (uint32_t)(delta + SZG_TILE_DIRECT - kClassPlace) : class_place;
-      entries[row] = load_shared_constant(base + place * 4);
-      magnitudes[row] = is_direct ? 0 : magnitude;
-      odd |= entries[row];
+      uint32_t const entry = load_shared_constant(base + place * 4);
+      uint32_t const in_class = is_direct ? 0 : magnitude;
+      odd |= entry;
+      codes[row] = kTwoWords ? entry : entry + __funnelshift_r(0, in_class, entry);
+      if (kTwoWords) magnitudes[kTwoWords ? row : 0] = in_class;
     }
     odd &= WideEntry<kTwoWords>::kOdd;
   }
 
   /* Appends the code of a delta that is not odd. There is room for another word than its own. */
   __device__ __forceinline__ void append(LaneBits &bits, uint32_t row) const {
-    uint32_t const entry = entries[row], magnitude = magnitudes[row];
+    uint32_t const code = codes[row];
     if (!kTwoWords) {
-      uint32_t const code = entry + __funnelshift_r(0, magnitude, entry);
-      append_joined(bits, code & ~kEntryLength, bits.at + (entry & kEntryLength));
+      append_joined(bits, code & ~kEntryLength, bits.at + code);
       return;
     }
-    uint32_t const bit_count = entry & WideEntry<true>::kLength;
-    uint64_t const raw = (uint64_t)magnitude << (64 - bit_count);
-    append_two_words(bits, entry - bit_count + (uint32_t)(raw >> 32), (uint32_t)raw, bit_count);
+    uint32_t const bit_count = code & WideEntry<true>::kLength;
+    uint64_t const raw = (uint64_t)magnitudes[kTwoWords ? row : 0] << (64 - bit_count);
+    append_two_words(bits, code - bit_count + (uint32_t)(raw >> 32), (uint32_t)raw, bit_count);
   }
 
  private:
