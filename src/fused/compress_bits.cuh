@@ -45,7 +45,7 @@ constexpr uint32_t kNegativeClasses = 512, kClasses32 = 64;
 
 /* A block's tables, at the start of its shared memory. */
 struct CompressTables {
-  uint32_t table[2 * SZG_TILE_DIRECT];               /* entries by delta + 512 */
+  uint32_t table[2 * SZG_TILE_DIRECT];                 /* entries by delta + 512 */
   uint32_t class_codes[kNegativeClasses + kClasses32]; /* for magnitudes of up to 32 bits */
   uint32_t classes[2 * kClasses16]; /* of the 16-bit lattice; negative ones come last */
   uint32_t escape, padding[3];

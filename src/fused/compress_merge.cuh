@@ -39,9 +39,8 @@ __device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_fl
   tile.words = (tile.head_bits + __shfl_sync(kAllLanes, lengths.end, 31) + 31) / 32;
   tile.is_raw = tile.words >= raw_words;
   if (tile.is_raw) tile.words = raw_words;
-  tile.is_long = !tile.is_raw &&
-                 (tile.words > Policy::kRingWords ||
-                  __any_sync(kAllLanes, was_flushed && lane_bits > 0));
+  tile.is_long = !tile.is_raw && (tile.words > Policy::kRingWords ||
+                                  __any_sync(kAllLanes, was_flushed && lane_bits > 0));
   return tile;
 }
 
@@ -167,7 +166,8 @@ __device__ __forceinline__ void merge_lanes(const TileBits &tile, const RingWord
   uint32_t const at = tile.first_bit % 32;
   int32_t const word_count = (int32_t)((tile.lane_bits + 31) / 32);
   int32_t const last_put = (int32_t)((at + tile.lane_bits + 31) / 32) - 1;
-  RingWords<Policy> const own = {words.first + tile.first_bit / 32}; /* may be beyond the ring's end */
+  /* May be beyond the ring's end. */
+  RingWords<Policy> const own = {words.first + tile.first_bit / 32};
   uint32_t before = load_shared(stage_start<Policy>());
   if (tile.lane_bits > 0) atomicOr(own.at(0), before >> at);
   uint32_t const most_puts = (tile.least + (1u << tile.width) + 61) / 32; /* an upper bound */

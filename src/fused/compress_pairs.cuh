@@ -120,7 +120,7 @@ struct PairWalk {
 
   /* A tile on its way. */
   struct Progress {
-    uint32_t group;           /* the next one */
+    uint32_t group;               /* the next one */
     Value values[SZG_GROUP_ROWS]; /* of that group, if it can be loaded */
     uint32_t before[kPairsBefore<kDims>], seen;
   };
@@ -203,7 +203,8 @@ struct PairWalk {
     AxisChoice const axes = kIsCommon ? AxisChoice{true, true, true, true} : frame_axes;
     uint32_t const zero_groups = Kind::zero_groups(frame_zero_groups);
     LaneFacts const facts = {lane, kept_in_register(lane > 0 ? 0u - 1u : 0)};
-    uint32_t const table = shared_address(shared_tables().table), groups = group_count<kDims>(shape);
+    uint32_t const table = shared_address(shared_tables().table);
+    uint32_t const groups = group_count<kDims>(shape);
     uint32_t const common_limit = stage_end<Policy>() - kGroupWords * kStepBytes;
     uint32_t const loaded_groups = kIsCommon ? groups : loader.group_count;
     PointRounder<A> const rounder(job.k, window.low);

@@ -201,8 +201,9 @@ struct GroupLoader {
  * about 4/3 of what ordinary values need (docs/guarantees.md); a short reach would miss some.
  *
  * With SZG_ARITHMETIC_F32_CLOSE all of this is done in f64, and only the restored value is rounded
- * to f32: |x - r| <= s/2 + s u |q| (1 + 2^-20) while |q| < 2^30, for a few times 2^-53 |q| s and for
- * what is lost near the least floats. That step leaves 2^-10 more than ordinary values need. */
+ * to f32: |x - r| <= s/2 + s u |q| (1 + 2^-20) while |q| < 2^30. The 2^-20 is for a few times
+ * 2^-53 |q| s, and for what is lost near the least floats. That step leaves 2^-10 more than
+ * ordinary values need. */
 constexpr double kLeastReach = 16.0;
 inline double reach_of(const szg_quantizer &k, double limit) {
   bool const is_f32 = k.arithmetic == SZG_ARITHMETIC_F32;

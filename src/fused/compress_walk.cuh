@@ -23,8 +23,8 @@ struct CompressJob {
   const uint32_t *axes;
   const szg_tile_book_cuda *book;
   uint32_t lattice_bits;
-  int32_t reach;   /* compress_points.cuh: find_reach */
-  bool needs_care; /* the same */
+  int32_t reach;     /* compress_points.cuh: find_reach */
+  bool needs_care;   /* the same */
   double wide_reach; /* the same, for compress_wide.cuh; below 0: every value needs the checks */
   float wide_reach_f32;
   bool has_near_fill; /* the fill value has a point within that reach */

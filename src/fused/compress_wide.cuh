@@ -181,9 +181,9 @@ struct WideGroups {
                 "the stage has room for a group");
 
   /* Deltas on the lattice; 0 in rows that the lane lacks. */
-  static __device__ __forceinline__ void take_deltas(
-      const Unsigned (&differences)[SZG_GROUP_ROWS], uint32_t lattice_bits, uint32_t rows,
-      Point (&deltas)[SZG_GROUP_ROWS]) {
+  static __device__ __forceinline__ void take_deltas(const Unsigned (&differences)[SZG_GROUP_ROWS],
+                                                     uint32_t lattice_bits, uint32_t rows,
+                                                     Point (&deltas)[SZG_GROUP_ROWS]) {
 #pragma unroll
     for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++) {
       deltas[row] = (Point)differences[row];
@@ -205,11 +205,9 @@ struct WideGroups {
                                                 const Coder &coder, uint32_t group, Loader &loader,
                                                 Value (&values)[SZG_GROUP_ROWS],
                                                 Unsigned (&before)[kRowsBefore<kDims>],
-                                                LaneBits &bits, LaneStage *stage,
-                                                bool *has_marks) {
+                                                LaneBits &bits, LaneStage *stage, bool *has_marks) {
     uint32_t const lane = threadIdx.x % 32, groups = group_count<kDims>(shape);
-    uint32_t const common_limit =
-        stage_end<Policy>() - kWideGroupWords<kTwoWords> * kStepBytes;
+    uint32_t const common_limit = stage_end<Policy>() - kWideGroupWords<kTwoWords> * kStepBytes;
     bool const has_all_rows = is_whole<kDims>(shape);
     bool is_marked = false;
     Unsigned seen = 0;

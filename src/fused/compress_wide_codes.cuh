@@ -125,13 +125,13 @@ struct WideCodes {
 /* The most bits of a group of such codes, zero groups included, and the words that they take;
  * append stores one more. */
 template <bool kTwoWords>
-constexpr uint32_t kWideGroupWords =
-    (31 + SZG_GROUP_ROWS * WideEntry<kTwoWords>::kMostBits + 2) / 32 + (kTwoWords ? 1 : 0);
+constexpr uint32_t kWideGroupWords = (31 + SZG_GROUP_ROWS * WideEntry<kTwoWords>::kMostBits + 2) /
+                                         32 +
+                                     (kTwoWords ? 1 : 0);
 
 /* Appends the codes of a group of which the lane has all rows and none is odd. */
 template <bool kTwoWords>
-__device__ __forceinline__ void append_wide_group(LaneBits &bits,
-                                                  const WideCodes<kTwoWords> &codes,
+__device__ __forceinline__ void append_wide_group(LaneBits &bits, const WideCodes<kTwoWords> &codes,
                                                   const int32_t (&deltas)[SZG_GROUP_ROWS],
                                                   uint32_t zero_groups) {
   uint32_t with_deltas = 0;

@@ -86,7 +86,8 @@ __device__ __forceinline__ int64_t take_delta(LaneReader<Words> *reader, uint32_
 template <uint32_t kLatticeBits>
 __device__ __forceinline__ uint32_t wide_entry(uint32_t entry) {
   /* 32: code and raw bits fit a window. 64: raw bits fit one, and the magnitude has 31 bits. */
-  constexpr uint32_t kMostRaw = kLatticeBits == 32 ? 31 : 29, kMostBits = kLatticeBits == 32 ? 32 : 63;
+  constexpr uint32_t kMostRaw = kLatticeBits == 32 ? 31 : 29;
+  constexpr uint32_t kMostBits = kLatticeBits == 32 ? 32 : 63;
   uint32_t const length = entry & SZG_ENTRY_LENGTH;
   if (!(entry & SZG_ENTRY_RARE)) {
     int32_t const delta = (int32_t)entry >> 16;
@@ -100,7 +101,7 @@ __device__ __forceinline__ uint32_t wide_entry(uint32_t entry) {
   return (entry & SZG_ENTRY_NEGATIVE ? ~top : top) << 21 | length << 16 | (length + raw_bits);
 }
 static_assert(SZG_TILE_DIRECT <= 1 << 10, "a top has 11 bits");
-static_assert((63 & SZG_ENTRY_RARE) == 0 && SZG_ENTRY_RARE < 1 << 16, "a bit of other entries is 0");
+static_assert(SZG_ENTRY_RARE > 63 && SZG_ENTRY_RARE < 1 << 16, "a bit that others have as 0");
 
 /* Reads a code that is not rare; a rare one reads as anything. is_there: whether the lane has a
  * code there; if not, the result is delta 0. */
@@ -111,11 +112,11 @@ __device__ __forceinline__ int32_t take_wide_delta(LaneReader<Words> *reader,
   uint32_t window = reader->window();
   uint32_t const entry = is_there ? entry_of(entries, window) : 0;
   *seen |= entry;
-  uint32_t const code_bits = entry >> 16 & SZG_ENTRY_LENGTH, to = reader->position() + entry;
+  uint32_t const code_bits = entry >> 16, to = reader->position() + entry; /* see bits_from */
   if (kLatticeBits == 32) {
     window = bits_after(window, code_bits);
   } else {
-    reader->go_to(reader->position() + code_bits);
+    reader->go_to(reader->position() + (code_bits & SZG_ENTRY_LENGTH));
     window = reader->window();
   }
   reader->go_to(to);

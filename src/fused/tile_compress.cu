@@ -122,9 +122,10 @@ struct LongTile {
  * have published their sizes, however different tiles are. */
 template <class Policy>
 struct WarpState {
-  TileQueue queue;      /* the next tile: the kernel alone asks for it and takes it */
-  LongTile long_tile;   /* waits for the end of the next tile: exchange_long_tile changes it */
-  WaitingTiles<Policy> waiting; /* all others without a place: keep_tile adds them, make_room stores them */
+  TileQueue queue;    /* the next tile: the kernel alone asks for it and takes it */
+  LongTile long_tile; /* waits for the end of the next tile: exchange_long_tile changes it */
+  /* All others without a place: keep_tile adds them, make_room stores them. */
+  WaitingTiles<Policy> waiting;
 };
 
 /* Puts the oldest of the waiting tiles into the archive. */
@@ -214,7 +215,8 @@ __global__ void __launch_bounds__(Walk::Policy::kThreads, Walk::Policy::kBlocks)
       if (is_placed) break;
       TileBits tile_bits = {};
       if (is_there) {
-        tile_bits = measure_tile<Policy>(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
+        tile_bits =
+            measure_tile<Policy>(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
         note_tile(job, sections, tile, tile_bits, has_marks);
       }
       make_room<Value>(job, sections, is_there, tile_bits, &state);

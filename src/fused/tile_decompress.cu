@@ -17,7 +17,7 @@ namespace {
 
 /* One large block for each multiprocessor, since it has the 16 KiB table of codes and the rest of
  * the shared memory is for the words of tiles. On an H100 a warp has room for 10 bits per code of a
- * full tile on the 16-bit lattice, 16 (f32) or 23 (f64) on that of 32 bits, and 29 on that of 64. */
+ * full tile on the 16-bit lattice, 16 (f32) or 23 (f64) on that of 32 bits, 29 on that of 64. */
 template <uint32_t kLatticeBits, class Value>
 struct DecodePolicy {
   static constexpr int kWarps = kLatticeBits == 16   ? 32

@@ -78,7 +78,7 @@ void check_values(const Setup &s, const Coded &coded, uint64_t first, uint64_t c
   DeviceArray<szg_verdict> verdict(1);
   DeviceArray<uint8_t> values((count + shift + 2) * s.width());
   counters.zero(), verdict.zero();
-  szg_tile_input_cuda const input = {decoder.data(), sizes.data(),       first_words.data(),
+  szg_tile_input_cuda const input = {decoder.data(),  sizes.data(), first_words.data(),
                                      counters.data(), words.data(), coded.words.size(),
                                      s.axes,          s.zero_groups};
   for (int turn = 0; turn < 2; turn++) /* the second time with used counters */

@@ -87,10 +87,10 @@ inline double point_at(const Setup &s, uint64_t i) {
     case kSpikes:
       return random_below(100) ? smooth : wild;
     case kWidths: {
-      double const most = s.lattice_bits == 16                       ? 14.9
-                          : s.k.arithmetic == SZG_ARITHMETIC_F32     ? 21.0
+      double const most = s.lattice_bits == 16                        ? 14.9
+                          : s.k.arithmetic == SZG_ARITHMETIC_F32      ? 21.0
                           : s.k.arithmetic == SZG_ARITHMETIC_F64_WIDE ? 44.0
-                                                                     : 29.0;
+                                                                      : 29.0;
       double const width = most * (double)(1 + i / 3000 % 8) / 8.0 * random_unit();
       return (random_below(2) ? 1.0 : -1.0) * exp2(width);
     }
@@ -144,8 +144,8 @@ inline double wide_margin(uint32_t arithmetic) {
                                                  : 1e5;
 }
 
-inline Setup setup_of(uint32_t arithmetic, uint32_t lattice_bits, const szg_grid &grid, double margin,
-               int field) {
+inline Setup setup_of(uint32_t arithmetic, uint32_t lattice_bits, const szg_grid &grid,
+                      double margin, int field) {
   double const unit = arithmetic <= SZG_ARITHMETIC_F32_CLOSE ? 0x1p-24 : 0x1p-53;
   double const bound = 0x1.23p-7;
   if (margin == kWide) margin = wide_margin(arithmetic);
