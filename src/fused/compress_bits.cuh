@@ -31,7 +31,7 @@ struct CompressPolicy {
 /* Bits per code of a full tile that the stage holds: 10 on the 16-bit lattice, where many warps
  * hide each other's waits; on the others 16 for f32 and 30 for f64, so that few tiles are walked
  * twice. */
-typedef CompressPolicy<5, 4, 40, 40> NarrowPolicy;
+typedef CompressPolicy<5, 4, 40, 39> NarrowPolicy;
 typedef CompressPolicy<3, 4, 64, 64> WidePolicyF32;
 typedef CompressPolicy<1, 6, 122, 118> WidePolicyF64;
 
@@ -58,10 +58,14 @@ struct CompressBlock {
   uint32_t stages[Policy::kWarps][Policy::kStagedWords];
   uint32_t rings[Policy::kWarps][Policy::kRingWords]; /* words of merged tiles */
 };
-static_assert(sizeof(CompressBlock<NarrowPolicy>) <= SZG_LEAST_SHARED_BYTES &&
-                  sizeof(CompressBlock<WidePolicyF32>) <= SZG_LEAST_SHARED_BYTES &&
-                  sizeof(CompressBlock<WidePolicyF64>) <= SZG_LEAST_SHARED_BYTES,
-              "what every device has");
+/* A Hopper multiprocessor's shared memory, of which each block takes some more. */
+constexpr uint32_t kHopperBytes = 228 << 10, kReservedBytes = 1 << 10;
+template <class Policy>
+constexpr bool kFits = sizeof(CompressBlock<Policy>) <= SZG_LEAST_SHARED_BYTES &&Policy::kBlocks *(
+                                                            sizeof(CompressBlock<Policy>) +
+                                                            kReservedBytes) <= kHopperBytes;
+static_assert(kFits<NarrowPolicy> && kFits<WidePolicyF32> && kFits<WidePolicyF64>,
+              "a block fits any device, and kBlocks fit a multiprocessor of an H100");
 
 /* Declared once for the whole file, so that functions that are not inlined also find it and know
  * that it is shared memory. */
