@@ -17,7 +17,7 @@
 
 namespace szg {
 
-/* A block. kStageWordsGiven: of a lane; a full tile whose lanes all fill them fits the ring. */
+/* A block. kStageWordsGiven: of a lane. kRingRows: the ring has 32 times as many words. */
 template <uint32_t kWarpsGiven, uint32_t kBlocksGiven, uint32_t kStageWordsGiven,
           uint32_t kRingRows>
 struct CompressPolicy {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The warp takes a group of eight rows at a time, with one lane per place, on any lattice. This is
- * the exact way, with all checks; compress_pairs.cuh has the fast one.
+ * the exact way, with all checks; compress_pairs.cuh and compress_wide.cuh have faster ones.
  */
 #ifndef SZG_COMPRESS_WALK_CUH
 #define SZG_COMPRESS_WALK_CUH

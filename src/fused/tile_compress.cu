@@ -5,9 +5,10 @@
  * memory, to the tile's words. Warps take tiles in order and never wait for the others of their
  * block. Meanwhile they find how many words come before each tile's (look_back.cuh), so the
  * kernel reads values once and writes words once. It reads a tile twice if its bits do not fit the
- * stage, which holds 10 per code.
+ * stage (compress_bits.cuh).
  *
- * On the 16-bit lattice one instruction handles two values (compress_pairs.cuh).
+ * On the 16-bit lattice one instruction handles two values (compress_pairs.cuh). Other lattices,
+ * and tiles that leave the window of those pairs, have a way for wide codes (compress_wide.cuh).
  */
 #include "core/cuda_check.cuh"
 #include "core/tile_queue.cuh"
