@@ -17,33 +17,65 @@
 
 namespace szg {
 
+/* A block. kStageWordsGiven: of a lane. kRingRows: the ring has 32 times as many words. */
+template <uint32_t kWarpsGiven, uint32_t kBlocksGiven, uint32_t kStageWordsGiven,
+          uint32_t kRingRows>
 struct CompressPolicy {
-  static constexpr uint32_t kThreads = 160;
-  static constexpr uint32_t kWarps = kThreads / 32;
-  static constexpr uint32_t kStageWords = 40; /* per lane: 10 bits per code of a full tile */
+  static constexpr uint32_t kWarps = kWarpsGiven, kThreads = 32 * kWarps;
+  static constexpr int kBlocks = kBlocksGiven; /* that must fit a multiprocessor */
+  static constexpr uint32_t kStageWords = kStageWordsGiven;
+  static constexpr uint32_t kStagedWords = kStageWords * SZG_LANES; /* per warp */
+  static constexpr uint32_t kRingWords = kRingRows * SZG_LANES;     /* the same */
 };
 
-constexpr uint32_t kStagedWords = CompressPolicy::kStageWords * SZG_LANES; /* per warp */
-constexpr uint32_t kRingWords = kStagedWords;
+/* Bits per code of a full tile that the stage holds: 10 on the 16-bit lattice, where many warps
+ * hide each other's waits; on the others 16 for f32 and 30 for f64, so that few tiles are walked
+ * twice. */
+typedef CompressPolicy<5, 4, 40, 39> NarrowPolicy;
+typedef CompressPolicy<3, 4, 64, 64> WidePolicyF32;
+typedef CompressPolicy<1, 6, 122, 118> WidePolicyF64;
+
 constexpr uint32_t kStepBytes = SZG_LANES * sizeof(uint32_t); /* from a lane's word to its next */
 
 constexpr uint32_t kClasses16 = 32; /* classes of magnitudes of 16 bits */
 
-/* Shared memory of a block. */
-struct CompressBlock {
-  uint32_t table[2 * SZG_TILE_DIRECT]; /* entries by delta + 512 */
-  uint32_t classes[2 * kClasses16];    /* of the 16-bit lattice; negative ones come last */
+/* Where negative classes begin among entries by class: a float's sign is nine bits above the bit
+ * after its highest (compress_wide.cuh). */
+constexpr uint32_t kNegativeClasses = 512, kClasses32 = 64;
+
+/* A block's tables, at the start of its shared memory. */
+struct CompressTables {
+  uint32_t table[2 * SZG_TILE_DIRECT];                 /* entries by delta + 512 */
+  uint32_t class_codes[kNegativeClasses + kClasses32]; /* for magnitudes of up to 32 bits */
+  uint32_t classes[2 * kClasses16]; /* of the 16-bit lattice; negative ones come last */
   uint32_t escape, padding[3];
-  uint32_t stages[CompressPolicy::kWarps][kStagedWords];
-  uint32_t rings[CompressPolicy::kWarps][kRingWords]; /* words of merged tiles */
 };
-static_assert(sizeof(CompressBlock) <= SZG_LEAST_SHARED_BYTES, "what every device has");
+
+/* Shared memory of a block. */
+template <class Policy>
+struct CompressBlock {
+  CompressTables tables;
+  uint32_t stages[Policy::kWarps][Policy::kStagedWords];
+  uint32_t rings[Policy::kWarps][Policy::kRingWords]; /* words of merged tiles */
+};
+/* A Hopper multiprocessor's shared memory, of which each block takes some more. */
+constexpr uint32_t kHopperBytes = 228 << 10, kReservedBytes = 1 << 10;
+template <class Policy>
+constexpr bool kFits = sizeof(CompressBlock<Policy>) <= SZG_LEAST_SHARED_BYTES &&Policy::kBlocks *(
+                                                            sizeof(CompressBlock<Policy>) +
+                                                            kReservedBytes) <= kHopperBytes;
+static_assert(kFits<NarrowPolicy> && kFits<WidePolicyF32> && kFits<WidePolicyF64>,
+              "a block fits any device, and kBlocks fit a multiprocessor of an H100");
 
 /* Declared once for the whole file, so that functions that are not inlined also find it and know
  * that it is shared memory. */
 extern __shared__ __align__(16) unsigned char compress_memory[];
-__device__ __forceinline__ CompressBlock &shared_block() {
-  return *reinterpret_cast<CompressBlock *>(compress_memory);
+template <class Policy>
+__device__ __forceinline__ CompressBlock<Policy> &shared_block() {
+  return *reinterpret_cast<CompressBlock<Policy> *>(compress_memory);
+}
+__device__ __forceinline__ CompressTables &shared_tables() {
+  return *reinterpret_cast<CompressTables *>(compress_memory);
 }
 
 /* The state that every code needs. */
@@ -66,16 +98,19 @@ struct LaneStage {
 };
 
 /* Shared addresses of the lane's first word in the stage, and of the place after its last. */
+template <class Policy>
 __device__ __forceinline__ uint32_t stage_start() {
-  return shared_address(&shared_block().stages[threadIdx.x / 32][threadIdx.x % 32]);
+  return shared_address(&shared_block<Policy>().stages[threadIdx.x / 32][threadIdx.x % 32]);
 }
+template <class Policy>
 __device__ __forceinline__ uint32_t stage_end() {
-  return stage_start() + (uint32_t)sizeof shared_block().stages[0];
+  return stage_start<Policy>() + Policy::kStageWords * kStepBytes;
 }
 
 /* Moves staged words to the archive. The lane before may end in this lane's first word. */
+template <class Policy>
 __device__ __noinline__ void flush_stage(uint32_t next, LaneStage *stage) {
-  uint32_t const start = stage_start(), word_count = (next - start) / kStepBytes;
+  uint32_t const start = stage_start<Policy>(), word_count = (next - start) / kStepBytes;
   if (stage->out) {
     uint32_t *const out = stage->out + stage->flushed_words;
     uint32_t i = 0;
@@ -90,10 +125,11 @@ __device__ __noinline__ void flush_stage(uint32_t next, LaneStage *stage) {
 }
 
 /* Makes room for `words` words; lanes may differ in the number. The whole warp calls. */
+template <class Policy>
 __device__ __forceinline__ void keep_room(LaneBits &bits, uint32_t words, LaneStage *stage) {
-  if (!__any_sync(kAllLanes, bits.next + words * kStepBytes > stage_end())) return;
-  flush_stage(bits.next, stage);
-  bits.next = stage_start();
+  if (!__any_sync(kAllLanes, bits.next + words * kStepBytes > stage_end<Policy>())) return;
+  flush_stage<Policy>(bits.next, stage);
+  bits.next = stage_start<Policy>();
 }
 
 /* Appends the first `count` bits of `code`, 1 to 32; those after them are 0. */
@@ -120,12 +156,14 @@ __device__ __forceinline__ void append_number(LaneBits &bits, uint64_t number, u
 
 /* Stages the lane's last word or, on the second walk, writes it to the archive. Returns the lane's
  * number of bits. The whole warp calls. */
+template <class Policy>
 __device__ __forceinline__ uint32_t finish_lane(LaneBits &bits, LaneStage *stage) {
-  keep_room(bits, 1, stage);
+  keep_room<Policy>(bits, 1, stage);
   uint32_t const rest = bits.at % 32;
-  uint32_t const full_words = stage->flushed_words + (bits.next - stage_start()) / kStepBytes;
+  uint32_t const staged_words = (bits.next - stage_start<Policy>()) / kStepBytes;
+  uint32_t const full_words = stage->flushed_words + staged_words;
   if (stage->out) {
-    flush_stage(bits.next, stage);
+    flush_stage<Policy>(bits.next, stage);
     if (rest > 0) atomicOr(stage->out + full_words, bits.word); /* the next lane begins there */
   } else if (rest > 0) {
     bits.put_full_word();

@@ -24,19 +24,6 @@ struct Coder {
   uint32_t zero_groups;
 };
 
-__device__ __forceinline__ void load_table(const szg_tile_encoder *encoder) {
-  CompressBlock &block = shared_block();
-  for (uint32_t i = threadIdx.x; i < 2 * SZG_TILE_DIRECT; i += CompressPolicy::kThreads) {
-    uint32_t const entry = i == 0 ? 0 : encoder->direct[i], length = entry & kEntryLength;
-    block.table[i] = length == 0 ? kIsEscape : entry;
-  }
-  for (uint32_t i = threadIdx.x; i < 2 * kClasses16; i += CompressPolicy::kThreads) {
-    uint32_t const negative = i < kClasses16 ? 0 : SZG_TILE_CLASSES;
-    block.classes[i] = encoder->classes[i % kClasses16 + negative];
-  }
-  if (threadIdx.x == 0) block.escape = encoder->escape;
-}
-
 /* ---- one delta of 16 bits ---- */
 
 /* Code and raw bits, left-aligned. */
@@ -46,18 +33,18 @@ struct WholeCode {
 static_assert(SZG_TILE_CODE_BITS + 16 <= 32, "an escape and the delta");
 
 __device__ __forceinline__ WholeCode whole_code(int32_t delta) {
-  CompressBlock &block = shared_block();
+  const CompressTables &tables = shared_tables();
   uint32_t entry = 0, raw = 0, raw_bits = 0;
   if (szg_is_direct(delta)) {
-    entry = block.table[delta + SZG_TILE_DIRECT] & ~kIsEscape;
+    entry = tables.table[delta + SZG_TILE_DIRECT] & ~kIsEscape;
   } else {
     uint32_t const magnitude = (uint32_t)abs(delta), top = 31 - (uint32_t)__clz((int)magnitude);
     raw_bits = top - 1;
     raw = magnitude & ((1u << raw_bits) - 1);
-    entry = block.classes[2 * top + (magnitude >> raw_bits & 1) + (delta < 0 ? kClasses16 : 0)];
+    entry = tables.classes[2 * top + (magnitude >> raw_bits & 1) + (delta < 0 ? kClasses16 : 0)];
   }
   if ((entry & kEntryLength) == 0) {
-    entry = block.escape;
+    entry = tables.escape;
     raw = (uint32_t)delta & 0xFFFF;
     raw_bits = 16;
   }
@@ -95,7 +82,7 @@ __device__ __noinline__ LaneBits append_rare(LaneBits bits, Signed delta, Coder 
 template <class Signed>
 __device__ __forceinline__ void append_delta(LaneBits &bits, Signed delta, const Coder &coder) {
   if (szg_is_direct(delta)) {
-    uint32_t const entry = shared_block().table[(int32_t)delta + SZG_TILE_DIRECT];
+    uint32_t const entry = shared_tables().table[(int32_t)delta + SZG_TILE_DIRECT];
     if (entry & kEntryLength) {
       append_entry(bits, entry);
       return;

@@ -22,6 +22,7 @@ struct TileBits {
 };
 
 /* Finds a tile's size. lane_bits: 0 if all deltas of the lane are 0. The whole warp calls. */
+template <class Policy>
 __device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_flushed,
                                                  uint32_t raw_words) {
   TileBits tile = {};
@@ -38,8 +39,8 @@ __device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_fl
   tile.words = (tile.head_bits + __shfl_sync(kAllLanes, lengths.end, 31) + 31) / 32;
   tile.is_raw = tile.words >= raw_words;
   if (tile.is_raw) tile.words = raw_words;
-  tile.is_long = !tile.is_raw &&
-                 (tile.words > kStagedWords || __any_sync(kAllLanes, was_flushed && lane_bits > 0));
+  tile.is_long = !tile.is_raw && (tile.words > Policy::kRingWords ||
+                                  __any_sync(kAllLanes, was_flushed && lane_bits > 0));
   return tile;
 }
 
@@ -50,11 +51,14 @@ __device__ __forceinline__ bool is_merged_tile(const TileBits &bits) {
 /* ---- the ring ---- */
 
 /* A tile's words in the warp's ring, from `first` on. */
+template <class Policy>
 struct RingWords {
   uint32_t first;
   __device__ __forceinline__ uint32_t *at(uint32_t i) const {
     uint32_t const place = first + i;
-    return &shared_block().rings[threadIdx.x / 32][place < kRingWords ? place : place - kRingWords];
+    return &shared_block<Policy>()
+                .rings[threadIdx.x / 32]
+                      [place < Policy::kRingWords ? place : place - Policy::kRingWords];
   }
 };
 
@@ -64,15 +68,18 @@ struct OutputWords {
   __device__ __forceinline__ uint32_t *at(uint32_t i) const { return words + i; }
 };
 
+template <class Policy>
 struct WaitingTile {
   uint32_t tile, words;
   bool is_raw;
-  RingWords ring;
+  RingWords<Policy> ring;
 };
 
 /* Tiles of the warp without a place yet, in order. In the ring each begins at a multiple of 4
  * words. */
+template <class Policy>
 struct WaitingTiles {
+  static constexpr uint32_t kRingWords = Policy::kRingWords;
   static constexpr uint32_t kMost = 4;
   uint32_t entry_tile, entry_words; /* lane i has those of number i modulo 32 */
   uint32_t first, count;            /* numbers */
@@ -87,13 +94,13 @@ struct WaitingTiles {
   }
 
   /* Adds a tile, for which there is room, and returns where its words go. */
-  __device__ __forceinline__ RingWords add(uint32_t tile, const TileBits &bits) {
+  __device__ __forceinline__ RingWords<Policy> add(uint32_t tile, const TileBits &bits) {
     if (threadIdx.x % 32 == (first + count) % 32) {
       entry_tile = tile;
       entry_words = bits.words | (bits.is_raw ? kIsRaw : 0);
     }
     count++;
-    RingWords const ring = {end_word};
+    RingWords<Policy> const ring = {end_word};
     uint32_t const words = ring_words(bits.words, bits.is_raw);
     used_words += words;
     end_word += words;
@@ -102,9 +109,9 @@ struct WaitingTiles {
   }
 
   /* The oldest tile; there is one. */
-  __device__ __forceinline__ WaitingTile oldest() const {
+  __device__ __forceinline__ WaitingTile<Policy> oldest() const {
     uint32_t const words = __shfl_sync(kAllLanes, entry_words, (int)first % 32);
-    WaitingTile tile;
+    WaitingTile<Policy> tile;
     tile.tile = __shfl_sync(kAllLanes, entry_tile, (int)first % 32);
     tile.is_raw = (words & kIsRaw) != 0;
     tile.words = words & ~kIsRaw;
@@ -113,7 +120,7 @@ struct WaitingTiles {
     return tile;
   }
   __device__ __forceinline__ void drop_oldest() {
-    WaitingTile const dropped = oldest();
+    WaitingTile<Policy> const dropped = oldest();
     used_words -= ring_words(dropped.words, dropped.is_raw);
     first++;
     count--;
@@ -150,7 +157,8 @@ __device__ __forceinline__ void put_head(const TileBits &tile, const Words &word
 
 /* Merges the warp's staged words into the tile's in the ring. A lane may share the first and the
  * last word that it writes with other lanes. The whole warp calls. */
-__device__ __forceinline__ void merge_lanes(const TileBits &tile, const RingWords &words) {
+template <class Policy>
+__device__ __forceinline__ void merge_lanes(const TileBits &tile, const RingWords<Policy> &words) {
   for (uint32_t i = threadIdx.x % 32; i < (tile.words + 3) / 4; i += SZG_LANES)
     *(uint4 *)(void *)words.at(4 * i) = make_uint4(0, 0, 0, 0);
   __syncwarp(); /* before bits are added */
@@ -158,11 +166,12 @@ __device__ __forceinline__ void merge_lanes(const TileBits &tile, const RingWord
   uint32_t const at = tile.first_bit % 32;
   int32_t const word_count = (int32_t)((tile.lane_bits + 31) / 32);
   int32_t const last_put = (int32_t)((at + tile.lane_bits + 31) / 32) - 1;
-  RingWords const own = {words.first + tile.first_bit / 32}; /* may be beyond the ring's end */
-  uint32_t before = load_shared(stage_start());
+  /* May be beyond the ring's end. */
+  RingWords<Policy> const own = {words.first + tile.first_bit / 32};
+  uint32_t before = load_shared(stage_start<Policy>());
   if (tile.lane_bits > 0) atomicOr(own.at(0), before >> at);
   uint32_t const most_puts = (tile.least + (1u << tile.width) + 61) / 32; /* an upper bound */
-  uint32_t from = stage_start();
+  uint32_t from = stage_start<Policy>();
 #pragma unroll 4
   for (int32_t i = 1; i < (int32_t)most_puts; i++) {
     from += kStepBytes;
@@ -181,7 +190,8 @@ __device__ __forceinline__ void merge_lanes(const TileBits &tile, const RingWord
 
 /* ---- to the archive ---- */
 
-__device__ __forceinline__ void store_merged(const RingWords &words, uint32_t word_count,
+template <class Policy>
+__device__ __forceinline__ void store_merged(const RingWords<Policy> &words, uint32_t word_count,
                                              uint32_t *out) {
 #pragma unroll 4
   for (uint32_t i = threadIdx.x % 32; i < word_count; i += SZG_LANES) out[i] = *words.at(i);
@@ -189,12 +199,13 @@ __device__ __forceinline__ void store_merged(const RingWords &words, uint32_t wo
 
 /* Writes head and zeros before lanes are walked again; *bits and *stage: where this lane's bits
  * go. */
+template <class Policy>
 __device__ __forceinline__ void begin_long_tile(const TileBits &tile, uint32_t *out, LaneBits *bits,
                                                 LaneStage *stage) {
   for (uint32_t i = threadIdx.x % 32; i < tile.words; i += SZG_LANES) out[i] = 0;
   __syncwarp(); /* before bits are added */
   put_head(tile, OutputWords{out});
-  *bits = {0, tile.first_bit % 32, stage_start()};
+  *bits = {0, tile.first_bit % 32, stage_start<Policy>()};
   stage->flushed_words = 0;
   stage->out = tile.lane_bits > 0 ? out + tile.first_bit / 32 : NULL;
 }

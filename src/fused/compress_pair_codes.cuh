@@ -1,13 +1,15 @@
 /* compress_pair_codes.cuh - turns pairs of deltas into a lane's bits, two codes at once.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Pairs with a class, an escape or long codes go one code after the other, and so do the rows of a
- * lane that lacks some.
+ * If a pair of the group has a class or long codes, the codes of the group go one after the other,
+ * from the table of compress_wide_codes.cuh. Escapes and rows of a lane that lacks some go row by
+ * row.
  */
 #ifndef SZG_COMPRESS_PAIR_CODES_CUH
 #define SZG_COMPRESS_PAIR_CODES_CUH
 
 #include "fused/compress_points.cuh"
+#include "fused/compress_wide_codes.cuh"
 
 namespace szg {
 
@@ -43,16 +45,6 @@ __device__ __forceinline__ void append_one_and_codes(LaneBits &bits, uint32_t fi
 
 __device__ __forceinline__ void append_zero(LaneBits &bits) { append_joined(bits, 0, bits.at + 1); }
 
-/* Appends a pair with longer codes or a delta that the table lacks, one after the other. */
-__device__ __noinline__ LaneBits append_odd_codes(LaneBits bits, uint32_t deltas) {
-  uint32_t const fields = deltas + kFieldBias;
-  WholeCode const first = whole_code((int32_t)(fields & 0xFFFF) - 0x8000);
-  append_joined(bits, first.code, bits.at + first.bit_count);
-  WholeCode const second = whole_code((int32_t)(fields >> 16) - 0x8000);
-  append_joined(bits, second.code, bits.at + second.bit_count);
-  return bits;
-}
-
 /* The table's entries for a group's pairs. */
 struct PairCodes {
   uint32_t places[kGroupPairs];
@@ -76,22 +68,14 @@ struct PairCodes {
   }
 };
 
-template <bool kMayBeOdd>
-__device__ __forceinline__ void append_pair(LaneBits &bits, const PairCodes &codes, uint32_t i,
-                                            uint32_t deltas) {
-  if (kMayBeOdd && codes.is_odd(i))
-    bits = append_odd_codes(bits, deltas);
-  else
-    append_codes(bits, codes.first[i], codes.second[i]);
-}
-
-template <bool kMayBeOdd>
+/* Appends pairs of which none is odd. */
 __device__ __forceinline__ void append_pairs(LaneBits &bits, const PairCodes &codes,
                                              const uint32_t (&deltas)[kGroupPairs],
                                              uint32_t zero_groups) {
+  auto const append = [&](uint32_t i) { append_codes(bits, codes.first[i], codes.second[i]); };
   if (zero_groups == SZG_ZERO_GROUPS_NONE) {
 #pragma unroll
-    for (uint32_t i = 0; i < kGroupPairs; i++) append_pair<kMayBeOdd>(bits, codes, i, deltas[i]);
+    for (uint32_t i = 0; i < kGroupPairs; i++) append(i);
     return;
   }
 #pragma unroll
@@ -106,29 +90,34 @@ __device__ __forceinline__ void append_pairs(LaneBits &bits, const PairCodes &co
       if (has_bit) append_zero(bits);
       continue;
     }
-    if (kMayBeOdd && has_bit) append_joined(bits, 0x80000000u, bits.at + 1);
-    if (kMayBeOdd || !has_bit)
-      append_pair<kMayBeOdd>(bits, codes, i, deltas[i]);
-    else
+    if (has_bit)
       append_one_and_codes(bits, codes.first[i], codes.second[i]);
-    append_pair<kMayBeOdd>(bits, codes, i + 1, deltas[i + 1]);
+    else
+      append(i);
+    append(i + 1);
   }
 }
 
-/* Appends the codes of a group one by one if the lane has only some of its rows. There is room for
- * kOddGroupWords. */
+/* The deltas of a group's rows. */
+__device__ __forceinline__ void split_pairs(const uint32_t (&pairs)[kGroupPairs],
+                                            int32_t (&deltas)[SZG_GROUP_ROWS]) {
+#pragma unroll
+  for (uint32_t i = 0; i < kGroupPairs; i++) {
+    uint32_t const fields = pairs[i] + kFieldBias;
+    deltas[i] = (int32_t)(fields & 0xFFFF) - 0x8000;
+    deltas[i + kGroupPairs] = (int32_t)(fields >> 16) - 0x8000;
+  }
+}
+
+/* Appends the codes of a group row by row, whatever they are. There is room for kOddGroupWords. */
 __device__ __noinline__ LaneBits append_rows(LaneBits bits, uint4 deltas, uint32_t rows,
                                              uint32_t zero_groups) {
   uint32_t const pairs[kGroupPairs] = {deltas.x, deltas.y, deltas.z, deltas.w};
   int32_t all[SZG_GROUP_ROWS];
+  split_pairs(pairs, all);
   uint32_t with_deltas = 0;
 #pragma unroll
-  for (uint32_t i = 0; i < kGroupPairs; i++) {
-    uint32_t const fields = pairs[i] + kFieldBias;
-    all[i] = (int32_t)(fields & 0xFFFF) - 0x8000;
-    all[i + kGroupPairs] = (int32_t)(fields >> 16) - 0x8000;
-    with_deltas |= (all[i] != 0 ? 1u << i : 0) | (all[i + kGroupPairs] != 0 ? 16u << i : 0);
-  }
+  for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++) with_deltas |= all[row] != 0 ? 1u << row : 0;
   append_group(bits, rows, with_deltas & rows, zero_groups, [&](uint32_t row) {
     WholeCode const whole = whole_code(all[row]);
     append_bits(bits, whole.code, whole.bit_count);
@@ -139,6 +128,7 @@ __device__ __noinline__ LaneBits append_rows(LaneBits bits, uint4 deltas, uint32
 /* Appends the lane's codes. missing: rows of the group that it lacks; its bits do not count if it
  * lacks all rows of the tile. common_limit: an address beyond which the stage may lack room. table:
  * its shared address. The whole warp calls. */
+template <class Policy>
 __device__ __forceinline__ void append_group_pairs(LaneBits &bits,
                                                    const uint32_t (&deltas)[kGroupPairs],
                                                    uint32_t missing, uint32_t zero_groups,
@@ -149,12 +139,15 @@ __device__ __forceinline__ void append_group_pairs(LaneBits &bits,
 #pragma unroll
   for (uint32_t i = 0; i < kGroupPairs; i++) odd |= codes.is_odd(i);
   if (!__any_sync(kAllLanes, odd != 0 || bits.next > common_limit)) {
-    append_pairs<false>(bits, codes, deltas, zero_groups);
+    append_pairs(bits, codes, deltas, zero_groups);
     return;
   }
-  keep_room(bits, odd ? kOddGroupWords : kGroupWords, stage);
-  if (missing == 0)
-    append_pairs<true>(bits, codes, deltas, zero_groups);
+  keep_room<Policy>(bits, kOddGroupWords, stage);
+  int32_t rows[SZG_GROUP_ROWS];
+  split_pairs(deltas, rows);
+  WideCodes<false> const single_codes(rows);
+  if (!__any_sync(kAllLanes, missing != 0 || single_codes.odd != 0))
+    append_wide_group<false>(bits, single_codes, rows, zero_groups);
   else
     bits = append_rows(bits, make_uint4(deltas[0], deltas[1], deltas[2], deltas[3]),
                        missing ^ kAllRows, zero_groups);

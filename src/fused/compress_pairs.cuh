@@ -1,15 +1,15 @@
 /* compress_pairs.cuh - tiles on the 16-bit lattice to bits: two values per instruction.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A group goes the fast way if all its values lie in the window (compress_points.cuh), are within
- * the bound and are not fill. Any other group goes the exact way of compress_walk.cuh, and so does
- * the group after one with points outside the window. Both ways give the same words.
+ * A group goes this way if all its values lie in the window (compress_points.cuh), are within the
+ * bound and are not fill. From the first group on that does not, the tile goes the way of
+ * compress_wide.cuh. Both ways give the same words.
  */
 #ifndef SZG_COMPRESS_PAIRS_CUH
 #define SZG_COMPRESS_PAIRS_CUH
 
 #include "fused/compress_pair_codes.cuh"
-#include "fused/compress_points.cuh"
+#include "fused/compress_wide.cuh"
 
 namespace szg {
 
@@ -109,77 +109,21 @@ __device__ __forceinline__ void pair_differences(const uint32_t (&pairs)[kGroupP
   }
 }
 
-/* ---- the exact way ---- */
-
-template <int kDims>
-struct PairGroup {
-  uint32_t pairs[kGroupPairs], deltas[kGroupPairs];
-  uint32_t before[kPairsBefore<kDims>];
-  bool has_marks; /* a value of the lane is exact or fill */
-};
-
-/* The rows that kRowsBefore says, as distances. */
-template <int kDims>
-__device__ void unpack_before(const PairGroup<kDims> &group,
-                              uint32_t (&before)[kRowsBefore<kDims>]) {
-  for (uint32_t i = 0; i < kRowsBefore<kDims>; i++) {
-    if (kDims == 3)
-      before[i] = i < kGroupPairs ? group.before[i % kPairsBefore<kDims>] & 0xFFFF
-                                  : group.before[i % kPairsBefore<kDims>] >> 16;
-    else
-      before[i] = group.before[i % kPairsBefore<kDims>] >> 16;
-  }
-}
-
-/* Fills in everything except `before`. The whole warp calls. */
-template <class A, int kDims>
-__device__ __noinline__ void find_group_exactly(const CompressJob *job, uint32_t tile,
-                                                uint32_t group_index, int32_t low,
-                                                PairGroup<kDims> *group) {
-  uint32_t const lane = threadIdx.x % 32;
-  TileShape const shape = tile_shape(job->layout, tile);
-  const typename A::Value *const tile_values =
-      (const typename A::Value *)job->values + shape.first_value;
-  uint32_t const rows = rows_of_lane<kDims>(shape, group_index, lane);
-  typename A::Value values[SZG_GROUP_ROWS];
-#pragma unroll
-  for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++)
-    values[row] = rows >> row & 1 ? tile_values[value_offset<kDims>(shape, group_index, row, lane)]
-                                  : (typename A::Value)0;
-  uint32_t before[kRowsBefore<kDims>], points[SZG_GROUP_ROWS], deltas[SZG_GROUP_ROWS];
-  unpack_before<kDims>(*group, before);
-  uint32_t points_before[kRowsBefore<kDims>];
-  for (uint32_t i = 0; i < kRowsBefore<kDims>; i++)
-    points_before[i] = (uint32_t)(int32_t)(int16_t)(uint16_t)(before[i] + (uint32_t)low);
-  group->has_marks =
-      group_points<A, kDims>(job->k, values, rows, points_before, group_index, points);
-#pragma unroll
-  for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++)
-    points[row] = rows >> row & 1 ? (points[row] - (uint32_t)low) & 0xFFFF : 0;
-  group_differences<uint32_t, kDims>(points, before, axis_choice<kDims>(*job->axes), group_index,
-                                     lane, deltas);
-  if (group_index == 0 && lane == 0) deltas[0] += (uint32_t)low;
-  for (uint32_t i = 0; i < kGroupPairs; i++) {
-    group->pairs[i] = pair_of(points[i], points[i + kGroupPairs]);
-    group->deltas[i] =
-        pair_of((uint32_t)(int32_t)(int16_t)(uint16_t)deltas[i], deltas[i + kGroupPairs]);
-  }
-}
-
 /* ---- a tile ---- */
 
 template <class A, int kDims>
 struct PairWalk {
   typedef typename A::Value Value;
-  static constexpr int kBlocks = 4; /* that must fit a multiprocessor */
+  typedef NarrowPolicy Policy;
+  static constexpr bool kTwoWords = false;
+  typedef GroupLoader<Value, kDims, uint32_t> Loader;
 
-  /* Whether some point of the lane is outside the window. */
-  static __device__ __forceinline__ bool has_far_points(const uint32_t (&pairs)[kGroupPairs]) {
-    uint32_t all = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < kGroupPairs; i++) all |= pairs[i];
-    return (all & ~((kWindowPoints<kDims> - 1) * 0x10001u)) != 0;
-  }
+  /* A tile on its way. */
+  struct Progress {
+    uint32_t group;               /* the next one */
+    Value values[SZG_GROUP_ROWS]; /* of that group, if it can be loaded */
+    uint32_t before[kPairsBefore<kDims>], seen;
+  };
 
   /* Clears the deltas of rows that the lane lacks. */
   static __device__ __forceinline__ void leave_out(uint32_t rows, uint32_t (&deltas)[kGroupPairs]) {
@@ -190,24 +134,16 @@ struct PairWalk {
     }
   }
 
-  /* Finds pairs and deltas of a group; returns whether some value of the lane is exact or fill.
-   * Only this function takes addresses, so that the rest stays in registers. */
-  static __device__ __forceinline__ bool go_exact_way(const CompressJob &job, uint32_t tile,
-                                                      uint32_t group_index, int32_t low,
-                                                      const uint32_t (&before)[kPairsBefore<kDims>],
-                                                      uint32_t (&pairs)[kGroupPairs],
-                                                      uint32_t (&deltas)[kGroupPairs]) {
-    PairGroup<kDims> group;
-    for (uint32_t i = 0; i < kPairsBefore<kDims>; i++) group.before[i] = before[i];
-    find_group_exactly<A, kDims>(&job, tile, group_index, low, &group);
-    /* Waits here for what is loaded here. Otherwise code after the branch would wait on either way,
-     * and for the next group's values too: the hardware has few barriers for loads. */
-    uint32_t const zero = job.tile_count >> 31;
-    for (uint32_t i = 0; i < kGroupPairs; i++) {
-      pairs[i] = group.pairs[i] + zero;
-      deltas[i] = group.deltas[i] + zero;
+  /* The rows before the next group, as points. */
+  static __device__ __forceinline__ void points_before(const Progress &progress, int32_t low,
+                                                       uint32_t (&before)[kRowsBefore<kDims>]) {
+#pragma unroll
+    for (uint32_t i = 0; i < kRowsBefore<kDims>; i++) {
+      uint32_t const pair = progress.before[i % kPairsBefore<kDims>];
+      bool const is_low = kDims == 3 && i < kGroupPairs;
+      uint32_t const distance = is_low ? pair & 0xFFFF : pair >> 16;
+      before[i] = progress.group > 0 ? (uint32_t)low + distance : 0;
     }
-    return group.has_marks;
   }
 
   /* Appends the lane's codes; returns whether some delta is not 0. *has_marks: whether some value
@@ -216,16 +152,30 @@ struct PairWalk {
                                               const TileShape &shape, const Coder &coder,
                                               LaneBits &bits, LaneStage *stage, bool *has_marks) {
     AxisChoice const axes = axis_choice<kDims>(*job.axes);
+    Loader loader(job, shape, threadIdx.x % 32);
+    Progress progress = {0, {loader.first_value()}, {}, 0};
+    if (loader.group_count > 0) loader.load(progress.values);
+    PointWindow const window = point_window<A, kDims>(job, progress.values[0]);
     bool const is_common = is_whole<kDims>(shape) && axes.is_all && !job.needs_care;
     auto const walk_as = [&](auto walk_kind) {
-      return walk_groups<decltype(walk_kind)>(job, tile, shape, axes, coder.zero_groups, bits,
-                                              stage, has_marks);
+      walk_groups<decltype(walk_kind)>(job, shape, axes, coder.zero_groups, window, loader,
+                                       progress, bits, stage);
     };
-    if (!is_common) return walk_as(AnyWalk());
-    if (coder.zero_groups == SZG_ZERO_GROUPS_NONE)
-      return walk_as(CommonWalk<SZG_ZERO_GROUPS_NONE>());
-    if (coder.zero_groups == SZG_ZERO_GROUPS_8) return walk_as(CommonWalk<SZG_ZERO_GROUPS_8>());
-    return walk_as(CommonWalk<SZG_ZERO_GROUPS_4>());
+    if (!is_common)
+      walk_as(AnyWalk());
+    else if (coder.zero_groups == SZG_ZERO_GROUPS_NONE)
+      walk_as(CommonWalk<SZG_ZERO_GROUPS_NONE>());
+    else if (coder.zero_groups == SZG_ZERO_GROUPS_8)
+      walk_as(CommonWalk<SZG_ZERO_GROUPS_8>());
+    else
+      walk_as(CommonWalk<SZG_ZERO_GROUPS_4>());
+    if (progress.group == group_count<kDims>(shape)) return progress.seen != 0;
+    uint32_t before[kRowsBefore<kDims>];
+    points_before(progress, window.low, before);
+    bool const has_deltas = WideGroups<A, kDims, Policy, kTwoWords>::append(
+        job, tile, shape, axes, coder, progress.group, loader, progress.values, before, bits, stage,
+        has_marks);
+    return has_deltas || progress.seen != 0;
   }
 
   /* One version for tiles with all rows, of a frame with all axes and no need for care, without the
@@ -240,56 +190,48 @@ struct PairWalk {
     static __device__ __forceinline__ uint32_t zero_groups(uint32_t of_frame) { return of_frame; }
   };
 
+  /* Appends groups up to the first that cannot go the fast way. */
   template <class Kind>
-  static __device__ __forceinline__ bool walk_groups(const CompressJob &job, uint32_t tile,
-                                                     const TileShape &shape,
+  static __device__ __forceinline__ void walk_groups(const CompressJob &job, const TileShape &shape,
                                                      const AxisChoice &frame_axes,
-                                                     uint32_t frame_zero_groups, LaneBits &bits,
-                                                     LaneStage *stage, bool *has_marks) {
+                                                     uint32_t frame_zero_groups,
+                                                     const PointWindow &window, Loader &loader,
+                                                     Progress &progress, LaneBits &bits,
+                                                     LaneStage *stage) {
     constexpr bool kIsCommon = Kind::kIsCommon;
     uint32_t const lane = threadIdx.x % 32;
     AxisChoice const axes = kIsCommon ? AxisChoice{true, true, true, true} : frame_axes;
     uint32_t const zero_groups = Kind::zero_groups(frame_zero_groups);
     LaneFacts const facts = {lane, kept_in_register(lane > 0 ? 0u - 1u : 0)};
-    uint32_t const table = shared_address(shared_block().table), groups = group_count<kDims>(shape);
-    uint32_t const common_limit = stage_end() - kGroupWords * kStepBytes;
-    GroupLoader<Value, kDims> loader(job, shape, lane);
+    uint32_t const table = shared_address(shared_tables().table);
+    uint32_t const groups = group_count<kDims>(shape);
+    uint32_t const common_limit = stage_end<Policy>() - kGroupWords * kStepBytes;
     uint32_t const loaded_groups = kIsCommon ? groups : loader.group_count;
-    Value values[SZG_GROUP_ROWS] = {loader.first_value()};
-    if (loaded_groups > 0) loader.load(values);
-    PointWindow const window = point_window<A, kDims>(job, values[0]);
     PointRounder<A> const rounder(job.k, window.low);
-    uint32_t before[kPairsBefore<kDims>] = {}, seen = 0, marks = 0;
     uint32_t origin = lane == 0 ? (uint32_t)window.low : 0; /* missing from the first difference */
-    bool is_exact = loaded_groups == 0;                     /* the next group goes the exact way */
+    uint32_t group = 0;
 #pragma unroll 1
-    for (uint32_t group = 0; group < groups; group++) {
+    for (; group < loaded_groups; group++) {
       uint32_t pairs[kGroupPairs], deltas[kGroupPairs];
-      bool const is_near = find_pairs<A, kIsCommon>(job, window, rounder, values, pairs);
-      if (group + 1 < loaded_groups) loader.load(values);
-      if (__any_sync(kAllLanes, !is_near || is_exact)) {
-        marks |= go_exact_way(job, tile, group, window.low, before, pairs, deltas);
-        is_exact = has_far_points(pairs);
-      } else {
-        pair_differences<kDims>(pairs, before, axes, group, facts, deltas);
-        deltas[0] += origin;
-      }
+      bool const is_near = find_pairs<A, kIsCommon>(job, window, rounder, progress.values, pairs);
+      if (__any_sync(kAllLanes, !is_near)) break;
+      if (group + 1 < loaded_groups) loader.load(progress.values);
+      pair_differences<kDims>(pairs, progress.before, axes, group, facts, deltas);
+      deltas[0] += origin;
       origin = 0;
       uint32_t missing = 0;
       if (!kIsCommon) {
-        if (group + 1 >= loaded_groups) is_exact = true;
         uint32_t const rows = rows_of_lane<kDims>(shape, group, lane);
         leave_out(rows, deltas);
         if (rows != 0 || kDims == 1) missing = rows ^ kAllRows;
       }
-      seen |= deltas[0] | deltas[1] | deltas[2] | deltas[3];
-      append_group_pairs(bits, deltas, missing, zero_groups, common_limit, table, stage);
+      progress.seen |= deltas[0] | deltas[1] | deltas[2] | deltas[3];
+      append_group_pairs<Policy>(bits, deltas, missing, zero_groups, common_limit, table, stage);
 #pragma unroll
       for (uint32_t i = 0; i < kPairsBefore<kDims>; i++)
-        before[i] = pairs[kGroupPairs - kPairsBefore<kDims> + i];
+        progress.before[i] = pairs[kGroupPairs - kPairsBefore<kDims> + i];
     }
-    *has_marks = marks != 0;
-    return seen != 0;
+    progress.group = group;
   }
 };
 

@@ -140,10 +140,10 @@ __device__ __forceinline__ bool find_pairs(const CompressJob &job, const PointWi
  * row, and rows that it lacks load what comes next in the frame. Their codes are left out, so at
  * worst they keep a group from the fast way. A group that would reach beyond the frame is not
  * loaded. */
-template <class Value, int kDims>
+template <class Value, int kDims, class LineBytes>
 struct GroupLoader {
   const char *from[2];  /* the lane's value in row 0 of the next group; 2-D: and in row 1 */
-  uint32_t line_bytes;  /* from line to line: below 2^32, or tiles do not go the fast way */
+  LineBytes line_bytes; /* from line to line */
   uint32_t group_count; /* that can be loaded */
   uint64_t group_bytes;
 
@@ -153,7 +153,7 @@ struct GroupLoader {
     const Value *const first = (const Value *)job.values + shape.first_value;
     from[0] = (const char *)(const void *)(first + min(lane, last));
     from[1] = (const char *)(const void *)(first + min(lane + SZG_LANES, last));
-    line_bytes = (uint32_t)shape.y_stride * (uint32_t)sizeof(Value);
+    line_bytes = (LineBytes)shape.y_stride * (LineBytes)sizeof(Value);
     uint64_t const group_values = kDims == 3   ? shape.z_stride
                                   : kDims == 2 ? kGroupLines * shape.y_stride
                                                : kGroupValues;
@@ -197,38 +197,55 @@ struct GroupLoader {
  * operations off by u each, so |x - q s| <= s/2 + s (|q| + 1/2) (2 u + 3 u^2); restoring takes one,
  * off by u |q| s. Together |x - r| <= s/2 + s u (3 |q| + 2) while |q| < 2^20, which must be at most
  * the bound. (|x - r| rounded is then at most the bound too, because the bound is a number of the
- * type.) The step leaves about 4/3 of what ordinary values need (docs/guarantees.md); a short reach
- * would miss some. */
+ * type.) For f64 the same holds while |q| < 2^50, and for f32 while |q| < 2^22. The step leaves
+ * about 4/3 of what ordinary values need (docs/guarantees.md); a short reach would miss some.
+ *
+ * With SZG_ARITHMETIC_F32_CLOSE all of this is done in f64, and only the restored value is rounded
+ * to f32: |x - r| <= s/2 + s u |q| (1 + 2^-20) while |q| < 2^30. The 2^-20 is for a few times
+ * 2^-53 |q| s, and for what is lost near the least floats. That step leaves 2^-10 more than
+ * ordinary values need. */
 constexpr double kLeastReach = 16.0;
-inline int32_t reach_of(double unit, double bound, double step, double inverse, double limit) {
-  bool const is_ordinary = step >= 0x1p-100 && step <= 0x1p100 && inverse > 0.0;
-  if (!is_ordinary || !(bound > step / 2)) return 0;
-  double const points = ((bound - step / 2) / (step * unit) - 2.0) / 3.0 - 2.0;
-  double const most = limit - 1.0;
-  double const reach = points < most ? points : most;
-  return reach < kLeastReach ? 0 : (int32_t)reach & ~1;
+inline double reach_of(const szg_quantizer &k, double limit) {
+  bool const is_f32 = k.arithmetic == SZG_ARITHMETIC_F32;
+  double const unit = k.arithmetic <= SZG_ARITHMETIC_F32_CLOSE ? 0x1p-24 : 0x1p-53;
+  double const step = is_f32 ? (double)k.step_f32 : k.step;
+  double const bound = is_f32 ? (double)k.bound_f32 : k.bound;
+  bool const is_inverse = is_f32 ? k.inverse_f32 == 1.0f / k.step_f32 : k.inverse == 1.0 / k.step;
+  bool const is_ordinary = step >= 0x1p-100 && step <= 0x1p100 && is_inverse;
+  if (!is_ordinary || !(bound > step / 2)) return 0.0;
+  double const units = (bound - step / 2) / (step * unit);
+  double const points = k.arithmetic == SZG_ARITHMETIC_F32_CLOSE ? units * (1.0 - 0x1p-20) - 2.0
+                                                                 : (units - 2.0) / 3.0 - 2.0;
+  double const reach = floor(points < limit - 1.0 ? points : limit - 1.0);
+  return reach < kLeastReach ? 0.0 : reach;
 }
 
-/* Sets the members of the job that the fast way needs. */
+/* The largest numbers for which a sum rounds to a whole number as rint does. */
+inline double most_points(uint32_t arithmetic) {
+  return arithmetic == SZG_ARITHMETIC_F32        ? 0x1p22
+         : arithmetic == SZG_ARITHMETIC_F64_WIDE ? 0x1p50
+                                                 : SZG_LATTICE_LIMIT_32;
+}
+
+/* The fill value's magnitude in steps; infinite or NaN for most. */
+inline double fill_points(const szg_quantizer &k) {
+  szgpu_dtype const dtype = k.arithmetic <= SZG_ARITHMETIC_F32_CLOSE ? SZGPU_F32 : SZGPU_F64;
+  return fabs(szg_value_of_bits(dtype, k.fill_bits) / k.step);
+}
+
+/* Sets the members of the job that the fast ways need. Fill values within the reach need a check:
+ * those within a step of it are taken for such. */
 inline void find_reach(CompressJob *job) {
   szg_quantizer const &k = job->k;
-  bool const is_f32 = k.arithmetic == SZG_ARITHMETIC_F32;
-  bool fill_has_point = false;
-  int32_t point;
-  if (is_f32) {
-    float const fill = (float)szg_value_of_bits(SZGPU_F32, k.fill_bits);
-    bool const is_inverse = k.inverse_f32 == 1.0f / k.step_f32;
-    job->reach =
-        is_inverse ? reach_of(0x1p-24, k.bound_f32, k.step_f32, k.inverse_f32, k.limit_f32) : 0;
-    fill_has_point = k.has_fill && szg_lattice_f32(&k, fill, &point);
-  } else {
-    double const fill = szg_value_of_bits(SZGPU_F64, k.fill_bits);
-    bool const is_inverse = k.inverse == 1.0 / k.step;
-    job->reach = is_inverse ? reach_of(0x1p-53, k.bound, k.step, k.inverse, k.limit) : 0;
-    fill_has_point = k.has_fill && szg_lattice_f64(&k, fill, &point);
-  }
-  job->needs_care = job->reach == 0 || fill_has_point;
-  if (job->reach == 0) job->reach = SZG_LATTICE_LIMIT_16 - 1.0;
+  double const limit = k.limit < most_points(k.arithmetic) ? k.limit : most_points(k.arithmetic);
+  double const reach = reach_of(k, limit);
+  job->wide_reach = reach > 0.0 ? reach : -1.0;
+  job->wide_reach_f32 = (float)job->wide_reach;
+  job->has_near_fill = k.has_fill && fill_points(k) <= reach + 1.0;
+  if (job->lattice_bits > 16) return;
+  job->reach = (int32_t)reach & ~1;
+  job->needs_care = reach == 0.0 || job->has_near_fill;
+  if (reach == 0.0) job->reach = SZG_LATTICE_LIMIT_16 - 1.0;
 }
 
 } // namespace szg

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The warp takes a group of eight rows at a time, with one lane per place, on any lattice. This is
- * the exact way, with all checks; compress_pairs.cuh has the fast one.
+ * the exact way, with all checks; compress_pairs.cuh and compress_wide.cuh have faster ones.
  */
 #ifndef SZG_COMPRESS_WALK_CUH
 #define SZG_COMPRESS_WALK_CUH
@@ -23,8 +23,11 @@ struct CompressJob {
   const uint32_t *axes;
   const szg_tile_book_cuda *book;
   uint32_t lattice_bits;
-  int32_t reach;   /* compress_points.cuh: find_reach */
-  bool needs_care; /* the same */
+  int32_t reach;     /* compress_points.cuh: find_reach */
+  bool needs_care;   /* the same */
+  double wide_reach; /* the same, for compress_wide.cuh; below 0: every value needs the checks */
+  float wide_reach_f32;
+  bool has_near_fill; /* the fill value has a point within that reach */
   uint32_t tile_count;
   uint64_t value_count;
   uint8_t *sections;

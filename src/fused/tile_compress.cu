@@ -5,15 +5,16 @@
  * memory, to the tile's words. Warps take tiles in order and never wait for the others of their
  * block. Meanwhile they find how many words come before each tile's (look_back.cuh), so the
  * kernel reads values once and writes words once. It reads a tile twice if its bits do not fit the
- * stage, which holds 10 per code.
+ * stage (compress_bits.cuh).
  *
- * On the 16-bit lattice one instruction handles two values (compress_pairs.cuh).
+ * On the 16-bit lattice one instruction handles two values (compress_pairs.cuh). Other lattices,
+ * and tiles that leave the window of those pairs, have a way for wide codes (compress_wide.cuh).
  */
 #include "core/cuda_check.cuh"
 #include "core/tile_queue.cuh"
 #include "fused/compress_merge.cuh"
 #include "fused/compress_pairs.cuh"
-#include "fused/compress_plain.cuh"
+#include "fused/compress_wide.cuh"
 
 namespace szg {
 namespace {
@@ -93,7 +94,7 @@ __device__ __forceinline__ uint32_t walk_tile(const CompressJob &job, uint32_t t
                                               const TileShape &shape, const Coder &coder,
                                               LaneBits bits, LaneStage *stage, bool *has_marks) {
   bool const has_deltas = Walk::walk(job, tile, shape, coder, bits, stage, has_marks);
-  uint32_t const lane_bits = finish_lane(bits, stage);
+  uint32_t const lane_bits = finish_lane<typename Walk::Policy>(bits, stage);
   return has_deltas ? lane_bits : 0;
 }
 
@@ -120,17 +121,19 @@ struct LongTile {
 
 /* A warp places a tile only when it needs the room that the tile takes. By then the tiles before it
  * have published their sizes, however different tiles are. */
+template <class Policy>
 struct WarpState {
-  TileQueue queue;      /* the next tile: the kernel alone asks for it and takes it */
-  LongTile long_tile;   /* waits for the end of the next tile: exchange_long_tile changes it */
-  WaitingTiles waiting; /* all others without a place: keep_tile adds them, make_room stores them */
+  TileQueue queue;    /* the next tile: the kernel alone asks for it and takes it */
+  LongTile long_tile; /* waits for the end of the next tile: exchange_long_tile changes it */
+  /* All others without a place: keep_tile adds them, make_room stores them. */
+  WaitingTiles<Policy> waiting;
 };
 
 /* Puts the oldest of the waiting tiles into the archive. */
-template <class Value>
+template <class Value, class Policy>
 __device__ __forceinline__ void store_oldest(const CompressJob &job, const Sections &sections,
-                                             WaitingTiles *waiting) {
-  WaitingTile const oldest = waiting->oldest();
+                                             WaitingTiles<Policy> *waiting) {
+  WaitingTile<Policy> const oldest = waiting->oldest();
   uint32_t *const out = find_place(job, sections, oldest.tile, oldest.words);
   if (out && oldest.is_raw) {
     TileShape const shape = tile_shape(job.layout, oldest.tile);
@@ -144,9 +147,10 @@ __device__ __forceinline__ void store_oldest(const CompressJob &job, const Secti
 
 /* Stores waiting tiles, the oldest first, until there is room for a tile of these bits; all of them
  * if there is no such tile. */
-template <class Value>
+template <class Value, class Policy>
 __device__ __forceinline__ void make_room(const CompressJob &job, const Sections &sections,
-                                          bool is_there, const TileBits &bits, WarpState *state) {
+                                          bool is_there, const TileBits &bits,
+                                          WarpState<Policy> *state) {
   while (state->waiting.count > 0 && !(is_there && state->waiting.has_room(bits)))
     store_oldest<Value>(job, sections, &state->waiting);
 }
@@ -160,15 +164,18 @@ __device__ __forceinline__ bool has_to_wait(const CompressJob &job, uint32_t til
 }
 
 /* Adds the tile to those that wait; there is room. */
-__device__ __forceinline__ void keep_tile(uint32_t tile, const TileBits &bits, WarpState *state) {
-  RingWords const ring = state->waiting.add(tile, bits);
+template <class Policy>
+__device__ __forceinline__ void keep_tile(uint32_t tile, const TileBits &bits,
+                                          WarpState<Policy> *state) {
+  RingWords<Policy> const ring = state->waiting.add(tile, bits);
   if (is_merged_tile(bits)) merge_lanes(bits, ring);
 }
 
 /* Puts the tile, if it is long, in the place of the previous long tile, and returns that one. */
+template <class Policy>
 __device__ __forceinline__ LongTile exchange_long_tile(uint32_t tile, uint32_t lane_bits,
                                                        bool is_long, uint32_t none,
-                                                       WarpState *state) {
+                                                       WarpState<Policy> *state) {
   LongTile const before = state->long_tile;
   state->long_tile = {is_long ? tile : none, lane_bits};
   return before;
@@ -181,15 +188,16 @@ __device__ __forceinline__ LongTile exchange_long_tile(uint32_t tile, uint32_t l
  * tile before it does other work, but not while a long tile may still delay it: others may wait for
  * the tile that it would get. */
 template <class Walk>
-__global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
+__global__ void __launch_bounds__(Walk::Policy::kThreads, Walk::Policy::kBlocks)
     tiles_compress_kernel(const __grid_constant__ CompressJob job) {
   typedef typename Walk::Value Value;
+  typedef typename Walk::Policy Policy;
   Coder const coder = {&job.book->encoder, job.lattice_bits, job.book->zero_groups};
   Sections const sections(job);
   uint32_t const none = job.tile_count;
-  WarpState state;
+  WarpState<Policy> state;
   state.queue.ask(job.ticket, threadIdx.x % 32);
-  load_table(coder.encoder);
+  load_tables<Policy, Walk::kTwoWords>(coder.encoder);
   __syncthreads(); /* the table: warps do not meet again */
   state.long_tile = {none, 0};
   state.waiting = {};
@@ -199,7 +207,7 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
     if (!is_there && state.long_tile.tile == none && state.waiting.count == 0) break;
     if (tile == 0) store_book(sections, job.book);
     LaneStage stage = {0, NULL};
-    LaneBits bits = {0, 0, stage_start()};
+    LaneBits bits = {0, 0, stage_start<Policy>()};
     for (bool is_placed = false;; is_placed = true) {
       bool has_marks = false;
       uint32_t lane_bits = 0;
@@ -208,7 +216,8 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
       if (is_placed) break;
       TileBits tile_bits = {};
       if (is_there) {
-        tile_bits = measure_tile(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
+        tile_bits =
+            measure_tile<Policy>(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
         note_tile(job, sections, tile, tile_bits, has_marks);
       }
       make_room<Value>(job, sections, is_there, tile_bits, &state);
@@ -220,10 +229,10 @@ __global__ void __launch_bounds__(CompressPolicy::kThreads, Walk::kBlocks)
       if (is_there && has_to_wait(job, tile, tile_bits)) keep_tile(tile, tile_bits, &state);
       LongTile const placed = exchange_long_tile(tile, lane_bits, tile_bits.is_long, none, &state);
       if (placed.tile == none) break;
-      TileBits const placed_bits = measure_tile(placed.lane_bits, true, UINT32_MAX);
+      TileBits const placed_bits = measure_tile<Policy>(placed.lane_bits, true, UINT32_MAX);
       uint32_t *const out = find_place(job, sections, placed.tile, placed_bits.words);
       if (!out) break;
-      begin_long_tile(placed_bits, out, &bits, &stage);
+      begin_long_tile<Policy>(placed_bits, out, &bits, &stage);
       tile = placed.tile;
       is_there = true;
     }
@@ -247,12 +256,13 @@ TileSums sums_of(void *work, uint64_t tile_count) {
 
 template <class Walk>
 szgpu_status launch_walk(const CompressJob &job, cudaStream_t stream) {
-  constexpr int kBytes = sizeof(CompressBlock);
+  typedef typename Walk::Policy Policy;
+  constexpr int kBytes = sizeof(CompressBlock<Policy>);
   unsigned most_blocks = 0;
-  SZG_TRY(szg_resident_blocks(tiles_compress_kernel<Walk>, (int)CompressPolicy::kThreads, kBytes,
+  SZG_TRY(szg_resident_blocks(tiles_compress_kernel<Walk>, (int)Policy::kThreads, kBytes,
                               &most_blocks));
-  unsigned const blocks = szg_grid_blocks(job.tile_count, CompressPolicy::kWarps, most_blocks);
-  tiles_compress_kernel<Walk><<<blocks, CompressPolicy::kThreads, kBytes, stream>>>(job);
+  unsigned const blocks = szg_grid_blocks(job.tile_count, Policy::kWarps, most_blocks);
+  tiles_compress_kernel<Walk><<<blocks, Policy::kThreads, kBytes, stream>>>(job);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }
@@ -267,7 +277,7 @@ szgpu_status launch_dims(const CompressJob &job, cudaStream_t stream) {
     return launch_walk<PairWalk<Arithmetic<SZG_ARITHMETIC_F64>, kDims>>(job, stream);
   }
   return with_arithmetic(job.k.arithmetic, [&](auto arithmetic) {
-    return launch_walk<PlainWalk<decltype(arithmetic), kDims>>(job, stream);
+    return launch_walk<WideWalk<decltype(arithmetic), kDims>>(job, stream);
   });
 }
 
@@ -302,7 +312,7 @@ extern "C" szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer,
   job.ticket = (uint32_t *)work;
   job.sums = szg::sums_of(work, grid->tile_count);
   job.result = result;
-  if (lattice_bits == 16) szg::find_reach(&job);
+  szg::find_reach(&job);
   if (grid->tile_z > 1) return szg::launch_dims<3>(job, stream);
   if (grid->tile_y > 1) return szg::launch_dims<2>(job, stream);
   return szg::launch_dims<1>(job, stream);

@@ -15,13 +15,17 @@
 namespace szg {
 namespace {
 
-/* Few large blocks, since each has the 16 KiB table of codes and the rest of a multiprocessor's
- * shared memory is for the words of tiles. */
-template <uint32_t kLatticeBits>
+/* One large block for each multiprocessor, since it has the 16 KiB table of codes and the rest of
+ * the shared memory is for the words of tiles. On an H100 a warp has room for 10 bits per code of a
+ * full tile on the 16-bit lattice, 16 (f32) or 23 (f64) on that of 32 bits, 29 on that of 64. */
+template <uint32_t kLatticeBits, class Value>
 struct DecodePolicy {
-  static constexpr int kWarps = kLatticeBits == 16 ? 32 : kLatticeBits == 32 ? 16 : 8;
+  static constexpr int kWarps = kLatticeBits == 16   ? 32
+                                : kLatticeBits == 64 ? 11
+                                : sizeof(Value) == 4 ? 20
+                                                     : 15;
   static constexpr int kThreads = kWarps * 32;
-  static constexpr int kBlocks = kLatticeBits == 16 ? 1 : 2; /* per multiprocessor */
+  static constexpr int kBlocks = 1; /* per multiprocessor */
 };
 
 /* ---- kernels ---- */
@@ -31,22 +35,30 @@ struct DecodePolicy {
 template <uint32_t kLatticeBits>
 constexpr uint32_t kPlaneBytes = 2 * kPairs *SZG_LANES * sizeof(PointPair<kLatticeBits>);
 constexpr uint32_t kZerosBehind = BitWindow::kWordsAhead;
-template <uint32_t kLatticeBits>
+template <uint32_t kLatticeBits, class Value>
 constexpr uint32_t shared_bytes(uint32_t staged_words) {
-  uint32_t const words = DecodePolicy<kLatticeBits>::kWarps * (staged_words + kZerosBehind);
+  constexpr uint32_t kWarps = DecodePolicy<kLatticeBits, Value>::kWarps;
+  uint32_t const words = kWarps * (staged_words + kZerosBehind);
   return (SZG_TILE_ENTRIES + words + kOverrunWords) * (uint32_t)sizeof(uint32_t) +
-         DecodePolicy<kLatticeBits>::kWarps * kPlaneBytes<kLatticeBits>;
+         kWarps * kPlaneBytes<kLatticeBits>;
 }
-static_assert(shared_bytes<16>(0) <= SZG_LEAST_SHARED_BYTES &&
-                  shared_bytes<32>(0) <= SZG_LEAST_SHARED_BYTES &&
-                  shared_bytes<64>(0) <= SZG_LEAST_SHARED_BYTES,
+static_assert(shared_bytes<16, float>(0) <= SZG_LEAST_SHARED_BYTES &&
+                  shared_bytes<16, double>(0) <= SZG_LEAST_SHARED_BYTES &&
+                  shared_bytes<32, float>(0) <= SZG_LEAST_SHARED_BYTES &&
+                  shared_bytes<32, double>(0) <= SZG_LEAST_SHARED_BYTES &&
+                  shared_bytes<64, double>(0) <= SZG_LEAST_SHARED_BYTES,
               "what every device has");
 
 /* Fills the block's table. The whole block calls. */
-template <int kThreads>
+template <uint32_t kLatticeBits, int kThreads>
 __device__ __forceinline__ void load_entries(const szg_tile_decoder *decoder, uint32_t *entries) {
-  for (uint32_t i = threadIdx.x; i < SZG_TILE_ENTRIES / 4; i += kThreads)
-    ((uint4 *)entries)[i] = ((const uint4 *)decoder->entries)[i];
+  for (uint32_t i = threadIdx.x; i < SZG_TILE_ENTRIES / 4; i += kThreads) {
+    uint4 four = ((const uint4 *)decoder->entries)[i];
+    if (kLatticeBits > 16)
+      four = make_uint4(wide_entry<kLatticeBits>(four.x), wide_entry<kLatticeBits>(four.y),
+                        wide_entry<kLatticeBits>(four.z), wide_entry<kLatticeBits>(four.w));
+    ((uint4 *)entries)[i] = four;
+  }
   __syncthreads(); /* the table is whole */
 }
 
@@ -111,10 +123,11 @@ __device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32
 
 /* kIsAligned: the caller wants the whole frame, and rows can be stored 16 bytes at a time. */
 template <class A, uint32_t kLatticeBits, int kDims, bool kMayGroup, bool kIsAligned>
-__global__ void __launch_bounds__(DecodePolicy<kLatticeBits>::kThreads,
-                                  DecodePolicy<kLatticeBits>::kBlocks)
+__global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>::kThreads,
+                                  DecodePolicy<kLatticeBits, typename A::Value>::kBlocks)
     tiles_decompress_kernel(DecodeJob<A> job) {
-  constexpr int kWarps = DecodePolicy<kLatticeBits>::kWarps;
+  typedef DecodePolicy<kLatticeBits, typename A::Value> Policy;
+  constexpr int kWarps = Policy::kWarps;
   extern __shared__ __align__(16) uint32_t memory[];
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   auto const points =
@@ -127,7 +140,7 @@ __global__ void __launch_bounds__(DecodePolicy<kLatticeBits>::kThreads,
   uint32_t const end = share_count + tile_count;
   RenewedTileQueue queue(job.input.counters, end, gridDim.x * kWarps);
   queue.ask(lane);
-  load_entries<DecodePolicy<kLatticeBits>::kThreads>(job.input.decoder, memory);
+  load_entries<kLatticeBits, Policy::kThreads>(job.input.decoder, memory);
   for (uint32_t i = queue.take(); i < end; i = queue.take()) {
     queue.ask(lane);
     bool const is_share = i < share_count;
@@ -148,12 +161,13 @@ __global__ void __launch_bounds__(DecodePolicy<kLatticeBits>::kThreads,
 }
 
 /* As many words as blocks of that size leave room for, and no more than a tile can have. */
-template <uint32_t kLatticeBits>
-szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
-  typedef DecodePolicy<kLatticeBits> Policy;
+template <uint32_t kLatticeBits, class Value>
+szgpu_status choose_staged_words(uint32_t *staged_words) {
+  typedef DecodePolicy<kLatticeBits, Value> Policy;
+  constexpr uint32_t raw_words = SZG_TILE_VALUES * (sizeof(Value) / 4);
   int room_bytes = 0;
   SZG_TRY(szg_shared_bytes_each(Policy::kBlocks, &room_bytes));
-  uint32_t const fixed_bytes = shared_bytes<kLatticeBits>(0);
+  uint32_t const fixed_bytes = shared_bytes<kLatticeBits, Value>(0);
   uint32_t const words = room_bytes > (int)fixed_bytes
                              ? ((uint32_t)room_bytes - fixed_bytes) / (Policy::kWarps * 4)
                              : 0;
@@ -163,10 +177,10 @@ szgpu_status choose_staged_words(uint32_t raw_words, uint32_t *staged_words) {
 
 /* As many blocks as the device holds at once. Warps take tiles from a queue; if tiles are few, they
  * spread over all multiprocessors. */
-template <uint32_t kLatticeBits, class Kernel, class Job>
+template <uint32_t kLatticeBits, class Value, class Kernel, class Job>
 szgpu_status launch(Kernel kernel, const Job &job, cudaStream_t stream) {
-  typedef DecodePolicy<kLatticeBits> Policy;
-  int const bytes = (int)shared_bytes<kLatticeBits>(job.staged_words);
+  typedef DecodePolicy<kLatticeBits, Value> Policy;
+  int const bytes = (int)shared_bytes<kLatticeBits, Value>(job.staged_words);
   int multiprocessors = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -187,9 +201,9 @@ szgpu_status launch_kind(const szg_grid &grid, DecodeJob<A> job, cudaStream_t st
     kernel = job.input.zero_groups == SZG_ZERO_GROUPS_NONE
                  ? tiles_decompress_kernel<A, kLatticeBits, kDims, false, true>
                  : tiles_decompress_kernel<A, kLatticeBits, kDims, true, true>;
-  SZG_TRY(choose_staged_words<kLatticeBits>(SZG_TILE_VALUES * (sizeof(typename A::Value) / 4),
-                                            &job.staged_words));
-  return launch<kLatticeBits>(kernel, job, stream);
+  typedef typename A::Value Value;
+  SZG_TRY((choose_staged_words<kLatticeBits, Value>(&job.staged_words)));
+  return launch<kLatticeBits, Value>(kernel, job, stream);
 }
 
 template <class A, uint32_t kLatticeBits>

@@ -144,9 +144,12 @@ __device__ __forceinline__ void take_group(LaneReader<Words> *reader, const uint
     }
     if (kMayGroup && !any_has)
       pairs[i] = PointPair<kLatticeBits>::of(0, 0);
-    else
+    else if (kLatticeBits == 16)
       pairs[i] =
           take_pair<kLatticeBits>(reader, entries, is_low && has_codes, is_high && has_codes);
+    else
+      pairs[i] =
+          take_wide_pair<kLatticeBits>(reader, entries, is_low && has_codes, is_high && has_codes);
   }
 }
 
