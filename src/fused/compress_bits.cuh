@@ -78,6 +78,12 @@ __device__ __forceinline__ CompressTables &shared_tables() {
   return *reinterpret_cast<CompressTables *>(compress_memory);
 }
 
+/* A value that the compiler must keep and not compute again at its use. */
+__device__ __forceinline__ uint32_t kept_in_register(uint32_t value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 /* The state that every code needs. */
 struct LaneBits {
   uint32_t word; /* current: bits from the highest on, the rest 0 */

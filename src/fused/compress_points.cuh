@@ -33,12 +33,6 @@ __device__ __forceinline__ uint32_t pair_of(uint32_t low, uint32_t high) {
 /* A pair of deltas as two fields of 16 bits, each 0x8000 too large, and back. */
 constexpr uint32_t kFieldBias = 0x80008000u;
 
-/* A value that the compiler must keep and not compute again at its use. */
-__device__ __forceinline__ uint32_t kept_in_register(uint32_t value) {
-  asm volatile("" : "+r"(value));
-  return value;
-}
-
 /* What a lane needs throughout. */
 struct LaneFacts {
   uint32_t index;

@@ -117,7 +117,10 @@ struct WideCodes {
     store_shared(bits.next, first);
     store_shared(bits.next + kStepBytes, second);
     bits.next += full_words * kStepBytes;
-    bits.word = full_words == 0 ? first : full_words == 1 ? second : bits_in_next_word(low, at);
+    /* Kept, or the compiler makes a branch of it. */
+    uint32_t const third = kept_in_register(bits_in_next_word(low, at));
+    uint32_t const next = full_words == 1 ? second : third;
+    bits.word = full_words == 0 ? first : next;
     bits.at = to;
   }
 };
