@@ -53,7 +53,8 @@ static szgpu_status code_frame(const szg_write_job_cuda *job, const szg_quantize
                                   &found->choice.axes, plan->tile.book_maker, &found->book,
                                   device->stream));
   SZG_TRY(szg_device_mark(device, "book"));
-  SZG_TRY(szg_tile_compress_cuda(quantizer, lattice_bits, &job->grid, job->values,
+  double const greatest_point = job->bound->greatest * quantizer->inverse;
+  SZG_TRY(szg_tile_compress_cuda(quantizer, lattice_bits, greatest_point, &job->grid, job->values,
                                  &found->choice.axes, &found->book, job->archive + first_byte, room,
                                  plan->outliers.tile_marks, plan->tile.work, &found->result,
                                  device->stream));

@@ -29,9 +29,10 @@ struct CompressPolicy {
 };
 
 /* Bits per code of a full tile that the stage holds: 10 on the 16-bit lattice, where many warps
- * hide each other's waits; on the others 16 for f32 and 30 for f64, so that few tiles are walked
- * twice. */
+ * hide each other's waits, and 13 if values spread over most of it; on the others 16 for f32 and 30
+ * for f64, so that few tiles are walked twice. */
 typedef CompressPolicy<5, 4, 40, 39> NarrowPolicy;
+typedef CompressPolicy<4, 4, 52, 46> WidePolicy16;
 typedef CompressPolicy<3, 4, 64, 64> WidePolicyF32;
 typedef CompressPolicy<1, 6, 122, 118> WidePolicyF64;
 
@@ -64,7 +65,8 @@ template <class Policy>
 constexpr bool kFits = sizeof(CompressBlock<Policy>) <= SZG_LEAST_SHARED_BYTES &&Policy::kBlocks *(
                                                             sizeof(CompressBlock<Policy>) +
                                                             kReservedBytes) <= kHopperBytes;
-static_assert(kFits<NarrowPolicy> && kFits<WidePolicyF32> && kFits<WidePolicyF64>,
+static_assert(kFits<NarrowPolicy> && kFits<WidePolicy16> && kFits<WidePolicyF32> &&
+                  kFits<WidePolicyF64>,
               "a block fits any device, and kBlocks fit a multiprocessor of an H100");
 
 /* Declared once for the whole file, so that functions that are not inlined also find it and know

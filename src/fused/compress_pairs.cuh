@@ -111,10 +111,10 @@ __device__ __forceinline__ void pair_differences(const uint32_t (&pairs)[kGroupP
 
 /* ---- a tile ---- */
 
-template <class A, int kDims>
+template <class A, int kDims, class PolicyGiven>
 struct PairWalk {
   typedef typename A::Value Value;
-  typedef NarrowPolicy Policy;
+  typedef PolicyGiven Policy;
   static constexpr bool kTwoWords = false;
   typedef GroupLoader<Value, kDims, uint32_t> Loader;
 

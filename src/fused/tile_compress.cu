@@ -267,14 +267,23 @@ szgpu_status launch_walk(const CompressJob &job, cudaStream_t stream) {
   return SZGPU_OK;
 }
 
+template <int kDims, class Policy>
+szgpu_status launch_pairs(const CompressJob &job, cudaStream_t stream) {
+  if (job.k.arithmetic == SZG_ARITHMETIC_F32)
+    return launch_walk<PairWalk<Arithmetic<SZG_ARITHMETIC_F32>, kDims, Policy>>(job, stream);
+  return launch_walk<PairWalk<Arithmetic<SZG_ARITHMETIC_F64>, kDims, Policy>>(job, stream);
+}
+
+/* From here on values spread over several windows of a 3-D tile, and codes are wide. */
+constexpr double kSpreadPoints = 8192.0;
+
 template <int kDims>
-szgpu_status launch_dims(const CompressJob &job, cudaStream_t stream) {
+szgpu_status launch_dims(const CompressJob &job, double greatest_point, cudaStream_t stream) {
   uint64_t const value_bytes = job.k.arithmetic <= SZG_ARITHMETIC_F32_CLOSE ? 4 : 8;
   bool const is_near = kDims == 1 || job.layout.x_extent <= UINT32_MAX / value_bytes;
   if (job.lattice_bits == 16 && is_near) {
-    if (job.k.arithmetic == SZG_ARITHMETIC_F32)
-      return launch_walk<PairWalk<Arithmetic<SZG_ARITHMETIC_F32>, kDims>>(job, stream);
-    return launch_walk<PairWalk<Arithmetic<SZG_ARITHMETIC_F64>, kDims>>(job, stream);
+    if (greatest_point < kSpreadPoints) return launch_pairs<kDims, NarrowPolicy>(job, stream);
+    return launch_pairs<kDims, WidePolicy16>(job, stream);
   }
   return with_arithmetic(job.k.arithmetic, [&](auto arithmetic) {
     return launch_walk<WideWalk<decltype(arithmetic), kDims>>(job, stream);
@@ -289,13 +298,11 @@ extern "C" uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count) {
   return (bytes + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
 }
 
-extern "C" szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer,
-                                               uint32_t lattice_bits, const szg_grid *grid,
-                                               const void *frame_values, const uint32_t *axes,
-                                               const szg_tile_book_cuda *book, uint8_t *sections,
-                                               uint64_t room_bytes, uint8_t *tile_marks, void *work,
-                                               szg_tile_result_cuda *result,
-                                               struct CUstream_st *stream) {
+extern "C" szgpu_status szg_tile_compress_cuda(
+    const szg_quantizer *quantizer, uint32_t lattice_bits, double greatest_point,
+    const szg_grid *grid, const void *frame_values, const uint32_t *axes,
+    const szg_tile_book_cuda *book, uint8_t *sections, uint64_t room_bytes, uint8_t *tile_marks,
+    void *work, szg_tile_result_cuda *result, struct CUstream_st *stream) {
   SZG_REQUIRE(grid->tile_count < (uint64_t)1 << 31, SZGPU_BAD_SHAPE); /* the ticket goes beyond */
   szg::CompressJob job = {};
   job.k = *quantizer;
@@ -313,7 +320,7 @@ extern "C" szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer,
   job.sums = szg::sums_of(work, grid->tile_count);
   job.result = result;
   szg::find_reach(&job);
-  if (grid->tile_z > 1) return szg::launch_dims<3>(job, stream);
-  if (grid->tile_y > 1) return szg::launch_dims<2>(job, stream);
-  return szg::launch_dims<1>(job, stream);
+  if (grid->tile_z > 1) return szg::launch_dims<3>(job, greatest_point, stream);
+  if (grid->tile_y > 1) return szg::launch_dims<2>(job, greatest_point, stream);
+  return szg::launch_dims<1>(job, greatest_point, stream);
 }
