@@ -154,7 +154,8 @@ struct Compression {
   explicit Compression(const Values &values) {
     open_device(&ctx);
     szgpu_params const params = params_of_test();
-    szg_threads threads = {1, nullptr, nullptr, 0, 0};
+    szg_threads threads = {};
+    threads.count = 1;
     szg_value_source const source =
         szg_value_source_cpu(&threads, SZGPU_F32, values.data(), values.size());
     MUST(szg_call_bound(&params, &source, true, &bound));
