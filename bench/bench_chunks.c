@@ -28,10 +28,10 @@ typedef struct field {
 /* The chunks of one shape. */
 typedef struct chunking {
   const char *name;
-  szgpu_shape shape;   /* of a chunk, of 3 axes */
-  size_t counts[3];    /* of chunks along each axis */
+  szgpu_shape shape; /* of a chunk, of 3 axes */
+  size_t counts[3];  /* of chunks along each axis */
   size_t chunk_bytes;
-  size_t archive_bytes; /* of all chunks */
+  size_t archive_bytes;                          /* of all chunks */
   double *compress_seconds, *decompress_seconds; /* [chunks], the least so far */
 } chunking;
 
