@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/axes_sets.h"
 #include "quant/bound.h"
 #include "support.h"
 
@@ -41,6 +42,65 @@ static void logarithms_of_many_counts_are_those_of_each(void **state) {
       sum += szg_count_log(counts[i]);
     }
     assert_true(szg_logs_of(counts, count) == sum);
+  }
+}
+
+/* ---- differences along all sets ---- */
+
+/* A tile as in a field of its own. */
+static szg_tile lone_tile(uint32_t z_extent, uint32_t y_extent, uint32_t x_extent) {
+  return (szg_tile){.z_extent = z_extent,
+                    .y_extent = y_extent,
+                    .x_extent = x_extent,
+                    .value_count = z_extent * y_extent * x_extent};
+}
+
+/* Points around `first`, at most `most` from it. */
+static void make_points(uint32_t lattice_bits, int64_t first, int64_t most, szg_tile_points *made) {
+  for (uint32_t i = 0; i < SZG_TILE_VALUES; i++) {
+    uint64_t const away = i ? test_hash(i) % (2 * (uint64_t)most + 1) : (uint64_t)most;
+    uint64_t const point = (uint64_t)first + away - (uint64_t)most; /* may wrap */
+    if (lattice_bits == 64)
+      made->i64[i] = (int64_t)point;
+    else
+      made->i32[i] = (int32_t)(uint32_t)point;
+  }
+}
+
+static void differences_along_all_sets_are_those_along_each(void **state) {
+  (void)state;
+  static const uint32_t extents[][3] = {{16, 8, 32}, {1, 1, 1},   {5, 8, 32},   {4, 3, 17},
+                                        {1, 64, 64}, {1, 17, 64}, {1, 1, 4096}, {2, 1, 1}};
+  static int16_t sets[SZG_AXES_SETS][SZG_TILE_VALUES];
+  static szg_tile_points points, deltas;
+  for (size_t e = 0; e < ARRAY_COUNT(extents); e++)
+    for (uint32_t lattice_bits = 32; lattice_bits <= 64; lattice_bits += 32)
+      for (int round = 0; round < 3; round++) {
+        szg_tile const tile = lone_tile(extents[e][0], extents[e][1], extents[e][2]);
+        int64_t const first = round == 0 ? 7 : round == 1 ? INT32_MAX : -123456;
+        make_points(lattice_bits, first, 4095, &points);
+        assert_true(szg_tile_difference_sets(lattice_bits, &tile, &points, SZG_AXES_ALL, sets));
+        for (uint32_t set = 1; set <= SZG_AXES_ALL; set++) {
+          szg_tile_difference(lattice_bits, &tile, set, &points, &deltas);
+          for (uint32_t i = 1; i < tile.value_count; i++)
+            assert_int_equal(sets[set - 1][i], lattice_bits == 64 ? deltas.i64[i] : deltas.i32[i]);
+          assert_int_equal(sets[set - 1][0], 0);
+        }
+      }
+}
+
+static void points_far_from_the_first_have_no_narrow_differences(void **state) {
+  (void)state;
+  static int16_t sets[SZG_AXES_SETS][SZG_TILE_VALUES];
+  static szg_tile_points points;
+  szg_tile const tile = lone_tile(16, 8, 32);
+  for (int below = 0; below < 2; below++) {
+    make_points(32, 0, 10, &points);
+    points.i32[4095] = below ? -4097 : 4096;
+    assert_false(szg_tile_difference_sets(32, &tile, &points, SZG_AXES_ALL, sets));
+    make_points(64, 0, 10, &points);
+    points.i64[4095] = below ? INT64_MIN : INT64_C(1) << 32;
+    assert_false(szg_tile_difference_sets(64, &tile, &points, SZG_AXES_ALL, sets));
   }
 }
 
@@ -170,6 +230,8 @@ int main(void) {
       cmocka_unit_test(powers_of_two_have_exact_logarithms),
       cmocka_unit_test(logarithms_are_right_to_a_few_units),
       cmocka_unit_test(logarithms_of_many_counts_are_those_of_each),
+      cmocka_unit_test(differences_along_all_sets_are_those_along_each),
+      cmocka_unit_test(points_far_from_the_first_have_no_narrow_differences),
       cmocka_unit_test(finds_the_axes_that_the_field_was_made_for),
       cmocka_unit_test(chooses_only_axes_that_there_are),
       cmocka_unit_test(takes_the_lowest_set_where_costs_are_equal),

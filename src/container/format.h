@@ -161,9 +161,15 @@ enum {
 /* A set of axes to difference along, one bit per axis. */
 enum { SZG_AXIS_X = 1, SZG_AXIS_Y = 2, SZG_AXIS_Z = 4, SZG_AXES_ALL = 7 };
 
-/* Tiles sampled for the choice of axes and radius: S = T / 16 of the T tiles, at least 24 (or all)
- * and at most 64; those with index floor((2 i + 1) T / (2 S)). */
-enum { SZG_SAMPLE_SHARE = 16, SZG_LEAST_SAMPLE = 24, SZG_MOST_SAMPLE = 64 };
+/* The sample for the choice of axes and radius: an eighth as many quarters of tiles (of a line,
+ * whole tiles) as there are tiles, made odd, but at least 33 (or all) and at most 127. An odd
+ * number does not keep to some columns of tiles in fields that have 2^n of them. */
+enum {
+  SZG_SAMPLE_QUARTERS = 4,
+  SZG_SAMPLE_SHARE = 8,
+  SZG_LEAST_SAMPLE = 33,
+  SZG_MOST_SAMPLE = 127
+};
 
 /* Kinds of frame. */
 enum {

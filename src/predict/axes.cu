@@ -1,10 +1,10 @@
 /* axes.cu - the choice of axes and radius on the GPU; no part of it returns to the host.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Several blocks share a sampled tile: they put lattice points in shared memory and take deltas
- * along all sets of axes from there. They read the sample, at most 64 tiles, once, and again if
- * deltas are large and no radius is asked for. The traffic is small and latency dominates, so the
- * block that finishes last does all work that needs all counts.
+ * A block has a quarter of a tile (of a line, a tile): it puts lattice points in shared memory and
+ * takes deltas along all sets of axes from there. Blocks read the sample once, and again if deltas
+ * are large and no radius is asked for. The traffic is small and latency dominates, so the block
+ * that finishes last does all work that needs all counts.
  *
  *   classes   deltas of the sample by class, for each set of axes; last, a cost for each, the axes
  *   deltas    large deltas along these axes           only where there are some,
@@ -126,16 +126,16 @@ __device__ void choose_axes(uint32_t set_count, uint32_t asked_radius, ChoiceWor
 
 /* Clears what the next kernels add to. All blocks call. */
 __device__ void clear_deltas(ChoiceWork *work) {
-  uint32_t const block = blockIdx.y * gridDim.x + blockIdx.x;
-  uint32_t const stride = gridDim.x * gridDim.y * ChoicePolicy::kThreads;
-  for (uint32_t i = block * ChoicePolicy::kThreads + threadIdx.x; i < SZG_MAX_SYMBOLS; i += stride)
+  uint32_t const stride = gridDim.x * ChoicePolicy::kThreads;
+  for (uint32_t i = blockIdx.x * ChoicePolicy::kThreads + threadIdx.x; i < SZG_MAX_SYMBOLS;
+       i += stride)
     work->deltas[i] = 0;
-  if (block > 0 || threadIdx.x >= SZG_RADIUS_CHOICES) return;
+  if (blockIdx.x > 0 || threadIdx.x >= SZG_RADIUS_CHOICES) return;
   work->rings[threadIdx.x] = {};
   if (threadIdx.x == 0) work->widest = 0;
 }
 
-/* Grid: sampled tiles x parts of a tile. */
+/* Grid: a block per sample. */
 template <class A, bool kIsLine>
 __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
     classes_count_kernel(szg_quantizer quantizer, szg_grid grid,
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
   __shared__ Memory memory;
   __shared__ uint32_t classes[kSets][SZG_COST_CLASSES];
   szg_tile const tile = szg_tile_at(&grid, szg_sample_tile(grid.tile_count, gridDim.x, blockIdx.x));
-  Part const part = part_of<kIsLine>(tile, grid, blockIdx.y);
+  Part const part = part_of<kIsLine>(tile, grid, blockIdx.x);
   Place places[Memory::kSteps];
   uint32_t *const all_classes = &classes[0][0];
   for (uint32_t c = threadIdx.x; c < kSets * SZG_COST_CLASSES; c += ChoicePolicy::kThreads)
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
   uint32_t const axes = choice->axes;
   if (!has_large(work, axes)) return;
   szg_tile const tile = szg_tile_at(&grid, szg_sample_tile(grid.tile_count, gridDim.x, blockIdx.x));
-  Part const part = part_of<kIsLine>(tile, grid, blockIdx.y);
+  Part const part = part_of<kIsLine>(tile, grid, blockIdx.x);
   Place places[Memory::kSteps];
   take_points<A, kIsLine>(quantizer, tile, part, frame_values, &memory, places);
   uint64_t widest = 0;
@@ -242,7 +242,7 @@ szgpu_status choose(const szg_quantizer &quantizer, const szg_grid &grid, const 
                     uint32_t asked_radius, ChoiceWork *work, szg_choice *choice,
                     cudaStream_t stream) {
   auto const *const values = (const typename A::Value *)frame_values;
-  dim3 const blocks(szg_sample_count(grid.tile_count), kIsLine ? 1 : ChoicePolicy::kParts);
+  uint32_t const blocks = szg_sample_count(grid.tile_count, kIsLine);
   classes_count_kernel<A, kIsLine><<<blocks, ChoicePolicy::kThreads, 0, stream>>>(
       quantizer, grid, values, szg_grid_axes(&grid), asked_radius, work, choice);
   SZG_TRY_LAUNCH();

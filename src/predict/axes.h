@@ -14,20 +14,30 @@
 
 SZG_C_BEGIN
 
-enum { SZG_COST_TABLES = 4 };
+enum {
+  SZG_COST_PARTS = 8, /* of the sample, for threads */
+  SZG_COST_TABLES = 4,
+  SZG_PAIR_DELTA_BITS = 5,
+  SZG_PAIRS = 1 << 2 * SZG_PAIR_DELTA_BITS
+};
 
-/* Work for one set of axes; too large for a thread's stack. */
+/* How often deltas along a set of axes occur, in tables to be added up. Small ones may be counted
+ * two by two: the low bits of a pair are the first delta's, the high bits the second's. */
+typedef struct szg_set_counts {
+  uint32_t classes[SZG_COST_TABLES][SZG_COST_CLASSES];
+  uint32_t pairs[SZG_COST_TABLES][SZG_PAIRS];
+} szg_set_counts;
+
+/* Work for a part of the sample. */
 typedef struct szg_cost_work {
-  szg_tile_points deltas;
-  uint16_t delta_classes[SZG_TILE_VALUES];
-  uint32_t counts[SZG_COST_TABLES][SZG_COST_CLASSES]; /* by class */
+  szg_tile_work tile;
+  int16_t differences[SZG_AXES_SETS][SZG_TILE_VALUES]; /* see axes_sets.h */
+  szg_set_counts sets[SZG_AXES_SETS];
 } szg_cost_work;
 
 /* Memory for the choice. */
 typedef struct szg_choice_work {
-  szg_tile_work sample[SZG_MOST_SAMPLE];
-  szg_cost_work sets[SZG_AXES_SETS];
-  szg_tile tiles[SZG_MOST_SAMPLE];
+  szg_cost_work parts[SZG_COST_PARTS];
   bool has_large[SZG_AXES_SETS + 1]; /* by set: has a delta of SZG_COST_RADIUS or more */
   uint64_t costs[SZG_AXES_SETS + 1]; /* by set */
   uint32_t deltas[SZG_MAX_SYMBOLS];  /* counts by delta + SZG_MAX_RADIUS, along the chosen axes */

@@ -6,6 +6,7 @@
 #ifndef SZG_AXES_CORE_H
 #define SZG_AXES_CORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "container/format.h"
@@ -24,12 +25,28 @@ enum {
 
 /* ---- axes ---- */
 
-/* How many tiles are sampled: a sixteenth, within limits. */
-SZG_HD uint32_t szg_sample_count(uint64_t tile_count) {
-  if (tile_count <= SZG_LEAST_SAMPLE) return (uint32_t)tile_count;
-  uint64_t const share = tile_count / SZG_SAMPLE_SHARE;
-  if (share < SZG_LEAST_SAMPLE) return SZG_LEAST_SAMPLE;
-  return share < SZG_MOST_SAMPLE ? (uint32_t)share : (uint32_t)SZG_MOST_SAMPLE;
+/* A sample is a quarter of a tile, along the tile's slowest axis; of a line, it is a tile. Sample i
+ * is of tile szg_sample_tile(T, count, i) of T. */
+SZG_HD uint32_t szg_sample_count(uint64_t tile_count, bool is_line) {
+  uint64_t const share = tile_count / SZG_SAMPLE_SHARE | 1;
+  uint64_t const most = is_line ? tile_count : SZG_SAMPLE_QUARTERS * tile_count;
+  uint64_t const count = share < SZG_LEAST_SAMPLE  ? SZG_LEAST_SAMPLE
+                         : share < SZG_MOST_SAMPLE ? share
+                                                   : SZG_MOST_SAMPLE;
+  return (uint32_t)(count < most ? count : most);
+}
+
+/* Planes of a 3-D tile or rows of a 2-D one: first .. end - 1, none if first = end. */
+typedef struct szg_sampled_slices {
+  uint32_t first, end;
+} szg_sampled_slices;
+
+/* Those of sample i. full_extent: of a full tile; extent: of this one. */
+SZG_HD szg_sampled_slices szg_sampled_slices_of(uint32_t full_extent, uint32_t extent, uint32_t i) {
+  uint32_t const quarter = full_extent / SZG_SAMPLE_QUARTERS;
+  uint32_t const first = i % SZG_SAMPLE_QUARTERS * quarter, end = first + quarter;
+  szg_sampled_slices const slices = {first < extent ? first : extent, end < extent ? end : extent};
+  return slices;
 }
 
 SZG_HD uint32_t szg_magnitude_width(int64_t delta) {
@@ -118,5 +135,8 @@ SZG_HD uint32_t szg_cheapest_radius(const szg_count_sums *rings, uint64_t total,
 
 static_assert(SZG_COST_RADIUS << 2 * (SZG_RADIUS_CHOICES - 1) == SZG_MAX_RADIUS,
               "the last choice of radius is the largest");
+
+static_assert(SZG_TILE_3D_Z % SZG_SAMPLE_QUARTERS == 0, "quarters are of whole planes");
+static_assert(SZG_TILE_2D_Y % SZG_SAMPLE_QUARTERS == 0, "quarters are of whole rows");
 
 #endif

@@ -13,10 +13,7 @@ struct ChoicePolicy {
   static constexpr uint32_t kThreads = 512;
   static constexpr uint32_t kWarps = kThreads / 32;
   static constexpr uint32_t kBlocks = 2; /* that fit a multiprocessor */
-  static constexpr uint32_t kParts = 4;  /* of a tile with several axes, one block each */
 };
-static_assert(SZG_TILE_3D_Z % ChoicePolicy::kParts == 0, "parts are of whole planes");
-static_assert(SZG_TILE_2D_Y % ChoicePolicy::kParts == 0, "parts are of whole rows");
 
 /* ---- a part of a tile in shared memory ---- */
 
@@ -25,15 +22,17 @@ struct Part {
   uint32_t first, counted, end;
 };
 
-/* Planes of a 3-D tile or rows of a 2-D one, and the one before them; a line's whole tile. */
+/* Sample i: planes of a 3-D tile or rows of a 2-D one, and the one before them; a line's whole
+ * tile. */
 template <bool kIsLine>
-__device__ Part part_of(const szg_tile &tile, const szg_grid &grid, uint32_t part) {
+__device__ Part part_of(const szg_tile &tile, const szg_grid &grid, uint32_t i) {
   if (kIsLine) return {0, 0, tile.value_count};
-  uint32_t const slices = (grid.tile_z > 1 ? grid.tile_z : grid.tile_y) / ChoicePolicy::kParts;
-  uint32_t const slice_values = tile.plane_values;
-  uint32_t const counted = min(part * slices * slice_values, tile.value_count);
-  uint32_t const end = min(counted + slices * slice_values, tile.value_count);
-  return {part > 0 ? counted - slice_values : 0, counted, end};
+  bool const has_planes = grid.tile_z > 1;
+  szg_sampled_slices const slices = szg_sampled_slices_of(
+      has_planes ? grid.tile_z : grid.tile_y, has_planes ? tile.z_extent : tile.y_extent, i);
+  uint32_t const before = slices.first > 0;
+  return {(slices.first - before) * tile.plane_values, slices.first * tile.plane_values,
+          slices.end * tile.plane_values};
 }
 
 /* The points of a part. In each step a thread takes one, and its neighbours take neighbours. */
@@ -41,7 +40,7 @@ template <class A, bool kIsLine>
 struct PartMemory {
   static constexpr uint32_t kMostValues =
       kIsLine ? (uint32_t)SZG_TILE_VALUES
-              : SZG_TILE_VALUES / ChoicePolicy::kParts + SZG_TILE_3D_Y * SZG_TILE_3D_X;
+              : SZG_TILE_VALUES / SZG_SAMPLE_QUARTERS + SZG_TILE_3D_Y * SZG_TILE_3D_X;
   static constexpr uint32_t kSteps =
       (kMostValues + ChoicePolicy::kThreads - 1) / ChoicePolicy::kThreads;
   typename A::Point points[kSteps * ChoicePolicy::kThreads];

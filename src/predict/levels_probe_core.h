@@ -23,7 +23,8 @@ enum {
   SZG_PROBE_CLASSES = 112,
   SZG_PROBE_ZERO = SZG_PROBE_DIRECT, /* the class of code 0 */
   SZG_PROBE_RUN = 32,                /* points of a sampled row */
-  SZG_PROBE_SHARE = 64,              /* one point in so many is sampled, */
+  SZG_PROBE_SHARE = 128,             /* one point in so many is sampled, */
+  SZG_PROBE_LINE_SHARE = 64,         /* of a line one in so many, since folds are hard to tell, */
   SZG_LEAST_PROBES = 16,             /* but at least and at most so many runs */
   SZG_MOST_PROBES = 256,
   SZG_PROBE_LARGE_SHARE = 1024, /* unless that is less than one point in so many: */
@@ -44,13 +45,18 @@ typedef struct szg_probe_view {
   uint32_t probe_count;            /* runs that are sampled */
 } szg_probe_view;
 
-SZG_HD uint64_t szg_probes_wanted(uint64_t value_count) {
-  uint64_t const share = value_count / (SZG_PROBE_RUN * SZG_PROBE_SHARE);
+SZG_HD uint64_t szg_probes_by_share(uint64_t value_count, uint32_t share_points) {
+  uint64_t const share = value_count / (SZG_PROBE_RUN * share_points);
   uint64_t const large_share = value_count / (SZG_PROBE_RUN * SZG_PROBE_LARGE_SHARE);
   if (share <= SZG_LEAST_PROBES) return SZG_LEAST_PROBES;
   if (share <= SZG_MOST_PROBES) return share;
   if (large_share <= SZG_MOST_PROBES) return SZG_MOST_PROBES;
   return szg_lesser_u64(large_share, SZG_MOST_LARGE_PROBES);
+}
+
+/* Of a line. */
+SZG_HD uint64_t szg_probes_wanted(uint64_t value_count) {
+  return szg_probes_by_share(value_count, SZG_PROBE_LINE_SHARE);
 }
 
 /* fold: 0 for none. */
@@ -67,7 +73,9 @@ SZG_HD szg_probe_view szg_probe_view_of(const szg_grid *grid, uint64_t fold) {
   view.strides[1] = view.extents[0];
   view.strides[2] = view.extents[0] * view.extents[1];
   view.run_count = row_count * ((view.extents[0] + SZG_PROBE_RUN - 1) / SZG_PROBE_RUN);
-  view.probe_count = (uint32_t)szg_lesser_u64(szg_probes_wanted(grid->value_count), view.run_count);
+  uint64_t const wanted = view.is_line ? szg_probes_wanted(grid->value_count)
+                                       : szg_probes_by_share(grid->value_count, SZG_PROBE_SHARE);
+  view.probe_count = (uint32_t)szg_lesser_u64(wanted, view.run_count);
   return view;
 }
 
