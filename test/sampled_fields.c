@@ -42,6 +42,26 @@ static void cover_land(sampled_field *field, uint64_t from) {
     test_set_value(field->shape.dtype, field->values, i, (double)1e20f);
 }
 
+/* A value at a point of the grid of spacing 8, which levels frames begin with. */
+static void set_base_point(sampled_field *field, double value) {
+  const uint64_t *const dims = field->shape.dims;
+  uint64_t i = 0;
+  for (uint64_t z = 8; z < dims[0] && i == 0; z += 8)
+    for (uint64_t y = 16; y < dims[1] && i == 0; y += 8)
+      for (uint64_t x = 24; x < dims[2] && i == 0; x += 8)
+        if (!is_in_sample((z * dims[1] + y) * dims[2] + x)) i = (z * dims[1] + y) * dims[2] + x;
+  test_set_value(field->shape.dtype, field->values, i, value);
+}
+
+/* Zeros and, in the sample, one value of magnitude 1, so X is 1.5; and values around X. */
+static void set_around_x(sampled_field *field) {
+  uint64_t const count = test_value_count(&field->shape);
+  for (uint64_t i = 0; i < count; i++) test_set_value(field->shape.dtype, field->values, i, 0.0);
+  set(field, 5000, true, -1.0);
+  for (uint64_t i = 0; i + 4000 < count; i += 37)
+    set(field, i, false, (i % 2 ? 1.0 : -1.0) * (1.45 + (double)(i % 101) * 0.006));
+}
+
 sampled_field sampled_field_make(szgpu_dtype dtype, int which) {
   sampled_field field = {
       .shape = test_shape(dtype, 3, 40, 50, 60, 0),
@@ -109,6 +129,28 @@ sampled_field sampled_field_make(szgpu_dtype dtype, int which) {
       field.suits_tiles = true;
       break;
     case 14:
+      field.what = "a far value at a point of the base";
+      set_base_point(&field, 400.0);
+      field.suits_tiles = true;
+      break;
+    case 15:
+      field.what = "values around X, a bound of a ninth of it";
+      set_around_x(&field);
+      field.params.bound = 1.5 / 9;
+      field.suits_tiles = true;
+      break;
+    case 16:
+      field.what = "values around X, a bound just below it";
+      set_around_x(&field);
+      field.params.bound = 1.4999;
+      break;
+    case 17:
+      field.what = "a far value at a point of a small base";
+      field.shape.dims[1] = field.shape.dims[2] = 47;
+      set_base_point(&field, 400.0);
+      field.suits_tiles = true;
+      break;
+    case 18:
       field.what = "a bound that spans all values";
       field.params.bound = 1e4;
       break;

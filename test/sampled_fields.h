@@ -17,7 +17,7 @@ typedef struct sampled_field {
   bool suits_tiles;    /* the same is true in tile frames, not in levels frames */
 } sampled_field;
 
-enum { SAMPLED_FIELDS = 16 };
+enum { SAMPLED_FIELDS = 20 };
 sampled_field sampled_field_make(szgpu_dtype dtype, int which);
 
 /* max - min of the sample, or of all values that are finite and not `fill`. */

@@ -817,7 +817,7 @@ static void only_values_up_to_the_greatest_have_lattice_values(void **state) {
   for (uint32_t form = 0; form < 4; form++) {
     szgpu_dtype const dtype = form % 2 ? SZGPU_F64 : SZGPU_F32;
     szg_levels_lattice k = szg_levels_lattice_make(dtype, form >= 2, 0, 0.75, false, 0);
-    szg_levels_lattice_limit(1000.0, &k);
+    szg_levels_lattice_limit(1000.0, false, &k);
     static const double magnitudes[] = {0.0, 999.9, 1000.0, 1002.0, 1e5, 1e6, INFINITY, NAN};
     for (size_t i = 0; i < ARRAY_COUNT(magnitudes); i++)
       for (int sign = -1; sign <= 1; sign += 2) {

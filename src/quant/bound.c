@@ -354,7 +354,8 @@ szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_
   szg_range const range = {
       .has_values = true, .least = sample.least + 0.0, .greatest = sample.greatest + 0.0};
   double const magnitude = 1.5 * greatest_magnitude(range.least, range.greatest);
-  if (magnitude < asked || magnitude > meaning_limit(source->dtype, asked)) return SZGPU_OK;
+  if (magnitude < SZG_RANGE_LEAST_BOUNDS * asked) return SZGPU_OK;
+  if (magnitude > meaning_limit(source->dtype, asked)) return SZGPU_OK;
   begin_plan(source->dtype, &range, plan);
   plan->is_sampled = true;
   plan->greatest = magnitude;

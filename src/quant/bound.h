@@ -24,7 +24,8 @@ typedef struct szg_range {
 enum {
   SZG_RANGE_SPAN_LOG2 = 11,
   SZG_RANGE_RUN_LOG2 = 5,
-  SZG_RANGE_LEAST_SAMPLED = 1 << 16 /* values of a field */
+  SZG_RANGE_LEAST_SAMPLED = 1 << 16, /* values of a field */
+  SZG_RANGE_LEAST_BOUNDS = 8         /* X, in bounds */
 };
 
 /* The first value of a span's run. Runs change their place from span to span, because rows often
@@ -86,13 +87,14 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
 
 /* Derives the quantizer for an absolute bound from a sample, without a pass over the values: X is
  * half as much again as the greatest magnitude there. is_enough: false if the sample does not
- * suffice, because the field is small or all the sample equal, or because of values that may be
- * fill or for which the bound means little. */
+ * suffice, because the field is small or all the sample equal, because of values that may be fill
+ * or for which the bound means little, or because the bound is a large part of X. */
 szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_bound_plan *plan,
                               bool *is_enough) SZG_CHECKED;
 
 /* Whether the field must be coded anew, under a bound that follows from all of its values: under
- * this one a frame has strays, values that are kept exactly, or so many that it is given up. */
+ * this one a frame has strays, values that are kept exactly (not in raw tiles), or so many that it is
+ * given up. */
 static inline bool szg_bound_fails(const szg_bound_plan *plan, bool has_strays) {
   return plan && plan->is_sampled && has_strays;
 }
