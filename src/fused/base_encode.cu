@@ -101,7 +101,8 @@ __device__ __forceinline__ void find_line(const BaseEncodeJob<A> &job, const Bas
     uint32_t beyond = 0;
     uint32_t const point = job.coder.point_of(values[z], &beyond);
     bool const is_fill = job.coder.lattice.has_fill && job.coder.is_fill(values[z]);
-    bool const has_point = !job.coder.is_none(beyond) && !is_fill, exists = place.extents.has(z, y, x);
+    bool const has_point = !job.coder.is_none(beyond) && !is_fill,
+               exists = place.extents.has(z, y, x);
     line[z] = exists && has_point ? job.coder.divide(point) : 0;
     none |= exists && !has_point ? 1u << z : 0;
   }

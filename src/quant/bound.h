@@ -93,8 +93,8 @@ szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_
                               bool *is_enough) SZG_CHECKED;
 
 /* Whether the field must be coded anew, under a bound that follows from all of its values: under
- * this one a frame has strays, values that are kept exactly (not in raw tiles), or so many that it is
- * given up. */
+ * this one a frame has strays, values that are kept exactly (not in raw tiles), or so many that it
+ * is given up. */
 static inline bool szg_bound_fails(const szg_bound_plan *plan, bool has_strays) {
   return plan && plan->is_sampled && has_strays;
 }
