@@ -66,7 +66,7 @@ class Field:
     dims: tuple[int, ...]  # slowest axis first; bytes count for integers
     type_name: str  # "float32", "bfloat16", "int16" ...
     is_fortran: bool  # dims are the reverse of the array's shape
-    library: str  # "numpy", "torch", "cupy", "jax"
+    maker: str  # the library that it is of: "numpy", "torch", "cupy", "jax"
     device: int | None  # index of the CUDA device; None: the CPU
 
     @property

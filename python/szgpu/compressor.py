@@ -151,11 +151,11 @@ class Compressor:
             return context.compress_bytes(request, field.buffer, progress)
         if out is None:
             capacity = context.capacity(request)
-            room = arrays.empty(field.library, field.device, (capacity,), "uint8")
+            room = arrays.empty(field.maker, field.device, (capacity,), "uint8")
             target = arrays.writable_bytes(room, "the archive")
             used = context.compress(request, field.buffer, target, progress)
             archive = arrays.without_spare_room(room[:used], capacity - used)
-            return arrays.given_back(archive, field.library)
+            return arrays.given_back(archive, field.maker)
         out = arrays.with_dlpack(out)
         if arrays.device_of(out) != field.device:
             raise ValueError("out is on another device than the array: pass one beside it")

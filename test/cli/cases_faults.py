@@ -52,9 +52,9 @@ class FaultTest(CliTest):
     def setUp(self):
         super().setUp()
         default = os.path.join(os.path.dirname(harness.szgpu), "test", "libcli_faults.so")
-        self.library = os.environ.get("SZGPU_TEST_FAULTS", default)
-        if not os.path.exists(self.library):
-            self.skipTest(f"there is no library of faults, {self.library}")
+        self.faults = os.environ.get("SZGPU_TEST_FAULTS", default)
+        if not os.path.exists(self.faults):
+            self.skipTest(f"there is no library of faults, {self.faults}")
         with open(harness.szgpu, "rb") as file:
             self.has_sanitizer = b"__asan_init" in file.read()
 
@@ -63,7 +63,7 @@ class FaultTest(CliTest):
         which every call of that sort fails in addition."""
         ours, theirs = os.pipe()
         environment = self.environment("allocator_may_return_null=1:verify_asan_link_order=0")
-        environment["LD_PRELOAD"] = self.library
+        environment["LD_PRELOAD"] = self.faults
         environment["SZGPU_TEST_FAULT"] = f"{sort}:{n}:{error}:{caller}:{theirs}"
         if also:
             environment["SZGPU_TEST_FAULT"] += f",{also[0]}:0:{also[1]}:own:-1"
@@ -340,12 +340,12 @@ class FilterFaults(FaultTest):
     """Allocations of the HDF5 filter, in a program that tries again."""
 
     def test_memory_of_the_filter(self):
-        program = os.path.join(os.path.dirname(self.library), "hdf5", "h5_faults")
+        program = os.path.join(os.path.dirname(self.faults), "hdf5", "h5_faults")
         if not os.path.exists(program):
             self.skipTest("this build has no HDF5")
         if self.has_sanitizer:
             self.skipTest(self.NO_MEMORY)
-        environment = {**self.environment(), "LD_PRELOAD": self.library, "SZGPU_H5_THREADS": "1",
+        environment = {**self.environment(), "LD_PRELOAD": self.faults, "SZGPU_H5_THREADS": "1",
                        "HDF5_PLUGIN_PATH": os.environ.get("HDF5_PLUGIN_PATH", os.path.join(
                            os.path.dirname(harness.szgpu), "hdf5", "plugin"))}
         failures = 0
