@@ -29,10 +29,9 @@ enum {
  * is of tile szg_sample_tile(T, count, i) of T. */
 SZG_HD uint32_t szg_sample_count(uint64_t tile_count, bool is_line) {
   uint64_t const share = tile_count / SZG_SAMPLE_SHARE | 1;
+  uint64_t const least = SZG_LEAST_SAMPLE, greatest = SZG_MOST_SAMPLE;
   uint64_t const most = is_line ? tile_count : SZG_SAMPLE_QUARTERS * tile_count;
-  uint64_t const count = share < SZG_LEAST_SAMPLE  ? SZG_LEAST_SAMPLE
-                         : share < SZG_MOST_SAMPLE ? share
-                                                   : SZG_MOST_SAMPLE;
+  uint64_t const count = share < least ? least : share < greatest ? share : greatest;
   return (uint32_t)(count < most ? count : most);
 }
 
