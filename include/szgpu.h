@@ -78,7 +78,9 @@ extern "C" {
   X(SZGPU_NO_DEVICE, "no usable GPU")                                                          \
   X(SZGPU_DEVICE_ERROR, "the GPU reported an error")                                           \
   X(SZGPU_FIELD_CHANGED, "the field changed while it was compressed")                          \
-  X(SZGPU_MEMORY_LIMIT, "the call would take more memory than its limit")
+  X(SZGPU_MEMORY_LIMIT, "the call would take more memory than its limit")                      \
+  X(SZGPU_SOURCE_FAILED, "what a call reads from could not be read")                           \
+  X(SZGPU_SINK_FAILED, "what a call writes to could not be written")
 
 #define SZGPU_STATUS_ENUMERATOR(name, text) name,
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
@@ -527,6 +529,74 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_level_shape(const szgpu_info *info
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive,
                                                                size_t archive_bytes, int level,
                                                                void *field, size_t field_bytes);
+
+/* ---- fields and archives that do not have to be in memory ---- */
+
+/* Where a call reads a field or an archive. */
+typedef struct szgpu_source {
+  /* Reads byte_count bytes at `offset` into `bytes`, and sets *got_bytes to the number of bytes
+   * read: less than byte_count only if the data end there. Returns 0, or anything else if they
+   * cannot be read. */
+  int (*read)(void *user, uint64_t offset, void *bytes, size_t byte_count, size_t *got_bytes);
+  void *user;
+} szgpu_source;
+
+/* Where a call writes a field or an archive. */
+typedef struct szgpu_sink {
+  /* Writes byte_count bytes at `offset`. Returns 0, or anything else if they cannot be written. */
+  int (*write)(void *user, uint64_t offset, const void *bytes, size_t byte_count);
+  void *user;
+} szgpu_sink;
+
+enum { SZGPU_MAX_CTXS = 32 };
+
+/* Compresses a field that need not fit in memory, frame by frame: params->frame_rows says how large
+ * they are. While one frame is compressed, the next one is read and the one before is written. The
+ * archive is that of szgpu_compress.
+ *
+ * ctxs are 1 to SZGPU_MAX_CTXS different ctxs, each of which works on a frame of its own: one for
+ * each of several GPUs, or two for one GPU, whose transfers then overlap with the other's kernels.
+ * Errors and progress are reported by the first ctx alone, progress after each frame.
+ *
+ * source gives the values as szgpu_compress takes them. The call reads it from its beginning to its
+ * end, and, except in SZGPU_MODE_LOSSLESS, has done so once or twice before: a source that cannot
+ * be read again must be copied to one that can. The archive's header is written last, at offset 0.
+ * Everything else is written in order; but if the archive is begun anew, because the bound did not
+ * suit a field whose values stray, so is the writing. What is beyond *archive_bytes is then left
+ * over from the first time.
+ *
+ * Both functions are called from other threads, and at the same time, but neither is called again
+ * before it has returned.
+ *
+ * The first ctx's workspace includes the ring of frames: for each ctx and two more, the values of a
+ * frame and the largest archive of it. If its memory_limit leaves less, the ring has fewer frames,
+ * down to one.
+ *
+ * Returns what szgpu_compress returns, and:
+ * SZGPU_BAD_ARGUMENT: ctx_count is not in 1 .. SZGPU_MAX_CTXS, or a ctx is there twice or in use.
+ * SZGPU_SOURCE_FAILED: the source failed, or ended before the field did.
+ * SZGPU_SINK_FAILED: the sink failed. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_stream(szgpu_ctx *const *ctxs, int ctx_count,
+                                                              const szgpu_params *params,
+                                                              const szgpu_shape *shape,
+                                                              const szgpu_source *source,
+                                                              const szgpu_sink *sink,
+                                                              uint64_t *archive_bytes);
+
+/* Restores a field frame by frame: the reverse of szgpu_compress_stream, with ctxs and callbacks as
+ * there. The archive is read once, and the field written once, both in order without gaps, so that
+ * either may be a pipe. Nothing is read after the archive's last byte; *archive_bytes gets their
+ * number.
+ *
+ * Frames that are restored before the call finds damage have been written then.
+ *
+ * Returns what szgpu_decompress returns, except SZGPU_TRAILING_BYTES, and what
+ * szgpu_compress_stream returns. SZGPU_TRUNCATED: the source ends before the archive does. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_stream(szgpu_ctx *const *ctxs,
+                                                                int ctx_count,
+                                                                const szgpu_source *source,
+                                                                const szgpu_sink *sink,
+                                                                uint64_t *archive_bytes);
 
 #ifdef __cplusplus
 }

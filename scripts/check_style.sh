@@ -38,9 +38,9 @@ rule "src/ does not print, end the process or read the environment." \
 rule "No fast-math, anywhere." \
   "$(search -e '-Ofast|fast-math|use_fast_math|-funsafe-math|-fassociative-math|GCC optimize' \
     "${code[@]}" "${cmake[@]}" CMakePresets.json | grep -vE 'MATCHES|[Nn]o fast-math' || true)"
-rule "#ifdef in src/ only in szgpu.c, hd.h, the dispatch header and around Linux." \
+rule "#ifdef in src/ only in backend.h, hd.h, the dispatch header and around Linux." \
   "$(search '^\s*#\s*(if|ifdef)\b' "${sources[@]}" |
-    grep -vE '^src/(szgpu\.c|core/(hd|dispatch|workers_posix)\.[ch]):' || true)"
+    grep -vE '^src/(pipeline/backend\.h|core/(hd|dispatch|workers_posix)\.[ch]):' || true)"
 
 alone='cuda(Malloc|Free|Host(Alloc|Free)|(Device|Stream|Event)Synchronize|Mem(cpy|set)(2D|3D)?) *\('
 rule "In src/, only core/device.cu allocates device memory, waits, and copies outside the stream." \

@@ -9,37 +9,12 @@
 
 #include "core/workers.h"
 #include "huffman/decoders/decoders.h"
+#include "pipeline/backend.h"
 #include "pipeline/pipeline.h"
-
-#ifdef SZGPU_CUDA
-#include "pipeline/cuda.h"
-enum { HAS_CUDA = 1 };
-#else
-enum { HAS_CUDA = 0 };
-#define szg_compress_cuda(...) SZGPU_UNSUPPORTED
-#define szg_compress_sizes_cuda(...) SZGPU_UNSUPPORTED
-#define szg_compress_reserve_cuda(...) SZGPU_UNSUPPORTED
-#define szg_open_cuda(...) SZGPU_UNSUPPORTED
-#define szg_decompress_cuda(...) SZGPU_UNSUPPORTED
-#define szg_fetch_archive_cuda(...) SZGPU_UNSUPPORTED
-#define szg_stage_field_cuda(...) SZGPU_UNSUPPORTED
-#define szg_send_field_cuda(...) SZGPU_UNSUPPORTED
-#define szg_close_cuda(ctx) (void)(ctx)
-#define szg_release_memory_cuda(ctx) (void)(ctx)
-#endif
+#include "pipeline/flow.h"
 
 enum { MOST_ZSTD_LEVEL = 19 };
 static_assert((int)SZGPU_MAX_THREADS == (int)SZG_MAX_THREADS, "one limit");
-
-/* For SZGPU_BACKEND_AUTO and fields in ordinary host memory: bytes per microsecond on one CPU
- * thread and on a GPU with its copies, the fixed cost of a GPU call, and the cost of starting CUDA.
- * Measured: docs/benchmarks.md. */
-enum {
-  CPU_BYTES_PER_US = 900,
-  CUDA_BYTES_PER_US = 6500,
-  CUDA_CALL_US = 500,
-  CUDA_START_US = 320000
-};
 
 /* A ctx keeps a workspace of this size, with so much for each thread, or of so many times what the
  * call's field and archive take: more than any honest archive needs. */
@@ -47,17 +22,7 @@ enum { ALWAYS_KEPT_BYTES = 128 << 20, KEPT_THREAD_BYTES = 4 << 20, MOST_KEPT_TIM
 
 const char *szgpu_version(void) { return SZGPU_VERSION_STRING; }
 
-int szgpu_has_cuda(void) { return HAS_CUDA; }
-
-const char *szgpu_status_text(szgpu_status status) {
-  static const char *const texts[] = {
-#define TEXT_OF_STATUS(name, text) text,
-      SZGPU_STATUS_LIST(TEXT_OF_STATUS)
-#undef TEXT_OF_STATUS
-  };
-  size_t const count = sizeof texts / sizeof *texts;
-  return (size_t)status < count ? texts[status] : "unknown status";
-}
+int szgpu_has_cuda(void) { return SZG_HAS_CUDA; }
 
 /* The structs' sizes in version 0.1.0. */
 enum {
@@ -94,49 +59,6 @@ int szgpu_decoder_reads(szgpu_decoder decoder, const szgpu_info *info) {
   return !szgpu_decoder_refusal(decoder, info);
 }
 
-static bool is_cpu_decoder(szgpu_decoder decoder) {
-  return !szg_decoder_runs_on(decoder, SZGPU_BACKEND_CUDA);
-}
-static bool is_cuda_decoder(szgpu_decoder decoder) {
-  return !szg_decoder_runs_on(decoder, SZGPU_BACKEND_CPU);
-}
-
-/* Whether the build has the backend, and the backend the decoder. */
-static bool backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder) {
-  if (!HAS_CUDA && (backend == SZGPU_BACKEND_CUDA || is_cuda_decoder(decoder))) return false;
-  return szg_decoder_runs_on(decoder, backend);
-}
-
-/* Whether a call on a field of this size is faster on the GPU than on the CPU. */
-static bool pays_on_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
-  uint64_t const cpu_us = field_bytes / (CPU_BYTES_PER_US * (uint64_t)ctx->threads.count);
-  uint64_t const cuda_us =
-      field_bytes / CUDA_BYTES_PER_US + (ctx->has_device ? CUDA_CALL_US : CUDA_START_US);
-  return cuda_us < cpu_us;
-}
-
-/* Whether a call on a field of this size goes to the GPU. */
-static bool takes_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
-  if (ctx->options.backend != SZGPU_BACKEND_AUTO) return ctx->options.backend == SZGPU_BACKEND_CUDA;
-  if (!HAS_CUDA || ctx->is_device_given_up || is_cpu_decoder(ctx->options.decoder)) return false;
-  return is_cuda_decoder(ctx->options.decoder) || pays_on_cuda(ctx, field_bytes);
-}
-
-/* Whether the CPU must repeat a call that failed on the GPU; notes why, once. The ctx gives up a
- * lost device; a device too small for this call may serve the next one. */
-static bool falls_back(szgpu_ctx *ctx, szgpu_status status) {
-  if (ctx->options.backend != SZGPU_BACKEND_AUTO || is_cuda_decoder(ctx->options.decoder))
-    return false;
-  bool const is_lost = status == SZGPU_NO_DEVICE || status == SZGPU_DEVICE_ERROR;
-  bool const is_short = status == SZGPU_OUT_OF_MEMORY || status == SZGPU_MEMORY_LIMIT;
-  if (!is_lost && !is_short && status != SZGPU_UNSUPPORTED) return false;
-  snprintf(ctx->note, sizeof ctx->note, "the CPU does it: %s (%s)", szgpu_status_text(status),
-           ctx->error);
-  ctx->is_device_given_up = is_lost;
-  ctx->error[0] = '\0';
-  return true;
-}
-
 szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
   *ctx = NULL;
@@ -148,7 +70,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   SZG_REQUIRE(options->threads >= 0 && options->threads <= SZGPU_MAX_THREADS, SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(szg_decoder_exists(options->decoder), SZGPU_BAD_ARGUMENT);
   SZG_REQUIRE(options->backend <= SZGPU_BACKEND_CUDA, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(backend_has_decoder(options->backend, options->decoder), SZGPU_UNSUPPORTED);
+  SZG_REQUIRE(szg_backend_has_decoder(options->backend, options->decoder), SZGPU_UNSUPPORTED);
   szgpu_ctx *const made = szg_allocate_zeroed(sizeof *made);
   SZG_REQUIRE(made, SZGPU_OUT_OF_MEMORY);
   made->options = *options;
@@ -285,9 +207,9 @@ static szgpu_status find_sizes(szgpu_ctx *ctx, const szgpu_params *params, const
   SZG_TRY(check_request(ctx, params, shape, &grid));
   uint64_t workspace, archive;
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = takes_cuda(ctx, field_bytes_of(shape, &grid));
+  bool const with_cuda = szg_takes_cuda(ctx, field_bytes_of(shape, &grid));
   if (with_cuda) status = szg_compress_sizes_cuda(ctx, params, shape, &grid, &workspace, &archive);
-  if (!with_cuda || falls_back(ctx, status))
+  if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_compress_sizes_cpu(ctx, params, shape, &grid, &workspace, &archive);
   SZG_TRY(status);
   if (workspace_bytes) *workspace_bytes = workspace;
@@ -309,9 +231,9 @@ szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgp
 static szgpu_status reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
   szg_grid grid;
   SZG_TRY(check_request(ctx, params, shape, &grid));
-  if (takes_cuda(ctx, field_bytes_of(shape, &grid))) {
+  if (szg_takes_cuda(ctx, field_bytes_of(shape, &grid))) {
     szgpu_status const status = szg_compress_reserve_cuda(ctx, params, shape, &grid);
-    if (!falls_back(ctx, status)) return status;
+    if (!szg_falls_back(ctx, status)) return status;
   }
   return szg_compress_reserve_cpu(ctx, params, shape, &grid);
 }
@@ -334,10 +256,10 @@ static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *params, const s
   fesetenv(FE_DFL_ENV);
   uint64_t used_bytes = 0;
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = takes_cuda(ctx, field_bytes_of(shape, &grid));
+  bool const with_cuda = szg_takes_cuda(ctx, field_bytes_of(shape, &grid));
   if (with_cuda)
     status = szg_compress_cuda(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
-  if (!with_cuda || falls_back(ctx, status))
+  if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_compress_cpu(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
   fesetenv(&callers_environment);
   *archive_bytes = used_bytes;
@@ -407,9 +329,9 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = takes_cuda(ctx, field_bytes);
+  bool const with_cuda = szg_takes_cuda(ctx, field_bytes);
   if (with_cuda) status = szg_decompress_cuda(ctx, archive, &opened, first_row, row_count, field);
-  if (!with_cuda || falls_back(ctx, status))
+  if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_decompress_cpu(ctx, &opened, first_row, row_count, field);
   fesetenv(&callers_environment);
   return status;
@@ -473,4 +395,76 @@ szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t 
                                     int level, void *field, size_t field_bytes) {
   SZG_TRY(begin_call(ctx));
   return end_call(ctx, decompress_level(ctx, archive, archive_bytes, level, field, field_bytes));
+}
+
+/* ---- streams ---- */
+
+static_assert(SZGPU_MAX_CTXS + 2 <= SZG_MOST_RING_SLOTS, "each ctx has a frame at work");
+
+/* Takes all ctxs for a call, or none. */
+static szgpu_status begin_flow(szgpu_ctx *const *ctxs, int ctx_count, const szgpu_source *source,
+                                 const szgpu_sink *sink, szg_flow *flow) {
+  SZG_REQUIRE(ctxs && ctx_count >= 1 && ctx_count <= SZGPU_MAX_CTXS, SZGPU_BAD_ARGUMENT);
+  for (int i = 0; i < ctx_count; i++) {
+    szgpu_status const status = begin_call(ctxs[i]);
+    if (status == SZGPU_OK) continue;
+    for (int k = 0; k < i; k++) (void)end_call(ctxs[k], SZGPU_OK);
+    return i == 0 ? status : szg_fail(ctxs[0], status, "ctx %d is missing or in use", i);
+  }
+  *flow = (szg_flow){.ctxs = ctxs, .ctx_count = ctx_count, .source = source, .sink = sink};
+  return SZGPU_OK;
+}
+
+static szgpu_status end_flow(const szg_flow *flow, szgpu_status status) {
+  for (int i = 1; i < flow->ctx_count; i++) (void)end_call(flow->ctxs[i], status);
+  return end_call(flow->ctxs[0], status);
+}
+
+static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *params,
+                                    const szgpu_shape *shape, uint64_t *archive_bytes) {
+  szg_grid grid;
+  SZG_TRY(check_request(flow->ctxs[0], params, shape, &grid));
+  SZG_REQUIRE(flow->source && flow->sink && archive_bytes, SZGPU_BAD_ARGUMENT);
+  szg_flow_begin(flow, field_bytes_of(shape, &grid));
+  return szg_flow_compress(flow, params, shape, &grid, archive_bytes);
+}
+
+szgpu_status szgpu_compress_stream(szgpu_ctx *const *ctxs, int ctx_count,
+                                   const szgpu_params *params, const szgpu_shape *shape,
+                                   const szgpu_source *source, const szgpu_sink *sink,
+                                   uint64_t *archive_bytes) {
+  szg_flow flow;
+  SZG_TRY(begin_flow(ctxs, ctx_count, source, sink, &flow));
+  fenv_t callers_environment;
+  fegetenv(&callers_environment);
+  fesetenv(FE_DFL_ENV);
+  szgpu_status const status = compress_stream(&flow, params, shape, archive_bytes);
+  fesetenv(&callers_environment);
+  return end_flow(&flow, status);
+}
+
+static szgpu_status decompress_stream(szg_flow *flow, uint64_t *archive_bytes) {
+  szg_opened opened;
+  SZG_REQUIRE(flow->source && flow->sink && archive_bytes, SZGPU_BAD_ARGUMENT);
+  szgpu_status status = szg_flow_open_archive(flow, &opened);
+  if (status == SZGPU_OK)
+    for (int i = 0; i < flow->ctx_count && status == SZGPU_OK; i++)
+      status = check_decoder(flow->ctxs[i], &opened.header);
+  if (status != SZGPU_OK) return szg_flow_end(flow, status);
+  szg_flow_begin(flow, field_bytes_of(&opened.header.shape, &opened.grid));
+  *archive_bytes = opened.header.archive_bytes;
+  return szg_flow_decompress(flow, &opened);
+}
+
+szgpu_status szgpu_decompress_stream(szgpu_ctx *const *ctxs, int ctx_count,
+                                     const szgpu_source *source, const szgpu_sink *sink,
+                                     uint64_t *archive_bytes) {
+  szg_flow flow;
+  SZG_TRY(begin_flow(ctxs, ctx_count, source, sink, &flow));
+  fenv_t callers_environment;
+  fegetenv(&callers_environment);
+  fesetenv(FE_DFL_ENV);
+  szgpu_status const status = decompress_stream(&flow, archive_bytes);
+  fesetenv(&callers_environment);
+  return end_flow(&flow, status);
 }

@@ -59,7 +59,7 @@ static request compressed_request(void) {
 
 static void every_status_has_a_text_of_its_own(void **state) {
   (void)state;
-  for (int a = SZGPU_OK; a <= SZGPU_MEMORY_LIMIT; a++) {
+  for (int a = SZGPU_OK; a <= SZGPU_SINK_FAILED; a++) {
     assert_true(strlen(szgpu_status_text((szgpu_status)a)) > 5);
     for (int b = SZGPU_OK; b < a; b++)
       assert_string_not_equal(szgpu_status_text((szgpu_status)a),
@@ -78,6 +78,8 @@ static void the_statuses_are_pinned(void **state) {
   assert_int_equal(SZGPU_DEVICE_ERROR, 15);
   assert_int_equal(SZGPU_FIELD_CHANGED, 16);
   assert_int_equal(SZGPU_MEMORY_LIMIT, 17);
+  assert_int_equal(SZGPU_SOURCE_FAILED, 18);
+  assert_int_equal(SZGPU_SINK_FAILED, 19);
 }
 
 static void the_version_is_the_headers(void **state) {

@@ -298,6 +298,7 @@ static bool sections_are_sound(const szg_frame_header *frame, uint64_t frame_byt
     if (i > 0 && section->kind <= frame->sections[i - 1].kind) return false;
     if (section->codec == SZG_CODEC_STORED && section->stored_bytes != section->raw_bytes)
       return false;
+    if (section->stored_bytes > section->raw_bytes) return false; /* zstd is there to save space */
     if (section->stored_bytes > frame_bytes) return false;
     if (!szg_add_checked(end, section->stored_bytes, &end)) return false;
     if (end > frame_bytes) return false;

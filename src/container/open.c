@@ -16,6 +16,7 @@ szgpu_status szg_open_in_place(const void *archive, uint64_t available_bytes, sz
   SZG_REQUIRE(rows > 0 && rows <= grid->row_extent, SZGPU_BAD_DATA);
   SZG_REQUIRE(rows == grid->row_extent || rows % grid->row_quantum == 0, SZGPU_BAD_DATA);
   SZG_REQUIRE(header->frame_count == szg_div_up(grid->row_extent, rows), SZGPU_BAD_DATA);
+  SZG_REQUIRE(szg_header_bytes(header->frame_count, &opened->first_offset), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
 
@@ -34,16 +35,25 @@ szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_buffer 
   return SZGPU_OK;
 }
 
+szg_opened szg_opened_frame(const szg_opened *opened, uint64_t frame, const void *bytes,
+                            uint64_t available_bytes) {
+  szg_opened part = *opened;
+  part.bytes = bytes;
+  part.available_bytes = available_bytes;
+  part.first_frame = frame;
+  part.first_offset = 0;
+  part.is_part = true;
+  return part;
+}
+
 uint64_t szg_frame_bytes(const szg_opened *opened, uint64_t frame) {
   return szg_header_frame_bytes(opened->head, frame);
 }
 
 uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame) {
-  uint64_t offset = 0;
-  bool const fits = szg_header_bytes(opened->header.frame_count, &offset);
-  assert(fits);
-  (void)fits;
-  for (uint64_t i = 0; i < frame; i++) offset += szg_frame_bytes(opened, i);
+  uint64_t offset = opened->first_offset;
+  assert(frame >= opened->first_frame);
+  for (uint64_t i = opened->first_frame; i < frame; i++) offset += szg_frame_bytes(opened, i);
   return offset;
 }
 

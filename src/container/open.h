@@ -4,6 +4,8 @@
 #ifndef SZG_OPEN_H
 #define SZG_OPEN_H
 
+#include <stdbool.h>
+
 #include "container/container.h"
 #include "core/memory.h"
 #include "core/tiles.h"
@@ -15,6 +17,8 @@ SZG_C_BEGIN
 typedef struct szg_opened {
   const uint8_t *bytes; /* frame headers and sections: for frames/open.h and reader.h only */
   uint64_t available_bytes;
+  uint64_t first_frame, first_offset; /* this frame begins at bytes + first_offset */
+  bool is_part;                       /* frames before or after it may be missing */
   const uint8_t *head; /* a copy of the header, which has the frame table */
   szg_header header;
   szg_grid grid;
@@ -30,8 +34,12 @@ szgpu_status szg_open(const void *archive, uint64_t available_bytes, szg_buffer 
 szgpu_status szg_open_in_place(const void *archive, uint64_t available_bytes,
                                szg_opened *opened) SZG_CHECKED;
 
-/* Where frame `frame` begins in the archive, its bytes, and its rows along the slowest axis longer
- * than 1. */
+/* The archive with nothing there but frame `frame`, at `bytes`. */
+szg_opened szg_opened_frame(const szg_opened *opened, uint64_t frame, const void *bytes,
+                            uint64_t available_bytes);
+
+/* Where frame `frame`, which must be there, begins in `bytes`; its size in bytes; its rows along
+ * the slowest axis longer than 1. */
 uint64_t szg_frame_offset(const szg_opened *opened, uint64_t frame);
 uint64_t szg_frame_bytes(const szg_opened *opened, uint64_t frame);
 uint64_t szg_frame_row_count(const szg_opened *opened, uint64_t frame);

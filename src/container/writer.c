@@ -13,12 +13,14 @@ szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_coun
   if (capacity < header_bytes)
     return szg_fail(ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
                     (unsigned long long)header_bytes);
-  *writer = (szg_writer){.ctx = ctx,
-                         .zstd_level = zstd_level,
-                         .archive = archive,
-                         .capacity = capacity,
-                         .used_bytes = header_bytes};
+  *writer = szg_writer_of_frames(ctx, zstd_level, archive, capacity);
+  writer->used_bytes = header_bytes;
   return SZGPU_OK;
+}
+
+szg_writer szg_writer_of_frames(szgpu_ctx *ctx, int zstd_level, void *bytes, uint64_t capacity) {
+  return (szg_writer){
+      .ctx = ctx, .zstd_level = zstd_level, .archive = bytes, .capacity = capacity};
 }
 
 szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) {

@@ -24,6 +24,9 @@ typedef struct szg_writer {
 szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_count, void *archive,
                              uint64_t capacity, szg_writer *writer) SZG_CHECKED;
 
+/* The same for frames alone, which begin at `bytes`. */
+szg_writer szg_writer_of_frames(szgpu_ctx *ctx, int zstd_level, void *bytes, uint64_t capacity);
+
 /* SZGPU_CAPACITY: the archive has no room for `bytes` more. */
 szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) SZG_CHECKED;
 

@@ -170,6 +170,16 @@ szgpu_status szg_device_reserve(szg_device *device, uint64_t bytes, uint64_t *fr
   return SZGPU_OK;
 }
 
+bool szg_device_pin(void *bytes, uint64_t byte_count) {
+  if (cudaHostRegister(bytes, byte_count, cudaHostRegisterPortable) == cudaSuccess) return true;
+  cudaGetLastError(); /* not an error of the call: copies are only slower */
+  return false;
+}
+
+void szg_device_unpin(void *bytes) {
+  if (cudaHostUnregister(bytes) != cudaSuccess) cudaGetLastError();
+}
+
 szgpu_status szg_device_reserve_pinned(szg_device *device, uint64_t bytes) {
   if (bytes <= device->pinned_bytes) return SZGPU_OK;
   SZG_TRY_CUDA(cudaStreamSynchronize(device->stream));

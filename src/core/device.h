@@ -78,6 +78,9 @@ szgpu_status szg_device_reaches(const szg_device *device, const void *pointer,
 
 /* Whether host memory is pinned, so that copies do not block the host. */
 bool szg_device_is_pinned(const void *pointer);
+/* Pins host memory for all devices; false if the system refuses. Unpin it before it is freed. */
+bool szg_device_pin(void *bytes, uint64_t byte_count);
+void szg_device_unpin(void *bytes);
 
 /* Device memory of at least `bytes`, kept for later calls. On SZGPU_OUT_OF_MEMORY *free_bytes says
  * how many bytes were free. SZGPU_MEMORY_LIMIT: it would be over the account's limit. */

@@ -8,11 +8,10 @@
 
 #include "core/workers.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <unistd.h>
+
+#include "core/thread_start.h"
 
 int szg_core_count(void) {
 #ifdef __linux__
@@ -42,7 +41,7 @@ static void *run_from(void *opaque);
 static bool start_next(const posix_worker *own, posix_worker *next, pthread_t *thread) {
   *next = *own;
   next->number++;
-  return next->number < own->count && pthread_create(thread, NULL, run_from, next) == 0;
+  return next->number < own->count && szg_thread_start(thread, run_from, next);
 }
 
 static void *run_from(void *opaque) {
@@ -55,23 +54,11 @@ static void *run_from(void *opaque) {
   return NULL;
 }
 
-/* Only the caller's own threads get signals, except for faults of the worker itself: the caller may
- * have a handler for them that maps memory when it is touched. */
-static void fill_mask(sigset_t *mask) {
-  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-  sigfillset(mask);
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(mask, own[i]);
-}
-
 void szg_run_workers(int worker_count, szg_work_function work, void *job) {
   posix_worker const first = {0, worker_count, work, job};
   posix_worker next;
   pthread_t thread;
-  sigset_t own, callers;
-  fill_mask(&own);
-  bool const is_masked = pthread_sigmask(SIG_SETMASK, &own, &callers) == 0;
   bool const has_next = start_next(&first, &next, &thread);
-  if (is_masked) pthread_sigmask(SIG_SETMASK, &callers, NULL);
   work(job, 0);
   if (has_next) pthread_join(thread, NULL);
 }

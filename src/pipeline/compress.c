@@ -119,6 +119,27 @@ typedef struct compress_call {
   const szg_bound_plan *bound; /* NULL: lossless */
 } compress_call;
 
+/* values: of the frame. fails: the bound does; then the frame is missing. */
+static szgpu_status compress_frame(const compress_call *call, compress_plan *plan, uint64_t frame,
+                                   const void *values, szg_header *header, szg_writer *writer,
+                                   uint64_t *frame_bytes, bool *fails) {
+  uint64_t const first_row = frame * header->frame_rows;
+  uint64_t const row_count = szg_min_u64(header->frame_rows, call->grid->row_extent - first_row);
+  szg_write_job job = {
+      .ctx = call->ctx,
+      .request = call->request,
+      .asked_radius = call->params->radius,
+      .has_gaps = header->has_gaps,
+      .bound = call->bound,
+      .grid = szg_grid_of_rows(call->grid, row_count),
+      .values = values,
+      .plan = &plan->frames,
+  };
+  szgpu_status const status = szg_frame_write(&job, frame, writer, header, frame_bytes);
+  *fails = szg_bound_fails(call->bound, job.has_strays);
+  return *fails ? SZGPU_OK : status; /* even if there was no room for the strays */
+}
+
 /* fails: the bound does; then some frames are missing. */
 static szgpu_status compress_frames(const compress_call *call, compress_plan *plan,
                                     szg_header *header, szg_writer *writer, bool *fails) {
@@ -128,24 +149,11 @@ static szgpu_status compress_frames(const compress_call *call, compress_plan *pl
   *fails = false;
   for (uint64_t frame = 0; frame < header->frame_count; frame++) {
     uint64_t const first_row = frame * header->frame_rows;
-    uint64_t const row_count = szg_min_u64(header->frame_rows, grid->row_extent - first_row);
-    szg_write_job job = {
-        .ctx = call->ctx,
-        .request = call->request,
-        .asked_radius = call->params->radius,
-        .has_gaps = header->has_gaps,
-        .bound = call->bound,
-        .grid = szg_grid_of_rows(grid, row_count),
-        .values = call->field + first_row * row_bytes,
-        .plan = &plan->frames,
-    };
-    szgpu_status const status =
-        szg_frame_write(&job, frame, writer, header, &plan->frame_bytes[frame]);
-    *fails = szg_bound_fails(call->bound, job.has_strays);
-    if (*fails) return SZGPU_OK; /* even if there was no room for the strays */
-    SZG_TRY(status);
+    SZG_TRY(compress_frame(call, plan, frame, call->field + first_row * row_bytes, header, writer,
+                           &plan->frame_bytes[frame], fails));
+    if (*fails) return SZGPU_OK;
     /* Progress is the same whichever passes this kind of frame took. */
-    uint64_t const done_rows = first_row + row_count;
+    uint64_t const done_rows = szg_min_u64(first_row + header->frame_rows, grid->row_extent);
     SZG_TRY(szg_report_done(threads, threads->total_values / grid->row_extent * done_rows));
   }
   return SZGPU_OK;
@@ -204,6 +212,20 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
   if (!request.is_lossless) return compress_bounded(&call, &plan, shape, &room);
   szg_header header = szg_call_header(params, shape, grid, NULL);
   return write_archive(&call, &plan, &header, &room, &fails);
+}
+
+szgpu_status szg_compress_frame_cpu(szgpu_ctx *ctx, const szgpu_params *params,
+                                    const szg_grid *grid, const void *values, void *bytes,
+                                    uint64_t capacity, szg_frame_piece *piece) {
+  szg_write_request request = szg_call_request(ctx, params, piece->header.shape.dtype, grid);
+  request.frame_count = 1;
+  compress_call const call = {
+      .ctx = ctx, .params = params, .request = &request, .grid = grid, .bound = piece->bound};
+  compress_plan plan;
+  SZG_TRY(make_plan(ctx, &request, &plan));
+  szg_writer writer = szg_writer_of_frames(ctx, params->zstd_level, bytes, capacity);
+  return compress_frame(&call, &plan, piece->frame, values, &piece->header, &writer,
+                        &piece->frame_bytes, &piece->fails);
 }
 
 /* ---- memory ---- */

@@ -92,6 +92,8 @@ typedef struct compress_call {
   const void *host_field; /* NULL: the field is on the device */
   uint8_t *host_archive;  /* NULL: the archive stays on the device for now */
   bool is_archive_pinned; /* it is in pinned host memory */
+  szg_frame_piece *piece; /* NULL: the whole archive; else one of its frames, alone: field, grid and
+                             archive are the frame's */
 } compress_call;
 
 /* A call's result so far. */
@@ -158,6 +160,34 @@ static szgpu_status send_frames(const compress_call *call, archive_state *state)
   return SZGPU_OK;
 }
 
+/* values: of the frame. fails: the bound does; then the frame is missing. */
+static szgpu_status compress_frame(const compress_call *call, const compress_plan *plan,
+                                   const szg_bound_plan *bound, uint64_t frame,
+                                   const szg_grid *grid, const uint8_t *values,
+                                   archive_state *state, uint64_t *frame_bytes, bool *fails) {
+  szg_write_job_cuda job = {};
+  job.ctx = call->ctx;
+  job.request = call->request;
+  job.asked_radius = call->params->radius;
+  job.has_gaps = state->header.has_gaps;
+  job.bound = bound;
+  job.grid = *grid;
+  job.values = values;
+  job.index = frame;
+  job.plan = &plan->frames;
+  job.archive = call->archive;
+  job.capacity = call->capacity;
+  job.first_byte = state->used_bytes;
+  if (state->header.frame_count == 1 && !call->piece) job.archive_header = &state->header;
+  szgpu_status const status = szg_frame_write_cuda(&job, &state->header, frame_bytes);
+  *fails = szg_bound_fails(bound, job.has_strays);
+  if (*fails) return SZGPU_OK; /* even if there was no room for the strays */
+  SZG_TRY(status);
+  state->used_bytes += *frame_bytes;
+  state->is_complete = job.is_archive_complete;
+  return SZGPU_OK;
+}
+
 /* fails: the bound does; then some frames are missing. */
 static szgpu_status compress_frames(const compress_call *call, const compress_plan *plan,
                                     const szg_bound_plan *bound, archive_state *state,
@@ -170,28 +200,12 @@ static szgpu_status compress_frames(const compress_call *call, const compress_pl
   for (uint64_t frame = 0; frame < frame_count; frame++) {
     uint64_t const first_row = frame * frame_rows;
     uint64_t const row_count = szg_min_u64(frame_rows, grid->row_extent - first_row);
-    szg_write_job_cuda job = {};
-    job.ctx = call->ctx;
-    job.request = call->request;
-    job.asked_radius = call->params->radius;
-    job.has_gaps = state->header.has_gaps;
-    job.bound = bound;
-    job.grid = szg_grid_of_rows(grid, row_count);
-    job.values = call->field + first_row * row_bytes;
-    job.index = frame;
-    job.plan = &plan->frames;
-    job.archive = call->archive;
-    job.capacity = call->capacity;
-    job.first_byte = state->used_bytes;
-    if (frame_count == 1) job.archive_header = &state->header;
+    szg_grid const frame_grid = szg_grid_of_rows(grid, row_count);
     if (frame > 0) SZG_TRY(set_zeroed(call, plan));
-    szgpu_status const status =
-        szg_frame_write_cuda(&job, &state->header, &plan->frame_bytes[frame]);
-    *fails = szg_bound_fails(bound, job.has_strays);
-    if (*fails) return SZGPU_OK; /* even if there was no room for the strays */
-    SZG_TRY(status);
-    state->used_bytes += plan->frame_bytes[frame];
-    state->is_complete = job.is_archive_complete;
+    SZG_TRY(compress_frame(call, plan, bound, frame, &frame_grid,
+                           call->field + first_row * row_bytes, state, &plan->frame_bytes[frame],
+                           fails));
+    if (*fails) return SZGPU_OK;
     if (frame + 1 < frame_count) SZG_TRY(send_frames(call, state));
     uint64_t const total = call->ctx->threads.total_values;
     SZG_TRY(
@@ -234,11 +248,30 @@ static szgpu_status write_archive(const compress_call *call, const compress_plan
   return finish_archive(call, plan, &state, header_bytes);
 }
 
+/* Writes a frame alone, under a bound that is known. */
+static szgpu_status write_piece(const compress_call *call, const compress_plan *plan,
+                                uint64_t *used_bytes) {
+  szg_frame_piece *const piece = call->piece;
+  szg_device *const device = &call->ctx->device;
+  archive_state state = {};
+  state.header = piece->header;
+  SZG_TRY(bring_field(call, plan));
+  SZG_TRY(compress_frame(call, plan, piece->bound, piece->frame, call->grid, call->field, &state,
+                         &plan->frame_bytes[0], &piece->fails));
+  if (piece->fails) return SZGPU_OK;
+  piece->header = state.header;
+  piece->frame_bytes = *used_bytes = state.used_bytes;
+  if (!call->host_archive) return SZGPU_OK;
+  SZG_TRY(szg_device_copy(device, call->host_archive, call->archive, state.used_bytes));
+  return szg_device_mark(device, "archive to host");
+}
+
 /* Compresses without zstd, under a bound that follows from a sample, if possible; if not, or if it
  * fails, from all values. */
 static szgpu_status compress_plain(const compress_call *call, const compress_plan *plan,
                                    uint64_t *used_bytes) {
   uint64_t header_bytes;
+  if (call->piece) return write_piece(call, plan, used_bytes);
   SZG_REQUIRE(szg_header_bytes(call->request->frame_count, &header_bytes), SZGPU_BAD_SHAPE);
   if (call->capacity < header_bytes)
     return szg_fail(call->ctx, SZGPU_CAPACITY, "the header alone takes %llu bytes",
@@ -324,6 +357,29 @@ szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const
   call.request = &request.frames;
   return szg_cuda_end(ctx, previous,
                       compress_anywhere(&call, &request, field, archive, capacity, archive_bytes));
+}
+
+szgpu_status szg_compress_frame_cuda(szgpu_ctx *ctx, const szgpu_params *params,
+                                     const szg_grid *grid, const void *values, void *bytes,
+                                     uint64_t capacity, szg_frame_piece *piece) {
+  uint64_t const first_row = piece->frame * piece->header.frame_rows;
+  szg_grid const frame_grid =
+      szg_grid_of_rows(grid, szg_min_u64(piece->header.frame_rows, grid->row_extent - first_row));
+  uint64_t used_bytes = 0;
+  int previous = 0;
+  SZG_REQUIRE(!params->zstd_level, SZGPU_UNSUPPORTED); /* packing needs the archive's header */
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  plan_request request = request_of(ctx, params, &piece->header.shape, grid);
+  request.frames.frame_count = 1;
+  compress_call call = {};
+  call.ctx = ctx;
+  call.params = params;
+  call.shape = &piece->header.shape;
+  call.grid = &frame_grid;
+  call.request = &request.frames;
+  call.piece = piece;
+  return szg_cuda_end(ctx, previous,
+                      compress_anywhere(&call, &request, values, bytes, capacity, &used_bytes));
 }
 
 /* ---- memory ---- */

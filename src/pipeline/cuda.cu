@@ -66,6 +66,15 @@ szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reac
                   ctx->options.device);
 }
 
+bool szg_pin_cuda(szgpu_ctx *ctx, void *bytes, uint64_t byte_count) {
+  int previous = 0;
+  if (szg_cuda_begin(ctx, &previous) != SZGPU_OK) return false;
+  bool const is_pinned = szg_device_pin(bytes, byte_count);
+  return szg_cuda_end(ctx, previous, SZGPU_OK) == SZGPU_OK && is_pinned;
+}
+
+void szg_unpin_cuda(void *bytes) { szg_device_unpin(bytes); }
+
 /* ---- what runs on the CPU with this backend too ---- */
 
 /* A copy of `bytes` in host memory, if they are on the device; else *host is `bytes`. */

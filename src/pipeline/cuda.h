@@ -15,6 +15,9 @@ SZG_C_BEGIN
 szgpu_status szg_compress_cuda(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                                const szg_grid *grid, const void *field, void *archive,
                                uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
+szgpu_status szg_compress_frame_cuda(szgpu_ctx *ctx, const szgpu_params *params,
+                                     const szg_grid *grid, const void *values, void *bytes,
+                                     uint64_t capacity, szg_frame_piece *piece) SZG_CHECKED;
 szgpu_status szg_compress_sizes_cuda(szgpu_ctx *ctx, const szgpu_params *params,
                                      const szgpu_shape *shape, const szg_grid *grid,
                                      uint64_t *workspace_bytes,
@@ -28,6 +31,11 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
                            szg_opened *opened) SZG_CHECKED;
 szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
                                  uint64_t first_row, uint64_t row_count, void *field) SZG_CHECKED;
+
+/* Pins memory of the host, so that copies from and to it overlap with kernels; if the system
+ * refuses that, they are slower. unpin: memory that was pinned, before it is freed. */
+bool szg_pin_cuda(szgpu_ctx *ctx, void *bytes, uint64_t byte_count);
+void szg_unpin_cuda(void *bytes);
 
 /* For what runs on the CPU with this backend too. The archive in host memory: a copy if it is on
  * the device, valid until the ctx's next call. Waits for the ctx's stream. */

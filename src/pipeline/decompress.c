@@ -56,26 +56,25 @@ szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64
   ctx->threads.done_values = 0;
   ctx->threads.total_values = row_count * opened->grid.row_values;
   SZG_TRY(make_plan(ctx, header, &plan));
-  uint64_t offset = szg_frame_offset(opened, 0);
-  for (uint64_t frame = 0; frame < header->frame_count; frame++) {
+  uint64_t const first_frame = first_row / header->frame_rows;
+  uint64_t const end_frame = szg_div_up(end_row, header->frame_rows);
+  uint64_t offset = szg_frame_offset(opened, first_frame);
+  for (uint64_t frame = first_frame; frame < end_frame; frame++) {
     uint64_t const frame_first_row = frame * header->frame_rows;
     uint64_t const frame_row_count = szg_frame_row_count(opened, frame);
     uint64_t const begin = first_row > frame_first_row ? first_row - frame_first_row : 0;
-    uint64_t const end =
-        end_row > frame_first_row ? szg_min_u64(end_row - frame_first_row, frame_row_count) : 0;
-    if (begin < end) {
-      szg_read_job job = {.header = header,
-                          .quantizer = quantizer,
-                          .decoder = szg_decoder_for_cpu(ctx->options.decoder, header->has_gaps),
-                          .plan = &plan,
-                          .grid = szg_grid_of_rows(&opened->grid, frame_row_count),
-                          .wanted_values = (end - begin) * opened->grid.row_values};
-      SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, &job.reader));
-      uint8_t *const out = (uint8_t *)field + (frame_first_row + begin - first_row) * row_bytes;
-      uint64_t const done_values = ctx->threads.done_values + job.wanted_values;
-      SZG_TRY(decode_frame(&job, begin, end, out));
-      SZG_TRY(szg_report_done(&ctx->threads, done_values));
-    }
+    uint64_t const end = szg_min_u64(end_row - frame_first_row, frame_row_count);
+    szg_read_job job = {.header = header,
+                        .quantizer = quantizer,
+                        .decoder = szg_decoder_for_cpu(ctx->options.decoder, header->has_gaps),
+                        .plan = &plan,
+                        .grid = szg_grid_of_rows(&opened->grid, frame_row_count),
+                        .wanted_values = (end - begin) * opened->grid.row_values};
+    SZG_TRY(szg_frame_reader_open(ctx, opened, frame, offset, &job.reader));
+    uint8_t *const out = (uint8_t *)field + (frame_first_row + begin - first_row) * row_bytes;
+    uint64_t const done_values = ctx->threads.done_values + job.wanted_values;
+    SZG_TRY(decode_frame(&job, begin, end, out));
+    SZG_TRY(szg_report_done(&ctx->threads, done_values));
     offset += szg_frame_bytes(opened, frame);
   }
   return SZGPU_OK;

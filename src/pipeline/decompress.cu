@@ -293,6 +293,7 @@ static szgpu_status decompress_anywhere(szg_decompress_call_cuda *call, void *fi
   ctx->threads.total_values = call->row_count * call->opened->grid.row_values;
   bool has_zstd;
   SZG_TRY(decompress_plain(call, field, is_device_field, &has_zstd));
+  SZG_REQUIRE(!has_zstd || !call->opened->is_part, SZGPU_UNSUPPORTED); /* the whole is unpacked */
   return has_zstd ? decompress_packed(call, field, is_device_field) : SZGPU_OK;
 }
 

@@ -25,6 +25,16 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, const szg_bound_plan *bound);
 
+/* One frame of an archive that is written frame by frame, perhaps by several ctxs at once. */
+typedef struct szg_frame_piece {
+  uint64_t frame;
+  const szg_bound_plan *bound; /* NULL: the archive is lossless */
+  szg_header header;           /* the archive's; gets what it must say of this frame */
+  /* results */
+  uint64_t frame_bytes;
+  bool fails; /* the bound does (szg_bound_fails): the frame is missing */
+} szg_frame_piece;
+
 /* Bytes of the largest archive of a field: every frame is raw. False if that overflows. */
 bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t frame_count,
                            uint64_t *archive_bytes) SZG_CHECKED;
@@ -35,6 +45,11 @@ bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t fr
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
+
+/* Writes a frame alone. grid: of the field; values: of the frame. */
+szgpu_status szg_compress_frame_cpu(szgpu_ctx *ctx, const szgpu_params *params,
+                                    const szg_grid *grid, const void *values, void *bytes,
+                                    uint64_t capacity, szg_frame_piece *piece) SZG_CHECKED;
 
 /* What szg_compress_cpu may take in addition to field and archive, with the most outliers. */
 szgpu_status szg_compress_sizes_cpu(const szgpu_ctx *ctx, const szgpu_params *params,

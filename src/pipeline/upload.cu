@@ -44,9 +44,7 @@ static szgpu_status take_slice(const szg_upload_cuda *upload, uint64_t first, ui
                              there->work, there->pinned_work, &slice);
   szg_extremes found;
   SZG_TRY(slice.source.find_extremes(&slice.source, named_fill, &found));
-  if (found.least < extremes->least) extremes->least = found.least;
-  if (found.greatest > extremes->greatest) extremes->greatest = found.greatest;
-  extremes->fills_seen |= found.fills_seen;
+  szg_extremes_merge(&found, extremes);
   return SZGPU_OK;
 }
 

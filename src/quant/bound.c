@@ -117,7 +117,8 @@ static szgpu_status sample_part(void *job_pointer, uint64_t part, int worker) {
   uint64_t const end =
       szg_min_u64((part + 1) * spans_of_part, source->value_count >> SZG_RANGE_SPAN_LOG2);
   for (uint64_t span = part * spans_of_part; span < end; span++) {
-    uint64_t const first = szg_range_run_of(span);
+    uint64_t const run = szg_range_run_of(source->first_span + span);
+    uint64_t const first = run - (source->first_span << SZG_RANGE_SPAN_LOG2);
     if (source->dtype == SZGPU_F32)
       extremes_of_run_f32((const float *)source->values + first, extremes);
     else
@@ -134,10 +135,7 @@ static szgpu_status run_range_pass(range_job *job, szg_part_function of_part, sz
   uint64_t const part_count = szg_div_up(job->source->value_count, SZG_RANGE_PART_VALUES);
   SZG_TRY(szg_for_parts(threads, part_count, 0, of_part, job));
   *total = job->by_worker[0];
-  for (int i = 1; i < threads->count; i++) {
-    szg_extremes_include(total, job->by_worker[i].least, job->by_worker[i].greatest);
-    total->fills_seen |= job->by_worker[i].fills_seen;
-  }
+  for (int i = 1; i < threads->count; i++) szg_extremes_merge(&job->by_worker[i], total);
   return SZGPU_OK;
 }
 

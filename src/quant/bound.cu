@@ -439,7 +439,7 @@ szgpu_status greatest_up_to_cuda(const szg_value_source *source, const szg_range
 void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const void *values,
                                 uint64_t value_count, void *work, void *pinned_work,
                                 szg_value_source_cuda *source) {
-  *source = {{dtype, values, value_count, source, find_extremes_cuda, sample_extremes_cuda,
+  *source = {{dtype, values, value_count, 0, source, find_extremes_cuda, sample_extremes_cuda,
               greatest_up_to_cuda},
              device,
              work,

@@ -53,12 +53,19 @@ typedef struct szg_extremes {
   uint32_t fills_seen;    /* one bit per known fill value, in the order of the list */
 } szg_extremes;
 
+static inline void szg_extremes_merge(const szg_extremes *more, szg_extremes *extremes) {
+  if (more->least < extremes->least) extremes->least = more->least;
+  if (more->greatest > extremes->greatest) extremes->greatest = more->greatest;
+  extremes->fills_seen |= more->fills_seen;
+}
+
 /* A field's values, in any memory, and the two passes over them. */
 typedef struct szg_value_source szg_value_source;
 struct szg_value_source {
   szgpu_dtype dtype;
   const void *values;
   uint64_t value_count;
+  uint64_t first_span; /* the values begin with this one of the field's spans, for the sample */
   void *where; /* the CPU's threads, or the szg_value_source_cuda */
   /* Extremes of the values that are finite and not fill. named_fill: the bits of the only fill
    * value; NULL: all known fill values count as fill, and fills_seen notes them. */

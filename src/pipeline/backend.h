@@ -1,0 +1,39 @@
+/* backend.h - which backend does a call's work; the calls on a GPU, also in builds without CUDA.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_PIPELINE_BACKEND_H
+#define SZG_PIPELINE_BACKEND_H
+
+#include "core/context.h"
+
+#ifdef SZGPU_CUDA
+#include "pipeline/cuda.h"
+enum { SZG_HAS_CUDA = 1 };
+#else
+enum { SZG_HAS_CUDA = 0 };
+#define szg_compress_cuda(...) SZGPU_UNSUPPORTED
+#define szg_compress_frame_cuda(...) SZGPU_UNSUPPORTED
+#define szg_compress_sizes_cuda(...) SZGPU_UNSUPPORTED
+#define szg_compress_reserve_cuda(...) SZGPU_UNSUPPORTED
+#define szg_open_cuda(...) SZGPU_UNSUPPORTED
+#define szg_decompress_cuda(...) SZGPU_UNSUPPORTED
+#define szg_fetch_archive_cuda(...) SZGPU_UNSUPPORTED
+#define szg_stage_field_cuda(...) SZGPU_UNSUPPORTED
+#define szg_send_field_cuda(...) SZGPU_UNSUPPORTED
+#define szg_pin_cuda(ctx, bytes, byte_count) ((void)(ctx), (void)(bytes), (void)(byte_count), false)
+#define szg_unpin_cuda(bytes) (void)(bytes)
+#define szg_close_cuda(ctx) (void)(ctx)
+#define szg_release_memory_cuda(ctx) (void)(ctx)
+#endif
+
+/* Whether the build has the backend, and the backend the decoder. */
+bool szg_backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder);
+
+/* Whether a call on a field of this size goes to the GPU. */
+bool szg_takes_cuda(const szgpu_ctx *ctx, uint64_t field_bytes);
+
+/* Whether the CPU must repeat a call that failed on the GPU; notes why, once. The ctx gives up a
+ * lost device; a device too small for this call may serve the next one. */
+bool szg_falls_back(szgpu_ctx *ctx, szgpu_status status);
+
+#endif

@@ -1,0 +1,117 @@
+/* flow.c - what both directions share: the ring's memory, the callbacks, the errors.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "pipeline/flow.h"
+
+#include "core/bytes.h"
+#include "pipeline/backend.h"
+
+/* One more than the ctxs for the frame that is read, and one for that which is written. */
+enum { FRAMES_BESIDE = 2 };
+
+static int slots_within(const szg_flow *flow, uint64_t slot_bytes, uint64_t workspace_bytes) {
+  const szg_account *const account = &flow->ctxs[0]->account;
+  int wanted = flow->ctx_count + FRAMES_BESIDE;
+  if ((uint64_t)wanted > flow->frame_count) wanted = (int)flow->frame_count;
+  if (!account->limit_bytes) return wanted;
+  uint64_t const left = account->limit_bytes - szg_min_u64(account->limit_bytes, workspace_bytes);
+  uint64_t const within = left / slot_bytes;
+  return within >= (uint64_t)wanted ? wanted : within > 0 ? (int)within : 1;
+}
+
+static szgpu_status open_slot(szg_flow *flow, szg_flow_slot *slot, uint64_t values_bytes,
+                              uint64_t bytes_bytes) {
+  slot->values.account = slot->bytes.account = &flow->ctxs[0]->account;
+  SZG_TRY(szg_buffer_reset(&slot->values, values_bytes));
+  SZG_TRY(szg_buffer_reset(&slot->bytes, bytes_bytes));
+  if (!flow->has_cuda[0]) return SZGPU_OK;
+  slot->are_pinned = szg_pin_cuda(flow->ctxs[0], slot->values.bytes, values_bytes);
+  if (!slot->are_pinned) return SZGPU_OK;
+  if (szg_pin_cuda(flow->ctxs[0], slot->bytes.bytes, bytes_bytes)) return SZGPU_OK;
+  szg_unpin_cuda(slot->values.bytes);
+  slot->are_pinned = false;
+  return SZGPU_OK;
+}
+
+void szg_flow_begin(szg_flow *flow, uint64_t field_bytes) {
+  for (int i = 0; i < flow->ctx_count; i++) {
+    szgpu_ctx *const ctx = flow->ctxs[i];
+    ctx->threads.progress = NULL;
+    flow->has_cuda[i] = szg_takes_cuda(ctx, field_bytes / (uint64_t)flow->ctx_count);
+  }
+}
+
+szgpu_status szg_flow_open(szg_flow *flow, uint64_t values_bytes, uint64_t bytes_bytes,
+                           uint64_t workspace_bytes) {
+  uint64_t slot_bytes;
+  SZG_REQUIRE(szg_add_checked(values_bytes, bytes_bytes, &slot_bytes), SZGPU_OUT_OF_MEMORY);
+  int const slot_count = slots_within(flow, slot_bytes, workspace_bytes);
+  szgpu_status status = SZGPU_OK;
+  for (int i = 0; i < slot_count && status == SZGPU_OK; i++) {
+    status = open_slot(flow, &flow->slots[i], values_bytes, bytes_bytes);
+    flow->slot_count++;
+  }
+  if (status != SZGPU_OUT_OF_MEMORY) return status;
+  return szg_fail(flow->ctxs[0], status, "%d frames on their way take %llu bytes each", slot_count,
+                  (unsigned long long)slot_bytes);
+}
+
+static void close_slots(szg_flow *flow) {
+  for (int i = 0; i < flow->slot_count; i++) {
+    szg_flow_slot *const slot = &flow->slots[i];
+    if (slot->are_pinned) {
+      szg_unpin_cuda(slot->values.bytes);
+      szg_unpin_cuda(slot->bytes.bytes);
+    }
+    szg_buffer_release(&slot->values);
+    szg_buffer_release(&slot->bytes);
+  }
+  flow->slot_count = 0;
+}
+
+szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
+                           uint64_t *got_bytes) {
+  size_t got = 0;
+  *got_bytes = 0;
+  if (byte_count == 0) return SZGPU_OK;
+  int const code = flow->source->read(flow->source->user, offset, bytes, byte_count, &got);
+  *got_bytes = got;
+  if (code == 0 && got <= byte_count) return SZGPU_OK;
+  flow->source_code = code;
+  flow->source_offset = offset;
+  return SZGPU_SOURCE_FAILED;
+}
+
+szgpu_status szg_flow_write(szg_flow *flow, uint64_t offset, const void *bytes,
+                            uint64_t byte_count) {
+  int const code = flow->sink->write(flow->sink->user, offset, bytes, byte_count);
+  if (code == 0) return SZGPU_OK;
+  flow->sink_code = code;
+  flow->sink_offset = offset;
+  return SZGPU_SINK_FAILED;
+}
+
+szgpu_status szg_flow_report(szg_flow *flow, int worker) {
+  uint64_t const done = __atomic_add_fetch(&flow->done_frames, 1, __ATOMIC_RELAXED);
+  const szgpu_options *const options = &flow->ctxs[0]->options;
+  if (worker != 0 || !options->progress) return SZGPU_OK;
+  int const answer = options->progress(options->progress_user, done * flow->frame_values,
+                                       flow->frame_count * flow->frame_values);
+  return answer == 0 ? SZGPU_OK : SZGPU_CANCELLED;
+}
+
+szgpu_status szg_flow_end(szg_flow *flow, szgpu_status status) {
+  szgpu_ctx *const first = flow->ctxs[0];
+  close_slots(flow);
+  for (int i = 0; i < flow->ctx_count; i++)
+    flow->ctxs[i]->threads.progress = flow->ctxs[i]->options.progress;
+  if (status == SZGPU_SOURCE_FAILED && !first->error[0])
+    return szg_fail(first, status, "reading at byte %llu returned %d",
+                    (unsigned long long)flow->source_offset, flow->source_code);
+  if (status == SZGPU_SINK_FAILED && !first->error[0])
+    return szg_fail(first, status, "writing at byte %llu returned %d",
+                    (unsigned long long)flow->sink_offset, flow->sink_code);
+  for (int i = 1; i < flow->ctx_count && status != SZGPU_OK && !first->error[0]; i++)
+    if (flow->ctxs[i]->error[0]) status = szg_fail(first, status, "%s", flow->ctxs[i]->error);
+  return status;
+}

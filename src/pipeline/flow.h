@@ -1,0 +1,70 @@
+/* flow.h - fields and archives that do not have to be in memory: frames through a ring.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Helpers read and write frames while the ctxs, each in a thread of its own, code them. The bytes
+ * are those of the calls on whole fields.
+ */
+#ifndef SZG_PIPELINE_FLOW_H
+#define SZG_PIPELINE_FLOW_H
+
+#include "container/open.h"
+#include "core/ring.h"
+#include "pipeline/pipeline.h"
+
+SZG_C_BEGIN
+
+/* A frame on its way. The slots of a call are of the first ctx's account. */
+typedef struct szg_flow_slot {
+  szg_buffer values, bytes; /* of the frame, and of its part of the archive */
+  bool are_pinned;
+  szg_frame_piece piece; /* compression */
+} szg_flow_slot;
+
+/* What both directions have. */
+typedef struct szg_flow {
+  szgpu_ctx *const *ctxs;
+  int ctx_count;
+  bool has_cuda[SZG_MOST_RING_SLOTS]; /* whether each ctx takes its GPU */
+  const szgpu_source *source;
+  const szgpu_sink *sink;
+  szg_flow_slot slots[SZG_MOST_RING_SLOTS];
+  int slot_count;
+  uint64_t done_frames, frame_count; /* for the progress report */
+  uint64_t frame_values;
+  int source_code, sink_code; /* what a callback that failed has returned, and where it began */
+  uint64_t source_offset, sink_offset;
+} szg_flow;
+
+/* Silences the ctxs' own reports and decides where each ctx computes. field_bytes: of the whole. */
+void szg_flow_begin(szg_flow *flow, uint64_t field_bytes);
+
+/* Makes room for slots: as many as the ctxs can use, fewer if the first ctx's limit does not leave
+ * workspace_bytes beside them, but at least one. */
+szgpu_status szg_flow_open(szg_flow *flow, uint64_t values_bytes, uint64_t bytes_bytes,
+                           uint64_t workspace_bytes) SZG_CHECKED;
+
+/* Reads byte_count bytes at `offset`; *got_bytes are fewer only where the data end. */
+szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
+                           uint64_t *got_bytes) SZG_CHECKED;
+szgpu_status szg_flow_write(szg_flow *flow, uint64_t offset, const void *bytes,
+                            uint64_t byte_count) SZG_CHECKED;
+
+/* Counts a frame that a worker has done, and has the first ctx's callback told. */
+szgpu_status szg_flow_report(szg_flow *flow, int worker) SZG_CHECKED;
+
+/* The call's result. Undoes szg_flow_begin and szg_flow_open, and moves what another ctx or a
+ * callback has to say to the first ctx. */
+szgpu_status szg_flow_end(szg_flow *flow, szgpu_status status) SZG_CHECKED;
+
+/* ---- the calls; arguments are checked, and every ctx is taken ---- */
+
+szgpu_status szg_flow_compress(szg_flow *flow, const szgpu_params *params, const szgpu_shape *shape,
+                               const szg_grid *grid, uint64_t *archive_bytes) SZG_CHECKED;
+
+/* Reads the header, which stays in the first ctx; then what follows it. */
+szgpu_status szg_flow_open_archive(szg_flow *flow, szg_opened *opened) SZG_CHECKED;
+szgpu_status szg_flow_decompress(szg_flow *flow, const szg_opened *opened) SZG_CHECKED;
+
+SZG_C_END
+
+#endif

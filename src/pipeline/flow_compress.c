@@ -1,0 +1,265 @@
+/* flow_compress.c - a field from a source to an archive in a sink, frame by frame.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ *   source --range, in pieces--> bound and step
+ *   source --> values of a frame --> its part of the archive --> sink, and the header last
+ */
+#include <fenv.h>
+#include <math.h>
+
+#include "core/bytes.h"
+#include "pipeline/backend.h"
+#include "pipeline/flow.h"
+
+enum { LEAST_PIECE_BYTES = 1 << 20 }; /* of a pass over the values */
+
+typedef struct flow_compression {
+  szg_flow *flow;
+  const szgpu_params *params;
+  const szgpu_shape *shape;
+  const szg_grid *grid; /* of the field */
+  uint64_t row_bytes;
+  uint64_t capacity; /* of a slot's bytes */
+  const szg_bound_plan *bound;
+  szg_header header;
+  szg_buffer frame_bytes; /* u64 [frames] */
+  /* of the frames that are written */
+  uint64_t next_byte; /* of the archive */
+  bool has_planes, has_levels;
+  bool fails; /* the bound does; atomic */
+} flow_compression;
+
+/* ---- passes over the values ---- */
+
+typedef enum pass_kind { PASS_EXTREMES, PASS_SAMPLE, PASS_GREATEST } pass_kind;
+
+/* One pass. Pieces hold whole spans, except the last one. */
+typedef struct range_pass {
+  flow_compression *call;
+  pass_kind kind;
+  const uint64_t *named_fill;
+  const szg_range *range;
+  double limit;
+  uint64_t piece_values;
+  szg_extremes extremes;
+  double greatest;
+} range_pass;
+
+/* Reads byte_count bytes of the field, which must be there. */
+static szgpu_status read_field(flow_compression *call, uint64_t offset, void *bytes,
+                               uint64_t byte_count) {
+  szg_flow *const flow = call->flow;
+  uint64_t got_bytes;
+  SZG_TRY(szg_flow_read(flow, offset, bytes, byte_count, &got_bytes));
+  if (got_bytes == byte_count) return SZGPU_OK;
+  flow->source_code = 0;
+  flow->source_offset = offset + got_bytes;
+  return SZGPU_SOURCE_FAILED;
+}
+
+static uint64_t values_of_piece(const range_pass *pass, uint64_t piece) {
+  uint64_t const left = pass->call->grid->value_count - piece * pass->piece_values;
+  return szg_min_u64(left, pass->piece_values);
+}
+
+static szgpu_status read_piece(void *job, uint64_t piece, int slot) {
+  const range_pass *const pass = job;
+  uint64_t const width = szg_dtype_bytes(pass->call->shape->dtype);
+  return read_field(pass->call, piece * pass->piece_values * width,
+                    pass->call->flow->slots[slot].values.bytes,
+                    values_of_piece(pass, piece) * width);
+}
+
+static szgpu_status look_at_piece(void *job, uint64_t piece, int slot, int worker) {
+  range_pass *const pass = job;
+  const szg_flow *const flow = pass->call->flow;
+  szg_value_source source =
+      szg_value_source_cpu(&flow->ctxs[worker]->threads, pass->call->shape->dtype,
+                           flow->slots[slot].values.bytes, values_of_piece(pass, piece));
+  source.first_span = (piece * pass->piece_values) >> SZG_RANGE_SPAN_LOG2;
+  if (pass->kind == PASS_GREATEST) {
+    double greatest;
+    SZG_TRY(source.greatest_up_to(&source, pass->range, pass->limit, &greatest));
+    if (greatest > pass->greatest) pass->greatest = greatest;
+    return SZGPU_OK;
+  }
+  szg_extremes found;
+  SZG_TRY(pass->kind == PASS_SAMPLE ? source.sample_extremes(&source, &found)
+                                    : source.find_extremes(&source, pass->named_fill, &found));
+  szg_extremes_merge(&found, &pass->extremes);
+  return SZGPU_OK;
+}
+
+static szgpu_status run_pass(range_pass *pass) {
+  static const szg_ring_steps steps = {read_piece, look_at_piece, NULL};
+  const szg_flow *const flow = pass->call->flow;
+  uint64_t const span_bytes = szg_dtype_bytes(pass->call->shape->dtype) << SZG_RANGE_SPAN_LOG2;
+  uint64_t const spans = flow->slots[0].values.capacity_bytes / span_bytes;
+  pass->piece_values = spans << SZG_RANGE_SPAN_LOG2;
+  pass->extremes = (szg_extremes){INFINITY, -INFINITY, 0};
+  return szg_run_ring(szg_div_up(pass->call->grid->value_count, pass->piece_values),
+                      flow->slot_count, 1, &steps, pass);
+}
+
+static szgpu_status find_extremes(const szg_value_source *source, const uint64_t *named_fill,
+                                  szg_extremes *extremes) {
+  range_pass pass = {.call = source->where, .kind = PASS_EXTREMES, .named_fill = named_fill};
+  SZG_TRY(run_pass(&pass));
+  *extremes = pass.extremes;
+  return SZGPU_OK;
+}
+
+static szgpu_status sample_extremes(const szg_value_source *source, szg_extremes *extremes) {
+  range_pass pass = {.call = source->where, .kind = PASS_SAMPLE};
+  SZG_TRY(run_pass(&pass));
+  *extremes = pass.extremes;
+  return SZGPU_OK;
+}
+
+static szgpu_status greatest_up_to(const szg_value_source *source, const szg_range *range,
+                                   double limit, double *greatest) {
+  range_pass pass = {.call = source->where, .kind = PASS_GREATEST, .range = range, .limit = limit};
+  SZG_TRY(run_pass(&pass));
+  *greatest = pass.greatest;
+  return SZGPU_OK;
+}
+
+/* ---- frames ---- */
+
+static uint64_t values_bytes_of(const flow_compression *call, uint64_t frame) {
+  uint64_t const rows = call->header.frame_rows;
+  return szg_min_u64(rows, call->grid->row_extent - frame * rows) * call->row_bytes;
+}
+
+static szgpu_status read_frame(void *job, uint64_t frame, int slot) {
+  flow_compression *const call = job;
+  return read_field(call, frame * call->header.frame_rows * call->row_bytes,
+                    call->flow->slots[slot].values.bytes, values_bytes_of(call, frame));
+}
+
+static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, int worker) {
+  flow_compression *const call = job;
+  szg_flow *const flow = call->flow;
+  szgpu_ctx *const ctx = flow->ctxs[worker];
+  szg_flow_slot *const slot = &flow->slots[slot_number];
+  szg_frame_piece const fresh = {.frame = frame, .bound = call->bound, .header = call->header};
+  bool const with_cuda = flow->has_cuda[worker] && !call->params->zstd_level;
+  szgpu_status status = SZGPU_UNSUPPORTED;
+  fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
+  slot->piece = fresh;
+  if (with_cuda)
+    status = szg_compress_frame_cuda(ctx, call->params, call->grid, slot->values.bytes,
+                                     slot->bytes.bytes, call->capacity, &slot->piece);
+  if (!with_cuda || szg_falls_back(ctx, status)) {
+    slot->piece = fresh;
+    status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->values.bytes,
+                                    slot->bytes.bytes, call->capacity, &slot->piece);
+  }
+  SZG_TRY(status);
+  if (slot->piece.fails) {
+    __atomic_store_n(&call->fails, true, __ATOMIC_RELAXED);
+    return SZGPU_CANCELLED; /* the ring, not the call */
+  }
+  return szg_flow_report(flow, worker);
+}
+
+static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
+  flow_compression *const call = job;
+  const szg_flow_slot *const slot = &call->flow->slots[slot_number];
+  const szg_frame_piece *const piece = &slot->piece;
+  uint64_t *const frame_bytes = (uint64_t *)(void *)call->frame_bytes.bytes;
+  SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->bytes.bytes, piece->frame_bytes));
+  call->next_byte += piece->frame_bytes;
+  frame_bytes[frame] = piece->frame_bytes;
+  call->has_planes |= piece->header.has_planes;
+  call->has_levels |= piece->header.has_levels;
+  return SZGPU_OK;
+}
+
+/* header: the archive's, except what its frames tell. */
+static szgpu_status write_archive(flow_compression *call, const szg_header *header,
+                                  uint64_t *archive_bytes) {
+  static const szg_ring_steps steps = {read_frame, compress_frame, write_frame};
+  szg_flow *const flow = call->flow;
+  szg_buffer head = {.account = &flow->ctxs[0]->account};
+  uint64_t header_bytes;
+  SZG_REQUIRE(szg_header_bytes(header->frame_count, &header_bytes), SZGPU_BAD_SHAPE);
+  call->header = *header;
+  call->next_byte = header_bytes;
+  call->has_planes = call->has_levels = call->fails = false;
+  flow->done_frames = 0;
+  SZG_TRY(szg_run_ring(header->frame_count, flow->slot_count, flow->ctx_count, &steps, call));
+  call->header.archive_bytes = call->next_byte;
+  call->header.has_planes |= call->has_planes;
+  call->header.has_levels |= call->has_levels;
+  SZG_TRY(szg_buffer_reset(&head, header_bytes));
+  szg_header_write(&call->header, (uint64_t *)(void *)call->frame_bytes.bytes, head.bytes);
+  szgpu_status const status = szg_flow_write(flow, 0, head.bytes, header_bytes);
+  szg_buffer_release(&head);
+  *archive_bytes = call->next_byte;
+  return status;
+}
+
+/* Under a bound that follows from a sample, if possible; if not, or if it fails, from all
+ * values. */
+static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_bytes) {
+  szg_value_source const source = {.dtype = call->shape->dtype,
+                                   .value_count = call->grid->value_count,
+                                   .where = call,
+                                   .find_extremes = find_extremes,
+                                   .sample_extremes = sample_extremes,
+                                   .greatest_up_to = greatest_up_to};
+  bool may_sample = true;
+  szgpu_status status;
+  do {
+    szg_bound_plan bound;
+    SZG_TRY(szg_call_bound(call->params, &source, may_sample, &bound));
+    call->bound = &bound;
+    szg_header const header = szg_call_header(call->params, call->shape, call->grid, &bound);
+    status = write_archive(call, &header, archive_bytes);
+    may_sample = false;
+  } while (call->fails);
+  return status;
+}
+
+/* Makes room for the ring. A frame of zero rows does not exist, so no size is 0. */
+static szgpu_status open_ring(flow_compression *call) {
+  szg_flow *const flow = call->flow;
+  szgpu_ctx *const ctx = flow->ctxs[0];
+  uint64_t const frame_rows =
+      szg_frame_rows(call->grid, call->shape->dtype, call->params->frame_rows);
+  szg_grid const frame_grid = szg_grid_of_rows(call->grid, frame_rows);
+  uint64_t const values_bytes = frame_rows * call->row_bytes;
+  uint64_t workspace_bytes, whole_bytes;
+  SZG_REQUIRE(
+      szg_max_archive_bytes(&frame_grid, szg_dtype_bytes(call->shape->dtype), 1, &call->capacity),
+      SZGPU_BAD_SHAPE);
+  SZG_TRY(szg_compress_sizes_cpu(ctx, call->params, call->shape, call->grid, &workspace_bytes,
+                                 &whole_bytes));
+  flow->frame_count = szg_div_up(call->grid->row_extent, frame_rows);
+  flow->frame_values = frame_grid.value_count;
+  return szg_flow_open(flow, values_bytes > LEAST_PIECE_BYTES ? values_bytes : LEAST_PIECE_BYTES,
+                       call->capacity, workspace_bytes);
+}
+
+static szgpu_status compress_call(flow_compression *call, uint64_t *archive_bytes) {
+  szg_flow *const flow = call->flow;
+  SZG_TRY(open_ring(call));
+  SZG_TRY(szg_buffer_reset(&call->frame_bytes, flow->frame_count * sizeof(uint64_t)));
+  if (call->params->mode != SZGPU_MODE_LOSSLESS) return compress_bounded(call, archive_bytes);
+  szg_header const header = szg_call_header(call->params, call->shape, call->grid, NULL);
+  return write_archive(call, &header, archive_bytes);
+}
+
+szgpu_status szg_flow_compress(szg_flow *flow, const szgpu_params *params, const szgpu_shape *shape,
+                               const szg_grid *grid, uint64_t *archive_bytes) {
+  flow_compression call = {.flow = flow,
+                           .params = params,
+                           .shape = shape,
+                           .grid = grid,
+                           .row_bytes = grid->row_values * szg_dtype_bytes(shape->dtype),
+                           .frame_bytes.account = &flow->ctxs[0]->account};
+  szgpu_status const status = compress_call(&call, archive_bytes);
+  szg_buffer_release(&call.frame_bytes);
+  return szg_flow_end(flow, status);
+}

@@ -1,0 +1,491 @@
+/* test_stream.c - streams make the archives and the fields of the calls on whole ones.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampled_fields.h"
+#include "support.h"
+
+enum { CTXS = 3 };
+static szgpu_ctx *whole_ctx; /* for the calls on whole fields */
+static szgpu_ctx *ctxs[CTXS];
+
+static int make_ctxs(void **state) {
+  (void)state;
+  whole_ctx = test_make_ctx(2);
+  for (int i = 0; i < CTXS; i++) ctxs[i] = test_make_ctx(1 + i % 2);
+  return 0;
+}
+
+static int destroy_ctxs(void **state) {
+  (void)state;
+  szgpu_destroy(whole_ctx);
+  for (int i = 0; i < CTXS; i++) szgpu_destroy(ctxs[i]);
+  return 0;
+}
+
+/* ---- sources and sinks in memory, which note how they are used ---- */
+
+typedef struct memory_source {
+  const uint8_t *bytes;
+  uint64_t byte_count;
+  uint64_t next_offset; /* where the last read ended */
+  uint64_t most_offset;
+  int reads, jumps;     /* reads that did not begin there */
+  int reads_until_fail; /* -1: never */
+} memory_source;
+
+static int read_memory(void *user, uint64_t offset, void *bytes, size_t byte_count, size_t *got) {
+  memory_source *const source = user;
+  *got = 0;
+  if (source->reads_until_fail == source->reads++) return 42;
+  source->jumps += offset != source->next_offset;
+  if (offset >= source->byte_count) return 0;
+  uint64_t const left = source->byte_count - offset;
+  *got = byte_count < left ? byte_count : (size_t)left;
+  memcpy(bytes, source->bytes + offset, *got);
+  source->next_offset = offset + *got;
+  if (source->next_offset > source->most_offset) source->most_offset = source->next_offset;
+  return 0;
+}
+
+typedef struct memory_sink {
+  uint8_t *bytes;
+  uint64_t capacity, end; /* end: of what was written */
+  uint64_t next_offset;
+  int writes, jumps;
+  int writes_until_fail;
+} memory_sink;
+
+static int write_memory(void *user, uint64_t offset, const void *bytes, size_t byte_count) {
+  memory_sink *const sink = user;
+  if (sink->writes_until_fail == sink->writes++) return 43;
+  sink->jumps += offset != sink->next_offset;
+  if (offset > sink->capacity || byte_count > sink->capacity - offset) return 44;
+  memcpy(sink->bytes + offset, bytes, byte_count);
+  sink->next_offset = offset + byte_count;
+  if (sink->next_offset > sink->end) sink->end = sink->next_offset;
+  return 0;
+}
+
+static memory_source source_of(const void *bytes, uint64_t byte_count) {
+  return (memory_source){.bytes = bytes, .byte_count = byte_count, .reads_until_fail = -1};
+}
+
+static memory_sink sink_of(uint64_t capacity) {
+  uint8_t *const bytes = test_allocate(capacity);
+  memset(bytes, 0xA5, capacity);
+  return (memory_sink){.bytes = bytes, .capacity = capacity, .writes_until_fail = -1};
+}
+
+static szgpu_status compress_to(int ctx_count, const szgpu_params *params, const szgpu_shape *shape,
+                                memory_source *field, memory_sink *archive,
+                                uint64_t *archive_bytes) {
+  szgpu_source const source = {read_memory, field};
+  szgpu_sink const sink = {write_memory, archive};
+  return szgpu_compress_stream(ctxs, ctx_count, params, shape, &source, &sink, archive_bytes);
+}
+
+static szgpu_status restore_to(int ctx_count, memory_source *archive, memory_sink *field,
+                               uint64_t *archive_bytes) {
+  szgpu_source const source = {read_memory, archive};
+  szgpu_sink const sink = {write_memory, field};
+  return szgpu_decompress_stream(ctxs, ctx_count, &source, &sink, archive_bytes);
+}
+
+/* ---- the same bytes ---- */
+
+static void assert_same(const szgpu_params *params, const szgpu_shape *shape, const void *field,
+                        int ctx_count) {
+  size_t const field_bytes = test_field_bytes(shape);
+  test_archive const whole = test_compress(whole_ctx, params, shape, field);
+  memory_source values = source_of(field, field_bytes);
+  memory_sink archive = sink_of(2 * whole.byte_count + 4096);
+  uint64_t archive_bytes = 0;
+  assert_int_equal(compress_to(ctx_count, params, shape, &values, &archive, &archive_bytes),
+                   SZGPU_OK);
+  assert_int_equal(archive_bytes, whole.byte_count);
+  assert_memory_equal(archive.bytes, whole.bytes, whole.byte_count);
+  assert_int_equal(values.most_offset, field_bytes);
+
+  void *const restored = test_decompress(whole_ctx, &whole, field_bytes);
+  memory_source packed = source_of(archive.bytes, archive.end); /* more than the archive */
+  memory_sink unpacked = sink_of(field_bytes);
+  uint64_t read_bytes = 0;
+  assert_int_equal(restore_to(ctx_count, &packed, &unpacked, &read_bytes), SZGPU_OK);
+  assert_int_equal(read_bytes, whole.byte_count);
+  assert_int_equal(packed.most_offset, whole.byte_count);
+  assert_int_equal(unpacked.end, field_bytes);
+  assert_memory_equal(unpacked.bytes, restored, field_bytes);
+  assert_int_equal(packed.jumps + unpacked.jumps, 0); /* both could be pipes */
+  free(whole.bytes);
+  free(restored);
+  free(archive.bytes);
+  free(unpacked.bytes);
+}
+
+static void shapes_and_frames_make_the_same_bytes(void **state) {
+  (void)state;
+  static const uint64_t frame_rows[] = {1, 16, 40, 4096, 9000, 0};
+  for (size_t s = 0; s < test_awkward_shape_count; s++) {
+    const szgpu_shape *const shape = &test_awkward_shapes[s];
+    void *const field = test_make_waves(shape);
+    for (size_t f = 0; f < ARRAY_COUNT(frame_rows); f++) {
+      szgpu_params params = test_params(f % 2 ? SZGPU_MODE_REL : SZGPU_MODE_ABS, 1e-3);
+      params.frame_rows = frame_rows[f];
+      assert_same(&params, shape, field, 1 + (int)((s + f) % CTXS));
+    }
+    free(field);
+  }
+}
+
+static void modes_make_the_same_bytes(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 70, 33, 40, 0);
+  float *const field = test_make_waves(&shape);
+  for (int i = 0; i < 3000; i++) field[i * 7] = -9999.0f;
+  for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_LOSSLESS; mode++)
+    for (int layout = SZGPU_LAYOUT_LINEAR; layout <= SZGPU_LAYOUT_TILE; layout++)
+      for (int variant = 0; variant < 6; variant++) {
+        bool const is_lossless = mode == SZGPU_MODE_LOSSLESS;
+        szgpu_params params = test_params((szgpu_mode)mode, mode == SZGPU_MODE_PSNR ? 70 : 1e-3);
+        params.layout = (szgpu_layout)layout;
+        params.frame_rows = 16;
+        if (variant == 1) params.zstd_level = 3;
+        if (variant == 2 && !is_lossless) params.has_fill = 1, params.fill = -9999.0;
+        if (variant == 3 && !is_lossless && layout == SZGPU_LAYOUT_TILE)
+          params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
+        if (variant == 4) params.predictor = SZGPU_PREDICTOR_LORENZO;
+        if (variant == 5 && !is_lossless) params.bound *= 1e-9; /* planes or raw frames */
+        assert_same(&params, &shape, field, 1 + variant % CTXS);
+      }
+  free(field);
+}
+
+static void other_types_make_the_same_bytes(void **state) {
+  (void)state;
+  for (int dtype = SZGPU_F64; dtype <= SZGPU_FP8; dtype++) {
+    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 1, 30011, 0, 0, 0);
+    void *const field = dtype == SZGPU_F64 ? test_make_waves(&shape) : test_make_bits(&shape);
+    szgpu_params params = test_params(SZGPU_MODE_LOSSLESS, 0);
+    params.frame_rows = 8192;
+    assert_same(&params, &shape, field, 2);
+    free(field);
+  }
+}
+
+/* Fields whose bound follows from a sample, whose sample does not suffice, or whose values stray,
+ * so that the archive is begun anew. */
+static void sampled_bounds_make_the_same_bytes(void **state) {
+  (void)state;
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++)
+    for (int which = 0; which < SAMPLED_FIELDS; which++) {
+      sampled_field const field = sampled_field_make((szgpu_dtype)dtype, which);
+      szgpu_params params = field.params;
+      for (int frames = 0; frames < 2; frames++) {
+        params.frame_rows = frames ? field.shape.dims[0] / 3 : 0;
+        assert_same(&params, &field.shape, field.values, 1 + which % CTXS);
+      }
+      free(field.values);
+    }
+}
+
+/* The sample of a field that is read in several pieces is that of the whole: its greatest value,
+ * and so the step, depends on each run. */
+static void a_sample_in_pieces_is_that_of_the_whole(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, 2048, 700, 0, 0); /* 5.7 MB */
+  float *const field = test_make_waves(&shape);
+  szgpu_params params = test_params(SZGPU_MODE_ABS, 0.01);
+  params.frame_rows = 64;
+  for (uint64_t round = 0; round < 3; round++) {
+    for (uint64_t i = 0; i < test_value_count(&shape); i++)
+      field[i] = (float)(test_hash(i + round) % 100003) * 1e-3f;
+    assert_same(&params, &shape, field, 1 + (int)round);
+  }
+  free(field);
+}
+
+/* A stray in the last frame: the frames before it have been written when it shows. */
+static void a_late_stray_begins_the_archive_anew(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, 1024, 512, 0, 0);
+  float *const field = test_make_waves(&shape);
+  szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
+  params.predictor = SZGPU_PREDICTOR_LORENZO;
+  params.frame_rows = 128;
+  field[1024 * 512 - 3] = 1e9f;
+  for (int ctx_count = 1; ctx_count <= CTXS; ctx_count++)
+    assert_same(&params, &shape, field, ctx_count);
+  free(field);
+}
+
+/* ---- failures ---- */
+
+typedef struct stream_case {
+  szgpu_shape shape;
+  szgpu_params params;
+  void *field;
+  size_t field_bytes;
+  test_archive archive;
+} stream_case;
+
+/* Six frames. */
+static stream_case case_make(void) {
+  stream_case c = {.shape = test_shape(SZGPU_F32, 3, 96, 20, 30, 0),
+                   .params = test_params(SZGPU_MODE_REL, 1e-3)};
+  c.params.frame_rows = 16;
+  c.field = test_make_waves(&c.shape);
+  c.field_bytes = test_field_bytes(&c.shape);
+  c.archive = test_compress(whole_ctx, &c.params, &c.shape, c.field);
+  return c;
+}
+
+static void case_free(stream_case *c) {
+  free(c->field);
+  free(c->archive.bytes);
+}
+
+static void failing_callbacks_are_named(void **state) {
+  (void)state;
+  stream_case c = case_make();
+  uint64_t bytes;
+  for (int ctx_count = 1; ctx_count <= CTXS; ctx_count++)
+    for (int n = 0; n < 7; n++) {
+      memory_source field = source_of(c.field, c.field_bytes);
+      memory_source archive = source_of(c.archive.bytes, c.archive.byte_count);
+      memory_sink packed = sink_of(c.archive.byte_count), values = sink_of(c.field_bytes);
+      field.reads_until_fail = archive.reads_until_fail = n;
+      assert_int_equal(compress_to(ctx_count, &c.params, &c.shape, &field, &packed, &bytes),
+                       SZGPU_SOURCE_FAILED);
+      assert_non_null(strstr(szgpu_last_error(ctxs[0]), "returned 42"));
+      assert_int_equal(restore_to(ctx_count, &archive, &values, &bytes), SZGPU_SOURCE_FAILED);
+      assert_non_null(strstr(szgpu_last_error(ctxs[0]), "returned 42"));
+      field.reads_until_fail = archive.reads_until_fail = -1;
+      packed.writes = values.writes = 0;
+      packed.writes_until_fail = n;
+      values.writes_until_fail = n < 6 ? n : 5;
+      assert_int_equal(compress_to(ctx_count, &c.params, &c.shape, &field, &packed, &bytes),
+                       SZGPU_SINK_FAILED);
+      assert_non_null(strstr(szgpu_last_error(ctxs[0]), "returned 43"));
+      assert_int_equal(restore_to(ctx_count, &archive, &values, &bytes), SZGPU_SINK_FAILED);
+      assert_non_null(strstr(szgpu_last_error(ctxs[0]), "returned 43"));
+      free(packed.bytes);
+      free(values.bytes);
+    }
+  assert_same(&c.params, &c.shape, c.field, CTXS); /* the ctxs stay usable */
+  case_free(&c);
+}
+
+static void a_source_that_ends_early_is_named(void **state) {
+  (void)state;
+  stream_case c = case_make();
+  uint64_t bytes;
+  for (uint64_t cut = 0; cut < c.field_bytes; cut += 9973) {
+    memory_source field = source_of(c.field, cut);
+    memory_sink packed = sink_of(c.archive.byte_count);
+    assert_int_equal(compress_to(2, &c.params, &c.shape, &field, &packed, &bytes),
+                     SZGPU_SOURCE_FAILED);
+    free(packed.bytes);
+  }
+  for (uint64_t cut = 0; cut < c.archive.byte_count; cut += cut < 300 ? 1 : 997) {
+    memory_source archive = source_of(c.archive.bytes, cut);
+    memory_sink values = sink_of(c.field_bytes);
+    assert_int_equal(restore_to(2, &archive, &values, &bytes), SZGPU_TRUNCATED);
+    free(values.bytes);
+  }
+  case_free(&c);
+}
+
+/* What comes before the damage has been written, and is right. */
+static void damage_is_named_and_stops_the_stream(void **state) {
+  (void)state;
+  stream_case c = case_make();
+  szgpu_frame_info frames[6];
+  for (int i = 0; i < 6; i++) frames[i] = (szgpu_frame_info)SZGPU_FRAME_INFO_DEFAULTS;
+  assert_int_equal(szgpu_inspect_frames(c.archive.bytes, c.archive.byte_count, 0, 6, frames),
+                   SZGPU_OK);
+  void *const restored = test_decompress(whole_ctx, &c.archive, c.field_bytes);
+  for (int i = 0; i < 6; i++) {
+    uint8_t *const damaged = &c.archive.bytes[frames[i].sections[0].offset];
+    *damaged ^= 1;
+    memory_source archive = source_of(c.archive.bytes, c.archive.byte_count);
+    memory_sink values = sink_of(c.field_bytes);
+    uint64_t bytes;
+    assert_int_equal(restore_to(1 + i % CTXS, &archive, &values, &bytes), SZGPU_BAD_CHECKSUM);
+    assert_non_null(strstr(szgpu_last_error(ctxs[0]), "frame"));
+    assert_int_equal(values.end, (uint64_t)i * (c.field_bytes / 6));
+    assert_memory_equal(values.bytes, restored, values.end);
+    free(values.bytes);
+    *damaged ^= 1;
+  }
+  free(restored);
+  case_free(&c);
+}
+
+static void bad_arguments_are_refused(void **state) {
+  (void)state;
+  stream_case c = case_make();
+  memory_source field = source_of(c.field, c.field_bytes);
+  memory_sink packed = sink_of(c.archive.byte_count);
+  szgpu_source const source = {read_memory, &field};
+  szgpu_sink const sink = {write_memory, &packed};
+  szgpu_ctx *twice[2] = {ctxs[0], ctxs[0]}, *none[2] = {ctxs[0], NULL};
+  uint64_t bytes;
+#define REFUSED(...) assert_int_equal(szgpu_compress_stream(__VA_ARGS__), SZGPU_BAD_ARGUMENT)
+  REFUSED(NULL, 1, &c.params, &c.shape, &source, &sink, &bytes);
+  REFUSED(ctxs, 0, &c.params, &c.shape, &source, &sink, &bytes);
+  REFUSED(ctxs, SZGPU_MAX_CTXS + 1, &c.params, &c.shape, &source, &sink, &bytes);
+  REFUSED(twice, 2, &c.params, &c.shape, &source, &sink, &bytes);
+  assert_string_equal(szgpu_last_error(ctxs[0]), "ctx 1 is missing or in use");
+  REFUSED(none, 2, &c.params, &c.shape, &source, &sink, &bytes);
+  REFUSED(ctxs, 1, NULL, &c.shape, &source, &sink, &bytes);
+  REFUSED(ctxs, 1, &c.params, NULL, &source, &sink, &bytes);
+  REFUSED(ctxs, 1, &c.params, &c.shape, NULL, &sink, &bytes);
+  REFUSED(ctxs, 1, &c.params, &c.shape, &source, NULL, &bytes);
+  REFUSED(ctxs, 1, &c.params, &c.shape, &source, &sink, NULL);
+#undef REFUSED
+  assert_int_equal(szgpu_decompress_stream(ctxs, 1, NULL, &sink, &bytes), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_decompress_stream(ctxs, 1, &source, NULL, &bytes), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_decompress_stream(ctxs, 1, &source, &sink, &bytes), SZGPU_NOT_AN_ARCHIVE);
+  assert_int_equal(packed.writes, 0);
+  assert_same(&c.params, &c.shape, c.field, CTXS);
+  free(packed.bytes);
+  case_free(&c);
+}
+
+/* ---- progress ---- */
+
+typedef struct reports {
+  int count, stop_at;
+  uint64_t last, total;
+} reports;
+
+static int note_progress(void *user, uint64_t done, uint64_t total) {
+  reports *const seen = user;
+  assert_true(done >= seen->last && done <= total);
+  seen->last = done;
+  seen->total = total;
+  return ++seen->count == seen->stop_at;
+}
+
+static void progress_is_told_and_can_cancel(void **state) {
+  (void)state;
+  stream_case c = case_make();
+  for (int stop_at = 0; stop_at <= 6; stop_at++) {
+    reports seen = {.stop_at = stop_at};
+    szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+    options.backend = SZGPU_BACKEND_CPU;
+    options.progress = note_progress;
+    options.progress_user = &seen;
+    szgpu_ctx *ctx;
+    assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+    memory_source field = source_of(c.field, c.field_bytes);
+    memory_sink packed = sink_of(c.archive.byte_count);
+    szgpu_source const source = {read_memory, &field};
+    szgpu_sink const sink = {write_memory, &packed};
+    uint64_t bytes;
+    szgpu_status const status =
+        szgpu_compress_stream(&ctx, 1, &c.params, &c.shape, &source, &sink, &bytes);
+    assert_int_equal(status, stop_at ? SZGPU_CANCELLED : SZGPU_OK);
+    assert_int_equal(seen.count, stop_at ? stop_at : 6);
+    assert_int_equal(seen.total, test_value_count(&c.shape));
+    if (!stop_at) assert_int_equal(seen.last, seen.total);
+    szgpu_destroy(ctx);
+    free(packed.bytes);
+  }
+  case_free(&c);
+}
+
+/* ---- memory ---- */
+
+/* The least limit with which the stream works allows one frame on its way; with more the ring
+ * grows. Below it, the limit is named. */
+static void a_limit_shortens_the_ring(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 3, 512, 64, 64, 0);
+  szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
+  params.frame_rows = 64; /* 1 MiB */
+  void *const field = test_make_waves(&shape);
+  size_t const field_bytes = test_field_bytes(&shape);
+  test_archive const whole = test_compress(whole_ctx, &params, &shape, field);
+  int worked = 0, refused = 0; /* a frame of 1 MiB takes 14 MiB of workspace */
+  for (uint64_t limit = 1 << 20; limit <= 64 << 20; limit += limit / 4) {
+    szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+    options.backend = SZGPU_BACKEND_CPU;
+    options.threads = 1;
+    options.memory_limit = limit;
+    szgpu_ctx *ctx;
+    assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+    memory_source values = source_of(field, field_bytes);
+    memory_source archive = source_of(whole.bytes, whole.byte_count);
+    memory_sink packed = sink_of(whole.byte_count), unpacked = sink_of(field_bytes);
+    szgpu_source const from_field = {read_memory, &values}, from_archive = {read_memory, &archive};
+    szgpu_sink const to_archive = {write_memory, &packed}, to_field = {write_memory, &unpacked};
+    uint64_t bytes;
+    szgpu_status const there =
+        szgpu_compress_stream(&ctx, 1, &params, &shape, &from_field, &to_archive, &bytes);
+    szgpu_status const back = szgpu_decompress_stream(&ctx, 1, &from_archive, &to_field, &bytes);
+    assert_true(there == SZGPU_OK || there == SZGPU_MEMORY_LIMIT);
+    assert_true(back == SZGPU_OK || back == SZGPU_MEMORY_LIMIT);
+    if (there == SZGPU_OK) assert_memory_equal(packed.bytes, whole.bytes, whole.byte_count);
+    if (limit >= 18 << 20) assert_true(there == SZGPU_OK && back == SZGPU_OK);
+    worked += there == SZGPU_OK;
+    refused += there != SZGPU_OK;
+    szgpu_destroy(ctx);
+    free(packed.bytes);
+    free(unpacked.bytes);
+  }
+  assert_true(worked > 3 && refused > 3);
+  free(field);
+  free(whole.bytes);
+}
+
+/* A header that claims 2^40 frames takes memory only for the bytes that come. */
+static void a_claim_of_many_frames_takes_no_memory(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_U8, 1, 4096 * 4, 0, 0, 0);
+  szgpu_params params = test_params(SZGPU_MODE_LOSSLESS, 0);
+  params.frame_rows = 4096;
+  void *const field = test_make_bits(&shape);
+  test_archive const whole = test_compress(whole_ctx, &params, &shape, field);
+  uint64_t const frames = (uint64_t)1 << 40, rows = frames * 4096;
+  memcpy(whole.bytes + 24, &rows, sizeof rows);
+  memcpy(whole.bytes + 104, &frames, sizeof frames);
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = SZGPU_BACKEND_CPU;
+  options.memory_limit = 4 << 20;
+  szgpu_ctx *ctx;
+  assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+  memory_source archive = source_of(whole.bytes, whole.byte_count);
+  memory_sink values = sink_of(1);
+  szgpu_source const source = {read_memory, &archive};
+  szgpu_sink const sink = {write_memory, &values};
+  uint64_t bytes;
+  assert_int_equal(szgpu_decompress_stream(&ctx, 1, &source, &sink, &bytes), SZGPU_TRUNCATED);
+  szgpu_destroy(ctx);
+  free(values.bytes);
+  free(field);
+  free(whole.bytes);
+}
+
+int main(void) {
+  struct CMUnitTest const tests[] = {
+      cmocka_unit_test(shapes_and_frames_make_the_same_bytes),
+      cmocka_unit_test(modes_make_the_same_bytes),
+      cmocka_unit_test(other_types_make_the_same_bytes),
+      cmocka_unit_test(sampled_bounds_make_the_same_bytes),
+      cmocka_unit_test(a_sample_in_pieces_is_that_of_the_whole),
+      cmocka_unit_test(a_late_stray_begins_the_archive_anew),
+      cmocka_unit_test(failing_callbacks_are_named),
+      cmocka_unit_test(a_source_that_ends_early_is_named),
+      cmocka_unit_test(damage_is_named_and_stops_the_stream),
+      cmocka_unit_test(bad_arguments_are_refused),
+      cmocka_unit_test(progress_is_told_and_can_cancel),
+      cmocka_unit_test(a_limit_shortens_the_ring),
+      cmocka_unit_test(a_claim_of_many_frames_takes_no_memory),
+  };
+  return cmocka_run_group_tests(tests, make_ctxs, destroy_ctxs);
+}
