@@ -1,0 +1,61 @@
+/* option_names.c - the options by their names, and which commands take them.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "option_names.h"
+
+#include <stddef.h>
+
+#include "options.h"
+
+enum { EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST }; /* with files */
+
+const char option_letters[] = ":zxle:m:t:d:b:j:o:fqvVh";
+
+const struct option option_long_names[] = {
+    {"verify", no_argument, NULL, 'V'},
+    {"frame", required_argument, NULL, OPTION_FRAME},
+    {"zstd", optional_argument, NULL, OPTION_ZSTD},
+    {"fill", required_argument, NULL, OPTION_FILL},
+    {"decoder", required_argument, NULL, OPTION_DECODER},
+    {"device", required_argument, NULL, OPTION_DEVICE},
+    {"layout", required_argument, NULL, OPTION_LAYOUT},
+    {"predictor", required_argument, NULL, OPTION_PREDICTOR},
+    {"no-gap", no_argument, NULL, OPTION_NO_GAP},
+    {"h5-args", no_argument, NULL, OPTION_H5_ARGS},
+    {"level", required_argument, NULL, OPTION_LEVEL},
+    {"slab", required_argument, NULL, OPTION_SLAB},
+    {"compare", required_argument, NULL, OPTION_COMPARE},
+    {"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+const struct option_use option_uses[] = {
+    {'e', "-e", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {'m', "-m", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {'t', "-t", COMMAND_COMPRESS},
+    {'d', "-d", COMMAND_COMPRESS},
+    {'V', "--verify", COMMAND_COMPRESS},
+    {OPTION_FRAME, "--frame", COMMAND_COMPRESS},
+    {OPTION_ZSTD, "--zstd", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {OPTION_FILL, "--fill", COMMAND_COMPRESS},
+    {OPTION_LAYOUT, "--layout", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {OPTION_PREDICTOR, "--predictor", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {OPTION_NO_GAP, "--no-gap", COMMAND_COMPRESS},
+    {OPTION_LEVEL, "--level", COMMAND_RESTORE},
+    {OPTION_SLAB, "--slab", COMMAND_RESTORE},
+    {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
+    {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
+    {'b', "-b", EVERY_COMMAND},
+    {'j', "-j", EVERY_COMMAND},
+    {'f', "-f", EVERY_COMMAND},
+    {'q', "-q", EVERY_COMMAND},
+    {'v', "-v", EVERY_COMMAND},
+    {OPTION_DEVICE, "--device", EVERY_COMMAND},
+    {OPTION_DECODER, "--decoder", COMMAND_COMPRESS | COMMAND_RESTORE},
+    {OPTION_MEMORY_LIMIT, "--memory-limit", EVERY_COMMAND},
+    {OPTION_JSON, "--json", EVERY_COMMAND},
+    {0, NULL, 0},
+};

@@ -1,0 +1,240 @@
+/* option_values.c - reads the values of options.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "option_values.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoders.h"
+#include "option_names.h"
+#include "values.h"
+
+enum { DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
+
+static const struct choice modes[] = {{"rel", SZGPU_MODE_REL},
+                                      {"abs", SZGPU_MODE_ABS},
+                                      {"psnr", SZGPU_MODE_PSNR},
+                                      {"lossless", SZGPU_MODE_LOSSLESS},
+                                      {NULL, 0}};
+static const struct choice dtypes[] = {
+    {"f32", SZGPU_F32}, {"f64", SZGPU_F64}, {"u8", SZGPU_U8}, {"bf16", SZGPU_BF16},
+    {"f16", SZGPU_F16}, {"fp8", SZGPU_FP8}, {NULL, 0}};
+static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
+                                         {"cpu", SZGPU_BACKEND_CPU},
+                                         {"cuda", SZGPU_BACKEND_CUDA},
+                                         {NULL, 0}};
+static const struct choice layouts[] = {
+    {"tile", SZGPU_LAYOUT_TILE}, {"linear", SZGPU_LAYOUT_LINEAR}, {NULL, 0}};
+static const struct choice predictors[] = {{"auto", SZGPU_PREDICTOR_AUTO},
+                                           {"lorenzo", SZGPU_PREDICTOR_LORENZO},
+                                           {"interpolation", SZGPU_PREDICTOR_INTERPOLATION},
+                                           {NULL, 0}};
+
+bool options_refuse(struct options *options, const char *option, const char *value,
+                    const char *sentence) {
+  if (options->fault[0] == '\0')
+    snprintf(options->fault, sizeof options->fault, "%s%s%.100s %s", option, value ? " " : "",
+             value ? value : "", sentence);
+  return false;
+}
+
+/* Sets *value; refuses a text that is none of the choices. */
+static bool choose(struct options *options, const struct choice *choices, const char *option,
+                   const char *text, int *value) {
+  char sentence[256] = "is not known; choose from";
+  for (const struct choice *choice = choices; choice->name; choice++) {
+    if (strcmp(choice->name, text) == 0) {
+      *value = choice->value;
+      return true;
+    }
+    size_t const used = strlen(sentence);
+    snprintf(sentence + used, sizeof sentence - used, " %s", choice->name);
+  }
+  return options_refuse(options, option, text, sentence);
+}
+
+static bool choose_decoder(struct options *options, const char *text) {
+  if (find_decoder(text, &options->context.decoder)) return true;
+  char sentence[256];
+  snprintf(sentence, sizeof sentence, "is not known; choose from %s",
+           words_for_decoders(NULL, SZGPU_BACKEND_AUTO).text);
+  return options_refuse(options, "--decoder", text, sentence);
+}
+
+static bool read_bound(const char *text, struct options *options) {
+  double bound;
+  if (!read_real(text, &bound))
+    return options_refuse(options, "-e", text, "is not a number; give the bound as in -e 1e-4");
+  if (!isfinite(bound) || bound <= 0)
+    return options_refuse(options, "-e", text,
+                          "is not a finite number above zero; give the bound as in -e 1e-4");
+  options->params.bound = bound;
+  options->has_bound = true;
+  return true;
+}
+
+static bool read_number(struct options *options, const char *option, const char *text,
+                        uint64_t least, uint64_t most, uint64_t *number) {
+  char sentence[128];
+  if (read_count(text, number) && *number >= least && *number <= most) return true;
+  if (most == UINT64_MAX)
+    snprintf(sentence, sizeof sentence, "is not a number of rows; give a whole number above zero");
+  else
+    snprintf(sentence, sizeof sentence, "is out of range; give a whole number from %d to %d",
+             (int)least, (int)most);
+  return options_refuse(options, option, text, sentence);
+}
+
+static bool read_device(const char *text, struct options *options) {
+  uint64_t number;
+  if (!read_count(text, &number) || number > INT_MAX)
+    return options_refuse(options, "--device", text,
+                          "is not the index of a GPU; give a whole number, 0 for the first");
+  options->context.device = (int)number;
+  return true;
+}
+
+static bool read_slab_option(const char *text, struct options *options) {
+  options->has_slab = true;
+  if (!read_slab(text, &options->slab_first_row, &options->slab_end_row))
+    return options_refuse(options, "--slab", text,
+                          "is not a range of rows; give first:end, as in --slab 10:20");
+  if (options->slab_first_row >= options->slab_end_row)
+    return options_refuse(options, "--slab", text,
+                          "is empty; the end is the row after the last one to restore");
+  return true;
+}
+
+/* A number of bytes, or of KiB, MiB, GiB or TiB. */
+static bool read_size(const char *text, uint64_t *byte_count) {
+  static const char units[] = "KMGT";
+  char *end;
+  if (!strchr("0123456789", text[0]) || !text[0]) return false;
+  errno = 0;
+  unsigned long long const number = strtoull(text, &end, 10);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  if (errno || number == 0 || (*end && (!unit || end[1]))) return false;
+  unsigned const shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  *byte_count = (uint64_t)number << shift;
+  return *byte_count >> shift == number;
+}
+
+static bool read_zstd(const char *level, struct options *options) {
+  uint64_t number = DEFAULT_ZSTD_LEVEL;
+  if (level && !read_number(options, "--zstd", level, 1, MOST_ZSTD_LEVEL, &number)) return false;
+  options->params.zstd_level = (int)number;
+  return true;
+}
+
+static bool read_command(enum command command, struct options *options) {
+  if (options->command != COMMAND_NONE && options->command != command)
+    return options_refuse(options, "-z, -x, -l and --h5-args", NULL,
+                          "cannot be used together; give one of them");
+  options->command = command;
+  return true;
+}
+
+/* Options that take a value. */
+static bool read_value(int option, const char *text, struct options *options) {
+  int chosen = 0;
+  uint64_t number = 0;
+  bool is_good = true;
+  switch (option) {
+    case 'e':
+      return read_bound(text, options);
+    case 'm':
+      is_good = choose(options, modes, "-m", text, &chosen);
+      options->params.mode = (szgpu_mode)chosen;
+      return is_good;
+    case 't':
+      is_good = choose(options, dtypes, "-t", text, &chosen);
+      options->shape.dtype = (szgpu_dtype)chosen;
+      options->has_dtype = true;
+      return is_good;
+    case 'b':
+      is_good = choose(options, backends, "-b", text, &chosen);
+      options->context.backend = (szgpu_backend)chosen;
+      return is_good;
+    case OPTION_LAYOUT:
+      is_good = choose(options, layouts, "--layout", text, &chosen);
+      options->params.layout = (szgpu_layout)chosen;
+      return is_good;
+    case OPTION_PREDICTOR:
+      is_good = choose(options, predictors, "--predictor", text, &chosen);
+      options->params.predictor = (szgpu_predictor)chosen;
+      return is_good;
+    case OPTION_DECODER:
+      return choose_decoder(options, text);
+    case OPTION_DEVICE:
+      return read_device(text, options);
+    case 'j':
+      is_good = read_number(options, "-j", text, 0, SZGPU_MAX_THREADS, &number);
+      options->context.threads = (int)number;
+      return is_good;
+    case OPTION_FRAME:
+      return read_number(options, "--frame", text, 1, UINT64_MAX, &options->params.frame_rows);
+    case OPTION_FILL:
+      options->params.has_fill = 1;
+      return read_real(text, &options->params.fill) ||
+             options_refuse(options, "--fill", text,
+                            "is not a number; give it as in --fill -9999 or --fill nan");
+    case OPTION_LEVEL:
+      is_good = read_number(options, "--level", text, 0, SZGPU_MAX_LEVEL, &number);
+      options->level = (int)number;
+      options->has_level = true;
+      return is_good;
+    case OPTION_SLAB:
+      return read_slab_option(text, options);
+    case OPTION_MEMORY_LIMIT:
+      return read_size(text, &options->context.memory_limit) ||
+             options_refuse(options, "--memory-limit", text,
+                            "is not a size; give it as in --memory-limit 500M or 4G");
+    default:
+      return false;
+  }
+}
+
+bool option_read(int option, char *text, struct options *options) {
+  switch (option) {
+    case 'z':
+      return read_command(COMMAND_COMPRESS, options);
+    case 'x':
+      return read_command(COMMAND_RESTORE, options);
+    case 'l':
+      return read_command(COMMAND_LIST, options);
+    case OPTION_H5_ARGS:
+      return read_command(COMMAND_H5_ARGS, options);
+    case 'd': {
+      enum dims_fault const fault = read_dims(text, strlen(text), &options->shape);
+      options->has_dims = true;
+      return fault == DIMS_OK || options_refuse(options, "-d", text, words_for_dims_fault(fault));
+    }
+    case 'o':
+      options->output = text;
+      return true;
+    case OPTION_COMPARE:
+      options->original = text;
+      return true;
+    case OPTION_ZSTD:
+      return read_zstd(text, options);
+    case OPTION_NO_GAP:
+      options->params.without_gaps = 1;
+      return true;
+    case 'f':
+      return options->is_forced = true;
+    case 'q':
+      return options->is_quiet = true;
+    case 'v':
+      return options->is_verbose = true;
+    case 'V':
+      return options->is_verified = true;
+    case OPTION_JSON:
+      return options->is_json = true;
+    default:
+      return read_value(option, text, options);
+  }
+}
