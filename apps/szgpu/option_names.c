@@ -4,10 +4,15 @@
 #include "option_names.h"
 
 #include <stddef.h>
+#include <string.h>
 
+#include "nearest.h"
 #include "options.h"
 
-enum { EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST }; /* with files */
+enum {
+  EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST, /* with files */
+  ANY_COMMAND = EVERY_COMMAND | COMMAND_H5_ARGS
+};
 
 const char option_letters[] = ":zxle:m:t:d:b:j:o:fqvVh";
 
@@ -57,5 +62,29 @@ const struct option_use option_uses[] = {
     {OPTION_DECODER, "--decoder", COMMAND_COMPRESS | COMMAND_RESTORE},
     {OPTION_MEMORY_LIMIT, "--memory-limit", EVERY_COMMAND},
     {OPTION_JSON, "--json", EVERY_COMMAND},
+    {'z', "-z", ANY_COMMAND},
+    {'x', "-x", ANY_COMMAND},
+    {'l', "-l", ANY_COMMAND},
+    {OPTION_H5_ARGS, "--h5-args", ANY_COMMAND},
+    {OPTION_HELP, "--help", ANY_COMMAND},
+    {OPTION_VERSION, "--version", ANY_COMMAND},
     {0, NULL, 0},
 };
+
+const char *option_nearest(const char *wrong) {
+  struct nearest nearest = {.wrong = wrong};
+  for (const struct option_use *use = option_uses; use->option; use++)
+    nearest_offer(&nearest, use->shown);
+  return nearest.name;
+}
+
+const char *option_with_one_dash(char *const *words, int count) {
+  for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
+    if (words[i][0] != '-' || words[i][1] == '-') continue;
+    size_t const chars = strcspn(words[i] + 1, "=");
+    for (const struct option *option = option_long_names; option->name; option++)
+      if (chars == strlen(option->name) && strncmp(words[i] + 1, option->name, chars) == 0)
+        return words[i];
+  }
+  return NULL;
+}

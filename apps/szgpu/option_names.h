@@ -39,4 +39,11 @@ struct option_use {
 };
 extern const struct option_use option_uses[];
 
+/* The option that somebody meant who wrote a wrong one, as messages show it; NULL: there is none.
+ * Takes the name without a value. */
+const char *option_nearest(const char *wrong);
+/* The first of the words that is a long option written with one dash, such as -verify, which is
+ * read as letters; NULL: there is none. */
+const char *option_with_one_dash(char *const *words, int count);
+
 #endif

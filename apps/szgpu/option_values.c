@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "decoders.h"
+#include "nearest.h"
 #include "option_names.h"
 #include "values.h"
 
@@ -42,27 +43,42 @@ bool options_refuse(struct options *options, const char *option, const char *val
   return false;
 }
 
+/* The sentence on a value that is none of the names; the nearest of them may be none. */
+static bool refuse_unknown(struct options *options, const char *option, const char *text,
+                           const struct nearest *nearest, const char *names) {
+  char sentence[256];
+  if (nearest->name)
+    snprintf(sentence, sizeof sentence, "is not known (did you mean %s?); choose from %s",
+             nearest->name, names);
+  else
+    snprintf(sentence, sizeof sentence, "is not known; choose from %s", names);
+  return options_refuse(options, option, text, sentence);
+}
+
 /* Sets *value; refuses a text that is none of the choices. */
 static bool choose(struct options *options, const struct choice *choices, const char *option,
                    const char *text, int *value) {
-  char sentence[256] = "is not known; choose from";
+  char names[128] = "";
+  struct nearest nearest = {.wrong = text};
   for (const struct choice *choice = choices; choice->name; choice++) {
     if (strcmp(choice->name, text) == 0) {
       *value = choice->value;
       return true;
     }
-    size_t const used = strlen(sentence);
-    snprintf(sentence + used, sizeof sentence - used, " %s", choice->name);
+    nearest_offer(&nearest, choice->name);
+    size_t const used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", choice->name);
   }
-  return options_refuse(options, option, text, sentence);
+  return refuse_unknown(options, option, text, &nearest, names);
 }
 
 static bool choose_decoder(struct options *options, const char *text) {
   if (find_decoder(text, &options->context.decoder)) return true;
-  char sentence[256];
-  snprintf(sentence, sizeof sentence, "is not known; choose from %s",
-           words_for_decoders(NULL, SZGPU_BACKEND_AUTO).text);
-  return options_refuse(options, "--decoder", text, sentence);
+  struct nearest nearest = {.wrong = text};
+  for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++)
+    nearest_offer(&nearest, szgpu_decoder_name((szgpu_decoder)d));
+  return refuse_unknown(options, "--decoder", text, &nearest,
+                        words_for_decoders(NULL, SZGPU_BACKEND_AUTO).text);
 }
 
 static bool read_bound(const char *text, struct options *options) {

@@ -14,6 +14,16 @@
 #include <limits.h>
 #include <string.h>
 
+static bool refuse_name(struct options *options, const char *name) {
+  char wrong[64], sentence[128] = "is not an option; see szgpu --help";
+  snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(name, "="), name);
+  const char *const meant = name[1] ? option_nearest(wrong) : NULL;
+  if (meant)
+    snprintf(sentence, sizeof sentence, "is not an option (did you mean %s?); see szgpu --help",
+             meant);
+  return options_refuse(options, name, NULL, sentence);
+}
+
 static bool refuse_unknown(struct options *options, int answer, char **argv) {
   char short_name[3] = {'-', (char)optopt, '\0'};
   bool const is_short = optopt > 0 && optopt <= CHAR_MAX;
@@ -22,7 +32,7 @@ static bool refuse_unknown(struct options *options, int answer, char **argv) {
   if (answer == ':') return options_refuse(options, name, NULL, "needs a value; see szgpu --help");
   if (optopt != 0 && strncmp(name, "--", 2) == 0)
     return options_refuse(options, name, NULL, "takes no value; leave the value out");
-  return options_refuse(options, name, NULL, "is not an option; see szgpu --help");
+  return refuse_name(options, name);
 }
 
 /* Why --decoder does not read what these options write; NULL: it does. */
@@ -184,6 +194,11 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
     h5_args_print(options, stdout);
     *exit_code = CODE_OK;
     return false;
+  }
+  const char *const one_dash = option_with_one_dash(argv + 1, argc - 1);
+  if (one_dash) { /* whatever its letters were taken for */
+    options->fault[0] = '\0';
+    refuse_name(options, one_dash);
   }
   struct report const report = options_report(options);
   *exit_code = report_failure(&report, CODE_USAGE, shown_input(report.file), "%s", options->fault);
