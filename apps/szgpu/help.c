@@ -35,6 +35,7 @@ static const char before_decoders[] =
     "  --frame ROWS        split into frames of ROWS rows, each restored on its own\n"
     "  --layout NAME       tile (the default): each tile alone; linear: one stream\n"
     "  --predictor NAME    auto (the default), lorenzo (fast), interpolation (small)\n"
+    "  --strict            refuse what is else only warned of\n"
     "  --no-gap            linear: omit the gap array that some decoders need\n"
     "\n"
     "With -x\n"

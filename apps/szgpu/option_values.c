@@ -248,6 +248,8 @@ bool option_read(int option, char *text, struct options *options) {
       return options->is_verbose = true;
     case 'V':
       return options->is_verified = true;
+    case OPTION_STRICT:
+      return options->is_strict = true;
     case OPTION_JSON:
       return options->is_json = true;
     default:

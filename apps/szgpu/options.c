@@ -160,6 +160,7 @@ struct report options_report(const struct options *options) {
       .is_json = options->is_json,
       .is_quiet = options->is_quiet,
       .is_verbose = options->is_verbose,
+      .is_strict = options->is_strict,
       .remedy_without_gpu = remedy_without_gpu(options),
   };
 }
@@ -191,8 +192,7 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
   options->file_count = argc - optind;
   if (options->fault[0] == '\0' && check_together(options, is_given)) {
     if (options->command != COMMAND_H5_ARGS) return true;
-    h5_args_print(options, stdout);
-    *exit_code = CODE_OK;
+    *exit_code = h5_args_print(options, stdout);
     return false;
   }
   const char *const one_dash = option_with_one_dash(argv + 1, argc - 1);

@@ -27,7 +27,7 @@ struct options {
   szgpu_shape shape;                     /* -t and -d */
   uint64_t slab_first_row, slab_end_row; /* end UINT64_MAX: the field's end */
   int level;                             /* --level; 0: the whole field */
-  bool is_forced, is_quiet, is_verbose, is_json, is_verified;
+  bool is_forced, is_quiet, is_verbose, is_json, is_verified, is_strict;
   char **files;
   int file_count;
   char fault[512]; /* the first error in the command line; "": none */

@@ -21,7 +21,7 @@ enum exit_code {
 struct report {
   FILE *out;        /* stdout, or stderr when data go to stdout */
   const char *file; /* as named on the command line; NULL before the first */
-  bool is_json, is_quiet, is_verbose;
+  bool is_json, is_quiet, is_verbose, is_strict;
   const char *remedy_without_gpu; /* if the command line insists on CUDA, else NULL */
 };
 
