@@ -1,4 +1,4 @@
-/* archive.c - what all three commands read from an archive and print about it.
+/* archive.c - what all commands read from an archive and print about it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "archive.h"
@@ -29,6 +29,17 @@ int inspect_whole_archive(const struct report *report, const char *name, const v
   if (status == SZGPU_OK && info->archive_bytes > archive_bytes) status = SZGPU_TRUNCATED;
   if (status == SZGPU_OK && info->archive_bytes < archive_bytes) status = SZGPU_TRAILING_BYTES;
   return status == SZGPU_OK ? CODE_OK : report_status(report, name, status, NULL);
+}
+
+int archive_check_decoder(const struct report *report, const szgpu_options *context,
+                          const char *name, const szgpu_info *info) {
+  const char *refusal = szgpu_decoder_refusal(context->decoder, info);
+  if (!refusal) return CODE_OK;
+  struct words const names =
+      words_for_decoders(info, szgpu_has_cuda() ? context->backend : SZGPU_BACKEND_CPU);
+  return report_failure(report, CODE_USAGE, name,
+                        "%s: --decoder %s does not read it; choose from %s, or leave it out",
+                        refusal, szgpu_decoder_name(context->decoder), names.text);
 }
 
 struct words words_for_bound(const szgpu_info *info) {

@@ -27,11 +27,10 @@ static void print_call(FILE *out, const szgpu_params *params, const unsigned *wo
   }
 }
 
-int h5_args_print(const struct options *options, FILE *out) {
+int h5_args_print(const struct report *report, const struct options *options, FILE *out) {
   const szgpu_params *params = &options->params;
-  struct report const report = options_report(options);
   struct warnings warnings = {.count = 0};
-  int const code = warn_of_bound(&report, NULL, params, &warnings);
+  int const code = warn_of_bound(report, NULL, params, &warnings);
   if (code != CODE_OK) return code;
   unsigned words[SZGPU_H5_USER_WORDS];
   size_t const count = szgpu_h5_cd_values(params->mode, params->bound, words);

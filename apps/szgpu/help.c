@@ -14,6 +14,7 @@ static const char before_decoders[] =
     "  szgpu -z -m lossless FILE...          compress any file losslessly\n"
     "  szgpu -x [options] FILE.szg...        restore FILE\n"
     "  szgpu -l [options] FILE.szg...        list what an archive holds\n"
+    "  szgpu --test [options] FILE.szg...    test archives, or all in a folder\n"
     "  szgpu --h5-args -e BOUND [options]    print arguments of the HDF5 filter\n"
     "\n"
     "FILE may be - for standard input; the result then goes to standard output. With\n"

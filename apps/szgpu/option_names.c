@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "nearest.h"
-#include "options.h"
 
 enum {
-  EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST, /* with files */
+  EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_TEST, /* of files */
   ANY_COMMAND = EVERY_COMMAND | COMMAND_H5_ARGS
 };
 
@@ -27,6 +26,7 @@ const struct option option_long_names[] = {
     {"predictor", required_argument, NULL, OPTION_PREDICTOR},
     {"no-gap", no_argument, NULL, OPTION_NO_GAP},
     {"h5-args", no_argument, NULL, OPTION_H5_ARGS},
+    {"test", no_argument, NULL, OPTION_TEST},
     {"level", required_argument, NULL, OPTION_LEVEL},
     {"slab", required_argument, NULL, OPTION_SLAB},
     {"compare", required_argument, NULL, OPTION_COMPARE},
@@ -57,21 +57,37 @@ const struct option_use option_uses[] = {
     {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
     {'b', "-b", EVERY_COMMAND},
     {'j', "-j", EVERY_COMMAND},
-    {'f', "-f", EVERY_COMMAND},
+    {'f', "-f", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST},
     {'q', "-q", EVERY_COMMAND},
     {'v', "-v", EVERY_COMMAND},
     {OPTION_DEVICE, "--device", EVERY_COMMAND},
-    {OPTION_DECODER, "--decoder", COMMAND_COMPRESS | COMMAND_RESTORE},
+    {OPTION_DECODER, "--decoder", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_TEST},
     {OPTION_MEMORY_LIMIT, "--memory-limit", EVERY_COMMAND},
     {OPTION_JSON, "--json", EVERY_COMMAND},
     {'z', "-z", ANY_COMMAND},
     {'x', "-x", ANY_COMMAND},
     {'l', "-l", ANY_COMMAND},
+    {OPTION_TEST, "--test", ANY_COMMAND},
     {OPTION_H5_ARGS, "--h5-args", ANY_COMMAND},
     {OPTION_HELP, "--help", ANY_COMMAND},
     {OPTION_VERSION, "--version", ANY_COMMAND},
     {0, NULL, 0},
 };
+
+const char *option_of_command(enum command command) {
+  switch (command) {
+    case COMMAND_COMPRESS:
+      return "-z";
+    case COMMAND_RESTORE:
+      return "-x";
+    case COMMAND_LIST:
+      return "-l";
+    case COMMAND_TEST:
+      return "--test";
+    default:
+      return "--h5-args";
+  }
+}
 
 const char *option_nearest(const char *wrong) {
   struct nearest nearest = {.wrong = wrong};

@@ -6,6 +6,8 @@
 
 #include <getopt.h>
 
+#include "options.h"
+
 /* The options that have no letter. */
 enum {
   OPTION_FRAME = 256, /* above every character */
@@ -17,6 +19,7 @@ enum {
   OPTION_PREDICTOR,
   OPTION_NO_GAP,
   OPTION_H5_ARGS,
+  OPTION_TEST,
   OPTION_SLAB,
   OPTION_LEVEL,
   OPTION_COMPARE,
@@ -40,6 +43,8 @@ struct option_use {
 };
 extern const struct option_use option_uses[];
 
+/* "-z" */
+const char *option_of_command(enum command command);
 /* The option that somebody meant who wrote a wrong one, as messages show it; NULL: there is none.
  * Takes the name without a value. */
 const char *option_nearest(const char *wrong);

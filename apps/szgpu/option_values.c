@@ -147,9 +147,12 @@ static bool read_zstd(const char *level, struct options *options) {
 }
 
 static bool read_command(enum command command, struct options *options) {
-  if (options->command != COMMAND_NONE && options->command != command)
-    return options_refuse(options, "-z, -x, -l and --h5-args", NULL,
-                          "cannot be used together; give one of them");
+  char both[32];
+  if (options->command != COMMAND_NONE && options->command != command) {
+    snprintf(both, sizeof both, "%s and %s", option_of_command(options->command),
+             option_of_command(command));
+    return options_refuse(options, both, NULL, "cannot be used together; give one of them");
+  }
   options->command = command;
   return true;
 }
@@ -222,6 +225,8 @@ bool option_read(int option, char *text, struct options *options) {
       return read_command(COMMAND_RESTORE, options);
     case 'l':
       return read_command(COMMAND_LIST, options);
+    case OPTION_TEST:
+      return read_command(COMMAND_TEST, options);
     case OPTION_H5_ARGS:
       return read_command(COMMAND_H5_ARGS, options);
     case 'd': {

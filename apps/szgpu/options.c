@@ -94,28 +94,15 @@ static bool check_mode(struct options *options) {
   return true;
 }
 
-static const char *name_of_command(enum command command) {
-  switch (command) {
-    case COMMAND_COMPRESS:
-      return "-z";
-    case COMMAND_RESTORE:
-      return "-x";
-    case COMMAND_LIST:
-      return "-l";
-    default:
-      return "--h5-args";
-  }
-}
-
 static bool check_together(struct options *options, const bool *is_given) {
   if (options->command == COMMAND_NONE)
     return options_refuse(options, "no mode", NULL,
-                          "was given; use -z, -x or -l, or see szgpu --help");
+                          "was given; use -z, -x, -l or --test, or see szgpu --help");
   for (const struct option_use *use = option_uses; use->option; use++)
     if (is_given[use->option] && !(use->commands & options->command)) {
       char sentence[128];
       snprintf(sentence, sizeof sentence, "cannot be used with %s; leave it out%s",
-               name_of_command(options->command),
+               option_of_command(options->command),
                use->option == 'V' && options->command != COMMAND_H5_ARGS
                    ? " or use --compare with -x"
                    : "");
@@ -190,9 +177,10 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
   }
   options->files = argv + optind;
   options->file_count = argc - optind;
+  struct report const report = options_report(options);
   if (options->fault[0] == '\0' && check_together(options, is_given)) {
     if (options->command != COMMAND_H5_ARGS) return true;
-    *exit_code = h5_args_print(options, stdout);
+    *exit_code = h5_args_print(&report, options, stdout);
     return false;
   }
   const char *const one_dash = option_with_one_dash(argv + 1, argc - 1);
@@ -200,13 +188,12 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
     options->fault[0] = '\0';
     refuse_name(options, one_dash);
   }
-  struct report const report = options_report(options);
   *exit_code = report_failure(&report, CODE_USAGE, shown_input(report.file), "%s", options->fault);
   return false;
 }
 
 bool options_use_stdout(const struct options *options) {
-  if (options->command == COMMAND_LIST) return false;
+  if (options->command == COMMAND_LIST || options->command == COMMAND_TEST) return false;
   if (options->output) return strcmp(options->output, "-") == 0;
   for (int i = 0; i < options->file_count; i++)
     if (strcmp(options->files[i], "-") == 0) return true;

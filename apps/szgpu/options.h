@@ -14,7 +14,8 @@ enum command {
   COMMAND_COMPRESS = 1, /* -z */
   COMMAND_RESTORE = 2,  /* -x */
   COMMAND_LIST = 4,     /* -l */
-  COMMAND_H5_ARGS = 8   /* --h5-args */
+  COMMAND_H5_ARGS = 8,  /* --h5-args */
+  COMMAND_TEST = 16     /* --test */
 };
 
 struct options {
