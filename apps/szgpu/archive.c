@@ -82,7 +82,11 @@ void json_info(struct json *json, const szgpu_info *info) {
   json_count(json, "format_version", info->format_version);
   json_text(json, "layout", words_for_layout(info->layout));
   json_bool(json, "has_gaps", info->has_gaps != 0);
-  json_text(json, "decoders", words_for_decoders(info, SZGPU_BACKEND_AUTO).text);
+  json_open(json, "decoders", '[');
+  for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++)
+    if (szgpu_decoder_reads((szgpu_decoder)d, info))
+      json_text(json, NULL, szgpu_decoder_name((szgpu_decoder)d));
+  json_close(json, ']');
   json_count(json, "frame_rows", info->frame_rows);
   json_count(json, "frames", info->frame_count);
   json_count(json, "field_bytes", info->field_bytes);

@@ -78,9 +78,7 @@ static void print_line(const struct check *work) {
 }
 
 static void print_json(const struct check *work) {
-  struct json json = json_begin(work->job->report.out);
-  json_text(&json, "command", "test");
-  json_text(&json, "input", work->job->report.file);
+  struct json json = report_json(&work->job->report);
   json_info(&json, &work->info);
   json_real(&json, "seconds", work->seconds);
   json_real(&json, "gb_per_s", gigabytes_per_second(work->info.field_bytes, work->seconds));

@@ -63,9 +63,7 @@ static void print_line(const struct writing *writing) {
 static void print_json(const struct writing *writing) {
   const struct compression *work = &writing->work;
   const szgpu_info *info = &work->info;
-  struct json json = json_begin(work->job->report.out);
-  json_text(&json, "command", "compress");
-  json_text(&json, "input", work->job->report.file);
+  struct json json = report_json(&work->job->report);
   json_text(&json, "output", writing->output.name);
   json_info(&json, info);
   json_text(&json, "predictor", words_for_predictor(work->job->options->params.predictor));

@@ -200,9 +200,7 @@ static void print_line(const struct restoration *work) {
 static void print_json(const struct restoration *work) {
   const szgpu_info *info = &work->info;
   bool const is_over = work->job->options->original && work->metrics.values_over_bound > 0;
-  struct json json = json_begin(work->job->report.out);
-  json_text(&json, "command", "restore");
-  json_text(&json, "input", work->job->report.file);
+  struct json json = report_json(&work->job->report);
   json_text(&json, "output", work->output.name);
   json_info(&json, info);
   if (work->job->options->has_slab) {
