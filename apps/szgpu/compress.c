@@ -8,6 +8,7 @@
 #include "file_names.h"
 #include "job.h"
 #include "output.h"
+#include "target.h"
 #include "text.h"
 #include "values.h"
 
@@ -18,6 +19,7 @@
 struct writing {
   struct compression work;
   struct output output;
+  int trial_count; /* with --target-ratio */
 };
 
 /* NULL if memory is out. A dataset's archive is named after the .npy file that -x makes of it. */
@@ -55,6 +57,7 @@ static void print_line(const struct writing *writing) {
   if (!work->job->report.is_verbose) return;
   fprintf(out, "  %s %s, shape from %s, ", words_for_dtype(info->shape.dtype),
           words_for_dims(&info->shape).text, work->field.shape_origin);
+  if (writing->trial_count > 0) fprintf(out, "bound found in %d trials, ", writing->trial_count);
   if (work->fill_origin) fprintf(out, "fill %g from %s, ", work->params.fill, work->fill_origin);
   fprintf(out, "%s %g, range %g, step %g, frames %" PRIu64 ", %.3g s\n", words_for_mode(info->mode),
           info->bound, info->value_range, info->step, info->frame_count, work->seconds);
@@ -75,6 +78,10 @@ static void print_json(const struct writing *writing) {
     json_real(&json, "verify_seconds", work->verify_seconds);
     metrics_print_json(&work->metrics, &json);
   }
+  if (writing->trial_count > 0) {
+    json_real(&json, "target_ratio", work->job->options->target_ratio);
+    json_count(&json, "trials", (uint64_t)writing->trial_count);
+  }
   warnings_print_json(&work->warnings, &json);
   json_count(&json, "exit_code", CODE_OK);
   json_end(&json);
@@ -91,7 +98,11 @@ static int run(struct writing *writing) {
   code = output_open(report, writing->output.name, job->options->is_forced, &taken, 1,
                      &writing->output);
   if (code == CODE_OK) code = compression_load(work);
-  if (code == CODE_OK) code = compression_make(work);
+  double const target_ratio = job->options->target_ratio;
+  if (code == CODE_OK && target_ratio > 0)
+    code = target_find(work, target_ratio, &writing->trial_count);
+  if (code == CODE_OK) code = warn_of_bound(report, work->name, &work->params, &work->warnings);
+  if (code == CODE_OK && target_ratio == 0) code = compression_make(work);
   if (code == CODE_OK) code = compression_warn(work);
   if (code == CODE_OK && job->options->is_verified) code = compression_verify(work);
   if (code == CODE_OK)

@@ -50,6 +50,8 @@ static file_work work_of_command(enum command command) {
       return compress_file;
     case COMMAND_RESTORE:
       return restore_file;
+    case COMMAND_SWEEP:
+      return sweep_file;
     case COMMAND_TEST:
       return test_file;
     default:

@@ -9,8 +9,10 @@
 #include "nearest.h"
 
 enum {
-  EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_TEST, /* of files */
-  ANY_COMMAND = EVERY_COMMAND | COMMAND_H5_ARGS
+  EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_TEST | COMMAND_SWEEP,
+  ANY_COMMAND = EVERY_COMMAND | COMMAND_H5_ARGS, /* also the one without files */
+  OF_FIELDS = COMMAND_COMPRESS | COMMAND_SWEEP,
+  OF_PARAMS = OF_FIELDS | COMMAND_H5_ARGS
 };
 
 const char option_letters[] = ":zxle:m:t:d:b:j:o:fqvVh";
@@ -27,6 +29,8 @@ const struct option option_long_names[] = {
     {"no-gap", no_argument, NULL, OPTION_NO_GAP},
     {"h5-args", no_argument, NULL, OPTION_H5_ARGS},
     {"test", no_argument, NULL, OPTION_TEST},
+    {"sweep", required_argument, NULL, OPTION_SWEEP},
+    {"target-ratio", required_argument, NULL, OPTION_TARGET_RATIO},
     {"level", required_argument, NULL, OPTION_LEVEL},
     {"slab", required_argument, NULL, OPTION_SLAB},
     {"compare", required_argument, NULL, OPTION_COMPARE},
@@ -40,17 +44,18 @@ const struct option option_long_names[] = {
 
 const struct option_use option_uses[] = {
     {'e', "-e", COMMAND_COMPRESS | COMMAND_H5_ARGS},
-    {'m', "-m", COMMAND_COMPRESS | COMMAND_H5_ARGS},
-    {'t', "-t", COMMAND_COMPRESS},
-    {'d', "-d", COMMAND_COMPRESS},
+    {'m', "-m", OF_PARAMS},
+    {'t', "-t", OF_FIELDS},
+    {'d', "-d", OF_FIELDS},
     {'V', "--verify", COMMAND_COMPRESS},
-    {OPTION_FRAME, "--frame", COMMAND_COMPRESS},
-    {OPTION_ZSTD, "--zstd", COMMAND_COMPRESS | COMMAND_H5_ARGS},
-    {OPTION_FILL, "--fill", COMMAND_COMPRESS},
-    {OPTION_LAYOUT, "--layout", COMMAND_COMPRESS | COMMAND_H5_ARGS},
-    {OPTION_PREDICTOR, "--predictor", COMMAND_COMPRESS | COMMAND_H5_ARGS},
-    {OPTION_NO_GAP, "--no-gap", COMMAND_COMPRESS},
-    {OPTION_STRICT, "--strict", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {OPTION_FRAME, "--frame", OF_FIELDS},
+    {OPTION_ZSTD, "--zstd", OF_PARAMS},
+    {OPTION_FILL, "--fill", OF_FIELDS},
+    {OPTION_LAYOUT, "--layout", OF_PARAMS},
+    {OPTION_PREDICTOR, "--predictor", OF_PARAMS},
+    {OPTION_NO_GAP, "--no-gap", OF_FIELDS},
+    {OPTION_TARGET_RATIO, "--target-ratio", COMMAND_COMPRESS},
+    {OPTION_STRICT, "--strict", OF_PARAMS},
     {OPTION_LEVEL, "--level", COMMAND_RESTORE},
     {OPTION_SLAB, "--slab", COMMAND_RESTORE},
     {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
@@ -61,13 +66,14 @@ const struct option_use option_uses[] = {
     {'q', "-q", EVERY_COMMAND},
     {'v', "-v", EVERY_COMMAND},
     {OPTION_DEVICE, "--device", EVERY_COMMAND},
-    {OPTION_DECODER, "--decoder", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_TEST},
+    {OPTION_DECODER, "--decoder", OF_FIELDS | COMMAND_RESTORE | COMMAND_TEST},
     {OPTION_MEMORY_LIMIT, "--memory-limit", EVERY_COMMAND},
     {OPTION_JSON, "--json", EVERY_COMMAND},
     {'z', "-z", ANY_COMMAND},
     {'x', "-x", ANY_COMMAND},
     {'l', "-l", ANY_COMMAND},
     {OPTION_TEST, "--test", ANY_COMMAND},
+    {OPTION_SWEEP, "--sweep", ANY_COMMAND},
     {OPTION_H5_ARGS, "--h5-args", ANY_COMMAND},
     {OPTION_HELP, "--help", ANY_COMMAND},
     {OPTION_VERSION, "--version", ANY_COMMAND},
@@ -84,6 +90,8 @@ const char *option_of_command(enum command command) {
       return "-l";
     case COMMAND_TEST:
       return "--test";
+    case COMMAND_SWEEP:
+      return "--sweep";
     default:
       return "--h5-args";
   }

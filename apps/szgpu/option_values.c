@@ -81,16 +81,37 @@ static bool choose_decoder(struct options *options, const char *text) {
                         words_for_decoders(NULL, SZGPU_BACKEND_AUTO).text);
 }
 
-static bool read_bound(const char *text, struct options *options) {
-  double bound;
-  if (!read_real(text, &bound))
-    return options_refuse(options, "-e", text, "is not a number; give the bound as in -e 1e-4");
-  if (!isfinite(bound) || bound <= 0)
-    return options_refuse(options, "-e", text,
-                          "is not a finite number above zero; give the bound as in -e 1e-4");
-  options->params.bound = bound;
-  options->has_bound = true;
-  return true;
+/* A bound of `option`, the first text_chars of text. */
+static bool read_bound(struct options *options, const char *option, const char *text,
+                       size_t text_chars, double *bound) {
+  char word[64], sentence[96];
+  snprintf(word, sizeof word, "%.*s", (int)text_chars, text);
+  bool const is_number = text_chars < sizeof word && read_real(word, bound);
+  if (is_number && isfinite(*bound) && *bound > 0) return true;
+  snprintf(sentence, sizeof sentence, "is not a %s; give %s",
+           is_number ? "finite number above zero" : "number",
+           option[1] == 'e' ? "the bound as in -e 1e-4" : "bounds as in --sweep 1e-2,1e-3");
+  return options_refuse(options, option, word, sentence);
+}
+
+static bool read_sweep(const char *text, struct options *options) {
+  for (const char *at = text;; at++) {
+    size_t const chars = strcspn(at, ",");
+    if (options->sweep_count == MOST_SWEEP_BOUNDS)
+      return options_refuse(options, "--sweep", NULL, "takes up to 32 bounds; leave some out");
+    if (!read_bound(options, "--sweep", at, chars, &options->sweep_bounds[options->sweep_count]))
+      return false;
+    options->sweep_count++;
+    at += chars;
+    if (*at == '\0') return true;
+  }
+}
+
+static bool read_target(const char *text, struct options *options) {
+  double *const ratio = &options->target_ratio;
+  if (read_real(text, ratio) && isfinite(*ratio) && *ratio > 1) return true;
+  return options_refuse(options, "--target-ratio", text,
+                        "is not a number above one; give the ratio as in --target-ratio 20");
 }
 
 static bool read_number(struct options *options, const char *option, const char *text,
@@ -164,7 +185,13 @@ static bool read_value(int option, const char *text, struct options *options) {
   bool is_good = true;
   switch (option) {
     case 'e':
-      return read_bound(text, options);
+      options->has_bound = true;
+      return read_bound(options, "-e", text, strlen(text), &options->params.bound);
+    case OPTION_SWEEP:
+      options->is_verified = true;
+      return read_command(COMMAND_SWEEP, options) && read_sweep(text, options);
+    case OPTION_TARGET_RATIO:
+      return read_target(text, options);
     case 'm':
       is_good = choose(options, modes, "-m", text, &chosen);
       options->params.mode = (szgpu_mode)chosen;

@@ -66,6 +66,19 @@ static bool check_decoder(struct options *options, bool is_given) {
   return options_refuse(options, "--decoder", name, sentence);
 }
 
+/* One of -e, --target-ratio and the bounds of a sweep. */
+static bool check_bound(struct options *options) {
+  bool const is_searched = options->target_ratio > 0;
+  if (is_searched && options->has_bound)
+    return options_refuse(options, "-e", NULL,
+                          "cannot be used with --target-ratio; leave one of them out");
+  if (is_searched && options->params.mode == SZGPU_MODE_PSNR)
+    return options_refuse(options, "--target-ratio", NULL,
+                          "finds a bound for -m rel or -m abs; leave -m psnr out");
+  return is_searched || options->has_bound || options->command == COMMAND_SWEEP ||
+         options_refuse(options, "no bound", NULL, "was given; give one, as in -e 1e-4");
+}
+
 /* Checks what only lossless modes take, and what only lossy ones do. */
 static bool check_mode(struct options *options) {
   const szgpu_params *params = &options->params;
@@ -79,11 +92,13 @@ static bool check_mode(struct options *options) {
     if (options->has_dtype && options->shape.dtype > SZGPU_F64)
       return options_refuse(options, "-t", words_for_dtype(options->shape.dtype),
                             "can only be compressed losslessly; add -m lossless");
-    return options->has_bound ||
-           options_refuse(options, "no bound", NULL, "was given; give one, as in -e 1e-4");
+    return check_bound(options);
   }
   if (options->has_bound)
     return options_refuse(options, "-e", NULL,
+                          "cannot be used with -m lossless; leave one of them out");
+  if (options->command == COMMAND_SWEEP || options->target_ratio > 0)
+    return options_refuse(options, options->target_ratio > 0 ? "--target-ratio" : "--sweep", NULL,
                           "cannot be used with -m lossless; leave one of them out");
   if (params->has_fill)
     return options_refuse(options, "--fill", NULL,
@@ -116,7 +131,9 @@ static bool check_together(struct options *options, const bool *is_given) {
   if (options->file_count == 0)
     return options_refuse(options, "no file", NULL,
                           "was given; name at least one, or - for standard input");
-  if (options->command == COMMAND_COMPRESS && !check_mode(options)) return false;
+  bool const is_of_fields =
+      options->command == COMMAND_COMPRESS || options->command == COMMAND_SWEEP;
+  if (is_of_fields && !check_mode(options)) return false;
   if (options->has_level && (options->has_slab || options->original))
     return options_refuse(options, "--level", NULL,
                           options->has_slab
@@ -150,6 +167,8 @@ static const char *words_for_command(enum command command) {
       return "list";
     case COMMAND_TEST:
       return "test";
+    case COMMAND_SWEEP:
+      return "sweep";
     default:
       return NULL;
   }
@@ -209,7 +228,7 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
 }
 
 bool options_use_stdout(const struct options *options) {
-  if (options->command == COMMAND_LIST || options->command == COMMAND_TEST) return false;
+  if (options->command != COMMAND_COMPRESS && options->command != COMMAND_RESTORE) return false;
   if (options->output) return strcmp(options->output, "-") == 0;
   for (int i = 0; i < options->file_count; i++)
     if (strcmp(options->files[i], "-") == 0) return true;

@@ -209,10 +209,7 @@ static void print_json(const struct restoration *work) {
   }
   if (work->job->options->has_level) {
     json_count(&json, "level", (uint64_t)work->job->options->level);
-    json_open(&json, "level_dims", '[');
-    for (int axis = 0; axis < work->shape.ndim; axis++)
-      json_count(&json, NULL, work->shape.dims[axis]);
-    json_close(&json, ']');
+    json_dims(&json, "level_dims", &work->shape);
   }
   json_count(&json, "restored_bytes", work->field_bytes);
   json_real(&json, "seconds", work->seconds);

@@ -104,8 +104,7 @@ static int warn_of_dims(const struct report *report, const char *name,
 int warn_of_field(const struct report *report, const struct options *options,
                   const struct input *input, const struct field *field, struct warnings *warnings) {
   const char *name = shown_input(input->name);
-  int code = warn_of_bound(report, name, &options->params, warnings);
-  if (code == CODE_OK) code = warn_of_type(report, name, options, field, warnings);
+  int const code = warn_of_type(report, name, options, field, warnings);
   return code == CODE_OK ? warn_of_dims(report, name, options, field, warnings) : code;
 }
 

@@ -20,6 +20,7 @@ IS_TYPE = {
     "list of counts": lambda x: isinstance(x, list) and all(type(each) is int for each in x),
     "list of objects": lambda x: isinstance(x, list) and all(isinstance(each, dict) for each in x),
 }
+COUNTS_OF_BOUND = ("archive_bytes", "values_over_bound")
 TEXTS_OF_FRAME = ("kind", "predictor", "axes", "planes", "stencil")
 
 
@@ -51,7 +52,8 @@ class Json(CliTest):
                           ["-x", "-f", "--level", "1", "-o", "s", "a.npy.szg"],
                           ["-x", "-f", "--compare", "c_10x20.f32", "c_10x20.f32.szg"],
                           ["-l", "a.npy.szg"], ["-l", "c_10x20.f32.szg"], ["--test", "a.npy.szg"],
-                          ["-l", "bad.szg"], ["--test", "bad.szg"], ["-x", "bad.szg"],
+                          ["--sweep", "0.1,1e-3", "b.f32"], ["--sweep", "1", "none"],
+                          ["-z", "-f", "--target-ratio", "2", "c_10x20.f32"], ["-l", "bad.szg"], ["--test", "bad.szg"], ["-x", "bad.szg"],
                           ["-z", "-e", "x", "b.f32"], ["b.f32"]):
             result = self.run_szgpu("--json", *arguments)
             line, = result.out.splitlines()
@@ -85,6 +87,10 @@ class Json(CliTest):
                 self.assertEqual({kinds.pop(name) for name in TEXTS_OF_FRAME}, {str})
                 self.assertEqual(kinds.pop("sections"), list)
                 self.assertEqual(set(kinds.values()), {int})
+            for outcome in found.get("bounds", []):
+                self.assertEqual({type(outcome.pop(name)) for name in COUNTS_OF_BOUND}, {int})
+                self.assertTrue({type(value) for value in outcome.values()} <= {int, float})
+                self.assertEqual(len(outcome), 10)
             for name, value in found.items():
                 if isinstance(value, str) and name not in ("input", "output", "original", "error"):
                     with self.subTest(arguments=arguments, name=name):
