@@ -320,7 +320,7 @@ def restore(szgpu, decoder, archive, folder):
     """What each decoder restores from an archive, by the decoder's name."""
     listing = json.loads(run(szgpu, "-l", "--json", archive))
     commands = {how: [szgpu, "-x", "-q", "-f", "--decoder", how, archive, "-o"]
-                for how in listing["decoders"].split() if how not in ("gap-array", "chunked")}
+                for how in listing["decoders"] if how not in ("gap-array", "chunked")}
     restored, fields = os.path.join(folder, "restored"), {}
     for how, command in commands.items():
         run(*command, restored)

@@ -1,4 +1,4 @@
-/* archive.c - what all three commands read from an archive and print about it.
+/* archive.c - what all commands read from an archive and print about it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "archive.h"
@@ -31,6 +31,17 @@ int inspect_whole_archive(const struct report *report, const char *name, const v
   return status == SZGPU_OK ? CODE_OK : report_status(report, name, status, NULL);
 }
 
+int archive_check_decoder(const struct report *report, const szgpu_options *context,
+                          const char *name, const szgpu_info *info) {
+  const char *refusal = szgpu_decoder_refusal(context->decoder, info);
+  if (!refusal) return CODE_OK;
+  struct words const names =
+      words_for_decoders(info, szgpu_has_cuda() ? context->backend : SZGPU_BACKEND_CPU);
+  return report_failure(report, CODE_USAGE, name,
+                        "%s: --decoder %s does not read it; choose from %s, or leave it out",
+                        refusal, szgpu_decoder_name(context->decoder), names.text);
+}
+
 struct words words_for_bound(const szgpu_info *info) {
   struct words words = {"lossless"};
   if (info->mode != SZGPU_MODE_LOSSLESS)
@@ -46,13 +57,16 @@ double gigabytes_per_second(uint64_t byte_count, double seconds) {
   return seconds > 0 ? (double)byte_count * 1e-9 / seconds : 0;
 }
 
+void json_dims(struct json *json, const char *key, const szgpu_shape *shape) {
+  json_open(json, key, '[');
+  for (int axis = 0; axis < shape->ndim; axis++) json_count(json, NULL, shape->dims[axis]);
+  json_close(json, ']');
+}
+
 void json_info(struct json *json, const szgpu_info *info) {
   char fill_bits[24];
   json_text(json, "dtype", words_for_dtype(info->shape.dtype));
-  json_open(json, "dims", '[');
-  for (int axis = 0; axis < info->shape.ndim; axis++)
-    json_count(json, NULL, info->shape.dims[axis]);
-  json_close(json, ']');
+  json_dims(json, "dims", &info->shape);
   json_text(json, "mode", words_for_mode(info->mode));
   json_real(json, "bound", info->bound);
   json_real(json, "absolute_bound", info->absolute_bound);
@@ -71,7 +85,11 @@ void json_info(struct json *json, const szgpu_info *info) {
   json_count(json, "format_version", info->format_version);
   json_text(json, "layout", words_for_layout(info->layout));
   json_bool(json, "has_gaps", info->has_gaps != 0);
-  json_text(json, "decoders", words_for_decoders(info, SZGPU_BACKEND_AUTO).text);
+  json_open(json, "decoders", '[');
+  for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++)
+    if (szgpu_decoder_reads((szgpu_decoder)d, info))
+      json_text(json, NULL, szgpu_decoder_name((szgpu_decoder)d));
+  json_close(json, ']');
   json_count(json, "frame_rows", info->frame_rows);
   json_count(json, "frames", info->frame_count);
   json_count(json, "field_bytes", info->field_bytes);

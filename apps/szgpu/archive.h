@@ -1,4 +1,4 @@
-/* archive.h - what all three commands read from an archive and print about it.
+/* archive.h - what all commands read from an archive and print about it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZGPU_APP_ARCHIVE_H
@@ -15,11 +15,15 @@ uint64_t archive_wanted_bytes(const struct input *input, const void *unused);
 /* Also refuses an archive that is longer or shorter than its header says. Returns an exit code. */
 int inspect_whole_archive(const struct report *report, const char *name, const void *archive,
                           size_t archive_bytes, szgpu_info *info);
+/* Refuses an archive that context->decoder does not read. Returns an exit code. */
+int archive_check_decoder(const struct report *report, const szgpu_options *context,
+                          const char *name, const szgpu_info *info);
 
 /* "bound 1e-3", or "lossless". */
 struct words words_for_bound(const szgpu_info *info);
 /* The field's bytes divided by the archive's. */
 double archive_ratio(const szgpu_info *info);
+void json_dims(struct json *json, const char *key, const szgpu_shape *shape);
 /* The members of every JSON object about an archive. */
 void json_info(struct json *json, const szgpu_info *info);
 double gigabytes_per_second(uint64_t byte_count, double seconds);

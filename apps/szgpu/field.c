@@ -77,7 +77,8 @@ static int read_npy(const struct report *report, const struct options *options,
                           "holds %s values according to its header, but -t says %s; leave -t out",
                           words_for_dtype(npy.shape.dtype), words_for_dtype(options->shape.dtype));
   field->shape = npy.shape;
-  field->shape_origin = "header";
+  field->shape_origin = field->stated_by = "header";
+  field->stated_shape = npy.shape;
   if (options && options->has_dims) {
     field->shape = options->shape;
     field->shape.dtype = npy.shape.dtype;
@@ -119,7 +120,8 @@ static int open_dataset(const struct report *report, const struct options *optio
   if (code != CODE_OK) return code;
   input_unload(input); /* HDF5 reads the file itself */
   field->shape = field->dataset.shape;
-  field->shape_origin = "dataset";
+  field->shape_origin = field->stated_by = "dataset";
+  field->stated_shape = field->shape;
   field->source = SZGPU_SOURCE_NPY; /* -x restores it to a .npy file */
   shape_bytes(&field->shape, &field->byte_count);
   if (!options) return CODE_OK;
@@ -173,6 +175,10 @@ static int read_raw(const struct report *report, const struct options *options,
   field->byte_count = input->byte_count;
   if (field->byte_count == 0)
     return report_failure(report, CODE_USAGE, name, "is empty; there is nothing to compress");
+  field->has_npy_header = npy_begins(input->bytes, input->byte_count);
+  field->stated_by = "name";
+  field->stated_shape.dtype = field->shape.dtype;
+  bool const is_stated = dims_of_name(input->name, field->byte_count, &field->stated_shape);
   if (options->has_dims) {
     szgpu_dtype const dtype = field->shape.dtype;
     field->shape = options->shape;
@@ -184,7 +190,8 @@ static int read_raw(const struct report *report, const struct options *options,
                           " bytes, which is not a whole number of %s values; correct the file or "
                           "-t",
                           field->byte_count, words_for_dtype(field->shape.dtype));
-  } else if (dims_of_name(input->name, field->byte_count, &field->shape)) {
+  } else if (is_stated) {
+    field->shape = field->stated_shape;
     field->shape_origin = "name";
   } else {
     field->shape.ndim = 1;
@@ -251,7 +258,7 @@ uint64_t field_wanted_bytes(const struct input *input, const void *user) {
 
 int field_read(const struct report *report, const struct options *options, struct input *input,
                struct field *field) {
-  *field = (struct field){.shape_origin = "", .dataset = DATASET_NONE};
+  *field = (struct field){.shape_origin = "", .stated_by = "", .dataset = DATASET_NONE};
   int code = CODE_OK;
   if (input->dataset)
     code = open_dataset(report, options, input, field);
@@ -287,6 +294,7 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
                           .byte_count = input->byte_count,
                           .shape = info->shape,
                           .shape_origin = "",
+                          .stated_by = "",
                           .dataset = DATASET_NONE};
   int code = CODE_OK;
   if (input->dataset)

@@ -15,6 +15,9 @@ struct field {
   szgpu_shape shape;        /* slowest axis first, as in memory */
   uint32_t source;          /* SZGPU_SOURCE_* */
   const char *shape_origin; /* "-d", "header", "dataset", "name" or "guess" */
+  szgpu_shape stated_shape; /* what header, dataset or name say, in their order; ndim 0: nothing */
+  const char *stated_by;    /* "header", "dataset" or "name" */
+  bool has_npy_header;      /* although it was read as raw values */
   struct memory copy;     /* holds values that had to be swapped, aligned or read from a dataset */
   struct dataset dataset; /* its fill value stays; closed once its values are read */
 };

@@ -4,6 +4,7 @@
 #include "h5_args.h"
 
 #include "szgpu_hdf5.h"
+#include "warnings.h"
 
 enum { H5REPACK_OPTIONAL = 1 }; /* the filter may decline a dataset */
 
@@ -26,8 +27,11 @@ static void print_call(FILE *out, const szgpu_params *params, const unsigned *wo
   }
 }
 
-void h5_args_print(const struct options *options, FILE *out) {
+int h5_args_print(const struct report *report, const struct options *options, FILE *out) {
   const szgpu_params *params = &options->params;
+  struct warnings warnings = {.count = 0};
+  int const code = warn_of_bound(report, NULL, params, &warnings);
+  if (code != CODE_OK) return code;
   unsigned words[SZGPU_H5_USER_WORDS];
   size_t const count = szgpu_h5_cd_values(params->mode, params->bound, words);
   words[SZGPU_H5_WORD_OPTIONS] = (unsigned)params->zstd_level |
@@ -44,4 +48,5 @@ void h5_args_print(const struct options *options, FILE *out) {
   print_words(out, words, count, ", ");
   fputs(")\n", out);
   print_call(out, params, words, count);
+  return CODE_OK;
 }

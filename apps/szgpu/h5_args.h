@@ -6,7 +6,8 @@
 
 #include "options.h"
 
-/* Prints one line per tool, with a label. */
-void h5_args_print(const struct options *options, FILE *out);
+/* Prints one line per tool, with a label. Returns an exit code: with --strict, not CODE_OK if there
+ * is a warning about the bound, and nothing is then printed. */
+int h5_args_print(const struct report *report, const struct options *options, FILE *out);
 
 #endif

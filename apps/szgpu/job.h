@@ -21,5 +21,7 @@ struct job {
 int compress_file(const struct job *job);
 int restore_file(const struct job *job);
 int list_file(const struct job *job);
+int sweep_file(const struct job *job);
+int test_file(const struct job *job); /* or a folder */
 
 #endif

@@ -192,9 +192,7 @@ static szgpu_status json_frame(struct listing *work, struct json *json, uint64_t
 
 static szgpu_status print_json(struct listing *work) {
   szgpu_status status = SZGPU_OK;
-  struct json json = json_begin(work->job->report.out);
-  json_text(&json, "command", "list");
-  json_text(&json, "input", work->job->report.file);
+  struct json json = report_json(&work->job->report);
   json_info(&json, &work->info);
   json_open(&json, "frame_list", '[');
   for (uint64_t i = 0; i < work->info.frame_count && status == SZGPU_OK; i++)

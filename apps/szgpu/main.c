@@ -42,14 +42,30 @@ static int create_ctx(const struct options *options, struct progress *progress, 
                         szgpu_decoder_name(options->context.decoder), report.remedy_without_gpu);
 }
 
+typedef int (*file_work)(const struct job *job);
+
+static file_work work_of_command(enum command command) {
+  switch (command) {
+    case COMMAND_COMPRESS:
+      return compress_file;
+    case COMMAND_RESTORE:
+      return restore_file;
+    case COMMAND_SWEEP:
+      return sweep_file;
+    case COMMAND_TEST:
+      return test_file;
+    default:
+      return list_file;
+  }
+}
+
 static int run_files(struct job *job) {
   const struct options *options = job->options;
+  file_work const work = work_of_command(options->command);
   int worst = CODE_OK;
   for (int i = 0; i < options->file_count; i++) {
     job->report.file = options->files[i];
-    int const code = options->command == COMMAND_COMPRESS  ? compress_file(job)
-                     : options->command == COMMAND_RESTORE ? restore_file(job)
-                                                           : list_file(job);
+    int const code = work(job);
     if (code > worst) worst = code;
   }
   return worst;

@@ -14,8 +14,12 @@ enum command {
   COMMAND_COMPRESS = 1, /* -z */
   COMMAND_RESTORE = 2,  /* -x */
   COMMAND_LIST = 4,     /* -l */
-  COMMAND_H5_ARGS = 8   /* --h5-args */
+  COMMAND_H5_ARGS = 8,  /* --h5-args */
+  COMMAND_TEST = 16,    /* --test */
+  COMMAND_SWEEP = 32    /* --sweep */
 };
+
+enum { MOST_SWEEP_BOUNDS = 32 };
 
 struct options {
   enum command command;
@@ -24,10 +28,13 @@ struct options {
   const char *output;   /* -o; NULL: named after the input */
   const char *original; /* --compare; NULL: none */
   bool has_dtype, has_dims, has_slab, has_level, has_bound;
-  szgpu_shape shape;                     /* -t and -d */
-  uint64_t slab_first_row, slab_end_row; /* end UINT64_MAX: the field's end */
-  int level;                             /* --level; 0: the whole field */
-  bool is_forced, is_quiet, is_verbose, is_json, is_verified;
+  szgpu_shape shape;                      /* -t and -d */
+  uint64_t slab_first_row, slab_end_row;  /* end UINT64_MAX: the field's end */
+  double sweep_bounds[MOST_SWEEP_BOUNDS]; /* --sweep; each finite and above 0 */
+  int sweep_count;
+  double target_ratio; /* --target-ratio; 0: none */
+  int level;           /* --level; 0: the whole field */
+  bool is_forced, is_quiet, is_verbose, is_json, is_verified, is_strict;
   char **files;
   int file_count;
   char fault[512]; /* the first error in the command line; "": none */

@@ -3,7 +3,6 @@
  */
 #include "report.h"
 
-#include "json.h"
 #include "memory.h"
 #include "text.h"
 
@@ -50,6 +49,13 @@ static struct answer answer_to(szgpu_status status) {
   return (struct answer){CODE_RESOURCE, "please report this; it should not happen"};
 }
 
+struct json report_json(const struct report *report) {
+  struct json json = json_begin(report->out);
+  if (report->command) json_text(&json, "command", report->command);
+  json_text(&json, "input", report->file);
+  return json;
+}
+
 int report_failure(const struct report *report, enum exit_code code, const char *name,
                    const char *format, ...) {
   char sentence[1024];
@@ -67,8 +73,7 @@ int report_failure(const struct report *report, enum exit_code code, const char 
   fputc('\n', stderr);
 
   if (report->is_json && !report->is_quiet && report->file) {
-    struct json json = json_begin(report->out);
-    json_text(&json, "input", report->file);
+    struct json json = report_json(report);
     json_text(&json, "error", sentence);
     json_count(&json, "exit_code", code);
     json_end(&json);

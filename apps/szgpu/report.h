@@ -4,6 +4,7 @@
 #ifndef SZGPU_APP_REPORT_H
 #define SZGPU_APP_REPORT_H
 
+#include "json.h"
 #include "szgpu.h"
 
 #include <stdbool.h>
@@ -19,9 +20,10 @@ enum exit_code {
 };
 
 struct report {
-  FILE *out;        /* stdout, or stderr when data go to stdout */
-  const char *file; /* as named on the command line; NULL before the first */
-  bool is_json, is_quiet, is_verbose;
+  FILE *out;           /* stdout, or stderr when data go to stdout */
+  const char *file;    /* as named on the command line; NULL before the first */
+  const char *command; /* "compress"; NULL: none was given */
+  bool is_json, is_quiet, is_verbose, is_strict;
   const char *remedy_without_gpu; /* if the command line insists on CUDA, else NULL */
 };
 
@@ -31,6 +33,8 @@ struct report {
 #define REPORT_FORMAT(format_index, first)
 #endif
 
+/* Begins the JSON object about report->file with what all have: the command and the input. */
+struct json report_json(const struct report *report);
 /* Prints "szgpu: NAME: <format>" to stderr, without NAME if it is NULL; with --json and a file,
  * also an object with the same sentence to report->out. Returns code. */
 int report_failure(const struct report *report, enum exit_code code, const char *name,

@@ -3,7 +3,6 @@
  */
 #define _DEFAULT_SOURCE
 #include "archive.h"
-#include "decoders.h"
 #include "field.h"
 #include "file_names.h"
 #include "input.h"
@@ -90,24 +89,14 @@ static int open_files(struct restoration *work) {
                      &work->output);
 }
 
-static int check_decoder(const struct restoration *work) {
-  szgpu_options const *context = &work->job->options->context;
-  const char *refusal = szgpu_decoder_refusal(context->decoder, &work->info);
-  if (!refusal) return CODE_OK;
-  struct words const names =
-      words_for_decoders(&work->info, szgpu_has_cuda() ? context->backend : SZGPU_BACKEND_CPU);
-  return report_failure(&work->job->report, CODE_USAGE, work->name,
-                        "%s: --decoder %s does not read it; choose from %s, or leave it out",
-                        refusal, szgpu_decoder_name(context->decoder), names.text);
-}
-
 static int load_files(struct restoration *work) {
   const struct report *report = &work->job->report;
   int code = input_load(report, &work->archive, archive_wanted_bytes, NULL);
   if (code == CODE_OK)
     code = inspect_whole_archive(report, work->name, work->archive.bytes, work->archive.byte_count,
                                  &work->info);
-  if (code == CODE_OK) code = check_decoder(work);
+  if (code == CODE_OK)
+    code = archive_check_decoder(report, &work->job->options->context, work->name, &work->info);
   if (code == CODE_OK && work->info.shape.dtype > SZGPU_F64 && output_is_npy(work))
     code = report_failure(report, CODE_USAGE, work->name,
                           "holds %s values, which szgpu does not write as .npy; name another "
@@ -211,9 +200,7 @@ static void print_line(const struct restoration *work) {
 static void print_json(const struct restoration *work) {
   const szgpu_info *info = &work->info;
   bool const is_over = work->job->options->original && work->metrics.values_over_bound > 0;
-  struct json json = json_begin(work->job->report.out);
-  json_text(&json, "command", "restore");
-  json_text(&json, "input", work->job->report.file);
+  struct json json = report_json(&work->job->report);
   json_text(&json, "output", work->output.name);
   json_info(&json, info);
   if (work->job->options->has_slab) {
@@ -222,10 +209,7 @@ static void print_json(const struct restoration *work) {
   }
   if (work->job->options->has_level) {
     json_count(&json, "level", (uint64_t)work->job->options->level);
-    json_open(&json, "level_dims", '[');
-    for (int axis = 0; axis < work->shape.ndim; axis++)
-      json_count(&json, NULL, work->shape.dims[axis]);
-    json_close(&json, ']');
+    json_dims(&json, "level_dims", &work->shape);
   }
   json_count(&json, "restored_bytes", work->field_bytes);
   json_real(&json, "seconds", work->seconds);

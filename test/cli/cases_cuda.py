@@ -29,7 +29,8 @@ class Choices(CliTest):
     def test_an_unknown_backend(self):
         name = self.field()
         self.assert_refused(["-z", *BOUND, "-b", "gpu", name], 1,
-                            f"{name}: -b gpu is not known; choose from auto cpu cuda")
+                            f"{name}: -b gpu is not known (did you mean cuda?); choose from auto "
+                            "cpu cuda")
 
     def test_a_device_that_is_no_index(self):
         name = self.field()

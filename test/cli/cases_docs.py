@@ -78,6 +78,19 @@ class Docs(CliTest):
         self.assertEqual(set(option.findall(" ".join(rows))) - of_help, set())
         self.assertGreaterEqual(len(rows), 25)
 
+    def test_the_sweep_and_the_target_are_those_of_the_page(self):
+        text = page("choosing.md")
+        part = text[text.index("\n## Trying bounds\n"):text.index("\n## The predictor\n")]
+        sweep, target = re.findall(r"^```sh\nszgpu (.*?)\n```", part, re.MULTILINE)
+        printed = self.succeed(*sweep.split()).out.splitlines()
+        shown = [line.strip("|").split("|") for line in part.splitlines() if line.startswith("|")]
+        self.assertEqual([[cell.strip() for cell in row] for row in shown[2:]],
+                         [line.split()[:5] for line in printed[2:]])
+        arguments, figures = target.split("  # ")
+        told = self.succeed_json(*arguments.split())
+        self.assertEqual(figures, f"ratio {told['ratio']:.2f}, bound {told['absolute_bound']:.3g} "
+                         f"(rel {told['bound']:g})")
+
     def test_the_figures_are_those_of_the_sample(self):
         text = page("choosing.md")
         rows = re.findall(r"^\| (1e-\d) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", text,

@@ -71,9 +71,9 @@ class Outputs(CliTest):
         # A limit on file sizes makes a write fail half-way, like a full disk, for any user.
         self.write("noise.f32", np.random.default_rng(1).normal(size=50000).astype("<f4").tobytes())
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
-        self.assert_refused(["-z", "-e", "1e-6", "noise.f32"], 2, "noise.f32.szg: cannot be "
-                            "written: File too large; raise the limit on file sizes or name "
-                            "another folder with -o", preexec_fn=limit)
+        self.assert_refused(["-z", "-e", "1e-6", "-d", "50000", "noise.f32"], 2,
+                            "noise.f32.szg: cannot be written: File too large; raise the limit on "
+                            "file sizes or name another folder with -o", preexec_fn=limit)
 
     def test_a_full_standard_output(self):
         name = self.field()

@@ -119,7 +119,7 @@ class Values(CliTest):
 class Usage(CliTest):
     def test_no_mode(self):
         name = self.field()
-        sentence = "no mode was given; use -z, -x or -l, or see szgpu --help"
+        sentence = "no mode was given; use -z, -x, -l or --test, or see szgpu --help"
         self.assert_refused([name], 1, f"{name}: {sentence}")
         self.assert_refused([], 1, sentence)
 
@@ -129,9 +129,10 @@ class Usage(CliTest):
 
     def test_two_modes(self):
         name = self.field()
-        sentence = f"{name}: -z, -x, -l and --h5-args cannot be used together; give one of them"
-        self.assert_refused(["-z", "-x", name], 1, sentence)
-        self.assert_refused(["-xl", name], 1, sentence)
+        for options, both in ((["-z", "-x"], "-z and -x"), (["-xl"], "-x and -l"),
+                              (["--h5-args", "--test"], "--h5-args and --test")):
+            self.assert_refused([*options, name], 1,
+                                f"{name}: {both} cannot be used together; give one of them")
 
     def test_no_file(self):
         self.assert_refused(["-z", "-e", "1e-3"], 1,

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: test_install.sh SOURCE_DIR CMAKE C_COMPILER
-# Does so with a static and a shared library, each by find_package and by pkg-config. Also checks
-# what both libraries export and call, and that they hold no writable data. If HDF5 is there, also
-# uses the installed filter plugin and its header.
+# Does so with a static and a shared library, each by find_package and by the pkg-config command of
+# the README. Also checks what both libraries export and call, and that they hold no writable data.
+# If HDF5 is there, also uses the installed filter plugin and its header.
 set -euo pipefail
 
 source_dir=$1 cmake=$2 cc=$3
@@ -38,13 +38,16 @@ use_by_find_package() { # kind, prefix
   "$work/use-$1/consumer" || fail "$1: the program built by find_package failed"
 }
 
-use_by_pkg_config() { # kind, prefix, libdir, pkg-config's options
-  local kind=$1 prefix=$2 libdir=$3 flags
-  shift 3
-  flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config "$@" --cflags --libs szgpu)
+# Runs the command that the README has, as it stands there.
+use_by_pkg_config() { # kind, prefix, libdir
+  local kind=$1 prefix=$2 libdir=$3 command flags
+  command=$(sed -n 's/^find_package(szgpu REQUIRED) *# or: //p' "$source_dir/README.md")
+  [[ $command == "pkg-config "* ]] || fail "the README does not say how pkg-config is asked"
+  flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig bash -c "$command")
   [[ $flags == *"$prefix"* ]] || fail "$kind: pkg-config does not follow the tree: $flags"
-  # shellcheck disable=SC2086  # flags are words
-  "$cc" -std=c11 -o "$work/consumer-$kind" "$consumer/consumer.c" $flags -lm
+  # shellcheck disable=SC2086  # flags are words; -lm is for the program's own sinf
+  "$cc" -std=c11 -o "$work/consumer-$kind" "$consumer/consumer.c" $flags -lm ||
+    fail "$kind: the README's $command does not link"
   LD_LIBRARY_PATH=$libdir "$work/consumer-$kind" ||
     fail "$kind: the program built by pkg-config failed"
 }
@@ -135,12 +138,13 @@ for kind in static shared; do
     echo "skipped: the HDF5 filter, for there are no headers of HDF5 (Debian: libhdf5-dev)"
   fi
   use_by_find_package "$kind" "$prefix"
+  use_by_pkg_config "$kind" "$prefix" "$libdir"
   if [ $kind = static ]; then
-    use_by_pkg_config "$kind" "$prefix" "$libdir" --static
     check_static "$libdir/libszgpu.a"
   else
-    use_by_pkg_config "$kind" "$prefix" "$libdir"
     check_shared "$libdir/libszgpu.so"
+    flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --libs szgpu)
+    [[ $flags != *zstd* ]] || fail "$kind: pkg-config names what the shared library calls: $flags"
   fi
   ! grep -rlF -e "$work" -e "$source_dir" "$libdir/cmake" "$libdir/pkgconfig" ||
     fail "$kind: an installed file names the place it was built in"

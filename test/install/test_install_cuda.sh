@@ -37,9 +37,7 @@ must find_package "$cmake" -S "$consumer" -B "$work/use" -DCMAKE_C_COMPILER="$cc
 must "building with find_package" "$cmake" --build "$work/use"
 check "$work/use/consumer"
 
-static=--static
-[ -e "$libdir/libszgpu.a" ] || static=
-flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config $static --cflags --libs szgpu)
+flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs szgpu)
 # shellcheck disable=SC2086  # flags are words
 must "building with pkg-config" "$cc" -std=c11 -o "$work/consumer" "$consumer/consumer.c" $flags -lm
 export LD_LIBRARY_PATH=$libdir

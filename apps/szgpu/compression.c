@@ -1,0 +1,122 @@
+/* compression.c - one field of the command line and its archive, in memory.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "compression.h"
+
+#include "archive.h"
+#include "values.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+struct compression compression_of(const struct job *job) {
+  return (struct compression){
+      .job = job, .name = shown_input(job->report.file), .input = INPUT_NONE};
+}
+
+int compression_open(struct compression *work) {
+  const struct report *report = &work->job->report;
+  return input_open_field(report, report->file, &work->input);
+}
+
+static int set_params(struct compression *work) {
+  const struct dataset *dataset = &work->field.dataset;
+  szgpu_params *const params = &work->params;
+  *params = work->job->options->params;
+  params->source = work->field.source;
+  if (dataset->has_fill && !params->has_fill && params->mode != SZGPU_MODE_LOSSLESS) {
+    params->has_fill = 1;
+    params->fill = dataset->fill;
+    work->fill_origin = dataset->fill_origin;
+  }
+  bool const fill_fits = work->field.shape.dtype == SZGPU_F64 || !isfinite(params->fill) ||
+                         isfinite((float)params->fill);
+  if (!params->has_fill || fill_fits) return CODE_OK;
+  return report_failure(&work->job->report, CODE_USAGE, work->name,
+                        "holds f32 values, and --fill %g does not fit f32; correct it",
+                        params->fill);
+}
+
+int compression_load(struct compression *work) {
+  const struct report *report = &work->job->report;
+  const struct options *options = work->job->options;
+  int code = input_load(report, &work->input, field_wanted_bytes, options);
+  if (code == CODE_OK) code = field_read(report, options, &work->input, &work->field);
+  if (code == CODE_OK) code = set_params(work);
+  if (code == CODE_OK)
+    code = warn_of_field(report, options, &work->input, &work->field, &work->warnings);
+  return code;
+}
+
+int compression_make(struct compression *work) {
+  const struct job *job = work->job;
+  const struct report *report = &job->report;
+  szgpu_shape const *shape = &work->field.shape;
+  size_t most_bytes = 0;
+  szgpu_status status = szgpu_sizes(job->ctx, &work->params, shape, NULL, &most_bytes);
+  if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
+  report_note(report, job->ctx, job->is_note_told);
+  memory_give_back(&work->archive);
+  work->archive = memory_take(most_bytes);
+  if (!work->archive.bytes)
+    return report_out_of_memory(report, work->name, "the archive", most_bytes);
+
+  progress_begin(job->progress, "compressing", work->name);
+  status = memory_limit_ctx(job->ctx);
+  if (status == SZGPU_OK)
+    status = szgpu_compress(job->ctx, &work->params, shape, work->field.values, work->archive.bytes,
+                            most_bytes, &work->archive_bytes);
+  work->seconds = progress_end(job->progress);
+  if (status != SZGPU_OK) return report_status(report, work->name, status, job->ctx);
+  report_note(report, job->ctx, job->is_note_told);
+  memory_trim(&work->archive, work->archive_bytes);
+  status = inspect_archive(work->archive.bytes, work->archive_bytes, &work->info);
+  return status == SZGPU_OK ? CODE_OK : report_status(report, work->name, status, NULL);
+}
+
+int compression_warn(struct compression *work) {
+  return warn_of_values(&work->job->report, work->name, &work->field, &work->info, &work->warnings);
+}
+
+int compression_verify(struct compression *work) {
+  const struct job *job = work->job;
+  const struct report *report = &job->report;
+  struct memory restored = memory_take(work->field.byte_count);
+  if (!restored.bytes)
+    return report_out_of_memory(report, work->name, "--verify", work->field.byte_count);
+  progress_begin(job->progress, "verifying", work->name);
+  szgpu_status status = memory_limit_ctx(job->ctx);
+  if (status == SZGPU_OK)
+    status = szgpu_decompress(job->ctx, work->archive.bytes, work->archive_bytes, restored.bytes,
+                              (size_t)work->field.byte_count);
+  work->verify_seconds = progress_end(job->progress);
+  int code = CODE_OK;
+  if (status == SZGPU_OK) report_note(report, job->ctx, job->is_note_told);
+  if (status_is_of_resources(status)) {
+    code = report_status(report, work->name, status, job->ctx);
+  } else if (status != SZGPU_OK) {
+    code = report_failure(report, CODE_BOUND, work->name,
+                          "its archive cannot be restored (%s), so it was not written; please "
+                          "report this",
+                          szgpu_status_text(status));
+  } else {
+    work->metrics = metrics_take(&work->info, work->field.values, restored.bytes,
+                                 shape_values(&work->field.shape));
+    if (work->metrics.values_over_bound > 0)
+      code = report_failure(report, CODE_BOUND, work->name,
+                            "%" PRIu64
+                            " values exceed the bound, by up to %.3g times the bound, so its "
+                            "archive was not written; please report this, unless something wrote "
+                            "to the field meanwhile",
+                            work->metrics.values_over_bound, work->metrics.max_error_over_bound);
+  }
+  memory_give_back(&restored);
+  return code;
+}
+
+void compression_close(struct compression *work) {
+  memory_give_back(&work->archive);
+  field_release(&work->field);
+  input_close(&work->input);
+}

@@ -1,0 +1,43 @@
+/* compression.h - one field of the command line and its archive, in memory.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZGPU_APP_COMPRESSION_H
+#define SZGPU_APP_COMPRESSION_H
+
+#include "field.h"
+#include "input.h"
+#include "job.h"
+#include "memory.h"
+#include "metrics.h"
+#include "warnings.h"
+
+struct compression {
+  const struct job *job;
+  const char *name; /* of the input, as messages show it */
+  struct input input;
+  struct field field;
+  szgpu_params params;     /* what the options and the field say; callers may change the bound */
+  const char *fill_origin; /* of a dataset's fill value, if params has it; else NULL */
+  struct memory archive;
+  size_t archive_bytes;
+  szgpu_info info;
+  struct metrics metrics; /* of compression_verify */
+  double seconds, verify_seconds;
+  struct warnings warnings;
+};
+
+/* The field of job->report.file, which is still to be opened. */
+struct compression compression_of(const struct job *job);
+/* Each returns an exit code, and prints a sentence if it is not CODE_OK. In this order: */
+int compression_open(struct compression *work);
+/* Reads the field, and warns of what options say about it. */
+int compression_load(struct compression *work);
+/* Makes the archive and its info, under params; again if there is one already. */
+int compression_make(struct compression *work);
+/* Warns of what the values and the bound say about each other. */
+int compression_warn(struct compression *work);
+/* Restores the archive in memory and compares. CODE_BOUND: a value is over the bound. */
+int compression_verify(struct compression *work);
+void compression_close(struct compression *work);
+
+#endif

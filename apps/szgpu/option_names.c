@@ -1,0 +1,116 @@
+/* option_names.c - the options by their names, and which commands take them.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "option_names.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "nearest.h"
+
+enum {
+  EVERY_COMMAND = COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST | COMMAND_TEST | COMMAND_SWEEP,
+  ANY_COMMAND = EVERY_COMMAND | COMMAND_H5_ARGS, /* also the one without files */
+  OF_FIELDS = COMMAND_COMPRESS | COMMAND_SWEEP,
+  OF_PARAMS = OF_FIELDS | COMMAND_H5_ARGS
+};
+
+const char option_letters[] = ":zxle:m:t:d:b:j:o:fqvVh";
+
+const struct option option_long_names[] = {
+    {"verify", no_argument, NULL, 'V'},
+    {"frame", required_argument, NULL, OPTION_FRAME},
+    {"zstd", optional_argument, NULL, OPTION_ZSTD},
+    {"fill", required_argument, NULL, OPTION_FILL},
+    {"decoder", required_argument, NULL, OPTION_DECODER},
+    {"device", required_argument, NULL, OPTION_DEVICE},
+    {"layout", required_argument, NULL, OPTION_LAYOUT},
+    {"predictor", required_argument, NULL, OPTION_PREDICTOR},
+    {"no-gap", no_argument, NULL, OPTION_NO_GAP},
+    {"h5-args", no_argument, NULL, OPTION_H5_ARGS},
+    {"test", no_argument, NULL, OPTION_TEST},
+    {"sweep", required_argument, NULL, OPTION_SWEEP},
+    {"target-ratio", required_argument, NULL, OPTION_TARGET_RATIO},
+    {"level", required_argument, NULL, OPTION_LEVEL},
+    {"slab", required_argument, NULL, OPTION_SLAB},
+    {"compare", required_argument, NULL, OPTION_COMPARE},
+    {"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"strict", no_argument, NULL, OPTION_STRICT},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+const struct option_use option_uses[] = {
+    {'e', "-e", COMMAND_COMPRESS | COMMAND_H5_ARGS},
+    {'m', "-m", OF_PARAMS},
+    {'t', "-t", OF_FIELDS},
+    {'d', "-d", OF_FIELDS},
+    {'V', "--verify", COMMAND_COMPRESS},
+    {OPTION_FRAME, "--frame", OF_FIELDS},
+    {OPTION_ZSTD, "--zstd", OF_PARAMS},
+    {OPTION_FILL, "--fill", OF_FIELDS},
+    {OPTION_LAYOUT, "--layout", OF_PARAMS},
+    {OPTION_PREDICTOR, "--predictor", OF_PARAMS},
+    {OPTION_NO_GAP, "--no-gap", OF_FIELDS},
+    {OPTION_TARGET_RATIO, "--target-ratio", COMMAND_COMPRESS},
+    {OPTION_STRICT, "--strict", OF_PARAMS},
+    {OPTION_LEVEL, "--level", COMMAND_RESTORE},
+    {OPTION_SLAB, "--slab", COMMAND_RESTORE},
+    {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
+    {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
+    {'b', "-b", EVERY_COMMAND},
+    {'j', "-j", EVERY_COMMAND},
+    {'f', "-f", COMMAND_COMPRESS | COMMAND_RESTORE | COMMAND_LIST},
+    {'q', "-q", EVERY_COMMAND},
+    {'v', "-v", EVERY_COMMAND},
+    {OPTION_DEVICE, "--device", EVERY_COMMAND},
+    {OPTION_DECODER, "--decoder", OF_FIELDS | COMMAND_RESTORE | COMMAND_TEST},
+    {OPTION_MEMORY_LIMIT, "--memory-limit", EVERY_COMMAND},
+    {OPTION_JSON, "--json", EVERY_COMMAND},
+    {'z', "-z", ANY_COMMAND},
+    {'x', "-x", ANY_COMMAND},
+    {'l', "-l", ANY_COMMAND},
+    {OPTION_TEST, "--test", ANY_COMMAND},
+    {OPTION_SWEEP, "--sweep", ANY_COMMAND},
+    {OPTION_H5_ARGS, "--h5-args", ANY_COMMAND},
+    {OPTION_HELP, "--help", ANY_COMMAND},
+    {OPTION_VERSION, "--version", ANY_COMMAND},
+    {0, NULL, 0},
+};
+
+const char *option_of_command(enum command command) {
+  switch (command) {
+    case COMMAND_COMPRESS:
+      return "-z";
+    case COMMAND_RESTORE:
+      return "-x";
+    case COMMAND_LIST:
+      return "-l";
+    case COMMAND_TEST:
+      return "--test";
+    case COMMAND_SWEEP:
+      return "--sweep";
+    default:
+      return "--h5-args";
+  }
+}
+
+const char *option_nearest(const char *wrong) {
+  struct nearest nearest = {.wrong = wrong};
+  for (const struct option_use *use = option_uses; use->option; use++)
+    nearest_offer(&nearest, use->shown);
+  return nearest.name;
+}
+
+const char *option_with_one_dash(char *const *words, int count) {
+  for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
+    if (words[i][0] != '-' || words[i][1] == '-') continue;
+    size_t const chars = strcspn(words[i] + 1, "=");
+    for (const struct option *option = option_long_names; option->name; option++)
+      if (chars == strlen(option->name) && strncmp(words[i] + 1, option->name, chars) == 0)
+        return words[i];
+  }
+  return NULL;
+}

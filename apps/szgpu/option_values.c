@@ -1,0 +1,290 @@
+/* option_values.c - reads the values of options.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "option_values.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoders.h"
+#include "nearest.h"
+#include "option_names.h"
+#include "values.h"
+
+enum { DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
+
+static const struct choice modes[] = {{"rel", SZGPU_MODE_REL},
+                                      {"abs", SZGPU_MODE_ABS},
+                                      {"psnr", SZGPU_MODE_PSNR},
+                                      {"lossless", SZGPU_MODE_LOSSLESS},
+                                      {NULL, 0}};
+static const struct choice dtypes[] = {
+    {"f32", SZGPU_F32}, {"f64", SZGPU_F64}, {"u8", SZGPU_U8}, {"bf16", SZGPU_BF16},
+    {"f16", SZGPU_F16}, {"fp8", SZGPU_FP8}, {NULL, 0}};
+static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
+                                         {"cpu", SZGPU_BACKEND_CPU},
+                                         {"cuda", SZGPU_BACKEND_CUDA},
+                                         {NULL, 0}};
+static const struct choice layouts[] = {
+    {"tile", SZGPU_LAYOUT_TILE}, {"linear", SZGPU_LAYOUT_LINEAR}, {NULL, 0}};
+static const struct choice predictors[] = {{"auto", SZGPU_PREDICTOR_AUTO},
+                                           {"lorenzo", SZGPU_PREDICTOR_LORENZO},
+                                           {"interpolation", SZGPU_PREDICTOR_INTERPOLATION},
+                                           {NULL, 0}};
+
+bool options_refuse(struct options *options, const char *option, const char *value,
+                    const char *sentence) {
+  if (options->fault[0] == '\0')
+    snprintf(options->fault, sizeof options->fault, "%s%s%.100s %s", option, value ? " " : "",
+             value ? value : "", sentence);
+  return false;
+}
+
+/* The sentence on a value that is none of the names; the nearest of them may be none. */
+static bool refuse_unknown(struct options *options, const char *option, const char *text,
+                           const struct nearest *nearest, const char *names) {
+  char sentence[256];
+  if (nearest->name)
+    snprintf(sentence, sizeof sentence, "is not known (did you mean %s?); choose from %s",
+             nearest->name, names);
+  else
+    snprintf(sentence, sizeof sentence, "is not known; choose from %s", names);
+  return options_refuse(options, option, text, sentence);
+}
+
+/* Sets *value; refuses a text that is none of the choices. */
+static bool choose(struct options *options, const struct choice *choices, const char *option,
+                   const char *text, int *value) {
+  char names[128] = "";
+  struct nearest nearest = {.wrong = text};
+  for (const struct choice *choice = choices; choice->name; choice++) {
+    if (strcmp(choice->name, text) == 0) {
+      *value = choice->value;
+      return true;
+    }
+    nearest_offer(&nearest, choice->name);
+    size_t const used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", choice->name);
+  }
+  return refuse_unknown(options, option, text, &nearest, names);
+}
+
+static bool choose_decoder(struct options *options, const char *text) {
+  if (find_decoder(text, &options->context.decoder)) return true;
+  struct nearest nearest = {.wrong = text};
+  for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++)
+    nearest_offer(&nearest, szgpu_decoder_name((szgpu_decoder)d));
+  return refuse_unknown(options, "--decoder", text, &nearest,
+                        words_for_decoders(NULL, SZGPU_BACKEND_AUTO).text);
+}
+
+/* A bound of `option`, the first text_chars of text. */
+static bool read_bound(struct options *options, const char *option, const char *text,
+                       size_t text_chars, double *bound) {
+  char word[64], sentence[96];
+  snprintf(word, sizeof word, "%.*s", (int)text_chars, text);
+  bool const is_number = text_chars < sizeof word && read_real(word, bound);
+  if (is_number && isfinite(*bound) && *bound > 0) return true;
+  snprintf(sentence, sizeof sentence, "is not a %s; give %s",
+           is_number ? "finite number above zero" : "number",
+           option[1] == 'e' ? "the bound as in -e 1e-4" : "bounds as in --sweep 1e-2,1e-3");
+  return options_refuse(options, option, word, sentence);
+}
+
+static bool read_sweep(const char *text, struct options *options) {
+  for (const char *at = text;; at++) {
+    size_t const chars = strcspn(at, ",");
+    if (options->sweep_count == MOST_SWEEP_BOUNDS)
+      return options_refuse(options, "--sweep", NULL, "takes up to 32 bounds; leave some out");
+    if (!read_bound(options, "--sweep", at, chars, &options->sweep_bounds[options->sweep_count]))
+      return false;
+    options->sweep_count++;
+    at += chars;
+    if (*at == '\0') return true;
+  }
+}
+
+static bool read_target(const char *text, struct options *options) {
+  double *const ratio = &options->target_ratio;
+  if (read_real(text, ratio) && isfinite(*ratio) && *ratio > 1) return true;
+  return options_refuse(options, "--target-ratio", text,
+                        "is not a number above one; give the ratio as in --target-ratio 20");
+}
+
+static bool read_number(struct options *options, const char *option, const char *text,
+                        uint64_t least, uint64_t most, uint64_t *number) {
+  char sentence[128];
+  if (read_count(text, number) && *number >= least && *number <= most) return true;
+  if (most == UINT64_MAX)
+    snprintf(sentence, sizeof sentence, "is not a number of rows; give a whole number above zero");
+  else
+    snprintf(sentence, sizeof sentence, "is out of range; give a whole number from %d to %d",
+             (int)least, (int)most);
+  return options_refuse(options, option, text, sentence);
+}
+
+static bool read_device(const char *text, struct options *options) {
+  uint64_t number;
+  if (!read_count(text, &number) || number > INT_MAX)
+    return options_refuse(options, "--device", text,
+                          "is not the index of a GPU; give a whole number, 0 for the first");
+  options->context.device = (int)number;
+  return true;
+}
+
+static bool read_slab_option(const char *text, struct options *options) {
+  options->has_slab = true;
+  if (!read_slab(text, &options->slab_first_row, &options->slab_end_row))
+    return options_refuse(options, "--slab", text,
+                          "is not a range of rows; give first:end, as in --slab 10:20");
+  if (options->slab_first_row >= options->slab_end_row)
+    return options_refuse(options, "--slab", text,
+                          "is empty; the end is the row after the last one to restore");
+  return true;
+}
+
+/* A number of bytes, or of KiB, MiB, GiB or TiB. */
+static bool read_size(const char *text, uint64_t *byte_count) {
+  static const char units[] = "KMGT";
+  char *end;
+  if (!strchr("0123456789", text[0]) || !text[0]) return false;
+  errno = 0;
+  unsigned long long const number = strtoull(text, &end, 10);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  if (errno || number == 0 || (*end && (!unit || end[1]))) return false;
+  unsigned const shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  *byte_count = (uint64_t)number << shift;
+  return *byte_count >> shift == number;
+}
+
+static bool read_zstd(const char *level, struct options *options) {
+  uint64_t number = DEFAULT_ZSTD_LEVEL;
+  if (level && !read_number(options, "--zstd", level, 1, MOST_ZSTD_LEVEL, &number)) return false;
+  options->params.zstd_level = (int)number;
+  return true;
+}
+
+static bool read_command(enum command command, struct options *options) {
+  char both[32];
+  if (options->command != COMMAND_NONE && options->command != command) {
+    snprintf(both, sizeof both, "%s and %s", option_of_command(options->command),
+             option_of_command(command));
+    return options_refuse(options, both, NULL, "cannot be used together; give one of them");
+  }
+  options->command = command;
+  return true;
+}
+
+/* Options that take a value. */
+static bool read_value(int option, const char *text, struct options *options) {
+  int chosen = 0;
+  uint64_t number = 0;
+  bool is_good = true;
+  switch (option) {
+    case 'e':
+      options->has_bound = true;
+      return read_bound(options, "-e", text, strlen(text), &options->params.bound);
+    case OPTION_SWEEP:
+      options->is_verified = true;
+      return read_command(COMMAND_SWEEP, options) && read_sweep(text, options);
+    case OPTION_TARGET_RATIO:
+      return read_target(text, options);
+    case 'm':
+      is_good = choose(options, modes, "-m", text, &chosen);
+      options->params.mode = (szgpu_mode)chosen;
+      return is_good;
+    case 't':
+      is_good = choose(options, dtypes, "-t", text, &chosen);
+      options->shape.dtype = (szgpu_dtype)chosen;
+      options->has_dtype = true;
+      return is_good;
+    case 'b':
+      is_good = choose(options, backends, "-b", text, &chosen);
+      options->context.backend = (szgpu_backend)chosen;
+      return is_good;
+    case OPTION_LAYOUT:
+      is_good = choose(options, layouts, "--layout", text, &chosen);
+      options->params.layout = (szgpu_layout)chosen;
+      return is_good;
+    case OPTION_PREDICTOR:
+      is_good = choose(options, predictors, "--predictor", text, &chosen);
+      options->params.predictor = (szgpu_predictor)chosen;
+      return is_good;
+    case OPTION_DECODER:
+      return choose_decoder(options, text);
+    case OPTION_DEVICE:
+      return read_device(text, options);
+    case 'j':
+      is_good = read_number(options, "-j", text, 0, SZGPU_MAX_THREADS, &number);
+      options->context.threads = (int)number;
+      return is_good;
+    case OPTION_FRAME:
+      return read_number(options, "--frame", text, 1, UINT64_MAX, &options->params.frame_rows);
+    case OPTION_FILL:
+      options->params.has_fill = 1;
+      return read_real(text, &options->params.fill) ||
+             options_refuse(options, "--fill", text,
+                            "is not a number; give it as in --fill -9999 or --fill nan");
+    case OPTION_LEVEL:
+      is_good = read_number(options, "--level", text, 0, SZGPU_MAX_LEVEL, &number);
+      options->level = (int)number;
+      options->has_level = true;
+      return is_good;
+    case OPTION_SLAB:
+      return read_slab_option(text, options);
+    case OPTION_MEMORY_LIMIT:
+      return read_size(text, &options->context.memory_limit) ||
+             options_refuse(options, "--memory-limit", text,
+                            "is not a size; give it as in --memory-limit 500M or 4G");
+    default:
+      return false;
+  }
+}
+
+bool option_read(int option, char *text, struct options *options) {
+  switch (option) {
+    case 'z':
+      return read_command(COMMAND_COMPRESS, options);
+    case 'x':
+      return read_command(COMMAND_RESTORE, options);
+    case 'l':
+      return read_command(COMMAND_LIST, options);
+    case OPTION_TEST:
+      return read_command(COMMAND_TEST, options);
+    case OPTION_H5_ARGS:
+      return read_command(COMMAND_H5_ARGS, options);
+    case 'd': {
+      enum dims_fault const fault = read_dims(text, strlen(text), &options->shape);
+      options->has_dims = true;
+      return fault == DIMS_OK || options_refuse(options, "-d", text, words_for_dims_fault(fault));
+    }
+    case 'o':
+      options->output = text;
+      return true;
+    case OPTION_COMPARE:
+      options->original = text;
+      return true;
+    case OPTION_ZSTD:
+      return read_zstd(text, options);
+    case OPTION_NO_GAP:
+      options->params.without_gaps = 1;
+      return true;
+    case 'f':
+      return options->is_forced = true;
+    case 'q':
+      return options->is_quiet = true;
+    case 'v':
+      return options->is_verbose = true;
+    case 'V':
+      return options->is_verified = true;
+    case OPTION_STRICT:
+      return options->is_strict = true;
+    case OPTION_JSON:
+      return options->is_json = true;
+    default:
+      return read_value(option, text, options);
+  }
+}

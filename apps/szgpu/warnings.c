@@ -1,0 +1,155 @@
+/* warnings.c - warns of what is allowed, but seldom meant.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "warnings.h"
+
+#include "file_names.h"
+#include "fill_guess.h"
+#include "text.h"
+#include "values.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const double loose_bound = 0.1; /* of the range */
+static const double loose_psnr = 25;   /* dB: a bound of 0.1 has 24.8 */
+
+static int warn(const struct report *report, const char *name, struct warnings *warnings,
+                const char *format, ...) REPORT_FORMAT(4, 5);
+static int warn(const struct report *report, const char *name, struct warnings *warnings,
+                const char *format, ...) {
+  assert(warnings->count < MOST_WARNINGS);
+  char *const sentence = warnings->sentences[warnings->count++];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(sentence, WARNING_CHARS, format, arguments);
+  va_end(arguments);
+  if (report->is_strict) return report_failure(report, CODE_USAGE, name, "%s", sentence);
+  if (report->is_quiet) return CODE_OK;
+  fputs("szgpu: ", stderr);
+  if (name) {
+    print_name(stderr, name);
+    fputs(": ", stderr);
+  }
+  fputs("warning: ", stderr);
+  print_name(stderr, sentence);
+  fputc('\n', stderr);
+  return CODE_OK;
+}
+
+int warn_of_bound(const struct report *report, const char *name, const szgpu_params *params,
+                  struct warnings *warnings) {
+  if (params->mode == SZGPU_MODE_REL && params->bound >= loose_bound)
+    return warn(report, name, warnings,
+                "-e %g lets values be off by %g times their range; if the bound is in the field's "
+                "unit, add -m abs",
+                params->bound, params->bound);
+  if (params->mode == SZGPU_MODE_PSNR && params->bound < loose_psnr)
+    return warn(report, name, warnings,
+                "-m psnr -e %g asks for %g dB, which leaves little of the values; give a target "
+                "in dB, such as 80",
+                params->bound, params->bound);
+  return CODE_OK;
+}
+
+static int warn_of_type(const struct report *report, const char *name,
+                        const struct options *options, const struct field *field,
+                        struct warnings *warnings) {
+  szgpu_dtype const asked = options->shape.dtype;
+  if (!options->has_dtype || asked == SZGPU_U8) return CODE_OK; /* any file is bytes */
+  if (field->has_npy_header)
+    return warn(report, name, warnings,
+                "begins as a .npy file does, but -t %s takes its header for values; leave -t out",
+                words_for_dtype(asked));
+  szgpu_dtype of_name = asked;
+  bool const is_known = dtype_of_name(name, &of_name) && of_name != SZGPU_U8;
+  if (!is_known || of_name == asked) return CODE_OK;
+  return warn(report, name, warnings,
+              "is named as one of %s values, but -t says %s; leave -t out unless that is meant",
+              words_for_dtype(of_name), words_for_dtype(asked));
+}
+
+/* Without dims of 1. */
+static szgpu_shape essential_shape(const szgpu_shape *shape) {
+  szgpu_shape essential = {.dtype = shape->dtype};
+  for (int axis = 0; axis < shape->ndim; axis++)
+    if (shape->dims[axis] > 1) essential.dims[essential.ndim++] = shape->dims[axis];
+  return essential;
+}
+
+static bool has_same_dims(const szgpu_shape *a, const szgpu_shape *b) {
+  return a->ndim == b->ndim && memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) == 0;
+}
+
+/* A single dim says no more than how many values there are. */
+static int warn_of_dims(const struct report *report, const char *name,
+                        const struct options *options, const struct field *field,
+                        struct warnings *warnings) {
+  bool const is_lossless = options->params.mode == SZGPU_MODE_LOSSLESS; /* hardly gains by dims */
+  if (strcmp(field->shape_origin, "guess") == 0 && !is_lossless)
+    return warn(report, name, warnings,
+                "no dims given, so its %s values are taken as one row; give them with -d",
+                words_for_dims(&field->shape).text);
+  if (!options->has_dims) return CODE_OK;
+  szgpu_shape const stated = essential_shape(&field->stated_shape);
+  szgpu_shape const asked = essential_shape(&options->shape);
+  if (stated.ndim < 2 || has_same_dims(&stated, &asked)) return CODE_OK;
+  return warn(report, name, warnings,
+              "has dims %s by its %s, but -d says %s; leave -d out unless that is meant",
+              words_for_dims(&field->stated_shape).text, field->stated_by,
+              words_for_dims(&options->shape).text);
+}
+
+int warn_of_field(const struct report *report, const struct options *options,
+                  const struct input *input, const struct field *field, struct warnings *warnings) {
+  const char *name = shown_input(input->name);
+  int const code = warn_of_type(report, name, options, field, warnings);
+  return code == CODE_OK ? warn_of_dims(report, name, options, field, warnings) : code;
+}
+
+/* Whether fill does no harm: an absolute bound does not depend on it, the lattice has a point at 0,
+ * and a bound below half the spacing of values lets none become another. */
+static bool is_kept(const struct fill_guess *guess, const szgpu_info *info) {
+  double const spacing = value_spacing(info->shape.dtype, guess->value);
+  return info->mode == SZGPU_MODE_ABS && (guess->value == 0 || info->absolute_bound < spacing / 2);
+}
+
+/* A relative bound and a PSNR follow from the range, with fill as without it. */
+static int warn_of_fill(const struct report *report, const char *name,
+                        const struct fill_guess *guess, const szgpu_info *info,
+                        struct warnings *warnings) {
+  struct words const value = words_for_value(info->shape.dtype, guess->value);
+  if (info->mode == SZGPU_MODE_ABS)
+    return warn(report, name, warnings,
+                "%.2g %% of its values are %s, far from all others; if that means missing, add "
+                "--fill %s: only then does it come back exactly",
+                100 * guess->share, value.text, value.text);
+  return warn(report, name, warnings,
+              "%.2g %% of its values are %s, far from all others; if that means missing, add "
+              "--fill %s: the bound then is %.3g, not %.3g",
+              100 * guess->share, value.text, value.text,
+              info->absolute_bound * (guess->range_without / info->value_range),
+              info->absolute_bound);
+}
+
+int warn_of_values(const struct report *report, const char *name, const struct field *field,
+                   const szgpu_info *info, struct warnings *warnings) {
+  if (info->mode == SZGPU_MODE_LOSSLESS || !(info->value_range > 0)) return CODE_OK;
+  struct fill_guess guess;
+  uint64_t const *const fill = info->has_fill ? &info->fill_bits : NULL;
+  if (guess_fill(field->values, &field->shape, fill, &guess) && !is_kept(&guess, info))
+    return warn_of_fill(report, name, &guess, info, warnings);
+  if (info->mode == SZGPU_MODE_ABS && info->absolute_bound >= info->value_range)
+    return warn(report, name, warnings,
+                "-m abs -e %g is more than the range of the values, %.3g, so nothing of them is "
+                "left; give a smaller bound",
+                info->bound, info->value_range);
+  return CODE_OK;
+}
+
+void warnings_print_json(const struct warnings *warnings, struct json *json) {
+  json_open(json, "warnings", '[');
+  for (int i = 0; i < warnings->count; i++) json_text(json, NULL, warnings->sentences[i]);
+  json_close(json, ']');
+}

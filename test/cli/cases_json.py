@@ -1,0 +1,97 @@
+"""cases_json.py - every member of every JSON object has the name and type of docs/cli.md.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import json
+import re
+
+import numpy as np
+
+from cases_docs import page
+from harness import CliTest, wave
+
+IS_TYPE = {
+    "text": lambda x: isinstance(x, str),
+    "count": lambda x: type(x) is int and x >= 0,
+    "number": lambda x: type(x) in (int, float),
+    "number or null": lambda x: x is None or type(x) in (int, float),
+    "boolean": lambda x: isinstance(x, bool),
+    "list of texts": lambda x: isinstance(x, list) and all(isinstance(each, str) for each in x),
+    "list of counts": lambda x: isinstance(x, list) and all(type(each) is int for each in x),
+    "list of objects": lambda x: isinstance(x, list) and all(isinstance(each, dict) for each in x),
+}
+COUNTS_OF_BOUND = ("archive_bytes", "values_over_bound")
+TEXTS_OF_FRAME = ("kind", "predictor", "axes", "planes", "stencil")
+
+
+def documented():
+    """The type of each member, by the table of the page."""
+    text = page("cli.md")
+    text = text[text.index("\n## JSON\n"):text.index("\n## --h5-args")]
+    types = {}
+    for names, kind in re.findall(r"^\| (`[^|]*`) \| ([a-z ]+) \|", text, re.MULTILINE):
+        types.update(dict.fromkeys(re.findall(r"`(\w+)`", names), kind))
+    return types
+
+
+class Json(CliTest):
+    def objects(self):
+        """One of each kind."""
+        values = wave(10, 20)
+        values[0] = np.nan
+        np.save(self.path("a.npy"), np.asfortranarray(values.astype(">f8")))
+        self.field("b.f32")
+        self.write("c_10x20.f32", bytes(800))
+        self.write("bad.szg", b"bad")
+        for arguments in (["-z", "-V", "-e", "1e-3", "--fill", "nan", "--predictor",
+                           "interpolation", "a.npy"],
+                          ["-z", "-e", "0.5", "b.f32"],
+                          ["-z", "-V", "-m", "lossless", "c_10x20.f32"],
+                          ["-z", "--strict", "-f", "-e", "0.5", "b.f32"],
+                          ["-x", "-o", "r.npy", "-f", "--compare", "a.npy", "--slab", "0:3", "a.npy.szg"],
+                          ["-x", "-f", "--level", "1", "-o", "s", "a.npy.szg"],
+                          ["-x", "-f", "--compare", "c_10x20.f32", "c_10x20.f32.szg"],
+                          ["-l", "a.npy.szg"], ["-l", "c_10x20.f32.szg"], ["--test", "a.npy.szg"],
+                          ["--sweep", "0.1,1e-3", "b.f32"], ["--sweep", "1", "none"],
+                          ["-z", "-f", "--target-ratio", "2", "c_10x20.f32"], ["-l", "bad.szg"], ["--test", "bad.szg"], ["-x", "bad.szg"],
+                          ["-z", "-e", "x", "b.f32"], ["b.f32"]):
+            result = self.run_szgpu("--json", *arguments)
+            line, = result.out.splitlines()
+            found = json.loads(line, parse_constant=self.fail)
+            self.assertEqual(found["exit_code"], result.code, arguments)
+            yield arguments, found
+
+    def test_members_have_the_documented_types(self):
+        types, seen = documented(), set()
+        self.assertGreater(len(types), 40)
+        for arguments, found in self.objects():
+            for name, value in found.items():
+                with self.subTest(arguments=arguments, name=name):
+                    self.assertTrue(IS_TYPE[types[name]](value), (types[name], value))
+            seen |= set(found)
+        # fill_from: see cases_hdf5
+        self.assertEqual(set(types) - seen, {"fill_from"})
+
+    def test_errors_have_these_members_alone(self):
+        for arguments, found in self.objects():
+            if "error" in found:
+                has_command = arguments != ["b.f32"]
+                self.assertEqual(set(found), {"input", "error", "exit_code"} |
+                                 ({"command"} if has_command else set()))
+                self.assertGreater(found["exit_code"], 0)
+
+    def test_no_text_holds_a_number_or_a_list(self):
+        for arguments, found in self.objects():
+            for frame in found.get("frame_list", []):
+                kinds = {name: type(value) for name, value in frame.items()}
+                self.assertEqual({kinds.pop(name) for name in TEXTS_OF_FRAME}, {str})
+                self.assertEqual(kinds.pop("sections"), list)
+                self.assertEqual(set(kinds.values()), {int})
+            for outcome in found.get("bounds", []):
+                self.assertEqual({type(outcome.pop(name)) for name in COUNTS_OF_BOUND}, {int})
+                self.assertTrue({type(value) for value in outcome.values()} <= {int, float})
+                self.assertEqual(len(outcome), 10)
+            for name, value in found.items():
+                if isinstance(value, str) and name not in ("input", "output", "original", "error"):
+                    with self.subTest(arguments=arguments, name=name):
+                        self.assertNotRegex(value, r"^[0-9.]+$|^(true|false|null)$|[ ,]")
