@@ -23,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 
-from compare_cpu import MIB, machine, table
+from comparison.fields import MIB, machine
+from comparison.report import show_table
 
 LINE = re.compile(r"(?:write|read): \d+ ranks, .+, (\d+) bytes as (\d+), "
                   r"ratio [\d.]+, ([\d.]+) seconds")
@@ -98,7 +99,7 @@ def show(asked, store, cells):
                      for cell in (raw, ours)] +
                     [f"{cell.result('write'):.3f}" for cell in (raw, ours)])
     print(f"{store}, GB/s\n")
-    table(head, rows)
+    show_table(head, rows)
 
 
 def numbers(text):
