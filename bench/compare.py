@@ -51,7 +51,12 @@ except ImportError:
 
 from comparison import fields, measure, peers, report, runners  # noqa: E402, after the check
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+try:
+    from comparison import plots
+    NO_PICTURES = None
+except ImportError as missing:
+    plots = None
+    NO_PICTURES = f"There are no pictures: {missing}; pip install matplotlib."
 
 
 def positive(kind):
@@ -174,13 +179,9 @@ def about(settings, all_runners):
     return lines
 
 
-def draw(results, folder):
-    """(pictures drawn, why there are none)"""
-    try:
-        from comparison import plots
-    except ImportError as error:
-        return [], f"There are no pictures: {error}; pip install matplotlib."
-    return plots.draw_all(results, folder), None
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def run(asked):
@@ -202,13 +203,11 @@ def run(asked):
                               asked.mode == "rel", asked.threads)
     settings = settings_of(asked, taken)
     os.makedirs(asked.out, exist_ok=True)
-    pictures, no_pictures = draw(results, asked.out)
-    lines = about(settings, all_runners) + (["", no_pictures] if no_pictures else [])
+    write(asked.out, "comparison.json", report.as_json(results, settings, missing))
+    pictures = plots.draw_all(results, asked.out) if plots else []
+    lines = about(settings, all_runners) + (["", NO_PICTURES] if NO_PICTURES else [])
     page = report.markdown(results, lines, missing, pictures)
-    for name, text in (("comparison.md", page),
-                       ("comparison.json", report.as_json(results, settings, missing))):
-        with open(os.path.join(asked.out, name), "w", encoding="utf-8") as file:
-            file.write(text)
+    write(asked.out, "comparison.md", page)
     print(page, end="")
     wrong = report.errors_of_ours(results)
     for sentence in wrong:

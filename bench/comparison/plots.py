@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402, after the choice of a backend
 from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
-from comparison import peers
+from comparison import peers, runners
 
 DPI = 90
 OURS = {"szgpu": "-", "szgpu lorenzo": "--"}  # black, so that they are found at once
@@ -102,12 +102,12 @@ def draw_ratio(results, path):
         look, name = looks[runner.name], runner.name
         if runner.kind == peers.LOSSY:
             axes.plot([places[label] for label, _ in points], [mean.ratio for _, mean in points],
-                      label=name, zorder=in_front(name), **look)
+                      label=runners.title(runner), zorder=in_front(name), **look)
             broken += [(places[label], mean.ratio) for label, mean in points if not mean.is_kept]
         else:  # a level, with its mark where no other level has one
             level = levels.index(runner)
             across = np.geomspace(max(places.values()), min(places.values()), len(levels) + 2)
-            axes.plot(across, [points[0][1].ratio] * len(across), label=name,
+            axes.plot(across, [points[0][1].ratio] * len(across), label=runners.title(runner),
                       **{**look, "linestyle": ":", "linewidth": 1}, markevery=[level + 1])
     cross_out(axes, broken)
     axes.set_xscale("log")
@@ -131,7 +131,7 @@ def draw_curves(results, axes, field, looks):
         drawn = [cell for cell in cells if cell.deviation.psnr >= 0]
         below += [runner.name] if len(drawn) < len(cells) else []
         axes.plot([cell.bits for cell in drawn], [cell.deviation.psnr for cell in drawn],
-                  label=runner.name, zorder=in_front(runner.name), **looks[runner.name])
+                  label=runners.title(runner), zorder=in_front(runner.name), **looks[runner.name])
         broken += [(cell.bits, cell.deviation.psnr) for cell in drawn
                    if not cell.deviation.is_kept]
     cross_out(axes, broken)
@@ -176,7 +176,7 @@ def draw_speed(results, path):
             if not points:
                 continue
             axes.plot([mean.speeds[way] for _, mean in points],
-                      [mean.ratio for _, mean in points], label=runner.name,
+                      [mean.ratio for _, mean in points], label=runners.title(runner),
                       zorder=in_front(runner.name), **looks[runner.name])
             broken += [(mean.speeds[way], mean.ratio) for _, mean in points if not mean.is_kept]
             if runner.name == "szgpu":

@@ -20,10 +20,6 @@ def show_table(head, rows):
     print("\n".join(table(head, rows)), flush=True)
 
 
-def title(runner):
-    return runner.name + ("" if runner.timing == runners.IN_MEMORY else " †")
-
-
 def star(is_kept):
     return "" if is_kept else "*"
 
@@ -40,7 +36,7 @@ def matrix(results, kind, show):
                 shown.append("-" if cell.failure else show(cell))
             rows.append([field.file_name()] + ([label] if kind == peers.LOSSY else []) + shown)
     lead = ["field", "bound"] if kind == peers.LOSSY else ["field"]
-    return table(lead + [title(runner) for runner in chosen], rows)
+    return table(lead + [runners.title(runner) for runner in chosen], rows)
 
 
 def show_ratio(cell):
@@ -76,7 +72,7 @@ def summary(results, kind):
         means = [results.mean(runner, label) for label in results.labels(kind)]
         done = [cell for cell in results.cells if cell.peer == runner.name and not cell.failure]
         broken = sum(not cell.deviation.is_kept for cell in done)
-        rows.append([title(runner), str(runner.threads)] + [
+        rows.append([runners.title(runner), str(runner.threads)] + [
             "-" if mean is None else f"{mean.ratio:.2f}{star(mean.is_kept)}; "
             f"{mean.speeds[0]:.0f} / {mean.speeds[1]:.0f}" for mean in means]
             + [f"{len(done) - broken} of {len(done)}"])

@@ -36,6 +36,11 @@ def last_line(printed):
     return ": " + lines[-1] if lines else ""
 
 
+def title(runner):
+    """The name in tables and pictures; a dagger says that its speeds are not those of a call."""
+    return runner.name + ("" if runner.timing == IN_MEMORY else " †")
+
+
 class Sample:
     def __init__(self, seconds, stored_bytes, restored):
         self.compress_seconds, self.decompress_seconds = seconds
