@@ -3,7 +3,7 @@
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 compare_h5.py --plugin DIR [--bench PATH] [--fields DIR] [--repeats 9]
-                        [--statistic min|median] [--only TEXT] [--predictors]
+                        [--statistic min|median] [--clock wall|cpu] [--only TEXT] [--predictors]
 
 DIR of --plugin holds libh5zszgpu.so. Needs h5py and hdf5plugin, which are among the packages of
 compare_requirements.txt. Both filters get the same values, the same chunks and the same absolute
@@ -16,7 +16,7 @@ bench_h5, the script also runs that on the larger field.
 
 With --predictors it compares szgpu's predictors with each other instead, in chunks of 128 KiB and
 1 MiB of every field: bytes of all chunks, and speeds. Speeds are MB/s, 10^6 bytes of the field;
-they need an otherwise idle machine.
+they need an otherwise idle machine, or CPU time (--clock cpu).
 """
 import argparse
 import json
@@ -26,11 +26,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 from comparison import deviation, fields
 from comparison.fields import MIB
 from comparison.report import show_table
+from comparison.runners import CLOCKS
 
 RELS = ("1e-2", "1e-3", "1e-4")
 FILL = -1e34  # of the one real field that has one
@@ -73,7 +73,7 @@ def cut(shape, itemsize, most_bytes):
     return tuple(dims)
 
 
-def measure(one, field, bound, chunk):
+def measure(one, field, bound, chunk, clock):
     """Seconds to write and to read, bytes in the file, the values read."""
     import h5py
     import numpy as np
@@ -83,13 +83,13 @@ def measure(one, field, bound, chunk):
     with h5py.File("compare_h5.h5", "w", driver="core", backing_store=False) as file:
         dataset = file.create_dataset("field", values.shape, values.dtype, chunks=chunk,
                                       fillvalue=fill, **one.arguments(bound))
-        start = time.perf_counter()
+        start = clock()
         dataset.write_direct(values)
         del dataset  # closes it, which writes the chunk cache
-        middle = time.perf_counter()
+        middle = clock()
         dataset = file["field"]
         dataset.read_direct(restored)
-        seconds = middle - start, time.perf_counter() - middle
+        seconds = middle - start, clock() - middle
         stored_bytes = dataset.id.get_storage_size()
         masks = {dataset.id.get_chunk_info(i).filter_mask
                  for i in range(dataset.id.get_num_chunks())}
@@ -116,7 +116,7 @@ def race(tools, field, bound, chunk, asked):
     for turn in range(asked.repeats):
         for place in range(len(tools)):
             tool = tools[(place + turn) % len(tools)]
-            sample = measure(tool, field, bound, chunk)
+            sample = measure(tool, field, bound, chunk, CLOCKS[asked.clock])
             samples[tool.name].append(sample if turn == 0 else sample[:3])
     return {name: Cell(field, bound, taken, asked.statistic) for name, taken in samples.items()}
 
@@ -218,6 +218,7 @@ def main():
                         help="folder of the real fields")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--statistic", choices=("min", "median"), default="median")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--only", default="", help="only fields whose name has this in it")
     parser.add_argument("--predictors", action="store_true", help="szgpu's predictors instead")
     asked = parser.parse_args()

@@ -12,7 +12,7 @@ turn (for example a folder in memory and one on disk), with the filter and witho
 write ends when H5Fflush, which syncs the file, returns. As many ranks then read the file, from the
 system's cache, and check every value against the bound. Every repetition runs all of these cases
 before the next begins; the median (or best) repetition counts. GB/s are 10^9 bytes of the field.
-Needs an otherwise idle machine.
+Needs numpy, and an otherwise idle machine.
 """
 import argparse
 import os

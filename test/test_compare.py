@@ -105,7 +105,7 @@ class CompareTest(unittest.TestCase):
             self.assertIn(f"- {missing['name']}: {missing['why']}", page)
 
     def test_draws_pictures_or_says_why_not(self):
-        page = self.run_script("--szgpu", szgpu, self.small()).stdout
+        page = self.run_script("--szgpu", szgpu, self.small(), "--only", "szgpu,zlib").stdout
         if importlib.util.find_spec("matplotlib") is None:
             self.assertIn("There are no pictures: No module named 'matplotlib'", page)
             print("skipped: the pictures of compare.py: this python3 has no matplotlib")
@@ -127,7 +127,7 @@ class CompareTest(unittest.TestCase):
     def test_names_a_peer_that_breaks_the_bound(self):
         breaker = f"breaker={PACK} ; {python(BREAK, '{archive} {output} {bound}')}"
         page = self.run_script("--szgpu", szgpu, self.small(), "--bounds", "1e-3",
-                               "--peer", breaker).stdout
+                               "--only", "szgpu,breaker", "--peer", breaker).stdout
         cell, = self.cells("breaker")
         self.assertFalse(cell["bound_kept"])
         self.assertAlmostEqual(cell["max_error_over_bound"], 2, places=3)
@@ -144,6 +144,7 @@ class CompareTest(unittest.TestCase):
                  "slow": f"{PACK} ; {python('import time; time.sleep(60)', '{archive} {output}')}"}
         words = [f"--peer={name}={commands}" for name, commands in peers.items()]
         page = self.run_script("--szgpu", szgpu, self.small(), "--bounds", "1e-3",
+                               "--only", ",".join(["szgpu", "zlib", *peers]),
                                "--timeout", "5", *words).stdout
         for name, why in (("fails", f"{sys.executable} ended with 1: out of luck"),
                           ("absent", "/no/such/command cannot be run: No such file or directory"),
@@ -162,13 +163,14 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(self.json()["peers"][0]["seconds"], "by its own clock")
 
     def test_ends_with_1_if_szgpu_itself_fails(self):
-        done = self.run_script("--szgpu", "/no/such/szgpu", self.small(), "--bounds", "1", code=1)
+        done = self.run_script("--szgpu", "/no/such/szgpu", self.small(), "--bounds", "1",
+                               "--only", "szgpu,zlib", code=1)
         self.assertIn("szgpu on small_20x30.f32 at 1: /no/such/szgpu cannot be run", done.stderr)
 
     def test_reads_npy_and_bounds_that_are_absolute(self):
         np.save(self.path("wave.npy"), np.sin(np.arange(900.0)).reshape(30, 30))
         self.run_script("--szgpu", szgpu, self.path("wave.npy"), "--mode", "abs",
-                        "--bounds", "0.01")
+                        "--bounds", "0.01", "--only", "szgpu")
         self.assertEqual([cell["absolute_bound"] for cell in self.cells("szgpu")], [0.01])
         self.assertEqual(self.cells("szgpu")[0]["field"], "wave_30x30.f64")
 
