@@ -12,7 +12,7 @@ turn (for example a folder in memory and one on disk), with the filter and witho
 write ends when H5Fflush, which syncs the file, returns. As many ranks then read the file, from the
 system's cache, and check every value against the bound. Every repetition runs all of these cases
 before the next begins; the median (or best) repetition counts. GB/s are 10^9 bytes of the field.
-Needs an otherwise idle machine.
+Needs numpy, and an otherwise idle machine.
 """
 import argparse
 import os
@@ -23,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 
-from compare_cpu import MIB, machine, table
+from comparison.fields import MIB, machine
+from comparison.report import show_table
 
 LINE = re.compile(r"(?:write|read): \d+ ranks, .+, (\d+) bytes as (\d+), "
                   r"ratio [\d.]+, ([\d.]+) seconds")
@@ -98,7 +99,7 @@ def show(asked, store, cells):
                      for cell in (raw, ours)] +
                     [f"{cell.result('write'):.3f}" for cell in (raw, ours)])
     print(f"{store}, GB/s\n")
-    table(head, rows)
+    show_table(head, rows)
 
 
 def numbers(text):

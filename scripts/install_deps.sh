@@ -38,6 +38,7 @@ if [ "$purpose" = test ]; then
   need g++ compiles c++ cstddef c++
   need libcmocka-dev pkg-config --exists cmocka
   need python3-numpy has_module numpy
+  need python3-matplotlib has_module matplotlib # draws what bench/compare.py measures
   need zstd have zstd
   # The HDF5 filter, and the programs that its tests read and write with.
   need libhdf5-dev has_hdf5

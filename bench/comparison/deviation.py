@@ -1,0 +1,72 @@
+"""deviation.py - how far restored values are from the field, and whether the bound was kept.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import math
+
+import numpy as np
+
+BLOCK = 1 << 20  # values that are compared at once
+
+
+class Deviation:
+    """over_bound: the largest error over the bound (0 for lossless, if every bit came back).
+    is_kept: whether every value is within the bound, exactly. psnr: in dB, of counted values."""
+
+    def __init__(self, over_bound, is_kept, psnr):
+        self.over_bound, self.is_kept, self.psnr = over_bound, is_kept, psnr
+
+    def is_worse_than(self, other):
+        return (not self.is_kept, self.over_bound) > (not other.is_kept, other.over_bound)
+
+
+def exact_difference(x, y):
+    """(rounded, rest): x - y in f64, and what the rounding lost, by Knuth's two-sum. Their sum is
+    exact unless it overflows."""
+    rounded = x - y
+    of_y = rounded - x
+    return rounded, (x - (rounded - of_y)) - (y + of_y)
+
+
+def largest_error(values, restored, bound):
+    """(the largest error in f64, whether the exact error of every value is within the bound).
+
+    A value that came back bit for bit, or a NaN as a NaN, has no error. A NaN or an infinity that
+    did not come back has an infinite one. If the rounded difference is not the bound itself, it is
+    on the same side of the bound as the exact one; if it is, the rest decides."""
+    most, is_kept = 0.0, True
+    for first in range(0, values.size, BLOCK):
+        x, y = (a.reshape(-1)[first:first + BLOCK] for a in (values, restored))
+        differs = ~((x == y) | (np.isnan(x) & np.isnan(y)))
+        if not differs.any():
+            continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            rounded, rest = exact_difference(x[differs].astype(np.float64),
+                                             y[differs].astype(np.float64))
+        error = np.abs(rounded)
+        error[np.isnan(error)] = math.inf
+        is_over = (error > bound) | ((error == bound) & (rest * np.sign(rounded) > 0))
+        most, is_kept = max(most, float(error.max())), is_kept and not is_over.any()
+    return most, is_kept
+
+
+def psnr(field, restored):
+    """20 log10(span / root mean square error) over the values that are finite and no fill."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors = (field.values[field.is_counted].astype(np.float64)
+                  - restored[field.is_counted].astype(np.float64))
+        mean_square = float(np.mean(errors**2))
+    if mean_square == 0:
+        return math.inf
+    if not math.isfinite(mean_square) or field.span == 0:
+        return math.nan
+    return 10 * math.log10(field.span**2 / mean_square)
+
+
+def compare(field, restored, bound):
+    """The Deviation of restored values; a bound of None asks for every bit."""
+    if bound is None:
+        is_same = restored.tobytes() == field.values.tobytes()
+        return Deviation(0.0 if is_same else math.inf, is_same, psnr(field, restored))
+    most, is_kept = largest_error(field.values, restored, bound)
+    return Deviation(most / bound, is_kept, psnr(field, restored))
