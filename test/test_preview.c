@@ -383,16 +383,11 @@ static void says_what_an_archive_has(void **state) {
   free(field);
 }
 
-/* A plane as one row. Its columns differ, so the encoder folds it, and its grids are not the
- * field's. */
+/* The grids of a folded line are not the field's. */
 static void folded_frames_have_no_levels(void **state) {
   (void)state;
-  szgpu_shape const plane = test_shape(SZGPU_F32, 2, 300, 400, 0, 0);
   szgpu_shape const row = test_shape(SZGPU_F32, 1, 300 * 400, 0, 0, 0);
-  float *const field = test_allocate(test_field_bytes(&plane));
-  for (int i = 0; i < 300 * 400; i++)
-    field[i] =
-        (float)((double)(test_hash((uint64_t)i % 400) % 100) + sin(i / 400 * 0.05 + i % 400));
+  float *const field = test_make_folded(300, 400);
   szgpu_params const params = interpolation(0.01, 0);
   test_archive const archive = test_compress(ctx, &params, &row, field);
   szgpu_frame_info const frame = frame_of(&archive, 0);
