@@ -49,10 +49,7 @@ double gigabytes_per_second(uint64_t byte_count, double seconds) {
 void json_info(struct json *json, const szgpu_info *info) {
   char fill_bits[24];
   json_text(json, "dtype", words_for_dtype(info->shape.dtype));
-  json_open(json, "dims", '[');
-  for (int axis = 0; axis < info->shape.ndim; axis++)
-    json_count(json, NULL, info->shape.dims[axis]);
-  json_close(json, ']');
+  json_counts(json, "dims", info->shape.dims, info->shape.ndim);
   json_text(json, "mode", words_for_mode(info->mode));
   json_real(json, "bound", info->bound);
   json_real(json, "absolute_bound", info->absolute_bound);

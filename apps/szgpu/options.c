@@ -28,6 +28,7 @@ enum {
   OPTION_NO_GAP,
   OPTION_H5_ARGS,
   OPTION_SLAB,
+  OPTION_REGION,
   OPTION_LEVEL,
   OPTION_COMPARE,
   OPTION_MEMORY_LIMIT,
@@ -60,6 +61,7 @@ static const struct spelling spellings[] = {
     {OPTION_NO_GAP, "--no-gap", COMMAND_COMPRESS},
     {OPTION_LEVEL, "--level", COMMAND_RESTORE},
     {OPTION_SLAB, "--slab", COMMAND_RESTORE},
+    {OPTION_REGION, "--region", COMMAND_RESTORE},
     {OPTION_COMPARE, "--compare", COMMAND_RESTORE},
     {'o', "-o", COMMAND_COMPRESS | COMMAND_RESTORE},
     {'b', "-b", EVERY_COMMAND},
@@ -88,6 +90,7 @@ static const struct option long_options[] = {
     {"h5-args", no_argument, NULL, OPTION_H5_ARGS},
     {"level", required_argument, NULL, OPTION_LEVEL},
     {"slab", required_argument, NULL, OPTION_SLAB},
+    {"region", required_argument, NULL, OPTION_REGION},
     {"compare", required_argument, NULL, OPTION_COMPARE},
     {"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -181,14 +184,15 @@ static bool read_device(const char *text, struct options *options) {
 }
 
 static bool read_slab_option(const char *text, struct options *options) {
+  const char *fault = read_slab(text, &options->slab_first_row, &options->slab_end_row);
   options->has_slab = true;
-  if (!read_slab(text, &options->slab_first_row, &options->slab_end_row))
-    return refuse(options, "--slab", text,
-                  "is not a range of rows; give first:end, as in --slab 10:20");
-  if (options->slab_first_row >= options->slab_end_row)
-    return refuse(options, "--slab", text,
-                  "is empty; the end is the row after the last one to restore");
-  return true;
+  return !fault || refuse(options, "--slab", text, fault);
+}
+
+static bool read_region_option(const char *text, struct options *options) {
+  const char *fault = read_slices(text, &options->region);
+  options->has_region = true;
+  return !fault || refuse(options, "--region", text, fault);
 }
 
 /* A number of bytes, or of KiB, MiB, GiB or TiB. */
@@ -271,6 +275,8 @@ static bool read_value(int option, const char *text, struct options *options) {
       return is_good;
     case OPTION_SLAB:
       return read_slab_option(text, options);
+    case OPTION_REGION:
+      return read_region_option(text, options);
     case OPTION_MEMORY_LIMIT:
       return read_size(text, &options->context.memory_limit) ||
              refuse(options, "--memory-limit", text,
@@ -424,8 +430,8 @@ static bool check_together(struct options *options, const bool *is_given) {
     return refuse(options, "no file", NULL,
                   "was given; name at least one, or - for standard input");
   if (options->command == COMMAND_COMPRESS && !check_mode(options)) return false;
-  if (options->has_level && (options->has_slab || options->original))
-    return refuse(options, "--level", NULL,
+  if ((options->has_level || options->has_region) && (options->has_slab || options->original))
+    return refuse(options, options->has_region ? "--region" : "--level", NULL,
                   options->has_slab ? "cannot be used with --slab; leave one of them out"
                                     : "cannot be used with --compare; leave one of them out");
   if (options->output && options->file_count > 1)
