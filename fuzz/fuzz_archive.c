@@ -1,8 +1,8 @@
 /* fuzz_archive.c - any bytes as an archive: no access out of bounds, and all ways to read it agree.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The input is the archive. It is described, restored by every decoder of the CPU, whole, in slabs
- * and as previews, by one thread and by several, with AVX2 and without.
+ * The input is the archive. It is described, restored by every decoder of the CPU, whole, in slabs,
+ * as previews and in regions of these, by one thread and by several, with AVX2 and without.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +240,53 @@ static void compare_preview(const trial *t, const szgpu_shape *shape, const uint
         }
 }
 
+/* ---- regions ---- */
+
+/* Compares a box with what the level has there. */
+static void compare_region(const szgpu_shape *shape, const szgpu_region *region,
+                           uint64_t value_bytes, const uint8_t *level, const uint8_t *box) {
+  uint64_t count = 1;
+  for (int i = 0; i < shape->ndim; i++) count *= region->count[i];
+  for (uint64_t value = 0; value < count; value++, box += value_bytes) {
+    uint64_t rest = value, at = 0, stride = value_bytes;
+    for (int i = shape->ndim - 1; i >= 0; i--) {
+      at += (region->first[i] + rest % region->count[i]) * stride;
+      rest /= region->count[i];
+      stride *= shape->dims[i];
+    }
+    FUZZ_CHECK(memcmp(box, level + at, value_bytes) == 0,
+               "a region differs from the whole at byte %llu", (unsigned long long)at);
+  }
+}
+
+/* Any box of the level, whose values are `whole`; NULL: they are not known. */
+static void check_region(trial *t, int level, const szgpu_shape *shape, const uint8_t *whole) {
+  szgpu_region region = {{0}, {0}};
+  uint64_t value_bytes = t->info.field_bytes;
+  for (int i = 0; i < shape->ndim; i++) {
+    value_bytes /= t->info.shape.dims[i];
+    region.first[i] = fuzz_below(&t->random, shape->dims[i]);
+    region.count[i] = 1 + fuzz_below(&t->random, shape->dims[i] - region.first[i]);
+  }
+  size_t box_bytes = value_bytes;
+  for (int i = 0; i < shape->ndim; i++) box_bytes *= region.count[i];
+  if (box_bytes > MOST_FIELD_BYTES) return;
+  uint8_t *const box = fuzz_allocate(box_bytes);
+  memset(box, 0xA5, box_bytes);
+  szgpu_status const status =
+      szgpu_decompress_region(any_ctx(t, SZGPU_DECODER_AUTO), t->archive, t->archive_bytes, level,
+                              &region, box, box_bytes);
+  FUZZ_CHECK(status == SZGPU_OK || is_about_archive(status) || is_memory_out(t, status),
+             "a region of level %d gives %d", level, status);
+  if (t->whole_status == SZGPU_OK && whole) {
+    FUZZ_CHECK(status == SZGPU_OK, "a region of level %d gives %d, the whole is good", level,
+               status);
+    compare_region(shape, &region, value_bytes, whole, box);
+    fuzz_count("regions");
+  }
+  free(box);
+}
+
 static void check_preview(trial *t, int level) {
   szgpu_shape shape;
   szgpu_status status = szgpu_level_shape(&t->info, level, &shape);
@@ -260,6 +307,8 @@ static void check_preview(trial *t, int level) {
     if (status == SZGPU_OK) compare_preview(t, &shape, preview);
   }
   if (status == SZGPU_OK) fuzz_count("previews");
+  if (status == SZGPU_OK || level == 0)
+    check_region(t, level, &shape, status == SZGPU_OK ? preview : NULL);
   free(preview);
 }
 
@@ -274,6 +323,7 @@ static void try_archive(trial *t) {
     t->whole_status = SZGPU_BAD_DATA; /* not known */
     if (t->row_bytes <= MOST_FIELD_BYTES)
       check_rows(t, first, count < row_count - first ? count : row_count - first);
+    check_region(t, 0, &t->info.shape, NULL);
     return;
   }
   uint8_t *const field = fuzz_allocate(t->info.field_bytes);

@@ -530,6 +530,35 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, c
                                                                size_t archive_bytes, int level,
                                                                void *field, size_t field_bytes);
 
+/* A box of a field: indices first[i] to first[i] + count[i] - 1 along dims[i] of its szgpu_shape.
+ * The library ignores the entries after ndim. */
+typedef struct szgpu_region {
+  uint64_t first[4], count[4];
+} szgpu_region;
+
+/* Restores a region: its values one after the other, the last dim fastest. Level 0: a region of the
+ * field, of any archive. For a higher level, the region is one of the preview, whose dims
+ * szgpu_level_shape gives, and only the frames that the region spans need the level. field must be
+ * aligned to the size of a value, and field_bytes must be the exact size of the region.
+ *
+ * The call reads the archive's header; of the frames that have values of the region, it reads
+ * headers, codebooks and sizes of tiles, and decodes the tiles that are needed. It checks the
+ * checksums of all headers and of these tables, and of sections under zstd, which it unpacks whole.
+ * Of stored bitstreams, levels, planes, masks and exact values it reads only a part, and a checksum
+ * is of the whole: it does not check these. If that part is damaged, the call gives SZGPU_BAD_DATA
+ * or wrong values, and damage elsewhere goes unnoticed. szgpu_decompress checks everything.
+ *
+ * Regions are restored on the CPU, whatever the backend and the ctx's decoder. With
+ * SZGPU_BACKEND_CUDA, an archive or field in GPU memory goes through a copy in host memory.
+ *
+ * Returns what szgpu_decompress returns. SZGPU_BAD_ARGUMENT also if the region is empty or goes
+ * beyond the dims (szgpu_last_error then names the axis), if level is not 0 to SZGPU_MAX_LEVEL, or
+ * if a frame does not have it. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_region(szgpu_ctx *ctx, const void *archive,
+                                                                size_t archive_bytes, int level,
+                                                                const szgpu_region *region,
+                                                                void *field, size_t field_bytes);
+
 /* ---- fields and archives that do not have to be in memory ---- */
 
 /* Where a call reads a field or an archive. */

@@ -325,6 +325,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
     row_count = opened.grid.row_extent;
   }
   SZG_TRY(check_field(ctx, &opened, row_count * opened.grid.row_values, field, field_bytes));
+  szg_wanted const wanted = szg_wanted_rows(&opened.grid, first_row, row_count);
   fenv_t callers_environment;
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
@@ -332,7 +333,7 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   bool const with_cuda = szg_takes_cuda(ctx, field_bytes);
   if (with_cuda) status = szg_decompress_cuda(ctx, archive, &opened, first_row, row_count, field);
   if (!with_cuda || szg_falls_back(ctx, status))
-    status = szg_decompress_cpu(ctx, &opened, first_row, row_count, field);
+    status = szg_decompress_cpu(ctx, &opened, &wanted, field);
   fesetenv(&callers_environment);
   return status;
 }
@@ -366,10 +367,33 @@ szgpu_status szgpu_level_shape(const szgpu_info *info, int level, szgpu_shape *s
   return SZGPU_OK;
 }
 
-static szgpu_status decompress_level(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
-                                     int level, void *field, size_t field_bytes) {
-  if (level == 0)
-    return decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes);
+/* The region as a box of the level's grid. */
+static szgpu_status find_box(szgpu_ctx *ctx, const szg_opened *opened, const szgpu_region *region,
+                             szg_box *box) {
+  const szgpu_shape *const shape = &opened->header.shape;
+  int box_axis = SZG_BOX_AXES; /* a box has no axes for dims of 1 */
+  for (int axis = shape->ndim - 1; axis >= 0; axis--) {
+    bool const is_in_box = shape->dims[axis] > 1;
+    if (is_in_box) box_axis--;
+    uint64_t const extent = is_in_box ? box->end[box_axis] : 1;
+    unsigned long long const first = region->first[axis], count = region->count[axis];
+    if (count == 0)
+      return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the region has no values along axis %d", axis);
+    if (count > extent || first > extent - count)
+      return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                      "axis %d has %llu values, and the region asks for %llu from index %llu on",
+                      axis, (unsigned long long)extent, count, first);
+    if (!is_in_box) continue;
+    box->first[box_axis] = first;
+    box->end[box_axis] = first + count;
+  }
+  return SZGPU_OK;
+}
+
+/* Restores a region on the CPU, or all of a level if region is NULL. */
+static szgpu_status decompress_part(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                                    int level, const szgpu_region *region, void *field,
+                                    size_t field_bytes) {
   SZG_REQUIRE(archive && field, SZGPU_BAD_ARGUMENT);
   if (level < 0 || level > SZGPU_MAX_LEVEL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a level of %d is not in 0 .. %d", level,
@@ -379,13 +403,16 @@ static szgpu_status decompress_level(szgpu_ctx *ctx, const void *archive, size_t
   if (is_cuda) SZG_TRY(szg_fetch_archive_cuda(ctx, archive, archive_bytes, &archive));
   szg_opened opened;
   SZG_TRY(open_archive(ctx, archive, archive_bytes, false, &opened));
-  uint64_t const value_count = szg_level_values(&opened.grid, (uint32_t)level);
-  SZG_TRY(check_field(ctx, &opened, value_count, field, field_bytes));
+  szg_wanted wanted = {.level = (uint32_t)level,
+                       .box = szg_box_of_level(&opened.grid, (uint32_t)level),
+                       .is_partial = region != NULL};
+  if (region) SZG_TRY(find_box(ctx, &opened, region, &wanted.box));
+  SZG_TRY(check_field(ctx, &opened, szg_box_value_count(&wanted.box), field, field_bytes));
   if (is_cuda) SZG_TRY(szg_stage_field_cuda(ctx, field, field_bytes, &host_field));
   fenv_t callers_environment;
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
-  szgpu_status const status = szg_decompress_level_cpu(ctx, &opened, (uint32_t)level, host_field);
+  szgpu_status const status = szg_decompress_cpu(ctx, &opened, &wanted, host_field);
   fesetenv(&callers_environment);
   SZG_TRY(status);
   return is_cuda ? szg_send_field_cuda(ctx, host_field, field_bytes, field) : SZGPU_OK;
@@ -393,8 +420,19 @@ static szgpu_status decompress_level(szgpu_ctx *ctx, const void *archive, size_t
 
 szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     int level, void *field, size_t field_bytes) {
+  if (level == 0) return szgpu_decompress(ctx, archive, archive_bytes, field, field_bytes);
   SZG_TRY(begin_call(ctx));
-  return end_call(ctx, decompress_level(ctx, archive, archive_bytes, level, field, field_bytes));
+  return end_call(ctx,
+                  decompress_part(ctx, archive, archive_bytes, level, NULL, field, field_bytes));
+}
+
+szgpu_status szgpu_decompress_region(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
+                                     int level, const szgpu_region *region, void *field,
+                                     size_t field_bytes) {
+  SZG_REQUIRE(region, SZGPU_BAD_ARGUMENT);
+  SZG_TRY(begin_call(ctx));
+  return end_call(ctx,
+                  decompress_part(ctx, archive, archive_bytes, level, region, field, field_bytes));
 }
 
 /* ---- streams ---- */

@@ -131,6 +131,14 @@ void *test_make_waves(const szgpu_shape *shape) {
   return field;
 }
 
+float *test_make_folded(int rows, int columns) {
+  float *const field = test_allocate((size_t)rows * (size_t)columns * sizeof *field);
+  for (int i = 0; i < rows * columns; i++)
+    field[i] = (float)((double)(test_hash((uint64_t)(i % columns)) % 100) +
+                       sin(i / columns * 0.05 + i % columns));
+  return field;
+}
+
 void *test_make_bits(const szgpu_shape *shape) {
   size_t const bytes = test_field_bytes(shape);
   uint8_t *const field = test_allocate(bytes);

@@ -55,6 +55,8 @@ extern const size_t test_awkward_shape_count;
 
 /* A new field: waves with noise, between -101 and 101. */
 void *test_make_waves(const szgpu_shape *shape);
+/* A plane as a line of f32. Its columns differ, so that interpolation folds it. */
+float *test_make_folded(int rows, int columns);
 /* A new field of random bits, so that nothing predicts a value. */
 void *test_make_bits(const szgpu_shape *shape);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "alloc_faults.h"
-#include "support.h"
+#include "regions.h"
 
 enum { MOST_ALLOCATIONS = 500 };
 
@@ -19,8 +19,9 @@ typedef struct work {
   void *field;
   size_t field_bytes;
   test_archive archive; /* from a ctx with enough memory, as are the values below */
-  uint8_t *restored, *slab, *preview;
+  uint8_t *restored, *slab, *preview, *box;
   size_t slab_bytes, preview_bytes; /* of rows 1 and 2; of level 1 */
+  szgpu_region region;              /* of the field */
   size_t capacity;                  /* zstd needs more room than its archive takes */
   int threads;
 } work;
@@ -69,6 +70,16 @@ static szgpu_status decompress_level(szgpu_ctx *ctx, const work *w) {
   return status;
 }
 
+static szgpu_status decompress_region(szgpu_ctx *ctx, const work *w) {
+  size_t const bytes = region_bytes(&w->shape, &w->region);
+  uint8_t *const box = test_allocate(bytes);
+  szgpu_status const status = szgpu_decompress_region(ctx, w->archive.bytes, w->archive.byte_count,
+                                                      0, &w->region, box, bytes);
+  if (status == SZGPU_OK) assert_memory_equal(box, w->box, bytes);
+  free(box);
+  return status;
+}
+
 static szgpu_status reserve(szgpu_ctx *ctx, const work *w) {
   return szgpu_reserve(ctx, &w->params, &w->shape);
 }
@@ -111,6 +122,11 @@ static work make_work(const char *kind, szgpu_params params, szgpu_shape shape, 
   w.slab = test_allocate(w.slab_bytes);
   memcpy(w.slab, w.restored + w.slab_bytes / 2, w.slab_bytes);
   take_preview(&w, ctx);
+  for (int axis = 0; axis < shape.ndim; axis++) {
+    w.region.first[axis] = shape.dims[axis] / 4;
+    w.region.count[axis] = (shape.dims[axis] + 1) / 2;
+  }
+  w.box = region_slice(&shape, &w.region, w.restored);
   szgpu_destroy(ctx);
   return w;
 }
@@ -121,6 +137,7 @@ static void release(work *w) {
   free(w->restored);
   free(w->slab);
   free(w->preview);
+  free(w->box);
 }
 
 /* Runs the function with the n-th allocation failing, for n = 1, 2, ... until none is left to fail.
@@ -157,6 +174,7 @@ static void fail_each_call(work w) {
   fail_each_allocation(&w, decompress, 1); /* what is stored takes no memory */
   fail_each_allocation(&w, decompress_slab, 1);
   if (w.preview) fail_each_allocation(&w, decompress_level, 1);
+  fail_each_allocation(&w, decompress_region, 1);
   release(&w);
 }
 

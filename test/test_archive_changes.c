@@ -200,13 +200,15 @@ static bool reads(int reader, int i) {
 
 /* ---- ways to read ---- */
 
-enum { WHOLE, SLAB, LEVEL, WAYS };
+enum { WHOLE, SLAB, LEVEL, REGION, WAYS };
 
 /* The shape of what is restored. */
 static szgpu_shape shape_by(int way, const szgpu_info *info) {
   szgpu_shape shape = info->shape;
   if (way == SLAB) shape.dims[0] /= 2;
   if (way == LEVEL) assert_int_equal(szgpu_level_shape(info, 1, &shape), SZGPU_OK);
+  for (int axis = 0; axis < shape.ndim && way == REGION; axis++)
+    shape.dims[axis] = (shape.dims[axis] + 1) / 2;
   return shape;
 }
 
@@ -223,6 +225,14 @@ static szgpu_status restore(szgpu_ctx *ctx, int way, const szgpu_info *info,
                                  shape.dims[0], field, field_bytes);
   if (way == LEVEL)
     return szgpu_decompress_level(ctx, archive->bytes, archive->byte_count, 1, field, field_bytes);
+  szgpu_region region = {{0}, {0}};
+  for (int axis = 0; axis < shape.ndim; axis++) {
+    region.count[axis] = shape.dims[axis];
+    region.first[axis] = info->shape.dims[axis] / 3;
+  }
+  if (way == REGION)
+    return szgpu_decompress_region(ctx, archive->bytes, archive->byte_count, 0, &region, field,
+                                   field_bytes);
   return szgpu_decompress(ctx, archive->bytes, archive->byte_count, field, field_bytes);
 }
 

@@ -11,6 +11,7 @@
 
 #include "archive_make.h"
 #include "counted_memory.h"
+#include "regions.h"
 
 enum { THREADS = 2, BOX_VALUES = 8, BOXES = 1 << 15, MIB = 1 << 20 };
 
@@ -120,17 +121,34 @@ static bomb const bombs[] = {
 
 /* ---- what calls take ---- */
 
-/* Restores one row, and then all of them. */
+/* Two boxes: one value, and all values but those of a side, so that it is not whole rows. */
+enum { WHOLE, SLAB, ONE_VALUE, BOX, WAYS };
+static const char *const way_names[WAYS] = {"whole", "slab", "value", "box"};
+
+static szgpu_region region_of(int way, const szgpu_shape *shape) {
+  szgpu_region region = {{0}, {1, 1, 1, 1}};
+  for (int axis = 0; axis < shape->ndim && way == BOX; axis++) region.count[axis] = shape->dims[axis];
+  if (way == BOX && shape->dims[shape->ndim - 1] > 1) region.count[shape->ndim - 1]--;
+  return region;
+}
+
+/* Restores the field, one row of it, or a box. */
 static szgpu_status restore(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes,
-                            bool is_slab, size_t *peak_bytes) {
+                            int way, size_t *peak_bytes) {
   szgpu_info const info = test_inspect(archive);
-  size_t const bytes = is_slab ? field_bytes / info.shape.dims[0] : field_bytes;
+  szgpu_region const region = region_of(way, &info.shape);
+  size_t bytes = way == SLAB ? field_bytes / info.shape.dims[0] : field_bytes;
+  if (way >= ONE_VALUE) bytes = region_bytes(&info.shape, &region);
   void *const field = test_allocate(bytes);
   size_t const before = counted_bytes();
   counted_peak_begin();
   szgpu_status const status =
-      is_slab ? szgpu_decompress_slab(ctx, archive->bytes, archive->byte_count, 0, 1, field, bytes)
-              : szgpu_decompress(ctx, archive->bytes, archive->byte_count, field, bytes);
+      way == SLAB
+          ? szgpu_decompress_slab(ctx, archive->bytes, archive->byte_count, 0, 1, field, bytes)
+      : way >= ONE_VALUE
+          ? szgpu_decompress_region(ctx, archive->bytes, archive->byte_count, 0, &region, field,
+                                    bytes)
+          : szgpu_decompress(ctx, archive->bytes, archive->byte_count, field, bytes);
   *peak_bytes = counted_peak() - before;
   free(field);
   return status;
@@ -139,12 +157,12 @@ static szgpu_status restore(szgpu_ctx *ctx, const test_archive *archive, size_t 
 static void bombs_are_refused_before_they_take_memory(void **state) {
   (void)state;
   for (size_t i = 0; i < ARRAY_COUNT(bombs); i++)
-    for (int is_slab = 0; is_slab <= 1; is_slab++) {
+    for (int way = 0; way < WAYS; way++) {
       made_archive const made = bombs[i].make();
       test_archive archive = archive_make(&made);
       szgpu_ctx *const ctx = test_make_ctx(THREADS);
       size_t peak_bytes;
-      szgpu_status const status = restore(ctx, &archive, FIELD_BYTES, is_slab, &peak_bytes);
+      szgpu_status const status = restore(ctx, &archive, FIELD_BYTES, way, &peak_bytes);
       size_t const most = most_bytes(archive.byte_count, FIELD_BYTES);
       if (status != SZGPU_BAD_DATA)
         fail_msg("%s: %s (%s)", bombs[i].name, szgpu_status_text(status), szgpu_last_error(ctx));
@@ -209,15 +227,15 @@ static void sound_archives_take_no_more_than_stated(void **state) {
   size_t const count = list_honest(all);
   for (size_t i = 0; i < count; i++)
     for (int zstd_level = 0; zstd_level <= 1; zstd_level++)
-      for (int is_slab = 0; is_slab <= 1; is_slab++) {
+      for (int way = 0; way < WAYS; way++) {
         test_archive archive = compress_honest(&all[i], zstd_level);
         size_t const field_bytes = test_field_bytes(&all[i].shape);
         szgpu_ctx *const ctx = test_make_ctx(THREADS);
         size_t peak_bytes;
-        assert_int_equal(restore(ctx, &archive, field_bytes, is_slab, &peak_bytes), SZGPU_OK);
+        assert_int_equal(restore(ctx, &archive, field_bytes, way, &peak_bytes), SZGPU_OK);
         size_t const most = most_bytes(archive.byte_count, field_bytes);
-        print_message("           %-20s %s %s field %8zu archive %8zu took %8zu of %8zu\n",
-                      all[i].name, zstd_level ? "zstd" : "    ", is_slab ? "slab " : "whole",
+        print_message("           %-20s %s %-5s field %8zu archive %8zu took %8zu of %8zu\n",
+                      all[i].name, zstd_level ? "zstd" : "    ", way_names[way],
                       field_bytes, archive.byte_count, peak_bytes, most);
         assert_true(peak_bytes <= most);
         szgpu_destroy(ctx);
@@ -240,7 +258,7 @@ static szgpu_ctx *make_limited(uint64_t memory_limit) {
 enum { ROUNDING = 1 << 14 }; /* what blocks of the allocator are larger than asked, together */
 
 /* Restores under ever larger limits until one is enough. */
-static void find_limit(const honest *h, const test_archive *archive) {
+static void find_limit(const honest *h, const test_archive *archive, int way) {
   size_t const field_bytes = test_field_bytes(&h->shape);
   szgpu_status status = SZGPU_MEMORY_LIMIT;
   int refusals = 0;
@@ -248,7 +266,7 @@ static void find_limit(const honest *h, const test_archive *archive) {
     szgpu_ctx *const ctx = make_limited(limit);
     size_t const before = counted_bytes();
     size_t peak_bytes;
-    status = restore(ctx, archive, field_bytes, false, &peak_bytes);
+    status = restore(ctx, archive, field_bytes, way, &peak_bytes);
     if (status != SZGPU_OK) {
       assert_int_equal(status, SZGPU_MEMORY_LIMIT);
       assert_non_null(strstr(szgpu_last_error(ctx), "and its limit is "));
@@ -268,7 +286,8 @@ static void a_limit_is_met_before_memory_is_taken(void **state) {
   size_t const count = list_honest(all);
   for (size_t i = 0; i < count; i++) {
     test_archive archive = compress_honest(&all[i], (int)(i % 2));
-    find_limit(&all[i], &archive);
+    find_limit(&all[i], &archive, WHOLE);
+    find_limit(&all[i], &archive, BOX);
     free(archive.bytes);
   }
 }
@@ -309,13 +328,13 @@ static void a_limit_can_be_changed(void **state) {
   szgpu_ctx *const ctx = test_make_ctx(THREADS);
   size_t const before = counted_bytes();
   size_t peak_bytes;
-  assert_int_equal(restore(ctx, &archive, field_bytes, false, &peak_bytes), SZGPU_OK);
+  assert_int_equal(restore(ctx, &archive, field_bytes, WHOLE, &peak_bytes), SZGPU_OK);
   assert_true(counted_bytes() > before + 10000);
   assert_int_equal(szgpu_set_memory_limit(ctx, 10000), SZGPU_OK);
   assert_int_equal(counted_bytes(), before); /* what was kept is over the limit */
-  assert_int_equal(restore(ctx, &archive, field_bytes, false, &peak_bytes), SZGPU_MEMORY_LIMIT);
+  assert_int_equal(restore(ctx, &archive, field_bytes, WHOLE, &peak_bytes), SZGPU_MEMORY_LIMIT);
   assert_int_equal(szgpu_set_memory_limit(ctx, 0), SZGPU_OK);
-  assert_int_equal(restore(ctx, &archive, field_bytes, false, &peak_bytes), SZGPU_OK);
+  assert_int_equal(restore(ctx, &archive, field_bytes, WHOLE, &peak_bytes), SZGPU_OK);
   assert_int_equal(szgpu_set_memory_limit(NULL, 0), SZGPU_BAD_ARGUMENT);
   szgpu_destroy(ctx);
   free(archive.bytes);

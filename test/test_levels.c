@@ -526,7 +526,7 @@ static void assert_spans(const levels_case *c, coded_case *k, test_random *rando
   uint64_t const count = test_value_count(&c->shape), first = test_random_below(random, count);
   uint64_t const end = first + 1 + test_random_below(random, (count - first + 7) / 8);
   uint8_t *const part = test_allocate(count * value_bytes);
-  szg_levels_span spans[SZG_LEVELS_MOST + 1];
+  szg_tile_range spans[SZG_LEVELS_MOST + 1];
   szg_levels_spans_of_values(&k->levels, first, end, spans);
   for (uint32_t i = 0; i <= c->level_count; i++) {
     assert_in_range(spans[i].end_tile, spans[i].first_tile + 1, k->levels.stages[i].tile_count);

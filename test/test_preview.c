@@ -9,7 +9,7 @@
 
 #include "archive_edit.h"
 #include "container/format.h"
-#include "frames/preview.h"
+#include "frames/region.h"
 #include "support.h"
 
 static szgpu_ctx *ctx;
@@ -232,17 +232,18 @@ static void frames_begin_between_rows_of_a_preview(void **state) {
   szg_grid whole;
   assert_int_equal(szg_grid_of_shape(&shape, &whole), SZGPU_OK);
   szg_grid const frame = szg_grid_of_rows(&whole, 48);
-  szg_preview const first = szg_preview_of_frame(&whole, &frame, 0, 5);
-  szg_preview const second = szg_preview_of_frame(&whole, &frame, 48, 5);
+  szg_box const box = szg_box_of_level(&whole, 5);
+  szg_region const first = szg_region_of_frame(&box, 5, &whole, &frame, 0);
+  szg_region const second = szg_region_of_frame(&box, 5, &whole, &frame, 48);
   szg_grid const last_frame = szg_grid_of_rows(&whole, 4);
-  szg_preview const last = szg_preview_of_frame(&whole, &last_frame, 96, 5);
+  szg_region const last = szg_region_of_frame(&box, 5, &whole, &last_frame, 96);
   szg_grid const short_frame = szg_grid_of_rows(&whole, 16);
-  szg_preview const none = szg_preview_of_frame(&whole, &short_frame, 16, 5);
-  assert_int_equal(first.z_first, 0);
-  assert_int_equal(first.z_count, 2); /* rows 0 and 32 */
-  assert_int_equal(second.z_first, 16);
-  assert_int_equal(second.z_count, 1); /* row 64 */
-  assert_int_equal(last.z_first, 0);
+  szg_region const none = szg_region_of_frame(&box, 5, &whole, &short_frame, 16);
+  assert_int_equal(first.first[1], 0);
+  assert_int_equal(first.count[1], 2); /* rows 0 and 32 */
+  assert_int_equal(second.first[1], 16);
+  assert_int_equal(second.count[1], 1); /* row 64 */
+  assert_int_equal(last.first[1], 0);
   assert_int_equal(last.value_count, 1 * 2 * 1);
   assert_int_equal(none.value_count, 0);
 }
@@ -382,16 +383,11 @@ static void says_what_an_archive_has(void **state) {
   free(field);
 }
 
-/* A plane as one row. Its columns differ, so the encoder folds it, and its grids are not the
- * field's. */
+/* The grids of a folded line are not the field's. */
 static void folded_frames_have_no_levels(void **state) {
   (void)state;
-  szgpu_shape const plane = test_shape(SZGPU_F32, 2, 300, 400, 0, 0);
   szgpu_shape const row = test_shape(SZGPU_F32, 1, 300 * 400, 0, 0, 0);
-  float *const field = test_allocate(test_field_bytes(&plane));
-  for (int i = 0; i < 300 * 400; i++)
-    field[i] =
-        (float)((double)(test_hash((uint64_t)i % 400) % 100) + sin(i / 400 * 0.05 + i % 400));
+  float *const field = test_make_folded(300, 400);
   szgpu_params const params = interpolation(0.01, 0);
   test_archive const archive = test_compress(ctx, &params, &row, field);
   szgpu_frame_info const frame = frame_of(&archive, 0);

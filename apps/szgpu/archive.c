@@ -57,16 +57,10 @@ double gigabytes_per_second(uint64_t byte_count, double seconds) {
   return seconds > 0 ? (double)byte_count * 1e-9 / seconds : 0;
 }
 
-void json_dims(struct json *json, const char *key, const szgpu_shape *shape) {
-  json_open(json, key, '[');
-  for (int axis = 0; axis < shape->ndim; axis++) json_count(json, NULL, shape->dims[axis]);
-  json_close(json, ']');
-}
-
 void json_info(struct json *json, const szgpu_info *info) {
   char fill_bits[24];
   json_text(json, "dtype", words_for_dtype(info->shape.dtype));
-  json_dims(json, "dims", &info->shape);
+  json_counts(json, "dims", info->shape.dims, info->shape.ndim);
   json_text(json, "mode", words_for_mode(info->mode));
   json_real(json, "bound", info->bound);
   json_real(json, "absolute_bound", info->absolute_bound);

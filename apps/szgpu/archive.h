@@ -23,7 +23,6 @@ int archive_check_decoder(const struct report *report, const szgpu_options *cont
 struct words words_for_bound(const szgpu_info *info);
 /* The field's bytes divided by the archive's. */
 double archive_ratio(const szgpu_info *info);
-void json_dims(struct json *json, const char *key, const szgpu_shape *shape);
 /* The members of every JSON object about an archive. */
 void json_info(struct json *json, const szgpu_info *info);
 double gigabytes_per_second(uint64_t byte_count, double seconds);

@@ -43,12 +43,12 @@ static const char before_decoders[] =
     "\n"
     "With -x\n"
     "  --slab A:B          restore only rows A to B-1 of the slowest axis; A: and :B\n"
+    "  --region 0:9,:,5:8  restore only a box: numpy slices, one for each axis\n"
     "  --level N           restore a preview: every 2^N-th value along each axis\n"
     "  --compare ORIGINAL  check the restored field against ORIGINAL\n"
-    "  --decoder NAME      also with -V; how codes are read back, to the same field:\n";
+    "  --decoder NAME      also with -V; how to read codes (szgpu -l says which can):\n";
 
 static const char after_decoders[] =
-    "                      (szgpu -l says which ones read an archive)\n"
     "\n"
     "Always\n"
     "  -o FILE             name of the output; - is standard output\n"

@@ -73,6 +73,12 @@ void json_bool(struct json *json, const char *key, bool value) {
   fputs(value ? "true" : "false", json->out);
 }
 
+void json_counts(struct json *json, const char *key, const uint64_t *counts, int how_many) {
+  json_open(json, key, '[');
+  for (int i = 0; i < how_many; i++) json_count(json, NULL, counts[i]);
+  json_close(json, ']');
+}
+
 void json_open(struct json *json, const char *key, char bracket) {
   print_key(json, key);
   fputc(bracket, json->out);

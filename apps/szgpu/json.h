@@ -20,6 +20,7 @@ void json_end(struct json *json);
 /* key is NULL inside an array. */
 void json_text(struct json *json, const char *key, const char *text);
 void json_count(struct json *json, const char *key, uint64_t count);
+void json_counts(struct json *json, const char *key, const uint64_t *counts, int how_many);
 void json_real(struct json *json, const char *key, double value); /* NaN and Inf: null */
 void json_bool(struct json *json, const char *key, bool value);
 

@@ -136,14 +136,15 @@ static bool read_device(const char *text, struct options *options) {
 }
 
 static bool read_slab_option(const char *text, struct options *options) {
+  const char *fault = read_slab(text, &options->slab_first_row, &options->slab_end_row);
   options->has_slab = true;
-  if (!read_slab(text, &options->slab_first_row, &options->slab_end_row))
-    return options_refuse(options, "--slab", text,
-                          "is not a range of rows; give first:end, as in --slab 10:20");
-  if (options->slab_first_row >= options->slab_end_row)
-    return options_refuse(options, "--slab", text,
-                          "is empty; the end is the row after the last one to restore");
-  return true;
+  return !fault || options_refuse(options, "--slab", text, fault);
+}
+
+static bool read_region_option(const char *text, struct options *options) {
+  const char *fault = read_slices(text, &options->region);
+  options->has_region = true;
+  return !fault || options_refuse(options, "--region", text, fault);
 }
 
 /* A number of bytes, or of KiB, MiB, GiB or TiB. */
@@ -235,6 +236,8 @@ static bool read_value(int option, const char *text, struct options *options) {
       return is_good;
     case OPTION_SLAB:
       return read_slab_option(text, options);
+    case OPTION_REGION:
+      return read_region_option(text, options);
     case OPTION_MEMORY_LIMIT:
       return read_size(text, &options->context.memory_limit) ||
              options_refuse(options, "--memory-limit", text,

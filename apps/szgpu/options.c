@@ -134,8 +134,8 @@ static bool check_together(struct options *options, const bool *is_given) {
   bool const is_of_fields =
       options->command == COMMAND_COMPRESS || options->command == COMMAND_SWEEP;
   if (is_of_fields && !check_mode(options)) return false;
-  if (options->has_level && (options->has_slab || options->original))
-    return options_refuse(options, "--level", NULL,
+  if ((options->has_level || options->has_region) && (options->has_slab || options->original))
+    return options_refuse(options, options->has_region ? "--region" : "--level", NULL,
                           options->has_slab
                               ? "cannot be used with --slab; leave one of them out"
                               : "cannot be used with --compare; leave one of them out");

@@ -5,6 +5,8 @@
 #define SZGPU_APP_OPTIONS_H
 
 #include "report.h"
+#include "slices.h"
+#include "slices.h"
 #include "szgpu.h"
 
 #include <stdbool.h>
@@ -27,9 +29,10 @@ struct options {
   szgpu_options context;
   const char *output;   /* -o; NULL: named after the input */
   const char *original; /* --compare; NULL: none */
-  bool has_dtype, has_dims, has_slab, has_level, has_bound;
+  bool has_dtype, has_dims, has_slab, has_region, has_level, has_bound;
   szgpu_shape shape;                      /* -t and -d */
   uint64_t slab_first_row, slab_end_row;  /* end UINT64_MAX: the field's end */
+  struct slices region;                   /* --region */
   double sweep_bounds[MOST_SWEEP_BOUNDS]; /* --sweep; each finite and above 0 */
   int sweep_count;
   double target_ratio; /* --target-ratio; 0: none */

@@ -1,4 +1,4 @@
-/* restore.c - szgpu -x: reads an archive and writes its field, some of its rows or a preview.
+/* restore.c - szgpu -x: reads an archive and writes its field or a part of it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
@@ -26,7 +26,9 @@ struct restoration {
   struct field original_field;
   struct memory field;
   szgpu_info info;
-  szgpu_shape shape; /* of what is restored: the field, a slab of it or a preview */
+  szgpu_shape shape; /* of what is restored: the field, a slab of it, a preview or a region */
+  szgpu_shape level_shape; /* with --level: of the whole preview */
+  szgpu_region region;     /* with --region */
   uint64_t first_row, field_bytes;
   struct metrics metrics; /* with --compare */
   double seconds;
@@ -67,6 +69,14 @@ static int choose_values(struct restoration *work) {
   }
   szgpu_status status = SZGPU_OK;
   if (options->has_level) status = szgpu_level_shape(&work->info, options->level, &work->shape);
+  work->level_shape = work->shape;
+  if (status == SZGPU_OK && options->has_region) {
+    struct slices_fault fault;
+    if (!place_slices(&options->region, &work->level_shape, &work->region, &fault))
+      return report_failure(&work->job->report, CODE_USAGE, work->name, "%s%s",
+                            options->level > 0 ? "as a preview " : "", fault.sentence);
+    memcpy(work->shape.dims, work->region.count, sizeof work->shape.dims);
+  }
   if (status == SZGPU_OK && !shape_bytes(&work->shape, &work->field_bytes)) status = SZGPU_BAD_DATA;
   return status == SZGPU_OK ? CODE_OK : report_status(&work->job->report, work->name, status, NULL);
 }
@@ -120,6 +130,10 @@ static szgpu_status decompress(struct restoration *work) {
   if (job->options->has_slab)
     return szgpu_decompress_slab(job->ctx, archive->bytes, archive->byte_count, work->first_row,
                                  work->shape.dims[0], work->field.bytes, field_bytes);
+  if (job->options->has_region)
+    return szgpu_decompress_region(job->ctx, archive->bytes, archive->byte_count,
+                                   job->options->level, &work->region, work->field.bytes,
+                                   field_bytes);
   if (job->options->has_level)
     return szgpu_decompress_level(job->ctx, archive->bytes, archive->byte_count,
                                   job->options->level, work->field.bytes, field_bytes);
@@ -186,7 +200,13 @@ static void print_line(const struct restoration *work) {
     fprintf(out, " (rows %" PRIu64 ":%" PRIu64 " of %" PRIu64 ")", work->first_row,
             work->first_row + work->shape.dims[0], info->shape.dims[0]);
   if (work->job->options->has_level)
-    fprintf(out, " (level %d, %s)", work->job->options->level, words_for_dims(&work->shape).text);
+    fprintf(out, " (level %d, %s)", work->job->options->level,
+            words_for_dims(&work->level_shape).text);
+  if (work->job->options->has_region) {
+    char text[REGION_CHARS];
+    write_region(&work->region, work->shape.ndim, text);
+    fprintf(out, " (region %s of %s)", text, words_for_dims(&work->level_shape).text);
+  }
   fprintf(out, "  %s  %.3g GB/s", words_for_bound(info).text,
           gigabytes_per_second(work->field_bytes, work->seconds));
   if (work->job->options->original) metrics_print(&work->metrics, out);
@@ -209,7 +229,11 @@ static void print_json(const struct restoration *work) {
   }
   if (work->job->options->has_level) {
     json_count(&json, "level", (uint64_t)work->job->options->level);
-    json_dims(&json, "level_dims", &work->shape);
+    json_counts(&json, "level_dims", work->level_shape.dims, work->shape.ndim);
+  }
+  if (work->job->options->has_region) {
+    json_counts(&json, "region_first", work->region.first, work->shape.ndim);
+    json_counts(&json, "region_dims", work->region.count, work->shape.ndim);
   }
   json_count(&json, "restored_bytes", work->field_bytes);
   json_real(&json, "seconds", work->seconds);

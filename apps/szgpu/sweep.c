@@ -57,7 +57,7 @@ static void print_json(const struct sweep *sweep) {
   const szgpu_info *first = &sweep->outcomes[0].info;
   struct json json = report_json(&work->job->report);
   json_text(&json, "dtype", words_for_dtype(first->shape.dtype));
-  json_dims(&json, "dims", &first->shape);
+  json_counts(&json, "dims", first->shape.dims, first->shape.ndim);
   json_text(&json, "mode", words_for_mode(first->mode));
   json_text(&json, "predictor", words_for_predictor(work->params.predictor));
   json_text(&json, "shape_from", work->field.shape_origin);

@@ -8,8 +8,7 @@
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Reads digits from text up to end. Returns where they stop; NULL if they do not fit in 64 bits. */
-static const char *read_digits(const char *text, const char *end, uint64_t *count) {
+const char *read_digits(const char *text, const char *end, uint64_t *count) {
   *count = 0;
   for (; text < end && is_digit(*text); text++) {
     uint64_t const digit = (uint64_t)(*text - '0');
@@ -67,20 +66,6 @@ const char *words_for_dims_fault(enum dims_fault fault) {
       break;
   }
   return "is not a shape; write the dims slowest first, as in -d 100x500x500";
-}
-
-/* The first row and the end are digits, but one of them may be left out. */
-bool read_slab(const char *text, uint64_t *first_row, uint64_t *end_row) {
-  const char *colon = strchr(text, ':');
-  if (!colon) return false;
-  const char *end = colon + strlen(colon);
-  bool const has_first = colon > text, has_end = colon + 1 < end;
-  if (!has_first && !has_end) return false;
-  if (read_digits(text, colon, first_row) != colon) return false;
-  if (read_digits(colon + 1, end, end_row) != end) return false;
-  if (has_end) return *end_row < UINT64_MAX;
-  *end_row = UINT64_MAX;
-  return true;
 }
 
 size_t dtype_bytes(szgpu_dtype dtype) {

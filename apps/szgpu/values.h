@@ -30,8 +30,8 @@ bool read_real(const char *text, double *value); /* as strtod reads it: 1e-4, 0x
 bool read_count(const char *text, uint64_t *count); /* decimal digits only */
 enum dims_fault read_dims(const char *text, size_t text_chars, szgpu_shape *shape);
 const char *words_for_dims_fault(enum dims_fault fault); /* "is not ...; try ..." */
-/* "A:B", "A:" or ":B": without A the first row is 0, without B the end is UINT64_MAX. */
-bool read_slab(const char *text, uint64_t *first_row, uint64_t *end_row);
+/* Reads digits from text up to end. Returns where they stop; NULL if they do not fit in 64 bits. */
+const char *read_digits(const char *text, const char *end, uint64_t *count);
 
 /* Bytes of a field; false if they do not fit in 64 bits. */
 bool shape_bytes(const szgpu_shape *shape, uint64_t *byte_count);

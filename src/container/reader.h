@@ -12,6 +12,9 @@
  *   szg_reader_stream   the same, in pieces.
  *
  * A section that begins with side data is mapped, and szg_reader_load_front copies its front.
+ *
+ * Mapped sections may hold anything even if their checksums are right, so a reader that wants only a
+ * part of a frame leaves these checksums out (is_partial).
  */
 #ifndef SZG_READER_H
 #define SZG_READER_H
@@ -33,6 +36,8 @@ typedef struct szg_reader {
   const szg_opened *opened;
   szg_frame_header frame;
   uint64_t frame_offset;
+  bool is_partial; /* stored sections that are mapped are not checked: only a part of them is read,
+                      and a checksum is of the whole */
 } szg_reader;
 
 /* Loads or maps a section; the rules of the frame's kind have found its size possible. If the frame

@@ -51,6 +51,30 @@ szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) {
   return SZGPU_OK;
 }
 
+int szg_slowest_axis(const szg_grid *grid) {
+  return grid->batch_extent > 1 ? 0 : grid->z_extent > 1 ? 1 : grid->y_extent > 1 ? 2 : 3;
+}
+
+szg_box szg_box_of_level(const szg_grid *grid, uint32_t level) {
+  uint64_t const step = (uint64_t)1 << level;
+  return (szg_box){.end = {grid->batch_extent, szg_div_up(grid->z_extent, step),
+                           szg_div_up(grid->y_extent, step), szg_div_up(grid->x_extent, step)}};
+}
+
+uint64_t szg_box_value_count(const szg_box *box) {
+  uint64_t count = 1;
+  for (int axis = 0; axis < SZG_BOX_AXES; axis++) count *= box->end[axis] - box->first[axis];
+  return count;
+}
+
+szg_tile_range szg_box_range(const szg_box *box, uint64_t z_tiles, uint64_t y_tiles,
+                           uint64_t x_tiles) {
+  const uint64_t *const first = box->first, *const end = box->end;
+  return (szg_tile_range){
+      ((first[0] * z_tiles + first[1]) * y_tiles + first[2]) * x_tiles + first[3],
+      (((end[0] - 1) * z_tiles + end[1] - 1) * y_tiles + end[2] - 1) * x_tiles + end[3]};
+}
+
 szg_grid szg_grid_of_line(uint64_t value_count) {
   szg_grid grid = {.batch_extent = 1,
                    .z_extent = 1,

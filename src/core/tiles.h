@@ -8,6 +8,7 @@
 #ifndef SZG_TILES_H
 #define SZG_TILES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/status.h"
@@ -25,6 +26,12 @@ typedef struct szg_grid {
   uint32_t row_quantum; /* frames hold a multiple of this many rows */
 } szg_grid;
 
+/* A box in a grid, of values or of tiles: first to end - 1 along batch, z, y and x. */
+enum { SZG_BOX_AXES = 4 };
+typedef struct szg_box {
+  uint64_t first[SZG_BOX_AXES], end[SZG_BOX_AXES];
+} szg_box;
+
 typedef struct szg_tile {
   uint64_t first_value;                  /* offset of its origin in the grid */
   uint64_t first_code;                   /* values of the tiles before it */
@@ -39,6 +46,30 @@ enum { SZG_MARK_CODED = 0, SZG_MARK_EXACT = 1, SZG_MARK_FILL = 2 };
 
 /* SZGPU_BAD_SHAPE: ndim not 1..4, a zero dim, or more bytes than 64 bits (or size_t) can count. */
 szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) SZGPU_MUST_CHECK;
+
+/* The axis of a box whose rows frames have: the slowest one longer than 1. */
+int szg_slowest_axis(const szg_grid *grid);
+
+/* The whole grid at `level`: every 2^level-th value along each axis except the batch. */
+szg_box szg_box_of_level(const szg_grid *grid, uint32_t level);
+uint64_t szg_box_value_count(const szg_box *box);
+
+/* Whether tile tile_index is in a box of tiles; z_tiles, y_tiles, x_tiles: of the whole grid. */
+static inline bool szg_box_has_tile(const szg_box *box, uint64_t z_tiles, uint64_t y_tiles,
+                                    uint64_t x_tiles, uint64_t tile_index) {
+  uint64_t const row = tile_index / x_tiles, plane = row / y_tiles, batch = plane / z_tiles;
+  uint64_t const x = tile_index - row * x_tiles, y = row - plane * y_tiles;
+  uint64_t const z = plane - batch * z_tiles;
+  return x >= box->first[3] && x < box->end[3] && y >= box->first[2] && y < box->end[2] &&
+         z >= box->first[1] && z < box->end[1] && batch >= box->first[0] && batch < box->end[0];
+}
+
+/* The indices of the first tile of a box, and the one after its last. */
+typedef struct szg_tile_range {
+  uint64_t first_tile, end_tile;
+} szg_tile_range;
+szg_tile_range szg_box_range(const szg_box *box, uint64_t z_tiles, uint64_t y_tiles,
+                           uint64_t x_tiles);
 
 /* value_count > 0 values as a line, whatever the field's shape: tiles of SZG_TILE_1D_X. */
 szg_grid szg_grid_of_line(uint64_t value_count);

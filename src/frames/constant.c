@@ -95,7 +95,9 @@ szgpu_status szg_constant_frame_open(szg_read_job *job) {
 
 szgpu_status szg_constant_frame_restore(szg_read_job *job) {
   static const szg_tile_steps outliers_alone = {NULL, NULL};
-  SZG_TRY(fill(job, job->values, job->value_count));
+  const szg_region *const region = job->region;
+  SZG_TRY(region ? fill(job, region->values, region->value_count)
+                 : fill(job, job->values, job->value_count));
   return job->reader.frame.section_count ? szg_tiles_restore(job, &outliers_alone) : SZGPU_OK;
 }
 
@@ -103,9 +105,4 @@ bool szg_constant_frame_has_level(const szg_frame_facts *facts, uint32_t level) 
   (void)facts;
   (void)level;
   return true;
-}
-
-szgpu_status szg_constant_frame_preview(szg_read_job *job) {
-  SZG_TRY(fill(job, job->preview->values, job->preview->value_count));
-  return szg_preview_apply_outliers(job);
 }

@@ -20,7 +20,6 @@ szgpu_status szg_constant_frame_write(szg_write_job *job, szg_writer *writer,
 szgpu_status szg_constant_frame_open(szg_read_job *job) SZG_CHECKED;
 szgpu_status szg_constant_frame_restore(szg_read_job *job) SZG_CHECKED;
 bool szg_constant_frame_has_level(const szg_frame_facts *facts, uint32_t level);
-szgpu_status szg_constant_frame_preview(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA (constant.cu) ---- */
 

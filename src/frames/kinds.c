@@ -21,7 +21,6 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .open = szg_constant_frame_open,
             .restore = szg_constant_frame_restore,
             .has_level = szg_constant_frame_has_level,
-            .preview = szg_constant_frame_preview,
         },
     [SZG_KIND_LINEAR] =
         {
@@ -53,7 +52,6 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .open = szg_levels_frame_open,
             .restore = szg_levels_frame_restore,
             .has_level = szg_levels_frame_has_level,
-            .preview = szg_levels_frame_preview,
         },
     [SZG_KIND_TILE] =
         {
@@ -189,25 +187,33 @@ void szg_read_plan_carve(szg_arena *arena, const szg_read_request *request, szg_
   }
 }
 
-szgpu_status szg_frame_restore(szg_read_job *job, uint64_t first_row, uint64_t row_count) {
-  const szg_grid *const grid = &job->grid;
-  uint64_t const row_tiles = /* tiles in one row of tiles of the slowest axis */
-      grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
+static szgpu_status restore(szg_read_job *job) {
   const szg_frame_kind *const row = &szg_frame_kinds[szg_kind_of(job->header, &job->reader.frame)];
-  job->first_value = first_row * grid->row_values;
-  job->value_count = row_count * grid->row_values;
-  job->first_tile = first_row / grid->row_quantum * row_tiles;
-  job->end_tile = szg_div_up(first_row + row_count, grid->row_quantum) * row_tiles;
   if (row->open) SZG_TRY(row->open(job));
   return row->restore(job);
 }
 
-szgpu_status szg_frame_preview(szg_read_job *job) {
-  const szg_frame_kind *const row = &szg_frame_kinds[szg_kind_of(job->header, &job->reader.frame)];
-  job->first_value = 0;
-  job->value_count = job->grid.value_count;
-  job->first_tile = 0;
-  job->end_tile = job->grid.tile_count;
-  if (row->open) SZG_TRY(row->open(job));
-  return row->preview(job);
+szgpu_status szg_frame_restore(szg_read_job *job, uint64_t first_row, uint64_t row_count) {
+  const szg_grid *const grid = &job->grid;
+  uint64_t const row_tiles = /* tiles in one row of tiles of the slowest axis */
+      grid->tile_count / szg_div_up(grid->row_extent, grid->row_quantum);
+  job->first_value = first_row * grid->row_values;
+  job->value_count = row_count * grid->row_values;
+  job->first_tile = first_row / grid->row_quantum * row_tiles;
+  job->end_tile = szg_div_up(first_row + row_count, grid->row_quantum) * row_tiles;
+  return restore(job);
+}
+
+szgpu_status szg_frame_restore_region(szg_read_job *job) {
+  const szg_region *const region = job->region;
+  const szg_grid *const grid = &job->grid;
+  uint64_t const last_row = szg_region_row_at(region, szg_region_row_count(region) - 1);
+  job->first_value = szg_region_row_at(region, 0);
+  job->value_count = last_row + (region->count[3] - 1) * region->step[3] + 1 - job->first_value;
+  job->tiles = szg_region_tiles(region, grid);
+  szg_tile_range const span =
+      szg_box_range(&job->tiles, grid->z_tiles, grid->y_tiles, grid->x_tiles);
+  job->first_tile = span.first_tile;
+  job->end_tile = span.end_tile;
+  return restore(job);
 }

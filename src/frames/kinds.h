@@ -63,12 +63,10 @@ typedef struct szg_frame_kind {
   void (*carve_read)(szg_arena *arena, const szg_read_request *request, szg_read_plan *plan);
   /* Loads the frame's sections and makes the tables that decoding needs. */
   szgpu_status (*open)(szg_read_job *job);
-  /* Restores the rows that the job names. */
+  /* Restores the rows, or the region, that the job names. */
   szgpu_status (*restore)(szg_read_job *job);
-  /* Whether previews of this level can be restored. NULL: none can. */
+  /* Whether regions of this level, above 0, can be restored. NULL: none can. */
   bool (*has_level)(const szg_frame_facts *facts, uint32_t level);
-  /* Restores job->preview. */
-  szgpu_status (*preview)(szg_read_job *job);
 } szg_frame_kind;
 
 extern const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT];
@@ -96,8 +94,9 @@ void szg_read_plan_carve(szg_arena *arena, const szg_read_request *request, szg_
 szgpu_status szg_frame_restore(szg_read_job *job, uint64_t first_row,
                                uint64_t row_count) SZG_CHECKED;
 
-/* Restores job->preview, at least one value of a frame that has its level. */
-szgpu_status szg_frame_preview(szg_read_job *job) SZG_CHECKED;
+/* Restores job->region, at least one value of a frame that has its level. Not for 1-D frames at level
+ * 0: their regions are rows. */
+szgpu_status szg_frame_restore_region(szg_read_job *job) SZG_CHECKED;
 
 SZG_C_END
 

@@ -156,9 +156,8 @@ void szg_levels_frame_carve_read(szg_arena *arena, const szg_read_request *reque
 szgpu_status szg_levels_frame_open(szg_read_job *job) SZG_CHECKED;
 szgpu_status szg_levels_frame_restore(szg_read_job *job) SZG_CHECKED;
 
-/* Previews. A folded frame has no level of the field. */
+/* A folded frame has no level of the field. */
 bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level);
-szgpu_status szg_levels_frame_preview(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA: choosing (levels_choose.cu) ---- */
 

@@ -17,9 +17,9 @@ typedef struct levels_job {
   szg_levels_memory memory;
   uint64_t *first_words; /* [parts of the stage]: where each part's words begin */
   uint32_t end_stage;    /* stages before it are restored */
+  szg_box tiles[SZG_LEVELS_MOST + 1]; /* of each stage: those that are restored */
   /* the stage at hand */
   uint32_t stage;
-  szg_levels_span span;
   szg_levels_stage_input input;
   szg_tokens_shape shape;
 } levels_job;
@@ -49,8 +49,8 @@ static void carve(szg_arena *arena, const levels_job *job, levels_job *carved) {
   for (uint32_t i = 0; i < job->end_stage; i++)
     if (part_count_of(&job->levels.stages[i]) > most_parts)
       most_parts = part_count_of(&job->levels.stages[i]);
-  /* The last stage of a field goes to values, that of a preview to its grid. */
-  uint32_t const grid_count = job->frame->preview ? job->end_stage : job->levels.level_count;
+  /* The last stage of rows goes to values, that of a region to its grid. */
+  uint32_t const grid_count = job->frame->region ? job->end_stage : job->levels.level_count;
   szg_levels_carve(arena, &job->levels, grid_count, job->frame->reader.ctx->threads.count,
                    &carved->memory);
   carved->first_words = szg_arena_take(arena, most_parts, sizeof *carved->first_words);
@@ -58,8 +58,12 @@ static void carve(szg_arena *arena, const levels_job *job, levels_job *carved) {
   carved->all_values = szg_arena_take(arena, whole_values, value_bytes(job));
 }
 
-static szgpu_status open_memory(levels_job *job) {
+/* Takes memory for what is needed to restore these points, of the last stage. */
+static szgpu_status open_memory(levels_job *job, const szg_box *points) {
   szg_arena arena = {0};
+  szg_levels_tiles_of_points(&job->levels, job->end_stage - 1, points, job->tiles);
+  for (uint32_t i = 0; i < job->end_stage; i++)
+    szg_levels_narrow_grid(&job->levels.stages[i], &job->tiles[i]);
   carve(&arena, job, job);
   SZG_TRY(szg_levels_arena_open(job->frame->reader.ctx, &arena));
   carve(&arena, job, job);
@@ -182,25 +186,37 @@ static szgpu_status restore_tile(const levels_job *job, uint64_t tile_index, con
   return SZGPU_OK;
 }
 
-/* False for the planes that a preview leaves out, if the frame codes each plane by itself. */
+/* False for planes that a region leaves out, if the frame codes each plane by itself, and for tiles
+ * that are not needed. */
 static bool is_wanted(const levels_job *job, uint64_t tile_index) {
-  const szg_preview *const preview = job->frame->preview;
+  const szg_region *const region = job->frame->region;
   const szg_levels_stage *const stage = &job->levels.stages[job->stage];
-  uint64_t const z_extent = job->frame->grid.z_extent;
-  if (!preview || job->levels.axis_count == 3 || z_extent == 1) return true;
-  uint64_t const z = tile_index / (stage->y_tiles * stage->x_tiles) % z_extent;
-  return z >= preview->z_first && (z - preview->z_first) % preview->step == 0;
+  if (!region) return true; /* tiles of rows follow one another */
+  if (!szg_box_has_tile(&job->tiles[job->stage], stage->z_tiles, stage->y_tiles, stage->x_tiles,
+                        tile_index))
+    return false;
+  if (job->levels.axis_count == 3) return true;
+  uint64_t const box = tile_index / (stage->z_tiles * stage->y_tiles * stage->x_tiles);
+  uint64_t const z = box % region->extent[1];
+  return z >= region->first[1] && (z - region->first[1]) % region->step[1] == 0 &&
+         (z - region->first[1]) / region->step[1] < region->count[1];
+}
+
+static szg_tile_range span_of(const levels_job *job) {
+  const szg_levels_stage *const s = &job->levels.stages[job->stage];
+  return szg_box_range(&job->tiles[job->stage], s->z_tiles, s->y_tiles, s->x_tiles);
 }
 
 static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, int worker) {
   const levels_job *const job = job_pointer;
+  szg_tile_range const span = span_of(job);
   bool const is_zero = job->input.head.mode == SZG_LEVELS_MODE_ZERO;
-  uint64_t const part = job->span.first_tile / SZG_LEVELS_PART_TILES + part_from_first;
-  uint64_t const end_tile = szg_min_u64((part + 1) * SZG_LEVELS_PART_TILES, job->span.end_tile);
+  uint64_t const part = span.first_tile / SZG_LEVELS_PART_TILES + part_from_first;
+  uint64_t const end_tile = szg_min_u64((part + 1) * SZG_LEVELS_PART_TILES, span.end_tile);
   const uint8_t *words = is_zero ? NULL : job->input.words + 4 * job->first_words[part];
   for (uint64_t t = part * SZG_LEVELS_PART_TILES; t < end_tile; t++) {
     uint32_t const word_count = is_zero ? 0 : szg_load_u16(job->input.tile_sizes + 2 * t);
-    if (t >= job->span.first_tile && is_wanted(job, t))
+    if (t >= span.first_tile && is_wanted(job, t))
       SZG_TRY(restore_tile(job, t, words, word_count, worker));
     if (!is_zero) words += 4 * (size_t)word_count;
   }
@@ -209,11 +225,115 @@ static szgpu_status restore_part(void *job_pointer, uint64_t part_from_first, in
 
 static szgpu_status restore_stage(levels_job *job) {
   bool const is_last = job->stage + 1 == job->end_stage;
+  szg_tile_range const span = span_of(job);
   SZG_TRY(open_stage(job));
-  uint64_t const first_part = job->span.first_tile / SZG_LEVELS_PART_TILES;
-  uint64_t const end_part = szg_div_up(job->span.end_tile, SZG_LEVELS_PART_TILES);
+  uint64_t const first_part = span.first_tile / SZG_LEVELS_PART_TILES;
+  uint64_t const end_part = szg_div_up(span.end_tile, SZG_LEVELS_PART_TILES);
   return szg_for_parts(&job->frame->reader.ctx->threads, end_part - first_part,
                        is_last ? job->frame->wanted_values : 0, restore_part, job);
+}
+
+static szgpu_status restore_stages(levels_job *job) {
+  for (job->stage = 0; job->stage < job->end_stage; job->stage++) SZG_TRY(restore_stage(job));
+  return SZGPU_OK;
+}
+
+/* ---- rows ---- */
+
+static szgpu_status restore_rows(levels_job *job) {
+  szg_read_job *const frame = job->frame;
+  size_t const width = value_bytes(job);
+  szg_box const points = szg_levels_points_of_values(&job->levels, frame->first_value,
+                                                     frame->first_value + frame->value_count);
+  job->end_stage = job->levels.level_count + 1;
+  SZG_TRY(open_memory(job, &points));
+  uintptr_t const first_place = (uintptr_t)frame->values - frame->first_value * width;
+  job->values = is_cut_fold(job) ? job->all_values : (uint8_t *)first_place;
+  SZG_TRY(restore_stages(job));
+  if (is_cut_fold(job))
+    memcpy(frame->values, job->all_values + frame->first_value * width, frame->value_count * width);
+  return SZGPU_OK;
+}
+
+/* ---- a region ---- */
+
+enum { SHOWN_ROWS = 64 }; /* that a worker takes at once */
+
+bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level) {
+  const szg_levels_facts *const own = &facts->frame->levels;
+  return own->fold == 0 && level <= own->level_count;
+}
+
+/* Whether the axis (of a box) is interpolated. */
+static bool has_levels(const szg_levels *levels, int axis) {
+  return axis > 0 && (uint32_t)(SZG_BOX_AXES - axis) <= levels->axis_count;
+}
+
+/* The coarsest stage whose grid has all values of the region. It is finer than the region only if
+ * the frame begins between two planes of that. */
+static uint32_t stage_of_region(const szg_region *region, const szg_levels *levels) {
+  uint64_t firsts = 0;
+  for (int axis = 0; axis < SZG_BOX_AXES; axis++)
+    if (has_levels(levels, axis)) firsts |= region->first[axis];
+  uint32_t level = region->level;
+  while (firsts & (((uint64_t)1 << level) - 1)) level--;
+  return levels->level_count - level;
+}
+
+/* The region as points of the stage's grid. */
+static szg_box points_of_region(const levels_job *job, uint64_t spacing) {
+  const szg_region *const region = job->frame->region;
+  szg_box points;
+  for (int axis = 0; axis < SZG_BOX_AXES; axis++) {
+    uint64_t const last = region->first[axis] + (region->count[axis] - 1) * region->step[axis];
+    uint64_t const apart = has_levels(&job->levels, axis) ? spacing : 1;
+    points.first[axis] = region->first[axis] / apart;
+    points.end[axis] = last / apart + 1;
+  }
+  if (job->levels.axis_count == 3) return points;
+  /* Each plane is a box of its own. */
+  points.first[0] = points.first[0] * region->extent[1] + points.first[1];
+  points.end[0] = (points.end[0] - 1) * region->extent[1] + points.end[1];
+  points.first[1] = 0;
+  points.end[1] = 1;
+  return points;
+}
+
+/* Converts rows of the region from the grid of the last stage. */
+static szgpu_status show_rows(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const levels_job *const job = job_pointer;
+  const szg_region *const region = job->frame->region;
+  const szg_levels *const levels = &job->levels;
+  uint32_t const last = job->end_stage - 1;
+  const szg_levels_stage *const stage = &levels->stages[last];
+  uint64_t const y_spacing = has_levels(levels, 2) ? stage->spacing : 1;
+  uint64_t const row_bytes = region->count[3] * value_bytes(job);
+  uint64_t const end_row = szg_min_u64((part + 1) * SHOWN_ROWS, szg_region_row_count(region));
+  for (uint64_t row = part * SHOWN_ROWS; row < end_row; row++) {
+    uint64_t const frame_row = szg_region_row_at(region, row) / region->extent[3];
+    uint64_t const plane = frame_row / region->extent[2], y = frame_row % region->extent[2];
+    bool const is_volume = levels->axis_count == 3;
+    uint64_t const box = is_volume ? plane / region->extent[1] : plane;
+    uint64_t const z = is_volume ? plane % region->extent[1] / stage->spacing : 0;
+    uint64_t const first =
+        szg_levels_point_at(stage, box, z, y / y_spacing, region->first[3] / stage->spacing);
+    szg_levels_restore_points(&job->lattice, job->memory.grids[last], first,
+                              region->step[3] / stage->spacing, region->count[3],
+                              region->values + row * row_bytes);
+  }
+  return SZGPU_OK;
+}
+
+static szgpu_status restore_region(levels_job *job) {
+  const szg_region *const region = job->frame->region;
+  assert(!job->levels.fold);
+  job->end_stage = stage_of_region(region, &job->levels) + 1;
+  szg_box const points = points_of_region(job, job->levels.stages[job->end_stage - 1].spacing);
+  SZG_TRY(open_memory(job, &points));
+  SZG_TRY(restore_stages(job));
+  uint64_t const part_count = szg_div_up(szg_region_row_count(region), SHOWN_ROWS);
+  return szg_for_parts(&job->frame->reader.ctx->threads, part_count, 0, show_rows, job);
 }
 
 /* ---- the frame ---- */
@@ -222,84 +342,8 @@ szgpu_status szg_levels_frame_restore(szg_read_job *frame) {
   static const szg_tile_steps outliers_only = {NULL, NULL};
   levels_job job;
   SZG_TRY(open_job(&job, frame));
-  job.end_stage = job.levels.level_count + 1;
-  SZG_TRY(open_memory(&job));
-  uintptr_t const first_place = (uintptr_t)frame->values - frame->first_value * value_bytes(&job);
-  job.values = is_cut_fold(&job) ? job.all_values : (uint8_t *)first_place;
-  szg_levels_span spans[SZG_LEVELS_MOST + 1];
-  szg_levels_spans_of_values(&job.levels, frame->first_value,
-                             frame->first_value + frame->value_count, spans);
-  for (job.stage = 0; job.stage < job.end_stage; job.stage++) {
-    job.span = spans[job.stage];
-    SZG_TRY(restore_stage(&job));
-  }
-  if (is_cut_fold(&job))
-    memcpy(frame->values, job.all_values + frame->first_value * value_bytes(&job),
-           frame->value_count * value_bytes(&job));
+  SZG_TRY(frame->region ? restore_region(&job) : restore_rows(&job));
   if (!frame->outliers.exact_counts.bytes && !frame->outliers.fill_counts.bytes) return SZGPU_OK;
   frame->wanted_values = 0; /* they have been counted */
   return szg_tiles_restore(frame, &outliers_only);
-}
-
-/* ---- a preview ---- */
-
-enum { PREVIEW_ROWS = 64 }; /* that a worker takes at once */
-
-bool szg_levels_frame_has_level(const szg_frame_facts *facts, uint32_t level) {
-  const szg_levels_facts *const own = &facts->frame->levels;
-  return own->fold == 0 && level <= own->level_count;
-}
-
-/* The coarsest stage whose grid has all values of the preview. It is finer than the preview only
- * if the frame begins between two planes of that. */
-static uint32_t stage_of_preview(const szg_preview *preview, const szg_levels *levels) {
-  uint64_t firsts = preview->x_first;
-  if (levels->axis_count >= 2) firsts |= preview->y_first;
-  if (levels->axis_count == 3) firsts |= preview->z_first;
-  uint32_t level = preview->level;
-  while (firsts & (((uint64_t)1 << level) - 1)) level--;
-  return levels->level_count - level;
-}
-
-/* Converts rows of the preview from the grid of the last stage. */
-static szgpu_status show_rows(void *job_pointer, uint64_t part, int worker) {
-  (void)worker;
-  const levels_job *const job = job_pointer;
-  const szg_preview *const p = job->frame->preview;
-  const szg_grid *const grid = &job->frame->grid;
-  const szg_levels *const levels = &job->levels;
-  const szg_levels_stage *const stage = &levels->stages[job->end_stage - 1];
-  bool const has_z = levels->axis_count == 3, has_y = levels->axis_count >= 2;
-  uint64_t const z_spacing = has_z ? stage->spacing : 1, y_spacing = has_y ? stage->spacing : 1;
-  uint64_t const z_extent = has_z ? stage->z_extent : grid->z_extent;
-  uint64_t const y_extent = has_y ? stage->y_extent : grid->y_extent;
-  uint64_t const row_count = p->batch_count * p->z_count * p->y_count;
-  uint64_t const end_row = szg_min_u64((part + 1) * PREVIEW_ROWS, row_count);
-  for (uint64_t row = part * PREVIEW_ROWS; row < end_row; row++) {
-    uint64_t const y = p->y_first + row % p->y_count * p->step;
-    uint64_t const z = p->z_first + row / p->y_count % p->z_count * p->step;
-    uint64_t const batch = row / p->y_count / p->z_count;
-    uint64_t const grid_row = (batch * z_extent + z / z_spacing) * y_extent + y / y_spacing;
-    szg_levels_restore_points(&job->lattice, job->memory.grids[job->end_stage - 1],
-                              grid_row * stage->row_points + p->x_first / stage->spacing,
-                              p->step / stage->spacing, p->x_count,
-                              p->values + row * p->x_count * value_bytes(job));
-  }
-  return SZGPU_OK;
-}
-
-szgpu_status szg_levels_frame_preview(szg_read_job *frame) {
-  const szg_preview *const preview = frame->preview;
-  uint64_t const row_count = preview->batch_count * preview->z_count * preview->y_count;
-  levels_job job;
-  SZG_TRY(open_job(&job, frame));
-  job.end_stage = stage_of_preview(preview, &job.levels) + 1;
-  SZG_TRY(open_memory(&job));
-  for (job.stage = 0; job.stage < job.end_stage; job.stage++) {
-    job.span = (szg_levels_span){0, job.levels.stages[job.stage].tile_count};
-    SZG_TRY(restore_stage(&job));
-  }
-  SZG_TRY(szg_for_parts(&frame->reader.ctx->threads, szg_div_up(row_count, PREVIEW_ROWS), 0,
-                        show_rows, &job));
-  return szg_preview_apply_outliers(frame);
 }

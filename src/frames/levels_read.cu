@@ -133,7 +133,7 @@ szgpu_status szg_levels_frame_open_cuda(const szg_read_job_cuda *frame) {
 /* A part of a stage: tiles, and values of the frame if the stage is the last. */
 typedef struct stage_part {
   uint32_t stage;
-  szg_levels_span span;
+  szg_tile_range span;
   void *values;
   uint64_t first_value, end_value;
 } stage_part;
@@ -170,7 +170,7 @@ static szgpu_status restore_in_batches(const levels_job *job, const stage_part *
 
 /* Tiles of a stage, to its grid or, if it is the last, to the rows. rows: NULL except in the last
  * stage. */
-static szgpu_status restore_stage(const levels_job *job, uint32_t stage, szg_levels_span span,
+static szgpu_status restore_stage(const levels_job *job, uint32_t stage, szg_tile_range span,
                                   const szg_frame_rows_cuda *rows) {
   stage_part part = {stage, span, NULL, 0, 0};
   if (rows) {
@@ -193,7 +193,7 @@ static szgpu_status restore_coarse(const szg_read_job_cuda *frame) {
   const szg_read_frame_cuda *const wanted = frame->frame;
   uint64_t const row_values = wanted->grid.row_values;
   levels_job job;
-  szg_levels_span spans[SZG_LEVELS_MOST + 1];
+  szg_tile_range spans[SZG_LEVELS_MOST + 1];
   SZG_TRY(open_job(frame, &job));
   szg_levels_spans_of_values(&job.levels, wanted->first_row * row_values,
                              wanted->end_row * row_values, spans);
@@ -212,7 +212,7 @@ szgpu_status szg_levels_frame_prepare_cuda(const szg_read_job_cuda *frame) {
 szgpu_status szg_levels_frame_restore_cuda(const szg_read_job_cuda *frame,
                                            const szg_frame_rows_cuda *rows) {
   levels_job job;
-  szg_levels_span spans[SZG_LEVELS_MOST + 1];
+  szg_tile_range spans[SZG_LEVELS_MOST + 1];
   SZG_TRY(open_job(frame, &job));
   uint32_t const last = job.levels.level_count;
   szg_levels_spans_of_values(&job.levels, rows->first_value, rows->first_value + rows->value_count,

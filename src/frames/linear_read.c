@@ -23,21 +23,20 @@ szgpu_status szg_linear_frame_open(szg_read_job *job) {
 }
 
 static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                                 const szg_part_start *at, int worker) {
+                                 const szg_part_start *at, const szg_tile_target *target,
+                                 int worker) {
   const szg_frame_header *const frame = &job->reader.frame;
   uint32_t const lattice_bits = szg_lattice_bits(job->header->arithmetic);
   const uint16_t *const codes = szg_stream_codes_of(job, tile_index, tile, worker);
   const uint8_t *const escapes =
       job->escapes.bytes ? job->escapes.bytes + at->escape * frame->escape_bytes : NULL;
   szg_tile_work *const work = &job->plan->tiles[worker];
-  szg_tile placed = *tile;
-  placed.first_value -= job->first_value;
   SZG_REQUIRE(
       szg_tile_uncode(lattice_bits, tile, frame->radius, codes, escapes,
                       szg_count_at(&job->escape_counts, tile_index), frame->escape_bytes, work),
       SZGPU_BAD_DATA);
   szg_tile_sum(lattice_bits, tile, frame->axes, work);
-  szg_tile_restore(&job->quantizer, &placed, work, job->values);
+  szg_tile_restore(&job->quantizer, &target->tile, work, target->values);
   return SZGPU_OK;
 }
 

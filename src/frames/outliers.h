@@ -80,13 +80,11 @@ bool szg_has_outliers(const szg_outlier_share *share);
 /* Loads the sections into job->outliers. */
 szgpu_status szg_outliers_load(szg_read_job *job) SZG_CHECKED;
 
-/* Overwrites the tile's restored values with its exact and fill values. at: where its shares begin.
- * The second form takes values of which those of the tile are at `placed`. */
-szgpu_status szg_outliers_apply(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                                const szg_part_start *at) SZG_CHECKED;
-szgpu_status szg_outliers_apply_to(const szg_read_job *job, uint64_t tile_index,
-                                   const szg_tile *placed, const szg_part_start *at,
-                                   void *values) SZG_CHECKED;
+/* Overwrites the tile's restored values, which are at `placed` in `values`, with its exact and fill
+ * values. at: where its shares begin. */
+szgpu_status szg_outliers_apply(const szg_read_job *job, uint64_t tile_index,
+                                const szg_tile *placed, const szg_part_start *at,
+                                void *values) SZG_CHECKED;
 
 /* ---- CUDA: writing (outliers_write.cu) ---- */
 

@@ -29,8 +29,8 @@ static const uint8_t *bytes_from(const szg_loaded *loaded, uint64_t offset) {
   return loaded->bytes ? loaded->bytes + offset : NULL;
 }
 
-szgpu_status szg_outliers_apply_to(const szg_read_job *job, uint64_t tile_index,
-                                   const szg_tile *placed, const szg_part_start *at, void *values) {
+szgpu_status szg_outliers_apply(const szg_read_job *job, uint64_t tile_index,
+                                const szg_tile *placed, const szg_part_start *at, void *values) {
   const szg_outlier_sections *const sections = &job->outliers;
   szg_outlier_share const share = szg_outlier_share_at(sections, tile_index);
   if (!szg_has_outliers(&share)) return SZGPU_OK;
@@ -44,11 +44,4 @@ szgpu_status szg_outliers_apply_to(const szg_read_job *job, uint64_t tile_index,
       .fill_mask_bytes = share.fill_mask_bytes,
   };
   return szg_outlier_apply(dtype, placed, &outliers, job->header->fill_bits, values);
-}
-
-szgpu_status szg_outliers_apply(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                                const szg_part_start *at) {
-  szg_tile placed = *tile;
-  placed.first_value -= job->first_value;
-  return szg_outliers_apply_to(job, tile_index, &placed, at, job->values);
 }

@@ -50,6 +50,7 @@ szgpu_status szg_planes_frame_open(szg_read_job *job) {
   uint64_t const frame_bytes = job->grid.value_count * szg_dtype_bytes(job->header->shape.dtype);
   uint64_t const tile_bytes = (uint64_t)SZG_TILE_VALUES * layout.value_bytes;
   byte_range const wanted = wanted_bytes(job);
+  job->line_values = layout.value_bytes / szg_dtype_bytes(job->header->shape.dtype);
   job->grid = szg_grid_of_line(frame_bytes / layout.value_bytes);
   job->first_tile = wanted.first / tile_bytes;
   job->end_tile = szg_div_up(wanted.end, tile_bytes);
@@ -72,20 +73,24 @@ static const uint8_t *bytes_from(const szg_loaded *loaded, uint64_t offset) {
 
 /* A tile that is only wanted in part goes through the worker's own memory. */
 static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                                 const szg_part_start *at, int worker) {
+                                 const szg_part_start *at, const szg_tile_target *target,
+                                 int worker) {
+  (void)target;
   const szg_planes_decoder *const decoder = job->plan->planes.decoder;
   uint64_t const value_bytes = decoder->layout.value_bytes;
   byte_range const wanted = wanted_bytes(job);
   uint64_t const first = tile->first_value * value_bytes; /* byte of the frame */
   uint64_t const end = first + tile->value_count * value_bytes;
-  bool const is_whole = first >= wanted.first && end <= wanted.end;
+  bool const is_whole = !job->region && first >= wanted.first && end <= wanted.end;
   uint8_t *const to =
       is_whole ? job->values + (first - wanted.first) : job->plan->planes.values[worker];
   SZG_TRY(szg_planes_decode_tile(
       decoder, bytes_from(&job->words, 4 * at->stream), szg_count_at(&job->tile_sizes, tile_index),
       bytes_from(&job->stored, tile->first_value), szg_stored_plane_bytes(job->grid.value_count),
       tile->value_count, to));
-  if (is_whole) return SZGPU_OK;
+  uint64_t const width = szg_dtype_bytes(job->header->shape.dtype);
+  if (job->region) szg_region_take_line(job->region, first / width, end / width, width, to);
+  if (is_whole || job->region) return SZGPU_OK;
   uint64_t const begin = first > wanted.first ? first : wanted.first;
   memcpy(job->values + (begin - wanted.first), to + (begin - first),
          szg_min_u64(end, wanted.end) - begin);

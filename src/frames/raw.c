@@ -6,7 +6,7 @@
 #include "frames/read.h"
 #include "frames/write.h"
 
-enum { PART_VALUES = 1 << 18 };
+enum { PART_VALUES = 1 << 18, PART_ROWS = 64 };
 
 /* ---- the header ---- */
 
@@ -83,6 +83,38 @@ static void merge_planes(void *job_pointer, uint64_t offset, const uint8_t *byte
   }
 }
 
+/* Rows of a region, and the section that has the planes. */
+typedef struct rows_job {
+  const szg_read_job *frame;
+  szg_loaded planes;
+} rows_job;
+
+static szgpu_status merge_rows(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const rows_job *const job = job_pointer;
+  const szg_region *const region = job->frame->region;
+  size_t const width = szg_dtype_bytes(job->frame->header->shape.dtype);
+  uint64_t const count = region->count[3];
+  uint64_t const end = szg_min_u64((part + 1) * PART_ROWS, szg_region_row_count(region));
+  for (uint64_t row = part * PART_ROWS; row < end; row++)
+    for (size_t plane = 0; plane < width; plane++) {
+      const uint8_t *const bytes = job->planes.bytes + plane * job->frame->grid.value_count +
+                                   szg_region_row_at(region, row);
+      for (uint64_t i = 0; i < count; i++)
+        region->values[(row * count + i) * width + plane] = bytes[i];
+    }
+  return SZGPU_OK;
+}
+
+static szgpu_status restore_rows(szg_read_job *frame) {
+  rows_job job = {.frame = frame};
+  uint64_t const part_count = szg_div_up(szg_region_row_count(frame->region), PART_ROWS);
+  SZG_TRY(szg_reader_map(&frame->reader, SZG_SECTION_RAW, &job.planes));
+  return szg_for_parts(&frame->reader.ctx->threads, part_count, frame->wanted_values, merge_rows,
+                       &job);
+}
+
 szgpu_status szg_raw_frame_restore(szg_read_job *job) {
+  if (job->region) return restore_rows(job);
   return szg_reader_stream(&job->reader, SZG_SECTION_RAW, job->wanted_values, merge_planes, job);
 }

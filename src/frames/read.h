@@ -11,7 +11,7 @@
 #include "frames/levels.h"
 #include "frames/outliers.h"
 #include "frames/planes.h"
-#include "frames/preview.h"
+#include "frames/region.h"
 #include "frames/stream.h"
 #include "frames/tile.h"
 #include "frames/top_plane.h"
@@ -41,10 +41,12 @@ struct szg_read_job {
   szg_grid grid;              /* of the frame */
   uint64_t wanted_values;     /* of the frame, for the progress report */
   uint8_t *values;            /* where value first_value of the frame goes */
-  const szg_preview *preview; /* what is restored instead of values, or NULL */
-  /* set by szg_frame_restore: the range to restore */
+  const szg_region *region;   /* what is restored instead of values, or NULL */
+  /* set by szg_frame_restore and szg_frame_restore_region: the range to restore, and of a region
+     the box of tiles that it meets */
   uint64_t first_value, value_count;
   uint64_t first_tile, end_tile;
+  szg_box tiles;
   /* set by the kind's `open` */
   szg_loaded tile_sizes, escape_counts, escapes;
   szg_outlier_sections outliers;
@@ -53,6 +55,8 @@ struct szg_read_job {
   szg_loaded stored;      /* top plane frames: all planes except the highest */
   bool sizes_are_bits;    /* tile sizes are a tile's bits minus its values, not its words */
   szg_part_start *starts; /* [parts of the frame], in the ctx's buffer; NULL: all are 0 */
+  uint64_t line_values;   /* frames that are read as a line: values of the field for each of the
+                             line's; 0: grid is the frame's own */
 };
 
 /* Entry i of a section of u16; 0 if the frame has no such section. */
@@ -65,24 +69,32 @@ static inline uint32_t szg_count_at(const szg_loaded *loaded, uint64_t i) {
 /* The tile's share of the stream: bits, or words. */
 uint64_t szg_stream_share_at(const szg_read_job *job, uint64_t tile_index, uint32_t value_count);
 
-/* Moves *at to where the shares of the next tile begin. */
-void szg_tile_pass(const szg_read_job *job, uint64_t tile_index, uint32_t value_count,
-                   szg_part_start *at);
+/* Whether the tile has any of the values that the job wants. */
+bool szg_tile_is_wanted(const szg_read_job *job, uint64_t tile_index);
 
 /* Finds where each part's shares begin. They must use up the sections of escapes and outliers
  * exactly; *stream_share gets their share of the stream. */
 szgpu_status szg_tiles_scan(szg_read_job *job, uint64_t *stream_share) SZG_CHECKED;
 
+/* Where a tile's values go: `tile` is the tile as it lies in `values`. Of a region, these are the
+ * tile's alone, from which the region then takes its own. Frames that are read as a line do not use
+ * it. */
+typedef struct szg_tile_target {
+  szg_tile tile;
+  uint8_t *values;
+} szg_tile_target;
+
 /* How a kind restores the values of its tiles; outliers are applied afterwards. */
 typedef struct szg_tile_steps {
   /* Before the tiles of a part. */
   szgpu_status (*begin_part)(const szg_read_job *job, uint64_t part, int worker);
-  /* at: where the tile's shares begin. */
+  /* at: where the tile's shares begin. NULL: all values are there, and outliers go over them. */
   szgpu_status (*restore_tile)(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                               const szg_part_start *at, int worker);
+                               const szg_part_start *at, const szg_tile_target *target,
+                               int worker);
 } szg_tile_steps;
 
-/* Restores the wanted tiles. A NULL step has nothing to do. */
+/* Restores the wanted tiles. */
 szgpu_status szg_tiles_restore(szg_read_job *job, const szg_tile_steps *steps) SZG_CHECKED;
 
 SZG_C_END

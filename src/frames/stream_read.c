@@ -14,13 +14,14 @@ void szg_stream_carve_read(szg_arena *arena, int thread_count, szg_stream_read_p
 
 /* ---- the stream ---- */
 
-/* Side data for parallel decoders, which an archive may leave out. */
+/* Side data for parallel decoders, which an archive may leave out. Who reads only a part of a stream
+ * finds it by the tiles' sizes. */
 static szgpu_status load_gaps(szg_read_job *job) {
   szg_linear_input *const stream = &job->stream.linear;
   uint64_t const gap_bytes = szg_div_up(szg_subsequence_count(stream->bit_count), 2);
   uint64_t const sequence_bytes = 2 * szg_sequence_count(stream->bit_count);
   szg_loaded gaps, sequence_codes;
-  if (!job->header->has_gaps) return SZGPU_OK;
+  if (!job->header->has_gaps || job->reader.is_partial) return SZGPU_OK;
   SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_GAPS, &gaps));
   SZG_TRY(szg_reader_load(&job->reader, SZG_SECTION_SEQUENCE_CODES, &sequence_codes));
   SZG_REQUIRE(gaps.byte_count == gap_bytes, SZGPU_BAD_DATA);
@@ -162,7 +163,7 @@ szgpu_status szg_stream_decode_part(const szg_read_job *job, uint64_t part, int 
   for (uint64_t t = part * SZG_PART_TILES; t < end_tile; t++) {
     uint32_t const code_count = szg_tile_at(&job->grid, t).value_count;
     uint64_t const bit_count = szg_stream_share_at(job, t, code_count);
-    if (t >= job->first_tile)
+    if (szg_tile_is_wanted(job, t))
       runs[run_count++] = (szg_code_run){bit, bit_count, code_count, codes_of_tile(job, t, worker)};
     bit += bit_count;
   }

@@ -36,28 +36,32 @@ szgpu_status szg_tile_frame_open(szg_read_job *job) {
 }
 
 /* The tile's row of values at (z, y). */
-static uint8_t *row_at(const szg_read_job *job, const szg_tile *tile, uint32_t z, uint32_t y) {
-  return job->values + szg_dtype_bytes(job->header->shape.dtype) *
-                           (tile->first_value + z * tile->z_stride + y * tile->y_stride);
+static uint8_t *row_at(const szg_tile_target *target, size_t value_bytes, uint32_t z, uint32_t y) {
+  const szg_tile *const tile = &target->tile;
+  return target->values +
+         value_bytes * (tile->first_value + z * tile->z_stride + y * tile->y_stride);
 }
 
 /* Lattice point 0 everywhere: every arithmetic restores it to +0. */
-static void restore_zeros(const szg_read_job *job, const szg_tile *tile) {
-  size_t const row_bytes = tile->x_extent * szg_dtype_bytes(job->header->shape.dtype);
+static void restore_zeros(const szg_tile_target *target, size_t value_bytes) {
+  const szg_tile *const tile = &target->tile;
   for (uint32_t z = 0; z < tile->z_extent; z++)
-    for (uint32_t y = 0; y < tile->y_extent; y++) memset(row_at(job, tile, z, y), 0, row_bytes);
+    for (uint32_t y = 0; y < tile->y_extent; y++)
+      memset(row_at(target, value_bytes, z, y), 0, tile->x_extent * value_bytes);
 }
 
 /* A raw tile: the values, in code order. */
-static void restore_raw(const szg_read_job *job, const szg_tile *tile, const uint8_t *words) {
-  size_t const row_bytes = tile->x_extent * szg_dtype_bytes(job->header->shape.dtype);
+static void restore_raw(const szg_tile_target *target, size_t value_bytes, const uint8_t *words) {
+  const szg_tile *const tile = &target->tile;
+  size_t const row_bytes = tile->x_extent * value_bytes;
   for (uint32_t z = 0; z < tile->z_extent; z++)
     for (uint32_t y = 0; y < tile->y_extent; y++, words += row_bytes)
-      memcpy(row_at(job, tile, z, y), words, row_bytes);
+      memcpy(row_at(target, value_bytes, z, y), words, row_bytes);
 }
 
-static szgpu_status restore_coded(const szg_read_job *job, const szg_tile *tile,
+static szgpu_status restore_coded(const szg_read_job *job, const szg_tile_target *target,
                                   const uint8_t *words, uint32_t word_count, szg_tile_work *work) {
+  const szg_tile *const tile = &target->tile;
   const szg_frame_header *const frame = &job->reader.frame;
   const szg_tile_read_plan *const plan = &job->plan->tile;
   uint32_t const lattice_bits = szg_tile_lattice_bits(job->header->arithmetic, frame->has_16_bits);
@@ -67,28 +71,27 @@ static szgpu_status restore_coded(const szg_read_job *job, const szg_tile *tile,
                            : szg_tile_decode(plan->decoder, lattice_bits, frame->zero_groups, tile,
                                              words, word_count, &work->deltas);
   SZG_REQUIRE(is_tile, SZGPU_BAD_DATA);
-  szg_tile_deltas_to_values(&job->quantizer, lattice_bits, frame->axes, tile, work, job->values);
+  szg_tile_deltas_to_values(&job->quantizer, lattice_bits, frame->axes, tile, work, target->values);
   return SZGPU_OK;
 }
 
 static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                                 const szg_part_start *at, int worker) {
+                                 const szg_part_start *at, const szg_tile_target *target,
+                                 int worker) {
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(job->header->shape.dtype);
   uint32_t const raw_words = szg_raw_tile_words(tile->value_count, value_bytes);
   uint32_t const word_count = szg_count_at(&job->tile_sizes, tile_index);
-  szg_tile placed = *tile;
-  placed.first_value -= job->first_value;
   SZG_REQUIRE(word_count <= raw_words, SZGPU_BAD_DATA);
   if (word_count == 0) {
-    restore_zeros(job, &placed);
+    restore_zeros(target, value_bytes);
     return SZGPU_OK;
   }
   const uint8_t *const words = job->words.bytes + 4 * at->stream;
   if (word_count < raw_words)
-    return restore_coded(job, &placed, words, word_count, &job->plan->tiles[worker]);
+    return restore_coded(job, target, words, word_count, &job->plan->tiles[worker]);
   szg_outlier_share const share = szg_outlier_share_at(&job->outliers, tile_index);
   SZG_REQUIRE(!szg_has_outliers(&share), SZGPU_BAD_DATA); /* a raw tile has none */
-  restore_raw(job, &placed, words);
+  restore_raw(target, value_bytes, words);
   return SZGPU_OK;
 }
 

@@ -22,6 +22,7 @@ szgpu_status szg_top_plane_frame_open(szg_read_job *job) {
   job->grid = szg_grid_of_line(job->grid.value_count);
   job->first_tile = job->first_value / SZG_TILE_VALUES;
   job->end_tile = szg_div_up(job->first_value + job->value_count, SZG_TILE_VALUES);
+  job->line_values = 1;
   job->sizes_are_bits = true;
   SZG_TRY(szg_reader_map(reader, SZG_SECTION_RAW, &job->stored));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
@@ -41,8 +42,9 @@ static const uint8_t *symbols_of(const szg_read_job *job, uint64_t tile_index, c
 
 /* A tile that is only wanted in part goes through the worker's own memory. */
 static szgpu_status join_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                              const szg_part_start *at, int worker) {
-  (void)at;
+                              const szg_part_start *at, const szg_tile_target *target,
+                              int worker) {
+  (void)at, (void)target;
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(job->header->shape.dtype);
   uint64_t const first = tile->first_value, end = first + tile->value_count;
   uint64_t const first_wanted = job->first_value, end_wanted = first_wanted + job->value_count;
@@ -51,11 +53,12 @@ static szgpu_status join_tile(const szg_read_job *job, uint64_t tile_index, cons
   for (uint32_t p = 0; p + 1 < value_bytes; p++)
     planes[p] = job->stored.bytes + p * plane_bytes + first;
   planes[value_bytes - 1] = symbols_of(job, tile_index, tile, worker);
-  bool const is_whole = first >= first_wanted && end <= end_wanted;
+  bool const is_whole = !job->region && first >= first_wanted && end <= end_wanted;
   uint8_t *const to = is_whole ? job->values + (first - first_wanted) * value_bytes
                                : job->plan->top_plane.workers[worker].values;
   szg_planes_join(planes, tile->value_count, value_bytes, to);
-  if (is_whole) return SZGPU_OK;
+  if (job->region) szg_region_take_line(job->region, first, end, value_bytes, to);
+  if (is_whole || job->region) return SZGPU_OK;
   uint64_t const begin = first > first_wanted ? first : first_wanted;
   memcpy(job->values + (begin - first_wanted) * value_bytes, to + (begin - first) * value_bytes,
          (szg_min_u64(end, end_wanted) - begin) * value_bytes);

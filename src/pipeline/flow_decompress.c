@@ -83,13 +83,14 @@ static szgpu_status restore_frame(void *job, uint64_t frame, int slot_number, in
       szg_opened_frame(call->opened, frame, slot->bytes.bytes, slot->bytes.used_bytes);
   uint64_t const first_row = frame * part.header.frame_rows;
   uint64_t const row_count = szg_frame_row_count(&part, frame);
+  szg_wanted const wanted = szg_wanted_rows(&part.grid, first_row, row_count);
   bool const with_cuda = flow->has_cuda[worker] && !has_zstd(&part, frame);
   szgpu_status status = SZGPU_UNSUPPORTED;
   fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
   if (with_cuda)
     status = szg_decompress_cuda(ctx, part.bytes, &part, first_row, row_count, slot->values.bytes);
   if (!with_cuda || szg_falls_back(ctx, status))
-    status = szg_decompress_cpu(ctx, &part, first_row, row_count, slot->values.bytes);
+    status = szg_decompress_cpu(ctx, &part, &wanted, slot->values.bytes);
   SZG_TRY(status);
   return szg_flow_report(flow, worker);
 }

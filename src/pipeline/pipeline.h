@@ -66,14 +66,19 @@ szgpu_status szg_recode(szgpu_ctx *ctx, const szg_opened *opened, int zstd_level
  * have. */
 szgpu_status szg_plain_bytes(const szg_opened *opened, uint64_t *plain_bytes) SZG_CHECKED;
 
-/* Restores rows first_row .. first_row + row_count - 1 of the slowest axis longer than 1. */
-szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint64_t first_row,
-                                uint64_t row_count, void *field) SZG_CHECKED;
-
-/* Restores every 2^level-th value along each axis except a batch's: szg_level_values of them. */
-uint64_t szg_level_values(const szg_grid *grid, uint32_t level);
-szgpu_status szg_decompress_level_cpu(szgpu_ctx *ctx, const szg_opened *opened, uint32_t level,
-                                      void *field) SZG_CHECKED;
+/* What a call restores: a box, not empty, of every 2^level-th value along each axis except a
+ * batch's. */
+typedef struct szg_wanted {
+  uint32_t level;
+  szg_box box; /* in the level's grid */
+  /* Stored sections of which only a part is read are not checked, and AUTO decodes, whatever the
+   * ctx's decoder: a decoder may read the whole stream. */
+  bool is_partial;
+} szg_wanted;
+/* Rows first_row .. first_row + row_count - 1 of the slowest axis longer than 1. */
+szg_wanted szg_wanted_rows(const szg_grid *grid, uint64_t first_row, uint64_t row_count);
+szgpu_status szg_decompress_cpu(szgpu_ctx *ctx, const szg_opened *opened, const szg_wanted *wanted,
+                                void *field) SZG_CHECKED;
 
 SZG_C_END
 

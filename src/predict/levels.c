@@ -75,7 +75,9 @@ static void make_stage(uint32_t axis_count, const szg_levels_stage *view, uint64
   stage->z_tiles = szg_div_up(stage->z_extent, stage->tile_z);
   stage->tile_count = stage->box_count * stage->z_tiles * stage->y_tiles * stage->x_tiles;
   stage->row_points = axis_count == 3 ? szg_align_up(stage->x_extent, 4) : stage->x_extent;
-  stage->point_count = stage->box_count * stage->z_extent * stage->y_extent * stage->row_points;
+  stage->plane_points = stage->y_extent * stage->row_points;
+  stage->box_points = stage->z_extent * stage->plane_points;
+  stage->point_count = stage->box_count * stage->box_points;
 }
 
 bool szg_levels_make(const szg_grid *frame, uint32_t axis_count, uint64_t fold,
@@ -151,43 +153,79 @@ void szg_levels_existing_places(const szg_levels *levels, uint32_t stage, uint64
   }
 }
 
-/* Coordinates first to end - 1 along the slowest axis that has tiles. */
-typedef struct layer_range {
-  uint64_t first, end;
-} layer_range;
+/* ---- parts of a frame ---- */
 
-static uint64_t slowest_extent(const szg_levels *levels, uint32_t stage) {
-  const szg_levels_stage *const s = &levels->stages[stage];
-  return levels->axis_count == 3   ? s->z_extent
-         : levels->axis_count == 2 ? s->y_extent
-                                   : s->x_extent;
+/* The extents of a stage's grid, and of a full tile. */
+typedef struct stage_extents {
+  uint64_t grid[SZG_BOX_AXES], tile[SZG_BOX_AXES];
+} stage_extents;
+
+static stage_extents extents_of(const szg_levels_stage *s) {
+  return (stage_extents){{s->box_count, s->z_extent, s->y_extent, s->x_extent},
+                         {1, s->tile_z, s->tile_y, s->tile_x}};
 }
 
-void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, uint64_t end_value,
-                                szg_levels_span spans[SZG_LEVELS_MOST + 1]) {
-  uint32_t const d = levels->axis_count, last = levels->level_count;
+void szg_levels_narrow_grid(szg_levels_stage *stage, const szg_box *tiles) {
+  stage_extents const extents = extents_of(stage);
+  uint64_t first[SZG_BOX_AXES], count[SZG_BOX_AXES];
+  for (int axis = 0; axis < SZG_BOX_AXES; axis++) {
+    uint64_t const tile = extents.tile[axis];
+    first[axis] = tiles->first[axis] * tile;
+    count[axis] = szg_lesser_u64(tiles->end[axis] * tile, extents.grid[axis]) - first[axis];
+  }
+  stage->row_points = count[3];
+  stage->plane_points = count[2] * stage->row_points;
+  stage->box_points = count[1] * stage->plane_points;
+  stage->point_count = count[0] * stage->box_points;
+  stage->first_point = 0;
+  stage->first_point = szg_levels_point_at(stage, first[0], first[1], first[2], first[3]);
+}
+
+void szg_levels_tiles_of_points(const szg_levels *levels, uint32_t last, const szg_box *points,
+                                szg_box tiles[SZG_LEVELS_MOST + 1]) {
+  szg_box wanted = *points;
+  for (uint32_t stage = last;; stage--) {
+    stage_extents const extents = extents_of(&levels->stages[stage]);
+    szg_box *const here = &tiles[stage];
+    for (int axis = 0; axis < SZG_BOX_AXES; axis++) {
+      here->first[axis] = wanted.first[axis] / extents.tile[axis];
+      here->end[axis] = szg_div_up(wanted.end[axis], extents.tile[axis]);
+    }
+    if (stage == 0) return;
+    /* A tile reads one point of the coarser grid before it, and two after its last. */
+    stage_extents const coarse = extents_of(&levels->stages[stage - 1]);
+    for (int axis = 1; axis < SZG_BOX_AXES; axis++) {
+      uint64_t const first = here->first[axis] * extents.tile[axis] / 2;
+      uint64_t const end = here->end[axis] * extents.tile[axis] / 2 + 2;
+      wanted.first[axis] = first > 0 ? first - 1 : 0;
+      wanted.end[axis] = szg_lesser_u64(end, coarse.grid[axis]);
+    }
+  }
+}
+
+szg_box szg_levels_points_of_values(const szg_levels *levels, uint64_t first_value,
+                                    uint64_t end_value) {
+  uint32_t const d = levels->axis_count;
+  const szg_levels_stage *const s = &levels->stages[levels->level_count];
   uint64_t const box = first_value / levels->box_stride;
   uint64_t const last_box = (end_value - 1) / levels->box_stride;
   uint64_t const row_values = d == 3 ? levels->z_stride : d == 2 ? levels->y_stride : 1;
-  layer_range range = {0, slowest_extent(levels, last)};
-  if (box == last_box) {
-    range.first = first_value % levels->box_stride / row_values;
-    range.end = (end_value - 1) % levels->box_stride / row_values + 1;
-  }
-  for (uint32_t stage = last;; stage--) {
-    const szg_levels_stage *const s = &levels->stages[stage];
-    uint64_t const tile_extent = d == 3 ? s->tile_z : d == 2 ? s->tile_y : s->tile_x;
-    uint64_t const tiles_in_layer = d == 3 ? s->x_tiles * s->y_tiles : d == 2 ? s->x_tiles : 1;
-    uint64_t const first_layer = range.first / tile_extent;
-    uint64_t const end_layer = szg_div_up(range.end, tile_extent);
-    uint64_t const tiles_in_box = s->x_tiles * s->y_tiles * s->z_tiles;
-    spans[stage].first_tile = box * tiles_in_box + first_layer * tiles_in_layer;
-    spans[stage].end_tile = last_box * tiles_in_box + end_layer * tiles_in_layer;
-    if (stage == 0) return;
-    /* A tile reads one row of the coarser grid before it, and two after its last. */
-    uint64_t const first = first_layer * tile_extent / 2, end = end_layer * tile_extent / 2 + 2;
-    range.first = first > 0 ? first - 1 : 0;
-    range.end = szg_lesser_u64(end, slowest_extent(levels, stage - 1));
+  int const slowest = d == 3 ? 1 : d == 2 ? 2 : 3;
+  szg_box points = {.first = {box}, .end = {last_box + 1, s->z_extent, s->y_extent, s->x_extent}};
+  if (box != last_box) return points;
+  points.first[slowest] = first_value % levels->box_stride / row_values;
+  points.end[slowest] = (end_value - 1) % levels->box_stride / row_values + 1;
+  return points;
+}
+
+void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, uint64_t end_value,
+                                szg_tile_range spans[SZG_LEVELS_MOST + 1]) {
+  szg_box const points = szg_levels_points_of_values(levels, first_value, end_value);
+  szg_box tiles[SZG_LEVELS_MOST + 1];
+  szg_levels_tiles_of_points(levels, levels->level_count, &points, tiles);
+  for (uint32_t i = 0; i <= levels->level_count; i++) {
+    const szg_levels_stage *const s = &levels->stages[i];
+    spans[i] = szg_box_range(&tiles[i], s->z_tiles, s->y_tiles, s->x_tiles);
   }
 }
 

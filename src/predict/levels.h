@@ -47,8 +47,10 @@ typedef struct szg_levels_stage {
   uint64_t box_count, z_extent, y_extent, x_extent;
   uint32_t tile_z, tile_y, tile_x; /* extents of a full tile */
   uint64_t z_tiles, y_tiles, x_tiles, tile_count;
-  uint64_t row_points;  /* from row to row of the grid; those beyond x_extent are not set */
-  uint64_t point_count; /* of the grid, all boxes, in whole rows */
+  /* Where memory has the grid's points: (box, z, y, x) at box * box_points + z * plane_points + y *
+   * row_points + x - first_point, in arithmetic that wraps. Those of a row beyond x_extent are not
+   * set. point_count in all; on the CPU these may be a part of the grid. */
+  uint64_t row_points, plane_points, box_points, first_point, point_count;
   uint32_t place_count; /* of a full tile, a multiple of 64 */
   uint32_t unit;
 } szg_levels_stage;
@@ -109,15 +111,29 @@ bool szg_levels_tile_is_full(const szg_levels *levels, uint32_t stage, uint64_t 
 void szg_levels_existing_places(const szg_levels *levels, uint32_t stage, uint64_t tile_index,
                                 uint64_t *groups);
 
-/* Tiles of one stage, first to end - 1. */
-typedef struct szg_levels_span {
-  uint64_t first_tile, end_tile;
-} szg_levels_span;
+/* Where the grid has a point in memory. */
+static inline uint64_t szg_levels_point_at(const szg_levels_stage *stage, uint64_t box, uint64_t z,
+                                           uint64_t y, uint64_t x) {
+  return box * stage->box_points + z * stage->plane_points + y * stage->row_points + x -
+         stage->first_point;
+}
 
-/* Tiles of each stage that are needed to restore values first_value to end_value - 1 of the frame,
- * at least one: all that they depend on, in whole layers of tiles. */
+/* Lets memory have only the points of a box of tiles. */
+void szg_levels_narrow_grid(szg_levels_stage *stage, const szg_box *tiles);
+
+/* Boxes of tiles of stage `last` and those before it: all that `points` depend on, a box in the grid
+ * of stage `last` that has at least one. */
+void szg_levels_tiles_of_points(const szg_levels *levels, uint32_t last, const szg_box *points,
+                                szg_box tiles[SZG_LEVELS_MOST + 1]);
+
+/* The points of the last stage that have values first_value to end_value - 1 of the frame, at least
+ * one: whole planes of a volume, rows of a plane, or boxes. */
+szg_box szg_levels_points_of_values(const szg_levels *levels, uint64_t first_value,
+                                    uint64_t end_value);
+
+/* The tiles of each stage that these depend on; they follow one another. */
 void szg_levels_spans_of_values(const szg_levels *levels, uint64_t first_value, uint64_t end_value,
-                                szg_levels_span spans[SZG_LEVELS_MOST + 1]);
+                                szg_tile_range spans[SZG_LEVELS_MOST + 1]);
 
 /* Number S of tiles that are counted for a stage's books, of T. */
 SZG_HD uint32_t szg_levels_counted_tiles(uint64_t tile_count) {

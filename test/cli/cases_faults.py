@@ -198,7 +198,7 @@ class Faults(FaultTest):
                                     "out", must_meet={"malloc"})
         self.succeed("-zqf", "-e", "1e-3", "--predictor", "interpolation", "-o", "a.szg",
                      "a_30x40x50.f32")
-        for part in ([], ["--level", "1"], ["--slab", "3:9"]):
+        for part in ([], ["--level", "1"], ["--slab", "3:9"], ["--region", "3:9,:,2"]):
             self.fail_each_call(MEMORY, ["-x", "-j1", "-b", "cpu", *part, "-o", "out", "a.szg"],
                                 "out", must_meet={"malloc"})
 

@@ -312,6 +312,85 @@ class Slabs(CliTest):
                     self.assert_within(wanted, slab, 1e-3)
 
 
+class Regions(CliTest):
+    """Boxes, as numpy slices the whole."""
+
+    SLICES = ("0:16,32:40,:", "3,-5:,7", ":5,5:6,-20:-3", "-1,-1,-1", "39:,:1,0:50", ":,:,:")
+
+    @staticmethod
+    def box(array, text):
+        """array[text], with an index as a range of one."""
+        slices = []
+        for axis, part in enumerate(text.split(",")):
+            if ":" in part:
+                slices.append(slice(*(int(n) if n else None for n in part.split(":"))))
+            else:
+                index = int(part) % array.shape[axis]
+                slices.append(slice(index, index + 1))
+        return array[tuple(slices)]
+
+    def test_raw_fields(self):
+        for options in ([], ["--predictor", "interpolation"], ["--layout", "linear"], ["--zstd"]):
+            name = self.archive("a_40x42x50.f32", "-f", "--frame", "16", *options,
+                                dims=(40, 42, 50))
+            self.succeed("-xf", "-o", "whole", name)
+            whole = np.frombuffer(self.read("whole"), "<f4").reshape(40, 42, 50)
+            for text in self.SLICES:
+                with self.subTest((options, text)):
+                    result = self.succeed("-xf", "-o", "box", f"--region={text}", name)
+                    self.assertRegex(result.out, r" \(region [0-9:,]+ of 40x42x50\)  ")
+                    self.assertEqual(self.read("box"), self.box(whole, text).tobytes())
+
+    def test_npy_files(self):
+        for order in "CF":
+            for dtype in ("<f4", ">f8"):
+                with self.subTest((order, dtype)):
+                    np.save(self.path("a.npy"), np.array(wave(33, 70, 50, dtype=dtype), order=order))
+                    self.succeed("-zf", *BOUND, "a.npy")
+                    self.succeed("-xf", "-o", "whole.npy", "a.npy.szg")
+                    self.succeed("-xf", "-o", "b.npy", "--region", "2:9,7,-4:", "a.npy.szg")
+                    whole, box = np.load(self.path("whole.npy")), np.load(self.path("b.npy"))
+                    wanted = (self.box(whole, "2:9,7,-4:") if order == "C" else
+                              self.box(whole.T, "2:9,7,-4:").T)  # the archive's dims
+                    self.assertEqual((box.dtype.str, box.shape), (dtype, wanted.shape))
+                    np.testing.assert_array_equal(box, wanted)
+
+    def test_regions_of_previews(self):
+        np.save(self.path("a.npy"), wave(3, 40, 62, 80))
+        self.succeed("-z", *BOUND, "--predictor", "interpolation", "a.npy")
+        self.succeed("-x", "-o", "preview.npy", "--level", "2", "a.npy.szg")
+        preview = np.load(self.path("preview.npy"))
+        told = self.succeed_json("-x", "-o", "b.npy", "--level", "2", "--region", "1:,:7,3,-9:",
+                                 "a.npy.szg")
+        box = np.load(self.path("b.npy"))
+        np.testing.assert_array_equal(box, self.box(preview, "1:,:7,3,-9:"))
+        self.assertEqual((told["level"], told["level_dims"], told["region_first"],
+                          told["region_dims"], told["restored_bytes"], told["dims"]),
+                         (2, [3, 10, 16, 20], [1, 0, 3, 11], [2, 7, 1, 9], 4 * 2 * 7 * 9,
+                          [3, 40, 62, 80]))
+
+    def test_through_pipes(self):
+        name = self.archive("a_40x30.f32", dims=(40, 30))
+        self.succeed("-x", "-o", "whole", name)
+        whole = np.frombuffer(self.read("whole"), "<f4").reshape(40, 30)
+        result = self.run_szgpu("-x", "--region", "5:9,-3:", "-", stdin=self.read(name), binary=True)
+        self.assertEqual((result.code, result.out), (0, whole[5:9, -3:].tobytes()))
+
+    def test_damage_elsewhere_does_not_matter(self):
+        name = self.archive("a_64x64x64.f32", "--predictor", "lorenzo", dims=(64, 64, 64))
+        self.succeed("-x", "-o", "good", "--region", "0:8,0:8,0:8", name)
+        content = bytearray(self.read(name))
+        sections = self.succeed_json("-l", name)["frame_list"][0]["sections"]
+        stream, = (s for s in sections if s["name"] == "bitstream")
+        content[stream["offset"] + stream["stored_bytes"] - 9] ^= 1
+        self.write(name, bytes(content))
+        self.succeed("-x", "-o", "box", "--region", "0:8,0:8,0:8", name)
+        self.assertEqual(self.read("box"), self.read("good"))
+        self.assert_refused(["-x", "-o", "s", name], 3, f"{name}: a checksum does not match: the "
+                            "archive is damaged (section 'bitstream' of frame 0); replace it with "
+                            "an intact copy")
+
+
 class Levels(CliTest):
     """Previews: every 2^N-th value, as the whole field has it."""
 

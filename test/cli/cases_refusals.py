@@ -191,6 +191,64 @@ class Usage(CliTest):
                                     "range within 0:10")
 
 
+    def test_regions_that_are_none(self):
+        name = self.archive()
+        for text in ("a:b", "3-4", "", ",", "0:1,", ",0:1", " 1:2,:", "1.5,:", "--1,:", "-,:",
+                     "9223372036854775807,:", "0:18446744073709551616,:"):
+            with self.subTest(text):
+                self.assert_refused(["-x", f"--region={text}", "-o", "s", name], 1,
+                                    f"{name}: --region {text} is not a region; give a slice for "
+                                    "each axis, as in --region 0:16,32:64,:")
+        for text in ("::2,:", "0:9:3,1", ":,::"):
+            self.assert_refused(["-x", "--region", text, "-o", "s", name], 1,
+                                f"{name}: --region {text} has steps, which --region does not take; "
+                                "restore the box and take values from it")
+        self.assert_refused(["-x", "--region", "1,1,1,1,1", "-o", "s", name], 1,
+                            f"{name}: --region 1,1,1,1,1 has more than 4 slices; a field has at "
+                            "most 4 dims")
+
+    def test_regions_outside_the_field(self):
+        name = self.archive()
+        for text, axis, extent, shown in (
+                ("0:11,:", 0, 10, "0:11"), ("10,:", 0, 10, "10"), (":,21:", 1, 20, "21:"),
+                (":,-21", 1, 20, "-21"), (":,:-21", 1, 20, ":-21"), ("-11:,:", 0, 10, "-11:"),
+                (":,9223372036854775806", 1, 20, "9223372036854775806")):
+            with self.subTest(text):
+                self.assert_refused(["-x", f"--region={text}", "-o", "s", name], 1,
+                                    f"{name}: has {extent} values along axis {axis}, but --region "
+                                    f"asks for {shown} there; give a range within 0:{extent}")
+        for text, axis, shown in (("4:4,:", 0, "4:4"), (":,7:3", 1, "7:3"), ("10:,:", 0, "10:"),
+                                  (":,-3:-3", 1, "-3:-3"), (":,-3:4", 1, "-3:4")):
+            with self.subTest(text):
+                self.assert_refused(["-x", f"--region={text}", "-o", "s", name], 1,
+                                    f"{name}: has no values in {shown} of --region, for axis "
+                                    f"{axis}; the end is the index after the last one to restore")
+
+    def test_regions_with_other_dims(self):
+        name = self.archive()
+        for text, count in (("0:1", "1 slice"), (":,:,:", "3 slices")):
+            self.assert_refused(["-x", "--region", text, "-o", "s", name], 1,
+                                f"{name}: has 2 dims, but --region has {count}; give one for each "
+                                "dim, : for all of it")
+
+    def test_regions_of_a_preview_are_within_it(self):
+        name = self.archive("a_100x200.f32", "--predictor", "interpolation", dims=(100, 200))
+        self.assert_refused(["-x", "--level", "1", "--region", "0:51,:", "-o", "s", name], 1,
+                            f"{name}: as a preview has 50 values along axis 0, but --region asks "
+                            "for 0:51 there; give a range within 0:50")
+        self.assert_refused(["-x", "--level", "6", "--region", "0,0", "-o", "s", name], 1,
+                            f"{name}: frame 0 goes up to level 4, not to 6; give a lower --level "
+                            "or leave it out")
+
+    def test_regions_do_not_go_with_slabs_and_comparisons(self):
+        name = self.archive()
+        for option, value in (("--slab", "0:1"), ("--compare", "wave_10x20.f32")):
+            self.assert_refused(["-x", "--region", "1,1", option, value, "-o", "s", name], 1,
+                                f"{name}: --region cannot be used with {option}; leave one of "
+                                "them out")
+        self.assert_refused(["-z", "-e", "1", "--region", "1,1", "wave_10x20.f32"], 1,
+                            "wave_10x20.f32: --region cannot be used with -z; leave it out")
+
     def test_memory_limits_that_are_none(self):
         for text in ("", "0", "x", "-1", "1.5G", "10k", "10MB", "16777216T", "1e9"):
             with self.subTest(text):

@@ -70,11 +70,11 @@ uint32_t random_lanes(const Level &level) {
 /* Values of the frame that are wanted, and the tiles that they need. */
 struct Window {
   uint64_t first_value, end_value;
-  szg_levels_span span;
+  szg_tile_range span;
 };
 
 Window window_of(const Level &level, uint64_t first_value, uint64_t end_value) {
-  szg_levels_span spans[SZG_LEVELS_MOST + 1];
+  szg_tile_range spans[SZG_LEVELS_MOST + 1];
   szg_levels_spans_of_values(&level.stage.levels, first_value, end_value, spans);
   return {first_value, end_value, spans[level.stage.stage]};
 }

@@ -1,0 +1,42 @@
+/* regions.h - archives of every kind of frame, and slices of fields: for tests of regions.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_TEST_REGIONS_H
+#define SZG_TEST_REGIONS_H
+
+#include <stdbool.h>
+
+#include "support.h"
+
+/* SPOILT: with exact and fill values, and, if linear, escapes. */
+enum {
+  REGION_TILE,
+  REGION_TILE_SPOILT,
+  REGION_LEVELS,
+  REGION_LEVELS_SPOILT,
+  REGION_LEVELS_WIDE,
+  REGION_LINEAR,
+  REGION_LINEAR_SPOILT,
+  REGION_CONSTANT,
+  REGION_PLANES,
+  REGION_TOP_PLANE,
+  REGION_RAW,
+  REGION_KINDS
+};
+
+const char *region_kind_name(int kind);
+bool region_is_lossless(int kind);
+
+/* An archive that has frames of the kind, if of this shape they are smaller than others. Types other
+ * than F32 and F64 are for lossless kinds. */
+test_archive region_archive(szgpu_ctx *ctx, int kind, const szgpu_shape *shape, uint64_t frame_rows,
+                            int zstd_level);
+
+/* Whether the first frame is of the kind. */
+bool region_has_kind(const test_archive *archive, int kind);
+
+size_t region_bytes(const szgpu_shape *shape, const szgpu_region *region);
+/* What the region has, of a field's values. */
+uint8_t *region_slice(const szgpu_shape *shape, const szgpu_region *region, const uint8_t *values);
+
+#endif
