@@ -6,6 +6,7 @@
 #include "compression.h"
 #include "dataset.h"
 #include "file_names.h"
+#include "in_frames.h"
 #include "job.h"
 #include "output.h"
 #include "target.h"
@@ -97,16 +98,21 @@ static int run(struct writing *writing) {
   struct taken_file const taken = {work->name, &work->input.status};
   code = output_open(report, writing->output.name, job->options->is_forced, &taken, 1,
                      &writing->output);
-  if (code == CODE_OK) code = compression_load(work);
+  bool const is_in_frames = job->options->memory > 0;
+  if (code == CODE_OK) code = is_in_frames ? in_frames_load(work) : compression_load(work);
   double const target_ratio = job->options->target_ratio;
   if (code == CODE_OK && target_ratio > 0)
     code = target_find(work, target_ratio, &writing->trial_count);
   if (code == CODE_OK) code = warn_of_bound(report, work->name, &work->params, &work->warnings);
-  if (code == CODE_OK && target_ratio == 0) code = compression_make(work);
-  if (code == CODE_OK) code = compression_warn(work);
-  if (code == CODE_OK && job->options->is_verified) code = compression_verify(work);
-  if (code == CODE_OK)
-    code = output_write(report, &writing->output, work->archive.bytes, work->archive_bytes);
+  if (is_in_frames) {
+    if (code == CODE_OK) code = in_frames_compress(work, &writing->output);
+  } else {
+    if (code == CODE_OK && target_ratio == 0) code = compression_make(work);
+    if (code == CODE_OK) code = compression_warn(work);
+    if (code == CODE_OK && job->options->is_verified) code = compression_verify(work);
+    if (code == CODE_OK)
+      code = output_write(report, &writing->output, work->archive.bytes, work->archive_bytes);
+  }
   if (code == CODE_OK) code = output_commit(report, &writing->output);
   if (code != CODE_OK || report->is_quiet) return code;
   if (report->is_json)

@@ -39,10 +39,15 @@ static int set_params(struct compression *work) {
 }
 
 int compression_load(struct compression *work) {
+  int const code =
+      input_load(&work->job->report, &work->input, field_wanted_bytes, work->job->options);
+  return code == CODE_OK ? compression_read(work) : code;
+}
+
+int compression_read(struct compression *work) {
   const struct report *report = &work->job->report;
   const struct options *options = work->job->options;
-  int code = input_load(report, &work->input, field_wanted_bytes, options);
-  if (code == CODE_OK) code = field_read(report, options, &work->input, &work->field);
+  int code = field_read(report, options, &work->input, &work->field);
   if (code == CODE_OK) code = set_params(work);
   if (code == CODE_OK)
     code = warn_of_field(report, options, &work->input, &work->field, &work->warnings);

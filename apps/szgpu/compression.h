@@ -32,6 +32,7 @@ struct compression compression_of(const struct job *job);
 int compression_open(struct compression *work);
 /* Reads the field, and warns of what options say about it. */
 int compression_load(struct compression *work);
+int compression_read(struct compression *work); /* the same if the input is loaded already */
 /* Makes the archive and its info, under params; again if there is one already. */
 int compression_make(struct compression *work);
 /* Warns of what the values and the bound say about each other. */

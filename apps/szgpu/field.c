@@ -88,7 +88,8 @@ static int read_npy(const struct report *report, const struct options *options,
   field->source = SZGPU_SOURCE_NPY | (npy.is_fortran ? SZGPU_SOURCE_FORTRAN : 0u) |
                   (npy.is_big_endian ? SZGPU_SOURCE_BIG_ENDIAN : 0u);
   field->values = input->bytes + npy.header_bytes;
-  field->byte_count = input->byte_count - npy.header_bytes;
+  field->offset = npy.header_bytes;
+  field->byte_count = input->total_bytes - npy.header_bytes;
   return CODE_OK;
 }
 
@@ -172,7 +173,7 @@ static int read_raw(const struct report *report, const struct options *options,
         "holds %s values, which can only be compressed losslessly; add -m lossless",
         words_for_dtype(field->shape.dtype));
   field->values = input->bytes;
-  field->byte_count = input->byte_count;
+  field->byte_count = input->total_bytes;
   if (field->byte_count == 0)
     return report_failure(report, CODE_USAGE, name, "is empty; there is nothing to compress");
   field->has_npy_header = npy_begins(input->bytes, input->byte_count);
@@ -201,12 +202,15 @@ static int read_raw(const struct report *report, const struct options *options,
   return CODE_OK;
 }
 
+bool field_is_swapped(const struct field *field) {
+  return ((field->source & SZGPU_SOURCE_BIG_ENDIAN) != 0) != host_is_big_endian();
+}
+
 /* The library needs aligned values in native byte order, and the file's bytes must not change: so
  * this makes a copy and then unloads the file. Values from a pipe could be swapped in place, but
  * are rare enough to be copied too. */
 static int make_native(const struct report *report, struct input *input, struct field *field) {
-  bool const is_big_endian = (field->source & SZGPU_SOURCE_BIG_ENDIAN) != 0;
-  bool const is_swapped = is_big_endian != host_is_big_endian();
+  bool const is_swapped = field_is_swapped(field);
   bool const is_aligned = (uintptr_t)field->values % dtype_bytes(field->shape.dtype) == 0;
   if (!is_swapped && is_aligned) return CODE_OK;
   field->copy = memory_take(field->byte_count);
@@ -270,7 +274,10 @@ int field_read(const struct report *report, const struct options *options, struc
   uint64_t wanted_bytes;
   if (!shape_bytes(&field->shape, &wanted_bytes) || wanted_bytes != field->byte_count)
     return refuse_size(report, field, input);
-  return input->dataset ? load_dataset(report, input, field) : make_native(report, input, field);
+  if (input->dataset) return load_dataset(report, input, field);
+  if (input->byte_count == input->total_bytes) return make_native(report, input, field);
+  field->values = NULL;
+  return CODE_OK;
 }
 
 static bool original_is_npy(const szgpu_info *info, const struct input *input) {
@@ -291,7 +298,7 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
                         struct field *field) {
   const char *name = shown_input(input->name);
   *field = (struct field){.values = input->bytes,
-                          .byte_count = input->byte_count,
+                          .byte_count = input->total_bytes,
                           .shape = info->shape,
                           .shape_origin = "",
                           .stated_by = "",

@@ -10,8 +10,9 @@
 #include "options.h"
 
 struct field {
-  const void *values;
+  const void *values; /* NULL: only the input's head is loaded */
   uint64_t byte_count;
+  uint64_t offset;          /* of the values in a file */
   szgpu_shape shape;        /* slowest axis first, as in memory */
   uint32_t source;          /* SZGPU_SOURCE_* */
   const char *shape_origin; /* "-d", "header", "dataset", "name" or "guess" */
@@ -38,6 +39,8 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
 void field_release(struct field *field);
 
 bool host_is_big_endian(void);
+/* Whether the file's values are in the other byte order. */
+bool field_is_swapped(const struct field *field);
 /* In place if from == to. */
 void swap_bytes(void *to, const void *from, uint64_t value_count, szgpu_dtype dtype);
 

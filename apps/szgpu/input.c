@@ -85,15 +85,11 @@ static bool grow(struct input *input, uint64_t most_bytes, size_t *capacity) {
   return true;
 }
 
-/* Reads a pipe, a device or a file of /proc until it ends or has more bytes than are wanted, into a
- * buffer that grows by doubling. */
-static int read_all(const struct report *report, struct input *input, input_wanted wanted,
-                    const void *user) {
+/* Reads until the input ends or has more bytes than are wanted, into a buffer that has `capacity`
+ * bytes at first and grows by doubling. */
+static int read_all(const struct report *report, struct input *input, size_t capacity,
+                    input_wanted wanted, const void *user) {
   uint64_t most_bytes = UINT64_MAX;
-  size_t capacity = FIRST_READ_BYTES;
-  if (S_ISREG(input->status.st_mode) && input->status.st_size > 0 &&
-      (uintmax_t)input->status.st_size < PTRDIFF_MAX)
-    capacity = (size_t)input->status.st_size + 1; /* so that the last read finds the end */
   while (input->byte_count <= most_bytes) {
     if ((!input->bytes || input->byte_count == capacity) && !grow(input, most_bytes, &capacity)) {
       input_unload(input);
@@ -123,9 +119,68 @@ static int read_all(const struct report *report, struct input *input, input_want
   return CODE_OK;
 }
 
+/* A pipe, a device or a file of /proc is read. */
 int input_load(const struct report *report, struct input *input, input_wanted wanted,
                const void *user) {
-  return map_file(input) ? CODE_OK : read_all(report, input, wanted, user);
+  size_t capacity = FIRST_READ_BYTES;
+  if (S_ISREG(input->status.st_mode) && input->status.st_size > 0 &&
+      (uintmax_t)input->status.st_size < PTRDIFF_MAX)
+    capacity = (size_t)input->status.st_size + 1; /* so that the last read finds the end */
+  int const code = map_file(input) ? CODE_OK : read_all(report, input, capacity, wanted, user);
+  input->total_bytes = input->byte_count;
+  return code;
+}
+
+int input_load_head(const struct report *report, struct input *input, input_wanted wanted,
+                    const void *user) {
+  int const code = read_all(report, input, FIRST_READ_BYTES, wanted, user);
+  input->is_cut = false; /* what follows is still to be read */
+  input->total_bytes =
+      input_is_file(input) ? (uint64_t)input->status.st_size : (uint64_t)input->byte_count;
+  return code;
+}
+
+bool input_is_file(const struct input *input) {
+  bool const is_whole = input->descriptor != STDIN_FILENO || lseek(STDIN_FILENO, 0, SEEK_CUR) == 0;
+  return S_ISREG(input->status.st_mode) && input->status.st_size > 0 && is_whole;
+}
+
+static int copy_to(const struct report *report, struct input *input, int copy) {
+  static unsigned char bytes[FIRST_READ_BYTES];
+  for (;;) {
+    ssize_t const got = read(input->descriptor, bytes, sizeof bytes);
+    if (got == 0) return CODE_OK;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return report_errno(report, shown_input(input->name), "read", errno);
+    for (ssize_t done = 0; done < got;) {
+      ssize_t const written = write(copy, bytes + done, (size_t)(got - done));
+      if (written < 0 && errno != EINTR)
+        return report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
+      done += written > 0 ? written : 0;
+    }
+  }
+}
+
+int input_spool(const struct report *report, struct input *input) {
+  char name[4096];
+  const char *folder = getenv("TMPDIR");
+  snprintf(name, sizeof name, "%s/szgpu.XXXXXX", folder && *folder ? folder : "/tmp");
+  int const copy = mkstemp(name);
+  if (copy < 0)
+    return report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
+  unlink(name);
+  int code = copy_to(report, input, copy);
+  if (code == CODE_OK && fstat(copy, &input->status) != 0)
+    code = report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
+  if (code == CODE_OK && lseek(copy, 0, SEEK_SET) != 0)
+    code = report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
+  if (code != CODE_OK) {
+    close(copy);
+    return code;
+  }
+  if (input->descriptor != STDIN_FILENO) close(input->descriptor);
+  input->descriptor = copy;
+  return CODE_OK;
 }
 
 void input_unload(struct input *input) {

@@ -17,7 +17,8 @@ struct input {
   struct stat status;
   const unsigned char *bytes;
   size_t byte_count;
-  size_t held_bytes; /* of the buffer, if the bytes are not mapped */
+  uint64_t total_bytes; /* of the input: more than byte_count if only its head is loaded */
+  size_t held_bytes;    /* of the buffer, if the bytes are not mapped */
   bool is_mapped;
   bool is_cut; /* more bytes follow, which were not wanted */
 };
@@ -29,13 +30,21 @@ struct input {
  * do not tell, 0 if whatever follows is of no use. Called again while the answer is UINT64_MAX. */
 typedef uint64_t (*input_wanted)(const struct input *input, const void *user);
 
-/* All three return an exit code, and print a sentence if it is not CODE_OK. */
+/* All return an exit code, and print a sentence if it is not CODE_OK. */
 int input_open(const struct report *report, const char *name, struct input *input);
 /* name may also be that of a dataset: FILE:PATH opens FILE. */
 int input_open_field(const struct report *report, const char *name, struct input *input);
 /* A pipe or a device is read only until it has more than the wanted bytes. */
 int input_load(const struct report *report, struct input *input, input_wanted wanted,
                const void *user);
+/* Loads the first bytes alone, until `wanted` says how many there should be. The descriptor is then
+ * behind them. total_bytes is right for a file only. */
+int input_load_head(const struct report *report, struct input *input, input_wanted wanted,
+                    const void *user);
+/* Whether the input can be read at any place, as a file can. If not, input_spool copies all of it to
+ * a temporary file without a name, in TMPDIR or /tmp, which then takes its place. */
+bool input_is_file(const struct input *input);
+int input_spool(const struct report *report, struct input *input);
 /* Releases the bytes; the rest stays. */
 void input_unload(struct input *input);
 void input_close(struct input *input);

@@ -242,6 +242,10 @@ static bool read_value(int option, const char *text, struct options *options) {
       return read_size(text, &options->context.memory_limit) ||
              options_refuse(options, "--memory-limit", text,
                             "is not a size; give it as in --memory-limit 500M or 4G");
+    case OPTION_MEMORY:
+      return read_size(text, &options->memory) ||
+             options_refuse(options, "--memory", text,
+                            "is not a size; give it as in --memory 500M or 4G");
     default:
       return false;
   }

@@ -109,6 +109,22 @@ static bool check_mode(struct options *options) {
   return true;
 }
 
+/* What needs the whole field, or little of it anyway. */
+static bool check_memory(struct options *options) {
+  const char *other = options->is_verified            ? "--verify"
+                      : options->original             ? "--compare"
+                      : options->has_slab             ? "--slab"
+                      : options->has_region           ? "--region"
+                      : options->has_level            ? "--level"
+                      : options->target_ratio > 0     ? "--target-ratio"
+                      : options->context.memory_limit ? "--memory-limit"
+                                                      : NULL;
+  char sentence[128];
+  if (!options->memory || !other) return true;
+  snprintf(sentence, sizeof sentence, "cannot be used with %s; leave one of them out", other);
+  return options_refuse(options, "--memory", NULL, sentence);
+}
+
 static bool check_together(struct options *options, const bool *is_given) {
   if (options->command == COMMAND_NONE)
     return options_refuse(options, "no mode", NULL,
@@ -139,6 +155,7 @@ static bool check_together(struct options *options, const bool *is_given) {
                           options->has_slab
                               ? "cannot be used with --slab; leave one of them out"
                               : "cannot be used with --compare; leave one of them out");
+  if (!check_memory(options)) return false;
   if (options->output && options->file_count > 1)
     return options_refuse(options, "-o", NULL,
                           "names the output of a single file; give the files one by one");

@@ -36,6 +36,7 @@ struct options {
   double sweep_bounds[MOST_SWEEP_BOUNDS]; /* --sweep; each finite and above 0 */
   int sweep_count;
   double target_ratio; /* --target-ratio; 0: none */
+  uint64_t memory;     /* --memory, in bytes; 0: the field and the archive are in memory */
   int level;           /* --level; 0: the whole field */
   bool is_forced, is_quiet, is_verbose, is_json, is_verified, is_strict;
   char **files;

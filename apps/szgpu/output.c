@@ -85,7 +85,7 @@ static int open_temporary(const struct report *report, struct output *output) {
     make_suffix(suffix);
     if (!cleanup_watch_file(output->temporary))
       return report_errno(report, output->name, "written", ENAMETOOLONG);
-    output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+    output->descriptor = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                               output->source ? S_IRUSR | S_IWUSR : 0666);
     int const error_number = errno;
     if (output->descriptor >= 0) break;
@@ -137,6 +137,8 @@ int output_write(const struct report *report, struct output *output, const void 
   }
   return CODE_OK;
 }
+
+bool output_is_file(const struct output *output) { return output->temporary != NULL; }
 
 /* Gives the file the input's group, mode and owner, as far as the system permits: what it refuses
  * stays stricter. A group that is not the input's gets no more rights than all others have. The

@@ -33,6 +33,8 @@ int output_open(const struct report *report, const char *name, bool is_forced,
                 const struct taken_file *taken, size_t taken_count, struct output *output);
 int output_write(const struct report *report, struct output *output, const void *bytes,
                  size_t byte_count);
+/* Whether it can be written and read at any place: it is a file that has no name yet. */
+bool output_is_file(const struct output *output);
 /* Gives the file its name. */
 int output_commit(const struct report *report, struct output *output);
 /* Without a commit before it, no file is left. */

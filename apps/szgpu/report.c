@@ -36,6 +36,8 @@ static const struct answer answers[] = {
     [SZGPU_DEVICE_ERROR] = {CODE_RESOURCE, "use -b cpu"},
     [SZGPU_FIELD_CHANGED] = {CODE_IO, "compress it when nothing writes to it, or a copy of it"},
     [SZGPU_MEMORY_LIMIT] = {CODE_RESOURCE, "give a larger --memory-limit"},
+    [SZGPU_SOURCE_FAILED] = {CODE_IO, "read it again when nothing writes to it"},
+    [SZGPU_SINK_FAILED] = {CODE_IO, "check the output and its folder"},
 };
 
 bool status_is_of_resources(szgpu_status status) {

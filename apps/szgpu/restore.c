@@ -5,6 +5,7 @@
 #include "archive.h"
 #include "field.h"
 #include "file_names.h"
+#include "in_frames.h"
 #include "input.h"
 #include "job.h"
 #include "memory.h"
@@ -99,12 +100,27 @@ static int open_files(struct restoration *work) {
                      &work->output);
 }
 
+static int load_archive(struct restoration *work) {
+  const struct report *report = &work->job->report;
+  int const code = input_load(report, &work->archive, archive_wanted_bytes, NULL);
+  if (code != CODE_OK) return code;
+  return inspect_whole_archive(report, work->name, work->archive.bytes, work->archive.byte_count,
+                               &work->info);
+}
+
+/* With --memory, the rest is read as it is restored. */
+static int load_head(struct restoration *work) {
+  const struct report *report = &work->job->report;
+  int const code = input_load_head(report, &work->archive, in_frames_wanted_head, NULL);
+  if (code != CODE_OK) return code;
+  szgpu_status const status =
+      inspect_archive(work->archive.bytes, work->archive.byte_count, &work->info);
+  return status == SZGPU_OK ? CODE_OK : report_status(report, work->name, status, NULL);
+}
+
 static int load_files(struct restoration *work) {
   const struct report *report = &work->job->report;
-  int code = input_load(report, &work->archive, archive_wanted_bytes, NULL);
-  if (code == CODE_OK)
-    code = inspect_whole_archive(report, work->name, work->archive.bytes, work->archive.byte_count,
-                                 &work->info);
+  int code = work->job->options->memory ? load_head(work) : load_archive(work);
   if (code == CODE_OK)
     code = archive_check_decoder(report, &work->job->options->context, work->name, &work->info);
   if (code == CODE_OK && work->info.shape.dtype > SZGPU_F64 && output_is_npy(work))
@@ -176,16 +192,34 @@ static int write_npy_header(struct restoration *work, bool is_big_endian) {
   return output_write(&work->job->report, &work->output, header, header_bytes);
 }
 
-static int write_field(struct restoration *work) {
-  const struct report *report = &work->job->report;
+/* The header, if there is one. */
+static int begin_output(struct restoration *work, bool *is_swapped) {
   bool const is_npy = output_is_npy(work);
   bool const is_big_endian = is_npy && (work->info.source & SZGPU_SOURCE_BIG_ENDIAN) != 0;
-  int code = is_npy ? write_npy_header(work, is_big_endian) : CODE_OK;
+  *is_swapped = is_big_endian != host_is_big_endian();
+  return is_npy ? write_npy_header(work, is_big_endian) : CODE_OK;
+}
+
+static int write_field(struct restoration *work) {
+  const struct report *report = &work->job->report;
+  bool is_swapped;
+  int const code = begin_output(work, &is_swapped);
   if (code != CODE_OK) return code;
-  if (is_big_endian != host_is_big_endian())
+  if (is_swapped)
     swap_bytes(work->field.bytes, work->field.bytes, shape_values(&work->shape), work->shape.dtype);
-  code = output_write(report, &work->output, work->field.bytes, (size_t)work->field_bytes);
-  return code == CODE_OK ? output_commit(report, &work->output) : code;
+  return output_write(report, &work->output, work->field.bytes, (size_t)work->field_bytes);
+}
+
+static int restore_in_frames(struct restoration *work) {
+  struct restoring restoring = {.job = work->job,
+                                .name = work->name,
+                                .archive = &work->archive,
+                                .info = &work->info,
+                                .output = &work->output};
+  int code = begin_output(work, &restoring.is_swapped);
+  if (code == CODE_OK) code = in_frames_restore(&restoring);
+  work->seconds = restoring.seconds;
+  return code;
 }
 
 static void print_line(const struct restoration *work) {
@@ -269,8 +303,13 @@ static int print_result(const struct restoration *work) {
 static int run(struct restoration *work) {
   int code = open_files(work);
   if (code == CODE_OK) code = load_files(work);
-  if (code == CODE_OK) code = restore_values(work);
-  if (code == CODE_OK) code = write_field(work);
+  if (work->job->options->memory) {
+    if (code == CODE_OK) code = restore_in_frames(work);
+  } else {
+    if (code == CODE_OK) code = restore_values(work);
+    if (code == CODE_OK) code = write_field(work);
+  }
+  if (code == CODE_OK) code = output_commit(&work->job->report, &work->output);
   if (code == CODE_OK) code = print_result(work);
   return code;
 }

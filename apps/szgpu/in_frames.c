@@ -1,0 +1,252 @@
+/* in_frames.c - fields that are compressed and restored frame by frame, in bounded memory.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#define _DEFAULT_SOURCE
+#include "in_frames.h"
+
+#include "archive.h"
+#include "file_stream.h"
+#include "values.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the way there ---- */
+
+enum { HEAD_BYTES = 1 << 20 }; /* more than the header of a .npy file takes */
+
+static uint64_t wanted_head_of_field(const struct input *input, const void *unused) {
+  (void)unused;
+  return input->byte_count >= HEAD_BYTES ? 0 : UINT64_MAX;
+}
+
+int in_frames_load(struct compression *work) {
+  const struct report *report = &work->job->report;
+  int code = CODE_OK;
+  if (work->input.dataset)
+    return report_failure(report, CODE_USAGE, work->name,
+                          "is a dataset, which --memory does not read; save it as .npy, or leave "
+                          "--memory out");
+  if (!input_is_file(&work->input)) code = input_spool(report, &work->input);
+  if (code == CODE_OK) code = input_load_head(report, &work->input, wanted_head_of_field, NULL);
+  return code == CODE_OK ? compression_read(work) : code;
+}
+
+/* The rows that params->frame_rows counts. */
+static uint64_t rows_of(const szgpu_shape *shape) {
+  int axis = 0;
+  while (axis + 1 < shape->ndim && shape->dims[axis] == 1) axis++;
+  return shape->dims[axis];
+}
+
+/* The most that a stream of one ctx takes with frames of so many rows: the workspace, and a ring of
+ * three frames, each with its values and its part of the archive. */
+static szgpu_status find_need(struct compression *work, uint64_t frame_rows, uint64_t *bytes) {
+  enum { RING_FRAMES = 3 };
+  szgpu_params params = work->params;
+  size_t workspace_bytes;
+  uint64_t const row_bytes = work->field.byte_count / rows_of(&work->field.shape);
+  params.frame_rows = frame_rows;
+  szgpu_status const status =
+      szgpu_sizes(work->job->ctx, &params, &work->field.shape, &workspace_bytes, NULL);
+  *bytes = workspace_bytes + RING_FRAMES * (2 * frame_rows * row_bytes + HEAD_BYTES);
+  return status;
+}
+
+/* Sets params->frame_rows to half as many rows as often as it takes, unless --frame says how
+ * many. */
+static int choose_frame_rows(struct compression *work) {
+  const struct report *report = &work->job->report;
+  uint64_t const memory = work->job->options->memory;
+  uint64_t rows = work->params.frame_rows, need_bytes = 0;
+  uint64_t const all_rows = rows_of(&work->field.shape);
+  bool const is_chosen = rows > 0;
+  if (!is_chosen || rows > all_rows) rows = all_rows;
+  for (;;) {
+    szgpu_status const status = find_need(work, rows, &need_bytes);
+    if (status != SZGPU_OK) return report_status(report, work->name, status, work->job->ctx);
+    if (is_chosen || need_bytes <= memory || rows == 1) break;
+    rows = (rows + 1) / 2;
+  }
+  if (need_bytes > memory && is_chosen)
+    return report_failure(report, CODE_RESOURCE, work->name,
+                          "needs --memory %" PRIu64 "M for frames of %" PRIu64
+                          " rows; give more, or a smaller --frame",
+                          (need_bytes >> 20) + 1, rows);
+  if (need_bytes > memory)
+    return report_failure(report, CODE_RESOURCE, work->name,
+                          "needs --memory %" PRIu64 "M at least; give more",
+                          (need_bytes >> 20) + 1);
+  if (rows < all_rows || is_chosen) work->params.frame_rows = rows;
+  return CODE_OK;
+}
+
+/* Some of the values, in pieces from all over the field, for the warnings about them. */
+static int warn_of_sample(struct compression *work) {
+  enum { PIECES = 64, PIECE_VALUES = 1 << 14 };
+  struct field sample = work->field;
+  size_t const width = dtype_bytes(sample.shape.dtype);
+  uint64_t const value_count = shape_values(&work->field.shape);
+  struct memory values = memory_take((uint64_t)PIECES * PIECE_VALUES * width);
+  size_t used = 0;
+  if (!values.bytes)
+    return report_out_of_memory(&work->job->report, work->name, "a sample", PIECES * PIECE_VALUES);
+  struct file_source from = {.input = &work->input,
+                             .offset = work->field.offset,
+                             .dtype = sample.shape.dtype,
+                             .is_swapped = field_is_swapped(&work->field)};
+  szgpu_source const source = file_source(&from);
+  bool const is_small = value_count <= (uint64_t)PIECES * PIECE_VALUES;
+  uint64_t const stride = is_small ? PIECE_VALUES : value_count / PIECES;
+  for (uint64_t first = 0, i = 0; i < PIECES && first < value_count; i++, first += stride) {
+    size_t got = 0;
+    if (source.read(source.user, first * width, values.bytes + used, PIECE_VALUES * width, &got))
+      break; /* it has been read once, and is a hint only */
+    used += got;
+  }
+  sample.values = values.bytes;
+  sample.shape.ndim = 1;
+  sample.shape.dims[0] = used / width;
+  int code = CODE_OK;
+  if (sample.shape.dims[0] > 0)
+    code = warn_of_values(&work->job->report, work->name, &sample, &work->info, &work->warnings);
+  memory_give_back(&values);
+  return code;
+}
+
+/* Reads the header of the archive that was written, of frame_count frames. */
+static int inspect_written(struct compression *work, const struct output *output) {
+  const struct report *report = &work->job->report;
+  unsigned char fixed[128 + 8];
+  struct memory head = {NULL, 0};
+  uint64_t frame_count = 0;
+  szgpu_status status = SZGPU_BAD_DATA;
+  if (pread(output->descriptor, fixed, sizeof fixed, 0) == (ssize_t)sizeof fixed) {
+    for (int i = 7; i >= 0; i--) frame_count = frame_count << 8 | fixed[104 + i];
+    head = memory_take((frame_count + 1) / 2 * 16 + 144);
+    if (!head.bytes) return report_out_of_memory(report, work->name, "the header", frame_count * 8);
+    ssize_t const got = pread(output->descriptor, head.bytes, head.byte_count, 0);
+    if (got > 0) status = inspect_archive(head.bytes, (size_t)got, &work->info);
+  }
+  memory_give_back(&head);
+  return status == SZGPU_OK ? CODE_OK : report_status(report, work->name, status, NULL);
+}
+
+/* Where the archive is written: `output` itself if that is a file, else a temporary file without a
+ * name, because the header comes last. */
+static int open_target(struct compression *work, const struct output *output,
+                       struct output *target) {
+  *target = *output;
+  if (output_is_file(output)) return CODE_OK;
+  FILE *const file = tmpfile();
+  if (!file)
+    return report_errno(&work->job->report, shown_output(output->name),
+                        "written by way of a temporary file", errno);
+  target->descriptor = dup(fileno(file));
+  int const error_number = errno;
+  fclose(file);
+  return target->descriptor >= 0 ? CODE_OK
+                                 : report_errno(&work->job->report, shown_output(output->name),
+                                                "written by way of a temporary file", error_number);
+}
+
+/* Sends the archive from the temporary file to where it belongs. */
+static int send_target(struct compression *work, const struct output *target,
+                       struct output *output) {
+  static unsigned char bytes[1 << 16];
+  int code = CODE_OK;
+  for (uint64_t done = 0; done < work->archive_bytes && code == CODE_OK;) {
+    ssize_t const got = pread(target->descriptor, bytes, sizeof bytes, (off_t)done);
+    if (got <= 0)
+      return report_errno(&work->job->report, shown_output(output->name),
+                          "written by way of a temporary file", got < 0 ? errno : EIO);
+    code = output_write(&work->job->report, output, bytes, (size_t)got);
+    done += (uint64_t)got;
+  }
+  return code;
+}
+
+static int make_archive(struct compression *work, struct output *target) {
+  const struct job *const job = work->job;
+  struct file_source from = {.input = &work->input,
+                             .offset = work->field.offset,
+                             .dtype = work->field.shape.dtype,
+                             .is_swapped = field_is_swapped(&work->field)};
+  struct file_sink to = {.output = target};
+  szgpu_source const source = file_source(&from);
+  szgpu_sink const sink = file_sink(&to);
+  uint64_t archive_bytes = 0;
+  progress_begin(job->progress, "compressing", work->name);
+  szgpu_status status = szgpu_set_memory_limit(job->ctx, job->options->memory);
+  if (status == SZGPU_OK)
+    status = szgpu_compress_stream(&job->ctx, 1, &work->params, &work->field.shape, &source, &sink,
+                                   &archive_bytes);
+  work->seconds = progress_end(job->progress);
+  if (status != SZGPU_OK)
+    return file_stream_failure(&job->report, work->name, status, job->ctx, &from, &to);
+  report_note(&job->report, job->ctx, job->is_note_told);
+  work->archive_bytes = (size_t)archive_bytes;
+  if (ftruncate(target->descriptor, (off_t)archive_bytes) != 0)
+    return report_errno(&job->report, shown_output(target->name), "written", errno);
+  return CODE_OK;
+}
+
+int in_frames_compress(struct compression *work, struct output *output) {
+  struct output target = OUTPUT_NONE;
+  int code = choose_frame_rows(work);
+  if (code == CODE_OK) code = open_target(work, output, &target);
+  if (code != CODE_OK) return code;
+  code = make_archive(work, &target);
+  if (code == CODE_OK) code = inspect_written(work, &target);
+  if (code == CODE_OK) code = warn_of_sample(work);
+  if (!output_is_file(output)) {
+    if (code == CODE_OK) code = send_target(work, &target, output);
+    close(target.descriptor);
+  }
+  return code;
+}
+
+/* ---- the way back ---- */
+
+uint64_t in_frames_wanted_head(const struct input *input, const void *unused) {
+  (void)unused;
+  szgpu_info info;
+  return inspect_archive(input->bytes, input->byte_count, &info) == SZGPU_TRUNCATED ? UINT64_MAX
+                                                                                    : 0;
+}
+
+/* Nothing may follow the archive. */
+static int check_end(const struct restoring *work, struct file_source *from,
+                     uint64_t archive_bytes) {
+  szgpu_source const source = file_source(from);
+  unsigned char more;
+  size_t got = 0;
+  if (source.read(source.user, archive_bytes, &more, 1, &got))
+    return report_errno(&work->job->report, work->name, "read", from->error_number);
+  return got == 0 ? CODE_OK
+                  : report_status(&work->job->report, work->name, SZGPU_TRAILING_BYTES, NULL);
+}
+
+int in_frames_restore(struct restoring *work) {
+  const struct job *const job = work->job;
+  struct file_source from = {.input = work->archive, .is_in_order = true};
+  struct file_sink to = {.output = work->output,
+                         .is_in_order = true,
+                         .dtype = work->info->shape.dtype,
+                         .is_swapped = work->is_swapped};
+  szgpu_source const source = file_source(&from);
+  szgpu_sink const sink = file_sink(&to);
+  uint64_t archive_bytes = 0;
+  progress_begin(job->progress, "restoring", work->name);
+  szgpu_status status = szgpu_set_memory_limit(job->ctx, job->options->memory);
+  if (status == SZGPU_OK)
+    status = szgpu_decompress_stream(&job->ctx, 1, &source, &sink, &archive_bytes);
+  work->seconds = progress_end(job->progress);
+  if (status != SZGPU_OK)
+    return file_stream_failure(&job->report, work->name, status, job->ctx, &from, &to);
+  report_note(&job->report, job->ctx, job->is_note_told);
+  return check_end(work, &from, archive_bytes);
+}

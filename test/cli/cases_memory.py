@@ -1,0 +1,207 @@
+"""cases_memory.py - --memory: fields that do not fit, frame by frame.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import io
+import os
+import random
+import resource
+import signal
+import time
+
+import numpy as np
+
+import harness
+from harness import CliTest, wave
+
+SIZE = "32M"  # of which 18M are for frames of the fields below
+DIMS = (256, 64, 80)
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+class InFrames(CliTest):
+    def big(self, name="big_256x64x80.f32", dtype="<f4"):
+        return self.field(name, dims=DIMS, dtype=dtype)
+
+    def test_the_archive_is_that_of_the_same_frames(self):
+        name = self.big()
+        for options in ((), ("-m", "abs"), ("-m", "psnr"), ("--layout", "linear"), ("--zstd",),
+                        ("--predictor", "interpolation"), ("--fill", "0")):
+            bound = "60" if "psnr" in options else "1e-3"
+            info = self.succeed_json("-zf", "-e", bound, *options, "--memory", SIZE, name)
+            self.assertGreater(info["frames"], 2)
+            self.succeed("-zf", "-e", bound, *options, "--frame", str(info["frame_rows"]),
+                         "-o", "whole.szg", name)
+            self.assertEqual(self.read(name + ".szg"), self.read("whole.szg"), options)
+            self.succeed("-xf", "--memory", SIZE, "-o", "back.f32", name + ".szg")
+            self.succeed("-xf", "-o", "whole.f32", "whole.szg")
+            self.assertEqual(self.read("back.f32"), self.read("whole.f32"), options)
+
+    def test_the_frames_that_the_option_asks_for(self):
+        name = self.big()
+        for rows in (16, 48, 500):
+            self.succeed("-zf", "-e", "1e-3", "--memory", "200M", "--frame", str(rows), name)
+            self.succeed("-zf", "-e", "1e-3", "--frame", str(rows), "-o", "whole.szg", name)
+            self.assertEqual(self.read(name + ".szg"), self.read("whole.szg"))
+
+    def test_numpy_files_and_lossless_ones_come_back(self):
+        values = wave(*DIMS)
+        files = {"c.npy": npy(values), "f.npy": npy(np.asfortranarray(values)),
+                 "big_endian.npy": npy(values.astype(">f8")), "any.bin": bytes(range(256)) * 9999}
+        for name, content in files.items():
+            self.write(name, content)
+            mode = ("-m", "lossless") + (() if "big" in name else ("--zstd",))
+            self.succeed("-z", *mode, "--memory", "64M", name)
+            os.remove(self.path(name))
+            self.succeed("-x", "--memory", "64M", name + ".szg")
+            self.assertEqual(self.read(name), content, name)
+
+    def test_small_fields(self):
+        for dims in ((1,), (3, 5), (1, 1, 70), (2, 2, 2, 2)):
+            name = self.field("f_" + "x".join(map(str, dims)) + ".f32", dims=dims)
+            self.succeed("-z", "-e", "1e-3", "--memory", SIZE, name)
+            self.succeed("-z", "-e", "1e-3", "-o", "whole.szg", "-f", name)
+            self.assertEqual(self.read(name + ".szg"), self.read("whole.szg"))
+
+    def test_pipes(self):
+        content = self.read(self.big())
+        shape = ("-t", "f32", "-d", "256x64x80")
+        packed = self.succeed("-z", "-e", "1e-3", *shape, "--memory", SIZE, "-", stdin=content,
+                              binary=True).out
+        self.succeed("-z", "-e", "1e-3", "--memory", SIZE, "-o", "file.szg", "big_256x64x80.f32")
+        self.assertEqual(packed, self.read("file.szg"))
+        back = self.succeed("-x", "--memory", SIZE, "-", stdin=packed, binary=True).out
+        self.succeed("-x", "-o", "back.f32", "file.szg")
+        self.assertEqual(back, self.read("back.f32"))
+
+    def test_warnings_come_from_a_sample(self):
+        values = wave(*DIMS)
+        values[::3] = -9999
+        self.write("f_256x64x80.f32", values.tobytes())
+        result = self.succeed("-z", "-e", "1e-3", "--memory", SIZE, "f_256x64x80.f32")
+        self.assertIn("--fill -9999", result.err)
+
+    def test_memory_stays_below_the_size(self):
+        with open(harness.szgpu, "rb") as file:
+            if b"__asan_init" in file.read():
+                self.skipTest("sanitizers take memory of their own")
+        name = "f_1600x200x200.f32"  # 256 MB
+        plane = wave(200, 200)
+        with open(self.path(name), "wb") as file:
+            for z in range(1600):
+                file.write((plane * np.float32(1 + z % 7)).tobytes())
+        for arguments in (("-z", "-e", "1e-3", name), ("-x", "-f", name + ".szg")):
+            process = self.start(*arguments, "-j", "2", "--memory", "64M")
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            error = process.stderr.read()
+            process.stdout.close()
+            process.stderr.close()
+            self.assertEqual((process.returncode, error), (0, b""))
+            self.assertLess(usage.ru_maxrss, (64 << 10) + (16 << 10))  # and the program itself
+
+
+class Refusals(CliTest):
+    def test_what_does_not_go_with_it(self):
+        name = self.field()
+        archive = self.archive("other_10x20.f32")
+        for bound, option in (("-e1e-3", "--verify"), ("-e1e-3", "--memory-limit=1G"),
+                              ("--target-ratio=5",) * 2):
+            shown = option.split("=")[0]
+            self.assert_refused(["-z", bound, "--memory", "1G", option, name], 1,
+                                f"{name}: --memory cannot be used with {shown}; leave one of "
+                                "them out")
+        for option in ("--slab=1:2", "--region=1:2,:", "--level=1", f"--compare={name}"):
+            shown = option.split("=")[0]
+            self.assert_refused(["-xf", "--memory", "1G", option, archive], 1,
+                                f"{archive}: --memory cannot be used with {shown}; leave one of "
+                                "them out")
+        self.assert_refused(["-l", "--memory", "1G", archive], 1,
+                            f"{archive}: --memory cannot be used with -l; leave it out")
+        for size in ("0", "x", "-1", "5Q", "99999999999T"):
+            self.assert_refused(["-x", "--memory", size, archive], 1,
+                                f"{archive}: --memory {size} is not a size; give it as in "
+                                "--memory 500M or 4G")
+
+    def test_too_little(self):
+        name = self.field("f_256x64x80.f32", dims=DIMS)
+        result = self.run_szgpu("-z", "-e", "1e-3", "--memory", "1M", name)
+        self.assertEqual(result.code, 5)
+        self.assertRegex(result.err, rf"\Aszgpu: {name}: needs --memory \d+M at least; give more\n")
+        result = self.run_szgpu("-z", "-e", "1e-3", "--memory", "20M", "--frame", "128", name)
+        self.assertEqual(result.code, 5)
+        self.assertRegex(result.err, rf"\Aszgpu: {name}: needs --memory \d+M for frames of 128 "
+                         r"rows; give more, or a smaller --frame\n")
+        least = int(result.err.split("--memory ")[1].split("M")[0])
+        self.succeed("-z", "-e", "1e-3", "--memory", f"{least}M", "--frame", "128", name)
+        result = self.run_szgpu("-x", "-f", "--memory", "1M", name + ".szg")
+        self.assertEqual(result.code, 5)
+        self.assertRegex(result.err, rf"\Aszgpu: {name}.szg: it needs \d+ bytes or more, and its "
+                         "limit is 1048576; give a larger --memory\n")
+
+    def test_damage_leaves_no_file(self):
+        name = self.field("f_256x64x80.f32", dims=DIMS)
+        self.succeed("-z", "-e", "1e-3", "--memory", SIZE, name)
+        content = self.read(name + ".szg")
+        end = len(content)
+        cases = ((content[:end // 2], "the archive ends before its own size says"),
+                 (content + b"x", "there are bytes after the end of the archive"),
+                 (content[:end - 9] + b"?" + content[end - 8:], "a checksum does not match"),
+                 (b"x" + content[1:], "the data do not begin as an szgpu archive does"),
+                 (content[:100], "the archive ends before its own size says"), (b"", "the archive"))
+        for damaged, sentence in cases:
+            self.write("damaged.szg", damaged)
+            before = self.snapshot()
+            for arguments in (("damaged.szg",), ("-o", "out.f32", "-")):
+                result = self.run_szgpu("-x", "--memory", SIZE, *arguments, stdin=damaged)
+                self.assertEqual((result.code, result.out), (3, ""), result)
+                self.assertIn(sentence, result.err)
+                self.assertEqual(self.snapshot(), before)
+
+    def test_a_size_that_is_not_the_dims(self):
+        self.write("f.f32", bytes(4000))
+        self.assert_refused(["-z", "-e", "1e-3", "--memory", SIZE, "-d", "10x99", "f.f32"], 1,
+                            "f.f32: has 4000 bytes of values, but 10x99 f32 values are 3960 "
+                            "bytes; correct -d or -t")
+
+    def test_a_full_disk(self):
+        name = self.field("f_256x64x80.f32", dims=DIMS)
+        archive = name + ".szg"
+        self.succeed("-z", "-e", "1e-6", name)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+        sentence = ("{}: cannot be written: File too large; raise the limit on file sizes or name "
+                    "another folder with -o")
+        self.assert_refused(["-z", "-e", "1e-6", "--memory", SIZE, "-o", "a.szg", name], 2,
+                            sentence.format("a.szg"), preexec_fn=limit)
+        self.assert_refused(["-x", "--memory", SIZE, "-o", "b.f32", archive], 2,
+                            sentence.format("b.f32"), preexec_fn=limit)
+
+    def test_a_reader_that_leaves(self):
+        archive = self.archive("f_256x64x80.f32", dims=DIMS)
+        process = self.start("-x", "--memory", SIZE, "-o", "-", archive)
+        process.stdout.read(1000)
+        process.stdout.close()
+        error = process.stderr.read().decode()
+        process.stderr.close()
+        process.wait(60)
+        self.assertIn(process.returncode, (2, -signal.SIGPIPE))
+        self.assertNotIn("Traceback", error)
+
+    def test_killed_at_any_moment_it_leaves_no_half_file(self):
+        name = self.field("f_256x64x80.f32", dims=DIMS)
+        self.succeed("-z", "-e", "1e-3", "--memory", SIZE, "-o", "whole.szg", name)
+        whole = self.read("whole.szg")
+        moments = random.Random(20)
+        for _ in range(20):
+            process = self.start("-z", "-e", "1e-3", "--memory", SIZE, "-o", "a.szg", name)
+            time.sleep(moments.random() * 0.06)
+            process.kill()
+            process.communicate()
+            if os.path.exists(self.path("a.szg")):
+                self.assertEqual(self.read("a.szg"), whole)
+                os.remove(self.path("a.szg"))
