@@ -56,6 +56,7 @@ static const char after_decoders[] =
     "  -b auto|cpu|cuda    where to compute; auto: large fields on a GPU, if any\n"
     "  --device N          which GPU; 0, the default, is the first\n"
     "  -j THREADS          CPU threads; 0, the default, is all cores\n"
+    "  --memory SIZE       with -z and -x: frame by frame, for files that do not fit\n"
     "  --memory-limit SIZE give up rather than take more memory: 500M, 4G\n"
     "  --json              print one JSON object per file instead of a line\n"
     "  -q, -v              print errors only; print more\n"
