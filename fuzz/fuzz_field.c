@@ -221,6 +221,8 @@ static void try_options(const uint8_t *data, size_t size) {
     FUZZ_CHECK(options.file_count > 0 && options.command != COMMAND_NONE, "work without files");
     if (options.has_dims)
       FUZZ_CHECK(options.shape.ndim >= 1 && options.shape.ndim <= 4, "ndim %d", options.shape.ndim);
+    FUZZ_CHECK((options.sweep_count > 0) == (options.command == COMMAND_SWEEP),
+               "bounds of a sweep");
     if (options.has_slab)
       FUZZ_CHECK(options.slab_first_row < options.slab_end_row, "a slab without rows");
   } else {

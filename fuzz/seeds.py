@@ -92,7 +92,9 @@ COMMAND_LINES = (
     "-z -m lossless --layout=linear --no-gap -t bf16 a.raw", "-x --level 2 -v a.szg",
     "--h5-args -m abs -e 1e-3 --predictor interpolation", "-z --fill nan --zstd=5 --frame 64 a.npy",
     "-x -V --compare a.f32 a.szg", "-z -T 4 --radius 512 --layout linear a.f64", "--help",
-    "--version", "-z --slab : a", "-z -e nan -d 0x1 a", "-z -e 1e-3 -- -a.f32")
+    "--version", "--sweep 1e-2,1e-3 --strict a.f32", "-z --target-ratio 20 a.npy",
+    "--test -j 2 dir", "-z -e 1 --verfy -verify a", "-z -m absolute -b gpu a", "-z --slab : a",
+    "-z -e nan -d 0x1 a", "-z -e 1e-3 -- -a.f32")
 NAMES = ("a.f32", "a_2x3.f64", "dir/b_12x4_v2.bf16", "c.npy", "d_65536x65536x65536x65536.f32",
          "x\xc2\x9b31m.f32", "\u202etxt.f32", "e.raw", "f_7.u8", "g.h5", "h.nc", "-")
 

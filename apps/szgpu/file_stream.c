@@ -55,8 +55,8 @@ static int read_source(void *user, uint64_t offset, void *bytes, size_t byte_cou
 
 szgpu_source file_source(struct file_source *source) { return (szgpu_source){read_source, source}; }
 
-/* The next bytes in the file's byte order, and how many of them at most: a part of them, swapped, in
- * a buffer of the sink's. */
+/* The next bytes in the file's byte order, and how many of them at most; swapped ones are in a
+ * buffer of the sink's. */
 static const unsigned char *next_piece(struct file_sink *sink, const unsigned char *bytes,
                                        size_t *byte_count) {
   size_t const width = dtype_bytes(sink->dtype);

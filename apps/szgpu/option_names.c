@@ -84,21 +84,24 @@ const struct option_use option_uses[] = {
     {0, NULL, 0},
 };
 
+static const struct {
+  enum command command;
+  const char *option, *word;
+} commands[] = {{COMMAND_COMPRESS, "-z", "compress"}, {COMMAND_RESTORE, "-x", "restore"},
+                {COMMAND_LIST, "-l", "list"},         {COMMAND_TEST, "--test", "test"},
+                {COMMAND_SWEEP, "--sweep", "sweep"},  {COMMAND_H5_ARGS, "--h5-args", "h5-args"}};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
 const char *option_of_command(enum command command) {
-  switch (command) {
-    case COMMAND_COMPRESS:
-      return "-z";
-    case COMMAND_RESTORE:
-      return "-x";
-    case COMMAND_LIST:
-      return "-l";
-    case COMMAND_TEST:
-      return "--test";
-    case COMMAND_SWEEP:
-      return "--sweep";
-    default:
-      return "--h5-args";
-  }
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    if (commands[i].command == command) return commands[i].option;
+  return NULL;
+}
+
+const char *word_of_command(enum command command) {
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    if (commands[i].command == command) return commands[i].word;
+  return NULL;
 }
 
 const char *option_nearest(const char *wrong) {

@@ -47,8 +47,9 @@ struct option_use {
 };
 extern const struct option_use option_uses[];
 
-/* "-z" */
+/* "-z", and "compress" as JSON has it; NULL for COMMAND_NONE. */
 const char *option_of_command(enum command command);
+const char *word_of_command(enum command command);
 /* The option that somebody meant who wrote a wrong one, as messages show it; NULL: there is none.
  * Takes the name without a value. */
 const char *option_nearest(const char *wrong);

@@ -174,28 +174,11 @@ static const char *remedy_without_gpu(const struct options *options) {
   return has_cuda_decoder ? "leave --decoder out" : NULL;
 }
 
-static const char *words_for_command(enum command command) {
-  switch (command) {
-    case COMMAND_COMPRESS:
-      return "compress";
-    case COMMAND_RESTORE:
-      return "restore";
-    case COMMAND_LIST:
-      return "list";
-    case COMMAND_TEST:
-      return "test";
-    case COMMAND_SWEEP:
-      return "sweep";
-    default:
-      return NULL;
-  }
-}
-
 struct report options_report(const struct options *options) {
   return (struct report){
       .out = options_use_stdout(options) ? stderr : stdout,
       .file = options->file_count == 1 ? options->files[0] : NULL,
-      .command = words_for_command(options->command),
+      .command = word_of_command(options->command),
       .is_json = options->is_json,
       .is_quiet = options->is_quiet,
       .is_verbose = options->is_verbose,

@@ -540,7 +540,7 @@ class Arguments(CliTest):
         self.assert_refused(["--h5-args"], 1, "no bound was given; give one, as in -e 1e-4")
         self.assert_refused(["--h5-args", *ABS, "a.h5"], 1, "a.h5: --h5-args takes no files; leave "
                             "them out")
-        self.assert_refused(["-z", "--h5-args", *ABS], 1, "-z, -x, -l and --h5-args cannot be used "
+        self.assert_refused(["-z", "--h5-args", *ABS], 1, "-z and --h5-args cannot be used "
                             "together; give one of them")
         self.assert_refused(["--h5-args", "-m", "lossless", "-e", "1"], 1, "-e cannot be used with "
                             "-m lossless; leave one of them out")

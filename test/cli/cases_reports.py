@@ -177,8 +177,9 @@ class Json(CliTest):
         result = self.run_szgpu("-z", "-e", "1", "--json", "a.f32", "b.f32")
         first, second = map(json.loads, result.out.splitlines())
         self.assertEqual((first["input"], first["exit_code"]), ("a.f32", 0))
-        self.assertEqual(second, {"input": "b.f32", "exit_code": 1, "error": "has 3 bytes, which "
-                                  "is not a whole number of f32 values; correct the file or -t"})
+        self.assertEqual(second, {
+            "command": "compress", "input": "b.f32", "exit_code": 1,
+            "error": "has 3 bytes, which is not a whole number of f32 values; correct the file or -t"})
 
     def test_numbers_that_json_has_not_are_null(self):
         self.write("c.f32", np.full(100, 7, "<f4").tobytes())
