@@ -43,8 +43,8 @@ static void read_archive(const char *path, bench *b) {
   if (!file || fseek(file, 0, SEEK_END) != 0) die("cannot open the archive");
   b->archive_bytes = (size_t)ftell(file);
   rewind(file);
-  b->archive = mmap(NULL, b->archive_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                    0);
+  b->archive =
+      mmap(NULL, b->archive_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (b->archive == MAP_FAILED || fread(b->archive, 1, b->archive_bytes, file) != b->archive_bytes)
     die("cannot read the archive");
   fclose(file);
@@ -54,7 +54,8 @@ static void parse_numbers(const char *text, int count, uint64_t *numbers) {
   for (int i = 0; i < count; i++) {
     char *end;
     numbers[i] = strtoull(text, &end, 10);
-    if (end == text || *end != (i + 1 < count ? ',' : '\0')) die("a box has a number for each axis");
+    if (end == text || *end != (i + 1 < count ? ',' : '\0'))
+      die("a box has a number for each axis");
     text = end + 1;
   }
 }
@@ -126,11 +127,12 @@ int main(int argc, char **argv) {
   for (int i = 0; i < repeats; i++) seconds[i] = restore(&b);
   qsort(seconds, (size_t)repeats, sizeof *seconds, by_value);
   size_t const read = bytes_read(&b);
-  printf("{\"archive_bytes\": %zu, \"box_bytes\": %zu, \"seconds_first\": %.3g, "
-         "\"seconds_min\": %.3g, \"seconds_median\": %.3g, \"bytes_read\": %zu, "
-         "\"percent_read\": %.3g}\n",
-         b.archive_bytes, b.box_bytes, first, seconds[0], seconds[repeats / 2], read,
-         100.0 * (double)read / (double)b.archive_bytes);
+  printf(
+      "{\"archive_bytes\": %zu, \"box_bytes\": %zu, \"seconds_first\": %.3g, "
+      "\"seconds_min\": %.3g, \"seconds_median\": %.3g, \"bytes_read\": %zu, "
+      "\"percent_read\": %.3g}\n",
+      b.archive_bytes, b.box_bytes, first, seconds[0], seconds[repeats / 2], read,
+      100.0 * (double)read / (double)b.archive_bytes);
   szgpu_destroy(b.ctx);
   free(b.box), free(seconds);
   return 0;

@@ -273,9 +273,8 @@ static void check_region(trial *t, int level, const szgpu_shape *shape, const ui
   if (box_bytes > MOST_FIELD_BYTES) return;
   uint8_t *const box = fuzz_allocate(box_bytes);
   memset(box, 0xA5, box_bytes);
-  szgpu_status const status =
-      szgpu_decompress_region(any_ctx(t, SZGPU_DECODER_AUTO), t->archive, t->archive_bytes, level,
-                              &region, box, box_bytes);
+  szgpu_status const status = szgpu_decompress_region(
+      any_ctx(t, SZGPU_DECODER_AUTO), t->archive, t->archive_bytes, level, &region, box, box_bytes);
   FUZZ_CHECK(status == SZGPU_OK || is_about_archive(status) || is_memory_out(t, status),
              "a region of level %d gives %d", level, status);
   if (t->whole_status == SZGPU_OK && whole) {

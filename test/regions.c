@@ -39,8 +39,7 @@ static szgpu_params params_of(int kind, uint64_t frame_rows, int zstd_level) {
   params.bound = kind == REGION_LEVELS_WIDE ? 1e-5 : 0.05; /* below 2^-22 of the values */
   params.layout = is_linear ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
   if (is_levels) params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
-  if (kind == REGION_TILE || kind == REGION_TILE_SPOILT)
-    params.predictor = SZGPU_PREDICTOR_LORENZO;
+  if (kind == REGION_TILE || kind == REGION_TILE_SPOILT) params.predictor = SZGPU_PREDICTOR_LORENZO;
   if (kind == REGION_LINEAR_SPOILT) params.radius = 16;
   params.frame_rows = frame_rows;
   params.zstd_level = zstd_level;

@@ -27,8 +27,8 @@ enum {
 const char *region_kind_name(int kind);
 bool region_is_lossless(int kind);
 
-/* An archive that has frames of the kind, if of this shape they are smaller than others. Types other
- * than F32 and F64 are for lossless kinds. */
+/* An archive that has frames of the kind, if of this shape they are smaller than others. Types
+ * other than F32 and F64 are for lossless kinds. */
 test_archive region_archive(szgpu_ctx *ctx, int kind, const szgpu_shape *shape, uint64_t frame_rows,
                             int zstd_level);
 

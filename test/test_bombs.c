@@ -127,7 +127,8 @@ static const char *const way_names[WAYS] = {"whole", "slab", "value", "box"};
 
 static szgpu_region region_of(int way, const szgpu_shape *shape) {
   szgpu_region region = {{0}, {1, 1, 1, 1}};
-  for (int axis = 0; axis < shape->ndim && way == BOX; axis++) region.count[axis] = shape->dims[axis];
+  for (int axis = 0; axis < shape->ndim && way == BOX; axis++)
+    region.count[axis] = shape->dims[axis];
   if (way == BOX && shape->dims[shape->ndim - 1] > 1) region.count[shape->ndim - 1]--;
   return region;
 }
@@ -145,10 +146,9 @@ static szgpu_status restore(szgpu_ctx *ctx, const test_archive *archive, size_t 
   szgpu_status const status =
       way == SLAB
           ? szgpu_decompress_slab(ctx, archive->bytes, archive->byte_count, 0, 1, field, bytes)
-      : way >= ONE_VALUE
-          ? szgpu_decompress_region(ctx, archive->bytes, archive->byte_count, 0, &region, field,
-                                    bytes)
-          : szgpu_decompress(ctx, archive->bytes, archive->byte_count, field, bytes);
+      : way >= ONE_VALUE ? szgpu_decompress_region(ctx, archive->bytes, archive->byte_count, 0,
+                                                   &region, field, bytes)
+                         : szgpu_decompress(ctx, archive->bytes, archive->byte_count, field, bytes);
   *peak_bytes = counted_peak() - before;
   free(field);
   return status;
@@ -235,8 +235,8 @@ static void sound_archives_take_no_more_than_stated(void **state) {
         assert_int_equal(restore(ctx, &archive, field_bytes, way, &peak_bytes), SZGPU_OK);
         size_t const most = most_bytes(archive.byte_count, field_bytes);
         print_message("           %-20s %s %-5s field %8zu archive %8zu took %8zu of %8zu\n",
-                      all[i].name, zstd_level ? "zstd" : "    ", way_names[way],
-                      field_bytes, archive.byte_count, peak_bytes, most);
+                      all[i].name, zstd_level ? "zstd" : "    ", way_names[way], field_bytes,
+                      archive.byte_count, peak_bytes, most);
         assert_true(peak_bytes <= most);
         szgpu_destroy(ctx);
         free(archive.bytes);

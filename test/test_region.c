@@ -84,8 +84,8 @@ static int assert_regions(const test_archive *archive, test_random *random) {
     assert_int_equal(szgpu_level_shape(&info, level, &shape), SZGPU_OK);
     size_t const bytes = test_field_bytes(&shape);
     uint8_t *const whole = test_allocate(bytes);
-    szgpu_status const status = szgpu_decompress_level(ctxs[0], archive->bytes, archive->byte_count,
-                                                       level, whole, bytes);
+    szgpu_status const status =
+        szgpu_decompress_level(ctxs[0], archive->bytes, archive->byte_count, level, whole, bytes);
     for (int i = 0; i < BOXES && status == SZGPU_OK; i++, count++) {
       szgpu_region const region = random_region(random, &shape);
       szgpu_ctx *ctx = ctxs[test_random_below(random, ARRAY_COUNT(ctxs))];
@@ -100,14 +100,13 @@ static int assert_regions(const test_archive *archive, test_random *random) {
 
 /* ---- all kinds of frame ---- */
 
-static const szgpu_shape shapes[] = {{SZGPU_F32, 1, {20001}},        {SZGPU_F64, 1, {9000}},
-                                     {SZGPU_F32, 2, {200, 133}},     {SZGPU_F64, 2, {129, 65}},
-                                     {SZGPU_F32, 3, {50, 39, 71}},   {SZGPU_F64, 3, {33, 1, 70}},
-                                     {SZGPU_F32, 3, {35, 70, 1}},    {SZGPU_F32, 4, {5, 17, 19, 40}},
-                                     {SZGPU_F64, 4, {3, 1, 40, 50}}, {SZGPU_F32, 4, {40, 3, 1, 50}},
-                                     {SZGPU_F32, 4, {1, 12, 25, 6}}};
+static const szgpu_shape shapes[] = {
+    {SZGPU_F32, 1, {20001}},        {SZGPU_F64, 1, {9000}},          {SZGPU_F32, 2, {200, 133}},
+    {SZGPU_F64, 2, {129, 65}},      {SZGPU_F32, 3, {50, 39, 71}},    {SZGPU_F64, 3, {33, 1, 70}},
+    {SZGPU_F32, 3, {35, 70, 1}},    {SZGPU_F32, 4, {5, 17, 19, 40}}, {SZGPU_F64, 4, {3, 1, 40, 50}},
+    {SZGPU_F32, 4, {40, 3, 1, 50}}, {SZGPU_F32, 4, {1, 12, 25, 6}}};
 
-static const szgpu_dtype lossless_dtypes[] = {SZGPU_F32, SZGPU_F64, SZGPU_U8,
+static const szgpu_dtype lossless_dtypes[] = {SZGPU_F32,  SZGPU_F64, SZGPU_U8,
                                               SZGPU_BF16, SZGPU_F16, SZGPU_FP8};
 
 static void boxes_equal_slices(void **state) {
@@ -120,8 +119,7 @@ static void boxes_equal_slices(void **state) {
         szgpu_shape shape = shapes[s];
         if (region_is_lossless(kind)) shape.dtype = lossless_dtypes[(s + (size_t)is_cut) % 6];
         int const zstd_level = (s + (size_t)kind + (size_t)is_cut) % 3 == 0 ? 3 : 0;
-        test_archive archive =
-            region_archive(ctxs[0], kind, &shape, is_cut ? 17 : 0, zstd_level);
+        test_archive archive = region_archive(ctxs[0], kind, &shape, is_cut ? 17 : 0, zstd_level);
         seen[kind] += region_has_kind(&archive, kind);
         count += assert_regions(&archive, &random);
         free(archive.bytes);

@@ -43,9 +43,9 @@ static void says_which_axis_is_wrong(void **state) {
   test_archive const archive = region_archive(ctx, REGION_LEVELS, &shape, 0, 0);
   szgpu_region const good = {{8, 0, 20, 99}, {2, 1, 3, 0}};
   static float box[6];
-  assert_int_equal(szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, &good, box,
-                                           sizeof box),
-                   SZGPU_OK);
+  assert_int_equal(
+      szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, &good, box, sizeof box),
+      SZGPU_OK);
   static const struct {
     int level;
     szgpu_region region;
@@ -80,21 +80,21 @@ static void says_which_axis_is_wrong(void **state) {
     refuse(&archive, wrong[i].level, wrong[i].region, wrong[i].level == 6 ? 4 : sizeof box,
            wrong[i].sentence);
   refuse(&archive, 0, good, sizeof box - 4, "the values take 24 bytes, not 20");
-  assert_int_equal(szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, NULL, box,
-                                           sizeof box),
-                   SZGPU_BAD_ARGUMENT);
-  assert_int_equal(szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, &good, NULL,
-                                           sizeof box),
-                   SZGPU_BAD_ARGUMENT);
+  assert_int_equal(
+      szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, NULL, box, sizeof box),
+      SZGPU_BAD_ARGUMENT);
+  assert_int_equal(
+      szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, &good, NULL, sizeof box),
+      SZGPU_BAD_ARGUMENT);
   assert_int_equal(szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, &good,
                                            (uint8_t *)box + 1, sizeof box),
                    SZGPU_BAD_ARGUMENT);
   assert_int_equal(szgpu_decompress_region(ctx, archive.bytes, archive.byte_count - 1, 0, &good,
                                            box, sizeof box),
                    SZGPU_TRUNCATED);
-  assert_int_equal(szgpu_decompress_region(NULL, archive.bytes, archive.byte_count, 0, &good, box,
-                                           sizeof box),
-                   SZGPU_BAD_ARGUMENT);
+  assert_int_equal(
+      szgpu_decompress_region(NULL, archive.bytes, archive.byte_count, 0, &good, box, sizeof box),
+      SZGPU_BAD_ARGUMENT);
   free(archive.bytes);
 }
 
@@ -153,9 +153,9 @@ static void damage_elsewhere_does_not_matter(void **state) {
       fail_msg("%s: %s (%s)", region_kind_name(kind), szgpu_status_text(status),
                szgpu_last_error(ctx));
     assert_memory_equal(box, expected, CORNER_BYTES);
-    assert_int_equal(szgpu_decompress(ctx, archive.bytes, archive.byte_count, whole,
-                                      test_field_bytes(&shape)),
-                     SZGPU_BAD_CHECKSUM); /* whole restoring finds it */
+    assert_int_equal(
+        szgpu_decompress(ctx, archive.bytes, archive.byte_count, whole, test_field_bytes(&shape)),
+        SZGPU_BAD_CHECKSUM); /* whole restoring finds it */
     free(expected);
     free(whole);
     free(archive.bytes);
@@ -233,8 +233,8 @@ static void damage_under_zstd_is_found(void **state) {
   free(archive.bytes);
 }
 
-/* Every byte changed in turn, with and without right checksums: an error or some values, but nothing
- * outside of archive and region. Run this under a sanitizer. */
+/* Every byte changed in turn, with and without right checksums: an error or some values, but
+ * nothing outside of archive and region. Run this under a sanitizer. */
 static void hostile_archives_stay_in_bounds(void **state) {
   (void)state;
   szgpu_shape const small[] = {test_shape(SZGPU_F32, 3, 18, 12, 40, 0),
@@ -279,13 +279,13 @@ static void frames_beside_the_region_need_no_level(void **state) {
   test_archive archive = test_compress(ctx, &params, &shape, field);
   float box[CORNER_BYTES / 4];
   szgpu_region region = corner;
-  assert_int_equal(szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 1, &region, box,
-                                           sizeof box),
-                   SZGPU_OK);
+  assert_int_equal(
+      szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 1, &region, box, sizeof box),
+      SZGPU_OK);
   region.first[0] = 10; /* rows 20 to 31 */
-  assert_int_equal(szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 1, &region, box,
-                                           sizeof box),
-                   SZGPU_OK);
+  assert_int_equal(
+      szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 1, &region, box, sizeof box),
+      SZGPU_OK);
   region.first[0] = 11;
   refuse(&archive, 1, region, sizeof box, "frame 1 is a planes frame: it has no levels");
   free(archive.bytes);

@@ -41,8 +41,8 @@ int input_load(const struct report *report, struct input *input, input_wanted wa
  * behind them. total_bytes is right for a file only. */
 int input_load_head(const struct report *report, struct input *input, input_wanted wanted,
                     const void *user);
-/* Whether the input can be read at any place, as a file can. If not, input_spool copies all of it to
- * a temporary file without a name, in TMPDIR or /tmp, which then takes its place. */
+/* Whether the input can be read at any place, as a file can. If not, input_spool copies all of it
+ * to a temporary file without a name, in TMPDIR or /tmp, which then takes its place. */
 bool input_is_file(const struct input *input);
 int input_spool(const struct report *report, struct input *input);
 /* Releases the bytes; the rest stays. */

@@ -147,20 +147,6 @@ static bool read_region_option(const char *text, struct options *options) {
   return !fault || options_refuse(options, "--region", text, fault);
 }
 
-/* A number of bytes, or of KiB, MiB, GiB or TiB. */
-static bool read_size(const char *text, uint64_t *byte_count) {
-  static const char units[] = "KMGT";
-  char *end;
-  if (!strchr("0123456789", text[0]) || !text[0]) return false;
-  errno = 0;
-  unsigned long long const number = strtoull(text, &end, 10);
-  const char *unit = *end ? strchr(units, *end) : NULL;
-  if (errno || number == 0 || (*end && (!unit || end[1]))) return false;
-  unsigned const shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-  *byte_count = (uint64_t)number << shift;
-  return *byte_count >> shift == number;
-}
-
 static bool read_zstd(const char *level, struct options *options) {
   uint64_t number = DEFAULT_ZSTD_LEVEL;
   if (level && !read_number(options, "--zstd", level, 1, MOST_ZSTD_LEVEL, &number)) return false;

@@ -27,7 +27,7 @@ struct restoration {
   struct field original_field;
   struct memory field;
   szgpu_info info;
-  szgpu_shape shape; /* of what is restored: the field, a slab of it, a preview or a region */
+  szgpu_shape shape;       /* of what is restored: the field, a slab of it, a preview or a region */
   szgpu_shape level_shape; /* with --level: of the whole preview */
   szgpu_region region;     /* with --region */
   uint64_t first_row, field_bytes;

@@ -82,11 +82,11 @@ static int64_t from_start(int64_t index, uint64_t extent) {
   return placed >= 0 ? placed : INT64_MIN;
 }
 
-static bool place_slice(const struct slice *slice, int axis, uint64_t extent,
-                        szgpu_region *region, struct slices_fault *fault) {
+static bool place_slice(const struct slice *slice, int axis, uint64_t extent, szgpu_region *region,
+                        struct slices_fault *fault) {
   char text[48];
   int64_t const all = (int64_t)extent, first = from_start(slice->first, extent);
-  int64_t const end = slice->is_index ? first + 1
+  int64_t const end = slice->is_index  ? first + 1
                       : slice->has_end ? from_start(slice->end, extent)
                                        : all;
   bool const is_within = first >= 0 && first <= all && end >= 0 && end <= all;
@@ -98,7 +98,8 @@ static bool place_slice(const struct slice *slice, int axis, uint64_t extent,
   }
   if (!is_within)
     snprintf(fault->sentence, sizeof fault->sentence,
-             "has %" PRIu64 " values along axis %d, but --region asks for %s there; give a range "
+             "has %" PRIu64
+             " values along axis %d, but --region asks for %s there; give a range "
              "within 0:%" PRIu64,
              extent, axis, text, extent);
   else

@@ -23,7 +23,8 @@ struct slices {
 /* Slices with commas between them, slowest axis first. Returns as read_slab does. */
 const char *read_slices(const char *text, struct slices *slices);
 
-/* The region of a field of these dims. False: *fault gets a sentence to follow the archive's name. */
+/* The region of a field of these dims. False: *fault gets a sentence to follow the archive's
+ * name. */
 struct slices_fault {
   char sentence[200];
 };

@@ -3,6 +3,7 @@
  */
 #include "values.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,19 @@ bool read_real(const char *text, double *value) {
 bool read_count(const char *text, uint64_t *count) {
   const char *end = text + strlen(text);
   return text < end && read_digits(text, end, count) == end;
+}
+
+bool read_size(const char *text, uint64_t *byte_count) {
+  static const char units[] = "KMGT";
+  char *end;
+  if (!strchr("0123456789", text[0]) || !text[0]) return false;
+  errno = 0;
+  unsigned long long const number = strtoull(text, &end, 10);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  if (errno || number == 0 || (*end && (!unit || end[1]))) return false;
+  unsigned const shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  *byte_count = (uint64_t)number << shift;
+  return *byte_count >> shift == number;
 }
 
 enum dims_fault read_dims(const char *text, size_t text_chars, szgpu_shape *shape) {

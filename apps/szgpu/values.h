@@ -27,7 +27,8 @@ enum dims_fault {
 
 /* All of text must be the value, without spaces around it. */
 bool read_real(const char *text, double *value); /* as strtod reads it: 1e-4, 0x1p-10, nan, inf */
-bool read_count(const char *text, uint64_t *count); /* decimal digits only */
+bool read_count(const char *text, uint64_t *count);     /* decimal digits only */
+bool read_size(const char *text, uint64_t *byte_count); /* 500, 500K: KiB; M, G, T; above 0 */
 enum dims_fault read_dims(const char *text, size_t text_chars, szgpu_shape *shape);
 const char *words_for_dims_fault(enum dims_fault fault); /* "is not ...; try ..." */
 /* Reads digits from text up to end. Returns where they stop; NULL if they do not fit in 64 bits. */

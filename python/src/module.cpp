@@ -86,6 +86,17 @@ void require_field(const request &self, const source_buffer &field) {
   if (bytes != field.nbytes()) throw nb::value_error("the buffer does not have the shape's size");
 }
 
+szgpu_region take_region(const std::vector<uint64_t> &box) {
+  size_t const axis_count = box.size() / 2;
+  szgpu_region region{};
+  if (axis_count > 4) throw nb::value_error("a region has at most 4 axes");
+  for (size_t i = 0; i < axis_count; i++) {
+    region.first[i] = box[i];
+    region.count[i] = box[axis_count + i];
+  }
+  return region;
+}
+
 // ---- a ctx ----
 
 class context {
@@ -139,16 +150,22 @@ class context {
   }
 
   // Restores rows first_row to first_row + row_count - 1, or all rows if row_count is 0, or a
-  // preview if level is above 0.
+  // preview if level is above 0, or a region of one of them: first indices, then counts.
   void decompress(const source_buffer &archive, const target_buffer &field, uint64_t first_row,
-                  uint64_t row_count, int level, nb::object progress) {
+                  uint64_t row_count, int level,
+                  const std::optional<std::vector<uint64_t>> &box, nb::object progress) {
     require_contiguous(archive);
     require_contiguous(field);
+    szgpu_region region{};
+    if (box) region = take_region(*box);
     szgpu_status status;
     begin(std::move(progress));
     {
       nb::gil_scoped_release unlocked;
-      if (level > 0)
+      if (box)
+        status = szgpu_decompress_region(ctx_, archive.data(), archive.nbytes(), level, &region,
+                                         field.data(), field.nbytes());
+      else if (level > 0)
         status = szgpu_decompress_level(ctx_, archive.data(), archive.nbytes(), level,
                                         field.data(), field.nbytes());
       else if (row_count > 0)
@@ -276,6 +293,7 @@ nb::list inspect_frames(const source_buffer &archive, uint64_t first, uint64_t c
     frame["frame_bytes"] = info.frame_bytes;
     frame["predictor"] = info.predictor;
     frame["level_count"] = info.level_count;
+    frame["fold"] = info.fold;
     frame["sections"] = sections;
     frames.append(frame);
   }
@@ -345,7 +363,7 @@ NB_MODULE(_core, module) {
       .def("compress_bytes", &context::compress_bytes, nb::arg("request"), nb::arg("field"),
            nb::arg("progress").none())
       .def("decompress", &context::decompress, nb::arg("archive"), nb::arg("field"),
-           nb::arg("first_row"), nb::arg("row_count"), nb::arg("level"),
+           nb::arg("first_row"), nb::arg("row_count"), nb::arg("level"), nb::arg("region").none(),
            nb::arg("progress").none())
       .def_prop_ro("note", &context::note);
 

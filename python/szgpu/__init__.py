@@ -17,20 +17,30 @@ whether the array was on the CPU or on a GPU.
 
 from __future__ import annotations
 
-import threading
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from . import _core, arrays, errors
-from .compressor import LAYOUTS, MODES, SOURCE_FORTRAN, TYPE_NAMES, Compressor, Progress
+from . import _core, arrays, dataset, errors
+from .compressor import (
+    LAYOUTS,
+    MODES,
+    SOURCE_FORTRAN,
+    TYPE_NAMES,
+    Compressor,
+    Progress,
+    compressor_of_thread,
+)
+from .dataset import Dataset
 from .errors import *  # noqa: F403
 
 __version__: str = _core.version
 
 __all__ = [
     "Compressor",
+    "Dataset",
     "Frame",
     "Info",
     "Progress",
@@ -38,19 +48,9 @@ __all__ = [
     "compress",
     "decompress",
     "inspect",
+    "open",
     *errors.__all__,
 ]
-
-_of_thread = threading.local()
-
-
-def compressor_of_thread(threads: int) -> Compressor:
-    """This thread's compressor, so that calls share a workspace."""
-    kept: dict[int, Compressor] = _of_thread.__dict__.setdefault("compressors", {})
-    if threads not in kept:
-        kept[threads] = Compressor(threads=threads)
-    return kept[threads]
-
 
 def compress(
     array: Any,
@@ -140,6 +140,7 @@ def decompress(
     out: Any = None,
     dtype: str | np.dtype | type | None = None,
     slab: tuple[int, int] | slice | None = None,
+    region: Any = None,
     level: int = 0,
     threads: int = 0,
     progress: Progress | None = None,
@@ -158,6 +159,11 @@ def decompress(
         an archive; without it they come back as uint8.
     slab : slice or (int, int), optional
         Only rows start to stop - 1 of the first axis; the step must be 1.
+    region : int, slice, Ellipsis or a tuple of them, optional
+        Only what numpy's basic index gives, such as ``np.s_[:16, 32:64, ..., 5]``, of the array
+        or, with `level`, of the preview. Only the tiles that the box around it needs are decoded,
+        on the CPU, and checksums of bulk data are not tested. Steps must be positive; all that
+        lies between is restored for a while.
     level : int, default 0
         1 to 6: a preview, every 2**level-th value along each axis, read from the coarse
         levels only. Not every archive has one.
@@ -181,8 +187,41 @@ def decompress(
         An argument does not fit the archive.
     """
     return compressor_of_thread(threads).decompress(
-        archive, out=out, dtype=dtype, slab=slab, level=level, progress=progress
+        archive, out=out, dtype=dtype, slab=slab, region=region, level=level, progress=progress
     )
+
+
+def open(  # noqa: A001
+    path: str | os.PathLike[str],
+    *,
+    dtype: str | np.dtype | type | None = None,
+    threads: int = 0,
+) -> Dataset:
+    """Open an archive in a file as a read-only array, of which only what is indexed is restored.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, which is mapped.
+    dtype : dtype, optional
+        As in `decompress`.
+    threads : int, default 0
+        CPU threads; 0 takes all cores.
+
+    Returns
+    -------
+    Dataset
+        Close it, or use it in a with statement.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    szgpu.CorruptError
+        The header is damaged; the subclasses say how.
+    """
+    mapping = dataset.Mapping(path)
+    return Dataset(mapping, inspect(mapping.bytes), dtype=dtype, level=0, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -201,6 +240,9 @@ class Frame:
         "differences", "interpolation" or "".
     level_count : int
         How many previews it has: 0 if it is no levels frame.
+    fold : int
+        A 1-D array that repeats itself may be treated as rows of so many values, and then has no
+        previews; else 0.
     sections : dict
         The bytes of each part.
     """
@@ -211,6 +253,7 @@ class Frame:
     frame_bytes: int
     predictor: str
     level_count: int
+    fold: int
     sections: dict[str, int]
 
 

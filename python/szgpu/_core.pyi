@@ -39,6 +39,7 @@ class Context:
         first_row: int,
         row_count: int,
         level: int,
+        region: list[int] | None,
         progress: Progress | None,
     ) -> None: ...
 

@@ -335,13 +335,13 @@ def given_back(array: Any, library: str) -> Any:
     return array
 
 
-def _copy(array: Any) -> Any:
+def copy(array: Any) -> Any:
     return array.clone() if library_of(array) == "torch" else array.copy()
 
 
 def without_spare_room(array: Any, spare_bytes: int) -> Any:
     """Copy the used part of an array on a GPU, if that frees much memory."""
-    return _copy(array) if spare_bytes > _MOST_SPARE_BYTES else array
+    return copy(array) if spare_bytes > _MOST_SPARE_BYTES else array
 
 
 def aligned(archive: Any) -> Any:
@@ -353,7 +353,7 @@ def aligned(archive: Any) -> Any:
         address = archive.data.ptr
     else:
         return archive
-    return _copy(archive) if address % _ARCHIVE_ALIGNMENT else archive
+    return copy(archive) if address % _ARCHIVE_ALIGNMENT else archive
 
 
 def reversed_axes(array: Any) -> Any:

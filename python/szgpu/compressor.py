@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import _core, arrays, errors
+from . import _core, arrays, errors, indexing
 
 Progress: TypeAlias = Callable[[int, int], object]
 
@@ -28,7 +29,7 @@ TYPE_NAMES = {
 }
 SOURCE_FORTRAN = 2
 _MOST_ZSTD = 19
-_MOST_LEVEL = 6
+MOST_LEVEL = 6
 _MOST_THREADS = 1024
 _MOST_INT = (1 << 31) - 1
 _MOST_U64 = (1 << 64) - 1
@@ -172,6 +173,7 @@ class Compressor:
         out: Any = None,
         dtype: str | np.dtype | type | None = None,
         slab: tuple[int, int] | slice | None = None,
+        region: Any = None,
         level: int = 0,
         progress: Progress | None = None,
     ) -> Any:
@@ -180,28 +182,81 @@ class Compressor:
         buffer, library, device = arrays.archive_buffer(archive)
         header = buffer if device is None else _device_header(archive)
         info = _core.inspect(header)
-        level = _whole(level, _MOST_LEVEL, "level")
+        if slab is not None and region is not None:
+            raise ValueError("slab and region cannot be used together: region=slice(...) gives rows")
+        level = _whole(level, MOST_LEVEL, "level")
         rows = _rows(info, slab, level)
-        dims = tuple(_core.level_shape(header, level)) if level else info["shape"]
+        stored_dims = tuple(_core.level_shape(header, level)) if level else info["shape"]
         if rows:
-            dims = (rows[1], *dims[1:])
+            stored_dims = (rows[1], *stored_dims[1:])
         type_name, dims = _values(
-            info["dtype"], dims, _asked_type(dtype) if out is None else _type_of(out)
+            info["dtype"], stored_dims, _asked_type(dtype) if out is None else _type_of(out)
         )
         is_fortran = bool(info["source"] & SOURCE_FORTRAN)
+        box = numbers = None
+        shape = dims[::-1] if is_fortran else dims
+        if region is not None:
+            box = indexing.box_of(region, shape)
+            numbers = _numbers_of_box(box, is_fortran, stored_dims[-1] // dims[-1])
+            dims = box.count[::-1] if is_fortran else box.count
+            shape = box.shape
         if out is None:
             target = arrays.empty(library, device, dims, type_name)
             result = arrays.reversed_axes(target) if is_fortran else target
         else:
             result, out = out, arrays.with_dlpack(out)
-            _require_shape(out, dims[::-1] if is_fortran else dims)
+            _require_shape(out, shape)
+            if box and box.has_steps:
+                raise ValueError("region has steps, which go with out=None only: leave one out")
             if arrays.device_of(out) != device:
                 raise ValueError("out is on another device than the archive: copy one to the other")
             target = arrays.reversed_axes(out) if is_fortran else out
-        self._context(device).decompress(
-            buffer, arrays.writable_bytes(target, "the result"), *(rows or (0, 0)), level, progress
-        )
-        return result if out is not None else arrays.given_back(result, library)
+        if not (box and box.is_empty):
+            self._context(device).decompress(
+                buffer,
+                arrays.writable_bytes(target, "the result"),
+                *(rows or (0, 0)),
+                level,
+                numbers,
+                progress,
+            )
+        if out is not None:
+            return result
+        result = arrays.given_back(result, library)
+        if box:
+            result = result[box.picks]
+        return arrays.copy(result) if box and box.has_steps else result
+
+
+_of_thread = threading.local()
+
+
+def compressor_of_thread(threads: int) -> Compressor:
+    """This thread's compressor, so that calls share a workspace."""
+    kept: dict[int, Compressor] = _of_thread.__dict__.setdefault("compressors", {})
+    if threads not in kept:
+        kept[threads] = Compressor(threads=threads)
+    return kept[threads]
+
+
+def shape_of(
+    archive: np.ndarray, dtype: str | np.dtype | type | None, level: int
+) -> tuple[str, tuple[int, ...]]:
+    """The name and the shape of the values that `Compressor.decompress` gives."""
+    info = _core.inspect(archive)
+    level = _whole(level, MOST_LEVEL, "level")
+    dims = tuple(_core.level_shape(archive, level))
+    name, dims = _values(info["dtype"], dims, _asked_type(dtype))
+    return name, dims[::-1] if info["source"] & SOURCE_FORTRAN else dims
+
+
+def _numbers_of_box(box: indexing.Box, is_fortran: bool, units: int) -> list[int]:
+    """First indices and counts along the archive's dims; of its values, `units` make one value."""
+    order = -1 if is_fortran else 1
+    first, count = list(box.first[::order]), list(box.count[::order])
+    first[-1] *= units
+    count[-1] *= units
+    return first + count
 
 
 def _type_of(out: Any) -> str:
@@ -233,7 +288,8 @@ def _rows(
         raise ValueError("slab and level cannot be used together: restore the preview, then cut it")
     if info["source"] & SOURCE_FORTRAN:
         raise ValueError(
-            "the array was in Fortran order, so that its slabs do not lie together: restore it whole"
+            "the array was in Fortran order, so that its slabs do not lie together: use region, or "
+            "restore it whole"
         )
     row_count = info["shape"][0]
     try:

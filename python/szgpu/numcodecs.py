@@ -19,7 +19,8 @@ import numpy as np
 from numcodecs.abc import Codec  # type: ignore[import-untyped]
 from numcodecs.registry import register_codec  # type: ignore[import-untyped]
 
-from . import arrays, compressor_of_thread
+from . import arrays
+from .compressor import compressor_of_thread
 from .settings import Settings, folded
 
 __all__ = ["Szgpu"]

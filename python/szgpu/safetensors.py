@@ -27,7 +27,8 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from . import arrays, compressor_of_thread
+from . import arrays
+from .compressor import compressor_of_thread
 from .settings import Settings, folded
 
 __all__ = ["TensorFile", "load_file", "open_file", "save_file"]

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from zarr.abc.codec import ArrayBytesCodec
 
-from . import compressor_of_thread
+from .compressor import compressor_of_thread
 from .settings import Settings, folded
 
 if TYPE_CHECKING:

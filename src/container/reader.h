@@ -13,8 +13,8 @@
  *
  * A section that begins with side data is mapped, and szg_reader_load_front copies its front.
  *
- * Mapped sections may hold anything even if their checksums are right, so a reader that wants only a
- * part of a frame leaves these checksums out (is_partial).
+ * Mapped sections may hold anything even if their checksums are right, so a reader that wants only
+ * a part of a frame leaves these checksums out (is_partial).
  */
 #ifndef SZG_READER_H
 #define SZG_READER_H

@@ -68,7 +68,7 @@ uint64_t szg_box_value_count(const szg_box *box) {
 }
 
 szg_tile_range szg_box_range(const szg_box *box, uint64_t z_tiles, uint64_t y_tiles,
-                           uint64_t x_tiles) {
+                             uint64_t x_tiles) {
   const uint64_t *const first = box->first, *const end = box->end;
   return (szg_tile_range){
       ((first[0] * z_tiles + first[1]) * y_tiles + first[2]) * x_tiles + first[3],

@@ -69,7 +69,7 @@ typedef struct szg_tile_range {
   uint64_t first_tile, end_tile;
 } szg_tile_range;
 szg_tile_range szg_box_range(const szg_box *box, uint64_t z_tiles, uint64_t y_tiles,
-                           uint64_t x_tiles);
+                             uint64_t x_tiles);
 
 /* value_count > 0 values as a line, whatever the field's shape: tiles of SZG_TILE_1D_X. */
 szg_grid szg_grid_of_line(uint64_t value_count);

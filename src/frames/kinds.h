@@ -94,8 +94,8 @@ void szg_read_plan_carve(szg_arena *arena, const szg_read_request *request, szg_
 szgpu_status szg_frame_restore(szg_read_job *job, uint64_t first_row,
                                uint64_t row_count) SZG_CHECKED;
 
-/* Restores job->region, at least one value of a frame that has its level. Not for 1-D frames at level
- * 0: their regions are rows. */
+/* Restores job->region, at least one value of a frame that has its level. Not for whole rows at
+ * level 0, which szg_frame_restore restores, and so not for any region of a line there. */
 szgpu_status szg_frame_restore_region(szg_read_job *job) SZG_CHECKED;
 
 SZG_C_END

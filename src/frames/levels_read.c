@@ -15,8 +15,8 @@ typedef struct levels_job {
   szg_levels levels;
   szg_levels_lattice lattice;
   szg_levels_memory memory;
-  uint64_t *first_words; /* [parts of the stage]: where each part's words begin */
-  uint32_t end_stage;    /* stages before it are restored */
+  uint64_t *first_words;              /* [parts of the stage]: where each part's words begin */
+  uint32_t end_stage;                 /* stages before it are restored */
   szg_box tiles[SZG_LEVELS_MOST + 1]; /* of each stage: those that are restored */
   /* the stage at hand */
   uint32_t stage;

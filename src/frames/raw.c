@@ -98,8 +98,8 @@ static szgpu_status merge_rows(void *job_pointer, uint64_t part, int worker) {
   uint64_t const end = szg_min_u64((part + 1) * PART_ROWS, szg_region_row_count(region));
   for (uint64_t row = part * PART_ROWS; row < end; row++)
     for (size_t plane = 0; plane < width; plane++) {
-      const uint8_t *const bytes = job->planes.bytes + plane * job->frame->grid.value_count +
-                                   szg_region_row_at(region, row);
+      const uint8_t *const bytes =
+          job->planes.bytes + plane * job->frame->grid.value_count + szg_region_row_at(region, row);
       for (uint64_t i = 0; i < count; i++)
         region->values[(row * count + i) * width + plane] = bytes[i];
     }

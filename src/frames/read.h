@@ -38,10 +38,10 @@ struct szg_read_job {
   szg_quantizer quantizer;
   const szg_decoder_cpu *decoder;
   szg_read_plan *plan;
-  szg_grid grid;              /* of the frame */
-  uint64_t wanted_values;     /* of the frame, for the progress report */
-  uint8_t *values;            /* where value first_value of the frame goes */
-  const szg_region *region;   /* what is restored instead of values, or NULL */
+  szg_grid grid;            /* of the frame */
+  uint64_t wanted_values;   /* of the frame, for the progress report */
+  uint8_t *values;          /* where value first_value of the frame goes */
+  const szg_region *region; /* what is restored instead of values, or NULL */
   /* set by szg_frame_restore and szg_frame_restore_region: the range to restore, and of a region
      the box of tiles that it meets */
   uint64_t first_value, value_count;
@@ -90,8 +90,7 @@ typedef struct szg_tile_steps {
   szgpu_status (*begin_part)(const szg_read_job *job, uint64_t part, int worker);
   /* at: where the tile's shares begin. NULL: all values are there, and outliers go over them. */
   szgpu_status (*restore_tile)(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                               const szg_part_start *at, const szg_tile_target *target,
-                               int worker);
+                               const szg_part_start *at, const szg_tile_target *target, int worker);
 } szg_tile_steps;
 
 /* Restores the wanted tiles. */

@@ -37,8 +37,8 @@ static uint64_t index_of(const szg_region *region, const uint64_t at[SZG_BOX_AXE
 
 uint64_t szg_region_row_at(const szg_region *region, uint64_t row) {
   uint64_t const plane = row / region->count[2];
-  uint64_t const at[] = {plane / region->count[1], plane % region->count[1],
-                         row % region->count[2], 0};
+  uint64_t const at[] = {plane / region->count[1], plane % region->count[1], row % region->count[2],
+                         0};
   return index_of(region, at);
 }
 

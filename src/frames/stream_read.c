@@ -14,8 +14,8 @@ void szg_stream_carve_read(szg_arena *arena, int thread_count, szg_stream_read_p
 
 /* ---- the stream ---- */
 
-/* Side data for parallel decoders, which an archive may leave out. Who reads only a part of a stream
- * finds it by the tiles' sizes. */
+/* Side data for parallel decoders, which an archive may leave out. Who reads only a part of a
+ * stream finds it by the tiles' sizes. */
 static szgpu_status load_gaps(szg_read_job *job) {
   szg_linear_input *const stream = &job->stream.linear;
   uint64_t const gap_bytes = szg_div_up(szg_subsequence_count(stream->bit_count), 2);

@@ -42,8 +42,7 @@ static const uint8_t *symbols_of(const szg_read_job *job, uint64_t tile_index, c
 
 /* A tile that is only wanted in part goes through the worker's own memory. */
 static szgpu_status join_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
-                              const szg_part_start *at, const szg_tile_target *target,
-                              int worker) {
+                              const szg_part_start *at, const szg_tile_target *target, int worker) {
   (void)at, (void)target;
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(job->header->shape.dtype);
   uint64_t const first = tile->first_value, end = first + tile->value_count;

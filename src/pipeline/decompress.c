@@ -109,7 +109,8 @@ static frame_range find_frames(const szg_opened *opened, const szg_wanted *wante
 }
 
 /* Checks all frames before any of them is restored, so that one without the level costs no work. */
-static szgpu_status check_level(szgpu_ctx *ctx, const szg_opened *opened, const szg_wanted *wanted) {
+static szgpu_status check_level(szgpu_ctx *ctx, const szg_opened *opened,
+                                const szg_wanted *wanted) {
   frame_range const frames = find_frames(opened, wanted);
   uint64_t offset = frames.offset;
   for (uint64_t frame = frames.first; frame < frames.end; frame++) {

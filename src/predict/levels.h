@@ -121,8 +121,8 @@ static inline uint64_t szg_levels_point_at(const szg_levels_stage *stage, uint64
 /* Lets memory have only the points of a box of tiles. */
 void szg_levels_narrow_grid(szg_levels_stage *stage, const szg_box *tiles);
 
-/* Boxes of tiles of stage `last` and those before it: all that `points` depend on, a box in the grid
- * of stage `last` that has at least one. */
+/* Boxes of tiles of stage `last` and those before it: all that `points` depend on, a box in the
+ * grid of stage `last` that has at least one. */
 void szg_levels_tiles_of_points(const szg_levels *levels, uint32_t last, const szg_box *points,
                                 szg_box tiles[SZG_LEVELS_MOST + 1]);
 
