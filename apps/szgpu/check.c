@@ -107,6 +107,13 @@ static int by_name(const FTSENT **a, const FTSENT **b) {
   return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+static int report_search(const struct report *report, const char *name, int error_number) {
+  if (error_number != ENOMEM) return report_errno(report, name, "read", error_number);
+  return report_failure(report, CODE_RESOURCE, name,
+                        "out of memory: its files cannot be listed; free some memory or name them "
+                        "one by one");
+}
+
 /* Links to archives are tested, links to folders are not followed. */
 static int test_entry(struct job *job, const FTSENT *entry, uint64_t *archive_count) {
   job->report.file = entry->fts_path;
@@ -120,7 +127,7 @@ static int test_entry(struct job *job, const FTSENT *entry, uint64_t *archive_co
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
-      return report_errno(&job->report, entry->fts_path, "read", entry->fts_errno);
+      return report_search(&job->report, entry->fts_path, entry->fts_errno);
     default: /* a folder, before or after its files, or something that is no file */
       return CODE_OK;
   }
@@ -133,14 +140,17 @@ static int test_folder(const struct job *job) {
   uint64_t archive_count = 0;
   int worst = CODE_OK;
   FTS *const search = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-  if (!search) return report_errno(report, report->file, "read", errno);
+  if (!search) return report_search(report, report->file, errno);
   errno = 0;
   for (FTSENT *entry = fts_read(search); entry; entry = fts_read(search)) {
     int const code = test_entry(&of_entry, entry, &archive_count);
     if (code > worst) worst = code;
     errno = 0;
   }
-  if (errno != 0) worst = report_errno(report, report->file, "read", errno);
+  if (errno != 0) {
+    int const code = report_search(report, report->file, errno);
+    if (code > worst) worst = code;
+  }
   fts_close(search);
   if (worst == CODE_OK && archive_count == 0)
     return report_failure(report, CODE_IO, report->file,

@@ -176,6 +176,20 @@ class Faults(FaultTest):
         name = self.archive()
         self.fail_each_call({**FILES, **MEMORY}, ["-l", name], must_meet={"open", "fstat", "mmap"})
 
+    def test_tests_of_archives_and_folders(self):
+        name = self.archive("a_40x20.f32", "--frame", "16", dims=(40, 20))
+        for what in (name, "."):
+            self.fail_each_call({**FILES, **MEMORY}, ["--test", "-j1", "-b", "cpu", what],
+                                must_meet={"open", "fstat", "mmap", "malloc"})
+
+    def test_sweeps_and_searches_of_a_bound(self):
+        self.field("a_10x20.f32")
+        how = ["-j1", "-b", "cpu", "a_10x20.f32"]
+        self.fail_each_call({**FILES, **MEMORY}, ["--sweep", "1e-2,1e-3", "-q", *how],
+                            must_meet={"open", "fstat", "mmap", "malloc"})
+        self.fail_each_call({**FILES, **MEMORY}, ["-z", "--target-ratio", "1.5", *how],
+                            "a_10x20.f32.szg", must_meet=self.WRITTEN | {"malloc"})
+
     def test_memory_of_a_compression(self):
         self.field("a_10x20.f32")
         self.big_endian()
