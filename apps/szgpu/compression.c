@@ -84,40 +84,41 @@ int compression_warn(struct compression *work) {
   return warn_of_values(&work->job->report, work->name, &work->field, &work->info, &work->warnings);
 }
 
+int compression_judge(const struct compression *work, szgpu_status status) {
+  const struct report *report = &work->job->report;
+  if (status_is_of_resources(status))
+    return report_status(report, work->name, status, work->job->ctx);
+  if (status != SZGPU_OK)
+    return report_failure(report, CODE_BOUND, work->name,
+                          "its archive cannot be restored (%s), so it was not written; please "
+                          "report this",
+                          szgpu_status_text(status));
+  report_note(report, work->job->ctx, work->job->is_note_told);
+  if (work->metrics.values_over_bound == 0) return CODE_OK;
+  return report_failure(report, CODE_BOUND, work->name,
+                        "%" PRIu64
+                        " values exceed the bound, by up to %.3g times the bound, so its "
+                        "archive was not written; please report this, unless something wrote "
+                        "to the field meanwhile",
+                        work->metrics.values_over_bound, work->metrics.max_error_over_bound);
+}
+
 int compression_verify(struct compression *work) {
   const struct job *job = work->job;
-  const struct report *report = &job->report;
   struct memory restored = memory_take(work->field.byte_count);
   if (!restored.bytes)
-    return report_out_of_memory(report, work->name, "--verify", work->field.byte_count);
+    return report_out_of_memory(&job->report, work->name, "--verify", work->field.byte_count);
   progress_begin(job->progress, "verifying", work->name);
   szgpu_status status = memory_limit_ctx(job->ctx);
   if (status == SZGPU_OK)
     status = szgpu_decompress(job->ctx, work->archive.bytes, work->archive_bytes, restored.bytes,
                               (size_t)work->field.byte_count);
   work->verify_seconds = progress_end(job->progress);
-  int code = CODE_OK;
-  if (status == SZGPU_OK) report_note(report, job->ctx, job->is_note_told);
-  if (status_is_of_resources(status)) {
-    code = report_status(report, work->name, status, job->ctx);
-  } else if (status != SZGPU_OK) {
-    code = report_failure(report, CODE_BOUND, work->name,
-                          "its archive cannot be restored (%s), so it was not written; please "
-                          "report this",
-                          szgpu_status_text(status));
-  } else {
+  if (status == SZGPU_OK)
     work->metrics = metrics_take(&work->info, work->field.values, restored.bytes,
                                  shape_values(&work->field.shape));
-    if (work->metrics.values_over_bound > 0)
-      code = report_failure(report, CODE_BOUND, work->name,
-                            "%" PRIu64
-                            " values exceed the bound, by up to %.3g times the bound, so its "
-                            "archive was not written; please report this, unless something wrote "
-                            "to the field meanwhile",
-                            work->metrics.values_over_bound, work->metrics.max_error_over_bound);
-  }
   memory_give_back(&restored);
-  return code;
+  return compression_judge(work, status);
 }
 
 void compression_close(struct compression *work) {

@@ -39,6 +39,8 @@ int compression_make(struct compression *work);
 int compression_warn(struct compression *work);
 /* Restores the archive in memory and compares. CODE_BOUND: a value is over the bound. */
 int compression_verify(struct compression *work);
+/* What follows from the status of restoring it and, if that is SZGPU_OK, from metrics. */
+int compression_judge(const struct compression *work, szgpu_status status);
 void compression_close(struct compression *work);
 
 #endif

@@ -84,6 +84,13 @@ static int choose_frame_rows(struct compression *work) {
   return CODE_OK;
 }
 
+static struct file_source source_of_field(const struct compression *work) {
+  return (struct file_source){.input = &work->input,
+                              .offset = work->field.offset,
+                              .dtype = work->field.shape.dtype,
+                              .is_swapped = field_is_swapped(&work->field)};
+}
+
 /* Some of the values, in pieces from all over the field, for the warnings about them. */
 static int warn_of_sample(struct compression *work) {
   enum { PIECES = 64, PIECE_VALUES = 1 << 14 };
@@ -94,10 +101,7 @@ static int warn_of_sample(struct compression *work) {
   size_t used = 0;
   if (!values.bytes)
     return report_out_of_memory(&work->job->report, work->name, "a sample", PIECES * PIECE_VALUES);
-  struct file_source from = {.input = &work->input,
-                             .offset = work->field.offset,
-                             .dtype = sample.shape.dtype,
-                             .is_swapped = field_is_swapped(&work->field)};
+  struct file_source from = source_of_field(work);
   szgpu_source const source = file_source(&from);
   bool const is_small = value_count <= (uint64_t)PIECES * PIECE_VALUES;
   uint64_t const stride = is_small ? PIECE_VALUES : value_count / PIECES;
@@ -171,10 +175,7 @@ static int send_target(struct compression *work, const struct output *target,
 
 static int make_archive(struct compression *work, struct output *target) {
   const struct job *const job = work->job;
-  struct file_source from = {.input = &work->input,
-                             .offset = work->field.offset,
-                             .dtype = work->field.shape.dtype,
-                             .is_swapped = field_is_swapped(&work->field)};
+  struct file_source from = source_of_field(work);
   struct file_sink to = {.output = target};
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = file_sink(&to);
@@ -194,6 +195,52 @@ static int make_archive(struct compression *work, struct output *target) {
   return CODE_OK;
 }
 
+/* Compares what is restored with the field. */
+struct comparison {
+  struct compression *work;
+  struct file_source from;
+  struct metrics_sums sums;
+  unsigned char original[1 << 16];
+};
+
+static int compare_values(void *user, uint64_t offset, const void *bytes, size_t byte_count) {
+  struct comparison *const comparison = user;
+  const unsigned char *const restored = bytes;
+  szgpu_source const source = file_source(&comparison->from);
+  size_t const width = dtype_bytes(comparison->work->field.shape.dtype);
+  for (size_t done = 0, got = 0; done < byte_count; done += got) {
+    size_t const left = byte_count - done;
+    size_t const wanted = left < sizeof comparison->original ? left : sizeof comparison->original;
+    int const code = source.read(source.user, offset + done, comparison->original, wanted, &got);
+    if (code != 0 || got != wanted) return code ? code : EIO;
+    metrics_add(&comparison->sums, &comparison->work->info, comparison->original, restored + done,
+                got / width);
+  }
+  return 0;
+}
+
+/* As compression_verify does, but frame by frame. */
+static int verify_archive(struct compression *work, const struct output *target) {
+  const struct job *const job = work->job;
+  struct input const written = {.descriptor = target->descriptor};
+  struct file_source from = {.input = &written};
+  static struct comparison comparison;
+  comparison.work = work;
+  comparison.from = source_of_field(work);
+  comparison.sums = metrics_begin();
+  szgpu_source const source = file_source(&from);
+  szgpu_sink const sink = {compare_values, &comparison};
+  uint64_t archive_bytes = 0;
+  progress_begin(job->progress, "verifying", work->name);
+  szgpu_status const status = szgpu_decompress_stream(&job->ctx, 1, &source, &sink, &archive_bytes);
+  work->verify_seconds = progress_end(job->progress);
+  int const error_number = comparison.from.error_number;
+  if (status == SZGPU_SINK_FAILED)
+    return report_errno(&job->report, work->name, "read", error_number ? error_number : EIO);
+  work->metrics = metrics_end(&comparison.sums, &work->info);
+  return compression_judge(work, status);
+}
+
 int in_frames_compress(struct compression *work, struct output *output) {
   struct output target = OUTPUT_NONE;
   int code = choose_frame_rows(work);
@@ -202,6 +249,7 @@ int in_frames_compress(struct compression *work, struct output *output) {
   code = make_archive(work, &target);
   if (code == CODE_OK) code = inspect_written(work, &target);
   if (code == CODE_OK) code = warn_of_sample(work);
+  if (code == CODE_OK && work->job->options->is_verified) code = verify_archive(work, &target);
   if (!output_is_file(output)) {
     if (code == CODE_OK) code = send_target(work, &target, output);
     close(target.descriptor);

@@ -57,12 +57,13 @@ static bool is_over(long double error, long double bound, long double a, long do
   return rest > 0;
 }
 
-struct metrics metrics_take(const szgpu_info *info, const void *original, const void *restored,
-                            uint64_t value_count) {
+struct metrics_sums metrics_begin(void) {
+  return (struct metrics_sums){0, 0, 0, 0, INFINITY, -INFINITY};
+}
+
+void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *original,
+                 const void *restored, uint64_t value_count) {
   bool const is_lossless = info->mode == SZGPU_MODE_LOSSLESS;
-  struct metrics metrics = {0, 0, 0, INFINITY, is_lossless};
-  long double max_error = 0, square_sum = 0, least = INFINITY, most = -INFINITY;
-  uint64_t finite_count = 0;
   for (uint64_t i = 0; i < value_count; i++) {
     struct pair const pair = load_pair(info->shape.dtype, original, restored, i);
     bool const has_same_bits = pair.original_bits == pair.restored_bits;
@@ -72,23 +73,37 @@ struct metrics metrics_take(const szgpu_info *info, const void *original, const 
     if (isnan(error)) error = INFINITY;
     bool const is_bad =
         is_lossless || is_over(error, info->absolute_bound, pair.original, pair.restored);
-    if (!has_same_bits && is_bad) metrics.values_over_bound++;
-    if (error > max_error) max_error = error;
+    if (!has_same_bits && is_bad) sums->values_over_bound++;
+    if (error > sums->max_error) sums->max_error = error;
     if (is_finite && !is_fill) { /* fill values are always exact and would flatter the PSNR */
-      finite_count++;
-      square_sum += error * error;
+      sums->finite_count++;
+      sums->square_sum += error * error;
     }
     if (isfinite(pair.original) && !is_fill) {
-      least = pair.original < least ? pair.original : least;
-      most = pair.original > most ? pair.original : most;
+      sums->least = pair.original < sums->least ? pair.original : sums->least;
+      sums->most = pair.original > sums->most ? pair.original : sums->most;
     }
   }
-  metrics.max_error = (double)max_error;
-  if (max_error > 0) metrics.max_error_over_bound = (double)(max_error / info->absolute_bound);
-  if (square_sum > 0)
-    metrics.psnr =
-        (double)(20 * log10l(most - least) - 10 * log10l(square_sum / (long double)finite_count));
+}
+
+struct metrics metrics_end(const struct metrics_sums *sums, const szgpu_info *info) {
+  struct metrics metrics = {.values_over_bound = sums->values_over_bound,
+                            .max_error = (double)sums->max_error,
+                            .psnr = INFINITY,
+                            .is_lossless = info->mode == SZGPU_MODE_LOSSLESS};
+  if (sums->max_error > 0)
+    metrics.max_error_over_bound = (double)(sums->max_error / info->absolute_bound);
+  if (sums->square_sum > 0)
+    metrics.psnr = (double)(20 * log10l(sums->most - sums->least) -
+                            10 * log10l(sums->square_sum / (long double)sums->finite_count));
   return metrics;
+}
+
+struct metrics metrics_take(const szgpu_info *info, const void *original, const void *restored,
+                            uint64_t value_count) {
+  struct metrics_sums sums = metrics_begin();
+  metrics_add(&sums, info, original, restored, value_count);
+  return metrics_end(&sums, info);
 }
 
 void metrics_print(const struct metrics *metrics, FILE *out) {

@@ -21,6 +21,16 @@ struct metrics {
 /* info: of the archive that was restored. Both fields hold value_count values. */
 struct metrics metrics_take(const szgpu_info *info, const void *original, const void *restored,
                             uint64_t value_count);
+
+/* The same for fields that come in pieces. */
+struct metrics_sums {
+  uint64_t values_over_bound, finite_count;
+  long double max_error, square_sum, least, most;
+};
+struct metrics_sums metrics_begin(void);
+void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *original,
+                 const void *restored, uint64_t value_count);
+struct metrics metrics_end(const struct metrics_sums *sums, const szgpu_info *info);
 void metrics_print(const struct metrics *metrics, FILE *out);
 void metrics_print_json(const struct metrics *metrics, struct json *json);
 

@@ -111,8 +111,7 @@ static bool check_mode(struct options *options) {
 
 /* What needs the whole field, or little of it anyway. */
 static bool check_memory(struct options *options) {
-  const char *other = options->is_verified            ? "--verify"
-                      : options->original             ? "--compare"
+  const char *other = options->original               ? "--compare"
                       : options->has_slab             ? "--slab"
                       : options->has_region           ? "--region"
                       : options->has_level            ? "--level"

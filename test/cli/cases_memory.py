@@ -61,6 +61,19 @@ class InFrames(CliTest):
             self.succeed("-x", "--memory", "64M", name + ".szg")
             self.assertEqual(self.read(name), content, name)
 
+    def test_verify_restores_frame_by_frame(self):
+        name = self.big()
+        whole = self.succeed_json("-zVf", "-e", "1e-3", "--frame", "48", name)
+        frames = self.succeed_json("-zVf", "-e", "1e-3", "--frame", "48", "--memory", "64M", name)
+        for key in ("max_error", "max_error_over_bound", "psnr", "values_over_bound"):
+            self.assertAlmostEqual(frames[key], whole[key], delta=1e-9, msg=key)
+        self.write("f.npy", npy(wave(*DIMS).astype(">f8")))
+        info = self.succeed_json("-zV", "-m", "lossless", "--memory", "128M", "f.npy")
+        self.assertEqual((info["values_over_bound"], info["max_error"]), (0, 0))
+        result = self.succeed("-zV", "-e", "1e-3", "-t", "f32", "-d", "256x64x80", "--memory", SIZE,
+                              "-", stdin=self.read(name), binary=True)
+        self.assertIn("max error/bound", result.err)
+
     def test_small_fields(self):
         for dims in ((1,), (3, 5), (1, 1, 70), (2, 2, 2, 2)):
             name = self.field("f_" + "x".join(map(str, dims)) + ".f32", dims=dims)
@@ -119,8 +132,7 @@ class Refusals(CliTest):
     def test_what_does_not_go_with_it(self):
         name = self.field()
         archive = self.archive("other_10x20.f32")
-        for bound, option in (("-e1e-3", "--verify"), ("-e1e-3", "--memory-limit=1G"),
-                              ("--target-ratio=5",) * 2):
+        for bound, option in (("-e1e-3", "--memory-limit=1G"), ("--target-ratio=5",) * 2):
             shown = option.split("=")[0]
             self.assert_refused(["-z", bound, "--memory", "1G", option, name], 1,
                                 f"{name}: --memory cannot be used with {shown}; leave one of "
