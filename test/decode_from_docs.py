@@ -101,7 +101,8 @@ def read_frame(data, h, index, count):
         kind, codec, raw, stored, checksum = struct.unpack_from("<IIQQQ", data, 40 + 32 * i)
         end = place + (stored + 15) // 16 * 16
         require(last < kind <= (19 if f.kind == LEVELS else 12) and codec <= 1
-                and (codec or raw == stored) and end <= len(data), "A section table is damaged.")
+                and (stored <= raw if codec else raw == stored) and end <= len(data),
+                "A section table is damaged.")
         blocks = [data[b:min(b + 16384, end)] for b in range(place, end, 16384)]
         verify(b"".join(struct.pack("<Q", xxh3(block)) for block in blocks if xxh3), checksum)
         contents, place, last = data[place:place + stored], end, kind

@@ -297,6 +297,7 @@ static void refuses_every_frame_field_that_contradicts_the_format(void **state) 
       {44, 4, 2, SZGPU_BAD_DATA},  /* codec */
       {48, 8, 16, SZGPU_BAD_DATA}, /* stored, but its two sizes differ */
       {56, 8, 18, SZGPU_BAD_DATA},
+      {80, 8, 0, SZGPU_BAD_DATA},         /* under zstd, but no smaller */
       {88, 8, 17, SZGPU_BAD_DATA},        /* too long */
       {88, 8, 0, SZGPU_BAD_DATA},         /* too short for the frame */
       {88, 8, FRAME + 1, SZGPU_BAD_DATA}, /* beyond the frame */

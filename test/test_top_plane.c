@@ -223,11 +223,11 @@ static void sections_of_huge_frames_have_their_sizes(void **state) {
     for (uint64_t bits = 1; bits <= 17; bits++) { /* per code; 8 make the frame too large */
       uint64_t const values = (uint64_t)1 << log, words = (values >> 5) * bits;
       if (words >> 62) continue; /* the bytes do not fit 64 bits */
-      uint64_t const sizes[] = {11, values / 2048, 4 * words, (words + 15) / 16, words / 512};
+      uint64_t const sizes[] = {0, values / 2048, 4 * words, (words + 15) / 16, words / 512};
       archive_store(&archive, 24, 8, values);         /* dims[0] */
       archive_store(&archive, 96, 8, values);         /* frame rows */
       archive_store(&archive, frame + 16, 8, values); /* value count */
-      for (int i = 0; i < 5; i++) {
+      for (int i = 1; i < 5; i++) { /* the codebook stays as it is */
         archive_store(&archive, entries[i] + 4, 4, SZG_CODEC_ZSTD);
         archive_store(&archive, entries[i] + 8, 8, sizes[i]);
       }
