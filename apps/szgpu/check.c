@@ -10,8 +10,9 @@
 #include "text.h"
 #include "values.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <fts.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -103,11 +104,17 @@ static int test_archive(const struct job *job) {
   return code;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b) {
-  return strcmp((*a)->fts_name, (*b)->fts_name);
-}
+/* What a search of folders needs: each file is tested with its own name in the report. */
+struct search {
+  struct job job;
+  uint64_t archive_count;
+};
 
-static int report_search(const struct report *report, const char *name, int error_number) {
+static int test_folder(struct search *search, const char *folder);
+
+static int report_search(struct search *search, const char *name, int error_number) {
+  struct report *const report = &search->job.report;
+  report->file = name;
   if (error_number != ENOMEM) return report_errno(report, name, "read", error_number);
   return report_failure(report, CODE_RESOURCE, name,
                         "out of memory: its files cannot be listed; free some memory or name them "
@@ -115,46 +122,45 @@ static int report_search(const struct report *report, const char *name, int erro
 }
 
 /* Links to archives are tested, links to folders are not followed. */
-static int test_entry(struct job *job, const FTSENT *entry, uint64_t *archive_count) {
-  job->report.file = entry->fts_path;
-  switch (entry->fts_info) {
-    case FTS_F:
-    case FTS_SL:
-    case FTS_SLNONE:
-      if (!has_extension(entry->fts_name, ".szg")) return CODE_OK;
-      ++*archive_count;
-      return test_archive(job);
-    case FTS_DNR:
-    case FTS_ERR:
-    case FTS_NS:
-      return report_search(&job->report, entry->fts_path, entry->fts_errno);
-    default: /* a folder, before or after its files, or something that is no file */
-      return CODE_OK;
-  }
+static int test_entry(struct search *search, const char *name) {
+  struct stat status;
+  search->job.report.file = name;
+  if (lstat(name, &status) != 0) return report_search(search, name, errno);
+  if (S_ISDIR(status.st_mode)) return test_folder(search, name);
+  bool const is_file = S_ISREG(status.st_mode) || S_ISLNK(status.st_mode);
+  if (!is_file || !has_extension(name, ".szg")) return CODE_OK;
+  search->archive_count++;
+  return test_archive(&search->job);
 }
 
-static int test_folder(const struct job *job) {
-  const struct report *report = &job->report;
-  struct job of_entry = *job;
-  char *const roots[] = {(char *)(uintptr_t)report->file, NULL};
-  uint64_t archive_count = 0;
+static int test_entry_of(struct search *search, const char *folder, const char *entry) {
+  size_t const folder_chars = strlen(folder);
+  bool const has_slash = folder_chars > 0 && folder[folder_chars - 1] == '/';
+  size_t const capacity = folder_chars + strlen(entry) + sizeof "/";
+  char *const name = malloc(capacity);
+  if (!name) return report_search(search, folder, ENOMEM);
+  snprintf(name, capacity, "%s%s%s", folder, has_slash ? "" : "/", entry);
+  int const code = test_entry(search, name);
+  free(name);
+  return code;
+}
+
+static int is_listed(const struct dirent *entry) {
+  return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int test_folder(struct search *search, const char *folder) {
+  struct dirent **entries;
   int worst = CODE_OK;
-  FTS *const search = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-  if (!search) return report_search(report, report->file, errno);
-  errno = 0;
-  for (FTSENT *entry = fts_read(search); entry; entry = fts_read(search)) {
-    int const code = test_entry(&of_entry, entry, &archive_count);
+  search->job.report.file = folder;
+  int const count = scandir(folder, &entries, is_listed, alphasort);
+  if (count < 0) return report_search(search, folder, errno);
+  for (int i = 0; i < count; i++) {
+    int const code = test_entry_of(search, folder, entries[i]->d_name);
     if (code > worst) worst = code;
-    errno = 0;
+    free(entries[i]);
   }
-  if (errno != 0) {
-    int const code = report_search(report, report->file, errno);
-    if (code > worst) worst = code;
-  }
-  fts_close(search);
-  if (worst == CODE_OK && archive_count == 0)
-    return report_failure(report, CODE_IO, report->file,
-                          "is a folder without archives; name one with files in .szg");
+  free(entries);
   return worst;
 }
 
@@ -163,5 +169,11 @@ int test_file(const struct job *job) {
   struct stat status;
   bool const is_folder =
       strcmp(name, "-") != 0 && stat(name, &status) == 0 && S_ISDIR(status.st_mode);
-  return is_folder ? test_folder(job) : test_archive(job);
+  if (!is_folder) return test_archive(job);
+  struct search search = {.job = *job};
+  int const worst = test_folder(&search, name);
+  if (worst == CODE_OK && search.archive_count == 0)
+    return report_failure(&job->report, CODE_IO, name,
+                          "is a folder without archives; name one with files in .szg");
+  return worst;
 }

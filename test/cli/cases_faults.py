@@ -181,6 +181,8 @@ class Faults(FaultTest):
         for what in (name, "."):
             self.fail_each_call({**FILES, **MEMORY}, ["--test", "-j1", "-b", "cpu", what],
                                 must_meet={"open", "fstat", "mmap", "malloc"})
+        self.fail_each_call(MEMORY, ["--test", "-j1", "-b", "cpu", "."], caller="libc",
+                            must_meet={"malloc"})
 
     def test_sweeps_and_searches_of_a_bound(self):
         self.field("a_10x20.f32")
