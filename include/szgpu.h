@@ -585,11 +585,13 @@ enum { SZGPU_MAX_CTXS = 32 };
  *
  * ctxs are 1 to SZGPU_MAX_CTXS different ctxs, each of which works on a frame of its own: one for
  * each of several GPUs, or two for one GPU, whose transfers then overlap with the other's kernels.
- * Errors and progress are reported by the first ctx alone, progress after each frame.
+ * Errors and progress are reported by the first ctx alone. Progress is told after each frame, of
+ * several ctxs after each frame of the first and at the end; passes for the range tell none.
  *
  * source gives the values as szgpu_compress takes them. The call reads it from its beginning to its
- * end, and, except in SZGPU_MODE_LOSSLESS, has done so once or twice before: a source that cannot
- * be read again must be copied to one that can. The archive's header is written last, at offset 0.
+ * end: once in SZGPU_MODE_LOSSLESS, else twice for most fields, and up to five times if values
+ * stray or are very large. A source that cannot be read again must be copied to one that can. The
+ * archive's header is written last, at offset 0.
  * Everything else is written in order; but if the archive is begun anew, because the bound did not
  * suit a field whose values stray, so is the writing. What is beyond *archive_bytes is then left
  * over from the first time.

@@ -10,8 +10,8 @@
 #include "core/workers.h"
 #include "huffman/decoders/decoders.h"
 #include "pipeline/backend.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/flow.h"
+#include "pipeline/pipeline.h"
 
 enum { MOST_ZSTD_LEVEL = 19 };
 static_assert((int)SZGPU_MAX_THREADS == (int)SZG_MAX_THREADS, "one limit");
@@ -105,6 +105,7 @@ static szgpu_status begin_call(szgpu_ctx *ctx) {
   ctx->error[0] = ctx->note[0] = '\0';
   ctx->callers_bytes = UINT64_MAX;
   ctx->threads.reported_values = 0;
+  ctx->account.refused_bytes = 0;
   ctx->kept_bytes = ctx->account.taken_bytes;
   return SZGPU_OK;
 }
@@ -126,7 +127,7 @@ static bool took_too_much(const szgpu_ctx *ctx) {
 static szgpu_status end_call(szgpu_ctx *ctx, szgpu_status status) {
   szg_account const account = ctx->account;
   if (status != SZGPU_OK || took_too_much(ctx)) give_memory_back(ctx);
-  if (status == SZGPU_MEMORY_LIMIT)
+  if (status == SZGPU_MEMORY_LIMIT && account.refused_bytes)
     status = szg_fail(ctx, status, "it needs %llu bytes or more, and its limit is %llu",
                       (unsigned long long)account.refused_bytes,
                       (unsigned long long)account.limit_bytes);
@@ -439,30 +440,55 @@ szgpu_status szgpu_decompress_region(szgpu_ctx *ctx, const void *archive, size_t
 
 static_assert(SZGPU_MAX_CTXS + 2 <= SZG_MOST_RING_SLOTS, "each ctx has a frame at work");
 
-/* Takes all ctxs for a call, or none. */
+/* Takes all ctxs for a call, or none. The ring takes what a limit leaves, so nothing is kept of
+ * earlier calls then. */
 static szgpu_status begin_flow(szgpu_ctx *const *ctxs, int ctx_count, const szgpu_source *source,
-                                 const szgpu_sink *sink, szg_flow *flow) {
+                               const szgpu_sink *sink, szg_flow *flow) {
   SZG_REQUIRE(ctxs && ctx_count >= 1 && ctx_count <= SZGPU_MAX_CTXS, SZGPU_BAD_ARGUMENT);
   for (int i = 0; i < ctx_count; i++) {
-    szgpu_status const status = begin_call(ctxs[i]);
+    szgpu_status status = begin_call(ctxs[i]);
     if (status == SZGPU_OK) continue;
+    if (i > 0) status = szg_fail(ctxs[0], status, "ctx %d is missing or in use", i);
     for (int k = 0; k < i; k++) (void)end_call(ctxs[k], SZGPU_OK);
-    return i == 0 ? status : szg_fail(ctxs[0], status, "ctx %d is missing or in use", i);
+    return status;
   }
-  *flow = (szg_flow){.ctxs = ctxs, .ctx_count = ctx_count, .source = source, .sink = sink};
+  for (int i = 0; i < ctx_count; i++)
+    if (ctxs[i]->account.limit_bytes) give_memory_back(ctxs[i]);
+  *flow = (szg_flow){.ctxs = ctxs,
+                     .ctx_count = ctx_count,
+                     .source = source,
+                     .sink = sink,
+                     .cut_frame = UINT64_MAX};
   return SZGPU_OK;
 }
 
 static szgpu_status end_flow(const szg_flow *flow, szgpu_status status) {
-  for (int i = 1; i < flow->ctx_count; i++) (void)end_call(flow->ctxs[i], status);
-  return end_call(flow->ctxs[0], status);
+  szgpu_ctx *const first = flow->ctxs[0];
+  for (int i = 1; i < flow->ctx_count; i++) {
+    szgpu_ctx *const ctx = flow->ctxs[i];
+    bool const is_its_limit =
+        status == SZGPU_MEMORY_LIMIT && ctx->account.refused_bytes && !first->account.refused_bytes;
+    (void)end_call(ctx, status);
+    if (is_its_limit) status = szg_fail(first, status, "%s", ctx->error);
+  }
+  return end_call(first, status);
+}
+
+/* What the call's workspace is compared with. */
+static void note_callers_bytes(const szg_flow *flow, uint64_t bytes) {
+  for (int i = 0; i < flow->ctx_count; i++) flow->ctxs[i]->callers_bytes = bytes;
+}
+
+static bool has_callbacks(const szg_flow *flow) {
+  return flow->source && flow->source->read && flow->sink && flow->sink->write;
 }
 
 static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *params,
                                     const szgpu_shape *shape, uint64_t *archive_bytes) {
   szg_grid grid;
   SZG_TRY(check_request(flow->ctxs[0], params, shape, &grid));
-  SZG_REQUIRE(flow->source && flow->sink && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
+  note_callers_bytes(flow, field_bytes_of(shape, &grid));
   szg_flow_begin(flow, field_bytes_of(shape, &grid));
   return szg_flow_compress(flow, params, shape, &grid, archive_bytes);
 }
@@ -483,13 +509,15 @@ szgpu_status szgpu_compress_stream(szgpu_ctx *const *ctxs, int ctx_count,
 
 static szgpu_status decompress_stream(szg_flow *flow, uint64_t *archive_bytes) {
   szg_opened opened;
-  SZG_REQUIRE(flow->source && flow->sink && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
   szgpu_status status = szg_flow_open_archive(flow, &opened);
   if (status == SZGPU_OK)
     for (int i = 0; i < flow->ctx_count && status == SZGPU_OK; i++)
       status = check_decoder(flow->ctxs[i], &opened.header);
   if (status != SZGPU_OK) return szg_flow_end(flow, status);
-  szg_flow_begin(flow, field_bytes_of(&opened.header.shape, &opened.grid));
+  uint64_t const field_bytes = field_bytes_of(&opened.header.shape, &opened.grid);
+  note_callers_bytes(flow, field_bytes);
+  szg_flow_begin(flow, field_bytes);
   *archive_bytes = opened.header.archive_bytes;
   return szg_flow_decompress(flow, &opened);
 }

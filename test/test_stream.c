@@ -224,6 +224,30 @@ static void a_late_stray_begins_the_archive_anew(void **state) {
 
 /* ---- failures ---- */
 
+/* A sink that fails while a later frame's bound does: the failure counts, however the threads meet.
+ * Before, the archive was begun anew and the failure forgotten. */
+static void a_failure_before_a_stray_is_not_forgotten(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F32, 2, 1024, 512, 0, 0);
+  float *const field = test_make_waves(&shape);
+  szgpu_params params = test_params(SZGPU_MODE_ABS, 0.5);
+  params.predictor = SZGPU_PREDICTOR_LORENZO;
+  params.frame_rows = 64;
+  field[1024 * 512 - 66 * 512] = 1e9f; /* in frame 14 of 16 */
+  memory_sink whole = sink_of(4 * test_field_bytes(&shape));
+  for (int round = 0; round < 40; round++)
+    for (int n = 10; n < 14; n++) {
+      memory_source values = source_of(field, test_field_bytes(&shape));
+      uint64_t bytes;
+      whole.writes = 0;
+      whole.writes_until_fail = n;
+      assert_int_equal(compress_to(1 + round % CTXS, &params, &shape, &values, &whole, &bytes),
+                       SZGPU_SINK_FAILED);
+    }
+  free(whole.bytes);
+  free(field);
+}
+
 typedef struct stream_case {
   szgpu_shape shape;
   szgpu_params params;
@@ -346,6 +370,13 @@ static void bad_arguments_are_refused(void **state) {
   REFUSED(ctxs, 1, &c.params, &c.shape, NULL, &sink, &bytes);
   REFUSED(ctxs, 1, &c.params, &c.shape, &source, NULL, &bytes);
   REFUSED(ctxs, 1, &c.params, &c.shape, &source, &sink, NULL);
+  szgpu_source const no_read = {NULL, &field};
+  szgpu_sink const no_write = {NULL, &packed};
+  REFUSED(ctxs, 1, &c.params, &c.shape, &no_read, &sink, &bytes);
+  REFUSED(ctxs, 1, &c.params, &c.shape, &source, &no_write, &bytes);
+  assert_int_equal(szgpu_decompress_stream(ctxs, 1, &no_read, &sink, &bytes), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_decompress_stream(ctxs, 1, &source, &no_write, &bytes),
+                   SZGPU_BAD_ARGUMENT);
 #undef REFUSED
   assert_int_equal(szgpu_decompress_stream(ctxs, 1, NULL, &sink, &bytes), SZGPU_BAD_ARGUMENT);
   assert_int_equal(szgpu_decompress_stream(ctxs, 1, &source, NULL, &bytes), SZGPU_BAD_ARGUMENT);
@@ -443,6 +474,31 @@ static void a_limit_shortens_the_ring(void **state) {
   free(whole.bytes);
 }
 
+/* The text is that of the ctx that met its limit; the next call does not see the old figure. */
+static void the_limit_of_another_ctx_is_told(void **state) {
+  (void)state;
+  stream_case c = case_make();
+  szgpu_ctx *pair[2] = {ctxs[0], NULL};
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = SZGPU_BACKEND_CPU;
+  options.memory_limit = 1000;
+  assert_int_equal(szgpu_create(&pair[1], &options), SZGPU_OK);
+  szgpu_status status = SZGPU_OK;
+  for (int round = 0; round < 1000 && status == SZGPU_OK; round++) { /* it may get no frame */
+    memory_source field = source_of(c.field, c.field_bytes);
+    memory_sink packed = sink_of(c.archive.byte_count);
+    szgpu_source const source = {read_memory, &field};
+    szgpu_sink const sink = {write_memory, &packed};
+    uint64_t bytes;
+    status = szgpu_compress_stream(pair, 2, &c.params, &c.shape, &source, &sink, &bytes);
+    free(packed.bytes);
+  }
+  assert_int_equal(status, SZGPU_MEMORY_LIMIT);
+  assert_non_null(strstr(szgpu_last_error(pair[0]), "its limit is 1000"));
+  szgpu_destroy(pair[1]);
+  case_free(&c);
+}
+
 /* A header that claims 2^40 frames takes memory only for the bytes that come. */
 static void a_claim_of_many_frames_takes_no_memory(void **state) {
   (void)state;
@@ -479,12 +535,14 @@ int main(void) {
       cmocka_unit_test(sampled_bounds_make_the_same_bytes),
       cmocka_unit_test(a_sample_in_pieces_is_that_of_the_whole),
       cmocka_unit_test(a_late_stray_begins_the_archive_anew),
+      cmocka_unit_test(a_failure_before_a_stray_is_not_forgotten),
       cmocka_unit_test(failing_callbacks_are_named),
       cmocka_unit_test(a_source_that_ends_early_is_named),
       cmocka_unit_test(damage_is_named_and_stops_the_stream),
       cmocka_unit_test(bad_arguments_are_refused),
       cmocka_unit_test(progress_is_told_and_can_cancel),
       cmocka_unit_test(a_limit_shortens_the_ring),
+      cmocka_unit_test(the_limit_of_another_ctx_is_told),
       cmocka_unit_test(a_claim_of_many_frames_takes_no_memory),
   };
   return cmocka_run_group_tests(tests, make_ctxs, destroy_ctxs);

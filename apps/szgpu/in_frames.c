@@ -6,6 +6,7 @@
 
 #include "archive.h"
 #include "file_stream.h"
+#include "nameless.h"
 #include "values.h"
 
 #include <errno.h>
@@ -42,17 +43,36 @@ static uint64_t rows_of(const szgpu_shape *shape) {
   return shape->dims[axis];
 }
 
-/* The most that a stream of one ctx takes with frames of so many rows: the workspace, and a ring of
- * three frames, each with its values and its part of the archive. */
+/* Rows are counted in whole tiles. */
+static uint64_t whole_tiles(const szgpu_shape *shape, uint64_t rows) {
+  static const uint64_t tile_rows[] = {4096, 4096, 64, 16, 1}; /* by the number of axes above 1 */
+  int axes = 0;
+  for (int axis = 0; axis < shape->ndim; axis++) axes += shape->dims[axis] > 1;
+  uint64_t const quantum = tile_rows[axes], all_rows = rows_of(shape);
+  uint64_t const whole = (rows + quantum - 1) / quantum * quantum;
+  return whole < all_rows ? whole : all_rows;
+}
+
+/* The rows of the library's own frames. */
+static uint64_t default_rows(const szgpu_shape *shape) {
+  uint64_t const most_values = (uint64_t)1 << (shape->dtype == SZGPU_U8 ? 26 : 30);
+  uint64_t const all_rows = rows_of(shape), row_values = shape_values(shape) / all_rows;
+  uint64_t const rows = most_values / row_values;
+  return rows >= all_rows ? all_rows : rows ? rows : 1;
+}
+
+/* The most that a stream of one ctx takes with frames of so many rows: the workspace, a ring of
+ * three frames, each with its values and its part of the archive, and the head of the input. */
 static szgpu_status find_need(struct compression *work, uint64_t frame_rows, uint64_t *bytes) {
   enum { RING_FRAMES = 3 };
+  const szgpu_shape *const shape = &work->field.shape;
   szgpu_params params = work->params;
   size_t workspace_bytes;
-  uint64_t const row_bytes = work->field.byte_count / rows_of(&work->field.shape);
+  uint64_t const row_bytes = work->field.byte_count / rows_of(shape);
+  uint64_t const values_bytes = whole_tiles(shape, frame_rows) * row_bytes;
   params.frame_rows = frame_rows;
-  szgpu_status const status =
-      szgpu_sizes(work->job->ctx, &params, &work->field.shape, &workspace_bytes, NULL);
-  *bytes = workspace_bytes + RING_FRAMES * (2 * frame_rows * row_bytes + HEAD_BYTES);
+  szgpu_status const status = szgpu_sizes(work->job->ctx, &params, shape, &workspace_bytes, NULL);
+  *bytes = workspace_bytes + RING_FRAMES * (2 * values_bytes + HEAD_BYTES) + 2 * HEAD_BYTES;
   return status;
 }
 
@@ -60,11 +80,9 @@ static szgpu_status find_need(struct compression *work, uint64_t frame_rows, uin
  * many. */
 static int choose_frame_rows(struct compression *work) {
   const struct report *report = &work->job->report;
-  uint64_t const memory = work->job->options->memory;
-  uint64_t rows = work->params.frame_rows, need_bytes = 0;
-  uint64_t const all_rows = rows_of(&work->field.shape);
-  bool const is_chosen = rows > 0;
-  if (!is_chosen || rows > all_rows) rows = all_rows;
+  uint64_t const memory = work->job->options->memory, most_rows = default_rows(&work->field.shape);
+  bool const is_chosen = work->params.frame_rows > 0;
+  uint64_t rows = is_chosen ? work->params.frame_rows : most_rows, need_bytes = 0;
   for (;;) {
     szgpu_status const status = find_need(work, rows, &need_bytes);
     if (status != SZGPU_OK) return report_status(report, work->name, status, work->job->ctx);
@@ -80,7 +98,7 @@ static int choose_frame_rows(struct compression *work) {
     return report_failure(report, CODE_RESOURCE, work->name,
                           "needs --memory %" PRIu64 "M at least; give more",
                           (need_bytes >> 20) + 1);
-  if (rows < all_rows || is_chosen) work->params.frame_rows = rows;
+  if (rows < most_rows) work->params.frame_rows = rows;
   return CODE_OK;
 }
 
@@ -145,16 +163,10 @@ static int open_target(struct compression *work, const struct output *output,
                        struct output *target) {
   *target = *output;
   if (output_is_file(output)) return CODE_OK;
-  FILE *const file = tmpfile();
-  if (!file)
-    return report_errno(&work->job->report, shown_output(output->name),
-                        "written by way of a temporary file", errno);
-  target->descriptor = dup(fileno(file));
-  int const error_number = errno;
-  fclose(file);
-  return target->descriptor >= 0 ? CODE_OK
-                                 : report_errno(&work->job->report, shown_output(output->name),
-                                                "written by way of a temporary file", error_number);
+  target->descriptor = nameless_file();
+  if (target->descriptor >= 0) return CODE_OK;
+  return report_errno(&work->job->report, shown_output(output->name),
+                      "written by way of a temporary file", errno);
 }
 
 /* Sends the archive from the temporary file to where it belongs. */
@@ -181,7 +193,7 @@ static int make_archive(struct compression *work, struct output *target) {
   szgpu_sink const sink = file_sink(&to);
   uint64_t archive_bytes = 0;
   progress_begin(job->progress, "compressing", work->name);
-  szgpu_status status = szgpu_set_memory_limit(job->ctx, job->options->memory);
+  szgpu_status status = memory_limit_ctx(job->ctx);
   if (status == SZGPU_OK)
     status = szgpu_compress_stream(&job->ctx, 1, &work->params, &work->field.shape, &source, &sink,
                                    &archive_bytes);
@@ -289,7 +301,7 @@ int in_frames_restore(struct restoring *work) {
   szgpu_sink const sink = file_sink(&to);
   uint64_t archive_bytes = 0;
   progress_begin(job->progress, "restoring", work->name);
-  szgpu_status status = szgpu_set_memory_limit(job->ctx, job->options->memory);
+  szgpu_status status = memory_limit_ctx(job->ctx);
   if (status == SZGPU_OK)
     status = szgpu_decompress_stream(&job->ctx, 1, &source, &sink, &archive_bytes);
   work->seconds = progress_end(job->progress);

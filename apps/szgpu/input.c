@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "dataset.h"
 #include "memory.h"
+#include "nameless.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,9 +93,10 @@ static int read_all(const struct report *report, struct input *input, size_t cap
   uint64_t most_bytes = UINT64_MAX;
   while (input->byte_count <= most_bytes) {
     if ((!input->bytes || input->byte_count == capacity) && !grow(input, most_bytes, &capacity)) {
+      int const code = report_out_of_memory(report, shown_input(input->name), "reading it",
+                                            (uint64_t)capacity * 2);
       input_unload(input);
-      return report_out_of_memory(report, shown_input(input->name), "reading it",
-                                  (uint64_t)capacity * 2);
+      return code;
     }
     size_t const room = capacity - input->byte_count;
     ssize_t const got =
@@ -133,10 +135,10 @@ int input_load(const struct report *report, struct input *input, input_wanted wa
 
 int input_load_head(const struct report *report, struct input *input, input_wanted wanted,
                     const void *user) {
+  bool const is_file = input_is_file(input); /* before reading moves on in standard input */
   int const code = read_all(report, input, FIRST_READ_BYTES, wanted, user);
   input->is_cut = false; /* what follows is still to be read */
-  input->total_bytes =
-      input_is_file(input) ? (uint64_t)input->status.st_size : (uint64_t)input->byte_count;
+  input->total_bytes = is_file ? (uint64_t)input->status.st_size : (uint64_t)input->byte_count;
   return code;
 }
 
@@ -162,17 +164,11 @@ static int copy_to(const struct report *report, struct input *input, int copy) {
 }
 
 int input_spool(const struct report *report, struct input *input) {
-  char name[4096];
-  const char *folder = getenv("TMPDIR");
-  snprintf(name, sizeof name, "%s/szgpu.XXXXXX", folder && *folder ? folder : "/tmp");
-  int const copy = mkstemp(name);
+  int const copy = nameless_file();
   if (copy < 0)
     return report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
-  unlink(name);
   int code = copy_to(report, input, copy);
-  if (code == CODE_OK && fstat(copy, &input->status) != 0)
-    code = report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
-  if (code == CODE_OK && lseek(copy, 0, SEEK_SET) != 0)
+  if (code == CODE_OK && (fstat(copy, &input->status) != 0 || lseek(copy, 0, SEEK_SET) != 0))
     code = report_errno(report, shown_input(input->name), "copied to a temporary file", errno);
   if (code != CODE_OK) {
     close(copy);

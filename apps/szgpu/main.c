@@ -90,7 +90,10 @@ int main(int argc, char **argv) {
     return code > flushed ? code : flushed;
   }
   cleanup_install();
-  memory_set_limit(options.context.memory_limit);
+  if (options.memory)
+    memory_set_limit(options.memory, "--memory");
+  else
+    memory_set_limit(options.context.memory_limit, "--memory-limit");
   struct progress progress = {.is_wanted =
                                   !options.is_quiet && !options.is_json && isatty(STDERR_FILENO)};
   bool is_note_told = false;

@@ -14,7 +14,14 @@ static size_t whole_pages(size_t byte_count) {
 
 static uint64_t limit = UINT64_MAX, taken; /* taken <= limit */
 
-void memory_set_limit(uint64_t byte_count) { limit = byte_count ? byte_count : UINT64_MAX; }
+static const char *limit_option = "";
+
+void memory_set_limit(uint64_t byte_count, const char *option) {
+  limit = byte_count ? byte_count : UINT64_MAX;
+  limit_option = option;
+}
+
+const char *memory_limit_option(void) { return limit_option; }
 
 bool memory_allows(uint64_t byte_count) { return byte_count <= limit - taken; }
 

@@ -1,7 +1,8 @@
 /* memory.h - large buffers: each page takes memory from the first write to it, until released.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * With --memory-limit, the command's buffers and the library's workspace together stay below it.
+ * With --memory-limit or --memory, the command's buffers and the library's workspace together stay
+ * below it.
  */
 #ifndef SZGPU_APP_MEMORY_H
 #define SZGPU_APP_MEMORY_H
@@ -17,8 +18,9 @@ struct memory {
   size_t byte_count;
 };
 
-/* Sets the limit; 0: none. */
-void memory_set_limit(uint64_t byte_count);
+/* Sets the limit, which an option gave; 0: none. */
+void memory_set_limit(uint64_t byte_count, const char *option);
+const char *memory_limit_option(void);
 /* Whether so many bytes may be taken in addition to what is taken. */
 bool memory_allows(uint64_t byte_count);
 /* For buffers that are not of this file: that they take so many bytes, or not any more. */

@@ -129,8 +129,9 @@ int report_out_of_memory(const struct report *report, const char *name, const ch
                          uint64_t wanted_bytes) {
   if (!memory_allows(wanted_bytes))
     return report_failure(report, CODE_RESOURCE, name,
-                          "would take more memory than --memory-limit: %s needs %s; %s", what,
-                          words_for_bytes(wanted_bytes).text, answers[SZGPU_MEMORY_LIMIT].remedy);
+                          "would take more memory than %s: %s needs %s; give a larger %s",
+                          memory_limit_option(), what, words_for_bytes(wanted_bytes).text,
+                          memory_limit_option());
   return report_failure(report, CODE_RESOURCE, name, "out of memory: %s needs %s; %s", what,
                         words_for_bytes(wanted_bytes).text, answers[SZGPU_OUT_OF_MEMORY].remedy);
 }

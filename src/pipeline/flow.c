@@ -3,6 +3,8 @@
  */
 #include "pipeline/flow.h"
 
+#include <string.h>
+
 #include "core/bytes.h"
 #include "pipeline/backend.h"
 
@@ -26,10 +28,11 @@ static szgpu_status open_slot(szg_flow *flow, szg_flow_slot *slot, uint64_t valu
   SZG_TRY(szg_buffer_reset(&slot->bytes, bytes_bytes));
   if (!flow->has_cuda[0]) return SZGPU_OK;
   slot->are_pinned = szg_pin_cuda(flow->ctxs[0], slot->values.bytes, values_bytes);
-  if (!slot->are_pinned) return SZGPU_OK;
-  if (szg_pin_cuda(flow->ctxs[0], slot->bytes.bytes, bytes_bytes)) return SZGPU_OK;
-  szg_unpin_cuda(slot->values.bytes);
-  slot->are_pinned = false;
+  if (slot->are_pinned && !szg_pin_cuda(flow->ctxs[0], slot->bytes.bytes, bytes_bytes)) {
+    szg_unpin_cuda(slot->values.bytes);
+    slot->are_pinned = false;
+  }
+  flow->ctxs[0]->error[0] = '\0'; /* it goes without */
   return SZGPU_OK;
 }
 
@@ -37,6 +40,7 @@ void szg_flow_begin(szg_flow *flow, uint64_t field_bytes) {
   for (int i = 0; i < flow->ctx_count; i++) {
     szgpu_ctx *const ctx = flow->ctxs[i];
     ctx->threads.progress = NULL;
+    flow->failed_frame[i] = UINT64_MAX;
     flow->has_cuda[i] = szg_takes_cuda(ctx, field_bytes / (uint64_t)flow->ctx_count);
   }
 }
@@ -91,27 +95,52 @@ szgpu_status szg_flow_write(szg_flow *flow, uint64_t offset, const void *bytes,
   return SZGPU_SINK_FAILED;
 }
 
-szgpu_status szg_flow_report(szg_flow *flow, int worker) {
-  uint64_t const done = __atomic_add_fetch(&flow->done_frames, 1, __ATOMIC_RELAXED);
+static szgpu_status report(szg_flow *flow, uint64_t done_frames) {
   const szgpu_options *const options = &flow->ctxs[0]->options;
-  if (worker != 0 || !options->progress) return SZGPU_OK;
-  int const answer = options->progress(options->progress_user, done * flow->frame_values,
+  if (!options->progress) return SZGPU_OK;
+  int const answer = options->progress(options->progress_user, done_frames * flow->frame_values,
                                        flow->frame_count * flow->frame_values);
+  flow->is_cancelled = answer != 0;
   return answer == 0 ? SZGPU_OK : SZGPU_CANCELLED;
 }
 
-szgpu_status szg_flow_end(szg_flow *flow, szgpu_status status) {
+szgpu_status szg_flow_end_work(szg_flow *flow, uint64_t frame, int worker, szgpu_status status) {
+  flow->has_cuda[worker] = flow->has_cuda[worker] && !flow->ctxs[worker]->is_device_given_up;
+  if (status != SZGPU_OK) {
+    if (frame < flow->failed_frame[worker]) flow->failed_frame[worker] = frame;
+    return status;
+  }
+  uint64_t const done = __atomic_add_fetch(&flow->done_frames, 1, __ATOMIC_RELAXED);
+  return worker == 0 ? report(flow, done) : SZGPU_OK; /* in the caller's thread */
+}
+
+/* What the ctx has to say that failed first, if any did. */
+static const char *first_text(const szg_flow *flow) {
+  int first = 0;
+  for (int i = 1; i < flow->ctx_count; i++)
+    if (flow->failed_frame[i] < flow->failed_frame[first]) first = i;
+  return flow->ctxs[first]->error;
+}
+
+static szgpu_status explain(const szg_flow *flow, szgpu_status status) {
   szgpu_ctx *const first = flow->ctxs[0];
+  char text[sizeof first->error];
+  memcpy(text, first_text(flow), sizeof text);
+  if (status == SZGPU_SOURCE_FAILED)
+    return szg_fail(first, status, "reading at byte %llu returned %d",
+                    (unsigned long long)flow->source_offset, flow->source_code);
+  if (status == SZGPU_SINK_FAILED)
+    return szg_fail(first, status, "writing at byte %llu returned %d",
+                    (unsigned long long)flow->sink_offset, flow->sink_code);
+  if (status == SZGPU_TRUNCATED && flow->cut_frame < UINT64_MAX)
+    return szg_fail(first, status, "in frame %llu", (unsigned long long)flow->cut_frame);
+  return szg_fail(first, status, "%s", text);
+}
+
+szgpu_status szg_flow_end(szg_flow *flow, szgpu_status status) {
   close_slots(flow);
   for (int i = 0; i < flow->ctx_count; i++)
     flow->ctxs[i]->threads.progress = flow->ctxs[i]->options.progress;
-  if (status == SZGPU_SOURCE_FAILED && !first->error[0])
-    return szg_fail(first, status, "reading at byte %llu returned %d",
-                    (unsigned long long)flow->source_offset, flow->source_code);
-  if (status == SZGPU_SINK_FAILED && !first->error[0])
-    return szg_fail(first, status, "writing at byte %llu returned %d",
-                    (unsigned long long)flow->sink_offset, flow->sink_code);
-  for (int i = 1; i < flow->ctx_count && status != SZGPU_OK && !first->error[0]; i++)
-    if (flow->ctxs[i]->error[0]) status = szg_fail(first, status, "%s", flow->ctxs[i]->error);
-  return status;
+  if (status != SZGPU_OK) return explain(flow, status);
+  return flow->ctx_count > 1 && flow->done_frames > 0 ? report(flow, flow->frame_count) : SZGPU_OK;
 }

@@ -30,9 +30,12 @@ typedef struct szg_flow {
   szg_flow_slot slots[SZG_MOST_RING_SLOTS];
   int slot_count;
   uint64_t done_frames, frame_count; /* for the progress report */
+  bool is_cancelled;                 /* by it */
   uint64_t frame_values;
   int source_code, sink_code; /* what a callback that failed has returned, and where it began */
   uint64_t source_offset, sink_offset;
+  uint64_t cut_frame; /* of which the source has not all; UINT64_MAX: none */
+  uint64_t failed_frame[SZG_MOST_RING_SLOTS]; /* of each ctx; UINT64_MAX: none */
 } szg_flow;
 
 /* Silences the ctxs' own reports and decides where each ctx computes. field_bytes: of the whole. */
@@ -49,8 +52,10 @@ szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_
 szgpu_status szg_flow_write(szg_flow *flow, uint64_t offset, const void *bytes,
                             uint64_t byte_count) SZG_CHECKED;
 
-/* Counts a frame that a worker has done, and has the first ctx's callback told. */
-szgpu_status szg_flow_report(szg_flow *flow, int worker) SZG_CHECKED;
+/* Ends a worker's work on a frame: notes which one failed, or counts it and has the first ctx's
+ * callback told. Returns the status of both. */
+szgpu_status szg_flow_end_work(szg_flow *flow, uint64_t frame, int worker,
+                               szgpu_status status) SZG_CHECKED;
 
 /* The call's result. Undoes szg_flow_begin and szg_flow_open, and moves what another ctx or a
  * callback has to say to the first ctx. */

@@ -155,12 +155,11 @@ static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, i
     status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->values.bytes,
                                     slot->bytes.bytes, call->capacity, &slot->piece);
   }
-  SZG_TRY(status);
-  if (slot->piece.fails) {
+  if (status == SZGPU_OK && slot->piece.fails) {
     __atomic_store_n(&call->fails, true, __ATOMIC_RELAXED);
     return SZGPU_CANCELLED; /* the ring, not the call */
   }
-  return szg_flow_report(flow, worker);
+  return szg_flow_end_work(flow, frame, worker, status);
 }
 
 static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
@@ -200,6 +199,11 @@ static szgpu_status write_archive(flow_compression *call, const szg_header *head
   return status;
 }
 
+/* Whether the bound fails, and nothing else does. */
+static bool begins_anew(const flow_compression *call, szgpu_status status) {
+  return call->fails && status == SZGPU_CANCELLED && !call->flow->is_cancelled;
+}
+
 /* Under a bound that follows from a sample, if possible; if not, or if it fails, from all
  * values. */
 static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_bytes) {
@@ -218,7 +222,9 @@ static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_b
     szg_header const header = szg_call_header(call->params, call->shape, call->grid, &bound);
     status = write_archive(call, &header, archive_bytes);
     may_sample = false;
-  } while (call->fails);
+    for (int i = 0; i < call->flow->ctx_count && begins_anew(call, status); i++)
+      call->flow->ctxs[i]->error[0] = '\0'; /* of frames that failed */
+  } while (begins_anew(call, status));
   return status;
 }
 

@@ -60,7 +60,9 @@ static szgpu_status read_frame(void *job, uint64_t frame, int slot_number) {
   SZG_TRY(szg_flow_read(call->flow, call->next_byte, slot->bytes.bytes, byte_count,
                         &slot->bytes.used_bytes));
   call->next_byte += byte_count;
-  return SZGPU_OK;
+  if (slot->bytes.used_bytes == byte_count) return SZGPU_OK;
+  call->flow->cut_frame = frame;
+  return SZGPU_TRUNCATED;
 }
 
 /* Whether the frame must be unpacked first, which the CPU does. One that cannot be opened has an
@@ -91,8 +93,7 @@ static szgpu_status restore_frame(void *job, uint64_t frame, int slot_number, in
     status = szg_decompress_cuda(ctx, part.bytes, &part, first_row, row_count, slot->values.bytes);
   if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_decompress_cpu(ctx, &part, &wanted, slot->values.bytes);
-  SZG_TRY(status);
-  return szg_flow_report(flow, worker);
+  return szg_flow_end_work(flow, frame, worker, status);
 }
 
 static szgpu_status write_frame(void *job, uint64_t frame, int slot) {

@@ -92,6 +92,49 @@ class InFrames(CliTest):
         self.succeed("-x", "-o", "back.f32", "file.szg")
         self.assertEqual(back, self.read("back.f32"))
 
+    def test_a_file_as_standard_input(self):
+        """Before, only the first MiB of it was compressed."""
+        content = self.read(self.big())
+        self.write("f.npy", npy(wave(*DIMS)))
+        self.write("behind.bin", b"x" * 1000 + content)
+        self.succeed("-z", "-e", "1e-3", "--memory", SIZE, "-o", "whole.szg", "big_256x64x80.f32")
+        shape = ("-t", "f32", "-d", "256x64x80")
+        for name, offset, options in (("big_256x64x80.f32", 0, shape), ("f.npy", 0, ()),
+                                      ("behind.bin", 1000, shape)):
+            with open(self.path(name), "rb") as file:
+                file.seek(offset)
+                process = self.start("-z", "-e", "1e-3", *options, "--memory", SIZE, "-",
+                                     stdin=file)
+                packed, error = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, error)
+            if name != "f.npy":
+                self.assertEqual(packed, self.read("whole.szg"))
+            self.write("packed.szg", packed)
+            with open(self.path("packed.szg"), "rb") as file:
+                process = self.start("-x", "-o", "-", "--memory", SIZE, "-", stdin=file)
+                back, error = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, error)
+            self.assertEqual(len(back), len(self.read(name)) - offset)
+        with open(self.path("big_256x64x80.f32"), "rb") as file:
+            process = self.start("-z", "-m", "lossless", "--memory", "64M", "-", stdin=file)
+            packed, _ = process.communicate(timeout=60)
+        back = self.succeed("-x", "--memory", "64M", "-", stdin=packed, binary=True).out
+        self.assertEqual(back, content)
+
+    def test_several_archives_one_after_the_other(self):
+        """Before, what one left in memory could be too much for the next."""
+        name = self.field("f_64x64x80.f32", dims=(64, 64, 80))
+        names = []
+        for i, options in enumerate((("-e", "1e-3", "--layout", "linear", "--zstd"),
+                                     ("-m", "lossless"), ("-e", "1e-3"), ("-e", "1e-6"))):
+            names.append(f"{i}.szg")
+            self.succeed("-z", *options, "-o", names[-1], name)
+        for least in range(2, 40):
+            codes = [self.run_szgpu("-xf", "--memory", f"{least}M", one).code for one in names]
+            if not any(codes):
+                break
+        self.succeed("-xf", "--memory", f"{least}M", *names)
+
     def test_warnings_come_from_a_sample(self):
         values = wave(*DIMS)
         values[::3] = -9999
@@ -151,7 +194,10 @@ class Refusals(CliTest):
 
     def test_too_little(self):
         name = self.field("f_256x64x80.f32", dims=DIMS)
-        result = self.run_szgpu("-z", "-e", "1e-3", "--memory", "1M", name)
+        self.assert_refused(["-z", "-e", "1e-3", "--memory", "1M", name], 5,
+                            f"{name}: would take more memory than --memory: reading it needs "
+                            "1.05 MB; give a larger --memory")
+        result = self.run_szgpu("-z", "-e", "1e-3", "--memory", "4M", name)
         self.assertEqual(result.code, 5)
         self.assertRegex(result.err, rf"\Aszgpu: {name}: needs --memory \d+M at least; give more\n")
         result = self.run_szgpu("-z", "-e", "1e-3", "--memory", "20M", "--frame", "128", name)
@@ -163,7 +209,30 @@ class Refusals(CliTest):
         result = self.run_szgpu("-x", "-f", "--memory", "1M", name + ".szg")
         self.assertEqual(result.code, 5)
         self.assertRegex(result.err, rf"\Aszgpu: {name}.szg: it needs \d+ bytes or more, and its "
-                         "limit is 1048576; give a larger --memory\n")
+                         r"limit is \d+; give a larger --memory\n")
+
+    def test_what_it_names_suffices(self):
+        for dims, options in (((16, 512, 512), ("-m", "lossless")), ((3, 300, 2000), ("-e", "1e-3")),
+                              ((20, 500, 700), ("-e", "1e-3", "--zstd")),
+                              ((100, 9000), ("-e", "1e-3"))):
+            name = self.field("f_" + "x".join(map(str, dims)) + ".f32", dims=dims)
+            result = self.run_szgpu("-z", *options, "--memory", "4M", name)
+            least = result.err.split("--memory ")[1].split("M")[0]
+            self.succeed("-z", *options, "--memory", f"{least}M", name)
+
+    def test_a_header_that_claims_much(self):
+        """An archive of 2^27 frames, of which there is nothing but zeros."""
+        self.archive("small_9000.f32", "--frame", "4096", dims=(9000,))
+        head = bytearray(self.read("small_9000.f32.szg")[:128])
+        frames = 1 << 27
+        head[24:32] = (frames * 4096).to_bytes(8, "little")
+        head[104:112] = frames.to_bytes(8, "little")
+        with open(self.path("claims.szg"), "wb") as file:
+            file.write(head)
+            file.truncate(1 << 30)
+        self.assert_refused(["-x", "-o", "out", "--memory", "16M", "claims.szg"], 5,
+                            "claims.szg: would take more memory than --memory: reading it needs "
+                            "16.78 MB; give a larger --memory")
 
     def test_damage_leaves_no_file(self):
         name = self.field("f_256x64x80.f32", dims=DIMS)
