@@ -614,6 +614,19 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_stream(szgpu_ctx *const *
                                                               const szgpu_sink *sink,
                                                               uint64_t *archive_bytes);
 
+/* Finds what szgpu_compress_stream takes with ctx_count ctxs like this one. *memory_bytes gets the
+ * most memory: the first ctx's workspace with the whole ring, on the host; *frame_rows gets the
+ * rows of a frame, in whole tiles. Either pointer may be NULL. To fit a field in less, ask again
+ * with fewer params->frame_rows.
+ *
+ * Returns what szgpu_sizes returns. SZGPU_BAD_ARGUMENT also if ctx_count is not in
+ * 1 .. SZGPU_MAX_CTXS. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_stream_sizes(szgpu_ctx *ctx, int ctx_count,
+                                                           const szgpu_params *params,
+                                                           const szgpu_shape *shape,
+                                                           size_t *memory_bytes,
+                                                           uint64_t *frame_rows);
+
 /* Restores a field frame by frame: the reverse of szgpu_compress_stream, with ctxs and callbacks as
  * there. The archive is read once, and the field written once, both in order without gaps, so that
  * either may be a pipe. Nothing is read after the archive's last byte; *archive_bytes gets their

@@ -3,44 +3,17 @@
  */
 #include "szgpu.h"
 
-#include <fenv.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "core/workers.h"
 #include "huffman/decoders/decoders.h"
 #include "pipeline/backend.h"
-#include "pipeline/flow.h"
+#include "pipeline/calls.h"
 #include "pipeline/pipeline.h"
 
-enum { MOST_ZSTD_LEVEL = 19 };
 static_assert((int)SZGPU_MAX_THREADS == (int)SZG_MAX_THREADS, "one limit");
-
-/* A ctx keeps a workspace of this size, with so much for each thread, or of so many times what the
- * call's field and archive take: more than any honest archive needs. */
-enum { ALWAYS_KEPT_BYTES = 128 << 20, KEPT_THREAD_BYTES = 4 << 20, MOST_KEPT_TIMES = 16 };
 
 const char *szgpu_version(void) { return SZGPU_VERSION_STRING; }
 
 int szgpu_has_cuda(void) { return SZG_HAS_CUDA; }
-
-/* The structs' sizes in version 0.1.0. */
-enum {
-  FIRST_PARAMS_BYTES = offsetof(szgpu_params, predictor) + sizeof(szgpu_predictor),
-  FIRST_OPTIONS_BYTES = offsetof(szgpu_options, memory_limit)
-};
-
-/* Copies the caller's struct into ours. One from a later version may be longer; we accept it if the
- * bytes that we do not know are zero. What one from an earlier version lacks is zero. */
-static bool take_struct(const void *given, size_t given_bytes, size_t first_bytes, void *known,
-                        size_t known_bytes) {
-  if (given_bytes < first_bytes) return false;
-  for (size_t i = known_bytes; i < given_bytes; i++)
-    if (((const uint8_t *)given)[i]) return false;
-  memset(known, 0, known_bytes);
-  memcpy(known, given, given_bytes < known_bytes ? given_bytes : known_bytes);
-  return true;
-}
 
 const char *szgpu_decoder_name(szgpu_decoder decoder) { return szg_decoder_name(decoder); }
 
@@ -63,8 +36,8 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
   SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
   *ctx = NULL;
   szgpu_options known = SZGPU_OPTIONS_DEFAULTS;
-  SZG_REQUIRE(!options || take_struct(options, options->struct_bytes, FIRST_OPTIONS_BYTES, &known,
-                                      sizeof known),
+  SZG_REQUIRE(!options || szg_take_struct(options, options->struct_bytes, SZG_FIRST_OPTIONS_BYTES,
+                                          &known, sizeof known),
               SZGPU_BAD_ARGUMENT);
   options = &known;
   SZG_REQUIRE(options->threads >= 0 && options->threads <= SZGPU_MAX_THREADS, SZGPU_BAD_ARGUMENT);
@@ -96,100 +69,11 @@ const char *szgpu_last_error(const szgpu_ctx *ctx) { return ctx ? ctx->error : "
 
 const char *szgpu_last_note(const szgpu_ctx *ctx) { return ctx ? ctx->note : ""; }
 
-/* Takes the ctx for a call and clears the messages of the last one. A ctx that another call has, of
- * another thread or around a progress callback, is refused untouched: its messages are the other
- * call's. */
-static szgpu_status begin_call(szgpu_ctx *ctx) {
-  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
-  SZG_REQUIRE(!__atomic_exchange_n(&ctx->is_busy, true, __ATOMIC_ACQUIRE), SZGPU_BAD_ARGUMENT);
-  ctx->error[0] = ctx->note[0] = '\0';
-  ctx->callers_bytes = UINT64_MAX;
-  ctx->threads.reported_values = 0;
-  ctx->account.refused_bytes = 0;
-  ctx->kept_bytes = ctx->account.taken_bytes;
-  return SZGPU_OK;
-}
-
-static void give_memory_back(szgpu_ctx *ctx) {
-  szg_ctx_release_buffers(ctx);
-  szg_release_memory_cuda(ctx);
-}
-
-/* Whether the call has made the workspace larger than any honest field and archive would. */
-static bool took_too_much(const szgpu_ctx *ctx) {
-  uint64_t const taken = ctx->account.taken_bytes;
-  uint64_t const always_kept = ALWAYS_KEPT_BYTES + (uint64_t)ctx->threads.count * KEPT_THREAD_BYTES;
-  return taken > ctx->kept_bytes && taken > always_kept &&
-         taken / MOST_KEPT_TIMES > ctx->callers_bytes;
-}
-
-/* Gives back memory that is not to be kept, and the ctx, and returns the call's status. */
-static szgpu_status end_call(szgpu_ctx *ctx, szgpu_status status) {
-  szg_account const account = ctx->account;
-  if (status != SZGPU_OK || took_too_much(ctx)) give_memory_back(ctx);
-  if (status == SZGPU_MEMORY_LIMIT && account.refused_bytes)
-    status = szg_fail(ctx, status, "it needs %llu bytes or more, and its limit is %llu",
-                      (unsigned long long)account.refused_bytes,
-                      (unsigned long long)account.limit_bytes);
-  __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
-  return status;
-}
-
 szgpu_status szgpu_set_memory_limit(szgpu_ctx *ctx, uint64_t bytes) {
-  SZG_TRY(begin_call(ctx));
+  SZG_TRY(szg_begin_call(ctx));
   ctx->account.limit_bytes = bytes;
-  if (bytes && ctx->account.taken_bytes > bytes) give_memory_back(ctx);
-  return end_call(ctx, SZGPU_OK);
-}
-
-/* Refuses parameters that mean nothing in a lossless call, unless they have their default
- * values. */
-static szgpu_status check_lossless(szgpu_ctx *ctx, const szgpu_params *params) {
-  if (params->radius || params->has_fill)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "radius and fill value are not for the lossless mode");
-  return SZGPU_OK;
-}
-
-static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
-  szgpu_params known;
-  if (!take_struct(params, params->struct_bytes, FIRST_PARAMS_BYTES, &known, sizeof known))
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
-  if (params->mode > SZGPU_MODE_LOSSLESS)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
-  if (params->source & ~(uint32_t)SZGPU_SOURCE_ALL)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "source has unknown bits: 0x%x", params->source);
-  if (params->layout > SZGPU_LAYOUT_TILE)
-    return szg_fail(ctx, SZGPU_UNSUPPORTED, "there is no layout %d", (int)params->layout);
-  if (params->mode == SZGPU_MODE_LOSSLESS) SZG_TRY(check_lossless(ctx, params));
-  if (params->mode != SZGPU_MODE_LOSSLESS && !szg_is_positive(params->bound))
-    return szg_fail(ctx, SZGPU_BAD_BOUND, "the bound is %g", params->bound);
-  if (params->radius && (params->radius < SZG_MIN_RADIUS || params->radius > SZG_MAX_RADIUS))
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius of %u is not in 2 .. 32768", params->radius);
-  if (params->radius && params->layout != SZGPU_LAYOUT_LINEAR)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius is for the linear layout only");
-  if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "only the linear layout has a gap array to leave out");
-  if (params->predictor > SZGPU_PREDICTOR_INTERPOLATION)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no predictor %d", (int)params->predictor);
-  if (params->predictor == SZGPU_PREDICTOR_INTERPOLATION &&
-      (params->layout != SZGPU_LAYOUT_TILE || params->mode == SZGPU_MODE_LOSSLESS))
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                    "interpolation is for the tile layout and modes with a bound");
-  if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a zstd level of %d is not in 0 .. 19",
-                    params->zstd_level);
-  return SZGPU_OK;
-}
-
-static szgpu_status check_request(szgpu_ctx *ctx, const szgpu_params *params,
-                                  const szgpu_shape *shape, szg_grid *grid) {
-  SZG_REQUIRE(params && shape, SZGPU_BAD_ARGUMENT);
-  SZG_TRY(check_params(ctx, params));
-  SZG_TRY(szg_grid_of_shape(shape, grid));
-  if (params->mode != SZGPU_MODE_LOSSLESS && shape->dtype > SZGPU_F64)
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                    "values of this type can only be compressed losslessly");
-  return SZGPU_OK;
+  if (bytes && ctx->account.taken_bytes > bytes) szg_give_memory_back(ctx);
+  return szg_end_call(ctx, SZGPU_OK);
 }
 
 /* The library reads and writes values by their type, so they must be aligned for it. */
@@ -198,17 +82,13 @@ static szgpu_status check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const voi
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
 }
 
-static uint64_t field_bytes_of(const szgpu_shape *shape, const szg_grid *grid) {
-  return grid->value_count * szg_dtype_bytes(shape->dtype);
-}
-
 static szgpu_status find_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                                size_t *workspace_bytes, size_t *max_archive_bytes) {
   szg_grid grid;
-  SZG_TRY(check_request(ctx, params, shape, &grid));
+  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
   uint64_t workspace, archive;
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = szg_takes_cuda(ctx, field_bytes_of(shape, &grid));
+  bool const with_cuda = szg_takes_cuda(ctx, szg_field_bytes(shape, &grid));
   if (with_cuda) status = szg_compress_sizes_cuda(ctx, params, shape, &grid, &workspace, &archive);
   if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_compress_sizes_cpu(ctx, params, shape, &grid, &workspace, &archive);
@@ -220,8 +100,8 @@ static szgpu_status find_sizes(szgpu_ctx *ctx, const szgpu_params *params, const
 
 szgpu_status szgpu_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                          size_t *workspace_bytes, size_t *max_archive_bytes) {
-  SZG_TRY(begin_call(ctx));
-  return end_call(ctx, find_sizes(ctx, params, shape, workspace_bytes, max_archive_bytes));
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(ctx, find_sizes(ctx, params, shape, workspace_bytes, max_archive_bytes));
 }
 
 szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
@@ -231,8 +111,8 @@ szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgp
 
 static szgpu_status reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
   szg_grid grid;
-  SZG_TRY(check_request(ctx, params, shape, &grid));
-  if (szg_takes_cuda(ctx, field_bytes_of(shape, &grid))) {
+  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
+  if (szg_takes_cuda(ctx, szg_field_bytes(shape, &grid))) {
     szgpu_status const status = szg_compress_reserve_cuda(ctx, params, shape, &grid);
     if (!szg_falls_back(ctx, status)) return status;
   }
@@ -240,29 +120,25 @@ static szgpu_status reserve(szgpu_ctx *ctx, const szgpu_params *params, const sz
 }
 
 szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
-  SZG_TRY(begin_call(ctx));
-  return end_call(ctx, reserve(ctx, params, shape));
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(ctx, reserve(ctx, params, shape));
 }
 
 static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                              const void *field, void *archive, size_t capacity,
                              size_t *archive_bytes) {
   szg_grid grid;
-  SZG_TRY(check_request(ctx, params, shape, &grid));
+  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
   SZG_REQUIRE(field && archive && archive_bytes, SZGPU_BAD_ARGUMENT);
   SZG_TRY(check_alignment(ctx, shape->dtype, field));
-  ctx->callers_bytes = field_bytes_of(shape, &grid);
-  fenv_t callers_environment;
-  fegetenv(&callers_environment);
-  fesetenv(FE_DFL_ENV);
+  ctx->callers_bytes = szg_field_bytes(shape, &grid);
   uint64_t used_bytes = 0;
   szgpu_status status = SZGPU_UNSUPPORTED;
-  bool const with_cuda = szg_takes_cuda(ctx, field_bytes_of(shape, &grid));
+  bool const with_cuda = szg_takes_cuda(ctx, szg_field_bytes(shape, &grid));
   if (with_cuda)
     status = szg_compress_cuda(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
   if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_compress_cpu(ctx, params, shape, &grid, field, archive, capacity, &used_bytes);
-  fesetenv(&callers_environment);
   *archive_bytes = used_bytes;
   return status;
 }
@@ -270,17 +146,8 @@ static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *params, const s
 szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                             const void *field, void *archive, size_t capacity,
                             size_t *archive_bytes) {
-  SZG_TRY(begin_call(ctx));
-  return end_call(ctx, compress(ctx, params, shape, field, archive, capacity, archive_bytes));
-}
-
-static szgpu_status check_decoder(szgpu_ctx *ctx, const szg_header *header) {
-  szgpu_decoder const decoder = ctx->options.decoder;
-  const char *const refusal =
-      szg_decoder_refusal(decoder, header->mode, header->layout, header->has_gaps);
-  if (!refusal) return SZGPU_OK;
-  return szg_fail(ctx, SZGPU_UNSUPPORTED, "the archive %s: the decoder %s does not read it",
-                  refusal, szg_decoder_name(decoder));
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(ctx, compress(ctx, params, shape, field, archive, capacity, archive_bytes));
 }
 
 /* Opens an archive, in full and for this ctx. */
@@ -293,7 +160,7 @@ static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t arc
     return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
                     "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
                     (unsigned long long)stated_bytes);
-  return check_decoder(ctx, &opened->header);
+  return szg_check_decoder(ctx, &opened->header);
 }
 
 static szgpu_status check_field(szgpu_ctx *ctx, const szg_opened *opened, uint64_t value_count,
@@ -327,31 +194,27 @@ static szgpu_status decompress_rows(szgpu_ctx *ctx, const void *archive, size_t 
   }
   SZG_TRY(check_field(ctx, &opened, row_count * opened.grid.row_values, field, field_bytes));
   szg_wanted const wanted = szg_wanted_rows(&opened.grid, first_row, row_count);
-  fenv_t callers_environment;
-  fegetenv(&callers_environment);
-  fesetenv(FE_DFL_ENV);
   szgpu_status status = SZGPU_UNSUPPORTED;
   bool const with_cuda = szg_takes_cuda(ctx, field_bytes);
   if (with_cuda) status = szg_decompress_cuda(ctx, archive, &opened, first_row, row_count, field);
   if (!with_cuda || szg_falls_back(ctx, status))
     status = szg_decompress_cpu(ctx, &opened, &wanted, field);
-  fesetenv(&callers_environment);
   return status;
 }
 
 szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                               void *field, size_t field_bytes) {
-  SZG_TRY(begin_call(ctx));
-  return end_call(ctx,
-                  decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes));
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(
+      ctx, decompress_rows(ctx, archive, archive_bytes, 0, UINT64_MAX, field, field_bytes));
 }
 
 szgpu_status szgpu_decompress_slab(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                    uint64_t first_row, uint64_t row_count, void *field,
                                    size_t field_bytes) {
   if (row_count == UINT64_MAX) row_count = 0; /* just as invalid, but not "all rows" */
-  SZG_TRY(begin_call(ctx));
-  return end_call(
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(
       ctx, decompress_rows(ctx, archive, archive_bytes, first_row, row_count, field, field_bytes));
 }
 
@@ -410,127 +273,23 @@ static szgpu_status decompress_part(szgpu_ctx *ctx, const void *archive, size_t 
   if (region) SZG_TRY(find_box(ctx, &opened, region, &wanted.box));
   SZG_TRY(check_field(ctx, &opened, szg_box_value_count(&wanted.box), field, field_bytes));
   if (is_cuda) SZG_TRY(szg_stage_field_cuda(ctx, field, field_bytes, &host_field));
-  fenv_t callers_environment;
-  fegetenv(&callers_environment);
-  fesetenv(FE_DFL_ENV);
-  szgpu_status const status = szg_decompress_cpu(ctx, &opened, &wanted, host_field);
-  fesetenv(&callers_environment);
-  SZG_TRY(status);
+  SZG_TRY(szg_decompress_cpu(ctx, &opened, &wanted, host_field));
   return is_cuda ? szg_send_field_cuda(ctx, host_field, field_bytes, field) : SZGPU_OK;
 }
 
 szgpu_status szgpu_decompress_level(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     int level, void *field, size_t field_bytes) {
   if (level == 0) return szgpu_decompress(ctx, archive, archive_bytes, field, field_bytes);
-  SZG_TRY(begin_call(ctx));
-  return end_call(ctx,
-                  decompress_part(ctx, archive, archive_bytes, level, NULL, field, field_bytes));
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(
+      ctx, decompress_part(ctx, archive, archive_bytes, level, NULL, field, field_bytes));
 }
 
 szgpu_status szgpu_decompress_region(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                      int level, const szgpu_region *region, void *field,
                                      size_t field_bytes) {
   SZG_REQUIRE(region, SZGPU_BAD_ARGUMENT);
-  SZG_TRY(begin_call(ctx));
-  return end_call(ctx,
-                  decompress_part(ctx, archive, archive_bytes, level, region, field, field_bytes));
-}
-
-/* ---- streams ---- */
-
-static_assert(SZGPU_MAX_CTXS + 2 <= SZG_MOST_RING_SLOTS, "each ctx has a frame at work");
-
-/* Takes all ctxs for a call, or none. The ring takes what a limit leaves, so nothing is kept of
- * earlier calls then. */
-static szgpu_status begin_flow(szgpu_ctx *const *ctxs, int ctx_count, const szgpu_source *source,
-                               const szgpu_sink *sink, szg_flow *flow) {
-  SZG_REQUIRE(ctxs && ctx_count >= 1 && ctx_count <= SZGPU_MAX_CTXS, SZGPU_BAD_ARGUMENT);
-  for (int i = 0; i < ctx_count; i++) {
-    szgpu_status status = begin_call(ctxs[i]);
-    if (status == SZGPU_OK) continue;
-    if (i > 0) status = szg_fail(ctxs[0], status, "ctx %d is missing or in use", i);
-    for (int k = 0; k < i; k++) (void)end_call(ctxs[k], SZGPU_OK);
-    return status;
-  }
-  for (int i = 0; i < ctx_count; i++)
-    if (ctxs[i]->account.limit_bytes) give_memory_back(ctxs[i]);
-  *flow = (szg_flow){.ctxs = ctxs,
-                     .ctx_count = ctx_count,
-                     .source = source,
-                     .sink = sink,
-                     .cut_frame = UINT64_MAX};
-  return SZGPU_OK;
-}
-
-static szgpu_status end_flow(const szg_flow *flow, szgpu_status status) {
-  szgpu_ctx *const first = flow->ctxs[0];
-  for (int i = 1; i < flow->ctx_count; i++) {
-    szgpu_ctx *const ctx = flow->ctxs[i];
-    bool const is_its_limit =
-        status == SZGPU_MEMORY_LIMIT && ctx->account.refused_bytes && !first->account.refused_bytes;
-    (void)end_call(ctx, status);
-    if (is_its_limit) status = szg_fail(first, status, "%s", ctx->error);
-  }
-  return end_call(first, status);
-}
-
-/* What the call's workspace is compared with. */
-static void note_callers_bytes(const szg_flow *flow, uint64_t bytes) {
-  for (int i = 0; i < flow->ctx_count; i++) flow->ctxs[i]->callers_bytes = bytes;
-}
-
-static bool has_callbacks(const szg_flow *flow) {
-  return flow->source && flow->source->read && flow->sink && flow->sink->write;
-}
-
-static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *params,
-                                    const szgpu_shape *shape, uint64_t *archive_bytes) {
-  szg_grid grid;
-  SZG_TRY(check_request(flow->ctxs[0], params, shape, &grid));
-  SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
-  note_callers_bytes(flow, field_bytes_of(shape, &grid));
-  szg_flow_begin(flow, field_bytes_of(shape, &grid));
-  return szg_flow_compress(flow, params, shape, &grid, archive_bytes);
-}
-
-szgpu_status szgpu_compress_stream(szgpu_ctx *const *ctxs, int ctx_count,
-                                   const szgpu_params *params, const szgpu_shape *shape,
-                                   const szgpu_source *source, const szgpu_sink *sink,
-                                   uint64_t *archive_bytes) {
-  szg_flow flow;
-  SZG_TRY(begin_flow(ctxs, ctx_count, source, sink, &flow));
-  fenv_t callers_environment;
-  fegetenv(&callers_environment);
-  fesetenv(FE_DFL_ENV);
-  szgpu_status const status = compress_stream(&flow, params, shape, archive_bytes);
-  fesetenv(&callers_environment);
-  return end_flow(&flow, status);
-}
-
-static szgpu_status decompress_stream(szg_flow *flow, uint64_t *archive_bytes) {
-  szg_opened opened;
-  SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
-  szgpu_status status = szg_flow_open_archive(flow, &opened);
-  if (status == SZGPU_OK)
-    for (int i = 0; i < flow->ctx_count && status == SZGPU_OK; i++)
-      status = check_decoder(flow->ctxs[i], &opened.header);
-  if (status != SZGPU_OK) return szg_flow_end(flow, status);
-  uint64_t const field_bytes = field_bytes_of(&opened.header.shape, &opened.grid);
-  note_callers_bytes(flow, field_bytes);
-  szg_flow_begin(flow, field_bytes);
-  *archive_bytes = opened.header.archive_bytes;
-  return szg_flow_decompress(flow, &opened);
-}
-
-szgpu_status szgpu_decompress_stream(szgpu_ctx *const *ctxs, int ctx_count,
-                                     const szgpu_source *source, const szgpu_sink *sink,
-                                     uint64_t *archive_bytes) {
-  szg_flow flow;
-  SZG_TRY(begin_flow(ctxs, ctx_count, source, sink, &flow));
-  fenv_t callers_environment;
-  fegetenv(&callers_environment);
-  fesetenv(FE_DFL_ENV);
-  szgpu_status const status = decompress_stream(&flow, archive_bytes);
-  fesetenv(&callers_environment);
-  return end_flow(&flow, status);
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(
+      ctx, decompress_part(ctx, archive, archive_bytes, level, region, field, field_bytes));
 }

@@ -474,6 +474,39 @@ static void a_limit_shortens_the_ring(void **state) {
   free(whole.bytes);
 }
 
+/* A limit of what szgpu_stream_sizes says is enough for a ring of full length, and the frames have
+ * the rows that it says. */
+static void sizes_are_enough(void **state) {
+  (void)state;
+  static const uint64_t asked[] = {0, 1, 17, 64};
+  for (size_t s = 0; s < test_awkward_shape_count; s++)
+    for (size_t f = 0; f < 2 * ARRAY_COUNT(asked); f++) {
+      const szgpu_shape *const shape = &test_awkward_shapes[s];
+      szgpu_params params = test_params(SZGPU_MODE_REL, 1e-4);
+      params.frame_rows = asked[f / 2];
+      void *const field = f % 2 ? test_make_bits(shape) : test_make_waves(shape);
+      test_archive const whole = test_compress(whole_ctx, &params, shape, field);
+      szgpu_ctx *ctx = test_make_ctx(1);
+      size_t memory_bytes;
+      uint64_t rows, bytes;
+      assert_int_equal(szgpu_stream_sizes(ctx, 1, &params, shape, &memory_bytes, &rows), SZGPU_OK);
+      assert_int_equal(rows, test_inspect(&whole).frame_rows);
+      assert_int_equal(szgpu_set_memory_limit(ctx, memory_bytes), SZGPU_OK);
+      memory_source values = source_of(field, test_field_bytes(shape));
+      memory_sink packed = sink_of(2 * whole.byte_count);
+      szgpu_source const source = {read_memory, &values};
+      szgpu_sink const sink = {write_memory, &packed};
+      assert_int_equal(szgpu_compress_stream(&ctx, 1, &params, shape, &source, &sink, &bytes),
+                       SZGPU_OK);
+      assert_memory_equal(packed.bytes, whole.bytes, whole.byte_count);
+      assert_int_equal(szgpu_stream_sizes(ctx, 0, &params, shape, NULL, NULL), SZGPU_BAD_ARGUMENT);
+      szgpu_destroy(ctx);
+      free(packed.bytes);
+      free(whole.bytes);
+      free(field);
+    }
+}
+
 /* The text is that of the ctx that met its limit; the next call does not see the old figure. */
 static void the_limit_of_another_ctx_is_told(void **state) {
   (void)state;
@@ -542,6 +575,7 @@ int main(void) {
       cmocka_unit_test(bad_arguments_are_refused),
       cmocka_unit_test(progress_is_told_and_can_cancel),
       cmocka_unit_test(a_limit_shortens_the_ring),
+      cmocka_unit_test(sizes_are_enough),
       cmocka_unit_test(the_limit_of_another_ctx_is_told),
       cmocka_unit_test(a_claim_of_many_frames_takes_no_memory),
   };

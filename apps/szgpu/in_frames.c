@@ -36,70 +36,33 @@ int in_frames_load(struct compression *work) {
   return code == CODE_OK ? compression_read(work) : code;
 }
 
-/* The rows that params->frame_rows counts. */
-static uint64_t rows_of(const szgpu_shape *shape) {
-  int axis = 0;
-  while (axis + 1 < shape->ndim && shape->dims[axis] == 1) axis++;
-  return shape->dims[axis];
-}
-
-/* Rows are counted in whole tiles. */
-static uint64_t whole_tiles(const szgpu_shape *shape, uint64_t rows) {
-  static const uint64_t tile_rows[] = {4096, 4096, 64, 16, 1}; /* by the number of axes above 1 */
-  int axes = 0;
-  for (int axis = 0; axis < shape->ndim; axis++) axes += shape->dims[axis] > 1;
-  uint64_t const quantum = tile_rows[axes], all_rows = rows_of(shape);
-  uint64_t const whole = (rows + quantum - 1) / quantum * quantum;
-  return whole < all_rows ? whole : all_rows;
-}
-
-/* The rows of the library's own frames. */
-static uint64_t default_rows(const szgpu_shape *shape) {
-  uint64_t const most_values = (uint64_t)1 << (shape->dtype == SZGPU_U8 ? 26 : 30);
-  uint64_t const all_rows = rows_of(shape), row_values = shape_values(shape) / all_rows;
-  uint64_t const rows = most_values / row_values;
-  return rows >= all_rows ? all_rows : rows ? rows : 1;
-}
-
-/* The most that a stream of one ctx takes with frames of so many rows: the workspace, a ring of
- * three frames, each with its values and its part of the archive, and the head of the input. */
-static szgpu_status find_need(struct compression *work, uint64_t frame_rows, uint64_t *bytes) {
-  enum { RING_FRAMES = 3 };
-  const szgpu_shape *const shape = &work->field.shape;
-  szgpu_params params = work->params;
-  size_t workspace_bytes;
-  uint64_t const row_bytes = work->field.byte_count / rows_of(shape);
-  uint64_t const values_bytes = whole_tiles(shape, frame_rows) * row_bytes;
-  params.frame_rows = frame_rows;
-  szgpu_status const status = szgpu_sizes(work->job->ctx, &params, shape, &workspace_bytes, NULL);
-  *bytes = workspace_bytes + RING_FRAMES * (2 * values_bytes + HEAD_BYTES) + 2 * HEAD_BYTES;
-  return status;
-}
-
-/* Sets params->frame_rows to half as many rows as often as it takes, unless --frame says how
- * many. */
+/* Sets params->frame_rows to half as many rows as often as it takes, unless --frame says how many.
+ * Beside the stream, there is the head of the input. */
 static int choose_frame_rows(struct compression *work) {
   const struct report *report = &work->job->report;
-  uint64_t const memory = work->job->options->memory, most_rows = default_rows(&work->field.shape);
+  uint64_t const memory = work->job->options->memory;
   bool const is_chosen = work->params.frame_rows > 0;
-  uint64_t rows = is_chosen ? work->params.frame_rows : most_rows, need_bytes = 0;
+  uint64_t need_bytes, rows = 0, asked_rows = work->params.frame_rows;
   for (;;) {
-    szgpu_status const status = find_need(work, rows, &need_bytes);
+    size_t stream_bytes;
+    uint64_t const former_rows = rows;
+    work->params.frame_rows = asked_rows;
+    szgpu_status const status = szgpu_stream_sizes(work->job->ctx, 1, &work->params,
+                                                   &work->field.shape, &stream_bytes, &rows);
     if (status != SZGPU_OK) return report_status(report, work->name, status, work->job->ctx);
-    if (is_chosen || need_bytes <= memory || rows == 1) break;
-    rows = (rows + 1) / 2;
+    need_bytes = stream_bytes + 2 * HEAD_BYTES;
+    bool const is_least = rows == former_rows || rows == 1; /* whole tiles: no less will do */
+    if (need_bytes <= memory || is_chosen || is_least) break;
+    asked_rows = rows / 2;
   }
-  if (need_bytes > memory && is_chosen)
+  if (need_bytes <= memory) return CODE_OK;
+  if (is_chosen)
     return report_failure(report, CODE_RESOURCE, work->name,
                           "needs --memory %" PRIu64 "M for frames of %" PRIu64
                           " rows; give more, or a smaller --frame",
                           (need_bytes >> 20) + 1, rows);
-  if (need_bytes > memory)
-    return report_failure(report, CODE_RESOURCE, work->name,
-                          "needs --memory %" PRIu64 "M at least; give more",
-                          (need_bytes >> 20) + 1);
-  if (rows < most_rows) work->params.frame_rows = rows;
-  return CODE_OK;
+  return report_failure(report, CODE_RESOURCE, work->name,
+                        "needs --memory %" PRIu64 "M at least; give more", (need_bytes >> 20) + 1);
 }
 
 static struct file_source source_of_field(const struct compression *work) {
@@ -125,8 +88,10 @@ static int warn_of_sample(struct compression *work) {
   uint64_t const stride = is_small ? PIECE_VALUES : value_count / PIECES;
   for (uint64_t first = 0, i = 0; i < PIECES && first < value_count; i++, first += stride) {
     size_t got = 0;
-    if (source.read(source.user, first * width, values.bytes + used, PIECE_VALUES * width, &got))
-      break; /* it has been read once, and is a hint only */
+    if (source.read(source.user, first * width, values.bytes + used, PIECE_VALUES * width, &got)) {
+      memory_give_back(&values);
+      return report_errno(&work->job->report, work->name, "read", from.error_number);
+    }
     used += got;
   }
   sample.values = values.bytes;
@@ -139,22 +104,15 @@ static int warn_of_sample(struct compression *work) {
   return code;
 }
 
-/* Reads the header of the archive that was written, of frame_count frames. */
+/* Reads the header of the archive that was written. */
 static int inspect_written(struct compression *work, const struct output *output) {
-  const struct report *report = &work->job->report;
-  unsigned char fixed[128 + 8];
-  struct memory head = {NULL, 0};
-  uint64_t frame_count = 0;
-  szgpu_status status = SZGPU_BAD_DATA;
-  if (pread(output->descriptor, fixed, sizeof fixed, 0) == (ssize_t)sizeof fixed) {
-    for (int i = 7; i >= 0; i--) frame_count = frame_count << 8 | fixed[104 + i];
-    head = memory_take((frame_count + 1) / 2 * 16 + 144);
-    if (!head.bytes) return report_out_of_memory(report, work->name, "the header", frame_count * 8);
-    ssize_t const got = pread(output->descriptor, head.bytes, head.byte_count, 0);
-    if (got > 0) status = inspect_archive(head.bytes, (size_t)got, &work->info);
-  }
-  memory_give_back(&head);
-  return status == SZGPU_OK ? CODE_OK : report_status(report, work->name, status, NULL);
+  struct input written = {.name = output->name, .descriptor = output->descriptor};
+  int code = input_load_head(&work->job->report, &written, in_frames_wanted_head, NULL);
+  if (code != CODE_OK) return code;
+  szgpu_status const status = inspect_archive(written.bytes, written.byte_count, &work->info);
+  if (status != SZGPU_OK) code = report_status(&work->job->report, work->name, status, NULL);
+  input_unload(&written); /* the descriptor is the output's */
+  return code;
 }
 
 /* Where the archive is written: `output` itself if that is a file, else a temporary file without a
@@ -249,6 +207,8 @@ static int verify_archive(struct compression *work, const struct output *target)
   int const error_number = comparison.from.error_number;
   if (status == SZGPU_SINK_FAILED)
     return report_errno(&job->report, work->name, "read", error_number ? error_number : EIO);
+  if (status == SZGPU_SOURCE_FAILED)
+    return report_errno(&job->report, shown_output(target->name), "read back", from.error_number);
   work->metrics = metrics_end(&comparison.sums, &work->info);
   return compression_judge(work, status);
 }

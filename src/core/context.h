@@ -4,6 +4,8 @@
 #ifndef SZG_CONTEXT_H
 #define SZG_CONTEXT_H
 
+#include <fenv.h>
+
 #include "container/format.h"
 #include "core/arena.h"
 #include "core/device.h"
@@ -14,10 +16,11 @@ SZG_C_BEGIN
 
 struct szgpu_ctx {
   szgpu_options options;
-  szg_account account;    /* of all its buffers and the device's memory */
-  uint64_t kept_bytes;    /* that the account had when the call began */
-  uint64_t callers_bytes; /* of the call's field and archive; UINT64_MAX: it has none */
-  bool is_busy;           /* a call has it; accessed atomically */
+  szg_account account;        /* of all its buffers and the device's memory */
+  uint64_t kept_bytes;        /* that the account had when the call began */
+  uint64_t callers_bytes;     /* of the call's field and archive; UINT64_MAX: it has none */
+  bool is_busy;               /* a call has it; accessed atomically */
+  fenv_t callers_environment; /* of floating point, during a call */
   szg_threads threads;
   szg_buffer arena;                            /* workspace of the running call */
   szg_buffer codes;                            /* of the frame being compressed */

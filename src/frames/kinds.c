@@ -47,6 +47,7 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
             .describe = szg_levels_frame_describe,
             .serves = szg_levels_frame_serves,
             .suits = szg_levels_frame_suits,
+            .write_buffer_bytes = szg_levels_write_fixed_bytes,
             .write = szg_levels_frame_write,
             .carve_read = szg_levels_frame_carve_read,
             .open = szg_levels_frame_open,
@@ -136,6 +137,17 @@ void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request,
     const szg_frame_kind *const row = &szg_frame_kinds[kind];
     if (row->carve_write && row->serves(request)) row->carve_write(arena, request, plan);
   }
+}
+
+uint64_t szg_write_buffer_bytes(const szg_write_request *request) {
+  uint64_t most = 0;
+  for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
+    const szg_frame_kind *const row = &szg_frame_kinds[kind];
+    if (!row->write_buffer_bytes || !row->serves(request)) continue;
+    uint64_t const bytes = row->write_buffer_bytes(request);
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }
 
 /* Tries the kinds in their order until one writes the frame: raw always does. One that gives up may

@@ -51,6 +51,9 @@ typedef struct szg_frame_kind {
   /* Whether it is worth trying on values with this bound (NULL: lossless). */
   bool (*suits)(const szg_bound_plan *bound);
   /* Takes the memory of `write`. */
+  /* Bytes that writing takes in a buffer of the ctx's for the kind, except for what grows with the
+   * values; NULL: none. */
+  uint64_t (*write_buffer_bytes)(const szg_write_request *request);
   void (*carve_write)(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
   /* Writes job's values as the writer's next frame and fills in its header, or leaves *is_written
    * false if the frame would be no smaller than its values; the caller then tries the next kind. */
@@ -80,6 +83,9 @@ bool szg_kind_is_tried(uint32_t kind, const szg_write_request *request,
 
 /* Takes the memory of a compression. */
 void szg_write_plan_carve(szg_arena *arena, const szg_write_request *request, szg_write_plan *plan);
+/* The most that a kind takes in buffers of the ctx's for kinds, except for what grows with the
+ * values. */
+uint64_t szg_write_buffer_bytes(const szg_write_request *request);
 
 /* Compresses job's values as the writer's next frame, and updates the archive's header as its kind
  * requires. */

@@ -134,6 +134,8 @@ szgpu_status szg_levels_choose(szg_write_job *job, szg_levels_choice *choice) SZ
 
 /* ---- CPU: writing (levels_write.c) ---- */
 
+/* What it takes in the ctx's buffer for levels, except for grids. */
+uint64_t szg_levels_write_fixed_bytes(const szg_write_request *request);
 szgpu_status szg_levels_frame_write(szg_write_job *job, szg_writer *writer, szg_frame_header *frame,
                                     bool *is_written) SZG_CHECKED;
 

@@ -79,6 +79,24 @@ static void carve(szg_arena *arena, const levels_job *job, write_memory *memory)
                        (uint64_t)most_words(levels) * 4 * SZG_LEVELS_PART_TILES, &memory->slots);
 }
 
+/* Stages of any choice have no more places than these, and no more parts at work. */
+uint64_t szg_levels_write_fixed_bytes(const szg_write_request *request) {
+  enum { MOST_PARTS = 4096 };
+  szg_write_job frame = {.request = request};
+  levels_job job = {.frame = &frame, .stage_count = MOST_STAGES};
+  szg_arena arena = {0};
+  write_memory unused;
+  uint64_t const most_tiles_here =
+      szg_min_u64(request->frame_grid.value_count, MOST_PARTS * SZG_LEVELS_PART_TILES);
+  job.choice.levels.level_count = MOST_STAGES - 1;
+  for (uint32_t i = 0; i < MOST_STAGES; i++) {
+    job.choice.levels.stages[i].tile_count = most_tiles_here;
+    job.choice.levels.stages[i].place_count = SZG_LEVELS_MOST_PLACES;
+  }
+  carve(&arena, &job, &unused);
+  return arena.used_bytes;
+}
+
 static szgpu_status open_memory(levels_job *job) {
   szg_arena arena = {0};
   carve(&arena, job, &job->memory);

@@ -232,17 +232,21 @@ szgpu_status szg_compress_frame_cpu(szgpu_ctx *ctx, const szgpu_params *params,
 
 /* What a frame takes in addition to the plan. Codes have a separate buffer. Exact values, escapes
  * and the other lists grow by halves, and the frame is given up before any list outgrows its
- * values. zstd has a buffer for its output. */
+ * values. zstd has a buffer for its output, which grows too: the old one and the new one, which may
+ * be half as large again, are there together for a while. */
 static bool add_buffers(const szgpu_params *params, const szg_write_request *request,
                         uint64_t *bytes) {
   uint64_t const value_count = request->frame_grid.value_count;
   uint64_t const values_bytes = value_count * szg_dtype_bytes(request->dtype);
   bool const has_codes = request->layout == SZGPU_LAYOUT_LINEAR;
   uint64_t const codes_bytes = has_codes ? value_count * sizeof(uint16_t) : 0;
-  uint64_t const zstd_bytes = params->zstd_level ? values_bytes + values_bytes / 64 : 0;
-  uint64_t lists_bytes;
+  uint64_t const packed_bytes = values_bytes + values_bytes / 64 + 4096;
+  uint64_t lists_bytes, zstd_bytes;
+  uint64_t const leaves_bytes = values_bytes / 2048 + 4096; /* of checksums */
   return szg_mul_checked(values_bytes, request->is_lossless ? 0 : 3, &lists_bytes) &&
+         szg_mul_checked(packed_bytes, params->zstd_level ? 3 : 0, &zstd_bytes) &&
          szg_add_checked(*bytes, lists_bytes, bytes) &&
+         szg_add_checked(*bytes, szg_write_buffer_bytes(request) + leaves_bytes, bytes) &&
          szg_add_checked(*bytes, codes_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
 }
 

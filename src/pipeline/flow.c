@@ -8,12 +8,9 @@
 #include "core/bytes.h"
 #include "pipeline/backend.h"
 
-/* One more than the ctxs for the frame that is read, and one for that which is written. */
-enum { FRAMES_BESIDE = 2 };
-
 static int slots_within(const szg_flow *flow, uint64_t slot_bytes, uint64_t workspace_bytes) {
   const szg_account *const account = &flow->ctxs[0]->account;
-  int wanted = flow->ctx_count + FRAMES_BESIDE;
+  int wanted = szg_flow_slots(flow->ctx_count);
   if ((uint64_t)wanted > flow->frame_count) wanted = (int)flow->frame_count;
   if (!account->limit_bytes) return wanted;
   uint64_t const left = account->limit_bytes - szg_min_u64(account->limit_bytes, workspace_bytes);
@@ -45,14 +42,14 @@ void szg_flow_begin(szg_flow *flow, uint64_t field_bytes) {
   }
 }
 
-szgpu_status szg_flow_open(szg_flow *flow, uint64_t values_bytes, uint64_t bytes_bytes,
-                           uint64_t workspace_bytes) {
+szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) {
   uint64_t slot_bytes;
-  SZG_REQUIRE(szg_add_checked(values_bytes, bytes_bytes, &slot_bytes), SZGPU_OUT_OF_MEMORY);
-  int const slot_count = slots_within(flow, slot_bytes, workspace_bytes);
+  SZG_REQUIRE(szg_add_checked(sizes->values_bytes, sizes->bytes_bytes, &slot_bytes),
+              SZGPU_OUT_OF_MEMORY);
+  int const slot_count = slots_within(flow, slot_bytes, sizes->workspace_bytes);
   szgpu_status status = SZGPU_OK;
   for (int i = 0; i < slot_count && status == SZGPU_OK; i++) {
-    status = open_slot(flow, &flow->slots[i], values_bytes, bytes_bytes);
+    status = open_slot(flow, &flow->slots[i], sizes->values_bytes, sizes->bytes_bytes);
     flow->slot_count++;
   }
   if (status != SZGPU_OUT_OF_MEMORY) return status;

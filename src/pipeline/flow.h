@@ -41,10 +41,22 @@ typedef struct szg_flow {
 /* Silences the ctxs' own reports and decides where each ctx computes. field_bytes: of the whole. */
 void szg_flow_begin(szg_flow *flow, uint64_t field_bytes);
 
+/* What the ring takes: bytes of a slot, and what the ctx's workspace takes beside the slots. */
+typedef struct szg_flow_sizes {
+  uint64_t frame_rows;
+  uint64_t values_bytes, bytes_bytes;
+  uint64_t workspace_bytes;
+} szg_flow_sizes;
+
+/* Slots that ctx_count ctxs can use. */
+static inline int szg_flow_slots(int ctx_count) {
+  enum { FRAMES_BESIDE = 2 }; /* one that is read, one that is written */
+  return ctx_count + FRAMES_BESIDE;
+}
+
 /* Makes room for slots: as many as the ctxs can use, fewer if the first ctx's limit does not leave
- * workspace_bytes beside them, but at least one. */
-szgpu_status szg_flow_open(szg_flow *flow, uint64_t values_bytes, uint64_t bytes_bytes,
-                           uint64_t workspace_bytes) SZG_CHECKED;
+ * the workspace beside them, but at least one. */
+szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) SZG_CHECKED;
 
 /* Reads byte_count bytes at `offset`; *got_bytes are fewer only where the data end. */
 szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
@@ -63,6 +75,9 @@ szgpu_status szg_flow_end(szg_flow *flow, szgpu_status status) SZG_CHECKED;
 
 /* ---- the calls; arguments are checked, and every ctx is taken ---- */
 
+szgpu_status szg_flow_compress_sizes(const szgpu_ctx *ctx, const szgpu_params *params,
+                                     const szgpu_shape *shape, const szg_grid *grid,
+                                     szg_flow_sizes *sizes) SZG_CHECKED;
 szgpu_status szg_flow_compress(szg_flow *flow, const szgpu_params *params, const szgpu_shape *shape,
                                const szg_grid *grid, uint64_t *archive_bytes) SZG_CHECKED;
 

@@ -228,24 +228,27 @@ static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_b
   return status;
 }
 
-/* Makes room for the ring. A frame of zero rows does not exist, so no size is 0. */
+szgpu_status szg_flow_compress_sizes(const szgpu_ctx *ctx, const szgpu_params *params,
+                                     const szgpu_shape *shape, const szg_grid *grid,
+                                     szg_flow_sizes *sizes) {
+  size_t const width = szg_dtype_bytes(shape->dtype);
+  uint64_t whole_bytes;
+  sizes->frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
+  szg_grid const frame_grid = szg_grid_of_rows(grid, sizes->frame_rows);
+  uint64_t const values_bytes = frame_grid.value_count * width;
+  sizes->values_bytes = values_bytes > LEAST_PIECE_BYTES ? values_bytes : LEAST_PIECE_BYTES;
+  SZG_REQUIRE(szg_max_archive_bytes(&frame_grid, width, 1, &sizes->bytes_bytes), SZGPU_BAD_SHAPE);
+  return szg_compress_sizes_cpu(ctx, params, shape, grid, &sizes->workspace_bytes, &whole_bytes);
+}
+
 static szgpu_status open_ring(flow_compression *call) {
   szg_flow *const flow = call->flow;
-  szgpu_ctx *const ctx = flow->ctxs[0];
-  uint64_t const frame_rows =
-      szg_frame_rows(call->grid, call->shape->dtype, call->params->frame_rows);
-  szg_grid const frame_grid = szg_grid_of_rows(call->grid, frame_rows);
-  uint64_t const values_bytes = frame_rows * call->row_bytes;
-  uint64_t workspace_bytes, whole_bytes;
-  SZG_REQUIRE(
-      szg_max_archive_bytes(&frame_grid, szg_dtype_bytes(call->shape->dtype), 1, &call->capacity),
-      SZGPU_BAD_SHAPE);
-  SZG_TRY(szg_compress_sizes_cpu(ctx, call->params, call->shape, call->grid, &workspace_bytes,
-                                 &whole_bytes));
-  flow->frame_count = szg_div_up(call->grid->row_extent, frame_rows);
-  flow->frame_values = frame_grid.value_count;
-  return szg_flow_open(flow, values_bytes > LEAST_PIECE_BYTES ? values_bytes : LEAST_PIECE_BYTES,
-                       call->capacity, workspace_bytes);
+  szg_flow_sizes sizes;
+  SZG_TRY(szg_flow_compress_sizes(flow->ctxs[0], call->params, call->shape, call->grid, &sizes));
+  call->capacity = sizes.bytes_bytes;
+  flow->frame_count = szg_div_up(call->grid->row_extent, sizes.frame_rows);
+  flow->frame_values = sizes.frame_rows * call->grid->row_values;
+  return szg_flow_open(flow, &sizes);
 }
 
 static szgpu_status compress_call(flow_compression *call, uint64_t *archive_bytes) {

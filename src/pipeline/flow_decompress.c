@@ -129,8 +129,9 @@ static szgpu_status decompress_call(flow_restoration *call) {
   SZG_REQUIRE(largest_bytes <= call->most_frame_bytes, SZGPU_BAD_DATA);
   flow->frame_count = opened->header.frame_count;
   flow->frame_values = frame_grid.value_count;
-  SZG_TRY(szg_flow_open(flow, values_bytes, largest_bytes,
-                        most_workspace_bytes(flow->ctxs[0], values_bytes, largest_bytes)));
+  szg_flow_sizes const sizes = {frame_rows, values_bytes, largest_bytes,
+                                most_workspace_bytes(flow->ctxs[0], values_bytes, largest_bytes)};
+  SZG_TRY(szg_flow_open(flow, &sizes));
   return szg_run_ring(flow->frame_count, flow->slot_count, flow->ctx_count, &steps, call);
 }
 

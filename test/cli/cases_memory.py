@@ -167,7 +167,7 @@ class InFrames(CliTest):
                 time.sleep(0.005)
             _, error = process.communicate()
             self.assertEqual((process.returncode, error), (0, b""))
-            self.assertGreater(peak, 20 << 10)
+            self.assertGreater(peak, 15 << 10)  # it has been measured
             self.assertLess(peak, (64 << 10) + (16 << 10))  # and the program itself
 
 

@@ -1,0 +1,126 @@
+/* calls.c - what every public call does: takes its ctx, checks its arguments, gives memory back.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "pipeline/calls.h"
+
+#include <string.h>
+
+#include "huffman/decoders/decoders.h"
+#include "pipeline/backend.h"
+
+enum { MOST_ZSTD_LEVEL = 19 };
+
+/* A ctx keeps a workspace of this size, with so much for each thread, or of so many times what the
+ * call's field and archive take: more than any honest archive needs. */
+enum { ALWAYS_KEPT_BYTES = 128 << 20, KEPT_THREAD_BYTES = 4 << 20, MOST_KEPT_TIMES = 16 };
+
+bool szg_take_struct(const void *given, size_t given_bytes, size_t first_bytes, void *known,
+                     size_t known_bytes) {
+  if (given_bytes < first_bytes) return false;
+  for (size_t i = known_bytes; i < given_bytes; i++)
+    if (((const uint8_t *)given)[i]) return false;
+  memset(known, 0, known_bytes);
+  memcpy(known, given, given_bytes < known_bytes ? given_bytes : known_bytes);
+  return true;
+}
+
+szgpu_status szg_begin_call(szgpu_ctx *ctx) {
+  SZG_REQUIRE(ctx, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(!__atomic_exchange_n(&ctx->is_busy, true, __ATOMIC_ACQUIRE), SZGPU_BAD_ARGUMENT);
+  ctx->error[0] = ctx->note[0] = '\0';
+  ctx->callers_bytes = UINT64_MAX;
+  ctx->threads.reported_values = 0;
+  ctx->account.refused_bytes = 0;
+  ctx->kept_bytes = ctx->account.taken_bytes;
+  fegetenv(&ctx->callers_environment);
+  fesetenv(FE_DFL_ENV);
+  return SZGPU_OK;
+}
+
+void szg_give_memory_back(szgpu_ctx *ctx) {
+  szg_ctx_release_buffers(ctx);
+  szg_release_memory_cuda(ctx);
+}
+
+/* Whether the call has made the workspace larger than any honest field and archive would. */
+static bool took_too_much(const szgpu_ctx *ctx) {
+  uint64_t const taken = ctx->account.taken_bytes;
+  uint64_t const always_kept = ALWAYS_KEPT_BYTES + (uint64_t)ctx->threads.count * KEPT_THREAD_BYTES;
+  return taken > ctx->kept_bytes && taken > always_kept &&
+         taken / MOST_KEPT_TIMES > ctx->callers_bytes;
+}
+
+szgpu_status szg_end_call(szgpu_ctx *ctx, szgpu_status status) {
+  szg_account const account = ctx->account;
+  if (status != SZGPU_OK || took_too_much(ctx)) szg_give_memory_back(ctx);
+  if (status == SZGPU_MEMORY_LIMIT && account.refused_bytes)
+    status = szg_fail(ctx, status, "it needs %llu bytes or more, and its limit is %llu",
+                      (unsigned long long)account.refused_bytes,
+                      (unsigned long long)account.limit_bytes);
+  fesetenv(&ctx->callers_environment);
+  __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
+  return status;
+}
+
+/* Refuses parameters that mean nothing in a lossless call, unless they have their default
+ * values. */
+static szgpu_status check_lossless(szgpu_ctx *ctx, const szgpu_params *params) {
+  if (params->radius || params->has_fill)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "radius and fill value are not for the lossless mode");
+  return SZGPU_OK;
+}
+
+static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
+  szgpu_params known;
+  if (!szg_take_struct(params, params->struct_bytes, SZG_FIRST_PARAMS_BYTES, &known, sizeof known))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
+  if (params->mode > SZGPU_MODE_LOSSLESS)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
+  if (params->source & ~(uint32_t)SZGPU_SOURCE_ALL)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "source has unknown bits: 0x%x", params->source);
+  if (params->layout > SZGPU_LAYOUT_TILE)
+    return szg_fail(ctx, SZGPU_UNSUPPORTED, "there is no layout %d", (int)params->layout);
+  if (params->mode == SZGPU_MODE_LOSSLESS) SZG_TRY(check_lossless(ctx, params));
+  if (params->mode != SZGPU_MODE_LOSSLESS && !szg_is_positive(params->bound))
+    return szg_fail(ctx, SZGPU_BAD_BOUND, "the bound is %g", params->bound);
+  if (params->radius && (params->radius < SZG_MIN_RADIUS || params->radius > SZG_MAX_RADIUS))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius of %u is not in 2 .. 32768", params->radius);
+  if (params->radius && params->layout != SZGPU_LAYOUT_LINEAR)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius is for the linear layout only");
+  if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "only the linear layout has a gap array to leave out");
+  if (params->predictor > SZGPU_PREDICTOR_INTERPOLATION)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no predictor %d", (int)params->predictor);
+  if (params->predictor == SZGPU_PREDICTOR_INTERPOLATION &&
+      (params->layout != SZGPU_LAYOUT_TILE || params->mode == SZGPU_MODE_LOSSLESS))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "interpolation is for the tile layout and modes with a bound");
+  if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a zstd level of %d is not in 0 .. 19",
+                    params->zstd_level);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                               szg_grid *grid) {
+  SZG_REQUIRE(params && shape, SZGPU_BAD_ARGUMENT);
+  SZG_TRY(check_params(ctx, params));
+  SZG_TRY(szg_grid_of_shape(shape, grid));
+  if (params->mode != SZGPU_MODE_LOSSLESS && shape->dtype > SZGPU_F64)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "values of this type can only be compressed losslessly");
+  return SZGPU_OK;
+}
+
+uint64_t szg_field_bytes(const szgpu_shape *shape, const szg_grid *grid) {
+  return grid->value_count * szg_dtype_bytes(shape->dtype);
+}
+
+szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) {
+  szgpu_decoder const decoder = ctx->options.decoder;
+  const char *const refusal =
+      szg_decoder_refusal(decoder, header->mode, header->layout, header->has_gaps);
+  if (!refusal) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_UNSUPPORTED, "the archive %s: the decoder %s does not read it",
+                  refusal, szg_decoder_name(decoder));
+}

@@ -1,0 +1,43 @@
+/* calls.h - what every public call does: takes its ctx, checks its arguments, gives memory back.
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SZG_PIPELINE_CALLS_H
+#define SZG_PIPELINE_CALLS_H
+
+#include "container/container.h"
+#include "core/context.h"
+#include "core/tiles.h"
+
+/* Takes the ctx for a call and clears the messages of the last one. A ctx that another call has, of
+ * another thread or around a progress callback, is refused untouched: its messages are the other
+ * call's. Until the end of the call, this thread rounds to nearest and keeps denormals. */
+szgpu_status szg_begin_call(szgpu_ctx *ctx) SZG_CHECKED;
+
+/* Gives back memory that is not to be kept, the caller's floating-point environment and the ctx,
+ * and returns the call's status. Of several ctxs, the last one that was taken comes first. */
+szgpu_status szg_end_call(szgpu_ctx *ctx, szgpu_status status);
+
+/* Frees all workspace of the ctx. */
+void szg_give_memory_back(szgpu_ctx *ctx);
+
+/* The structs' sizes in version 0.1.0. */
+enum {
+  SZG_FIRST_PARAMS_BYTES = offsetof(szgpu_params, predictor) + sizeof(szgpu_predictor),
+  SZG_FIRST_OPTIONS_BYTES = offsetof(szgpu_options, memory_limit)
+};
+
+/* Copies the caller's struct into ours. One from a later version may be longer; we accept it if the
+ * bytes that we do not know are zero. What one from an earlier version lacks is zero. */
+bool szg_take_struct(const void *given, size_t given_bytes, size_t first_bytes, void *known,
+                     size_t known_bytes);
+
+/* Checks what a compression is asked for, and derives the grid from the shape. */
+szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                               szg_grid *grid) SZG_CHECKED;
+
+/* Whether the ctx's decoder reads such an archive. */
+szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) SZG_CHECKED;
+
+uint64_t szg_field_bytes(const szgpu_shape *shape, const szg_grid *grid);
+
+#endif
