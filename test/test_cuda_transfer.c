@@ -1,7 +1,8 @@
-/* test_cuda_transfer.c - fields and archives in host memory go to the GPU and back in slices.
+/* test_cuda_transfer.c - fields and archives in host memory go to the GPU and back in pieces.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * In pinned memory a slice is 32 MiB of values. Slices must give the same result as one transfer.
+ * In pinned memory a slice is 32 MiB of values. From ordinary memory several threads copy pieces of
+ * 2 MiB. Both must give the same result as one transfer.
  */
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -113,6 +114,55 @@ static void slices_without_loss(void **state) {
     compare_without_loss(test_shape(SZGPU_F32, 3, 307, 210, 310, 0), 144);
     compare_without_loss(test_shape(SZGPU_F64, 2, 3001, 2500, 0, 0), 0);
   }
+  cuda_assert_no_complaints();
+}
+
+/* ---- ordinary memory, by several threads ---- */
+
+static szgpu_ctx *make_ctx_of(int threads, uint64_t memory_limit) {
+  szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+  options.backend = SZGPU_BACKEND_CUDA;
+  options.threads = threads;
+  options.memory_limit = memory_limit;
+  szgpu_ctx *ctx;
+  assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
+  return ctx;
+}
+
+/* Field and archive are of at least 16 MiB and end within a piece. The call may change what was
+ * copied as soon as it has returned, so the next round has another field. */
+static void ordinary_memory_gives_the_cpus_bytes(void **state) {
+  (void)state;
+  static const int thread_counts[] = {1, 2, 5, 40};
+  static const szgpu_mode modes[] = {SZGPU_MODE_LOSSLESS, SZGPU_MODE_REL, SZGPU_MODE_ABS};
+  szgpu_shape const shape = test_shape(SZGPU_F32, 1, 7000003, 0, 0, 0);
+  size_t const bytes = test_field_bytes(&shape);
+  float *const field = test_make_waves(&shape), *const restored_field = test_allocate(bytes);
+  for (size_t t = 0; t < ARRAY_COUNT(thread_counts); t++) {
+    szgpu_ctx *const ctx = make_ctx_of(thread_counts[t], t == 2 ? (uint64_t)1 << 40 : 0);
+    for (size_t m = 0; m < (cuda_is_quick() ? 1 : ARRAY_COUNT(modes)); m++) {
+      for (size_t i = 0; i < 7000003; i += 3) field[i] += (float)(t + m);
+      cuda_case const c = {test_params(modes[m], 1e-5), shape, field};
+      test_archive const expected = test_compress(cuda_cpu, &c.params, &shape, field);
+      void *const expected_field = test_decompress(cuda_cpu, &expected, bytes);
+      test_archive found;
+      assert_int_equal(cuda_compress(ctx, &c, &found), SZGPU_OK);
+      const char *const difference = cuda_difference(&expected, &found);
+      if (difference) cuda_complain(&c, "%d threads: %s", thread_counts[t], difference);
+      memset(restored_field, 0xA5, bytes);
+      assert_int_equal(
+          szgpu_decompress(ctx, expected.bytes, expected.byte_count, restored_field, bytes),
+          SZGPU_OK);
+      if (memcmp(restored_field, expected_field, bytes) != 0)
+        cuda_complain(&c, "%d threads: the restored fields differ", thread_counts[t]);
+      free(found.bytes);
+      free(expected_field);
+      free(expected.bytes);
+    }
+    szgpu_destroy(ctx);
+  }
+  free(restored_field);
+  free(field);
   cuda_assert_no_complaints();
 }
 
@@ -293,6 +343,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(slices_give_the_cpus_bytes),
       cmocka_unit_test(slices_without_loss),
+      cmocka_unit_test(ordinary_memory_gives_the_cpus_bytes),
       cmocka_unit_test(rows_are_those_of_the_whole),
       cmocka_unit_test(slices_keep_the_order_of_the_stream),
       cmocka_unit_test(damage_has_its_status),

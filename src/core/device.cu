@@ -196,6 +196,7 @@ szgpu_status szg_device_reserve_pinned(szg_device *device, uint64_t bytes) {
 void szg_device_release_memory(szg_device *device) {
   cudaFree(device->arena);
   cudaFreeHost(device->pinned);
+  szg_staging_close(&device->staging, device->account);
   cudaGetLastError(); /* a lost device has no memory to free */
   forget(device, &device->arena, &device->arena_bytes);
   forget(device, &device->pinned, &device->pinned_bytes);
@@ -221,19 +222,23 @@ struct CUstream_st *szg_device_beside(const szg_device *device, szg_side side) {
   return device->is_timed ? device->stream : device->sides[side].stream;
 }
 
-static szgpu_status copy_in(cudaStream_t stream, void *to, const void *from, uint64_t bytes) {
+static szgpu_status copy_in(szg_device *device, cudaStream_t stream, void *to, const void *from,
+                            uint64_t bytes) {
   if (bytes == 0) return SZGPU_OK;
+  if (szg_staging_suits(device->threads, to, from, bytes) &&
+      szg_staging_open(&device->staging, device->account, device->threads))
+    return szg_staging_copy(&device->staging, device->threads, stream, to, from, bytes);
   SZG_TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
   return SZGPU_OK;
 }
 
 szgpu_status szg_device_copy(szg_device *device, void *to, const void *from, uint64_t bytes) {
-  return copy_in(device->stream, to, from, bytes);
+  return copy_in(device, device->stream, to, from, bytes);
 }
 
 szgpu_status szg_device_copy_beside(szg_device *device, szg_side side, void *to, const void *from,
                                     uint64_t bytes) {
-  return copy_in(szg_device_beside(device, side), to, from, bytes);
+  return copy_in(device, szg_device_beside(device, side), to, from, bytes);
 }
 
 szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value, uint64_t bytes) {

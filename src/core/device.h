@@ -14,6 +14,7 @@
 
 #include "core/arena.h"
 #include "core/memory.h"
+#include "core/staging.h"
 #include "core/status.h"
 
 SZG_C_BEGIN
@@ -45,8 +46,10 @@ typedef struct szg_device {
   struct CUstream_st *stream;
   bool owns_stream;
   szg_side_stream sides[SZG_SIDE_COUNT];
-  szg_account *account; /* of arena and pinned memory; NULL: none */
-  uint8_t *arena;       /* device memory */
+  szg_account *account;       /* of arena, pinned memory and staging; NULL: none */
+  const szg_threads *threads; /* for large copies from and to ordinary memory; NULL: none */
+  szg_staging staging;
+  uint8_t *arena; /* device memory */
   uint64_t arena_bytes;
   uint8_t *pinned; /* host memory that the device can access */
   uint64_t pinned_bytes;
@@ -88,7 +91,7 @@ szgpu_status szg_device_reserve(szg_device *device, uint64_t bytes,
                                 uint64_t *free_bytes) SZG_CHECKED;
 /* Pinned memory of at least `bytes`; forgets its contents when it grows. */
 szgpu_status szg_device_reserve_pinned(szg_device *device, uint64_t bytes) SZG_CHECKED;
-/* Frees both, of the current device. */
+/* Frees both and what copies hold, of the current device. */
 void szg_device_release_memory(szg_device *device);
 
 /* Later work in the stream beside waits for all work that is in the call's stream now. */
@@ -99,7 +102,8 @@ szgpu_status szg_device_join(szg_device *device, szg_side side) SZG_CHECKED;
  * itself, so that stages do not overlap. */
 struct CUstream_st *szg_device_beside(const szg_device *device, szg_side side);
 
-/* Copies in stream order; host memory may be pinned or not. */
+/* Copies in stream order; host memory may be pinned or not. If it is not, the call returns when it
+ * may be changed or read. */
 szgpu_status szg_device_copy(szg_device *device, void *to, const void *from,
                              uint64_t bytes) SZG_CHECKED;
 /* The same in a stream beside. */

@@ -27,10 +27,12 @@ szgpu_status szg_cuda_begin(szgpu_ctx *ctx, int *previous) {
     if (status != SZGPU_OK) return explain(ctx, status);
     ctx->has_device = true;
     ctx->device.account = &ctx->account;
+    ctx->device.threads = &ctx->threads;
   }
   ctx->device.round_trips = 0;
   ctx->device.mark_count = 0;
   szgpu_status const status = szg_device_enter(&ctx->device, previous);
+  if (ctx->account.limit_bytes) szg_staging_close(&ctx->device.staging, &ctx->account);
   return status == SZGPU_OK ? szg_device_mark(&ctx->device, "start") : explain(ctx, status);
 }
 
