@@ -154,7 +154,7 @@ struct PairWalk {
     AxisChoice const axes = axis_choice<kDims>(*job.axes);
     Loader loader(job, shape, threadIdx.x % 32);
     Progress progress = {0, {loader.first_value()}, {}, 0};
-    if (loader.group_count > 0) loader.load(progress.values);
+    loader.start(progress.values);
     PointWindow const window = point_window<A, kDims>(job, progress.values[0]);
     bool const is_common = is_whole<kDims>(shape) && axes.is_all && !job.needs_care;
     auto const walk_as = [&](auto walk_kind) {
@@ -215,7 +215,7 @@ struct PairWalk {
       uint32_t pairs[kGroupPairs], deltas[kGroupPairs];
       bool const is_near = find_pairs<A, kIsCommon>(job, window, rounder, progress.values, pairs);
       if (__any_sync(kAllLanes, !is_near)) break;
-      if (group + 1 < loaded_groups) loader.load(progress.values);
+      if (group + 1 < loaded_groups) loader.load(group + 1, progress.values);
       pair_differences<kDims>(pairs, progress.before, axes, group, facts, deltas);
       deltas[0] += origin;
       origin = 0;

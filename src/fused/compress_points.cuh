@@ -130,16 +130,42 @@ __device__ __forceinline__ bool find_pairs(const CompressJob &job, const PointWi
 
 /* ---- loads ---- */
 
+/* How many groups after the one that is loaded next the cache is asked for: a group's values are in
+ * the L2 cache when they are loaded, which takes a third of the time from memory. */
+constexpr uint32_t kGroupsAhead = 3;
+
+constexpr uint32_t kSectorBytes = 32; /* what one request brings to the cache */
+
+__device__ __forceinline__ void ask_cache(const char *where) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(where));
+}
+
+/* The sectors of a group's lines, if they begin with one: a lane asks for as many as a value has
+ * words of 32 bits. */
+template <class Value, int kDims>
+struct GroupSectors {
+  static constexpr uint32_t kLanes = SZG_LANES;
+  static constexpr uint32_t kLineValues = kDims == 3   ? kLanes
+                                          : kDims == 2 ? 2 * kLanes
+                                                       : kGroupValues;
+  static constexpr uint32_t kLineBytes = kLineValues * sizeof(Value);
+  static constexpr uint32_t kOfLine = kLineBytes / kSectorBytes;
+  static constexpr uint32_t kRequests = sizeof(Value) / sizeof(uint32_t);
+  static constexpr uint32_t kLinesOfRequest = SZG_LANES / kOfLine; /* 0: all are of one line */
+};
+
 /* Loads a tile's groups, one after the other. Lanes that the tile lacks load the last value of the
  * row, and rows that it lacks load what comes next in the frame. Their codes are left out, so at
  * worst they keep a group from the fast way. A group that would reach beyond the frame is not
  * loaded. */
 template <class Value, int kDims, class LineBytes>
 struct GroupLoader {
+  typedef GroupSectors<Value, kDims> Sectors;
   const char *from[2];  /* the lane's value in row 0 of the next group; 2-D: and in row 1 */
   LineBytes line_bytes; /* from line to line */
   uint32_t group_count; /* that can be loaded */
   uint64_t group_bytes;
+  const char *ahead; /* the lane's first sector of the group to ask for next */
 
   __device__ __forceinline__ GroupLoader(const CompressJob &job, const TileShape &shape,
                                          uint32_t lane) {
@@ -152,6 +178,9 @@ struct GroupLoader {
                                   : kDims == 2 ? kGroupLines * shape.y_stride
                                                : kGroupValues;
     group_bytes = group_values * sizeof(Value);
+    uint32_t const value = lane % Sectors::kOfLine * (kSectorBytes / (uint32_t)sizeof(Value));
+    ahead = (const char *)(const void *)(first + (kDims == 1 ? value : min(value, last))) +
+            (uint64_t)line_bytes * (lane / Sectors::kOfLine);
     group_count = szg::group_count<kDims>(shape);
     if (is_whole<kDims>(shape)) return;
     uint64_t const last_line = kDims == 3 ? SZG_TILE_3D_Y - 1 : kGroupLines - 1;
@@ -169,7 +198,25 @@ struct GroupLoader {
   /* The lane's first value, which always exists. */
   __device__ __forceinline__ Value first_value() const { return value_at(from[0]); }
 
-  __device__ __forceinline__ void load(Value (&values)[SZG_GROUP_ROWS]) {
+  __device__ __forceinline__ void ask_for_group() {
+#pragma unroll
+    for (uint32_t i = 0; i < Sectors::kRequests; i++)
+      ask_cache(ahead + (kDims == 1 ? (uint64_t)i * SZG_LANES * kSectorBytes
+                                    : (uint64_t)line_bytes * (i * Sectors::kLinesOfRequest)));
+    ahead += group_bytes;
+  }
+
+  /* Loads the first group, if it can be loaded. */
+  __device__ __forceinline__ void start(Value (&values)[SZG_GROUP_ROWS]) {
+    if (group_count == 0) return;
+    ahead += group_bytes;
+    for (uint32_t group = 1; group < min(group_count, kGroupsAhead); group++) ask_for_group();
+    load(0, values);
+  }
+
+  /* group: the next one; below group_count. */
+  __device__ __forceinline__ void load(uint32_t group, Value (&values)[SZG_GROUP_ROWS]) {
+    if (group + kGroupsAhead < group_count) ask_for_group();
     const char *line[2] = {from[0], from[1]};
 #pragma unroll
     for (uint32_t row = 0; row < SZG_GROUP_ROWS; row++) {

@@ -215,7 +215,7 @@ struct WideGroups {
     for (; group < groups; group++) {
       Unsigned points[SZG_GROUP_ROWS], differences[SZG_GROUP_ROWS];
       bool const is_near = near_points<A>(job, values, points) && group < loader.group_count;
-      if (group + 1 < loader.group_count) loader.load(values);
+      if (group + 1 < loader.group_count) loader.load(group + 1, values);
       if (__any_sync(kAllLanes, !is_near))
         is_marked |= exact_points<A, kDims>(job, tile, group, before, points);
       group_differences<Unsigned, kDims>(points, before, axes, group, lane, differences);
@@ -247,7 +247,7 @@ struct WideWalk {
                                               LaneBits &bits, LaneStage *stage, bool *has_marks) {
     GroupLoader<Value, kDims, uint64_t> loader(job, shape, threadIdx.x % 32);
     Value values[SZG_GROUP_ROWS] = {};
-    if (loader.group_count > 0) loader.load(values);
+    loader.start(values);
     typename A::Unsigned before[kRowsBefore<kDims>] = {};
     return WideGroups<A, kDims, Policy, kTwoWords>::append(
         job, tile, shape, axis_choice<kDims>(*job.axes), coder, 0, loader, values, before, bits,
