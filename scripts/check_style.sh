@@ -42,9 +42,12 @@ rule "#ifdef in src/ only in backend.h, hd.h, the dispatch header and around Lin
   "$(search '^\s*#\s*(if|ifdef)\b' "${sources[@]}" |
     grep -vE '^src/(pipeline/backend\.h|core/(hd|dispatch|workers_posix)\.[ch]):' || true)"
 
-alone='cuda(Malloc|Free|Host(Alloc|Free)|(Device|Stream|Event)Synchronize|Mem(cpy|set)(2D|3D)?) *\('
-rule "In src/, only core/device.cu allocates device memory, waits, and copies outside the stream." \
+alone='cuda(Malloc|Free|Host(Alloc|Free)|Mem(cpy|set)(2D|3D)?) *\('
+rule "In src/, only core/device.cu allocates device memory and copies outside the stream." \
   "$(search "$alone" "${sources[@]}" | grep -v '^src/core/device\.cu:' || true)"
+wait='cuda(Device|Stream|Event)Synchronize *\('
+rule "In src/, only core/device.cu and core/staging.cu wait for a GPU." \
+  "$(search "$wait" "${sources[@]}" | grep -vE '^src/core/(device|staging)\.cu:' || true)"
 
 # --- The text -----------------------------------------------------------------------------------
 

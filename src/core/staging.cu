@@ -41,40 +41,64 @@ struct StagedCopy {
   const uint8_t *from;
   uint64_t byte_count;
   bool goes_up;
-  uint8_t turns[SZG_STAGING_MOST_WORKERS]; /* the piece that a worker takes next */
 };
 
-szgpu_status send_piece(const StagedCopy *copy, uint8_t *piece, cudaEvent_t is_free,
-                        uint64_t first_byte, uint64_t byte_count) {
-  memcpy(piece, copy->from + first_byte, byte_count);
-  SZG_TRY_CUDA(cudaMemcpyAsync(copy->to + first_byte, piece, byte_count, cudaMemcpyHostToDevice,
-                               copy->stream));
-  SZG_TRY_CUDA(cudaEventRecord(is_free, copy->stream));
+/* A worker takes as many pieces at once as it has places for. */
+constexpr uint64_t kPartBytes = (uint64_t)SZG_STAGING_PIECES * SZG_STAGING_PIECE_BYTES;
+
+/* A piece of a part, and its place in pinned memory. */
+struct Piece {
+  uint64_t first_byte, byte_count;
+  uint8_t *place;
+  cudaEvent_t is_free;
+};
+
+Piece piece_of(const StagedCopy *copy, uint64_t part, int worker, int i) {
+  int const number = worker * SZG_STAGING_PIECES + i;
+  uint64_t const first_byte = part * kPartBytes + (uint64_t)i * SZG_STAGING_PIECE_BYTES;
+  uint64_t const left = copy->byte_count > first_byte ? copy->byte_count - first_byte : 0;
+  return {first_byte, szg_min_u64(SZG_STAGING_PIECE_BYTES, left),
+          copy->staging->bytes + (uint64_t)number * SZG_STAGING_PIECE_BYTES,
+          copy->staging->is_free[number]};
+}
+
+szgpu_status put_on_link(const StagedCopy *copy, const Piece &piece, void *to, const void *from) {
+  SZG_TRY_CUDA(cudaMemcpyAsync(to, from, piece.byte_count, cudaMemcpyDefault, copy->stream));
+  SZG_TRY_CUDA(cudaEventRecord(piece.is_free, copy->stream));
   return SZGPU_OK;
 }
 
-szgpu_status bring_piece(const StagedCopy *copy, uint8_t *piece, cudaEvent_t is_free,
-                         uint64_t first_byte, uint64_t byte_count) {
-  SZG_TRY_CUDA(cudaMemcpyAsync(piece, copy->from + first_byte, byte_count, cudaMemcpyDeviceToHost,
-                               copy->stream));
-  SZG_TRY_CUDA(cudaEventRecord(is_free, copy->stream));
-  SZG_TRY_CUDA(cudaEventSynchronize(is_free));
-  memcpy(copy->to + first_byte, piece, byte_count);
+szgpu_status send_part(const StagedCopy *copy, uint64_t part, int worker) {
+  for (int i = 0; i < SZG_STAGING_PIECES; i++) {
+    Piece const piece = piece_of(copy, part, worker, i);
+    if (piece.byte_count == 0) break;
+    SZG_TRY_CUDA(cudaEventSynchronize(piece.is_free));
+    memcpy(piece.place, copy->from + piece.first_byte, piece.byte_count);
+    SZG_TRY(put_on_link(copy, piece, copy->to + piece.first_byte, piece.place));
+  }
+  return SZGPU_OK;
+}
+
+szgpu_status bring_part(const StagedCopy *copy, uint64_t part, int worker) {
+  for (int i = 0; i < SZG_STAGING_PIECES; i++) {
+    Piece const piece = piece_of(copy, part, worker, i);
+    if (piece.byte_count == 0) break;
+    SZG_TRY_CUDA(cudaEventSynchronize(piece.is_free));
+    SZG_TRY(put_on_link(copy, piece, piece.place, copy->from + piece.first_byte));
+  }
+  for (int i = 0; i < SZG_STAGING_PIECES; i++) {
+    Piece const piece = piece_of(copy, part, worker, i);
+    if (piece.byte_count == 0) break;
+    SZG_TRY_CUDA(cudaEventSynchronize(piece.is_free));
+    memcpy(copy->to + piece.first_byte, piece.place, piece.byte_count);
+  }
   return SZGPU_OK;
 }
 
 szgpu_status copy_part(void *job, uint64_t part, int worker) {
-  auto *const copy = (StagedCopy *)job;
-  int const turn = copy->turns[worker]++ % SZG_STAGING_PIECES;
-  int const number = worker * SZG_STAGING_PIECES + turn;
-  cudaEvent_t const is_free = copy->staging->is_free[number];
-  uint8_t *const piece = copy->staging->bytes + (uint64_t)number * SZG_STAGING_PIECE_BYTES;
-  uint64_t const first_byte = part * SZG_STAGING_PIECE_BYTES;
-  uint64_t const byte_count = szg_min_u64(SZG_STAGING_PIECE_BYTES, copy->byte_count - first_byte);
+  auto const *const copy = (const StagedCopy *)job;
   SZG_TRY_CUDA(cudaSetDevice(copy->device)); /* threads begin with the first device */
-  SZG_TRY_CUDA(cudaEventSynchronize(is_free));
-  return copy->goes_up ? send_piece(copy, piece, is_free, first_byte, byte_count)
-                       : bring_piece(copy, piece, is_free, first_byte, byte_count);
+  return copy->goes_up ? send_part(copy, part, worker) : bring_part(copy, part, worker);
 }
 
 szgpu_status open_events(szg_staging *staging) {

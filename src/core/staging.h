@@ -19,7 +19,7 @@ SZG_C_BEGIN
 enum {
   SZG_STAGING_PIECE_BYTES = 1 << 21, /* 40 us on the link; a thread copies it in 200 */
   SZG_STAGING_MOST_WORKERS = 12,
-  SZG_STAGING_PIECES = 2, /* of a worker: it fills one while the other is on the link */
+  SZG_STAGING_PIECES = 2, /* of a worker: it copies one while the other is on the link */
   SZG_STAGING_LEAST_BYTES = 1 << 24
 };
 

@@ -7,12 +7,13 @@
 
 #include "huffman/decoders/decoders.h"
 
-/* For SZGPU_BACKEND_AUTO and fields in ordinary host memory: bytes per microsecond on one CPU
- * thread and on a GPU with its copies, the fixed cost of a GPU call, and the cost of starting CUDA.
- * Measured: docs/benchmarks.md. */
+/* For SZGPU_BACKEND_AUTO and fields in ordinary host memory: bytes per microsecond that one CPU
+ * thread codes, that it can copy to or from a GPU, and that all threads together can copy; the
+ * fixed cost of a GPU call, and the cost of starting CUDA. Measured: docs/benchmarks.md. */
 enum {
   CPU_BYTES_PER_US = 900,
-  CUDA_BYTES_PER_US = 6500,
+  COPIED_BYTES_PER_US = 6000,
+  MOST_COPIED_BYTES_PER_US = 30000,
   CUDA_CALL_US = 500,
   CUDA_START_US = 320000
 };
@@ -29,11 +30,17 @@ bool szg_backend_has_decoder(szgpu_backend backend, szgpu_decoder decoder) {
   return szg_decoder_runs_on(decoder, backend);
 }
 
+/* With a memory limit the driver copies, on one thread (core/staging.h). */
+static uint64_t copied_bytes_per_us(const szgpu_ctx *ctx) {
+  uint64_t const thread_count = ctx->account.limit_bytes ? 1 : (uint64_t)ctx->threads.count;
+  return szg_min_u64(COPIED_BYTES_PER_US * thread_count, MOST_COPIED_BYTES_PER_US);
+}
+
 /* Whether a call on a field of this size is faster on the GPU than on the CPU. */
 static bool pays_on_cuda(const szgpu_ctx *ctx, uint64_t field_bytes) {
   uint64_t const cpu_us = field_bytes / (CPU_BYTES_PER_US * (uint64_t)ctx->threads.count);
   uint64_t const cuda_us =
-      field_bytes / CUDA_BYTES_PER_US + (ctx->has_device ? CUDA_CALL_US : CUDA_START_US);
+      field_bytes / copied_bytes_per_us(ctx) + (ctx->has_device ? CUDA_CALL_US : CUDA_START_US);
   return cuda_us < cpu_us;
 }
 
