@@ -67,9 +67,7 @@ check_static() { # archive
 }
 
 check_shared() { # library
-  local alien
-  alien=$(nm -D --defined-only "$1" | awk '{ print $NF }' | grep -v '^szgpu_' || true)
-  [ -z "$alien" ] || fail "the shared library exports more than szgpu_*: ${alien//$'\n'/ }"
+  "$source_dir/scripts/check_abi.py" "$1" || fail "the shared library is not what it was"
 }
 
 # As the example's first comment says, with this installation instead of /usr/local.
