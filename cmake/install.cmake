@@ -38,20 +38,43 @@ if(NOT SZGPU_PYTHON_PACKAGE) # a wheel has folders of its own
   set_target_properties(szgpu_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
 endif()
 
-install(TARGETS szgpu EXPORT szgpuTargets)
-install(TARGETS szgpu_cli)
+# Components, which are packages of their own where cpack makes packages: library, command, hdf5
+# (apps/hdf5/CMakeLists.txt) and development.
+install(TARGETS szgpu EXPORT szgpuTargets
+  LIBRARY COMPONENT library NAMELINK_COMPONENT development
+  ARCHIVE COMPONENT development)
 install(FILES include/szgpu.h ${PROJECT_BINARY_DIR}/include/szgpu_hdf5.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT szgpuTargets NAMESPACE szgpu:: DESTINATION ${package_dir})
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(EXPORT szgpuTargets NAMESPACE szgpu::
+  DESTINATION ${package_dir} COMPONENT development)
 install(FILES
   ${PROJECT_BINARY_DIR}/szgpuConfig.cmake
   ${PROJECT_BINARY_DIR}/szgpuConfigVersion.cmake
-  DESTINATION ${package_dir})
-install(FILES ${PROJECT_BINARY_DIR}/szgpu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  DESTINATION ${package_dir} COMPONENT development)
+install(FILES ${PROJECT_BINARY_DIR}/szgpu.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+install(TARGETS szgpu_cli COMPONENT command)
+set(SZGPU_ZSH_COMPLETION_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
+    "Where the completion for zsh is installed")
+configure_file(apps/szgpu/szgpu.1.in szgpu.1 @ONLY)
+install(FILES apps/szgpu/completion/szgpu.bash RENAME szgpu
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT command)
+install(FILES apps/szgpu/completion/_szgpu
+  DESTINATION ${SZGPU_ZSH_COMPLETION_DIR} COMPONENT command)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+if(NOT SZGPU_DEB) # deb.cmake has these in Debian's form
+  install(FILES ${PROJECT_BINARY_DIR}/szgpu.1
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
+  install(FILES LICENSE CHANGELOG.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+endif()
+
 if(SZGPU_HAS_HDF5)
   # lib/, lib64/ or lib/x86_64-linux-gnu/: whoever is to set the variable reads it here.
   install(CODE "
     get_filename_component(plugins \"\${CMAKE_INSTALL_PREFIX}\" ABSOLUTE)
     get_filename_component(plugins \"${SZGPU_H5_PLUGIN_DIR}\" ABSOLUTE BASE_DIR \"\${plugins}\")
-    message(STATUS \"HDF5 finds the filter by HDF5_PLUGIN_PATH=\${plugins}\")")
+    message(STATUS \"HDF5 finds the filter by HDF5_PLUGIN_PATH=\${plugins}\")" COMPONENT hdf5)
 endif()

@@ -70,6 +70,13 @@ class Docs(CliTest):
         self.run_block(block)
         self.assertIn("run_fields_rho.npy", os.listdir(self.folder))
 
+    def test_the_examples_of_the_manual_page_run(self):
+        with open(os.path.join(ROOT, "apps", "szgpu", "szgpu.h2m"), encoding="utf-8") as file:
+            commands = re.findall(r"^szgpu .*\n", file.read(), re.MULTILINE)
+        self.assertGreaterEqual(len(commands), 8)
+        self.run_block("".join(commands).replace("\\-", "-"))
+        self.assertEqual(self.read("back.f32"), self.succeed("-x", "-o", "-", "any.szg", binary=True).out)
+
     def test_the_page_has_the_options_of_the_help(self):
         option = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
         of_help = set(option.findall(self.succeed("--help").out))

@@ -53,7 +53,14 @@ use_by_pkg_config() { # kind, prefix, libdir
 }
 
 use_command() { # kind, prefix
+  local file
+  for file in share/doc/szgpu/LICENSE share/doc/szgpu/docs/cli.md share/man/man1/szgpu.1 \
+    share/bash-completion/completions/szgpu share/zsh/site-functions/_szgpu; do
+    [ -s "$2/$file" ] || fail "$1: $file is not installed"
+  done
   "$2/bin/szgpu" --version >"$work/log" || fail "$1: the installed command does not run"
+  grep -q "\"szgpu $(sed -n '1s/.* //p' "$work/log")\"" "$2/share/man/man1/szgpu.1" ||
+    fail "$1: the manual page is of another version"
 }
 
 check_static() { # archive
