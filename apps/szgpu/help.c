@@ -1,8 +1,8 @@
 /* help.c - what szgpu --help prints.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * scripts/make_man.sh makes the manual page of it: headings end with a colon, and two blanks part an
- * option from what it does.
+ * scripts/make_man.sh makes the manual page of it: headings end with a colon, and two blanks part
+ * an option from what it does.
  */
 #include "help.h"
 

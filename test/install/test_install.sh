@@ -9,7 +9,7 @@
 set -euo pipefail
 
 source_dir=$1 cmake=$2 cc=$3
-consumer=$source_dir/test/install/consumer
+consumer=$source_dir/examples
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset CFLAGS LDFLAGS CPPFLAGS DESTDIR
@@ -35,7 +35,7 @@ use_by_find_package() { # kind, prefix
     >"$work/log" 2>&1 || { cat "$work/log"; fail "$1: find_package failed"; }
   "$cmake" --build "$work/use-$1" >"$work/log" 2>&1 ||
     { cat "$work/log"; fail "$1: the project did not build"; }
-  "$work/use-$1/consumer" || fail "$1: the program built by find_package failed"
+  "$work/use-$1/app" || fail "$1: the program built by find_package failed"
 }
 
 # Runs the command that the README has, as it stands there.
@@ -46,8 +46,9 @@ use_by_pkg_config() { # kind, prefix, libdir
   flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig bash -c "$command")
   [[ $flags == *"$prefix"* ]] || fail "$kind: pkg-config does not follow the tree: $flags"
   # shellcheck disable=SC2086  # flags are words; -lm is for the program's own sinf
-  "$cc" -std=c11 -o "$work/consumer-$kind" "$consumer/consumer.c" $flags -lm ||
+  "$cc" -std=c11 -o "$work/consumer-$kind" "$consumer/compress.c" $flags -lm ||
     fail "$kind: the README's $command does not link"
+  compile_example compress.c cc "$work/consumer-$kind" "$libdir" "$cc -std=c11"
   LD_LIBRARY_PATH=$libdir "$work/consumer-$kind" ||
     fail "$kind: the program built by pkg-config failed"
 }
@@ -77,21 +78,30 @@ check_shared() { # library
   "$source_dir/scripts/check_abi.py" "$1" || fail "the shared library is not what it was"
 }
 
-# As the example's first comment says, with this installation instead of /usr/local.
-compile_example() { # kind, libdir, plugin folder
-  local kind=$1 libdir=$2 plugins=$3 module=hdf5-serial arguments
-  local -r example=$source_dir/apps/hdf5/examples/write_field.c
-  pkg-config --exists $module || module=hdf5
-  if ! pkg-config --exists $module; then
-    echo "skipped: compiling write_field.c, for pkg-config does not know HDF5"
+# Compiles an example as its first comment says, but for this installation and this HDF5.
+compile_example() { # source, its compiler, program, libdir
+  local -r example=$source_dir/examples/$1
+  local arguments
+  arguments=$(sed -n "s/^ \* $2 $1 //p" "$example")
+  [ -n "$arguments" ] || fail "$1 does not say how it is compiled"
+  pkg-config --exists hdf5-serial || arguments=${arguments//hdf5-serial/hdf5}
+  PKG_CONFIG_PATH=$4/pkgconfig eval "${5:-$2} -o $3 $example $arguments" ||
+    fail "$1 cannot be compiled as it says"
+}
+
+compile_hdf5_examples() { # kind, libdir, plugin folder
+  if ! pkg-config --exists hdf5-serial && ! pkg-config --exists hdf5; then
+    echo "skipped: compiling examples with HDF5, for pkg-config does not know it"
     return
   fi
-  arguments=$(sed -n 's/^ \* cc write_field.c //p' "$example")
-  [ -n "$arguments" ] || fail "write_field.c does not say how it is compiled"
-  PKG_CONFIG_PATH=$libdir/pkgconfig eval \
-    "$cc -o $work/write_field-$kind $example ${arguments//hdf5-serial/$module}"
-  HDF5_PLUGIN_PATH=$plugins "$work/write_field-$kind" "$work/field.h5" >"$work/log" ||
-    fail "$kind: write_field failed with the installed header and plugin"
+  compile_example hdf5_write.c cc "$work/hdf5_write-$1" "$2" "$cc"
+  HDF5_PLUGIN_PATH=$3 "$work/hdf5_write-$1" "$work/field.h5" >"$work/log" ||
+    fail "$1: hdf5_write failed with the installed header and plugin"
+  if command -v mpicc >/dev/null && pkg-config --exists hdf5-openmpi; then
+    compile_example mpi_write.c mpicc "$work/mpi_write-$1" "$2"
+  else
+    echo "skipped: compiling mpi_write.c, for there is no mpicc or no HDF5 for MPI"
+  fi
 }
 
 # Without h5py, HDF5's tools convert the example's file from the filter and back to it.
@@ -112,7 +122,7 @@ use_filter() { # kind, prefix, libdir
   [ -e "$prefix/include/szgpu_hdf5.h" ] || fail "$kind: szgpu_hdf5.h is not installed"
   grep -qF "HDF5_PLUGIN_PATH=$work/first/${plugins#"$work/moved/"}" "$work/installing-$kind" ||
     fail "$kind: cmake --install does not say where the plugin is"
-  compile_example "$kind" "$3" "$plugins"
+  compile_hdf5_examples "$kind" "$3" "$plugins"
 
   "$prefix/bin/szgpu" --h5-args -m abs -e 0.01 >"$work/forms"
   form=$(sed -n 's/^h5repack: *//p' "$work/forms")

@@ -40,13 +40,13 @@ use_filter() {
 }
 
 use_library() {
-  local consumer=/source/test/install/consumer
+  local consumer=/source/examples
   # shellcheck disable=SC2046  # flags are words
-  cc -std=c11 -o by_pkg_config $consumer/consumer.c $(pkg-config --cflags --libs szgpu) -lm
+  cc -std=c11 -o by_pkg_config $consumer/compress.c $(pkg-config --cflags --libs szgpu) -lm
   ./by_pkg_config
   cmake -S $consumer -B by_cmake >log 2>&1 && cmake --build by_cmake >>log 2>&1 ||
     { cat log; fail "find_package failed"; }
-  by_cmake/consumer
+  by_cmake/app
 }
 
 if [ "$source_dir" = --inside ]; then
@@ -91,6 +91,7 @@ layered='
   cp "$3"/*.deb packages
   cp -r "$2/datasets/sample" source/datasets
   cp -r "$2/test/install" source/test
+  cp -r "$2/examples" source
   mount --rbind /dev dev
   mount --rbind /proc proc
   exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C chroot . \
