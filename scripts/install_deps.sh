@@ -44,6 +44,7 @@ if [ "$purpose" = test ]; then
   need mandoc have mandoc
   need zsh have zsh # has a completion
   need lintian have lintian
+  need python3-yaml has_module yaml # reads conda's recipe
   # The programs that tests of the HDF5 filter read and write with.
   need libhdf5-openmpi-dev pkg-config --exists hdf5-openmpi
   need openmpi-bin have mpiexec

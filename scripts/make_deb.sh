@@ -4,13 +4,14 @@
 #
 # usage: scripts/make_deb.sh [FOLDER]
 # Builds in FOLDER, build/deb by default, and leaves there libszgpu0, szgpu, libszgpu-dev and
-# hdf5-filter-plugin-szgpu, each a .deb, and nothing else by that name. The packages name DEBFULLNAME
-# and DEBEMAIL, from the environment, as their maintainer.
+# hdf5-filter-plugin-szgpu, each a .deb. The packages name their maintainer: DEBFULLNAME and DEBEMAIL
+# from the environment, by default what git knows of the user.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=${1:-build/deb}
 
-if [ -z "${DEBFULLNAME:-}" ] || [ -z "${DEBEMAIL:-}" ]; then
+: "${DEBFULLNAME:=$(git config user.name || true)}" "${DEBEMAIL:=$(git config user.email || true)}"
+if [ -z "$DEBFULLNAME" ] || [ -z "$DEBEMAIL" ]; then
   echo "make_deb.sh: packages name their maintainer; set DEBFULLNAME and DEBEMAIL." >&2
   exit 1
 fi

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 
-import harness
 from harness import CliTest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -33,15 +32,6 @@ class Docs(CliTest):
     def setUp(self):
         super().setUp()
         shutil.copyfile(SAMPLE, self.path(FIELD))
-
-    def run_block(self, text):
-        folder = os.path.dirname(harness.szgpu)
-        environment = self.environment()
-        environment["PATH"] = folder + os.pathsep + environment["PATH"]
-        done = subprocess.run(["bash", "-euo", "pipefail"], input=text.encode(), cwd=self.folder,
-                              env=environment, timeout=120, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        self.assertEqual(done.returncode, 0, text + done.stdout.decode(errors="replace"))
 
     def recipes(self, of_datasets):
         text = page("cli.md")

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: test_install.sh SOURCE_DIR CMAKE C_COMPILER
-# Does so with a static and a shared library, each by find_package and by the pkg-config command of
-# the README. Also checks what both libraries export and call, and that they hold no writable data.
+# Does so with a static library, by the README's commands, and a shared one, each by find_package and
+# by the pkg-config command of the README. Also checks what both libraries export and call, and that they hold no writable data.
 # If HDF5 is there, also uses the installed filter plugin and its header.
 set -euo pipefail
 
@@ -19,14 +19,36 @@ fail() {
   exit 1
 }
 
-install_szgpu() { # kind, BUILD_SHARED_LIBS
-  local build=$work/build-$1
-  "$cmake" -S "$source_dir" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS="$2" \
+# A command of the README's section on installing, as it stands there.
+readme_line() { # how it begins
+  local line
+  line=$(sed -n '/^## Install/,/^## On the/p' "$source_dir/README.md" | grep "^$1" | sed 's/  *#.*//')
+  [ -n "$line" ] || fail "the README has no line that begins with: $1"
+  CC=$cc DESTDIR=$work/first/static bash -euo pipefail -c "$line" >"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "the README's $line failed"; }
+}
+
+# The static library, by the README's commands in a tree that has nothing built.
+install_as_readme_says() {
+  mkdir -p "$work/clone" "$work/first/static"
+  tar -C "$source_dir" --exclude=./build --exclude=./.git -c . | tar -C "$work/clone" -x
+  cd "$work/clone"
+  readme_line scripts/quickstart.sh
+  readme_line 'cmake --preset release'
+  readme_line 'cmake --install'
+  mv "$work/log" "$work/installing-static"
+  cd - >/dev/null
+  rm -rf "$work/clone"
+}
+
+install_shared() {
+  local build=$work/build-shared
+  "$cmake" -S "$source_dir" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
     -DSZGPU_TESTS=OFF -DCMAKE_C_COMPILER="$cc" -DCMAKE_INSTALL_PREFIX="$work/nowhere" \
-    >"$work/log" 2>&1 || { cat "$work/log"; fail "$1: configuring failed"; }
+    >"$work/log" 2>&1 || { cat "$work/log"; fail "shared: configuring failed"; }
   "$cmake" --build "$build" --parallel "$(nproc)" >"$work/log" 2>&1 ||
-    { cat "$work/log"; fail "$1: building failed"; }
-  "$cmake" --install "$build" --prefix "$work/first/$1" >"$work/installing-$1"
+    { cat "$work/log"; fail "shared: building failed"; }
+  "$cmake" --install "$build" --prefix "$work/first/shared" >"$work/installing-shared"
   rm -rf "$build"
 }
 
@@ -120,7 +142,8 @@ use_filter() { # kind, prefix, libdir
   ! readelf -d "$plugins/libh5zszgpu.so" | grep -E 'NEEDED.*lib(hdf5|gomp|omp|iomp)' ||
     fail "$kind: the plugin brings an HDF5 or an OpenMP of its own"
   [ -e "$prefix/include/szgpu_hdf5.h" ] || fail "$kind: szgpu_hdf5.h is not installed"
-  grep -qF "HDF5_PLUGIN_PATH=$work/first/${plugins#"$work/moved/"}" "$work/installing-$kind" ||
+  local said=$work/first/${plugins#"$work/moved/"}
+  grep -qF "HDF5_PLUGIN_PATH=${said#"$work/first/static"}" "$work/installing-$kind" ||
     fail "$kind: cmake --install does not say where the plugin is"
   compile_hdf5_examples "$kind" "$3" "$plugins"
 
@@ -139,12 +162,13 @@ use_filter() { # kind, prefix, libdir
   unset HDF5_PLUGIN_PATH
 }
 
-install_szgpu static OFF
-install_szgpu shared ON
+install_as_readme_says
+install_shared
 mv "$work/first" "$work/moved" # because users may move an installed tree
 
 for kind in static shared; do
   prefix=$work/moved/$kind
+  [ $kind = shared ] || prefix+=/usr/local # where the README installs it
   libdir=$(dirname "$(find "$prefix" -name 'libszgpu.*' | head -n 1)")
   use_command "$kind" "$prefix"
   if grep -q '^HDF5: yes' "$work/log"; then # from --version
