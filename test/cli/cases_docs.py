@@ -60,11 +60,23 @@ class Docs(CliTest):
         self.run_block(block)
         self.assertIn("run_fields_rho.npy", os.listdir(self.folder))
 
-    def test_the_examples_of_the_manual_page_run(self):
+    def manual(self):
+        """What the manual page has beyond --help, as plain text."""
         with open(os.path.join(ROOT, "apps", "szgpu", "szgpu.h2m"), encoding="utf-8") as file:
-            commands = re.findall(r"^szgpu .*\n", file.read(), re.MULTILINE)
+            return re.sub(r"\\f[BP]", "", file.read()).replace("\\-", "-")
+
+    def test_the_manual_page_has_the_exit_codes_of_the_page(self):
+        of_manual = re.findall(r"^\.B (\d)\n(.*)\.\n", self.manual(), re.MULTILINE)
+        text = page("cli.md")
+        of_page = re.findall(r"^\| (\d) \| (.*) \|$", text[text.index("\n## Exit codes"):], re.MULTILINE)
+        self.assertEqual([(code, meaning.lower()) for code, meaning in of_manual],
+                         [(code, meaning.replace("`", "").lower()) for code, meaning in of_page])
+        self.assertEqual(len(of_page), 6)
+
+    def test_the_examples_of_the_manual_page_run(self):
+        commands = re.findall(r"^szgpu .*\n", self.manual(), re.MULTILINE)
         self.assertGreaterEqual(len(commands), 8)
-        self.run_block("".join(commands).replace("\\-", "-"))
+        self.run_block("".join(commands))
         self.assertEqual(self.read("back.f32"), self.succeed("-x", "-o", "-", "any.szg", binary=True).out)
 
     def test_the_page_has_the_options_of_the_help(self):
