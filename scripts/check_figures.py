@@ -13,7 +13,7 @@ it names the command that printed it, which needs no GPU:
 
 If the command prints some of the columns only, the line names them:
 
-  <!-- figures of tile, linear: python3 bench/layout_ratios.py build/release/szgpu -->
+  <!-- figures of tile, linear: python3 bench/ratios.py build/release/szgpu -->
 
 Every command runs once, in bash at the root of the checkout, and prints tables of Markdown. A table
 of the page is compared with the one of the same head, and if there are several, under the same
