@@ -298,8 +298,8 @@ SZGPU_API const char *szgpu_last_error(const szgpu_ctx *ctx);
  * szgpu_last_error. */
 SZGPU_API const char *szgpu_last_note(const szgpu_ctx *ctx);
 
-/* The library's version, "0.1.0". It can differ from SZGPU_VERSION_STRING, which is the version of
- * the header that the caller was compiled with. The string is static. */
+/* The library's version, such as "0.1.0". It can differ from SZGPU_VERSION_STRING, which is the
+ * version of the header that the caller was compiled with. The string is static. */
 SZGPU_API const char *szgpu_version(void);
 
 /* 1 if this build has the CUDA backend, else 0. Says nothing about whether there is a GPU. */

@@ -11,6 +11,10 @@ it names the command that printed it, which needs no GPU:
   <!-- figures: python3 bench/compare.py datasets/sample -->
   | field | bound | szgpu |
 
+If the command prints some of the columns only, the line names them:
+
+  <!-- figures of tile, linear: python3 bench/ratios.py build/release/szgpu -->
+
 Every command runs once, in bash at the root of the checkout, and prints tables of Markdown. A table
 of the page is compared with the one of the same head, and if there are several, under the same
 heading too. Rows are matched by their first columns (field, bound, and so on). The script prints
@@ -30,7 +34,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MARK = re.compile(r"<!-- figures: (.+) -->")
+MARK = re.compile(r"<!-- figures(?: of ([^:]+))?: (.+) -->")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 KEYS = ("", "field", "bound", "rel", "chunk, MiB", "threads")  # columns that say which row it is
 
@@ -65,7 +69,13 @@ def tables_of(text):
             key = tuple(cell.replace("*", "") for cell in cells[:key_count])  # bold or not
             rows[key] = dict(zip(head[key_count:], cells[key_count:]))
         mark = MARK.fullmatch(lines[number - 1].strip()) if number else None
-        found.append(Table(heading, tuple(head), rows, mark and mark[1], number + 1))
+        if mark and mark[1]:
+            columns = mark[1].split(", ")
+            if not set(columns) <= set(head[key_count:]):
+                raise PageError(f"has no table with all of the columns {mark[1]}")
+            head = head[:key_count] + columns
+            rows = {key: {name: row[name] for name in columns} for key, row in rows.items()}
+        found.append(Table(heading, tuple(head), rows, mark and mark[2], number + 1))
     marks = sum(bool(MARK.fullmatch(line.strip())) for line in lines)
     if marks != sum(table.command is not None for table in found):
         raise PageError("has a mark for figures that is not on the line above a table")

@@ -35,7 +35,7 @@ ORDER = (
     ("src/frames",),  # the kinds of frames
     ("src/pipeline",),  # the order of things; names no kind
     ("src/szgpu.c", "src/szgpu_stream.c"),  # the public functions
-    ("apps/szgpu", "apps/hdf5", "apps/hdf5/examples", "apps/hdf5/parallel"),
+    ("apps/szgpu", "apps/hdf5", "apps/hdf5/parallel"),
 )
 
 # Stages share arithmetic and tables, and leave the rest to frames and pipeline, which may include

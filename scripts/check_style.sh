@@ -17,9 +17,9 @@ search() { # grep that finds nothing without failing
 }
 
 mapfile -t library < <(find src include -type f | sort)
-mapfile -t code < <(find src include apps bench test fuzz datasets \
+mapfile -t code < <(find src include apps bench test fuzz datasets examples \
   -type f -regex '.*\.\(c\|h\|inc\|cu\|cuh\)' | sort)
-mapfile -t scripts < <(find scripts test fuzz .ci bench datasets -type f \
+mapfile -t scripts < <(find scripts test fuzz .ci bench datasets examples -type f \
   \( -name '*.sh' -o -name '*.py' -o -path '.ci/run' \) | sort)
 mapfile -t cmake < <(find . -path ./build -prune -o \( -name CMakeLists.txt -o -name "*.cmake" \) -print | sort)
 texts=("${code[@]}" "${scripts[@]}" "${cmake[@]}" CMakePresets.json ./*.md)
@@ -79,9 +79,9 @@ rule "No tabs, no blanks at the end of a line." \
 
 shown=$(awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md | grep -v '^#include\|^$')
 real=$(sed -n '/example begins/,/example ends/{/example \(begins\|ends\)/!p}' \
-  test/install/consumer/consumer.c)
+  examples/compress.c)
 [ "$shown" = "$real" ] ||
-  rule "README.md's C example is the one that test/install/consumer/consumer.c runs." \
+  rule "README.md's C example is the one of examples/compress.c." \
     "$(diff <(echo "$shown") <(echo "$real") || true)"
 
 dead_links() { # prints each relative link in the pages that leads nowhere

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install_deps.sh - installs what building szgpu needs and, with "test" or "fuzz", what its tests or
-# the fuzz targets need.
+# install_deps.sh - installs what building szgpu needs and, with "test", "fuzz" or "deb", what its
+# tests, the fuzz targets or Debian's packages need.
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Looks for each program or library first, so that one that came some other way is used as it is.
@@ -40,8 +40,12 @@ if [ "$purpose" = test ]; then
   need python3-numpy has_module numpy
   need python3-matplotlib has_module matplotlib # draws what bench/compare.py measures
   need zstd have zstd
-  # The HDF5 filter, and the programs that its tests read and write with.
-  need libhdf5-dev has_hdf5
+  need help2man have help2man # made the manual page
+  need mandoc have mandoc
+  need zsh have zsh # has a completion
+  need lintian have lintian
+  need python3-yaml has_module yaml # reads conda's recipe
+  # The programs that tests of the HDF5 filter read and write with.
   need libhdf5-openmpi-dev pkg-config --exists hdf5-openmpi
   need openmpi-bin have mpiexec
   need hdf5-tools have h5repack
@@ -51,6 +55,12 @@ if [ "$purpose" = test ]; then
   need python3-venv has_module ensurepip
   need chromium have chromium # looks at the pages of szgpu.report
   need python3-dev has_python_header # of the python3 that builds the wheel
+fi
+
+if [ "$purpose" = deb ] || [ "$purpose" = test ]; then
+  need dpkg-dev have dpkg-shlibdeps
+  need file have file # cpack calls it
+  need libhdf5-dev has_hdf5
 fi
 
 if [ "$purpose" = fuzz ]; then

@@ -70,6 +70,17 @@ class CheckFiguresTest(unittest.TestCase):
         self.assertIn("the command prints no such table any more",
                       self.check(("| other", "| peer"), code=1))
 
+    def test_compares_the_columns_that_the_mark_names(self):
+        printed = "| field | bound | other |\n|---|---|---|\n| wind | 1e-2 | 5.00* |\n| wind | 1e-3 | 4.00 |\n"
+        (self.folder / "printed").write_text(printed, encoding="utf-8")
+        ratios = PRINTED[:PRINTED.index("## Speed")]
+        mark = f"<!-- figures of other: cat {self.folder}/printed -->"
+        self.assertIn("2 cells compared", self.check(code=0, page=ratios, mark=mark))
+        self.assertIn("wind, 1e-3, other: 9.00 -> 4.00",
+                      self.check(("4.00", "9.00"), code=1, page=ratios, mark=mark))
+        self.assertIn("has no table with all of the columns peer",
+                      self.check(code=2, page=ratios, mark=mark.replace("other", "peer")))
+
     def test_names_a_command_that_fails(self):
         self.assertIn("failed: it ended with 3", self.check(code=1, mark="<!-- figures: exit 3 -->"))
 

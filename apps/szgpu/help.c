@@ -1,5 +1,8 @@
 /* help.c - what szgpu --help prints.
  * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * scripts/make_man.sh makes the manual page of it: headings end with a colon, and two blanks part
+ * an option from what it does.
  */
 #include "help.h"
 
@@ -22,7 +25,7 @@ static const char before_decoders[] =
     "-z it may be a dataset of HDF5 or netCDF-4: run.h5:/fields/rho, run.nc:temp.\n"
     "No value of a restored field differs from the original by more than the bound.\n"
     "\n"
-    "With -z, and most of it with --sweep\n"
+    "With -z, and most of it with --sweep:\n"
     "  -e BOUND            the error bound, greater than zero\n"
     "  -m rel|abs|psnr     what BOUND is: a fraction of the field's range (rel, the\n"
     "                      default), the largest error (abs), or a PSNR in dB (psnr)\n"
@@ -41,7 +44,7 @@ static const char before_decoders[] =
     "  --strict            refuse what is else only warned of\n"
     "  --no-gap            linear: omit the gap array that some decoders need\n"
     "\n"
-    "With -x\n"
+    "With -x:\n"
     "  --slab A:B          restore only rows A to B-1 of the slowest axis; A: and :B\n"
     "  --region 0:9,:,5:8  restore only a box: numpy slices, one for each axis\n"
     "  --level N           restore a preview: every 2^N-th value along each axis\n"
@@ -50,17 +53,18 @@ static const char before_decoders[] =
 
 static const char after_decoders[] =
     "\n"
-    "Always\n"
+    "Always:\n"
     "  -o FILE             name of the output; - is standard output\n"
     "  -f                  overwrite an existing output; write to a terminal\n"
     "  -b auto|cpu|cuda    where to compute; auto: large fields on a GPU, if any\n"
     "  --device N          which GPU; 0, the default, is the first\n"
     "  -j THREADS          CPU threads; 0, the default, is all cores\n"
     "  --memory SIZE       with -z and -x: frame by frame, for files that do not fit\n"
-    "  --memory-limit SIZE give up rather than take more memory: 500M, 4G\n"
+    "  --memory-limit SIZE\n"
+    "                      give up rather than take more memory: 500M, 4G\n"
     "  --json              print one JSON object per file instead of a line\n"
     "  -q, -v              print errors only; print more\n"
-    "  --help, --version\n"
+    "  --help, --version   print this; print the version and what the build has\n"
     "\n"
     "Raw files are little-endian. A .npy file is restored in its own order (C or\n"
     "Fortran) and byte order. An output file appears complete or not at all.\n"
@@ -71,7 +75,7 @@ static const char after_decoders[] =
 void print_help(void) {
   fputs(before_decoders, stdout);
   for (int d = 0; szgpu_decoder_name((szgpu_decoder)d); d++)
-    printf("         %-12s %s\n", szgpu_decoder_name((szgpu_decoder)d),
+    printf("         %-13s %s\n", szgpu_decoder_name((szgpu_decoder)d),
            szgpu_decoder_summary((szgpu_decoder)d));
   fputs(after_decoders, stdout);
 }

@@ -1,4 +1,4 @@
-"""The code of docs/python.md runs, from top to bottom, and so do the examples of docstrings."""
+"""The code of docs/python.md and README.md runs, and so do the examples of docstrings."""
 
 from __future__ import annotations
 
@@ -25,6 +25,20 @@ def test_the_page_runs(tmp_path, monkeypatch):
     for number, block in enumerate(blocks):
         exec(compile(block, f"block {number} of python.md", "exec"), names)
     assert (tmp_path / "wind.nc").exists()
+
+
+@pytest.mark.skipif(ROOT is None, reason="README.md is not beside the tests")
+def test_the_readme_runs(tmp_path, monkeypatch):
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert abs(names["restored"] - names["wind"]).max() <= 0.01
+    monkeypatch.chdir(tmp_path)
+    Path("run.szg").write_bytes(names["archive"])
+    (region,) = re.findall(r"`(szgpu\.open[^`]+)`", page)
+    assert eval(region, names).shape == (16, 32)
 
 
 @pytest.mark.parametrize(

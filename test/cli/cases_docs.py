@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 
-import harness
 from harness import CliTest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -33,15 +32,6 @@ class Docs(CliTest):
     def setUp(self):
         super().setUp()
         shutil.copyfile(SAMPLE, self.path(FIELD))
-
-    def run_block(self, text):
-        folder = os.path.dirname(harness.szgpu)
-        environment = self.environment()
-        environment["PATH"] = folder + os.pathsep + environment["PATH"]
-        done = subprocess.run(["bash", "-euo", "pipefail"], input=text.encode(), cwd=self.folder,
-                              env=environment, timeout=120, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        self.assertEqual(done.returncode, 0, text + done.stdout.decode(errors="replace"))
 
     def recipes(self, of_datasets):
         text = page("cli.md")
@@ -69,6 +59,25 @@ class Docs(CliTest):
         block, = self.recipes(of_datasets=True)
         self.run_block(block)
         self.assertIn("run_fields_rho.npy", os.listdir(self.folder))
+
+    def manual(self):
+        """What the manual page has beyond --help, as plain text."""
+        with open(os.path.join(ROOT, "apps", "szgpu", "szgpu.h2m"), encoding="utf-8") as file:
+            return re.sub(r"\\f[BP]", "", file.read()).replace("\\-", "-")
+
+    def test_the_manual_page_has_the_exit_codes_of_the_page(self):
+        of_manual = re.findall(r"^\.B (\d)\n(.*)\.\n", self.manual(), re.MULTILINE)
+        text = page("cli.md")
+        of_page = re.findall(r"^\| (\d) \| (.*) \|$", text[text.index("\n## Exit codes"):], re.MULTILINE)
+        self.assertEqual([(code, meaning.lower()) for code, meaning in of_manual],
+                         [(code, meaning.replace("`", "").lower()) for code, meaning in of_page])
+        self.assertEqual(len(of_page), 6)
+
+    def test_the_examples_of_the_manual_page_run(self):
+        commands = re.findall(r"^szgpu .*\n", self.manual(), re.MULTILINE)
+        self.assertGreaterEqual(len(commands), 8)
+        self.run_block("".join(commands))
+        self.assertEqual(self.read("back.f32"), self.succeed("-x", "-o", "-", "any.szg", binary=True).out)
 
     def test_the_page_has_the_options_of_the_help(self):
         option = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")

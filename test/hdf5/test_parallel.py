@@ -179,6 +179,13 @@ class Ways(ParallelTest):
             self.assertIn("every value within 0.001,", said)
         self.assert_as_serial("a.h5", bound=1e-3)
 
+    def test_the_example(self):
+        """examples/mpi_write.c, built beside szgpu_parallel."""
+        done = run_mpi("-n", 3, os.path.join(os.path.dirname(app), "h5_mpi_write"),
+                       self.path("example.h5"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"^3 ranks: 3840000 bytes became \d{5,6}; no value is off")
+
     def test_two_ranks_write_dims_that_chunks_do_not_divide(self):
         self.write(2, "b.h5", (61, 47, 53), (16, 20, 32), "--steps", 3, "--hole")
         for count in (5, 4):

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # usage: test_install.sh SOURCE_DIR CMAKE C_COMPILER
-# Does so with a static and a shared library, each by find_package and by the pkg-config command of
-# the README. Also checks what both libraries export and call, and that they hold no writable data.
+# Does so with a static library, by the README's commands, and a shared one, each by find_package and
+# by the pkg-config command of the README. Also checks what both libraries export and call, and that they hold no writable data.
 # If HDF5 is there, also uses the installed filter plugin and its header.
 set -euo pipefail
 
 source_dir=$1 cmake=$2 cc=$3
-consumer=$source_dir/test/install/consumer
+consumer=$source_dir/examples
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset CFLAGS LDFLAGS CPPFLAGS DESTDIR
@@ -19,14 +19,36 @@ fail() {
   exit 1
 }
 
-install_szgpu() { # kind, BUILD_SHARED_LIBS
-  local build=$work/build-$1
-  "$cmake" -S "$source_dir" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS="$2" \
+# A command of the README's section on installing, as it stands there.
+readme_line() { # how it begins
+  local line
+  line=$(sed -n '/^## Install/,/^## On the/p' "$source_dir/README.md" | grep "^$1" | sed 's/  *#.*//')
+  [ -n "$line" ] || fail "the README has no line that begins with: $1"
+  CC=$cc DESTDIR=$work/first/static bash -euo pipefail -c "$line" >"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "the README's $line failed"; }
+}
+
+# The static library, by the README's commands in a tree that has nothing built.
+install_as_readme_says() {
+  mkdir -p "$work/clone" "$work/first/static"
+  tar -C "$source_dir" --exclude=./build --exclude=./.git -c . | tar -C "$work/clone" -x
+  cd "$work/clone"
+  readme_line scripts/quickstart.sh
+  readme_line 'cmake --preset release'
+  readme_line 'cmake --install'
+  mv "$work/log" "$work/installing-static"
+  cd - >/dev/null
+  rm -rf "$work/clone"
+}
+
+install_shared() {
+  local build=$work/build-shared
+  "$cmake" -S "$source_dir" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
     -DSZGPU_TESTS=OFF -DCMAKE_C_COMPILER="$cc" -DCMAKE_INSTALL_PREFIX="$work/nowhere" \
-    >"$work/log" 2>&1 || { cat "$work/log"; fail "$1: configuring failed"; }
+    >"$work/log" 2>&1 || { cat "$work/log"; fail "shared: configuring failed"; }
   "$cmake" --build "$build" --parallel "$(nproc)" >"$work/log" 2>&1 ||
-    { cat "$work/log"; fail "$1: building failed"; }
-  "$cmake" --install "$build" --prefix "$work/first/$1" >"$work/installing-$1"
+    { cat "$work/log"; fail "shared: building failed"; }
+  "$cmake" --install "$build" --prefix "$work/first/shared" >"$work/installing-shared"
   rm -rf "$build"
 }
 
@@ -35,7 +57,7 @@ use_by_find_package() { # kind, prefix
     >"$work/log" 2>&1 || { cat "$work/log"; fail "$1: find_package failed"; }
   "$cmake" --build "$work/use-$1" >"$work/log" 2>&1 ||
     { cat "$work/log"; fail "$1: the project did not build"; }
-  "$work/use-$1/consumer" || fail "$1: the program built by find_package failed"
+  "$work/use-$1/app" || fail "$1: the program built by find_package failed"
 }
 
 # Runs the command that the README has, as it stands there.
@@ -46,14 +68,22 @@ use_by_pkg_config() { # kind, prefix, libdir
   flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig bash -c "$command")
   [[ $flags == *"$prefix"* ]] || fail "$kind: pkg-config does not follow the tree: $flags"
   # shellcheck disable=SC2086  # flags are words; -lm is for the program's own sinf
-  "$cc" -std=c11 -o "$work/consumer-$kind" "$consumer/consumer.c" $flags -lm ||
+  "$cc" -std=c11 -o "$work/consumer-$kind" "$consumer/compress.c" $flags -lm ||
     fail "$kind: the README's $command does not link"
+  compile_example compress.c cc "$work/consumer-$kind" "$libdir" "$cc -std=c11"
   LD_LIBRARY_PATH=$libdir "$work/consumer-$kind" ||
     fail "$kind: the program built by pkg-config failed"
 }
 
 use_command() { # kind, prefix
+  local file
+  for file in share/doc/szgpu/LICENSE share/doc/szgpu/docs/cli.md share/man/man1/szgpu.1 \
+    share/bash-completion/completions/szgpu share/zsh/site-functions/_szgpu; do
+    [ -s "$2/$file" ] || fail "$1: $file is not installed"
+  done
   "$2/bin/szgpu" --version >"$work/log" || fail "$1: the installed command does not run"
+  grep -q "\"szgpu $(sed -n '1s/.* //p' "$work/log")\"" "$2/share/man/man1/szgpu.1" ||
+    fail "$1: the manual page is of another version"
 }
 
 check_static() { # archive
@@ -67,26 +97,33 @@ check_static() { # archive
 }
 
 check_shared() { # library
-  local alien
-  alien=$(nm -D --defined-only "$1" | awk '{ print $NF }' | grep -v '^szgpu_' || true)
-  [ -z "$alien" ] || fail "the shared library exports more than szgpu_*: ${alien//$'\n'/ }"
+  "$source_dir/scripts/check_abi.py" "$1" || fail "the shared library is not what it was"
 }
 
-# As the example's first comment says, with this installation instead of /usr/local.
-compile_example() { # kind, libdir, plugin folder
-  local kind=$1 libdir=$2 plugins=$3 module=hdf5-serial arguments
-  local -r example=$source_dir/apps/hdf5/examples/write_field.c
-  pkg-config --exists $module || module=hdf5
-  if ! pkg-config --exists $module; then
-    echo "skipped: compiling write_field.c, for pkg-config does not know HDF5"
+# Compiles an example as its first comment says, but for this installation and this HDF5.
+compile_example() { # source, its compiler, program, libdir
+  local -r example=$source_dir/examples/$1
+  local arguments
+  arguments=$(sed -n "s/^ \* $2 $1 //p" "$example")
+  [ -n "$arguments" ] || fail "$1 does not say how it is compiled"
+  pkg-config --exists hdf5-serial || arguments=${arguments//hdf5-serial/hdf5}
+  PKG_CONFIG_PATH=$4/pkgconfig eval "${5:-$2} -o $3 $example $arguments" ||
+    fail "$1 cannot be compiled as it says"
+}
+
+compile_hdf5_examples() { # kind, libdir, plugin folder
+  if ! pkg-config --exists hdf5-serial && ! pkg-config --exists hdf5; then
+    echo "skipped: compiling examples with HDF5, for pkg-config does not know it"
     return
   fi
-  arguments=$(sed -n 's/^ \* cc write_field.c //p' "$example")
-  [ -n "$arguments" ] || fail "write_field.c does not say how it is compiled"
-  PKG_CONFIG_PATH=$libdir/pkgconfig eval \
-    "$cc -o $work/write_field-$kind $example ${arguments//hdf5-serial/$module}"
-  HDF5_PLUGIN_PATH=$plugins "$work/write_field-$kind" "$work/field.h5" >"$work/log" ||
-    fail "$kind: write_field failed with the installed header and plugin"
+  compile_example hdf5_write.c cc "$work/hdf5_write-$1" "$2" "$cc"
+  HDF5_PLUGIN_PATH=$3 "$work/hdf5_write-$1" "$work/field.h5" >"$work/log" ||
+    fail "$1: hdf5_write failed with the installed header and plugin"
+  if command -v mpicc >/dev/null && pkg-config --exists hdf5-openmpi; then
+    compile_example mpi_write.c mpicc "$work/mpi_write-$1" "$2"
+  else
+    echo "skipped: compiling mpi_write.c, for there is no mpicc or no HDF5 for MPI"
+  fi
 }
 
 # Without h5py, HDF5's tools convert the example's file from the filter and back to it.
@@ -105,9 +142,10 @@ use_filter() { # kind, prefix, libdir
   ! readelf -d "$plugins/libh5zszgpu.so" | grep -E 'NEEDED.*lib(hdf5|gomp|omp|iomp)' ||
     fail "$kind: the plugin brings an HDF5 or an OpenMP of its own"
   [ -e "$prefix/include/szgpu_hdf5.h" ] || fail "$kind: szgpu_hdf5.h is not installed"
-  grep -qF "HDF5_PLUGIN_PATH=$work/first/${plugins#"$work/moved/"}" "$work/installing-$kind" ||
+  local said=$work/first/${plugins#"$work/moved/"}
+  grep -qF "HDF5_PLUGIN_PATH=${said#"$work/first/static"}" "$work/installing-$kind" ||
     fail "$kind: cmake --install does not say where the plugin is"
-  compile_example "$kind" "$3" "$plugins"
+  compile_hdf5_examples "$kind" "$3" "$plugins"
 
   "$prefix/bin/szgpu" --h5-args -m abs -e 0.01 >"$work/forms"
   form=$(sed -n 's/^h5repack: *//p' "$work/forms")
@@ -124,12 +162,13 @@ use_filter() { # kind, prefix, libdir
   unset HDF5_PLUGIN_PATH
 }
 
-install_szgpu static OFF
-install_szgpu shared ON
+install_as_readme_says
+install_shared
 mv "$work/first" "$work/moved" # because users may move an installed tree
 
 for kind in static shared; do
   prefix=$work/moved/$kind
+  [ $kind = shared ] || prefix+=/usr/local # where the README installs it
   libdir=$(dirname "$(find "$prefix" -name 'libszgpu.*' | head -n 1)")
   use_command "$kind" "$prefix"
   if grep -q '^HDF5: yes' "$work/log"; then # from --version

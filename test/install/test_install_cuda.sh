@@ -8,7 +8,7 @@
 set -euo pipefail
 
 source_dir=$1 build=$2 cmake=$3 cc=$4
-consumer=$source_dir/test/install/consumer
+consumer=$source_dir/examples
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset CFLAGS LDFLAGS CPPFLAGS DESTDIR
@@ -35,11 +35,11 @@ check "$work/moved/bin/szgpu" --version
 must find_package "$cmake" -S "$consumer" -B "$work/use" -DCMAKE_C_COMPILER="$cc" \
   -DCMAKE_PREFIX_PATH="$work/moved"
 must "building with find_package" "$cmake" --build "$work/use"
-check "$work/use/consumer"
+check "$work/use/app"
 
 flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs szgpu)
 # shellcheck disable=SC2086  # flags are words
-must "building with pkg-config" "$cc" -std=c11 -o "$work/consumer" "$consumer/consumer.c" $flags -lm
+must "building with pkg-config" "$cc" -std=c11 -o "$work/consumer" "$consumer/compress.c" $flags -lm
 export LD_LIBRARY_PATH=$libdir
 check "$work/consumer"
 

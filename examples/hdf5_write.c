@@ -1,7 +1,7 @@
-/* write_field.c - writes a field to HDF5, each value within 0.001, and reads it back.
+/* hdf5_write.c - writes a field to HDF5, each value within 0.001, and reads it back.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * cc write_field.c $(pkg-config --cflags szgpu) $(pkg-config --cflags --libs hdf5-serial) -lm
+ * cc hdf5_write.c $(pkg-config --cflags szgpu) $(pkg-config --cflags --libs hdf5-serial) -lm
  * HDF5_PLUGIN_PATH=/usr/local/lib/hdf5/plugin ./a.out field.h5
  *
  * HDF5 loads the filter itself, here and in every program that reads the file.

@@ -1,5 +1,9 @@
-/* consumer.c - a user's program: compresses a field, restores it and checks the bound.
+/* compress.c - a user's program: compresses a field, restores it and checks the bound.
  * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cc compress.c $(pkg-config --cflags --libs szgpu) -lm
+ *
+ * CMakeLists.txt does the same by find_package.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
-/* write_device.cu - compresses a field on the GPU and writes it to HDF5.
+/* hdf5_device.cu - compresses a field on the GPU and writes it to HDF5.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   h5_write_device [FILE]        HDF5_PLUGIN_PATH says where the plugin is
+ * nvcc hdf5_device.cu $(pkg-config --cflags --libs szgpu) $(pkg-config --cflags --libs hdf5-serial)
+ * HDF5_PLUGIN_PATH=/usr/local/lib/hdf5/plugin ./a.out field.h5
  *
  * Only archives leave the GPU, for H5Dwrite_chunk. They are bit-identical to those that the filter
  * would write, so readers of the file need the plugin but no GPU. Also writes the same field
