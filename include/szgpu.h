@@ -80,7 +80,10 @@ extern "C" {
   X(SZGPU_FIELD_CHANGED, "the field changed while it was compressed")                          \
   X(SZGPU_MEMORY_LIMIT, "the call would take more memory than its limit")                      \
   X(SZGPU_SOURCE_FAILED, "what a call reads from could not be read")                           \
-  X(SZGPU_SINK_FAILED, "what a call writes to could not be written")
+  X(SZGPU_SINK_FAILED, "what a call writes to could not be written")                           \
+  X(SZGPU_NOT_A_SERIES, "the data do not begin as a series of steps does")                     \
+  X(SZGPU_UNFINISHED, "the last step of the series was not finished")                          \
+  X(SZGPU_LOCKED, "another program is appending to the series")
 
 #define SZGPU_STATUS_ENUMERATOR(name, text) name,
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
@@ -607,12 +610,9 @@ enum { SZGPU_MAX_CTXS = 32 };
  * SZGPU_BAD_ARGUMENT: ctx_count is not in 1 .. SZGPU_MAX_CTXS, or a ctx is there twice or in use.
  * SZGPU_SOURCE_FAILED: the source failed, or ended before the field did.
  * SZGPU_SINK_FAILED: the sink failed. */
-SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_stream(szgpu_ctx *const *ctxs, int ctx_count,
-                                                              const szgpu_params *params,
-                                                              const szgpu_shape *shape,
-                                                              const szgpu_source *source,
-                                                              const szgpu_sink *sink,
-                                                              uint64_t *archive_bytes);
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_stream(
+    szgpu_ctx *const *ctxs, int ctx_count, const szgpu_params *params, const szgpu_shape *shape,
+    const szgpu_source *source, const szgpu_sink *sink, uint64_t *archive_bytes);
 
 /* Finds what szgpu_compress_stream takes with ctx_count ctxs like this one. *memory_bytes gets the
  * most memory: the first ctx's workspace with the whole ring, on the host; *frame_rows gets the
