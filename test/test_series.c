@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "series/record.h"
 #include "series_store.h"
 
 static szgpu_ctx *ctx;
@@ -374,6 +375,30 @@ static void a_new_file_without_steps_is_removed(void **state) {
   assert_int_equal(access(path, F_OK), 0);
 }
 
+/* Places and sizes take 64 bits: the first step has an archive of 5 GiB, in a hole. */
+static void steps_lie_beyond_4_gib(void **state) {
+  (void)state;
+  uint8_t bytes[SZG_RECORD_MOST_BYTES];
+  szg_record const record = {.archive_bytes = (uint64_t)5 << 30};
+  off_t const end = (off_t)(szg_record_bytes(&record) + record.archive_bytes);
+  FILE *const file = fopen(path, "w");
+  assert_non_null(file);
+  szg_record_write(&record, bytes);
+  assert_int_equal(fwrite(bytes, 1, szg_record_bytes(&record), file), szg_record_bytes(&record));
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(truncate(path, end), 0);
+  szgpu_series *series = open_file(SZGPU_SERIES_APPEND);
+  assert_int_equal(szgpu_series_count(series), 1);
+  for (int i = 0; i < 2; i++) append_sample(series, &samples[i]);
+  szgpu_series_close(series);
+  series = open_file(SZGPU_SERIES_READ);
+  szgpu_step step = SZGPU_STEP_DEFAULTS;
+  assert_int_equal(szgpu_series_step(series, 1, &step), SZGPU_OK);
+  assert_int_equal(step.archive_offset, (uint64_t)end + 64);
+  for (int i = 0; i < 2; i++) assert_step(series, (uint64_t)i + 1, &samples[i]);
+  szgpu_series_close(series);
+}
+
 static void files_that_cannot_be_opened_say_why(void **state) {
   (void)state;
   szgpu_series *series;
@@ -407,6 +432,7 @@ int main(void) {
                                       remove_folder),
       cmocka_unit_test_setup_teardown(a_new_file_without_steps_is_removed, make_folder,
                                       remove_folder),
+      cmocka_unit_test_setup_teardown(steps_lie_beyond_4_gib, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(files_that_cannot_be_opened_say_why, make_folder,
                                       remove_folder),
   };
