@@ -382,8 +382,8 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szg
  * points to another GPU's memory.
  * SZGPU_NOT_AN_ARCHIVE, SZGPU_NEWER_VERSION, SZGPU_TRUNCATED, SZGPU_TRAILING_BYTES,
  * SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA: what is wrong with the archive.
- * SZGPU_UNSUPPORTED: the ctx's decoder does not read this archive (see szgpu_decoder_refusal), or a
- * frame is too large for the decoder or the GPU.
+ * SZGPU_UNSUPPORTED: the ctx's decoder does not read this archive (see szgpu_decoder_refusal), even
+ * if it is also cut short behind its header; or a frame is too large for the decoder or the GPU.
  * SZGPU_OUT_OF_MEMORY, SZGPU_MEMORY_LIMIT, SZGPU_CANCELLED, SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR: as
  * in szgpu_compress. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive,

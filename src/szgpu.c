@@ -155,12 +155,12 @@ static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t arc
                                  bool on_device, szg_opened *opened) {
   SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, opened)
                     : szg_open(archive, archive_bytes, &ctx->head, opened));
+  SZG_TRY(szg_check_decoder(ctx, &opened->header)); /* first, as a stream must */
   uint64_t const stated_bytes = opened->header.archive_bytes;
-  if (archive_bytes != stated_bytes)
-    return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
-                    "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
-                    (unsigned long long)stated_bytes);
-  return szg_check_decoder(ctx, &opened->header);
+  if (archive_bytes == stated_bytes) return SZGPU_OK;
+  return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
+                  "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
+                  (unsigned long long)stated_bytes);
 }
 
 static szgpu_status check_field(szgpu_ctx *ctx, const szg_opened *opened, uint64_t value_count,

@@ -10,8 +10,8 @@
  * or what is wrong, to follow the text. */
 const char *read_slab(const char *text, uint64_t *first_row, uint64_t *end_row);
 
-/* What --region says of one axis, or --step of the steps, as numpy slices it: a:b, a:, :b, : or a single index, which is
- * a range of one. Negative numbers count from the end. */
+/* What --region says of one axis, and --step of the steps, as numpy slices: a:b, a:, :b, : or a
+ * single index, which is a range of one. Negative numbers count from the end. */
 struct slice {
   bool has_first, has_end, is_index;
   int64_t first, end;

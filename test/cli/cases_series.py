@@ -12,7 +12,6 @@ import time
 
 import numpy as np
 
-import harness
 from harness import CliTest, wave
 
 BASE = ("-e", "1e-3", "-m", "abs")
