@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "memory_streams.h"
 #include "series/record.h"
 #include "series_store.h"
 
@@ -81,11 +82,6 @@ static void append_sample(szgpu_series *series, const sample *s) {
                    SZGPU_OK);
 }
 
-static int write_to_memory(void *user, uint64_t offset, const void *bytes, size_t byte_count) {
-  memcpy((uint8_t *)user + offset, bytes, byte_count);
-  return 0;
-}
-
 /* Step `index` is the sample, by every way to read it. */
 static void assert_step(szgpu_series *series, uint64_t index, const sample *s) {
   szgpu_step step = SZGPU_STEP_DEFAULTS;
@@ -101,10 +97,11 @@ static void assert_step(szgpu_series *series, uint64_t index, const sample *s) {
   assert_int_equal(info.field_bytes, field_bytes);
   assert_int_equal(szgpu_series_read(series, ctx, index, 0, NULL, field, field_bytes), SZGPU_OK);
   assert_memory_equal(field, s->restored, field_bytes);
-  memset(field, 0xA5, field_bytes);
-  szgpu_sink const sink = {write_to_memory, field};
+  memory_sink streamed = sink_of(field_bytes);
+  szgpu_sink const sink = {write_memory, &streamed};
   assert_int_equal(szgpu_series_read_stream(series, &ctx, 1, index, &sink), SZGPU_OK);
-  assert_memory_equal(field, s->restored, field_bytes);
+  assert_memory_equal(streamed.bytes, s->restored, field_bytes);
+  free(streamed.bytes);
   free(field);
 }
 
@@ -131,16 +128,6 @@ static void steps_come_back(void **state) {
   free(store);
 }
 
-static int read_memory(void *user, uint64_t offset, void *bytes, size_t byte_count, size_t *got) {
-  const test_archive *const archive = user;
-  *got = 0;
-  if (offset >= archive->byte_count) return 0;
-  *got = archive->byte_count - (size_t)offset;
-  if (*got > byte_count) *got = byte_count;
-  memcpy(bytes, archive->bytes + offset, *got);
-  return 0;
-}
-
 static void all_ways_to_append_write_the_same_bytes(void **state) {
   (void)state;
   test_store *stores[4];
@@ -149,8 +136,9 @@ static void all_ways_to_append_write_the_same_bytes(void **state) {
     szgpu_series *const series = test_open_series(stores[way]);
     for (int i = 0; i < STEPS; i++) {
       sample *const s = &samples[i];
-      test_archive values = {s->field, test_field_bytes(&s->shape)};
-      szgpu_source const archive = {read_memory, &s->archive}, field = {read_memory, &values};
+      memory_source values = source_of(s->field, test_field_bytes(&s->shape));
+      memory_source made = source_of(s->archive.bytes, s->archive.byte_count);
+      szgpu_source const archive = {read_memory, &made}, field = {read_memory, &values};
       szgpu_status const status =
           way == 0   ? szgpu_series_append(series, ctx, &s->params, &s->shape, s->field, &s->label)
           : way == 1 ? szgpu_series_append_archive(series, s->archive.bytes, s->archive.byte_count,
@@ -274,7 +262,8 @@ static void bad_arguments_are_refused_and_change_nothing(void **state) {
                    SZGPU_BAD_BOUND);
   const uint8_t *const archive = s->archive.bytes;
   size_t const archive_bytes = s->archive.byte_count;
-  szgpu_source const source = {read_memory, (void *)(uintptr_t)&s->archive};
+  memory_source from = source_of(archive, archive_bytes);
+  szgpu_source const source = {read_memory, &from};
   assert_int_equal(szgpu_series_append_archive(series, archive, archive_bytes - 16, NULL),
                    SZGPU_TRUNCATED);
   assert_int_equal(szgpu_series_append_source(series, &source, archive_bytes - 16, NULL),
