@@ -60,6 +60,15 @@ static void assert_steps(szgpu_series *series, int count) {
   }
 }
 
+/* What the store has now are `count` steps and nothing else. */
+static void assert_store(test_store *store, int count) {
+  szgpu_series *const series = test_open_series(store);
+  assert_int_equal(szgpu_series_count(series), count);
+  assert_int_equal(szgpu_series_end(series, NULL), SZGPU_OK);
+  assert_steps(series, count);
+  szgpu_series_close(series);
+}
+
 static uint64_t offset_of_step(test_store *store, int index) {
   szgpu_step step = SZGPU_STEP_DEFAULTS;
   szgpu_series *const series = test_open_series(store);
@@ -119,17 +128,14 @@ static void the_next_append_takes_the_place_of_an_unfinished_step(void **state) 
     szgpu_step step = SZGPU_STEP_DEFAULTS;
     memcpy(store->bytes, whole->bytes, sizeof store->bytes);
     store->end = end;
-    szgpu_series *series = test_open_series(store);
+    szgpu_series *const series = test_open_series(store);
     assert_int_equal(szgpu_series_count(series), 1);
     assert_int_equal(szgpu_series_end(series, &step), SZGPU_UNFINISHED);
     assert_int_equal(append(series, 1), SZGPU_OK);
     assert_int_equal(szgpu_series_end(series, &step), SZGPU_OK);
     assert_steps(series, 2);
     szgpu_series_close(series);
-    series = test_open_series(store);
-    assert_int_equal(szgpu_series_count(series), 2);
-    assert_steps(series, 2);
-    szgpu_series_close(series);
+    assert_store(store, 2);
   }
   free(whole);
   free(store);
@@ -146,9 +152,8 @@ static void a_series_that_was_cut_short_is_appended_to_only_after_szgpu_series_c
   assert_int_equal(store->end, end);
   assert_int_equal(szgpu_series_cut(series), SZGPU_OK);
   assert_int_equal(append(series, 1), SZGPU_OK);
-  assert_int_equal(szgpu_series_count(series), 2);
-  assert_steps(series, 2);
   szgpu_series_close(series);
+  assert_store(store, 2);
   free(store);
 }
 
@@ -257,7 +262,7 @@ static void after_a_failure_the_series_is_as_before(void **state) {
     test_store *const store = test_make_store();
     fill(store, 2);
     uint64_t const end = store->end;
-    szgpu_series *series = test_open_series(store);
+    szgpu_series *const series = test_open_series(store);
     store->calls_until_fail = store->calls + call;
     szgpu_status const status = append(series, 2);
     bool const was_reached = store->calls > store->calls_until_fail;
@@ -271,10 +276,7 @@ static void after_a_failure_the_series_is_as_before(void **state) {
     }
     assert_steps(series, 3);
     szgpu_series_close(series);
-    series = test_open_series(store);
-    assert_int_equal(szgpu_series_count(series), 3);
-    assert_steps(series, 3);
-    szgpu_series_close(series);
+    assert_store(store, 3);
     free(store);
     if (!was_reached) break;
   }
@@ -308,10 +310,7 @@ static void after_a_loss_of_power_finished_steps_are_there(void **state) {
     gone += count == 2 && end == SZGPU_OK;
     for (int i = (int)count; i < 4; i++) assert_int_equal(append(series, i), SZGPU_OK);
     szgpu_series_close(series);
-    series = test_open_series(store);
-    assert_int_equal(szgpu_series_count(series), 4);
-    assert_steps(series, 4);
-    szgpu_series_close(series);
+    assert_store(store, 4);
     free(store);
   }
   assert_true(finished > 20 && unfinished > 20 && gone > 20);

@@ -140,14 +140,7 @@ static int check_series(struct series_input *series) {
 }
 
 static int test_archive(const struct job *job) {
-  struct input input = INPUT_NONE;
-  struct series_input series = {.series = NULL};
-  int code = input_open(&job->report, job->report.file, &input);
-  if (code == CODE_OK) code = series_input_open(job, &input, &series);
-  if (code == CODE_OK) code = series.series ? check_series(&series) : check_one(job, &input);
-  series_input_close(&series);
-  input_close(&input);
-  return code;
+  return work_on_input(job, check_one, check_series);
 }
 
 /* What a search of folders needs: each file is tested with its own name in the report. */

@@ -108,13 +108,4 @@ static int list_series(struct series_input *series) {
   return listed > code ? listed : code;
 }
 
-int list_file(const struct job *job) {
-  struct input input = INPUT_NONE;
-  struct series_input series = {.series = NULL};
-  int code = input_open(&job->report, job->report.file, &input);
-  if (code == CODE_OK) code = series_input_open(job, &input, &series);
-  if (code == CODE_OK) code = series.series ? list_series(&series) : list_one(job, &input);
-  series_input_close(&series);
-  input_close(&input);
-  return code;
-}
+int list_file(const struct job *job) { return work_on_input(job, list_one, list_series); }

@@ -96,13 +96,4 @@ static int restore_one(const struct job *job, struct input *archive) {
   return code;
 }
 
-int restore_file(const struct job *job) {
-  struct input input = INPUT_NONE;
-  struct series_input series = {.series = NULL};
-  int code = input_open(&job->report, job->report.file, &input);
-  if (code == CODE_OK) code = series_input_open(job, &input, &series);
-  if (code == CODE_OK) code = series.series ? restore_series(&series) : restore_one(job, &input);
-  series_input_close(&series);
-  input_close(&input);
-  return code;
-}
+int restore_file(const struct job *job) { return work_on_input(job, restore_one, restore_series); }

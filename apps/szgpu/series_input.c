@@ -85,7 +85,7 @@ static int report_read(const struct series_input *series, szgpu_status status) {
   return report_status(report, series->name, status, NULL);
 }
 
-int series_input_open(const struct job *job, struct input *input, struct series_input *series) {
+static int open_series(const struct job *job, struct input *input, struct series_input *series) {
   unsigned char head[MAGIC_BYTES];
   size_t got = 0;
   *series = (struct series_input){.job = job, .name = shown_input(job->report.file)};
@@ -137,7 +137,15 @@ void json_step(struct json *json, const struct step_view *view) {
   json_count(json, "archive_offset", view->step.archive_offset);
 }
 
-void series_input_close(struct series_input *series) {
-  szgpu_series_close(series->series);
-  series->series = NULL;
+int work_on_input(const struct job *job,
+                  int (*on_archive)(const struct job *job, struct input *archive),
+                  int (*on_series)(struct series_input *series)) {
+  struct input input = INPUT_NONE;
+  struct series_input series = {.series = NULL};
+  int code = input_open(&job->report, job->report.file, &input);
+  if (code == CODE_OK) code = open_series(job, &input, &series);
+  if (code == CODE_OK) code = series.series ? on_series(&series) : on_archive(job, &input);
+  szgpu_series_close(series.series);
+  input_close(&input);
+  return code;
 }

@@ -31,14 +31,15 @@ struct step_view {
 /* Whether bytes begin as a series does, so far as they are there. */
 bool begins_a_series(const void *bytes, size_t byte_count);
 
-/* Finds the steps if the open input is a series, which must be a file. If it is none, --step is
- * refused. */
-int series_input_open(const struct job *job, struct input *input, struct series_input *series);
+/* Opens the input of job->report.file, and calls on_series if it is a series, which must be a file,
+ * else on_archive, which still has to load it. If it is no series, --step is refused. */
+int work_on_input(const struct job *job,
+                  int (*on_archive)(const struct job *job, struct input *archive),
+                  int (*on_series)(struct series_input *series));
 /* Gives step `index`, with its archive in memory. */
 int series_input_view(struct series_input *series, uint64_t index, struct step_view *view);
 /* Tells what is wrong behind the last step, unless --step asked for others. */
 int series_input_end(const struct series_input *series);
-void series_input_close(struct series_input *series);
 
 /* The members of a JSON object about a step. */
 void json_step(struct json *json, const struct step_view *view);

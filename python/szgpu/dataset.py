@@ -9,7 +9,7 @@ import mmap
 import os
 from functools import cached_property
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
@@ -43,7 +43,25 @@ class Mapping:
         self._bytes = None
 
 
-class Dataset:
+class Closable:
+    """What a with statement closes."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Dataset(Closable):
     """The array of an archive in a file, read-only. `szgpu.open` gives one.
 
     Indexing restores what the index asks for: whole numbers, slices with positive steps and
@@ -133,17 +151,6 @@ class Dataset:
     def close(self) -> None:
         """Close the file. Arrays that were restored stay."""
         self._mapping.close()
-
-    def __enter__(self) -> Dataset:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def dataset_of(

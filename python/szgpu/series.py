@@ -8,14 +8,13 @@ import builtins
 import operator
 import os
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, overload
 
 import numpy as np
 
 from . import _core, arrays, errors
 from .compressor import compressor_of_thread
-from .dataset import Dataset, Mapping, dataset_of
+from .dataset import Closable, Dataset, Mapping, dataset_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Step:
     archive_bytes: int
 
 
-class Series:
+class Series(Closable):
     """The arrays of a simulation's steps in one file. `szgpu.open` gives one to read.
 
     `series[k]` is step k, from the end if k is negative, as a `Dataset`, of which only what is
@@ -166,17 +165,6 @@ class Series:
         """Close the file. Datasets of its steps stay open."""
         self._series.close()
         self._file.close()
-
-    def __enter__(self) -> Series:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<szgpu.Series: {len(self)} steps>"
