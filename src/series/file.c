@@ -92,40 +92,53 @@ static szgpu_status lock(szg_series_file *file) {
   return SZGPU_SINK_FAILED;
 }
 
+/* Opens the file and takes the lock; a file that was made is removed again if it gets no step. Only
+ * whoever has the lock may do that, because another may have begun to append. */
+static szgpu_status open_and_lock(szgpu_series *series, const char *path) {
+  szg_series_file *const file = &series->file;
+  size_t const path_bytes = strlen(path) + 1;
+  char *const copy = szg_allocate_zeroed(path_bytes);
+  SZG_REQUIRE(copy, SZGPU_OUT_OF_MEMORY);
+  memcpy(copy, path, path_bytes);
+  bool const is_made = open_to_append(file, path);
+  series->has_file = file->descriptor >= 0;
+  if (!series->has_file) (void)note_error(file);
+  szgpu_status const status = series->has_file ? lock(file) : SZGPU_SINK_FAILED;
+  if (status == SZGPU_OK && is_made) {
+    sync_folder(path);
+    file->path_to_remove = copy;
+  } else {
+    szg_free(copy);
+  }
+  return status;
+}
+
+static szgpu_status open_to_read(szgpu_series *series, const char *path) {
+  szg_series_file *const file = &series->file;
+  file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  series->has_file = file->descriptor >= 0;
+  if (series->has_file) return SZGPU_OK;
+  (void)note_error(file);
+  return SZGPU_SOURCE_FAILED;
+}
+
 szgpu_status szg_series_file_open(szgpu_series *series, const char *path,
                                   szgpu_series_access access, uint64_t *byte_count) {
   szg_series_file *const file = &series->file;
   bool const is_append = access == SZGPU_SERIES_APPEND;
-  szgpu_status const failed = is_append ? SZGPU_SINK_FAILED : SZGPU_SOURCE_FAILED;
-  bool is_made = false;
   struct stat status;
-  if (is_append)
-    is_made = open_to_append(file, path);
-  else
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (file->descriptor < 0) {
-    (void)note_error(file);
-    return failed;
-  }
-  series->has_file = true;
-  series->store = (szgpu_store){.read = read_file, .user = file};
-  if (is_append) SZG_TRY(lock(file)); /* before the size is taken */
+  SZG_TRY(is_append ? open_and_lock(series, path) : open_to_read(series, path));
   if (fstat(file->descriptor, &status) != 0) {
     (void)note_error(file);
-    return failed;
+    return is_append ? SZGPU_SINK_FAILED : SZGPU_SOURCE_FAILED;
   }
   SZG_REQUIRE(S_ISREG(status.st_mode), SZGPU_BAD_ARGUMENT);
   *byte_count = (uint64_t)status.st_size;
-  if (!is_append) return SZGPU_OK;
-  series->store.write = write_file;
-  series->store.sync = sync_file;
-  series->store.cut = cut_file;
-  if (!is_made) return SZGPU_OK;
-  sync_folder(path);
-  size_t const path_bytes = strlen(path) + 1;
-  file->path_to_remove = szg_allocate_zeroed(path_bytes);
-  SZG_REQUIRE(file->path_to_remove, SZGPU_OUT_OF_MEMORY);
-  memcpy(file->path_to_remove, path, path_bytes);
+  series->store = (szgpu_store){.read = read_file,
+                                .write = is_append ? write_file : NULL,
+                                .sync = is_append ? sync_file : NULL,
+                                .cut = is_append ? cut_file : NULL,
+                                .user = file};
   return SZGPU_OK;
 }
 
