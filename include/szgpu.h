@@ -476,6 +476,18 @@ typedef struct szgpu_frame_info {
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes,
                                                       szgpu_info *info);
 
+/* Finds what an archive would say of a field, without compressing it: absolute bound, step, range
+ * and fill value, which szgpu_inspect would give of the archive of szgpu_compress. In *info,
+ * format_version and archive_bytes are 0. field must be in host memory; it is read once, and with
+ * SZGPU_MODE_ABS mostly a sample of it. If values stray so far that a sampled bound does not suit
+ * them, the archive states another step and range.
+ *
+ * Returns what szgpu_sizes returns; SZGPU_BAD_ARGUMENT also if a pointer is NULL, field is not
+ * aligned, or info->struct_bytes is too small. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_foresee(szgpu_ctx *ctx, const szgpu_params *params,
+                                                      const szgpu_shape *shape, const void *field,
+                                                      szgpu_info *info);
+
 /* The name of a decoder, such as "gap-array", as the command takes it, and one line on what it is,
  * without a full stop. NULL if there is no such decoder. Decoders are numbered from 0 without gaps,
  * so a caller can list them all, including those that this build lacks. The strings are static. */

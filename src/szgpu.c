@@ -150,6 +150,21 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
   return szg_end_call(ctx, compress(ctx, params, shape, field, archive, capacity, archive_bytes));
 }
 
+static szgpu_status foresee(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                            const void *field, szgpu_info *info) {
+  szg_grid grid;
+  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
+  SZG_REQUIRE(field && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+  SZG_TRY(check_alignment(ctx, shape->dtype, field));
+  return szg_foresee_cpu(ctx, params, shape, &grid, field, info);
+}
+
+szgpu_status szgpu_foresee(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                           const void *field, szgpu_info *info) {
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(ctx, foresee(ctx, params, shape, field, info));
+}
+
 /* Opens an archive, in full and for this ctx. */
 static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                  bool on_device, szg_opened *opened) {

@@ -145,8 +145,8 @@ static int run(struct writing *writing) {
   if (is_in_frames) {
     if (code == CODE_OK) code = make_in_frames(writing);
   } else {
-    if (code == CODE_OK && target_ratio == 0) code = compression_make(work);
     if (code == CODE_OK) code = compression_warn(work);
+    if (code == CODE_OK && target_ratio == 0) code = compression_make(work);
     if (code == CODE_OK && job->options->is_verified) code = compression_verify(work);
     if (code == CODE_OK) code = write_archive(writing);
   }
