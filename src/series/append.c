@@ -42,14 +42,15 @@ szgpu_status szgpu_series_cut(szgpu_series *series) {
 
 /* ---- what an unfinished step hides ---- */
 
-/* Whether a finished step begins in the first `end` of bytes[byte_count]. */
+/* Whether a record of a finished step begins in the first `end` of bytes[byte_count]. */
 static bool has_step(const uint8_t *bytes, size_t byte_count, size_t end) {
   szg_record record;
   for (const uint8_t *at = bytes;
        (at = memchr(at, SZG_SERIES_MAGIC[0] & 0xFF, (size_t)(bytes + end - at))) != NULL; at++) {
     size_t const there =
         (size_t)szg_min_u64((uint64_t)(bytes + byte_count - at), SZG_RECORD_MOST_BYTES);
-    if (szg_record_read(at, there, 0, UINT64_MAX, &record) == SZGPU_OK) return true;
+    szgpu_status const status = szg_record_read(at, there, 0, UINT64_MAX, &record);
+    if (status == SZGPU_OK || record.archive_bytes > 0) return true;
   }
   return false;
 }
