@@ -43,7 +43,8 @@ endif()
 install(TARGETS szgpu EXPORT szgpuTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT development
   ARCHIVE COMPONENT development)
-install(FILES include/szgpu.h ${PROJECT_BINARY_DIR}/include/szgpu_hdf5.h
+install(FILES include/szgpu.h include/szgpu_series.h
+  ${PROJECT_BINARY_DIR}/include/szgpu_hdf5.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT szgpuTargets NAMESPACE szgpu::
   DESTINATION ${package_dir} COMPONENT development)

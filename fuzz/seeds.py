@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import struct
+import subprocess
 import sys
 
 try:
@@ -36,6 +37,26 @@ def archives(szgpu, folder):
         if os.path.getsize(path) <= MOST_ARCHIVE_BYTES:
             shutil.copy(path, folder)
     levels_seeds.write(szgpu, folder)
+
+
+# --- series: of small golden archives ------------------------------------------------------------
+
+def series(szgpu, folder):
+    small = [path for path in sorted(glob.glob(os.path.join(HERE, "..", "test", "golden", "*.raw")))
+             if os.path.getsize(path) <= 4000]
+    for number, count in enumerate((1, 2, 5)):
+        made = os.path.join(folder, f"steps_{count}")
+        subprocess.run([szgpu, "-z", "-q", "--append", made, "-m", "lossless", "-t", "u8", "--time",
+                        str(number), small[number]], check=True)
+        if count > 1:
+            subprocess.run([szgpu, "-z", "-q", "--append", made, "-m", "lossless", "-t", "u8",
+                            *small[1:count]], check=True)
+        with open(made, "rb") as file:
+            data = file.read()
+        last = data.rindex(b"\x89SZS")
+        write(folder, f"unfinished_{count}", data[:last + 16] + bytes(8) + data[last + 24:])
+        write(folder, f"begun_{count}", data[:last] + bytes(200))
+        write(folder, f"joined_{count}", data[:last + 33] + data)
 
 
 # --- roundtrip: as field_case.c reads them -------------------------------------------------------
@@ -161,6 +182,8 @@ def main():
         sys.exit(__doc__)
     szgpu, out = sys.argv[1:]
     for target, make in (("archive", lambda folder: archives(szgpu, folder)),
+                         ("stream", lambda folder: archives(szgpu, folder)),
+                         ("series", lambda folder: series(szgpu, folder)),
                          ("roundtrip", roundtrips), ("field", fields), ("h5", chunks)):
         folder = os.path.join(out, target)
         shutil.rmtree(folder, ignore_errors=True)

@@ -80,7 +80,10 @@ extern "C" {
   X(SZGPU_FIELD_CHANGED, "the field changed while it was compressed")                          \
   X(SZGPU_MEMORY_LIMIT, "the call would take more memory than its limit")                      \
   X(SZGPU_SOURCE_FAILED, "what a call reads from could not be read")                           \
-  X(SZGPU_SINK_FAILED, "what a call writes to could not be written")
+  X(SZGPU_SINK_FAILED, "what a call writes to could not be written")                           \
+  X(SZGPU_NOT_A_SERIES, "the data do not begin as a series of steps does")                     \
+  X(SZGPU_UNFINISHED, "the last step of the series was not finished")                          \
+  X(SZGPU_LOCKED, "another program is appending to the series")
 
 #define SZGPU_STATUS_ENUMERATOR(name, text) name,
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
@@ -379,8 +382,8 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress(szgpu_ctx *ctx, const szg
  * points to another GPU's memory.
  * SZGPU_NOT_AN_ARCHIVE, SZGPU_NEWER_VERSION, SZGPU_TRUNCATED, SZGPU_TRAILING_BYTES,
  * SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA: what is wrong with the archive.
- * SZGPU_UNSUPPORTED: the ctx's decoder does not read this archive (see szgpu_decoder_refusal), or a
- * frame is too large for the decoder or the GPU.
+ * SZGPU_UNSUPPORTED: the ctx's decoder does not read this archive (see szgpu_decoder_refusal), even
+ * if it is also cut short behind its header; or a frame is too large for the decoder or the GPU.
  * SZGPU_OUT_OF_MEMORY, SZGPU_MEMORY_LIMIT, SZGPU_CANCELLED, SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR: as
  * in szgpu_compress. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress(szgpu_ctx *ctx, const void *archive,
@@ -471,6 +474,18 @@ typedef struct szgpu_frame_info {
  * SZGPU_TRUNCATED: the header does not end within archive_bytes.
  * SZGPU_NOT_AN_ARCHIVE, SZGPU_NEWER_VERSION, SZGPU_BAD_CHECKSUM, SZGPU_BAD_DATA. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes,
+                                                      szgpu_info *info);
+
+/* Finds what an archive would say of a field, without compressing it: absolute bound, step, range
+ * and fill value, which szgpu_inspect would give of the archive of szgpu_compress. In *info,
+ * format_version and archive_bytes are 0. field must be in host memory; it is read once, and with
+ * SZGPU_MODE_ABS mostly a sample of it. If values stray so far that a sampled bound does not suit
+ * them, the archive states another step and range.
+ *
+ * Returns what szgpu_sizes returns; SZGPU_BAD_ARGUMENT also if a pointer is NULL, field is not
+ * aligned, or info->struct_bytes is too small. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_foresee(szgpu_ctx *ctx, const szgpu_params *params,
+                                                      const szgpu_shape *shape, const void *field,
                                                       szgpu_info *info);
 
 /* The name of a decoder, such as "gap-array", as the command takes it, and one line on what it is,
@@ -607,12 +622,9 @@ enum { SZGPU_MAX_CTXS = 32 };
  * SZGPU_BAD_ARGUMENT: ctx_count is not in 1 .. SZGPU_MAX_CTXS, or a ctx is there twice or in use.
  * SZGPU_SOURCE_FAILED: the source failed, or ended before the field did.
  * SZGPU_SINK_FAILED: the sink failed. */
-SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_stream(szgpu_ctx *const *ctxs, int ctx_count,
-                                                              const szgpu_params *params,
-                                                              const szgpu_shape *shape,
-                                                              const szgpu_source *source,
-                                                              const szgpu_sink *sink,
-                                                              uint64_t *archive_bytes);
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_stream(
+    szgpu_ctx *const *ctxs, int ctx_count, const szgpu_params *params, const szgpu_shape *shape,
+    const szgpu_source *source, const szgpu_sink *sink, uint64_t *archive_bytes);
 
 /* Finds what szgpu_compress_stream takes with ctx_count ctxs like this one. *memory_bytes gets the
  * most memory: the first ctx's workspace with the whole ring, on the host; *frame_rows gets the

@@ -35,6 +35,7 @@ ORDER = (
     ("src/frames",),  # the kinds of frames
     ("src/pipeline",),  # the order of things; names no kind
     ("src/szgpu.c", "src/szgpu_stream.c"),  # the public functions
+    ("src/series",),  # archives one after the other in a file; the public functions on them
     ("apps/szgpu", "apps/hdf5", "apps/hdf5/parallel"),
 )
 

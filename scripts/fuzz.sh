@@ -35,7 +35,7 @@ findings=$build/findings
 mkdir -p "$findings"
 
 # The largest input of each target; larger ones are slow and find no more.
-declare -A most_bytes=([archive]=16384 [h5]=16384)
+declare -A most_bytes=([archive]=16384 [stream]=16384 [series]=16384 [h5]=16384)
 
 run_target() { # target
   local target=$1 logs=$build/logs/$1 corpus=$build/corpus/$1 folders

@@ -150,17 +150,32 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
   return szg_end_call(ctx, compress(ctx, params, shape, field, archive, capacity, archive_bytes));
 }
 
+static szgpu_status foresee(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                            const void *field, szgpu_info *info) {
+  szg_grid grid;
+  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
+  SZG_REQUIRE(field && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+  SZG_TRY(check_alignment(ctx, shape->dtype, field));
+  return szg_foresee_cpu(ctx, params, shape, &grid, field, info);
+}
+
+szgpu_status szgpu_foresee(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                           const void *field, szgpu_info *info) {
+  SZG_TRY(szg_begin_call(ctx));
+  return szg_end_call(ctx, foresee(ctx, params, shape, field, info));
+}
+
 /* Opens an archive, in full and for this ctx. */
 static szgpu_status open_archive(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                  bool on_device, szg_opened *opened) {
   SZG_TRY(on_device ? szg_open_cuda(ctx, archive, archive_bytes, opened)
                     : szg_open(archive, archive_bytes, &ctx->head, opened));
+  SZG_TRY(szg_check_decoder(ctx, &opened->header)); /* first, as a stream must */
   uint64_t const stated_bytes = opened->header.archive_bytes;
-  if (archive_bytes != stated_bytes)
-    return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
-                    "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
-                    (unsigned long long)stated_bytes);
-  return szg_check_decoder(ctx, &opened->header);
+  if (archive_bytes == stated_bytes) return SZGPU_OK;
+  return szg_fail(ctx, archive_bytes < stated_bytes ? SZGPU_TRUNCATED : SZGPU_TRAILING_BYTES,
+                  "it has %llu bytes and should have %llu", (unsigned long long)archive_bytes,
+                  (unsigned long long)stated_bytes);
 }
 
 static szgpu_status check_field(szgpu_ctx *ctx, const szg_opened *opened, uint64_t value_count,

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: BSD-3-Clause
 
   python3 decode_from_docs.py ARCHIVE OUTPUT
+  python3 decode_from_docs.py SERIES OUTPUT STEP
 Writes the restored field as raw little-endian values. Section numbers are those of the page. Needs
 numpy and, for zstd, the command zstd; verifies checksums if the module xxhash is installed.
 """
@@ -679,9 +680,32 @@ def decode_frame(f, h, shape):
     return field.tobytes()
 
 
-def main(archive, output):
+def read_series(data):
+    """Section 17: each step's time (or None), name and archive."""
+    steps, at = [], 0
+    while at < len(data):
+        magic, version, flags, size, checksum, time, name_bytes, reserved = struct.unpack_from(
+            "<8sIIQQdII", data, at)
+        require(magic == b"\x89SZS\r\n\x1a\n" and version == 1, "This is not a series of version 1.")
+        record = data[at:at + 48 + (name_bytes + 15) // 16 * 16]
+        require(size > 0, f"Step {len(steps)} is not finished.")
+        verify(record[:24] + bytes(8) + record[32:], checksum)
+        name, padding = record[48:48 + name_bytes], record[48 + name_bytes:]
+        require(flags <= 1 and reserved == 0 and name_bytes <= 255 and size % 16 == 0
+                and (flags or record[32:40] == bytes(8)) and math.isfinite(time)
+                and 0 not in name and not any(padding), "A record is damaged.")
+        at += len(record) + size
+        require(at <= len(data), "The series is truncated.")
+        steps.append((time if flags else None, name.decode(), data[at - size:at]))
+    return steps
+
+
+def main(archive, output, step=None):
     data, field = Path(archive).read_bytes(), []
+    if step is not None:
+        _, _, data = read_series(data)[int(step)]
     h = read_header(data)
+    require(step is None or h.bytes == len(data), "A record and its archive do not agree.")
     for index in range(h.frames):
         rows = min(h.frame_rows, h.extents[0] - index * h.frame_rows)
         shape = [1] * (4 - len(h.extents)) + [rows] + h.extents[1:]

@@ -348,6 +348,39 @@ def check(szgpu, decoder, folder, name):
     return complaints
 
 
+# A series of cases: the time of each step, if it has one.
+SERIES, STEPS = "series.szgs", {"box_f32": 0.25, "tile_plane_f64": None, "lossless_bf16": -1e300}
+
+
+def write_series(szgpu, folder, series):
+    for name, time in STEPS.items():
+        field, options = CASES[name][0](), CASES[name][1].split()
+        raw = os.path.join(folder, name + SUFFIXES.get(field.dtype, ".bits"))
+        np.ascontiguousarray(field).tofile(raw)
+        options += ["--predictor", "lorenzo"] if name.startswith("tile_") else []
+        options += [] if time is None else ["--time", str(time)]
+        run(szgpu, "-z", "-q", "--append", series, *mode_of(name),
+            "-d", "x".join(map(str, field.shape)), *options, raw)
+        os.remove(raw)
+
+
+def check_series(szgpu, decoder, folder):
+    """The complaints about the golden series."""
+    golden, complaints = os.path.join(FOLDER, SERIES), []
+    again, restored = os.path.join(folder, SERIES), os.path.join(folder, "restored")
+    write_series(szgpu, folder, again)
+    if contents(again) != contents(golden):
+        complaints.append("is written in other bytes")
+    for step, name in enumerate(STEPS):
+        run(szgpu, "-x", "-q", "-f", "--step", str(step), golden, "-o", restored)
+        if contents(restored) != contents(os.path.join(FOLDER, name + ".raw")):
+            complaints.append(f"step {step} is restored to other values")
+        decoder(golden, restored, step)
+        if contents(restored) != contents(os.path.join(FOLDER, name + ".raw")):
+            complaints.append(f"step {step} is restored to other values by docs/format.md")
+    return complaints
+
+
 def check_page(szgpu, decoder, folder):
     """Complaints about the archives printed in docs/format.md: all decoders must agree."""
     page = contents(os.path.join(FOLDER, "../../docs/format.md")).decode()
@@ -368,6 +401,9 @@ def size_line(name, field_bytes):
 
 def update(szgpu):
     lines = ["name,field_bytes,archive_bytes\n"]
+    if os.path.exists(os.path.join(FOLDER, SERIES)):
+        os.remove(os.path.join(FOLDER, SERIES))
+    write_series(szgpu, FOLDER, os.path.join(FOLDER, SERIES))
     for name in CASES:
         archive = os.path.join(FOLDER, name + ".szg")
         if name in ONLY_READ:
@@ -394,6 +430,9 @@ def main():
             failed += bool(complaints)
             for complaint in complaints:
                 print(f"{name} {complaint}")
+        for complaint in check_series(szgpu, decoder, folder):
+            failed += 1
+            print(f"{SERIES} {complaint}")
         for complaint in check_page(szgpu, decoder, folder):
             failed += 1
             print(f"docs/format.md {complaint}")

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "decoders.h"
+#include "series_input.h"
 #include "values.h"
 
 szgpu_status inspect_archive(const void *archive, size_t archive_bytes, szgpu_info *info) {
@@ -28,6 +29,9 @@ int inspect_whole_archive(const struct report *report, const char *name, const v
   szgpu_status status = inspect_archive(archive, archive_bytes, info);
   if (status == SZGPU_OK && info->archive_bytes > archive_bytes) status = SZGPU_TRUNCATED;
   if (status == SZGPU_OK && info->archive_bytes < archive_bytes) status = SZGPU_TRAILING_BYTES;
+  if (status == SZGPU_NOT_AN_ARCHIVE && begins_a_series(archive, archive_bytes))
+    return report_failure(report, CODE_USAGE, name,
+                          "is a series, which cannot be read from a pipe; name the file");
   return status == SZGPU_OK ? CODE_OK : report_status(report, name, status, NULL);
 }
 

@@ -7,11 +7,13 @@
 #include "input.h"
 #include "job.h"
 #include "memory.h"
+#include "series_input.h"
 #include "text.h"
 #include "values.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +26,7 @@ enum {
 struct check {
   const struct job *job;
   const char *name; /* of the archive, as messages show it */
-  struct input archive;
+  const struct input *archive;
   struct memory part;
   szgpu_info info;
   double seconds;
@@ -44,7 +46,7 @@ static uint64_t rows_of_part(const szgpu_info *info) {
 
 static szgpu_status restore_part(const struct check *work, uint64_t first_row, uint64_t row_count) {
   uint64_t const row_bytes = work->info.field_bytes / work->info.shape.dims[0];
-  return szgpu_decompress_slab(work->job->ctx, work->archive.bytes, work->archive.byte_count,
+  return szgpu_decompress_slab(work->job->ctx, work->archive->bytes, work->archive->byte_count,
                                first_row, row_count, work->part.bytes,
                                (size_t)(row_count * row_bytes));
 }
@@ -87,21 +89,58 @@ static void print_json(const struct check *work) {
   json_end(&json);
 }
 
-static int test_archive(const struct job *job) {
-  const struct report *report = &job->report;
-  struct check work = {.job = job, .name = shown_input(report->file), .archive = INPUT_NONE};
-  int code = input_open(report, report->file, &work.archive);
-  if (code == CODE_OK) code = input_load(report, &work.archive, archive_wanted_bytes, NULL);
+/* An archive that is loaded. */
+static int check_archive(struct check *work) {
+  const struct job *const job = work->job;
+  const struct report *const report = &job->report;
+  int code = inspect_whole_archive(report, work->name, work->archive->bytes,
+                                   work->archive->byte_count, &work->info);
   if (code == CODE_OK)
-    code = inspect_whole_archive(report, work.name, work.archive.bytes, work.archive.byte_count,
-                                 &work.info);
-  if (code == CODE_OK)
-    code = archive_check_decoder(report, &job->options->context, work.name, &work.info);
-  if (code == CODE_OK) code = restore_parts(&work);
-  if (code == CODE_OK && !report->is_quiet) report->is_json ? print_json(&work) : print_line(&work);
-  memory_give_back(&work.part);
-  input_close(&work.archive);
+    code = archive_check_decoder(report, &job->options->context, work->name, &work->info);
+  if (code == CODE_OK) code = restore_parts(work);
+  memory_give_back(&work->part);
   return code;
+}
+
+static int check_one(const struct job *job, struct input *archive) {
+  struct check work = {.job = job, .name = shown_input(job->report.file), .archive = archive};
+  int code = input_load(&job->report, archive, archive_wanted_bytes, NULL);
+  if (code == CODE_OK) code = check_archive(&work);
+  if (code == CODE_OK && !job->report.is_quiet)
+    job->report.is_json ? print_json(&work) : print_line(&work);
+  return code;
+}
+
+/* A series is OK if all its steps are, and its end; only what is wrong is told of each. */
+static int check_series(struct series_input *series) {
+  const struct report *const report = &series->job->report;
+  int worst = CODE_OK;
+  for (uint64_t index = series->first; index < series->end; index++) {
+    struct step_view view;
+    struct check work = {.job = series->job, .name = view.name, .archive = &view.archive};
+    int code = series_input_view(series, index, &view);
+    if (code == CODE_OK) code = check_archive(&work);
+    if (code > worst) worst = code;
+  }
+  int const end = series_input_end(series);
+  if (end > worst) worst = end;
+  if (worst != CODE_OK || report->is_quiet) return worst;
+  if (report->is_json) {
+    struct json json = report_json(report);
+    json_count(&json, "first_step", series->first);
+    json_count(&json, "step_count", series->end - series->first);
+    json_count(&json, "exit_code", CODE_OK);
+    json_end(&json);
+  } else {
+    print_name(report->out, series->name);
+    fprintf(report->out, ": OK, %" PRIu64 " of %" PRIu64 " steps\n", series->end - series->first,
+            series->count);
+  }
+  return CODE_OK;
+}
+
+static int test_archive(const struct job *job) {
+  return work_on_input(job, check_one, check_series);
 }
 
 /* What a search of folders needs: each file is tested with its own name in the report. */
@@ -128,7 +167,8 @@ static int test_entry(struct search *search, const char *name) {
   if (lstat(name, &status) != 0) return report_search(search, name, errno);
   if (S_ISDIR(status.st_mode)) return test_folder(search, name);
   bool const is_file = S_ISREG(status.st_mode) || S_ISLNK(status.st_mode);
-  if (!is_file || !has_extension(name, ".szg")) return CODE_OK;
+  bool const is_archive = has_extension(name, ".szg") || has_extension(name, ".szgs");
+  if (!is_file || !is_archive) return CODE_OK;
   search->archive_count++;
   return test_archive(&search->job);
 }
@@ -174,6 +214,6 @@ int test_file(const struct job *job) {
   int const worst = test_folder(&search, name);
   if (worst == CODE_OK && search.archive_count == 0)
     return report_failure(&job->report, CODE_IO, name,
-                          "is a folder without archives; name one with files in .szg");
+                          "is a folder without archives; name one with files in .szg or .szgs");
   return worst;
 }

@@ -9,6 +9,7 @@
 #include "in_frames.h"
 #include "job.h"
 #include "output.h"
+#include "series_output.h"
 #include "target.h"
 #include "text.h"
 #include "values.h"
@@ -16,11 +17,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct writing {
   struct compression work;
   struct output output;
   int trial_count; /* with --target-ratio */
+  uint64_t step;   /* with --append */
 };
 
 /* NULL if memory is out. A dataset's archive is named after the .npy file that -x makes of it. */
@@ -37,9 +40,11 @@ static char *default_output(const char *input) {
 }
 
 static int refuse_by_name(const struct job *job, const char *name) {
-  if (has_extension(name, ".szg") && !job->options->is_forced)
+  const char *const extension = has_extension(name, ".szg") ? ".szg" : ".szgs";
+  if (has_extension(name, extension) && !job->options->is_forced)
     return report_failure(&job->report, CODE_USAGE, name,
-                          "already ends in .szg; use -x to restore it, or -f to compress it again");
+                          "already ends in %s; use -x to restore it, or -f to compress it again",
+                          extension);
   return CODE_OK;
 }
 
@@ -50,6 +55,7 @@ static void print_line(const struct writing *writing) {
   print_name(out, work->name);
   fputs(" -> ", out);
   print_name(out, shown_output(writing->output.name));
+  if (work->job->options->series) fprintf(out, " step %" PRIu64, writing->step);
   fprintf(out, "  ratio %.2f  %s -> %s  %s  %.3g GB/s", archive_ratio(info),
           words_for_bytes(info->field_bytes).text, words_for_bytes(info->archive_bytes).text,
           words_for_bound(info).text, gigabytes_per_second(info->field_bytes, work->seconds));
@@ -69,6 +75,7 @@ static void print_json(const struct writing *writing) {
   const szgpu_info *info = &work->info;
   struct json json = report_json(&work->job->report);
   json_text(&json, "output", writing->output.name);
+  if (work->job->options->series) json_count(&json, "step_index", writing->step);
   json_info(&json, info);
   json_text(&json, "predictor", words_for_predictor(work->job->options->params.predictor));
   json_text(&json, "shape_from", work->field.shape_origin);
@@ -88,6 +95,39 @@ static void print_json(const struct writing *writing) {
   json_end(&json);
 }
 
+static int open_output(struct writing *writing) {
+  const struct compression *const work = &writing->work;
+  const struct job *const job = work->job;
+  if (job->options->series) return series_output_open(job);
+  struct taken_file const taken = {work->name, &work->input.status};
+  return output_open(&job->report, writing->output.name, job->options->is_forced, &taken, 1,
+                     &writing->output);
+}
+
+/* The archive, which is in memory, to where it belongs. */
+static int write_archive(struct writing *writing) {
+  const struct compression *const work = &writing->work;
+  const struct report *const report = &work->job->report;
+  if (work->job->options->series) return series_output_append(work, -1, &writing->step);
+  int const code = output_write(report, &writing->output, work->archive.bytes, work->archive_bytes);
+  return code == CODE_OK ? output_commit(report, &writing->output) : code;
+}
+
+/* The same frame by frame. A step is made in a temporary file first, so that a series never has
+ * what cannot be finished or verified. */
+static int make_in_frames(struct writing *writing) {
+  struct compression *const work = &writing->work;
+  if (!work->job->options->series) {
+    int const code = in_frames_compress(work, &writing->output);
+    return code == CODE_OK ? output_commit(&work->job->report, &writing->output) : code;
+  }
+  int descriptor = -1;
+  int code = in_frames_compress_aside(work, writing->output.name, &descriptor);
+  if (code == CODE_OK) code = series_output_append(work, descriptor, &writing->step);
+  if (descriptor >= 0) close(descriptor);
+  return code;
+}
+
 static int run(struct writing *writing) {
   struct compression *const work = &writing->work;
   const struct job *job = work->job;
@@ -95,9 +135,7 @@ static int run(struct writing *writing) {
   int code = refuse_by_name(job, report->file);
   if (code == CODE_OK) code = compression_open(work);
   if (code != CODE_OK) return code;
-  struct taken_file const taken = {work->name, &work->input.status};
-  code = output_open(report, writing->output.name, job->options->is_forced, &taken, 1,
-                     &writing->output);
+  code = open_output(writing);
   bool const is_in_frames = job->options->memory > 0;
   if (code == CODE_OK) code = is_in_frames ? in_frames_load(work) : compression_load(work);
   double const target_ratio = job->options->target_ratio;
@@ -105,15 +143,13 @@ static int run(struct writing *writing) {
     code = target_find(work, target_ratio, &writing->trial_count);
   if (code == CODE_OK) code = warn_of_bound(report, work->name, &work->params, &work->warnings);
   if (is_in_frames) {
-    if (code == CODE_OK) code = in_frames_compress(work, &writing->output);
+    if (code == CODE_OK) code = make_in_frames(writing);
   } else {
-    if (code == CODE_OK && target_ratio == 0) code = compression_make(work);
     if (code == CODE_OK) code = compression_warn(work);
+    if (code == CODE_OK && target_ratio == 0) code = compression_make(work);
     if (code == CODE_OK && job->options->is_verified) code = compression_verify(work);
-    if (code == CODE_OK)
-      code = output_write(report, &writing->output, work->archive.bytes, work->archive_bytes);
+    if (code == CODE_OK) code = write_archive(writing);
   }
-  if (code == CODE_OK) code = output_commit(report, &writing->output);
   if (code != CODE_OK || report->is_quiet) return code;
   if (report->is_json)
     print_json(writing);
@@ -124,8 +160,8 @@ static int run(struct writing *writing) {
 
 int compress_file(const struct job *job) {
   const char *input_name = job->report.file;
-  char *output_name =
-      job->options->output ? strdup(job->options->output) : default_output(input_name);
+  const char *const given_name = job->options->series ? job->options->series : job->options->output;
+  char *output_name = given_name ? strdup(given_name) : default_output(input_name);
   if (!output_name)
     return report_out_of_memory(&job->report, input_name, "its name", strlen(input_name));
   struct writing writing = {.work = compression_of(job), .output = OUTPUT_NONE};

@@ -5,6 +5,7 @@
 #include "compression.h"
 
 #include "archive.h"
+#include "fill_guess.h"
 #include "values.h"
 
 #include <inttypes.h>
@@ -81,7 +82,17 @@ int compression_make(struct compression *work) {
 }
 
 int compression_warn(struct compression *work) {
-  return warn_of_values(&work->job->report, work->name, &work->field, &work->info, &work->warnings);
+  const struct report *const report = &work->job->report;
+  const szgpu_shape *const shape = &work->field.shape;
+  double const absolute_bound = work->params.mode == SZGPU_MODE_ABS ? work->params.bound : INFINITY;
+  szgpu_info info = {.struct_bytes = sizeof info};
+  if (work->params.mode == SZGPU_MODE_LOSSLESS ||
+      !may_be_suspicious(work->field.values, shape, absolute_bound))
+    return CODE_OK;
+  szgpu_status const status =
+      szgpu_foresee(work->job->ctx, &work->params, shape, work->field.values, &info);
+  if (status != SZGPU_OK) return report_status(report, work->name, status, work->job->ctx);
+  return warn_of_values(report, work->name, &work->field, &info, &work->warnings);
 }
 
 int compression_judge(const struct compression *work, szgpu_status status) {

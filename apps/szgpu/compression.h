@@ -33,10 +33,10 @@ int compression_open(struct compression *work);
 /* Reads the field, and warns of what options say about it. */
 int compression_load(struct compression *work);
 int compression_read(struct compression *work); /* the same if the input is loaded already */
+/* Warns of what the values and the bound in params say about each other. */
+int compression_warn(struct compression *work);
 /* Makes the archive and its info, under params; again if there is one already. */
 int compression_make(struct compression *work);
-/* Warns of what the values and the bound say about each other. */
-int compression_warn(struct compression *work);
 /* Restores the archive in memory and compares. CODE_BOUND: a value is over the bound. */
 int compression_verify(struct compression *work);
 /* What follows from the status of restoring it and, if that is SZGPU_OK, from metrics. */

@@ -125,6 +125,16 @@ bool guess_fill(const void *values, const szgpu_shape *shape, const uint64_t *kn
          !(known_fill && bits_of(all.dtype, guess->value) == *known_fill);
 }
 
+bool may_be_suspicious(const void *values, const szgpu_shape *shape, double absolute_bound) {
+  struct values const all = {shape->dtype, values, shape_values(shape)};
+  struct fill_guess guess;
+  if (all.count < SAMPLE_VALUES) return true;
+  struct extremes const extremes = take_sample(&all);
+  double const half_range = extremes.greatest / 2 - extremes.least / 2;
+  bool const is_over_range = isfinite(absolute_bound) && absolute_bound / 2 >= half_range;
+  return is_over_range || is_fill_like(&extremes, SAMPLE_VALUES, &guess);
+}
+
 double value_spacing(szgpu_dtype dtype, double value) {
   double const next = dtype == SZGPU_F64 ? nextafter(fabs(value), INFINITY)
                                          : (double)nextafterf(fabsf((float)value), INFINITY);

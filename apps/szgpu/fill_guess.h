@@ -19,6 +19,10 @@ struct fill_guess {
 bool guess_fill(const void *values, const szgpu_shape *shape, const uint64_t *known_fill,
                 struct fill_guess *guess);
 
+/* Whether a sample of the values is such that guess_fill may find one, or that an absolute bound,
+ * INFINITY if there is none, may be over their range. Of small fields, always. */
+bool may_be_suspicious(const void *values, const szgpu_shape *shape, double absolute_bound);
+
 /* The distance to the next larger magnitude. */
 double value_spacing(szgpu_dtype dtype, double value);
 /* A value in as few digits as give it again. */

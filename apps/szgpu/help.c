@@ -15,6 +15,7 @@ static const char before_decoders[] =
     "\n"
     "  szgpu -z -e BOUND [options] FILE...   compress FILE to FILE.szg\n"
     "  szgpu -z -m lossless FILE...          compress any file losslessly\n"
+    "  szgpu -z --append RUN.szgs FILE...    compress FILE to a step of a series\n"
     "  szgpu -x [options] FILE.szg...        restore FILE\n"
     "  szgpu -l [options] FILE.szg...        list what an archive holds\n"
     "  szgpu --test [options] FILE.szg...    test archives, or all in a folder\n"
@@ -41,6 +42,7 @@ static const char before_decoders[] =
     "  --frame ROWS        split into frames of ROWS rows, each restored on its own\n"
     "  --layout NAME       tile (the default): each tile alone; linear: one stream\n"
     "  --predictor NAME    auto (the default), lorenzo (fast), interpolation (small)\n"
+    "  --append RUN.szgs   add each FILE to a series as its next step; --time T\n"
     "  --strict            refuse what is else only warned of\n"
     "  --no-gap            linear: omit the gap array that some decoders need\n"
     "\n"
@@ -48,6 +50,7 @@ static const char before_decoders[] =
     "  --slab A:B          restore only rows A to B-1 of the slowest axis; A: and :B\n"
     "  --region 0:9,:,5:8  restore only a box: numpy slices, one for each axis\n"
     "  --level N           restore a preview: every 2^N-th value along each axis\n"
+    "  --step K            of a series (also -l, --test): step K, A:B, -1 the last\n"
     "  --compare ORIGINAL  check the restored field against ORIGINAL\n"
     "  --decoder NAME      also with -V; how to read codes (szgpu -l says which can):\n";
 

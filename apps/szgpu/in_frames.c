@@ -115,16 +115,12 @@ static int inspect_written(struct compression *work, const struct output *output
   return code;
 }
 
-/* Where the archive is written: `output` itself if that is a file, else a temporary file without a
- * name, because the header comes last. */
-static int open_target(struct compression *work, const struct output *output,
-                       struct output *target) {
-  *target = *output;
-  if (output_is_file(output)) return CODE_OK;
-  target->descriptor = nameless_file();
+/* A temporary file without a name. */
+static int open_aside(const struct compression *work, const char *name, struct output *target) {
+  *target = (struct output){.name = name, .descriptor = nameless_file()};
   if (target->descriptor >= 0) return CODE_OK;
-  return report_errno(&work->job->report, shown_output(output->name),
-                      "written by way of a temporary file", errno);
+  return report_errno(&work->job->report, shown_output(name), "written by way of a temporary file",
+                      errno);
 }
 
 /* Sends the archive from the temporary file to where it belongs. */
@@ -213,19 +209,32 @@ static int verify_archive(struct compression *work, const struct output *target)
   return compression_judge(work, status);
 }
 
-int in_frames_compress(struct compression *work, struct output *output) {
+static int compress_to(struct compression *work, struct output *target) {
+  int code = make_archive(work, target);
+  if (code == CODE_OK) code = inspect_written(work, target);
+  if (code == CODE_OK) code = warn_of_sample(work);
+  if (code == CODE_OK && work->job->options->is_verified) code = verify_archive(work, target);
+  return code;
+}
+
+int in_frames_compress_aside(struct compression *work, const char *name, int *descriptor) {
   struct output target = OUTPUT_NONE;
   int code = choose_frame_rows(work);
-  if (code == CODE_OK) code = open_target(work, output, &target);
-  if (code != CODE_OK) return code;
-  code = make_archive(work, &target);
-  if (code == CODE_OK) code = inspect_written(work, &target);
-  if (code == CODE_OK) code = warn_of_sample(work);
-  if (code == CODE_OK && work->job->options->is_verified) code = verify_archive(work, &target);
-  if (!output_is_file(output)) {
-    if (code == CODE_OK) code = send_target(work, &target, output);
-    close(target.descriptor);
+  if (code == CODE_OK) code = open_aside(work, name, &target);
+  if (code == CODE_OK) code = compress_to(work, &target);
+  *descriptor = target.descriptor;
+  return code;
+}
+
+int in_frames_compress(struct compression *work, struct output *output) {
+  struct output target = OUTPUT_NONE;
+  if (output_is_file(output)) {
+    int const code = choose_frame_rows(work);
+    return code == CODE_OK ? compress_to(work, output) : code;
   }
+  int code = in_frames_compress_aside(work, output->name, &target.descriptor);
+  if (code == CODE_OK) code = send_target(work, &target, output);
+  if (target.descriptor >= 0) close(target.descriptor);
   return code;
 }
 
@@ -252,7 +261,9 @@ static int check_end(const struct restoring *work, struct file_source *from,
 
 int in_frames_restore(struct restoring *work) {
   const struct job *const job = work->job;
-  struct file_source from = {.input = work->archive, .is_in_order = true};
+  bool const is_step = work->step_offset > 0;
+  struct file_source from = {
+      .input = work->archive, .is_in_order = !is_step, .offset = work->step_offset};
   struct file_sink to = {.output = work->output,
                          .is_in_order = true,
                          .dtype = work->info->shape.dtype,
@@ -268,5 +279,5 @@ int in_frames_restore(struct restoring *work) {
   if (status != SZGPU_OK)
     return file_stream_failure(&job->report, work->name, status, job->ctx, &from, &to);
   report_note(&job->report, job->ctx, job->is_note_told);
-  return check_end(work, &from, archive_bytes);
+  return is_step ? CODE_OK : check_end(work, &from, archive_bytes);
 }

@@ -16,12 +16,18 @@ int in_frames_load(struct compression *work);
  * --frame, frames are as large as --memory permits. */
 int in_frames_compress(struct compression *work, struct output *output);
 
+/* The same, but into a temporary file without a name, because an archive's header comes last. The
+ * file is the caller's to close, whatever the code is; -1: there is none. name: of the output, for
+ * messages. */
+int in_frames_compress_aside(struct compression *work, const char *name, int *descriptor);
+
 /* Restores the archive, whose head is loaded, into `output`, behind what is written there. */
 struct restoring {
   const struct job *job;
   const char *name;
   const struct input *archive;
   const szgpu_info *info;
+  uint64_t step_offset; /* of a step's archive in its series, which is a file; 0: it is none */
   struct output *output;
   bool is_swapped; /* the values go out in the other byte order */
   double seconds;  /* result */

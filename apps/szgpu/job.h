@@ -8,11 +8,14 @@
 #include "progress.h"
 #include "report.h"
 
+struct series_output;
+
 struct job {
   const struct options *options;
   struct progress *progress;
-  szgpu_ctx *ctx;     /* NULL for -l */
-  bool *is_note_told; /* shared by all files: the library's note was printed */
+  szgpu_ctx *ctx;               /* NULL for -l */
+  bool *is_note_told;           /* shared by all files: the library's note was printed */
+  struct series_output *series; /* with --append; shared by all files */
   struct report report;
 };
 

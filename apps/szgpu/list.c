@@ -1,10 +1,10 @@
-/* list.c - szgpu -l: lists what the headers of an archive say.
+/* list.c - lists what the headers of an archive say.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "list.h"
+
 #include "archive.h"
 #include "decoders.h"
-#include "input.h"
-#include "job.h"
 #include "json.h"
 #include "memory.h"
 #include "text.h"
@@ -24,7 +24,8 @@ enum {
 struct listing {
   const struct job *job;
   const char *name;
-  struct input archive;
+  const struct step_view *step; /* NULL: it is none of a series */
+  const struct input *archive;
   szgpu_info info;
   uint64_t window_start; /* of the frames in window; valid if window_count > 0 */
   uint64_t window_count;
@@ -51,8 +52,8 @@ static szgpu_status inspect_frame(struct listing *work, uint64_t index,
     work->window_count = 0;
     uint64_t const count = left < work->window_frames ? left : work->window_frames;
     for (uint64_t i = 0; i < count; i++) work->window[i].struct_bytes = sizeof work->window[i];
-    szgpu_status const status = szgpu_inspect_frames(work->archive.bytes, work->archive.byte_count,
-                                                     index, count, work->window);
+    szgpu_status const status = szgpu_inspect_frames(
+        work->archive->bytes, work->archive->byte_count, index, count, work->window);
     if (status != SZGPU_OK) return status;
     work->window_start = index;
     work->window_count = count;
@@ -193,6 +194,7 @@ static szgpu_status json_frame(struct listing *work, struct json *json, uint64_t
 static szgpu_status print_json(struct listing *work) {
   szgpu_status status = SZGPU_OK;
   struct json json = report_json(&work->job->report);
+  if (work->step) json_step(&json, work->step);
   json_info(&json, &work->info);
   json_open(&json, "frame_list", '[');
   for (uint64_t i = 0; i < work->info.frame_count && status == SZGPU_OK; i++)
@@ -203,15 +205,15 @@ static szgpu_status print_json(struct listing *work) {
   return status;
 }
 
-int list_file(const struct job *job) {
-  const struct report *report = &job->report;
-  struct listing work = {.job = job, .name = shown_input(report->file), .archive = INPUT_NONE};
+int list_archive(const struct job *job, const struct input *archive, const struct step_view *step) {
+  const struct report *const report = &job->report;
+  struct listing work = {.job = job,
+                         .name = step ? step->name : shown_input(report->file),
+                         .step = step,
+                         .archive = archive};
   szgpu_status status = SZGPU_OK;
-  int code = input_open(report, report->file, &work.archive);
-  if (code == CODE_OK) code = input_load(report, &work.archive, archive_wanted_bytes, NULL);
-  if (code == CODE_OK)
-    code = inspect_whole_archive(report, work.name, work.archive.bytes, work.archive.byte_count,
-                                 &work.info);
+  int code =
+      inspect_whole_archive(report, work.name, archive->bytes, archive->byte_count, &work.info);
   if (code == CODE_OK) code = make_window(&work);
   if (code == CODE_OK) {
     status = check_headers(&work);
@@ -220,6 +222,5 @@ int list_file(const struct job *job) {
     if (status != SZGPU_OK) code = report_status(report, work.name, status, NULL);
   }
   free(work.window);
-  input_close(&work.archive);
   return code;
 }

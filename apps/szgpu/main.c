@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "job.h"
 #include "memory.h"
+#include "series_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -97,13 +98,16 @@ int main(int argc, char **argv) {
   struct progress progress = {.is_wanted =
                                   !options.is_quiet && !options.is_json && isatty(STDERR_FILENO)};
   bool is_note_told = false;
+  struct series_output series = {NULL};
   struct job job = {.options = &options,
                     .progress = &progress,
                     .is_note_told = &is_note_told,
+                    .series = &series,
                     .report = options_report(&options)};
   code = options.command == COMMAND_LIST ? CODE_OK : create_ctx(&options, &progress, &job.ctx);
   if (code == CODE_OK) {
     code = run_files(&job);
+    series_output_close(&series);
     szgpu_destroy(job.ctx);
   }
   int const flushed = flush_report(job.report.out);

@@ -147,6 +147,19 @@ static bool read_region_option(const char *text, struct options *options) {
   return !fault || options_refuse(options, "--region", text, fault);
 }
 
+static bool read_step_option(const char *text, struct options *options) {
+  const char *fault = read_step(text, &options->step);
+  options->has_step = true;
+  return !fault || options_refuse(options, "--step", text, fault);
+}
+
+static bool read_time(const char *text, struct options *options) {
+  options->has_time = true;
+  if (read_real(text, &options->time) && isfinite(options->time)) return true;
+  return options_refuse(options, "--time", text,
+                        "is not a finite number; give the time of the step as in --time 0.25");
+}
+
 static bool read_zstd(const char *level, struct options *options) {
   uint64_t number = DEFAULT_ZSTD_LEVEL;
   if (level && !read_number(options, "--zstd", level, 1, MOST_ZSTD_LEVEL, &number)) return false;
@@ -224,6 +237,10 @@ static bool read_value(int option, const char *text, struct options *options) {
       return read_slab_option(text, options);
     case OPTION_REGION:
       return read_region_option(text, options);
+    case OPTION_STEP:
+      return read_step_option(text, options);
+    case OPTION_TIME:
+      return read_time(text, options);
     case OPTION_MEMORY_LIMIT:
       return read_size(text, &options->context.memory_limit) ||
              options_refuse(options, "--memory-limit", text,
@@ -256,6 +273,9 @@ bool option_read(int option, char *text, struct options *options) {
     }
     case 'o':
       options->output = text;
+      return true;
+    case OPTION_APPEND:
+      options->series = text;
       return true;
     case OPTION_COMPARE:
       options->original = text;

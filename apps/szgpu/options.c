@@ -124,6 +124,20 @@ static bool check_memory(struct options *options) {
   return options_refuse(options, "--memory", NULL, sentence);
 }
 
+static bool check_series(struct options *options) {
+  if (options->series && options->output)
+    return options_refuse(options, "-o", NULL,
+                          "cannot be used with --append; leave one of them out");
+  if (options->series && strcmp(options->series, "-") == 0)
+    return options_refuse(options, "--append", "-", "is no file; name the series");
+  if (options->has_time && !options->series)
+    return options_refuse(options, "--time", NULL, "is of a step; add --append or leave it out");
+  if (options->has_time && options->file_count > 1)
+    return options_refuse(options, "--time", NULL,
+                          "is of a single step; append the files one by one");
+  return true;
+}
+
 static bool check_together(struct options *options, const bool *is_given) {
   if (options->command == COMMAND_NONE)
     return options_refuse(options, "no mode", NULL,
@@ -154,7 +168,7 @@ static bool check_together(struct options *options, const bool *is_given) {
                           options->has_slab
                               ? "cannot be used with --slab; leave one of them out"
                               : "cannot be used with --compare; leave one of them out");
-  if (!check_memory(options)) return false;
+  if (!check_memory(options) || !check_series(options)) return false;
   if (options->output && options->file_count > 1)
     return options_refuse(options, "-o", NULL,
                           "names the output of a single file; give the files one by one");
@@ -228,6 +242,7 @@ bool options_read(int argc, char **argv, struct options *options, int *exit_code
 
 bool options_use_stdout(const struct options *options) {
   if (options->command != COMMAND_COMPRESS && options->command != COMMAND_RESTORE) return false;
+  if (options->series) return false;
   if (options->output) return strcmp(options->output, "-") == 0;
   for (int i = 0; i < options->file_count; i++)
     if (strcmp(options->files[i], "-") == 0) return true;

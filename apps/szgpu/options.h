@@ -6,7 +6,6 @@
 
 #include "report.h"
 #include "slices.h"
-#include "slices.h"
 #include "szgpu.h"
 
 #include <stdbool.h>
@@ -37,7 +36,11 @@ struct options {
   int sweep_count;
   double target_ratio; /* --target-ratio; 0: none */
   uint64_t memory;     /* --memory, in bytes; 0: the field and the archive are in memory */
-  int level;           /* --level; 0: the whole field */
+  const char *series;  /* --append; NULL: none */
+  bool has_step, has_time;
+  struct slice step; /* --step */
+  double time;       /* --time */
+  int level;         /* --level; 0: the whole field */
   bool is_forced, is_quiet, is_verbose, is_json, is_verified, is_strict;
   char **files;
   int file_count;

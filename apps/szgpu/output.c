@@ -149,8 +149,7 @@ static void take_mode(const struct output *output) {
   if (fchown(output->descriptor, (uid_t)-1, source->st_gid) != 0)
     mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
   bool const has_mode = fchmod(output->descriptor, mode) == 0;
-  bool const has_owner =
-      has_mode && fchown(output->descriptor, source->st_uid, (gid_t)-1) == 0;
+  bool const has_owner = has_mode && fchown(output->descriptor, source->st_uid, (gid_t)-1) == 0;
   (void)has_owner; /* only root may give files away */
 }
 

@@ -38,6 +38,9 @@ static const struct answer answers[] = {
     [SZGPU_MEMORY_LIMIT] = {CODE_RESOURCE, "give a larger --memory-limit"},
     [SZGPU_SOURCE_FAILED] = {CODE_IO, "read it again when nothing writes to it"},
     [SZGPU_SINK_FAILED] = {CODE_IO, "check the output and its folder"},
+    [SZGPU_NOT_A_SERIES] = {CODE_ARCHIVE, "name a file that szgpu -z --append made"},
+    [SZGPU_UNFINISHED] = {CODE_ARCHIVE, "the next --append takes its place"},
+    [SZGPU_LOCKED] = {CODE_IO, "append when it has ended"},
 };
 
 bool status_is_of_resources(szgpu_status status) {

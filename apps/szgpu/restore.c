@@ -1,13 +1,13 @@
-/* restore.c - szgpu -x: reads an archive and writes its field or a part of it.
+/* restore.c - reads an archive and writes its field or a part of it.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #define _DEFAULT_SOURCE
+#include "restore.h"
+
 #include "archive.h"
 #include "field.h"
 #include "file_names.h"
 #include "in_frames.h"
-#include "input.h"
-#include "job.h"
 #include "memory.h"
 #include "metrics.h"
 #include "npy.h"
@@ -21,8 +21,9 @@
 
 struct restoration {
   const struct job *job;
-  const char *name; /* of the archive, as messages show it */
-  struct input archive, original;
+  const char *name;             /* of the archive, as messages show it */
+  const struct step_view *step; /* NULL: the archive is none of a series */
+  struct input *archive, original;
   struct output output;
   struct field original_field;
   struct memory field;
@@ -34,15 +35,6 @@ struct restoration {
   struct metrics metrics; /* with --compare */
   double seconds;
 };
-
-/* NULL if memory is out, or if the archive does not end in .szg: *has_suffix is then false. */
-static char *default_output(const char *archive, bool *has_suffix) {
-  *has_suffix = true;
-  if (strcmp(archive, "-") == 0) return strdup("-");
-  size_t const kept_chars = strlen(archive) - (has_extension(archive, ".szg") ? 4 : 0);
-  *has_suffix = has_extension(archive, ".szg") && archive[kept_chars - 1] != '/';
-  return *has_suffix ? strndup(archive, kept_chars) : NULL;
-}
 
 /* The name that the user gave decides; without one, what was compressed does. An archive of bytes
  * restores the file as it was, whatever its name. */
@@ -87,11 +79,9 @@ static int open_files(struct restoration *work) {
   const struct report *report = &work->job->report;
   struct taken_file taken[2];
   size_t taken_count = 0;
-  int code = input_open(report, report->file, &work->archive);
-  if (code != CODE_OK) return code;
-  taken[taken_count++] = (struct taken_file){work->name, &work->archive.status};
+  taken[taken_count++] = (struct taken_file){work->name, &work->archive->status};
   if (options->original) {
-    code = input_open_field(report, options->original, &work->original);
+    int const code = input_open_field(report, options->original, &work->original);
     if (code != CODE_OK) return code;
     taken[taken_count++] =
         (struct taken_file){shown_input(options->original), &work->original.status};
@@ -102,19 +92,21 @@ static int open_files(struct restoration *work) {
 
 static int load_archive(struct restoration *work) {
   const struct report *report = &work->job->report;
-  int const code = input_load(report, &work->archive, archive_wanted_bytes, NULL);
+  int const code =
+      work->step ? CODE_OK : input_load(report, work->archive, archive_wanted_bytes, NULL);
   if (code != CODE_OK) return code;
-  return inspect_whole_archive(report, work->name, work->archive.bytes, work->archive.byte_count,
+  return inspect_whole_archive(report, work->name, work->archive->bytes, work->archive->byte_count,
                                &work->info);
 }
 
 /* With --memory, the rest is read as it is restored. */
 static int load_head(struct restoration *work) {
   const struct report *report = &work->job->report;
-  int const code = input_load_head(report, &work->archive, in_frames_wanted_head, NULL);
+  if (work->step) return load_archive(work); /* mapped: no more is read than the header */
+  int const code = input_load_head(report, work->archive, in_frames_wanted_head, NULL);
   if (code != CODE_OK) return code;
   szgpu_status const status =
-      inspect_archive(work->archive.bytes, work->archive.byte_count, &work->info);
+      inspect_archive(work->archive->bytes, work->archive->byte_count, &work->info);
   return status == SZGPU_OK ? CODE_OK : report_status(report, work->name, status, NULL);
 }
 
@@ -139,7 +131,7 @@ static int load_files(struct restoration *work) {
 
 static szgpu_status decompress(struct restoration *work) {
   const struct job *job = work->job;
-  const struct input *archive = &work->archive;
+  const struct input *archive = work->archive;
   size_t const field_bytes = (size_t)work->field_bytes;
   szgpu_status const status = memory_limit_ctx(job->ctx);
   if (status != SZGPU_OK) return status;
@@ -213,7 +205,8 @@ static int write_field(struct restoration *work) {
 static int restore_in_frames(struct restoration *work) {
   struct restoring restoring = {.job = work->job,
                                 .name = work->name,
-                                .archive = &work->archive,
+                                .archive = work->archive,
+                                .step_offset = work->step ? work->step->step.archive_offset : 0,
                                 .info = &work->info,
                                 .output = &work->output};
   int code = begin_output(work, &restoring.is_swapped);
@@ -256,6 +249,7 @@ static void print_json(const struct restoration *work) {
   bool const is_over = work->job->options->original && work->metrics.values_over_bound > 0;
   struct json json = report_json(&work->job->report);
   json_text(&json, "output", work->output.name);
+  if (work->step) json_step(&json, work->step);
   json_info(&json, info);
   if (work->job->options->has_slab) {
     json_count(&json, "first_row", work->first_row);
@@ -314,19 +308,12 @@ static int run(struct restoration *work) {
   return code;
 }
 
-int restore_file(const struct job *job) {
-  const char *archive_name = job->report.file;
-  bool has_suffix = true;
-  char *output_name = job->options->output ? strdup(job->options->output)
-                                           : default_output(archive_name, &has_suffix);
-  if (!has_suffix)
-    return report_failure(&job->report, CODE_USAGE, archive_name,
-                          "does not end in .szg; name the output with -o");
-  if (!output_name)
-    return report_out_of_memory(&job->report, archive_name, "its name", strlen(archive_name));
+int restore_archive(const struct job *job, struct input *archive, const struct step_view *step,
+                    const char *output_name) {
   struct restoration work = {.job = job,
-                             .name = shown_input(archive_name),
-                             .archive = INPUT_NONE,
+                             .name = step ? step->name : shown_input(job->report.file),
+                             .step = step,
+                             .archive = archive,
                              .original = INPUT_NONE,
                              .output = OUTPUT_NONE};
   work.output.name = output_name;
@@ -334,8 +321,6 @@ int restore_file(const struct job *job) {
   memory_give_back(&work.field);
   field_release(&work.original_field);
   input_close(&work.original);
-  input_close(&work.archive);
   output_close(&work.output);
-  free(output_name);
   return code;
 }

@@ -82,14 +82,20 @@ static int64_t from_start(int64_t index, uint64_t extent) {
   return placed >= 0 ? placed : INT64_MIN;
 }
 
+/* False if the slice leaves 0 .. extent - 1. The range may be empty: *end is then not above
+ * *first. */
+static bool place_range(const struct slice *slice, uint64_t extent, int64_t *first, int64_t *end) {
+  int64_t const all = (int64_t)extent;
+  *first = from_start(slice->first, extent);
+  *end = slice->is_index ? *first + 1 : slice->has_end ? from_start(slice->end, extent) : all;
+  return *first >= 0 && *first <= all && *end >= 0 && *end <= all;
+}
+
 static bool place_slice(const struct slice *slice, int axis, uint64_t extent, szgpu_region *region,
                         struct slices_fault *fault) {
   char text[48];
-  int64_t const all = (int64_t)extent, first = from_start(slice->first, extent);
-  int64_t const end = slice->is_index  ? first + 1
-                      : slice->has_end ? from_start(slice->end, extent)
-                                       : all;
-  bool const is_within = first >= 0 && first <= all && end >= 0 && end <= all;
+  int64_t first, end;
+  bool const is_within = place_range(slice, extent, &first, &end);
   write_slice(slice, text);
   if (is_within && first < end) {
     region->first[axis] = (uint64_t)first;
@@ -123,6 +129,31 @@ bool place_slices(const struct slices *slices, const szgpu_shape *shape, szgpu_r
   for (int axis = 0; axis < shape->ndim; axis++)
     if (!place_slice(&slices->of[axis], axis, shape->dims[axis], region, fault)) return false;
   return true;
+}
+
+/* ---- --step ---- */
+
+const char *read_step(const char *text, struct slice *slice) {
+  return read_slice(text, text + strlen(text), slice)
+             ? "is not a step or a range of steps; give them as in --step 7, --step 3:8 or --step "
+               "-1"
+             : NULL;
+}
+
+const char *place_step(const struct slice *slice, uint64_t count, uint64_t *first, uint64_t *end) {
+  static char sentence[160];
+  char text[48];
+  int64_t first_step, end_step;
+  if (place_range(slice, count, &first_step, &end_step) && first_step < end_step) {
+    *first = (uint64_t)first_step;
+    *end = (uint64_t)end_step;
+    return NULL;
+  }
+  write_slice(slice, text);
+  snprintf(sentence, sizeof sentence,
+           "has %" PRIu64 " step%s, but --step asks for %s; give some within 0:%" PRIu64, count,
+           count == 1 ? "" : "s", text, count);
+  return sentence;
 }
 
 void write_region(const szgpu_region *region, int ndim, char text[REGION_CHARS]) {

@@ -10,8 +10,8 @@
  * or what is wrong, to follow the text. */
 const char *read_slab(const char *text, uint64_t *first_row, uint64_t *end_row);
 
-/* What --region says of one axis, as numpy slices it: a:b, a:, :b, : or a single index, which is
- * a range of one. Negative numbers count from the end. */
+/* What --region says of one axis, and --step of the steps, as numpy slices: a:b, a:, :b, : or a
+ * single index, which is a range of one. Negative numbers count from the end. */
 struct slice {
   bool has_first, has_end, is_index;
   int64_t first, end;
@@ -30,6 +30,12 @@ struct slices_fault {
 };
 bool place_slices(const struct slices *slices, const szgpu_shape *shape, szgpu_region *region,
                   struct slices_fault *fault);
+
+/* One such slice: "7", "3:8", "-1". Returns as read_slab does. */
+const char *read_step(const char *text, struct slice *slice);
+/* Places it among `count` steps. NULL, or a sentence to follow the name of the series, which is
+ * valid until the next call. */
+const char *place_step(const struct slice *slice, uint64_t count, uint64_t *first, uint64_t *end);
 
 /* Bytes of text that "0:16,32:64,0:60" may take, with its end. */
 enum { REGION_CHARS = MAX_DIMS * 42 + 1 };

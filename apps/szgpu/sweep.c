@@ -22,8 +22,8 @@ struct sweep {
 static int take_outcome(struct sweep *sweep, double bound) {
   struct compression *const work = &sweep->work;
   work->params.bound = bound;
-  int code = compression_make(work);
-  if (code == CODE_OK && sweep->outcome_count == 0) code = compression_warn(work);
+  int code = sweep->outcome_count == 0 ? compression_warn(work) : CODE_OK;
+  if (code == CODE_OK) code = compression_make(work);
   if (code == CODE_OK) code = compression_verify(work);
   if (code == CODE_OK)
     sweep->outcomes[sweep->outcome_count++] =

@@ -9,13 +9,16 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
 
 #include "szgpu.h"
+#include "szgpu_series.h"
 
 namespace nb = nanobind;
 
@@ -254,6 +257,87 @@ class context {
   }
 };
 
+// ---- series ----
+
+class series {
+ public:
+  series(nb::bytes path, bool is_append) : path_(path) {
+    int error_number = 0;
+    szgpu_status status;
+    {
+      nb::gil_scoped_release unlocked;
+      status = szgpu_series_open_file(&series_, path_.c_str(),
+                                      is_append ? SZGPU_SERIES_APPEND : SZGPU_SERIES_READ,
+                                      &error_number);
+    }
+    check_file(status, error_number);
+  }
+  ~series() { close(); }
+  series(const series &) = delete;
+  series &operator=(const series &) = delete;
+
+  void close() {
+    szgpu_series_close(series_);
+    series_ = nullptr;
+  }
+
+  uint64_t count() const { return szgpu_series_count(open()); }
+
+  nb::dict step(uint64_t index) {
+    szgpu_step step = SZGPU_STEP_DEFAULTS;
+    check_file(szgpu_series_step(open(), index, &step), szgpu_series_errno(series_));
+    return dict_of(step);
+  }
+
+  // What follows the last step: a status, its text, and what its record says.
+  nb::tuple end() {
+    szgpu_step step = SZGPU_STEP_DEFAULTS;
+    szgpu_status const status = szgpu_series_end(open(), &step);
+    return nb::make_tuple(static_cast<int>(status), szgpu_status_text(status), dict_of(step));
+  }
+
+  void append(const source_buffer &archive, nb::bytes name, std::optional<double> time) {
+    require_contiguous(archive);
+    szgpu_label const label = {name.c_str(), time.has_value(), time.value_or(0.0)};
+    szgpu_series *const opened = open();
+    szgpu_status status;
+    {
+      nb::gil_scoped_release unlocked;
+      status = szgpu_series_append_archive(opened, archive.data(), archive.nbytes(), &label);
+    }
+    check_file(status, szgpu_series_errno(opened));
+  }
+
+  void cut() { check_file(szgpu_series_cut(open()), szgpu_series_errno(series_)); }
+
+ private:
+  nb::bytes path_;
+  szgpu_series *series_ = nullptr;
+
+  szgpu_series *open() const {
+    if (!series_) throw nb::value_error("the series is closed: open it again");
+    return series_;
+  }
+
+  // Failures of the file are OSErrors, with its name.
+  void check_file(szgpu_status status, int error_number) const {
+    bool const is_of_file = status == SZGPU_SOURCE_FAILED || status == SZGPU_SINK_FAILED;
+    if (!is_of_file || error_number == 0) return check(status);
+    errno = error_number;
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, path_.c_str());
+    throw nb::python_error();
+  }
+
+  static nb::dict dict_of(const szgpu_step &step) {
+    nb::dict dict;
+    dict["name"] = nb::bytes(step.name, std::strlen(step.name));
+    dict["time"] = step.has_time ? nb::object(nb::float_(step.time)) : nb::none();
+    dict["archive_offset"] = step.archive_offset;
+    dict["archive_bytes"] = step.archive_bytes;
+    return dict;
+  }
+};
+
 // ---- what archives say of themselves ----
 
 nb::dict inspect(const source_buffer &archive) {
@@ -366,6 +450,15 @@ NB_MODULE(_core, module) {
            nb::arg("first_row"), nb::arg("row_count"), nb::arg("level"), nb::arg("region").none(),
            nb::arg("progress").none())
       .def_prop_ro("note", &context::note);
+
+  nb::class_<series>(module, "Series")
+      .def(nb::init<nb::bytes, bool>(), nb::arg("path"), nb::arg("is_append"))
+      .def("close", &series::close)
+      .def("count", &series::count)
+      .def("step", &series::step, nb::arg("index"))
+      .def("end", &series::end)
+      .def("append", &series::append, nb::arg("archive"), nb::arg("name"), nb::arg("time").none())
+      .def("cut", &series::cut);
 
   module.def("inspect", &inspect, nb::arg("archive"));
   module.def("inspect_frames", &inspect_frames, nb::arg("archive"), nb::arg("first"),

@@ -17,24 +17,18 @@ whether the array was on the CPU or on a GPU.
 
 from __future__ import annotations
 
+import builtins
 import os
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from . import _core, arrays, dataset, errors
-from .compressor import (
-    LAYOUTS,
-    MODES,
-    SOURCE_FORTRAN,
-    TYPE_NAMES,
-    Compressor,
-    Progress,
-    compressor_of_thread,
-)
-from .dataset import Dataset
+from . import _core, errors
+from .compressor import Compressor, Progress, compressor_of_thread
+from .dataset import Dataset, Mapping, dataset_of
 from .errors import *  # noqa: F403
+from .info import Frame, Info, inspect
+from .series import Series, Step
 
 __version__: str = _core.version
 
@@ -44,6 +38,8 @@ __all__ = [
     "Frame",
     "Info",
     "Progress",
+    "Series",
+    "Step",
     "build_info",
     "compress",
     "decompress",
@@ -196,8 +192,8 @@ def open(  # noqa: A001
     *,
     dtype: str | np.dtype | type | None = None,
     threads: int = 0,
-) -> Dataset:
-    """Open an archive in a file as a read-only array, of which only what is indexed is restored.
+) -> Dataset | Series:
+    """Open an archive or a series in a file, of which only what is indexed is restored.
 
     Parameters
     ----------
@@ -210,8 +206,9 @@ def open(  # noqa: A001
 
     Returns
     -------
-    Dataset
-        Close it, or use it in a with statement.
+    Dataset or Series
+        A read-only array, or the read-only arrays of the steps of a series. Close it, or use it in
+        a with statement.
 
     Raises
     ------
@@ -220,132 +217,15 @@ def open(  # noqa: A001
     szgpu.CorruptError
         The header is damaged; the subclasses say how.
     """
-    mapping = dataset.Mapping(path)
-    return Dataset(mapping, inspect(mapping.bytes), dtype=dtype, level=0, threads=threads)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A slab of rows, which is coded by itself.
-
-    Attributes
-    ----------
-    kind : str
-        "tile", "levels", "linear", "planes", "top plane", "constant" or "raw".
-    first_row, row_count : int
-        Its rows of the slowest axis that is longer than 1.
-    frame_bytes : int
-        Its size in the archive.
-    predictor : str
-        "differences", "interpolation" or "".
-    level_count : int
-        How many previews it has: 0 if it is no levels frame.
-    fold : int
-        A 1-D array that repeats itself may be treated as rows of so many values, and then has no
-        previews; else 0.
-    sections : dict
-        The bytes of each part.
-    """
-
-    kind: str
-    first_row: int
-    row_count: int
-    frame_bytes: int
-    predictor: str
-    level_count: int
-    fold: int
-    sections: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Info:
-    """What an archive says of itself.
-
-    Attributes
-    ----------
-    dtype : str
-        "float32", "float64", "float16", "bfloat16", or "uint8" for integers and float8 values,
-        which are bytes to an archive.
-    shape : tuple of int
-        The shape of what `decompress` gives.
-    mode : str
-        "rel", "abs", "psnr" or "lossless".
-    bound : float
-        As it was asked for, in the mode's unit; 0 if lossless.
-    absolute_bound : float
-        What holds for every value, in the values' unit.
-    layout : str
-        "tile" or "linear".
-    value_range : float
-        max - min of the values that are finite and not fill. If the mode is "abs", perhaps of a
-        sample of them.
-    fill : float or None
-    frame_rows, frame_count : int
-        Rows of every frame except the last, and the number of frames.
-    field_bytes, archive_bytes : int
-    format_version : int
-    is_fortran : bool
-        The array was in Fortran order, and comes back in it.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    mode: str
-    bound: float
-    absolute_bound: float
-    layout: str
-    value_range: float
-    fill: float | None
-    frame_rows: int
-    frame_count: int
-    field_bytes: int
-    archive_bytes: int
-    format_version: int
-    is_fortran: bool
-    _header: np.ndarray = field(repr=False, compare=False)
-
-    @property
-    def ratio(self) -> float:
-        """The size of the array over that of the archive."""
-        return self.field_bytes / self.archive_bytes
-
-    def frames(self, first: int = 0, count: int | None = None) -> list[Frame]:
-        """Describe frames, by default all of them."""
-        if count is None:
-            count = self.frame_count - first
-        if not 0 <= first <= first + count <= self.frame_count:
-            raise errors.ArgumentError(
-                f"{count} frames from frame {first} on are not there: the archive has "
-                f"{self.frame_count}"
-            )
-        return [Frame(**frame) for frame in _core.inspect_frames(self._header, first, count)]
-
-
-def inspect(archive: Any) -> Info:
-    """Read what an archive says of itself, without restoring anything.
-
-    Parameters
-    ----------
-    archive : bytes or array_like
-        In the memory of the CPU. Its first bytes are enough, up to the end of its header; those of
-        the frames that `Info.frames` is asked for must be there too.
-
-    Raises
-    ------
-    szgpu.CorruptError
-        The header is damaged; the subclasses say how.
-    """
-    buffer, _, device = arrays.archive_buffer(archive)
-    if device is not None:
-        raise TypeError("inspect reads the memory of the CPU: copy the archive, or its header, there")
-    info = _core.inspect(buffer)
-    is_fortran = bool(info.pop("source") & SOURCE_FORTRAN)
-    info["dtype"] = TYPE_NAMES[info["dtype"]]
-    info["mode"] = MODES[info["mode"]]
-    info["layout"] = next(name for name, number in LAYOUTS.items() if number == info["layout"])
-    if is_fortran:
-        info["shape"] = info["shape"][::-1]
-    return Info(**info, is_fortran=is_fortran, _header=buffer)
+    with builtins.open(path, "rb") as file:
+        mapping = Mapping(file)
+    try:
+        return dataset_of(mapping, dtype=dtype, threads=threads)
+    except errors.NotAnArchiveError as no_archive:
+        try:
+            return Series(path, dtype=dtype, threads=threads)
+        except errors.NotASeriesError:
+            raise no_archive from None
 
 
 def build_info() -> dict[str, Any]:

@@ -9,25 +9,29 @@ import mmap
 import os
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
 from . import arrays
 from .compressor import MOST_LEVEL, compressor_of_thread, shape_of
-
-if TYPE_CHECKING:
-    from . import Info
+from .info import Info, inspect
 
 
 class Mapping:
-    """A file's bytes, until it is closed. Calls that are at work then keep them until they end."""
+    """Bytes of a file, by default all that follow `offset`, until it is closed.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        with open(path, "rb") as file:
-            is_empty = os.fstat(file.fileno()).st_size == 0  # and cannot be mapped
-            content = b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._bytes: np.ndarray | None = np.frombuffer(content, np.uint8)
+    Calls that are at work then keep them until they end.
+    """
+
+    def __init__(self, file: BinaryIO, offset: int = 0, count: int | None = None) -> None:
+        if count is None:
+            count = os.fstat(file.fileno()).st_size - offset
+        before = offset % mmap.ALLOCATIONGRANULARITY
+        content = b"" if count == 0 else mmap.mmap(  # nothing cannot be mapped
+            file.fileno(), count + before, access=mmap.ACCESS_READ, offset=offset - before
+        )
+        self._bytes: np.ndarray | None = np.frombuffer(content, np.uint8)[before if count else 0 :]
 
     @property
     def bytes(self) -> np.ndarray:
@@ -39,7 +43,25 @@ class Mapping:
         self._bytes = None
 
 
-class Dataset:
+class Closable:
+    """What a with statement closes."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Dataset(Closable):
     """The array of an archive in a file, read-only. `szgpu.open` gives one.
 
     Indexing restores what the index asks for: whole numbers, slices with positive steps and
@@ -130,13 +152,9 @@ class Dataset:
         """Close the file. Arrays that were restored stay."""
         self._mapping.close()
 
-    def __enter__(self) -> Dataset:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+def dataset_of(
+    mapping: Mapping, *, dtype: str | np.dtype | type | None, threads: int
+) -> Dataset:
+    """The array of an archive that is mapped."""
+    return Dataset(mapping, inspect(mapping.bytes), dtype=dtype, level=0, threads=threads)

@@ -17,9 +17,14 @@ __all__ = [
     "NotAnArchiveError",
     "OutOfMemoryError",
     "FieldChangedError",
+    "LockedError",
+    "NotASeriesError",
     "ShapeError",
+    "SinkFailedError",
+    "SourceFailedError",
     "TrailingBytesError",
     "TruncatedError",
+    "UnfinishedError",
     "UnsupportedError",
 ]
 
@@ -139,6 +144,36 @@ class MemoryLimitError(Error, MemoryError):
     _remedy = "give a larger memory_limit"
 
 
+class SourceFailedError(Error, RuntimeError):
+    """What a call reads from could not be read."""
+
+    _remedy = "check the file"
+
+
+class SinkFailedError(Error, RuntimeError):
+    """What a call writes to could not be written."""
+
+    _remedy = "check the file and its folder"
+
+
+class NotASeriesError(CorruptError):
+    """The data do not begin as a series of steps does."""
+
+    _remedy = "open a file that szgpu.Series made"
+
+
+class UnfinishedError(CorruptError):
+    """The last step of a series was not finished: its append is at work or was cut off."""
+
+    _remedy = "the next append takes its place"
+
+
+class LockedError(Error, RuntimeError):
+    """Another program is appending to the series."""
+
+    _remedy = "append when it has closed the series"
+
+
 # In the order of SZGPU_STATUS_LIST, from 1 on.
 _BY_STATUS: tuple[type[Error], ...] = (
     ArgumentError,
@@ -158,6 +193,11 @@ _BY_STATUS: tuple[type[Error], ...] = (
     DeviceError,
     FieldChangedError,
     MemoryLimitError,
+    SourceFailedError,
+    SinkFailedError,
+    NotASeriesError,
+    UnfinishedError,
+    LockedError,
 )
 
 

@@ -256,4 +256,19 @@ enum { SZG_FLAG_FILL = 1, SZG_FLAG_NO_GAPS = 2 };
 #define SZG_FILL_LEAST_F32 0x58635FA9u
 #define SZG_FILL_LEAST_F64 0x430C6BF520000000u
 
+/* A series: a record before each archive. */
+#define SZG_SERIES_MAGIC "\x89SZS\r\n\x1a\n"
+enum {
+  SZG_SERIES_VERSION = 1,
+  SZG_RECORD_COMMIT_OFFSET = 16, /* archive bytes and checksum: written last, as one */
+  SZG_RECORD_COMMIT_BYTES = 16,
+  SZG_RECORD_HEAD_BYTES = 48, /* fixed part; the name and its padding follow */
+  SZG_RECORD_MOST_NAME_BYTES = 255,
+  SZG_RECORD_MOST_BYTES = SZG_RECORD_HEAD_BYTES + SZG_RECORD_MOST_NAME_BYTES + 1,
+  SZG_RECORD_HAS_TIME = 1 /* a flag */
+};
+static_assert(SZG_RECORD_MOST_BYTES % SZG_ALIGNMENT == 0, "records end where archives begin");
+static_assert(SZG_RECORD_COMMIT_OFFSET % SZG_RECORD_COMMIT_BYTES == 0,
+              "a disk writes what lies in one sector wholly or not at all");
+
 #endif

@@ -57,6 +57,12 @@ static inline bool szg_is_zero_or_positive(double x) {
   return bits < UINT64_C(0x7FF0000000000000);
 }
 
+static inline bool szg_is_finite(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return (bits & UINT64_C(0x7FF0000000000000)) != UINT64_C(0x7FF0000000000000);
+}
+
 /* Stores the low `width` (1..8) bytes of v. */
 static inline void szg_store_narrow(uint8_t *p, uint64_t v, unsigned width) {
   for (unsigned i = 0; i < width; i++) p[i] = (uint8_t)(v >> 8 * i);

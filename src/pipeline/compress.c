@@ -214,6 +214,20 @@ szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const 
   return write_archive(&call, &plan, &header, &room, &fails);
 }
 
+szgpu_status szg_foresee_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                             const szg_grid *grid, const void *field, szgpu_info *info) {
+  szg_threads silent = ctx->threads;
+  silent.progress = NULL;
+  szg_bound_plan bound;
+  bool const is_lossless = params->mode == SZGPU_MODE_LOSSLESS;
+  szg_value_source const source =
+      szg_value_source_cpu(&silent, shape->dtype, field, grid->value_count);
+  if (!is_lossless) SZG_TRY(szg_call_bound(params, &source, true, &bound));
+  szg_header const header = szg_call_header(params, shape, grid, is_lossless ? NULL : &bound);
+  szg_describe_header(&header, grid, info);
+  return SZGPU_OK;
+}
+
 szgpu_status szg_compress_frame_cpu(szgpu_ctx *ctx, const szgpu_params *params,
                                     const szg_grid *grid, const void *values, void *bytes,
                                     uint64_t capacity, szg_frame_piece *piece) {

@@ -5,15 +5,12 @@
 
 #include "frames/kinds.h"
 #include "frames/open.h"
+#include "pipeline/pipeline.h"
 #include "quant/quant_core.h"
 
 static const char *const axes_names[] = {"", "x", "y", "yx", "z", "zx", "zy", "zyx"};
 
-szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info *info) {
-  SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
-  szg_opened opened;
-  SZG_TRY(szg_open_in_place(archive, archive_bytes, &opened));
-  const szg_header *const header = &opened.header;
+void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_info *info) {
   fenv_t callers_environment; /* a denormal fill value must survive */
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
@@ -33,11 +30,18 @@ szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info
       .fill_bits = header->fill_bits,
       .frame_rows = header->frame_rows,
       .frame_count = header->frame_count,
-      .field_bytes = opened.grid.value_count * szg_dtype_bytes(header->shape.dtype),
+      .field_bytes = grid->value_count * szg_dtype_bytes(header->shape.dtype),
       .archive_bytes = header->archive_bytes,
       .has_gaps = header->has_gaps,
   };
   fesetenv(&callers_environment);
+}
+
+szgpu_status szgpu_inspect(const void *archive, size_t archive_bytes, szgpu_info *info) {
+  SZG_REQUIRE(archive && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
+  szg_opened opened;
+  SZG_TRY(szg_open_in_place(archive, archive_bytes, &opened));
+  szg_describe_header(&opened.header, &opened.grid, info);
   return SZGPU_OK;
 }
 

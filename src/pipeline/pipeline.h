@@ -25,6 +25,9 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, const szg_bound_plan *bound);
 
+/* What a header says of its archive and field. The caller sets struct_bytes. */
+void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_info *info);
+
 /* One frame of an archive that is written frame by frame, perhaps by several ctxs at once. */
 typedef struct szg_frame_piece {
   uint64_t frame;
@@ -45,6 +48,10 @@ bool szg_max_archive_bytes(const szg_grid *grid, size_t value_bytes, uint64_t fr
 szgpu_status szg_compress_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
                               const szg_grid *grid, const void *field, void *archive,
                               uint64_t capacity, uint64_t *archive_bytes) SZG_CHECKED;
+
+/* What the archive's header would say, without sizes and version. */
+szgpu_status szg_foresee_cpu(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+                             const szg_grid *grid, const void *field, szgpu_info *info) SZG_CHECKED;
 
 /* Writes a frame alone. grid: of the field; values: of the frame. */
 szgpu_status szg_compress_frame_cpu(szgpu_ctx *ctx, const szgpu_params *params,

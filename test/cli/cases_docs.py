@@ -10,6 +10,9 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
+
+import harness
 from harness import CliTest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -48,6 +51,15 @@ class Docs(CliTest):
             self.assertEqual(os.path.getsize(self.path(name)), os.path.getsize(SAMPLE))
         self.assertEqual(self.read("dump.bin"), self.read("same.bin"))
         self.assertEqual(len(self.read("log.json").splitlines()), 2)
+
+    def test_the_series_of_its_page_is_made_and_read(self):
+        text = page("series.md")
+        block, = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        self.run_block(block)
+        self.assertEqual(self.succeed_json("-l", "run.szgs")["step_count"], 3)
+        for name in ("one.f32", "run-0001.f32", "run-0002.f32"):
+            self.assertEqual(os.path.getsize(self.path(name)), os.path.getsize(SAMPLE))
+        self.assertEqual(np.load(self.path("last.npy")).shape, (6, 73, 1))
 
     def test_the_recipe_of_a_dataset_runs(self):
         if "\nHDF5: yes\n" not in self.succeed("--version").out:

@@ -244,6 +244,83 @@ class Faults(FaultTest):
                           "c_10x20.f32.szg"])
 
 
+class Appends(FaultTest):
+    """An append adds a step, or leaves the series as it was; if even that fails, the next mends it."""
+
+    APPEND = ["-z", "-m", "lossless", "-j1", "-b", "cpu", "--append", "run.szgs", "a_10x20.f32"]
+    STEPS = {
+        "open": {errno.EMFILE: {2}, errno.EACCES: {2}},
+        "fstat": {errno.EIO: {2}},
+        "flock": {errno.EIO: {2}, errno.ENOSYS: {0}},
+        "pread": {errno.EIO: {2}, errno.EINTR: {0}, SHORT: {0}},
+        "pwrite": {errno.ENOSPC: {2}, errno.EIO: {2}, errno.EINTR: {0}, SHORT: {0}},
+        "fsync": {errno.ENOSPC: {2}, errno.EIO: {2}, errno.EINVAL: {0}},
+        "mmap": {errno.ENOMEM: {0, 5}},
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.field("a_10x20.f32")
+
+    def append(self):
+        return self.succeed(self.APPEND[0] + "q", *self.APPEND[1:])
+
+    def test_a_step_of_a_series(self):
+        self.append()
+        self.fail_each_call(self.STEPS, self.APPEND, "run.szgs", must_meet=set(self.STEPS))
+        self.fail_each_call(MEMORY, self.APPEND, "run.szgs", must_meet={"malloc"})
+
+    def test_the_first_step(self):
+        new = {sort: {error: codes | {0} if sort in ("open", "fsync") else codes  # of the folder
+                      for error, codes in errors.items()} for sort, errors in self.STEPS.items()}
+        del new["flock"][errno.EIO]  # without the lock, the new file is left: another may have it
+        self.fail_each_call(new, self.APPEND, "run.szgs", must_meet=set(self.STEPS))
+
+    def test_steps_that_are_read(self):
+        self.append()
+        self.append()
+        faults = {**FILES, "pread": self.STEPS["pread"]}
+        for arguments, output in ((["-x", "--step", "1", "-o", "out.f32", "run.szgs"], "out.f32"),
+                                  (["-l", "run.szgs"], None), (["--test", "run.szgs"], None)):
+            self.fail_each_call(faults, arguments, output, must_meet={"open", "fstat", "pread"})
+
+    def test_what_cannot_be_cut_off_is_told_and_mended(self):
+        self.append()
+        before = self.read("run.szgs")
+        for n in (2, 3):  # the archive, and the bytes that finish the step
+            was_met, result = self.run_with_fault("pwrite", n, errno.ENOSPC, "own", self.APPEND,
+                                                  b"", ("ftruncate", errno.EIO))
+            self.assertTrue(was_met)
+            self.assertEqual(result.err, "szgpu: run.szgs: cannot be written: No space left on "
+                             "device; free some space or name another folder with -o\n")
+            self.assertEqual(self.read("run.szgs")[:len(before)], before)
+            self.assertFalse(self.succeed_json("-l", "run.szgs")["is_finished"])
+            self.append()
+            self.assertEqual(self.succeed("--test", "run.szgs").out, "run.szgs: OK, 2 of 2 steps\n")
+            self.write("run.szgs", before)
+
+    def test_a_kill_before_any_call_to_the_system(self):
+        self.append()
+        before = self.read("run.szgs")
+        self.append()
+        after, ends = self.read("run.szgs"), set()
+        for sort in ("open", "fstat", "flock", "pread", "pwrite", "fsync", "malloc"):
+            for n in range(1, MOST_CALLS):
+                self.write("run.szgs", before)
+                was_met, _ = self.run_with_fault(sort, n, -signal.SIGKILL, "own", self.APPEND, b"")
+                if not was_met:
+                    break
+                found = self.read("run.szgs")
+                ends.add("after" if found == after else "before" if found == before else "part")
+                self.assertEqual(found[:len(before)], before)
+                self.append()
+                steps = self.succeed_json("-l", "run.szgs")
+                self.assertEqual((steps["step_count"], steps["is_finished"]),
+                                 (3 if found == after else 2, True), f"call {n} of {sort}")
+                self.succeed("--test", "run.szgs")
+        self.assertEqual(ends, {"after", "before", "part"})
+
+
 class Signals(FaultTest):
     """Whatever ends the command, an output has its name when it is whole, and not before."""
 

@@ -52,6 +52,8 @@ class Json(CliTest):
                           ["-x", "-f", "--level", "1", "-o", "s", "a.npy.szg"],
                           ["-x", "-f", "--compare", "c_10x20.f32", "c_10x20.f32.szg"],
                           ["-l", "a.npy.szg"], ["-l", "c_10x20.f32.szg"], ["--test", "a.npy.szg"],
+                          ["-z", "--append", "s.szgs", "--time", "2", "-e", "0.5", "b.f32"],
+                          ["-l", "s.szgs"], ["--test", "s.szgs"], ["-x", "-o", "s", "-f", "s.szgs"],
                           ["--sweep", "0.1,1e-3", "b.f32"], ["--sweep", "1", "none"],
                           ["-z", "-f", "--target-ratio", "2", "c_10x20.f32"], ["-l", "bad.szg"], ["--test", "bad.szg"], ["-x", "bad.szg"],
                           ["-z", "-e", "x", "b.f32"], ["b.f32"]):

@@ -30,11 +30,18 @@ def make_files(folder):
 
 
 class Mistakes(CliTest):
+    def make_series(self):
+        self.succeed("-z", "-q", "-e", "1e-3", "--append", "run.szgs", FIELD, FIELD, FIELD)
+        whole = self.read("run.szgs")
+        self.write("short.szgs", whole[:-1000])
+        self.write("killed.szgs", whole + whole[:16])
+
     def test_each_gets_the_sentence_of_the_page(self):
         make_files(self.folder)
         self.succeed("-z", "-q", "-e", "1e-3", "-o", "cut.szg", FIELD)
         self.write("cut.szg", self.read("cut.szg")[:100_000])
         self.succeed("-z", "-q", "-e", "1e-3", "wind.npy")
+        self.make_series()
         text = page("mistakes.md")
         blocks = re.findall(r"^```console\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
         shown = [entry for block in blocks for entry in block.split("\n\n")]

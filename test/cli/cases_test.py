@@ -142,7 +142,7 @@ class Folders(CliTest):
     def test_a_folder_without_archives(self):
         self.write("runs/readme.txt", b"no archive")
         self.assert_refused(["--test", "runs"], 2,
-                            "runs: is a folder without archives; name one with files in .szg")
+                            "runs: is a folder without archives; name one with files in .szg or .szgs")
 
     def test_links(self):
         self.write("x.szg", self.good)

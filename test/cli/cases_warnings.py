@@ -39,6 +39,25 @@ class WarningTest(CliTest):
         return self.write(name or f"a_{dims}.{kind}", values.tobytes())
 
 
+class Before(WarningTest):
+    def test_warnings_come_before_the_work(self):
+        """They did not: the work fails here, for lack of memory."""
+        plain = self.raw(wave(64, 64, 64), "plain_64x64x64.f32")
+        filled = wave(64, 64, 64)
+        filled[:, :20] = -9999
+        filled = self.raw(filled)
+        for options, name, sentence in (
+                (["-e", "1e-3"], filled, "add --fill -9999"),
+                (["-m", "abs", "-e", "1e6"], plain, "is more than the range")):
+            arguments = ["-z", *options, "--memory-limit", "100K", name]
+            result = self.run_szgpu(*arguments)
+            self.assertEqual(result.code, 5, result)
+            warning, failure = result.err.splitlines()
+            self.assertIn(sentence, warning)
+            self.assertIn("would take more memory", failure)
+            self.assertEqual(self.run_szgpu("--strict", *arguments).code, 1)
+
+
 class Fill(WarningTest):
     @staticmethod
     def ocean(fill, dtype="<f4", dims=(50, 60, 70), share=0.28):

@@ -108,6 +108,14 @@ WRAP_TRANSFER("pread", pread, (int file, void *to, size_t bytes, off_t at), (fil
 WRAP_TRANSFER("pread", pread64, (int file, void *to, size_t bytes, off64_t at),
               (file, to, bytes, at))
 
+WRAP_TRANSFER("pwrite", pwrite, (int file, const void *from, size_t bytes, off_t at),
+              (file, from, bytes, at))
+WRAP_TRANSFER("pwrite", pwrite64, (int file, const void *from, size_t bytes, off64_t at),
+              (file, from, bytes, at))
+
+WRAP("ftruncate", int, ftruncate, (int file, off_t bytes), (file, bytes), -1)
+WRAP("ftruncate", int, ftruncate64, (int file, off64_t bytes), (file, bytes), -1)
+WRAP("flock", int, flock, (int file, int how_to), (file, how_to), -1)
 WRAP("open", int, open, (const char *path, int flags, mode_t mode), (path, flags, mode), -1)
 WRAP("open", int, open64, (const char *path, int flags, mode_t mode), (path, flags, mode), -1)
 WRAP("fstat", int, fstat, (int file, struct stat *status), (file, status), -1)

@@ -1,7 +1,8 @@
-/* header.c - uses all of szgpu.h that is not a function; read as C11 and as C++17.
+/* header.c - uses all of the headers that is not a function; read as C11 and as C++17.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include <szgpu.h>
+#include <szgpu_series.h>
 
 static const szgpu_params params = SZGPU_PARAMS_DEFAULTS;
 static const szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
@@ -16,6 +17,11 @@ int main(void) {
   if (szgpu_reserve(ctx, &params, &shape) != SZGPU_OK) return 1;
   if (szgpu_inspect(NULL, 0, &info) == SZGPU_OK) return 1;
   if (szgpu_inspect_frames(NULL, 0, 0, 1, &frame) == SZGPU_OK) return 1;
+  szgpu_step step = SZGPU_STEP_DEFAULTS;
+  szgpu_store store = {NULL, NULL, NULL, NULL, NULL};
+  szgpu_series *series;
+  if (szgpu_series_open(&series, &store, 0) == SZGPU_OK) return 1;
+  if (szgpu_series_end(series, &step) == SZGPU_OK) return 1;
   szgpu_destroy(ctx);
   return SZGPU_VERSION_MAJOR;
 }

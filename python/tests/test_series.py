@@ -1,0 +1,204 @@
+"""Series: the arrays of a simulation's steps in one file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import szgpu
+
+
+def field(step: int, *shape: int, dtype: str = "f4") -> np.ndarray:
+    return (np.sin(np.arange(np.prod(shape)) * 0.01) + step).reshape(shape).astype(dtype)
+
+
+def make(path, count: int = 3) -> list[np.ndarray]:
+    arrays = [field(k, 20, 30, 40) for k in range(count)]
+    with szgpu.Series(path, "a") as series:
+        for k, array in enumerate(arrays):
+            series.append(array, abs=1e-3, name=f"step {k}", time=k / 4)
+            assert len(series) == k + 1
+    return [szgpu.decompress(szgpu.compress(array, abs=1e-3)) for array in arrays]
+
+
+def test_steps_come_back(tmp_path):
+    path = tmp_path / "run.szgs"
+    expected = make(path)
+    with szgpu.open(path) as series:
+        assert isinstance(series, szgpu.Series)
+        assert len(series) == 3 and series.end is None
+        for k, step in enumerate(series):
+            assert step.shape == (20, 30, 40)
+            assert np.array_equal(step[...], expected[k])
+        assert np.array_equal(series[-1][2:5, :, 7], expected[2][2:5, :, 7])
+        assert [len(part) for part in series[1:]] == [20, 20]
+        assert [(s.name, s.time) for s in series.steps] == [
+            ("step 0", 0.0), ("step 1", 0.25), ("step 2", 0.5)
+        ]
+        for index in (3, -4):
+            with pytest.raises(IndexError, match=f"no step {index}: the series has 3"):
+                series[index]
+        with pytest.raises(TypeError):
+            series["0"]
+        kept = series[1]
+    with pytest.raises(ValueError, match="the series is closed"):
+        len(series)
+    assert np.array_equal(kept[0], expected[1][0])
+    archive = path.read_bytes()[kept_place(path, 1)]
+    assert np.array_equal(szgpu.decompress(archive), expected[1])
+
+
+def kept_place(path, index: int) -> slice:
+    with szgpu.open(path) as series:
+        step = series.steps[index]
+        return slice(step.archive_offset, step.archive_offset + step.archive_bytes)
+
+
+def test_steps_may_differ(tmp_path):
+    path = tmp_path / "run.szgs"
+    arrays = [
+        np.asfortranarray(field(0, 30, 20)),
+        np.arange(1000, dtype="i2"),
+        field(2, 7, dtype="f8"),
+        field(3, 64, 64, 64),
+    ]
+    with szgpu.Series(path, "a") as series:
+        for array in arrays:
+            series.append(array, lossless=True)
+        series.append(arrays[3], rel=1e-3, predictor="interpolation")
+        assert np.array_equal(series[0][...], arrays[0])
+        assert np.array_equal(series[2][...], arrays[2])
+        assert series[4].levels > 0
+        assert np.array_equal(series[4].level(1)[...], series[4][::2, ::2, ::2])
+        assert [step.time for step in series.steps] == [None] * 5
+    with szgpu.Series(path, dtype="i2") as series:
+        assert np.array_equal(series[1][...], arrays[1])
+
+
+def test_the_command_reads_it(tmp_path):
+    command = szgpu.build_info()["command"]
+    if command is None:
+        pytest.skip("this build has no command")
+    make(tmp_path / "run.szgs")
+    done = subprocess.run([command, "--test", tmp_path / "run.szgs"], capture_output=True, text=True)
+    assert done.stdout.endswith("OK, 3 of 3 steps\n"), done
+
+
+def test_one_writer_at_a_time(tmp_path):
+    path = tmp_path / "run.szgs"
+    make(path)
+    with szgpu.Series(path, "a") as first:
+        with pytest.raises(szgpu.LockedError, match="another program is appending"):
+            szgpu.Series(path, "a")
+        with szgpu.Series(path) as reader:
+            first.append(field(3, 5), abs=1e-3)
+            assert len(reader) == 3 and len(first) == 4
+    szgpu.Series(path, "a").close()
+
+
+def test_what_cannot_be_appended_changes_nothing(tmp_path):
+    path = tmp_path / "run.szgs"
+    make(path)
+    before = path.read_bytes()
+    with szgpu.Series(path, "a") as series:
+        for settings, kind in (
+            ({}, ValueError),
+            ({"abs": -1}, szgpu.BoundError),
+            ({"abs": 1, "name": "x" * 256}, szgpu.ArgumentError),
+            ({"abs": 1, "name": "a\0b"}, ValueError),
+            ({"abs": 1, "time": float("nan")}, szgpu.ArgumentError),
+            ({"abs": 1, "out": bytearray(9)}, TypeError),
+        ):
+            with pytest.raises(kind):
+                series.append(field(0, 9), **settings)
+    with szgpu.Series(path) as series, pytest.raises(szgpu.ArgumentError):
+        series.append(field(0, 9), abs=1)
+    assert path.read_bytes() == before
+    with pytest.raises(ValueError, match="mode is 'w'"):
+        szgpu.Series(path, "w")
+
+
+def test_an_unfinished_step_is_told_and_replaced(tmp_path):
+    path = tmp_path / "run.szgs"
+    expected = make(path)
+    content = bytearray(path.read_bytes())
+    start = content.rindex(b"\x89SZS")
+    content[start + 16 : start + 24] = bytes(8)
+    path.write_bytes(content)
+    with szgpu.open(path) as series:
+        assert len(series) == 2
+        assert isinstance(series.end, szgpu.UnfinishedError)
+        assert "step 2" in str(series.end)
+    with szgpu.Series(path, "a") as series:
+        series.append(expected[2], lossless=True)
+        assert series.end is None and np.array_equal(series[2][...], expected[2])
+
+
+def test_a_damaged_end_is_told_and_cut_only_if_asked(tmp_path):
+    path = tmp_path / "run.szgs"
+    make(path)
+    path.write_bytes(path.read_bytes()[:-16])
+    with szgpu.Series(path, "a") as series:
+        assert isinstance(series.end, szgpu.TruncatedError)
+        assert "(step 2 (step 2))" in str(series.end)
+        with pytest.raises(szgpu.TruncatedError):
+            series.append(field(0, 9), abs=1)
+        series.cut()
+        series.append(field(0, 9), abs=1)
+        assert len(series) == 3 and series.end is None
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "a"
+    with pytest.raises(FileNotFoundError, match="run.szgs"):
+        szgpu.Series(tmp_path / "run.szgs")
+    with pytest.raises(IsADirectoryError):
+        szgpu.Series(tmp_path, "a")
+    for content in (b"any bytes", bytes(4096)):
+        path.write_bytes(content)
+        with pytest.raises(szgpu.NotASeriesError):
+            szgpu.Series(path, "a")
+        with pytest.raises(szgpu.NotAnArchiveError):
+            szgpu.open(path)
+        assert path.read_bytes() == content
+    path.write_bytes(szgpu.compress(field(0, 9), abs=1))
+    assert isinstance(szgpu.open(path), szgpu.Dataset)
+    with pytest.raises(szgpu.NotASeriesError):
+        szgpu.Series(path)
+
+
+def test_a_new_file_without_steps_is_removed(tmp_path):
+    szgpu.Series(tmp_path / "run.szgs", "a").close()
+    assert not list(tmp_path.iterdir())
+
+
+WRITER = """
+import sys, numpy as np, szgpu
+with szgpu.Series(sys.argv[1], "a") as series:
+    for k in range(10000):
+        series.append(np.full((50, 1000), k, "f4"), lossless=True)
+        print(len(series), flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL")
+def test_a_killed_writer_leaves_all_that_it_finished(tmp_path):
+    path = tmp_path / "run.szgs"
+    for round_ in range(3):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, os.fspath(path)], stdout=subprocess.PIPE, text=True
+        )
+        assert writer.stdout.readline()
+        time.sleep(0.05 * round_)
+        writer.kill()
+        told = writer.stdout.read().split()
+        writer.wait()
+        with szgpu.open(path) as series:
+            assert len(series) >= int(told[-1] if told else 1)
+            assert series.end is None or isinstance(series.end, szgpu.UnfinishedError)
+            assert float(series[-1][0, 0]) >= 0
