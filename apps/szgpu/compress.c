@@ -98,7 +98,7 @@ static int run(struct writing *writing) {
   struct taken_file const taken = {work->name, &work->input.status};
   code = output_open(report, writing->output.name, job->options->is_forced, &taken, 1,
                      &writing->output);
-  bool const is_in_frames = job->options->memory > 0;
+  bool const is_in_frames = options_frame_by_frame(job->options) != NULL;
   if (code == CODE_OK) code = is_in_frames ? in_frames_load(work) : compression_load(work);
   double const target_ratio = job->options->target_ratio;
   if (code == CODE_OK && target_ratio > 0)

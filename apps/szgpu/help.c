@@ -55,6 +55,7 @@ static const char after_decoders[] =
     "  -f                  overwrite an existing output; write to a terminal\n"
     "  -b auto|cpu|cuda    where to compute; auto: large fields on a GPU, if any\n"
     "  --device N          which GPU; 0, the default, is the first\n"
+    "  --device 0,1 | all  with -z and -x: several, each with frames of its own\n"
     "  -j THREADS          CPU threads; 0, the default, is all cores\n"
     "  --memory SIZE       with -z and -x: frame by frame, for files that do not fit\n"
     "  --memory-limit SIZE give up rather than take more memory: 500M, 4G\n"

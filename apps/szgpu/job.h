@@ -11,7 +11,9 @@
 struct job {
   const struct options *options;
   struct progress *progress;
-  szgpu_ctx *ctx;     /* NULL for -l */
+  szgpu_ctx *ctx;         /* NULL for -l */
+  szgpu_ctx *const *ctxs; /* one for each GPU of a list; the first is ctx */
+  int ctx_count;
   bool *is_note_told; /* shared by all files: the library's note was printed */
   struct report report;
 };

@@ -6,7 +6,6 @@
 
 #include "report.h"
 #include "slices.h"
-#include "slices.h"
 #include "szgpu.h"
 
 #include <stdbool.h>
@@ -35,9 +34,11 @@ struct options {
   struct slices region;                   /* --region */
   double sweep_bounds[MOST_SWEEP_BOUNDS]; /* --sweep; each finite and above 0 */
   int sweep_count;
-  double target_ratio; /* --target-ratio; 0: none */
-  uint64_t memory;     /* --memory, in bytes; 0: the field and the archive are in memory */
-  int level;           /* --level; 0: the whole field */
+  double target_ratio;     /* --target-ratio; 0: none */
+  uint64_t memory;         /* --memory, in bytes; 0: not given */
+  const char *device_list; /* --device, if it names several GPUs; NULL: context.device */
+  int devices[SZGPU_MAX_CTXS], device_count; /* of the list; none: all there are */
+  int level;                                 /* --level; 0: the whole field */
   bool is_forced, is_quiet, is_verbose, is_json, is_verified, is_strict;
   char **files;
   int file_count;
@@ -47,6 +48,8 @@ struct options {
 /* False if nothing is left to do (help, version, --h5-args or a usage error): *exit_code is then
  * the run's. */
 bool options_read(int argc, char **argv, struct options *options, int *exit_code);
+/* The option because of which the field and the archive are not in memory; NULL: they are. */
+const char *options_frame_by_frame(const struct options *options);
 /* For messages about the whole run; names the file if there is only one. */
 struct report options_report(const struct options *options);
 /* True if the data of some file go to standard output. */

@@ -93,7 +93,6 @@ typedef struct byte_symbols {
 static_assert(SZG_LEVELS_VALUE_ESCAPE == UINT8_MAX && (int)SZG_LEVELS_PAIRS <= UINT8_MAX,
               "symbols are bytes, and the escape has all bits");
 static_assert(SZG_LEVELS_GROUP / 2 % TURNS == 0, "a group's pairs are whole turns");
-static_assert(sizeof(((byte_symbols *)NULL)->values) / TURNS <= UINT16_MAX, "a tile's counts");
 
 /* The value symbols of a group. A magnitude of a class has as a float, which is exact, the class
  * in its exponent and its highest fraction bit. */
