@@ -60,6 +60,8 @@ static const char after_decoders[] =
     "  --memory SIZE       with -z and -x: frame by frame, for files that do not fit\n"
     "  --memory-limit SIZE give up rather than take more memory: 500M, 4G\n"
     "  --json              print one JSON object per file instead of a line\n"
+    "  --progress HOW      auto: a bar on a terminal; none; json: with --json, lines\n"
+    "                      that say how far the work is\n"
     "  -q, -v              print errors only; print more\n"
     "  --help, --version\n"
     "\n"

@@ -155,7 +155,7 @@ static int make_archive(struct compression *work, struct output *target) {
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = file_sink(&to);
   uint64_t archive_bytes = 0;
-  progress_begin(job->progress, "compressing", work->name);
+  progress_begin(job->progress, &job->report, "compressing", work->name, work->field.byte_count);
   szgpu_status status = ctxs_limit_memory(job);
   if (status == SZGPU_OK)
     status = szgpu_compress_stream(job->ctxs, job->ctx_count, &work->params, &work->field.shape,
@@ -206,7 +206,7 @@ static int verify_archive(struct compression *work, const struct output *target)
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = {compare_values, &comparison};
   uint64_t archive_bytes = 0;
-  progress_begin(job->progress, "verifying", work->name);
+  progress_begin(job->progress, &job->report, "verifying", work->name, work->field.byte_count);
   szgpu_status const status =
       szgpu_decompress_stream(job->ctxs, job->ctx_count, &source, &sink, &archive_bytes);
   work->verify_seconds = progress_end(job->progress);
@@ -266,7 +266,7 @@ int in_frames_restore(struct restoring *work) {
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = file_sink(&to);
   uint64_t archive_bytes = 0;
-  progress_begin(job->progress, "restoring", work->name);
+  progress_begin(job->progress, &job->report, "restoring", work->name, work->info->field_bytes);
   szgpu_status status = ctxs_limit_memory(job);
   if (status == SZGPU_OK)
     status = szgpu_decompress_stream(job->ctxs, job->ctx_count, &source, &sink, &archive_bytes);

@@ -75,8 +75,10 @@ int main(int argc, char **argv) {
     memory_set_limit(options.memory, "--memory");
   else
     memory_set_limit(options.context.memory_limit, "--memory-limit");
-  struct progress progress = {.is_wanted =
-                                  !options.is_quiet && !options.is_json && isatty(STDERR_FILENO)};
+  bool const has_bar =
+      options.progress == PROGRESS_AUTO && !options.is_json && isatty(STDERR_FILENO);
+  bool const has_lines = options.progress == PROGRESS_JSON;
+  struct progress progress = {.is_wanted = !options.is_quiet && (has_bar || has_lines)};
   bool is_note_told = false;
   struct job job = {.options = &options,
                     .progress = &progress,

@@ -36,6 +36,9 @@ static const struct choice predictors[] = {{"auto", SZGPU_PREDICTOR_AUTO},
                                            {"interpolation", SZGPU_PREDICTOR_INTERPOLATION},
                                            {NULL, 0}};
 
+static const struct choice progress_forms[] = {
+    {"auto", PROGRESS_AUTO}, {"json", PROGRESS_JSON}, {"none", PROGRESS_NONE}, {NULL, 0}};
+
 bool options_refuse(struct options *options, const char *option, const char *value,
                     const char *sentence) {
   if (options->fault[0] == '\0')
@@ -231,6 +234,10 @@ static bool read_value(int option, const char *text, struct options *options) {
     case OPTION_PREDICTOR:
       is_good = choose(options, predictors, "--predictor", text, &chosen);
       options->params.predictor = (szgpu_predictor)chosen;
+      return is_good;
+    case OPTION_PROGRESS:
+      is_good = choose(options, progress_forms, "--progress", text, &chosen);
+      options->progress = (enum progress_form)chosen;
       return is_good;
     case OPTION_DECODER:
       return choose_decoder(options, text);

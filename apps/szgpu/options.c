@@ -178,6 +178,8 @@ static bool check_together(struct options *options, const bool *is_given) {
                               ? "cannot be used with --slab; leave one of them out"
                               : "cannot be used with --compare; leave one of them out");
   if (!check_devices(options) || !check_in_frames(options)) return false;
+  if (options->progress == PROGRESS_JSON && !options->is_json)
+    return options_refuse(options, "--progress", "json", "is for --json; add it");
   if (options->output && options->file_count > 1)
     return options_refuse(options, "-o", NULL,
                           "names the output of a single file; give the files one by one");

@@ -22,6 +22,12 @@ enum command {
 
 enum { MOST_SWEEP_BOUNDS = 32 };
 
+enum progress_form {
+  PROGRESS_AUTO, /* on a terminal a line that is rewritten, unless --json */
+  PROGRESS_JSON, /* lines of JSON */
+  PROGRESS_NONE
+};
+
 struct options {
   enum command command;
   szgpu_params params;
@@ -38,6 +44,7 @@ struct options {
   uint64_t memory;         /* --memory, in bytes; 0: not given */
   const char *device_list; /* --device, if it names several GPUs; NULL: context.device */
   int devices[SZGPU_MAX_CTXS], device_count; /* of the list; none: all there are */
+  enum progress_form progress;               /* --progress */
   int level;                                 /* --level; 0: the whole field */
   bool is_forced, is_quiet, is_verbose, is_json, is_verified, is_strict;
   char **files;

@@ -163,7 +163,7 @@ static int restore_values(struct restoration *work) {
   work->field = memory_take(work->field_bytes);
   if (!work->field.bytes)
     return report_out_of_memory(report, work->name, "the restored field", work->field_bytes);
-  progress_begin(job->progress, "restoring", work->name);
+  progress_begin(job->progress, report, "restoring", work->name, work->field_bytes);
   szgpu_status const status = decompress(work);
   work->seconds = progress_end(job->progress);
   if (status == SZGPU_BAD_ARGUMENT && job->options->has_level)
