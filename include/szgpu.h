@@ -308,6 +308,10 @@ SZGPU_API const char *szgpu_version(void);
 /* 1 if this build has the CUDA backend, else 0. Says nothing about whether there is a GPU. */
 SZGPU_API int szgpu_has_cuda(void);
 
+/* The number of GPUs that CUDA finds, whose indices are 0 and up; 0 also without CUDA or its
+ * driver. Whether the library can use each of them shows when a ctx works on it. */
+SZGPU_API int szgpu_device_count(void);
+
 /* Finds how large the buffers of a compression must be. *max_archive_bytes gets the size of the
  * largest archive that szgpu_compress can make of any field of this shape with these params: a
  * buffer of that size is always enough. *workspace_bytes gets the most memory that the call may

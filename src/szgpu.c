@@ -15,6 +15,8 @@ const char *szgpu_version(void) { return SZGPU_VERSION_STRING; }
 
 int szgpu_has_cuda(void) { return SZG_HAS_CUDA; }
 
+int szgpu_device_count(void) { return szg_device_count(); }
+
 const char *szgpu_decoder_name(szgpu_decoder decoder) { return szg_decoder_name(decoder); }
 
 const char *szgpu_decoder_summary(szgpu_decoder decoder) { return szg_decoder_summary(decoder); }

@@ -338,6 +338,16 @@ static void creating_a_ctx_touches_no_device(void **state) {
   assert_int_equal(cuda_fault_calls(), 0);
 }
 
+static void counts_no_devices_where_the_runtime_fails(void **state) {
+  (void)state;
+  int const there = szgpu_device_count();
+  assert_true(there >= 1);
+  cuda_fault_set("cudaGetDeviceCount", cudaErrorNoDevice, 0);
+  assert_int_equal(szgpu_device_count(), 0);
+  cuda_fault_set(NULL, cudaSuccess, 0);
+  assert_int_equal(szgpu_device_count(), there);
+}
+
 static void the_cpu_backend_touches_no_device(void **state) {
   (void)state;
   cuda_fault_set("cudaGetDeviceCount", cudaErrorNoDevice, 0);
@@ -512,6 +522,7 @@ int main(void) {
       cmocka_unit_test(a_call_that_fails_waits_for_its_work),
       cmocka_unit_test(a_call_that_is_stopped_waits_for_its_work),
       cmocka_unit_test(creating_a_ctx_touches_no_device),
+      cmocka_unit_test(counts_no_devices_where_the_runtime_fails),
       cmocka_unit_test(the_cpu_backend_touches_no_device),
       cmocka_unit_test(auto_takes_the_cpu_where_the_gpu_fails_and_says_why),
       cmocka_unit_test(what_is_reserved_is_enough),

@@ -87,6 +87,12 @@ static void the_version_is_the_headers(void **state) {
   assert_string_equal(szgpu_version(), SZGPU_VERSION_STRING);
 }
 
+static void there_are_no_devices_without_cuda(void **state) {
+  (void)state;
+  int const there = szgpu_device_count();
+  assert_true(szgpu_has_cuda() ? there >= 0 : there == 0);
+}
+
 static void the_last_error_belongs_to_the_last_call(void **state) {
   (void)state;
   request r = make_request();
@@ -407,6 +413,7 @@ int main(void) {
       cmocka_unit_test(every_status_has_a_text_of_its_own),
       cmocka_unit_test(the_statuses_are_pinned),
       cmocka_unit_test(the_version_is_the_headers),
+      cmocka_unit_test(there_are_no_devices_without_cuda),
       cmocka_unit_test(the_last_error_belongs_to_the_last_call),
       cmocka_unit_test(create_takes_its_defaults_from_null),
       cmocka_unit_test(options_of_the_first_version_are_taken),

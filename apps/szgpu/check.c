@@ -59,10 +59,13 @@ static int restore_parts(struct check *work) {
   work->part = memory_take(part_bytes);
   if (!work->part.bytes)
     return report_out_of_memory(&job->report, work->name, "the restored field", part_bytes);
-  progress_begin(job->progress, "testing", work->name);
+  progress_begin(job->progress, &job->report, "testing", work->name, work->info.field_bytes);
   szgpu_status status = memory_limit_ctx(job->ctx);
-  for (uint64_t row = 0; status == SZGPU_OK && row < row_count; row += part_rows)
-    status = restore_part(work, row, part_rows < row_count - row ? part_rows : row_count - row);
+  for (uint64_t row = 0; status == SZGPU_OK && row < row_count; row += part_rows) {
+    uint64_t const rows = part_rows < row_count - row ? part_rows : row_count - row;
+    progress_part(job->progress, (double)row / (double)row_count, (double)rows / (double)row_count);
+    status = restore_part(work, row, rows);
+  }
   work->seconds = progress_end(job->progress);
   if (status != SZGPU_OK) return report_status(&job->report, work->name, status, job->ctx);
   report_note(&job->report, job->ctx, job->is_note_told);

@@ -136,7 +136,7 @@ static int run(struct writing *writing) {
   if (code == CODE_OK) code = compression_open(work);
   if (code != CODE_OK) return code;
   code = open_output(writing);
-  bool const is_in_frames = job->options->memory > 0;
+  bool const is_in_frames = options_frame_by_frame(job->options) != NULL;
   if (code == CODE_OK) code = is_in_frames ? in_frames_load(work) : compression_load(work);
   double const target_ratio = job->options->target_ratio;
   if (code == CODE_OK && target_ratio > 0)

@@ -68,7 +68,7 @@ int compression_make(struct compression *work) {
   if (!work->archive.bytes)
     return report_out_of_memory(report, work->name, "the archive", most_bytes);
 
-  progress_begin(job->progress, "compressing", work->name);
+  progress_begin(job->progress, report, "compressing", work->name, work->field.byte_count);
   status = memory_limit_ctx(job->ctx);
   if (status == SZGPU_OK)
     status = szgpu_compress(job->ctx, &work->params, shape, work->field.values, work->archive.bytes,
@@ -119,7 +119,7 @@ int compression_verify(struct compression *work) {
   struct memory restored = memory_take(work->field.byte_count);
   if (!restored.bytes)
     return report_out_of_memory(&job->report, work->name, "--verify", work->field.byte_count);
-  progress_begin(job->progress, "verifying", work->name);
+  progress_begin(job->progress, &job->report, "verifying", work->name, work->field.byte_count);
   szgpu_status status = memory_limit_ctx(job->ctx);
   if (status == SZGPU_OK)
     status = szgpu_decompress(job->ctx, work->archive.bytes, work->archive_bytes, restored.bytes,

@@ -5,6 +5,7 @@
 #include "in_frames.h"
 
 #include "archive.h"
+#include "ctxs.h"
 #include "file_stream.h"
 #include "nameless.h"
 #include "values.h"
@@ -27,22 +28,26 @@ static uint64_t wanted_head_of_field(const struct input *input, const void *unus
 int in_frames_load(struct compression *work) {
   const struct report *report = &work->job->report;
   int code = CODE_OK;
+  const char *const option = options_frame_by_frame(work->job->options);
   if (work->input.dataset)
-    return report_failure(report, CODE_USAGE, work->name,
-                          "is a dataset, which --memory does not read; save it as .npy, or leave "
-                          "--memory out");
+    return report_failure(
+        report, CODE_USAGE, work->name,
+        "is a dataset, which %s does not read%s; save it as .npy, or leave %s out", option,
+        work->job->options->memory ? "" : " with several GPUs", option);
   if (!input_is_file(&work->input)) code = input_spool(report, &work->input);
   if (code == CODE_OK) code = input_load_head(report, &work->input, wanted_head_of_field, NULL);
   return code == CODE_OK ? compression_read(work) : code;
 }
 
 /* Sets params->frame_rows to half as many rows as often as it takes, unless --frame says how many.
- * Beside the stream, there is the head of the input. */
+ * Beside the stream, there is the head of the input. Rows are those for one ctx, so that the
+ * archive does not depend on how many there are. */
 static int choose_frame_rows(struct compression *work) {
   const struct report *report = &work->job->report;
   uint64_t const memory = work->job->options->memory;
   bool const is_chosen = work->params.frame_rows > 0;
   uint64_t need_bytes, rows = 0, asked_rows = work->params.frame_rows;
+  if (!memory) return CODE_OK; /* then --frame is given */
   for (;;) {
     size_t stream_bytes;
     uint64_t const former_rows = rows;
@@ -146,11 +151,11 @@ static int make_archive(struct compression *work, struct output *target) {
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = file_sink(&to);
   uint64_t archive_bytes = 0;
-  progress_begin(job->progress, "compressing", work->name);
-  szgpu_status status = memory_limit_ctx(job->ctx);
+  progress_begin(job->progress, &job->report, "compressing", work->name, work->field.byte_count);
+  szgpu_status status = ctxs_limit_memory(job);
   if (status == SZGPU_OK)
-    status = szgpu_compress_stream(&job->ctx, 1, &work->params, &work->field.shape, &source, &sink,
-                                   &archive_bytes);
+    status = szgpu_compress_stream(job->ctxs, job->ctx_count, &work->params, &work->field.shape,
+                                   &source, &sink, &archive_bytes);
   work->seconds = progress_end(job->progress);
   if (status != SZGPU_OK)
     return file_stream_failure(&job->report, work->name, status, job->ctx, &from, &to);
@@ -197,8 +202,9 @@ static int verify_archive(struct compression *work, const struct output *target)
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = {compare_values, &comparison};
   uint64_t archive_bytes = 0;
-  progress_begin(job->progress, "verifying", work->name);
-  szgpu_status const status = szgpu_decompress_stream(&job->ctx, 1, &source, &sink, &archive_bytes);
+  progress_begin(job->progress, &job->report, "verifying", work->name, work->field.byte_count);
+  szgpu_status const status =
+      szgpu_decompress_stream(job->ctxs, job->ctx_count, &source, &sink, &archive_bytes);
   work->verify_seconds = progress_end(job->progress);
   int const error_number = comparison.from.error_number;
   if (status == SZGPU_SINK_FAILED)
@@ -271,10 +277,10 @@ int in_frames_restore(struct restoring *work) {
   szgpu_source const source = file_source(&from);
   szgpu_sink const sink = file_sink(&to);
   uint64_t archive_bytes = 0;
-  progress_begin(job->progress, "restoring", work->name);
-  szgpu_status status = memory_limit_ctx(job->ctx);
+  progress_begin(job->progress, &job->report, "restoring", work->name, work->info->field_bytes);
+  szgpu_status status = ctxs_limit_memory(job);
   if (status == SZGPU_OK)
-    status = szgpu_decompress_stream(&job->ctx, 1, &source, &sink, &archive_bytes);
+    status = szgpu_decompress_stream(job->ctxs, job->ctx_count, &source, &sink, &archive_bytes);
   work->seconds = progress_end(job->progress);
   if (status != SZGPU_OK)
     return file_stream_failure(&job->report, work->name, status, job->ctx, &from, &to);

@@ -9,7 +9,7 @@
 #include "compression.h"
 #include "output.h"
 
-/* With --memory: the same for the input's head as compression_load for all of it. A pipe is copied
+/* Frame by frame: for the input's head what compression_load does for all of it. A pipe is copied
  * to a temporary file first, because the library reads the field more than once. */
 int in_frames_load(struct compression *work);
 /* Compresses into `output`, which is complete then; sets archive_bytes, info and seconds. Without

@@ -13,7 +13,9 @@ struct series_output;
 struct job {
   const struct options *options;
   struct progress *progress;
-  szgpu_ctx *ctx;               /* NULL for -l */
+  szgpu_ctx *ctx;         /* NULL for -l */
+  szgpu_ctx *const *ctxs; /* one for each GPU of a list; the first is ctx */
+  int ctx_count;
   bool *is_note_told;           /* shared by all files: the library's note was printed */
   struct series_output *series; /* with --append; shared by all files */
   struct report report;

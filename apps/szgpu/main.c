@@ -3,6 +3,7 @@
  */
 #define _DEFAULT_SOURCE
 #include "cleanup.h"
+#include "ctxs.h"
 #include "job.h"
 #include "memory.h"
 #include "series_output.h"
@@ -21,26 +22,6 @@ static void hold_standard_descriptors(void) {
       int const opened = open("/dev/null", flags[descriptor]); /* the lowest free one: descriptor */
       if (opened != descriptor) _exit(CODE_IO);
     }
-}
-
-static int create_ctx(const struct options *options, struct progress *progress, szgpu_ctx **ctx) {
-  szgpu_options settings = options->context;
-  struct report const report = options_report(options);
-  if (progress->is_wanted) {
-    settings.progress = progress_tick;
-    settings.progress_user = progress;
-  }
-  szgpu_status const status = szgpu_create(ctx, &settings);
-  if (status == SZGPU_OK) return CODE_OK;
-  const char *name = shown_input(report.file);
-  if (status != SZGPU_UNSUPPORTED || !report.remedy_without_gpu)
-    return report_status(&report, name, status, NULL);
-  if (settings.backend == SZGPU_BACKEND_CUDA)
-    return report_failure(&report, CODE_RESOURCE, name, "this build has no CUDA; %s",
-                          report.remedy_without_gpu);
-  return report_failure(&report, CODE_RESOURCE, name,
-                        "this build has no CUDA, which --decoder %s needs; %s",
-                        szgpu_decoder_name(options->context.decoder), report.remedy_without_gpu);
 }
 
 typedef int (*file_work)(const struct job *job);
@@ -95,8 +76,10 @@ int main(int argc, char **argv) {
     memory_set_limit(options.memory, "--memory");
   else
     memory_set_limit(options.context.memory_limit, "--memory-limit");
-  struct progress progress = {.is_wanted =
-                                  !options.is_quiet && !options.is_json && isatty(STDERR_FILENO)};
+  bool const has_bar =
+      options.progress == PROGRESS_AUTO && !options.is_json && isatty(STDERR_FILENO);
+  bool const has_lines = options.progress == PROGRESS_JSON;
+  struct progress progress = {.is_wanted = !options.is_quiet && (has_bar || has_lines)};
   bool is_note_told = false;
   struct series_output series = {NULL};
   struct job job = {.options = &options,
@@ -104,12 +87,16 @@ int main(int argc, char **argv) {
                     .is_note_told = &is_note_told,
                     .series = &series,
                     .report = options_report(&options)};
-  code = options.command == COMMAND_LIST ? CODE_OK : create_ctx(&options, &progress, &job.ctx);
+  struct ctxs ctxs = {.count = 0};
+  code = options.command == COMMAND_LIST ? CODE_OK : ctxs_create(&options, &progress, &ctxs);
+  job.ctx = ctxs.all[0];
+  job.ctxs = ctxs.all;
+  job.ctx_count = ctxs.count;
   if (code == CODE_OK) {
     code = run_files(&job);
     series_output_close(&series);
-    szgpu_destroy(job.ctx);
   }
+  ctxs_close(&ctxs);
   int const flushed = flush_report(job.report.out);
   return code > flushed ? code : flushed;
 }

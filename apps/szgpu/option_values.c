@@ -3,6 +3,7 @@
  */
 #include "option_values.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -34,6 +35,9 @@ static const struct choice predictors[] = {{"auto", SZGPU_PREDICTOR_AUTO},
                                            {"lorenzo", SZGPU_PREDICTOR_LORENZO},
                                            {"interpolation", SZGPU_PREDICTOR_INTERPOLATION},
                                            {NULL, 0}};
+
+static const struct choice progress_forms[] = {
+    {"auto", PROGRESS_AUTO}, {"json", PROGRESS_JSON}, {"none", PROGRESS_NONE}, {NULL, 0}};
 
 bool options_refuse(struct options *options, const char *option, const char *value,
                     const char *sentence) {
@@ -126,13 +130,44 @@ static bool read_number(struct options *options, const char *option, const char 
   return options_refuse(options, option, text, sentence);
 }
 
-static bool read_device(const char *text, struct options *options) {
+static bool read_index(const char *text, int *index) {
   uint64_t number;
-  if (!read_count(text, &number) || number > INT_MAX)
-    return options_refuse(options, "--device", text,
-                          "is not the index of a GPU; give a whole number, 0 for the first");
-  options->context.device = (int)number;
+  if (!read_count(text, &number) || number > INT_MAX) return false;
+  *index = (int)number;
   return true;
+}
+
+/* Indices with commas between them. */
+static bool read_device_list(const char *text, struct options *options) {
+  options->device_count = 0;
+  for (const char *at = text;; at++) {
+    char word[16];
+    int index, *const devices = options->devices;
+    size_t const chars = strcspn(at, ",");
+    snprintf(word, sizeof word, "%.*s", (int)chars, at);
+    if (chars >= sizeof word || !read_index(word, &index))
+      return options_refuse(options, "--device", text,
+                            "is not a list of GPUs; give it as in --device 0,1, or all");
+    for (int i = 0; i < options->device_count; i++)
+      if (devices[i] == index)
+        return options_refuse(options, "--device", text, "names a GPU twice; give each index once");
+    if (options->device_count == SZGPU_MAX_CTXS)
+      return options_refuse(options, "--device", NULL, "takes up to 32 GPUs; leave some out");
+    devices[options->device_count++] = index;
+    at += chars;
+    if (*at == '\0') return true;
+  }
+}
+static_assert(SZGPU_MAX_CTXS == 32, "as the message says");
+
+static bool read_device(const char *text, struct options *options) {
+  bool const is_list = strchr(text, ',') != NULL, are_all = strcmp(text, "all") == 0;
+  options->device_list = is_list || are_all ? text : NULL;
+  if (is_list) return read_device_list(text, options);
+  options->device_count = 0;
+  return are_all || read_index(text, &options->context.device) ||
+         options_refuse(options, "--device", text,
+                        "is not the index of a GPU; give a whole number, 0 for the first");
 }
 
 static bool read_slab_option(const char *text, struct options *options) {
@@ -212,6 +247,10 @@ static bool read_value(int option, const char *text, struct options *options) {
     case OPTION_PREDICTOR:
       is_good = choose(options, predictors, "--predictor", text, &chosen);
       options->params.predictor = (szgpu_predictor)chosen;
+      return is_good;
+    case OPTION_PROGRESS:
+      is_good = choose(options, progress_forms, "--progress", text, &chosen);
+      options->progress = (enum progress_form)chosen;
       return is_good;
     case OPTION_DECODER:
       return choose_decoder(options, text);

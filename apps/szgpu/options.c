@@ -109,8 +109,29 @@ static bool check_mode(struct options *options) {
   return true;
 }
 
+/* Several GPUs work on a frame each, and frames do not depend on how many there are. */
+static bool check_devices(struct options *options) {
+  const char *const list = options->device_list;
+  if (!list) return true;
+  if (options->command != COMMAND_COMPRESS && options->command != COMMAND_RESTORE)
+    return options_refuse(options, "--device", list, "is for -z and -x; name one GPU");
+  if (options->context.backend == SZGPU_BACKEND_CPU)
+    return options_refuse(options, "--device", list,
+                          "cannot be used with -b cpu; leave one of them out");
+  if (!szgpu_decoder_runs_on(options->context.decoder, SZGPU_BACKEND_CUDA))
+    return options_refuse(options, "--decoder", szgpu_decoder_name(options->context.decoder),
+                          "is for the CPU, not for --device with several GPUs; leave one of the "
+                          "two out");
+  if (options->command == COMMAND_COMPRESS && !options->memory && !options->params.frame_rows)
+    return options_refuse(options, "--device", list,
+                          "works frame by frame; add --frame or --memory, which say how large "
+                          "frames are");
+  options->context.backend = SZGPU_BACKEND_CUDA;
+  return true;
+}
+
 /* What needs the whole field, or little of it anyway. */
-static bool check_memory(struct options *options) {
+static bool check_in_frames(struct options *options) {
   const char *other = options->original               ? "--compare"
                       : options->has_slab             ? "--slab"
                       : options->has_region           ? "--region"
@@ -118,10 +139,12 @@ static bool check_memory(struct options *options) {
                       : options->target_ratio > 0     ? "--target-ratio"
                       : options->context.memory_limit ? "--memory-limit"
                                                       : NULL;
+  const char *const in_frames = options_frame_by_frame(options);
   char sentence[128];
-  if (!options->memory || !other) return true;
+  if (!in_frames || !other) return true;
   snprintf(sentence, sizeof sentence, "cannot be used with %s; leave one of them out", other);
-  return options_refuse(options, "--memory", NULL, sentence);
+  return options_refuse(options, in_frames, options->memory ? NULL : options->device_list,
+                        sentence);
 }
 
 static bool check_series(struct options *options) {
@@ -168,7 +191,9 @@ static bool check_together(struct options *options, const bool *is_given) {
                           options->has_slab
                               ? "cannot be used with --slab; leave one of them out"
                               : "cannot be used with --compare; leave one of them out");
-  if (!check_memory(options) || !check_series(options)) return false;
+  if (!check_devices(options) || !check_in_frames(options) || !check_series(options)) return false;
+  if (options->progress == PROGRESS_JSON && !options->is_json)
+    return options_refuse(options, "--progress", "json", "is for --json; add it");
   if (options->output && options->file_count > 1)
     return options_refuse(options, "-o", NULL,
                           "names the output of a single file; give the files one by one");
@@ -180,8 +205,14 @@ static bool check_together(struct options *options, const bool *is_given) {
   return true;
 }
 
+const char *options_frame_by_frame(const struct options *options) {
+  return options->memory ? "--memory" : options->device_list ? "--device" : NULL;
+}
+
 static const char *remedy_without_gpu(const struct options *options) {
   bool const has_cuda_decoder = !szgpu_decoder_runs_on(options->context.decoder, SZGPU_BACKEND_CPU);
+  if (options->device_list)
+    return has_cuda_decoder ? "leave --device and --decoder out" : "leave --device out";
   if (options->context.backend == SZGPU_BACKEND_CUDA)
     return has_cuda_decoder ? "use -b cpu and leave --decoder out" : "use -b cpu";
   return has_cuda_decoder ? "leave --decoder out" : NULL;

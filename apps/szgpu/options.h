@@ -22,6 +22,12 @@ enum command {
 
 enum { MOST_SWEEP_BOUNDS = 32 };
 
+enum progress_form {
+  PROGRESS_AUTO, /* on a terminal a line that is rewritten, unless --json */
+  PROGRESS_JSON, /* lines of JSON */
+  PROGRESS_NONE
+};
+
 struct options {
   enum command command;
   szgpu_params params;
@@ -34,9 +40,12 @@ struct options {
   struct slices region;                   /* --region */
   double sweep_bounds[MOST_SWEEP_BOUNDS]; /* --sweep; each finite and above 0 */
   int sweep_count;
-  double target_ratio; /* --target-ratio; 0: none */
-  uint64_t memory;     /* --memory, in bytes; 0: the field and the archive are in memory */
-  const char *series;  /* --append; NULL: none */
+  double target_ratio;     /* --target-ratio; 0: none */
+  uint64_t memory;         /* --memory, in bytes; 0: not given */
+  const char *device_list; /* --device, if it names several GPUs; NULL: context.device */
+  int devices[SZGPU_MAX_CTXS], device_count; /* of the list; none: all there are */
+  enum progress_form progress;               /* --progress */
+  const char *series;                        /* --append; NULL: none */
   bool has_step, has_time;
   struct slice step; /* --step */
   double time;       /* --time */
@@ -50,6 +59,8 @@ struct options {
 /* False if nothing is left to do (help, version, --h5-args or a usage error): *exit_code is then
  * the run's. */
 bool options_read(int argc, char **argv, struct options *options, int *exit_code);
+/* The option because of which the field and the archive are not in memory; NULL: they are. */
+const char *options_frame_by_frame(const struct options *options);
 /* For messages about the whole run; names the file if there is only one. */
 struct report options_report(const struct options *options);
 /* True if the data of some file go to standard output. */

@@ -99,7 +99,7 @@ static int load_archive(struct restoration *work) {
                                &work->info);
 }
 
-/* With --memory, the rest is read as it is restored. */
+/* Frame by frame, the rest is read as it is restored. */
 static int load_head(struct restoration *work) {
   const struct report *report = &work->job->report;
   if (work->step) return load_archive(work); /* mapped: no more is read than the header */
@@ -112,7 +112,7 @@ static int load_head(struct restoration *work) {
 
 static int load_files(struct restoration *work) {
   const struct report *report = &work->job->report;
-  int code = work->job->options->memory ? load_head(work) : load_archive(work);
+  int code = options_frame_by_frame(work->job->options) ? load_head(work) : load_archive(work);
   if (code == CODE_OK)
     code = archive_check_decoder(report, &work->job->options->context, work->name, &work->info);
   if (code == CODE_OK && work->info.shape.dtype > SZGPU_F64 && output_is_npy(work))
@@ -155,7 +155,7 @@ static int restore_values(struct restoration *work) {
   work->field = memory_take(work->field_bytes);
   if (!work->field.bytes)
     return report_out_of_memory(report, work->name, "the restored field", work->field_bytes);
-  progress_begin(job->progress, "restoring", work->name);
+  progress_begin(job->progress, report, "restoring", work->name, work->field_bytes);
   szgpu_status const status = decompress(work);
   work->seconds = progress_end(job->progress);
   if (status == SZGPU_BAD_ARGUMENT && job->options->has_level)
@@ -297,7 +297,7 @@ static int print_result(const struct restoration *work) {
 static int run(struct restoration *work) {
   int code = open_files(work);
   if (code == CODE_OK) code = load_files(work);
-  if (work->job->options->memory) {
+  if (options_frame_by_frame(work->job->options)) {
     if (code == CODE_OK) code = restore_in_frames(work);
   } else {
     if (code == CODE_OK) code = restore_values(work);

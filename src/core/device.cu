@@ -84,6 +84,13 @@ static szgpu_status open_current(szg_device *device, struct CUstream_st *stream)
   return status;
 }
 
+int szg_device_count(void) {
+  int device_count = 0;
+  if (cudaGetDeviceCount(&device_count) == cudaSuccess) return device_count;
+  (void)cudaGetLastError();
+  return 0;
+}
+
 szgpu_status szg_device_open(int index, struct CUstream_st *stream, szg_device *device) {
   memset(device, 0, sizeof *device);
   device->index = index;

@@ -60,6 +60,9 @@ typedef struct szg_device {
   struct CUevent_st *marks[SZG_MOST_STAGE_TIMES];
 } szg_device;
 
+/* Devices that the runtime finds; 0 if it fails, and nothing is left to say why. */
+int szg_device_count(void);
+
 /* Finds device `index` and makes it ready. stream: NULL for a stream of its own. Holds nothing on
  * failure. SZGPU_NO_DEVICE: there is none, the driver is too old, this build has no code for it, or
  * its blocks have less than SZG_LEAST_SHARED_BYTES (then the runtime reports no error). */

@@ -150,7 +150,7 @@ typedef struct szg_tokens_encoder {
 } szg_tokens_encoder;
 
 /* The CPU's encoder has entries of near values too, with their raw bits behind the code.
- * tokens_encode.c explains them. */
+ * tokens_near.h explains them. */
 enum { SZG_TOKENS_NEAR = 1024 };
 typedef struct szg_tokens_cpu_encoder {
   szg_tokens_encoder shared;

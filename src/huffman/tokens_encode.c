@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/bit_writer.h"
-#include "huffman/tokens_books_core.h"
+#include "huffman/tokens_near.h"
 #include "huffman/tokens_places.h"
 
 enum {
@@ -26,68 +26,7 @@ static_assert(HEAD_ROOM + SZG_TOKENS_MOST_GROUPS * SZG_TOKENS_GROUP_MOST_BITS / 
                   sizeof(((szg_tokens_work *)NULL)->bytes),
               "the longest tile");
 
-SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & SZG_TOKENS_ENCODER_LENGTH; }
 SZG_INLINE uint64_t entry_bits(uint32_t entry) { return (uint64_t)(entry & ~31u) << 32; }
-
-/* ---- tables ---- */
-
-static void build_entries(const uint8_t *lengths, uint32_t symbol_count, uint32_t *entries) {
-  uint32_t code = 0;
-  memset(entries, 0, symbol_count * sizeof *entries);
-  for (uint32_t length = 1; length <= SZG_LEVELS_CODE_BITS; length++) {
-    code <<= 1;
-    for (uint32_t s = 0; s < symbol_count; s++)
-      if (lengths[s] == length) entries[s] = code++ << (32 - length) | length;
-  }
-}
-
-/* Gives bytes without a code the escape, if that has one, and themselves. */
-static void build_byte_entries(const uint8_t *lengths, uint32_t symbol_count, uint32_t escape,
-                               uint32_t *entries) {
-  uint32_t own[SZG_LEVELS_OCTETS];
-  build_entries(lengths, symbol_count, own);
-  for (uint32_t byte = 0; byte < 256; byte++) {
-    bool const has_code = own[byte] != 0 && byte != escape;
-    entries[byte] = has_code ? own[byte] : szg_tokens_escaped_byte(own[escape], byte);
-  }
-}
-
-/* Near entries are bits, left-aligned in 32, and their number in the low 6 bits, or NO_ENTRY. */
-enum { NO_ENTRY = 32, NEAR_LENGTH = 63 };
-
-static uint32_t near_entry_of(uint32_t entry) { return entry ? entry : NO_ENTRY; }
-
-/* The bits of a value that is not escaped, the raw ones too. */
-static uint32_t near_entry(const szg_tokens_encoder *encoder, int32_t code) {
-  szg_value_token const token = szg_value_token_of(code, false);
-  uint32_t const entry = encoder->values[token.symbol], length = entry_length(entry);
-  if (!entry) return NO_ENTRY;
-  uint32_t const raw_end = 32 - length - token.raw_bits;
-  return (entry & ~31u) | (uint32_t)token.raw << raw_end | (length + token.raw_bits);
-}
-
-static void build_shared(const szg_tokens_plan *plan, szg_tokens_encoder *encoder) {
-  const szg_tokens_books *const books = &plan->books;
-  encoder->mode = plan->mode;
-  build_byte_entries(books->octets, SZG_LEVELS_OCTETS, SZG_LEVELS_OCTET_ESCAPE, encoder->octets);
-  build_byte_entries(books->masks, SZG_LEVELS_MASKS, SZG_LEVELS_MASK_ESCAPE, encoder->masks);
-  build_entries(books->pairs, SZG_LEVELS_PAIRS, encoder->pairs);
-  build_entries(books->values, SZG_LEVELS_VALUES, encoder->values);
-  memcpy(encoder->small_pairs, encoder->pairs, sizeof encoder->small_pairs);
-  encoder->small_pairs[SZG_LEVELS_PAIR_ESCAPE] = 0;
-  encoder->direct[0] = 0;
-  for (int32_t code = 1 - SZG_LEVELS_DIRECT; code < SZG_LEVELS_DIRECT; code++)
-    encoder->direct[SZG_LEVELS_DIRECT + code] = encoder->values[szg_direct_symbol(code)];
-}
-
-void szg_tokens_encoder_build(const szg_tokens_plan *plan, szg_tokens_cpu_encoder *encoder) {
-  build_shared(plan, &encoder->shared);
-  for (int32_t code = -SZG_TOKENS_NEAR; code < SZG_TOKENS_NEAR; code++)
-    encoder->near[SZG_TOKENS_NEAR + code] = near_entry(&encoder->shared, code);
-  encoder->near[2 * SZG_TOKENS_NEAR] = NO_ENTRY;
-  for (uint32_t s = 0; s < SZG_LEVELS_PAIRS; s++)
-    encoder->near_pairs[s] = near_entry_of(encoder->shared.small_pairs[s]);
-}
 
 /* ---- codes ---- */
 
@@ -101,7 +40,7 @@ typedef struct tile_source {
 } tile_source;
 
 SZG_INLINE void put_entry(uint32_t entry, szg_bit_writer *writer) {
-  szg_put_left_aligned(writer, entry_bits(entry), entry_length(entry));
+  szg_put_left_aligned(writer, entry_bits(entry), szg_entry_length(entry));
 }
 
 /* Puts the entry of a symbol that has a code if its tile was counted, or escapes have codes. */
@@ -126,10 +65,11 @@ SZG_INLINE uint64_t near_bits(uint32_t entry) { return (uint64_t)(entry & ~63u) 
 /* Puts the bits of four near entries; false, and nothing is put, if one is missing. */
 SZG_INLINE bool put_four(uint32_t e0, uint32_t e1, uint32_t e2, uint32_t e3,
                          szg_bit_writer *writer) {
-  if (__builtin_expect((e0 | e1 | e2 | e3) & NO_ENTRY, false)) return false;
-  uint64_t const first = near_bits(e0) | near_bits(e1) >> (e0 & NEAR_LENGTH);
-  uint64_t const second = near_bits(e2) | near_bits(e3) >> (e2 & NEAR_LENGTH);
-  uint32_t const first_length = (e0 + e1) & NEAR_LENGTH, second_length = (e2 + e3) & NEAR_LENGTH;
+  if (__builtin_expect((e0 | e1 | e2 | e3) & SZG_NO_NEAR_ENTRY, false)) return false;
+  uint64_t const first = near_bits(e0) | near_bits(e1) >> (e0 & SZG_NEAR_LENGTH);
+  uint64_t const second = near_bits(e2) | near_bits(e3) >> (e2 & SZG_NEAR_LENGTH);
+  uint32_t const first_length = (e0 + e1) & SZG_NEAR_LENGTH,
+                 second_length = (e2 + e3) & SZG_NEAR_LENGTH;
   uint32_t const length = first_length + second_length;
   if (__builtin_expect(length <= SZG_PUT_MAX_BITS, true)) {
     szg_put_left_aligned(writer, first | second >> first_length, length);
@@ -151,10 +91,10 @@ SZG_INLINE uint32_t near_entry_at(const tile_source *source, uint32_t place) {
 
 SZG_INLINE void put_value_at(const tile_source *source, uint32_t place, szg_bit_writer *writer) {
   uint32_t const entry = near_entry_at(source, place);
-  if (entry & NO_ENTRY)
+  if (entry & SZG_NO_NEAR_ENTRY)
     *writer = put_value(source, szg_code_at(source->codes, source->is_wide, place), *writer);
   else
-    szg_put_left_aligned(writer, near_bits(entry), entry & NEAR_LENGTH);
+    szg_put_left_aligned(writer, near_bits(entry), entry & SZG_NEAR_LENGTH);
 }
 
 SZG_INLINE void put_plain(const tile_source *source, uint32_t group, szg_bit_writer *writer) {
@@ -216,18 +156,18 @@ typedef struct pair_bits {
 SZG_INLINE void find_escaping_pairs(const tile_source *source, const uint32_t *symbols,
                                     uint32_t first, pair_bits *found) {
   uint32_t values[SZG_LEVELS_GROUP], entries[SZG_LEVELS_GROUP / 2];
-  uint64_t const high_bits = (uint64_t)UINT32_MAX - NEAR_LENGTH;
+  uint64_t const high_bits = (uint64_t)UINT32_MAX - SZG_NEAR_LENGTH;
   find_near(source, first, values);
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++)
     entries[i] = source->encoder->shared.pairs[symbols[i]];
   for (uint32_t i = 0; i < SZG_LEVELS_GROUP / 2; i++) {
     uint64_t const is_escape = 0 - (uint64_t)(symbols[i] == SZG_LEVELS_PAIR_ESCAPE);
     uint64_t const a = values[2 * i] & is_escape, b = values[2 * i + 1] & is_escape;
-    uint64_t const length = entry_length(entries[i]), a_length = a & NEAR_LENGTH;
+    uint64_t const length = szg_entry_length(entries[i]), a_length = a & SZG_NEAR_LENGTH;
     uint64_t const of_values = (a & high_bits) << 32 | (b & high_bits) << 32 >> a_length;
-    uint64_t const is_missing = (length == 0) | ((a | b) & NO_ENTRY) / NO_ENTRY;
+    uint64_t const is_missing = (length == 0) | ((a | b) & SZG_NO_NEAR_ENTRY) / SZG_NO_NEAR_ENTRY;
     found->bits[i] = entry_bits(entries[i]) | of_values >> length;
-    found->lengths[i] = length + a_length + (b & NEAR_LENGTH) + is_missing * LACKS_ENTRY;
+    found->lengths[i] = length + a_length + (b & SZG_NEAR_LENGTH) + is_missing * LACKS_ENTRY;
   }
 }
 

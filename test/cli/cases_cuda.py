@@ -40,6 +40,49 @@ class Choices(CliTest):
                     ["-z", *BOUND, f"--device={text}", name], 1, f"{name}: --device {text} is not "
                     "the index of a GPU; give a whole number, 0 for the first")
 
+    def test_lists_of_devices_that_are_none(self):
+        name = self.field()
+        none = "is not a list of GPUs; give it as in --device 0,1, or all"
+        twice = "names a GPU twice; give each index once"
+        for text, why in (("0,", none), (",", none), ("0,,1", none), ("0,x", none), ("0, 1", none),
+                          ("0,-1", none), ("all,0", none), (f"0,{MOST_DEVICE + 1}", none),
+                          ("0," + "1" * 40, none), ("0,0", twice), ("2,1,2", twice)):
+            with self.subTest(text):
+                self.assert_refused(["-z", *BOUND, "--frame", "8", f"--device={text}", name], 1,
+                                    f"{name}: --device {text} {why}")
+        self.assert_refused(["-z", *BOUND, "--frame", "8", "--device",
+                             ",".join(map(str, range(33))), name], 1,
+                            f"{name}: --device takes up to 32 GPUs; leave some out")
+
+    def test_what_several_devices_cannot_do(self):
+        name, archive = self.field("a_10x20.f32"), self.archive("b_10x20.f32")
+        for devices in ("0,1", "all"):
+            said = f"--device {devices}"
+            listed = ["--device", devices]
+            self.assert_refused(["-z", *BOUND, *listed, name], 1,
+                                f"{name}: {said} works frame by frame; add --frame or --memory, "
+                                "which say how large frames are")
+            for arguments in (["-z", *BOUND, "--frame", "8", name], ["-x", "-o", "c", archive]):
+                self.assert_refused([*listed, "-b", "cpu", *arguments], 1, f"{arguments[-1]}: "
+                                    f"{said} cannot be used with -b cpu; leave one of them out")
+            for arguments in (["-l", archive], ["--test", archive], ["--sweep", "1e-3", name]):
+                self.assert_refused([*listed, *arguments], 1,
+                                    f"{arguments[-1]}: {said} is for -z and -x; name one GPU")
+            for option, *value in (["--slab", "0:1"], ["--region", "0,:"], ["--level", "0"],
+                                   ["--compare", name], ["--memory-limit", "1G"]):
+                self.assert_refused(["-x", *listed, "-o", "c", option, *value, archive], 1,
+                                    f"{archive}: {said} cannot be used with {option}; leave one of "
+                                    "them out")
+            for decoder in CPU_DECODERS:
+                self.assert_refused(["-x", *listed, "-o", "c", "--decoder", decoder, archive], 1,
+                                    f"{archive}: --decoder {decoder} is for the CPU, not for "
+                                    "--device with several GPUs; leave one of the two out")
+
+    def test_the_last_device_counts(self):
+        name = self.field()
+        self.assertEqual(self.succeed("-z", *BOUND, "--device", "0,1", "--device", "1", name).err,
+                         "")
+
     def test_a_device_is_not_looked_for_by_the_cpu(self):
         name = self.field()
         for options in (["-b", "cpu"], ["-b", "auto"], []):
@@ -69,6 +112,14 @@ class WithoutCuda(CliTest):
                                 f"--decoder {decoder} needs; leave --decoder out")
             self.assert_refused([*options, "-b", "cuda", archive], 5, f"{archive}: this build has "
                                 "no CUDA; use -b cpu and leave --decoder out")
+
+    def test_several_devices(self):
+        name, archive = self.field("a_10x20.f32"), self.archive("b_10x20.f32")
+        for devices in ("0,1", "all"):
+            for arguments in (["-z", *BOUND, "--frame", "8", name],
+                              ["-z", *BOUND, "--memory", "32M", name], ["-x", "-o", "c", archive]):
+                self.assert_refused(["--device", devices, *arguments], 5,
+                                    f"{arguments[-1]}: this build has no CUDA; leave --device out")
 
     def test_several_files_are_refused_once(self):
         self.field("a.f32"), self.field("b.f32")
@@ -112,6 +163,14 @@ class WithoutADevice(CliTest):
             self.refused(*options, archive, why=WHY.format(0), remedy="leave --decoder out")
             self.refused(*options, "-b", "cuda", archive, why=WHY.format(0),
                          remedy="use -b cpu and leave --decoder out")
+
+    def test_several_devices(self):
+        name, archive = self.field("a_10x20.f32"), self.archive("b_10x20.f32")
+        for devices, first in (("3,1", 3), ("all", 0)):
+            for arguments in (["-z", *BOUND, "--frame", "8", name],
+                              ["-z", *BOUND, "--memory", "32M", name], ["-x", "-o", "c", archive]):
+                self.refused("--device", devices, *arguments, why=WHY.format(first),
+                             remedy="leave --device out")
 
     def test_every_file_is_told_of(self):
         self.field("a.f32"), self.field("b.f32")

@@ -4,6 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 import io
 import os
+import re
 
 import numpy as np
 
@@ -165,6 +166,32 @@ class OnAGpu(CliTest):
         self.assertEqual(result.err, "")
         self.assertEqual(self.read(name + ".szg"), self.read("cpu.szg"))
         self.assertEqual(self.succeed("-x", "-o", "back", "--compare", name, "cpu.szg").err, "")
+
+    def test_several_gpus_give_the_bytes_of_one(self):
+        name = self.field("a_96x50x60.f32", (96, 50, 60))
+        lists = ["all", "0,1", "1,0"] if self.gpu_count() > 1 else ["all"]
+        for size in (["--frame", "16"], ["--memory", "64M"], ["--memory", "64M", "--frame", "16"]):
+            self.succeed("-zf", *BOUND, "-b", "cpu", *size, "-o", "cpu.szg", name)
+            for devices in lists:
+                with self.subTest((size, devices)):
+                    made = self.succeed("-zVf", *BOUND, *size, "--device", devices, name)
+                    self.assertEqual(made.err, "")
+                    self.assertEqual(self.read(name + ".szg"), self.read("cpu.szg"))
+        self.succeed("-xf", "-b", "cpu", "-o", "cpu", "cpu.szg")
+        for devices in lists:
+            for size in ([], ["--memory", "64M"]):
+                self.succeed("-xf", "--device", devices, *size, "-o", "cuda", "cpu.szg")
+                self.assertEqual(self.read("cuda"), self.read("cpu"))
+
+    def gpu_count(self):
+        """How many the command finds: the first index that it refuses."""
+        name = self.field("count_64x8.f32", (64, 8))
+        result = self.run_szgpu("-z", *BOUND, "--frame", "64", "--device", f"0,{MOST_DEVICE}", name)
+        self.assertEqual(result.code, 5, result)
+        found = re.search(r"no usable GPU \(GPU 2147483647: there are ([0-9]+)\); leave --device "
+                          r"out\n\Z", result.err)
+        self.assertTrue(found, result)
+        return int(found[1])
 
     def test_a_device_that_is_not_there(self):
         name = self.field()

@@ -24,10 +24,10 @@ COUNTS_OF_BOUND = ("archive_bytes", "values_over_bound")
 TEXTS_OF_FRAME = ("kind", "predictor", "axes", "planes", "stencil")
 
 
-def documented():
-    """The type of each member, by the table of the page."""
+def documented(first="\n## JSON\n", end="\n### Lines of progress\n"):
+    """The type of each member, by the table of the page between these headings."""
     text = page("cli.md")
-    text = text[text.index("\n## JSON\n"):text.index("\n## --h5-args")]
+    text = text[text.index(first):text.index(end)]
     types = {}
     for names, kind in re.findall(r"^\| (`[^|]*`) \| ([a-z ]+) \|", text, re.MULTILINE):
         types.update(dict.fromkeys(re.findall(r"`(\w+)`", names), kind))
@@ -97,3 +97,14 @@ class Json(CliTest):
                 if isinstance(value, str) and name not in ("input", "output", "original", "error"):
                     with self.subTest(arguments=arguments, name=name):
                         self.assertNotRegex(value, r"^[0-9.]+$|^(true|false|null)$|[ ,]")
+
+    def test_lines_of_progress_have_the_documented_members(self):
+        types = documented("\n### Lines of progress\n", "\n## --h5-args")
+        result = self.succeed("-z", "-e", "1e-3", "--json", "--progress=json", self.field("b.f32"))
+        lines = [json.loads(line, parse_constant=self.fail) for line in result.out.splitlines()]
+        events = [line for line in lines if "event" in line]
+        self.assertGreaterEqual(len(events), 2)
+        for event in events:
+            self.assertEqual(set(event), set(types))
+            for member, value in event.items():
+                self.assertTrue(IS_TYPE[types[member]](value), (member, value))

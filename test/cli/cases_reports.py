@@ -371,7 +371,95 @@ class Progress(CliTest):
             self.assertEqual(code, 0)
             if shown:
                 break
-        self.assertRegex(shown, r"\A(\rrestoring \[=* *\] +[0-9]+ %  noise\.f32\.szg\033\[K)+"
-                         r"\r\033\[K\Z")
-        for quiet in ("-q", "--json"):
+        pace = r"([0-9.]+ [kMG]?B/s  [0-9]+:[0-9]{2} left  )"
+        self.assertRegex(shown, rf"\A(\rrestoring \[=* *\] +[0-9]+ %  {pace}?noise\.f32\.szg"
+                         r"\033\[K)+\r\033\[K\Z")
+        self.assertRegex(shown, pace)
+        for quiet in ("-q", "--json", "--progress=none"):
             self.assertEqual(self.on_a_terminal(*arguments, quiet, meanwhile=self.pause), (0, ""))
+
+    def events_and_objects(self, result):
+        """Lines that say how far the work is, and the other lines."""
+        lines = [json.loads(line, parse_constant=self.fail) for line in result.out.splitlines()]
+        events = [line for line in lines if "event" in line]
+        return events, [line for line in lines if "event" not in line]
+
+    def check_events(self, events, command, work, file, byte_count):
+        done = [event["done_bytes"] for event in events]
+        self.assertEqual(done, sorted(done))
+        self.assertEqual((done[0], done[-1]), (0, byte_count))
+        self.assertEqual(done.count(byte_count), 1)
+        seconds = [event["seconds"] for event in events]
+        self.assertEqual(seconds, sorted(seconds))
+        for event in events:
+            self.assertEqual(list(event), ["command", "input", "event", "work", "done_bytes",
+                                           "total_bytes", "seconds", "gb_per_s", "seconds_left"])
+            self.assertEqual([event[key] for key in ("command", "input", "event", "work",
+                                                     "total_bytes")],
+                             [command, file, "progress", work, byte_count])
+        self.assertIsNone(events[0]["gb_per_s"])
+        self.assertEqual(events[-1]["seconds_left"], 0)
+
+    def test_lines_of_json(self):
+        name, byte_count = self.field("a_64x50x60.f32", (64, 50, 60)), 4 * 64 * 50 * 60
+        archive = name + ".szg"
+        compress = ["-zf", "-e", "1e-3", "--frame", "16", name]
+        restore = ["-xf", "-o", "back", archive]
+        for arguments, command, work, file in (
+                (compress, "compress", "compressing", name),
+                ([*compress, "--memory", "64M"], "compress", "compressing", name),
+                (restore, "restore", "restoring", archive),
+                ([*restore, "--memory", "64M"], "restore", "restoring", archive),
+                (["--test", archive], "test", "testing", archive)):
+            with self.subTest(arguments):
+                plain = self.succeed_json(*arguments)
+                result = self.succeed("--json", "--progress=json", *arguments)
+                events, objects = self.events_and_objects(result)
+                self.check_events(events, command, work, file, byte_count)
+                self.assertEqual(len(objects), 1)
+                timed = ("seconds", "gb_per_s")
+                self.assertEqual({key: plain[key] for key in plain if key not in timed},
+                                 {key: objects[0][key] for key in objects[0] if key not in timed})
+                self.assertEqual("event" in result.out.splitlines()[-1], False)
+                self.assertEqual(self.succeed("-q", "--json", "--progress=json", *arguments).out,
+                                 "")
+
+    def test_lines_of_json_for_every_pass_and_file(self):
+        names = [self.field(f"{letter}_64x50x60.f32", (64, 50, 60)) for letter in "ab"]
+        events, objects = self.events_and_objects(self.succeed(
+            "-zV", "-e", "1e-3", "--json", "--progress", "json", *names))
+        self.assertEqual(len(objects), 2)
+        for name in names:
+            for work in ("compressing", "verifying"):
+                own = [event for event in events if (event["input"], event["work"]) == (name, work)]
+                self.check_events(own, "compress", work, name, 4 * 64 * 50 * 60)
+
+    def test_a_slab_counts_its_own_bytes(self):
+        archive = self.archive("a_64x50x60.f32", dims=(64, 50, 60))
+        events, _ = self.events_and_objects(self.succeed(
+            "-x", "-o", "b", "--slab", "3:13", "--json", "--progress=json", archive))
+        self.check_events(events, "restore", "restoring", archive, 4 * 10 * 50 * 60)
+
+    def test_work_that_fails_is_never_complete(self):
+        # A test takes parts of 16 MiB, of which the last is damaged.
+        archive = self.archive("a_64x256x512.f32", "--frame", "16", dims=(64, 256, 512))
+        content = bytearray(self.read(archive))
+        content[-1] ^= 1
+        self.write(archive, bytes(content))
+        result = self.run_szgpu("--test", "--json", "--progress=json", archive)
+        events, objects = self.events_and_objects(result)
+        self.assertEqual((result.code, len(objects)), (3, 1), result)
+        self.assertEqual(events[0]["done_bytes"], 0)
+        for event in events:
+            self.assertLess(event["done_bytes"], event["total_bytes"])
+
+    def test_what_it_cannot_be(self):
+        name = self.field()
+        compress = ["-z", "-e", "1e-3", name]
+        self.assert_refused(["--progress", "jsn", *compress], 1,
+                            f"{name}: --progress jsn is not known (did you mean json?); choose "
+                            "from auto json none")
+        self.assert_refused(["--progress", "json", *compress], 1,
+                            f"{name}: --progress json is for --json; add it")
+        self.assert_refused(["-l", "--progress", "none", name], 1,
+                            f"{name}: --progress cannot be used with -l; leave it out")
