@@ -221,13 +221,21 @@ typedef struct szgpu_params {
   int without_gaps;
   /* Tile layout. The linear layout and SZGPU_MODE_LOSSLESS: not INTERPOLATION. */
   szgpu_predictor predictor;
+  /* SZGPU_MODE_ABS: what the caller says that the magnitudes of the values do not exceed; the call
+   * then derives the step from that, not from the values, and looks for no fill value. The bound
+   * holds all the same: a value beyond it is kept exactly if need be. 0: found from the values. */
+  double greatest;
+  /* 1: a tile that has a value to be kept exactly, or a fill value, is stored as it is, and so is a
+   * whole frame that does not shrink: szgpu_compress_async needs that. Only with `greatest`, the
+   * tile layout and LORENZO. */
+  int raw_outliers;
 } szgpu_params;
 
 /* Relative bound of 1e-4, tile layout, AUTO predictor, no zstd. */
 #define SZGPU_PARAMS_DEFAULTS                                                             \
   {                                                                                       \
     sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0, \
-        SZGPU_PREDICTOR_AUTO                                                              \
+        SZGPU_PREDICTOR_AUTO, 0.0, 0                                                      \
   }
 
 /* A callback that reports progress. The library calls it from time to time, in the thread that made
@@ -411,7 +419,8 @@ typedef struct szgpu_info {
   double absolute_bound; /* what holds for every value */
   double step;           /* distance of quantization levels; 0: constant, raw or lossless */
   double value_range;    /* max - min of the values that are finite and not fill; if the mode is
-                          * absolute, perhaps of a sample of them */
+                          * absolute, perhaps of a sample of them, or twice the declared
+                          * szgpu_params.greatest */
   int has_fill;          /* 1: the archive states a fill value */
   double fill;
   uint64_t fill_bits;  /* the fill value's bits, in the low bytes */

@@ -71,11 +71,11 @@ __device__ void store_result(const CompressJob &job, const Sections &sections,
 
 /* ---- one tile ---- */
 
-/* Publishes the size that the tile will have. */
+/* Publishes the size that the tile will have. has_marks: the same for the whole warp. */
 __device__ __forceinline__ void note_tile(const CompressJob &job, const Sections &sections,
                                           uint32_t tile, const TileBits &tile_bits,
                                           bool has_marks) {
-  bool const is_marked = __any_sync(kAllLanes, has_marks) && !tile_bits.is_raw;
+  bool const is_marked = has_marks && !tile_bits.is_raw;
   if (threadIdx.x % 32 > 0) return;
   publish_words(job.sums, tile, tile_bits.words);
   sections.store_size(tile, tile_bits.words);
@@ -216,8 +216,11 @@ __global__ void __launch_bounds__(Walk::Policy::kThreads, Walk::Policy::kBlocks)
       if (is_placed) break;
       TileBits tile_bits = {};
       if (is_there) {
-        tile_bits =
-            measure_tile<Policy>(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
+        uint32_t const raw_words = raw_words_of<Value>(shape);
+        has_marks = __any_sync(kAllLanes, has_marks);
+        tile_bits = has_marks && job.raw_outliers
+                        ? raw_tile(raw_words)
+                        : measure_tile<Policy>(lane_bits, stage.flushed_words > 0, raw_words);
         note_tile(job, sections, tile, tile_bits, has_marks);
       }
       make_room<Value>(job, sections, is_there, tile_bits, &state);
@@ -301,8 +304,8 @@ extern "C" uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count) {
 extern "C" szgpu_status szg_tile_compress_cuda(
     const szg_quantizer *quantizer, uint32_t lattice_bits, double greatest_point,
     const szg_grid *grid, const void *frame_values, const uint32_t *axes,
-    const szg_tile_book_cuda *book, uint8_t *sections, uint64_t room_bytes, uint8_t *tile_marks,
-    void *work, szg_tile_result_cuda *result, struct CUstream_st *stream) {
+    const szg_tile_book_cuda *book, bool raw_outliers, uint8_t *sections, uint64_t room_bytes,
+    uint8_t *tile_marks, void *work, szg_tile_result_cuda *result, struct CUstream_st *stream) {
   SZG_REQUIRE(grid->tile_count < (uint64_t)1 << 31, SZGPU_BAD_SHAPE); /* the ticket goes beyond */
   szg::CompressJob job = {};
   job.k = *quantizer;
@@ -316,6 +319,7 @@ extern "C" szgpu_status szg_tile_compress_cuda(
   job.sections = sections;
   job.room_bytes = room_bytes;
   job.tile_marks = tile_marks;
+  job.raw_outliers = raw_outliers;
   job.ticket = (uint32_t *)work;
   job.sums = szg::sums_of(work, grid->tile_count);
   job.result = result;

@@ -59,13 +59,14 @@ uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count);
 /* Compresses values to codebook, tile sizes and bitstream, one after the other from `sections` on,
  * each padded with zeros to SZG_ALIGNMENT; writes nothing from sections + room_bytes on. sections
  * is aligned to 16. tile_marks [tiles]: 1 for a tile that is not raw and has exact or fill values,
- * else 0. The caller zeroes *result. greatest_point: the largest magnitude of values, in steps; it
- * decides how the work is done, never what is written. */
+ * else 0. raw_outliers: such a tile is raw. The caller zeroes *result. greatest_point: the largest
+ * magnitude of values, in steps; it decides how the work is done, never what is written. */
 szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
                                     double greatest_point, const szg_grid *grid,
                                     const void *frame_values, const uint32_t *axes,
-                                    const szg_tile_book_cuda *book, uint8_t *sections,
-                                    uint64_t room_bytes, uint8_t *tile_marks, void *work,
+                                    const szg_tile_book_cuda *book, bool raw_outliers,
+                                    uint8_t *sections, uint64_t room_bytes, uint8_t *tile_marks,
+                                    void *work,
                                     szg_tile_result_cuda *result,
                                     struct CUstream_st *stream) SZG_CHECKED;
 

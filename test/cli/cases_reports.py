@@ -115,7 +115,7 @@ class Lines(CliTest):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         self.assertLessEqual(text.count("\n"), 70)
         for option in ("-z", "-x", "-l", "-e", "-m", "-d", "-t", "-b", "-j", "-o", "-f", "-q", "-v",
-                       "-V", "--verify", "--compare", "--slab", "--region", "--frame", "--zstd", "--fill",
+                       "-V", "--verify", "--compare", "--slab", "--region", "--frame", "--zstd", "--fill", "--greatest",
                        "--decoder", "--device", "--layout", "--predictor", "--level", "--no-gap", "--h5-args",
                        "--json", "--strict",
                        "--help", "--version"):
