@@ -59,7 +59,7 @@ static request compressed_request(void) {
 
 static void every_status_has_a_text_of_its_own(void **state) {
   (void)state;
-  for (int a = SZGPU_OK; a <= SZGPU_SINK_FAILED; a++) {
+  for (int a = SZGPU_OK; a <= SZGPU_OTHER_PARAMS; a++) {
     assert_true(strlen(szgpu_status_text((szgpu_status)a)) > 5);
     for (int b = SZGPU_OK; b < a; b++)
       assert_string_not_equal(szgpu_status_text((szgpu_status)a),
@@ -80,6 +80,7 @@ static void the_statuses_are_pinned(void **state) {
   assert_int_equal(SZGPU_MEMORY_LIMIT, 17);
   assert_int_equal(SZGPU_SOURCE_FAILED, 18);
   assert_int_equal(SZGPU_SINK_FAILED, 19);
+  assert_int_equal(SZGPU_OTHER_PARAMS, 20);
 }
 
 static void the_version_is_the_headers(void **state) {
@@ -218,7 +219,7 @@ static void refuses_bad_params(void **state) {
   r.params.mode = (szgpu_mode)4;
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
-  r.params.struct_bytes--;
+  r.params.struct_bytes = offsetof(szgpu_params, greatest) - 1;
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
   r.params.source = SZGPU_SOURCE_ALL + 1;

@@ -38,6 +38,7 @@ static const struct answer answers[] = {
     [SZGPU_MEMORY_LIMIT] = {CODE_RESOURCE, "give a larger --memory-limit"},
     [SZGPU_SOURCE_FAILED] = {CODE_IO, "read it again when nothing writes to it"},
     [SZGPU_SINK_FAILED] = {CODE_IO, "check the output and its folder"},
+    [SZGPU_OTHER_PARAMS] = {CODE_ARCHIVE, "restore it with the params that it was made with"},
 };
 
 bool status_is_of_resources(szgpu_status status) {

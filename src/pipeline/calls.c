@@ -50,6 +50,12 @@ static bool took_too_much(const szgpu_ctx *ctx) {
          taken / MOST_KEPT_TIMES > ctx->callers_bytes;
 }
 
+szgpu_status szg_leave_call(szgpu_ctx *ctx, szgpu_status status) {
+  fesetenv(&ctx->callers_environment);
+  __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
+  return status;
+}
+
 szgpu_status szg_end_call(szgpu_ctx *ctx, szgpu_status status) {
   szg_account const account = ctx->account;
   if (status != SZGPU_OK || took_too_much(ctx)) szg_give_memory_back(ctx);
@@ -57,9 +63,7 @@ szgpu_status szg_end_call(szgpu_ctx *ctx, szgpu_status status) {
     status = szg_fail(ctx, status, "it needs %llu bytes or more, and its limit is %llu",
                       (unsigned long long)account.refused_bytes,
                       (unsigned long long)account.limit_bytes);
-  fesetenv(&ctx->callers_environment);
-  __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
-  return status;
+  return szg_leave_call(ctx, status);
 }
 
 /* Refuses parameters that mean nothing in a lossless call, unless they have their default

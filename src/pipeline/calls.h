@@ -17,6 +17,9 @@ szgpu_status szg_begin_call(szgpu_ctx *ctx) SZG_CHECKED;
  * and returns the call's status. Of several ctxs, the last one that was taken comes first. */
 szgpu_status szg_end_call(szgpu_ctx *ctx, szgpu_status status);
 
+/* The same without giving memory back, which may wait for the GPU. */
+szgpu_status szg_leave_call(szgpu_ctx *ctx, szgpu_status status);
+
 /* Frees all workspace of the ctx. */
 void szg_give_memory_back(szgpu_ctx *ctx);
 
