@@ -714,8 +714,8 @@ szgpu_compress_async(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_asy
                      struct CUstream_st *stream);
 
 /* The reverse, with the params of the compression, and all that is said there. It checks archives
- * as szgpu_decompress does; they may hold anything, but must not change meanwhile. An item's outcome
- * has the status that szgpu_decompress would return, or SZGPU_OTHER_PARAMS for an archive of other
+ * as szgpu_decompress does; they may hold anything, but must not change meanwhile. An outcome has
+ * the status that szgpu_decompress would return, or SZGPU_OTHER_PARAMS for an archive of other
  * params, another shape or type; if it is not SZGPU_OK, the contents of the field are undefined. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status
 szgpu_decompress_async(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_async_item *items,

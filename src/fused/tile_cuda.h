@@ -138,9 +138,9 @@ typedef struct szg_tile_read_item {
   bool is_there; /* false: there is nothing to do, and all else may be anything */
 } szg_tile_read_item;
 
-/* As szg_tile_open_cuda and szg_tile_decompress_cuda for each item, all of whose tiles are restored.
- * Their grids have as many axes as `example`, and no more than most_tiles. is_aligned: rows of all
- * items begin at multiples of 16 bytes. */
+/* As szg_tile_open_cuda and szg_tile_decompress_cuda for each item; all tiles are restored. Their
+ * grids have as many axes as `example`, and no more than most_tiles. is_aligned: rows of all items
+ * begin at multiples of 16 bytes. */
 szgpu_status szg_tile_open_items_cuda(const szg_tile_read_item *items, uint64_t most_tiles,
                                       uint32_t item_count, struct CUstream_st *stream) SZG_CHECKED;
 szgpu_status szg_tile_decompress_items_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
