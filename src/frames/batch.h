@@ -117,9 +117,10 @@ szgpu_status szg_batch_send_reads_cuda(const szg_batch_sent *sent, uint32_t coun
 szgpu_status szg_batch_write_cuda(const szg_batch_class *batch, const szg_batch_write_lists *lists,
                                   struct CUstream_st *stream) SZG_CHECKED;
 
-/* Restores a class. An archive that is not one of the class has the status SZGPU_OTHER_PARAMS, if
- * it is sound as far as its headers say. */
+/* Restores a class. Checksums are verified in the stream beside. An archive that is not one of the
+ * class has the status SZGPU_OTHER_PARAMS, if it is sound as far as its headers say. */
 szgpu_status szg_batch_read_cuda(const szg_batch_class *batch, const szg_batch_read_lists *lists,
+                                 const szg_side_stream *side,
                                  struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END

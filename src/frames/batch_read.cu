@@ -211,9 +211,21 @@ szgpu_status open_archives(const szg_batch_class *batch, uint32_t value_bytes,
                            const szg_batch_read_lists *lists, cudaStream_t stream) {
   items_headers_kernel<<<batch->item_count, 32, 0, stream>>>(batch->heads, value_bytes, *lists);
   SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+/* Verifies checksums in the stream beside, from now on. */
+szgpu_status verify_beside(const szg_batch_class *batch, uint32_t value_bytes,
+                           const szg_batch_read_lists *lists, const szg_side_stream *side,
+                           cudaStream_t stream) {
   uint64_t const most_leaves =
       szg_checksum_leaf_count(batch->most_values * value_bytes) + SZG_TILE_SECTION_COUNT;
-  return szg_checksum_verify_items_cuda(lists->checksums, most_leaves, batch->item_count, stream);
+  SZG_TRY_CUDA(cudaEventRecord(side->fork, stream));
+  SZG_TRY_CUDA(cudaStreamWaitEvent(side->stream, side->fork, 0));
+  SZG_TRY(szg_checksum_verify_items_cuda(lists->checksums, most_leaves, batch->item_count,
+                                         side->stream));
+  SZG_TRY_CUDA(cudaEventRecord(side->join, side->stream));
+  return SZGPU_OK;
 }
 
 template <class Bits>
@@ -246,14 +258,16 @@ szgpu_status szg_batch_send_reads_cuda(const szg_batch_sent *sent, uint32_t coun
 }
 
 szgpu_status szg_batch_read_cuda(const szg_batch_class *batch, const szg_batch_read_lists *lists,
-                                 cudaStream_t stream) {
+                                 const szg_side_stream *side, cudaStream_t stream) {
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(batch->dtype);
   SZG_TRY(szg::open_archives(batch, value_bytes, lists, stream));
+  SZG_TRY(szg::verify_beside(batch, value_bytes, lists, side, stream));
   SZG_TRY(szg_tile_open_items_cuda(lists->tiles, batch->most_tiles, batch->item_count, stream));
   SZG_TRY(szg_tile_decompress_items_cuda(&batch->quantizer, batch->lattice_bits, &batch->widest,
                                          batch->most_tiles, batch->is_aligned, lists->tiles,
                                          batch->item_count, stream));
   SZG_TRY(batch->dtype == SZGPU_F32 ? szg::merge<uint32_t>(batch, lists, stream)
                                     : szg::merge<uint64_t>(batch, lists, stream));
+  SZG_TRY_CUDA(cudaStreamWaitEvent(stream, side->join, 0));
   return szg::judge(batch, value_bytes, lists, stream);
 }

@@ -160,8 +160,8 @@ szgpu_status send_class(AsyncCall *call, szgpu_dtype dtype, uint32_t axes, szg_b
 }
 
 /* Works on a class that begins with item `first` of the lists. */
-szgpu_status run_class(const AsyncCall &call, uint32_t first, const szg_bound_plan &bound,
-                       szg_batch_class *batch) {
+szgpu_status run_class(const szgpu_ctx *ctx, const AsyncCall &call, uint32_t first,
+                       const szg_bound_plan &bound, szg_batch_class *batch) {
   szgpu_shape const shape = {batch->dtype, 0, {}};
   szg_header const header = szg_call_header(call.params, &shape, &batch->widest, &bound);
   szg_batch_class_open(&header, &bound, batch);
@@ -172,7 +172,7 @@ szgpu_status run_class(const AsyncCall &call, uint32_t first, const szg_bound_pl
   }
   const szg_batch_read_lists &all = call.read_lists;
   szg_batch_read_lists const lists = {all.items + first, all.tiles + first, all.checksums + first};
-  return szg_batch_read_cuda(batch, &lists, call.stream);
+  return szg_batch_read_cuda(batch, &lists, &ctx->device.sides[SZG_SIDE_CHECKS], call.stream);
 }
 
 szgpu_status run(szgpu_ctx *ctx, AsyncCall *call) {
@@ -185,7 +185,7 @@ szgpu_status run(szgpu_ctx *ctx, AsyncCall *call) {
       szg_batch_class batch = {};
       batch.dtype = (szgpu_dtype)dtype;
       SZG_TRY(send_class(call, batch.dtype, axes, &batch));
-      if (batch.item_count > 0) SZG_TRY(run_class(*call, first, bound, &batch));
+      if (batch.item_count > 0) SZG_TRY(run_class(ctx, *call, first, bound, &batch));
     }
   }
   return SZGPU_OK;

@@ -99,7 +99,8 @@ inline Bytes archive_by(szgpu_ctx *ctx, const szgpu_params &params, const szgpu_
 }
 
 inline szgpu_status restored_by(szgpu_ctx *ctx, const Bytes &archive, Bytes *field) {
-  return szgpu_decompress(ctx, archive.data(), archive.size(), field->data(), field->size());
+  const void *const bytes = archive.empty() ? (const void *)"" : archive.data();
+  return szgpu_decompress(ctx, bytes, archive.size(), field->data(), field->size());
 }
 
 /* ---- a batch ---- */

@@ -147,7 +147,7 @@ void check_refusal(const szgpu_params &params, const szgpu_async_item &item, voi
 
 void what_cannot_be_done_is_refused() {
   szgpu_params const params = params_of(1e-2, 102);
-  szgpu_shape const shape = shape_of(SZGPU_F32, {64, 64});
+  szgpu_shape const shape = shape_of(SZGPU_F32, {130, 64});
   Batch batch(gpu, params);
   batch.add(shape, make_field(shape, kWaves));
   batch.prepare();
