@@ -235,6 +235,27 @@ static void refuses_bad_params(void **state) {
   assert_int_equal(try_request(&r), SZGPU_OK);
 }
 
+/* What needs no GPU to be refused; test_cuda_async.cu has the rest. */
+static void stream_ordered_calls_need_a_ctx_for_cuda(void **state) {
+  (void)state;
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  szgpu_async_item const item = {.shape = test_shape(SZGPU_F32, 1, 8, 0, 0, 0)};
+  size_t bytes;
+  assert_int_equal(szgpu_async_bytes(ctx, &params, &item, 1, &bytes), SZGPU_UNSUPPORTED);
+  assert_non_null(strstr(szgpu_last_error(ctx), "SZGPU_BACKEND_CUDA"));
+  assert_int_equal(szgpu_compress_async(ctx, &params, &item, 1, NULL, 0, NULL), SZGPU_UNSUPPORTED);
+  assert_int_equal(szgpu_decompress_async(ctx, &params, &item, 1, NULL, 0, NULL),
+                   SZGPU_UNSUPPORTED);
+  assert_int_equal(szgpu_async_bytes(NULL, &params, &item, 1, &bytes), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_async_bytes(ctx, &params, &item, 1, NULL), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_async_bytes(ctx, NULL, &item, 1, &bytes), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_compress_async(ctx, &params, NULL, 1, NULL, 0, NULL), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_async_bytes(ctx, &params, &item, SZGPU_MAX_ASYNC_ITEMS + 1, &bytes),
+                   SZGPU_BAD_ARGUMENT);
+  params.bound = -1;
+  assert_int_equal(szgpu_async_bytes(ctx, &params, &item, 1, &bytes), SZGPU_BAD_BOUND);
+}
+
 static void refuses_bad_shapes(void **state) {
   (void)state;
   uint64_t const big = UINT64_C(1) << 33;
@@ -415,6 +436,7 @@ int main(void) {
       cmocka_unit_test(refuses_missing_arguments),
       cmocka_unit_test(former_name_gives_the_same_sizes),
       cmocka_unit_test(refuses_bad_params),
+      cmocka_unit_test(stream_ordered_calls_need_a_ctx_for_cuda),
       cmocka_unit_test(refuses_bad_shapes),
       cmocka_unit_test(refuses_to_restore_into_another_size),
       cmocka_unit_test(refuses_fields_that_are_not_aligned),

@@ -22,10 +22,22 @@ struct HeaderMemory {
   szgpu_status status;
 };
 
-/* Copies up to most_bytes; `to` may be read after the next barrier of the warp. */
-__device__ inline void copy_to_shared(const uint8_t *from, uint64_t byte_count, uint8_t *to) {
-  for (uint32_t i = threadIdx.x % 32; i < byte_count; i += 32) to[i] = from[i];
-  __syncwarp();
+/* Copies at most kMostBytes; both begin at multiples of 8. The warp may read them afterwards. Loads
+ * of whole words do not wait for each other, as bytes in a loop would. */
+template <uint32_t kMostBytes>
+__device__ __forceinline__ void copy_to_shared(const uint8_t *from, uint64_t byte_count,
+                                               uint8_t *to) {
+  const uint64_t *const words = (const uint64_t *)(const void *)from;
+  uint32_t const lane = threadIdx.x % 32, word_count = (uint32_t)byte_count / 8;
+  uint64_t loaded[(kMostBytes / 8 + 31) / 32];
+#pragma unroll
+  for (uint32_t i = 0; i < sizeof loaded / 8; i++)
+    if (32 * i + lane < word_count) loaded[i] = words[32 * i + lane];
+#pragma unroll
+  for (uint32_t i = 0; i < sizeof loaded / 8; i++)
+    if (32 * i + lane < word_count) ((uint64_t *)(void *)to)[32 * i + lane] = loaded[i];
+  if (lane < byte_count % 8) to[8 * word_count + lane] = from[8 * word_count + lane];
+  __syncwarp(); /* it is copied */
 }
 
 /* Whether a header that ends with its checksum is as it was written. */
@@ -41,7 +53,8 @@ __device__ inline bool has_its_checksum(const uint8_t *bytes, uint64_t header_by
  * szg_header_read checks, except the table of an archive of several frames. */
 __device__ inline szgpu_status read_header(const uint8_t *archive, uint64_t available_bytes,
                                            HeaderMemory *memory) {
-  copy_to_shared(archive, szg_min_u64(available_bytes, SZG_HEADER_BYTES), memory->fixed);
+  copy_to_shared<SZG_HEADER_BYTES>(archive, szg_min_u64(available_bytes, SZG_HEADER_BYTES),
+                                   memory->fixed);
   if (threadIdx.x % 32 == 0)
     memory->status =
         szg_header_begin(memory->fixed, available_bytes, &memory->header, &memory->header_bytes);
@@ -65,7 +78,7 @@ __device__ inline szgpu_status read_frame_header(const uint8_t *bytes, uint64_t 
   uint32_t *const frame_words = (uint32_t *)(void *)&memory->frame;
   static_assert(sizeof memory->frame % 4 == 0, "whole words");
   for (uint32_t i = threadIdx.x % 32; i < sizeof memory->frame / 4; i += 32) frame_words[i] = 0;
-  copy_to_shared(bytes, copied_bytes, memory->frame_bytes);
+  copy_to_shared<SZG_FRAME_HEADER_MOST_BYTES>(bytes, copied_bytes, memory->frame_bytes);
   if (threadIdx.x % 32 == 0)
     memory->status = szg_frame_header_begin(memory->frame_bytes, frame_bytes, copied_bytes,
                                             &memory->frame, &memory->header_bytes);
