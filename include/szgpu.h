@@ -83,7 +83,8 @@ extern "C" {
   X(SZGPU_SINK_FAILED, "what a call writes to could not be written")                           \
   X(SZGPU_NOT_A_SERIES, "the data do not begin as a series of steps does")                     \
   X(SZGPU_UNFINISHED, "the last step of the series was not finished")                          \
-  X(SZGPU_LOCKED, "another program is appending to the series")
+  X(SZGPU_LOCKED, "another program is appending to the series")                                \
+  X(SZGPU_OTHER_PARAMS, "the archive was not made with these params")
 
 #define SZGPU_STATUS_ENUMERATOR(name, text) name,
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
@@ -224,13 +225,21 @@ typedef struct szgpu_params {
   int without_gaps;
   /* Tile layout. The linear layout and SZGPU_MODE_LOSSLESS: not INTERPOLATION. */
   szgpu_predictor predictor;
+  /* SZGPU_MODE_ABS: what the caller says that the magnitudes of the values do not exceed; the call
+   * then derives the step from that, not from the values, and looks for no fill value. The bound
+   * holds all the same: a value beyond it is kept exactly if need be. 0: found from the values. */
+  double greatest;
+  /* 1: a tile that has a value to be kept exactly, or a fill value, is stored as it is, and so is a
+   * whole frame that does not shrink: szgpu_compress_async needs that. Only with `greatest`, the
+   * tile layout and LORENZO. */
+  int raw_outliers;
 } szgpu_params;
 
 /* Relative bound of 1e-4, tile layout, AUTO predictor, no zstd. */
 #define SZGPU_PARAMS_DEFAULTS                                                             \
   {                                                                                       \
     sizeof(szgpu_params), SZGPU_MODE_REL, SZGPU_LAYOUT_TILE, 1e-4, 0, 0, 0, 0, 0, 0.0, 0, \
-        SZGPU_PREDICTOR_AUTO                                                              \
+        SZGPU_PREDICTOR_AUTO, 0.0, 0                                                      \
   }
 
 /* A callback that reports progress. The library calls it from time to time, in the thread that made
@@ -418,7 +427,8 @@ typedef struct szgpu_info {
   double absolute_bound; /* what holds for every value */
   double step;           /* distance of quantization levels; 0: constant, raw or lossless */
   double value_range;    /* max - min of the values that are finite and not fill; if the mode is
-                          * absolute, perhaps of a sample of them */
+                          * absolute, perhaps of a sample of them, or twice the declared
+                          * szgpu_params.greatest */
   int has_fill;          /* 1: the archive states a fill value */
   double fill;
   uint64_t fill_bits;  /* the fill value's bits, in the low bytes */
@@ -657,6 +667,76 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_stream(szgpu_ctx *const
                                                                 const szgpu_source *source,
                                                                 const szgpu_sink *sink,
                                                                 uint64_t *archive_bytes);
+
+/* ---- calls that only put work in a stream ---- */
+
+/* What became of an item; in GPU memory. */
+typedef struct szgpu_outcome {
+  uint64_t bytes;    /* compression: the archive's; with SZGPU_CAPACITY: what it needs.
+                        decompression: the field's, or 0 */
+  uint32_t status;   /* szgpu_status */
+  uint32_t reserved; /* 0 */
+} szgpu_outcome;
+
+/* A field and its archive. All pointers are to memory of the ctx's GPU. */
+typedef struct szgpu_async_item {
+  szgpu_shape shape;      /* F32 or F64 */
+  void *field;            /* aligned to its values. Compression only reads it */
+  void *archive;          /* aligned to 16 bytes. Decompression only reads it */
+  uint64_t archive_bytes; /* compression: the room for the archive. decompression: its size */
+  /* decompression: where the archive's size is, for instance &outcome->bytes of its compression; it
+   * is then at most archive_bytes. NULL: archive_bytes is the size. compression: NULL */
+  const uint64_t *archive_bytes_at;
+  szgpu_outcome *outcome; /* aligned to 8 bytes */
+} szgpu_async_item;
+
+enum { SZGPU_MAX_ASYNC_ITEMS = 65535 };
+
+/* Finds the workspace that szgpu_compress_async and szgpu_decompress_async need for these items, of
+ * which only the shapes matter. It opens the GPU: a call that is captured in a graph needs that to
+ * have happened. The room for an archive that is always enough is what szgpu_sizes says.
+ *
+ * Returns what szgpu_compress_async returns. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_async_bytes(szgpu_ctx *ctx,
+                                                          const szgpu_params *params,
+                                                          const szgpu_async_item *items,
+                                                          size_t item_count,
+                                                          size_t *workspace_bytes);
+
+/* Puts the compression of fields in a stream and returns; the ctx's own stream has no part in it.
+ * The host checks arguments, launches kernels and never waits; it allocates nothing. So a call can
+ * be captured in a CUDA graph and replayed on other contents of the same memory. Items are copied
+ * during the call. Fields, archives, outcomes and the workspace must stay until the stream has done
+ * the work; one workspace serves all calls in one stream. Archives, outcomes and the workspace must
+ * not overlap.
+ *
+ * The ctx's backend is CUDA. stream: one of its GPU; NULL: the default stream. workspace: in GPU
+ * memory, aligned to 256 bytes. params: SZGPU_MODE_ABS, `greatest`, raw_outliers, the tile layout,
+ * LORENZO, no zstd, and frames as large as the fields. An archive has the bytes that szgpu_compress
+ * gives with these params, on either backend.
+ *
+ * What becomes of each item is in its outcome when the stream has done the work: SZGPU_OK, or
+ * SZGPU_CAPACITY; other items do not suffer from it.
+ *
+ * SZGPU_BAD_ARGUMENT: a pointer is NULL or not aligned, there are more than SZGPU_MAX_ASYNC_ITEMS
+ * items, the workspace is too small, or params are not valid; szgpu_last_error says which.
+ * SZGPU_BAD_BOUND, SZGPU_BAD_SHAPE: as szgpu_compress.
+ * SZGPU_UNSUPPORTED: other params or backends; szgpu_last_error says what to change.
+ * SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR, SZGPU_OUT_OF_MEMORY: CUDA failed; the stream may have done
+ * some of the work. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status
+szgpu_compress_async(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_async_item *items,
+                     size_t item_count, void *workspace, size_t workspace_bytes,
+                     struct CUstream_st *stream);
+
+/* The reverse, with the params of the compression, and all that is said there. It checks archives
+ * as szgpu_decompress does; they may hold anything, but must not change meanwhile. An outcome has
+ * the status that szgpu_decompress would return, or SZGPU_OTHER_PARAMS for an archive of other
+ * params, another shape or type; if it is not SZGPU_OK, the contents of the field are undefined. */
+SZGPU_API SZGPU_MUST_CHECK szgpu_status
+szgpu_decompress_async(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_async_item *items,
+                       size_t item_count, void *workspace, size_t workspace_bytes,
+                       struct CUstream_st *stream);
 
 #ifdef __cplusplus
 }

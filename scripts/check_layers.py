@@ -34,7 +34,7 @@ ORDER = (
     ("src/study",),  # codecs that no archive reaches: a library for the benches
     ("src/frames",),  # the kinds of frames
     ("src/pipeline",),  # the order of things; names no kind
-    ("src/szgpu.c", "src/szgpu_stream.c"),  # the public functions
+    ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c"),  # the public functions
     ("src/series",),  # archives one after the other in a file; the public functions on them
     ("apps/szgpu", "apps/hdf5", "apps/hdf5/parallel"),
 )
@@ -55,7 +55,7 @@ OPEN_HEADERS = {
     "src/lossless": (),
     "src/fused": (),
 }
-SEE_OPEN_HEADERS = tuple(OPEN_HEADERS) + ("src/szgpu.c", "src/szgpu_stream.c")
+SEE_OPEN_HEADERS = tuple(OPEN_HEADERS) + ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c")
 
 # The library and the apps do without these; they are for bench/ and test/.
 BESIDE = ("src/study",)

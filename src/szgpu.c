@@ -84,10 +84,12 @@ static szgpu_status check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const voi
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
 }
 
-static szgpu_status find_sizes(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+static szgpu_status find_sizes(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,
                                size_t *workspace_bytes, size_t *max_archive_bytes) {
   szg_grid grid;
-  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
+  szgpu_params known;
+  const szgpu_params *const params = &known;
+  SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   uint64_t workspace, archive;
   szgpu_status status = SZGPU_UNSUPPORTED;
   bool const with_cuda = szg_takes_cuda(ctx, szg_field_bytes(shape, &grid));
@@ -111,9 +113,11 @@ szgpu_status szgpu_bounds(szgpu_ctx *ctx, const szgpu_params *params, const szgp
   return szgpu_sizes(ctx, params, shape, workspace_bytes, max_archive_bytes);
 }
 
-static szgpu_status reserve(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape) {
+static szgpu_status reserve(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape) {
   szg_grid grid;
-  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
+  szgpu_params known;
+  const szgpu_params *const params = &known;
+  SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   if (szg_takes_cuda(ctx, szg_field_bytes(shape, &grid))) {
     szgpu_status const status = szg_compress_reserve_cuda(ctx, params, shape, &grid);
     if (!szg_falls_back(ctx, status)) return status;
@@ -126,11 +130,13 @@ szgpu_status szgpu_reserve(szgpu_ctx *ctx, const szgpu_params *params, const szg
   return szg_end_call(ctx, reserve(ctx, params, shape));
 }
 
-static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,
                              const void *field, void *archive, size_t capacity,
                              size_t *archive_bytes) {
   szg_grid grid;
-  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
+  szgpu_params known;
+  const szgpu_params *const params = &known;
+  SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_REQUIRE(field && archive && archive_bytes, SZGPU_BAD_ARGUMENT);
   SZG_TRY(check_alignment(ctx, shape->dtype, field));
   ctx->callers_bytes = szg_field_bytes(shape, &grid);

@@ -52,10 +52,12 @@ static bool has_callbacks(const szg_flow *flow) {
   return flow->source && flow->source->read && flow->sink && flow->sink->write;
 }
 
-static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *params,
+static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *given,
                                     const szgpu_shape *shape, uint64_t *archive_bytes) {
   szg_grid grid;
-  SZG_TRY(szg_check_request(flow->ctxs[0], params, shape, &grid));
+  szgpu_params known;
+  const szgpu_params *const params = &known;
+  SZG_TRY(szg_check_request(flow->ctxs[0], given, shape, &known, &grid));
   SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
   note_callers_bytes(flow, szg_field_bytes(shape, &grid));
   szg_flow_begin(flow, szg_field_bytes(shape, &grid));
@@ -71,14 +73,16 @@ szgpu_status szgpu_compress_stream(szgpu_ctx *const *ctxs, int ctx_count,
   return end_flow(&flow, compress_stream(&flow, params, shape, archive_bytes));
 }
 
-static szgpu_status find_sizes(szgpu_ctx *ctx, int ctx_count, const szgpu_params *params,
+static szgpu_status find_sizes(szgpu_ctx *ctx, int ctx_count, const szgpu_params *given,
                                const szgpu_shape *shape, size_t *memory_bytes,
                                uint64_t *frame_rows) {
   szg_grid grid;
+  szgpu_params known;
+  const szgpu_params *const params = &known;
   szg_flow_sizes sizes;
   uint64_t slot_bytes, ring_bytes, all_bytes;
   SZG_REQUIRE(ctx_count >= 1 && ctx_count <= SZGPU_MAX_CTXS, SZGPU_BAD_ARGUMENT);
-  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
+  SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_TRY(szg_flow_compress_sizes(ctx, params, shape, &grid, &sizes));
   SZG_REQUIRE(szg_add_checked(sizes.values_bytes, sizes.bytes_bytes, &slot_bytes) &&
                   szg_mul_checked(slot_bytes, (uint64_t)szg_flow_slots(ctx_count), &ring_bytes) &&

@@ -59,7 +59,7 @@ static request compressed_request(void) {
 
 static void every_status_has_a_text_of_its_own(void **state) {
   (void)state;
-  for (int a = SZGPU_OK; a <= SZGPU_SINK_FAILED; a++) {
+  for (int a = SZGPU_OK; a <= SZGPU_OTHER_PARAMS; a++) {
     assert_true(strlen(szgpu_status_text((szgpu_status)a)) > 5);
     for (int b = SZGPU_OK; b < a; b++)
       assert_string_not_equal(szgpu_status_text((szgpu_status)a),
@@ -80,6 +80,7 @@ static void the_statuses_are_pinned(void **state) {
   assert_int_equal(SZGPU_MEMORY_LIMIT, 17);
   assert_int_equal(SZGPU_SOURCE_FAILED, 18);
   assert_int_equal(SZGPU_SINK_FAILED, 19);
+  assert_int_equal(SZGPU_OTHER_PARAMS, 20);
 }
 
 static void the_version_is_the_headers(void **state) {
@@ -224,7 +225,7 @@ static void refuses_bad_params(void **state) {
   r.params.mode = (szgpu_mode)4;
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
-  r.params.struct_bytes--;
+  r.params.struct_bytes = offsetof(szgpu_params, greatest) - 1;
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
   r.params.source = SZGPU_SOURCE_ALL + 1;
@@ -238,6 +239,27 @@ static void refuses_bad_params(void **state) {
   assert_non_null(strstr(szgpu_last_error(ctx), "linear layout"));
   r.params.layout = SZGPU_LAYOUT_LINEAR;
   assert_int_equal(try_request(&r), SZGPU_OK);
+}
+
+/* What needs no GPU to be refused; test_cuda_async.cu has the rest. */
+static void stream_ordered_calls_need_a_ctx_for_cuda(void **state) {
+  (void)state;
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  szgpu_async_item const item = {.shape = test_shape(SZGPU_F32, 1, 8, 0, 0, 0)};
+  size_t bytes;
+  assert_int_equal(szgpu_async_bytes(ctx, &params, &item, 1, &bytes), SZGPU_UNSUPPORTED);
+  assert_non_null(strstr(szgpu_last_error(ctx), "SZGPU_BACKEND_CUDA"));
+  assert_int_equal(szgpu_compress_async(ctx, &params, &item, 1, NULL, 0, NULL), SZGPU_UNSUPPORTED);
+  assert_int_equal(szgpu_decompress_async(ctx, &params, &item, 1, NULL, 0, NULL),
+                   SZGPU_UNSUPPORTED);
+  assert_int_equal(szgpu_async_bytes(NULL, &params, &item, 1, &bytes), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_async_bytes(ctx, &params, &item, 1, NULL), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_async_bytes(ctx, NULL, &item, 1, &bytes), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_compress_async(ctx, &params, NULL, 1, NULL, 0, NULL), SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_async_bytes(ctx, &params, &item, SZGPU_MAX_ASYNC_ITEMS + 1, &bytes),
+                   SZGPU_BAD_ARGUMENT);
+  params.bound = -1;
+  assert_int_equal(szgpu_async_bytes(ctx, &params, &item, 1, &bytes), SZGPU_BAD_BOUND);
 }
 
 static void refuses_bad_shapes(void **state) {
@@ -421,6 +443,7 @@ int main(void) {
       cmocka_unit_test(refuses_missing_arguments),
       cmocka_unit_test(former_name_gives_the_same_sizes),
       cmocka_unit_test(refuses_bad_params),
+      cmocka_unit_test(stream_ordered_calls_need_a_ctx_for_cuda),
       cmocka_unit_test(refuses_bad_shapes),
       cmocka_unit_test(refuses_to_restore_into_another_size),
       cmocka_unit_test(refuses_fields_that_are_not_aligned),

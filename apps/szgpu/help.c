@@ -38,6 +38,7 @@ static const char before_decoders[] =
     "  -t bf16|f16|fp8|u8  lossless only; default: by extension, else u8, bytes\n"
     "  -V, --verify        restore in memory and check the bound before writing\n"
     "  --fill VALUE        the fill value, kept exactly: -9999, 1e20, nan ...\n"
+    "  --greatest X        with -m abs: no magnitude exceeds X, so no need to look\n"
     "  --zstd[=LEVEL]      smaller but slower; LEVEL is 1 to 19, by default 3\n"
     "  --frame ROWS        split into frames of ROWS rows, each restored on its own\n"
     "  --layout NAME       tile (the default): each tile alone; linear: one stream\n"

@@ -13,6 +13,7 @@ enum {
   OPTION_FRAME = 256, /* above every character */
   OPTION_ZSTD,
   OPTION_FILL,
+  OPTION_GREATEST,
   OPTION_DECODER,
   OPTION_DEVICE,
   OPTION_LAYOUT,

@@ -267,6 +267,11 @@ static bool read_value(int option, const char *text, struct options *options) {
       return read_real(text, &options->params.fill) ||
              options_refuse(options, "--fill", text,
                             "is not a number; give it as in --fill -9999 or --fill nan");
+    case OPTION_GREATEST:
+      return (read_real(text, &options->params.greatest) && isfinite(options->params.greatest) &&
+              options->params.greatest > 0.0) ||
+             options_refuse(options, "--greatest", text,
+                            "is not a finite number above zero; give it as in --greatest 1e3");
     case OPTION_LEVEL:
       is_good = read_number(options, "--level", text, 0, SZGPU_MAX_LEVEL, &number);
       options->level = (int)number;

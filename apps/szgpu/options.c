@@ -85,6 +85,8 @@ static bool check_mode(struct options *options) {
   if (params->without_gaps && params->layout != SZGPU_LAYOUT_LINEAR)
     return options_refuse(options, "--no-gap", NULL,
                           "is for the linear layout; add --layout linear or leave it out");
+  if (params->greatest > 0.0 && params->mode != SZGPU_MODE_ABS)
+    return options_refuse(options, "--greatest", NULL, "is for absolute bounds; add -m abs");
   if (params->predictor == SZGPU_PREDICTOR_INTERPOLATION && params->layout != SZGPU_LAYOUT_TILE)
     return options_refuse(options, "--predictor", "interpolation",
                           "cannot be used with --layout linear; leave one of them out");

@@ -41,6 +41,7 @@ static const struct answer answers[] = {
     [SZGPU_NOT_A_SERIES] = {CODE_ARCHIVE, "name a file that szgpu -z --append made"},
     [SZGPU_UNFINISHED] = {CODE_ARCHIVE, "the next --append takes its place"},
     [SZGPU_LOCKED] = {CODE_IO, "append when it has ended"},
+    [SZGPU_OTHER_PARAMS] = {CODE_ARCHIVE, "restore it with the params that it was made with"},
 };
 
 bool status_is_of_resources(szgpu_status status) {

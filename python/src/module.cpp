@@ -435,7 +435,10 @@ NB_MODULE(_core, module) {
             self.params.has_fill = fill.has_value();
             self.params.fill = fill.value_or(0.0);
           },
-          nb::for_setter(nb::arg("fill").none()));
+          nb::for_setter(nb::arg("fill").none()))
+      .def_prop_rw(
+          "greatest", [](const request &self) { return self.params.greatest; },
+          [](request &self, double greatest) { self.params.greatest = greatest; });
 
   nb::class_<context>(module, "Context")
       .def(nb::init<int, int, int, int, uintptr_t, uint64_t>(), nb::arg("backend"),

@@ -56,6 +56,7 @@ def compress(
     psnr: float | None = None,
     lossless: bool = False,
     fill: float | None = None,
+    greatest: float = 0.0,
     predictor: str = "auto",
     layout: str = "tile",
     frame_rows: int = 0,
@@ -86,6 +87,9 @@ def compress(
     fill : float, optional
         The value that means "nothing here". It is kept exactly and left out of the range. By
         default well-known ones, such as 1e20 and NaN, are found.
+    greatest : float, default 0
+        With `abs`: what you say that no magnitude exceeds, so that the values are not looked at
+        first; 0 looks. The bound holds for values beyond it too.
     predictor : {"auto", "lorenzo", "interpolation"}, default "auto"
         How values are predicted. "lorenzo" is fastest, "interpolation" mostly smallest.
     layout : {"tile", "linear"}, default "tile"
@@ -121,6 +125,7 @@ def compress(
         psnr=psnr,
         lossless=lossless,
         fill=fill,
+        greatest=greatest,
         predictor=predictor,
         layout=layout,
         frame_rows=frame_rows,

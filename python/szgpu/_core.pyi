@@ -14,6 +14,7 @@ class Request:
     source: int
     zstd_level: int
     fill: float | None
+    greatest: float
     def set_shape(self, dtype: int, dims: tuple[int, ...]) -> None: ...
 
 class Context:

@@ -122,6 +122,7 @@ class Compressor:
         psnr: float | None = None,
         lossless: bool = False,
         fill: float | None = None,
+        greatest: float = 0.0,
         predictor: str = "auto",
         layout: str = "tile",
         frame_rows: int = 0,
@@ -147,6 +148,7 @@ class Compressor:
         request.source = SOURCE_FORTRAN if field.is_fortran else 0
         request.zstd_level = _whole(zstd, _MOST_ZSTD, "zstd")
         request.fill = None if fill is None else float(fill)
+        request.greatest = float(greatest)
         context = self._context(field.device)
         if out is None and field.device is None:
             return context.compress_bytes(request, field.buffer, progress)

@@ -160,6 +160,16 @@ def test_fill_values_come_back_exactly():
     assert (b[10:20] == -9999).all() and beyond(a, b, 4e-3) == 0
 
 
+def test_a_declared_magnitude_saves_a_look():
+    a = smooth(64, 64)
+    a[3, 3] = 1e6
+    archive = szgpu.compress(a, abs=1e-3, greatest=10)
+    assert szgpu.inspect(archive).value_range == 20
+    assert beyond(a, szgpu.decompress(archive), 1e-3) == 0
+    with pytest.raises(ValueError, match="absolute"):
+        szgpu.compress(a, rel=1e-3, greatest=10)
+
+
 def test_inspect_says_what_was_asked():
     a = smooth(100, 60)
     info = szgpu.inspect(szgpu.compress(a, rel=1e-3, frame_rows=64))

@@ -23,17 +23,44 @@ struct VerifyPolicy {
   static constexpr uint32_t kBlocks = 5; /* per multiprocessor; limits the registers */
 };
 
-__global__ void __launch_bounds__(TreePolicy::kThreads, VerifyPolicy::kBlocks)
-    ranges_verify_kernel(const __grid_constant__ szg_checksum_ranges ranges, uint64_t *leaves,
-                         szg_verdict *verdict) {
+__device__ __forceinline__ void verify_ranges(const szg_checksum_ranges &ranges, uint64_t *leaves,
+                                              szg_verdict *verdict) {
   __shared__ uint64_t roots[SZG_SECTION_KIND_COUNT];
   hash_leaves(ranges, leaves);
-  if (!is_last_block(&verdict->ticket)) return;
+  if (!is_last_of(gridDim.x, &verdict->ticket)) return;
   hash_roots(ranges, leaves, roots);
   __syncthreads(); /* roots complete */
   uint32_t const i = threadIdx.x;
   if (i < ranges.count && roots[i] != ranges.expected[i])
     atomicOr(&verdict->bad_sections, 1u << ranges.kinds[i]);
+}
+
+__global__ void __launch_bounds__(TreePolicy::kThreads, VerifyPolicy::kBlocks)
+    ranges_verify_kernel(const __grid_constant__ szg_checksum_ranges ranges, uint64_t *leaves,
+                         szg_verdict *verdict) {
+  verify_ranges(ranges, leaves, verdict);
+}
+
+/* Copies the ranges that there are: the arrays have no values behind them. */
+__device__ void copy_ranges(const szg_checksum_ranges &from, szg_checksum_ranges *to) {
+  uint32_t const i = threadIdx.x;
+  if (i == 0) to->count = from.count;
+  if (i >= from.count) return;
+  to->kinds[i] = from.kinds[i];
+  to->bytes[i] = from.bytes[i];
+  to->byte_counts[i] = from.byte_counts[i];
+  to->expected[i] = from.expected[i];
+}
+
+/* Grid: blocks for each item, and the items. */
+__global__ void __launch_bounds__(TreePolicy::kThreads, VerifyPolicy::kBlocks)
+    items_verify_kernel(const szg_checksum_item *items) {
+  __shared__ szg_checksum_ranges ranges;
+  const szg_checksum_item &item = items[blockIdx.y];
+  if (item.ranges.count == 0) return;
+  copy_ranges(item.ranges, &ranges);
+  __syncthreads(); /* they are there */
+  verify_ranges(ranges, item.leaves, item.verdict);
 }
 
 /* A frame by the host. Kernels get it as an argument, which saves a copy in the stream. */
@@ -88,6 +115,18 @@ szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges, uint64_
   unsigned const blocks = szg::tree_blocks(szg::all_leaves_of(ranges), multiprocessors);
   szg::ranges_verify_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(*ranges, leaves,
                                                                               verdict);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_checksum_verify_items_cuda(const szg_checksum_item *items, uint64_t most_leaves,
+                                            uint32_t item_count, struct CUstream_st *stream) {
+  int multiprocessors = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  unsigned const useful = szg::tree_blocks(most_leaves, multiprocessors);
+  unsigned const most_blocks = (unsigned)multiprocessors * szg::VerifyPolicy::kBlocks;
+  dim3 const blocks(szg_blocks_each(useful, most_blocks, item_count), item_count);
+  szg::items_verify_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(items);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

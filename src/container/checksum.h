@@ -43,6 +43,18 @@ szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, const uin
                                     const uint8_t *host_header, uint64_t *leaves, uint32_t *ticket,
                                     uint8_t *frame_header, struct CUstream_st *stream) SZG_CHECKED;
 
+/* One of several archives whose sections one launch verifies; in device memory. */
+typedef struct szg_checksum_item {
+  szg_checksum_ranges ranges; /* count 0: there is nothing to verify */
+  uint64_t *leaves;
+  szg_verdict *verdict;
+} szg_checksum_item;
+
+/* As szg_checksum_verify_cuda for each item. most_leaves: of the largest. */
+szgpu_status szg_checksum_verify_items_cuda(const szg_checksum_item *items, uint64_t most_leaves,
+                                            uint32_t item_count,
+                                            struct CUstream_st *stream) SZG_CHECKED;
+
 SZG_C_END
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "container/format.h"
+#include "core/bytes.h"
 #include "core/status.h"
 
 SZG_C_BEGIN
@@ -34,6 +35,8 @@ typedef struct szg_section {
   uint64_t stored_bytes;
   uint64_t checksum; /* tree over the stored bytes and the zero padding */
 } szg_section;
+
+enum { SZG_CHECKSUM_BYTES = 8 }; /* at the end of a header */
 
 enum { SZG_TILE_SECTION_COUNT = 8 }; /* every tile frame's */
 
@@ -71,7 +74,16 @@ const char *szg_section_name(uint32_t kind);
 const char *szg_section_name_in(const szg_frame_header *frame, uint32_t kind);
 
 /* The size of header, frame table, padding and checksum. False if it overflows. */
-bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) SZG_CHECKED;
+SZG_CHECKED SZG_HD bool szg_header_bytes(uint64_t frame_count, uint64_t *header_bytes) {
+  uint64_t table_bytes;
+  if (!szg_mul_checked(frame_count, 8, &table_bytes)) return false;
+  if (!szg_add_checked(table_bytes, SZG_HEADER_BYTES + SZG_CHECKSUM_BYTES + SZG_ALIGNMENT,
+                       header_bytes))
+    return false;
+  *header_bytes =
+      szg_align_up(SZG_HEADER_BYTES + table_bytes + SZG_CHECKSUM_BYTES, SZG_ALIGNMENT);
+  return true;
+}
 
 /* Updates the archive's header with what one of its frames implies. */
 void szg_header_note_frame(szg_header *header, const szg_frame_header *frame);
@@ -88,7 +100,14 @@ szgpu_status szg_header_read(const uint8_t *bytes, uint64_t available_bytes,
 /* The bytes of frame `frame` by the table of a checked header that does not change. */
 uint64_t szg_header_frame_bytes(const uint8_t *bytes, uint64_t frame);
 
-uint64_t szg_frame_header_bytes(uint32_t section_count);
+SZG_HD uint64_t szg_frame_header_bytes(uint32_t section_count) {
+  return SZG_FRAME_HEADER_BYTES + (uint64_t)section_count * SZG_SECTION_ENTRY_BYTES +
+         SZG_CHECKSUM_BYTES;
+}
+static_assert((SZG_FRAME_HEADER_BYTES + SZG_CHECKSUM_BYTES) % SZG_ALIGNMENT == 0,
+              "sections are aligned");
+static_assert(SZG_SECTION_ENTRY_BYTES % SZG_ALIGNMENT == 0, "sections are aligned");
+
 void szg_frame_header_write(const szg_frame_header *frame, uint8_t *bytes);
 
 /* Reads and checks the header of a frame of frame_bytes bytes, of which the first available_bytes

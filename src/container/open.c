@@ -3,7 +3,7 @@
  */
 #include "container/open.h"
 
-#include "core/bytes.h"
+#include "container/header_core.h"
 #include "core/once.h"
 
 szgpu_status szg_open_in_place(const void *archive, uint64_t available_bytes, szg_opened *opened) {
@@ -12,10 +12,7 @@ szgpu_status szg_open_in_place(const void *archive, uint64_t available_bytes, sz
   SZG_TRY(szg_header_read(opened->bytes, available_bytes, header));
   szg_grid *const grid = &opened->grid;
   SZG_REQUIRE(szg_grid_of_shape(&header->shape, grid) == SZGPU_OK, SZGPU_BAD_DATA);
-  uint64_t const rows = header->frame_rows;
-  SZG_REQUIRE(rows > 0 && rows <= grid->row_extent, SZGPU_BAD_DATA);
-  SZG_REQUIRE(rows == grid->row_extent || rows % grid->row_quantum == 0, SZGPU_BAD_DATA);
-  SZG_REQUIRE(header->frame_count == szg_div_up(grid->row_extent, rows), SZGPU_BAD_DATA);
+  SZG_REQUIRE(szg_header_frames_are_sound(header, grid), SZGPU_BAD_DATA);
   SZG_REQUIRE(szg_header_bytes(header->frame_count, &opened->first_offset), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }

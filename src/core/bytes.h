@@ -16,28 +16,28 @@ static_assert(sizeof(size_t) == 8, "sizes are 64-bit");
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "archives and fields are little-endian, and so is every host we build for");
 
-static inline uint16_t szg_load_u16(const uint8_t *p) {
+SZG_HD uint16_t szg_load_u16(const uint8_t *p) {
   uint16_t v;
   memcpy(&v, p, sizeof v);
   return v;
 }
 static inline void szg_store_u16(uint8_t *p, uint16_t v) { memcpy(p, &v, sizeof v); }
 
-static inline uint32_t szg_load_u32(const uint8_t *p) {
+SZG_HD uint32_t szg_load_u32(const uint8_t *p) {
   uint32_t v;
   memcpy(&v, p, sizeof v);
   return v;
 }
 static inline void szg_store_u32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
 
-static inline uint64_t szg_load_u64(const uint8_t *p) {
+SZG_HD uint64_t szg_load_u64(const uint8_t *p) {
   uint64_t v;
   memcpy(&v, p, sizeof v);
   return v;
 }
 static inline void szg_store_u64(uint8_t *p, uint64_t v) { memcpy(p, &v, sizeof v); }
 
-static inline double szg_load_f64(const uint8_t *p) {
+SZG_HD double szg_load_f64(const uint8_t *p) {
   double v;
   memcpy(&v, p, sizeof v);
   return v;
@@ -45,13 +45,13 @@ static inline double szg_load_f64(const uint8_t *p) {
 static inline void szg_store_f64(uint8_t *p, double v) { memcpy(p, &v, sizeof v); }
 
 /* Finite and > 0, by its bits, because the floating-point environment may flush denormals. */
-static inline bool szg_is_positive(double x) {
+SZG_HD bool szg_is_positive(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits - 1 < UINT64_C(0x7FF0000000000000) - 1;
 }
 
-static inline bool szg_is_zero_or_positive(double x) {
+SZG_HD bool szg_is_zero_or_positive(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits < UINT64_C(0x7FF0000000000000);
@@ -85,21 +85,23 @@ static inline unsigned szg_narrow_bytes(int64_t v) {
   return width;
 }
 
-static inline uint64_t szg_div_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+SZG_HD uint64_t szg_div_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
-static inline uint64_t szg_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+SZG_HD uint64_t szg_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static inline uint64_t szg_align_up(uint64_t bytes, uint64_t alignment) {
+SZG_HD uint64_t szg_align_up(uint64_t bytes, uint64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
 /* False if the result does not fit; *result is then undefined. */
-static inline SZG_CHECKED bool szg_mul_checked(uint64_t a, uint64_t b, uint64_t *result) {
-  return !__builtin_mul_overflow(a, b, result);
+SZG_CHECKED SZG_HD bool szg_mul_checked(uint64_t a, uint64_t b, uint64_t *result) {
+  *result = a * b;
+  return szg_mul_high_u64(a, b) == 0;
 }
 
-static inline SZG_CHECKED bool szg_add_checked(uint64_t a, uint64_t b, uint64_t *result) {
-  return !__builtin_add_overflow(a, b, result);
+SZG_CHECKED SZG_HD bool szg_add_checked(uint64_t a, uint64_t b, uint64_t *result) {
+  *result = a + b;
+  return *result >= a;
 }
 
 #endif

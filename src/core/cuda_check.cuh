@@ -48,6 +48,13 @@ inline unsigned szg_grid_blocks(uint64_t item_count, unsigned items_per_block,
   return blocks < most_blocks ? (blocks ? (unsigned)blocks : 1u) : most_blocks;
 }
 
+/* Blocks for each of item_count items of a launch, if one item has work for `useful` of them: at
+ * least one, and together no more than most_blocks, which the device holds at once. */
+inline unsigned szg_blocks_each(uint64_t useful, unsigned most_blocks, uint64_t item_count) {
+  uint64_t const most = most_blocks / item_count;
+  return szg_grid_blocks(useful, 1, most > 1 ? (unsigned)most : 1);
+}
+
 /* Of the current device. */
 inline szgpu_status szg_multiprocessor_count(int *count) {
   int device = 0;

@@ -3,51 +3,10 @@
  */
 #include "core/tiles.h"
 
-#include "container/format.h"
-#include "core/bytes.h"
-
-size_t szg_dtype_bytes(szgpu_dtype dtype) {
-  static const uint8_t bytes[] = {4, 8, 1, 2, 2, 1}; /* in the order of szgpu_dtype */
-  return bytes[dtype];
-}
-
-static void count_tiles(szg_grid *grid) {
-  grid->z_tiles = szg_div_up(grid->z_extent, grid->tile_z);
-  grid->y_tiles = szg_div_up(grid->y_extent, grid->tile_y);
-  grid->x_tiles = szg_div_up(grid->x_extent, grid->tile_x);
-  grid->tile_count = grid->batch_extent * grid->z_tiles * grid->y_tiles * grid->x_tiles;
-  grid->value_count = grid->batch_extent * grid->z_extent * grid->y_extent * grid->x_extent;
-}
 
 szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) {
-  SZG_REQUIRE(shape->dtype <= SZGPU_FP8, SZGPU_BAD_SHAPE);
-  SZG_REQUIRE(shape->ndim >= 1 && shape->ndim <= SZG_MAX_DIMS, SZGPU_BAD_SHAPE);
-  uint64_t extents[SZG_MAX_DIMS] = {1, 1, 1, 1}; /* x, y, z, batch */
-  int axis_count = 0;
-  uint64_t bytes = szg_dtype_bytes(shape->dtype);
-  for (int i = shape->ndim - 1; i >= 0; i--) {
-    SZG_REQUIRE(shape->dims[i] > 0, SZGPU_BAD_SHAPE);
-    SZG_REQUIRE(szg_mul_checked(bytes, shape->dims[i], &bytes), SZGPU_BAD_SHAPE);
-    if (shape->dims[i] > 1) extents[axis_count++] = shape->dims[i];
-  }
-  SZG_REQUIRE(bytes <= PTRDIFF_MAX, SZGPU_BAD_SHAPE);
-  *grid = (szg_grid){.batch_extent = extents[3],
-                     .z_extent = extents[2],
-                     .y_extent = extents[1],
-                     .x_extent = extents[0]};
-  if (axis_count >= 3) {
-    grid->tile_x = SZG_TILE_3D_X, grid->tile_y = SZG_TILE_3D_Y, grid->tile_z = SZG_TILE_3D_Z;
-  } else if (axis_count == 2) {
-    grid->tile_x = SZG_TILE_2D_X, grid->tile_y = SZG_TILE_2D_Y, grid->tile_z = 1;
-  } else {
-    grid->tile_x = SZG_TILE_1D_X, grid->tile_y = 1, grid->tile_z = 1;
-  }
-  uint32_t const quanta[SZG_MAX_DIMS] = {grid->tile_x, grid->tile_y, grid->tile_z, 1};
-  int const slowest = axis_count > 0 ? axis_count - 1 : 0;
-  count_tiles(grid);
-  grid->row_extent = extents[slowest];
-  grid->row_values = grid->value_count / grid->row_extent;
-  grid->row_quantum = quanta[slowest];
+  SZG_REQUIRE(szg_shape_is_valid(shape), SZGPU_BAD_SHAPE);
+  *grid = szg_grid_of_dims(shape->dims, shape->ndim);
   return SZGPU_OK;
 }
 
@@ -86,7 +45,7 @@ szg_grid szg_grid_of_line(uint64_t value_count) {
                    .row_extent = value_count,
                    .row_values = 1,
                    .row_quantum = SZG_TILE_1D_X};
-  count_tiles(&grid);
+  szg_grid_count_tiles(&grid);
   return grid;
 }
 
@@ -101,7 +60,7 @@ szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count) {
   else
     part.x_extent = row_count;
   part.row_extent = row_count;
-  count_tiles(&part);
+  szg_grid_count_tiles(&part);
   return part;
 }
 
@@ -113,8 +72,4 @@ uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, uint64_t asked
   uint64_t const quanta = rows / whole->row_quantum + (asked || rows == 0);
   rows = (quanta ? quanta : 1) * whole->row_quantum;
   return szg_min_u64(rows, whole->row_extent);
-}
-
-uint32_t szg_grid_axes(const szg_grid *grid) {
-  return SZG_AXIS_X | (grid->tile_y > 1 ? SZG_AXIS_Y : 0) | (grid->tile_z > 1 ? SZG_AXIS_Z : 0);
 }

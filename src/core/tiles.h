@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "container/format.h"
+#include "core/bytes.h"
 #include "core/status.h"
 
 SZG_C_BEGIN
@@ -81,11 +83,60 @@ szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
 uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, uint64_t asked);
 
 /* The axes that can be differenced along: SZG_AXIS_* of those that tiles extend over. */
-uint32_t szg_grid_axes(const szg_grid *grid);
+SZG_HD uint32_t szg_grid_axes(const szg_grid *grid) {
+  return SZG_AXIS_X | (grid->tile_y > 1 ? SZG_AXIS_Y : 0) | (grid->tile_z > 1 ? SZG_AXIS_Z : 0);
+}
 
-size_t szg_dtype_bytes(szgpu_dtype dtype);
+/* Bytes of a value. */
+SZG_HD size_t szg_dtype_bytes(szgpu_dtype dtype) {
+  if (dtype == SZGPU_F64) return 8;
+  if (dtype == SZGPU_F32) return 4;
+  return dtype == SZGPU_BF16 || dtype == SZGPU_F16 ? 2 : 1;
+}
+
+/* Whether a shape is one that szg_grid_of_shape accepts. */
+SZG_HD bool szg_shape_is_valid(const szgpu_shape *shape) {
+  if (!(shape->dtype <= SZGPU_FP8 && shape->ndim >= 1 && shape->ndim <= SZG_MAX_DIMS)) return false;
+  uint64_t bytes = szg_dtype_bytes(shape->dtype);
+  for (int i = shape->ndim - 1; i >= 0; i--)
+    if (shape->dims[i] == 0 || !szg_mul_checked(bytes, shape->dims[i], &bytes)) return false;
+  return bytes <= PTRDIFF_MAX;
+}
 
 SZG_HD uint64_t szg_lesser_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* Completes a grid that has extents and tiles. */
+SZG_HD void szg_grid_count_tiles(szg_grid *grid) {
+  grid->z_tiles = szg_div_up(grid->z_extent, grid->tile_z);
+  grid->y_tiles = szg_div_up(grid->y_extent, grid->tile_y);
+  grid->x_tiles = szg_div_up(grid->x_extent, grid->tile_x);
+  grid->tile_count = grid->batch_extent * grid->z_tiles * grid->y_tiles * grid->x_tiles;
+  grid->value_count = grid->batch_extent * grid->z_extent * grid->y_extent * grid->x_extent;
+}
+
+/* The grid of dims that szg_shape_is_valid allows. */
+SZG_HD szg_grid szg_grid_of_dims(const uint64_t *dims, int ndim) {
+  uint64_t extents[SZG_MAX_DIMS] = {1, 1, 1, 1}; /* x, y, z, batch */
+  int axis_count = 0;
+  for (int i = ndim - 1; i >= 0; i--)
+    if (dims[i] > 1) extents[axis_count++] = dims[i];
+  szg_grid grid;
+  grid.batch_extent = extents[3];
+  grid.z_extent = extents[2];
+  grid.y_extent = extents[1];
+  grid.x_extent = extents[0];
+  grid.tile_z = axis_count >= 3 ? SZG_TILE_3D_Z : 1;
+  grid.tile_y = axis_count >= 3 ? SZG_TILE_3D_Y : axis_count == 2 ? SZG_TILE_2D_Y : 1;
+  grid.tile_x = axis_count >= 3 ? SZG_TILE_3D_X : axis_count == 2 ? SZG_TILE_2D_X : SZG_TILE_1D_X;
+  szg_grid_count_tiles(&grid);
+  grid.row_extent = extents[axis_count > 0 ? axis_count - 1 : 0];
+  grid.row_values = grid.value_count / grid.row_extent;
+  grid.row_quantum = axis_count == 4   ? 1
+                     : axis_count == 3 ? grid.tile_z
+                     : axis_count == 2 ? grid.tile_y
+                                       : grid.tile_x;
+  return grid;
+}
 
 SZG_HD szg_tile szg_tile_at(const szg_grid *grid, uint64_t tile_index) {
   uint64_t const x_tile = tile_index % grid->x_tiles;

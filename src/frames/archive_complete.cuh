@@ -108,9 +108,9 @@ __device__ void write_heads(const ArchiveJob<Kind> &job, ArchiveMemory<Kind> *me
   if (i < job.head_words()) ((uint64_t *)(void *)job.archive)[i] = memory->heads[i];
 }
 
+/* The gridDim.x blocks of an archive call. */
 template <class Kind>
-__global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
-    archive_complete_kernel(const __grid_constant__ ArchiveJob<Kind> job) {
+__device__ __forceinline__ void complete_by_blocks(const ArchiveJob<Kind> &job) {
   __shared__ ArchiveMemory<Kind> memory;
   if (threadIdx.x == 0) lay_out(job, &memory);
   __syncthreads(); /* all threads know where sections lie */
@@ -119,10 +119,16 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
     return;
   }
   hash_leaves(memory.ranges, job.leaves);
-  if (!is_last_block(job.ticket)) return;
+  if (!is_last_of(gridDim.x, job.ticket)) return;
   hash_roots(memory.ranges, job.leaves, memory.roots);
   write_heads(job, &memory);
   job.kind.tell_host(memory.frame_bytes);
+}
+
+template <class Kind>
+__global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
+    archive_complete_kernel(const __grid_constant__ ArchiveJob<Kind> job) {
+  complete_by_blocks(job);
 }
 
 /* header: the frame's, with sections of unknown sizes. */

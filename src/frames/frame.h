@@ -35,6 +35,7 @@ typedef struct szg_write_request {
   szgpu_layout layout;
   szgpu_predictor predictor;
   bool is_lossless;
+  bool raw_outliers; /* as in szgpu_params */
   szgpu_dtype dtype;
   szg_grid frame_grid; /* of the largest frame */
   uint64_t frame_count;

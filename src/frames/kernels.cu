@@ -7,6 +7,7 @@
 
 #include "container/container.h"
 #include "core/cuda_check.cuh"
+#include "frames/raw_planes.cuh"
 #include "fused/tile_core.h"
 #include "huffman/huffman.h"
 
@@ -20,29 +21,14 @@ struct PlainPolicy {
 template <class Bits>
 __global__ void __launch_bounds__(PlainPolicy::kThreads)
     raw_split_kernel(const Bits *values, uint64_t value_count, uint8_t *planes) {
-  uint64_t const stride = (uint64_t)gridDim.x * PlainPolicy::kThreads;
-  for (uint64_t i = (uint64_t)blockIdx.x * PlainPolicy::kThreads + threadIdx.x; i < value_count;
-       i += stride) {
-    Bits const bits = values[i];
-#pragma unroll
-    for (unsigned plane = 0; plane < sizeof(Bits); plane++)
-      planes[plane * value_count + i] = (uint8_t)(bits >> 8 * plane);
-  }
+  szg::split_planes(values, value_count, planes);
 }
 
 template <class Bits>
 __global__ void __launch_bounds__(PlainPolicy::kThreads)
     raw_merge_kernel(const uint8_t *planes, uint64_t frame_values, uint64_t first_value,
                      uint64_t value_count, Bits *values) {
-  uint64_t const stride = (uint64_t)gridDim.x * PlainPolicy::kThreads;
-  for (uint64_t i = (uint64_t)blockIdx.x * PlainPolicy::kThreads + threadIdx.x; i < value_count;
-       i += stride) {
-    Bits bits = 0;
-#pragma unroll
-    for (unsigned plane = 0; plane < sizeof(Bits); plane++)
-      bits |= (Bits)planes[plane * frame_values + first_value + i] << 8 * plane;
-    values[i] = bits;
-  }
+  szg::merge_planes(planes, frame_values, first_value, value_count, values);
 }
 
 template <class Bits>

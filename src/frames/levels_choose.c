@@ -62,7 +62,8 @@ static bool go(const szg_levels_asked *asked, const szg_levels_way *way, szg_lev
         szg_level_unit(way->unit_table, way->level_count - i, levels->fine_bits);
   *lattice = szg_levels_lattice_make(asked->request->dtype, levels->is_wide, levels->fine_bits,
                                      quantizer->step, quantizer->has_fill, quantizer->fill_bits);
-  szg_levels_lattice_limit(asked->bound->greatest, asked->bound->is_sampled, lattice);
+  szg_levels_lattice_limit(asked->bound->greatest, szg_bound_may_be_exceeded(asked->bound),
+                           lattice);
   return true;
 }
 

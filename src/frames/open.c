@@ -5,45 +5,15 @@
 
 #include "frames/kinds.h"
 
-static const szg_section_rule *find_rule(const szg_section_rules *rules, uint32_t kind) {
-  for (uint32_t i = 0; i < rules->count; i++)
-    if (rules->of[i].kind == kind) return &rules->of[i];
-  return NULL;
-}
-
-static bool keeps_rule(const szg_section *section, const szg_section_rule *rule) {
-  if (section->raw_bytes == 0 && section->codec != SZG_CODEC_STORED) return false;
-  return section->raw_bytes >= rule->least_bytes && section->raw_bytes <= rule->most_bytes &&
-         section->raw_bytes % rule->unit_bytes == 0;
-}
-
-/* A frame that would be larger than its values is raw instead, so no frame is. */
-static bool sizes_fit(const szg_frame_header *frame, uint64_t most_bytes, szg_frame_fault *fault) {
-  uint64_t sum_bytes = 0;
-  for (uint32_t i = 0; i < frame->section_count; i++) {
-    const szg_section *const section = &frame->sections[i];
-    *fault = (szg_frame_fault){"makes the frame larger than its values",
-                               szg_section_name_in(frame, section->kind)};
-    if (section->raw_bytes > most_bytes - sum_bytes) return false;
-    sum_bytes += section->raw_bytes;
-  }
-  return true;
-}
-
 static bool sections_keep_rules(const szg_frame_header *frame, const szg_section_rules *rules,
                                 szg_frame_fault *fault) {
-  for (uint32_t i = 0; i < frame->section_count; i++) {
-    const szg_section *const section = &frame->sections[i];
-    const szg_section_rule *const rule = find_rule(rules, section->kind);
-    *fault = (szg_frame_fault){rule ? "has a size that cannot be" : "should not be there",
-                               szg_section_name_in(frame, section->kind)};
-    if (!rule || !keeps_rule(section, rule)) return false;
-  }
-  for (uint32_t i = 0; i < rules->count; i++) {
-    *fault = (szg_frame_fault){"is missing", szg_section_name_in(frame, rules->of[i].kind)};
-    if (rules->of[i].is_required && !szg_has_section(frame, rules->of[i].kind)) return false;
-  }
-  return sizes_fit(frame, rules->most_bytes, fault);
+  static const char *const problems[] = {NULL, "has a size that cannot be", "should not be there",
+                                         "is missing", "makes the frame larger than its values"};
+  uint32_t kind = 0;
+  szg_section_fault const found = szg_sections_check(frame, rules, &kind);
+  if (found != SZG_SECTIONS_SOUND)
+    *fault = (szg_frame_fault){problems[found], szg_section_name_in(frame, kind)};
+  return found == SZG_SECTIONS_SOUND;
 }
 
 static szgpu_status check_frame(const szg_opened *opened, uint64_t frame,

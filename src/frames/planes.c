@@ -54,7 +54,7 @@ void szg_planes_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *i
 
 /* A frame with a bound may be a planes frame too, if the bound gains nothing. */
 bool szg_planes_frame_serves(const szg_write_request *request) {
-  return request->layout == SZGPU_LAYOUT_TILE;
+  return request->layout == SZGPU_LAYOUT_TILE && !request->raw_outliers;
 }
 
 szg_planes_sizes szg_planes_sizes_of(const szg_planes_layout *layout, uint64_t value_count,

@@ -4,6 +4,7 @@
 #include "frames/raw.h"
 
 #include "frames/read.h"
+#include "frames/rules_core.h"
 #include "frames/write.h"
 
 enum { PART_VALUES = 1 << 18, PART_ROWS = 64 };
@@ -15,14 +16,10 @@ bool szg_raw_frame_may_occur(const szg_header *archive) {
   return true;
 }
 
-bool szg_raw_frame_is_sound(const szg_frame_facts *facts) {
-  const szg_frame_header *const frame = facts->frame;
-  return frame->axes == 0 && frame->radius == 0 && frame->escape_bytes == 0 &&
-         frame->constant_bits == 0;
-}
+bool szg_raw_frame_is_sound(const szg_frame_facts *facts) { return szg_raw_is_sound(facts); }
 
 void szg_raw_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
-  szg_rule_add_exact(rules, SZG_SECTION_RAW, facts->frame->value_count * facts->value_bytes);
+  szg_raw_rules(facts, rules);
 }
 
 /* ---- compression ---- */

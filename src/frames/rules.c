@@ -7,39 +7,6 @@
 #include "huffman/huffman.h"
 #include "rle/rle.h"
 
-void szg_rule_add(szg_section_rules *rules, uint32_t kind, bool is_required, uint64_t least_bytes,
-                  uint64_t most_bytes, uint64_t unit_bytes) {
-  rules->of[rules->count++] =
-      (szg_section_rule){kind, is_required, least_bytes, most_bytes, unit_bytes};
-}
-
-void szg_rule_add_exact(szg_section_rules *rules, uint32_t kind, uint64_t byte_count) {
-  szg_rule_add(rules, kind, true, byte_count, byte_count, 1);
-}
-
-static const szg_section *find_section(const szg_frame_header *frame, uint32_t kind) {
-  for (uint32_t i = 0; i < frame->section_count; i++)
-    if (frame->sections[i].kind == kind) return &frame->sections[i];
-  return NULL;
-}
-
-uint64_t szg_section_raw_bytes(const szg_frame_header *frame, uint32_t kind) {
-  const szg_section *const section = find_section(frame, kind);
-  return section ? section->raw_bytes : 0;
-}
-
-bool szg_has_section(const szg_frame_header *frame, uint32_t kind) {
-  return find_section(frame, kind) != NULL;
-}
-
-/* ---- rules that kinds of frame share ---- */
-
-bool szg_axes_are_sound(const szg_frame_facts *facts) {
-  uint32_t const axes = facts->frame->axes;
-  return axes > 0 && !(axes & ~szg_grid_axes(&facts->grid)) &&
-         szg_is_positive(facts->archive->step);
-}
-
 /* Bytes of this many words; UINT64_MAX if that overflows. */
 static uint64_t bytes_of_words(uint64_t words) {
   return words <= UINT64_MAX / 4 ? 4 * words : UINT64_MAX;

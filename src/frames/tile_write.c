@@ -129,9 +129,11 @@ static szgpu_status code_tile(const tile_job *job, uint64_t tile_index, szg_tile
   uint32_t const raw_words =
       szg_raw_tile_words(tile.value_count, (uint32_t)szg_dtype_bytes(frame->request->dtype));
   tile_deltas const found = find_deltas(job, tile_index, &tile, work);
+  bool const is_given_up = frame->request->raw_outliers && found.marks;
   uint32_t const word_count =
-      szg_tile_encode(frame->plan->tile.encoder, job->lattice_bits, job->zero_groups, &tile,
-                      found.deltas, raw_words, words);
+      is_given_up ? raw_words
+                  : szg_tile_encode(frame->plan->tile.encoder, job->lattice_bits, job->zero_groups,
+                                    &tile, found.deltas, raw_words, words);
   bool const is_raw = word_count == raw_words;
   if (is_raw) copy_values(job, &tile, words);
   frame->plan->tile.sizes[tile_index] = (uint16_t)word_count;

@@ -55,9 +55,9 @@ static szgpu_status code_frame(const szg_write_job_cuda *job, const szg_quantize
   SZG_TRY(szg_device_mark(device, "book"));
   double const greatest_point = job->bound->greatest * quantizer->inverse;
   SZG_TRY(szg_tile_compress_cuda(quantizer, lattice_bits, greatest_point, &job->grid, job->values,
-                                 &found->choice.axes, &found->book, job->archive + first_byte, room,
-                                 plan->outliers.tile_marks, plan->tile.work, &found->result,
-                                 device->stream));
+                                 &found->choice.axes, &found->book, job->request->raw_outliers,
+                                 job->archive + first_byte, room, plan->outliers.tile_marks,
+                                 plan->tile.work, &found->result, device->stream));
   return szg_device_mark(device, "encode");
 }
 
@@ -130,7 +130,7 @@ static szgpu_status write_sections(const szg_write_job_cuda *job, bool has_16_bi
 szgpu_status szg_tile_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
                                        bool *is_written) {
   bool const has_16_bits = szg_quantizer_take_16_bits(job->bound->greatest, &job->quantizer);
-  bool const expects_marks = job->quantizer.has_fill;
+  bool const expects_marks = job->quantizer.has_fill && !job->request->raw_outliers;
   SZG_TRY(code_frame(job, &job->quantizer, has_16_bits, room_of(job)));
   bool const is_told = job->archive_header && !expects_marks && room_of(job) > 0;
   if (is_told) SZG_TRY(complete_archive(job, has_16_bits, *layout));

@@ -36,6 +36,10 @@ typedef CompressPolicy<4, 4, 52, 46> WidePolicy16;
 typedef CompressPolicy<3, 4, 64, 64> WidePolicyF32;
 typedef CompressPolicy<1, 6, 122, 118> WidePolicyF64;
 
+/* For kernels over several items: a block also has its item's job in shared memory. */
+constexpr uint32_t kMostJobBytes = 320;
+typedef CompressPolicy<5, 4, 40, 37> NarrowItemsPolicy;
+
 constexpr uint32_t kStepBytes = SZG_LANES * sizeof(uint32_t); /* from a lane's word to its next */
 
 constexpr uint32_t kClasses16 = 32; /* classes of magnitudes of 16 bits */
@@ -65,6 +69,13 @@ template <class Policy>
 constexpr bool kFits = sizeof(CompressBlock<Policy>) <= SZG_LEAST_SHARED_BYTES &&Policy::kBlocks *(
                                                             sizeof(CompressBlock<Policy>) +
                                                             kReservedBytes) <= kHopperBytes;
+template <class Policy>
+constexpr bool kFitsWithJob =
+    Policy::kBlocks *(sizeof(CompressBlock<Policy>) + kMostJobBytes + kReservedBytes) <=
+    kHopperBytes;
+static_assert(kFitsWithJob<NarrowItemsPolicy> && kFitsWithJob<WidePolicy16> &&
+                  kFitsWithJob<WidePolicyF32> && kFitsWithJob<WidePolicyF64>,
+              "so many blocks fit, with their jobs");
 static_assert(kFits<NarrowPolicy> && kFits<WidePolicy16> && kFits<WidePolicyF32> &&
                   kFits<WidePolicyF64>,
               "a block fits any device, and kBlocks fit a multiprocessor of an H100");

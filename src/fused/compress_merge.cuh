@@ -44,6 +44,14 @@ __device__ __forceinline__ TileBits measure_tile(uint32_t lane_bits, bool was_fl
   return tile;
 }
 
+/* The tile as its values are. */
+__device__ __forceinline__ TileBits raw_tile(uint32_t raw_words) {
+  TileBits tile = {};
+  tile.words = raw_words;
+  tile.is_raw = true;
+  return tile;
+}
+
 __device__ __forceinline__ bool is_merged_tile(const TileBits &bits) {
   return bits.words > 0 && !bits.is_raw && !bits.is_long;
 }

@@ -30,7 +30,7 @@ struct TileSums {
   ChunkState *chunks;   /* [chunks] */
 };
 
-constexpr uint64_t chunks_of(uint64_t tile_count) {
+__host__ __device__ constexpr uint64_t chunks_of(uint64_t tile_count) {
   return (tile_count + kChunkTiles - 1) / kChunkTiles;
 }
 

@@ -213,13 +213,15 @@ __device__ void begin_book(const szg_tile_tally *tally_sums, BookMemory *memory)
 
 /* ---- kernels ---- */
 
+/* Counts tile blockIdx.x of those that are counted. */
 template <class A, int kDims>
-__global__ void __launch_bounds__(TallyPolicy::kThreads, TallyPolicy::kBlocks)
-    tiles_tally_kernel(szg_quantizer quantizer, uint32_t lattice_bits, szg_grid grid,
-                       const typename A::Value *frame_values, const uint32_t *axes,
-                       szg_tile_tally *tally) {
+__device__ __forceinline__ void tally_tile(const szg_quantizer &quantizer, uint32_t lattice_bits,
+                                           const szg_grid &grid, uint32_t counted_tiles,
+                                           const typename A::Value *frame_values,
+                                           const uint32_t *axes, szg_tile_tally *tally) {
   __shared__ TallyMemory<A> memory;
-  szg_tile const tile = szg_tile_at(&grid, szg_sample_tile(grid.tile_count, gridDim.x, blockIdx.x));
+  szg_tile const tile =
+      szg_tile_at(&grid, szg_sample_tile(grid.tile_count, counted_tiles, blockIdx.x));
   count_tile<A, kDims>(quantizer, tile, lattice_bits, frame_values, *axes, &memory);
   __syncthreads(); /* the tile is counted */
   uint32_t *const sums = reinterpret_cast<uint32_t *>(tally);
@@ -227,8 +229,28 @@ __global__ void __launch_bounds__(TallyPolicy::kThreads, TallyPolicy::kBlocks)
     if (memory.tally_words[i]) atomicAdd(&sums[i], memory.tally_words[i]);
 }
 
-__global__ void __launch_bounds__(BookPolicy::kThreads)
-    book_make_kernel(const szg_tile_tally *tally, szg_tile_book_cuda *book) {
+template <class A, int kDims>
+__global__ void __launch_bounds__(TallyPolicy::kThreads, TallyPolicy::kBlocks)
+    tiles_tally_kernel(szg_quantizer quantizer, uint32_t lattice_bits, szg_grid grid,
+                       const typename A::Value *frame_values, const uint32_t *axes,
+                       szg_tile_tally *tally) {
+  tally_tile<A, kDims>(quantizer, lattice_bits, grid, gridDim.x, frame_values, axes, tally);
+}
+
+/* Grid: a block per counted tile, and the items. */
+template <class A, int kDims>
+__global__ void __launch_bounds__(TallyPolicy::kThreads, TallyPolicy::kBlocks)
+    items_tally_kernel(szg_quantizer quantizer, uint32_t lattice_bits, const szg_tile_item *items) {
+  const szg_tile_item &item = items[blockIdx.y];
+  uint32_t const counted_tiles = szg_counted_tiles(item.grid.tile_count);
+  if (blockIdx.x >= counted_tiles) return;
+  tally_tile<A, kDims>(quantizer, lattice_bits, item.grid, counted_tiles,
+                       (const typename A::Value *)item.values, item.axes,
+                       (szg_tile_tally *)item.book_work);
+}
+
+/* The whole block calls. */
+__device__ __forceinline__ void make_book(const szg_tile_tally *tally, szg_tile_book_cuda *book) {
   __shared__ BookMemory memory;
   begin_book(tally, &memory);
   uint32_t const zero_groups = choose_zero_groups(&memory);
@@ -250,7 +272,31 @@ __global__ void __launch_bounds__(BookPolicy::kThreads)
   }
 }
 
+__global__ void __launch_bounds__(BookPolicy::kThreads)
+    book_make_kernel(const szg_tile_tally *tally, szg_tile_book_cuda *book) {
+  make_book(tally, book);
+}
+
+__global__ void __launch_bounds__(BookPolicy::kThreads)
+    items_book_kernel(const szg_tile_item *items) {
+  const szg_tile_item &item = items[blockIdx.x];
+  make_book((const szg_tile_tally *)item.book_work, item.book);
+}
+
 /* ---- launchers ---- */
+
+template <class A>
+szgpu_status count_samples(const szg_quantizer &quantizer, uint32_t lattice_bits,
+                           const szg_grid &example, uint64_t most_tiles, const szg_tile_item *items,
+                           uint32_t item_count, cudaStream_t stream) {
+  auto const kernel = example.tile_z > 1   ? items_tally_kernel<A, 3>
+                      : example.tile_y > 1 ? items_tally_kernel<A, 2>
+                                           : items_tally_kernel<A, 1>;
+  dim3 const blocks(szg_counted_tiles(most_tiles), item_count);
+  kernel<<<blocks, TallyPolicy::kThreads, 0, stream>>>(quantizer, lattice_bits, items);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
 
 template <class A>
 szgpu_status count_sample(const szg_quantizer &quantizer, uint32_t lattice_bits,
@@ -281,6 +327,19 @@ szgpu_status szg_tile_book_make_cuda(const szg_quantizer *quantizer, uint32_t la
                                                    axes, tally, stream);
   }));
   szg::book_make_kernel<<<1, szg::BookPolicy::kThreads, 0, stream>>>(tally, book);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_tile_make_books_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                      const szg_grid *example, uint64_t most_tiles,
+                                      const szg_tile_item *items, uint32_t item_count,
+                                      cudaStream_t stream) {
+  SZG_TRY(szg::with_arithmetic(quantizer->arithmetic, [&](auto arithmetic) {
+    return szg::count_samples<decltype(arithmetic)>(*quantizer, lattice_bits, *example, most_tiles,
+                                                    items, item_count, stream);
+  }));
+  szg::items_book_kernel<<<item_count, szg::BookPolicy::kThreads, 0, stream>>>(items);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

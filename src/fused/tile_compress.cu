@@ -71,15 +71,15 @@ __device__ void store_result(const CompressJob &job, const Sections &sections,
 
 /* ---- one tile ---- */
 
-/* Publishes the size that the tile will have. */
+/* Publishes the size that the tile will have. has_marks: the same for the whole warp. */
 __device__ __forceinline__ void note_tile(const CompressJob &job, const Sections &sections,
                                           uint32_t tile, const TileBits &tile_bits,
                                           bool has_marks) {
-  bool const is_marked = __any_sync(kAllLanes, has_marks) && !tile_bits.is_raw;
+  bool const is_marked = has_marks && !tile_bits.is_raw;
   if (threadIdx.x % 32 > 0) return;
   publish_words(job.sums, tile, tile_bits.words);
   sections.store_size(tile, tile_bits.words);
-  job.tile_marks[tile] = is_marked;
+  if (job.tile_marks) job.tile_marks[tile] = is_marked;
   if (is_marked) atomicOr(&job.result->marked_tiles, 1u);
 }
 
@@ -188,8 +188,7 @@ __device__ __forceinline__ LongTile exchange_long_tile(uint32_t tile, uint32_t l
  * tile before it does other work, but not while a long tile may still delay it: others may wait for
  * the tile that it would get. */
 template <class Walk>
-__global__ void __launch_bounds__(Walk::Policy::kThreads, Walk::Policy::kBlocks)
-    tiles_compress_kernel(const __grid_constant__ CompressJob job) {
+__device__ __forceinline__ void compress_tiles(const CompressJob &job) {
   typedef typename Walk::Value Value;
   typedef typename Walk::Policy Policy;
   Coder const coder = {&job.book->encoder, job.lattice_bits, job.book->zero_groups};
@@ -216,8 +215,11 @@ __global__ void __launch_bounds__(Walk::Policy::kThreads, Walk::Policy::kBlocks)
       if (is_placed) break;
       TileBits tile_bits = {};
       if (is_there) {
-        tile_bits =
-            measure_tile<Policy>(lane_bits, stage.flushed_words > 0, raw_words_of<Value>(shape));
+        uint32_t const raw_words = raw_words_of<Value>(shape);
+        has_marks = __any_sync(kAllLanes, has_marks);
+        tile_bits = has_marks && job.raw_outliers
+                        ? raw_tile(raw_words)
+                        : measure_tile<Policy>(lane_bits, stage.flushed_words > 0, raw_words);
         note_tile(job, sections, tile, tile_bits, has_marks);
       }
       make_room<Value>(job, sections, is_there, tile_bits, &state);
@@ -240,23 +242,85 @@ __global__ void __launch_bounds__(Walk::Policy::kThreads, Walk::Policy::kBlocks)
   }
 }
 
-/* ---- launches ---- */
-
 /* The kernel's work memory, zeroed before the launch: the ticket, chunks, sizes of tiles. */
 constexpr uint64_t kTicketBytes = 64;
 
-uint64_t work_bytes(uint64_t tile_count) {
+constexpr uint64_t work_bytes(uint64_t tile_count) {
   return kTicketBytes + chunks_of(tile_count) * sizeof(ChunkState) + tile_count * sizeof(uint32_t);
 }
 
-TileSums sums_of(void *work, uint64_t tile_count) {
+__host__ __device__ inline TileSums sums_of(void *work, uint64_t tile_count) {
   auto const chunks = (ChunkState *)(void *)((uint8_t *)work + kTicketBytes);
   return {(uint32_t *)(void *)(chunks + chunks_of(tile_count)), chunks};
 }
 
+/* Sets the members of the job that are of the item. */
+__device__ void take_item(const szg_tile_item &item, CompressJob *job) {
+  job->layout = layout_of(item.grid);
+  job->values = item.values;
+  job->axes = item.axes;
+  job->book = item.book;
+  job->tile_count = (uint32_t)item.grid.tile_count;
+  job->value_count = item.grid.value_count;
+  job->sections = item.sections;
+  job->room_bytes = item.room_bytes;
+  job->ticket = (uint32_t *)item.work;
+  job->sums = sums_of(item.work, item.grid.tile_count);
+  job->result = item.result;
+}
+
 template <class Walk>
-szgpu_status launch_walk(const CompressJob &job, cudaStream_t stream) {
+__global__ void __launch_bounds__(Walk::Policy::kThreads, Walk::Policy::kBlocks)
+    tiles_compress_kernel(const __grid_constant__ CompressJob job) {
+  compress_tiles<Walk>(job);
+}
+
+/* call: the job except what is of an item. Grid: blocks for each item, and the items. */
+template <class Walk>
+__global__ void __launch_bounds__(Walk::Policy::kThreads, Walk::Policy::kBlocks)
+    items_compress_kernel(const __grid_constant__ CompressJob call, const szg_tile_item *items) {
+  __shared__ CompressJob job;
+  static_assert(sizeof job <= kMostJobBytes, "blocks have room for it");
+  if (threadIdx.x == 0) {
+    job = call;
+    take_item(items[blockIdx.y], &job);
+  }
+  __syncthreads(); /* the job is there */
+  if (blockIdx.x * Walk::Policy::kWarps >= job.tile_count) return;
+  compress_tiles<Walk>(job);
+}
+
+/* ---- launches ---- */
+
+/* The items of a launch; NULL: there is one, and the job has it all. */
+struct CompressItems {
+  const szg_tile_item *items;
+  uint32_t count;
+  uint64_t most_tiles;
+};
+
+/* Blocks for each item: one round of tiles if the device holds them all, else two. */
+template <class Walk>
+szgpu_status launch_items(const CompressJob &call, const CompressItems &items,
+                          cudaStream_t stream) {
   typedef typename Walk::Policy Policy;
+  constexpr int kBytes = sizeof(CompressBlock<Policy>);
+  unsigned most_blocks = 0;
+  SZG_TRY(szg_resident_blocks(items_compress_kernel<Walk>, (int)Policy::kThreads, kBytes,
+                              &most_blocks));
+  unsigned const one_round = szg_grid_blocks(items.most_tiles, Policy::kWarps, most_blocks);
+  unsigned const each = szg_blocks_each(one_round, most_blocks, items.count);
+  unsigned const two_rounds = (one_round + 1) / 2;
+  dim3 const blocks(each > two_rounds ? each : two_rounds, items.count);
+  items_compress_kernel<Walk><<<blocks, Policy::kThreads, kBytes, stream>>>(call, items.items);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <class Walk, class ItemsWalk>
+szgpu_status launch_walk(const CompressJob &job, const CompressItems &items, cudaStream_t stream) {
+  typedef typename Walk::Policy Policy;
+  if (items.items) return launch_items<ItemsWalk>(job, items, stream);
   constexpr int kBytes = sizeof(CompressBlock<Policy>);
   unsigned most_blocks = 0;
   SZG_TRY(szg_resident_blocks(tiles_compress_kernel<Walk>, (int)Policy::kThreads, kBytes,
@@ -267,27 +331,56 @@ szgpu_status launch_walk(const CompressJob &job, cudaStream_t stream) {
   return SZGPU_OK;
 }
 
-template <int kDims, class Policy>
-szgpu_status launch_pairs(const CompressJob &job, cudaStream_t stream) {
+template <class A, int kDims, class Policy, class ItemsPolicy>
+szgpu_status launch_pair_walk(const CompressJob &job, const CompressItems &items,
+                              cudaStream_t stream) {
+  return launch_walk<PairWalk<A, kDims, Policy>, PairWalk<A, kDims, ItemsPolicy>>(job, items,
+                                                                                  stream);
+}
+
+template <int kDims, class Policy, class ItemsPolicy>
+szgpu_status launch_pairs(const CompressJob &job, const CompressItems &items, cudaStream_t stream) {
   if (job.k.arithmetic == SZG_ARITHMETIC_F32)
-    return launch_walk<PairWalk<Arithmetic<SZG_ARITHMETIC_F32>, kDims, Policy>>(job, stream);
-  return launch_walk<PairWalk<Arithmetic<SZG_ARITHMETIC_F64>, kDims, Policy>>(job, stream);
+    return launch_pair_walk<Arithmetic<SZG_ARITHMETIC_F32>, kDims, Policy, ItemsPolicy>(job, items,
+                                                                                        stream);
+  return launch_pair_walk<Arithmetic<SZG_ARITHMETIC_F64>, kDims, Policy, ItemsPolicy>(job, items,
+                                                                                      stream);
 }
 
 /* From here on values spread over several windows of a 3-D tile, and codes are wide. */
 constexpr double kSpreadPoints = 8192.0;
 
 template <int kDims>
-szgpu_status launch_dims(const CompressJob &job, double greatest_point, cudaStream_t stream) {
-  uint64_t const value_bytes = job.k.arithmetic <= SZG_ARITHMETIC_F32_CLOSE ? 4 : 8;
-  bool const is_near = kDims == 1 || job.layout.x_extent <= UINT32_MAX / value_bytes;
+szgpu_status launch_dims(const CompressJob &job, double greatest_point, bool is_near,
+                         const CompressItems &items, cudaStream_t stream) {
   if (job.lattice_bits == 16 && is_near) {
-    if (greatest_point < kSpreadPoints) return launch_pairs<kDims, NarrowPolicy>(job, stream);
-    return launch_pairs<kDims, WidePolicy16>(job, stream);
+    if (greatest_point < kSpreadPoints)
+      return launch_pairs<kDims, NarrowPolicy, NarrowItemsPolicy>(job, items, stream);
+    return launch_pairs<kDims, WidePolicy16, WidePolicy16>(job, items, stream);
   }
   return with_arithmetic(job.k.arithmetic, [&](auto arithmetic) {
-    return launch_walk<WideWalk<decltype(arithmetic), kDims>>(job, stream);
+    typedef WideWalk<decltype(arithmetic), kDims> Walk;
+    return launch_walk<Walk, Walk>(job, items, stream);
   });
+}
+
+/* What all of a launch's tiles have in common. */
+CompressJob begin_job(const szg_quantizer *quantizer, uint32_t lattice_bits, bool raw_outliers) {
+  CompressJob job = {};
+  job.k = *quantizer;
+  job.lattice_bits = lattice_bits;
+  job.raw_outliers = raw_outliers;
+  find_reach(&job);
+  return job;
+}
+
+szgpu_status launch(const CompressJob &job, double greatest_point, const szg_grid &grid,
+                    const CompressItems &items, cudaStream_t stream) {
+  uint64_t const value_bytes = job.k.arithmetic <= SZG_ARITHMETIC_F32_CLOSE ? 4 : 8;
+  bool const is_near = grid.tile_y == 1 || grid.x_extent <= UINT32_MAX / value_bytes;
+  if (grid.tile_z > 1) return launch_dims<3>(job, greatest_point, is_near, items, stream);
+  if (grid.tile_y > 1) return launch_dims<2>(job, greatest_point, is_near, items, stream);
+  return launch_dims<1>(job, greatest_point, is_near, items, stream);
 }
 
 } // namespace
@@ -301,16 +394,14 @@ extern "C" uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count) {
 extern "C" szgpu_status szg_tile_compress_cuda(
     const szg_quantizer *quantizer, uint32_t lattice_bits, double greatest_point,
     const szg_grid *grid, const void *frame_values, const uint32_t *axes,
-    const szg_tile_book_cuda *book, uint8_t *sections, uint64_t room_bytes, uint8_t *tile_marks,
-    void *work, szg_tile_result_cuda *result, struct CUstream_st *stream) {
+    const szg_tile_book_cuda *book, bool raw_outliers, uint8_t *sections, uint64_t room_bytes,
+    uint8_t *tile_marks, void *work, szg_tile_result_cuda *result, struct CUstream_st *stream) {
   SZG_REQUIRE(grid->tile_count < (uint64_t)1 << 31, SZGPU_BAD_SHAPE); /* the ticket goes beyond */
-  szg::CompressJob job = {};
-  job.k = *quantizer;
+  szg::CompressJob job = szg::begin_job(quantizer, lattice_bits, raw_outliers);
   job.layout = szg::layout_of(*grid);
   job.values = frame_values;
   job.axes = axes;
   job.book = book;
-  job.lattice_bits = lattice_bits;
   job.tile_count = (uint32_t)grid->tile_count;
   job.value_count = grid->value_count;
   job.sections = sections;
@@ -319,8 +410,16 @@ extern "C" szgpu_status szg_tile_compress_cuda(
   job.ticket = (uint32_t *)work;
   job.sums = szg::sums_of(work, grid->tile_count);
   job.result = result;
-  szg::find_reach(&job);
-  if (grid->tile_z > 1) return szg::launch_dims<3>(job, greatest_point, stream);
-  if (grid->tile_y > 1) return szg::launch_dims<2>(job, greatest_point, stream);
-  return szg::launch_dims<1>(job, greatest_point, stream);
+  return szg::launch(job, greatest_point, *grid, {}, stream);
+}
+
+extern "C" szgpu_status szg_tile_compress_items_cuda(const szg_quantizer *quantizer,
+                                                     uint32_t lattice_bits, double greatest_point,
+                                                     const szg_grid *example, uint64_t most_tiles,
+                                                     const szg_tile_item *items,
+                                                     uint32_t item_count,
+                                                     struct CUstream_st *stream) {
+  SZG_REQUIRE(most_tiles < (uint64_t)1 << 31, SZGPU_BAD_SHAPE); /* the ticket goes beyond */
+  szg::CompressJob const job = szg::begin_job(quantizer, lattice_bits, true);
+  return szg::launch(job, greatest_point, *example, {items, item_count, most_tiles}, stream);
 }

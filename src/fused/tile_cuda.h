@@ -59,15 +59,42 @@ uint64_t szg_tile_compress_work_bytes_cuda(uint64_t tile_count);
 /* Compresses values to codebook, tile sizes and bitstream, one after the other from `sections` on,
  * each padded with zeros to SZG_ALIGNMENT; writes nothing from sections + room_bytes on. sections
  * is aligned to 16. tile_marks [tiles]: 1 for a tile that is not raw and has exact or fill values,
- * else 0. The caller zeroes *result. greatest_point: the largest magnitude of values, in steps; it
- * decides how the work is done, never what is written. */
+ * else 0; NULL: not noted. raw_outliers: such a tile is raw. The caller zeroes *result.
+ * greatest_point: the largest magnitude of values, in steps; it decides how the work is done, never
+ * what is written. */
 szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
                                     double greatest_point, const szg_grid *grid,
                                     const void *frame_values, const uint32_t *axes,
-                                    const szg_tile_book_cuda *book, uint8_t *sections,
-                                    uint64_t room_bytes, uint8_t *tile_marks, void *work,
+                                    const szg_tile_book_cuda *book, bool raw_outliers,
+                                    uint8_t *sections, uint64_t room_bytes, uint8_t *tile_marks,
+                                    void *work,
                                     szg_tile_result_cuda *result,
                                     struct CUstream_st *stream) SZG_CHECKED;
+
+/* One of several frames that one launch compresses; in device memory. */
+typedef struct szg_tile_item {
+  szg_grid grid;
+  const void *values;
+  const uint32_t *axes;
+  void *book_work; /* szg_tile_book_work_bytes_cuda(), zeroed */
+  szg_tile_book_cuda *book;
+  uint8_t *sections; /* as for szg_tile_compress_cuda */
+  uint64_t room_bytes;
+  void *work;                   /* szg_tile_compress_work_bytes_cuda(tiles), zeroed */
+  szg_tile_result_cuda *result; /* zeroed */
+} szg_tile_item;
+
+/* As szg_tile_book_make_cuda and szg_tile_compress_cuda for each item, with raw_outliers. Their
+ * grids have as many axes as `example`, and no more than most_tiles. */
+szgpu_status szg_tile_make_books_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                      const szg_grid *example, uint64_t most_tiles,
+                                      const szg_tile_item *items, uint32_t item_count,
+                                      struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_tile_compress_items_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                          double greatest_point, const szg_grid *example,
+                                          uint64_t most_tiles, const szg_tile_item *items,
+                                          uint32_t item_count,
+                                          struct CUstream_st *stream) SZG_CHECKED;
 
 /* ---- decompression (tile_places.cu, tile_decompress.cu) ---- */
 
@@ -99,6 +126,28 @@ szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t l
                                       uint64_t first_tile, uint64_t end_tile, void *values,
                                       uint64_t first_value, uint64_t value_count,
                                       szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
+
+/* One of several frames that one launch decompresses; in device memory. */
+typedef struct szg_tile_read_item {
+  szg_grid grid;
+  szg_tile_input_cuda input;
+  const uint8_t *book; /* the codebook section */
+  uint64_t book_bytes;
+  void *values;
+  szg_verdict *verdict;
+  bool is_there; /* false: there is nothing to do, and all else may be anything */
+} szg_tile_read_item;
+
+/* As szg_tile_open_cuda and szg_tile_decompress_cuda for each item; all tiles are restored. Their
+ * grids have as many axes as `example`, and no more than most_tiles. is_aligned: rows of all items
+ * begin at multiples of 16 bytes. */
+szgpu_status szg_tile_open_items_cuda(const szg_tile_read_item *items, uint64_t most_tiles,
+                                      uint32_t item_count, struct CUstream_st *stream) SZG_CHECKED;
+szgpu_status szg_tile_decompress_items_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                            const szg_grid *example, uint64_t most_tiles,
+                                            bool is_aligned, const szg_tile_read_item *items,
+                                            uint32_t item_count,
+                                            struct CUstream_st *stream) SZG_CHECKED;
 
 SZG_C_END
 

@@ -121,11 +121,10 @@ __device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32
                                                     points, lane);
 }
 
-/* kIsAligned: the caller wants the whole frame, and rows can be stored 16 bytes at a time. */
+/* kIsAligned: the caller wants the whole frame, and rows can be stored 16 bytes at a time.
+ * block_count blocks call. */
 template <class A, uint32_t kLatticeBits, int kDims, bool kMayGroup, bool kIsAligned>
-__global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>::kThreads,
-                                  DecodePolicy<kLatticeBits, typename A::Value>::kBlocks)
-    tiles_decompress_kernel(DecodeJob<A> job) {
+__device__ __forceinline__ void decompress_tiles(const DecodeJob<A> &job, uint32_t block_count) {
   typedef DecodePolicy<kLatticeBits, typename A::Value> Policy;
   constexpr int kWarps = Policy::kWarps;
   extern __shared__ __align__(16) uint32_t memory[];
@@ -138,7 +137,7 @@ __global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>:
   /* First the heavy tiles of each share, then the other tiles. */
   uint32_t const share_count = (tile_count + kShareTiles - 1) / kShareTiles;
   uint32_t const end = share_count + tile_count;
-  RenewedTileQueue queue(job.input.counters, end, gridDim.x * kWarps);
+  RenewedTileQueue queue(job.input.counters, end, block_count * kWarps);
   queue.ask(lane);
   load_entries<kLatticeBits, Policy::kThreads>(job.input.decoder, memory);
   for (uint32_t i = queue.take(); i < end; i = queue.take()) {
@@ -160,14 +159,45 @@ __global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>:
   }
 }
 
-/* As many words as blocks of that size leave room for, and no more than a tile can have. */
+template <class A, uint32_t kLatticeBits, int kDims, bool kMayGroup, bool kIsAligned>
+__global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>::kThreads,
+                                  DecodePolicy<kLatticeBits, typename A::Value>::kBlocks)
+    tiles_decompress_kernel(DecodeJob<A> job) {
+  decompress_tiles<A, kLatticeBits, kDims, kMayGroup, kIsAligned>(job, gridDim.x);
+}
+
+/* call: the job except what is of an item. Grid: blocks for each item, and the items. */
+template <class A, uint32_t kLatticeBits, int kDims, bool kIsAligned>
+__global__ void __launch_bounds__(DecodePolicy<kLatticeBits, typename A::Value>::kThreads,
+                                  DecodePolicy<kLatticeBits, typename A::Value>::kBlocks)
+    items_decompress_kernel(const __grid_constant__ DecodeJob<A> call,
+                            const szg_tile_read_item *items) {
+  __shared__ DecodeJob<A> job;
+  const szg_tile_read_item &item = items[blockIdx.y];
+  uint32_t const tile_count = (uint32_t)item.grid.tile_count;
+  uint32_t const block_count = min(gridDim.x, tile_count);
+  if (!item.is_there || blockIdx.x >= block_count) return;
+  if (threadIdx.x == 0) {
+    job = call;
+    job.layout = layout_of(item.grid);
+    job.input = item.input;
+    job.end_tile = tile_count;
+    job.wanted = {(typename A::Value *)item.values, 0, item.grid.value_count};
+    job.verdict = item.verdict;
+  }
+  __syncthreads(); /* the job is there */
+  decompress_tiles<A, kLatticeBits, kDims, true, kIsAligned>(job, block_count);
+}
+
+/* As many words as blocks of that size leave room for, and no more than a tile can have.
+ * other_bytes: of the block's shared memory, beside all that. */
 template <uint32_t kLatticeBits, class Value>
-szgpu_status choose_staged_words(uint32_t *staged_words) {
+szgpu_status choose_staged_words(uint32_t other_bytes, uint32_t *staged_words) {
   typedef DecodePolicy<kLatticeBits, Value> Policy;
   constexpr uint32_t raw_words = SZG_TILE_VALUES * (sizeof(Value) / 4);
   int room_bytes = 0;
   SZG_TRY(szg_shared_bytes_each(Policy::kBlocks, &room_bytes));
-  uint32_t const fixed_bytes = shared_bytes<kLatticeBits, Value>(0);
+  uint32_t const fixed_bytes = shared_bytes<kLatticeBits, Value>(0) + other_bytes;
   uint32_t const words = room_bytes > (int)fixed_bytes
                              ? ((uint32_t)room_bytes - fixed_bytes) / (Policy::kWarps * 4)
                              : 0;
@@ -202,15 +232,71 @@ szgpu_status launch_kind(const szg_grid &grid, DecodeJob<A> job, cudaStream_t st
                  ? tiles_decompress_kernel<A, kLatticeBits, kDims, false, true>
                  : tiles_decompress_kernel<A, kLatticeBits, kDims, true, true>;
   typedef typename A::Value Value;
-  SZG_TRY((choose_staged_words<kLatticeBits, Value>(&job.staged_words)));
+  SZG_TRY((choose_staged_words<kLatticeBits, Value>(0, &job.staged_words)));
   return launch<kLatticeBits, Value>(kernel, job, stream);
 }
 
+/* The items of a launch; NULL: there is one, and the job has it all. */
+struct DecodeItems {
+  const szg_tile_read_item *items;
+  uint32_t count;
+  uint64_t most_tiles;
+  bool is_aligned;
+};
+
+template <class A, uint32_t kLatticeBits, int kDims>
+szgpu_status launch_items(DecodeJob<A> call, const DecodeItems &items, cudaStream_t stream) {
+  typedef typename A::Value Value;
+  typedef DecodePolicy<kLatticeBits, Value> Policy;
+  auto const kernel = items.is_aligned ? items_decompress_kernel<A, kLatticeBits, kDims, true>
+                                       : items_decompress_kernel<A, kLatticeBits, kDims, false>;
+  call.is_whole = true;
+  SZG_TRY((choose_staged_words<kLatticeBits, Value>(sizeof call, &call.staged_words)));
+  int const bytes = (int)shared_bytes<kLatticeBits, Value>(call.staged_words);
+  int multiprocessors = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  SZG_TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  unsigned const most_blocks = (unsigned)multiprocessors * Policy::kBlocks;
+  dim3 const blocks(szg_blocks_each(items.most_tiles, most_blocks, items.count), items.count);
+  kernel<<<blocks, Policy::kThreads, bytes, stream>>>(call, items.items);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <class A, uint32_t kLatticeBits, int kDims>
+szgpu_status launch_one_or_items(const szg_grid &grid, const DecodeJob<A> &job,
+                                 const DecodeItems &items, cudaStream_t stream) {
+  return items.items ? launch_items<A, kLatticeBits, kDims>(job, items, stream)
+                     : launch_kind<A, kLatticeBits, kDims>(grid, job, stream);
+}
+
 template <class A, uint32_t kLatticeBits>
-szgpu_status launch_dims(const szg_grid &grid, const DecodeJob<A> &job, cudaStream_t stream) {
-  if (grid.tile_z > 1) return launch_kind<A, kLatticeBits, 3>(grid, job, stream);
-  if (grid.tile_y > 1) return launch_kind<A, kLatticeBits, 2>(grid, job, stream);
-  return launch_kind<A, kLatticeBits, 1>(grid, job, stream);
+szgpu_status launch_dims(const szg_grid &grid, const DecodeJob<A> &job, const DecodeItems &items,
+                         cudaStream_t stream) {
+  if (grid.tile_z > 1) return launch_one_or_items<A, kLatticeBits, 3>(grid, job, items, stream);
+  if (grid.tile_y > 1) return launch_one_or_items<A, kLatticeBits, 2>(grid, job, items, stream);
+  return launch_one_or_items<A, kLatticeBits, 1>(grid, job, items, stream);
+}
+
+/* launch_with(arithmetic, lattice bits), both as types. */
+template <class Launch>
+szgpu_status with_lattice(uint32_t arithmetic, uint32_t lattice_bits, Launch launch_with) {
+  std::integral_constant<uint32_t, 16> const lattice_16;
+  std::integral_constant<uint32_t, 32> const lattice_32;
+  bool const has_16_bits = lattice_bits == 16;
+  switch (arithmetic) {
+    case SZG_ARITHMETIC_F32:
+      return has_16_bits ? launch_with(Arithmetic<SZG_ARITHMETIC_F32>(), lattice_16)
+                         : launch_with(Arithmetic<SZG_ARITHMETIC_F32>(), lattice_32);
+    case SZG_ARITHMETIC_F32_CLOSE:
+      return launch_with(Arithmetic<SZG_ARITHMETIC_F32_CLOSE>(), lattice_32);
+    case SZG_ARITHMETIC_F64:
+      return has_16_bits ? launch_with(Arithmetic<SZG_ARITHMETIC_F64>(), lattice_16)
+                         : launch_with(Arithmetic<SZG_ARITHMETIC_F64>(), lattice_32);
+    default:
+      return launch_with(Arithmetic<SZG_ARITHMETIC_F64_WIDE>(),
+                         std::integral_constant<uint32_t, 64>());
+  }
 }
 
 } // namespace
@@ -233,22 +319,22 @@ szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t l
     job.end_tile = (uint32_t)end_tile;
     job.wanted = {(typename A::Value *)values, first_value, value_count};
     job.verdict = verdict;
-    return szg::launch_dims<A, decltype(bits)::value>(*grid, job, stream);
+    return szg::launch_dims<A, decltype(bits)::value>(*grid, job, {}, stream);
   };
-  std::integral_constant<uint32_t, 16> const lattice_16;
-  std::integral_constant<uint32_t, 32> const lattice_32;
-  bool const has_16_bits = lattice_bits == 16;
-  switch (quantizer->arithmetic) {
-    case SZG_ARITHMETIC_F32:
-      return has_16_bits ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), lattice_16)
-                         : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), lattice_32);
-    case SZG_ARITHMETIC_F32_CLOSE:
-      return launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32_CLOSE>(), lattice_32);
-    case SZG_ARITHMETIC_F64:
-      return has_16_bits ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64>(), lattice_16)
-                         : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64>(), lattice_32);
-    default:
-      return launch_with(szg::Arithmetic<SZG_ARITHMETIC_F64_WIDE>(),
-                         std::integral_constant<uint32_t, 64>());
-  }
+  return szg::with_lattice(quantizer->arithmetic, lattice_bits, launch_with);
+}
+
+szgpu_status szg_tile_decompress_items_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                            const szg_grid *example, uint64_t most_tiles,
+                                            bool is_aligned, const szg_tile_read_item *items,
+                                            uint32_t item_count, struct CUstream_st *stream) {
+  SZG_REQUIRE(most_tiles < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* the queue goes beyond */
+  szg::DecodeItems const all = {items, item_count, most_tiles, is_aligned};
+  auto const launch_with = [&](auto arithmetic, auto bits) {
+    typedef decltype(arithmetic) A;
+    szg::DecodeJob<A> call = {};
+    call.quantizer = *quantizer;
+    return szg::launch_dims<A, decltype(bits)::value>(*example, call, all, stream);
+  };
+  return szg::with_lattice(quantizer->arithmetic, lattice_bits, launch_with);
 }

@@ -28,8 +28,7 @@ struct OpenJob {
   szg_verdict *verdict;
 };
 
-__global__ void __launch_bounds__(DecoderPolicy::kThreads)
-    tiles_open_kernel(const __grid_constant__ OpenJob job) {
+__device__ __forceinline__ void open_tiles(const OpenJob &job) {
   __shared__ OpenMemory memory;
   if (blockIdx.x > 0) {
     Words::Job const places = {job.input.sizes, job.input.first_words, job.tile_count};
@@ -43,6 +42,20 @@ __global__ void __launch_bounds__(DecoderPolicy::kThreads)
   if (!is_good && threadIdx.x == 0) job.verdict->bad_data = 1;
 }
 
+__global__ void __launch_bounds__(DecoderPolicy::kThreads)
+    tiles_open_kernel(const __grid_constant__ OpenJob job) {
+  open_tiles(job);
+}
+
+/* Grid: blocks as for the tiles of the largest item, and the items. */
+__global__ void __launch_bounds__(DecoderPolicy::kThreads)
+    items_open_kernel(const szg_tile_read_item *items) {
+  const szg_tile_read_item &item = items[blockIdx.y];
+  if (!item.is_there) return;
+  OpenJob const job = {item.book, item.book_bytes, item.input, item.grid.tile_count, item.verdict};
+  open_tiles(job);
+}
+
 } // namespace
 } // namespace szg
 
@@ -52,6 +65,14 @@ szgpu_status szg_tile_open_cuda(const uint8_t *section, uint64_t section_bytes,
   szg::OpenJob const job = {section, section_bytes, *input, tile_count, verdict};
   unsigned const shares = szg::Words::blocks(tile_count);
   szg::tiles_open_kernel<<<1 + shares, szg::DecoderPolicy::kThreads, 0, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_tile_open_items_cuda(const szg_tile_read_item *items, uint64_t most_tiles,
+                                      uint32_t item_count, struct CUstream_st *stream) {
+  dim3 const blocks(1 + szg::Words::blocks(most_tiles), item_count);
+  szg::items_open_kernel<<<blocks, szg::DecoderPolicy::kThreads, 0, stream>>>(items);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

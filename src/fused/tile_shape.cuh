@@ -18,7 +18,7 @@ struct TileLayout {
   uint64_t x_extent, y_extent, z_extent;
 };
 
-inline TileLayout layout_of(const szg_grid &grid) {
+__host__ __device__ inline TileLayout layout_of(const szg_grid &grid) {
   return {(uint32_t)grid.x_tiles,
           (uint32_t)grid.y_tiles,
           (uint32_t)grid.z_tiles,

@@ -7,6 +7,7 @@
 #include "core/context.h"
 
 #ifdef SZGPU_CUDA
+#include "pipeline/async.h"
 #include "pipeline/cuda.h"
 enum { SZG_HAS_CUDA = 1 };
 #else
@@ -21,6 +22,9 @@ enum { SZG_HAS_CUDA = 0 };
 #define szg_fetch_archive_cuda(...) SZGPU_UNSUPPORTED
 #define szg_stage_field_cuda(...) SZGPU_UNSUPPORTED
 #define szg_send_field_cuda(...) SZGPU_UNSUPPORTED
+#define szg_async_bytes_cuda(ctx, call, bytes) \
+  ((void)(ctx), (void)(call), (void)(bytes), SZGPU_UNSUPPORTED)
+#define szg_async_run_cuda(ctx, call) ((void)(ctx), (void)(call), SZGPU_UNSUPPORTED)
 #define szg_pin_cuda(ctx, bytes, byte_count) ((void)(ctx), (void)(bytes), (void)(byte_count), false)
 #define szg_unpin_cuda(bytes) (void)(bytes)
 #define szg_close_cuda(ctx) (void)(ctx)

@@ -50,6 +50,12 @@ static bool took_too_much(const szgpu_ctx *ctx) {
          taken / MOST_KEPT_TIMES > ctx->callers_bytes;
 }
 
+szgpu_status szg_leave_call(szgpu_ctx *ctx, szgpu_status status) {
+  fesetenv(&ctx->callers_environment);
+  __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
+  return status;
+}
+
 szgpu_status szg_end_call(szgpu_ctx *ctx, szgpu_status status) {
   szg_account const account = ctx->account;
   if (status != SZGPU_OK || took_too_much(ctx)) szg_give_memory_back(ctx);
@@ -57,9 +63,7 @@ szgpu_status szg_end_call(szgpu_ctx *ctx, szgpu_status status) {
     status = szg_fail(ctx, status, "it needs %llu bytes or more, and its limit is %llu",
                       (unsigned long long)account.refused_bytes,
                       (unsigned long long)account.limit_bytes);
-  fesetenv(&ctx->callers_environment);
-  __atomic_store_n(&ctx->is_busy, false, __ATOMIC_RELEASE);
-  return status;
+  return szg_leave_call(ctx, status);
 }
 
 /* Refuses parameters that mean nothing in a lossless call, unless they have their default
@@ -70,10 +74,24 @@ static szgpu_status check_lossless(szgpu_ctx *ctx, const szgpu_params *params) {
   return SZGPU_OK;
 }
 
+/* Refuses a declared magnitude, and what goes with it, where they mean nothing. */
+static szgpu_status check_declared(szgpu_ctx *ctx, const szgpu_params *params) {
+  if (params->greatest == 0.0 && !params->raw_outliers) return SZGPU_OK;
+  if (params->greatest == 0.0)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "raw_outliers needs a greatest magnitude");
+  if (!szg_is_positive(params->greatest))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a greatest magnitude of %g is not finite and above 0",
+                    params->greatest);
+  if (params->mode != SZGPU_MODE_ABS)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a greatest magnitude is for absolute bounds only");
+  if (params->raw_outliers &&
+      (params->layout != SZGPU_LAYOUT_TILE || params->predictor != SZGPU_PREDICTOR_LORENZO))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "raw_outliers is for the tile layout and the predictor lorenzo");
+  return SZGPU_OK;
+}
+
 static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
-  szgpu_params known;
-  if (!szg_take_struct(params, params->struct_bytes, SZG_FIRST_PARAMS_BYTES, &known, sizeof known))
-    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
   if (params->mode > SZGPU_MODE_LOSSLESS)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
   if (params->source & ~(uint32_t)SZGPU_SOURCE_ALL)
@@ -98,12 +116,14 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
   if (params->zstd_level < 0 || params->zstd_level > MOST_ZSTD_LEVEL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a zstd level of %d is not in 0 .. 19",
                     params->zstd_level);
-  return SZGPU_OK;
+  return check_declared(ctx, params);
 }
 
-szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
-                               szg_grid *grid) {
-  SZG_REQUIRE(params && shape, SZGPU_BAD_ARGUMENT);
+szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,
+                               szgpu_params *params, szg_grid *grid) {
+  SZG_REQUIRE(given && shape, SZGPU_BAD_ARGUMENT);
+  if (!szg_take_struct(given, given->struct_bytes, SZG_FIRST_PARAMS_BYTES, params, sizeof *params))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
   SZG_TRY(check_params(ctx, params));
   SZG_TRY(szg_grid_of_shape(shape, grid));
   if (params->mode != SZGPU_MODE_LOSSLESS && shape->dtype > SZGPU_F64)

@@ -17,6 +17,9 @@ szgpu_status szg_begin_call(szgpu_ctx *ctx) SZG_CHECKED;
  * and returns the call's status. Of several ctxs, the last one that was taken comes first. */
 szgpu_status szg_end_call(szgpu_ctx *ctx, szgpu_status status);
 
+/* The same without giving memory back, which may wait for the GPU. */
+szgpu_status szg_leave_call(szgpu_ctx *ctx, szgpu_status status);
+
 /* Frees all workspace of the ctx. */
 void szg_give_memory_back(szgpu_ctx *ctx);
 
@@ -31,9 +34,9 @@ enum {
 bool szg_take_struct(const void *given, size_t given_bytes, size_t first_bytes, void *known,
                      size_t known_bytes);
 
-/* Checks what a compression is asked for, and derives the grid from the shape. */
-szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
-                               szg_grid *grid) SZG_CHECKED;
+/* Checks what a compression is asked for: completes params, and derives the grid from the shape. */
+szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,
+                               szgpu_params *params, szg_grid *grid) SZG_CHECKED;
 
 /* Whether the ctx's decoder reads such an archive. */
 szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) SZG_CHECKED;

@@ -27,6 +27,7 @@ szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *par
   return (szg_write_request){.layout = params->layout,
                              .predictor = params->predictor,
                              .is_lossless = is_lossless(params),
+                             .raw_outliers = params->raw_outliers != 0,
                              .dtype = dtype,
                              .frame_grid = szg_grid_of_rows(grid, frame_rows),
                              .frame_count = szg_div_up(grid->row_extent, frame_rows),
@@ -73,8 +74,16 @@ static bool needs_no_range(const szgpu_params *params) {
   return params->mode == SZGPU_MODE_ABS && params->layout == SZGPU_LAYOUT_TILE && !params->has_fill;
 }
 
+szgpu_status szg_call_declared_bound(const szgpu_params *params, szgpu_dtype dtype,
+                                     szg_bound_plan *bound) {
+  uint64_t const named_fill = szg_bits_of_value(dtype, params->fill);
+  return szg_bound_declare(dtype, params->bound, params->greatest,
+                           params->has_fill ? &named_fill : NULL, bound);
+}
+
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
                             bool may_sample, szg_bound_plan *bound) {
+  if (params->greatest > 0.0) return szg_call_declared_bound(params, source->dtype, bound);
   if (may_sample && needs_no_range(params)) {
     bool is_enough;
     SZG_TRY(szg_bound_sample(source, params->bound, bound, &is_enough));

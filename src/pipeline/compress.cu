@@ -111,11 +111,25 @@ static szgpu_status set_zeroed(const compress_call *call, const compress_plan *p
   return szg_device_set(&call->ctx->device, plan->frames.zeroed, 0, plan->frames.zeroed_bytes);
 }
 
+/* Brings the field to the device if nothing needs to be known about its values. */
+static szgpu_status bring_field(const compress_call *call, const compress_plan *plan) {
+  szg_device *const device = &call->ctx->device;
+  uint64_t const byte_count = call->grid->value_count * szg_dtype_bytes(call->shape->dtype);
+  SZG_TRY(set_zeroed(call, plan));
+  if (!call->host_field) return SZGPU_OK;
+  SZG_TRY(szg_device_copy(device, plan->field_copy, call->host_field, byte_count));
+  return szg_device_mark(device, "field to device");
+}
+
 /* Brings the field to the device, slice by slice, each once: what the host's memory then changes to
  * does not matter. Derives the bound from its least, greatest and fill value, or from a sample.
  * is_there: whether the field is on the device. */
 static szgpu_status find_bound(const compress_call *call, const compress_plan *plan,
                                bool may_sample, bool *is_there, szg_bound_plan *bound) {
+  if (call->params->greatest > 0.0) {
+    SZG_TRY(bring_field(call, plan));
+    return szg_call_declared_bound(call->params, call->shape->dtype, bound);
+  }
   szg_device *const device = &call->ctx->device;
   szgpu_dtype const dtype = call->shape->dtype;
   uint64_t const value_count = call->grid->value_count;
@@ -131,16 +145,6 @@ static szgpu_status find_bound(const compress_call *call, const compress_plan *p
   SZG_TRY(set_zeroed(call, plan));
   SZG_TRY(szg_call_bound(call->params, source, may_sample, bound));
   return szg_device_mark(device, "range");
-}
-
-/* Brings the field to the device. A lossless archive needs to know nothing about its values. */
-static szgpu_status bring_field(const compress_call *call, const compress_plan *plan) {
-  szg_device *const device = &call->ctx->device;
-  uint64_t const byte_count = call->grid->value_count * szg_dtype_bytes(call->shape->dtype);
-  SZG_TRY(set_zeroed(call, plan));
-  if (!call->host_field) return SZGPU_OK;
-  SZG_TRY(szg_device_copy(device, plan->field_copy, call->host_field, byte_count));
-  return szg_device_mark(device, "field to device");
 }
 
 /* Copies part of the archive to the host while the stream goes on. */

@@ -135,17 +135,19 @@ __device__ void clear_deltas(ChoiceWork *work) {
   if (threadIdx.x == 0) work->widest = 0;
 }
 
-/* Grid: a block per sample. */
+/* Counts sample blockIdx.x of sample_count. The block that is the last to do so chooses. */
 template <class A, bool kIsLine>
-__global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
-    classes_count_kernel(szg_quantizer quantizer, szg_grid grid,
-                         const typename A::Value *frame_values, uint32_t set_count,
-                         uint32_t asked_radius, ChoiceWork *work, szg_choice *choice) {
+__device__ __forceinline__ void count_classes(const szg_quantizer &quantizer, const szg_grid &grid,
+                                              const typename A::Value *frame_values,
+                                              uint32_t sample_count, uint32_t set_count,
+                                              uint32_t asked_radius, ChoiceWork *work,
+                                              szg_choice *choice) {
   typedef PartMemory<A, kIsLine> Memory;
   constexpr uint32_t kSets = kIsLine ? 1 : SZG_AXES_SETS;
   __shared__ Memory memory;
   __shared__ uint32_t classes[kSets][SZG_COST_CLASSES];
-  szg_tile const tile = szg_tile_at(&grid, szg_sample_tile(grid.tile_count, gridDim.x, blockIdx.x));
+  szg_tile const tile =
+      szg_tile_at(&grid, szg_sample_tile(grid.tile_count, sample_count, blockIdx.x));
   Part const part = part_of<kIsLine>(tile, grid, blockIdx.x);
   Place places[Memory::kSteps];
   uint32_t *const all_classes = &classes[0][0];
@@ -167,7 +169,31 @@ __global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
   for (uint32_t c = threadIdx.x; c < kSets * SZG_COST_CLASSES; c += ChoicePolicy::kThreads)
     if (all_classes[c]) atomicAdd(&sums[c], all_classes[c]);
   if (asked_radius == 0) clear_deltas(work);
-  if (is_last_block(&work->class_ticket)) choose_axes(set_count, asked_radius, work, choice);
+  if (is_last_of(sample_count, &work->class_ticket))
+    choose_axes(set_count, asked_radius, work, choice);
+}
+
+/* Grid: a block per sample. */
+template <class A, bool kIsLine>
+__global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
+    classes_count_kernel(szg_quantizer quantizer, szg_grid grid,
+                         const typename A::Value *frame_values, uint32_t set_count,
+                         uint32_t asked_radius, ChoiceWork *work, szg_choice *choice) {
+  count_classes<A, kIsLine>(quantizer, grid, frame_values, gridDim.x, set_count, asked_radius, work,
+                            choice);
+}
+
+/* Grid: a block per sample, and the items. */
+template <class A, bool kIsLine>
+__global__ void __launch_bounds__(ChoicePolicy::kThreads, ChoicePolicy::kBlocks)
+    items_classes_kernel(szg_quantizer quantizer, uint32_t set_count,
+                         const szg_choice_item *items) {
+  const szg_choice_item &item = items[blockIdx.y];
+  uint32_t const sample_count = szg_sample_count(item.grid.tile_count, kIsLine);
+  if (blockIdx.x >= sample_count) return;
+  count_classes<A, kIsLine>(quantizer, item.grid, (const typename A::Value *)item.values,
+                            sample_count, set_count, SZG_COST_RADIUS, (ChoiceWork *)item.work,
+                            item.choice);
 }
 
 template <class A, bool kIsLine>
@@ -262,6 +288,8 @@ uint64_t szg_choice_work_bytes_cuda(void) { return sizeof(szg::ChoiceWork); }
 
 uint64_t szg_choice_zeroed_bytes_cuda(void) { return offsetof(szg::ChoiceWork, sets); }
 
+uint64_t szg_choice_axes_bytes_cuda(void) { return offsetof(szg::ChoiceWork, rings); }
+
 szgpu_status szg_choose_cuda(const szg_quantizer *quantizer, const szg_grid *grid,
                              const void *frame_values, uint32_t asked_radius, void *work,
                              szg_choice *choice, cudaStream_t stream) {
@@ -270,5 +298,21 @@ szgpu_status szg_choose_cuda(const szg_quantizer *quantizer, const szg_grid *gri
     typedef decltype(arithmetic) A;
     auto const choose = grid->tile_y > 1 ? szg::choose<A, false> : szg::choose<A, true>;
     return choose(*quantizer, *grid, frame_values, asked_radius, choice_work, choice, stream);
+  });
+}
+
+szgpu_status szg_choose_items_cuda(const szg_quantizer *quantizer, const szg_grid *example,
+                                   uint64_t most_tiles, const szg_choice_item *items,
+                                   uint32_t item_count, cudaStream_t stream) {
+  bool const is_line = example->tile_y == 1;
+  dim3 const blocks(szg_sample_count(most_tiles, is_line), item_count);
+  return szg::with_arithmetic(quantizer->arithmetic, [&](auto arithmetic) {
+    typedef decltype(arithmetic) A;
+    auto const kernel =
+        is_line ? szg::items_classes_kernel<A, true> : szg::items_classes_kernel<A, false>;
+    kernel<<<blocks, szg::ChoicePolicy::kThreads, 0, stream>>>(*quantizer, szg_grid_axes(example),
+                                                               items);
+    SZG_TRY_LAUNCH();
+    return SZGPU_OK;
   });
 }

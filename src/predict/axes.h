@@ -64,6 +64,23 @@ szgpu_status szg_choose_cuda(const szg_quantizer *quantizer, const szg_grid *gri
                              const void *frame_values, uint32_t asked_radius, void *work,
                              szg_choice *choice, struct CUstream_st *stream) SZG_CHECKED;
 
+/* One of several fields of which one launch chooses the axes; in device memory. */
+typedef struct szg_choice_item {
+  szg_grid grid;
+  const void *values;
+  void *work; /* szg_choice_axes_bytes_cuda(), zeroed */
+  szg_choice *choice;
+} szg_choice_item;
+
+/* Memory for the choice of axes with a radius that is asked for. */
+uint64_t szg_choice_axes_bytes_cuda(void);
+
+/* The same choice for each item, with the radius SZG_COST_RADIUS. Their grids have as many axes as
+ * `example`, and no more than most_tiles. */
+szgpu_status szg_choose_items_cuda(const szg_quantizer *quantizer, const szg_grid *example,
+                                   uint64_t most_tiles, const szg_choice_item *items,
+                                   uint32_t item_count, struct CUstream_st *stream) SZG_CHECKED;
+
 SZG_C_END
 
 #endif

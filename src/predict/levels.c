@@ -266,9 +266,9 @@ szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint
   return lattice;
 }
 
-void szg_levels_lattice_limit(double greatest, bool is_sampled, szg_levels_lattice *lattice) {
-  uint64_t const points = (uint64_t)(greatest / lattice->fine);
-  uint64_t const own = is_sampled ? points - 2 : points + 2; /* points are 4 or more if sampled */
+void szg_levels_lattice_limit(double greatest, bool may_be_exceeded, szg_levels_lattice *lattice) {
+  uint64_t const points = (uint64_t)(greatest / lattice->fine); /* 4 or more if it may be */
+  uint64_t const own = may_be_exceeded ? points - 2 : points + 2;
   if (own < lattice->limit) lattice->limit = own;
 }
 

@@ -164,9 +164,9 @@ typedef struct szg_levels_lattice {
 } szg_levels_lattice;
 
 /* For decoders the limit does not matter. Encoders lower it to just above `greatest`, up to which
- * the step's margin covers rounding, so that all values up to it have a lattice value. If it is a
- * sample's, there may be values just above it: the limit is then just below it. */
-void szg_levels_lattice_limit(double greatest, bool is_sampled, szg_levels_lattice *lattice);
+ * the step's margin covers rounding, so that all values up to it have a lattice value. If it may be
+ * exceeded, there may be values just above it: the limit is then just below it. */
+void szg_levels_lattice_limit(double greatest, bool may_be_exceeded, szg_levels_lattice *lattice);
 szg_levels_lattice szg_levels_lattice_make(szgpu_dtype dtype, bool is_wide, uint32_t fine_bits,
                                            double step, bool has_fill, uint64_t fill_bits);
 

@@ -362,3 +362,22 @@ szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_
   *is_enough = !plan->is_hopeless;
   return SZGPU_OK;
 }
+
+szgpu_status szg_bound_declare(szgpu_dtype dtype, double asked, double greatest,
+                               const uint64_t *named_fill, szg_bound_plan *plan) {
+  SZG_REQUIRE(asked > 0.0 && asked <= DBL_MAX, SZGPU_BAD_BOUND);
+  double const limit = meaning_limit(dtype, asked), least = SZG_RANGE_LEAST_BOUNDS * asked;
+  szg_range const range = {.has_values = true,
+                           .least = -greatest,
+                           .greatest = greatest,
+                           .has_fill = named_fill != NULL,
+                           .fill_bits = named_fill ? *named_fill : 0};
+  double magnitude = greatest > least ? greatest : least;
+  if (magnitude > limit) magnitude = limit;
+  begin_plan(dtype, &range, plan);
+  plan->is_declared = true;
+  plan->greatest = magnitude <= DBL_MAX ? magnitude : DBL_MAX;
+  derive_step(dtype, asked, plan->greatest, plan);
+  finish_plan(asked, &range, plan);
+  return SZGPU_OK;
+}

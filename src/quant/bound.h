@@ -25,7 +25,7 @@ enum {
   SZG_RANGE_SPAN_LOG2 = 11,
   SZG_RANGE_RUN_LOG2 = 5,
   SZG_RANGE_LEAST_SAMPLED = 1 << 16, /* values of a field */
-  SZG_RANGE_LEAST_BOUNDS = 8         /* X, in bounds */
+  SZG_RANGE_LEAST_BOUNDS = 8         /* X, in bounds, if not from all values */
 };
 
 /* The first value of a span's run. Runs change their place from span to span, because rows often
@@ -39,6 +39,7 @@ SZG_HD uint64_t szg_range_run_of(uint64_t span) {
 /* How the frames of a field are coded. */
 typedef struct szg_bound_plan {
   bool is_sampled;  /* it follows from a sample: a field with values that stray is coded anew */
+  bool is_declared; /* it follows from what the caller says of the values */
   bool is_constant; /* every finite value that is not fill equals constant_bits as a number */
   bool is_hopeless; /* no value can be coded under this bound: raw frames */
   uint64_t constant_bits;
@@ -66,7 +67,7 @@ struct szg_value_source {
   const void *values;
   uint64_t value_count;
   uint64_t first_span; /* the values begin with this one of the field's spans, for the sample */
-  void *where; /* the CPU's threads, or the szg_value_source_cuda */
+  void *where;         /* the CPU's threads, or the szg_value_source_cuda */
   /* Extremes of the values that are finite and not fill. named_fill: the bits of the only fill
    * value; NULL: all known fill values count as fill, and fills_seen notes them. */
   szgpu_status (*find_extremes)(const szg_value_source *source, const uint64_t *named_fill,
@@ -98,6 +99,17 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
  * or for which the bound means little, or because the bound is a large part of X. */
 szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_bound_plan *plan,
                               bool *is_enough) SZG_CHECKED;
+
+/* Derives the quantizer for an absolute bound from a magnitude that the caller declares: X is that
+ * number, but at least 8 bounds, and not more than the bound means something for. named_fill: as
+ * for szg_range_take, but NULL means that no value is fill. */
+szgpu_status szg_bound_declare(szgpu_dtype dtype, double asked, double greatest,
+                               const uint64_t *named_fill, szg_bound_plan *plan) SZG_CHECKED;
+
+/* Whether values may be greater than X although the bound means something for them. */
+static inline bool szg_bound_may_be_exceeded(const szg_bound_plan *plan) {
+  return plan->is_sampled || plan->is_declared;
+}
 
 /* Whether the field must be coded anew, under a bound that follows from all of its values: under
  * this one a frame has strays, values that are kept exactly (not in raw tiles), or so many that it

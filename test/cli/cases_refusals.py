@@ -107,6 +107,15 @@ class Values(CliTest):
         self.refused("-e", "1e-3", "--fill", "none", sentence="--fill none is not a number; "
                      "give it as in --fill -9999 or --fill nan")
 
+    def test_a_greatest_magnitude_that_is_none(self):
+        for text in ("-3", "0", "inf", "nan", "x"):
+            with self.subTest(text):
+                self.refused("-e", "1e-3", "-m", "abs", "--greatest", text,
+                             sentence=f"--greatest {text} is not a finite number above zero; "
+                             "give it as in --greatest 1e3")
+        self.refused("-e", "1e-3", "--greatest", "3",
+                     sentence="--greatest is for absolute bounds; add -m abs")
+
     def test_a_fill_value_that_an_f32_cannot_be(self):
         self.refused("-e", "1e-3", "--fill", "1e300",
                      sentence="holds f32 values, and --fill 1e+300 does not fit f32; correct it")

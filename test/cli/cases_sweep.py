@@ -23,6 +23,7 @@ class Sweep(CliTest):
     def test_each_bound_gives_what_compressing_does(self):
         name = self.rough_field()
         for options in ([], ["-m", "abs", "--zstd"], ["-m", "abs", "--predictor", "lorenzo"],
+                        ["-m", "abs", "--greatest", "40"],
                         ["--layout", "linear", "--frame", "7", "--fill", "3"]):
             swept = self.succeed_json("--sweep", "1e-1,1e-2,1e-3", *options, name)
             self.assertEqual((swept["command"], swept["dims"], len(swept["bounds"])),

@@ -208,7 +208,7 @@ struct Compression {
                                  book_work.data(), &found.data()->book, stream));
     double const greatest_point = bound.greatest * job.quantizer.inverse;
     MUST(szg_tile_compress_cuda(&job.quantizer, lattice_bits, greatest_point, &grid, field.data(),
-                                axes, &found.data()->book, archive.data() + first_section,
+                                axes, &found.data()->book, false, archive.data() + first_section,
                                 archive.bytes() - first_section, tile_marks.data(),
                                 tile_work.data(), &found.data()->result, stream));
     MUST(szg_tile_archive_complete_cuda(&job, &layout.header));

@@ -103,7 +103,7 @@ void check_frame(const Setup &s, const Bytes &values, const Book &book, size_t s
     sections.poison(), marks.poison(), memory.zero(), result.zero();
     double const greatest_point = random_below(2) ? 32000.0 : 0.0; /* both must do */
     MUST(szg_tile_compress_cuda(&s.k, s.lattice_bits, greatest_point, &s.grid, field.data() + shift,
-                                axes.data(), parts.data(), sections.data(), room_bytes,
+                                axes.data(), parts.data(), false, sections.data(), room_bytes,
                                 marks.data(), memory.data(), result.data(), stream));
     szg_tile_result_cuda const found = result.host()[0];
     CHECK(found.word_count == expected.result.word_count, "%s: %llu words, not %llu", name_of(s),

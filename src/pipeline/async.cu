@@ -1,0 +1,215 @@
+/* async.cu - many fields to archives and back, by work in a stream and no wait for it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Items go to the device as kernels' arguments, class by class: fields of one type and one number
+ * of axes. Each class then takes one sequence of launches, however many items it has.
+ */
+#include "core/cuda_check.cuh"
+#include "frames/batch.h"
+#include "pipeline/async.h"
+#include "pipeline/cuda.h"
+
+namespace {
+
+enum { MOST_AXES = 3 }; /* that tiles extend over */
+
+/* A call and its memory. */
+struct AsyncCall : szg_async_call {
+  szg_batch_write_lists write_lists;
+  szg_batch_read_lists read_lists;
+  szg_arena zeroed, other; /* of all items */
+  uint32_t sent_items;
+
+  explicit AsyncCall(const szg_async_call &call)
+      : szg_async_call(call), write_lists{}, read_lists{}, zeroed{}, other{}, sent_items(0) {}
+};
+
+/* ---- classes ---- */
+
+uint32_t axes_of(const szg_grid &grid) { return grid.tile_z > 1 ? 3 : grid.tile_y > 1 ? 2 : 1; }
+
+szg_grid grid_of(const szgpu_async_item &item) {
+  return szg_grid_of_dims(item.shape.dims, item.shape.ndim);
+}
+
+bool is_aligned(const szgpu_async_item &item, const szg_grid &grid) {
+  return (uintptr_t)item.field % 16 == 0 &&
+         (axes_of(grid) == 1 || grid.x_extent * szg_dtype_bytes(item.shape.dtype) % 16 == 0);
+}
+
+/* Adds an item to what a class knows of all of them. */
+void note_item(const szgpu_async_item &item, const szg_grid &grid, szg_batch_class *batch) {
+  if (batch->item_count == 0 || grid.x_extent > batch->widest.x_extent) batch->widest = grid;
+  if (grid.tile_count > batch->most_tiles) batch->most_tiles = grid.tile_count;
+  if (grid.value_count > batch->most_values) batch->most_values = grid.value_count;
+  batch->is_aligned = (batch->item_count == 0 || batch->is_aligned) && is_aligned(item, grid);
+  batch->item_count++;
+}
+
+/* ---- memory ---- */
+
+/* The lists of all items. */
+void carve_lists(szg_arena *arena, AsyncCall *call) {
+  uint64_t const count = call->item_count;
+  if (call->writes) {
+    szg_batch_write_lists *const lists = &call->write_lists;
+    lists->items = (szg_batch_item *)szg_arena_take(arena, count, sizeof *lists->items);
+    lists->choices = (szg_choice_item *)szg_arena_take(arena, count, sizeof *lists->choices);
+    lists->tiles = (szg_tile_item *)szg_arena_take(arena, count, sizeof *lists->tiles);
+  } else {
+    szg_batch_read_lists *const lists = &call->read_lists;
+    lists->items = (szg_batch_item *)szg_arena_take(arena, count, sizeof *lists->items);
+    lists->tiles = (szg_tile_read_item *)szg_arena_take(arena, count, sizeof *lists->tiles);
+    lists->checksums = (szg_checksum_item *)szg_arena_take(arena, count, sizeof *lists->checksums);
+  }
+}
+
+void carve_item(AsyncCall *call, const szgpu_async_item &item, const szg_grid &grid,
+                szg_batch_item *carved) {
+  if (call->writes)
+    szg_batch_carve_write(&call->zeroed, &call->other, &grid, item.shape.dtype, carved);
+  else
+    szg_batch_carve_read(&call->other, &grid, item.shape.dtype, carved);
+}
+
+/* The pieces of a call's workspace, in their order. */
+struct Pieces {
+  uint64_t lists, zeroed, other;
+  bool overflowed;
+};
+
+Pieces measure(const szg_async_call &asked) {
+  AsyncCall call(asked);
+  szg_arena lists = {};
+  szg_batch_item unused = {};
+  carve_lists(&lists, &call);
+  for (uint32_t i = 0; i < call.item_count; i++)
+    carve_item(&call, call.items[i], grid_of(call.items[i]), &unused);
+  return {lists.used_bytes, call.zeroed.used_bytes, call.other.used_bytes,
+          lists.overflowed || call.zeroed.overflowed || call.other.overflowed};
+}
+
+szgpu_status bytes_of(const Pieces &pieces, uint64_t *bytes) {
+  SZG_REQUIRE(!pieces.overflowed && szg_add_checked(pieces.lists, pieces.zeroed, bytes) &&
+                  szg_add_checked(*bytes, pieces.other, bytes),
+              SZGPU_BAD_SHAPE);
+  return SZGPU_OK;
+}
+
+/* Takes the workspace, and clears what must be 0. */
+szgpu_status take_workspace(szgpu_ctx *ctx, AsyncCall *call) {
+  Pieces const pieces = measure(*call);
+  uint64_t needed_bytes;
+  SZG_TRY(bytes_of(pieces, &needed_bytes));
+  if (call->workspace_bytes < needed_bytes)
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
+                    "the workspace has %llu bytes, and %llu are needed: see szgpu_async_bytes",
+                    (unsigned long long)call->workspace_bytes, (unsigned long long)needed_bytes);
+  uint8_t *const bytes = (uint8_t *)call->workspace;
+  szg_arena lists = {bytes, 0, pieces.lists, false};
+  call->zeroed = {bytes + pieces.lists, 0, pieces.zeroed, false};
+  call->other = {bytes + pieces.lists + pieces.zeroed, 0, pieces.other, false};
+  carve_lists(&lists, call);
+  if (pieces.zeroed > 0)
+    SZG_TRY_CUDA(cudaMemsetAsync(call->zeroed.base, 0, pieces.zeroed, call->stream));
+  return SZGPU_OK;
+}
+
+/* ---- launches ---- */
+
+/* The next part of the items, which go from `first` of the lists on. */
+szgpu_status send(const AsyncCall &call, const szg_batch_sent &sent, uint32_t count,
+                  uint32_t first) {
+  if (count == 0) return SZGPU_OK;
+  return call.writes
+             ? szg_batch_send_writes_cuda(&sent, count, first, &call.write_lists, call.stream)
+             : szg_batch_send_reads_cuda(&sent, count, first, &call.read_lists, call.stream);
+}
+
+szg_batch_item make_item(AsyncCall *call, const szgpu_async_item &item, const szg_grid &grid) {
+  szg_batch_item made = {};
+  made.ndim = (uint32_t)item.shape.ndim;
+  for (uint32_t i = 0; i < made.ndim; i++) made.dims[i] = item.shape.dims[i];
+  made.values = item.field;
+  made.archive = (uint8_t *)item.archive;
+  made.archive_bytes = item.archive_bytes;
+  made.archive_bytes_at = item.archive_bytes_at;
+  made.outcome = item.outcome;
+  carve_item(call, item, grid, &made);
+  return made;
+}
+
+/* Sends the items of a class, and finds what they have in common. */
+szgpu_status send_class(AsyncCall *call, szgpu_dtype dtype, uint32_t axes, szg_batch_class *batch) {
+  szg_batch_sent sent;
+  uint32_t pending = 0, first = call->sent_items;
+  for (uint32_t i = 0; i < call->item_count; i++) {
+    const szgpu_async_item &item = call->items[i];
+    if (item.shape.dtype != dtype) continue;
+    szg_grid const grid = grid_of(item);
+    if (axes_of(grid) != axes) continue;
+    note_item(item, grid, batch);
+    sent.items[pending++] = make_item(call, item, grid);
+    if (pending < SZG_BATCH_SENT) continue;
+    SZG_TRY(send(*call, sent, pending, first));
+    first += pending;
+    pending = 0;
+  }
+  call->sent_items += batch->item_count;
+  return send(*call, sent, pending, first);
+}
+
+/* Works on a class that begins with item `first` of the lists. */
+szgpu_status run_class(const szgpu_ctx *ctx, const AsyncCall &call, uint32_t first,
+                       const szg_bound_plan &bound, szg_batch_class *batch) {
+  szgpu_shape const shape = {batch->dtype, 0, {}};
+  szg_header const header = szg_call_header(call.params, &shape, &batch->widest, &bound);
+  szg_batch_class_open(&header, &bound, batch);
+  if (call.writes) {
+    const szg_batch_write_lists &all = call.write_lists;
+    szg_batch_write_lists const lists = {all.items + first, all.choices + first, all.tiles + first};
+    return szg_batch_write_cuda(batch, &lists, call.stream);
+  }
+  const szg_batch_read_lists &all = call.read_lists;
+  szg_batch_read_lists const lists = {all.items + first, all.tiles + first, all.checksums + first};
+  return szg_batch_read_cuda(batch, &lists, &ctx->device.sides[SZG_SIDE_CHECKS], call.stream);
+}
+
+szgpu_status run(szgpu_ctx *ctx, AsyncCall *call) {
+  SZG_TRY(take_workspace(ctx, call));
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++) {
+    szg_bound_plan bound;
+    SZG_TRY(szg_call_declared_bound(call->params, (szgpu_dtype)dtype, &bound));
+    for (uint32_t axes = 1; axes <= MOST_AXES; axes++) {
+      uint32_t const first = call->sent_items;
+      szg_batch_class batch = {};
+      batch.dtype = (szgpu_dtype)dtype;
+      SZG_TRY(send_class(call, batch.dtype, axes, &batch));
+      if (batch.item_count > 0) SZG_TRY(run_class(ctx, *call, first, bound, &batch));
+    }
+  }
+  return SZGPU_OK;
+}
+
+} // namespace
+
+szgpu_status szg_async_bytes_cuda(szgpu_ctx *ctx, const szg_async_call *call,
+                                  uint64_t *workspace_bytes) {
+  int previous = 0;
+  uint64_t bytes_each[2];
+  for (int writes = 0; writes < 2; writes++) {
+    szg_async_call asked = *call;
+    asked.writes = writes;
+    SZG_TRY(bytes_of(measure(asked), &bytes_each[writes]));
+  }
+  *workspace_bytes = bytes_each[0] > bytes_each[1] ? bytes_each[0] : bytes_each[1];
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  return szg_cuda_end(ctx, previous, SZGPU_OK);
+}
+
+szgpu_status szg_async_run_cuda(szgpu_ctx *ctx, const szg_async_call *call) {
+  int previous = 0;
+  AsyncCall running(*call);
+  SZG_TRY(szg_cuda_begin(ctx, &previous));
+  return szg_cuda_end(ctx, previous, run(ctx, &running));
+}
