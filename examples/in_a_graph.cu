@@ -1,6 +1,8 @@
 /* in_a_graph.cu - a simulation keeps its latest states compressed, without leaving the GPU.
  * SPDX-License-Identifier: BSD-3-Clause
  *
+ * nvcc in_a_graph.cu $(pkg-config --cflags --libs szgpu)
+ *
  * A step, and the compression of the two fields that it makes, are one CUDA graph. The host replays
  * it and looks at the outcomes when all steps are done. At the end the last state comes back from
  * its archives, and the program compares it with the fields.

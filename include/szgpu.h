@@ -724,19 +724,17 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_async_bytes(szgpu_ctx *ctx,
  * SZGPU_UNSUPPORTED: other params or backends; szgpu_last_error says what to change.
  * SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR, SZGPU_OUT_OF_MEMORY: CUDA failed; the stream may have done
  * some of the work. */
-SZGPU_API SZGPU_MUST_CHECK szgpu_status
-szgpu_compress_async(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_async_item *items,
-                     size_t item_count, void *workspace, size_t workspace_bytes,
-                     struct CUstream_st *stream);
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_async(
+    szgpu_ctx *ctx, const szgpu_params *params, const szgpu_async_item *items, size_t item_count,
+    void *workspace, size_t workspace_bytes, struct CUstream_st *stream);
 
 /* The reverse, with the params of the compression, and all that is said there. It checks archives
  * as szgpu_decompress does; they may hold anything, but must not change meanwhile. An outcome has
  * the status that szgpu_decompress would return, or SZGPU_OTHER_PARAMS for an archive of other
  * params, another shape or type; if it is not SZGPU_OK, the contents of the field are undefined. */
-SZGPU_API SZGPU_MUST_CHECK szgpu_status
-szgpu_decompress_async(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_async_item *items,
-                       size_t item_count, void *workspace, size_t workspace_bytes,
-                       struct CUstream_st *stream);
+SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_decompress_async(
+    szgpu_ctx *ctx, const szgpu_params *params, const szgpu_async_item *items, size_t item_count,
+    void *workspace, size_t workspace_bytes, struct CUstream_st *stream);
 
 #ifdef __cplusplus
 }

@@ -80,8 +80,7 @@ SZG_CHECKED SZG_HD bool szg_header_bytes(uint64_t frame_count, uint64_t *header_
   if (!szg_add_checked(table_bytes, SZG_HEADER_BYTES + SZG_CHECKSUM_BYTES + SZG_ALIGNMENT,
                        header_bytes))
     return false;
-  *header_bytes =
-      szg_align_up(SZG_HEADER_BYTES + table_bytes + SZG_CHECKSUM_BYTES, SZG_ALIGNMENT);
+  *header_bytes = szg_align_up(SZG_HEADER_BYTES + table_bytes + SZG_CHECKSUM_BYTES, SZG_ALIGNMENT);
   return true;
 }
 

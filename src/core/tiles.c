@@ -3,7 +3,6 @@
  */
 #include "core/tiles.h"
 
-
 szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) {
   SZG_REQUIRE(szg_shape_is_valid(shape), SZGPU_BAD_SHAPE);
   *grid = szg_grid_of_dims(shape->dims, shape->ndim);

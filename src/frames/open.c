@@ -39,8 +39,7 @@ szgpu_status szg_frame_open(const szg_opened *opened, uint64_t frame, const uint
   szg_frame_fault unused;
   if (!fault) fault = &unused;
   *fault = (szg_frame_fault){0};
-  SZG_TRY(szg_frame_header_read(bytes, szg_frame_bytes(opened, frame),
-                                available_bytes, header));
+  SZG_TRY(szg_frame_header_read(bytes, szg_frame_bytes(opened, frame), available_bytes, header));
   return check_frame(opened, frame, header, fault);
 }
 

@@ -70,9 +70,8 @@ constexpr bool kFits = sizeof(CompressBlock<Policy>) <= SZG_LEAST_SHARED_BYTES &
                                                             sizeof(CompressBlock<Policy>) +
                                                             kReservedBytes) <= kHopperBytes;
 template <class Policy>
-constexpr bool kFitsWithJob =
-    Policy::kBlocks *(sizeof(CompressBlock<Policy>) + kMostJobBytes + kReservedBytes) <=
-    kHopperBytes;
+constexpr bool kFitsWithJob = Policy::kBlocks *(sizeof(CompressBlock<Policy>) + kMostJobBytes +
+                                                kReservedBytes) <= kHopperBytes;
 static_assert(kFitsWithJob<NarrowItemsPolicy> && kFitsWithJob<WidePolicy16> &&
                   kFitsWithJob<WidePolicyF32> && kFitsWithJob<WidePolicyF64>,
               "so many blocks fit, with their jobs");

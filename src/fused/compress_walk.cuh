@@ -34,7 +34,7 @@ struct CompressJob {
   uint64_t room_bytes;
   uint8_t *tile_marks;
   bool raw_outliers; /* a tile with exact or fill values is raw */
-  uint32_t *ticket; /* tiles taken so far */
+  uint32_t *ticket;  /* tiles taken so far */
   TileSums sums;
   szg_tile_result_cuda *result;
 };

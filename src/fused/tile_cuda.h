@@ -67,8 +67,7 @@ szgpu_status szg_tile_compress_cuda(const szg_quantizer *quantizer, uint32_t lat
                                     const void *frame_values, const uint32_t *axes,
                                     const szg_tile_book_cuda *book, bool raw_outliers,
                                     uint8_t *sections, uint64_t room_bytes, uint8_t *tile_marks,
-                                    void *work,
-                                    szg_tile_result_cuda *result,
+                                    void *work, szg_tile_result_cuda *result,
                                     struct CUstream_st *stream) SZG_CHECKED;
 
 /* One of several frames that one launch compresses; in device memory. */
