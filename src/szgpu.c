@@ -158,10 +158,12 @@ szgpu_status szgpu_compress(szgpu_ctx *ctx, const szgpu_params *params, const sz
   return szg_end_call(ctx, compress(ctx, params, shape, field, archive, capacity, archive_bytes));
 }
 
-static szgpu_status foresee(szgpu_ctx *ctx, const szgpu_params *params, const szgpu_shape *shape,
+static szgpu_status foresee(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,
                             const void *field, szgpu_info *info) {
   szg_grid grid;
-  SZG_TRY(szg_check_request(ctx, params, shape, &grid));
+  szgpu_params known;
+  const szgpu_params *const params = &known;
+  SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_REQUIRE(field && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
   SZG_TRY(check_alignment(ctx, shape->dtype, field));
   return szg_foresee_cpu(ctx, params, shape, &grid, field, info);
