@@ -19,6 +19,12 @@ CASES = ["cases_changes", "cases_completion", "cases_cuda", "cases_docs", "cases
          "cases_memory", "cases_mistakes", "cases_npy", "cases_outputs", "cases_readme",
          "cases_refusals", "cases_reports", "cases_series", "cases_sweep", "cases_test",
          "cases_virtual", "cases_warnings"]
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    harness.szgpu = os.path.abspath(sys.argv[1])
+    selection = sys.argv[2:]
     if not any(not argument.startswith("-") for argument in selection):
         selection += CASES
     run = unittest.main(module=None, argv=["test_cli.py", *selection], exit=False).result

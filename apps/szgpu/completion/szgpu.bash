@@ -9,6 +9,7 @@ _szgpu_values() { # option
     -b) echo auto cpu cuda ;;
     --layout) echo tile linear ;;
     --predictor) echo auto lorenzo interpolation ;;
+    --progress) echo auto none json ;;
     --decoder)
       echo auto serial table gap-array chunked self-sync all-offsets hierarchical
       ;;
@@ -25,11 +26,12 @@ _szgpu_files() { # word, pattern
 _szgpu() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} pattern='*'
   local options='-z -x -l -e -m -t -d -b -j -o -f -q -v -V -h --test --sweep --h5-args --verify
-    --fill --zstd --zstd= --frame --layout --predictor --no-gap --target-ratio --strict --slab
-    --region --level --compare --decoder --device --memory --memory-limit --json --help --version'
+    --fill --greatest --zstd --zstd= --frame --layout --predictor --no-gap --target-ratio --append
+    --time --strict --slab --region --level --step --compare --decoder --device --memory
+    --memory-limit --json --progress --help --version'
   COMPREPLY=()
   case $before in
-    -m | -t | -b | --layout | --predictor | --decoder)
+    -m | -t | -b | --layout | --predictor | --decoder | --progress)
       mapfile -t COMPREPLY < <(compgen -W "$(_szgpu_values "$before")" -- "$word")
       return
       ;;
@@ -37,8 +39,12 @@ _szgpu() {
       _szgpu_files "$word" '*'
       return
       ;;
-    -e | -d | -j | --sweep | --fill | --frame | --target-ratio | --slab | --region | --level | \
-      --device | --memory | --memory-limit)
+    --append)
+      _szgpu_files "$word" '*.szgs'
+      return
+      ;;
+    -e | -d | -j | --sweep | --fill | --greatest | --frame | --target-ratio | --time | --slab | \
+      --region | --level | --step | --device | --memory | --memory-limit)
       return
       ;;
   esac
@@ -47,7 +53,7 @@ _szgpu() {
     return
   fi
   case " ${COMP_WORDS[*]:1:COMP_CWORD - 1} " in
-    *' -x '* | *' -l '* | *' --test '*) pattern='*.szg' ;;
+    *' -x '* | *' -l '* | *' --test '*) pattern='*.szg*' ;; # archives, and series
   esac
   _szgpu_files "$word" "$pattern"
 }
