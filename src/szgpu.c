@@ -62,6 +62,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
 
 void szgpu_destroy(szgpu_ctx *ctx) {
   if (!ctx) return;
+  szg_unpin_ring_cuda(ctx);
   szg_close_cuda(ctx);
   szg_ctx_release_buffers(ctx);
   szg_free(ctx);
