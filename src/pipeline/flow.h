@@ -61,8 +61,8 @@ static inline int szg_flow_slots(int ctx_count) {
   return ctx_count + FRAMES_BESIDE;
 }
 
-/* Makes room for slots, which the first ctx keeps: as many as the ctxs can use, fewer if the first ctx's limit does not leave
- * the workspace beside them, but at least one. */
+/* Makes room for slots, which the first ctx keeps: as many as the ctxs can use, fewer if the first
+ * ctx's limit does not leave the workspace beside them, but at least one. */
 szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) SZG_CHECKED;
 
 /* Reads byte_count bytes at `offset`; *got_bytes are fewer only where the data end. */
