@@ -89,12 +89,6 @@ static szgpu_status count_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-static uint64_t counted_values(const planes_job *job) {
-  uint64_t value_count = 0; /* of plane 0 */
-  for (int s = 0; s < SZG_PLANES_SYMBOLS; s++) value_count += job->plan->counts[0].planes[0][s];
-  return value_count;
-}
-
 /* Counts the sample, or all values, and makes what encodes the frame. */
 static szgpu_status choose_planes(planes_job *job, bool is_sample) {
   szg_threads *const threads = &job->ctx->threads;
@@ -107,8 +101,8 @@ static szgpu_status choose_planes(planes_job *job, bool is_sample) {
   for (int i = 1; i < threads->count; i++)
     for (uint32_t p = 0; p < job->value_bytes; p++)
       for (int s = 0; s < SZG_PLANES_SYMBOLS; s++) counts[0].planes[p][s] += counts[i].planes[p][s];
-  szg_planes_choose(&counts[0], counted_values(job), is_sample, job->value_bytes, job->plan->book,
-                    job->plan->book_work, job->plan->choice);
+  szg_planes_choose(&counts[0], szg_planes_counted_values(&counts[0]), is_sample, job->value_bytes,
+                    job->plan->book, job->plan->book_work, job->plan->choice);
   szg_planes_encoder_build(job->plan->choice, job->plan->encoder);
   return SZGPU_OK;
 }

@@ -43,6 +43,12 @@ static uint32_t find_lone_symbol(const uint64_t *counts) {
   return lone;
 }
 
+uint64_t szg_planes_counted_values(const szg_planes_counts *counts) {
+  uint64_t value_count = 0;
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) value_count += counts->planes[0][s];
+  return value_count;
+}
+
 /* Counts once what the sample may have missed. */
 static void count_likely(const uint64_t *counts, uint64_t value_count, uint64_t *own_counts) {
   for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {

@@ -59,6 +59,9 @@ typedef struct szg_planes_choice {
   uint64_t coded_bits;                                  /* of the codes of what was counted */
 } szg_planes_choice;
 
+/* How many values were counted. */
+uint64_t szg_planes_counted_values(const szg_planes_counts *counts);
+
 /* counts: of value_count > 0 values. is_sample: they are not all values of the frame, so other
  * symbols may occur, and likely ones get codes; the caller finds out whether others do. A layout
  * with only stored planes means that the frame is raw. */
@@ -178,9 +181,10 @@ szgpu_status szg_planes_decode_tile(const szg_planes_decoder *decoder, const uin
  * Values and bytes of fields need no alignment, though kernels are faster if they begin at a
  * multiple of 16. Results are byte for byte those of the functions above. */
 
-/* Adds these values to the counts. */
+/* Adds values to the counts: those of the frame's szg_planes_counted_tiles if is_sample, else
+ * all. */
 szgpu_status szg_planes_count_cuda(const void *values, uint64_t value_count, uint32_t value_bytes,
-                                   szg_planes_counts *counts,
+                                   bool is_sample, szg_planes_counts *counts,
                                    struct CUstream_st *stream) SZG_CHECKED;
 
 /* Adds all stretches of byte_count bytes, like szg_split_count for each. */
@@ -197,7 +201,8 @@ typedef struct szg_planes_output_cuda {
   uint32_t *words;                   /* the bitstream */
   uint8_t *stored;                   /* the section raw values; aligned to 4 */
   /* To work with: */
-  uint64_t *first_words; /* [tiles + 1]: running sums of sizes; the last is the bitstream's words */
+  uint64_t *first_words; /* [tiles + 1]: running sums of sizes; the last is the bitstream's words.
+                            Then one more: whether the choice misleads */
   uint16_t *lane_bits;   /* [tiles][coded planes][SZG_LANES] */
 } szg_planes_output_cuda;
 
@@ -207,8 +212,9 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
                                           uint64_t value_count,
                                           szg_planes_output_cuda *output) SZG_CHECKED;
 
-/* Finds sizes, first_words and lane_bits; words and stored need not be there yet. At
- * least one plane must be coded. */
+/* Finds sizes, first_words and lane_bits; words and stored need not be there yet. The choice
+ * misleads if some symbol has no code, or a constant plane is not constant; the rest is useless
+ * then. */
 szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
                                      struct CUstream_st *stream) SZG_CHECKED;
 

@@ -81,8 +81,8 @@ SZG_HD uint32_t szg_planes_words(uint32_t width, uint32_t lane_bits) {
 /* Modes and books follow from a sample of the frame's tiles: all of them, if there are few. The
  * sample may miss symbols. So the neighbours of its *rare* symbols, of which it has at most one in
  * 2^SZG_PLANES_RARE_SHIFT, get codes: those at most SZG_PLANES_REACH_DOWN below them or
- * SZG_PLANES_REACH_UP above, and symbol 0. (Large fields have smaller values than their samples, and
- * hardly any greater ones.) */
+ * SZG_PLANES_REACH_UP above, and symbol 0. (Large fields have smaller values than their samples,
+ * and hardly any greater ones.) */
 enum {
   SZG_PLANES_MOST_COUNTED = 512,
   SZG_PLANES_RARE_SHIFT = 8,
