@@ -72,8 +72,8 @@ szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reac
 void szg_pin_ring_cuda(szgpu_ctx *ctx) {
   int previous = 0;
   if (ctx->is_ring_pinned || szg_cuda_begin(ctx, &previous) != SZGPU_OK) return;
-  ctx->is_ring_pinned = szg_device_pin(ctx->ring.bytes, ctx->ring.capacity_bytes);
-  (void)szg_cuda_end(ctx, previous, SZGPU_OK); /* what goes wrong the call will find */
+  bool const is_pinned = szg_device_pin(ctx->ring.bytes, ctx->ring.capacity_bytes);
+  ctx->is_ring_pinned = szg_cuda_end(ctx, previous, SZGPU_OK) == SZGPU_OK && is_pinned;
 }
 
 void szg_unpin_ring_cuda(szgpu_ctx *ctx) {
