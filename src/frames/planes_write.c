@@ -152,8 +152,8 @@ static szgpu_status encode_words(planes_job *job, const szg_writer *writer) {
   return szg_for_parts(&job->ctx->threads, part_count_of(job), job->loop_values, encode_part, job);
 }
 
-/* Chooses and encodes, by the sample and, if that misleads, by all values. Progress counts the first
- * loop only. */
+/* Chooses and encodes, by the sample and, if that misleads, by all values. Progress counts the
+ * first loop only. */
 static szgpu_status encode_frame(planes_job *job, const szg_writer *writer) {
   bool is_sample = !szg_planes_count_all(tile_count_of(job));
   uint64_t const loop_values = job->loop_values;

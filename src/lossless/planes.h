@@ -5,8 +5,8 @@
  * them. Words are little-endian u32, first bit highest; a plane of a tile begins at a word.
  * Pointers need no alignment.
  *
- * To compress: count a sample of tiles, choose, build the encoder, then encode and store tiles in any
- * order. To decompress: check the layout, read the decoder, then decode tiles in any order.
+ * To compress: count a sample of tiles, choose, build the encoder, then encode and store tiles in
+ * any order. To decompress: check the layout, read the decoder, then decode tiles in any order.
  */
 #ifndef SZG_PLANES_H
 #define SZG_PLANES_H
