@@ -1,10 +1,10 @@
 /* count_planes.cu - counts the symbols in each plane of a frame or of a sample of bytes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads each value that is counted once. Each block counts in shared memory, in one table per plane,
- * and then adds its tables to the totals. Equal symbols of a warp, common in exponents, meet in one
- * counter: the hardware merges additions of one to an address, so one copy per block is enough
- * (huffman/histogram.cu: 4 TB/s of Laplacian codes with one copy).
+ * Reads each value that is counted once. Each block counts in shared memory, in one table per
+ * plane, and then adds its tables to the totals. Equal symbols of a warp, common in exponents, meet
+ * in one counter: the hardware merges additions of one to an address, so one copy per block is
+ * enough (huffman/histogram.cu: 4 TB/s of Laplacian codes with one copy).
  */
 #include <assert.h>
 
