@@ -214,7 +214,8 @@ static bool is_same_shape(const szgpu_shape *a, const szgpu_shape *b) {
 
 /* "f32 20 x 30" */
 static void say_shape(const szgpu_shape *shape, char *text, size_t text_bytes) {
-  static const char *const names[] = {"f32", "f64", "u8", "bf16", "f16", "fp8"};
+  static const char *const names[] = {"f32", "f64", "u8",  "bf16", "f16",
+                                      "fp8", "i8",  "u16", "i16",  "i32"};
   unsigned const dtype = shape->dtype;
   size_t used = (size_t)snprintf(text, text_bytes, "%s",
                                  dtype < sizeof names / sizeof *names ? names[dtype] : "?");
