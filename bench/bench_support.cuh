@@ -26,7 +26,7 @@ constexpr int kThreads = 256, kBlocks = 2048; /* launch shape of the checks, whi
 constexpr int kPoison = 0xA5;
 constexpr size_t kCeilingBytes = (size_t)1 << 29; /* far more than any second-level cache */
 
-inline void die(const std::string &what) {
+[[noreturn]] inline void die(const std::string &what) {
   fprintf(stderr, "bench: %s\n", what.c_str());
   exit(2);
 }

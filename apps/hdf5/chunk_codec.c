@@ -92,8 +92,13 @@ static void say(char *sentence, szgpu_status status, const szgpu_ctx *ctx) {
     snprintf(sentence, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", text);
 }
 
+static size_t value_bytes(szgpu_dtype dtype) {
+  static const unsigned char bytes[] = {4, 8, 1, 2, 2, 1, 1, 2, 2, 4}; /* as in szgpu_dtype */
+  return bytes[dtype];
+}
+
 size_t chunk_field_bytes(const szgpu_shape *shape) {
-  size_t bytes = shape->dtype == SZGPU_F64 ? 8 : 4;
+  size_t bytes = value_bytes(shape->dtype);
   for (int axis = 0; axis < shape->ndim; axis++)
     if (__builtin_mul_overflow(bytes, shape->dims[axis], &bytes)) return 0;
   return bytes;

@@ -19,12 +19,12 @@ struct visit {
   unsigned shown_count, link_count;
 };
 
-/* The layout of h5py and of HDF5 2.0, which names it; older ones have no name for it. */
-static hid_t make_f16(void) {
+/* As h5py makes them; only HDF5 2.0 has names for them. */
+static hid_t make_half(size_t mantissa_bits, size_t bias) {
   hid_t const type = H5Tcopy(H5T_IEEE_F32LE);
-  H5Tset_fields(type, 15, 10, 5, 0, 10);
+  H5Tset_fields(type, 15, mantissa_bits, 15 - mantissa_bits, 0, mantissa_bits);
   H5Tset_size(type, 2);
-  H5Tset_ebias(type, 15);
+  H5Tset_ebias(type, bias);
   return type;
 }
 
@@ -35,7 +35,9 @@ hid_t hdf5_type_of_dtype(szgpu_dtype dtype) {
     case SZGPU_F64:
       return H5Tcopy(H5T_IEEE_F64LE);
     case SZGPU_F16:
-      return make_f16();
+      return make_half(10, 15);
+    case SZGPU_BF16:
+      return make_half(7, 127);
     case SZGPU_U8:
       return H5Tcopy(H5T_STD_U8LE);
     case SZGPU_I8:
@@ -46,7 +48,6 @@ hid_t hdf5_type_of_dtype(szgpu_dtype dtype) {
       return H5Tcopy(H5T_STD_I16LE);
     case SZGPU_I32:
       return H5Tcopy(H5T_STD_I32LE);
-    case SZGPU_BF16:
     case SZGPU_FP8:
       break;
   }
@@ -62,7 +63,7 @@ static bool is_type(hid_t type, szgpu_dtype dtype) {
 }
 
 bool hdf5_dtype_of_type(hid_t type, szgpu_dtype *dtype) {
-  static const szgpu_dtype known[] = {SZGPU_F32, SZGPU_F64, SZGPU_F16, SZGPU_U8,
+  static const szgpu_dtype known[] = {SZGPU_F32, SZGPU_F64, SZGPU_F16, SZGPU_BF16, SZGPU_U8,
                                       SZGPU_I8,  SZGPU_U16, SZGPU_I16, SZGPU_I32};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (!is_type(type, known[i])) continue;
