@@ -28,10 +28,22 @@ SZG_HD float szg_float_of_bits(uint32_t bits) {
   return value;
 }
 
+SZG_HD uint32_t szg_bits_of_float(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 SZG_HD double szg_double_of_bits(uint64_t bits) {
   double value;
   memcpy(&value, &bits, sizeof value);
   return value;
+}
+
+SZG_HD uint64_t szg_bits_of_double(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
 }
 
 #define SZG_HORNER(coefficient) p = p * t + (coefficient);
