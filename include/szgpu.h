@@ -90,15 +90,19 @@ extern "C" {
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
 #undef SZGPU_STATUS_ENUMERATOR
 
-/* The type of a field's values. F32 and F64 work with every mode, the others with
- * SZGPU_MODE_LOSSLESS only. FP8 stands for E4M3 and E5M2; U8 for any bytes. */
+/* The type of a field's values. All work with every mode, except FP8: it stands for E4M3 and E5M2,
+ * and works with SZGPU_MODE_LOSSLESS only. There U8 stands for any bytes. */
 typedef enum szgpu_dtype {
   SZGPU_F32 = 0,
   SZGPU_F64 = 1,
   SZGPU_U8 = 2,
   SZGPU_BF16 = 3,
   SZGPU_F16 = 4,
-  SZGPU_FP8 = 5
+  SZGPU_FP8 = 5,
+  SZGPU_I8 = 6,
+  SZGPU_U16 = 7,
+  SZGPU_I16 = 8,
+  SZGPU_I32 = 9
 } szgpu_dtype;
 
 /* What szgpu_params.bound means.
@@ -209,7 +213,8 @@ typedef struct szgpu_params {
   szgpu_layout layout;
   double bound; /* what mode says; finite and above 0 */
   /* Rows of a frame, along the slowest axis longer than 1, rounded up to whole tiles. Frames are
-   * coded independently. 0: as many rows as 2^30 values have (U8: 2^26). */
+   * coded independently. 0: as many rows as 2^30 values have (U8, and types other than F32 and F64
+   * with a bound: 2^26). */
   uint64_t frame_rows;
   /* Linear layout: deltas between -radius and radius get a code, the others are escapes. 2 to
    * 32768, or 0: chosen by cost. Tile layout and SZGPU_MODE_LOSSLESS: 0. */
@@ -219,7 +224,7 @@ typedef struct szgpu_params {
   /* 1: fill is the field's fill value. 0: the library looks for the well-known ones, such as 1e20
    * and NaN. A fill value is kept exactly and left out of the range. */
   int has_fill;
-  double fill; /* rounded to the field's type */
+  double fill; /* rounded to the field's type, which must have it */
   /* Linear layout: 1: no gap array, so that the decoders gap-array and hierarchical cannot read the
    * archive. */
   int without_gaps;

@@ -59,7 +59,7 @@ static void every_type_and_shape_comes_back(void **state) {
         test_archive const archive = there_and_back(&params, &shape, field);
         szgpu_info const info = test_inspect(&archive);
         bool const is_linear = test_layout() == SZGPU_LAYOUT_LINEAR;
-        assert_int_equal(info.format_version, is_linear ? 4 : 3);
+        assert_int_equal(info.format_version, dtype > SZGPU_FP8 ? 6 : is_linear ? 4 : 3);
         assert_int_equal(info.mode, SZGPU_MODE_LOSSLESS);
         assert_int_equal(info.layout, test_layout());
         assert_int_equal(info.field_bytes, test_field_bytes(&shape));
@@ -374,13 +374,11 @@ static void what_has_no_use_is_refused_in_a_sentence(void **state) {
   assert_int_equal(try_bounds(&params, SZGPU_F32), SZGPU_BAD_ARGUMENT);
   assert_string_equal(szgpu_last_error(ctx), "only the linear layout has a gap array to leave out");
   params = lossless_params();
-  assert_int_equal(try_bounds(&params, (szgpu_dtype)6), SZGPU_BAD_SHAPE);
+  assert_int_equal(try_bounds(&params, (szgpu_dtype)10), SZGPU_BAD_SHAPE);
   szgpu_params const bounded = SZGPU_PARAMS_DEFAULTS;
-  for (int dtype = SZGPU_U8; dtype <= SZGPU_FP8; dtype++) {
-    assert_int_equal(try_bounds(&bounded, (szgpu_dtype)dtype), SZGPU_BAD_ARGUMENT);
-    assert_string_equal(szgpu_last_error(ctx),
-                        "values of this type can only be compressed losslessly");
-  }
+  assert_int_equal(try_bounds(&bounded, SZGPU_FP8), SZGPU_BAD_ARGUMENT);
+  assert_string_equal(szgpu_last_error(ctx),
+                      "values of this type can only be compressed losslessly");
 }
 
 static void the_bound_is_not_looked_at(void **state) {

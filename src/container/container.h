@@ -9,6 +9,7 @@
 #include "container/format.h"
 #include "core/bytes.h"
 #include "core/status.h"
+#include "core/tiles.h"
 
 SZG_C_BEGIN
 
@@ -67,6 +68,11 @@ typedef struct szg_frame_header {
   uint32_t section_count;
   szg_section sections[SZG_SECTION_KIND_COUNT];
 } szg_frame_header;
+
+/* The type in which the archive's frames code values. */
+SZG_HD szgpu_dtype szg_header_coded_dtype(const szg_header *header) {
+  return szg_coded_dtype(header->mode, header->shape.dtype);
+}
 
 /* The name of a kind of section in listings and errors. In a levels frame, a level's section is
  * named after the level; without a frame, levels count from the coarsest. */

@@ -12,12 +12,13 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 5, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 6, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,  /* and linear archives without gap arrays */
   SZG_FORMAT_VERSION_TOP_PLANE = 4, /* lossless archives of the linear layout */
   SZG_FORMAT_VERSION_LEVELS = 5,    /* levels frames */
+  SZG_FORMAT_VERSION_TYPES = 6,     /* integers; a bound for halves and bytes */
   SZG_HEADER_BYTES = 128,           /* fixed part; the frame table and a checksum follow */
   SZG_FRAME_HEADER_BYTES = 40,      /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
@@ -32,6 +33,8 @@ enum {
 #define SZG_DEFAULT_FRAME_VALUES ((uint64_t)1 << 30)
 /* For fields of bytes; the encoder chooses the width of values for each frame. */
 #define SZG_DEFAULT_FRAME_BYTES ((uint64_t)1 << 26)
+/* For fields that are coded in a wider type: both backends hold a frame of such values. */
+#define SZG_DEFAULT_FRAME_MAPPED ((uint64_t)1 << 26)
 
 /* Tiles hold at most 4096 values for every number of axes, so that a tile is also the unit of every
  * side table. docs/predict.md has the measurements behind the shapes. */

@@ -28,9 +28,16 @@ SZG_HD bool szg_is_linear_without_gaps(const szg_header *header) {
   return header->layout == SZGPU_LAYOUT_LINEAR && !header->has_gaps;
 }
 
+/* Whether older versions have no such values, or not under a bound. */
+SZG_HD bool szg_header_needs_types(const szg_header *header) {
+  szgpu_dtype const dtype = header->shape.dtype;
+  return dtype > SZGPU_FP8 || szg_header_coded_dtype(header) != dtype;
+}
+
 /* The lowest version that has all features of the archive, which is what its header states. */
 SZG_HD uint32_t szg_header_version(const szg_header *header) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (szg_header_needs_types(header)) return SZG_FORMAT_VERSION_TYPES;
   if (header->has_levels) return SZG_FORMAT_VERSION_LEVELS;
   if (header->mode == SZGPU_MODE_LOSSLESS && is_linear) return SZG_FORMAT_VERSION_TOP_PLANE;
   if (header->mode == SZGPU_MODE_LOSSLESS || header->has_planes ||
@@ -61,7 +68,7 @@ SZG_HD void szg_header_load(const uint8_t *bytes, szg_header *header) {
   header->archive_bytes = szg_load_u64(bytes + 112);
   bool const is_bounded_tile =
       header->layout == SZGPU_LAYOUT_TILE && header->mode != SZGPU_MODE_LOSSLESS;
-  header->has_levels = is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LEVELS;
+  header->has_levels = is_bounded_tile && header->format_version >= SZG_FORMAT_VERSION_LEVELS;
   header->has_planes = header->has_levels ||
                        (is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LOSSLESS);
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
@@ -69,15 +76,16 @@ SZG_HD void szg_header_load(const uint8_t *bytes, szg_header *header) {
 
 /* A lossless archive has no bound and nothing that follows from one. */
 SZG_HD bool szg_lossless_is_sound(const szg_header *header) {
-  bool sound = header->shape.dtype <= SZGPU_FP8 && header->arithmetic == 0 && !header->has_fill;
+  bool sound = szg_dtype_has_mode(header->shape.dtype, header->mode) && header->arithmetic == 0 &&
+               !header->has_fill;
   return sound && header->bound == 0 && header->absolute_bound == 0 && header->step == 0 &&
          header->value_range == 0;
 }
 
 SZG_HD bool szg_header_bound_is_sound(const szg_header *header) {
-  bool const is_f32 = header->shape.dtype == SZGPU_F32;
+  bool const is_f32 = szg_header_coded_dtype(header) == SZGPU_F32;
   uint32_t const first_arithmetic = is_f32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
-  bool sound = is_f32 || header->shape.dtype == SZGPU_F64;
+  bool sound = szg_dtype_has_mode(header->shape.dtype, header->mode);
   sound &= header->arithmetic - first_arithmetic <= 1; /* one of the type's two */
   sound &= !is_f32 || header->fill_bits <= UINT32_MAX;
   sound &= szg_is_positive(header->bound);

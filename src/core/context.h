@@ -30,6 +30,7 @@ struct szgpu_ctx {
   szg_buffer part_starts;                      /* where a frame's parts begin in its sections */
   szg_buffer slab;                             /* tiles that a slab cuts */
   szg_buffer levels;                           /* of a levels frame: grids and more */
+  szg_buffer mapped;                           /* values of a frame in the type that is coded */
   bool has_device, is_device_given_up;
   szg_device device;
   szg_buffer head;           /* of an archive on the device: header, frame headers */

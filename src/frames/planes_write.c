@@ -172,10 +172,10 @@ szgpu_status szg_planes_frame_write(szg_write_job *frame, szg_writer *writer,
                                     szg_frame_header *header, bool *is_written) {
   planes_job job = {.ctx = frame->ctx,
                     .plan = &frame->plan->planes,
-                    .values = frame->values,
+                    .values = frame->field_values,
                     .byte_count = frame->raw_bytes,
                     .loop_values = frame->bound ? 0 : frame->grid.value_count};
-  job.value_bytes = choose_value_bytes(&job, frame->request->dtype);
+  job.value_bytes = choose_value_bytes(&job, frame->request->mapping.outer);
   job.value_count = job.byte_count / job.value_bytes;
   SZG_TRY(choose_planes(&job));
   const szg_planes_layout *const layout = &job.plan->choice->layout;

@@ -7,6 +7,7 @@
 
 #include "huffman/decoders/decoders.h"
 #include "pipeline/backend.h"
+#include "values/mapping.h"
 
 enum { MOST_ZSTD_LEVEL = 19 };
 
@@ -126,9 +127,13 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
   SZG_TRY(check_params(ctx, params));
   SZG_TRY(szg_grid_of_shape(shape, grid));
-  if (params->mode != SZGPU_MODE_LOSSLESS && shape->dtype > SZGPU_F64)
+  if (!szg_dtype_has_mode(shape->dtype, params->mode))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
                     "values of this type can only be compressed losslessly");
+  szg_mapping const mapping = szg_mapping_of(params->mode, shape->dtype);
+  if (params->has_fill && !szg_mapping_has_value(&mapping, params->fill))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field's type has no value %.17g to be fill",
+                    params->fill);
   return SZGPU_OK;
 }
 

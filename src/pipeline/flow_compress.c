@@ -73,9 +73,10 @@ static szgpu_status read_piece(void *job, uint64_t piece, int slot) {
 static szgpu_status look_at_piece(void *job, uint64_t piece, int slot, int worker) {
   range_pass *const pass = job;
   const szg_flow *const flow = pass->call->flow;
+  szg_mapping const mapping = szg_mapping_of(pass->call->params->mode, pass->call->shape->dtype);
   szg_value_source source =
-      szg_value_source_cpu(&flow->ctxs[worker]->threads, pass->call->shape->dtype,
-                           flow->slots[slot].values.bytes, values_of_piece(pass, piece));
+      szg_value_source_mapped_cpu(&flow->ctxs[worker]->threads, &mapping,
+                                  flow->slots[slot].values.bytes, values_of_piece(pass, piece));
   source.first_span = (piece * pass->piece_values) >> SZG_RANGE_SPAN_LOG2;
   if (pass->kind == PASS_GREATEST) {
     double greatest;
@@ -207,7 +208,9 @@ static bool begins_anew(const flow_compression *call, szgpu_status status) {
 /* Under a bound that follows from a sample, if possible; if not, or if it fails, from all
  * values. */
 static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_bytes) {
-  szg_value_source const source = {.dtype = call->shape->dtype,
+  szg_mapping const mapping = szg_mapping_of(call->params->mode, call->shape->dtype);
+  szg_value_source const source = {.dtype = mapping.inner,
+                                   .mapping = mapping,
                                    .value_count = call->grid->value_count,
                                    .where = call,
                                    .find_extremes = find_extremes,
@@ -233,7 +236,7 @@ szgpu_status szg_flow_compress_sizes(const szgpu_ctx *ctx, const szgpu_params *p
                                      szg_flow_sizes *sizes) {
   size_t const width = szg_dtype_bytes(shape->dtype);
   uint64_t whole_bytes;
-  sizes->frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
+  sizes->frame_rows = szg_frame_rows(grid, shape->dtype, params->mode, params->frame_rows);
   szg_grid const frame_grid = szg_grid_of_rows(grid, sizes->frame_rows);
   uint64_t const values_bytes = frame_grid.value_count * width;
   sizes->values_bytes = values_bytes > LEAST_PIECE_BYTES ? values_bytes : LEAST_PIECE_BYTES;

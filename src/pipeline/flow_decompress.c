@@ -113,6 +113,12 @@ static uint64_t most_workspace_bytes(const szgpu_ctx *ctx, uint64_t values_bytes
          values_bytes / 4 * 17;
 }
 
+/* Bytes of a frame's values as they are coded, and once more if that is not the field's type. */
+static uint64_t coded_values_bytes(const szg_header *header, uint64_t value_count) {
+  szgpu_dtype const coded = szg_header_coded_dtype(header);
+  return value_count * szg_dtype_bytes(coded) * (coded == header->shape.dtype ? 1 : 2);
+}
+
 static szgpu_status decompress_call(flow_restoration *call) {
   static const szg_ring_steps steps = {read_frame, restore_frame, write_frame};
   szg_flow *const flow = call->flow;
@@ -129,8 +135,9 @@ static szgpu_status decompress_call(flow_restoration *call) {
   SZG_REQUIRE(largest_bytes <= call->most_frame_bytes, SZGPU_BAD_DATA);
   flow->frame_count = opened->header.frame_count;
   flow->frame_values = frame_grid.value_count;
+  uint64_t const coded_bytes = coded_values_bytes(&opened->header, frame_grid.value_count);
   szg_flow_sizes const sizes = {frame_rows, values_bytes, largest_bytes,
-                                most_workspace_bytes(flow->ctxs[0], values_bytes, largest_bytes)};
+                                most_workspace_bytes(flow->ctxs[0], coded_bytes, largest_bytes)};
   SZG_TRY(szg_flow_open(flow, &sizes));
   return szg_run_ring(flow->frame_count, flow->slot_count, flow->ctx_count, &steps, call);
 }

@@ -14,6 +14,7 @@ void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_i
   fenv_t callers_environment; /* a denormal fill value must survive */
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
+  szg_mapping const mapping = szg_mapping_of(header->mode, header->shape.dtype);
   *info = (szgpu_info){
       .struct_bytes = info->struct_bytes,
       .shape = header->shape,
@@ -26,8 +27,8 @@ void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_i
       .step = header->step,
       .value_range = header->value_range,
       .has_fill = header->has_fill,
-      .fill = header->has_fill ? szg_value_of_bits(header->shape.dtype, header->fill_bits) : 0.0,
-      .fill_bits = header->fill_bits,
+      .fill = header->has_fill ? szg_value_of_bits(mapping.inner, header->fill_bits) : 0.0,
+      .fill_bits = szg_mapping_outer_bits(&mapping, header->fill_bits),
       .frame_rows = header->frame_rows,
       .frame_count = header->frame_count,
       .field_bytes = grid->value_count * szg_dtype_bytes(header->shape.dtype),
@@ -55,10 +56,12 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
                          &header, NULL));
   const szg_frame_kind *const kind = &szg_frame_kinds[szg_kind_of(&opened->header, &header)];
   uint64_t const row_count = szg_frame_row_count(opened, frame);
-  szg_frame_facts const facts = {.archive = &opened->header,
-                                 .frame = &header,
-                                 .grid = szg_grid_of_rows(&opened->grid, row_count),
-                                 .value_bytes = szg_dtype_bytes(opened->header.shape.dtype)};
+  szg_frame_facts const facts = {
+      .archive = &opened->header,
+      .frame = &header,
+      .grid = szg_grid_of_rows(&opened->grid, row_count),
+      .value_bytes = szg_dtype_bytes(szg_header_coded_dtype(&opened->header)),
+      .field_value_bytes = szg_dtype_bytes(opened->header.shape.dtype)};
   *info = (szgpu_frame_info){
       .struct_bytes = info->struct_bytes,
       .kind = kind->name,
