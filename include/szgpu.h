@@ -111,12 +111,15 @@ typedef enum szgpu_dtype {
  * ABS: the absolute bound itself.
  * PSNR: a target in dB. The absolute bound is the one at which uniform errors have this PSNR. The
  * bound holds for every value; the PSNR reached can be up to 4.8 dB lower.
+ * PWREL: relative to each value, below 1: |x - restored| <= bound * |x|. Signs and zeros come back
+ * as they are. F32 and F64 only.
  * LOSSLESS: every bit comes back. bound is ignored; radius and has_fill must be 0. */
 typedef enum szgpu_mode {
   SZGPU_MODE_REL = 0,
   SZGPU_MODE_ABS = 1,
   SZGPU_MODE_PSNR = 2,
-  SZGPU_MODE_LOSSLESS = 3
+  SZGPU_MODE_LOSSLESS = 3,
+  SZGPU_MODE_PWREL = 4
 } szgpu_mode;
 
 /* How an archive lays out its codes.

@@ -4,7 +4,6 @@
 #include "frames/signs.h"
 
 #include "core/once.h"
-#include "values/log.h"
 
 enum {
   RUN_SIZE_BYTES = 2,
@@ -62,6 +61,11 @@ static szgpu_status find_part(void *job_pointer, uint64_t part, int worker) {
     szg_store_u16(job->ctx->signs.bytes + RUN_SIZE_BYTES * run, (uint16_t)bytes);
   }
   return SZGPU_OK;
+}
+
+uint64_t szg_signs_buffer_bytes(const szg_write_request *request) {
+  if (request->mapping.kind != SZG_MAPPING_LOG) return 0;
+  return (RUN_SIZE_BYTES + MOST_SHARE) * run_count(request->frame_grid.value_count);
 }
 
 szgpu_status szg_signs_find(szg_write_job *job) {

@@ -27,6 +27,9 @@ void szg_sign_rules(const szg_frame_facts *facts, szg_section_rules *rules);
 
 /* ---- writing ---- */
 
+/* The most that szg_signs_find takes in a buffer of the ctx; 0: the request needs no signs. */
+uint64_t szg_signs_buffer_bytes(const szg_write_request *request);
+
 /* Finds the signs of the job's field_values: job->sign_bytes gets the bytes of both sections, 0 if
  * no value is negative. */
 szgpu_status szg_signs_find(szg_write_job *job) SZG_CHECKED;

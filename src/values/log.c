@@ -33,8 +33,7 @@ uint64_t szg_log_fill_bits(szgpu_dtype dtype, szgpu_dtype log_dtype, uint64_t bi
 }
 
 uint64_t szg_log_inner_fill(szgpu_dtype log_dtype) {
-  return log_dtype == SZGPU_F32 ? SZG_F32_INFINITY | (~SZG_F32_SIGNLESS & UINT32_MAX)
-                                : SZG_F64_INFINITY | ~SZG_F64_SIGNLESS;
+  return log_dtype == SZGPU_F32 ? SZG_LOG_FILL_F32 : SZG_LOG_FILL_F64;
 }
 
 /* The loops of a field's type and the type of its logarithms; as_logarithm and as_value lead from

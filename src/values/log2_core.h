@@ -14,6 +14,7 @@
 
 #include "core/hd.h"
 #include "values/log2_coefficients.h"
+#include "values/mapping_core.h"
 
 /* Errors that are not exceeded: of logarithms, in addition to rounding them to the type; and of
  * powers, relative to them. */
@@ -21,18 +22,6 @@
 #define SZG_EXP2_F32_ERROR 0x1p-22
 #define SZG_LOG2_F64_ERROR 0x1p-46
 #define SZG_EXP2_F64_ERROR 0x1p-48
-
-SZG_HD float szg_float_of_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-SZG_HD uint32_t szg_bits_of_float(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
 
 SZG_HD double szg_double_of_bits(uint64_t bits) {
   double value;
