@@ -188,7 +188,7 @@ std::string json_of(const Result &r) {
                      {"copy_gb_per_s", number(r.machine.copy_gb_per_second)},
                      {"szgpu", quoted(szgpu_version())},
                      {"field", quoted(r.field)},
-                     {"dtype", quoted(r.shape.dtype == SZGPU_F32 ? "f32" : "f64")},
+                     {"dtype", quoted(kDtypeNames[r.shape.dtype])},
                      {"dims", array(dims)},
                      {"values", number(r.value_count)},
                      {"field_bytes", number(r.field_bytes)},

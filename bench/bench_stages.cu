@@ -5,9 +5,10 @@
  *                [--layout tile|linear] [--decoder gap-array|chunked]
  *                [--predictor NAME[,NAME...]] [--json FILE] FIELD...
  *
- * FIELD is a file of raw values with a name like turb_512x512x512.f32 (or .f64), slowest axis
- * first. NAME is lorenzo, interpolation or auto. For each field, bound and predictor the bench
- * prints medians of N runs (20 or more) after 3 that do not count, and at its end a table of all:
+ * FIELD is a file of raw values with a name like turb_512x512x512.f32 (or .f64, .u16 and so on),
+ * slowest axis first. NAME is lorenzo, interpolation or auto. For each field, bound and predictor
+ * the bench prints medians of N runs (20 or more) after 3 that do not count, and at its end a table
+ * of all:
  *
  *   whole calls     by the clock around them, with field and archive in device memory
  *   stages          by events in the stream. A stage lasts from the previous mark to its own and

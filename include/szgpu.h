@@ -605,6 +605,10 @@ typedef struct szgpu_source {
    * cannot be read. */
   int (*read)(void *user, uint64_t offset, void *bytes, size_t byte_count, size_t *got_bytes);
   void *user;
+  /* NULL, or all the data, in host memory: `read` is not called then and may be NULL, and frames
+   * are not copied. A field must be aligned to its values. For GPUs it is best pinned. */
+  const void *memory;
+  uint64_t memory_bytes;
 } szgpu_source;
 
 /* Where a call writes a field or an archive. */
@@ -612,6 +616,9 @@ typedef struct szgpu_sink {
   /* Writes byte_count bytes at `offset`. Returns 0, or anything else if they cannot be written. */
   int (*write)(void *user, uint64_t offset, const void *bytes, size_t byte_count);
   void *user;
+  /* NULL, or where all the data belong, as for szgpu_source: `write` is not called then. */
+  void *memory;
+  uint64_t memory_bytes;
 } szgpu_sink;
 
 enum { SZGPU_MAX_CTXS = 32 };
@@ -643,7 +650,8 @@ enum { SZGPU_MAX_CTXS = 32 };
  * Returns what szgpu_compress returns, and:
  * SZGPU_BAD_ARGUMENT: ctx_count is not in 1 .. SZGPU_MAX_CTXS, or a ctx is there twice or in use.
  * SZGPU_SOURCE_FAILED: the source failed, or ended before the field did.
- * SZGPU_SINK_FAILED: the sink failed. */
+ * SZGPU_SINK_FAILED: the sink failed.
+ * SZGPU_CAPACITY: the sink's memory ends before the data do. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_stream(
     szgpu_ctx *const *ctxs, int ctx_count, const szgpu_params *params, const szgpu_shape *shape,
     const szgpu_source *source, const szgpu_sink *sink, uint64_t *archive_bytes);

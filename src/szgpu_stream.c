@@ -48,8 +48,9 @@ static void note_callers_bytes(const szg_flow *flow, uint64_t bytes) {
   for (int i = 0; i < flow->ctx_count; i++) flow->ctxs[i]->callers_bytes = bytes;
 }
 
-static bool has_callbacks(const szg_flow *flow) {
-  return flow->source && flow->source->read && flow->sink && flow->sink->write;
+static bool has_ends(const szg_flow *flow) {
+  return flow->source && (flow->source->read || flow->source->memory) && flow->sink &&
+         (flow->sink->write || flow->sink->memory);
 }
 
 static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *given,
@@ -58,7 +59,8 @@ static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *given,
   szgpu_params known;
   const szgpu_params *const params = &known;
   SZG_TRY(szg_check_request(flow->ctxs[0], given, shape, &known, &grid));
-  SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(has_ends(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_TRY(szg_check_alignment(flow->ctxs[0], shape->dtype, flow->source->memory));
   note_callers_bytes(flow, szg_field_bytes(shape, &grid));
   szg_flow_begin(flow, szg_field_bytes(shape, &grid));
   return szg_flow_compress(flow, params, shape, &grid, archive_bytes);
@@ -102,11 +104,13 @@ szgpu_status szgpu_stream_sizes(szgpu_ctx *ctx, int ctx_count, const szgpu_param
 
 static szgpu_status decompress_stream(szg_flow *flow, uint64_t *archive_bytes) {
   szg_opened opened;
-  SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(has_ends(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
   szgpu_status status = szg_flow_open_archive(flow, &opened);
   if (status == SZGPU_OK)
     for (int i = 0; i < flow->ctx_count && status == SZGPU_OK; i++)
       status = szg_check_decoder(flow->ctxs[i], &opened.header);
+  if (status == SZGPU_OK)
+    status = szg_check_alignment(flow->ctxs[0], opened.header.shape.dtype, flow->sink->memory);
   if (status != SZGPU_OK) return szg_flow_end(flow, status);
   uint64_t const field_bytes = szg_field_bytes(&opened.header.shape, &opened.grid);
   note_callers_bytes(flow, field_bytes);

@@ -8,10 +8,7 @@
 
 #include "memory_streams.h"
 #include "regions.h"
-#include "support.h"
-
-static const szgpu_dtype types[] = {SZGPU_U8,  SZGPU_I8,   SZGPU_U16, SZGPU_I16,
-                                    SZGPU_F16, SZGPU_BF16, SZGPU_I32};
+#include "typed_fields.h"
 
 static szgpu_ctx *ctx, *three_threads;
 
@@ -27,46 +24,6 @@ static int destroy_ctxs(void **state) {
   szgpu_destroy(ctx);
   szgpu_destroy(three_threads);
   return 0;
-}
-
-static bool is_half(szgpu_dtype dtype) { return dtype == SZGPU_F16 || dtype == SZGPU_BF16; }
-
-/* ---- fields ---- */
-
-/* SMOOTH: waves with noise. BITS: every pattern. CORNERS: least and greatest values by turns. */
-enum { SMOOTH, BITS, FLAT, CORNERS, FIELDS };
-
-/* Half of the range that a smooth field of the type has, and what it is around. */
-static double amplitude_of(szgpu_dtype dtype) {
-  return test_dtype_bytes(dtype) == 1 ? 100.0
-         : is_half(dtype)             ? 30.0
-         : dtype == SZGPU_I32         ? 1e9
-                                      : 30000.0;
-}
-static double centre_of(szgpu_dtype dtype) {
-  return dtype == SZGPU_U8 ? 120.0 : dtype == SZGPU_U16 ? 33000.0 : 0.0;
-}
-
-static void *make_field(int kind, const szgpu_shape *shape) {
-  uint64_t const count = test_value_count(shape), row = shape->dims[shape->ndim - 1];
-  szgpu_dtype const dtype = shape->dtype;
-  void *const field = kind == BITS ? test_make_bits(shape) : test_allocate(test_field_bytes(shape));
-  static const uint64_t corners_of_halves[] = {0x7BFF, 0xFBFF, 0x0001, 0x8000, 0x7F7F, 0x3C00};
-  for (uint64_t i = 0; i < count && kind != BITS; i++) {
-    double const x = (double)(i % row), y = (double)(i / row);
-    double const noise = (double)(test_hash(i) >> 11) * 0x1p-53 - 0.5;
-    double const wave = sin(0.05 * x + 0.02 * y) * 0.98 + 0.02 * noise;
-    uint64_t const corner = is_half(dtype) ? corners_of_halves[i % 6]
-                            : i % 2        ? UINT64_MAX
-                                           : UINT64_MAX << (8 * test_dtype_bytes(dtype) - 1);
-    size_t const width = test_dtype_bytes(dtype);
-    if (kind == CORNERS)
-      memcpy((uint8_t *)field + i * width, &corner, width);
-    else
-      test_set_value(dtype, field, i,
-                     centre_of(dtype) + (kind == FLAT ? 3.0 : amplitude_of(dtype) * wave));
-  }
-  return field;
 }
 
 static szgpu_params params_of(szgpu_mode mode, double bound) {
@@ -114,12 +71,12 @@ static void every_type_and_field_keeps_its_bound(void **state) {
                                        {SZGPU_F32, 3, {37, 31, 35}},
                                        {SZGPU_F32, 4, {2, 17, 9, 33}}};
   static const double bounds[] = {0.3, 1.0, 2.5, 40.0, 1e6, 1e-9};
-  for (size_t t = 0; t < ARRAY_COUNT(types); t++)
+  for (size_t t = 0; t < TYPED_DTYPES; t++)
     for (size_t s = 0; s < ARRAY_COUNT(shapes); s++)
-      for (int kind = 0; kind < FIELDS; kind++) {
+      for (int kind = 0; kind < TYPED_FIELDS; kind++) {
         szgpu_shape shape = shapes[s];
-        shape.dtype = types[t];
-        void *const field = make_field(kind, &shape);
+        shape.dtype = typed_dtypes[t];
+        void *const field = typed_make(kind, &shape);
         for (int variant = 0; variant < 6; variant++) {
           szgpu_params params = params_of(SZGPU_MODE_ABS, bounds[variant]);
           params.layout = variant % 3 == 2 ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
@@ -141,7 +98,7 @@ static void integers_under_a_small_bound_are_exact_and_smaller_than_lossless(voi
   szgpu_dtype const integers[] = {SZGPU_U8, SZGPU_I8, SZGPU_U16, SZGPU_I16, SZGPU_I32};
   for (size_t t = 0; t < ARRAY_COUNT(integers); t++) {
     szgpu_shape const shape = test_shape(integers[t], 2, 300, 200, 0, 0);
-    void *const field = make_field(SMOOTH, &shape);
+    void *const field = typed_make(TYPED_SMOOTH, &shape);
     szgpu_params params = params_of(SZGPU_MODE_ABS, 0.9);
     test_archive const exact = test_compress(ctx, &params, &shape, field);
     void *const restored = test_decompress(ctx, &exact, test_field_bytes(&shape));
@@ -203,7 +160,7 @@ static void fill_values_come_back_and_do_not_count(void **state) {
   for (size_t c = 0; c < ARRAY_COUNT(cases); c++)
     for (int layout = SZGPU_LAYOUT_LINEAR; layout <= SZGPU_LAYOUT_TILE; layout++) {
       szgpu_shape const shape = test_shape(cases[c].dtype, 2, 130, 90, 0, 0);
-      void *const field = make_field(SMOOTH, &shape);
+      void *const field = typed_make(TYPED_SMOOTH, &shape);
       double least = INFINITY, greatest = -INFINITY;
       for (uint64_t i = 0; i < test_value_count(&shape); i++) {
         double const value = test_value_at(shape.dtype, field, i);
@@ -245,7 +202,7 @@ static void a_fill_value_that_the_type_does_not_have_is_refused(void **state) {
 static void nans_of_halves_are_found_as_fill(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F16, 2, 64, 64, 0, 0);
-  uint16_t *const field = make_field(SMOOTH, &shape);
+  uint16_t *const field = typed_make(TYPED_SMOOTH, &shape);
   for (int i = 0; i < 64 * 64; i += 5) field[i] = 0x7E00;
   szgpu_params const params = params_of(SZGPU_MODE_ABS, 0.1);
   szgpu_info const info = there_and_back(&params, &shape, field);
@@ -257,9 +214,9 @@ static void nans_of_halves_are_found_as_fill(void **state) {
 
 static void regions_and_previews_are_parts_of_the_whole(void **state) {
   (void)state;
-  for (size_t t = 0; t < ARRAY_COUNT(types); t++) {
-    szgpu_shape const shape = test_shape(types[t], 3, 70, 66, 80, 0);
-    uint8_t *const field = make_field(SMOOTH, &shape);
+  for (size_t t = 0; t < TYPED_DTYPES; t++) {
+    szgpu_shape const shape = test_shape(typed_dtypes[t], 3, 70, 66, 80, 0);
+    uint8_t *const field = typed_make(TYPED_SMOOTH, &shape);
     szgpu_params params = params_of(SZGPU_MODE_REL, 0.01);
     params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
     params.frame_rows = 32;
@@ -281,8 +238,8 @@ static void regions_and_previews_are_parts_of_the_whole(void **state) {
                      SZGPU_OK);
     for (uint64_t i = 0; i < test_value_count(&coarse); i++) {
       uint64_t const x = 2 * (i % 40), y = 2 * (i / 40 % 33), z = 2 * (i / 40 / 33);
-      assert_int_equal(test_bits_at(types[t], preview, i),
-                       test_bits_at(types[t], whole, (z * 66 + y) * 80 + x));
+      assert_int_equal(test_bits_at(typed_dtypes[t], preview, i),
+                       test_bits_at(typed_dtypes[t], whole, (z * 66 + y) * 80 + x));
     }
     free(preview);
     free(found);
@@ -295,17 +252,17 @@ static void regions_and_previews_are_parts_of_the_whole(void **state) {
 
 static void streams_make_the_same_archives_and_fields(void **state) {
   (void)state;
-  for (size_t t = 0; t < ARRAY_COUNT(types); t++)
+  for (size_t t = 0; t < TYPED_DTYPES; t++)
     for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_LOSSLESS; mode++) {
-      szgpu_shape const shape = test_shape(types[t], 2, 400, 300, 0, 0);
-      void *const field = make_field(SMOOTH, &shape);
+      szgpu_shape const shape = test_shape(typed_dtypes[t], 2, 400, 300, 0, 0);
+      void *const field = typed_make(TYPED_SMOOTH, &shape);
       szgpu_params params = params_of((szgpu_mode)mode, mode == SZGPU_MODE_PSNR ? 50.0 : 0.01);
       params.frame_rows = 128;
       test_archive const whole = test_compress(ctx, &params, &shape, field);
       memory_source values = source_of(field, test_field_bytes(&shape));
       memory_sink archive = sink_of(2 * whole.byte_count + 4096);
-      szgpu_source const source = {read_memory, &values};
-      szgpu_sink const sink = {write_memory, &archive};
+      szgpu_source const source = {.read = read_memory, .user = &values};
+      szgpu_sink const sink = {.write = write_memory, .user = &archive};
       szgpu_ctx *const ctxs[] = {ctx, three_threads};
       uint64_t archive_bytes = 0;
       assert_int_equal(
@@ -316,8 +273,8 @@ static void streams_make_the_same_archives_and_fields(void **state) {
       void *const restored = test_decompress(ctx, &whole, test_field_bytes(&shape));
       memory_source packed = source_of(archive.bytes, archive_bytes);
       memory_sink unpacked = sink_of(test_field_bytes(&shape));
-      szgpu_source const from = {read_memory, &packed};
-      szgpu_sink const to = {write_memory, &unpacked};
+      szgpu_source const from = {.read = read_memory, .user = &packed};
+      szgpu_sink const to = {.write = write_memory, .user = &unpacked};
       assert_int_equal(szgpu_decompress_stream(ctxs, 2, &from, &to, &archive_bytes), SZGPU_OK);
       assert_memory_equal(unpacked.bytes, restored, test_field_bytes(&shape));
       free(unpacked.bytes);
@@ -332,15 +289,15 @@ static void streams_make_the_same_archives_and_fields(void **state) {
 
 static void values_beyond_the_declared_magnitude_keep_the_bound(void **state) {
   (void)state;
-  for (size_t t = 0; t < ARRAY_COUNT(types); t++)
+  for (size_t t = 0; t < TYPED_DTYPES; t++)
     for (int raw = 0; raw <= 1; raw++) {
-      szgpu_shape const shape = test_shape(types[t], 2, 130, 90, 0, 0);
+      szgpu_shape const shape = test_shape(typed_dtypes[t], 2, 130, 90, 0, 0);
       szgpu_params params = params_of(SZGPU_MODE_ABS, 2.0);
       params.greatest = 16.0;
       params.raw_outliers = raw;
       params.predictor = SZGPU_PREDICTOR_LORENZO;
-      for (int kind = 0; kind < FIELDS; kind++) {
-        void *const field = make_field(kind, &shape);
+      for (int kind = 0; kind < TYPED_FIELDS; kind++) {
+        void *const field = typed_make(kind, &shape);
         there_and_back(&params, &shape, field);
         free(field);
       }
@@ -351,10 +308,10 @@ static void values_beyond_the_declared_magnitude_keep_the_bound(void **state) {
 
 static void the_stated_workspace_suffices(void **state) {
   (void)state;
-  for (size_t t = 0; t < ARRAY_COUNT(types); t++)
-    for (int kind = 0; kind < FIELDS; kind++) {
-      szgpu_shape const shape = test_shape(types[t], 2, 700, 500, 0, 0);
-      szgpu_params const params = params_of(SZGPU_MODE_ABS, kind == BITS ? 1e-3 : 1.0);
+  for (size_t t = 0; t < TYPED_DTYPES; t++)
+    for (int kind = 0; kind < TYPED_FIELDS; kind++) {
+      szgpu_shape const shape = test_shape(typed_dtypes[t], 2, 700, 500, 0, 0);
+      szgpu_params const params = params_of(SZGPU_MODE_ABS, kind == TYPED_BITS ? 1e-3 : 1.0);
       size_t workspace_bytes, archive_bytes;
       assert_int_equal(szgpu_sizes(ctx, &params, &shape, &workspace_bytes, &archive_bytes),
                        SZGPU_OK);
@@ -364,7 +321,7 @@ static void the_stated_workspace_suffices(void **state) {
       options.memory_limit = workspace_bytes;
       szgpu_ctx *limited;
       assert_int_equal(szgpu_create(&limited, &options), SZGPU_OK);
-      void *const field = make_field(kind, &shape);
+      void *const field = typed_make(kind, &shape);
       test_archive const archive = test_compress(limited, &params, &shape, field);
       assert_true(archive.byte_count <= archive_bytes);
       szgpu_destroy(limited);

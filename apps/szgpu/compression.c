@@ -31,12 +31,11 @@ static int set_params(struct compression *work) {
     params->fill = dataset->fill;
     work->fill_origin = dataset->fill_origin;
   }
-  bool const fill_fits = work->field.shape.dtype == SZGPU_F64 || !isfinite(params->fill) ||
-                         isfinite((float)params->fill);
-  if (!params->has_fill || fill_fits) return CODE_OK;
+  szgpu_dtype const dtype = work->field.shape.dtype;
+  if (!params->has_fill || dtype_has_value(dtype, params->fill)) return CODE_OK;
   return report_failure(&work->job->report, CODE_USAGE, work->name,
-                        "holds f32 values, and --fill %g does not fit f32; correct it",
-                        params->fill);
+                        "holds %s values, and --fill %g does not fit %s; correct it",
+                        words_for_dtype(dtype), params->fill, words_for_dtype(dtype));
 }
 
 int compression_load(struct compression *work) {

@@ -24,7 +24,6 @@ bool guess_fill(const void *values, const szgpu_shape *shape, const uint64_t *kn
 bool may_be_suspicious(const void *values, const szgpu_shape *shape, double absolute_bound);
 
 /* The distance to the next larger magnitude. */
-double value_spacing(szgpu_dtype dtype, double value);
 /* A value in as few digits as give it again. */
 struct words words_for_value(szgpu_dtype dtype, double value);
 

@@ -7,45 +7,18 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 struct pair {
   long double original, restored;
   uint64_t original_bits, restored_bits;
 };
 
-/* By memcpy, because values inside a mapped file may not be aligned. */
 static struct pair load_pair(szgpu_dtype dtype, const void *original, const void *restored,
                              uint64_t index) {
-  struct pair pair;
-  if (dtype == SZGPU_F64) {
-    double value[2];
-    memcpy(&value[0], (const char *)original + index * sizeof(double), sizeof(double));
-    memcpy(&value[1], (const char *)restored + index * sizeof(double), sizeof(double));
-    memcpy(&pair.original_bits, &value[0], sizeof(uint64_t));
-    memcpy(&pair.restored_bits, &value[1], sizeof(uint64_t));
-    pair.original = value[0];
-    pair.restored = value[1];
-  } else if (dtype != SZGPU_F32) { /* lossless only: compares their bits, as numbers */
-    pair = (struct pair){0, 0, 0, 0};
-    memcpy(&pair.original_bits, (const char *)original + index * dtype_bytes(dtype),
-           dtype_bytes(dtype));
-    memcpy(&pair.restored_bits, (const char *)restored + index * dtype_bytes(dtype),
-           dtype_bytes(dtype));
-    pair.original = (long double)pair.original_bits;
-    pair.restored = (long double)pair.restored_bits;
-  } else {
-    float value[2];
-    uint32_t bits[2];
-    memcpy(&value[0], (const char *)original + index * sizeof(float), sizeof(float));
-    memcpy(&value[1], (const char *)restored + index * sizeof(float), sizeof(float));
-    memcpy(bits, value, sizeof bits);
-    pair.original_bits = bits[0];
-    pair.restored_bits = bits[1];
-    pair.original = value[0];
-    pair.restored = value[1];
-  }
-  return pair;
+  uint64_t const original_bits = value_bits(dtype, original, index);
+  uint64_t const restored_bits = value_bits(dtype, restored, index);
+  return (struct pair){value_of_bits(dtype, original_bits), value_of_bits(dtype, restored_bits),
+                       original_bits, restored_bits};
 }
 
 /* error is |a - b| rounded to long double. If that equals the bound, the rounding error decides. */

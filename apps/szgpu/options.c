@@ -91,7 +91,7 @@ static bool check_mode(struct options *options) {
     return options_refuse(options, "--predictor", "interpolation",
                           "cannot be used with --layout linear; leave one of them out");
   if (params->mode != SZGPU_MODE_LOSSLESS) {
-    if (options->has_dtype && options->shape.dtype > SZGPU_F64)
+    if (options->has_dtype && options->shape.dtype == SZGPU_FP8)
       return options_refuse(options, "-t", words_for_dtype(options->shape.dtype),
                             "can only be compressed losslessly; add -m lossless");
     return check_bound(options);

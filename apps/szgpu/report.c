@@ -175,7 +175,8 @@ struct words words_for_dims(const szgpu_shape *shape) {
 }
 
 const char *words_for_dtype(szgpu_dtype dtype) {
-  static const char *const names[] = {"f32", "f64", "u8", "bf16", "f16", "fp8"};
+  static const char *const names[] = {"f32", "f64", "u8",  "bf16", "f16",
+                                      "fp8", "i8",  "u16", "i16",  "i32"};
   return names[dtype];
 }
 

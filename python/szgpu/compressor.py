@@ -26,6 +26,10 @@ TYPE_NAMES = {
     arrays.BF16: "bfloat16",
     arrays.F16: "float16",
     arrays.FP8: "uint8",
+    arrays.I8: "int8",
+    arrays.U16: "uint16",
+    arrays.I16: "int16",
+    arrays.I32: "int32",
 }
 SOURCE_FORTRAN = 2
 _MOST_ZSTD = 19
@@ -131,13 +135,8 @@ class Compressor:
         progress: Progress | None = None,
     ) -> Any:
         """Compress an array of one to four axes. As `szgpu.compress`, with this object's settings."""
-        field = arrays.field_of(arrays.with_dlpack(array))
         mode, bound = mode_of({"rel": rel, "abs": abs, "psnr": psnr}, lossless)
-        if not lossless and field.dtype not in (arrays.F32, arrays.F64):
-            raise TypeError(
-                f"values of type {field.type_name} can be compressed with lossless=True only: "
-                "for a bound convert them to float32 or float64"
-            )
+        field = arrays.field_of(arrays.with_dlpack(array), not lossless)
         request = _core.Request()
         request.set_shape(field.dtype, field.dims)
         request.mode = mode

@@ -61,12 +61,10 @@ class Settings:
 
     def require_type(self, name: str) -> None:
         """Refuse types of values that cannot be compressed so."""
-        dtype, _ = arrays.type_of_name(name)
-        if not self.lossless and dtype not in (arrays.F32, arrays.F64):
-            raise TypeError(
-                f"values of type {name} can be compressed with lossless=True only: for a bound "
-                "convert them to float32 or float64"
-            )
+        if self.lossless:
+            arrays.type_of_name(name)
+        else:
+            arrays.bounded_type_of_name(name)
 
     def compress(self, compressor: Compressor, array: Any, **more: Any) -> Any:
         return compressor.compress(array, **{**asdict(self), **more})

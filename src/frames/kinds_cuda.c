@@ -110,6 +110,7 @@ szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request
   uint64_t const frame_bytes = request->frame_grid.value_count * szg_dtype_bytes(request->dtype);
   uint64_t const most_leaves = szg_checksum_leaf_count(frame_bytes) + 2 * SZG_SECTION_KIND_COUNT;
   SZG_TRY(carve_zeroed(arena, request, plan));
+  if (szg_is_mapped(&request->mapping)) plan->inner_values = szg_arena_take(arena, frame_bytes, 1);
   if (!request->is_lossless)
     SZG_TRY(szg_outliers_carve_write_cuda(arena, request, &plan->outliers));
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
@@ -131,12 +132,25 @@ void szg_write_plan_carve_pinned(szg_arena *arena, const szg_write_request *requ
   }
 }
 
+/* Sets job->values. */
+static szgpu_status begin_values(szg_write_job_cuda *job) {
+  const szg_mapping *const mapping = &job->request->mapping;
+  szg_device *const device = &job->ctx->device;
+  bool const is_mapped = szg_is_mapped(mapping);
+  job->values = is_mapped ? job->plan->inner_values : job->field_values;
+  if (!is_mapped || job->has_inner_values) return SZGPU_OK;
+  SZG_TRY(szg_values_to_inner_cuda(mapping, job->field_values, job->grid.value_count,
+                                   job->plan->inner_values, device->stream));
+  return szg_device_mark(device, "widen");
+}
+
 szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
                                   uint64_t *frame_bytes) {
   szg_frame_layout_cuda layout = {
       .header = {.index = job->index, .value_count = job->grid.value_count}};
   bool is_written = false;
-  job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->dtype);
+  job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->mapping.outer);
+  SZG_TRY(begin_values(job));
   if (job->bound) job->quantizer = job->bound->quantizer;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
     if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
@@ -151,6 +165,12 @@ szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
 
 /* ---- decompression ---- */
 
+/* Whether a mapping leads from what frames of the kind restore to the field's values. */
+static bool is_narrowed(const szg_header *header, uint32_t kind) {
+  return szg_header_coded_dtype(header) != header->shape.dtype &&
+         !szg_frame_kinds[kind].is_of_field;
+}
+
 void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes) {
   const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[frame->kind];
   uint64_t leaves = 0;
@@ -158,12 +178,15 @@ void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cu
     leaves += szg_checksum_leaf_count(
         szg_align_up(frame->header.sections[s].stored_bytes, SZG_ALIGNMENT));
   szg_at_least(&sizes->leaves, leaves);
+  if (is_narrowed(sizes->header, frame->kind))
+    szg_at_least(&sizes->inner_values, frame->header.value_count);
   if (row->size_read) row->size_read(frame, sizes);
 }
 
 bool szg_read_sizes_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes) {
   uint64_t const frame_bytes = request->frame_grid.value_count * szg_dtype_bytes(request->dtype);
   bool is_known = false;
+  if (szg_is_mapped(&request->mapping)) sizes->inner_values = request->frame_grid.value_count;
   sizes->leaves = szg_checksum_leaf_count(frame_bytes) + 2 * SZG_SECTION_KIND_COUNT;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
@@ -179,6 +202,8 @@ szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cud
                                       szg_read_plan_cuda *plan) {
   plan->bit_count = szg_arena_take(arena, 1, sizeof *plan->bit_count);
   plan->leaves = szg_arena_take(arena, sizes->leaves, sizeof *plan->leaves);
+  plan->inner_values = szg_arena_take(arena, sizes->inner_values,
+                                      szg_dtype_bytes(szg_header_coded_dtype(sizes->header)));
   if (sizes->placed_tiles)
     SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
@@ -224,7 +249,9 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                  szg_counts_of_cuda(frame, SZG_SECTION_FILL_COUNTS)},
       .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
                                       header->has_fill, header->fill_bits),
-      .width = (unsigned)szg_dtype_bytes(header->shape.dtype),
+      .mapping = szg_mapping_of(header->mode, header->shape.dtype),
+      .width = (unsigned)szg_dtype_bytes(szg_header_coded_dtype(header)),
+      .field_width = (unsigned)szg_dtype_bytes(header->shape.dtype),
   };
   return row->open ? row->open(job) : SZGPU_OK;
 }
@@ -251,10 +278,16 @@ szgpu_status szg_frame_prepare_cuda(const szg_read_job_cuda *job) {
 szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first_row,
                                     uint64_t end_row, void *values) {
   uint64_t const row_values = job->frame->grid.row_values;
+  uint32_t const kind = job->frame->kind;
+  bool const narrows = is_narrowed(job->header, kind);
   szg_frame_rows_cuda const rows = {.first_row = first_row,
                                     .end_row = end_row,
                                     .first_value = first_row * row_values,
                                     .value_count = (end_row - first_row) * row_values,
-                                    .values = values};
-  return szg_frame_kinds_cuda[job->frame->kind].restore(job, &rows);
+                                    .values = narrows ? job->plan->inner_values : values};
+  SZG_TRY(szg_frame_kinds_cuda[kind].restore(job, &rows));
+  if (!narrows) return SZGPU_OK;
+  SZG_TRY(szg_values_to_outer_cuda(&job->mapping, rows.values, rows.value_count, values,
+                                   job->device->stream));
+  return szg_device_mark(job->device, "narrow");
 }

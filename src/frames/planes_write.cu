@@ -23,14 +23,14 @@ szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write
                                                szg_write_plan_cuda *plan) {
   szg_planes_write_plan_cuda *const own = &plan->planes;
   uint64_t const value_count = request->frame_grid.value_count;
-  bool const is_bytes = request->dtype == SZGPU_U8;
+  bool const is_bytes = request->mapping.outer == SZGPU_U8;
   own->counts = (szg_planes_counts *)szg_arena_take(arena, 1, sizeof *own->counts);
   own->tally = (szg_split_tally *)szg_arena_take(arena, is_bytes, sizeof *own->tally);
   own->encoder = (szg_planes_encoder *)szg_arena_take(arena, 1, sizeof *own->encoder);
   own->sizes =
       (uint16_t *)szg_arena_take(arena, szg_planes_tile_count(value_count), sizeof *own->sizes);
   /* Bytes that are treated as wider values have as many tiles, plus one partial tile per plane. */
-  szg_planes_layout const layout = widest_layout((uint32_t)szg_dtype_bytes(request->dtype));
+  szg_planes_layout const layout = widest_layout((uint32_t)szg_dtype_bytes(request->mapping.outer));
   uint64_t const more_values = is_bytes ? SZG_PLANES_MOST * SZG_TILE_VALUES : 0;
   return szg_planes_output_carve_cuda(arena, &layout, value_count + more_values, &own->output);
 }
@@ -38,7 +38,7 @@ szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write
 void szg_planes_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
                                          szg_write_plan_cuda *plan) {
   szg_planes_write_plan_cuda *const own = &plan->planes;
-  bool const is_bytes = request->dtype == SZGPU_U8;
+  bool const is_bytes = request->mapping.outer == SZGPU_U8;
   own->counts_back = (szg_planes_counts *)szg_arena_take(arena, 1, sizeof *own->counts_back);
   own->tally_back = (szg_split_tally *)szg_arena_take(arena, is_bytes, sizeof *own->tally_back);
   own->encoder_made = (szg_planes_encoder *)szg_arena_take(arena, 1, sizeof *own->encoder_made);
@@ -55,11 +55,11 @@ static szgpu_status choose_value_bytes(const szg_write_job_cuda *job, uint64_t b
                                        uint32_t *value_bytes) {
   szg_device *const device = &job->ctx->device;
   const szg_planes_write_plan_cuda *const plan = &job->plan->planes;
-  *value_bytes = (uint32_t)szg_dtype_bytes(job->request->dtype);
-  if (job->request->dtype != SZGPU_U8) return SZGPU_OK;
+  *value_bytes = (uint32_t)szg_dtype_bytes(job->request->mapping.outer);
+  if (job->request->mapping.outer != SZGPU_U8) return SZGPU_OK;
   SZG_TRY(szg_device_set(device, plan->tally, 0, sizeof *plan->tally));
-  SZG_TRY(
-      szg_split_count_cuda((const uint8_t *)job->values, byte_count, plan->tally, device->stream));
+  SZG_TRY(szg_split_count_cuda((const uint8_t *)job->field_values, byte_count, plan->tally,
+                               device->stream));
   SZG_TRY(szg_device_copy(device, plan->tally_back, plan->tally, sizeof *plan->tally));
   SZG_TRY(szg_device_wait(device, true));
   *value_bytes = szg_split_choose(plan->tally_back, byte_count);
@@ -71,8 +71,8 @@ static szgpu_status choose_planes(const szg_write_job_cuda *job, uint64_t value_
   szg_device *const device = &job->ctx->device;
   const szg_planes_write_plan_cuda *const plan = &job->plan->planes;
   SZG_TRY(szg_device_set(device, plan->counts, 0, sizeof *plan->counts));
-  SZG_TRY(
-      szg_planes_count_cuda(job->values, value_count, value_bytes, plan->counts, device->stream));
+  SZG_TRY(szg_planes_count_cuda(job->field_values, value_count, value_bytes, plan->counts,
+                                device->stream));
   SZG_TRY(szg_device_mark(device, "count"));
   SZG_TRY(szg_device_copy(device, plan->counts_back, plan->counts, sizeof *plan->counts));
   SZG_TRY(szg_device_wait(device, true));
@@ -132,7 +132,7 @@ szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layo
   uint32_t value_bytes = 0;
   SZG_TRY(choose_value_bytes(job, job->raw_bytes, &value_bytes));
   szg_planes_output_cuda output = plan->output;
-  output.values = job->values;
+  output.values = job->field_values;
   output.value_count = job->raw_bytes / value_bytes;
   output.encoder = plan->encoder;
   output.sizes = plan->sizes;

@@ -32,6 +32,7 @@ struct szg_read_sizes_cuda {
   szg_planes_read_sizes_cuda planes;
   uint64_t tile_frame_tiles;
   uint64_t levels_bytes;   /* of a levels frame */
+  uint64_t inner_values;   /* of a frame whose values are narrowed */
   uint32_t reserved_kinds; /* bits by SZG_KIND_*: taken although `header` may not have them */
 };
 
@@ -44,6 +45,7 @@ struct szg_read_plan_cuda {
   szg_tile_read_plan_cuda tile;
   szg_planes_input_cuda planes;
   szg_levels_read_plan_cuda levels;
+  void *inner_values; /* of rows that are then narrowed */
 };
 
 /* A section of a frame, in device memory; bytes is NULL if the frame has none or it is empty. */
@@ -78,7 +80,9 @@ struct szg_read_job_cuda {
   const szg_read_frame_cuda *frame;
   szg_tile_counts counts; /* from the frame's sections */
   szg_quantizer quantizer;
-  unsigned width; /* bytes of a value */
+  szg_mapping mapping;  /* from the field's values to those that are coded */
+  unsigned width;       /* bytes of a value as it is coded */
+  unsigned field_width; /* bytes of a value of the field */
 };
 
 /* Raises *most to `size` if that is more. */

@@ -30,6 +30,7 @@ struct szg_write_plan_cuda {
   uint8_t *range_work; /* for the range pass, before any frame */
   uint32_t *ticket;    /* for the blocks that make checksums */
   void *choice_work;   /* frames with a bound: for the choice of axes */
+  void *inner_values;  /* with a mapping: a frame's values as they are coded */
   uint64_t *leaves;    /* of a frame's checksums */
   szg_outlier_write_plan_cuda outliers;
   szg_stream_write_plan_cuda stream;
@@ -50,8 +51,9 @@ struct szg_write_job_cuda {
   szg_quantizer quantizer;     /* the bound's, or one for the 16-bit lattice */
   /* While a levels frame is written: what it codes; NULL: the quantizer and the bound say that. */
   const szg_levels_lattice *lattice;
-  szg_grid grid; /* of the frame */
-  const void *values;
+  szg_grid grid;            /* of the frame */
+  const void *field_values; /* in the field's type: frames that keep all bits take these */
+  bool has_inner_values;    /* with a mapping: the plan has those of this frame already */
   uint64_t index;
   const szg_write_plan_cuda *plan;
   uint8_t *archive; /* the whole archive */
@@ -62,7 +64,9 @@ struct szg_write_job_cuda {
   const szg_header *archive_header;
   bool is_archive_complete; /* header and all */
   bool has_strays;          /* set by kinds: see szg_bound_fails */
-  uint64_t raw_bytes;       /* of the values; set by szg_frame_write_cuda */
+  /* set by szg_frame_write_cuda */
+  const void *values; /* as they are coded */
+  uint64_t raw_bytes; /* of the field's values */
 };
 
 /* ---- a frame's sections (layout.cu) ---- */

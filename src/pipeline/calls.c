@@ -154,3 +154,8 @@ szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) {
   return szg_fail(ctx, SZGPU_UNSUPPORTED, "the archive %s: the decoder %s does not read it",
                   refusal, szg_decoder_name(decoder));
 }
+
+szgpu_status szg_check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) {
+  if ((uintptr_t)field % szg_dtype_bytes(dtype) == 0) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
+}

@@ -19,7 +19,8 @@ typedef struct flow_compression {
   const szgpu_shape *shape;
   const szg_grid *grid; /* of the field */
   uint64_t row_bytes;
-  uint64_t capacity; /* of a slot's bytes */
+  uint64_t capacity;    /* of a slot's bytes */
+  uint64_t piece_bytes; /* most at once in a pass over the values */
   const szg_bound_plan *bound;
   szg_header header;
   szg_buffer frame_bytes; /* u64 [frames] */
@@ -46,12 +47,13 @@ typedef struct range_pass {
   double greatest;
 } range_pass;
 
-/* Reads byte_count bytes of the field, which must be there. */
-static szgpu_status read_field(flow_compression *call, uint64_t offset, void *bytes,
-                               uint64_t byte_count) {
+/* Takes byte_count bytes of the field, which must be there, to a slot. */
+static szgpu_status take_values(flow_compression *call, uint64_t offset, uint64_t byte_count,
+                                int slot_number) {
   szg_flow *const flow = call->flow;
+  szg_flow_slot *const slot = &flow->slots[slot_number];
   uint64_t got_bytes;
-  SZG_TRY(szg_flow_read(flow, offset, bytes, byte_count, &got_bytes));
+  SZG_TRY(szg_flow_take(flow, offset, slot->values.bytes, byte_count, &slot->from, &got_bytes));
   if (got_bytes == byte_count) return SZGPU_OK;
   flow->source_code = 0;
   flow->source_offset = offset + got_bytes;
@@ -66,9 +68,8 @@ static uint64_t values_of_piece(const range_pass *pass, uint64_t piece) {
 static szgpu_status read_piece(void *job, uint64_t piece, int slot) {
   const range_pass *const pass = job;
   uint64_t const width = szg_dtype_bytes(pass->call->shape->dtype);
-  return read_field(pass->call, piece * pass->piece_values * width,
-                    pass->call->flow->slots[slot].values.bytes,
-                    values_of_piece(pass, piece) * width);
+  return take_values(pass->call, piece * pass->piece_values * width,
+                     values_of_piece(pass, piece) * width, slot);
 }
 
 static szgpu_status look_at_piece(void *job, uint64_t piece, int slot, int worker) {
@@ -76,7 +77,7 @@ static szgpu_status look_at_piece(void *job, uint64_t piece, int slot, int worke
   const szg_flow *const flow = pass->call->flow;
   szg_value_source source =
       szg_value_source_mapped_cpu(&flow->ctxs[worker]->threads, &pass->source->mapping,
-                                  flow->slots[slot].values.bytes, values_of_piece(pass, piece));
+                                  flow->slots[slot].from, values_of_piece(pass, piece));
   source.first_span = (piece * pass->piece_values) >> SZG_RANGE_SPAN_LOG2;
   if (pass->kind == PASS_GREATEST) {
     double greatest;
@@ -95,7 +96,7 @@ static szgpu_status run_pass(range_pass *pass) {
   static const szg_ring_steps steps = {read_piece, look_at_piece, NULL};
   const szg_flow *const flow = pass->call->flow;
   uint64_t const span_bytes = szg_dtype_bytes(pass->call->shape->dtype) << SZG_RANGE_SPAN_LOG2;
-  uint64_t const spans = flow->slots[0].values.capacity_bytes / span_bytes;
+  uint64_t const spans = pass->call->piece_bytes / span_bytes;
   pass->piece_values = spans << SZG_RANGE_SPAN_LOG2;
   pass->extremes = (szg_extremes){INFINITY, -INFINITY, 0};
   return szg_run_ring(szg_div_up(pass->call->grid->value_count, pass->piece_values),
@@ -139,8 +140,8 @@ static uint64_t values_bytes_of(const flow_compression *call, uint64_t frame) {
 
 static szgpu_status read_frame(void *job, uint64_t frame, int slot) {
   flow_compression *const call = job;
-  return read_field(call, frame * call->header.frame_rows * call->row_bytes,
-                    call->flow->slots[slot].values.bytes, values_bytes_of(call, frame));
+  return take_values(call, frame * call->header.frame_rows * call->row_bytes,
+                     values_bytes_of(call, frame), slot);
 }
 
 static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, int worker) {
@@ -154,12 +155,12 @@ static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, i
   fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
   slot->piece = fresh;
   if (with_cuda)
-    status = szg_compress_frame_cuda(ctx, call->params, call->grid, slot->values.bytes,
-                                     slot->bytes.bytes, call->capacity, &slot->piece);
+    status = szg_compress_frame_cuda(ctx, call->params, call->grid, slot->from, slot->bytes.bytes,
+                                     call->capacity, &slot->piece);
   if (!with_cuda || szg_falls_back(ctx, status)) {
     slot->piece = fresh;
-    status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->values.bytes,
-                                    slot->bytes.bytes, call->capacity, &slot->piece);
+    status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->from, slot->bytes.bytes,
+                                    call->capacity, &slot->piece);
   }
   if (status == SZGPU_OK && slot->piece.fails) {
     __atomic_store_n(&call->fails, true, __ATOMIC_RELAXED);
@@ -254,6 +255,8 @@ static szgpu_status open_ring(flow_compression *call) {
   szg_flow_sizes sizes;
   SZG_TRY(szg_flow_compress_sizes(flow->ctxs[0], call->params, call->shape, call->grid, &sizes));
   call->capacity = sizes.bytes_bytes;
+  call->piece_bytes = sizes.values_bytes;
+  if (flow->source->memory) sizes.values_bytes = 0;
   flow->frame_count = szg_div_up(call->grid->row_extent, sizes.frame_rows);
   flow->frame_values = sizes.frame_rows * call->grid->row_values;
   return szg_flow_open(flow, &sizes);

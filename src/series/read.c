@@ -91,6 +91,6 @@ szgpu_status szgpu_series_read_stream(szgpu_series *series, szgpu_ctx *const *ct
   uint64_t archive_bytes;
   SZG_TRY(szgpu_series_inspect(series, index, &info));
   step_source step = {series, *szg_series_place(series, index)};
-  szgpu_source const source = {read_step, &step};
+  szgpu_source const source = {.read = read_step, .user = &step};
   return szgpu_decompress_stream(ctxs, ctx_count, &source, sink, &archive_bytes);
 }

@@ -274,7 +274,7 @@ class Refusals(CliTest):
 
     def test_safetensors_have_no_bound(self):
         self.write("a.safetensors", bytes(80))
-        self.refused("-e", "1", name="a.safetensors", sentence="holds u8 values, which can only be "
+        self.refused("-e", "1", name="a.safetensors", sentence="holds tensors, which can only be "
                      "compressed losslessly; add -m lossless")
 
     def test_no_gap_array_in_the_tile_layout(self):
