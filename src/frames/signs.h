@@ -9,7 +9,9 @@
 #define SZG_FRAMES_SIGNS_H
 
 #include "frames/read.h"
+#include "frames/read_cuda.h"
 #include "frames/write.h"
+#include "frames/write_cuda.h"
 #include "rle/rle.h"
 
 SZG_C_BEGIN
@@ -52,6 +54,28 @@ typedef struct szg_sign_run {
 szgpu_status szg_signs_take(const szg_signs *signs, uint64_t first, uint64_t step,
                             uint64_t value_count, szg_sign_run *latest,
                             uint8_t *are_negative) SZG_CHECKED;
+
+/* ---- CUDA (signs.cu) ---- */
+
+void szg_signs_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
+                                szg_signs_write_plan_cuda *plan);
+
+/* As szg_signs_find; waits once. mapping: with the field's fill value. */
+szgpu_status szg_signs_find_cuda(szg_write_job_cuda *job, const szg_mapping *mapping) SZG_CHECKED;
+/* Appends the sections to the layout, and writes them where it has them. */
+void szg_signs_add_sections_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout);
+szgpu_status szg_signs_write_cuda(const szg_write_job_cuda *job,
+                                  const szg_frame_layout_cuda *layout) SZG_CHECKED;
+
+/* Adds what reading a frame's signs needs. */
+void szg_signs_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
+/* The same for any frame of a request. */
+void szg_signs_size_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes);
+/* Finds where the runs' shares begin; sets the frame's verdict if they do not fit. */
+szgpu_status szg_signs_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
+/* Leads the rows' logarithms, with their signs, to the field's values. */
+szgpu_status szg_signs_raise_cuda(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows,
+                                  void *outer) SZG_CHECKED;
 
 SZG_C_END
 

@@ -9,6 +9,7 @@
 #ifndef SZG_LOG2_CORE_H
 #define SZG_LOG2_CORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
