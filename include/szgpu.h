@@ -432,7 +432,7 @@ typedef struct szgpu_info {
   uint32_t format_version;
   uint32_t source;       /* SZGPU_SOURCE_* */
   double bound;          /* as asked for, in the mode's unit; 0: lossless */
-  double absolute_bound; /* what holds for every value */
+  double absolute_bound; /* what holds for every value; PWREL: for log2 of its magnitude */
   double step;           /* distance of quantization levels; 0: constant, raw or lossless */
   double value_range;    /* max - min of the values that are finite and not fill; if the mode is
                           * absolute, perhaps of a sample of them, or twice the declared
