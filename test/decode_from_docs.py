@@ -29,7 +29,9 @@ LINEAR, CONSTANT, RAW, TILE, PLANES, LEVELS = 0, 1, 2, 3, 4, 5
 NEEDED = {LINEAR: {0, 1, 2}, CONSTANT: set(), RAW: {12},  # sections, by the frame's kind
           TILE: {0, 1, 2, 7, 8, 9, 10, 11}, PLANES: set(), LEVELS: {13}}
 GAPS = {3, 4}  # of linear frames, unless a flag says otherwise
-WIDTHS = [4, 8, 1, 2, 2, 1]  # bytes of a value, by dtype
+WIDTHS = [4, 8, 1, 2, 2, 1, 1, 2, 2, 4]  # bytes of a value, by dtype
+INTEGERS = {2: "<u1", 6: "<i1", 7: "<u2", 8: "<i2", 9: "<i4"}
+MANTISSA_BITS = {3: 7, 4: 10}  # of halves
 STORED, CODED, ONE_SYMBOL = 0, 1, 2
 TILES = {1: (1, 1, 1, 4096), 2: (1, 1, 64, 64), 3: (1, 16, 8, 32), 4: (1, 16, 8, 32)}  # b, z, y, x
 
@@ -47,7 +49,7 @@ def read_header(data):
     """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 5, f"The archive has version {version}; this decoder knows 1 to 5.")
+    require(version <= 6, f"The archive has version {version}; this decoder knows 1 to 6.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
@@ -55,19 +57,22 @@ def read_header(data):
     verify(data[:size - 8], struct.unpack_from("<Q", data, size - 8)[0])
     dims, lacks_gaps = (h.d0, h.d1, h.d2, h.d3), h.flags >> 1
     h.is_lossless, h.gaps = h.mode == 3, set() if lacks_gaps else GAPS
-    require(h.flags <= (1 if h.layout else 3) and h.dtype <= (5 if h.is_lossless else 1)
+    h.is_narrow = not h.is_lossless and h.dtype > 1  # section 18
+    require(h.flags <= (1 if h.layout else 3) and h.dtype <= 9 and not (h.is_narrow and h.dtype == 5)
             and h.mode <= 3 and h.layout <= 1 and not h.reserved
-            and (version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
+            and (version == 6 if h.is_narrow or h.dtype > 5 else
+                 version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
                  version in (h.layout + 1, 3 * h.layout, 5 * h.layout)),
             "The header is damaged.")
-    h.itemsize = WIDTHS[h.dtype]
+    h.field_itemsize = WIDTHS[h.dtype]
+    h.itemsize = (8 if h.dtype == 9 else 4) if h.is_narrow else h.field_itemsize  # as coded
     require(1 <= h.ndim <= 4 and min(dims) > 0 and set(dims[h.ndim:]) <= {1}
-            and h.itemsize * math.prod(dims) < 2**63, "The shape is damaged.")
+            and h.field_itemsize * math.prod(dims) < 2**63, "The shape is damaged.")
     if h.is_lossless:
         require(not any((h.flags & 1, h.asked, h.bound, h.step, h.range, h.fill, h.arithmetic)),
                 "A lossless archive has a bound.")
     else:
-        require(h.arithmetic // 2 == h.dtype and 0 < h.asked
+        require(h.arithmetic // 2 == (h.itemsize == 8) and 0 < h.asked
                 and h.fill >> 8 * h.itemsize * (h.flags & 1) == 0
                 and all(0 <= v < math.inf for v in (h.asked, h.bound, h.step, h.range)),
                 "The bound or the fill value is damaged.")
@@ -112,7 +117,7 @@ def read_frame(data, h, index, count):
         require(len(contents) == raw, "A section has not the size that it says.")
         f.contents[kind] = contents
     raw_sizes = [len(f.contents[kind]) - 16 * (kind >= 13) for kind in f.contents]
-    require(sum(raw_sizes) <= f.count * h.itemsize, "A frame is larger than its values.")
+    require(sum(raw_sizes) <= f.count * h.field_itemsize, "A frame is larger than its values.")
     require(place == len(data) and NEEDED[f.kind] <= set(f.contents)
             and set(f.contents) & GAPS == (h.gaps if f.kind == LINEAR else set())
             and (f.kind != TILE or f.sections == 8), "A frame lacks something or has too much.")
@@ -306,9 +311,10 @@ def read_plane(words, n, book):
 def decode_planes(f, h):
     """Section 15: a planes frame's bytes, in field order."""
     w, kinds = f.escape_bytes, [f.radius >> 2 * p & 3 for p in range(16)]
-    require((w in (1, 2, 4, 8) if h.dtype == 2 else w == h.itemsize) and max(kinds) <= ONE_SYMBOL
-            and f.radius >> 2 * w == 0 and f.count * h.itemsize % w == 0, "Planes are damaged.")
-    n, constants = f.count * h.itemsize // w, list(f.constant.to_bytes(8, "little"))
+    width = h.field_itemsize
+    require((w in (1, 2, 4, 8) if h.dtype == 2 else w == width) and max(kinds) <= ONE_SYMBOL
+            and f.radius >> 2 * w == 0 and f.count * width % w == 0, "Planes are damaged.")
+    n, constants = f.count * width // w, list(f.constant.to_bytes(8, "little"))
     tiles, coded, stored = -(-n // 4096), kinds[:w].count(CODED), kinds[:w].count(STORED)
     require(set(f.contents) == ({0, 1, 2} if coded else set()) | ({12} if stored else set())
             and not any(c for c, kind in zip(constants, kinds) if kind != ONE_SYMBOL)
@@ -653,8 +659,9 @@ def decode_frame(f, h, shape):
     if f.kind == LINEAR and h.is_lossless:
         return decode_top_plane(f, h)
     if f.kind == RAW:
-        require(len(f.contents[12]) == f.count * h.itemsize, "Raw values have a wrong size.")
-        return np.frombuffer(f.contents[12], np.uint8).reshape(h.itemsize, -1).T.tobytes()
+        width = h.field_itemsize
+        require(len(f.contents[12]) == f.count * width, "Raw values have a wrong size.")
+        return np.frombuffer(f.contents[12], np.uint8).reshape(width, -1).T.tobytes()
     field = (decode_levels(f, h, shape) if f.kind == LEVELS else
              np.full(shape, f.constant, f"<u{h.itemsize}"))
     tiles = [field[tuple(slice(c, c + t) for c, t in zip(corner, h.tile))][0]
@@ -677,7 +684,32 @@ def decode_frame(f, h, shape):
         tile[exact] = np.frombuffer(patterns[t], field.dtype)
         plane = {1: 0, 2: tile.shape[2]}.get(len(h.extents), tile[0].size)
         tile[read_mask(fills[t], tile.size, plane).reshape(tile.shape)] = h.fill
-    return field.tobytes()
+    return narrow(field.ravel(), h) if h.is_narrow else field.tobytes()
+
+
+def narrow(patterns, h):
+    """Section 18: values of the dtype from bit patterns of the coded type."""
+    if h.dtype in INTEGERS:
+        numbers, limits = patterns.view(f"<f{h.itemsize}"), np.iinfo(INTEGERS[h.dtype])
+        numbers = np.where(np.isnan(numbers), limits.min, numbers).clip(limits.min, limits.max)
+        return np.rint(numbers).astype(INTEGERS[h.dtype]).tobytes()
+    kept = MANTISSA_BITS[h.dtype]
+    infinity = (1 << 15) - (1 << kept)
+    halves = np.arange(infinity + 1)  # the finite ones, and what would follow the largest
+    exponents, mantissas = halves >> kept, halves & (1 << kept) - 1
+    bias = (1 << 14 - kept) - 1
+    numbers = np.ldexp(mantissas + (exponents > 0) * (1 << kept),
+                       np.maximum(exponents, 1) - bias - kept)
+    sign, magnitude = patterns >> 31 << 15, patterns & 0x7FFFFFFF
+    values = np.where(magnitude < 0x7F800000, magnitude, 0).view("<f4").astype(float)
+    below = np.minimum(np.searchsorted(numbers, values, "right") - 1, infinity - 1)
+    to_below, to_above = values - numbers[below], numbers[below + 1] - values
+    found = below + ((to_above < to_below) | ((to_above == to_below) & (below % 2 == 1)))
+    found = np.minimum(found, infinity - 1)
+    payload = magnitude >> (23 - kept) & (1 << kept) - 1
+    payload = np.where((magnitude > 0x7F800000) & (payload == 0), 1 << kept - 1, payload)
+    found = np.where(magnitude >= 0x7F800000, infinity + payload, found)
+    return (sign.astype(int) | found).astype("<u2").tobytes()
 
 
 def read_series(data):

@@ -13,8 +13,8 @@ extern const szgpu_dtype typed_dtypes[TYPED_DTYPES];
 
 bool typed_is_half(szgpu_dtype dtype);
 
-/* SMOOTH: waves with noise. BITS: every pattern. FLAT: one value. CORNERS: least and greatest values
- * by turns. */
+/* SMOOTH: waves with noise. BITS: every pattern. FLAT: one value. CORNERS: least and greatest
+ * values by turns. */
 enum { TYPED_SMOOTH, TYPED_BITS, TYPED_FLAT, TYPED_CORNERS, TYPED_FIELDS };
 
 /* A new field. */

@@ -52,8 +52,8 @@ static int refuse_missing(const struct report *report, const struct input *input
   struct dataset_names const names = hdf5_names(file, input->file, "");
   if (names.count == 0)
     return report_failure(report, CODE_USAGE, input->name,
-                          "is not in the file, which has no dataset of f32 or f64 values; name "
-                          "another file");
+                          "is not in the file, which has no dataset of values that szgpu "
+                          "compresses; name another file");
   return report_failure(report, CODE_USAGE, input->name, "is not in the file; choose from %s",
                         names.text);
 }
@@ -62,7 +62,8 @@ static int refuse_group(const struct report *report, const struct input *input, 
   struct dataset_names const names = hdf5_names(group, input->file, input->dataset);
   if (names.count == 0)
     return report_failure(report, CODE_USAGE, input->name,
-                          "is a group without datasets of f32 or f64 values; name another");
+                          "is a group without datasets of values that szgpu compresses; "
+                          "name another");
   return report_failure(report, CODE_USAGE, input->name, "is a group; choose from %s", names.text);
 }
 

@@ -8,8 +8,8 @@
 
 SZG_C_BEGIN
 
-/* A source that widens as many values at a time as there is room for, and looks at these. Its sample
- * is not asked for: a bound that a mapping changes follows from all values. */
+/* A source that widens as many values at a time as there is room for, and looks at these. Its
+ * sample is not asked for: a bound that a mapping changes follows from all values. */
 typedef struct szg_mapped_source_cuda {
   szg_value_source source; /* its `where` points here, so this must not move */
   szg_device *device;
