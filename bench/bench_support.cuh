@@ -108,10 +108,11 @@ __device__ inline double number_of(__nv_bfloat16 value) {
 template <class Value, class Bits>
 __global__ void __launch_bounds__(kThreads)
     values_check_kernel(const Value *field, const Value *restored, uint64_t count, double bound,
-                        unsigned long long *wrong) {
+                        bool is_of_each, unsigned long long *wrong) {
   uint64_t const stride = (uint64_t)gridDim.x * kThreads;
   for (uint64_t i = (uint64_t)blockIdx.x * kThreads + threadIdx.x; i < count; i += stride) {
-    bool const is_within = fabs(number_of(field[i]) - number_of(restored[i])) <= bound;
+    double const limit = is_of_each ? bound * fabs(number_of(field[i])) : bound;
+    bool const is_within = fabs(number_of(field[i]) - number_of(restored[i])) <= limit;
     if (!is_within && ((const Bits *)field)[i] != ((const Bits *)restored)[i])
       atomicAdd(wrong, 1ull);
   }
@@ -128,8 +129,9 @@ class Checker {
         (const Word *)a, (const Word *)b, word_count, (unsigned long long *)count_.bytes());
     judge(what);
   }
+  /* is_of_each: the bound is relative to each value. */
   void within(const szgpu_shape &shape, const void *field, const void *restored, uint64_t count,
-              double bound) {
+              double bound, bool is_of_each) {
     must_cuda(cudaMemsetAsync(count_.bytes(), 0, 8, stream_));
     auto const check = shape.dtype == SZGPU_F32    ? &Checker::check_values<float, uint32_t>
                        : shape.dtype == SZGPU_F64  ? &Checker::check_values<double, uint64_t>
@@ -140,7 +142,7 @@ class Checker {
                        : shape.dtype == SZGPU_U16  ? &Checker::check_values<uint16_t, uint16_t>
                        : shape.dtype == SZGPU_I16  ? &Checker::check_values<int16_t, uint16_t>
                                                    : &Checker::check_values<int32_t, uint32_t>;
-    (this->*check)(field, restored, count, bound);
+    (this->*check)(field, restored, count, bound, is_of_each);
     judge("values out of bound");
   }
   void claim(bool is_so, const char *what) {
@@ -150,10 +152,11 @@ class Checker {
 
  private:
   template <class Value, class Bits>
-  void check_values(const void *field, const void *restored, uint64_t count, double bound) {
-    values_check_kernel<Value, Bits>
-        <<<kBlocks, kThreads, 0, stream_>>>((const Value *)field, (const Value *)restored, count,
-                                            bound, (unsigned long long *)count_.bytes());
+  void check_values(const void *field, const void *restored, uint64_t count, double bound,
+                    bool is_of_each) {
+    values_check_kernel<Value, Bits><<<kBlocks, kThreads, 0, stream_>>>(
+        (const Value *)field, (const Value *)restored, count, bound, is_of_each,
+        (unsigned long long *)count_.bytes());
   }
   void judge(const char *what) {
     unsigned long long wrong = 0;

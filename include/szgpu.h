@@ -111,12 +111,15 @@ typedef enum szgpu_dtype {
  * ABS: the absolute bound itself.
  * PSNR: a target in dB. The absolute bound is the one at which uniform errors have this PSNR. The
  * bound holds for every value; the PSNR reached can be up to 4.8 dB lower.
+ * PWREL: relative to each value, below 1: |x - restored| <= bound * |x|. Signs and zeros come back
+ * as they are. F32 and F64 only.
  * LOSSLESS: every bit comes back. bound is ignored; radius and has_fill must be 0. */
 typedef enum szgpu_mode {
   SZGPU_MODE_REL = 0,
   SZGPU_MODE_ABS = 1,
   SZGPU_MODE_PSNR = 2,
-  SZGPU_MODE_LOSSLESS = 3
+  SZGPU_MODE_LOSSLESS = 3,
+  SZGPU_MODE_PWREL = 4
 } szgpu_mode;
 
 /* How an archive lays out its codes.
@@ -429,7 +432,7 @@ typedef struct szgpu_info {
   uint32_t format_version;
   uint32_t source;       /* SZGPU_SOURCE_* */
   double bound;          /* as asked for, in the mode's unit; 0: lossless */
-  double absolute_bound; /* what holds for every value */
+  double absolute_bound; /* what holds for every value; PWREL: for log2 of its magnitude */
   double step;           /* distance of quantization levels; 0: constant, raw or lossless */
   double value_range;    /* max - min of the values that are finite and not fill; if the mode is
                           * absolute, perhaps of a sample of them, or twice the declared

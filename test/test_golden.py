@@ -270,6 +270,22 @@ CASES = {  # name: field, options
     "levels_differences_f32": (lambda: np.repeat(np.repeat(waves((20, 30), 106), 9, 0), 7, 1)
                                .astype(f32), "-m abs -e 0.3 --predictor auto"),
     "levels_zeros_f32": (lambda: smooth((64, 64), 107), "-m abs -e 20"),
+    # Bounds relative to each value.
+    "row_pwrel_f32": (lambda: (waves((9001,), 130) - 9).astype(f32), "-m pwrel -e 1e-2"),
+    "tile_pwrel_f32": (lambda: (waves((66, 97), 131) - 20).astype(f32) ** 3, "-m pwrel -e 1e-3"),
+    "tile_pwrel_f64": (lambda: (waves((19, 21, 37), 132) - 25) ** 5, "-m pwrel -e 1e-4"),
+    "tile_pwrel_close_f32": (lambda: with_specials((waves((70, 67), 133) - 9).astype(f32)),
+                             "-m pwrel -e 1e-6"),
+    "tile_pwrel_specials_f64": (lambda: with_specials(waves((20, 9, 35), 134) - 25),
+                                "-m pwrel -e 1e-3 --frame 16"),
+    "tile_pwrel_fill_f32": (lambda: with_fill(np.maximum(waves((70, 90), 135) - 9, 0).astype(f32),
+                                              f32(-9999)), "-m pwrel -e 1e-2 --fill -9999"),
+    "tile_pwrel_exact_f32": (lambda: hashed(999, 136).astype(u32).view(f32), "-m pwrel -e 1e-8"),
+    "levels_pwrel_f32": (lambda: smooth((35, 41, 70), 137), "-m pwrel -e 1e-2"),
+    "levels_pwrel_known_f64": (lambda: with_fill(smooth((33, 40, 50), 138).astype(f64), 1e20),
+                               "-m pwrel -e 1e-3"),
+    "levels_pwrel_negative_f32": (lambda: -np.abs(smooth((131, 97), 139)) - f32(1),
+                                  "-m pwrel -e 1e-2"),
     # Halves and integers.
     "row_u8": (lambda: np.rint(waves((9001,), 110) * 6 + 90).astype(u8), "-m abs -e 2 -t u8"),
     "fill_i16": (lambda: with_fill(np.rint(waves((70, 90), 111) * 300).astype(np.int16), -32768),

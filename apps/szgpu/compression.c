@@ -85,7 +85,7 @@ int compression_warn(struct compression *work) {
   const szgpu_shape *const shape = &work->field.shape;
   double const absolute_bound = work->params.mode == SZGPU_MODE_ABS ? work->params.bound : INFINITY;
   szgpu_info info = {.struct_bytes = sizeof info};
-  if (work->params.mode == SZGPU_MODE_LOSSLESS ||
+  if (work->params.mode == SZGPU_MODE_LOSSLESS || work->params.mode == SZGPU_MODE_PWREL ||
       !may_be_suspicious(work->field.values, shape, absolute_bound))
     return CODE_OK;
   szgpu_status const status =

@@ -30,6 +30,7 @@ static const char before_decoders[] =
     "  -e BOUND            the error bound, greater than zero\n"
     "  -m rel|abs|psnr     what BOUND is: a fraction of the field's range (rel, the\n"
     "                      default), the largest error (abs), or a PSNR in dB (psnr)\n"
+    "  -m pwrel            the same fraction of each value; signs and zeros stay\n"
     "  -m lossless         no bound: keep every bit\n"
     "  --target-ratio R    in place of -e: the tightest bound with a ratio of R\n"
     "  -d 100x500x500      dims, slowest first, at most 4; default: those of the .npy\n"

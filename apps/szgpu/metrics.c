@@ -30,13 +30,21 @@ static bool is_over(long double error, long double bound, long double a, long do
   return rest > 0;
 }
 
+/* Whether error, |a - b|, is over the bound of a itself. fmal rounds once, so its sign is right. A
+ * zero has no sign of its own to lose: it must keep its bits. */
+static bool is_over_own(long double error, long double bound, long double a) {
+  if (a == 0 || !isfinite(a) || !isfinite(error)) return true; /* the bits differ */
+  return fmal(bound, fabsl(a), -error) < 0;
+}
+
 struct metrics_sums metrics_begin(void) {
-  return (struct metrics_sums){0, 0, 0, 0, INFINITY, -INFINITY};
+  return (struct metrics_sums){.least = INFINITY, .most = -INFINITY};
 }
 
 void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *original,
                  const void *restored, uint64_t value_count) {
   bool const is_lossless = info->mode == SZGPU_MODE_LOSSLESS;
+  bool const is_relative = info->mode == SZGPU_MODE_PWREL;
   for (uint64_t i = 0; i < value_count; i++) {
     struct pair const pair = load_pair(info->shape.dtype, original, restored, i);
     bool const has_same_bits = pair.original_bits == pair.restored_bits;
@@ -44,9 +52,15 @@ void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *
     bool const is_finite = isfinite(pair.original) && isfinite(pair.restored);
     long double error = has_same_bits ? 0 : fabsl(pair.original - pair.restored);
     if (isnan(error)) error = INFINITY;
-    bool const is_bad =
-        is_lossless || is_over(error, info->absolute_bound, pair.original, pair.restored);
-    if (!has_same_bits && is_bad) sums->values_over_bound++;
+    if (!has_same_bits) {
+      bool const is_bad =
+          is_lossless ||
+          (is_relative ? is_over_own(error, info->bound, pair.original)
+                       : is_over(error, info->absolute_bound, pair.original, pair.restored));
+      if (is_bad) sums->values_over_bound++;
+      long double const relative = error / fabsl(pair.original); /* not a number: both are 0 */
+      if (relative > sums->max_relative_error) sums->max_relative_error = relative;
+    }
     if (error > sums->max_error) sums->max_error = error;
     if (is_finite && !is_fill) { /* fill values are always exact and would flatter the PSNR */
       sums->finite_count++;
@@ -63,8 +77,12 @@ struct metrics metrics_end(const struct metrics_sums *sums, const szgpu_info *in
   struct metrics metrics = {.values_over_bound = sums->values_over_bound,
                             .max_error = (double)sums->max_error,
                             .psnr = INFINITY,
+                            .is_relative = info->mode == SZGPU_MODE_PWREL,
+                            .max_relative_error = (double)sums->max_relative_error,
                             .is_lossless = info->mode == SZGPU_MODE_LOSSLESS};
-  if (sums->max_error > 0)
+  if (metrics.is_relative)
+    metrics.max_error_over_bound = (double)(sums->max_relative_error / info->bound);
+  else if (sums->max_error > 0)
     metrics.max_error_over_bound = (double)(sums->max_error / info->absolute_bound);
   if (sums->square_sum > 0)
     metrics.psnr = (double)(20 * log10l(sums->most - sums->least) -
@@ -89,6 +107,7 @@ void metrics_print(const struct metrics *metrics, FILE *out) {
 
 void metrics_print_json(const struct metrics *metrics, struct json *json) {
   json_real(json, "max_error", metrics->max_error);
+  if (metrics->is_relative) json_real(json, "max_relative_error", metrics->max_relative_error);
   json_real(json, "max_error_over_bound", metrics->max_error_over_bound);
   json_real(json, "psnr", metrics->psnr);
   json_count(json, "values_over_bound", metrics->values_over_bound);

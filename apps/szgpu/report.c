@@ -181,7 +181,7 @@ const char *words_for_dtype(szgpu_dtype dtype) {
 }
 
 const char *words_for_mode(szgpu_mode mode) {
-  static const char *const names[] = {"rel", "abs", "psnr", "lossless"};
+  static const char *const names[] = {"rel", "abs", "psnr", "lossless", "pwrel"};
   return names[mode];
 }
 

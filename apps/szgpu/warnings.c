@@ -135,7 +135,8 @@ static int warn_of_fill(const struct report *report, const char *name,
 
 int warn_of_values(const struct report *report, const char *name, const struct field *field,
                    const szgpu_info *info, struct warnings *warnings) {
-  if (info->mode == SZGPU_MODE_LOSSLESS || !(info->value_range > 0)) return CODE_OK;
+  bool const is_by_value = info->mode == SZGPU_MODE_PWREL; /* no value loosens another's bound */
+  if (info->mode == SZGPU_MODE_LOSSLESS || is_by_value || !(info->value_range > 0)) return CODE_OK;
   struct fill_guess guess;
   uint64_t const *const fill = info->has_fill ? &info->fill_bits : NULL;
   if (guess_fill(field->values, &field->shape, fill, &guess) && !is_kept(&guess, info))

@@ -54,6 +54,7 @@ def compress(
     abs: float | None = None,
     rel: float | None = None,
     psnr: float | None = None,
+    pwrel: float | None = None,
     lossless: bool = False,
     fill: float | None = None,
     greatest: float = 0.0,
@@ -67,7 +68,8 @@ def compress(
 ) -> Any:
     """Compress an array of one to four axes.
 
-    Say how exact the result must be by exactly one of `abs`, `rel`, `psnr` and `lossless`.
+    Say how exact the result must be by exactly one of `abs`, `rel`, `psnr`, `pwrel` and
+    `lossless`.
 
     Parameters
     ----------
@@ -82,6 +84,9 @@ def compress(
         The bound as a fraction of the range, max - min, of the finite values.
     psnr : float, optional
         The bound at which uniform errors have this PSNR, in dB.
+    pwrel : float, optional
+        The bound as a fraction of each value, below 1, for float32 and float64: no value changes by
+        more than this times itself, and signs and zeros stay.
     lossless : bool, default False
         Every bit comes back.
     fill : float, optional
@@ -123,6 +128,7 @@ def compress(
         abs=abs,
         rel=rel,
         psnr=psnr,
+        pwrel=pwrel,
         lossless=lossless,
         fill=fill,
         greatest=greatest,

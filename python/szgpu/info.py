@@ -59,11 +59,12 @@ class Info:
     shape : tuple of int
         The shape of what `decompress` gives.
     mode : str
-        "rel", "abs", "psnr" or "lossless".
+        "rel", "abs", "psnr", "lossless" or "pwrel".
     bound : float
         As it was asked for, in the mode's unit; 0 if lossless.
     absolute_bound : float
-        What holds for every value, in the values' unit.
+        What holds for every value, in the values' unit; if the mode is "pwrel", what holds for
+        logarithms to base 2 of their magnitudes.
     layout : str
         "tile" or "linear".
     value_range : float

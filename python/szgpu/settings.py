@@ -25,11 +25,16 @@ class Settings:
     fill: float | None = None
     predictor: str = "auto"
     zstd: int = 0
+    pwrel: float | None = None
 
     def __post_init__(self) -> None:
-        mode, bound = mode_of({"rel": self.rel, "abs": self.abs, "psnr": self.psnr}, self.lossless)
+        mode, bound = mode_of(
+            {"rel": self.rel, "abs": self.abs, "psnr": self.psnr, "pwrel": self.pwrel}, self.lossless
+        )
         if not (math.isfinite(bound) and bound > 0):
             raise ValueError(f"the bound is {bound}, which is not a finite positive number")
+        if self.pwrel is not None and not bound < 1:
+            raise ValueError(f"pwrel is {bound}, which is not below 1")
         if self.predictor not in ("auto", "lorenzo", "interpolation"):
             raise ValueError(
                 f"predictor is {self.predictor!r}, which is not one of auto, lorenzo, interpolation"

@@ -206,7 +206,9 @@ enum {
   X(SZG_SECTION_LEVEL_3, "third level")           \
   X(SZG_SECTION_LEVEL_4, "fourth level")          \
   X(SZG_SECTION_LEVEL_5, "fifth level")           \
-  X(SZG_SECTION_LEVEL_6, "sixth level")
+  X(SZG_SECTION_LEVEL_6, "sixth level")           \
+  X(SZG_SECTION_SIGN_SIZES, "sign sizes")         \
+  X(SZG_SECTION_SIGNS, "signs")
 
 #define SZG_SECTION_ENUMERATOR(name, text) name,
 enum { SZG_SECTION_LIST(SZG_SECTION_ENUMERATOR) SZG_SECTION_KIND_COUNT };
@@ -228,6 +230,13 @@ enum {
 #define SZG_LATTICE_LIMIT_64 0x1p62
 /* Tile frames on the 16-bit lattice: below 2^15 - 1, so that the nearest point fits. */
 #define SZG_LATTICE_LIMIT_16 32767.0
+
+/* Under a bound relative to each value, frames code logarithms, to which these bits of -infinity are
+ * the fill value: it stands for 0, or for the field's own fill value. */
+#define SZG_LOG_FILL_F32 0xFF800000u
+#define SZG_LOG_FILL_F64 0xFFF0000000000000u
+/* Values whose signs share a run. */
+enum { SZG_SIGN_RUN = SZG_TILE_VALUES };
 
 /* Header flags. */
 enum { SZG_FLAG_FILL = 1, SZG_FLAG_NO_GAPS = 2 };

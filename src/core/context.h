@@ -28,6 +28,7 @@ struct szgpu_ctx {
   szg_buffer leaves;                           /* of a checksum tree */
   szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, if not as stored */
   szg_buffer part_starts;                      /* where a frame's parts begin in its sections */
+  szg_buffer signs;                            /* of a frame's values */
   szg_buffer slab;                             /* tiles that a slab cuts */
   szg_buffer levels;                           /* of a levels frame: grids and more */
   szg_buffer mapped;                           /* values of a frame in the type that is coded */

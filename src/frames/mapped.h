@@ -16,11 +16,15 @@ SZG_C_BEGIN
  * same. */
 szgpu_status szg_mapped_begin_write(szg_write_job *job) SZG_CHECKED;
 
+/* How the archive's values are coded. */
+szg_mapping szg_mapping_of_header(const szg_header *header);
+
 /* Where a frame's values go once they are narrowed. */
 typedef struct szg_mapped_target {
   uint8_t *values; /* in the field's type */
   uint64_t value_count;
   szg_region region; /* the job's, with its values in the buffer */
+  szg_signs signs;   /* SZG_MAPPING_LOG */
 } szg_mapped_target;
 
 /* Lets the job restore inner values into a buffer of the ctx, and then brings them to where the

@@ -4,6 +4,7 @@
 #include "frames/open.h"
 
 #include "frames/kinds.h"
+#include "frames/signs.h"
 
 static bool sections_keep_rules(const szg_frame_header *frame, const szg_section_rules *rules,
                                 szg_frame_fault *fault) {
@@ -31,6 +32,7 @@ static szgpu_status check_frame(const szg_opened *opened, uint64_t frame,
   SZG_REQUIRE(kind < SZG_KIND_COUNT && szg_frame_kinds[kind].is_sound(&facts), SZGPU_BAD_DATA);
   szg_section_rules rules = {.most_bytes = header->value_count * facts.field_value_bytes};
   szg_frame_kinds[kind].rules(&facts, &rules);
+  if (!szg_frame_kinds[kind].is_of_field) szg_sign_rules(&facts, &rules);
   SZG_REQUIRE(sections_keep_rules(header, &rules, fault), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }

@@ -33,12 +33,14 @@ struct szg_read_sizes_cuda {
   uint64_t tile_frame_tiles;
   uint64_t levels_bytes;   /* of a levels frame */
   uint64_t inner_values;   /* of a frame whose values are narrowed */
+  uint64_t sign_runs;      /* of a frame with signs */
   uint32_t reserved_kinds; /* bits by SZG_KIND_*: taken although `header` may not have them */
 };
 
 /* Memory that frames use one after the other. */
 struct szg_read_plan_cuda {
   szg_places_cuda places;
+  szg_places_cuda sign_places; /* of the frame's signs */
   uint64_t *leaves;
   uint64_t *bit_count; /* of the frame's stream */
   szg_stream_read_plan_cuda stream;

@@ -22,6 +22,12 @@ SZG_C_BEGIN
 
 enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
 
+/* Memory for writing signs, on the device. */
+typedef struct szg_signs_write_plan_cuda {
+  uint16_t *sizes; /* [runs]: bytes of the shares */
+  uint8_t *slots;  /* [runs]: the shares, each in SZG_SIGN_RUN / 8 bytes */
+} szg_signs_write_plan_cuda;
+
 /* Memory for writing frames, except the field and the archive. Pointers point to device memory
  * unless marked as pinned. */
 struct szg_write_plan_cuda {
@@ -33,6 +39,7 @@ struct szg_write_plan_cuda {
   void *inner_values;  /* with a mapping: a frame's values as they are coded */
   uint64_t *leaves;    /* of a frame's checksums */
   szg_outlier_write_plan_cuda outliers;
+  szg_signs_write_plan_cuda signs;
   szg_stream_write_plan_cuda stream;
   szg_linear_write_plan_cuda linear;
   szg_levels_write_plan_cuda levels;
@@ -65,8 +72,10 @@ struct szg_write_job_cuda {
   bool is_archive_complete; /* header and all */
   bool has_strays;          /* set by kinds: see szg_bound_fails */
   /* set by szg_frame_write_cuda */
-  const void *values; /* as they are coded */
-  uint64_t raw_bytes; /* of the field's values */
+  uint64_t sign_bytes;    /* as in write.h */
+  uint32_t more_sections; /* that follow those of the kind of frame: signs */
+  const void *values;     /* as they are coded */
+  uint64_t raw_bytes;     /* of the field's values */
 };
 
 /* ---- a frame's sections (layout.cu) ---- */

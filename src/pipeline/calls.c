@@ -93,7 +93,7 @@ static szgpu_status check_declared(szgpu_ctx *ctx, const szgpu_params *params) {
 }
 
 static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
-  if (params->mode > SZGPU_MODE_LOSSLESS)
+  if (params->mode > SZGPU_MODE_PWREL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
   if (params->source & ~(uint32_t)SZGPU_SOURCE_ALL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "source has unknown bits: 0x%x", params->source);
@@ -102,6 +102,9 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
   if (params->mode == SZGPU_MODE_LOSSLESS) SZG_TRY(check_lossless(ctx, params));
   if (params->mode != SZGPU_MODE_LOSSLESS && !szg_is_positive(params->bound))
     return szg_fail(ctx, SZGPU_BAD_BOUND, "the bound is %g", params->bound);
+  if (params->mode == SZGPU_MODE_PWREL && !(params->bound < 1.0))
+    return szg_fail(ctx, SZGPU_BAD_BOUND, "a bound relative to each value of %g is not below 1",
+                    params->bound);
   if (params->radius && (params->radius < SZG_MIN_RADIUS || params->radius > SZG_MAX_RADIUS))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius of %u is not in 2 .. 32768", params->radius);
   if (params->radius && params->layout != SZGPU_LAYOUT_LINEAR)
@@ -129,8 +132,10 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
   SZG_TRY(szg_grid_of_shape(shape, grid));
   if (!szg_dtype_has_mode(shape->dtype, params->mode))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                    "values of this type can only be compressed losslessly");
-  szg_mapping const mapping = szg_mapping_of(params->mode, shape->dtype);
+                    params->mode == SZGPU_MODE_PWREL
+                        ? "a bound relative to each value is for f32 and f64 only"
+                        : "values of this type can only be compressed losslessly");
+  szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
   if (params->has_fill && !szg_mapping_has_value(&mapping, params->fill))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field's type has no value %.17g to be fill",
                     params->fill);

@@ -8,6 +8,7 @@
 
 #include "container/writer.h"
 #include "frames/kinds.h"
+#include "frames/signs.h"
 #include "pipeline/pipeline.h"
 
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
@@ -29,8 +30,8 @@ szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *par
                              .predictor = params->predictor,
                              .is_lossless = is_lossless(params),
                              .raw_outliers = params->raw_outliers != 0,
-                             .mapping = szg_mapping_of(params->mode, dtype),
-                             .dtype = szg_coded_dtype(params->mode, dtype),
+                             .mapping = szg_mapping_of_params(params, dtype),
+                             .dtype = szg_mapping_of_params(params, dtype).inner,
                              .frame_grid = szg_grid_of_rows(grid, frame_rows),
                              .frame_count = szg_div_up(grid->row_extent, frame_rows),
                              .thread_count = ctx->threads.count};
@@ -85,6 +86,10 @@ szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mappi
 
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
                             bool may_sample, szg_bound_plan *bound) {
+  if (source->mapping.kind == SZG_MAPPING_LOG) {
+    uint64_t const own_fill = szg_bits_of_value(source->mapping.outer, params->fill);
+    return szg_bound_derive_log(source, params->bound, params->has_fill ? &own_fill : NULL, bound);
+  }
   if (params->greatest > 0.0) return szg_call_declared_bound(params, &source->mapping, bound);
   if (may_sample && needs_no_range(params)) {
     bool is_enough;
@@ -113,6 +118,8 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
   header.arithmetic = bound->quantizer.arithmetic;
   header.has_fill = bound->quantizer.has_fill;
   header.fill_bits = bound->quantizer.fill_bits;
+  header.has_own_fill = bound->has_own_fill;
+  header.own_fill_bits = bound->own_fill_bits;
   header.bound = params->bound;
   header.absolute_bound = bound->absolute_bound;
   header.step = bound->quantizer.step;
@@ -143,6 +150,8 @@ static szgpu_status compress_frame(const compress_call *call, compress_plan *pla
       .has_gaps = header->has_gaps,
       .bound = call->bound,
       .grid = szg_grid_of_rows(call->grid, row_count),
+      .mapping = call->bound ? szg_bound_mapping(call->bound, &call->request->mapping)
+                             : call->request->mapping,
       .field_values = values,
       .plan = &plan->frames,
   };
@@ -231,7 +240,7 @@ szgpu_status szg_foresee_cpu(szgpu_ctx *ctx, const szgpu_params *params, const s
   silent.progress = NULL;
   szg_bound_plan bound;
   bool const is_lossless = params->mode == SZGPU_MODE_LOSSLESS;
-  szg_mapping const mapping = szg_mapping_of(params->mode, shape->dtype);
+  szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
   szg_value_source const source =
       szg_value_source_mapped_cpu(&silent, &mapping, field, grid->value_count);
   if (!is_lossless) SZG_TRY(szg_call_bound(params, &source, true, &bound));
@@ -265,6 +274,7 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
   uint64_t const value_count = request->frame_grid.value_count;
   uint64_t const values_bytes = value_count * szg_dtype_bytes(request->dtype);
   uint64_t const inner_bytes = szg_is_mapped(&request->mapping) ? values_bytes : 0;
+  uint64_t const signs_bytes = szg_signs_buffer_bytes(request);
   bool const has_codes = request->layout == SZGPU_LAYOUT_LINEAR;
   uint64_t const codes_bytes = has_codes ? value_count * sizeof(uint16_t) : 0;
   uint64_t const packed_bytes = values_bytes + values_bytes / 64 + 4096;
@@ -274,6 +284,7 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
          szg_mul_checked(packed_bytes, params->zstd_level ? 3 : 0, &zstd_bytes) &&
          szg_add_checked(*bytes, lists_bytes, bytes) &&
          szg_add_checked(*bytes, inner_bytes, bytes) &&
+         szg_add_checked(*bytes, signs_bytes, bytes) &&
          szg_add_checked(*bytes, szg_write_buffer_bytes(request) + leaves_bytes, bytes) &&
          szg_add_checked(*bytes, codes_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
 }

@@ -37,6 +37,7 @@ typedef enum pass_kind { PASS_EXTREMES, PASS_SAMPLE, PASS_GREATEST } pass_kind;
 /* One pass. Pieces hold whole spans, except the last one. */
 typedef struct range_pass {
   flow_compression *call;
+  const szg_value_source *source; /* that asks for it */
   pass_kind kind;
   const uint64_t *named_fill;
   const szg_range *range;
@@ -74,9 +75,9 @@ static szgpu_status read_piece(void *job, uint64_t piece, int slot) {
 static szgpu_status look_at_piece(void *job, uint64_t piece, int slot, int worker) {
   range_pass *const pass = job;
   const szg_flow *const flow = pass->call->flow;
-  szg_mapping const mapping = szg_mapping_of(pass->call->params->mode, pass->call->shape->dtype);
-  szg_value_source source = szg_value_source_mapped_cpu(
-      &flow->ctxs[worker]->threads, &mapping, flow->slots[slot].from, values_of_piece(pass, piece));
+  szg_value_source source =
+      szg_value_source_mapped_cpu(&flow->ctxs[worker]->threads, &pass->source->mapping,
+                                  flow->slots[slot].from, values_of_piece(pass, piece));
   source.first_span = (piece * pass->piece_values) >> SZG_RANGE_SPAN_LOG2;
   if (pass->kind == PASS_GREATEST) {
     double greatest;
@@ -104,14 +105,15 @@ static szgpu_status run_pass(range_pass *pass) {
 
 static szgpu_status find_extremes(const szg_value_source *source, const uint64_t *named_fill,
                                   szg_extremes *extremes) {
-  range_pass pass = {.call = source->where, .kind = PASS_EXTREMES, .named_fill = named_fill};
+  range_pass pass = {
+      .call = source->where, .source = source, .kind = PASS_EXTREMES, .named_fill = named_fill};
   SZG_TRY(run_pass(&pass));
   *extremes = pass.extremes;
   return SZGPU_OK;
 }
 
 static szgpu_status sample_extremes(const szg_value_source *source, szg_extremes *extremes) {
-  range_pass pass = {.call = source->where, .kind = PASS_SAMPLE};
+  range_pass pass = {.call = source->where, .source = source, .kind = PASS_SAMPLE};
   SZG_TRY(run_pass(&pass));
   *extremes = pass.extremes;
   return SZGPU_OK;
@@ -119,7 +121,11 @@ static szgpu_status sample_extremes(const szg_value_source *source, szg_extremes
 
 static szgpu_status greatest_up_to(const szg_value_source *source, const szg_range *range,
                                    double limit, double *greatest) {
-  range_pass pass = {.call = source->where, .kind = PASS_GREATEST, .range = range, .limit = limit};
+  range_pass pass = {.call = source->where,
+                     .source = source,
+                     .kind = PASS_GREATEST,
+                     .range = range,
+                     .limit = limit};
   SZG_TRY(run_pass(&pass));
   *greatest = pass.greatest;
   return SZGPU_OK;
@@ -208,7 +214,7 @@ static bool begins_anew(const flow_compression *call, szgpu_status status) {
 /* Under a bound that follows from a sample, if possible; if not, or if it fails, from all
  * values. */
 static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_bytes) {
-  szg_mapping const mapping = szg_mapping_of(call->params->mode, call->shape->dtype);
+  szg_mapping const mapping = szg_mapping_of_params(call->params, call->shape->dtype);
   szg_value_source const source = {.dtype = mapping.inner,
                                    .mapping = mapping,
                                    .value_count = call->grid->value_count,

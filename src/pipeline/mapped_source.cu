@@ -8,11 +8,17 @@
 #include "core/bytes.h"
 
 /* Widens values from `first` on; *piece reads them. */
-static szgpu_status open_piece(const szg_mapped_source_cuda *mapped, uint64_t first,
+static szgpu_status open_piece(const szg_value_source *source, uint64_t first,
                                szg_value_source_cuda *piece) {
-  const szg_value_source *const source = &mapped->source;
+  auto const *const mapped = (const szg_mapped_source_cuda *)source->where;
   auto const *const values = (const uint8_t *)source->values;
   uint64_t const count = szg_min_u64(mapped->inner_values, source->value_count - first);
+  if (!szg_is_mapped(&source->mapping)) { /* all at once, as they are */
+    szg_value_source_open_cuda(mapped->device, source->dtype,
+                               values + first * szg_dtype_bytes(source->dtype), count, mapped->work,
+                               mapped->pinned_work, piece);
+    return SZGPU_OK;
+  }
   SZG_TRY(szg_values_to_inner_cuda(&source->mapping,
                                    values + first * szg_dtype_bytes(source->mapping.outer), count,
                                    mapped->inner, mapped->device->stream));
@@ -28,7 +34,7 @@ static szgpu_status find_extremes(const szg_value_source *source, const uint64_t
   for (uint64_t first = 0; first < source->value_count; first += mapped->inner_values) {
     szg_value_source_cuda piece;
     szg_extremes found;
-    SZG_TRY(open_piece(mapped, first, &piece));
+    SZG_TRY(open_piece(source, first, &piece));
     SZG_TRY(piece.source.find_extremes(&piece.source, named_fill, &found));
     szg_extremes_merge(&found, extremes);
   }
@@ -42,7 +48,7 @@ static szgpu_status greatest_up_to(const szg_value_source *source, const szg_ran
   for (uint64_t first = 0; first < source->value_count; first += mapped->inner_values) {
     szg_value_source_cuda piece;
     double found;
-    SZG_TRY(open_piece(mapped, first, &piece));
+    SZG_TRY(open_piece(source, first, &piece));
     SZG_TRY(piece.source.greatest_up_to(&piece.source, range, limit, &found));
     if (found > *greatest) *greatest = found;
   }

@@ -188,7 +188,7 @@ szg_value_source szg_value_source_mapped_cpu(szg_threads *threads, const szg_map
 
 szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,
                                       uint64_t value_count) {
-  szg_mapping const none = {SZG_MAPPING_NONE, dtype, dtype};
+  szg_mapping const none = {.outer = dtype, .inner = dtype};
   return szg_value_source_mapped_cpu(threads, &none, values, value_count);
 }
 
@@ -363,6 +363,53 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
     derive_step(dtype, bound, magnitude, plan);
   }
   finish_plan(bound, range, plan);
+  return SZGPU_OK;
+}
+
+/* Finds a known fill value in a field of values that are coded as logarithms. */
+static szgpu_status find_own_fill(const szg_value_source *source, szg_bound_plan *plan) {
+  szg_value_source own = *source;
+  szg_range range;
+  own.mapping = (szg_mapping){.outer = source->mapping.outer, .inner = source->mapping.outer};
+  own.dtype = own.mapping.inner;
+  SZG_TRY(szg_range_take(&own, NULL, &range));
+  plan->has_own_fill = range.has_fill;
+  plan->own_fill_bits = range.fill_bits;
+  return SZGPU_OK;
+}
+
+szg_mapping szg_bound_mapping(const szg_bound_plan *plan, const szg_mapping *mapping) {
+  szg_mapping whole = *mapping;
+  if (mapping->kind != SZG_MAPPING_LOG) return whole;
+  whole.fill.is_there = plan->has_own_fill;
+  whole.fill.bits = szg_log_fill_bits(mapping->outer, mapping->inner, plan->own_fill_bits);
+  return whole;
+}
+
+szgpu_status szg_bound_derive_log(const szg_value_source *source, double asked,
+                                  const uint64_t *named_fill, szg_bound_plan *plan) {
+  SZG_REQUIRE(asked > 0.0 && asked < 1.0, SZGPU_BAD_BOUND);
+  szgpu_dtype const dtype = source->dtype;
+  double const bound = szg_log_bound(source->mapping.outer, dtype, asked);
+  uint64_t const fill_bits = szg_log_inner_fill(dtype);
+  szg_bound_plan own = {.has_own_fill = named_fill != NULL,
+                        .own_fill_bits = named_fill ? *named_fill : 0};
+  if (!named_fill) SZG_TRY(find_own_fill(source, &own));
+  if (bound > 0.0) {
+    szg_value_source logs = *source;
+    szg_range range;
+    logs.mapping = szg_bound_mapping(&own, &source->mapping);
+    SZG_TRY(szg_range_take(&logs, &fill_bits, &range));
+    SZG_TRY(szg_bound_derive(&logs, SZGPU_MODE_ABS, bound, &range, plan));
+  } else {
+    szg_range const none = {.has_fill = true, .fill_bits = fill_bits};
+    begin_plan(dtype, &none, plan);
+    plan->is_constant = false;
+    plan->is_hopeless = true;
+    finish_plan(0.0, &none, plan);
+  }
+  plan->has_own_fill = own.has_own_fill;
+  plan->own_fill_bits = own.own_fill_bits;
   return SZGPU_OK;
 }
 

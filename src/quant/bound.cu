@@ -440,7 +440,7 @@ void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const voi
                                 uint64_t value_count, void *work, void *pinned_work,
                                 szg_value_source_cuda *source) {
   *source = {{dtype,
-              {SZG_MAPPING_NONE, dtype, dtype},
+              {SZG_MAPPING_NONE, dtype, dtype, {false, 0}},
               values,
               value_count,
               0,

@@ -44,7 +44,9 @@ typedef struct szg_bound_plan {
   bool is_constant; /* every finite value that is not fill equals constant_bits as a number */
   bool is_hopeless; /* no value can be coded under this bound: raw frames */
   uint64_t constant_bits;
-  double value_range;    /* greatest - least */
+  double value_range; /* greatest - least */
+  bool has_own_fill;  /* SZG_MAPPING_LOG: the field has a fill value, with these bits */
+  uint64_t own_fill_bits;
   double absolute_bound; /* of the field's values; the quantizer's is of those that are coded */
   double greatest;       /* X: the largest magnitude for which the bound means anything */
   szg_quantizer quantizer;
@@ -98,6 +100,15 @@ szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *name
  * the bound to mean anything. SZGPU_BAD_BOUND: the bound is not finite and positive. */
 szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, double asked,
                               const szg_range *range, szg_bound_plan *plan) SZG_CHECKED;
+
+/* The same for a bound relative to each value, below 1; the source's mapping is SZG_MAPPING_LOG.
+ * named_fill: bits of the field's fill value; NULL: it may be one of the known ones. Reads the
+ * values once, or twice to look for these. */
+szgpu_status szg_bound_derive_log(const szg_value_source *source, double asked,
+                                  const uint64_t *named_fill, szg_bound_plan *plan) SZG_CHECKED;
+
+/* The mapping of a field's values once their bound is known. */
+szg_mapping szg_bound_mapping(const szg_bound_plan *plan, const szg_mapping *mapping);
 
 /* Derives the quantizer for an absolute bound from a sample, without a pass over the values: X is
  * half as much again as the greatest magnitude there. is_enough: false if the sample does not

@@ -8,7 +8,15 @@
 
 szg_mapping szg_mapping_of(szgpu_mode mode, szgpu_dtype dtype) {
   szgpu_dtype const inner = szg_coded_dtype(mode, dtype);
-  return (szg_mapping){inner == dtype ? SZG_MAPPING_NONE : SZG_MAPPING_WIDEN, dtype, inner};
+  return (szg_mapping){.kind = inner == dtype ? SZG_MAPPING_NONE : SZG_MAPPING_WIDEN,
+                       .outer = dtype,
+                       .inner = inner};
+}
+
+szg_mapping szg_mapping_of_params(const szgpu_params *params, szgpu_dtype dtype) {
+  if (params->mode != SZGPU_MODE_PWREL) return szg_mapping_of(params->mode, dtype);
+  return (szg_mapping){
+      .kind = SZG_MAPPING_LOG, .outer = dtype, .inner = szg_log_dtype(dtype, params->bound)};
 }
 
 /* Both ways of a type; INNER: how inner values are moved. */
@@ -37,6 +45,10 @@ MAP_BOTH_WAYS(i32, int32_t, double, (double), NARROW_I32)
 
 void szg_values_to_inner(const szg_mapping *mapping, const void *outer, uint64_t value_count,
                          void *inner) {
+  if (mapping->kind == SZG_MAPPING_LOG) {
+    szg_log_to_inner(mapping->outer, mapping->inner, mapping->fill, outer, value_count, inner);
+    return;
+  }
   switch (mapping->outer) {
     case SZGPU_F16:
       widen_f16(outer, value_count, inner);

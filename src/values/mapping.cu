@@ -7,6 +7,7 @@
 #include "values/mapping.h"
 
 #include "core/cuda_check.cuh"
+#include "values/log.cuh"
 #include "values/mapping_core.h"
 
 namespace {
@@ -126,11 +127,43 @@ szgpu_status map_type(szgpu_dtype outer, const void *from, uint64_t value_count,
   }
 }
 
+template <class Pair>
+__global__ void __launch_bounds__(MapPolicy::kThreads)
+    log_kernel(const typename Pair::Outer *outer, uint64_t value_count, szg_log_fill fill,
+               typename Pair::Inner *inner) {
+  uint64_t const stride = (uint64_t)gridDim.x * MapPolicy::kThreads;
+  uint64_t i = (uint64_t)blockIdx.x * MapPolicy::kThreads + threadIdx.x;
+  for (; i < value_count; i += stride) inner[i] = Pair::to_inner(outer[i], fill);
+}
+
+struct LogLaunch {
+  const void *outer;
+  uint64_t value_count;
+  szg_log_fill fill;
+  void *inner;
+  cudaStream_t stream;
+  template <class Pair>
+  szgpu_status run() const {
+    int multiprocessors = 0;
+    SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+    unsigned const blocks =
+        szg_grid_blocks(value_count, MapPolicy::kThreads,
+                        MapPolicy::kBlocksPerMultiprocessor * (unsigned)multiprocessors);
+    log_kernel<Pair><<<blocks, MapPolicy::kThreads, 0, stream>>>(
+        (const typename Pair::Outer *)outer, value_count, fill, (typename Pair::Inner *)inner);
+    SZG_TRY_LAUNCH();
+    return SZGPU_OK;
+  }
+};
+
 } // namespace
 
 szgpu_status szg_values_to_inner_cuda(const szg_mapping *mapping, const void *outer,
                                       uint64_t value_count, void *inner,
                                       struct CUstream_st *stream) {
+  if (mapping->kind == SZG_MAPPING_LOG)
+    return szg::with_log_pair(mapping->outer, mapping->inner,
+                              LogLaunch{outer, value_count, mapping->fill, inner, stream});
   return map_type<ToInner>(mapping->outer, outer, value_count, inner, stream);
 }
 

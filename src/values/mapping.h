@@ -13,21 +13,27 @@
 
 #include "core/tiles.h"
 #include "szgpu.h"
+#include "values/log.h"
 
 SZG_C_BEGIN
 
 typedef enum szg_mapping_kind {
-  SZG_MAPPING_NONE = 0, /* the inner values are the outer ones */
-  SZG_MAPPING_WIDEN = 1 /* a narrower float or an integer, exactly; back by rounding */
+  SZG_MAPPING_NONE = 0,  /* the inner values are the outer ones */
+  SZG_MAPPING_WIDEN = 1, /* a narrower float or an integer, exactly; back by rounding */
+  SZG_MAPPING_LOG = 2    /* logarithms of magnitudes (log.h); signs are kept apart */
 } szg_mapping_kind;
 
 typedef struct szg_mapping {
   szg_mapping_kind kind;
   szgpu_dtype outer, inner;
+  szg_log_fill fill; /* SZG_MAPPING_LOG */
 } szg_mapping;
 
 /* How values of `dtype` are coded under a mode; every pair of which szg_dtype_has_mode is true. */
 szg_mapping szg_mapping_of(szgpu_mode mode, szgpu_dtype dtype);
+
+/* The same for a call, whose bound may decide; without a fill value. */
+szg_mapping szg_mapping_of_params(const szgpu_params *params, szgpu_dtype dtype);
 
 static inline bool szg_is_mapped(const szg_mapping *mapping) {
   return mapping->kind != SZG_MAPPING_NONE;
@@ -37,7 +43,7 @@ static inline bool szg_is_mapped(const szg_mapping *mapping) {
 
 void szg_values_to_inner(const szg_mapping *mapping, const void *outer, uint64_t value_count,
                          void *inner);
-/* inner: any bits. */
+/* inner: any bits. Not for SZG_MAPPING_LOG, which needs signs. */
 void szg_values_to_outer(const szg_mapping *mapping, const void *inner, uint64_t value_count,
                          void *outer);
 

@@ -102,7 +102,7 @@ static double inner_bound_of_half(szgpu_dtype dtype, double bound, double magnit
 
 double szg_mapping_inner_bound(const szg_mapping *mapping, double bound, double magnitude) {
   limits unused;
-  if (!szg_is_mapped(mapping)) return bound;
+  if (mapping->kind != SZG_MAPPING_WIDEN) return bound;
   if (!find_limits(mapping->outer, &unused))
     return inner_bound_of_half(mapping->outer, bound, magnitude);
   double const most = 0x1p40; /* far more than two integers can differ */
@@ -113,7 +113,7 @@ double szg_mapping_inner_bound(const szg_mapping *mapping, double bound, double 
 
 bool szg_mapping_has_value(const szg_mapping *mapping, double value) {
   limits of;
-  if (!szg_is_mapped(mapping)) return true;
+  if (mapping->kind != SZG_MAPPING_WIDEN) return true;
   if (find_limits(mapping->outer, &of))
     return value >= of.least && value <= of.greatest && value == rint(value);
   /* Up to half a spacing above the largest half, as IEEE 754 rounds. */

@@ -511,6 +511,9 @@ class Arguments(CliTest):
         self.check(words_of(1, 1e-3), "H5Pset_szgpu_abs(dcpl, 0.001)", *ABS)
         self.check(words_of(0, 1e-4), "H5Pset_szgpu_rel(dcpl, 0.0001)", "-e", "1e-4")
         self.check(words_of(2, 80), "H5Pset_szgpu_psnr(dcpl, 80)", "-m", "psnr", "-e", "80")
+        self.check(
+            words_of(4, 0.5), "H5Pset_szgpu_pwrel(dcpl, 0.5)", "-m", "pwrel", "-e", "0.5"
+        )
         self.check(words_of(3, 0), "H5Pset_szgpu_lossless(dcpl)", "-m", "lossless")
 
     def test_the_call_has_the_very_bound(self):

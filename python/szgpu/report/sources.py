@@ -279,9 +279,16 @@ def archive_source(name: str, archive: np.ndarray, info: szgpu.Info) -> Source:
         stored_bytes=info.archive_bytes,
         info=info,
         archive=archive,
-        bound=0.0 if info.mode == "lossless" else info.absolute_bound,
+        bound=absolute_bound_of(info),
         fill=info.fill,
     )
+
+
+def absolute_bound_of(info: Info) -> float | None:
+    """What no error exceeds; None if the bound is one of each value."""
+    if info.mode == "pwrel":
+        return None
+    return 0.0 if info.mode == "lossless" else info.absolute_bound
 
 
 def sz3_source(original: Source, bound: float) -> Source:
