@@ -2,7 +2,7 @@
  * the tiles that it consists of, and the region is taken from it.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The box lies in memory of its own, without gaps, x fastest. So tiles of it are what a frame of the
+ * The box lies in memory of its own, without gaps, x fastest. So its tiles are what a frame of the
  * box's extents would have, and the same kernels restore them; lists of what belongs to these tiles
  * are taken from the lists of all tiles.
  */

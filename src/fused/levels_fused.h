@@ -41,9 +41,8 @@ szgpu_status szg_levels_decode_cuda(const szg_levels_decode_job *job, szg_verdic
 /* Whether szg_base_decode_cuda takes the base of such a frame. */
 bool szg_base_decode_serves(const szg_levels *levels);
 
-/* Tiles of the base to their points of `grid`, that of stage 0. input: opened; of the tiles of a box
- * alone, if there is one. verdict->bad_data:
- * as above. */
+/* Tiles of the base to their points of `grid`, that of stage 0. input: opened, as above.
+ * verdict->bad_data: as above. */
 szgpu_status szg_base_decode_cuda(const szg_levels *levels, const szg_levels_tiles_cuda *tiles,
                                   const szg_levels_lattice *lattice,
                                   const szg_tokens_input_cuda *input, void *grid,

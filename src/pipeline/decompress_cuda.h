@@ -41,8 +41,8 @@ static inline uint64_t szg_call_wanted_bytes(const szg_decompress_call_cuda *cal
   return szg_box_value_count(call->box) * szg_dtype_bytes(call->opened->header.shape.dtype);
 }
 
-/* Restores the call's rows, or its box, into `field` and waits until they are there (restore_frames.cu).
- * is_device_field: it is in device memory. */
+/* Restores the call's rows, or its box, into `field` and waits until they are there
+ * (restore_frames.cu). is_device_field: it is in device memory. */
 szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
                                      const szg_decompress_plan_cuda *plan, void *field,
                                      bool is_device_field) SZG_CHECKED;

@@ -18,7 +18,7 @@
 SZG_C_BEGIN
 
 /* Tiles first_tile to end_tile - 1 of a stage. box: NULL, or in host memory a box of the stage's
- * tiles; then these are their numbers in the box, in which they follow one another as in a stage. */
+ * tiles. Then these are their numbers in it, where they follow one another as in a stage. */
 typedef struct szg_levels_tiles_cuda {
   uint64_t first_tile, end_tile;
   const szg_box *box;
@@ -45,10 +45,11 @@ szgpu_status szg_levels_code_stage_cuda(const szg_levels *levels, uint32_t stage
                                         void *codes, const szg_levels_marks_cuda *marks,
                                         struct CUstream_st *stream) SZG_CHECKED;
 
-/* Codes of these tiles, [end_tile - first_tile][place_count], to the tiles' points of grids[stage]; or, if `stage` is the last and values is not NULL, to values first_value
- * to end_value - 1 of the frame. Value first_value goes to `values`; tiles may have others, which
- * are left out. unit: of the stage, in device memory, because the host does not read it; NULL: the
- * one in `levels`. Codes are untrusted. */
+/* Codes of these tiles, [end_tile - first_tile][place_count], to their points of grids[stage]; or,
+ * if `stage` is the last and values is not NULL, to values first_value to end_value - 1 of the
+ * frame. Value first_value goes to `values`; tiles may have others, which are left out. unit: that
+ * of the stage, in device memory, because the host does not read it; NULL: the one in `levels`.
+ * Codes are untrusted. */
 szgpu_status szg_levels_restore_stage_cuda(const szg_levels *levels, uint32_t stage,
                                            const szg_levels_tiles_cuda *tiles,
                                            const szg_levels_lattice *lattice, const uint32_t *unit,
