@@ -263,7 +263,7 @@ class Direct(ParallelTest):
         write = ("write", self.path("c.h5"), "--direct")
         self.run_badly(3, 2, "rank 0: creating .*HDF5 says: szgpu: ", *write,
                        SZGPU_H5_BACKEND="cuda", CUDA_VISIBLE_DEVICES="")
-        self.run_badly(2, 2, "rank 0: writing .*memory", *write, "-f",
+        self.run_badly(2, 2, "szgpu_parallel: writing .*more memory", *write, "-f",
                        SZGPU_H5_MEMORY_LIMIT="64K")
 
     def test_a_rank_that_fails(self):
