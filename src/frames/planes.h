@@ -106,6 +106,9 @@ szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_s
 szgpu_status szg_planes_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
                                            const szg_frame_rows_cuda *rows) SZG_CHECKED;
+bool szg_planes_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,
+                                       uint64_t *tile_count);
+szgpu_status szg_planes_frame_restore_region_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 
 SZG_C_END
 

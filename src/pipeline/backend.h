@@ -19,6 +19,8 @@ enum { SZG_HAS_CUDA = 0 };
 #define szg_compress_reserve_cuda(...) SZGPU_UNSUPPORTED
 #define szg_open_cuda(...) SZGPU_UNSUPPORTED
 #define szg_decompress_cuda(...) SZGPU_UNSUPPORTED
+#define szg_decompress_region_cuda(ctx, archive, opened, box, field, is_done) \
+  ((void)(is_done), SZGPU_UNSUPPORTED)
 #define szg_fetch_archive_cuda(...) SZGPU_UNSUPPORTED
 #define szg_stage_field_cuda(...) SZGPU_UNSUPPORTED
 #define szg_send_field_cuda(...) SZGPU_UNSUPPORTED

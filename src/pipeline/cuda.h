@@ -32,6 +32,12 @@ szgpu_status szg_open_cuda(szgpu_ctx *ctx, const void *archive, uint64_t archive
 szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
                                  uint64_t first_row, uint64_t row_count, void *field) SZG_CHECKED;
 
+/* Restores a box of the field. *is_done false: the CPU has to do it, because sections are under
+ * zstd, or because the archive is in host memory and the box a small part of it. */
+szgpu_status szg_decompress_region_cuda(szgpu_ctx *ctx, const void *archive,
+                                        const szg_opened *opened, const szg_box *box, void *field,
+                                        bool *is_done) SZG_CHECKED;
+
 /* Pins the ctx's ring, so that copies from and to it overlap with kernels; if the system refuses
  * that, they are slower. unpin: before the ring's memory is freed, while no ctx copies. */
 void szg_pin_ring_cuda(szgpu_ctx *ctx);
