@@ -4,13 +4,6 @@
 #include "frames/signs.h"
 #include "frames/write_cuda.h"
 
-void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes) {
-  szg_section *const section = &layout->header.sections[layout->header.section_count++];
-  section->kind = kind;
-  section->codec = SZG_CODEC_STORED;
-  section->raw_bytes = section->stored_bytes = raw_bytes;
-}
-
 szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout) {
   szg_frame_header *const header = &layout->header;
   if (job->more_sections) szg_signs_add_sections_cuda(job, layout);
