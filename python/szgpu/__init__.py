@@ -75,9 +75,9 @@ def compress(
     ----------
     array : array_like
         A numpy array, or any array on the CPU or a CUDA device that has the buffer protocol or
-        DLPack. float32 and float64 can be compressed with a bound; these, float16, bfloat16,
-        the float8 types, integers and booleans can be compressed without loss. Arrays in C or
-        Fortran order are not copied; others on the CPU are.
+        DLPack. float32, float64, float16, bfloat16, uint8, int8, uint16, int16 and int32 can be
+        compressed with a bound; these, the float8 types, other integers and booleans can be
+        compressed without loss. Arrays in C or Fortran order are not copied; others on the CPU are.
     abs : float, optional
         The bound: no value changes by more than this, in the unit of the values.
     rel : float, optional

@@ -53,8 +53,9 @@ class Info:
     Attributes
     ----------
     dtype : str
-        "float32", "float64", "float16", "bfloat16", or "uint8" for integers and float8 values,
-        which are bytes to an archive.
+        "float32", "float64", "float16", "bfloat16"; with a bound, and in lossless archives of the
+        command, "uint8", "int8", "uint16", "int16", "int32". "uint8" also stands for integers and
+        float8 values without loss, which are bytes to an archive.
     shape : tuple of int
         The shape of what `decompress` gives.
     mode : str
