@@ -8,7 +8,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 DIR of --plugin holds libh5zszgpu.so. Every rank has one block (--block) of f32 values, so the field
 grows with the number of ranks. The script writes a file of one snapshot to each store in
-turn (for example a folder in memory and one on disk), with the filter and without. The time to
+turn (for example a folder in memory and one on disk): without the filter, with it, and with
+--direct, which compresses the chunks and leaves HDF5 their archives. The time to
 write ends when H5Fflush, which syncs the file, returns. As many ranks then read the file, from the
 system's cache, and check every value against the bound. Every repetition runs all of these cases
 before the next begins; the median (or best) repetition counts. GB/s are 10^9 bytes of the field.
@@ -29,7 +30,7 @@ from comparison.report import show_table
 LINE = re.compile(r"(?:write|read): \d+ ranks, .+, (\d+) bytes as (\d+), "
                   r"ratio [\d.]+, ([\d.]+) seconds")
 GROWTH = (0, 1, 2)  # the axes that grow, one after the other, as ranks double
-CODINGS = ("raw", "szgpu")
+CODINGS = ("raw", "szgpu", "direct")  # without the filter, with it, and as archives
 
 
 def grown(block, ranks):
@@ -70,11 +71,12 @@ class Cell:
     def measure(self):
         with tempfile.TemporaryDirectory(prefix="weak-scaling-", dir=self.store) as folder:
             path = os.path.join(folder, "snapshot.h5")
-            coding = ["--raw"] if self.coding == "raw" else ["-m", "abs", "-e", self.asked.bound]
+            bounded = ["-m", "abs", "-e", self.asked.bound]
+            coding = {"raw": ["--raw"], "szgpu": bounded, "direct": [*bounded, "--direct"]}
             dims = times(grown(self.asked.block, self.ranks))
             seconds, self.field_bytes, self.stored_bytes = run(
                 self.asked, self.ranks, "write", path, "--dims", dims, "--chunk",
-                times(self.asked.chunk), *coding)
+                times(self.asked.chunk), *coding[self.coding])
             self.seconds["write"].append(seconds)
             self.seconds["read"].append(run(self.asked, self.ranks, "read", path)[0])
 
@@ -87,17 +89,17 @@ class Cell:
 
 
 def show(asked, store, cells):
-    head = ["ranks", "field", "MiB", "ratio", "write raw", "write szgpu", "read raw", "read szgpu",
-            "seconds to write, raw", "szgpu"]
+    head = ["ranks", "field", "MiB", "ratio", *(f"write {coding}" for coding in CODINGS),
+            "read raw", "read szgpu", "seconds to write, raw", "szgpu", "direct"]
     rows = []
     for ranks in asked.ranks:
-        raw, ours = (cells[store, ranks, coding] for coding in CODINGS)
+        raw, ours, direct = (cells[store, ranks, coding] for coding in CODINGS)
         rows.append([str(ranks), times(grown(asked.block, ranks)),
                      f"{ours.field_bytes / MIB:.0f}",
                      f"{ours.field_bytes / ours.stored_bytes:.2f}"] +
-                    [f"{cell.gb_per_s(command):.2f}" for command in ("write", "read")
-                     for cell in (raw, ours)] +
-                    [f"{cell.result('write'):.3f}" for cell in (raw, ours)])
+                    [f"{cell.gb_per_s('write'):.2f}" for cell in (raw, ours, direct)] +
+                    [f"{cell.gb_per_s('read'):.2f}" for cell in (raw, ours)] +
+                    [f"{cell.result('write'):.3f}" for cell in (raw, ours, direct)])
     print(f"{store}, GB/s\n")
     show_table(head, rows)
 

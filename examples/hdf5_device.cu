@@ -48,41 +48,32 @@ struct Writer {
   szgpu_ctx *ctx = nullptr;
   szgpu_params params;
   szgpu_shape chunk;
-  void *d_archive = nullptr;
-  size_t capacity = 0;
-  ~Writer() {
-    cudaFree(d_archive);
-    szgpu_destroy(ctx);
-  }
+  std::vector<uint8_t> archive; /* in host memory, from where HDF5 writes it */
+  ~Writer() { szgpu_destroy(ctx); }
 };
 
-bool open_writer(Writer *writer) {
+bool open_writer(hid_t dataset, Writer *writer) {
   unsigned words[SZGPU_H5_MOST_WORDS];
-  uint64_t const chunk_dims[kRank] = {kChunk[0], kChunk[1], kChunk[2]};
-  szgpu_h5_cd_values(SZGPU_MODE_ABS, kBound, words);
-  size_t const word_count = szgpu_h5_set_chunk(SZGPU_F32, kRank, chunk_dims, nullptr, words);
+  size_t const word_count = szgpu_h5_dataset_words(dataset, words);
+  size_t capacity = 0;
   TRY(szgpu_h5_chunk(words, word_count, &writer->params, &writer->chunk) == nullptr);
   szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
   options.backend = SZGPU_BACKEND_CUDA;
   TRY(szgpu_create(&writer->ctx, &options) == SZGPU_OK);
-  TRY(szgpu_sizes(writer->ctx, &writer->params, &writer->chunk, nullptr, &writer->capacity) ==
-      SZGPU_OK);
-  TRY(cudaMalloc(&writer->d_archive, writer->capacity) == cudaSuccess);
+  TRY(szgpu_sizes(writer->ctx, &writer->params, &writer->chunk, nullptr, &capacity) == SZGPU_OK);
+  writer->archive.resize(capacity);
   return true;
 }
 
 bool write_chunks(Writer *writer, hid_t dataset, const float *d_field) {
-  std::vector<uint8_t> archive;
   for (hsize_t row = 0; row < kDims[0]; row += kChunk[0]) {
     const float *const d_chunk = d_field + row * kChunk[1] * kChunk[2];
-    size_t bytes = 0;
-    TRY(szgpu_compress(writer->ctx, &writer->params, &writer->chunk, d_chunk, writer->d_archive,
-                       writer->capacity, &bytes) == SZGPU_OK);
-    archive.resize(bytes);
-    TRY(cudaMemcpy(archive.data(), writer->d_archive, bytes, cudaMemcpyDeviceToHost) ==
-        cudaSuccess);
     hsize_t const offset[kRank] = {row, 0, 0};
-    TRY(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, bytes, archive.data()) >= 0);
+    herr_t written = -1;
+    TRY(szgpu_h5_write_chunk(writer->ctx, &writer->params, &writer->chunk, d_chunk,
+                             writer->archive.data(), writer->archive.size(), dataset, offset,
+                             &written) == SZGPU_OK);
+    TRY(written >= 0);
   }
   return true;
 }
@@ -135,11 +126,11 @@ bool check_file(const char *path, const std::vector<float> &field) {
 
 bool write_file(const char *path, const float *d_field, const std::vector<float> &field) {
   Writer writer;
-  TRY(open_writer(&writer));
   hid_t const file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   hid_t const by_gpu = make_dataset(file, "by_gpu");
   hid_t const by_filter = make_dataset(file, "by_filter");
   TRY(by_gpu >= 0 && by_filter >= 0); /* HDF5 has said why */
+  TRY(open_writer(by_gpu, &writer));
   TRY(write_chunks(&writer, by_gpu, d_field));
   TRY(H5Dwrite(by_filter, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, field.data()) >= 0);
   TRY(H5Dclose(by_filter) >= 0 && H5Dclose(by_gpu) >= 0 && H5Fclose(file) >= 0);

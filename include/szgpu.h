@@ -585,8 +585,11 @@ typedef struct szgpu_region {
  * is of the whole: it does not check these. If that part is damaged, the call gives SZGPU_BAD_DATA
  * or wrong values, and damage elsewhere goes unnoticed. szgpu_decompress checks everything.
  *
- * Regions are restored on the CPU, whatever the backend and the ctx's decoder. With
- * SZGPU_BACKEND_CUDA, an archive or field in GPU memory goes through a copy in host memory.
+ * With SZGPU_BACKEND_CUDA the GPU restores a region of the field. It checks the sections of linear
+ * frames, which it decodes whole. The CPU does it if the archive is in host memory and the region is
+ * less than 1/16 of the values in the frames that it meets, if sections are under zstd, and for
+ * previews; what is in GPU memory then goes through a copy in host memory. With the other backends
+ * regions are restored on the CPU, whatever the ctx's decoder.
  *
  * Returns what szgpu_decompress returns. SZGPU_BAD_ARGUMENT also if the region is empty or goes
  * beyond the dims (szgpu_last_error then names the axis), if level is not 0 to SZGPU_MAX_LEVEL, or

@@ -37,7 +37,8 @@ ORDER = (
     ("src/pipeline",),  # the order of things; names no kind
     ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c"),  # the public functions
     ("src/series",),  # archives one after the other in a file; the public functions on them
-    ("apps/szgpu", "apps/hdf5", "apps/hdf5/parallel"),
+    ("apps/szgpu", "apps/hdf5"),
+    ("apps/hdf5/parallel",),  # a program with the filter's settings
 )
 
 # Stages share arithmetic and tables, and leave the rest to frames and pipeline, which may include

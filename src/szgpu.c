@@ -62,6 +62,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
 
 void szgpu_destroy(szgpu_ctx *ctx) {
   if (!ctx) return;
+  szg_unpin_ring_cuda(ctx);
   szg_close_cuda(ctx);
   szg_ctx_release_buffers(ctx);
   szg_free(ctx);
@@ -273,7 +274,19 @@ static szgpu_status find_box(szgpu_ctx *ctx, const szg_opened *opened, const szg
   return SZGPU_OK;
 }
 
-/* Restores a region on the CPU, or all of a level if region is NULL. */
+/* Restores a region of the field on the GPU; *is_done false: the CPU has to do it. */
+static szgpu_status decompress_region_there(szgpu_ctx *ctx, const void *archive,
+                                            size_t archive_bytes, const szgpu_region *region,
+                                            void *field, size_t field_bytes, bool *is_done) {
+  szg_opened opened;
+  SZG_TRY(open_archive(ctx, archive, archive_bytes, true, &opened));
+  szg_box box = szg_box_of_level(&opened.grid, 0);
+  SZG_TRY(find_box(ctx, &opened, region, &box));
+  SZG_TRY(check_field(ctx, &opened, szg_box_value_count(&box), field, field_bytes));
+  return szg_decompress_region_cuda(ctx, archive, &opened, &box, field, is_done);
+}
+
+/* Restores a region, or all of a level if region is NULL; previews and their regions on the CPU. */
 static szgpu_status decompress_part(szgpu_ctx *ctx, const void *archive, size_t archive_bytes,
                                     int level, const szgpu_region *region, void *field,
                                     size_t field_bytes) {
@@ -282,6 +295,11 @@ static szgpu_status decompress_part(szgpu_ctx *ctx, const void *archive, size_t 
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a level of %d is not in 0 .. %d", level,
                     (int)SZGPU_MAX_LEVEL);
   bool const is_cuda = ctx->options.backend == SZGPU_BACKEND_CUDA;
+  bool is_done = false;
+  if (is_cuda && region && level == 0)
+    SZG_TRY(
+        decompress_region_there(ctx, archive, archive_bytes, region, field, field_bytes, &is_done));
+  if (is_done) return SZGPU_OK;
   void *host_field = field;
   if (is_cuda) SZG_TRY(szg_fetch_archive_cuda(ctx, archive, archive_bytes, &archive));
   szg_opened opened;

@@ -82,11 +82,11 @@ static szgpu_status find_sizes(szgpu_ctx *ctx, int ctx_count, const szgpu_params
   szgpu_params known;
   const szgpu_params *const params = &known;
   szg_flow_sizes sizes;
-  uint64_t slot_bytes, ring_bytes, all_bytes;
+  uint64_t bytes_at, slot_bytes, ring_bytes, all_bytes;
   SZG_REQUIRE(ctx_count >= 1 && ctx_count <= SZGPU_MAX_CTXS, SZGPU_BAD_ARGUMENT);
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_TRY(szg_flow_compress_sizes(ctx, params, shape, &grid, &sizes));
-  SZG_REQUIRE(szg_add_checked(sizes.values_bytes, sizes.bytes_bytes, &slot_bytes) &&
+  SZG_REQUIRE(szg_flow_slot_bytes(&sizes, &bytes_at, &slot_bytes) &&
                   szg_mul_checked(slot_bytes, (uint64_t)szg_flow_slots(ctx_count), &ring_bytes) &&
                   szg_add_checked(ring_bytes, sizes.workspace_bytes, &all_bytes),
               SZGPU_BAD_SHAPE);

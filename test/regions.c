@@ -29,6 +29,22 @@ bool region_is_lossless(int kind) {
   return kind == REGION_PLANES || kind == REGION_TOP_PLANE || kind == REGION_RAW;
 }
 
+static const szgpu_shape shapes[REGION_SHAPES] = {
+    {SZGPU_F32, 1, {20001}},        {SZGPU_F64, 1, {9000}},          {SZGPU_F32, 2, {200, 133}},
+    {SZGPU_F64, 2, {129, 65}},      {SZGPU_F32, 3, {50, 39, 71}},    {SZGPU_F64, 3, {33, 1, 70}},
+    {SZGPU_F32, 3, {35, 70, 1}},    {SZGPU_F32, 4, {5, 17, 19, 40}}, {SZGPU_F64, 4, {3, 1, 40, 50}},
+    {SZGPU_F32, 4, {40, 3, 1, 50}}, {SZGPU_F32, 4, {1, 12, 25, 6}}};
+
+static const szgpu_dtype lossless_dtypes[] = {SZGPU_F32,  SZGPU_F64, SZGPU_U8,
+                                              SZGPU_BF16, SZGPU_F16, SZGPU_FP8};
+
+szgpu_shape region_shape(int kind, size_t number, int is_other_type) {
+  szgpu_shape shape = shapes[number];
+  if (region_is_lossless(kind))
+    shape.dtype = lossless_dtypes[(number + (size_t)is_other_type) % ARRAY_COUNT(lossless_dtypes)];
+  return shape;
+}
+
 static szgpu_params params_of(int kind, uint64_t frame_rows, int zstd_level) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   bool const is_linear =
@@ -101,4 +117,18 @@ uint8_t *region_slice(const szgpu_shape *shape, const szgpu_region *region, cons
     memcpy(slice + i * width, values + at * width, width);
   }
   return slice;
+}
+
+/* Any box, but often a small one, or one that reaches to the ends. */
+szgpu_region region_random(test_random *random, const szgpu_shape *shape) {
+  szgpu_region region = {{77, 77, 77, 77}, {0}};
+  for (int axis = 0; axis < shape->ndim; axis++) {
+    uint64_t const extent = shape->dims[axis], kind = test_random_below(random, 4);
+    uint64_t const first = kind == 0 ? 0 : test_random_below(random, extent), most = extent - first;
+    region.first[axis] = first;
+    region.count[axis] = kind <= 1   ? most
+                         : kind == 2 ? 1 + test_random_below(random, most)
+                                     : 1 + test_random_below(random, most < 20 ? most : 20);
+  }
+  return region;
 }

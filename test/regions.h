@@ -35,6 +35,14 @@ test_archive region_archive(szgpu_ctx *ctx, int kind, const szgpu_shape *shape, 
 /* Whether the first frame is of the kind. */
 bool region_has_kind(const test_archive *archive, int kind);
 
+/* Shapes of one to four dims, some of which are 1. Lossless kinds have all types, two of them with
+ * each shape. */
+enum { REGION_SHAPES = 11 };
+szgpu_shape region_shape(int kind, size_t number, int is_other_type);
+
+/* Any box, but often a small one, or one that reaches to the ends. */
+szgpu_region region_random(test_random *random, const szgpu_shape *shape);
+
 size_t region_bytes(const szgpu_shape *shape, const szgpu_region *region);
 /* What the region has, of a field's values. */
 uint8_t *region_slice(const szgpu_shape *shape, const szgpu_region *region, const uint8_t *values);

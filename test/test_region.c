@@ -38,20 +38,6 @@ static int destroy_ctxs(void **state) {
 
 /* ---- boxes ---- */
 
-/* Any box, but often a small one, or one that reaches to the ends. */
-static szgpu_region random_region(test_random *random, const szgpu_shape *shape) {
-  szgpu_region region = {{77, 77, 77, 77}, {0}};
-  for (int axis = 0; axis < shape->ndim; axis++) {
-    uint64_t const extent = shape->dims[axis], kind = test_random_below(random, 4);
-    uint64_t const first = kind == 0 ? 0 : test_random_below(random, extent), most = extent - first;
-    region.first[axis] = first;
-    region.count[axis] = kind <= 1   ? most
-                         : kind == 2 ? 1 + test_random_below(random, most)
-                                     : 1 + test_random_below(random, most < 20 ? most : 20);
-  }
-  return region;
-}
-
 /* Restores a box of the level and compares it; the bytes around it must not change. */
 static void assert_region(szgpu_ctx *ctx, const test_archive *archive, int level,
                           const szgpu_shape *shape, const uint8_t *whole,
@@ -87,7 +73,7 @@ static int assert_regions(const test_archive *archive, test_random *random) {
     szgpu_status const status =
         szgpu_decompress_level(ctxs[0], archive->bytes, archive->byte_count, level, whole, bytes);
     for (int i = 0; i < BOXES && status == SZGPU_OK; i++, count++) {
-      szgpu_region const region = random_region(random, &shape);
+      szgpu_region const region = region_random(random, &shape);
       szgpu_ctx *ctx = ctxs[test_random_below(random, ARRAY_COUNT(ctxs))];
       if (szgpu_decoder_refusal(SZGPU_DECODER_SELF_SYNC, &info)) ctx = ctxs[i % 2];
       assert_region(ctx, archive, level, &shape, whole, &region);
@@ -100,24 +86,14 @@ static int assert_regions(const test_archive *archive, test_random *random) {
 
 /* ---- all kinds of frame ---- */
 
-static const szgpu_shape shapes[] = {
-    {SZGPU_F32, 1, {20001}},        {SZGPU_F64, 1, {9000}},          {SZGPU_F32, 2, {200, 133}},
-    {SZGPU_F64, 2, {129, 65}},      {SZGPU_F32, 3, {50, 39, 71}},    {SZGPU_F64, 3, {33, 1, 70}},
-    {SZGPU_F32, 3, {35, 70, 1}},    {SZGPU_F32, 4, {5, 17, 19, 40}}, {SZGPU_F64, 4, {3, 1, 40, 50}},
-    {SZGPU_F32, 4, {40, 3, 1, 50}}, {SZGPU_F32, 4, {1, 12, 25, 6}}};
-
-static const szgpu_dtype lossless_dtypes[] = {SZGPU_F32,  SZGPU_F64, SZGPU_U8,
-                                              SZGPU_BF16, SZGPU_F16, SZGPU_FP8};
-
 static void boxes_equal_slices(void **state) {
   (void)state;
   test_random random = test_random_begin();
   int seen[REGION_KINDS] = {0}, count = 0;
-  for (size_t s = 0; s < ARRAY_COUNT(shapes); s++)
+  for (size_t s = 0; s < REGION_SHAPES; s++)
     for (int kind = 0; kind < REGION_KINDS; kind++)
       for (int is_cut = 0; is_cut <= 1; is_cut++) {
-        szgpu_shape shape = shapes[s];
-        if (region_is_lossless(kind)) shape.dtype = lossless_dtypes[(s + (size_t)is_cut) % 6];
+        szgpu_shape const shape = region_shape(kind, s, is_cut);
         int const zstd_level = (s + (size_t)kind + (size_t)is_cut) % 3 == 0 ? 3 : 0;
         test_archive archive = region_archive(ctxs[0], kind, &shape, is_cut ? 17 : 0, zstd_level);
         seen[kind] += region_has_kind(&archive, kind);

@@ -80,6 +80,9 @@ static void the_statuses_are_pinned(void **state) {
   assert_int_equal(SZGPU_MEMORY_LIMIT, 17);
   assert_int_equal(SZGPU_SOURCE_FAILED, 18);
   assert_int_equal(SZGPU_SINK_FAILED, 19);
+  assert_int_equal(SZGPU_NOT_A_SERIES, 20);
+  assert_int_equal(SZGPU_UNFINISHED, 21);
+  assert_int_equal(SZGPU_LOCKED, 22);
   assert_int_equal(SZGPU_OTHER_PARAMS, 23);
 }
 

@@ -3,6 +3,8 @@
  */
 #define _POSIX_C_SOURCE 200809L /* getpid */
 
+#include "szgpu_hdf5.h" /* before hdf5.h, as in h5z_szgpu.c */
+
 #include "chunk_codec.h"
 
 #include <stdatomic.h>
@@ -108,10 +110,8 @@ size_t chunk_field_bytes(const szgpu_shape *shape) {
 
 /* The ranks of a machine share its GPUs among them. */
 static szgpu_status find_device(const environment *settings, int *device) {
-  int const count = gpu_count();
-  if (count < 1) return SZGPU_NO_DEVICE;
-  *device = settings->device >= 0 ? settings->device : settings->local_rank % count;
-  return *device < count ? SZGPU_OK : SZGPU_NO_DEVICE;
+  *device = szgpu_h5_device(settings->device, settings->local_rank, gpu_count());
+  return *device >= 0 ? SZGPU_OK : SZGPU_NO_DEVICE;
 }
 
 /* Whether only a GPU may compress the chunk. */

@@ -13,8 +13,8 @@ struct fill_guess {
   double range_without; /* of the other finite values, above 0; at most 1/8 of the whole range */
 };
 
-/* known_fill has the bits of the value that is fill already, NULL: none is. Takes a sample of 2^14 values, and reads all values only if the sample
- * has such a value. False: there is none. */
+/* known_fill has the bits of the value that is fill already, NULL: none is. Takes a sample of 2^14
+ * values, and reads all values only if the sample has such a value. False: there is none. */
 bool guess_fill(const void *values, const szgpu_shape *shape, const uint64_t *known_fill,
                 struct fill_guess *guess);
 

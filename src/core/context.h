@@ -36,6 +36,8 @@ struct szgpu_ctx {
   szg_device device;
   szg_buffer head;           /* of an archive on the device: header, frame headers */
   szg_buffer plain, recoded; /* archives between the device and zstd */
+  szg_buffer ring;           /* of a stream: frames on their way */
+  bool is_ring_pinned;
   char error[320];
   char note[400]; /* an error and what it is about */
 };

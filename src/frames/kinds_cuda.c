@@ -8,6 +8,9 @@
 #include "frames/raw.h"
 #include "frames/signs.h"
 
+static bool find_tiles(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count);
+static szgpu_status restore_tiles(const szg_read_job_cuda *job);
+
 const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
     [SZG_KIND_CONSTANT] =
         {
@@ -15,6 +18,9 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
             .size_read = szg_constant_frame_size_read_cuda,
             .prepare = szg_constant_frame_prepare_cuda,
             .restore = szg_constant_frame_restore_cuda,
+            .find_region = find_tiles,
+            .restore_region = restore_tiles,
+            .reads_in_part = true,
         },
     [SZG_KIND_LINEAR] =
         {
@@ -41,6 +47,9 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
             .open = szg_levels_frame_open_cuda,
             .prepare = szg_levels_frame_prepare_cuda,
             .restore = szg_levels_frame_restore_cuda,
+            .find_region = szg_levels_frame_find_region_cuda,
+            .restore_region = szg_levels_frame_restore_region_cuda,
+            .reads_in_part = true,
         },
     [SZG_KIND_TILE] =
         {
@@ -53,6 +62,9 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
             .open = szg_tile_frame_open_cuda,
             .prepare = szg_tile_frame_prepare_cuda,
             .restore = szg_tile_frame_restore_cuda,
+            .find_region = find_tiles,
+            .restore_region = restore_tiles,
+            .reads_in_part = true,
             .takes_words_late = true,
         },
     [SZG_KIND_TOP_PLANE] =
@@ -77,11 +89,15 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
             .carve_read = szg_planes_frame_carve_read_cuda,
             .open = szg_planes_frame_open_cuda,
             .restore = szg_planes_frame_restore_cuda,
+            .find_region = szg_planes_frame_find_region_cuda,
+            .restore_region = szg_planes_frame_restore_region_cuda,
+            .reads_in_part = true,
         },
     [SZG_KIND_RAW] =
         {
             .write = szg_raw_frame_write_cuda,
             .restore = szg_raw_frame_restore_cuda,
+            .reads_in_part = true,
         },
 };
 
@@ -193,6 +209,10 @@ void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cu
     szg_at_least(&sizes->inner_values, frame->header.value_count);
   szg_signs_size_read_cuda(frame, sizes);
   if (row->size_read) row->size_read(frame, sizes);
+  if (!frame->has_region) return;
+  uint64_t const width = szg_dtype_bytes(sizes->header->shape.dtype);
+  szg_at_least(&sizes->region_bytes, szg_box_value_count(&frame->box) * width);
+  szg_at_least(&sizes->region_tiles, frame->region_tiles);
 }
 
 bool szg_read_sizes_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes) {
@@ -226,6 +246,7 @@ szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cud
         szg_frame_kinds[kind].may_occur(sizes->header) || sizes->reserved_kinds >> kind & 1;
     if (row->carve_read && may_occur) SZG_TRY(row->carve_read(arena, sizes, plan));
   }
+  szg_region_carve_cuda(arena, sizes->region_bytes, sizes->region_tiles, &plan->region);
   return SZGPU_OK;
 }
 
@@ -270,15 +291,28 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
   return row->open ? row->open(job) : SZGPU_OK;
 }
 
+/* Whether a region reads only a part of the section, whose checksum is of all of it. */
+static bool is_bulk(uint32_t section) {
+  return section == SZG_SECTION_BITSTREAM || section == SZG_SECTION_EXACT_MASK ||
+         section == SZG_SECTION_EXACT_VALUES || section == SZG_SECTION_FILL_MASK ||
+         section >= SZG_SECTION_RAW;
+}
+
 szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job) {
   const szg_frame_header *const header = &job->frame->header;
-  szg_checksum_ranges ranges = {.count = header->section_count};
-  for (uint32_t i = 0; i < header->section_count; i++) {
-    ranges.kinds[i] = header->sections[i].kind;
-    ranges.bytes[i] = job->frame->sections[header->sections[i].kind].bytes;
-    ranges.byte_counts[i] = szg_align_up(header->sections[i].stored_bytes, SZG_ALIGNMENT);
-    ranges.expected[i] = header->sections[i].checksum;
+  bool const is_partial =
+      job->frame->has_region && szg_frame_kinds_cuda[job->frame->kind].reads_in_part;
+  szg_checksum_ranges ranges = {0};
+  for (uint32_t s = 0; s < header->section_count; s++) {
+    const szg_section *const section = &header->sections[s];
+    if (is_partial && is_bulk(section->kind)) continue;
+    uint32_t const i = ranges.count++;
+    ranges.kinds[i] = section->kind;
+    ranges.bytes[i] = job->frame->sections[section->kind].bytes;
+    ranges.byte_counts[i] = szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
+    ranges.expected[i] = section->checksum;
   }
+  if (ranges.count == 0) return SZGPU_OK;
   SZG_TRY(szg_checksum_verify_cuda(&ranges, job->plan->leaves, job->frame->verdict,
                                    szg_device_beside(job->device, SZG_SIDE_CHECKS)));
   return szg_device_mark(job->device, "checksums");
@@ -307,4 +341,49 @@ szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first
               : szg_values_to_outer_cuda(&job->mapping, rows.values, rows.value_count, values,
                                          job->device->stream));
   return szg_device_mark(job->device, "narrow");
+}
+
+/* ---- regions ---- */
+
+void szg_read_frame_region_cuda(szg_read_frame_cuda *frame, const szg_region *region) {
+  const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[frame->kind];
+  frame->has_region = true;
+  frame->region = *region;
+  frame->region_tiles = 0;
+  frame->goes_by_rows =
+      !row->find_region || !row->find_region(frame, &frame->box, &frame->region_tiles);
+  if (frame->goes_by_rows) frame->box = szg_region_rows(region, &frame->grid);
+}
+
+static szgpu_status restore_whole_rows(const szg_read_job_cuda *job) {
+  const szg_read_frame_cuda *const frame = job->frame;
+  int const slowest = szg_slowest_axis(&frame->grid);
+  SZG_TRY(szg_frame_prepare_cuda(job));
+  return szg_frame_restore_cuda(job, frame->box.first[slowest], frame->box.end[slowest],
+                                job->plan->region.values);
+}
+
+szgpu_status szg_frame_restore_region_cuda(const szg_read_job_cuda *job) {
+  const szg_read_frame_cuda *const frame = job->frame;
+  SZG_TRY(frame->goes_by_rows ? restore_whole_rows(job)
+                              : szg_frame_kinds_cuda[frame->kind].restore_region(job));
+  SZG_TRY(szg_region_take_cuda(&frame->region, &frame->box, job->width, job->plan->region.values,
+                               job->device->stream));
+  return szg_device_mark(job->device, "region");
+}
+
+/* Frames whose tiles depend on nothing but their own shares of the sections. */
+static bool find_tiles(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count) {
+  uint64_t const units[] = {1, frame->grid.tile_z, frame->grid.tile_y, frame->grid.tile_x};
+  *box = szg_region_box(&frame->region, units);
+  *tile_count = szg_grid_of_box(&frame->grid, box).tile_count;
+  return true;
+}
+
+/* `restore` sees the box's tiles and no others. */
+static szgpu_status restore_tiles(const szg_read_job_cuda *job) {
+  szg_read_box_cuda box;
+  SZG_TRY(szg_frame_prepare_cuda(job));
+  SZG_TRY(szg_read_box_open_cuda(job, &box));
+  return szg_frame_restore_cuda(&box.job, 0, 1, box.plan.region.values);
 }

@@ -45,6 +45,13 @@ typedef struct szg_frame_kind_cuda {
   szgpu_status (*prepare)(const szg_read_job_cuda *job);
   /* then values of rows, called once per group of rows. */
   szgpu_status (*restore)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
+  /* Regions: what `restore_region` restores for frame->region, and the most tiles that it lists at
+   * once. False, or NULL: whole rows, by `prepare` and `restore`. */
+  bool (*find_region)(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count);
+  /* After `open`: restores the region's values, at least, into plan->region.values. */
+  szgpu_status (*restore_region)(const szg_read_job_cuda *job);
+  /* Regions do not read the whole of bulk sections, so these are not checked. */
+  bool reads_in_part;
   /* Words of the bitstream may arrive on the device as late as the `restore` of their tiles. */
   bool takes_words_late;
 } szg_frame_kind_cuda;
@@ -89,6 +96,11 @@ szgpu_status szg_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 /* Restores rows first_row .. end_row - 1 of the frame. */
 szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first_row,
                                     uint64_t end_row, void *values) SZG_CHECKED;
+
+/* Lets only a region of the frame be restored, which is not empty. */
+void szg_read_frame_region_cuda(szg_read_frame_cuda *frame, const szg_region *region);
+/* Restores it into frame->region.values, instead of `prepare` and `restore`. */
+szgpu_status szg_frame_restore_region_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 
 SZG_C_END
 

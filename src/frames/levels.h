@@ -228,6 +228,10 @@ szgpu_status szg_levels_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKE
 szgpu_status szg_levels_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 szgpu_status szg_levels_frame_restore_cuda(const szg_read_job_cuda *job,
                                            const szg_frame_rows_cuda *rows) SZG_CHECKED;
+/* A region of a folded frame is restored by rows. */
+bool szg_levels_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,
+                                       uint64_t *tile_count);
+szgpu_status szg_levels_frame_restore_region_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 
 SZG_C_END
 

@@ -133,59 +133,72 @@ szgpu_status szg_levels_frame_open_cuda(const szg_read_job_cuda *frame) {
 /* A part of a stage: tiles, and values of the frame if the stage is the last. */
 typedef struct stage_part {
   uint32_t stage;
-  szg_tile_range span;
+  szg_levels_tiles_cuda tiles;
+  const szg_levels *levels; /* with the strides that values have */
   void *values;
   uint64_t first_value, end_value;
 } stage_part;
 
 static szgpu_status restore_fused(const levels_job *job, const stage_part *part) {
-  szg_levels_decode_job const fused = {
-      &job->levels,        part->stage,           part->span.first_tile,
-      part->span.end_tile, &job->lattice,         &job->inputs[part->stage],
-      job->grids,          part->values,          part->first_value,
-      part->end_value,     (int32_t *)job->codes, tiles_at_once(&job->levels, part->stage)};
+  szg_levels_decode_job const fused = {part->levels,
+                                       part->stage,
+                                       part->tiles,
+                                       &job->lattice,
+                                       &job->inputs[part->stage],
+                                       job->grids,
+                                       part->values,
+                                       part->first_value,
+                                       part->end_value,
+                                       (int32_t *)job->codes,
+                                       tiles_at_once(&job->levels, part->stage)};
   return szg_levels_decode_cuda(&fused, job->frame->frame->verdict, job->frame->device->stream);
 }
 
 static szgpu_status restore_base(const levels_job *job, const stage_part *part) {
-  szg_levels_tiles_cuda const tiles = {part->span.first_tile, part->span.end_tile};
-  return szg_base_decode_cuda(&job->levels, &tiles, &job->lattice, &job->inputs[0], job->grids[0],
-                              job->frame->frame->verdict, job->frame->device->stream);
+  return szg_base_decode_cuda(&job->levels, &part->tiles, &job->lattice, &job->inputs[0],
+                              job->grids[0], job->frame->frame->verdict,
+                              job->frame->device->stream);
 }
 
 static szgpu_status restore_in_batches(const levels_job *job, const stage_part *part) {
   struct CUstream_st *const stream = job->frame->device->stream;
   const szg_tokens_input_cuda *const input = &job->inputs[part->stage];
   uint64_t const step = tiles_at_once(&job->levels, part->stage);
-  for (uint64_t first = part->span.first_tile; first < part->span.end_tile; first += step) {
-    uint64_t const end = szg_min_u64(first + step, part->span.end_tile);
+  for (uint64_t first = part->tiles.first_tile; first < part->tiles.end_tile; first += step) {
+    uint64_t const end = szg_min_u64(first + step, part->tiles.end_tile);
+    szg_levels_tiles_cuda const batch = {first, end, part->tiles.box};
     SZG_TRY(
         szg_tokens_decode_cuda(input, first, end, job->codes, job->frame->frame->verdict, stream));
     SZG_TRY(szg_levels_restore_stage_cuda(
-        &job->levels, part->stage, first, end, &job->lattice, &input->opened->unit, job->codes,
+        part->levels, part->stage, &batch, &job->lattice, &input->opened->unit, job->codes,
         job->grids, part->values, part->first_value, part->end_value, stream));
   }
   return SZGPU_OK;
+}
+
+static szgpu_status restore_part(const levels_job *job, const stage_part *part) {
+  uint32_t const stage = part->stage;
+  if (is_fused_base(&job->levels, stage))
+    SZG_TRY(restore_base(job, part));
+  else
+    SZG_TRY(szg_levels_decode_serves(&job->levels, stage) ? restore_fused(job, part)
+                                                          : restore_in_batches(job, part));
+  return szg_device_mark(job->frame->device, part->values ? "decode"
+                                             : stage == 0 ? "decode base"
+                                                          : "decode coarse");
 }
 
 /* Tiles of a stage, to its grid or, if it is the last, to the rows. rows: NULL except in the last
  * stage. */
 static szgpu_status restore_stage(const levels_job *job, uint32_t stage, szg_tile_range span,
                                   const szg_frame_rows_cuda *rows) {
-  stage_part part = {stage, span, NULL, 0, 0};
+  stage_part part = {stage, {span.first_tile, span.end_tile, NULL}, &job->levels, NULL, 0, 0};
   if (rows) {
     part.values = rows->values;
     part.first_value = rows->first_value;
     part.end_value = rows->first_value + rows->value_count;
   }
-  if (is_fused_base(&job->levels, stage))
-    SZG_TRY(restore_base(job, &part));
-  else
-    SZG_TRY(szg_levels_decode_serves(&job->levels, stage) ? restore_fused(job, &part)
-                                                          : restore_in_batches(job, &part));
-  return szg_device_mark(job->frame->device, rows         ? "decode"
-                                             : stage == 0 ? "decode base"
-                                                          : "decode coarse");
+  return restore_part(job, &part);
 }
 
 /* Restores all stages but the last, as far as the wanted rows need them. */
@@ -219,4 +232,115 @@ szgpu_status szg_levels_frame_restore_cuda(const szg_read_job_cuda *frame,
                              spans);
   SZG_TRY(restore_stage(&job, last, spans[last], rows));
   return szg_outliers_apply_cuda(frame, rows);
+}
+
+/* ---- regions ---- */
+
+/* Boxes of the view, each of which is restored by itself: volumes go together, planes by batch. */
+static uint64_t view_count(const szg_levels *levels, const szg_region *region) {
+  return levels->axis_count == 3 ? 1 : region->count[0];
+}
+
+/* The region as points of the last stage's grid; view: which part of it. */
+static szg_box points_of_region(const szg_levels *levels, const szg_region *region, uint64_t view) {
+  szg_box points;
+  for (int axis = 0; axis < SZG_BOX_AXES; axis++) {
+    points.first[axis] = region->first[axis];
+    points.end[axis] = region->first[axis] + region->count[axis];
+  }
+  if (levels->axis_count == 3) return points;
+  uint64_t const first_plane = (region->first[0] + view) * region->extent[1];
+  points.first[0] = first_plane + points.first[1];
+  points.end[0] = first_plane + points.end[1];
+  points.first[1] = 0;
+  points.end[1] = 1;
+  return points;
+}
+
+/* The box consists of whole tiles of the last stage, and of the frame, as which outliers come. */
+bool szg_levels_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,
+                                       uint64_t *tile_count) {
+  szg_levels levels;
+  szg_box tiles[SZG_LEVELS_MOST + 1];
+  const szg_grid *const grid = &frame->grid;
+  if (!szg_levels_of_frame(grid, &frame->header, &levels) || levels.fold) return false;
+  const szg_levels_stage *const last = &levels.stages[levels.level_count];
+  uint64_t units[] = {1, grid->tile_z, grid->tile_y, grid->tile_x};
+  szg_at_least(&units[1], last->tile_z);
+  szg_at_least(&units[2], last->tile_y);
+  szg_at_least(&units[3], last->tile_x);
+  *box = szg_region_box(&frame->region, units);
+  *tile_count = szg_grid_of_box(grid, box).tile_count;
+  szg_box const points = points_of_region(&levels, &frame->region, 0);
+  szg_levels_tiles_of_points(&levels, levels.level_count, &points, tiles);
+  for (uint32_t i = 0; i <= levels.level_count; i++)
+    szg_at_least(tile_count, szg_box_value_count(&tiles[i]));
+  return true;
+}
+
+/* A box of a stage's tiles, of which the stage's input gets lists of their own. */
+static szgpu_status restore_tiles_of(levels_job *job, stage_part *part, const szg_box *tiles) {
+  const szg_region_plan_cuda *const lists = &job->frame->plan->region;
+  const szg_levels_stage *const stage = &job->levels.stages[part->stage];
+  szg_tokens_input_cuda *const input = &job->inputs[part->stage];
+  szg_tokens_input_cuda const whole = *input;
+  szg_tile_lists_cuda all = {};
+  all.sizes = whole.sizes;
+  all.first_words = whole.first_words;
+  SZG_TRY(szg_region_list_cuda(tiles, stage->z_tiles, stage->y_tiles, stage->x_tiles, &all, lists,
+                               job->frame->device->stream));
+  input->tiles = szg_tokens_tiles_in(&job->levels, part->stage, tiles);
+  input->sizes = lists->sizes;
+  input->first_words = lists->first_words;
+  part->tiles = {0, input->tiles.tile_count, tiles};
+  szgpu_status const status = restore_part(job, part);
+  *input = whole;
+  return status;
+}
+
+/* Lets the last stage's values go to the box; view: as above. */
+static void aim_at_box(const levels_job *job, uint64_t view, szg_levels *levels, stage_part *part) {
+  const szg_read_job_cuda *const frame = job->frame;
+  const szg_box *const box = &frame->frame->box;
+  uint64_t const y_stride = box->end[3] - box->first[3];
+  uint64_t const plane = y_stride * (box->end[2] - box->first[2]);
+  uint64_t const volume = plane * (box->end[1] - box->first[1]);
+  bool const is_volume = levels->axis_count == 3;
+  uint64_t const batch = frame->frame->region.first[0] + view;
+  levels->y_stride = y_stride;
+  levels->z_stride = plane;
+  levels->box_stride = is_volume ? volume : plane;
+  part->levels = levels;
+  part->values = frame->plan->region.values + view * volume * frame->width;
+  part->first_value = box->first[2] * y_stride + box->first[3];
+  part->first_value += is_volume ? batch * volume + box->first[1] * plane
+                                 : (batch * frame->frame->region.extent[1] + box->first[1]) * plane;
+  part->end_value = part->first_value + (is_volume ? szg_box_value_count(box) : volume);
+}
+
+static szgpu_status restore_view(levels_job *job, uint64_t view) {
+  szg_levels levels = job->levels;
+  szg_box tiles[SZG_LEVELS_MOST + 1];
+  uint32_t const last = levels.level_count;
+  szg_box const points = points_of_region(&levels, &job->frame->frame->region, view);
+  szg_levels_tiles_of_points(&levels, last, &points, tiles);
+  for (uint32_t stage = 0; stage <= last; stage++) {
+    stage_part part = {stage, {0, 0, NULL}, &job->levels, NULL, 0, 0};
+    if (stage == last) aim_at_box(job, view, &levels, &part);
+    SZG_TRY(restore_tiles_of(job, &part, &tiles[stage]));
+  }
+  return SZGPU_OK;
+}
+
+szgpu_status szg_levels_frame_restore_region_cuda(const szg_read_job_cuda *frame) {
+  levels_job job;
+  SZG_TRY(open_job(frame, &job));
+  uint64_t const views = view_count(&job.levels, &frame->frame->region);
+  for (uint64_t view = 0; view < views; view++) SZG_TRY(restore_view(&job, view));
+  if (!frame->counts.exact && !frame->counts.fill_mask_bytes) return SZGPU_OK;
+  szg_read_box_cuda box;
+  SZG_TRY(szg_tiles_place_cuda(frame, &frame->frame->grid, false));
+  SZG_TRY(szg_read_box_open_cuda(frame, &box));
+  szg_frame_rows_cuda const rows = {0, 1, 0, box.frame.grid.value_count, box.plan.region.values};
+  return szg_outliers_apply_cuda(&box.job, &rows);
 }

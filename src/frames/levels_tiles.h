@@ -27,4 +27,21 @@ static inline szg_tokens_tiles szg_tokens_tiles_of(const szg_levels *levels, uin
   return tiles;
 }
 
+/* A box of them, as if the stage had no others. */
+static inline szg_tokens_tiles szg_tokens_tiles_in(const szg_levels *levels, uint32_t stage,
+                                                   const szg_box *box) {
+  szg_tokens_tiles tiles = szg_tokens_tiles_of(levels, stage);
+  tiles.z_extent =
+      szg_lesser_u64(box->end[1] * tiles.tile_z, tiles.z_extent) - box->first[1] * tiles.tile_z;
+  tiles.y_extent =
+      szg_lesser_u64(box->end[2] * tiles.tile_y, tiles.y_extent) - box->first[2] * tiles.tile_y;
+  tiles.x_extent =
+      szg_lesser_u64(box->end[3] * tiles.tile_x, tiles.x_extent) - box->first[3] * tiles.tile_x;
+  tiles.z_tiles = box->end[1] - box->first[1];
+  tiles.y_tiles = box->end[2] - box->first[2];
+  tiles.x_tiles = box->end[3] - box->first[3];
+  tiles.tile_count = szg_box_value_count(box);
+  return tiles;
+}
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "container/writer.h"
 #include "core/arena.h"
+#include "frames/part_slots.h"
 #include "frames/rules.h"
 #include "lossless/planes.h"
 
@@ -37,7 +38,7 @@ uint64_t szg_planes_sizes_sum(const szg_planes_sizes *sizes);
 typedef struct szg_planes_write_plan {
   szg_planes_counts *counts; /* [threads] */
   uint16_t *tile_sizes;      /* [tiles of the largest frame] */
-  uint64_t *part_words;      /* [its parts]: words before the part */
+  szg_part_slots slots;
   szg_split_tally *tally;
   szg_codebook *book;
   szg_codebook_work *book_work;
@@ -105,6 +106,9 @@ szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_s
 szgpu_status szg_planes_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
                                            const szg_frame_rows_cuda *rows) SZG_CHECKED;
+bool szg_planes_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,
+                                       uint64_t *tile_count);
+szgpu_status szg_planes_frame_restore_region_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 
 SZG_C_END
 

@@ -53,3 +53,55 @@ szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
       (uint8_t *)rows->values, job->frame->verdict, job->device->stream));
   return szg_device_mark(job->device, "decode");
 }
+
+/* ---- regions ---- */
+
+bool szg_planes_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,
+                                       uint64_t *tile_count) {
+  *box = szg_region_rows(&frame->region, &frame->grid);
+  *tile_count = 0; /* nothing is listed */
+  return true;
+}
+
+/* Tiles that follow one another, of which the rows of the box have some values. */
+struct tile_run {
+  uint64_t first, end;
+};
+
+static szgpu_status restore_run(const szg_read_job_cuda *job, const szg_planes_input_cuda *input,
+                                tile_run run) {
+  const szg_read_frame_cuda *const frame = job->frame;
+  uint64_t const tile_bytes = (uint64_t)SZG_TILE_VALUES * input->layout.value_bytes;
+  uint64_t const row_bytes = frame->grid.row_values * job->width;
+  int const slowest = szg_slowest_axis(&frame->grid);
+  uint64_t const box_first = frame->box.first[slowest] * row_bytes;
+  uint64_t const box_end = frame->box.end[slowest] * row_bytes;
+  uint64_t const first = run.first * tile_bytes > box_first ? run.first * tile_bytes : box_first;
+  uint64_t const end = szg_min_u64(run.end * tile_bytes, box_end);
+  return szg_planes_decode_cuda(input, first, end - first,
+                                job->plan->region.values + (first - box_first), frame->verdict,
+                                job->device->stream);
+}
+
+/* The frame is a line of values, so the region's rows are in tiles here and there. Those of rows
+ * whose tiles touch are restored by one launch. */
+szgpu_status szg_planes_frame_restore_region_cuda(const szg_read_job_cuda *job) {
+  const szg_region *const region = &job->frame->region;
+  szg_planes_input_cuda const input = input_of(job);
+  uint64_t const tile_bytes = (uint64_t)SZG_TILE_VALUES * input.layout.value_bytes;
+  uint64_t const row_count = szg_region_row_count(region);
+  tile_run run = {0, 0};
+  for (uint64_t row = 0; row < row_count; row++) {
+    uint64_t const first = szg_region_row_at(region, row);
+    uint64_t const first_tile = first * job->width / tile_bytes;
+    uint64_t const end_tile = szg_div_up((first + region->count[3]) * job->width, tile_bytes);
+    if (row > 0 && first_tile > run.end) {
+      SZG_TRY(restore_run(job, &input, run));
+      run.first = first_tile;
+    }
+    if (row == 0) run.first = first_tile;
+    run.end = end_tile;
+  }
+  SZG_TRY(restore_run(job, &input, run));
+  return szg_device_mark(job->device, "decode");
+}

@@ -1,4 +1,5 @@
-/* read.cu - where the shares of a frame's tiles begin, on the GPU; the twin of the .c.
+/* read.cu - where the shares of a frame's tiles begin, on the GPU, and those of a box of its tiles;
+ * the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "frames/read_cuda.h"
@@ -28,4 +29,37 @@ szgpu_status szg_tiles_place_cuda(const szg_read_job_cuda *job, const szg_grid *
   SZG_TRY(szg_frame_sums_check_cuda(&sums, places->places + grid->tile_count, job->plan->bit_count,
                                     frame->verdict, stream));
   return szg_device_mark(job->device, "places");
+}
+
+szgpu_status szg_read_box_open_cuda(const szg_read_job_cuda *whole, szg_read_box_cuda *box) {
+  const szg_read_frame_cuda *const frame = whole->frame;
+  const szg_region_plan_cuda *const lists = &whole->plan->region;
+  const szg_tile_counts *const counts = &whole->counts;
+  bool const has_outliers = counts->exact || counts->fill_mask_bytes;
+  szg_box const tiles = szg_tiles_of_box(&frame->grid, &frame->box);
+  szg_tile_lists_cuda all = {};
+  box->job = *whole;
+  box->frame = *frame;
+  box->plan = *whole->plan;
+  box->job.frame = &box->frame;
+  box->job.plan = &box->plan;
+  box->frame.grid = szg_grid_of_box(&frame->grid, &frame->box);
+  all.exact = counts->exact;
+  all.fill_mask_bytes = counts->fill_mask_bytes;
+  if (counts->exact) box->job.counts.exact = lists->exact;
+  if (counts->fill_mask_bytes) box->job.counts.fill_mask_bytes = lists->fill_mask_bytes;
+  if (has_outliers) {
+    all.places = whole->plan->places.places;
+    box->plan.places.places = lists->places;
+  }
+  if (counts->bits) { /* a tile frame's */
+    all.sizes = counts->bits;
+    all.first_words = whole->plan->tile.first_words;
+    box->job.counts.bits = lists->sizes;
+    box->plan.tile.first_words = lists->first_words;
+  }
+  SZG_TRY(szg_region_list_cuda(&tiles, frame->grid.z_tiles, frame->grid.y_tiles,
+                               frame->grid.x_tiles, &all, lists, whole->device->stream));
+  SZG_TRY(szg_device_mark(whole->device, "tiles of the box"));
+  return szg_outliers_list_cuda(&box->job);
 }

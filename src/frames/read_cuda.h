@@ -15,6 +15,7 @@
 #include "core/places.h"
 #include "frames/levels.h"
 #include "frames/planes.h"
+#include "frames/region_cuda.h"
 #include "frames/stream.h"
 #include "frames/tile.h"
 #include "quant/bound.h"
@@ -31,9 +32,10 @@ struct szg_read_sizes_cuda {
   szg_stream_read_sizes_cuda stream;
   szg_planes_read_sizes_cuda planes;
   uint64_t tile_frame_tiles;
-  uint64_t levels_bytes;   /* of a levels frame */
-  uint64_t inner_values;   /* of a frame whose values are narrowed */
-  uint64_t sign_runs;      /* of a frame with signs */
+  uint64_t levels_bytes;               /* of a levels frame */
+  uint64_t inner_values;               /* of a frame whose values are narrowed */
+  uint64_t sign_runs;                  /* of a frame with signs */
+  uint64_t region_bytes, region_tiles; /* of the box around a frame's region; listed tiles */
   uint32_t reserved_kinds; /* bits by SZG_KIND_*: taken although `header` may not have them */
 };
 
@@ -48,6 +50,7 @@ struct szg_read_plan_cuda {
   szg_planes_input_cuda planes;
   szg_levels_read_plan_cuda levels;
   void *inner_values; /* of rows that are then narrowed */
+  szg_region_plan_cuda region;
 };
 
 /* A section of a frame, in device memory; bytes is NULL if the frame has none or it is empty. */
@@ -64,6 +67,11 @@ struct szg_read_frame_cuda {
   szg_grid grid;
   uint64_t first_row, end_row; /* the wanted rows of the frame */
   void *values;                /* where row first_row goes, on the device */
+  bool has_region;             /* only this part of the rows is wanted: */
+  szg_region region;           /* of level 0 */
+  szg_box box;                 /* what is restored for it */
+  uint64_t region_tiles;       /* of the box: the most that are listed at once */
+  bool goes_by_rows;           /* the box is whole rows, restored like all rows */
   szg_verdict *verdict;
 };
 
@@ -103,6 +111,18 @@ static inline const uint16_t *szg_counts_of_cuda(const szg_read_frame_cuda *fram
  * the tiles. has_stream: the tile sizes are bits of a stream. */
 szgpu_status szg_tiles_place_cuda(const szg_read_job_cuda *job, const szg_grid *grid,
                                   bool has_stream) SZG_CHECKED;
+
+/* The box of a frame's region as a frame of its own, of one row, with its tiles alone. */
+typedef struct szg_read_box_cuda {
+  szg_read_job_cuda job; /* of the two below */
+  szg_read_frame_cuda frame;
+  szg_read_plan_cuda plan;
+} szg_read_box_cuda;
+
+/* Takes the lists of the box's tiles from those of the frame's, which must be in the stream, and
+ * lists the box's tiles that have outliers. */
+szgpu_status szg_read_box_open_cuda(const szg_read_job_cuda *whole,
+                                    szg_read_box_cuda *box) SZG_CHECKED;
 
 SZG_C_END
 

@@ -44,7 +44,8 @@ struct BaseExtents {
 /* A base, all of whose numbers of points fit 32 bits along an axis, and whose tiles do. */
 struct BaseLevel {
   uint32_t z_extent, y_extent, x_extent, row_points; /* of the grid */
-  uint32_t z_tiles, y_tiles, x_tiles;
+  uint32_t z_tiles, y_tiles, x_tiles;                /* of the part of the base that a launch has */
+  uint32_t part_box, part_z, part_y, part_x;         /* its first point */
   uint64_t z_stride, y_stride, x_stride, box_stride; /* from point to point, in values */
 
   explicit BaseLevel(const LevelsJob &job)
@@ -52,9 +53,13 @@ struct BaseLevel {
         y_extent((uint32_t)job.stage.y_extent),
         x_extent((uint32_t)job.stage.x_extent),
         row_points((uint32_t)job.stage.row_points),
-        z_tiles((uint32_t)job.stage.z_tiles),
-        y_tiles((uint32_t)job.stage.y_tiles),
-        x_tiles((uint32_t)job.stage.x_tiles),
+        z_tiles((uint32_t)job.tiles.z_tiles),
+        y_tiles((uint32_t)job.tiles.y_tiles),
+        x_tiles((uint32_t)job.tiles.x_tiles),
+        part_box((uint32_t)job.tiles.box),
+        part_z((uint32_t)job.tiles.z * job.stage.tile_z),
+        part_y((uint32_t)job.tiles.y * job.stage.tile_y),
+        part_x((uint32_t)job.tiles.x * job.stage.tile_x),
         z_stride(job.z_stride),
         y_stride(job.y_stride),
         x_stride(job.x_stride),
@@ -76,10 +81,11 @@ struct BasePlace {
 
   __device__ __forceinline__ BasePlace(const BaseLevel &level, uint32_t t) {
     uint32_t const row = t / level.x_tiles, layer = row / level.y_tiles;
-    box = layer / level.z_tiles;
-    z = (layer - box * level.z_tiles) * kBaseZ;
-    y = (row - layer * level.y_tiles) * kBaseY;
-    x = (t - row * level.x_tiles) * kBaseX;
+    uint32_t const part_box = layer / level.z_tiles;
+    box = level.part_box + part_box;
+    z = level.part_z + (layer - part_box * level.z_tiles) * kBaseZ;
+    y = level.part_y + (row - layer * level.y_tiles) * kBaseY;
+    x = level.part_x + (t - row * level.x_tiles) * kBaseX;
     extents = {min(kBaseZ, level.z_extent - z), min(kBaseY, level.y_extent - y),
                min(kBaseX, level.x_extent - x)};
   }

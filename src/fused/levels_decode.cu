@@ -259,20 +259,20 @@ bool szg_levels_decode_serves(const szg_levels *levels, uint32_t stage) {
 
 szgpu_status szg_levels_decode_cuda(const szg_levels_decode_job *job, szg_verdict *verdict,
                                     struct CUstream_st *stream) {
-  if (job->first_tile >= job->end_tile) return SZGPU_OK;
-  szg_levels_tiles_cuda const tiles = {job->first_tile, job->end_tile};
+  const szg_levels_tiles_cuda &tiles = job->tiles;
+  if (tiles.first_tile >= tiles.end_tile) return SZGPU_OK;
   szg::LevelsJob const stage(*job->levels, job->stage, *job->lattice, &tiles);
   bool const is_last = job->stage == job->levels->level_count;
   bool const is_plain = szg::WarpLevel::is_plain(*job->levels);
-  szg::LevelsDecodeJob const own = {szg::WarpLevel(stage, job->first_tile, job->end_tile),
-                              *job->input,
-                              *job->lattice,
-                              (const uint32_t *)job->grids[job->stage - 1],
-                              is_last ? job->values : job->grids[job->stage],
-                              job->first_value,
-                              job->end_value - job->first_value,
-                              job->codes,
-                              verdict};
+  szg::LevelsDecodeJob const own = {szg::WarpLevel(stage, tiles.first_tile, tiles.end_tile),
+                                    *job->input,
+                                    *job->lattice,
+                                    (const uint32_t *)job->grids[job->stage - 1],
+                                    is_last ? job->values : job->grids[job->stage],
+                                    job->first_value,
+                                    job->end_value - job->first_value,
+                                    job->codes,
+                                    verdict};
   uint64_t const slots = job->slot_count;
   if (!is_last && stage.stage.spacing == 2)
     return szg::launch_form<2, szg::GridTarget>(own, is_plain, slots, stream);

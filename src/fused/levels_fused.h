@@ -12,13 +12,14 @@
 
 SZG_C_BEGIN
 
-/* What is to be decoded: tiles first_tile to end_tile - 1, which are whole layers of tiles. As in
+/* What is to be decoded: `tiles`, which are whole layers of tiles; or, if they are in a box, all of
+ * that, and `input` has its tiles alone. As in
  * szg_levels_restore_stage_cuda, they go to grids[stage], or, if the stage is the last, to values
  * first_value to end_value - 1 of the frame, the first of which goes to `values`. */
 typedef struct szg_levels_decode_job {
   const szg_levels *levels;
   uint32_t stage;
-  uint64_t first_tile, end_tile;
+  szg_levels_tiles_cuda tiles;
   const szg_levels_lattice *lattice;
   const szg_tokens_input_cuda *input; /* opened */
   void *const *grids;
@@ -40,8 +41,8 @@ szgpu_status szg_levels_decode_cuda(const szg_levels_decode_job *job, szg_verdic
 /* Whether szg_base_decode_cuda takes the base of such a frame. */
 bool szg_base_decode_serves(const szg_levels *levels);
 
-/* Tiles of the base to their points of `grid`, that of stage 0. input: opened. verdict->bad_data:
- * as above. */
+/* Tiles of the base to their points of `grid`, that of stage 0. input: opened, as above.
+ * verdict->bad_data: as above. */
 szgpu_status szg_base_decode_cuda(const szg_levels *levels, const szg_levels_tiles_cuda *tiles,
                                   const szg_levels_lattice *lattice,
                                   const szg_tokens_input_cuda *input, void *grid,

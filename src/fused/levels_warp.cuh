@@ -78,11 +78,12 @@ __device__ __forceinline__ uint32_t ask_ahead(uint32_t *counter, uint32_t last) 
 }
 
 /* Extents are those of one box. A launch has whole layers of tiles, which are numbered through all
- * boxes. */
+ * boxes; or it has a part of the level, all tiles of which are numbered like those of a level. */
 struct WarpLevel {
   uint32_t z_extent, y_extent, x_extent, row_points; /* of the grid */
   uint32_t coarse_z, coarse_y, coarse_x, coarse_row; /* of the coarser one */
   uint32_t z_tiles, y_tiles, x_tiles;
+  uint32_t part_box, part_z, part_y, part_x; /* the first point of the part */
   uint32_t first_layer, end_layer, first_box, box_count;
   uint64_t z_stride, y_stride, x_stride, box_stride; /* from point to point, in values */
   bool is_linear;
@@ -98,11 +99,15 @@ struct WarpLevel {
         coarse_y((uint32_t)job.coarse_y),
         coarse_x((uint32_t)job.coarse_x),
         coarse_row((uint32_t)job.coarse_row),
-        z_tiles((uint32_t)job.stage.z_tiles),
-        y_tiles((uint32_t)job.stage.y_tiles),
-        x_tiles((uint32_t)job.stage.x_tiles),
-        first_layer((uint32_t)(first_tile / (job.stage.y_tiles * job.stage.x_tiles))),
-        end_layer((uint32_t)(end_tile / (job.stage.y_tiles * job.stage.x_tiles))),
+        z_tiles((uint32_t)job.tiles.z_tiles),
+        y_tiles((uint32_t)job.tiles.y_tiles),
+        x_tiles((uint32_t)job.tiles.x_tiles),
+        part_box((uint32_t)job.tiles.box),
+        part_z((uint32_t)job.tiles.z * job.stage.tile_z),
+        part_y((uint32_t)job.tiles.y * job.stage.tile_y),
+        part_x((uint32_t)job.tiles.x * job.stage.tile_x),
+        first_layer((uint32_t)(first_tile / (job.tiles.y_tiles * job.tiles.x_tiles))),
+        end_layer((uint32_t)(end_tile / (job.tiles.y_tiles * job.tiles.x_tiles))),
         first_box(first_layer / z_tiles),
         box_count(end_layer / z_tiles - first_box),
         z_stride(job.z_stride),
@@ -138,18 +143,18 @@ struct WarpLevel {
   __device__ __forceinline__ WarpTile tile_at(uint32_t layer, uint32_t in_layer,
                                               uint32_t tile_z) const {
     WarpTile tile;
-    tile.box = layer / z_tiles;
-    tile.z = (layer - tile.box * z_tiles) * tile_z;
-    uint32_t const y_tile = in_layer / x_tiles;
-    tile.y = y_tile * kWarpTileY;
-    tile.x = (in_layer - y_tile * x_tiles) * kWarpTileX;
+    uint32_t const box = layer / z_tiles, y_tile = in_layer / x_tiles;
+    tile.box = part_box + box;
+    tile.z = part_z + (layer - box * z_tiles) * tile_z;
+    tile.y = part_y + y_tile * kWarpTileY;
+    tile.x = part_x + (in_layer - y_tile * x_tiles) * kWarpTileX;
     tile.z_extent = min(tile_z, z_extent - tile.z);
     tile.y_extent = min(kWarpTileY, y_extent - tile.y);
     tile.x_extent = min(kWarpTileX, x_extent - tile.x);
     return tile;
   }
 
-  /* The tile's number, through all boxes. */
+  /* The tile's number, through all boxes of a whole level. */
   template <uint32_t kCodeBytes>
   __device__ __forceinline__ uint32_t index_of(const WarpTile &tile) const {
     uint32_t const layer = tile.box * z_tiles + tile.z / (2 * kTilePairs<kCodeBytes>);

@@ -19,14 +19,16 @@ enum { SZG_HAS_CUDA = 0 };
 #define szg_compress_reserve_cuda(...) SZGPU_UNSUPPORTED
 #define szg_open_cuda(...) SZGPU_UNSUPPORTED
 #define szg_decompress_cuda(...) SZGPU_UNSUPPORTED
+#define szg_decompress_region_cuda(ctx, archive, opened, box, field, is_done) \
+  ((void)(is_done), SZGPU_UNSUPPORTED)
 #define szg_fetch_archive_cuda(...) SZGPU_UNSUPPORTED
 #define szg_stage_field_cuda(...) SZGPU_UNSUPPORTED
 #define szg_send_field_cuda(...) SZGPU_UNSUPPORTED
 #define szg_async_bytes_cuda(ctx, call, bytes) \
   ((void)(ctx), (void)(call), (void)(bytes), SZGPU_UNSUPPORTED)
 #define szg_async_run_cuda(ctx, call) ((void)(ctx), (void)(call), SZGPU_UNSUPPORTED)
-#define szg_pin_cuda(ctx, bytes, byte_count) ((void)(ctx), (void)(bytes), (void)(byte_count), false)
-#define szg_unpin_cuda(bytes) (void)(bytes)
+#define szg_pin_ring_cuda(ctx) (void)(ctx)
+#define szg_unpin_ring_cuda(ctx) (void)(ctx)
 #define szg_close_cuda(ctx) (void)(ctx)
 #define szg_release_memory_cuda(ctx) (void)(ctx)
 #endif

@@ -39,8 +39,8 @@ szgpu_status szg_begin_call(szgpu_ctx *ctx) {
 }
 
 void szg_give_memory_back(szgpu_ctx *ctx) {
-  szg_ctx_release_buffers(ctx);
   szg_release_memory_cuda(ctx);
+  szg_ctx_release_buffers(ctx);
 }
 
 /* Whether the call has made the workspace larger than any honest field and archive would. */

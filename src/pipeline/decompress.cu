@@ -19,6 +19,10 @@ enum {
   FRAME_HEADER_MOST_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT
 };
 
+/* From host memory whole frames go to the device. The CPU is faster if a box is less than this part
+ * of their values, and reads only what belongs to the box. */
+enum { LEAST_SHARE = 16 };
+
 /* ---- headers ---- */
 
 /* Pinned memory for the archive's first bytes and the word behind them that says they are there. */
@@ -115,6 +119,16 @@ static bool has_frame_headers(const szg_decompress_call_cuda *call) {
          last_start + FRAME_HEADER_MOST_BYTES <= call->opened->available_bytes;
 }
 
+/* Which of the frame's values are wanted, if it is not rows. */
+static void set_region(const szg_decompress_call_cuda *call, uint64_t number,
+                       szg_read_frame_cuda *frame) {
+  const szg_opened *const opened = call->opened;
+  if (!call->box) return;
+  szg_region const region = szg_region_of_frame(call->box, 0, &opened->grid, &frame->grid,
+                                                number * opened->header.frame_rows);
+  szg_read_frame_region_cuda(frame, &region);
+}
+
 static szgpu_status read_frame_headers(const szg_decompress_call_cuda *call, bool *has_zstd) {
   const szg_opened *const opened = call->opened;
   bool const is_here = has_frame_headers(call);
@@ -138,6 +152,7 @@ static szgpu_status read_frame_headers(const szg_decompress_call_cuda *call, boo
     if (status != SZGPU_OK) return szg_frame_fail(call->ctx, status, number, &fault);
     frame->kind = szg_kind_of(&opened->header, &frame->header);
     frame->grid = szg_grid_of_rows(&opened->grid, szg_frame_row_count(opened, number));
+    set_region(call, number, frame);
     for (uint32_t s = 0; s < frame->header.section_count; s++)
       *has_zstd = *has_zstd || frame->header.sections[s].codec != SZG_CODEC_STORED;
     offset += frame_bytes;
@@ -146,7 +161,7 @@ static szgpu_status read_frame_headers(const szg_decompress_call_cuda *call, boo
 }
 
 /* Sets where each frame lies on the device and which rows are wanted. values: where the first
- * wanted row goes. */
+ * wanted value goes. */
 static void place_frames(const szg_decompress_call_cuda *call, const uint8_t *first_frame_bytes,
                          uint8_t *values, szg_verdict *verdicts) {
   const szg_opened *const opened = call->opened;
@@ -160,6 +175,10 @@ static void place_frames(const szg_decompress_call_cuda *call, const uint8_t *fi
     frame->end_row = szg_min_u64(end_row - frame_first_row, frame_rows);
     frame->values =
         values + (frame_first_row + frame->first_row - call->first_row) * call->row_bytes;
+    if (frame->has_region) {
+      frame->region.values = values;
+      values += frame->region.value_count * szg_dtype_bytes(opened->header.shape.dtype);
+    }
     frame->verdict = verdicts + i;
     szg_read_frame_place_cuda(frame, first_frame_bytes);
     first_frame_bytes += szg_frame_bytes(opened, number);
@@ -178,7 +197,7 @@ static plan_request request_of(const szg_decompress_call_cuda *call, bool is_dev
   plan_request request = {};
   request.frame_count = szg_call_frames(call);
   if (!call->is_device_archive) request.archive_copy = call->end_byte - call->first_byte;
-  if (!is_device_field) request.field_copy = call->row_count * call->row_bytes;
+  if (!is_device_field) request.field_copy = szg_call_wanted_bytes(call);
   request.frames.header = &call->opened->header;
   request.frames.decoder = call->ctx->options.decoder;
   for (uint64_t i = 0; i < request.frame_count; i++)
@@ -297,12 +316,30 @@ static szgpu_status decompress_anywhere(szg_decompress_call_cuda *call, void *fi
   return has_zstd ? decompress_packed(call, field, is_device_field) : SZGPU_OK;
 }
 
-szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
-                                 uint64_t first_row, uint64_t row_count, void *field) {
-  int previous = 0;
-  uint32_t const round_trips = ctx->device.round_trips; /* waits for opening the archive */
-  SZG_TRY(szg_cuda_begin(ctx, &previous));
-  ctx->device.round_trips = round_trips;
+/* Restores the call's box, unless the CPU is to do it. */
+static szgpu_status decompress_box(szg_decompress_call_cuda *call, void *field, bool *is_done) {
+  szgpu_ctx *const ctx = call->ctx;
+  bool is_device_field, has_zstd;
+  SZG_TRY(szg_cuda_reaches(ctx, field, &is_device_field));
+  SZG_TRY(szg_cuda_reaches(ctx, call->archive, &call->is_device_archive));
+  uint64_t const wanted_values = szg_box_value_count(call->box);
+  SZG_TRY(find_frames(call));
+  uint64_t const frame_rows = call->opened->header.frame_rows;
+  uint64_t const sent_rows =
+      szg_min_u64(szg_call_frames(call) * frame_rows, call->opened->grid.row_extent);
+  if (!call->is_device_archive &&
+      wanted_values < sent_rows * call->opened->grid.row_values / LEAST_SHARE)
+    return SZGPU_OK;
+  ctx->threads.done_values = 0;
+  ctx->threads.total_values = wanted_values;
+  SZG_TRY(decompress_plain(call, field, is_device_field, &has_zstd));
+  *is_done = !has_zstd;
+  return SZGPU_OK;
+}
+
+static szg_decompress_call_cuda make_call(szgpu_ctx *ctx, const void *archive,
+                                          const szg_opened *opened, uint64_t first_row,
+                                          uint64_t row_count) {
   szg_decompress_call_cuda call = {};
   call.ctx = ctx;
   call.archive = (const uint8_t *)archive;
@@ -310,5 +347,34 @@ szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_
   call.first_row = first_row;
   call.row_count = row_count;
   call.row_bytes = opened->grid.row_values * szg_dtype_bytes(opened->header.shape.dtype);
+  return call;
+}
+
+/* As szg_cuda_begin, after the archive has been opened: counts those waits too. */
+static szgpu_status begin_again(szgpu_ctx *ctx, int *previous) {
+  uint32_t const round_trips = ctx->device.round_trips;
+  SZG_TRY(szg_cuda_begin(ctx, previous));
+  ctx->device.round_trips = round_trips;
+  return SZGPU_OK;
+}
+
+szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_opened *opened,
+                                 uint64_t first_row, uint64_t row_count, void *field) {
+  int previous = 0;
+  SZG_TRY(begin_again(ctx, &previous));
+  szg_decompress_call_cuda call = make_call(ctx, archive, opened, first_row, row_count);
   return szg_cuda_end(ctx, previous, decompress_anywhere(&call, field));
+}
+
+szgpu_status szg_decompress_region_cuda(szgpu_ctx *ctx, const void *archive,
+                                        const szg_opened *opened, const szg_box *box, void *field,
+                                        bool *is_done) {
+  int previous = 0;
+  int const slowest = szg_slowest_axis(&opened->grid);
+  *is_done = false;
+  SZG_TRY(begin_again(ctx, &previous));
+  szg_decompress_call_cuda call =
+      make_call(ctx, archive, opened, box->first[slowest], box->end[slowest] - box->first[slowest]);
+  call.box = box;
+  return szg_cuda_end(ctx, previous, decompress_box(&call, field, is_done));
 }

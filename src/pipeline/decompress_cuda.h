@@ -24,6 +24,7 @@ typedef struct szg_decompress_call_cuda {
   bool is_device_archive;
   const szg_opened *opened;
   uint64_t first_row, row_count;
+  const szg_box *box; /* of the field, in these rows: only that is wanted; NULL: all of them */
   uint64_t first_frame, end_frame; /* the frames that hold the rows */
   uint64_t first_byte, end_byte;   /* these frames in the archive */
   szg_read_frame_cuda *frames;     /* [end_frame - first_frame] */
@@ -34,8 +35,14 @@ static inline uint64_t szg_call_frames(const szg_decompress_call_cuda *call) {
   return call->end_frame - call->first_frame;
 }
 
-/* Restores the call's rows into `field` and waits until they are there (restore_frames.cu).
- * is_device_field: it is in device memory. */
+/* Bytes of all wanted values. */
+static inline uint64_t szg_call_wanted_bytes(const szg_decompress_call_cuda *call) {
+  if (!call->box) return call->row_count * call->row_bytes;
+  return szg_box_value_count(call->box) * szg_dtype_bytes(call->opened->header.shape.dtype);
+}
+
+/* Restores the call's rows, or its box, into `field` and waits until they are there
+ * (restore_frames.cu). is_device_field: it is in device memory. */
 szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
                                      const szg_decompress_plan_cuda *plan, void *field,
                                      bool is_device_field) SZG_CHECKED;

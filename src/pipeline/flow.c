@@ -18,24 +18,6 @@ static int slots_within(const szg_flow *flow, uint64_t slot_bytes, uint64_t work
   return within >= (uint64_t)wanted ? wanted : within > 0 ? (int)within : 1;
 }
 
-/* It goes without if the system refuses. */
-static bool pin(szgpu_ctx *ctx, const szg_buffer *buffer, uint64_t byte_count) {
-  bool const is_pinned = byte_count > 0 && szg_pin_cuda(ctx, buffer->bytes, byte_count);
-  ctx->error[0] = '\0';
-  return is_pinned;
-}
-
-static szgpu_status open_slot(szg_flow *flow, szg_flow_slot *slot, uint64_t values_bytes,
-                              uint64_t bytes_bytes) {
-  szgpu_ctx *const ctx = flow->ctxs[0];
-  slot->values.account = slot->bytes.account = &ctx->account;
-  SZG_TRY(szg_buffer_reset(&slot->values, values_bytes));
-  SZG_TRY(szg_buffer_reset(&slot->bytes, bytes_bytes));
-  slot->has_pinned_values = flow->has_cuda[0] && pin(ctx, &slot->values, values_bytes);
-  slot->has_pinned_bytes = flow->has_cuda[0] && pin(ctx, &slot->bytes, bytes_bytes);
-  return SZGPU_OK;
-}
-
 void szg_flow_begin(szg_flow *flow, uint64_t field_bytes) {
   for (int i = 0; i < flow->ctx_count; i++) {
     szgpu_ctx *const ctx = flow->ctxs[i];
@@ -45,30 +27,38 @@ void szg_flow_begin(szg_flow *flow, uint64_t field_bytes) {
   }
 }
 
-szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) {
-  uint64_t slot_bytes;
-  SZG_REQUIRE(szg_add_checked(sizes->values_bytes, sizes->bytes_bytes, &slot_bytes),
-              SZGPU_OUT_OF_MEMORY);
-  int const slot_count = slots_within(flow, slot_bytes, sizes->workspace_bytes);
-  szgpu_status status = SZGPU_OK;
-  for (int i = 0; i < slot_count && status == SZGPU_OK; i++) {
-    status = open_slot(flow, &flow->slots[i], sizes->values_bytes, sizes->bytes_bytes);
-    flow->slot_count++;
-  }
-  if (status != SZGPU_OUT_OF_MEMORY) return status;
-  return szg_fail(flow->ctxs[0], status, "%d frames on their way take %llu bytes each", slot_count,
-                  (unsigned long long)slot_bytes);
+static bool align_up_checked(uint64_t bytes, uint64_t *aligned) {
+  if (!szg_add_checked(bytes, SZG_ARENA_ALIGNMENT - 1, aligned)) return false;
+  *aligned -= *aligned % SZG_ARENA_ALIGNMENT;
+  return true;
 }
 
-static void close_slots(szg_flow *flow) {
-  for (int i = 0; i < flow->slot_count; i++) {
-    szg_flow_slot *const slot = &flow->slots[i];
-    if (slot->has_pinned_values) szg_unpin_cuda(slot->values.bytes);
-    if (slot->has_pinned_bytes) szg_unpin_cuda(slot->bytes.bytes);
-    szg_buffer_release(&slot->values);
-    szg_buffer_release(&slot->bytes);
+bool szg_flow_slot_bytes(const szg_flow_sizes *sizes, uint64_t *bytes_at, uint64_t *slot_bytes) {
+  return align_up_checked(sizes->values_bytes, bytes_at) &&
+         szg_add_checked(*bytes_at, sizes->bytes_bytes, slot_bytes) &&
+         align_up_checked(*slot_bytes, slot_bytes);
+}
+
+szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) {
+  szgpu_ctx *const first = flow->ctxs[0];
+  uint64_t slot_bytes, ring_bytes, bytes_at;
+  SZG_REQUIRE(szg_flow_slot_bytes(sizes, &bytes_at, &slot_bytes), SZGPU_OUT_OF_MEMORY);
+  int const slot_count = slots_within(flow, slot_bytes, sizes->workspace_bytes);
+  SZG_REQUIRE(szg_mul_checked(slot_bytes, (uint64_t)slot_count, &ring_bytes), SZGPU_OUT_OF_MEMORY);
+  if (ring_bytes > first->ring.capacity_bytes) szg_unpin_ring_cuda(first);
+  szgpu_status const status = szg_buffer_reset(&first->ring, ring_bytes);
+  if (status == SZGPU_OUT_OF_MEMORY)
+    return szg_fail(first, status, "%d frames on their way take %llu bytes each", slot_count,
+                    (unsigned long long)slot_bytes);
+  SZG_TRY(status);
+  if (flow->has_cuda[0] && ring_bytes > 0) szg_pin_ring_cuda(first);
+  first->error[0] = '\0'; /* it goes without */
+  for (int i = 0; i < slot_count && ring_bytes > 0; i++) {
+    flow->slots[i].values = first->ring.bytes + (uint64_t)i * slot_bytes;
+    flow->slots[i].bytes = flow->slots[i].values + bytes_at;
   }
-  flow->slot_count = 0;
+  flow->slot_count = slot_count;
+  return SZGPU_OK;
 }
 
 szgpu_status szg_flow_take(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
@@ -175,7 +165,6 @@ static szgpu_status explain(const szg_flow *flow, szgpu_status status) {
 }
 
 szgpu_status szg_flow_end(szg_flow *flow, szgpu_status status) {
-  close_slots(flow);
   for (int i = 0; i < flow->ctx_count; i++)
     flow->ctxs[i]->threads.progress = flow->ctxs[i]->options.progress;
   if (status != SZGPU_OK) return explain(flow, status);

@@ -13,13 +13,13 @@
 
 SZG_C_BEGIN
 
-/* A frame on its way. The slots of a call are of the first ctx's account. */
+/* A frame on its way. */
 typedef struct szg_flow_slot {
-  szg_buffer values, bytes; /* of the frame, and of its part of the archive */
-  bool has_pinned_values, has_pinned_bytes;
-  const void *from;      /* what is worked on: here, or in the source's memory */
-  void *to;              /* what comes of it: here, or in the sink's memory */
-  szg_frame_piece piece; /* compression */
+  uint8_t *values, *bytes; /* of the frame, and of its part of the archive; in the ring's memory */
+  const void *from;        /* what is worked on: here, or in the source's memory */
+  uint64_t from_bytes;     /* decompression: of the part */
+  void *to;                /* what comes of it: here, or in the sink's memory */
+  szg_frame_piece piece;   /* compression */
 } szg_flow_slot;
 
 /* What both directions have. */
@@ -52,14 +52,17 @@ typedef struct szg_flow_sizes {
   uint64_t workspace_bytes;
 } szg_flow_sizes;
 
+/* Bytes of a slot, in which those of the archive begin at *bytes_at. False: too many. */
+bool szg_flow_slot_bytes(const szg_flow_sizes *sizes, uint64_t *bytes_at, uint64_t *slot_bytes);
+
 /* Slots that ctx_count ctxs can use. */
 static inline int szg_flow_slots(int ctx_count) {
   enum { FRAMES_BESIDE = 2 }; /* one that is read, one that is written */
   return ctx_count + FRAMES_BESIDE;
 }
 
-/* Makes room for slots: as many as the ctxs can use, fewer if the first ctx's limit does not leave
- * the workspace beside them, but at least one. */
+/* Makes room for slots, which the first ctx keeps: as many as the ctxs can use, fewer if the first
+ * ctx's limit does not leave the workspace beside them, but at least one. */
 szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) SZG_CHECKED;
 
 /* Reads byte_count bytes at `offset`; *got_bytes are fewer only where the data end. */

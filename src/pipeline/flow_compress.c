@@ -53,7 +53,7 @@ static szgpu_status take_values(flow_compression *call, uint64_t offset, uint64_
   szg_flow *const flow = call->flow;
   szg_flow_slot *const slot = &flow->slots[slot_number];
   uint64_t got_bytes;
-  SZG_TRY(szg_flow_take(flow, offset, slot->values.bytes, byte_count, &slot->from, &got_bytes));
+  SZG_TRY(szg_flow_take(flow, offset, slot->values, byte_count, &slot->from, &got_bytes));
   if (got_bytes == byte_count) return SZGPU_OK;
   flow->source_code = 0;
   flow->source_offset = offset + got_bytes;
@@ -155,11 +155,11 @@ static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, i
   fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
   slot->piece = fresh;
   if (with_cuda)
-    status = szg_compress_frame_cuda(ctx, call->params, call->grid, slot->from, slot->bytes.bytes,
+    status = szg_compress_frame_cuda(ctx, call->params, call->grid, slot->from, slot->bytes,
                                      call->capacity, &slot->piece);
   if (!with_cuda || szg_falls_back(ctx, status)) {
     slot->piece = fresh;
-    status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->from, slot->bytes.bytes,
+    status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->from, slot->bytes,
                                     call->capacity, &slot->piece);
   }
   if (status == SZGPU_OK && slot->piece.fails) {
@@ -174,7 +174,7 @@ static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
   const szg_flow_slot *const slot = &call->flow->slots[slot_number];
   const szg_frame_piece *const piece = &slot->piece;
   uint64_t *const frame_bytes = (uint64_t *)(void *)call->frame_bytes.bytes;
-  SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->bytes.bytes, piece->frame_bytes));
+  SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->bytes, piece->frame_bytes));
   call->next_byte += piece->frame_bytes;
   frame_bytes[frame] = piece->frame_bytes;
   call->has_planes |= piece->header.has_planes;

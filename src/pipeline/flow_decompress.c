@@ -57,10 +57,10 @@ static szgpu_status read_frame(void *job, uint64_t frame, int slot_number) {
   flow_restoration *const call = job;
   szg_flow_slot *const slot = &call->flow->slots[slot_number];
   uint64_t const byte_count = szg_frame_bytes(call->opened, frame);
-  SZG_TRY(szg_flow_take(call->flow, call->next_byte, slot->bytes.bytes, byte_count, &slot->from,
-                        &slot->bytes.used_bytes));
+  SZG_TRY(szg_flow_take(call->flow, call->next_byte, slot->bytes, byte_count, &slot->from,
+                        &slot->from_bytes));
   call->next_byte += byte_count;
-  if (slot->bytes.used_bytes == byte_count) return SZGPU_OK;
+  if (slot->from_bytes == byte_count) return SZGPU_OK;
   call->flow->cut_frame = frame;
   return SZGPU_TRUNCATED;
 }
@@ -81,14 +81,14 @@ static szgpu_status restore_frame(void *job, uint64_t frame, int slot_number, in
   szg_flow *const flow = call->flow;
   szgpu_ctx *const ctx = flow->ctxs[worker];
   szg_flow_slot *const slot = &flow->slots[slot_number];
-  szg_opened const part = szg_opened_frame(call->opened, frame, slot->from, slot->bytes.used_bytes);
+  szg_opened const part = szg_opened_frame(call->opened, frame, slot->from, slot->from_bytes);
   uint64_t const first_row = frame * part.header.frame_rows;
   uint64_t const row_count = szg_frame_row_count(&part, frame);
   szg_wanted const wanted = szg_wanted_rows(&part.grid, first_row, row_count);
   bool const with_cuda = flow->has_cuda[worker] && !has_zstd(&part, frame);
   szgpu_status status = SZGPU_UNSUPPORTED;
   fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
-  SZG_TRY(szg_flow_place(flow, first_row * call->row_bytes, slot->values.bytes,
+  SZG_TRY(szg_flow_place(flow, first_row * call->row_bytes, slot->values,
                          row_count * call->row_bytes, &slot->to));
   if (with_cuda)
     status = szg_decompress_cuda(ctx, part.bytes, &part, first_row, row_count, slot->to);

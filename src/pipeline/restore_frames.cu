@@ -139,11 +139,24 @@ static szgpu_status restore_rows(restoration *r, const szg_read_job_cuda *job, f
   return SZGPU_OK;
 }
 
+/* The frame's region, to its place in the box. The frame is on the device. */
+static szgpu_status restore_region(restoration *r, const szg_read_frame_cuda *frame) {
+  szgpu_ctx *const ctx = r->call->ctx;
+  szg_read_job_cuda job;
+  SZG_TRY(szg_device_fork(&ctx->device, SZG_SIDE_CHECKS));
+  SZG_TRY(szg_frame_open_cuda(ctx, &r->call->opened->header, &r->plan->frames, frame, &job));
+  SZG_TRY(szg_frame_verify_cuda(&job));
+  SZG_TRY(szg_frame_restore_region_cuda(&job));
+  r->restored_bytes += frame->region.value_count * job.width;
+  return SZGPU_OK;
+}
+
 /* offset: of the frame in the archive. */
 static szgpu_status restore_frame(restoration *r, const szg_read_frame_cuda *frame,
                                   uint64_t offset) {
   szgpu_ctx *const ctx = r->call->ctx;
   szg_device *const device = &ctx->device;
+  if (frame->has_region) return restore_region(r, frame);
   frame_way way = way_of(r, frame, offset);
   bool const is_whole = !goes_by_slices(&way);
   SZG_TRY(send_around_words(device, &way));
@@ -208,7 +221,7 @@ szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
   r.plan = plan;
   r.host_field = is_device_field ? NULL : (uint8_t *)field;
   /* Timed stages must run in one piece. */
-  r.takes_slices = r.host_field && !device->is_timed && szg_device_is_pinned(field);
+  r.takes_slices = r.host_field && !call->box && !device->is_timed && szg_device_is_pinned(field);
   r.sends_frames = !call->is_device_archive && has_slices(&r, &call->frames[0]);
   SZG_TRY(szg_device_set(device, plan->verdicts, 0, verdict_bytes));
   SZG_TRY(send_frames(&r));
@@ -217,7 +230,9 @@ szgpu_status szg_restore_frames_cuda(const szg_decompress_call_cuda *call,
     const szg_read_frame_cuda *const frame = &call->frames[i];
     SZG_TRY(restore_frame(&r, frame, offset));
     offset += szg_frame_bytes(call->opened, call->first_frame + i);
-    uint64_t const wanted = (frame->end_row - frame->first_row) * call->opened->grid.row_values;
+    uint64_t const wanted =
+        frame->has_region ? frame->region.value_count
+                          : (frame->end_row - frame->first_row) * call->opened->grid.row_values;
     SZG_TRY(szg_report_done(threads, threads->done_values + wanted));
   }
   SZG_TRY(finish(&r, verdict_bytes));

@@ -17,9 +17,11 @@
 
 SZG_C_BEGIN
 
-/* Tiles first_tile to end_tile - 1 of a stage. */
+/* Tiles first_tile to end_tile - 1 of a stage. box: NULL, or in host memory a box of the stage's
+ * tiles. Then these are their numbers in it, where they follow one another as in a stage. */
 typedef struct szg_levels_tiles_cuda {
   uint64_t first_tile, end_tile;
+  const szg_box *box;
 } szg_levels_tiles_cuda;
 
 /* Where to note values that have no lattice value; fill values are among them. marks[t] becomes 1
@@ -43,13 +45,13 @@ szgpu_status szg_levels_code_stage_cuda(const szg_levels *levels, uint32_t stage
                                         void *codes, const szg_levels_marks_cuda *marks,
                                         struct CUstream_st *stream) SZG_CHECKED;
 
-/* Codes of tiles first_tile to end_tile - 1, [end_tile - first_tile][place_count], to the tiles'
- * points of grids[stage]; or, if `stage` is the last and values is not NULL, to values first_value
- * to end_value - 1 of the frame. Value first_value goes to `values`; tiles may have others, which
- * are left out. unit: of the stage, in device memory, because the host does not read it; NULL: the
- * one in `levels`. Codes are untrusted. */
+/* Codes of these tiles, [end_tile - first_tile][place_count], to their points of grids[stage]; or,
+ * if `stage` is the last and values is not NULL, to values first_value to end_value - 1 of the
+ * frame. Value first_value goes to `values`; tiles may have others, which are left out. unit: that
+ * of the stage, in device memory, because the host does not read it; NULL: the one in `levels`.
+ * Codes are untrusted. */
 szgpu_status szg_levels_restore_stage_cuda(const szg_levels *levels, uint32_t stage,
-                                           uint64_t first_tile, uint64_t end_tile,
+                                           const szg_levels_tiles_cuda *tiles,
                                            const szg_levels_lattice *lattice, const uint32_t *unit,
                                            const void *codes, void *const *grids, void *values,
                                            uint64_t first_value, uint64_t end_value,

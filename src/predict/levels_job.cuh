@@ -21,16 +21,40 @@ struct LevelsPolicy {
   static constexpr uint32_t kWarps = kThreads / 32;
 };
 
-/* The tiles of a launch, block by block. */
+/* The tiles of a launch, block by block. Their numbers are those in a box of the stage's tiles,
+ * which may be all of them. */
 struct LevelsTiles {
   uint64_t first_tile, tile_count; /* of the launch */
+  uint64_t box, z, y, x;           /* the first tile of the box of tiles */
+  uint64_t z_tiles, y_tiles, x_tiles;
+  bool is_whole; /* it is all of the stage */
+
+  /* The number in the stage. */
+  __device__ uint64_t in_stage(const szg_levels_stage &stage, uint64_t number) const {
+    if (is_whole) return number;
+    uint64_t const row = number / x_tiles, layer = row / y_tiles, b = layer / z_tiles;
+    uint64_t const all_layers = (box + b) * stage.z_tiles + z + (layer - b * z_tiles);
+    uint64_t const all_rows = all_layers * stage.y_tiles + y + (row - layer * y_tiles);
+    return all_rows * stage.x_tiles + x + (number - row * x_tiles);
+  }
 };
 
 inline LevelsTiles levels_tiles_of(const szg_levels_stage &stage,
                                    const szg_levels_tiles_cuda *chosen) {
-  if (!chosen) return {0, stage.tile_count};
+  LevelsTiles tiles = {
+      0, stage.tile_count, 0, 0, 0, 0, stage.z_tiles, stage.y_tiles, stage.x_tiles, true};
+  if (!chosen) return tiles;
   bool const has_tiles = chosen->end_tile > chosen->first_tile;
-  return {chosen->first_tile, has_tiles ? chosen->end_tile - chosen->first_tile : 0};
+  tiles.first_tile = chosen->first_tile;
+  tiles.tile_count = has_tiles ? chosen->end_tile - chosen->first_tile : 0;
+  if (!chosen->box) return tiles;
+  const szg_box &box = *chosen->box;
+  tiles.box = box.first[0], tiles.z = box.first[1], tiles.y = box.first[2], tiles.x = box.first[3];
+  tiles.z_tiles = box.end[1] - box.first[1];
+  tiles.y_tiles = box.end[2] - box.first[2];
+  tiles.x_tiles = box.end[3] - box.first[3];
+  tiles.is_whole = false;
+  return tiles;
 }
 
 struct LevelsJob {
@@ -103,7 +127,8 @@ struct LevelsPlace {
 
   __device__ LevelsPlace() {}
   __device__ LevelsPlace(const LevelsJob &job, uint64_t block)
-      : tile(szg_levels_tile_of(&job.stage, job.tiles.first_tile + block)) {
+      : tile(szg_levels_tile_of(&job.stage,
+                                job.tiles.in_stage(job.stage, job.tiles.first_tile + block))) {
     y_points = job.stage.row_points;
     z_points = job.stage.row_points * job.stage.y_extent;
     first_value = tile.box * job.box_stride + tile.z * job.z_stride + tile.y * job.y_stride +

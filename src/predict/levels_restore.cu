@@ -153,13 +153,12 @@ szgpu_status restore_base(const LevelsJob &job, const uint32_t *unit, const void
 } // namespace szg
 
 szgpu_status szg_levels_restore_stage_cuda(const szg_levels *levels, uint32_t stage,
-                                           uint64_t first_tile, uint64_t end_tile,
+                                           const szg_levels_tiles_cuda *tiles,
                                            const szg_levels_lattice *lattice, const uint32_t *unit,
                                            const void *codes, void *const *grids, void *values,
                                            uint64_t first_value, uint64_t end_value,
                                            struct CUstream_st *stream) {
-  szg_levels_tiles_cuda const tiles = {first_tile, end_tile};
-  szg::LevelsJob const job(*levels, stage, *lattice, &tiles);
+  szg::LevelsJob const job(*levels, stage, *lattice, tiles);
   bool const to_values = stage == levels->level_count && values;
   if (job.tiles.tile_count == 0) return SZGPU_OK;
   return szg::with_levels_lattice(*lattice, [&](auto kind) {

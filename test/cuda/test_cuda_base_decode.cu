@@ -82,7 +82,7 @@ void check(const Base &base, const Tiles &tiles, const char *what, uint64_t deta
   szg_tokens_input_cuda const input = {
       base.stage.tiles, section.data(), base.section.size(), 1,
       base.most_unit(), opened.data(),  sizes.data(),        first_words.data()};
-  szg_levels_tiles_cuda const chosen = {tiles.first, tiles.end};
+  szg_levels_tiles_cuda const chosen = {tiles.first, tiles.end, nullptr};
   CHECK(szg_base_decode_serves(&base.stage.levels), "%s", base.stage.name.c_str());
   MUST(szg_tokens_open_cuda(&input, 1, verdict.data(), stream));
   MUST(szg_base_decode_cuda(&base.stage.levels, &chosen, &base.lattice, &input, grid.data(),

@@ -35,7 +35,8 @@ void check_selections(const Setup &s, uint32_t stage, const void *values, void *
   uint64_t const first = random_below(tile_count + 1);
   uint64_t const end = first + random_below(tile_count + 1 - first);
   for (uint64_t t = first; t < end; t++) numbers.push_back(t);
-  check_codes_of(s, stage, values, grids, {first, end}, numbers, coded, "a range's codes");
+  check_codes_of(s, stage, values, grids, {first, end, nullptr}, numbers, coded,
+                 "a range's codes");
 }
 
 /* Counts of a stage's sample. */
@@ -109,7 +110,8 @@ void check_window(const Setup &s, uint64_t first_tile, uint64_t end_tile, uint64
   DeviceArray<uint8_t> const tile_codes(Bytes(codes.begin() + (ptrdiff_t)(first_tile * tile_bytes),
                                               codes.begin() + (ptrdiff_t)(end_tile * tile_bytes)));
   DeviceArray<uint8_t> const values(kGuard + (end - first) * width + kGuard);
-  MUST(szg_levels_restore_stage_cuda(&s.levels, last, first_tile, end_tile, &s.lattice, nullptr,
+  szg_levels_tiles_cuda const tiles = {first_tile, end_tile, nullptr};
+  MUST(szg_levels_restore_stage_cuda(&s.levels, last, &tiles, &s.lattice, nullptr,
                                      tile_codes.data(), device_grids.pointers(),
                                      values.data() + kGuard, first, end, stream));
   Bytes expected(kGuard, kPoison);
@@ -131,7 +133,8 @@ void check_restoring(const Setup &s, const std::vector<Bytes> &codes) {
     for (int half = 0; half < 2; half++) { /* the second half first: tiles have any order */
       uint64_t const first = half ? 0 : middle, end = half ? middle : tiles;
       restore_on_cpu(s, i, first, end, codes[i], &grids, nullptr);
-      MUST(szg_levels_restore_stage_cuda(&s.levels, i, first, end, &s.lattice, nullptr,
+      szg_levels_tiles_cuda const chosen = {first, end, nullptr};
+      MUST(szg_levels_restore_stage_cuda(&s.levels, i, &chosen, &s.lattice, nullptr,
                                          device_codes.data() + first * s.tile_bytes(i),
                                          device_grids.pointers(), nullptr, 0, 0, stream));
       check_grid(s, half ? "restored grid" : "half of a restored grid", i, device_grids, grids[i]);
@@ -243,9 +246,10 @@ void stages_can_be_captured() {
   for (uint32_t i = 0; i <= s.levels.level_count; i++) {
     MUST(szg_levels_code_stage_cuda(&s.levels, i, &s.lattice, values.data(), grids.pointers(),
                                     nullptr, codes.data(), &wanted, stream));
-    MUST(szg_levels_restore_stage_cuda(&s.levels, i, 0, s.stage(i).tile_count, &s.lattice, nullptr,
-                                       codes.data(), restored.pointers(), back.data(), 0,
-                                       s.grid.value_count, stream));
+    szg_levels_tiles_cuda const all = {0, s.stage(i).tile_count, nullptr};
+    MUST(szg_levels_restore_stage_cuda(&s.levels, i, &all, &s.lattice, nullptr, codes.data(),
+                                       restored.pointers(), back.data(), 0, s.grid.value_count,
+                                       stream));
   }
   MUST(cudaStreamEndCapture(stream, &graph));
   MUST(cudaGraphInstantiate(&program, graph, 0));

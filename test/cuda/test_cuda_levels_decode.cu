@@ -144,8 +144,7 @@ struct Device {
     if (!level.is_last()) grids[level.stage.stage] = output;
     szg_levels_decode_job const job = {&level.stage.levels,
                                        level.stage.stage,
-                                       window.span.first_tile,
-                                       window.span.end_tile,
+                                       {window.span.first_tile, window.span.end_tile, nullptr},
                                        &level.lattice,
                                        &input,
                                        grids,

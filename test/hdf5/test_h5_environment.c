@@ -237,6 +237,19 @@ static void the_local_rank_is_the_launchers(void **state) {
   assert_int_equal(settings.threads, 1);
 }
 
+/* Ranks of a machine share its GPUs by turns, unless one is asked for. */
+static void ranks_take_the_gpus_by_turns(void **state) {
+  (void)state;
+  static const struct {
+    int asked, local_rank, device_count, device;
+  } cases[] = {{-1, 0, 1, 0}, {-1, 1, 1, 0}, {-1, 0, 4, 0},  {-1, 3, 4, 3},  {-1, 4, 4, 0},
+               {-1, 7, 4, 3}, {-1, 5, 2, 1}, {-1, 0, 0, -1}, {-1, 9, 0, -1}, {0, 3, 4, 0},
+               {3, 0, 4, 3},  {4, 0, 4, -1}, {0, 0, 0, -1}};
+  for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
+    assert_int_equal(szgpu_h5_device(cases[i].asked, cases[i].local_rank, cases[i].device_count),
+                     cases[i].device);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       /* First, because CUDA looks only once which GPUs it may use. */
@@ -247,6 +260,7 @@ int main(void) {
       cmocka_unit_test_teardown(where_the_system_refuses_threads_one_does_it, clear_environment),
       cmocka_unit_test_teardown(reading_has_a_memory_limit, clear_environment),
       cmocka_unit_test_teardown(the_local_rank_is_the_launchers, clear_environment),
+      cmocka_unit_test(ranks_take_the_gpus_by_turns),
   };
   return cmocka_run_group_tests(tests, make_file, close_file);
 }

@@ -220,6 +220,79 @@ class Ways(ParallelTest):
         self.assertIn("every bit the same", said)
 
 
+class Direct(ParallelTest):
+    """Ranks compress their chunks themselves, and rank 0 writes the archives."""
+
+    def test_ranks_write_what_the_filter_writes(self):
+        for count in (1, 2, 4):
+            name = f"{count}.h5"
+            self.write(count, name, (96, 80, 64), (24, 20, 16), "--direct", "--steps", 2)
+            for readers in (1, 3, count):  # a restart with another number of ranks
+                said = self.run_well(readers, "read", self.path(name))
+                self.assertIn("every value within 0.001,", said)
+            self.assert_as_serial(name, steps=2, bound=1e-3)
+
+    def test_dims_that_chunks_do_not_divide_and_fill_values(self):
+        self.write(3, "a.h5", (61, 47, 53), (16, 20, 32), "--direct", "--steps", 2, "--hole",
+                   "-e", "0.01")
+        self.run_well(2, "read", self.path("a.h5"))
+        self.assert_as_serial("a.h5", steps=2, bound=0.01, has_hole=True)
+
+    def test_lossless_and_predictors(self):
+        self.write(2, "a.h5", (50, 40, 33), (25, 16, 33), "--direct", "-m", "lossless", "--hole")
+        self.assertIn("every bit the same", self.run_well(3, "read", self.path("a.h5")))
+        self.assert_as_serial("a.h5", has_hole=True)
+        for predictor in ("lorenzo", "interpolation"):
+            sizes = [re.search(r"bytes as (\d+)", self.run_well(
+                2, "write", self.path(f"{predictor}.h5"), "--dims", "64x64x64", "--chunk",
+                "32x32x32", "--predictor", predictor, "-f", *way)).group(1)
+                for way in ((), ("--direct",))]
+            self.assertEqual(*sizes)
+
+    def test_ranks_without_chunks(self):
+        self.write(5, "e.h5", (20, 30, 40), (20, 30, 20), "--direct")
+        self.run_well(5, "read", self.path("e.h5"))
+        self.assert_as_serial("e.h5", bound=1e-3)
+
+    def test_the_settings_of_the_filter(self):
+        self.write(2, "a.h5", (40, 40, 40), (20, 20, 20), "--direct")
+        for name, value in (("SZGPU_H5_THREADS", "3"), ("SZGPU_H5_BACKEND", "auto")):
+            self.run_well(2, "write", self.path("b.h5"), "--dims", "40x40x40", "--chunk",
+                          "20x20x20", "--direct", "-f", **{name: value})
+            self.run_well(3, "read", self.path("b.h5"))
+        write = ("write", self.path("c.h5"), "--direct")
+        self.run_badly(3, 2, "rank 0: creating .*HDF5 says: szgpu: ", *write,
+                       SZGPU_H5_BACKEND="cuda", CUDA_VISIBLE_DEVICES="")
+        self.run_badly(2, 2, "szgpu_parallel: writing .*more memory", *write, "-f",
+                       SZGPU_H5_MEMORY_LIMIT="64K")
+
+    def test_a_rank_that_fails(self):
+        """Its chunks are missing, and the others neither wait for it nor go on."""
+        begin = time.monotonic()
+        self.run_badly(3, 2, "rank 2: SZGPU_H5_THREADS", "write", self.path("a.h5"), "--direct",
+                       odd_one="SZGPU_H5_THREADS=none")
+        self.run_badly(3, 2, "rank 2: writing .*:step_0000 failed .szgpu: .*limit", "write",
+                       self.path("b.h5"), "--direct", odd_one="SZGPU_H5_MEMORY_LIMIT=64K")
+        self.assertLess(time.monotonic() - begin, 60)
+
+    def test_only_rank_0_needs_the_filter(self):
+        self.run_well(3, "write", self.path("a.h5"), "--direct",
+                      odd_one="HDF5_PLUGIN_PATH=" + self.folder)
+        self.run_badly(2, 2, "rank 0: HDF5 does not find the szgpu filter", "write",
+                       self.path("b.h5"), "--direct", HDF5_PLUGIN_PATH=self.folder)
+
+    def test_what_it_does_not_go_with(self):
+        self.run_badly(2, 1, "--direct does not go with --raw", "write", "a.h5", "--direct",
+                       "--raw")
+        self.run_badly(2, 1, "--direct does not go with --unaligned", "write", "a.h5",
+                       "--unaligned", "--direct")
+        self.write(2, "a.h5", (16, 16, 16), (8, 8, 8), "--direct")
+        self.run_badly(2, 2, "rank 0: without -f, creating", "write", self.path("a.h5"),
+                       "--direct")
+        self.run_badly(2, 2, "rank 0: .*creating", "write", self.path("nowhere/a.h5"),
+                       "--direct")
+
+
 class Verdicts(ParallelTest):
     """read finds errors."""
 

@@ -1,6 +1,7 @@
 /* main.c - szgpu_parallel: many ranks write and read a 3-D field by parallel HDF5 and the filter.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "direct.h"
 #include "field.h"
 #include "options.h"
 #include "ranks.h"
@@ -46,24 +47,30 @@ static const char *words_of_coding(enum coding coding) {
 }
 
 static void say_totals(const struct ranks *ranks, const char *command, enum coding coding,
-                       const struct totals *totals, const char *details) {
+                       bool is_direct, const struct totals *totals, const char *details) {
   ranks_say(ranks,
-            "%s: %d ranks, %s, %" PRIu64 " bytes as %" PRIu64
+            "%s: %d ranks, %s%s, %" PRIu64 " bytes as %" PRIu64
             ", ratio %.3f, %.4f seconds, %.4f GB/s%s\n",
-            command, ranks->count, words_of_coding(coding), totals->field_bytes,
-            totals->stored_bytes, (double)totals->field_bytes / (double)totals->stored_bytes,
-            totals->seconds, (double)totals->field_bytes / totals->seconds / 1e9, details);
+            command, ranks->count, words_of_coding(coding), is_direct ? " direct" : "",
+            totals->field_bytes, totals->stored_bytes,
+            (double)totals->field_bytes / (double)totals->stored_bytes, totals->seconds,
+            (double)totals->field_bytes / totals->seconds / 1e9, details);
 }
 
 /* Writes one step: creates its dataset, writes it and waits until it is on disk. */
 static bool write_step(const struct ranks *ranks, const struct options *options, uint64_t step,
                        const struct block *block, const float *values, struct snapshots *snapshots,
-                       struct totals *totals, struct fault *fault) {
+                       struct direct *direct, struct totals *totals, struct fault *fault) {
   double const begin = ranks_clock(ranks);
   snapshot_create(options, step, snapshots, fault);
   if (!ranks_agree(ranks, fault)) return false;
+  if (options->is_direct) direct_open(ranks, snapshots, direct, fault);
+  if (options->is_direct && !ranks_agree(ranks, fault)) return false;
   double const made = ranks_clock(ranks);
-  snapshot_write(block, values, snapshots, fault);
+  if (options->is_direct)
+    direct_write(ranks, options, block, values, snapshots, direct, fault);
+  else
+    snapshot_write(block, values, snapshots, fault);
   if (!ranks_agree(ranks, fault)) return false;
   double const written = ranks_clock(ranks);
   snapshot_finish(snapshots, fault);
@@ -82,22 +89,24 @@ static bool write_steps(const struct ranks *ranks, const struct options *options
   struct block const block = block_of_rank(options->dims, options->chunk, ranks->count, ranks->rank,
                                            options->is_unaligned);
   float *const values = take_block(&block, fault);
+  struct direct direct = {0};
   bool is_fine = ranks_agree(ranks, fault);
   for (uint64_t step = 0; is_fine && step < options->steps; step++) {
     struct field field = {.step = step, .has_hole = options->has_hole};
     for (int axis = 0; axis < FIELD_DIMS; axis++) field.dims[axis] = options->dims[axis];
     field_make(&field, &block, values);
-    is_fine = write_step(ranks, options, step, &block, values, snapshots, totals, fault);
+    is_fine = write_step(ranks, options, step, &block, values, snapshots, &direct, totals, fault);
   }
+  direct_close(&direct);
   free(values);
   return is_fine;
 }
 
-/* Ends the run if a rank has failed and this one still has the file open: the ranks can only
- * close a file together, and no longer agree on what is in it. */
+/* Ends the run if a rank has failed and this one still has a shared file open: the ranks can only
+ * close it together, and no longer agree on what is in it. */
 static void abort_if_open(const struct ranks *ranks, const struct snapshots *snapshots,
                           const struct fault *fault) {
-  if (snapshots->file >= 0) MPI_Abort(ranks->comm, (int)fault->code);
+  if (snapshots->file >= 0 && snapshots->is_shared) MPI_Abort(ranks->comm, (int)fault->code);
 }
 
 static void run_write(const struct ranks *ranks, const struct options *options,
@@ -105,7 +114,8 @@ static void run_write(const struct ranks *ranks, const struct options *options,
   struct snapshots snapshots;
   struct totals totals = {0, 0, 0, 0, 0};
   char details[80];
-  if (options->coding != CODING_RAW) snapshot_need_filter(fault);
+  bool const has_file = !options->is_direct || ranks->rank == 0;
+  if (options->coding != CODING_RAW && has_file) snapshot_need_filter(fault);
   if (!ranks_agree(ranks, fault)) return;
   snapshots_create(ranks, options, &snapshots, fault);
   bool const is_fine =
@@ -115,7 +125,7 @@ static void run_write(const struct ranks *ranks, const struct options *options,
   snprintf(details, sizeof details, ", making %.4f s, flushing %.4f s of it", totals.seconds_making,
            totals.seconds_flushing);
   if (is_fine && ranks_agree(ranks, fault))
-    say_totals(ranks, "write", options->coding, &totals, details);
+    say_totals(ranks, "write", options->coding, options->is_direct, &totals, details);
 }
 
 /* Reads the step that is open and adds the figures of this rank's block. */
@@ -184,7 +194,7 @@ static void run_read(const struct ranks *ranks, const struct options *options,
   if (is_fine) judge(ranks, &snapshots, &comparison, verdict, sizeof verdict, fault);
   snapshots_close(&snapshots, fault);
   if (is_fine && ranks_agree(ranks, fault))
-    say_totals(ranks, "read", snapshots.coding, &totals, verdict);
+    say_totals(ranks, "read", snapshots.coding, false, &totals, verdict);
 }
 
 int main(int argc, char **argv) {

@@ -22,6 +22,8 @@ const char options_help[] =
     "  --steps K       write K snapshots, each to its own dataset: step_0000, step_0001, ...\n"
     "  --hole          set the values in a box to the fill value, 1e20\n"
     "  --unaligned     let the ranks' blocks begin and end anywhere, not only at chunks\n"
+    "  --direct        each rank compresses its chunks by itself, and rank 0 writes the archives\n"
+    "                  with H5Dwrite_chunk, without HDF5's filters; SZGPU_H5_* say how and where\n"
     "  -f              overwrite an existing file\n"
     "\n"
     "HDF5_PLUGIN_PATH must name the folder of libh5zszgpu.so, unless HDF5 looks there anyway.\n";
@@ -70,6 +72,8 @@ static bool read_switch(const char *name, struct options *options) {
     options->coding = CODING_RAW;
   else if (strcmp(name, "--hole") == 0)
     options->has_hole = true;
+  else if (strcmp(name, "--direct") == 0)
+    options->is_direct = true;
   else if (strcmp(name, "-f") == 0)
     options->is_forced = true;
   else if (strcmp(name, "--help") == 0)
@@ -147,5 +151,9 @@ void options_read(int argc, char **argv, struct options *options, struct fault *
   }
   if (options->command == COMMAND_HELP || has_fault(fault)) return;
   if (!options->path) fault_set(fault, EXIT_USAGE, "no FILE was given; see --help");
+  if (options->is_direct && options->coding == CODING_RAW)
+    fault_set(fault, EXIT_USAGE, "--direct does not go with --raw: it writes archives");
+  if (options->is_direct && options->is_unaligned)
+    fault_set(fault, EXIT_USAGE, "--direct does not go with --unaligned: ranks have whole chunks");
   fit_chunk(options, fault);
 }

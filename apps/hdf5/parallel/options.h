@@ -25,7 +25,7 @@ struct options {
   double bound;
   szgpu_predictor predictor;
   uint64_t steps;
-  bool is_unaligned, has_hole, is_forced;
+  bool is_unaligned, has_hole, is_forced, is_direct;
 };
 
 extern const char options_help[];

@@ -1,13 +1,17 @@
 /* snapshot.c - all ranks together write and read datasets, one per step.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _POSIX_C_SOURCE 200809L /* fsync */
+
 #include "snapshot.h"
 
 #include "field.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "szgpu_hdf5.h"
 
@@ -64,7 +68,9 @@ static void begin(const char *path, struct snapshots *snapshots) {
 void snapshots_create(const struct ranks *ranks, const struct options *options,
                       struct snapshots *snapshots, struct fault *fault) {
   begin(options->path, snapshots);
-  hid_t const access = access_of_ranks(ranks);
+  snapshots->is_shared = !options->is_direct;
+  if (options->is_direct && ranks->rank != 0) return;
+  hid_t const access = options->is_direct ? H5Pcreate(H5P_FILE_ACCESS) : access_of_ranks(ranks);
   unsigned const flags = options->is_forced ? H5F_ACC_TRUNC : H5F_ACC_EXCL;
   snapshots->file = H5Fcreate(options->path, flags, H5P_DEFAULT, access);
   if (snapshots->file < 0)
@@ -76,6 +82,7 @@ void snapshots_open(const struct ranks *ranks, const char *path, struct snapshot
                     uint64_t *step_count, struct fault *fault) {
   H5G_info_t root;
   begin(path, snapshots);
+  snapshots->is_shared = true;
   *step_count = 0;
   hid_t const access = access_of_ranks(ranks);
   snapshots->file = H5Fopen(path, H5F_ACC_RDONLY, access);
@@ -120,6 +127,7 @@ void snapshot_create(const struct options *options, uint64_t step, struct snapsh
   hsize_t dims[FIELD_DIMS];
   for (int axis = 0; axis < FIELD_DIMS; axis++) dims[axis] = options->dims[axis];
   name_step(step, snapshots);
+  if (snapshots->file < 0) return;
   hid_t const space = H5Screate_simple(FIELD_DIMS, dims, NULL);
   hid_t const list = H5Pcreate(H5P_DATASET_CREATE);
   if (set_creation(options, list) >= 0)
@@ -216,6 +224,12 @@ void snapshot_write(const struct block *block, const float *values, struct snaps
   if (file_space >= 0) H5Sclose(file_space);
 }
 
+void snapshot_write_chunk(const struct snapshots *snapshots, const hsize_t *offset,
+                          size_t archive_bytes, const void *archive, struct fault *fault) {
+  if (H5Dwrite_chunk(snapshots->dataset, H5P_DEFAULT, 0, offset, archive_bytes, archive) < 0)
+    fault_of_hdf5(snapshots, "writing", fault);
+}
+
 void snapshot_read(const struct block *block, float *values, struct snapshots *snapshots,
                    struct fault *fault) {
   hid_t file_space, memory_space;
@@ -227,10 +241,19 @@ void snapshot_read(const struct block *block, float *values, struct snapshots *s
   if (file_space >= 0) H5Sclose(file_space);
 }
 
+/* H5Fflush does this for a file of many ranks only. */
+static bool sync_file(hid_t file) {
+  void *descriptor;
+  return H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) >= 0 && fsync(*(int *)descriptor) == 0;
+}
+
 void snapshot_finish(struct snapshots *snapshots, struct fault *fault) {
+  if (snapshots->file < 0) return;
   snapshots->stored_bytes = H5Dget_storage_size(snapshots->dataset);
   snapshot_close(snapshots, fault);
   if (H5Fflush(snapshots->file, H5F_SCOPE_GLOBAL) < 0) fault_of_hdf5(snapshots, "flushing", fault);
+  if (!snapshots->is_shared && !sync_file(snapshots->file))
+    fault_set(fault, EXIT_FILES, "syncing %s failed (%s)", snapshots->path, strerror(errno));
 }
 
 void snapshot_close(struct snapshots *snapshots, struct fault *fault) {
