@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Prints src/values/log2_coefficients.h: the polynomials of src/values/log2_core.h.
+"""make_log2_coefficients.py - prints the polynomials of src/values/log2_core.h.
 
-scripts/make_log2_coefficients.py > src/values/log2_coefficients.h
+SPDX-License-Identifier: BSD-3-Clause
+
+  scripts/make_log2_coefficients.py > src/values/log2_coefficients.h
 
 Each polynomial meets its function at the Chebyshev nodes of [-1/2, 1/2]. Coefficients are computed
 with 60 digits and then rounded to the type.

@@ -15,7 +15,7 @@ SZG_C_BEGIN
  * is close to its spacing. */
 szgpu_dtype szg_log_dtype(szgpu_dtype dtype, double bound);
 
-/* A bound of logarithms, of type `log_dtype`, under which every normal value keeps `bound`, which is
+/* A bound of logarithms of type `log_dtype` under which every normal value keeps `bound`, which is
  * positive and below 1; 0 if `bound` is too close for logarithms. */
 double szg_log_bound(szgpu_dtype dtype, szgpu_dtype log_dtype, double bound);
 
