@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A polynomial of the mantissa, and integer arithmetic on the exponent: sums, products and
- * conversions that IEEE 754 defines to the last bit, in a fixed order. So all compilers and machines
+ * conversions that IEEE 754 defines to the last bit, in a fixed order. All compilers and machines
  * get the same bits, and loops over values vectorize: polynomials in integers take five times as
  * long. The test `log2` measures the errors, those of f32 over all mantissas.
  */
