@@ -44,9 +44,9 @@ extern "C" {
 #endif
 
 #define SZGPU_VERSION_MAJOR 0
-#define SZGPU_VERSION_MINOR 1
+#define SZGPU_VERSION_MINOR 2
 #define SZGPU_VERSION_PATCH 0
-#define SZGPU_VERSION_STRING "0.1.0"
+#define SZGPU_VERSION_STRING "0.2.0"
 
 #if defined(__GNUC__)
 #define SZGPU_MUST_CHECK __attribute__((warn_unused_result))
@@ -318,7 +318,7 @@ SZGPU_API const char *szgpu_last_error(const szgpu_ctx *ctx);
  * szgpu_last_error. */
 SZGPU_API const char *szgpu_last_note(const szgpu_ctx *ctx);
 
-/* The library's version, such as "0.1.0". It can differ from SZGPU_VERSION_STRING, which is the
+/* The library's version, such as "0.2.0". It can differ from SZGPU_VERSION_STRING, which is the
  * version of the header that the caller was compiled with. The string is static. */
 SZGPU_API const char *szgpu_version(void);
 
@@ -586,8 +586,9 @@ typedef struct szgpu_region {
  * or wrong values, and damage elsewhere goes unnoticed. szgpu_decompress checks everything.
  *
  * With SZGPU_BACKEND_CUDA the GPU restores a region of the field. It checks the sections of linear
- * frames, which it decodes whole. The CPU does it if the archive is in host memory and the region is
- * less than 1/16 of the values in the frames that it meets, if sections are under zstd, and for
+ * frames, which it decodes whole. The CPU does it if the archive is in host memory and the region
+ * is less than 1/16 of the values in the frames that it meets, if sections are under zstd, if
+ * values are coded in another type (SZGPU_MODE_PWREL; a bound for others than F32 and F64), and for
  * previews; what is in GPU memory then goes through a copy in host memory. With the other backends
  * regions are restored on the CPU, whatever the ctx's decoder.
  *

@@ -13,6 +13,7 @@ there is any, with 2 if it cannot read a file or knows no row for it.
 import argparse
 import collections
 import pathlib
+import posixpath
 import sys
 
 import c_source
@@ -37,6 +38,7 @@ ORDER = (
     ("src/pipeline",),  # the order of things; names no kind
     ("src/szgpu.c", "src/szgpu_async.c", "src/szgpu_stream.c"),  # the public functions
     ("src/series",),  # archives one after the other in a file; the public functions on them
+    ("include/szgpu_hdf5.h.in",),  # functions in a header that call public ones
     ("apps/szgpu", "apps/hdf5"),
     ("apps/hdf5/parallel",),  # a program with the filter's settings
 )
@@ -137,7 +139,8 @@ class Tree:
     def _includes_of(self, path):
         folder = path.rpartition("/")[0]
         for line, name in self.sources[path].includes:
-            places = (f"{folder}/{name}", f"src/{name}", f"include/{name}", f"include/{name}.in")
+            beside = posixpath.normpath(f"{folder}/{name}")
+            places = (beside, f"src/{name}", f"include/{name}", f"include/{name}.in")
             used = next((place for place in places if place in self.sources), None)
             if used:
                 yield Use(path, line, used, "#include")

@@ -3,7 +3,7 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-  scripts/make_log2_coefficients.py > src/values/log2_coefficients.h
+usage: scripts/make_log2_coefficients.py > src/values/log2_coefficients.h
 
 Each polynomial meets its function at the Chebyshev nodes of [-1/2, 1/2]. Coefficients are computed
 with 60 digits and then rounded to the type.

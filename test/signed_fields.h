@@ -7,9 +7,9 @@
 #include "support.h"
 
 /* WAVES: smooth, with changes of sign. RANGE: smooth logarithms over 40 binary orders, positive.
- * SPARSE: most values are 0, some of them -0. SPECIAL: waves, and every kind of value that is not
- * normal. FILL: waves, zeros and 1e20 for missing values. BITS: random patterns. NEGATIVE: one
- * negative number. ZERO: all zero. */
+ * SPARSE: most values are 0, some of them -0. SPECIAL: waves, among them every kind of value that
+ * is not normal. FILL: waves, zeros and 1e20 for missing values. BITS: random patterns. NEGATIVE:
+ * one negative number. ZERO: all zero. */
 enum {
   SIGNED_WAVES,
   SIGNED_RANGE,

@@ -231,8 +231,8 @@ enum {
 /* Tile frames on the 16-bit lattice: below 2^15 - 1, so that the nearest point fits. */
 #define SZG_LATTICE_LIMIT_16 32767.0
 
-/* Under a bound relative to each value, frames code logarithms, whose fill value is -infinity: it
- * stands for 0, or for the field's own fill value. */
+/* Under a bound relative to each value, frames code logarithms, to which these bits of -infinity
+ * are the fill value: it stands for 0, or for the field's own fill value. */
 #define SZG_LOG_FILL_F32 0xFF800000u
 #define SZG_LOG_FILL_F64 0xFFF0000000000000u
 /* Values whose signs share a run. */

@@ -107,7 +107,7 @@ SZG_HD size_t szg_dtype_bytes(szgpu_dtype dtype) {
 }
 
 /* Whether values of the type can be compressed under the mode: those of fp8, which may be of two
- * formats, only losslessly; only F32 and F64 under a bound relative to each value. */
+ * formats, only losslessly; others than F32 and F64 not under a bound relative to each value. */
 SZG_HD bool szg_dtype_has_mode(szgpu_dtype dtype, szgpu_mode mode) {
   if (mode == SZGPU_MODE_PWREL) return dtype <= SZGPU_F64;
   return dtype <= SZGPU_I32 && (mode == SZGPU_MODE_LOSSLESS || dtype != SZGPU_FP8);

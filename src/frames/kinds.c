@@ -154,7 +154,8 @@ uint64_t szg_write_buffer_bytes(const szg_write_request *request) {
   return most;
 }
 
-/* Lets a kind write the frame. Signs follow kinds that code magnitudes, and count like them. */
+/* Lets a kind write the frame. Kinds that code magnitudes are followed by the signs, which must
+ * pay, too. */
 static szgpu_status write_by_kind(const szg_frame_kind *row, szg_write_job *job, szg_writer *writer,
                                   szg_frame_header *frame, bool *is_written) {
   uint64_t const sign_bytes = row->is_of_field ? 0 : job->sign_bytes;

@@ -4,22 +4,9 @@
 #include "frames/signs.h"
 #include "frames/write_cuda.h"
 
-void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes) {
-  szg_section *const section = &layout->header.sections[layout->header.section_count++];
-  section->kind = kind;
-  section->codec = SZG_CODEC_STORED;
-  section->raw_bytes = section->stored_bytes = raw_bytes;
-}
-
-static void add_signs(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout) {
-  uint64_t const sizes_bytes = szg_sign_sizes_bytes(job->grid.value_count);
-  szg_layout_add_cuda(layout, SZG_SECTION_SIGN_SIZES, sizes_bytes);
-  szg_layout_add_cuda(layout, SZG_SECTION_SIGNS, job->sign_bytes - sizes_bytes);
-}
-
 szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout) {
   szg_frame_header *const header = &layout->header;
-  if (job->more_sections) add_signs(job, layout);
+  if (job->more_sections) szg_signs_add_sections_cuda(job, layout);
   uint64_t offset = szg_frame_header_bytes(header->section_count);
   layout->ranges.count = header->section_count;
   for (uint32_t i = 0; i < header->section_count; i++) {

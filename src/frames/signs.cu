@@ -227,6 +227,12 @@ szgpu_status szg_signs_find_cuda(szg_write_job_cuda *job, const szg_mapping *map
   return szg_device_mark(device, "signs");
 }
 
+void szg_signs_add_sections_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout) {
+  uint64_t const sizes_bytes = 2 * szg::run_count_of(job->grid.value_count);
+  szg_layout_add_cuda(layout, SZG_SECTION_SIGN_SIZES, sizes_bytes);
+  szg_layout_add_cuda(layout, SZG_SECTION_SIGNS, job->sign_bytes - sizes_bytes);
+}
+
 szgpu_status szg_signs_write_cuda(const szg_write_job_cuda *job,
                                   const szg_frame_layout_cuda *layout) {
   szg_device *const device = &job->ctx->device;

@@ -24,11 +24,6 @@ static inline uint32_t szg_sign_run_values(uint64_t frame_values, uint64_t first
   return (uint32_t)szg_min_u64(SZG_SIGN_RUN, frame_values - first);
 }
 
-/* Bytes of the section of sizes. */
-static inline uint64_t szg_sign_sizes_bytes(uint64_t frame_values) {
-  return sizeof(uint16_t) * szg_div_up(frame_values, SZG_SIGN_RUN);
-}
-
 /* Which sections a frame may have. */
 void szg_sign_rules(const szg_frame_facts *facts, szg_section_rules *rules);
 
@@ -67,7 +62,8 @@ void szg_signs_carve_write_cuda(szg_arena *arena, const szg_write_request *reque
 
 /* As szg_signs_find; waits once. mapping: with the field's fill value. */
 szgpu_status szg_signs_find_cuda(szg_write_job_cuda *job, const szg_mapping *mapping) SZG_CHECKED;
-/* Writes the sections where the layout has them. */
+/* Appends the sections to the layout, and writes them where it has them. */
+void szg_signs_add_sections_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout);
 szgpu_status szg_signs_write_cuda(const szg_write_job_cuda *job,
                                   const szg_frame_layout_cuda *layout) SZG_CHECKED;
 

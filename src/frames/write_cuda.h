@@ -91,7 +91,13 @@ struct szg_frame_layout_cuda {
 };
 
 /* Appends a section to the table, in ascending order of kinds. */
-void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes);
+static inline void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind,
+                                       uint64_t raw_bytes) {
+  szg_section *const section = &layout->header.sections[layout->header.section_count++];
+  section->kind = kind;
+  section->codec = SZG_CODEC_STORED;
+  section->raw_bytes = section->stored_bytes = raw_bytes;
+}
 
 /* Gives every section its place. SZGPU_CAPACITY: the frame does not fit. */
 szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job,

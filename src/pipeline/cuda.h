@@ -33,7 +33,8 @@ szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_
                                  uint64_t first_row, uint64_t row_count, void *field) SZG_CHECKED;
 
 /* Restores a box of the field. *is_done false: the CPU has to do it, because sections are under
- * zstd, or because the archive is in host memory and the box a small part of it. */
+ * zstd or values are coded in another type, or because the archive is in host memory and the box a
+ * small part of it. */
 szgpu_status szg_decompress_region_cuda(szgpu_ctx *ctx, const void *archive,
                                         const szg_opened *opened, const szg_box *box, void *field,
                                         bool *is_done) SZG_CHECKED;

@@ -55,7 +55,7 @@ szgpu_status szgpu_series_read(szgpu_series *series, szgpu_ctx *ctx, uint64_t in
   szgpu_info info = {.struct_bytes = sizeof info};
   SZG_TRY(szgpu_series_inspect(series, index, &info));
   szg_step_place const place = *szg_series_place(series, index);
-  szg_mapping const mapping =
+  szg_file_pages const mapping =
       szg_series_file_map(series, place.archive_offset, place.archive_bytes);
   const uint8_t *archive = mapping.bytes;
   if (!archive) {

@@ -15,8 +15,8 @@ SZG_C_BEGIN
  * is close to its spacing. */
 szgpu_dtype szg_log_dtype(szgpu_dtype dtype, double bound);
 
-/* A bound of logarithms of type `log_dtype` under which every normal value keeps `bound`, which is
- * positive and below 1; 0 if `bound` is too close for logarithms. */
+/* A bound of logarithms, of type `log_dtype`, under which every normal value keeps `bound`, which
+ * is positive and below 1; 0 if `bound` is too close for logarithms. */
 double szg_log_bound(szgpu_dtype dtype, szgpu_dtype log_dtype, double bound);
 
 /* Bits of a value of the field as bits of the type of logarithms, for szg_log_fill. */

@@ -1,10 +1,10 @@
 /* log2_core.h - logarithms to base 2 and their inverse, by operations that every machine has.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A polynomial of the mantissa, and integer arithmetic on the exponent: sums, products and
- * conversions that IEEE 754 defines to the last bit, in a fixed order. All compilers and machines
- * get the same bits, and loops over values vectorize: polynomials in integers take five times as
- * long. The test `log2` measures the errors, those of f32 over all mantissas.
+ * A polynomial of the mantissa and integer arithmetic on the exponent: sums, products and
+ * conversions that IEEE 754 defines to the last bit, in a fixed order, so all compilers and
+ * machines get the same bits, and loops over values vectorize. docs/guarantees.md derives the
+ * errors; the test `log2` measures them, those of f32 over all mantissas.
  */
 #ifndef SZG_LOG2_CORE_H
 #define SZG_LOG2_CORE_H
@@ -48,8 +48,8 @@ SZG_HD float szg_log2_f32(uint32_t bits) {
   return exponent + p;
 }
 
-/* The bits of the normal f32 that is nearest, or nearly so, to 2 to the power of the f32 with these
- * bits. Infinities and NaNs count as numbers beyond the limits. */
+/* The bits of the normal f32 that is nearest to 2 to the f32 with these bits, or nearly so. Those
+ * of infinities and NaNs count as numbers beyond the limits. */
 SZG_HD uint32_t szg_exp2_f32(uint32_t power_bits) {
   uint32_t const below_128 = 0x42FFFFFFu, magnitude = power_bits & 0x7FFFFFFFu;
   float const power = szg_float_of_bits((power_bits & 0x80000000u) |

@@ -1,15 +1,16 @@
-/* log_core.h - one value under a bound relative to it, to its logarithm and back.
- * SPDX-License-Identifier: BSD-3-Clause
+/* log_core.h - one value of a field under a bound relative to each value, to what is coded, and
+ * back. SPDX-License-Identifier: BSD-3-Clause
  *
  * What is coded is log2 of the magnitude. Whether a value is negative is kept apart. Magnitudes
- * that are not normal numbers become infinities and NaNs, which every kind of frame keeps exactly:
+ * that have no place among logarithms of normal numbers become infinities and NaNs, which every
+ * kind of frame keeps exactly:
  *
  *   NaN, infinity       itself
  *   subnormal, zero     negative, with the exponent of infinities and the same mantissa, so that
  *                       zero is -infinity, which frames know as their fill value
  *
- * In a field with a fill value of its own, -infinity is that value, and zero if it is said to be
- * negative. Then -0 is a number that no logarithm reaches. Any inner bits lead to some outer ones.
+ * In a field with a fill value of its own, -infinity is that value, and if said to be negative it
+ * is zero. Then -0 is a number that no logarithm reaches. Any inner bits lead to some outer ones.
  */
 #ifndef SZG_LOG_CORE_H
 #define SZG_LOG_CORE_H
@@ -19,7 +20,7 @@
 #include "container/format.h"
 #include "values/log2_core.h"
 
-/* Bits of the types: all but the sign; infinity; the least normal number; and what -0 becomes in a
+/* Bits of the types: all but the sign; infinity; the least normal number; what -0 becomes in a
  * field with a fill value, 2^100 and 2^1000. */
 #define SZG_SIGNLESS_F32 0x7FFFFFFFu
 #define SZG_INFINITY_F32 0x7F800000u
