@@ -138,6 +138,7 @@ static void take_params(fuzz_input *input, field_case *c) {
   c->shape.dtype = is_lossless ? (szgpu_dtype)(type % 10) : bounded[type % BOUNDED_TYPES];
   c->shape.ndim = 1 + (int)(mode / 4 % 4);
   p->mode = is_lossless ? SZGPU_MODE_LOSSLESS : (szgpu_mode)(mode % 3);
+  if (!is_lossless && c->shape.dtype <= SZGPU_F64 && mode >= 192) p->mode = SZGPU_MODE_PWREL;
   p->layout = (szgpu_layout)(flags & 1);
   p->zstd_level = flags & 2 ? 1 + (int)(flags >> 2 & 3) : 0;
   p->frame_rows = rows & 1 ? rows >> 1 : 0;

@@ -225,7 +225,7 @@ static void refuses_bad_params(void **state) {
     assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   }
   request r = make_request();
-  r.params.mode = (szgpu_mode)5;
+  r.params.mode = (szgpu_mode)(SZGPU_MODE_PWREL + 1);
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
   r.params.struct_bytes = offsetof(szgpu_params, greatest) - 1;

@@ -58,7 +58,8 @@ void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *
           (is_relative ? is_over_own(error, info->bound, pair.original)
                        : is_over(error, info->absolute_bound, pair.original, pair.restored));
       if (is_bad) sums->values_over_bound++;
-      long double const relative = error / fabsl(pair.original); /* not a number: both are 0 */
+      bool const is_number = is_finite && pair.original != 0; /* others must keep their bits */
+      long double const relative = is_number ? error / fabsl(pair.original) : INFINITY;
       if (relative > sums->max_relative_error) sums->max_relative_error = relative;
     }
     if (error > sums->max_error) sums->max_error = error;

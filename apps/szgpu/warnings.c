@@ -45,6 +45,11 @@ int warn_of_bound(const struct report *report, const char *name, const szgpu_par
                 "-e %g lets values be off by %g times their range; if the bound is in the field's "
                 "unit, add -m abs",
                 params->bound, params->bound);
+  if (params->mode == SZGPU_MODE_PWREL && params->bound >= loose_bound)
+    return warn(report, name, warnings,
+                "-m pwrel -e %g lets each value be off by %g times itself; if that is too much, "
+                "give a smaller bound, such as 1e-3",
+                params->bound, params->bound);
   if (params->mode == SZGPU_MODE_PSNR && params->bound < loose_psnr)
     return warn(report, name, warnings,
                 "-m psnr -e %g asks for %g dB, which leaves little of the values; give a target "

@@ -179,6 +179,7 @@ static void wrong_words_are_errors(void **state) {
       {13, {1, 1, 0, 0x3FF00000}, "not 4 or 5 words"},
       {5, {2, 1, 0, 0x3FF00000, 0}, "version"},
       {5, {1, 5, 0, 0x3FF00000, 0}, "unknown mode"},
+      {5, {1, 4, 0, 0x3FF00000, 0}, "not below 1"},
       {5, {1, 1, 0, 0x3FF00000, 0x800}, "unknown options"},
       {5, {1, 1, 0, 0x3FF00000, 0x600}, "unknown options"}, /* two predictors */
       {5, {1, 1, 0, 0x3FF00000, 0x500}, "interpolation is for the tile layout"},
