@@ -10,6 +10,7 @@
 
 #include "core/bytes.h"
 #include "frames/kinds_cuda.h"
+#include "frames/mapped.h"
 #include "frames/open.h"
 #include "pipeline/cuda.h"
 #include "pipeline/decompress_cuda.h"
