@@ -6,7 +6,7 @@ import re
 
 from harness import CliTest
 
-MODES = "rel abs psnr lossless"
+MODES = "rel abs psnr pwrel lossless"
 TYPES = "f32 f64 u8 bf16 f16 fp8 i8 u16 i16 i32"
 BACKENDS = "auto cpu cuda"
 LAYOUTS = "tile linear"
@@ -70,7 +70,7 @@ class Values(CliTest):
 
     def test_modes(self):
         for wrong, meant in (("REL", "rel"), ("absolute", "abs"), ("lossles", "lossless"),
-                             ("pnsr", "psnr"), ("loss", "lossless"), ("pw", None), ("", None)):
+                             ("pnsr", "psnr"), ("loss", "lossless"), ("pw", "pwrel"), ("", None)):
             with self.subTest(wrong):
                 self.refused("-m", wrong, meant, MODES)
 

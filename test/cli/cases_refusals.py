@@ -65,8 +65,8 @@ class Values(CliTest):
                      "bf16 f16 fp8 i8 u16 i16 i32")
 
     def test_an_unknown_mode(self):
-        self.refused("-e", "1e-3", "-m", "pw",
-                     sentence="-m pw is not known; choose from rel abs psnr lossless")
+        self.refused("-e", "1e-3", "-m", "pw", sentence="-m pw is not known (did you mean pwrel?); "
+                     "choose from rel abs psnr pwrel lossless")
 
     def test_an_unknown_predictor(self):
         self.refused("-e", "1e-3", "--predictor", "x", sentence="--predictor x is not known; choose "
