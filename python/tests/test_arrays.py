@@ -68,14 +68,14 @@ def test_any_array_of_halves_and_integers_comes_back_within_the_bound(a, bound, 
 
 
 def test_bfloat16_has_a_bound():
-    a = wind(40, 50).astype(ml_dtypes.bfloat16)
+    a = smooth(40, 50).astype(ml_dtypes.bfloat16)
     b = szgpu.decompress(szgpu.compress(a, abs=0.03125))
     assert b.dtype == a.dtype and abs(b.astype("f8") - a.astype("f8")).max() <= 0.03125
     assert (a != b).any()
 
 
 def test_integers_in_fortran_order_keep_it_with_a_bound():
-    a = np.asfortranarray((wind(40, 50) * 1000).astype("i2"))
+    a = np.asfortranarray((smooth(40, 50) * 1000).astype("i2"))
     b = szgpu.decompress(szgpu.compress(a, abs=3))
     assert b.flags.f_contiguous and b.dtype == a.dtype and abs(b.astype(int) - a).max() <= 3
 
