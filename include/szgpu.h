@@ -339,7 +339,7 @@ SZGPU_API int szgpu_device_count(void);
  *
  * SZGPU_BAD_ARGUMENT: params is not a valid szgpu_params, or the values' type needs
  * SZGPU_MODE_LOSSLESS.
- * SZGPU_BAD_BOUND: the bound is not finite and above 0.
+ * SZGPU_BAD_BOUND: the bound is not finite and above 0; PWREL: or not below 1.
  * SZGPU_BAD_SHAPE: the shape is not valid, or a size does not fit 64 bits.
  * SZGPU_UNSUPPORTED: the layout is unknown, or the GPU cannot take a frame of 2^31 tiles or more.
  * SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR, SZGPU_OUT_OF_MEMORY: the GPU cannot be used. With
