@@ -13,6 +13,7 @@ there is any, with 2 if it cannot read a file or knows no row for it.
 import argparse
 import collections
 import pathlib
+import posixpath
 import sys
 
 import c_source
@@ -127,6 +128,9 @@ class Tree:
         self.calls = [use for path in self.sources for use in self._calls_of(path)]
         self.public_functions = {name for path, source in self.sources.items()
                                  if unit_of(path) == "include" for name in source.functions}
+        # A public header may call what public headers declare.
+        self.calls = [use for use in self.calls if unit_of(use.user) != "include" or
+                      use.what not in self.public_functions]
         private = {name for source in self.sources.values() for name in source.private}
         self.undefined = [(path, name) for path, source in self.sources.items()
                           for name in sorted(source.functions)
@@ -135,7 +139,8 @@ class Tree:
     def _includes_of(self, path):
         folder = path.rpartition("/")[0]
         for line, name in self.sources[path].includes:
-            places = (f"{folder}/{name}", f"src/{name}", f"include/{name}", f"include/{name}.in")
+            places = (posixpath.normpath(f"{folder}/{name}"), f"src/{name}", f"include/{name}",
+                      f"include/{name}.in")
             used = next((place for place in places if place in self.sources), None)
             if used:
                 yield Use(path, line, used, "#include")

@@ -1,8 +1,8 @@
-/* direct.h - writing without HDF5's filters: each rank compresses its chunks, rank 0 writes them all.
+/* direct.h - writing without HDF5's filters: ranks compress their chunks, and rank 0 writes all.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * H5Dwrite_chunk gives a chunk its place in the file, which is metadata that all ranks of a parallel
- * file would have to change alike; and HDF5 would have every one of them write the bytes. So rank 0
+ * H5Dwrite_chunk gives a chunk its place in the file: metadata, which all ranks of a parallel file
+ * would have to change alike; and HDF5 would have every one of them write the bytes. So rank 0
  * alone has the file open, in serial, and the archives go to it as messages: each as soon as its
  * rank has made it, while that makes the next one. No rank waits for others, except rank 0 for the
  * last archive.
