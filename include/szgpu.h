@@ -585,7 +585,7 @@ typedef struct szgpu_region {
  * is of the whole: it does not check these. If that part is damaged, the call gives SZGPU_BAD_DATA
  * or wrong values, and damage elsewhere goes unnoticed. szgpu_decompress checks everything.
  *
- * With SZGPU_BACKEND_CUDA the GPU restores a region of the field. It checks the sections of linear
+ * With SZGPU_BACKEND_CUDA the GPU restores a region of the field. It checks all sections of linear
  * frames, which it decodes whole. The CPU does it if the archive is in host memory and the region
  * is less than 1/16 of the values in the frames that it meets, if sections are under zstd, if
  * values are coded in another type (SZGPU_MODE_PWREL; a bound for others than F32 and F64), and for
