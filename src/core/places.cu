@@ -84,6 +84,7 @@ szgpu_status szg_places_carve_cuda(szg_arena *arena, uint64_t tile_count, szg_pl
   SZG_TRY_CUDA(
       select_tiles(nullptr, &select_bytes, TileFilter(), tile_count, nullptr, nullptr, nullptr));
   work->places = (szg_tile_place *)szg_arena_take(arena, tile_count + 1, sizeof *work->places);
+  work->ends = work->places ? work->places + 1 : nullptr;
   work->tiles = (uint32_t *)szg_arena_take(arena, tile_count, sizeof *work->tiles);
   work->tile_count = (uint32_t *)szg_arena_take(arena, 1, sizeof *work->tile_count);
   work->scratch_bytes = scan_bytes > select_bytes ? scan_bytes : select_bytes;

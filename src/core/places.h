@@ -14,6 +14,7 @@ SZG_C_BEGIN
  * one stream; a list is valid until the next selection. */
 typedef struct szg_places_cuda {
   szg_tile_place *places; /* [tiles + 1]: the last has the totals */
+  szg_tile_place *ends;   /* [tiles]: where the tiles' shares end; places + 1 */
   uint32_t *tiles;        /* [tiles]: the list, in rising order */
   uint32_t *tile_count;   /* tiles in the list */
   void *scratch;

@@ -38,7 +38,7 @@ void szg_constant_frame_size_read_cuda(const szg_read_frame_cuda *frame,
 }
 
 szgpu_status szg_constant_frame_prepare_cuda(const szg_read_job_cuda *job) {
-  if (job->frame->header.section_count == 0) return SZGPU_OK;
+  if (!job->counts.exact && !job->counts.fill_mask_bytes) return SZGPU_OK; /* signs at most */
   SZG_TRY(szg_tiles_place_cuda(job, &job->frame->grid, false));
   return szg_outliers_list_cuda(job);
 }

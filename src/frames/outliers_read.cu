@@ -28,6 +28,7 @@ szgpu_status szg_outliers_apply_cuda(const szg_read_job_cuda *job,
   input.grid = &frame->grid;
   input.counts = job->counts;
   input.places = places->places;
+  input.ends = places->ends;
   input.exact_mask = frame->sections[SZG_SECTION_EXACT_MASK].bytes;
   input.exact_values = frame->sections[SZG_SECTION_EXACT_VALUES].bytes;
   input.fill_mask = frame->sections[SZG_SECTION_FILL_MASK].bytes;

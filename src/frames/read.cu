@@ -50,7 +50,9 @@ szgpu_status szg_read_box_open_cuda(const szg_read_job_cuda *whole, szg_read_box
   if (counts->fill_mask_bytes) box->job.counts.fill_mask_bytes = lists->fill_mask_bytes;
   if (has_outliers) {
     all.places = whole->plan->places.places;
+    all.ends = whole->plan->places.ends;
     box->plan.places.places = lists->places;
+    box->plan.places.ends = lists->ends;
   }
   if (counts->bits) { /* a tile frame's */
     all.sizes = counts->bits;

@@ -1,7 +1,7 @@
 /* region.cu - regions of frames on the GPU: boxes, lists of tiles, and the copy of the region.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Moves up to 58 bytes for each tile of the box, there and back, and each value of the region once.
+ * Moves up to 98 bytes for each tile of the box, there and back, and each value of the region once.
  */
 #include "frames/region_cuda.h"
 
@@ -18,6 +18,7 @@ void szg_region_carve_cuda(szg_arena *arena, uint64_t byte_count, uint64_t tile_
   plan->fill_mask_bytes =
       (uint16_t *)szg_arena_take(arena, tile_count, sizeof *plan->fill_mask_bytes);
   plan->places = (szg_tile_place *)szg_arena_take(arena, tile_count, sizeof *plan->places);
+  plan->ends = (szg_tile_place *)szg_arena_take(arena, tile_count, sizeof *plan->ends);
 }
 
 szg_box szg_region_box(const szg_region *region, const uint64_t units[SZG_BOX_AXES]) {
@@ -103,7 +104,10 @@ __global__ void __launch_bounds__(RegionPolicy::kThreads)
       job.plan.exact[2 * i + 1] = job.all.exact[2 * t + 1];
     }
     if (job.all.fill_mask_bytes) job.plan.fill_mask_bytes[i] = job.all.fill_mask_bytes[t];
-    if (job.all.places) job.plan.places[i] = job.all.places[t];
+    if (job.all.places) {
+      job.plan.places[i] = job.all.places[t];
+      job.plan.ends[i] = job.all.ends[t];
+    }
   }
 }
 

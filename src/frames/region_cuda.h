@@ -20,7 +20,7 @@ typedef struct szg_tile_lists_cuda {
   const uint64_t *first_words;
   const uint16_t *exact; /* two per tile */
   const uint16_t *fill_mask_bytes;
-  const szg_tile_place *places;
+  const szg_tile_place *places, *ends;
 } szg_tile_lists_cuda;
 
 /* Device memory for the region of a frame. */
@@ -30,7 +30,7 @@ typedef struct szg_region_plan_cuda {
   uint64_t *first_words;
   uint16_t *exact; /* [2 tiles] */
   uint16_t *fill_mask_bytes;
-  szg_tile_place *places;
+  szg_tile_place *places, *ends;
 } szg_region_plan_cuda;
 
 /* byte_count: of the box's values; tile_count: the most tiles that are listed at once. */

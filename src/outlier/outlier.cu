@@ -188,7 +188,7 @@ struct Window { /* the wanted values of the frame */
 /* A tile's share of the sections, from the running sums. The counts that these were made of are in
  * the archive, and may have changed since then. */
 __device__ szg_tile_place share_of(const szg_outlier_input_cuda &input, uint64_t tile_index) {
-  szg_tile_place const here = input.places[tile_index], next = input.places[tile_index + 1];
+  szg_tile_place const here = input.places[tile_index], next = input.ends[tile_index];
   szg_tile_place share = {};
   share.exact_mask = next.exact_mask - here.exact_mask;
   share.exact_value = next.exact_value - here.exact_value;

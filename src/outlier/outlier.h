@@ -99,7 +99,7 @@ typedef struct szg_outlier_input_cuda {
   szgpu_dtype dtype;
   const szg_grid *grid;
   szg_tile_counts counts;
-  const szg_tile_place *places;
+  const szg_tile_place *places, *ends;                  /* of the tiles' shares */
   const uint8_t *exact_mask, *exact_values, *fill_mask; /* NULL: the frame has none */
   uint64_t fill_bits;
   const uint32_t *tiles;

@@ -170,7 +170,7 @@ class OnAGpu(CliTest):
     def test_several_gpus_give_the_bytes_of_one(self):
         name = self.field("a_96x50x60.f32", (96, 50, 60))
         lists = ["all", "0,1", "1,0"] if self.gpu_count() > 1 else ["all"]
-        for size in (["--frame", "16"], ["--memory", "64M"], ["--memory", "64M", "--frame", "16"]):
+        for size in (["--frame", "16"], ["--memory", "512M"], ["--memory", "512M", "--frame", "16"]):
             self.succeed("-zf", *BOUND, "-b", "cpu", *size, "-o", "cpu.szg", name)
             for devices in lists:
                 with self.subTest((size, devices)):
@@ -179,7 +179,7 @@ class OnAGpu(CliTest):
                     self.assertEqual(self.read(name + ".szg"), self.read("cpu.szg"))
         self.succeed("-xf", "-b", "cpu", "-o", "cpu", "cpu.szg")
         for devices in lists:
-            for size in ([], ["--memory", "64M"]):
+            for size in ([], ["--memory", "512M"]):
                 self.succeed("-xf", "--device", devices, *size, "-o", "cuda", "cpu.szg")
                 self.assertEqual(self.read("cuda"), self.read("cpu"))
 

@@ -282,6 +282,7 @@ void check_reading(const Field &field, const Outliers &o, const Rows &rows, uint
   input.counts.exact = o.exact_mask.empty() && o.exact_values.empty() ? nullptr : exact.data();
   input.counts.fill_mask_bytes = o.fill_mask.empty() ? nullptr : fill.data();
   input.places = places.data();
+  input.ends = places.data() + 1;
   input.exact_mask = exact_mask.data();
   input.exact_values = exact_values.data();
   input.fill_mask = fill_mask.data();
