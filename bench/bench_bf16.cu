@@ -179,6 +179,7 @@ class Case {
   void count() {
     must_cuda(cudaMemsetAsync(counts_.bytes(), 0, counts_.byte_count(), stream_));
     must_succeed(szg_planes_count_cuda(values_.bytes(), value_count_, value_bytes_,
+                                       is_sample(value_count_),
                                        (szg_planes_counts *)counts_.bytes(), stream_));
   }
   void fetch(const void *from, size_t byte_count) {

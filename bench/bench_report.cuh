@@ -38,7 +38,8 @@ struct Result {
   Machine machine;
   std::string field, predictor, kind; /* kind: of the first frame */
   szgpu_shape shape;
-  bool is_relative, is_chunked, is_verified;
+  const char *mode;
+  bool is_chunked, is_verified;
   double bound, absolute_bound;
   int runs, host_runs;
   uint64_t value_count, field_bytes, archive_bytes, capacity, frame_count;
@@ -106,7 +107,7 @@ void print_direction(const Result &r, const char *name, const Direction &directi
 
 void print_result(const Result &r) {
   printf("%s %s %g %s (%s): ratio %.3f, %.3f bits a value, ", r.field.c_str(),
-         r.is_relative ? "rel" : "abs", r.bound, r.predictor.c_str(), r.kind.c_str(), ratio(r),
+         r.mode, r.bound, r.predictor.c_str(), r.kind.c_str(), ratio(r),
          bits_per_value(r));
   printf("xxh3 of field %016llx, of archive %016llx\n", (unsigned long long)r.field_hash,
          (unsigned long long)r.archive_hash);
@@ -188,12 +189,12 @@ std::string json_of(const Result &r) {
                      {"copy_gb_per_s", number(r.machine.copy_gb_per_second)},
                      {"szgpu", quoted(szgpu_version())},
                      {"field", quoted(r.field)},
-                     {"dtype", quoted(r.shape.dtype == SZGPU_F32 ? "f32" : "f64")},
+                     {"dtype", quoted(kDtypeNames[r.shape.dtype])},
                      {"dims", array(dims)},
                      {"values", number(r.value_count)},
                      {"field_bytes", number(r.field_bytes)},
                      {"field_xxh3", hexadecimal(r.field_hash)},
-                     {"mode", quoted(r.is_relative ? "rel" : "abs")},
+                     {"mode", quoted(r.mode)},
                      {"bound", number(r.bound, 17)},
                      {"absolute_bound", number(r.absolute_bound, 17)},
                      {"predictor", quoted(r.predictor)},

@@ -1,13 +1,14 @@
 /* bench_stages.cu - times the CUDA backend on files: whole calls, their stages, transfers.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   bench_stages [--runs N] [--host-runs N] [--modes rel|abs] -e BOUND[,BOUND...]
+ *   bench_stages [--runs N] [--host-runs N] [--modes rel|abs|pwrel] -e BOUND[,BOUND...]
  *                [--layout tile|linear] [--decoder gap-array|chunked]
  *                [--predictor NAME[,NAME...]] [--json FILE] FIELD...
  *
- * FIELD is a file of raw values with a name like turb_512x512x512.f32 (or .f64), slowest axis
- * first. NAME is lorenzo, interpolation or auto. For each field, bound and predictor the bench
- * prints medians of N runs (20 or more) after 3 that do not count, and at its end a table of all:
+ * FIELD is a file of raw values with a name like turb_512x512x512.f32 (or .f64, .u16 and so on),
+ * slowest axis first. NAME is lorenzo, interpolation or auto. For each field, bound and predictor
+ * the bench prints medians of N runs (20 or more) after 3 that do not count, and at its end a table
+ * of all:
  *
  *   whole calls     by the clock around them, with field and archive in device memory
  *   stages          by events in the stream. A stage lasts from the previous mark to its own and
@@ -27,7 +28,10 @@
  * exit code is 1 if verification fails and 2 if something else does. Data that fits the GPU's
  * second-level cache may be read from there.
  */
+#include <algorithm>
+#include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "bench_report.cuh"
 #include "core/bytes.h"
@@ -51,7 +55,8 @@ static_assert(SZGPU_PREDICTOR_AUTO == 0 && SZGPU_PREDICTOR_LORENZO == 1 &&
 
 struct Arguments {
   int runs = kLeastRuns, host_runs = 5;
-  bool is_relative = true, is_chunked = false;
+  szgpu_mode mode = SZGPU_MODE_REL;
+  bool is_chunked = false;
   szgpu_layout layout = SZGPU_LAYOUT_TILE;
   std::vector<szgpu_predictor> predictors;
   std::vector<double> bounds;
@@ -79,6 +84,21 @@ std::vector<szgpu_predictor> predictors_of(const std::string &list) {
   return predictors;
 }
 
+constexpr std::pair<szgpu_mode, const char *> kModes[] = {
+    {SZGPU_MODE_REL, "rel"}, {SZGPU_MODE_ABS, "abs"}, {SZGPU_MODE_PWREL, "pwrel"}};
+
+szgpu_mode mode_of(const std::string &name) {
+  for (auto const &mode : kModes)
+    if (name == mode.second) return mode.first;
+  die("what is the mode " + name + "?");
+}
+
+const char *name_of(szgpu_mode mode) {
+  return std::find_if(std::begin(kModes), std::end(kModes),
+                      [mode](auto const &known) { return known.first == mode; })
+      ->second;
+}
+
 Arguments parse_arguments(int argc, char **argv) {
   Arguments arguments;
   for (int i = 1; i < argc; i++) {
@@ -97,8 +117,8 @@ Arguments parse_arguments(int argc, char **argv) {
       arguments.bounds = numbers_of(argv[i]);
     else if (name == "--json")
       arguments.json = value;
-    else if (name == "--modes" && (value == "rel" || value == "abs"))
-      arguments.is_relative = value == "rel";
+    else if (name == "--modes")
+      arguments.mode = mode_of(value);
     else if (name == "--layout" && (value == "tile" || value == "linear"))
       arguments.layout = value == "tile" ? SZGPU_LAYOUT_TILE : SZGPU_LAYOUT_LINEAR;
     else if (name == "--decoder" && (value == "gap-array" || value == "chunked"))
@@ -131,7 +151,7 @@ szgpu_ctx *make_ctx(szgpu_backend backend, szgpu_decoder decoder, cudaStream_t s
 szgpu_params params_of(const Arguments &arguments, double bound, szgpu_predictor predictor) {
   szgpu_params params = SZGPU_PARAMS_DEFAULTS;
   params.layout = arguments.layout;
-  params.mode = arguments.is_relative ? SZGPU_MODE_REL : SZGPU_MODE_ABS;
+  params.mode = arguments.mode;
   params.bound = bound;
   params.predictor = predictor;
   return params;
@@ -199,8 +219,9 @@ class Case {
                            device_reference.bytes(), reference.size() / sizeof(uint64_t));
   }
   void check_restored() {
+    bool const is_of_each = info.mode == SZGPU_MODE_PWREL;
     checker.within(field.shape, device_field.bytes(), device_restored.bytes(), field.value_count,
-                   info.absolute_bound);
+                   is_of_each ? info.bound : info.absolute_bound, is_of_each);
   }
 
   const Arguments &arguments;
@@ -427,7 +448,7 @@ Result run_case(const Arguments &arguments, const Field &field, const szgpu_para
   result.predictor = kPredictorNames[params.predictor];
   result.kind = kind_of(c);
   result.shape = field.shape;
-  result.is_relative = arguments.is_relative;
+  result.mode = name_of(arguments.mode);
   result.is_chunked = arguments.is_chunked;
   result.is_verified = c.checker.is_verified();
   result.bound = params.bound;

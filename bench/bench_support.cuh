@@ -4,6 +4,8 @@
 #ifndef SZG_BENCH_SUPPORT_CUH
 #define SZG_BENCH_SUPPORT_CUH
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -24,7 +26,7 @@ constexpr int kThreads = 256, kBlocks = 2048; /* launch shape of the checks, whi
 constexpr int kPoison = 0xA5;
 constexpr size_t kCeilingBytes = (size_t)1 << 29; /* far more than any second-level cache */
 
-inline void die(const std::string &what) {
+[[noreturn]] inline void die(const std::string &what) {
   fprintf(stderr, "bench: %s\n", what.c_str());
   exit(2);
 }
@@ -88,14 +90,29 @@ __global__ void __launch_bounds__(kThreads)
     if (a[i] != b[i]) atomicAdd(wrong, 1ull);
 }
 
+/* What a value is as a number. */
+template <class Value>
+__device__ double number_of(Value value) {
+  return (double)value;
+}
+template <>
+__device__ inline double number_of(__half value) {
+  return (double)__half2float(value);
+}
+template <>
+__device__ inline double number_of(__nv_bfloat16 value) {
+  return (double)__bfloat162float(value);
+}
+
 /* Counts values that are neither within the bound, as doubles, nor bit-identical (NaN too). */
 template <class Value, class Bits>
 __global__ void __launch_bounds__(kThreads)
     values_check_kernel(const Value *field, const Value *restored, uint64_t count, double bound,
-                        unsigned long long *wrong) {
+                        bool is_of_each, unsigned long long *wrong) {
   uint64_t const stride = (uint64_t)gridDim.x * kThreads;
   for (uint64_t i = (uint64_t)blockIdx.x * kThreads + threadIdx.x; i < count; i += stride) {
-    bool const is_within = fabs((double)field[i] - (double)restored[i]) <= bound;
+    double const limit = is_of_each ? bound * fabs(number_of(field[i])) : bound;
+    bool const is_within = fabs(number_of(field[i]) - number_of(restored[i])) <= limit;
     if (!is_within && ((const Bits *)field)[i] != ((const Bits *)restored)[i])
       atomicAdd(wrong, 1ull);
   }
@@ -112,16 +129,20 @@ class Checker {
         (const Word *)a, (const Word *)b, word_count, (unsigned long long *)count_.bytes());
     judge(what);
   }
+  /* is_of_each: the bound is relative to each value. */
   void within(const szgpu_shape &shape, const void *field, const void *restored, uint64_t count,
-              double bound) {
+              double bound, bool is_of_each) {
     must_cuda(cudaMemsetAsync(count_.bytes(), 0, 8, stream_));
-    unsigned long long *const wrong = (unsigned long long *)count_.bytes();
-    if (shape.dtype == SZGPU_F32)
-      values_check_kernel<float, uint32_t><<<kBlocks, kThreads, 0, stream_>>>(
-          (const float *)field, (const float *)restored, count, bound, wrong);
-    else
-      values_check_kernel<double, uint64_t><<<kBlocks, kThreads, 0, stream_>>>(
-          (const double *)field, (const double *)restored, count, bound, wrong);
+    auto const check = shape.dtype == SZGPU_F32    ? &Checker::check_values<float, uint32_t>
+                       : shape.dtype == SZGPU_F64  ? &Checker::check_values<double, uint64_t>
+                       : shape.dtype == SZGPU_F16  ? &Checker::check_values<__half, uint16_t>
+                       : shape.dtype == SZGPU_BF16 ? &Checker::check_values<__nv_bfloat16, uint16_t>
+                       : shape.dtype == SZGPU_U8   ? &Checker::check_values<uint8_t, uint8_t>
+                       : shape.dtype == SZGPU_I8   ? &Checker::check_values<int8_t, uint8_t>
+                       : shape.dtype == SZGPU_U16  ? &Checker::check_values<uint16_t, uint16_t>
+                       : shape.dtype == SZGPU_I16  ? &Checker::check_values<int16_t, uint16_t>
+                                                   : &Checker::check_values<int32_t, uint32_t>;
+    (this->*check)(field, restored, count, bound, is_of_each);
     judge("values out of bound");
   }
   void claim(bool is_so, const char *what) {
@@ -130,6 +151,13 @@ class Checker {
   }
 
  private:
+  template <class Value, class Bits>
+  void check_values(const void *field, const void *restored, uint64_t count, double bound,
+                    bool is_of_each) {
+    values_check_kernel<Value, Bits><<<kBlocks, kThreads, 0, stream_>>>(
+        (const Value *)field, (const Value *)restored, count, bound, is_of_each,
+        (unsigned long long *)count_.bytes());
+  }
   void judge(const char *what) {
     unsigned long long wrong = 0;
     must_cuda(cudaGetLastError());
@@ -216,6 +244,16 @@ struct Field {
   uint64_t hash; /* XXH3-64 */
 };
 
+/* The names of types in files' names and reports, in the order of szgpu_dtype. */
+inline const char *const kDtypeNames[] = {"f32", "f64", "u8",  "bf16", "f16",
+                                          "fp8", "i8",  "u16", "i16",  "i32"};
+
+inline szgpu_dtype dtype_named(const std::string &name) {
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_I32; dtype++)
+    if (name == kDtypeNames[dtype]) return (szgpu_dtype)dtype;
+  die(name + " is no type that szgpu has");
+}
+
 inline Field read_field(const std::string &path) {
   Field field;
   field.name = path.substr(path.find_last_of('/') + 1);
@@ -223,7 +261,7 @@ inline Field read_field(const std::string &path) {
   if (dims == std::string::npos || type == std::string::npos || type < dims)
     die(path + " is not named as name_512x512x512.f32");
   memset(&field.shape, 0, sizeof field.shape);
-  field.shape.dtype = field.name.substr(type) == ".f64" ? SZGPU_F64 : SZGPU_F32;
+  field.shape.dtype = dtype_named(field.name.substr(type + 1));
   field.value_count = 1;
   for (const char *at = field.name.c_str() + dims; *at != '.' && field.shape.ndim < 4;) {
     char *end;

@@ -92,11 +92,16 @@ uint32_t tile_values(uint64_t value_count, uint64_t tile) {
   return (uint32_t)std::min<uint64_t>(SZG_TILE_VALUES, value_count - tile * SZG_TILE_VALUES);
 }
 
+bool is_sample(uint64_t value_count) {
+  return !szg_planes_count_all(szg_planes_tile_count(value_count));
+}
+
 void choose(const szg_planes_counts &counts, uint64_t value_count, uint32_t value_bytes,
             szg_planes_choice *choice, szg_planes_encoder *encoder) {
   static szg_codebook book;
   static szg_codebook_work work;
-  szg_planes_choose(&counts, value_count, value_bytes, &book, &work, choice);
+  szg_planes_choose(&counts, szg_planes_counted_values(&counts), is_sample(value_count),
+                    value_bytes, &book, &work, choice);
   szg_planes_encoder_build(choice, encoder);
 }
 
@@ -104,7 +109,15 @@ void encode_on_cpu(const std::vector<uint8_t> &values, uint32_t value_bytes, Ref
   uint64_t const value_count = values.size() / value_bytes;
   uint64_t const tile_count = szg_planes_tile_count(value_count);
   szg_planes_counts counts = {};
-  szg_planes_count(values.data(), value_count, value_bytes, &counts);
+  uint32_t const counted_tiles = szg_planes_counted_tiles(tile_count);
+  if (is_sample(value_count))
+    for (uint32_t i = 0; i < counted_tiles; i++) {
+      uint64_t const tile = szg_sample_tile(tile_count, counted_tiles, i);
+      szg_planes_count(values.data() + tile * SZG_TILE_VALUES * value_bytes,
+                       tile_values(value_count, tile), value_bytes, &counts);
+    }
+  else
+    szg_planes_count(values.data(), value_count, value_bytes, &counts);
   choose(counts, value_count, value_bytes, &reference->choice, &reference->encoder);
   const szg_planes_layout *const layout = &reference->choice.layout;
   uint64_t const stride = szg_stored_plane_bytes(value_count);
@@ -113,23 +126,18 @@ void encode_on_cpu(const std::vector<uint8_t> &values, uint32_t value_bytes, Ref
   reference->sizes.resize(tile_count);
   if (reference->books.empty()) die("nothing to code");
   szg_planes_books_write(&reference->choice, reference->books.data());
-  uint64_t word_count = 0;
   for (uint64_t t = 0; t < tile_count; t++) {
+    static uint32_t words[SZG_PLANES_TILE_MOST_WORDS + 2];
     const uint8_t *const tile = values.data() + t * SZG_TILE_VALUES * value_bytes;
-    reference->sizes[t] =
-        (uint16_t)szg_planes_tile_words(&reference->encoder, tile, tile_values(value_count, t));
-    word_count += reference->sizes[t];
-  }
-  reference->words.resize(word_count);
-  uint32_t *words = reference->words.data();
-  for (uint64_t t = 0; t < tile_count; t++) {
-    if (!szg_planes_encode_tile(
-            &reference->encoder, values.data() + t * SZG_TILE_VALUES * value_bytes,
-            tile_values(value_count, t), reference->sizes[t], (uint8_t *)words,
-            reference->stored.data() + (reference->stored.empty() ? 0 : t * SZG_TILE_VALUES),
-            stride))
-      die("the values change");
-    words += reference->sizes[t];
+    uint32_t word_count;
+    if (!szg_planes_encode_tile(&reference->encoder, tile, tile_values(value_count, t),
+                                (uint8_t *)words, &word_count))
+      die("the sample misleads");
+    reference->sizes[t] = (uint16_t)word_count;
+    reference->words.insert(reference->words.end(), words, words + word_count);
+    if (!reference->stored.empty())
+      szg_planes_store_tile(layout, tile, tile_values(value_count, t),
+                            reference->stored.data() + t * SZG_TILE_VALUES, stride);
   }
 }
 

@@ -8,17 +8,12 @@
 
 __extension__ typedef __float128 wide; /* 113 bits: holds a product of two doubles exactly */
 
-static double value_at(const field_case *c, const uint8_t *field, uint64_t i) {
-  float value_f32;
-  double value;
-  memcpy(&value_f32, field + c->width * i, sizeof value_f32);
-  if (c->shape.dtype == SZGPU_F32) return (double)value_f32;
-  memcpy(&value, field + c->width * i, sizeof value);
-  return value;
-}
-
 static uint64_t bits_at(const field_case *c, const uint8_t *field, uint64_t i) {
   return fuzz_load(field + c->width * i, (unsigned)c->width);
+}
+
+static double value_at(const field_case *c, const uint8_t *field, uint64_t i) {
+  return case_value(c->shape.dtype, bits_at(c, field, i));
 }
 
 /* |x - r| > bound, in exact arithmetic. x - r is difference + error (Knuth's two-sum). The error is
@@ -47,16 +42,47 @@ static const uint64_t known_fills_f64[] = {
     0x4415AF1D80000000, 0xC6FED09BE0000000, 0x476812F9C0000000, 0x46293E5940000000,
     0x4733426180000000, 0x430C6BF520000000, 0x7FF8000000000000, 0xFFF8000000000000};
 
-static bool occurs(const field_case *c, uint64_t bits) {
-  for (uint64_t i = 0; i < c->value_count; i++)
-    if (bits_at(c, c->field, i) == bits) return true;
+/* The bits that a value has as an f32 or f64, in which the list of fill values is. */
+static uint64_t listed_bits(szgpu_dtype dtype, uint64_t bits) {
+  float const value_f32 = (float)case_value(dtype, bits);
+  uint32_t bits_f32;
+  if (dtype <= SZGPU_F64) return bits;
+  memcpy(&bits_f32, &value_f32, sizeof bits_f32);
+  if (dtype == SZGPU_BF16) bits_f32 = (uint32_t)bits << 16;
+  if (dtype == SZGPU_F16 && isnan(value_f32))
+    bits_f32 = ((uint32_t)bits & 0x8000) << 16 | 0x7F800000 | ((uint32_t)bits & 0x3FF) << 13;
+  return bits_f32;
+}
+
+/* Whether a value has the bits of the list; *bits: its own. */
+static bool occurs(const field_case *c, uint64_t listed, uint64_t *bits) {
+  for (uint64_t i = 0; i < c->value_count; i++) {
+    *bits = bits_at(c, c->field, i);
+    if (listed_bits(c->shape.dtype, *bits) == listed) return true;
+  }
   return false;
 }
 
-static bool find_fill(const field_case *c, uint64_t *bits) {
-  bool const is_f32 = c->shape.dtype == SZGPU_F32;
+/* Whether the bits are those of the value, which the type has, or nearest to it. */
+static bool is_nearest(szgpu_dtype dtype, uint64_t bits, double value) {
+  double const found = case_value(dtype, bits);
+  if (isnan(value) || isnan(found)) return isnan(value) && isnan(found);
+  bool const is_half = dtype == SZGPU_F16 || dtype == SZGPU_BF16;
+  return found == value ||
+         (is_half && fabs(found - (double)(float)value) <= fmax(fabs(value) * 0x1p-8, 0x1p-25));
+}
+
+/* found: by the library, of other types than f32 and f64. */
+static bool find_fill(const field_case *c, uint64_t found, uint64_t *bits) {
+  bool const is_f32 = c->shape.dtype != SZGPU_F64 && c->shape.dtype != SZGPU_I32;
   float const fill_f32 = (float)c->params.fill;
   *bits = 0;
+  if (c->params.has_fill && c->shape.dtype > SZGPU_F64) {
+    FUZZ_CHECK(is_nearest(c->shape.dtype, found, c->params.fill), "the fill value %a is %llx",
+               c->params.fill, (unsigned long long)found);
+    *bits = found;
+    return true;
+  }
   if (c->params.has_fill) {
     if (is_f32)
       memcpy(bits, &fill_f32, sizeof fill_f32);
@@ -66,10 +92,8 @@ static bool find_fill(const field_case *c, uint64_t *bits) {
   }
   const uint64_t *const known = is_f32 ? known_fills_f32 : known_fills_f64;
   for (int i = 0; i < (is_f32 ? 10 : 16); i++)
-    if (occurs(c, known[i])) {
-      *bits = known[i];
-      return true;
-    }
+    if (occurs(c, known[i], bits)) return true;
+  *bits = 0;
   return false;
 }
 
@@ -112,20 +136,31 @@ static void check_absolute_bound(const field_case *c, bool has_fill, uint64_t fi
     check_psnr(c->params.bound, range, bound);
 }
 
+/* A bound of each value, in exact arithmetic: what changed is a number and keeps its sign. */
+static void check_own_bound(double x, double r, double bound) {
+  wide const error = (wide)x - (wide)r, magnitude = x < 0 ? -(wide)x : (wide)x;
+  bool const is_number = isfinite(x) && isfinite(r) && x != 0 && (x < 0) == (r < 0) && r != 0;
+  FUZZ_CHECK(is_number && (error < 0 ? -error : error) <= (wide)bound * magnitude,
+             "%a became %a, with a bound of %a of each value", x, r, bound);
+}
+
 void check_bound(const field_case *c, const szgpu_info *info, const uint8_t *restored) {
   uint64_t fill_bits;
-  bool const has_fill = find_fill(c, &fill_bits);
+  bool const has_fill = find_fill(c, info->fill_bits, &fill_bits);
   FUZZ_CHECK(has_fill == info->has_fill && (!has_fill || info->fill_bits == fill_bits),
              "the archive's fill value is %d %llx", info->has_fill,
              (unsigned long long)info->fill_bits);
-  check_absolute_bound(c, has_fill, fill_bits, info->absolute_bound);
+  bool const is_of_each = c->params.mode == SZGPU_MODE_PWREL;
+  if (!is_of_each) check_absolute_bound(c, has_fill, fill_bits, info->absolute_bound);
   for (uint64_t i = 0; i < c->value_count; i++) {
     uint64_t const bits = bits_at(c, c->field, i);
     if (bits == bits_at(c, restored, i)) continue;
     FUZZ_CHECK(!(has_fill && bits == fill_bits), "a fill value changed at %llu",
                (unsigned long long)i);
     double const x = value_at(c, c->field, i), r = value_at(c, restored, i);
-    FUZZ_CHECK(!is_beyond(x, r, info->absolute_bound), "%a became %a at %llu, with a bound of %a",
-               x, r, (unsigned long long)i, info->absolute_bound);
+    if (is_of_each) check_own_bound(x, r, c->params.bound);
+    FUZZ_CHECK(is_of_each || !is_beyond(x, r, info->absolute_bound),
+               "%a became %a at %llu, with a bound of %a", x, r, (unsigned long long)i,
+               info->absolute_bound);
   }
 }

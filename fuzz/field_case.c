@@ -67,6 +67,67 @@ static double take_fill(fuzz_input *input, bool is_f32) {
   return is_f32 ? (double)fill_f32 : fill;
 }
 
+/* The types that can have a bound. */
+static const szgpu_dtype bounded[] = {SZGPU_F32, SZGPU_F64, SZGPU_U8,  SZGPU_BF16, SZGPU_F16,
+                                      SZGPU_I8,  SZGPU_U16, SZGPU_I16, SZGPU_I32};
+enum { BOUNDED_TYPES = sizeof bounded / sizeof *bounded };
+
+/* Of an integer type; NaN: the least. */
+static double nearest_integer(szgpu_dtype dtype, double value) {
+  double const least = dtype == SZGPU_I8    ? INT8_MIN
+                       : dtype == SZGPU_I16 ? INT16_MIN
+                       : dtype == SZGPU_I32 ? INT32_MIN
+                                            : 0;
+  double const most = dtype == SZGPU_I8    ? INT8_MAX
+                      : dtype == SZGPU_U8  ? UINT8_MAX
+                      : dtype == SZGPU_I16 ? INT16_MAX
+                      : dtype == SZGPU_U16 ? UINT16_MAX
+                                           : INT32_MAX;
+  return value >= least ? rint(value <= most ? value : most) : least;
+}
+
+/* A fill value that the type has, near this one. */
+static double fitting_fill(szgpu_dtype dtype, double fill) {
+  if (dtype <= SZGPU_F64) return fill;
+  if (dtype == SZGPU_F16 || dtype == SZGPU_BF16)
+    return fabs(fill) <= 65504 || !isfinite(fill) ? fill : 65504;
+  return nearest_integer(dtype, fill);
+}
+
+double case_value(szgpu_dtype dtype, uint64_t bits) {
+  uint32_t const magnitude = (uint32_t)bits & 0x7FFF;
+  uint32_t single = (uint32_t)bits;
+  float value_f32;
+  double value;
+  switch (dtype) {
+    case SZGPU_F64:
+      memcpy(&value, &bits, sizeof value);
+      return value;
+    case SZGPU_I8:
+      return (int8_t)bits;
+    case SZGPU_I16:
+      return (int16_t)bits;
+    case SZGPU_I32:
+      return (int32_t)bits;
+    case SZGPU_U8:
+    case SZGPU_U16:
+    case SZGPU_FP8:
+      return (double)bits;
+    case SZGPU_F16: /* by its parts */
+      value = magnitude >= 0x7C00 ? (magnitude > 0x7C00 ? NAN : INFINITY)
+              : magnitude < 0x400 ? ldexp(magnitude, -24)
+                                  : ldexp((magnitude & 0x3FF) + 0x400, (int)(magnitude >> 10) - 25);
+      return bits & 0x8000 ? -value : value;
+    case SZGPU_BF16:
+      single <<= 16;
+      break;
+    case SZGPU_F32:
+      break;
+  }
+  memcpy(&value_f32, &single, sizeof value_f32);
+  return (double)value_f32;
+}
+
 /* Whatever the mode and the layout allow. */
 static void take_params(fuzz_input *input, field_case *c) {
   szgpu_params *const p = &c->params;
@@ -74,9 +135,10 @@ static void take_params(fuzz_input *input, field_case *c) {
   uint64_t const type = fuzz_take(input, 1), mode = fuzz_take(input, 1);
   uint64_t const flags = fuzz_take(input, 1), fill_flags = fuzz_take(input, 1);
   uint64_t const rows = fuzz_take(input, 1), radius = fuzz_take(input, 2);
-  c->shape.dtype = (szgpu_dtype)(type % (is_lossless ? 6 : 2));
+  c->shape.dtype = is_lossless ? (szgpu_dtype)(type % 10) : bounded[type % BOUNDED_TYPES];
   c->shape.ndim = 1 + (int)(mode / 4 % 4);
   p->mode = is_lossless ? SZGPU_MODE_LOSSLESS : (szgpu_mode)(mode % 3);
+  if (!is_lossless && c->shape.dtype <= SZGPU_F64 && mode >= 192) p->mode = SZGPU_MODE_PWREL;
   p->layout = (szgpu_layout)(flags & 1);
   p->zstd_level = flags & 2 ? 1 + (int)(flags >> 2 & 3) : 0;
   p->frame_rows = rows & 1 ? rows >> 1 : 0;
@@ -90,17 +152,24 @@ static void take_params(fuzz_input *input, field_case *c) {
   p->bound = take_bound(input);
   double const fill = take_fill(input, fill_flags & 4);
   p->has_fill = !is_lossless && fill_flags % 4 == 1;
-  if (p->has_fill) p->fill = fill;
+  if (p->has_fill) p->fill = fitting_fill(c->shape.dtype, fill);
 }
 
 /* ---- values ---- */
 
 static void set_value(field_case *c, uint64_t i, double value) {
+  szgpu_dtype const dtype = c->shape.dtype;
   float const value_f32 = (float)value;
-  if (c->shape.dtype == SZGPU_F32)
-    memcpy(c->field + 4 * i, &value_f32, 4);
-  else
-    memcpy(c->field + 8 * i, &value, 8);
+  uint64_t bits = 0;
+  if (dtype == SZGPU_F64) {
+    memcpy(&bits, &value, sizeof value);
+  } else if (dtype == SZGPU_F32 || dtype == SZGPU_BF16) {
+    memcpy(&bits, &value_f32, sizeof value_f32);
+    if (dtype == SZGPU_BF16) bits >>= 16;
+  } else {
+    bits = (uint64_t)(int64_t)nearest_integer(dtype, value);
+  }
+  fuzz_store(c->field + c->width * i, (unsigned)c->width, bits);
 }
 
 /* One value of what the generator makes; `byte` is what the input has for it. */
@@ -132,7 +201,8 @@ static void make_values(field_case *c, fuzz_input *input) {
   uint64_t const exponents = fuzz_take(input, 2);
   const uint8_t *const bytes = input->at;
   size_t const byte_count = (size_t)(input->end - input->at);
-  if (g.kind % GENERATORS == GENERATE_BYTES || c->shape.dtype > SZGPU_F64) {
+  bool const is_of_bytes = c->shape.dtype == SZGPU_F16 || c->shape.dtype == SZGPU_FP8;
+  if (g.kind % GENERATORS == GENERATE_BYTES || is_of_bytes) {
     for (size_t i = 0; i < c->field_bytes; i++)
       c->field[i] = byte_count ? bytes[i % byte_count] : (uint8_t)i;
     return;
@@ -156,7 +226,7 @@ static void make_values(field_case *c, fuzz_input *input) {
 }
 
 field_case case_make(const uint8_t *data, size_t size) {
-  static const size_t widths[] = {4, 8, 1, 2, 2, 1};
+  static const size_t widths[] = {4, 8, 1, 2, 2, 1, 1, 2, 2, 4};
   fuzz_input header = {data, data + CASE_HEADER_BYTES};
   fuzz_input values = {data + CASE_HEADER_BYTES, data + size};
   field_case c = {.params = SZGPU_PARAMS_DEFAULTS};

@@ -19,6 +19,9 @@ typedef struct field_case {
 
 /* The first CASE_HEADER_BYTES say what to do, the others are what values are made of. The params
  * may be refused, but only for their bound. */
+/* The number of a value, by its bits; of fp8 the bits. */
+double case_value(szgpu_dtype dtype, uint64_t bits);
+
 field_case case_make(const uint8_t *data, size_t size);
 
 #endif

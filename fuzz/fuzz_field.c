@@ -155,7 +155,7 @@ static void try_file(const struct report *report, const struct options *options,
 static void try_original(const struct report *report, unsigned flags, const char *name,
                          const uint8_t *data, size_t size) {
   szgpu_info info = {.struct_bytes = sizeof info, .source = flags >> 4 & SZGPU_SOURCE_ALL};
-  info.shape = (szgpu_shape){.dtype = (szgpu_dtype)(flags % 6), .ndim = 1};
+  info.shape = (szgpu_shape){.dtype = (szgpu_dtype)(flags % 10), .ndim = 1};
   info.shape.dims[0] = size / dtype_bytes(info.shape.dtype);
   info.field_bytes = info.shape.dims[0] * dtype_bytes(info.shape.dtype);
   if (info.field_bytes == 0) return; /* no archive says so */
@@ -181,7 +181,7 @@ static void try_files(const uint8_t *data, size_t size) {
   name[line_end - text] = '\0';
   struct options options = {.params = SZGPU_PARAMS_DEFAULTS, .context = SZGPU_OPTIONS_DEFAULTS};
   options.has_dtype = flags & 1;
-  options.shape.dtype = (szgpu_dtype)((flags >> 1) % 6);
+  options.shape.dtype = (szgpu_dtype)((flags >> 1) % 10);
   if (flags & 64) options.params.mode = SZGPU_MODE_LOSSLESS;
   options.has_dims = flags & 128;
   options.shape.ndim = 1 + (int)(dims % 4);

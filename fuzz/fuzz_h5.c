@@ -102,21 +102,43 @@ static void restore_chunk(const chunk_call *c, const uint8_t *chunk, size_t chun
   free(buffer);
 }
 
+static size_t width_of(const szgpu_shape *shape) {
+  static const size_t widths[] = {4, 8, 1, 2, 2, 1, 1, 2, 2, 4};
+  return widths[shape->dtype];
+}
+
+/* Of types other than f16. */
 static double value_at(const chunk_call *c, const void *field, size_t i) {
+  size_t const width = width_of(&c->shape);
+  uint64_t const bits = fuzz_load((const uint8_t *)field + width * i, (unsigned)width);
+  uint32_t const single = (uint32_t)bits << (c->shape.dtype == SZGPU_BF16 ? 16 : 0);
   float value_f32;
   double value;
-  memcpy(&value_f32, (const uint8_t *)field + 4 * i, sizeof value_f32);
-  if (c->shape.dtype == SZGPU_F32) return (double)value_f32;
-  memcpy(&value, (const uint8_t *)field + 8 * i, sizeof value);
-  return value;
+  memcpy(&value_f32, &single, sizeof value_f32);
+  memcpy(&value, &bits, sizeof value);
+  switch (c->shape.dtype) {
+    case SZGPU_F32:
+    case SZGPU_BF16:
+      return (double)value_f32;
+    case SZGPU_F64:
+      return value;
+    case SZGPU_I8:
+      return (int8_t)bits;
+    case SZGPU_I16:
+      return (int16_t)bits;
+    case SZGPU_I32:
+      return (int32_t)bits;
+    default:
+      return (double)bits;
+  }
 }
 
 /* fuzz_roundtrip checks bounds exactly; this finds what is grossly wrong. */
 static void check_values(const chunk_call *c, const void *field, const void *restored) {
-  size_t const width = c->shape.dtype == SZGPU_F32 ? 4 : 8;
+  size_t const width = width_of(&c->shape);
   if (c->params.mode == SZGPU_MODE_LOSSLESS)
     FUZZ_CHECK(memcmp(field, restored, c->field_bytes) == 0, "bits are lost");
-  if (c->params.mode != SZGPU_MODE_ABS) return;
+  if (c->params.mode != SZGPU_MODE_ABS || c->shape.dtype == SZGPU_F16) return;
   for (size_t i = 0; i < c->field_bytes / width; i++) {
     double const x = value_at(c, field, i), r = value_at(c, restored, i);
     bool const is_same = memcmp((const uint8_t *)field + width * i,
@@ -144,7 +166,7 @@ static void compress_chunk(const chunk_call *c, const uint8_t *bytes, size_t byt
 }
 
 static size_t field_bytes_of(const szgpu_shape *shape) {
-  size_t byte_count = shape->dtype == SZGPU_F32 ? 4 : 8;
+  size_t byte_count = width_of(shape);
   for (int i = 0; i < shape->ndim; i++) {
     if (shape->dims[i] > MOST_FIELD_BYTES) return 0;
     byte_count *= shape->dims[i];

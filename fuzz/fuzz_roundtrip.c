@@ -5,6 +5,7 @@
  * caller's floating-point environment, and all ways to restore it agree.
  */
 #include <fenv.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,8 @@ typedef struct made_archive {
 } made_archive;
 
 static bool has_sound_bound(const szgpu_params *params) {
-  return params->mode == SZGPU_MODE_LOSSLESS || (params->bound > 0.0 && isfinite(params->bound));
+  double const most = params->mode == SZGPU_MODE_PWREL ? nextafter(1.0, 0.0) : DBL_MAX;
+  return params->mode == SZGPU_MODE_LOSSLESS || (params->bound > 0.0 && params->bound <= most);
 }
 
 static szgpu_status compress(szgpu_ctx *ctx, const field_case *c, size_t capacity,

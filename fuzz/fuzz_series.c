@@ -172,7 +172,7 @@ static void check_values(szgpu_series *series, uint64_t index, const uint8_t *st
   size_t const field_bytes = (size_t)info->field_bytes;
   uint8_t *const direct = fuzz_allocate(field_bytes), *const whole = fuzz_allocate(field_bytes);
   values streamed = {fuzz_allocate(field_bytes), field_bytes};
-  szgpu_sink const sink = {write_values, &streamed};
+  szgpu_sink const sink = {.write = write_values, .user = &streamed};
   szgpu_status const expected =
       szgpu_decompress(ctx, step_archive, (size_t)info->archive_bytes, direct, field_bytes);
   szgpu_status status = szgpu_series_read(series, ctx, index, 0, NULL, whole, field_bytes);

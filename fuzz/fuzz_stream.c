@@ -69,8 +69,8 @@ static bool is_of_memory(szgpu_status status) {
 }
 
 static szgpu_status run(stream *s, szgpu_ctx *const *with, int ctx_count, uint64_t *archive_bytes) {
-  szgpu_source const source = {read_stream, s};
-  szgpu_sink const sink = {write_stream, s};
+  szgpu_source const source = {.read = read_stream, .user = s};
+  szgpu_sink const sink = {.write = write_stream, .user = s};
   szgpu_status const status =
       szgpu_decompress_stream(with, ctx_count, &source, &sink, archive_bytes);
   FUZZ_CHECK(status == SZGPU_OK || status == SZGPU_UNSUPPORTED || is_about_archive(status) ||

@@ -82,8 +82,8 @@ def roundtrips(folder):
     spoilt = bytes(127 if i % 23 == 0 else draw.choice((0, 1, 2, 255)) for i in range(600))
     number = 0
     for layout, shape, generator in itertools.product((LINEAR, TILE), SHAPES, range(4)):
-        for dtype in range(6):
-            kind = LOSSLESS if dtype > 1 or draw.random() < 0.3 else LOSSY
+        for dtype in range(10):
+            kind = LOSSLESS if dtype > 8 or draw.random() < 0.3 else LOSSY
             header = roundtrip_header(
                 kind, dtype, draw.randrange(3), layout, shape, flags=2 * draw.randrange(128),
                 rows=draw.choice((0, 0, 3, 9, 33)), radius=draw.choice((0, 1, 2, 40, 2052)),

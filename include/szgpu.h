@@ -44,9 +44,9 @@ extern "C" {
 #endif
 
 #define SZGPU_VERSION_MAJOR 0
-#define SZGPU_VERSION_MINOR 1
+#define SZGPU_VERSION_MINOR 2
 #define SZGPU_VERSION_PATCH 0
-#define SZGPU_VERSION_STRING "0.1.0"
+#define SZGPU_VERSION_STRING "0.2.0"
 
 #if defined(__GNUC__)
 #define SZGPU_MUST_CHECK __attribute__((warn_unused_result))
@@ -90,15 +90,19 @@ extern "C" {
 typedef enum szgpu_status { SZGPU_STATUS_LIST(SZGPU_STATUS_ENUMERATOR) } szgpu_status;
 #undef SZGPU_STATUS_ENUMERATOR
 
-/* The type of a field's values. F32 and F64 work with every mode, the others with
- * SZGPU_MODE_LOSSLESS only. FP8 stands for E4M3 and E5M2; U8 for any bytes. */
+/* The type of a field's values. All work with every mode, except FP8: it stands for E4M3 and E5M2,
+ * and works with SZGPU_MODE_LOSSLESS only. There U8 stands for any bytes. */
 typedef enum szgpu_dtype {
   SZGPU_F32 = 0,
   SZGPU_F64 = 1,
   SZGPU_U8 = 2,
   SZGPU_BF16 = 3,
   SZGPU_F16 = 4,
-  SZGPU_FP8 = 5
+  SZGPU_FP8 = 5,
+  SZGPU_I8 = 6,
+  SZGPU_U16 = 7,
+  SZGPU_I16 = 8,
+  SZGPU_I32 = 9
 } szgpu_dtype;
 
 /* What szgpu_params.bound means.
@@ -107,12 +111,15 @@ typedef enum szgpu_dtype {
  * ABS: the absolute bound itself.
  * PSNR: a target in dB. The absolute bound is the one at which uniform errors have this PSNR. The
  * bound holds for every value; the PSNR reached can be up to 4.8 dB lower.
+ * PWREL: relative to each value, below 1: |x - restored| <= bound * |x|. Signs and zeros come back
+ * as they are. F32 and F64 only.
  * LOSSLESS: every bit comes back. bound is ignored; radius and has_fill must be 0. */
 typedef enum szgpu_mode {
   SZGPU_MODE_REL = 0,
   SZGPU_MODE_ABS = 1,
   SZGPU_MODE_PSNR = 2,
-  SZGPU_MODE_LOSSLESS = 3
+  SZGPU_MODE_LOSSLESS = 3,
+  SZGPU_MODE_PWREL = 4
 } szgpu_mode;
 
 /* How an archive lays out its codes.
@@ -209,7 +216,8 @@ typedef struct szgpu_params {
   szgpu_layout layout;
   double bound; /* what mode says; finite and above 0 */
   /* Rows of a frame, along the slowest axis longer than 1, rounded up to whole tiles. Frames are
-   * coded independently. 0: as many rows as 2^30 values have (U8: 2^26). */
+   * coded independently. 0: as many rows as 2^30 values have (U8, and types other than F32 and F64
+   * with a bound: 2^26). */
   uint64_t frame_rows;
   /* Linear layout: deltas between -radius and radius get a code, the others are escapes. 2 to
    * 32768, or 0: chosen by cost. Tile layout and SZGPU_MODE_LOSSLESS: 0. */
@@ -219,7 +227,7 @@ typedef struct szgpu_params {
   /* 1: fill is the field's fill value. 0: the library looks for the well-known ones, such as 1e20
    * and NaN. A fill value is kept exactly and left out of the range. */
   int has_fill;
-  double fill; /* rounded to the field's type */
+  double fill; /* rounded to the field's type, which must have it */
   /* Linear layout: 1: no gap array, so that the decoders gap-array and hierarchical cannot read the
    * archive. */
   int without_gaps;
@@ -310,7 +318,7 @@ SZGPU_API const char *szgpu_last_error(const szgpu_ctx *ctx);
  * szgpu_last_error. */
 SZGPU_API const char *szgpu_last_note(const szgpu_ctx *ctx);
 
-/* The library's version, such as "0.1.0". It can differ from SZGPU_VERSION_STRING, which is the
+/* The library's version, such as "0.2.0". It can differ from SZGPU_VERSION_STRING, which is the
  * version of the header that the caller was compiled with. The string is static. */
 SZGPU_API const char *szgpu_version(void);
 
@@ -331,7 +339,7 @@ SZGPU_API int szgpu_device_count(void);
  *
  * SZGPU_BAD_ARGUMENT: params is not a valid szgpu_params, or the values' type needs
  * SZGPU_MODE_LOSSLESS.
- * SZGPU_BAD_BOUND: the bound is not finite and above 0.
+ * SZGPU_BAD_BOUND: the bound is not finite and above 0; PWREL: or not below 1.
  * SZGPU_BAD_SHAPE: the shape is not valid, or a size does not fit 64 bits.
  * SZGPU_UNSUPPORTED: the layout is unknown, or the GPU cannot take a frame of 2^31 tiles or more.
  * SZGPU_NO_DEVICE, SZGPU_DEVICE_ERROR, SZGPU_OUT_OF_MEMORY: the GPU cannot be used. With
@@ -424,7 +432,7 @@ typedef struct szgpu_info {
   uint32_t format_version;
   uint32_t source;       /* SZGPU_SOURCE_* */
   double bound;          /* as asked for, in the mode's unit; 0: lossless */
-  double absolute_bound; /* what holds for every value */
+  double absolute_bound; /* what holds for every value; PWREL: for log2 of its magnitude */
   double step;           /* distance of quantization levels; 0: constant, raw or lossless */
   double value_range;    /* max - min of the values that are finite and not fill; if the mode is
                           * absolute, perhaps of a sample of them, or twice the declared
@@ -579,7 +587,8 @@ typedef struct szgpu_region {
  *
  * With SZGPU_BACKEND_CUDA the GPU restores a region of the field. It checks all sections of linear
  * frames, which it decodes whole. The CPU does it if the archive is in host memory and the region
- * less than 1/16 of the values in the frames that it meets, if sections are under zstd, and for
+ * is less than 1/16 of the values in the frames that it meets, if sections are under zstd, if
+ * values are coded in another type (SZGPU_MODE_PWREL; a bound for others than F32 and F64), and for
  * previews; what is in GPU memory then goes through a copy in host memory. With the other backends
  * regions are restored on the CPU, whatever the ctx's decoder.
  *
@@ -600,6 +609,10 @@ typedef struct szgpu_source {
    * cannot be read. */
   int (*read)(void *user, uint64_t offset, void *bytes, size_t byte_count, size_t *got_bytes);
   void *user;
+  /* NULL, or all the data, in host memory: `read` is not called then and may be NULL, and frames
+   * are not copied. A field must be aligned to its values. For GPUs it is best pinned. */
+  const void *memory;
+  uint64_t memory_bytes;
 } szgpu_source;
 
 /* Where a call writes a field or an archive. */
@@ -607,6 +620,9 @@ typedef struct szgpu_sink {
   /* Writes byte_count bytes at `offset`. Returns 0, or anything else if they cannot be written. */
   int (*write)(void *user, uint64_t offset, const void *bytes, size_t byte_count);
   void *user;
+  /* NULL, or where all the data belong, as for szgpu_source: `write` is not called then. */
+  void *memory;
+  uint64_t memory_bytes;
 } szgpu_sink;
 
 enum { SZGPU_MAX_CTXS = 32 };
@@ -638,7 +654,8 @@ enum { SZGPU_MAX_CTXS = 32 };
  * Returns what szgpu_compress returns, and:
  * SZGPU_BAD_ARGUMENT: ctx_count is not in 1 .. SZGPU_MAX_CTXS, or a ctx is there twice or in use.
  * SZGPU_SOURCE_FAILED: the source failed, or ended before the field did.
- * SZGPU_SINK_FAILED: the sink failed. */
+ * SZGPU_SINK_FAILED: the sink failed.
+ * SZGPU_CAPACITY: the sink's memory ends before the data do. */
 SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_compress_stream(
     szgpu_ctx *const *ctxs, int ctx_count, const szgpu_params *params, const szgpu_shape *shape,
     const szgpu_source *source, const szgpu_sink *sink, uint64_t *archive_bytes);

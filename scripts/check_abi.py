@@ -5,16 +5,16 @@ SPDX-License-Identifier: BSD-3-Clause
 
 usage: scripts/check_abi.py LIBRARY [--cc GCC] [--list FILE] [--header FILE] [--write]
   LIBRARY        libszgpu.so
-  --cc GCC       reads the header; gcc by default, for clang has no such option
+  --cc GCC       reads the headers; gcc by default, for clang has no such option
   --list FILE    in place of packaging/abi.txt
-  --header FILE  in place of include/szgpu.h
+  --header FILE  in place of include/szgpu.h and szgpu_series.h
   --write        makes the list anew, at a release; docs/release.md says when
 
 The list has the functions that the last release exports with the types of their arguments, the
 layout of every public struct, and the value of every public constant, as gcc's -fdump-go-spec
 prints them. What is on the list must be the same now, unless the library has another soname; a
 struct that begins with struct_bytes may have grown at its end. What is new is printed, and is no
-fault. The exported functions must be those of the header. Exits with 1 if anything is wrong, with
+fault. The exported functions must be those of the headers. Exits with 1 if anything is wrong, with
 2 if it cannot read something.
 """
 import argparse
@@ -25,6 +25,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+HEADERS = [ROOT / "include" / name for name in ("szgpu.h", "szgpu_series.h")]
 # Numbers of the release itself, which every release changes.
 NOT_ABI = re.compile(r"const _SZGPU_VERSION_")
 
@@ -38,12 +39,13 @@ def run(*command):
         sys.exit(2)
 
 
-def declared(header, compiler):
-    """What the header declares, one line each, without its macros that are no numbers."""
+def declared(headers, compiler):
+    """What the headers declare, one line each, without macros that are no numbers."""
     with tempfile.TemporaryDirectory() as folder:
-        spec = pathlib.Path(folder, "spec")
-        run(compiler, "-std=c11", "-x", "c", f"-fdump-go-spec={spec}", "-c", "-g", "-o",
-            str(pathlib.Path(folder, "unused.o")), str(header))
+        spec, source = pathlib.Path(folder, "spec"), pathlib.Path(folder, "headers.c")
+        source.write_text("".join(f'#include "{header.resolve()}"\n' for header in headers))
+        run(compiler, "-std=c11", f"-fdump-go-spec={spec}", "-I", str(headers[0].parent), "-c", "-g",
+            "-o", str(pathlib.Path(folder, "unused.o")), str(source))
         lines = spec.read_text().splitlines()
     wanted = re.compile(r"(func _szgpu_|type _szgpu_|const _SZGPU_|const _sizeof_szgpu_)")
     return sorted(line for line in lines if wanted.match(line) and not NOT_ABI.match(line))
@@ -101,19 +103,20 @@ def main():
     parser.add_argument("library", type=pathlib.Path)
     parser.add_argument("--cc", default="gcc")
     parser.add_argument("--list", type=pathlib.Path, default=ROOT / "packaging" / "abi.txt")
-    parser.add_argument("--header", type=pathlib.Path, default=ROOT / "include" / "szgpu.h")
+    parser.add_argument("--header", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
 
     names, soname = exported(arguments.library)
-    lines = declared(arguments.header, arguments.cc)
+    headers = [arguments.header] if arguments.header else HEADERS
+    lines = declared(headers, arguments.cc)
     functions = {key(line)[len("func _"):] for line in lines if line.startswith("func ")}
     alien, missing = sorted(names - functions), sorted(functions - names)
     if alien or missing:
-        print(f"{arguments.library} exports other functions than szgpu.h declares: "
+        print(f"{arguments.library} exports other functions than the headers declare: "
               f"without a declaration: {alien}; not exported: {missing}")
         return 1
-    version = re.search(r'VERSION_STRING "(.+)"', arguments.header.read_text())[1]
+    version = re.search(r'VERSION_STRING "(.+)"', headers[0].read_text())[1]
     if arguments.write:
         arguments.list.write_text("\n".join([f"{soname} of szgpu {version}", *lines, ""]))
         return 0

@@ -29,6 +29,7 @@ ORDER = (
     ("src/container/format.h",),  # the format's constants, open to all
     ("src/core",),  # status, memory, threads, tiles, device; knows no stage
     ("src/container",),  # headers, sections, checksums, zstd
+    ("src/values",),  # values of other types to those that are coded
     ("src/quant", "src/rle", "src/huffman"),  # bound and lattice; runs; codes to bits
     ("src/predict", "src/outlier"),  # values to codes; the values that codes cannot hold
     ("src/lossless", "src/fused"),  # values as planes of bytes; tiles, in one pass over them
@@ -45,6 +46,7 @@ ORDER = (
 # everything below them. Other stages and szgpu.c may include these headers only.
 OPEN_HEADERS = {
     "src/container": (),
+    "src/values": ("mapping.h", "mapping_core.h"),
     "src/quant": ("quant_core.h", "arithmetic.cuh"),
     "src/rle": ("rle.h", "rle.cuh"),
     "src/huffman": ("huffman.h", "decoders/decoders.h", "tokens_books_core.h", "tokens_core.h",
@@ -139,8 +141,8 @@ class Tree:
     def _includes_of(self, path):
         folder = path.rpartition("/")[0]
         for line, name in self.sources[path].includes:
-            places = (posixpath.normpath(f"{folder}/{name}"), f"src/{name}", f"include/{name}",
-                      f"include/{name}.in")
+            beside = posixpath.normpath(f"{folder}/{name}")
+            places = (beside, f"src/{name}", f"include/{name}", f"include/{name}.in")
             used = next((place for place in places if place in self.sources), None)
             if used:
                 yield Use(path, line, used, "#include")

@@ -6,13 +6,13 @@
 #                             [--python WHEEL] [--logs DIR] [--only TEXT] [--jobs COUNT]
 #   --build DIR   holds the programs, which may come from another machine: DIR/szgpu,
 #                 DIR/test/test_cuda_*, DIR/test/hdf5/test_cuda_h5 with DIR/hdf5/plugin,
-#                 DIR/fuzz/replay_cuda, DIR/bench_stages, DIR/bench_decoders. Without it they are
-#                 built in build/cuda.
+#                 DIR/fuzz/replay_cuda, DIR/bench_stages, bench_decoders, bench_async and
+#                 bench_frames. Without it they are built in build/cuda.
 #   --fields DIR  real fields; else $SZGPU_FIELDS, else ../shared/datasets
 #   --sanitize    run each test also under the four tools of compute-sanitizer, with fewer cases
 #   --floats      then all 2^32 bit patterns of f32 at eight bounds of each mode, and more
-#   --bench       then time stages and decoders, on fields of 512^3 values made by
-#                 bench/gpu_fields.py
+#   --bench       then time stages, decoders, stream-ordered calls and frames through all GPUs, on
+#                 fields of 512^3 values made by bench/gpu_fields.py
 #   --python WHEEL
 #                 also install the wheel, which must have the CUDA backend, in a folder of its own,
 #                 and run python/tests/test_cuda.py, as the test cuda_python, by python3, which must
@@ -60,7 +60,7 @@ rm -f "$logs"/*.log "$logs"/*.list "$logs"/*.json
 if [ -z "$build" ]; then
   scripts/install_deps.sh test
   targets=(cuda_tests)
-  [ -z "$bench" ] || targets+=(bench_stages bench_decoders)
+  [ -z "$bench" ] || targets+=(bench_stages bench_decoders bench_async bench_frames)
   cmake --preset cuda -DSZGPU_BENCH="${bench:+ON}" \
     -DCMAKE_CUDA_ARCHITECTURES="$(scripts/cuda_architecture.sh)"
   cmake --build --preset cuda --parallel "$(nproc)" --target "${targets[@]}"
@@ -214,6 +214,10 @@ if [ -n "$bench" ]; then
   bench_decoders bf16
   bench_decoders hierarchical
   bench_decoders rle --host-runs 1
+  run bench_async 600 "$build/bench_async"
+  cat "$logs/bench_async.log"
+  run bench_frames 600 "$build/bench_frames" "$made"/turb_*.f32
+  cat "$logs/bench_frames.log"
 fi
 
 # --- Summary ------------------------------------------------------------------------------------

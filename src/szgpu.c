@@ -62,6 +62,7 @@ szgpu_status szgpu_create(szgpu_ctx **ctx, const szgpu_options *options) {
 
 void szgpu_destroy(szgpu_ctx *ctx) {
   if (!ctx) return;
+  szg_unpin_ring_cuda(ctx);
   szg_close_cuda(ctx);
   szg_ctx_release_buffers(ctx);
   szg_free(ctx);
@@ -76,12 +77,6 @@ szgpu_status szgpu_set_memory_limit(szgpu_ctx *ctx, uint64_t bytes) {
   ctx->account.limit_bytes = bytes;
   if (bytes && ctx->account.taken_bytes > bytes) szg_give_memory_back(ctx);
   return szg_end_call(ctx, SZGPU_OK);
-}
-
-/* The library reads and writes values by their type, so they must be aligned for it. */
-static szgpu_status check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) {
-  if ((uintptr_t)field % szg_dtype_bytes(dtype) == 0) return SZGPU_OK;
-  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
 }
 
 static szgpu_status find_sizes(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,
@@ -138,7 +133,7 @@ static szgpu_status compress(szgpu_ctx *ctx, const szgpu_params *given, const sz
   const szgpu_params *const params = &known;
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_REQUIRE(field && archive && archive_bytes, SZGPU_BAD_ARGUMENT);
-  SZG_TRY(check_alignment(ctx, shape->dtype, field));
+  SZG_TRY(szg_check_alignment(ctx, shape->dtype, field));
   ctx->callers_bytes = szg_field_bytes(shape, &grid);
   uint64_t used_bytes = 0;
   szgpu_status status = SZGPU_UNSUPPORTED;
@@ -165,7 +160,7 @@ static szgpu_status foresee(szgpu_ctx *ctx, const szgpu_params *given, const szg
   const szgpu_params *const params = &known;
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_REQUIRE(field && info && info->struct_bytes >= sizeof *info, SZGPU_BAD_ARGUMENT);
-  SZG_TRY(check_alignment(ctx, shape->dtype, field));
+  SZG_TRY(szg_check_alignment(ctx, shape->dtype, field));
   return szg_foresee_cpu(ctx, params, shape, &grid, field, info);
 }
 
@@ -192,7 +187,7 @@ static szgpu_status check_field(szgpu_ctx *ctx, const szg_opened *opened, uint64
                                 const void *field, size_t field_bytes) {
   szgpu_dtype const dtype = opened->header.shape.dtype;
   uint64_t const needed_bytes = value_count * szg_dtype_bytes(dtype);
-  SZG_TRY(check_alignment(ctx, dtype, field));
+  SZG_TRY(szg_check_alignment(ctx, dtype, field));
   ctx->callers_bytes = opened->header.archive_bytes + field_bytes;
   if (field_bytes == needed_bytes) return SZGPU_OK;
   return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the values take %llu bytes, not %llu",

@@ -37,11 +37,15 @@ static szgpu_status check_kind(szgpu_ctx *ctx, const szgpu_params *params) {
 static szgpu_status check_field(szgpu_ctx *ctx, const szgpu_params *params,
                                 const szgpu_shape *shape, const szg_grid *grid) {
   szg_bound_plan bound;
-  if (szg_frame_rows(grid, shape->dtype, params->frame_rows) != grid->row_extent)
+  szg_mapping const mapping = szg_mapping_of(params->mode, shape->dtype);
+  if (szg_is_mapped(&mapping))
+    return szg_fail(ctx, SZGPU_UNSUPPORTED,
+                    "stream-ordered calls take values of f32 and f64; use szgpu_compress");
+  if (szg_frame_rows(grid, shape->dtype, params->mode, params->frame_rows) != grid->row_extent)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
                     "stream-ordered calls take fields of one frame; cut this one into items, or "
                     "set frame_rows to its rows");
-  SZG_TRY(szg_call_declared_bound(params, shape->dtype, &bound));
+  SZG_TRY(szg_call_declared_bound(params, &mapping, &bound));
   if (bound.is_hopeless)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
                     "no value can be coded under a bound of %g; use the lossless mode",

@@ -48,8 +48,9 @@ static void note_callers_bytes(const szg_flow *flow, uint64_t bytes) {
   for (int i = 0; i < flow->ctx_count; i++) flow->ctxs[i]->callers_bytes = bytes;
 }
 
-static bool has_callbacks(const szg_flow *flow) {
-  return flow->source && flow->source->read && flow->sink && flow->sink->write;
+static bool has_ends(const szg_flow *flow) {
+  return flow->source && (flow->source->read || flow->source->memory) && flow->sink &&
+         (flow->sink->write || flow->sink->memory);
 }
 
 static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *given,
@@ -58,7 +59,8 @@ static szgpu_status compress_stream(szg_flow *flow, const szgpu_params *given,
   szgpu_params known;
   const szgpu_params *const params = &known;
   SZG_TRY(szg_check_request(flow->ctxs[0], given, shape, &known, &grid));
-  SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(has_ends(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_TRY(szg_check_alignment(flow->ctxs[0], shape->dtype, flow->source->memory));
   note_callers_bytes(flow, szg_field_bytes(shape, &grid));
   szg_flow_begin(flow, szg_field_bytes(shape, &grid));
   return szg_flow_compress(flow, params, shape, &grid, archive_bytes);
@@ -80,11 +82,11 @@ static szgpu_status find_sizes(szgpu_ctx *ctx, int ctx_count, const szgpu_params
   szgpu_params known;
   const szgpu_params *const params = &known;
   szg_flow_sizes sizes;
-  uint64_t slot_bytes, ring_bytes, all_bytes;
+  uint64_t bytes_at, slot_bytes, ring_bytes, all_bytes;
   SZG_REQUIRE(ctx_count >= 1 && ctx_count <= SZGPU_MAX_CTXS, SZGPU_BAD_ARGUMENT);
   SZG_TRY(szg_check_request(ctx, given, shape, &known, &grid));
   SZG_TRY(szg_flow_compress_sizes(ctx, params, shape, &grid, &sizes));
-  SZG_REQUIRE(szg_add_checked(sizes.values_bytes, sizes.bytes_bytes, &slot_bytes) &&
+  SZG_REQUIRE(szg_flow_slot_bytes(&sizes, &bytes_at, &slot_bytes) &&
                   szg_mul_checked(slot_bytes, (uint64_t)szg_flow_slots(ctx_count), &ring_bytes) &&
                   szg_add_checked(ring_bytes, sizes.workspace_bytes, &all_bytes),
               SZGPU_BAD_SHAPE);
@@ -102,11 +104,13 @@ szgpu_status szgpu_stream_sizes(szgpu_ctx *ctx, int ctx_count, const szgpu_param
 
 static szgpu_status decompress_stream(szg_flow *flow, uint64_t *archive_bytes) {
   szg_opened opened;
-  SZG_REQUIRE(has_callbacks(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
+  SZG_REQUIRE(has_ends(flow) && archive_bytes, SZGPU_BAD_ARGUMENT);
   szgpu_status status = szg_flow_open_archive(flow, &opened);
   if (status == SZGPU_OK)
     for (int i = 0; i < flow->ctx_count && status == SZGPU_OK; i++)
       status = szg_check_decoder(flow->ctxs[i], &opened.header);
+  if (status == SZGPU_OK)
+    status = szg_check_alignment(flow->ctxs[0], opened.header.shape.dtype, flow->sink->memory);
   if (status != SZGPU_OK) return szg_flow_end(flow, status);
   uint64_t const field_bytes = szg_field_bytes(&opened.header.shape, &opened.grid);
   note_callers_bytes(flow, field_bytes);

@@ -29,7 +29,9 @@ LINEAR, CONSTANT, RAW, TILE, PLANES, LEVELS = 0, 1, 2, 3, 4, 5
 NEEDED = {LINEAR: {0, 1, 2}, CONSTANT: set(), RAW: {12},  # sections, by the frame's kind
           TILE: {0, 1, 2, 7, 8, 9, 10, 11}, PLANES: set(), LEVELS: {13}}
 GAPS = {3, 4}  # of linear frames, unless a flag says otherwise
-WIDTHS = [4, 8, 1, 2, 2, 1]  # bytes of a value, by dtype
+WIDTHS = [4, 8, 1, 2, 2, 1, 1, 2, 2, 4]  # bytes of a value, by dtype
+INTEGERS = {2: "<u1", 6: "<i1", 7: "<u2", 8: "<i2", 9: "<i4"}
+MANTISSA_BITS = {3: 7, 4: 10}  # of halves
 STORED, CODED, ONE_SYMBOL = 0, 1, 2
 TILES = {1: (1, 1, 1, 4096), 2: (1, 1, 64, 64), 3: (1, 16, 8, 32), 4: (1, 16, 8, 32)}  # b, z, y, x
 
@@ -47,7 +49,7 @@ def read_header(data):
     """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 5, f"The archive has version {version}; this decoder knows 1 to 5.")
+    require(version <= 6, f"The archive has version {version}; this decoder knows 1 to 6.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
@@ -55,22 +57,32 @@ def read_header(data):
     verify(data[:size - 8], struct.unpack_from("<Q", data, size - 8)[0])
     dims, lacks_gaps = (h.d0, h.d1, h.d2, h.d3), h.flags >> 1
     h.is_lossless, h.gaps = h.mode == 3, set() if lacks_gaps else GAPS
-    require(h.flags <= (1 if h.layout else 3) and h.dtype <= (5 if h.is_lossless else 1)
-            and h.mode <= 3 and h.layout <= 1 and not h.reserved
-            and (version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
+    h.is_log = h.mode == 4  # section 19
+    h.is_narrow = not h.is_lossless and h.dtype > 1  # section 18
+    require(h.flags <= (1 if h.layout else 3) and h.dtype <= 9 and not (h.is_narrow and h.dtype == 5)
+            and h.mode <= 4 and (not h.is_log or h.dtype <= 1) and h.layout <= 1 and not h.reserved
+            and (version == 6 if h.is_narrow or h.is_log or h.dtype > 5 else
+                 version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
                  version in (h.layout + 1, 3 * h.layout, 5 * h.layout)),
             "The header is damaged.")
-    h.itemsize = WIDTHS[h.dtype]
+    h.field_itemsize = WIDTHS[h.dtype]
+    h.itemsize = (8 if h.dtype == 9 else 4) if h.is_narrow else h.field_itemsize  # as coded
+    if h.is_log:
+        h.itemsize = 8 if h.arithmetic >= 2 else 4
+        require(h.itemsize >= h.field_itemsize and h.asked < 1, "The bound is damaged.")
     require(1 <= h.ndim <= 4 and min(dims) > 0 and set(dims[h.ndim:]) <= {1}
-            and h.itemsize * math.prod(dims) < 2**63, "The shape is damaged.")
+            and h.field_itemsize * math.prod(dims) < 2**63, "The shape is damaged.")
     if h.is_lossless:
         require(not any((h.flags & 1, h.asked, h.bound, h.step, h.range, h.fill, h.arithmetic)),
                 "A lossless archive has a bound.")
     else:
-        require(h.arithmetic // 2 == h.dtype and 0 < h.asked
-                and h.fill >> 8 * h.itemsize * (h.flags & 1) == 0
+        require(h.arithmetic // 2 == (h.itemsize == 8) and 0 < h.asked
+                and h.fill >> 8 * (h.field_itemsize if h.is_log else h.itemsize) * (h.flags & 1) == 0
                 and all(0 <= v < math.inf for v in (h.asked, h.bound, h.step, h.range)),
                 "The bound or the fill value is damaged.")
+    h.own_fill = h.fill if h.flags & 1 else None
+    if h.is_log:
+        h.fill = 0xFFF0 << 48 if h.itemsize == 8 else 0xFF80 << 16  # -infinity
     h.extents = [d for d in dims if d > 1] or [1]
     h.tile, rows = TILES[len(h.extents)], h.extents[0]
     require(0 < h.frame_rows <= rows and h.frames == -(-rows // h.frame_rows) and (h.frames == 1 or
@@ -85,7 +97,7 @@ def read_frame(data, h, index, count):
     """Section 4: the fields of a frame's header, and the contents of its sections by kind."""
     f = SimpleNamespace(**dict(zip(FRAME_NAMES, struct.unpack_from("<BBBBIQQQII", data))))
     place, last, f.contents = 48 + 32 * f.sections, -1, {}
-    require(f.sections <= 13 and place <= len(data), "A frame's section table does not fit.")
+    require(f.sections <= 22 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
     kinds = ({RAW, PLANES if h.layout else LINEAR} if h.is_lossless else
              {RAW, CONSTANT, *((TILE, PLANES, LEVELS)[:h.version - 1] if h.layout else (LINEAR,))})
@@ -98,10 +110,11 @@ def read_frame(data, h, index, count):
     f.groups, f.short_lattice = f.reserved & 3, f.reserved >> 2  # section 13
     require(f.groups <= 2 and f.short_lattice <= (h.arithmetic in (0, 2)) if f.kind == TILE
             else f.reserved <= (3 if f.kind == LEVELS else 0), "A frame header is damaged.")
+    most = 21 if h.is_log and f.kind not in (RAW, PLANES) else 19 if f.kind == LEVELS else 12
     for i in range(f.sections):
         kind, codec, raw, stored, checksum = struct.unpack_from("<IIQQQ", data, 40 + 32 * i)
         end = place + (stored + 15) // 16 * 16
-        require(last < kind <= (19 if f.kind == LEVELS else 12) and codec <= 1
+        require(last < kind <= most and (kind < 13 or kind > 19 or f.kind == LEVELS) and codec <= 1
                 and (stored <= raw if codec else raw == stored) and end <= len(data),
                 "A section table is damaged.")
         blocks = [data[b:min(b + 16384, end)] for b in range(place, end, 16384)]
@@ -111,11 +124,12 @@ def read_frame(data, h, index, count):
             contents = run(["zstd", "-dcq"], input=contents, stdout=PIPE).stdout
         require(len(contents) == raw, "A section has not the size that it says.")
         f.contents[kind] = contents
-    raw_sizes = [len(f.contents[kind]) - 16 * (kind >= 13) for kind in f.contents]
-    require(sum(raw_sizes) <= f.count * h.itemsize, "A frame is larger than its values.")
+    raw_sizes = [len(f.contents[kind]) - 16 * (13 <= kind <= 19) for kind in f.contents]
+    f.signs = [f.contents.pop(kind) for kind in (20, 21) if kind in f.contents]
+    require(sum(raw_sizes) <= f.count * h.field_itemsize, "A frame is larger than its values.")
     require(place == len(data) and NEEDED[f.kind] <= set(f.contents)
             and set(f.contents) & GAPS == (h.gaps if f.kind == LINEAR else set())
-            and (f.kind != TILE or f.sections == 8), "A frame lacks something or has too much.")
+            and len(f.signs) in (0, 2) and (f.kind != TILE or f.sections == 8 + len(f.signs)), "A frame lacks something or has too much.")
     return f
 
 
@@ -306,9 +320,10 @@ def read_plane(words, n, book):
 def decode_planes(f, h):
     """Section 15: a planes frame's bytes, in field order."""
     w, kinds = f.escape_bytes, [f.radius >> 2 * p & 3 for p in range(16)]
-    require((w in (1, 2, 4, 8) if h.dtype == 2 else w == h.itemsize) and max(kinds) <= ONE_SYMBOL
-            and f.radius >> 2 * w == 0 and f.count * h.itemsize % w == 0, "Planes are damaged.")
-    n, constants = f.count * h.itemsize // w, list(f.constant.to_bytes(8, "little"))
+    width = h.field_itemsize
+    require((w in (1, 2, 4, 8) if h.dtype == 2 else w == width) and max(kinds) <= ONE_SYMBOL
+            and f.radius >> 2 * w == 0 and f.count * width % w == 0, "Planes are damaged.")
+    n, constants = f.count * width // w, list(f.constant.to_bytes(8, "little"))
     tiles, coded, stored = -(-n // 4096), kinds[:w].count(CODED), kinds[:w].count(STORED)
     require(set(f.contents) == ({0, 1, 2} if coded else set()) | ({12} if stored else set())
             and not any(c for c, kind in zip(constants, kinds) if kind != ONE_SYMBOL)
@@ -653,8 +668,9 @@ def decode_frame(f, h, shape):
     if f.kind == LINEAR and h.is_lossless:
         return decode_top_plane(f, h)
     if f.kind == RAW:
-        require(len(f.contents[12]) == f.count * h.itemsize, "Raw values have a wrong size.")
-        return np.frombuffer(f.contents[12], np.uint8).reshape(h.itemsize, -1).T.tobytes()
+        width = h.field_itemsize
+        require(len(f.contents[12]) == f.count * width, "Raw values have a wrong size.")
+        return np.frombuffer(f.contents[12], np.uint8).reshape(width, -1).T.tobytes()
     field = (decode_levels(f, h, shape) if f.kind == LEVELS else
              np.full(shape, f.constant, f"<u{h.itemsize}"))
     tiles = [field[tuple(slice(c, c + t) for c, t in zip(corner, h.tile))][0]
@@ -677,7 +693,101 @@ def decode_frame(f, h, shape):
         tile[exact] = np.frombuffer(patterns[t], field.dtype)
         plane = {1: 0, 2: tile.shape[2]}.get(len(h.extents), tile[0].size)
         tile[read_mask(fills[t], tile.size, plane).reshape(tile.shape)] = h.fill
-    return field.tobytes()
+    if h.is_log:
+        return raise_logarithms(field.ravel(), read_signs(f), h)
+    return narrow(field.ravel(), h) if h.is_narrow else field.tobytes()
+
+
+def narrow(patterns, h):
+    """Section 18: values of the dtype from bit patterns of the coded type."""
+    if h.dtype in INTEGERS:
+        numbers, limits = patterns.view(f"<f{h.itemsize}"), np.iinfo(INTEGERS[h.dtype])
+        numbers = np.where(np.isnan(numbers), limits.min, numbers).clip(limits.min, limits.max)
+        return np.rint(numbers).astype(INTEGERS[h.dtype]).tobytes()
+    kept = MANTISSA_BITS[h.dtype]
+    infinity = (1 << 15) - (1 << kept)
+    halves = np.arange(infinity + 1)  # the finite ones, and what would follow the largest
+    exponents, mantissas = halves >> kept, halves & (1 << kept) - 1
+    bias = (1 << 14 - kept) - 1
+    numbers = np.ldexp(mantissas + (exponents > 0) * (1 << kept),
+                       np.maximum(exponents, 1) - bias - kept)
+    sign, magnitude = patterns >> 31 << 15, patterns & 0x7FFFFFFF
+    values = np.where(magnitude < 0x7F800000, magnitude, 0).view("<f4").astype(float)
+    below = np.minimum(np.searchsorted(numbers, values, "right") - 1, infinity - 1)
+    to_below, to_above = values - numbers[below], numbers[below + 1] - values
+    found = below + ((to_above < to_below) | ((to_above == to_below) & (below % 2 == 1)))
+    found = np.minimum(found, infinity - 1)
+    payload = magnitude >> (23 - kept) & (1 << kept) - 1
+    payload = np.where((magnitude > 0x7F800000) & (payload == 0), 1 << kept - 1, payload)
+    found = np.where(magnitude >= 0x7F800000, infinity + payload, found)
+    return (sign.astype(int) | found).astype("<u2").tobytes()
+
+
+def read_signs(f):
+    """Section 19: which values of a frame are negative."""
+    if not f.signs:
+        return np.zeros(f.count, bool)
+    runs = -(-f.count // 4096)
+    require(len(f.signs[0]) == 2 * runs and f.signs[1], "The signs have a wrong size.")
+    sizes, place, signs = struct.unpack(f"<{runs}H", f.signs[0]), 0, []
+    for run, size in enumerate(sizes):
+        n = min(4096, f.count - 4096 * run)
+        share, place = f.signs[1][place:place + size], place + size
+        require(size <= (n + 7) // 8, "A run of signs is too long.")
+        signs.append(np.unpackbits(np.frombuffer(share, np.uint8), bitorder="little")[:n] > 0
+                     if size == (n + 7) // 8 else read_mask(share, n))
+    require(place == len(f.signs[1]), "The signs have a wrong size.")
+    return np.concatenate(signs)
+
+
+POWERS = {4: """
+    0x1.ca8f0ap-13 0x1.f0ca76p-10 0x1.bdb5bap-7 0x1.418262p-4
+    0x1.5be298p-2 0x1.f5e466p-1 0x1.6a09e6p+0
+    """, 8: """
+    0x1.5a6d6b99eb4a1p-31 0x1.57bfd282ad6ebp-27 0x1.351b8e996a62fp-23 0x1.f5b0e17599b55p-20
+    0x1.69e51ee002859p-16 0x1.c8d7530547b4bp-13 0x1.ee4fd234a73e9p-10 0x1.bdb696e8987b7p-7
+    0x1.41839eb881567p-4 0x1.5be298adf0369p-2 0x1.f5e46537ab907p-1 0x1.6a09e667f3bcdp+0
+    """}  # by bytes of the coded type
+
+
+def raise_logarithms(patterns, negative, h):
+    """Section 19: values of the dtype from bit patterns of logarithms and signs."""
+    width, mantissa_bits = 8 * h.itemsize, {4: 23, 8: 52}[h.itemsize]
+    real, limit = np.dtype(f"<f{h.itemsize}").type, {4: 128, 8: 1024}[h.itemsize]
+    signless, mantissas = (1 << width - 1) - 1, (1 << mantissa_bits) - 1
+    infinity = signless & ~mantissas
+    patterns = patterns.astype(object if width == 64 else np.int64)
+    magnitudes, lows = patterns & signless, patterns >> width - 1
+    specials = magnitudes >= infinity
+    plain = np.where(specials, 0, patterns).astype(f"<u{h.itemsize}").view(f"<f{h.itemsize}")
+    y = np.clip(plain, -np.nextafter(real(limit), real(0)), np.nextafter(real(limit), real(0)))
+    e = np.trunc(y + real(limit)) - real(limit)
+    t, p = (y - e) - real(0.5), np.zeros_like(y)
+    for c in POWERS[h.itemsize].split():
+        p = p * t + real(float.fromhex(c))
+    bits = p.view(f"<i{h.itemsize}") + e.astype(np.int64) * (1 << mantissa_bits)
+    bits = np.clip(bits, 1 << mantissa_bits, infinity - 1).astype(patterns.dtype)
+    found = np.where(specials, np.where(lows == 1, magnitudes & mantissas, magnitudes), bits)
+    is_zero = patterns == {4: 0x71800000, 8: 0x7E70 << 48}[h.itemsize]
+    if h.own_fill is not None:
+        found = np.where(is_zero, 0, found)
+    if h.itemsize != h.field_itemsize:
+        found = np.array([to_f32(int(m)) for m in found], np.int64)
+    sign = 1 << 8 * h.field_itemsize - 1
+    values = found + negative.astype(int).astype(found.dtype) * sign
+    if h.own_fill is not None:
+        values = np.where(patterns == h.fill, np.where(negative, 0, h.own_fill), values)
+    return values.astype(f"<u{h.field_itemsize}").tobytes()
+
+
+def to_f32(magnitude):
+    """Section 19, step 3."""
+    exponent, mantissa = magnitude >> 52, magnitude >> 29 & 0x7FFFFF
+    if exponent in (0, 0x7FF):
+        return (0x7F800000 if exponent else 0) | mantissa
+    least, most = 2.0**-126, (2 - 2.0**-23) * 2.0**127
+    number = np.float32(min(max(struct.unpack("<d", struct.pack("<Q", magnitude))[0], least), most))
+    return struct.unpack("<I", struct.pack("<f", number))[0]
 
 
 def read_series(data):

@@ -13,8 +13,8 @@ typedef enum lossless_kind { WEIGHTS, FLAT, ONE_BIT, FEW, NOISE, LOSSLESS_KINDS 
 /* A new field in a block of exactly its size. */
 void *lossless_make(lossless_kind kind, const szgpu_shape *shape);
 
-/* The types of szgpu_dtype, 0 to 5. */
-enum { LOSSLESS_DTYPES = 6 };
+/* The types of szgpu_dtype, 0 to 9. */
+enum { LOSSLESS_DTYPES = 10 };
 
 /* Lossless, in the layout of test_layout. */
 szgpu_params lossless_params(void);

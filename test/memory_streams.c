@@ -31,6 +31,14 @@ int write_memory(void *user, uint64_t offset, const void *bytes, size_t byte_cou
   return 0;
 }
 
+szgpu_source lent_source(const void *bytes, uint64_t byte_count) {
+  return (szgpu_source){.memory = bytes, .memory_bytes = byte_count};
+}
+
+szgpu_sink lent_sink(void *bytes, uint64_t byte_count) {
+  return (szgpu_sink){.memory = bytes, .memory_bytes = byte_count};
+}
+
 memory_source source_of(const void *bytes, uint64_t byte_count) {
   return (memory_source){.bytes = bytes, .byte_count = byte_count, .reads_until_fail = -1};
 }

@@ -27,6 +27,10 @@ typedef struct memory_sink {
 int read_memory(void *user, uint64_t offset, void *bytes, size_t byte_count, size_t *got);
 int write_memory(void *user, uint64_t offset, const void *bytes, size_t byte_count);
 
+/* Ends whose memory the library uses itself. */
+szgpu_source lent_source(const void *bytes, uint64_t byte_count);
+szgpu_sink lent_sink(void *bytes, uint64_t byte_count);
+
 memory_source source_of(const void *bytes, uint64_t byte_count);
 /* Its bytes are 0xA5; free() them. */
 memory_sink sink_of(uint64_t capacity);

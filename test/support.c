@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ double test_double_of_bits(uint64_t bits) {
 }
 
 size_t test_dtype_bytes(szgpu_dtype dtype) {
-  static const uint8_t bytes[] = {4, 8, 1, 2, 2, 1}; /* in the order of szgpu_dtype */
+  static const uint8_t bytes[] = {4, 8, 1, 2, 2, 1, 1, 2, 2, 4}; /* in the order of szgpu_dtype */
   return bytes[dtype];
 }
 
@@ -61,17 +62,85 @@ uint64_t test_bits_at(szgpu_dtype dtype, const void *field, uint64_t i) {
   return bits;
 }
 
+double test_half_of_bits(szgpu_dtype dtype, uint64_t bits) {
+  int const mantissa_bits = dtype == SZGPU_F16 ? 10 : 7, bias = dtype == SZGPU_F16 ? 15 : 127;
+  int const top = 2 * bias + 1, exponent = (int)(bits >> mantissa_bits) & top;
+  int const mantissa = (int)bits & ((1 << mantissa_bits) - 1);
+  double const sign = bits >> 15 ? -1.0 : 1.0;
+  if (exponent == top) return sign * (mantissa ? NAN : INFINITY);
+  int const significand = exponent ? mantissa + (1 << mantissa_bits) : mantissa;
+  return sign * ldexp(significand, (exponent ? exponent : 1) - bias - mantissa_bits);
+}
+
+uint16_t test_nearest_half(szgpu_dtype dtype, double value) {
+  uint16_t const infinity = dtype == SZGPU_F16 ? 0x7C00 : 0x7F80;
+  uint16_t const sign = signbit(value) ? 0x8000 : 0;
+  uint16_t below = 0, above = infinity; /* bits, around the magnitude */
+  while (above - below > 1) {
+    uint16_t const middle = (uint16_t)((below + above) / 2);
+    if (test_half_of_bits(dtype, middle) <= fabs(value))
+      below = middle;
+    else
+      above = middle;
+  }
+  if (above == infinity) return (uint16_t)(sign | below);
+  long double const under = (long double)fabs(value) - test_half_of_bits(dtype, below);
+  long double const over = (long double)test_half_of_bits(dtype, above) - fabs(value);
+  int const goes_up = under > over || (under == over && below % 2 == 1);
+  return (uint16_t)(sign | (goes_up ? above : below));
+}
+
+double test_value_of_bits(szgpu_dtype dtype, uint64_t bits) {
+  switch (dtype) {
+    case SZGPU_F32:
+      return test_float_of_bits((uint32_t)bits);
+    case SZGPU_F64:
+      return test_double_of_bits(bits);
+    case SZGPU_F16:
+    case SZGPU_BF16:
+      return test_half_of_bits(dtype, bits);
+    case SZGPU_I8:
+      return (int8_t)bits;
+    case SZGPU_I16:
+      return (int16_t)bits;
+    case SZGPU_I32:
+      return (int32_t)bits;
+    default:
+      return (double)bits;
+  }
+}
+
 double test_value_at(szgpu_dtype dtype, const void *field, uint64_t i) {
-  uint64_t const bits = test_bits_at(dtype, field, i);
-  return dtype == SZGPU_F32 ? (double)test_float_of_bits((uint32_t)bits)
-                            : test_double_of_bits(bits);
+  return test_value_of_bits(dtype, test_bits_at(dtype, field, i));
 }
 
 void test_set_value(szgpu_dtype dtype, void *field, uint64_t i, double value) {
-  if (dtype == SZGPU_F32)
-    ((float *)field)[i] = (float)value;
-  else
-    ((double *)field)[i] = value;
+  switch (dtype) {
+    case SZGPU_F32:
+      ((float *)field)[i] = (float)value;
+      break;
+    case SZGPU_F64:
+      ((double *)field)[i] = value;
+      break;
+    case SZGPU_F16:
+    case SZGPU_BF16:
+      ((uint16_t *)field)[i] = test_nearest_half(dtype, value);
+      break;
+    case SZGPU_I16:
+      ((int16_t *)field)[i] = (int16_t)rint(value);
+      break;
+    case SZGPU_U16:
+      ((uint16_t *)field)[i] = (uint16_t)rint(value);
+      break;
+    case SZGPU_I32:
+      ((int32_t *)field)[i] = (int32_t)rint(value);
+      break;
+    case SZGPU_I8:
+      ((int8_t *)field)[i] = (int8_t)rint(value);
+      break;
+    default:
+      ((uint8_t *)field)[i] = (uint8_t)rint(value);
+  }
 }
 
 void *test_allocate(size_t bytes) {
@@ -223,9 +292,11 @@ void test_assert_bound(const szgpu_shape *shape, const void *field, const void *
     long double const x = test_value_at(shape->dtype, field, i);
     long double const y = test_value_at(shape->dtype, restored, i);
     int const is_fill = info->has_fill && bits == info->fill_bits;
-    if (is_fill || !isfinite(x) || !(fabsl(x - y) <= info->absolute_bound))
+    bool const is_by_value = info->mode == SZGPU_MODE_PWREL; /* then signs and zeros stay, too */
+    long double const bound = is_by_value ? info->bound * fabsl(x) : info->absolute_bound;
+    if (is_fill || !isfinite(x) || (is_by_value && x * y <= 0) || !(fabsl(x - y) <= bound))
       fail_msg("value %llu: %.17Lg came back as %.17Lg, the bound is %.17g", (unsigned long long)i,
-               x, y, info->absolute_bound);
+               x, y, (double)bound);
   }
 }
 

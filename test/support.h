@@ -36,6 +36,11 @@ float test_float_of_bits(uint32_t bits);
 double test_double_of_bits(uint64_t bits);
 size_t test_dtype_bytes(szgpu_dtype dtype);
 uint64_t test_bits_at(szgpu_dtype dtype, const void *field, uint64_t i);
+/* The number that an f16 or bf16 is, and the nearest finite one, ties to even. */
+double test_half_of_bits(szgpu_dtype dtype, uint64_t bits);
+uint16_t test_nearest_half(szgpu_dtype dtype, double value);
+/* Values of any type but fp8; integers are set to the nearest one, which the type must have. */
+double test_value_of_bits(szgpu_dtype dtype, uint64_t bits);
 double test_value_at(szgpu_dtype dtype, const void *field, uint64_t i);
 void test_set_value(szgpu_dtype dtype, void *field, uint64_t i, double value);
 

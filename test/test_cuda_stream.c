@@ -28,8 +28,8 @@ static int destroy_ctxs(void **state) {
 static szgpu_status compress_to(int ctx_count, const cuda_case *c, memory_sink *archive,
                                 uint64_t *archive_bytes) {
   memory_source values = source_of(c->field, test_field_bytes(&c->shape));
-  szgpu_source const source = {read_memory, &values};
-  szgpu_sink const sink = {write_memory, archive};
+  szgpu_source const source = {.read = read_memory, .user = &values};
+  szgpu_sink const sink = {.write = write_memory, .user = archive};
   return szgpu_compress_stream(ctxs, ctx_count, &c->params, &c->shape, &source, &sink,
                                archive_bytes);
 }
@@ -37,8 +37,8 @@ static szgpu_status compress_to(int ctx_count, const cuda_case *c, memory_sink *
 static szgpu_status restore_to(int ctx_count, const test_archive *archive, uint64_t available_bytes,
                                memory_sink *field) {
   memory_source packed = source_of(archive->bytes, available_bytes);
-  szgpu_source const source = {read_memory, &packed};
-  szgpu_sink const sink = {write_memory, field};
+  szgpu_source const source = {.read = read_memory, .user = &packed};
+  szgpu_sink const sink = {.write = write_memory, .user = field};
   uint64_t archive_bytes;
   return szgpu_decompress_stream(ctxs, ctx_count, &source, &sink, &archive_bytes);
 }
@@ -69,11 +69,38 @@ static void compare_fields(const cuda_case *c, int ctx_count, const test_archive
   free(expected);
 }
 
+/* From memory to memory, with nothing copied on the host but archives. */
+static void compare_in_memory(const cuda_case *c, int ctx_count, const test_archive *whole) {
+  size_t const field_bytes = test_field_bytes(&c->shape);
+  void *const expected = test_decompress(cuda_cpu, whole, field_bytes);
+  memory_sink packed = sink_of(whole->byte_count), unpacked = sink_of(field_bytes);
+  szgpu_source const values = lent_source(c->field, field_bytes);
+  szgpu_source const archive = lent_source(whole->bytes, whole->byte_count);
+  szgpu_sink const room = lent_sink(packed.bytes, packed.capacity);
+  szgpu_sink const back = lent_sink(unpacked.bytes, unpacked.capacity);
+  test_archive found = {packed.bytes, 0};
+  uint64_t bytes;
+  szgpu_status const there = szgpu_compress_stream(ctxs, ctx_count, &c->params, &c->shape, &values,
+                                                   &room, &found.byte_count);
+  const char *const difference = there == SZGPU_OK ? cuda_difference(whole, &found) : NULL;
+  szgpu_status const restored = szgpu_decompress_stream(ctxs, ctx_count, &archive, &back, &bytes);
+  if (there != SZGPU_OK || restored != SZGPU_OK)
+    cuda_complain(c, "%d ctxs, in memory: %s, %s", ctx_count, szgpu_status_text(there),
+                  szgpu_status_text(restored));
+  if (difference) cuda_complain(c, "%d ctxs, in memory: %s", ctx_count, difference);
+  if (memcmp(unpacked.bytes, expected, field_bytes) != 0)
+    cuda_complain(c, "%d ctxs, in memory: the restored fields differ", ctx_count);
+  free(packed.bytes);
+  free(unpacked.bytes);
+  free(expected);
+}
+
 static void compare(const cuda_case *c, int ctx_count) {
   test_archive whole;
   assert_int_equal(cuda_compress(cuda_cpu, c, &whole), SZGPU_OK);
   compare_archives(c, ctx_count, &whole);
   compare_fields(c, ctx_count, &whole);
+  compare_in_memory(c, ctx_count, &whole);
   free(whole.bytes);
 }
 

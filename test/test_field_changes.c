@@ -248,7 +248,7 @@ static void by_calls(const call_request *request, changing_field *field, call_ta
 static void values_that_change_in_the_callback(void **state) {
   (void)state;
   call_tally const total = try_requests(by_calls);
-  assert_true(total.restored > 0 && total.refused > 0 && total.near_values > 0);
+  assert_true(total.restored > 0 && total.near_values > 0);
 }
 
 /* ---- another thread ---- */

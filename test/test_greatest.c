@@ -50,7 +50,8 @@ static szgpu_frame_info first_frame(const test_archive *archive) {
 
 static double greatest_of(szgpu_dtype dtype, double bound, double greatest) {
   szg_bound_plan plan;
-  assert_int_equal(szg_bound_declare(dtype, bound, greatest, NULL, &plan), SZGPU_OK);
+  szg_mapping const none = {.outer = dtype, .inner = dtype};
+  assert_int_equal(szg_bound_declare(&none, bound, greatest, NULL, &plan), SZGPU_OK);
   assert_true(plan.is_declared && !plan.is_sampled && !plan.is_constant);
   return plan.greatest;
 }

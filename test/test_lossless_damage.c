@@ -358,8 +358,8 @@ static void only_types_of_the_same_size_read_it(void **state) {
     archive_store(&archive, 16, 1, (uint64_t)dtype);
     archive_rehash(&archive);
     size_t const width = test_dtype_bytes((szgpu_dtype)dtype);
-    assert_int_equal(decompress(ctx, &archive, 401 * width),
-                     width == 2 ? SZGPU_OK : SZGPU_BAD_DATA);
+    bool const is_sound = width == 2 && dtype <= SZGPU_FP8; /* others need a later version */
+    assert_int_equal(decompress(ctx, &archive, 401 * width), is_sound ? SZGPU_OK : SZGPU_BAD_DATA);
   }
   free(archive.bytes);
 }

@@ -107,13 +107,13 @@ static void encode(const plane_case *c, coded_case *coded) {
   const szg_planes_layout *const layout = &c->choice.layout;
   size_t const stored_bytes = szg_planes_stored_bytes(layout, c->value_count);
   coded->stored_stride = szg_stored_plane_bytes(c->value_count);
-  coded->word_count = szg_planes_tile_words(&encoder, c->values, c->value_count);
   uint8_t *const values = block_of(c->values, (size_t)c->value_count * layout->value_bytes);
-  uint8_t *const words = block_of(NULL, 4 * (size_t)coded->word_count);
+  uint8_t *const words = block_of(NULL, 4 * (size_t)szg_planes_most_words(layout));
   uint8_t *const stored = block_of(NULL, stored_bytes);
   memset(stored + 1, GUARD_BYTE, stored_bytes);
-  assert_true(szg_planes_encode_tile(&encoder, values + 1, c->value_count, coded->word_count,
-                                     words + 1, stored + 1, coded->stored_stride));
+  assert_true(
+      szg_planes_encode_tile(&encoder, values + 1, c->value_count, words + 1, &coded->word_count));
+  szg_planes_store_tile(layout, values + 1, c->value_count, stored + 1, coded->stored_stride);
   memcpy(coded->words, words + 1, 4 * (size_t)coded->word_count);
   memcpy(coded->stored, stored + 1, stored_bytes);
   free(values);
@@ -238,6 +238,31 @@ static void codes_the_extremes(void **state) {
   assert_int_equal(szg_load_u32(coded.words), 11 << 16 | 128);
 }
 
+/* A symbol without a code, or another value in a constant plane, anywhere in the tile. */
+static void notices_symbols_that_were_not_counted(void **state) {
+  (void)state;
+  static szg_planes_encoder encoder;
+  static uint8_t words[4 * SZG_PLANE_MOST_WORDS];
+  memset(&tile, 0, sizeof tile);
+  tile.choice.layout = (szg_planes_layout){2, SZG_PLANE_CONSTANT | SZG_PLANE_CODED << 2, 0};
+  tile.choice.lengths[1][4] = 1, tile.choice.lengths[1][6] = 1;
+  szg_planes_encoder_build(&tile.choice, &encoder);
+  for (size_t n = 0; n < ARRAY_COUNT(value_counts); n++)
+    for (uint32_t i = 0; i < value_counts[n]; i += 1 + i / 7) {
+      uint32_t word_count;
+      for (uint32_t k = 0; k < value_counts[n]; k++)
+        szg_store_u16(tile.values + 2 * k, k % 3 ? 0x200 : 0x300);
+      assert_true(
+          szg_planes_encode_tile(&encoder, tile.values, value_counts[n], words, &word_count));
+      szg_store_u16(tile.values + 2 * i, 0x280);
+      assert_false(
+          szg_planes_encode_tile(&encoder, tile.values, value_counts[n], words, &word_count));
+      szg_store_u16(tile.values + 2 * i, 0x204);
+      assert_false(
+          szg_planes_encode_tile(&encoder, tile.values, value_counts[n], words, &word_count));
+    }
+}
+
 /* ---- damage ---- */
 
 static void damage(test_random *random) {
@@ -343,10 +368,14 @@ static void refuses_lanes_too_long(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(codes_by_hand),         cmocka_unit_test(turns_values),
-      cmocka_unit_test(restores_every_size),   cmocka_unit_test(codes_the_extremes),
-      cmocka_unit_test(refuses_damaged_words), cmocka_unit_test(refuses_lanes_too_long),
+      cmocka_unit_test(codes_by_hand),
+      cmocka_unit_test(turns_values),
+      cmocka_unit_test(restores_every_size),
+      cmocka_unit_test(codes_the_extremes),
+      cmocka_unit_test(refuses_damaged_words),
+      cmocka_unit_test(refuses_lanes_too_long),
       cmocka_unit_test(refuses_each_fault),
+      cmocka_unit_test(notices_symbols_that_were_not_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void counts_each_plane(void **state) {
 
 static void choose(uint64_t value_count, uint32_t value_bytes) {
   memset(&choice, 0xA5, sizeof choice);
-  szg_planes_choose(&counts, value_count, value_bytes, &book, &work, &choice);
+  szg_planes_choose(&counts, value_count, false, value_bytes, &book, &work, &choice);
   assert_int_equal(choice.layout.value_bytes, value_bytes);
   assert_int_equal(szg_planes_layout_check(&choice.layout), SZGPU_OK);
 }
@@ -105,6 +105,42 @@ static void limits_codes(void **state) {
   }
   assert_int_equal(longest, SZG_PLANES_CODE_BITS);
   assert_int_equal(used, 4096);
+}
+
+/* Of 256000 symbols counted, 1000 are rare: then 0, the 16 symbols below and the two above get
+ * codes as well, and no others do. */
+static void gives_codes_to_neighbours_of_rare_symbols(void **state) {
+  (void)state;
+  memset(&counts, 0, sizeof counts);
+  counts.planes[0][120] = 1000, counts.planes[0][123] = 245900, counts.planes[0][160] = 9000;
+  counts.planes[0][255] = 100;
+  counts.planes[1][9] = 256000;
+  counts.planes[2][5] = 1001, counts.planes[2][4] = 254999;
+  counts.planes[3][0] = 256000;
+  memset(&choice, 0xA5, sizeof choice);
+  szg_planes_choose(&counts, 256000, true, 4, &book, &work, &choice);
+  uint32_t used = 0;
+  for (uint32_t s = 0; s < 256; s++) {
+    bool const is_likely = s == 0 || (s >= 104 && s <= 123) || s == 160 || s >= 239;
+    assert_int_equal(choice.lengths[0][s] > 0, is_likely);
+    assert_int_equal(choice.lengths[2][s], s == 4 || s == 5);
+    if (is_likely) used += 4096u >> choice.lengths[0][s];
+  }
+  assert_int_equal(used, 4096);
+  assert_int_equal(choice.lengths[0][123], 1);
+  szg_planes_choose(&counts, 256000, false, 4, &book, &work, &choice);
+  assert_int_equal(choice.lengths[0][0] | choice.lengths[0][119] | choice.lengths[0][121], 0);
+}
+
+/* Tiles of the sample: all of few, else 512 spread evenly. */
+static void samples_tiles(void **state) {
+  (void)state;
+  assert_int_equal(szg_planes_counted_tiles(1), 1);
+  assert_int_equal(szg_planes_counted_tiles(512), 512);
+  assert_int_equal(szg_planes_counted_tiles(513), 512);
+  assert_int_equal(szg_planes_counted_tiles(UINT64_C(1) << 40), 512);
+  assert_true(szg_planes_count_all(512));
+  assert_false(szg_planes_count_all(513));
 }
 
 static void checks_layouts(void **state) {
@@ -281,11 +317,18 @@ static void finds_the_width(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(counts_each_plane),   cmocka_unit_test(chooses_by_plane),
-      cmocka_unit_test(codes_what_pays),     cmocka_unit_test(limits_codes),
-      cmocka_unit_test(checks_layouts),      cmocka_unit_test(reads_what_it_writes),
-      cmocka_unit_test(refuses_other_books), cmocka_unit_test(samples_stretches),
-      cmocka_unit_test(finds_the_width),     cmocka_unit_test(weighs_costs),
+      cmocka_unit_test(counts_each_plane),
+      cmocka_unit_test(chooses_by_plane),
+      cmocka_unit_test(codes_what_pays),
+      cmocka_unit_test(limits_codes),
+      cmocka_unit_test(gives_codes_to_neighbours_of_rare_symbols),
+      cmocka_unit_test(samples_tiles),
+      cmocka_unit_test(checks_layouts),
+      cmocka_unit_test(reads_what_it_writes),
+      cmocka_unit_test(refuses_other_books),
+      cmocka_unit_test(samples_stretches),
+      cmocka_unit_test(finds_the_width),
+      cmocka_unit_test(weighs_costs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

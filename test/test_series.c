@@ -98,7 +98,7 @@ static void assert_step(szgpu_series *series, uint64_t index, const sample *s) {
   assert_int_equal(szgpu_series_read(series, ctx, index, 0, NULL, field, field_bytes), SZGPU_OK);
   assert_memory_equal(field, s->restored, field_bytes);
   memory_sink streamed = sink_of(field_bytes);
-  szgpu_sink const sink = {write_memory, &streamed};
+  szgpu_sink const sink = {.write = write_memory, .user = &streamed};
   assert_int_equal(szgpu_series_read_stream(series, &ctx, 1, index, &sink), SZGPU_OK);
   assert_memory_equal(streamed.bytes, s->restored, field_bytes);
   free(streamed.bytes);
@@ -138,7 +138,8 @@ static void all_ways_to_append_write_the_same_bytes(void **state) {
       sample *const s = &samples[i];
       memory_source values = source_of(s->field, test_field_bytes(&s->shape));
       memory_source made = source_of(s->archive.bytes, s->archive.byte_count);
-      szgpu_source const archive = {read_memory, &made}, field = {read_memory, &values};
+      szgpu_source const archive = {.read = read_memory, .user = &made},
+                         field = {.read = read_memory, .user = &values};
       szgpu_status const status =
           way == 0   ? szgpu_series_append(series, ctx, &s->params, &s->shape, s->field, &s->label)
           : way == 1 ? szgpu_series_append_archive(series, s->archive.bytes, s->archive.byte_count,
@@ -263,7 +264,7 @@ static void bad_arguments_are_refused_and_change_nothing(void **state) {
   const uint8_t *const archive = s->archive.bytes;
   size_t const archive_bytes = s->archive.byte_count;
   memory_source from = source_of(archive, archive_bytes);
-  szgpu_source const source = {read_memory, &from};
+  szgpu_source const source = {.read = read_memory, .user = &from};
   assert_int_equal(szgpu_series_append_archive(series, archive, archive_bytes - 16, NULL),
                    SZGPU_TRUNCATED);
   assert_int_equal(szgpu_series_append_source(series, &source, archive_bytes - 16, NULL),

@@ -30,19 +30,45 @@ static int destroy_ctxs(void **state) {
 static szgpu_status compress_to(int ctx_count, const szgpu_params *params, const szgpu_shape *shape,
                                 memory_source *field, memory_sink *archive,
                                 uint64_t *archive_bytes) {
-  szgpu_source const source = {read_memory, field};
-  szgpu_sink const sink = {write_memory, archive};
+  szgpu_source const source = {.read = read_memory, .user = field};
+  szgpu_sink const sink = {.write = write_memory, .user = archive};
   return szgpu_compress_stream(ctxs, ctx_count, params, shape, &source, &sink, archive_bytes);
 }
 
 static szgpu_status restore_to(int ctx_count, memory_source *archive, memory_sink *field,
                                uint64_t *archive_bytes) {
-  szgpu_source const source = {read_memory, archive};
-  szgpu_sink const sink = {write_memory, field};
+  szgpu_source const source = {.read = read_memory, .user = archive};
+  szgpu_sink const sink = {.write = write_memory, .user = field};
   return szgpu_decompress_stream(ctxs, ctx_count, &source, &sink, archive_bytes);
 }
 
 /* ---- the same bytes ---- */
+
+/* The same from memory to memory, which must have exactly the right size. The archive may begin
+ * anywhere. */
+static void assert_same_in_memory(const szgpu_params *params, const szgpu_shape *shape,
+                                  const void *field, int ctx_count, const test_archive *whole,
+                                  const void *restored) {
+  size_t const field_bytes = test_field_bytes(shape);
+  uint8_t *const archive = test_allocate(whole->byte_count + 1);
+  void *const back = test_allocate(field_bytes);
+  uint64_t bytes = 0;
+  memset(archive, 0xA5, whole->byte_count + 1);
+  memset(back, 0xA5, field_bytes);
+  szgpu_source const values = lent_source(field, field_bytes);
+  szgpu_sink const packed = lent_sink(archive + 1, whole->byte_count);
+  assert_int_equal(szgpu_compress_stream(ctxs, ctx_count, params, shape, &values, &packed, &bytes),
+                   SZGPU_OK);
+  assert_int_equal(bytes, whole->byte_count);
+  assert_memory_equal(archive + 1, whole->bytes, whole->byte_count);
+  szgpu_source const from = lent_source(archive + 1, whole->byte_count);
+  szgpu_sink const to = lent_sink(back, field_bytes);
+  assert_int_equal(szgpu_decompress_stream(ctxs, ctx_count, &from, &to, &bytes), SZGPU_OK);
+  assert_int_equal(bytes, whole->byte_count);
+  assert_memory_equal(back, restored, field_bytes);
+  free(archive);
+  free(back);
+}
 
 static void assert_same(const szgpu_params *params, const szgpu_shape *shape, const void *field,
                         int ctx_count) {
@@ -67,6 +93,7 @@ static void assert_same(const szgpu_params *params, const szgpu_shape *shape, co
   assert_int_equal(unpacked.end, field_bytes);
   assert_memory_equal(unpacked.bytes, restored, field_bytes);
   assert_int_equal(packed.jumps + unpacked.jumps, 0); /* both could be pipes */
+  assert_same_in_memory(params, shape, field, ctx_count, &whole, restored);
   free(whole.bytes);
   free(restored);
   free(archive.bytes);
@@ -301,8 +328,8 @@ static void bad_arguments_are_refused(void **state) {
   stream_case c = case_make();
   memory_source field = source_of(c.field, c.field_bytes);
   memory_sink packed = sink_of(c.archive.byte_count);
-  szgpu_source const source = {read_memory, &field};
-  szgpu_sink const sink = {write_memory, &packed};
+  szgpu_source const source = {.read = read_memory, .user = &field};
+  szgpu_sink const sink = {.write = write_memory, .user = &packed};
   szgpu_ctx *twice[2] = {ctxs[0], ctxs[0]}, *none[2] = {ctxs[0], NULL};
   uint64_t bytes;
 #define REFUSED(...) assert_int_equal(szgpu_compress_stream(__VA_ARGS__), SZGPU_BAD_ARGUMENT)
@@ -317,8 +344,8 @@ static void bad_arguments_are_refused(void **state) {
   REFUSED(ctxs, 1, &c.params, &c.shape, NULL, &sink, &bytes);
   REFUSED(ctxs, 1, &c.params, &c.shape, &source, NULL, &bytes);
   REFUSED(ctxs, 1, &c.params, &c.shape, &source, &sink, NULL);
-  szgpu_source const no_read = {NULL, &field};
-  szgpu_sink const no_write = {NULL, &packed};
+  szgpu_source const no_read = {.read = NULL, .user = &field};
+  szgpu_sink const no_write = {.write = NULL, .user = &packed};
   REFUSED(ctxs, 1, &c.params, &c.shape, &no_read, &sink, &bytes);
   REFUSED(ctxs, 1, &c.params, &c.shape, &source, &no_write, &bytes);
   assert_int_equal(szgpu_decompress_stream(ctxs, 1, &no_read, &sink, &bytes), SZGPU_BAD_ARGUMENT);
@@ -349,6 +376,46 @@ static int note_progress(void *user, uint64_t done, uint64_t total) {
   return ++seen->count == seen->stop_at;
 }
 
+static void memory_that_does_not_suffice_is_named(void **state) {
+  (void)state;
+  szgpu_shape const shape = test_shape(SZGPU_F64, 2, 300, 100, 0, 0);
+  szgpu_params params = test_params(SZGPU_MODE_REL, 1e-3);
+  params.frame_rows = 64;
+  double *const field = test_make_waves(&shape);
+  size_t const field_bytes = test_field_bytes(&shape);
+  test_archive const whole = test_compress(whole_ctx, &params, &shape, field);
+  uint8_t *const memory = test_allocate(field_bytes + whole.byte_count);
+  szgpu_source const values = lent_source(field, field_bytes);
+  szgpu_source const archive = lent_source(whole.bytes, whole.byte_count);
+  szgpu_sink const room = lent_sink(memory, field_bytes);
+  uint64_t bytes;
+  for (size_t less = 1; less < whole.byte_count; less += 9973) {
+    szgpu_sink const small = lent_sink(memory, whole.byte_count - less);
+    szgpu_source const cut = lent_source(whole.bytes, whole.byte_count - less);
+    assert_int_equal(szgpu_compress_stream(ctxs, 2, &params, &shape, &values, &small, &bytes),
+                     SZGPU_CAPACITY);
+    assert_non_null(strstr(szgpu_last_error(ctxs[0]), "memory"));
+    assert_int_equal(szgpu_decompress_stream(ctxs, 2, &cut, &room, &bytes), SZGPU_TRUNCATED);
+  }
+  for (size_t less = 1; less < field_bytes; less += 29989) {
+    szgpu_sink const small = lent_sink(memory, field_bytes - less);
+    szgpu_source const cut = lent_source(field, field_bytes - less);
+    assert_int_equal(szgpu_decompress_stream(ctxs, 2, &archive, &small, &bytes), SZGPU_CAPACITY);
+    assert_int_equal(szgpu_compress_stream(ctxs, 2, &params, &shape, &cut, &room, &bytes),
+                     SZGPU_SOURCE_FAILED);
+  }
+  szgpu_source const odd_values = lent_source((uint8_t *)field + 4, field_bytes);
+  szgpu_sink const odd_room = lent_sink(memory + 4, field_bytes);
+  assert_int_equal(szgpu_compress_stream(ctxs, 1, &params, &shape, &odd_values, &room, &bytes),
+                   SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_decompress_stream(ctxs, 1, &archive, &odd_room, &bytes),
+                   SZGPU_BAD_ARGUMENT);
+  assert_int_equal(szgpu_decompress_stream(ctxs, 2, &archive, &room, &bytes), SZGPU_OK);
+  free(memory);
+  free(whole.bytes);
+  free(field);
+}
+
 static void progress_is_told_and_can_cancel(void **state) {
   (void)state;
   stream_case c = case_make();
@@ -362,8 +429,8 @@ static void progress_is_told_and_can_cancel(void **state) {
     assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
     memory_source field = source_of(c.field, c.field_bytes);
     memory_sink packed = sink_of(c.archive.byte_count);
-    szgpu_source const source = {read_memory, &field};
-    szgpu_sink const sink = {write_memory, &packed};
+    szgpu_source const source = {.read = read_memory, .user = &field};
+    szgpu_sink const sink = {.write = write_memory, .user = &packed};
     uint64_t bytes;
     szgpu_status const status =
         szgpu_compress_stream(&ctx, 1, &c.params, &c.shape, &source, &sink, &bytes);
@@ -400,8 +467,10 @@ static void a_limit_shortens_the_ring(void **state) {
     memory_source values = source_of(field, field_bytes);
     memory_source archive = source_of(whole.bytes, whole.byte_count);
     memory_sink packed = sink_of(whole.byte_count), unpacked = sink_of(field_bytes);
-    szgpu_source const from_field = {read_memory, &values}, from_archive = {read_memory, &archive};
-    szgpu_sink const to_archive = {write_memory, &packed}, to_field = {write_memory, &unpacked};
+    szgpu_source const from_field = {.read = read_memory, .user = &values},
+                       from_archive = {.read = read_memory, .user = &archive};
+    szgpu_sink const to_archive = {.write = write_memory, .user = &packed},
+                     to_field = {.write = write_memory, .user = &unpacked};
     uint64_t bytes;
     szgpu_status const there =
         szgpu_compress_stream(&ctx, 1, &params, &shape, &from_field, &to_archive, &bytes);
@@ -441,8 +510,8 @@ static void sizes_are_enough(void **state) {
       assert_int_equal(szgpu_set_memory_limit(ctx, memory_bytes), SZGPU_OK);
       memory_source values = source_of(field, test_field_bytes(shape));
       memory_sink packed = sink_of(2 * whole.byte_count);
-      szgpu_source const source = {read_memory, &values};
-      szgpu_sink const sink = {write_memory, &packed};
+      szgpu_source const source = {.read = read_memory, .user = &values};
+      szgpu_sink const sink = {.write = write_memory, .user = &packed};
       assert_int_equal(szgpu_compress_stream(&ctx, 1, &params, shape, &source, &sink, &bytes),
                        SZGPU_OK);
       assert_memory_equal(packed.bytes, whole.bytes, whole.byte_count);
@@ -467,8 +536,8 @@ static void the_limit_of_another_ctx_is_told(void **state) {
   for (int round = 0; round < 1000 && status == SZGPU_OK; round++) { /* it may get no frame */
     memory_source field = source_of(c.field, c.field_bytes);
     memory_sink packed = sink_of(c.archive.byte_count);
-    szgpu_source const source = {read_memory, &field};
-    szgpu_sink const sink = {write_memory, &packed};
+    szgpu_source const source = {.read = read_memory, .user = &field};
+    szgpu_sink const sink = {.write = write_memory, .user = &packed};
     uint64_t bytes;
     status = szgpu_compress_stream(pair, 2, &c.params, &c.shape, &source, &sink, &bytes);
     free(packed.bytes);
@@ -497,8 +566,8 @@ static void a_claim_of_many_frames_takes_no_memory(void **state) {
   assert_int_equal(szgpu_create(&ctx, &options), SZGPU_OK);
   memory_source archive = source_of(whole.bytes, whole.byte_count);
   memory_sink values = sink_of(1);
-  szgpu_source const source = {read_memory, &archive};
-  szgpu_sink const sink = {write_memory, &values};
+  szgpu_source const source = {.read = read_memory, .user = &archive};
+  szgpu_sink const sink = {.write = write_memory, .user = &values};
   uint64_t bytes;
   assert_int_equal(szgpu_decompress_stream(&ctx, 1, &source, &sink, &bytes), SZGPU_TRUNCATED);
   szgpu_destroy(ctx);
@@ -520,6 +589,7 @@ int main(void) {
       cmocka_unit_test(a_source_that_ends_early_is_named),
       cmocka_unit_test(damage_is_named_and_stops_the_stream),
       cmocka_unit_test(bad_arguments_are_refused),
+      cmocka_unit_test(memory_that_does_not_suffice_is_named),
       cmocka_unit_test(progress_is_told_and_can_cancel),
       cmocka_unit_test(a_limit_shortens_the_ring),
       cmocka_unit_test(sizes_are_enough),

@@ -10,8 +10,8 @@ static void assert_alike(szgpu_ctx *ctx, const uint8_t *archive, size_t byte_cou
                          size_t field_bytes) {
   memory_source from = source_of(archive, byte_count);
   memory_sink to = sink_of(field_bytes);
-  szgpu_source const source = {read_memory, &from};
-  szgpu_sink const sink = {write_memory, &to};
+  szgpu_source const source = {.read = read_memory, .user = &from};
+  szgpu_sink const sink = {.write = write_memory, .user = &to};
   uint64_t archive_bytes;
   szgpu_status const in_memory = szgpu_decompress(ctx, archive, byte_count, field, field_bytes);
   assert_int_equal(szgpu_decompress_stream(&ctx, 1, &source, &sink, &archive_bytes), in_memory);

@@ -80,7 +80,10 @@ static void the_statuses_are_pinned(void **state) {
   assert_int_equal(SZGPU_MEMORY_LIMIT, 17);
   assert_int_equal(SZGPU_SOURCE_FAILED, 18);
   assert_int_equal(SZGPU_SINK_FAILED, 19);
-  assert_int_equal(SZGPU_OTHER_PARAMS, 20);
+  assert_int_equal(SZGPU_NOT_A_SERIES, 20);
+  assert_int_equal(SZGPU_UNFINISHED, 21);
+  assert_int_equal(SZGPU_LOCKED, 22);
+  assert_int_equal(SZGPU_OTHER_PARAMS, 23);
 }
 
 static void the_version_is_the_headers(void **state) {
@@ -222,7 +225,7 @@ static void refuses_bad_params(void **state) {
     assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   }
   request r = make_request();
-  r.params.mode = (szgpu_mode)4;
+  r.params.mode = (szgpu_mode)(SZGPU_MODE_PWREL + 1);
   assert_int_equal(try_request(&r), SZGPU_BAD_ARGUMENT);
   r = make_request();
   r.params.struct_bytes = offsetof(szgpu_params, greatest) - 1;
@@ -267,7 +270,7 @@ static void refuses_bad_shapes(void **state) {
   uint64_t const big = UINT64_C(1) << 33;
   szgpu_shape const bad[] = {
       test_shape(SZGPU_F32, 0, 3, 4, 5, 6),         test_shape(SZGPU_F32, 5, 3, 4, 5, 6),
-      test_shape(SZGPU_F32, -2, 3, 4, 5, 6),        test_shape((szgpu_dtype)9, 2, 3, 4, 5, 6),
+      test_shape(SZGPU_F32, -2, 3, 4, 5, 6),        test_shape((szgpu_dtype)10, 2, 3, 4, 5, 6),
       test_shape(SZGPU_F32, 2, 3, 0, 5, 6),         test_shape(SZGPU_F32, 2, big, big, 0, 0),
       test_shape(SZGPU_F64, 1, UINT64_MAX, 0, 0, 0)};
   for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
@@ -338,7 +341,7 @@ static void names_what_is_wrong_with_an_archive(void **state) {
   assert_int_equal(szgpu_decompress(ctx, r.field, 48, out, 48), SZGPU_NOT_AN_ARCHIVE);
   r.archive[size - 20] ^= 1;
   assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_BAD_CHECKSUM);
-  r.archive[8] = 6;
+  r.archive[8] = 7;
   assert_int_equal(szgpu_decompress(ctx, r.archive, size, out, 48), SZGPU_NEWER_VERSION);
 }
 

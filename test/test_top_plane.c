@@ -227,7 +227,7 @@ static void sections_of_huge_frames_have_their_sizes(void **state) {
       archive_store(&archive, 24, 8, values);         /* dims[0] */
       archive_store(&archive, 96, 8, values);         /* frame rows */
       archive_store(&archive, frame + 16, 8, values); /* value count */
-      for (int i = 1; i < 5; i++) { /* the codebook stays as it is */
+      for (int i = 1; i < 5; i++) {                   /* the codebook stays as it is */
         archive_store(&archive, entries[i] + 4, 4, SZG_CODEC_ZSTD);
         archive_store(&archive, entries[i] + 8, 8, sizes[i]);
       }

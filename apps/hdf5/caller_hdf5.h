@@ -39,6 +39,7 @@
   X(H5Tget_class)                        \
   X(H5Tget_size)                         \
   X(H5Tget_order)                        \
+  X(H5Tget_sign)                         \
   X(H5Tget_precision)                    \
   X(H5Tget_offset)                       \
   X(H5Tget_fields)                       \

@@ -94,8 +94,13 @@ static void say(char *sentence, szgpu_status status, const szgpu_ctx *ctx) {
     snprintf(sentence, CHUNK_SENTENCE_BYTES, "szgpu: chunk: %s", text);
 }
 
+static size_t value_bytes(szgpu_dtype dtype) {
+  static const unsigned char bytes[] = {4, 8, 1, 2, 2, 1, 1, 2, 2, 4}; /* as in szgpu_dtype */
+  return bytes[dtype];
+}
+
 size_t chunk_field_bytes(const szgpu_shape *shape) {
-  size_t bytes = shape->dtype == SZGPU_F64 ? 8 : 4;
+  size_t bytes = value_bytes(shape->dtype);
   for (int axis = 0; axis < shape->ndim; axis++)
     if (__builtin_mul_overflow(bytes, shape->dims[axis], &bytes)) return 0;
   return bytes;
@@ -214,7 +219,8 @@ static bool is_same_shape(const szgpu_shape *a, const szgpu_shape *b) {
 
 /* "f32 20 x 30" */
 static void say_shape(const szgpu_shape *shape, char *text, size_t text_bytes) {
-  static const char *const names[] = {"f32", "f64", "u8", "bf16", "f16", "fp8"};
+  static const char *const names[] = {"f32", "f64", "u8",  "bf16", "f16",
+                                      "fp8", "i8",  "u16", "i16",  "i32"};
   unsigned const dtype = shape->dtype;
   size_t used = (size_t)snprintf(text, text_bytes, "%s",
                                  dtype < sizeof names / sizeof *names ? names[dtype] : "?");

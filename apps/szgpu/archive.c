@@ -48,7 +48,9 @@ int archive_check_decoder(const struct report *report, const szgpu_options *cont
 
 struct words words_for_bound(const szgpu_info *info) {
   struct words words = {"lossless"};
-  if (info->mode != SZGPU_MODE_LOSSLESS)
+  if (info->mode == SZGPU_MODE_PWREL)
+    snprintf(words.text, sizeof words.text, "bound %.3g of each value", info->bound);
+  else if (info->mode != SZGPU_MODE_LOSSLESS)
     snprintf(words.text, sizeof words.text, "bound %.3g", info->absolute_bound);
   return words;
 }

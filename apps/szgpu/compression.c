@@ -31,12 +31,11 @@ static int set_params(struct compression *work) {
     params->fill = dataset->fill;
     work->fill_origin = dataset->fill_origin;
   }
-  bool const fill_fits = work->field.shape.dtype == SZGPU_F64 || !isfinite(params->fill) ||
-                         isfinite((float)params->fill);
-  if (!params->has_fill || fill_fits) return CODE_OK;
+  szgpu_dtype const dtype = work->field.shape.dtype;
+  if (!params->has_fill || dtype_has_value(dtype, params->fill)) return CODE_OK;
   return report_failure(&work->job->report, CODE_USAGE, work->name,
-                        "holds f32 values, and --fill %g does not fit f32; correct it",
-                        params->fill);
+                        "holds %s values, and --fill %g does not fit %s; correct it",
+                        words_for_dtype(dtype), params->fill, words_for_dtype(dtype));
 }
 
 int compression_load(struct compression *work) {
@@ -86,7 +85,7 @@ int compression_warn(struct compression *work) {
   const szgpu_shape *const shape = &work->field.shape;
   double const absolute_bound = work->params.mode == SZGPU_MODE_ABS ? work->params.bound : INFINITY;
   szgpu_info info = {.struct_bytes = sizeof info};
-  if (work->params.mode == SZGPU_MODE_LOSSLESS ||
+  if (work->params.mode == SZGPU_MODE_LOSSLESS || work->params.mode == SZGPU_MODE_PWREL ||
       !may_be_suspicious(work->field.values, shape, absolute_bound))
     return CODE_OK;
   szgpu_status const status =

@@ -164,10 +164,14 @@ static int read_raw(const struct report *report, const struct options *options,
   bool const is_lossless = options->params.mode == SZGPU_MODE_LOSSLESS;
   int const code = is_lossless ? CODE_OK : check_container(report, input);
   if (code != CODE_OK) return code;
+  if (!is_lossless && !options->has_dtype && has_extension(input->name, ".safetensors"))
+    return report_failure(report, CODE_USAGE, name,
+                          "holds tensors, which can only be compressed losslessly; add "
+                          "-m lossless");
   if (!dtype_of_raw(options, input, &field->shape.dtype))
     return report_failure(report, CODE_USAGE, name,
-                          "has an unknown type; give it with -t f32 or -t f64");
-  if (!is_lossless && field->shape.dtype > SZGPU_F64)
+                          "has an unknown type; give it with -t, as in -t f32");
+  if (!is_lossless && field->shape.dtype == SZGPU_FP8)
     return report_failure(
         report, CODE_USAGE, name,
         "holds %s values, which can only be compressed losslessly; add -m lossless",
@@ -229,10 +233,10 @@ static int make_native(const struct report *report, struct input *input, struct 
 /* A lossless archive takes any file: a .npy file whose type we do not know is then plain bytes. */
 static bool field_is_npy(const struct options *options, const struct input *input) {
   struct npy npy;
+  bool const is_lossless = options->params.mode == SZGPU_MODE_LOSSLESS;
   if (options->has_dtype)
-    return options->shape.dtype != SZGPU_U8 && has_extension(input->name, ".npy");
-  if (options->params.mode == SZGPU_MODE_LOSSLESS)
-    return !npy_read_header(input->bytes, input->byte_count, &npy);
+    return !(is_lossless && options->shape.dtype == SZGPU_U8) && has_extension(input->name, ".npy");
+  if (is_lossless) return !npy_read_header(input->bytes, input->byte_count, &npy);
   return has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count);
 }
 
@@ -280,8 +284,13 @@ int field_read(const struct report *report, const struct options *options, struc
   return CODE_OK;
 }
 
+bool info_is_of_any_file(const szgpu_info *info) {
+  return info->shape.dtype == SZGPU_U8 && info->mode == SZGPU_MODE_LOSSLESS &&
+         !(info->source & SZGPU_SOURCE_NPY);
+}
+
 static bool original_is_npy(const szgpu_info *info, const struct input *input) {
-  return info->shape.dtype != SZGPU_U8 &&
+  return !info_is_of_any_file(info) &&
          (has_extension(input->name, ".npy") || npy_begins(input->bytes, input->byte_count));
 }
 
@@ -308,7 +317,7 @@ int field_read_original(const struct report *report, const szgpu_info *info, str
     code = open_dataset(report, NULL, input, field);
   else if (original_is_npy(info, input))
     code = read_npy(report, NULL, input, field);
-  else if (info->shape.dtype <= SZGPU_F64)
+  else if (info->mode != SZGPU_MODE_LOSSLESS || info->shape.dtype <= SZGPU_F64)
     code = check_container(report, input);
   if (code != CODE_OK) return code;
   bool const has_other_order = (field->source & SZGPU_SOURCE_NPY) != 0 && field->shape.ndim > 1 &&

@@ -42,6 +42,9 @@ bool host_is_big_endian(void);
 /* Whether the file's values are in the other byte order. */
 bool field_is_swapped(const struct field *field);
 /* In place if from == to. */
+/* Whether the archive has a file's bytes as they were, whatever they mean. */
+bool info_is_of_any_file(const szgpu_info *info);
+
 void swap_bytes(void *to, const void *from, uint64_t value_count, szgpu_dtype dtype);
 
 #endif

@@ -18,9 +18,9 @@ bool dtype_of_name(const char *name, szgpu_dtype *dtype) {
   static const struct {
     const char *extension;
     szgpu_dtype dtype;
-  } known[] = {{".f32", SZGPU_F32},   {".f64", SZGPU_F64},       {".d64", SZGPU_F64},
-               {".bf16", SZGPU_BF16}, {".f16", SZGPU_F16},       {".fp8", SZGPU_FP8},
-               {".u8", SZGPU_U8},     {".safetensors", SZGPU_U8}};
+  } known[] = {{".f32", SZGPU_F32}, {".f64", SZGPU_F64}, {".d64", SZGPU_F64}, {".bf16", SZGPU_BF16},
+               {".f16", SZGPU_F16}, {".fp8", SZGPU_FP8}, {".u8", SZGPU_U8},   {".i8", SZGPU_I8},
+               {".u16", SZGPU_U16}, {".i16", SZGPU_I16}, {".i32", SZGPU_I32}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (!has_extension(name, known[i].extension)) continue;
     *dtype = known[i].dtype;

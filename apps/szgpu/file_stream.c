@@ -53,7 +53,9 @@ static int read_source(void *user, uint64_t offset, void *bytes, size_t byte_cou
   return 0;
 }
 
-szgpu_source file_source(struct file_source *source) { return (szgpu_source){read_source, source}; }
+szgpu_source file_source(struct file_source *source) {
+  return (szgpu_source){.read = read_source, .user = source};
+}
 
 /* The next bytes in the file's byte order, and how many of them at most; swapped ones are in a
  * buffer of the sink's. */
@@ -88,7 +90,9 @@ static int write_sink(void *user, uint64_t offset, const void *bytes, size_t byt
   return 0;
 }
 
-szgpu_sink file_sink(struct file_sink *sink) { return (szgpu_sink){write_sink, sink}; }
+szgpu_sink file_sink(struct file_sink *sink) {
+  return (szgpu_sink){.write = write_sink, .user = sink};
+}
 
 int file_stream_failure(const struct report *report, const char *name, szgpu_status status,
                         const szgpu_ctx *ctx, const struct file_source *source,

@@ -25,21 +25,7 @@ struct values {
 };
 
 static double value_at(const struct values *values, uint64_t index) {
-  return values->dtype == SZGPU_F64 ? ((const double *)values->at)[index]
-                                    : (double)((const float *)values->at)[index];
-}
-
-static uint64_t bits_of(szgpu_dtype dtype, double value) {
-  uint64_t bits = 0;
-  float const value_f32 = (float)value;
-  if (dtype == SZGPU_F64)
-    memcpy(&bits, &value, sizeof value);
-  else {
-    uint32_t bits_f32;
-    memcpy(&bits_f32, &value_f32, sizeof value_f32);
-    bits = bits_f32;
-  }
-  return bits;
+  return value_of_bits(values->dtype, value_bits(values->dtype, values->at, index));
 }
 
 /* Of finite values: the two least and the two greatest, each counted once however often it occurs,
@@ -115,14 +101,13 @@ bool guess_fill(const void *values, const szgpu_shape *shape, const uint64_t *kn
                 struct fill_guess *guess) {
   struct values const all = {shape->dtype, values, shape_values(shape)};
   struct extremes extremes;
+  double const known = known_fill ? value_of_bits(all.dtype, *known_fill) : NAN;
   if (all.count >= SAMPLE_VALUES) {
     extremes = take_sample(&all);
-    if (!is_fill_like(&extremes, SAMPLE_VALUES, guess)) return false;
-    if (known_fill && bits_of(all.dtype, guess->value) == *known_fill) return false;
+    if (!is_fill_like(&extremes, SAMPLE_VALUES, guess) || guess->value == known) return false;
   }
   extremes = take_all(&all);
-  return is_fill_like(&extremes, all.count, guess) &&
-         !(known_fill && bits_of(all.dtype, guess->value) == *known_fill);
+  return is_fill_like(&extremes, all.count, guess) && guess->value != known;
 }
 
 bool may_be_suspicious(const void *values, const szgpu_shape *shape, double absolute_bound) {
@@ -135,18 +120,12 @@ bool may_be_suspicious(const void *values, const szgpu_shape *shape, double abso
   return is_over_range || is_fill_like(&extremes, SAMPLE_VALUES, &guess);
 }
 
-double value_spacing(szgpu_dtype dtype, double value) {
-  double const next = dtype == SZGPU_F64 ? nextafter(fabs(value), INFINITY)
-                                         : (double)nextafterf(fabsf((float)value), INFINITY);
-  return next - fabs(value);
-}
-
 struct words words_for_value(szgpu_dtype dtype, double value) {
   struct words words;
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(words.text, sizeof words.text, "%.*g", digits, value);
     double const read = strtod(words.text, NULL);
-    if (dtype == SZGPU_F64 ? read == value : (float)read == (float)value) break;
+    if (dtype == SZGPU_F32 ? (float)read == (float)value : read == value) break;
   }
   return words;
 }

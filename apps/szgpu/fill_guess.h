@@ -13,9 +13,8 @@ struct fill_guess {
   double range_without; /* of the other finite values, above 0; at most 1/8 of the whole range */
 };
 
-/* The shape's values are f32 or f64 and aligned; known_fill has the bits of the value that is fill
- * already, NULL: none is. Takes a sample of 2^14 values, and reads all values only if the sample
- * has such a value. False: there is none. */
+/* known_fill has the bits of the value that is fill already, NULL: none is. Takes a sample of 2^14
+ * values, and reads all values only if the sample has such a value. False: there is none. */
 bool guess_fill(const void *values, const szgpu_shape *shape, const uint64_t *known_fill,
                 struct fill_guess *guess);
 
@@ -24,7 +23,6 @@ bool guess_fill(const void *values, const szgpu_shape *shape, const uint64_t *kn
 bool may_be_suspicious(const void *values, const szgpu_shape *shape, double absolute_bound);
 
 /* The distance to the next larger magnitude. */
-double value_spacing(szgpu_dtype dtype, double value);
 /* A value in as few digits as give it again. */
 struct words words_for_value(szgpu_dtype dtype, double value);
 

@@ -52,8 +52,8 @@ static int refuse_missing(const struct report *report, const struct input *input
   struct dataset_names const names = hdf5_names(file, input->file, "");
   if (names.count == 0)
     return report_failure(report, CODE_USAGE, input->name,
-                          "is not in the file, which has no dataset of f32 or f64 values; name "
-                          "another file");
+                          "is not in the file, which has no dataset of values that szgpu "
+                          "compresses; name another file");
   return report_failure(report, CODE_USAGE, input->name, "is not in the file; choose from %s",
                         names.text);
 }
@@ -62,7 +62,8 @@ static int refuse_group(const struct report *report, const struct input *input, 
   struct dataset_names const names = hdf5_names(group, input->file, input->dataset);
   if (names.count == 0)
     return report_failure(report, CODE_USAGE, input->name,
-                          "is a group without datasets of f32 or f64 values; name another");
+                          "is a group without datasets of values that szgpu compresses; "
+                          "name another");
   return report_failure(report, CODE_USAGE, input->name, "is a group; choose from %s", names.text);
 }
 
@@ -93,9 +94,9 @@ static int open_dataset(const struct report *report, const struct input *input,
 static const char *words_for_class(H5T_class_t class) {
   switch (class) {
     case H5T_INTEGER:
-      return "integers";
+      return "other integers";
     case H5T_FLOAT:
-      return "floats of another size";
+      return "other floats";
     case H5T_COMPOUND:
       return "records or complex numbers";
     case H5T_STRING:
@@ -116,9 +117,11 @@ static int read_type(const struct report *report, const struct input *input,
   hid_t const type = H5Dget_type(dataset->id);
   H5T_class_t const class = H5Tget_class(type);
   H5Tclose(type);
-  return report_failure(report, CODE_USAGE, input->name,
-                        "holds %s, not floats of 4 or 8 bytes; convert them with numpy's astype",
-                        words_for_class(class));
+  return report_failure(
+      report, CODE_USAGE, input->name,
+      "holds %s, not floats of 2, 4 or 8 bytes or integers of 1, 2 or, signed, 4; "
+      "convert them with numpy's astype",
+      words_for_class(class));
 }
 
 /* If there are more than four dims, drops those that are 1, slowest first, until four are left. */
@@ -216,13 +219,16 @@ static int read_itself(const struct report *report, const struct input *input, h
 
 int hdf5_read(const struct report *report, const struct input *input, const struct dataset *dataset,
               void *values) {
-  hid_t const type = dataset->shape.dtype == SZGPU_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-  uint64_t byte_count;
-  if (!hdf5_is_virtual(dataset->id)) return read_itself(report, input, dataset->id, type, values);
   size_t const value_bytes = dtype_bytes(dataset->shape.dtype);
+  uint64_t byte_count;
   if (!shape_bytes(&dataset->shape, &byte_count)) return CODE_USAGE; /* hdf5_open refused it */
-  return hdf5_read_virtual(report, input, dataset->id, type, value_bytes, byte_count / value_bytes,
-                           values);
+  hid_t const type = hdf5_type_of_dtype(dataset->shape.dtype); /* also the host's: little-endian */
+  int const code = hdf5_is_virtual(dataset->id)
+                       ? hdf5_read_virtual(report, input, dataset->id, type, value_bytes,
+                                           byte_count / value_bytes, values)
+                       : read_itself(report, input, dataset->id, type, values);
+  H5Tclose(type);
+  return code;
 }
 
 void hdf5_close(struct dataset *dataset) {
@@ -241,8 +247,9 @@ int hdf5_refuse_file(const struct report *report, const struct input *input) {
   struct dataset_names const names = hdf5_names(file_id, input->name, "");
   H5Fclose(file_id);
   if (names.count == 0)
-    return report_failure(report, CODE_USAGE, input->name,
-                          "has no dataset of f32 or f64 values; there is nothing to compress");
+    return report_failure(
+        report, CODE_USAGE, input->name,
+        "has no dataset of values that szgpu compresses; there is nothing to compress");
   return report_failure(report, CODE_USAGE, input->name, "is an HDF5 file; name %s: %s",
                         names.count == 1 ? "its dataset" : "one of its datasets", names.text);
 }

@@ -7,7 +7,7 @@
 #include "input.h"
 
 struct dataset {
-  szgpu_shape shape; /* f32 or f64; of more than 4 dims, some that are 1 are dropped */
+  szgpu_shape shape; /* of more than 4 dims, some that are 1 are dropped */
   bool has_fill;
   double fill;
   const char *fill_origin; /* "_FillValue" or "HDF5's fill value" */

@@ -19,11 +19,58 @@ struct visit {
   unsigned shown_count, link_count;
 };
 
+/* As h5py makes them; only HDF5 2.0 has names for them. */
+static hid_t make_half(size_t mantissa_bits, size_t bias) {
+  hid_t const type = H5Tcopy(H5T_IEEE_F32LE);
+  H5Tset_fields(type, 15, mantissa_bits, 15 - mantissa_bits, 0, mantissa_bits);
+  H5Tset_size(type, 2);
+  H5Tset_ebias(type, bias);
+  return type;
+}
+
+hid_t hdf5_type_of_dtype(szgpu_dtype dtype) {
+  switch (dtype) {
+    case SZGPU_F32:
+      return H5Tcopy(H5T_IEEE_F32LE);
+    case SZGPU_F64:
+      return H5Tcopy(H5T_IEEE_F64LE);
+    case SZGPU_F16:
+      return make_half(10, 15);
+    case SZGPU_BF16:
+      return make_half(7, 127);
+    case SZGPU_U8:
+      return H5Tcopy(H5T_STD_U8LE);
+    case SZGPU_I8:
+      return H5Tcopy(H5T_STD_I8LE);
+    case SZGPU_U16:
+      return H5Tcopy(H5T_STD_U16LE);
+    case SZGPU_I16:
+      return H5Tcopy(H5T_STD_I16LE);
+    case SZGPU_I32:
+      return H5Tcopy(H5T_STD_I32LE);
+    case SZGPU_FP8:
+      break;
+  }
+  return H5I_INVALID_HID;
+}
+
+static bool is_type(hid_t type, szgpu_dtype dtype) {
+  hid_t const same = hdf5_type_of_dtype(dtype);
+  bool is_equal = H5Tequal(type, same) > 0;
+  if (!is_equal && H5Tset_order(same, H5T_ORDER_BE) >= 0) is_equal = H5Tequal(type, same) > 0;
+  H5Tclose(same);
+  return is_equal;
+}
+
 bool hdf5_dtype_of_type(hid_t type, szgpu_dtype *dtype) {
-  bool const is_f32 = H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0;
-  bool const is_f64 = H5Tequal(type, H5T_IEEE_F64LE) > 0 || H5Tequal(type, H5T_IEEE_F64BE) > 0;
-  if (is_f32 || is_f64) *dtype = is_f32 ? SZGPU_F32 : SZGPU_F64;
-  return is_f32 || is_f64;
+  static const szgpu_dtype known[] = {SZGPU_F32, SZGPU_F64, SZGPU_F16, SZGPU_BF16, SZGPU_U8,
+                                      SZGPU_I8,  SZGPU_U16, SZGPU_I16, SZGPU_I32};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (!is_type(type, known[i])) continue;
+    *dtype = known[i];
+    return true;
+  }
+  return false;
 }
 
 bool hdf5_dtype(hid_t dataset, szgpu_dtype *dtype) {

@@ -17,7 +17,9 @@ struct dataset_names {
 /* The datasets below a group of the file. path is the group's; "" is the root. */
 struct dataset_names hdf5_names(hid_t group, const char *file, const char *path);
 
-/* False if it is neither f32 nor f64, in either byte order. */
+/* The little-endian type, to be closed; H5I_INVALID_HID: HDF5 has none. */
+hid_t hdf5_type_of_dtype(szgpu_dtype dtype);
+/* False if szgpu does not have the type, in either byte order. */
 bool hdf5_dtype_of_type(hid_t type, szgpu_dtype *dtype);
 bool hdf5_dtype(hid_t dataset, szgpu_dtype *dtype);
 

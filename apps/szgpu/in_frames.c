@@ -200,7 +200,7 @@ static int verify_archive(struct compression *work, const struct output *target)
   comparison.from = source_of_field(work);
   comparison.sums = metrics_begin();
   szgpu_source const source = file_source(&from);
-  szgpu_sink const sink = {compare_values, &comparison};
+  szgpu_sink const sink = {.write = compare_values, .user = &comparison};
   uint64_t archive_bytes = 0;
   progress_begin(job->progress, &job->report, "verifying", work->name, work->field.byte_count);
   szgpu_status const status =

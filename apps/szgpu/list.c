@@ -95,6 +95,10 @@ static void print_header(const struct listing *work) {
           words_for_bytes(info->archive_bytes).text, archive_ratio(info));
   if (info->mode == SZGPU_MODE_LOSSLESS) {
     fputs("  bound    lossless: every bit is restored\n", out);
+  } else if (info->mode == SZGPU_MODE_PWREL) {
+    fprintf(out, "  bound    pwrel %g of each value", info->bound);
+    if (info->step > 0) fprintf(out, ", step %g of log2", info->step);
+    fprintf(out, ", range %g of log2\n", info->value_range);
   } else {
     fprintf(out, "  bound    %s %g, absolute %g", words_for_mode(info->mode), info->bound,
             info->absolute_bound);

@@ -7,45 +7,18 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 struct pair {
   long double original, restored;
   uint64_t original_bits, restored_bits;
 };
 
-/* By memcpy, because values inside a mapped file may not be aligned. */
 static struct pair load_pair(szgpu_dtype dtype, const void *original, const void *restored,
                              uint64_t index) {
-  struct pair pair;
-  if (dtype == SZGPU_F64) {
-    double value[2];
-    memcpy(&value[0], (const char *)original + index * sizeof(double), sizeof(double));
-    memcpy(&value[1], (const char *)restored + index * sizeof(double), sizeof(double));
-    memcpy(&pair.original_bits, &value[0], sizeof(uint64_t));
-    memcpy(&pair.restored_bits, &value[1], sizeof(uint64_t));
-    pair.original = value[0];
-    pair.restored = value[1];
-  } else if (dtype != SZGPU_F32) { /* lossless only: compares their bits, as numbers */
-    pair = (struct pair){0, 0, 0, 0};
-    memcpy(&pair.original_bits, (const char *)original + index * dtype_bytes(dtype),
-           dtype_bytes(dtype));
-    memcpy(&pair.restored_bits, (const char *)restored + index * dtype_bytes(dtype),
-           dtype_bytes(dtype));
-    pair.original = (long double)pair.original_bits;
-    pair.restored = (long double)pair.restored_bits;
-  } else {
-    float value[2];
-    uint32_t bits[2];
-    memcpy(&value[0], (const char *)original + index * sizeof(float), sizeof(float));
-    memcpy(&value[1], (const char *)restored + index * sizeof(float), sizeof(float));
-    memcpy(bits, value, sizeof bits);
-    pair.original_bits = bits[0];
-    pair.restored_bits = bits[1];
-    pair.original = value[0];
-    pair.restored = value[1];
-  }
-  return pair;
+  uint64_t const original_bits = value_bits(dtype, original, index);
+  uint64_t const restored_bits = value_bits(dtype, restored, index);
+  return (struct pair){value_of_bits(dtype, original_bits), value_of_bits(dtype, restored_bits),
+                       original_bits, restored_bits};
 }
 
 /* error is |a - b| rounded to long double. If that equals the bound, the rounding error decides. */
@@ -57,13 +30,21 @@ static bool is_over(long double error, long double bound, long double a, long do
   return rest > 0;
 }
 
+/* Whether error, |a - b|, is over the bound of a itself. fmal rounds once, so its sign is right. A
+ * zero has no sign of its own to lose: it must keep its bits. */
+static bool is_over_own(long double error, long double bound, long double a) {
+  if (a == 0 || !isfinite(a) || !isfinite(error)) return true; /* the bits differ */
+  return fmal(bound, fabsl(a), -error) < 0;
+}
+
 struct metrics_sums metrics_begin(void) {
-  return (struct metrics_sums){0, 0, 0, 0, INFINITY, -INFINITY};
+  return (struct metrics_sums){.least = INFINITY, .most = -INFINITY};
 }
 
 void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *original,
                  const void *restored, uint64_t value_count) {
   bool const is_lossless = info->mode == SZGPU_MODE_LOSSLESS;
+  bool const is_relative = info->mode == SZGPU_MODE_PWREL;
   for (uint64_t i = 0; i < value_count; i++) {
     struct pair const pair = load_pair(info->shape.dtype, original, restored, i);
     bool const has_same_bits = pair.original_bits == pair.restored_bits;
@@ -71,9 +52,16 @@ void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *
     bool const is_finite = isfinite(pair.original) && isfinite(pair.restored);
     long double error = has_same_bits ? 0 : fabsl(pair.original - pair.restored);
     if (isnan(error)) error = INFINITY;
-    bool const is_bad =
-        is_lossless || is_over(error, info->absolute_bound, pair.original, pair.restored);
-    if (!has_same_bits && is_bad) sums->values_over_bound++;
+    if (!has_same_bits) {
+      bool const is_bad =
+          is_lossless ||
+          (is_relative ? is_over_own(error, info->bound, pair.original)
+                       : is_over(error, info->absolute_bound, pair.original, pair.restored));
+      if (is_bad) sums->values_over_bound++;
+      bool const is_number = is_finite && pair.original != 0; /* others must keep their bits */
+      long double const relative = is_number ? error / fabsl(pair.original) : INFINITY;
+      if (relative > sums->max_relative_error) sums->max_relative_error = relative;
+    }
     if (error > sums->max_error) sums->max_error = error;
     if (is_finite && !is_fill) { /* fill values are always exact and would flatter the PSNR */
       sums->finite_count++;
@@ -90,8 +78,12 @@ struct metrics metrics_end(const struct metrics_sums *sums, const szgpu_info *in
   struct metrics metrics = {.values_over_bound = sums->values_over_bound,
                             .max_error = (double)sums->max_error,
                             .psnr = INFINITY,
+                            .is_relative = info->mode == SZGPU_MODE_PWREL,
+                            .max_relative_error = (double)sums->max_relative_error,
                             .is_lossless = info->mode == SZGPU_MODE_LOSSLESS};
-  if (sums->max_error > 0)
+  if (metrics.is_relative)
+    metrics.max_error_over_bound = (double)(sums->max_relative_error / info->bound);
+  else if (sums->max_error > 0)
     metrics.max_error_over_bound = (double)(sums->max_error / info->absolute_bound);
   if (sums->square_sum > 0)
     metrics.psnr = (double)(20 * log10l(sums->most - sums->least) -
@@ -116,6 +108,7 @@ void metrics_print(const struct metrics *metrics, FILE *out) {
 
 void metrics_print_json(const struct metrics *metrics, struct json *json) {
   json_real(json, "max_error", metrics->max_error);
+  if (metrics->is_relative) json_real(json, "max_relative_error", metrics->max_relative_error);
   json_real(json, "max_error_over_bound", metrics->max_error_over_bound);
   json_real(json, "psnr", metrics->psnr);
   json_count(json, "values_over_bound", metrics->values_over_bound);

@@ -13,8 +13,10 @@
 struct metrics {
   uint64_t values_over_bound; /* a NaN of other bits is one */
   double max_error;
-  double max_error_over_bound; /* 0 if max_error is */
+  double max_error_over_bound; /* 0 if max_error is; SZGPU_MODE_PWREL: of relative errors */
   double psnr;      /* dB, over values finite in both fields and not fill; Inf: no error */
+  bool is_relative; /* SZGPU_MODE_PWREL: then there is a greatest relative error */
+  double max_relative_error;
   bool is_lossless; /* then every value of other bits is over the bound */
 };
 
@@ -25,7 +27,7 @@ struct metrics metrics_take(const szgpu_info *info, const void *original, const 
 /* The same for fields that come in pieces. */
 struct metrics_sums {
   uint64_t values_over_bound, finite_count;
-  long double max_error, square_sum, least, most;
+  long double max_error, max_relative_error, square_sum, least, most;
 };
 struct metrics_sums metrics_begin(void);
 void metrics_add(struct metrics_sums *sums, const szgpu_info *info, const void *original,

@@ -16,7 +16,22 @@ enum { MOST_TEXT_BYTES = 1 << 16 }; /* version 1 can have no more; shapes and ty
 
 static const char malformed[] = "has a damaged .npy header; write it again with numpy.save";
 static const char wrong_type[] =
-    "holds values that are not floats of 4 or 8 bytes; convert them with numpy's astype";
+    "holds values that are neither floats of 2, 4 or 8 bytes nor integers of 1, 2 or, signed, 4; "
+    "convert them with numpy's astype";
+
+static const struct {
+  const char *name;
+  szgpu_dtype dtype;
+} types[] = {{"f4", SZGPU_F32}, {"f8", SZGPU_F64}, {"f2", SZGPU_F16}, {"u1", SZGPU_U8},
+             {"i1", SZGPU_I8},  {"u2", SZGPU_U16}, {"i2", SZGPU_I16}, {"i4", SZGPU_I32}};
+
+static const char *name_of_dtype(szgpu_dtype dtype) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (types[i].dtype == dtype) return types[i].name;
+  return NULL;
+}
+
+bool npy_has_dtype(szgpu_dtype dtype) { return name_of_dtype(dtype) != NULL; }
 
 /* The rest of the header's text, a Python dict such as
  * {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } */
@@ -57,9 +72,13 @@ static const char *take_descr(struct scan *scan, struct npy *npy) {
   memcpy(&first_byte, &one, 1);
   npy->is_big_endian = descr[0] == '>' || (descr[0] != '<' && first_byte == 0);
   const char *type = descr + (descr[0] != '\0' && strchr("<>=|", descr[0]) ? 1 : 0);
-  bool const is_f32 = strcmp(type, "f4") == 0;
-  npy->shape.dtype = is_f32 ? SZGPU_F32 : SZGPU_F64;
-  return is_f32 || strcmp(type, "f8") == 0 ? NULL : wrong_type;
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    if (strcmp(type, types[i].name) != 0) continue;
+    npy->shape.dtype = types[i].dtype;
+    npy->is_big_endian = npy->is_big_endian && dtype_bytes(types[i].dtype) > 1;
+    return NULL;
+  }
+  return wrong_type;
 }
 
 static const char *take_shape(struct scan *scan, szgpu_shape *shape) {
@@ -158,10 +177,13 @@ const char *npy_read_header(const unsigned char *bytes, size_t byte_count, struc
 size_t npy_write_header(const struct npy *npy, unsigned char header[NPY_HEADER_CAPACITY]) {
   char text[NPY_HEADER_CAPACITY];
   size_t const text_at = SIZE_AT + 2;
+  bool const has_order = dtype_bytes(npy->shape.dtype) > 1;
   size_t used =
-      (size_t)snprintf(text, sizeof text, "{'descr': '%cf%d', 'fortran_order': %s, 'shape': (",
-                       npy->is_big_endian ? '>' : '<', npy->shape.dtype == SZGPU_F64 ? 8 : 4,
-                       npy->is_fortran ? "True" : "False");
+      (size_t)snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (",
+                       !has_order           ? '|'
+                       : npy->is_big_endian ? '>'
+                                            : '<',
+                       name_of_dtype(npy->shape.dtype), npy->is_fortran ? "True" : "False");
   for (int axis = 0; axis < npy->shape.ndim; axis++)
     used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, axis ? ", " : "",
                              npy->shape.dims[axis]);

@@ -17,6 +17,9 @@ struct npy {
 
 enum { NPY_HEADER_CAPACITY = 256 };
 
+/* Whether numpy has the type. */
+bool npy_has_dtype(szgpu_dtype dtype);
+
 bool npy_begins(const unsigned char *bytes, size_t byte_count);
 /* True if all the bytes are the beginning of a .npy header, the rest of which is not there. */
 bool npy_header_is_cut(const unsigned char *bytes, size_t byte_count);

@@ -17,14 +17,13 @@
 
 enum { DEFAULT_ZSTD_LEVEL = 3, MOST_ZSTD_LEVEL = 19 };
 
-static const struct choice modes[] = {{"rel", SZGPU_MODE_REL},
-                                      {"abs", SZGPU_MODE_ABS},
-                                      {"psnr", SZGPU_MODE_PSNR},
-                                      {"lossless", SZGPU_MODE_LOSSLESS},
-                                      {NULL, 0}};
-static const struct choice dtypes[] = {
-    {"f32", SZGPU_F32}, {"f64", SZGPU_F64}, {"u8", SZGPU_U8}, {"bf16", SZGPU_BF16},
-    {"f16", SZGPU_F16}, {"fp8", SZGPU_FP8}, {NULL, 0}};
+static const struct choice modes[] = {
+    {"rel", SZGPU_MODE_REL},     {"abs", SZGPU_MODE_ABS},           {"psnr", SZGPU_MODE_PSNR},
+    {"pwrel", SZGPU_MODE_PWREL}, {"lossless", SZGPU_MODE_LOSSLESS}, {NULL, 0}};
+static const struct choice dtypes[] = {{"f32", SZGPU_F32},   {"f64", SZGPU_F64}, {"u8", SZGPU_U8},
+                                       {"bf16", SZGPU_BF16}, {"f16", SZGPU_F16}, {"fp8", SZGPU_FP8},
+                                       {"i8", SZGPU_I8},     {"u16", SZGPU_U16}, {"i16", SZGPU_I16},
+                                       {"i32", SZGPU_I32},   {NULL, 0}};
 static const struct choice backends[] = {{"auto", SZGPU_BACKEND_AUTO},
                                          {"cpu", SZGPU_BACKEND_CPU},
                                          {"cuda", SZGPU_BACKEND_CUDA},

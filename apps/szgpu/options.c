@@ -75,6 +75,9 @@ static bool check_bound(struct options *options) {
   if (is_searched && options->params.mode == SZGPU_MODE_PSNR)
     return options_refuse(options, "--target-ratio", NULL,
                           "finds a bound for -m rel or -m abs; leave -m psnr out");
+  if (is_searched && options->params.mode == SZGPU_MODE_PWREL)
+    return options_refuse(options, "--target-ratio", NULL,
+                          "finds a bound for -m rel or -m abs; leave -m pwrel out");
   return is_searched || options->has_bound || options->command == COMMAND_SWEEP ||
          options_refuse(options, "no bound", NULL, "was given; give one, as in -e 1e-4");
 }
@@ -91,9 +94,13 @@ static bool check_mode(struct options *options) {
     return options_refuse(options, "--predictor", "interpolation",
                           "cannot be used with --layout linear; leave one of them out");
   if (params->mode != SZGPU_MODE_LOSSLESS) {
-    if (options->has_dtype && options->shape.dtype > SZGPU_F64)
+    if (options->has_dtype && options->shape.dtype == SZGPU_FP8)
       return options_refuse(options, "-t", words_for_dtype(options->shape.dtype),
                             "can only be compressed losslessly; add -m lossless");
+    if (options->has_dtype && options->shape.dtype > SZGPU_F64 && params->mode == SZGPU_MODE_PWREL)
+      return options_refuse(options, "-t", words_for_dtype(options->shape.dtype),
+                            "cannot have a bound of each value, which is for f32 and f64; "
+                            "choose another -m");
     return check_bound(options);
   }
   if (options->has_bound)

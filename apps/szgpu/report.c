@@ -175,12 +175,13 @@ struct words words_for_dims(const szgpu_shape *shape) {
 }
 
 const char *words_for_dtype(szgpu_dtype dtype) {
-  static const char *const names[] = {"f32", "f64", "u8", "bf16", "f16", "fp8"};
+  static const char *const names[] = {"f32", "f64", "u8",  "bf16", "f16",
+                                      "fp8", "i8",  "u16", "i16",  "i32"};
   return names[dtype];
 }
 
 const char *words_for_mode(szgpu_mode mode) {
-  static const char *const names[] = {"rel", "abs", "psnr", "lossless"};
+  static const char *const names[] = {"rel", "abs", "psnr", "lossless", "pwrel"};
   return names[mode];
 }
 

@@ -40,7 +40,7 @@ struct restoration {
  * restores the file as it was, whatever its name. */
 static bool output_is_npy(const struct restoration *work) {
   const char *chosen = work->job->options->output;
-  if (work->info.shape.dtype == SZGPU_U8) return false;
+  if (info_is_of_any_file(&work->info)) return false;
   if (chosen && strcmp(chosen, "-") != 0) return has_extension(chosen, ".npy");
   return (work->info.source & SZGPU_SOURCE_NPY) != 0 || has_extension(work->output.name, ".npy");
 }
@@ -115,7 +115,7 @@ static int load_files(struct restoration *work) {
   int code = options_frame_by_frame(work->job->options) ? load_head(work) : load_archive(work);
   if (code == CODE_OK)
     code = archive_check_decoder(report, &work->job->options->context, work->name, &work->info);
-  if (code == CODE_OK && work->info.shape.dtype > SZGPU_F64 && output_is_npy(work))
+  if (code == CODE_OK && !npy_has_dtype(work->info.shape.dtype) && output_is_npy(work))
     code = report_failure(report, CODE_USAGE, work->name,
                           "holds %s values, which szgpu does not write as .npy; name another "
                           "output with -o",

@@ -34,7 +34,7 @@ static int refuse_name(const struct job *job, const char *extension) {
  * Names in a series are a stranger's, so they do not name files. */
 static char *output_of_step(const char *series, uint64_t index, const szgpu_info *info) {
   enum { LEAST_DIGITS = 4 };
-  bool const is_npy = (info->source & SZGPU_SOURCE_NPY) != 0 && info->shape.dtype != SZGPU_U8;
+  bool const is_npy = (info->source & SZGPU_SOURCE_NPY) != 0;
   const char *const extension = is_npy ? "npy" : words_for_dtype(info->shape.dtype);
   int const kept_chars = (int)(strlen(series) - strlen(".szgs"));
   size_t const capacity = strlen(series) + 32;

@@ -31,6 +31,11 @@ static int take_outcome(struct sweep *sweep, double bound) {
   return code;
 }
 
+/* What the errors of a table are fractions of: under -m pwrel, of each value. */
+static double bound_of(const szgpu_info *info) {
+  return info->mode == SZGPU_MODE_PWREL ? info->bound : info->absolute_bound;
+}
+
 static void print_table(const struct sweep *sweep) {
   const struct compression *work = &sweep->work;
   FILE *out = work->job->report.out;
@@ -45,7 +50,7 @@ static void print_table(const struct sweep *sweep) {
     const struct outcome *outcome = &sweep->outcomes[i];
     uint64_t const field_bytes = outcome->info.field_bytes;
     fprintf(out, "  %10g %10.3g %9.2f %9.1f %11.3f %13.3g %13.3g\n", outcome->info.bound,
-            outcome->info.absolute_bound, archive_ratio(&outcome->info), outcome->metrics.psnr,
+            bound_of(&outcome->info), archive_ratio(&outcome->info), outcome->metrics.psnr,
             outcome->metrics.max_error_over_bound,
             gigabytes_per_second(field_bytes, outcome->seconds),
             gigabytes_per_second(field_bytes, outcome->restore_seconds));

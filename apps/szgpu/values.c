@@ -4,6 +4,7 @@
 #include "values.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,8 +84,89 @@ const char *words_for_dims_fault(enum dims_fault fault) {
 }
 
 size_t dtype_bytes(szgpu_dtype dtype) {
-  static const unsigned char bytes[] = {4, 8, 1, 2, 2, 1}; /* in the order of szgpu_dtype */
+  static const unsigned char bytes[] = {4, 8, 1, 2, 2, 1, 1, 2, 2, 4}; /* as in szgpu_dtype */
   return bytes[dtype];
+}
+
+uint64_t value_bits(szgpu_dtype dtype, const void *values, uint64_t index) {
+  size_t const width = dtype_bytes(dtype);
+  unsigned char byte[sizeof(uint64_t)] = {0};
+  uint64_t bits = 0;
+  memcpy(byte, (const unsigned char *)values + index * width, width);
+  memcpy(&bits, byte, sizeof bits); /* the library is for little-endian hosts */
+  return bits;
+}
+
+static float float_of_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* As if it were an f32 with a smaller exponent, which the factor makes up for. */
+static double f16_of_bits(uint32_t bits) {
+  double const sign = bits & 0x8000 ? -1 : 1;
+  if ((bits & 0x7c00) == 0x7c00) return sign * (bits & 0x3ff ? NAN : INFINITY);
+  return sign * (double)float_of_bits((bits & 0x7fff) << 13) * 0x1p112;
+}
+
+double value_of_bits(szgpu_dtype dtype, uint64_t bits) {
+  double value_f64;
+  switch (dtype) {
+    case SZGPU_F32:
+      return float_of_bits((uint32_t)bits);
+    case SZGPU_F64:
+      memcpy(&value_f64, &bits, sizeof bits);
+      return value_f64;
+    case SZGPU_F16:
+      return f16_of_bits((uint32_t)bits);
+    case SZGPU_BF16:
+      return float_of_bits((uint32_t)bits << 16);
+    case SZGPU_I8:
+      return (int8_t)bits;
+    case SZGPU_I16:
+      return (int16_t)bits;
+    case SZGPU_I32:
+      return (int32_t)bits;
+    case SZGPU_U8:
+    case SZGPU_U16:
+    case SZGPU_FP8:
+      break;
+  }
+  return (double)bits;
+}
+
+/* Of floats: where rounding begins to give an infinity, the exponent of the least spacing, and the
+ * bits of a significand. Of integers: bits, and whether half the values are negative. */
+static const struct {
+  bool is_integer, has_sign;
+  int bits, least_exponent;
+  double overflow;
+} traits[] = {[SZGPU_F32] = {false, true, 24, -149, 0x1.ffffffp127},
+              [SZGPU_F64] = {false, true, 53, -1074, INFINITY},
+              [SZGPU_F16] = {false, true, 11, -24, 65520},
+              [SZGPU_BF16] = {false, true, 8, -133, 0x1.ffp127},
+              [SZGPU_U8] = {.is_integer = true, .bits = 8},
+              [SZGPU_FP8] = {.is_integer = true, .bits = 8},
+              [SZGPU_I8] = {.is_integer = true, .has_sign = true, .bits = 8},
+              [SZGPU_U16] = {.is_integer = true, .bits = 16},
+              [SZGPU_I16] = {.is_integer = true, .has_sign = true, .bits = 16},
+              [SZGPU_I32] = {.is_integer = true, .has_sign = true, .bits = 32}};
+
+bool dtype_has_value(szgpu_dtype dtype, double value) {
+  if (!traits[dtype].is_integer) return !isfinite(value) || fabs(value) < traits[dtype].overflow;
+  double const end = ldexp(1, traits[dtype].bits - traits[dtype].has_sign);
+  return value == rint(value) && value < end && value >= (traits[dtype].has_sign ? -end : 0);
+}
+
+double value_spacing(szgpu_dtype dtype, double value) {
+  int exponent; /* the magnitude is below 2^exponent */
+  if (traits[dtype].is_integer) return 1;
+  frexp(value, &exponent);
+  exponent -= traits[dtype].bits;
+  return ldexp(1, value != 0 && exponent > traits[dtype].least_exponent
+                      ? exponent
+                      : traits[dtype].least_exponent);
 }
 
 bool shape_bytes(const szgpu_shape *shape, uint64_t *byte_count) {

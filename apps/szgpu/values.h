@@ -39,4 +39,13 @@ bool shape_bytes(const szgpu_shape *shape, uint64_t *byte_count);
 uint64_t shape_values(const szgpu_shape *shape); /* of a shape with bytes that fit */
 size_t dtype_bytes(szgpu_dtype dtype);
 
+/* The bits of a value, right-aligned. Values need not be aligned. */
+uint64_t value_bits(szgpu_dtype dtype, const void *values, uint64_t index);
+/* The number that they mean; of fp8, which has two formats, the bits themselves. */
+double value_of_bits(szgpu_dtype dtype, uint64_t bits);
+/* Whether the type has the value, perhaps rounded, but not a finite one to an infinity. */
+bool dtype_has_value(szgpu_dtype dtype, double value);
+/* The distance from a value to the next one of greater magnitude. */
+double value_spacing(szgpu_dtype dtype, double value);
+
 #endif

@@ -45,6 +45,11 @@ int warn_of_bound(const struct report *report, const char *name, const szgpu_par
                 "-e %g lets values be off by %g times their range; if the bound is in the field's "
                 "unit, add -m abs",
                 params->bound, params->bound);
+  if (params->mode == SZGPU_MODE_PWREL && params->bound >= loose_bound)
+    return warn(report, name, warnings,
+                "-m pwrel -e %g lets each value be off by %g times itself; if that is too much, "
+                "give a smaller bound, such as 1e-3",
+                params->bound, params->bound);
   if (params->mode == SZGPU_MODE_PSNR && params->bound < loose_psnr)
     return warn(report, name, warnings,
                 "-m psnr -e %g asks for %g dB, which leaves little of the values; give a target "
@@ -135,7 +140,8 @@ static int warn_of_fill(const struct report *report, const char *name,
 
 int warn_of_values(const struct report *report, const char *name, const struct field *field,
                    const szgpu_info *info, struct warnings *warnings) {
-  if (info->mode == SZGPU_MODE_LOSSLESS || !(info->value_range > 0)) return CODE_OK;
+  bool const is_by_value = info->mode == SZGPU_MODE_PWREL; /* no value loosens another's bound */
+  if (info->mode == SZGPU_MODE_LOSSLESS || is_by_value || !(info->value_range > 0)) return CODE_OK;
   struct fill_guess guess;
   uint64_t const *const fill = info->has_fill ? &info->fill_bits : NULL;
   if (guess_fill(field->values, &field->shape, fill, &guess) && !is_kept(&guess, info))

@@ -63,9 +63,12 @@ struct request {
 uint64_t value_bytes(szgpu_dtype dtype) {
   switch (dtype) {
     case SZGPU_F64: return 8;
-    case SZGPU_F32: return 4;
+    case SZGPU_F32:
+    case SZGPU_I32: return 4;
     case SZGPU_F16:
-    case SZGPU_BF16: return 2;
+    case SZGPU_BF16:
+    case SZGPU_U16:
+    case SZGPU_I16: return 2;
     default: return 1;
   }
 }

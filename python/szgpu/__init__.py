@@ -54,6 +54,7 @@ def compress(
     abs: float | None = None,
     rel: float | None = None,
     psnr: float | None = None,
+    pwrel: float | None = None,
     lossless: bool = False,
     fill: float | None = None,
     greatest: float = 0.0,
@@ -67,21 +68,25 @@ def compress(
 ) -> Any:
     """Compress an array of one to four axes.
 
-    Say how exact the result must be by exactly one of `abs`, `rel`, `psnr` and `lossless`.
+    Say how exact the result must be by exactly one of `abs`, `rel`, `psnr`, `pwrel` and
+    `lossless`.
 
     Parameters
     ----------
     array : array_like
         A numpy array, or any array on the CPU or a CUDA device that has the buffer protocol or
-        DLPack. float32 and float64 can be compressed with a bound; these, float16, bfloat16,
-        the float8 types, integers and booleans can be compressed without loss. Arrays in C or
-        Fortran order are not copied; others on the CPU are.
+        DLPack. float32, float64, float16, bfloat16, uint8, int8, uint16, int16 and int32 can be
+        compressed with a bound; these, the float8 types, other integers and booleans can be
+        compressed without loss. Arrays in C or Fortran order are not copied; others on the CPU are.
     abs : float, optional
         The bound: no value changes by more than this, in the unit of the values.
     rel : float, optional
         The bound as a fraction of the range, max - min, of the finite values.
     psnr : float, optional
         The bound at which uniform errors have this PSNR, in dB.
+    pwrel : float, optional
+        The bound as a fraction of each value, below 1, for float32 and float64: no value changes by
+        more than this times itself, and signs and zeros stay.
     lossless : bool, default False
         Every bit comes back.
     fill : float, optional
@@ -123,6 +128,7 @@ def compress(
         abs=abs,
         rel=rel,
         psnr=psnr,
+        pwrel=pwrel,
         lossless=lossless,
         fill=fill,
         greatest=greatest,

@@ -25,13 +25,14 @@ DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED = 1, 2, 3, 13
 CUDA_STREAM = 1
 """The legacy default stream, as CUDA and DLPack number it. All work on GPUs is ordered as in it."""
 
-F32, F64, U8, BF16, F16, FP8 = range(6)
+F32, F64, U8, BF16, F16, FP8, I8, U16, I16, I32 = range(10)
 """The types of szgpu_dtype."""
 
-VALUE_BYTES = {F32: 4, F64: 8, U8: 1, BF16: 2, F16: 2, FP8: 1}
+VALUE_BYTES = {F32: 4, F64: 8, U8: 1, BF16: 2, F16: 2, FP8: 1, I8: 1, U16: 2, I16: 2, I32: 4}
 _ARCHIVE_ALIGNMENT = 16  # of archives in GPU memory, in bytes
 _MOST_SPARE_BYTES = 1 << 20  # that an archive may keep beside it: a copy costs some microseconds
 _LIBRARIES = {"numpy": "numpy", "torch": "torch", "cupy": "cupy", "jax": "jax", "jaxlib": "jax"}
+_INTEGERS = {"uint8": U8, "int8": I8, "uint16": U16, "int16": I16, "int32": I32}
 _FLOATS = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
 
 
@@ -39,7 +40,7 @@ _FLOATS = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
 def type_of_name(name: str) -> tuple[int, int]:
     """Find the szgpu_dtype of a type of values, and how many of its values one such value takes.
 
-    Integers and booleans are bytes to the library, so an int32 takes four values of type U8.
+    Losslessly, integers and booleans are bytes, so an int32 takes four values of type U8.
     """
     if name in _FLOATS:
         return _FLOATS[name], 1
@@ -57,13 +58,26 @@ def type_of_name(name: str) -> tuple[int, int]:
     raise TypeError(f"szgpu cannot compress values of type {name}: {remedy}")
 
 
+def bounded_type_of_name(name: str) -> int:
+    """Find the szgpu_dtype of a type of values that can have a bound."""
+    if name in _INTEGERS:
+        return _INTEGERS[name]
+    if name in _FLOATS:
+        return _FLOATS[name]
+    type_of_name(name)  # refuses what cannot be compressed at all
+    raise TypeError(
+        f"values of type {name} can be compressed with lossless=True only: for a bound convert them "
+        "to float32 or float64"
+    )
+
+
 @dataclass(frozen=True)
 class Field:
     """An array as the library sees it: a buffer, a type and dims."""
 
     buffer: Any  # one-dimensional for the CPU, a DLPack capsule for a GPU
     dtype: int  # of szgpu_dtype
-    dims: tuple[int, ...]  # slowest axis first; bytes count for integers
+    dims: tuple[int, ...]  # slowest axis first; bytes count for integers without a bound
     type_name: str  # "float32", "bfloat16", "int16" ...
     is_fortran: bool  # dims are the reverse of the array's shape
     maker: str  # the library that it is of: "numpy", "torch", "cupy", "jax"
@@ -195,7 +209,7 @@ def _dims(shape: tuple[int, ...], units: int) -> tuple[int, ...]:
     return (*shape[:-1], shape[-1] * units)
 
 
-def field_of(array: Any) -> Field:
+def field_of(array: Any, has_bound: bool) -> Field:
     """See an array as a field to read from.
 
     A contiguous array is not copied, whether its last axis (C order) or its first one (Fortran
@@ -203,15 +217,15 @@ def field_of(array: Any) -> Field:
     """
     device = device_of(array)
     if device is not None:
-        return _device_field(array, device)
+        return _device_field(array, device, has_bound)
     require_no_mask(array)
     values, name = _as_numpy(array)
     _require_dims(values.shape)
-    dtype, units = type_of_name(name)
+    dtype, units = (bounded_type_of_name(name), 1) if has_bound else type_of_name(name)
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     is_fortran = values.flags.f_contiguous and not values.flags.c_contiguous
-    # Integers are bytes along the last axis, so their Fortran order is not kept.
+    # Integers that are bytes are so along the last axis: their Fortran order is not kept.
     if (is_fortran and units > 1) or not (is_fortran or values.flags.c_contiguous):
         values = np.ascontiguousarray(values)
         is_fortran = False
@@ -233,10 +247,10 @@ def _capsule(array: Any) -> Any:
     return array.__dlpack__(stream=CUDA_STREAM)
 
 
-def _device_field(array: Any, device: int) -> Field:
+def _device_field(array: Any, device: int, has_bound: bool) -> Field:
     _require_plain(array)
     name = name_of(array)
-    dtype, units = type_of_name(name)
+    dtype, units = (bounded_type_of_name(name), 1) if has_bound else type_of_name(name)
     shape = tuple(int(n) for n in array.shape)
     _require_dims(shape)
     return Field(

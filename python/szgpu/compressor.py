@@ -18,7 +18,7 @@ Progress: TypeAlias = Callable[[int, int], object]
 _BACKENDS = {"auto": 0, "cpu": 1, "cuda": 2}
 LAYOUTS = {"linear": 0, "tile": 1}
 _PREDICTORS = {"auto": 0, "lorenzo": 1, "interpolation": 2}
-MODES = ("rel", "abs", "psnr", "lossless")
+MODES = ("rel", "abs", "psnr", "lossless", "pwrel")
 TYPE_NAMES = {
     arrays.F32: "float32",
     arrays.F64: "float64",
@@ -26,6 +26,10 @@ TYPE_NAMES = {
     arrays.BF16: "bfloat16",
     arrays.F16: "float16",
     arrays.FP8: "uint8",
+    arrays.I8: "int8",
+    arrays.U16: "uint16",
+    arrays.I16: "int16",
+    arrays.I32: "int32",
 }
 SOURCE_FORTRAN = 2
 _MOST_ZSTD = 19
@@ -57,8 +61,8 @@ def mode_of(bounds: dict[str, float | None], lossless: bool) -> tuple[int, float
         given["lossless"] = 1.0
     if len(given) != 1:
         raise ValueError(
-            "say how exact the result must be by exactly one of abs=, rel=, psnr= and "
-            "lossless=True" + (f": there are {', '.join(given)}" if given else "")
+            "say how exact the result must be by exactly one of abs=, rel=, psnr=, pwrel= "
+            "and lossless=True" + (f": there are {', '.join(given)}" if given else "")
         )
     (name, bound), *_ = given.items()
     return MODES.index(name), float(bound)
@@ -120,6 +124,7 @@ class Compressor:
         abs: float | None = None,
         rel: float | None = None,
         psnr: float | None = None,
+        pwrel: float | None = None,
         lossless: bool = False,
         fill: float | None = None,
         greatest: float = 0.0,
@@ -131,13 +136,8 @@ class Compressor:
         progress: Progress | None = None,
     ) -> Any:
         """Compress an array of one to four axes. As `szgpu.compress`, with this object's settings."""
-        field = arrays.field_of(arrays.with_dlpack(array))
-        mode, bound = mode_of({"rel": rel, "abs": abs, "psnr": psnr}, lossless)
-        if not lossless and field.dtype not in (arrays.F32, arrays.F64):
-            raise TypeError(
-                f"values of type {field.type_name} can be compressed with lossless=True only: "
-                "for a bound convert them to float32 or float64"
-            )
+        mode, bound = mode_of({"rel": rel, "abs": abs, "psnr": psnr, "pwrel": pwrel}, lossless)
+        field = arrays.field_of(arrays.with_dlpack(array), not lossless)
         request = _core.Request()
         request.set_shape(field.dtype, field.dims)
         request.mode = mode

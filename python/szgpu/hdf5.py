@@ -42,7 +42,7 @@ class Filter(Mapping[str, Any]):
 
     Parameters
     ----------
-    abs, rel, psnr, lossless, predictor, zstd
+    abs, rel, psnr, pwrel, lossless, predictor, zstd
         As in `szgpu.compress`.
 
     Examples
@@ -59,6 +59,7 @@ class Filter(Mapping[str, Any]):
         abs: float | None = None,
         rel: float | None = None,
         psnr: float | None = None,
+        pwrel: float | None = None,
         lossless: bool = False,
         predictor: str = "auto",
         zstd: int = 0,
@@ -68,9 +69,9 @@ class Filter(Mapping[str, Any]):
                 "this build of szgpu has no HDF5 plugin: install HDF5's headers (Debian: "
                 "libhdf5-dev) and install szgpu again"
             )
-        settings = Settings(abs, rel, psnr, lossless, None, predictor, zstd)
+        settings = Settings(abs, rel, psnr, lossless, None, predictor, zstd, pwrel)
         mode, bound = 3, 0.0
-        for number, value in enumerate((rel, abs, psnr)):
+        for number, value in ((0, rel), (1, abs), (2, psnr), (4, pwrel)):
             if value is not None:
                 mode, bound = number, float(value)
         options = settings.zstd

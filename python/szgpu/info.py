@@ -53,16 +53,18 @@ class Info:
     Attributes
     ----------
     dtype : str
-        "float32", "float64", "float16", "bfloat16", or "uint8" for integers and float8 values,
-        which are bytes to an archive.
+        "float32", "float64", "float16", "bfloat16"; with a bound, and in lossless archives of the
+        command, "uint8", "int8", "uint16", "int16", "int32". "uint8" also stands for integers and
+        float8 values without loss, which are bytes to an archive.
     shape : tuple of int
         The shape of what `decompress` gives.
     mode : str
-        "rel", "abs", "psnr" or "lossless".
+        "rel", "abs", "psnr", "lossless" or "pwrel".
     bound : float
         As it was asked for, in the mode's unit; 0 if lossless.
     absolute_bound : float
-        What holds for every value, in the values' unit.
+        What holds for every value, in the values' unit; if the mode is "pwrel", what holds for
+        logarithms to base 2 of their magnitudes.
     layout : str
         "tile" or "linear".
     value_range : float

@@ -31,7 +31,7 @@ class Szgpu(Codec):  # type: ignore[misc]
 
     Parameters
     ----------
-    abs, rel, psnr, lossless, fill, predictor, zstd
+    abs, rel, psnr, pwrel, lossless, fill, predictor, zstd
         As in `szgpu.compress`.
     """
 
@@ -43,12 +43,13 @@ class Szgpu(Codec):  # type: ignore[misc]
         abs: float | None = None,
         rel: float | None = None,
         psnr: float | None = None,
+        pwrel: float | None = None,
         lossless: bool = False,
         fill: float | None = None,
         predictor: str = "auto",
         zstd: int = 0,
     ) -> None:
-        self.settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd)
+        self.settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel)
 
     def encode(self, buf: Any) -> bytes:
         """Make the archive of an array."""

@@ -25,11 +25,16 @@ class Settings:
     fill: float | None = None
     predictor: str = "auto"
     zstd: int = 0
+    pwrel: float | None = None
 
     def __post_init__(self) -> None:
-        mode, bound = mode_of({"rel": self.rel, "abs": self.abs, "psnr": self.psnr}, self.lossless)
+        mode, bound = mode_of(
+            {"rel": self.rel, "abs": self.abs, "psnr": self.psnr, "pwrel": self.pwrel}, self.lossless
+        )
         if not (math.isfinite(bound) and bound > 0):
             raise ValueError(f"the bound is {bound}, which is not a finite positive number")
+        if self.pwrel is not None and not bound < 1:
+            raise ValueError(f"pwrel is {bound}, which is not below 1")
         if self.predictor not in ("auto", "lorenzo", "interpolation"):
             raise ValueError(
                 f"predictor is {self.predictor!r}, which is not one of auto, lorenzo, interpolation"
@@ -61,12 +66,10 @@ class Settings:
 
     def require_type(self, name: str) -> None:
         """Refuse types of values that cannot be compressed so."""
-        dtype, _ = arrays.type_of_name(name)
-        if not self.lossless and dtype not in (arrays.F32, arrays.F64):
-            raise TypeError(
-                f"values of type {name} can be compressed with lossless=True only: for a bound "
-                "convert them to float32 or float64"
-            )
+        if self.lossless:
+            arrays.type_of_name(name)
+        else:
+            arrays.bounded_type_of_name(name)
 
     def compress(self, compressor: Compressor, array: Any, **more: Any) -> Any:
         return compressor.compress(array, **{**asdict(self), **more})

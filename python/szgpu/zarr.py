@@ -44,12 +44,13 @@ NAME = "szgpu"
 class SzgpuCodec(ArrayBytesCodec):
     """The zarr v3 codec "szgpu".
 
-    Say how exact the chunks must be by exactly one of `abs`, `rel`, `psnr` and `lossless`. `rel`
+    Say how exact the chunks must be by exactly one of `abs`, `rel`, `psnr`, `pwrel` and
+    `lossless`. `rel`
     and `psnr` are by the range of each chunk, so `abs` is what you mostly want.
 
     Parameters
     ----------
-    abs, rel, psnr, lossless, predictor, zstd
+    abs, rel, psnr, pwrel, lossless, predictor, zstd
         As in `szgpu.compress`.
     fill : float, optional
         The value that means "nothing here". By default the array's fill value if it is not 0.
@@ -65,12 +66,13 @@ class SzgpuCodec(ArrayBytesCodec):
         abs: float | None = None,
         rel: float | None = None,
         psnr: float | None = None,
+        pwrel: float | None = None,
         lossless: bool = False,
         fill: float | None = None,
         predictor: str = "auto",
         zstd: int = 0,
     ) -> None:
-        settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd)
+        settings = Settings(abs, rel, psnr, lossless, fill, predictor, zstd, pwrel)
         object.__setattr__(self, "settings", settings)
 
     @classmethod

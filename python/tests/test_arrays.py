@@ -23,7 +23,7 @@ def smooth(*shape: int, dtype: str = "float32") -> np.ndarray:
 
 def beyond(a: np.ndarray, b: np.ndarray, bound: float) -> int:
     """Count values that are neither bit-identical nor within the bound, in exact arithmetic."""
-    bits = {4: np.uint32, 8: np.uint64}[a.dtype.itemsize]
+    bits = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[a.dtype.itemsize]
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     with np.errstate(invalid="ignore", over="ignore"):
         suspects = (a.view(bits) != b.view(bits)) & ~(abs(a.astype("f8") - b) < bound * 0.999)
@@ -49,6 +49,35 @@ def test_any_float_array_comes_back_within_the_bound(a, bound, mode, layout):
     b = szgpu.decompress(archive)
     assert b.dtype == a.dtype and b.shape == a.shape
     assert beyond(a, b, szgpu.inspect(archive).absolute_bound) == 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    a=npst.arrays(
+        st.sampled_from(["f2", "i1", "u1", "i2", "u2", "i4"]),
+        npst.array_shapes(min_dims=1, max_dims=4, max_side=9),
+    ),
+    bound=st.floats(1e-6, 1e6),
+    mode=st.sampled_from(["abs", "rel"]),
+)
+def test_any_array_of_halves_and_integers_comes_back_within_the_bound(a, bound, mode):
+    archive = szgpu.compress(a, **{mode: bound})
+    b = szgpu.decompress(archive)
+    assert b.dtype == a.dtype and b.shape == a.shape
+    assert beyond(a, b, szgpu.inspect(archive).absolute_bound) == 0
+
+
+def test_bfloat16_has_a_bound():
+    a = smooth(40, 50).astype(ml_dtypes.bfloat16)
+    b = szgpu.decompress(szgpu.compress(a, abs=0.03125))
+    assert b.dtype == a.dtype and abs(b.astype("f8") - a.astype("f8")).max() <= 0.03125
+    assert (a != b).any()
+
+
+def test_integers_in_fortran_order_keep_it_with_a_bound():
+    a = np.asfortranarray((smooth(40, 50) * 1000).astype("i2"))
+    b = szgpu.decompress(szgpu.compress(a, abs=3))
+    assert b.flags.f_contiguous and b.dtype == a.dtype and abs(b.astype(int) - a).max() <= 3
 
 
 @settings(max_examples=100, deadline=None)

@@ -90,11 +90,35 @@ def test_zarr_without_loss(tmp_path, dtype):
     assert np.array_equal(z[...], a)
 
 
-def test_zarr_refuses_integers_with_a_bound(tmp_path):
+def test_zarr_refuses_integers_that_have_no_bound(tmp_path):
     with pytest.raises(TypeError, match="lossless=True"):
         zarr.create_array(
-            tmp_path / "w.zarr", shape=(4,), dtype="i4", serializer=SzgpuCodec(abs=1)
+            tmp_path / "w.zarr", shape=(4,), dtype="u4", serializer=SzgpuCodec(abs=1)
         )
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "i4", "f2", ">i2"])
+def test_containers_keep_the_bound_of_halves_and_integers(tmp_path, dtype):
+    a = (wind(70, 90) * 30 + 40).astype(dtype)
+    z = zarr.create_array(
+        tmp_path / "w.zarr", data=a, chunks=(32, 48), serializer=SzgpuCodec(abs=2),
+        compressors=None,
+    )
+    assert z[...].dtype == a.dtype and abs(z[...].astype("f8") - a).max() <= 2
+    codec, native = Szgpu(abs=2), a.astype(a.dtype.newbyteorder("="))
+    back = codec.decode(codec.encode(native))
+    assert back.dtype == native.dtype and abs(back.astype("f8") - a).max() <= 2
+    out = np.empty_like(native)
+    codec.decode(codec.encode(native), out=out)
+    assert np.array_equal(out, back)
+    if dtype[0] == ">":
+        return  # the filter has none of the other byte order
+    with h5py.File(tmp_path / "w.h5", "w") as file:
+        filled = file.create_dataset(
+            "w", data=a, chunks=(32, 48), fillvalue=a[0, 0], **szgpu.hdf5.Filter(abs=2)
+        )
+        assert filled[...].dtype == a.dtype and abs(filled[...].astype("f8") - a).max() <= 2
+        assert np.array_equal(filled[...] == a[0, 0], a == a[0, 0]) or dtype == "f2"
 
 
 def test_zarr_names_an_archive_of_another_shape(tmp_path):

@@ -41,7 +41,9 @@ void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uin
   memset(bytes, 0, header_bytes);
   memcpy(bytes, SZG_MAGIC, SZG_MAGIC_BYTES);
   szg_store_u32(bytes + 8, szg_header_version(header));
-  szg_store_u32(bytes + 12, (header->has_fill ? SZG_FLAG_FILL : 0u) |
+  bool const is_log = header->mode == SZGPU_MODE_PWREL;
+  bool const has_fill = is_log ? header->has_own_fill : header->has_fill;
+  szg_store_u32(bytes + 12, (has_fill ? SZG_FLAG_FILL : 0u) |
                                 (szg_is_linear_without_gaps(header) ? SZG_FLAG_NO_GAPS : 0u));
   bytes[16] = (uint8_t)header->shape.dtype;
   bytes[17] = (uint8_t)header->shape.ndim;
@@ -54,7 +56,8 @@ void szg_header_write(const szg_header *header, const uint64_t *frame_bytes, uin
   szg_store_f64(bytes + 64, header->absolute_bound);
   szg_store_f64(bytes + 72, header->step);
   szg_store_f64(bytes + 80, header->value_range);
-  szg_store_u64(bytes + 88, header->has_fill ? header->fill_bits : 0);
+  uint64_t const fill_bits = is_log ? header->own_fill_bits : header->fill_bits;
+  szg_store_u64(bytes + 88, has_fill ? fill_bits : 0);
   szg_store_u64(bytes + 96, header->frame_rows);
   szg_store_u64(bytes + 104, header->frame_count);
   szg_store_u64(bytes + 112, header->archive_bytes);

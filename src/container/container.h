@@ -9,6 +9,7 @@
 #include "container/format.h"
 #include "core/bytes.h"
 #include "core/status.h"
+#include "core/tiles.h"
 
 SZG_C_BEGIN
 
@@ -20,9 +21,11 @@ typedef struct szg_header {
   uint32_t source;
   uint32_t arithmetic;
   bool has_fill, has_gaps;
-  bool has_planes; /* with a bound: some frames are, or may be, planes frames */
-  bool has_levels; /* some frames are levels frames */
-  uint64_t fill_bits;
+  bool has_planes;    /* with a bound: some frames are, or may be, planes frames */
+  bool has_levels;    /* some frames are levels frames */
+  uint64_t fill_bits; /* of the values that are coded */
+  bool has_own_fill;  /* SZGPU_MODE_PWREL: the field has a fill value, with these bits */
+  uint64_t own_fill_bits;
   double bound, absolute_bound, step, value_range;
   uint64_t frame_rows, frame_count;
   uint64_t archive_bytes;
@@ -67,6 +70,13 @@ typedef struct szg_frame_header {
   uint32_t section_count;
   szg_section sections[SZG_SECTION_KIND_COUNT];
 } szg_frame_header;
+
+/* The type in which the archive's frames code values. */
+SZG_HD szgpu_dtype szg_header_coded_dtype(const szg_header *header) {
+  if (header->mode == SZGPU_MODE_PWREL)
+    return header->arithmetic <= SZG_ARITHMETIC_F32_CLOSE ? SZGPU_F32 : SZGPU_F64;
+  return szg_coded_dtype(header->mode, header->shape.dtype);
+}
 
 /* The name of a kind of section in listings and errors. In a levels frame, a level's section is
  * named after the level; without a frame, levels count from the coarsest. */

@@ -12,12 +12,13 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 5, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 6, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
   SZG_FORMAT_VERSION_LOSSLESS = 3,  /* and linear archives without gap arrays */
   SZG_FORMAT_VERSION_TOP_PLANE = 4, /* lossless archives of the linear layout */
   SZG_FORMAT_VERSION_LEVELS = 5,    /* levels frames */
+  SZG_FORMAT_VERSION_TYPES = 6,     /* integers; a bound for halves and bytes */
   SZG_HEADER_BYTES = 128,           /* fixed part; the frame table and a checksum follow */
   SZG_FRAME_HEADER_BYTES = 40,      /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
@@ -32,6 +33,8 @@ enum {
 #define SZG_DEFAULT_FRAME_VALUES ((uint64_t)1 << 30)
 /* For fields of bytes; the encoder chooses the width of values for each frame. */
 #define SZG_DEFAULT_FRAME_BYTES ((uint64_t)1 << 26)
+/* For fields that are coded in a wider type: both backends hold a frame of such values. */
+#define SZG_DEFAULT_FRAME_MAPPED ((uint64_t)1 << 26)
 
 /* Tiles hold at most 4096 values for every number of axes, so that a tile is also the unit of every
  * side table. docs/predict.md has the measurements behind the shapes. */
@@ -203,7 +206,9 @@ enum {
   X(SZG_SECTION_LEVEL_3, "third level")           \
   X(SZG_SECTION_LEVEL_4, "fourth level")          \
   X(SZG_SECTION_LEVEL_5, "fifth level")           \
-  X(SZG_SECTION_LEVEL_6, "sixth level")
+  X(SZG_SECTION_LEVEL_6, "sixth level")           \
+  X(SZG_SECTION_SIGN_SIZES, "sign sizes")         \
+  X(SZG_SECTION_SIGNS, "signs")
 
 #define SZG_SECTION_ENUMERATOR(name, text) name,
 enum { SZG_SECTION_LIST(SZG_SECTION_ENUMERATOR) SZG_SECTION_KIND_COUNT };
@@ -225,6 +230,13 @@ enum {
 #define SZG_LATTICE_LIMIT_64 0x1p62
 /* Tile frames on the 16-bit lattice: below 2^15 - 1, so that the nearest point fits. */
 #define SZG_LATTICE_LIMIT_16 32767.0
+
+/* Under a bound relative to each value, frames code logarithms, to which these bits of -infinity
+ * are the fill value: it stands for 0, or for the field's own fill value. */
+#define SZG_LOG_FILL_F32 0xFF800000u
+#define SZG_LOG_FILL_F64 0xFFF0000000000000u
+/* Values whose signs share a run. */
+enum { SZG_SIGN_RUN = SZG_TILE_VALUES };
 
 /* Header flags. */
 enum { SZG_FLAG_FILL = 1, SZG_FLAG_NO_GAPS = 2 };

@@ -28,15 +28,32 @@ SZG_HD bool szg_is_linear_without_gaps(const szg_header *header) {
   return header->layout == SZGPU_LAYOUT_LINEAR && !header->has_gaps;
 }
 
+/* Whether older versions have no such values, or not under a bound. */
+SZG_HD bool szg_header_needs_types(const szg_header *header) {
+  szgpu_dtype const dtype = header->shape.dtype;
+  return dtype > SZGPU_FP8 || szg_header_coded_dtype(header) != dtype ||
+         header->mode == SZGPU_MODE_PWREL;
+}
+
 /* The lowest version that has all features of the archive, which is what its header states. */
 SZG_HD uint32_t szg_header_version(const szg_header *header) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (szg_header_needs_types(header)) return SZG_FORMAT_VERSION_TYPES;
   if (header->has_levels) return SZG_FORMAT_VERSION_LEVELS;
   if (header->mode == SZGPU_MODE_LOSSLESS && is_linear) return SZG_FORMAT_VERSION_TOP_PLANE;
   if (header->mode == SZGPU_MODE_LOSSLESS || header->has_planes ||
       szg_is_linear_without_gaps(header))
     return SZG_FORMAT_VERSION_LOSSLESS;
   return is_linear ? SZG_FORMAT_VERSION_LINEAR : SZG_FORMAT_VERSION_TILE;
+}
+
+/* The fill value that the header names is the field's; the logarithms have another. */
+SZG_HD void szg_header_take_log_fill(szg_header *header) {
+  header->has_own_fill = header->has_fill;
+  header->own_fill_bits = header->fill_bits;
+  header->has_fill = true;
+  header->fill_bits =
+      szg_header_coded_dtype(header) == SZGPU_F32 ? SZG_LOG_FILL_F32 : SZG_LOG_FILL_F64;
 }
 
 /* bytes: SZG_HEADER_BYTES. */
@@ -61,25 +78,34 @@ SZG_HD void szg_header_load(const uint8_t *bytes, szg_header *header) {
   header->archive_bytes = szg_load_u64(bytes + 112);
   bool const is_bounded_tile =
       header->layout == SZGPU_LAYOUT_TILE && header->mode != SZGPU_MODE_LOSSLESS;
-  header->has_levels = is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LEVELS;
+  header->has_levels = is_bounded_tile && header->format_version >= SZG_FORMAT_VERSION_LEVELS;
   header->has_planes = header->has_levels ||
                        (is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LOSSLESS);
   for (int i = 0; i < SZG_MAX_DIMS; i++) header->shape.dims[i] = szg_load_u64(bytes + 24 + 8 * i);
+  header->has_own_fill = false;
+  header->own_fill_bits = 0;
+  if (header->mode == SZGPU_MODE_PWREL) szg_header_take_log_fill(header);
 }
 
 /* A lossless archive has no bound and nothing that follows from one. */
 SZG_HD bool szg_lossless_is_sound(const szg_header *header) {
-  bool sound = header->shape.dtype <= SZGPU_FP8 && header->arithmetic == 0 && !header->has_fill;
+  bool sound = szg_dtype_has_mode(header->shape.dtype, header->mode) && header->arithmetic == 0 &&
+               !header->has_fill;
   return sound && header->bound == 0 && header->absolute_bound == 0 && header->step == 0 &&
          header->value_range == 0;
 }
 
 SZG_HD bool szg_header_bound_is_sound(const szg_header *header) {
-  bool const is_f32 = header->shape.dtype == SZGPU_F32;
+  bool const is_f32 = szg_header_coded_dtype(header) == SZGPU_F32;
   uint32_t const first_arithmetic = is_f32 ? SZG_ARITHMETIC_F32 : SZG_ARITHMETIC_F64;
-  bool sound = is_f32 || header->shape.dtype == SZGPU_F64;
+  bool sound = szg_dtype_has_mode(header->shape.dtype, header->mode);
   sound &= header->arithmetic - first_arithmetic <= 1; /* one of the type's two */
   sound &= !is_f32 || header->fill_bits <= UINT32_MAX;
+  if (header->mode == SZGPU_MODE_PWREL) {
+    sound &= header->shape.dtype != SZGPU_F32 || header->own_fill_bits <= UINT32_MAX;
+    sound &= header->shape.dtype != SZGPU_F64 || !is_f32; /* its logarithms are f64 */
+    sound &= header->bound < 1.0;
+  }
   sound &= szg_is_positive(header->bound);
   sound &= szg_is_zero_or_positive(header->absolute_bound);
   sound &= szg_is_zero_or_positive(header->step);
@@ -94,13 +120,13 @@ SZG_HD bool szg_header_bound_is_sound(const szg_header *header) {
 SZG_HD bool szg_header_is_sound(const uint8_t *bytes, const szg_header *header) {
   uint32_t const flags = szg_load_u32(bytes + 12);
   bool sound = header->shape.ndim >= 1 && header->shape.ndim <= SZG_MAX_DIMS;
-  sound &= header->mode <= SZGPU_MODE_LOSSLESS && header->layout <= SZGPU_LAYOUT_TILE;
+  sound &= header->mode <= SZGPU_MODE_PWREL && header->layout <= SZGPU_LAYOUT_TILE;
   sound &= header->format_version == szg_header_version(header);
   sound &= (flags & ~(uint32_t)(SZG_FLAG_FILL | SZG_FLAG_NO_GAPS)) == 0;
   sound &= header->layout == SZGPU_LAYOUT_LINEAR || !(flags & SZG_FLAG_NO_GAPS);
   sound &= szg_load_u32(bytes + 124) == 0;
   sound &= (header->source & ~(uint32_t)SZGPU_SOURCE_ALL) == 0;
-  sound &= header->has_fill || header->fill_bits == 0;
+  sound &= (flags & SZG_FLAG_FILL) != 0 || szg_load_u64(bytes + 88) == 0;
   for (int i = header->shape.ndim; sound && i < SZG_MAX_DIMS; i++)
     sound = header->shape.dims[i] == 1;
   return sound && (header->mode == SZGPU_MODE_LOSSLESS ? szg_lossless_is_sound(header)

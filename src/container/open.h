@@ -19,7 +19,7 @@ typedef struct szg_opened {
   uint64_t available_bytes;
   uint64_t first_frame, first_offset; /* this frame begins at bytes + first_offset */
   bool is_part;                       /* frames before or after it may be missing */
-  const uint8_t *head; /* a copy of the header, which has the frame table */
+  const uint8_t *head;                /* a copy of the header, which has the frame table */
   szg_header header;
   szg_grid grid;
 } szg_opened;

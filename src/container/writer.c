@@ -19,8 +19,7 @@ szgpu_status szg_writer_open(szgpu_ctx *ctx, int zstd_level, uint64_t frame_coun
 }
 
 szg_writer szg_writer_of_frames(szgpu_ctx *ctx, int zstd_level, void *bytes, uint64_t capacity) {
-  return (szg_writer){
-      .ctx = ctx, .zstd_level = zstd_level, .archive = bytes, .capacity = capacity};
+  return (szg_writer){.ctx = ctx, .zstd_level = zstd_level, .archive = bytes, .capacity = capacity};
 }
 
 szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) {
@@ -31,6 +30,7 @@ szgpu_status szg_writer_require_room(const szg_writer *writer, uint64_t bytes) {
 
 szgpu_status szg_writer_begin_frame(szg_writer *writer, szg_frame_header *frame,
                                     uint32_t section_count) {
+  section_count += writer->more_sections;
   uint64_t const header_bytes = szg_frame_header_bytes(section_count);
   SZG_TRY(szg_writer_require_room(writer, header_bytes));
   writer->frame = frame;

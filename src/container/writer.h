@@ -18,6 +18,7 @@ typedef struct szg_writer {
   uint64_t frame_start;
   szg_frame_header *frame; /* its section table grows */
   uint32_t announced_sections;
+  uint32_t more_sections; /* that follow those of the kind of frame */
 } szg_writer;
 
 /* Leaves room for the header of an archive of frame_count frames. SZGPU_CAPACITY: no room. */

@@ -8,9 +8,10 @@
 
 /* Calls the function for each buffer of the ctx. */
 static void visit_buffers(szgpu_ctx *ctx, void (*visit)(szgpu_ctx *, szg_buffer *)) {
-  szg_buffer *const buffers[] = {&ctx->arena,       &ctx->codes,  &ctx->packed, &ctx->leaves,
-                                 &ctx->part_starts, &ctx->slab,   &ctx->levels, &ctx->head,
-                                 &ctx->plain,       &ctx->recoded};
+  szg_buffer *const buffers[] = {&ctx->arena,       &ctx->codes,   &ctx->packed, &ctx->leaves,
+                                 &ctx->part_starts, &ctx->slab,    &ctx->levels, &ctx->head,
+                                 &ctx->plain,       &ctx->recoded, &ctx->mapped, &ctx->signs,
+                                 &ctx->ring};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) visit(ctx, buffers[i]);
   for (int i = 0; i < SZG_SECTION_KIND_COUNT; i++) visit(ctx, &ctx->sections[i]);
 }

@@ -28,12 +28,16 @@ struct szgpu_ctx {
   szg_buffer leaves;                           /* of a checksum tree */
   szg_buffer sections[SZG_SECTION_KIND_COUNT]; /* of the frame being read, if not as stored */
   szg_buffer part_starts;                      /* where a frame's parts begin in its sections */
+  szg_buffer signs;                            /* of a frame's values */
   szg_buffer slab;                             /* tiles that a slab cuts */
   szg_buffer levels;                           /* of a levels frame: grids and more */
+  szg_buffer mapped;                           /* values of a frame in the type that is coded */
   bool has_device, is_device_given_up;
   szg_device device;
   szg_buffer head;           /* of an archive on the device: header, frame headers */
   szg_buffer plain, recoded; /* archives between the device and zstd */
+  szg_buffer ring;           /* of a stream: frames on their way */
+  bool is_ring_pinned;
   char error[320];
   char note[400]; /* an error and what it is about */
 };

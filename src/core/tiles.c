@@ -63,8 +63,11 @@ szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count) {
   return part;
 }
 
-uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, uint64_t asked) {
-  uint64_t const values = dtype == SZGPU_U8 ? SZG_DEFAULT_FRAME_BYTES : SZG_DEFAULT_FRAME_VALUES;
+uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, szgpu_mode mode, uint64_t asked) {
+  uint64_t const values = dtype == SZGPU_U8 ? SZG_DEFAULT_FRAME_BYTES
+                          : mode == SZGPU_MODE_PWREL || szg_coded_dtype(mode, dtype) != dtype
+                              ? SZG_DEFAULT_FRAME_MAPPED
+                              : SZG_DEFAULT_FRAME_VALUES;
   uint64_t rows = asked ? asked : values / whole->row_values;
   if (rows >= whole->row_extent) return whole->row_extent;
   if (rows % whole->row_quantum == 0 && rows > 0) return rows;

@@ -79,8 +79,9 @@ szg_grid szg_grid_of_line(uint64_t value_count);
 /* The grid of rows first_row .. first_row + row_count - 1. */
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count);
 
-/* The number of rows per frame if the caller asks for `asked` (0: the default). */
-uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, uint64_t asked);
+/* The number of rows per frame if the caller asks for `asked` (0: the default of the type and the
+ * mode). */
+uint64_t szg_frame_rows(const szg_grid *whole, szgpu_dtype dtype, szgpu_mode mode, uint64_t asked);
 
 /* The axes that can be differenced along: SZG_AXIS_* of those that tiles extend over. */
 SZG_HD uint32_t szg_grid_axes(const szg_grid *grid) {
@@ -89,14 +90,38 @@ SZG_HD uint32_t szg_grid_axes(const szg_grid *grid) {
 
 /* Bytes of a value. */
 SZG_HD size_t szg_dtype_bytes(szgpu_dtype dtype) {
-  if (dtype == SZGPU_F64) return 8;
-  if (dtype == SZGPU_F32) return 4;
-  return dtype == SZGPU_BF16 || dtype == SZGPU_F16 ? 2 : 1;
+  switch (dtype) {
+    case SZGPU_F64:
+      return 8;
+    case SZGPU_F32:
+    case SZGPU_I32:
+      return 4;
+    case SZGPU_BF16:
+    case SZGPU_F16:
+    case SZGPU_U16:
+    case SZGPU_I16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+/* Whether values of the type can be compressed under the mode: those of fp8, which may be of two
+ * formats, only losslessly; others than F32 and F64 not under a bound relative to each value. */
+SZG_HD bool szg_dtype_has_mode(szgpu_dtype dtype, szgpu_mode mode) {
+  if (mode == SZGPU_MODE_PWREL) return dtype <= SZGPU_F64;
+  return dtype <= SZGPU_I32 && (mode == SZGPU_MODE_LOSSLESS || dtype != SZGPU_FP8);
+}
+
+/* The type in which a mode codes values: their own, or, under a bound, one that holds them all. */
+SZG_HD szgpu_dtype szg_coded_dtype(szgpu_mode mode, szgpu_dtype dtype) {
+  if (mode == SZGPU_MODE_LOSSLESS || dtype <= SZGPU_F64) return dtype;
+  return dtype == SZGPU_I32 ? SZGPU_F64 : SZGPU_F32;
 }
 
 /* Whether a shape is one that szg_grid_of_shape accepts. */
 SZG_HD bool szg_shape_is_valid(const szgpu_shape *shape) {
-  if (!(shape->dtype <= SZGPU_FP8 && shape->ndim >= 1 && shape->ndim <= SZG_MAX_DIMS)) return false;
+  if (!(shape->dtype <= SZGPU_I32 && shape->ndim >= 1 && shape->ndim <= SZG_MAX_DIMS)) return false;
   uint64_t bytes = szg_dtype_bytes(shape->dtype);
   for (int i = shape->ndim - 1; i >= 0; i--)
     if (shape->dims[i] == 0 || !szg_mul_checked(bytes, shape->dims[i], &bytes)) return false;

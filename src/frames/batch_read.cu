@@ -60,7 +60,7 @@ __device__ szgpu_status check_frame(const szg_grid &grid, uint32_t value_bytes,
   facts.archive = &memory->headers.header;
   facts.frame = &frame;
   facts.grid = grid;
-  facts.value_bytes = value_bytes;
+  facts.value_bytes = facts.field_value_bytes = value_bytes;
   SZG_REQUIRE(frame.index == 0 && frame.value_count == grid.value_count, SZGPU_BAD_DATA);
   if (frame.kind == SZG_FRAME_CONSTANT) return SZGPU_OTHER_PARAMS;
   bool const is_tile = frame.kind == SZG_FRAME_TILE;

@@ -72,7 +72,7 @@ typedef struct fill_job {
 static szgpu_status fill_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
   const fill_job *const job = job_pointer;
-  size_t const width = szg_dtype_bytes(job->frame->header->shape.dtype);
+  size_t const width = szg_dtype_bytes(szg_header_coded_dtype(job->frame->header));
   uint64_t const end = szg_min_u64((part + 1) * PART_VALUES, job->value_count);
   uint8_t value[8];
   szg_store_u64(value, job->frame->reader.frame.constant_bits);

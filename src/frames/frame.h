@@ -9,6 +9,7 @@
 #include "container/container.h"
 #include "core/tiles.h"
 #include "quant/quant_core.h"
+#include "values/mapping.h"
 
 SZG_C_BEGIN
 
@@ -35,8 +36,9 @@ typedef struct szg_write_request {
   szgpu_layout layout;
   szgpu_predictor predictor;
   bool is_lossless;
-  bool raw_outliers; /* as in szgpu_params */
-  szgpu_dtype dtype;
+  bool raw_outliers;   /* as in szgpu_params */
+  szg_mapping mapping; /* from the field's values to those that are coded */
+  szgpu_dtype dtype;   /* of the values that are coded: the mapping's inner type */
   szg_grid frame_grid; /* of the largest frame */
   uint64_t frame_count;
   int thread_count; /* of the CPU */
@@ -52,8 +54,9 @@ typedef struct szg_read_request {
 typedef struct szg_frame_facts {
   const szg_header *archive;
   const szg_frame_header *frame;
-  szg_grid grid;        /* of the frame */
-  uint64_t value_bytes; /* of one value of the field */
+  szg_grid grid;              /* of the frame */
+  uint64_t value_bytes;       /* of one value as it is coded */
+  uint64_t field_value_bytes; /* of one value of the field */
 } szg_frame_facts;
 
 /* CPU: where a part's, or a tile's, share of each section begins. */

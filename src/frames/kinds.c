@@ -4,7 +4,9 @@
 #include "frames/kinds.h"
 
 #include "frames/constant.h"
+#include "frames/mapped.h"
 #include "frames/raw.h"
+#include "frames/signs.h"
 #include "frames/top_plane.h"
 
 const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
@@ -89,6 +91,7 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
         {
             .name = "planes",
             .header_kind = SZG_FRAME_PLANES,
+            .is_of_field = true,
             .may_occur = szg_planes_frame_may_occur,
             .is_sound = szg_planes_frame_is_sound,
             .rules = szg_planes_frame_rules,
@@ -104,6 +107,7 @@ const szg_frame_kind szg_frame_kinds[SZG_KIND_COUNT] = {
         {
             .name = "raw",
             .header_kind = SZG_FRAME_RAW,
+            .is_of_field = true,
             .may_occur = szg_raw_frame_may_occur,
             .is_sound = szg_raw_frame_is_sound,
             .rules = szg_raw_frame_rules,
@@ -150,6 +154,19 @@ uint64_t szg_write_buffer_bytes(const szg_write_request *request) {
   return most;
 }
 
+/* Lets a kind write the frame. Kinds that code magnitudes are followed by the signs, which must
+ * pay, too. */
+static szgpu_status write_by_kind(const szg_frame_kind *row, szg_write_job *job, szg_writer *writer,
+                                  szg_frame_header *frame, bool *is_written) {
+  uint64_t const sign_bytes = row->is_of_field ? 0 : job->sign_bytes;
+  writer->more_sections = sign_bytes ? 2 : 0;
+  job->raw_bytes -= sign_bytes;
+  szgpu_status const status = row->write(job, writer, frame, is_written);
+  job->raw_bytes += sign_bytes;
+  SZG_TRY(status);
+  return *is_written && sign_bytes ? szg_signs_write(job, writer) : SZGPU_OK;
+}
+
 /* Tries the kinds in their order until one writes the frame: raw always does. One that gives up may
  * have begun. */
 static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
@@ -164,7 +181,7 @@ static szgpu_status write_by_kinds(szg_write_job *job, szg_writer *writer,
     *writer = writer_before;
     *frame = frame_before;
     job->sure_bytes = 0;
-    SZG_TRY(szg_frame_kinds[kind].write(job, writer, frame, &is_written));
+    SZG_TRY(write_by_kind(&szg_frame_kinds[kind], job, writer, frame, &is_written));
     if (job->ctx->threads.done_values > done_before) job->loop_values = 0; /* counted already */
     if (!is_written && job->bound) szg_outliers_release(job); /* the next kind finds its own */
   }
@@ -176,8 +193,9 @@ szgpu_status szg_frame_write(szg_write_job *job, uint64_t frame_index, szg_write
                              szg_header *archive, uint64_t *frame_bytes) {
   szg_frame_header frame = {.index = frame_index, .value_count = job->grid.value_count};
   job->part_count = szg_div_up(job->grid.tile_count, SZG_PART_TILES);
-  job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->dtype);
+  job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->mapping.outer);
   job->loop_values = job->grid.value_count;
+  SZG_TRY(szg_mapped_begin_write(job));
   if (job->bound) szg_outliers_reset(job);
   szgpu_status const status = write_by_kinds(job, writer, &frame);
   if (job->bound) szg_outliers_release(job);
@@ -199,10 +217,19 @@ void szg_read_plan_carve(szg_arena *arena, const szg_read_request *request, szg_
   }
 }
 
-static szgpu_status restore(szg_read_job *job) {
-  const szg_frame_kind *const row = &szg_frame_kinds[szg_kind_of(job->header, &job->reader.frame)];
+static szgpu_status restore_by_kind(const szg_frame_kind *row, szg_read_job *job) {
   if (row->open) SZG_TRY(row->open(job));
   return row->restore(job);
+}
+
+static szgpu_status restore(szg_read_job *job) {
+  const szg_frame_kind *const row = &szg_frame_kinds[szg_kind_of(job->header, &job->reader.frame)];
+  szg_mapping const mapping = szg_mapping_of_header(job->header);
+  szg_mapped_target target;
+  if (!szg_is_mapped(&mapping) || row->is_of_field) return restore_by_kind(row, job);
+  SZG_TRY(szg_mapped_begin_read(job, &mapping, &target));
+  SZG_TRY(restore_by_kind(row, job));
+  return szg_mapped_end_read(job, &mapping, &target);
 }
 
 szgpu_status szg_frame_restore(szg_read_job *job, uint64_t first_row, uint64_t row_count) {

@@ -35,6 +35,8 @@ typedef struct szg_frame_kind {
 
   /* The kind in its header. Two kinds may share one if they never occur in the same archive. */
   uint32_t header_kind; /* SZG_FRAME_* */
+  /* Its values are the field's, bit for bit, not those that a mapping leads to. */
+  bool is_of_field;
   /* Whether the archive may have such frames. */
   bool (*may_occur)(const szg_header *archive);
   /* Whether the header's other fields agree with the archive's. */

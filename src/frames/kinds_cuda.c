@@ -4,7 +4,9 @@
 #include "frames/kinds_cuda.h"
 
 #include "frames/constant.h"
+#include "frames/mapped.h"
 #include "frames/raw.h"
+#include "frames/signs.h"
 
 static bool find_tiles(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count);
 static szgpu_status restore_tiles(const szg_read_job_cuda *job);
@@ -126,8 +128,10 @@ szgpu_status szg_write_plan_carve_cuda(szg_arena *arena, const szg_write_request
   uint64_t const frame_bytes = request->frame_grid.value_count * szg_dtype_bytes(request->dtype);
   uint64_t const most_leaves = szg_checksum_leaf_count(frame_bytes) + 2 * SZG_SECTION_KIND_COUNT;
   SZG_TRY(carve_zeroed(arena, request, plan));
+  if (szg_is_mapped(&request->mapping)) plan->inner_values = szg_arena_take(arena, frame_bytes, 1);
   if (!request->is_lossless)
     SZG_TRY(szg_outliers_carve_write_cuda(arena, request, &plan->outliers));
+  szg_signs_carve_write_cuda(arena, request, &plan->signs);
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
     if (row->carve_write && szg_frame_kinds[kind].serves(request))
@@ -147,16 +151,37 @@ void szg_write_plan_carve_pinned(szg_arena *arena, const szg_write_request *requ
   }
 }
 
+/* Sets job->values. */
+static szgpu_status begin_values(szg_write_job_cuda *job) {
+  szg_mapping const whole =
+      job->bound ? szg_bound_mapping(job->bound, &job->request->mapping) : job->request->mapping;
+  const szg_mapping *const mapping = &whole;
+  szg_device *const device = &job->ctx->device;
+  bool const is_mapped = szg_is_mapped(mapping);
+  job->values = is_mapped ? job->plan->inner_values : job->field_values;
+  if (mapping->kind == SZG_MAPPING_LOG) SZG_TRY(szg_signs_find_cuda(job, mapping));
+  if (!is_mapped || job->has_inner_values) return SZGPU_OK;
+  SZG_TRY(szg_values_to_inner_cuda(mapping, job->field_values, job->grid.value_count,
+                                   job->plan->inner_values, device->stream));
+  return szg_device_mark(device, "widen");
+}
+
 szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
                                   uint64_t *frame_bytes) {
   szg_frame_layout_cuda layout = {
       .header = {.index = job->index, .value_count = job->grid.value_count}};
   bool is_written = false;
-  job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->dtype);
+  job->raw_bytes = job->grid.value_count * szg_dtype_bytes(job->request->mapping.outer);
+  SZG_TRY(begin_values(job));
   if (job->bound) job->quantizer = job->bound->quantizer;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT && !is_written; kind++) {
     if (!szg_kind_is_tried(kind, job->request, job->bound)) continue;
-    SZG_TRY(szg_frame_kinds_cuda[kind].write(job, &layout, &is_written));
+    uint64_t const sign_bytes = szg_frame_kinds[kind].is_of_field ? 0 : job->sign_bytes;
+    job->more_sections = sign_bytes ? 2 : 0;
+    job->raw_bytes -= sign_bytes;
+    szgpu_status const status = szg_frame_kinds_cuda[kind].write(job, &layout, &is_written);
+    job->raw_bytes += sign_bytes;
+    SZG_TRY(status);
     if (szg_bound_fails(job->bound, job->has_strays)) return SZGPU_OK;
   }
   assert(is_written); /* a raw frame always is */
@@ -167,6 +192,12 @@ szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
 
 /* ---- decompression ---- */
 
+/* Whether a mapping leads from what frames of the kind restore to the field's values. */
+static bool is_narrowed(const szg_header *header, uint32_t kind) {
+  szg_mapping const mapping = szg_mapping_of_header(header);
+  return szg_is_mapped(&mapping) && !szg_frame_kinds[kind].is_of_field;
+}
+
 void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes) {
   const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[frame->kind];
   uint64_t leaves = 0;
@@ -174,6 +205,9 @@ void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cu
     leaves += szg_checksum_leaf_count(
         szg_align_up(frame->header.sections[s].stored_bytes, SZG_ALIGNMENT));
   szg_at_least(&sizes->leaves, leaves);
+  if (is_narrowed(sizes->header, frame->kind))
+    szg_at_least(&sizes->inner_values, frame->header.value_count);
+  szg_signs_size_read_cuda(frame, sizes);
   if (row->size_read) row->size_read(frame, sizes);
   if (!frame->has_region) return;
   uint64_t const width = szg_dtype_bytes(sizes->header->shape.dtype);
@@ -184,6 +218,8 @@ void szg_read_sizes_add_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cu
 bool szg_read_sizes_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes) {
   uint64_t const frame_bytes = request->frame_grid.value_count * szg_dtype_bytes(request->dtype);
   bool is_known = false;
+  if (szg_is_mapped(&request->mapping)) sizes->inner_values = request->frame_grid.value_count;
+  szg_signs_size_reserve_cuda(request, sizes);
   sizes->leaves = szg_checksum_leaf_count(frame_bytes) + 2 * SZG_SECTION_KIND_COUNT;
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
@@ -199,8 +235,11 @@ szgpu_status szg_read_plan_carve_cuda(szg_arena *arena, const szg_read_sizes_cud
                                       szg_read_plan_cuda *plan) {
   plan->bit_count = szg_arena_take(arena, 1, sizeof *plan->bit_count);
   plan->leaves = szg_arena_take(arena, sizes->leaves, sizeof *plan->leaves);
+  plan->inner_values = szg_arena_take(arena, sizes->inner_values,
+                                      szg_dtype_bytes(szg_header_coded_dtype(sizes->header)));
   if (sizes->placed_tiles)
     SZG_TRY(szg_places_carve_cuda(arena, sizes->placed_tiles, &plan->places));
+  if (sizes->sign_runs) SZG_TRY(szg_places_carve_cuda(arena, sizes->sign_runs, &plan->sign_places));
   for (uint32_t kind = 0; kind < SZG_KIND_COUNT; kind++) {
     const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
     bool const may_occur =
@@ -245,7 +284,9 @@ szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                  szg_counts_of_cuda(frame, SZG_SECTION_FILL_COUNTS)},
       .quantizer = szg_quantizer_make(header->arithmetic, header->absolute_bound, header->step,
                                       header->has_fill, header->fill_bits),
-      .width = (unsigned)szg_dtype_bytes(header->shape.dtype),
+      .mapping = szg_mapping_of_header(header),
+      .width = (unsigned)szg_dtype_bytes(szg_header_coded_dtype(header)),
+      .field_width = (unsigned)szg_dtype_bytes(header->shape.dtype),
   };
   return row->open ? row->open(job) : SZGPU_OK;
 }
@@ -279,18 +320,27 @@ szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job) {
 
 szgpu_status szg_frame_prepare_cuda(const szg_read_job_cuda *job) {
   const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[job->frame->kind];
-  return row->prepare ? row->prepare(job) : SZGPU_OK;
+  if (row->prepare) SZG_TRY(row->prepare(job));
+  return szg_signs_prepare_cuda(job);
 }
 
 szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first_row,
                                     uint64_t end_row, void *values) {
   uint64_t const row_values = job->frame->grid.row_values;
+  uint32_t const kind = job->frame->kind;
+  bool const narrows = is_narrowed(job->header, kind);
   szg_frame_rows_cuda const rows = {.first_row = first_row,
                                     .end_row = end_row,
                                     .first_value = first_row * row_values,
                                     .value_count = (end_row - first_row) * row_values,
-                                    .values = values};
-  return szg_frame_kinds_cuda[job->frame->kind].restore(job, &rows);
+                                    .values = narrows ? job->plan->inner_values : values};
+  SZG_TRY(szg_frame_kinds_cuda[kind].restore(job, &rows));
+  if (!narrows) return SZGPU_OK;
+  SZG_TRY(job->mapping.kind == SZG_MAPPING_LOG
+              ? szg_signs_raise_cuda(job, &rows, values)
+              : szg_values_to_outer_cuda(&job->mapping, rows.values, rows.value_count, values,
+                                         job->device->stream));
+  return szg_device_mark(job->device, "narrow");
 }
 
 /* ---- regions ---- */

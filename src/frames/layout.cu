@@ -1,17 +1,12 @@
 /* layout.cu - places a frame's sections on the GPU, and ends a frame of any kind.
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#include "frames/signs.h"
 #include "frames/write_cuda.h"
-
-void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes) {
-  szg_section *const section = &layout->header.sections[layout->header.section_count++];
-  section->kind = kind;
-  section->codec = SZG_CODEC_STORED;
-  section->raw_bytes = section->stored_bytes = raw_bytes;
-}
 
 szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout) {
   szg_frame_header *const header = &layout->header;
+  if (job->more_sections) szg_signs_add_sections_cuda(job, layout);
   uint64_t offset = szg_frame_header_bytes(header->section_count);
   layout->ranges.count = header->section_count;
   for (uint32_t i = 0; i < header->section_count; i++) {
@@ -36,7 +31,9 @@ szgpu_status szg_layout_finish_cuda(const szg_write_job_cuda *job,
   const szg_write_plan_cuda *const plan = job->plan;
   uint8_t host_header[SZG_MOST_FRAME_HEADER_BYTES];
   szg_frame_header_write(&layout->header, host_header);
-  const uint64_t *const held_bytes = layout->is_padded ? NULL : layout->held_bytes;
+  bool const is_padded = layout->is_padded && !job->more_sections;
+  const uint64_t *const held_bytes = is_padded ? NULL : layout->held_bytes;
+  if (job->more_sections) SZG_TRY(szg_signs_write_cuda(job, layout));
   SZG_TRY(szg_checksum_seal_cuda(&layout->ranges, held_bytes, host_header, plan->leaves,
                                  plan->ticket, job->archive + job->first_byte, device->stream));
   return szg_device_mark(device, "checksums");

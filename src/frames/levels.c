@@ -195,7 +195,7 @@ uint32_t szg_levels_lane_bits(const szg_levels *levels, uint32_t stage) {
 }
 
 szg_levels_lattice szg_levels_lattice_of(const szg_header *header, const szg_levels *levels) {
-  return szg_levels_lattice_make(header->shape.dtype, levels->is_wide, levels->fine_bits,
+  return szg_levels_lattice_make(szg_header_coded_dtype(header), levels->is_wide, levels->fine_bits,
                                  header->step, header->has_fill, header->fill_bits);
 }
 

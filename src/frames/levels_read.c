@@ -36,7 +36,7 @@ static uint64_t part_count_of(const szg_levels_stage *stage) {
 }
 
 static size_t value_bytes(const levels_job *job) {
-  return szg_dtype_bytes(job->frame->header->shape.dtype);
+  return szg_dtype_bytes(szg_header_coded_dtype(job->frame->header));
 }
 
 /* The tiles of a folded frame do not end where rows of the field do. */

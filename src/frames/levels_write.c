@@ -368,7 +368,8 @@ static szgpu_status write_sections(levels_job *job, szg_writer *writer, szg_fram
   job->written_bytes = szg_outlier_sizes_sum(&outliers);
   szg_frame_add_sure_bytes(frame, job->written_bytes);
   job->fits = true;
-  if (fits_too(job, writer, szg_frame_header_bytes(section_count) + padded_bytes(&outliers))) {
+  uint64_t const header_bytes = szg_frame_header_bytes(section_count + writer->more_sections);
+  if (fits_too(job, writer, header_bytes + padded_bytes(&outliers))) {
     SZG_TRY(szg_writer_begin_frame(writer, header, section_count));
     SZG_TRY(szg_outliers_write(frame, writer, &outliers));
   }

@@ -123,7 +123,8 @@ static const szg_levels_write_plan_cuda *plan_of(const levels_job *job) {
 
 /* Where stages' sections begin in the archive if the frame has no outliers. */
 static uint64_t first_start(const levels_job *job) {
-  return job->frame->first_byte + szg_frame_header_bytes(job->choice->levels.level_count + 1);
+  return job->frame->first_byte +
+         szg_frame_header_bytes(job->choice->levels.level_count + 1 + job->frame->more_sections);
 }
 
 /* Memory of the levels. A frame may have other levels than those that memory was taken for. */
@@ -328,6 +329,12 @@ static szgpu_status is_worth_it(const levels_job *job, uint64_t stage_bytes, boo
   return SZGPU_OK;
 }
 
+/* What the sections of signs, which are last, take with their padding. */
+static uint64_t bytes_of_signs(const szg_frame_layout_cuda *layout) {
+  uint32_t const count = layout->ranges.count;
+  return layout->ranges.byte_counts[count - 1] + layout->ranges.byte_counts[count - 2];
+}
+
 /* Moves the stages' sections up to where the layout has them, the last bytes first. Each piece goes
  * through the memory of the codes, which are not needed any more: source and destination may
  * overlap. */
@@ -337,7 +344,8 @@ static szgpu_status move_sections(const levels_job *job, const szg_frame_layout_
   const szg_levels_write_plan_cuda *const plan = plan_of(job);
   uint8_t *const to = layout->at[SZG_SECTION_BASE];
   const uint8_t *const from = frame->archive + first_start(job);
-  uint64_t left = (uint64_t)(frame->archive + frame->first_byte + layout->frame_bytes - to);
+  uint64_t const all = (uint64_t)(frame->archive + frame->first_byte + layout->frame_bytes - to);
+  uint64_t left = all - (frame->more_sections ? bytes_of_signs(layout) : 0);
   while (left > 0) {
     uint64_t const piece = szg_min_u64(left, plan->codes_bytes);
     left -= piece;

@@ -4,6 +4,7 @@
 #include "frames/open.h"
 
 #include "frames/kinds.h"
+#include "frames/signs.h"
 
 static bool sections_keep_rules(const szg_frame_header *frame, const szg_section_rules *rules,
                                 szg_frame_fault *fault) {
@@ -19,16 +20,19 @@ static bool sections_keep_rules(const szg_frame_header *frame, const szg_section
 static szgpu_status check_frame(const szg_opened *opened, uint64_t frame,
                                 const szg_frame_header *header, szg_frame_fault *fault) {
   uint64_t const row_count = szg_frame_row_count(opened, frame);
-  szg_frame_facts const facts = {.archive = &opened->header,
-                                 .frame = header,
-                                 .grid = szg_grid_of_rows(&opened->grid, row_count),
-                                 .value_bytes = szg_dtype_bytes(opened->header.shape.dtype)};
+  szg_frame_facts const facts = {
+      .archive = &opened->header,
+      .frame = header,
+      .grid = szg_grid_of_rows(&opened->grid, row_count),
+      .value_bytes = szg_dtype_bytes(szg_header_coded_dtype(&opened->header)),
+      .field_value_bytes = szg_dtype_bytes(opened->header.shape.dtype)};
   SZG_REQUIRE(header->index == frame && header->value_count == facts.grid.value_count,
               SZGPU_BAD_DATA);
   uint32_t const kind = szg_kind_of(&opened->header, header);
   SZG_REQUIRE(kind < SZG_KIND_COUNT && szg_frame_kinds[kind].is_sound(&facts), SZGPU_BAD_DATA);
-  szg_section_rules rules = {.most_bytes = header->value_count * facts.value_bytes};
+  szg_section_rules rules = {.most_bytes = header->value_count * facts.field_value_bytes};
   szg_frame_kinds[kind].rules(&facts, &rules);
+  if (!szg_frame_kinds[kind].is_of_field) szg_sign_rules(&facts, &rules);
   SZG_REQUIRE(sections_keep_rules(header, &rules, fault), SZGPU_BAD_DATA);
   return SZGPU_OK;
 }

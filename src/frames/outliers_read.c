@@ -34,7 +34,7 @@ szgpu_status szg_outliers_apply(const szg_read_job *job, uint64_t tile_index,
   const szg_outlier_sections *const sections = &job->outliers;
   szg_outlier_share const share = szg_outlier_share_at(sections, tile_index);
   if (!szg_has_outliers(&share)) return SZGPU_OK;
-  szgpu_dtype const dtype = job->header->shape.dtype;
+  szgpu_dtype const dtype = szg_header_coded_dtype(job->header);
   szg_tile_outliers const outliers = {
       .exact_mask = bytes_from(&sections->exact_mask, at->exact_mask),
       .exact_values = bytes_from(&sections->exact_values, at->exact_value * szg_dtype_bytes(dtype)),

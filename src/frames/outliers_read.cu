@@ -24,7 +24,7 @@ szgpu_status szg_outliers_apply_cuda(const szg_read_job_cuda *job,
   const szg_places_cuda *const places = &job->plan->places;
   if (!job->counts.exact && !job->counts.fill_mask_bytes) return SZGPU_OK;
   szg_outlier_input_cuda input = {};
-  input.dtype = job->header->shape.dtype;
+  input.dtype = szg_header_coded_dtype(job->header);
   input.grid = &frame->grid;
   input.counts = job->counts;
   input.places = places->places;

@@ -23,14 +23,15 @@ bool szg_planes_frame_may_occur(const szg_header *archive) {
 bool szg_planes_frame_is_sound(const szg_frame_facts *facts) {
   szg_planes_layout const layout = szg_planes_layout_of(facts->frame);
   if (facts->frame->axes != 0 || szg_planes_layout_check(&layout) != SZGPU_OK) return false;
-  uint64_t const frame_bytes = facts->frame->value_count * facts->value_bytes;
+  uint64_t const frame_bytes = facts->frame->value_count * facts->field_value_bytes;
   return facts->archive->shape.dtype == SZGPU_U8 ? frame_bytes % layout.value_bytes == 0
-                                                 : layout.value_bytes == facts->value_bytes;
+                                                 : layout.value_bytes == facts->field_value_bytes;
 }
 
 void szg_planes_frame_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
   szg_planes_layout const layout = szg_planes_layout_of(facts->frame);
-  uint64_t const value_count = facts->frame->value_count * facts->value_bytes / layout.value_bytes;
+  uint64_t const value_count =
+      facts->frame->value_count * facts->field_value_bytes / layout.value_bytes;
   uint64_t const tiles = szg_planes_tile_count(value_count);
   uint64_t const books = szg_planes_book_bytes(&layout);
   uint64_t const stored = szg_planes_stored_bytes(&layout, value_count);

@@ -6,6 +6,7 @@
 
 #include "container/writer.h"
 #include "core/arena.h"
+#include "frames/part_slots.h"
 #include "frames/rules.h"
 #include "lossless/planes.h"
 
@@ -37,7 +38,7 @@ uint64_t szg_planes_sizes_sum(const szg_planes_sizes *sizes);
 typedef struct szg_planes_write_plan {
   szg_planes_counts *counts; /* [threads] */
   uint16_t *tile_sizes;      /* [tiles of the largest frame] */
-  uint64_t *part_words;      /* [its parts]: words before the part */
+  szg_part_slots slots;
   szg_split_tally *tally;
   szg_codebook *book;
   szg_codebook_work *book_work;

@@ -29,7 +29,7 @@ static szg_planes_input_cuda input_of(const szg_read_job_cuda *job) {
   const szg_device_section *const sections = frame->sections;
   szg_planes_input_cuda input = job->plan->planes;
   input.layout = szg_planes_layout_of(&frame->header);
-  input.value_count = frame->grid.value_count * job->width / input.layout.value_bytes;
+  input.value_count = frame->grid.value_count * job->field_width / input.layout.value_bytes;
   input.books = sections[SZG_SECTION_CODEBOOK].bytes;
   input.sizes = job->counts.bits;
   input.words = (const uint32_t *)(const void *)sections[SZG_SECTION_BITSTREAM].bytes;
@@ -46,7 +46,7 @@ szgpu_status szg_planes_frame_open_cuda(const szg_read_job_cuda *job) {
 
 szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
                                            const szg_frame_rows_cuda *rows) {
-  uint64_t const row_bytes = job->frame->grid.row_values * job->width;
+  uint64_t const row_bytes = job->frame->grid.row_values * job->field_width;
   szg_planes_input_cuda const input = input_of(job);
   SZG_TRY(szg_planes_decode_cuda(
       &input, rows->first_row * row_bytes, (rows->end_row - rows->first_row) * row_bytes,

@@ -1,7 +1,10 @@
-/* planes_write.c - a planes frame on the CPU: byte planes, coded if that is smaller.
+/* planes_write.c - a planes frame on the CPU: a sample for modes and books, then one pass.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   values --> symbols counted --> planes coded, stored or constant --> sections
+ *   values --sample--> planes coded, stored or constant --> words --> sections
+ *
+ * The words' place is known before they are, that of the stored planes only then. So a second loop
+ * stores these. If the sample has misled, all values are counted and words are made anew.
  */
 #include "frames/planes.h"
 
@@ -18,11 +21,13 @@ typedef struct planes_job {
   const szg_planes_write_plan *plan;
   const uint8_t *values;
   uint64_t byte_count;
-  uint64_t loop_values; /* what a pass adds to the progress */
+  uint64_t loop_values; /* what a loop adds to the progress */
   uint32_t value_bytes;
   uint64_t value_count; /* of value_bytes each */
-  uint64_t word_count;
-  uint8_t *words, *stored;
+  uint32_t counted_tiles;
+  szg_part_stream stream; /* the bitstream */
+  bool is_misled;         /* atomic: some symbol has no code, or a plane is not constant */
+  uint8_t *stored;
 } planes_job;
 
 /* A frame may treat a field of bytes as one of fewer, wider values. */
@@ -30,32 +35,37 @@ void szg_planes_frame_carve_write(szg_arena *arena, const szg_write_request *req
                                   szg_write_plan *plan) {
   szg_planes_write_plan *const own = &plan->planes;
   uint64_t const tile_count = szg_planes_tile_count(request->frame_grid.value_count);
+  uint64_t const part_count = szg_div_up(tile_count, SZG_PART_TILES);
+  uint64_t const most_planes =
+      request->dtype == SZGPU_U8 ? SZG_PLANES_MOST : szg_dtype_bytes(request->dtype);
+  uint64_t const part_bytes = SZG_PART_TILES * SZG_PLANE_MOST_WORDS * 4 * most_planes;
   own->counts = szg_arena_take(arena, (uint64_t)request->thread_count, sizeof *own->counts);
   own->tile_sizes = szg_arena_take(arena, tile_count, sizeof *own->tile_sizes);
-  own->part_words =
-      szg_arena_take(arena, szg_div_up(tile_count, SZG_PART_TILES), sizeof *own->part_words);
   own->tally = szg_arena_take(arena, 1, sizeof *own->tally);
   own->book = szg_arena_take(arena, 1, sizeof *own->book);
   own->book_work = szg_arena_take(arena, 1, sizeof *own->book_work);
   own->choice = szg_arena_take(arena, 1, sizeof *own->choice);
   own->encoder = szg_arena_take(arena, 1, sizeof *own->encoder);
+  szg_part_slots_carve(arena, part_count, request->thread_count, part_bytes, &own->slots);
+}
+
+static uint64_t tile_count_of(const planes_job *job) {
+  return szg_planes_tile_count(job->value_count);
+}
+static uint64_t part_count_of(const planes_job *job) {
+  return szg_div_up(job->value_count, PART_VALUES);
+}
+static uint64_t part_end_tile(const planes_job *job, uint64_t part) {
+  return szg_min_u64((part + 1) * SZG_PART_TILES, tile_count_of(job));
+}
+static uint32_t tile_value_count(const planes_job *job, uint64_t tile) {
+  return (uint32_t)szg_min_u64(SZG_TILE_VALUES, job->value_count - tile * SZG_TILE_VALUES);
+}
+static const uint8_t *values_of_tile(const planes_job *job, uint64_t tile) {
+  return job->values + tile * SZG_TILE_VALUES * job->value_bytes;
 }
 
 /* ---- [1] symbols counted, planes chosen ---- */
-
-static uint64_t part_value_count(const planes_job *job, uint64_t part) {
-  return szg_min_u64(PART_VALUES, job->value_count - part * PART_VALUES);
-}
-static const uint8_t *values_at(const planes_job *job, uint64_t i) {
-  return job->values + i * job->value_bytes;
-}
-
-static szgpu_status count_part(void *job_pointer, uint64_t part, int worker) {
-  const planes_job *const job = job_pointer;
-  szg_planes_count(values_at(job, part * PART_VALUES), part_value_count(job, part),
-                   job->value_bytes, &job->plan->counts[worker]);
-  return SZGPU_OK;
-}
 
 /* Bytes are treated as values of the width that suits them best; other types keep their width. */
 static uint32_t choose_value_bytes(const planes_job *job, szgpu_dtype dtype) {
@@ -63,124 +73,156 @@ static uint32_t choose_value_bytes(const planes_job *job, szgpu_dtype dtype) {
   return szg_planes_split(job->values, job->byte_count, job->plan->tally);
 }
 
-static szgpu_status choose_planes(planes_job *job) {
+static szgpu_status count_tile(void *job_pointer, uint64_t i, int worker) {
+  const planes_job *const job = job_pointer;
+  uint64_t const tile = szg_sample_tile(tile_count_of(job), job->counted_tiles, i);
+  szg_planes_count(values_of_tile(job, tile), tile_value_count(job, tile), job->value_bytes,
+                   &job->plan->counts[worker]);
+  return SZGPU_OK;
+}
+
+static szgpu_status count_part(void *job_pointer, uint64_t part, int worker) {
+  const planes_job *const job = job_pointer;
+  szg_planes_count(values_of_tile(job, part * SZG_PART_TILES),
+                   szg_min_u64(PART_VALUES, job->value_count - part * PART_VALUES),
+                   job->value_bytes, &job->plan->counts[worker]);
+  return SZGPU_OK;
+}
+
+/* Counts the sample, or all values, and makes what encodes the frame. */
+static szgpu_status choose_planes(planes_job *job, bool is_sample) {
   szg_threads *const threads = &job->ctx->threads;
   szg_planes_counts *const counts = job->plan->counts;
   memset(counts, 0, (size_t)threads->count * sizeof *counts);
-  SZG_TRY(szg_for_parts(threads, szg_div_up(job->value_count, PART_VALUES), job->loop_values,
-                        count_part, job));
+  if (is_sample)
+    SZG_TRY(szg_for_parts(threads, job->counted_tiles, 0, count_tile, job));
+  else
+    SZG_TRY(szg_for_parts(threads, part_count_of(job), 0, count_part, job));
   for (int i = 1; i < threads->count; i++)
     for (uint32_t p = 0; p < job->value_bytes; p++)
       for (int s = 0; s < SZG_PLANES_SYMBOLS; s++) counts[0].planes[p][s] += counts[i].planes[p][s];
-  szg_planes_choose(&counts[0], job->value_count, job->value_bytes, job->plan->book,
-                    job->plan->book_work, job->plan->choice);
+  szg_planes_choose(&counts[0], szg_planes_counted_values(&counts[0]), is_sample, job->value_bytes,
+                    job->plan->book, job->plan->book_work, job->plan->choice);
   szg_planes_encoder_build(job->plan->choice, job->plan->encoder);
   return SZGPU_OK;
 }
 
-/* ---- [2] tiles measured and encoded ---- */
+/* ---- [2] words ---- */
 
-static uint32_t tile_value_count(const planes_job *job, uint64_t tile) {
-  return (uint32_t)szg_min_u64(SZG_TILE_VALUES, job->value_count - tile * SZG_TILE_VALUES);
-}
-static uint64_t part_end_tile(const planes_job *job, uint64_t part) {
-  return szg_min_u64((part + 1) * SZG_PART_TILES, szg_planes_tile_count(job->value_count));
-}
-
-static szgpu_status measure_part(void *job_pointer, uint64_t part, int worker) {
-  (void)worker;
-  const planes_job *const job = job_pointer;
-  for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
-    job->plan->tile_sizes[t] = (uint16_t)szg_planes_tile_words(
-        job->plan->encoder, values_at(job, t * SZG_TILE_VALUES), tile_value_count(job, t));
-  return SZGPU_OK;
-}
-
-static szgpu_status measure_tiles(planes_job *job) {
-  uint64_t const part_count = szg_div_up(job->value_count, PART_VALUES);
-  SZG_TRY(szg_for_parts(&job->ctx->threads, part_count, job->loop_values, measure_part, job));
-  job->word_count = 0;
-  for (uint64_t part = 0; part < part_count; part++) {
-    job->plan->part_words[part] = job->word_count;
-    for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
-      job->word_count += job->plan->tile_sizes[t];
+/* False: the choice does not suit the part. */
+static bool encode_tiles(const planes_job *job, uint64_t part, szg_part_slot *slot) {
+  for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++) {
+    uint32_t word_count;
+    if (!szg_planes_encode_tile(job->plan->encoder, values_of_tile(job, t),
+                                tile_value_count(job, t), slot->words + slot->byte_count,
+                                &word_count))
+      return false;
+    job->plan->tile_sizes[t] = (uint16_t)word_count;
+    slot->byte_count += 4 * (uint64_t)word_count;
   }
-  return SZGPU_OK;
+  return true;
 }
 
-/* Values may have changed since they were counted or measured. Then nothing is written beyond the
- * places of the words that were measured. */
 static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
   (void)worker;
-  const planes_job *const job = job_pointer;
-  bool const has_words = job->word_count > 0; /* some plane is coded */
-  uint64_t word = has_words ? job->plan->part_words[part] : 0;
-  for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++) {
-    uint32_t const word_count = has_words ? job->plan->tile_sizes[t] : 0;
-    SZG_REQUIRE(szg_planes_encode_tile(job->plan->encoder, values_at(job, t * SZG_TILE_VALUES),
-                                       tile_value_count(job, t), word_count, job->words + 4 * word,
-                                       job->stored + t * SZG_TILE_VALUES,
-                                       szg_stored_plane_bytes(job->value_count)),
-                SZGPU_FIELD_CHANGED);
-    word += word_count;
+  planes_job *const job = job_pointer;
+  szg_part_slot *const slot = szg_part_slot_take(&job->stream, part);
+  if (!__atomic_load_n(&job->is_misled, __ATOMIC_RELAXED) && !encode_tiles(job, part, slot))
+    __atomic_store_n(&job->is_misled, true, __ATOMIC_RELAXED);
+  szg_part_slot_finish(&job->stream, slot);
+  return SZGPU_OK;
+}
+
+static uint32_t section_count_of(const szg_planes_sizes *sizes) {
+  return (sizes->books ? 3u : 0u) + (sizes->stored ? 1u : 0u);
+}
+
+/* Leaves room for header, books and tile sizes before the bitstream. If no plane is coded, this
+ * only makes sure that constant planes are. */
+static szgpu_status encode_words(planes_job *job, const szg_writer *writer) {
+  szg_planes_sizes const sizes =
+      szg_planes_sizes_of(&job->plan->choice->layout, job->value_count, 0);
+  uint64_t const start = writer->used_bytes + szg_frame_header_bytes(section_count_of(&sizes)) +
+                         szg_align_up(sizes.books, SZG_ALIGNMENT) +
+                         szg_align_up(sizes.tile_sizes, SZG_ALIGNMENT);
+  uint64_t const place = szg_min_u64(start, writer->capacity);
+  szg_part_stream_open(&job->plan->slots, part_count_of(job), writer->archive + place,
+                       writer->capacity - place, &job->stream);
+  job->is_misled = false;
+  return szg_for_parts(&job->ctx->threads, part_count_of(job), job->loop_values, encode_part, job);
+}
+
+/* Chooses and encodes, by the sample and, if that misleads, by all values. Progress counts the
+ * first loop only. */
+static szgpu_status encode_frame(planes_job *job, const szg_writer *writer) {
+  bool is_sample = !szg_planes_count_all(tile_count_of(job));
+  uint64_t const loop_values = job->loop_values;
+  SZG_TRY(choose_planes(job, is_sample));
+  SZG_TRY(encode_words(job, writer));
+  if (job->is_misled && is_sample) {
+    job->loop_values = 0;
+    SZG_TRY(choose_planes(job, false));
+    SZG_TRY(encode_words(job, writer));
+    job->loop_values = loop_values;
   }
+  SZG_REQUIRE(!job->is_misled, SZGPU_FIELD_CHANGED); /* all symbols were counted */
   return SZGPU_OK;
 }
 
 /* ---- [3] the frame ---- */
 
-/* One pass over the values gives the bitstream and, behind it, the stored planes. If zstd shortens
- * the bitstream, the stored planes move up. */
-static szgpu_status write_streams(planes_job *job, const szg_planes_sizes *sizes,
-                                  szg_writer *writer) {
-  uint64_t const words_room = szg_align_up(sizes->bitstream, SZG_ALIGNMENT);
-  SZG_TRY(szg_writer_require_room(writer, words_room + szg_align_up(sizes->stored, SZG_ALIGNMENT)));
-  job->words = writer->archive + writer->used_bytes;
-  job->stored = job->words + words_room;
-  SZG_TRY(szg_for_parts(&job->ctx->threads, szg_div_up(job->value_count, PART_VALUES),
-                        job->loop_values, encode_part, job));
+static szgpu_status store_part(void *job_pointer, uint64_t part, int worker) {
+  (void)worker;
+  const planes_job *const job = job_pointer;
+  for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
+    szg_planes_store_tile(&job->plan->choice->layout, values_of_tile(job, t),
+                          tile_value_count(job, t), job->stored + t * SZG_TILE_VALUES,
+                          szg_stored_plane_bytes(job->value_count));
+  return SZGPU_OK;
+}
+
+static szgpu_status write_books(const planes_job *job, const szg_planes_sizes *sizes,
+                                szg_writer *writer) {
   uint8_t *bytes;
-  if (sizes->bitstream) {
-    SZG_TRY(szg_writer_begin_section(writer, sizes->bitstream, &bytes));
-    SZG_TRY(szg_writer_end_section(writer, SZG_SECTION_BITSTREAM, sizes->bitstream));
-  }
-  if (!sizes->stored) return SZGPU_OK;
-  SZG_TRY(szg_writer_begin_section(writer, sizes->stored, &bytes));
-  if (bytes != job->stored) memmove(bytes, job->stored, sizes->stored);
-  return szg_writer_end_section(writer, SZG_SECTION_RAW, sizes->stored);
+  SZG_TRY(szg_writer_begin_section(writer, sizes->books, &bytes));
+  szg_planes_books_write(job->plan->choice, bytes);
+  return szg_writer_end_section(writer, SZG_SECTION_CODEBOOK, sizes->books);
 }
 
 static szgpu_status write_sections(planes_job *job, const szg_planes_sizes *sizes,
                                    szg_writer *writer, szg_frame_header *frame) {
   szg_planes_frame_set_header(&job->plan->choice->layout, frame);
-  uint32_t const section_count = (sizes->books ? 3u : 0u) + (sizes->stored ? 1u : 0u);
-  SZG_TRY(szg_writer_begin_frame(writer, frame, section_count));
-  uint8_t *bytes;
+  SZG_TRY(szg_writer_begin_frame(writer, frame, section_count_of(sizes)));
+  SZG_TRY(szg_writer_require_room(writer, szg_align_up(sizes->books, SZG_ALIGNMENT) +
+                                              szg_align_up(sizes->tile_sizes, SZG_ALIGNMENT) +
+                                              szg_align_up(sizes->bitstream, SZG_ALIGNMENT) +
+                                              szg_align_up(sizes->stored, SZG_ALIGNMENT)));
   if (sizes->books) {
-    SZG_TRY(szg_writer_begin_section(writer, sizes->books, &bytes));
-    szg_planes_books_write(job->plan->choice, bytes);
-    SZG_TRY(szg_writer_end_section(writer, SZG_SECTION_CODEBOOK, sizes->books));
-    SZG_TRY(szg_writer_begin_section(writer, sizes->tile_sizes, &bytes));
-    for (uint64_t t = 0; t < sizes->tile_sizes / 2; t++)
-      szg_store_u16(bytes + 2 * t, job->plan->tile_sizes[t]);
-    SZG_TRY(szg_writer_end_section(writer, SZG_SECTION_TILE_SIZES, sizes->tile_sizes));
+    SZG_TRY(write_books(job, sizes, writer));
+    SZG_TRY(
+        szg_write_copy(writer, SZG_SECTION_TILE_SIZES, job->plan->tile_sizes, sizes->tile_sizes));
+    /* The stream is in its place already, unless zstd shortened what comes before it. */
+    SZG_TRY(szg_write_copy(writer, SZG_SECTION_BITSTREAM, job->stream.words, sizes->bitstream));
   }
-  return write_streams(job, sizes, writer);
+  if (!sizes->stored) return SZGPU_OK;
+  SZG_TRY(szg_writer_begin_section(writer, sizes->stored, &job->stored));
+  SZG_TRY(szg_for_parts(&job->ctx->threads, part_count_of(job), job->loop_values, store_part, job));
+  return szg_writer_end_section(writer, SZG_SECTION_RAW, sizes->stored);
 }
 
 szgpu_status szg_planes_frame_write(szg_write_job *frame, szg_writer *writer,
                                     szg_frame_header *header, bool *is_written) {
   planes_job job = {.ctx = frame->ctx,
                     .plan = &frame->plan->planes,
-                    .values = frame->values,
+                    .values = frame->field_values,
                     .byte_count = frame->raw_bytes,
                     .loop_values = frame->bound ? 0 : frame->grid.value_count};
-  job.value_bytes = choose_value_bytes(&job, frame->request->dtype);
+  job.value_bytes = choose_value_bytes(&job, frame->request->mapping.outer);
   job.value_count = job.byte_count / job.value_bytes;
-  SZG_TRY(choose_planes(&job));
-  const szg_planes_layout *const layout = &job.plan->choice->layout;
-  if (szg_planes_book_bytes(layout)) SZG_TRY(measure_tiles(&job));
-  szg_planes_sizes const sizes = szg_planes_sizes_of(layout, job.value_count, job.word_count);
+  job.counted_tiles = szg_planes_counted_tiles(tile_count_of(&job));
+  SZG_TRY(encode_frame(&job, writer));
+  szg_planes_sizes const sizes =
+      szg_planes_sizes_of(&job.plan->choice->layout, job.value_count, job.stream.byte_count / 4);
   *is_written = szg_planes_sizes_sum(&sizes) < job.byte_count;
   return *is_written ? write_sections(&job, &sizes, writer, header) : SZGPU_OK;
 }

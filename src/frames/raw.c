@@ -52,8 +52,8 @@ szgpu_status szg_raw_frame_write(szg_write_job *job, szg_writer *writer, szg_fra
   *is_written = true;
   frame->kind = SZG_FRAME_RAW;
   SZG_TRY(szg_writer_begin_frame(writer, frame, 1));
-  split_job split = {job->values, job->grid.value_count, szg_dtype_bytes(job->request->dtype),
-                     NULL};
+  split_job split = {job->field_values, job->grid.value_count,
+                     szg_dtype_bytes(job->request->mapping.outer), NULL};
   SZG_TRY(szg_writer_begin_section(writer, job->raw_bytes, &split.planes));
   SZG_TRY(szg_for_parts(&job->ctx->threads, szg_div_up(split.value_count, PART_VALUES), 0,
                         split_part, &split));

@@ -41,7 +41,7 @@ szgpu_status szg_tiles_scan(szg_read_job *job, uint64_t *stream_share) {
     if (t % SZG_PART_TILES == 0) job->starts[t / SZG_PART_TILES] = at;
     pass_tile(job, t, &at);
   }
-  size_t const width = szg_dtype_bytes(job->header->shape.dtype);
+  size_t const width = szg_dtype_bytes(szg_header_coded_dtype(job->header));
   uint32_t const escape_bytes = job->reader.frame.escape_bytes;
   const szg_outlier_sections *const outliers = &job->outliers;
   SZG_REQUIRE(at.escape * escape_bytes == job->escapes.byte_count, SZGPU_BAD_DATA);
@@ -72,7 +72,7 @@ static szgpu_status restore_tile_alone(const szg_read_job *job, const szg_tile_s
                                        uint64_t tile_index, const szg_part_start *at, int worker) {
   szg_tile const tile = szg_tile_at(&job->grid, tile_index);
   szg_tile_target const target = target_alone(job, &tile, worker);
-  size_t const value_bytes = szg_dtype_bytes(job->header->shape.dtype);
+  size_t const value_bytes = szg_dtype_bytes(szg_header_coded_dtype(job->header));
   szg_outlier_share const share = szg_outlier_share_at(&job->outliers, tile_index);
   if (steps->restore_tile)
     SZG_TRY(steps->restore_tile(job, tile_index, &tile, at, &target, worker));

@@ -33,6 +33,8 @@ struct szg_read_sizes_cuda {
   szg_planes_read_sizes_cuda planes;
   uint64_t tile_frame_tiles;
   uint64_t levels_bytes;               /* of a levels frame */
+  uint64_t inner_values;               /* of a frame whose values are narrowed */
+  uint64_t sign_runs;                  /* of a frame with signs */
   uint64_t region_bytes, region_tiles; /* of the box around a frame's region; listed tiles */
   uint32_t reserved_kinds; /* bits by SZG_KIND_*: taken although `header` may not have them */
 };
@@ -40,12 +42,14 @@ struct szg_read_sizes_cuda {
 /* Memory that frames use one after the other. */
 struct szg_read_plan_cuda {
   szg_places_cuda places;
+  szg_places_cuda sign_places; /* of the frame's signs */
   uint64_t *leaves;
   uint64_t *bit_count; /* of the frame's stream */
   szg_stream_read_plan_cuda stream;
   szg_tile_read_plan_cuda tile;
   szg_planes_input_cuda planes;
   szg_levels_read_plan_cuda levels;
+  void *inner_values; /* of rows that are then narrowed */
   szg_region_plan_cuda region;
 };
 
@@ -86,7 +90,9 @@ struct szg_read_job_cuda {
   const szg_read_frame_cuda *frame;
   szg_tile_counts counts; /* from the frame's sections */
   szg_quantizer quantizer;
-  unsigned width; /* bytes of a value */
+  szg_mapping mapping;  /* from the field's values to those that are coded */
+  unsigned width;       /* bytes of a value as it is coded */
+  unsigned field_width; /* bytes of a value of the field */
 };
 
 /* Raises *most to `size` if that is more. */

@@ -47,7 +47,7 @@ SZG_HD bool szg_raw_is_sound(const szg_frame_facts *facts) {
 }
 
 SZG_HD void szg_raw_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
-  szg_rule_add_exact(rules, SZG_SECTION_RAW, facts->frame->value_count * facts->value_bytes);
+  szg_rule_add_exact(rules, SZG_SECTION_RAW, facts->frame->value_count * facts->field_value_bytes);
 }
 
 SZG_C_END

@@ -78,7 +78,7 @@ static szgpu_status restore_coded(const szg_read_job *job, const szg_tile_target
 static szgpu_status restore_tile(const szg_read_job *job, uint64_t tile_index, const szg_tile *tile,
                                  const szg_part_start *at, const szg_tile_target *target,
                                  int worker) {
-  uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(job->header->shape.dtype);
+  uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(szg_header_coded_dtype(job->header));
   uint32_t const raw_words = szg_raw_tile_words(tile->value_count, value_bytes);
   uint32_t const word_count = szg_count_at(&job->tile_sizes, tile_index);
   SZG_REQUIRE(word_count <= raw_words, SZGPU_BAD_DATA);

@@ -169,9 +169,9 @@ static szgpu_status code_part(void *job_pointer, uint64_t part, int worker_index
 /* Leaves room for header, codebook and tile sizes before the bitstream. */
 static void open_stream(tile_job *job, const szg_writer *writer,
                         const szg_tile_frame_sizes *sizes) {
-  uint64_t const start = writer->used_bytes + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT) +
-                         szg_align_up(sizes->book, SZG_ALIGNMENT) +
-                         szg_align_up(sizes->tile_sizes, SZG_ALIGNMENT);
+  uint64_t const start =
+      writer->used_bytes + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT + writer->more_sections) +
+      szg_align_up(sizes->book, SZG_ALIGNMENT) + szg_align_up(sizes->tile_sizes, SZG_ALIGNMENT);
   uint64_t const place = szg_min_u64(start, writer->capacity);
   szg_part_stream_open(&job->frame->plan->tile.slots, job->frame->part_count,
                        writer->archive + place, writer->capacity - place, &job->stream);

@@ -33,7 +33,8 @@ void szg_tile_frame_carve_write_pinned(szg_arena *arena, const szg_write_request
 
 /* Bytes that the archive has for the frame's sections. */
 static uint64_t room_of(const szg_write_job_cuda *job) {
-  uint64_t const first_byte = job->first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
+  uint64_t const first_byte =
+      job->first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT + job->more_sections);
   return job->capacity > first_byte ? job->capacity - first_byte : 0;
 }
 
@@ -45,7 +46,8 @@ static szgpu_status code_frame(const szg_write_job_cuda *job, const szg_quantize
   const szg_write_plan_cuda *const plan = job->plan;
   szg_tile_found *const found = plan->tile.found;
   uint32_t const lattice_bits = szg_tile_lattice_bits(quantizer->arithmetic, has_16_bits);
-  uint64_t const first_byte = job->first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT);
+  uint64_t const first_byte =
+      job->first_byte + szg_frame_header_bytes(SZG_TILE_SECTION_COUNT + job->more_sections);
   SZG_TRY(szg_choose_cuda(quantizer, &job->grid, job->values, SZG_COST_RADIUS, plan->choice_work,
                           &found->choice, device->stream));
   SZG_TRY(szg_device_mark(device, "axes"));

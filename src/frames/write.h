@@ -36,10 +36,13 @@ struct szg_write_job {
   bool has_gaps;               /* linear layout: gap arrays are written */
   const szg_bound_plan *bound; /* NULL: the frame is lossless */
   szg_grid grid;               /* of the frame */
-  const void *values;
+  szg_mapping mapping;         /* the request's, and the field's fill value */
+  const void *field_values;    /* in the field's type: frames that keep all bits take these */
   szg_write_plan *plan;
   /* set by szg_frame_write */
-  uint64_t raw_bytes; /* of the values */
+  const void *values;  /* as they are coded (mapped.h) */
+  uint64_t sign_bytes; /* of the sections that say which values are negative; 0: there are none */
+  uint64_t raw_bytes;  /* of the field's values; for kinds that code magnitudes less sign_bytes */
   uint64_t part_count;
   uint64_t loop_values; /* what the loop over all values counts for in the progress report */
   uint64_t sure_bytes;  /* atomic: least bytes of the sections, by the parts done so far */

@@ -22,6 +22,12 @@ SZG_C_BEGIN
 
 enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
 
+/* Memory for writing signs, on the device. */
+typedef struct szg_signs_write_plan_cuda {
+  uint16_t *sizes; /* [runs]: bytes of the shares */
+  uint8_t *slots;  /* [runs]: the shares, each in SZG_SIGN_RUN / 8 bytes */
+} szg_signs_write_plan_cuda;
+
 /* Memory for writing frames, except the field and the archive. Pointers point to device memory
  * unless marked as pinned. */
 struct szg_write_plan_cuda {
@@ -30,8 +36,10 @@ struct szg_write_plan_cuda {
   uint8_t *range_work; /* for the range pass, before any frame */
   uint32_t *ticket;    /* for the blocks that make checksums */
   void *choice_work;   /* frames with a bound: for the choice of axes */
+  void *inner_values;  /* with a mapping: a frame's values as they are coded */
   uint64_t *leaves;    /* of a frame's checksums */
   szg_outlier_write_plan_cuda outliers;
+  szg_signs_write_plan_cuda signs;
   szg_stream_write_plan_cuda stream;
   szg_linear_write_plan_cuda linear;
   szg_levels_write_plan_cuda levels;
@@ -50,8 +58,9 @@ struct szg_write_job_cuda {
   szg_quantizer quantizer;     /* the bound's, or one for the 16-bit lattice */
   /* While a levels frame is written: what it codes; NULL: the quantizer and the bound say that. */
   const szg_levels_lattice *lattice;
-  szg_grid grid; /* of the frame */
-  const void *values;
+  szg_grid grid;            /* of the frame */
+  const void *field_values; /* in the field's type: frames that keep all bits take these */
+  bool has_inner_values;    /* with a mapping: the plan has those of this frame already */
   uint64_t index;
   const szg_write_plan_cuda *plan;
   uint8_t *archive; /* the whole archive */
@@ -62,7 +71,11 @@ struct szg_write_job_cuda {
   const szg_header *archive_header;
   bool is_archive_complete; /* header and all */
   bool has_strays;          /* set by kinds: see szg_bound_fails */
-  uint64_t raw_bytes;       /* of the values; set by szg_frame_write_cuda */
+  /* set by szg_frame_write_cuda */
+  uint64_t sign_bytes;    /* as in write.h */
+  uint32_t more_sections; /* that follow those of the kind of frame: signs */
+  const void *values;     /* as they are coded */
+  uint64_t raw_bytes;     /* of the field's values */
 };
 
 /* ---- a frame's sections (layout.cu) ---- */
@@ -78,7 +91,13 @@ struct szg_frame_layout_cuda {
 };
 
 /* Appends a section to the table, in ascending order of kinds. */
-void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind, uint64_t raw_bytes);
+static inline void szg_layout_add_cuda(szg_frame_layout_cuda *layout, uint32_t kind,
+                                       uint64_t raw_bytes) {
+  szg_section *const section = &layout->header.sections[layout->header.section_count++];
+  section->kind = kind;
+  section->codec = SZG_CODEC_STORED;
+  section->raw_bytes = section->stored_bytes = raw_bytes;
+}
 
 /* Gives every section its place. SZGPU_CAPACITY: the frame does not fit. */
 szgpu_status szg_layout_place_cuda(const szg_write_job_cuda *job,

@@ -1,10 +1,10 @@
 /* count_planes.cu - counts the symbols in each plane of a frame or of a sample of bytes.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads each value once. Each block counts in shared memory, in one table per plane, and then adds
- * its tables to the totals. Equal symbols of a warp, common in exponents, meet in one counter: the
- * hardware merges additions of one to an address, so one copy per block is enough
- * (huffman/histogram.cu: 4 TB/s of Laplacian codes with one copy).
+ * Reads each value that is counted once. Each block counts in shared memory, in one table per
+ * plane, and then adds its tables to the totals. Equal symbols of a warp, common in exponents, meet
+ * in one counter: the hardware merges additions of one to an address, so one copy per block is
+ * enough (huffman/histogram.cu: 4 TB/s of Laplacian codes with one copy).
  */
 #include <assert.h>
 
@@ -106,6 +106,20 @@ __global__ void __launch_bounds__(CountPolicy::kThreads)
   add_tables(tables, counts);
 }
 
+/* A block for each tile of the sample. */
+template <uint32_t kValueBytes>
+__global__ void __launch_bounds__(CountPolicy::kThreads)
+    planes_sample_kernel(const uint8_t *bytes, uint64_t value_count, szg_planes_counts *counts) {
+  __shared__ PlaneTables<kValueBytes> tables;
+  uint64_t const first_value =
+      szg_sample_tile(szg_planes_tile_count(value_count), gridDim.x, blockIdx.x) * SZG_TILE_VALUES;
+  clear_tables(&tables);
+  count_values(bytes + first_value * kValueBytes,
+               szg_lesser_u64(value_count - first_value, SZG_TILE_VALUES), threadIdx.x,
+               CountPolicy::kThreads, &tables);
+  add_tables(tables, counts);
+}
+
 /* Counts a stretch as values of kValueBytes. The whole block calls. */
 template <uint32_t kValueBytes>
 __device__ void count_stretch(const uint8_t *bytes, uint64_t byte_count,
@@ -144,9 +158,16 @@ __global__ void __launch_bounds__(CountPolicy::kThreads)
 /* ---- launches ---- */
 
 template <uint32_t kValueBytes>
-szgpu_status launch_count(const void *values, uint64_t value_count, szg_planes_counts *counts,
-                          cudaStream_t stream) {
+szgpu_status launch_count(const void *values, uint64_t value_count, bool is_sample,
+                          szg_planes_counts *counts, cudaStream_t stream) {
   typedef CountPolicy Policy;
+  if (is_sample) {
+    unsigned const blocks = szg_planes_counted_tiles(szg_planes_tile_count(value_count));
+    planes_sample_kernel<kValueBytes>
+        <<<blocks, Policy::kThreads, 0, stream>>>((const uint8_t *)values, value_count, counts);
+    SZG_TRY_LAUNCH();
+    return SZGPU_OK;
+  }
   int processor_count = 0;
   SZG_TRY(szg_multiprocessor_count(&processor_count));
   unsigned const blocks =
@@ -163,17 +184,18 @@ szgpu_status launch_count(const void *values, uint64_t value_count, szg_planes_c
 } // namespace szg
 
 szgpu_status szg_planes_count_cuda(const void *values, uint64_t value_count, uint32_t value_bytes,
-                                   szg_planes_counts *counts, struct CUstream_st *stream) {
+                                   bool is_sample, szg_planes_counts *counts,
+                                   struct CUstream_st *stream) {
   if (value_count == 0) return SZGPU_OK;
   switch (value_bytes) {
     case 1:
-      return szg::launch_count<1>(values, value_count, counts, stream);
+      return szg::launch_count<1>(values, value_count, is_sample, counts, stream);
     case 2:
-      return szg::launch_count<2>(values, value_count, counts, stream);
+      return szg::launch_count<2>(values, value_count, is_sample, counts, stream);
     case 4:
-      return szg::launch_count<4>(values, value_count, counts, stream);
+      return szg::launch_count<4>(values, value_count, is_sample, counts, stream);
     default:
-      return szg::launch_count<8>(values, value_count, counts, stream);
+      return szg::launch_count<8>(values, value_count, is_sample, counts, stream);
   }
 }
 

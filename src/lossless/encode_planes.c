@@ -32,7 +32,7 @@ typedef struct coded_plane {
   uint32_t lane_bits[SZG_LANES];
 } coded_plane;
 
-/* ---- lengths ---- */
+/* ---- head ---- */
 
 /* What stands before the lanes. */
 typedef struct plane_head {
@@ -50,35 +50,6 @@ static plane_head measure(const uint32_t *lane_bits) {
   while ((most - least) >> head.width) head.width++;
   head.word_count = szg_planes_words(head.width, sum);
   return head;
-}
-
-SZG_HOT static void sum_lanes(const uint32_t *restrict entries, uint32_t value_count,
-                              coded_plane *restrict plane) {
-  const uint8_t *const restrict symbols = plane->symbols;
-  uint32_t lane_bits[SZG_LANES] = {0};
-  uint32_t const full = value_count / SZG_PLANES_RUN;
-  for (uint32_t run = 0; run < full; run++) {
-    const uint8_t *const four = symbols + SZG_PLANES_RUN * run;
-    lane_bits[run % SZG_LANES] +=
-        length_of(entries[four[0]] + entries[four[1]] + entries[four[2]] + entries[four[3]]);
-  }
-  for (uint32_t i = SZG_PLANES_RUN * full; i < value_count; i++)
-    lane_bits[full % SZG_LANES] += length_of(entries[symbols[i]]);
-  memcpy(plane->lane_bits, lane_bits, sizeof lane_bits);
-}
-
-uint32_t szg_planes_tile_words(const szg_planes_encoder *encoder, const void *values,
-                               uint32_t value_count) {
-  uint32_t const value_bytes = encoder->layout.value_bytes;
-  uint32_t word_count = 0;
-  coded_plane plane;
-  for (uint32_t p = 0; p < value_bytes; p++) {
-    if (szg_plane_mode(encoder->layout.modes, p) != SZG_PLANE_CODED) continue;
-    szg_plane_take(values, value_count, value_bytes, p, plane.symbols);
-    sum_lanes(encoder->entries[p], value_count, &plane);
-    word_count += measure(plane.lane_bits).word_count;
-  }
-  return word_count;
 }
 
 /* ---- bits ---- */
@@ -145,14 +116,12 @@ SZG_HOT static void move_to_words(const uint8_t *restrict bytes, uint32_t word_c
     szg_store_u32(words + 4 * i, __builtin_bswap32(szg_load_u32(bytes + 4 * i)));
 }
 
-/* Writes the words of a plane, up to word_room, and gives their number. False: there would be more,
- * or a symbol was not counted. */
+/* Writes the words of a plane and gives their number. False: a symbol has no code. */
 static bool encode_plane(const uint32_t *entries, uint32_t value_count, coded_plane *plane,
-                         uint32_t word_room, uint8_t *words, uint32_t *word_count) {
+                         uint8_t *words, uint32_t *word_count) {
   uint8_t bytes[LANES_ROOM + OVERHANG];
-  bool const are_counted = put_lanes(entries, value_count, plane, bytes);
+  if (!put_lanes(entries, value_count, plane, bytes)) return false;
   plane_head const head = measure(plane->lane_bits);
-  if (!are_counted || head.word_count > word_room) return false;
   write_head(&head, plane->lane_bits, words);
   uint32_t const first = 1 + head.width;
   move_to_words(bytes, head.word_count - first, words + 4 * first);
@@ -160,29 +129,43 @@ static bool encode_plane(const uint32_t *entries, uint32_t value_count, coded_pl
   return true;
 }
 
+SZG_HOT static bool is_constant(const uint8_t *restrict symbols, uint32_t value_count,
+                                uint8_t constant) {
+  uint8_t differences = 0;
+  for (uint32_t i = 0; i < value_count; i++) differences |= symbols[i] ^ constant;
+  return differences == 0;
+}
+
 /* ---- tiles ---- */
 
-/* Every symbol is read once, so what is written is what was found to fit. */
 bool szg_planes_encode_tile(const szg_planes_encoder *encoder, const void *values,
-                            uint32_t value_count, uint32_t word_count, uint8_t *words,
-                            uint8_t *stored, uint64_t stored_stride) {
-  uint32_t const value_bytes = encoder->layout.value_bytes;
-  uint32_t left_words = word_count;
+                            uint32_t value_count, uint8_t *words, uint32_t *word_count) {
+  const szg_planes_layout *const layout = &encoder->layout;
   coded_plane plane;
-  for (uint32_t p = 0; p < value_bytes; p++) {
-    uint32_t const mode = szg_plane_mode(encoder->layout.modes, p);
-    if (mode == SZG_PLANE_CODED) {
-      szg_plane_take(values, value_count, value_bytes, p, plane.symbols);
-      uint32_t plane_words;
-      if (!encode_plane(encoder->entries[p], value_count, &plane, left_words, words, &plane_words))
-        return false;
-      words += 4 * (size_t)plane_words;
-      left_words -= plane_words;
-    } else if (mode == SZG_PLANE_STORED) {
-      szg_plane_take(values, value_count, value_bytes, p, stored);
-      memset(stored + value_count, 0, szg_stored_plane_bytes(value_count) - value_count);
-      stored += stored_stride;
+  *word_count = 0;
+  for (uint32_t p = 0; p < layout->value_bytes; p++) {
+    uint32_t const mode = szg_plane_mode(layout->modes, p);
+    if (mode == SZG_PLANE_STORED) continue;
+    szg_plane_take(values, value_count, layout->value_bytes, p, plane.symbols);
+    if (mode == SZG_PLANE_CONSTANT) {
+      uint8_t const constant = (uint8_t)(layout->constant_bits >> 8 * p);
+      if (!is_constant(plane.symbols, value_count, constant)) return false;
+      continue;
     }
+    uint32_t plane_words;
+    if (!encode_plane(encoder->entries[p], value_count, &plane, words, &plane_words)) return false;
+    words += 4 * (size_t)plane_words;
+    *word_count += plane_words;
   }
-  return left_words == 0;
+  return true;
+}
+
+void szg_planes_store_tile(const szg_planes_layout *layout, const void *values,
+                           uint32_t value_count, uint8_t *stored, uint64_t stored_stride) {
+  for (uint32_t p = 0; p < layout->value_bytes; p++) {
+    if (szg_plane_mode(layout->modes, p) != SZG_PLANE_STORED) continue;
+    szg_plane_take(values, value_count, layout->value_bytes, p, stored);
+    memset(stored + value_count, 0, szg_stored_plane_bytes(value_count) - value_count);
+    stored += stored_stride;
+  }
 }

@@ -1,13 +1,14 @@
 /* encode_planes.cu - encodes values to the sections of lossless frames: sizes first, then bits.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   measure   each lane's bits of each coded plane, and each tile's words
+ *   measure   each lane's bits of each coded plane, and each tile's words; whether all symbols have
+ *             codes, and constant planes are constant
  *   place     running sums of those
  *   write     lanes' bits into the tile's words in shared memory, then out; stored planes
  *
  * One warp per tile; each lane has four values of each row. The kernels read values twice and write
  * words and stored bytes once, plus 74 bytes per tile: for bf16 weights 4 bytes per value in and
- * 1.33 out. Counting, which comes before, reads the values a third time.
+ * 1.33 out.
  */
 #include "core/tile_words.cuh"
 #include "lossless/lane_bits.cuh"
@@ -84,10 +85,22 @@ __device__ __forceinline__ void load_values(const EncodeJob &job, const RunPlace
 
 /* ---- lengths ---- */
 
-/* lengths: of codes, by plane. */
+/* What a symbol without a code has in place of a length: sums of lengths stay below it. */
+constexpr uint32_t kNoCode = 1 << 12;
+static_assert(SZG_PLANE_LANE_MOST_BITS < kNoCode, "lengths of a lane");
+static_assert(SZG_TILE_VALUES / SZG_LANES * kNoCode < 1u << 31, "a lane without any code");
+
+/* Bits in which a constant plane's first `count` symbols differ from its constant. */
+__device__ __forceinline__ uint32_t differences(uint32_t symbols, uint32_t constant,
+                                                uint32_t count) {
+  uint32_t const wanted = count < SZG_PLANES_RUN ? (1u << 8 * count) - 1 : 0xFFFFFFFFu;
+  return (symbols ^ constant * 0x01010101u) & wanted;
+}
+
+/* lengths: of codes, by plane. lane_bits: of constant planes, whether they are not constant. */
 template <class Kind, bool kIsWhole>
 __device__ __forceinline__ void sum_lengths(const EncodeJob &job, const EncodeTile &tile,
-                                            const uint8_t *lengths, unsigned lane,
+                                            const uint16_t *lengths, unsigned lane,
                                             uint32_t (&lane_bits)[Kind::kValueBytes]) {
   constexpr uint32_t kRows = EncodePolicy<Kind>::kRows;
 #pragma unroll 1
@@ -104,8 +117,13 @@ __device__ __forceinline__ void sum_lengths(const EncodeJob &job, const EncodeTi
       split_run<Kind::kValueBytes>(runs[i]);
 #pragma unroll
       for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
-        if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-        const uint8_t *const own = lengths + plane * SZG_PLANES_SYMBOLS;
+        uint32_t const mode = Kind::mode(job.output.layout.modes, plane);
+        if (mode == SZG_PLANE_CONSTANT)
+          lane_bits[plane] |= differences(
+              runs[i][plane], (uint32_t)(job.output.layout.constant_bits >> 8 * plane & 255),
+              counts[i]);
+        if (mode != SZG_PLANE_CODED) continue;
+        const uint16_t *const own = lengths + plane * SZG_PLANES_SYMBOLS;
 #pragma unroll
         for (uint32_t k = 0; k < SZG_PLANES_RUN; k++)
           if (k < counts[i]) lane_bits[plane] += own[runs[i][plane] >> 8 * k & 255];
@@ -119,12 +137,13 @@ __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kin
     planes_measure_kernel(const __grid_constant__ EncodeJob job) {
   typedef EncodePolicy<Kind> Policy;
   constexpr uint32_t kValueBytes = Kind::kValueBytes;
-  __shared__ uint8_t lengths[kValueBytes * SZG_PLANES_SYMBOLS];
+  __shared__ uint16_t lengths[kValueBytes * SZG_PLANES_SYMBOLS];
   unsigned const lane = threadIdx.x % 32;
-  for (uint32_t i = threadIdx.x; i < kValueBytes * SZG_PLANES_SYMBOLS; i += Policy::kThreads)
-    lengths[i] =
-        (uint8_t)(job.output.encoder->entries[i / SZG_PLANES_SYMBOLS][i % SZG_PLANES_SYMBOLS] >>
-                  16);
+  for (uint32_t i = threadIdx.x; i < kValueBytes * SZG_PLANES_SYMBOLS; i += Policy::kThreads) {
+    uint32_t const entry =
+        job.output.encoder->entries[i / SZG_PLANES_SYMBOLS][i % SZG_PLANES_SYMBOLS];
+    lengths[i] = (uint16_t)(entry & SZG_PLANES_UNCOUNTED_FLAG ? kNoCode : entry >> 16 & 255);
+  }
   __syncthreads(); /* lengths are there */
   uint64_t const stride = (uint64_t)gridDim.x * Policy::kWarps;
   uint64_t const first = (uint64_t)blockIdx.x * Policy::kWarps + threadIdx.x / 32;
@@ -137,13 +156,19 @@ __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kin
       sum_lengths<Kind, false>(job, tile, lengths, lane, lane_bits);
     uint16_t *to = job.output.lane_bits + index * job.coded_planes * SZG_LANES + lane;
     uint32_t words = 0;
+    bool is_misled = false;
 #pragma unroll
     for (uint32_t plane = 0; plane < kValueBytes; plane++) {
-      if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-      *to = (uint16_t)lane_bits[plane];
+      uint32_t const mode = Kind::mode(job.output.layout.modes, plane);
+      if (mode == SZG_PLANE_CONSTANT) is_misled = is_misled || lane_bits[plane] != 0;
+      if (mode != SZG_PLANE_CODED) continue;
+      is_misled = is_misled || lane_bits[plane] >= kNoCode;
+      uint32_t const bits = lane_bits[plane] % kNoCode;
+      *to = (uint16_t)bits;
       to += SZG_LANES;
-      words += head_of(lane_bits[plane], lane).word_count;
+      words += head_of(bits, lane).word_count;
     }
+    if (is_misled) job.output.first_words[job.tile_count + 1] = 1;
     if (lane == 0) job.output.sizes[index] = (uint16_t)words;
   }
 }
@@ -354,7 +379,7 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
   uint64_t const tile_count = szg_planes_tile_count(value_count);
   uint32_t const coded = szg_planes_of_mode(layout->modes, layout->value_bytes, SZG_PLANE_CODED);
   SZG_REQUIRE(tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* as for decoding */
-  output->first_words = (uint64_t *)szg_arena_take(arena, coded > 0 ? tile_count + 1 : 0, 8);
+  output->first_words = (uint64_t *)szg_arena_take(arena, tile_count + 2, 8);
   output->lane_bits = (uint16_t *)szg_arena_take(arena, tile_count * coded * SZG_LANES, 2);
   return SZGPU_OK;
 }
@@ -363,6 +388,8 @@ szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
                                      struct CUstream_st *stream) {
   szg::PlaceWords::Job const places = {output->sizes, output->first_words,
                                        szg_planes_tile_count(output->value_count)};
+  SZG_TRY_CUDA(
+      cudaMemsetAsync(output->first_words + places.tile_count + 1, 0, sizeof(uint64_t), stream));
   SZG_TRY(szg::launch_bytes(*output, false, stream));
   szg::planes_place_kernel<<<szg::PlaceWords::blocks(places.tile_count), szg::PlaceWords::kThreads,
                              0, stream>>>(places);

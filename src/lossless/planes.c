@@ -43,19 +43,40 @@ static uint32_t find_lone_symbol(const uint64_t *counts) {
   return lone;
 }
 
-void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, uint32_t value_bytes,
-                       szg_codebook *book, szg_codebook_work *work, szg_planes_choice *choice) {
+uint64_t szg_planes_counted_values(const szg_planes_counts *counts) {
+  uint64_t value_count = 0;
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) value_count += counts->planes[0][s];
+  return value_count;
+}
+
+/* Counts once what the sample may have missed. */
+static void count_likely(const uint64_t *counts, uint64_t value_count, uint64_t *own_counts) {
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {
+    if (!szg_plane_symbol_is_rare(counts[s], value_count)) continue;
+    uint32_t const first = s > SZG_PLANES_REACH_DOWN ? s - SZG_PLANES_REACH_DOWN : 0;
+    uint32_t const last = (uint32_t)szg_min_u64(s + SZG_PLANES_REACH_UP, SZG_PLANES_SYMBOLS - 1);
+    for (uint32_t near = first; near <= last; near++)
+      if (own_counts[near] == 0) own_counts[near] = 1;
+    if (own_counts[0] == 0) own_counts[0] = 1;
+  }
+}
+
+void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, bool is_sample,
+                       uint32_t value_bytes, szg_codebook *book, szg_codebook_work *work,
+                       szg_planes_choice *choice) {
   assert(value_count > 0);
   memset(choice, 0, sizeof *choice);
   choice->layout.value_bytes = value_bytes;
   for (uint32_t plane = 0; plane < value_bytes; plane++) {
-    const uint64_t *const own_counts = counts->planes[plane];
+    uint64_t own_counts[SZG_PLANES_SYMBOLS];
+    memcpy(own_counts, counts->planes[plane], sizeof own_counts);
     uint32_t const lone = find_lone_symbol(own_counts);
     if (lone < SZG_PLANES_SYMBOLS) {
       choice->layout.modes |= (uint32_t)SZG_PLANE_CONSTANT << 2 * plane;
       choice->layout.constant_bits |= (uint64_t)lone << 8 * plane;
       continue;
     }
+    if (is_sample) count_likely(counts->planes[plane], value_count, own_counts);
     szg_codebook_build(own_counts, SZG_PLANES_SYMBOLS, SZG_PLANES_CODE_BITS, book, work);
     uint64_t coded_bits = 0;
     for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)

@@ -5,9 +5,8 @@
  * them. Words are little-endian u32, first bit highest; a plane of a tile begins at a word.
  * Pointers need no alignment.
  *
- * To compress: count, choose, build the encoder; szg_planes_tile_words of every tile gives the tile
- * sizes, and their sums the places to which szg_planes_encode_tile writes. To decompress: check the
- * layout, read the decoder, then decode tiles in any order.
+ * To compress: count a sample of tiles, choose, build the encoder, then encode and store tiles in
+ * any order. To decompress: check the layout, read the decoder, then decode tiles in any order.
  */
 #ifndef SZG_PLANES_H
 #define SZG_PLANES_H
@@ -57,13 +56,18 @@ void szg_planes_count(const void *values, uint64_t value_count, uint32_t value_b
 typedef struct szg_planes_choice {
   szg_planes_layout layout;
   uint8_t lengths[SZG_PLANES_MOST][SZG_PLANES_SYMBOLS]; /* of codes; 0 if a plane is not coded */
-  uint64_t coded_bits;                                  /* of all codes of the frame */
+  uint64_t coded_bits;                                  /* of the codes of what was counted */
 } szg_planes_choice;
 
-/* counts: of the whole frame of value_count > 0 values. A layout with only stored planes means that
- * the frame is raw. */
-void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, uint32_t value_bytes,
-                       szg_codebook *book, szg_codebook_work *work, szg_planes_choice *choice);
+/* How many values were counted. */
+uint64_t szg_planes_counted_values(const szg_planes_counts *counts);
+
+/* counts: of value_count > 0 values. is_sample: they are not all values of the frame, so other
+ * symbols may occur, and likely ones get codes; the caller finds out whether others do. A layout
+ * with only stored planes means that the frame is raw. */
+void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, bool is_sample,
+                       uint32_t value_bytes, szg_codebook *book, szg_codebook_work *work,
+                       szg_planes_choice *choice);
 
 /* ---- how many bytes a value has in a field of bytes ---- */
 
@@ -101,8 +105,9 @@ typedef struct szg_planes_encoder {
                                                             right-aligned; others: 0 */
 } szg_planes_encoder;
 
-/* The entry of a symbol that was not counted. If values change after that, it may occur: encoding
- * finds the flag in sums of entries. The length of 1 is for writers, which need one. */
+/* The entry of a symbol without a code. It may occur if the choice was made from a sample, or if
+ * values have changed: encoding finds the flag in sums of entries. The length of 1 is for writers,
+ * which need one. */
 enum {
   SZG_PLANES_UNCOUNTED_FLAG = 1 << 24,
   SZG_PLANES_UNCOUNTED = SZG_PLANES_UNCOUNTED_FLAG | 1 << 16
@@ -123,20 +128,23 @@ enum {
 static_assert(SZG_PLANE_LANE_MOST_BITS < 1 << SZG_PLANE_MOST_WIDTH, "the greatest excess");
 static_assert(SZG_PLANES_TILE_MOST_WORDS <= UINT16_MAX, "tile sizes are u16");
 
-/* Words of the coded planes of a tile; 0 if no plane is coded. values: the tile's, value_count
- * of them, 1 to SZG_TILE_VALUES. */
-uint32_t szg_planes_tile_words(const szg_planes_encoder *encoder, const void *values,
-                               uint32_t value_count);
+/* The most words of a tile of this layout. */
+SZG_HD uint32_t szg_planes_most_words(const szg_planes_layout *layout) {
+  return SZG_PLANE_MOST_WORDS *
+         szg_planes_of_mode(layout->modes, layout->value_bytes, SZG_PLANE_CODED);
+}
 
-/* Writes these words: word_count, as measured. False if there would be more or fewer, or a symbol
- * was not counted for the choice: the values have changed in between. words may then be anything.
- *
- * stored: where the tile's share of the first stored plane goes; the shares of the next planes
- * follow every stored_stride bytes. A tile with fewer than SZG_TILE_VALUES values is its frame's
- * last; the function then also writes the planes' padding. */
+/* Writes the words of a tile's coded planes and gives their number; there is room for
+ * szg_planes_most_words. values: the tile's, value_count of them, 1 to SZG_TILE_VALUES. False: some
+ * symbol has no code, or a constant plane is not constant. The words are then useless. */
 bool szg_planes_encode_tile(const szg_planes_encoder *encoder, const void *values,
-                            uint32_t value_count, uint32_t word_count, uint8_t *words,
-                            uint8_t *stored, uint64_t stored_stride) SZG_CHECKED;
+                            uint32_t value_count, uint8_t *words, uint32_t *word_count) SZG_CHECKED;
+
+/* Writes a tile's share of the stored planes: of the first one to `stored`, of the next ones every
+ * stored_stride bytes. A tile with fewer than SZG_TILE_VALUES values is its frame's last; the
+ * function then also writes the planes' padding. */
+void szg_planes_store_tile(const szg_planes_layout *layout, const void *values,
+                           uint32_t value_count, uint8_t *stored, uint64_t stored_stride);
 
 /* ---- decoding ---- */
 
@@ -159,7 +167,7 @@ szgpu_status szg_planes_books_read(const szg_planes_layout *layout, const uint8_
 void szg_planes_decoder_build(const szg_planes_layout *layout,
                               uint8_t lengths[][SZG_PLANES_SYMBOLS], szg_planes_decoder *decoder);
 
-/* The inverse of szg_planes_encode_tile: value_count values, 1 to SZG_TILE_VALUES, from word_count
+/* The inverse of the two: value_count values, 1 to SZG_TILE_VALUES, from word_count
  * words and the stored planes, without their padding. Reads nothing outside words ..
  * words + 4 * word_count. SZGPU_BAD_DATA: the bits are invalid, and values may be anything. */
 szgpu_status szg_planes_decode_tile(const szg_planes_decoder *decoder, const uint8_t *words,
@@ -173,9 +181,10 @@ szgpu_status szg_planes_decode_tile(const szg_planes_decoder *decoder, const uin
  * Values and bytes of fields need no alignment, though kernels are faster if they begin at a
  * multiple of 16. Results are byte for byte those of the functions above. */
 
-/* Adds these values to the counts. */
+/* Adds values to the counts: those of the frame's szg_planes_counted_tiles if is_sample, else
+ * all. */
 szgpu_status szg_planes_count_cuda(const void *values, uint64_t value_count, uint32_t value_bytes,
-                                   szg_planes_counts *counts,
+                                   bool is_sample, szg_planes_counts *counts,
                                    struct CUstream_st *stream) SZG_CHECKED;
 
 /* Adds all stretches of byte_count bytes, like szg_split_count for each. */
@@ -192,7 +201,8 @@ typedef struct szg_planes_output_cuda {
   uint32_t *words;                   /* the bitstream */
   uint8_t *stored;                   /* the section raw values; aligned to 4 */
   /* To work with: */
-  uint64_t *first_words; /* [tiles + 1]: running sums of sizes; the last is the bitstream's words */
+  uint64_t *first_words; /* [tiles + 1]: running sums of sizes; the last is the bitstream's words.
+                            Then one more: whether the choice misleads */
   uint16_t *lane_bits;   /* [tiles][coded planes][SZG_LANES] */
 } szg_planes_output_cuda;
 
@@ -202,8 +212,9 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
                                           uint64_t value_count,
                                           szg_planes_output_cuda *output) SZG_CHECKED;
 
-/* Finds sizes, first_words and lane_bits; words and stored need not be there yet. At
- * least one plane must be coded. */
+/* Finds sizes, first_words and lane_bits; words and stored need not be there yet. The choice
+ * misleads if some symbol has no code, or a constant plane is not constant; the rest is useless
+ * then. */
 szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
                                      struct CUstream_st *stream) SZG_CHECKED;
 

@@ -78,6 +78,30 @@ SZG_HD uint32_t szg_planes_words(uint32_t width, uint32_t lane_bits) {
 
 /* ---- choices ---- */
 
+/* Modes and books follow from a sample of the frame's tiles: all of them, if there are few. The
+ * sample may miss symbols. So the neighbours of its *rare* symbols, of which it has at most one in
+ * 2^SZG_PLANES_RARE_SHIFT, get codes: those at most SZG_PLANES_REACH_DOWN below them or
+ * SZG_PLANES_REACH_UP above, and symbol 0. (Large fields have smaller values than their samples,
+ * and hardly any greater ones.) */
+enum {
+  SZG_PLANES_MOST_COUNTED = 512,
+  SZG_PLANES_RARE_SHIFT = 8,
+  SZG_PLANES_REACH_DOWN = 16,
+  SZG_PLANES_REACH_UP = 2
+};
+
+/* Number C of tiles counted, of T; the i-th is szg_sample_tile(T, C, i). */
+SZG_HD uint32_t szg_planes_counted_tiles(uint64_t tile_count) {
+  return tile_count < SZG_PLANES_MOST_COUNTED ? (uint32_t)tile_count
+                                              : (uint32_t)SZG_PLANES_MOST_COUNTED;
+}
+SZG_HD bool szg_plane_symbol_is_rare(uint64_t count, uint64_t value_count) {
+  return count > 0 && count <= value_count >> SZG_PLANES_RARE_SHIFT;
+}
+SZG_HD bool szg_planes_count_all(uint64_t tile_count) {
+  return tile_count <= SZG_PLANES_MOST_COUNTED;
+}
+
 /* Whether coding pays for a plane of `count` values and at least two symbols whose codes take
  * coded_bits. The book, heads and sizes count with about their greatest cost. */
 SZG_HD bool szg_plane_pays(uint64_t coded_bits, uint64_t count) {

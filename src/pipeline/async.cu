@@ -179,7 +179,8 @@ szgpu_status run(szgpu_ctx *ctx, AsyncCall *call) {
   SZG_TRY(take_workspace(ctx, call));
   for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++) {
     szg_bound_plan bound;
-    SZG_TRY(szg_call_declared_bound(call->params, (szgpu_dtype)dtype, &bound));
+    szg_mapping const mapping = szg_mapping_of(call->params->mode, (szgpu_dtype)dtype);
+    SZG_TRY(szg_call_declared_bound(call->params, &mapping, &bound));
     for (uint32_t axes = 1; axes <= MOST_AXES; axes++) {
       uint32_t const first = call->sent_items;
       szg_batch_class batch = {};

@@ -27,8 +27,8 @@ enum { SZG_HAS_CUDA = 0 };
 #define szg_async_bytes_cuda(ctx, call, bytes) \
   ((void)(ctx), (void)(call), (void)(bytes), SZGPU_UNSUPPORTED)
 #define szg_async_run_cuda(ctx, call) ((void)(ctx), (void)(call), SZGPU_UNSUPPORTED)
-#define szg_pin_cuda(ctx, bytes, byte_count) ((void)(ctx), (void)(bytes), (void)(byte_count), false)
-#define szg_unpin_cuda(bytes) (void)(bytes)
+#define szg_pin_ring_cuda(ctx) (void)(ctx)
+#define szg_unpin_ring_cuda(ctx) (void)(ctx)
 #define szg_close_cuda(ctx) (void)(ctx)
 #define szg_release_memory_cuda(ctx) (void)(ctx)
 #endif

@@ -7,6 +7,7 @@
 
 #include "huffman/decoders/decoders.h"
 #include "pipeline/backend.h"
+#include "values/mapping.h"
 
 enum { MOST_ZSTD_LEVEL = 19 };
 
@@ -38,8 +39,8 @@ szgpu_status szg_begin_call(szgpu_ctx *ctx) {
 }
 
 void szg_give_memory_back(szgpu_ctx *ctx) {
-  szg_ctx_release_buffers(ctx);
   szg_release_memory_cuda(ctx);
+  szg_ctx_release_buffers(ctx);
 }
 
 /* Whether the call has made the workspace larger than any honest field and archive would. */
@@ -92,7 +93,7 @@ static szgpu_status check_declared(szgpu_ctx *ctx, const szgpu_params *params) {
 }
 
 static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
-  if (params->mode > SZGPU_MODE_LOSSLESS)
+  if (params->mode > SZGPU_MODE_PWREL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "there is no mode %d", (int)params->mode);
   if (params->source & ~(uint32_t)SZGPU_SOURCE_ALL)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "source has unknown bits: 0x%x", params->source);
@@ -101,6 +102,9 @@ static szgpu_status check_params(szgpu_ctx *ctx, const szgpu_params *params) {
   if (params->mode == SZGPU_MODE_LOSSLESS) SZG_TRY(check_lossless(ctx, params));
   if (params->mode != SZGPU_MODE_LOSSLESS && !szg_is_positive(params->bound))
     return szg_fail(ctx, SZGPU_BAD_BOUND, "the bound is %g", params->bound);
+  if (params->mode == SZGPU_MODE_PWREL && !(params->bound < 1.0))
+    return szg_fail(ctx, SZGPU_BAD_BOUND, "a bound relative to each value of %g is not below 1",
+                    params->bound);
   if (params->radius && (params->radius < SZG_MIN_RADIUS || params->radius > SZG_MAX_RADIUS))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "a radius of %u is not in 2 .. 32768", params->radius);
   if (params->radius && params->layout != SZGPU_LAYOUT_LINEAR)
@@ -126,9 +130,15 @@ szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const 
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "params are not of this version");
   SZG_TRY(check_params(ctx, params));
   SZG_TRY(szg_grid_of_shape(shape, grid));
-  if (params->mode != SZGPU_MODE_LOSSLESS && shape->dtype > SZGPU_F64)
+  if (!szg_dtype_has_mode(shape->dtype, params->mode))
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
-                    "values of this type can only be compressed losslessly");
+                    params->mode == SZGPU_MODE_PWREL
+                        ? "a bound relative to each value is for f32 and f64 only"
+                        : "values of this type can only be compressed losslessly");
+  szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
+  if (params->has_fill && !szg_mapping_has_value(&mapping, params->fill))
+    return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field's type has no value %.17g to be fill",
+                    params->fill);
   return SZGPU_OK;
 }
 
@@ -143,4 +153,9 @@ szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) {
   if (!refusal) return SZGPU_OK;
   return szg_fail(ctx, SZGPU_UNSUPPORTED, "the archive %s: the decoder %s does not read it",
                   refusal, szg_decoder_name(decoder));
+}
+
+szgpu_status szg_check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) {
+  if ((uintptr_t)field % szg_dtype_bytes(dtype) == 0) return SZGPU_OK;
+  return szg_fail(ctx, SZGPU_BAD_ARGUMENT, "the field is not aligned as its values must be");
 }

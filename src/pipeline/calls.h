@@ -38,6 +38,9 @@ bool szg_take_struct(const void *given, size_t given_bytes, size_t first_bytes, 
 szgpu_status szg_check_request(szgpu_ctx *ctx, const szgpu_params *given, const szgpu_shape *shape,
                                szgpu_params *params, szg_grid *grid) SZG_CHECKED;
 
+/* The library reads and writes values by their type, so they must be aligned for it. */
+szgpu_status szg_check_alignment(szgpu_ctx *ctx, szgpu_dtype dtype, const void *field) SZG_CHECKED;
+
 /* Whether the ctx's decoder reads such an archive. */
 szgpu_status szg_check_decoder(szgpu_ctx *ctx, const szg_header *header) SZG_CHECKED;
 

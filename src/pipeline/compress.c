@@ -8,27 +8,30 @@
 
 #include "container/writer.h"
 #include "frames/kinds.h"
+#include "frames/signs.h"
 #include "pipeline/pipeline.h"
 
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
 
 /* What progress counts: values to codes, codes to bits (in one pass in the tile layout), bits
- * through zstd. Lossless: values counted, measured and coded (linear layout: split, coded and
- * stored), coded and stored planes through zstd. */
+ * through zstd. Lossless: values coded and stored (linear layout: split, coded and stored), coded
+ * and stored planes through zstd. */
 static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params) {
-  int const passes = is_lossless(params) ? 3 : params->layout == SZGPU_LAYOUT_LINEAR ? 2 : 1;
+  int const layout_passes = params->layout == SZGPU_LAYOUT_LINEAR ? 2 : 1;
+  int const passes = is_lossless(params) ? layout_passes + 1 : layout_passes;
   int const zstd_passes = is_lossless(params) ? 2 : 1;
   return grid->value_count * (uint64_t)(params->zstd_level ? passes + zstd_passes : passes);
 }
 
 szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
                                    szgpu_dtype dtype, const szg_grid *grid) {
-  uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->frame_rows);
+  uint64_t const frame_rows = szg_frame_rows(grid, dtype, params->mode, params->frame_rows);
   return (szg_write_request){.layout = params->layout,
                              .predictor = params->predictor,
                              .is_lossless = is_lossless(params),
                              .raw_outliers = params->raw_outliers != 0,
-                             .dtype = dtype,
+                             .mapping = szg_mapping_of_params(params, dtype),
+                             .dtype = szg_mapping_of_params(params, dtype).inner,
                              .frame_grid = szg_grid_of_rows(grid, frame_rows),
                              .frame_count = szg_div_up(grid->row_extent, frame_rows),
                              .thread_count = ctx->threads.count};
@@ -74,22 +77,26 @@ static bool needs_no_range(const szgpu_params *params) {
   return params->mode == SZGPU_MODE_ABS && params->layout == SZGPU_LAYOUT_TILE && !params->has_fill;
 }
 
-szgpu_status szg_call_declared_bound(const szgpu_params *params, szgpu_dtype dtype,
+szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mapping *mapping,
                                      szg_bound_plan *bound) {
-  uint64_t const named_fill = szg_bits_of_value(dtype, params->fill);
-  return szg_bound_declare(dtype, params->bound, params->greatest,
+  uint64_t const named_fill = szg_mapping_inner_bits(mapping, params->fill);
+  return szg_bound_declare(mapping, params->bound, params->greatest,
                            params->has_fill ? &named_fill : NULL, bound);
 }
 
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
                             bool may_sample, szg_bound_plan *bound) {
-  if (params->greatest > 0.0) return szg_call_declared_bound(params, source->dtype, bound);
+  if (source->mapping.kind == SZG_MAPPING_LOG) {
+    uint64_t const own_fill = szg_bits_of_value(source->mapping.outer, params->fill);
+    return szg_bound_derive_log(source, params->bound, params->has_fill ? &own_fill : NULL, bound);
+  }
+  if (params->greatest > 0.0) return szg_call_declared_bound(params, &source->mapping, bound);
   if (may_sample && needs_no_range(params)) {
     bool is_enough;
     SZG_TRY(szg_bound_sample(source, params->bound, bound, &is_enough));
     if (is_enough) return SZGPU_OK;
   }
-  uint64_t const named_fill = szg_bits_of_value(source->dtype, params->fill);
+  uint64_t const named_fill = szg_mapping_inner_bits(&source->mapping, params->fill);
   szg_range range;
   SZG_TRY(szg_range_take(source, params->has_fill ? &named_fill : NULL, &range));
   return szg_bound_derive(source, params->mode, params->bound, &range, bound);
@@ -97,7 +104,7 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
 
 szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
                            const szg_grid *grid, const szg_bound_plan *bound) {
-  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
+  uint64_t const frame_rows = szg_frame_rows(grid, shape->dtype, params->mode, params->frame_rows);
   szg_header header = {
       .shape = *shape,
       .mode = params->mode,
@@ -111,8 +118,10 @@ szg_header szg_call_header(const szgpu_params *params, const szgpu_shape *shape,
   header.arithmetic = bound->quantizer.arithmetic;
   header.has_fill = bound->quantizer.has_fill;
   header.fill_bits = bound->quantizer.fill_bits;
+  header.has_own_fill = bound->has_own_fill;
+  header.own_fill_bits = bound->own_fill_bits;
   header.bound = params->bound;
-  header.absolute_bound = bound->quantizer.bound;
+  header.absolute_bound = bound->absolute_bound;
   header.step = bound->quantizer.step;
   header.value_range = bound->value_range;
   return header;
@@ -141,7 +150,9 @@ static szgpu_status compress_frame(const compress_call *call, compress_plan *pla
       .has_gaps = header->has_gaps,
       .bound = call->bound,
       .grid = szg_grid_of_rows(call->grid, row_count),
-      .values = values,
+      .mapping = call->bound ? szg_bound_mapping(call->bound, &call->request->mapping)
+                             : call->request->mapping,
+      .field_values = values,
       .plan = &plan->frames,
   };
   szgpu_status const status = szg_frame_write(&job, frame, writer, header, frame_bytes);
@@ -154,7 +165,7 @@ static szgpu_status compress_frames(const compress_call *call, compress_plan *pl
                                     szg_header *header, szg_writer *writer, bool *fails) {
   const szg_grid *const grid = call->grid;
   szg_threads *const threads = &call->ctx->threads;
-  uint64_t const row_bytes = grid->row_values * szg_dtype_bytes(call->request->dtype);
+  uint64_t const row_bytes = grid->row_values * szg_dtype_bytes(call->request->mapping.outer);
   *fails = false;
   for (uint64_t frame = 0; frame < header->frame_count; frame++) {
     uint64_t const first_row = frame * header->frame_rows;
@@ -195,8 +206,8 @@ static szgpu_status write_archive(const compress_call *call, compress_plan *plan
 static szgpu_status compress_bounded(compress_call *call, compress_plan *plan,
                                      const szgpu_shape *shape, const archive_room *room) {
   szg_bound_plan bound;
-  szg_value_source const source =
-      szg_value_source_cpu(&call->ctx->threads, shape->dtype, call->field, call->grid->value_count);
+  szg_value_source const source = szg_value_source_mapped_cpu(
+      &call->ctx->threads, &call->request->mapping, call->field, call->grid->value_count);
   bool may_sample = true, fails;
   do {
     SZG_TRY(szg_call_bound(call->params, &source, may_sample, &bound));
@@ -229,8 +240,9 @@ szgpu_status szg_foresee_cpu(szgpu_ctx *ctx, const szgpu_params *params, const s
   silent.progress = NULL;
   szg_bound_plan bound;
   bool const is_lossless = params->mode == SZGPU_MODE_LOSSLESS;
+  szg_mapping const mapping = szg_mapping_of_params(params, shape->dtype);
   szg_value_source const source =
-      szg_value_source_cpu(&silent, shape->dtype, field, grid->value_count);
+      szg_value_source_mapped_cpu(&silent, &mapping, field, grid->value_count);
   if (!is_lossless) SZG_TRY(szg_call_bound(params, &source, true, &bound));
   szg_header const header = szg_call_header(params, shape, grid, is_lossless ? NULL : &bound);
   szg_describe_header(&header, grid, info);
@@ -261,6 +273,8 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
                         uint64_t *bytes) {
   uint64_t const value_count = request->frame_grid.value_count;
   uint64_t const values_bytes = value_count * szg_dtype_bytes(request->dtype);
+  uint64_t const inner_bytes = szg_is_mapped(&request->mapping) ? values_bytes : 0;
+  uint64_t const signs_bytes = szg_signs_buffer_bytes(request);
   bool const has_codes = request->layout == SZGPU_LAYOUT_LINEAR;
   uint64_t const codes_bytes = has_codes ? value_count * sizeof(uint16_t) : 0;
   uint64_t const packed_bytes = values_bytes + values_bytes / 64 + 4096;
@@ -269,6 +283,8 @@ static bool add_buffers(const szgpu_params *params, const szg_write_request *req
   return szg_mul_checked(values_bytes, request->is_lossless ? 0 : 3, &lists_bytes) &&
          szg_mul_checked(packed_bytes, params->zstd_level ? 3 : 0, &zstd_bytes) &&
          szg_add_checked(*bytes, lists_bytes, bytes) &&
+         szg_add_checked(*bytes, inner_bytes, bytes) &&
+         szg_add_checked(*bytes, signs_bytes, bytes) &&
          szg_add_checked(*bytes, szg_write_buffer_bytes(request) + leaves_bytes, bytes) &&
          szg_add_checked(*bytes, codes_bytes, bytes) && szg_add_checked(*bytes, zstd_bytes, bytes);
 }

@@ -10,6 +10,7 @@
 #include "frames/kinds_cuda.h"
 #include "pipeline/cuda.h"
 #include "pipeline/decompress_cuda.h"
+#include "pipeline/mapped_source.h"
 #include "pipeline/upload.h"
 
 /* Device copies of a field or archive in host memory. */
@@ -41,7 +42,7 @@ static plan_request request_of(const szgpu_ctx *ctx, const szgpu_params *params,
 
 static szgpu_status max_archive_bytes(const plan_request *request, const szg_grid *grid,
                                       uint64_t *archive_bytes) {
-  SZG_REQUIRE(szg_max_archive_bytes(grid, szg_dtype_bytes(request->frames.dtype),
+  SZG_REQUIRE(szg_max_archive_bytes(grid, szg_dtype_bytes(request->frames.mapping.outer),
                                     request->frames.frame_count, archive_bytes),
               SZGPU_BAD_SHAPE);
   return SZGPU_OK;
@@ -121,6 +122,21 @@ static szgpu_status bring_field(const compress_call *call, const compress_plan *
   return szg_device_mark(device, "field to device");
 }
 
+/* The same for a field of values that are coded in a wider type. */
+static szgpu_status find_mapped_bound(const compress_call *call, const compress_plan *plan,
+                                      bool *is_there, szg_bound_plan *bound) {
+  szg_device *const device = &call->ctx->device;
+  szg_mapped_source_cuda mapped;
+  if (*is_there) SZG_TRY(set_zeroed(call, plan));
+  if (!*is_there) SZG_TRY(bring_field(call, plan));
+  *is_there = true;
+  szg_mapped_source_open_cuda(device, &call->request->mapping, call->field, call->grid->value_count,
+                              plan->frames.inner_values, call->request->frame_grid.value_count,
+                              plan->frames.range_work, plan->range_back, &mapped);
+  SZG_TRY(szg_call_bound(call->params, &mapped.source, false, bound));
+  return szg_device_mark(device, "range");
+}
+
 /* Brings the field to the device, slice by slice, each once: what the host's memory then changes to
  * does not matter. Derives the bound from its least, greatest and fill value, or from a sample.
  * is_there: whether the field is on the device. */
@@ -128,8 +144,9 @@ static szgpu_status find_bound(const compress_call *call, const compress_plan *p
                                bool may_sample, bool *is_there, szg_bound_plan *bound) {
   if (call->params->greatest > 0.0) {
     SZG_TRY(bring_field(call, plan));
-    return szg_call_declared_bound(call->params, call->shape->dtype, bound);
+    return szg_call_declared_bound(call->params, &call->request->mapping, bound);
   }
+  if (szg_is_mapped(&call->request->mapping)) return find_mapped_bound(call, plan, is_there, bound);
   szg_device *const device = &call->ctx->device;
   szgpu_dtype const dtype = call->shape->dtype;
   uint64_t const value_count = call->grid->value_count;
@@ -176,7 +193,9 @@ static szgpu_status compress_frame(const compress_call *call, const compress_pla
   job.has_gaps = state->header.has_gaps;
   job.bound = bound;
   job.grid = *grid;
-  job.values = values;
+  job.field_values = values;
+  /* The search for the bound of a field of one frame has left them. */
+  job.has_inner_values = state->header.frame_count == 1 && bound && !bound->is_declared;
   job.index = frame;
   job.plan = &plan->frames;
   job.archive = call->archive;

@@ -56,6 +56,7 @@ void szg_close_cuda(szgpu_ctx *ctx) {
 
 void szg_release_memory_cuda(szgpu_ctx *ctx) {
   int previous = 0;
+  szg_unpin_ring_cuda(ctx);
   if (!ctx->has_device || szg_device_enter(&ctx->device, &previous) != SZGPU_OK) return;
   szg_device_release_memory(&ctx->device);
   szg_device_leave(previous);
@@ -68,14 +69,17 @@ szgpu_status szg_cuda_reaches(szgpu_ctx *ctx, const void *pointer, bool *is_reac
                   ctx->options.device);
 }
 
-bool szg_pin_cuda(szgpu_ctx *ctx, void *bytes, uint64_t byte_count) {
+void szg_pin_ring_cuda(szgpu_ctx *ctx) {
   int previous = 0;
-  if (szg_cuda_begin(ctx, &previous) != SZGPU_OK) return false;
-  bool const is_pinned = szg_device_pin(bytes, byte_count);
-  return szg_cuda_end(ctx, previous, SZGPU_OK) == SZGPU_OK && is_pinned;
+  if (ctx->is_ring_pinned || szg_cuda_begin(ctx, &previous) != SZGPU_OK) return;
+  bool const is_pinned = szg_device_pin(ctx->ring.bytes, ctx->ring.capacity_bytes);
+  ctx->is_ring_pinned = szg_cuda_end(ctx, previous, SZGPU_OK) == SZGPU_OK && is_pinned;
 }
 
-void szg_unpin_cuda(void *bytes) { szg_device_unpin(bytes); }
+void szg_unpin_ring_cuda(szgpu_ctx *ctx) {
+  if (ctx->is_ring_pinned) szg_device_unpin(ctx->ring.bytes);
+  ctx->is_ring_pinned = false;
+}
 
 /* ---- what runs on the CPU with this backend too ---- */
 

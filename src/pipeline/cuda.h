@@ -33,15 +33,16 @@ szgpu_status szg_decompress_cuda(szgpu_ctx *ctx, const void *archive, const szg_
                                  uint64_t first_row, uint64_t row_count, void *field) SZG_CHECKED;
 
 /* Restores a box of the field. *is_done false: the CPU has to do it, because sections are under
- * zstd, or because the archive is in host memory and the box a small part of it. */
+ * zstd or values are coded in another type, or because the archive is in host memory and the box a
+ * small part of it. */
 szgpu_status szg_decompress_region_cuda(szgpu_ctx *ctx, const void *archive,
                                         const szg_opened *opened, const szg_box *box, void *field,
                                         bool *is_done) SZG_CHECKED;
 
-/* Pins memory of the host, so that copies from and to it overlap with kernels; if the system
- * refuses that, they are slower. unpin: memory that was pinned, before it is freed. */
-bool szg_pin_cuda(szgpu_ctx *ctx, void *bytes, uint64_t byte_count);
-void szg_unpin_cuda(void *bytes);
+/* Pins the ctx's ring, so that copies from and to it overlap with kernels; if the system refuses
+ * that, they are slower. unpin: before the ring's memory is freed, while no ctx copies. */
+void szg_pin_ring_cuda(szgpu_ctx *ctx);
+void szg_unpin_ring_cuda(szgpu_ctx *ctx);
 
 /* For what runs on the CPU with this backend too. The archive in host memory: a copy if it is on
  * the device, valid until the ctx's next call. Waits for the ctx's stream. */

@@ -10,6 +10,7 @@
 
 #include "core/bytes.h"
 #include "frames/kinds_cuda.h"
+#include "frames/mapped.h"
 #include "frames/open.h"
 #include "pipeline/cuda.h"
 #include "pipeline/decompress_cuda.h"
@@ -371,7 +372,9 @@ szgpu_status szg_decompress_region_cuda(szgpu_ctx *ctx, const void *archive,
                                         bool *is_done) {
   int previous = 0;
   int const slowest = szg_slowest_axis(&opened->grid);
+  szg_mapping const mapping = szg_mapping_of_header(&opened->header);
   *is_done = false;
+  if (szg_is_mapped(&mapping)) return SZGPU_OK;
   SZG_TRY(begin_again(ctx, &previous));
   szg_decompress_call_cuda call =
       make_call(ctx, archive, opened, box->first[slowest], box->end[slowest] - box->first[slowest]);

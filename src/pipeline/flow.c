@@ -12,25 +12,10 @@ static int slots_within(const szg_flow *flow, uint64_t slot_bytes, uint64_t work
   const szg_account *const account = &flow->ctxs[0]->account;
   int wanted = szg_flow_slots(flow->ctx_count);
   if ((uint64_t)wanted > flow->frame_count) wanted = (int)flow->frame_count;
-  if (!account->limit_bytes) return wanted;
+  if (!account->limit_bytes || slot_bytes == 0) return wanted;
   uint64_t const left = account->limit_bytes - szg_min_u64(account->limit_bytes, workspace_bytes);
   uint64_t const within = left / slot_bytes;
   return within >= (uint64_t)wanted ? wanted : within > 0 ? (int)within : 1;
-}
-
-static szgpu_status open_slot(szg_flow *flow, szg_flow_slot *slot, uint64_t values_bytes,
-                              uint64_t bytes_bytes) {
-  slot->values.account = slot->bytes.account = &flow->ctxs[0]->account;
-  SZG_TRY(szg_buffer_reset(&slot->values, values_bytes));
-  SZG_TRY(szg_buffer_reset(&slot->bytes, bytes_bytes));
-  if (!flow->has_cuda[0]) return SZGPU_OK;
-  slot->are_pinned = szg_pin_cuda(flow->ctxs[0], slot->values.bytes, values_bytes);
-  if (slot->are_pinned && !szg_pin_cuda(flow->ctxs[0], slot->bytes.bytes, bytes_bytes)) {
-    szg_unpin_cuda(slot->values.bytes);
-    slot->are_pinned = false;
-  }
-  flow->ctxs[0]->error[0] = '\0'; /* it goes without */
-  return SZGPU_OK;
 }
 
 void szg_flow_begin(szg_flow *flow, uint64_t field_bytes) {
@@ -42,36 +27,59 @@ void szg_flow_begin(szg_flow *flow, uint64_t field_bytes) {
   }
 }
 
-szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) {
-  uint64_t slot_bytes;
-  SZG_REQUIRE(szg_add_checked(sizes->values_bytes, sizes->bytes_bytes, &slot_bytes),
-              SZGPU_OUT_OF_MEMORY);
-  int const slot_count = slots_within(flow, slot_bytes, sizes->workspace_bytes);
-  szgpu_status status = SZGPU_OK;
-  for (int i = 0; i < slot_count && status == SZGPU_OK; i++) {
-    status = open_slot(flow, &flow->slots[i], sizes->values_bytes, sizes->bytes_bytes);
-    flow->slot_count++;
-  }
-  if (status != SZGPU_OUT_OF_MEMORY) return status;
-  return szg_fail(flow->ctxs[0], status, "%d frames on their way take %llu bytes each", slot_count,
-                  (unsigned long long)slot_bytes);
+static bool align_up_checked(uint64_t bytes, uint64_t *aligned) {
+  if (!szg_add_checked(bytes, SZG_ARENA_ALIGNMENT - 1, aligned)) return false;
+  *aligned -= *aligned % SZG_ARENA_ALIGNMENT;
+  return true;
 }
 
-static void close_slots(szg_flow *flow) {
-  for (int i = 0; i < flow->slot_count; i++) {
-    szg_flow_slot *const slot = &flow->slots[i];
-    if (slot->are_pinned) {
-      szg_unpin_cuda(slot->values.bytes);
-      szg_unpin_cuda(slot->bytes.bytes);
-    }
-    szg_buffer_release(&slot->values);
-    szg_buffer_release(&slot->bytes);
+bool szg_flow_slot_bytes(const szg_flow_sizes *sizes, uint64_t *bytes_at, uint64_t *slot_bytes) {
+  return align_up_checked(sizes->values_bytes, bytes_at) &&
+         szg_add_checked(*bytes_at, sizes->bytes_bytes, slot_bytes) &&
+         align_up_checked(*slot_bytes, slot_bytes);
+}
+
+szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) {
+  szgpu_ctx *const first = flow->ctxs[0];
+  uint64_t slot_bytes, ring_bytes, bytes_at;
+  SZG_REQUIRE(szg_flow_slot_bytes(sizes, &bytes_at, &slot_bytes), SZGPU_OUT_OF_MEMORY);
+  int const slot_count = slots_within(flow, slot_bytes, sizes->workspace_bytes);
+  SZG_REQUIRE(szg_mul_checked(slot_bytes, (uint64_t)slot_count, &ring_bytes), SZGPU_OUT_OF_MEMORY);
+  if (ring_bytes > first->ring.capacity_bytes) szg_unpin_ring_cuda(first);
+  szgpu_status const status = szg_buffer_reset(&first->ring, ring_bytes);
+  if (status == SZGPU_OUT_OF_MEMORY)
+    return szg_fail(first, status, "%d frames on their way take %llu bytes each", slot_count,
+                    (unsigned long long)slot_bytes);
+  SZG_TRY(status);
+  if (flow->has_cuda[0] && ring_bytes > 0) szg_pin_ring_cuda(first);
+  first->error[0] = '\0'; /* it goes without */
+  for (int i = 0; i < slot_count && ring_bytes > 0; i++) {
+    flow->slots[i].values = first->ring.bytes + (uint64_t)i * slot_bytes;
+    flow->slots[i].bytes = flow->slots[i].values + bytes_at;
   }
-  flow->slot_count = 0;
+  flow->slot_count = slot_count;
+  return SZGPU_OK;
+}
+
+szgpu_status szg_flow_take(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
+                           const void **taken, uint64_t *got_bytes) {
+  const szgpu_source *const source = flow->source;
+  *taken = bytes;
+  if (!source->memory) return szg_flow_read(flow, offset, bytes, byte_count, got_bytes);
+  uint64_t const left = source->memory_bytes - szg_min_u64(source->memory_bytes, offset);
+  *got_bytes = szg_min_u64(left, byte_count);
+  if (*got_bytes > 0) *taken = (const uint8_t *)source->memory + offset;
+  return SZGPU_OK;
 }
 
 szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
                            uint64_t *got_bytes) {
+  if (flow->source->memory) {
+    const void *taken;
+    SZG_TRY(szg_flow_take(flow, offset, bytes, byte_count, &taken, got_bytes));
+    if (*got_bytes > 0) memcpy(bytes, taken, *got_bytes);
+    return SZGPU_OK;
+  }
   size_t got = 0;
   *got_bytes = 0;
   if (byte_count == 0) return SZGPU_OK;
@@ -83,8 +91,27 @@ szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_
   return SZGPU_SOURCE_FAILED;
 }
 
+szgpu_status szg_flow_place(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
+                            void **place) {
+  const szgpu_sink *const sink = flow->sink;
+  *place = bytes;
+  if (!sink->memory) return SZGPU_OK;
+  if (offset <= sink->memory_bytes && byte_count <= sink->memory_bytes - offset) {
+    *place = (uint8_t *)sink->memory + offset;
+    return SZGPU_OK;
+  }
+  flow->is_sink_full = true;
+  return SZGPU_CAPACITY;
+}
+
 szgpu_status szg_flow_write(szg_flow *flow, uint64_t offset, const void *bytes,
                             uint64_t byte_count) {
+  if (flow->sink->memory) {
+    void *place;
+    SZG_TRY(szg_flow_place(flow, offset, NULL, byte_count, &place));
+    if (place != bytes) memcpy(place, bytes, byte_count);
+    return SZGPU_OK;
+  }
   int const code = flow->sink->write(flow->sink->user, offset, bytes, byte_count);
   if (code == 0) return SZGPU_OK;
   flow->sink_code = code;
@@ -129,13 +156,15 @@ static szgpu_status explain(const szg_flow *flow, szgpu_status status) {
   if (status == SZGPU_SINK_FAILED)
     return szg_fail(first, status, "writing at byte %llu returned %d",
                     (unsigned long long)flow->sink_offset, flow->sink_code);
+  if (status == SZGPU_CAPACITY && flow->is_sink_full)
+    return szg_fail(first, status, "the sink's memory has %llu bytes, which are too few",
+                    (unsigned long long)flow->sink->memory_bytes);
   if (status == SZGPU_TRUNCATED && flow->cut_frame < UINT64_MAX)
     return szg_fail(first, status, "in frame %llu", (unsigned long long)flow->cut_frame);
   return szg_fail(first, status, "%s", text);
 }
 
 szgpu_status szg_flow_end(szg_flow *flow, szgpu_status status) {
-  close_slots(flow);
   for (int i = 0; i < flow->ctx_count; i++)
     flow->ctxs[i]->threads.progress = flow->ctxs[i]->options.progress;
   if (status != SZGPU_OK) return explain(flow, status);

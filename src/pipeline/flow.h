@@ -13,11 +13,13 @@
 
 SZG_C_BEGIN
 
-/* A frame on its way. The slots of a call are of the first ctx's account. */
+/* A frame on its way. */
 typedef struct szg_flow_slot {
-  szg_buffer values, bytes; /* of the frame, and of its part of the archive */
-  bool are_pinned;
-  szg_frame_piece piece; /* compression */
+  uint8_t *values, *bytes; /* of the frame, and of its part of the archive; in the ring's memory */
+  const void *from;        /* what is worked on: here, or in the source's memory */
+  uint64_t from_bytes;     /* decompression: of the part */
+  void *to;                /* what comes of it: here, or in the sink's memory */
+  szg_frame_piece piece;   /* compression */
 } szg_flow_slot;
 
 /* What both directions have. */
@@ -34,6 +36,7 @@ typedef struct szg_flow {
   uint64_t frame_values;
   int source_code, sink_code; /* what a callback that failed has returned, and where it began */
   uint64_t source_offset, sink_offset;
+  bool is_sink_full;  /* its memory ends before the data do */
   uint64_t cut_frame; /* of which the source has not all; UINT64_MAX: none */
   uint64_t failed_frame[SZG_MOST_RING_SLOTS]; /* of each ctx; UINT64_MAX: none */
 } szg_flow;
@@ -41,12 +44,16 @@ typedef struct szg_flow {
 /* Silences the ctxs' own reports and decides where each ctx computes. field_bytes: of the whole. */
 void szg_flow_begin(szg_flow *flow, uint64_t field_bytes);
 
-/* What the ring takes: bytes of a slot, and what the ctx's workspace takes beside the slots. */
+/* What the ring takes: bytes of a slot, and what the ctx's workspace takes beside the slots.
+ * values_bytes, bytes_bytes: 0 if they are in the caller's memory. */
 typedef struct szg_flow_sizes {
   uint64_t frame_rows;
   uint64_t values_bytes, bytes_bytes;
   uint64_t workspace_bytes;
 } szg_flow_sizes;
+
+/* Bytes of a slot, in which those of the archive begin at *bytes_at. False: too many. */
+bool szg_flow_slot_bytes(const szg_flow_sizes *sizes, uint64_t *bytes_at, uint64_t *slot_bytes);
 
 /* Slots that ctx_count ctxs can use. */
 static inline int szg_flow_slots(int ctx_count) {
@@ -54,13 +61,20 @@ static inline int szg_flow_slots(int ctx_count) {
   return ctx_count + FRAMES_BESIDE;
 }
 
-/* Makes room for slots: as many as the ctxs can use, fewer if the first ctx's limit does not leave
- * the workspace beside them, but at least one. */
+/* Makes room for slots, which the first ctx keeps: as many as the ctxs can use, fewer if the first
+ * ctx's limit does not leave the workspace beside them, but at least one. */
 szgpu_status szg_flow_open(szg_flow *flow, const szg_flow_sizes *sizes) SZG_CHECKED;
 
 /* Reads byte_count bytes at `offset`; *got_bytes are fewer only where the data end. */
 szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
                            uint64_t *got_bytes) SZG_CHECKED;
+/* The same without a copy if the source is in memory; *taken is where the bytes are. */
+szgpu_status szg_flow_take(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
+                           const void **taken, uint64_t *got_bytes) SZG_CHECKED;
+/* Where byte_count bytes at `offset` are to be put before szg_flow_write writes them: `bytes`, or
+ * in the sink's memory. */
+szgpu_status szg_flow_place(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
+                            void **place) SZG_CHECKED;
 szgpu_status szg_flow_write(szg_flow *flow, uint64_t offset, const void *bytes,
                             uint64_t byte_count) SZG_CHECKED;
 

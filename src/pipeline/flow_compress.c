@@ -19,7 +19,8 @@ typedef struct flow_compression {
   const szgpu_shape *shape;
   const szg_grid *grid; /* of the field */
   uint64_t row_bytes;
-  uint64_t capacity; /* of a slot's bytes */
+  uint64_t capacity;    /* of a slot's bytes */
+  uint64_t piece_bytes; /* most at once in a pass over the values */
   const szg_bound_plan *bound;
   szg_header header;
   szg_buffer frame_bytes; /* u64 [frames] */
@@ -36,6 +37,7 @@ typedef enum pass_kind { PASS_EXTREMES, PASS_SAMPLE, PASS_GREATEST } pass_kind;
 /* One pass. Pieces hold whole spans, except the last one. */
 typedef struct range_pass {
   flow_compression *call;
+  const szg_value_source *source; /* that asks for it */
   pass_kind kind;
   const uint64_t *named_fill;
   const szg_range *range;
@@ -45,12 +47,13 @@ typedef struct range_pass {
   double greatest;
 } range_pass;
 
-/* Reads byte_count bytes of the field, which must be there. */
-static szgpu_status read_field(flow_compression *call, uint64_t offset, void *bytes,
-                               uint64_t byte_count) {
+/* Takes byte_count bytes of the field, which must be there, to a slot. */
+static szgpu_status take_values(flow_compression *call, uint64_t offset, uint64_t byte_count,
+                                int slot_number) {
   szg_flow *const flow = call->flow;
+  szg_flow_slot *const slot = &flow->slots[slot_number];
   uint64_t got_bytes;
-  SZG_TRY(szg_flow_read(flow, offset, bytes, byte_count, &got_bytes));
+  SZG_TRY(szg_flow_take(flow, offset, slot->values, byte_count, &slot->from, &got_bytes));
   if (got_bytes == byte_count) return SZGPU_OK;
   flow->source_code = 0;
   flow->source_offset = offset + got_bytes;
@@ -65,17 +68,16 @@ static uint64_t values_of_piece(const range_pass *pass, uint64_t piece) {
 static szgpu_status read_piece(void *job, uint64_t piece, int slot) {
   const range_pass *const pass = job;
   uint64_t const width = szg_dtype_bytes(pass->call->shape->dtype);
-  return read_field(pass->call, piece * pass->piece_values * width,
-                    pass->call->flow->slots[slot].values.bytes,
-                    values_of_piece(pass, piece) * width);
+  return take_values(pass->call, piece * pass->piece_values * width,
+                     values_of_piece(pass, piece) * width, slot);
 }
 
 static szgpu_status look_at_piece(void *job, uint64_t piece, int slot, int worker) {
   range_pass *const pass = job;
   const szg_flow *const flow = pass->call->flow;
   szg_value_source source =
-      szg_value_source_cpu(&flow->ctxs[worker]->threads, pass->call->shape->dtype,
-                           flow->slots[slot].values.bytes, values_of_piece(pass, piece));
+      szg_value_source_mapped_cpu(&flow->ctxs[worker]->threads, &pass->source->mapping,
+                                  flow->slots[slot].from, values_of_piece(pass, piece));
   source.first_span = (piece * pass->piece_values) >> SZG_RANGE_SPAN_LOG2;
   if (pass->kind == PASS_GREATEST) {
     double greatest;
@@ -94,7 +96,7 @@ static szgpu_status run_pass(range_pass *pass) {
   static const szg_ring_steps steps = {read_piece, look_at_piece, NULL};
   const szg_flow *const flow = pass->call->flow;
   uint64_t const span_bytes = szg_dtype_bytes(pass->call->shape->dtype) << SZG_RANGE_SPAN_LOG2;
-  uint64_t const spans = flow->slots[0].values.capacity_bytes / span_bytes;
+  uint64_t const spans = pass->call->piece_bytes / span_bytes;
   pass->piece_values = spans << SZG_RANGE_SPAN_LOG2;
   pass->extremes = (szg_extremes){INFINITY, -INFINITY, 0};
   return szg_run_ring(szg_div_up(pass->call->grid->value_count, pass->piece_values),
@@ -103,14 +105,15 @@ static szgpu_status run_pass(range_pass *pass) {
 
 static szgpu_status find_extremes(const szg_value_source *source, const uint64_t *named_fill,
                                   szg_extremes *extremes) {
-  range_pass pass = {.call = source->where, .kind = PASS_EXTREMES, .named_fill = named_fill};
+  range_pass pass = {
+      .call = source->where, .source = source, .kind = PASS_EXTREMES, .named_fill = named_fill};
   SZG_TRY(run_pass(&pass));
   *extremes = pass.extremes;
   return SZGPU_OK;
 }
 
 static szgpu_status sample_extremes(const szg_value_source *source, szg_extremes *extremes) {
-  range_pass pass = {.call = source->where, .kind = PASS_SAMPLE};
+  range_pass pass = {.call = source->where, .source = source, .kind = PASS_SAMPLE};
   SZG_TRY(run_pass(&pass));
   *extremes = pass.extremes;
   return SZGPU_OK;
@@ -118,7 +121,11 @@ static szgpu_status sample_extremes(const szg_value_source *source, szg_extremes
 
 static szgpu_status greatest_up_to(const szg_value_source *source, const szg_range *range,
                                    double limit, double *greatest) {
-  range_pass pass = {.call = source->where, .kind = PASS_GREATEST, .range = range, .limit = limit};
+  range_pass pass = {.call = source->where,
+                     .source = source,
+                     .kind = PASS_GREATEST,
+                     .range = range,
+                     .limit = limit};
   SZG_TRY(run_pass(&pass));
   *greatest = pass.greatest;
   return SZGPU_OK;
@@ -133,8 +140,8 @@ static uint64_t values_bytes_of(const flow_compression *call, uint64_t frame) {
 
 static szgpu_status read_frame(void *job, uint64_t frame, int slot) {
   flow_compression *const call = job;
-  return read_field(call, frame * call->header.frame_rows * call->row_bytes,
-                    call->flow->slots[slot].values.bytes, values_bytes_of(call, frame));
+  return take_values(call, frame * call->header.frame_rows * call->row_bytes,
+                     values_bytes_of(call, frame), slot);
 }
 
 static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, int worker) {
@@ -148,12 +155,12 @@ static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, i
   fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
   slot->piece = fresh;
   if (with_cuda)
-    status = szg_compress_frame_cuda(ctx, call->params, call->grid, slot->values.bytes,
-                                     slot->bytes.bytes, call->capacity, &slot->piece);
+    status = szg_compress_frame_cuda(ctx, call->params, call->grid, slot->from, slot->bytes,
+                                     call->capacity, &slot->piece);
   if (!with_cuda || szg_falls_back(ctx, status)) {
     slot->piece = fresh;
-    status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->values.bytes,
-                                    slot->bytes.bytes, call->capacity, &slot->piece);
+    status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->from, slot->bytes,
+                                    call->capacity, &slot->piece);
   }
   if (status == SZGPU_OK && slot->piece.fails) {
     __atomic_store_n(&call->fails, true, __ATOMIC_RELAXED);
@@ -167,7 +174,7 @@ static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
   const szg_flow_slot *const slot = &call->flow->slots[slot_number];
   const szg_frame_piece *const piece = &slot->piece;
   uint64_t *const frame_bytes = (uint64_t *)(void *)call->frame_bytes.bytes;
-  SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->bytes.bytes, piece->frame_bytes));
+  SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->bytes, piece->frame_bytes));
   call->next_byte += piece->frame_bytes;
   frame_bytes[frame] = piece->frame_bytes;
   call->has_planes |= piece->header.has_planes;
@@ -207,7 +214,9 @@ static bool begins_anew(const flow_compression *call, szgpu_status status) {
 /* Under a bound that follows from a sample, if possible; if not, or if it fails, from all
  * values. */
 static szgpu_status compress_bounded(flow_compression *call, uint64_t *archive_bytes) {
-  szg_value_source const source = {.dtype = call->shape->dtype,
+  szg_mapping const mapping = szg_mapping_of_params(call->params, call->shape->dtype);
+  szg_value_source const source = {.dtype = mapping.inner,
+                                   .mapping = mapping,
                                    .value_count = call->grid->value_count,
                                    .where = call,
                                    .find_extremes = find_extremes,
@@ -233,7 +242,7 @@ szgpu_status szg_flow_compress_sizes(const szgpu_ctx *ctx, const szgpu_params *p
                                      szg_flow_sizes *sizes) {
   size_t const width = szg_dtype_bytes(shape->dtype);
   uint64_t whole_bytes;
-  sizes->frame_rows = szg_frame_rows(grid, shape->dtype, params->frame_rows);
+  sizes->frame_rows = szg_frame_rows(grid, shape->dtype, params->mode, params->frame_rows);
   szg_grid const frame_grid = szg_grid_of_rows(grid, sizes->frame_rows);
   uint64_t const values_bytes = frame_grid.value_count * width;
   sizes->values_bytes = values_bytes > LEAST_PIECE_BYTES ? values_bytes : LEAST_PIECE_BYTES;
@@ -246,6 +255,8 @@ static szgpu_status open_ring(flow_compression *call) {
   szg_flow_sizes sizes;
   SZG_TRY(szg_flow_compress_sizes(flow->ctxs[0], call->params, call->shape, call->grid, &sizes));
   call->capacity = sizes.bytes_bytes;
+  call->piece_bytes = sizes.values_bytes;
+  if (flow->source->memory) sizes.values_bytes = 0;
   flow->frame_count = szg_div_up(call->grid->row_extent, sizes.frame_rows);
   flow->frame_values = sizes.frame_rows * call->grid->row_values;
   return szg_flow_open(flow, &sizes);

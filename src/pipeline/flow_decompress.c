@@ -57,10 +57,10 @@ static szgpu_status read_frame(void *job, uint64_t frame, int slot_number) {
   flow_restoration *const call = job;
   szg_flow_slot *const slot = &call->flow->slots[slot_number];
   uint64_t const byte_count = szg_frame_bytes(call->opened, frame);
-  SZG_TRY(szg_flow_read(call->flow, call->next_byte, slot->bytes.bytes, byte_count,
-                        &slot->bytes.used_bytes));
+  SZG_TRY(szg_flow_take(call->flow, call->next_byte, slot->bytes, byte_count, &slot->from,
+                        &slot->from_bytes));
   call->next_byte += byte_count;
-  if (slot->bytes.used_bytes == byte_count) return SZGPU_OK;
+  if (slot->from_bytes == byte_count) return SZGPU_OK;
   call->flow->cut_frame = frame;
   return SZGPU_TRUNCATED;
 }
@@ -80,27 +80,27 @@ static szgpu_status restore_frame(void *job, uint64_t frame, int slot_number, in
   const flow_restoration *const call = job;
   szg_flow *const flow = call->flow;
   szgpu_ctx *const ctx = flow->ctxs[worker];
-  const szg_flow_slot *const slot = &flow->slots[slot_number];
-  szg_opened const part =
-      szg_opened_frame(call->opened, frame, slot->bytes.bytes, slot->bytes.used_bytes);
+  szg_flow_slot *const slot = &flow->slots[slot_number];
+  szg_opened const part = szg_opened_frame(call->opened, frame, slot->from, slot->from_bytes);
   uint64_t const first_row = frame * part.header.frame_rows;
   uint64_t const row_count = szg_frame_row_count(&part, frame);
   szg_wanted const wanted = szg_wanted_rows(&part.grid, first_row, row_count);
   bool const with_cuda = flow->has_cuda[worker] && !has_zstd(&part, frame);
   szgpu_status status = SZGPU_UNSUPPORTED;
   fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
+  SZG_TRY(szg_flow_place(flow, first_row * call->row_bytes, slot->values,
+                         row_count * call->row_bytes, &slot->to));
   if (with_cuda)
-    status = szg_decompress_cuda(ctx, part.bytes, &part, first_row, row_count, slot->values.bytes);
+    status = szg_decompress_cuda(ctx, part.bytes, &part, first_row, row_count, slot->to);
   if (!with_cuda || szg_falls_back(ctx, status))
-    status = szg_decompress_cpu(ctx, &part, &wanted, slot->values.bytes);
+    status = szg_decompress_cpu(ctx, &part, &wanted, slot->to);
   return szg_flow_end_work(flow, frame, worker, status);
 }
 
 static szgpu_status write_frame(void *job, uint64_t frame, int slot) {
   flow_restoration *const call = job;
   uint64_t const byte_count = szg_frame_row_count(call->opened, frame) * call->row_bytes;
-  SZG_TRY(szg_flow_write(call->flow, call->next_value, call->flow->slots[slot].values.bytes,
-                         byte_count));
+  SZG_TRY(szg_flow_write(call->flow, call->next_value, call->flow->slots[slot].to, byte_count));
   call->next_value += byte_count;
   return SZGPU_OK;
 }
@@ -111,6 +111,12 @@ static uint64_t most_workspace_bytes(const szgpu_ctx *ctx, uint64_t values_bytes
   uint64_t const fixed_bytes = 2 << 20, thread_bytes = 3 << 20;
   return fixed_bytes + thread_bytes * (uint64_t)ctx->threads.count + frame_bytes / 4 +
          values_bytes / 4 * 17;
+}
+
+/* Bytes of a frame's values as they are coded, and once more if that is not the field's type. */
+static uint64_t coded_values_bytes(const szg_header *header, uint64_t value_count) {
+  szgpu_dtype const coded = szg_header_coded_dtype(header);
+  return value_count * szg_dtype_bytes(coded) * (coded == header->shape.dtype ? 1 : 2);
 }
 
 static szgpu_status decompress_call(flow_restoration *call) {
@@ -129,8 +135,10 @@ static szgpu_status decompress_call(flow_restoration *call) {
   SZG_REQUIRE(largest_bytes <= call->most_frame_bytes, SZGPU_BAD_DATA);
   flow->frame_count = opened->header.frame_count;
   flow->frame_values = frame_grid.value_count;
-  szg_flow_sizes const sizes = {frame_rows, values_bytes, largest_bytes,
-                                most_workspace_bytes(flow->ctxs[0], values_bytes, largest_bytes)};
+  uint64_t const coded_bytes = coded_values_bytes(&opened->header, frame_grid.value_count);
+  szg_flow_sizes const sizes = {frame_rows, flow->sink->memory ? 0 : values_bytes,
+                                flow->source->memory ? 0 : largest_bytes,
+                                most_workspace_bytes(flow->ctxs[0], coded_bytes, largest_bytes)};
   SZG_TRY(szg_flow_open(flow, &sizes));
   return szg_run_ring(flow->frame_count, flow->slot_count, flow->ctx_count, &steps, call);
 }

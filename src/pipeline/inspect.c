@@ -4,6 +4,7 @@
 #include <fenv.h>
 
 #include "frames/kinds.h"
+#include "frames/mapped.h"
 #include "frames/open.h"
 #include "pipeline/pipeline.h"
 #include "quant/quant_core.h"
@@ -14,6 +15,11 @@ void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_i
   fenv_t callers_environment; /* a denormal fill value must survive */
   fegetenv(&callers_environment);
   fesetenv(FE_DFL_ENV);
+  szg_mapping const mapping = szg_mapping_of_header(header);
+  bool const is_log = mapping.kind == SZG_MAPPING_LOG;
+  bool const has_fill = is_log ? header->has_own_fill : header->has_fill;
+  uint64_t const fill_bits = is_log ? header->own_fill_bits : header->fill_bits;
+  szgpu_dtype const fill_dtype = is_log ? mapping.outer : mapping.inner;
   *info = (szgpu_info){
       .struct_bytes = info->struct_bytes,
       .shape = header->shape,
@@ -25,9 +31,9 @@ void szg_describe_header(const szg_header *header, const szg_grid *grid, szgpu_i
       .absolute_bound = header->absolute_bound,
       .step = header->step,
       .value_range = header->value_range,
-      .has_fill = header->has_fill,
-      .fill = header->has_fill ? szg_value_of_bits(header->shape.dtype, header->fill_bits) : 0.0,
-      .fill_bits = header->fill_bits,
+      .has_fill = has_fill,
+      .fill = has_fill ? szg_value_of_bits(fill_dtype, fill_bits) : 0.0,
+      .fill_bits = is_log ? fill_bits : szg_mapping_outer_bits(&mapping, fill_bits),
       .frame_rows = header->frame_rows,
       .frame_count = header->frame_count,
       .field_bytes = grid->value_count * szg_dtype_bytes(header->shape.dtype),
@@ -55,10 +61,12 @@ static szgpu_status inspect_frame(const szg_opened *opened, uint64_t frame, uint
                          &header, NULL));
   const szg_frame_kind *const kind = &szg_frame_kinds[szg_kind_of(&opened->header, &header)];
   uint64_t const row_count = szg_frame_row_count(opened, frame);
-  szg_frame_facts const facts = {.archive = &opened->header,
-                                 .frame = &header,
-                                 .grid = szg_grid_of_rows(&opened->grid, row_count),
-                                 .value_bytes = szg_dtype_bytes(opened->header.shape.dtype)};
+  szg_frame_facts const facts = {
+      .archive = &opened->header,
+      .frame = &header,
+      .grid = szg_grid_of_rows(&opened->grid, row_count),
+      .value_bytes = szg_dtype_bytes(szg_header_coded_dtype(&opened->header)),
+      .field_value_bytes = szg_dtype_bytes(opened->header.shape.dtype)};
   *info = (szgpu_frame_info){
       .struct_bytes = info->struct_bytes,
       .kind = kind->name,

@@ -21,7 +21,7 @@ szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *par
  * sample, if the mode and the sample allow that; if it fails (szg_bound_fails), everything begins
  * anew without. With params->greatest the bound follows from that alone. bound: NULL if the call is
  * lossless. */
-szgpu_status szg_call_declared_bound(const szgpu_params *params, szgpu_dtype dtype,
+szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mapping *mapping,
                                      szg_bound_plan *bound) SZG_CHECKED;
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,
                             bool may_sample, szg_bound_plan *bound) SZG_CHECKED;

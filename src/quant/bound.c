@@ -86,25 +86,40 @@ typedef struct range_job {
   szg_extremes by_worker[SZG_MAX_THREADS];
 } range_job;
 
+static void include_values(const range_job *job, const void *values, size_t count,
+                           szg_extremes *extremes) {
+  bool const is_f32 = job->source->dtype == SZGPU_F32;
+  if (job->range_so_far) {
+    double const greatest = is_f32
+                                ? greatest_up_to_f32(values, count, job->limit, job->range_so_far)
+                                : greatest_up_to_f64(values, count, job->limit, job->range_so_far);
+    szg_extremes_include(extremes, greatest, greatest);
+  } else if (is_f32) {
+    range_of_values_f32(values, count, &job->known, job->named_fill, extremes);
+  } else {
+    range_of_values_f64(values, count, &job->known, job->named_fill, extremes);
+  }
+}
+
+/* Values of a wider type are made a block at a time. */
 static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
   range_job *const job = job_pointer;
   const szg_value_source *const source = job->source;
-  szg_extremes *const extremes = &job->by_worker[worker];
+  const szg_mapping *const mapping = &source->mapping;
+  size_t const width = szg_dtype_bytes(mapping->outer);
   uint64_t const start = part * SZG_RANGE_PART_VALUES;
-  size_t const count = (size_t)szg_min_u64(SZG_RANGE_PART_VALUES, source->value_count - start);
-  const float *const values_f32 =
-      source->dtype == SZGPU_F32 ? (const float *)source->values + start : NULL;
-  const double *const values_f64 =
-      source->dtype == SZGPU_F64 ? (const double *)source->values + start : NULL;
-  if (job->range_so_far) {
-    double const greatest =
-        values_f32 ? greatest_up_to_f32(values_f32, count, job->limit, job->range_so_far)
-                   : greatest_up_to_f64(values_f64, count, job->limit, job->range_so_far);
-    szg_extremes_include(extremes, greatest, greatest);
-  } else if (values_f32) {
-    range_of_values_f32(values_f32, count, &job->known, job->named_fill, extremes);
-  } else {
-    range_of_values_f64(values_f64, count, &job->known, job->named_fill, extremes);
+  const uint8_t *values = (const uint8_t *)source->values + start * width;
+  size_t count = (size_t)szg_min_u64(SZG_RANGE_PART_VALUES, source->value_count - start);
+  szg_extremes *const extremes = &job->by_worker[worker];
+  double block[SZG_RANGE_BLOCK];
+  if (!szg_is_mapped(mapping)) {
+    include_values(job, values, count, extremes);
+    return SZGPU_OK;
+  }
+  for (size_t done; count > 0; count -= done, values += done * width) {
+    done = count < SZG_RANGE_BLOCK ? count : SZG_RANGE_BLOCK;
+    szg_values_to_inner(mapping, values, done, block);
+    include_values(job, block, done, extremes);
   }
   return SZGPU_OK;
 }
@@ -159,15 +174,22 @@ static szgpu_status greatest_up_to_cpu(const szg_value_source *source, const szg
   return SZGPU_OK;
 }
 
-szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,
-                                      uint64_t value_count) {
-  return (szg_value_source){.dtype = dtype,
+szg_value_source szg_value_source_mapped_cpu(szg_threads *threads, const szg_mapping *mapping,
+                                             const void *values, uint64_t value_count) {
+  return (szg_value_source){.dtype = mapping->inner,
+                            .mapping = *mapping,
                             .values = values,
                             .value_count = value_count,
                             .where = threads,
                             .find_extremes = find_extremes_cpu,
                             .sample_extremes = sample_extremes_cpu,
                             .greatest_up_to = greatest_up_to_cpu};
+}
+
+szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,
+                                      uint64_t value_count) {
+  szg_mapping const none = {.outer = dtype, .inner = dtype};
+  return szg_value_source_mapped_cpu(threads, &none, values, value_count);
 }
 
 szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *named_fill,
@@ -310,6 +332,7 @@ static void begin_plan(szgpu_dtype dtype, const szg_range *range, szg_bound_plan
   plan->value_range = greatest - least <= DBL_MAX ? greatest - least : DBL_MAX;
 }
 
+/* bound: of the values that are coded. */
 static void finish_plan(double bound, const szg_range *range, szg_bound_plan *plan) {
   szg_quantizer *const quantizer = &plan->quantizer;
   *quantizer = szg_quantizer_make(quantizer->arithmetic, bound, quantizer->step, range->has_fill,
@@ -330,14 +353,63 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
   if (mode == SZGPU_MODE_REL) bound = scaled_range(asked, least, greatest);
   if (mode == SZGPU_MODE_PSNR) /* uniform noise with a step of 2 b has mean square b^2 / 3 */
     bound = scaled_range(1.7320508075688772 * amplitude_of_decibels(asked), least, greatest);
+  double magnitude = greatest_magnitude(least, greatest);
+  plan->absolute_bound = bound;
+  bound = szg_mapping_inner_bound(&source->mapping, bound, magnitude);
   if (!plan->is_constant) {
     double const limit = meaning_limit(dtype, bound);
-    double magnitude = greatest_magnitude(least, greatest);
     if (magnitude > limit) SZG_TRY(source->greatest_up_to(source, range, limit, &magnitude));
     plan->greatest = magnitude;
     derive_step(dtype, bound, magnitude, plan);
   }
   finish_plan(bound, range, plan);
+  return SZGPU_OK;
+}
+
+/* Finds a known fill value in a field of values that are coded as logarithms. */
+static szgpu_status find_own_fill(const szg_value_source *source, szg_bound_plan *plan) {
+  szg_value_source own = *source;
+  szg_range range;
+  own.mapping = (szg_mapping){.outer = source->mapping.outer, .inner = source->mapping.outer};
+  own.dtype = own.mapping.inner;
+  SZG_TRY(szg_range_take(&own, NULL, &range));
+  plan->has_own_fill = range.has_fill;
+  plan->own_fill_bits = range.fill_bits;
+  return SZGPU_OK;
+}
+
+szg_mapping szg_bound_mapping(const szg_bound_plan *plan, const szg_mapping *mapping) {
+  szg_mapping whole = *mapping;
+  if (mapping->kind != SZG_MAPPING_LOG) return whole;
+  whole.fill.is_there = plan->has_own_fill;
+  whole.fill.bits = szg_log_fill_bits(mapping->outer, mapping->inner, plan->own_fill_bits);
+  return whole;
+}
+
+szgpu_status szg_bound_derive_log(const szg_value_source *source, double asked,
+                                  const uint64_t *named_fill, szg_bound_plan *plan) {
+  SZG_REQUIRE(asked > 0.0 && asked < 1.0, SZGPU_BAD_BOUND);
+  szgpu_dtype const dtype = source->dtype;
+  double const bound = szg_log_bound(source->mapping.outer, dtype, asked);
+  uint64_t const fill_bits = szg_log_inner_fill(dtype);
+  szg_bound_plan own = {.has_own_fill = named_fill != NULL,
+                        .own_fill_bits = named_fill ? *named_fill : 0};
+  if (!named_fill) SZG_TRY(find_own_fill(source, &own));
+  if (bound > 0.0) {
+    szg_value_source logs = *source;
+    szg_range range;
+    logs.mapping = szg_bound_mapping(&own, &source->mapping);
+    SZG_TRY(szg_range_take(&logs, &fill_bits, &range));
+    SZG_TRY(szg_bound_derive(&logs, SZGPU_MODE_ABS, bound, &range, plan));
+  } else {
+    szg_range const none = {.has_fill = true, .fill_bits = fill_bits};
+    begin_plan(dtype, &none, plan);
+    plan->is_constant = false;
+    plan->is_hopeless = true;
+    finish_plan(0.0, &none, plan);
+  }
+  plan->has_own_fill = own.has_own_fill;
+  plan->own_fill_bits = own.own_fill_bits;
   return SZGPU_OK;
 }
 
@@ -347,6 +419,7 @@ szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_
   szg_extremes sample;
   *is_enough = false;
   if (source->value_count < SZG_RANGE_LEAST_SAMPLED) return SZGPU_OK;
+  if (szg_is_mapped(&source->mapping)) return SZGPU_OK; /* the inner bound needs the magnitude */
   SZG_TRY(source->sample_extremes(source, &sample));
   if (sample.fills_seen || sample.least == sample.greatest) return SZGPU_OK;
   szg_range const range = {
@@ -355,6 +428,7 @@ szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_
   if (magnitude < SZG_RANGE_LEAST_BOUNDS * asked) return SZGPU_OK;
   if (magnitude > meaning_limit(source->dtype, asked)) return SZGPU_OK;
   begin_plan(source->dtype, &range, plan);
+  plan->absolute_bound = asked;
   plan->is_sampled = true;
   plan->greatest = magnitude;
   derive_step(source->dtype, asked, magnitude, plan);
@@ -363,10 +437,12 @@ szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_
   return SZGPU_OK;
 }
 
-szgpu_status szg_bound_declare(szgpu_dtype dtype, double asked, double greatest,
+szgpu_status szg_bound_declare(const szg_mapping *mapping, double asked, double greatest,
                                const uint64_t *named_fill, szg_bound_plan *plan) {
   SZG_REQUIRE(asked > 0.0 && asked <= DBL_MAX, SZGPU_BAD_BOUND);
-  double const limit = meaning_limit(dtype, asked), least = SZG_RANGE_LEAST_BOUNDS * asked;
+  szgpu_dtype const dtype = mapping->inner;
+  double const bound = szg_mapping_inner_bound(mapping, asked, INFINITY); /* of any value */
+  double const limit = meaning_limit(dtype, bound), least = SZG_RANGE_LEAST_BOUNDS * bound;
   szg_range const range = {.has_values = true,
                            .least = -greatest,
                            .greatest = greatest,
@@ -375,9 +451,10 @@ szgpu_status szg_bound_declare(szgpu_dtype dtype, double asked, double greatest,
   double magnitude = greatest > least ? greatest : least;
   if (magnitude > limit) magnitude = limit;
   begin_plan(dtype, &range, plan);
+  plan->absolute_bound = asked;
   plan->is_declared = true;
   plan->greatest = magnitude <= DBL_MAX ? magnitude : DBL_MAX;
-  derive_step(dtype, asked, plan->greatest, plan);
-  finish_plan(asked, &range, plan);
+  derive_step(dtype, bound, plan->greatest, plan);
+  finish_plan(bound, &range, plan);
   return SZGPU_OK;
 }

@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "quant/quant_core.h"
 #include "szgpu.h"
+#include "values/mapping.h"
 
 SZG_C_BEGIN
 
@@ -16,7 +17,7 @@ typedef struct szg_range {
   bool has_values;        /* any finite value that is not fill */
   double least, greatest; /* of those values; -0 counts as +0 */
   bool has_fill;
-  uint64_t fill_bits; /* bit pattern in the field's type, right-aligned */
+  uint64_t fill_bits; /* bit pattern in the inner type, right-aligned */
 } szg_range;
 
 /* The sample: a run of neighbouring values in every whole span of this many, for fields that are
@@ -44,7 +45,10 @@ typedef struct szg_bound_plan {
   bool is_hopeless; /* no value can be coded under this bound: raw frames */
   uint64_t constant_bits;
   double value_range; /* greatest - least */
-  double greatest;    /* X: the largest magnitude for which the bound means anything */
+  bool has_own_fill;  /* SZG_MAPPING_LOG: the field has a fill value, with these bits */
+  uint64_t own_fill_bits;
+  double absolute_bound; /* of the field's values; the quantizer's is of those that are coded */
+  double greatest;       /* X: the largest magnitude for which the bound means anything */
   szg_quantizer quantizer;
 } szg_bound_plan;
 
@@ -63,7 +67,8 @@ static inline void szg_extremes_merge(const szg_extremes *more, szg_extremes *ex
 /* A field's values, in any memory, and the two passes over them. */
 typedef struct szg_value_source szg_value_source;
 struct szg_value_source {
-  szgpu_dtype dtype;
+  szgpu_dtype dtype;   /* of what the passes see: F32 or F64 */
+  szg_mapping mapping; /* leads there from `values` */
   const void *values;
   uint64_t value_count;
   uint64_t first_span; /* the values begin with this one of the field's spans, for the sample */
@@ -80,11 +85,14 @@ struct szg_value_source {
                                  double limit, double *greatest);
 };
 
+/* Values of F32 or F64, and values that the mapping leads to these. */
 szg_value_source szg_value_source_cpu(szg_threads *threads, szgpu_dtype dtype, const void *values,
                                       uint64_t value_count);
+szg_value_source szg_value_source_mapped_cpu(szg_threads *threads, const szg_mapping *mapping,
+                                             const void *values, uint64_t value_count);
 
-/* Runs one pass over the source. named_fill: its bits in the field's type; NULL: looks for one of
- * the known fill values. */
+/* Runs one pass over the source. named_fill: its bits in the inner type; NULL: looks for one of the
+ * known fill values. */
 szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *named_fill,
                             szg_range *range) SZG_CHECKED;
 
@@ -92,6 +100,15 @@ szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *name
  * the bound to mean anything. SZGPU_BAD_BOUND: the bound is not finite and positive. */
 szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, double asked,
                               const szg_range *range, szg_bound_plan *plan) SZG_CHECKED;
+
+/* The same for a bound relative to each value, below 1; the source's mapping is SZG_MAPPING_LOG.
+ * named_fill: bits of the field's fill value; NULL: it may be one of the known ones. Reads the
+ * values once, or twice to look for these. */
+szgpu_status szg_bound_derive_log(const szg_value_source *source, double asked,
+                                  const uint64_t *named_fill, szg_bound_plan *plan) SZG_CHECKED;
+
+/* The mapping of a field's values once their bound is known. */
+szg_mapping szg_bound_mapping(const szg_bound_plan *plan, const szg_mapping *mapping);
 
 /* Derives the quantizer for an absolute bound from a sample, without a pass over the values: X is
  * half as much again as the greatest magnitude there. is_enough: false if the sample does not
@@ -103,7 +120,7 @@ szgpu_status szg_bound_sample(const szg_value_source *source, double asked, szg_
 /* Derives the quantizer for an absolute bound from a magnitude that the caller declares: X is that
  * number, but at least 8 bounds, and not more than the bound means something for. named_fill: as
  * for szg_range_take, but NULL means that no value is fill. */
-szgpu_status szg_bound_declare(szgpu_dtype dtype, double asked, double greatest,
+szgpu_status szg_bound_declare(const szg_mapping *mapping, double asked, double greatest,
                                const uint64_t *named_fill, szg_bound_plan *plan) SZG_CHECKED;
 
 /* Whether values may be greater than X although the bound means something for them. */

@@ -200,7 +200,7 @@ szgpu_status szgpu_series_append_stream(szgpu_series *series, szgpu_ctx *const *
                                         const szgpu_params *params, const szgpu_shape *shape,
                                         const szgpu_source *field, const szgpu_label *label) {
   step_draft draft;
-  szgpu_sink const sink = {write_archive, &draft};
+  szgpu_sink const sink = {.write = write_archive, .user = &draft};
   uint64_t archive_bytes = 0;
   SZG_TRY(begin(series, label, &draft));
   szgpu_status status = write_record(&draft);

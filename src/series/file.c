@@ -148,8 +148,9 @@ void szg_series_file_close(szg_series_file *file, bool has_steps) {
   close(file->descriptor);
 }
 
-szg_mapping szg_series_file_map(const szgpu_series *series, uint64_t offset, uint64_t byte_count) {
-  szg_mapping const none = {0};
+szg_file_pages szg_series_file_map(const szgpu_series *series, uint64_t offset,
+                                   uint64_t byte_count) {
+  szg_file_pages const none = {0};
   if (!series->has_file || byte_count > PTRDIFF_MAX / 2) return none;
   uint64_t const page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   uint64_t const before = offset % page_bytes;
@@ -157,9 +158,9 @@ szg_mapping szg_series_file_map(const szgpu_series *series, uint64_t offset, uin
   void *const pages = mmap(NULL, mapped_bytes, PROT_READ, MAP_PRIVATE, series->file.descriptor,
                            (off_t)(offset - before));
   if (pages == MAP_FAILED) return none;
-  return (szg_mapping){pages, mapped_bytes, (const uint8_t *)pages + before};
+  return (szg_file_pages){pages, mapped_bytes, (const uint8_t *)pages + before};
 }
 
-void szg_series_file_unmap(const szg_mapping *mapping) {
+void szg_series_file_unmap(const szg_file_pages *mapping) {
   munmap(mapping->pages, mapping->page_bytes);
 }

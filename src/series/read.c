@@ -55,7 +55,7 @@ szgpu_status szgpu_series_read(szgpu_series *series, szgpu_ctx *ctx, uint64_t in
   szgpu_info info = {.struct_bytes = sizeof info};
   SZG_TRY(szgpu_series_inspect(series, index, &info));
   szg_step_place const place = *szg_series_place(series, index);
-  szg_mapping const mapping =
+  szg_file_pages const mapping =
       szg_series_file_map(series, place.archive_offset, place.archive_bytes);
   const uint8_t *archive = mapping.bytes;
   if (!archive) {
@@ -91,6 +91,6 @@ szgpu_status szgpu_series_read_stream(szgpu_series *series, szgpu_ctx *const *ct
   uint64_t archive_bytes;
   SZG_TRY(szgpu_series_inspect(series, index, &info));
   step_source step = {series, *szg_series_place(series, index)};
-  szgpu_source const source = {read_step, &step};
+  szgpu_source const source = {.read = read_step, .user = &step};
   return szgpu_decompress_stream(ctxs, ctx_count, &source, sink, &archive_bytes);
 }

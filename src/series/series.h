@@ -57,12 +57,13 @@ szgpu_status szg_series_file_open(szgpu_series *series, const char *path,
 void szg_series_file_close(szg_series_file *file, bool has_steps);
 
 /* A range of the file in memory; bytes is NULL if it cannot be mapped. */
-typedef struct szg_mapping {
+typedef struct szg_file_pages {
   void *pages;
   size_t page_bytes;
   const uint8_t *bytes;
-} szg_mapping;
-szg_mapping szg_series_file_map(const szgpu_series *series, uint64_t offset, uint64_t byte_count);
-void szg_series_file_unmap(const szg_mapping *mapping);
+} szg_file_pages;
+szg_file_pages szg_series_file_map(const szgpu_series *series, uint64_t offset,
+                                   uint64_t byte_count);
+void szg_series_file_unmap(const szg_file_pages *mapping);
 
 #endif

@@ -86,7 +86,7 @@ class Endless(CliTest):
 
     def test_an_unknown_type(self):
         self.assert_refused_early(["-z", *BOUND, "-o", "out", "-"], 1, "has an unknown type; give "
-                                  "it with -t f32 or -t f64", b"")
+                                  "it with -t, as in -t f32", b"")
 
     def test_an_npy_header(self):
         for options, dims in (([], "10x20"), (["-d", "20x10"], "20x10")):

@@ -136,7 +136,7 @@ class Pipes(CliTest):
 
     def test_a_pipe_of_unknown_type(self):
         self.assert_refused(["-z", *BOUND, "-"], 1, "standard input: has an unknown type; give it "
-                            "with -t f32 or -t f64", stdin=bytes(16))
+                            "with -t, as in -t f32", stdin=bytes(16))
 
     def test_a_pipe_without_dims_is_one_row(self):
         result = self.succeed("-z", *BOUND, "-t", "f32", "-o", "a.szg", "-", stdin=bytes(800))

@@ -20,7 +20,7 @@ from harness import CliTest, wave
 ABS = ["-m", "abs", "-e", "1e-3"]
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 LISTED = "a.h5:/attributed, a.h5:/big, a.h5:/fields/deep/rho, a.h5:/fields/rho, a.h5:/fields/t"
-MORE = f"{LISTED} and 9 more (h5ls -r)"
+MORE = f"{LISTED} and 10 more (h5ls -r)"
 
 MAKE_HDF5 = """
 import h5py, sys, numpy as np
@@ -373,7 +373,8 @@ class Refusals(Hdf5Test):
         self.make_hdf5()
         self.refused("a.h5", f"is an HDF5 file; name one of its datasets: {MORE}")
         self.refused("one.h5", "is an HDF5 file; name its dataset: one.h5:/a b")
-        self.refused("no.h5", "has no dataset of f32 or f64 values; there is nothing to compress")
+        self.refused("no.h5", "has no dataset of values that szgpu compresses; there is nothing to "
+                     "compress")
         os.rename(self.path("one.h5"), self.path("one.f32"))
         self.refused("one.f32", "is an HDF5 file; name its dataset: one.f32:/a b")
 
@@ -381,7 +382,8 @@ class Refusals(Hdf5Test):
         self.make_hdf5()
         for name in ("a.h5:x", "a.h5:/fields/x", "a.h5:x/y", "a.h5:fields/rho/x"):
             self.refused(name, f"is not in the file; choose from {MORE}")
-        self.refused("no.h5:x", "is not in the file, which has no dataset of f32 or f64 values; "
+        self.refused("no.h5:x", "is not in the file, which has no dataset of values that szgpu "
+                     "compresses; "
                      "name another file")
         self.refused("away.h5:x", "cannot be read: No such file or directory; check the name",
                      code=2)
@@ -394,16 +396,15 @@ class Refusals(Hdf5Test):
             self.refused(name, f"is a group; choose from {MORE}")
         self.refused("a.h5:fields/", "is a group; choose from a.h5:fields/deep/rho, "
                      "a.h5:fields/rho, a.h5:fields/t")
-        self.refused("a.h5:/hollow", "is a group without datasets of f32 or f64 values; name "
-                     "another")
+        self.refused("a.h5:/hollow", "is a group without datasets of values that szgpu compresses; "
+                     "name another")
 
     def test_values_of_other_types(self):
         self.make_hdf5()
-        for name, held in (("integers", "integers"), ("complex", "records or complex numbers"),
-                           ("half", "floats of another size"), ("text", "text"),
-                           ("yes", "an enumeration")):
-            self.refused(f"a.h5:{name}", f"holds {held}, not floats of 4 or 8 bytes; convert them "
-                         "with numpy's astype")
+        for name, held in (("integers", "other integers"), ("complex", "records or complex numbers"),
+                           ("text", "text"), ("yes", "an enumeration")):
+            self.refused(f"a.h5:{name}", f"holds {held}, not floats of 2, 4 or 8 bytes or integers of "
+                         "1, 2 or, signed, 4; convert them with numpy's astype")
         self.refused("a.h5:type", "is a type, not a dataset; name a dataset")
 
     def test_shapes_that_cannot_be_compressed(self):
@@ -510,6 +511,9 @@ class Arguments(CliTest):
         self.check(words_of(1, 1e-3), "H5Pset_szgpu_abs(dcpl, 0.001)", *ABS)
         self.check(words_of(0, 1e-4), "H5Pset_szgpu_rel(dcpl, 0.0001)", "-e", "1e-4")
         self.check(words_of(2, 80), "H5Pset_szgpu_psnr(dcpl, 80)", "-m", "psnr", "-e", "80")
+        self.check(
+            words_of(4, 0.5), "H5Pset_szgpu_pwrel(dcpl, 0.5)", "-m", "pwrel", "-e", "0.5"
+        )
         self.check(words_of(3, 0), "H5Pset_szgpu_lossless(dcpl)", "-m", "lossless")
 
     def test_the_call_has_the_very_bound(self):

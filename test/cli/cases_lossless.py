@@ -104,7 +104,7 @@ class ThereAndBack(CliTest):
             self.assertIn(self.succeed_json("-l", "a.npy.szg")["dtype"], ("f32", "f64"))
 
     def test_npy_files_of_other_values_are_bytes(self):
-        for dtype in ("<i2", "<f2", "|b1", "<c8"):
+        for dtype in ("<u4", "<i8", "|b1", "<c8"):
             with self.subTest(dtype):
                 np.save(self.path("a.npy"), np.arange(300).astype(dtype))
                 content = self.read("a.npy")
@@ -121,9 +121,9 @@ class ThereAndBack(CliTest):
             self.assertEqual(self.read(output[1] if output else "a.npy"), content)
 
     def test_types_that_are_not_written_as_npy(self):
-        self.write("a.f16", weights(400).tobytes())
-        self.succeed("-zq", "-m", "lossless", "a.f16")
-        self.assert_refused(["-x", "-o", "b.npy", "a.f16.szg"], 1, "a.f16.szg: holds f16 values, "
+        self.write("a.bf16", weights(400).tobytes())
+        self.succeed("-zq", "-m", "lossless", "a.bf16")
+        self.assert_refused(["-x", "-o", "b.npy", "a.bf16.szg"], 1, "a.bf16.szg: holds bf16 values, "
                             "which szgpu does not write as .npy; name another output with -o")
 
 
@@ -235,7 +235,7 @@ class Reports(CliTest):
         self.write("other.bf16", other.tobytes())
         result = self.run_szgpu("-x", "-o", "b", "--compare", "other.bf16", "a.bf16.szg")
         self.assertEqual((result.code, result.err), (4, "szgpu: a.bf16.szg: differs from "
-                         "other.bf16 in 1 of 4000 values, by up to 1; check that it is the "
+                         "other.bf16 in 1 of 4000 values, by up to 0.000122; check that it is the "
                          "original\n"))
         self.assertTrue(result.out.endswith("  not bit-identical\n"), result)
 
@@ -264,17 +264,14 @@ class Refusals(CliTest):
                 self.refused("-m", "lossless", *options, sentence=sentence)
 
     def test_types_that_have_no_bound(self):
-        for dtype in ("u8", "bf16", "f16", "fp8"):
-            with self.subTest(dtype):
-                sentence = "can only be compressed losslessly; add -m lossless"
-                self.refused("-e", "1", "-t", dtype, sentence=f"-t {dtype} {sentence}")
-                self.write(f"a.{dtype}", bytes(80))
-                self.refused("-e", "1", name=f"a.{dtype}",
-                             sentence=f"holds {dtype} values, which {sentence}")
+        sentence = "can only be compressed losslessly; add -m lossless"
+        self.refused("-e", "1", "-t", "fp8", sentence=f"-t fp8 {sentence}")
+        self.write("a.fp8", bytes(80))
+        self.refused("-e", "1", name="a.fp8", sentence=f"holds fp8 values, which {sentence}")
 
     def test_safetensors_have_no_bound(self):
         self.write("a.safetensors", bytes(80))
-        self.refused("-e", "1", name="a.safetensors", sentence="holds u8 values, which can only be "
+        self.refused("-e", "1", name="a.safetensors", sentence="holds tensors, which can only be "
                      "compressed losslessly; add -m lossless")
 
     def test_no_gap_array_in_the_tile_layout(self):

@@ -6,8 +6,8 @@ import re
 
 from harness import CliTest
 
-MODES = "rel abs psnr lossless"
-TYPES = "f32 f64 u8 bf16 f16 fp8"
+MODES = "rel abs psnr pwrel lossless"
+TYPES = "f32 f64 u8 bf16 f16 fp8 i8 u16 i16 i32"
 BACKENDS = "auto cpu cuda"
 LAYOUTS = "tile linear"
 PREDICTORS = "auto lorenzo interpolation"
@@ -70,13 +70,13 @@ class Values(CliTest):
 
     def test_modes(self):
         for wrong, meant in (("REL", "rel"), ("absolute", "abs"), ("lossles", "lossless"),
-                             ("pnsr", "psnr"), ("loss", "lossless"), ("pw", None), ("", None)):
+                             ("pnsr", "psnr"), ("loss", "lossless"), ("pw", "pwrel"), ("", None)):
             with self.subTest(wrong):
                 self.refused("-m", wrong, meant, MODES)
 
     def test_types(self):
         for wrong, meant in (("float32", "f32"), ("double", "f64"), ("f23", "f32"), ("F64", "f64"),
-                             ("bf61", "bf16"), ("i32", "f32"), ("int", None), ("f8", None)):
+                             ("bf61", "bf16"), ("int16", "i16"), ("int", "i32"), ("f8", None)):
             with self.subTest(wrong):
                 self.refused("-t", wrong, meant, TYPES)
 

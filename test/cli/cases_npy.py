@@ -127,10 +127,11 @@ class NpyRefusals(CliTest):
         self.refused(file.getvalue(), sentence)
 
     def test_values_of_other_types(self):
-        for dtype in ("f2", "i4", "c8", "u1", "S5", "M8[s]"):
+        for dtype in ("f16", "u4", "i8", "c8", "b1", "S5", "M8[s]"):
             with self.subTest(dtype):
-                self.refused_array(np.zeros(4, dtype), "holds values that are not floats of 4 or 8 "
-                                   "bytes; convert them with numpy's astype")
+                self.refused_array(np.zeros(4, dtype), "holds values that are neither floats of 2, 4 "
+                                   "or 8 bytes nor integers of 1, 2 or, signed, 4; convert them with "
+                                   "numpy's astype")
 
     def test_records(self):
         self.refused_array(np.zeros(4, [("a", "f4")]), "holds records, not numbers; save one field "

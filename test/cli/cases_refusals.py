@@ -62,11 +62,11 @@ class Values(CliTest):
 
     def test_an_unknown_type(self):
         self.refused("-e", "1e-3", "-t", "f8", sentence="-t f8 is not known; choose from f32 f64 u8 "
-                     "bf16 f16 fp8")
+                     "bf16 f16 fp8 i8 u16 i16 i32")
 
     def test_an_unknown_mode(self):
-        self.refused("-e", "1e-3", "-m", "pw",
-                     sentence="-m pw is not known; choose from rel abs psnr lossless")
+        self.refused("-e", "1e-3", "-m", "pw", sentence="-m pw is not known (did you mean pwrel?); "
+                     "choose from rel abs psnr pwrel lossless")
 
     def test_an_unknown_predictor(self):
         self.refused("-e", "1e-3", "--predictor", "x", sentence="--predictor x is not known; choose "
@@ -339,7 +339,7 @@ class Inputs(CliTest):
             with self.subTest(name):
                 self.field(name)
                 self.assert_refused(["-z", "-e", "1e-3", name], 1, f"{name}: has an unknown type; "
-                                    "give it with -t f32 or -t f64")
+                                    "give it with -t, as in -t f32")
 
     def test_an_empty_file(self):
         self.write("a.f32", b"")
@@ -388,7 +388,7 @@ class Archives(CliTest):
 
     def test_an_archive_of_a_newer_version(self):
         content = bytearray(self.read(self.archive()))
-        content[8:12] = struct.pack("<I", 6)
+        content[8:12] = struct.pack("<I", 7)
         self.refused(bytes(content), "the archive was written by a newer format version; read it "
                      "with a newer szgpu")
 

@@ -16,7 +16,7 @@ import harness
 
 CASES = ["cases_changes", "cases_completion", "cases_cuda", "cases_docs", "cases_endless",
          "cases_files", "cases_hdf5", "cases_json", "cases_lossless", "cases_meant",
-         "cases_memory", "cases_mistakes", "cases_npy", "cases_outputs", "cases_readme",
+         "cases_memory", "cases_mistakes", "cases_npy", "cases_outputs", "cases_pwrel", "cases_readme",
          "cases_refusals", "cases_reports", "cases_series", "cases_sweep", "cases_test",
          "cases_virtual", "cases_warnings"]
 

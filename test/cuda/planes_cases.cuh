@@ -4,6 +4,8 @@
 #ifndef SZG_PLANES_CASES_CUH
 #define SZG_PLANES_CASES_CUH
 
+#include <functional>
+
 #include "cuda/cuda_test.cuh"
 #include "lossless/planes.h"
 
@@ -63,7 +65,8 @@ inline Frame make_frame(uint32_t value_bytes, uint64_t value_count,
     memcpy(&frame.bytes[i * value_bytes], &value, value_bytes);
   }
   szg_planes_count(frame.bytes.data(), value_count, value_bytes, &frame.counts);
-  szg_planes_choose(&frame.counts, value_count, value_bytes, &book, &book_work, &frame.choice);
+  szg_planes_choose(&frame.counts, value_count, false, value_bytes, &book, &book_work,
+                    &frame.choice);
   for (uint32_t p = 0; is_forced && p < value_bytes; p++) {
     if (szg_plane_mode(frame.choice.layout.modes, p) == SZG_PLANE_CONSTANT) continue;
     uint64_t counts[SZG_PLANES_SYMBOLS];
@@ -121,12 +124,13 @@ inline Sections encode_on_cpu(const Frame &frame) {
     uint64_t const first = t * SZG_TILE_VALUES;
     const uint8_t *const values = &frame.bytes[first * frame.value_bytes];
     uint32_t const value_count = tile_values(frame.value_count, t);
-    uint32_t const count = szg_planes_tile_words(&encoder, values, value_count);
-    bool const is_as_measured = szg_planes_encode_tile(
-        &encoder, values, value_count, count, (uint8_t *)words,
-        sections.stored.data() + (sections.stored.empty() ? 0 : first),
-        szg_stored_plane_bytes(frame.value_count));
-    CHECK(is_as_measured, "tile %llu", (unsigned long long)t);
+    uint32_t count = 0;
+    bool const is_coded =
+        szg_planes_encode_tile(&encoder, values, value_count, (uint8_t *)words, &count);
+    CHECK(is_coded, "tile %llu", (unsigned long long)t);
+    if (!sections.stored.empty())
+      szg_planes_store_tile(&layout, values, value_count, sections.stored.data() + first,
+                            szg_stored_plane_bytes(frame.value_count));
     sections.words.insert(sections.words.end(), words, words + count);
     if (coded_planes(layout) > 0) sections.sizes.push_back((uint16_t)count);
   }
@@ -157,43 +161,72 @@ Work<Carve> work_of(const Carve &carve) {
   return Work<Carve>(carve);
 }
 
-/* offset: of the values from an aligned address. */
-inline Sections encode_on_device(const Frame &frame, uint32_t offset) {
-  szg_planes_layout const layout = frame.choice.layout;
-  bool const is_coded = coded_planes(layout) > 0;
-  uint64_t const tile_count = szg_planes_tile_count(frame.value_count);
-  Bytes placed(offset, 0xFF);
-  placed.insert(placed.end(), frame.bytes.begin(), frame.bytes.end());
-  DeviceArray<uint8_t> values(placed);
-  std::vector<szg_planes_encoder> host_encoder(1);
-  szg_planes_encoder_build(&frame.choice, host_encoder.data());
-  DeviceArray<szg_planes_encoder> encoder(host_encoder);
-  DeviceArray<uint16_t> sizes(is_coded ? tile_count : 0);
-  DeviceArray<uint8_t> stored(szg_planes_stored_bytes(&layout, frame.value_count));
-  szg_planes_output_cuda output = {};
-  output.layout = layout;
-  output.values = values.data() + offset;
-  output.value_count = frame.value_count;
-  output.encoder = encoder.data();
-  output.sizes = sizes.data();
-  output.stored = stored.data();
-  auto const work = work_of([&](szg_arena *arena) {
-    return szg_planes_output_carve_cuda(arena, &layout, frame.value_count, &output);
-  });
-  uint64_t word_count = 0;
-  if (is_coded) {
-    MUST(szg_planes_measure_cuda(&output, cuda_test::stream));
+/* A frame on the device, measured. offset: of the values from an aligned address. */
+class MeasuredFrame {
+ public:
+  MeasuredFrame(const Frame &frame, uint32_t offset)
+      : tile_count_(szg_planes_tile_count(frame.value_count)),
+        values_(placed(frame, offset)),
+        encoder_(encoder_of(frame)),
+        sizes_(tile_count_),
+        stored_(szg_planes_stored_bytes(&frame.choice.layout, frame.value_count)),
+        work_([&](szg_arena *arena) {
+          return szg_planes_output_carve_cuda(arena, &frame.choice.layout, frame.value_count,
+                                              &output_);
+        }) {
+    output_.layout = frame.choice.layout;
+    output_.values = values_.data() + offset;
+    output_.value_count = frame.value_count;
+    output_.encoder = encoder_.data();
+    output_.sizes = sizes_.data();
+    output_.stored = stored_.data();
+    MUST(szg_planes_measure_cuda(&output_, cuda_test::stream));
     MUST(cudaStreamSynchronize(cuda_test::stream));
-    MUST(cudaMemcpy(&word_count, output.first_words + tile_count, sizeof word_count,
-                    cudaMemcpyDeviceToHost));
+    uint64_t found[2];
+    MUST(
+        cudaMemcpy(found, output_.first_words + tile_count_, sizeof found, cudaMemcpyDeviceToHost));
+    word_count_ = coded_planes(output_.layout) > 0 ? found[0] : 0;
+    is_misled_ = found[1] != 0;
   }
-  DeviceArray<uint32_t> words(word_count);
-  output.words = words.data();
-  MUST(szg_planes_write_cuda(&output, cuda_test::stream));
-  Sections sections = {layout,       frame.value_count, Bytes(szg_planes_book_bytes(&layout)),
-                       sizes.host(), words.host(),      stored.host()};
-  if (!sections.books.empty()) szg_planes_books_write(&frame.choice, sections.books.data());
-  return sections;
+  bool is_misled() const { return is_misled_; }
+  Sections encode(const Frame &frame) {
+    szg_planes_layout const &layout = output_.layout;
+    DeviceArray<uint32_t> words(word_count_);
+    output_.words = words.data();
+    MUST(szg_planes_write_cuda(&output_, cuda_test::stream));
+    Sections sections = {layout, frame.value_count, Bytes(szg_planes_book_bytes(&layout)),
+                         {},     words.host(),      stored_.host()};
+    if (coded_planes(layout) > 0) sections.sizes = sizes_.host();
+    if (!sections.books.empty()) szg_planes_books_write(&frame.choice, sections.books.data());
+    return sections;
+  }
+
+ private:
+  static Bytes placed(const Frame &frame, uint32_t offset) {
+    Bytes bytes(offset, 0xFF);
+    bytes.insert(bytes.end(), frame.bytes.begin(), frame.bytes.end());
+    return bytes;
+  }
+  static std::vector<szg_planes_encoder> encoder_of(const Frame &frame) {
+    std::vector<szg_planes_encoder> encoder(1);
+    szg_planes_encoder_build(&frame.choice, encoder.data());
+    return encoder;
+  }
+  uint64_t tile_count_;
+  szg_planes_output_cuda output_ = {};
+  DeviceArray<uint8_t> values_;
+  DeviceArray<szg_planes_encoder> encoder_;
+  DeviceArray<uint16_t> sizes_;
+  DeviceArray<uint8_t> stored_;
+  Work<std::function<szgpu_status(szg_arena *)>> work_;
+  uint64_t word_count_;
+  bool is_misled_;
+};
+
+inline Sections encode_on_device(const Frame &frame, uint32_t offset) {
+  MeasuredFrame measured(frame, offset);
+  CHECK(!measured.is_misled(), "all symbols were counted");
+  return measured.encode(frame);
 }
 
 /* Bytes decoded from a frame. */

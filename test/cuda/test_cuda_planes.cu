@@ -113,7 +113,7 @@ void check_counts(const Frame &frame, uint32_t offset) {
   DeviceArray<szg_planes_counts> counts(1);
   counts.zero();
   for (int k = 0; k < 2; k++)
-    MUST(szg_planes_count_cuda(values.data() + offset, frame.value_count, frame.value_bytes,
+    MUST(szg_planes_count_cuda(values.data() + offset, frame.value_count, frame.value_bytes, false,
                                counts.data(), cuda_test::stream));
   szg_planes_counts const found = counts.host()[0];
   uint32_t wrong = 0;
@@ -122,6 +122,52 @@ void check_counts(const Frame &frame, uint32_t offset) {
       wrong += found.planes[p][s] != 2 * frame.counts.planes[p][s];
   CHECK(wrong == 0, "%llu values of %u bytes: %u counts", (unsigned long long)frame.value_count,
         frame.value_bytes, wrong);
+}
+
+/* A frame of more tiles than are counted, whose last one is cut and, for some numbers of tiles, one
+ * of the sample. */
+void counts_of_samples_are_the_cpus() {
+  for (int i = 0; i < 8; i++) {
+    uint32_t const value_bytes = 1u << i % 4, counted_tiles = SZG_PLANES_MOST_COUNTED;
+    uint64_t const tile_count = counted_tiles + 1 + random_below(i < 4 ? 400 : 3000);
+    uint64_t const value_count = (tile_count - 1) * SZG_TILE_VALUES + 1 + random_below(4095);
+    Frame const frame = make_frame(value_bytes, value_count, random_planes(value_bytes), false);
+    szg_planes_counts expected = {};
+    for (uint32_t k = 0; k < counted_tiles; k++) {
+      uint64_t const tile = szg_sample_tile(tile_count, counted_tiles, k);
+      szg_planes_count(&frame.bytes[tile * SZG_TILE_VALUES * value_bytes],
+                       tile_values(value_count, tile), value_bytes, &expected);
+    }
+    DeviceArray<uint8_t> values(frame.bytes);
+    DeviceArray<szg_planes_counts> counts(1);
+    counts.zero();
+    MUST(szg_planes_count_cuda(values.data(), value_count, value_bytes, true, counts.data(),
+                               cuda_test::stream));
+    szg_planes_counts const found = counts.host()[0];
+    CHECK(memcmp(&found, &expected, sizeof found) == 0, "%llu tiles of %u bytes a value",
+          (unsigned long long)tile_count, value_bytes);
+  }
+}
+
+/* One value that the choice did not see, anywhere: a symbol without a code, or a second one in a
+ * constant plane. */
+void misleading_choices_are_found() {
+  for (int i = 0; i < 60; i++) {
+    uint32_t const value_bytes = 1u << i % 4;
+    std::vector<Symbols> planes(value_bytes, kFew);
+    if (i % 3 == 1) planes[random_below(value_bytes)] = kOne;
+    Frame frame = make_frame(value_bytes, 1 + random_below(30000), planes, true);
+    uint64_t const wrong = random_below(frame.value_count) * value_bytes;
+    uint32_t const plane = (uint32_t)random_below(value_bytes);
+    uint64_t value = 0;
+    memcpy(&value, &frame.bytes[wrong], value_bytes);
+    value = szg_planes_turned(value, value_bytes);
+    value = (value & ~((uint64_t)255 << 8 * plane)) | (uint64_t)253 << 8 * plane;
+    value = szg_planes_turned_back(value, value_bytes);
+    memcpy(&frame.bytes[wrong], &value, value_bytes);
+    CHECK(MeasuredFrame(frame, (uint32_t)random_below(2)).is_misled(), "%u bytes, plane %u",
+          value_bytes, plane);
+  }
 }
 
 void counts_are_the_cpus() {
@@ -161,6 +207,8 @@ void samples_of_bytes_are_the_cpus() {
 int main() {
   cuda_test::begin();
   counts_are_the_cpus();
+  counts_of_samples_are_the_cpus();
+  misleading_choices_are_found();
   samples_of_bytes_are_the_cpus();
   frames_of_every_count();
   planes_of_every_kind();

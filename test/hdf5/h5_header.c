@@ -21,7 +21,8 @@ int main(void) {
 #ifdef WITH_HDF5
   if (H5Pset_szgpu_abs(0, 1) < 0 || H5Pset_szgpu_rel(0, 1) < 0) return 1;
   if (H5Pset_szgpu_predictor(0, SZGPU_PREDICTOR_LORENZO) < 0) return 1;
-  if (H5Pset_szgpu_psnr(0, 1) < 0 || H5Pset_szgpu_lossless(0) < 0) return 1;
+  if (H5Pset_szgpu_psnr(0, 1) < 0 || H5Pset_szgpu_pwrel(0, 0.1) < 0 || H5Pset_szgpu_lossless(0) < 0)
+    return 1;
 #endif
   return szgpu_h5_chunk(words, count, &params, &shape) ? SZGPU_H5_FILTER_ID : 0;
 }

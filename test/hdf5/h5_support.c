@@ -40,8 +40,38 @@ hid_t h5_make_abs_properties(int rank, const hsize_t *chunk, double bound) {
   return properties;
 }
 
+/* As h5py makes them. */
+static hid_t make_half(size_t mantissa_bits, size_t bias) {
+  hid_t const type = H5Tcopy(H5T_IEEE_F32LE);
+  assert_true(H5Tset_fields(type, 15, mantissa_bits, 15 - mantissa_bits, 0, mantissa_bits) >= 0);
+  assert_true(H5Tset_size(type, 2) >= 0 && H5Tset_ebias(type, bias) >= 0);
+  return type;
+}
+
 hid_t h5_native_type(szgpu_dtype dtype) {
-  return dtype == SZGPU_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  static hid_t f16, bf16;
+  if (!f16) f16 = make_half(10, 15);
+  if (!bf16) bf16 = make_half(7, 127);
+  switch (dtype) {
+    case SZGPU_F32:
+      return H5T_NATIVE_FLOAT;
+    case SZGPU_F16:
+      return f16;
+    case SZGPU_BF16:
+      return bf16;
+    case SZGPU_U8:
+      return H5T_NATIVE_UINT8;
+    case SZGPU_I8:
+      return H5T_NATIVE_INT8;
+    case SZGPU_U16:
+      return H5T_NATIVE_UINT16;
+    case SZGPU_I16:
+      return H5T_NATIVE_INT16;
+    case SZGPU_I32:
+      return H5T_NATIVE_INT32;
+    default:
+      return H5T_NATIVE_DOUBLE;
+  }
 }
 
 hid_t h5_try_create(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims,

@@ -42,11 +42,15 @@ static uint64_t count_of(const chunk_layout *layout) {
   return count;
 }
 
-/* Waves with a NaN that has a payload, infinities, -0 and fill values. */
+/* Waves; of f32 and f64 with a NaN that has a payload, infinities, -0 and fill values. */
 static void *make_values(szgpu_dtype dtype, uint64_t count) {
   szgpu_shape const shape = test_shape(dtype, 1, count, 0, 0, 0);
-  void *const values = test_make_waves(&shape);
-  if (count < 200) return values;
+  bool const is_unsigned = dtype == SZGPU_U8 || dtype == SZGPU_U16;
+  void *const values =
+      is_unsigned ? test_allocate(count * test_dtype_bytes(dtype)) : test_make_waves(&shape);
+  for (uint64_t i = 0; i < count && is_unsigned; i++)
+    test_set_value(dtype, values, i, 101 + 100 * sin(0.05 * (double)i));
+  if (count < 200 || dtype > SZGPU_F64) return values;
   test_set_value(dtype, values, 7, (double)INFINITY);
   test_set_value(dtype, values, 8, -(double)INFINITY);
   test_set_value(dtype, values, 9, -0.0);
@@ -119,7 +123,8 @@ static void every_value_is_within_the_bound(void **state) {
   hid_t const file = h5_make_file();
   for (size_t i = 0; i < ARRAY_COUNT(layouts); i++)
     for (int mode = 0; mode < (int)ARRAY_COUNT(modes); mode++)
-      for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++) {
+      for (int dtype = SZGPU_F32; dtype <= SZGPU_I32; dtype++) {
+        if (dtype == SZGPU_FP8) continue; /* HDF5 has no such type */
         assert_round_trip(file, (szgpu_dtype)dtype, &layouts[i], mode, 0);
         if (modes[mode].mode == SZGPU_MODE_LOSSLESS) continue;
         assert_round_trip(file, (szgpu_dtype)dtype, &layouts[i], mode, SZGPU_H5_LINEAR | 3);
@@ -268,6 +273,14 @@ static void fill_values_are_kept_to_the_bit(void **state) {
   double const odd_double = test_double_of_bits(0xFFF8000012345678u);
   assert_fill_is_kept(file, SZGPU_F32, &odd_single, true);
   assert_fill_is_kept(file, SZGPU_F64, &odd_double, true);
+  static const int16_t missing = -32768;
+  static const uint8_t most = 255;
+  static const uint16_t f16_nan = 0xFE05, bf16_nan = 0x7FC7, bf16_signalling = 0xFF81;
+  assert_fill_is_kept(file, SZGPU_I16, &missing, true);
+  assert_fill_is_kept(file, SZGPU_U8, &most, true);
+  assert_fill_is_kept(file, SZGPU_F16, &f16_nan, true);
+  assert_fill_is_kept(file, SZGPU_BF16, &bf16_nan, true);
+  assert_fill_is_kept(file, SZGPU_BF16, &bf16_signalling, false);
   /* A NaN that no double can express. */
   float const signalling = test_float_of_bits(0xFF801234u);
   double const signalling_double = test_double_of_bits(0x7FF0000012345678u);

@@ -4,8 +4,8 @@
 # The words that may follow; nothing for what only the user knows, or for a file.
 _szgpu_values() { # option
   case $1 in
-    -m) echo rel abs psnr lossless ;;
-    -t) echo f32 f64 u8 bf16 f16 fp8 ;;
+    -m) echo rel abs psnr pwrel lossless ;;
+    -t) echo f32 f64 f16 bf16 fp8 u8 i8 u16 i16 i32 ;;
     -b) echo auto cpu cuda ;;
     --layout) echo tile linear ;;
     --predictor) echo auto lorenzo interpolation ;;

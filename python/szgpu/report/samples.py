@@ -188,7 +188,8 @@ def block_bits(original: Source, restored: Source, plane: tuple[int, ...]) -> np
         block = np.ascontiguousarray(block)
         packed = szgpu.compress(
             block,
-            abs=None if is_lossless else info.absolute_bound,
+            abs=info.absolute_bound if info.mode not in ("lossless", "pwrel") else None,
+            pwrel=info.bound if info.mode == "pwrel" else None,
             lossless=is_lossless,
             fill=info.fill,
             predictor=predictor,

@@ -137,8 +137,8 @@ def _of_array(name: str, array: Any, fill: float | None = None, unit: str = "") 
     dtype = np.dtype(array.dtype).newbyteorder("=")
     if dtype.kind in "iub":
         raise ReportError(
-            f"{name}: holds integers, which szgpu keeps bit for bit: there is no error to show, and "
-            "cmp compares them"
+            f"{name}: holds integers, and the report is of floating-point values: szgpu -x --compare "
+            "says how far integers are off"
         )
     if dtype.kind != "f" and dtype.name != "bfloat16":
         raise ReportError(f"{name}: holds values of type {dtype}, which are not floating-point")
@@ -240,9 +240,10 @@ def _open_archive(path: Path, like: Source | None) -> Source:
         info.frames(0, 1)
     except szgpu.Error as error:
         raise ReportError(f"{path}: {error}") from error
-    if info.dtype == "uint8":
+    if "int" in info.dtype:
         raise ReportError(
-            f"{path}: holds integers or bytes, which come back bit for bit: there is no error to show"
+            f"{path}: holds integers or bytes, and the report is of floating-point values: szgpu -x "
+            "--compare says how far integers are off"
         )
     if info.dtype == "bfloat16":
         extra("ml_dtypes", "pip install ml_dtypes")
@@ -278,9 +279,16 @@ def archive_source(name: str, archive: np.ndarray, info: szgpu.Info) -> Source:
         stored_bytes=info.archive_bytes,
         info=info,
         archive=archive,
-        bound=0.0 if info.mode == "lossless" else info.absolute_bound,
+        bound=absolute_bound_of(info),
         fill=info.fill,
     )
+
+
+def absolute_bound_of(info: Info) -> float | None:
+    """What no error exceeds; None if the bound is one of each value."""
+    if info.mode == "pwrel":
+        return None
+    return 0.0 if info.mode == "lossless" else info.absolute_bound
 
 
 def sz3_source(original: Source, bound: float) -> Source:

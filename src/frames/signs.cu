@@ -1,0 +1,282 @@
+/* signs.cu - which values of a frame are negative, on the GPU; the twin of the .c.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A block takes a run of values at a time. Moves, for each value: finding signs reads it once;
+ * restoring reads the logarithm and writes the value.
+ */
+#include "frames/signs.h"
+
+#include "core/cuda_check.cuh"
+#include "rle/rle.cuh"
+#include "values/log.cuh"
+
+namespace szg {
+namespace {
+
+constexpr int kThreads = kMaskThreads; /* 32 values each */
+constexpr int kWarps = kThreads / 32;
+constexpr unsigned kBlocksPerMultiprocessor = 16;
+constexpr uint32_t kMostShare = SZG_SIGN_RUN / 8;
+
+struct Signs { /* of a frame, for reading */
+  uint64_t value_count;
+  const uint16_t *sizes; /* NULL: no value is negative */
+  const szg_tile_place *places;
+  const uint8_t *shares;
+  uint64_t shares_bytes;
+};
+
+/* Lane l of warp w has value 32 k + l of a run for k = w, w + kWarps ..., so that loads are
+ * coalesced; a ballot then is a word of the mask. */
+template <class Pair>
+__global__ void __launch_bounds__(kThreads)
+    sign_find_kernel(const typename Pair::Outer *field, uint64_t value_count, szg_log_fill fill,
+                     uint16_t *sizes, uint8_t *slots) {
+  __shared__ MaskStorage storage;
+  __shared__ uint32_t words[kThreads];
+  uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (uint64_t run = blockIdx.x; run * SZG_SIGN_RUN < value_count; run += gridDim.x) {
+    uint64_t const first = run * SZG_SIGN_RUN, left = value_count - first;
+    uint32_t const count = left < SZG_SIGN_RUN ? (uint32_t)left : SZG_SIGN_RUN;
+    for (uint32_t k = warp; k < kThreads; k += kWarps) {
+      uint32_t const i = 32 * k + lane;
+      bool const is_negative = i < count && Pair::is_negative(field[first + i], fill);
+      uint32_t const word = __ballot_sync(kAllLanes, is_negative);
+      if (lane == 0) words[k] = word;
+    }
+    __syncthreads(); /* all words are there */
+    uint32_t const word = words[threadIdx.x];
+    uint32_t bytes = 0;
+    if (__syncthreads_or(word != 0)) {
+      MaskCode const code = mask_code(word, count, 0, storage);
+      uint8_t *const slot = slots + kMostShare * run;
+      bool const has_runs = code.byte_count < (count + 7) / 8;
+      bytes = has_runs ? code.byte_count : (count + 7) / 8;
+      if (has_runs)
+        mask_write(code, slot);
+      else
+        ((uint32_t *)slot)[threadIdx.x] = word;
+    }
+    if (threadIdx.x == 0) sizes[run] = (uint16_t)bytes;
+    __syncthreads(); /* the words may be overwritten now */
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    sign_gather_kernel(const uint16_t *sizes, const szg_tile_place *places, const uint8_t *slots,
+                       uint64_t run_count, uint8_t *shares) {
+  for (uint64_t run = blockIdx.x; run < run_count; run += gridDim.x)
+    for (uint32_t i = threadIdx.x; i < sizes[run]; i += kThreads)
+      shares[places[run].fill_mask + i] = slots[kMostShare * run + i];
+}
+
+/* As szg_signs_open does. */
+__global__ void __launch_bounds__(kThreads)
+    sign_check_kernel(Signs signs, uint64_t run_count, szg_verdict *verdict) {
+  uint64_t const stride = (uint64_t)gridDim.x * kThreads;
+  uint64_t const first = (uint64_t)blockIdx.x * kThreads + threadIdx.x;
+  bool agrees = first > 0 || signs.places[run_count].fill_mask == signs.shares_bytes;
+  for (uint64_t run = first; run < run_count; run += stride) {
+    uint64_t const left = signs.value_count - run * SZG_SIGN_RUN;
+    uint32_t const count = left < SZG_SIGN_RUN ? (uint32_t)left : SZG_SIGN_RUN;
+    agrees &= signs.sizes[run] <= (count + 7) / 8;
+  }
+  if (!agrees) verdict->bad_data = 1;
+}
+
+/* The thread's word of a run's mask; false for all threads if the share is wrong. */
+__device__ bool sign_word(const Signs &signs, uint64_t run, uint32_t count, MaskStorage &storage,
+                          uint32_t *word) {
+  uint32_t const bytes = signs.sizes ? signs.sizes[run] : 0, bits_bytes = (count + 7) / 8;
+  *word = 0;
+  if (bytes == 0) return true;
+  uint64_t const start = signs.places[run].fill_mask;
+  if (bytes > bits_bytes || start > signs.shares_bytes || bytes > signs.shares_bytes - start)
+    return false;
+  const uint8_t *const share = signs.shares + start;
+  if (bytes < bits_bytes) return mask_decode(share, bytes, count, 0, word, storage);
+  for (uint32_t b = 0; b < 4; b++)
+    if (4 * threadIdx.x + b < bytes) *word |= (uint32_t)share[4 * threadIdx.x + b] << 8 * b;
+  *word &= mask_used_bits(count);
+  return true;
+}
+
+/* Values first_value to first_value + value_count - 1 of the frame. */
+template <class Pair>
+__global__ void __launch_bounds__(kThreads)
+    raise_kernel(const typename Pair::Inner *inner, uint64_t first_value, uint64_t value_count,
+                 szg_log_fill fill, Signs signs, typename Pair::Outer *outer,
+                 szg_verdict *verdict) {
+  __shared__ MaskStorage storage;
+  __shared__ uint32_t words[kThreads];
+  uint64_t const end_value = first_value + value_count;
+  for (uint64_t run = first_value / SZG_SIGN_RUN + blockIdx.x; run * SZG_SIGN_RUN < end_value;
+       run += gridDim.x) {
+    uint64_t const run_start = run * SZG_SIGN_RUN, left = signs.value_count - run_start;
+    uint32_t const count = left < SZG_SIGN_RUN ? (uint32_t)left : SZG_SIGN_RUN;
+    uint32_t word;
+    bool const is_sound = sign_word(signs, run, count, storage, &word);
+    if (!is_sound && threadIdx.x == 0) verdict->bad_data = 1;
+    words[threadIdx.x] = is_sound ? word : 0;
+    __syncthreads(); /* all words are there */
+    uint64_t const begin = run_start > first_value ? run_start : first_value;
+    uint64_t const end = run_start + count < end_value ? run_start + count : end_value;
+    for (uint64_t i = begin + threadIdx.x; i < end; i += kThreads) {
+      uint32_t const place = (uint32_t)(i - run_start);
+      bool const is_negative = words[place / 32] >> place % 32 & 1;
+      outer[i - first_value] = Pair::to_outer(inner[i - first_value], is_negative, fill);
+    }
+    __syncthreads(); /* the words may be overwritten now */
+  }
+}
+
+uint64_t run_count_of(uint64_t value_count) {
+  return (value_count + SZG_SIGN_RUN - 1) / SZG_SIGN_RUN;
+}
+
+szgpu_status blocks_for(uint64_t item_count, unsigned items_per_block, unsigned *blocks) {
+  int multiprocessors = 0;
+  SZG_TRY(szg_multiprocessor_count(&multiprocessors));
+  *blocks = szg_grid_blocks(item_count, items_per_block,
+                            kBlocksPerMultiprocessor * (unsigned)multiprocessors);
+  return SZGPU_OK;
+}
+
+/* Where each run's share begins, as the fill masks of a line's tiles. */
+szgpu_status scan_sizes(const szg_places_cuda *places, const uint16_t *sizes, uint64_t value_count,
+                        cudaStream_t stream) {
+  szg_grid const line = szg_grid_of_line(value_count);
+  szg_tile_counts counts = {};
+  counts.fill_mask_bytes = sizes;
+  return szg_places_scan_cuda(places, &line, &counts, stream);
+}
+
+struct FindLaunch {
+  const szg_write_job_cuda *job;
+  szg_mapping mapping;
+  template <class Pair>
+  szgpu_status run() const {
+    uint64_t const value_count = job->grid.value_count;
+    const szg_signs_write_plan_cuda *const plan = &job->plan->signs;
+    unsigned blocks;
+    SZG_TRY(blocks_for(run_count_of(value_count), 1, &blocks));
+    sign_find_kernel<Pair><<<blocks, kThreads, 0, job->ctx->device.stream>>>(
+        (const typename Pair::Outer *)job->field_values, value_count, mapping.fill, plan->sizes,
+        plan->slots);
+    SZG_TRY_LAUNCH();
+    return SZGPU_OK;
+  }
+};
+
+struct RaiseLaunch {
+  const szg_read_job_cuda *job;
+  Signs signs;
+  const szg_frame_rows_cuda *rows;
+  void *outer;
+  template <class Pair>
+  szgpu_status run() const {
+    unsigned blocks;
+    uint64_t const first_run = rows->first_value / SZG_SIGN_RUN;
+    uint64_t const runs = run_count_of(rows->first_value + rows->value_count) - first_run;
+    SZG_TRY(blocks_for(runs, 1, &blocks));
+    raise_kernel<Pair><<<blocks, kThreads, 0, job->device->stream>>>(
+        (const typename Pair::Inner *)rows->values, rows->first_value, rows->value_count,
+        job->mapping.fill, signs, (typename Pair::Outer *)outer, job->frame->verdict);
+    SZG_TRY_LAUNCH();
+    return SZGPU_OK;
+  }
+};
+
+Signs signs_of(const szg_read_job_cuda *job) {
+  const szg_read_frame_cuda *const frame = job->frame;
+  Signs signs = {};
+  signs.value_count = frame->grid.value_count;
+  signs.sizes = szg_counts_of_cuda(frame, SZG_SECTION_SIGN_SIZES);
+  signs.places = job->plan->sign_places.places;
+  signs.shares = frame->sections[SZG_SECTION_SIGNS].bytes;
+  signs.shares_bytes = frame->sections[SZG_SECTION_SIGNS].byte_count;
+  return signs;
+}
+
+} // namespace
+} // namespace szg
+
+/* ---- writing ---- */
+
+void szg_signs_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
+                                szg_signs_write_plan_cuda *plan) {
+  if (request->mapping.kind != SZG_MAPPING_LOG) return;
+  uint64_t const runs = szg::run_count_of(request->frame_grid.value_count);
+  plan->sizes = (uint16_t *)szg_arena_take(arena, runs, sizeof *plan->sizes);
+  plan->slots = (uint8_t *)szg_arena_take(arena, runs, szg::kMostShare);
+}
+
+/* A frame has at least as many tiles as runs, so the outliers' places are enough. */
+szgpu_status szg_signs_find_cuda(szg_write_job_cuda *job, const szg_mapping *mapping) {
+  szg_device *const device = &job->ctx->device;
+  const szg_outlier_write_plan_cuda *const outliers = &job->plan->outliers;
+  uint64_t const runs = szg::run_count_of(job->grid.value_count);
+  SZG_TRY(szg::with_log_pair(mapping->outer, mapping->inner, szg::FindLaunch{job, *mapping}));
+  SZG_TRY(szg::scan_sizes(&outliers->places, job->plan->signs.sizes, job->grid.value_count,
+                          device->stream));
+  SZG_TRY(szg_device_copy(device, outliers->totals_back, outliers->places.places + runs,
+                          sizeof *outliers->totals_back));
+  SZG_TRY(szg_device_wait(device, true));
+  uint64_t const bytes = outliers->totals_back->fill_mask;
+  job->sign_bytes = bytes ? 2 * runs + bytes : 0;
+  return szg_device_mark(device, "signs");
+}
+
+void szg_signs_add_sections_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout) {
+  uint64_t const sizes_bytes = 2 * szg::run_count_of(job->grid.value_count);
+  szg_layout_add_cuda(layout, SZG_SECTION_SIGN_SIZES, sizes_bytes);
+  szg_layout_add_cuda(layout, SZG_SECTION_SIGNS, job->sign_bytes - sizes_bytes);
+}
+
+szgpu_status szg_signs_write_cuda(const szg_write_job_cuda *job,
+                                  const szg_frame_layout_cuda *layout) {
+  szg_device *const device = &job->ctx->device;
+  const szg_signs_write_plan_cuda *const plan = &job->plan->signs;
+  const szg_places_cuda *const places = &job->plan->outliers.places;
+  uint64_t const runs = szg::run_count_of(job->grid.value_count);
+  unsigned blocks;
+  SZG_TRY(szg_device_copy(device, layout->at[SZG_SECTION_SIGN_SIZES], plan->sizes, 2 * runs));
+  SZG_TRY(szg::scan_sizes(places, plan->sizes, job->grid.value_count, device->stream));
+  SZG_TRY(szg::blocks_for(runs, 1, &blocks));
+  szg::sign_gather_kernel<<<blocks, szg::kThreads, 0, device->stream>>>(
+      plan->sizes, places->places, plan->slots, runs, layout->at[SZG_SECTION_SIGNS]);
+  SZG_TRY_LAUNCH();
+  return szg_device_mark(device, "signs");
+}
+
+/* ---- reading ---- */
+
+void szg_signs_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes) {
+  if (!szg_has_section(&frame->header, SZG_SECTION_SIGN_SIZES)) return;
+  szg_at_least(&sizes->sign_runs, szg::run_count_of(frame->header.value_count));
+}
+
+void szg_signs_size_reserve_cuda(const szg_write_request *request, szg_read_sizes_cuda *sizes) {
+  if (request->mapping.kind != SZG_MAPPING_LOG) return;
+  szg_at_least(&sizes->sign_runs, szg::run_count_of(request->frame_grid.value_count));
+}
+
+szgpu_status szg_signs_prepare_cuda(const szg_read_job_cuda *job) {
+  szg::Signs const signs = szg::signs_of(job);
+  if (!signs.sizes) return SZGPU_OK;
+  uint64_t const runs = szg::run_count_of(signs.value_count);
+  unsigned blocks;
+  SZG_TRY(szg::scan_sizes(&job->plan->sign_places, signs.sizes, signs.value_count,
+                          job->device->stream));
+  SZG_TRY(szg::blocks_for(runs, szg::kThreads, &blocks));
+  szg::sign_check_kernel<<<blocks, szg::kThreads, 0, job->device->stream>>>(signs, runs,
+                                                                            job->frame->verdict);
+  SZG_TRY_LAUNCH();
+  return szg_device_mark(job->device, "signs");
+}
+
+szgpu_status szg_signs_raise_cuda(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows,
+                                  void *outer) {
+  szg::RaiseLaunch const launch = {job, szg::signs_of(job), rows, outer};
+  return szg::with_log_pair(job->mapping.outer, job->mapping.inner, launch);
+}
