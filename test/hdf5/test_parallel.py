@@ -237,6 +237,8 @@ class Direct(ParallelTest):
                    "-e", "0.01")
         self.run_well(2, "read", self.path("a.h5"))
         self.assert_as_serial("a.h5", steps=2, bound=0.01, has_hole=True)
+        self.write(2, "b.h5", (61, 47, 53), (16, 20, 32), "--direct")
+        self.assert_as_serial("b.h5", bound=1e-3)
 
     def test_lossless_and_predictors(self):
         self.write(2, "a.h5", (50, 40, 33), (25, 16, 33), "--direct", "-m", "lossless", "--hole")

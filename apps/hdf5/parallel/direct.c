@@ -13,7 +13,7 @@
 #include "szgpu_hdf5.h"
 
 enum {
-  HEAD_BYTES = 32, /* of a message: the chunk's place; a multiple of 16, as archives like it */
+  HEAD_BYTES = 32, /* of a message: the chunk's place, and the archive's bytes, u64 each */
   TAG_ARCHIVE = 1
 };
 
@@ -70,7 +70,7 @@ static void open_ctx(struct direct *direct, struct fault *fault) {
               szgpu_last_error(direct->ctx));
 }
 
-static void take_memory(const struct ranks *ranks, struct direct *direct, struct fault *fault) {
+static void take_memory(struct direct *direct, struct fault *fault) {
   size_t const message_bytes = HEAD_BYTES + direct->capacity;
   size_t value_count = 1;
   for (int axis = 0; axis < direct->shape.ndim; axis++) value_count *= direct->shape.dims[axis];
@@ -78,27 +78,25 @@ static void take_memory(const struct ranks *ranks, struct direct *direct, struct
     fault_set(fault, EXIT_FILES, "an archive of a chunk may take %zu bytes, too many for a message",
               direct->capacity);
   if (has_fault(fault)) return;
-  bool is_there = (direct->values = malloc(value_count * sizeof(float))) != NULL;
-  for (int i = 0; i < DIRECT_SLOTS; i++)
-    is_there = (direct->slots[i].bytes = malloc(message_bytes)) && is_there;
-  if (ranks->rank == 0) is_there = (direct->arrived = malloc(message_bytes)) && is_there;
-  if (!is_there) fault_set(fault, EXIT_FILES, "out of memory: there is none for archives");
+  direct->values = malloc(value_count * sizeof(float));
+  direct->message = malloc(message_bytes);
+  if (!direct->values || !direct->message)
+    fault_set(fault, EXIT_FILES, "out of memory: there is none for archives");
 }
 
 void direct_open(const struct ranks *ranks, const struct snapshots *snapshots,
                  struct direct *direct, struct fault *fault) {
   if (direct->ctx) return;
-  for (int i = 0; i < DIRECT_SLOTS; i++) direct->slots[i].request = MPI_REQUEST_NULL;
   share_words(ranks, snapshots, direct, fault);
   if (!has_fault(fault)) open_ctx(direct, fault);
-  if (!has_fault(fault)) take_memory(ranks, direct, fault);
+  if (!has_fault(fault)) take_memory(direct, fault);
 }
 
 void direct_close(struct direct *direct) {
   szgpu_destroy(direct->ctx);
   free(direct->values);
-  free(direct->arrived);
-  for (int i = 0; i < DIRECT_SLOTS; i++) free(direct->slots[i].bytes);
+  free(direct->message);
+  free(direct->kept);
   *direct = (struct direct){0};
 }
 
@@ -116,23 +114,17 @@ static void write_archive(const struct writing *w, const unsigned char *message,
                          w->fault);
 }
 
-/* Takes a message, if there is one, or waits for it. False: there was none. */
-static bool receive(struct writing *w, bool must_wait) {
-  MPI_Message message;
+/* Takes a message. */
+static void receive(struct writing *w) {
   MPI_Status status;
-  int is_there = 1, byte_count = 0;
-  if (must_wait)
-    MPI_Mprobe(MPI_ANY_SOURCE, TAG_ARCHIVE, w->ranks->comm, &message, &status);
-  else
-    MPI_Improbe(MPI_ANY_SOURCE, TAG_ARCHIVE, w->ranks->comm, &is_there, &message, &status);
-  if (!is_there) return false;
+  int byte_count = 0;
+  MPI_Recv(w->direct->message, (int)(HEAD_BYTES + w->direct->capacity), MPI_BYTE, MPI_ANY_SOURCE,
+           TAG_ARCHIVE, w->ranks->comm, &status);
   MPI_Get_count(&status, MPI_BYTE, &byte_count);
-  MPI_Mrecv(w->direct->arrived, byte_count, MPI_BYTE, &message, MPI_STATUS_IGNORE);
   if (byte_count > 0)
-    write_archive(w, w->direct->arrived, (size_t)byte_count);
+    write_archive(w, w->direct->message, (size_t)byte_count);
   else
-    w->ranks_at_work--;
-  return true;
+    w->ranks_at_work--; /* an empty one: the rank has no more */
 }
 
 /* ---- all ranks ---- */
@@ -158,37 +150,65 @@ static void take_chunk(const struct writing *w, const struct block *block, const
     }
 }
 
-/* Compresses a chunk into a slot and writes or sends it. */
+static void keep_message(const struct writing *w, size_t byte_count) {
+  struct direct *const direct = w->direct;
+  if (direct->kept_room - direct->kept_bytes < byte_count) {
+    size_t const room = 2 * direct->kept_room + byte_count;
+    unsigned char *const larger = realloc(direct->kept, room);
+    if (!larger) {
+      fault_set(w->fault, EXIT_FILES, "out of memory: there is none for archives");
+      return;
+    }
+    direct->kept = larger;
+    direct->kept_room = room;
+  }
+  memcpy(direct->kept + direct->kept_bytes, direct->message, byte_count);
+  direct->kept_bytes += byte_count;
+}
+
+static void send_kept(struct writing *w) {
+  struct direct *const direct = w->direct;
+  for (size_t at = 0; at < direct->kept_bytes;) {
+    uint64_t head[FIELD_DIMS + 1];
+    memcpy(head, direct->kept + at, sizeof head);
+    size_t const byte_count = HEAD_BYTES + (size_t)head[FIELD_DIMS];
+    MPI_Send(direct->kept + at, (int)byte_count, MPI_BYTE, 0, TAG_ARCHIVE, w->ranks->comm);
+    at += byte_count;
+  }
+  direct->kept_bytes = 0;
+  MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_ARCHIVE, w->ranks->comm);
+}
+
+/* Compresses a chunk and writes it, or keeps it to be sent. */
 static void do_chunk(const struct writing *w, const struct block *block, const float *values,
-                     const uint64_t *at, struct message *slot) {
+                     const uint64_t *at) {
   struct direct *const direct = w->direct;
   size_t archive_bytes = 0;
-  MPI_Wait(&slot->request, MPI_STATUS_IGNORE);
-  memcpy(slot->bytes, at, FIELD_DIMS * sizeof *at);
   take_chunk(w, block, values, at);
   szgpu_status const status =
       szgpu_compress(direct->ctx, &direct->params, &direct->shape, direct->values,
-                     slot->bytes + HEAD_BYTES, direct->capacity, &archive_bytes);
-  if (status)
+                     direct->message + HEAD_BYTES, direct->capacity, &archive_bytes);
+  if (status) {
     fault_set(w->fault, EXIT_FILES, "writing %s:%s failed (szgpu: %s, %s)", w->snapshots->path,
               w->snapshots->name, szgpu_status_text(status), szgpu_last_error(direct->ctx));
-  else if (w->ranks->rank == 0)
-    write_archive(w, slot->bytes, HEAD_BYTES + archive_bytes);
+    return;
+  }
+  uint64_t const head[FIELD_DIMS + 1] = {at[0], at[1], at[2], archive_bytes};
+  memcpy(direct->message, head, sizeof head);
+  if (w->ranks->rank == 0)
+    write_archive(w, direct->message, HEAD_BYTES + archive_bytes);
   else
-    MPI_Isend(slot->bytes, (int)(HEAD_BYTES + archive_bytes), MPI_BYTE, 0, TAG_ARCHIVE,
-              w->ranks->comm, &slot->request);
+    keep_message(w, HEAD_BYTES + archive_bytes);
 }
 
 static void do_chunks(struct writing *w, const struct block *block, const float *values) {
   const uint64_t *const chunk = w->options->chunk, *const count = block->count;
-  uint64_t at[FIELD_DIMS], slot = 0;
+  uint64_t at[FIELD_DIMS];
   for (at[0] = block->start[0]; at[0] < block->start[0] + count[0]; at[0] += chunk[0])
     for (at[1] = block->start[1]; at[1] < block->start[1] + count[1]; at[1] += chunk[1])
       for (at[2] = block->start[2]; at[2] < block->start[2] + count[2]; at[2] += chunk[2]) {
         if (has_fault(w->fault)) return;
-        do_chunk(w, block, values, at, &w->direct->slots[slot++ % DIRECT_SLOTS]);
-        while (w->ranks->rank == 0 && receive(w, false)) {
-        }
+        do_chunk(w, block, values, at);
       }
 }
 
@@ -197,7 +217,6 @@ void direct_write(const struct ranks *ranks, const struct options *options,
                   struct direct *direct, struct fault *fault) {
   struct writing w = {ranks, options, snapshots, direct, fault, ranks->count - 1};
   do_chunks(&w, block, values);
-  for (int i = 0; i < DIRECT_SLOTS; i++) MPI_Wait(&direct->slots[i].request, MPI_STATUS_IGNORE);
-  if (ranks->rank != 0) MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_ARCHIVE, ranks->comm);
-  while (ranks->rank == 0 && w.ranks_at_work > 0) receive(&w, true);
+  if (ranks->rank != 0) send_kept(&w);
+  while (ranks->rank == 0 && w.ranks_at_work > 0) receive(&w);
 }

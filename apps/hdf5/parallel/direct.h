@@ -1,11 +1,11 @@
-/* direct.h - writing without HDF5's filters: ranks compress their chunks, rank 0 writes them all.
+/* direct.h - writing without HDF5's filters: ranks compress their chunks, and rank 0 writes all.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * H5Dwrite_chunk gives a chunk its place in the file, which is metadata that all ranks of a
- * parallel file would have to change alike; and HDF5 would have every one of them write the bytes.
- * So rank 0 alone has the file open, in serial, and the archives go to it as messages: each as soon
- * as its rank has made it, while that makes the next one. No rank waits for others, except rank 0
- * for the last archive.
+ * H5Dwrite_chunk gives a chunk its place in the file: metadata, which all ranks of a parallel file
+ * would have to change alike; and HDF5 would have every one of them write the bytes. So rank 0
+ * alone has the file open, in serial, and archives go to it as messages when all chunks of their
+ * rank are compressed: a large message moves only while both ranks are inside MPI, so one that
+ * compresses would hold up the other.
  */
 #ifndef SZGPU_PARALLEL_DIRECT_H
 #define SZGPU_PARALLEL_DIRECT_H
@@ -17,22 +17,15 @@
 
 #include <stddef.h>
 
-enum { DIRECT_SLOTS = 2 }; /* an archive on its way, and one being made */
-
-/* A message: where the chunk is, then the archive. Empty: the rank has no more. */
-struct message {
-  MPI_Request request;
-  unsigned char *bytes;
-};
-
 struct direct {
   szgpu_ctx *ctx; /* NULL: not open */
   szgpu_params params;
-  szgpu_shape shape; /* of a chunk */
-  size_t capacity;   /* of an archive */
-  float *values;     /* of a chunk */
-  struct message slots[DIRECT_SLOTS];
-  unsigned char *arrived; /* rank 0: a message */
+  szgpu_shape shape;      /* of a chunk */
+  size_t capacity;        /* of an archive */
+  float *values;          /* of a chunk */
+  unsigned char *message; /* the one at hand */
+  unsigned char *kept;    /* messages to be sent, one after the other */
+  size_t kept_bytes, kept_room;
 };
 
 /* Collective, while rank 0 has a dataset open: takes what it takes to compress its chunks, with the
