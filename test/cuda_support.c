@@ -252,3 +252,26 @@ void cuda_compare_layouts(const cuda_case *c) {
   of_layout.params.layout = SZGPU_LAYOUT_TILE;
   if (c->params.radius == 0) cuda_compare(&of_layout);
 }
+
+void cuda_assert_workspace_suffices(const szgpu_params *params, const szgpu_shape *shape,
+                                    const void *field) {
+  szgpu_ctx *const gpu = cuda_make_ctx(SZGPU_BACKEND_CUDA, SZGPU_DECODER_AUTO, NULL);
+  size_t const field_bytes = test_field_bytes(shape);
+  size_t workspace_bytes, most_bytes, archive_bytes;
+  void *const on_device = cuda_copy_of(field, field_bytes);
+  assert_int_equal(szgpu_sizes(gpu, params, shape, &workspace_bytes, &most_bytes), SZGPU_OK);
+  void *const archive = cuda_allocate(most_bytes);
+  assert_int_equal(szgpu_reserve(gpu, params, shape), SZGPU_OK);
+  assert_int_equal(
+      szgpu_compress(gpu, params, shape, on_device, archive, most_bytes, &archive_bytes), SZGPU_OK);
+  assert_int_equal(szgpu_decompress(gpu, archive, archive_bytes, on_device, field_bytes), SZGPU_OK);
+  void *const restored = cuda_host_copy_of(on_device, field_bytes);
+  test_archive const copy = {cuda_host_copy_of(archive, archive_bytes), archive_bytes};
+  szgpu_info const info = test_inspect(&copy);
+  test_assert_bound(shape, field, restored, &info);
+  free(copy.bytes);
+  free(restored);
+  cuda_release(archive);
+  cuda_release(on_device);
+  szgpu_destroy(gpu);
+}

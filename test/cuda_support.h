@@ -74,4 +74,9 @@ void cuda_complain(const cuda_case *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cuda_assert_no_complaints(void);
 
+/* A field in device memory is compressed after szgpu_reserve, into the room that szgpu_sizes
+ * states, and comes back within its bound. */
+void cuda_assert_workspace_suffices(const szgpu_params *params, const szgpu_shape *shape,
+                                    const void *field);
+
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_ways.h"
 #include "cuda_support.h"
-#include "memory_streams.h"
 #include "typed_fields.h"
 
 static szgpu_params params_of(szgpu_mode mode, double bound) {
@@ -77,63 +77,19 @@ static void streams_make_the_same_archives(void **state) {
     void *const field = typed_make(TYPED_SMOOTH, &shape);
     szgpu_params params = params_of(SZGPU_MODE_REL, 0.01);
     params.frame_rows = 128;
-    cuda_case const c = {params, shape, field};
-    test_archive whole;
-    assert_int_equal(cuda_compress(cuda_cpu, &c, &whole), SZGPU_OK);
-    memory_source values = source_of(field, test_field_bytes(&shape));
-    memory_sink archive = sink_of(2 * whole.byte_count + 4096);
-    szgpu_source const source = {.read = read_memory, .user = &values};
-    szgpu_sink const sink = {.write = write_memory, .user = &archive};
-    uint64_t archive_bytes = 0;
-    assert_int_equal(
-        szgpu_compress_stream(cuda_gpus, 1, &params, &shape, &source, &sink, &archive_bytes),
-        SZGPU_OK);
-    assert_int_equal(archive_bytes, whole.byte_count);
-    assert_memory_equal(archive.bytes, whole.bytes, whole.byte_count);
-    void *const restored = test_decompress(cuda_cpu, &whole, test_field_bytes(&shape));
-    memory_source packed = source_of(archive.bytes, archive_bytes);
-    memory_sink unpacked = sink_of(test_field_bytes(&shape));
-    szgpu_source const from = {.read = read_memory, .user = &packed};
-    szgpu_sink const to = {.write = write_memory, .user = &unpacked};
-    assert_int_equal(szgpu_decompress_stream(cuda_gpus, 1, &from, &to, &archive_bytes), SZGPU_OK);
-    assert_memory_equal(unpacked.bytes, restored, test_field_bytes(&shape));
-    free(unpacked.bytes);
-    free(restored);
-    free(archive.bytes);
-    free(whole.bytes);
+    assert_streams_make_the_same(cuda_cpu, cuda_gpus, 1, &params, &shape, field);
     free(field);
   }
 }
 
-/* The memory that szgpu_sizes states suffices, and szgpu_reserve takes it before. */
 static void the_stated_workspace_suffices(void **state) {
   (void)state;
   for (size_t t = 0; t < TYPED_DTYPES; t++) {
     szgpu_shape const shape = test_shape(typed_dtypes[t], 3, 64, 90, 100, 0);
     szgpu_params const params = params_of(SZGPU_MODE_REL, 1e-3);
-    szgpu_ctx *const gpu = cuda_make_ctx(SZGPU_BACKEND_CUDA, SZGPU_DECODER_AUTO, NULL);
-    size_t workspace_bytes, most_bytes, archive_bytes;
     void *const field = typed_make(TYPED_SMOOTH, &shape);
-    void *const on_device = cuda_copy_of(field, test_field_bytes(&shape));
-    assert_int_equal(szgpu_sizes(gpu, &params, &shape, &workspace_bytes, &most_bytes), SZGPU_OK);
-    void *const archive = cuda_allocate(most_bytes);
-    assert_int_equal(szgpu_reserve(gpu, &params, &shape), SZGPU_OK);
-    assert_int_equal(
-        szgpu_compress(gpu, &params, &shape, on_device, archive, most_bytes, &archive_bytes),
-        SZGPU_OK);
-    assert_int_equal(
-        szgpu_decompress(gpu, archive, archive_bytes, on_device, test_field_bytes(&shape)),
-        SZGPU_OK);
-    void *const restored = cuda_host_copy_of(on_device, test_field_bytes(&shape));
-    test_archive const copy = {cuda_host_copy_of(archive, archive_bytes), archive_bytes};
-    szgpu_info const info = test_inspect(&copy);
-    test_assert_bound(&shape, field, restored, &info);
-    free(copy.bytes);
-    free(restored);
-    cuda_release(archive);
-    cuda_release(on_device);
+    cuda_assert_workspace_suffices(&params, &shape, field);
     free(field);
-    szgpu_destroy(gpu);
   }
 }
 

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory_streams.h"
-#include "regions.h"
+#include "archive_ways.h"
 #include "typed_fields.h"
 
 static szgpu_ctx *ctx, *three_threads;
@@ -216,35 +215,13 @@ static void regions_and_previews_are_parts_of_the_whole(void **state) {
   (void)state;
   for (size_t t = 0; t < TYPED_DTYPES; t++) {
     szgpu_shape const shape = test_shape(typed_dtypes[t], 3, 70, 66, 80, 0);
-    uint8_t *const field = typed_make(TYPED_SMOOTH, &shape);
+    void *const field = typed_make(TYPED_SMOOTH, &shape);
     szgpu_params params = params_of(SZGPU_MODE_REL, 0.01);
     params.predictor = SZGPU_PREDICTOR_INTERPOLATION;
     params.frame_rows = 32;
     test_archive const archive = test_compress(ctx, &params, &shape, field);
-    uint8_t *const whole = test_decompress(ctx, &archive, test_field_bytes(&shape));
     szgpu_region const box = {{5, 7, 9, 0}, {60, 31, 66, 0}};
-    uint8_t *const expected = region_slice(&shape, &box, whole);
-    uint8_t *const found = test_allocate(region_bytes(&shape, &box));
-    assert_int_equal(szgpu_decompress_region(ctx, archive.bytes, archive.byte_count, 0, &box, found,
-                                             region_bytes(&shape, &box)),
-                     SZGPU_OK);
-    assert_memory_equal(found, expected, region_bytes(&shape, &box));
-    szgpu_info const info = test_inspect(&archive);
-    szgpu_shape coarse;
-    assert_int_equal(szgpu_level_shape(&info, 1, &coarse), SZGPU_OK);
-    uint8_t *const preview = test_allocate(test_field_bytes(&coarse));
-    assert_int_equal(szgpu_decompress_level(ctx, archive.bytes, archive.byte_count, 1, preview,
-                                            test_field_bytes(&coarse)),
-                     SZGPU_OK);
-    for (uint64_t i = 0; i < test_value_count(&coarse); i++) {
-      uint64_t const x = 2 * (i % 40), y = 2 * (i / 40 % 33), z = 2 * (i / 40 / 33);
-      assert_int_equal(test_bits_at(typed_dtypes[t], preview, i),
-                       test_bits_at(typed_dtypes[t], whole, (z * 66 + y) * 80 + x));
-    }
-    free(preview);
-    free(found);
-    free(expected);
-    free(whole);
+    assert_parts_are_of_the_whole(ctx, &archive, &shape, &box, true);
     free(archive.bytes);
     free(field);
   }
@@ -252,35 +229,14 @@ static void regions_and_previews_are_parts_of_the_whole(void **state) {
 
 static void streams_make_the_same_archives_and_fields(void **state) {
   (void)state;
+  szgpu_ctx *const ctxs[] = {ctx, three_threads};
   for (size_t t = 0; t < TYPED_DTYPES; t++)
     for (int mode = SZGPU_MODE_REL; mode <= SZGPU_MODE_LOSSLESS; mode++) {
       szgpu_shape const shape = test_shape(typed_dtypes[t], 2, 400, 300, 0, 0);
       void *const field = typed_make(TYPED_SMOOTH, &shape);
       szgpu_params params = params_of((szgpu_mode)mode, mode == SZGPU_MODE_PSNR ? 50.0 : 0.01);
       params.frame_rows = 128;
-      test_archive const whole = test_compress(ctx, &params, &shape, field);
-      memory_source values = source_of(field, test_field_bytes(&shape));
-      memory_sink archive = sink_of(2 * whole.byte_count + 4096);
-      szgpu_source const source = {.read = read_memory, .user = &values};
-      szgpu_sink const sink = {.write = write_memory, .user = &archive};
-      szgpu_ctx *const ctxs[] = {ctx, three_threads};
-      uint64_t archive_bytes = 0;
-      assert_int_equal(
-          szgpu_compress_stream(ctxs, 2, &params, &shape, &source, &sink, &archive_bytes),
-          SZGPU_OK);
-      assert_int_equal(archive_bytes, whole.byte_count);
-      assert_memory_equal(archive.bytes, whole.bytes, whole.byte_count);
-      void *const restored = test_decompress(ctx, &whole, test_field_bytes(&shape));
-      memory_source packed = source_of(archive.bytes, archive_bytes);
-      memory_sink unpacked = sink_of(test_field_bytes(&shape));
-      szgpu_source const from = {.read = read_memory, .user = &packed};
-      szgpu_sink const to = {.write = write_memory, .user = &unpacked};
-      assert_int_equal(szgpu_decompress_stream(ctxs, 2, &from, &to, &archive_bytes), SZGPU_OK);
-      assert_memory_equal(unpacked.bytes, restored, test_field_bytes(&shape));
-      free(unpacked.bytes);
-      free(restored);
-      free(archive.bytes);
-      free(whole.bytes);
+      assert_streams_make_the_same(ctx, ctxs, 2, &params, &shape, field);
       free(field);
     }
 }
@@ -312,20 +268,8 @@ static void the_stated_workspace_suffices(void **state) {
     for (int kind = 0; kind < TYPED_FIELDS; kind++) {
       szgpu_shape const shape = test_shape(typed_dtypes[t], 2, 700, 500, 0, 0);
       szgpu_params const params = params_of(SZGPU_MODE_ABS, kind == TYPED_BITS ? 1e-3 : 1.0);
-      size_t workspace_bytes, archive_bytes;
-      assert_int_equal(szgpu_sizes(ctx, &params, &shape, &workspace_bytes, &archive_bytes),
-                       SZGPU_OK);
-      szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
-      options.backend = SZGPU_BACKEND_CPU;
-      options.threads = 1;
-      options.memory_limit = workspace_bytes;
-      szgpu_ctx *limited;
-      assert_int_equal(szgpu_create(&limited, &options), SZGPU_OK);
       void *const field = typed_make(kind, &shape);
-      test_archive const archive = test_compress(limited, &params, &shape, field);
-      assert_true(archive.byte_count <= archive_bytes);
-      szgpu_destroy(limited);
-      free(archive.bytes);
+      assert_stated_workspace_suffices(&params, &shape, field);
       free(field);
     }
 }
