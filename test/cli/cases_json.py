@@ -47,6 +47,7 @@ class Json(CliTest):
                            "interpolation", "a.npy"],
                           ["-z", "-e", "0.5", "b.f32"],
                           ["-z", "-V", "-m", "lossless", "c_10x20.f32"],
+                          ["-z", "-V", "-m", "pwrel", "-e", "0.01", "-o", "p.szg", "b.f32"],
                           ["-z", "--strict", "-f", "-e", "0.5", "b.f32"],
                           ["-x", "-o", "r.npy", "-f", "--compare", "a.npy", "--slab", "0:3", "a.npy.szg"],
                           ["-x", "-f", "--level", "1", "-o", "s", "a.npy.szg"],

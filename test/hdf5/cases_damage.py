@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 import harness
-from harness import (ABS, LINEAR, LOSSLESS, PSNR, REL, coast, optional, stored_words, user_words,
-                     waves)
+from harness import (ABS, LINEAR, LOSSLESS, PSNR, PWREL, REL, coast, optional, stored_words,
+                     user_words, waves)
 
 h5py = optional("h5py")
 FLIPS = 150  # in each of four files
@@ -152,7 +152,7 @@ class Words(DamageTest):
                     if own[place] != word)
         for dims in ((most, most), (0, 30), (1 << 31, 1 << 31), (1 << 30, 4), (30, 20), (20, 31)):
             yield own[:8] + dims
-        for mode, bound in ((REL, 1e-2), (PSNR, 40.0)):
+        for mode, bound in ((REL, 1e-2), (PSNR, 40.0), (PWREL, 1e-2)):
             yield user_words(mode, bound, 0) + own[5:]
         for _ in range(100):
             yield tuple(self.random.choice((word, self.random.randrange(1 << 32)))
@@ -162,8 +162,8 @@ class Words(DamageTest):
         """Whether docs/hdf5.md gives the words a meaning and they fit this chunk."""
         version, mode, low, high, options, kind = words[:6]
         bound = double_of(low, high)
-        return (version == 1 and mode <= LOSSLESS and
-                (mode == LOSSLESS or 0 < bound < float("inf")) and
+        end = 1 if mode == PWREL else float("inf")
+        return (version == 1 and mode <= PWREL and (mode == LOSSLESS or 0 < bound < end) and
                 options & 0xFF <= 19 and options >> 9 <= 2 and
                 kind & ~(1 << 16) == 0x200 and words[8:] == self.CHUNK)
 
@@ -187,7 +187,7 @@ class Words(DamageTest):
     def test_written_through(self):
         """Writing values into such a dataset is an error, or keeps the bound that the words state,
         or keeps the values exactly (HDF5 leaves out an optional filter that fails)."""
-        values, lossy = waves(self.SHAPE, seed=2), dict.fromkeys((REL, ABS, PSNR), 0)
+        values, lossy = waves(self.SHAPE, seed=2), dict.fromkeys((REL, ABS, PSNR, PWREL), 0)
         values[3, 4:14] = 7.5  # far from the others, so that it shows whether ranges include it
         for words in self.hostile():
             path, _ = self.changed(words)

@@ -30,7 +30,7 @@ REAL_FILL = -1e34  # of the one real field that has fill values
 plugin_folder = szgpu = venv_folder = None  # set by test_hdf5.py, like
 filter_id = 480
 
-REL, ABS, PSNR, LOSSLESS = range(4)
+REL, ABS, PSNR, LOSSLESS, PWREL = range(5)
 MODES = {REL: "rel", ABS: "abs", PSNR: "psnr", LOSSLESS: "lossless"}
 LINEAR, LORENZO, INTERPOLATION = 0x100, 0x200, 0x400  # bits of the word for options; below them
 # is the level of zstd
@@ -185,7 +185,14 @@ class Hdf5Test(unittest.TestCase):
         self.assertGreater(self.assert_within(original, restored, bound, where), 0, where)
 
     def assert_modes_bound(self, original, restored, mode, bound, chunk, fill=None, padding=0):
-        """Checks each chunk against its bound; REL and PSNR derive it from the chunk's range."""
+        """Checks each chunk against its bound; REL and PSNR derive it from the chunk's range, and
+        PWREL from each value."""
+        if mode == PWREL:
+            x, r = (array.astype(np.longdouble) for array in (original, restored))
+            with np.errstate(invalid="ignore"):
+                is_within = np.abs(x - r) <= np.longdouble(bound) * np.abs(x)
+            self.assertTrue((is_within | same_bits(original, restored)).all(), f"pwrel {bound!r}")
+            return
         for box in boxes(original.shape, chunk):
             part = np.ascontiguousarray(original[box])
             back = np.ascontiguousarray(restored[box])
