@@ -64,7 +64,8 @@ static void every_mantissa_of_f32_keeps_the_bound(void **state) {
       uint32_t const step = e == k % ARRAY_COUNT(exponents) ? 1 : 61;
       for (uint32_t mantissa = 0; mantissa < 1u << 23;) {
         for (uint32_t i = 0; i < BLOCK; i++, mantissa += step)
-          block[i] = (mantissa % 3 == 0) << 31 | exponents[e] << 23 | (mantissa & 0x007FFFFF);
+          block[i] =
+              (uint32_t)(mantissa % 3 == 0) << 31 | exponents[e] << 23 | (mantissa & 0x007FFFFF);
         check_block(p, bounds[k], block);
       }
     }

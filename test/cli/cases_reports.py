@@ -366,7 +366,7 @@ class Progress(CliTest):
         # again.
         noise = np.random.default_rng(3).normal(size=8_000_000).astype("<f4")
         self.write("noise.f32", noise.tobytes())
-        self.succeed("-z", "-q", "-e", "1e-4", "-d", "8000000", "noise.f32")
+        self.succeed("-zq", "-e", "1e-4", "--layout", "linear", "-d", "8000000", "noise.f32")
         arguments = ["-xf", "-o", "out", "--decoder=serial", "-j1", "noise.f32.szg"]
         pace = r"([0-9.]+ [kMG]?B/s  [0-9]+:[0-9]{2} left  )"
         for _ in range(8):
