@@ -284,7 +284,7 @@ def archive_source(name: str, archive: np.ndarray, info: szgpu.Info) -> Source:
     )
 
 
-def absolute_bound_of(info: Info) -> float | None:
+def absolute_bound_of(info: szgpu.Info) -> float | None:
     """What no error exceeds; None if the bound is one of each value."""
     if info.mode == "pwrel":
         return None
