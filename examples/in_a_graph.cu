@@ -5,7 +5,7 @@
  *
  * A step, and the compression of the two fields that it makes, are one CUDA graph. The host replays
  * it and looks at the outcomes when all steps are done. At the end the last state comes back from
- * its archives, and the program compares it with the fields.
+ * its archives, and the program compares it with the fields. Exit code 77: there is no GPU.
  */
 #include <cuda_runtime.h>
 #include <math.h>
@@ -60,6 +60,10 @@ int main(void) {
   void *archives, *workspace;
   cudaStream_t stream;
   szgpu_ctx *ctx;
+  if (szgpu_device_count() == 0) {
+    fprintf(stderr, "in_a_graph: there is no GPU\n");
+    return 77;
+  }
   options.backend = SZGPU_BACKEND_CUDA;
   require(szgpu_create(&ctx, &options) == SZGPU_OK, "no ctx");
   CUDA(cudaStreamCreate(&stream));
