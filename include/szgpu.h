@@ -648,8 +648,8 @@ enum { SZGPU_MAX_CTXS = 32 };
  * before it has returned.
  *
  * The first ctx's workspace includes the ring of frames: for each ctx and two more, the values of a
- * frame and the largest archive of it. If its memory_limit leaves less, the ring has fewer frames,
- * down to one.
+ * frame and the largest archive of it, except what is in the source's or the sink's memory. If its
+ * memory_limit leaves less, the ring has fewer frames, down to one.
  *
  * Returns what szgpu_compress returns, and:
  * SZGPU_BAD_ARGUMENT: ctx_count is not in 1 .. SZGPU_MAX_CTXS, or a ctx is there twice or in use.

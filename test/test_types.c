@@ -209,6 +209,25 @@ static void nans_of_halves_are_found_as_fill(void **state) {
   free(field);
 }
 
+/* Bytes of eight channels in turn, each with one symbol of every pair: prediction does not pay, and
+ * the frame keeps values of eight bytes, with eight coded planes. */
+static void bytes_that_are_wider_values_keep_their_planes(void **state) {
+  (void)state;
+  enum { BYTES = 1 << 20, CHANNELS = 8 };
+  szgpu_shape const shape = test_shape(SZGPU_U8, 1, BYTES, 0, 0, 0);
+  szgpu_params const params = params_of(SZGPU_MODE_ABS, 0.3);
+  uint8_t *const field = test_allocate(BYTES);
+  for (uint64_t i = 0; i < BYTES; i++) {
+    uint64_t const pair = (test_hash(i) >> 40) % 128;
+    field[i] = (uint8_t)(2 * pair + (test_hash(CHANNELS * pair + i % CHANNELS) >> 50 & 1));
+  }
+  there_and_back(&params, &shape, field);
+  test_archive const archive = test_compress(ctx, &params, &shape, field);
+  assert_in_range(archive.byte_count, BYTES / 2, BYTES / 32 * 31);
+  free(archive.bytes);
+  free(field);
+}
+
 /* ---- parts ---- */
 
 static void regions_and_previews_are_parts_of_the_whole(void **state) {
@@ -283,6 +302,7 @@ int main(void) {
       cmocka_unit_test(fill_values_come_back_and_do_not_count),
       cmocka_unit_test(a_fill_value_that_the_type_does_not_have_is_refused),
       cmocka_unit_test(nans_of_halves_are_found_as_fill),
+      cmocka_unit_test(bytes_that_are_wider_values_keep_their_planes),
       cmocka_unit_test(regions_and_previews_are_parts_of_the_whole),
       cmocka_unit_test(streams_make_the_same_archives_and_fields),
       cmocka_unit_test(values_beyond_the_declared_magnitude_keep_the_bound),

@@ -232,7 +232,8 @@ struct CUstream_st *szg_device_beside(const szg_device *device, szg_side side) {
 static szgpu_status copy_in(szg_device *device, cudaStream_t stream, void *to, const void *from,
                             uint64_t bytes) {
   if (bytes == 0) return SZGPU_OK;
-  if (szg_staging_suits(device->threads, to, from, bytes) &&
+  bool const is_of_thread = stream == cudaStreamPerThread; /* to each worker another stream */
+  if (!is_of_thread && szg_staging_suits(device->threads, to, from, bytes) &&
       szg_staging_open(&device->staging, device->account, device->threads))
     return szg_staging_copy(&device->staging, device->threads, stream, to, from, bytes);
   SZG_TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));

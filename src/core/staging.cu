@@ -157,7 +157,7 @@ szgpu_status szg_staging_copy(szg_staging *staging, const szg_threads *threads,
   copy.goes_up = is_device_memory(to);
   SZG_TRY_CUDA(cudaGetDevice(&copy.device));
   szgpu_status const status =
-      szg_for_parts(&workers, szg_div_up(byte_count, SZG_STAGING_PIECE_BYTES), 0, copy_part, &copy);
+      szg_for_parts(&workers, szg_div_up(byte_count, kPartBytes), 0, copy_part, &copy);
   /* An error of another thread: this one is to know it too, for the text. */
   if (status != SZGPU_OK) SZG_TRY_CUDA(cudaStreamSynchronize(stream));
   return status;

@@ -36,8 +36,8 @@ void szg_planes_frame_carve_write(szg_arena *arena, const szg_write_request *req
   szg_planes_write_plan *const own = &plan->planes;
   uint64_t const tile_count = szg_planes_tile_count(request->frame_grid.value_count);
   uint64_t const part_count = szg_div_up(tile_count, SZG_PART_TILES);
-  uint64_t const most_planes =
-      request->dtype == SZGPU_U8 ? SZG_PLANES_MOST : szg_dtype_bytes(request->dtype);
+  szgpu_dtype const dtype = request->mapping.outer;
+  uint64_t const most_planes = dtype == SZGPU_U8 ? SZG_PLANES_MOST : szg_dtype_bytes(dtype);
   uint64_t const part_bytes = SZG_PART_TILES * SZG_PLANE_MOST_WORDS * 4 * most_planes;
   own->counts = szg_arena_take(arena, (uint64_t)request->thread_count, sizeof *own->counts);
   own->tile_sizes = szg_arena_take(arena, tile_count, sizeof *own->tile_sizes);

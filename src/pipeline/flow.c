@@ -100,7 +100,7 @@ szgpu_status szg_flow_place(szg_flow *flow, uint64_t offset, void *bytes, uint64
     *place = (uint8_t *)sink->memory + offset;
     return SZGPU_OK;
   }
-  flow->is_sink_full = true;
+  __atomic_store_n(&flow->is_sink_full, true, __ATOMIC_RELAXED);
   return SZGPU_CAPACITY;
 }
 

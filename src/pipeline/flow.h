@@ -36,7 +36,7 @@ typedef struct szg_flow {
   uint64_t frame_values;
   int source_code, sink_code; /* what a callback that failed has returned, and where it began */
   uint64_t source_offset, sink_offset;
-  bool is_sink_full;  /* its memory ends before the data do */
+  bool is_sink_full;  /* its memory ends before the data do; atomic */
   uint64_t cut_frame; /* of which the source has not all; UINT64_MAX: none */
   uint64_t failed_frame[SZG_MOST_RING_SLOTS]; /* of each ctx; UINT64_MAX: none */
 } szg_flow;
