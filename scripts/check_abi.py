@@ -100,20 +100,20 @@ def compare(old, new):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[2][7:])
-    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("shared_object", metavar="LIBRARY", type=pathlib.Path)
     parser.add_argument("--cc", default="gcc")
     parser.add_argument("--list", type=pathlib.Path, default=ROOT / "packaging" / "abi.txt")
     parser.add_argument("--header", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
 
-    names, soname = exported(arguments.library)
+    names, soname = exported(arguments.shared_object)
     headers = [arguments.header] if arguments.header else HEADERS
     lines = declared(headers, arguments.cc)
     functions = {key(line)[len("func _"):] for line in lines if line.startswith("func ")}
     alien, missing = sorted(names - functions), sorted(functions - names)
     if alien or missing:
-        print(f"{arguments.library} exports other functions than the headers declare: "
+        print(f"{arguments.shared_object} exports other functions than the headers declare: "
               f"without a declaration: {alien}; not exported: {missing}")
         return 1
     version = re.search(r'VERSION_STRING "(.+)"', headers[0].read_text())[1]

@@ -30,10 +30,10 @@ class CheckAbi(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="szgpu-abi-"))
         self.addCleanup(shutil.rmtree, self.folder)
-        code, printed = check(self.library(HEADER), self.folder / "szgpu.h", "--write")
+        code, printed = check(self.make_library(HEADER), self.folder / "szgpu.h", "--write")
         self.assertEqual((code, printed), (0, ""))
 
-    def library(self, header, abi=0, hidden=()):
+    def make_library(self, header, abi=0, hidden=()):
         """A library with the functions of a header, empty ones."""
         (self.folder / "szgpu.h").write_text(header)
         names = set(re.findall(r"\b(szgpu_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
@@ -49,7 +49,7 @@ class CheckAbi(unittest.TestCase):
         """What it says of the header with this text replaced."""
         self.assertEqual(HEADER.count(old), 1, old)
         changed = HEADER.replace(old, new)
-        return check(self.library(changed, **how), self.folder / "szgpu.h")
+        return check(self.make_library(changed, **how), self.folder / "szgpu.h")
 
     def refuses(self, old, new, *sentences):
         code, printed = self.after(old, new)
@@ -58,7 +58,7 @@ class CheckAbi(unittest.TestCase):
             self.assertIn(sentence, printed)
 
     def test_the_same_header_is_kept(self):
-        self.assertEqual(check(self.library(HEADER), self.folder / "szgpu.h"), (0, ""))
+        self.assertEqual(check(self.make_library(HEADER), self.folder / "szgpu.h"), (0, ""))
 
     def test_a_function_may_be_added(self):
         code, printed = self.after("const char *szgpu_version(void);",
@@ -96,7 +96,7 @@ class CheckAbi(unittest.TestCase):
                      "was: const _SZGPU_BACKEND_CPU = 1")
 
     def test_what_is_declared_is_exported(self):
-        library = self.library(HEADER, hidden=("szgpu_version",))
+        library = self.make_library(HEADER, hidden=("szgpu_version",))
         code, printed = check(library, self.folder / "szgpu.h")
         self.assertEqual(code, 1, printed)
         self.assertIn("not exported: ['szgpu_version']", printed)
