@@ -8,6 +8,30 @@
 #include "memory_streams.h"
 #include "regions.h"
 
+szgpu_info assert_comes_back(szgpu_ctx *ctx, szgpu_ctx *other, const szgpu_params *params,
+                             const szgpu_shape *shape, const void *field) {
+  size_t const field_bytes = test_field_bytes(shape);
+  test_archive const archive = test_compress(ctx, params, shape, field);
+  test_archive const again = test_compress(other, params, shape, field);
+  assert_int_equal(again.byte_count, archive.byte_count);
+  assert_memory_equal(again.bytes, archive.bytes, archive.byte_count);
+  szgpu_info const info = test_inspect(&archive);
+  uint8_t *const restored = test_decompress(other, &archive, field_bytes);
+  test_assert_bound(shape, field, restored, &info);
+  uint64_t const extent = shape->dims[0], first = extent / 3, rows = extent - first - extent / 4;
+  size_t const row_bytes = field_bytes / extent;
+  uint8_t *const slab = test_allocate(rows * row_bytes);
+  assert_int_equal(szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, first, rows, slab,
+                                         rows * row_bytes),
+                   SZGPU_OK);
+  assert_memory_equal(slab, restored + first * row_bytes, rows * row_bytes);
+  free(slab);
+  free(restored);
+  free(archive.bytes);
+  free(again.bytes);
+  return info;
+}
+
 static void assert_streams_alike(szgpu_ctx *const *ctxs, int ctx_count, const szgpu_params *params,
                                  const szgpu_shape *shape, const szgpu_source *field,
                                  const szgpu_sink *archive, const szgpu_source *packed,

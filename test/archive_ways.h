@@ -8,6 +8,11 @@
 
 #include "support.h"
 
+/* Both ctxs make the same archive; the field comes back within its bound, and a slab of it alike.
+ * dims[0] >= 1. Returns what the archive states. */
+szgpu_info assert_comes_back(szgpu_ctx *ctx, szgpu_ctx *other, const szgpu_params *params,
+                             const szgpu_shape *shape, const void *field);
+
 /* Streams by the ctxs, from callbacks and from lent memory, make the archive of `ctx`, and its
  * field. */
 void assert_streams_make_the_same(szgpu_ctx *ctx, szgpu_ctx *const *ctxs, int ctx_count,

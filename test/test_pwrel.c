@@ -36,28 +36,10 @@ static szgpu_params params_of(double bound) {
 
 static szgpu_info there_and_back(const szgpu_params *params, const szgpu_shape *shape,
                                  const void *field) {
-  size_t const field_bytes = test_field_bytes(shape);
-  test_archive const archive = test_compress(ctx, params, shape, field);
-  test_archive const again = test_compress(three_threads, params, shape, field);
-  assert_int_equal(again.byte_count, archive.byte_count);
-  assert_memory_equal(again.bytes, archive.bytes, archive.byte_count);
-  szgpu_info const info = test_inspect(&archive);
+  szgpu_info const info = assert_comes_back(ctx, three_threads, params, shape, field);
   assert_int_equal(info.mode, SZGPU_MODE_PWREL);
   assert_true(info.bound == params->bound);
   assert_int_equal(info.format_version, 6);
-  void *const restored = test_decompress(three_threads, &archive, field_bytes);
-  test_assert_bound(shape, field, restored, &info);
-  uint64_t const extent = shape->dims[0], first = extent / 3, rows = extent - first - extent / 4;
-  size_t const row_bytes = field_bytes / extent;
-  uint8_t *const slab = test_allocate(rows * row_bytes);
-  assert_int_equal(szgpu_decompress_slab(ctx, archive.bytes, archive.byte_count, first, rows, slab,
-                                         rows * row_bytes),
-                   SZGPU_OK);
-  assert_memory_equal(slab, (uint8_t *)restored + first * row_bytes, rows * row_bytes);
-  free(slab);
-  free(restored);
-  free(archive.bytes);
-  free(again.bytes);
   return info;
 }
 

@@ -367,8 +367,8 @@ szgpu_status szg_frame_restore_region_cuda(const szg_read_job_cuda *job) {
   const szg_read_frame_cuda *const frame = job->frame;
   SZG_TRY(frame->goes_by_rows ? restore_whole_rows(job)
                               : szg_frame_kinds_cuda[frame->kind].restore_region(job));
-  SZG_TRY(szg_region_take_cuda(&frame->region, &frame->box, job->width, job->plan->region.values,
-                               job->device->stream));
+  SZG_TRY(szg_region_take_cuda(&frame->region, &frame->box, job->field_width,
+                               job->plan->region.values, job->device->stream));
   return szg_device_mark(job->device, "region");
 }
 

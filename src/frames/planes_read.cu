@@ -72,7 +72,7 @@ static szgpu_status restore_run(const szg_read_job_cuda *job, const szg_planes_i
                                 tile_run run) {
   const szg_read_frame_cuda *const frame = job->frame;
   uint64_t const tile_bytes = (uint64_t)SZG_TILE_VALUES * input->layout.value_bytes;
-  uint64_t const row_bytes = frame->grid.row_values * job->width;
+  uint64_t const row_bytes = frame->grid.row_values * job->field_width;
   int const slowest = szg_slowest_axis(&frame->grid);
   uint64_t const box_first = frame->box.first[slowest] * row_bytes;
   uint64_t const box_end = frame->box.end[slowest] * row_bytes;
@@ -93,8 +93,8 @@ szgpu_status szg_planes_frame_restore_region_cuda(const szg_read_job_cuda *job) 
   tile_run run = {0, 0};
   for (uint64_t row = 0; row < row_count; row++) {
     uint64_t const first = szg_region_row_at(region, row);
-    uint64_t const first_tile = first * job->width / tile_bytes;
-    uint64_t const end_tile = szg_div_up((first + region->count[3]) * job->width, tile_bytes);
+    uint64_t const first_tile = first * job->field_width / tile_bytes;
+    uint64_t const end_tile = szg_div_up((first + region->count[3]) * job->field_width, tile_bytes);
     if (row > 0 && first_tile > run.end) {
       SZG_TRY(restore_run(job, &input, run));
       run.first = first_tile;
