@@ -11,7 +11,7 @@
 #include "szgpu.h"
 
 static const char before_decoders[] =
-    "szgpu - error-bounded lossy compression of scientific floating-point fields\n"
+    "szgpu - error-bounded lossy compression of scientific fields\n"
     "\n"
     "  szgpu -z -e BOUND [options] FILE...   compress FILE to FILE.szg\n"
     "  szgpu -z -m lossless FILE...          compress any file losslessly\n"

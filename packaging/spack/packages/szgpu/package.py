@@ -6,7 +6,7 @@ from spack.package import *
 
 
 class Szgpu(CMakePackage, CudaPackage):
-    """Error-bounded lossy compression of scientific floating-point fields, on CPUs and NVIDIA GPUs:
+    """Error-bounded lossy compression of scientific fields, on CPUs and NVIDIA GPUs:
     a C library, a command, and a filter for HDF5 and netCDF-4."""
 
     license("BSD-3-Clause")
