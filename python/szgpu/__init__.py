@@ -1,4 +1,4 @@
-"""Error-bounded lossy compression of scientific floating-point arrays.
+"""Error-bounded lossy compression of scientific arrays.
 
 >>> import numpy as np
 >>> import szgpu
