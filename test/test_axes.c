@@ -180,6 +180,44 @@ static void takes_the_lowest_set_where_costs_are_equal(void **state) {
   free(zeros);
 }
 
+/* What the sample of a field of one tile must cost, counted delta by delta. */
+static uint64_t plain_cost(const szgpu_shape *shape, const float *field, uint32_t axes) {
+  static szg_tile_points points, deltas;
+  static uint32_t classes[SZG_COST_CLASSES];
+  szg_grid grid;
+  szg_set_sums sums = {{0, 0, 0}, {0, 0, 0}, 0};
+  assert_int_equal(szg_grid_of_shape(shape, &grid), SZGPU_OK);
+  szg_tile const tile = szg_tile_at(&grid, 0);
+  for (uint32_t i = 0; i < tile.value_count; i++) points.i32[i] = (int32_t)field[i];
+  szg_tile_difference(32, &tile, axes, &points, &deltas);
+  memset(classes, 0, sizeof classes);
+  for (uint32_t i = 0; i < tile.value_count; i++) classes[szg_delta_class(deltas.i32[i])]++;
+  for (uint32_t c = 0; c < SZG_COST_CLASSES; c++)
+    if (classes[c]) szg_set_sums_add(&sums, c, classes[c]);
+  return szg_set_cost(&sums, classes[SZG_COST_RADIUS]);
+}
+
+/* Deltas at the ends of small classes and of pairs, and beyond; alone and among all others. */
+static void costs_are_those_of_the_classes(void **state) {
+  (void)state;
+  static const int ends[] = {511, 512, 513, 15, 16, 17, 1023, 1024, 1025};
+  szgpu_shape const shapes[] = {test_shape(SZGPU_F32, 2, 64, 64, 0, 0),
+                                test_shape(SZGPU_F32, 2, 64, 33, 0, 0),
+                                test_shape(SZGPU_F32, 3, 16, 8, 32, 0)};
+  static float field[SZG_TILE_VALUES];
+  for (size_t s = 0; s < ARRAY_COUNT(shapes); s++)
+    for (size_t e = 0; e < ARRAY_COUNT(ends); e++)
+      for (unsigned share = 1; share <= 64; share *= 8) {
+        for (uint64_t i = 0; i < test_value_count(&shapes[s]); i++) {
+          int const small = (int)(test_hash(2 * i) % 5);
+          field[i] = (float)(test_hash(i) % share ? small : test_hash(i + 9999) % 2 ? ends[e] : 0);
+        }
+        choose(&shapes[s], field, 512, 1);
+        for (uint32_t set = 1; set <= (shapes[s].ndim == 3 ? 7u : 3u); set++)
+          assert_true(work.costs[set] == plain_cost(&shapes[s], field, set));
+      }
+}
+
 /* The radius chosen for noise of the given amplitude along a line. */
 static uint32_t radius_for(double amplitude, uint32_t asked) {
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 200000, 0, 0, 0);
@@ -235,6 +273,7 @@ int main(void) {
       cmocka_unit_test(finds_the_axes_that_the_field_was_made_for),
       cmocka_unit_test(chooses_only_axes_that_there_are),
       cmocka_unit_test(takes_the_lowest_set_where_costs_are_equal),
+      cmocka_unit_test(costs_are_those_of_the_classes),
       cmocka_unit_test(wider_deltas_get_a_larger_radius),
       cmocka_unit_test(an_asked_radius_is_taken),
       cmocka_unit_test(the_choice_does_not_depend_on_threads),

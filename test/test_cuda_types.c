@@ -37,7 +37,7 @@ static void every_type_field_and_bound(void **state) {
           params.layout = variant % 4 == 3 ? SZGPU_LAYOUT_LINEAR : SZGPU_LAYOUT_TILE;
           if (variant % 4 < 3) params.predictor = (szgpu_predictor)(variant % 3);
           params.frame_rows = variant % 5 == 1 ? 64 : 0;
-          params.zstd_level = variant == 10;
+          params.zstd_level = variant == 10 && kind % 2;
           cuda_case const c = {params, shape, field};
           cuda_compare(&c);
         }

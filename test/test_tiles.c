@@ -275,6 +275,10 @@ static void a_frame_is_a_grid_of_its_own(void **state) {
       uint64_t const left = whole.row_extent - first;
       szg_grid const frame = szg_grid_of_rows(&whole, left < rows ? left : rows);
       assert_int_equal(frame.row_values, whole.row_values);
+      uint64_t const extents[] = {frame.batch_extent, frame.z_extent, frame.y_extent,
+                                  frame.x_extent};
+      assert_int_equal(frame.row_axis, whole.row_axis); /* though the frame may have one row */
+      assert_int_equal(extents[frame.row_axis], frame.row_extent);
       assert_int_equal(frame.value_count, frame.row_extent * whole.row_values);
       assert_int_equal(frame.tile_x, whole.tile_x);
       assert_covers_every_value_once(&frame);

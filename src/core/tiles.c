@@ -9,10 +9,6 @@ szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) {
   return SZGPU_OK;
 }
 
-int szg_slowest_axis(const szg_grid *grid) {
-  return grid->batch_extent > 1 ? 0 : grid->z_extent > 1 ? 1 : grid->y_extent > 1 ? 2 : 3;
-}
-
 szg_box szg_box_of_level(const szg_grid *grid, uint32_t level) {
   uint64_t const step = (uint64_t)1 << level;
   return (szg_box){.end = {grid->batch_extent, szg_div_up(grid->z_extent, step),
@@ -43,21 +39,16 @@ szg_grid szg_grid_of_line(uint64_t value_count) {
                    .tile_x = SZG_TILE_1D_X,
                    .row_extent = value_count,
                    .row_values = 1,
-                   .row_quantum = SZG_TILE_1D_X};
+                   .row_quantum = SZG_TILE_1D_X,
+                   .row_axis = SZG_BOX_AXES - 1};
   szg_grid_count_tiles(&grid);
   return grid;
 }
 
 szg_grid szg_grid_of_rows(const szg_grid *whole, uint64_t row_count) {
   szg_grid part = *whole;
-  if (whole->batch_extent > 1)
-    part.batch_extent = row_count;
-  else if (whole->z_extent > 1)
-    part.z_extent = row_count;
-  else if (whole->y_extent > 1)
-    part.y_extent = row_count;
-  else
-    part.x_extent = row_count;
+  uint64_t *const extents[] = {&part.batch_extent, &part.z_extent, &part.y_extent, &part.x_extent};
+  *extents[whole->row_axis] = row_count;
   part.row_extent = row_count;
   szg_grid_count_tiles(&part);
   return part;

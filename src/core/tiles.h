@@ -23,9 +23,10 @@ typedef struct szg_grid {
   uint32_t tile_z, tile_y, tile_x;    /* extents of a full tile */
   uint64_t z_tiles, y_tiles, x_tiles; /* tiles along each axis */
   uint64_t tile_count, value_count;
-  uint64_t row_extent;  /* rows of the slowest axis longer than 1 */
+  uint64_t row_extent;  /* rows of the field's slowest axis longer than 1 */
   uint64_t row_values;  /* values in one of those rows */
   uint32_t row_quantum; /* frames hold a multiple of this many rows */
+  int row_axis;         /* of a box; a frame of one row has it from its field */
 } szg_grid;
 
 /* A box in a grid, of values or of tiles: first to end - 1 along batch, z, y and x. */
@@ -48,9 +49,6 @@ enum { SZG_MARK_CODED = 0, SZG_MARK_EXACT = 1, SZG_MARK_FILL = 2 };
 
 /* SZGPU_BAD_SHAPE: ndim not 1..4, a zero dim, or more bytes than 64 bits (or size_t) can count. */
 szgpu_status szg_grid_of_shape(const szgpu_shape *shape, szg_grid *grid) SZGPU_MUST_CHECK;
-
-/* The axis of a box whose rows frames have: the slowest one longer than 1. */
-int szg_slowest_axis(const szg_grid *grid);
 
 /* The whole grid at `level`: every 2^level-th value along each axis except the batch. */
 szg_box szg_box_of_level(const szg_grid *grid, uint32_t level);
@@ -160,6 +158,7 @@ SZG_HD szg_grid szg_grid_of_dims(const uint64_t *dims, int ndim) {
                      : axis_count == 3 ? grid.tile_z
                      : axis_count == 2 ? grid.tile_y
                                        : grid.tile_x;
+  grid.row_axis = axis_count > 0 ? SZG_MAX_DIMS - axis_count : SZG_MAX_DIMS - 1;
   return grid;
 }
 

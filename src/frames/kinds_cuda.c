@@ -357,9 +357,9 @@ void szg_read_frame_region_cuda(szg_read_frame_cuda *frame, const szg_region *re
 
 static szgpu_status restore_whole_rows(const szg_read_job_cuda *job) {
   const szg_read_frame_cuda *const frame = job->frame;
-  int const slowest = szg_slowest_axis(&frame->grid);
+  int const row_axis = frame->grid.row_axis;
   SZG_TRY(szg_frame_prepare_cuda(job));
-  return szg_frame_restore_cuda(job, frame->box.first[slowest], frame->box.end[slowest],
+  return szg_frame_restore_cuda(job, frame->box.first[row_axis], frame->box.end[row_axis],
                                 job->plan->region.values);
 }
 

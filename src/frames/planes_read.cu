@@ -73,9 +73,9 @@ static szgpu_status restore_run(const szg_read_job_cuda *job, const szg_planes_i
   const szg_read_frame_cuda *const frame = job->frame;
   uint64_t const tile_bytes = (uint64_t)SZG_TILE_VALUES * input->layout.value_bytes;
   uint64_t const row_bytes = frame->grid.row_values * job->field_width;
-  int const slowest = szg_slowest_axis(&frame->grid);
-  uint64_t const box_first = frame->box.first[slowest] * row_bytes;
-  uint64_t const box_end = frame->box.end[slowest] * row_bytes;
+  int const row_axis = frame->grid.row_axis;
+  uint64_t const box_first = frame->box.first[row_axis] * row_bytes;
+  uint64_t const box_end = frame->box.end[row_axis] * row_bytes;
   uint64_t const first = run.first * tile_bytes > box_first ? run.first * tile_bytes : box_first;
   uint64_t const end = szg_min_u64(run.end * tile_bytes, box_end);
   return szg_planes_decode_cuda(input, first, end - first,

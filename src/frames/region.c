@@ -13,10 +13,10 @@ szg_region szg_region_of_frame(const szg_box *box, uint32_t level, const szg_gri
       .level = level,
       .extent = {frame->batch_extent, frame->z_extent, frame->y_extent, frame->x_extent},
       .value_count = 1};
-  int const slowest = szg_slowest_axis(whole);
+  int const row_axis = whole->row_axis;
   for (int axis = 0; axis < SZG_BOX_AXES; axis++) {
     uint64_t const step = axis == 0 ? 1 : (uint64_t)1 << level;
-    uint64_t const offset = axis == slowest ? first_row : 0;
+    uint64_t const offset = axis == row_axis ? first_row : 0;
     uint64_t first = szg_div_up(offset, step), end = szg_div_up(offset + region.extent[axis], step);
     if (first < box->first[axis]) first = box->first[axis];
     if (end > box->end[axis]) end = box->end[axis];

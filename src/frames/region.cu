@@ -32,10 +32,10 @@ szg_box szg_region_box(const szg_region *region, const uint64_t units[SZG_BOX_AX
 }
 
 szg_box szg_region_rows(const szg_region *region, const szg_grid *frame) {
-  int const slowest = szg_slowest_axis(frame);
+  int const row_axis = frame->row_axis;
   szg_box box = szg_box_of_level(frame, 0);
-  box.first[slowest] = region->first[slowest];
-  box.end[slowest] = region->first[slowest] + region->count[slowest];
+  box.first[row_axis] = region->first[row_axis];
+  box.end[row_axis] = region->first[row_axis] + region->count[row_axis];
   return box;
 }
 

@@ -82,7 +82,7 @@ typedef struct row_range {
 
 static row_range find_rows(const szg_grid *grid, const szg_wanted *wanted) {
   const szg_box *const box = &wanted->box;
-  int const axis = szg_slowest_axis(grid);
+  int const axis = grid->row_axis;
   uint32_t const shift = axis == 0 ? 0 : wanted->level;
   return (row_range){box->first[axis] << shift,
                      szg_min_u64(box->end[axis] << shift, grid->row_extent)};
@@ -145,8 +145,8 @@ static szgpu_status restore_frame(szg_read_job *job, const szg_opened *opened,
 
 szg_wanted szg_wanted_rows(const szg_grid *grid, uint64_t first_row, uint64_t row_count) {
   szg_wanted wanted = {.box = szg_box_of_level(grid, 0)};
-  wanted.box.first[szg_slowest_axis(grid)] = first_row;
-  wanted.box.end[szg_slowest_axis(grid)] = first_row + row_count;
+  wanted.box.first[grid->row_axis] = first_row;
+  wanted.box.end[grid->row_axis] = first_row + row_count;
   return wanted;
 }
 

@@ -371,13 +371,13 @@ szgpu_status szg_decompress_region_cuda(szgpu_ctx *ctx, const void *archive,
                                         const szg_opened *opened, const szg_box *box, void *field,
                                         bool *is_done) {
   int previous = 0;
-  int const slowest = szg_slowest_axis(&opened->grid);
+  int const row_axis = opened->grid.row_axis;
   szg_mapping const mapping = szg_mapping_of_header(&opened->header);
   *is_done = false;
   if (szg_is_mapped(&mapping)) return SZGPU_OK;
   SZG_TRY(begin_again(ctx, &previous));
-  szg_decompress_call_cuda call =
-      make_call(ctx, archive, opened, box->first[slowest], box->end[slowest] - box->first[slowest]);
+  szg_decompress_call_cuda call = make_call(ctx, archive, opened, box->first[row_axis],
+                                            box->end[row_axis] - box->first[row_axis]);
   call.box = box;
   return szg_cuda_end(ctx, previous, decompress_box(&call, field, is_done));
 }

@@ -147,7 +147,7 @@ static szgpu_status restore_region(restoration *r, const szg_read_frame_cuda *fr
   SZG_TRY(szg_frame_open_cuda(ctx, &r->call->opened->header, &r->plan->frames, frame, &job));
   SZG_TRY(szg_frame_verify_cuda(&job));
   SZG_TRY(szg_frame_restore_region_cuda(&job));
-  r->restored_bytes += frame->region.value_count * job.width;
+  r->restored_bytes += frame->region.value_count * job.field_width;
   return SZGPU_OK;
 }
 

@@ -171,6 +171,9 @@ static void add_counts(const choice_job *job, uint64_t set) {
     least[(i % (2 * PAIR_RADIUS)) ^ PAIR_RADIUS] += pairs[i];
     least[(i / (2 * PAIR_RADIUS)) ^ PAIR_RADIUS] += pairs[i];
   }
+  /* count_small puts -SZG_COST_RADIUS into the class below all small deltas; it is a large one. */
+  classes[szg_delta_class(-SZG_COST_RADIUS)] += classes[0];
+  classes[0] = 0;
 }
 
 /* szg_sums_add for each of the counts, logarithms many at once. */

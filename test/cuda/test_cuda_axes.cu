@@ -171,6 +171,15 @@ void fill_limits(Case *made) {
             (random_below(3) ? 0.0 : 1.0);
 }
 
+/* Differences at the ends of the CPU's small classes and of its pairs. */
+void fill_narrow_limits(Case *made) {
+  static const double limits[] = {0, 15, 16, 17, 511, 512, 513, 1024};
+  uint64_t const share = 1 + random_below(3), limit = random_below(8);
+  for (double &value : made->values)
+    value = made->step * (random_below(share) ? (double)random_below(5)
+                                              : limits[limit] * (double)random_below(2));
+}
+
 /* Punches holes: single values, long runs across rows and tiles, whole stretches. */
 void punch_holes(double hole, Case *made) {
   uint64_t const kind = random_below(4), longest = 1 + random_below(6000);
@@ -184,12 +193,13 @@ void punch_holes(double hole, Case *made) {
 
 /* Fills the field with a random kind and returns its name. */
 const char *fill_randomly(Case *made) {
-  uint64_t const kind = random_below(8);
+  uint64_t const kind = random_below(9);
   if (kind == 0) return fill_for_axes(1 + (uint32_t)random_below(7), made), "made for axes";
   if (kind == 1) return fill_spikes(made), "spikes";
   if (kind == 2) return fill_bits(made), "any bits";
   if (kind == 3) return fill_steps(made), "steps";
   if (kind == 4) return fill_limits(made), "limits";
+  if (kind == 8) return fill_narrow_limits(made), "narrow limits";
   fill_waves(made);
   if (kind == 5) return "waves";
   made->has_fill = kind == 6;
