@@ -160,7 +160,7 @@ static szgpu_status begin_values(szg_write_job_cuda *job) {
   bool const is_mapped = szg_is_mapped(mapping);
   job->values = is_mapped ? job->plan->inner_values : job->field_values;
   if (mapping->kind == SZG_MAPPING_LOG) SZG_TRY(szg_signs_find_cuda(job, mapping));
-  if (!is_mapped || job->has_inner_values) return SZGPU_OK;
+  if (!is_mapped || job->bound->has_inner_values) return SZGPU_OK;
   SZG_TRY(szg_values_to_inner_cuda(mapping, job->field_values, job->grid.value_count,
                                    job->plan->inner_values, device->stream));
   return szg_device_mark(device, "widen");

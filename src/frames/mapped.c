@@ -85,7 +85,7 @@ szg_mapping szg_mapping_of_header(const szg_header *header) {
       .fill = {header->has_own_fill, szg_log_fill_bits(dtype, inner, header->own_fill_bits)}};
 }
 
-static szgpu_status open_buffer(szgpu_ctx *ctx, const szg_mapping *mapping, uint64_t value_count) {
+szgpu_status szg_mapped_open(szgpu_ctx *ctx, const szg_mapping *mapping, uint64_t value_count) {
   uint64_t const bytes = value_count * szg_dtype_bytes(mapping->inner);
   szgpu_status const status = szg_buffer_reset(&ctx->mapped, bytes);
   if (status == SZGPU_OK) return SZGPU_OK;
@@ -99,7 +99,11 @@ szgpu_status szg_mapped_begin_write(szg_write_job *job) {
   job->values = job->field_values;
   if (!szg_is_mapped(mapping)) return SZGPU_OK;
   if (mapping->kind == SZG_MAPPING_LOG) SZG_TRY(szg_signs_find(job));
-  SZG_TRY(open_buffer(job->ctx, mapping, value_count));
+  if (job->bound->has_inner_values) {
+    job->values = job->ctx->mapped.bytes;
+    return SZGPU_OK;
+  }
+  SZG_TRY(szg_mapped_open(job->ctx, mapping, value_count));
   mapped_job widened = {.mapping = mapping,
                         .from = job->field_values,
                         .to = job->ctx->mapped.bytes,
@@ -119,7 +123,7 @@ szgpu_status szg_mapped_begin_read(szg_read_job *job, const szg_mapping *mapping
     target->value_count = job->region->value_count;
   }
   if (mapping->kind == SZG_MAPPING_LOG) SZG_TRY(szg_signs_open(job, &target->signs));
-  SZG_TRY(open_buffer(ctx, mapping, target->value_count));
+  SZG_TRY(szg_mapped_open(ctx, mapping, target->value_count));
   target->region.values = job->values = ctx->mapped.bytes;
   if (job->region) job->region = &target->region;
   return SZGPU_OK;

@@ -12,8 +12,12 @@
 
 SZG_C_BEGIN
 
+/* Room in the ctx for a frame's inner values. */
+szgpu_status szg_mapped_open(szgpu_ctx *ctx, const szg_mapping *mapping,
+                             uint64_t value_count) SZG_CHECKED;
+
 /* Sets job->values: the inner values of field_values, in a buffer of the ctx; without a mapping the
- * same. */
+ * same. Those that the search for the bound has left there are not mapped again. */
 szgpu_status szg_mapped_begin_write(szg_write_job *job) SZG_CHECKED;
 
 /* How the archive's values are coded. */

@@ -36,8 +36,10 @@ struct szg_write_plan_cuda {
   uint8_t *range_work; /* for the range pass, before any frame */
   uint32_t *ticket;    /* for the blocks that make checksums */
   void *choice_work;   /* frames with a bound: for the choice of axes */
-  void *inner_values;  /* with a mapping: a frame's values as they are coded */
   uint64_t *leaves;    /* of a frame's checksums */
+  /* With a mapping: a frame's values as they are coded. If the bound has_inner_values, the search
+   * for it has left those of the field's only frame here. */
+  void *inner_values;
   szg_outlier_write_plan_cuda outliers;
   szg_signs_write_plan_cuda signs;
   szg_stream_write_plan_cuda stream;
@@ -60,7 +62,6 @@ struct szg_write_job_cuda {
   const szg_levels_lattice *lattice;
   szg_grid grid;            /* of the frame */
   const void *field_values; /* in the field's type: frames that keep all bits take these */
-  bool has_inner_values;    /* with a mapping: the plan has those of this frame already */
   uint64_t index;
   const szg_write_plan_cuda *plan;
   uint8_t *archive; /* the whole archive */

@@ -31,8 +31,8 @@ SZG_INLINE uint32_t entry_length(uint32_t entry) { return entry & 31; }
 SZG_INLINE uint32_t entry_bits(uint32_t entry) { return entry & ~31u; } /* left-aligned */
 
 /* Writes a delta by any symbol. */
-static void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, int64_t delta,
-                      szg_bit_writer *writer) {
+SZG_INLINE void put_delta(const szg_tile_encoder *encoder, uint32_t lattice_bits, int64_t delta,
+                          szg_bit_writer *writer) {
   uint64_t raw = (uint64_t)delta;
   uint32_t raw_bits = lattice_bits, entry;
   if (szg_is_direct(delta)) {
@@ -170,16 +170,17 @@ SZG_INLINE int64_t delta_at(const tile_source *source, uint32_t place) {
                                       : ((const int16_t *)source->deltas)[place];
 }
 
-/* Takes and returns a copy of the writer, so that callers can keep theirs in registers. */
-static szg_bit_writer put_by_delta(const tile_source *source, const szg_tile_span *span,
-                                   uint32_t half, uint32_t lane, szg_bit_writer writer) {
+/* Works on a copy of the writer, so that it and its caller can keep theirs in registers. */
+static void put_by_delta(const tile_source *source, const szg_tile_span *span, uint32_t half,
+                         uint32_t lane, szg_bit_writer *to) {
+  szg_bit_writer writer = *to;
   bool const has_bit = source->zero_groups == SZG_ZERO_GROUPS_4 ||
                        (source->zero_groups == SZG_ZERO_GROUPS_8 && half == 0);
   if (has_bit) szg_put_number(&writer, 1, 1);
   for (uint32_t i = 0; i < span->row_counts[half]; i++)
     put_delta(source->encoder, source->lattice_bits,
               delta_at(source, span->first_values[half][i] + lane), &writer);
-  return writer;
+  *to = writer;
 }
 
 /* Writes lanes one after the other from `bytes` on, and their lengths by lane. */
@@ -193,10 +194,13 @@ SZG_HOT static void put_lanes(const tile_source *source, uint8_t *bytes, uint32_
       if (lane < span->first_lane || lane >= span->end_lane) continue;
       for (uint32_t half = 0; half < 2; half++) {
         uint32_t const count = source->halves[s][half].counts[lane];
-        if (count != BY_DELTA)
+        if (count != BY_DELTA) {
           szg_put_left_aligned(&writer, source->halves[s][half].bits[lane], count);
-        else
-          writer = put_by_delta(source, span, half, lane, writer);
+        } else {
+          szg_bit_writer by_delta = writer;
+          put_by_delta(source, span, half, lane, &by_delta);
+          writer = by_delta;
+        }
       }
     }
     uint64_t const end = szg_bits_put(bytes, &writer);

@@ -8,6 +8,7 @@
 
 #include "container/writer.h"
 #include "frames/kinds.h"
+#include "frames/mapped.h"
 #include "frames/signs.h"
 #include "pipeline/pipeline.h"
 
@@ -77,6 +78,10 @@ static bool needs_no_range(const szgpu_params *params) {
   return params->mode == SZGPU_MODE_ABS && params->layout == SZGPU_LAYOUT_TILE && !params->has_fill;
 }
 
+bool szg_call_has_declared_bound(const szgpu_params *params, const szg_mapping *mapping) {
+  return params->greatest > 0.0 && mapping->kind != SZG_MAPPING_LOG;
+}
+
 szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mapping *mapping,
                                      szg_bound_plan *bound) {
   uint64_t const named_fill = szg_mapping_inner_bits(mapping, params->fill);
@@ -90,7 +95,8 @@ szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *
     uint64_t const own_fill = szg_bits_of_value(source->mapping.outer, params->fill);
     return szg_bound_derive_log(source, params->bound, params->has_fill ? &own_fill : NULL, bound);
   }
-  if (params->greatest > 0.0) return szg_call_declared_bound(params, &source->mapping, bound);
+  if (szg_call_has_declared_bound(params, &source->mapping))
+    return szg_call_declared_bound(params, &source->mapping, bound);
   if (may_sample && needs_no_range(params)) {
     bool is_enough;
     SZG_TRY(szg_bound_sample(source, params->bound, bound, &is_enough));
@@ -206,8 +212,14 @@ static szgpu_status write_archive(const compress_call *call, compress_plan *plan
 static szgpu_status compress_bounded(compress_call *call, compress_plan *plan,
                                      const szgpu_shape *shape, const archive_room *room) {
   szg_bound_plan bound;
-  szg_value_source const source = szg_value_source_mapped_cpu(
-      &call->ctx->threads, &call->request->mapping, call->field, call->grid->value_count);
+  const szg_mapping *const mapping = &call->request->mapping;
+  uint64_t const value_count = call->grid->value_count;
+  szg_value_source source =
+      szg_value_source_mapped_cpu(&call->ctx->threads, mapping, call->field, value_count);
+  if (szg_is_mapped(mapping) && call->request->frame_count == 1) {
+    SZG_TRY(szg_mapped_open(call->ctx, mapping, value_count));
+    source.inner_values = call->ctx->mapped.bytes;
+  }
   bool may_sample = true, fails;
   do {
     SZG_TRY(szg_call_bound(call->params, &source, may_sample, &bound));

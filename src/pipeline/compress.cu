@@ -142,11 +142,12 @@ static szgpu_status find_mapped_bound(const compress_call *call, const compress_
  * is_there: whether the field is on the device. */
 static szgpu_status find_bound(const compress_call *call, const compress_plan *plan,
                                bool may_sample, bool *is_there, szg_bound_plan *bound) {
-  if (call->params->greatest > 0.0) {
+  const szg_mapping *const mapping = &call->request->mapping;
+  if (szg_call_has_declared_bound(call->params, mapping)) {
     SZG_TRY(bring_field(call, plan));
-    return szg_call_declared_bound(call->params, &call->request->mapping, bound);
+    return szg_call_declared_bound(call->params, mapping, bound);
   }
-  if (szg_is_mapped(&call->request->mapping)) return find_mapped_bound(call, plan, is_there, bound);
+  if (szg_is_mapped(mapping)) return find_mapped_bound(call, plan, is_there, bound);
   szg_device *const device = &call->ctx->device;
   szgpu_dtype const dtype = call->shape->dtype;
   uint64_t const value_count = call->grid->value_count;
@@ -194,8 +195,6 @@ static szgpu_status compress_frame(const compress_call *call, const compress_pla
   job.bound = bound;
   job.grid = *grid;
   job.field_values = values;
-  /* The search for the bound of a field of one frame has left them. */
-  job.has_inner_values = state->header.frame_count == 1 && bound && !bound->is_declared;
   job.index = frame;
   job.plan = &plan->frames;
   job.archive = call->archive;

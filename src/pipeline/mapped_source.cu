@@ -64,6 +64,7 @@ void szg_mapped_source_open_cuda(szg_device *device, const szg_mapping *mapping,
   source->source.values = values;
   source->source.value_count = value_count;
   source->source.where = source;
+  if (value_count <= inner_values) source->source.inner_values = inner;
   source->source.find_extremes = find_extremes;
   source->source.greatest_up_to = greatest_up_to;
   source->device = device;

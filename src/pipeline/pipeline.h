@@ -17,10 +17,12 @@ SZG_C_BEGIN
 szg_write_request szg_call_request(const szgpu_ctx *ctx, const szgpu_params *params,
                                    szgpu_dtype dtype, const szg_grid *grid);
 
+/* Whether the bound follows from params->greatest alone. */
+bool szg_call_has_declared_bound(const szgpu_params *params, const szg_mapping *mapping);
+
 /* The bound, and the archive's header except archive_bytes. may_sample: the bound may follow from a
  * sample, if the mode and the sample allow that; if it fails (szg_bound_fails), everything begins
- * anew without. With params->greatest the bound follows from that alone. bound: NULL if the call is
- * lossless. */
+ * anew without. bound: NULL if the call is lossless. */
 szgpu_status szg_call_declared_bound(const szgpu_params *params, const szg_mapping *mapping,
                                      szg_bound_plan *bound) SZG_CHECKED;
 szgpu_status szg_call_bound(const szgpu_params *params, const szg_value_source *source,

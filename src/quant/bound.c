@@ -116,10 +116,13 @@ static szgpu_status range_part(void *job_pointer, uint64_t part, int worker) {
     include_values(job, values, count, extremes);
     return SZGPU_OK;
   }
-  for (size_t done; count > 0; count -= done, values += done * width) {
+  size_t const kept_bytes = source->inner_values ? szg_dtype_bytes(mapping->inner) : 0;
+  uint8_t *inner =
+      kept_bytes ? (uint8_t *)source->inner_values + start * kept_bytes : (void *)block;
+  for (size_t done; count > 0; count -= done, values += done * width, inner += done * kept_bytes) {
     done = count < SZG_RANGE_BLOCK ? count : SZG_RANGE_BLOCK;
-    szg_values_to_inner(mapping, values, done, block);
-    include_values(job, block, done, extremes);
+    szg_values_to_inner(mapping, values, done, inner);
+    include_values(job, inner, done, extremes);
   }
   return SZGPU_OK;
 }
@@ -349,6 +352,7 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
   szgpu_dtype const dtype = source->dtype;
   double const least = range->least, greatest = range->greatest;
   begin_plan(dtype, range, plan);
+  plan->has_inner_values = source->inner_values != NULL;
   double bound = asked;
   if (mode == SZGPU_MODE_REL) bound = scaled_range(asked, least, greatest);
   if (mode == SZGPU_MODE_PSNR) /* uniform noise with a step of 2 b has mean square b^2 / 3 */
@@ -371,6 +375,7 @@ static szgpu_status find_own_fill(const szg_value_source *source, szg_bound_plan
   szg_value_source own = *source;
   szg_range range;
   own.mapping = (szg_mapping){.outer = source->mapping.outer, .inner = source->mapping.outer};
+  own.inner_values = NULL;
   own.dtype = own.mapping.inner;
   SZG_TRY(szg_range_take(&own, NULL, &range));
   plan->has_own_fill = range.has_fill;

@@ -443,6 +443,7 @@ void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const voi
               {SZG_MAPPING_NONE, dtype, dtype, {false, 0}},
               values,
               value_count,
+              NULL,
               0,
               source,
               find_extremes_cuda,

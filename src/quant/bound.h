@@ -43,6 +43,7 @@ typedef struct szg_bound_plan {
   bool is_declared; /* it follows from what the caller says of the values */
   bool is_constant; /* every finite value that is not fill equals constant_bits as a number */
   bool is_hopeless; /* no value can be coded under this bound: raw frames */
+  bool has_inner_values; /* the source has left them all in its inner_values */
   uint64_t constant_bits;
   double value_range; /* greatest - least */
   bool has_own_fill;  /* SZG_MAPPING_LOG: the field has a fill value, with these bits */
@@ -71,6 +72,9 @@ struct szg_value_source {
   szg_mapping mapping; /* leads there from `values` */
   const void *values;
   uint64_t value_count;
+  /* Room for all inner values, where the passes over them leave these; NULL: they are dropped. Only
+   * with a mapping. */
+  void *inner_values;
   uint64_t first_span; /* the values begin with this one of the field's spans, for the sample */
   void *where;         /* the CPU's threads, or the szg_value_source_cuda */
   /* Extremes of the values that are finite and not fill. named_fill: the bits of the only fill

@@ -58,8 +58,10 @@ SZG_HD uint32_t szg_log_to_inner_f32(uint32_t x, szg_log_fill fill) {
 
 /* Whether the value is said to be negative. */
 SZG_HD bool szg_log_is_negative_f32(uint32_t x, szg_log_fill fill) {
-  bool const is_zero = (x & SZG_SIGNLESS_F32) == 0, is_fill = x == (uint32_t)fill.bits;
-  return fill.is_there ? !is_fill && (is_zero || x >> 31) : x >> 31;
+  uint32_t const has_fill = szg_ones_u32(fill.is_there);
+  uint32_t const is_zero = has_fill & szg_ones_u32((x & SZG_SIGNLESS_F32) == 0);
+  uint32_t const is_fill = has_fill & szg_ones_u32(x == (uint32_t)fill.bits);
+  return ((x | is_zero) & ~is_fill) >> 31;
 }
 
 SZG_HD uint32_t szg_log_to_outer_f32(uint32_t inner, bool is_negative, szg_log_fill fill) {
@@ -92,8 +94,10 @@ SZG_HD uint64_t szg_log_to_inner_f64(uint64_t x, szg_log_fill fill) {
 }
 
 SZG_HD bool szg_log_is_negative_f64(uint64_t x, szg_log_fill fill) {
-  bool const is_zero = (x & SZG_SIGNLESS_F64) == 0, is_fill = x == fill.bits;
-  return fill.is_there ? !is_fill && (is_zero || x >> 63) : x >> 63;
+  uint64_t const has_fill = szg_ones_u64(fill.is_there);
+  uint64_t const is_zero = has_fill & szg_ones_u64((x & SZG_SIGNLESS_F64) == 0);
+  uint64_t const is_fill = has_fill & szg_ones_u64(x == fill.bits);
+  return ((x | is_zero) & ~is_fill) >> 63;
 }
 
 SZG_HD uint64_t szg_log_to_outer_f64(uint64_t inner, bool is_negative, szg_log_fill fill) {
