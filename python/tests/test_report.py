@@ -176,6 +176,29 @@ def test_numbers_never_round_across_the_bound():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "i4"])
+def test_integers_are_compared_as_numbers(dtype, tmp_path):
+    limits = np.iinfo(dtype)
+    a = (smooth(20, 30, dtype="f8") * 40 + 60).astype(dtype)
+    a[0, :2] = limits.min, limits.max  # whose difference no value of the type is
+    fields = [a, np.where(a == limits.max, limits.min, a)]
+    name = archive(tmp_path, a, abs=3)
+    back = sources.open_source(name, type_name=None, dims=None, like=None)
+    error = back.read_rows(0, 20).astype("f8") - a
+    found = statistics.error_statistics(source(a), back, statistics.field_statistics(source(a)))
+    assert (found.bound, found.beyond_count, found.max_error) == (3, 0, abs(error).max())
+    assert 0 < found.max_error <= 3 and found.bias == pytest.approx(error.mean(), rel=1e-9)
+    missed = compare(*fields, bound=3)
+    assert (missed.beyond_count, missed.max_index) == (1, (0, 1))
+    assert missed.max_error == float(limits.max) - float(limits.min)
+
+
+def test_the_fill_value_of_integers_may_be_none_of_theirs():
+    a = np.array([0, 5, 255], "u1")
+    assert statistics.is_valid(a, -9999.0).all()
+    assert statistics.is_valid(a, 255.0).tolist() == [True, True, False]
+
+
 # The command
 
 
@@ -271,7 +294,7 @@ def test_bad_inputs_are_one_sentence(tmp_path, capsys):
     a = smooth(20, 30)
     good, other, nan, constant, whole, double = save(
         tmp_path, a=a, other=smooth(30, 20), nan=a * np.nan, constant=a * 0 + 3,
-        whole=np.arange(600, dtype="i4").reshape(20, 30), double=a.astype("f8"),
+        whole=np.arange(600, dtype="i8").reshape(20, 30), double=a.astype("f8"),
     )  # fmt: skip
     name = archive(tmp_path, a)
     (tmp_path / "text.szg").write_text("no archive at all, but a line of text")
@@ -294,8 +317,8 @@ def test_bad_inputs_are_one_sentence(tmp_path, capsys):
         ([good, str(tmp_path)], "folder"),
         ([nan, good], "no finite values"),
         ([constant, good], "constant"),
-        ([whole, good], "integers"),
-        ([good, archive(tmp_path, np.arange(600, dtype="i4"), "i.szg", lossless=True)], "integers"),
+        ([whole, good], "int64"),
+        ([whole, archive(tmp_path, np.arange(600, dtype="i4"), "i.szg", lossless=True)], "int64"),
         ([str(tmp_path / "bytes.bin"), good], "-t"),
         ([good, name, "-t", "f33", "--bound", "-1"], "positive"),
         ([good, name, "--plane", "3"], "--plane"),

@@ -18,7 +18,11 @@ import szgpu
 from .extras import ReportError, extra
 
 ARCHIVE_MAGIC = b"\x89SZG"
-RAW_TYPES = {"f32": "<f4", "f64": "<f8", "d64": "<f8", "f16": "<f2", "bf16": "bfloat16"}
+RAW_TYPES = {
+    "f32": "<f4", "f64": "<f8", "d64": "<f8", "f16": "<f2", "bf16": "bfloat16",
+    "u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "i32": "<i4",
+}  # fmt: skip
+BOUNDED_TYPES = ("float32", "float64", "float16", "bfloat16", "uint8", "int8", "uint16", "int16", "int32")
 SLAB_BYTES = 1 << 26
 
 
@@ -135,13 +139,10 @@ def open_source(
 def _of_array(name: str, array: Any, fill: float | None = None, unit: str = "") -> Source:
     """Make a source of anything that can be sliced."""
     dtype = np.dtype(array.dtype).newbyteorder("=")
-    if dtype.kind in "iub":
+    if dtype.name not in BOUNDED_TYPES:
         raise ReportError(
-            f"{name}: holds integers, and the report is of floating-point values: szgpu -x --compare "
-            "says how far integers are off"
+            f"{name}: holds values of type {dtype}; the report is of {', '.join(BOUNDED_TYPES)}"
         )
-    if dtype.kind != "f" and dtype.name != "bfloat16":
-        raise ReportError(f"{name}: holds values of type {dtype}, which are not floating-point")
     if math.prod(array.shape) == 0:
         raise ReportError(f"{name}: holds no values")
     shape = tuple(n for n in array.shape if n > 1) or (1,)
@@ -240,10 +241,9 @@ def _open_archive(path: Path, like: Source | None) -> Source:
         info.frames(0, 1)
     except szgpu.Error as error:
         raise ReportError(f"{path}: {error}") from error
-    if "int" in info.dtype:
+    if info.dtype not in BOUNDED_TYPES:
         raise ReportError(
-            f"{path}: holds integers or bytes, and the report is of floating-point values: szgpu -x "
-            "--compare says how far integers are off"
+            f"{path}: holds values of type {info.dtype}; the report is of {', '.join(BOUNDED_TYPES)}"
         )
     if info.dtype == "bfloat16":
         extra("ml_dtypes", "pip install ml_dtypes")

@@ -23,7 +23,8 @@ def is_valid(values: np.ndarray, fill: float | None) -> np.ndarray:
     """Tell which values are finite and not fill."""
     valid = np.isfinite(values)
     if fill is not None and math.isfinite(fill):
-        valid = valid & (values != values.dtype.type(fill))
+        is_integer = np.issubdtype(values.dtype, np.integer)  # whose type may lack the fill value
+        valid = valid & (values != (fill if is_integer else values.dtype.type(fill)))
     return np.asarray(valid)
 
 
