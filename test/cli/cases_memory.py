@@ -24,6 +24,15 @@ def npy(array):
     return file.getvalue()
 
 
+def peak_kilobytes(pid):
+    """So far; 0 if the process has ended. Its rusage would count the test before the exec."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return sum(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    except ProcessLookupError:
+        return 0
+
+
 class InFrames(CliTest):
     def big(self, name="big_256x64x80.f32", dtype="<f4"):
         return self.field(name, dims=DIMS, dtype=dtype)
@@ -142,14 +151,6 @@ class InFrames(CliTest):
         result = self.succeed("-z", "-e", "1e-3", "--memory", SIZE, "f_256x64x80.f32")
         self.assertIn("--fill -9999", result.err)
 
-    def peak_kilobytes(self, pid):
-        """So far; 0 if the process has ended. Its rusage would count the test before the exec."""
-        try:
-            with open(f"/proc/{pid}/status") as file:
-                return sum(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
-        except ProcessLookupError:
-            return 0
-
     def test_memory_stays_below_the_size(self):
         with open(harness.szgpu, "rb") as file:
             if b"__asan_init" in file.read():
@@ -163,7 +164,7 @@ class InFrames(CliTest):
             process = self.start(*arguments, "-j", "2", "--memory", "64M")
             peak = 0
             while process.poll() is None:
-                peak = max(peak, self.peak_kilobytes(process.pid))
+                peak = max(peak, peak_kilobytes(process.pid))
                 time.sleep(0.005)
             _, error = process.communicate()
             self.assertEqual((process.returncode, error), (0, b""))
