@@ -254,8 +254,8 @@ szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdic
                                   struct CUstream_st *stream) SZG_CHECKED;
 
 /* Decodes bytes first_byte .. first_byte + byte_count - 1 of the frame's values to `bytes`, from
- * the tiles that have them, or from the listed ones among these, and no others. verdict->bad_data: one of these is invalid; its values
- * may be anything. */
+ * the tiles that have them, or from the listed ones among these, and no others.
+ * verdict->bad_data: a tile that was decoded is invalid; its values may be anything. */
 szgpu_status szg_planes_decode_cuda(const szg_planes_input_cuda *input, uint64_t first_byte,
                                     uint64_t byte_count, uint8_t *bytes, szg_verdict *verdict,
                                     struct CUstream_st *stream) SZG_CHECKED;

@@ -29,10 +29,9 @@ typedef struct flow_compression {
   /* of the frames that are written */
   uint64_t next_byte; /* of the archive */
   bool has_planes, has_levels;
-  /* of the frames that are coded: those before `sized` have known places */
-  pthread_mutex_t lock; /* of the next two and frame_bytes */
-  uint64_t sized_frames, sized_bytes;
-  bool fails; /* the bound does; atomic */
+  pthread_mutex_t lock; /* of the next two, and of frame_bytes while frames are coded */
+  uint64_t sized_frames, sized_bytes; /* the sizes of so many first frames are known; their end */
+  bool fails;                         /* the bound does; atomic */
 } flow_compression;
 
 /* ---- passes over the values ---- */
@@ -150,8 +149,8 @@ static szgpu_status read_frame(void *job, uint64_t frame, int slot) {
                      values_bytes_of(call, frame), slot);
 }
 
-/* Notes how many bytes the frame takes. Where it goes in the sink's memory, if that is known because
- * no frame before it is still being coded, and if there is room; else NULL. */
+/* Notes how many bytes the frame takes. Returns where it goes in the sink's memory, if the sizes of
+ * all frames before it are known and there is room; else NULL. */
 static void *place_frame(void *job, uint64_t frame, uint64_t byte_count) {
   flow_compression *const call = job;
   uint64_t *const frame_bytes = (uint64_t *)(void *)call->frame_bytes.bytes;
@@ -201,11 +200,11 @@ static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, i
 
 static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
   flow_compression *const call = job;
-  (void)frame; /* the next */
   const szg_flow_slot *const slot = &call->flow->slots[slot_number];
   const szg_frame_piece *const piece = &slot->piece;
   SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->to, piece->frame_bytes));
   call->next_byte += piece->frame_bytes;
+  (void)frame; /* frames come in their order */
   call->has_planes |= piece->header.has_planes;
   call->has_levels |= piece->header.has_levels;
   return SZGPU_OK;
