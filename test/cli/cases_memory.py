@@ -33,6 +33,15 @@ def peak_kilobytes(pid):
         return 0
 
 
+def watch(process):
+    """Waits for its end; returns the peak of its memory in KiB, and what it wrote to stderr."""
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, peak_kilobytes(process.pid))
+        time.sleep(0.005)
+    return peak, process.communicate()[1]
+
+
 class InFrames(CliTest):
     def big(self, name="big_256x64x80.f32", dtype="<f4"):
         return self.field(name, dims=DIMS, dtype=dtype)
@@ -162,11 +171,7 @@ class InFrames(CliTest):
                 file.write((plane * np.float32(1 + z % 7)).tobytes())
         for arguments in (("-z", "-e", "1e-3", name), ("-x", "-f", name + ".szg")):
             process = self.start(*arguments, "-j", "2", "--memory", "64M")
-            peak = 0
-            while process.poll() is None:
-                peak = max(peak, peak_kilobytes(process.pid))
-                time.sleep(0.005)
-            _, error = process.communicate()
+            peak, error = watch(process)
             self.assertEqual((process.returncode, error), (0, b""))
             info = self.succeed_json("-l", name + ".szg")
             frame_kilobytes = info["field_bytes"] // info["frames"] >> 10

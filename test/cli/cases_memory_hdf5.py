@@ -2,13 +2,11 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 """
-import time
-
 import numpy as np
 
 import harness
 from cases_hdf5 import Hdf5Test
-from cases_memory import DIMS, peak_kilobytes
+from cases_memory import DIMS, watch
 
 SIZE = "48M"  # for fields of 5 MB
 
@@ -147,11 +145,7 @@ class MemoryDatasets(Hdf5Test):
         for path, size in (("lines", 64), ("chunks", 64), ("columns", 96)):  # 128 MB each
             process = self.start("-zf", "-e", "1e-3", "-j", "2", "--memory", f"{size}M", "-o",
                                  "a.szg", f"large.h5:/{path}")
-            peak = 0
-            while process.poll() is None:
-                peak = max(peak, peak_kilobytes(process.pid))
-                time.sleep(0.005)
-            _, error = process.communicate()
+            peak, error = watch(process)
             self.assertEqual((process.returncode, error), (0, b""))
             self.assertGreater(peak, 16 << 10)  # it has been measured
             self.assertLess(peak, (size << 10) + (20 << 10), path)  # and the program itself
