@@ -133,6 +133,7 @@ int compression_verify(struct compression *work) {
 
 void compression_close(struct compression *work) {
   memory_give_back(&work->archive);
+  hdf5_rows_close(&work->rows);
   field_release(&work->field);
   input_close(&work->input);
 }

@@ -5,6 +5,7 @@
 #define SZGPU_APP_COMPRESSION_H
 
 #include "field.h"
+#include "hdf5_rows.h"
 #include "input.h"
 #include "job.h"
 #include "memory.h"
@@ -16,8 +17,9 @@ struct compression {
   const char *name; /* of the input, as messages show it */
   struct input input;
   struct field field;
-  szgpu_params params;     /* what the options and the field say; callers may change the bound */
-  const char *fill_origin; /* of a dataset's fill value, if params has it; else NULL */
+  struct dataset_rows rows; /* of a dataset that is read frame by frame */
+  szgpu_params params;      /* what the options and the field say; callers may change the bound */
+  const char *fill_origin;  /* of a dataset's fill value, if params has it; else NULL */
   struct memory archive;
   size_t archive_bytes;
   szgpu_info info;

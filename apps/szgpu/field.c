@@ -278,6 +278,7 @@ int field_read(const struct report *report, const struct options *options, struc
   uint64_t wanted_bytes;
   if (!shape_bytes(&field->shape, &wanted_bytes) || wanted_bytes != field->byte_count)
     return refuse_size(report, field, input);
+  if (input->dataset && options_frame_by_frame(options)) return CODE_OK;
   if (input->dataset) return load_dataset(report, input, field);
   if (input->byte_count == input->total_bytes) return make_native(report, input, field);
   field->values = NULL;

@@ -10,7 +10,7 @@
 #include "options.h"
 
 struct field {
-  const void *values; /* NULL: only the input's head is loaded */
+  const void *values; /* NULL: only the input's head is loaded, or the dataset is open */
   uint64_t byte_count;
   uint64_t offset;          /* of the values in a file */
   szgpu_shape shape;        /* slowest axis first, as in memory */

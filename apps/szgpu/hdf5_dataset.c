@@ -7,6 +7,7 @@
 #include "hdf5_failure.h"
 #include "hdf5_filters.h"
 #include "hdf5_names.h"
+#include "hdf5_reading.h"
 #include "hdf5_virtual.h"
 #include "values.h"
 
@@ -18,12 +19,11 @@ _Static_assert(sizeof(hid_t) <= sizeof(int64_t), "struct dataset holds ids of HD
 
 bool hdf5_is_built_in(void) { return true; }
 
-/* HDF5 would otherwise print every failed look-up. */
-static void silence(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+void hdf5_silence(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
 static int open_file(const struct report *report, const struct input *input, const char *file,
                      int64_t *file_id) {
-  silence();
+  hdf5_silence();
   *file_id = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (*file_id >= 0) return CODE_OK;
   struct hdf5_sentence const reason = hdf5_last_failure();
@@ -198,23 +198,32 @@ int hdf5_open(const struct report *report, const struct input *input, struct dat
   return code;
 }
 
-static int read_itself(const struct report *report, const struct input *input, hid_t dataset,
-                       hid_t type, void *values) {
-  if (!hdf5_chunks_are_as_stated(dataset))
-    return report_failure(
-        report, CODE_IO, input->name,
-        "has cd_values of szgpu that do not match its chunks, so it was not read; "
-        "inspect them with h5dump -pH");
-  if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) return CODE_OK;
-  struct hdf5_sentence const reason = hdf5_last_failure();
+int hdf5_check_chunks(const struct report *report, const struct input *input, hid_t dataset) {
+  if (hdf5_chunks_are_as_stated(dataset)) return CODE_OK;
+  return report_failure(report, CODE_IO, input->name,
+                        "has cd_values of szgpu that do not match its chunks, so it was not read; "
+                        "inspect them with h5dump -pH");
+}
+
+int hdf5_refuse_values(const struct report *report, const struct input *input, hid_t dataset,
+                       const struct hdf5_sentence *reason) {
   struct filter_words filter;
   if (hdf5_find_missing_filter(dataset, &filter))
     return report_failure(report, CODE_IO, input->name,
                           "needs the filter %s (HDF5 says: %s); add its plugin's folder to "
                           "HDF5_PLUGIN_PATH",
-                          filter.text, reason.text);
+                          filter.text, reason->text);
   return report_failure(report, CODE_IO, input->name,
-                        "cannot be read (HDF5 says: %s); check the file with h5dump", reason.text);
+                        "cannot be read (HDF5 says: %s); check the file with h5dump", reason->text);
+}
+
+static int read_itself(const struct report *report, const struct input *input, hid_t dataset,
+                       hid_t type, void *values) {
+  int const code = hdf5_check_chunks(report, input, dataset);
+  if (code != CODE_OK) return code;
+  if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0) return CODE_OK;
+  struct hdf5_sentence const reason = hdf5_last_failure();
+  return hdf5_refuse_values(report, input, dataset, &reason);
 }
 
 int hdf5_read(const struct report *report, const struct input *input, const struct dataset *dataset,

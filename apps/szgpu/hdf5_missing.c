@@ -1,7 +1,7 @@
-/* hdf5_missing.c - hdf5_dataset.h in a build without HDF5: refuses every call.
+/* hdf5_missing.c - hdf5_dataset.h and hdf5_rows.h in a build without HDF5: refuses every call.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "hdf5_dataset.h"
+#include "hdf5_rows.h"
 
 static int refuse(const struct report *report, const struct input *input) {
   return report_failure(report, CODE_USAGE, input->name,
@@ -24,6 +24,29 @@ int hdf5_read(const struct report *report, const struct input *input, const stru
 }
 
 void hdf5_close(struct dataset *dataset) { (void)dataset; }
+
+int hdf5_rows_open(const struct report *report, const struct input *input,
+                   const struct dataset *dataset, uint64_t most_bytes, struct dataset_rows *rows) {
+  (void)dataset;
+  (void)most_bytes;
+  *rows = (struct dataset_rows){0};
+  return refuse(report, input);
+}
+
+uint64_t hdf5_rows_bytes(const struct dataset_rows *rows) {
+  (void)rows;
+  return 0;
+}
+
+int hdf5_rows_failure(const struct report *report, const struct input *input,
+                      const struct dataset_rows *rows) {
+  (void)rows;
+  return refuse(report, input);
+}
+
+szgpu_source hdf5_rows_source(struct dataset_rows *rows) { return (szgpu_source){.user = rows}; }
+
+void hdf5_rows_close(struct dataset_rows *rows) { (void)rows; }
 
 int hdf5_refuse_file(const struct report *report, const struct input *input) {
   return refuse(report, input);

@@ -18,7 +18,10 @@
 
 /* ---- the way there ---- */
 
-enum { HEAD_BYTES = 1 << 20 }; /* more than the header of a .npy file takes */
+enum {
+  HEAD_BYTES = 1 << 20, /* more than the header of a .npy file takes */
+  WINDOW_SHARE = 4      /* of --memory: the most for rows of a dataset that are read at once */
+};
 
 static uint64_t wanted_head_of_field(const struct input *input, const void *unused) {
   (void)unused;
@@ -27,21 +30,28 @@ static uint64_t wanted_head_of_field(const struct input *input, const void *unus
 
 int in_frames_load(struct compression *work) {
   const struct report *report = &work->job->report;
+  uint64_t const memory = work->job->options->memory;
   int code = CODE_OK;
-  const char *const option = options_frame_by_frame(work->job->options);
-  if (work->input.dataset)
-    return report_failure(
-        report, CODE_USAGE, work->name,
-        "is a dataset, which %s does not read%s; save it as .npy, or leave %s out", option,
-        work->job->options->memory ? "" : " with several GPUs", option);
-  if (!input_is_file(&work->input)) code = input_spool(report, &work->input);
+  if (!work->input.dataset && !input_is_file(&work->input))
+    code = input_spool(report, &work->input);
   if (code == CODE_OK) code = input_load_head(report, &work->input, wanted_head_of_field, NULL);
-  return code == CODE_OK ? compression_read(work) : code;
+  if (code == CODE_OK) code = compression_read(work);
+  if (code == CODE_OK && work->input.dataset)
+    code = hdf5_rows_open(report, &work->input, &work->field.dataset,
+                          memory ? memory / WINDOW_SHARE : UINT64_MAX, &work->rows);
+  return code;
+}
+
+/* A --memory that is enough, if need_bytes are needed under this one: the window grows with it. */
+static uint64_t enough_memory(const struct compression *work, uint64_t need_bytes) {
+  const struct dataset_rows *const rows = &work->rows;
+  if (!rows->is_window_cut) return need_bytes;
+  return (need_bytes - rows->window.byte_count) / (WINDOW_SHARE - 1) * WINDOW_SHARE + WINDOW_SHARE;
 }
 
 /* Sets params->frame_rows to half as many rows as often as it takes, unless --frame says how many.
- * Beside the stream, there is the head of the input. Rows are those for one ctx, so that the
- * archive does not depend on how many there are. */
+ * Beside the stream, there is the head of the input, and what a dataset's rows take. Rows are those
+ * for one ctx, so that the archive does not depend on how many there are. */
 static int choose_frame_rows(struct compression *work) {
   const struct report *report = &work->job->report;
   uint64_t const memory = work->job->options->memory;
@@ -55,12 +65,13 @@ static int choose_frame_rows(struct compression *work) {
     szgpu_status const status = szgpu_stream_sizes(work->job->ctx, 1, &work->params,
                                                    &work->field.shape, &stream_bytes, &rows);
     if (status != SZGPU_OK) return report_status(report, work->name, status, work->job->ctx);
-    need_bytes = stream_bytes + 2 * HEAD_BYTES;
+    need_bytes = stream_bytes + 2 * HEAD_BYTES + hdf5_rows_bytes(&work->rows);
     bool const is_least = rows == former_rows || rows == 1; /* whole tiles: no less will do */
     if (need_bytes <= memory || is_chosen || is_least) break;
     asked_rows = rows / 2;
   }
   if (need_bytes <= memory) return CODE_OK;
+  need_bytes = enough_memory(work, need_bytes);
   if (is_chosen)
     return report_failure(report, CODE_RESOURCE, work->name,
                           "needs --memory %" PRIu64 "M for frames of %" PRIu64
@@ -77,6 +88,17 @@ static struct file_source source_of_field(const struct compression *work) {
                               .is_swapped = field_is_swapped(&work->field)};
 }
 
+/* from: needed if the field is not a dataset; it must outlive the source. */
+static szgpu_source field_source(struct compression *work, struct file_source *from) {
+  return work->input.dataset ? hdf5_rows_source(&work->rows) : file_source(from);
+}
+
+static int refuse_field(const struct compression *work, int error_number) {
+  const struct report *report = &work->job->report;
+  if (work->rows.has_failed) return hdf5_rows_failure(report, &work->input, &work->rows);
+  return report_errno(report, work->name, "read", error_number);
+}
+
 /* Some of the values, in pieces from all over the field, for the warnings about them. */
 static int warn_of_sample(struct compression *work) {
   enum { PIECES = 64, PIECE_VALUES = 1 << 14 };
@@ -88,14 +110,14 @@ static int warn_of_sample(struct compression *work) {
   if (!values.bytes)
     return report_out_of_memory(&work->job->report, work->name, "a sample", PIECES * PIECE_VALUES);
   struct file_source from = source_of_field(work);
-  szgpu_source const source = file_source(&from);
+  szgpu_source const source = field_source(work, &from);
   bool const is_small = value_count <= (uint64_t)PIECES * PIECE_VALUES;
   uint64_t const stride = is_small ? PIECE_VALUES : value_count / PIECES;
   for (uint64_t first = 0, i = 0; i < PIECES && first < value_count; i++, first += stride) {
     size_t got = 0;
     if (source.read(source.user, first * width, values.bytes + used, PIECE_VALUES * width, &got)) {
       memory_give_back(&values);
-      return report_errno(&work->job->report, work->name, "read", from.error_number);
+      return refuse_field(work, from.error_number);
     }
     used += got;
   }
@@ -148,7 +170,7 @@ static int make_archive(struct compression *work, struct output *target) {
   const struct job *const job = work->job;
   struct file_source from = source_of_field(work);
   struct file_sink to = {.output = target};
-  szgpu_source const source = file_source(&from);
+  szgpu_source const source = field_source(work, &from);
   szgpu_sink const sink = file_sink(&to);
   uint64_t archive_bytes = 0;
   progress_begin(job->progress, &job->report, "compressing", work->name, work->field.byte_count);
@@ -157,6 +179,7 @@ static int make_archive(struct compression *work, struct output *target) {
     status = szgpu_compress_stream(job->ctxs, job->ctx_count, &work->params, &work->field.shape,
                                    &source, &sink, &archive_bytes);
   work->seconds = progress_end(job->progress);
+  if (status == SZGPU_SOURCE_FAILED && work->rows.has_failed) return refuse_field(work, 0);
   if (status != SZGPU_OK)
     return file_stream_failure(&job->report, work->name, status, job->ctx, &from, &to);
   report_note(&job->report, job->ctx, job->is_note_told);
@@ -177,7 +200,7 @@ struct comparison {
 static int compare_values(void *user, uint64_t offset, const void *bytes, size_t byte_count) {
   struct comparison *const comparison = user;
   const unsigned char *const restored = bytes;
-  szgpu_source const source = file_source(&comparison->from);
+  szgpu_source const source = field_source(comparison->work, &comparison->from);
   size_t const width = dtype_bytes(comparison->work->field.shape.dtype);
   for (size_t done = 0, got = 0; done < byte_count; done += got) {
     size_t const left = byte_count - done;
@@ -207,8 +230,7 @@ static int verify_archive(struct compression *work, const struct output *target)
       szgpu_decompress_stream(job->ctxs, job->ctx_count, &source, &sink, &archive_bytes);
   work->verify_seconds = progress_end(job->progress);
   int const error_number = comparison.from.error_number;
-  if (status == SZGPU_SINK_FAILED)
-    return report_errno(&job->report, work->name, "read", error_number ? error_number : EIO);
+  if (status == SZGPU_SINK_FAILED) return refuse_field(work, error_number ? error_number : EIO);
   if (status == SZGPU_SOURCE_FAILED)
     return report_errno(&job->report, shown_output(target->name), "read back", from.error_number);
   work->metrics = metrics_end(&comparison.sums, &work->info);

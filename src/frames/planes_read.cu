@@ -56,52 +56,28 @@ szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
 
 /* ---- regions ---- */
 
+/* A frame's values are at least as wide as the field's, so no more tiles than that have the box. */
 bool szg_planes_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,
                                        uint64_t *tile_count) {
+  enum { CUT_TILES = 2, NUMBERS = 1 }; /* at the ends of the box; of the list's entries */
   *box = szg_region_rows(&frame->region, &frame->grid);
-  *tile_count = 0; /* nothing is listed */
+  *tile_count = szg_box_value_count(box) / SZG_TILE_VALUES + CUT_TILES + NUMBERS;
   return true;
 }
 
-/* Tiles that follow one another, of which the rows of the box have some values. */
-struct tile_run {
-  uint64_t first, end;
-};
-
-static szgpu_status restore_run(const szg_read_job_cuda *job, const szg_planes_input_cuda *input,
-                                tile_run run) {
+/* The frame is a line of values, so the region's rows are in tiles here and there. */
+szgpu_status szg_planes_frame_restore_region_cuda(const szg_read_job_cuda *job) {
   const szg_read_frame_cuda *const frame = job->frame;
-  uint64_t const tile_bytes = (uint64_t)SZG_TILE_VALUES * input->layout.value_bytes;
+  szg_planes_input_cuda input = input_of(job);
   uint64_t const row_bytes = frame->grid.row_values * job->field_width;
   int const row_axis = frame->grid.row_axis;
-  uint64_t const box_first = frame->box.first[row_axis] * row_bytes;
-  uint64_t const box_end = frame->box.end[row_axis] * row_bytes;
-  uint64_t const first = run.first * tile_bytes > box_first ? run.first * tile_bytes : box_first;
-  uint64_t const end = szg_min_u64(run.end * tile_bytes, box_end);
-  return szg_planes_decode_cuda(input, first, end - first,
-                                job->plan->region.values + (first - box_first), frame->verdict,
-                                job->device->stream);
-}
-
-/* The frame is a line of values, so the region's rows are in tiles here and there. Those of rows
- * whose tiles touch are restored by one launch. */
-szgpu_status szg_planes_frame_restore_region_cuda(const szg_read_job_cuda *job) {
-  const szg_region *const region = &job->frame->region;
-  szg_planes_input_cuda const input = input_of(job);
+  uint64_t const first_byte = frame->box.first[row_axis] * row_bytes;
+  uint64_t const end_byte = frame->box.end[row_axis] * row_bytes;
   uint64_t const tile_bytes = (uint64_t)SZG_TILE_VALUES * input.layout.value_bytes;
-  uint64_t const row_count = szg_region_row_count(region);
-  tile_run run = {0, 0};
-  for (uint64_t row = 0; row < row_count; row++) {
-    uint64_t const first = szg_region_row_at(region, row);
-    uint64_t const first_tile = first * job->field_width / tile_bytes;
-    uint64_t const end_tile = szg_div_up((first + region->count[3]) * job->field_width, tile_bytes);
-    if (row > 0 && first_tile > run.end) {
-      SZG_TRY(restore_run(job, &input, run));
-      run.first = first_tile;
-    }
-    if (row == 0) run.first = first_tile;
-    run.end = end_tile;
-  }
-  SZG_TRY(restore_run(job, &input, run));
+  input.listed_tiles = job->plan->region.line_tiles;
+  SZG_TRY(szg_region_line_tiles_cuda(&frame->region, tile_bytes / job->field_width,
+                                     job->plan->region.line_tiles, job->device->stream));
+  SZG_TRY(szg_planes_decode_cuda(&input, first_byte, end_byte - first_byte,
+                                 job->plan->region.values, frame->verdict, job->device->stream));
   return szg_device_mark(job->device, "decode");
 }

@@ -28,24 +28,6 @@ szg_region szg_region_of_frame(const szg_box *box, uint32_t level, const szg_gri
   return region;
 }
 
-static uint64_t index_of(const szg_region *region, const uint64_t at[SZG_BOX_AXES]) {
-  uint64_t index = 0;
-  for (int axis = 0; axis < SZG_BOX_AXES; axis++)
-    index = index * region->extent[axis] + region->first[axis] + at[axis] * region->step[axis];
-  return index;
-}
-
-uint64_t szg_region_row_at(const szg_region *region, uint64_t row) {
-  uint64_t const plane = row / region->count[2];
-  uint64_t const at[] = {plane / region->count[1], plane % region->count[1], row % region->count[2],
-                         0};
-  return index_of(region, at);
-}
-
-uint64_t szg_region_row_count(const szg_region *region) {
-  return region->count[0] * region->count[1] * region->count[2];
-}
-
 szg_box szg_region_tiles(const szg_region *region, const szg_grid *frame) {
   uint64_t const extents[] = {1, frame->tile_z, frame->tile_y, frame->tile_x};
   szg_box tiles;
@@ -146,7 +128,7 @@ static bool find_next(const szg_region *region, uint64_t index, uint64_t at[SZG_
 
 bool szg_region_meets_line(const szg_region *region, uint64_t first, uint64_t end) {
   uint64_t at[SZG_BOX_AXES];
-  return find_next(region, first, at) && index_of(region, at) < end;
+  return find_next(region, first, at) && szg_region_index(region, at) < end;
 }
 
 void szg_region_take_line(const szg_region *region, uint64_t first, uint64_t end,
@@ -154,7 +136,7 @@ void szg_region_take_line(const szg_region *region, uint64_t first, uint64_t end
   uint64_t at[SZG_BOX_AXES];
   assert(region->level == 0);
   for (uint64_t next = first; find_next(region, next, at);) {
-    uint64_t const index = index_of(region, at);
+    uint64_t const index = szg_region_index(region, at);
     if (index >= end) return;
     uint64_t const row = (at[0] * region->count[1] + at[1]) * region->count[2] + at[2];
     uint64_t const count = szg_min_u64(region->count[3] - at[3], end - index);

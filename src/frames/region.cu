@@ -19,6 +19,7 @@ void szg_region_carve_cuda(szg_arena *arena, uint64_t byte_count, uint64_t tile_
       (uint16_t *)szg_arena_take(arena, tile_count, sizeof *plan->fill_mask_bytes);
   plan->places = (szg_tile_place *)szg_arena_take(arena, tile_count, sizeof *plan->places);
   plan->ends = (szg_tile_place *)szg_arena_take(arena, tile_count, sizeof *plan->ends);
+  plan->line_tiles = (uint32_t *)szg_arena_take(arena, tile_count, sizeof *plan->line_tiles);
 }
 
 szg_box szg_region_box(const szg_region *region, const uint64_t units[SZG_BOX_AXES]) {
@@ -111,6 +112,37 @@ __global__ void __launch_bounds__(RegionPolicy::kThreads)
   }
 }
 
+/* ---- tiles of a line ---- */
+
+struct LineJob {
+  szg_region region;
+  uint64_t row_count, tile_values;
+  uint32_t first_tile, end_tile;
+};
+
+/* Whether a row of the region has any of the line's values first to end - 1. Rows are in the line
+ * one behind the other, so the first one that ends behind `first` decides. */
+__device__ bool meets_rows(const LineJob &job, uint64_t first, uint64_t end) {
+  uint64_t begin = 0, found = job.row_count;
+  while (begin < found) {
+    uint64_t const middle = begin + (found - begin) / 2;
+    if (szg_region_row_at(&job.region, middle) + job.region.count[3] > first)
+      found = middle;
+    else
+      begin = middle + 1;
+  }
+  return found < job.row_count && szg_region_row_at(&job.region, found) < end;
+}
+
+__global__ void __launch_bounds__(RegionPolicy::kThreads)
+    region_line_kernel(const __grid_constant__ LineJob job, uint32_t *tiles) {
+  uint32_t const stride = gridDim.x * RegionPolicy::kThreads;
+  for (uint64_t t = job.first_tile + blockIdx.x * RegionPolicy::kThreads + threadIdx.x;
+       t < job.end_tile; t += stride)
+    if (meets_rows(job, t * job.tile_values, (t + 1) * job.tile_values))
+      tiles[1 + atomicAdd(tiles, 1)] = (uint32_t)t;
+}
+
 /* ---- the region ---- */
 
 struct TakeJob {
@@ -156,6 +188,21 @@ szgpu_status szg_region_list_cuda(const szg_box *tiles, uint64_t z_tiles, uint64
   unsigned const blocks =
       szg_grid_blocks(job.tile_count, RegionPolicy::kThreads, RegionPolicy::kMostBlocks);
   region_list_kernel<<<blocks, RegionPolicy::kThreads, 0, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_region_line_tiles_cuda(const szg_region *region, uint64_t tile_values,
+                                        uint32_t *tiles, struct CUstream_st *stream) {
+  uint64_t const row_count = szg_region_row_count(region);
+  uint64_t const end = szg_region_row_at(region, row_count - 1) + region->count[3];
+  LineJob const job = {*region, row_count, tile_values,
+                       (uint32_t)(szg_region_row_at(region, 0) / tile_values),
+                       (uint32_t)szg_div_up(end, tile_values)};
+  unsigned const blocks = szg_grid_blocks(job.end_tile - job.first_tile, RegionPolicy::kThreads,
+                                          RegionPolicy::kMostBlocks);
+  SZG_TRY_CUDA(cudaMemsetAsync(tiles, 0, sizeof *tiles, stream));
+  region_line_kernel<<<blocks, RegionPolicy::kThreads, 0, stream>>>(job, tiles);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -28,9 +28,24 @@ typedef struct szg_region {
 szg_region szg_region_of_frame(const szg_box *box, uint32_t level, const szg_grid *whole,
                                const szg_grid *frame, uint64_t first_row);
 
-/* The frame's index of the region's value (batch, z, y, 0), of its row'th row; and the rows. */
-uint64_t szg_region_row_at(const szg_region *region, uint64_t row);
-uint64_t szg_region_row_count(const szg_region *region);
+/* The frame's index of the region's value `at` (batch, z, y, x). */
+SZG_HD uint64_t szg_region_index(const szg_region *region, const uint64_t at[SZG_BOX_AXES]) {
+  uint64_t index = 0;
+  for (int axis = 0; axis < SZG_BOX_AXES; axis++)
+    index = index * region->extent[axis] + region->first[axis] + at[axis] * region->step[axis];
+  return index;
+}
+
+/* That of the first value of the region's row'th row; and the number of rows. */
+SZG_HD uint64_t szg_region_row_at(const szg_region *region, uint64_t row) {
+  uint64_t const plane = row / region->count[2];
+  uint64_t const at[] = {plane / region->count[1], plane % region->count[1], row % region->count[2],
+                         0};
+  return szg_region_index(region, at);
+}
+SZG_HD uint64_t szg_region_row_count(const szg_region *region) {
+  return region->count[0] * region->count[1] * region->count[2];
+}
 
 /* The least box of tiles of `frame` that has the region. */
 szg_box szg_region_tiles(const szg_region *region, const szg_grid *frame);

@@ -31,6 +31,7 @@ typedef struct szg_region_plan_cuda {
   uint16_t *exact; /* [2 tiles] */
   uint16_t *fill_mask_bytes;
   szg_tile_place *places, *ends;
+  uint32_t *line_tiles; /* [tiles]: of szg_region_line_tiles_cuda */
 } szg_region_plan_cuda;
 
 /* byte_count: of the box's values; tile_count: the most tiles that are listed at once. */
@@ -53,6 +54,12 @@ szgpu_status szg_region_list_cuda(const szg_box *tiles, uint64_t z_tiles, uint64
                                   uint64_t x_tiles, const szg_tile_lists_cuda *all,
                                   const szg_region_plan_cuda *plan,
                                   struct CUstream_st *stream) SZG_CHECKED;
+
+/* For frames that are read as a line of values, tile_values to a tile: lists the tiles that have
+ * values of the region, in any order, behind their number. `tiles` has room for that and for all
+ * tiles from the first one to the last. */
+szgpu_status szg_region_line_tiles_cuda(const szg_region *region, uint64_t tile_values,
+                                        uint32_t *tiles, struct CUstream_st *stream) SZG_CHECKED;
 
 /* Copies the region from the box's values to region->values, in device memory. width: bytes of a
  * value, 1, 2, 4 or 8. */

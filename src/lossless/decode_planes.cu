@@ -278,7 +278,8 @@ __global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kin
   typedef DecodePolicy<Kind> Policy;
   extern __shared__ __align__(16) uint4 decode_memory[];
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  uint32_t const tile_count = job.end_tile - job.first_tile;
+  const uint32_t *const listed = job.input.listed_tiles;
+  uint32_t const tile_count = listed ? listed[0] : job.end_tile - job.first_tile;
   RenewedTileQueue queue(job.input.counter, tile_count, gridDim.x * Policy::kWarps);
   queue.ask(lane);
   uint32_t const vector_count = job.coded_planes * (kTableBytes / 16);
@@ -290,8 +291,8 @@ __global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kin
                            warp * (job.staged_words + kOverrunLaneWords);
   for (uint32_t i = queue.take(); i < tile_count; i = queue.take()) {
     queue.ask(lane);
-    if (!decode_any_tile<Kind>(job, job.first_tile + i, entries, staged, lane))
-      job.verdict->bad_data = 1;
+    uint32_t const tile = listed ? listed[1 + i] : job.first_tile + i;
+    if (!decode_any_tile<Kind>(job, tile, entries, staged, lane)) job.verdict->bad_data = 1;
   }
 }
 

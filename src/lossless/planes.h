@@ -232,6 +232,9 @@ typedef struct szg_planes_input_cuda {
   const uint32_t *words;
   uint64_t word_count;   /* of the bitstream */
   const uint8_t *stored; /* aligned to 4 */
+  /* NULL, or a number and as many tiles, in device memory: no others of those that have the wanted
+   * bytes are decoded. */
+  const uint32_t *listed_tiles;
   /* To work with: */
   uint16_t *entries;     /* [coded planes][SZG_PLANES_ENTRIES]: symbol << 8 | length */
   uint64_t *first_words; /* [tiles + 1]: running sums of sizes */
@@ -251,8 +254,8 @@ szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdic
                                   struct CUstream_st *stream) SZG_CHECKED;
 
 /* Decodes bytes first_byte .. first_byte + byte_count - 1 of the frame's values to `bytes`, from
- * the tiles that have them and no others. verdict->bad_data: one of these is invalid; its values
- * may be anything. */
+ * the tiles that have them, or from the listed ones among these, and no others.
+ * verdict->bad_data: a tile that was decoded is invalid; its values may be anything. */
 szgpu_status szg_planes_decode_cuda(const szg_planes_input_cuda *input, uint64_t first_byte,
                                     uint64_t byte_count, uint8_t *bytes, szg_verdict *verdict,
                                     struct CUstream_st *stream) SZG_CHECKED;

@@ -284,7 +284,9 @@ static szgpu_status write_piece(const compress_call *call, const compress_plan *
   piece->header = state.header;
   piece->frame_bytes = *used_bytes = state.used_bytes;
   if (!call->host_archive) return SZGPU_OK;
-  SZG_TRY(szg_device_copy(device, call->host_archive, call->archive, state.used_bytes));
+  piece->placed = piece->place(piece->place_user, piece->frame, state.used_bytes);
+  void *const to = piece->placed ? piece->placed : call->host_archive;
+  SZG_TRY(szg_device_copy(device, to, call->archive, state.used_bytes));
   return szg_device_mark(device, "archive to host");
 }
 

@@ -91,15 +91,19 @@ szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_
   return SZGPU_SOURCE_FAILED;
 }
 
+void *szg_flow_place_in_memory(const szg_flow *flow, uint64_t offset, uint64_t byte_count) {
+  const szgpu_sink *const sink = flow->sink;
+  bool const has_room =
+      sink->memory && offset <= sink->memory_bytes && byte_count <= sink->memory_bytes - offset;
+  return has_room ? (uint8_t *)sink->memory + offset : NULL;
+}
+
 szgpu_status szg_flow_place(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
                             void **place) {
-  const szgpu_sink *const sink = flow->sink;
   *place = bytes;
-  if (!sink->memory) return SZGPU_OK;
-  if (offset <= sink->memory_bytes && byte_count <= sink->memory_bytes - offset) {
-    *place = (uint8_t *)sink->memory + offset;
-    return SZGPU_OK;
-  }
+  if (!flow->sink->memory) return SZGPU_OK;
+  *place = szg_flow_place_in_memory(flow, offset, byte_count);
+  if (*place) return SZGPU_OK;
   __atomic_store_n(&flow->is_sink_full, true, __ATOMIC_RELAXED);
   return SZGPU_CAPACITY;
 }

@@ -71,6 +71,9 @@ szgpu_status szg_flow_read(szg_flow *flow, uint64_t offset, void *bytes, uint64_
 /* The same without a copy if the source is in memory; *taken is where the bytes are. */
 szgpu_status szg_flow_take(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,
                            const void **taken, uint64_t *got_bytes) SZG_CHECKED;
+/* Where byte_count bytes at `offset` belong in the sink's memory; NULL: it has none, or ends before
+ * them. */
+void *szg_flow_place_in_memory(const szg_flow *flow, uint64_t offset, uint64_t byte_count);
 /* Where byte_count bytes at `offset` are to be put before szg_flow_write writes them: `bytes`, or
  * in the sink's memory. */
 szgpu_status szg_flow_place(szg_flow *flow, uint64_t offset, void *bytes, uint64_t byte_count,

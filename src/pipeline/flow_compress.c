@@ -6,6 +6,8 @@
  */
 #include <fenv.h>
 #include <math.h>
+#include <pthread.h>
+#include <string.h>
 
 #include "core/bytes.h"
 #include "pipeline/backend.h"
@@ -23,11 +25,13 @@ typedef struct flow_compression {
   uint64_t piece_bytes; /* most at once in a pass over the values */
   const szg_bound_plan *bound;
   szg_header header;
-  szg_buffer frame_bytes; /* u64 [frames] */
+  szg_buffer frame_bytes; /* u64 [frames]; 0: not known yet */
   /* of the frames that are written */
   uint64_t next_byte; /* of the archive */
   bool has_planes, has_levels;
-  bool fails; /* the bound does; atomic */
+  pthread_mutex_t lock; /* of the next two, and of frame_bytes while frames are coded */
+  uint64_t sized_frames, sized_bytes; /* the sizes of so many first frames are known; their end */
+  bool fails;                         /* the bound does; atomic */
 } flow_compression;
 
 /* ---- passes over the values ---- */
@@ -96,8 +100,9 @@ static szgpu_status run_pass(range_pass *pass) {
   static const szg_ring_steps steps = {read_piece, look_at_piece, NULL};
   const szg_flow *const flow = pass->call->flow;
   uint64_t const span_bytes = szg_dtype_bytes(pass->call->shape->dtype) << SZG_RANGE_SPAN_LOG2;
+  bool const is_there = flow->source->memory != NULL; /* one loop of all threads over all values */
   uint64_t const spans = pass->call->piece_bytes / span_bytes;
-  pass->piece_values = spans << SZG_RANGE_SPAN_LOG2;
+  pass->piece_values = is_there ? pass->call->grid->value_count : spans << SZG_RANGE_SPAN_LOG2;
   pass->extremes = (szg_extremes){INFINITY, -INFINITY, 0};
   return szg_run_ring(szg_div_up(pass->call->grid->value_count, pass->piece_values),
                       flow->slot_count, 1, &steps, pass);
@@ -144,12 +149,33 @@ static szgpu_status read_frame(void *job, uint64_t frame, int slot) {
                      values_bytes_of(call, frame), slot);
 }
 
+/* Notes how many bytes the frame takes. Returns where it goes in the sink's memory, if the sizes of
+ * all frames before it are known and there is room; else NULL. */
+static void *place_frame(void *job, uint64_t frame, uint64_t byte_count) {
+  flow_compression *const call = job;
+  uint64_t *const frame_bytes = (uint64_t *)(void *)call->frame_bytes.bytes;
+  void *place = NULL;
+  pthread_mutex_lock(&call->lock);
+  frame_bytes[frame] = byte_count;
+  if (call->sized_frames == frame)
+    place = szg_flow_place_in_memory(call->flow, call->sized_bytes, byte_count);
+  for (; call->sized_frames < call->header.frame_count && frame_bytes[call->sized_frames] > 0;
+       call->sized_frames++)
+    call->sized_bytes += frame_bytes[call->sized_frames];
+  pthread_mutex_unlock(&call->lock);
+  return place;
+}
+
 static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, int worker) {
   flow_compression *const call = job;
   szg_flow *const flow = call->flow;
   szgpu_ctx *const ctx = flow->ctxs[worker];
   szg_flow_slot *const slot = &flow->slots[slot_number];
-  szg_frame_piece const fresh = {.frame = frame, .bound = call->bound, .header = call->header};
+  szg_frame_piece const fresh = {.frame = frame,
+                                 .bound = call->bound,
+                                 .header = call->header,
+                                 .place = place_frame,
+                                 .place_user = call};
   bool const with_cuda = flow->has_cuda[worker] && !call->params->zstd_level;
   szgpu_status status = SZGPU_UNSUPPORTED;
   fesetenv(FE_DFL_ENV); /* this may be a thread of the ring */
@@ -161,11 +187,14 @@ static szgpu_status compress_frame(void *job, uint64_t frame, int slot_number, i
     slot->piece = fresh;
     status = szg_compress_frame_cpu(ctx, call->params, call->grid, slot->from, slot->bytes,
                                     call->capacity, &slot->piece);
+    if (status == SZGPU_OK && !slot->piece.fails)
+      (void)place_frame(call, frame, slot->piece.frame_bytes); /* it is in the slot */
   }
   if (status == SZGPU_OK && slot->piece.fails) {
     __atomic_store_n(&call->fails, true, __ATOMIC_RELAXED);
     return SZGPU_CANCELLED; /* the ring, not the call */
   }
+  slot->to = slot->piece.placed ? slot->piece.placed : slot->bytes;
   return szg_flow_end_work(flow, frame, worker, status);
 }
 
@@ -173,10 +202,9 @@ static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
   flow_compression *const call = job;
   const szg_flow_slot *const slot = &call->flow->slots[slot_number];
   const szg_frame_piece *const piece = &slot->piece;
-  uint64_t *const frame_bytes = (uint64_t *)(void *)call->frame_bytes.bytes;
-  SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->bytes, piece->frame_bytes));
+  SZG_TRY(szg_flow_write(call->flow, call->next_byte, slot->to, piece->frame_bytes));
   call->next_byte += piece->frame_bytes;
-  frame_bytes[frame] = piece->frame_bytes;
+  (void)frame; /* frames come in their order */
   call->has_planes |= piece->header.has_planes;
   call->has_levels |= piece->header.has_levels;
   return SZGPU_OK;
@@ -191,7 +219,9 @@ static szgpu_status write_archive(flow_compression *call, const szg_header *head
   uint64_t header_bytes;
   SZG_REQUIRE(szg_header_bytes(header->frame_count, &header_bytes), SZGPU_BAD_SHAPE);
   call->header = *header;
-  call->next_byte = header_bytes;
+  call->next_byte = call->sized_bytes = header_bytes;
+  call->sized_frames = 0;
+  memset(call->frame_bytes.bytes, 0, header->frame_count * sizeof(uint64_t));
   call->has_planes = call->has_levels = call->fails = false;
   flow->done_frames = 0;
   SZG_TRY(szg_run_ring(header->frame_count, flow->slot_count, flow->ctx_count, &steps, call));
@@ -278,8 +308,10 @@ szgpu_status szg_flow_compress(szg_flow *flow, const szgpu_params *params, const
                            .shape = shape,
                            .grid = grid,
                            .row_bytes = grid->row_values * szg_dtype_bytes(shape->dtype),
+                           .lock = PTHREAD_MUTEX_INITIALIZER,
                            .frame_bytes.account = &flow->ctxs[0]->account};
   szgpu_status const status = compress_call(&call, archive_bytes);
   szg_buffer_release(&call.frame_bytes);
+  pthread_mutex_destroy(&call.lock);
   return szg_flow_end(flow, status);
 }

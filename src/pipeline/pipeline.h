@@ -38,9 +38,13 @@ typedef struct szg_frame_piece {
   uint64_t frame;
   const szg_bound_plan *bound; /* NULL: the archive is lossless */
   szg_header header;           /* the archive's; gets what it must say of this frame */
+  /* On a GPU: says where the part goes once it has so many bytes; NULL: where the call says. */
+  void *(*place)(void *user, uint64_t frame, uint64_t frame_bytes);
+  void *place_user;
   /* results */
   uint64_t frame_bytes;
-  bool fails; /* the bound does (szg_bound_fails): the frame is missing */
+  void *placed; /* what `place` said; NULL also if it was not asked */
+  bool fails;   /* the bound does (szg_bound_fails): the frame is missing */
 } szg_frame_piece;
 
 /* Bytes of the largest archive of a field: every frame is raw. False if that overflows. */

@@ -24,6 +24,24 @@ def npy(array):
     return file.getvalue()
 
 
+def peak_kilobytes(pid):
+    """So far; 0 if the process has ended. Its rusage would count the test before the exec."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return sum(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    except ProcessLookupError:
+        return 0
+
+
+def watch(process):
+    """Waits for its end; returns the peak of its memory in KiB, and what it wrote to stderr."""
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, peak_kilobytes(process.pid))
+        time.sleep(0.005)
+    return peak, process.communicate()[1]
+
+
 class InFrames(CliTest):
     def big(self, name="big_256x64x80.f32", dtype="<f4"):
         return self.field(name, dims=DIMS, dtype=dtype)
@@ -142,14 +160,6 @@ class InFrames(CliTest):
         result = self.succeed("-z", "-e", "1e-3", "--memory", SIZE, "f_256x64x80.f32")
         self.assertIn("--fill -9999", result.err)
 
-    def peak_kilobytes(self, pid):
-        """So far; 0 if the process has ended. Its rusage would count the test before the exec."""
-        try:
-            with open(f"/proc/{pid}/status") as file:
-                return sum(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
-        except ProcessLookupError:
-            return 0
-
     def test_memory_stays_below_the_size(self):
         with open(harness.szgpu, "rb") as file:
             if b"__asan_init" in file.read():
@@ -161,11 +171,7 @@ class InFrames(CliTest):
                 file.write((plane * np.float32(1 + z % 7)).tobytes())
         for arguments in (("-z", "-e", "1e-3", name), ("-x", "-f", name + ".szg")):
             process = self.start(*arguments, "-j", "2", "--memory", "64M")
-            peak = 0
-            while process.poll() is None:
-                peak = max(peak, self.peak_kilobytes(process.pid))
-                time.sleep(0.005)
-            _, error = process.communicate()
+            peak, error = watch(process)
             self.assertEqual((process.returncode, error), (0, b""))
             info = self.succeed_json("-l", name + ".szg")
             frame_kilobytes = info["field_bytes"] // info["frames"] >> 10

@@ -16,9 +16,9 @@ import harness
 
 CASES = ["cases_changes", "cases_completion", "cases_cuda", "cases_docs", "cases_endless",
          "cases_files", "cases_hdf5", "cases_json", "cases_lossless", "cases_meant",
-         "cases_memory", "cases_mistakes", "cases_npy", "cases_outputs", "cases_pwrel", "cases_readme",
-         "cases_refusals", "cases_reports", "cases_series", "cases_sweep", "cases_test",
-         "cases_virtual", "cases_warnings"]
+         "cases_memory", "cases_memory_hdf5", "cases_mistakes", "cases_npy", "cases_outputs",
+         "cases_pwrel", "cases_readme", "cases_refusals", "cases_reports", "cases_series",
+         "cases_sweep", "cases_test", "cases_virtual", "cases_warnings"]
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
