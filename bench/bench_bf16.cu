@@ -113,6 +113,7 @@ class Case {
               (const uint32_t *)words.bytes(),
               reference().words.size(),
               stored.bytes(),
+              nullptr, /* no list: all tiles */
               nullptr,
               nullptr,
               nullptr};
