@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * usage: bench_frames FILE... [--bound B] [--copies N] [--rows N] [--ctxs N] [--runs N]
+ *                     [--predictor NAME]
  *   FILE        a field, named as name_512x512x512.f32
  *   --bound B   the absolute bound; 1e-3 by default
  *   --copies N  the field so many times, one after the other along its slowest axis; 8
  *   --rows N    of a frame; 64
  *   --ctxs N    for each GPU; 2: transfers of one overlap with kernels of the other
  *   --runs N    of which the median counts; 5
+ *   --predictor NAME  auto, lorenzo or interpolation; lorenzo
  *
  * For pinned and for ordinary memory: GB/s of the field with szgpu_compress_stream and
  * szgpu_decompress_stream on the first GPU, the first two, and so on, beside what the links carry:
@@ -25,6 +27,7 @@ struct Arguments {
   std::vector<std::string> fields;
   double bound = 1e-3;
   int copies = 8, rows = 64, ctxs = 2, runs = 5;
+  szgpu_predictor predictor = SZGPU_PREDICTOR_LORENZO;
 };
 
 Arguments parse_arguments(int argc, char **argv) {
@@ -45,6 +48,8 @@ Arguments parse_arguments(int argc, char **argv) {
       *number = atoi(argv[i]);
     else if (name == "--bound")
       arguments.bound = atof(argv[i]);
+    else if (name == "--predictor")
+      arguments.predictor = predictor_named(argv[i]);
     else
       die(name + " is no option");
     if ((number && *number < 1) || !(arguments.bound > 0.0))
@@ -119,7 +124,7 @@ struct Work {
     params.mode = SZGPU_MODE_ABS;
     params.bound = arguments.bound;
     params.frame_rows = arguments.rows;
-    params.predictor = SZGPU_PREDICTOR_LORENZO;
+    params.predictor = arguments.predictor;
     for (int i = 0; i < arguments.copies; i++)
       memcpy(field.bytes() + i * from.bytes.size(), from.bytes.data(), from.bytes.size());
   }

@@ -46,10 +46,6 @@
 namespace {
 
 constexpr int kLeastRuns = 20, kWarmUps = 3;
-const std::vector<std::string> kPredictorNames = {"auto", "lorenzo", "interpolation"};
-static_assert(SZGPU_PREDICTOR_AUTO == 0 && SZGPU_PREDICTOR_LORENZO == 1 &&
-                  SZGPU_PREDICTOR_INTERPOLATION == 2,
-              "names are in the order of szgpu_predictor");
 
 /* ---- arguments ---- */
 
@@ -76,11 +72,8 @@ std::vector<double> numbers_of(const char *list) {
 std::vector<szgpu_predictor> predictors_of(const std::string &list) {
   std::vector<szgpu_predictor> predictors;
   std::istringstream names(list);
-  for (std::string name; std::getline(names, name, ',');) {
-    auto const known = std::find(kPredictorNames.begin(), kPredictorNames.end(), name);
-    if (known == kPredictorNames.end()) die("what is the predictor " + name + "?");
-    predictors.push_back((szgpu_predictor)(known - kPredictorNames.begin()));
-  }
+  for (std::string name; std::getline(names, name, ',');)
+    predictors.push_back(predictor_named(name));
   return predictors;
 }
 

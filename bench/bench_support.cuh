@@ -254,6 +254,17 @@ inline szgpu_dtype dtype_named(const std::string &name) {
   die(name + " is no type that szgpu has");
 }
 
+inline const char *const kPredictorNames[] = {"auto", "lorenzo", "interpolation"};
+static_assert(SZGPU_PREDICTOR_AUTO == 0 && SZGPU_PREDICTOR_LORENZO == 1 &&
+                  SZGPU_PREDICTOR_INTERPOLATION == 2,
+              "names are in the order of szgpu_predictor");
+
+inline szgpu_predictor predictor_named(const std::string &name) {
+  for (int i = SZGPU_PREDICTOR_AUTO; i <= SZGPU_PREDICTOR_INTERPOLATION; i++)
+    if (name == kPredictorNames[i]) return (szgpu_predictor)i;
+  die(name + " is no predictor that szgpu has");
+}
+
 inline Field read_field(const std::string &path) {
   Field field;
   field.name = path.substr(path.find_last_of('/') + 1);
