@@ -4,7 +4,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
   python3 compare.py [FIELD...] [--bounds 1e-2,1e-3,1e-4] [--mode rel|abs|pwrel]
                      [--threads 1] [--repeats 5] [--statistic best|median] [--clock wall|cpu]
-                     [--szgpu COMMAND] [--peer 'NAME=COMPRESS ; RESTORE']... [--only NAME,NAME...]
+                     [--szgpu COMMAND] [--peer 'NAME=COMPRESS ; RESTORE']... [--only NAME,NAME...]...
                      [--fill VALUE]... [--waves] [--timeout SECONDS] [--out FOLDER]
 
 FIELD is a file, or a folder of files: raw values with the shape in the name, slowest axis first
@@ -89,7 +89,8 @@ def parse_arguments():
     parser.add_argument("--clock", choices=runners.CLOCKS, default="wall")
     parser.add_argument("--szgpu", help="the command szgpu, instead of the package")
     parser.add_argument("--peer", action="append", default=[], help="NAME=COMPRESS ; RESTORE")
-    parser.add_argument("--only", help="only these peers, by name, with commas between them")
+    parser.add_argument("--only", action="append",
+                        help="only these peers: one by its name, or names with commas between them")
     parser.add_argument("--fill", type=float, action="append", help="a value that means nothing")
     parser.add_argument("--waves", action="store_true", help="also a made field of 64 MiB")
     parser.add_argument("--timeout", type=positive(float), default=300, help="seconds for a call")
@@ -101,12 +102,14 @@ def parse_arguments():
 
 
 def names_wanted(asked, commands):
-    """The names of --only, all of which must be those of peers; None for all."""
+    """The names of --only, all of which must be those of peers; None for all. Some names have
+    commas, so a text that is a name is no list of them."""
     if asked.only is None:
         return None
     known = [entry.name for entry in peers.entries_of(asked.mode)]
     known += [command.name for command in commands]
-    wanted = [name.strip() for name in asked.only.split(",")]
+    wanted = [name.strip() for text in asked.only
+              for name in ([text] if text.strip() in known else text.split(","))]
     for name in wanted:
         if name not in known:
             raise runners.TemplateError(f"--only '{name}' is no peer; there are "

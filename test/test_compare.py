@@ -195,6 +195,13 @@ class CompareTest(unittest.TestCase):
         self.assertLessEqual({"SZ2 in HDF5", "fpzip, cut", "blosc2, cut", "zlib"}, named)
         self.assertFalse({"SZ3", "zfp"} & named)
 
+    def test_takes_names_one_by_one_or_in_a_list(self):
+        odd = f"odd, indeed={COPIER}"
+        self.run_script(self.small(), "--bounds", "1", "--peer", odd, "--only", "odd, indeed",
+                        "--only", "zlib,szgpu", "--szgpu", szgpu)
+        self.assertEqual({peer["name"] for peer in self.json()["peers"]},
+                         {"odd, indeed", "zlib", "szgpu"})
+
     def test_refuses_bad_arguments(self):
         self.refused("--peer 'x' has no name before a '='.", "--peer", "x")
         self.refused("--peer 'x=a' must have two commands with a ';' between them.",

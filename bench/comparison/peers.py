@@ -90,6 +90,8 @@ class Fpzip:
         precision = 0  # lossless
         if bound is not None:
             precision = SIGN_AND_EXPONENT_BITS[values.itemsize] + bits_of_fraction(bound)
+            if values.itemsize == 8:
+                precision += precision % 2  # of doubles, fpzip keeps even numbers of bits
         return self.fpzip.compress(values, precision=precision, order="C")
 
     def decompress(self, packed, like):
