@@ -122,8 +122,8 @@ class Outputs(CliTest):
         before = self.snapshot()
         code, out, err = self.run_with_little_memory("-x", "-o", "out", "-", stdin=content)
         self.assertEqual((code, out, err), (5, "", "szgpu: standard input: out of memory: the "
-                         "restored field needs 67.11 MB; free some memory or use a larger "
-                         "machine\n"))
+                         "restored field needs 67.11 MB; free some memory, or let -z and -x "
+                         "work frame by frame: --memory SIZE\n"))
         self.assertEqual(self.snapshot(), before)
 
 
