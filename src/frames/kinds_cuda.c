@@ -159,11 +159,14 @@ static szgpu_status begin_values(szg_write_job_cuda *job) {
   szg_device *const device = &job->ctx->device;
   bool const is_mapped = szg_is_mapped(mapping);
   job->values = is_mapped ? job->plan->inner_values : job->field_values;
-  if (mapping->kind == SZG_MAPPING_LOG) SZG_TRY(szg_signs_find_cuda(job, mapping));
-  if (!is_mapped || job->bound->has_inner_values) return SZGPU_OK;
-  SZG_TRY(szg_values_to_inner_cuda(mapping, job->field_values, job->grid.value_count,
-                                   job->plan->inner_values, device->stream));
-  return szg_device_mark(device, "widen");
+  if (!is_mapped) return SZGPU_OK;
+  if (!job->bound->has_inner_values) {
+    SZG_TRY(szg_values_to_inner_cuda(mapping, job->field_values, job->grid.value_count,
+                                     job->plan->inner_values, szg_sign_words_cuda(job->plan),
+                                     device->stream));
+    SZG_TRY(szg_device_mark(device, "widen"));
+  }
+  return mapping->kind == SZG_MAPPING_LOG ? szg_signs_find_cuda(job) : SZGPU_OK;
 }
 
 szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
