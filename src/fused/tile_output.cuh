@@ -1,7 +1,7 @@
 /* tile_output.cuh - where the values of tiles go, in their own type or in a narrower one.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * An output has the part of a frame that the caller wants. value_bytes() is what a value takes there.
+ * An output has the part of a frame that the caller wants. value_bytes(): of a value there.
  */
 #ifndef SZG_TILE_OUTPUT_CUH
 #define SZG_TILE_OUTPUT_CUH

@@ -122,7 +122,7 @@ void check_values(const Setup &s, const Coded &coded, uint64_t first, uint64_t c
   }
 }
 
-/* Restores all values as those of a narrower type, four values past alignment, and compares them. */
+/* Restores all values in a narrower type, four values past alignment, and compares them. */
 void check_narrow(const Setup &s, const Coded &coded, szgpu_dtype dtype) {
   size_t const width = szg_dtype_bytes(dtype), shift = 4 * width;
   uint64_t const count = s.grid.value_count;
