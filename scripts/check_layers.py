@@ -46,7 +46,7 @@ ORDER = (
 # everything below them. Other stages and szgpu.c may include these headers only.
 OPEN_HEADERS = {
     "src/container": (),
-    "src/values": ("mapping.h", "mapping_core.h"),
+    "src/values": ("log.cuh", "map_values.cuh", "mapping.h", "mapping_core.h"),
     "src/quant": ("quant_core.h", "arithmetic.cuh"),
     "src/rle": ("rle.h", "rle.cuh"),
     "src/huffman": ("huffman.h", "decoders/decoders.h", "tokens_books_core.h", "tokens_core.h",

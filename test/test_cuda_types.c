@@ -20,7 +20,8 @@ static void every_type_field_and_bound(void **state) {
   (void)state;
   static const szgpu_shape shapes[] = {
       {SZGPU_F32, 1, {1}},          {SZGPU_F32, 1, {70001}},       {SZGPU_F32, 2, {257, 131}},
-      {SZGPU_F32, 3, {61, 47, 67}}, {SZGPU_F32, 3, {1, 300, 417}}, {SZGPU_F32, 4, {2, 17, 9, 33}}};
+      {SZGPU_F32, 3, {61, 47, 67}}, {SZGPU_F32, 3, {1, 300, 417}}, {SZGPU_F32, 4, {2, 17, 9, 33}},
+      {SZGPU_F32, 2, {131, 260}},   {SZGPU_F32, 3, {35, 47, 132}}};
   static const double bounds[] = {0.3, 1.0, 2.5, 40.0, 1e6, 1e-9};
   size_t number = 0;
   for (size_t t = 0; t < TYPED_DTYPES; t++)

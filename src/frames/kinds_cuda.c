@@ -62,6 +62,7 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
             .open = szg_tile_frame_open_cuda,
             .prepare = szg_tile_frame_prepare_cuda,
             .restore = szg_tile_frame_restore_cuda,
+            .narrows = szg_tile_frame_narrows_cuda,
             .find_region = find_tiles,
             .restore_region = restore_tiles,
             .reads_in_part = true,
@@ -159,11 +160,14 @@ static szgpu_status begin_values(szg_write_job_cuda *job) {
   szg_device *const device = &job->ctx->device;
   bool const is_mapped = szg_is_mapped(mapping);
   job->values = is_mapped ? job->plan->inner_values : job->field_values;
-  if (mapping->kind == SZG_MAPPING_LOG) SZG_TRY(szg_signs_find_cuda(job, mapping));
-  if (!is_mapped || job->bound->has_inner_values) return SZGPU_OK;
-  SZG_TRY(szg_values_to_inner_cuda(mapping, job->field_values, job->grid.value_count,
-                                   job->plan->inner_values, device->stream));
-  return szg_device_mark(device, "widen");
+  if (!is_mapped) return SZGPU_OK;
+  if (!job->bound->has_inner_values) {
+    SZG_TRY(szg_values_to_inner_cuda(mapping, job->field_values, job->grid.value_count,
+                                     job->plan->inner_values, szg_sign_words_cuda(job->plan),
+                                     device->stream));
+    SZG_TRY(szg_device_mark(device, "widen"));
+  }
+  return mapping->kind == SZG_MAPPING_LOG ? szg_signs_find_cuda(job) : SZGPU_OK;
 }
 
 szgpu_status szg_frame_write_cuda(szg_write_job_cuda *job, szg_header *archive,
@@ -328,14 +332,18 @@ szgpu_status szg_frame_restore_cuda(const szg_read_job_cuda *job, uint64_t first
                                     uint64_t end_row, void *values) {
   uint64_t const row_values = job->frame->grid.row_values;
   uint32_t const kind = job->frame->kind;
-  bool const narrows = is_narrowed(job->header, kind);
-  szg_frame_rows_cuda const rows = {.first_row = first_row,
-                                    .end_row = end_row,
-                                    .first_value = first_row * row_values,
-                                    .value_count = (end_row - first_row) * row_values,
-                                    .values = narrows ? job->plan->inner_values : values};
-  SZG_TRY(szg_frame_kinds_cuda[kind].restore(job, &rows));
-  if (!narrows) return SZGPU_OK;
+  const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[kind];
+  szg_frame_rows_cuda rows = {.first_row = first_row,
+                              .end_row = end_row,
+                              .first_value = first_row * row_values,
+                              .value_count = (end_row - first_row) * row_values,
+                              .values = values};
+  bool const has_narrow = is_narrowed(job->header, kind);
+  rows.is_narrow = has_narrow && row->narrows && row->narrows(job, &rows);
+  bool const is_between = has_narrow && !rows.is_narrow;
+  if (is_between) rows.values = job->plan->inner_values;
+  SZG_TRY(row->restore(job, &rows));
+  if (!is_between) return SZGPU_OK;
   SZG_TRY(job->mapping.kind == SZG_MAPPING_LOG
               ? szg_signs_raise_cuda(job, &rows, values)
               : szg_values_to_outer_cuda(&job->mapping, rows.values, rows.value_count, values,

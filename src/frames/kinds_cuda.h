@@ -45,6 +45,8 @@ typedef struct szg_frame_kind_cuda {
   szgpu_status (*prepare)(const szg_read_job_cuda *job);
   /* then values of rows, called once per group of rows. */
   szgpu_status (*restore)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
+  /* Whether `restore` can narrow these rows itself (rows->is_narrow); NULL: never. */
+  bool (*narrows)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
   /* Regions: what `restore_region` restores for frame->region, and the most tiles that it lists at
    * once. False, or NULL: whole rows, by `prepare` and `restore`. */
   bool (*find_region)(const szg_read_frame_cuda *frame, szg_box *box, uint64_t *tile_count);

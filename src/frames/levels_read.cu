@@ -341,6 +341,7 @@ szgpu_status szg_levels_frame_restore_region_cuda(const szg_read_job_cuda *frame
   szg_read_box_cuda box;
   SZG_TRY(szg_tiles_place_cuda(frame, &frame->frame->grid, false));
   SZG_TRY(szg_read_box_open_cuda(frame, &box));
-  szg_frame_rows_cuda const rows = {0, 1, 0, box.frame.grid.value_count, box.plan.region.values};
+  szg_frame_rows_cuda const rows = {0,    1, 0, box.frame.grid.value_count, box.plan.region.values,
+                                    false};
   return szg_outliers_apply_cuda(&box.job, &rows);
 }

@@ -80,6 +80,7 @@ struct szg_frame_rows_cuda {
   uint64_t first_row, end_row;       /* of the frame */
   uint64_t first_value, value_count; /* the same in values */
   void *values;                      /* where row first_row goes */
+  bool is_narrow;                    /* they go there in the field's type, not as they are coded */
 };
 
 /* One frame being read. */

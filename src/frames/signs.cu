@@ -1,21 +1,21 @@
 /* signs.cu - which values of a frame are negative, on the GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A block takes a run of values at a time. Moves, for each value: finding signs reads it once;
- * restoring reads the logarithm and writes the value.
+ * A block takes a run of values at a time. Signs come as bits from where logarithms are taken, an
+ * eighth of a byte for each value; restoring reads the logarithm and writes the value.
  */
 #include "frames/signs.h"
 
 #include "core/cuda_check.cuh"
 #include "rle/rle.cuh"
-#include "values/log.cuh"
+#include "values/map_values.cuh"
 
 namespace szg {
 namespace {
 
 constexpr int kThreads = kMaskThreads; /* 32 values each */
-constexpr int kWarps = kThreads / 32;
 constexpr unsigned kBlocksPerMultiprocessor = 16;
+constexpr int kRaiseBlocks = 8; /* of them at once, for loads in registers */
 constexpr uint32_t kMostShare = SZG_SIGN_RUN / 8;
 
 struct Signs { /* of a frame, for reading */
@@ -26,39 +26,25 @@ struct Signs { /* of a frame, for reading */
   uint64_t shares_bytes;
 };
 
-/* Lane l of warp w has value 32 k + l of a run for k = w, w + kWarps ..., so that loads are
- * coalesced; a ballot then is a word of the mask. */
-template <class Pair>
+/* Codes the masks of runs, which are bits in the runs' slots, and leaves them there if their run
+ * lengths are not shorter. */
 __global__ void __launch_bounds__(kThreads)
-    sign_find_kernel(const typename Pair::Outer *field, uint64_t value_count, szg_log_fill fill,
-                     uint16_t *sizes, uint8_t *slots) {
+    sign_code_kernel(uint64_t value_count, uint16_t *sizes, uint8_t *slots) {
   __shared__ MaskStorage storage;
-  __shared__ uint32_t words[kThreads];
-  uint32_t const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (uint64_t run = blockIdx.x; run * SZG_SIGN_RUN < value_count; run += gridDim.x) {
-    uint64_t const first = run * SZG_SIGN_RUN, left = value_count - first;
+    uint64_t const left = value_count - run * SZG_SIGN_RUN;
     uint32_t const count = left < SZG_SIGN_RUN ? (uint32_t)left : SZG_SIGN_RUN;
-    for (uint32_t k = warp; k < kThreads; k += kWarps) {
-      uint32_t const i = 32 * k + lane;
-      bool const is_negative = i < count && Pair::is_negative(field[first + i], fill);
-      uint32_t const word = __ballot_sync(kAllLanes, is_negative);
-      if (lane == 0) words[k] = word;
-    }
-    __syncthreads(); /* all words are there */
-    uint32_t const word = words[threadIdx.x];
+    uint8_t *const slot = slots + kMostShare * run;
+    uint32_t const word = 32 * threadIdx.x < count ? ((const uint32_t *)slot)[threadIdx.x] : 0;
     uint32_t bytes = 0;
-    if (__syncthreads_or(word != 0)) {
+    if (__syncthreads_or(word != 0)) { /* and all words are read */
       MaskCode const code = mask_code(word, count, 0, storage);
-      uint8_t *const slot = slots + kMostShare * run;
-      bool const has_runs = code.byte_count < (count + 7) / 8;
-      bytes = has_runs ? code.byte_count : (count + 7) / 8;
-      if (has_runs)
-        mask_write(code, slot);
-      else
-        ((uint32_t *)slot)[threadIdx.x] = word;
+      uint32_t const bits_bytes = (count + 7) / 8;
+      bool const has_runs = code.byte_count < bits_bytes;
+      bytes = has_runs ? code.byte_count : bits_bytes;
+      if (has_runs) mask_write(code, slot);
     }
     if (threadIdx.x == 0) sizes[run] = (uint16_t)bytes;
-    __syncthreads(); /* the words may be overwritten now */
   }
 }
 
@@ -101,30 +87,94 @@ __device__ bool sign_word(const Signs &signs, uint64_t run, uint32_t count, Mask
   return true;
 }
 
+/* Values of a frame on their way from logarithms. */
+template <class Pair>
+struct RaiseJob {
+  const typename Pair::Inner *inner; /* of value `first_value` and those after it */
+  typename Pair::Outer *outer;
+  uint64_t first_value, value_count;
+  bool goes_together; /* runs begin where both arrays can be read four at a time */
+  szg_log_fill fill;
+};
+
+/* Four neighbours, of which most are all plain. negative: which of them are, as bits. */
+template <class Pair>
+__device__ __forceinline__ Together<typename Pair::Outer> raise_four(
+    const Together<typename Pair::Inner> &inner, uint32_t negative, szg_log_fill fill) {
+  Together<typename Pair::Outer> outer;
+  bool are_plain = true;
+#pragma unroll
+  for (int i = 0; i < MapPolicy::kAtOnce; i++) are_plain &= Pair::is_plain_log(inner.of[i], fill);
+#pragma unroll
+  for (int i = 0; i < MapPolicy::kAtOnce; i++)
+    outer.of[i] = are_plain ? Pair::exp_of_plain(inner.of[i], negative >> i & 1)
+                            : Pair::to_outer(inner.of[i], negative >> i & 1, fill);
+  return outer;
+}
+
+/* A block's loads of a whole run, a few of each thread at once. */
+template <class Inner>
+struct RunLoads {
+  static constexpr int kInFlight = 128 / sizeof(Together<Inner>);
+  static constexpr int kVectors = SZG_SIGN_RUN / MapPolicy::kAtOnce / kThreads;
+  static_assert(kVectors % kInFlight == 0, "all batches are alike");
+  Together<Inner> of[kInFlight];
+  __device__ __forceinline__ void load(const Inner *run, int vector) {
+#pragma unroll
+    for (int i = 0; i < kInFlight; i++)
+      of[i] = ((const Together<Inner> *)run)[(vector + i) * kThreads + threadIdx.x];
+  }
+};
+
+template <class Pair>
+__device__ __forceinline__ void raise_whole_run(const RaiseJob<Pair> &job, uint64_t start,
+                                                const uint32_t *words,
+                                                RunLoads<typename Pair::Inner> *loads) {
+  typedef RunLoads<typename Pair::Inner> Loads;
+  auto *const to = (Together<typename Pair::Outer> *)(job.outer + start);
+#pragma unroll 1
+  for (int vector = 0; vector < Loads::kVectors; vector += Loads::kInFlight) {
+    if (vector > 0) loads->load(job.inner + start, vector);
+#pragma unroll
+    for (int i = 0; i < Loads::kInFlight; i++) {
+      int const place = (vector + i) * kThreads + (int)threadIdx.x;
+      uint32_t const negative = words[place / 8] >> place % 8 * MapPolicy::kAtOnce;
+      to[place] = raise_four<Pair>(loads->of[i], negative, job.fill);
+    }
+  }
+}
+
 /* Values first_value to first_value + value_count - 1 of the frame. */
 template <class Pair>
-__global__ void __launch_bounds__(kThreads)
-    raise_kernel(const typename Pair::Inner *inner, uint64_t first_value, uint64_t value_count,
-                 szg_log_fill fill, Signs signs, typename Pair::Outer *outer,
-                 szg_verdict *verdict) {
+__global__ void __launch_bounds__(kThreads, kRaiseBlocks)
+    raise_kernel(RaiseJob<Pair> job, Signs signs, szg_verdict *verdict) {
   __shared__ MaskStorage storage;
   __shared__ uint32_t words[kThreads];
-  uint64_t const end_value = first_value + value_count;
+  uint64_t const first_value = job.first_value, end_value = first_value + job.value_count;
   for (uint64_t run = first_value / SZG_SIGN_RUN + blockIdx.x; run * SZG_SIGN_RUN < end_value;
        run += gridDim.x) {
     uint64_t const run_start = run * SZG_SIGN_RUN, left = signs.value_count - run_start;
     uint32_t const count = left < SZG_SIGN_RUN ? (uint32_t)left : SZG_SIGN_RUN;
+    bool const is_whole =
+        job.goes_together && run_start >= first_value && run_start + SZG_SIGN_RUN <= end_value;
+    RunLoads<typename Pair::Inner> loads;
+    if (is_whole) loads.load(job.inner + (run_start - first_value), 0);
     uint32_t word;
     bool const is_sound = sign_word(signs, run, count, storage, &word);
     if (!is_sound && threadIdx.x == 0) verdict->bad_data = 1;
     words[threadIdx.x] = is_sound ? word : 0;
     __syncthreads(); /* all words are there */
-    uint64_t const begin = run_start > first_value ? run_start : first_value;
-    uint64_t const end = run_start + count < end_value ? run_start + count : end_value;
-    for (uint64_t i = begin + threadIdx.x; i < end; i += kThreads) {
-      uint32_t const place = (uint32_t)(i - run_start);
-      bool const is_negative = words[place / 32] >> place % 32 & 1;
-      outer[i - first_value] = Pair::to_outer(inner[i - first_value], is_negative, fill);
+    if (is_whole) {
+      raise_whole_run(job, run_start - first_value, words, &loads);
+    } else {
+      uint64_t const begin = run_start > first_value ? run_start : first_value;
+      uint64_t const end = run_start + count < end_value ? run_start + count : end_value;
+      for (uint64_t i = begin + threadIdx.x; i < end; i += kThreads) {
+        uint32_t const place = (uint32_t)(i - run_start);
+        bool const is_negative = words[place / 32] >> place % 32 & 1;
+        job.outer[i - first_value] =
+            Pair::to_outer(job.inner[i - first_value], is_negative, job.fill);
+      }
     }
     __syncthreads(); /* the words may be overwritten now */
   }
@@ -151,23 +201,6 @@ szgpu_status scan_sizes(const szg_places_cuda *places, const uint16_t *sizes, ui
   return szg_places_scan_cuda(places, &line, &counts, stream);
 }
 
-struct FindLaunch {
-  const szg_write_job_cuda *job;
-  szg_mapping mapping;
-  template <class Pair>
-  szgpu_status run() const {
-    uint64_t const value_count = job->grid.value_count;
-    const szg_signs_write_plan_cuda *const plan = &job->plan->signs;
-    unsigned blocks;
-    SZG_TRY(blocks_for(run_count_of(value_count), 1, &blocks));
-    sign_find_kernel<Pair><<<blocks, kThreads, 0, job->ctx->device.stream>>>(
-        (const typename Pair::Outer *)job->field_values, value_count, mapping.fill, plan->sizes,
-        plan->slots);
-    SZG_TRY_LAUNCH();
-    return SZGPU_OK;
-  }
-};
-
 struct RaiseLaunch {
   const szg_read_job_cuda *job;
   Signs signs;
@@ -178,10 +211,16 @@ struct RaiseLaunch {
     unsigned blocks;
     uint64_t const first_run = rows->first_value / SZG_SIGN_RUN;
     uint64_t const runs = run_count_of(rows->first_value + rows->value_count) - first_run;
+    typedef typename Pair::Inner Inner;
+    typedef typename Pair::Outer Outer;
+    bool const goes_together = rows->first_value % MapPolicy::kAtOnce == 0 &&
+                               (uintptr_t)rows->values % sizeof(Together<Inner>) == 0 &&
+                               (uintptr_t)outer % sizeof(Together<Outer>) == 0;
+    RaiseJob<Pair> const raised = {(const Inner *)rows->values, (Outer *)outer, rows->first_value,
+                                   rows->value_count,           goes_together,  job->mapping.fill};
     SZG_TRY(blocks_for(runs, 1, &blocks));
-    raise_kernel<Pair><<<blocks, kThreads, 0, job->device->stream>>>(
-        (const typename Pair::Inner *)rows->values, rows->first_value, rows->value_count,
-        job->mapping.fill, signs, (typename Pair::Outer *)outer, job->frame->verdict);
+    raise_kernel<Pair>
+        <<<blocks, kThreads, 0, job->device->stream>>>(raised, signs, job->frame->verdict);
     SZG_TRY_LAUNCH();
     return SZGPU_OK;
   }
@@ -212,13 +251,17 @@ void szg_signs_carve_write_cuda(szg_arena *arena, const szg_write_request *reque
 }
 
 /* A frame has at least as many tiles as runs, so the outliers' places are enough. */
-szgpu_status szg_signs_find_cuda(szg_write_job_cuda *job, const szg_mapping *mapping) {
+szgpu_status szg_signs_find_cuda(szg_write_job_cuda *job) {
   szg_device *const device = &job->ctx->device;
+  const szg_signs_write_plan_cuda *const plan = &job->plan->signs;
   const szg_outlier_write_plan_cuda *const outliers = &job->plan->outliers;
-  uint64_t const runs = szg::run_count_of(job->grid.value_count);
-  SZG_TRY(szg::with_log_pair(mapping->outer, mapping->inner, szg::FindLaunch{job, *mapping}));
-  SZG_TRY(szg::scan_sizes(&outliers->places, job->plan->signs.sizes, job->grid.value_count,
-                          device->stream));
+  uint64_t const value_count = job->grid.value_count, runs = szg::run_count_of(value_count);
+  unsigned blocks;
+  SZG_TRY(szg::blocks_for(runs, 1, &blocks));
+  szg::sign_code_kernel<<<blocks, szg::kThreads, 0, device->stream>>>(value_count, plan->sizes,
+                                                                      plan->slots);
+  SZG_TRY_LAUNCH();
+  SZG_TRY(szg::scan_sizes(&outliers->places, plan->sizes, value_count, device->stream));
   SZG_TRY(szg_device_copy(device, outliers->totals_back, outliers->places.places + runs,
                           sizeof *outliers->totals_back));
   SZG_TRY(szg_device_wait(device, true));

@@ -60,8 +60,8 @@ szgpu_status szg_signs_take(const szg_signs *signs, uint64_t first, uint64_t ste
 void szg_signs_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
                                 szg_signs_write_plan_cuda *plan);
 
-/* As szg_signs_find; waits once. mapping: with the field's fill value. */
-szgpu_status szg_signs_find_cuda(szg_write_job_cuda *job, const szg_mapping *mapping) SZG_CHECKED;
+/* As szg_signs_find, from the bits in the plan's slots; waits once. */
+szgpu_status szg_signs_find_cuda(szg_write_job_cuda *job) SZG_CHECKED;
 /* Appends the sections to the layout, and writes them where it has them. */
 void szg_signs_add_sections_cuda(const szg_write_job_cuda *job, szg_frame_layout_cuda *layout);
 szgpu_status szg_signs_write_cuda(const szg_write_job_cuda *job,

@@ -134,6 +134,7 @@ szgpu_status szg_tile_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 szgpu_status szg_tile_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 szgpu_status szg_tile_frame_restore_cuda(const szg_read_job_cuda *job,
                                          const szg_frame_rows_cuda *rows) SZG_CHECKED;
+bool szg_tile_frame_narrows_cuda(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
 
 SZG_C_END
 

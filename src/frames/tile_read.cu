@@ -87,23 +87,47 @@ static szg_grid grid_between(const szg_grid *whole, uint64_t first_row, uint64_t
   return row_count == whole->row_extent ? *whole : szg_grid_of_rows(whole, row_count);
 }
 
-/* Treats the tiles that hold the rows as a grid of their own, which restores them as fast as a
- * whole frame. */
-static szgpu_status restore_tiles(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows) {
-  const szg_read_frame_cuda *const frame = job->frame;
-  const szg_grid *const whole = &frame->grid;
+/* The tiles that hold rows, as a grid of their own, which is restored as fast as a whole frame. */
+struct TilesOfRows {
+  szg_grid grid;
+  uint64_t tiles_before, values_before; /* in the frame; of the grid, before the first row */
+};
+
+static TilesOfRows tiles_of(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows) {
+  const szg_grid *const whole = &job->frame->grid;
   uint64_t const quantum = whole->row_quantum;
   uint64_t const first_row = rows->first_row / quantum * quantum;
   uint64_t const end_row = szg_min_u64(szg_align_up(rows->end_row, quantum), whole->row_extent);
-  szg_grid const grid = grid_between(whole, first_row, end_row);
-  uint64_t const tiles_before =
-      first_row / quantum * (whole->tile_count / szg_div_up(whole->row_extent, quantum));
-  szg_tile_input_cuda const input = tiles_from(job, tiles_before);
-  uint32_t const lattice_bits =
-      szg_tile_lattice_bits(job->quantizer.arithmetic, frame->header.has_16_bits);
-  SZG_TRY(szg_tile_decompress_cuda(&job->quantizer, lattice_bits, &grid, &input, 0, grid.tile_count,
-                                   rows->values, (rows->first_row - first_row) * whole->row_values,
-                                   rows->value_count, frame->verdict, job->device->stream));
+  uint64_t const row_tiles = whole->tile_count / szg_div_up(whole->row_extent, quantum);
+  return {grid_between(whole, first_row, end_row), first_row / quantum * row_tiles,
+          (rows->first_row - first_row) * whole->row_values};
+}
+
+static uint32_t lattice_bits_of(const szg_read_job_cuda *job) {
+  return szg_tile_lattice_bits(job->quantizer.arithmetic, job->frame->header.has_16_bits);
+}
+
+/* If all values of tiles are wanted and no outliers come on top. */
+bool szg_tile_frame_narrows_cuda(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows) {
+  TilesOfRows const tiles = tiles_of(job, rows);
+  return job->mapping.kind == SZG_MAPPING_WIDEN && !job->counts.exact &&
+         !job->counts.fill_mask_bytes && rows->value_count == tiles.grid.value_count &&
+         szg_tile_narrows_cuda(&job->quantizer, &tiles.grid, job->mapping.outer, rows->values);
+}
+
+static szgpu_status restore_tiles(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows) {
+  TilesOfRows const tiles = tiles_of(job, rows);
+  const szg_grid *const grid = &tiles.grid;
+  szg_tile_input_cuda const input = tiles_from(job, tiles.tiles_before);
+  szg_verdict *const verdict = job->frame->verdict;
+  if (rows->is_narrow)
+    SZG_TRY(szg_tile_decompress_narrow_cuda(&job->quantizer, lattice_bits_of(job), grid, &input,
+                                            job->mapping.outer, rows->values, verdict,
+                                            job->device->stream));
+  else
+    SZG_TRY(szg_tile_decompress_cuda(&job->quantizer, lattice_bits_of(job), grid, &input, 0,
+                                     grid->tile_count, rows->values, tiles.values_before,
+                                     rows->value_count, verdict, job->device->stream));
   return szg_device_mark(job->device, "decode");
 }
 

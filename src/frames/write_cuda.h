@@ -25,7 +25,8 @@ enum { SZG_MOST_FRAME_HEADER_BYTES = 48 + 32 * SZG_SECTION_KIND_COUNT };
 /* Memory for writing signs, on the device. */
 typedef struct szg_signs_write_plan_cuda {
   uint16_t *sizes; /* [runs]: bytes of the shares */
-  uint8_t *slots;  /* [runs]: the shares, each in SZG_SIGN_RUN / 8 bytes */
+  uint8_t *slots;  /* [runs]: the shares, each in SZG_SIGN_RUN / 8 bytes. First a bit for each value
+                      of the frame, as logarithms are taken: values and slots have the same order */
 } szg_signs_write_plan_cuda;
 
 /* Memory for writing frames, except the field and the archive. Pointers point to device memory
@@ -38,7 +39,7 @@ struct szg_write_plan_cuda {
   void *choice_work;   /* frames with a bound: for the choice of axes */
   uint64_t *leaves;    /* of a frame's checksums */
   /* With a mapping: a frame's values as they are coded. If the bound has_inner_values, the search
-   * for it has left those of the field's only frame here. */
+   * for it has left those of the field's only frame here, and their signs in the slots. */
   void *inner_values;
   szg_outlier_write_plan_cuda outliers;
   szg_signs_write_plan_cuda signs;
@@ -49,6 +50,11 @@ struct szg_write_plan_cuda {
   szg_planes_write_plan_cuda planes;
   szg_top_plane_write_plan_cuda top_plane;
 };
+
+/* Where logarithms leave the signs of a frame's values; NULL: the request needs none. */
+static inline uint32_t *szg_sign_words_cuda(const szg_write_plan_cuda *plan) {
+  return (uint32_t *)(void *)plan->signs.slots;
+}
 
 /* One frame being written. */
 struct szg_write_job_cuda {

@@ -126,6 +126,16 @@ szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t l
                                       uint64_t first_value, uint64_t value_count,
                                       szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
+/* Whether the next function can restore values to that place, in the type `dtype` that they were
+ * widened from. */
+bool szg_tile_narrows_cuda(const szg_quantizer *quantizer, const szg_grid *grid, szgpu_dtype dtype,
+                           const void *values);
+/* As szg_tile_decompress_cuda for all tiles of a frame without outliers; values are narrowed. */
+szgpu_status szg_tile_decompress_narrow_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                             const szg_grid *grid, const szg_tile_input_cuda *input,
+                                             szgpu_dtype dtype, void *values, szg_verdict *verdict,
+                                             struct CUstream_st *stream) SZG_CHECKED;
+
 /* One of several frames that one launch decompresses; in device memory. */
 typedef struct szg_tile_read_item {
   szg_grid grid;

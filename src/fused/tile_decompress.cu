@@ -115,7 +115,7 @@ __device__ __forceinline__ void restore_any_tile(const DecodeJob<A> &job, uint32
   else if (word_count == 0)
     zero_tile<A, kDims, Kind::kIsAligned>(job, tile, lane);
   else if (word_count == raw_words)
-    copy_raw_tile(tile, words, lane, job.wanted);
+    copy_raw_tile<typename A::Value>(tile, words, lane, job.wanted);
   else
     decode_coded_tile<A, kLatticeBits, kDims, Kind>(job, tile, words, word_count, entries, staged,
                                                     points, lane);
@@ -270,6 +270,23 @@ szgpu_status launch_one_or_items(const szg_grid &grid, const DecodeJob<A> &job,
                      : launch_kind<A, kLatticeBits, kDims>(grid, job, stream);
 }
 
+/* All values are wanted, and rows can be stored four values at a time. */
+template <class A, uint32_t kLatticeBits, int kDims>
+szgpu_status launch_narrowing(DecodeJob<Narrowing<A>> job, cudaStream_t stream) {
+  job.is_whole = true;
+  SZG_TRY((choose_staged_words<kLatticeBits, float>(0, &job.staged_words)));
+  return launch<kLatticeBits, float>(
+      tiles_decompress_kernel<Narrowing<A>, kLatticeBits, kDims, true, true>, job, stream);
+}
+
+template <class A, uint32_t kLatticeBits>
+szgpu_status launch_narrowing_dims(const szg_grid &grid, const DecodeJob<Narrowing<A>> &job,
+                                   cudaStream_t stream) {
+  if (grid.tile_z > 1) return launch_narrowing<A, kLatticeBits, 3>(job, stream);
+  if (grid.tile_y > 1) return launch_narrowing<A, kLatticeBits, 2>(job, stream);
+  return launch_narrowing<A, kLatticeBits, 1>(job, stream);
+}
+
 template <class A, uint32_t kLatticeBits>
 szgpu_status launch_dims(const szg_grid &grid, const DecodeJob<A> &job, const DecodeItems &items,
                          cudaStream_t stream) {
@@ -322,6 +339,39 @@ szgpu_status szg_tile_decompress_cuda(const szg_quantizer *quantizer, uint32_t l
     return szg::launch_dims<A, decltype(bits)::value>(*grid, job, {}, stream);
   };
   return szg::with_lattice(quantizer->arithmetic, lattice_bits, launch_with);
+}
+
+bool szg_tile_narrows_cuda(const szg_quantizer *quantizer, const szg_grid *grid, szgpu_dtype dtype,
+                           const void *values) {
+  uint64_t const four = 4 * szg_dtype_bytes(dtype);
+  bool const is_f32 = quantizer->arithmetic == SZG_ARITHMETIC_F32 ||
+                      quantizer->arithmetic == SZG_ARITHMETIC_F32_CLOSE;
+  return is_f32 && four <= 8 && (uintptr_t)values % four == 0 &&
+         (grid->tile_y == 1 || grid->x_extent % 4 == 0);
+}
+
+szgpu_status szg_tile_decompress_narrow_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,
+                                             const szg_grid *grid, const szg_tile_input_cuda *input,
+                                             szgpu_dtype dtype, void *values, szg_verdict *verdict,
+                                             struct CUstream_st *stream) {
+  SZG_REQUIRE(grid->tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* the queue goes beyond */
+  auto const launch_with = [&](auto arithmetic, auto bits) {
+    typedef decltype(arithmetic) A;
+    szg::DecodeJob<szg::Narrowing<A>> job = {};
+    job.quantizer = *quantizer;
+    job.layout = szg::layout_of(*grid);
+    job.input = *input;
+    job.end_tile = (uint32_t)grid->tile_count;
+    job.wanted = szg::NarrowValues::of(dtype, values, grid->value_count);
+    job.verdict = verdict;
+    return szg::launch_narrowing_dims<A, decltype(bits)::value>(*grid, job, stream);
+  };
+  std::integral_constant<uint32_t, 16> const lattice_16;
+  std::integral_constant<uint32_t, 32> const lattice_32;
+  if (quantizer->arithmetic == SZG_ARITHMETIC_F32_CLOSE)
+    return launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32_CLOSE>(), lattice_32);
+  return lattice_bits == 16 ? launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), lattice_16)
+                            : launch_with(szg::Arithmetic<SZG_ARITHMETIC_F32>(), lattice_32);
 }
 
 szgpu_status szg_tile_decompress_items_cuda(const szg_quantizer *quantizer, uint32_t lattice_bits,

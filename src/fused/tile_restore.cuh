@@ -10,6 +10,7 @@
 #include "core/lane_lengths.cuh"
 #include "fused/lane_reader.cuh"
 #include "fused/tile_cuda.h"
+#include "fused/tile_output.cuh"
 #include "fused/tile_shape.cuh"
 #include "fused/tile_sums.cuh"
 #include "quant/arithmetic.cuh"
@@ -17,16 +18,6 @@
 namespace szg {
 
 /* ---- values ---- */
-
-/* The part of a frame that the caller wants. */
-template <class Value>
-struct WantedValues {
-  Value *values; /* where value `first` of the frame goes */
-  uint64_t first, count;
-  __device__ __forceinline__ void store(uint64_t i, Value value) const {
-    if (i - first < count) values[i - first] = value;
-  }
-};
 
 /* Both points of four neighbours. On the 16-bit lattice a point becomes f32 as the low mantissa
  * bits of 2^23 + (q + 2^15), from which 2^23 + 2^15 is subtracted: exact, and faster than a
@@ -52,13 +43,8 @@ struct Restorer<Arithmetic<SZG_ARITHMETIC_F32>, 16> {
   }
 };
 
-__device__ __forceinline__ void store_four(float *to, const float (&four)[4]) {
-  __stcs((float4 *)to, make_float4(four[0], four[1], four[2], four[3]));
-}
-__device__ __forceinline__ void store_four(double *to, const double (&four)[4]) {
-  __stcs((double2 *)to, make_double2(four[0], four[1]));
-  __stcs((double2 *)to + 1, make_double2(four[2], four[3]));
-}
+template <class Inner, uint32_t kLatticeBits>
+struct Restorer<Narrowing<Inner>, kLatticeBits> : Restorer<Inner, kLatticeBits> {};
 
 /* ---- a tile ---- */
 
@@ -99,9 +85,9 @@ __device__ __forceinline__ LanePlace read_head(const uint32_t *words, uint32_t w
 }
 
 /* Stores a raw tile's values, which are in code order. */
-template <class Value>
+template <class Value, class Output>
 __device__ void copy_raw_tile(const TileShape &tile, const uint32_t *words, unsigned lane,
-                              const WantedValues<Value> &wanted) {
+                              const Output &wanted) {
   uint32_t const plane = tile.x_extent * tile.y_extent;
   for (uint32_t i = lane; i < value_count(tile); i += 32) {
     uint32_t const z = i / plane, y = i % plane / tile.x_extent, x = i % tile.x_extent;
@@ -121,7 +107,7 @@ struct DecodeJob {
   szg_tile_input_cuda input;
   uint32_t first_tile, end_tile;
   uint32_t staged_words; /* room for a tile's words in shared memory */
-  WantedValues<typename A::Value> wanted;
+  typename OutputOf<A>::Output wanted;
   bool is_whole; /* the whole frame is wanted */
   szg_verdict *verdict;
 };
@@ -176,7 +162,7 @@ __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileSh
   for (int c = 0; c < 4; c++) plane[4 * lane + c] = four[c];
   __syncwarp(); /* all points are there */
   uint64_t const first = tile.first_value + value_offset<kDims>(tile, group, 0, lane);
-  Value *to = job.wanted.values + first;
+  char *const to = job.wanted.at(first);
 #pragma unroll
   for (uint32_t i = 0; i < kPairs; i++) {
     Value low, high;
@@ -185,8 +171,8 @@ __device__ __forceinline__ void store_rows(const DecodeJob<A> &job, const TileSh
     uint64_t const low_offset = value_offset<kDims>(tile, 0, i, 0);
     uint64_t const high_offset = value_offset<kDims>(tile, 0, i + kPairs, 0);
     if (job.is_whole) {
-      if (is_low) to[low_offset] = low;
-      if (is_high) to[high_offset] = high;
+      if (is_low) job.wanted.put(to, low_offset, low);
+      if (is_high) job.wanted.put(to, high_offset, high);
     } else {
       if (is_low) job.wanted.store(first + low_offset, low);
       if (is_high) job.wanted.store(first + high_offset, high);
@@ -214,9 +200,8 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
   uint32_t const row = lane / 8, place = lane % 8 * 4;
   uint64_t const low_offset = tile.first_value + value_offset<kDims>(tile, 0, row, place);
   uint64_t const high_offset = tile.first_value + value_offset<kDims>(tile, 0, row + kPairs, place);
-  char *low_to = (char *)(job.wanted.values + low_offset);
-  char *high_to = (char *)(job.wanted.values + high_offset);
-  uint64_t const stride_bytes = value_offset<kDims>(tile, 1, 0, 0) * sizeof(Value);
+  char *low_to = job.wanted.at(low_offset), *high_to = job.wanted.at(high_offset);
+  uint64_t const stride_bytes = value_offset<kDims>(tile, 1, 0, 0) * job.wanted.value_bytes();
   uint32_t write_at = lane, read_at = 4 * lane; /* alternates between two planes */
   LaneSums<Pair, kDims> sums;
   sums.start();
@@ -241,8 +226,8 @@ __device__ __forceinline__ void restore_tile(const DecodeJob<A> &job, const Tile
 #pragma unroll
       for (int c = 0; c < 4; c++)
         Restorer<A, kLatticeBits>::restore(job.quantizer, four[c], &low[c], &high[c]);
-      store_four((Value *)low_to, low);
-      store_four((Value *)high_to, high);
+      job.wanted.put_four(low_to, low);
+      job.wanted.put_four(high_to, high);
       low_to += stride_bytes;
       high_to += stride_bytes;
     } else {
@@ -261,9 +246,9 @@ __device__ __forceinline__ void zero_tile(const DecodeJob<A> &job, const TileSha
     Value const zeros[4] = {zero, zero, zero, zero};
     for (uint32_t group = 0; group < SZG_LANE_CODES / SZG_GROUP_ROWS; group++)
       for (uint32_t row = lane / 8; row < SZG_GROUP_ROWS; row += kPairs)
-        store_four(job.wanted.values + tile.first_value +
-                       value_offset<kDims>(tile, group, row, lane % 8 * 4),
-                   zeros);
+        job.wanted.put_four(
+            job.wanted.at(tile.first_value + value_offset<kDims>(tile, group, row, lane % 8 * 4)),
+            zeros);
   } else {
     for (uint32_t group = 0; group < group_count<kDims>(tile); group++) {
       uint32_t const rows = rows_of_lane<kDims>(tile, group, lane);

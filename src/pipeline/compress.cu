@@ -132,7 +132,8 @@ static szgpu_status find_mapped_bound(const compress_call *call, const compress_
   *is_there = true;
   szg_mapped_source_open_cuda(device, &call->request->mapping, call->field, call->grid->value_count,
                               plan->frames.inner_values, call->request->frame_grid.value_count,
-                              plan->frames.range_work, plan->range_back, &mapped);
+                              szg_sign_words_cuda(&plan->frames), plan->frames.range_work,
+                              plan->range_back, &mapped);
   SZG_TRY(szg_call_bound(call->params, &mapped.source, false, bound));
   return szg_device_mark(device, "range");
 }

@@ -1,54 +1,49 @@
 /* mapped_source.cu - passes on the GPU over values that are coded in a wider type.
  * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Moves, for each value: the search for extremes reads it once. If there is room for all inner
+ * values, it writes that one and, for logarithms, an eighth of a byte.
  */
 #include "pipeline/mapped_source.h"
 
-#include <math.h>
-
 #include "core/bytes.h"
 
-/* Widens values from `first` on; *piece reads them. */
-static szgpu_status open_piece(const szg_value_source *source, uint64_t first,
-                               szg_value_source_cuda *piece) {
+/* Extremes of the values as they are, which only the search for a fill value asks for. */
+static szgpu_status find_outer_extremes(const szg_value_source *source, const uint64_t *named_fill,
+                                        szg_extremes *extremes) {
   auto const *const mapped = (const szg_mapped_source_cuda *)source->where;
-  auto const *const values = (const uint8_t *)source->values;
-  uint64_t const count = szg_min_u64(mapped->inner_values, source->value_count - first);
-  if (!szg_is_mapped(&source->mapping)) { /* all at once, as they are */
-    szg_value_source_open_cuda(mapped->device, source->dtype,
-                               values + first * szg_dtype_bytes(source->dtype), count, mapped->work,
-                               mapped->pinned_work, piece);
-    return SZGPU_OK;
-  }
-  SZG_TRY(szg_values_to_inner_cuda(&source->mapping,
-                                   values + first * szg_dtype_bytes(source->mapping.outer), count,
-                                   mapped->inner, mapped->device->stream));
-  szg_value_source_open_cuda(mapped->device, source->dtype, mapped->inner, count, mapped->work,
-                             mapped->pinned_work, piece);
-  return SZGPU_OK;
+  szg_value_source_cuda whole;
+  szg_value_source_open_cuda(mapped->device, source->dtype, source->values, source->value_count,
+                             mapped->work, mapped->pinned_work, &whole);
+  return whole.source.find_extremes(&whole.source, named_fill, extremes);
 }
 
 static szgpu_status find_extremes(const szg_value_source *source, const uint64_t *named_fill,
                                   szg_extremes *extremes) {
   auto const *const mapped = (const szg_mapped_source_cuda *)source->where;
-  *extremes = {INFINITY, -INFINITY, 0};
-  for (uint64_t first = 0; first < source->value_count; first += mapped->inner_values) {
-    szg_value_source_cuda piece;
-    szg_extremes found;
-    SZG_TRY(open_piece(source, first, &piece));
-    SZG_TRY(piece.source.find_extremes(&piece.source, named_fill, &found));
-    szg_extremes_merge(&found, extremes);
-  }
-  return SZGPU_OK;
+  if (!szg_is_mapped(&source->mapping)) return find_outer_extremes(source, named_fill, extremes);
+  szg_map_range_cuda const map = {mapped->device,      &source->mapping,     source->values,
+                                  source->value_count, source->inner_values, mapped->signs,
+                                  mapped->work,        mapped->pinned_work};
+  return szg_map_extremes_cuda(&map, named_fill, extremes);
 }
 
+/* After find_extremes, which has left all inner values if there is room for them. */
 static szgpu_status greatest_up_to(const szg_value_source *source, const szg_range *range,
                                    double limit, double *greatest) {
   auto const *const mapped = (const szg_mapped_source_cuda *)source->where;
   *greatest = 0.0;
   for (uint64_t first = 0; first < source->value_count; first += mapped->inner_values) {
+    uint64_t const count = szg_min_u64(mapped->inner_values, source->value_count - first);
+    auto const *const values =
+        (const uint8_t *)source->values + first * szg_dtype_bytes(source->mapping.outer);
     szg_value_source_cuda piece;
     double found;
-    SZG_TRY(open_piece(source, first, &piece));
+    if (!source->inner_values)
+      SZG_TRY(szg_values_to_inner_cuda(&source->mapping, values, count, mapped->inner,
+                                       mapped->signs, mapped->device->stream));
+    szg_value_source_open_cuda(mapped->device, source->dtype, mapped->inner, count, mapped->work,
+                               mapped->pinned_work, &piece);
     SZG_TRY(piece.source.greatest_up_to(&piece.source, range, limit, &found));
     if (found > *greatest) *greatest = found;
   }
@@ -57,19 +52,22 @@ static szgpu_status greatest_up_to(const szg_value_source *source, const szg_ran
 
 void szg_mapped_source_open_cuda(szg_device *device, const szg_mapping *mapping, const void *values,
                                  uint64_t value_count, void *inner, uint64_t inner_values,
-                                 void *work, void *pinned_work, szg_mapped_source_cuda *source) {
+                                 uint32_t *signs, void *work, void *pinned_work,
+                                 szg_mapped_source_cuda *source) {
   *source = {};
   source->source.dtype = mapping->inner;
   source->source.mapping = *mapping;
   source->source.values = values;
   source->source.value_count = value_count;
   source->source.where = source;
+  source->source.notes_own_fills = true;
   if (value_count <= inner_values) source->source.inner_values = inner;
   source->source.find_extremes = find_extremes;
   source->source.greatest_up_to = greatest_up_to;
   source->device = device;
   source->inner = (uint8_t *)inner;
   source->inner_values = inner_values;
+  source->signs = signs;
   source->work = work;
   source->pinned_work = pinned_work;
 }

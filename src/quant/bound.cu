@@ -3,21 +3,13 @@
  *
  * Reads each value once, 4 or 8 bytes; the block that finishes last stores 32 bytes directly to
  * host memory, and bound.c derives the bound from them for both backends. The pass reads from the
- * last value to the first, because the kernels after it begin where it ends. It compares values as
- * integers: `ordered` bits rise with the value. They have the sign bit flipped, and for negative
- * values all other bits too. Then 0 and ~0 are NaN, so that least and greatest can start from
- * there, and the complement of the least one starts from 0 like the greatest.
+ * last value to the first, because the kernels after it begin where it ends.
  */
 #include "quant/bound.h"
 
-#include <string.h>
+#include "quant/range.cuh"
 
-#include <cub/block/block_reduce.cuh>
-
-#include "core/cuda_check.cuh"
-#include "core/last_block.cuh"
-#include "core/tell.cuh"
-
+namespace szg {
 namespace {
 
 struct RangePolicy {
@@ -35,148 +27,11 @@ struct SamplePolicy {
   static constexpr int kBlocksPerMultiprocessor = 4;
 };
 
-typedef unsigned long long Atomic; /* the type for 64-bit atomics */
-
-/* What blocks combine by maximum or OR; 0: nothing found. */
-struct RangeFound {
-  Atomic least_complement, greatest; /* ordered bits */
-  Atomic fills_seen;
-  Atomic greatest_magnitude; /* bits of a double */
-};
-
-/* 0 between passes. */
-struct RangeWork {
-  RangeFound found;
-  uint32_t ticket;
-};
-/* In the host's memory. */
-struct RangeResult {
-  RangeFound found;
-  uint32_t told;
-};
-static_assert(sizeof(RangeWork) <= SZG_RANGE_WORK_BYTES, "more than the caller gives");
-static_assert(sizeof(RangeResult) <= SZG_RANGE_WORK_BYTES, "more than the caller gives");
-
-template <int kCount, class Bits>
-__device__ int place_in_list(const Bits (&fills)[kCount], Bits bits) {
-  int place = -1;
-#pragma unroll
-  for (int i = 0; i < kCount; i++)
-    if (bits == fills[i]) place = i;
-  return place;
-}
-
-/* A field's type as its bits. */
-struct FormatF32 {
-  typedef float Value;
-  typedef uint32_t Bits;
-  static constexpr Bits kSign = 0x80000000u, kInfinity = 0x7F800000u;
-  static constexpr Bits kLeastFill = SZG_FILL_LEAST_F32;
-  static __device__ int known_fill(Bits bits) {
-    constexpr Bits fills[] = SZG_KNOWN_FILLS_F32;
-    return place_in_list(fills, bits);
-  }
-};
-
-struct FormatF64 {
-  typedef double Value;
-  typedef uint64_t Bits;
-  static constexpr Bits kSign = 0x8000000000000000u, kInfinity = 0x7FF0000000000000u;
-  static constexpr Bits kLeastFill = SZG_FILL_LEAST_F64;
-  static __device__ int known_fill(Bits bits) {
-    constexpr Bits fills[] = SZG_KNOWN_FILLS_F64;
-    return place_in_list(fills, bits);
-  }
-};
-
-/* A NaN that is not a known fill value. Each pass leaves it out, so it stands for no value. */
-template <class Format>
-__host__ __device__ constexpr typename Format::Bits no_value() {
-  return ~(typename Format::Bits)0;
-}
-
-template <class Format>
-__device__ typename Format::Bits ordered(typename Format::Bits bits) {
-  return bits & Format::kSign ? ~bits : bits | Format::kSign;
-}
-
-template <class Format>
-double value_of_ordered(typename Format::Bits key) {
-  typename Format::Bits const bits = key & Format::kSign ? key & ~Format::kSign : ~key;
-  typename Format::Value value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 /* 16 bytes of the field. */
 template <class Format>
 struct alignas(16) Vector {
   static constexpr int kCount = 16 / sizeof(typename Format::Bits);
   typename Format::Bits bits[kCount];
-};
-
-/* A thread's share of the first pass, which skips `fill`: the named fill value, or the known one
- * found last, because most fields hold no other. */
-template <class FieldFormat>
-struct ExtremesPass {
-  typedef FieldFormat Format;
-  typedef typename Format::Bits Bits;
-  Bits fill;
-  bool is_named;
-
-  struct Found {
-    Bits least, greatest; /* ordered */
-    uint32_t fills_seen;
-  };
-
-  static __device__ Found nothing() { return {~(Bits)0, 0, 0}; }
-
-  static __device__ void include(Bits bits, Found *found) {
-    Bits const key = ordered<Format>(bits);
-    found->least = key < found->least ? key : found->least;
-    found->greatest = key > found->greatest ? key : found->greatest;
-  }
-
-  __device__ void take_large(Bits bits, Found *found) {
-    int const place = is_named ? -1 : Format::known_fill(bits);
-    if (place >= 0) {
-      found->fills_seen |= 1u << place;
-      fill = bits;
-    } else if ((bits & ~Format::kSign) < Format::kInfinity) {
-      include(bits, found);
-    }
-  }
-
-  /* Takes ordinary values first, without a branch between them. */
-  template <int kCount>
-  __device__ void take(const Bits (&bits)[kCount], Found *found) {
-    bool has_large = false;
-#pragma unroll
-    for (int i = 0; i < kCount; i++) {
-      bool const is_large = (bits[i] & ~Format::kSign) >= Format::kLeastFill;
-      bool const is_fill = bits[i] == fill;
-      has_large |= is_large & !is_fill;
-      if (!is_large & !is_fill) include(bits[i], found);
-    }
-    if (!has_large) return;
-#pragma unroll
-    for (int i = 0; i < kCount; i++)
-      if ((bits[i] & ~Format::kSign) >= Format::kLeastFill && bits[i] != fill)
-        take_large(bits[i], found);
-  }
-
-  struct Combine {
-    __device__ Found operator()(const Found &a, const Found &b) const {
-      return {a.least < b.least ? a.least : b.least,
-              a.greatest > b.greatest ? a.greatest : b.greatest, a.fills_seen | b.fills_seen};
-    }
-  };
-
-  static __device__ void add(const Found &found, RangeFound *work) {
-    atomicMax(&work->least_complement, (Atomic)(Bits)~found.least);
-    atomicMax(&work->greatest, (Atomic)found.greatest);
-    if (found.fills_seen) atomicOr(&work->fills_seen, (Atomic)found.fills_seen);
-  }
 };
 
 /* A thread's share of the second pass: the greatest magnitude up to a limit. */
@@ -255,21 +110,6 @@ Span<Format> span_of(const void *values, uint64_t value_count) {
           value_count - vector_count * per_vector};
 }
 
-/* Combines what the threads of all blocks have found; the last block tells the host. */
-template <class Pass, int kThreads>
-__device__ void finish_pass(typename Pass::Found found, RangeWork *work, RangeResult *result) {
-  typedef cub::BlockReduce<typename Pass::Found, kThreads> BlockReduce;
-  __shared__ typename BlockReduce::TempStorage reduce_memory;
-  found = BlockReduce(reduce_memory).Reduce(found, typename Pass::Combine());
-  if (threadIdx.x > 0) return;
-  Pass::add(found, &work->found);
-  if (!szg::takes_last_ticket(&work->ticket)) return;
-  result->found = {__ldcg(&work->found.least_complement), __ldcg(&work->found.greatest),
-                   __ldcg(&work->found.fills_seen), __ldcg(&work->found.greatest_magnitude)};
-  szg::tell(&result->told);
-  work->found = {0, 0, 0, 0};
-}
-
 template <class Pass>
 __global__ void __launch_bounds__(RangePolicy::kThreads, RangePolicy::kBlocksPerMultiprocessor)
     values_reduce_kernel(Span<typename Pass::Format> span, Pass pass, RangeWork *work,
@@ -329,13 +169,6 @@ __global__ void __launch_bounds__(SamplePolicy::kThreads)
 }
 static_assert(1 << SZG_RANGE_RUN_LOG2 == 32, "a value for each lane");
 
-szgpu_status await_result(const szg_value_source_cuda *cuda, RangeFound *found) {
-  auto *const result = (RangeResult *)cuda->pinned_work;
-  SZG_TRY(szg_device_await(cuda->device, &result->told, 1));
-  *found = result->found;
-  return SZGPU_OK;
-}
-
 /* Runs one pass, waits, and gives what it found. */
 template <class Pass>
 szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *found) {
@@ -351,7 +184,7 @@ szgpu_status run_pass(const szg_value_source_cuda *cuda, Pass pass, RangeFound *
   values_reduce_kernel<<<blocks, RangePolicy::kThreads, 0, cuda->device->stream>>>(
       span, pass, (RangeWork *)cuda->work, result);
   SZG_TRY_LAUNCH();
-  return await_result(cuda, found);
+  return await_range(cuda->device, result, found);
 }
 
 /* The same with a sample of the values; it has at least one span. */
@@ -369,17 +202,7 @@ szgpu_status run_sample(const szg_value_source_cuda *cuda, Pass pass, RangeFound
       (const typename Pass::Format::Bits *)cuda->source.values, span_count, pass,
       (RangeWork *)cuda->work, result);
   SZG_TRY_LAUNCH();
-  return await_result(cuda, found);
-}
-
-template <class Format>
-szg_extremes extremes_of(const RangeFound &found) {
-  typedef typename Format::Bits Bits;
-  szg_extremes extremes = {INFINITY, -INFINITY, (uint32_t)found.fills_seen};
-  if (found.greatest == 0) return extremes;
-  extremes.least = value_of_ordered<Format>((Bits)~found.least_complement);
-  extremes.greatest = value_of_ordered<Format>((Bits)found.greatest);
-  return extremes;
+  return await_range(cuda->device, result, found);
 }
 
 template <class Format>
@@ -435,6 +258,7 @@ szgpu_status greatest_up_to_cuda(const szg_value_source *source, const szg_range
 }
 
 } // namespace
+} // namespace szg
 
 void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const void *values,
                                 uint64_t value_count, void *work, void *pinned_work,
@@ -446,9 +270,10 @@ void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const voi
               NULL,
               0,
               source,
-              find_extremes_cuda,
-              sample_extremes_cuda,
-              greatest_up_to_cuda},
+              false,
+              szg::find_extremes_cuda,
+              szg::sample_extremes_cuda,
+              szg::greatest_up_to_cuda},
              device,
              work,
              pinned_work};

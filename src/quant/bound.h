@@ -77,6 +77,9 @@ struct szg_value_source {
   void *inner_values;
   uint64_t first_span; /* the values begin with this one of the field's spans, for the sample */
   void *where;         /* the CPU's threads, or the szg_value_source_cuda */
+  /* SZG_MAPPING_LOG without a fill value of the field's own: find_extremes notes known fill values
+   * of the field in fills_seen. If there are any, least and greatest mean nothing. */
+  bool notes_own_fills;
   /* Extremes of the values that are finite and not fill. named_fill: the bits of the only fill
    * value; NULL: all known fill values count as fill, and fills_seen notes them. */
   szgpu_status (*find_extremes)(const szg_value_source *source, const uint64_t *named_fill,
@@ -99,6 +102,9 @@ szg_value_source szg_value_source_mapped_cpu(szg_threads *threads, const szg_map
  * known fill values. */
 szgpu_status szg_range_take(const szg_value_source *source, const uint64_t *named_fill,
                             szg_range *range) SZG_CHECKED;
+/* The range that follows from what such a pass has found. */
+szg_range szg_range_of_extremes(szgpu_dtype dtype, const uint64_t *named_fill,
+                                szg_extremes extremes);
 
 /* Applies the mode and derives the quantizer. Reads the values again only if some are too large for
  * the bound to mean anything. SZGPU_BAD_BOUND: the bound is not finite and positive. */
@@ -107,7 +113,7 @@ szgpu_status szg_bound_derive(const szg_value_source *source, szgpu_mode mode, d
 
 /* The same for a bound relative to each value, below 1; the source's mapping is SZG_MAPPING_LOG.
  * named_fill: bits of the field's fill value; NULL: it may be one of the known ones. Reads the
- * values once, or twice to look for these. */
+ * values once, or twice: to look for these, or if a source that notes them has found one. */
 szgpu_status szg_bound_derive_log(const szg_value_source *source, double asked,
                                   const uint64_t *named_fill, szg_bound_plan *plan) SZG_CHECKED;
 
@@ -162,6 +168,23 @@ typedef struct szg_value_source_cuda {
 void szg_value_source_open_cuda(szg_device *device, szgpu_dtype dtype, const void *values,
                                 uint64_t value_count, void *work, void *pinned_work,
                                 szg_value_source_cuda *source);
+
+/* Values on the device that a mapping leads to F32 or F64. inner: where the inner values go, and
+ * signs (values/mapping.h) with them; NULL: nowhere. named_fill and extremes: of the inner values,
+ * as for find_extremes. fills_seen: as for a source that notes_own_fills. */
+typedef struct szg_map_range_cuda {
+  szg_device *device;
+  const szg_mapping *mapping;
+  const void *values;
+  uint64_t value_count;
+  void *inner;
+  uint32_t *signs;
+  void *work, *pinned_work; /* as of szg_value_source_cuda */
+} szg_map_range_cuda;
+
+/* Maps the values and finds their extremes, in one pass (mapped_range.cu). */
+szgpu_status szg_map_extremes_cuda(const szg_map_range_cuda *map, const uint64_t *named_fill,
+                                   szg_extremes *extremes) SZG_CHECKED;
 
 SZG_C_END
 

@@ -8,10 +8,27 @@
 
 namespace szg {
 
-/* F32 in F32, F32 in F64 and F64 in F64; all values are bits. */
+/* F32 in F32, F32 in F64 and F64 in F64; all values are bits. Plain values are those of whose
+ * logarithms, and of logarithms those of whose numbers, nothing but the sign is special: normal
+ * numbers below all known fill values, and not the field's own. */
 struct LogF32 {
   using Outer = uint32_t;
   using Inner = uint32_t;
+  static __device__ bool is_plain(Outer x, szg_log_fill fill) {
+    uint32_t const magnitude = x & SZG_SIGNLESS_F32;
+    return magnitude - SZG_NORMAL_F32 < SZG_FILL_LEAST_F32 - SZG_NORMAL_F32 &&
+           !(fill.is_there && x == (uint32_t)fill.bits);
+  }
+  static __device__ Inner log_of_plain(Outer x) {
+    return szg_bits_of_float(szg_log2_f32(x & SZG_SIGNLESS_F32));
+  }
+  static __device__ bool is_plain_log(Inner y, szg_log_fill fill) {
+    return (y & SZG_SIGNLESS_F32) < SZG_INFINITY_F32 &&
+           !(fill.is_there && y == SZG_LOG_MINUS_ZERO_F32);
+  }
+  static __device__ Outer exp_of_plain(Inner y, bool is_negative) {
+    return szg_exp2_f32(y) | (uint32_t)is_negative << 31;
+  }
   static __device__ Inner to_inner(Outer x, szg_log_fill fill) {
     return szg_log_to_inner_f32(x, fill);
   }
@@ -26,6 +43,21 @@ struct LogF32 {
 struct LogF64 {
   using Outer = uint64_t;
   using Inner = uint64_t;
+  static __device__ bool is_plain(Outer x, szg_log_fill fill) {
+    uint64_t const magnitude = x & SZG_SIGNLESS_F64;
+    return magnitude - SZG_NORMAL_F64 < SZG_FILL_LEAST_F64 - SZG_NORMAL_F64 &&
+           !(fill.is_there && x == fill.bits);
+  }
+  static __device__ Inner log_of_plain(Outer x) {
+    return szg_bits_of_double(szg_log2_f64(x & SZG_SIGNLESS_F64));
+  }
+  static __device__ bool is_plain_log(Inner y, szg_log_fill fill) {
+    return (y & SZG_SIGNLESS_F64) < SZG_INFINITY_F64 &&
+           !(fill.is_there && y == SZG_LOG_MINUS_ZERO_F64);
+  }
+  static __device__ Outer exp_of_plain(Inner y, bool is_negative) {
+    return szg_exp2_f64(y) | (uint64_t)is_negative << 63;
+  }
   static __device__ Inner to_inner(Outer x, szg_log_fill fill) {
     return szg_log_to_inner_f64(x, fill);
   }
@@ -40,6 +72,18 @@ struct LogF64 {
 struct LogF32Close {
   using Outer = uint32_t;
   using Inner = uint64_t;
+  static __device__ bool is_plain(Outer x, szg_log_fill fill) {
+    uint32_t const magnitude = x & SZG_SIGNLESS_F32;
+    return magnitude - SZG_NORMAL_F32 < SZG_FILL_LEAST_F32 - SZG_NORMAL_F32 &&
+           !(fill.is_there && szg_log_widen(x) == fill.bits);
+  }
+  static __device__ Inner log_of_plain(Outer x) { return LogF64::log_of_plain(szg_log_widen(x)); }
+  static __device__ bool is_plain_log(Inner y, szg_log_fill fill) {
+    return LogF64::is_plain_log(y, fill);
+  }
+  static __device__ Outer exp_of_plain(Inner y, bool is_negative) {
+    return szg_log_narrow(LogF64::exp_of_plain(y, is_negative));
+  }
   static __device__ Inner to_inner(Outer x, szg_log_fill fill) {
     return LogF64::to_inner(szg_log_widen(x), fill);
   }

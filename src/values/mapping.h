@@ -63,8 +63,10 @@ double szg_mapping_inner_bound(const szg_mapping *mapping, double bound, double 
 
 /* ---- CUDA (mapping.cu): arrays in device memory; the work goes to the stream ---- */
 
+/* signs: of SZG_MAPPING_LOG, bit i % 32 of word i / 32 says whether value i is negative, and bits
+ * behind the last value are 0; else unused. */
 szgpu_status szg_values_to_inner_cuda(const szg_mapping *mapping, const void *outer,
-                                      uint64_t value_count, void *inner,
+                                      uint64_t value_count, void *inner, uint32_t *signs,
                                       struct CUstream_st *stream) SZG_CHECKED;
 szgpu_status szg_values_to_outer_cuda(const szg_mapping *mapping, const void *inner,
                                       uint64_t value_count, void *outer,

@@ -37,9 +37,11 @@ void compare(szgpu_dtype outer, bool is_inward, const std::vector<uint8_t> &from
   DeviceArray<uint8_t> const input(placed_at(misplaced, from));
   size_t const to_misplaced = misplaced_values * to_width;
   DeviceArray<uint8_t> const output(to_misplaced + expected.size());
-  auto const map = is_inward ? szg_values_to_inner_cuda : szg_values_to_outer_cuda;
-  MUST(map(&mapping, input.data() + misplaced, count, output.data() + to_misplaced,
-           cuda_test::stream));
+  const uint8_t *const input_at = input.data() + misplaced;
+  uint8_t *const output_at = output.data() + to_misplaced;
+  MUST(is_inward
+           ? szg_values_to_inner_cuda(&mapping, input_at, count, output_at, NULL, cuda_test::stream)
+           : szg_values_to_outer_cuda(&mapping, input_at, count, output_at, cuda_test::stream));
   std::vector<uint8_t> const found = output.host();
   size_t wrong = 0, first = 0;
   for (size_t i = 0; i < expected.size(); i++)
@@ -56,7 +58,7 @@ std::vector<uint8_t> random_bytes(size_t byte_count) {
 }
 
 void every_length_and_place() {
-  static const size_t counts[] = {1, 2, 3, 4, 5, 31, 257, 4099, 100003};
+  static const size_t counts[] = {1, 2, 3, 4, 5, 31, 32, 33, 257, 1025, 4099, 100003};
   for (szgpu_dtype const outer : kTypes)
     for (size_t const count : counts)
       for (size_t misplaced = 0; misplaced < 5; misplaced++) {

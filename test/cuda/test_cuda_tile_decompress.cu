@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "cuda/tile_cases.cuh"
+#include "values/mapping.h"
 
 using cuda_test::DeviceArray;
 using cuda_test::stream;
@@ -10,6 +11,8 @@ using namespace tile_cases;
 namespace {
 
 constexpr uint8_t kPoison = 0xA5; /* DeviceArray's */
+constexpr szgpu_dtype kNarrowTypes[] = {SZGPU_U8,  SZGPU_I8,  SZGPU_U16,
+                                        SZGPU_I16, SZGPU_F16, SZGPU_BF16};
 
 /* A frame as the CPU codes it. */
 struct Coded {
@@ -64,29 +67,50 @@ Bytes restore_frame(const Setup &s, const Coded &coded, bool *is_good) {
   return values;
 }
 
+/* A frame on the device. */
+class Input {
+ public:
+  Input(const Setup &s, const Coded &coded)
+      : s_(s),
+        decoder_(std::vector<szg_tile_decoder>{coded.decoder}),
+        sizes_(coded.sizes),
+        first_words_(coded.first_words),
+        words_(coded.words),
+        counters_(1),
+        verdict_(1) {
+    counters_.zero(), verdict_.zero();
+  }
+  szg_tile_input_cuda frame() const {
+    return {decoder_.data(), sizes_.data(), first_words_.data(), counters_.data(), words_.data(),
+            words_.count(),  s_.axes,       s_.zero_groups};
+  }
+  szg_verdict *verdict() const { return verdict_.data(); }
+  bool is_good() const { return verdict_.host()[0].bad_data == 0; }
+
+ private:
+  const Setup &s_;
+  DeviceArray<szg_tile_decoder> decoder_;
+  DeviceArray<uint16_t> sizes_;
+  DeviceArray<uint64_t> first_words_;
+  DeviceArray<uint32_t> words_, counters_;
+  DeviceArray<szg_verdict> verdict_;
+};
+
 /* Restores `count` values from `first` on and compares them. shift: of the output past 16-byte
  * alignment, in values. */
 void check_values(const Setup &s, const Coded &coded, uint64_t first, uint64_t count,
                   size_t shift) {
   bool is_good = false;
   Bytes const expected = restore_frame(s, coded, &is_good);
-  DeviceArray<szg_tile_decoder> decoder(std::vector<szg_tile_decoder>{coded.decoder});
-  DeviceArray<uint16_t> const sizes(coded.sizes);
-  DeviceArray<uint64_t> first_words(coded.first_words);
-  DeviceArray<uint32_t> const words(coded.words);
-  DeviceArray<uint32_t> counters(1);
-  DeviceArray<szg_verdict> verdict(1);
+  Input const input(s, coded);
+  szg_tile_input_cuda const frame = input.frame();
   DeviceArray<uint8_t> values((count + shift + 2) * s.width());
-  counters.zero(), verdict.zero();
-  szg_tile_input_cuda const input = {decoder.data(),  sizes.data(), first_words.data(),
-                                     counters.data(), words.data(), coded.words.size(),
-                                     s.axes,          s.zero_groups};
   for (int turn = 0; turn < 2; turn++) /* the second time with used counters */
-    MUST(szg_tile_decompress_cuda(&s.k, s.lattice_bits, &s.grid, &input, 0, s.grid.tile_count,
-                                  values.data() + shift * s.width(), first, count, verdict.data(),
+    MUST(szg_tile_decompress_cuda(&s.k, s.lattice_bits, &s.grid, &frame, 0, s.grid.tile_count,
+                                  values.data() + shift * s.width(), first, count, input.verdict(),
                                   stream));
   Bytes const found = values.host();
-  CHECK((verdict.host()[0].bad_data == 0) == is_good, "%s: the CPU says %d", name_of(s), is_good);
+  CHECK(input.is_good() == is_good, "%s: the CPU says %d", name_of(s), is_good);
   for (uint64_t i = 0; i < found.size(); i++) {
     uint64_t const at = i - shift * s.width();
     bool const is_inside = i >= shift * s.width() && at < count * s.width();
@@ -94,6 +118,35 @@ void check_values(const Setup &s, const Coded &coded, uint64_t first, uint64_t c
     if (found[i] == byte || (is_inside && !is_good)) continue;
     CHECK(false, "%s: at byte %llu there is %u, not %u", name_of(s), (unsigned long long)at,
           found[i], byte);
+    return;
+  }
+}
+
+/* Restores all values in a narrower type, four values past alignment, and compares them. */
+void check_narrow(const Setup &s, const Coded &coded, szgpu_dtype dtype) {
+  size_t const width = szg_dtype_bytes(dtype), shift = 4 * width;
+  uint64_t const count = s.grid.value_count;
+  szg_mapping const mapping = szg_mapping_of(SZGPU_MODE_ABS, dtype);
+  DeviceArray<uint8_t> values((count + 6) * width);
+  uint8_t *const to = values.data() + shift;
+  CHECK(!szg_tile_narrows_cuda(&s.k, &s.grid, dtype, to + width), "%s", name_of(s));
+  if (!szg_tile_narrows_cuda(&s.k, &s.grid, dtype, to)) return;
+  bool is_good = false;
+  Bytes const inner = restore_frame(s, coded, &is_good);
+  Bytes expected(values.count(), kPoison);
+  szg_values_to_outer(&mapping, inner.data(), count, &expected[shift]);
+  Input const input(s, coded);
+  szg_tile_input_cuda const frame = input.frame();
+  for (int turn = 0; turn < 2; turn++)
+    MUST(szg_tile_decompress_narrow_cuda(&s.k, s.lattice_bits, &s.grid, &frame, dtype, to,
+                                         input.verdict(), stream));
+  CHECK(input.is_good() == is_good, "%s: the CPU says %d", name_of(s), is_good);
+  Bytes const found = values.host();
+  for (uint64_t i = 0; i < found.size(); i++) {
+    bool const is_inside = i >= shift && i < shift + count * width;
+    if (found[i] == expected[i] || (is_inside && !is_good)) continue;
+    CHECK(false, "%s as type %d: at byte %llu there is %u, not %u", name_of(s), (int)dtype,
+          (unsigned long long)i, found[i], expected[i]);
     return;
   }
 }
@@ -119,8 +172,10 @@ void every_frame_is_the_cpus() {
         uint64_t const all = grid.value_count, first = random_below(all);
         check_values(s, coded, 0, all, turn % 2);
         check_values(s, coded, first, 1 + random_below(all - first), 0);
+        for (szgpu_dtype const dtype : kNarrowTypes) check_narrow(s, coded, dtype);
         damage(&coded);
         check_values(s, coded, 0, all, 0);
+        check_narrow(s, coded, kNarrowTypes[turn % 6]);
       }
 }
 
