@@ -20,15 +20,15 @@ constexpr uint32_t kTileSectionsByte = kFirstFrameByte + SZG_BATCH_TILE_WORDS * 
 constexpr uint32_t kRawSectionByte = kFirstFrameByte + SZG_BATCH_RAW_WORDS * 8;
 enum HeaderWord : uint32_t {
   kVersionWord = 8 / 8, /* version, flags */
-  kShapeWord = 16 / 8, /* type, number of dims, mode, layout, source */
+  kShapeWord = 16 / 8,  /* type, number of dims, mode, layout, source */
   kDimsWord = 24 / 8,
   kFrameRowsWord = 96 / 8,
   kStatedBytesWord = 112 / 8,
   kFrameTableWord = SZG_HEADER_BYTES / 8
 };
 enum FrameWord : uint32_t { /* of the frame's header */
-  kConstantBitsWord = 24 / 8,
-  kSectionCountWord = 32 / 8
+                            kConstantBitsWord = 24 / 8,
+                            kSectionCountWord = 32 / 8
 };
 constexpr uint32_t kNdimShift = 8;                               /* in the word of the shape */
 constexpr uint32_t kValueCountWord = SZG_BATCH_HEADER_WORDS + 2; /* after the archive's header */

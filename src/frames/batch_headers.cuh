@@ -19,7 +19,7 @@ struct HeadersMemory {
 
 /* Whether the archive's header is the class's, apart from sizes. */
 __device__ inline bool is_of_class(const szg_batch_heads &heads, const szg_batch_item &item,
-                            const szg_grid &grid, const HeaderMemory &memory) {
+                                   const szg_grid &grid, const HeaderMemory &memory) {
   const uint64_t *const words = (const uint64_t *)(const void *)memory.fixed;
   uint32_t const lane = threadIdx.x % 32;
   bool is_same = true;
@@ -29,9 +29,9 @@ __device__ inline bool is_of_class(const szg_batch_heads &heads, const szg_batch
 }
 
 /* Checks the archive's header and compares it with the class. The whole warp calls. */
-__device__ inline szgpu_status open_archive(const szg_batch_heads &heads, const szg_batch_item &item,
-                                     const szg_grid &grid, uint64_t archive_bytes,
-                                     HeaderMemory *memory) {
+__device__ inline szgpu_status open_archive(const szg_batch_heads &heads,
+                                            const szg_batch_item &item, const szg_grid &grid,
+                                            uint64_t archive_bytes, HeaderMemory *memory) {
   SZG_TRY(read_header(item.archive, archive_bytes, memory));
   const szg_header &header = memory->header;
   bool const is_ours = is_of_class(heads, item, grid, *memory); /* then its shape is the item's */
@@ -54,9 +54,9 @@ __device__ inline bool find_size(const szg_batch_item &item, uint64_t *archive_b
 /* Whether the frame's sections are those of the rules. One thread calls. */
 __device__ inline szgpu_status check_sections(const HeadersMemory *memory) {
   uint32_t kind = 0;
-  SZG_REQUIRE(szg_sections_check(&memory->headers.frame, &memory->rules, &kind) ==
-                  SZG_SECTIONS_SOUND,
-              SZGPU_BAD_DATA);
+  SZG_REQUIRE(
+      szg_sections_check(&memory->headers.frame, &memory->rules, &kind) == SZG_SECTIONS_SOUND,
+      SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
 
@@ -120,8 +120,7 @@ inline szgpu_status verify_beside(const szg_batch_class *batch, uint32_t value_b
       szg_checksum_leaf_count(batch->most_values * value_bytes) + most_sections;
   SZG_TRY_CUDA(cudaEventRecord(side->fork, stream));
   SZG_TRY_CUDA(cudaStreamWaitEvent(side->stream, side->fork, 0));
-  SZG_TRY(
-      szg_checksum_verify_items_cuda(checksums, most_leaves, batch->item_count, side->stream));
+  SZG_TRY(szg_checksum_verify_items_cuda(checksums, most_leaves, batch->item_count, side->stream));
   SZG_TRY_CUDA(cudaEventRecord(side->join, side->stream));
   return SZGPU_OK;
 }

@@ -206,8 +206,9 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
   szg_grid const grid = szg_grid_of_dims(item.dims, (int)item.ndim);
   MeasuredField const field(item, lists.planes[blockIdx.y]);
   for (uint32_t i = threadIdx.x; i < Job::kHeadWords; i += TreePolicy::kThreads) {
-    uint64_t const word = i < SZG_BATCH_HEADER_WORDS ? heads.archive[i]
-                                                     : frame_word(field, i - SZG_BATCH_HEADER_WORDS);
+    uint64_t const word = i < SZG_BATCH_HEADER_WORDS
+                              ? heads.archive[i]
+                              : frame_word(field, i - SZG_BATCH_HEADER_WORDS);
     job.heads[i] = head_word(word, i, item, grid);
   }
   if (threadIdx.x == 0) {
@@ -231,7 +232,7 @@ szgpu_status choose(const szg_planes_write_list &list, bool is_again, cudaStream
 }
 
 szgpu_status place_sections(const szg_planes_batch_write_lists &lists, uint32_t item_count,
-                     cudaStream_t stream) {
+                            cudaStream_t stream) {
   unsigned const blocks = szg_grid_blocks(item_count, BatchPolicy::kThreads, UINT32_MAX);
   items_lay_out_kernel<<<blocks, BatchPolicy::kThreads, 0, stream>>>(lists, item_count);
   SZG_TRY_LAUNCH();

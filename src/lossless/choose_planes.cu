@@ -51,8 +51,7 @@ __global__ void __launch_bounds__(WidthPolicy::kThreads)
   __shared__ uint64_t plane_costs[kAllPlanes];
   szg_planes_write_item *const item = &items[blockIdx.x];
   uint32_t const number = threadIdx.x / 32, choice = 31 - __clz((int)(number + 1));
-  uint64_t const cost =
-      plane_cost(item->tally->counts[choice].planes[number + 1 - (1u << choice)]);
+  uint64_t const cost = plane_cost(item->tally->counts[choice].planes[number + 1 - (1u << choice)]);
   if (threadIdx.x % 32 == 0) plane_costs[number] = cost;
   __syncthreads(); /* costs are there */
   if (threadIdx.x > 0) return;
@@ -95,8 +94,8 @@ __device__ void set_mode(uint32_t plane, uint32_t mode, uint32_t constant,
                          szg_planes_layout *layout) {
   atomicOr(&layout->modes, mode << 2 * plane);
   if (constant > 0)
-    atomicOr((unsigned long long *)&layout->constant_bits, (unsigned long long)constant
-                                                               << 8 * plane);
+    atomicOr((unsigned long long *)&layout->constant_bits,
+             (unsigned long long)constant << 8 * plane);
 }
 
 /* The encoder's entry of symbol threadIdx.x, as szg_planes_encoder_build makes it. The whole block

@@ -245,12 +245,11 @@ szgpu_status launch_items(const szg_planes_write_list &list, bool is_again, cuda
   SZG_TRY(szg_multiprocessor_count(&processor_count));
   uint64_t const tile_count = szg_planes_tile_count(list.most_bytes / kValueBytes);
   bool const is_sample = !is_again && !szg_planes_count_all(tile_count);
-  uint64_t const useful = is_sample ? (uint64_t)SZG_PLANES_MOST_COUNTED
-                                    : Policy::blocks_of(list.most_bytes);
+  uint64_t const useful =
+      is_sample ? (uint64_t)SZG_PLANES_MOST_COUNTED : Policy::blocks_of(list.most_bytes);
   dim3 const blocks =
       item_blocks(useful, (unsigned)processor_count * Policy::kBlocksPerProcessor, list.item_count);
-  items_count_kernel<kValueBytes>
-      <<<blocks, Policy::kThreads, 0, stream>>>(list.items, is_again);
+  items_count_kernel<kValueBytes><<<blocks, Policy::kThreads, 0, stream>>>(list.items, is_again);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -46,8 +46,7 @@ __global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kin
   const szg_planes_layout &layout = item.input.layout;
   if (!item.is_there || !is_of_kind<Kind>(layout)) return;
   uint64_t const tile_count = szg_planes_tile_count(item.input.value_count);
-  uint32_t const block_count =
-      (uint32_t)szg_lesser_u64(useful_blocks<Kind>(tile_count), gridDim.x);
+  uint32_t const block_count = (uint32_t)szg_lesser_u64(useful_blocks<Kind>(tile_count), gridDim.x);
   if (blockIdx.x >= block_count) return; /* the whole block */
   if (threadIdx.x == 0) {
     job.input = item.input;
@@ -56,8 +55,8 @@ __global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kin
     job.first_tile = 0;
     job.end_tile = (uint32_t)tile_count;
     job.coded_planes = szg_planes_of_mode(layout.modes, Kind::kValueBytes, SZG_PLANE_CODED);
-    job.staged_words = useful_words(decode_staged_words<Kind>(dynamic_bytes, job.coded_planes),
-                                           job.coded_planes);
+    job.staged_words =
+        useful_words(decode_staged_words<Kind>(dynamic_bytes, job.coded_planes), job.coded_planes);
     job.verdict = item.verdict;
   }
   __syncthreads(); /* the job is there */

@@ -267,7 +267,8 @@ constexpr uint32_t decode_shared_bytes(uint32_t coded_planes, uint32_t staged_wo
   uint32_t const warp_words = staged_words > 0 ? staged_words + kOverrunLaneWords : 0;
   return coded_planes * kTableBytes + DecodePolicy<Kind>::kWarps * warp_words * 4;
 }
-static_assert(decode_shared_bytes<PlanesKind<8, kAnyModes>>(SZG_PLANES_MOST, 0) <= SZG_LEAST_SHARED_BYTES,
+static_assert(decode_shared_bytes<PlanesKind<8, kAnyModes>>(SZG_PLANES_MOST, 0) <=
+                  SZG_LEAST_SHARED_BYTES,
               "what every device has");
 
 /* How many words so much memory has room for; negative: not even for the tables. */

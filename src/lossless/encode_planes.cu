@@ -173,8 +173,8 @@ szgpu_status launch_bytes(const szg_planes_output_cuda &output, bool is_write,
 
 template <class Kind, class... Arguments>
 szgpu_status launch_items(void (*kernel)(const szg_planes_write_item *, Arguments...),
-                          const szg_planes_write_list &list, int shared_bytes,
-                          cudaStream_t stream, Arguments... arguments) {
+                          const szg_planes_write_list &list, int shared_bytes, cudaStream_t stream,
+                          Arguments... arguments) {
   typedef EncodePolicy<Kind> Policy;
   unsigned resident_blocks = 0;
   SZG_TRY(szg_resident_blocks(kernel, Policy::kThreads, shared_bytes, &resident_blocks));

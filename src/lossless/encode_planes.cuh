@@ -34,7 +34,8 @@ struct EncodeJob {
 
 /* Entries of coded planes, then each warp's words. */
 template <class Kind>
-__host__ __device__ constexpr uint32_t encode_shared_bytes(uint32_t coded_planes, uint32_t staged_words) {
+__host__ __device__ constexpr uint32_t encode_shared_bytes(uint32_t coded_planes,
+                                                           uint32_t staged_words) {
   return (coded_planes * SZG_PLANES_SYMBOLS + EncodePolicy<Kind>::kWarps * staged_words) *
          (uint32_t)sizeof(uint32_t);
 }

@@ -112,9 +112,9 @@ szgpu_status carve_item(AsyncCall *call, const szgpu_async_item &item, const szg
                         szg_batch_item *carved) {
   szgpu_dtype const dtype = item.shape.dtype;
   if (call->is_lossless())
-    return call->writes ? szg_planes_batch_carve_write(&call->zeroed, &call->other, &grid, dtype,
-                                                       carved)
-                        : szg_planes_batch_carve_read(&call->other, &grid, dtype, carved);
+    return call->writes
+               ? szg_planes_batch_carve_write(&call->zeroed, &call->other, &grid, dtype, carved)
+               : szg_planes_batch_carve_read(&call->other, &grid, dtype, carved);
   if (call->writes)
     szg_batch_carve_write(&call->zeroed, &call->other, &grid, dtype, carved);
   else
