@@ -4,7 +4,7 @@
  * The host knows shapes, places and the quantizer; everything else stays on the device. All fields
  * of one sequence of launches are a class: under a bound they have one type and one number of axes
  * that tiles extend over, without one (planes_batch.h) one width of values. Tile frames have no
- * sections of outliers (szgpu_params.raw_outliers), and a frame that does not shrink is a raw frame.
+ * sections of outliers (szgpu_params.raw_outliers). A frame that does not shrink is a raw frame.
  */
 #ifndef SZG_BATCH_H
 #define SZG_BATCH_H

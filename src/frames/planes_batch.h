@@ -1,4 +1,4 @@
-/* planes_batch.h - lossless archives of one frame each, many at once, on a GPU and without the host.
+/* planes_batch.h - lossless archives of one frame each, many at once, without the host.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * As batch.h, for planes and raw frames. A class has values of one width, or it has bytes, which

@@ -1,4 +1,4 @@
-/* choose_planes.cu - chooses widths, planes and books of many lossless frames; the twin of planes.c.
+/* choose_planes.cu - chooses widths, planes and books of many lossless frames, as planes.c does.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  *   width     for frames of bytes, a warp for each plane of each width: what it costs

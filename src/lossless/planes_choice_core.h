@@ -1,4 +1,4 @@
-/* planes_choice_core.h - which symbols get codes, and how many bytes a value has, for both backends.
+/* planes_choice_core.h - which symbols get codes, how many bytes a value has: for both backends.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_PLANES_CHOICE_CORE_H
