@@ -1,11 +1,11 @@
 /* bench_async.cu - times stream-ordered calls: one field, and many small ones, in three ways.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * usage: bench_async [FILE.f32 Z Y X GREATEST BOUND]...
+ * usage: bench_async [fields | tensors | [FILE.f32 Z Y X GREATEST BOUND]...]
  *
  * Each file is a field that is compressed and restored, by szgpu_compress and szgpu_decompress on
  * memory of the GPU, by the stream-ordered calls, and by a graph of them. Without files: 200 fields
- * of 64^3 under a bound, and 200 tensors of 1 MiB of bf16 without loss, in a loop of
+ * of 64^3 under a bound and 200 tensors of 1 MiB of bf16 without loss, or one of the two, in a loop of
  * szgpu_compress, as calls of one item in eight streams, and as one call.
  * Every time is the median of kRuns, from event to event (szgpu_*: the host's clock around a call
  * that waits). Outputs are poisoned before a run that is checked, against the synchronous calls.
@@ -340,10 +340,9 @@ void bench_file(char **arguments) {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc < 7) {
-    bench_small_fields();
-    bench_small_tensors();
-  }
+  bool const is_named = argc == 2;
+  if (argc < 7 && (!is_named || !strcmp(argv[1], "fields"))) bench_small_fields();
+  if (argc < 7 && (!is_named || !strcmp(argv[1], "tensors"))) bench_small_tensors();
   for (int i = 1; i + 5 < argc; i += 6) bench_file(argv + i);
   return 0;
 }
