@@ -5,8 +5,8 @@
  *
  * Each file is a field that is compressed and restored, by szgpu_compress and szgpu_decompress on
  * memory of the GPU, by the stream-ordered calls, and by a graph of them. Without files: 200 fields
- * of 64^3 under a bound and 200 tensors of 1 MiB of bf16 without loss, or one of the two, in a loop of
- * szgpu_compress, as calls of one item in eight streams, and as one call.
+ * of 64^3 under a bound and 200 tensors of 1 MiB of bf16 without loss, or one of the two, in a loop
+ * of szgpu_compress, as calls of one item in eight streams, and as one call.
  * Every time is the median of kRuns, from event to event (szgpu_*: the host's clock around a call
  * that waits). Outputs are poisoned before a run that is checked, against the synchronous calls.
  */

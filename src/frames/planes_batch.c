@@ -3,10 +3,9 @@
  */
 #include "frames/planes_batch.h"
 
-enum { MOST_SECTIONS = 4 };
-
 static uint64_t most_leaves(const szg_grid *grid, szgpu_dtype dtype) {
-  return szg_checksum_leaf_count(grid->value_count * szg_dtype_bytes(dtype)) + MOST_SECTIONS;
+  return szg_checksum_leaf_count(grid->value_count * szg_dtype_bytes(dtype)) +
+         SZG_PLANES_MOST_SECTIONS;
 }
 
 szgpu_status szg_planes_batch_carve_write(szg_arena *zeroed, szg_arena *other, const szg_grid *grid,

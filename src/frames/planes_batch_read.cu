@@ -14,8 +14,6 @@
 namespace szg {
 namespace {
 
-constexpr uint32_t kMostSections = 4;
-
 /* ---- headers ---- */
 
 /* Checks a frame's header as szg_frame_open does, in a lossless archive of the tile layout. One
@@ -172,7 +170,8 @@ szgpu_status szg_planes_batch_read_cuda(const szg_batch_class *batch,
                                      batch->dtype == SZGPU_U8 ? 0 : width,
                                      batch->most_values * width};
   SZG_TRY(szg::open_archives(batch, width, lists, stream));
-  SZG_TRY(szg::verify_beside(batch, width, szg::kMostSections, lists->checksums, side, stream));
+  SZG_TRY(
+      szg::verify_beside(batch, width, SZG_PLANES_MOST_SECTIONS, lists->checksums, side, stream));
   SZG_TRY(szg_planes_open_items_cuda(&list, stream));
   SZG_TRY(szg_planes_decode_items_cuda(&list, stream));
   SZG_TRY(szg::merge(batch, width, lists, stream));

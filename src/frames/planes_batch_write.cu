@@ -17,8 +17,6 @@
 namespace szg {
 namespace {
 
-constexpr uint32_t kMostSections = 4;
-
 /* ---- what becomes of a field ---- */
 
 /* A field after its planes are measured. */
@@ -73,7 +71,7 @@ __device__ FieldSection section_at(const MeasuredField &field, uint32_t i) {
 
 /* As archive_complete.cuh asks for. */
 struct PlanesKindOfItem {
-  static constexpr uint32_t kMostSections = szg::kMostSections;
+  static constexpr uint32_t kMostSections = SZG_PLANES_MOST_SECTIONS;
   MeasuredField field;
   szgpu_outcome *outcome;
 
@@ -253,9 +251,9 @@ szgpu_status finish(const szg_batch_class *batch, uint64_t most_bytes,
   SZG_TRY_LAUNCH();
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   unsigned const most_blocks = (unsigned)multiprocessors * TreePolicy::kBlocks;
-  dim3 const trees(
-      szg_blocks_each(leaf_count_of(most_bytes) + kMostSections, most_blocks, batch->item_count),
-      batch->item_count);
+  dim3 const trees(szg_blocks_each(leaf_count_of(most_bytes) + SZG_PLANES_MOST_SECTIONS,
+                                   most_blocks, batch->item_count),
+                   batch->item_count);
   items_complete_kernel<<<trees, TreePolicy::kThreads, 0, stream>>>(batch->heads, *lists);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
