@@ -2,9 +2,9 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-  python3 compare.py [FIELD...] [--bounds 1e-2,1e-3,1e-4] [--mode rel|abs] [--threads 1]
-                     [--repeats 5] [--statistic best|median] [--clock wall|cpu]
-                     [--szgpu COMMAND] [--peer 'NAME=COMPRESS ; RESTORE']... [--only NAME,NAME...]
+  python3 compare.py [FIELD...] [--bounds 1e-2,1e-3,1e-4] [--mode rel|abs|pwrel]
+                     [--threads 1] [--repeats 5] [--statistic best|median] [--clock wall|cpu]
+                     [--szgpu COMMAND] [--peer 'NAME=COMPRESS ; RESTORE']... [--only NAME,NAME...]...
                      [--fill VALUE]... [--waves] [--timeout SECONDS] [--out FOLDER]
 
 FIELD is a file, or a folder of files: raw values with the shape in the name, slowest axis first
@@ -20,12 +20,13 @@ szgpu and its peers are packages of Python; those that are missing are named and
 
 Every peer gets the same absolute bound: with --mode rel, the bound times max - min of the values
 that are finite and no fill. (Values of fill are those of Ferret, CMIP and netCDF, or those of
---fill.) All take turns: a repetition runs every peer before the next begins, each with another at
-its head, and the best (or median) repetition counts, after one that warms up. Every peer has a
-process of its own, so that one that crashes does not end the run. Speeds are MB/s, 10^6 bytes of
-the field, of calls in memory; --clock cpu takes CPU time instead of the clock, for a machine that
-other work shares. Whatever a peer restores is compared with the field, exactly, in every
-repetition.
+--fill.) With --mode pwrel, the bound is a fraction of each value, and only those peers take part
+that have such a bound, or that cut mantissas. All take turns: a repetition runs every peer before
+the next begins, each with another at its head, and the best (or median) repetition counts, after
+one that warms up. Every peer has a process of its own, so that one that crashes does not end the
+run. Speeds are MB/s, 10^6 bytes of the field, of calls in memory; --clock cpu takes CPU time
+instead of the clock, for a machine that other work shares. Whatever a peer restores is compared
+with the field, exactly, in every repetition.
 
 --peer adds any compressor that is a command, on a GPU too: two commands that read and write files.
 They have places: {input} {archive} {output}, {bound}, {dims} (36x73x144), {fastest_first} (144 73
@@ -81,14 +82,15 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("field", nargs="*", help="files or folders of fields; else the sample")
     parser.add_argument("--bounds", type=bounds_of, default="1e-2,1e-3,1e-4")
-    parser.add_argument("--mode", choices=("rel", "abs"), default="rel", help="of the bounds")
+    parser.add_argument("--mode", choices=peers.MODES, default="rel", help="of the bounds")
     parser.add_argument("--threads", type=positive(int), default=1)
     parser.add_argument("--repeats", type=positive(int), default=5)
     parser.add_argument("--statistic", choices=measure.STATISTICS, default="best")
     parser.add_argument("--clock", choices=runners.CLOCKS, default="wall")
     parser.add_argument("--szgpu", help="the command szgpu, instead of the package")
     parser.add_argument("--peer", action="append", default=[], help="NAME=COMPRESS ; RESTORE")
-    parser.add_argument("--only", help="only these peers, by name, with commas between them")
+    parser.add_argument("--only", action="append",
+                        help="only these peers: one by its name, or names with commas between them")
     parser.add_argument("--fill", type=float, action="append", help="a value that means nothing")
     parser.add_argument("--waves", action="store_true", help="also a made field of 64 MiB")
     parser.add_argument("--timeout", type=positive(float), default=300, help="seconds for a call")
@@ -100,11 +102,14 @@ def parse_arguments():
 
 
 def names_wanted(asked, commands):
-    """The names of --only, all of which must be those of peers; None for all."""
+    """The names of --only, all of which must be those of peers; None for all. Some names have
+    commas, so a text that is a name is no list of them."""
     if asked.only is None:
         return None
-    known = [entry.name for entry in peers.ENTRIES] + [command.name for command in commands]
-    wanted = [name.strip() for name in asked.only.split(",")]
+    known = [entry.name for entry in peers.entries_of(asked.mode)]
+    known += [command.name for command in commands]
+    wanted = [name.strip() for text in asked.only
+              for name in ([text] if text.strip() in known else text.split(","))]
     for name in wanted:
         if name not in known:
             raise runners.TemplateError(f"--only '{name}' is no peer; there are "
@@ -115,17 +120,18 @@ def names_wanted(asked, commands):
 def find_runners(asked):
     """(runners, [(name, why it is missing)], the entries whose packages take part)."""
     settings = asked.threads, asked.clock, asked.timeout
-    ours = runners.szgpu_commands(asked.szgpu, *settings) if asked.szgpu else []
+    entries = peers.entries_of(asked.mode)
+    ours = runners.szgpu_commands(asked.szgpu, asked.mode, *settings) if asked.szgpu else []
     others = [runners.Command(*runners.parse_template(text), *settings) for text in asked.peer]
     wanted = names_wanted(asked, ours + others)
     names = [runner.name for runner in ours]
     found, missing, taken = [], [], []
-    for entry in peers.ENTRIES:
+    for entry in entries:
         is_wanted = entry.name in wanted if wanted else entry.stands_in_for not in names
         if not is_wanted or entry.name in names:
             continue
         try:
-            found.append(runners.InMemory(entry, *settings))
+            found.append(runners.InMemory(entry, asked.mode, *settings))
             names.append(entry.name)
             taken.append(entry)
         except runners.PeerFailure as why:
@@ -133,7 +139,7 @@ def find_runners(asked):
     for runner in ours + others:
         if [one.name for one in ours + others + found].count(runner.name) > 1:
             raise runners.TemplateError(f"Two peers have the name '{runner.name}'.")
-    order = {entry.name: place for place, entry in enumerate(peers.ENTRIES)}
+    order = {entry.name: place for place, entry in enumerate(entries)}
     found += [one for one in ours + others if wanted is None or one.name in wanted]
     found.sort(key=lambda runner: order.get(runner.name, len(order)))
     return found, missing, taken
@@ -169,7 +175,7 @@ def about(settings, all_runners):
         f"{threads} thread{'s' if threads > 1 else ''} for the peers that can use more than one; "
         f"all others use one. Speeds are MB/s of the field by {clock}, the {settings['statistic']} "
         f"of {settings['repeats']} repetitions in which all peers took turns, after one that "
-        f"warmed up. The bounds are {'relative' if settings['mode'] == 'rel' else 'absolute'}. "
+        f"warmed up. The bounds are {peers.MODES[settings['mode']]}. "
         "Every restored field was compared with the original in every repetition, exactly."]
     outside = [one for one in all_runners if one.timing != runners.IN_MEMORY]
     if outside:
@@ -194,13 +200,13 @@ def run(asked):
         cells = []
         for field in found_fields:
             print(f"compare.py: {field.file_name()}", file=sys.stderr, flush=True)
-            cells += measure.compare_field(all_runners, field, asked.bounds, asked.mode == "rel",
+            cells += measure.compare_field(all_runners, field, asked.bounds, asked.mode,
                                            asked.repeats, asked.statistic)
     finally:
         for runner in all_runners:
             runner.close()
     results = measure.Results(all_runners, found_fields, asked.bounds, cells,
-                              asked.mode == "rel", asked.threads)
+                              asked.mode, asked.threads)
     settings = settings_of(asked, taken)
     os.makedirs(asked.out, exist_ok=True)
     write(asked.out, "comparison.json", report.as_json(results, settings, missing))

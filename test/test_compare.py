@@ -174,6 +174,34 @@ class CompareTest(unittest.TestCase):
         self.assertEqual([cell["absolute_bound"] for cell in self.cells("szgpu")], [0.01])
         self.assertEqual(self.cells("szgpu")[0]["field"], "wave_30x30.f64")
 
+    def test_takes_bounds_of_each_value(self):
+        values = np.exp(np.sin(np.arange(600) * 0.05) * 20).reshape(20, 30)
+        values[3, :9] = 0.0
+        values[0, 7] = 0.5  # so the breaker's error, two bounds, is four of this value's limits
+        values[5:9] *= -1
+        breaker = f"breaker={PACK} ; {python(BREAK, '{archive} {output} {bound}')}"
+        page = self.run_script("--szgpu", szgpu, self.small(values=values), "--mode", "pwrel",
+                               "--bounds", "1e-2,1e-3", "--peer", breaker).stdout
+        for peer in ("szgpu", "szgpu lorenzo"):
+            for cell in self.cells(peer):
+                self.assertTrue(cell["bound_kept"])
+                self.assertTrue(0.5 < cell["max_error_over_bound"] <= 1)
+                self.assertIsNone(cell["absolute_bound"])
+        for cell in self.cells("breaker"):
+            self.assertFalse(cell["bound_kept"])
+            self.assertAlmostEqual(cell["max_error_over_bound"], 4, places=3)
+        self.assertIn("The bounds are pointwise relative.", page)
+        named = {peer["name"] for peer in self.json()["peers"] + self.json()["missing"]}
+        self.assertLessEqual({"SZ2 in HDF5", "fpzip, cut", "blosc2, cut", "zlib"}, named)
+        self.assertFalse({"SZ3", "zfp"} & named)
+
+    def test_takes_names_one_by_one_or_in_a_list(self):
+        odd = f"odd, indeed={COPIER}"
+        self.run_script(self.small(), "--bounds", "1", "--peer", odd, "--only", "odd, indeed",
+                        "--only", "zlib,szgpu", "--szgpu", szgpu)
+        self.assertEqual({peer["name"] for peer in self.json()["peers"]},
+                         {"odd, indeed", "zlib", "szgpu"})
+
     def test_refuses_bad_arguments(self):
         self.refused("--peer 'x' has no name before a '='.", "--peer", "x")
         self.refused("--peer 'x=a' must have two commands with a ';' between them.",
@@ -213,6 +241,27 @@ class DeviationTest(unittest.TestCase):
         self.assertFalse(self.kept([math.nan], [0.0], 1.0))
         self.assertFalse(self.kept([0.0], [math.nan], 1.0))
         self.assertFalse(self.kept([math.inf], [-math.inf], 1.0))
+
+    def kept_of_each(self, values, restored, bound):
+        values, restored = (np.array(a, "f8") for a in (values, restored))
+        return deviation.largest_relative_error(values, restored, bound)
+
+    def test_a_fraction_of_each_value_is_exact(self):
+        self.assertEqual(self.kept_of_each([1.0, -8.0], [1.25, -6.0], 0.25), (1.0, True))
+        # 3 * 0.1 is 2^-54 above 0.3 in f64, and 0.1 itself is above a tenth.
+        self.assertTrue(self.kept_of_each([3.0], [3.3], 0.1)[1])
+        self.assertFalse(self.kept_of_each([3.0], [np.nextafter(3.3, 4)], 0.1)[1])
+        # The error is 2^-60 more than the limit, and both round to 0.5.
+        self.assertFalse(self.kept_of_each([1.0], [0.5 - 2.0**-60], 0.5 - 2.0**-54)[1])
+        self.assertFalse(self.kept_of_each([2.0**-1074], [2.0**-1073], 0.5)[1])
+        self.assertTrue(self.kept_of_each([2.0**-1074], [2.0**-1073], 1.0)[1])
+
+    def test_a_fraction_of_each_value_keeps_zeros_and_infinities(self):
+        self.assertEqual(self.kept_of_each([0.0, math.nan, math.inf], [0.0, math.nan, math.inf],
+                                           0.1), (0.0, True))
+        self.assertEqual(self.kept_of_each([0.0], [1e-300], 0.1), (math.inf, False))
+        self.assertEqual(self.kept_of_each([math.inf], [1e300], 0.1), (math.inf, False))
+        self.assertEqual(self.kept_of_each([1.0], [math.nan], 0.1), (math.inf, False))
 
     def test_sees_one_bit_of_a_lossless_field(self):
         field = fields.Field("x", np.array([0.0, 1.0], "f4"))

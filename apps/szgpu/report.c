@@ -23,7 +23,8 @@ static const struct answer answers[] = {
     [SZGPU_BAD_SHAPE] = {CODE_USAGE, "give other dims with -d"},
     [SZGPU_BAD_BOUND] = {CODE_USAGE, "give -e a finite number above zero"},
     [SZGPU_UNSUPPORTED] = {CODE_RESOURCE, "use a build of szgpu that supports it"},
-    [SZGPU_OUT_OF_MEMORY] = {CODE_RESOURCE, "free some memory or use a larger machine"},
+    [SZGPU_OUT_OF_MEMORY] =
+        {CODE_RESOURCE, "free some memory, or let -z and -x work frame by frame: --memory SIZE"},
     [SZGPU_CAPACITY] = {CODE_RESOURCE, "please report this; it should not happen"},
     [SZGPU_NOT_AN_ARCHIVE] = {CODE_ARCHIVE, "name a file that szgpu -z made"},
     [SZGPU_NEWER_VERSION] = {CODE_ARCHIVE, "read it with a newer szgpu"},

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 """
+import fractions
 import math
 
 import numpy as np
@@ -50,6 +51,40 @@ def largest_error(values, restored, bound):
     return most, is_kept
 
 
+def are_over_exactly(x, y, bound):
+    """Whether |x - y| > bound |x|, in rational numbers, of pairs of finite values."""
+    pairs, places = np.unique(np.stack((x, y), axis=1), axis=0, return_inverse=True)
+    bound = fractions.Fraction(bound)
+    is_over = [abs(a - b) > bound * abs(a)
+               for a, b in (map(fractions.Fraction, pair) for pair in pairs.tolist())]
+    return np.array(is_over, bool)[places.reshape(-1)]
+
+
+def largest_relative_error(values, restored, bound):
+    """(the largest error over its value's own limit, bound |x|, in f64; whether the exact error of
+    every value is within it). Equal values, NaN and infinities count as in largest_error.
+
+    Error and limit are each rounded once in f64, so where they differ by more than four units in
+    the last place, or than the smallest numbers, the comparison is right; else fractions decide."""
+    most, is_kept = 0.0, True
+    for first in range(0, values.size, BLOCK):
+        x, y = (a.reshape(-1)[first:first + BLOCK] for a in (values, restored))
+        differs = ~((x == y) | (np.isnan(x) & np.isnan(y)))
+        if not differs.any():
+            continue
+        x, y = x[differs].astype(np.float64), y[differs].astype(np.float64)
+        if not (np.isfinite(x) & np.isfinite(y)).all():
+            return math.inf, False
+        with np.errstate(over="ignore", under="ignore", divide="ignore"):
+            error, limit = np.abs(x - y), bound * np.abs(x)
+            over = error / limit
+            is_near = np.abs(error - limit) <= 4 * np.spacing(np.maximum(error, limit))
+        is_over = error > limit
+        is_over[is_near] = are_over_exactly(x[is_near], y[is_near], bound)
+        most, is_kept = max(most, float(over.max())), is_kept and not is_over.any()
+    return most, is_kept
+
+
 def psnr(field, restored):
     """20 log10(span / root mean square error) over the values that are finite and no fill."""
     with np.errstate(invalid="ignore", over="ignore"):
@@ -63,10 +98,14 @@ def psnr(field, restored):
     return 10 * math.log10(field.span**2 / mean_square)
 
 
-def compare(field, restored, bound):
-    """The Deviation of restored values; a bound of None asks for every bit."""
+def compare(field, restored, bound, is_pointwise=False):
+    """The Deviation of restored values. A bound of None asks for every bit; one that is pointwise
+    is a fraction of each value."""
     if bound is None:
         is_same = restored.tobytes() == field.values.tobytes()
         return Deviation(0.0 if is_same else math.inf, is_same, psnr(field, restored))
+    if is_pointwise:
+        over, is_kept = largest_relative_error(field.values, restored, bound)
+        return Deviation(over, is_kept, psnr(field, restored))
     most, is_kept = largest_error(field.values, restored, bound)
     return Deviation(most / bound, is_kept, psnr(field, restored))

@@ -12,11 +12,13 @@ LOSSLESS_LABEL = "lossless"
 
 
 class Cell:
-    """A peer on a field under a bound: what came out of all repetitions, or the failure."""
+    """A peer on a field under a bound: what came out of all repetitions, or the failure. The bound
+    is absolute, or a fraction of each value if it is pointwise, or None."""
 
-    def __init__(self, runner, field, label, bound):
+    def __init__(self, runner, field, label, bound, is_pointwise):
         self.peer, self.kind, self.field = runner.name, runner.kind, field
-        self.label, self.bound, self.failure = label, bound, None
+        self.label, self.bound, self.is_pointwise = label, bound, is_pointwise
+        self.failure = None
         self.compress_seconds, self.decompress_seconds = [], []
         self.stored_bytes, self.first, self.deviation = 0, None, None
 
@@ -28,7 +30,8 @@ class Cell:
                 f"it restored {sample.restored.dtype} values of shape {sample.restored.shape}")
         content = sample.restored.tobytes()
         if content != self.first:
-            found = deviation.compare(self.field, sample.restored, self.bound)
+            found = deviation.compare(self.field, sample.restored, self.bound,
+                                       self.is_pointwise)
             if self.deviation is None or found.is_worse_than(self.deviation):
                 self.deviation = found
             self.first = self.first or content
@@ -50,7 +53,8 @@ class Cell:
 
     def as_json(self):
         told = {"peer": self.peer, "kind": self.kind, "field": self.field.file_name(),
-                "bound": self.label, "absolute_bound": self.bound}
+                "bound": self.label,
+                "absolute_bound": None if self.is_pointwise else self.bound}
         if self.failure:
             return {**told, "failure": self.failure}
         return {**told, "field_bytes": self.field.values.nbytes, "bytes": self.stored_bytes,
@@ -64,10 +68,10 @@ class Cell:
                 "decompress_seconds": self.decompress_seconds}
 
 
-def race(all_runners, field, label, bound, repeats, statistic):
+def race(all_runners, field, label, bound, is_pointwise, repeats, statistic):
     """A cell for each runner. A turn runs them all, each turn begins with another, and the first
     turn warms up: it is verified, but not timed. A runner that fails is out of this race."""
-    cells = [Cell(runner, field, label, bound) for runner in all_runners]
+    cells = [Cell(runner, field, label, bound, is_pointwise) for runner in all_runners]
     for turn in range(repeats + 1):
         for place in range(len(cells)):
             index = (place + turn) % len(cells)
@@ -83,16 +87,16 @@ def race(all_runners, field, label, bound, repeats, statistic):
     return cells
 
 
-def compare_field(all_runners, field, bounds, is_relative, repeats, statistic):
+def compare_field(all_runners, field, bounds, mode, repeats, statistic):
     """All cells of a field: lossy peers under each bound, then the lossless ones."""
     lossy = [runner for runner in all_runners if runner.kind == peers.LOSSY]
     lossless = [runner for runner in all_runners if runner.kind == peers.LOSSLESS]
     cells = []
     for label in bounds if lossy else ():
-        bound = float(label) * (field.span if is_relative else 1.0)
-        cells += race(lossy, field, label, bound, repeats, statistic)
+        bound = float(label) * (field.span if mode == "rel" else 1.0)
+        cells += race(lossy, field, label, bound, mode == "pwrel", repeats, statistic)
     if lossless:
-        cells += race(lossless, field, LOSSLESS_LABEL, None, repeats, statistic)
+        cells += race(lossless, field, LOSSLESS_LABEL, None, False, repeats, statistic)
     return cells
 
 
@@ -109,9 +113,9 @@ class Mean:
 class Results:
     """All cells of a run, in tables of what is asked for."""
 
-    def __init__(self, all_runners, fields, bounds, cells, is_relative, threads):
+    def __init__(self, all_runners, fields, bounds, cells, mode, threads):
         self.runners, self.fields, self.bounds, self.cells = all_runners, fields, bounds, cells
-        self.is_relative, self.threads = is_relative, threads
+        self.mode, self.threads = mode, threads
         self.by_key = {(cell.peer, cell.field.file_name(), cell.label): cell for cell in cells}
         self.mean_fields, self.mean_peers = self.choose_means()
 

@@ -3,7 +3,8 @@
 SPDX-License-Identifier: BSD-3-Clause
 
 Each has compress(values, bound), which gives what is stored, and decompress(packed, like), which
-gives new values of the dtype and shape of `like`. bound is absolute; None asks for every bit.
+gives new values of the dtype and shape of `like`. bound is absolute, or a fraction of each value
+for the peers of POINTWISE; None asks for every bit.
 """
 import collections
 import importlib.metadata
@@ -25,6 +26,7 @@ Regression2ndOrder = NO
 """
 SZ3_DEFAULT = "[GlobalSettings]\n"
 MANTISSA_BITS = {4: 23, 8: 52}
+SIGN_AND_EXPONENT_BITS = {4: 9, 8: 12}
 
 
 def array_of(content, like):
@@ -32,13 +34,13 @@ def array_of(content, like):
 
 
 class Szgpu:
-    def __init__(self, threads, **settings):
+    def __init__(self, threads, mode="abs", **settings):
         import szgpu
         self.compressor = szgpu.Compressor(threads=threads, backend="cpu")
-        self.settings = settings
+        self.mode, self.settings = mode, settings
 
     def compress(self, values, bound):
-        exact = {"lossless": True} if bound is None else {"abs": bound}
+        exact = {"lossless": True} if bound is None else {self.mode: bound}
         return self.compressor.compress(values, **exact, **self.settings)
 
     def decompress(self, packed, like):
@@ -78,12 +80,19 @@ class Zfp:
 
 
 class Fpzip:
+    """With a bound, which is a fraction of each value, it keeps as many bits as that needs."""
+
     def __init__(self, threads):
         import fpzip
         self.fpzip = fpzip
 
     def compress(self, values, bound):
-        return self.fpzip.compress(values, precision=0, order="C")
+        precision = 0  # lossless
+        if bound is not None:
+            precision = SIGN_AND_EXPONENT_BITS[values.itemsize] + bits_of_fraction(bound)
+            if values.itemsize == 8:
+                precision += precision % 2  # of doubles, fpzip keeps even numbers of bits
+        return self.fpzip.compress(values, precision=precision, order="C")
 
     def decompress(self, packed, like):
         return self.fpzip.decompress(packed, order="C").reshape(like.shape)
@@ -103,17 +112,19 @@ class Pcodec:
 
 class Blosc2:
     """zstd after a shuffle of bytes. With a bound, the values are first cut to as few bits as keep
-    the largest of them within it, as HDF5's and zarr's users do."""
+    the largest of them within it, as HDF5's and zarr's users do, or all of them, if it is
+    pointwise."""
 
-    def __init__(self, threads):
+    def __init__(self, threads, is_pointwise=False):
         import blosc2
-        self.blosc2, self.threads = blosc2, threads
+        self.blosc2, self.threads, self.is_pointwise = blosc2, threads, is_pointwise
 
     def compress(self, values, bound):
         filters, meta = [self.blosc2.Filter.SHUFFLE], [0]
         if bound is not None:
             filters.insert(0, self.blosc2.Filter.TRUNC_PREC)
-            meta.insert(0, kept_bits(values, bound))
+            meta.insert(0, bits_of_fraction(bound) if self.is_pointwise
+                        else kept_bits(values, bound))
         return self.blosc2.compress2(
             values, codec=self.blosc2.Codec.ZSTD, clevel=5, filters=filters, filters_meta=meta,
             typesize=values.itemsize, nthreads=self.threads)
@@ -129,6 +140,11 @@ def kept_bits(values, bound, is_rounded=False):
     largest = math.frexp(float(np.abs(counted).max()))[1] - 1  # 2^largest <= max
     needed = largest - math.floor(math.log2(bound)) - is_rounded
     return min(MANTISSA_BITS[values.itemsize], max(1, needed))
+
+
+def bits_of_fraction(bound):
+    """How many bits of a mantissa keep a value within this fraction of itself if the rest is cut."""
+    return max(1, math.ceil(-math.log2(bound)))
 
 
 class Zstd:
@@ -213,7 +229,20 @@ def h5_entry(name, kind, filter_of, stands_in_for=None):
                  stands_in_for)
 
 
-ENTRIES = (
+EXACT = (
+    Entry("szgpu lossless", LOSSLESS, "szgpu", Szgpu, True),
+    Entry("zfp reversible", LOSSLESS, "zfpy", Zfp),
+    Entry("fpzip", LOSSLESS, "fpzip", Fpzip),
+    Entry("pcodec", LOSSLESS, "pcodec", Pcodec),
+    Entry("blosc2 zstd", LOSSLESS, "blosc2", Blosc2, True),
+    h5_entry("blosc2 in HDF5", LOSSLESS,
+             lambda plugin, bound: plugin.Blosc2(cname="zstd", clevel=5), "blosc2 zstd"),
+    Entry("zstd", LOSSLESS, "zstandard", Zstd, True),
+    Entry("lz4", LOSSLESS, "lz4", Lz4),
+    Entry("zlib", LOSSLESS, "", Zlib),
+)
+
+ABSOLUTE = (
     Entry("szgpu", LOSSY, "szgpu", Szgpu, True),
     Entry("szgpu lorenzo", LOSSY, "szgpu",
           lambda threads: Szgpu(threads, predictor="lorenzo"), True),
@@ -226,17 +255,23 @@ ENTRIES = (
     Entry("zfp", LOSSY, "zfpy", Zfp),
     h5_entry("zfp in HDF5", LOSSY, lambda plugin, bound: plugin.Zfp(accuracy=bound), "zfp"),
     Entry("blosc2, cut", LOSSY, "blosc2", Blosc2, True),
-    Entry("szgpu lossless", LOSSLESS, "szgpu", Szgpu, True),
-    Entry("zfp reversible", LOSSLESS, "zfpy", Zfp),
-    Entry("fpzip", LOSSLESS, "fpzip", Fpzip),
-    Entry("pcodec", LOSSLESS, "pcodec", Pcodec),
-    Entry("blosc2 zstd", LOSSLESS, "blosc2", Blosc2, True),
-    h5_entry("blosc2 in HDF5", LOSSLESS,
-             lambda plugin, bound: plugin.Blosc2(cname="zstd", clevel=5), "blosc2 zstd"),
-    Entry("zstd", LOSSLESS, "zstandard", Zstd, True),
-    Entry("lz4", LOSSLESS, "lz4", Lz4),
-    Entry("zlib", LOSSLESS, "", Zlib),
 )
+
+# A bound that is a fraction of each value; SZ3 and zfp have none.
+POINTWISE = (
+    Entry("szgpu", LOSSY, "szgpu", lambda threads: Szgpu(threads, "pwrel"), True),
+    Entry("szgpu lorenzo", LOSSY, "szgpu",
+          lambda threads: Szgpu(threads, "pwrel", predictor="lorenzo"), True),
+    h5_entry("SZ2 in HDF5", LOSSY, lambda plugin, bound: plugin.SZ(pointwise_relative=bound)),
+    Entry("fpzip, cut", LOSSY, "fpzip", Fpzip),
+    Entry("blosc2, cut", LOSSY, "blosc2", lambda threads: Blosc2(threads, True), True),
+)
+
+MODES = {"rel": "relative", "abs": "absolute", "pwrel": "pointwise relative"}
+
+
+def entries_of(mode):
+    return (POINTWISE if mode == "pwrel" else ABSOLUTE) + EXACT
 
 
 def versions(entries):

@@ -114,7 +114,7 @@ def draw_ratio(results, path):
     axes.set_yscale("log")
     axes.invert_xaxis()
     set_ticks(axes.yaxis, RATIO_TICKS)
-    axes.set_xlabel("relative bound" if results.is_relative else "absolute bound")
+    axes.set_xlabel(f"{peers.MODES[results.mode]} bound")
     axes.set_ylabel("ratio")
     axes.set_title(f"Ratio against bound, {mean_words(results)}", fontsize=11)
     axes.grid(alpha=0.3)

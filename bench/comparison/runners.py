@@ -63,13 +63,13 @@ def measure_once(peer, values, bound, clock):
     return (middle - start, end - begin), len(packed), restored
 
 
-def serve(connection, log, name, threads, clock_name):
+def serve(connection, log, mode, name, threads, clock_name):
     """What the process of a peer does: it makes the peer, then measures until the pipe closes.
     What the peer prints goes to the file log."""
     log_file = os.open(log, os.O_WRONLY | os.O_APPEND)
     os.dup2(log_file, 1)
     os.dup2(log_file, 2)
-    entry = next(entry for entry in peers.ENTRIES if entry.name == name)
+    entry = next(entry for entry in peers.entries_of(mode) if entry.name == name)
     try:
         peer = entry.make(threads)
     except Exception as error:  # a package may raise anything if its own parts do not fit
@@ -91,15 +91,15 @@ def serve(connection, log, name, threads, clock_name):
 
 
 class InMemory:
-    """A peer of peers.ENTRIES. After any failure its process ends, and starts again when needed:
+    """A peer of peers.entries_of(mode). After any failure its process ends, and starts again when needed:
     libraries are not always of use after an error."""
 
     timing = IN_MEMORY
 
-    def __init__(self, entry, threads, clock, timeout):
+    def __init__(self, entry, mode, threads, clock, timeout):
         self.name, self.kind = entry.name, entry.kind
         self.threads = threads if entry.is_threaded else 1
-        self.arguments = entry.name, threads, clock
+        self.arguments = mode, entry.name, threads, clock
         self.timeout, self.process, self.field = timeout, None, None
         self.log = tempfile.NamedTemporaryFile(prefix="compare_")
         self.start()
@@ -272,13 +272,13 @@ def own_seconds(command, path):
     return seconds
 
 
-def szgpu_commands(path, threads, clock, timeout):
+def szgpu_commands(path, mode, threads, clock, timeout):
     """szgpu by its command, as the entries of the package have it."""
     def one(name, kind, *options):
         pack = [path, "-z", "-q", "-f", "-j", "{threads}", *options, "-o", "{archive}", "{input}"]
         back = [path, "-x", "-q", "-f", "-j", "{threads}", "-o", "{output}", "{archive}"]
         return Command(name, pack, back, threads, clock, timeout, kind)
-    return [one("szgpu", peers.LOSSY, "-m", "abs", "-e", "{bound}"),
-            one("szgpu lorenzo", peers.LOSSY, "-m", "abs", "-e", "{bound}",
-                "--predictor", "lorenzo"),
+    bounded = ["-m", "pwrel" if mode == "pwrel" else "abs", "-e", "{bound}"]
+    return [one("szgpu", peers.LOSSY, *bounded),
+            one("szgpu lorenzo", peers.LOSSY, *bounded, "--predictor", "lorenzo"),
             one("szgpu lossless", peers.LOSSLESS, "-m", "lossless")]

@@ -69,6 +69,19 @@ with h5py.File('large.h5', 'w') as f:
             d[z:z + 200] = np.stack([plane * np.float32(1 + k % 7) for k in range(z, z + 200)])
 """
 
+MAKE_BIG_NETCDF = f"""
+import netCDF4, sys
+sys.path.insert(0, sys.argv[1])
+from harness import wave
+with netCDF4.Dataset('big.nc', 'w') as f:
+    for name, size in zip('tyx', {(None, *DIMS[1:])}):
+        f.createDimension(name, size)
+    values = wave(*{DIMS})
+    values[40:42] = -7
+    f.createGroup('g').createVariable('v', 'f4', ('t', 'y', 'x'), zlib=True,
+                                      fill_value=-7.0)[:] = values
+"""
+
 
 class MemoryDatasets(Hdf5Test):
     def make_big(self):
@@ -128,6 +141,12 @@ class MemoryDatasets(Hdf5Test):
         told = self.succeed_json("-zf", "-e", "1e-3", "--fill", "7", "--memory", SIZE,
                                  "big.h5:/holes")
         self.assertIn("--fill -9999", " ".join(told["warnings"]))
+
+    def test_a_variable_of_netcdf_that_can_grow(self):
+        self.make(MAKE_BIG_NETCDF, "netCDF4", "python3-netcdf4")
+        self.assert_same_archive("big.nc:g/v", "-e", "1e-3")
+        told = self.succeed_json("-zf", "-e", "1e-3", "--memory", SIZE, "big.nc:g/v")
+        self.assertEqual((told["fill_from"], told["dims"]), ("_FillValue", list(DIMS)))
 
     def test_steps_of_a_series(self):
         self.make_big()

@@ -111,7 +111,8 @@ class Outputs(CliTest):
             "-z", "-e", "1e-3", "-t", "f32", "-o", "out", "-", stdin=bytes(64 << 20))
         self.assertEqual((code, out), (5, ""), err)
         self.assertRegex(err, r"\Aszgpu: standard input: out of memory: reading it needs "
-                         r"[0-9.]+ MB; free some memory or use a larger machine\n\Z")
+                         r"[0-9.]+ MB; free some memory, or let -z and -x work frame by "
+                         r"frame: --memory SIZE\n\Z")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_memory_for_a_field_that_is_not_there(self):
@@ -121,8 +122,8 @@ class Outputs(CliTest):
         before = self.snapshot()
         code, out, err = self.run_with_little_memory("-x", "-o", "out", "-", stdin=content)
         self.assertEqual((code, out, err), (5, "", "szgpu: standard input: out of memory: the "
-                         "restored field needs 67.11 MB; free some memory or use a larger "
-                         "machine\n"))
+                         "restored field needs 67.11 MB; free some memory, or let -z and -x "
+                         "work frame by frame: --memory SIZE\n"))
         self.assertEqual(self.snapshot(), before)
 
 
