@@ -1,11 +1,12 @@
 /* bench_async.cu - times stream-ordered calls: one field, and many small ones, in three ways.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * usage: bench_async [FILE.f32 Z Y X GREATEST BOUND]...
+ * usage: bench_async [fields | tensors | [FILE.f32 Z Y X GREATEST BOUND]...]
  *
  * Each file is a field that is compressed and restored, by szgpu_compress and szgpu_decompress on
  * memory of the GPU, by the stream-ordered calls, and by a graph of them. Without files: 200 fields
- * of 64^3, in a loop of szgpu_compress, as calls of one item in eight streams, and as one call.
+ * of 64^3 under a bound and 200 tensors of 1 MiB of bf16 without loss, or one of the two, in a loop
+ * of szgpu_compress, as calls of one item in eight streams, and as one call.
  * Every time is the median of kRuns, from event to event (szgpu_*: the host's clock around a call
  * that waits). Outputs are poisoned before a run that is checked, against the synchronous calls.
  */
@@ -13,9 +14,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <vector>
 
 #include "szgpu.h"
@@ -85,32 +88,47 @@ double time_host(Call call) {
   return median(times);
 }
 
+typedef std::vector<char> Bytes;
+
+Bytes bytes_of_values(const std::vector<float> &values) {
+  Bytes bytes(values.size() * sizeof(float));
+  memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+szgpu_params bounded_params(double bound, double greatest) {
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  params.mode = SZGPU_MODE_ABS;
+  params.bound = bound;
+  params.greatest = greatest;
+  params.predictor = SZGPU_PREDICTOR_LORENZO;
+  params.raw_outliers = 1;
+  return params;
+}
+
 /* Fields on the GPU with all that calls need. */
 struct Fields {
   szgpu_ctx *ctx;
-  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  szgpu_params params;
   cudaStream_t stream;
   std::vector<szgpu_async_item> writes, reads;
   szgpu_outcome *outcomes;
   void *workspace;
   size_t workspace_bytes = 0;
+  std::vector<size_t> sizes;                   /* of fields, in bytes */
   uint64_t field_bytes = 0, archive_bytes = 0; /* of all */
 
-  Fields(const std::vector<szgpu_shape> &shapes, const std::vector<std::vector<float>> &values,
-         double bound, double greatest) {
+  Fields(const std::vector<szgpu_shape> &shapes, const std::vector<Bytes> &values,
+         const szgpu_params &asked)
+      : params(asked) {
     szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
     options.backend = SZGPU_BACKEND_CUDA;
     TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     options.stream = stream;
     TRY(szgpu_create(&ctx, &options));
-    params.mode = SZGPU_MODE_ABS;
-    params.bound = bound;
-    params.greatest = greatest;
-    params.predictor = SZGPU_PREDICTOR_LORENZO;
-    params.raw_outliers = 1;
     TRY(cudaMalloc(&outcomes, 2 * shapes.size() * sizeof *outcomes));
     for (size_t i = 0; i < shapes.size(); i++) {
-      size_t const bytes = values[i].size() * sizeof(float);
+      size_t const bytes = values[i].size();
       szgpu_async_item item = {shapes[i], NULL, NULL, 0, NULL, outcomes + i};
       size_t room = 0;
       TRY(szgpu_sizes(ctx, &params, &shapes[i], NULL, &room));
@@ -123,6 +141,7 @@ struct Fields {
       item.archive_bytes_at = &item.outcome->bytes;
       item.outcome = outcomes + shapes.size() + i;
       reads.push_back(item);
+      sizes.push_back(bytes);
       field_bytes += bytes;
     }
     TRY(szgpu_async_bytes(ctx, &params, writes.data(), writes.size(), &workspace_bytes));
@@ -142,7 +161,7 @@ struct Fields {
   void check() {
     for (size_t i = 0; i < writes.size(); i++) {
       TRY(cudaMemset(writes[i].archive, 0xA5, writes[i].archive_bytes));
-      TRY(cudaMemset(reads[i].field, 0xA5, bytes_of(i)));
+      TRY(cudaMemset(reads[i].field, 0xA5, sizes[i]));
     }
     compress();
     decompress();
@@ -152,7 +171,8 @@ struct Fields {
     void *archive;
     TRY(cudaMalloc(&archive, writes[0].archive_bytes));
     for (size_t i = 0; i < writes.size(); i++) {
-      size_t bytes = 0, field = bytes_of(i);
+      size_t bytes = 0;
+      size_t const field = sizes[i];
       TRY(found[i].status | found[writes.size() + i].status);
       std::vector<char> a(found[i].bytes), b(found[i].bytes), c(field), d(field);
       TRY(cudaMemcpy(a.data(), writes[i].archive, a.size(), cudaMemcpyDeviceToHost));
@@ -168,10 +188,6 @@ struct Fields {
       archive_bytes += bytes;
     }
     TRY(cudaFree(archive));
-  }
-  size_t bytes_of(size_t i) const {
-    const szgpu_shape &shape = writes[i].shape;
-    return 4 * shape.dims[0] * shape.dims[1] * shape.dims[2];
   }
 
   void print(const char *what, double us, double host_us = -1) const {
@@ -190,7 +206,7 @@ struct Fields {
     });
     double const read_us = time_host([&] {
       for (size_t i = 0; i < writes.size(); i++)
-        TRY(szgpu_decompress(ctx, writes[i].archive, bytes[i], reads[i].field, bytes_of(i)));
+        TRY(szgpu_decompress(ctx, writes[i].archive, bytes[i], reads[i].field, sizes[i]));
     });
     print("szgpu_compress", write_us);
     print("szgpu_decompress", read_us);
@@ -266,17 +282,41 @@ std::vector<float> small_field(uint64_t seed) {
   return values;
 }
 
-void bench_small_fields() {
-  std::vector<szgpu_shape> const shapes(kFields, szgpu_shape{SZGPU_F32, 3, {64, 64, 64}});
-  std::vector<std::vector<float>> values;
-  for (int i = 0; i < kFields; i++) values.push_back(small_field((uint64_t)i));
-  Fields fields(shapes, values, 1e-3, 2.5);
+/* bf16 weights from N(0, 0.02), rounded towards 0. */
+Bytes small_tensor(uint64_t seed) {
+  std::mt19937_64 numbers(seed);
+  std::normal_distribution<float> weights(0.0f, 0.02f);
+  Bytes bytes(1 << 20);
+  for (size_t i = 0; i < bytes.size(); i += 2) {
+    float const weight = weights(numbers);
+    memcpy(&bytes[i], (const char *)&weight + 2, 2);
+  }
+  return bytes;
+}
+
+void bench_small(const char *what, const szgpu_shape &shape, const std::vector<Bytes> &values,
+                 const szgpu_params &params) {
+  Fields fields(std::vector<szgpu_shape>(kFields, shape), values, params);
   fields.check();
-  printf("%d fields of 64^3, ratio %.2f\n", kFields,
+  printf("%d %s, ratio %.3f\n", kFields, what,
          (double)fields.field_bytes / (double)fields.archive_bytes);
   fields.time_sync();
   time_side_by_side(&fields);
   fields.time_async();
+}
+
+void bench_small_fields() {
+  std::vector<Bytes> values;
+  for (int i = 0; i < kFields; i++) values.push_back(bytes_of_values(small_field((uint64_t)i)));
+  bench_small("fields of 64^3", {SZGPU_F32, 3, {64, 64, 64}}, values, bounded_params(1e-3, 2.5));
+}
+
+void bench_small_tensors() {
+  szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+  std::vector<Bytes> values;
+  params.mode = SZGPU_MODE_LOSSLESS;
+  for (int i = 0; i < kFields; i++) values.push_back(small_tensor((uint64_t)i));
+  bench_small("tensors of 1 MiB of bf16", {SZGPU_BF16, 2, {512, 1024}}, values, params);
 }
 
 void bench_file(char **arguments) {
@@ -289,7 +329,7 @@ void bench_file(char **arguments) {
   FILE *const file = fopen(arguments[0], "rb");
   TRY(!file || fread(values.data(), 4, values.size(), file) != values.size());
   fclose(file);
-  Fields fields({shape}, {values}, bound, greatest);
+  Fields fields({shape}, {bytes_of_values(values)}, bounded_params(bound, greatest));
   fields.check();
   printf("%s, bound %g, ratio %.2f\n", arguments[0], bound,
          (double)fields.field_bytes / (double)fields.archive_bytes);
@@ -300,7 +340,9 @@ void bench_file(char **arguments) {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc < 7) bench_small_fields();
+  bool const is_named = argc == 2;
+  if (argc < 7 && (!is_named || !strcmp(argv[1], "fields"))) bench_small_fields();
+  if (argc < 7 && (!is_named || !strcmp(argv[1], "tensors"))) bench_small_tensors();
   for (int i = 1; i + 5 < argc; i += 6) bench_file(argv + i);
   return 0;
 }

@@ -700,7 +700,7 @@ typedef struct szgpu_outcome {
 
 /* A field and its archive. All pointers are to memory of the ctx's GPU. */
 typedef struct szgpu_async_item {
-  szgpu_shape shape;      /* F32 or F64 */
+  szgpu_shape shape;      /* with a bound: F32 or F64; lossless: any type */
   void *field;            /* aligned to its values. Compression only reads it */
   void *archive;          /* aligned to 16 bytes. Decompression only reads it */
   uint64_t archive_bytes; /* compression: the room for the archive. decompression: its size */
@@ -731,12 +731,13 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_async_bytes(szgpu_ctx *ctx,
  * not overlap.
  *
  * The ctx's backend is CUDA. stream: one of its GPU; NULL: the default stream. workspace: in GPU
- * memory, aligned to 256 bytes. params: SZGPU_MODE_ABS, `greatest`, raw_outliers, the tile layout,
- * LORENZO, no zstd, and frames as large as the fields. An archive has the bytes that szgpu_compress
- * gives with these params, on either backend.
+ * memory, aligned to 256 bytes. params: the tile layout, no zstd, frames as large as the fields,
+ * and either SZGPU_MODE_LOSSLESS or SZGPU_MODE_ABS with `greatest`, raw_outliers and LORENZO. An
+ * archive has the bytes that szgpu_compress gives with these params, on either backend.
  *
- * What becomes of each item is in its outcome when the stream has done the work: SZGPU_OK, or
- * SZGPU_CAPACITY; other items do not suffer from it.
+ * What becomes of each item is in its outcome when the stream has done the work: SZGPU_OK,
+ * SZGPU_CAPACITY, or SZGPU_FIELD_CHANGED if something wrote to a field that is compressed without
+ * loss; other items do not suffer from it.
  *
  * SZGPU_BAD_ARGUMENT: a pointer is NULL or not aligned, there are more than SZGPU_MAX_ASYNC_ITEMS
  * items, the workspace is too small, or params are not valid; szgpu_last_error says which.

@@ -51,7 +51,7 @@ OPEN_HEADERS = {
     "src/rle": ("rle.h", "rle.cuh"),
     "src/huffman": ("huffman.h", "decoders/decoders.h", "tokens_books_core.h", "tokens_core.h",
                     "tokens_count.cuh", "tokens_cuda.h", "tokens_encode_tile.cuh",
-                    "tokens_lanes.cuh", "tokens_tile.cuh"),
+                    "tokens_lanes.cuh", "tokens_merge.cuh", "tokens_tile.cuh"),
     "src/predict": ("axes_core.h", "levels.h", "levels_base.cuh", "levels_box.cuh",
                     "levels_cuda.h", "levels_lattice.cuh", "levels_marks.cuh", "lorenzo.h",
                     "lorenzo.cuh", "lorenzo_any.cuh", "lorenzo_full.cuh"),

@@ -19,15 +19,20 @@ static szgpu_status check_kind(szgpu_ctx *ctx, const szgpu_params *params) {
   if (ctx->options.backend != SZGPU_BACKEND_CUDA)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
                     "stream-ordered calls need a ctx with SZGPU_BACKEND_CUDA");
-  if (params->mode != SZGPU_MODE_ABS)
+  bool const is_lossless = params->mode == SZGPU_MODE_LOSSLESS;
+  if (!is_lossless && params->mode != SZGPU_MODE_ABS)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
-                    "stream-ordered calls need SZGPU_MODE_ABS; use szgpu_compress");
-  if (params->layout != SZGPU_LAYOUT_TILE || params->predictor != SZGPU_PREDICTOR_LORENZO)
+                    "stream-ordered calls need SZGPU_MODE_ABS or SZGPU_MODE_LOSSLESS; use "
+                    "szgpu_compress");
+  if (params->layout != SZGPU_LAYOUT_TILE)
+    return szg_fail(ctx, SZGPU_UNSUPPORTED, "stream-ordered calls need the tile layout");
+  if (!is_lossless && params->predictor != SZGPU_PREDICTOR_LORENZO)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
-                    "stream-ordered calls need the tile layout and the predictor lorenzo");
-  if (!params->raw_outliers)
+                    "stream-ordered calls with a bound need the predictor lorenzo");
+  if (!is_lossless && !params->raw_outliers)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
-                    "stream-ordered calls need params.greatest and params.raw_outliers");
+                    "stream-ordered calls with a bound need params.greatest and "
+                    "params.raw_outliers");
   if (params->zstd_level)
     return szg_fail(ctx, SZGPU_UNSUPPORTED, "stream-ordered calls have no zstd; set level 0");
   return SZGPU_OK;
@@ -40,11 +45,13 @@ static szgpu_status check_field(szgpu_ctx *ctx, const szgpu_params *params,
   szg_mapping const mapping = szg_mapping_of(params->mode, shape->dtype);
   if (szg_is_mapped(&mapping))
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
-                    "stream-ordered calls take values of f32 and f64; use szgpu_compress");
+                    "stream-ordered calls with a bound take values of f32 and f64; use "
+                    "szgpu_compress");
   if (szg_frame_rows(grid, shape->dtype, params->mode, params->frame_rows) != grid->row_extent)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,
                     "stream-ordered calls take fields of one frame; cut this one into items, or "
                     "set frame_rows to its rows");
+  if (params->mode == SZGPU_MODE_LOSSLESS) return SZGPU_OK;
   SZG_TRY(szg_call_declared_bound(params, &mapping, &bound));
   if (bound.is_hopeless)
     return szg_fail(ctx, SZGPU_UNSUPPORTED,

@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -80,8 +81,9 @@ void set_shape(request &self, int dtype, const std::vector<uint64_t> &dims) {
   for (size_t i = 0; i < dims.size(); i++) self.shape.dims[i] = dims[i];
 }
 
-// A wrong size would make the library read beyond the buffer, so it is checked here once more.
-void require_field(const request &self, const source_buffer &field) {
+// A wrong size would make the library leave the buffer, so it is checked here once more.
+template <typename Buffer>
+void require_field(const request &self, const Buffer &field) {
   require_contiguous(field);
   uint64_t bytes = value_bytes(self.shape.dtype);
   for (int i = 0; i < self.shape.ndim; i++) {
@@ -101,6 +103,21 @@ szgpu_region take_region(const std::vector<uint64_t> &box) {
     region.count[i] = box[axis_count + i];
   }
   return region;
+}
+
+// ---- many fields on a GPU ----
+
+using request_list = std::vector<const request *>; // of one call: the params of the first count
+
+void require_counts(size_t items, size_t buffers, const target_buffer &outcomes) {
+  if (items != buffers || outcomes.nbytes() != items * sizeof(szgpu_outcome))
+    throw nb::value_error("there are not as many buffers and outcomes as requests");
+}
+
+std::vector<szgpu_async_item> items_of_shapes(const request_list &requests) {
+  std::vector<szgpu_async_item> items(requests.size());
+  for (size_t i = 0; i < items.size(); i++) items[i].shape = requests[i]->shape;
+  return items;
 }
 
 // ---- a ctx ----
@@ -182,6 +199,63 @@ class context {
                                   field.nbytes());
     }
     finish(status);
+  }
+
+  // The workspace of the two calls below.
+  size_t many_bytes(const request_list &requests) {
+    if (requests.empty()) return 0;
+    std::vector<szgpu_async_item> const items = items_of_shapes(requests);
+    size_t bytes = 0;
+    begin(nb::none());
+    finish(szgpu_async_bytes(ctx_, &requests[0]->params, items.data(), items.size(), &bytes));
+    return bytes;
+  }
+
+  // Puts the compression of all fields in the stream. Archive i lies at places[i] in `archives`.
+  // outcomes: 16 bytes for each field, which say what became of it once the stream has done that.
+  void compress_many(const request_list &requests, const std::vector<source_buffer> &fields,
+                     const target_buffer &archives, const std::vector<uint64_t> &places,
+                     const target_buffer &outcomes, const target_buffer &workspace,
+                     uintptr_t stream) {
+    std::vector<szgpu_async_item> items = items_of_shapes(requests);
+    require_counts(items.size(), fields.size(), outcomes);
+    if (places.size() != items.size() + 1 || !std::is_sorted(places.begin(), places.end()) ||
+        places.back() > archives.nbytes())
+      throw nb::value_error("the archives do not have these places");
+    for (size_t i = 0; i < items.size(); i++) {
+      require_field(*requests[i], fields[i]);
+      items[i].field = const_cast<void *>(fields[i].data());
+      items[i].archive = static_cast<uint8_t *>(archives.data()) + places[i];
+      items[i].archive_bytes = places[i + 1] - places[i];
+      items[i].outcome = static_cast<szgpu_outcome *>(outcomes.data()) + i;
+    }
+    if (items.empty()) return;
+    begin(nb::none());
+    finish(szgpu_compress_async(ctx_, &requests[0]->params, items.data(), items.size(),
+                                workspace.data(), workspace.nbytes(),
+                                reinterpret_cast<CUstream_st *>(stream)));
+  }
+
+  // The reverse.
+  void decompress_many(const request_list &requests, const std::vector<source_buffer> &archives,
+                       const std::vector<target_buffer> &fields, const target_buffer &outcomes,
+                       const target_buffer &workspace, uintptr_t stream) {
+    std::vector<szgpu_async_item> items = items_of_shapes(requests);
+    require_counts(items.size(), archives.size(), outcomes);
+    require_counts(items.size(), fields.size(), outcomes);
+    for (size_t i = 0; i < items.size(); i++) {
+      require_contiguous(archives[i]);
+      require_field(*requests[i], fields[i]);
+      items[i].field = fields[i].data();
+      items[i].archive = const_cast<void *>(archives[i].data());
+      items[i].archive_bytes = archives[i].nbytes();
+      items[i].outcome = static_cast<szgpu_outcome *>(outcomes.data()) + i;
+    }
+    if (items.empty()) return;
+    begin(nb::none());
+    finish(szgpu_decompress_async(ctx_, &requests[0]->params, items.data(), items.size(),
+                                  workspace.data(), workspace.nbytes(),
+                                  reinterpret_cast<CUstream_st *>(stream)));
   }
 
   std::string note() const { return szgpu_last_note(ctx_); }
@@ -400,6 +474,7 @@ std::vector<uint64_t> level_shape(const source_buffer &archive, int level) {
 NB_MODULE(_core, module) {
   module.attr("version") = szgpu_version();
   module.attr("has_cuda") = szgpu_has_cuda() != 0;
+  module.attr("other_params") = static_cast<int>(SZGPU_OTHER_PARAMS);
 
   nb::class_<request>(module, "Request")
       .def(nb::init<>())
@@ -455,6 +530,12 @@ NB_MODULE(_core, module) {
       .def("decompress", &context::decompress, nb::arg("archive"), nb::arg("field"),
            nb::arg("first_row"), nb::arg("row_count"), nb::arg("level"), nb::arg("region").none(),
            nb::arg("progress").none())
+      .def("many_bytes", &context::many_bytes, nb::arg("requests"))
+      .def("compress_many", &context::compress_many, nb::arg("requests"), nb::arg("fields"),
+           nb::arg("archives"), nb::arg("places"), nb::arg("outcomes"), nb::arg("workspace"),
+           nb::arg("stream"))
+      .def("decompress_many", &context::decompress_many, nb::arg("requests"), nb::arg("archives"),
+           nb::arg("fields"), nb::arg("outcomes"), nb::arg("workspace"), nb::arg("stream"))
       .def_prop_ro("note", &context::note);
 
   nb::class_<series>(module, "Series")
@@ -466,6 +547,10 @@ NB_MODULE(_core, module) {
       .def("append", &series::append, nb::arg("archive"), nb::arg("name"), nb::arg("time").none())
       .def("cut", &series::cut);
 
+  module.def(
+      "status_text",
+      [](int status) { return szgpu_status_text(static_cast<szgpu_status>(status)); },
+      nb::arg("status"));
   module.def("inspect", &inspect, nb::arg("archive"));
   module.def("inspect_frames", &inspect_frames, nb::arg("archive"), nb::arg("first"),
              nb::arg("count"));

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import builtins
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ __all__ = [
     "Step",
     "build_info",
     "compress",
+    "compress_many",
     "decompress",
+    "decompress_many",
     "inspect",
     "open",
     *errors.__all__,
@@ -196,6 +199,70 @@ def decompress(
     return compressor_of_thread(threads).decompress(
         archive, out=out, dtype=dtype, slab=slab, region=region, level=level, progress=progress
     )
+
+
+def compress_many(arrays: Iterable[Any], *, threads: int = 0, **settings: Any) -> list[Any]:
+    """Compress arrays, each to an archive of its own.
+
+    Arrays on a GPU that are compressed with `lossless`, without `zstd`, `frame_rows` and the linear
+    layout, are compressed together, which is many times as fast as one after another if they are
+    small. All others are compressed one after another. The archives are those of `compress`.
+
+    Parameters
+    ----------
+    arrays : iterable of array_like
+        As in `compress`.
+    threads : int, default 0
+        CPU threads; 0 takes all cores.
+    **settings
+        The other keywords of `compress`, except `out`.
+
+    Returns
+    -------
+    list of bytes or array_like
+        The archives, where the arrays are.
+
+    Raises
+    ------
+    TypeError, ValueError, szgpu.Error
+        As `compress`, for any of the arrays.
+    """
+    if "out" in settings:
+        raise TypeError("compress_many has no out: use compress for each array")
+    return compressor_of_thread(threads).compress_many(arrays, **settings)
+
+
+def decompress_many(
+    archives: Iterable[Any],
+    *,
+    dtype: str | np.dtype | type | None = None,
+    threads: int = 0,
+) -> list[Any]:
+    """Restore the arrays of archives, whole.
+
+    Lossless archives on a GPU are restored together if they are of one frame each, without zstd and
+    of the tile layout; all others one after another.
+
+    Parameters
+    ----------
+    archives : iterable of bytes or array_like
+        What `compress` and `compress_many` gave.
+    dtype : dtype, optional
+        As in `decompress`, for all archives.
+    threads : int, default 0
+        CPU threads; 0 takes all cores.
+
+    Returns
+    -------
+    list of array_like
+        The arrays, where the archives are.
+
+    Raises
+    ------
+    szgpu.CorruptError, szgpu.Error, TypeError, ValueError
+        As `decompress`, for any of the archives.
+    """
+    return compressor_of_thread(threads).decompress_many(archives, dtype=dtype)
 
 
 def open(  # noqa: A001

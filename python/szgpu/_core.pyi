@@ -4,6 +4,7 @@ from .compressor import Progress
 
 version: str
 has_cuda: bool
+other_params: int
 
 class Request:
     mode: int
@@ -44,6 +45,27 @@ class Context:
         progress: Progress | None,
     ) -> None: ...
 
+    def many_bytes(self, requests: list[Request]) -> int: ...
+    def compress_many(
+        self,
+        requests: list[Request],
+        fields: list[Any],
+        archives: Any,
+        places: list[int],
+        outcomes: Any,
+        workspace: Any,
+        stream: int,
+    ) -> None: ...
+    def decompress_many(
+        self,
+        requests: list[Request],
+        archives: list[Any],
+        fields: list[Any],
+        outcomes: Any,
+        workspace: Any,
+        stream: int,
+    ) -> None: ...
+
 class Series:
     def __init__(self, path: bytes, is_append: bool) -> None: ...
     def close(self) -> None: ...
@@ -53,6 +75,7 @@ class Series:
     def append(self, archive: Any, name: bytes, time: float | None) -> None: ...
     def cut(self) -> None: ...
 
+def status_text(status: int) -> str: ...
 def inspect(archive: Any) -> dict[str, Any]: ...
 def inspect_frames(archive: Any, first: int, count: int) -> list[dict[str, Any]]: ...
 def level_shape(archive: Any, level: int) -> list[int]: ...

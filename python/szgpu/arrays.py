@@ -377,6 +377,26 @@ def reversed_axes(array: Any) -> Any:
     return array.transpose()
 
 
+def joined(pieces: list[Any]) -> Any:
+    """Copy one-dimensional arrays of one device behind each other."""
+    library = library_of(pieces[0])
+    if library == "torch":
+        return sys.modules["torch"].cat(pieces)
+    if library == "cupy":
+        return sys.modules["cupy"].concatenate(pieces)
+    return importlib.import_module("jax.numpy").concatenate(pieces)
+
+
+def to_host_behind_work(array: Any) -> np.ndarray:
+    """Copy an array of `empty` to numpy's memory once the library's work in CUDA_STREAM is done."""
+    if library_of(array) == "torch":
+        torch = sys.modules["torch"]
+        with torch.cuda.stream(torch.cuda.default_stream(array.device)):
+            return to_host(array)
+    with array.device, sys.modules["cupy"].cuda.Stream.null:
+        return to_host(array)
+
+
 def to_host(array: Any) -> np.ndarray:
     """Copy an array of bytes from a GPU into numpy's memory."""
     if library_of(array) == "torch":

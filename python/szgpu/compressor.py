@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import _core, arrays, errors, indexing
+from . import _core, arrays, errors, indexing, many
 
 Progress: TypeAlias = Callable[[int, int], object]
 
@@ -228,6 +228,61 @@ class Compressor:
         if box:
             result = result[box.picks]
         return arrays.copy(result) if box and box.has_steps else result
+
+
+    def compress_many(self, given: Iterable[Any], **settings: Any) -> list[Any]:
+        """Compress arrays. As `szgpu.compress_many`, with this object's settings."""
+        bounds = {name: settings.get(name) for name in ("rel", "abs", "psnr", "pwrel")}
+        mode_of(bounds, settings.get("lossless", False))
+        archives: list[Any] = []
+        batches: dict[tuple[int, str], many.Batch] = {}
+        for number, array in enumerate(given):
+            field = many.field_for_batch(array, settings)
+            if field is None or field.device is None:
+                archives.append(self.compress(array, **settings))
+                continue
+            archives.append(None)
+            batches.setdefault((field.device, field.maker), []).append((number, field))
+        for (device, _), batch in batches.items():
+            for part in many.parts_of(batch):
+                made = many.compress_batch(self._context(device), device, part)
+                for (number, _), archive in zip(part, made, strict=True):
+                    archives[number] = archive
+        return archives
+
+    def decompress_many(
+        self, archives: Iterable[Any], *, dtype: str | np.dtype | type | None = None
+    ) -> list[Any]:
+        """Restore the arrays of archives. As `szgpu.decompress_many`, with this object's settings."""
+        given = [arrays.with_dlpack(archive) for archive in archives]
+        restored: list[Any] = [None] * len(given)
+        for (device, library), numbers in many.by_device(given).items():
+            for part in many.readable_together(given, numbers):
+                self._restore_part(device, library, part, dtype, restored)
+        return [
+            self.decompress(archive, dtype=dtype) if result is None else result
+            for archive, result in zip(given, restored, strict=True)
+        ]
+
+    def _restore_part(
+        self,
+        device: int,
+        library: str,
+        part: list[many.Readable],
+        dtype: str | np.dtype | type | None,
+        restored: list[Any],
+    ) -> None:
+        targets = []
+        for archive in part:
+            name, dims = _values(archive.info["dtype"], archive.info["shape"], _asked_type(dtype))
+            targets.append(arrays.empty(library, device, dims, name))
+        done = many.decompress_batch(self._context(device), device, part, targets, library)
+        for archive, target, is_done in zip(part, targets, done, strict=True):
+            if not is_done:
+                continue
+            is_fortran = archive.info["source"] & SOURCE_FORTRAN
+            result = arrays.reversed_axes(target) if is_fortran else target
+            restored[archive.number] = arrays.given_back(result, library)
 
 
 _of_thread = threading.local()

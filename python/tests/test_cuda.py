@@ -208,6 +208,72 @@ def test_types_of_torch_are_kept_exactly(dtype):
         assert szgpu.decompress(archive).dtype == x.dtype
 
 
+# ---- many at once ----
+
+
+def many_arrays() -> list[np.ndarray]:
+    floats = [smooth(*shape, dtype=t) for shape in [(1,), (4097,), (65, 64)] for t in ("f4", "f8")]
+    others = [RNG.integers(0, 90, size=(9, 70)).astype(t) for t in ("f2", "u1", "i2", "i4", "i8")]
+    return floats + others + [np.zeros((3, 4), "f4"), RNG.bytes(5000)]
+
+
+@pytest.mark.parametrize("settings", [{"lossless": True}, {"lossless": True, "zstd": 1}], ids=str)
+def test_many_arrays_are_compressed_as_one_by_one(lib, settings):
+    given = [np.frombuffer(a, "u1") if isinstance(a, bytes) else a for a in many_arrays()]
+    archives = szgpu.compress_many([lib.put(a) for a in given], **settings)
+    assert [raw(lib, archive) for archive in archives] == [
+        CPU.compress(a, **settings) for a in given
+    ]
+    assert all(lib.is_ours(archive) for archive in archives)
+    for a, b in zip(given, szgpu.decompress_many(archives), strict=True):
+        assert lib.is_ours(b) and raw(lib, b) == a.tobytes()
+
+
+def test_many_arrays_with_a_bound_and_in_both_memories(lib):
+    given = [smooth(40, 30), smooth(999)]
+    archives = szgpu.compress_many([lib.put(given[0]), given[1]], abs=1e-3)
+    assert raw(lib, archives[0]) == CPU.compress(given[0], abs=1e-3)
+    assert archives[1] == CPU.compress(given[1], abs=1e-3)
+    restored = szgpu.decompress_many(archives)
+    assert lib.is_ours(restored[0]) and isinstance(restored[1], np.ndarray)
+
+
+def test_archives_of_other_kinds_are_restored_beside_the_others(lib):
+    given = [smooth(70, 80), np.asfortranarray(smooth(7, 8)), smooth(2000)]
+    made = [
+        CPU.compress(given[0], lossless=True, frame_rows=10),
+        CPU.compress(given[1], lossless=True),
+        CPU.compress(given[2], lossless=True, zstd=1),
+        CPU.compress(given[2], lossless=True, layout="linear"),
+        CPU.compress(given[2], abs=1e-30),
+    ]
+    on_gpu = [lib.put(np.frombuffer(archive, "u1").copy()) for archive in made]
+    for archive, found in zip(made, szgpu.decompress_many(on_gpu), strict=True):
+        expected = CPU.decompress(archive)
+        assert tuple(found.shape) == expected.shape
+        assert np.array_equal(lib.get(found), expected)
+
+
+def test_damage_among_many_is_found(lib):
+    archives = szgpu.compress_many([lib.put(smooth(3000)) for _ in range(5)], lossless=True)
+    archives[3][2000] ^= 1
+    with pytest.raises(szgpu.ChecksumError):
+        szgpu.decompress_many(archives)
+
+
+def test_many_arrays_on_another_stream(lib):
+    given = [smooth(300, 200) for _ in range(4)]
+    with lib.stream():
+        placed = [lib.new(a.shape, "float32") for a in given]
+        lib.delay()
+        for x, a in zip(placed, given, strict=True):
+            lib.assign(x, lib.put(a))
+        archives = szgpu.compress_many(placed, lossless=True)
+        restored = szgpu.decompress_many(archives)
+        found = [raw(lib, x) for x in restored]
+    assert found == [a.tobytes() for a in given]
+
+
 def test_arrays_that_begin_anywhere(lib):
     a = smooth(5000)
     for first in (1, 2, 3):

@@ -20,17 +20,19 @@ void szg_batch_class_open(const szg_header *header, const szg_bound_plan *bound,
   static const uint32_t raw_sections[] = {SZG_SECTION_RAW};
   szg_header of_class = *header;
   uint64_t const no_bytes = 0;
+  of_class.shape.dtype = SZGPU_F32; /* items have their own type, as they have dims */
   of_class.shape.ndim = 0;
   of_class.frame_rows = 0;
   of_class.frame_count = 1;
+  szg_header_write(&of_class, &no_bytes, (uint8_t *)batch->heads.archive);
+  write_frame_head(SZG_FRAME_RAW, false, raw_sections, 1, batch->heads.raw);
+  if (!bound) return;
   batch->quantizer = bound->quantizer;
   bool const has_16_bits = szg_quantizer_take_16_bits(bound->greatest, &batch->quantizer);
   batch->lattice_bits = szg_tile_lattice_bits(batch->quantizer.arithmetic, has_16_bits);
   batch->greatest_point = bound->greatest * batch->quantizer.inverse;
-  szg_header_write(&of_class, &no_bytes, (uint8_t *)batch->heads.archive);
   write_frame_head(SZG_FRAME_TILE, has_16_bits, tile_sections, SZG_TILE_SECTION_COUNT,
                    batch->heads.tile);
-  write_frame_head(SZG_FRAME_RAW, false, raw_sections, 1, batch->heads.raw);
 }
 
 static uint64_t most_leaves(const szg_grid *grid, szgpu_dtype dtype) {

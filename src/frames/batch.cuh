@@ -19,11 +19,16 @@ constexpr uint32_t kFirstFrameByte = SZG_BATCH_HEADER_WORDS * 8;
 constexpr uint32_t kTileSectionsByte = kFirstFrameByte + SZG_BATCH_TILE_WORDS * 8;
 constexpr uint32_t kRawSectionByte = kFirstFrameByte + SZG_BATCH_RAW_WORDS * 8;
 enum HeaderWord : uint32_t {
-  kShapeWord = 16 / 8, /* type, number of dims, mode, layout, source */
+  kVersionWord = 8 / 8, /* version, flags */
+  kShapeWord = 16 / 8,  /* type, number of dims, mode, layout, source */
   kDimsWord = 24 / 8,
   kFrameRowsWord = 96 / 8,
   kStatedBytesWord = 112 / 8,
   kFrameTableWord = SZG_HEADER_BYTES / 8
+};
+enum FrameWord : uint32_t { /* of the frame's header */
+                            kConstantBitsWord = 24 / 8,
+                            kSectionCountWord = 32 / 8
 };
 constexpr uint32_t kNdimShift = 8;                               /* in the word of the shape */
 constexpr uint32_t kValueCountWord = SZG_BATCH_HEADER_WORDS + 2; /* after the archive's header */
@@ -31,12 +36,14 @@ constexpr uint32_t kValueCountWord = SZG_BATCH_HEADER_WORDS + 2; /* after the ar
 /* Word i of the archive's header, or of the frame's after it, as the item has it. */
 __device__ __forceinline__ uint64_t head_word(uint64_t of_class, uint32_t i,
                                               const szg_batch_item &item, const szg_grid &grid) {
-  if (i == kShapeWord) return of_class | (uint64_t)item.ndim << kNdimShift;
+  if (i == kVersionWord) return of_class >> 32 << 32 | item.version;
+  if (i == kShapeWord) return of_class | item.dtype | (uint64_t)item.ndim << kNdimShift;
   if (i >= kDimsWord && i < kDimsWord + SZG_MAX_DIMS)
     return i - kDimsWord < item.ndim ? item.dims[i - kDimsWord] : 1;
   if (i == kFrameRowsWord) return grid.row_extent;
   return i == kValueCountWord ? grid.value_count : of_class;
 }
+static_assert(SZGPU_F32 == 0, "the type in the header of a class");
 
 __device__ __forceinline__ uint64_t padded_bytes(uint64_t byte_count) {
   return (byte_count + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;

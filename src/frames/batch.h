@@ -1,16 +1,17 @@
-/* batch.h - archives of one tile or raw frame each, many at once, on a GPU and without the host.
+/* batch.h - archives of one frame each, many at once, on a GPU and without the host.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The host knows shapes, places and the quantizer; everything else stays on the device. All fields
- * of one sequence of launches have one type and one number of axes that tiles extend over; they are
- * a class. Frames have no sections of outliers (szgpu_params.raw_outliers), and a frame that does
- * not shrink is a raw frame.
+ * of one sequence of launches are a class: under a bound they have one type and one number of axes
+ * that tiles extend over, without one (planes_batch.h) one width of values. Tile frames have no
+ * sections of outliers (szgpu_params.raw_outliers). A frame that does not shrink is a raw frame.
  */
 #ifndef SZG_BATCH_H
 #define SZG_BATCH_H
 
 #include "container/checksum.h"
 #include "container/header_core.h"
+#include "frames/planes.h"
 #include "frames/tile.h"
 
 SZG_C_BEGIN
@@ -45,10 +46,30 @@ typedef struct szg_batch_read_work {
   uint64_t *leaves;
 } szg_batch_read_work;
 
+/* The same of lossless frames. */
+typedef struct szg_batch_planes_write_work {
+  szg_planes_counts *counts;
+  szg_split_tally *tally; /* of bytes */
+  szg_planes_encoder *encoder;
+  uint16_t *sizes, *lane_bits;
+  uint64_t *first_words;
+  uint32_t *ticket;
+  uint64_t *leaves;
+} szg_batch_planes_write_work;
+
+typedef struct szg_batch_planes_read_work {
+  uint16_t *entries;
+  uint64_t *first_words;
+  uint32_t *counter;
+  szg_verdict *verdict;
+  uint64_t *leaves;
+} szg_batch_planes_read_work;
+
 /* A field and its archive. */
 typedef struct szg_batch_item {
   uint64_t dims[SZG_MAX_DIMS];
-  uint32_t ndim;
+  uint32_t ndim, dtype;
+  uint32_t version;                 /* of the format, as the archive's header states it */
   uint32_t status;                  /* reading: what its headers say */
   void *values;                     /* compression only reads them */
   uint8_t *archive;                 /* aligned to SZG_ALIGNMENT */
@@ -58,13 +79,15 @@ typedef struct szg_batch_item {
   union {
     szg_batch_write_work write;
     szg_batch_read_work read;
+    szg_batch_planes_write_work planes_write;
+    szg_batch_planes_read_work planes_read;
   };
   const uint8_t *raw; /* reading: the planes of a raw frame, or NULL */
 } szg_batch_item;
 
 /* What the items of one sequence of launches have in common. */
 typedef struct szg_batch_class {
-  szgpu_dtype dtype;
+  szgpu_dtype dtype; /* of a lossless class: one with its width */
   uint32_t item_count;
   szg_grid widest; /* the grid of the item with the largest x_extent */
   uint64_t most_tiles, most_values;
@@ -75,7 +98,8 @@ typedef struct szg_batch_class {
   szg_batch_heads heads;
 } szg_batch_class;
 
-/* Sets quantizer and heads. header: of any archive of the class, except what only items have. */
+/* Sets quantizer and heads. header: of any archive of the class, except what only items have.
+ * bound: NULL if the class is lossless. */
 void szg_batch_class_open(const szg_header *header, const szg_bound_plan *bound,
                           szg_batch_class *batch);
 

@@ -7,73 +7,26 @@
  *   raw        the values of raw frames
  *   judge      the outcomes
  */
-#include "container/header_read.cuh"
-#include "frames/batch.cuh"
+#include "frames/batch_headers.cuh"
 #include "frames/raw_planes.cuh"
-#include "frames/rules_core.h"
 
 namespace szg {
 namespace {
 
 /* ---- headers ---- */
 
-struct HeadersMemory {
-  HeaderMemory headers;
-  szg_section_rules rules;
-};
-
-/* Whether the archive's header is the class's, apart from sizes. */
-__device__ bool is_of_class(const szg_batch_heads &heads, const szg_batch_item &item,
-                            const szg_grid &grid, const HeaderMemory &memory) {
-  const uint64_t *const words = (const uint64_t *)(const void *)memory.fixed;
-  uint32_t const lane = threadIdx.x % 32;
-  bool is_same = true;
-  if (lane < SZG_HEADER_BYTES / 8 && lane != kStatedBytesWord)
-    is_same = words[lane] == head_word(heads.archive[lane], lane, item, grid);
-  return __all_sync(kAllLanes, is_same);
-}
-
-/* Checks the archive's header and compares it with the class. The whole warp calls. */
-__device__ szgpu_status open_archive(const szg_batch_heads &heads, const szg_batch_item &item,
-                                     const szg_grid &grid, uint64_t archive_bytes,
-                                     HeaderMemory *memory) {
-  SZG_TRY(read_header(item.archive, archive_bytes, memory));
-  const szg_header &header = memory->header;
-  bool const is_ours = is_of_class(heads, item, grid, *memory); /* then its shape is the item's */
-  if (!is_ours) {
-    SZG_REQUIRE(szg_shape_is_valid(&header.shape), SZGPU_BAD_DATA);
-    szg_grid const stated = szg_grid_of_dims(header.shape.dims, header.shape.ndim);
-    SZG_REQUIRE(szg_header_frames_are_sound(&header, &stated), SZGPU_BAD_DATA);
-  }
-  SZG_REQUIRE(archive_bytes >= header.archive_bytes, SZGPU_TRUNCATED);
-  SZG_REQUIRE(archive_bytes == header.archive_bytes, SZGPU_TRAILING_BYTES);
-  return is_ours ? SZGPU_OK : SZGPU_OTHER_PARAMS;
-}
-
 /* Checks a frame's header as szg_frame_open does, in an archive that has neither planes nor levels
  * frames. One thread calls. */
-__device__ szgpu_status check_frame(const szg_grid &grid, uint32_t value_bytes,
-                                    HeadersMemory *memory) {
-  const szg_frame_header &frame = memory->headers.frame;
-  szg_section_rules *const rules = &memory->rules;
-  szg_frame_facts facts;
-  facts.archive = &memory->headers.header;
-  facts.frame = &frame;
-  facts.grid = grid;
-  facts.value_bytes = facts.field_value_bytes = value_bytes;
-  SZG_REQUIRE(frame.index == 0 && frame.value_count == grid.value_count, SZGPU_BAD_DATA);
-  if (frame.kind == SZG_FRAME_CONSTANT) return SZGPU_OTHER_PARAMS;
-  bool const is_tile = frame.kind == SZG_FRAME_TILE;
-  SZG_REQUIRE(is_tile || frame.kind == SZG_FRAME_RAW, SZGPU_BAD_DATA);
+__device__ szgpu_status check_frame(const szg_frame_facts &facts, szg_section_rules *rules) {
+  uint32_t const kind = facts.frame->kind;
+  if (kind == SZG_FRAME_CONSTANT) return SZGPU_OTHER_PARAMS;
+  bool const is_tile = kind == SZG_FRAME_TILE;
+  SZG_REQUIRE(is_tile || kind == SZG_FRAME_RAW, SZGPU_BAD_DATA);
   SZG_REQUIRE(is_tile ? szg_tile_is_sound(&facts) : szg_raw_is_sound(&facts), SZGPU_BAD_DATA);
-  rules->most_bytes = frame.value_count * value_bytes;
-  rules->count = 0;
   if (is_tile)
     szg_tile_rules(&facts, rules);
   else
     szg_raw_rules(&facts, rules);
-  uint32_t kind = 0;
-  SZG_REQUIRE(szg_sections_check(&frame, rules, &kind) == SZG_SECTIONS_SOUND, SZGPU_BAD_DATA);
   return SZGPU_OK;
 }
 
@@ -91,37 +44,13 @@ __device__ bool suits_class(const szg_batch_heads &heads, const szg_frame_header
   return true;
 }
 
-__device__ szgpu_status open_frame(const szg_batch_heads &heads, const szg_batch_item &item,
-                                   const szg_grid &grid, uint32_t value_bytes,
-                                   uint64_t archive_bytes, HeadersMemory *memory) {
-  HeaderMemory *const headers = &memory->headers;
-  SZG_TRY(open_archive(heads, item, grid, archive_bytes, headers));
-  SZG_TRY(read_frame_header(item.archive + kFirstFrameByte, archive_bytes - kFirstFrameByte,
-                            archive_bytes - kFirstFrameByte, headers));
-  if (threadIdx.x % 32 == 0) {
-    headers->status = check_frame(grid, value_bytes, memory);
-    if (headers->status == SZGPU_OK && !suits_class(heads, headers->frame))
-      headers->status = SZGPU_OTHER_PARAMS;
-  }
-  __syncwarp(); /* the frame is checked */
-  return headers->status;
-}
-
 /* Tells the next stages where a checked frame's sections lie. One thread calls. */
 __device__ void place_sections(const szg_frame_header &frame, szg_batch_item *item,
                                szg_tile_read_item *tiles, szg_checksum_item *checksums) {
-  szg_checksum_ranges *const ranges = &checksums->ranges;
-  const uint8_t *bytes =
-      item->archive + kFirstFrameByte + szg_frame_header_bytes(frame.section_count);
   szg_tile_input_cuda *const input = &tiles->input;
   input->axes = frame.axes;
   input->zero_groups = frame.zero_groups;
-  for (uint32_t i = 0; i < frame.section_count; i++) {
-    const szg_section &section = frame.sections[i];
-    ranges->kinds[i] = section.kind;
-    ranges->bytes[i] = bytes;
-    ranges->byte_counts[i] = padded_bytes(section.stored_bytes);
-    ranges->expected[i] = section.checksum;
+  each_section(frame, *item, checksums, [=](const szg_section &section, const uint8_t *bytes) {
     if (section.kind == SZG_SECTION_CODEBOOK) {
       tiles->book = bytes;
       tiles->book_bytes = section.raw_bytes;
@@ -133,16 +62,8 @@ __device__ void place_sections(const szg_frame_header &frame, szg_batch_item *it
       input->word_count = section.raw_bytes / 4;
     }
     if (section.kind == SZG_SECTION_RAW) item->raw = bytes;
-    bytes += ranges->byte_counts[i];
-  }
-  ranges->count = frame.section_count;
+  });
   tiles->is_there = frame.kind == SZG_FRAME_TILE;
-}
-
-/* The archive's size; false: it would be larger than the caller says it can be. */
-__device__ bool find_size(const szg_batch_item &item, uint64_t *archive_bytes) {
-  *archive_bytes = item.archive_bytes_at ? *item.archive_bytes_at : item.archive_bytes;
-  return *archive_bytes <= item.archive_bytes;
 }
 
 /* One warp for each item. */
@@ -155,11 +76,12 @@ __global__ void __launch_bounds__(32)
   szg_checksum_item *const checksums = &lists.checksums[blockIdx.x];
   szg_grid const grid = szg_grid_of_dims(item->dims, (int)item->ndim);
   const szg_batch_read_work &work = item->read;
-  uint64_t archive_bytes;
   szgpu_status const status =
-      find_size(*item, &archive_bytes)
-          ? open_frame(heads, *item, grid, value_bytes, archive_bytes, &memory)
-          : SZGPU_TRUNCATED;
+      open_item(heads, *item, grid, value_bytes, &memory, [&](const szg_frame_facts &facts) {
+        SZG_TRY(check_frame(facts, &memory.rules));
+        SZG_TRY(check_sections(&memory));
+        return suits_class(heads, *facts.frame) ? SZGPU_OK : SZGPU_OTHER_PARAMS;
+      });
   if (threadIdx.x > 0) return;
   item->status = status;
   item->raw = NULL;
@@ -198,13 +120,7 @@ __global__ void items_judge_kernel(szg_batch_read_lists lists, uint32_t value_by
   uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= item_count) return;
   const szg_batch_item &item = lists.items[i];
-  const szg_verdict &verdict = *item.read.verdict;
-  uint32_t status = item.status;
-  if (status == SZGPU_OK && verdict.bad_data) status = SZGPU_BAD_DATA;
-  if (item.status == SZGPU_OK && verdict.bad_sections) status = SZGPU_BAD_CHECKSUM;
-  item.outcome->bytes = status == SZGPU_OK ? lists.tiles[i].grid.value_count * value_bytes : 0;
-  item.outcome->status = status;
-  item.outcome->reserved = 0;
+  judge_item(item, *item.read.verdict, lists.tiles[i].grid.value_count * value_bytes);
 }
 
 /* ---- launchers ---- */
@@ -213,20 +129,6 @@ szgpu_status open_archives(const szg_batch_class *batch, uint32_t value_bytes,
                            const szg_batch_read_lists *lists, cudaStream_t stream) {
   items_headers_kernel<<<batch->item_count, 32, 0, stream>>>(batch->heads, value_bytes, *lists);
   SZG_TRY_LAUNCH();
-  return SZGPU_OK;
-}
-
-/* Verifies checksums in the stream beside, from now on. */
-szgpu_status verify_beside(const szg_batch_class *batch, uint32_t value_bytes,
-                           const szg_batch_read_lists *lists, const szg_side_stream *side,
-                           cudaStream_t stream) {
-  uint64_t const most_leaves =
-      szg_checksum_leaf_count(batch->most_values * value_bytes) + SZG_TILE_SECTION_COUNT;
-  SZG_TRY_CUDA(cudaEventRecord(side->fork, stream));
-  SZG_TRY_CUDA(cudaStreamWaitEvent(side->stream, side->fork, 0));
-  SZG_TRY(szg_checksum_verify_items_cuda(lists->checksums, most_leaves, batch->item_count,
-                                         side->stream));
-  SZG_TRY_CUDA(cudaEventRecord(side->join, side->stream));
   return SZGPU_OK;
 }
 
@@ -263,7 +165,8 @@ szgpu_status szg_batch_read_cuda(const szg_batch_class *batch, const szg_batch_r
                                  const szg_side_stream *side, cudaStream_t stream) {
   uint32_t const value_bytes = (uint32_t)szg_dtype_bytes(batch->dtype);
   SZG_TRY(szg::open_archives(batch, value_bytes, lists, stream));
-  SZG_TRY(szg::verify_beside(batch, value_bytes, lists, side, stream));
+  SZG_TRY(szg::verify_beside(batch, value_bytes, SZG_TILE_SECTION_COUNT, lists->checksums, side,
+                             stream));
   SZG_TRY(szg_tile_open_items_cuda(lists->tiles, batch->most_tiles, batch->item_count, stream));
   SZG_TRY(szg_tile_decompress_items_cuda(&batch->quantizer, batch->lattice_bits, &batch->widest,
                                          batch->most_tiles, batch->is_aligned, lists->tiles,

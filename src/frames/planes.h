@@ -21,16 +21,28 @@ void szg_planes_frame_describe(const szg_frame_facts *facts, szgpu_frame_info *i
 bool szg_planes_frame_serves(const szg_write_request *request);
 
 /* The first reads the layout from a header; the second writes it there. */
-szg_planes_layout szg_planes_layout_of(const szg_frame_header *frame);
+SZG_HD szg_planes_layout szg_planes_layout_of(const szg_frame_header *frame) {
+  szg_planes_layout const layout = {frame->value_bytes, frame->plane_modes, frame->constant_bits};
+  return layout;
+}
 void szg_planes_frame_set_header(const szg_planes_layout *layout, szg_frame_header *frame);
 
 /* Bytes of the sections' contents before zstd; 0: there is no such section. */
 typedef struct szg_planes_sizes {
   uint64_t books, tile_sizes, bitstream, stored;
 } szg_planes_sizes;
-szg_planes_sizes szg_planes_sizes_of(const szg_planes_layout *layout, uint64_t value_count,
-                                     uint64_t word_count);
-uint64_t szg_planes_sizes_sum(const szg_planes_sizes *sizes);
+SZG_HD szg_planes_sizes szg_planes_sizes_of(const szg_planes_layout *layout, uint64_t value_count,
+                                            uint64_t word_count) {
+  szg_planes_sizes sizes;
+  sizes.books = szg_planes_book_bytes(layout);
+  sizes.tile_sizes = sizes.books ? 2 * szg_planes_tile_count(value_count) : 0;
+  sizes.bitstream = 4 * word_count;
+  sizes.stored = szg_planes_stored_bytes(layout, value_count);
+  return sizes;
+}
+SZG_HD uint64_t szg_planes_sizes_sum(const szg_planes_sizes *sizes) {
+  return sizes->books + sizes->tile_sizes + sizes->bitstream + sizes->stored;
+}
 
 /* ---- CPU: writing (planes_write.c) ---- */
 
@@ -85,6 +97,10 @@ typedef struct szg_planes_write_plan_cuda {
   szg_codebook_work *book_work;
 } szg_planes_write_plan_cuda;
 
+/* Takes what writing a frame of this type needs in addition to counts, encoder and sizes. */
+szgpu_status szg_planes_frame_carve_output_cuda(szg_arena *arena, szgpu_dtype dtype,
+                                                uint64_t value_count,
+                                                szg_planes_output_cuda *output) SZG_CHECKED;
 szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
                                                szg_write_plan_cuda *plan) SZG_CHECKED;
 void szg_planes_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,

@@ -20,6 +20,15 @@ static szg_planes_layout widest_layout(uint32_t value_bytes) {
   return layout;
 }
 
+/* Bytes that are treated as wider values have as many tiles, plus one partial tile per plane. */
+szgpu_status szg_planes_frame_carve_output_cuda(szg_arena *arena, szgpu_dtype dtype,
+                                                uint64_t value_count,
+                                                szg_planes_output_cuda *output) {
+  szg_planes_layout const layout = widest_layout((uint32_t)szg_dtype_bytes(dtype));
+  uint64_t const more_values = dtype == SZGPU_U8 ? SZG_PLANES_MOST * SZG_TILE_VALUES : 0;
+  return szg_planes_output_carve_cuda(arena, &layout, value_count + more_values, output);
+}
+
 szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
                                                szg_write_plan_cuda *plan) {
   szg_planes_write_plan_cuda *const own = &plan->planes;
@@ -30,10 +39,8 @@ szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write
   own->encoder = (szg_planes_encoder *)szg_arena_take(arena, 1, sizeof *own->encoder);
   own->sizes =
       (uint16_t *)szg_arena_take(arena, szg_planes_tile_count(value_count), sizeof *own->sizes);
-  /* Bytes that are treated as wider values have as many tiles, plus one partial tile per plane. */
-  szg_planes_layout const layout = widest_layout((uint32_t)szg_dtype_bytes(request->mapping.outer));
-  uint64_t const more_values = is_bytes ? SZG_PLANES_MOST * SZG_TILE_VALUES : 0;
-  return szg_planes_output_carve_cuda(arena, &layout, value_count + more_values, &own->output);
+  return szg_planes_frame_carve_output_cuda(arena, request->mapping.outer, value_count,
+                                            &own->output);
 }
 
 void szg_planes_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,

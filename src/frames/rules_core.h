@@ -1,9 +1,10 @@
-/* rules_core.h - the rules of tile and raw frames, which hosts and kernels check.
+/* rules_core.h - the rules of tile, planes and raw frames, which hosts and kernels check.
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #ifndef SZG_RULES_CORE_H
 #define SZG_RULES_CORE_H
 
+#include "frames/planes.h"
 #include "frames/rules.h"
 #include "rle/rle.h"
 
@@ -38,6 +39,32 @@ SZG_HD void szg_tile_rules(const szg_frame_facts *facts, szg_section_rules *rule
                has_exact ? values_bytes : 0, width);
   szg_rule_add_exact(rules, SZG_SECTION_FILL_COUNTS, has_fill ? 2 * tiles : 0);
   szg_rule_add(rules, SZG_SECTION_FILL_MASK, true, has_fill, has_fill ? most_mask : 0, 1);
+}
+
+/* A frame may treat a field of bytes as one of wider values. */
+SZG_HD bool szg_planes_is_sound(const szg_frame_facts *facts) {
+  szg_planes_layout const layout = szg_planes_layout_of(facts->frame);
+  if (facts->frame->axes != 0 || szg_planes_layout_check(&layout) != SZGPU_OK) return false;
+  uint64_t const frame_bytes = facts->frame->value_count * facts->field_value_bytes;
+  return facts->archive->shape.dtype == SZGPU_U8 ? frame_bytes % layout.value_bytes == 0
+                                                 : layout.value_bytes == facts->field_value_bytes;
+}
+
+SZG_HD void szg_planes_rules(const szg_frame_facts *facts, szg_section_rules *rules) {
+  szg_planes_layout const layout = szg_planes_layout_of(facts->frame);
+  uint64_t const value_count =
+      facts->frame->value_count * facts->field_value_bytes / layout.value_bytes;
+  uint64_t const tiles = szg_planes_tile_count(value_count);
+  uint64_t const books = szg_planes_book_bytes(&layout);
+  uint64_t const stored = szg_planes_stored_bytes(&layout, value_count);
+  if (books) {
+    uint64_t const coded_planes = books / SZG_PLANES_BOOK_BYTES;
+    szg_rule_add_exact(rules, SZG_SECTION_CODEBOOK, books);
+    szg_rule_add_exact(rules, SZG_SECTION_TILE_SIZES, 2 * tiles);
+    szg_rule_add(rules, SZG_SECTION_BITSTREAM, true, 4 * coded_planes,
+                 4 * coded_planes * tiles * SZG_PLANE_MOST_WORDS, 4);
+  }
+  if (stored) szg_rule_add_exact(rules, SZG_SECTION_RAW, stored);
 }
 
 SZG_HD bool szg_raw_is_sound(const szg_frame_facts *facts) {

@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "core/code_cost.h"
 #include "core/dispatch.h"
-#include "core/tiles.h"
 #include "lossless/plane_bytes.h"
-#include "lossless/planes.h"
+#include "lossless/planes_choice_core.h"
 
 /* Eight tables take turns: exponents repeat a symbol, and each increment of one counter would wait
  * for the one before (huffman/histogram.c). */
@@ -59,29 +57,11 @@ void szg_planes_count(const void *values, uint64_t value_count, uint32_t value_b
 
 /* ---- bytes ---- */
 
-static uint64_t stretches_of(uint64_t byte_count) {
-  return szg_div_up(byte_count, SZG_SPLIT_STRETCH_BYTES);
-}
-
-uint32_t szg_split_stretch_count(uint64_t byte_count) {
-  return (uint32_t)szg_min_u64(stretches_of(byte_count), SZG_SPLIT_STRETCHES);
-}
-
-szg_split_stretch szg_split_stretch_at(uint64_t byte_count, uint32_t i) {
-  uint64_t const number =
-      szg_sample_tile(stretches_of(byte_count), szg_split_stretch_count(byte_count), i);
-  uint64_t const first_byte = number * SZG_SPLIT_STRETCH_BYTES;
-  return (szg_split_stretch){first_byte,
-                             szg_min_u64(SZG_SPLIT_STRETCH_BYTES, byte_count - first_byte)};
-}
-
 void szg_split_count(const uint8_t *bytes, uint64_t byte_count, szg_split_tally *tally) {
   for (uint32_t choice = 0; choice < SZG_SPLIT_CHOICES; choice++)
     szg_planes_count(bytes, byte_count >> choice, 1u << choice, &tally->counts[choice]);
 }
 
-/* The cost of a plane, stored or coded, whichever is less, in units of 2^-16 bits. A plane of one
- * symbol costs nothing. */
 static uint64_t plane_cost(const uint64_t *counts) {
   uint64_t total = 0, used = 0, logs = 0, most = 0;
   for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {
@@ -90,28 +70,16 @@ static uint64_t plane_cost(const uint64_t *counts) {
     logs += szg_count_log(counts[s]);
     if (counts[s] > most) most = counts[s];
   }
-  if (used <= 1) return 0;
-  uint64_t const side_bytes =
-      SZG_PLANES_BOOK_BYTES + SZG_PLANES_TILE_SIDE_BYTES * szg_planes_tile_count(total);
-  uint64_t const coded =
-      szg_huffman_cost(total, logs, most) + (8 * side_bytes << SZG_LOG_FRACTION_BITS);
-  return szg_min_u64(8 * total << SZG_LOG_FRACTION_BITS, coded);
+  return szg_split_plane_cost(total, used, logs, most);
 }
 
 uint32_t szg_split_choose(const szg_split_tally *tally, uint64_t byte_count) {
-  uint32_t best = 1;
-  uint64_t best_cost = plane_cost(tally->counts[0].planes[0]);
-  for (uint32_t choice = 1; choice < SZG_SPLIT_CHOICES; choice++) {
-    uint32_t const value_bytes = 1u << choice;
-    if (byte_count % value_bytes != 0) break;
-    uint64_t cost = 0;
-    for (uint32_t plane = 0; plane < value_bytes; plane++)
-      cost += plane_cost(tally->counts[choice].planes[plane]);
-    if (cost >= best_cost - (best_cost >> SZG_SPLIT_GAIN_SHIFT)) continue;
-    best = value_bytes;
-    best_cost = cost;
-  }
-  return best;
+  uint32_t const choice_count = szg_split_choice_count(byte_count);
+  uint64_t costs[SZG_SPLIT_CHOICES] = {0};
+  for (uint32_t choice = 0; choice < choice_count; choice++)
+    for (uint32_t plane = 0; plane < 1u << choice; plane++)
+      costs[choice] += plane_cost(tally->counts[choice].planes[plane]);
+  return szg_split_cheapest(costs, choice_count);
 }
 
 uint32_t szg_planes_split(const uint8_t *bytes, uint64_t byte_count, szg_split_tally *tally) {

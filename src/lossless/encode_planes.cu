@@ -11,166 +11,20 @@
  * 1.33 out.
  */
 #include "core/tile_words.cuh"
-#include "lossless/lane_bits.cuh"
+#include "lossless/encode_planes.cuh"
+#include "lossless/planes_items.cuh"
 
 namespace szg {
 namespace {
 
-/* Blocks per multiprocessor for which registers suffice. kRows: rows with loads in flight at a
- * time. */
-template <class Kind>
-struct EncodePolicy {
-  static constexpr bool kIsNarrow = Kind::kValueBytes <= 2;
-  static constexpr int kWarps = 8;
-  static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kBlocks = Kind::kValueBytes <= 4 ? 4 : 3;
-  static constexpr uint32_t kRows = kIsNarrow ? 8 : Kind::kValueBytes == 4 ? 4 : 2;
-  static_assert(kTileRows % kRows == 0, "whole batches");
-};
-
 typedef TileWords<512> PlaceWords;
 
-struct EncodeJob {
-  szg_planes_output_cuda output;
-  uint64_t tile_count, stored_plane_bytes;
-  uint32_t coded_planes;
-  uint32_t staged_words; /* room for a tile's words in shared memory, or 0 */
-  bool are_runs_aligned; /* whole runs of values can be loaded at once */
-};
-
-struct EncodeTile {
-  uint64_t index, first_value;
-  uint32_t value_count;
-};
-
-__device__ __forceinline__ EncodeTile tile_at(const EncodeJob &job, uint64_t index) {
-  uint64_t const first_value = index * SZG_TILE_VALUES;
-  uint64_t const left = job.output.value_count - first_value;
-  return {index, first_value, (uint32_t)(left < SZG_TILE_VALUES ? left : SZG_TILE_VALUES)};
-}
-
-/* ---- values in ---- */
-
-/* The first values of a run. */
-struct RunPlace {
-  uint64_t first_value;
-  uint32_t count, padded_count; /* values of the run; these and zeros that pad a stored plane */
-};
-
-/* The lane's run in a row. kIsWhole: the tile is full. */
-template <bool kIsWhole>
-__device__ __forceinline__ RunPlace run_at(const EncodeTile &tile, uint32_t row, unsigned lane) {
-  uint32_t const before = row * SZG_PLANES_ROW + lane * SZG_PLANES_RUN;
-  RunPlace run = {tile.first_value + before, SZG_PLANES_RUN, SZG_PLANES_RUN};
-  if (!kIsWhole) {
-    uint32_t const left = before < tile.value_count ? tile.value_count - before : 0;
-    uint32_t const padded = (tile.value_count + SZG_ALIGNMENT - 1) / SZG_ALIGNMENT * SZG_ALIGNMENT;
-    run.count = min(left, (uint32_t)SZG_PLANES_RUN);
-    run.padded_count = before < padded ? SZG_PLANES_RUN : 0;
-  }
-  return run;
-}
-
-/* Loads a run as words of planes; missing values give symbols 0. kIsWhole: and runs are aligned. */
-template <class Kind, bool kIsWhole>
-__device__ __forceinline__ void load_values(const EncodeJob &job, const RunPlace &place,
-                                            uint32_t (&run)[Kind::kValueBytes]) {
-  constexpr uint32_t kValueBytes = Kind::kValueBytes;
-  const uint8_t *const from = (const uint8_t *)job.output.values + place.first_value * kValueBytes;
-  if (kIsWhole)
-    load_run<kValueBytes>(from, run);
-  else
-    load_run_bytes<kValueBytes>(from, place.count * kValueBytes, run);
-}
-
-/* ---- lengths ---- */
-
-/* What a symbol without a code has in place of a length: sums of lengths stay below it. */
-constexpr uint32_t kNoCode = 1 << 12;
-static_assert(SZG_PLANE_LANE_MOST_BITS < kNoCode, "lengths of a lane");
-static_assert(SZG_TILE_VALUES / SZG_LANES * kNoCode < 1u << 31, "a lane without any code");
-
-/* Bits in which a constant plane's first `count` symbols differ from its constant. */
-__device__ __forceinline__ uint32_t differences(uint32_t symbols, uint32_t constant,
-                                                uint32_t count) {
-  uint32_t const wanted = count < SZG_PLANES_RUN ? (1u << 8 * count) - 1 : 0xFFFFFFFFu;
-  return (symbols ^ constant * 0x01010101u) & wanted;
-}
-
-/* lengths: of codes, by plane. lane_bits: of constant planes, whether they are not constant. */
-template <class Kind, bool kIsWhole>
-__device__ __forceinline__ void sum_lengths(const EncodeJob &job, const EncodeTile &tile,
-                                            const uint16_t *lengths, unsigned lane,
-                                            uint32_t (&lane_bits)[Kind::kValueBytes]) {
-  constexpr uint32_t kRows = EncodePolicy<Kind>::kRows;
-#pragma unroll 1
-  for (uint32_t row = 0; row < kTileRows; row += kRows) {
-    uint32_t runs[kRows][Kind::kValueBytes], counts[kRows];
-#pragma unroll
-    for (uint32_t i = 0; i < kRows; i++) {
-      RunPlace const place = run_at<kIsWhole>(tile, row + i, lane);
-      counts[i] = place.count;
-      load_values<Kind, kIsWhole>(job, place, runs[i]);
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < kRows; i++) {
-      split_run<Kind::kValueBytes>(runs[i]);
-#pragma unroll
-      for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
-        uint32_t const mode = Kind::mode(job.output.layout.modes, plane);
-        if (mode == SZG_PLANE_CONSTANT)
-          lane_bits[plane] |= differences(
-              runs[i][plane], (uint32_t)(job.output.layout.constant_bits >> 8 * plane & 255),
-              counts[i]);
-        if (mode != SZG_PLANE_CODED) continue;
-        const uint16_t *const own = lengths + plane * SZG_PLANES_SYMBOLS;
-#pragma unroll
-        for (uint32_t k = 0; k < SZG_PLANES_RUN; k++)
-          if (k < counts[i]) lane_bits[plane] += own[runs[i][plane] >> 8 * k & 255];
-      }
-    }
-  }
-}
+/* ---- kernels ---- */
 
 template <class Kind>
 __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
     planes_measure_kernel(const __grid_constant__ EncodeJob job) {
-  typedef EncodePolicy<Kind> Policy;
-  constexpr uint32_t kValueBytes = Kind::kValueBytes;
-  __shared__ uint16_t lengths[kValueBytes * SZG_PLANES_SYMBOLS];
-  unsigned const lane = threadIdx.x % 32;
-  for (uint32_t i = threadIdx.x; i < kValueBytes * SZG_PLANES_SYMBOLS; i += Policy::kThreads) {
-    uint32_t const entry =
-        job.output.encoder->entries[i / SZG_PLANES_SYMBOLS][i % SZG_PLANES_SYMBOLS];
-    lengths[i] = (uint16_t)(entry & SZG_PLANES_UNCOUNTED_FLAG ? kNoCode : entry >> 16 & 255);
-  }
-  __syncthreads(); /* lengths are there */
-  uint64_t const stride = (uint64_t)gridDim.x * Policy::kWarps;
-  uint64_t const first = (uint64_t)blockIdx.x * Policy::kWarps + threadIdx.x / 32;
-  for (uint64_t index = first; index < job.tile_count; index += stride) {
-    EncodeTile const tile = tile_at(job, index);
-    uint32_t lane_bits[kValueBytes] = {};
-    if (job.are_runs_aligned && tile.value_count == SZG_TILE_VALUES)
-      sum_lengths<Kind, true>(job, tile, lengths, lane, lane_bits);
-    else
-      sum_lengths<Kind, false>(job, tile, lengths, lane, lane_bits);
-    uint16_t *to = job.output.lane_bits + index * job.coded_planes * SZG_LANES + lane;
-    uint32_t words = 0;
-    bool is_misled = false;
-#pragma unroll
-    for (uint32_t plane = 0; plane < kValueBytes; plane++) {
-      uint32_t const mode = Kind::mode(job.output.layout.modes, plane);
-      if (mode == SZG_PLANE_CONSTANT) is_misled = is_misled || lane_bits[plane] != 0;
-      if (mode != SZG_PLANE_CODED) continue;
-      is_misled = is_misled || lane_bits[plane] >= kNoCode;
-      uint32_t const bits = lane_bits[plane] % kNoCode;
-      *to = (uint16_t)bits;
-      to += SZG_LANES;
-      words += head_of(bits, lane).word_count;
-    }
-    if (is_misled) job.output.first_words[job.tile_count + 1] = 1;
-    if (lane == 0) job.output.sizes[index] = (uint16_t)words;
-  }
+  measure_tiles<Kind>(job, blockIdx.x, gridDim.x);
 }
 
 __global__ void __launch_bounds__(PlaceWords::kThreads)
@@ -179,138 +33,84 @@ __global__ void __launch_bounds__(PlaceWords::kThreads)
   PlaceWords::place_share(job, blockIdx.x, gridDim.x, &memory);
 }
 
-/* ---- bits ---- */
-
-template <class Kind>
-__device__ __forceinline__ void append_run(const EncodeJob &job, const uint32_t *entries,
-                                           uint32_t count, const uint32_t (&run)[Kind::kValueBytes],
-                                           LaneBits (&bits)[Kind::kValueBytes], uint32_t *words) {
-#pragma unroll
-  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
-    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-    uint32_t own[SZG_PLANES_RUN];
-#pragma unroll
-    for (uint32_t k = 0; k < SZG_PLANES_RUN; k++)
-      own[k] = k < count ? entries[run[plane] >> 8 * k & 255] : 0;
-    bits[plane].append_two(own[0], own[1], words);
-    bits[plane].append_two(own[2], own[3], words);
-    entries += SZG_PLANES_SYMBOLS;
-  }
-}
-
-template <class Kind>
-__device__ __forceinline__ void store_stored(const EncodeJob &job, const RunPlace &place,
-                                             const uint32_t (&run)[Kind::kValueBytes]) {
-  if (place.padded_count == 0) return;
-  uint8_t *to = job.output.stored + place.first_value;
-#pragma unroll
-  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
-    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_STORED) continue;
-    __stcs((uint32_t *)(void *)to, run[plane]);
-    to += job.stored_plane_bytes;
-  }
-}
-
-/* ---- tiles ---- */
-
-/* Writes a tile's bits into zeroed `words`, and its share of stored planes. The whole warp
- * calls. */
-template <class Kind, bool kIsWhole>
-__device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTile &tile,
-                                           const uint32_t *entries, uint32_t *words,
-                                           unsigned lane) {
-  constexpr uint32_t kValueBytes = Kind::kValueBytes, kRows = EncodePolicy<Kind>::kRows;
-  const uint16_t *own = job.output.lane_bits + tile.index * job.coded_planes * SZG_LANES + lane;
-  LaneBits bits[kValueBytes];
-  uint32_t begin = 0;
-#pragma unroll
-  for (uint32_t plane = 0; plane < kValueBytes; plane++) {
-    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-    PlaneHead const head = head_of(*own, lane);
-    write_head(head, *own, words + begin, lane);
-    bits[plane] = {0, 32 * begin + head.first_bit};
-    begin += head.word_count;
-    own += SZG_LANES;
-  }
-#pragma unroll 1
-  for (uint32_t row = 0; row < kTileRows; row += kRows) {
-    uint32_t runs[kRows][kValueBytes];
-    RunPlace places[kRows];
-#pragma unroll
-    for (uint32_t i = 0; i < kRows; i++) {
-      places[i] = run_at<kIsWhole>(tile, row + i, lane);
-      load_values<Kind, kIsWhole>(job, places[i], runs[i]);
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < kRows; i++) {
-      split_run<kValueBytes>(runs[i]);
-      store_stored<Kind>(job, places[i], runs[i]);
-      append_run<Kind>(job, entries, places[i].count, runs[i], bits, words);
-    }
-  }
-#pragma unroll
-  for (uint32_t plane = 0; plane < kValueBytes; plane++)
-    if (Kind::mode(job.output.layout.modes, plane) == SZG_PLANE_CODED) bits[plane].finish(words);
-}
-
-template <class Kind>
-__device__ __forceinline__ void write_any_tile(const EncodeJob &job, const EncodeTile &tile,
-                                               const uint32_t *entries, uint32_t *words,
-                                               uint32_t word_count, unsigned lane) {
-  for (uint32_t j = lane; j < word_count; j += SZG_LANES) words[j] = 0;
-  __syncwarp(); /* all are 0 */
-  if (job.are_runs_aligned && tile.value_count == SZG_TILE_VALUES)
-    write_tile<Kind, true>(job, tile, entries, words, lane);
-  else
-    write_tile<Kind, false>(job, tile, entries, words, lane);
-  __syncwarp(); /* the words are complete */
-}
-
-/* Shared memory: entries of coded planes, then each warp's words. */
 template <class Kind>
 __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
     planes_write_kernel(const __grid_constant__ EncodeJob job) {
-  typedef EncodePolicy<Kind> Policy;
-  extern __shared__ __align__(16) uint32_t encode_memory[];
-  unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  uint32_t *entries = encode_memory;
-  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
-    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-    for (uint32_t s = threadIdx.x; s < SZG_PLANES_SYMBOLS; s += Policy::kThreads)
-      entries[s] = left_aligned(job.output.encoder->entries[plane][s]);
-    entries += SZG_PLANES_SYMBOLS;
+  write_tiles<Kind>(job, blockIdx.x, gridDim.x);
+}
+
+/* ---- kernels over many frames ---- */
+
+/* Tiles that a warp should have at least, so that the tables pay that its block loads. */
+constexpr uint32_t kItemWarpTiles = 2;
+
+template <class Kind>
+__host__ __device__ uint64_t useful_blocks(uint64_t tile_count) {
+  return szg_div_up(tile_count, EncodePolicy<Kind>::kWarps * kItemWarpTiles);
+}
+
+/* Takes the job of a frame if the block has a share of it; false: it has none. block_count: of the
+ * frame's. The whole block calls. */
+template <class Kind>
+__device__ __forceinline__ bool take_job(const szg_planes_output_cuda &output, int shared_bytes,
+                                         EncodeJob *job, uint32_t *block_count) {
+  uint64_t const tile_count = szg_planes_tile_count(output.value_count);
+  *block_count = (uint32_t)szg_lesser_u64(useful_blocks<Kind>(tile_count), gridDim.x);
+  if (blockIdx.x >= *block_count) return false;
+  if (threadIdx.x == 0) {
+    job->output = output;
+    job->tile_count = tile_count;
+    job->stored_plane_bytes = szg_stored_plane_bytes(output.value_count);
+    job->coded_planes = szg_planes_of_mode(output.layout.modes, Kind::kValueBytes, SZG_PLANE_CODED);
+    job->staged_words = encode_staged_words<Kind>(shared_bytes, job->coded_planes);
+    job->are_runs_aligned = is_run_aligned<Kind::kValueBytes>(output.values);
   }
-  __syncthreads(); /* entries are there */
-  uint32_t *const staged = entries + warp * job.staged_words;
-  uint64_t const stride = (uint64_t)gridDim.x * Policy::kWarps;
-  uint64_t const first = (uint64_t)blockIdx.x * Policy::kWarps + warp;
-  for (uint64_t index = first; index < job.tile_count; index += stride) {
-    EncodeTile const tile = tile_at(job, index);
-    uint32_t const word_count = job.coded_planes > 0 ? job.output.sizes[index] : 0;
-    uint64_t const first_word = job.coded_planes > 0 ? job.output.first_words[index] : 0;
-    uint32_t *const words = job.output.words + first_word;
-    if (word_count <= job.staged_words) {
-      write_any_tile<Kind>(job, tile, encode_memory, staged, word_count, lane);
-      for (uint32_t j = lane; j < word_count; j += SZG_LANES) __stcs(words + j, staged[j]);
-      __syncwarp(); /* all are stored before others take their place */
-    } else {
-      write_any_tile<Kind>(job, tile, encode_memory, words, word_count, lane);
-    }
-  }
+  __syncthreads(); /* the job is there */
+  return true;
+}
+
+/* Grids: blocks for each item, and the items. */
+template <class Kind>
+__global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
+    items_measure_kernel(const szg_planes_write_item *items, bool is_again) {
+  __shared__ EncodeJob job;
+  const szg_planes_write_item &item = items[blockIdx.y];
+  uint32_t block_count = 0;
+  if (!is_of_kind<Kind>(item.output.layout) || item.is_again != is_again) return;
+  if (!take_job<Kind>(item.output, 0, &job, &block_count)) return;
+  measure_tiles<Kind>(job, blockIdx.x, block_count);
+}
+
+__global__ void __launch_bounds__(PlaceWords::kThreads)
+    items_place_kernel(const szg_planes_write_item *items, bool is_again) {
+  __shared__ PlaceWords::Memory memory;
+  const szg_planes_write_item &item = items[blockIdx.y];
+  if (item.is_again != is_again) return;
+  PlaceWords::Job const job = {item.output.sizes, item.output.first_words,
+                               szg_planes_tile_count(item.output.value_count)};
+  PlaceWords::place_share(job, blockIdx.x, gridDim.x, &memory);
+}
+
+template <class Kind>
+__global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
+    items_write_kernel(const szg_planes_write_item *items, int shared_bytes) {
+  __shared__ EncodeJob job;
+  const szg_planes_write_item &item = items[blockIdx.y];
+  uint32_t block_count = 0;
+  if (!is_of_kind<Kind>(item.output.layout) || !item.has_sections) return;
+  if (!take_job<Kind>(item.output, shared_bytes, &job, &block_count)) return;
+  write_tiles<Kind>(job, blockIdx.x, block_count);
 }
 
 /* ---- launches ---- */
 
-/* As many words as blocks leave room for, and no more than a tile can have. */
+/* static_bytes: shared memory that the kernel declares. */
 template <class Kind>
-szgpu_status choose_staged_words(uint32_t coded_planes, uint32_t *staged_words) {
+szgpu_status choose_staged_words(uint32_t coded_planes, int static_bytes, uint32_t *staged_words) {
   typedef EncodePolicy<Kind> Policy;
   int block_bytes = 0;
   SZG_TRY(szg_shared_bytes_each(Policy::kBlocks, &block_bytes));
-  int const room_bytes = block_bytes - (int)(coded_planes * SZG_PLANES_SYMBOLS * sizeof(uint32_t));
-  uint32_t const words = room_bytes > 0 ? (uint32_t)room_bytes / (Policy::kWarps * 4) : 0;
-  uint32_t const most_words = coded_planes * SZG_PLANE_MOST_WORDS;
-  *staged_words = words < most_words ? words : most_words;
+  *staged_words = encode_staged_words<Kind>(block_bytes - static_bytes, coded_planes);
   return SZGPU_OK;
 }
 
@@ -334,19 +134,17 @@ szgpu_status launch_measure(const EncodeJob &job, cudaStream_t stream) {
 template <class Kind>
 szgpu_status launch_write(EncodeJob job, cudaStream_t stream) {
   typedef EncodePolicy<Kind> Policy;
-  SZG_TRY(choose_staged_words<Kind>(job.coded_planes, &job.staged_words));
-  uint32_t const words = job.coded_planes * SZG_PLANES_SYMBOLS + Policy::kWarps * job.staged_words;
-  return launch<Policy>(planes_write_kernel<Kind>, job, words * (uint32_t)sizeof(uint32_t), stream);
+  SZG_TRY(choose_staged_words<Kind>(job.coded_planes, 0, &job.staged_words));
+  return launch<Policy>(planes_write_kernel<Kind>, job,
+                        encode_shared_bytes<Kind>(job.coded_planes, job.staged_words), stream);
 }
 
-/* The same kinds as in decode_planes.cu. */
 template <uint32_t kValueBytes>
 szgpu_status launch_kind(EncodeJob job, bool is_write, cudaStream_t stream) {
-  constexpr uint32_t kTopCoded = SZG_PLANE_CODED << 2 * (kValueBytes - 1);
-  typedef PlanesKind<kValueBytes, kTopCoded> Top;
-  typedef PlanesKind<kValueBytes, kAnyModes> Any;
+  typedef typename PlanesKinds<kValueBytes>::Top Top;
+  typedef typename PlanesKinds<kValueBytes>::Any Any;
   job.are_runs_aligned = is_run_aligned<kValueBytes>(job.output.values);
-  if (job.output.layout.modes == kTopCoded)
+  if (job.output.layout.modes == PlanesKinds<kValueBytes>::kTopModes)
     return is_write ? launch_write<Top>(job, stream) : launch_measure<Top>(job, stream);
   return is_write ? launch_write<Any>(job, stream) : launch_measure<Any>(job, stream);
 }
@@ -369,6 +167,32 @@ szgpu_status launch_bytes(const szg_planes_output_cuda &output, bool is_write,
     default:
       return launch_kind<8>(job, is_write, stream);
   }
+}
+
+/* ---- launches over many frames ---- */
+
+template <class Kind, class... Arguments>
+szgpu_status launch_items(void (*kernel)(const szg_planes_write_item *, Arguments...),
+                          const szg_planes_write_list &list, int shared_bytes, cudaStream_t stream,
+                          Arguments... arguments) {
+  typedef EncodePolicy<Kind> Policy;
+  unsigned resident_blocks = 0;
+  SZG_TRY(szg_resident_blocks(kernel, Policy::kThreads, shared_bytes, &resident_blocks));
+  uint64_t const tile_count = szg_planes_tile_count(list.most_bytes / Kind::kValueBytes);
+  dim3 const blocks =
+      item_blocks(useful_blocks<Kind>(tile_count), resident_blocks, list.item_count);
+  kernel<<<blocks, Policy::kThreads, shared_bytes, stream>>>(list.items, arguments...);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <class Kind>
+szgpu_status write_items(const szg_planes_write_list &list, cudaStream_t stream) {
+  constexpr uint32_t kCodedPlanes = most_coded_planes<Kind>();
+  uint32_t staged_words = 0;
+  SZG_TRY(choose_staged_words<Kind>(kCodedPlanes, (int)sizeof(EncodeJob), &staged_words));
+  int const bytes = (int)encode_shared_bytes<Kind>(kCodedPlanes, staged_words);
+  return launch_items<Kind>(items_write_kernel<Kind>, list, bytes, stream, bytes);
 }
 
 } // namespace
@@ -400,4 +224,30 @@ szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
 szgpu_status szg_planes_write_cuda(const szg_planes_output_cuda *output,
                                    struct CUstream_st *stream) {
   return szg::launch_bytes(*output, true, stream);
+}
+
+szgpu_status szg_planes_measure_items_cuda(const szg_planes_write_list *list, bool is_again,
+                                           struct CUstream_st *stream) {
+  SZG_TRY(szg::for_each_width(list->value_bytes, [&](auto width) {
+    typedef szg::PlanesKinds<decltype(width)::value> Kinds;
+    typedef typename Kinds::Top Top;
+    typedef typename Kinds::Any Any;
+    SZG_TRY(szg::launch_items<Top>(szg::items_measure_kernel<Top>, *list, 0, stream, is_again));
+    return szg::launch_items<Any>(szg::items_measure_kernel<Any>, *list, 0, stream, is_again);
+  }));
+  uint64_t const value_bytes = list->value_bytes ? list->value_bytes : 1;
+  dim3 const shares(szg::PlaceWords::blocks(szg_planes_tile_count(list->most_bytes / value_bytes)),
+                    list->item_count);
+  szg::items_place_kernel<<<shares, szg::PlaceWords::kThreads, 0, stream>>>(list->items, is_again);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_planes_write_items_cuda(const szg_planes_write_list *list,
+                                         struct CUstream_st *stream) {
+  return szg::for_each_width(list->value_bytes, [&](auto width) {
+    typedef szg::PlanesKinds<decltype(width)::value> Kinds;
+    SZG_TRY(szg::write_items<typename Kinds::Top>(*list, stream));
+    return szg::write_items<typename Kinds::Any>(*list, stream);
+  });
 }

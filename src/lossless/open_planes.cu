@@ -7,8 +7,8 @@
  * Reads 128 bytes of a book and writes 8 KiB of table; for tiles see core/tile_words.cuh.
  */
 #include "core/tile_words.cuh"
-#include "core/warp.cuh"
-#include "lossless/planes.h"
+#include "lossless/plane_book.cuh"
+#include "lossless/planes_items.h"
 
 namespace szg {
 namespace {
@@ -17,16 +17,6 @@ struct OpenPolicy {
   static constexpr uint32_t kThreads = 512;
 };
 typedef TileWords<OpenPolicy::kThreads> Words; /* in the same launch */
-constexpr uint32_t kBookWarps = SZG_PLANES_SYMBOLS / 32;
-constexpr uint32_t kLengths = SZG_PLANES_CODE_BITS + 1; /* 0: no code */
-
-struct BookMemory {
-  uint32_t warp_counts[kBookWarps][kLengths]; /* symbols of a length in 32 symbols; then before */
-  uint32_t first_ranks[kLengths + 1];
-  uint32_t first_windows[kLengths + 1]; /* of each length; [kLengths]: of all */
-  uint8_t symbols[SZG_PLANES_SYMBOLS];  /* by (length, symbol) */
-};
-
 union OpenMemory {
   BookMemory book;
   Words::Memory words;
@@ -39,46 +29,15 @@ struct OpenJob {
   szg_verdict *verdict;
 };
 
-/* Finds where each length's symbols and windows begin. One thread calls. The loop is unrolled, so
- * that all counts are loaded before any is needed. */
-__device__ void lay_out_lengths(BookMemory *memory) {
-  uint32_t counts[kLengths][kBookWarps];
-#pragma unroll
-  for (uint32_t length = 1; length < kLengths; length++)
-#pragma unroll
-    for (uint32_t warp = 0; warp < kBookWarps; warp++)
-      counts[length][warp] = memory->warp_counts[warp][length];
-  uint32_t rank = 0, window = 0;
-#pragma unroll
-  for (uint32_t length = 1; length < kLengths; length++) {
-    memory->first_ranks[length] = rank;
-    memory->first_windows[length] = window;
-#pragma unroll
-    for (uint32_t warp = 0; warp < kBookWarps; warp++) {
-      memory->warp_counts[warp][length] = rank;
-      rank += counts[length][warp];
-      window += counts[length][warp] << (SZG_PLANES_CODE_BITS - length);
-    }
-  }
-  memory->first_windows[kLengths] = window;
-}
-
 /* Sorts symbols by (length, symbol). False: not a complete prefix code. The whole block calls. */
 __device__ bool read_book(const uint8_t *bytes, BookMemory *memory) {
-  uint32_t const symbol = threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  bool const is_symbol = symbol < SZG_PLANES_SYMBOLS;
-  uint32_t const length = is_symbol ? bytes[symbol / 2] >> 4 * (symbol % 2) & 15 : 0;
-  uint32_t place = 0;
-  for (uint32_t l = 1; l < kLengths; l++) {
-    uint32_t const alike = __ballot_sync(kAllLanes, length == l);
-    if (length == l) place = rank_among(alike, lane);
-    if (is_symbol && lane == 0) memory->warp_counts[warp][l] = (uint32_t)__popc(alike);
-  }
-  bool const are_lengths = __syncthreads_and(length < kLengths); /* and counts are there */
-  if (threadIdx.x == 0) lay_out_lengths(memory);
-  __syncthreads(); /* ranks are there */
+  uint32_t const symbol = threadIdx.x;
+  uint32_t const length =
+      symbol < SZG_PLANES_SYMBOLS ? bytes[symbol / 2] >> 4 * (symbol % 2) & 15 : 0;
+  bool are_lengths = false;
+  uint32_t const rank = rank_symbol(length, memory, &are_lengths);
   if (!are_lengths || memory->first_windows[kLengths] != SZG_PLANES_ENTRIES) return false;
-  if (length > 0) memory->symbols[memory->warp_counts[warp][length] + place] = (uint8_t)symbol;
+  if (length > 0) memory->symbols[rank] = (uint8_t)symbol;
   __syncthreads(); /* symbols are there */
   return true;
 }
@@ -107,8 +66,9 @@ __device__ void build_table(const uint8_t *bytes, BookMemory *memory, uint16_t *
 
 /* ---- kernel ---- */
 
-__global__ void __launch_bounds__(OpenPolicy::kThreads)
-    planes_open_kernel(const __grid_constant__ OpenJob job) {
+/* What a block of a frame does: blocks before book_count make a table each, the others have a share
+ * of the tiles each. The whole block calls. */
+__device__ __forceinline__ void open_by_blocks(const OpenJob &job) {
   __shared__ OpenMemory memory;
   uint32_t const block = blockIdx.x;
   if (block == 0 && threadIdx.x == 0) *job.input.counter = 0;
@@ -121,6 +81,31 @@ __global__ void __launch_bounds__(OpenPolicy::kThreads)
     Words::place_and_check(places, share, share_count, job.input.word_count, job.verdict,
                            &memory.words);
   }
+}
+
+__global__ void __launch_bounds__(OpenPolicy::kThreads)
+    planes_open_kernel(const __grid_constant__ OpenJob job) {
+  open_by_blocks(job);
+}
+
+__device__ __forceinline__ uint32_t book_count_of(const szg_planes_layout &layout) {
+  return szg_planes_of_mode(layout.modes, layout.value_bytes, SZG_PLANE_CODED);
+}
+
+/* Grid: blocks for each item, and the items. */
+__global__ void __launch_bounds__(OpenPolicy::kThreads)
+    items_open_kernel(const szg_planes_read_item *items) {
+  __shared__ OpenJob job;
+  const szg_planes_read_item &item = items[blockIdx.y];
+  if (!item.is_there) return;
+  if (threadIdx.x == 0) {
+    job.input = item.input;
+    job.tile_count = szg_planes_tile_count(item.input.value_count);
+    job.book_count = book_count_of(item.input.layout);
+    job.verdict = item.verdict;
+  }
+  __syncthreads(); /* the job is there */
+  open_by_blocks(job);
 }
 
 } // namespace
@@ -144,6 +129,17 @@ szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdic
       szg_planes_of_mode(input->layout.modes, input->layout.value_bytes, SZG_PLANE_CODED);
   unsigned const shares = job.book_count > 0 ? szg::Words::blocks(job.tile_count) : 1;
   szg::planes_open_kernel<<<job.book_count + shares, szg::OpenPolicy::kThreads, 0, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+szgpu_status szg_planes_open_items_cuda(const szg_planes_read_list *list,
+                                        struct CUstream_st *stream) {
+  uint32_t const most_books = list->value_bytes ? list->value_bytes : (uint32_t)SZG_PLANES_MOST;
+  uint64_t const value_bytes = list->value_bytes ? list->value_bytes : 1;
+  unsigned const shares = szg::Words::blocks(szg_planes_tile_count(list->most_bytes / value_bytes));
+  dim3 const blocks(most_books + shares, list->item_count);
+  szg::items_open_kernel<<<blocks, szg::OpenPolicy::kThreads, 0, stream>>>(list->items);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -10,21 +10,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
-
-/* ---- layout ---- */
-
-szgpu_status szg_planes_layout_check(const szg_planes_layout *layout) {
-  uint32_t const bytes = layout->value_bytes;
-  SZG_REQUIRE(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8, SZGPU_BAD_DATA);
-  SZG_REQUIRE(layout->modes >> 2 * bytes == 0, SZGPU_BAD_DATA);
-  for (uint32_t plane = 0; plane < SZG_PLANES_MOST; plane++) {
-    uint32_t const mode = szg_plane_mode(layout->modes, plane);
-    SZG_REQUIRE(mode < SZG_PLANE_MODES, SZGPU_BAD_DATA);
-    SZG_REQUIRE(mode == SZG_PLANE_CONSTANT || (layout->constant_bits >> 8 * plane & 255) == 0,
-                SZGPU_BAD_DATA);
-  }
-  return SZGPU_OK;
-}
+#include "lossless/planes_choice_core.h"
 
 static bool is_coded(const szg_planes_layout *layout, uint32_t plane) {
   return plane < layout->value_bytes && szg_plane_mode(layout->modes, plane) == SZG_PLANE_CODED;
@@ -51,14 +37,8 @@ uint64_t szg_planes_counted_values(const szg_planes_counts *counts) {
 
 /* Counts once what the sample may have missed. */
 static void count_likely(const uint64_t *counts, uint64_t value_count, uint64_t *own_counts) {
-  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {
-    if (!szg_plane_symbol_is_rare(counts[s], value_count)) continue;
-    uint32_t const first = s > SZG_PLANES_REACH_DOWN ? s - SZG_PLANES_REACH_DOWN : 0;
-    uint32_t const last = (uint32_t)szg_min_u64(s + SZG_PLANES_REACH_UP, SZG_PLANES_SYMBOLS - 1);
-    for (uint32_t near = first; near <= last; near++)
-      if (own_counts[near] == 0) own_counts[near] = 1;
-    if (own_counts[0] == 0) own_counts[0] = 1;
-  }
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
+    if (counts[s] == 0) own_counts[s] = szg_plane_symbol_is_likely(counts, value_count, s);
 }
 
 void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, bool is_sample,

@@ -11,6 +11,7 @@
 #ifndef SZG_PLANES_H
 #define SZG_PLANES_H
 
+#include "core/bytes.h"
 #include "core/device.h"
 #include "core/status.h"
 #include "huffman/huffman.h"
@@ -29,7 +30,18 @@ typedef struct szg_planes_layout {
 
 /* SZGPU_BAD_DATA: an invalid value_bytes or mode, modes of planes that do not exist, or a symbol
  * for a plane that is not constant. */
-szgpu_status szg_planes_layout_check(const szg_planes_layout *layout) SZG_CHECKED;
+SZG_HD szgpu_status szg_planes_layout_check(const szg_planes_layout *layout) {
+  uint32_t const bytes = layout->value_bytes;
+  SZG_REQUIRE(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8, SZGPU_BAD_DATA);
+  SZG_REQUIRE(layout->modes >> 2 * bytes == 0, SZGPU_BAD_DATA);
+  for (uint32_t plane = 0; plane < SZG_PLANES_MOST; plane++) {
+    uint32_t const mode = szg_plane_mode(layout->modes, plane);
+    SZG_REQUIRE(mode < SZG_PLANE_MODES, SZGPU_BAD_DATA);
+    SZG_REQUIRE(mode == SZG_PLANE_CONSTANT || (layout->constant_bits >> 8 * plane & 255) == 0,
+                SZGPU_BAD_DATA);
+  }
+  return SZGPU_OK;
+}
 
 /* Bytes of the codebook section. */
 SZG_HD uint64_t szg_planes_book_bytes(const szg_planes_layout *layout) {
@@ -82,8 +94,18 @@ enum {
 typedef struct szg_split_stretch {
   uint64_t first_byte, byte_count;
 } szg_split_stretch;
-uint32_t szg_split_stretch_count(uint64_t byte_count);
-szg_split_stretch szg_split_stretch_at(uint64_t byte_count, uint32_t i);
+SZG_HD uint32_t szg_split_stretch_count(uint64_t byte_count) {
+  uint64_t const all = szg_div_up(byte_count, SZG_SPLIT_STRETCH_BYTES);
+  return (uint32_t)szg_min_u64(all, SZG_SPLIT_STRETCHES);
+}
+SZG_HD szg_split_stretch szg_split_stretch_at(uint64_t byte_count, uint32_t i) {
+  uint64_t const all = szg_div_up(byte_count, SZG_SPLIT_STRETCH_BYTES);
+  uint64_t const number = szg_sample_tile(all, szg_split_stretch_count(byte_count), i);
+  szg_split_stretch stretch;
+  stretch.first_byte = number * SZG_SPLIT_STRETCH_BYTES;
+  stretch.byte_count = szg_min_u64(SZG_SPLIT_STRETCH_BYTES, byte_count - stretch.first_byte);
+  return stretch;
+}
 
 typedef struct szg_split_tally {
   szg_planes_counts counts[SZG_SPLIT_CHOICES]; /* of values of 1 << choice bytes */

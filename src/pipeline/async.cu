@@ -2,26 +2,40 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Items go to the device as kernels' arguments, class by class: fields of one type and one number
- * of axes. Each class then takes one sequence of launches, however many items it has.
+ * of axes, or, without a bound, of one width. Each class then takes one sequence of launches,
+ * however many items it has.
  */
 #include "core/cuda_check.cuh"
-#include "frames/batch.h"
+#include "frames/planes_batch.h"
 #include "pipeline/async.h"
 #include "pipeline/cuda.h"
 
 namespace {
 
 enum { MOST_AXES = 3 }; /* that tiles extend over */
+/* Under a bound: types by axes. Without: bytes, and values of 1, 2, 4 and 8 bytes. */
+enum { BOUNDED_CLASSES = 2 * MOST_AXES, LOSSLESS_CLASSES = 5 };
 
 /* A call and its memory. */
 struct AsyncCall : szg_async_call {
   szg_batch_write_lists write_lists;
   szg_batch_read_lists read_lists;
+  szg_planes_batch_write_lists planes_write_lists;
+  szg_planes_batch_read_lists planes_read_lists;
   szg_arena zeroed, other; /* of all items */
   uint32_t sent_items;
 
   explicit AsyncCall(const szg_async_call &call)
-      : szg_async_call(call), write_lists{}, read_lists{}, zeroed{}, other{}, sent_items(0) {}
+      : szg_async_call(call),
+        write_lists{},
+        read_lists{},
+        planes_write_lists{},
+        planes_read_lists{},
+        zeroed{},
+        other{},
+        sent_items(0) {}
+
+  bool is_lossless() const { return params->mode == SZGPU_MODE_LOSSLESS; }
 };
 
 /* ---- classes ---- */
@@ -32,6 +46,26 @@ szg_grid grid_of(const szgpu_async_item &item) {
   return szg_grid_of_dims(item.shape.dims, item.shape.ndim);
 }
 
+uint32_t class_count(const AsyncCall &call) {
+  return call.is_lossless() ? LOSSLESS_CLASSES : BOUNDED_CLASSES;
+}
+
+uint32_t class_of(const AsyncCall &call, const szgpu_async_item &item, const szg_grid &grid) {
+  if (!call.is_lossless()) return (uint32_t)item.shape.dtype * MOST_AXES + axes_of(grid) - 1;
+  switch (item.shape.dtype == SZGPU_U8 ? 0 : szg_dtype_bytes(item.shape.dtype)) {
+    case 0:
+      return 0;
+    case 1:
+      return 1;
+    case 2:
+      return 2;
+    case 4:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
 bool is_aligned(const szgpu_async_item &item, const szg_grid &grid) {
   return (uintptr_t)item.field % 16 == 0 &&
          (axes_of(grid) == 1 || grid.x_extent * szg_dtype_bytes(item.shape.dtype) % 16 == 0);
@@ -39,6 +73,7 @@ bool is_aligned(const szgpu_async_item &item, const szg_grid &grid) {
 
 /* Adds an item to what a class knows of all of them. */
 void note_item(const szgpu_async_item &item, const szg_grid &grid, szg_batch_class *batch) {
+  if (batch->item_count == 0) batch->dtype = item.shape.dtype;
   if (batch->item_count == 0 || grid.x_extent > batch->widest.x_extent) batch->widest = grid;
   if (grid.tile_count > batch->most_tiles) batch->most_tiles = grid.tile_count;
   if (grid.value_count > batch->most_values) batch->most_values = grid.value_count;
@@ -48,28 +83,43 @@ void note_item(const szgpu_async_item &item, const szg_grid &grid, szg_batch_cla
 
 /* ---- memory ---- */
 
+template <class List>
+void take_list(szg_arena *arena, const AsyncCall &call, List **list) {
+  *list = (List *)szg_arena_take(arena, call.item_count, sizeof(List));
+}
+
 /* The lists of all items. */
 void carve_lists(szg_arena *arena, AsyncCall *call) {
-  uint64_t const count = call->item_count;
-  if (call->writes) {
-    szg_batch_write_lists *const lists = &call->write_lists;
-    lists->items = (szg_batch_item *)szg_arena_take(arena, count, sizeof *lists->items);
-    lists->choices = (szg_choice_item *)szg_arena_take(arena, count, sizeof *lists->choices);
-    lists->tiles = (szg_tile_item *)szg_arena_take(arena, count, sizeof *lists->tiles);
+  if (call->is_lossless() && call->writes) {
+    take_list(arena, *call, &call->planes_write_lists.items);
+    take_list(arena, *call, &call->planes_write_lists.planes);
+  } else if (call->is_lossless()) {
+    take_list(arena, *call, &call->planes_read_lists.items);
+    take_list(arena, *call, &call->planes_read_lists.planes);
+    take_list(arena, *call, &call->planes_read_lists.checksums);
+  } else if (call->writes) {
+    take_list(arena, *call, &call->write_lists.items);
+    take_list(arena, *call, &call->write_lists.choices);
+    take_list(arena, *call, &call->write_lists.tiles);
   } else {
-    szg_batch_read_lists *const lists = &call->read_lists;
-    lists->items = (szg_batch_item *)szg_arena_take(arena, count, sizeof *lists->items);
-    lists->tiles = (szg_tile_read_item *)szg_arena_take(arena, count, sizeof *lists->tiles);
-    lists->checksums = (szg_checksum_item *)szg_arena_take(arena, count, sizeof *lists->checksums);
+    take_list(arena, *call, &call->read_lists.items);
+    take_list(arena, *call, &call->read_lists.tiles);
+    take_list(arena, *call, &call->read_lists.checksums);
   }
 }
 
-void carve_item(AsyncCall *call, const szgpu_async_item &item, const szg_grid &grid,
-                szg_batch_item *carved) {
+szgpu_status carve_item(AsyncCall *call, const szgpu_async_item &item, const szg_grid &grid,
+                        szg_batch_item *carved) {
+  szgpu_dtype const dtype = item.shape.dtype;
+  if (call->is_lossless())
+    return call->writes
+               ? szg_planes_batch_carve_write(&call->zeroed, &call->other, &grid, dtype, carved)
+               : szg_planes_batch_carve_read(&call->other, &grid, dtype, carved);
   if (call->writes)
-    szg_batch_carve_write(&call->zeroed, &call->other, &grid, item.shape.dtype, carved);
+    szg_batch_carve_write(&call->zeroed, &call->other, &grid, dtype, carved);
   else
-    szg_batch_carve_read(&call->other, &grid, item.shape.dtype, carved);
+    szg_batch_carve_read(&call->other, &grid, dtype, carved);
+  return SZGPU_OK;
 }
 
 /* The pieces of a call's workspace, in their order. */
@@ -78,15 +128,16 @@ struct Pieces {
   bool overflowed;
 };
 
-Pieces measure(const szg_async_call &asked) {
+szgpu_status measure(const szg_async_call &asked, Pieces *pieces) {
   AsyncCall call(asked);
   szg_arena lists = {};
   szg_batch_item unused = {};
   carve_lists(&lists, &call);
   for (uint32_t i = 0; i < call.item_count; i++)
-    carve_item(&call, call.items[i], grid_of(call.items[i]), &unused);
-  return {lists.used_bytes, call.zeroed.used_bytes, call.other.used_bytes,
-          lists.overflowed || call.zeroed.overflowed || call.other.overflowed};
+    SZG_TRY(carve_item(&call, call.items[i], grid_of(call.items[i]), &unused));
+  *pieces = {lists.used_bytes, call.zeroed.used_bytes, call.other.used_bytes,
+             lists.overflowed || call.zeroed.overflowed || call.other.overflowed};
+  return SZGPU_OK;
 }
 
 szgpu_status bytes_of(const Pieces &pieces, uint64_t *bytes) {
@@ -98,8 +149,9 @@ szgpu_status bytes_of(const Pieces &pieces, uint64_t *bytes) {
 
 /* Takes the workspace, and clears what must be 0. */
 szgpu_status take_workspace(szgpu_ctx *ctx, AsyncCall *call) {
-  Pieces const pieces = measure(*call);
+  Pieces pieces;
   uint64_t needed_bytes;
+  SZG_TRY(measure(*call, &pieces));
   SZG_TRY(bytes_of(pieces, &needed_bytes));
   if (call->workspace_bytes < needed_bytes)
     return szg_fail(ctx, SZGPU_BAD_ARGUMENT,
@@ -120,36 +172,43 @@ szgpu_status take_workspace(szgpu_ctx *ctx, AsyncCall *call) {
 /* The next part of the items, which go from `first` of the lists on. */
 szgpu_status send(const AsyncCall &call, const szg_batch_sent &sent, uint32_t count,
                   uint32_t first) {
+  cudaStream_t const stream = call.stream;
   if (count == 0) return SZGPU_OK;
-  return call.writes
-             ? szg_batch_send_writes_cuda(&sent, count, first, &call.write_lists, call.stream)
-             : szg_batch_send_reads_cuda(&sent, count, first, &call.read_lists, call.stream);
+  if (call.is_lossless())
+    return call.writes ? szg_planes_batch_send_writes_cuda(&sent, count, first,
+                                                           &call.planes_write_lists, stream)
+                       : szg_planes_batch_send_reads_cuda(&sent, count, first,
+                                                          &call.planes_read_lists, stream);
+  return call.writes ? szg_batch_send_writes_cuda(&sent, count, first, &call.write_lists, stream)
+                     : szg_batch_send_reads_cuda(&sent, count, first, &call.read_lists, stream);
 }
 
-szg_batch_item make_item(AsyncCall *call, const szgpu_async_item &item, const szg_grid &grid) {
-  szg_batch_item made = {};
-  made.ndim = (uint32_t)item.shape.ndim;
-  for (uint32_t i = 0; i < made.ndim; i++) made.dims[i] = item.shape.dims[i];
-  made.values = item.field;
-  made.archive = (uint8_t *)item.archive;
-  made.archive_bytes = item.archive_bytes;
-  made.archive_bytes_at = item.archive_bytes_at;
-  made.outcome = item.outcome;
-  carve_item(call, item, grid, &made);
-  return made;
+szgpu_status make_item(AsyncCall *call, const szgpu_async_item &item, const szg_grid &grid,
+                       szg_batch_item *made) {
+  szg_header const header = szg_call_header(call->params, &item.shape, &grid, NULL);
+  *made = {};
+  made->ndim = (uint32_t)item.shape.ndim;
+  made->dtype = (uint32_t)item.shape.dtype;
+  made->version = szg_header_version(&header);
+  for (uint32_t i = 0; i < made->ndim; i++) made->dims[i] = item.shape.dims[i];
+  made->values = item.field;
+  made->archive = (uint8_t *)item.archive;
+  made->archive_bytes = item.archive_bytes;
+  made->archive_bytes_at = item.archive_bytes_at;
+  made->outcome = item.outcome;
+  return carve_item(call, item, grid, made);
 }
 
 /* Sends the items of a class, and finds what they have in common. */
-szgpu_status send_class(AsyncCall *call, szgpu_dtype dtype, uint32_t axes, szg_batch_class *batch) {
+szgpu_status send_class(AsyncCall *call, uint32_t number, szg_batch_class *batch) {
   szg_batch_sent sent;
   uint32_t pending = 0, first = call->sent_items;
   for (uint32_t i = 0; i < call->item_count; i++) {
     const szgpu_async_item &item = call->items[i];
-    if (item.shape.dtype != dtype) continue;
     szg_grid const grid = grid_of(item);
-    if (axes_of(grid) != axes) continue;
+    if (class_of(*call, item, grid) != number) continue;
     note_item(item, grid, batch);
-    sent.items[pending++] = make_item(call, item, grid);
+    SZG_TRY(make_item(call, item, grid, &sent.items[pending++]));
     if (pending < SZG_BATCH_SENT) continue;
     SZG_TRY(send(*call, sent, pending, first));
     first += pending;
@@ -160,9 +219,12 @@ szgpu_status send_class(AsyncCall *call, szgpu_dtype dtype, uint32_t axes, szg_b
 }
 
 /* Works on a class that begins with item `first` of the lists. */
-szgpu_status run_class(const szgpu_ctx *ctx, const AsyncCall &call, uint32_t first,
-                       const szg_bound_plan &bound, szg_batch_class *batch) {
+szgpu_status run_bounded(const AsyncCall &call, uint32_t first, const szg_side_stream *side,
+                         szg_batch_class *batch) {
+  szg_bound_plan bound;
   szgpu_shape const shape = {batch->dtype, 0, {}};
+  szg_mapping const mapping = szg_mapping_of(call.params->mode, batch->dtype);
+  SZG_TRY(szg_call_declared_bound(call.params, &mapping, &bound));
   szg_header const header = szg_call_header(call.params, &shape, &batch->widest, &bound);
   szg_batch_class_open(&header, &bound, batch);
   if (call.writes) {
@@ -172,22 +234,35 @@ szgpu_status run_class(const szgpu_ctx *ctx, const AsyncCall &call, uint32_t fir
   }
   const szg_batch_read_lists &all = call.read_lists;
   szg_batch_read_lists const lists = {all.items + first, all.tiles + first, all.checksums + first};
-  return szg_batch_read_cuda(batch, &lists, &ctx->device.sides[SZG_SIDE_CHECKS], call.stream);
+  return szg_batch_read_cuda(batch, &lists, side, call.stream);
+}
+
+szgpu_status run_lossless(const AsyncCall &call, uint32_t first, const szg_side_stream *side,
+                          szg_batch_class *batch) {
+  szgpu_shape const shape = {batch->dtype, 0, {}};
+  szg_header const header = szg_call_header(call.params, &shape, &batch->widest, NULL);
+  szg_batch_class_open(&header, NULL, batch);
+  if (call.writes) {
+    const szg_planes_batch_write_lists &all = call.planes_write_lists;
+    szg_planes_batch_write_lists const lists = {all.items + first, all.planes + first};
+    return szg_planes_batch_write_cuda(batch, &lists, call.stream);
+  }
+  const szg_planes_batch_read_lists &all = call.planes_read_lists;
+  szg_planes_batch_read_lists const lists = {all.items + first, all.planes + first,
+                                             all.checksums + first};
+  return szg_planes_batch_read_cuda(batch, &lists, side, call.stream);
 }
 
 szgpu_status run(szgpu_ctx *ctx, AsyncCall *call) {
+  const szg_side_stream *const side = &ctx->device.sides[SZG_SIDE_CHECKS];
   SZG_TRY(take_workspace(ctx, call));
-  for (int dtype = SZGPU_F32; dtype <= SZGPU_F64; dtype++) {
-    szg_bound_plan bound;
-    szg_mapping const mapping = szg_mapping_of(call->params->mode, (szgpu_dtype)dtype);
-    SZG_TRY(szg_call_declared_bound(call->params, &mapping, &bound));
-    for (uint32_t axes = 1; axes <= MOST_AXES; axes++) {
-      uint32_t const first = call->sent_items;
-      szg_batch_class batch = {};
-      batch.dtype = (szgpu_dtype)dtype;
-      SZG_TRY(send_class(call, batch.dtype, axes, &batch));
-      if (batch.item_count > 0) SZG_TRY(run_class(ctx, *call, first, bound, &batch));
-    }
+  for (uint32_t number = 0; number < class_count(*call); number++) {
+    uint32_t const first = call->sent_items;
+    szg_batch_class batch = {};
+    SZG_TRY(send_class(call, number, &batch));
+    if (batch.item_count == 0) continue;
+    SZG_TRY(call->is_lossless() ? run_lossless(*call, first, side, &batch)
+                                : run_bounded(*call, first, side, &batch));
   }
   return SZGPU_OK;
 }
@@ -197,11 +272,13 @@ szgpu_status run(szgpu_ctx *ctx, AsyncCall *call) {
 szgpu_status szg_async_bytes_cuda(szgpu_ctx *ctx, const szg_async_call *call,
                                   uint64_t *workspace_bytes) {
   int previous = 0;
+  Pieces pieces;
   uint64_t bytes_each[2];
   for (int writes = 0; writes < 2; writes++) {
     szg_async_call asked = *call;
     asked.writes = writes;
-    SZG_TRY(bytes_of(measure(asked), &bytes_each[writes]));
+    SZG_TRY(measure(asked, &pieces));
+    SZG_TRY(bytes_of(pieces, &bytes_each[writes]));
   }
   *workspace_bytes = bytes_each[0] > bytes_each[1] ? bytes_each[0] : bytes_each[1];
   SZG_TRY(szg_cuda_begin(ctx, &previous));

@@ -33,7 +33,7 @@ inline uint64_t value_count(const szgpu_shape &shape) {
   return count;
 }
 
-inline size_t value_bytes(const szgpu_shape &shape) { return shape.dtype == SZGPU_F32 ? 4 : 8; }
+inline size_t value_bytes(const szgpu_shape &shape) { return szg_dtype_bytes(shape.dtype); }
 
 inline void set_value(const szgpu_shape &shape, uint64_t i, double value, Bytes *field) {
   float const single = (float)value;
@@ -107,18 +107,31 @@ inline szgpu_status restored_by(szgpu_ctx *ctx, const Bytes &archive, Bytes *fie
 
 enum { kGuardBytes = 64 };
 
-/* A field with room for its archive. */
+/* A field with room for its archive. offset: of values, from an aligned address. */
 struct Item {
   szgpu_shape shape;
+  size_t offset;
   DeviceArray<uint8_t> field, archive, restored;
   uint64_t room;
 
-  Item(const szgpu_shape &of, const Bytes &values, uint64_t archive_bytes)
+  Item(const szgpu_shape &of, const Bytes &values, uint64_t archive_bytes, size_t values_offset)
       : shape(of),
-        field(values),
+        offset(values_offset),
+        field(values.size() + offset),
         archive(archive_bytes + kGuardBytes),
-        restored(values.size() + kGuardBytes),
-        room(archive_bytes) {}
+        restored(values.size() + offset + kGuardBytes),
+        room(archive_bytes) {
+    set_field(values);
+  }
+  void set_field(const Bytes &values) {
+    MUST(cudaMemcpy(field.data() + offset, values.data(), values.size(), cudaMemcpyHostToDevice));
+    MUST(cudaDeviceSynchronize()); /* as in DeviceArray */
+  }
+  Bytes restored_values() const {
+    Bytes values = restored.host();
+    values.erase(values.begin(), values.begin() + (long)offset);
+    return values;
+  }
 };
 
 struct Batch {
@@ -135,8 +148,8 @@ struct Batch {
     MUST(szgpu_sizes(ctx, &params, &shape, nullptr, &bytes));
     return bytes;
   }
-  void add(const szgpu_shape &shape, const Bytes &field) {
-    items.emplace_back(new Item(shape, field, most_archive_bytes(shape)));
+  void add(const szgpu_shape &shape, const Bytes &field, size_t offset = 0) {
+    items.emplace_back(new Item(shape, field, most_archive_bytes(shape), offset));
   }
 
   std::vector<szgpu_async_item> list(bool is_read) const {
@@ -144,7 +157,7 @@ struct Batch {
     for (size_t i = 0; i < items.size(); i++) {
       Item &item = *items[i];
       all[i] = {item.shape,
-                is_read ? item.restored.data() : item.field.data(),
+                (is_read ? item.restored.data() : item.field.data()) + item.offset,
                 item.archive.data(),
                 item.room,
                 is_read ? &(written->data() + i)->bytes : nullptr,
@@ -181,11 +194,12 @@ struct Batch {
 };
 
 inline const char *name_of(const szgpu_shape &shape) {
+  static const char *const types[] = {"f32", "f64", "u8",  "bf16", "f16",
+                                      "fp8", "i8",  "u16", "i16",  "i32"};
   static thread_local char text[96];
-  snprintf(text, sizeof text, "%s %llu x %llu x %llu x %llu (%d)",
-           shape.dtype == SZGPU_F32 ? "f32" : "f64", (unsigned long long)shape.dims[0],
-           (unsigned long long)shape.dims[1], (unsigned long long)shape.dims[2],
-           (unsigned long long)shape.dims[3], shape.ndim);
+  snprintf(text, sizeof text, "%s %llu x %llu x %llu x %llu (%d)", types[shape.dtype],
+           (unsigned long long)shape.dims[0], (unsigned long long)shape.dims[1],
+           (unsigned long long)shape.dims[2], (unsigned long long)shape.dims[3], shape.ndim);
   return text;
 }
 
@@ -218,7 +232,7 @@ inline void check_batch(const Batch &batch, szgpu_ctx *cpu, const std::vector<By
           "%s: status %u, %llu bytes", name_of(item.shape), read[i].status,
           (unsigned long long)read[i].bytes);
     check_bytes(item.archive.host(), archive, item.room, "the archive", item.shape);
-    check_bytes(item.restored.host(), restored, restored.size(), "the field", item.shape);
+    check_bytes(item.restored_values(), restored, restored.size(), "the field", item.shape);
   }
 }
 

@@ -1,179 +1,14 @@
 /* test_cuda_async_damage.cu - damaged and foreign archives: kernels find what the CPU does.
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "container/checksum.h"
-#include "container/header_core.h"
-#include "cuda/async_batch.cuh"
+#include "cuda/async_damage.cuh"
+#include "cuda/async_lossless.cuh"
 
 using namespace async_test;
-using cuda_test::stream;
 
 namespace {
 
-enum { kHeaderBytes = 144, kKindByte = kHeaderBytes, kFlagsByte = kHeaderBytes + 3 };
-
-szgpu_ctx *cpu, *gpu;
-
-/* ---- archives that are changed and sealed again ---- */
-
-uint32_t section_count(const Bytes &archive) { return szg_load_u32(&archive[kHeaderBytes + 32]); }
-
-void seal_header(Bytes *archive, uint64_t begin, uint64_t header_bytes) {
-  if (begin + header_bytes > archive->size()) return;
-  uint64_t const checksum = szg_checksum_plain(archive->data() + begin, header_bytes - 8);
-  memcpy(archive->data() + begin + header_bytes - 8, &checksum, 8);
-}
-
-/* Makes the checksums of both headers right. sections: of the frame before it was changed. */
-void seal_headers(Bytes *archive, uint32_t sections) {
-  seal_header(archive, kHeaderBytes, szg_frame_header_bytes(sections));
-  seal_header(archive, 0, kHeaderBytes);
-}
-
-/* Makes the checksums of the sections right as well. */
-void seal_all(Bytes *archive) {
-  szg_threads threads = {};
-  threads.count = 1;
-  std::vector<uint64_t> leaves(archive->size() / 16384 + 2);
-  uint32_t const count = section_count(*archive);
-  uint64_t place = kHeaderBytes + szg_frame_header_bytes(count);
-  for (uint32_t i = 0; i < count; i++) {
-    uint8_t *const entry = archive->data() + kHeaderBytes + 40 + 32 * i;
-    uint64_t const bytes = szg_align_up(szg_load_u64(entry + 16), SZG_ALIGNMENT);
-    uint64_t checksum = 0;
-    MUST(szg_checksum_tree(&threads, archive->data() + place, bytes, leaves.data(), &checksum));
-    memcpy(entry + 24, &checksum, 8);
-    place += bytes;
-  }
-  seal_headers(archive, count);
-}
-
-/* ---- restoring ---- */
-
-struct Damaged {
-  Bytes archive;
-  const char *what;
-  uint64_t place;
-};
-
-/* What the CPU says. Params and shape that are not the call's are no error to it. */
-szgpu_status status_of_cpu(const szgpu_params &params, const szgpu_shape &shape,
-                           const Damaged &damaged, Bytes *field) {
-  szgpu_status const status = restored_by(cpu, damaged.archive, field);
-  szgpu_info info = {};
-  info.struct_bytes = sizeof info;
-  if (status != SZGPU_OK && status != SZGPU_BAD_ARGUMENT) return status;
-  if (szgpu_inspect(damaged.archive.data(), damaged.archive.size(), &info) != SZGPU_OK)
-    return status;
-  bool is_same = info.shape.dtype == shape.dtype && info.shape.ndim == shape.ndim &&
-                 info.mode == params.mode && info.bound == params.bound &&
-                 info.source == params.source && !info.has_fill && info.frame_count == 1;
-  for (int i = 0; is_same && i < shape.ndim; i++) is_same = info.shape.dims[i] == shape.dims[i];
-  return is_same ? status : SZGPU_OTHER_PARAMS;
-}
-
-/* Whether an archive may be taken for one of other params although the CPU finds fault with it: the
- * archive's header is sound by itself but not the class's, or the frame's says that it is of a kind
- * or lattice that the call does not read, or packed. */
-bool is_foreign(const Damaged &changed) {
-  szgpu_info info = {};
-  info.struct_bytes = sizeof info;
-  uint64_t const place = changed.place;
-  if (place < kHeaderBytes)
-    return szgpu_inspect(changed.archive.data(), changed.archive.size(), &info) == SZGPU_OK;
-  bool const is_codec = place >= kHeaderBytes + 40 && (place - kHeaderBytes - 40) % 32 == 4;
-  return is_codec || place == kFlagsByte || changed.archive[kKindByte] == SZG_FRAME_CONSTANT;
-}
-
-/* Restores all in one call. are_sealed: headers were changed whose checksums are right, so that an
- * archive may be of other params. */
-void check_all(const szgpu_params &params, const szgpu_shape &shape,
-               const std::vector<Damaged> &all, bool are_sealed) {
-  size_t const field_bytes = value_count(shape) * value_bytes(shape);
-  std::vector<std::unique_ptr<DeviceArray<uint8_t>>> archives, fields;
-  DeviceArray<szgpu_outcome> outcomes(all.size());
-  std::vector<szgpu_async_item> items(all.size());
-  for (size_t i = 0; i < all.size(); i++) {
-    archives.emplace_back(new DeviceArray<uint8_t>(all[i].archive));
-    fields.emplace_back(new DeviceArray<uint8_t>(field_bytes + kGuardBytes));
-    items[i] = {shape,   fields[i]->data(),  archives[i]->data(), all[i].archive.size(),
-                nullptr, outcomes.data() + i};
-  }
-  size_t bytes = 0;
-  MUST(szgpu_async_bytes(gpu, &params, items.data(), items.size(), &bytes));
-  DeviceArray<uint8_t> workspace(bytes);
-  MUST(szgpu_decompress_async(gpu, &params, items.data(), items.size(), workspace.data(), bytes,
-                              stream));
-  std::vector<szgpu_outcome> const found = outcomes.host();
-  size_t of_others = 0;
-  for (size_t i = 0; i < all.size(); i++) {
-    Bytes expected(field_bytes);
-    szgpu_status const status = status_of_cpu(params, shape, all[i], &expected);
-    bool const is_other = found[i].status == SZGPU_OTHER_PARAMS;
-    of_others += is_other;
-    bool const may_be_other = are_sealed && (status == SZGPU_OK || is_foreign(all[i]));
-    CHECK(found[i].status == (uint32_t)status || (may_be_other && is_other),
-          "%s at %llu: status %u, not %d", all[i].what, (unsigned long long)all[i].place,
-          found[i].status, (int)status);
-    check_bytes(fields[i]->host(), found[i].status == SZGPU_OK ? expected : Bytes(), field_bytes,
-                all[i].what, shape);
-  }
-  printf("%zu archives, %zu of other params\n", all.size(), of_others);
-}
-
 /* ---- damage ---- */
-
-void check_headers(const szgpu_params &params, const szgpu_shape &shape, const Bytes &sound) {
-  std::vector<Damaged> damaged, sealed;
-  uint64_t const end = kHeaderBytes + szg_frame_header_bytes(section_count(sound));
-  damaged.push_back({sound, "nothing", 0});
-  for (uint64_t place = 0; place < end; place++)
-    for (int turn = 0; turn < 2; turn++) {
-      if (cuda_test::is_left_out(place + (uint64_t)turn, 11)) continue;
-      Damaged changed = {sound, "a byte of the headers", place};
-      uint8_t *const byte = &changed.archive[place];
-      *byte = turn ? (uint8_t)(*byte ^ (1 + random_below(255))) : (uint8_t)(*byte + 1);
-      damaged.push_back(changed);
-      changed.what = "a byte of sealed headers";
-      seal_headers(&changed.archive, section_count(sound));
-      sealed.push_back(changed);
-    }
-  check_all(params, shape, damaged, false);
-  check_all(params, shape, sealed, true);
-}
-
-void check_sizes(const szgpu_params &params, const szgpu_shape &shape, const Bytes &sound) {
-  std::vector<Damaged> all;
-  for (uint64_t size : {0, 1, 7, 8, 11, 12, 127, 128, 143, 144, 183, 184, 300, 448})
-    if (size < sound.size())
-      all.push_back({Bytes(sound.begin(), sound.begin() + (long)size), "a size", size});
-  for (uint64_t less : {1, 16, 17})
-    all.push_back({Bytes(sound.begin(), sound.end() - (long)less), "bytes less", less});
-  for (uint64_t more : {1, 16, 500}) {
-    all.push_back({sound, "bytes more", more});
-    all.back().archive.resize(sound.size() + more);
-  }
-  check_all(params, shape, all, false);
-}
-
-void check_sections(const szgpu_params &params, const szgpu_shape &shape, const Bytes &sound) {
-  std::vector<Damaged> damaged, sealed;
-  uint64_t const begin = kHeaderBytes + szg_frame_header_bytes(section_count(sound));
-  uint64_t const count = cuda_test::is_quick() ? 20 : 400;
-  for (uint64_t i = 0; i < count; i++) {
-    /* Many changes in codebook and tile sizes, which come first. */
-    uint64_t const reach = i % 2 ? sound.size() - begin : szg_min_u64(sound.size() - begin, 200);
-    uint64_t const place = begin + random_below(reach);
-    Damaged changed = {sound, "a byte of sections", place};
-    changed.archive[place] ^= (uint8_t)(1 + random_below(255));
-    damaged.push_back(changed);
-    changed.what = "a byte of sealed sections";
-    seal_all(&changed.archive);
-    sealed.push_back(changed);
-  }
-  check_all(params, shape, damaged, false);
-  check_all(params, shape, sealed, false);
-}
 
 void damage_is_found_as_by_the_cpu() {
   const std::vector<std::vector<uint64_t>> dims = {{20, 30, 41}, {90, 100}, {9000}};
@@ -185,6 +20,20 @@ void damage_is_found_as_by_the_cpu() {
       check_headers(params, shape, sound);
       check_sizes(params, shape, sound);
       check_sections(params, shape, sound);
+    }
+}
+
+void damage_of_lossless_archives_is_found_as_by_the_cpu() {
+  int turn = 0;
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_I32; dtype++)
+    for (uint64_t count : {(uint64_t)9001, (uint64_t)70}) {
+      if (cuda_test::is_left_out((uint64_t)turn++, 5)) continue;
+      szgpu_shape const shape = shape_of((szgpu_dtype)dtype, {count});
+      Bytes const field = make_lossless_field(shape, count > 100 ? kWeights : kMixed);
+      Bytes const sound = archive_by(cpu, lossless_params(), shape, field);
+      check_headers(lossless_params(), shape, sound);
+      check_sizes(lossless_params(), shape, sound);
+      check_sections(lossless_params(), shape, sound);
     }
 }
 
@@ -228,6 +77,30 @@ void archives_of_other_params_are_refused() {
   check_all(params, shape, all, true);
 }
 
+void lossless_calls_refuse_archives_of_other_params() {
+  szgpu_shape const shape = shape_of(SZGPU_F32, {33, 40, 50});
+  szgpu_params const params = lossless_params();
+  Bytes const field = make_field(shape, kWaves);
+  std::vector<Damaged> all;
+  add_other(params_of(1e-2, 102), shape, field, "a bound", &all);
+  szgpu_params p = params;
+  p.source = SZGPU_SOURCE_NPY;
+  add_other(p, shape, field, "another source", &all);
+  p = params, p.frame_rows = 1;
+  add_other(p, shape, field, "several frames", &all);
+  p = params, p.zstd_level = 1;
+  add_other(p, shape, make_field(shape, kZeros), "zeros", &all); /* the same bytes */
+  p = params, p.layout = SZGPU_LAYOUT_LINEAR;
+  add_other(p, shape, field, "the linear layout", &all);
+  szgpu_shape other = shape_of(SZGPU_F32, {33, 2, 20, 50});
+  add_other(params, other, field, "other dims", &all);
+  other = shape_of(SZGPU_I32, {33, 40, 50});
+  add_other(params, other, field, "another type of the same width", &all);
+  other = shape_of(SZGPU_F64, {33, 40, 25});
+  add_other(params, other, field, "another type", &all);
+  check_all(params, shape, all, true);
+}
+
 } // namespace
 
 int main() {
@@ -236,6 +109,8 @@ int main() {
   gpu = make_ctx(SZGPU_BACKEND_CUDA);
   damage_is_found_as_by_the_cpu();
   archives_of_other_params_are_refused();
+  damage_of_lossless_archives_is_found_as_by_the_cpu();
+  lossless_calls_refuse_archives_of_other_params();
   szgpu_destroy(gpu);
   szgpu_destroy(cpu);
   return cuda_test::end();
