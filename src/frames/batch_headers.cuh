@@ -73,6 +73,7 @@ __device__ __forceinline__ szgpu_status open_item(const szg_batch_heads &heads,
   SZG_TRY(open_archive(heads, item, grid, archive_bytes, headers));
   SZG_TRY(read_frame_header(item.archive + kFirstFrameByte, archive_bytes - kFirstFrameByte,
                             archive_bytes - kFirstFrameByte, headers));
+  __syncwarp(); /* all have read the status before it changes */
   if (threadIdx.x % 32 == 0) {
     szg_frame_facts facts;
     facts.archive = &headers->header;
