@@ -29,21 +29,26 @@ def exact_difference(x, y):
     return rounded, (x - (rounded - of_y)) - (y + of_y)
 
 
-def largest_error(values, restored, bound):
-    """(the largest error in f64, whether the exact error of every value is within the bound).
-
-    A value that came back bit for bit, or a NaN as a NaN, has no error. A NaN or an infinity that
-    did not come back has an infinite one. If the rounded difference is not the bound itself, it is
-    on the same side of the bound as the exact one; if it is, the rest decides."""
-    most, is_kept = 0.0, True
+def differing(values, restored):
+    """Yields pairs of arrays of f64, block by block: the values that did not come back, and what
+    came. A value that came back bit for bit, or a NaN as a NaN, has no error."""
     for first in range(0, values.size, BLOCK):
         x, y = (a.reshape(-1)[first:first + BLOCK] for a in (values, restored))
         differs = ~((x == y) | (np.isnan(x) & np.isnan(y)))
-        if not differs.any():
-            continue
+        if differs.any():
+            yield x[differs].astype(np.float64), y[differs].astype(np.float64)
+
+
+def largest_error(values, restored, bound):
+    """(the largest error in f64, whether the exact error of every value is within the bound).
+
+    A NaN or an infinity that did not come back has an infinite one. If the rounded difference is
+    not the bound itself, it is on the same side of the bound as the exact one; if it is, the rest
+    decides."""
+    most, is_kept = 0.0, True
+    for x, y in differing(values, restored):
         with np.errstate(invalid="ignore", over="ignore"):
-            rounded, rest = exact_difference(x[differs].astype(np.float64),
-                                             y[differs].astype(np.float64))
+            rounded, rest = exact_difference(x, y)
         error = np.abs(rounded)
         error[np.isnan(error)] = math.inf
         is_over = (error > bound) | ((error == bound) & (rest * np.sign(rounded) > 0))
@@ -62,17 +67,12 @@ def are_over_exactly(x, y, bound):
 
 def largest_relative_error(values, restored, bound):
     """(the largest error over its value's own limit, bound |x|, in f64; whether the exact error of
-    every value is within it). Equal values, NaN and infinities count as in largest_error.
+    every value is within it).
 
     Error and limit are each rounded once in f64, so where they differ by more than four units in
     the last place, or than the smallest numbers, the comparison is right; else fractions decide."""
     most, is_kept = 0.0, True
-    for first in range(0, values.size, BLOCK):
-        x, y = (a.reshape(-1)[first:first + BLOCK] for a in (values, restored))
-        differs = ~((x == y) | (np.isnan(x) & np.isnan(y)))
-        if not differs.any():
-            continue
-        x, y = x[differs].astype(np.float64), y[differs].astype(np.float64)
+    for x, y in differing(values, restored):
         if not (np.isfinite(x) & np.isfinite(y)).all():
             return math.inf, False
         with np.errstate(over="ignore", under="ignore", divide="ignore"):
