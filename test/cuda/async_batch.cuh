@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include <chrono>
 #include <memory>
 
 #include "cuda/cuda_test.cuh"
@@ -234,6 +235,47 @@ inline void check_batch(const Batch &batch, szgpu_ctx *cpu, const std::vector<By
     check_bytes(item.archive.host(), archive, item.room, "the archive", item.shape);
     check_bytes(item.restored_values(), restored, restored.size(), "the field", item.shape);
   }
+}
+
+/* A graph of both calls, which have run before: the first run loads kernels. */
+inline cudaGraphExec_t graph_of(Batch *batch, cudaStream_t stream) {
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  batch->compress(stream);
+  batch->decompress(stream);
+  MUST(cudaStreamSynchronize(stream));
+  MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  batch->compress(stream);
+  batch->decompress(stream);
+  MUST(cudaStreamEndCapture(stream, &graph));
+  MUST(cudaGraphInstantiate(&executable, graph, 0));
+  MUST(cudaGraphDestroy(graph));
+  return executable;
+}
+
+static __global__ void spin_kernel(long long nanoseconds) {
+  long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (now - begin < nanoseconds);
+}
+
+/* Calls both behind 0.1 s of other work, and checks that they return before it ends and hold the
+ * host for less than most_ms. */
+inline void check_that_nothing_waits(Batch *batch, cudaStream_t stream, double most_ms) {
+  batch->compress(stream);
+  batch->decompress(stream);
+  batch->poison();
+  spin_kernel<<<1, 1, 0, stream>>>(100000000);
+  auto const begin = std::chrono::steady_clock::now();
+  batch->compress(stream);
+  batch->decompress(stream);
+  auto const end = std::chrono::steady_clock::now();
+  bool const is_busy = cudaStreamQuery(stream) == cudaErrorNotReady;
+  double const ms = std::chrono::duration<double, std::milli>(end - begin).count();
+  printf("the host was held for %.3f ms behind 100 ms of work\n", ms);
+  CHECK(is_busy, "the stream has already done its work");
+  CHECK(cuda_test::is_quick() || ms < most_ms, "%.3f ms", ms);
 }
 
 } // namespace async_test
