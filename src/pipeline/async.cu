@@ -52,18 +52,10 @@ uint32_t class_count(const AsyncCall &call) {
 
 uint32_t class_of(const AsyncCall &call, const szgpu_async_item &item, const szg_grid &grid) {
   if (!call.is_lossless()) return (uint32_t)item.shape.dtype * MOST_AXES + axes_of(grid) - 1;
-  switch (item.shape.dtype == SZGPU_U8 ? 0 : szg_dtype_bytes(item.shape.dtype)) {
-    case 0:
-      return 0;
-    case 1:
-      return 1;
-    case 2:
-      return 2;
-    case 4:
-      return 3;
-    default:
-      return 4;
-  }
+  if (item.shape.dtype == SZGPU_U8) return 0;
+  uint32_t number = 1;
+  for (uint64_t width = szg_dtype_bytes(item.shape.dtype); width > 1; width /= 2) number++;
+  return number;
 }
 
 bool is_aligned(const szgpu_async_item &item, const szg_grid &grid) {

@@ -127,8 +127,7 @@ static szgpu_status find_mapped_bound(const compress_call *call, const compress_
                                       bool *is_there, szg_bound_plan *bound) {
   szg_device *const device = &call->ctx->device;
   szg_mapped_source_cuda mapped;
-  if (*is_there) SZG_TRY(set_zeroed(call, plan));
-  if (!*is_there) SZG_TRY(bring_field(call, plan));
+  SZG_TRY(*is_there ? set_zeroed(call, plan) : bring_field(call, plan));
   *is_there = true;
   szg_mapped_source_open_cuda(device, &call->request->mapping, call->field, call->grid->value_count,
                               plan->frames.inner_values, call->request->frame_grid.value_count,

@@ -237,11 +237,12 @@ inline void check_batch(const Batch &batch, szgpu_ctx *cpu, const std::vector<By
   }
 }
 
-/* A graph of both calls, which have run before: the first run loads kernels. */
-inline cudaGraphExec_t graph_of(Batch *batch, cudaStream_t stream) {
+/* Replays a graph of both calls on fields of make(shape, i + replay), i being the item's number. */
+template <class Make>
+void check_graph(Batch *batch, szgpu_ctx *cpu, cudaStream_t stream, size_t replays, Make make) {
   cudaGraph_t graph;
   cudaGraphExec_t executable;
-  batch->compress(stream);
+  batch->compress(stream); /* loads the kernels */
   batch->decompress(stream);
   MUST(cudaStreamSynchronize(stream));
   MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -250,7 +251,17 @@ inline cudaGraphExec_t graph_of(Batch *batch, cudaStream_t stream) {
   MUST(cudaStreamEndCapture(stream, &graph));
   MUST(cudaGraphInstantiate(&executable, graph, 0));
   MUST(cudaGraphDestroy(graph));
-  return executable;
+  for (size_t replay = 0; replay < replays; replay++) {
+    std::vector<Bytes> fields;
+    for (size_t i = 0; i < batch->items.size(); i++) {
+      fields.push_back(make(batch->items[i]->shape, i + replay));
+      batch->items[i]->set_field(fields.back());
+    }
+    batch->poison();
+    MUST(cudaGraphLaunch(executable, stream));
+    check_batch(*batch, cpu, fields);
+  }
+  MUST(cudaGraphExecDestroy(executable));
 }
 
 static __global__ void spin_kernel(long long nanoseconds) {
