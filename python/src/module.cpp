@@ -201,6 +201,17 @@ class context {
     finish(status);
   }
 
+  // Whether the calls below take such a field, with these params.
+  bool takes(const request &asked) {
+    szgpu_async_item item{};
+    size_t bytes = 0;
+    item.shape = asked.shape;
+    begin(nb::none());
+    szgpu_status const status = szgpu_async_bytes(ctx_, &asked.params, &item, 1, &bytes);
+    if (status != SZGPU_UNSUPPORTED) finish(status);
+    return status == SZGPU_OK;
+  }
+
   // The workspace of the two calls below.
   size_t many_bytes(const request_list &requests) {
     if (requests.empty()) return 0;
@@ -475,6 +486,9 @@ NB_MODULE(_core, module) {
   module.attr("version") = szgpu_version();
   module.attr("has_cuda") = szgpu_has_cuda() != 0;
   module.attr("other_params") = static_cast<int>(SZGPU_OTHER_PARAMS);
+  module.attr("lossless") = static_cast<int>(SZGPU_MODE_LOSSLESS);
+  module.attr("most_items") = static_cast<int>(SZGPU_MAX_ASYNC_ITEMS);
+  module.attr("outcome_bytes") = sizeof(szgpu_outcome);
 
   nb::class_<request>(module, "Request")
       .def(nb::init<>())
@@ -530,6 +544,7 @@ NB_MODULE(_core, module) {
       .def("decompress", &context::decompress, nb::arg("archive"), nb::arg("field"),
            nb::arg("first_row"), nb::arg("row_count"), nb::arg("level"), nb::arg("region").none(),
            nb::arg("progress").none())
+      .def("takes", &context::takes, nb::arg("request"))
       .def("many_bytes", &context::many_bytes, nb::arg("requests"))
       .def("compress_many", &context::compress_many, nb::arg("requests"), nb::arg("fields"),
            nb::arg("archives"), nb::arg("places"), nb::arg("outcomes"), nb::arg("workspace"),

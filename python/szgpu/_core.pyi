@@ -5,6 +5,9 @@ from .compressor import Progress
 version: str
 has_cuda: bool
 other_params: int
+lossless: int
+most_items: int
+outcome_bytes: int
 
 class Request:
     mode: int
@@ -44,7 +47,7 @@ class Context:
         region: list[int] | None,
         progress: Progress | None,
     ) -> None: ...
-
+    def takes(self, request: Request) -> bool: ...
     def many_bytes(self, requests: list[Request]) -> int: ...
     def compress_many(
         self,

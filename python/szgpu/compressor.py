@@ -229,7 +229,6 @@ class Compressor:
             result = result[box.picks]
         return arrays.copy(result) if box and box.has_steps else result
 
-
     def compress_many(self, given: Iterable[Any], **settings: Any) -> list[Any]:
         """Compress arrays. As `szgpu.compress_many`, with this object's settings."""
         bounds = {name: settings.get(name) for name in ("rel", "abs", "psnr", "pwrel")}
@@ -238,11 +237,12 @@ class Compressor:
         batches: dict[tuple[int, str], many.Batch] = {}
         for number, array in enumerate(given):
             field = many.field_for_batch(array, settings)
-            if field is None or field.device is None:
+            device = field.device if field else None
+            if not field or device is None or not many.takes(self._context(device), field):
                 archives.append(self.compress(array, **settings))
                 continue
             archives.append(None)
-            batches.setdefault((field.device, field.maker), []).append((number, field))
+            batches.setdefault((device, field.maker), []).append((number, field))
         for (device, _), batch in batches.items():
             for part in many.parts_of(batch):
                 made = many.compress_batch(self._context(device), device, part)
@@ -257,7 +257,7 @@ class Compressor:
         given = [arrays.with_dlpack(archive) for archive in archives]
         restored: list[Any] = [None] * len(given)
         for (device, library), numbers in many.by_device(given).items():
-            for part in many.readable_together(given, numbers):
+            for part in many.readable_together(self._context(device), given, numbers):
                 self._restore_part(device, library, part, dtype, restored)
         return [
             self.decompress(archive, dtype=dtype) if result is None else result

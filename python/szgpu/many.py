@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,13 +12,8 @@ import numpy as np
 
 from . import _core, arrays, errors
 
-_OUTCOME_BYTES = 16  # u64 size, u32 status, u32 0
-_MOST_ITEMS = 65535  # of a call
 _ALIGNMENT = 16  # of archives
 _HEADER_BYTES = 144  # of an archive of one frame
-_MOST_VALUES = 1 << 30  # of the largest frame that the library makes by itself
-_MOST_BYTES = 1 << 26  # the same of bytes
-_LOSSLESS, _TILE = 3, 1
 
 Batch = list[tuple[int, arrays.Field]]
 """Fields on one device, and where they stand among the arrays of the call."""
@@ -37,19 +31,15 @@ class Readable:
 
 
 def parts_of(items: list[Item]) -> Iterable[list[Item]]:
-    for first in range(0, len(items), _MOST_ITEMS):
-        yield items[first : first + _MOST_ITEMS]
-
-
-def _is_one_frame(dtype: int, dims: Sequence[int]) -> bool:
-    return math.prod(dims) <= (_MOST_BYTES if dtype == arrays.U8 else _MOST_VALUES)
+    for first in range(0, len(items), _core.most_items):
+        yield items[first : first + _core.most_items]
 
 
 # --- Compression --------------------------------------------------------------------------------
 
 
 def field_for_batch(array: Any, settings: dict[str, Any]) -> arrays.Field | None:
-    """See an array on a GPU as a field to compress with others, if that gives the same archive."""
+    """See an array on a GPU as a field to compress without loss, if all else is the default."""
     known = {"lossless": True, "layout": "tile", "frame_rows": 0, "zstd": 0, "predictor": "auto"}
     others = {name for name, value in settings.items() if value is not None} - set(known)
     if others or any(settings.get(name, known[name]) != known[name] for name in known):
@@ -59,8 +49,12 @@ def field_for_batch(array: Any, settings: dict[str, Any]) -> arrays.Field | None
     array = arrays.with_dlpack(array)
     if arrays.device_of(array) is None:
         return None
-    field = arrays.field_of(array, False)
-    return field if _is_one_frame(field.dtype, field.dims) else None
+    return arrays.field_of(array, False)
+
+
+def takes(context: _core.Context, field: arrays.Field) -> bool:
+    """Whether a call takes the field: not if it has several frames."""
+    return context.takes(_request(field.dtype, field.dims, 0))
 
 
 def compress_batch(context: _core.Context, device: int, batch: Batch) -> list[Any]:
@@ -96,20 +90,24 @@ def by_device(archives: list[Any]) -> dict[tuple[int, str], list[int]]:
     """The numbers of the archives on each GPU, of each library; those on the CPU are left out."""
     numbers: dict[tuple[int, str], list[int]] = {}
     for number, archive in enumerate(archives):
-        device = arrays.device_of(archive)
-        if device is not None:
-            numbers.setdefault((device, arrays.library_of(archive)), []).append(number)
+        gpu = arrays.device_of(archive)
+        if gpu is None:
+            continue
+        place = gpu, arrays.library_of(archive)
+        numbers.setdefault(place, []).append(number)
     return numbers
 
 
-def readable_together(archives: list[Any], numbers: list[int]) -> Iterable[list[Readable]]:
+def readable_together(
+    context: _core.Context, archives: list[Any], numbers: list[int]
+) -> Iterable[list[Readable]]:
     """Lists of lossless archives of one frame each, of one device, that one call restores."""
     aligned = [arrays.aligned(archives[number]).reshape(-1) for number in numbers]
     by_source: dict[int, list[Readable]] = {}
     for number, archive, info in zip(numbers, aligned, _headers(aligned), strict=True):
-        if info is None or info["mode"] != _LOSSLESS or info["layout"] != _TILE:
+        if info is None or info["mode"] != _core.lossless or info["frame_count"] != 1:
             continue
-        if info["frame_count"] == 1 and _is_one_frame(info["dtype"], info["shape"]):
+        if context.takes(_request(info["dtype"], info["shape"], info["source"])):
             by_source.setdefault(info["source"], []).append(Readable(number, archive, info))
     for readable in by_source.values():
         yield from parts_of(readable)
@@ -161,7 +159,7 @@ def _headers(archives: list[Any]) -> list[dict[str, Any] | None]:
 def _request(dtype: int, dims: tuple[int, ...], source: int) -> _core.Request:
     request = _core.Request()
     request.set_shape(dtype, dims)
-    request.mode = _LOSSLESS
+    request.mode = _core.lossless
     request.source = source
     return request
 
@@ -169,7 +167,7 @@ def _request(dtype: int, dims: tuple[int, ...], source: int) -> _core.Request:
 def _memory(
     context: _core.Context, library: str, device: int, requests: list[_core.Request]
 ) -> tuple[Any, Any]:
-    outcomes = arrays.empty(library, device, (_OUTCOME_BYTES * len(requests),), "uint8")
+    outcomes = arrays.empty(library, device, (_core.outcome_bytes * len(requests),), "uint8")
     workspace = arrays.empty(library, device, (context.many_bytes(requests),), "uint8")
     return outcomes, workspace
 
