@@ -736,8 +736,8 @@ SZGPU_API SZGPU_MUST_CHECK szgpu_status szgpu_async_bytes(szgpu_ctx *ctx,
  * archive has the bytes that szgpu_compress gives with these params, on either backend.
  *
  * What becomes of each item is in its outcome when the stream has done the work: SZGPU_OK,
- * SZGPU_CAPACITY, or SZGPU_FIELD_CHANGED if something wrote to a field that is compressed without
- * loss; other items do not suffer from it.
+ * SZGPU_CAPACITY, or SZGPU_FIELD_CHANGED. Other items do not suffer from it. No field may change
+ * before that; if one does, its archive may be of no use, and the call need not notice.
  *
  * SZGPU_BAD_ARGUMENT: a pointer is NULL or not aligned, there are more than SZGPU_MAX_ASYNC_ITEMS
  * items, the workspace is too small, or params are not valid; szgpu_last_error says which.
