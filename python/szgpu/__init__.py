@@ -205,7 +205,7 @@ def compress_many(arrays: Iterable[Any], *, threads: int = 0, **settings: Any) -
     """Compress arrays, each to an archive of its own.
 
     Arrays on a GPU that are compressed with `lossless`, without `zstd`, `frame_rows` and the linear
-    layout, are compressed together, which is faster if they are small: 200 of 1 MiB take a quarter
+    layout, are compressed together, which is faster if they are small: 200 of 1 MiB take a fifth
     of the time. All others are compressed one after another. The archives are those of `compress`.
 
     Parameters
