@@ -8,7 +8,7 @@
 #define SZG_COMPRESS_WALK_CUH
 
 #include "fused/compress_codes.cuh"
-#include "fused/look_back.cuh"
+#include "core/look_back.cuh"
 #include "fused/tile_cuda.h"
 #include "fused/tile_shape.cuh"
 #include "predict/lorenzo.cuh"

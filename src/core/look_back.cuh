@@ -1,4 +1,4 @@
-/* look_back.cuh - finds where each tile's words begin while tiles are being compressed.
+/* look_back.cuh - finds where each tile's words begin while tiles are being encoded.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Decoupled look-back (D. Merrill and M. Garland, 2016) in two steps. A warp publishes its tile's
