@@ -44,7 +44,7 @@ enum {
   FRAME_INDEX = 8,
   FRAME_VALUE_COUNT = 16,
   FRAME_CONSTANT = 24,
-  SECTION_KINDS = 20
+  SECTION_KINDS = 23
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))

@@ -19,6 +19,8 @@ enum {
   ENTRY_STORED = 16,
   ENTRY_CHECKSUM = 24,
   MOST_SECTIONS = 13,
+  BITSTREAM = 2,
+  PLANE_WORDS = 22,
   BLOCK_BYTES = 16384
 };
 
@@ -99,6 +101,26 @@ void archive_resize_section(test_archive *archive, uint64_t frame, uint32_t sect
   store(resized.bytes + ARCHIVE_BYTES, 8, resized.byte_count);
   free(archive->bytes);
   *archive = resized;
+}
+
+void archive_order_as_before_7(test_archive *archive, uint64_t frame) {
+  uint32_t const count = archive_section_count(archive, frame), last = count - 1;
+  if (count < 3 ||
+      load(archive->bytes + archive_entry_offset(archive, frame, last), 4) != PLANE_WORDS)
+    return;
+  size_t const entries = archive_entry_offset(archive, frame, 2);
+  size_t const begin = archive_section_offset(archive, frame, 2);
+  size_t const words = archive_section_offset(archive, frame, last);
+  size_t const end = archive_frame_offset(archive, frame + 1);
+  test_archive const old = archive_copy(archive, archive->byte_count);
+  memcpy(archive->bytes + entries, old.bytes + archive_entry_offset(&old, frame, last),
+         ENTRY_BYTES);
+  archive_store(archive, entries, 4, BITSTREAM);
+  memcpy(archive->bytes + entries + ENTRY_BYTES, old.bytes + entries,
+         (size_t)ENTRY_BYTES * (last - 2));
+  memcpy(archive->bytes + begin, old.bytes + words, end - words);
+  memcpy(archive->bytes + begin + (end - words), old.bytes + begin, words - begin);
+  free(old.bytes);
 }
 
 static uint64_t tree(const uint8_t *bytes, uint64_t byte_count) {

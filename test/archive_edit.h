@@ -31,6 +31,10 @@ void archive_resize_section(test_archive *archive, uint64_t frame, uint32_t sect
 /* Takes the section's entry and bytes out of frame 0. */
 test_archive archive_without_section(test_archive archive, uint32_t section);
 
+/* Brings a planes frame's words, if it has any, to the kind and place that they have in versions 3
+ * to 6. Keeps the version. */
+void archive_order_as_before_7(test_archive *archive, uint64_t frame);
+
 /* Recomputes the checksums of all sections, frame headers and the header. */
 void archive_rehash(test_archive *archive);
 

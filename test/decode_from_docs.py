@@ -49,7 +49,7 @@ def read_header(data):
     """Section 3: the header's fields, and what follows from them."""
     require(data[:8] == b"\x89SZG\r\n\x1a\n", "This is not an szgpu archive.")
     version = int.from_bytes(data[8:12], "little")
-    require(version <= 6, f"The archive has version {version}; this decoder knows 1 to 6.")
+    require(version <= 7, f"The archive has version {version}; this decoder knows 1 to 7.")
     require(version > 0 and len(data) >= 128, "The header is damaged or truncated.")
     h = SimpleNamespace(**dict(zip(HEADER_NAMES, struct.unpack_from("<8sIIBBBBI4Q4d4QII", data))))
     size = (128 + 8 * h.frames + 8 + 15) // 16 * 16
@@ -61,7 +61,8 @@ def read_header(data):
     h.is_narrow = not h.is_lossless and h.dtype > 1  # section 18
     require(h.flags <= (1 if h.layout else 3) and h.dtype <= 9 and not (h.is_narrow and h.dtype == 5)
             and h.mode <= 4 and (not h.is_log or h.dtype <= 1) and h.layout <= 1 and not h.reserved
-            and (version == 6 if h.is_narrow or h.is_log or h.dtype > 5 else
+            and (h.layout == 1 if version == 7 else
+                 version == 6 if h.is_narrow or h.is_log or h.dtype > 5 else
                  version == 4 - h.layout if h.is_lossless else version == 3 if lacks_gaps else
                  version in (h.layout + 1, 3 * h.layout, 5 * h.layout)),
             "The header is damaged.")
@@ -97,7 +98,7 @@ def read_frame(data, h, index, count):
     """Section 4: the fields of a frame's header, and the contents of its sections by kind."""
     f = SimpleNamespace(**dict(zip(FRAME_NAMES, struct.unpack_from("<BBBBIQQQII", data))))
     place, last, f.contents = 48 + 32 * f.sections, -1, {}
-    require(f.sections <= 22 and place <= len(data), "A frame's section table does not fit.")
+    require(f.sections <= 23 and place <= len(data), "A frame's section table does not fit.")
     verify(data[:place - 8], struct.unpack_from("<Q", data, place - 8)[0])
     kinds = ({RAW, PLANES if h.layout else LINEAR} if h.is_lossless else
              {RAW, CONSTANT, *((TILE, PLANES, LEVELS)[:h.version - 1] if h.layout else (LINEAR,))})
@@ -110,11 +111,13 @@ def read_frame(data, h, index, count):
     f.groups, f.short_lattice = f.reserved & 3, f.reserved >> 2  # section 13
     require(f.groups <= 2 and f.short_lattice <= (h.arithmetic in (0, 2)) if f.kind == TILE
             else f.reserved <= (3 if f.kind == LEVELS else 0), "A frame header is damaged.")
-    most = 21 if h.is_log and f.kind not in (RAW, PLANES) else 19 if f.kind == LEVELS else 12
+    allowed = {*range(13), *(range(13, 20) if f.kind == LEVELS else ()),
+               *((20, 21) if h.is_log and f.kind not in (RAW, PLANES) else ()),
+               *((22,) if f.kind == PLANES else ())}
     for i in range(f.sections):
         kind, codec, raw, stored, checksum = struct.unpack_from("<IIQQQ", data, 40 + 32 * i)
         end = place + (stored + 15) // 16 * 16
-        require(last < kind <= most and (kind < 13 or kind > 19 or f.kind == LEVELS) and codec <= 1
+        require(last < kind and kind in allowed and codec <= 1
                 and (stored <= raw if codec else raw == stored) and end <= len(data),
                 "A section table is damaged.")
         blocks = [data[b:min(b + 16384, end)] for b in range(place, end, 16384)]
@@ -325,7 +328,8 @@ def decode_planes(f, h):
             and f.radius >> 2 * w == 0 and f.count * width % w == 0, "Planes are damaged.")
     n, constants = f.count * width // w, list(f.constant.to_bytes(8, "little"))
     tiles, coded, stored = -(-n // 4096), kinds[:w].count(CODED), kinds[:w].count(STORED)
-    require(set(f.contents) == ({0, 1, 2} if coded else set()) | ({12} if stored else set())
+    words_kind = 22 if h.version == 7 else 2
+    require(set(f.contents) == ({0, 1, words_kind} if coded else set()) | ({12} if stored else set())
             and not any(c for c, kind in zip(constants, kinds) if kind != ONE_SYMBOL)
             and len(f.contents.get(0, b"")) == 128 * coded
             and len(f.contents.get(12, b"")) == -(-n // 16) * 16 * stored
@@ -335,8 +339,9 @@ def decode_planes(f, h):
     planes[:, [p for p in range(w) if kinds[p] == STORED]] = np.frombuffer(
         f.contents.get(12, b""), np.uint8).reshape(stored, -1 if stored else n).T[:n]
     if coded:
-        sizes, words = np.frombuffer(f.contents[1], "<u2"), np.frombuffer(f.contents[2], "<u4")
-        require(sizes.sum() == len(words), "Tile sizes are not those of the bitstream.")
+        sizes = np.frombuffer(f.contents[1], "<u2")
+        words = np.frombuffer(f.contents[words_kind], "<u4")
+        require(sizes.sum() == len(words), "Tile sizes are not those of the words.")
         books = [read_planes_book(f.contents[0][i:i + 128]) for i in range(0, 128 * coded, 128)]
         for t, own in enumerate(np.split(words, np.cumsum(sizes)[:-1])):
             own, tile = own.tolist(), planes[4096 * t:4096 * (t + 1)]

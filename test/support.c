@@ -283,6 +283,18 @@ szgpu_info test_inspect(const test_archive *archive) {
   return info;
 }
 
+bool test_has_coded_planes(const test_archive *archive) {
+  uint64_t const frame_count = test_inspect(archive).frame_count;
+  bool has_any = false;
+  for (uint64_t f = 0; f < frame_count && !has_any; f++) {
+    szgpu_frame_info frame = SZGPU_FRAME_INFO_DEFAULTS;
+    assert_int_equal(szgpu_inspect_frames(archive->bytes, archive->byte_count, f, 1, &frame),
+                     SZGPU_OK);
+    has_any = strcmp(frame.kind, "planes") == 0 && strchr(frame.planes, 'c');
+  }
+  return has_any;
+}
+
 void test_assert_bound(const szgpu_shape *shape, const void *field, const void *restored,
                        const szgpu_info *info) {
   uint64_t const count = test_value_count(shape);

@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -88,6 +89,9 @@ test_archive test_compress(szgpu_ctx *ctx, const szgpu_params *params, const szg
                            const void *field);
 void *test_decompress(szgpu_ctx *ctx, const test_archive *archive, size_t field_bytes);
 szgpu_info test_inspect(const test_archive *archive);
+
+/* Whether a planes frame of the archive has coded planes, which needs format version 7. */
+bool test_has_coded_planes(const test_archive *archive);
 
 /* Asserts that every value is within the bound, in long double, or bit-identical to the original;
  * NaN, infinities and values with the archive's fill pattern must be bit-identical. */

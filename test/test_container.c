@@ -422,7 +422,8 @@ static void a_lossless_header_of_the_linear_layout_is_of_version_4(void **state)
     assert_int_equal(header.layout, SZGPU_LAYOUT_LINEAR);
     assert_int_equal(header.has_gaps, has_gaps);
     assert_false(header.has_planes);
-    for (uint64_t version = 1; version < 4; version++) {
+    for (uint64_t version = 1; version <= SZG_FORMAT_VERSION; version++) {
+      if (version == 4) continue;
       archive_store(&archive, 8, 4, version);
       archive_rehash(&archive);
       assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_BAD_DATA);
@@ -433,6 +434,61 @@ static void a_lossless_header_of_the_linear_layout_is_of_version_4(void **state)
     assert_int_equal(szg_header_read(archive.bytes, archive.byte_count, &header), SZGPU_BAD_DATA);
   }
   free(archive.bytes);
+}
+
+/* Version 7 before any other: of all archives of the tile layout that have plane words. */
+static void plane_words_are_of_version_7(void **state) {
+  (void)state;
+  static struct {
+    szgpu_mode mode;
+    szgpu_dtype dtype;
+    bool has_levels;
+    uint32_t version; /* without plane words */
+  } const cases[] = {
+      {SZGPU_MODE_LOSSLESS, SZGPU_BF16, false, 3}, {SZGPU_MODE_LOSSLESS, SZGPU_I16, false, 6},
+      {SZGPU_MODE_ABS, SZGPU_F32, false, 3},       {SZGPU_MODE_ABS, SZGPU_F32, true, 5},
+      {SZGPU_MODE_REL, SZGPU_U8, true, 6},         {SZGPU_MODE_PWREL, SZGPU_F32, false, 6}};
+  uint8_t bytes[TWO_FRAMES_BYTES];
+  test_archive archive = {bytes, sizeof bytes};
+  for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
+    for (int has_words = 0; has_words <= 1; has_words++) {
+      szg_header sample = sample_header, header;
+      sample.shape.dtype = cases[i].dtype;
+      sample.mode = cases[i].mode;
+      sample.layout = SZGPU_LAYOUT_TILE;
+      sample.has_planes = true;
+      sample.has_levels = cases[i].has_levels;
+      sample.has_fill = sample.has_own_fill = false;
+      if (sample.mode == SZGPU_MODE_LOSSLESS)
+        sample.bound = sample.absolute_bound = sample.step = sample.value_range = 0;
+      sample.has_plane_words = has_words;
+      szg_header_write(&sample, sample_frame_bytes, bytes);
+      assert_int_equal(szg_load_u32(bytes + 8), has_words ? 7 : cases[i].version);
+      assert_int_equal(szg_header_read(bytes, sizeof bytes, &header), SZGPU_OK);
+      assert_int_equal(header.has_plane_words, has_words);
+      archive_store(&archive, 19, 1, SZGPU_LAYOUT_LINEAR);
+      archive_rehash(&archive);
+      szgpu_status const status = szg_header_read(bytes, sizeof bytes, &header);
+      if (has_words) assert_int_equal(status, SZGPU_BAD_DATA);
+    }
+}
+
+/* The frames decide, and only planes frames. */
+static void frames_with_plane_words_are_noted(void **state) {
+  (void)state;
+  szg_frame_header frame = {.kind = SZG_FRAME_PLANES, .section_count = 4};
+  static uint32_t const kinds[] = {SZG_SECTION_CODEBOOK, SZG_SECTION_TILE_SIZES, SZG_SECTION_RAW,
+                                   SZG_SECTION_PLANE_WORDS};
+  for (uint32_t i = 0; i < 4; i++) frame.sections[i].kind = kinds[i];
+  for (uint32_t count = 0; count <= 4; count++) {
+    szg_header header = {.layout = SZGPU_LAYOUT_TILE};
+    frame.section_count = count;
+    szg_header_note_frame(&header, &frame);
+    assert_true(header.has_planes && header.has_plane_words == (count == 4));
+    szg_frame_header const raw = {.kind = SZG_FRAME_RAW};
+    szg_header_note_frame(&header, &raw); /* a later frame without words changes nothing */
+    assert_int_equal(header.has_plane_words, count == 4);
+  }
 }
 
 static void an_archive_without_gap_arrays_says_so(void **state) {
@@ -558,6 +614,8 @@ int main(void) {
       cmocka_unit_test(the_version_follows_from_the_layout),
       cmocka_unit_test(a_header_without_loss_has_nothing_of_a_bound),
       cmocka_unit_test(a_lossless_header_of_the_linear_layout_is_of_version_4),
+      cmocka_unit_test(plane_words_are_of_version_7),
+      cmocka_unit_test(frames_with_plane_words_are_noted),
       cmocka_unit_test(an_archive_without_gap_arrays_says_so),
       cmocka_unit_test(a_planes_frame_says_what_its_planes_are),
       cmocka_unit_test(refuses_sections_whose_sizes_overflow),

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Every decoder that reads such archives is used. Archives with a bound in the linear layout
- * without gap arrays are here too: the other archives of format version 3.
+ * without gap arrays are here too.
  */
 #include <math.h>
 #include <stdlib.h>

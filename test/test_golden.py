@@ -6,7 +6,8 @@ SPDX-License-Identifier: BSD-3-Clause
 
 The cases tile_* have the tile layout and the predictor lorenzo, levels_* the tile layout and the
 predictor interpolation unless they name one, lossless_* are lossless, top_plane_* are lossless in
-the linear layout, and the others have the linear layout.
+the linear layout, and the others have the linear layout. *_v3_* and *_v6_* are archives of format
+versions 3 and 6 with the fields of the cases without that in their names.
 For each case: a field made of integers (no libm, so the same everywhere) is compressed and must
 give golden/NAME.szg byte for byte; that archive must restore to golden/NAME.raw, by the command
 with each of the CPU decoders that read it and by DECODER, a Python program written from
@@ -322,11 +323,24 @@ CASES = {  # name: field, options
     "top_plane_i32": (lambda: np.rint(waves((19, 21, 37), 128) * 1e5).astype(np.int32), "-t i32"),
     "levels_zstd_f32": (lambda: np.tile(smooth((10, 40, 70), 108), (4, 1, 1)),
                         "-m abs -e 0.001 --zstd"),
+    # Planes frames in archives with a bound: beside levels frames, and of the dtype's bits.
+    "levels_exact_frames_f32": (lambda: np.concatenate([smooth((16, 20, 33), 140),
+                                                        noise((16, 20, 33), f32) * f32(1e20)]),
+                                "-m abs -e 0.01 --frame 16"),
+    "tile_exact_bf16": (lambda: weights(9001, u16, 8, 141), "-m abs -e 1e-30 -t bf16"),
+    "tile_pwrel_exact_f64": (lambda: weights(5003, np.uint64, 11, 142).view(f64),
+                             "-m pwrel -e 1e-13"),
 }
+# Planes frames as encoders wrote them up to format version 6: words before stored planes.
+OLD_WORDS = {name.replace("_", f"_v{version}_", 1): name for version, names in {
+    3: ["lossless_bf16", "lossless_fp8", "lossless_f32", "lossless_specials_f64",
+        "lossless_batch_frames_f16", "lossless_u8_frames", "lossless_u8_of_4",
+        "lossless_stored_f32", "lossless_zstd_bf16", "tile_exact_frames_f64"],
+    6: ["lossless_i16_frames", "lossless_i8"]}.items() for name in names}
+CASES.update((old, CASES[name]) for old, name in OLD_WORDS.items())
 
-
-# Fields for which encoders since format version 3 write planes frames instead.
-ONLY_READ = ["tile_raw_f32"]
+# No encoder writes these any more. Instead of the first, those since version 3 write planes frames.
+ONLY_READ = ["tile_raw_f32", *OLD_WORDS]
 SUFFIXES = {np.dtype(f32): ".f32", np.dtype(f64): ".f64"}  # -t gives the other types
 
 

@@ -19,12 +19,14 @@ const char *__asan_default_options(void) {
   return "allocator_may_return_null=1:max_allocation_size_mb=2048";
 }
 
-/* WEIGHTS_2: a coded plane and a stored one. BYTES: one coded. MIXED: one coded, three constant.
- * NOTHING: headers alone. FRAMES: three, of four coded planes. PACKED: under zstd. In the linear
- * layout, LINEAR: a stored plane and gap arrays, in three frames; LINEAR_BYTES: neither, and a book
- * of one symbol; LINEAR_PACKED: under zstd. */
+/* WEIGHTS_2: a coded plane and a stored one. OLD_WEIGHTS: the same as format version 3 has it.
+ * BYTES: one coded. MIXED: one coded, three constant. NOTHING: headers alone. FRAMES: three, of
+ * four coded planes. PACKED: under zstd. In the linear layout, LINEAR: a stored plane and gap
+ * arrays, in three frames; LINEAR_BYTES: neither, and a book of one symbol; LINEAR_PACKED: under
+ * zstd. */
 enum {
   WEIGHTS_2,
+  OLD_WEIGHTS,
   BYTES,
   MIXED,
   NOTHING,
@@ -77,10 +79,19 @@ static bool is_zstd(const test_archive *archive) {
   return false;
 }
 
+static void make_old(test_archive *archive) {
+  for (uint64_t f = 0; f < test_inspect(archive).frame_count; f++)
+    archive_order_as_before_7(archive, f);
+  archive_store(archive, 8, 4, SZG_FORMAT_VERSION_LOSSLESS);
+  archive_rehash(archive);
+}
+
 static int make_samples(void **state) {
   (void)state;
   make_readers();
   make_sample(WEIGHTS_2, WEIGHTS, test_shape(SZGPU_BF16, 1, 401, 0, 0, 0), 0, 0, "cs");
+  make_sample(OLD_WEIGHTS, WEIGHTS, test_shape(SZGPU_BF16, 1, 401, 0, 0, 0), 0, 0, "cs");
+  make_old(&samples[OLD_WEIGHTS]);
   make_sample(BYTES, FEW, test_shape(SZGPU_U8, 2, 17, 19, 0, 0), 0, 0, "c");
   make_sample(MIXED, ONE_BIT, test_shape(SZGPU_F32, 1, 1000, 0, 0, 0), 0, 0, "kkkc");
   make_sample(NOTHING, FLAT, test_shape(SZGPU_F16, 1, 5000, 0, 0, 0), 0, 0, "kk");
@@ -259,7 +270,7 @@ static void many_bytes_may_lie_at_once(void **state) {
 
 /* ---- lies that must be found ---- */
 
-typedef enum place { HEADER, FRAME, SECTION_0, SECTION_1, SECTION_2 } place;
+typedef enum place { HEADER, FRAME, SECTION_0, SECTION_1, SECTION_2, SECTION_3 } place;
 
 static size_t offset_of(const test_archive *archive, place at) {
   if (at == HEADER) return 0;
@@ -277,16 +288,16 @@ static void what_the_format_forbids_is_refused(void **state) {
     unsigned width;
     uint64_t value;
   } const edits[] = {
-      {WEIGHTS_2, HEADER, 8, 4, 2},  /* the tile layout's version */
-      {WEIGHTS_2, HEADER, 12, 4, 2}, /* no gap arrays: not in this layout */
-      {WEIGHTS_2, HEADER, 16, 1, 6}, /* no such type */
-      {WEIGHTS_2, HEADER, 18, 1, 0}, /* another mode */
-      {WEIGHTS_2, FRAME, 0, 1, 0},   /* a linear frame */
-      {WEIGHTS_2, FRAME, 0, 1, 1},   /* a constant frame */
-      {WEIGHTS_2, FRAME, 0, 1, 3},   /* a tile frame */
-      {WEIGHTS_2, FRAME, 0, 1, 5},   /* an unknown kind */
-      {RAW, FRAME, 0, 1, 4},         /* planes of no bytes */
-      {WEIGHTS_2, FRAME, 1, 1, 1},   /* axes */
+      {WEIGHTS_2, HEADER, 8, 4, 2},   /* the tile layout's version */
+      {WEIGHTS_2, HEADER, 12, 4, 2},  /* no gap arrays: not in this layout */
+      {WEIGHTS_2, HEADER, 16, 1, 10}, /* no such type */
+      {WEIGHTS_2, HEADER, 18, 1, 0},  /* another mode */
+      {WEIGHTS_2, FRAME, 0, 1, 0},    /* a linear frame */
+      {WEIGHTS_2, FRAME, 0, 1, 1},    /* a constant frame */
+      {WEIGHTS_2, FRAME, 0, 1, 3},    /* a tile frame */
+      {WEIGHTS_2, FRAME, 0, 1, 5},    /* an unknown kind */
+      {RAW, FRAME, 0, 1, 4},          /* planes of no bytes */
+      {WEIGHTS_2, FRAME, 1, 1, 1},    /* axes */
       {RAW, FRAME, 1, 1, 1},
       {RAW, FRAME, 2, 1, 1},       /* escape bytes */
       {WEIGHTS_2, FRAME, 2, 1, 0}, /* bytes of a value */
@@ -309,11 +320,15 @@ static void what_the_format_forbids_is_refused(void **state) {
       {WEIGHTS_2, FRAME, 40, 4, 3},        /* section kinds */
       {WEIGHTS_2, SECTION_0, 0, 8, ~0ull}, /* lengths over 12 */
       {WEIGHTS_2, SECTION_0, 0, 1, 1},     /* an oversubscribed code */
-      {WEIGHTS_2, SECTION_1, 0, 2, 0},     /* the tile's words: not all of the bitstream */
+      {WEIGHTS_2, SECTION_1, 0, 2, 0},     /* the tile's words: not all that there are */
       {WEIGHTS_2, SECTION_1, 0, 2, 65535},
-      {WEIGHTS_2, SECTION_2, 2, 2, 12}, /* a width over 11 */
-      {WEIGHTS_2, SECTION_2, 0, 2, 0},  /* the shortest lane gets shorter */
-      {WEIGHTS_2, SECTION_2, 4, 4, 0},  /* lanes get shorter */
+      {WEIGHTS_2, SECTION_3, 2, 2, 12}, /* a width over 11 */
+      {WEIGHTS_2, SECTION_3, 0, 2, 0},  /* the shortest lane gets shorter */
+      {WEIGHTS_2, SECTION_3, 4, 4, 0},  /* lanes get shorter */
+      {OLD_WEIGHTS, SECTION_2, 2, 2, 12},
+      {OLD_WEIGHTS, SECTION_2, 4, 4, 0},
+      {OLD_WEIGHTS, HEADER, 16, 1, 7},  /* u16, which version 3 does not have */
+      {RAW, FRAME, 40, 4, 22},          /* plane words instead of raw values */
       {LINEAR, HEADER, 8, 4, 3},        /* version 3 has no lossless linear layout */
       {LINEAR, HEADER, 12, 4, 2},       /* no gap arrays, but there are */
       {LINEAR_BYTES, HEADER, 12, 4, 0}, /* gap arrays, but there are none */
@@ -353,15 +368,18 @@ static void what_the_format_forbids_is_refused(void **state) {
 /* Types of the same size have the same planes; other types are refused, even with enough room. */
 static void only_types_of_the_same_size_read_it(void **state) {
   (void)state;
-  test_archive archive = archive_copy(&samples[WEIGHTS_2], samples[WEIGHTS_2].byte_count);
-  for (int dtype = 0; dtype < LOSSLESS_DTYPES; dtype++) {
-    archive_store(&archive, 16, 1, (uint64_t)dtype);
-    archive_rehash(&archive);
-    size_t const width = test_dtype_bytes((szgpu_dtype)dtype);
-    bool const is_sound = width == 2 && dtype <= SZGPU_FP8; /* others need a later version */
-    assert_int_equal(decompress(ctx, &archive, 401 * width), is_sound ? SZGPU_OK : SZGPU_BAD_DATA);
+  for (int i = WEIGHTS_2; i <= OLD_WEIGHTS; i++) {
+    test_archive archive = archive_copy(&samples[i], samples[i].byte_count);
+    for (int dtype = 0; dtype < LOSSLESS_DTYPES; dtype++) {
+      archive_store(&archive, 16, 1, (uint64_t)dtype);
+      archive_rehash(&archive);
+      size_t const width = test_dtype_bytes((szgpu_dtype)dtype);
+      bool const has_version = i == WEIGHTS_2 || dtype <= SZGPU_FP8; /* version 3 lacks others */
+      assert_int_equal(decompress(ctx, &archive, 401 * width),
+                       width == 2 && has_version ? SZGPU_OK : SZGPU_BAD_DATA);
+    }
+    free(archive.bytes);
   }
-  free(archive.bytes);
 }
 
 /* Frames without sections, so that only their headers can be wrong. */
@@ -402,8 +420,8 @@ static void words_that_no_plane_has_are_refused(void **state) {
   free(archive.bytes);
 }
 
-/* Archives with a bound have planes frames only in version 3 of the tile layout; lossless archives
- * have no constant frames, and in the linear layout no planes frames. */
+/* Archives with a bound have no planes frames in versions 1 and 2; lossless archives have no
+ * constant frames, and in the linear layout no planes frames. */
 static void a_frame_of_another_mode_is_refused(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_F32, 1, 500, 0, 0, 0);
@@ -436,6 +454,132 @@ static void a_frame_of_another_mode_is_refused(void **state) {
   assert_int_equal(decompress(ctx, &archive, field_bytes_of[NOTHING]), SZGPU_BAD_DATA);
   free(archive.bytes);
   free(field);
+}
+
+/* ---- the section of the words, by version ---- */
+
+static void assert_refused(const test_archive *archive, int sample, szgpu_status status,
+                           const char *sentence) {
+  for (int r = 0; r < PLAIN_READERS; r++) {
+    assert_int_equal(decompress(readers[r], archive, field_bytes_of[sample]), status);
+    assert_string_equal(szgpu_last_error(readers[r]), sentence);
+  }
+}
+
+static void assert_restored(const test_archive *archive, int sample) {
+  for (int r = 0; r < PLAIN_READERS; r++) {
+    void *const field = test_decompress(readers[r], archive, field_bytes_of[sample]);
+    assert_memory_equal(field, fields[sample], field_bytes_of[sample]);
+    free(field);
+  }
+}
+
+/* Words are of kind 22 in version 7, and of kind 2 before. */
+static void words_are_of_the_kind_of_the_version(void **state) {
+  (void)state;
+  static int const of_words[] = {WEIGHTS_2, BYTES, MIXED, FRAMES, PACKED};
+  for (size_t i = 0; i < ARRAY_COUNT(of_words); i++) {
+    int const sample = of_words[i];
+    assert_int_equal(test_inspect(&samples[sample]).format_version, 7);
+    test_archive archive = archive_copy(&samples[sample], samples[sample].byte_count);
+    archive_store(&archive, 8, 4, SZG_FORMAT_VERSION_LOSSLESS);
+    archive_rehash(&archive);
+    assert_refused(&archive, sample, SZGPU_BAD_DATA,
+                   "section 'plane words' of frame 0 should not be there");
+    make_old(&archive);
+    assert_restored(&archive, sample);
+    archive_store(&archive, 8, 4, SZG_FORMAT_VERSION_PLANE_WORDS);
+    archive_rehash(&archive);
+    assert_refused(&archive, sample, SZGPU_BAD_DATA,
+                   "section 'bitstream' of frame 0 should not be there");
+    free(archive.bytes);
+  }
+}
+
+/* All frames have their words as the version says, not only the first. */
+static void no_frame_may_have_words_of_another_version(void **state) {
+  (void)state;
+  test_archive archive = archive_copy(&samples[FRAMES], samples[FRAMES].byte_count);
+  archive_order_as_before_7(&archive, 1);
+  archive_rehash(&archive);
+  assert_refused(&archive, FRAMES, SZGPU_BAD_DATA,
+                 "section 'bitstream' of frame 1 should not be there");
+  archive_order_as_before_7(&archive, 0);
+  archive_store(&archive, 8, 4, SZG_FORMAT_VERSION_LOSSLESS);
+  archive_rehash(&archive);
+  assert_restored(&archive, FRAMES); /* the third frame is raw */
+  free(archive.bytes);
+}
+
+/* With a bound, or with types of version 6. */
+static void words_of_other_archives_are_of_the_kind_of_the_version(void **state) {
+  (void)state;
+  static struct {
+    szgpu_mode mode;
+    szgpu_dtype dtype;
+    uint32_t versions[2];
+  } const cases[] = {{SZGPU_MODE_LOSSLESS, SZGPU_I16, {6, 6}},
+                     {SZGPU_MODE_ABS, SZGPU_F32, {3, 5}},
+                     {SZGPU_MODE_ABS, SZGPU_BF16, {6, 6}},
+                     {SZGPU_MODE_PWREL, SZGPU_F64, {6, 6}}};
+  for (size_t c = 0; c < ARRAY_COUNT(cases); c++) {
+    szgpu_shape const shape = test_shape(cases[c].dtype, 1, 5000, 0, 0, 0);
+    size_t const field_bytes = test_field_bytes(&shape);
+    szgpu_params params = lossless_params();
+    params.mode = cases[c].mode;
+    params.bound = 1e-30;
+    void *const field = lossless_make(WEIGHTS, &shape);
+    test_archive const sound = lossless_compress(ctx, &params, &shape, field);
+    assert_int_equal(test_inspect(&sound).format_version, 7);
+    assert_true(test_has_coded_planes(&sound));
+    test_archive old = archive_copy(&sound, sound.byte_count);
+    archive_order_as_before_7(&old, 0);
+    for (uint32_t version = 1; version <= 7; version++) {
+      bool const is_old = version == cases[c].versions[0] || version == cases[c].versions[1];
+      test_archive new = archive_copy(&sound, sound.byte_count);
+      archive_store(&new, 8, 4, version);
+      archive_rehash(&new);
+      assert_int_equal(decompress(ctx, &new, field_bytes),
+                       version == 7 ? SZGPU_OK : SZGPU_BAD_DATA);
+      archive_store(&old, 8, 4, version);
+      archive_rehash(&old);
+      assert_int_equal(decompress(ctx, &old, field_bytes), is_old ? SZGPU_OK : SZGPU_BAD_DATA);
+      free(new.bytes);
+    }
+    archive_store(&old, 8, 4, cases[c].versions[0]);
+    archive_rehash(&old);
+    void *const restored = test_decompress(ctx, &old, field_bytes);
+    assert_memory_equal(restored, field, field_bytes);
+    free(restored);
+    free(old.bytes);
+    free(sound.bytes);
+    free(field);
+  }
+}
+
+static void damaged_and_missing_words_are_named(void **state) {
+  (void)state;
+  const test_archive *const sound = &samples[WEIGHTS_2];
+  uint32_t const words = archive_section_of_kind(sound, 0, SZG_SECTION_PLANE_WORDS);
+  size_t const first = archive_section_offset(sound, 0, words);
+  assert_int_equal(words, archive_section_count(sound, 0) - 1);
+  for (size_t at = first; at < sound->byte_count; at++) { /* also the padding */
+    test_archive const archive = archive_copy(sound, sound->byte_count);
+    archive.bytes[at] ^= 4;
+    assert_refused(&archive, WEIGHTS_2, SZGPU_BAD_CHECKSUM, "section 'plane words' of frame 0");
+    free(archive.bytes);
+  }
+  test_archive archive = archive_copy(sound, sound->byte_count);
+  archive_resize_section(&archive, 0, words, 0);
+  archive_rehash(&archive);
+  assert_refused(&archive, WEIGHTS_2, SZGPU_BAD_DATA,
+                 "section 'plane words' of frame 0 has a size that cannot be");
+  free(archive.bytes);
+  archive = archive_without_section(archive_copy(sound, sound->byte_count), words);
+  archive_rehash(&archive);
+  assert_refused(&archive, WEIGHTS_2, SZGPU_BAD_DATA,
+                 "section 'plane words' of frame 0 is missing");
+  free(archive.bytes);
 }
 
 static void bits_after_the_last_lane_are_0(void **state) {
@@ -501,6 +645,10 @@ int main(void) {
       cmocka_unit_test(values_have_the_bytes_of_their_type),
       cmocka_unit_test(words_that_no_plane_has_are_refused),
       cmocka_unit_test(a_frame_of_another_mode_is_refused),
+      cmocka_unit_test(words_are_of_the_kind_of_the_version),
+      cmocka_unit_test(no_frame_may_have_words_of_another_version),
+      cmocka_unit_test(words_of_other_archives_are_of_the_kind_of_the_version),
+      cmocka_unit_test(damaged_and_missing_words_are_named),
       cmocka_unit_test(bits_after_the_last_lane_are_0),
       cmocka_unit_test(sections_of_another_size_are_refused),
       cmocka_unit_test(a_row_of_a_claimed_huge_field_is_restored),

@@ -150,6 +150,46 @@ static void other_types_make_the_same_bytes(void **state) {
   }
 }
 
+/* Frame `coded` has few values, so that it is of coded planes; the others are random bits or one
+ * value. */
+static void *make_frames(const szgpu_shape *shape, uint64_t frame_values, uint64_t coded) {
+  void *const field = test_make_bits(shape);
+  for (uint64_t i = 0; i < test_value_count(shape); i++) {
+    uint64_t const frame = i / frame_values;
+    if (frame == coded) test_set_value(shape->dtype, field, i, (double)(1 + test_hash(i) % 3));
+    if (frame != coded && frame % 2) test_set_value(shape->dtype, field, i, 2.0);
+  }
+  return field;
+}
+
+/* One frame with coded planes, the first, any or the last, makes the archive's version. */
+static void coded_planes_of_one_frame_make_the_version(void **state) {
+  (void)state;
+  enum { FRAMES = 5, FRAME_VALUES = 4096 };
+  static struct {
+    szgpu_mode mode;
+    szgpu_dtype dtype;
+    uint32_t version; /* without coded planes */
+  } const cases[] = {{SZGPU_MODE_LOSSLESS, SZGPU_U8, 3},  {SZGPU_MODE_LOSSLESS, SZGPU_F32, 3},
+                     {SZGPU_MODE_LOSSLESS, SZGPU_I32, 6}, {SZGPU_MODE_ABS, SZGPU_F32, 3},
+                     {SZGPU_MODE_ABS, SZGPU_BF16, 6},     {SZGPU_MODE_PWREL, SZGPU_F64, 6}};
+  for (size_t c = 0; c < ARRAY_COUNT(cases); c++)
+    for (uint64_t coded = 0; coded <= FRAMES; coded++) { /* FRAMES: none */
+      szgpu_shape const shape = test_shape(cases[c].dtype, 1, FRAMES * FRAME_VALUES - 9, 0, 0, 0);
+      szgpu_params params = test_params(cases[c].mode, 1e-30);
+      params.layout = SZGPU_LAYOUT_TILE;
+      params.frame_rows = FRAME_VALUES;
+      void *const field = make_frames(&shape, FRAME_VALUES, coded);
+      test_archive const archive = test_compress(whole_ctx, &params, &shape, field);
+      assert_int_equal(test_has_coded_planes(&archive), coded < FRAMES);
+      assert_int_equal(test_inspect(&archive).format_version,
+                       coded < FRAMES ? 7 : cases[c].version);
+      assert_same(&params, &shape, field, 1 + (int)(coded % CTXS));
+      free(archive.bytes);
+      free(field);
+    }
+}
+
 /* Fields whose bound follows from a sample, whose sample does not suffice, or whose values stray,
  * so that the archive is begun anew. */
 static void sampled_bounds_make_the_same_bytes(void **state) {
@@ -581,6 +621,7 @@ int main(void) {
       cmocka_unit_test(shapes_and_frames_make_the_same_bytes),
       cmocka_unit_test(modes_make_the_same_bytes),
       cmocka_unit_test(other_types_make_the_same_bytes),
+      cmocka_unit_test(coded_planes_of_one_frame_make_the_version),
       cmocka_unit_test(sampled_bounds_make_the_same_bytes),
       cmocka_unit_test(a_sample_in_pieces_is_that_of_the_whole),
       cmocka_unit_test(a_late_stray_begins_the_archive_anew),

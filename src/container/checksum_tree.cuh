@@ -40,24 +40,68 @@ inline unsigned tree_blocks(uint64_t leaf_count, int multiprocessors) {
 
 /* ---- leaves ---- */
 
+/* The first leaves of a range, of which there are the sums of blocks: eight for each block, one for
+ * each accumulator. */
+struct SummedLeaves {
+  const uint64_t *sums;
+  uint64_t leaf_count;
+  uint32_t range;
+
+  __device__ uint64_t count_in(uint32_t i) const { return i == range ? leaf_count : 0; }
+};
+
+constexpr uint32_t kLeafBlocks = kLeafWords / xxh3::kBlockWords;
+static_assert(kLeafWords % xxh3::kBlockWords == 0, "leaves have whole blocks");
+
+/* Hashes summed leaves, eight lanes for each. leaves: the range's. The grid's warps call. */
+__device__ __forceinline__ void hash_summed(const SummedLeaves &summed, const xxh3::Lane &lane,
+                                            uint64_t *leaves) {
+  constexpr uint32_t kWarpLeaves = 32 / xxh3::kStripeWords;
+  uint64_t const key = xxh3::scramble_key(lane);
+  uint64_t const warp = (uint64_t)threadIdx.x / 32 * gridDim.x + blockIdx.x;
+  uint64_t const stride = (uint64_t)gridDim.x * TreePolicy::kWarps * kWarpLeaves;
+  for (uint64_t first = warp * kWarpLeaves; first < summed.leaf_count; first += stride) {
+    uint64_t const leaf = first + lane.first_stripe;
+    bool const is_there = leaf < summed.leaf_count;
+    const uint64_t *const own = summed.sums +
+                                (is_there ? leaf : first) * kLeafBlocks * xxh3::kStripeWords +
+                                lane.accumulator;
+    uint64_t sums[kLeafBlocks];
+#pragma unroll
+    for (uint32_t i = 0; i < kLeafBlocks; i++) sums[i] = __ldcs(own + i * xxh3::kStripeWords);
+    uint64_t accumulator = xxh3::kFirstAccumulators[lane.accumulator];
+#pragma unroll
+    for (uint32_t i = 0; i + 1 < kLeafBlocks; i++)
+      accumulator = xxh3::scramble(accumulator + sums[i], key);
+    uint64_t const hash =
+        xxh3::merge_by_warp(lane, accumulator + sums[kLeafBlocks - 1], kLeafWords);
+    if (is_there && lane.accumulator == 0) leaves[leaf] = hash;
+  }
+}
+
 /* The grid's warps call. */
-__device__ __forceinline__ void hash_leaves(const szg_checksum_ranges &ranges, uint64_t *leaves) {
+__device__ __forceinline__ void hash_leaves(const szg_checksum_ranges &ranges, uint64_t *leaves,
+                                            const SummedLeaves &summed = {}) {
   xxh3::Lane const lane = xxh3::lane_at(threadIdx.x % 32);
   uint64_t const stride = (uint64_t)gridDim.x * TreePolicy::kWarps;
-  uint64_t leaf = (uint64_t)threadIdx.x / 32 * gridDim.x + blockIdx.x;
-  uint64_t first_leaf = 0; /* the range's */
+  uint64_t number = (uint64_t)threadIdx.x / 32 * gridDim.x + blockIdx.x; /* of a leaf, not summed */
+  uint64_t first_number = 0;                                             /* the range's */
   for (uint32_t i = 0; i < ranges.count; i++) {
     uint64_t const byte_count = ranges.byte_counts[i];
-    uint64_t const end_leaf = first_leaf + leaf_count_of(byte_count);
-    for (; leaf < end_leaf; leaf += stride) {
-      uint64_t const start = (leaf - first_leaf) * SZG_CHECKSUM_BLOCK_BYTES;
+    uint64_t const leaf_count = leaf_count_of(byte_count), summed_count = summed.count_in(i);
+    uint64_t const end_number = first_number + leaf_count - summed_count;
+    if (summed_count > 0) hash_summed(summed, lane, leaves);
+    for (; number < end_number; number += stride) {
+      uint64_t const leaf = number - first_number + summed_count;
+      uint64_t const start = leaf * SZG_CHECKSUM_BLOCK_BYTES;
       uint64_t const words_left = (byte_count - start) / sizeof(uint64_t);
       uint64_t const hash =
           xxh3::hash_by_warp(lane, (const uint64_t *)(ranges.bytes[i] + start),
                              words_left < kLeafWords ? (uint32_t)words_left : kLeafWords);
       if (threadIdx.x % 32 == 0) leaves[leaf] = hash;
     }
-    first_leaf = end_leaf;
+    first_number = end_number;
+    leaves += leaf_count;
   }
 }
 

@@ -27,9 +27,12 @@ const char *szg_section_name_in(const szg_frame_header *frame, uint32_t kind) {
   return has_name ? names[last - kind] : szg_section_name(kind);
 }
 
-/* Levels frames, and planes frames in archives with a bound, need a later version. */
+/* Levels frames, planes frames in archives with a bound, and plane words need a later version. */
 void szg_header_note_frame(szg_header *header, const szg_frame_header *frame) {
+  uint32_t const count = frame->section_count;
+  bool const has_words = count > 0 && frame->sections[count - 1].kind == SZG_SECTION_PLANE_WORDS;
   if (frame->kind == SZG_FRAME_PLANES) header->has_planes = true;
+  if (frame->kind == SZG_FRAME_PLANES && has_words) header->has_plane_words = true;
   if (frame->kind == SZG_FRAME_LEVELS) header->has_levels = true;
 }
 

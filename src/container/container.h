@@ -21,10 +21,11 @@ typedef struct szg_header {
   uint32_t source;
   uint32_t arithmetic;
   bool has_fill, has_gaps;
-  bool has_planes;    /* with a bound: some frames are, or may be, planes frames */
-  bool has_levels;    /* some frames are levels frames */
-  uint64_t fill_bits; /* of the values that are coded */
-  bool has_own_fill;  /* SZGPU_MODE_PWREL: the field has a fill value, with these bits */
+  bool has_planes;      /* with a bound: some frames are, or may be, planes frames */
+  bool has_levels;      /* some frames are levels frames */
+  bool has_plane_words; /* planes frames have their words after their stored planes */
+  uint64_t fill_bits;   /* of the values that are coded */
+  bool has_own_fill;    /* SZGPU_MODE_PWREL: the field has a fill value, with these bits */
   uint64_t own_fill_bits;
   double bound, absolute_bound, step, value_range;
   uint64_t frame_rows, frame_count;

@@ -12,15 +12,16 @@
 
 enum {
   SZG_MAGIC_BYTES = 8,
-  SZG_FORMAT_VERSION = 6, /* the latest; an archive states the lowest that has its features */
+  SZG_FORMAT_VERSION = 7, /* the latest; an archive states the lowest that has its features */
   SZG_FORMAT_VERSION_LINEAR = 1,
   SZG_FORMAT_VERSION_TILE = 2,
-  SZG_FORMAT_VERSION_LOSSLESS = 3,  /* and linear archives without gap arrays */
-  SZG_FORMAT_VERSION_TOP_PLANE = 4, /* lossless archives of the linear layout */
-  SZG_FORMAT_VERSION_LEVELS = 5,    /* levels frames */
-  SZG_FORMAT_VERSION_TYPES = 6,     /* integers; a bound for halves and bytes */
-  SZG_HEADER_BYTES = 128,           /* fixed part; the frame table and a checksum follow */
-  SZG_FRAME_HEADER_BYTES = 40,      /* the section table and a checksum follow */
+  SZG_FORMAT_VERSION_LOSSLESS = 3,    /* and linear archives without gap arrays */
+  SZG_FORMAT_VERSION_TOP_PLANE = 4,   /* lossless archives of the linear layout */
+  SZG_FORMAT_VERSION_LEVELS = 5,      /* levels frames */
+  SZG_FORMAT_VERSION_TYPES = 6,       /* integers; a bound for halves and bytes */
+  SZG_FORMAT_VERSION_PLANE_WORDS = 7, /* words of planes frames after their stored planes */
+  SZG_HEADER_BYTES = 128,             /* fixed part; the frame table and a checksum follow */
+  SZG_FRAME_HEADER_BYTES = 40,        /* the section table and a checksum follow */
   SZG_SECTION_ENTRY_BYTES = 32,
   SZG_ALIGNMENT = 16, /* headers and sections start at multiples of this */
   SZG_MAX_DIMS = 4,
@@ -208,7 +209,8 @@ enum {
   X(SZG_SECTION_LEVEL_5, "fifth level")           \
   X(SZG_SECTION_LEVEL_6, "sixth level")           \
   X(SZG_SECTION_SIGN_SIZES, "sign sizes")         \
-  X(SZG_SECTION_SIGNS, "signs")
+  X(SZG_SECTION_SIGNS, "signs")                   \
+  X(SZG_SECTION_PLANE_WORDS, "plane words")
 
 #define SZG_SECTION_ENUMERATOR(name, text) name,
 enum { SZG_SECTION_LIST(SZG_SECTION_ENUMERATOR) SZG_SECTION_KIND_COUNT };

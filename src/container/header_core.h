@@ -38,6 +38,7 @@ SZG_HD bool szg_header_needs_types(const szg_header *header) {
 /* The lowest version that has all features of the archive, which is what its header states. */
 SZG_HD uint32_t szg_header_version(const szg_header *header) {
   bool const is_linear = header->layout == SZGPU_LAYOUT_LINEAR;
+  if (header->has_plane_words) return SZG_FORMAT_VERSION_PLANE_WORDS;
   if (szg_header_needs_types(header)) return SZG_FORMAT_VERSION_TYPES;
   if (header->has_levels) return SZG_FORMAT_VERSION_LEVELS;
   if (header->mode == SZGPU_MODE_LOSSLESS && is_linear) return SZG_FORMAT_VERSION_TOP_PLANE;
@@ -76,8 +77,9 @@ SZG_HD void szg_header_load(const uint8_t *bytes, szg_header *header) {
   header->frame_rows = szg_load_u64(bytes + 96);
   header->frame_count = szg_load_u64(bytes + 104);
   header->archive_bytes = szg_load_u64(bytes + 112);
-  bool const is_bounded_tile =
-      header->layout == SZGPU_LAYOUT_TILE && header->mode != SZGPU_MODE_LOSSLESS;
+  bool const is_tile = header->layout == SZGPU_LAYOUT_TILE;
+  bool const is_bounded_tile = is_tile && header->mode != SZGPU_MODE_LOSSLESS;
+  header->has_plane_words = is_tile && header->format_version >= SZG_FORMAT_VERSION_PLANE_WORDS;
   header->has_levels = is_bounded_tile && header->format_version >= SZG_FORMAT_VERSION_LEVELS;
   header->has_planes = header->has_levels ||
                        (is_bounded_tile && header->format_version == SZG_FORMAT_VERSION_LOSSLESS);

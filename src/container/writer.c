@@ -53,7 +53,8 @@ szgpu_status szg_writer_end_section(szg_writer *writer, uint32_t kind, uint64_t 
   szg_section section = {
       .kind = kind, .codec = SZG_CODEC_STORED, .raw_bytes = raw_bytes, .stored_bytes = raw_bytes};
   if (writer->zstd_level && raw_bytes) {
-    bool const is_main = kind == SZG_SECTION_BITSTREAM || kind == SZG_SECTION_RAW;
+    bool const is_main =
+        kind == SZG_SECTION_BITSTREAM || kind == SZG_SECTION_RAW || kind == SZG_SECTION_PLANE_WORDS;
     bool pays;
     SZG_TRY(szg_zstd_compress(&ctx->threads, writer->zstd_level, bytes, raw_bytes,
                               is_main ? writer->frame->value_count : 0, &ctx->packed, &pays));

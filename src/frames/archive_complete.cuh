@@ -9,6 +9,7 @@
  *   kMostSections                sections that a frame has at most
  *   bool size_sections(sizes)    false: the frame is given up. One thread calls
  *   uint64_t header_bits()       what the device adds to the first word of the frame's header
+ *   SummedLeaves summed()        leaves that need not be read
  *   void tell_host(frame_bytes)  0 for a frame that is given up. The whole block calls
  */
 #ifndef SZG_ARCHIVE_COMPLETE_CUH
@@ -118,7 +119,7 @@ __device__ __forceinline__ void complete_by_blocks(const ArchiveJob<Kind> &job) 
     if (blockIdx.x == 0) job.kind.tell_host(0);
     return;
   }
-  hash_leaves(memory.ranges, job.leaves);
+  hash_leaves(memory.ranges, job.leaves, job.kind.summed());
   if (!is_last_of(gridDim.x, job.ticket)) return;
   hash_roots(memory.ranges, job.leaves, memory.roots);
   write_heads(job, &memory);

@@ -33,10 +33,15 @@ enum FrameWord : uint32_t { /* of the frame's header */
 constexpr uint32_t kNdimShift = 8;                               /* in the word of the shape */
 constexpr uint32_t kValueCountWord = SZG_BATCH_HEADER_WORDS + 2; /* after the archive's header */
 
+/* A first word of an archive's header, with another version. */
+__device__ __forceinline__ uint64_t with_version(uint64_t word, uint32_t version) {
+  return word >> 32 << 32 | version;
+}
+
 /* Word i of the archive's header, or of the frame's after it, as the item has it. */
 __device__ __forceinline__ uint64_t head_word(uint64_t of_class, uint32_t i,
                                               const szg_batch_item &item, const szg_grid &grid) {
-  if (i == kVersionWord) return of_class >> 32 << 32 | item.version;
+  if (i == kVersionWord) return with_version(of_class, item.version);
   if (i == kShapeWord) return of_class | item.dtype | (uint64_t)item.ndim << kNdimShift;
   if (i >= kDimsWord && i < kDimsWord + SZG_MAX_DIMS)
     return i - kDimsWord < item.ndim ? item.dims[i - kDimsWord] : 1;

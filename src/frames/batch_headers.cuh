@@ -17,14 +17,20 @@ struct HeadersMemory {
   szg_section_rules rules;
 };
 
-/* Whether the archive's header is the class's, apart from sizes. */
+/* Whether the archive's header is the class's, apart from sizes. A class of lossless archives has
+ * those with plane words and those without. */
 __device__ inline bool is_of_class(const szg_batch_heads &heads, const szg_batch_item &item,
                                    const szg_grid &grid, const HeaderMemory &memory) {
   const uint64_t *const words = (const uint64_t *)(const void *)memory.fixed;
   uint32_t const lane = threadIdx.x % 32;
   bool is_same = true;
-  if (lane < SZG_HEADER_BYTES / 8 && lane != kStatedBytesWord)
-    is_same = words[lane] == head_word(heads.archive[lane], lane, item, grid);
+  if (lane < SZG_HEADER_BYTES / 8 && lane != kStatedBytesWord) {
+    uint64_t wanted = head_word(heads.archive[lane], lane, item, grid);
+    bool const has_words = memory.header.has_plane_words;
+    if (lane == kVersionWord && has_words && memory.header.mode == SZGPU_MODE_LOSSLESS)
+      wanted = with_version(wanted, SZG_FORMAT_VERSION_PLANE_WORDS);
+    is_same = words[lane] == wanted;
+  }
   return __all_sync(kAllLanes, is_same);
 }
 

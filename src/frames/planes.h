@@ -27,21 +27,31 @@ SZG_HD szg_planes_layout szg_planes_layout_of(const szg_frame_header *frame) {
 }
 void szg_planes_frame_set_header(const szg_planes_layout *layout, szg_frame_header *frame);
 
+/* The section that has the words of the archive's planes frames. */
+SZG_HD uint32_t szg_planes_words_kind(const szg_header *archive) {
+  return archive->has_plane_words ? SZG_SECTION_PLANE_WORDS : SZG_SECTION_BITSTREAM;
+}
+
 /* Bytes of the sections' contents before zstd; 0: there is no such section. */
 typedef struct szg_planes_sizes {
-  uint64_t books, tile_sizes, bitstream, stored;
+  uint64_t books, tile_sizes, stored, words;
 } szg_planes_sizes;
 SZG_HD szg_planes_sizes szg_planes_sizes_of(const szg_planes_layout *layout, uint64_t value_count,
                                             uint64_t word_count) {
   szg_planes_sizes sizes;
   sizes.books = szg_planes_book_bytes(layout);
   sizes.tile_sizes = sizes.books ? 2 * szg_planes_tile_count(value_count) : 0;
-  sizes.bitstream = 4 * word_count;
   sizes.stored = szg_planes_stored_bytes(layout, value_count);
+  sizes.words = 4 * word_count;
   return sizes;
 }
 SZG_HD uint64_t szg_planes_sizes_sum(const szg_planes_sizes *sizes) {
-  return sizes->books + sizes->tile_sizes + sizes->bitstream + sizes->stored;
+  return sizes->books + sizes->tile_sizes + sizes->stored + sizes->words;
+}
+/* How many sections there are. They are those of the first three kinds that are not empty, and
+ * words if there are books. */
+SZG_HD uint32_t szg_planes_section_count(const szg_planes_sizes *sizes) {
+  return (sizes->books ? 3u : 0u) + (sizes->stored ? 1u : 0u);
 }
 
 /* ---- CPU: writing (planes_write.c) ---- */
@@ -79,18 +89,31 @@ szgpu_status szg_planes_frame_restore(szg_read_job *job) SZG_CHECKED;
 
 /* ---- CUDA: writing (planes_write.cu) ---- */
 
+enum { SZG_PLANES_MOST_SECTIONS = 4 }; /* codebook, tile sizes, raw values, plane words */
+
+/* Tile sizes and their padding, as u16. */
+SZG_HD uint64_t szg_planes_padded_sizes(uint64_t value_count) {
+  return szg_align_up(szg_planes_tile_count(value_count), SZG_ALIGNMENT / 2);
+}
+
+/* What the host learns of an encoded frame. */
+typedef struct szg_planes_found {
+  uint64_t word_count, is_misled; /* as at the end of szg_planes_output_cuda.first_words */
+  uint64_t frame_bytes;           /* 0: the device has not completed the archive */
+} szg_planes_found;
+
 typedef struct szg_planes_write_plan_cuda {
   /* device */
   szg_planes_counts *counts;
   szg_split_tally *tally; /* of bytes */
   szg_planes_encoder *encoder;
-  uint16_t *sizes; /* [tiles] */
+  uint16_t *sizes; /* [szg_planes_padded_sizes] */
   szg_planes_output_cuda output;
   /* pinned */
   szg_planes_counts *counts_back;
   szg_split_tally *tally_back;
   szg_planes_encoder *encoder_made;
-  uint64_t *words_back;
+  szg_planes_found *found_back;
   uint8_t *books;
   szg_planes_choice *choice;
   szg_codebook *book;
@@ -107,6 +130,13 @@ void szg_planes_frame_carve_write_pinned(szg_arena *arena, const szg_write_reque
                                          szg_write_plan_cuda *plan);
 szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
                                          bool *is_written) SZG_CHECKED;
+
+/* Completes an archive of one frame without the host, if that succeeds. layout: has the header, but
+ * the words' size; output and summed_bytes: as encoded. (planes_archive.cu) */
+szgpu_status szg_planes_archive_complete_cuda(const szg_write_job_cuda *job,
+                                              const szg_frame_layout_cuda *layout,
+                                              const szg_planes_output_cuda *output,
+                                              uint64_t summed_bytes) SZG_CHECKED;
 
 /* ---- CUDA: reading (planes_read.cu) ---- */
 

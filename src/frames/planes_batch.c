@@ -12,12 +12,12 @@ szgpu_status szg_planes_batch_carve_write(szg_arena *zeroed, szg_arena *other, c
                                           szgpu_dtype dtype, szg_batch_item *item) {
   szg_batch_planes_write_work *const work = &item->planes_write;
   szg_planes_output_cuda output = {0};
-  uint64_t const tile_count = szg_planes_tile_count(grid->value_count);
   work->ticket = szg_arena_take(zeroed, 1, sizeof *work->ticket);
   work->counts = szg_arena_take(zeroed, 1, sizeof *work->counts);
   work->tally = szg_arena_take(zeroed, dtype == SZGPU_U8, sizeof *work->tally);
   work->encoder = szg_arena_take(other, 1, sizeof *work->encoder);
-  work->sizes = szg_arena_take(other, tile_count, sizeof *work->sizes);
+  work->sizes =
+      szg_arena_take(other, szg_planes_padded_sizes(grid->value_count), sizeof *work->sizes);
   work->leaves = szg_arena_take(other, most_leaves(grid, dtype), sizeof *work->leaves);
   SZG_TRY(szg_planes_frame_carve_output_cuda(other, dtype, grid->value_count, &output));
   work->first_words = output.first_words;

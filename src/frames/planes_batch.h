@@ -12,8 +12,6 @@
 
 SZG_C_BEGIN
 
-enum { SZG_PLANES_MOST_SECTIONS = 4 }; /* codebook, tile sizes, bitstream, raw values */
-
 /* Takes the work memory of a field, as szg_batch_carve_write and szg_batch_carve_read do.
  * SZGPU_UNSUPPORTED: 2^31 tiles or more. */
 szgpu_status szg_planes_batch_carve_write(szg_arena *zeroed, szg_arena *other, const szg_grid *grid,

@@ -51,7 +51,7 @@ __device__ void place_sections(const szg_frame_header &frame, szg_batch_item *it
     if (section.kind == SZG_SECTION_CODEBOOK) input->books = bytes;
     if (section.kind == SZG_SECTION_TILE_SIZES)
       input->sizes = (const uint16_t *)(const void *)bytes;
-    if (section.kind == SZG_SECTION_BITSTREAM) {
+    if (section.kind == SZG_SECTION_BITSTREAM || section.kind == SZG_SECTION_PLANE_WORDS) {
       input->words = (const uint32_t *)(const void *)bytes;
       input->word_count = section.raw_bytes / 4;
     }

@@ -5,8 +5,8 @@
  *   width, count, choose, measure   as for one planes frame, for all items at once; again for those
  *             whose sample has misled, if any can have more tiles than are counted
  *   lay out   where sections go, or that the frame is raw, or that it has no room
- *   write     words and stored planes
- *   sides     books and tile sizes, padding; the byte planes of raw frames
+ *   write     stored planes and words
+ *   sides     books and tile sizes; the byte planes of raw frames
  *   complete  headers and checksums; the outcomes
  */
 #include "frames/archive_complete.cuh"
@@ -37,8 +37,9 @@ struct MeasuredField {
   }
 
   __device__ bool is_raw() const { return szg_planes_sizes_sum(&sizes) >= raw_bytes; }
+  __device__ bool has_words() const { return !is_raw() && sizes.books > 0; }
   __device__ uint32_t section_count() const {
-    return is_raw() ? 1 : (sizes.books ? 3 : 0) + (sizes.stored ? 1 : 0);
+    return is_raw() ? 1 : szg_planes_section_count(&sizes);
   }
   __device__ uint64_t first_section_byte() const {
     return kFirstFrameByte + szg_frame_header_bytes(section_count());
@@ -46,8 +47,8 @@ struct MeasuredField {
   __device__ uint64_t archive_bytes() const {
     return first_section_byte() +
            (is_raw() ? padded_bytes(raw_bytes)
-                     : padded_bytes(sizes.books) + padded_bytes(sizes.tile_sizes) +
-                           padded_bytes(sizes.bitstream) + padded_bytes(sizes.stored));
+                     : padded_bytes(sizes.books) + padded_bytes(sizes.tile_sizes) + sizes.stored +
+                           padded_bytes(sizes.words));
   }
   __device__ szgpu_status status() const {
     if (is_misled) return SZGPU_FIELD_CHANGED;
@@ -63,10 +64,11 @@ struct FieldSection {
 __device__ FieldSection section_at(const MeasuredField &field, uint32_t i) {
   const szg_planes_sizes &sizes = field.sizes;
   if (field.is_raw()) return {SZG_SECTION_RAW, field.raw_bytes};
-  if (!sizes.books || i == 3) return {SZG_SECTION_RAW, sizes.stored};
+  if (!sizes.books) return {SZG_SECTION_RAW, sizes.stored};
   if (i == 0) return {SZG_SECTION_CODEBOOK, sizes.books};
   if (i == 1) return {SZG_SECTION_TILE_SIZES, sizes.tile_sizes};
-  return {SZG_SECTION_BITSTREAM, sizes.bitstream};
+  if (i == 2 && sizes.stored) return {SZG_SECTION_RAW, sizes.stored};
+  return {SZG_SECTION_PLANE_WORDS, sizes.words};
 }
 
 /* As archive_complete.cuh asks for. */
@@ -80,6 +82,7 @@ struct PlanesKindOfItem {
     return field.status() == SZGPU_OK;
   }
   __device__ uint64_t header_bits() const { return 0; }
+  __device__ SummedLeaves summed() const { return {}; }
   __device__ void tell_host(uint64_t) const {
     if (threadIdx.x > 0) return;
     outcome->bytes = field.is_misled ? 0 : field.archive_bytes();
@@ -122,10 +125,11 @@ __global__ void items_lay_out_kernel(szg_planes_batch_write_lists lists, uint32_
   szg_batch_item *const item = &lists.items[i];
   MeasuredField const field(*item, *planes);
   const szg_planes_sizes &sizes = field.sizes;
-  uint8_t *const words = item->archive + field.first_section_byte() + padded_bytes(sizes.books) +
-                         padded_bytes(sizes.tile_sizes);
-  planes->output.words = (uint32_t *)(void *)words;
-  planes->output.stored = words + padded_bytes(sizes.bitstream);
+  uint8_t *const stored =
+      item->archive + field.first_section_byte() + sizes.books + padded_bytes(sizes.tile_sizes);
+  planes->output.stored = stored;
+  planes->output.words = (uint32_t *)(void *)(stored + sizes.stored);
+  planes->output.room_words = padded_bytes(sizes.words) / sizeof(uint32_t);
   planes->has_sections =
       field.status() == SZGPU_OK && !field.is_raw() && (sizes.books || sizes.stored);
 }
@@ -155,14 +159,12 @@ __device__ __forceinline__ void write_sides(const MeasuredField &field,
                                             const szg_planes_write_item &planes,
                                             uint8_t *sections) {
   const szg_planes_output_cuda &output = planes.output;
-  uint16_t *const sizes = (uint16_t *)(void *)(sections + padded_bytes(field.sizes.books));
+  uint16_t *const sizes = (uint16_t *)(void *)(sections + field.sizes.books);
   if (blockIdx.x == 0) write_books(field.layout, *planes.encoder, sections);
   uint64_t const stride = (uint64_t)gridDim.x * BatchPolicy::kThreads;
   for (uint64_t i = (uint64_t)blockIdx.x * BatchPolicy::kThreads + threadIdx.x;
-       2 * i < field.sizes.tile_sizes; i += stride)
+       2 * i < padded_bytes(field.sizes.tile_sizes); i += stride)
     sizes[i] = output.sizes[i];
-  pad((uint8_t *)sizes, field.sizes.tile_sizes);
-  pad((uint8_t *)output.words, field.sizes.bitstream);
 }
 
 /* Grid: blocks for each item, and the items. Bits: of the field's values. */
@@ -208,6 +210,8 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
                               ? heads.archive[i]
                               : frame_word(field, i - SZG_BATCH_HEADER_WORDS);
     job.heads[i] = head_word(word, i, item, grid);
+    if (i == kVersionWord && field.has_words())
+      job.heads[i] = with_version(job.heads[i], SZG_FORMAT_VERSION_PLANE_WORDS);
   }
   if (threadIdx.x == 0) {
     job.section_count = field.section_count();

@@ -57,7 +57,7 @@ szgpu_status szg_planes_frame_open(szg_read_job *job) {
   SZG_TRY(szg_reader_map(reader, SZG_SECTION_RAW, &job->stored));
   SZG_TRY(load_books(job, &layout));
   SZG_TRY(szg_reader_load(reader, SZG_SECTION_TILE_SIZES, &job->tile_sizes));
-  SZG_TRY(szg_reader_map(reader, SZG_SECTION_BITSTREAM, &job->words));
+  SZG_TRY(szg_reader_map(reader, szg_planes_words_kind(job->header), &job->words));
   uint64_t word_count;
   if (!job->tile_sizes.bytes) return SZGPU_OK; /* no plane is coded: tiles have no words to find */
   SZG_TRY(szg_tiles_scan(job, &word_count));

@@ -27,13 +27,14 @@ szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_s
 static szg_planes_input_cuda input_of(const szg_read_job_cuda *job) {
   const szg_read_frame_cuda *const frame = job->frame;
   const szg_device_section *const sections = frame->sections;
+  const szg_device_section *const words = &sections[szg_planes_words_kind(job->header)];
   szg_planes_input_cuda input = job->plan->planes;
   input.layout = szg_planes_layout_of(&frame->header);
   input.value_count = frame->grid.value_count * job->field_width / input.layout.value_bytes;
   input.books = sections[SZG_SECTION_CODEBOOK].bytes;
   input.sizes = job->counts.bits;
-  input.words = (const uint32_t *)(const void *)sections[SZG_SECTION_BITSTREAM].bytes;
-  input.word_count = sections[SZG_SECTION_BITSTREAM].byte_count / 4;
+  input.words = (const uint32_t *)(const void *)words->bytes;
+  input.word_count = words->byte_count / 4;
   input.stored = sections[SZG_SECTION_RAW].bytes;
   return input;
 }

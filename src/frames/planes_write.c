@@ -1,10 +1,10 @@
 /* planes_write.c - a planes frame on the CPU: a sample for modes and books, then one pass.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   values --sample--> planes coded, stored or constant --> words --> sections
+ *   values --sample--> planes coded, stored or constant --> stored planes, words --> sections
  *
- * The words' place is known before they are, that of the stored planes only then. So a second loop
- * stores these. If the sample has misled, all values are counted and words are made anew.
+ * The place of every section is known before its contents are: words come last. If the sample has
+ * misled, all values are counted, and the loop over them is done again.
  */
 #include "frames/planes.h"
 
@@ -25,9 +25,9 @@ typedef struct planes_job {
   uint32_t value_bytes;
   uint64_t value_count; /* of value_bytes each */
   uint32_t counted_tiles;
-  szg_part_stream stream; /* the bitstream */
+  szg_part_stream stream; /* the words */
+  uint8_t *stored;        /* where stored planes go; NULL: there are none, or there is no room */
   bool is_misled;         /* atomic: some symbol has no code, or a plane is not constant */
-  uint8_t *stored;
 } planes_job;
 
 /* A frame may treat a field of bytes as one of fewer, wider values. */
@@ -107,18 +107,23 @@ static szgpu_status choose_planes(planes_job *job, bool is_sample) {
   return SZGPU_OK;
 }
 
-/* ---- [2] words ---- */
+/* ---- [2] words and stored planes ---- */
 
 /* False: the choice does not suit the part. */
 static bool encode_tiles(const planes_job *job, uint64_t part, szg_part_slot *slot) {
   for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++) {
+    const uint8_t *const values = values_of_tile(job, t);
+    uint32_t const value_count = tile_value_count(job, t);
     uint32_t word_count;
-    if (!szg_planes_encode_tile(job->plan->encoder, values_of_tile(job, t),
-                                tile_value_count(job, t), slot->words + slot->byte_count,
-                                &word_count))
+    if (!szg_planes_encode_tile(job->plan->encoder, values, value_count,
+                                slot->words + slot->byte_count, &word_count))
       return false;
     job->plan->tile_sizes[t] = (uint16_t)word_count;
     slot->byte_count += 4 * (uint64_t)word_count;
+    if (job->stored)
+      szg_planes_store_tile(&job->plan->choice->layout, values, value_count,
+                            job->stored + t * SZG_TILE_VALUES,
+                            szg_stored_plane_bytes(job->value_count));
   }
   return true;
 }
@@ -133,21 +138,19 @@ static szgpu_status encode_part(void *job_pointer, uint64_t part, int worker) {
   return SZGPU_OK;
 }
 
-static uint32_t section_count_of(const szg_planes_sizes *sizes) {
-  return (sizes->books ? 3u : 0u) + (sizes->stored ? 1u : 0u);
-}
-
-/* Leaves room for header, books and tile sizes before the bitstream. If no plane is coded, this
- * only makes sure that constant planes are. */
-static szgpu_status encode_words(planes_job *job, const szg_writer *writer) {
+/* Leaves room for header, books and tile sizes before stored planes and words. If no plane is coded
+ * or stored, this only makes sure that constant planes are. */
+static szgpu_status encode_parts(planes_job *job, const szg_writer *writer) {
   szg_planes_sizes const sizes =
       szg_planes_sizes_of(&job->plan->choice->layout, job->value_count, 0);
-  uint64_t const start = writer->used_bytes + szg_frame_header_bytes(section_count_of(&sizes)) +
-                         szg_align_up(sizes.books, SZG_ALIGNMENT) +
-                         szg_align_up(sizes.tile_sizes, SZG_ALIGNMENT);
-  uint64_t const place = szg_min_u64(start, writer->capacity);
-  szg_part_stream_open(&job->plan->slots, part_count_of(job), writer->archive + place,
-                       writer->capacity - place, &job->stream);
+  uint64_t const first_byte =
+      writer->used_bytes + szg_frame_header_bytes(szg_planes_section_count(&sizes)) +
+      szg_align_up(sizes.books, SZG_ALIGNMENT) + szg_align_up(sizes.tile_sizes, SZG_ALIGNMENT);
+  uint64_t const words = szg_min_u64(first_byte + sizes.stored, writer->capacity);
+  bool const has_room = first_byte + sizes.stored <= writer->capacity;
+  job->stored = sizes.stored && has_room ? writer->archive + first_byte : NULL;
+  szg_part_stream_open(&job->plan->slots, part_count_of(job), writer->archive + words,
+                       writer->capacity - words, &job->stream);
   job->is_misled = false;
   return szg_for_parts(&job->ctx->threads, part_count_of(job), job->loop_values, encode_part, job);
 }
@@ -158,11 +161,11 @@ static szgpu_status encode_frame(planes_job *job, const szg_writer *writer) {
   bool is_sample = !szg_planes_count_all(tile_count_of(job));
   uint64_t const loop_values = job->loop_values;
   SZG_TRY(choose_planes(job, is_sample));
-  SZG_TRY(encode_words(job, writer));
+  SZG_TRY(encode_parts(job, writer));
   if (job->is_misled && is_sample) {
     job->loop_values = 0;
     SZG_TRY(choose_planes(job, false));
-    SZG_TRY(encode_words(job, writer));
+    SZG_TRY(encode_parts(job, writer));
     job->loop_values = loop_values;
   }
   SZG_REQUIRE(!job->is_misled, SZGPU_FIELD_CHANGED); /* all symbols were counted */
@@ -170,16 +173,6 @@ static szgpu_status encode_frame(planes_job *job, const szg_writer *writer) {
 }
 
 /* ---- [3] the frame ---- */
-
-static szgpu_status store_part(void *job_pointer, uint64_t part, int worker) {
-  (void)worker;
-  const planes_job *const job = job_pointer;
-  for (uint64_t t = part * SZG_PART_TILES; t < part_end_tile(job, part); t++)
-    szg_planes_store_tile(&job->plan->choice->layout, values_of_tile(job, t),
-                          tile_value_count(job, t), job->stored + t * SZG_TILE_VALUES,
-                          szg_stored_plane_bytes(job->value_count));
-  return SZGPU_OK;
-}
 
 static szgpu_status write_books(const planes_job *job, const szg_planes_sizes *sizes,
                                 szg_writer *writer) {
@@ -189,25 +182,24 @@ static szgpu_status write_books(const planes_job *job, const szg_planes_sizes *s
   return szg_writer_end_section(writer, SZG_SECTION_CODEBOOK, sizes->books);
 }
 
-static szgpu_status write_sections(planes_job *job, const szg_planes_sizes *sizes,
+/* Stored planes and words are in their place already, unless zstd shortened what comes before
+ * them. */
+static szgpu_status write_sections(const planes_job *job, const szg_planes_sizes *sizes,
                                    szg_writer *writer, szg_frame_header *frame) {
   szg_planes_frame_set_header(&job->plan->choice->layout, frame);
-  SZG_TRY(szg_writer_begin_frame(writer, frame, section_count_of(sizes)));
+  SZG_TRY(szg_writer_begin_frame(writer, frame, szg_planes_section_count(sizes)));
   SZG_TRY(szg_writer_require_room(writer, szg_align_up(sizes->books, SZG_ALIGNMENT) +
                                               szg_align_up(sizes->tile_sizes, SZG_ALIGNMENT) +
-                                              szg_align_up(sizes->bitstream, SZG_ALIGNMENT) +
-                                              szg_align_up(sizes->stored, SZG_ALIGNMENT)));
+                                              sizes->stored +
+                                              szg_align_up(sizes->words, SZG_ALIGNMENT)));
   if (sizes->books) {
     SZG_TRY(write_books(job, sizes, writer));
     SZG_TRY(
         szg_write_copy(writer, SZG_SECTION_TILE_SIZES, job->plan->tile_sizes, sizes->tile_sizes));
-    /* The stream is in its place already, unless zstd shortened what comes before it. */
-    SZG_TRY(szg_write_copy(writer, SZG_SECTION_BITSTREAM, job->stream.words, sizes->bitstream));
   }
-  if (!sizes->stored) return SZGPU_OK;
-  SZG_TRY(szg_writer_begin_section(writer, sizes->stored, &job->stored));
-  SZG_TRY(szg_for_parts(&job->ctx->threads, part_count_of(job), job->loop_values, store_part, job));
-  return szg_writer_end_section(writer, SZG_SECTION_RAW, sizes->stored);
+  if (sizes->stored) SZG_TRY(szg_write_copy(writer, SZG_SECTION_RAW, job->stored, sizes->stored));
+  if (!sizes->books) return SZGPU_OK;
+  return szg_write_copy(writer, SZG_SECTION_PLANE_WORDS, job->stream.words, sizes->words);
 }
 
 szgpu_status szg_planes_frame_write(szg_write_job *frame, szg_writer *writer,

@@ -1,11 +1,13 @@
 /* planes_write.cu - a planes frame on the GPU; the twin of the .c.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- *   values --sampled--> [host: planes, books] --measured--> [host: places of sections] --> sections
+ *   values --sampled--> [host: planes, books] --encoded--> [host: the sections' sizes] --> header
  *
- * The stream waits for the host at the brackets, and once before them if values are bytes, because
- * the host then chooses a width. If the sample has misled, all values are counted, and measured
- * anew.
+ * The stream waits for the host at the first bracket, and once before it if values are bytes,
+ * because the host then chooses a width. Sections are written in their final place before the host
+ * knows how many words there are, which come last. If the archive is one frame, the device
+ * completes headers and checksums as well, and the host learns of it at the end. If the sample has
+ * misled, all values are counted, and encoded anew.
  */
 #include "frames/planes.h"
 
@@ -38,9 +40,14 @@ szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write
   own->tally = (szg_split_tally *)szg_arena_take(arena, is_bytes, sizeof *own->tally);
   own->encoder = (szg_planes_encoder *)szg_arena_take(arena, 1, sizeof *own->encoder);
   own->sizes =
-      (uint16_t *)szg_arena_take(arena, szg_planes_tile_count(value_count), sizeof *own->sizes);
-  return szg_planes_frame_carve_output_cuda(arena, request->mapping.outer, value_count,
-                                            &own->output);
+      (uint16_t *)szg_arena_take(arena, szg_planes_padded_sizes(value_count), sizeof *own->sizes);
+  uint64_t const frame_bytes = value_count * szg_dtype_bytes(request->mapping.outer);
+  uint64_t const sums = request->is_lossless ? szg_planes_most_sums(frame_bytes) : 0;
+  SZG_TRY(
+      szg_planes_frame_carve_output_cuda(arena, request->mapping.outer, value_count, &own->output));
+  own->output.block_sums = (uint64_t *)szg_arena_take(arena, sums, sizeof *own->output.block_sums);
+  if (sums == 0) own->output.block_sums = NULL;
+  return SZGPU_OK;
 }
 
 void szg_planes_frame_carve_write_pinned(szg_arena *arena, const szg_write_request *request,
@@ -50,7 +57,7 @@ void szg_planes_frame_carve_write_pinned(szg_arena *arena, const szg_write_reque
   own->counts_back = (szg_planes_counts *)szg_arena_take(arena, 1, sizeof *own->counts_back);
   own->tally_back = (szg_split_tally *)szg_arena_take(arena, is_bytes, sizeof *own->tally_back);
   own->encoder_made = (szg_planes_encoder *)szg_arena_take(arena, 1, sizeof *own->encoder_made);
-  own->words_back = (uint64_t *)szg_arena_take(arena, 2, sizeof *own->words_back);
+  own->found_back = (szg_planes_found *)szg_arena_take(arena, 1, sizeof *own->found_back);
   own->books = (uint8_t *)szg_arena_take(arena, SZG_PLANES_MOST, SZG_PLANES_BOOK_BYTES);
   own->choice = (szg_planes_choice *)szg_arena_take(arena, 1, sizeof *own->choice);
   own->book = (szg_codebook *)szg_arena_take(arena, 1, sizeof *own->book);
@@ -93,83 +100,118 @@ static szgpu_status choose_planes(const szg_write_job_cuda *job, uint64_t value_
 
 /* ---- [2] sections ---- */
 
-static szgpu_status measure(const szg_write_job_cuda *job, const szg_planes_output_cuda *output,
-                            uint64_t *word_count, bool *is_misled) {
-  szg_device *const device = &job->ctx->device;
-  uint64_t *const words_back = job->plan->planes.words_back;
-  SZG_TRY(szg_planes_measure_cuda(output, device->stream));
-  SZG_TRY(szg_device_copy(device, words_back,
-                          output->first_words + szg_planes_tile_count(output->value_count),
-                          2 * sizeof *words_back));
-  SZG_TRY(szg_device_wait(device, true));
-  *word_count = szg_planes_book_bytes(&output->layout) ? words_back[0] : 0;
-  *is_misled = words_back[1] != 0;
-  return szg_device_mark(device, "measure");
+/* Where the frame's sections go, and the room for the last. */
+typedef struct section_places {
+  szg_planes_sizes sizes; /* without words */
+  uint64_t first_byte;    /* of the sections in the archive */
+  uint64_t words_byte;    /* of the words in the archive */
+  bool has_room;          /* for all but words */
+  uint64_t summed_bytes;  /* as of szg_planes_encode_cuda */
+} section_places;
+
+static section_places place_sections(const szg_write_job_cuda *job,
+                                     const szg_planes_output_cuda *output) {
+  section_places places = {};
+  places.sizes = szg_planes_sizes_of(&output->layout, output->value_count, 0);
+  places.first_byte =
+      job->first_byte + szg_frame_header_bytes(szg_planes_section_count(&places.sizes));
+  places.words_byte = places.first_byte + places.sizes.books +
+                      szg_align_up(places.sizes.tile_sizes, SZG_ALIGNMENT) + places.sizes.stored;
+  places.has_room = places.words_byte <= job->capacity;
+  return places;
 }
 
-/* Chooses and measures, by the sample and, if that misleads, by all values. */
-static szgpu_status choose_and_measure(const szg_write_job_cuda *job,
-                                       szg_planes_output_cuda *output, uint32_t value_bytes,
-                                       uint64_t *word_count) {
-  bool is_sample = !szg_planes_count_all(szg_planes_tile_count(output->value_count));
-  bool is_misled = false;
-  SZG_TRY(choose_planes(job, output->value_count, value_bytes, is_sample));
-  output->layout = job->plan->planes.choice->layout;
-  SZG_TRY(measure(job, output, word_count, &is_misled));
-  if (is_misled && is_sample) {
-    SZG_TRY(choose_planes(job, output->value_count, value_bytes, false));
-    output->layout = job->plan->planes.choice->layout;
-    SZG_TRY(measure(job, output, word_count, &is_misled));
-  }
-  SZG_REQUIRE(!is_misled, SZGPU_FIELD_CHANGED); /* all symbols were counted */
-  return SZGPU_OK;
-}
-
-static szgpu_status write_sections(const szg_write_job_cuda *job,
-                                   const szg_frame_layout_cuda *layout,
-                                   const szg_planes_sizes *sizes, szg_planes_output_cuda *output) {
+/* Writes all sections. Without room for them, it only measures. */
+static szgpu_status encode(const szg_write_job_cuda *job, section_places *places,
+                           szg_planes_output_cuda *output) {
   szg_device *const device = &job->ctx->device;
   const szg_planes_write_plan_cuda *const plan = &job->plan->planes;
-  output->words = (uint32_t *)(void *)layout->at[SZG_SECTION_BITSTREAM];
-  output->stored = layout->at[SZG_SECTION_RAW];
-  if (sizes->books) {
-    szg_planes_books_write(plan->choice, plan->books);
-    SZG_TRY(szg_device_copy(device, layout->at[SZG_SECTION_CODEBOOK], plan->books, sizes->books));
-    SZG_TRY(szg_device_copy(device, layout->at[SZG_SECTION_TILE_SIZES], output->sizes,
-                            sizes->tile_sizes));
+  uint8_t *const books = job->archive + places->first_byte;
+  output->sizes = plan->sizes;
+  if (!places->has_room) {
+    SZG_TRY(szg_planes_measure_cuda(output, device->stream));
+    return szg_device_mark(device, "measure");
   }
-  if (sizes->books || sizes->stored) SZG_TRY(szg_planes_write_cuda(output, device->stream));
+  if (places->sizes.books) {
+    szg_planes_books_write(plan->choice, plan->books);
+    SZG_TRY(szg_device_copy(device, books, plan->books, places->sizes.books));
+  }
+  output->sizes = (uint16_t *)(void *)(books + places->sizes.books);
+  output->words = (uint32_t *)(void *)(job->archive + places->words_byte);
+  output->stored = job->archive + places->words_byte - places->sizes.stored;
+  output->room_words =
+      (job->capacity - places->words_byte) / SZG_ALIGNMENT * (SZG_ALIGNMENT / sizeof(uint32_t));
+  SZG_TRY(szg_planes_encode_cuda(output, plan->choice->typical_bits, &places->summed_bytes,
+                                 device->stream));
   return szg_device_mark(device, "encode");
 }
 
-static void add_sections(szg_frame_layout_cuda *layout, const szg_planes_sizes *sizes) {
+static void set_header(const szg_planes_layout *planes, const szg_planes_sizes *sizes,
+                       szg_frame_layout_cuda *layout) {
+  szg_planes_frame_set_header(planes, &layout->header);
+  layout->header.section_count = 0;
   if (sizes->books) {
     szg_layout_add_cuda(layout, SZG_SECTION_CODEBOOK, sizes->books);
     szg_layout_add_cuda(layout, SZG_SECTION_TILE_SIZES, sizes->tile_sizes);
-    szg_layout_add_cuda(layout, SZG_SECTION_BITSTREAM, sizes->bitstream);
   }
   if (sizes->stored) szg_layout_add_cuda(layout, SZG_SECTION_RAW, sizes->stored);
+  if (sizes->books) szg_layout_add_cuda(layout, SZG_SECTION_PLANE_WORDS, sizes->words);
+}
+
+/* Completes an archive of one frame and tells the host, or only tells it what was found. */
+static szgpu_status finish(const szg_write_job_cuda *job, const section_places *places,
+                           const szg_planes_output_cuda *output, szg_frame_layout_cuda *layout) {
+  szg_device *const device = &job->ctx->device;
+  szg_planes_found *const found_back = job->plan->planes.found_back;
+  const uint64_t *const facts = output->first_words + szg_planes_tile_count(output->value_count);
+  bool const may_be_complete = job->archive_header && places->has_room;
+  if (may_be_complete) {
+    set_header(&output->layout, &places->sizes, layout);
+    SZG_TRY(szg_planes_archive_complete_cuda(job, layout, output, places->summed_bytes));
+    SZG_TRY(szg_device_mark(device, "checksums"));
+  } else {
+    found_back->frame_bytes = 0;
+    SZG_TRY(szg_device_copy(device, found_back, facts, 2 * sizeof *facts));
+  }
+  SZG_TRY(szg_device_wait(device, !may_be_complete));
+  return may_be_complete && !found_back->frame_bytes ? szg_device_wait(device, true) : SZGPU_OK;
+}
+
+/* Encodes the frame by a choice from the sample, or from all values. */
+static szgpu_status encode_frame(const szg_write_job_cuda *job, bool is_sample,
+                                 uint32_t value_bytes, szg_planes_output_cuda *output,
+                                 szg_frame_layout_cuda *layout) {
+  SZG_TRY(choose_planes(job, output->value_count, value_bytes, is_sample));
+  output->layout = job->plan->planes.choice->layout;
+  section_places places = place_sections(job, output);
+  SZG_TRY(encode(job, &places, output));
+  return finish(job, &places, output, layout);
 }
 
 szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layout_cuda *layout,
                                          bool *is_written) {
   const szg_planes_write_plan_cuda *const plan = &job->plan->planes;
+  const szg_planes_found *const found = plan->found_back;
   uint32_t value_bytes = 0;
   SZG_TRY(choose_value_bytes(job, job->raw_bytes, &value_bytes));
   szg_planes_output_cuda output = plan->output;
   output.values = job->field_values;
   output.value_count = job->raw_bytes / value_bytes;
   output.encoder = plan->encoder;
-  output.sizes = plan->sizes;
-  uint64_t word_count = 0;
-  SZG_TRY(choose_and_measure(job, &output, value_bytes, &word_count));
+  bool const is_sample = !szg_planes_count_all(szg_planes_tile_count(output.value_count));
+  SZG_TRY(encode_frame(job, is_sample, value_bytes, &output, layout));
+  if (found->is_misled && is_sample)
+    SZG_TRY(encode_frame(job, false, value_bytes, &output, layout));
+  SZG_REQUIRE(!found->is_misled, SZGPU_FIELD_CHANGED); /* all symbols were counted */
   szg_planes_sizes const sizes =
-      szg_planes_sizes_of(&output.layout, output.value_count, word_count);
+      szg_planes_sizes_of(&output.layout, output.value_count, found->word_count);
   *is_written = szg_planes_sizes_sum(&sizes) < job->raw_bytes;
   if (!*is_written) return SZGPU_OK;
-  szg_planes_frame_set_header(&output.layout, &layout->header);
-  add_sections(layout, &sizes);
+  set_header(&output.layout, &sizes, layout);
+  layout->frame_bytes = found->frame_bytes;
+  job->is_archive_complete = found->frame_bytes > 0;
+  if (job->is_archive_complete) return SZGPU_OK;
   SZG_TRY(szg_layout_place_cuda(job, layout));
-  SZG_TRY(write_sections(job, layout, &sizes, &output));
+  layout->is_padded = true;
   return szg_layout_finish_cuda(job, layout);
 }

@@ -61,7 +61,7 @@ SZG_HD void szg_planes_rules(const szg_frame_facts *facts, szg_section_rules *ru
     uint64_t const coded_planes = books / SZG_PLANES_BOOK_BYTES;
     szg_rule_add_exact(rules, SZG_SECTION_CODEBOOK, books);
     szg_rule_add_exact(rules, SZG_SECTION_TILE_SIZES, 2 * tiles);
-    szg_rule_add(rules, SZG_SECTION_BITSTREAM, true, 4 * coded_planes,
+    szg_rule_add(rules, szg_planes_words_kind(facts->archive), true, 4 * coded_planes,
                  4 * coded_planes * tiles * SZG_PLANE_MOST_WORDS, 4);
   }
   if (stored) szg_rule_add_exact(rules, SZG_SECTION_RAW, stored);

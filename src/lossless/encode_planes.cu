@@ -1,17 +1,19 @@
-/* encode_planes.cu - encodes values to the sections of lossless frames: sizes first, then bits.
+/* encode_planes.cu - encodes values to the sections of lossless frames.
  * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One kernel reads the values once (encode_pass.cuh). It needs shared memory for the bits of tiles.
+ * If too few warps would have it, and in lists of frames, three kernels do the work:
  *
  *   measure   each lane's bits of each coded plane, and each tile's words; whether all symbols have
  *             codes, and constant planes are constant
  *   place     running sums of those
  *   write     lanes' bits into the tile's words in shared memory, then out; stored planes
  *
- * One warp per tile; each lane has four values of each row. The kernels read values twice and write
- * words and stored bytes once, plus 74 bytes per tile: for bf16 weights 4 bytes per value in and
- * 1.33 out.
+ * One warp per tile; each lane has four values of each row. For bf16 weights the one kernel moves 2
+ * bytes per value in and 1.33 out, and the three read the values twice, plus 74 bytes per tile.
  */
 #include "core/tile_words.cuh"
-#include "lossless/encode_planes.cuh"
+#include "lossless/encode_pass.cuh"
 #include "lossless/planes_items.cuh"
 
 namespace szg {
@@ -37,6 +39,12 @@ template <class Kind>
 __global__ void __launch_bounds__(EncodePolicy<Kind>::kThreads, EncodePolicy<Kind>::kBlocks)
     planes_write_kernel(const __grid_constant__ EncodeJob job) {
   write_tiles<Kind>(job, blockIdx.x, gridDim.x);
+}
+
+template <class Kind>
+__global__ void __launch_bounds__(PassPolicy<Kind>::kThreads, PassPolicy<Kind>::kBlocks)
+    planes_pass_kernel(const __grid_constant__ PassJob<Kind> job) {
+  encode_in_one_pass<Kind>(job);
 }
 
 /* ---- kernels over many frames ---- */
@@ -139,17 +147,164 @@ szgpu_status launch_write(EncodeJob job, cudaStream_t stream) {
                         encode_shared_bytes<Kind>(job.coded_planes, job.staged_words), stream);
 }
 
+/* ---- one pass ---- */
+
+/* Words for a lane's bits. Hardly any lane has so many bits more than typical ones, unless the tile
+ * differs from most of the frame. */
+uint32_t usual_lane_words(uint32_t typical_bits) {
+  constexpr uint32_t kMoreWords = 3;
+  return typical_bits / 32 + 1 + kMoreWords;
+}
+constexpr uint32_t kMostLaneWords = (SZG_PLANE_LANE_MOST_BITS + 31) / 32;
+
+/* Shares out `room_words` words of a warp: at least what typical tiles need, and some more if there
+ * are more; the rest is left to the cache. False: there are fewer. */
+template <class Kind>
+bool share_out(const uint32_t *typical_bits, uint32_t room_words, PassJob<Kind> *job) {
+  const szg_planes_layout &layout = job->encode.output.layout;
+  uint32_t const coded_planes = job->encode.coded_planes;
+  uint32_t lane_words = 0; /* of all planes */
+  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+    if (szg_plane_mode(layout.modes, plane) != SZG_PLANE_CODED) continue;
+    job->lane_words[plane] = usual_lane_words(typical_bits[plane]);
+    lane_words += job->lane_words[plane];
+  }
+  uint32_t const head_words = coded_planes * (1 + SZG_PLANE_MOST_WIDTH);
+  uint32_t const needed_words = 2 * SZG_LANES * lane_words + head_words;
+  if (needed_words > room_words) return false;
+  constexpr uint32_t kMostMore = 4;
+  uint32_t const left_words = room_words - needed_words;
+  uint32_t const left = left_words / (2 * SZG_LANES * (coded_planes > 0 ? coded_planes : 1));
+  uint32_t const more = left < kMostMore ? left : kMostMore;
+  lane_words = 0;
+  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+    if (szg_plane_mode(layout.modes, plane) != SZG_PLANE_CODED) continue;
+    uint32_t const words = job->lane_words[plane] + more;
+    job->lane_words[plane] = words < kMostLaneWords ? words : kMostLaneWords;
+    lane_words += job->lane_words[plane];
+  }
+  job->stage_words = SZG_LANES * lane_words;
+  job->tile_words = SZG_LANES * lane_words + head_words;
+  return true;
+}
+
+/* Sets what the pass has of shared memory. False: too few blocks would have it. */
+template <class Kind>
+szgpu_status plan_pass(const uint32_t *typical_bits, PassJob<Kind> *job, bool *fits) {
+  typedef PassPolicy<Kind> Policy;
+  *fits = false;
+  for (int blocks = Policy::kBlocks; blocks >= Policy::kLeastBlocks && !*fits; blocks--) {
+    int block_bytes = 0;
+    SZG_TRY(szg_shared_bytes_each(blocks, &block_bytes));
+    int const other_bytes = (int)pass_shared_bytes(*job); /* nothing is shared out yet */
+    if (block_bytes <= other_bytes) continue;
+    uint32_t const room_words = (uint32_t)(block_bytes - other_bytes) / 4 / Policy::kWarps;
+    *fits = share_out(typical_bits, room_words, job);
+  }
+  return SZGPU_OK;
+}
+
+/* Memory behind the two facts that end first_words. All of it is 0 before the launch. */
+struct PassMemory {
+  ChunkState *chunks;   /* [chunks] */
+  uint32_t *tile_words; /* [tiles] */
+  uint32_t *ticket;
+  uint64_t *end;
+};
+
+PassMemory pass_memory(uint64_t *first_words, uint64_t tile_count) {
+  static_assert(sizeof(ChunkState) == 2 * sizeof(uint64_t), "chunks begin at an even word");
+  PassMemory memory;
+  memory.chunks = (ChunkState *)(void *)(first_words + (tile_count + 3) / 2 * 2);
+  memory.tile_words = (uint32_t *)(void *)(memory.chunks + chunks_of(tile_count));
+  memory.ticket = memory.tile_words + tile_count;
+  memory.end = (uint64_t *)(void *)(memory.tile_words + (tile_count / 2 + 1) * 2);
+  return memory;
+}
+
+/* The u64 that first_words needs. */
+uint64_t first_words_count(uint64_t tile_count) {
+  return (uint64_t)((uintptr_t)pass_memory(NULL, tile_count).end / sizeof(uint64_t));
+}
+
+/* Has the pass sum up the blocks of stored planes. Only whole tiles have sums, and planes that begin
+ * with a block. */
+template <class Kind>
+void sum_stored(PassJob<Kind> *job, uint64_t *summed_bytes) {
+  const szg_planes_output_cuda &output = job->encode.output;
+  uint64_t const value_count = output.value_count, plane_bytes = job->encode.stored_plane_bytes;
+  uint64_t const stored_bytes = szg_planes_stored_bytes(&output.layout, value_count);
+  if (!PassPolicy<Kind>::kHasSums || !output.block_sums || !job->encode.are_runs_aligned) return;
+  if (stored_bytes == 0) return;
+  bool const are_whole = value_count % SZG_TILE_VALUES == 0;
+  uint64_t const all_bytes =
+      are_whole ? stored_bytes : value_count / SZG_TILE_VALUES * SZG_TILE_VALUES;
+  job->block_sums = output.block_sums;
+  job->summed_planes = are_whole ? (uint32_t)(stored_bytes / plane_bytes) : 1;
+  *summed_bytes = all_bytes / SZG_CHECKSUM_BLOCK_BYTES * SZG_CHECKSUM_BLOCK_BYTES;
+}
+
+/* ---- either way ---- */
+
+szgpu_status launch_place(const EncodeJob &job, cudaStream_t stream) {
+  PlaceWords::Job const places = {job.output.sizes, job.output.first_words, job.tile_count};
+  planes_place_kernel<<<PlaceWords::blocks(job.tile_count), PlaceWords::kThreads, 0, stream>>>(
+      places);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+/* What there is to do with a frame. */
+struct Task {
+  bool is_to_encode; /* else it is only measured */
+  const uint32_t *typical_bits;
+  uint64_t *summed_bytes;
+};
+
+template <class Kind>
+szgpu_status launch_pass(PassJob<Kind> job, cudaStream_t stream) {
+  typedef PassPolicy<Kind> Policy;
+  PassMemory const memory = pass_memory(job.encode.output.first_words, job.encode.tile_count);
+  unsigned most_blocks = 0;
+  uint32_t const shared_bytes = pass_shared_bytes(job);
+  job.ticket = memory.ticket;
+  job.sums = {memory.tile_words, memory.chunks};
+  SZG_TRY(szg_resident_blocks(planes_pass_kernel<Kind>, Policy::kThreads, (int)shared_bytes,
+                              &most_blocks));
+  unsigned const blocks = szg_grid_blocks(job.encode.tile_count, Policy::kWarps, most_blocks);
+  planes_pass_kernel<Kind><<<blocks, Policy::kThreads, shared_bytes, stream>>>(job);
+  SZG_TRY_LAUNCH();
+  return SZGPU_OK;
+}
+
+template <class Kind>
+szgpu_status do_task(const EncodeJob &job, const Task &task, cudaStream_t stream) {
+  static const uint32_t no_bits[SZG_PLANES_MOST] = {};
+  const uint32_t *const typical_bits = job.coded_planes > 0 ? task.typical_bits : no_bits;
+  PassJob<Kind> pass = {};
+  bool fits = false;
+  pass.encode = job;
+  if (task.is_to_encode && typical_bits) SZG_TRY(plan_pass(typical_bits, &pass, &fits));
+  if (fits) {
+    sum_stored(&pass, task.summed_bytes);
+    return launch_pass(pass, stream);
+  }
+  SZG_TRY(launch_measure<Kind>(job, stream));
+  SZG_TRY(launch_place(job, stream));
+  return task.is_to_encode ? launch_write<Kind>(job, stream) : SZGPU_OK;
+}
+
 template <uint32_t kValueBytes>
-szgpu_status launch_kind(EncodeJob job, bool is_write, cudaStream_t stream) {
+szgpu_status launch_kind(EncodeJob job, const Task &task, cudaStream_t stream) {
   typedef typename PlanesKinds<kValueBytes>::Top Top;
   typedef typename PlanesKinds<kValueBytes>::Any Any;
   job.are_runs_aligned = is_run_aligned<kValueBytes>(job.output.values);
-  if (job.output.layout.modes == PlanesKinds<kValueBytes>::kTopModes)
-    return is_write ? launch_write<Top>(job, stream) : launch_measure<Top>(job, stream);
-  return is_write ? launch_write<Any>(job, stream) : launch_measure<Any>(job, stream);
+  return job.output.layout.modes == PlanesKinds<kValueBytes>::kTopModes
+             ? do_task<Top>(job, task, stream)
+             : do_task<Any>(job, task, stream);
 }
 
-szgpu_status launch_bytes(const szg_planes_output_cuda &output, bool is_write,
+szgpu_status launch_bytes(const szg_planes_output_cuda &output, const Task &task,
                           cudaStream_t stream) {
   EncodeJob job = {};
   job.output = output;
@@ -157,15 +312,18 @@ szgpu_status launch_bytes(const szg_planes_output_cuda &output, bool is_write,
   job.stored_plane_bytes = szg_stored_plane_bytes(output.value_count);
   job.coded_planes =
       szg_planes_of_mode(output.layout.modes, output.layout.value_bytes, SZG_PLANE_CODED);
+  uint64_t const zeroed = first_words_count(job.tile_count) - job.tile_count;
+  SZG_TRY_CUDA(
+      cudaMemsetAsync(output.first_words + job.tile_count, 0, zeroed * sizeof(uint64_t), stream));
   switch (output.layout.value_bytes) {
     case 1:
-      return launch_kind<1>(job, is_write, stream);
+      return launch_kind<1>(job, task, stream);
     case 2:
-      return launch_kind<2>(job, is_write, stream);
+      return launch_kind<2>(job, task, stream);
     case 4:
-      return launch_kind<4>(job, is_write, stream);
+      return launch_kind<4>(job, task, stream);
     default:
-      return launch_kind<8>(job, is_write, stream);
+      return launch_kind<8>(job, task, stream);
   }
 }
 
@@ -203,27 +361,21 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
   uint64_t const tile_count = szg_planes_tile_count(value_count);
   uint32_t const coded = szg_planes_of_mode(layout->modes, layout->value_bytes, SZG_PLANE_CODED);
   SZG_REQUIRE(tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* as for decoding */
-  output->first_words = (uint64_t *)szg_arena_take(arena, tile_count + 2, 8);
+  output->first_words = (uint64_t *)szg_arena_take(arena, szg::first_words_count(tile_count), 8);
   output->lane_bits = (uint16_t *)szg_arena_take(arena, tile_count * coded * SZG_LANES, 2);
   return SZGPU_OK;
 }
 
 szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
                                      struct CUstream_st *stream) {
-  szg::PlaceWords::Job const places = {output->sizes, output->first_words,
-                                       szg_planes_tile_count(output->value_count)};
-  SZG_TRY_CUDA(
-      cudaMemsetAsync(output->first_words + places.tile_count + 1, 0, sizeof(uint64_t), stream));
-  SZG_TRY(szg::launch_bytes(*output, false, stream));
-  szg::planes_place_kernel<<<szg::PlaceWords::blocks(places.tile_count), szg::PlaceWords::kThreads,
-                             0, stream>>>(places);
-  SZG_TRY_LAUNCH();
-  return SZGPU_OK;
+  return szg::launch_bytes(*output, {false, NULL, NULL}, stream);
 }
 
-szgpu_status szg_planes_write_cuda(const szg_planes_output_cuda *output,
-                                   struct CUstream_st *stream) {
-  return szg::launch_bytes(*output, true, stream);
+szgpu_status szg_planes_encode_cuda(const szg_planes_output_cuda *output,
+                                    const uint32_t *typical_bits, uint64_t *summed_bytes,
+                                    struct CUstream_st *stream) {
+  *summed_bytes = 0;
+  return szg::launch_bytes(*output, {true, typical_bits, summed_bytes}, stream);
 }
 
 szgpu_status szg_planes_measure_items_cuda(const szg_planes_write_list *list, bool is_again,

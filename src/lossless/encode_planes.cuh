@@ -63,6 +63,26 @@ __device__ __forceinline__ EncodeTile tile_at(const EncodeJob &job, uint64_t ind
   return {index, first_value, (uint32_t)(left < SZG_TILE_VALUES ? left : SZG_TILE_VALUES)};
 }
 
+/* ---- sections and their padding ---- */
+
+/* Stores a tile's size; the last tile sets the padding behind it. The whole warp calls. */
+__device__ __forceinline__ void store_size(const EncodeJob &job, uint64_t index,
+                                           uint32_t word_count, unsigned lane) {
+  constexpr uint32_t kUnit = SZG_ALIGNMENT / sizeof(uint16_t);
+  if (lane == 0) job.output.sizes[index] = (uint16_t)word_count;
+  if (index + 1 < job.tile_count || lane == 0) return;
+  if (lane < kUnit && index % kUnit + lane < kUnit) job.output.sizes[index + lane] = 0;
+}
+
+/* Says how many words there are, and sets the padding behind them. The whole warp calls. */
+__device__ __forceinline__ void finish_words(const EncodeJob &job, uint64_t word_count,
+                                             unsigned lane) {
+  constexpr uint32_t kUnit = SZG_ALIGNMENT / sizeof(uint32_t);
+  if (lane == 0) job.output.first_words[job.tile_count] = word_count;
+  if (word_count > job.output.room_words || word_count % kUnit == 0) return;
+  if (lane < kUnit - word_count % kUnit) job.output.words[word_count + lane] = 0;
+}
+
 /* ---- values in ---- */
 
 /* The first values of a run. */
@@ -184,7 +204,7 @@ __device__ __forceinline__ void measure_tiles(const EncodeJob &job, uint32_t blo
       words += head_of(bits, lane).word_count;
     }
     if (is_misled) job.output.first_words[job.tile_count + 1] = 1;
-    if (lane == 0) job.output.sizes[index] = (uint16_t)words;
+    store_size(job, index, words, lane);
   }
 }
 
@@ -222,24 +242,23 @@ __device__ __forceinline__ void store_stored(const EncodeJob &job, const RunPlac
 
 /* ---- tiles ---- */
 
-/* Writes a tile's bits into zeroed `words`, and its share of stored planes. The whole warp
- * calls. */
+/* Writes a tile's bits into zeroed `words`, and its share of stored planes. lane_bits: the lane's,
+ * by plane. The whole warp calls. */
 template <class Kind, bool kIsWhole>
 __device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTile &tile,
-                                           const uint32_t *entries, uint32_t *words,
-                                           unsigned lane) {
+                                           const uint32_t *entries,
+                                           const uint32_t (&lane_bits)[Kind::kValueBytes],
+                                           uint32_t *words, unsigned lane) {
   constexpr uint32_t kValueBytes = Kind::kValueBytes, kRows = EncodePolicy<Kind>::kRows;
-  const uint16_t *own = job.output.lane_bits + tile.index * job.coded_planes * SZG_LANES + lane;
   LaneBits bits[kValueBytes];
   uint32_t begin = 0;
 #pragma unroll
   for (uint32_t plane = 0; plane < kValueBytes; plane++) {
     if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-    PlaneHead const head = head_of(*own, lane);
-    write_head(head, *own, words + begin, lane);
+    PlaneHead const head = head_of(lane_bits[plane], lane);
+    write_head(head, lane_bits[plane], words + begin, lane);
     bits[plane] = {0, 32 * begin + head.first_bit};
     begin += head.word_count;
-    own += SZG_LANES;
   }
 #pragma unroll 1
   for (uint32_t row = 0; row < kTileRows; row += kRows) {
@@ -264,15 +283,30 @@ __device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTil
 
 template <class Kind>
 __device__ __forceinline__ void write_any_tile(const EncodeJob &job, const EncodeTile &tile,
-                                               const uint32_t *entries, uint32_t *words,
-                                               uint32_t word_count, unsigned lane) {
+                                               const uint32_t *entries,
+                                               const uint32_t (&lane_bits)[Kind::kValueBytes],
+                                               uint32_t *words, uint32_t word_count,
+                                               unsigned lane) {
   for (uint32_t j = lane; j < word_count; j += SZG_LANES) words[j] = 0;
   __syncwarp(); /* all are 0 */
   if (job.are_runs_aligned && tile.value_count == SZG_TILE_VALUES)
-    write_tile<Kind, true>(job, tile, entries, words, lane);
+    write_tile<Kind, true>(job, tile, entries, lane_bits, words, lane);
   else
-    write_tile<Kind, false>(job, tile, entries, words, lane);
+    write_tile<Kind, false>(job, tile, entries, lane_bits, words, lane);
   __syncwarp(); /* the words are complete */
+}
+
+/* What measuring has found. */
+template <class Kind>
+__device__ __forceinline__ void load_lane_bits(const EncodeJob &job, uint64_t index, unsigned lane,
+                                               uint32_t (&lane_bits)[Kind::kValueBytes]) {
+  const uint16_t *own = job.output.lane_bits + index * job.coded_planes * SZG_LANES + lane;
+#pragma unroll
+  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+    if (Kind::mode(job.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+    lane_bits[plane] = *own;
+    own += SZG_LANES;
+  }
 }
 
 /* Writes the share of a block of block_count. Dynamic shared memory: entries of coded planes, then
@@ -298,13 +332,18 @@ __device__ __forceinline__ void write_tiles(const EncodeJob &job, uint32_t block
     EncodeTile const tile = tile_at(job, index);
     uint32_t const word_count = job.coded_planes > 0 ? job.output.sizes[index] : 0;
     uint64_t const first_word = job.coded_planes > 0 ? job.output.first_words[index] : 0;
+    uint64_t const end_word = first_word + word_count;
     uint32_t *const words = job.output.words + first_word;
+    if (job.coded_planes > 0 && index + 1 == job.tile_count) finish_words(job, end_word, lane);
+    if (end_word > job.output.room_words) continue;
+    uint32_t lane_bits[Kind::kValueBytes];
+    load_lane_bits<Kind>(job, index, lane, lane_bits);
     if (word_count <= job.staged_words) {
-      write_any_tile<Kind>(job, tile, encode_memory, staged, word_count, lane);
+      write_any_tile<Kind>(job, tile, encode_memory, lane_bits, staged, word_count, lane);
       for (uint32_t j = lane; j < word_count; j += SZG_LANES) __stcs(words + j, staged[j]);
       __syncwarp(); /* all are stored before others take their place */
     } else {
-      write_any_tile<Kind>(job, tile, encode_memory, words, word_count, lane);
+      write_any_tile<Kind>(job, tile, encode_memory, lane_bits, words, word_count, lane);
     }
   }
 }

@@ -64,7 +64,8 @@ void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, bo
     if (!szg_plane_pays(coded_bits, value_count)) continue;
     choice->layout.modes |= (uint32_t)SZG_PLANE_CODED << 2 * plane;
     memcpy(choice->lengths[plane], book->lengths, SZG_PLANES_SYMBOLS);
-    choice->coded_bits += coded_bits;
+    choice->typical_bits[plane] =
+        (uint32_t)szg_div_up(SZG_TILE_VALUES / SZG_LANES * coded_bits, value_count);
   }
 }
 

@@ -68,7 +68,8 @@ void szg_planes_count(const void *values, uint64_t value_count, uint32_t value_b
 typedef struct szg_planes_choice {
   szg_planes_layout layout;
   uint8_t lengths[SZG_PLANES_MOST][SZG_PLANES_SYMBOLS]; /* of codes; 0 if a plane is not coded */
-  uint64_t coded_bits;                                  /* of the codes of what was counted */
+  uint32_t typical_bits[SZG_PLANES_MOST];               /* of a lane of a full tile: the average of
+                                                           what was counted, rounded up */
 } szg_planes_choice;
 
 /* How many values were counted. */
@@ -220,13 +221,22 @@ typedef struct szg_planes_output_cuda {
   uint64_t value_count;
   const szg_planes_encoder *encoder; /* on the device; of this layout */
   uint16_t *sizes;                   /* [tiles]: the section; aligned to 16 */
-  uint32_t *words;                   /* the bitstream */
   uint8_t *stored;                   /* the section raw values; aligned to 4 */
+  uint32_t *words;                   /* the section plane words; aligned to 16 */
+  uint64_t room_words;               /* for words and their padding; a multiple of 4 */
   /* To work with: */
-  uint64_t *first_words; /* [tiles + 1]: running sums of sizes; the last is the bitstream's words.
-                            Then one more: whether the choice misleads */
+  uint64_t *first_words; /* [tiles + 1]: running sums of sizes; the last is the number of all words.
+                            Then one more: whether the choice misleads. Then what tiles tell one
+                            another while they are encoded */
   uint16_t *lane_bits;   /* [tiles][coded planes][SZG_LANES] */
+  uint64_t *block_sums;  /* NULL, or [szg_planes_most_sums]: sums of blocks of XXH3 of `stored` */
 } szg_planes_output_cuda;
+
+/* Sums of the blocks of 1024 bytes of stored planes that have at most so many bytes. */
+SZG_HD uint64_t szg_planes_most_sums(uint64_t stored_bytes) {
+  enum { SUMS = 8, BLOCK_BYTES = 1024 };
+  return SUMS * szg_div_up(stored_bytes, BLOCK_BYTES);
+}
 
 /* Takes the work memory. layout and value_count: those of the frame, or ones with the most coded
  * planes and values that a frame may have. SZGPU_UNSUPPORTED: 2^31 tiles or more. */
@@ -240,9 +250,16 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
 szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
                                      struct CUstream_st *stream) SZG_CHECKED;
 
-/* Writes words and stored. If some plane is coded, szg_planes_measure_cuda comes first. */
-szgpu_status szg_planes_write_cuda(const szg_planes_output_cuda *output,
-                                   struct CUstream_st *stream) SZG_CHECKED;
+/* Writes sizes, stored and words, with the padding of sections, and the two facts at the end of
+ * first_words: how many words there are, and whether the choice misleads. If there is no room for
+ * all words, some are missing. If no plane is coded, the number of words is 0 and sizes are not
+ * written. typical_bits: of the choice; NULL: not known. They only matter for speed: if lanes have
+ * about so many bits, values are read once, else twice.
+ * *summed_bytes: how many first bytes of `stored`, whole leaves of its checksum, need not be read to
+ * make that: their blocks' sums are in block_sums, eight for each. */
+szgpu_status szg_planes_encode_cuda(const szg_planes_output_cuda *output,
+                                    const uint32_t *typical_bits, uint64_t *summed_bytes,
+                                    struct CUstream_st *stream) SZG_CHECKED;
 
 /* A frame to decode. Its sections may hold anything, but the layout is checked, and their lengths
  * are those that it gives. */

@@ -28,7 +28,7 @@ typedef struct flow_compression {
   szg_buffer frame_bytes; /* u64 [frames]; 0: not known yet */
   /* of the frames that are written */
   uint64_t next_byte; /* of the archive */
-  bool has_planes, has_levels;
+  bool has_planes, has_levels, has_plane_words;
   pthread_mutex_t lock; /* of the next two, and of frame_bytes while frames are coded */
   uint64_t sized_frames, sized_bytes; /* the sizes of so many first frames are known; their end */
   bool fails;                         /* the bound does; atomic */
@@ -207,6 +207,7 @@ static szgpu_status write_frame(void *job, uint64_t frame, int slot_number) {
   (void)frame; /* frames come in their order */
   call->has_planes |= piece->header.has_planes;
   call->has_levels |= piece->header.has_levels;
+  call->has_plane_words |= piece->header.has_plane_words;
   return SZGPU_OK;
 }
 
@@ -222,12 +223,13 @@ static szgpu_status write_archive(flow_compression *call, const szg_header *head
   call->next_byte = call->sized_bytes = header_bytes;
   call->sized_frames = 0;
   memset(call->frame_bytes.bytes, 0, header->frame_count * sizeof(uint64_t));
-  call->has_planes = call->has_levels = call->fails = false;
+  call->has_planes = call->has_levels = call->has_plane_words = call->fails = false;
   flow->done_frames = 0;
   SZG_TRY(szg_run_ring(header->frame_count, flow->slot_count, flow->ctx_count, &steps, call));
   call->header.archive_bytes = call->next_byte;
   call->header.has_planes |= call->has_planes;
   call->header.has_levels |= call->has_levels;
+  call->header.has_plane_words |= call->has_plane_words;
   SZG_TRY(szg_buffer_reset(&head, header_bytes));
   szg_header_write(&call->header, (uint64_t *)(void *)call->frame_bytes.bytes, head.bytes);
   szgpu_status const status = szg_flow_write(flow, 0, head.bytes, header_bytes);

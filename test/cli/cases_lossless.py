@@ -214,14 +214,16 @@ class Reports(CliTest):
         out = self.succeed("-l", "a.bf16.szg").out
         self.assertRegex(out, r"\Aa\.bf16\.szg\n  field    bf16 4000\n  size     [^\n]+\n"
                          r"  bound    lossless: every bit is restored\n"
-                         r"  format   version 3, tile layout, 1 frame of 4000 rows\n"
+                         r"  format   version 7, tile layout, 1 frame of 4000 rows\n"
                          r"  decoders auto table\n  frame 0: rows 0:4000, planes cs, [0-9]+ bytes\n"
                          r"    codebook +stored +128 of +128 bytes at [0-9]+\n")
         told = self.succeed_json("-l", "a.bf16.szg")
         self.assertEqual((told["decoders"], told["has_gaps"], told["format_version"]),
-                         (["auto", "table"], False, 3))
-        self.assertEqual((told["frame_list"][0]["kind"], told["frame_list"][0]["planes"]),
-                         ("planes", "cs"))
+                         (["auto", "table"], False, 7))
+        frame = told["frame_list"][0]
+        self.assertEqual((frame["kind"], frame["planes"]), ("planes", "cs"))
+        self.assertEqual([section["name"] for section in frame["sections"]],
+                         ["codebook", "tile sizes", "raw values", "plane words"])
 
     def test_json_has_figures(self):
         told = self.succeed_json("-zV", "-m", "lossless", "a.bf16")

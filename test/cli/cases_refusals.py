@@ -388,7 +388,7 @@ class Archives(CliTest):
 
     def test_an_archive_of_a_newer_version(self):
         content = bytearray(self.read(self.archive()))
-        content[8:12] = struct.pack("<I", 7)
+        content[8:12] = struct.pack("<I", 8)
         self.refused(bytes(content), "the archive was written by a newer format version; read it "
                      "with a newer szgpu")
 

@@ -161,14 +161,17 @@ Work<Carve> work_of(const Carve &carve) {
   return Work<Carve>(carve);
 }
 
-/* A frame on the device, measured. offset: of the values from an aligned address. */
-class MeasuredFrame {
+/* What an encoder is told of lanes' bits. */
+enum Telling { kTypical, kFarTooFew, kNothing, kTellings };
+
+/* A frame on the device. offset: of the values from an aligned address. */
+class FrameOnDevice {
  public:
-  MeasuredFrame(const Frame &frame, uint32_t offset)
+  FrameOnDevice(const Frame &frame, uint32_t offset)
       : tile_count_(szg_planes_tile_count(frame.value_count)),
         values_(placed(frame, offset)),
         encoder_(encoder_of(frame)),
-        sizes_(tile_count_),
+        sizes_(padded<uint16_t>(tile_count_)),
         stored_(szg_planes_stored_bytes(&frame.choice.layout, frame.value_count)),
         work_([&](szg_arena *arena) {
           return szg_planes_output_carve_cuda(arena, &frame.choice.layout, frame.value_count,
@@ -180,28 +183,51 @@ class MeasuredFrame {
     output_.encoder = encoder_.data();
     output_.sizes = sizes_.data();
     output_.stored = stored_.data();
-    MUST(szg_planes_measure_cuda(&output_, cuda_test::stream));
-    MUST(cudaStreamSynchronize(cuda_test::stream));
-    uint64_t found[2];
-    MUST(
-        cudaMemcpy(found, output_.first_words + tile_count_, sizeof found, cudaMemcpyDeviceToHost));
-    word_count_ = coded_planes(output_.layout) > 0 ? found[0] : 0;
-    is_misled_ = found[1] != 0;
   }
-  bool is_misled() const { return is_misled_; }
-  Sections encode(const Frame &frame) {
+
+  /* room_words: a multiple of 4. The sections, with words as far as there is room, behind which
+   * nothing is written. */
+  Sections encode(const Frame &frame, Telling telling, uint64_t room_words) {
+    static const uint32_t too_few[SZG_PLANES_MOST] = {};
+    const uint32_t *const bits = telling == kNothing     ? NULL
+                                 : telling == kFarTooFew ? too_few
+                                                         : frame.choice.typical_bits;
     szg_planes_layout const &layout = output_.layout;
-    DeviceArray<uint32_t> words(word_count_);
+    DeviceArray<uint32_t> words(room_words + kGuardWords);
+    sizes_.poison();
+    stored_.poison();
     output_.words = words.data();
-    MUST(szg_planes_write_cuda(&output_, cuda_test::stream));
+    output_.room_words = room_words;
+    uint64_t summed_bytes = 0;
+    MUST(szg_planes_encode_cuda(&output_, bits, &summed_bytes, cuda_test::stream));
+    CHECK(summed_bytes == 0, "%llu bytes, without memory for sums",
+          (unsigned long long)summed_bytes);
+    fetch_facts();
     Sections sections = {layout, frame.value_count, Bytes(szg_planes_book_bytes(&layout)),
                          {},     words.host(),      stored_.host()};
     if (coded_planes(layout) > 0) sections.sizes = sizes_.host();
     if (!sections.books.empty()) szg_planes_books_write(&frame.choice, sections.books.data());
+    for (uint32_t i = 0; i < kGuardWords; i++)
+      CHECK(sections.words[room_words + i] == kGuardWord, "%u words behind the room", i);
+    sections.words.resize(room_words);
     return sections;
+  }
+  void measure() {
+    MUST(szg_planes_measure_cuda(&output_, cuda_test::stream));
+    fetch_facts();
+  }
+  uint64_t word_count() const { return word_count_; }
+  bool is_misled() const { return is_misled_; }
+
+  /* As many elements as a section of `count` has with its padding. */
+  template <class T>
+  static uint64_t padded(uint64_t count) {
+    return szg_align_up(count, SZG_ALIGNMENT / sizeof(T));
   }
 
  private:
+  static constexpr uint32_t kGuardWords = 16, kGuardWord = 0xA5A5A5A5; /* DeviceArray's poison */
+
   static Bytes placed(const Frame &frame, uint32_t offset) {
     Bytes bytes(offset, 0xFF);
     bytes.insert(bytes.end(), frame.bytes.begin(), frame.bytes.end());
@@ -212,6 +238,15 @@ class MeasuredFrame {
     szg_planes_encoder_build(&frame.choice, encoder.data());
     return encoder;
   }
+  void fetch_facts() {
+    uint64_t facts[2];
+    MUST(cudaStreamSynchronize(cuda_test::stream));
+    MUST(
+        cudaMemcpy(facts, output_.first_words + tile_count_, sizeof facts, cudaMemcpyDeviceToHost));
+    word_count_ = facts[0];
+    is_misled_ = facts[1] != 0;
+  }
+
   uint64_t tile_count_;
   szg_planes_output_cuda output_ = {};
   DeviceArray<uint8_t> values_;
@@ -219,15 +254,9 @@ class MeasuredFrame {
   DeviceArray<uint16_t> sizes_;
   DeviceArray<uint8_t> stored_;
   Work<std::function<szgpu_status(szg_arena *)>> work_;
-  uint64_t word_count_;
-  bool is_misled_;
+  uint64_t word_count_ = 0;
+  bool is_misled_ = false;
 };
-
-inline Sections encode_on_device(const Frame &frame, uint32_t offset) {
-  MeasuredFrame measured(frame, offset);
-  CHECK(!measured.is_misled(), "all symbols were counted");
-  return measured.encode(frame);
-}
 
 /* Bytes decoded from a frame. */
 struct Decoded {

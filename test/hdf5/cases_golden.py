@@ -40,6 +40,8 @@ CASES = {  # name: field, chunk, user's words, fill value, earliest or latest fo
     "zstd_f32": (np.floor(waves((10, 30, 16), 80)).astype("f4"), (10, 30, 16),
                  user_words(ABS, 0.5, 3), None, "latest"),
 }
+# Chunks of format version 3, whose fields later ones write in another order.
+ONLY_READ = {"lossless_v3_f32": CASES["lossless_f32"], "lossless_v3_f64": CASES["lossless_f64"]}
 
 
 def is_of_tiles(opts):
@@ -82,7 +84,7 @@ class Golden(harness.Hdf5Test):
                     file["field"][()].tofile(os.path.join(FOLDER, name + ".raw"))
 
     def test_read(self):
-        for name, (values, _, opts, _, _) in CASES.items():
+        for name, (values, _, opts, _, _) in {**CASES, **ONLY_READ}.items():
             with self.subTest(name):
                 with h5py.File(os.path.join(FOLDER, name + ".h5"), "r") as file:
                     restored = file["field"][()]
@@ -109,5 +111,5 @@ class Golden(harness.Hdf5Test):
                     self.assertTrue(made == then)
 
     def test_nothing_is_missing(self):
-        names = {name + ending for name in CASES for ending in (".h5", ".raw")}
+        names = {name + ending for name in [*CASES, *ONLY_READ] for ending in (".h5", ".raw")}
         self.assertEqual(names, set(os.listdir(FOLDER)))

@@ -1,0 +1,64 @@
+/* stored_sums.cuh - sums up the XXH3 blocks of stored planes while their bytes are in registers.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Most of a lossless frame can be stored planes. A block of XXH3 adds to eight accumulators, which
+ * are plain sums (container/xxh3.cuh). Whoever has these sums can hash a leaf of the checksum tree
+ * without its bytes: they are a sixteenth of them.
+ *
+ * A block is 8 rows of a tile, of two stripes each. A lane has half a word of each row; of two rows,
+ * the even lane of a pair takes the word of the first, the odd lane that of the second.
+ */
+#ifndef SZG_STORED_SUMS_CUH
+#define SZG_STORED_SUMS_CUH
+
+#include "container/xxh3.cuh"
+#include "core/shared_memory.cuh"
+#include "lossless/plane_rows.cuh"
+
+namespace szg {
+
+constexpr uint32_t kSumBlockBytes = xxh3::kBlockWords * sizeof(uint64_t);
+constexpr uint32_t kSumBlockRows = kSumBlockBytes / SZG_PLANES_ROW;
+constexpr uint32_t kSumLeafBlocks = SZG_CHECKSUM_BLOCK_BYTES / kSumBlockBytes;
+static_assert(SZG_PLANES_ROW == 2 * xxh3::kStripeWords * sizeof(uint64_t), "two stripes to a row");
+static_assert(SZG_TILE_VALUES % kSumBlockBytes == 0, "tiles have whole blocks");
+
+/* In shared memory: the keys of each lane for the pairs of rows of a block; then, for the last pair
+ * of a leaf's last block, whose last stripe has a key of its own. */
+constexpr uint32_t kSumKeys = (kSumBlockRows / 2 + 1) * SZG_LANES;
+
+/* The whole block calls, and must synchronize before keys are used. */
+__device__ __forceinline__ void make_sum_keys(uint64_t *keys, uint32_t thread_count) {
+  for (uint32_t i = threadIdx.x; i < kSumKeys; i += thread_count) {
+    uint32_t const lane = i % SZG_LANES, pair = i / SZG_LANES;
+    bool const is_of_last_block = pair == kSumBlockRows / 2;
+    uint32_t const row = 2 * (is_of_last_block ? pair - 1 : pair) + lane % 2;
+    uint32_t const stripe = 2 * row + lane / 16, accumulator = lane % 16 / 2;
+    bool const is_final = is_of_last_block && stripe == xxh3::kBlockStripes - 1;
+    keys[i] = xxh3::secret(is_final ? xxh3::kFinalStripeSecret + 8 * accumulator
+                                    : 8 * (stripe + accumulator));
+  }
+}
+
+/* Adds two rows of a block. key: the lane's; first and second: its four bytes of each row. The whole
+ * warp calls. */
+__device__ __forceinline__ void add_two_rows(uint64_t key, uint32_t first, uint32_t second,
+                                             unsigned lane, xxh3::LaneSums *sums) {
+  bool const is_odd = lane % 2 != 0;
+  uint32_t const other = __shfl_xor_sync(kAllLanes, is_odd ? first : second, 1);
+  uint32_t const low = is_odd ? other : first, high = is_odd ? second : other;
+  xxh3::add_word((uint64_t)high << 32 | low, key, sums);
+}
+
+/* Stores a block's sums, eight of them. The whole warp calls. */
+__device__ __forceinline__ void store_sums(const xxh3::LaneSums &sums, uint64_t *to,
+                                           unsigned lane) {
+  uint64_t sum = sums.for_own + __shfl_xor_sync(kAllLanes, sums.for_neighbour, 2);
+  sum += __shfl_xor_sync(kAllLanes, sum, 1);
+  sum += __shfl_xor_sync(kAllLanes, sum, 16);
+  if (lane < 16 && lane % 2 == 0) to[lane / 2] = sum;
+}
+
+} // namespace szg
+
+#endif
