@@ -8,12 +8,15 @@
  * prints medians of N runs (20 or more) after 3 that do not count, with everything in device
  * memory. GB/s are 10^9 bytes of weights.
  *
- *   count, measure, write    the stages of compression, by events
- *   compress                 a whole compression by the clock: counters are cleared, counts go to
- *                            the host, which chooses the encoder; the encoder goes to the device,
- *                            and the size of the bits to the host
- *   open, decode             the stages of decompression, by events
- *   decompress               both stages and the copy of the verdict to the host, by the clock
+ *   count, encode   the stages of compression, by events
+ *   read twice      what encodes frames for which one pass has too little shared memory
+ *   compress        both stages and what is between them, by the clock: counts go to the host,
+ *                   which chooses the encoder; the encoder goes to the device, and the number of
+ *                   words to the host
+ *   open, decode    the stages of decompression, by events
+ *   decompress      both stages and the copy of the verdict to the host, by the clock
+ *   archive         szgpu_compress, by the clock: with checksums and headers
+ *   restore         szgpu_decompress, by the clock, which also checks them
  *
  * Every run is verified: outputs are poisoned before it, sections must equal the CPU's byte for
  * byte, and the restored weights must be bit-identical.
@@ -126,6 +129,7 @@ class Case {
     carve_in(work, carve_work);
     measure_compression(sizes, words, stored);
     measure_decompression();
+    measure_calls();
     return rows_;
   }
 
@@ -285,6 +289,61 @@ class Case {
     };
     Times const times = time_runs(kWarmUps, runs_, poison, decompress, check_values);
     note("decompress", true, times);
+  }
+
+  /* ---- whole calls ---- */
+
+  szgpu_ctx *make_ctx(szgpu_backend backend) {
+    szgpu_options options = SZGPU_OPTIONS_DEFAULTS;
+    szgpu_ctx *ctx = nullptr;
+    options.backend = backend;
+    if (backend == SZGPU_BACKEND_CUDA) options.stream = stream_;
+    must_succeed(szgpu_create(&ctx, &options));
+    return ctx;
+  }
+
+  void measure_calls() {
+    szgpu_params params = SZGPU_PARAMS_DEFAULTS;
+    szgpu_shape const shape = {dtype_named(type_), 1, {value_count_}};
+    szgpu_ctx *const ctx = make_ctx(SZGPU_BACKEND_CUDA);
+    size_t capacity = 0, archive_bytes = 0, expected_bytes = 0;
+    params.mode = SZGPU_MODE_LOSSLESS;
+    must_succeed(szgpu_sizes(ctx, &params, &shape, nullptr, &capacity));
+    Memory const archive(Where::kDevice, capacity);
+    Memory const expected(Where::kDevice, capacity);
+    {
+      szgpu_ctx *const cpu = make_ctx(SZGPU_BACKEND_CPU);
+      std::vector<uint8_t> host(values_.byte_count()), archive_on_host(capacity);
+      must_cuda(cudaMemcpy(host.data(), values_.bytes(), host.size(), cudaMemcpyDeviceToHost));
+      must_succeed(szgpu_compress(cpu, &params, &shape, host.data(), archive_on_host.data(),
+                                  capacity, &expected_bytes));
+      expected.fill(archive_on_host.data(), expected_bytes);
+      szgpu_destroy(cpu);
+    }
+    auto const write = [&] {
+      must_succeed(szgpu_compress(ctx, &params, &shape, values_.bytes(), archive.bytes(), capacity,
+                                  &archive_bytes));
+    };
+    auto const check_archive = [&] {
+      checker_.claim(archive_bytes == expected_bytes, "another size than the CPU's");
+      checker_.same<uint8_t>("the archive is not the CPU's", archive.bytes(), expected.bytes(),
+                             expected_bytes);
+    };
+    note("archive", true,
+         time_runs(
+             kWarmUps, runs_, [&] { archive.poison(stream_); }, write, check_archive));
+    auto const restore = [&] {
+      must_succeed(szgpu_decompress(ctx, archive.bytes(), archive_bytes, restored_.bytes(),
+                                    restored_.byte_count()));
+    };
+    auto const check_values = [&] {
+      checker_.same<uint64_t>("weights do not come back", restored_.bytes(), values_.bytes(),
+                              values_.byte_count() / sizeof(uint64_t));
+    };
+    note("restore", true,
+         time_runs(
+             kWarmUps, runs_, [&] { restored_.poison(stream_); }, restore, check_values));
+    szgpu_destroy(ctx);
   }
 
   int runs_;

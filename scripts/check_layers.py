@@ -45,7 +45,7 @@ ORDER = (
 # Stages share arithmetic and tables, and leave the rest to frames and pipeline, which may include
 # everything below them. Other stages and szgpu.c may include these headers only.
 OPEN_HEADERS = {
-    "src/container": (),
+    "src/container": ("xxh3.cuh",),
     "src/values": ("log.cuh", "map_values.cuh", "mapping.h", "mapping_core.h"),
     "src/quant": ("quant_core.h", "arithmetic.cuh"),
     "src/rle": ("rle.h", "rle.cuh"),

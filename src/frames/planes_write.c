@@ -26,7 +26,7 @@ typedef struct planes_job {
   uint64_t value_count; /* of value_bytes each */
   uint32_t counted_tiles;
   szg_part_stream stream; /* the words */
-  uint8_t *stored;        /* where stored planes go; NULL: there are none, or there is no room */
+  uint8_t *stored;        /* where stored planes go; NULL: there is nothing or no room to store */
   bool is_misled;         /* atomic: some symbol has no code, or a plane is not constant */
 } planes_job;
 
@@ -148,7 +148,8 @@ static szgpu_status encode_parts(planes_job *job, const szg_writer *writer) {
       szg_align_up(sizes.books, SZG_ALIGNMENT) + szg_align_up(sizes.tile_sizes, SZG_ALIGNMENT);
   uint64_t const words = szg_min_u64(first_byte + sizes.stored, writer->capacity);
   bool const has_room = first_byte + sizes.stored <= writer->capacity;
-  job->stored = sizes.stored && has_room ? writer->archive + first_byte : NULL;
+  bool const may_shrink = sizes.stored < job->byte_count;
+  job->stored = sizes.stored && has_room && may_shrink ? writer->archive + first_byte : NULL;
   szg_part_stream_open(&job->plan->slots, part_count_of(job), writer->archive + words,
                        writer->capacity - words, &job->stream);
   job->is_misled = false;

@@ -1,17 +1,17 @@
 /* encode_pass.cuh - encodes the tiles of a lossless frame in one pass over the values.
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * One warp per tile; each lane has four values of each row. While a warp reads the rows of a tile it
- * writes the bytes of stored planes to their place, and appends codes to bits of each lane's own,
- * whose full words go to the warp's stage in shared memory: word i of lane l of a plane at
- * [32 i + l], so that lanes use different banks. At the end of the tile lengths are known, the
- * tile's size is published (core/look_back.cuh), and the lanes are joined to the tile's words. These
- * wait in shared memory until the end of the warp's next tile, when the tiles before mostly have
- * published theirs.
+ * One warp per tile; each lane has four values of each row. While a warp reads the rows of a tile,
+ * it writes the bytes of stored planes to their place, and appends codes to bits of each lane's
+ * own, whose full words go to the warp's stage in shared memory: word i of lane l of a plane at
+ * [32 i + l], so that lanes use different banks. At the end of the tile, lengths are known, the
+ * tile's size is published (core/look_back.cuh), and the lanes are joined to the tile's words.
+ * These wait in shared memory until the end of the warp's next tile, when the tiles before mostly
+ * have published theirs.
  *
  * A tile whose bits do not fit there is only measured, and read again once its place is known.
  *
- * Whoever makes checksums needs not read stored planes again: their blocks are summed up on the way.
+ * Checksums need not read stored planes again: their blocks are summed up on the way.
  */
 #ifndef SZG_ENCODE_PASS_CUH
 #define SZG_ENCODE_PASS_CUH

@@ -227,8 +227,8 @@ uint64_t first_words_count(uint64_t tile_count) {
   return (uint64_t)((uintptr_t)pass_memory(NULL, tile_count).end / sizeof(uint64_t));
 }
 
-/* Has the pass sum up the blocks of stored planes. Only whole tiles have sums, and planes that begin
- * with a block. */
+/* Has the pass sum up the blocks of stored planes. Only whole tiles have sums, and planes that
+ * begin with a block. */
 template <class Kind>
 void sum_stored(PassJob<Kind> *job, uint64_t *summed_bytes) {
   const szg_planes_output_cuda &output = job->encode.output;

@@ -255,8 +255,8 @@ szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
  * all words, some are missing. If no plane is coded, the number of words is 0 and sizes are not
  * written. typical_bits: of the choice; NULL: not known. They only matter for speed: if lanes have
  * about so many bits, values are read once, else twice.
- * *summed_bytes: how many first bytes of `stored`, whole leaves of its checksum, need not be read to
- * make that: their blocks' sums are in block_sums, eight for each. */
+ * *summed_bytes: how many first bytes of `stored`, whole leaves of its checksum, need not be read
+ * to make that: their blocks' sums are in block_sums, eight for each. */
 szgpu_status szg_planes_encode_cuda(const szg_planes_output_cuda *output,
                                     const uint32_t *typical_bits, uint64_t *summed_bytes,
                                     struct CUstream_st *stream) SZG_CHECKED;

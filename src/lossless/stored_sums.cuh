@@ -5,8 +5,8 @@
  * are plain sums (container/xxh3.cuh). Whoever has these sums can hash a leaf of the checksum tree
  * without its bytes: they are a sixteenth of them.
  *
- * A block is 8 rows of a tile, of two stripes each. A lane has half a word of each row; of two rows,
- * the even lane of a pair takes the word of the first, the odd lane that of the second.
+ * A block is 8 rows of a tile, of two stripes each. A lane has half a word of each row; of two
+ * rows, the even lane of a pair takes the word of the first, the odd lane that of the second.
  */
 #ifndef SZG_STORED_SUMS_CUH
 #define SZG_STORED_SUMS_CUH
@@ -40,8 +40,8 @@ __device__ __forceinline__ void make_sum_keys(uint64_t *keys, uint32_t thread_co
   }
 }
 
-/* Adds two rows of a block. key: the lane's; first and second: its four bytes of each row. The whole
- * warp calls. */
+/* Adds two rows of a block. key: the lane's; first and second: its four bytes of each row. The
+ * whole warp calls. */
 __device__ __forceinline__ void add_two_rows(uint64_t key, uint32_t first, uint32_t second,
                                              unsigned lane, xxh3::LaneSums *sums) {
   bool const is_odd = lane % 2 != 0;
