@@ -10,13 +10,10 @@
  *
  *   count, encode   the stages of compression, by events
  *   read twice      what encodes frames for which one pass has too little shared memory
- *   compress        both stages and what is between them, by the clock: counts go to the host,
- *                   which chooses the encoder; the encoder goes to the device, and the number of
- *                   words to the host
  *   open, decode    the stages of decompression, by events
- *   decompress      both stages and the copy of the verdict to the host, by the clock
- *   archive         szgpu_compress, by the clock: with checksums and headers
- *   restore         szgpu_decompress, by the clock, which also checks them
+ *   compress        szgpu_compress, by the clock: with the choice of planes and books between the
+ *                   stages, which the host makes, and with checksums and headers
+ *   decompress      szgpu_decompress, by the clock, which also checks them
  *
  * Every run is verified: outputs are poisoned before it, sections must equal the CPU's byte for
  * byte, and the restored weights must be bit-identical.
@@ -96,6 +93,7 @@ class Case {
     Memory const own_words(Where::kDevice, szg_align_up(words.byte_count(), SZG_ALIGNMENT));
     Memory const stored(Where::kDevice, reference().stored.size() + 1);
     Memory const own_stored(Where::kDevice, stored.byte_count());
+    Memory const sums(Where::kDevice, sizeof(uint64_t) * szg_planes_most_sums(stored.byte_count()));
     books.fill(reference().books.data(), books.byte_count());
     sizes.fill(reference().sizes.data(), sizes.byte_count());
     words.fill(reference().words.data(), words.byte_count());
@@ -109,9 +107,9 @@ class Case {
                own_stored.bytes(),
                (uint32_t *)own_words.bytes(),
                own_words.byte_count() / sizeof(uint32_t),
-               nullptr, /* no sums */
                nullptr,
-               nullptr};
+               nullptr,
+               (uint64_t *)sums.bytes()};
     input_ = {reference().choice.layout,
               value_count_,
               books.bytes(),
@@ -122,7 +120,8 @@ class Case {
               nullptr, /* no list: all tiles */
               nullptr,
               nullptr,
-              nullptr};
+              nullptr,
+              (uint64_t *)sums.bytes()};
     auto const carve_work = [&](szg_arena *arena) { return carve(arena); };
     Memory const work(Where::kDevice, carved_bytes(carve_work));
     work.poison(stream_);
@@ -200,21 +199,6 @@ class Case {
     must_succeed(szg_planes_encode_cuda(&output_, typical_bits, &summed_bytes, stream_));
   }
 
-  void compress() {
-    static szg_planes_choice choice;
-    static szg_planes_encoder encoder;
-    count();
-    fetch(counts_.bytes(), sizeof(szg_planes_counts));
-    choose(*(const szg_planes_counts *)(const void *)found_.bytes(), value_count_, value_bytes_,
-           &choice, &encoder);
-    must_cuda(cudaMemcpyAsync(encoder_.bytes(), &encoder, sizeof encoder, cudaMemcpyHostToDevice,
-                              stream_));
-    encode(choice.typical_bits);
-    fetch(output_.first_words + tile_count_, sizeof(uint64_t));
-    checker_.claim(*(const uint64_t *)(const void *)found_.bytes() == reference().words.size(),
-                   "other words than the CPU's");
-  }
-
   void measure_compression(const Memory &sizes, const Memory &words, const Memory &stored) {
     auto const check_counts = [&] {
       static szg_planes_choice choice;
@@ -250,9 +234,6 @@ class Case {
         "encode", poison_all, [&] { encode(reference().choice.typical_bits); }, check_sections);
     time_stage(
         "read twice", poison_all, [&] { encode(nullptr); }, check_sections);
-    Times const times = time_runs(
-        kWarmUps, runs_, poison_all, [&] { compress(); }, check_sections);
-    note("compress", true, times);
   }
 
   /* ---- decompression ---- */
@@ -282,13 +263,6 @@ class Case {
         "open", [] {}, [&] { open(); }, check_verdict);
     time_stage(
         "decode", poison, [&] { decode(); }, check_values);
-    auto const decompress = [&] {
-      open();
-      decode();
-      fetch(verdict_.bytes(), sizeof(szg_verdict));
-    };
-    Times const times = time_runs(kWarmUps, runs_, poison, decompress, check_values);
-    note("decompress", true, times);
   }
 
   /* ---- whole calls ---- */
@@ -329,7 +303,7 @@ class Case {
       checker_.same<uint8_t>("the archive is not the CPU's", archive.bytes(), expected.bytes(),
                              expected_bytes);
     };
-    note("archive", true,
+    note("compress", true,
          time_runs(
              kWarmUps, runs_, [&] { archive.poison(stream_); }, write, check_archive));
     auto const restore = [&] {
@@ -340,7 +314,7 @@ class Case {
       checker_.same<uint64_t>("weights do not come back", restored_.bytes(), values_.bytes(),
                               values_.byte_count() / sizeof(uint64_t));
     };
-    note("restore", true,
+    note("decompress", true,
          time_runs(
              kWarmUps, runs_, [&] { restored_.poison(stream_); }, restore, check_values));
     szgpu_destroy(ctx);

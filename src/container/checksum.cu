@@ -23,10 +23,11 @@ struct VerifyPolicy {
   static constexpr uint32_t kBlocks = 5; /* per multiprocessor; limits the registers */
 };
 
-__device__ __forceinline__ void verify_ranges(const szg_checksum_ranges &ranges, uint64_t *leaves,
+__device__ __forceinline__ void verify_ranges(const szg_checksum_ranges &ranges,
+                                              const szg_summed_leaves &summed, uint64_t *leaves,
                                               szg_verdict *verdict) {
   __shared__ uint64_t roots[SZG_SECTION_KIND_COUNT];
-  hash_leaves(ranges, leaves);
+  hash_leaves(ranges, leaves, summed);
   if (!is_last_of(gridDim.x, &verdict->ticket)) return;
   hash_roots(ranges, leaves, roots);
   __syncthreads(); /* roots complete */
@@ -36,9 +37,11 @@ __device__ __forceinline__ void verify_ranges(const szg_checksum_ranges &ranges,
 }
 
 __global__ void __launch_bounds__(TreePolicy::kThreads, VerifyPolicy::kBlocks)
-    ranges_verify_kernel(const __grid_constant__ szg_checksum_ranges ranges, uint64_t *leaves,
-                         szg_verdict *verdict) {
-  verify_ranges(ranges, leaves, verdict);
+    ranges_verify_kernel(const __grid_constant__ szg_checksum_ranges ranges,
+                         szg_summed_leaves summed, uint64_t *leaves, szg_verdict *verdict) {
+  /* The kernels that might set bad_data while this one runs leave no sums. */
+  if (summed.leaf_count > 0 && verdict->bad_data) summed.leaf_count = 0;
+  verify_ranges(ranges, summed, leaves, verdict);
 }
 
 /* Copies the ranges that there are: the arrays have no values behind them. */
@@ -60,7 +63,7 @@ __global__ void __launch_bounds__(TreePolicy::kThreads, VerifyPolicy::kBlocks)
   if (item.ranges.count == 0) return;
   copy_ranges(item.ranges, &ranges);
   __syncthreads(); /* they are there */
-  verify_ranges(ranges, item.leaves, item.verdict);
+  verify_ranges(ranges, {}, item.leaves, item.verdict);
 }
 
 /* A frame by the host. Kernels get it as an argument, which saves a copy in the stream. */
@@ -107,14 +110,15 @@ uint64_t all_leaves_of(const szg_checksum_ranges *ranges) {
 } // namespace
 } // namespace szg
 
-szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
+szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges,
+                                      const szg_summed_leaves *summed, uint64_t *leaves,
                                       szg_verdict *verdict, struct CUstream_st *stream) {
   assert(ranges->count <= SZG_SECTION_KIND_COUNT);
   int multiprocessors = 0;
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   unsigned const blocks = szg::tree_blocks(szg::all_leaves_of(ranges), multiprocessors);
-  szg::ranges_verify_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(*ranges, leaves,
-                                                                              verdict);
+  szg::ranges_verify_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(*ranges, *summed,
+                                                                              leaves, verdict);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -29,10 +29,20 @@ typedef struct szg_checksum_ranges {
   uint64_t expected[SZG_SECTION_KIND_COUNT]; /* for the comparison */
 } szg_checksum_ranges;
 
+/* The first leaves of a range, whose blocks of XXH3 some kernel has summed up: eight sums for each
+ * block, one for each accumulator. */
+typedef struct szg_summed_leaves {
+  const uint64_t *sums;
+  uint64_t leaf_count; /* 0: there are none */
+  uint32_t range;
+} szg_summed_leaves;
+
 /* Sets bit kinds[i] of verdict->bad_sections for each range i with a szg_checksum_tree other than
- * expected[i]. leaves: workspace with room for the leaves of all ranges. verdict->ticket is 0
- * before and after. */
-szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges, uint64_t *leaves,
+ * expected[i]. summed: not read again, unless the verdict has bad_data, because sums may then be
+ * missing. leaves: workspace with room for the leaves of all ranges. verdict->ticket is 0 before
+ * and after. */
+szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges,
+                                      const szg_summed_leaves *summed, uint64_t *leaves,
                                       szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
 /* Writes a frame's header, aligned to 8 bytes: that of the host, with the szg_checksum_tree of

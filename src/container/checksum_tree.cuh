@@ -40,21 +40,11 @@ inline unsigned tree_blocks(uint64_t leaf_count, int multiprocessors) {
 
 /* ---- leaves ---- */
 
-/* The first leaves of a range, of which there are the sums of blocks: eight for each block, one for
- * each accumulator. */
-struct SummedLeaves {
-  const uint64_t *sums;
-  uint64_t leaf_count;
-  uint32_t range;
-
-  __device__ uint64_t count_in(uint32_t i) const { return i == range ? leaf_count : 0; }
-};
-
 constexpr uint32_t kLeafBlocks = kLeafWords / xxh3::kBlockWords;
 static_assert(kLeafWords % xxh3::kBlockWords == 0, "leaves have whole blocks");
 
 /* Hashes summed leaves, eight lanes for each. leaves: the range's. The grid's warps call. */
-__device__ __forceinline__ void hash_summed(const SummedLeaves &summed, const xxh3::Lane &lane,
+__device__ __forceinline__ void hash_summed(const szg_summed_leaves &summed, const xxh3::Lane &lane,
                                             uint64_t *leaves) {
   constexpr uint32_t kWarpLeaves = 32 / xxh3::kStripeWords;
   uint64_t const key = xxh3::scramble_key(lane);
@@ -81,14 +71,15 @@ __device__ __forceinline__ void hash_summed(const SummedLeaves &summed, const xx
 
 /* The grid's warps call. */
 __device__ __forceinline__ void hash_leaves(const szg_checksum_ranges &ranges, uint64_t *leaves,
-                                            const SummedLeaves &summed = {}) {
+                                            const szg_summed_leaves &summed = {}) {
   xxh3::Lane const lane = xxh3::lane_at(threadIdx.x % 32);
   uint64_t const stride = (uint64_t)gridDim.x * TreePolicy::kWarps;
   uint64_t number = (uint64_t)threadIdx.x / 32 * gridDim.x + blockIdx.x; /* of a leaf, not summed */
   uint64_t first_number = 0;                                             /* the range's */
   for (uint32_t i = 0; i < ranges.count; i++) {
     uint64_t const byte_count = ranges.byte_counts[i];
-    uint64_t const leaf_count = leaf_count_of(byte_count), summed_count = summed.count_in(i);
+    uint64_t const leaf_count = leaf_count_of(byte_count),
+                   summed_count = i == summed.range ? summed.leaf_count : 0;
     uint64_t const end_number = first_number + leaf_count - summed_count;
     if (summed_count > 0) hash_summed(summed, lane, leaves);
     for (; number < end_number; number += stride) {

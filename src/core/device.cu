@@ -19,13 +19,12 @@ struct BringPolicy {
 
 /* One block. Both places are aligned to words. */
 __global__ void __launch_bounds__(BringPolicy::kThreads)
-    results_bring_kernel(uint8_t *pinned, const uint8_t *results, uint64_t byte_count,
-                         uint32_t *told) {
+    bytes_bring_kernel(uint8_t *to, const uint8_t *from, uint64_t byte_count, uint32_t *told) {
   uint64_t const word_count = byte_count / sizeof(uint32_t);
   for (uint64_t i = threadIdx.x; i < word_count; i += BringPolicy::kThreads)
-    ((uint32_t *)pinned)[i] = ((const uint32_t *)results)[i];
+    ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
   uint64_t const rest = word_count * sizeof(uint32_t) + threadIdx.x;
-  if (rest < byte_count) pinned[rest] = results[rest];
+  if (rest < byte_count) to[rest] = from[rest];
   __syncthreads(); /* all is written */
   if (told && threadIdx.x == 0) szg::tell(told);
 }
@@ -255,11 +254,11 @@ szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value, uin
   return SZGPU_OK;
 }
 
-szgpu_status szg_device_bring(szg_device *device, void *pinned, const void *results, uint64_t bytes,
+szgpu_status szg_device_bring(szg_device *device, void *to, const void *from, uint64_t bytes,
                               uint32_t *told) {
   if (told) szg_device_expect(told, 1);
-  results_bring_kernel<<<1, BringPolicy::kThreads, 0, device->stream>>>(
-      (uint8_t *)pinned, (const uint8_t *)results, bytes, told);
+  bytes_bring_kernel<<<1, BringPolicy::kThreads, 0, device->stream>>>(
+      (uint8_t *)to, (const uint8_t *)from, bytes, told);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -58,7 +58,7 @@ struct BatchKind {
     if (is_raw) return 0;
     return (uint64_t)field.found->choice.axes << 8 | (uint64_t)field.found->book.zero_groups << 24;
   }
-  __device__ SummedLeaves summed() const { return {}; }
+  __device__ szg_summed_leaves summed() const { return {}; }
   __device__ void tell_host(uint64_t frame_bytes) const {
     if (threadIdx.x > 0) return;
     field.outcome->bytes = field.archive_bytes();

@@ -90,6 +90,7 @@ const szg_frame_kind_cuda szg_frame_kinds_cuda[SZG_KIND_COUNT] = {
             .carve_read = szg_planes_frame_carve_read_cuda,
             .open = szg_planes_frame_open_cuda,
             .restore = szg_planes_frame_restore_cuda,
+            .sum = szg_planes_frame_sum_cuda,
             .find_region = szg_planes_frame_find_region_cuda,
             .restore_region = szg_planes_frame_restore_region_cuda,
             .reads_in_part = true,
@@ -302,8 +303,15 @@ static bool is_bulk(uint32_t section) {
          section >= SZG_SECTION_RAW;
 }
 
-szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job) {
+szg_summed_leaves szg_frame_sum_cuda(const szg_read_job_cuda *job) {
+  const szg_frame_kind_cuda *const row = &szg_frame_kinds_cuda[job->frame->kind];
+  szg_summed_leaves const none = {0};
+  return row->sum ? row->sum(job) : none;
+}
+
+szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job, const szg_summed_leaves *summed) {
   const szg_frame_header *const header = &job->frame->header;
+  szg_summed_leaves own = {0};
   bool const is_partial =
       job->frame->has_region && szg_frame_kinds_cuda[job->frame->kind].reads_in_part;
   szg_checksum_ranges ranges = {0};
@@ -315,9 +323,12 @@ szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job) {
     ranges.bytes[i] = job->frame->sections[section->kind].bytes;
     ranges.byte_counts[i] = szg_align_up(section->stored_bytes, SZG_ALIGNMENT);
     ranges.expected[i] = section->checksum;
+    if (!summed || section->kind != summed->range) continue;
+    own = *summed;
+    own.range = i;
   }
   if (ranges.count == 0) return SZGPU_OK;
-  SZG_TRY(szg_checksum_verify_cuda(&ranges, job->plan->leaves, job->frame->verdict,
+  SZG_TRY(szg_checksum_verify_cuda(&ranges, &own, job->plan->leaves, job->frame->verdict,
                                    szg_device_beside(job->device, SZG_SIDE_CHECKS)));
   return szg_device_mark(job->device, "checksums");
 }

@@ -45,6 +45,9 @@ typedef struct szg_frame_kind_cuda {
   szgpu_status (*prepare)(const szg_read_job_cuda *job);
   /* then values of rows, called once per group of rows. */
   szgpu_status (*restore)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
+  /* Which leaves of a section's checksum `restore` has the sums of, if it is called once, for all
+   * rows; range: the kind of the section. NULL: none. */
+  szg_summed_leaves (*sum)(const szg_read_job_cuda *job);
   /* Whether `restore` can narrow these rows itself (rows->is_narrow); NULL: never. */
   bool (*narrows)(const szg_read_job_cuda *job, const szg_frame_rows_cuda *rows);
   /* Regions: what `restore_region` restores for frame->region, and the most tiles that it lists at
@@ -90,9 +93,13 @@ void szg_read_frame_place_cuda(szg_read_frame_cuda *frame, const uint8_t *bytes)
 szgpu_status szg_frame_open_cuda(szgpu_ctx *ctx, const szg_header *header,
                                  const szg_read_plan_cuda *plan, const szg_read_frame_cuda *frame,
                                  szg_read_job_cuda *job) SZG_CHECKED;
+/* As the kind's `sum`. */
+szg_summed_leaves szg_frame_sum_cuda(const szg_read_job_cuda *job);
 /* Checks the checksums in SZG_SIDE_CHECKS; only the verdict waits for them. The whole frame must be
- * on the device before the fork. */
-szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
+ * on the device before the fork. summed: NULL, or from szg_frame_sum_cuda, and all rows are
+ * restored before the fork. */
+szgpu_status szg_frame_verify_cuda(const szg_read_job_cuda *job,
+                                   const szg_summed_leaves *summed) SZG_CHECKED;
 /* Does the work that all rows share. Waits for the stream if the frame's decoder does. */
 szgpu_status szg_frame_prepare_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
 /* Restores rows first_row .. end_row - 1 of the frame. */

@@ -27,7 +27,7 @@ struct LevelsKind {
   }
 
   __device__ uint64_t header_bits() const { return 0; }
-  __device__ SummedLeaves summed() const { return {}; }
+  __device__ szg_summed_leaves summed() const { return {}; }
 
   __device__ void tell_host(uint64_t frame_bytes) const {
     constexpr uint32_t kWords = sizeof *found / sizeof(uint32_t);

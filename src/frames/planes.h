@@ -4,6 +4,7 @@
 #ifndef SZG_PLANES_FRAME_H
 #define SZG_PLANES_FRAME_H
 
+#include "container/checksum.h"
 #include "container/writer.h"
 #include "core/arena.h"
 #include "frames/part_slots.h"
@@ -100,6 +101,7 @@ SZG_HD uint64_t szg_planes_padded_sizes(uint64_t value_count) {
 typedef struct szg_planes_found {
   uint64_t word_count, is_misled; /* as at the end of szg_planes_output_cuda.first_words */
   uint64_t frame_bytes;           /* 0: the device has not completed the archive */
+  uint32_t told;                  /* the host's: it can read the counts */
 } szg_planes_found;
 
 typedef struct szg_planes_write_plan_cuda {
@@ -144,12 +146,14 @@ szgpu_status szg_planes_archive_complete_cuda(const szg_write_job_cuda *job,
 typedef struct szg_planes_read_sizes_cuda {
   uint64_t value_count; /* 0: there is no such frame */
   uint32_t coded_planes;
+  uint64_t summed_bytes; /* of stored planes of a lossless archive */
 } szg_planes_read_sizes_cuda;
 
 void szg_planes_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);
 szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
                                               szg_read_plan_cuda *plan) SZG_CHECKED;
 szgpu_status szg_planes_frame_open_cuda(const szg_read_job_cuda *job) SZG_CHECKED;
+szg_summed_leaves szg_planes_frame_sum_cuda(const szg_read_job_cuda *job);
 szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,
                                            const szg_frame_rows_cuda *rows) SZG_CHECKED;
 bool szg_planes_frame_find_region_cuda(const szg_read_frame_cuda *frame, szg_box *box,

@@ -14,7 +14,7 @@ struct PlanesKind {
   uint64_t raw_bytes, room_words;
   const uint64_t *facts;  /* words, and whether the choice misleads */
   szg_planes_found *told; /* in the host's memory */
-  SummedLeaves stored_leaves;
+  szg_summed_leaves stored_leaves;
 
   /* As the host decides in planes_write.cu. */
   __device__ bool size_sections(uint64_t *sizes) const {
@@ -29,7 +29,7 @@ struct PlanesKind {
   }
 
   __device__ uint64_t header_bits() const { return 0; }
-  __device__ SummedLeaves summed() const { return stored_leaves; }
+  __device__ szg_summed_leaves summed() const { return stored_leaves; }
 
   __device__ void tell_host(uint64_t frame_bytes) const {
     if (threadIdx.x > 0) return;

@@ -82,7 +82,7 @@ struct PlanesKindOfItem {
     return field.status() == SZGPU_OK;
   }
   __device__ uint64_t header_bits() const { return 0; }
-  __device__ SummedLeaves summed() const { return {}; }
+  __device__ szg_summed_leaves summed() const { return {}; }
   __device__ void tell_host(uint64_t) const {
     if (threadIdx.x > 0) return;
     outcome->bytes = field.is_misled ? 0 : field.archive_bytes();

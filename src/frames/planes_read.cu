@@ -12,6 +12,10 @@ void szg_planes_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_
   uint64_t const width = szg_dtype_bytes(sizes->header->shape.dtype);
   szg_at_least(&sizes->planes.value_count, frame->header.value_count * width / layout.value_bytes);
   if (coded > sizes->planes.coded_planes) sizes->planes.coded_planes = coded;
+  if (sizes->header->mode == SZGPU_MODE_LOSSLESS && !frame->has_region)
+    szg_at_least(
+        &sizes->planes.summed_bytes,
+        szg_planes_stored_bytes(&layout, frame->header.value_count * width / layout.value_bytes));
 }
 
 szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_sizes_cuda *sizes,
@@ -21,6 +25,9 @@ szgpu_status szg_planes_frame_carve_read_cuda(szg_arena *arena, const szg_read_s
   layout.value_bytes = SZG_PLANES_MOST;
   for (uint32_t plane = 0; plane < sizes->planes.coded_planes; plane++)
     layout.modes |= (uint32_t)SZG_PLANE_CODED << 2 * plane;
+  if (sizes->planes.summed_bytes > 0)
+    plan->planes.block_sums = (uint64_t *)szg_arena_take(
+        arena, szg_planes_most_sums(sizes->planes.summed_bytes), sizeof(uint64_t));
   return szg_planes_input_carve_cuda(arena, &layout, sizes->planes.value_count, &plan->planes);
 }
 
@@ -43,6 +50,12 @@ szgpu_status szg_planes_frame_open_cuda(const szg_read_job_cuda *job) {
   szg_planes_input_cuda const input = input_of(job);
   SZG_TRY(szg_planes_open_cuda(&input, job->frame->verdict, job->device->stream));
   return szg_device_mark(job->device, "books, places");
+}
+
+szg_summed_leaves szg_planes_frame_sum_cuda(const szg_read_job_cuda *job) {
+  szg_planes_input_cuda const input = input_of(job);
+  uint64_t const bytes = szg_planes_summed_bytes_cuda(&input, (const uint8_t *)job->frame->values);
+  return {input.block_sums, bytes / SZG_CHECKSUM_BLOCK_BYTES, SZG_SECTION_RAW};
 }
 
 szgpu_status szg_planes_frame_restore_cuda(const szg_read_job_cuda *job,

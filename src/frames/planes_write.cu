@@ -89,12 +89,13 @@ static szgpu_status choose_planes(const szg_write_job_cuda *job, uint64_t value_
   SZG_TRY(szg_planes_count_cuda(job->field_values, value_count, value_bytes, is_sample,
                                 plan->counts, device->stream));
   SZG_TRY(szg_device_mark(device, "count"));
-  SZG_TRY(szg_device_copy(device, plan->counts_back, plan->counts, sizeof *plan->counts));
-  SZG_TRY(szg_device_wait(device, true));
+  SZG_TRY(szg_device_bring(device, plan->counts_back, plan->counts,
+                           value_bytes * sizeof *plan->counts->planes, &plan->found_back->told));
+  SZG_TRY(szg_device_await(device, &plan->found_back->told, 1));
   szg_planes_choose(plan->counts_back, szg_planes_counted_values(plan->counts_back), is_sample,
                     value_bytes, plan->book, plan->book_work, plan->choice);
   szg_planes_encoder_build(plan->choice, plan->encoder_made);
-  SZG_TRY(szg_device_copy(device, plan->encoder, plan->encoder_made, sizeof *plan->encoder));
+  SZG_TRY(szg_device_bring(device, plan->encoder, plan->encoder_made, sizeof *plan->encoder, NULL));
   return szg_device_mark(device, "books");
 }
 
@@ -134,7 +135,7 @@ static szgpu_status encode(const szg_write_job_cuda *job, section_places *places
   }
   if (places->sizes.books) {
     szg_planes_books_write(plan->choice, plan->books);
-    SZG_TRY(szg_device_copy(device, books, plan->books, places->sizes.books));
+    SZG_TRY(szg_device_bring(device, books, plan->books, places->sizes.books, NULL));
   }
   output->sizes = (uint16_t *)(void *)(books + places->sizes.books);
   output->words = (uint32_t *)(void *)(job->archive + places->words_byte);
@@ -146,10 +147,10 @@ static szgpu_status encode(const szg_write_job_cuda *job, section_places *places
   return szg_device_mark(device, "encode");
 }
 
+/* layout: of a frame without sections so far. */
 static void set_header(const szg_planes_layout *planes, const szg_planes_sizes *sizes,
                        szg_frame_layout_cuda *layout) {
   szg_planes_frame_set_header(planes, &layout->header);
-  layout->header.section_count = 0;
   if (sizes->books) {
     szg_layout_add_cuda(layout, SZG_SECTION_CODEBOOK, sizes->books);
     szg_layout_add_cuda(layout, SZG_SECTION_TILE_SIZES, sizes->tile_sizes);
@@ -158,16 +159,19 @@ static void set_header(const szg_planes_layout *planes, const szg_planes_sizes *
   if (sizes->books) szg_layout_add_cuda(layout, SZG_SECTION_PLANE_WORDS, sizes->words);
 }
 
-/* Completes an archive of one frame and tells the host, or only tells it what was found. */
+/* Completes an archive of one frame and tells the host, or only tells it what was found. layout:
+ * stays without sections, as the frame may yet be given up. */
 static szgpu_status finish(const szg_write_job_cuda *job, const section_places *places,
-                           const szg_planes_output_cuda *output, szg_frame_layout_cuda *layout) {
+                           const szg_planes_output_cuda *output,
+                           const szg_frame_layout_cuda *layout) {
   szg_device *const device = &job->ctx->device;
   szg_planes_found *const found_back = job->plan->planes.found_back;
   const uint64_t *const facts = output->first_words + szg_planes_tile_count(output->value_count);
   bool const may_be_complete = job->archive_header && places->has_room;
   if (may_be_complete) {
-    set_header(&output->layout, &places->sizes, layout);
-    SZG_TRY(szg_planes_archive_complete_cuda(job, layout, output, places->summed_bytes));
+    szg_frame_layout_cuda without_words = *layout;
+    set_header(&output->layout, &places->sizes, &without_words);
+    SZG_TRY(szg_planes_archive_complete_cuda(job, &without_words, output, places->summed_bytes));
     SZG_TRY(szg_device_mark(device, "checksums"));
   } else {
     found_back->frame_bytes = 0;
@@ -180,7 +184,7 @@ static szgpu_status finish(const szg_write_job_cuda *job, const section_places *
 /* Encodes the frame by a choice from the sample, or from all values. */
 static szgpu_status encode_frame(const szg_write_job_cuda *job, bool is_sample,
                                  uint32_t value_bytes, szg_planes_output_cuda *output,
-                                 szg_frame_layout_cuda *layout) {
+                                 const szg_frame_layout_cuda *layout) {
   SZG_TRY(choose_planes(job, output->value_count, value_bytes, is_sample));
   output->layout = job->plan->planes.choice->layout;
   section_places places = place_sections(job, output);

@@ -26,7 +26,7 @@ struct TileKind {
     return (uint64_t)found->choice.axes << 8 | (uint64_t)found->book.zero_groups << 24;
   }
 
-  __device__ SummedLeaves summed() const { return {}; }
+  __device__ szg_summed_leaves summed() const { return {}; }
 
   __device__ void tell_host(uint64_t frame_bytes) const {
     if (threadIdx.x > 0) return;

@@ -63,14 +63,13 @@ void szg_split_count(const uint8_t *bytes, uint64_t byte_count, szg_split_tally 
 }
 
 static uint64_t plane_cost(const uint64_t *counts) {
-  uint64_t total = 0, used = 0, logs = 0, most = 0;
+  uint64_t total = 0, used = 0, most = 0;
   for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) {
     total += counts[s];
     used += counts[s] > 0;
-    logs += szg_count_log(counts[s]);
     if (counts[s] > most) most = counts[s];
   }
-  return szg_split_plane_cost(total, used, logs, most);
+  return szg_split_plane_cost(total, used, szg_logs_of(counts, SZG_PLANES_SYMBOLS), most);
 }
 
 uint32_t szg_split_choose(const szg_split_tally *tally, uint64_t byte_count) {

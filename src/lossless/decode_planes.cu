@@ -57,6 +57,7 @@ __global__ void __launch_bounds__(DecodePolicy<Kind>::kThreads, DecodePolicy<Kin
     job.coded_planes = szg_planes_of_mode(layout.modes, Kind::kValueBytes, SZG_PLANE_CODED);
     job.staged_words =
         useful_words(decode_staged_words<Kind>(dynamic_bytes, job.coded_planes), job.coded_planes);
+    job.stored_sums = {};
     job.verdict = item.verdict;
   }
   __syncthreads(); /* the job is there */
@@ -79,6 +80,16 @@ szgpu_status choose_staged_words(uint32_t coded_planes, int static_bytes, uint32
   return SZGPU_OK;
 }
 
+/* What decoding these bytes sums up. */
+template <class Kind>
+SumJob summed_by(const szg_planes_input_cuda &input, const WantedBytes &wanted,
+                 uint64_t *summed_bytes) {
+  constexpr uint32_t kValueBytes = Kind::kValueBytes;
+  bool const is_all = wanted.count == input.value_count * kValueBytes && !input.listed_tiles &&
+                      is_run_aligned<kValueBytes>(wanted.bytes);
+  return sum_job_of<Kind>(input.value_count, is_all ? input.block_sums : NULL, summed_bytes);
+}
+
 template <class Kind>
 szgpu_status launch(DecodeJob job, cudaStream_t stream) {
   constexpr uint32_t kValueBytes = Kind::kValueBytes;
@@ -92,6 +103,8 @@ szgpu_status launch(DecodeJob job, cudaStream_t stream) {
   constexpr uint64_t kTileBytes = (uint64_t)SZG_TILE_VALUES * kValueBytes;
   job.first_tile = (uint32_t)(wanted.first / kTileBytes);
   job.end_tile = (uint32_t)((wanted.first + wanted.count - 1) / kTileBytes + 1);
+  uint64_t summed_bytes;
+  job.stored_sums = summed_by<Kind>(job.input, wanted, &summed_bytes);
   SZG_TRY(choose_staged_words<Kind>(job.coded_planes, 0, &job.staged_words));
   int const bytes = (int)decode_shared_bytes<Kind>(job.coded_planes, job.staged_words);
   unsigned most_blocks = 0;
@@ -108,6 +121,17 @@ szgpu_status launch_kind(const DecodeJob &job, cudaStream_t stream) {
   if (job.input.layout.modes == PlanesKinds<kValueBytes>::kTopModes)
     return launch<typename PlanesKinds<kValueBytes>::Top>(job, stream);
   return launch<typename PlanesKinds<kValueBytes>::Any>(job, stream);
+}
+
+template <uint32_t kValueBytes>
+uint64_t summed_bytes_of(const szg_planes_input_cuda &input, const uint8_t *bytes) {
+  uint64_t summed_bytes = 0;
+  WantedBytes wanted = {};
+  wanted.bytes = const_cast<uint8_t *>(bytes);
+  wanted.count = input.value_count * kValueBytes;
+  if (input.layout.modes == PlanesKinds<kValueBytes>::kTopModes)
+    summed_by<typename PlanesKinds<kValueBytes>::Top>(input, wanted, &summed_bytes);
+  return summed_bytes;
 }
 
 template <class Kind>
@@ -153,6 +177,19 @@ szgpu_status szg_planes_decode_cuda(const szg_planes_input_cuda *input, uint64_t
       return szg::launch_kind<4>(job, stream);
     default:
       return szg::launch_kind<8>(job, stream);
+  }
+}
+
+uint64_t szg_planes_summed_bytes_cuda(const szg_planes_input_cuda *input, const uint8_t *bytes) {
+  switch (input->layout.value_bytes) {
+    case 1:
+      return szg::summed_bytes_of<1>(*input, bytes);
+    case 2:
+      return szg::summed_bytes_of<2>(*input, bytes);
+    case 4:
+      return szg::summed_bytes_of<4>(*input, bytes);
+    default:
+      return szg::summed_bytes_of<8>(*input, bytes);
   }
 }
 

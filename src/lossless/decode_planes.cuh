@@ -8,6 +8,7 @@
 
 #include "core/tile_queue.cuh"
 #include "lossless/lane_symbols.cuh"
+#include "lossless/stored_sums.cuh"
 
 namespace szg {
 
@@ -41,6 +42,7 @@ struct DecodeJob {
   uint32_t first_tile, end_tile;
   uint32_t coded_planes;
   uint32_t staged_words; /* room for a tile's words in shared memory, or 0 */
+  SumJob stored_sums;
   szg_verdict *verdict;
 };
 
@@ -95,6 +97,38 @@ __device__ __forceinline__ void store_wanted(const WantedBytes &wanted, uint64_t
     }
   }
 }
+
+/* ---- shared memory ---- */
+
+/* Shared memory: keys of sums, tables of coded planes, then each warp's words and what may be read
+ * behind. */
+template <class Kind>
+constexpr uint32_t kKeyBytes = kHasSums<Kind> ? kSumKeys * sizeof(uint64_t) : 0;
+template <class Kind>
+constexpr uint32_t decode_shared_bytes(uint32_t coded_planes, uint32_t staged_words) {
+  uint32_t const warp_words = staged_words > 0 ? staged_words + kOverrunLaneWords : 0;
+  return kKeyBytes<Kind> + coded_planes * kTableBytes + DecodePolicy<Kind>::kWarps * warp_words * 4;
+}
+static_assert(decode_shared_bytes<PlanesKind<8, kAnyModes>>(SZG_PLANES_MOST, 0) <=
+                  SZG_LEAST_SHARED_BYTES,
+              "what every device has");
+
+/* How many words so much memory has room for; negative: not even for the tables. */
+template <class Kind>
+__host__ __device__ int decode_staged_words(int block_bytes, uint32_t coded_planes) {
+  int const other_bytes = (int)(kKeyBytes<Kind> + coded_planes * kTableBytes);
+  return (block_bytes - other_bytes) / (DecodePolicy<Kind>::kWarps * 4) - (int)kOverrunLaneWords;
+}
+
+/* That many, but no more than a tile can have; 0: too few to be useful. */
+inline __host__ __device__ uint32_t useful_words(int words, uint32_t coded_planes) {
+  int const most_words = (int)(coded_planes * SZG_PLANE_MOST_WORDS);
+  return words < kLeastStagedWords ? 0 : (uint32_t)(words < most_words ? words : most_words);
+}
+
+extern __shared__ __align__(16) uint4 decode_memory[];
+
+__device__ __forceinline__ uint64_t *first_sum_key() { return (uint64_t *)(void *)decode_memory; }
 
 /* ---- a tile ---- */
 
@@ -159,6 +193,8 @@ __device__ __forceinline__ void decode_rows(const DecodeJob &job, const DecodeTi
                                             const Words &words, const uint16_t *entries,
                                             LaneSymbols (&lanes)[Kind::kValueBytes],
                                             unsigned lane) {
+  StoredSums<Kind> sums;
+  sums.key_place = shared_address(first_sum_key() + lane);
   typedef RowBatch<Kind, kIsWhole> Batch;
   constexpr uint32_t kValueBytes = Kind::kValueBytes;
   uint32_t const row_count =
@@ -170,6 +206,9 @@ __device__ __forceinline__ void decode_rows(const DecodeJob &job, const DecodeTi
   for (uint32_t row = 0; row < row_count; row += Batch::kRows) {
     Batch batch = coming;
     if (row + Batch::kRows < row_count) coming.load(job, tile, row + Batch::kRows, lane);
+    if constexpr (kIsWhole && kHasSums<Kind>)
+      if (job.stored_sums.planes > 0)
+        sums.add_rows(job.stored_sums, tile.first_value, row, batch.runs, lane);
 #pragma unroll
     for (uint32_t i = 0; i < Batch::kRows; i++)
       take_coded<Kind>(job, words, entries, batch.counts[i], lanes, batch.runs[i]);
@@ -259,50 +298,27 @@ __device__ __forceinline__ bool decode_any_tile(const DecodeJob &job, uint32_t i
   return decode_words<Kind, false>(job, tile, words, word_count, entries, staged, lane);
 }
 
-/* ---- shared memory ---- */
-
-/* Shared memory: tables of coded planes, then each warp's words and what may be read behind. */
-template <class Kind>
-constexpr uint32_t decode_shared_bytes(uint32_t coded_planes, uint32_t staged_words) {
-  uint32_t const warp_words = staged_words > 0 ? staged_words + kOverrunLaneWords : 0;
-  return coded_planes * kTableBytes + DecodePolicy<Kind>::kWarps * warp_words * 4;
-}
-static_assert(decode_shared_bytes<PlanesKind<8, kAnyModes>>(SZG_PLANES_MOST, 0) <=
-                  SZG_LEAST_SHARED_BYTES,
-              "what every device has");
-
-/* How many words so much memory has room for; negative: not even for the tables. */
-template <class Kind>
-__host__ __device__ int decode_staged_words(int block_bytes, uint32_t coded_planes) {
-  return (block_bytes - (int)(coded_planes * kTableBytes)) / (DecodePolicy<Kind>::kWarps * 4) -
-         (int)kOverrunLaneWords;
-}
-
-/* That many, but no more than a tile can have; 0: too few to be useful. */
-inline __host__ __device__ uint32_t useful_words(int words, uint32_t coded_planes) {
-  int const most_words = (int)(coded_planes * SZG_PLANE_MOST_WORDS);
-  return words < kLeastStagedWords ? 0 : (uint32_t)(words < most_words ? words : most_words);
-}
-
 /* ---- all tiles ---- */
 
 /* One of block_count blocks that decode the wanted tiles. The whole block calls. */
 template <class Kind>
 __device__ __forceinline__ void decode_tiles(const DecodeJob &job, uint32_t block_count) {
   typedef DecodePolicy<Kind> Policy;
-  extern __shared__ __align__(16) uint4 decode_memory[];
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t *const listed = job.input.listed_tiles;
   uint32_t const tile_count = listed ? listed[0] : job.end_tile - job.first_tile;
   RenewedTileQueue queue(job.input.counter, tile_count, block_count * Policy::kWarps);
   queue.ask(lane);
+  if (kHasSums<Kind> && job.stored_sums.planes > 0)
+    make_sum_keys(first_sum_key(), Policy::kThreads);
   uint32_t const vector_count = job.coded_planes * (kTableBytes / 16);
+  uint4 *const tables = decode_memory + kKeyBytes<Kind> / 16;
   for (uint32_t i = threadIdx.x; i < vector_count; i += Policy::kThreads)
-    decode_memory[i] = ((const uint4 *)(const void *)job.input.entries)[i];
-  __syncthreads(); /* the tables are whole */
-  const uint16_t *const entries = (const uint16_t *)(const void *)decode_memory;
-  uint32_t *const staged = (uint32_t *)(void *)(decode_memory + vector_count) +
-                           warp * (job.staged_words + kOverrunLaneWords);
+    tables[i] = ((const uint4 *)(const void *)job.input.entries)[i];
+  __syncthreads(); /* keys and tables are whole */
+  const uint16_t *const entries = (const uint16_t *)(const void *)tables;
+  uint32_t *const staged =
+      (uint32_t *)(void *)(tables + vector_count) + warp * (job.staged_words + kOverrunLaneWords);
   for (uint32_t i = queue.take(); i < tile_count; i = queue.take()) {
     queue.ask(lane);
     uint32_t const tile = listed ? listed[1 + i] : job.first_tile + i;

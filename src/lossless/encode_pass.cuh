@@ -30,8 +30,6 @@ struct PassPolicy {
   static constexpr int kBlocks = Kind::kValueBytes <= 2 ? 8 : Kind::kValueBytes == 4 ? 6 : 4;
   /* With fewer on a multiprocessor, it takes less time to read the values twice. */
   static constexpr int kLeastBlocks = Kind::kValueBytes <= 4 ? 5 : 4;
-  /* If modes are not known when the kernel is compiled, sums take more time than they save. */
-  static constexpr bool kHasSums = Kind::kModes != kAnyModes;
   static constexpr uint32_t kRows = EncodePolicy<Kind>::kRows;
 };
 
@@ -44,8 +42,7 @@ struct PassJob {
   uint32_t tile_words;               /* room for a tile's words in shared memory */
   uint32_t *ticket;
   TileSums sums;
-  uint64_t *block_sums;   /* of the section of stored planes: eight for each block */
-  uint32_t summed_planes; /* the first so many stored planes have theirs */
+  SumJob stored_sums;
 };
 
 constexpr uint32_t kLaneStep = SZG_LANES * sizeof(uint32_t); /* from a lane's word to its next */
@@ -87,45 +84,6 @@ struct StagedBits {
 };
 
 /* ---- rows ---- */
-
-/* The sums of a tile's stored planes, block after block. */
-template <class Kind>
-struct StoredSums {
-  xxh3::LaneSums of_plane[Kind::kValueBytes];
-  uint32_t key_place; /* shared address of the lane's first key */
-
-  /* Adds a batch of rows of the stored planes, of which `row` is the first. */
-  template <uint32_t kRows>
-  __device__ __forceinline__ void add_rows(const PassJob<Kind> &job, const EncodeTile &tile,
-                                           uint32_t row,
-                                           const uint32_t (&runs)[kRows][Kind::kValueBytes],
-                                           unsigned lane) {
-    constexpr uint32_t kPairStep = SZG_LANES * sizeof(uint64_t);
-    static_assert(kSumBlockRows % kRows == 0 && kRows % 2 == 0, "blocks have whole batches");
-    bool const is_first = row % kSumBlockRows == 0, is_last = (row + kRows) % kSumBlockRows == 0;
-    uint64_t place = tile.first_value + row / kSumBlockRows * kSumBlockBytes;
-    uint32_t left = job.summed_planes;
-#pragma unroll
-    for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
-      if (Kind::mode(job.encode.output.layout.modes, plane) != SZG_PLANE_STORED) continue;
-      if (left == 0) break;
-      uint32_t const block = (uint32_t)(place / kSumBlockBytes) % kSumLeafBlocks;
-      if (is_first) of_plane[plane] = {0, 0};
-#pragma unroll
-      for (uint32_t i = 0; i < kRows; i += 2) {
-        uint32_t pair = (row + i) % kSumBlockRows / 2;
-        if (block == kSumLeafBlocks - 1 && pair == kSumBlockRows / 2 - 1) pair++;
-        uint64_t const key = *shared_at<const uint64_t>(key_place + pair * kPairStep);
-        add_two_rows(key, runs[i][plane], runs[i + 1][plane], lane, &of_plane[plane]);
-      }
-      if (is_last)
-        store_sums(of_plane[plane], job.block_sums + place / kSumBlockBytes * xxh3::kStripeWords,
-                   lane);
-      place += job.encode.stored_plane_bytes;
-      left--;
-    }
-  }
-};
 
 /* Reads a tile: stores stored planes, stages codes. strange: not 0 if some symbol has no code or a
  * constant plane is not constant. entries: in shared memory, of coded planes. keys: the shared
@@ -170,8 +128,9 @@ __device__ __forceinline__ void walk_rows(const PassJob<Kind> &job, const Encode
         of_plane += SZG_PLANES_SYMBOLS;
       }
     }
-    if (kIsWhole && PassPolicy<Kind>::kHasSums && job.summed_planes > 0)
-      sums.add_rows(job, tile, row, runs, lane);
+    if constexpr (kIsWhole && kHasSums<Kind>)
+      if (job.stored_sums.planes > 0)
+        sums.add_rows(job.stored_sums, tile.first_value, row, runs, lane);
   }
 }
 

@@ -227,23 +227,6 @@ uint64_t first_words_count(uint64_t tile_count) {
   return (uint64_t)((uintptr_t)pass_memory(NULL, tile_count).end / sizeof(uint64_t));
 }
 
-/* Has the pass sum up the blocks of stored planes. Only whole tiles have sums, and planes that
- * begin with a block. */
-template <class Kind>
-void sum_stored(PassJob<Kind> *job, uint64_t *summed_bytes) {
-  const szg_planes_output_cuda &output = job->encode.output;
-  uint64_t const value_count = output.value_count, plane_bytes = job->encode.stored_plane_bytes;
-  uint64_t const stored_bytes = szg_planes_stored_bytes(&output.layout, value_count);
-  if (!PassPolicy<Kind>::kHasSums || !output.block_sums || !job->encode.are_runs_aligned) return;
-  if (stored_bytes == 0) return;
-  bool const are_whole = value_count % SZG_TILE_VALUES == 0;
-  uint64_t const all_bytes =
-      are_whole ? stored_bytes : value_count / SZG_TILE_VALUES * SZG_TILE_VALUES;
-  job->block_sums = output.block_sums;
-  job->summed_planes = are_whole ? (uint32_t)(stored_bytes / plane_bytes) : 1;
-  *summed_bytes = all_bytes / SZG_CHECKSUM_BLOCK_BYTES * SZG_CHECKSUM_BLOCK_BYTES;
-}
-
 /* ---- either way ---- */
 
 szgpu_status launch_place(const EncodeJob &job, cudaStream_t stream) {
@@ -286,7 +269,8 @@ szgpu_status do_task(const EncodeJob &job, const Task &task, cudaStream_t stream
   pass.encode = job;
   if (task.is_to_encode && typical_bits) SZG_TRY(plan_pass(typical_bits, &pass, &fits));
   if (fits) {
-    sum_stored(&pass, task.summed_bytes);
+    uint64_t *const sums = job.are_runs_aligned ? job.output.block_sums : NULL;
+    pass.stored_sums = sum_job_of<Kind>(job.output.value_count, sums, task.summed_bytes);
     return launch_pass(pass, stream);
   }
   SZG_TRY(launch_measure<Kind>(job, stream));

@@ -35,6 +35,17 @@ uint64_t szg_planes_counted_values(const szg_planes_counts *counts) {
   return value_count;
 }
 
+/* Whether coding cannot pay, as even the entropy of the counts is too much. Most planes that are
+ * stored are found to be so: their books would take longer to build than all else that is chosen.
+ */
+static bool is_noise(const uint64_t *counts, uint64_t value_count) {
+  enum { SLACK = 16 }; /* of szg_log2_fixed, whose results are a few units too small */
+  uint64_t const logs = szg_logs_of(counts, SZG_PLANES_SYMBOLS) + SLACK * value_count;
+  uint64_t const all_logs = szg_count_log(value_count);
+  uint64_t const least_bits = all_logs > logs ? (all_logs - logs) >> SZG_LOG_FRACTION_BITS : 0;
+  return !szg_plane_pays(least_bits, value_count);
+}
+
 /* Counts once what the sample may have missed. */
 static void count_likely(const uint64_t *counts, uint64_t value_count, uint64_t *own_counts) {
   for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
@@ -56,6 +67,7 @@ void szg_planes_choose(const szg_planes_counts *counts, uint64_t value_count, bo
       choice->layout.constant_bits |= (uint64_t)lone << 8 * plane;
       continue;
     }
+    if (is_noise(own_counts, value_count)) continue;
     if (is_sample) count_likely(counts->planes[plane], value_count, own_counts);
     szg_codebook_build(own_counts, SZG_PLANES_SYMBOLS, SZG_PLANES_CODE_BITS, book, work);
     uint64_t coded_bits = 0;
@@ -106,13 +118,14 @@ szgpu_status szg_planes_books_read(const szg_planes_layout *layout, const uint8_
 /* ---- tables ---- */
 
 static void build_encoder_entries(const uint8_t *lengths, uint32_t *entries) {
-  uint32_t code = 0;
-  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) entries[s] = SZG_PLANES_UNCOUNTED;
-  for (uint32_t length = 1; length <= SZG_PLANES_CODE_BITS; length++) {
-    code <<= 1;
-    for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
-      if (lengths[s] == length) entries[s] = length << 16 | code++;
-  }
+  uint32_t length_counts[SZG_PLANES_CODE_BITS + 1] = {0}, next_codes[SZG_PLANES_CODE_BITS + 1];
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++) length_counts[lengths[s]]++;
+  next_codes[1] = 0;
+  for (uint32_t length = 1; length < SZG_PLANES_CODE_BITS; length++)
+    next_codes[length + 1] = (next_codes[length] + length_counts[length]) << 1;
+  for (uint32_t s = 0; s < SZG_PLANES_SYMBOLS; s++)
+    entries[s] = lengths[s] ? (uint32_t)lengths[s] << 16 | next_codes[lengths[s]]++
+                            : (uint32_t)SZG_PLANES_UNCOUNTED;
 }
 
 void szg_planes_encoder_build(const szg_planes_choice *choice, szg_planes_encoder *encoder) {

@@ -278,6 +278,7 @@ typedef struct szg_planes_input_cuda {
   uint16_t *entries;     /* [coded planes][SZG_PLANES_ENTRIES]: symbol << 8 | length */
   uint64_t *first_words; /* [tiles + 1]: running sums of sizes */
   uint32_t *counter;     /* 0 before and after tiles are decoded */
+  uint64_t *block_sums;  /* as of szg_planes_output_cuda */
 } szg_planes_input_cuda;
 
 /* Like szg_planes_output_carve_cuda. */
@@ -298,6 +299,11 @@ szgpu_status szg_planes_open_cuda(const szg_planes_input_cuda *input, szg_verdic
 szgpu_status szg_planes_decode_cuda(const szg_planes_input_cuda *input, uint64_t first_byte,
                                     uint64_t byte_count, uint8_t *bytes, szg_verdict *verdict,
                                     struct CUstream_st *stream) SZG_CHECKED;
+
+/* How many first bytes of `stored`, whole leaves of its checksum, need not be read again to check
+ * it after all bytes of the frame are decoded to `bytes`: their blocks' sums are then in
+ * block_sums, unless the verdict has bad_data. */
+uint64_t szg_planes_summed_bytes_cuda(const szg_planes_input_cuda *input, const uint8_t *bytes);
 
 SZG_C_END
 

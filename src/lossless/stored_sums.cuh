@@ -1,4 +1,5 @@
-/* stored_sums.cuh - sums up the XXH3 blocks of stored planes while their bytes are in registers.
+/* stored_sums.cuh - sums up the XXH3 blocks of stored planes while their bytes are in registers, for
+ * kernels that write or read them.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Most of a lossless frame can be stored planes. A block of XXH3 adds to eight accumulators, which
@@ -26,6 +27,35 @@ static_assert(SZG_TILE_VALUES % kSumBlockBytes == 0, "tiles have whole blocks");
 /* In shared memory: the keys of each lane for the pairs of rows of a block; then, for the last pair
  * of a leaf's last block, whose last stripe has a key of its own. */
 constexpr uint32_t kSumKeys = (kSumBlockRows / 2 + 1) * SZG_LANES;
+
+/* If modes are not known when the kernel is compiled, sums take more time than they save. */
+template <class Kind>
+constexpr bool kHasSums = Kind::kModes != kAnyModes &&Kind::kValueBytes > 1;
+
+/* What is summed up. */
+struct SumJob {
+  uint64_t *sums;              /* of the section of stored planes: eight for each block */
+  uint64_t stored_plane_bytes; /* from a plane to the next */
+  uint32_t planes;             /* the first so many stored planes have their blocks summed up */
+};
+
+/* What a kernel that walks all rows of a frame can sum up: only whole tiles have sums, and planes
+ * that begin with a block. sums: [szg_planes_most_sums], or NULL for none. *summed_bytes: of the
+ * section's first leaves. */
+template <class Kind>
+SumJob sum_job_of(uint64_t value_count, uint64_t *sums, uint64_t *summed_bytes) {
+  constexpr uint32_t kStoredPlanes = Kind::kValueBytes - 1;
+  SumJob job = {NULL, 0, 0};
+  *summed_bytes = 0;
+  if (!kHasSums<Kind> || !sums) return job;
+  bool const are_whole = value_count % SZG_TILE_VALUES == 0;
+  job.sums = sums;
+  job.stored_plane_bytes = szg_stored_plane_bytes(value_count);
+  job.planes = are_whole ? kStoredPlanes : 1;
+  uint64_t const plane_bytes = value_count / SZG_TILE_VALUES * SZG_TILE_VALUES;
+  *summed_bytes = job.planes * plane_bytes / SZG_CHECKSUM_BLOCK_BYTES * SZG_CHECKSUM_BLOCK_BYTES;
+  return job;
+}
 
 /* The whole block calls, and must synchronize before keys are used. */
 __device__ __forceinline__ void make_sum_keys(uint64_t *keys, uint32_t thread_count) {
@@ -58,6 +88,45 @@ __device__ __forceinline__ void store_sums(const xxh3::LaneSums &sums, uint64_t 
   sum += __shfl_xor_sync(kAllLanes, sum, 16);
   if (lane < 16 && lane % 2 == 0) to[lane / 2] = sum;
 }
+
+/* The sums of a tile's stored planes, block after block. Only kernels of a kind that has sums use
+ * them. */
+template <class Kind>
+struct StoredSums {
+  xxh3::LaneSums of_plane[Kind::kValueBytes];
+  uint32_t key_place; /* shared address of the lane's first key */
+
+  /* Adds a batch of rows of the stored planes, of which `row` is the first, of a whole tile. The
+   * whole warp calls. */
+  template <uint32_t kRows>
+  __device__ __forceinline__ void add_rows(const SumJob &job, uint64_t first_value, uint32_t row,
+                                           const uint32_t (&runs)[kRows][Kind::kValueBytes],
+                                           unsigned lane) {
+    constexpr uint32_t kPairStep = SZG_LANES * sizeof(uint64_t);
+    static_assert(kSumBlockRows % kRows == 0 && kRows % 2 == 0, "blocks have whole batches");
+    bool const is_first = row % kSumBlockRows == 0, is_last = (row + kRows) % kSumBlockRows == 0;
+    uint64_t place = first_value + row / kSumBlockRows * kSumBlockBytes;
+    uint32_t left = job.planes;
+#pragma unroll
+    for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+      if (szg_plane_mode(Kind::kModes, plane) != SZG_PLANE_STORED) continue;
+      if (left == 0) break;
+      uint32_t const block = (uint32_t)(place / kSumBlockBytes) % kSumLeafBlocks;
+      if (is_first) of_plane[plane] = {0, 0};
+#pragma unroll
+      for (uint32_t i = 0; i < kRows; i += 2) {
+        uint32_t pair = (row + i) % kSumBlockRows / 2;
+        if (block == kSumLeafBlocks - 1 && pair == kSumBlockRows / 2 - 1) pair++;
+        uint64_t const key = *shared_at<const uint64_t>(key_place + pair * kPairStep);
+        add_two_rows(key, runs[i][plane], runs[i + 1][plane], lane, &of_plane[plane]);
+      }
+      if (is_last)
+        store_sums(of_plane[plane], job.sums + place / kSumBlockBytes * xxh3::kStripeWords, lane);
+      place += job.stored_plane_bytes;
+      left--;
+    }
+  }
+};
 
 } // namespace szg
 

@@ -145,10 +145,27 @@ static szgpu_status restore_region(restoration *r, const szg_read_frame_cuda *fr
   szg_read_job_cuda job;
   SZG_TRY(szg_device_fork(&ctx->device, SZG_SIDE_CHECKS));
   SZG_TRY(szg_frame_open_cuda(ctx, &r->call->opened->header, &r->plan->frames, frame, &job));
-  SZG_TRY(szg_frame_verify_cuda(&job));
+  SZG_TRY(szg_frame_verify_cuda(&job, NULL));
   SZG_TRY(szg_frame_restore_region_cuda(&job));
   r->restored_bytes += frame->region.value_count * job.field_width;
   return SZGPU_OK;
+}
+
+/* Leaves that need not be read to check the frame's checksums once its rows are restored. */
+static szg_summed_leaves leaves_summed(const restoration *r, const szg_read_job_cuda *job) {
+  const szg_read_frame_cuda *const frame = job->frame;
+  bool const is_one_piece =
+      frame->first_row == 0 && frame->end_row == frame->grid.row_extent && !has_slices(r, frame);
+  return is_one_piece ? szg_frame_sum_cuda(job) : szg_summed_leaves{};
+}
+
+/* Checks the checksums after the rows are restored. The next frame's rows wait, as their sums go
+ * where these are. */
+static szgpu_status verify_last(szg_device *device, const szg_read_job_cuda *job,
+                                const szg_summed_leaves *summed) {
+  SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
+  SZG_TRY(szg_frame_verify_cuda(job, summed));
+  return summed->leaf_count > 0 ? szg_device_join(device, SZG_SIDE_CHECKS) : SZGPU_OK;
 }
 
 /* offset: of the frame in the archive. */
@@ -163,13 +180,13 @@ static szgpu_status restore_frame(restoration *r, const szg_read_frame_cuda *fra
   if (is_whole) SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
   szg_read_job_cuda job;
   SZG_TRY(szg_frame_open_cuda(ctx, &r->call->opened->header, &r->plan->frames, frame, &job));
-  if (is_whole) SZG_TRY(szg_frame_verify_cuda(&job)); /* launched while the codebook is read */
+  szg_summed_leaves const summed = leaves_summed(r, &job);
+  bool const verifies_first = is_whole && summed.leaf_count == 0;
+  if (verifies_first) SZG_TRY(szg_frame_verify_cuda(&job, NULL)); /* while the codebook is read */
   SZG_TRY(szg_frame_prepare_cuda(&job));
   SZG_TRY(restore_rows(r, &job, &way));
-  if (is_whole) return SZGPU_OK;
-  SZG_TRY(send_words(device, &way, frame->grid.tile_count, frame->grid.tile_count));
-  SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
-  return szg_frame_verify_cuda(&job);
+  if (!is_whole) SZG_TRY(send_words(device, &way, frame->grid.tile_count, frame->grid.tile_count));
+  return verifies_first ? SZGPU_OK : verify_last(device, &job, &summed);
 }
 
 /* Reports what the kernels found. */

@@ -3,6 +3,10 @@
  */
 #include "cuda/async_lossless.cuh"
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
 using namespace async_test;
 using cuda_test::is_quick;
 using cuda_test::stream;
@@ -202,6 +206,56 @@ void a_field_that_changes_spoils_no_other() {
   CHECK(is_quick() || noticed > 0, "none was noticed");
 }
 
+/* ---- archives of older versions ---- */
+
+/* Programs built on another machine find the files by SZGPU_SOURCE_DIR in the environment. */
+Bytes read_golden(const std::string &name) {
+  const char *const moved = getenv("SZGPU_SOURCE_DIR");
+  std::string const path = std::string(moved ? moved : SZGPU_SOURCE_DIR) + "/test/golden/" + name;
+  std::ifstream file(path, std::ios::binary);
+  CHECK(file.good(), "%s cannot be read", path.c_str());
+  return Bytes(std::istreambuf_iterator<char>(file), {});
+}
+
+/* Before version 7, words came before stored planes. */
+void archives_of_older_versions_are_restored() {
+  Batch batch(gpu, lossless_params());
+  std::vector<Bytes> archives, fields;
+  for (const char *name :
+       {"v3_bf16", "v3_fp8", "v3_f32", "v3_specials_f64", "v3_stored_f32", "v3_u8_of_4", "v6_i8"}) {
+    std::string const file = std::string("lossless_") + name;
+    archives.push_back(read_golden(file + ".szg"));
+    fields.push_back(read_golden(file + ".raw"));
+    szgpu_info info = {};
+    info.struct_bytes = sizeof info;
+    MUST(szgpu_inspect(archives.back().data(), archives.back().size(), &info));
+    CHECK(info.frame_count == 1 && info.format_version < 7, "%s: version %u", name,
+          info.format_version);
+    batch.add(info.shape, fields.back());
+  }
+  batch.prepare();
+  batch.poison();
+  std::vector<szgpu_outcome> written(archives.size());
+  for (size_t i = 0; i < archives.size(); i++) {
+    Item &item = *batch.items[i];
+    written[i].bytes = item.room = archives[i].size();
+    MUST(cudaMemcpy(item.archive.data(), archives[i].data(), archives[i].size(),
+                    cudaMemcpyHostToDevice));
+  }
+  MUST(cudaMemcpy(batch.written->data(), written.data(), batch.written->bytes(),
+                  cudaMemcpyHostToDevice));
+  MUST(cudaDeviceSynchronize());
+  batch.decompress(stream);
+  std::vector<szgpu_outcome> const read = batch.read->host();
+  for (size_t i = 0; i < archives.size(); i++) {
+    const Item &item = *batch.items[i];
+    CHECK(read[i].status == SZGPU_OK && read[i].bytes == fields[i].size(),
+          "%s: status %u, %llu bytes", name_of(item.shape), read[i].status,
+          (unsigned long long)read[i].bytes);
+    check_bytes(item.restored_values(), fields[i], fields[i].size(), "the field", item.shape);
+  }
+}
+
 /* ---- refusals ---- */
 
 void what_cannot_be_done_is_refused() {
@@ -264,6 +318,7 @@ int main() {
   samples_that_mislead_are_counted_again();
   an_archive_fits_its_size_and_no_less();
   a_field_that_changes_spoils_no_other();
+  archives_of_older_versions_are_restored();
   what_cannot_be_done_is_refused();
   a_graph_is_replayed_on_other_contents();
   calls_return_while_the_stream_is_busy();

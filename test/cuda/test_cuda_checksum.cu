@@ -179,7 +179,8 @@ struct Comparison {
   /* Compares, beginning with the verdict `before`, and returns the verdict. */
   szg_verdict compare(szg_verdict before) {
     MUST(cudaMemcpyAsync(verdict.data(), &before, sizeof before, cudaMemcpyHostToDevice, stream));
-    MUST(szg_checksum_verify_cuda(&ranges, leaves.data(), verdict.data(), stream));
+    szg_summed_leaves const none = {};
+    MUST(szg_checksum_verify_cuda(&ranges, &none, leaves.data(), verdict.data(), stream));
     return verdict.host()[0];
   }
 };
