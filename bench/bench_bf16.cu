@@ -196,6 +196,7 @@ class Case {
 
   void encode(const uint32_t *typical_bits) {
     uint64_t summed_bytes = 0;
+    must_succeed(szg_planes_output_clear_cuda(&output_, stream_));
     must_succeed(szg_planes_encode_cuda(&output_, typical_bits, &summed_bytes, stream_));
   }
 

@@ -17,14 +17,20 @@ struct BringPolicy {
   static constexpr int kThreads = 1024;
 };
 
-/* One block. Both places are aligned to words. */
-__global__ void __launch_bounds__(BringPolicy::kThreads)
-    bytes_bring_kernel(uint8_t *to, const uint8_t *from, uint64_t byte_count, uint32_t *told) {
-  uint64_t const word_count = byte_count / sizeof(uint32_t);
+/* The whole block calls. */
+__device__ __forceinline__ void bring(const szg_brought &part) {
+  uint64_t const word_count = part.bytes / sizeof(uint32_t);
   for (uint64_t i = threadIdx.x; i < word_count; i += BringPolicy::kThreads)
-    ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
+    ((uint32_t *)part.to)[i] = ((const uint32_t *)part.from)[i];
   uint64_t const rest = word_count * sizeof(uint32_t) + threadIdx.x;
-  if (rest < byte_count) to[rest] = from[rest];
+  if (rest < part.bytes) ((uint8_t *)part.to)[rest] = ((const uint8_t *)part.from)[rest];
+}
+
+/* One block. All places are aligned to words. */
+__global__ void __launch_bounds__(BringPolicy::kThreads)
+    bytes_bring_kernel(szg_brought first, szg_brought second, uint32_t *told) {
+  bring(first);
+  bring(second);
   __syncthreads(); /* all is written */
   if (told && threadIdx.x == 0) szg::tell(told);
 }
@@ -256,9 +262,13 @@ szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value, uin
 
 szgpu_status szg_device_bring(szg_device *device, void *to, const void *from, uint64_t bytes,
                               uint32_t *told) {
+  return szg_device_bring_both(device, {to, from, bytes}, {NULL, NULL, 0}, told);
+}
+
+szgpu_status szg_device_bring_both(szg_device *device, szg_brought first, szg_brought second,
+                                   uint32_t *told) {
   if (told) szg_device_expect(told, 1);
-  bytes_bring_kernel<<<1, BringPolicy::kThreads, 0, device->stream>>>(
-      (uint8_t *)to, (const uint8_t *)from, bytes, told);
+  bytes_bring_kernel<<<1, BringPolicy::kThreads, 0, device->stream>>>(first, second, told);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -121,6 +121,14 @@ szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value,
  * that it then sets (szg_device_await). */
 szgpu_status szg_device_bring(szg_device *device, void *to, const void *from, uint64_t bytes,
                               uint32_t *told) SZG_CHECKED;
+/* The same for two places, in one launch. */
+typedef struct szg_brought {
+  void *to;
+  const void *from;
+  uint64_t bytes;
+} szg_brought;
+szgpu_status szg_device_bring_both(szg_device *device, szg_brought first, szg_brought second,
+                                   uint32_t *told) SZG_CHECKED;
 
 /* Clears words in pinned memory by which kernels that are launched later tell the host that it can
  * read what they have written there (core/tell.cuh). No kernel in the stream may still set them. */

@@ -81,21 +81,22 @@ static szgpu_status choose_value_bytes(const szg_write_job_cuda *job, uint64_t b
   return szg_device_mark(device, "width");
 }
 
-static szgpu_status choose_planes(const szg_write_job_cuda *job, uint64_t value_count,
-                                  uint32_t value_bytes, bool is_sample) {
+/* The choice and its encoder stay with the host. Meanwhile the device readies the output. */
+static szgpu_status choose_planes(const szg_write_job_cuda *job, bool is_sample,
+                                  uint32_t value_bytes, const szg_planes_output_cuda *output) {
   szg_device *const device = &job->ctx->device;
   const szg_planes_write_plan_cuda *const plan = &job->plan->planes;
   SZG_TRY(szg_device_set(device, plan->counts, 0, sizeof *plan->counts));
-  SZG_TRY(szg_planes_count_cuda(job->field_values, value_count, value_bytes, is_sample,
+  SZG_TRY(szg_planes_count_cuda(job->field_values, output->value_count, value_bytes, is_sample,
                                 plan->counts, device->stream));
   SZG_TRY(szg_device_mark(device, "count"));
   SZG_TRY(szg_device_bring(device, plan->counts_back, plan->counts,
                            value_bytes * sizeof *plan->counts->planes, &plan->found_back->told));
+  SZG_TRY(szg_planes_output_clear_cuda(output, device->stream));
   SZG_TRY(szg_device_await(device, &plan->found_back->told, 1));
   szg_planes_choose(plan->counts_back, szg_planes_counted_values(plan->counts_back), is_sample,
                     value_bytes, plan->book, plan->book_work, plan->choice);
   szg_planes_encoder_build(plan->choice, plan->encoder_made);
-  SZG_TRY(szg_device_bring(device, plan->encoder, plan->encoder_made, sizeof *plan->encoder, NULL));
   return szg_device_mark(device, "books");
 }
 
@@ -129,14 +130,14 @@ static szgpu_status encode(const szg_write_job_cuda *job, section_places *places
   const szg_planes_write_plan_cuda *const plan = &job->plan->planes;
   uint8_t *const books = job->archive + places->first_byte;
   output->sizes = plan->sizes;
+  szg_brought const encoder = {plan->encoder, plan->encoder_made, sizeof *plan->encoder};
   if (!places->has_room) {
+    SZG_TRY(szg_device_bring_both(device, encoder, {}, NULL));
     SZG_TRY(szg_planes_measure_cuda(output, device->stream));
     return szg_device_mark(device, "measure");
   }
-  if (places->sizes.books) {
-    szg_planes_books_write(plan->choice, plan->books);
-    SZG_TRY(szg_device_bring(device, books, plan->books, places->sizes.books, NULL));
-  }
+  if (places->sizes.books) szg_planes_books_write(plan->choice, plan->books);
+  SZG_TRY(szg_device_bring_both(device, encoder, {books, plan->books, places->sizes.books}, NULL));
   output->sizes = (uint16_t *)(void *)(books + places->sizes.books);
   output->words = (uint32_t *)(void *)(job->archive + places->words_byte);
   output->stored = job->archive + places->words_byte - places->sizes.stored;
@@ -185,7 +186,7 @@ static szgpu_status finish(const szg_write_job_cuda *job, const section_places *
 static szgpu_status encode_frame(const szg_write_job_cuda *job, bool is_sample,
                                  uint32_t value_bytes, szg_planes_output_cuda *output,
                                  const szg_frame_layout_cuda *layout) {
-  SZG_TRY(choose_planes(job, output->value_count, value_bytes, is_sample));
+  SZG_TRY(choose_planes(job, is_sample, value_bytes, output));
   output->layout = job->plan->planes.choice->layout;
   section_places places = place_sections(job, output);
   SZG_TRY(encode(job, &places, output));

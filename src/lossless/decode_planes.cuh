@@ -19,7 +19,9 @@ struct DecodePolicy {
   static constexpr bool kIsAny = Kind::kModes == kAnyModes;
   static constexpr int kWarps = 8;
   static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kBlocks = Kind::kValueBytes <= 2 ? 4 : kIsAny ? 2 : 3;
+  static constexpr int kBlocks = Kind::kValueBytes <= 2             ? 4
+                                 : kIsAny || Kind::kValueBytes == 8 ? 2
+                                                                    : 3;
   static constexpr uint32_t kRows = (Kind::kValueBytes <= 4 ? 4 : 2) / (kIsAny ? 2 : 1);
   static_assert(kTileRows % kRows == 0, "whole batches");
 };

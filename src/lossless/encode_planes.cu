@@ -296,9 +296,6 @@ szgpu_status launch_bytes(const szg_planes_output_cuda &output, const Task &task
   job.stored_plane_bytes = szg_stored_plane_bytes(output.value_count);
   job.coded_planes =
       szg_planes_of_mode(output.layout.modes, output.layout.value_bytes, SZG_PLANE_CODED);
-  uint64_t const zeroed = first_words_count(job.tile_count) - job.tile_count;
-  SZG_TRY_CUDA(
-      cudaMemsetAsync(output.first_words + job.tile_count, 0, zeroed * sizeof(uint64_t), stream));
   switch (output.layout.value_bytes) {
     case 1:
       return launch_kind<1>(job, task, stream);
@@ -347,6 +344,15 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
   SZG_REQUIRE(tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* as for decoding */
   output->first_words = (uint64_t *)szg_arena_take(arena, szg::first_words_count(tile_count), 8);
   output->lane_bits = (uint16_t *)szg_arena_take(arena, tile_count * coded * SZG_LANES, 2);
+  return SZGPU_OK;
+}
+
+szgpu_status szg_planes_output_clear_cuda(const szg_planes_output_cuda *output,
+                                          struct CUstream_st *stream) {
+  uint64_t const tile_count = szg_planes_tile_count(output->value_count);
+  uint64_t const cleared = szg::first_words_count(tile_count) - tile_count;
+  SZG_TRY_CUDA(
+      cudaMemsetAsync(output->first_words + tile_count, 0, cleared * sizeof(uint64_t), stream));
   return SZGPU_OK;
 }
 

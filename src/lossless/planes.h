@@ -244,6 +244,10 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
                                           uint64_t value_count,
                                           szg_planes_output_cuda *output) SZG_CHECKED;
 
+/* Readies first_words for one call of either function below. It need not come right before. */
+szgpu_status szg_planes_output_clear_cuda(const szg_planes_output_cuda *output,
+                                          struct CUstream_st *stream) SZG_CHECKED;
+
 /* Finds sizes, first_words and lane_bits; words and stored need not be there yet. The choice
  * misleads if some symbol has no code, or a constant plane is not constant; the rest is useless
  * then. */

@@ -22,11 +22,15 @@ inline dim3 item_blocks(uint64_t useful, unsigned resident_blocks, uint32_t item
   return dim3(szg_blocks_each(useful, kItemWaves * resident_blocks, item_count), item_count);
 }
 
-/* Fields of floats mostly have the top plane coded and the others stored; fields of bytes have
- * their only plane coded. Kernels for that know it when compiled. */
+/* Fields of floats mostly have the planes of the exponent coded and the others stored; fields of
+ * bytes have their only plane coded. Kernels for that know it when compiled. The 11 bits of an
+ * exponent of f64 are in two planes, and the 8 of f32 and bf16 are all of the top plane. */
 template <uint32_t kValueBytes>
 struct PlanesKinds {
-  static constexpr uint32_t kTopModes = SZG_PLANE_CODED << 2 * (kValueBytes - 1);
+  static constexpr uint32_t kTopPlanes = kValueBytes == 8 ? 2 : 1;
+  static constexpr uint32_t kTopModes =
+      (SZG_PLANE_CODED << 2 * (kValueBytes - 1)) |
+      (kTopPlanes == 2 ? SZG_PLANE_CODED << 2 * (kValueBytes - 2) : 0);
   static_assert(SZG_PLANE_STORED == 0, "in all others");
   typedef PlanesKind<kValueBytes, kTopModes> Top;
   typedef PlanesKind<kValueBytes, kAnyModes> Any;
@@ -43,7 +47,8 @@ __device__ __forceinline__ bool is_of_kind(const szg_planes_layout &layout) {
 /* Planes that may be coded in frames of the kind. */
 template <class Kind>
 constexpr uint32_t most_coded_planes() {
-  return Kind::kModes == kAnyModes ? Kind::kValueBytes : 1;
+  constexpr uint32_t kValueBytes = Kind::kValueBytes;
+  return Kind::kModes == kAnyModes ? kValueBytes : PlanesKinds<kValueBytes>::kTopPlanes;
 }
 
 /* Whether a step is for the item. */

@@ -1,5 +1,5 @@
-/* stored_sums.cuh - sums up the XXH3 blocks of stored planes while their bytes are in registers, for
- * kernels that write or read them.
+/* stored_sums.cuh - sums up the XXH3 blocks of stored planes while kernels that write or read them
+ * have their bytes in registers.
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Most of a lossless frame can be stored planes. A block of XXH3 adds to eight accumulators, which
@@ -44,14 +44,14 @@ struct SumJob {
  * section's first leaves. */
 template <class Kind>
 SumJob sum_job_of(uint64_t value_count, uint64_t *sums, uint64_t *summed_bytes) {
-  constexpr uint32_t kStoredPlanes = Kind::kValueBytes - 1;
   SumJob job = {NULL, 0, 0};
   *summed_bytes = 0;
   if (!kHasSums<Kind> || !sums) return job;
   bool const are_whole = value_count % SZG_TILE_VALUES == 0;
   job.sums = sums;
   job.stored_plane_bytes = szg_stored_plane_bytes(value_count);
-  job.planes = are_whole ? kStoredPlanes : 1;
+  job.planes =
+      are_whole ? szg_planes_of_mode(Kind::kModes, Kind::kValueBytes, SZG_PLANE_STORED) : 1;
   uint64_t const plane_bytes = value_count / SZG_TILE_VALUES * SZG_TILE_VALUES;
   *summed_bytes = job.planes * plane_bytes / SZG_CHECKSUM_BLOCK_BYTES * SZG_CHECKSUM_BLOCK_BYTES;
   return job;

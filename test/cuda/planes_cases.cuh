@@ -199,6 +199,7 @@ class FrameOnDevice {
     output_.words = words.data();
     output_.room_words = room_words;
     uint64_t summed_bytes = 0;
+    MUST(szg_planes_output_clear_cuda(&output_, cuda_test::stream));
     MUST(szg_planes_encode_cuda(&output_, bits, &summed_bytes, cuda_test::stream));
     CHECK(summed_bytes == 0, "%llu bytes, without memory for sums",
           (unsigned long long)summed_bytes);
@@ -213,6 +214,7 @@ class FrameOnDevice {
     return sections;
   }
   void measure() {
+    MUST(szg_planes_output_clear_cuda(&output_, cuda_test::stream));
     MUST(szg_planes_measure_cuda(&output_, cuda_test::stream));
     fetch_facts();
   }

@@ -285,7 +285,7 @@ struct Restoration {
     MUST(szg_device_set(&ctx.device, verdict.data(), 0, verdict.bytes()));
     MUST(szg_device_fork(&ctx.device, SZG_SIDE_CHECKS));
     MUST(szg_frame_open_cuda(&ctx, &opened.header, &plan, &frame, &job));
-    MUST(szg_frame_verify_cuda(&job));
+    MUST(szg_frame_verify_cuda(&job, NULL));
     MUST(szg_frame_prepare_cuda(&job));
     MUST(szg_frame_restore_cuda(&job, 0, frame.end_row, frame.values));
     MUST(szg_device_join(&ctx.device, SZG_SIDE_CHECKS));

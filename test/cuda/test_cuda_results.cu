@@ -48,6 +48,26 @@ void brings_every_byte_and_no_other() {
   }
 }
 
+void brings_two_at_once() {
+  for (uint64_t count : {0, 1, 4, 4095, 4098}) {
+    std::vector<uint8_t> results(8192);
+    for (uint8_t &byte : results) byte = (uint8_t)random_bits();
+    DeviceArray<uint8_t> const there(results);
+    memset(host->bytes, 0xA5, sizeof host->bytes);
+    MUST(szg_device_bring_both(&device, {host->bytes, there.data(), count},
+                               {host->bytes + 4100, there.data() + 4096, 4100 - count},
+                               &host->told[0]));
+    MUST(szg_device_await(&device, &host->told[0], 1));
+    CHECK(memcmp(host->bytes, results.data(), count) == 0, "the first %llu bytes",
+          (unsigned long long)count);
+    CHECK(memcmp(host->bytes + 4100, results.data() + 4096, 4100 - count) == 0,
+          "the other %llu bytes", (unsigned long long)(4100 - count));
+    for (uint64_t i = count; i < 4100; i++)
+      CHECK(host->bytes[i] == 0xA5, "%llu bytes, byte %llu", (unsigned long long)count,
+            (unsigned long long)i);
+  }
+}
+
 void needs_no_word() {
   DeviceArray<uint8_t> const there(std::vector<uint8_t>(16, 7));
   MUST(szg_device_bring(&device, host->bytes, there.data(), 16, nullptr));
@@ -85,6 +105,7 @@ int main() {
   device.stream = stream;
   MUST(cudaMallocHost(&host, sizeof *host));
   brings_every_byte_and_no_other();
+  brings_two_at_once();
   needs_no_word();
   the_host_goes_on_while_the_stream_works();
   a_word_that_is_not_set_is_awaited_until_the_stream_ends();
