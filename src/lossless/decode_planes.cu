@@ -82,29 +82,18 @@ szgpu_status choose_staged_words(uint32_t coded_planes, int static_bytes, uint32
 
 /* What decoding these bytes sums up. */
 template <class Kind>
-SumJob summed_by(const szg_planes_input_cuda &input, const WantedBytes &wanted,
-                 uint64_t *summed_bytes) {
+SumJob sums_of(const szg_planes_input_cuda &input, const WantedBytes &wanted,
+               uint64_t *summed_bytes) {
   constexpr uint32_t kValueBytes = Kind::kValueBytes;
   bool const is_all = wanted.count == input.value_count * kValueBytes && !input.listed_tiles &&
                       is_run_aligned<kValueBytes>(wanted.bytes);
-  return sum_job_of<Kind>(input.value_count, is_all ? input.block_sums : NULL, summed_bytes);
+  return sum_job_of<typename Kind::Summed>(input.value_count, is_all ? input.block_sums : NULL,
+                                           summed_bytes);
 }
 
 template <class Kind>
 szgpu_status launch(DecodeJob job, cudaStream_t stream) {
-  constexpr uint32_t kValueBytes = Kind::kValueBytes;
   typedef DecodePolicy<Kind> Policy;
-  WantedBytes &wanted = job.wanted;
-  /* A value's address is where the frame's first one would be and a multiple of its bytes. */
-  uintptr_t const frame = (uintptr_t)wanted.bytes - wanted.first;
-  wanted.are_runs_aligned = is_run_aligned<kValueBytes>((const void *)frame);
-  wanted.are_values_whole = frame % kValueBytes == 0 && wanted.first % kValueBytes == 0 &&
-                            wanted.count % kValueBytes == 0;
-  constexpr uint64_t kTileBytes = (uint64_t)SZG_TILE_VALUES * kValueBytes;
-  job.first_tile = (uint32_t)(wanted.first / kTileBytes);
-  job.end_tile = (uint32_t)((wanted.first + wanted.count - 1) / kTileBytes + 1);
-  uint64_t summed_bytes;
-  job.stored_sums = summed_by<Kind>(job.input, wanted, &summed_bytes);
   SZG_TRY(choose_staged_words<Kind>(job.coded_planes, 0, &job.staged_words));
   int const bytes = (int)decode_shared_bytes<Kind>(job.coded_planes, job.staged_words);
   unsigned most_blocks = 0;
@@ -116,11 +105,29 @@ szgpu_status launch(DecodeJob job, cudaStream_t stream) {
   return SZGPU_OK;
 }
 
+template <class Kind>
+szgpu_status decode(DecodeJob job, cudaStream_t stream) {
+  constexpr uint32_t kValueBytes = Kind::kValueBytes;
+  WantedBytes &wanted = job.wanted;
+  /* A value's address is where the frame's first one would be and a multiple of its bytes. */
+  uintptr_t const frame = (uintptr_t)wanted.bytes - wanted.first;
+  wanted.are_runs_aligned = is_run_aligned<kValueBytes>((const void *)frame);
+  wanted.are_values_whole = frame % kValueBytes == 0 && wanted.first % kValueBytes == 0 &&
+                            wanted.count % kValueBytes == 0;
+  constexpr uint64_t kTileBytes = (uint64_t)SZG_TILE_VALUES * kValueBytes;
+  job.first_tile = (uint32_t)(wanted.first / kTileBytes);
+  job.end_tile = (uint32_t)((wanted.first + wanted.count - 1) / kTileBytes + 1);
+  uint64_t summed_bytes;
+  job.stored_sums = sums_of<Kind>(job.input, wanted, &summed_bytes);
+  return job.stored_sums.planes > 0 ? launch<typename Kind::Summed>(job, stream)
+                                    : launch<Kind>(job, stream);
+}
+
 template <uint32_t kValueBytes>
 szgpu_status launch_kind(const DecodeJob &job, cudaStream_t stream) {
   if (job.input.layout.modes == PlanesKinds<kValueBytes>::kTopModes)
-    return launch<typename PlanesKinds<kValueBytes>::Top>(job, stream);
-  return launch<typename PlanesKinds<kValueBytes>::Any>(job, stream);
+    return decode<typename PlanesKinds<kValueBytes>::Top>(job, stream);
+  return decode<typename PlanesKinds<kValueBytes>::Any>(job, stream);
 }
 
 template <uint32_t kValueBytes>
@@ -130,7 +137,7 @@ uint64_t summed_bytes_of(const szg_planes_input_cuda &input, const uint8_t *byte
   wanted.bytes = const_cast<uint8_t *>(bytes);
   wanted.count = input.value_count * kValueBytes;
   if (input.layout.modes == PlanesKinds<kValueBytes>::kTopModes)
-    summed_by<typename PlanesKinds<kValueBytes>::Top>(input, wanted, &summed_bytes);
+    sums_of<typename PlanesKinds<kValueBytes>::Top>(input, wanted, &summed_bytes);
   return summed_bytes;
 }
 

@@ -13,16 +13,20 @@
 namespace szg {
 
 /* kBlocks: blocks per multiprocessor for which registers suffice. kRows: rows for which a lane
- * loads stored bytes at a time. A lane has a window on each plane that may be coded. */
+ * loads stored bytes at a time. A lane has a window on each plane that may be coded. Kernels with
+ * sums take twice the rows: whole blocks of XXH3 for bf16 and f32. That needs more registers. */
 template <class Kind>
 struct DecodePolicy {
   static constexpr bool kIsAny = Kind::kModes == kAnyModes;
+  static constexpr uint32_t kValueBytes = Kind::kValueBytes;
   static constexpr int kWarps = 8;
   static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kBlocks = Kind::kValueBytes <= 2             ? 4
-                                 : kIsAny || Kind::kValueBytes == 8 ? 2
-                                                                    : 3;
-  static constexpr uint32_t kRows = (Kind::kValueBytes <= 4 ? 4 : 2) / (kIsAny ? 2 : 1);
+  static constexpr int kBlocksWithoutSums = kValueBytes <= 2              ? 4
+                                            : kValueBytes == 4 && !kIsAny ? 3
+                                                                          : 2;
+  static constexpr int kBlocks = kBlocksWithoutSums - (Kind::kHasSums ? 1 : 0);
+  static constexpr uint32_t kRowsWithoutSums = (kValueBytes <= 4 ? 4 : 2) / (kIsAny ? 2 : 1);
+  static constexpr uint32_t kRows = kRowsWithoutSums * (Kind::kHasSums ? 2 : 1);
   static_assert(kTileRows % kRows == 0, "whole batches");
 };
 
@@ -105,7 +109,7 @@ __device__ __forceinline__ void store_wanted(const WantedBytes &wanted, uint64_t
 /* Shared memory: keys of sums, tables of coded planes, then each warp's words and what may be read
  * behind. */
 template <class Kind>
-constexpr uint32_t kKeyBytes = kHasSums<Kind> ? kSumKeys * sizeof(uint64_t) : 0;
+constexpr uint32_t kKeyBytes = Kind::kHasSums ? kSumKeys * sizeof(uint64_t) : 0;
 template <class Kind>
 constexpr uint32_t decode_shared_bytes(uint32_t coded_planes, uint32_t staged_words) {
   uint32_t const warp_words = staged_words > 0 ? staged_words + kOverrunLaneWords : 0;
@@ -208,9 +212,8 @@ __device__ __forceinline__ void decode_rows(const DecodeJob &job, const DecodeTi
   for (uint32_t row = 0; row < row_count; row += Batch::kRows) {
     Batch batch = coming;
     if (row + Batch::kRows < row_count) coming.load(job, tile, row + Batch::kRows, lane);
-    if constexpr (kIsWhole && kHasSums<Kind>)
-      if (job.stored_sums.planes > 0)
-        sums.add_rows(job.stored_sums, tile.first_value, row, batch.runs, lane);
+    if constexpr (kIsWhole && Kind::kHasSums)
+      sums.add_rows(job.stored_sums, tile.first_value, row, batch.runs, lane);
 #pragma unroll
     for (uint32_t i = 0; i < Batch::kRows; i++)
       take_coded<Kind>(job, words, entries, batch.counts[i], lanes, batch.runs[i]);
@@ -311,8 +314,7 @@ __device__ __forceinline__ void decode_tiles(const DecodeJob &job, uint32_t bloc
   uint32_t const tile_count = listed ? listed[0] : job.end_tile - job.first_tile;
   RenewedTileQueue queue(job.input.counter, tile_count, block_count * Policy::kWarps);
   queue.ask(lane);
-  if (kHasSums<Kind> && job.stored_sums.planes > 0)
-    make_sum_keys(first_sum_key(), Policy::kThreads);
+  if (Kind::kHasSums) make_sum_keys(first_sum_key(), Policy::kThreads);
   uint32_t const vector_count = job.coded_planes * (kTableBytes / 16);
   uint4 *const tables = decode_memory + kKeyBytes<Kind> / 16;
   for (uint32_t i = threadIdx.x; i < vector_count; i += Policy::kThreads)

@@ -128,7 +128,7 @@ __device__ __forceinline__ void walk_rows(const PassJob<Kind> &job, const Encode
         of_plane += SZG_PLANES_SYMBOLS;
       }
     }
-    if constexpr (kIsWhole && kHasSums<Kind>)
+    if constexpr (kIsWhole && Kind::kHasSums)
       if (job.stored_sums.planes > 0)
         sums.add_rows(job.stored_sums, tile.first_value, row, runs, lane);
   }

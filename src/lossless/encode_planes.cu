@@ -264,13 +264,14 @@ template <class Kind>
 szgpu_status do_task(const EncodeJob &job, const Task &task, cudaStream_t stream) {
   static const uint32_t no_bits[SZG_PLANES_MOST] = {};
   const uint32_t *const typical_bits = job.coded_planes > 0 ? task.typical_bits : no_bits;
-  PassJob<Kind> pass = {};
+  PassJob<typename Kind::Summed> pass = {};
   bool fits = false;
   pass.encode = job;
   if (task.is_to_encode && typical_bits) SZG_TRY(plan_pass(typical_bits, &pass, &fits));
   if (fits) {
     uint64_t *const sums = job.are_runs_aligned ? job.output.block_sums : NULL;
-    pass.stored_sums = sum_job_of<Kind>(job.output.value_count, sums, task.summed_bytes);
+    pass.stored_sums =
+        sum_job_of<typename Kind::Summed>(job.output.value_count, sums, task.summed_bytes);
     return launch_pass(pass, stream);
   }
   SZG_TRY(launch_measure<Kind>(job, stream));

@@ -28,10 +28,6 @@ static_assert(SZG_TILE_VALUES % kSumBlockBytes == 0, "tiles have whole blocks");
  * of a leaf's last block, whose last stripe has a key of its own. */
 constexpr uint32_t kSumKeys = (kSumBlockRows / 2 + 1) * SZG_LANES;
 
-/* If modes are not known when the kernel is compiled, sums take more time than they save. */
-template <class Kind>
-constexpr bool kHasSums = Kind::kModes != kAnyModes &&Kind::kValueBytes > 1;
-
 /* What is summed up. */
 struct SumJob {
   uint64_t *sums;              /* of the section of stored planes: eight for each block */
@@ -46,7 +42,7 @@ template <class Kind>
 SumJob sum_job_of(uint64_t value_count, uint64_t *sums, uint64_t *summed_bytes) {
   SumJob job = {NULL, 0, 0};
   *summed_bytes = 0;
-  if (!kHasSums<Kind> || !sums) return job;
+  if (!Kind::kHasSums || !sums) return job;
   bool const are_whole = value_count % SZG_TILE_VALUES == 0;
   job.sums = sums;
   job.stored_plane_bytes = szg_stored_plane_bytes(value_count);
@@ -104,7 +100,9 @@ struct StoredSums {
                                            unsigned lane) {
     constexpr uint32_t kPairStep = SZG_LANES * sizeof(uint64_t);
     static_assert(kSumBlockRows % kRows == 0 && kRows % 2 == 0, "blocks have whole batches");
-    bool const is_first = row % kSumBlockRows == 0, is_last = (row + kRows) % kSumBlockRows == 0;
+    constexpr bool kIsBlock = kRows == kSumBlockRows;
+    bool const is_first = kIsBlock || row % kSumBlockRows == 0;
+    bool const is_last = kIsBlock || (row + kRows) % kSumBlockRows == 0;
     uint64_t place = first_value + row / kSumBlockRows * kSumBlockBytes;
     uint32_t left = job.planes;
 #pragma unroll
@@ -115,7 +113,7 @@ struct StoredSums {
       if (is_first) of_plane[plane] = {0, 0};
 #pragma unroll
       for (uint32_t i = 0; i < kRows; i += 2) {
-        uint32_t pair = (row + i) % kSumBlockRows / 2;
+        uint32_t pair = (kIsBlock ? i : (row + i) % kSumBlockRows) / 2;
         if (block == kSumLeafBlocks - 1 && pair == kSumBlockRows / 2 - 1) pair++;
         uint64_t const key = *shared_at<const uint64_t>(key_place + pair * kPairStep);
         add_two_rows(key, runs[i][plane], runs[i + 1][plane], lane, &of_plane[plane]);
