@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * One warp per tile; each lane has four values of each row. The kernel reads each value's words and
- * stored bytes and 10 bytes per tile, and writes the value: for bf16 weights 1.33 bytes in, 2 out.
+ * stored bytes and 10 bytes per tile, and writes the value: for bf16 weights 1.33 bytes in, 2 out,
+ * and 1/16 of the stored bytes if they are summed up for the checksum (stored_sums.cuh).
  * It copies a tile's words to shared memory if there is room, next to an 8 KiB table per coded
  * plane. Lanes decode symbols from there, two from each window on their bits. They load the stored
  * bytes of the next rows before they decode the symbols of these.
