@@ -137,7 +137,7 @@ class Case {
 
   szgpu_status carve(szg_arena *arena) {
     const szg_planes_layout *const layout = &reference().choice.layout;
-    must_succeed(szg_planes_output_carve_cuda(arena, layout, value_count_, &output_));
+    must_succeed(szg_planes_output_carve_cuda(arena, layout, value_count_, false, &output_));
     return szg_planes_input_carve_cuda(arena, layout, value_count_, &input_);
   }
 

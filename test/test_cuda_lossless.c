@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive_edit.h"
+#include "container/format.h"
 #include "cuda_support.h"
 
 static szgpu_params lossless_params(void) {
@@ -30,8 +32,9 @@ static szgpu_params params_of_form(szgpu_params params, size_t form) {
   return params;
 }
 
-/* Fields with every kind of plane: some pay to code, some do not, some are one symbol. */
-enum { WEIGHTS, NOISE, ZEROS, STEPS, RARE, FIELD_KINDS };
+/* Fields with every kind of plane: some pay to code, some do not, some are one symbol. The planes
+ * of EXPONENTS are all noise, except those that have the exponent. */
+enum { WEIGHTS, NOISE, ZEROS, STEPS, RARE, EXPONENTS, FIELD_KINDS };
 
 /* About normal, being a sum of uniform numbers, so that most values share a few exponents. */
 static float weight(uint64_t i) {
@@ -59,7 +62,13 @@ static uint8_t *make_field(const szgpu_shape *shape, int kind) {
   uint8_t *const field = test_allocate(count * width);
   for (uint64_t i = 0; i < count; i++) {
     memset(field + i * width, 0, width);
-    if (kind == WEIGHTS) put_weight(shape->dtype, field + i * width, i);
+    if (kind == WEIGHTS || kind == EXPONENTS) put_weight(shape->dtype, field + i * width, i);
+    if (kind == EXPONENTS && width >= 4) { /* but for the lowest bits, weights may have few */
+      uint32_t low;
+      memcpy(&low, field + i * width, sizeof low);
+      low ^= (uint32_t)(test_hash(i) & (width == 8 ? 0x1FFFFFFF : 0x7FFF));
+      memcpy(field + i * width, &low, sizeof low);
+    }
     if (kind == STEPS) field[i * width] = (uint8_t)(i / 700);
     if (kind == RARE && test_hash(i) % 997 == 0) field[i * width + width - 1] = (uint8_t)i;
   }
@@ -222,7 +231,10 @@ static void damage(test_archive *archive, int gpu, uint8_t *out, size_t field_by
 static void damage_is_named(void **state) {
   (void)state;
   szgpu_shape const shape = test_shape(SZGPU_BF16, 1, 9000, 0, 0, 0);
-  uint8_t *const field = make_field(&shape, WEIGHTS), *const out = test_allocate(18000);
+  uint8_t *const field = make_field(&shape, WEIGHTS), *const host_out = test_allocate(18000);
+  /* What a damaged frame leaves unwritten would be copied to the host, as initcheck would say. */
+  void *const device_out = cuda_allocate(18000);
+  uint8_t *const out = cuda_is_quick() ? device_out : host_out;
   for (size_t form = 0; form < FORMS; form++) {
     szgpu_params const params = params_of_form(lossless_params(), form);
     test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
@@ -231,9 +243,87 @@ static void damage_is_named(void **state) {
         damage(&archive, gpu, out, 18000);
     free(archive.bytes);
   }
-  free(out);
+  cuda_release(device_out);
+  free(host_out);
   free(field);
   cuda_assert_no_complaints();
+}
+
+/* Checksums of frames that are not alone are made of sums, too. */
+static void frames_are_summed_up(void **state) {
+  (void)state;
+  for (int dtype = SZGPU_F32; dtype <= SZGPU_FP8; dtype++) {
+    szgpu_shape const shape = test_shape((szgpu_dtype)dtype, 1, 100001, 0, 0, 0);
+    szgpu_params params = lossless_params();
+    params.frame_rows = 40960; /* ten tiles; the last frame has a partial one */
+    uint8_t *const field = make_field(&shape, EXPONENTS);
+    compare(params, shape, field);
+    free(field);
+  }
+  cuda_assert_no_complaints();
+}
+
+/* The place in the archive of frame 0's section of this kind. */
+static size_t section_offset(const test_archive *archive, uint32_t kind) {
+  return archive_section_offset(archive, 0, archive_section_of_kind(archive, 0, kind));
+}
+
+/* Flips a bit at `at`, and at `also` if it is not 0. The GPU must say what the CPU says; if both
+ * are flipped, it may name either section. */
+static void compare_damage(test_archive *archive, size_t at, size_t also, void *device_field,
+                           size_t field_bytes) {
+  uint8_t *const host_field = test_allocate(field_bytes);
+  archive->bytes[at] ^= 16;
+  if (also) archive->bytes[also] ^= 16;
+  szgpu_status const expected =
+      szgpu_decompress(cuda_cpu, archive->bytes, archive->byte_count, host_field, field_bytes);
+  szgpu_status const found = szgpu_decompress(cuda_gpus[0], archive->bytes, archive->byte_count,
+                                              device_field, field_bytes);
+  assert_int_equal(expected, SZGPU_BAD_CHECKSUM);
+  assert_int_equal(found, expected);
+  if (!also) assert_string_equal(szgpu_last_error(cuda_gpus[0]), szgpu_last_error(cuda_cpu));
+  archive->bytes[at] ^= 16;
+  if (also) archive->bytes[also] ^= 16;
+  free(host_field);
+}
+
+/* The decoder sums up leaves of stored planes; those of a damaged tile are missing. */
+static void damage_of_summed_planes_is_named(void **state) {
+  (void)state;
+  enum { LEAF = 16384 };
+  static const struct {
+    szgpu_dtype dtype;
+    uint64_t value_count;
+  } cases[] = {{SZGPU_BF16, 4 * LEAF}, {SZGPU_BF16, 4 * LEAF + 9001},
+               {SZGPU_F32, 2 * LEAF},  {SZGPU_F32, LEAF + 77},
+               {SZGPU_F64, LEAF},      {SZGPU_F64, 2 * LEAF + 4095}};
+  for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+    szgpu_shape const shape = test_shape(cases[i].dtype, 1, cases[i].value_count, 0, 0, 0);
+    size_t const bytes = test_field_bytes(&shape);
+    szgpu_params const params = lossless_params();
+    uint8_t *const field = make_field(&shape, EXPONENTS);
+    test_archive archive = test_compress(cuda_cpu, &params, &shape, field);
+    void *const device_field = cuda_allocate(bytes);
+    assert_int_equal(
+        szgpu_decompress(cuda_gpus[0], archive.bytes, archive.byte_count, device_field, bytes),
+        SZGPU_OK);
+    uint8_t *const back = cuda_host_copy_of(device_field, bytes);
+    assert_memory_equal(back, field, bytes);
+    size_t const sizes = section_offset(&archive, SZG_SECTION_TILE_SIZES);
+    size_t const stored = section_offset(&archive, SZG_SECTION_RAW);
+    size_t const words = section_offset(&archive, SZG_SECTION_PLANE_WORDS);
+    size_t const alone[] = {sizes,         stored,       stored + LEAF - 1,
+                            stored + LEAF, words - 4097, words - 1 - 16,
+                            words,         words + 100,  archive.byte_count - 16};
+    for (size_t k = 0; k < ARRAY_COUNT(alone); k++)
+      compare_damage(&archive, alone[k], 0, device_field, bytes);
+    compare_damage(&archive, stored, words, device_field, bytes);
+    compare_damage(&archive, stored + LEAF / 2, sizes, device_field, bytes);
+    free(back);
+    cuda_release(device_field);
+    free(archive.bytes);
+    free(field);
+  }
 }
 
 static void compare_on_the_device(const szgpu_params *params) {
@@ -314,7 +404,9 @@ int main(void) {
       cmocka_unit_test(bytes_of_many_widths),
       cmocka_unit_test(bytes_of_every_book),
       cmocka_unit_test(slabs),
+      cmocka_unit_test(frames_are_summed_up),
       cmocka_unit_test(damage_is_named),
+      cmocka_unit_test(damage_of_summed_planes_is_named),
       cmocka_unit_test(data_on_the_device),
       cmocka_unit_test(linear_archives_without_gap_arrays),
   };

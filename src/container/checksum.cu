@@ -86,12 +86,13 @@ __device__ void pad_ranges(const szg_checksum_ranges &ranges, const uint64_t *he
 
 __global__ void __launch_bounds__(TreePolicy::kThreads, TreePolicy::kBlocks)
     frame_seal_kernel(const __grid_constant__ szg_checksum_ranges ranges,
+                      const __grid_constant__ szg_summed_leaves summed,
                       const __grid_constant__ HostFrame host, uint64_t *leaves, uint32_t *ticket,
                       uint64_t *header) {
   __shared__ uint64_t roots[SZG_SECTION_KIND_COUNT], sealed[kMostHeaderWords];
   uint32_t const i = threadIdx.x, word_count = kTableWord + ranges.count * kEntryWords + 1;
   if (!host.is_padded) pad_ranges(ranges, host.held_bytes);
-  hash_leaves(ranges, leaves);
+  hash_leaves(ranges, leaves, summed);
   if (!is_last_block(ticket)) return;
   hash_roots(ranges, leaves, roots);
   if (i < word_count) sealed[i] = host.header[i];
@@ -135,7 +136,8 @@ szgpu_status szg_checksum_verify_items_cuda(const szg_checksum_item *items, uint
   return SZGPU_OK;
 }
 
-szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, const uint64_t *held_bytes,
+szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges,
+                                    const szg_summed_leaves *summed, const uint64_t *held_bytes,
                                     const uint8_t *host_header, uint64_t *leaves, uint32_t *ticket,
                                     uint8_t *frame_header, struct CUstream_st *stream) {
   assert(ranges->count <= SZG_SECTION_KIND_COUNT);
@@ -147,7 +149,7 @@ szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, const uin
   SZG_TRY(szg_multiprocessor_count(&multiprocessors));
   unsigned const blocks = szg::tree_blocks(szg::all_leaves_of(ranges), multiprocessors);
   szg::frame_seal_kernel<<<blocks, szg::TreePolicy::kThreads, 0, stream>>>(
-      *ranges, host, leaves, ticket, (uint64_t *)frame_header);
+      *ranges, *summed, host, leaves, ticket, (uint64_t *)frame_header);
   SZG_TRY_LAUNCH();
   return SZGPU_OK;
 }

@@ -46,10 +46,11 @@ szgpu_status szg_checksum_verify_cuda(const szg_checksum_ranges *ranges,
                                       szg_verdict *verdict, struct CUstream_st *stream) SZG_CHECKED;
 
 /* Writes a frame's header, aligned to 8 bytes: that of the host, with the szg_checksum_tree of
- * range i in entry i of the section table and with its own checksum. held_bytes: NULL, or ranges
- * have padding after so many bytes each, of up to 15 zeros, which are written first. *ticket is 0
- * before and after. */
-szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges, const uint64_t *held_bytes,
+ * range i in entry i of the section table and with its own checksum. summed: not read again.
+ * held_bytes: NULL, or ranges have padding after so many bytes each, of up to 15 zeros, which are
+ * written first. *ticket is 0 before and after. */
+szgpu_status szg_checksum_seal_cuda(const szg_checksum_ranges *ranges,
+                                    const szg_summed_leaves *summed, const uint64_t *held_bytes,
                                     const uint8_t *host_header, uint64_t *leaves, uint32_t *ticket,
                                     uint8_t *frame_header, struct CUstream_st *stream) SZG_CHECKED;
 

@@ -71,7 +71,7 @@ __device__ __forceinline__ void hash_summed(const szg_summed_leaves &summed, con
 
 /* The grid's warps call. */
 __device__ __forceinline__ void hash_leaves(const szg_checksum_ranges &ranges, uint64_t *leaves,
-                                            const szg_summed_leaves &summed = {}) {
+                                            const szg_summed_leaves &summed) {
   xxh3::Lane const lane = xxh3::lane_at(threadIdx.x % 32);
   uint64_t const stride = (uint64_t)gridDim.x * TreePolicy::kWarps;
   uint64_t number = (uint64_t)threadIdx.x / 32 * gridDim.x + blockIdx.x; /* of a leaf, not summed */

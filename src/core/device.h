@@ -116,8 +116,8 @@ szgpu_status szg_device_copy_beside(szg_device *device, szg_side side, void *to,
 szgpu_status szg_device_set(szg_device *device, void *memory, uint8_t value,
                             uint64_t bytes) SZG_CHECKED;
 
-/* Copies a few bytes to or from pinned memory by a kernel, which starts sooner after other kernels
- * than a copy does, as do kernels behind it. Places are aligned to words. told: NULL, or a word
+/* Copies a few bytes to or from pinned memory by a kernel. It starts sooner than a copy would, and
+ * so does what is launched behind it. Places are aligned to words. told: NULL, or a word
  * that it then sets (szg_device_await). */
 szgpu_status szg_device_bring(szg_device *device, void *to, const void *from, uint64_t bytes,
                               uint32_t *told) SZG_CHECKED;

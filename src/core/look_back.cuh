@@ -110,7 +110,7 @@ __device__ __forceinline__ uint64_t words_before_chunk(const TileSums &sums, uin
   return words;
 }
 
-/* The tile's first word in the bitstream. Its own size is published. The whole warp calls. */
+/* The tile's first word among those of all. Its own size is published. The whole warp calls. */
 __device__ __forceinline__ uint64_t place_tile(const TileSums &sums, uint32_t tile) {
   uint32_t const in_chunk = words_in_chunk(sums, tile);
   return words_before_chunk(sums, tile / kChunkTiles) + in_chunk;

@@ -9,7 +9,7 @@
  *   kMostSections                sections that a frame has at most
  *   bool size_sections(sizes)    false: the frame is given up. One thread calls
  *   uint64_t header_bits()       what the device adds to the first word of the frame's header
- *   szg_summed_leaves summed()        leaves that need not be read
+ *   szg_summed_leaves summed()   leaves that need not be read
  *   void tell_host(frame_bytes)  0 for a frame that is given up. The whole block calls
  */
 #ifndef SZG_ARCHIVE_COMPLETE_CUH

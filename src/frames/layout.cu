@@ -34,7 +34,8 @@ szgpu_status szg_layout_finish_cuda(const szg_write_job_cuda *job,
   bool const is_padded = layout->is_padded && !job->more_sections;
   const uint64_t *const held_bytes = is_padded ? NULL : layout->held_bytes;
   if (job->more_sections) SZG_TRY(szg_signs_write_cuda(job, layout));
-  SZG_TRY(szg_checksum_seal_cuda(&layout->ranges, held_bytes, host_header, plan->leaves,
-                                 plan->ticket, job->archive + job->first_byte, device->stream));
+  SZG_TRY(szg_checksum_seal_cuda(&layout->ranges, &layout->summed, held_bytes, host_header,
+                                 plan->leaves, plan->ticket, job->archive + job->first_byte,
+                                 device->stream));
   return szg_device_mark(device, "checksums");
 }

@@ -9,7 +9,7 @@
 #include "core/arena.h"
 #include "frames/part_slots.h"
 #include "frames/rules.h"
-#include "lossless/planes.h"
+#include "lossless/planes_cuda.h"
 
 SZG_C_BEGIN
 
@@ -122,9 +122,10 @@ typedef struct szg_planes_write_plan_cuda {
   szg_codebook_work *book_work;
 } szg_planes_write_plan_cuda;
 
-/* Takes what writing a frame of this type needs in addition to counts, encoder and sizes. */
+/* Takes what writing a frame of this type needs in addition to counts, encoder and sizes.
+ * is_listed: as of szg_planes_output_carve_cuda. */
 szgpu_status szg_planes_frame_carve_output_cuda(szg_arena *arena, szgpu_dtype dtype,
-                                                uint64_t value_count,
+                                                uint64_t value_count, bool is_listed,
                                                 szg_planes_output_cuda *output) SZG_CHECKED;
 szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
                                                szg_write_plan_cuda *plan) SZG_CHECKED;
@@ -134,11 +135,11 @@ szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layo
                                          bool *is_written) SZG_CHECKED;
 
 /* Completes an archive of one frame without the host, if that succeeds. layout: has the header, but
- * the words' size; output and summed_bytes: as encoded. (planes_archive.cu) */
+ * the words' size; output and stored_leaves: as encoded. (planes_archive.cu) */
 szgpu_status szg_planes_archive_complete_cuda(const szg_write_job_cuda *job,
                                               const szg_frame_layout_cuda *layout,
                                               const szg_planes_output_cuda *output,
-                                              uint64_t summed_bytes) SZG_CHECKED;
+                                              const szg_summed_leaves *stored_leaves) SZG_CHECKED;
 
 /* ---- CUDA: reading (planes_read.cu) ---- */
 
@@ -146,7 +147,7 @@ szgpu_status szg_planes_archive_complete_cuda(const szg_write_job_cuda *job,
 typedef struct szg_planes_read_sizes_cuda {
   uint64_t value_count; /* 0: there is no such frame */
   uint32_t coded_planes;
-  uint64_t summed_bytes; /* of stored planes of a lossless archive */
+  uint64_t summed_bytes; /* of stored planes of a lossless archive of one frame */
 } szg_planes_read_sizes_cuda;
 
 void szg_planes_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_sizes_cuda *sizes);

@@ -45,7 +45,7 @@ struct PlanesKind {
 szgpu_status szg_planes_archive_complete_cuda(const szg_write_job_cuda *job,
                                               const szg_frame_layout_cuda *layout,
                                               const szg_planes_output_cuda *output,
-                                              uint64_t summed_bytes) {
+                                              const szg_summed_leaves *stored_leaves) {
   const szg_frame_header *const header = &layout->header;
   szg::PlanesKind kind = {};
   for (uint32_t i = 0; i < header->section_count; i++)
@@ -56,7 +56,6 @@ szgpu_status szg_planes_archive_complete_cuda(const szg_write_job_cuda *job,
   kind.room_words = output->room_words;
   kind.facts = output->first_words + szg_planes_tile_count(output->value_count);
   kind.told = job->plan->planes.found_back;
-  kind.stored_leaves = {output->block_sums, summed_bytes / SZG_CHECKSUM_BLOCK_BYTES,
-                        kind.has_words ? 2u : 0u};
+  kind.stored_leaves = *stored_leaves;
   return szg::complete_archive(job, header, kind);
 }

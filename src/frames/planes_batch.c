@@ -19,7 +19,7 @@ szgpu_status szg_planes_batch_carve_write(szg_arena *zeroed, szg_arena *other, c
   work->sizes =
       szg_arena_take(other, szg_planes_padded_sizes(grid->value_count), sizeof *work->sizes);
   work->leaves = szg_arena_take(other, most_leaves(grid, dtype), sizeof *work->leaves);
-  SZG_TRY(szg_planes_frame_carve_output_cuda(other, dtype, grid->value_count, &output));
+  SZG_TRY(szg_planes_frame_carve_output_cuda(other, dtype, grid->value_count, true, &output));
   work->first_words = output.first_words;
   work->lane_bits = output.lane_bits;
   return SZGPU_OK;

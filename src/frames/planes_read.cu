@@ -12,7 +12,9 @@ void szg_planes_frame_size_read_cuda(const szg_read_frame_cuda *frame, szg_read_
   uint64_t const width = szg_dtype_bytes(sizes->header->shape.dtype);
   szg_at_least(&sizes->planes.value_count, frame->header.value_count * width / layout.value_bytes);
   if (coded > sizes->planes.coded_planes) sizes->planes.coded_planes = coded;
-  if (sizes->header->mode == SZGPU_MODE_LOSSLESS && !frame->has_region)
+  /* Of several frames, checksums are verified beside the next one's decoding instead. */
+  bool const is_alone = sizes->header->frame_count == 1 && !frame->has_region;
+  if (sizes->header->mode == SZGPU_MODE_LOSSLESS && is_alone)
     szg_at_least(
         &sizes->planes.summed_bytes,
         szg_planes_stored_bytes(&layout, frame->header.value_count * width / layout.value_bytes));

@@ -24,11 +24,11 @@ static szg_planes_layout widest_layout(uint32_t value_bytes) {
 
 /* Bytes that are treated as wider values have as many tiles, plus one partial tile per plane. */
 szgpu_status szg_planes_frame_carve_output_cuda(szg_arena *arena, szgpu_dtype dtype,
-                                                uint64_t value_count,
+                                                uint64_t value_count, bool is_listed,
                                                 szg_planes_output_cuda *output) {
   szg_planes_layout const layout = widest_layout((uint32_t)szg_dtype_bytes(dtype));
   uint64_t const more_values = dtype == SZGPU_U8 ? SZG_PLANES_MOST * SZG_TILE_VALUES : 0;
-  return szg_planes_output_carve_cuda(arena, &layout, value_count + more_values, output);
+  return szg_planes_output_carve_cuda(arena, &layout, value_count + more_values, is_listed, output);
 }
 
 szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write_request *request,
@@ -41,10 +41,11 @@ szgpu_status szg_planes_frame_carve_write_cuda(szg_arena *arena, const szg_write
   own->encoder = (szg_planes_encoder *)szg_arena_take(arena, 1, sizeof *own->encoder);
   own->sizes =
       (uint16_t *)szg_arena_take(arena, szg_planes_padded_sizes(value_count), sizeof *own->sizes);
-  uint64_t const frame_bytes = value_count * szg_dtype_bytes(request->mapping.outer);
-  uint64_t const sums = request->is_lossless ? szg_planes_most_sums(frame_bytes) : 0;
-  SZG_TRY(
-      szg_planes_frame_carve_output_cuda(arena, request->mapping.outer, value_count, &own->output));
+  uint64_t const value_bytes = szg_dtype_bytes(request->mapping.outer);
+  bool const has_sums = request->is_lossless && (value_bytes > 1 || is_bytes);
+  uint64_t const sums = has_sums ? szg_planes_most_sums(value_count * value_bytes) : 0;
+  SZG_TRY(szg_planes_frame_carve_output_cuda(arena, request->mapping.outer, value_count, false,
+                                             &own->output));
   own->output.block_sums = (uint64_t *)szg_arena_take(arena, sums, sizeof *own->output.block_sums);
   if (sums == 0) own->output.block_sums = NULL;
   return SZGPU_OK;
@@ -104,11 +105,11 @@ static szgpu_status choose_planes(const szg_write_job_cuda *job, bool is_sample,
 
 /* Where the frame's sections go, and the room for the last. */
 typedef struct section_places {
-  szg_planes_sizes sizes; /* without words */
-  uint64_t first_byte;    /* of the sections in the archive */
-  uint64_t words_byte;    /* of the words in the archive */
-  bool has_room;          /* for all but words */
-  uint64_t summed_bytes;  /* as of szg_planes_encode_cuda */
+  szg_planes_sizes sizes;   /* without words */
+  uint64_t first_byte;      /* of the sections in the archive */
+  uint64_t words_byte;      /* of the words in the archive */
+  bool has_room;            /* for all but words */
+  szg_summed_leaves summed; /* of stored planes */
 } section_places;
 
 static section_places place_sections(const szg_write_job_cuda *job,
@@ -143,8 +144,12 @@ static szgpu_status encode(const szg_write_job_cuda *job, section_places *places
   output->stored = job->archive + places->words_byte - places->sizes.stored;
   output->room_words =
       (job->capacity - places->words_byte) / SZG_ALIGNMENT * (SZG_ALIGNMENT / sizeof(uint32_t));
-  SZG_TRY(szg_planes_encode_cuda(output, plan->choice->typical_bits, &places->summed_bytes,
-                                 device->stream));
+  uint64_t summed_bytes = 0;
+  SZG_TRY(
+      szg_planes_encode_cuda(output, plan->choice->typical_bits, &summed_bytes, device->stream));
+  places->summed.sums = output->block_sums;
+  places->summed.leaf_count = summed_bytes / SZG_CHECKSUM_BLOCK_BYTES;
+  places->summed.range = places->sizes.books ? 2 : 0; /* behind books and tile sizes, if any */
   return szg_device_mark(device, "encode");
 }
 
@@ -172,7 +177,7 @@ static szgpu_status finish(const szg_write_job_cuda *job, const section_places *
   if (may_be_complete) {
     szg_frame_layout_cuda without_words = *layout;
     set_header(&output->layout, &places->sizes, &without_words);
-    SZG_TRY(szg_planes_archive_complete_cuda(job, &without_words, output, places->summed_bytes));
+    SZG_TRY(szg_planes_archive_complete_cuda(job, &without_words, output, &places->summed));
     SZG_TRY(szg_device_mark(device, "checksums"));
   } else {
     found_back->frame_bytes = 0;
@@ -182,14 +187,15 @@ static szgpu_status finish(const szg_write_job_cuda *job, const section_places *
   return may_be_complete && !found_back->frame_bytes ? szg_device_wait(device, true) : SZGPU_OK;
 }
 
-/* Encodes the frame by a choice from the sample, or from all values. */
+/* Encodes the frame by a choice from the sample, or from all values. summed: of stored planes. */
 static szgpu_status encode_frame(const szg_write_job_cuda *job, bool is_sample,
                                  uint32_t value_bytes, szg_planes_output_cuda *output,
-                                 const szg_frame_layout_cuda *layout) {
+                                 const szg_frame_layout_cuda *layout, szg_summed_leaves *summed) {
   SZG_TRY(choose_planes(job, is_sample, value_bytes, output));
   output->layout = job->plan->planes.choice->layout;
   section_places places = place_sections(job, output);
   SZG_TRY(encode(job, &places, output));
+  *summed = places.summed;
   return finish(job, &places, output, layout);
 }
 
@@ -204,9 +210,10 @@ szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layo
   output.value_count = job->raw_bytes / value_bytes;
   output.encoder = plan->encoder;
   bool const is_sample = !szg_planes_count_all(szg_planes_tile_count(output.value_count));
-  SZG_TRY(encode_frame(job, is_sample, value_bytes, &output, layout));
+  szg_summed_leaves summed;
+  SZG_TRY(encode_frame(job, is_sample, value_bytes, &output, layout, &summed));
   if (found->is_misled && is_sample)
-    SZG_TRY(encode_frame(job, false, value_bytes, &output, layout));
+    SZG_TRY(encode_frame(job, false, value_bytes, &output, layout, &summed));
   SZG_REQUIRE(!found->is_misled, SZGPU_FIELD_CHANGED); /* all symbols were counted */
   szg_planes_sizes const sizes =
       szg_planes_sizes_of(&output.layout, output.value_count, found->word_count);
@@ -218,5 +225,6 @@ szgpu_status szg_planes_frame_write_cuda(szg_write_job_cuda *job, szg_frame_layo
   if (job->is_archive_complete) return SZGPU_OK;
   SZG_TRY(szg_layout_place_cuda(job, layout));
   layout->is_padded = true;
+  layout->summed = summed;
   return szg_layout_finish_cuda(job, layout);
 }

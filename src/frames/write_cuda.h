@@ -94,6 +94,7 @@ struct szg_frame_layout_cuda {
   uint64_t held_bytes[SZG_SECTION_KIND_COUNT];
   uint8_t *at[SZG_SECTION_KIND_COUNT]; /* by kind; NULL: the frame has none, or an empty one */
   bool is_padded;                      /* nonempty sections already have their padding */
+  szg_summed_leaves summed;            /* leaves of a section whose sums are there */
   uint64_t frame_bytes;
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/tile_queue.cuh"
 #include "lossless/lane_symbols.cuh"
+#include "lossless/planes_cuda.h"
 #include "lossless/stored_sums.cuh"
 
 namespace szg {
@@ -109,11 +110,10 @@ __device__ __forceinline__ void store_wanted(const WantedBytes &wanted, uint64_t
 /* Shared memory: keys of sums, tables of coded planes, then each warp's words and what may be read
  * behind. */
 template <class Kind>
-constexpr uint32_t kKeyBytes = Kind::kHasSums ? kSumKeys * sizeof(uint64_t) : 0;
-template <class Kind>
 constexpr uint32_t decode_shared_bytes(uint32_t coded_planes, uint32_t staged_words) {
   uint32_t const warp_words = staged_words > 0 ? staged_words + kOverrunLaneWords : 0;
-  return kKeyBytes<Kind> + coded_planes * kTableBytes + DecodePolicy<Kind>::kWarps * warp_words * 4;
+  return kSumKeyBytes<Kind> + coded_planes * kTableBytes +
+         DecodePolicy<Kind>::kWarps * warp_words * 4;
 }
 static_assert(decode_shared_bytes<PlanesKind<8, kAnyModes>>(SZG_PLANES_MOST, 0) <=
                   SZG_LEAST_SHARED_BYTES,
@@ -122,7 +122,7 @@ static_assert(decode_shared_bytes<PlanesKind<8, kAnyModes>>(SZG_PLANES_MOST, 0) 
 /* How many words so much memory has room for; negative: not even for the tables. */
 template <class Kind>
 __host__ __device__ int decode_staged_words(int block_bytes, uint32_t coded_planes) {
-  int const other_bytes = (int)(kKeyBytes<Kind> + coded_planes * kTableBytes);
+  int const other_bytes = (int)(kSumKeyBytes<Kind> + coded_planes * kTableBytes);
   return (block_bytes - other_bytes) / (DecodePolicy<Kind>::kWarps * 4) - (int)kOverrunLaneWords;
 }
 
@@ -316,7 +316,7 @@ __device__ __forceinline__ void decode_tiles(const DecodeJob &job, uint32_t bloc
   queue.ask(lane);
   if (Kind::kHasSums) make_sum_keys(first_sum_key(), Policy::kThreads);
   uint32_t const vector_count = job.coded_planes * (kTableBytes / 16);
-  uint4 *const tables = decode_memory + kKeyBytes<Kind> / 16;
+  uint4 *const tables = decode_memory + kSumKeyBytes<Kind> / 16;
   for (uint32_t i = threadIdx.x; i < vector_count; i += Policy::kThreads)
     tables[i] = ((const uint4 *)(const void *)job.input.entries)[i];
   __syncthreads(); /* keys and tables are whole */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * One warp per tile; each lane has four values of each row. While a warp reads the rows of a tile,
- * it writes the bytes of stored planes to their place, and appends codes to bits of each lane's
- * own, whose full words go to the warp's stage in shared memory: word i of lane l of a plane at
+ * it writes the bytes of stored planes to their place, and appends codes to each lane's own bits,
+ * whose full words go to the warp's stage in shared memory: word i of lane l of a plane at
  * [32 i + l], so that lanes use different banks. At the end of the tile, lengths are known, the
  * tile's size is published (core/look_back.cuh), and the lanes are joined to the tile's words.
  * These wait in shared memory until the end of the warp's next tile, when the tiles before mostly
@@ -30,7 +30,6 @@ struct PassPolicy {
   static constexpr int kBlocks = Kind::kValueBytes <= 2 ? 8 : Kind::kValueBytes == 4 ? 6 : 4;
   /* With fewer on a multiprocessor, it takes less time to read the values twice. */
   static constexpr int kLeastBlocks = Kind::kValueBytes <= 4 ? 5 : 4;
-  static constexpr uint32_t kRows = EncodePolicy<Kind>::kRows;
 };
 
 template <class Kind>
@@ -51,9 +50,9 @@ constexpr uint32_t kLaneStep = SZG_LANES * sizeof(uint32_t); /* from a lane's wo
  * words. */
 template <class Kind>
 __host__ __device__ uint32_t pass_shared_bytes(const PassJob<Kind> &job) {
-  return (2 * kSumKeys + job.encode.coded_planes * SZG_PLANES_SYMBOLS +
-          PassPolicy<Kind>::kWarps * (job.stage_words + job.tile_words)) *
-         (uint32_t)sizeof(uint32_t);
+  uint32_t const words = job.encode.coded_planes * SZG_PLANES_SYMBOLS +
+                         PassPolicy<Kind>::kWarps * (job.stage_words + job.tile_words);
+  return kSumKeyBytes<Kind> + words * (uint32_t)sizeof(uint32_t);
 }
 
 /* ---- a lane's bits ---- */
@@ -85,52 +84,48 @@ struct StagedBits {
 
 /* ---- rows ---- */
 
-/* Reads a tile: stores stored planes, stages codes. strange: not 0 if some symbol has no code or a
+/* Reads a tile: stores stored planes, stages codes. misled: not 0 if some symbol has no code or a
  * constant plane is not constant. entries: in shared memory, of coded planes. keys: the shared
  * address of the lane's first key. */
 template <class Kind, bool kIsWhole>
 __device__ __forceinline__ void walk_rows(const PassJob<Kind> &job, const EncodeTile &tile,
                                           const uint32_t *entries, uint32_t keys, unsigned lane,
-                                          StagedBits (&bits)[Kind::kValueBytes],
-                                          uint32_t *strange) {
-  constexpr uint32_t kValueBytes = Kind::kValueBytes, kRows = PassPolicy<Kind>::kRows;
+                                          StagedBits (&bits)[Kind::kValueBytes], uint32_t *misled) {
+  constexpr uint32_t kValueBytes = Kind::kValueBytes, kRows = RunBatch<Kind, kIsWhole>::kRows;
   StoredSums<Kind> sums;
   sums.key_place = keys;
 #pragma unroll 1
   for (uint32_t row = 0; row < kTileRows; row += kRows) {
-    uint32_t runs[kRows][kValueBytes];
-    RunPlace places[kRows];
+    RunBatch<Kind, kIsWhole> batch;
+    batch.load(job.encode, tile, row, lane);
 #pragma unroll
     for (uint32_t i = 0; i < kRows; i++) {
-      places[i] = run_at<kIsWhole>(tile, row + i, lane);
-      load_values<Kind, kIsWhole>(job.encode, places[i], runs[i]);
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < kRows; i++) {
-      split_run<kValueBytes>(runs[i]);
-      store_stored<Kind>(job.encode, places[i], runs[i]);
+      uint32_t(&run)[kValueBytes] = batch.runs[i];
+      RunPlace const &place = batch.places[i];
+      split_run<kValueBytes>(run);
+      store_stored<Kind>(job.encode, place, run);
       const uint32_t *of_plane = entries;
 #pragma unroll
       for (uint32_t plane = 0; plane < kValueBytes; plane++) {
         const szg_planes_layout &layout = job.encode.output.layout;
         uint32_t const mode = Kind::mode(layout.modes, plane);
         if (mode == SZG_PLANE_CONSTANT)
-          *strange |= differences(
-              runs[i][plane], (uint32_t)(layout.constant_bits >> 8 * plane & 255), places[i].count);
+          *misled |= differences(run[plane], (uint32_t)(layout.constant_bits >> 8 * plane & 255),
+                                 place.count);
         if (mode != SZG_PLANE_CODED) continue;
         uint32_t own[SZG_PLANES_RUN];
 #pragma unroll
         for (uint32_t k = 0; k < SZG_PLANES_RUN; k++)
-          own[k] = k < places[i].count ? of_plane[runs[i][plane] >> 8 * k & 255] : 0;
+          own[k] = k < place.count ? of_plane[run[plane] >> 8 * k & 255] : 0;
         bits[plane].append_two(own[0], own[1]);
         bits[plane].append_two(own[2], own[3]);
-        *strange |= (own[0] | own[1] | own[2] | own[3]) & kHasNoCode;
+        *misled |= (own[0] | own[1] | own[2] | own[3]) & kHasNoCode;
         of_plane += SZG_PLANES_SYMBOLS;
       }
     }
     if constexpr (kIsWhole && Kind::kHasSums)
       if (job.stored_sums.planes > 0)
-        sums.add_rows(job.stored_sums, tile.first_value, row, runs, lane);
+        sums.add_rows(job.stored_sums, tile.first_value, row, batch.runs, lane);
   }
 }
 
@@ -190,21 +185,86 @@ __device__ __forceinline__ void store_waiting(const PassJob<Kind> &job, const Wa
   __syncwarp(); /* all are stored before others take their place */
 }
 
+/* What walking a tile has found. */
+template <class Kind>
+struct WalkedTile {
+  uint32_t lane_bits[Kind::kValueBytes]; /* the lane's, by plane */
+  uint32_t word_count;
+  bool is_cut; /* the stage did not have room for all bits */
+};
+
+/* Reads a tile: writes stored planes and its size, stages lanes. stage: shared address of the
+ * lane's first word. The whole warp calls. */
+template <class Kind>
+__device__ __forceinline__ WalkedTile<Kind> walk_tile(const PassJob<Kind> &job,
+                                                      const EncodeTile &tile,
+                                                      const uint32_t *entries, uint32_t keys,
+                                                      uint32_t stage, unsigned lane) {
+  constexpr uint32_t kValueBytes = Kind::kValueBytes;
+  const szg_planes_output_cuda &output = job.encode.output;
+  StagedBits bits[kValueBytes];
+  uint32_t misled = 0;
+#pragma unroll
+  for (uint32_t plane = 0; plane < kValueBytes; plane++) {
+    if (Kind::mode(output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+    uint32_t const end = stage + job.lane_words[plane] * kLaneStep;
+    bits[plane] = {0, 0, stage, end};
+    stage = end;
+  }
+  if (job.encode.are_runs_aligned && tile.value_count == SZG_TILE_VALUES)
+    walk_rows<Kind, true>(job, tile, entries, keys, lane, bits, &misled);
+  else
+    walk_rows<Kind, false>(job, tile, entries, keys, lane, bits, &misled);
+  WalkedTile<Kind> walked = {{}, 0, false};
+#pragma unroll
+  for (uint32_t plane = 0; plane < kValueBytes; plane++) {
+    if (Kind::mode(output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+    if (bits[plane].at % 32 > 0) bits[plane].put_full_word();
+    walked.is_cut = walked.is_cut || bits[plane].next > bits[plane].end;
+    walked.lane_bits[plane] = bits[plane].at;
+    walked.word_count += head_of(bits[plane].at, lane).word_count;
+  }
+  walked.is_cut = __any_sync(kAllLanes, walked.is_cut);
+  if (misled) output.first_words[job.encode.tile_count + 1] = 1;
+  if (walked.word_count > 0) {
+    if (lane == 0) publish_words(job.sums, (uint32_t)tile.index, walked.word_count);
+    store_size(job.encode, tile.index, walked.word_count, lane);
+  }
+  return walked;
+}
+
+/* Joins the staged lanes of a tile to its words. The whole warp calls. */
+template <class Kind>
+__device__ __forceinline__ void join_planes(const PassJob<Kind> &job,
+                                            const WalkedTile<Kind> &walked, uint32_t stage,
+                                            uint32_t *words, unsigned lane) {
+  for (uint32_t i = lane; i < walked.word_count; i += SZG_LANES) words[i] = 0;
+  __syncwarp(); /* all are 0, and lanes are staged */
+#pragma unroll
+  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
+    if (Kind::mode(job.encode.output.layout.modes, plane) != SZG_PLANE_CODED) continue;
+    PlaneHead const head = head_of(walked.lane_bits[plane], lane);
+    join_lanes(head, walked.lane_bits[plane], stage, words, lane);
+    words += head.word_count;
+    stage += job.lane_words[plane] * kLaneStep;
+  }
+  __syncwarp(); /* the words are complete */
+}
+
 /* Encodes tiles from the queue. The whole block calls. */
 template <class Kind>
 __device__ __forceinline__ void encode_in_one_pass(const PassJob<Kind> &job) {
   typedef PassPolicy<Kind> Policy;
-  constexpr uint32_t kValueBytes = Kind::kValueBytes;
   extern __shared__ __align__(16) uint32_t encode_memory[];
   uint64_t *const keys = (uint64_t *)(void *)encode_memory;
   const szg_planes_output_cuda &output = job.encode.output;
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   TileQueue queue;
   queue.ask(job.ticket, lane);
-  make_sum_keys(keys, Policy::kThreads);
-  uint32_t *const first_entries = encode_memory + 2 * kSumKeys;
+  if (Kind::kHasSums) make_sum_keys(keys, Policy::kThreads);
+  uint32_t *const first_entries = encode_memory + kSumKeyBytes<Kind> / sizeof(uint32_t);
   uint32_t *entries = first_entries;
-  for (uint32_t plane = 0; plane < kValueBytes; plane++) {
+  for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
     if (Kind::mode(output.layout.modes, plane) != SZG_PLANE_CODED) continue;
     for (uint32_t s = threadIdx.x; s < SZG_PLANES_SYMBOLS; s += Policy::kThreads)
       entries[s] = pass_entry(output.encoder->entries[plane][s]);
@@ -219,61 +279,19 @@ __device__ __forceinline__ void encode_in_one_pass(const PassJob<Kind> &job) {
   for (;;) {
     uint32_t const index = queue.take();
     bool const is_there = index < job.encode.tile_count;
-    uint32_t lane_bits[kValueBytes] = {}, word_count = 0;
-    bool is_long = false;
     EncodeTile const tile = tile_at(job.encode, is_there ? index : 0);
-    if (is_there) {
-      StagedBits bits[kValueBytes];
-      uint32_t place = stage, strange = 0;
-#pragma unroll
-      for (uint32_t plane = 0; plane < kValueBytes; plane++) {
-        if (Kind::mode(output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-        uint32_t const end = place + job.lane_words[plane] * kLaneStep;
-        bits[plane] = {0, 0, place, end};
-        place = end;
-      }
-      if (job.encode.are_runs_aligned && tile.value_count == SZG_TILE_VALUES)
-        walk_rows<Kind, true>(job, tile, first_entries, own_keys, lane, bits, &strange);
-      else
-        walk_rows<Kind, false>(job, tile, first_entries, own_keys, lane, bits, &strange);
-      bool is_cut = false;
-#pragma unroll
-      for (uint32_t plane = 0; plane < kValueBytes; plane++) {
-        if (Kind::mode(output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-        if (bits[plane].at % 32 > 0) bits[plane].put_full_word();
-        is_cut = is_cut || bits[plane].next > bits[plane].end;
-        lane_bits[plane] = bits[plane].at;
-        word_count += head_of(lane_bits[plane], lane).word_count;
-      }
-      is_long = __any_sync(kAllLanes, is_cut) || word_count > job.tile_words;
-      if (strange) output.first_words[job.encode.tile_count + 1] = 1;
-      if (word_count > 0) {
-        if (lane == 0) publish_words(job.sums, index, word_count);
-        store_size(job.encode, index, word_count, lane);
-      }
-    }
+    WalkedTile<Kind> walked = {{}, 0, false};
+    if (is_there) walked = walk_tile<Kind>(job, tile, first_entries, own_keys, stage, lane);
     if (waiting.count > 0) store_waiting(job, waiting, words, lane);
     if (!is_there) break;
     queue.ask(job.ticket, lane);
-    waiting = {index, is_long ? 0 : word_count};
-    if (is_long) {
-      uint32_t *const out = place_of(job, index, word_count, lane);
-      if (out)
-        write_any_tile<Kind>(job.encode, tile, first_entries, lane_bits, out, word_count, lane);
-      continue;
+    waiting = {index, walked.is_cut ? 0 : walked.word_count};
+    if (!walked.is_cut) {
+      join_planes<Kind>(job, walked, stage, words, lane);
+    } else if (uint32_t *const out = place_of(job, index, walked.word_count, lane)) {
+      write_any_tile<Kind>(job.encode, tile, first_entries, walked.lane_bits, out,
+                           walked.word_count, lane);
     }
-    for (uint32_t i = lane; i < word_count; i += SZG_LANES) words[i] = 0;
-    __syncwarp(); /* all are 0, and lanes are staged */
-    uint32_t begin = 0, place = stage;
-#pragma unroll
-    for (uint32_t plane = 0; plane < kValueBytes; plane++) {
-      if (Kind::mode(output.layout.modes, plane) != SZG_PLANE_CODED) continue;
-      PlaneHead const head = head_of(lane_bits[plane], lane);
-      join_lanes(head, lane_bits[plane], place, words + begin, lane);
-      begin += head.word_count;
-      place += job.lane_words[plane] * kLaneStep;
-    }
-    __syncwarp(); /* the words are complete */
   }
 }
 

@@ -184,7 +184,7 @@ bool share_out(const uint32_t *typical_bits, uint32_t room_words, PassJob<Kind> 
     lane_words += job->lane_words[plane];
   }
   job->stage_words = SZG_LANES * lane_words;
-  job->tile_words = SZG_LANES * lane_words + head_words;
+  job->tile_words = SZG_LANES * lane_words + head_words; /* enough, if the stage is */
   return true;
 }
 
@@ -204,27 +204,23 @@ szgpu_status plan_pass(const uint32_t *typical_bits, PassJob<Kind> *job, bool *f
   return SZGPU_OK;
 }
 
-/* Memory behind the two facts that end first_words. All of it is 0 before the launch. */
-struct PassMemory {
-  ChunkState *chunks;   /* [chunks] */
-  uint32_t *tile_words; /* [tiles] */
-  uint32_t *ticket;
-  uint64_t *end;
+constexpr uint64_t kFacts = 2; /* that end first_words */
+
+/* Where memory of the pass begins behind the facts, in u64 from first_words on. All of it is 0
+ * before the launch. */
+struct PassPlaces {
+  uint64_t chunks;     /* ChunkState[chunks] */
+  uint64_t tile_words; /* uint32_t[tiles]; then the ticket, uint32_t */
+  uint64_t end;
 };
 
-PassMemory pass_memory(uint64_t *first_words, uint64_t tile_count) {
+PassPlaces pass_places(uint64_t tile_count) {
   static_assert(sizeof(ChunkState) == 2 * sizeof(uint64_t), "chunks begin at an even word");
-  PassMemory memory;
-  memory.chunks = (ChunkState *)(void *)(first_words + (tile_count + 3) / 2 * 2);
-  memory.tile_words = (uint32_t *)(void *)(memory.chunks + chunks_of(tile_count));
-  memory.ticket = memory.tile_words + tile_count;
-  memory.end = (uint64_t *)(void *)(memory.tile_words + (tile_count / 2 + 1) * 2);
-  return memory;
-}
-
-/* The u64 that first_words needs. */
-uint64_t first_words_count(uint64_t tile_count) {
-  return (uint64_t)((uintptr_t)pass_memory(NULL, tile_count).end / sizeof(uint64_t));
+  PassPlaces places;
+  places.chunks = szg_align_up(tile_count + kFacts, 2);
+  places.tile_words = places.chunks + 2 * chunks_of(tile_count);
+  places.end = places.tile_words + tile_count / 2 + 1;
+  return places;
 }
 
 /* ---- either way ---- */
@@ -247,11 +243,13 @@ struct Task {
 template <class Kind>
 szgpu_status launch_pass(PassJob<Kind> job, cudaStream_t stream) {
   typedef PassPolicy<Kind> Policy;
-  PassMemory const memory = pass_memory(job.encode.output.first_words, job.encode.tile_count);
+  PassPlaces const places = pass_places(job.encode.tile_count);
+  uint64_t *const memory = job.encode.output.first_words;
+  uint32_t *const tile_words = (uint32_t *)(void *)(memory + places.tile_words);
   unsigned most_blocks = 0;
   uint32_t const shared_bytes = pass_shared_bytes(job);
-  job.ticket = memory.ticket;
-  job.sums = {memory.tile_words, memory.chunks};
+  job.ticket = tile_words + job.encode.tile_count;
+  job.sums = {tile_words, (ChunkState *)(void *)(memory + places.chunks)};
   SZG_TRY(szg_resident_blocks(planes_pass_kernel<Kind>, Policy::kThreads, (int)shared_bytes,
                               &most_blocks));
   unsigned const blocks = szg_grid_blocks(job.encode.tile_count, Policy::kWarps, most_blocks);
@@ -339,11 +337,14 @@ szgpu_status write_items(const szg_planes_write_list &list, cudaStream_t stream)
 } // namespace szg
 
 szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_layout *layout,
-                                          uint64_t value_count, szg_planes_output_cuda *output) {
+                                          uint64_t value_count, bool is_listed,
+                                          szg_planes_output_cuda *output) {
   uint64_t const tile_count = szg_planes_tile_count(value_count);
   uint32_t const coded = szg_planes_of_mode(layout->modes, layout->value_bytes, SZG_PLANE_CODED);
   SZG_REQUIRE(tile_count < (uint64_t)1 << 31, SZGPU_UNSUPPORTED); /* as for decoding */
-  output->first_words = (uint64_t *)szg_arena_take(arena, szg::first_words_count(tile_count), 8);
+  uint64_t const first_words =
+      is_listed ? tile_count + szg::kFacts : szg::pass_places(tile_count).end;
+  output->first_words = (uint64_t *)szg_arena_take(arena, first_words, sizeof *output->first_words);
   output->lane_bits = (uint16_t *)szg_arena_take(arena, tile_count * coded * SZG_LANES, 2);
   return SZGPU_OK;
 }
@@ -351,7 +352,7 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
 szgpu_status szg_planes_output_clear_cuda(const szg_planes_output_cuda *output,
                                           struct CUstream_st *stream) {
   uint64_t const tile_count = szg_planes_tile_count(output->value_count);
-  uint64_t const cleared = szg::first_words_count(tile_count) - tile_count;
+  uint64_t const cleared = szg::pass_places(tile_count).end - tile_count;
   SZG_TRY_CUDA(
       cudaMemsetAsync(output->first_words + tile_count, 0, cleared * sizeof(uint64_t), stream));
   return SZGPU_OK;

@@ -7,6 +7,7 @@
 #define SZG_ENCODE_PLANES_CUH
 
 #include "lossless/lane_bits.cuh"
+#include "lossless/planes_cuda.h"
 
 namespace szg {
 
@@ -117,6 +118,24 @@ __device__ __forceinline__ void load_values(const EncodeJob &job, const RunPlace
     load_run_bytes<kValueBytes>(from, place.count * kValueBytes, run);
 }
 
+/* The lane's runs of several rows, whose loads are in flight at the same time. kIsWhole: as for
+ * load_values. */
+template <class Kind, bool kIsWhole>
+struct RunBatch {
+  static constexpr uint32_t kRows = EncodePolicy<Kind>::kRows;
+  uint32_t runs[kRows][Kind::kValueBytes];
+  RunPlace places[kRows];
+
+  __device__ __forceinline__ void load(const EncodeJob &job, const EncodeTile &tile,
+                                       uint32_t first_row, unsigned lane) {
+#pragma unroll
+    for (uint32_t i = 0; i < kRows; i++) {
+      places[i] = run_at<kIsWhole>(tile, first_row + i, lane);
+      load_values<Kind, kIsWhole>(job, places[i], runs[i]);
+    }
+  }
+};
+
 /* ---- lengths ---- */
 
 /* What a symbol without a code has in place of a length: sums of lengths stay below it. */
@@ -136,31 +155,27 @@ template <class Kind, bool kIsWhole>
 __device__ __forceinline__ void sum_lengths(const EncodeJob &job, const EncodeTile &tile,
                                             const uint16_t *lengths, unsigned lane,
                                             uint32_t (&lane_bits)[Kind::kValueBytes]) {
-  constexpr uint32_t kRows = EncodePolicy<Kind>::kRows;
+  constexpr uint32_t kRows = RunBatch<Kind, kIsWhole>::kRows;
 #pragma unroll 1
   for (uint32_t row = 0; row < kTileRows; row += kRows) {
-    uint32_t runs[kRows][Kind::kValueBytes], counts[kRows];
+    RunBatch<Kind, kIsWhole> batch;
+    batch.load(job, tile, row, lane);
 #pragma unroll
     for (uint32_t i = 0; i < kRows; i++) {
-      RunPlace const place = run_at<kIsWhole>(tile, row + i, lane);
-      counts[i] = place.count;
-      load_values<Kind, kIsWhole>(job, place, runs[i]);
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < kRows; i++) {
-      split_run<Kind::kValueBytes>(runs[i]);
+      uint32_t(&run)[Kind::kValueBytes] = batch.runs[i];
+      uint32_t const count = batch.places[i].count;
+      split_run<Kind::kValueBytes>(run);
 #pragma unroll
       for (uint32_t plane = 0; plane < Kind::kValueBytes; plane++) {
         uint32_t const mode = Kind::mode(job.output.layout.modes, plane);
         if (mode == SZG_PLANE_CONSTANT)
           lane_bits[plane] |= differences(
-              runs[i][plane], (uint32_t)(job.output.layout.constant_bits >> 8 * plane & 255),
-              counts[i]);
+              run[plane], (uint32_t)(job.output.layout.constant_bits >> 8 * plane & 255), count);
         if (mode != SZG_PLANE_CODED) continue;
         const uint16_t *const own = lengths + plane * SZG_PLANES_SYMBOLS;
 #pragma unroll
         for (uint32_t k = 0; k < SZG_PLANES_RUN; k++)
-          if (k < counts[i]) lane_bits[plane] += own[runs[i][plane] >> 8 * k & 255];
+          if (k < count) lane_bits[plane] += own[run[plane] >> 8 * k & 255];
       }
     }
   }
@@ -204,7 +219,7 @@ __device__ __forceinline__ void measure_tiles(const EncodeJob &job, uint32_t blo
       words += head_of(bits, lane).word_count;
     }
     if (is_misled) job.output.first_words[job.tile_count + 1] = 1;
-    store_size(job, index, words, lane);
+    if (job.coded_planes > 0) store_size(job, index, words, lane);
   }
 }
 
@@ -249,7 +264,7 @@ __device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTil
                                            const uint32_t *entries,
                                            const uint32_t (&lane_bits)[Kind::kValueBytes],
                                            uint32_t *words, unsigned lane) {
-  constexpr uint32_t kValueBytes = Kind::kValueBytes, kRows = EncodePolicy<Kind>::kRows;
+  constexpr uint32_t kValueBytes = Kind::kValueBytes, kRows = RunBatch<Kind, kIsWhole>::kRows;
   LaneBits bits[kValueBytes];
   uint32_t begin = 0;
 #pragma unroll
@@ -262,18 +277,13 @@ __device__ __forceinline__ void write_tile(const EncodeJob &job, const EncodeTil
   }
 #pragma unroll 1
   for (uint32_t row = 0; row < kTileRows; row += kRows) {
-    uint32_t runs[kRows][kValueBytes];
-    RunPlace places[kRows];
+    RunBatch<Kind, kIsWhole> batch;
+    batch.load(job, tile, row, lane);
 #pragma unroll
     for (uint32_t i = 0; i < kRows; i++) {
-      places[i] = run_at<kIsWhole>(tile, row + i, lane);
-      load_values<Kind, kIsWhole>(job, places[i], runs[i]);
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < kRows; i++) {
-      split_run<kValueBytes>(runs[i]);
-      store_stored<Kind>(job, places[i], runs[i]);
-      append_run<Kind>(job, entries, places[i].count, runs[i], bits, words);
+      split_run<kValueBytes>(batch.runs[i]);
+      store_stored<Kind>(job, batch.places[i], batch.runs[i]);
+      append_run<Kind>(job, entries, batch.places[i].count, batch.runs[i], bits, words);
     }
   }
 #pragma unroll

@@ -8,7 +8,7 @@
 #ifndef SZG_PLANES_ITEMS_H
 #define SZG_PLANES_ITEMS_H
 
-#include "lossless/planes.h"
+#include "lossless/planes_cuda.h"
 
 SZG_C_BEGIN
 
@@ -59,7 +59,7 @@ szgpu_status szg_planes_measure_items_cuda(const szg_planes_write_list *list, bo
 szgpu_status szg_planes_recount_items_cuda(const szg_planes_write_list *list,
                                            struct CUstream_st *stream) SZG_CHECKED;
 
-/* As szg_planes_write_cuda, for frames that have sections. */
+/* Writes words and stored planes of frames that have sections and are measured. */
 szgpu_status szg_planes_write_items_cuda(const szg_planes_write_list *list,
                                          struct CUstream_st *stream) SZG_CHECKED;
 

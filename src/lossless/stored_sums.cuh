@@ -15,6 +15,7 @@
 #include "container/xxh3.cuh"
 #include "core/shared_memory.cuh"
 #include "lossless/plane_rows.cuh"
+#include "lossless/planes_cuda.h"
 
 namespace szg {
 
@@ -23,10 +24,14 @@ constexpr uint32_t kSumBlockRows = kSumBlockBytes / SZG_PLANES_ROW;
 constexpr uint32_t kSumLeafBlocks = SZG_CHECKSUM_BLOCK_BYTES / kSumBlockBytes;
 static_assert(SZG_PLANES_ROW == 2 * xxh3::kStripeWords * sizeof(uint64_t), "two stripes to a row");
 static_assert(SZG_TILE_VALUES % kSumBlockBytes == 0, "tiles have whole blocks");
+static_assert(SZG_SUM_BLOCK_BYTES == kSumBlockBytes && SZG_BLOCK_SUMS == xxh3::kStripeWords,
+              "szg_planes_most_sums");
 
 /* In shared memory: the keys of each lane for the pairs of rows of a block; then, for the last pair
  * of a leaf's last block, whose last stripe has a key of its own. */
 constexpr uint32_t kSumKeys = (kSumBlockRows / 2 + 1) * SZG_LANES;
+template <class Kind>
+constexpr uint32_t kSumKeyBytes = Kind::kHasSums ? kSumKeys * sizeof(uint64_t) : 0;
 
 /* What is summed up. */
 struct SumJob {

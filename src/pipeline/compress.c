@@ -15,11 +15,11 @@
 static bool is_lossless(const szgpu_params *params) { return params->mode == SZGPU_MODE_LOSSLESS; }
 
 /* What progress counts: values to codes, codes to bits (in one pass in the tile layout), bits
- * through zstd. Lossless: values coded and stored (linear layout: split, coded and stored), coded
- * and stored planes through zstd. */
+ * through zstd. Lossless: values coded and stored (in one pass in the tile layout; else split,
+ * coded and stored), coded and stored planes through zstd. */
 static uint64_t progress_values(const szg_grid *grid, const szgpu_params *params) {
-  int const layout_passes = params->layout == SZGPU_LAYOUT_LINEAR ? 2 : 1;
-  int const passes = is_lossless(params) ? layout_passes + 1 : layout_passes;
+  int const linear_passes = is_lossless(params) ? 3 : 2;
+  int const passes = params->layout == SZGPU_LAYOUT_LINEAR ? linear_passes : 1;
   int const zstd_passes = is_lossless(params) ? 2 : 1;
   return grid->value_count * (uint64_t)(params->zstd_level ? passes + zstd_passes : passes);
 }

@@ -9,7 +9,8 @@
  *
  * Decoding is safe on any bits, so only the verdict waits for checksums. If a tile frame takes
  * several slices, each slice's words go up just before its rows are restored, which keeps both
- * directions of the link busy; its checksums then come last.
+ * directions of the link busy; its checksums then come last. So do those of a frame that is alone
+ * and has been summed up while its rows were restored.
  *
  * This holds if the field is in pinned memory and its first frame takes several slices; otherwise
  * all frames go up at once. A field in pageable memory is copied in one piece at the end.
@@ -159,15 +160,6 @@ static szg_summed_leaves leaves_summed(const restoration *r, const szg_read_job_
   return is_one_piece ? szg_frame_sum_cuda(job) : szg_summed_leaves{};
 }
 
-/* Checks the checksums after the rows are restored. The next frame's rows wait, as their sums go
- * where these are. */
-static szgpu_status verify_last(szg_device *device, const szg_read_job_cuda *job,
-                                const szg_summed_leaves *summed) {
-  SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
-  SZG_TRY(szg_frame_verify_cuda(job, summed));
-  return summed->leaf_count > 0 ? szg_device_join(device, SZG_SIDE_CHECKS) : SZGPU_OK;
-}
-
 /* offset: of the frame in the archive. */
 static szgpu_status restore_frame(restoration *r, const szg_read_frame_cuda *frame,
                                   uint64_t offset) {
@@ -186,7 +178,9 @@ static szgpu_status restore_frame(restoration *r, const szg_read_frame_cuda *fra
   SZG_TRY(szg_frame_prepare_cuda(&job));
   SZG_TRY(restore_rows(r, &job, &way));
   if (!is_whole) SZG_TRY(send_words(device, &way, frame->grid.tile_count, frame->grid.tile_count));
-  return verifies_first ? SZGPU_OK : verify_last(device, &job, &summed);
+  if (verifies_first) return SZGPU_OK;
+  SZG_TRY(szg_device_fork(device, SZG_SIDE_CHECKS));
+  return szg_frame_verify_cuda(&job, &summed);
 }
 
 /* Reports what the kernels found. */

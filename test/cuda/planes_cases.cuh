@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "cuda/cuda_test.cuh"
-#include "lossless/planes.h"
+#include "lossless/planes_cuda.h"
 
 namespace {
 
@@ -174,7 +174,7 @@ class FrameOnDevice {
         sizes_(padded<uint16_t>(tile_count_)),
         stored_(szg_planes_stored_bytes(&frame.choice.layout, frame.value_count)),
         work_([&](szg_arena *arena) {
-          return szg_planes_output_carve_cuda(arena, &frame.choice.layout, frame.value_count,
+          return szg_planes_output_carve_cuda(arena, &frame.choice.layout, frame.value_count, false,
                                               &output_);
         }) {
     output_.layout = frame.choice.layout;

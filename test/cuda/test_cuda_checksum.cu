@@ -14,6 +14,7 @@ using namespace cuda_test;
 namespace {
 
 constexpr uint64_t kBlock = SZG_CHECKSUM_BLOCK_BYTES;
+szg_summed_leaves const no_sums = {};
 constexpr uint64_t kPoison = 0xA5A5A5A5A5A5A5A5u;
 constexpr uint32_t kMostRanges = SZG_SECTION_KIND_COUNT;
 
@@ -79,8 +80,8 @@ void check_trees(const std::vector<uint8_t> &bytes, const DeviceArray<uint8_t> &
   szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
   std::vector<uint8_t> const host_header(header.bytes());
   for (int run = 0; run < 2; run++) { /* the second in memory that the first has used */
-    MUST(szg_checksum_seal_cuda(&ranges, nullptr, host_header.data(), leaves.data(), ticket.data(),
-                                (uint8_t *)header.data(), stream));
+    MUST(szg_checksum_seal_cuda(&ranges, &no_sums, nullptr, host_header.data(), leaves.data(),
+                                ticket.data(), (uint8_t *)header.data(), stream));
     std::vector<uint64_t> const found = header.host();
     for (uint32_t i = 0; i < roots.size(); i++)
       CHECK(found[checksum_word(i)] == roots[i], "run %d, root %u of %zu, over %llu bytes", run, i,
@@ -179,8 +180,7 @@ struct Comparison {
   /* Compares, beginning with the verdict `before`, and returns the verdict. */
   szg_verdict compare(szg_verdict before) {
     MUST(cudaMemcpyAsync(verdict.data(), &before, sizeof before, cudaMemcpyHostToDevice, stream));
-    szg_summed_leaves const none = {};
-    MUST(szg_checksum_verify_cuda(&ranges, &none, leaves.data(), verdict.data(), stream));
+    MUST(szg_checksum_verify_cuda(&ranges, &no_sums, leaves.data(), verdict.data(), stream));
     return verdict.host()[0];
   }
 };
@@ -298,8 +298,8 @@ void seals_as_the_container_writes() {
           root_of(bytes.data() + stretches[i].start, stretches[i].byte_count);
     szg_frame_header_write(&frame, &sealed[margin]);
     for (int run = 0; run < 2; run++) {
-      MUST(szg_checksum_seal_cuda(&ranges, nullptr, open.data(), leaves.data(), ticket.data(),
-                                  device_header.data() + margin, stream));
+      MUST(szg_checksum_seal_cuda(&ranges, &no_sums, nullptr, open.data(), leaves.data(),
+                                  ticket.data(), device_header.data() + margin, stream));
       std::vector<uint8_t> const found = device_header.host();
       for (size_t i = 0; i < found.size(); i++)
         CHECK(found[i] == sealed[i], "%u sections, run %d, byte %zu of %zu", n, run, i - margin,
@@ -326,8 +326,8 @@ void pads_before_it_hashes() {
     held_bytes.push_back(held);
   }
   szg_checksum_ranges const ranges = ranges_of(device_bytes.data(), stretches);
-  MUST(szg_checksum_seal_cuda(&ranges, held_bytes.data(), host_header.data(), leaves.data(),
-                              ticket.data(), (uint8_t *)header.data(), stream));
+  MUST(szg_checksum_seal_cuda(&ranges, &no_sums, held_bytes.data(), host_header.data(),
+                              leaves.data(), ticket.data(), (uint8_t *)header.data(), stream));
   std::vector<uint64_t> const found = header.host();
   CHECK(device_bytes.host() == bytes, "other bytes than the padding are 0");
   for (uint32_t i = 0; i < kMostRanges; i++)
