@@ -219,7 +219,7 @@ __device__ __forceinline__ void measure_tiles(const EncodeJob &job, uint32_t blo
       words += head_of(bits, lane).word_count;
     }
     if (is_misled) job.output.first_words[job.tile_count + 1] = 1;
-    if (job.coded_planes > 0) store_size(job, index, words, lane);
+    store_size(job, index, words, lane);
   }
 }
 

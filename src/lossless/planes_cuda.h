@@ -58,9 +58,9 @@ szgpu_status szg_planes_output_carve_cuda(szg_arena *arena, const szg_planes_lay
 szgpu_status szg_planes_output_clear_cuda(const szg_planes_output_cuda *output,
                                           struct CUstream_st *stream) SZG_CHECKED;
 
-/* Finds sizes, first_words and lane_bits; words and stored need not be there yet. The choice
- * misleads if some symbol has no code, or a constant plane is not constant; the rest is useless
- * then. */
+/* Finds sizes, first_words and lane_bits; words and stored need not be there yet. Sizes are 0 if
+ * no plane is coded. The choice misleads if some symbol has no code, or a constant plane is not
+ * constant; the rest is useless then. */
 szgpu_status szg_planes_measure_cuda(const szg_planes_output_cuda *output,
                                      struct CUstream_st *stream) SZG_CHECKED;
 
