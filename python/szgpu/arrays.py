@@ -88,8 +88,8 @@ class Field:
         return math.prod(self.dims) * VALUE_BYTES[self.dtype]
 
 
-def library_of(array: Any) -> str:
-    """Name the library that an array belongs to, also if its class is a subclass of the library's."""
+def package_of(array: Any) -> str:
+    """Name the package that an array belongs to, also if its class is a subclass of the package's."""
     for kind in type(array).__mro__:
         name = kind.__module__.partition(".")[0]
         if name in _LIBRARIES:
@@ -112,7 +112,7 @@ def with_dlpack(array: Any) -> Any:
     module = _module_for_devices()
     if module is None:
         raise TypeError(
-            f"an array of {library_of(array)} on a GPU has no DLPack: install cupy or torch, "
+            f"an array of {package_of(array)} on a GPU has no DLPack: install cupy or torch, "
             "through which szgpu sees it"
         )
     if module.__name__ == "cupy":
@@ -172,7 +172,7 @@ def _as_numpy(array: Any) -> tuple[np.ndarray, str]:
     Types that numpy does not have become unsigned integers of their size.
     """
     _require_plain(array)
-    if library_of(array) == "torch":
+    if package_of(array) == "torch":
         name = name_of(array)
         if name == "bfloat16" or name.startswith("float8_"):
             torch = sys.modules["torch"]
@@ -237,7 +237,7 @@ def field_of(array: Any, has_bound: bool) -> Field:
 
 def _device_bits(array: Any, name: str) -> Any:
     """View float8 tensors as bytes, because DLPack of older libraries does not know them."""
-    if name.startswith("float8_") and library_of(array) == "torch":
+    if name.startswith("float8_") and package_of(array) == "torch":
         return array.view(sys.modules["torch"].uint8)
     return array
 
@@ -259,7 +259,7 @@ def _device_field(array: Any, device: int, has_bound: bool) -> Field:
         _dims(shape, units),
         name,
         False,
-        library_of(array),
+        package_of(array),
         device,
     )
 
@@ -268,7 +268,7 @@ def archive_buffer(archive: Any) -> tuple[Any, str, int | None]:
     """See an archive, bytes or an array of them, as a buffer; its library and device."""
     device = device_of(archive)
     if device is not None:
-        return _capsule(archive), library_of(archive), device
+        return _capsule(archive), package_of(archive), device
     if hasattr(archive, "__array__") or hasattr(archive, "__dlpack__"):
         seen, _ = _as_numpy(archive)
         return _bytes_of(np.ascontiguousarray(seen)), "numpy", None
@@ -285,7 +285,7 @@ def writable_bytes(out: Any, what: str) -> Any:
     device = device_of(out)
     if device is not None:
         _require_plain(out)
-        if library_of(out) == "jax":
+        if package_of(out) == "jax":
             raise ValueError("out is read-only, as all arrays of jax: pass one of cupy or torch")
         return _capsule(_device_bits(out, name_of(out)))
     if not hasattr(out, "dtype"):
@@ -344,13 +344,13 @@ def empty(library: str, device: int | None, shape: tuple[int, ...], type_name: s
 
 def given_back(array: Any, library: str) -> Any:
     """See an array of `empty` as one of the library that the caller uses."""
-    if library == "jax" and library_of(array) != "numpy":
+    if library == "jax" and package_of(array) != "numpy":
         return importlib.import_module("jax.dlpack").from_dlpack(array)
     return array
 
 
 def copy(array: Any) -> Any:
-    return array.clone() if library_of(array) == "torch" else array.copy()
+    return array.clone() if package_of(array) == "torch" else array.copy()
 
 
 def without_spare_room(array: Any, spare_bytes: int) -> Any:
@@ -360,7 +360,7 @@ def without_spare_room(array: Any, spare_bytes: int) -> Any:
 
 def aligned(archive: Any) -> Any:
     """Copy an archive on a GPU that does not begin where the library needs it to."""
-    library = library_of(archive)
+    library = package_of(archive)
     if library == "torch":
         address = archive.data_ptr()
     elif library == "cupy":
@@ -372,14 +372,14 @@ def aligned(archive: Any) -> Any:
 
 def reversed_axes(array: Any) -> Any:
     """See an array with its axes in the opposite order."""
-    if library_of(array) == "torch":
+    if package_of(array) == "torch":
         return array.permute(*reversed(range(array.ndim)))
     return array.transpose()
 
 
 def joined(pieces: list[Any]) -> Any:
     """Copy one-dimensional arrays of one device behind each other."""
-    library = library_of(pieces[0])
+    library = package_of(pieces[0])
     if library == "torch":
         return sys.modules["torch"].cat(pieces)
     if library == "cupy":
@@ -389,7 +389,7 @@ def joined(pieces: list[Any]) -> Any:
 
 def to_host_behind_work(array: Any) -> np.ndarray:
     """Copy an array of `empty` to numpy's memory once the library's work in CUDA_STREAM is done."""
-    if library_of(array) == "torch":
+    if package_of(array) == "torch":
         torch = sys.modules["torch"]
         with torch.cuda.stream(torch.cuda.default_stream(array.device)):
             return to_host(array)
@@ -399,6 +399,6 @@ def to_host_behind_work(array: Any) -> np.ndarray:
 
 def to_host(array: Any) -> np.ndarray:
     """Copy an array of bytes from a GPU into numpy's memory."""
-    if library_of(array) == "torch":
+    if package_of(array) == "torch":
         return np.asarray(array.cpu())
     return np.asarray(array.get() if hasattr(array, "get") else array)

@@ -93,7 +93,7 @@ def by_device(archives: list[Any]) -> dict[tuple[int, str], list[int]]:
         gpu = arrays.device_of(archive)
         if gpu is None:
             continue
-        place = gpu, arrays.library_of(archive)
+        place = gpu, arrays.package_of(archive)
         numbers.setdefault(place, []).append(number)
     return numbers
 
