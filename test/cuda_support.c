@@ -27,6 +27,10 @@ int cuda_exit_code(void) {
 
 bool cuda_is_quick(void) { return getenv("SZGPU_TEST_QUICK") != NULL; }
 
+void cuda_skip_damage(void) {
+  if (getenv("SZGPU_TEST_SOUND")) skip();
+}
+
 /* ---- ctxs ---- */
 
 static szgpu_status try_create(szgpu_backend backend, szgpu_decoder decoder,

@@ -20,6 +20,10 @@ int cuda_exit_code(void);
  * notices reads of memory that only an earlier call has written. */
 bool cuda_is_quick(void);
 
+/* Skips the claim if SZGPU_TEST_SOUND is set, as for initcheck: it restores damaged archives, and
+ * what these leave unwritten is read when it goes to the caller. */
+void cuda_skip_damage(void);
+
 /* ---- ctxs ---- */
 
 enum { CUDA_MOST_DECODERS = 16 };

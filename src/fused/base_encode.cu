@@ -118,7 +118,7 @@ __device__ __forceinline__ void store_line(const BaseEncodeJob<A> &job, const Ba
   uint64_t const plane_points = (uint64_t)job.level.row_points * job.level.y_extent;
 #pragma unroll
   for (uint32_t z = 0; z < kBaseZ; z++)
-    if (place.extents.has(z, y, x)) to[z * plane_points] = line[z] * job.coder.unit;
+    if (place.extents.stores(z, y, x)) to[z * plane_points] = line[z] * job.coder.unit;
 }
 
 /* ---- codes ---- */

@@ -28,9 +28,9 @@ __device__ __forceinline__ uint32_t base_column(uint32_t c) {
   return c / kBaseX * (kBaseY * kBaseRow) + c % kBaseX;
 }
 
-/* Of a tile. */
+/* Of a tile. stored_x: what the rows of grids hold of it, which end with whole 16 bytes. */
 struct BaseExtents {
-  uint32_t z, y, x;
+  uint32_t z, y, x, stored_x;
 
   /* How many places of a column exist: the first ones. */
   __device__ __forceinline__ uint32_t rows_of(uint32_t c) const {
@@ -38,6 +38,9 @@ struct BaseExtents {
   }
   __device__ __forceinline__ bool has(uint32_t at_z, uint32_t at_y, uint32_t at_x) const {
     return at_z < z && at_y < y && at_x < x;
+  }
+  __device__ __forceinline__ bool stores(uint32_t at_z, uint32_t at_y, uint32_t at_x) const {
+    return at_z < z && at_y < y && at_x < stored_x;
   }
 };
 
@@ -87,7 +90,7 @@ struct BasePlace {
     y = level.part_y + (row - layer * level.y_tiles) * kBaseY;
     x = level.part_x + (t - row * level.x_tiles) * kBaseX;
     extents = {min(kBaseZ, level.z_extent - z), min(kBaseY, level.y_extent - y),
-               min(kBaseX, level.x_extent - x)};
+               min(kBaseX, level.x_extent - x), min(kBaseX, level.row_points - x)};
   }
   /* The tile's first point in the grid, and in the field. */
   __device__ __forceinline__ uint64_t first_point(const BaseLevel &level) const {

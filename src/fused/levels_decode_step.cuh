@@ -33,7 +33,8 @@ __device__ __forceinline__ void store_neighbours(double *to, double even, double
   __stcs((double2 *)to, make_double2(even, odd));
 }
 
-/* To the level's grid. store: all of a full tile; store_part: of points that the tile has. */
+/* To the level's grid, whose rows end with whole 16 bytes. store: all of a full tile; store_part:
+ * of points that the tile stores. */
 struct GridTarget {
   uint32_t *first; /* this lane's first point */
   uint32_t plane_bytes, row_bytes;
@@ -44,6 +45,10 @@ struct GridTarget {
         row_bytes(job.level.row_points * 4) {}
   /* Whether all points of the tile are wanted. */
   __device__ __forceinline__ bool takes_all(const WarpTile &) const { return true; }
+  /* How many points of a row are stored. */
+  __device__ __forceinline__ uint32_t stored_x(const WarpTile &tile) const {
+    return (tile.x_extent + 3) / 4 * 4;
+  }
 
   __device__ __forceinline__ uint32_t *at(uint32_t z, uint32_t y) const {
     return step_by(step_by(first, z, plane_bytes), y, row_bytes);
@@ -53,9 +58,7 @@ struct GridTarget {
   }
   __device__ __forceinline__ void store_part(uint32_t z, uint32_t y, uint32_t even, uint32_t odd,
                                              bool has_even, bool has_odd) const {
-    uint32_t *const to = at(z, y);
-    if (has_odd) *(uint2 *)to = make_uint2(even, odd);
-    if (has_even && !has_odd) *to = even;
+    if (has_even && has_odd) *(uint2 *)at(z, y) = make_uint2(even, odd);
   }
   __device__ __forceinline__ void store_wanted(uint32_t z, uint32_t y, uint32_t even, uint32_t odd,
                                                bool has_even, bool has_odd) const {
@@ -89,6 +92,7 @@ struct ValueTarget {
         tile.x_extent - 1;
     return index < value_count && last < value_count - index;
   }
+  __device__ __forceinline__ uint32_t stored_x(const WarpTile &tile) const { return tile.x_extent; }
   __device__ __forceinline__ Value value_of(uint32_t point) const {
     return A::restore(lattice, (int32_t)point);
   }
@@ -122,7 +126,7 @@ struct ValueTarget {
   }
 };
 
-/* The points that a tile has. kIsWhole: all of them are wanted. */
+/* The points that a tile stores. kIsWhole: all of them are wanted. */
 template <class Target, bool kIsWhole>
 struct EdgeTarget {
   Target target;
@@ -132,8 +136,8 @@ struct EdgeTarget {
   __device__ __forceinline__ EdgeTarget(const LevelsDecodeJob &job, const WarpTile &tile)
       : target(job, tile),
         y_extent(tile.y_extent),
-        has_even(2 * (threadIdx.x % 32) < tile.x_extent),
-        has_odd(2 * (threadIdx.x % 32) + 1 < tile.x_extent) {}
+        has_even(2 * (threadIdx.x % 32) < target.stored_x(tile)),
+        has_odd(2 * (threadIdx.x % 32) + 1 < target.stored_x(tile)) {}
 
   __device__ __forceinline__ void store(uint32_t z, uint32_t y, uint32_t even, uint32_t odd) const {
     bool const has_row = y < y_extent;

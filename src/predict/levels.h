@@ -48,8 +48,8 @@ typedef struct szg_levels_stage {
   uint32_t tile_z, tile_y, tile_x; /* extents of a full tile */
   uint64_t z_tiles, y_tiles, x_tiles, tile_count;
   /* Where memory has the grid's points: (box, z, y, x) at box * box_points + z * plane_points + y *
-   * row_points + x - first_point, in arithmetic that wraps. Those of a row beyond x_extent are not
-   * set. point_count in all; on the CPU these may be a part of the grid. */
+   * row_points + x - first_point, in arithmetic that wraps. Those of a row beyond x_extent may be
+   * anything. point_count in all; on the CPU these may be a part of the grid. */
   uint64_t row_points, plane_points, box_points, first_point, point_count;
   uint32_t place_count; /* of a full tile, a multiple of 64 */
   uint32_t unit;
