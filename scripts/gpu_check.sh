@@ -133,9 +133,11 @@ if [ -n "$sanitize" ]; then
   # The tests judge the errors that the runtime returns; some cause them on purpose.
   common=(--error-exitcode 99 --report-api-errors no --print-limit 20)
   options_of() { # tool
-    # Warnings of racecheck are reads of words that no thread uses: those that it fetched ahead.
+    # Warnings of racecheck are reads of words that no thread uses: those that it fetched ahead. If
+    # launches do not wait, initcheck may learn too late what one stream wrote for another.
     case $1 in
       racecheck) echo --tool racecheck --print-level error ;;
+      initcheck) echo --tool initcheck --force-blocking-launches ;;
       *) echo --tool "$1" ;;
     esac
   }
@@ -145,8 +147,10 @@ if [ -n "$sanitize" ]; then
       read -ra options <<<"$(options_of $tool)"
       # If calls fail on purpose, those that free memory may be among them.
       [ $tool != memcheck ] || [ "$name" = cuda_errors ] || options+=(--leak-check full)
+      settings=(SZGPU_TEST_QUICK=1)
+      [ $tool != initcheck ] || settings+=(SZGPU_TEST_SOUND=1)
       while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-      run "$name.$tool" 580 env SZGPU_TEST_QUICK=1 \
+      run "$name.$tool" 580 env "${settings[@]}" \
         compute-sanitizer "${common[@]}" "${options[@]}" "$program" &
     done
   done
