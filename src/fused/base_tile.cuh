@@ -28,9 +28,9 @@ __device__ __forceinline__ uint32_t base_column(uint32_t c) {
   return c / kBaseX * (kBaseY * kBaseRow) + c % kBaseX;
 }
 
-/* Of a tile. stored_x: what the rows of grids hold of it, which end with whole 16 bytes. */
+/* Of a tile. x_room: what a row of the grid has room for, as in WarpTile. */
 struct BaseExtents {
-  uint32_t z, y, x, stored_x;
+  uint32_t z, y, x, x_room;
 
   /* How many places of a column exist: the first ones. */
   __device__ __forceinline__ uint32_t rows_of(uint32_t c) const {
@@ -40,7 +40,7 @@ struct BaseExtents {
     return at_z < z && at_y < y && at_x < x;
   }
   __device__ __forceinline__ bool stores(uint32_t at_z, uint32_t at_y, uint32_t at_x) const {
-    return at_z < z && at_y < y && at_x < stored_x;
+    return at_z < z && at_y < y && at_x < x_room;
   }
 };
 

@@ -33,8 +33,8 @@ __device__ __forceinline__ void store_neighbours(double *to, double even, double
   __stcs((double2 *)to, make_double2(even, odd));
 }
 
-/* To the level's grid, whose rows end with whole 16 bytes. store: all of a full tile; store_part:
- * of points that the tile stores. */
+/* To the level's grid. store: all of a full tile; store_part: of points that the tile stores, as
+ * many in a row as there is room for. */
 struct GridTarget {
   uint32_t *first; /* this lane's first point */
   uint32_t plane_bytes, row_bytes;
@@ -46,9 +46,7 @@ struct GridTarget {
   /* Whether all points of the tile are wanted. */
   __device__ __forceinline__ bool takes_all(const WarpTile &) const { return true; }
   /* How many points of a row are stored. */
-  __device__ __forceinline__ uint32_t stored_x(const WarpTile &tile) const {
-    return (tile.x_extent + 3) / 4 * 4;
-  }
+  __device__ __forceinline__ uint32_t stored_x(const WarpTile &tile) const { return tile.x_room(); }
 
   __device__ __forceinline__ uint32_t *at(uint32_t z, uint32_t y) const {
     return step_by(step_by(first, z, plane_bytes), y, row_bytes);

@@ -45,11 +45,11 @@ struct EdgeEncodeStep {
 
   /* Of rows 4 m to 4 m + 3, m being a class but for z: which points the tile has. */
   uint32_t existing, existing_even; /* in its planes; in the step's even one */
-  bool is_stored;         /* the grid has this lane's pairs: its rows end with whole 16 bytes */
-  Value row_values[4][2]; /* of the two classes at hand */
-  uint32_t four[4];       /* codes of a class */
-  uint32_t missing;       /* points of the plane at hand without a lattice value, as in existing */
-  uint32_t beyond;        /* bits of what does not fit */
+  bool is_stored;                   /* the grid's rows have room for this lane's pairs */
+  Value row_values[4][2];           /* of the two classes at hand */
+  uint32_t four[4];                 /* codes of a class */
+  uint32_t missing; /* points of the plane at hand without a lattice value, as in existing */
+  uint32_t beyond;  /* bits of what does not fit */
 
   __device__ __forceinline__ EdgeEncodeStep(const LevelsCoder<A> &coder_, const MarkRule &rule_,
                                             const WarpTile &tile_,
@@ -67,7 +67,7 @@ struct EdgeEncodeStep {
         last_row(tile_.y_extent - 1),
         plane_count(tile_.z_extent),
         existing(0),
-        is_stored(2 * lane < (tile_.x_extent + 3) / 4 * 4),
+        is_stored(2 * lane < tile_.x_room()),
         missing(0),
         beyond(0) {
     bool const has_even = 2 * lane < tile.x_extent, has_odd = 2 * lane + 1 < tile.x_extent;

@@ -47,6 +47,9 @@ __device__ __forceinline__ T *step_by(T *first, uint32_t count, uint32_t bytes) 
 struct WarpTile {
   uint32_t box, z, y, x;
   uint32_t z_extent, y_extent, x_extent;
+
+  /* What a row of the grid has room for: rows end with whole 16 bytes, as copies of rows do. */
+  __device__ __forceinline__ uint32_t x_room() const { return (x_extent + 3) / 4 * 4; }
 };
 
 /* What a warp keeps in shared memory, since the march needs all registers: its tile, and the number
