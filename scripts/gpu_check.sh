@@ -9,7 +9,8 @@
 #                 DIR/fuzz/replay_cuda, DIR/bench_stages, bench_decoders, bench_async and
 #                 bench_frames. Without it they are built in build/cuda.
 #   --fields DIR  real fields; else $SZGPU_FIELDS, else ../shared/datasets
-#   --sanitize    run each test also under the four tools of compute-sanitizer, with fewer cases
+#   --sanitize    run each test also under the four tools of compute-sanitizer, with fewer cases;
+#                 initcheck without damaged archives, since what these leave unwritten is copied
 #   --floats      then all 2^32 bit patterns of f32 at eight bounds of each mode, and more
 #   --bench       then time stages, decoders, stream-ordered calls and frames through all GPUs, on
 #                 fields of 512^3 values made by bench/gpu_fields.py
@@ -132,19 +133,21 @@ if [ -n "$sanitize" ]; then
   fi
   # The tests judge the errors that the runtime returns; some cause them on purpose.
   common=(--error-exitcode 99 --report-api-errors no --print-limit 20)
-  options_of() { # tool
+  options_of() { # tool, what runs
     # Warnings of racecheck are reads of words that no thread uses: those that it fetched ahead. If
-    # launches do not wait, initcheck may learn too late what one stream wrote for another.
-    case $1 in
-      racecheck) echo --tool racecheck --print-level error ;;
-      initcheck) echo --tool initcheck --force-blocking-launches ;;
+    # launches do not wait, initcheck may learn too late what one stream wrote for another; but
+    # stream-ordered calls, which have one stream, claim that they do not wait.
+    case $1.$2 in
+      racecheck.*) echo --tool racecheck --print-level error ;;
+      initcheck.cuda_async*) echo --tool initcheck ;;
+      initcheck.*) echo --tool initcheck --force-blocking-launches ;;
       *) echo --tool "$1" ;;
     esac
   }
   for program in "${programs[@]}"; do
     name=$(basename "$program" | sed 's/^test_//')
     for tool in memcheck racecheck initcheck synccheck; do
-      read -ra options <<<"$(options_of $tool)"
+      read -ra options <<<"$(options_of $tool "$name")"
       # If calls fail on purpose, those that free memory may be among them.
       [ $tool != memcheck ] || [ "$name" = cuda_errors ] || options+=(--leak-check full)
       settings=(SZGPU_TEST_QUICK=1)
@@ -169,7 +172,7 @@ if [ -n "$sanitize" ]; then
     cmp "$3.back" "$3.again"'
   for field in "$small"/*.f*; do
     for tool in memcheck racecheck initcheck synccheck; do
-      read -ra options <<<"$(options_of $tool)"
+      read -ra options <<<"$(options_of $tool cuda_command)"
       while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
       run "cuda_command.$(basename "$field").$tool" 580 bash -c "$there_and_back" _ \
         "$build/szgpu" "$field" "$small/$tool.$(basename "$field").szg" \
